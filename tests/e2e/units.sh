@@ -76,10 +76,12 @@ if ! strace -qq -o /dev/null true 2>/dev/null; then
     complete=1
     exit
 fi
-mkdir -p "$tmp/spool" "$tmp/bin"
+mkdir -p "$tmp/spool" "$tmp/bin" "$tmp/programs"
+# The source may be in a folder that only its owner may enter.
+cp "$O"/batchjob_{exporter,stats_db,stats_server} "$tmp/programs"
 chmod 777 "$tmp" "$tmp/spool"
 port=$(free_port)
-serve batchjob_exporter "http://127.0.0.1:$port/metrics" "$O/batchjob_exporter" \
+serve batchjob_exporter "http://127.0.0.1:$port/metrics" "$tmp/programs/batchjob_exporter" \
     "--web.listen-address=127.0.0.1:$port" "--energy.state-file=$tmp/energy.state" "--record.dir=$tmp/spool"
 all_permitted batchjob_exporter
 
@@ -90,7 +92,7 @@ name: alpha
 sacct: {command: $tmp/bin/sacct, history: 2d, pause: 0s}
 records: {dir: $tmp/spool}
 END
-traced batchjob_stats_db "$O/batchjob_stats_db" --once "--store.path=$tmp/stats.db" "--cluster.file=$tmp/alpha.yml" \
+traced batchjob_stats_db "$tmp/programs/batchjob_stats_db" --once "--store.path=$tmp/stats.db" "--cluster.file=$tmp/alpha.yml" \
     "--web.listen-address=127.0.0.1:$(free_port)"
 check "batchjob_stats_db imports under strace" [ -s "$tmp/stats.db" ]
 all_permitted batchjob_stats_db
@@ -101,7 +103,7 @@ for c in squeue sinfo scontrol sdiag sacctmgr; do
     chmod 755 "$tmp/bin/$c"
 done
 port=$(free_port)
-serve batchjob_exporter_cluster "http://127.0.0.1:$port/metrics" "$O/batchjob_exporter" \
+serve batchjob_exporter_cluster "http://127.0.0.1:$port/metrics" "$tmp/programs/batchjob_exporter" \
     --config.file=examples/exporter_cluster.yml "--cluster.path=$tmp/bin" "--web.listen-address=127.0.0.1:$port"
 check "batchjob_exporter_cluster runs Slurm's commands" grep -q 'execve.*/squeue' "$tmp/batchjob_exporter_cluster.calls"
 all_permitted batchjob_exporter_cluster
@@ -111,7 +113,7 @@ all_permitted batchjob_slurm_access
 check "systemd accepts the timer" systemd-analyze verify examples/batchjob_slurm_access.timer
 
 port=$(free_port)
-serve batchjob_stats_server "http://127.0.0.1:$port/api/v1/openapi.json" "$O/batchjob_stats_server" \
+serve batchjob_stats_server "http://127.0.0.1:$port/api/v1/openapi.json" "$tmp/programs/batchjob_stats_server" \
     "--web.listen-address=127.0.0.1:$port" "--web.unix-socket=$tmp/api.sock" "--store.path=$tmp/stats.db"
 all_permitted batchjob_stats_server
 complete=1

@@ -28,6 +28,7 @@ static const struct bj_page_column usage_columns[] = {
     {"core_hours", "Core hours", BJ_SHOW_ROUND, false},
     {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
     {"gpu_hours", "GPU hours", BJ_SHOW_ROUND, false},
+    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
     {"energy_kwh", "Energy", BJ_SHOW_KWH, false},
     {"emissions_grams", "CO2e (estimate)", BJ_SHOW_GRAMS, false},
     {NULL, NULL, 0, false},
@@ -190,9 +191,9 @@ static int on_usage(struct bj_call *c)
     r = put_table(c, &p);
     bj_buf_str(&c->reply->body,
                "<p class=\"note\">In whole days of UTC; the largest use of "
-               "cores first. Energy and emissions are those of jobs that have "
-               "ended; \"known\" is the part of the core hours with known "
-               "energy.</p>\n");
+               "cores first. GPU efficiency, energy and emissions are those of "
+               "jobs that have ended; \"known\" is the part of the GPU or core "
+               "hours for which they are known.</p>\n");
     bj_page_close(c);
     return r;
 }

@@ -290,17 +290,25 @@ static void put_group(struct bj_buf *b, const char *key, struct bj_slice name,
     bj_buf_str(b, "</bdi></a>");
 }
 
-/* kWh, and how much of it is known. */
+/* For how much of the use a value is known, unless for all of it. */
+static void put_coverage(struct bj_buf *b, const struct bj_cells *row,
+                         const char *key)
+{
+    const struct bj_cell *v = bj_cells_get(row, key);
+    int64_t n;
+    if (!bj_cell_is_empty(v) && scale(v, 1, &n) && n < 1000)
+        bj_buf_printf(b, " <small class=\"note\">%lld %% known</small>",
+                      (long long)((n + 5) / 10));
+}
+
 static void put_energy(struct bj_buf *b, const struct bj_cell *v,
-                       const struct bj_cell *coverage)
+                       const struct bj_cells *row)
 {
     int64_t n;
     if (!scale(v, DIGITS, &n))
         return;
     put_tenths(b, rounded((uint64_t)n, MICRO / 10), " kWh");
-    if (!bj_cell_is_empty(coverage) && scale(coverage, 1, &n) && n < 1000)
-        bj_buf_printf(b, " <small class=\"note\">%lld %% known</small>",
-                      (long long)((n + 5) / 10));
+    put_coverage(b, row, "energy_coverage");
 }
 
 /* Write a cell in the form of its column; an empty one is a dash. */
@@ -324,7 +332,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     else if (form == BJ_SHOW_REASON && v->kind == BJ_CELL_TEXT)
         put_reason(b, v->text);
     else if (form == BJ_SHOW_KWH)
-        put_energy(b, v, bj_cells_get(row, "energy_coverage"));
+        put_energy(b, v, row);
     else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
              v->kind == BJ_CELL_TEXT)
         put_filter(b, form, v, up);
@@ -333,4 +341,6 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_number(b, form, n);
     else
         put_text(b, form, v);
+    if (form == BJ_SHOW_GPU && !bj_cell_is_empty(v))
+        put_coverage(b, row, "gpu_coverage");
 }

@@ -49,8 +49,10 @@ enum sum {
     BEST_CPU,
     GRAMS_UG,
     GRAMS_MJ,
-    MORE,  /* the best CPU time beyond that of accounting */
-    KNOWN, /* of UNKNOWN */
+    MORE,      /* the best CPU time beyond that of accounting */
+    KNOWN,     /* of UNKNOWN */
+    GPU_KNOWN, /* of GPU */
+    GPU_USED,
     SUMS
 };
 
@@ -63,7 +65,7 @@ static const char sums[] =
     "sum(r.energy_scheduler_joules), "
     "sum(r.energy_cpu_sec), sum(e.energy_mj), sum(e.cpu_sec), "
     "sum(g.micrograms), sum(g.covered_mj), sum(e.cpu_more_msec), "
-    "sum(e.cpu_known_sec)";
+    "sum(e.cpu_known_sec), sum(e.gpu_sec), sum(e.gpu_used_msec)";
 
 const struct bj_key bj_usage_keys[] = {
     {"cluster", "string",
@@ -93,6 +95,11 @@ const struct bj_key bj_usage_keys[] = {
      "job."},
     {"cpu_efficiency_percent", "number",
      "CPU time used, in percent of allocated, of jobs where it is known."},
+    {"gpu_efficiency_percent", "number",
+     "GPU time in which kernels ran, in percent of allocated, of ended jobs "
+     "where it is known."},
+    {"gpu_coverage", "number",
+     "Jobs with known GPU use, in percent of gpu_hours."},
     {"energy_scheduler_kwh", "number",
      "Energy that the scheduler reports; null: of no job."},
     {"energy_scheduler_coverage", "number",
@@ -305,6 +312,8 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
     put_ratio(rows, v[MEM], 1000, 3600 * 1024, 3);
     put_ratio(rows, v[USED], 1, v[CPU] > v[UNKNOWN] ? 3600 : 0, 3);
     put_ratio(rows, v[USED], 1, v[CPU] - v[UNKNOWN], 1);
+    put_ratio(rows, v[GPU_USED], 1, v[GPU_KNOWN], 1);
+    put_ratio(rows, v[GPU_KNOWN], 1000, v[GPU], 1);
     if (v[ENERGY_CPU] > 0)
         put_ratio(rows, v[ENERGY], 10, 36, 6);
     else

@@ -129,7 +129,8 @@ static int assoc(struct bj_derive *d, struct bj_err *err)
     int r = 0;
     if ((j->use[BJ_USE_ENERGY] == BJ_SQL_NULL &&
          j->use[BJ_USE_COUNTED_MORE] == 0 &&
-         j->use[BJ_USE_COUNTED_KNOWN] == 0) ||
+         j->use[BJ_USE_COUNTED_KNOWN] == 0 &&
+         j->use[BJ_USE_COUNTED_GPU] == 0) ||
         j->use[BJ_USE_COUNTED_END] == 0)
         return 0;
     for (int i = 0; r == 0 && i < 4; i++) {

@@ -3,7 +3,7 @@
 #include "base/stamp.h"
 #include "statsdb/rollup.h"
 
-enum { DAY = 86400, PARTS_MAX = 6 };
+enum { DAY = 86400, PARTS_MAX = 8 };
 
 /* Daily sums of one job. Totals are spread as in rollup.c: a day gets the whole
  * units at its end minus those at its start. */
@@ -101,7 +101,8 @@ int bj_derive_count(struct bj_derive *d, const int64_t *use,
     const int64_t energy[PARTS_MAX] = {
         use[BJ_USE_COUNTED_CPU],     mj(use[BJ_USE_ENERGY]),
         mj(use[BJ_USE_ENERGY_USED]), mj(use[BJ_USE_ENERGY_RESERVED]),
-        use[BJ_USE_COUNTED_MORE],    use[BJ_USE_COUNTED_KNOWN]};
+        use[BJ_USE_COUNTED_MORE],    use[BJ_USE_COUNTED_KNOWN],
+        use[BJ_USE_COUNTED_GPU],     use[BJ_USE_COUNTED_GPU_USED]};
     int r = spread(d, &s, 0, energy, PARTS_MAX, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         const int64_t total[PARTS_MAX] = {grams[i].micrograms,

@@ -66,6 +66,8 @@ enum {
     X(COUNTED_CPU, counted_cpu_sec)                                            \
     X(COUNTED_MORE, counted_cpu_more_msec)                                     \
     X(COUNTED_KNOWN, counted_cpu_known_sec)                                    \
+    X(COUNTED_GPU, counted_gpu_sec)                                            \
+    X(COUNTED_GPU_USED, counted_gpu_used_msec)                                 \
     X(COUNTED_START, counted_start)                                            \
     X(COUNTED_END, counted_end)                                                \
     X(SOURCES, sources)                                                        \

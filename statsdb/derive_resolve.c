@@ -153,6 +153,17 @@ static void resolve_cpu_count(struct bj_derive_job *j, int64_t cpu_sec)
         had == BJ_SQL_NULL && best != BJ_SQL_NULL ? cpu_sec : 0;
 }
 
+/* GPU time with a measured use, and that use. */
+static void resolve_gpu_count(struct bj_derive_job *j)
+{
+    int64_t busy = j->use[BJ_USE_GPU_EFF];
+    int64_t gpu_sec = sane(times(j->v[BJ_DJ_GPUS], j->v[BJ_DJ_ELAPSED]));
+    if (busy == BJ_SQL_NULL)
+        return;
+    j->use[BJ_USE_COUNTED_GPU] = gpu_sec;
+    j->use[BJ_USE_COUNTED_GPU_USED] = sane(times(gpu_sec, busy)) / 1000;
+}
+
 /* Values for the daily sums; its assoc follows later. */
 static void resolve_count(struct bj_derive_job *j)
 {
@@ -163,10 +174,13 @@ static void resolve_count(struct bj_derive_job *j)
     j->use[BJ_USE_ASSOC] = BJ_SQL_NULL;
     j->use[BJ_USE_COUNTED_CPU] = 0;
     j->use[BJ_USE_COUNTED_MORE] = j->use[BJ_USE_COUNTED_KNOWN] = 0;
+    j->use[BJ_USE_COUNTED_GPU] = j->use[BJ_USE_COUNTED_GPU_USED] = 0;
     j->use[BJ_USE_COUNTED_START] = dated ? start : 0;
     j->use[BJ_USE_COUNTED_END] = dated ? end : 0;
-    if (dated)
+    if (dated) {
         resolve_cpu_count(j, cpu);
+        resolve_gpu_count(j);
+    }
     if (dated && j->use[BJ_USE_ENERGY] != BJ_SQL_NULL)
         j->use[BJ_USE_COUNTED_CPU] = cpu;
 }

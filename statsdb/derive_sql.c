@@ -92,18 +92,21 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
                         " advice = ifnull(?5, '') AND url = ifnull(?6, '')",
     [BJ_DE_DAY_ENERGY] =
         "INSERT INTO rollup_energy_day(id, jobs, cpu_sec, energy_mj,"
-        " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+        " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec,"
+        " gpu_sec, gpu_used_msec)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
         " ON CONFLICT(id) DO UPDATE SET jobs = jobs + ?2,"
         " cpu_sec = cpu_sec + ?3, energy_mj = energy_mj + ?4,"
         " energy_used_mj = energy_used_mj + ?5,"
         " energy_reserved_mj = energy_reserved_mj + ?6,"
         " cpu_more_msec = cpu_more_msec + ?7,"
-        " cpu_known_sec = cpu_known_sec + ?8",
+        " cpu_known_sec = cpu_known_sec + ?8,"
+        " gpu_sec = gpu_sec + ?9, gpu_used_msec = gpu_used_msec + ?10",
     [BJ_DE_DAY_ENERGY_SWEEP] =
         "DELETE FROM rollup_energy_day WHERE id = ?1 AND jobs = 0 AND cpu_sec ="
         " 0 AND energy_mj = 0 AND energy_used_mj = 0 AND energy_reserved_mj ="
-        " 0 AND cpu_more_msec = 0 AND cpu_known_sec = 0",
+        " 0 AND cpu_more_msec = 0 AND cpu_known_sec = 0"
+        " AND gpu_sec = 0 AND gpu_used_msec = 0",
     [BJ_DE_DAY_GRAMS] =
         "INSERT INTO rollup_grams_day(id, source, micrograms, covered_mj)"
         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id, source) DO UPDATE SET"

@@ -183,6 +183,8 @@ const char *const bj_schema_measured[] = {
     "counted_cpu_sec INT NOT NULL,"
     "counted_cpu_more_msec INT NOT NULL DEFAULT 0,"
     "counted_cpu_known_sec INT NOT NULL DEFAULT 0,"
+    "counted_gpu_sec INT NOT NULL DEFAULT 0,"
+    "counted_gpu_used_msec INT NOT NULL DEFAULT 0,"
     "counted_start INT NOT NULL,"
     "counted_end INT NOT NULL) STRICT",
     "CREATE INDEX job_use_end ON job_use(counted_end)"
@@ -236,7 +238,8 @@ const char *const bj_schema_measured[] = {
     /* Daily sums; id as in rollup_day.  Thousandths of a joule; jobs and
      * cpu_sec are those with known energy.  cpu_more_msec: the best CPU time
      * beyond that of accounting in rollup_day; cpu_known_sec: of its
-     * cpu_unknown_sec, those with a measured CPU time. */
+     * cpu_unknown_sec, those with a measured CPU time.  gpu_sec: of its
+     * gpu_sec, those with a measured use, and gpu_used_msec: that use. */
     "CREATE TABLE rollup_energy_day("
     "id INTEGER PRIMARY KEY,"
     "jobs INT NOT NULL,"
@@ -246,6 +249,8 @@ const char *const bj_schema_measured[] = {
     "energy_reserved_mj INT NOT NULL,"
     "cpu_more_msec INT NOT NULL DEFAULT 0,"
     "cpu_known_sec INT NOT NULL DEFAULT 0,"
+    "gpu_sec INT NOT NULL DEFAULT 0,"
+    "gpu_used_msec INT NOT NULL DEFAULT 0,"
     "month INT GENERATED ALWAYS AS (id >> 37) VIRTUAL,"
     "assoc INT GENERATED ALWAYS AS ((id >> 5) & 0xffffffff) VIRTUAL"
     " REFERENCES assoc,"

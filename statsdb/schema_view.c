@@ -160,7 +160,8 @@ const char *const bj_schema_views[] = {
     " sum(jobs) AS jobs, sum(cpu_sec) AS cpu_sec, sum(energy_mj) AS energy_mj,"
     " sum(energy_used_mj) AS energy_used_mj,"
     " sum(energy_reserved_mj) AS energy_reserved_mj,"
-    " sum(cpu_more_msec) AS cpu_more_msec, sum(cpu_known_sec) AS cpu_known_sec"
+    " sum(cpu_more_msec) AS cpu_more_msec, sum(cpu_known_sec) AS cpu_known_sec,"
+    " sum(gpu_sec) AS gpu_sec, sum(gpu_used_msec) AS gpu_used_msec"
     " FROM rollup_energy_day GROUP BY month, assoc",
 
     "CREATE VIEW rollup_grams_month AS SELECT month, assoc, source,"

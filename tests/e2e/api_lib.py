@@ -205,8 +205,8 @@ class Site:
             db.execute("INSERT OR REPLACE INTO rollup_grams_day(id, source, micrograms, covered_mj)"
                        " VALUES(?, ?, ?, 7200000)", (day, source, mg * 2))
         db.execute("INSERT OR REPLACE INTO rollup_energy_day(id, jobs, cpu_sec, energy_mj,"
-                   " energy_used_mj, energy_reserved_mj) VALUES(?, 1, 60, 7200000, 7000000,"
-                   " 7400000)", (day,))
+                   " energy_used_mj, energy_reserved_mj, gpu_sec, gpu_used_msec)"
+                   " VALUES(?, 1, 60, 7200000, 7000000, 7400000, 3600, 900000)", (day,))
         for rule, severity, text in (("gpu_unused", "warning", "{value} of its GPUs did nothing."),
                                      ("low_cpu", "info", "Used {value} %, not {threshold} %.")):
             db.execute("INSERT OR IGNORE INTO finding_rule(name, severity, condition, text)"

@@ -50,6 +50,16 @@ static void expect_sums(struct site *w)
            " ifnull(sum(cpu_used_msec), 0) FROM rollup_day) + (SELECT"
            " ifnull(sum(cpu_more_msec), 0) FROM rollup_energy_day)",
            "1\n");
+    /* GPU time with a measured use, and that use */
+    expect(w->s,
+           "WITH g(held, used) AS (SELECT j.gpus * j.elapsed, j.gpus *"
+           " j.elapsed * u.gpu_efficiency_ppm / 1000 FROM job AS j JOIN job_use"
+           " AS u ON u.job = j.id WHERE u.counted_assoc IS NOT NULL AND"
+           " j.gpus > 0 AND u.gpu_efficiency_ppm IS NOT NULL)"
+           " SELECT ifnull(sum(held), 0) = (SELECT ifnull(sum(gpu_sec), 0) FROM"
+           " rollup_energy_day), ifnull(sum(used), 0) = (SELECT"
+           " ifnull(sum(gpu_used_msec), 0) FROM rollup_energy_day) FROM g",
+           "1|1\n");
     expect(w->s,
            "SELECT s.id FROM factor_source AS s WHERE (SELECT"
            " ifnull(sum(micrograms), 0) FROM job_grams WHERE source = s.id) !="
@@ -229,6 +239,8 @@ static void test_gpus(void **state)
            " gpu_idle_usec, gpu_memory_peak_bytes, gpu_efficiency_ppm,"
            " gpu_busy_ppm_source FROM job_use_v",
            "3|1|520000|9000000000|2400000000|1024|520000|nodes\n");
+    expect(w.s, "SELECT sum(gpu_sec) > 0 FROM rollup_energy_day", "1\n");
+    expect_sums(&w);
     expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",
            "1 GPU(s) of this job were never used.\n");
     expect(w.s,

@@ -42,7 +42,8 @@ unit_writable() { # root file uid:gid
     case $(unit_get "$2" ProtectSystem) in strict*) ;; *) echo /var ;; esac
 }
 
-# Without further words the service's own command line runs.
+# Without further words the service's own command line runs.  In the background set
+# as_unit_by=exec, so that the process id is that of the service.
 as_unit() { # root unit uid:gid [word...]
     local root=$1 file groups line
     file=$(unit_file "$1" "$2")
@@ -64,5 +65,5 @@ as_unit() { # root unit uid:gid [word...]
         mount -o remount,bind,ro "$root" || exit 1
         umask 077
         exec chroot "$root" "$@"'
-    unshare --mount --propagation private sh -c "$exec_unit" sh "$@"
+    ${as_unit_by:-} unshare --mount --propagation private sh -c "$exec_unit" sh "$@"
 }

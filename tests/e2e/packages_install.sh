@@ -1,0 +1,215 @@
+#!/bin/bash
+# Install, upgrade and remove the packages, of Debian and RPM, in a bare root whose
+# systemctl is a stub that records its calls.  TAP; needs root and mmdebstrap; some
+# minutes.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cgroup.sh"
+. "$(dirname "$0")/unit.sh"
+cd "$top" || exit 1
+
+command -v mmdebstrap >/dev/null || skip_all "mmdebstrap is not installed"
+command -v dpkg-buildpackage >/dev/null || skip_all "dpkg-buildpackage is not installed"
+[ "$(id -u)" = 0 ] || skip_all "not root"
+git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
+
+root=$tmp/root
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | head -n 1)
+check "a bare $release" mmdebstrap --quiet --variant=minbase --mode=root \
+    --skip=cleanup/apt/lists --include=adduser,init-system-helpers "$release" "$root" "$mirror"
+
+# The stub: what is enabled or runs is a file in /units.  deb-systemd-helper enables by
+# links.
+units=$root/units
+mkdir -p "$units/enabled" "$units/active" "$root/run/systemd/system"
+cat >"$root/usr/bin/systemctl" <<'STUB'
+#!/bin/sh
+verb= now= list=
+for word; do
+    case $word in
+    --now) now=1 ;;
+    -*) ;;
+    *) [ -n "$verb" ] && list="$list $word" || verb=$word ;;
+    esac
+done
+for u in $list; do
+    s=${u%.service}
+    case $verb in
+    is-enabled) [ -e "/units/enabled/$s" ] || ls /etc/systemd/system/*.wants/"$u" >/dev/null 2>&1 &&
+        echo enabled && exit 0; echo disabled; exit 1 ;;
+    is-active) [ -e "/units/active/$s" ]; exit ;;
+    start | restart) echo "$verb $s" >>/units/log; : >"/units/active/$s" ;;
+    try-restart) [ ! -e "/units/active/$s" ] || echo "restart $s" >>/units/log ;;
+    stop) [ ! -e "/units/active/$s" ] || echo "stop $s" >>/units/log; rm -f "/units/active/$s" ;;
+    disable) rm -f "/units/enabled/$s"; [ -z "$now" ] || "$0" stop "$u" ;;
+    preset) echo "preset $s" >>/units/log ;;
+    esac
+done
+exit 0
+STUB
+chmod 755 "$root/usr/bin/systemctl"
+enabled() { [ -L "$root/etc/systemd/system/multi-user.target.wants/$1.service" ]; }
+in_order() { sort | tr '\n' ' ' | sed 's/ $//'; }
+running() { (cd "$units/active" && ls) | in_order; }
+calls() { in_order <"$units/log"; } # since the last forget
+forget() { : >"$units/log"; }
+inside() { DEBIAN_FRONTEND=noninteractive chroot "$root" "$@" </dev/null; }
+
+# The mirror is reached as this machine reaches it.
+cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
+check "make deb" make deb O="$tmp/build" PACKAGER="Ann <ann@site.example>"
+mkdir -p "$root/packages" "$root/older"
+cp "$tmp"/build/packages/deb/*.deb "$root/packages/" && rm -f "$root"/packages/*dbgsym*
+# The same packages as the version before.
+for f in "$root"/packages/*.deb; do
+    version=$(dpkg-deb -f "$f" Version)
+    rm -rf "$tmp/older"
+    dpkg-deb -R "$f" "$tmp/older" && sed -i "s/$version/0.0.1-1/" "$tmp/older/DEBIAN/control" &&
+        dpkg-deb -b "$tmp/older" "$root/older" >/dev/null
+done
+names=$(cd "$root/packages" && for f in *.deb; do echo "${f%%_*}"; done)
+install() { inside sh -c "apt-get -q -y --no-install-recommends install /$1/*.deb"; }
+versions() { # of all packages, each once
+    # shellcheck disable=SC2086
+    inside dpkg-query -W -f '${Version} ${db:Status-Status}\n' $names | sort -u
+}
+
+check "the packages install" install older
+is "all five packages are there" "$names=$(versions)" "batchjob-acct
+batchjob-doc
+batchjob-exporter
+batchjob-stats
+collectd-plugin-batchjob=0.0.1-1 installed"
+check "the exporter is enabled" enabled batchjob_exporter
+is "only the exporter starts: accounting needs a configuration first" "$(running)" batchjob_exporter
+check "the accounting user exists" inside getent passwd batchjob
+is "its configuration is readable by that user only" \
+    "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
+
+is "the directory of final records" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" \
+    "2770 root batchjob"
+
+# --- a final record under the restrictions of the units ----------------------
+
+records_arrive() {
+    local spool=$root/var/spool/batchjob gid uid n
+    cg_init
+    [ $cg_version != none ] || { skip "final records" "no control groups"; return; }
+    gid=$(inside getent group batchjob | cut -d: -f3) uid=$(inside id -u batchjob)
+    port=$(free_port)
+    sed -i "s/:9010/127.0.0.1:$port/" "$root/etc/batchjob_exporter.yml"
+    # As the comment in the file says.
+    sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' "$root/etc/batchjob_exporter.yml"
+    as_unit_by=exec as_unit "$root" batchjob_exporter 61234:61234 >"$tmp/exporter.log" 2>&1 &
+    later stop $!
+    wait_for 60 grep -q "listening on" "$tmp/exporter.log"
+    check "the exporter starts with records under its unit" grep -q "listening on" "$tmp/exporter.log"
+    page_has . || return
+    cg_job 65534 4711
+    cg_run 65534 4711 sleep 60
+    wait_for 60 page_has 'batchjob_job_processes{jobid="4711"'
+    cg_kill 65534 4711
+    wait_for 60 sh -c "ls $spool/*.4711.*.json"
+    n=$(find "$spool" -name '*.4711.*.json' | head -n 1)
+    is "a record arrives, for the group" "$(stat -c '%a %u %g' "${n:-$spool}")" "640 61234 $gid"
+    : >"$root/etc/batchjob/lsb.acct"
+    { echo "name: alpha"; echo "lsf: {acct: /etc/batchjob/lsb.acct}"
+        sed -n '/^records:/,/^    -/p' examples/batchjob_cluster.yml; } >"$root/etc/batchjob/batchjob_cluster.yml"
+    check "batchjob_stats_db finds its files under its unit" \
+        as_unit "$root" batchjob_stats_db "$uid:$gid" check-config
+    check "batchjob_stats_db imports under its unit" as_unit "$root" batchjob_stats_db "$uid:$gid" --once
+    is "the record is in the store" "$($python - "$root/var/lib/batchjob/stats.db" <<'PY'
+import sqlite3, sys
+print(*[r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT jobid FROM node_record")])
+PY
+)" 4711
+    is "the imported record is removed from the directory" "$(find "$spool" -type f)" ""
+    rm "$root/etc/batchjob/lsb.acct"
+}
+page_has() { curl -s "http://127.0.0.1:$port/metrics" | grep -q "$1"; }
+records_arrive
+
+# --- upgrade, removal and purge of the Debian packages -----------------------
+
+# The cluster's exporter runs, the import runs but is not enabled, the server was
+# stopped although it is enabled.
+for u in batchjob_exporter_cluster batchjob_stats_db; do : >"$units/active/$u"; done
+inside env DPKG_MAINTSCRIPT_PACKAGE=batchjob-stats deb-systemd-helper enable batchjob_stats_server.service
+echo "# of the site" >>"$root/etc/batchjob/batchjob_stats.yml"
+forget
+check "the packages upgrade" install packages
+is "all of them" "$(versions)" "$version installed"
+is "the services that ran are restarted, and no other" "$(calls)" \
+    "restart batchjob_exporter restart batchjob_exporter_cluster restart batchjob_stats_db"
+is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster batchjob_stats_db"
+check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/batchjob_stats.yml"
+
+# What services leave behind.
+leave() {
+    inside install -d -m 700 /var/lib/private/batchjob_exporter
+    inside ln -sfn private/batchjob_exporter /var/lib/batchjob_exporter
+    inside install -d -m 750 -o batchjob -g batchjob /var/lib/batchjob
+    [ "$1" = empty ] || inside install -o batchjob /etc/hostname /var/lib/batchjob/stats.db
+}
+leave data
+forget
+# shellcheck disable=SC2086
+check "the packages are removed" inside dpkg --remove $names
+is "what ran is stopped" "$(calls)" "stop batchjob_exporter stop batchjob_exporter_cluster stop batchjob_stats_db"
+check "the configuration stays" [ -e "$root/etc/batchjob/batchjob_stats.yml" ]
+check "the exporter's state stays" [ -e "$root/var/lib/private/batchjob_exporter" ]
+# shellcheck disable=SC2086
+check "the packages are purged" inside dpkg --purge $names
+check "purge says what stays" grep -q "kept the data in /var/lib/batchjob, with its user" "$tmp/check.out"
+left() { # files of the packages, and the user
+    (cd "$root" && find etc/batchjob* etc/systemd/system var/lib/batchjob* var/lib/private var/spool/batchjob \
+        usr/share/batchjob usr/bin/batchjob* -name '*batchjob*' 2>/dev/null)
+    grep -hoE '^batchjob' "$root/etc/passwd" "$root/etc/group"
+}
+is "the store stays, with its user and group" "$(left | in_order)" "batchjob batchjob var/lib/batchjob"
+check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
+check "the packages install again" install packages
+is "the store's owner is the service" "$(inside stat -c '%U' /var/lib/batchjob/stats.db)" batchjob
+rm "$root/var/lib/batchjob/stats.db"
+# shellcheck disable=SC2086
+check "the packages without data are purged" inside dpkg --purge $names
+is "nothing stays" "$(left)" ""
+
+# --- RPM -----------------------------------------------------------------------
+
+rpms() {
+    local old new units_exporter units_stats files
+    rm -f "$units"/active/* "$units"/enabled/*
+    # Built by make rpm of the same source: the version before, and this one.
+    check "make rpm of an older version" make rpm O="$tmp/older" VERSION=0.0.1 RPMFLAGS=--nodeps PACKAGER=Ann
+    check "make rpm" make rpm O="$tmp/build" RPMFLAGS=--nodeps PACKAGER=Ann
+    old=$(find "$tmp/older" -name '*.rpm' ! -name '*debug*') new=$(find "$tmp/build" -name '*.rpm' ! -name '*debug*')
+    tool() { rpm --root "$root" --force-debian --nodeps "$@"; }
+    mkdir -p "$root/var/lib/rpm" && tool --initdb
+    forget
+    # shellcheck disable=SC2086
+    check "the RPMs install" tool -i $old
+    is "no service starts; the distribution decides what is enabled" "$(calls)" "$(printf 'preset %s ' \
+        batchjob_exporter batchjob_exporter_cluster batchjob_slurm_access.timer batchjob_stats_db \
+        batchjob_stats_server | sed 's/ $//')"
+    is "the directory of final records" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" "2770 root batchjob"
+    is "the directory of the store" "$(inside stat -c '%a %U %G' /var/lib/batchjob)" "750 batchjob batchjob"
+    is "the server's configuration" "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
+    for u in batchjob_exporter batchjob_stats_db batchjob_slurm_access.timer; do : >"$units/active/$u"; done
+    echo "# of the site" >>"$root/etc/batchjob/batchjob_stats.yml"
+    forget
+    # shellcheck disable=SC2086
+    check "the RPMs upgrade" tool -U $new
+    is "the services that ran are restarted, and no other" "$(calls)" \
+        "restart batchjob_exporter restart batchjob_slurm_access.timer restart batchjob_stats_db"
+    check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/batchjob_stats.yml"
+    leave data
+    forget
+    # shellcheck disable=SC2046
+    check "the RPMs are removed" tool -e $(tool -qa 'batchjob*')
+    is "what ran is stopped" "$(calls)" "stop batchjob_exporter stop batchjob_slurm_access.timer stop batchjob_stats_db"
+    check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
+    is "what the site configured stays beside it" "$(cd "$root/etc/batchjob" && echo *)" "batchjob_stats.yml.rpmsave"
+}
+if command -v rpmbuild >/dev/null; then rpms; else skip "RPM packages" "rpmbuild is not installed"; fi
+complete=1

@@ -97,9 +97,9 @@ records_arrive() {
     [ $cg_version != none ] || { skip "final records" "no control groups"; return; }
     gid=$(inside getent group batchjob | cut -d: -f3) uid=$(inside id -u batchjob)
     port=$(free_port)
-    sed -i "s/:9010/127.0.0.1:$port/" "$root/etc/batchjob_exporter.yml"
+    sed -i "s/:9010/127.0.0.1:$port/" "$root/etc/batchjob/exporter.yml"
     # As the comment in the file says.
-    sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' "$root/etc/batchjob_exporter.yml"
+    sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' "$root/etc/batchjob/exporter.yml"
     as_unit_by=exec as_unit "$root" batchjob_exporter 61234:61234 >"$tmp/exporter.log" 2>&1 &
     later stop $!
     wait_for 60 grep -q "listening on" "$tmp/exporter.log"
@@ -114,7 +114,7 @@ records_arrive() {
     is "a record arrives, for the group" "$(stat -c '%a %u %g' "${n:-$spool}")" "640 61234 $gid"
     : >"$root/etc/batchjob/lsb.acct"
     { echo "name: alpha"; echo "lsf: {acct: /etc/batchjob/lsb.acct}"
-        sed -n '/^records:/,/^    -/p' examples/batchjob_cluster.yml; } >"$root/etc/batchjob/batchjob_cluster.yml"
+        sed -n '/^records:/,/^    -/p' examples/cluster.yml; } >"$root/etc/batchjob/cluster.yml"
     check "batchjob_stats_db finds its files under its unit" \
         as_unit "$root" batchjob_stats_db "$uid:$gid" check-config
     check "batchjob_stats_db imports under its unit" as_unit "$root" batchjob_stats_db "$uid:$gid" --once
@@ -135,14 +135,14 @@ records_arrive
 # stopped although it is enabled.
 for u in batchjob_exporter_cluster batchjob_stats_db; do : >"$units/active/$u"; done
 inside env DPKG_MAINTSCRIPT_PACKAGE=batchjob-stats deb-systemd-helper enable batchjob_stats_server.service
-echo "# of the site" >>"$root/etc/batchjob/batchjob_stats.yml"
+echo "# of the site" >>"$root/etc/batchjob/stats_db.yml"
 forget
 check "the packages upgrade" install packages
 is "all of them" "$(versions)" "$version installed"
 is "the services that ran are restarted, and no other" "$(calls)" \
     "restart batchjob_exporter restart batchjob_exporter_cluster restart batchjob_stats_db"
 is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster batchjob_stats_db"
-check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/batchjob_stats.yml"
+check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
 
 # What services leave behind.
 leave() {
@@ -156,7 +156,7 @@ forget
 # shellcheck disable=SC2086
 check "the packages are removed" inside dpkg --remove $names
 is "what ran is stopped" "$(calls)" "stop batchjob_exporter stop batchjob_exporter_cluster stop batchjob_stats_db"
-check "the configuration stays" [ -e "$root/etc/batchjob/batchjob_stats.yml" ]
+check "the configuration stays" [ -e "$root/etc/batchjob/stats_db.yml" ]
 check "the exporter's state stays" [ -e "$root/var/lib/private/batchjob_exporter" ]
 # shellcheck disable=SC2086
 check "the packages are purged" inside dpkg --purge $names
@@ -196,20 +196,20 @@ rpms() {
     is "the directory of the store" "$(inside stat -c '%a %U %G' /var/lib/batchjob)" "750 batchjob batchjob"
     is "the server's configuration" "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
     for u in batchjob_exporter batchjob_stats_db batchjob_slurm_access.timer; do : >"$units/active/$u"; done
-    echo "# of the site" >>"$root/etc/batchjob/batchjob_stats.yml"
+    echo "# of the site" >>"$root/etc/batchjob/stats_db.yml"
     forget
     # shellcheck disable=SC2086
     check "the RPMs upgrade" tool -U $new
     is "the services that ran are restarted, and no other" "$(calls)" \
         "restart batchjob_exporter restart batchjob_slurm_access.timer restart batchjob_stats_db"
-    check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/batchjob_stats.yml"
+    check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
     leave data
     forget
     # shellcheck disable=SC2046
     check "the RPMs are removed" tool -e $(tool -qa 'batchjob*')
     is "what ran is stopped" "$(calls)" "stop batchjob_exporter stop batchjob_slurm_access.timer stop batchjob_stats_db"
     check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
-    is "what the site configured stays beside it" "$(cd "$root/etc/batchjob" && echo *)" "batchjob_stats.yml.rpmsave"
+    is "what the site configured stays beside it" "$(cd "$root/etc/batchjob" && echo *)" "stats_db.yml.rpmsave"
 }
 if command -v rpmbuild >/dev/null; then rpms; else skip "RPM packages" "rpmbuild is not installed"; fi
 complete=1

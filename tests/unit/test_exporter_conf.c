@@ -425,7 +425,7 @@ static void manual_and_example(void **state)
     bj_exporter_conf_sets(&c, sets);
     bj_opt_walk(sets, BJ_EXPORTER_SETS, check_manual, text);
     struct bj_err err = {0};
-    const char *args[ARGS] = {"--config.file=examples/batchjob_exporter.yml"};
+    const char *args[ARGS] = {"--config.file=examples/exporter.yml"};
     if (load(&c, args, &err) < 0)
         fail_msg("%s", err.msg);
     bj_exporter_conf_free(&c);

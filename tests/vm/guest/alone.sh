@@ -27,7 +27,8 @@ exporter_as_a_service() {
     grep -q ^batchjob: /etc/group || echo batchjob:x:990: >>/etc/group
     install -m 755 "$here/batchjob_exporter" /usr/local/bin/
     install -m 644 "$here/examples/batchjob_exporter.service" $units/
-    sed "s|^job:|&\n  pattern: ['$unit_pattern']|" "$here/examples/batchjob_exporter.yml" >/etc/batchjob_exporter.yml
+    mkdir -p /etc/batchjob
+    sed "s|^job:|&\n  pattern: ['$unit_pattern']|" "$here/examples/exporter.yml" >/etc/batchjob/exporter.yml
     systemctl daemon-reload
     check "systemd finds no fault in the unit file" systemd-analyze verify --man=no $units/batchjob_exporter.service
     check "the shipped unit starts and says that it is ready" \

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Completions for shells and manual pages name every option of the programs; TAP.
+# Completions for shells and manual pages name every option of the programs, and the
+# packages have what the quickstart names; TAP.
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
@@ -59,4 +60,5 @@ for p in $programs; do
     is "zsh's completions of $p have all options" "$(sed -nE "s/^    '\*?--([a-z0-9.-]+).*/\1/p" \
         "$tmp/share/zsh/site-functions/_$p" | grep -v '^no-' | sort -u)" "$(options "$p")"
 done
+absorb tests/e2e/quickstart.py check
 complete=1

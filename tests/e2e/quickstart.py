@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""The quickstart to the letter.
+
+Its fenced blocks are marked with a language, the role of the host, and for files
+the path:  ```sh node    ```yaml management /etc/batchjob/cluster.yml
+
+  quickstart.py check        the packages have every command and file that it names
+  quickstart.py print ROLE   the commands of a role
+  quickstart.py walk         run all blocks, as root of a machine with Slurm, Prometheus
+                             and the packages in the current directory; systemctl is
+                             tests/e2e/systemctl.py
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tap import check, plan, same  # noqa: E402
+
+HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = os.path.join(HERE, "docs/quickstart.md")
+# What a site puts in its own words, and where everything is one machine.
+SITE = {"alpha": "sandbox", "PROMETHEUS": "127.0.0.1", "node001": "localhost", "node002": "127.0.0.1"}
+ROLES = {"build", "node", "prometheus", "management", "grafana"}
+PASSWORD = "secret"
+
+
+def blocks():
+    """(language, role, path, lines) of each marked block."""
+    with open(PAGE, encoding="utf-8") as f:
+        text = f.read()
+    for m in re.finditer(r"^( *)```(\w+) (\w+)(?: (\S+))?\n(.*?)^ *```$", text, re.M | re.S):
+        indent = len(m[1])
+        lines = [line[indent:] for line in m[5].splitlines()]
+        yield m[2], m[3], m[4], lines
+
+
+def command_of(line):
+    return re.sub(r" +# .*", "", line)
+
+
+def packaged():
+    """The paths that the packages contain: of dh_install's lists, and the units."""
+    paths = {f"/{unit}" for unit in os.listdir(os.path.join(HERE, "examples"))
+             if unit.endswith((".service", ".timer"))}
+    folder = os.path.join(HERE, "packaging/debian")
+    for name in os.listdir(folder):
+        if name.endswith(".install"):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                paths |= {"/" + line.split()[0] for line in f if line.strip()}
+    return paths
+
+
+def check_page():
+    """The packages have what the page names."""
+    with open(PAGE, encoding="utf-8") as f:
+        text = f.read()
+    marked = list(blocks())
+    same({b[1] for b in marked}, ROLES, "the page's blocks have roles")
+    prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S)
+    check(text.count("```") == 2 * len(marked) and not re.search(r"^    \S", prose, re.M),
+          "every block of the page is marked", f"{text.count('```')} fences, {len(marked)} blocks")
+    have = packaged()
+    names = set(re.findall(r"/usr/share/batchjob/[\w./*-]+\w", text))
+    names |= set(re.findall(r"/etc/batchjob/[\w.-]+\w", text)) - {"/etc/batchjob/web.yml"}
+    names |= {"/usr/bin/" + p for p in re.findall(r"^(?:.* )?(batchjob_(?:acct|stats_db)) [a-z-]", text, re.M)}
+    for unit in re.findall(r"systemctl [a-z]+(?: --now)? ([\w.]+\w)", text):
+        names.add("/" + (unit if "." in unit else unit + ".service"))
+    for name in sorted(names):
+        check(name in have or os.path.dirname(name) in have 
+              or any(h.startswith(name + "/") for h in have), f"the packages have {name}")
+    with open(os.path.join(HERE, "packaging/debian/control"), encoding="utf-8") as f:
+        control = f.read()
+    for package in sorted(set(re.findall(r"\./([a-z-]+)_\*\.deb", text))):
+        check(f"Package: {package}\n" in control, f"make deb builds {package}")
+    for link in sorted(set(re.findall(r"\]\(([\w./-]+)\)", text))):
+        check(os.path.exists(os.path.join(os.path.dirname(PAGE), link)), f"the link to {link} leads to a file")
+
+
+# --- the walk ------------------------------------------------------------------
+
+
+def sandbox(*words):
+    return subprocess.run([os.path.join(HERE, "tests/sandbox/slurm"), *words], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+class Walk:
+    def __init__(self):
+        self.conf = os.environ["SLURM_CONF"]
+        self.words = dict(SITE)
+        self.jobs = []
+        self.started = []
+
+    def put(self, text):
+        for word, value in self.words.items():
+            text = re.sub(rf"\b{word}\b", lambda _, v=value: v, text)
+        return text
+
+    def submit(self):
+        """A job of anna that computes until the walk ends, and one of boris."""
+        for user in ("anna", "boris"):
+            p = sandbox("as", user, "sbatch", "--parsable", "-o", "/dev/null", "-n", "1", "--mem=50",
+                        "-t", "20", "--wrap", "while :; do :; done")
+            job = p.stdout.strip()
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], text=True, check=False,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.strip()
+                if state == "RUNNING":
+                    break
+                time.sleep(0.2)
+            check(state == "RUNNING", f"a job of {user} runs", f"{job}: {state}")
+            self.jobs.append(job)
+
+    def wants(self, command):
+        """Words that the output of a command must have."""
+        if "cpu_seconds" in command and "curl" in command:
+            return [f'jobid="{job}"' for job in self.jobs]
+        if "source=" in command:
+            return ['account="physics"', f'jobid="{self.jobs[-1]}"']
+        if "promtool query" in command:
+            return ['user="anna"', 'user="boris"']
+        if command == "batchjob_acct --since=1d":
+            return ["anna", "boris"]
+        if "X-Grafana-User" in command or "runuser -u anna" in command:
+            return ["anna"]
+        return []
+
+    def run(self, command):
+        # The page's reader waits for a first import, and answers prompts.
+        wants = self.wants(command)
+        deadline = time.monotonic() + (150 if wants else 0)
+        while True:
+            p = subprocess.run(["bash", "-o", "pipefail", "-c", command], text=True, check=False,
+                               input=f"{PASSWORD}\n{PASSWORD}\n", start_new_session=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            missing = [w for w in wants if w not in p.stdout]
+            if (p.returncode == 0 and not missing) or time.monotonic() > deadline:
+                break
+            time.sleep(1)
+        check(p.returncode == 0 and not missing, f"$ {command}",
+              f"status {p.returncode}, without {missing}:\n{p.stdout[-3000:]}")
+        if "anna" in command and wants:
+            check("boris" not in p.stdout, "anna sees only her jobs", p.stdout[-2000:])
+        m = re.search(r"grafana:(\$2y\$\S+)", p.stdout)
+        if m:
+            self.words["HASH"] = m[1]
+
+    def write(self, language, path, lines):
+        text = self.put("\n".join(lines)) + "\n"
+        if language == "conf":
+            with open(self.conf, encoding="utf-8") as f:
+                old = f.read()
+            for line in lines:
+                old = re.sub(rf"^{line.split('=')[0]}=.*\n", "", old, flags=re.M)
+            text = old + text
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        check(True, f"writes {path}")
+        if path.endswith("/prometheus.yml"):
+            self.prometheus(path)
+
+    def prometheus(self, path):
+        with open("/var/log/prometheus.log", "w", encoding="utf-8") as log:
+            self.started.append(subprocess.Popen(
+                ["prometheus", f"--config.file={path}", "--storage.tsdb.path=/var/lib/walk-prometheus"],
+                stdout=log, stderr=log))
+
+    def ports(self):
+        """The programs listen on the ports of the page's table, and on no others."""
+        out = subprocess.run(["ss", "-ltnpH"], text=True, check=False, stdout=subprocess.PIPE).stdout
+        got = sorted({int(m[1]) for m in re.finditer(r":(\d+) .*\"batchjob_", out)})
+        check(got == [9010, 9011, 9020], "the programs listen on the page's ports", f"{got}\n{out}")
+
+    def all(self):
+        self.submit()
+        for language, role, path, lines in blocks():
+            if role == "build":
+                continue  # quickstart.sh has run them
+            if path:
+                self.write(language, path, lines)
+                continue
+            for line in lines:
+                command = self.put(command_of(line))
+                if "source=" in command:
+                    self.submit()
+                self.run(command)
+        self.ports()
+
+
+def walk():
+    for d in ("datasources", "dashboards"):
+        os.makedirs(f"/etc/grafana/provisioning/{d}", exist_ok=True)
+    p = sandbox("start")
+    check(p.returncode == 0, "Slurm runs", p.stdout)
+    w = Walk()
+    os.makedirs("/etc/slurm", exist_ok=True)
+    if not os.path.lexists("/etc/slurm/slurm.conf"):
+        os.symlink(w.conf, "/etc/slurm/slurm.conf")
+        os.symlink(os.path.join(os.path.dirname(w.conf), "cgroup.conf"), "/etc/slurm/cgroup.conf")
+    try:
+        w.all()
+    finally:
+        for p in w.started:
+            p.kill()
+        subprocess.run(["systemctl", "stop", "--all"], check=False)
+        sandbox("purge")
+
+
+if sys.argv[1:2] == ["print"]:
+    for language, role, _, lines in blocks():
+        if language == "sh" and role == sys.argv[2]:
+            print(*map(command_of, lines), sep="\n")
+    sys.exit(0)
+if sys.argv[1:2] == ["walk"]:
+    walk()
+else:
+    check_page()
+sys.exit(plan())

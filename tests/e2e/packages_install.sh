@@ -21,7 +21,8 @@ check "a bare $release" mmdebstrap --quiet --variant=minbase --mode=root \
 # The stub: what is enabled or runs is a file in /units.  deb-systemd-helper enables by
 # links.
 units=$root/units
-mkdir -p "$units/enabled" "$units/active" "$root/run/systemd/system"
+mkdir -p "$units/enabled" "$units/active" "$root/run/systemd/system" \
+    "$root/etc/systemd/system/multi-user.target.wants"
 cat >"$root/usr/bin/systemctl" <<'STUB'
 #!/bin/sh
 verb= now= list=
@@ -42,7 +43,10 @@ for u in $list; do
     try-restart) [ ! -e "/units/active/$s" ] || echo "restart $s" >>/units/log ;;
     stop) [ ! -e "/units/active/$s" ] || echo "stop $s" >>/units/log; rm -f "/units/active/$s" ;;
     disable) rm -f "/units/enabled/$s"; [ -z "$now" ] || "$0" stop "$u" ;;
-    preset) echo "preset $s" >>/units/log ;;
+    preset) # on Debian it enables
+        echo "preset $s" >>/units/log
+        [ -e /var/lib/rpm ] || ln -sf "/lib/systemd/system/$u" /etc/systemd/system/multi-user.target.wants/
+        ;;
     esac
 done
 exit 0
@@ -160,7 +164,8 @@ check "the configuration stays" [ -e "$root/etc/batchjob/stats_db.yml" ]
 check "the exporter's state stays" [ -e "$root/var/lib/private/batchjob_exporter" ]
 # shellcheck disable=SC2086
 check "the packages are purged" inside dpkg --purge $names
-check "purge says what stays" grep -q "kept the data in /var/lib/batchjob, with its user" "$tmp/check.out"
+cp "$tmp/check.out" "$tmp/purge.out"
+check "purge says what stays" grep -q "kept the data in /var/lib/batchjob, with its user" "$tmp/purge.out"
 left() { # files of the packages, and the user
     (cd "$root" && find etc/batchjob* etc/systemd/system var/lib/batchjob* var/lib/private var/spool/batchjob \
         usr/share/batchjob usr/bin/batchjob* -name '*batchjob*' 2>/dev/null)
@@ -170,7 +175,7 @@ is "the store stays, with its user and group" "$(left | in_order)" "batchjob bat
 check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
 check "the packages install again" install packages
 is "the store's owner is the service" "$(inside stat -c '%U' /var/lib/batchjob/stats.db)" batchjob
-rm "$root/var/lib/batchjob/stats.db"
+rm "$root"/var/lib/batchjob/*
 # shellcheck disable=SC2086
 check "the packages without data are purged" inside dpkg --purge $names
 is "nothing stays" "$(left)" ""
@@ -178,17 +183,17 @@ is "nothing stays" "$(left)" ""
 # --- RPM -----------------------------------------------------------------------
 
 rpms() {
-    local old new units_exporter units_stats files
+    local old new u
     rm -f "$units"/active/* "$units"/enabled/*
     # Built by make rpm of the same source: the version before, and this one.
     check "make rpm of an older version" make rpm O="$tmp/older" VERSION=0.0.1 RPMFLAGS=--nodeps PACKAGER=Ann
     check "make rpm" make rpm O="$tmp/build" RPMFLAGS=--nodeps PACKAGER=Ann
     old=$(find "$tmp/older" -name '*.rpm' ! -name '*debug*') new=$(find "$tmp/build" -name '*.rpm' ! -name '*debug*')
-    tool() { rpm --root "$root" --force-debian --nodeps "$@"; }
+    tool() { rpm --root "$root" "$@"; }
     mkdir -p "$root/var/lib/rpm" && tool --initdb
     forget
     # shellcheck disable=SC2086
-    check "the RPMs install" tool -i $old
+    check "the RPMs install" tool --force-debian --nodeps -i $old
     is "no service starts; the distribution decides what is enabled" "$(calls)" "$(printf 'preset %s ' \
         batchjob_exporter batchjob_exporter_cluster batchjob_slurm_access.timer batchjob_stats_db \
         batchjob_stats_server | sed 's/ $//')"
@@ -199,14 +204,14 @@ rpms() {
     echo "# of the site" >>"$root/etc/batchjob/stats_db.yml"
     forget
     # shellcheck disable=SC2086
-    check "the RPMs upgrade" tool -U $new
+    check "the RPMs upgrade" tool --force-debian --nodeps -U $new
     is "the services that ran are restarted, and no other" "$(calls)" \
         "restart batchjob_exporter restart batchjob_slurm_access.timer restart batchjob_stats_db"
     check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
     leave data
     forget
     # shellcheck disable=SC2046
-    check "the RPMs are removed" tool -e $(tool -qa 'batchjob*')
+    check "the RPMs are removed" tool --force-debian --nodeps -e $(tool -qa 'batchjob*')
     is "what ran is stopped" "$(calls)" "stop batchjob_exporter stop batchjob_slurm_access.timer stop batchjob_stats_db"
     check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
     is "what the site configured stays beside it" "$(cd "$root/etc/batchjob" && echo *)" "stats_db.yml.rpmsave"

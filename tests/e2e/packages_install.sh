@@ -85,7 +85,7 @@ batchjob-exporter
 batchjob-stats
 collectd-plugin-batchjob=0.0.1-1 installed"
 check "the exporter is enabled" enabled batchjob_exporter
-is "only the exporter starts: accounting needs a configuration first" "$(running)" batchjob_exporter
+is "the exporter starts, and collectd; accounting needs a configuration first" "$(running)" "batchjob_exporter collectd"
 check "the accounting user exists" inside getent passwd batchjob
 is "its configuration is readable by that user only" \
     "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
@@ -145,7 +145,7 @@ check "the packages upgrade" install packages
 is "all of them" "$(versions)" "$version installed"
 is "the services that ran are restarted, and no other" "$(calls)" \
     "restart batchjob_exporter restart batchjob_exporter_cluster restart batchjob_stats_db"
-is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster batchjob_stats_db"
+is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster batchjob_stats_db collectd"
 check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
 
 # What services leave behind.

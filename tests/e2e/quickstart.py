@@ -70,7 +70,7 @@ def check_page():
     for unit in re.findall(r"systemctl [a-z]+(?: --now)? ([\w.]+\w)", text):
         names.add("/" + (unit if "." in unit else unit + ".service"))
     for name in sorted(names):
-        check(name in have or os.path.dirname(name) in have 
+        check(name in have or os.path.dirname(name) in have
               or any(h.startswith(name + "/") for h in have), f"the packages have {name}")
     with open(os.path.join(HERE, "packaging/debian/control"), encoding="utf-8") as f:
         control = f.read()

@@ -60,12 +60,14 @@ all_permitted() { # unit
     is "the filter of $1 permits the program's system calls" "$(refused "$1")" ""
 }
 answers() { curl -sf -o "$tmp/answer" "$@"; }
-serve() { # unit url program argument...: traced until the URL has answered
+serve() { # unit url program argument...: traced until the URL has answered, and until
+    # the call $awaited, if set
     local unit=$1 url=$2 pid
     shift 2
     traced "$unit" "$@" &
     wait_for 60 answers "$url"
     check "$unit answers under strace" answers "$url"
+    [ -z "${awaited:-}" ] || wait_for 60 grep -q "$awaited" "$tmp/$unit.calls"
     pid=$(sed -nE '1s/^([0-9]+) .*/\1/p' "$tmp/$unit.calls")
     kill "$pid"
     wait $!
@@ -103,7 +105,7 @@ for c in squeue sinfo scontrol sdiag sacctmgr; do
     chmod 755 "$tmp/bin/$c"
 done
 port=$(free_port)
-serve batchjob_exporter_cluster "http://127.0.0.1:$port/metrics" "$tmp/programs/batchjob_exporter" \
+awaited='execve.*/squeue' serve batchjob_exporter_cluster "http://127.0.0.1:$port/metrics" "$tmp/programs/batchjob_exporter" \
     --config.file=examples/exporter_cluster.yml "--cluster.path=$tmp/bin" "--web.listen-address=127.0.0.1:$port"
 check "batchjob_exporter_cluster runs Slurm's commands" grep -q 'execve.*/squeue' "$tmp/batchjob_exporter_cluster.calls"
 all_permitted batchjob_exporter_cluster

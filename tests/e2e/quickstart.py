@@ -197,7 +197,8 @@ def walk():
     for d in ("datasources", "dashboards"):
         os.makedirs(f"/etc/grafana/provisioning/{d}", exist_ok=True)
     p = sandbox("start")
-    check(p.returncode == 0, "Slurm runs", p.stdout)
+    if not check(p.returncode == 0, "Slurm runs", p.stdout):
+        return
     w = Walk()
     os.makedirs("/etc/slurm", exist_ok=True)
     if not os.path.lexists("/etc/slurm/slurm.conf"):

@@ -15,8 +15,8 @@ git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 release=${1:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | head -n 1)
 root=$tmp/root
-site="munge,slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,slurmdbd,slurm-wlm-mysql-plugin"
-site="$site,mariadb-server,dbus,prometheus,curl,apache2-utils,procps,iproute2,python3-minimal,init-system-helpers,adduser"
+site="munge,slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,slurmdbd,slurm-wlm-mysql-plugin,slurm-wlm-jwt-plugin"
+site="$site,mariadb-server,libmariadb3,dbus,prometheus,curl,apache2-utils,procps,iproute2,python3,init-system-helpers,adduser"
 check "a bare $release with Slurm and Prometheus" mmdebstrap --quiet --variant=minbase --mode=root \
     --skip=cleanup/apt/lists --include="$site" "$release" "$root" "$mirror"
 
@@ -32,16 +32,17 @@ cp "$tmp"/batchjob-monitoring/build/packages/deb/*.deb "$root/root/packages/"
 git archive HEAD | tar -x -C "$root/proj"
 install -m 755 tests/e2e/systemctl.py "$root/usr/bin/systemctl"
 mkdir -p "$root/run/systemd/system"
+echo "127.0.0.1 localhost $(uname -n)" >"$root/etc/hosts"
 # What the packages need is fetched now, for the walk has no network.
 cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/yes"
 check "the packages' dependencies are fetched" \
     chroot "$root" sh -c 'apt-get -q --download-only install /root/packages/*.deb'
 
-walk='mount --rbind /proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev" || exit 1
+walk='mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev" || exit 1
     exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
         SLURM_SANDBOX_DIR=/srv/slurm SLURM_CONF=/srv/slurm/etc/slurm.conf SLURM_SANDBOX_PREFIX=node \
         SLURM_SANDBOX_USERS="anna:physics boris:physics" \
         sh -c "cd /root/packages && exec /proj/tests/e2e/quickstart.py walk"'
-absorb tests/isolate unshare --mount --pid --fork --propagation private sh -c "$walk" sh "$root"
+absorb tests/isolate unshare --mount --pid --fork --kill-child --propagation private sh -c "$walk" sh "$root"
 complete=1

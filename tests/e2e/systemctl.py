@@ -138,10 +138,10 @@ def main():
             sys.exit(not enabled(name))
         elif verb == "is-active":
             sys.exit(not pid_of(name))
-        elif verb in ("enable", "disable"):
+        elif verb in ("enable", "disable", "preset"):  # a preset of Debian enables
             unit(name)
             mark = f"{RUN}/{name}.enabled"
-            if verb == "enable":
+            if verb != "disable":
                 with open(mark, "w", encoding="ascii"):
                     pass
             elif os.path.exists(mark):

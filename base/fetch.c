@@ -41,7 +41,7 @@ static const struct {
     {CURLE_ABORTED_BY_CALLBACK, BJ_FETCH_ABORTED, -ECANCELED},
 };
 
-static int explain(struct bj_fetch_call *c, CURLcode code)
+int bj_fetch_explain(struct bj_fetch_call *c, CURLcode code)
 {
     const char *message = c->f->message;
     if (!message[0])
@@ -194,7 +194,7 @@ static int send_once(struct bj_fetch_call *c)
     /* take_error_body() ends transfers of long failures. */
     if (code == CURLE_WRITE_ERROR && !success(c->reply->status))
         code = CURLE_OK;
-    return code == CURLE_OK ? 0 : explain(c, code);
+    return code == CURLE_OK ? 0 : bj_fetch_explain(c, code);
 }
 
 /* The target of a redirect that is followed, or NULL. */

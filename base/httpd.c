@@ -66,6 +66,8 @@ static void fill_limits(struct bj_http_limits *l)
     preset(&l->request_usec, 10 * 1000000);
     preset(&l->idle_usec, 75 * 1000000);
     preset(&l->send_usec, 30 * 1000000);
+    preset(&l->work_usec, l->send_usec);
+    preset(&l->stream_usec, 660 * 1000000);
     preset(&l->stall_usec, 2 * 1000000);
     l->connections = l->connections ? l->connections : 256;
     l->responses = l->responses ? l->responses : 40;

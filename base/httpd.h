@@ -29,6 +29,7 @@ enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2, BJ_HTTP_POST = 4 };
 /* Most listening sockets, and descriptors to poll. */
 enum { BJ_HTTPD_LISTENERS = 16, BJ_HTTPD_FDS = BJ_HTTPD_LISTENERS + 2 };
 
+struct bj_stream;
 struct bj_tls;
 struct bj_web;
 
@@ -71,9 +72,13 @@ struct bj_http_reply {
     struct bj_buf body; /* the server takes ownership */
     struct {
         const char *name, *value;
-    } header[12]; /* more headers, ending with name NULL; copied */
-    bool unsized; /* HEAD: the length of a GET is unknown */
-    bool later;   /* bj_httpd_finish() brings the response */
+    } header[12];             /* more headers, ending with name NULL; copied */
+    bool unsized;             /* HEAD: the length of a GET is unknown */
+    struct bj_stream *stream; /* the body, instead of body; owned by the server
+                                 as its reader.  Only for an answer that
+                                 bj_httpd_finish() brings */
+    uint64_t stream_bytes;    /* of it in all; 0: unknown */
+    bool later;               /* bj_httpd_finish() brings the response */
 };
 
 /* One path; the first match counts.  A path that ends with "/" and "*" matches
@@ -97,6 +102,10 @@ struct bj_http_limits {
                               later request, to its end [10 s] */
     uint64_t idle_usec;    /* from a response to the next request line [75 s] */
     uint64_t send_usec;    /* from a request to its response's end [30 s] */
+    uint64_t work_usec;    /* until bj_httpd_finish(), instead of send_usec
+                              [send_usec] */
+    uint64_t stream_usec;  /* from a streamed response's first byte to its
+                              writer's end [11 min] */
     uint64_t stall_usec;   /* from when on a response in flight may be closed
                               for a new one, at the limit [2 s] */
     size_t body_bytes;     /* of a request; 413 beyond.  Only read for a POST
@@ -161,6 +170,10 @@ void bj_httpd_guard(struct bj_httpd *h,
  * answered before bj_httpd_free(). */
 void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
                      struct bj_http_reply *reply);
+
+/* Go on with streamed responses whose writers have added pieces or ended.  Call
+ * it in the thread of the server, before bj_httpd_run(). */
+void bj_httpd_resume(struct bj_httpd *h);
 
 /* Is there room for one more body, when responses that are being made need
  * planned bytes?  For handlers that answer later, since a body counts only

@@ -26,7 +26,8 @@ static void enter_phase(struct bj_httpd_conn *c, enum bj_httpd_phase to)
     static const size_t spans[BJ_HTTPD_PHASES] = {
         [BJ_HTTPD_WAIT] = offsetof(struct bj_http_limits, request_usec),
         [BJ_HTTPD_IDLE] = offsetof(struct bj_http_limits, idle_usec),
-        [BJ_HTTPD_WORK] = offsetof(struct bj_http_limits, send_usec),
+        [BJ_HTTPD_WORK] = offsetof(struct bj_http_limits, work_usec),
+        [BJ_HTTPD_STREAM] = offsetof(struct bj_http_limits, stream_usec),
         [BJ_HTTPD_SEND] = offsetof(struct bj_http_limits, send_usec),
     };
     struct bj_httpd *h = c->h;
@@ -64,6 +65,13 @@ int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
     return 0;
 }
 
+void bj_httpd_conn_resume(struct bj_httpd_conn *c)
+{
+    c->suspended = false;
+    c->h->resumed[c->tls ? BJ_HTTPD_TLS : BJ_HTTPD_PLAIN] = true;
+    MHD_resume_connection(c->mhd);
+}
+
 void bj_httpd_conn_free(struct bj_httpd_conn *c)
 {
     if (!c)
@@ -91,7 +99,7 @@ struct bj_httpd_conn *bj_httpd_oldest(const struct bj_httpd *h,
 void bj_httpd_conn_hang_up(struct bj_httpd_conn *c)
 {
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
-    if (c->phase == BJ_HTTPD_SEND)
+    if (c->phase == BJ_HTTPD_SEND || c->phase == BJ_HTTPD_STREAM)
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     shutdown(c->fd, SHUT_RDWR);
     /* Its memory is freed soon. */
@@ -99,6 +107,9 @@ void bj_httpd_conn_hang_up(struct bj_httpd_conn *c)
     c->counted = 0;
     __atomic_store_n(&c->given_up, true, __ATOMIC_RELAXED);
     bj_httpd_conn_move(c, BJ_HTTPD_DEAD);
+    /* The library does not see the shutdown of a suspended connection. */
+    if (c->stream && c->suspended)
+        bj_httpd_conn_resume(c);
 }
 
 static bool evict(struct bj_httpd_conn *c)

@@ -13,11 +13,12 @@
 /* What a connection waits for.  All connections of a phase have the same time
  * limit, so the order of arrival is the order of deadlines. */
 enum bj_httpd_phase {
-    BJ_HTTPD_WAIT, /* for a complete request */
-    BJ_HTTPD_IDLE, /* for the next request line */
-    BJ_HTTPD_WORK, /* for bj_httpd_finish() */
-    BJ_HTTPD_SEND, /* for the client to read the response */
-    BJ_HTTPD_DEAD, /* for the library to free it */
+    BJ_HTTPD_WAIT,   /* for a complete request */
+    BJ_HTTPD_IDLE,   /* for the next request line */
+    BJ_HTTPD_WORK,   /* for bj_httpd_finish() */
+    BJ_HTTPD_STREAM, /* for the writer of a streamed response */
+    BJ_HTTPD_SEND,   /* for the client to read the response */
+    BJ_HTTPD_DEAD,   /* for the library to free it */
     BJ_HTTPD_PHASES
 };
 
@@ -45,6 +46,7 @@ struct bj_httpd_conn {
     struct bj_buf upload;              /* body of the request */
     char tail[BJ_HTTPD_TAIL];          /* what '*' of the route matched */
     struct bj_http_request req;
+    struct bj_stream *stream;      /* body of the response; NULL: body */
     bool suspended;                /* MHD_suspend_connection() */
     bool given_up;                 /* atomic; the client is gone */
     struct MHD_Response *response; /* from bj_httpd_finish() */
@@ -87,7 +89,8 @@ static inline void bj_httpd_count(uint64_t *n, uint64_t more)
 /* Responses in flight: being made or being sent. */
 static inline unsigned bj_httpd_in_flight(const struct bj_httpd *h)
 {
-    return h->count[BJ_HTTPD_WORK] + h->count[BJ_HTTPD_SEND];
+    return h->count[BJ_HTTPD_WORK] + h->count[BJ_HTTPD_STREAM] +
+           h->count[BJ_HTTPD_SEND];
 }
 
 /* --- base/httpd_tls.c -----------------------------------------------------*/
@@ -111,6 +114,9 @@ int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
                       struct bj_httpd_conn **ret);
 void bj_httpd_conn_free(struct bj_httpd_conn *c); /* NULL is fine */
 
+/* Let the library serve a suspended connection again. */
+void bj_httpd_conn_resume(struct bj_httpd_conn *c);
+
 /* Put a connection into another phase and set its deadline. */
 void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to);
 
@@ -128,6 +134,13 @@ bool bj_httpd_evict_waiting(struct bj_httpd *h);
 /* Close the connection whose client has not read its response for longest.
  * False: none has been sending for stall_usec. */
 bool bj_httpd_evict_stalled(struct bj_httpd *h);
+
+/* --- base/httpd_stream.c --------------------------------------------------*/
+
+/* A response whose body is r->stream; NULL without memory.  The stream is
+ * closed in any case, now or with the response. */
+struct MHD_Response *bj_httpd_stream_build(struct bj_httpd_conn *c,
+                                           const struct bj_http_reply *r);
 
 /* --- base/httpd_request.c -------------------------------------------------*/
 

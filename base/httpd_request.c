@@ -1,4 +1,5 @@
 #include "base/httpd_conn.h"
+#include "base/stream.h"
 
 #include <strings.h>
 
@@ -241,12 +242,16 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
                                   struct bj_http_reply *r)
 {
     struct MHD_Response *m;
+    if (r->stream)
+        bj_httpd_buf_return(c->h, &r->body);
     if (r->body.failed)
         explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
     c->body = r->body;
     c->counted = c->body.cap;
     __atomic_add_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
-    if (r->unsized && r->body.len == 0)
+    if (r->stream)
+        m = bj_httpd_stream_build(c, r);
+    else if (r->unsized && r->body.len == 0)
         m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, empty_body,
                                               c, release_body);
     else
@@ -278,7 +283,7 @@ static enum MHD_Result queue(struct bj_httpd_conn *c, unsigned status,
     enum MHD_Result ok = MHD_queue_response(c->mhd, status, m);
     MHD_destroy_response(m);
     if (ok == MHD_YES && c->phase != BJ_HTTPD_DEAD)
-        bj_httpd_conn_move(c, BJ_HTTPD_SEND);
+        bj_httpd_conn_move(c, c->stream ? BJ_HTTPD_STREAM : BJ_HTTPD_SEND);
     return ok;
 }
 
@@ -307,13 +312,13 @@ void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
                                  offsetof(struct bj_httpd_conn, req));
     if (c->phase == BJ_HTTPD_DEAD) {
         bj_httpd_buf_return(h, &reply->body);
+        if (reply->stream)
+            bj_stream_close(reply->stream);
     } else {
         c->response = build(c, reply);
         c->response_status = reply->status;
     }
-    c->suspended = false;
-    h->resumed[c->tls ? BJ_HTTPD_TLS : BJ_HTTPD_PLAIN] = true;
-    MHD_resume_connection(c->mhd);
+    bj_httpd_conn_resume(c);
 }
 
 bool bj_http_given_up(const struct bj_http_request *req)

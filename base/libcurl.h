@@ -17,6 +17,14 @@ struct bj_libcurl {
     __typeof__(curl_easy_reset) *easy_reset;
     __typeof__(curl_easy_cleanup) *easy_cleanup;
     __typeof__(curl_easy_strerror) *easy_strerror;
+    __typeof__(curl_easy_pause) *easy_pause;
+    __typeof__(curl_multi_init) *multi_init;
+    __typeof__(curl_multi_add_handle) *multi_add_handle;
+    __typeof__(curl_multi_remove_handle) *multi_remove_handle;
+    __typeof__(curl_multi_perform) *multi_perform;
+    __typeof__(curl_multi_wait) *multi_wait;
+    __typeof__(curl_multi_info_read) *multi_info_read;
+    __typeof__(curl_multi_cleanup) *multi_cleanup;
     __typeof__(curl_slist_append) *slist_append;
     __typeof__(curl_slist_free_all) *slist_free_all;
     __typeof__(curl_getdate) *getdate;

@@ -1,0 +1,50 @@
+/* Many HTTP requests at once in one thread, whose replies arrive in pieces as
+ * the server sent them (not decompressed).  Errors and options are those of
+ * base/fetch.h; redirects are not followed. */
+#ifndef BJ_BASE_FETCHES_H
+#define BJ_BASE_FETCHES_H
+
+#include "base/fetch.h"
+
+/* All functions are for one thread. */
+struct bj_fetches;
+/* One request, until its end or bj_fetches_cancel(). */
+struct bj_flow;
+
+/* Called from bj_fetches_run().  They must not start or cancel requests. */
+struct bj_flow_events {
+    /* The headers are complete (bj_fetch_header()), or the reply has none of
+     * its own before it fails.  Called at most once, before piece. */
+    void (*head)(void *ctx, const struct bj_fetch_reply *reply);
+    /* A piece of the body, at most BJ_FLOW_PIECE bytes.  False: not now; the
+     * same piece comes again after bj_flow_go_on(). */
+    bool (*piece)(void *ctx, struct bj_slice piece);
+    /* The end, code 0 or as bj_fetch() returns it, but 0 for every status.  The
+     * flow is invalid afterwards. */
+    void (*end)(void *ctx, const struct bj_fetch_reply *reply, int code,
+                const struct bj_err *err);
+};
+
+enum { BJ_FLOW_PIECE = 16 * 1024 };
+
+/* Starts libcurl, as bj_fetch_new() does. */
+int bj_fetches_new(struct bj_fetches **ret, struct bj_err *err);
+/* No request may be under way. */
+void bj_fetches_free(struct bj_fetches *fs); /* NULL is fine */
+
+/* Start a request.  req and what it points to, events and ctx must outlive it;
+ * max_bytes counts as sent; sink and abort are ignored. */
+int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
+                     const struct bj_flow_events *events, void *ctx,
+                     struct bj_flow **ret, struct bj_err *err);
+
+/* Ask for a refused piece again.  The next bj_fetches_run() delivers it. */
+void bj_flow_go_on(struct bj_flow *f);
+/* End a request without calling its end. */
+void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f);
+
+/* Wait at most so long, until a request has something to do or wake_fd is
+ * readable, and serve what there is. */
+void bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms);
+
+#endif

@@ -1,0 +1,50 @@
+/* A response in pieces: a bounded pipe from the thread that receives it to the
+ * thread of the HTTP server.  Each side owns one reference. */
+#ifndef BJ_BASE_STREAM_H
+#define BJ_BASE_STREAM_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bj_stream;
+
+/* A stream of at most cap bytes that are not read yet; NULL without memory.
+ * wake is called in the thread of the reader when a piece that was refused has
+ * room, and when the reader closes the stream; it must not block and must not
+ * call back. */
+struct bj_stream *bj_stream_new(size_t cap, void (*wake)(void *ctx), void *ctx);
+
+/* --- the writer ----------------------------------------------------------- */
+
+/* Add a piece of at most cap bytes.  -EAGAIN: no room yet, nothing is taken;
+ * -EPIPE: the reader has closed; -ENOMEM.  Positive: the reader waits and must
+ * be woken; 0: it does not wait. */
+int bj_stream_put(struct bj_stream *s, struct bj_slice piece);
+
+/* Has the reader closed? */
+bool bj_stream_is_closed(struct bj_stream *s);
+
+/* The last piece is in, or the rest will never come.  s is invalid afterwards.
+ */
+void bj_stream_end(struct bj_stream *s, bool complete);
+
+/* --- the reader ----------------------------------------------------------- */
+
+enum { BJ_STREAM_END = -1, BJ_STREAM_BROKEN = -2 };
+
+/* Move at most max bytes to buf: their number; 0: none yet; or one of the
+ * above. */
+long bj_stream_take(struct bj_stream *s, char *buf, size_t max);
+
+/* Would bj_stream_take() return other than 0? */
+bool bj_stream_is_ready(struct bj_stream *s);
+
+/* Has the writer ended? */
+bool bj_stream_has_ended(struct bj_stream *s);
+
+/* Read no more.  s is invalid afterwards. */
+void bj_stream_close(struct bj_stream *s);
+
+#endif

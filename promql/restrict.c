@@ -7,79 +7,11 @@ struct work {
     struct bj_arena *arena;
     struct bj_err *err; /* its code is set: the work has failed */
     unsigned nodes;
-    struct bj_slice accounts; /* value of the matcher of account */
+    struct bj_slice accounts; /* the accounts as a regular expression */
+    struct bj_slice user;     /* the user as one */
+    bool in_absent;           /* the selector is the argument of absent() */
+    struct bj_slice others; /* names that selectors of any name must not read */
 };
-
-/* --- public or personal ----------------------------------------------------
- */
-
-static bool public_name(struct bj_slice name, const struct bj_promql_viewer *v)
-{
-    const struct bj_promql_rule *best = NULL;
-    for (size_t i = 0; i < v->rule_count; i++)
-        if (bj_slice_starts(name, v->rules[i].prefix) &&
-            (!best || v->rules[i].prefix.n > best->prefix.n ||
-             (v->rules[i].prefix.n == best->prefix.n && !v->rules[i].public)))
-            best = &v->rules[i];
-    return name.n > 0 && best && best->public;
-}
-
-/* All names that begin with start are public. */
-static bool public_start(struct bj_slice start,
-                         const struct bj_promql_viewer *v)
-{
-    for (size_t i = 0; i < v->rule_count; i++)
-        if (!v->rules[i].public && bj_slice_starts(v->rules[i].prefix, start))
-            return false;
-    return public_name(start, v);
-}
-
-static bool is_name_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == ':';
-}
-
-/* One alternative of a regular expression: a name, or the start of one and then
- * ".*" or ".+".  Everything else may match any name. */
-static bool public_pattern(struct bj_slice s, const struct bj_promql_viewer *v)
-{
-    size_t n = 0;
-    while (n < s.n && is_name_byte(s.p[n]))
-        n++;
-    struct bj_slice start = {s.p, n}, rest = {s.p + n, s.n - n};
-    if (rest.n == 0)
-        return public_name(start, v);
-    return (bj_slice_eq(rest, BJ_SLICE(".*")) ||
-            bj_slice_eq(rest, BJ_SLICE(".+"))) &&
-           public_start(start, v);
-}
-
-static bool public_matcher(const struct bj_promql_matcher *m,
-                           const struct bj_promql_viewer *v)
-{
-    if (!bj_slice_eq(m->label, BJ_SLICE("__name__")))
-        return false;
-    if (m->op == BJ_PROMQL_EQ)
-        return public_name(m->value, v);
-    if (m->op != BJ_PROMQL_RE || m->value.n == 0 ||
-        m->value.p[m->value.n - 1] == '|')
-        return false;
-    struct bj_slice rest = m->value, one;
-    while (bj_slice_field(&rest, '|', &one))
-        if (!public_pattern(one, v))
-            return false;
-    return true;
-}
-
-bool bj_promql_is_public(const struct bj_promql_node *selector,
-                         const struct bj_promql_viewer *viewer)
-{
-    for (const struct bj_promql_matcher *m = selector->matchers; m; m = m->next)
-        if (public_matcher(m, viewer))
-            return true;
-    return false;
-}
 
 /* --- copies ----------------------------------------------------------------
  */
@@ -148,11 +80,6 @@ static void add_matcher(struct work *w, struct bj_promql_node *n,
                         struct bj_slice label, enum bj_promql_match op,
                         struct bj_slice value)
 {
-    /* a second one would take the label from the result of absent() */
-    for (const struct bj_promql_matcher *m = n->matchers; m; m = m->next)
-        if (m->op == op && bj_slice_eq(m->label, label) &&
-            bj_slice_eq(m->value, value))
-            return;
     struct bj_promql_matcher *m = bj_arena_alloc(w->arena, sizeof *m);
     if (!m) {
         refuse(w, -ENOMEM, "cannot restrict the query");
@@ -167,29 +94,61 @@ static void add_matcher(struct work *w, struct bj_promql_node *n,
 }
 
 /* The list is copied, as the copy of the node gets more of them. */
-static void copy_matchers(struct work *w, struct bj_promql_node *n)
+static void add_matchers(struct work *w, struct bj_promql_node *n,
+                         const struct bj_promql_matcher *m)
 {
-    const struct bj_promql_matcher *m = n->matchers;
-    n->matchers = n->last_matcher = NULL;
     for (; m; m = m->next)
         add_matcher(w, n, m->label, m->op, m->value);
+}
+
+static bool has_matcher(const struct bj_promql_node *n, struct bj_slice label,
+                        struct bj_slice value)
+{
+    const struct bj_promql_matcher *m = n->matchers;
+    while (m && !(m->op == BJ_PROMQL_EQ && bj_slice_eq(m->label, label) &&
+                  bj_slice_eq(m->value, value)))
+        m = m->next;
+    return m != NULL;
+}
+
+/* The result of absent() has the labels that equality matchers set.  Those that
+ * are added there are regular expressions, and come first: a later matcher of
+ * the same label would remove it. */
+static void add_limits(struct work *w, struct bj_promql_node *n,
+                       const struct bj_promql_labels *label, enum part part)
+{
+    const struct bj_promql_viewer *v = w->viewer;
+    if (w->in_absent)
+        add_matcher(w, n, label->user,
+                    part == OWN ? BJ_PROMQL_RE : BJ_PROMQL_NRE, w->user);
+    else if (part == ACCOUNTS)
+        add_matcher(w, n, label->user, BJ_PROMQL_NE, v->user);
+    else if (!has_matcher(n, label->user, v->user))
+        add_matcher(w, n, label->user, BJ_PROMQL_EQ, v->user);
+    if (part != ACCOUNTS)
+        return;
+    if (w->in_absent || v->account_count > 1)
+        add_matcher(w, n, label->account, BJ_PROMQL_RE, w->accounts);
+    else
+        add_matcher(w, n, label->account, BJ_PROMQL_EQ, v->accounts[0]);
 }
 
 static struct bj_promql_node *
 limited(struct work *w, const struct bj_promql_node *selector, enum part part)
 {
+    struct bj_promql_labels label;
     struct bj_promql_node *n = copy(w, selector);
     if (!n)
         return NULL;
-    copy_matchers(w, n);
-    if (part == OWN) {
-        add_matcher(w, n, BJ_SLICE("user"), BJ_PROMQL_EQ, w->viewer->user);
-    } else {
-        add_matcher(w, n, BJ_SLICE("user"), BJ_PROMQL_NE, w->viewer->user);
-        add_matcher(w, n, BJ_SLICE("account"),
-                    w->viewer->account_count > 1 ? BJ_PROMQL_RE : BJ_PROMQL_EQ,
-                    w->accounts);
-    }
+    bool others = !bj_promql_labels_of(selector, &w->viewer->rules, &label);
+    n->matchers = n->last_matcher = NULL;
+    if (w->in_absent)
+        add_limits(w, n, &label, part);
+    add_matchers(w, n, selector->matchers);
+    if (others)
+        add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_NRE, w->others);
+    if (!w->in_absent)
+        add_limits(w, n, &label, part);
     return w->err->code ? NULL : n;
 }
 
@@ -210,8 +169,12 @@ static bool has_special_label(const struct bj_promql_node *selector)
 static bool needs_two(const struct work *w,
                       const struct bj_promql_node *selector)
 {
-    return w->viewer->account_count > 0 &&
-           !bj_promql_is_public(selector, w->viewer);
+    struct bj_promql_labels label;
+    if (w->viewer->account_count == 0 ||
+        bj_promql_is_public(selector, &w->viewer->rules))
+        return false;
+    bj_promql_labels_of(selector, &w->viewer->rules, &label);
+    return label.account.n > 0;
 }
 
 static struct bj_promql_node *selector(struct work *w,
@@ -219,7 +182,7 @@ static struct bj_promql_node *selector(struct work *w,
 {
     if (has_special_label(n))
         refuse(w, -EACCES, "a selector has a label that is reserved");
-    if (bj_promql_is_public(n, w->viewer))
+    if (bj_promql_is_public(n, &w->viewer->rules))
         return copy(w, n);
     if (!needs_two(w, n))
         return limited(w, n, OWN);
@@ -237,18 +200,25 @@ static const struct bj_promql_node *inside(const struct bj_promql_node *n)
     return n;
 }
 
+static bool is_absent(const struct bj_promql_node *call)
+{
+    return bj_slice_eq(call->text, BJ_SLICE("absent")) ||
+           bj_slice_eq(call->text, BJ_SLICE("absent_over_time"));
+}
+
 /* The argument of a call whose selector cannot become (a or b) in place: a
- * range, or the selector whose own time timestamp() returns. */
+ * range, or a selector whose own time or labels the function returns. */
 static const struct bj_promql_node *
 argument_of_two(const struct work *w, const struct bj_promql_node *call)
 {
-    bool times = bj_slice_eq(call->text, BJ_SLICE("timestamp")) ||
-                 bj_slice_eq(call->text, BJ_SLICE("start_timestamp"));
+    bool itself = bj_slice_eq(call->text, BJ_SLICE("timestamp")) ||
+                  bj_slice_eq(call->text, BJ_SLICE("start_timestamp")) ||
+                  is_absent(call);
     for (const struct bj_promql_node *c = call->child; c; c = c->next) {
         const struct bj_promql_node *in = inside(c);
         if (in->kind == BJ_PROMQL_RANGE && needs_two(w, in->child))
             return c;
-        if (times && in->kind == BJ_PROMQL_SELECTOR && needs_two(w, in))
+        if (itself && in->kind == BJ_PROMQL_SELECTOR && needs_two(w, in))
             return c;
     }
     return NULL;
@@ -306,12 +276,19 @@ static struct bj_promql_node *call(struct work *w,
         return NULL;
     }
     const struct bj_promql_node *special = argument_of_two(w, n);
-    if (!special)
-        return with_arguments(w, n, NULL, OWN);
+    enum bj_promql_kind kind =
+        n->child ? inside(n->child)->kind : BJ_PROMQL_NUMBER;
+    w->in_absent =
+        is_absent(n) && (kind == BJ_PROMQL_SELECTOR || kind == BJ_PROMQL_RANGE);
+    if (!special) {
+        struct bj_promql_node *one = with_arguments(w, n, NULL, OWN);
+        w->in_absent = false;
+        return one;
+    }
     struct bj_promql_node *own = with_arguments(w, n, special, OWN);
     struct bj_promql_node *accounts = with_arguments(w, n, special, ACCOUNTS);
-    /* absent of both, and of nothing else */
-    if (bj_slice_eq(n->text, BJ_SLICE("absent_over_time")))
+    w->in_absent = false;
+    if (is_absent(n))
         return both(w, "and", BJ_PROMQL_ON, own, accounts);
     return both(w, "or", BJ_PROMQL_UNGROUPED, own, accounts);
 }
@@ -348,28 +325,50 @@ static struct bj_promql_node *restricted(struct work *w,
     return NULL;
 }
 
-/* "x", or "x|y" with each name quoted for a regular expression. */
-static struct bj_slice account_value(struct work *w)
+/* The text of a buffer, which is freed. */
+static struct bj_slice kept(struct work *w, struct bj_buf *b)
 {
-    const struct bj_promql_viewer *v = w->viewer;
+    if (b->failed)
+        refuse(w, -ENOMEM, "cannot restrict the query");
+    struct bj_slice s = bj_arena_copy(
+        w->arena, (struct bj_slice){b->p, b->failed ? 0 : b->len});
+    bj_buf_free(b);
+    return s;
+}
+
+/* "x|y", with each name quoted for a regular expression. */
+static struct bj_slice one_of(struct work *w, const struct bj_slice *names,
+                              size_t n)
+{
     struct bj_buf b = {0};
-    if (v->account_count == 1)
-        return v->accounts[0];
-    for (size_t i = 0; i < v->account_count; i++) {
+    for (size_t i = 0; i < n; i++) {
         bj_buf_str(&b, i > 0 ? "|" : "");
-        for (size_t k = 0; k < v->accounts[i].n; k++) {
-            char c = v->accounts[i].p[k];
+        for (size_t k = 0; k < names[i].n; k++) {
+            char c = names[i].p[k];
             if (c && strchr("\\.+*?()|[]{}^$", c))
                 bj_buf_str(&b, "\\");
             bj_buf_put(&b, &c, 1);
         }
     }
-    if (b.failed)
-        refuse(w, -ENOMEM, "cannot restrict the query");
-    struct bj_slice s =
-        bj_arena_copy(w->arena, (struct bj_slice){b.p, b.failed ? 0 : b.len});
-    bj_buf_free(&b);
-    return s;
+    return kept(w, &b);
+}
+
+static void begin(struct work *w, struct bj_err *err)
+{
+    const struct bj_promql_viewer *viewer = w->viewer;
+    struct bj_buf others = {0};
+    w->err = err;
+    *err = (struct bj_err){0};
+    /* user="" would match the series without that label */
+    if (viewer->user.n == 0)
+        refuse(w, -EACCES, "the user is unknown");
+    for (size_t i = 0; i < viewer->account_count; i++)
+        if (viewer->accounts[i].n == 0)
+            refuse(w, -EACCES, "an account has no name");
+    w->accounts = one_of(w, viewer->accounts, viewer->account_count);
+    w->user = one_of(w, &viewer->user, 1);
+    bj_promql_other_names(&viewer->rules, &others);
+    w->others = kept(w, &others);
 }
 
 int bj_promql_restrict(const struct bj_promql_node *tree,
@@ -378,16 +377,8 @@ int bj_promql_restrict(const struct bj_promql_node *tree,
                        const struct bj_promql_node **ret, struct bj_err *err)
 {
     struct bj_err none;
-    struct work w = {
-        .viewer = viewer, .arena = arena, .err = err ? err : &none};
-    *w.err = (struct bj_err){0};
-    /* user="" would match the series without that label */
-    if (viewer->user.n == 0)
-        refuse(&w, -EACCES, "the user is unknown");
-    for (size_t i = 0; i < viewer->account_count; i++)
-        if (viewer->accounts[i].n == 0)
-            refuse(&w, -EACCES, "an account has no name");
-    w.accounts = account_value(&w);
+    struct work w = {.viewer = viewer, .arena = arena};
+    begin(&w, err ? err : &none);
     struct bj_promql_node *n = restricted(&w, tree);
     if (!n || arena->failed)
         refuse(&w, -ENOMEM, "cannot restrict the query");
@@ -395,4 +386,63 @@ int bj_promql_restrict(const struct bj_promql_node *tree,
         return w.err->code;
     *ret = n;
     return 0;
+}
+
+/* Does the selector read one name only? */
+static bool has_name(const struct bj_promql_node *selector)
+{
+    const struct bj_promql_matcher *m = selector->matchers;
+    while (m && !(m->op == BJ_PROMQL_EQ &&
+                  bj_slice_eq(m->label, BJ_SLICE("__name__"))))
+        m = m->next;
+    return m != NULL;
+}
+
+/* The selector for any name that is public; false: there is none. */
+static bool limit_to_public(struct work *w, struct bj_promql_node *n)
+{
+    struct bj_buf names = {0}, except = {0};
+    bj_promql_public_names(&w->viewer->rules, &names, &except);
+    bool any = names.len > 0;
+    if (any)
+        add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_RE, kept(w, &names));
+    if (any && except.len > 0)
+        add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_NRE,
+                    kept(w, &except));
+    bj_buf_free(&names);
+    bj_buf_free(&except);
+    return any;
+}
+
+int bj_promql_restrict_match(
+    const struct bj_promql_node *tree, const struct bj_promql_viewer *viewer,
+    struct bj_arena *arena, const struct bj_promql_node *ret[BJ_PROMQL_MATCHES],
+    struct bj_err *err)
+{
+    static const struct bj_promql_node any = {.kind = BJ_PROMQL_SELECTOR,
+                                              .type = BJ_PROMQL_T_VECTOR};
+    struct bj_err none;
+    struct work w = {.viewer = viewer, .arena = arena};
+    int n = 0;
+    begin(&w, err ? err : &none);
+    const struct bj_promql_node *s = tree ? tree : &any;
+    if (has_special_label(s))
+        refuse(&w, -EACCES, "a selector has a label that is reserved");
+    if (bj_promql_is_public(s, &viewer->rules)) {
+        ret[n++] = s;
+    } else {
+        ret[n++] = limited(&w, s, OWN);
+        if (needs_two(&w, s))
+            ret[n++] = limited(&w, s, ACCOUNTS);
+        struct bj_promql_node *c = has_name(s) ? NULL : copy(&w, s);
+        if (c)
+            c->matchers = c->last_matcher = NULL;
+        if (c)
+            add_matchers(&w, c, s->matchers);
+        if (c && limit_to_public(&w, c))
+            ret[n++] = c;
+    }
+    if (arena->failed)
+        refuse(&w, -ENOMEM, "cannot restrict the query");
+    return w.err->code ? w.err->code : n;
 }

@@ -19,26 +19,41 @@
 #define A "user=\"anna\""
 #define B "user!=\"anna\",account=~\"x\\\\.y|z\""
 
+#define QUIET_A "{user=~\"anna\",__name__=\"m\"}"
+#define QUIET_B "{user!~\"anna\",account=~\"x\\\\.y|z\",__name__=\"m\"}"
+
 static const struct bj_promql_rule rules[] = {
-    {S("up"), true},
-    {S("batchjob_"), true},
-    {S("batchjob_job_"), false},
-    {S("batchjob_job_limit_public"), true},
+    {S("up"), .exact = true, .public = true},
+    {S("batchjob_"), .public = true},
+    {S("batchjob_job_"), .public = false},
+    {S("batchjob_job_limit_public"), .public = true},
+    {S("batchjob_step_x"), .exact = true},
+};
+/* with labels of other programs */
+static const struct bj_promql_rule others[] = {
+    {S("up"), .exact = true, .public = true},
+    {S("a_"), .user = S("owner"), .account = S("project")},
+    {S("b_"), .user = S("owner")},
 };
 static const struct bj_slice accounts[] = {S("x.y"), S("z")};
 
-static int restricted(const char *text, size_t account_count,
-                      struct bj_buf *ret)
+static struct bj_promql_viewer anna(size_t account_count)
 {
-    const struct bj_promql_viewer viewer = {BJ_SLICE("anna"), accounts,
-                                            account_count, rules,
-                                            sizeof rules / sizeof *rules};
+    return (struct bj_promql_viewer){BJ_SLICE("anna"),
+                                     accounts,
+                                     account_count,
+                                     {rules, sizeof rules / sizeof *rules}};
+}
+
+static int restricted_for(const struct bj_promql_viewer *viewer,
+                          const char *text, struct bj_buf *ret)
+{
     struct bj_arena arena = {0};
     const struct bj_promql_node *tree = NULL, *result = NULL;
     struct bj_err err = {0};
     if (bj_promql_parse(bj_slice_str(text), &arena, &tree, &err))
         fail_msg("%s: %s", text, err.msg);
-    int e = bj_promql_restrict(tree, &viewer, &arena, &result, &err);
+    int e = bj_promql_restrict(tree, viewer, &arena, &result, &err);
     assert_int_equal(e, err.code);
     if (e == 0) {
         bj_promql_print(result, ret);
@@ -48,6 +63,13 @@ static int restricted(const char *text, size_t account_count,
     }
     bj_arena_free(&arena);
     return e;
+}
+
+static int restricted(const char *text, size_t account_count,
+                      struct bj_buf *ret)
+{
+    const struct bj_promql_viewer viewer = anna(account_count);
+    return restricted_for(&viewer, text, ret);
 }
 
 static void becomes(const char *text, size_t account_count, const char *want)
@@ -69,7 +91,12 @@ static void users_get_their_own_series(void **state)
         {"m{user=~\".*\"}", "{__name__=\"m\",user=~\".*\"," A "}"},
         {"topk(scalar(m), up)",
          "topk(scalar({__name__=\"m\"," A "}),{__name__=\"up\"})"},
-        {"absent(m)", "absent({__name__=\"m\"," A "})"},
+        {"absent(m)", "absent({user=~\"anna\",__name__=\"m\"})"},
+        {"absent(m{user=\"anna\"})",
+         "absent({user=~\"anna\",__name__=\"m\",user=\"anna\"})"},
+        {"absent(up)", "absent({__name__=\"up\"})"},
+        {"absent(m * 2)", "absent({__name__=\"m\"," A "} * 2)"},
+        {"absent(rate(m[1m]))", "absent(rate({__name__=\"m\"," A "}[60s]))"},
         {"m[5m] offset 1m", "{__name__=\"m\"," A "}[300s] offset 60s"},
         {"rate(m[5m])[1h:]", "rate({__name__=\"m\"," A "}[300s])[3600s:]"},
         {"up * on(x) group_left m @ end()",
@@ -97,8 +124,11 @@ static void coordinators_get_their_accounts_as_well(void **state)
         {"timestamp(m + 1)",
          "timestamp(({__name__=\"m\"," A "} or {__name__=\"m\"," B "}) + 1)"},
         {"absent_over_time(m[1m])",
-         "(absent_over_time({__name__=\"m\"," A "}[60s]) and on() "
-         "absent_over_time({__name__=\"m\"," B "}[60s]))"},
+         "(absent_over_time(" QUIET_A
+         "[60s]) and on() absent_over_time(" QUIET_B "[60s]))"},
+        {"absent((m))", "(absent(" QUIET_A ") and on() absent(" QUIET_B "))"},
+        {"absent(sum(m))",
+         "absent(sum(({__name__=\"m\"," A "} or {__name__=\"m\"," B "})))"},
         {"max_over_time(m[1h:1m])", "max_over_time(({__name__=\"m\"," A
                                     "} or {__name__=\"m\"," B "})[3600s:60s])"},
         {"quantile_over_time(scalar(up), m[1m])",
@@ -126,6 +156,13 @@ static void only_names_set_to_public_ones_are_public(void **state)
         {"batchjob_job_x", false},
         {"batchjob_job_limit_public", true},
         {"other", false},
+        {"uptime", false},
+        {"batchjob_step_x", false},
+        {"batchjob_step_xy", true},
+        {"{__name__=~\"batchjob_step_.*\"}", false},
+        {"{__name__=~\"batchjob_step_x.+\"}", false},
+        {"{__name__=~\"batchjob_step_xy.*\"}", true},
+        {"{__name__=~\"up.*\"}", false},
         {"{__name__=~\"up|batchjob_node_x\"}", true},
         {"{__name__=~\"up|batchjob_job_x\"}", false},
         {"{__name__=~\"up|\",x=\"y\"}", false},
@@ -152,6 +189,82 @@ static void only_names_set_to_public_ones_are_public(void **state)
             fail_msg("%s -> %s", cases[i].text, b.p);
         bj_buf_free(&b);
     }
+}
+
+static void rules_name_the_labels_of_owner_and_account(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"up", "{__name__=\"up\"}"},
+        {"m", "({__name__=\"m\",user=\"anna\"} or "
+              "{__name__=\"m\",user!=\"anna\",account=~\"x\\\\.y|z\"})"},
+        {"a_1", "({__name__=\"a_1\",owner=\"anna\"} or "
+                "{__name__=\"a_1\",owner!=\"anna\",project=~\"x\\\\.y|z\"})"},
+        {"b_1", "{__name__=\"b_1\",owner=\"anna\"}"},
+        {"{__name__=~\"b_.*|b_x\"}", "{__name__=~\"b_.*|b_x\",owner=\"anna\"}"},
+        {"b_1[5m]", "{__name__=\"b_1\",owner=\"anna\"}[300s]"},
+    };
+    struct bj_promql_viewer viewer = anna(2);
+    viewer.rules = (struct bj_promql_rules){others, 3};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_buf b = {0};
+        assert_int_equal(restricted_for(&viewer, cases[i][0], &b), 0);
+        assert_string_equal(b.p, cases[i][1]);
+        bj_buf_free(&b);
+    }
+}
+
+static void selectors_of_any_name_skip_names_with_other_labels(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "{x=\"y\"}", "{__name__=~\".+\"}", "{__name__=~\"a_1|b_1\"}",
+        "{__name__=~\"a.*\"}", "{__name__!=\"a_1\",x=\"y\"}"};
+    struct bj_promql_viewer viewer = anna(0);
+    viewer.rules = (struct bj_promql_rules){others, 3};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_buf b = {0};
+        assert_int_equal(restricted_for(&viewer, cases[i], &b), 0);
+        if (!strstr(b.p, ",__name__!~\"a_.*|b_.*\",user=\"anna\"}"))
+            fail_msg("%s -> %s", cases[i], b.p);
+        bj_buf_free(&b);
+    }
+}
+
+/* The selectors of a match[], one a line. */
+static void matches(const char *text, size_t account_count, const char *want)
+{
+    const struct bj_promql_viewer viewer = anna(account_count);
+    const struct bj_promql_node *tree = NULL, *ret[BJ_PROMQL_MATCHES];
+    struct bj_arena arena = {0};
+    struct bj_err err = {0};
+    struct bj_buf b = {0};
+    if (text &&
+        bj_promql_parse_selector(bj_slice_str(text), &arena, &tree, &err) < 0)
+        fail_msg("%s: %s", text, err.msg);
+    int n = bj_promql_restrict_match(tree, &viewer, &arena, ret, &err);
+    assert_true(n > 0);
+    for (int i = 0; i < n; i++) {
+        bj_promql_print(ret[i], &b);
+        bj_buf_str(&b, "\n");
+    }
+    bj_buf_put(&b, "", 1);
+    assert_string_equal(b.p, want);
+    bj_buf_free(&b);
+    bj_arena_free(&arena);
+}
+
+#define PUBLIC                                                                 \
+    "__name__=~\"up|batchjob_.*|batchjob_job_limit_public.*\","                \
+    "__name__!~\"batchjob_job_.*|batchjob_step_x\"}\n"
+
+static void matches_read_public_series_as_well(void **state)
+{
+    (void)state;
+    matches("up", 2, "{__name__=\"up\"}\n");
+    matches(NULL, 0, "{" A "}\n{" PUBLIC);
+    matches("{x=\"y\"}", 2,
+            "{x=\"y\"," A "}\n{x=\"y\"," B "}\n{x=\"y\"," PUBLIC);
 }
 
 static void what_cannot_be_restricted_is_refused(void **state)
@@ -199,7 +312,7 @@ static void a_viewer_without_a_name_gets_nothing(void **state)
     (void)state;
     const struct bj_slice none = {"", 0};
     const struct bj_promql_viewer viewers[] = {
-        {.user = none}, {BJ_SLICE("anna"), &none, 1, NULL, 0}};
+        {.user = none}, {BJ_SLICE("anna"), &none, 1, {NULL, 0}}};
     for (size_t i = 0; i < 2; i++) {
         struct bj_arena arena = {0};
         const struct bj_promql_node *tree = NULL, *result = NULL;
@@ -218,6 +331,9 @@ int main(void)
         cmocka_unit_test(users_get_their_own_series),
         cmocka_unit_test(coordinators_get_their_accounts_as_well),
         cmocka_unit_test(only_names_set_to_public_ones_are_public),
+        cmocka_unit_test(rules_name_the_labels_of_owner_and_account),
+        cmocka_unit_test(selectors_of_any_name_skip_names_with_other_labels),
+        cmocka_unit_test(matches_read_public_series_as_well),
         cmocka_unit_test(what_cannot_be_restricted_is_refused),
         cmocka_unit_test(doubled_arguments_are_bounded),
         cmocka_unit_test(a_viewer_without_a_name_gets_nothing),

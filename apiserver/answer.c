@@ -13,7 +13,7 @@
  */
 
 /* A pattern may have one '*', which matches a name: at least one byte, without
- * a slash. */
+ * a slash; or end with '**', which matches anything. */
 static bool fits(const char *pattern, struct bj_slice path,
                  struct bj_slice *ret_tail)
 {
@@ -23,6 +23,8 @@ static bool fits(const char *pattern, struct bj_slice path,
     if (!star)
         return bj_slice_eq(want, path);
     size_t before = (size_t)(star - pattern), behind = want.n - before - 1;
+    if (star[1] == '*')
+        return bj_slice_starts(path, (struct bj_slice){pattern, before});
     if (path.n < want.n || memcmp(pattern, path.p, before) != 0 ||
         memcmp(star + 1, path.p + path.n - behind, behind) != 0)
         return false;
@@ -103,7 +105,7 @@ static void settle(struct bj_call *c, int r)
         r = failed(c, r);
     if (r > 0 && c->endpoint->refused)
         c->endpoint->refused(c);
-    if (r == 0 && !c->work)
+    if (r == 0 && !c->work && !c->forward)
         bj_encode(c);
 }
 

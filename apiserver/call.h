@@ -10,6 +10,7 @@
 
 struct bj_api_worker;
 struct bj_endpoint;
+struct bj_gate_job;
 struct bj_key;
 struct bj_api_column;
 struct bj_json;
@@ -24,8 +25,9 @@ struct bj_call {
     struct bj_slice tail;     /* what '*' of the endpoint matches */
     struct bj_reader *reader; /* transaction begun, if the endpoint needs one */
     struct bj_identity who;   /* if the endpoint needs it */
-    const struct bj_json *body; /* of a POST, if parsed */
-    void *work;                 /* from run to after */
+    const struct bj_json *body;  /* of a POST, if parsed */
+    void *work;                  /* from run to after */
+    struct bj_gate_job *forward; /* set by run: Prometheus answers */
     char request_id[40];
     char refusal[400];      /* the sentence of a refusal */
     char about[80];         /* whose jobs an admin queried, for the log */
@@ -57,7 +59,7 @@ struct bj_endpoint {
     void (*refused)(struct bj_call *call);
     const char *up; /* pages: relative path to the root, "" or "../" */
     /* For the OpenAPI document. */
-    const char *help;
+    const char *help; /* NULL: not listed there */
     const char *type; /* type of a response without rows; NULL: JSON */
     unsigned params;  /* mask of apiserver/params.h */
     const struct bj_key *keys;
@@ -92,7 +94,7 @@ extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_pages[], bj_endpoints_page_job[], bj_endpoints_page_usage[],
     bj_endpoints_page_person[], bj_endpoints_page_findings[],
     bj_endpoints_page_queue[], bj_endpoints_page_compare[],
-    bj_endpoints_page_jobs[];
+    bj_endpoints_page_jobs[], bj_endpoints_gate[];
 
 /* All of them; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];

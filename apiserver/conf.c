@@ -221,31 +221,34 @@ static const struct bj_opt options[] = {
     {.name = NULL},
 };
 
-enum { SETS = 3 };
+enum { SETS = 4 };
 
 static void name_sets(struct bj_api_conf *c, struct bj_optset sets[SETS])
 {
     sets[0] = (struct bj_optset){options, c};
     sets[1] = (struct bj_optset){bj_prompool_opts, &c->prom};
-    sets[2] = (struct bj_optset){bj_program_opts, &c->program};
+    sets[2] = (struct bj_optset){bj_gate_opts, &c->gate};
+    sets[3] = (struct bj_optset){bj_program_opts, &c->program};
 }
 
 void bj_api_conf_free(struct bj_api_conf *c)
 {
     struct bj_optset sets[SETS];
     name_sets(c, sets);
+    bj_gate_conf_free(&c->gate);
     for (int i = 0; i < SETS; i++)
         bj_opt_free(&sets[i]);
 }
 
-static int check(const struct bj_api_conf *c, struct bj_err *err)
+static int check(struct bj_api_conf *c, struct bj_err *err)
 {
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: an address is required");
     if (!c->store || !c->store[0])
         return bj_err_set(err, -EINVAL, "store.path: a file is required");
-    return bj_prompool_check(&c->prom, err);
+    int r = bj_prompool_check(&c->prom, err);
+    return r < 0 ? r : bj_gate_conf_check(&c->gate, c->prom.server.url, err);
 }
 
 int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,

@@ -2,6 +2,7 @@
 #ifndef BJ_APISERVER_CONF_H
 #define BJ_APISERVER_CONF_H
 
+#include "apiserver/gate_conf.h"
 #include "apiserver/prompool.h"
 #include "base/program.h"
 
@@ -31,6 +32,7 @@ struct bj_api_conf {
     bool original_strict;
     char *constants; /* file with numbers of the site; empty: none */
     struct bj_prompool_conf prom;
+    struct bj_gate_conf gate;
     struct bj_program program;
     unsigned refs; /* for its owners (apiserver/settings.c) */
 };

@@ -111,6 +111,7 @@ static const char *name_in_path(const struct bj_endpoint *e)
 {
     return strstr(e->path, "/users/")      ? "user"
            : strstr(e->path, "/accounts/") ? "account"
+           : strstr(e->path, "/label/")    ? "name"
                                            : "job";
 }
 
@@ -189,6 +190,8 @@ static int on_openapi(struct bj_call *c)
                   "\"paths\":{",
                   bj_version);
     for (unsigned i = 0; c->worker->endpoint[i]; i++) {
+        if (!c->worker->endpoint[i]->help)
+            continue;
         bj_buf_str(b, i ? "," : "");
         put_endpoint(b, c->worker->endpoint[i]);
     }

@@ -1,6 +1,7 @@
 #include "apiserver/server.h"
 
 #include "apiserver/answer.h"
+#include "apiserver/gate_send.h"
 #include "apiserver/room.h"
 #include "apiserver/settings.h"
 #include "base/clock.h"
@@ -19,6 +20,7 @@ enum {
     STACK_BYTES = 512 << 10,
     PATIENT_USEC = 100 * 1000, /* until it is checked for a disconnect */
     HUNG_UP = 499,             /* status in the log after a disconnect */
+    LONGEST_SEC = 660,         /* no query of the gate takes longer */
     KEEP_BYTES = 256 << 10,    /* a list of a hundred jobs fits in */
 };
 
@@ -95,6 +97,10 @@ static void park(struct bj_server *s, struct bj_request *t)
 static void pass_on(struct bj_server *s, struct bj_request *t)
 {
     bool counted = t->counted;
+    if (t->call.forward) {
+        bj_gate_submit(s->gate, t->call.forward);
+        return;
+    }
     pthread_mutex_lock(&s->lock);
     if (t->parked) {
         park(s, t);
@@ -121,7 +127,7 @@ static void serve(struct bj_api_worker *a, struct bj_request *t)
         return;
     }
     bj_buf_trim(&t->reply.body);
-    if (!c->work)
+    if (!c->work && !c->forward)
         bj_answer_end(c);
 }
 
@@ -198,6 +204,26 @@ static void *run_worker(void *arg)
     pthread_mutex_unlock(&s->lock);
     bj_worker_release(a);
     return NULL;
+}
+
+/* The gate has a response, or its head. */
+static void on_forwarded(void *ctx, struct bj_call *c)
+{
+    struct bj_server *s = ctx;
+    bj_buf_trim(&c->reply->body);
+    bj_answer_end(c);
+    pthread_mutex_lock(&s->lock);
+    hand_over(s, bj_request_of(c));
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The gate has more of a response. */
+static void on_readable(void *ctx)
+{
+    const struct bj_server *s = ctx;
+    const uint64_t one = 1;
+    if (write(s->wake, &one, sizeof(one)) < 0)
+        return; /* the counter is at its limit: it will be read */
 }
 
 /* The second parts of endpoints, which wait for other servers. */
@@ -299,6 +325,7 @@ void bj_server_collect(struct bj_server *s)
         __atomic_sub_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
         finish(s, t);
     }
+    bj_httpd_resume(s->httpd);
 }
 
 void bj_server_go_on(struct bj_server *s)
@@ -359,6 +386,8 @@ static int start_threads(struct bj_server *s,
     for (; r == 0 && s->waiters < waiters; s->waiters += r == 0)
         r = pthread_create(&s->waiter[s->waiters], &attr, run_waiter, s);
     pthread_attr_destroy(&attr);
+    if (r == 0 && settings->conf->gate.enabled)
+        return bj_gate_start(s->gate, err);
     return r ? bj_err_set(err, -r, "threads cannot be started") : 0;
 }
 
@@ -397,6 +426,7 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
         .connections = CONNECTIONS_PER_REQUEST * (unsigned)conf->max_requests,
         .responses = (unsigned)conf->max_requests,
         .request_usec = conf->request_usec,
+        .work_usec = LONGEST_SEC * 1000000ull,
         .idle_usec =
             100 * 1000000ull, /* Grafana keeps its connections for 90 s */
         .body_bytes = 64 * 1024,
@@ -417,8 +447,11 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
 {
     prepare(s, tables);
     int r = bj_settings_new(conf, &s->settings, err);
+    const struct bj_gate_events events = {on_forwarded, on_readable};
     if (r == 0)
         r = bj_limit_new(&s->limit, err);
+    if (r == 0)
+        r = bj_gate_new(&events, s, &s->gate, err);
     if (r == 0)
         r = bj_worker_use(&s->own, bj_settings_ref(s->settings), err);
     if (r == 0)
@@ -452,7 +485,7 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
     for (; s->waiters > 0; s->waiters--)
         if (pthread_timedjoin_np(s->waiter[s->waiters - 1], NULL, &until))
             return false;
-    return true;
+    return bj_gate_stop(s->gate, &until);
 }
 
 /* The threads have ended: release the requests without a response. (The memory
@@ -472,6 +505,7 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
     drop(s, &s->waits);
     drop(s, &s->done);
     bj_httpd_free(s->httpd);
+    bj_gate_free(s->gate);
     bj_worker_release(&s->own);
     bj_settings_unref(s->settings);
     bj_limit_free(s->limit);

@@ -22,6 +22,7 @@
 enum { BJ_API_ENDPOINTS = 64, BJ_API_CLASSES = 6 };
 enum { BJ_API_THREADS = 64 };
 
+struct bj_gate;
 struct bj_server;
 
 /* Options and the content of their files. Immutable; freed after the last
@@ -83,6 +84,7 @@ struct bj_server {
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one counts requests
                                                     without an endpoint */
     struct bj_limit *limit;
+    struct bj_gate *gate;
     struct bj_bucket bucket; /* of all requests together */
     struct bj_web_watch watch;
     uint64_t started_sec, requests;        /* for request ids */

@@ -1,4 +1,5 @@
 /* The status of the server itself: /, /health, /metrics. */
+#include "apiserver/gate_send.h"
 #include "apiserver/page.h"
 #include "apiserver/state.h"
 #include "base/clock.h"
@@ -183,6 +184,8 @@ static int on_metrics(struct bj_call *c)
            http.evicted);
     single(b, "config_reload_success", "gauge",
            "1 if the last reload succeeded, else 0.", !a->reload_failed);
+    if (c->worker->conf->gate.enabled)
+        bj_gate_metrics(a->gate, b);
     put_expiry(bj_auth_web(c->worker->auth), b);
     put_process(b);
     return 0;

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import SERVER, basic, bcrypt, check, run, same, user  # noqa: E402
 import tls_lib  # noqa: E402
+from gate_lib import Double, History  # noqa: E402
 
 PEOPLE = ["user3", "user2", "newcomer", "boss"]  # user2 coordinates acct1
 OWN = pwd.getpwuid(os.getuid()).pw_name
@@ -30,8 +31,10 @@ ENDPOINTS = {
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/report",
             "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps", "/api/v1/me", "/api/v1/series", "/api/v1/usage",
-            "/api/v1/users", "/compare", "/findings", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/queue", "/usage",
-            "/users/{user}"],
+            "/api/v1/users", "/compare", "/findings", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg"] + [
+            "/prometheus/api/v1/" + n for n in (
+                "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",
+                "query_range", "series", "status/buildinfo")] + ["/queue", "/usage", "/users/{user}"],
     "post": ["/api/simpod/" + n for n in (
         "annotations", "metric-payload-options", "metrics", "options", "query", "search",
         "tag-keys", "tag-values", "variable")]}
@@ -54,13 +57,15 @@ def begin(site):
         lines += "" if name == "revoked" else line.replace("2998", "2020")
     tokens = site.file("tokens", lines + line)
     site.socket = os.path.join(site.folder, "api.sock")
+    mark(site)
     site.rules = ["--access.admins=boss", "--access.coordinators=acct1: user2",
                   "--query.max-rows=10000", "--access.rate=100000"]
+    site.prom = prometheus(site)
+    site.rules += ["--gate.enabled", "--prometheus.url=" + site.prom.url]
     site.options = site.rules + ["--web.config.file=" + web, "--access.token-file=" + tokens,
                                  "--web.unix-socket=" + site.socket,
                                  "--access.proxy-users=" + OWN]
     site.roles = {"boss": "admin", "user2": {"acct1"}}
-    mark(site)
     site.start(*site.options)
     a = site.ask("/api/v1/me", bearer(site, "revoked"))
     same(a.status, 200, "a token, so far")
@@ -68,6 +73,18 @@ def begin(site):
     site.reload()
     describe(site)
     secure(site)
+
+
+def prometheus(site):
+    """A Prometheus with series of all jobs; without the program one that knows nothing."""
+    series = [("batchjob_job_cpus", dict(user=u, account=a, jobid=j, mark="mark-%s-%s-" % (u, a)),
+               [(site.now - 60, 1)]) for u, a, j in sorted({(u, a, j) for _, u, a, j in site.all})]
+    prom = History(series)
+    if prom.why:
+        prom.stop()
+        prom = Double()
+        prom.reply = lambda h: h.send()
+    return prom
 
 
 def describe(site):
@@ -210,6 +227,15 @@ def questions(site):
     for w in wide[:6]:  # the original passes over what it does not know
         out["/api/jobs"].append("/api/jobs?from=0&" + urllib.parse.urlencode(w))
     out["/api/accounts"].append("/api/accounts?user=user4")
+    query, gate = {"query": '{mark!=""}', "match[]": '{mark!=""}', "time": site.now}, "/prometheus/api/v1/"
+    ranged = dict(query, start=site.now - 120, end=site.now, step=60)
+    for name in ("query", "query_exemplars", "query_range", "series", "labels", "metadata",
+                 "format_query", "status/buildinfo"):
+        out[gate + name] = [gate + name + "?" + urllib.parse.urlencode(
+            dict(ranged if "range" in name or "exem" in name else query, **more)) for more in (
+                {}, {"query": "batchjob_job_cpus"}, {"query": 'sum by (mark)({user=~".*"} or {mark!=""})'},
+                {"match[]": '{user="%s"}' % OWN, "user": "boss"}, {"query": '{user!="%s"}' % OWN})]
+    out[gate + "label/{name}/values"] = [gate + "label/%s/values" % n for n in ("mark", "user", "account", "jobid")]
     out["/users/{user}"] = ["/users/user%d" % i for i in range(5)]
     out["/accounts/{account}"] = ["/accounts/acct%d" % i for i in range(3)]
     out["/jobs"] += ["/jobs?from=0&limit=500", "/jobs?from=0&user=*", "/jobs?from=0&name=mark"]
@@ -360,6 +386,7 @@ def peers(site):
 
 
 def end(site):
+    site.prom.stop()
     same((site.secure.stop(), site.stop()), (0, 0), "both servers end well")
     for log in (site.log, site.secure.log):
         with open(log) as f:

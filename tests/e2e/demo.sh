@@ -43,6 +43,10 @@ if [ -x "$O/batchjob_stats_server" ] && { [ "$(id -u)" = 0 ] || [ "$kind" = slur
         check "a job in the API has measured values" says '^105,.*,completed,.*,[0-9.]+,nodes'
     if command -v prometheus >/dev/null; then
         check "the demo prints a time series of a job" says '^20[0-9T:-]*Z,[0-9]+,,,[0-9.]*,[0-9]+,[0-9]+'
+        [ "$kind" = slurm ] || ! grep -q 'sample jobs run in cgroups' "$tmp/demo.out" || {
+            check "the gate shows an admin all jobs" says '^demo       101 102 103 104'
+            check "the gate shows a user own jobs" says '^daemon     102 104$'
+        }
     else
         skip "a curve" "prometheus is not installed"
     fi

@@ -1,0 +1,312 @@
+/* /prometheus/api/v1: the HTTP API of Prometheus, where each user sees public
+ * series and those of own jobs.  Which paths there are, and what of their
+ * requests goes to the Prometheus server. */
+#include "apiserver/gate_error.h"
+#include "apiserver/gate_query.h"
+#include "apiserver/gate_send.h"
+#include "apiserver/state.h"
+#include "base/json.h"
+#include "promql/rules.h"
+
+#include <stdio.h>
+
+/* --- the common part --------------------------------------------------------
+ */
+
+/* What an endpoint puts into the form; 0 or a refusal. */
+typedef int fill_t(struct bj_call *c, const struct bj_gate_params *p,
+                   struct bj_arena *arena, struct bj_buf *form);
+
+/* Send no more time than the client waits. */
+static void put_timeout(struct bj_gate_job *j, const struct bj_gate_params *p)
+{
+    char text[32];
+    uint64_t usec = j->end_usec - j->start_usec;
+    if (p->text[BJ_GATE_TIMEOUT].n > 0 &&
+        (uint64_t)p->ms[BJ_GATE_TIMEOUT] < usec / 1000)
+        usec = (uint64_t)p->ms[BJ_GATE_TIMEOUT] * 1000;
+    j->end_usec = j->start_usec + usec;
+    snprintf(text, sizeof(text), "%llu.%03llu",
+             (unsigned long long)(usec / 1000000),
+             (unsigned long long)(usec / 1000 % 1000));
+    bj_gate_param_put(&j->form, "timeout", bj_slice_str(text));
+}
+
+static int fill(struct bj_call *c, struct bj_gate_job *j, fill_t *how)
+{
+    struct bj_arena arena = {0};
+    struct bj_gate_params p;
+    int r = bj_gate_params_read(c, &arena, &p);
+    if (r == 0 && how)
+        r = how(c, &p, &arena, &j->form);
+    if (r == 0 && j->post)
+        put_timeout(j, &p);
+    bj_arena_free(&arena);
+    if (r == 0 && (j->form.failed || j->path.failed))
+        return -ENOMEM;
+    return r;
+}
+
+/* 0: the gate serves this request. */
+static int check(struct bj_call *c)
+{
+    if (!c->worker->conf->gate.enabled)
+        return bj_call_refuse(c, 404, "The gate is off (gate.enabled).");
+    if (c->req->method != BJ_HTTP_HEAD)
+        return 0;
+    bj_call_header(c, "Allow",
+                   c->endpoint->methods & BJ_HTTP_POST ? "GET, POST" : "GET");
+    return bj_call_refuse(c, 405, "This path does not allow that method.");
+}
+
+static int forward(struct bj_call *c, const char *path, bool post, fill_t *how,
+                   int (*convert)(struct bj_call *c, struct bj_slice body))
+{
+    struct bj_gate *g = c->worker->server->gate;
+    struct bj_gate_job *j;
+    int r = check(c);
+    if (r == 0)
+        r = bj_gate_admit(bj_gate_admitted(g), c, &j);
+    if (r != 0)
+        return r;
+    j->post = post;
+    j->convert = convert;
+    bj_buf_str(&j->path, path);
+    bj_buf_put(&j->path, "", 1);
+    r = fill(c, j, how);
+    if (r == 0)
+        c->forward = j;
+    else
+        bj_gate_job_free(j);
+    return r;
+}
+
+/* --- queries ----------------------------------------------------------------
+ */
+
+static int fill_query(struct bj_call *c, const struct bj_gate_params *p,
+                      struct bj_arena *arena, struct bj_buf *form)
+{
+    int r = bj_gate_put_query(c, p, false, arena, form);
+    bj_gate_param_pass(form, p, BJ_GATE_TIME);
+    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    return r;
+}
+
+static int fill_range(struct bj_call *c, const struct bj_gate_params *p,
+                      struct bj_arena *arena, struct bj_buf *form)
+{
+    int r = bj_gate_put_query(c, p, true, arena, form);
+    bj_gate_param_pass(form, p, BJ_GATE_START);
+    bj_gate_param_pass(form, p, BJ_GATE_END);
+    bj_gate_param_pass(form, p, BJ_GATE_STEP);
+    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    return r;
+}
+
+static int fill_exemplars(struct bj_call *c, const struct bj_gate_params *p,
+                          struct bj_arena *arena, struct bj_buf *form)
+{
+    int r = bj_gate_put_query(c, p, false, arena, form);
+    bj_gate_param_pass(form, p, BJ_GATE_START);
+    bj_gate_param_pass(form, p, BJ_GATE_END);
+    return r;
+}
+
+static int on_query(struct bj_call *c)
+{
+    return forward(c, "/api/v1/query", true, fill_query, NULL);
+}
+
+static int on_range(struct bj_call *c)
+{
+    return forward(c, "/api/v1/query_range", true, fill_range, NULL);
+}
+
+static int on_exemplars(struct bj_call *c)
+{
+    return forward(c, "/api/v1/query_exemplars", true, fill_exemplars, NULL);
+}
+
+static int on_format(struct bj_call *c)
+{
+    return forward(c, "/api/v1/format_query", true, bj_gate_put_text, NULL);
+}
+
+/* --- names ------------------------------------------------------------------
+ */
+
+static int fill_names(struct bj_call *c, const struct bj_gate_params *p,
+                      struct bj_arena *arena, struct bj_buf *form)
+{
+    int r = bj_gate_put_matches(c, p, arena, form);
+    bj_gate_param_pass(form, p, BJ_GATE_START);
+    bj_gate_param_pass(form, p, BJ_GATE_END);
+    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    return r;
+}
+
+static int fill_series(struct bj_call *c, const struct bj_gate_params *p,
+                       struct bj_arena *arena, struct bj_buf *form)
+{
+    if (p->matches == 0)
+        return bj_call_refuse(c, 400, "A parameter match[] is required.");
+    return fill_names(c, p, arena, form);
+}
+
+static int on_series(struct bj_call *c)
+{
+    return forward(c, "/api/v1/series", true, fill_series, NULL);
+}
+
+static int on_labels(struct bj_call *c)
+{
+    return forward(c, "/api/v1/labels", true, fill_names, NULL);
+}
+
+static int on_values(struct bj_call *c)
+{
+    char path[256];
+    struct bj_slice name = c->tail;
+    int r = check(c);
+    if (r != 0)
+        return r;
+    for (size_t i = 0; i < name.n; i++) {
+        char k = name.p[i];
+        bool digit = k >= '0' && k <= '9';
+        if (!(k >= 'a' && k <= 'z') && !(k >= 'A' && k <= 'Z') && k != '_' &&
+            !(digit && i > 0))
+            return bj_call_refuse(c, 400, "This is not the name of a label.");
+    }
+    snprintf(path, sizeof(path), "/api/v1/label/%.*s/values", (int)name.n,
+             name.p);
+    return forward(c, path, false, fill_names, NULL);
+}
+
+/* --- descriptions of metrics ------------------------------------------------
+ */
+
+static int fill_metadata(struct bj_call *c, const struct bj_gate_params *p,
+                         struct bj_arena *arena, struct bj_buf *form)
+{
+    (void)c;
+    (void)arena;
+    bj_gate_param_pass(form, p, BJ_GATE_METRIC);
+    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    return 0;
+}
+
+static void put_member(struct bj_buf *b, const struct bj_json *v)
+{
+    const char *before = "{";
+    BJ_JSON_EACH(member, v)
+    {
+        bj_buf_str(b, before);
+        bj_json_string(b, bj_json_key(member));
+        bj_buf_str(b, ":");
+        bj_json_string(b, bj_json_text(member));
+        before = ",";
+    }
+    bj_buf_str(b, before[0] == '{' ? "{}" : "}");
+}
+
+static void put_metric(struct bj_buf *b, const struct bj_json *metric)
+{
+    const char *before = "";
+    bj_json_string(b, bj_json_key(metric));
+    bj_buf_str(b, ":[");
+    BJ_JSON_EACH(one, metric)
+    {
+        bj_buf_str(b, before);
+        put_member(b, one);
+        before = ",";
+    }
+    bj_buf_str(b, "]");
+}
+
+/* The name of a metric may say whose it is, so users see those with a rule. */
+static int convert_metadata(struct bj_call *c, struct bj_slice body)
+{
+    const struct bj_gate_conf *conf = &c->worker->conf->gate;
+    const struct bj_promql_rules rules = {conf->rule, conf->rules};
+    const struct bj_json *doc = NULL;
+    struct bj_arena arena = {0};
+    struct bj_err err = {0};
+    struct bj_buf *b = &c->reply->body;
+    const char *before = "";
+    if (bj_json_parse(&arena, body, "metadata", NULL, &doc, &err) < 0) {
+        bj_arena_free(&arena);
+        return bj_call_refuse(c, 502, "The reply is not one of Prometheus.");
+    }
+    bj_buf_str(b, "{\"status\":\"success\",\"data\":{");
+    BJ_JSON_EACH(metric, bj_json_get(doc, "data"))
+    {
+        if (!c->who.admin && !bj_promql_is_known(bj_json_key(metric), &rules))
+            continue;
+        bj_buf_str(b, before);
+        put_metric(b, metric);
+        before = ",";
+    }
+    bj_buf_str(b, "}}\n");
+    bj_arena_free(&arena);
+    return 0;
+}
+
+static int on_metadata(struct bj_call *c)
+{
+    return forward(c, "/api/v1/metadata", false, fill_metadata,
+                   convert_metadata);
+}
+
+/* --- the rest ---------------------------------------------------------------
+ */
+
+static int on_buildinfo(struct bj_call *c)
+{
+    return forward(c, "/api/v1/status/buildinfo", false, NULL, NULL);
+}
+
+/* Rules, alerts, targets, federate, remote read and write, the configuration,
+ * and all that other servers have below their paths. */
+static int on_others(struct bj_call *c)
+{
+    int r = check(c);
+    return r != 0 ? r
+                  : bj_call_refuse(c, 403,
+                                   "This path of Prometheus is not available "
+                                   "here.");
+}
+
+#define GATE(name, how, with, text)                                            \
+    {                                                                          \
+        .path = "/prometheus/api/v1/" name, .methods = BJ_HTTP_GET | (with),   \
+        .needs = BJ_NEED_USER, .run = how, .refused = bj_gate_refused,         \
+        .help = text                                                           \
+    }
+
+const struct bj_endpoint bj_endpoints_gate[] = {
+    GATE("query", on_query, BJ_HTTP_POST,
+         "Query at one time, as Prometheus has it."),
+    GATE("query_range", on_range, BJ_HTTP_POST,
+         "Query over a range of time, as Prometheus has it."),
+    GATE("query_exemplars", on_exemplars, BJ_HTTP_POST,
+         "Exemplars of the series of a query, as Prometheus has it."),
+    GATE("format_query", on_format, BJ_HTTP_POST,
+         "The query, formatted by Prometheus."),
+    GATE("series", on_series, BJ_HTTP_POST,
+         "Series that match selectors, as Prometheus has it."),
+    GATE("labels", on_labels, BJ_HTTP_POST,
+         "Names of labels, as Prometheus has it."),
+    GATE("label/*/values", on_values, 0,
+         "Values of a label, as Prometheus has it."),
+    GATE("metadata", on_metadata, 0,
+         "Type, help and unit of metrics that have a rule."),
+    GATE("status/buildinfo", on_buildinfo, 0,
+         "Version of the Prometheus server."),
+    {.path = "/prometheus/**",
+     .methods = BJ_HTTP_GET | BJ_HTTP_POST,
+     .needs = BJ_NEED_USER,
+     .run = on_others,
+     .refused = bj_gate_refused},
+    {.path = NULL},
+};

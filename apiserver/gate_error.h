@@ -1,0 +1,14 @@
+/* Errors of the gate, in the form of Prometheus. */
+#ifndef BJ_APISERVER_GATE_ERROR_H
+#define BJ_APISERVER_GATE_ERROR_H
+
+#include "apiserver/call.h"
+
+/* Write the response to a refused call again, in that form. */
+void bj_gate_refused(struct bj_call *c);
+
+/* Refuse a call with an errorType of Prometheus.  Returns status. */
+int bj_gate_refuse(struct bj_call *c, unsigned status, const char *type,
+                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,22 @@
+/* What the gate sends to the Prometheus server for a request: the query parsed,
+ * restricted to what the user may see, and printed anew. */
+#ifndef BJ_APISERVER_GATE_QUERY_H
+#define BJ_APISERVER_GATE_QUERY_H
+
+#include "apiserver/gate_params.h"
+#include "base/arena.h"
+
+/* Append the query of p to b as the parameter query; for a range query with
+ * ranged.  0 or a refusal. */
+int bj_gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
+                      bool ranged, struct bj_arena *arena, struct bj_buf *b);
+
+/* Append all selectors of p, or one for all that the user may see. */
+int bj_gate_put_matches(struct bj_call *c, const struct bj_gate_params *p,
+                        struct bj_arena *arena, struct bj_buf *b);
+
+/* Check that p has a query which parses; append it unchanged. */
+int bj_gate_put_text(struct bj_call *c, const struct bj_gate_params *p,
+                     struct bj_arena *arena, struct bj_buf *b);
+
+#endif

@@ -1,0 +1,18 @@
+/* From a reply of the Prometheus server to the response of the gate. */
+#ifndef BJ_APISERVER_GATE_REPLY_H
+#define BJ_APISERVER_GATE_REPLY_H
+
+#include "apiserver/gate_job.h"
+
+/* The headers of a reply have arrived: make the response of j->call with its
+ * body as a stream, unless j converts it.  wake and ctx are those of the
+ * stream.  0 or a refusal. */
+int bj_gate_reply_begin(struct bj_gate_job *j,
+                        const struct bj_fetch_reply *reply,
+                        void (*wake)(void *ctx), void *ctx);
+
+/* The reply is complete in j->whole: make the response. */
+void bj_gate_reply_whole(struct bj_gate_job *j,
+                         const struct bj_fetch_reply *reply);
+
+#endif

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Random queries through the PromQL gate, and without it on a Prometheus that
+holds only what the user may see: the answers are equal.  TAP.
+
+    tests/e2e/gate_equal.py [HOW-MANY [SEED]]
+"""
+import concurrent.futures
+import http.client
+import json
+import os
+import random
+import re
+import sys
+import threading
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gate_lib import GRAFANA, Gate, History  # noqa: E402
+from tap import check, plan, same, skip  # noqa: E402
+
+START, STEP, COUNT = 1700000000, 30, 41
+USERS, ACCOUNTS = ["user1", "user2", "user3", "user4"], ["acct1", "acct2", "a.ct1", "axct1"]
+# user2 coordinates acct1, user3 a.ct1 and acct2
+SEES = {"user1": set(), "user2": {"acct1"}, "user3": {"a.ct1", "acct2"}}
+
+
+def series(rnd):
+    """name, labels, values; with gaps, also without an owner."""
+    out = []
+    for name in ("job_a", "job_b", "other_c", "pub_n", "pub_up"):
+        for k in range(10):
+            labels = {"i": str(k % 4), "jobid": str(k)}
+            if name == "other_c":
+                # user is not the owner here
+                labels.update(owner=rnd.choice(USERS), project=rnd.choice(ACCOUNTS), user=rnd.choice(USERS))
+            elif not name.startswith("pub"):
+                labels.update(user=rnd.choice(USERS), account=rnd.choice(ACCOUNTS))
+            gap = rnd.random() < 0.4
+            out.append((name, labels, [(START + STEP * t, rnd.randint(0, 50)) for t in range(COUNT)
+                                       if not (gap and 10 < t < 25)]))
+    out.append(("job_b", {"i": "1", "jobid": "77"}, [(START + STEP * t, 3) for t in range(COUNT)]))
+    out.append(("job_a", {"i": "2", "jobid": "78", "account": "acct1"},
+                [(START + STEP * t, t) for t in range(COUNT)]))
+    return out
+
+
+def visible(user, name, labels):
+    owner, account = ("owner", "project") if name == "other_c" else ("user", "account")
+    return name.startswith("pub") or labels.get(owner) == user or labels.get(account) in SEES[user]
+
+
+class Grammar:
+    """Queries of the language; those with errors of types are rare and welcome."""
+
+    def __init__(self, rnd):
+        self.rnd, self.pick = rnd, rnd.choice
+
+    def selector(self):
+        # A selector without a name reads no public series through the gate, and
+        # none of names that have their own labels.
+        s = self.pick(["job_a", "job_b", "other_c", "pub_n", "pub_up", '{__name__=~"job_.*"}', '{__name__="job_a"}',
+                       '{i="1",__name__!~"pub.*|other.*"}', '{__name__=~"pub_.*"}', '{__name__=~"other_.+"}',
+                       '{jobid!="3",i=~".+",__name__!~"pub.*|other.*"}', '{__name__=~"pub_n|pub_up",i!="2"}',
+                       '{__name__=~"job_a|job_b"}'])
+        if s[0] != "{" and self.rnd.random() < 0.4:
+            s += self.pick(['{i="1"}', '{user="user2"}', '{user!="user1"}', '{account=~"a.*"}', '{user=""}',
+                            '{i=~"1|2"}', '{account="a.ct1"}', "{jobid=`7`}", '{user=~".*"}', '{account!~"acct."}'])
+        return s
+
+    def modifier(self):
+        return self.pick(["", "", "", "", " offset 1m", " @ %d" % (START + 700), " offset -1m", " @ end()",
+                          " @ start() offset 30s"])
+
+    def range(self, depth):
+        how = self.rnd.random()
+        if how < 0.5:
+            return self.selector() + "[%s]" % self.pick(["3m", "90s", "5m"]) + self.modifier()
+        return self.pick([self.selector(), "(%s)" % self.vector(depth - 1)]) + self.pick(
+            ["[4m:1m]", "[3m:45s]"]) + self.modifier()
+
+    def aggregation(self, depth):
+        by = self.pick(["", " by (i)", " without (jobid)", " by (user)", " by (account,i)", " without (user)"])
+        if self.rnd.random() < 0.3:
+            # Which of equal values topk takes depends on the order of series, so
+            # only sums over them are compared.
+            group = self.pick(["", " by (i)"])
+            one = "%s%s(%s, %s)" % (self.pick(["topk", "bottomk", "quantile"]), group,
+                                    self.pick(["1", "scalar(count(%s))" % self.vector(depth - 1), "0.5"]),
+                                    self.vector(depth - 1))
+            return "%s%s(%s)" % (self.pick(["sum", "max", "count"]), group, one)
+        return "%s%s(%s)" % (self.pick(["sum", "count", "max", "min", "avg", "group", "stddev"]), by,
+                             self.vector(depth - 1))
+
+    def call(self, depth):
+        how = self.rnd.random()
+        if how < 0.55:
+            return "%s(%s)" % (self.pick(
+                ["rate", "increase", "delta", "irate", "sum_over_time", "max_over_time", "last_over_time", "changes",
+                 "resets", "absent_over_time", "deriv", "count_over_time", "present_over_time", "stddev_over_time"]),
+                self.range(depth))
+        if how < 0.65:
+            return "quantile_over_time(scalar(%s)/50, %s)" % (self.vector(depth - 1), self.range(depth))
+        if how < 0.75:
+            return self.pick(['label_replace(%s,"user","user2","i","1")', 'label_join(%s,"account","-","i","user")',
+                              "clamp(%s, 3, 20)", "round(%s, 7)", "predict_linear(%s[4m:1m], 60)"]) % (
+                                  "(%s)" % self.vector(depth - 1))
+        return "%s(%s)" % (self.pick(["abs", "absent", "timestamp", "sort", "sort_desc", "-", "exp"]),
+                           self.vector(depth - 1))
+
+    def binary(self, depth):
+        return "(%s%s%s)" % (self.vector(depth - 1), self.pick(
+            [" or ", " and ", " unless ", " + ", " > ", " == bool ", " or on(i) ", " and on(user) ", " unless on() ",
+             " * on(i,jobid) ", " + ignoring(user,account) ", " * on(i) group_left() ", " / on(jobid) group_right(i) ",
+             " unless ignoring(account) ", " - on(user,jobid) ", " ^ ", " % ", " atan2 "]), self.vector(depth - 1))
+
+    def vector(self, depth):
+        if depth <= 0:
+            return self.selector() + self.modifier()
+        return self.pick([
+            lambda: self.selector() + self.modifier(), lambda: self.aggregation(depth), lambda: self.call(depth),
+            lambda: self.call(depth), lambda: self.binary(depth), lambda: self.binary(depth),
+            lambda: "vector(scalar(%s))" % self.vector(depth - 1),
+            lambda: 'count_values("v", round(%s + 0.123456, 7))' % self.vector(depth - 1),
+            lambda: "%s %s %s" % (self.vector(depth - 1), self.pick("+-*/"), self.pick(["2", "7", "1e3"]))])()
+
+
+def rounded(value):
+    """Sums of floats depend on the order of series."""
+    if isinstance(value, list):
+        return [rounded(v) for v in value]
+    if isinstance(value, dict):
+        return {k: rounded(v) for k, v in value.items()}
+    try:
+        return "%.9g" % float(value) if abs(float(value)) > 1e-9 else "0"
+    except (ValueError, TypeError):
+        return value
+
+
+def plain(status, answer):
+    """What must be equal."""
+    if answer["status"] != "success":
+        return answer["errorType"]
+    data = answer["data"]
+    if not isinstance(data, dict):
+        return sorted(json.dumps(x, sort_keys=True) for x in data)
+    result = data["result"]
+    if data["resultType"] in ("vector", "matrix"):
+        result = sorted(rounded(result), key=lambda r: json.dumps(r, sort_keys=True))
+    return [data["resultType"], result]
+
+
+local = threading.local()
+
+
+def post(url, path, form, headers):
+    """One request on this thread's connection to a server."""
+    known = local.__dict__.setdefault("known", {})
+    body = urllib.parse.urlencode(form)
+    for again in (True, False):
+        c = known.get(url) or known.setdefault(url, http.client.HTTPConnection(url.split("//")[1], timeout=120))
+        try:
+            c.request("POST", path, body, dict(headers, **{"Content-Type": "application/x-www-form-urlencoded"}))
+            r = c.getresponse()
+            return r.status, json.loads(r.read())
+        except OSError:
+            c.close()
+            known.pop(url)
+            if not again:
+                raise
+
+
+def parameters(rnd, query):
+    """The path and parameters of a request."""
+    how = rnd.random()
+    if how < 0.1:
+        match = rnd.choice(['{i=~".+"}', "job_a", '{__name__=~"job_.*"}', '{user!=""}', '{account=~"a.*"}',
+                            '{__name__!~"other.*",i="1"}', "pub_n", '{__name__=~".+"}'])
+        return "series", {"match[]": match, "start": START, "end": START + 1230}
+    if how < 0.55:
+        return "query", {"query": query, "time": START + 900}
+    return "query_range", {"query": query, "start": START + 300, "end": START + 1100, "step": 100}
+
+
+def compare(gate, user, own, path, form):
+    """None when equal, else both answers; and what kind of answer."""
+    headers = dict([GRAFANA, ("X-Grafana-User", user)])
+    status, answer = post("http://127.0.0.1:%d" % gate.port, "/prometheus/api/v1/" + path, form, headers)
+    if status == 403:
+        return None, "refused"
+    a, b = plain(status, answer), plain(*post(own, "/api/v1/" + path, form, {}))
+    if path == "series":
+        # without a name, series of other_c and public ones of the same selector
+        # come from match[] of their own, which is tested here as well
+        a, b = list(dict.fromkeys(a)), list(dict.fromkeys(b))
+        if not re.match(r"job_a|pub_n|.__name__=~.job", form["match[]"]):
+            a, b = ([s for s in x if '"other_c"' not in s] for x in (a, b))
+    kind = "error" if isinstance(b, str) else "empty" if not b or not b[-1] else "full"
+    return (None if a == b else (a, b)), kind
+
+
+def ask_all(gate, own, count, rnd):
+    """Differences, and the kinds of answers."""
+    grammar, users = Grammar(rnd), sorted(own)
+    work = []
+    for k in range(count):
+        query = grammar.vector(rnd.choice((1, 2, 3)))
+        work.append((users[k % len(users)],) + parameters(rnd, query))
+    kinds, bad = {}, []
+
+    def one(job):
+        user, path, form = job
+        return job, compare(gate, user, own[user], path, form)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for job, (difference, kind) in pool.map(one, work):
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if difference:
+                bad.append((job, "gate: %s" % str(difference[0])[:600], "own:  %s" % str(difference[1])[:600]))
+    return bad, kinds
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 600
+    rnd = random.Random(sys.argv[2] if len(sys.argv) > 2 else "gate")
+    all_series = series(rnd)
+    everything = History(all_series)
+    if everything.why:
+        skip("random queries", everything.why)
+        everything.stop()
+        return plan()
+    parts = {u: History([s for s in all_series if visible(u, *s[:2])]) for u in SEES}
+    gate = Gate()
+    try:
+        gate.start_for(everything.url, "--access.coordinators=a.ct1: user3", "--access.coordinators=acct2: user3",
+                       "--access.coordinators=acct1: user2", "--gate.metrics=pub_* public",
+                       "--gate.metrics=other_* user=owner account=project")
+        bad, kinds = ask_all(gate, {u: p.url for u, p in parts.items()}, count, rnd)
+        print("# %d queries: %s" % (count, ", ".join("%d %s" % (n, k) for k, n in sorted(kinds.items()))))
+        check(not bad, "%d random queries have equal answers with the gate and with the user's series alone" % count,
+              "%d differ" % len(bad), *bad[:5])
+        check(kinds.get("full", 0) > count * 0.3, "many of them have a result", kinds)
+        check(kinds.get("refused", 0) < count * 0.02, "few are refused", kinds)
+        same(gate.stop(), 0, "the server ends")
+    finally:
+        gate.stop()
+        gate.done()
+        for p in [everything] + list(parts.values()):
+            p.stop()
+    return plan()
+
+
+sys.exit(main())

@@ -1,0 +1,137 @@
+"""For the tests of the PromQL gate: a Prometheus with known series, one that
+does what a test says, and requests of a user."""
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from api_lib import Site, basic, bcrypt
+from ports import free_port
+from prom_lib import wait_for
+
+GRAFANA = basic("grafana", "s3cret")
+API = "/prometheus/api/v1/"
+
+
+def form(**parameters):
+    """name=value for each; m is match[]."""
+    return urllib.parse.urlencode({"match[]" if k == "m" else k: v
+                                   for k, v in parameters.items()}, doseq=True)
+
+
+class History:
+    """A Prometheus over series (name, labels, [(time, value)])."""
+
+    def __init__(self, series):
+        self.folder = tempfile.mkdtemp(prefix="bj-gate-")
+        self.url = None
+        self.why = None if shutil.which("promtool") else "prometheus is not installed"
+        if self.why:
+            return
+        with open(self.folder + "/in", "w") as f:
+            for name in sorted({s[0] for s in series}):
+                f.write("# TYPE %s gauge\n" % name)
+                for n, labels, values in series:
+                    for t, v in values if n == name else ():
+                        f.write("%s{%s} %s %d\n" % (
+                            n, ",".join('%s="%s"' % i for i in labels.items()), v, t))
+            f.write("# EOF\n")
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", self.folder + "/in",
+                        self.folder + "/data"], check=True, stdout=subprocess.DEVNULL)
+        with open(self.folder + "/conf.yml", "w") as f:
+            f.write("{}")
+        port = free_port()
+        with open(self.folder + "/log", "w") as log:
+            self.p = subprocess.Popen(
+                ["prometheus", "--config.file=" + self.folder + "/conf.yml",
+                 "--storage.tsdb.path=" + self.folder + "/data", "--log.level=warn",
+                 "--storage.tsdb.retention.time=100y",
+                 "--web.listen-address=127.0.0.1:%d" % port], stderr=log, stdout=log)
+        self.url = "http://127.0.0.1:%d" % port
+        if not wait_for(self.ready, 60):
+            self.why = "prometheus does not start: " + open(self.folder + "/log").read()[-300:]
+
+    def ready(self):
+        try:
+            with urllib.request.urlopen(self.url + "/-/ready", timeout=60) as r:
+                return r.read()
+        except (OSError, urllib.error.HTTPError):
+            return None
+
+    def stop(self):
+        if self.url:
+            self.p.terminate()
+            self.p.wait(60)
+        shutil.rmtree(self.folder)
+
+
+class Double:
+    """Replies as the test says: reply(handler) writes them.  seen: the requests."""
+
+    def __init__(self):
+        double = self
+        self.seen, self.reply, self.hung_up = [], None, threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                double.seen.append((self.command, self.path, dict(self.headers), body.decode()))
+                try:
+                    double.reply(self)
+                except OSError:
+                    double.hung_up.set()
+                    self.close_connection = True
+
+            do_POST = do_GET
+
+            def send(self, status=200, body=b'{"status":"success","data":[]}',
+                     type="application/json", **headers):
+                self.send_response(status)
+                self.send_header("Content-Type", type)
+                self.send_header("Content-Length", str(len(body)))
+                for k, v in headers.items():
+                    self.send_header(k.replace("_", "-"), v)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *a):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Gate(Site):
+    """The server with a gate; user2 coordinates acct1, boss is an admin."""
+
+    def __init__(self):
+        super().__init__(30, 2)
+        self.fill()
+        self.web = self.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret"))
+
+    def start_for(self, url, *options):
+        self.start("--web.config.file=" + self.web, "--gate.enabled", "--prometheus.url=" + url,
+                   "--access.admins=boss", "--access.coordinators=acct1: user2", *options)
+
+    def get(self, user, path, *headers, **parameters):
+        return self.ask(API + path + ("?" + form(**parameters) if parameters else ""), GRAFANA,
+                        ("X-Grafana-User", user), *headers)
+
+    def post(self, user, path, *headers, body=None, url="", **parameters):
+        return self.ask(API + path + url, GRAFANA, ("X-Grafana-User", user),
+                        ("Content-Type", "application/x-www-form-urlencoded"), *headers,
+                        method="POST", body=(form(**parameters) if body is None else body).encode())

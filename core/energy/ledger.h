@@ -169,8 +169,8 @@ void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
  * idle power is used, and *ret_same_boot is false.  Same boot: the next tick's
  * deltas cover the time since the state was written; they are attributed to the
  * jobs that exist before and after, and flag them.  Accounts wait for
- * bj_ledger_open, before the first tick if their use is to continue; those not
- * opened within the patience are dropped. */
+ * bj_ledger_open, before the first tick if their use is to continue; the caller
+ * drops those that it does not open (bj_ledger_asleep). */
 int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
                    struct bj_slice boot_id, struct bj_slice *ret_extra,
                    bool *ret_same_boot, struct bj_err *err);

@@ -104,7 +104,6 @@ struct bj_ledger {
     bool jobs;            /* there was one */
     bj_u128 node_cpu;     /* used by everything, as BJ_W_CPU of an account */
     bj_u128 node_mem;     /* the same for BJ_W_MEM */
-    uint64_t awake_usec;  /* since the restart, while accounts sleep */
 
     struct bj_idle idle[2]; /* without and with a reading of the node */
     struct bj_ledger_sums sums;

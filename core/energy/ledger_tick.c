@@ -244,18 +244,6 @@ static void close_window(struct bj_ledger *l, const struct bj_tick *t,
     end_window(l, t, fresh);
 }
 
-/* Accounts of the state file not opened within the patience: their
- * jobs ended in between. */
-static void forget_sleepers(struct bj_ledger *l, uint64_t dt)
-{
-    l->awake_usec = bj_min64(l->awake_usec + dt, BJ_LEDGER_TIME_MAX);
-    if (l->awake_usec <= patience(l))
-        return;
-    for (size_t i = l->n; i-- > 0 && l->asleep > 0;)
-        if (l->accounts[i]->asleep)
-            bj_ledger_drop(l, l->accounts[i]);
-}
-
 static void first_tick(struct bj_ledger *l, const struct bj_tick *t)
 {
     l->ticked = true;
@@ -283,8 +271,6 @@ void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *t)
         weigh_node(l, t, dt);
         close_window(l, t, waited);
     }
-    if (l->asleep > 0)
-        forget_sleepers(l, waited);
     l->resumed = false;
     l->tick_usec = l->sums.tick_usec =
         t->now_usec > l->tick_usec ? t->now_usec : l->tick_usec;

@@ -31,8 +31,8 @@ static _Thread_local bool ours;
 /* Where the linker has put the program. */
 extern char __executable_start, etext;
 
-/* The thread sanitizer allocates before it can follow what threads do. */
-#define UNWATCHED __attribute__((no_sanitize("thread")))
+/* The sanitizers allocate before they can follow threads and addresses. */
+#define UNWATCHED __attribute__((no_sanitize("address", "thread", "undefined")))
 
 /* True when this allocation, which caller asks for, has to fail. */
 UNWATCHED static bool fails(const void *caller)

@@ -44,7 +44,7 @@ struct conf {
     "JobID, JobName, User, Account, Partition, State, Start, Elapsed, NCPUS, " \
     "CPUEff, MemEff, TimeEff, Energy"
 
-static const struct bj_opt options[] = {
+static const struct bj_opt selecting[] = {
     {.name = "user",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.user),
@@ -88,19 +88,29 @@ static const struct bj_opt options[] = {
      .off = AT(until),
      .arg = "TIME",
      .help = "Selects jobs that began before this time."},
+    {.name = "month",
+     .kind = BJ_OPT_STR,
+     .off = AT(month),
+     .arg = "YYYY-MM",
+     .help = "Selects jobs that began in this month, instead of since and "
+             "until."},
     {.name = "limit",
      .kind = BJ_OPT_U64,
      .off = AT(filter.limit),
      .hi = INT64_MAX,
      .preset = "0",
      .help = "Prints this many jobs, the newest; 0 prints all."},
+    {.name = NULL},
+};
+
+static const struct bj_opt printing[] = {
     {.name = "format",
      .kind = BJ_OPT_LIST,
      .off = AT(format),
      .arg = "COLUMNS",
      .help =
-         "Prints these columns of those below, or \"all\". Default of lists: "
-         "all. Default of other forms: " DEFAULT_FORMAT "."},
+         "Prints these columns, or \"all\"; --help=all lists them. Default of "
+         "lists: all. Default of other forms: " DEFAULT_FORMAT "."},
     {.name = "output",
      .kind = BJ_OPT_STR,
      .off = AT(output),
@@ -114,12 +124,6 @@ static const struct bj_opt options[] = {
      .off = AT(header),
      .preset = "true",
      .help = "Prints the names of the columns in the first line."},
-    {.name = "month",
-     .kind = BJ_OPT_STR,
-     .off = AT(month),
-     .arg = "YYYY-MM",
-     .help = "Selects jobs that began in this month, instead of since and "
-             "until."},
     {.name = "as",
      .kind = BJ_OPT_STR,
      .off = AT(as),
@@ -145,6 +149,10 @@ static const struct bj_opt options[] = {
      .help =
          "Colours states. auto does so on a terminal unless NO_COLOR is set.",
      .choices = "auto|always|never"},
+    {.name = NULL},
+};
+
+static const struct bj_opt reading[] = {
     {.name = "server",
      .kind = BJ_OPT_STR,
      .off = AT(api.server),
@@ -211,7 +219,14 @@ static struct bj_letter letters[] = {
     {0, ""},
 };
 
-static void print_help(void)
+/* The tables of options, and their headings in --help. */
+enum { SETS = 4 };
+static const struct bj_opt *const tables[SETS] = {selecting, printing, reading,
+                                                  bj_program_opts};
+static const char *const headings[SETS] = {"Jobs", "Output", "Source",
+                                           "General"};
+
+static void print_help(bool all)
 {
     struct bj_buf out = {0};
     bj_buf_str(&out,
@@ -228,12 +243,17 @@ static void print_help(void)
     for (unsigned i = 0; letters[i].letter; i++)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
                       letters[i].letter, letters[i].option);
-    bj_buf_str(&out, "\n\n");
-    bj_opt_help(&(struct bj_optset){options, NULL}, &out);
     bj_buf_str(&out, "\n");
-    bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, &out);
-    bj_buf_str(&out, "\nColumns:\n\n");
-    bj_acct_columns_help(&out);
+    for (unsigned i = 0; i < SETS; i++) {
+        bj_buf_printf(&out, "\n%s:\n", headings[i]);
+        bj_opt_help(&(struct bj_optset){tables[i], NULL}, &out);
+    }
+    if (all) {
+        bj_buf_str(&out, "\nColumns:\n\n");
+        bj_acct_columns_help(&out);
+    } else {
+        bj_buf_str(&out, "\n--help=all also lists the columns.\n");
+    }
     fwrite(out.p, 1, out.len, stdout);
     bj_buf_free(&out);
 }
@@ -541,14 +561,16 @@ int main(int argc, char **argv)
     struct conf conf = {.default_since = "7d"};
     struct bj_err err = {0};
     char text[400];
-    const struct bj_optset sets[] = {{options, &conf},
-                                     {bj_program_opts, &conf.program}};
+    const struct bj_optset sets[SETS] = {{selecting, &conf},
+                                         {printing, &conf},
+                                         {reading, &conf},
+                                         {bj_program_opts, &conf.program}};
     bj_sql_single_thread();
-    char **args = arguments(sets, 2, &argc, argv, &conf.report);
-    int r = args ? bj_program_load(&conf.program, sets, 2, argc, args, &err)
+    char **args = arguments(sets, SETS, &argc, argv, &conf.report);
+    int r = args ? bj_program_load(&conf.program, sets, SETS, argc, args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (r == 0 && conf.program.help) {
-        print_help();
+        print_help(strcmp(conf.program.help, "all") == 0);
     } else if (r == 0 && conf.program.version) {
         printf("batchjob_acct %s (%s)\n", bj_version, bj_revision);
     } else if (r == 0) {
@@ -559,7 +581,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "batchjob_acct: %s\n",
                 bj_err_reason(&err, text, sizeof(text)));
     free(args);
-    bj_opt_free(&sets[0]);
-    bj_opt_free(&sets[1]);
+    for (unsigned i = 0; i < SETS; i++)
+        bj_opt_free(&sets[i]);
     return r < 0 ? 1 : 0;
 }

@@ -60,5 +60,19 @@ for p in $programs; do
     is "zsh's completions of $p have all options" "$(sed -nE "s/^    '\*?--([a-z0-9.-]+).*/\1/p" \
         "$tmp/share/zsh/site-functions/_$p" | grep -v '^no-' | sort -u)" "$(options "$p")"
 done
+for p in $programs; do
+    is "$p -V is --version" "$("$O/$p" -V)" "$("$O/$p" --version)"
+    is "$p -h is --help" "$("$O/$p" -h | md5sum)" "$("$O/$p" --help | md5sum)"
+    check "--help of $p is shorter than --help=all" \
+        [ "$("$O/$p" --help | wc -l)" -lt "$("$O/$p" --help=all | wc -l)" ]
+done
+
 absorb tests/e2e/quickstart.py check
+check "the recipe for Spack compiles" $python -c \
+    'compile(open("packaging/spack/packages/batchjob-monitoring/package.py").read(), "package.py", "exec")'
+if command -v ansible-playbook >/dev/null; then
+    check "the syntax of the Ansible role" env LC_ALL=C.UTF-8 ansible-playbook -i localhost, --syntax-check packaging/ansible/site.yml
+else
+    skip "the syntax of the Ansible role" "ansible-playbook is not installed"
+fi
 complete=1

@@ -102,7 +102,8 @@ $(O)/revision: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' >$@
 
-$(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
+$(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE) \
+    $(if $(filter-out /usr/include/%,$(COLLECTD_INCLUDE)),-isystem $(dir $(COLLECTD_INCLUDE)))
 
 # Not every program uses all of base (opt_yaml.c, json*.c, fetch.c): from an
 # archive the linker takes what a program needs, without the other libraries.

@@ -65,4 +65,18 @@ is "the packager's name is the local user" "$(packager)" "$(id -un) <$(id -un)@$
 git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 packed deb dpkg-buildpackage
 packed rpm rpmbuild
+# The plugin, with collectd's headers in a place of their own.
+if [ -e /usr/include/collectd/core ] && command -v rpmbuild >/dev/null; then
+    cp -r /usr/include/collectd "$tmp/collectd"
+    check "make rpm --with collectd" make rpm O="$tmp/build" PACKAGER="$maker" \
+        RPMFLAGS="--nodeps --with collectd --define 'collectd_include $tmp/collectd'"
+    f=$(find "$tmp/build/packages/rpm" -name 'collectd-plugin-batchjob-[0-9]*.rpm')
+    is "the plugin's RPM has the plugin, its types and its configuration" \
+        "$(rpm -qpl "$f" | grep -oE '(batchjob\.so|types\.db|collectd\.d/batchjob\.conf)$' | sort | tr '\n' ' ')" \
+        "batchjob.so collectd.d/batchjob.conf types.db "
+    check "nothing of collectd is in the exporter's RPM" \
+        sh -c "! rpm -qpl $tmp/build/packages/rpm/RPMS/*/batchjob-exporter-[0-9]*.rpm | grep -E 'collectd|types.db'"
+else
+    skip "make rpm --with collectd" "no collectd headers or no rpmbuild"
+fi
 complete=1

@@ -131,12 +131,13 @@ class Walk:
         return []
 
     def run(self, command):
-        # The page's reader waits for a first import, and answers prompts.
+        # The page's reader waits for a first import, and answers prompts: htpasswd's
+        # twice.
         wants = self.wants(command)
         deadline = time.monotonic() + (150 if wants else 0)
         while True:
             p = subprocess.run(["bash", "-o", "pipefail", "-c", command], text=True, check=False,
-                               input=f"{PASSWORD}\n{PASSWORD}\n", start_new_session=True,
+                               input=f"{PASSWORD}\n" * (2 if "htpasswd" in command else 1), start_new_session=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             missing = [w for w in wants if w not in p.stdout]
             if (p.returncode == 0 and not missing) or time.monotonic() > deadline:

@@ -64,6 +64,27 @@ is "the packager's name is the local user" "$(packager)" "$(id -un) <$(id -un)@$
 
 git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 packed deb dpkg-buildpackage
+# --check: every task is evaluated, and nothing is changed.
+if command -v ansible-playbook >/dev/null; then
+    for f in compute head login; do
+        printf '[%s]\n%s ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n' $f host-$f
+    done >"$tmp/hosts"
+    cat >"$tmp/vars.yml" <<-END
+		ansible_become: false
+		batchjob_packages: $tmp/build/packages/deb
+		batchjob_exporter: {web: {listen-address: [":9010"]}}
+		batchjob_clusters: {cluster: {name: alpha, sacct: {history: 30d}}}
+		batchjob_stats_server: {access: {admins: [root]}}
+		batchjob_web: {basic_auth_users: {grafana: hash}}
+		batchjob_acct: {server: "https://head:9020"}
+		batchjob_slurm_access: true
+	END
+    check "the Ansible role runs in check mode" env LC_ALL=C.UTF-8 ANSIBLE_LOCAL_TEMP="$tmp/ansible" \
+        ansible-playbook --check -i "$tmp/hosts" -e "@$tmp/vars.yml" packaging/ansible/site.yml
+    is "it runs on all hosts" "$(grep -cE 'failed=0 ' "$tmp/check.out")" 3
+else
+    skip "the Ansible role runs in check mode" "ansible-playbook is not installed"
+fi
 packed rpm rpmbuild
 # The plugin, with collectd's headers in a place of their own.
 if [ -e /usr/include/collectd/core ] && command -v rpmbuild >/dev/null; then

@@ -136,6 +136,9 @@ def main():
         if verb == "is-enabled":
             print("enabled" if enabled(name) else "disabled")
             sys.exit(not enabled(name))
+        elif verb == "show":
+            unit(name)
+            print(f"Id={name}\nLoadState=loaded\nActiveState={'active' if pid_of(name) else 'inactive'}")
         elif verb == "is-active":
             sys.exit(not pid_of(name))
         elif verb in ("enable", "disable", "preset"):  # a preset of Debian enables

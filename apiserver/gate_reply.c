@@ -6,7 +6,7 @@
 
 #include <strings.h>
 
-enum { STREAM_BYTES = 64 * 1024 };
+enum { STREAM_BYTES = 32 * 1024 };
 
 static bool equals(struct bj_slice s, const char *word)
 {

@@ -355,9 +355,9 @@ static void *run(void *arg)
         checked = check ? now : checked;
         serve_running(g, check);
         start_waiting(g, now, check);
-        bj_fetches_run(g->fetches, g->wake,
-                       any_unanswered(g) ? CHECK_MS : IDLE_MS);
-        if (read(g->wake, &n, sizeof(n)) < 0)
+        bool woken = bj_fetches_run(g->fetches, g->wake,
+                                    any_unanswered(g) ? CHECK_MS : IDLE_MS);
+        if (woken && read(g->wake, &n, sizeof(n)) < 0)
             continue; /* nothing new */
     }
     refuse_all(g);

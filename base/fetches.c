@@ -223,7 +223,7 @@ static void finish(struct bj_fetches *fs, CURL *curl, CURLcode code)
     end_flow(fs, f);
 }
 
-void bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms)
+bool bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms)
 {
     struct curl_waitfd wake = {.fd = wake_fd, .events = CURL_WAIT_POLLIN};
     int n = 0;
@@ -232,4 +232,5 @@ void bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms)
     for (CURLMsg *m; (m = fs->lib.multi_info_read(fs->multi, &n));)
         if (m->msg == CURLMSG_DONE)
             finish(fs, m->easy_handle, m->data.result);
+    return wake.revents != 0;
 }

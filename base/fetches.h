@@ -44,7 +44,7 @@ void bj_flow_go_on(struct bj_flow *f);
 void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f);
 
 /* Wait at most so long, until a request has something to do or wake_fd is
- * readable, and serve what there is. */
-void bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms);
+ * readable, and serve what there is.  Returns whether wake_fd is readable. */
+bool bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms);
 
 #endif

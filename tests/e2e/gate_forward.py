@@ -142,7 +142,7 @@ def test_waits(gate, double):
     wait_for(lambda: metric(gate, "waiting") == 3)
     same((metric(gate, "running"), metric(gate, "waiting")), (2, 3), "a user has two queries at a time; others wait")
     threads += [ask_in_thread(gate, "user2", answers)]
-    wait_for(lambda: metric(gate, "running") == 3)
+    wait_for(lambda: len(double.seen) - before == 3)
     same(len(double.seen) - before, 3, "another user's query does not wait for them")
     began = time.monotonic()
     same(gate.ask("/api/v1/me", GRAFANA, ("X-Grafana-User", "user1")).status, 200, "nor do other requests")

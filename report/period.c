@@ -169,6 +169,8 @@ void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
         p->arena.failed = true;
         return;
     }
+    if (j->end_sec > p->last_sec)
+        p->last_sec = j->end_sec;
     add(&p->all, j);
     add(group, j);
     add_waste(p, j);

@@ -16,6 +16,7 @@ struct bj_period_job {
     struct bj_slice id, user, account, name, state, findings; /* "a,b" */
     int64_t elapsed_sec, cpus, cpu_usec, gpus, gpu_ppm;
     int64_t memory_bytes, memory_peak_bytes, energy_uj, emissions_ug;
+    int64_t end_sec;
 };
 
 struct bj_period_sums {
@@ -48,7 +49,8 @@ struct bj_period_count {
 
 struct bj_period {
     struct bj_arena arena;
-    bool by_user; /* else the groups are accounts */
+    bool by_user;     /* else the groups are accounts */
+    int64_t last_sec; /* when the last job ended; 0: none did */
     struct bj_period_sums all;
     struct bj_period_sums *group; /* the most CPU time first, after settle */
     size_t groups, groups_cap;

@@ -4,11 +4,13 @@
 #include "base/version.h"
 #include "statsdb/acct_api.h"
 #include "statsdb/acct_column.h"
+#include "statsdb/acct_file.h"
 #include "statsdb/acct_out.h"
 #include "statsdb/acct_period.h"
 #include "statsdb/acct_query.h"
 #include "statsdb/acct_report.h"
 #include "statsdb/acct_store.h"
+#include "statsdb/acct_terminal.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/sql.h"
 #include "statsdb/words.h"
@@ -16,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 struct conf {
@@ -29,7 +30,7 @@ struct conf {
     struct bj_strv format;
     char *output, *colour;
     bool header, utc, ascii;
-    char *as, *month;
+    char *as, *month, *file, *paper;
     const char *default_since;
     bool report; /* the first word */
 };
@@ -110,7 +111,8 @@ static const struct bj_opt printing[] = {
      .arg = "COLUMNS",
      .help =
          "Prints these columns, or \"all\"; --help=all lists them. Default of "
-         "lists: all. Default of other forms: " DEFAULT_FORMAT "."},
+         "lists: all. Default of other forms: " DEFAULT_FORMAT
+         ". Of reports: pdf, or js1 (jobstats' summary)."},
     {.name = "output",
      .kind = BJ_OPT_STR,
      .off = AT(output),
@@ -131,6 +133,17 @@ static const struct bj_opt printing[] = {
      .help = "Prints reports of jobs in the form of another program. A link to "
              "batchjob_acct named seff or jobstats does the same.",
      .choices = "report|seff|jobstats"},
+    {.name = "file",
+     .kind = BJ_OPT_STR,
+     .off = AT(file),
+     .arg = "FILE",
+     .help = "Writes the report to this file. Default: standard output."},
+    {.name = "paper",
+     .kind = BJ_OPT_STR,
+     .off = AT(paper),
+     .preset = "a4",
+     .help = "Size of the pages of a PDF.",
+     .choices = "a4|letter"},
     {.name = "ascii",
      .kind = BJ_OPT_BOOL,
      .off = AT(ascii),
@@ -235,10 +248,11 @@ static void print_help(bool all)
                "Prints jobs of the accounting database, the newest first, and "
                "their efficiency.\nUnknown values are empty. \"report\" prints "
                "what was wrong with a job, what it used,\nand what to "
-               "request next time; with --format=js1 jobstats' summary for "
-               "AdminComment; with\n--user, --account or --month instead of "
-               "jobs the sums of the last 30 days or of\nthat month, and the "
-               "jobs that wasted most.\n\n");
+               "request next time; with --format=pdf as PDF; with "
+               "--format=js1 jobstats'\nsummary for AdminComment; with "
+               "--user, --account or --month instead of jobs the\nsums of the "
+               "last 30 days or of that month, and the jobs that wasted "
+               "most.\n\n");
     bj_buf_str(&out, "Letters, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
@@ -260,23 +274,6 @@ static void print_help(bool all)
 
 /* --- form ------------------------------------------------------------------
  */
-
-static unsigned terminal_width(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
-        return 0;
-    return size.ws_col;
-}
-
-static bool coloured(const char *choice)
-{
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    if (strcmp(choice, "auto") != 0)
-        return strcmp(choice, "always") == 0;
-    return isatty(STDOUT_FILENO) && !(no && no[0]) && term &&
-           strcmp(term, "dumb") != 0;
-}
 
 /* By default with the cluster where there are several, since each has its own
  * ids. */
@@ -411,34 +408,30 @@ static void set_look(const struct conf *c, struct bj_acct_look *look)
             look->form = (enum bj_acct_form)i;
     look->header = c->header;
     look->utc = c->utc;
-    look->colour = coloured(c->colour);
-    look->width = terminal_width();
+    look->colour = bj_terminal_coloured(c->colour);
+    look->width = bj_terminal_width();
     look->to = stdout;
 }
 
 /* --- reports ---------------------------------------------------------------
  */
 
-static bool is_utf8(void)
-{
-    const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (unsigned i = 0; i < 3; i++) {
-        const char *v = getenv(names[i]);
-        if (v && v[0])
-            return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
-    }
-    return false;
-}
-
-/* The form of reports: --output=json, --format=js1, or that of --as. */
+/* The form of reports: --output=json, --format=js1 or pdf, or that of --as. */
 static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
                        struct bj_err *err)
 {
-    if (c->format.n > 0 &&
+    const bool pdf = c->format.n == 1 && strcmp(c->format.v[0], "pdf") == 0;
+    if (c->format.n > 0 && !pdf &&
         (c->format.n > 1 || strcmp(c->format.v[0], "js1") != 0))
         return bj_err_set(err, -EINVAL,
-                          "format: reports have no columns; expected js1");
-    *ret = c->format.n > 0                  ? BJ_ACCT_JS1
+                          "format: reports have no columns; expected pdf or "
+                          "js1");
+    if (pdf && !is_given(c->file) && isatty(STDOUT_FILENO))
+        return bj_err_set(err, -EINVAL,
+                          "format: a PDF is not for a terminal; expected "
+                          "--file=FILE, or output to a pipe or file");
+    *ret = pdf                              ? BJ_ACCT_PDF
+           : c->format.n > 0                ? BJ_ACCT_JS1
            : strcmp(c->output, "json") == 0 ? BJ_ACCT_REPORT_JSON
            : strcmp(c->as, "seff") == 0     ? BJ_ACCT_SEFF
            : strcmp(c->as, "jobstats") == 0 ? BJ_ACCT_JOBSTATS
@@ -446,13 +439,15 @@ static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
     return 0;
 }
 
-static int run_report(struct conf *c, struct bj_err *err)
+static int print_report(struct conf *c, FILE *to, struct bj_err *err)
 {
     struct bj_acct_source from = {.source = NULL};
-    struct bj_acct_report_look look = {.colour = coloured(c->colour),
-                                       .ascii = c->ascii || !is_utf8(),
-                                       .utc = c->utc,
-                                       .to = stdout};
+    struct bj_acct_report_look look = {
+        .colour = bj_terminal_coloured(c->colour) && to == stdout,
+        .ascii = c->ascii || !bj_terminal_utf8(),
+        .utc = c->utc,
+        .letter = strcmp(c->paper, "letter") == 0,
+        .to = to};
     uint64_t reports = 0;
     const bool period = c->filter.job.n == 0 &&
                         (c->filter.user.n > 0 || c->filter.account.n > 0 ||
@@ -463,7 +458,7 @@ static int run_report(struct conf *c, struct bj_err *err)
                        "report: expected the id of a job, or one of --user, "
                        "--account, --month and --since");
     if (r == 0 && period && look.form != BJ_ACCT_REPORT &&
-        look.form != BJ_ACCT_REPORT_JSON)
+        look.form != BJ_ACCT_REPORT_JSON && look.form != BJ_ACCT_PDF)
         r = bj_err_set(err, -EINVAL, "report: this form needs the id of a job");
     if (period && !c->since && !is_given(c->month))
         c->default_since = "30d";
@@ -479,6 +474,17 @@ static int run_report(struct conf *c, struct bj_err *err)
         r = bj_err_set(err, -EINVAL, "no job found");
     from.close(from.source);
     return r;
+}
+
+static int to_file(void *ctx, FILE *to, struct bj_err *err)
+{
+    return print_report(ctx, to, err);
+}
+
+static int run_report(struct conf *c, struct bj_err *err)
+{
+    return is_given(c->file) ? bj_acct_to_file(c->file, to_file, c, err)
+                             : print_report(c, stdout, err);
 }
 
 /* --- lists -----------------------------------------------------------------

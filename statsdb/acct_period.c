@@ -1,6 +1,6 @@
 #include "statsdb/acct_period.h"
 
-#include "report/period.h"
+#include "report/pdf.h"
 #include "report/show.h"
 #include "report/text.h"
 #include "report/text_parts.h"
@@ -28,6 +28,7 @@ enum {
     PEAK,
     ENERGY,
     EMISSIONS,
+    END,
     COLUMNS
 };
 
@@ -113,7 +114,8 @@ static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
                                                      : v[MEMORY_REQUESTED],
                                  .memory_peak_bytes = v[PEAK],
                                  .energy_uj = v[ENERGY],
-                                 .emissions_ug = v[EMISSIONS]});
+                                 .emissions_ug = v[EMISSIONS],
+                                 .end_sec = v[END]});
     return a->period->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 0;
 }
 
@@ -166,6 +168,23 @@ static void put_title(struct bj_buf *out, const struct bj_acct_filter *f,
     bj_buf_put(out, "", 1);
 }
 
+static int print_pdf(const struct bj_period *p, const char *title, bool letter,
+                     struct bj_buf *out, struct bj_err *err)
+{
+    struct bj_sheet *s = NULL;
+    int r = bj_sheet_new(letter, &s, err);
+    if (r == 0)
+        r = bj_pdf_period(s, p, title, err);
+    if (r == 0)
+        r = bj_sheet_write(
+            s,
+            &(struct bj_sheet_about){
+                title, "What batch jobs used of what they had", p->last_sec},
+            out, err);
+    bj_sheet_free(s);
+    return r;
+}
+
 static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
                  const struct bj_acct_report_look *look, struct bj_err *err)
 {
@@ -175,9 +194,13 @@ static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
     put_title(&first, filter, look->utc);
     if (look->form == BJ_ACCT_REPORT_JSON)
         bj_period_json(p, &out);
+    else if (!first.failed && look->form == BJ_ACCT_PDF)
+        r = print_pdf(p, first.p, look->letter, &out, err);
     else if (!first.failed)
         bj_period_print(p, first.p, &style, &out);
-    if (out.failed || first.failed)
+    if (r < 0)
+        ;
+    else if (out.failed || first.failed)
         r = bj_err_set(err, -ENOMEM, "output");
     else if (fwrite(out.p, 1, out.len, look->to) != out.len ||
              fflush(look->to) != 0)
@@ -207,7 +230,8 @@ int bj_acct_period(const struct bj_acct_source *from,
         [MEMORY_REQUESTED] = "memory_requested_bytes",
         [PEAK] = "memory_peak_bytes",
         [ENERGY] = "energy_joules",
-        [EMISSIONS] = "emissions_grams"};
+        [EMISSIONS] = "emissions_grams",
+        [END] = "end"};
     const struct bj_job_column *column[COLUMNS];
     struct bj_period period = {.by_user =
                                    bj_acct_list_count(&filter->account) > 0};

@@ -5,6 +5,7 @@
 #include "report/jobstats.h"
 #include "report/js1.h"
 #include "report/json.h"
+#include "report/pdf.h"
 #include "report/read.h"
 #include "report/seff.h"
 #include "report/text.h"
@@ -129,12 +130,36 @@ static int read_remote(const struct bj_acct_source *from, struct bj_slice key,
     return r < 0 ? r : 1;
 }
 
-static int print(const struct bj_report *r,
-                 const struct bj_acct_report_look *look, bool first,
-                 struct bj_buf *out, struct bj_err *err)
+/* Reports as they are printed. */
+struct printer {
+    const struct bj_acct_report_look *look;
+    struct bj_buf out;
+    uint64_t reports;
+    struct bj_sheet *sheet; /* of a PDF */
+    struct bj_buf title;    /* of its first report */
+    int64_t created_sec;
+};
+
+static int print_pdf(struct printer *p, const struct bj_report *r,
+                     struct bj_err *err)
 {
+    const int64_t sec = bj_pdf_job_time(r);
+    if (p->reports == 0)
+        bj_pdf_job_title(r, &p->title);
+    p->created_sec = sec > p->created_sec ? sec : p->created_sec;
+    return bj_pdf_job(p->sheet, r, p->look->utc, err);
+}
+
+static int print(struct printer *p, const struct bj_report *r,
+                 struct bj_err *err)
+{
+    const struct bj_acct_report_look *look = p->look;
     const struct bj_report_style style = {look->colour, look->ascii, look->utc};
+    struct bj_buf *out = &p->out;
+    const bool first = p->reports == 0;
     switch (look->form) {
+    case BJ_ACCT_PDF:
+        return print_pdf(p, r, err);
     case BJ_ACCT_SEFF:
         bj_buf_str(out, first ? "" : "\n");
         bj_report_seff(r, out);
@@ -169,18 +194,41 @@ static int write_out(struct bj_buf *out, FILE *to, struct bj_err *err)
 }
 
 static int put_report(const struct bj_acct_source *from, struct bj_slice key,
-                      const struct bj_acct_report_look *look,
-                      struct bj_buf *out, uint64_t *reports, struct bj_err *err)
+                      struct printer *p, struct bj_err *err)
 {
     struct bj_report report = {.interactive = false};
     int r = from->db ? read_stored(from->db, key, &report, err)
                      : read_remote(from, key, &report, err);
     if (r > 0) {
-        r = print(&report, look, *reports == 0, out, err);
-        ++*reports;
+        r = print(p, &report, err);
+        p->reports++;
     }
     bj_report_free(&report);
-    return r < 0 ? r : write_out(out, look->to, err);
+    return r < 0 ? r : write_out(&p->out, p->look->to, err);
+}
+
+/* What follows the last report. */
+static int put_end(struct printer *p, struct bj_err *err)
+{
+    int r = 0;
+    if (p->look->form == BJ_ACCT_REPORT_JSON) {
+        bj_buf_str(&p->out, p->reports > 0 ? "\n]\n" : "[]\n");
+    } else if (p->sheet && p->reports > 0) {
+        if (p->reports > 1)
+            bj_buf_printf(&p->title, " and %llu more",
+                          (unsigned long long)p->reports - 1);
+        bj_buf_put(&p->title, "", 1);
+        r = p->title.failed
+                ? bj_err_set(err, -ENOMEM, "output")
+                : bj_sheet_write(p->sheet,
+                                 &(struct bj_sheet_about){
+                                     p->title.p,
+                                     "What batch jobs requested and used, what "
+                                     "was wrong, and what to change",
+                                     p->created_sec},
+                                 &p->out, err);
+    }
+    return r < 0 ? r : write_out(&p->out, p->look->to, err);
 }
 
 int bj_acct_report(const struct bj_acct_source *from,
@@ -189,16 +237,20 @@ int bj_acct_report(const struct bj_acct_source *from,
                    uint64_t *ret_reports, struct bj_err *err)
 {
     struct choice c = {.first = NULL};
-    struct bj_buf out = {0};
-    *ret_reports = 0;
-    int r = choose(from, filter, &c, err);
+    struct printer p = {.look = look};
+    int r = look->form == BJ_ACCT_PDF
+                ? bj_sheet_new(look->letter, &p.sheet, err)
+                : 0;
+    if (r == 0)
+        r = choose(from, filter, &c, err);
     for (const struct chosen *one = c.first; r == 0 && one; one = one->next)
-        r = put_report(from, one->key, look, &out, ret_reports, err);
-    if (r == 0 && look->form == BJ_ACCT_REPORT_JSON) {
-        bj_buf_str(&out, *ret_reports > 0 ? "\n]\n" : "[]\n");
-        r = write_out(&out, look->to, err);
-    }
-    bj_buf_free(&out);
+        r = put_report(from, one->key, &p, err);
+    if (r == 0)
+        r = put_end(&p, err);
+    *ret_reports = p.reports;
+    bj_sheet_free(p.sheet);
+    bj_buf_free(&p.out);
+    bj_buf_free(&p.title);
     bj_buf_free(&c.id);
     bj_arena_free(&c.arena);
     return r;

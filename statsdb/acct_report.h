@@ -11,17 +11,20 @@ enum bj_acct_report_form {
     BJ_ACCT_SEFF,     /* as Slurm's seff */
     BJ_ACCT_JOBSTATS, /* as jobstats (Princeton) */
     BJ_ACCT_JS1,      /* a line for AdminComment */
+    BJ_ACCT_PDF,
     BJ_ACCT_REPORT_JSON
 };
 
 struct bj_acct_report_look {
     enum bj_acct_report_form form;
     bool colour, ascii, utc;
+    bool letter; /* paper; else A4 */
     FILE *to;
 };
 
 /* Print the report of each selected job, once for each array and for the newest
- * run of a job that was requeued; *ret_reports: how many.
+ * run of a job that was requeued; *ret_reports: how many.  A PDF holds all of
+ * them.
  *   an error of the source, -ENOMEM, or an error of writing */
 int bj_acct_report(const struct bj_acct_source *from,
                    const struct bj_acct_filter *filter,

@@ -8,6 +8,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -142,6 +143,54 @@ def periods(site):
         acct(site, "store", "report", *words, code=1)
 
 
+def drawn(site, way, *words):
+    """A PDF, its text with one blank between words, and its properties."""
+    path = os.path.join(site.folder, "report.pdf")
+    acct(site, way, "report", "--format=pdf", "--file=" + path, *words)
+    with open(path, "rb") as f:
+        pdf = f.read()
+    text = subprocess.run(["pdftotext", "-layout", path, "-"], check=True, capture_output=True).stdout
+    about = subprocess.run(["pdfinfo", path], check=True, capture_output=True).stdout
+    return pdf, " ".join(text.decode("utf-8").replace("\u00a0", " ").split()), about.decode("utf-8", "replace")
+
+
+def pdf(site):
+    """PDF: what JSON has, and the same bytes each time."""
+    if not shutil.which("pdftotext"):
+        check(True, "PDF # SKIP pdftotext is not installed")
+        return
+    wrong, pages = [], []
+    for job in IDS:
+        _, text, about = drawn(site, "store", job)
+        _, data = report(site, job)
+        said = [data["verdict"][k] for k in ("wrong", "cost", "todo")] + [
+            v for a in data["advice"] for v in (a["text"], a["line"])] + [f["text"] for f in data["findings"]]
+        said += [percent(f["percent"]) for f in data["figures"] if f["percent"] is not None]
+        wrong += [(job, v) for v in said if v and v not in text]
+        terminal = " ".join(acct(site, "store", "report", job).split())
+        wrong += [(job, v) for v in re.findall(r"[0-9.]+ (?:[KMGT]iB|k?Wh|k?g)\b", terminal) if v not in text]
+        pages += [job for line in about.splitlines() if line.startswith("Pages:") and line.split()[1] != "1"]
+    same(wrong[:5], [], "PDF shows the verdict, the advice, findings and each figure")
+    same(pages, [], "the report of each of these jobs has one page")
+    first, text, about = drawn(site, "store", "1001")
+    check(first == drawn(site, "store", "1001")[0] == drawn(site, "server", "1001")[0],
+          "PDF has the same bytes each time, from store and server")
+    properties = dict(re.findall(r"(?m)^(\w[\w ]*): +(.*)$", about))
+    same((properties["Title"], properties["Author"]), ("Report of job 1001 (solve)", "batchjob_acct"),
+         "PDF has a title and an author")
+    check("595.28 x 841.89" in properties["Page size"] and "2025" in properties["CreationDate"],
+          "PDF is A4 and as old as the job", properties)
+    check("612 x 792" in drawn(site, "store", "--paper=letter", "1001")[2], "Letter is an option")
+    about = drawn(site, "store", *IDS)[2]
+    check("Pages: %d " % (len(IDS) - 1) in " ".join(about.split()), "each job begins a page", about)  # one array twice
+    month, text, _ = drawn(site, "store", "--month=2025-11")
+    total = json.loads(acct(site, "store", "report", "--month=2025-11", "--output=json"))["total"]
+    check(percent(total["cpu_efficiency_percent"]) in text and "%d jobs" % total["jobs"] in text and "1005" in text,
+          "a month as PDF has the same sums", text, total)
+    check(month == drawn(site, "server", "--month=2025-11")[0], "a month has the same bytes each time")
+    acct(site, "store", "report", "--format=pdf", "--file=/nonexistent/x.pdf", "1001", code=1)
+
+
 def summaries(site):
     """JS1, as jobstats reads it."""
     js1 = acct(site, "store", "report", "--format=js1", "1001").strip()
@@ -199,7 +248,7 @@ def main():
         return 0
     site = Site()
     try:
-        for part in begin, ways, forms, page, periods, summaries, names:
+        for part in begin, ways, forms, page, periods, pdf, summaries, names:
             part(site)
     finally:
         site.done()

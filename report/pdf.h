@@ -1,0 +1,23 @@
+/* Reports as PDF. */
+#ifndef BJ_REPORT_PDF_H
+#define BJ_REPORT_PDF_H
+
+#include "report/period.h"
+#include "report/report.h"
+#include "report/sheet.h"
+
+/* Add the pages of a job. */
+int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r, bool utc,
+               struct bj_err *err);
+
+/* "Report of job 4711 (solve)", clean. */
+void bj_pdf_job_title(const struct bj_report *r, struct bj_buf *out);
+
+/* The time of its report: its end, begin or submission, or 0. */
+int64_t bj_pdf_job_time(const struct bj_report *r);
+
+/* Add the pages of a period; title is as for bj_period_print(). */
+int bj_pdf_period(struct bj_sheet *s, const struct bj_period *p,
+                  const char *title, struct bj_err *err);
+
+#endif

@@ -1,0 +1,249 @@
+/* The report of a period as PDF. */
+#include "report/pdf.h"
+
+#include "report/pdf_parts.h"
+#include "report/show.h"
+#include "statsdb/best.h"
+
+enum { SHOWN = 60, MICRO = 1000000 };
+
+static struct bj_buf *cell(struct bj_pdf_page *p)
+{
+    return &p->cell;
+}
+
+static int64_t ratio(int64_t part, int64_t all)
+{
+    return all > 0 ? bj_best_ratio(part, MICRO, all) : BJ_SQL_NULL;
+}
+
+/* --- totals ----------------------------------------------------------------
+ */
+
+static void put_states(struct bj_pdf_page *p, const struct bj_period_sums *s)
+{
+    const struct {
+        const char *what;
+        int64_t n;
+    } states[] = {{"completed", s->completed}, {"failed", s->failed},
+                  {"timed out", s->timeout},   {"out of memory", s->oom},
+                  {"cancelled", s->cancelled}, {"not ended", s->open}};
+    bj_show_number(cell(p), s->jobs);
+    bj_buf_str(cell(p), s->jobs == 1 ? " job" : " jobs");
+    const char *before = ": ";
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (states[i].n > 0) {
+            bj_buf_printf(cell(p), "%s%lld %s", before, (long long)states[i].n,
+                          states[i].what);
+            before = ", ";
+        }
+    bj_pdf_paragraph(p, 8, BJ_PDF_TEXT);
+}
+
+enum { LABEL, METER, PERCENT, USED, ALL, KNOWN, TOTALS };
+
+static const struct bj_pdf_column total_columns[TOTALS] = {
+    [LABEL] = {0, 72, false, NULL},       [METER] = {74, 110, false, NULL},
+    [PERCENT] = {188, 44, true, NULL},    [USED] = {240, 76, true, "used"},
+    [ALL] = {320, 76, true, "allocated"}, [KNOWN] = {400, 60, true, "known"},
+};
+
+static void put_known(struct bj_pdf_page *p, int64_t known, int64_t all)
+{
+    bj_show_percent(cell(p), ratio(known, all));
+    bj_pdf_cell(p, &total_columns[KNOWN]);
+}
+
+static void put_hours(struct bj_pdf_page *p, const char *label, int64_t used,
+                      int64_t known, int64_t all)
+{
+    const int64_t ppm = ratio(used, known);
+    if (all <= 0)
+        return;
+    bj_pdf_row(p, 0, 1);
+    bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(label));
+    bj_pdf_meter(p, &total_columns[METER], ppm);
+    bj_show_percent(cell(p), ppm);
+    bj_pdf_cell(p, &total_columns[PERCENT]);
+    bj_show_hours(cell(p), known > 0 ? used : BJ_SQL_NULL);
+    bj_buf_str(cell(p), " h");
+    bj_pdf_cell(p, &total_columns[USED]);
+    bj_show_hours(cell(p), all);
+    bj_buf_str(cell(p), " h");
+    bj_pdf_cell(p, &total_columns[ALL]);
+    put_known(p, known, all);
+}
+
+static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s)
+{
+    bj_pdf_title(p, "Used of what the jobs had");
+    bj_pdf_head(p, total_columns, TOTALS);
+    put_hours(p, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
+    put_hours(p, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
+    if (s->energy_cpu > 0) {
+        bj_pdf_row(p, 0, 1);
+        bj_pdf_text(p, &total_columns[LABEL], BJ_SLICE("Energy"));
+        bj_show_energy(cell(p), s->energy_uj);
+        bj_pdf_cell(p, &total_columns[USED]);
+        put_known(p, s->energy_cpu, s->cpu);
+    }
+    if (s->emissions_cpu > 0) {
+        bj_pdf_row(p, 0, 1);
+        bj_pdf_text(p, &total_columns[LABEL], BJ_SLICE("Emissions"));
+        bj_show_grams(cell(p), s->emissions_ug);
+        bj_buf_str(cell(p), " CO2e");
+        bj_pdf_cell(p, &total_columns[USED]);
+        put_known(p, s->emissions_cpu, s->cpu);
+    }
+}
+
+/* --- jobs that wasted most -------------------------------------------------
+ */
+
+enum { ID, USER, NAME, AMOUNT, AMOUNT_METER, OF, WASTERS };
+
+static const struct bj_pdf_column waster_columns[WASTERS] = {
+    [ID] = {0, 88, false, "job"},
+    [USER] = {92, 80, false, "user"},
+    [NAME] = {176, 120, false, "name"},
+    [AMOUNT] = {300, 64, true, NULL},
+    [AMOUNT_METER] = {374, 72, false, "used"},
+    [OF] = {448, 46, true, NULL},
+};
+
+static void put_wasters(struct bj_pdf_page *p, const struct bj_period *d,
+                        enum bj_waste which)
+{
+    static const char *const titles[BJ_WASTES] = {
+        [BJ_WASTE_GPU] = "Jobs with the most idle GPU hours",
+        [BJ_WASTE_CPU] = "Jobs without GPUs with the most unused CPU hours",
+        [BJ_WASTE_MEMORY] = "Jobs with the most unused memory"};
+    struct bj_pdf_column head[WASTERS];
+    const unsigned n = d->wasters[which];
+    if (n == 0)
+        return;
+    bj_pdf_title(p, titles[which]);
+    for (unsigned i = 0; i < WASTERS; i++)
+        head[i] = waster_columns[i];
+    head[AMOUNT].title = which == BJ_WASTE_MEMORY ? "GiB hours"
+                         : which == BJ_WASTE_GPU  ? "GPU hours"
+                                                  : "CPU hours";
+    bj_pdf_head(p, head, WASTERS);
+    for (unsigned i = 0; i < n; i++) {
+        const struct bj_waster *w = &d->waster[which][i];
+        bj_pdf_row(p, i, n);
+        bj_pdf_text(p, &waster_columns[ID], w->id);
+        bj_pdf_text(p, &waster_columns[USER], w->user);
+        bj_pdf_text(p, &waster_columns[NAME], w->name);
+        if (which == BJ_WASTE_MEMORY)
+            bj_buf_printf(cell(p), "%.1f", (double)w->amount / 1024.0 / 3600.0);
+        else
+            bj_show_hours(cell(p), w->amount);
+        bj_pdf_cell(p, &waster_columns[AMOUNT]);
+        bj_pdf_meter(p, &waster_columns[AMOUNT_METER], w->ppm);
+        bj_show_percent(cell(p), w->ppm);
+        bj_pdf_cell(p, &waster_columns[OF]);
+    }
+}
+
+/* --- findings and groups ---------------------------------------------------
+ */
+
+enum { FINDING, JOBS, COUNTS };
+
+static const struct bj_pdf_column count_columns[COUNTS] = {
+    [FINDING] = {0, 200, false, "finding"},
+    [JOBS] = {204, 50, true, "jobs"},
+};
+
+static void put_findings(struct bj_pdf_page *p, const struct bj_period *d)
+{
+    if (d->findings == 0)
+        return;
+    bj_pdf_title(p, "Findings");
+    bj_pdf_head(p, count_columns, COUNTS);
+    for (unsigned i = 0; i < d->findings; i++) {
+        bj_pdf_row(p, i, d->findings);
+        bj_pdf_text(p, &count_columns[FINDING], d->finding[i].name);
+        bj_show_number(cell(p), d->finding[i].jobs);
+        bj_pdf_cell(p, &count_columns[JOBS]);
+    }
+}
+
+enum {
+    GROUP,
+    GROUP_JOBS,
+    CPU_HOURS,
+    CPU_METER,
+    CPU_USED,
+    GPU_HOURS,
+    ENERGY,
+    GROUPS
+};
+
+static const struct bj_pdf_column group_columns[GROUPS] = {
+    [GROUP] = {0, 120, false, NULL},
+    [GROUP_JOBS] = {124, 46, true, "jobs"},
+    [CPU_HOURS] = {174, 66, true, "CPU hours"},
+    [CPU_METER] = {250, 60, false, "used"},
+    [CPU_USED] = {312, 46, true, NULL},
+    [GPU_HOURS] = {362, 60, true, "GPU hours"},
+    [ENERGY] = {426, 68, true, "energy"},
+};
+
+static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s)
+{
+    const int64_t ppm = ratio(s->cpu_used, s->cpu_known);
+    bj_pdf_text(p, &group_columns[GROUP],
+                s->name.n > 0 ? s->name : BJ_SLICE("(none)"));
+    bj_show_number(cell(p), s->jobs);
+    bj_pdf_cell(p, &group_columns[GROUP_JOBS]);
+    bj_show_hours(cell(p), s->cpu);
+    bj_pdf_cell(p, &group_columns[CPU_HOURS]);
+    bj_pdf_meter(p, &group_columns[CPU_METER], ppm);
+    bj_show_percent(cell(p), ppm);
+    bj_pdf_cell(p, &group_columns[CPU_USED]);
+    bj_show_hours(cell(p), s->gpu > 0 ? s->gpu : BJ_SQL_NULL);
+    bj_pdf_cell(p, &group_columns[GPU_HOURS]);
+    bj_show_energy(cell(p), s->energy_cpu > 0 ? s->energy_uj : BJ_SQL_NULL);
+    bj_pdf_cell(p, &group_columns[ENERGY]);
+}
+
+static void put_groups(struct bj_pdf_page *p, const struct bj_period *d)
+{
+    const size_t shown = d->groups < SHOWN ? d->groups : SHOWN;
+    if (shown == 0)
+        return;
+    bj_pdf_title(p, d->by_user ? "Users" : "Accounts");
+    bj_pdf_head(p, group_columns, GROUPS);
+    for (size_t i = 0; i < shown; i++) {
+        bj_pdf_row(p, i, shown);
+        put_group(p, &d->group[i]);
+    }
+    if (d->groups > shown) {
+        bj_buf_printf(cell(p), "and %zu more", d->groups - shown);
+        bj_pdf_paragraph(p, 2, BJ_PDF_MUTED);
+    }
+}
+
+int bj_pdf_period(struct bj_sheet *s, const struct bj_period *d,
+                  const char *title, struct bj_err *err)
+{
+    struct bj_pdf_page p = {.sheet = s, .width = bj_sheet_width(s)};
+    bj_sheet_row(s, 0, BJ_ROW_PAGE | BJ_ROW_KEEP);
+    bj_sheet_text(s, &(struct bj_sheet_text){.text = bj_slice_str(title),
+                                             .width = p.width,
+                                             .size = 15,
+                                             .lines = 4,
+                                             .font = BJ_FONT_BOLD,
+                                             .colour = BJ_PDF_TEXT});
+    put_states(&p, &d->all);
+    put_totals(&p, &d->all);
+    for (int i = 0; i < BJ_WASTES; i++)
+        put_wasters(&p, d, (enum bj_waste)i);
+    put_findings(&p, d);
+    put_groups(&p, d);
+    bool failed = p.cell.failed;
+    bj_buf_free(&p.cell);
+    return failed ? bj_err_set(err, -ENOMEM, "PDF") : 0;
+}

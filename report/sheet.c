@@ -1,0 +1,368 @@
+#include "report/sheet.h"
+
+#include "base/stamp.h"
+#include "report/flow.h"
+#include "report/libpango.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Points.  MARGIN leaves room for the footer. */
+#define MARGIN 50.0
+#define FOOTER 8.0
+#define LEAST 42.0 /* three lines */
+
+enum { TEXT_MAX = 4000 }; /* bytes; more than a text has room for */
+
+/* A text, or a box where layout is NULL. */
+struct mark {
+    struct bj_pango_layout *layout;
+    double x, y, width, height;
+    uint32_t colour;
+    size_t row;
+};
+
+struct bj_sheet {
+    struct bj_libpango lib;
+    struct bj_pango_font *font[BJ_FONTS];
+    struct bj_cairo_surface *surface;
+    struct bj_cairo *cairo;
+    double width, height; /* of the page */
+    struct bj_flow_row *row;
+    struct mark *mark;
+    size_t rows, rows_cap, marks, marks_cap, head;
+    struct bj_buf pdf, scratch;
+    bool failed;
+};
+
+static int on_write(void *ctx, const unsigned char *p, unsigned n)
+{
+    struct bj_sheet *s = ctx;
+    bj_buf_put(&s->pdf, p, n);
+    return s->pdf.failed ? BJ_CAIRO_WRITE_ERROR : 0;
+}
+
+static void open_fonts(struct bj_sheet *s)
+{
+    static const char *const names[BJ_FONTS] = {
+        [BJ_FONT_SANS] = "DejaVu Sans, Liberation Sans, sans-serif",
+        [BJ_FONT_BOLD] = "DejaVu Sans, Liberation Sans, sans-serif",
+        [BJ_FONT_MONO] = "DejaVu Sans Mono, Liberation Mono, monospace"};
+    for (unsigned i = 0; i < BJ_FONTS; i++) {
+        s->font[i] = s->lib.font_new();
+        s->lib.font_family(s->font[i], names[i]);
+    }
+    s->lib.font_weight(s->font[BJ_FONT_BOLD], BJ_PANGO_BOLD);
+}
+
+int bj_sheet_new(bool letter, struct bj_sheet **ret, struct bj_err *err)
+{
+    struct bj_sheet *s = calloc(1, sizeof(*s));
+    *ret = NULL;
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "PDF");
+    int r = bj_libpango_load(&s->lib, err);
+    if (r < 0) {
+        free(s);
+        return r;
+    }
+    s->width = letter ? 612 : 595.28;
+    s->height = letter ? 792 : 841.89;
+    s->surface = s->lib.pdf(on_write, s, s->width, s->height);
+    s->cairo = s->lib.create(s->surface);
+    open_fonts(s);
+    *ret = s;
+    return 0;
+}
+
+void bj_sheet_free(struct bj_sheet *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->marks; i++)
+        if (s->mark[i].layout)
+            s->lib.unref(s->mark[i].layout);
+    for (unsigned i = 0; i < BJ_FONTS; i++)
+        s->lib.font_free(s->font[i]);
+    s->lib.destroy(s->cairo);
+    s->lib.surface_destroy(s->surface); /* may write the end of the file */
+    free(s->row);
+    free(s->mark);
+    bj_buf_free(&s->pdf);
+    bj_buf_free(&s->scratch);
+    free(s);
+}
+
+double bj_sheet_width(const struct bj_sheet *s)
+{
+    return s->width - 2 * MARGIN;
+}
+
+/* --- rows ------------------------------------------------------------------
+ */
+
+static bool has_room(struct bj_sheet *s, void **p, size_t n, size_t *cap,
+                     size_t size)
+{
+    if (n < *cap)
+        return true;
+    size_t more = *cap > 0 ? 2 * *cap : 64;
+    void *bigger = realloc(*p, more * size);
+    if (!bigger) {
+        s->failed = true;
+        return false;
+    }
+    *p = bigger;
+    *cap = more;
+    return true;
+}
+
+void bj_sheet_row(struct bj_sheet *s, double before, unsigned flags)
+{
+    void *rows = s->row;
+    bool room = has_room(s, &rows, s->rows, &s->rows_cap, sizeof(*s->row));
+    s->row = rows;
+    if (!room)
+        return;
+    if (flags & BJ_ROW_HEAD)
+        s->head = s->rows + 1;
+    s->row[s->rows++] =
+        (struct bj_flow_row){.before = before,
+                             .keep = flags & (BJ_ROW_KEEP | BJ_ROW_HEAD),
+                             .begins = flags & BJ_ROW_PAGE,
+                             .head = flags & BJ_ROW_BODY ? s->head : 0};
+}
+
+void bj_sheet_grow(struct bj_sheet *s, double height)
+{
+    if (s->rows > 0 && s->row[s->rows - 1].height < height)
+        s->row[s->rows - 1].height = height;
+}
+
+static struct mark *add(struct bj_sheet *s)
+{
+    void *marks = s->mark;
+    bool room = has_room(s, &marks, s->marks, &s->marks_cap, sizeof(*s->mark));
+    s->mark = marks;
+    if (!room || s->rows == 0)
+        return NULL;
+    struct mark *m = &s->mark[s->marks++];
+    *m = (struct mark){.row = s->rows - 1};
+    return m;
+}
+
+void bj_sheet_box(struct bj_sheet *s, double x, double y, double width,
+                  double height, uint32_t colour)
+{
+    struct mark *m = add(s);
+    if (!m)
+        return;
+    *m = (struct mark){
+        .x = x, .y = y, .width = width, .colour = colour, .row = m->row};
+    m->height = height;
+    bj_sheet_grow(s, y + height);
+}
+
+/* The size of a layout, in points. */
+static void measure(const struct bj_sheet *s, struct bj_pango_layout *l,
+                    double *ret_width, double *ret_height)
+{
+    int width = 0, height = 0;
+    s->lib.layout_size(l, &width, &height);
+    *ret_width = (double)width / BJ_PANGO_SCALE;
+    *ret_height = (double)height / BJ_PANGO_SCALE;
+}
+
+/* Length of a character that changes the direction of the text after it, which
+ * is U+200E, U+200F, U+202A to U+202E, or U+2066 to U+2069; else 0. */
+static size_t direction(const char *p, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    if (n < 3 || u[0] != 0xe2)
+        return 0;
+    if (u[1] == 0x80)
+        return u[2] == 0x8e || u[2] == 0x8f || (u[2] >= 0xaa && u[2] <= 0xae)
+                   ? 3
+                   : 0;
+    return u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9 ? 3 : 0;
+}
+
+/* The text as it is drawn: clean, in one direction, "5 %" on one line. */
+static struct bj_slice plain(struct bj_sheet *s, struct bj_slice text)
+{
+    struct bj_buf clean = {0};
+    s->scratch.len = 0;
+    text.n = text.n < TEXT_MAX ? text.n : TEXT_MAX;
+    bj_buf_clean(&clean, text);
+    for (size_t i = 0; i < clean.len;) {
+        size_t skip = direction(clean.p + i, clean.len - i);
+        if (skip == 0 && i + 1 < clean.len && memcmp(clean.p + i, " %", 2) == 0)
+            bj_buf_str(&s->scratch, "\xc2\xa0");
+        else if (skip == 0)
+            bj_buf_put(&s->scratch, clean.p + i, 1);
+        i += skip > 0 ? skip : 1;
+    }
+    s->failed |= clean.failed || s->scratch.failed;
+    bj_buf_free(&clean);
+    return s->failed || !s->scratch.p
+               ? BJ_SLICE("")
+               : (struct bj_slice){s->scratch.p, s->scratch.len};
+}
+
+static struct bj_pango_layout *layout(struct bj_sheet *s,
+                                      const struct bj_sheet_text *t)
+{
+    const struct bj_libpango *lib = &s->lib;
+    struct bj_pango_layout *l = lib->layout_new(s->cairo);
+    struct bj_pango_font *font = s->font[t->font];
+    const struct bj_slice text = plain(s, t->text);
+    if (lib->round_positions) /* or letters stand apart */
+        lib->round_positions(lib->layout_context(l), 0);
+    lib->font_size(font, t->size * BJ_PANGO_SCALE);
+    lib->layout_font(l, font);
+    lib->layout_auto_dir(l, 0); /* names do not change the alignment */
+    lib->layout_one_paragraph(l, 1);
+    lib->layout_width(l, (int)(t->width * BJ_PANGO_SCALE));
+    lib->layout_wrap(l, BJ_PANGO_WRAP_WORD_CHAR);
+    lib->layout_ellipsize(l, BJ_PANGO_ELLIPSIZE_END);
+    lib->layout_height(l, -(int)(t->lines > 0 ? t->lines : 1));
+    lib->layout_text(l, text.p, (int)text.n);
+    return l;
+}
+
+double bj_sheet_text(struct bj_sheet *s, const struct bj_sheet_text *t)
+{
+    struct mark *m = add(s);
+    double width = 0;
+    if (!m)
+        return 0;
+    m->layout = layout(s, t);
+    measure(s, m->layout, &width, &m->height);
+    m->x = t->right && width < t->width ? t->x + t->width - width : t->x;
+    m->y = t->y;
+    m->width = t->width;
+    m->colour = t->colour;
+    bj_sheet_grow(s, t->y + m->height);
+    return m->height;
+}
+
+/* --- drawing ---------------------------------------------------------------
+ */
+
+static void set_colour(struct bj_sheet *s, uint32_t c)
+{
+    s->lib.colour(s->cairo, (double)(c >> 16 & 255) / 255,
+                  (double)(c >> 8 & 255) / 255, (double)(c & 255) / 255);
+}
+
+static void draw_mark(struct bj_sheet *s, const struct mark *m, double y)
+{
+    const struct bj_libpango *lib = &s->lib;
+    const double x = MARGIN + m->x;
+    const double height = m->height > 0 ? m->height : s->row[m->row].height;
+    y += MARGIN + m->y;
+    set_colour(s, m->colour);
+    lib->save(s->cairo);
+    if (m->layout) { /* stacked accents stay in their line */
+        lib->rectangle(s->cairo, x - 1, y - 1, m->width + 2, height + 2);
+        lib->clip(s->cairo);
+        lib->move_to(s->cairo, x, y);
+        lib->layout_show(s->cairo, m->layout);
+    } else {
+        lib->rectangle(s->cairo, x, y, m->width, height);
+        lib->fill(s->cairo);
+    }
+    lib->restore(s->cairo);
+}
+
+/* Marks are in the order of rows: those of one row follow each other. */
+static size_t draw_row(struct bj_sheet *s, size_t row, size_t mark, double y)
+{
+    for (; mark < s->marks && s->mark[mark].row == row; mark++)
+        draw_mark(s, &s->mark[mark], y);
+    return mark;
+}
+
+static void draw_head(struct bj_sheet *s, size_t row)
+{
+    size_t mark = 0;
+    while (mark < s->marks && s->mark[mark].row < row)
+        mark++;
+    draw_row(s, row, mark, 0);
+}
+
+static void draw_line(struct bj_sheet *s, struct bj_slice text, bool right)
+{
+    struct bj_sheet_text t = {.text = text,
+                              .width = bj_sheet_width(s),
+                              .size = FOOTER,
+                              .colour = 0x595959};
+    struct mark m = {.layout = layout(s, &t), .colour = t.colour};
+    measure(s, m.layout, &m.width, &m.height);
+    m.x = right ? t.width - m.width : 0;
+    m.y = s->height - 2 * MARGIN + 12;
+    draw_mark(s, &m, 0);
+    s->lib.unref(m.layout);
+}
+
+static void draw_footer(struct bj_sheet *s, const char *title, unsigned page,
+                        unsigned pages)
+{
+    char text[60];
+    snprintf(text, sizeof(text), "page %u of %u", page + 1, pages);
+    draw_line(s, bj_slice_str(title), false);
+    draw_line(s, bj_slice_str(text), true);
+    s->lib.show_page(s->cairo);
+}
+
+static void draw(struct bj_sheet *s, const char *title)
+{
+    const unsigned pages =
+        bj_flow(s->row, s->rows, s->height - 2 * MARGIN, LEAST);
+    size_t mark = 0;
+    for (size_t i = 0; i < s->rows; i++) {
+        const struct bj_flow_row *row = &s->row[i];
+        const bool top = i == 0 || row->page != row[-1].page;
+        if (i > 0 && top)
+            draw_footer(s, title, row[-1].page, pages);
+        if (top && row->head > 0)
+            draw_head(s, row->head - 1);
+        mark = draw_row(s, i, mark, row->y);
+    }
+    draw_footer(s, title, pages > 0 ? pages - 1 : 0, pages > 0 ? pages : 1);
+}
+
+static void describe(struct bj_sheet *s, const struct bj_sheet_about *about)
+{
+    char date[BJ_STAMP_MAX];
+    bj_stamp_text(about->created_sec * 1000000, 0, 0, date);
+    const char *const text[] = {[BJ_CAIRO_TITLE] = about->title,
+                                [BJ_CAIRO_AUTHOR] = "batchjob_acct",
+                                [BJ_CAIRO_SUBJECT] = about->subject,
+                                [BJ_CAIRO_CREATOR] = "batchjob_acct",
+                                [BJ_CAIRO_CREATE_DATE] = date,
+                                [BJ_CAIRO_MOD_DATE] = date};
+    for (int i = 0; i <= BJ_CAIRO_MOD_DATE; i++)
+        if (text[i])
+            s->lib.pdf_metadata(s->surface, i, text[i]);
+}
+
+int bj_sheet_write(struct bj_sheet *s, const struct bj_sheet_about *about,
+                   struct bj_buf *out, struct bj_err *err)
+{
+    if (s->failed)
+        return bj_err_set(err, -ENOMEM, "PDF");
+    describe(s, about);
+    draw(s, about->title);
+    int status = s->lib.status(s->cairo);
+    s->lib.surface_finish(s->surface);
+    if (status == 0)
+        status = s->lib.surface_status(s->surface);
+    bj_buf_put(out, s->pdf.p, s->pdf.len);
+    if (s->pdf.failed || out->failed)
+        return bj_err_set(err, -ENOMEM, "PDF");
+    return status == 0
+               ? 0
+               : bj_err_set(err, -EIO, "PDF: %s", s->lib.status_text(status));
+}

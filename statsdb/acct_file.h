@@ -1,0 +1,14 @@
+/* Output to a file. */
+#ifndef BJ_STATSDB_ACCT_FILE_H
+#define BJ_STATSDB_ACCT_FILE_H
+
+#include "base/err.h"
+
+#include <stdio.h>
+
+/* Replace the file at path by what print writes, or leave it if that fails. */
+int bj_acct_to_file(const char *path,
+                    int (*print)(void *ctx, FILE *to, struct bj_err *err),
+                    void *ctx, struct bj_err *err);
+
+#endif

@@ -246,13 +246,13 @@ static void print_help(bool all)
                "Usage: batchjob_acct [JOB | OPTION]...\n"
                "       batchjob_acct report [JOB | OPTION]...\n"
                "Prints jobs of the accounting database, the newest first, and "
-               "their efficiency.\nUnknown values are empty. \"report\" prints "
-               "what was wrong with a job, what it used,\nand what to "
-               "request next time; with --format=pdf as PDF; with "
-               "--format=js1 jobstats'\nsummary for AdminComment; with "
-               "--user, --account or --month instead of jobs the\nsums of the "
-               "last 30 days or of that month, and the jobs that wasted "
-               "most.\n\n");
+               "their efficiency.\nUnknown values are empty.\n\n"
+               "\"report\" prints what was wrong with a job, what it used, and "
+               "what to request\nnext time: with --format=pdf as PDF, with "
+               "--format=js1 as jobstats' summary for\nAdminComment. With "
+               "--user, --account or --month instead of jobs it prints the "
+               "sums\nof the last 30 days or of that month, and the jobs that "
+               "wasted most.\n\n");
     bj_buf_str(&out, "Letters, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",

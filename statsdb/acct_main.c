@@ -250,8 +250,8 @@ static void print_help(bool all)
                "\"report\" prints what was wrong with a job, what it used, and "
                "what to request\nnext time: with --format=pdf as PDF, with "
                "--format=js1 as jobstats' summary for\nAdminComment. With "
-               "--user, --account or --month instead of jobs it prints the "
-               "sums\nof the last 30 days or of that month, and the jobs that "
+               "--user, --account or --month instead of jobs it prints the\n"
+               "sums of the last 30 days or of that month, and the jobs that "
                "wasted most.\n\n");
     bj_buf_str(&out, "Letters, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)

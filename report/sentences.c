@@ -44,14 +44,16 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                       "node.",
     [BJ_SAY_MEMORY_ARRAY] = "Request {1}: the tasks used at most {2} of {3}.",
     [BJ_SAY_MEMORY_BEYOND] = "Request {1}: 95 % of the tasks used at most {2} "
-                             "of {3}. Run the other {4} apart, with more.",
+                             "of {3}. Tasks that need more: {4}; submit them "
+                             "separately.",
     [BJ_SAY_MORE_MEMORY] = "Request {1}, which is half as much again as it "
                            "had, or find out why it needs more than {2}.",
     [BJ_SAY_TIME] = "Request {1}: the job ran for {2} of {3}. Allow for "
                     "larger input.",
     [BJ_SAY_TIME_ARRAY] = "Request {1}: the longest task ran for {2} of {3}.",
     [BJ_SAY_TIME_BEYOND] = "Request {1}: 95 % of the tasks ran for at most {2} "
-                           "of {3}. Run the other {4} apart, with more.",
+                           "of {3}. Tasks that need more: {4}; submit them "
+                           "separately.",
     [BJ_SAY_MORE_TIME] = "Let the program write checkpoints and continue from "
                          "the last one, or request more time.",
     [BJ_SAY_MORE_TIME_ARRAY] = "Request {1}: the tasks that completed ran for "

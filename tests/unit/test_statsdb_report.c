@@ -133,7 +133,7 @@ static void test_array(void **state)
     assert_int_equal(s[BJ_SPREAD_MEMORY].max, GIB(30));
     same("text", r.advice[0].text,
          "Request --mem=3G: 95 % of the tasks used at most 2.1 GiB of 32.0 "
-         "GiB. Run the other 1 apart, with more.");
+         "GiB. Tasks that need more: 1; submit them separately.");
     assert_int_equal(r.advice[0].runs, 20);
     /* 20 tasks of 1800 s and more, the straggler of 4000 s, on 4 CPUs */
     same("cost", r.verdict.cost,

@@ -19,7 +19,7 @@ struct plan {
 
 static const struct plan of_job[] = {
     {"CPUs", {"cpus_used", "cpus_allocated"}},
-    {"Memory", {"memory_bytes", "memory_rss_bytes", "memory_limit_bytes"}},
+    {"Memory", {"memory_bytes", "memory_held_bytes", "memory_limit_bytes"}},
     {"GPU use", {"gpu_busy_ratio"}},
     {"GPU memory", {"gpu_memory_bytes"}},
     {"Data read and written", {"read_bytes_per_sec", "write_bytes_per_sec"}},

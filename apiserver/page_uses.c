@@ -76,7 +76,7 @@ static void put_cpu_and_memory(struct bj_buf *b, const struct bj_job_page *g)
                              BJ_SHOW_PERCENT, g->source[BJ_JOB_FROM_CPU]});
     double of =
         first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
-    double bytes = used(g, "memory_bytes", v[BJ_JOB_MEMORY_PEAK], &unit);
+    double bytes = used(g, "memory_held_bytes", v[BJ_JOB_MEMORY_PEAK], &unit);
     put_use(b,
             &(struct use){"Memory", BJ_SHOW_BYTES, of, bytes,
                           *unit ? unit : " at most",

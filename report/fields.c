@@ -55,6 +55,7 @@ const struct bj_report_field bj_node_fields[] = {
     FIELD("cpu_used_seconds", MICRO, node, cpu_usec),
     FIELD("cpu_efficiency_percent", PPM, node, cpu_ppm),
     FIELD("memory_peak_bytes", INT, node, memory_peak),
+    FIELD("memory_charged_peak_bytes", INT, node, memory_charged),
     FIELD("memory_limit_bytes", INT, node, memory_limit),
     FIELD("gpus", INT, node, gpus),
     END,

@@ -5,15 +5,16 @@
 enum { MICRO = 1000000 };
 
 static const char *const units[BJ_FIGURES] = {
-    [BJ_FIGURE_CPU] = "seconds",    [BJ_FIGURE_MEMORY] = "bytes",
-    [BJ_FIGURE_GPU] = "seconds",    [BJ_FIGURE_GPU_MEMORY] = "bytes",
-    [BJ_FIGURE_TIME] = "seconds",   [BJ_FIGURE_READ] = "bytes",
-    [BJ_FIGURE_WRITE] = "bytes",    [BJ_FIGURE_ENERGY] = "joules",
-    [BJ_FIGURE_EMISSIONS] = "grams"};
+    [BJ_FIGURE_CPU] = "seconds",      [BJ_FIGURE_MEMORY] = "bytes",
+    [BJ_FIGURE_CHARGED] = "bytes",    [BJ_FIGURE_GPU] = "seconds",
+    [BJ_FIGURE_GPU_MEMORY] = "bytes", [BJ_FIGURE_TIME] = "seconds",
+    [BJ_FIGURE_READ] = "bytes",       [BJ_FIGURE_WRITE] = "bytes",
+    [BJ_FIGURE_ENERGY] = "joules",    [BJ_FIGURE_EMISSIONS] = "grams"};
 
 static const char *const names[BJ_FIGURES] = {
     [BJ_FIGURE_CPU] = "cpu",
     [BJ_FIGURE_MEMORY] = "memory",
+    [BJ_FIGURE_CHARGED] = "memory_charged",
     [BJ_FIGURE_GPU] = "gpu",
     [BJ_FIGURE_GPU_MEMORY] = "gpu_memory",
     [BJ_FIGURE_TIME] = "time",
@@ -23,10 +24,15 @@ static const char *const names[BJ_FIGURES] = {
     [BJ_FIGURE_EMISSIONS] = "emissions"};
 
 static const char *const labels[BJ_FIGURES] = {
-    [BJ_FIGURE_CPU] = "CPU time",       [BJ_FIGURE_MEMORY] = "Memory",
-    [BJ_FIGURE_GPU] = "GPU time",       [BJ_FIGURE_GPU_MEMORY] = "GPU memory",
-    [BJ_FIGURE_TIME] = "Run time",      [BJ_FIGURE_READ] = "Read",
-    [BJ_FIGURE_WRITE] = "Written",      [BJ_FIGURE_ENERGY] = "Energy",
+    [BJ_FIGURE_CPU] = "CPU time",
+    [BJ_FIGURE_MEMORY] = "Memory",
+    [BJ_FIGURE_CHARGED] = "With cache",
+    [BJ_FIGURE_GPU] = "GPU time",
+    [BJ_FIGURE_GPU_MEMORY] = "GPU memory",
+    [BJ_FIGURE_TIME] = "Run time",
+    [BJ_FIGURE_READ] = "Read",
+    [BJ_FIGURE_WRITE] = "Written",
+    [BJ_FIGURE_ENERGY] = "Energy",
     [BJ_FIGURE_EMISSIONS] = "Emissions"};
 
 static int64_t times(int64_t a, int64_t b)
@@ -76,6 +82,14 @@ static void put_memory(struct bj_report *r, struct bj_report_figure *f)
 static struct bj_slice measured(const struct bj_report *r)
 {
     return r->nodes > 0 ? BJ_SLICE("nodes") : BJ_SLICE("prometheus");
+}
+
+static void put_charged(struct bj_report *r, struct bj_report_figure *f)
+{
+    f->allocated = r->figure[BJ_FIGURE_MEMORY].allocated;
+    f->used = bj_report_number(r, BJ_REPORT_MEMORY_CHARGED);
+    f->ppm = bj_best_memory_ppm(f->used, f->allocated);
+    put_source(f, measured(r));
 }
 
 static void put_gpu(struct bj_report *r, struct bj_report_figure *f)
@@ -144,6 +158,7 @@ void bj_report_figures(struct bj_report *r)
                                       .ppm = BJ_SQL_NULL};
     put_cpu(r, &r->figure[BJ_FIGURE_CPU]);
     put_memory(r, &r->figure[BJ_FIGURE_MEMORY]);
+    put_charged(r, &r->figure[BJ_FIGURE_CHARGED]);
     put_gpu(r, &r->figure[BJ_FIGURE_GPU]);
     r->figure[BJ_FIGURE_GPU_MEMORY].used =
         bj_report_number(r, BJ_REPORT_GPU_MEMORY_PEAK);

@@ -113,16 +113,17 @@ static int read_interactive(struct sqlite3 *db, int64_t job,
 
 static const char nodes_sql[] =
     "SELECT iif(n.slurm_node = '', h.name, n.slurm_node), n.cpus, n.cpu_usec,"
-    " n.cpu_usec / nullif(n.cpus * j.elapsed, 0), n.memory_peak_bytes,"
+    " n.cpu_usec / nullif(n.cpus * j.elapsed, 0),"
+    " ifnull(n.memory_held_peak_bytes, n.memory_charged_peak_bytes),"
     " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
-    " record = n.id)" RECORDS OF_JOB " ORDER BY 1";
+    " record = n.id), n.memory_charged_peak_bytes" RECORDS OF_JOB " ORDER BY 1";
 
 static void take_node(struct bj_report *r, struct sqlite3_stmt *st, void *row)
 {
     *(struct bj_report_node *)row = (struct bj_report_node){
         copy(r, st, 0),    bj_sql_get(st, 1), bj_sql_get(st, 2),
         bj_sql_get(st, 3), bj_sql_get(st, 4), bj_sql_get(st, 5),
-        bj_sql_get(st, 6)};
+        bj_sql_get(st, 6), bj_sql_get(st, 7)};
 }
 
 static const char gpus_sql[] =

@@ -59,6 +59,7 @@
     X(CPU_SOURCE, cpu_efficiency_source)                                       \
     X(TASK_PEAK, memory_task_peak_bytes)                                       \
     X(MEMORY_PEAK, memory_peak_bytes)                                          \
+    X(MEMORY_CHARGED, memory_charged_peak_bytes)                               \
     X(MEMORY_EFFICIENCY, memory_efficiency_percent)                            \
     X(MEMORY_SOURCE, memory_efficiency_source)                                 \
     X(TIME_EFFICIENCY, time_efficiency_percent)                                \
@@ -87,9 +88,10 @@ enum bj_report_column {
 
 /* Requested against used, in this order. */
 enum bj_figure {
-    BJ_FIGURE_CPU,        /* CPU time */
-    BJ_FIGURE_MEMORY,     /* highest memory of the whole job */
-    BJ_FIGURE_GPU,        /* GPU time */
+    BJ_FIGURE_CPU,     /* CPU time */
+    BJ_FIGURE_MEMORY,  /* highest memory that the whole job held */
+    BJ_FIGURE_CHARGED, /* highest memory charged to it, page cache included */
+    BJ_FIGURE_GPU,     /* GPU time */
     BJ_FIGURE_GPU_MEMORY, /* highest memory of its GPUs */
     BJ_FIGURE_TIME,       /* run time, of the limit */
     BJ_FIGURE_READ,
@@ -130,6 +132,7 @@ struct bj_report_advice {
 struct bj_report_node {
     struct bj_slice node;
     int64_t cpus, cpu_usec, cpu_ppm, memory_peak, memory_limit, gpus;
+    int64_t memory_charged; /* its peak */
 };
 
 struct bj_report_gpu {

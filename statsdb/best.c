@@ -28,6 +28,14 @@ struct bj_best bj_best_cpu(int64_t measured, int64_t source, int64_t accounting)
                    accounting);
 }
 
+struct bj_best bj_best_peak(int64_t held, int64_t charged, int64_t source,
+                            int64_t accounting)
+{
+    if (held == BJ_SQL_NULL && accounting == BJ_SQL_NULL)
+        held = charged;
+    return bj_best(held, source, accounting);
+}
+
 int64_t bj_best_ratio(int64_t a, int64_t b, int64_t c)
 {
     __extension__ typedef __int128 wide;

@@ -30,6 +30,12 @@ struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting);
 struct bj_best bj_best_cpu(int64_t measured, int64_t source,
                            int64_t accounting);
 
+/* The same for memory: the measured peak of what the job held; where neither
+ * that nor the accounting's is known, the peak of what was charged to it, page
+ * cache included. */
+struct bj_best bj_best_peak(int64_t held, int64_t charged, int64_t source,
+                            int64_t accounting);
+
 /* Used divided by allocated, in millionths. */
 int64_t bj_best_cpu_ppm(int64_t used_usec, int64_t cpus, int64_t elapsed_sec);
 int64_t bj_best_memory_ppm(int64_t peak_bytes, int64_t of_bytes);

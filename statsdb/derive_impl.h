@@ -15,7 +15,8 @@
 #define BJ_USE_VALUES(X)                                                       \
     X(CPU, cpu_usec, BJ_ALL("r.cpu_usec"))                                     \
     X(CPU_PEAK, cpu_peak_milli, "NULL")                                        \
-    X(MEM_PEAK, memory_peak_bytes, BJ_ALL("r.memory_peak_bytes"))              \
+    X(MEM_CHARGED, memory_charged_peak_bytes,                                  \
+      BJ_ALL("r.memory_charged_peak_bytes"))                                   \
     X(MEM_MEAN, memory_mean_bytes, "NULL")                                     \
     X(IO_READ, io_read_bytes, BJ_ALL("r.io_read_bytes"))                       \
     X(IO_WRITE, io_write_bytes, BJ_ALL("r.io_write_bytes"))                    \
@@ -37,7 +38,8 @@
     X(SCRATCH, scratch_files_peak, "NULL")                                     \
     X(CORE_MIN, core_min_ppm, "NULL")                                          \
     X(CORES_USED, cores_used, "NULL")                                          \
-    X(NODES_UNUSED, nodes_unused, BJ_ALL("r.cpu_usec < 1000000"))
+    X(NODES_UNUSED, nodes_unused, BJ_ALL("r.cpu_usec < 1000000"))              \
+    X(MEM_HELD, memory_held_peak_bytes, BJ_ALL("r.memory_held_peak_bytes"))
 
 enum {
 #define BJ_USE_ENUM(upper, lower, nodes) BJ_USE_##upper,

@@ -71,8 +71,11 @@ static struct bj_best best_cpu(const struct bj_derive_job *j)
 
 static struct bj_best best_peak(const struct bj_derive_job *j)
 {
-    return bj_best(whole(j, BJ_USE_MEM_PEAK), source_of(j, BJ_USE_MEM_PEAK),
-                   bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]));
+    int64_t held = whole(j, BJ_USE_MEM_HELD);
+    int value = held != BJ_SQL_NULL ? BJ_USE_MEM_HELD : BJ_USE_MEM_CHARGED;
+    return bj_best_peak(
+        held, whole(j, BJ_USE_MEM_CHARGED), source_of(j, value),
+        bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]));
 }
 
 /* The sources are those of the CPU time and of the peak, which may be known

@@ -13,16 +13,16 @@ static const char *const texts[STATEMENTS] = {
              " FROM job_more AS m JOIN job AS j ON j.id = m.job"
              " WHERE m.job > ?1 AND m.admin_comment >= 'JS1:'"
              " AND m.admin_comment < 'JS1;' ORDER BY m.job LIMIT ?2",
-    [PUT] =
-        "INSERT INTO job_prom(job, queried_sec, outcome, nodes_seen,"
-        " cpu_usec, memory_peak_bytes, nodes_unused, gpus_seen, gpu_busy_ppm,"
-        " gpu_memory_peak_bytes, start, \"end\") SELECT ?1, ?2, 0, ?3, ?4,"
-        " ?5, ?6, ?7, ?8, ?9, start, \"end\" FROM job WHERE id = ?1"
-        " ON CONFLICT(job) DO UPDATE SET queried_sec = ?2, outcome = 0,"
-        " nodes_seen = ?3, cpu_usec = ?4, memory_peak_bytes = ?5,"
-        " nodes_unused = ?6, gpus_seen = ?7, gpu_busy_ppm = ?8,"
-        " gpu_memory_peak_bytes = ?9, start = excluded.start,"
-        " \"end\" = excluded.\"end\" WHERE outcome != 0",
+    [PUT] = "INSERT INTO job_prom(job, queried_sec, outcome, nodes_seen,"
+            " cpu_usec, memory_held_peak_bytes, nodes_unused, gpus_seen, "
+            "gpu_busy_ppm,"
+            " gpu_memory_peak_bytes, start, \"end\") SELECT ?1, ?2, 0, ?3, ?4,"
+            " ?5, ?6, ?7, ?8, ?9, start, \"end\" FROM job WHERE id = ?1"
+            " ON CONFLICT(job) DO UPDATE SET queried_sec = ?2, outcome = 0,"
+            " nodes_seen = ?3, cpu_usec = ?4, memory_held_peak_bytes = ?5,"
+            " nodes_unused = ?6, gpus_seen = ?7, gpu_busy_ppm = ?8,"
+            " gpu_memory_peak_bytes = ?9, start = excluded.start,"
+            " \"end\" = excluded.\"end\" WHERE outcome != 0",
     [TODO] = "INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
 };
 

@@ -62,7 +62,7 @@ static int64_t make_cpu_used(const int64_t *v)
 /* measured, its source, accounting's of the job, of its largest task */
 static int64_t make_peak(const int64_t *v)
 {
-    return bj_best(v[0], v[1], bj_accounting_peak(v[2], v[3])).value;
+    return bj_best_peak(v[0], v[1], v[2], bj_accounting_peak(v[3], v[4])).value;
 }
 
 /* measured, its source, end, CPU time used, cpus, elapsed */
@@ -302,13 +302,18 @@ const struct bj_job_column bj_job_columns[] = {
           "j.memory_task_peak_bytes",
           "Highest memory of the largest task, from accounting."),
     MADE("memory_peak_bytes", "PeakMem", INT, BYTES, BJ_IN_LISTS, make_peak,
-         "Highest memory of the job; measured, else from accounting.",
-         "u.memory_peak_bytes", "u.memory_efficiency_source",
-         "j.memory_scheduler_peak_bytes", "j.memory_task_peak_bytes"),
+         "Highest memory that the job held, without page cache; measured, "
+         "else from accounting.",
+         "u.memory_held_peak_bytes", "u.memory_charged_peak_bytes",
+         "u.memory_efficiency_source", "j.memory_scheduler_peak_bytes",
+         "j.memory_task_peak_bytes"),
+    MORE("memory_charged_peak_bytes", "ChargedPeakMem", INT, BYTES,
+         "u.memory_charged_peak_bytes",
+         "Highest memory charged to the job, page cache included; measured."),
     MADE("memory_efficiency_percent", "MemEff", PPM, PERCENT, BJ_IN_LISTS,
          make_memory_efficiency,
-         "Highest memory in percent of that allocated; measured, else from "
-         "accounting.",
+         "Highest memory held in percent of that allocated; measured, else "
+         "from accounting.",
          MEMORY_EFFICIENCY),
     MADE("memory_efficiency_source", "MemEffSource", SOURCE, NONE,
          BJ_ON_REQUEST, make_memory_source,

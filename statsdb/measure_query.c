@@ -42,7 +42,9 @@ static const struct query queries[] = {
     {BJ_USE_CPU_PEAK, 3, false,
      "max_over_time((sum by (jobid) (max by (" NODE
      ") ($(rate(batchjob_job_cpu_seconds_total{$S}[$R])$@)))[$E:$R])"},
-    {BJ_USE_MEM_PEAK, 0, false, TOTAL("batchjob_job_memory_peak_bytes")},
+    {BJ_USE_MEM_HELD, 0, false, TOTAL("batchjob_job_memory_held_peak_bytes")},
+    {BJ_USE_MEM_CHARGED, 0, false,
+     TOTAL("batchjob_job_memory_charged_peak_bytes")},
     {BJ_USE_MEM_MEAN, 0, false,
      "sum by (jobid) (avg by (" NODE
      ") (avg_over_time($(batchjob_job_memory_used_bytes{$S}$))))"},

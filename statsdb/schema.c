@@ -1,15 +1,18 @@
 #include "statsdb/schema.h"
 
+#include "base/buf.h"
 #include "statsdb/schema_sql.h"
 #include "statsdb/sql.h"
 
 #include <stdio.h>
 
-enum { PARTS = 3 };
+enum { PARTS = 2 };
 
-/* Step i leads from version i to i + 1.  A released step is never changed. */
+/* The tables: step i leads from version i to i + 1.  A released step is never
+ * changed.  Views are created again after the last step. */
 static const char *const *const steps[][PARTS] = {
-    {bj_schema_accounting, bj_schema_measured, bj_schema_views},
+    {bj_schema_accounting, bj_schema_measured},
+    {bj_schema_held},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
@@ -44,13 +47,40 @@ static int set_version(struct sqlite3 *db, struct bj_err *err)
     return bj_sql_exec(db, sql, err);
 }
 
+static int run_all(struct sqlite3 *db, const char *const *sql,
+                   struct bj_err *err)
+{
+    int r = 0;
+    for (; r == 0 && sql && *sql; sql++)
+        r = bj_sql_exec(db, *sql, err);
+    return r;
+}
+
 static int run_step(struct sqlite3 *db, int step, struct bj_err *err)
 {
     int r = 0;
-    for (int part = 0; part < PARTS; part++)
-        for (const char *const *sql = steps[step][part]; r == 0 && *sql; sql++)
-            r = bj_sql_exec(db, *sql, err);
+    for (int part = 0; r == 0 && part < PARTS; part++)
+        r = run_all(db, steps[step][part], err);
     return r < 0 ? bj_err_wrap(err, r, "migration to version %d", step + 1) : 0;
+}
+
+static int drop_views(struct sqlite3 *db, struct bj_err *err)
+{
+    struct sqlite3_stmt *st;
+    struct bj_buf sql = {0};
+    int r = bj_sql_prepare(
+        db, "SELECT name FROM sqlite_schema WHERE type = 'view'", &st, err);
+    if (r < 0)
+        return r;
+    while ((r = bj_sql_row(st, err)) > 0)
+        bj_buf_printf(&sql, "DROP VIEW \"%s\";", bj_sql_text(st, 0).p);
+    sqlite3_finalize(st);
+    bj_buf_put(&sql, "", 1);
+    if (r == 0)
+        r = sql.failed ? bj_err_set(err, -ENOMEM, "views")
+                       : bj_sql_exec(db, sql.p, err);
+    bj_buf_free(&sql);
+    return r;
 }
 
 int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err)
@@ -67,8 +97,12 @@ int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err)
     if (version == STEPS)
         return 0;
     r = bj_sql_exec(db, "BEGIN IMMEDIATE", err);
+    if (r == 0)
+        r = drop_views(db, err);
     for (int i = version; r == 0 && i < STEPS; i++)
         r = run_step(db, i, err);
+    if (r == 0)
+        r = run_all(db, bj_schema_views, err);
     if (r == 0)
         r = set_version(db, err);
     if (r == 0)

@@ -266,3 +266,12 @@ const char *const bj_schema_measured[] = {
     "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL,"
     "PRIMARY KEY(id, source)) STRICT, WITHOUT ROWID",
     NULL};
+
+/* The peak of held memory; what was called peak is that of charged memory. */
+#define HELD(table)                                                            \
+    "ALTER TABLE " table " RENAME COLUMN memory_peak_bytes TO"                 \
+    " memory_charged_peak_bytes",                                              \
+        "ALTER TABLE " table " ADD COLUMN memory_held_peak_bytes INT"
+
+const char *const bj_schema_held[] = {HELD("node_record"), HELD("job_prom"),
+                                      HELD("job_use"), NULL};

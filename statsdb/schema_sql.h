@@ -5,6 +5,7 @@
 /* NULL at the end. */
 extern const char *const bj_schema_accounting[];
 extern const char *const bj_schema_measured[];
+extern const char *const bj_schema_held[];
 extern const char *const bj_schema_views[];
 
 #endif

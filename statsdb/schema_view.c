@@ -106,7 +106,7 @@ const char *const bj_schema_views[] = {
     "CREATE VIEW job_use_v AS SELECT u.job, u.measured_nodes, u.coverage_ppm"
         VALUE(0, "cpu_usec")
     VALUE(1, "cpu_peak_milli")
-    VALUE(2, "memory_peak_bytes")
+    VALUE(2, "memory_charged_peak_bytes")
     VALUE(3, "memory_mean_bytes")
     VALUE(4, "io_read_bytes")
     VALUE(5, "io_write_bytes")
@@ -127,6 +127,7 @@ const char *const bj_schema_views[] = {
     VALUE(20, "core_min_ppm")
     VALUE(21, "cores_used")
     VALUE(22, "nodes_unused")
+    VALUE(23, "memory_held_peak_bytes")
     ", u.cpu_efficiency_ppm, " BJ_SQL_SOURCE("u.cpu_efficiency_source")
     " AS cpu_efficiency_source, u.memory_efficiency_ppm, "
     BJ_SQL_SOURCE("u.memory_efficiency_source") " AS memory_efficiency_source,"

@@ -25,12 +25,36 @@ static const struct bj_kv_key v2_keys[] = {
     {{"unevictable", 11}, FIELD(mem_unevictable_bytes), 1},
 };
 
+/* The peak of what the job holds: anonymous and shared memory, without the page
+ * cache, which the kernel takes back.  The kernel keeps a peak of all charged
+ * memory only.  What that exceeds the samples of charged memory by was used
+ * between two samples; it counts as held, so that short jobs and short peaks
+ * are not underestimated. */
+static void note_held(struct bj_unit *u)
+{
+    struct bj_usage *use = &u->use;
+    const uint64_t used = use->mem_used_bytes, peak = use->mem_peak_bytes;
+    if (used == BJ_ABSENT || peak == BJ_ABSENT ||
+        use->mem_rss_bytes == BJ_ABSENT || use->mem_shmem_bytes == BJ_ABSENT)
+        return;
+    uint64_t held = use->mem_rss_bytes + use->mem_shmem_bytes;
+    if (used > u->most_used_bytes)
+        u->most_used_bytes = used;
+    if (held > u->most_held_bytes)
+        u->most_held_bytes = held;
+    uint64_t missed = peak > u->most_used_bytes ? peak - u->most_used_bytes : 0;
+    held = u->most_held_bytes + missed;
+    use->mem_held_peak_bytes = held < peak ? held : peak;
+}
+
 static int parse_v2_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
                          const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
-    return bj_kv_parse(text, v2_keys, sizeof(v2_keys) / sizeof(v2_keys[0]),
-                       &rd->order[2], &u->use);
+    int r = bj_kv_parse(text, v2_keys, sizeof(v2_keys) / sizeof(v2_keys[0]),
+                        &rd->order[2], &u->use);
+    note_held(u);
+    return r;
 }
 
 /* total_: the cgroup with all below it.  The limit comes with it for nothing:
@@ -56,6 +80,7 @@ static int parse_v1_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
                         &rd->order[2], &u->use);
     if (u->use.mem_limit_bytes > NO_LIMIT)
         u->use.mem_limit_bytes = BJ_ABSENT;
+    note_held(u);
     return r;
 }
 
@@ -125,7 +150,8 @@ static int parse_v1_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
         .basic = base, .parse = bj_parse_number, .off = FIELD(field)           \
     }
 
-/* No limit on kept descriptors is worth one for kmem: it is read by name. */
+/* No limit on kept descriptors is worth one for kmem: it is read by name.
+ * memory.stat comes after usage and peak (note_held). */
 static const struct bj_cgfile files[] = {
     NUMBER("memory.current", V2, 7, true, mem_used_bytes),
     NUMBER("memory.peak", V2, 8, true, mem_peak_bytes),

@@ -25,6 +25,8 @@ struct bj_unit_device {
 
 struct bj_unit {
     struct bj_usage use;
+    uint64_t most_used_bytes, most_held_bytes; /* of all samples: of memory
+                                                  charged, and held */
     uint64_t slow_due_usec; /* when the slow files are to be read next */
     /* By collector; bit i: its file i is not there, could not be read. */
     uint32_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];

@@ -35,7 +35,9 @@ struct bj_usage {
     uint64_t mem_mapped_bytes, mem_shmem_bytes;
     uint64_t mem_active_file_bytes, mem_inactive_file_bytes;
     uint64_t mem_unevictable_bytes, mem_huge_bytes, mem_kernel_bytes;
-    uint64_t mem_peak_bytes, mem_limit_bytes, mem_swap_bytes;
+    uint64_t mem_peak_bytes; /* of the memory charged, page cache included */
+    uint64_t mem_held_peak_bytes; /* of rss + shmem, see collect/memory.c */
+    uint64_t mem_limit_bytes, mem_swap_bytes;
     uint64_t mem_limit_hits, mem_oom_kills;
     uint64_t mem_ooms;             /* v2: memory.events, oom */
     uint64_t mem_swap_limit_bytes; /* v2: swap only */

@@ -60,7 +60,11 @@
                   " in transparent huge pages, in bytes."),                    \
             LEVEL(bj_usage, mem_kernel_bytes, "memory_kernel", BJ_BYTES,       \
                   "Kernel memory charged to the " noun ", in bytes."),         \
-            GAUGE(bj_usage, mem_peak_bytes, "memory_peak", BJ_BYTES,           \
+            GAUGE(bj_usage, mem_held_peak_bytes, "memory_held_peak", BJ_BYTES, \
+                  "Peak of the memory the " noun                               \
+                  " held: anonymous and shared memory, without page cache, "   \
+                  "in bytes."),                                                \
+            GAUGE(bj_usage, mem_peak_bytes, "memory_charged_peak", BJ_BYTES,   \
                   "Peak of the memory charged to the " noun                    \
                   ", including page cache, in bytes."),                        \
             GAUGE(bj_usage, mem_limit_bytes, "memory_limit", BJ_BYTES,         \

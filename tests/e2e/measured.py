@@ -61,7 +61,7 @@ def job_series(t0):
             labels = {"cluster": "gamma", "instance": node + ":9010", "jobid": "900",
                       "user": "u", "account": "" if sec < 600 else "phys"}
             yield "batchjob_job_cpu_seconds", labels, at, 3.0 * ran, "counter"
-            yield "batchjob_job_memory_peak_bytes", labels, at, 1e9 + 1e5 * ran, "gauge"
+            yield "batchjob_job_memory_held_peak_bytes", labels, at, 1e9 + 1e5 * ran, "gauge"
             part = energy(node, ran)
             yield ("batchjob_job_energy_joules", dict(labels, component="cpu"), at,
                    0.75 * part, "counter")
@@ -117,7 +117,7 @@ def requeued_series(t0):
                     break
                 yield "batchjob_job_start_time_seconds", labels, at, t0 + begin + 1.5, "gauge"
                 yield "batchjob_job_cpu_seconds", labels, at, cpus * ran, "counter"
-                yield "batchjob_job_memory_peak_bytes", labels, at, 1e9 * cpus, "gauge"
+                yield "batchjob_job_memory_held_peak_bytes", labels, at, 1e9 * cpus, "gauge"
                 yield ("batchjob_job_energy_joules", dict(labels, component="cpu"), at,
                        watts * ran, "counter")
                 if sec <= length:
@@ -298,9 +298,9 @@ def check_real(folder, url, cpu):
         told = [v for _, v in page(now, "batchjob_job_cpu_seconds_total", jobid=jobid)]
         check(u["cpu_usec"] == round(float(told[0]) * 1e6), "CPU time as the exporter has it",
               u["cpu_usec"], told)
-        told = [v for _, v in page(now, "batchjob_job_memory_peak_bytes", jobid=jobid)]
-        check(not told or u["memory_peak_bytes"] == int(float(told[0])), "the peak of memory is measured",
-              u["memory_peak_bytes"], told)
+        told = [v for _, v in page(now, "batchjob_job_memory_held_peak_bytes", jobid=jobid)]
+        check(not told or u["memory_held_peak_bytes"] == int(float(told[0])), "the peak of memory is measured",
+              u["memory_held_peak_bytes"], told)
         told = {l: v for l, v in ((c, v) for labels, v in
                                   page(now, "batchjob_job_energy_joules_total", jobid=jobid)
                                   for c in labels if c.startswith("component="))}
@@ -348,7 +348,7 @@ def check_requeued(store):
           "a requeued job's second run: its nodes, not the first one's", u)
     check(u["cpu_usec"] == 2 * 3 * SECOND * 10**6, "the long job has its CPU time", u["cpu_usec"])
     check(u["cpu_peak_milli"] == 6000, "the long job has its peak of CPU use", u["cpu_peak_milli"])
-    check(u["memory_peak_bytes"] == 6 * 10**9, "the long job has its memory", u["memory_peak_bytes"])
+    check(u["memory_held_peak_bytes"] == 6 * 10**9, "the long job has its memory", u["memory_held_peak_bytes"])
     check(u["memory_mean_bytes"] == 6 * 10**8, "the long job has its mean of memory", u["memory_mean_bytes"])
     joules = 2 * 40 * SECOND
     check(u["energy_uj"] == joules * 10**6, "the long job has its energy", u["energy_uj"])
@@ -377,7 +377,7 @@ def check_long(store):
     u = use_of(store, "900", "gamma")
     check(u["cpu_usec"] == 2 * 3 * LENGTH * 1000000, "a job on two nodes has its CPU time",
           u["cpu_usec"])
-    check(u["memory_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["memory_peak_bytes"])
+    check(u["memory_held_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["memory_held_peak_bytes"])
     check(u["memory_mean_bytes"] == 10**9, "a job on two nodes has its mean of memory", u["memory_mean_bytes"])
     joules = 3600 * 100 + 5400 * 200 + 9000 * 50
     check(u["energy_uj"] == joules * 10**6 and u["energy_cpu_uj"] == joules * 750000,

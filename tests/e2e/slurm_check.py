@@ -96,7 +96,7 @@ LEVELS = [
     ("memory_mapped_file_bytes",
      ("memory", "memory.stat", key("total_mapped_file"), 1),
      ("memory.stat", key("file_mapped"), 1), 4 * MIB),
-    ("memory_peak_bytes", ("memory", "memory.max_usage_in_bytes", number, 1),
+    ("memory_charged_peak_bytes", ("memory", "memory.max_usage_in_bytes", number, 1),
      ("memory.peak", number, 1), 0),
     ("memory_limit_bytes", ("memory", "memory.limit_in_bytes", limit, 1),
      ("memory.max", limit, 1), 0),
@@ -212,7 +212,7 @@ def check_level(tally, row, job, before, after, ours, theirs):
             ours.get((f"batchjob_job_{name}", *job)), lo - slack, hi + slack)
     # A job that is a second younger may have had much less.
     loose = slack and max(slack, 0.25 * hi)
-    if name == "memory_peak_bytes":
+    if name == "memory_charged_peak_bytes":
         loose = hi
     compare(tally, "collectd", name, job,
             theirs.get((f"collectd_batchjob_job_{name}", *job)),
@@ -318,10 +318,13 @@ def sacct(path, job):
                one(path, "batchjob_job_cpu_seconds_total", f"jobid={job}"),
                seconds(cpu), 0.1, 3.0)
     most = max(size(r[2]) for r in rows if r[2])
-    peak = one(path, "batchjob_job_memory_peak_bytes", f"jobid={job}")
+    peak = one(path, "batchjob_job_memory_charged_peak_bytes", f"jobid={job}")
     # The peak is of all tasks together, with page cache and kernel memory.
     check(peak is not None and peak >= 0.95 * most,
           f"peak of job {job}, {peak}, is not below sacct's MaxRSS {most}")
+    held = one(path, "batchjob_job_memory_held_peak_bytes", f"jobid={job}")
+    check(held is not None and 0.5 * most <= held <= peak,
+          f"held peak of job {job}, {held}, is that without page cache")
 
 
 if __name__ == "__main__":

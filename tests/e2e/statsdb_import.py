@@ -166,7 +166,7 @@ def jobstats(folder, run, read):
     p = run("import", "jobstats")
     check(p.returncode == 0 and b"6 rows: 2 imported, 1 known, 1 skipped" in p.stdout,
           "jobstats' summaries are imported", p.stdout, p.stderr)
-    got = read("SELECT job, outcome, nodes_seen, cpu_usec, memory_peak_bytes, gpus_seen,"
+    got = read("SELECT job, outcome, nodes_seen, cpu_usec, memory_held_peak_bytes, gpus_seen,"
                " gpu_busy_ppm, gpu_memory_peak_bytes FROM job_prom ORDER BY job")
     check(got == [(ids[0], 0, 2, 2469000000, 2 << 30, None, None, None),
                   (ids[1], 0, 1, 1234500000, 1 << 30, 2, 750000, 30),

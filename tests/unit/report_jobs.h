@@ -29,7 +29,7 @@ static inline void measured(struct site *w, const struct bj_sched_job *j,
     snprintf(id, sizeof(id), "%.*s", (int)j->raw_id.n, j->raw_id.p);
     snprintf(text, sizeof(text),
              ",\"start\":%llu,\"cpus\":%llu,\"cpu_usec\":%llu,"
-             "\"memory_peak_bytes\":%llu,\"memory_limit_bytes\":%llu,"
+             "\"memory_held_peak_bytes\":%llu,\"memory_limit_bytes\":%llu,"
              "\"io_read_bytes\":1073741824,\"io_write_bytes\":5368709120%s",
              (unsigned long long)j->start_sec,
              (unsigned long long)(j->cpus / j->nodes), cpu_sec * 1000000ull,

@@ -64,12 +64,14 @@ static const struct {
      {NONE, NONE, 9, 360000000, 4, 100},
      BJ_FROM_SCHEDULER},
     {"cpu_efficiency_source", {NONE, NONE, 9, NONE, 4, 100}, NONE},
-    /* measured, its source, peak, of a task */
-    {"memory_peak_bytes", {5, BJ_FROM_NODES, 2, 1}, 5},
-    {"memory_peak_bytes", {5, BJ_FROM_SCHEDULER, 2, 1}, 2},
-    {"memory_peak_bytes", {NONE, NONE, 1, 2}, 2},
-    {"memory_peak_bytes", {NONE, NONE, NONE, 2}, 2},
-    {"memory_peak_bytes", {NONE, NONE, NONE, NONE}, NONE},
+    /* held, charged, their source, peak, of a task */
+    {"memory_peak_bytes", {5, 9, BJ_FROM_NODES, 2, 1}, 5},
+    {"memory_peak_bytes", {5, 9, BJ_FROM_SCHEDULER, 2, 1}, 2},
+    {"memory_peak_bytes", {NONE, 9, BJ_FROM_SCHEDULER, 2, 1}, 2},
+    {"memory_peak_bytes", {NONE, 9, BJ_FROM_NODES, NONE, NONE}, 9},
+    {"memory_peak_bytes", {NONE, NONE, NONE, 1, 2}, 2},
+    {"memory_peak_bytes", {NONE, NONE, NONE, NONE, 2}, 2},
+    {"memory_peak_bytes", {NONE, NONE, NONE, NONE, NONE}, NONE},
     /* measured, its source, end, peak, of a task, allocated, requested */
     {"memory_efficiency_percent", {42, BJ_FROM_NODES, 9, 5, 1, 10, 40}, 42},
     {"memory_efficiency_percent", {NONE, NONE, 9, 5, 1, 10, 40}, 500000},

@@ -118,9 +118,10 @@ static void test_sources(void **state)
     assert_int_equal(work(&w), 1);
     expect(w.s,
            "SELECT measured_nodes, cpu_usec, cpu_efficiency_ppm,"
-           " cpu_efficiency_source, memory_peak_bytes, memory_efficiency_ppm,"
-           " io_read_bytes, io_write_bytes, device_read_bytes FROM job_use_v",
-           "2|12960000000|900000|nodes|4294967296|500000|1024||\n");
+           " cpu_efficiency_source, memory_held_peak_bytes,"
+           " memory_charged_peak_bytes, memory_efficiency_ppm, io_read_bytes,"
+           " io_write_bytes, device_read_bytes FROM job_use_v",
+           "2|12960000000|900000|nodes|4294967296|8589934592|500000|1024||\n");
     expect(w.s,
            "SELECT energy_uj, energy_cpu_uj, energy_dram_uj, energy_gpu_uj,"
            " energy_other_uj, energy_used_uj, energy_reserved_uj,"

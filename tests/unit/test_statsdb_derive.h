@@ -120,14 +120,16 @@ static inline void record(struct site *w, const char *id, const char *host,
 
 /* Records of a job's two nodes. */
 static const char node1[] =
-    ",\"cpu_usec\":5000000000,\"memory_peak_bytes\":3221225472,"
+    ",\"cpu_usec\":5000000000,\"memory_held_peak_bytes\":3221225472,"
+    "\"memory_charged_peak_bytes\":4294967296,"
     "\"io_read_bytes\":1000,\"io_write_bytes\":500,\"oom_kills\":0,"
     "\"energy_policy\":\"hybrid\",\"energy_uj\":{\"hybrid\":{\"cpu\":"
     "1800000000,\"dram\":100000000},\"usage\":{\"cpu\":1500000000},"
     "\"reservation\":{\"cpu\":2500000000}},\"devices\":{\"sda\":"
     "{\"read_bytes\":7,\"write_bytes\":9},\"sdb\":{\"read_bytes\":1}}";
 static const char node2[] =
-    ",\"cpu_usec\":7960000000,\"memory_peak_bytes\":1073741824,"
+    ",\"cpu_usec\":7960000000,\"memory_held_peak_bytes\":1073741824,"
+    "\"memory_charged_peak_bytes\":4294967296,"
     "\"io_read_bytes\":24,\"energy_policy\":\"hybrid\",\"energy_uj\":"
     "{\"hybrid\":{\"cpu\":1600000000,\"gpu\":100000000},\"usage\":"
     "{\"cpu\":1500000000},\"reservation\":{\"cpu\":2500000000}}";

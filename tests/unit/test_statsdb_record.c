@@ -12,7 +12,7 @@ static const char example[] =
     "\"batch_system\":\"slurm\",\"jobid\":\"4711\",\"user\":\"anna\","
     "\"uid\":\"1000\",\"account\":\"physics\",\"partition\":\"long\","
     "\"start\":1763649000,\"end\":1763650000,\"cpu_usec\":3998211000,"
-    "\"cpus\":4,\"memory_peak_bytes\":8123456789,\"energy_uj\":{"
+    "\"cpus\":4,\"memory_held_peak_bytes\":8123456789,\"energy_uj\":{"
     "\"hybrid\":{\"cpu\":81234567,\"dram\":1234567},"
     "\"usage\":{\"cpu\":90000001,\"dram\":1300000},"
     "\"reservation\":{\"cpu\":70000000,\"dram\":1200000}},"
@@ -42,7 +42,7 @@ static void test_record(void **state)
         put(s, r, example);
         expect(s,
                "SELECT c.name, jobid, h.name, slurm_node, start, r.\"end\","
-               " u.name, uid, a.name, cpus, cpu_usec, memory_peak_bytes,"
+               " u.name, uid, a.name, cpus, cpu_usec, memory_held_peak_bytes,"
                " oom_kills, energy_gap, complete FROM node_record r"
                " JOIN cluster c ON c.id = cluster JOIN host h ON h.id = host"
                " JOIN user u ON u.id = user JOIN account a ON a.id = account",

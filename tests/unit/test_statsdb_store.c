@@ -5,6 +5,7 @@
 #include "tests/unit/lib/rounds.h"
 
 #include "statsdb/schema.h"
+#include "statsdb/schema_sql.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -103,6 +104,43 @@ static void test_versions(void **state)
     assert_true(try_open(&rw, &err) < 0);
     exec_file(&f, "PRAGMA application_id = 1");
     assert_int_equal(try_open(&rw, &err), -EBADMSG);
+    fixture_close(&f);
+}
+
+/* Version 1 had one peak of memory, that of charged memory. */
+static void test_migration(void **state)
+{
+    struct fixture f;
+    struct bj_err err = {0};
+    struct sqlite3 *db;
+    (void)state;
+    fixture_open(&f);
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    const char *const *parts[] = {bj_schema_accounting, bj_schema_measured};
+    for (int i = 0; i < 2; i++)
+        for (const char *const *sql = parts[i]; *sql; sql++)
+            assert_int_equal(bj_sql_exec(db, *sql, &err), 0);
+    assert_int_equal(
+        bj_sql_exec(db,
+                    "PRAGMA application_id = 1112175476; PRAGMA user_version ="
+                    " 1; CREATE VIEW job_use_v AS SELECT memory_peak_bytes"
+                    " FROM job_use; INSERT INTO cluster(id, name, system)"
+                    " VALUES(1, 'alpha', 'slurm'); INSERT INTO host(id, name)"
+                    " VALUES(1, 'n1'); INSERT INTO node_record(cluster, jobid,"
+                    " host, slurm_node, start, \"end\", memory_peak_bytes)"
+                    " VALUES(1, 7, 1, '', 0, 9, 77)",
+                    &err),
+        0);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(number(s, "PRAGMA user_version"), bj_schema_version());
+    expect(s,
+           "SELECT memory_charged_peak_bytes, memory_held_peak_bytes FROM"
+           " node_record",
+           "77|\n");
+    expect(s, "SELECT count(memory_held_peak_bytes_source) FROM job_use_v",
+           "0\n");
+    bj_store_close(s);
     fixture_close(&f);
 }
 
@@ -393,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nowhere),
         cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_migration),
         cmocka_unit_test(test_any_version),
         cmocka_unit_test(test_end_changes),
         cmocka_unit_test(test_not_ours),

@@ -104,7 +104,7 @@ figures_agree() { # job directory
     both_agree job_memory_used_bytes "$job" 4194304 whole "$dir/memory.current"
     both_agree job_memory_rss_bytes "$job" 2097152 key "$dir/memory.stat" anon
     both_agree job_memory_cache_bytes "$job" 2097152 key "$dir/memory.stat" file
-    both_agree job_memory_peak_bytes "$job" 0 whole "$dir/memory.peak"
+    both_agree job_memory_charged_peak_bytes "$job" 0 whole "$dir/memory.peak"
     both_agree job_memory_limit_bytes "$job" 0 whole "$dir/memory.max"
     both_agree job_oom_kills_total "$job" 0 key "$dir/memory.events" oom_kill
     both_agree job_cpus "$job" 0 cpus_of "$dir/cpuset.cpus.effective"

@@ -80,7 +80,7 @@ unit_oom() {
     eventually "collectd counts its OOM kill" oom_counted collectd oom
     both_agree job_oom_kills_total oom 0 key "$dir/memory.events" oom_kill
     both_agree job_memory_limit_hits_total oom 0 key "$dir/memory.events" max
-    both_agree job_memory_peak_bytes oom 0 whole "$dir/memory.peak"
+    both_agree job_memory_charged_peak_bytes oom 0 whole "$dir/memory.peak"
     systemctl stop batch-oom.service
 }
 

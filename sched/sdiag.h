@@ -25,6 +25,7 @@ struct bj_sdiag {
     uint64_t bf_cycles, bf_last_sec, bf_last_usec, bf_max_usec, bf_mean_usec;
     uint64_t bf_depth, bf_depth_try, bf_depth_mean, bf_depth_try_mean;
     uint64_t bf_queue, bf_queue_mean, bf_table, bf_table_mean;
+    uint64_t bf_sum_usec; /* duration of all cycles; JSON only */
 };
 
 /* Calls of one kind ("REQUEST_NODE_INFO"), or of one user. */

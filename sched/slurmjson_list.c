@@ -197,6 +197,7 @@ static const struct {
     {BJ_WORD("bf_cycle_last"), D(bf_last_usec)},
     {BJ_WORD("bf_cycle_max"), D(bf_max_usec)},
     {BJ_WORD("bf_cycle_mean"), D(bf_mean_usec)},
+    {BJ_WORD("bf_cycle_sum"), D(bf_sum_usec)},
     {BJ_WORD("bf_last_depth"), D(bf_depth)},
     {BJ_WORD("bf_last_depth_try"), D(bf_depth_try)},
     {BJ_WORD("bf_depth_mean"), D(bf_depth_mean)},

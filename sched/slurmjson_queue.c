@@ -78,6 +78,7 @@ static const struct bj_slurmjson_field job_fields[] = {
     {"qos", bj_rest_text, J(v.qos)},
     {"allocating_node", bj_rest_text, J(v.host)},
     {"resv_name", bj_rest_text, J(v.reservation)},
+    {"features", bj_rest_text, J(v.features)},
     {"state_reason", bj_slurmjson_raw, J(v.reason)},
     {"state_description", bj_slurmjson_raw, J(description)},
     {"submit_time", bj_rest_time, J(v.submit_sec)},

@@ -224,6 +224,7 @@ static void want(struct bj_cluster *c)
         {"reason", BJ_BY_REASON},
         {"reservation", BJ_BY_RESERVATION},
         {"node", BJ_BY_NODE},
+        {"feature", BJ_BY_FEATURE},
     };
     for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++)
         if (named(&c->conf->by, by[i].name))

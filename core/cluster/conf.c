@@ -39,12 +39,14 @@ const struct bj_opt bj_cluster_opts[] = {
      .kind = BJ_OPT_LIST,
      .off = AT(by),
      .preset = "partition,user,account,qos,reason,reservation",
-     .choices = "partition|user|account|qos|host|reason|reservation|node|none",
+     .choices =
+         "partition|user|account|qos|host|reason|reservation|node|feature|none",
      .arg = "LABEL",
      .help = "Labels by which jobs and nodes are counted, in addition to their "
              "state.",
      .more =
-         "Remove labels to reduce the number of series; none: only by state.",
+         "Remove labels to reduce the number of series; none: only by state. "
+         "The feature is known with cluster.via=json and rest only.",
      .set_off = AT(by_set)},
     {.name = "cluster.source",
      .kind = BJ_OPT_LIST,

@@ -45,6 +45,7 @@ enum {
     BJ_BY_REASON = 32,
     BJ_BY_RESERVATION = 64,
     BJ_BY_NODE = 128,
+    BJ_BY_FEATURE = 256,
 };
 
 /* A part under construction. Zero-initialise, then set the first members. */

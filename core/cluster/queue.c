@@ -95,6 +95,17 @@ static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
     }
 }
 
+/* A job that requests several features counts for each of them. */
+static void add_features(struct bj_cluster_work *w, const struct entry *e)
+{
+    struct bj_slice rest = e->job->features, name = {"", 0};
+    do {
+        struct bj_label l;
+        bj_slice_field(&rest, '&', &name);
+        add_to(w, e, BJ_CL_FEATURE_JOBS, bj_cluster_label(name, &l), e->state);
+    } while (rest.n > 0);
+}
+
 static void add_reason(struct bj_cluster_work *w, const struct entry *e,
                        struct bj_slice partition)
 {
@@ -150,6 +161,8 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
             add_to(w, &e, lists[i].list, bj_cluster_label(lists[i].key, &l),
                    e.state);
     }
+    if (w->by & BJ_BY_FEATURE)
+        add_features(w, &e);
     add_gpus(w, &e, part);
     add_reason(w, &e, part);
     add_each(w, &e);

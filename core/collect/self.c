@@ -36,17 +36,22 @@ static uint64_t usec(struct timeval t)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
-static uint64_t resident_bytes(void)
+static void read_memory(struct bj_self *ret)
 {
     char buf[256];
-    struct bj_slice text, size, resident;
-    uint64_t pages;
-    if (bj_file_read(-1, "/proc/self/statm", buf, sizeof(buf), &text, NULL) <
-            0 ||
-        !bj_slice_word(&text, &size) || !bj_slice_word(&text, &resident) ||
-        bj_slice_u64(resident, &pages) < 0)
-        return BJ_ABSENT;
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    struct bj_slice text = {0}, size, resident;
+    uint64_t pages, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    ret->vm_bytes = ret->rss_bytes = BJ_ABSENT;
+    bj_file_read(-1, "/proc/self/statm", buf, sizeof(buf), &text, NULL);
+    if (bj_slice_word(&text, &size) && bj_slice_u64(size, &pages) == 0)
+        ret->vm_bytes = pages * page;
+    if (bj_slice_word(&text, &resident) && bj_slice_u64(resident, &pages) == 0)
+        ret->rss_bytes = pages * page;
+}
+
+static uint64_t known(rlim_t limit)
+{
+    return limit == RLIM_INFINITY ? BJ_ABSENT : limit;
 }
 
 uint64_t bj_self_start_sec(void)
@@ -68,11 +73,13 @@ void bj_self_read(struct bj_self *ret, bool count, uint64_t *counted)
 {
     struct rusage ru;
     struct rlimit rl;
-    ret->cpu_usec = ret->max_fds = BJ_ABSENT;
+    ret->cpu_usec = ret->max_fds = ret->vm_max_bytes = BJ_ABSENT;
     if (getrusage(RUSAGE_SELF, &ru) == 0)
         ret->cpu_usec = usec(ru.ru_utime) + usec(ru.ru_stime);
-    if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY)
-        ret->max_fds = rl.rlim_cur;
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
+        ret->max_fds = known(rl.rlim_cur);
+    if (getrlimit(RLIMIT_AS, &rl) == 0)
+        ret->vm_max_bytes = known(rl.rlim_cur);
     ret->open_fds = open_fds(count, counted);
-    ret->rss_bytes = resident_bytes();
+    read_memory(ret);
 }

@@ -105,6 +105,7 @@ enum bj_cluster_list {
     BJ_CL_QOS_JOBS,
     BJ_CL_HOST_JOBS,
     BJ_CL_RESERVATION_JOBS,
+    BJ_CL_FEATURE_JOBS,
     BJ_CL_PENDING,
     BJ_CL_PARTITION_PENDING,
     BJ_CL_EACH_JOB, /* each job that is not pending, by id; only with

@@ -51,6 +51,10 @@ static const struct bj_metric reservation_jobs_rows[] = {
     JOBS_STAT_ROWS("jobs in the reservation (empty: in none)"),
     GPUS_STAT_ROW("jobs in the reservation (empty: in none)"),
     WAIT_STAT_ROWS("pending jobs in the reservation (empty: in none)")};
+static const struct bj_metric feature_jobs_rows[] = {
+    JOBS_STAT_ROWS("jobs that request the feature (empty: none)"),
+    GPUS_STAT_ROW("jobs that request the feature (empty: none)"),
+    WAIT_STAT_ROWS("pending jobs that request the feature (empty: none)")};
 static const struct bj_metric pending_rows[] = {
     JOBS_STAT_ROWS("pending jobs by reason"),
     GPUS_STAT_ROW("pending jobs by reason"),
@@ -367,6 +371,8 @@ static const struct bj_metric source_error_rows[] = {
                      "state", host_jobs_rows),                                 \
         CLUSTER_JOBS("reservation_jobs", BJ_CL_RESERVATION_JOBS,               \
                      "reservation", "state", reservation_jobs_rows),           \
+        CLUSTER_JOBS("cluster_feature_jobs", BJ_CL_FEATURE_JOBS, "feature",    \
+                     "state", feature_jobs_rows),                              \
         CLUSTER_JOBS("cluster_pending", BJ_CL_PENDING, "reason", NULL,         \
                      pending_rows),                                            \
         CLUSTER_JOBS("partition_pending", BJ_CL_PARTITION_PENDING,             \

@@ -275,8 +275,9 @@ struct bj_self {
     uint64_t passes, pass_usec;
     uint64_t fds_kept, fds_refused;
     uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
-    uint64_t records, records_lost; /* final records written, lost */
-    struct bj_info build_info;      /* bj_build_info_keys */
+    uint64_t vm_bytes, vm_max_bytes; /* absent: unlimited */
+    uint64_t records, records_lost;  /* final records written, lost */
+    struct bj_info build_info;       /* bj_build_info_keys */
     struct bj_list collectors;
 };
 

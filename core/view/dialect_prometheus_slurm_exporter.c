@@ -16,7 +16,7 @@
 
 #define JOBS(index, field) BJ_IN_SUMS(index, bj_jobs_stat, field), BJ_NOT_ZERO
 #define BY_STATE(label) .key = {label, "state"}
-#define FEATURE .map = bj_dialect_no_key, .key = {"feature"}
+#define FEATURE(field) JOBS(BJ_CL_FEATURE_JOBS, field), .key = {"feature"}
 
 #define NODES(field) BJ_IN_SUMS(BJ_CL_NODES, bj_nodes_stat, field)
 #define STATE .map = bj_dialect_state_first, .key = {"state"}
@@ -66,6 +66,8 @@ static uint64_t backfill_usec(const void *record)
     const struct bj_sdiag *d =
         &((const struct bj_controller_stat *)record)->diag;
     uint64_t sum;
+    if (d->bf_sum_usec != BJ_ABSENT)
+        return d->bf_sum_usec;
     return d->bf_cycles == BJ_ABSENT || d->bf_mean_usec == BJ_ABSENT ||
                    __builtin_mul_overflow(d->bf_cycles, d->bf_mean_usec, &sum)
                ? BJ_ABSENT
@@ -123,13 +125,22 @@ static const struct bj_dialect_row rows[] = {
     BYTES("slurm_account_job_state_mem_alloc",
           "Memory of the account's jobs, in bytes.",
           JOBS(BJ_CL_ACCOUNT_JOBS, mem_bytes), BY_STATE("account")),
+    /* Of its README. */
+    ROW("slurm_account_cpu_alloc", "CPUs of the account's jobs of all states.",
+        JOBS(BJ_CL_ACCOUNT_JOBS, cpus), .key = {"account"}),
+    BYTES("slurm_account_mem_alloc",
+          "Memory of the account's jobs of all states, in bytes.",
+          JOBS(BJ_CL_ACCOUNT_JOBS, mem_bytes), .key = {"account"}),
+    ROW("slurm_job_count_per_state", "Jobs in the state.",
+        BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, jobs), .key = {"state"}),
     ROW("slurm_partition_job_state_total", "Jobs of the partition.",
         JOBS(BJ_CL_PARTITION_JOBS, jobs), BY_STATE("partition")),
-    ROW("slurm_feature_total", "Jobs.", JOBS(BJ_CL_JOBS, jobs), FEATURE),
-    ROW("slurm_feature_cpu_alloc", "CPUs of jobs.", JOBS(BJ_CL_JOBS, cpus),
-        FEATURE),
-    BYTES("slurm_feature_mem_alloc", "Memory of jobs, in bytes.",
-          JOBS(BJ_CL_JOBS, mem_bytes), FEATURE),
+    ROW("slurm_feature_total", "Jobs that request the feature.", FEATURE(jobs)),
+    ROW("slurm_feature_cpu_alloc", "CPUs of jobs that request the feature.",
+        FEATURE(cpus)),
+    BYTES("slurm_feature_mem_alloc",
+          "Memory of jobs that request the feature, in bytes.",
+          FEATURE(mem_bytes)),
     ROW("slurm_pending_reason_total", "Pending jobs by reason.",
         JOBS(BJ_CL_PENDING, jobs), .key = {"reason"}),
     ROW("slurm_jobs_state_count", "Jobs in the state.",
@@ -230,8 +241,9 @@ static const struct bj_dialect_row rows[] = {
     ROW("slurm_backfill_cycle_counter", "Cycles of the backfill scheduler.",
         BJ_IN_DIAG(bf_cycles)),
     ROW("slurm_backfill_cycle_count",
-        "Duration of all backfill cycles in microseconds: their average times "
-        "their number.",
+        "Duration of all backfill cycles in microseconds; from text output "
+        "their "
+        "average times their number.",
         BJ_IN_DIAG(bf_mean_usec), .value = backfill_usec),
     TOOK("slurm_diag_scrape_duration", "diag"),
     FAILED("slurm_diag_scrape_error", "diag"),
@@ -245,6 +257,22 @@ static const struct bj_dialect_row rows[] = {
         "Limit of pending and running jobs of the account.", LIMIT(submit)),
     TOOK("slurm_limit_scrape_duration", "limits"),
     FAILED("slurm_account_collect_error", "limits"),
+    COUNTER("process_cpu_seconds_total", "CPU time used by this process.",
+            BJ_IN_SNAP(self.cpu_usec), BJ_UNIT(MICRO)),
+    ROW("process_max_fds", "Limit of open file descriptors of this process.",
+        BJ_IN_SNAP(self.max_fds)),
+    ROW("process_open_fds", "Open file descriptors of this process.",
+        BJ_IN_SNAP(self.open_fds)),
+    ROW("process_resident_memory_bytes", "Resident memory of this process.",
+        BJ_IN_SNAP(self.rss_bytes)),
+    ROW("process_start_time_seconds",
+        "Start time of this process in seconds since 1970.",
+        BJ_IN_SNAP(self.start_sec)),
+    ROW("process_virtual_memory_bytes", "Address space of this process.",
+        BJ_IN_SNAP(self.vm_bytes)),
+    ROW("process_virtual_memory_max_bytes",
+        "Limit of the address space of this process; 2^64: unlimited.",
+        BJ_IN_SNAP(self.vm_max_bytes), .lack = UINT64_MAX - 1),
 };
 
 static const struct bj_dialect_label bare[] = {{.name = NULL}};
@@ -253,7 +281,7 @@ const struct bj_dialect bj_dialect_prometheus_slurm_exporter = {
     .name = "prometheus-slurm-exporter",
     .port = "9092",
     .collect = BJ_COLLECT(CLUSTER),
-    .by = "partition,user,account,reason",
+    .by = "partition,user,account,reason,feature",
     .sources = "diag,licenses,limits",
     BJ_TABLE(rows),
     .labels = {bare},

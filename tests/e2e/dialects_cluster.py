@@ -33,7 +33,8 @@ def page(dialect):
         f.write(text)
         f.flush()
         return {(name, frozenset(kv for kv in labels.items() if kv[0] != "cluster")):
-                float(value) for name, labels, value in prom.parse(f.name)}
+                float(value) for name, labels, value in prom.parse(f.name)
+                if not name.startswith("process_")}
 
 
 def key(name, /, **labels):
@@ -128,7 +129,10 @@ def rivos():
                              ("feature", dict(feature=""))):
             add(want, "slurm_%s_cpu_alloc" % name, j["cpu"], **labels)
             add(want, "slurm_%s_mem_alloc" % name, mem, **labels)
+        add(want, "slurm_account_cpu_alloc", j["cpu"], account=j["a"])
+        add(want, "slurm_account_mem_alloc", mem, account=j["a"])
         add(want, "slurm_jobs_state_count", 1, state=j["state"])
+        add(want, "slurm_job_count_per_state", 1, state=j["state"])
         held = j["state"] in ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING")
         add(want, "slurm_jobs_total_alloc_cpus", held * j["cpu"])
         add(want, "slurm_jobs_total_alloc_mem", held * mem)

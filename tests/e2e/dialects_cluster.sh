@@ -9,7 +9,7 @@ missing=$("$top/tests/deps" -n test slurm) ||
     skip_all "not installed: $missing"
 
 # Findings of promtool that are names which the others have chosen.
-chosen='slurm_jobs_state_count slurm_rpc_msg_type_count slurm_rpc_user_count slurm_node_count_per_state
+chosen='slurm_jobs_state_count slurm_job_count_per_state slurm_rpc_msg_type_count slurm_rpc_user_count slurm_node_count_per_state
     slurm_backfill_job_count slurm_backfill_cycle_count slurm_daemon_thread_count
     slurm_partition_node_count slurm_user_state_total slurm_feature_total
     slurm_account_job_state_total slurm_partition_job_state_total
@@ -73,7 +73,7 @@ start_exporter --web.dialect=prometheus-slurm-exporter --cluster.interval=2 \
     --cluster.slow-interval=2 --cluster.slurm-conf="$SLURM_CONF" \
     --cluster.by=partition --cluster.by=user --cluster.by=account \
     --cluster.by=reason --cluster.by=node --cluster.by=host \
-    --cluster.by=reservation --cluster.source=diag --cluster.source=licenses \
+    --cluster.by=reservation --cluster.by=feature --cluster.source=diag --cluster.source=licenses \
     --cluster.source=limits --cluster.source=shares \
     --cluster.source=reservations
 check "the cluster is seen" wait_for 60 shows slurm_account_job_limit
@@ -125,6 +125,7 @@ check "the program accepts the name, flags and variables of prometheus-slurm-exp
     other_shows slurm_lic_total name=abaqus@srv
 check "the queue is shown" wait_for 60 other_shows slurm_user_state_total \
     username=$ua state=RUNNING
+check "the program's own metrics are shown" other_shows process_virtual_memory_max_bytes
 check "families that no flag enables are absent" \
     sh -c "! grep -Eq '^slurm_(feature|account_job_limit|rpc)' '$tmp/other'"
 stop "$other"

@@ -65,6 +65,42 @@ static void test_each_job(void **state)
     bj_cluster_work_free(&w);
 }
 
+/* JSON names the features that jobs request; text does not. */
+static void test_features(void **state)
+{
+    static const char text[] =
+        "{\"jobs\":[{\"job_id\":1,\"job_state\":\"RUNNING\",\"partition\":"
+        "\"p\","
+        "\"features\":\"a100&ib\",\"node_count\":1,\"tres_alloc_str\":"
+        "\"cpu=4,mem=1G\"},{\"job_id\":2,\"job_state\":\"PENDING\","
+        "\"partition\":\"p\",\"features\":\"ib\",\"node_count\":1,"
+        "\"tres_req_str\":\"cpu=2,mem=2G\"},{\"job_id\":3,\"job_state\":"
+        "\"RUNNING\",\"partition\":\"p\",\"features\":\"\",\"node_count\":1,"
+        "\"tres_alloc_str\":\"cpu=1,mem=1G\"}]}";
+    struct bj_cluster_work w = {.conf = &conf, .by = ALL, .wall_sec = NOW};
+    struct bj_cluster_reader reader = bj_cluster_readers[BJ_CLUSTER_QUEUE];
+    struct bj_slurmjson *json;
+    struct bj_err err = {0};
+    (void)state;
+    assert_int_equal(bj_cluster_work_begin(&w), 0);
+    assert_int_equal(bj_cluster_json_new(&w, BJ_SLURMJSON_JOBS, &json, &err),
+                     0);
+    assert_int_equal(bj_slurmjson_feed(json, S(text), &err), 0);
+    assert_int_equal(bj_slurmjson_end(json, &err), 0);
+    bj_slurmjson_free(json);
+    reader.end = NULL;
+    assert_int_equal(bj_cluster_work_end(&w, &reader), 0);
+    check_jobs(&w, BJ_CL_FEATURE_JOBS, "a100", "RUNNING", 1, 4, 1024);
+    check_jobs(&w, BJ_CL_FEATURE_JOBS, "ib", "RUNNING", 1, 4, 1024);
+    check_jobs(&w, BJ_CL_FEATURE_JOBS, "ib", "PENDING", 1, 2, 2048);
+    check_jobs(&w, BJ_CL_FEATURE_JOBS, "", "RUNNING", 1, 1, 1024);
+    assert_int_equal(w.part->list[BJ_CL_FEATURE_JOBS].n, 4);
+    bj_cluster_work_free(&w);
+    w = make(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
+    check_jobs(&w, BJ_CL_FEATURE_JOBS, "", "RUNNING", 2, 2, 100);
+    bj_cluster_work_free(&w);
+}
+
 /* The parts make up the whole, whatever the jobs are grouped by. */
 static void test_queue_sums(void **state)
 {
@@ -453,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_each_job),
+        cmocka_unit_test(test_features),
         cmocka_unit_test(test_queue_sums),
         cmocka_unit_test(test_queue_gpus),
         cmocka_unit_test(test_nodes),

@@ -18,7 +18,7 @@
 #define S(text) bj_slice_str(text)
 #define SEP "\x1f"
 
-enum { ALL = 255, NOW = 1795195564 };
+enum { ALL = 511, NOW = 1795195564 };
 
 static struct bj_scheduler_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
 

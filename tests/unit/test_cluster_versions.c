@@ -120,6 +120,8 @@ static bool may_differ(bool old, unsigned k, size_t at, uint64_t x, uint64_t y)
                (x == BJ_ABSENT) == (y == BJ_ABSENT);
     if (k != BJ_CL_CONTROLLER)
         return false;
+    if (at == offsetof(struct bj_controller_stat, diag.bf_sum_usec))
+        return x == BJ_ABSENT; /* text has none */
     return old ? y == BJ_ABSENT || x != BJ_ABSENT
                : (x == BJ_ABSENT) == (y == BJ_ABSENT);
 }

@@ -465,9 +465,9 @@ static int dialect_sample(void *ctx, const struct bj_dialect_sample *s)
 /* Rows that show every record that native shows, as it is. */
 static bool is_plain(const struct bj_dialect_row *row)
 {
-    return has_field(row) && row->use == BJ_SECOND_NONE && !row->only[0] &&
-           !row->only[1] && !row->skip && !row->least && !row->first &&
-           !row->words_only && row->scale != BJ_SCALE_FLAG &&
+    return has_field(row) && row->use == BJ_SECOND_NONE && !row->lack &&
+           !row->only[0] && !row->only[1] && !row->skip && !row->least &&
+           !row->first && !row->words_only && row->scale != BJ_SCALE_FLAG &&
            !is_of_gpus(row) && row->of != BJ_ROW_SUMS && !is_extra(row) &&
            (row->when == BJ_WHEN_ANY || row->when & BJ_WHEN_RIGHT);
 }

@@ -1,6 +1,7 @@
-/* Flags of prometheus-slurm-exporter, some of them command lines. From those we
- * take the prefix words, the directory, and the selection of jobs and nodes;
- * output options are replaced by ours. */
+/* Flags of prometheus-slurm-exporter, some of them command lines. From those of
+ * Slurm's commands we take the prefix words, the directory, and the selection
+ * of jobs and nodes; output options are replaced by ours. Other commands are
+ * run as they are. */
 #include "standalone/as_tables.h"
 
 #include <errno.h>
@@ -51,14 +52,16 @@ static const struct known sacctmgr_args[] = {
 };
 
 static const struct {
-    const char *flag, *name;
+    const char *flag, *name, *other; /* other: our option for any command */
     const struct known *args;
 } commands[] = {
-    {"slurm.squeue-cli", "squeue", squeue_args},
-    {"slurm.sinfo-cli", "sinfo", sinfo_args},
-    {"slurm.lic-cli", "scontrol", scontrol_args},
-    {"slurm.diag-cli", "sdiag", sdiag_args},
-    {"slurm.sacctmgr-cli", "sacctmgr", sacctmgr_args},
+    {"slurm.squeue-cli", "squeue", "--cluster.command=queue=%s", squeue_args},
+    {"slurm.sinfo-cli", "sinfo", "--cluster.command=nodes=%s", sinfo_args},
+    {"slurm.lic-cli", "scontrol", "--cluster.command=licenses=%s",
+     scontrol_args},
+    {"slurm.diag-cli", "sdiag", "--cluster.command=diag=%s", sdiag_args},
+    {"slurm.sacctmgr-cli", "sacctmgr", "--cluster.command=limits=%s",
+     sacctmgr_args},
 };
 
 static const char front_option[] = "--cluster.command-prefix=";
@@ -185,9 +188,10 @@ static int take_command(struct bj_as *as, const struct bj_as_flag *flag,
     size_t i = 0;
     while (strcmp(commands[i].flag, flag->name) != 0)
         i++;
+    if (bj_slice_trim(rest).n == 0)
+        return bj_err_set(err, -EINVAL, "%s: expected a command", flag->name);
     if (!find_name(&rest, bj_slice_str(commands[i].name), &front, &directory))
-        return bj_err_set(err, -EINVAL, "%s: expected the command %s in it",
-                          flag->name, commands[i].name);
+        return bj_as_add(as, commands[i].other, value, err);
     int r = take_front(as, flag, front, err);
     if (r == 0 && directory.n > 0)
         r = add(as, "--cluster.path=%s", directory, err);
@@ -216,7 +220,8 @@ static int take_fallback(struct bj_as *as, const struct bj_as_flag *flag,
     {                                                                          \
         .name = flag, .take = take_command,                                    \
         .why = "words before it (cluster.command-prefix), directory "          \
-               "(cluster.path), arguments that select jobs and nodes"          \
+               "(cluster.path), arguments that select jobs and nodes; any "    \
+               "other command is run as it is (cluster.command)"               \
     }
 
 static const struct bj_as_flag flags[] = {

@@ -1,6 +1,7 @@
 #include "core/cluster/command.h"
 
 #include "base/slice.h"
+#include "core/cluster/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,11 @@ static int check(const struct bj_cluster_command *c, struct bj_err *err)
         return bj_err_set(
             err, -EINVAL,
             "cluster.jobs and cluster.nodes need cluster.via=text");
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        if (c->own[i] && strcmp(via, "rest") == 0)
+            return bj_err_set(
+                err, -EINVAL,
+                "cluster.command: cluster.via=rest runs no commands");
     if (strcmp(via, "rest") == 0 && c->front.n > 0)
         return bj_err_set(
             err, -EINVAL,
@@ -109,6 +115,35 @@ static int check(const struct bj_cluster_command *c, struct bj_err *err)
     if (c->front.n + c->jobs.n + c->nodes.n > BJ_CLUSTER_WORDS / 2)
         return bj_err_set(err, -EINVAL,
                           "cluster.command-prefix has too many words");
+    return 0;
+}
+
+/* A command of the site, split at blanks. */
+static int add_own(struct bj_cluster_command *c, const char *text,
+                   struct bj_err *err)
+{
+    enum bj_cluster_source id;
+    const char *command;
+    size_t n = 0;
+    int r = bj_cluster_own_parse(text, &id, &command, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "cluster.command");
+    struct bj_cluster_line *line = calloc(1, sizeof(*line));
+    free(c->own[id]);
+    c->own[id] = line;
+    if (!line)
+        return bj_err_set(err, -ENOMEM, "cluster");
+    if (strlen(command) >= sizeof(line->program))
+        return bj_err_set(err, -EINVAL, "cluster.command is too long");
+    memcpy(line->program, command, strlen(command) + 1);
+    char *rest = line->program, *word;
+    while ((word = strsep(&rest, " \t")) != NULL) {
+        if (n == BJ_CLUSTER_WORDS - 1)
+            return bj_err_set(err, -EINVAL,
+                              "cluster.command has too many words");
+        if (*word)
+            line->argv[n++] = word;
+    }
     return 0;
 }
 
@@ -125,6 +160,8 @@ int bj_cluster_command_init(struct bj_cluster_command *c,
         r = choose(&conf->jobs, false, &c->jobs, err);
     if (r == 0)
         r = choose(&conf->nodes, true, &c->nodes, err);
+    for (size_t i = 0; i < conf->commands.n && r == 0; i++)
+        r = add_own(c, conf->commands.v[i], err);
     if (r == 0)
         r = check(c, err);
     if (r < 0)
@@ -137,6 +174,10 @@ void bj_cluster_command_free(struct bj_cluster_command *c)
     drop(&c->front);
     drop(&c->jobs);
     drop(&c->nodes);
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
+        free(c->own[i]);
+        c->own[i] = NULL;
+    }
 }
 
 /* sinfo accepts only one of --all and --partition. */
@@ -157,6 +198,10 @@ int bj_cluster_command_line(const struct bj_cluster_command *c,
                                                           : NULL;
     const char *path = c->conf->path;
     size_t n = 0, most = BJ_CLUSTER_WORDS - 1;
+    if (c->own[id]) {
+        memcpy(ret->argv, c->own[id]->argv, sizeof(ret->argv));
+        return 0;
+    }
     for (size_t i = 0; i < c->front.n && n < most; i++)
         ret->argv[n++] = c->front.v[i];
     if (n > 0)

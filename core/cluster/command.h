@@ -7,13 +7,6 @@
 #include "core/cluster/conf.h"
 #include "core/model/cluster.h"
 
-/* Zero-initialise; free with bj_cluster_command_free. */
-struct bj_cluster_command {
-    const struct bj_scheduler_conf *conf;
-    struct bj_strv front;       /* words of cluster.command-prefix */
-    struct bj_strv jobs, nodes; /* "--partition=a" of squeue, of sinfo */
-};
-
 enum { BJ_CLUSTER_WORDS = 64, BJ_CLUSTER_PROGRAM = 4096 };
 
 /* A command line. */
@@ -22,13 +15,22 @@ struct bj_cluster_line {
     char program[BJ_CLUSTER_PROGRAM];
 };
 
+/* Zero-initialise; free with bj_cluster_command_free. */
+struct bj_cluster_command {
+    const struct bj_scheduler_conf *conf;
+    struct bj_strv front;       /* words of cluster.command-prefix */
+    struct bj_strv jobs, nodes; /* "--partition=a" of squeue, of sinfo */
+    struct bj_cluster_line *own[BJ_CLUSTER_SOURCES]; /* cluster.command */
+};
+
 /* Take the options from conf, which must outlive it. -EINVAL with a message. */
 int bj_cluster_command_init(struct bj_cluster_command *c,
                             const struct bj_scheduler_conf *conf,
                             struct bj_err *err);
 void bj_cluster_command_free(struct bj_cluster_command *c);
 
-/* The command line for a source, from its argv. With a command prefix, env
+/* The command line for a source, from its argv, or the site's own. With a
+ * command prefix, env
  * (NULL-terminated) is passed through env(1), since sudo and ssh drop
  * variables. -E2BIG. */
 int bj_cluster_command_line(const struct bj_cluster_command *c,

@@ -1,6 +1,7 @@
 #include "core/cluster/conf.h"
 
 #include "base/fetch.h"
+#include "core/cluster/own.h"
 
 #define AT(member) offsetof(struct bj_scheduler_conf, member)
 #define SECOND 1000000u
@@ -108,6 +109,16 @@ const struct bj_opt bj_cluster_opts[] = {
              "blanks, such as 'sudo -u slurm' or 'ssh head'.",
      .more = "Set it when the exporter's user or host may not query the "
              "scheduler itself.",
+     .rare = true},
+    {.name = "cluster.command",
+     .kind = BJ_OPT_LIST,
+     .off = AT(commands),
+     .check = bj_cluster_own_check,
+     .arg = "SOURCE=COMMAND",
+     .help = "Run this command instead of Slurm's for queue, nodes, licenses, "
+             "diag or limits, such as 'queue=cat /var/cache/squeue.json'.",
+     .more = "Set it to read output that another program has saved. "
+             "docs/cluster.md has the formats.",
      .rare = true},
     {.name = "cluster.jobs",
      .kind = BJ_OPT_LIST,

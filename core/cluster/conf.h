@@ -20,6 +20,7 @@ struct bj_scheduler_conf {
     char *constants; /* file of site constants; empty: none */
     char *path;      /* directories of the commands; empty: the usual ones */
     char *prefix;    /* words before each command; empty: none */
+    struct bj_strv commands;    /* "queue=cat FILE": run instead of Slurm's */
     struct bj_strv jobs, nodes; /* "partition=a": select only these */
     char *slurm_conf;           /* SLURM_CONF for the commands; empty: none */
     char *via;                  /* "text", "json", "rest": how to query */

@@ -3,6 +3,7 @@
 #include "base/command.h"
 #include "base/file.h"
 #include "core/cluster/command.h"
+#include "core/cluster/own.h"
 #include "sched/lines.h"
 #include "sched/slurm_conf.h"
 #include "sched/slurmrestd.h"
@@ -137,7 +138,8 @@ static int run_command(struct reading *r, const char *const *argv,
 {
     static const struct bj_slice option = {"--json", 6};
     const struct bj_cluster_client *a = r->client;
-    const bool wrapped = a->command.front.n > 0;
+    const bool own = a->command.own[r->id] != NULL;
+    const bool wrapped = a->command.front.n > 0 && !own;
     struct bj_cluster_line line;
     const char *env[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
                          *a->env_conf ? a->env_conf : NULL, NULL};
@@ -145,6 +147,7 @@ static int run_command(struct reading *r, const char *const *argv,
         .argv = line.argv,
         .path = is_set(a->conf->path) && !wrapped ? a->conf->path : NULL,
         .env = env,
+        .dir = own ? "." : NULL,
         .deadline_usec = a->conf->timeout_usec,
         .sink = sink,
         .ctx = r,
@@ -291,6 +294,24 @@ static int read_rest(struct reading *r, struct bj_err *err)
                          err);
 }
 
+/* --- commands of the site -------------------------------------------------*/
+
+/* Licences and statistics are always Slurm's JSON, limits are always lines; the
+ * others by cluster.via. */
+static int read_own(struct reading *r, struct bj_cluster_reader *reader,
+                    struct bj_err *err)
+{
+    if (r->id == BJ_CLUSTER_LICENSES || r->id == BJ_CLUSTER_DIAG ||
+        (r->client->way == JSON && r->id != BJ_CLUSTER_LIMITS))
+        return run_json(r, r->reader->argv, NULL, err);
+    *reader = *r->reader;
+    reader->line = r->id == BJ_CLUSTER_QUEUE   ? bj_cluster_own_job_line
+                   : r->id == BJ_CLUSTER_NODES ? bj_cluster_own_node_line
+                                               : bj_cluster_own_limit_line;
+    r->reader = reader;
+    return read_text(r, err);
+}
+
 /* --- all ------------------------------------------------------------------*/
 
 static int end_work(struct reading *r, struct bj_err *err)
@@ -316,15 +337,18 @@ int bj_cluster_query(struct bj_cluster_client *a, enum bj_cluster_source id,
                         .work = w,
                         .id = id,
                         .reader = &bj_cluster_readers[id]};
+    const bool own = a->command.own[id] != NULL;
+    struct bj_cluster_reader reader;
     int e = bj_cluster_work_begin(w);
     if (e < 0)
         return bj_err_set(err, e, "%s", r.reader->name);
     /* A database may serve several clusters. */
-    if (r.reader->db && w->name.n == 0)
+    if (r.reader->db && w->name.n == 0 && !own)
         return bj_err_set(err, -EAGAIN,
                           "%s: the cluster's name is not known yet",
                           r.reader->name);
-    e = a->way == TEXT   ? read_text(&r, err)
+    e = own              ? read_own(&r, &reader, err)
+        : a->way == TEXT ? read_text(&r, err)
         : a->way == JSON ? read_json(&r, err)
                          : read_rest(&r, err);
     return e < 0 ? e : end_work(&r, err);

@@ -129,6 +129,33 @@ check "the program's own metrics are shown" other_shows process_virtual_memory_m
 check "families that no flag enables are absent" \
     sh -c "! grep -Eq '^slurm_(feature|account_job_limit|rpc)' '$tmp/other'"
 stop "$other"
+# Any command, such as cat: the output of the original's own commands, saved.
+( cd "$tmp" && squeue --states=all -h -r -o '{"a": "%a", "id": %A, "end_time": "%e", "u": "%u", "state": "%T", "p": "%P", "cpu": %C, "mem": "%m", "array_id": "%K", "r": "%R"}' >queue.saved &&
+    sinfo -h -N -o '{"s": "%T", "mem": %m, "n": "%N", "l": "%O", "p": "%R", "fmem": "%e", "cstate": "%C", "w": %w}' >nodes.saved &&
+    sacctmgr show assoc format=User,Account,GrpCPU,GrpMem,GrpJobs,GrpSubmit --noheader --parsable2 >limits.saved &&
+    echo '{"licenses": [{"LicenseName": "saved", "Total": 7, "Used": 2, "Free": 5, "Remote": false, "Reserved": 0}]}' >lic.saved &&
+    echo '{"statistics": {"req_time": 1700000100, "req_time_start": 1700000000, "server_thread_count": 3, "bf_cycle_counter": 18, "bf_cycle_mean": 9530212, "bf_cycle_sum": 171543834}}' >diag.saved )
+port=$(free_port)
+( cd "$tmp" && POLL_LIMIT=2 exec ./prometheus-slurm-exporter -web.listen-address "127.0.0.1:$port" --web.telemetry-path=/m \
+    -slurm.squeue-cli 'cat queue.saved' -slurm.sinfo-cli 'cat nodes.saved' -slurm.lic-cli 'cat lic.saved' \
+    -slurm.diag-cli 'cat diag.saved' -slurm.sacctmgr-cli 'cat limits.saved' -slurm.collect-licenses \
+    -slurm.collect-diags -slurm.collect-limits -- --energy.state-file= --cluster.path=/none:/bin >"$tmp/saved.log" 2>&1 ) &
+other=$!
+later "stop $other"
+check "any command can replace Slurm's" wait_for 60 other_shows slurm_account_job_limit account=chemistry
+as_saved() { # name labels...: the page has what the saved lines say
+    [ "$(other_page && $prom value "$tmp/other" "$@")" = "$want" ]
+}
+want=$(grep -c "\"u\": \"$ua\", \"state\": \"PENDING\"" "$tmp/queue.saved")
+check "saved jobs are counted" as_saved slurm_user_state_total username=$ua state=PENDING
+want=$(sed 's|.*"n": "\([^"]*\)".*"cstate": "[^"]*/\([0-9]*\)".*|\1 \2|' "$tmp/nodes.saved" | sort -u |
+    awk '{ n += $2 } END { print n }')
+check "CPUs of saved nodes are counted once" as_saved slurm_cpus_total
+want=7
+check "saved licences are shown" as_saved slurm_lic_total name=saved
+want=171543834
+check "the exact sum of backfill cycles is shown" as_saved slurm_backfill_cycle_count
+stop "$other"
 check "an unknown flag ends the program" \
     sh -c "! '$tmp/prometheus-slurm-exporter' -slurm.nonsense 2>'$tmp/other.err'"
 check "the error names the unknown flag" grep -q "unknown flag '-slurm.nonsense'" "$tmp/other.err"

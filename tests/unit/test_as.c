@@ -130,14 +130,19 @@ static const struct {
      "slurm.diag-cli: the words before the command must be the same",
      {0}},
     {"prometheus-slurm-exporter",
-     {"-slurm.squeue-cli=ssh head qstat"},
-     NULL,
-     "slurm.squeue-cli: expected the command squeue in it",
+     {"-slurm.squeue-cli=ssh head qstat", "-slurm.sinfo-cli", "cat /x/nodes",
+      "-slurm.lic-cli=cat lic", "-slurm.diag-cli=cat diag",
+      "-slurm.sacctmgr-cli=cat limits"},
+     RIVOS " --cluster.command=queue=ssh head qstat "
+           "--cluster.command=nodes=cat /x/nodes "
+           "--cluster.command=licenses=cat lic --cluster.command=diag=cat diag "
+           "--cluster.command=limits=cat limits",
+     0,
      {0}},
     {"prometheus-slurm-exporter",
      {"-slurm.squeue-cli="},
      NULL,
-     "slurm.squeue-cli: expected the command squeue in it",
+     "slurm.squeue-cli: expected a command",
      {0}},
     {"prometheus-slurm-exporter",
      {"-slurm.squeue-cli=squeue -M other"},

@@ -48,6 +48,10 @@ static void test_line(void **state)
     check_line(&c, BJ_CLUSTER_DIAG, "squeue|--all|-O|a b");
     nodes[0] = (char[]){"partition=a"};
     check_line(&c, BJ_CLUSTER_NODES, "squeue|-O|a b|--partition=a");
+    char *own[] = {(char[]){"queue=cat  /x/queue.json"}};
+    c.commands = (struct bj_strv){own, 1};
+    check_line(&c, BJ_CLUSTER_QUEUE, "cat|/x/queue.json");
+    check_line(&c, BJ_CLUSTER_DIAG, "squeue|--all|-O|a b");
     c = conf_of(" sudo  -u slurm ", "", "json");
     check_line(&c, BJ_CLUSTER_QUEUE,
                "sudo|-u|slurm|env|A=1|B=2|squeue|--all|-O|a b");

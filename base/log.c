@@ -108,7 +108,7 @@ static void put_time(struct line *l)
     put_str(l, text);
 }
 
-static bool is_wanted(enum bj_log_level level)
+bool bj_log_wants(enum bj_log_level level)
 {
     return level <= __atomic_load_n(&setup.level, __ATOMIC_RELAXED);
 }
@@ -150,7 +150,7 @@ static void end(struct line *l, const struct style *style)
 void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
             ...)
 {
-    if (!is_wanted(level))
+    if (!bj_log_wants(level))
         return;
     char text[TEXT_BYTES];
     const struct style *style = style_now();
@@ -174,7 +174,7 @@ void bj_log_event(enum bj_log_level level, const char *msg,
     const struct style *style = style_now();
     struct line l = {.n = 0};
     char number[24];
-    if (!is_wanted(level))
+    if (!bj_log_wants(level))
         return;
     begin(&l, style, level, msg);
     put_str(&l, "\"");

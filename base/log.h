@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum bj_log_level { BJ_LOG_ERROR, BJ_LOG_WARN, BJ_LOG_INFO, BJ_LOG_DEBUG };
@@ -11,6 +12,9 @@ enum bj_log_format { BJ_LOG_LOGFMT, BJ_LOG_JSON };
 
 /* What is written to standard error, and how. */
 void bj_log_setup(enum bj_log_level level, enum bj_log_format format);
+
+/* Whether lines of this level are written. */
+bool bj_log_wants(enum bj_log_level level);
 
 /* One line: time, level, msg and the text of err when it is not NULL.  msg is
  * escaped as the format needs; safe from any thread. */

@@ -19,6 +19,7 @@ static struct {
     bool preset; /* conf holds at least the defaults */
     struct bj_conf conf;
     struct bj_core *core;
+    bool introduced;
     struct bj_dispatch *dispatch;
     c_complain_t failing;
 } plugin;
@@ -43,7 +44,11 @@ static void host_log(void *ctx, enum bj_log_level level, const char *msg)
     plugin_log(severity[level], SAYS "%s", msg);
 }
 
-static const struct bj_host host = {NULL, host_thread, host_log};
+#if COLLECT_DEBUG
+static const struct bj_host host = {NULL, host_thread, host_log, true};
+#else /* collectd leaves out debug lines */
+static const struct bj_host host = {NULL, host_thread, host_log, false};
+#endif
 
 static int say_error(const struct bj_err *err)
 {
@@ -101,6 +106,9 @@ static int on_read(user_data_t *ud)
 
     (void)ud;
     int r = bj_core_pass(plugin.core, &snap, &err);
+    if (r == 0 && !plugin.introduced)
+        bj_core_introduce(plugin.core);
+    plugin.introduced |= r == 0;
     if (r == 0) {
         r = bj_dispatch_snap(plugin.dispatch, snap, now, &err);
         bj_snap_unref(snap);

@@ -5,6 +5,7 @@
 #include "core/cluster/cluster.h"
 #include "core/emissions.h"
 #include "core/energy/energy.h"
+#include "core/explain.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 #include "core/spool.h"
@@ -142,6 +143,7 @@ void bj_core_free(struct bj_core *core)
     bj_cgroup_reader_fini(&core->reader);
     bj_hiers_free(&core->hiers);
     bj_snap_unref(core->last);
+    bj_explain_free(core);
     pthread_mutex_destroy(&core->lock);
     free(core);
 }

@@ -43,6 +43,11 @@ void bj_core_free(struct bj_core *core);
 int bj_core_pass(struct bj_core *core, struct bj_snap **ret,
                  struct bj_err *err);
 
+/* Log one line, to be called after the first pass: version, cgroup versions,
+ * batch systems of the jobs found, collectors, meters, directory of final
+ * records. */
+void bj_core_introduce(struct bj_core *core);
+
 struct bj_snap *bj_snap_ref(struct bj_snap *s);
 void bj_snap_unref(struct bj_snap *s); /* NULL is fine */
 

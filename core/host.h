@@ -6,6 +6,7 @@
 #include "base/log.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 /* A host.  ctx is handed back.  Both calls must work from any thread. */
 struct bj_host {
@@ -17,6 +18,7 @@ struct bj_host {
     /* Write a line to the log; msg holds no newline.  The core calls this for
      * a fault once, not at every pass. */
     void (*log)(void *ctx, enum bj_log_level level, const char *msg);
+    bool debug; /* lines of level debug are wanted */
 };
 
 #endif

@@ -70,6 +70,7 @@ struct bj_core {
     bool rescan;                     /* something has gone: scan again */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
+    uint64_t *explained;     /* hashes of paths; NULL: none.  core/explain.c */
     struct bj_snap *last;
 };
 

@@ -1,6 +1,7 @@
 #include "core/life.h"
 
 #include "core/energy/energy.h"
+#include "core/explain.h"
 #include "core/find/pids.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
@@ -35,6 +36,7 @@ void bj_life_begin(struct bj_track *t)
     if (!any && !had_processes(t))
         return;
     t->life.born = true;
+    bj_explain_job(t, any ? "has processes" : "had processes");
     t->life.born_usec = core->now_usec;
     bj_tracks_replace(&core->tracks, t);
     t->life.start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
@@ -54,6 +56,7 @@ static void check_empty(struct bj_track *t)
     t->life.empty_checks =
         idle && !bj_life_any(t) ? t->life.empty_checks + 1 : 0;
     if (t->life.empty_checks == 2 && bj_track_live(t)) {
+        bj_explain_job(t, "has ended: it has no processes any more");
         bj_track_end(t, core->now_usec, core->wall_usec);
         t->life.emptied = true;
     } else if (t->life.empty_checks == 0 && t->life.emptied && bj_life_any(t)) {
@@ -86,8 +89,10 @@ void bj_core_settle(struct bj_core *core)
         if (!bj_track_live(t) && !t->life.emptied)
             continue;
         if (t->life.lost || t->life.replaced || t->unit.there == 0) {
-            if (bj_track_live(t))
+            if (bj_track_live(t)) {
+                bj_explain_job(t, "has ended: its cgroup has gone");
                 bj_track_end(t, core->now_usec, core->wall_usec);
+            }
             t->life.emptied = false;
             core->rescan |= t->life.trees > 0;
             bj_steps_free(t);

@@ -1,5 +1,6 @@
 /* Scanning for jobs: one tree of directories for each hierarchy, merged into
  * tracks. */
+#include "core/explain.h"
 #include "core/internal.h"
 
 #include <stdlib.h>
@@ -8,8 +9,10 @@ static unsigned classify(void *ctx, const char *rel)
 {
     const struct bj_hier_scan *f = ctx;
     struct bj_path_match m;
-    return bj_layouts_job(f->core->layouts, f->core->hiers.v[f->hier].version,
-                          rel, &m);
+    unsigned kind = bj_layouts_job(f->core->layouts,
+                                   f->core->hiers.v[f->hier].version, rel, &m);
+    bj_explain_path(f->core, f->hier, rel, kind, &m);
+    return kind;
 }
 
 /* A track of that key which can take another directory. */
@@ -40,6 +43,8 @@ static struct bj_track *start(struct bj_core *core,
         return NULL;
     }
     struct bj_track *t = bj_track_new(core, m, rel);
+    if (t)
+        bj_explain_job(t, "its cgroup is there, shown once it has a process");
     if (t && bj_tracks_insert(&core->tracks, t) < 0) {
         bj_track_free(t);
         t = NULL;

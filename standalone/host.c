@@ -64,5 +64,6 @@ static void host_log(void *ctx, enum bj_log_level level, const char *msg)
 
 struct bj_host bj_host_make(struct bj_log_repeats *repeats)
 {
-    return (struct bj_host){repeats, host_thread, host_log};
+    return (struct bj_host){repeats, host_thread, host_log,
+                            bj_log_wants(BJ_LOG_DEBUG)};
 }

@@ -26,7 +26,7 @@ struct exporter {
     struct bj_core *core;
     struct bj_serve serve;
     int signals;
-    bool stopping;
+    bool stopping, introduced;
     uint64_t stop_usec; /* deadline for responses in progress */
     uint64_t sample_usec, watchdog_usec, push_usec; /* next time; 0: never */
     struct bj_push *push;                           /* NULL: disabled */
@@ -132,6 +132,11 @@ static void advance(uint64_t *due, uint64_t pace, uint64_t now)
 static uint64_t run_timers(struct exporter *e, uint64_t now)
 {
     uint64_t next = e->stopping ? e->stop_usec : UINT64_MAX;
+    if (!e->introduced) {
+        e->introduced = true;
+        bj_serve_pass(&e->serve, NULL);
+        bj_core_introduce(e->core);
+    }
     if (e->sample_usec && e->sample_usec <= now) {
         bj_serve_pass(&e->serve, NULL);
         advance(&e->sample_usec, e->conf.interval_usec, now);

@@ -4,8 +4,10 @@
 #include "base/opt_value.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { WIDTH = 30, REDRAW_USEC = 200000, LOG_USEC = 30 * 1000000 };
+enum { BAR_BYTES = WIDTH + 4 };
 
 /* Estimate the remaining time from the average speed. */
 static uint64_t left_sec(const struct bj_progress *p, uint64_t took_usec)
@@ -16,21 +18,34 @@ static uint64_t left_sec(const struct bj_progress *p, uint64_t took_usec)
     return took_usec / gained * (1000 - p->done) / 1000000;
 }
 
+/* "[=====>    ] " */
+static void put_bar(unsigned done, char bar[BAR_BYTES])
+{
+    unsigned full = done * WIDTH / 1000;
+    *bar++ = '[';
+    for (unsigned i = 0; i < WIDTH; i++)
+        *bar++ = i < full ? '=' : i == full ? '>' : ' ';
+    memcpy(bar, "] ", 3);
+}
+
 const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
                              char *buf, size_t cap)
 {
-    char bar[WIDTH + 1], amount[BJ_AMOUNT_MAX] = "";
-    unsigned done = p->done > 1000 ? 1000 : p->done, full = done * WIDTH / 1000;
+    char bar[BAR_BYTES], amount[BJ_AMOUNT_MAX] = "";
+    unsigned done = p->done > 1000 ? 1000 : p->done;
     uint64_t took = now_usec - p->begin_usec;
     uint64_t left = left_sec(p, took);
-    for (unsigned i = 0; i < WIDTH; i++)
-        bar[i] = i < full ? '=' : i == full ? '>' : ' ';
-    bar[WIDTH] = '\0';
+    put_bar(done, bar);
     if (left > 0)
         bj_duration_text(left * 1000000, amount);
-    snprintf(buf, cap, "[%s] %3u %%  %llu lines/s%s%s%s  %s", bar, done / 10,
-             (unsigned long long)(took ? p->lines * 1000000 / took : 0),
-             left ? "  " : "", amount, left ? " left" : "", p->name);
+    const unsigned long long speed = took ? p->lines * 1000000 / took : 0;
+    if (p->terminal)
+        snprintf(buf, cap, "%s%3u %%  %llu lines/s%s%s%s  %s", bar, done / 10,
+                 speed, left ? "  " : "", amount, left ? " left" : "", p->name);
+    else
+        snprintf(buf, cap, "%s: %u %% imported, %llu lines/s%s%s%s", p->name,
+                 done / 10, speed, left ? ", " : "", amount,
+                 left ? " left" : "");
     return buf;
 }
 

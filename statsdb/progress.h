@@ -17,8 +17,9 @@ struct bj_progress {
     unsigned first, done; /* thousandths: at the start, now */
 };
 
-/* The bar as text: "[=====>    ]  52 %   123456 lines/s   3m left   alpha".
- * Returns buf, terminated. */
+/* As text: "[=====>    ]  52 %  123456 lines/s  3m left  alpha" for a terminal,
+ * "alpha: 52 % imported, 123456 lines/s, 3m left" for the log. Returns buf,
+ * terminated. */
 const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
                              char *buf, size_t cap);
 

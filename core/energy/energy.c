@@ -103,6 +103,11 @@ bool bj_energy_search(struct bj_energy *e, uint64_t now_usec)
     return bj_meters_search(e->meters, now_usec);
 }
 
+bool bj_energy_meters(const struct bj_energy *e, struct bj_buf *out)
+{
+    return e && bj_meters_names(e->meters, out);
+}
+
 /* --- the first tick -------------------------------------------------------*/
 
 /* The line "gpus TOTAL": energy of accelerators passed to the ledger. */

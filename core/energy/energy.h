@@ -31,6 +31,9 @@ void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 /* Search for meters periodically; true while there is one. */
 bool bj_energy_search(struct bj_energy *e, uint64_t now_usec);
 
+/* bj_meters_names; e may be NULL. */
+bool bj_energy_meters(const struct bj_energy *e, struct bj_buf *out);
+
 /* A tick: accounts, then tick, then write.  The tracks are those of core, read
  * in this pass.
  *

@@ -1,5 +1,6 @@
 #include "core/energy/meters.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "core/energy/slot.h"
 
@@ -96,6 +97,23 @@ bool bj_meters_search(struct bj_meters *m, uint64_t now_usec)
     for (size_t i = 0; i < SLOTS; i++)
         m->any |= m->slot[i] && bj_slot_search(m->slot[i], now_usec);
     return m->any;
+}
+
+bool bj_meters_names(const struct bj_meters *m, struct bj_buf *out)
+{
+    struct bj_slot_view *v = malloc(sizeof(*v));
+    bool any = false;
+    for (size_t i = 0; v && i < SLOTS; i++) {
+        if (!m->slot[i])
+            continue;
+        bj_slot_view(m->slot[i], bj_clock_boot_usec(), v);
+        if (!v->running || !v->kind)
+            continue;
+        bj_buf_printf(out, "%s %s", any ? "," : "", v->kind->name);
+        any = true;
+    }
+    free(v);
+    return any;
 }
 
 /* --- sums -----------------------------------------------------------------*/

@@ -41,6 +41,10 @@ void bj_meters_free(struct bj_meters *m);
  * any. */
 bool bj_meters_search(struct bj_meters *m, uint64_t now_usec);
 
+/* Append the names of the meters that are open, each after " " or ", "; false:
+ * none. */
+bool bj_meters_names(const struct bj_meters *m, struct bj_buf *out);
+
 /* Read the fast meters, take the newest samples of the slow ones.  slept: the
  * machine was suspended since the last reading. */
 void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,

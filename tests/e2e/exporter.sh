@@ -257,6 +257,8 @@ EXPORTER_UNDER="setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps
 check "an exporter without rights shows jobs" shows_jobs 1
 check "the job has CPU time" cpu_of 4001
 check "the page of an exporter without rights is valid" $prom text "$tmp/page"
+check "the log says with what it measures" \
+    log_says 'batchjob [^;]*; cgroup: [^;]*; jobs found: slurm; collectors: cpu, .*; meters: [^;]*; final records: off'
 check "the log names the capability that is missing" \
     log_says 'CAP_SYS_PTRACE\|cap_sys_ptrace'
 stop "$exporter"

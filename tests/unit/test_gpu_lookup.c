@@ -105,7 +105,7 @@ static void get(struct bj_gpu_lookup *a, struct bj_gpu_request *q,
 static void test_stuck(void **state)
 {
     static struct bj_gpu_claim c;
-    const struct bj_host host = {NULL, start_thread, keep};
+    const struct bj_host host = {NULL, start_thread, keep, false};
     const struct bj_strv none = {0};
     struct bj_gpu_lookup *a;
     struct bj_gpu_request *q[JOBS];

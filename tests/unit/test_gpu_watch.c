@@ -61,7 +61,7 @@ static bool said(const char *what)
 
 static void begin(const char *script)
 {
-    const struct bj_host host = {NULL, start_thread, keep};
+    const struct bj_host host = {NULL, start_thread, keep, false};
     gpu_begin(&rig, script);
     pthread_mutex_lock(&lines_lock);
     lines[0] = '\0';
@@ -134,7 +134,7 @@ static void test_nothing(void **state)
     begin(GPU_A);
     bj_gpu_watch_free(watch);
     rig.env.nvml = "/nonexistent/lib.so";
-    const struct bj_host host = {NULL, start_thread, keep};
+    const struct bj_host host = {NULL, start_thread, keep, false};
     assert_int_equal(
         bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, PERIOD, HANG, &watch),
         0);

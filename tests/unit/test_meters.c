@@ -47,7 +47,7 @@ static int setup(void **state)
     static char root[256];
     static char cray[] = "cray", rapl[] = "rapl", *names[] = {cray, rapl};
     static struct bj_conf conf;
-    const struct bj_host host = {NULL, no_thread, no_log};
+    const struct bj_host host = {NULL, no_thread, no_log, false};
     struct bj_err err = {0};
     (void)state;
     testclock_stop();

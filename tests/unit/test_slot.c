@@ -122,7 +122,7 @@ static struct bj_slot *make_as(const struct bj_meter_kind *a,
     static struct bj_energy_conf conf = {.period_usec = 5 * SECOND,
                                          .slow_usec = PERIOD};
     const struct bj_meter_env env = {.conf = &conf, .forced = forced};
-    const struct bj_host host = {NULL, host_thread, host_log};
+    const struct bj_host host = {NULL, host_thread, host_log, false};
     const struct bj_meter_kind *const kinds[] = {a, b};
     struct bj_slot *s;
     assert_int_equal(bj_slot_new(kinds, b ? 2 : 1, &env, &host, &s), 0);

@@ -260,6 +260,7 @@ static void test_progress(void **state)
     (void)state;
     char text[160];
     struct bj_progress p = {.name = "alpha",
+                            .terminal = true,
                             .begin_usec = 1000000,
                             .lines = 600000,
                             .first = 100,
@@ -272,6 +273,10 @@ static void test_progress(void **state)
     assert_string_equal(bj_progress_text(&p, 61000000, text, sizeof(text)),
                         "[==============================] 100 %  10000 lines/s"
                         "  alpha");
+    p.done = 400;
+    p.terminal = false; /* no bar in a file */
+    assert_string_equal(bj_progress_text(&p, 61000000, text, sizeof(text)),
+                        "alpha: 40 % imported, 10000 lines/s, 2m left");
 }
 
 static void test_report(void **state)

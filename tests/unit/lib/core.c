@@ -60,7 +60,7 @@ void rig_start(struct rig *r, ...)
     va_end(ap);
     for (int i = 0; i < BJ_CONF_SETS; i++)
         assert_int_equal(bj_opt_finish(&sets[i], &err), 0);
-    struct bj_host host = {r, start_thread, keep_line};
+    struct bj_host host = {r, start_thread, keep_line, false};
     if (bj_core_new(&r->conf, &host, &r->core, &err) < 0)
         fail_msg("%s", err.msg);
 }

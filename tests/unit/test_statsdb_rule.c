@@ -317,6 +317,65 @@ static const struct {
      "energy_reserved"},
 };
 
+/* The good job, changed by "fact=value ...". */
+static void change_job(const char *change, double *fact)
+{
+    struct bj_slice rest = bj_slice_str(change), w, name;
+    good(fact);
+    while (bj_slice_word(&rest, &w) && bj_slice_field(&w, '=', &name)) {
+        int f = bj_fact_find(name);
+        assert_true(f >= 0);
+        assert_int_equal(bj_rule_number(w, &fact[f]), 0);
+    }
+    print_message("# %s\n", change);
+}
+
+/* examples/findings-petricore.yml: its seven checks alone. */
+static void test_petricore(void **state)
+{
+    static const struct {
+        const char *change, *found;
+    } cases[] = {
+        {"", ""},
+        {"scratch_files=0 runtime=1", "petricore_scratch"},
+        {"open_files=1000 io_bytes=5242879999", "petricore_small_io"},
+        {"open_files=1000 io_bytes=5242880000", ""},
+        {"open_files=999 io_bytes=1", ""},
+        {"cpu_efficiency=79.9", "petricore_cpu"},
+        {"cpu_efficiency=80", ""},
+        {"cpu_evenness=74.9", "petricore_cpu_uneven"},
+        {"cpu_evenness=75", ""},
+        {"mem_efficiency=0.94", "petricore_memory"},
+        {"mem_efficiency=0.95", ""},
+        {"core_min=89.9", "petricore_cores"},
+        {"core_min=90", ""},
+        {"threads=129", "petricore_threads"},
+        {"threads=128", ""},
+        {"state=8 out_of_memory=1 gpus=8 gpus_unused=8 gpu_efficiency=0", ""},
+    };
+    struct bj_rules *r;
+    struct bj_err err = {0};
+    (void)state;
+    if (bj_rules_load("examples/findings-petricore.yml", &r, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double fact[BJ_FACT_COUNT];
+        change_job(cases[i].change, fact);
+        judge(r, "c", "p", fact, cases[i].found);
+    }
+    /* Every built-in rule is off. */
+    for (size_t i = 0; i < sizeof(site_cases) / sizeof(site_cases[0]); i++) {
+        double fact[BJ_FACT_COUNT];
+        struct bj_rule_match found[BJ_RULES_MAX];
+        change_job(site_cases[i].change, fact);
+        size_t n = bj_rules_judge(r, BJ_SLICE("c"), BJ_SLICE("p"), fact, found,
+                                  BJ_RULES_MAX);
+        for (size_t k = 0; k < n; k++)
+            assert_memory_equal(found[k].rule->name, "petricore_", 10);
+    }
+    bj_rules_free(r);
+}
+
 static void test_builtin(void **state)
 {
     (void)state;
@@ -326,14 +385,7 @@ static void test_builtin(void **state)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < sizeof(site_cases) / sizeof(site_cases[0]); i++) {
         double fact[BJ_FACT_COUNT];
-        struct bj_slice rest = bj_slice_str(site_cases[i].change), w, name;
-        good(fact);
-        while (bj_slice_word(&rest, &w) && bj_slice_field(&w, '=', &name)) {
-            int f = bj_fact_find(name);
-            assert_true(f >= 0);
-            assert_int_equal(bj_rule_number(w, &fact[f]), 0);
-        }
-        print_message("# %s\n", site_cases[i].change);
+        change_job(site_cases[i].change, fact);
         judge(r, "c", "p", fact, site_cases[i].found);
     }
     /* of a job of which nothing is known nothing is said */
@@ -346,10 +398,9 @@ static void test_builtin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_builtin),
+        cmocka_unit_test(test_rows),      cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_builtin),
+        cmocka_unit_test(test_petricore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

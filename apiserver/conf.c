@@ -218,6 +218,17 @@ static const struct bj_opt options[] = {
      .more = "Set it to show prices and other numbers of your site in "
              "dashboards.",
      .rare = true},
+    {.name = "storage.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(storage),
+     .arg = "FILE",
+     .help =
+         "File with projects and quotas of users for /api/v1/storage: lines "
+         "\"USER KIND NAME BYTES BYTES_LIMIT FILES FILES_LIMIT [PATH]\". "
+         "Read for each request.",
+     .more = "Set it to show users their quotas; a job of cron writes it from "
+             "the reports of your file systems.",
+     .rare = true},
     {.name = NULL},
 };
 

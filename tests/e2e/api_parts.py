@@ -177,6 +177,30 @@ def constants(site):
     same(site.ask(V1 + "/constants", user("newcomer")).data, [], "without a configured file there are no constants")
 
 
+def storage(site):
+    def get(who, args=""):
+        a = site.ask(V1 + "/storage" + args, user(who))
+        return [tuple(r.values()) for r in a.data], a.json["meta"]
+    text = ("# written every night\n"
+            "newcomer project smith 1536G 10T 45210 5000000 /project/a b\n"
+            "newcomer quota home 12G - 41000 500000\n"
+            "user2 quota home 1 2 - - /home/user2\n"
+            "user2 disk home 1 2 - -\nuser2 quota home 1.5 2 - -\nuser2\n")
+    path = site.file("storage", text)
+    site.start("--access.trust-loopback", "--access.admins=boss", "--storage.file=" + path)
+    own = [("newcomer", "project", "smith", "/project/a b", 1536 << 30, 10 << 40, 15, 45210, 5000000, 0.9042),
+           ("newcomer", "quota", "home", None, 12 << 30, None, None, 41000, 500000, 8.2)]
+    other = ("user2", "quota", "home", "/home/user2", 1, 2, 50, None, None, None)
+    same(get("newcomer"), (own, {"bad_lines": 3}), "a user's projects and quotas")
+    same(get("newcomer", "?user=user2"), ([], {"bad_lines": 3}), "those of others stay hidden")
+    same(get("nobody"), ([], {"bad_lines": 3}), "a user of whom the file has no line")
+    line = "storage.file:5: 'disk' is not project or quota"
+    same(get("boss"), (own + [other], {"bad_lines": 3, "bad_line": line}), "an admin sees all")
+    same(get("boss", "?user=user2"), ([other], {"bad_lines": 3, "bad_line": line}), "an admin selects a user")
+    os.remove(path)
+    same(site.ask(V1 + "/storage", user("newcomer")).status, 503, "without its file the quotas are unavailable")
+
+
 def heterogeneous(site):
     db = sqlite3.connect(site.store)
     ids = [r for r in db.execute("SELECT id, jobid FROM job GROUP BY jobid HAVING count(*) = 1"
@@ -224,5 +248,5 @@ def uuids(site):
           "a coordinator finds a job by its UUID")
 
 
-sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, heterogeneous, uuids,
+sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, storage, heterogeneous, uuids,
              count=1500, days=20))

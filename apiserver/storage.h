@@ -1,0 +1,33 @@
+/* Projects and quotas of users, from a file of the site (storage.file), a line
+ * each:
+ *
+ *   # USER KIND NAME BYTES BYTES_LIMIT FILES FILES_LIMIT [PATH]
+ *   anna project smith 1.5T 10T 45210 5000000 /project/smith/anna
+ *   anna quota home 12G 50G 41000 500000 /home/anna
+ *
+ * KIND is "project" or "quota". Sizes are whole numbers with K, M, G, T (powers
+ * of 1024); "-": unknown, or no limit. The path is the rest of the line. */
+#ifndef BJ_APISERVER_STORAGE_H
+#define BJ_APISERVER_STORAGE_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdint.h>
+
+enum { BJ_STORAGE_BYTES, BJ_STORAGE_FILES, BJ_STORAGE_AMOUNTS };
+
+struct bj_storage {
+    struct bj_slice user, kind, name;
+    struct bj_slice path;              /* {NULL, 0}: unknown */
+    int64_t used[BJ_STORAGE_AMOUNTS];  /* BJ_SQL_NULL: unknown */
+    int64_t limit[BJ_STORAGE_AMOUNTS]; /* BJ_SQL_NULL: none, or unknown */
+};
+
+/* Cut the next line with values off *rest; slices point into the text. *line
+ * counts lines, from 1; zero it before. 1, 0 at the end, or -EINVAL for a bad
+ * line, which err names; the next call continues behind it. */
+int bj_storage_next(struct bj_slice *rest, uint64_t *line,
+                    struct bj_storage *ret, struct bj_err *err);
+
+#endif

@@ -1,8 +1,9 @@
 /* Access rules: token files, access files, rules of access.certificates with
- * the names of a certificate, and the credentials of a request.  The first byte
- * chooses. */
+ * the names of a certificate, and the credentials of a request; projects and
+ * quotas of users.  The first byte chooses. */
 #include "apiserver/access.h"
 #include "apiserver/certs.h"
+#include "apiserver/storage.h"
 #include "apiserver/tokens.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -125,14 +126,33 @@ static void credentials(struct bj_slice text)
              within(b, text.p, text.n));
 }
 
+static void storage(struct bj_slice text)
+{
+    struct bj_slice rest = text;
+    struct bj_storage s;
+    struct bj_err err;
+    uint64_t line = 0;
+    for (int r; (r = bj_storage_next(&rest, &line, &s, &err)) != 0;) {
+        MUST(r == 1 || (r == -EINVAL && err.code == r));
+        MUST(r < 0 ||
+             (s.user.n > 0 && s.name.n > 0 && within(s.user, text.p, text.n) &&
+              within(s.name, text.p, text.n) &&
+              within(s.path, text.p, text.n)));
+        for (int i = 0; r == 1 && i < BJ_STORAGE_AMOUNTS; i++)
+            MUST((s.used[i] >= 0 || s.used[i] == INT64_MIN) &&
+                 (s.limit[i] >= 0 || s.limit[i] == INT64_MIN));
+    }
+    MUST(rest.n == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const each[])(struct bj_slice) = {tokens, access_file, certs,
-                                                    credentials};
+                                                    credentials, storage};
     char *mem;
     if (size < 1 || size > 1 << 16)
         return 0;
-    each[data[0] % 4](fuzz_exact(data + 1, size - 1, &mem));
+    each[data[0] % 5](fuzz_exact(data + 1, size - 1, &mem));
     free(mem);
     return 0;
 }

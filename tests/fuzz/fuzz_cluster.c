@@ -1,7 +1,9 @@
 /* The texts of Slurm's commands about a cluster: whatever they say, nothing is
  * read past the end, parts make up the whole, no two series have the same
- * labels.  The first byte says which command it was. */
+ * labels.  The first byte says which command it was, one of the site's from 128
+ * on. */
 #include "tests/fuzz/fuzz_cluster.h"
+#include "core/cluster/own.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -11,8 +13,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const struct bj_cluster_reader *reader =
         &bj_cluster_readers[*data % BJ_CLUSTER_SOURCES];
+    struct bj_cluster_reader own = *reader;
+    if (*data >= 128)
+        own.line = *data & 1   ? bj_cluster_own_job_line
+                   : *data & 2 ? bj_cluster_own_node_line
+                               : bj_cluster_own_limit_line;
+    if (*data >= 128) {
+        own.end = NULL;
+        reader = &own;
+    }
     struct bj_cluster_work w = {.conf = &conf,
-                                .by = 255,
+                                .by = 511,
                                 .wall_sec = 1795195564,
                                 .name = {"sandbox", 7}};
     struct bj_slice rest = {(const char *)data + 1, size - 1}, line;

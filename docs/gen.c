@@ -114,6 +114,7 @@ static const struct {
     {"cluster_gpu_type", "The cluster, GPUs by type"},
     {"cluster_jobs", "The cluster, jobs by state"},
     {"cluster_jobs_gpus", "The cluster, GPUs of jobs"},
+    {"cluster_feature_jobs", "The cluster, jobs by feature"},
     {"cluster_pending", "The cluster, pending jobs by reason"},
     {"cluster_reason", "The cluster, nodes by reason"},
     {"cluster_node_state", "The cluster, state of each node"},

@@ -220,10 +220,13 @@ static void test_requested_sample(void **state)
         START(r, spool_opt, "collector.energy=false", dir_opt);
         ticks(1);
         await_sample(&r, 1000, false);
-        tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
-        if (requested)
+        if (requested) {
+            tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
             tmp_file("sample/17", "");
-        AWAIT(access(file, F_OK) != 0);
+            AWAIT(access(file, F_OK) != 0);
+        }
+        /* Watched files are removed last: they would cause a sample. */
+        tmp_remove(SCOPE "job_17/cpu.stat");
         tmp_remove(SCOPE "job_17");
         const struct bj_json *doc = await_record(&a);
         assert_int_equal(number(doc, "cpu_usec"), requested ? 2500 : 1000);

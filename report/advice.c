@@ -170,9 +170,12 @@ static void less_memory(struct advisor *a)
                                     : BJ_SAY_MEMORY);
 }
 
-/* What a job used that ran out of memory is less than it needs. */
+/* What a job used that ran out of memory is less than it needs.  It may have
+ * used more than it had, where memory is not limited. */
 static void more_memory(struct advisor *a)
 {
+    int64_t cpus, used = node_peak(a, &cpus);
+    int64_t task = number(a, BJ_REPORT_TASK_PEAK);
     int64_t nodes = number(a, BJ_REPORT_NODES);
     int64_t had = number(a, BJ_REPORT_MEMORY_ALLOCATED);
     if (had == BJ_SQL_NULL)
@@ -180,7 +183,10 @@ static void more_memory(struct advisor *a)
     if (had <= 0 || nodes < 1 || had > INT64_MAX / 4)
         return;
     had /= nodes;
-    if (!request(a, BJ_REQUEST_MEMORY, bj_request_round_memory(had / 2 * 3)))
+    had = used > had ? used : had;
+    had = task > had ? task : had;
+    if (had > INT64_MAX / 4 ||
+        !request(a, BJ_REQUEST_MEMORY, bj_request_round_memory(had / 2 * 3)))
         return;
     bj_show_bytes(value(a), had);
     say(a, "more_memory", BJ_SAY_MORE_MEMORY);

@@ -46,8 +46,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_MEMORY_BEYOND] = "Request {1}: 95 % of the tasks used at most {2} "
                              "of {3}. Tasks that need more: {4}; submit them "
                              "separately.",
-    [BJ_SAY_MORE_MEMORY] = "Request {1}, which is half as much again as it "
-                           "had, or find out why it needs more than {2}.",
+    [BJ_SAY_MORE_MEMORY] = "Request {1}: {2} was not enough. Or find out why "
+                           "the job needs so much.",
     [BJ_SAY_TIME] = "Request {1}: the job ran for {2} of {3}. Allow for "
                     "larger input.",
     [BJ_SAY_TIME_ARRAY] = "Request {1}: the longest task ran for {2} of {3}.",

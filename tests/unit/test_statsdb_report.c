@@ -113,6 +113,15 @@ static void test_figures(void **state)
     read_report(w, "1003", &r);
     same("oom", r.figure[BJ_FIGURE_MEMORY].quality, "at least");
     bj_report_free(&r);
+    /* It had less than it used, as its memory was not limited. */
+    struct bj_err e = {0};
+    OK(bj_sql_exec(bj_store_db(w->s),
+                   "UPDATE job SET memory_task_peak_bytes = 40 << 30 WHERE"
+                   " jobid = 1003",
+                   &e));
+    read_report(w, "1003", &r);
+    same("more", r.verdict.todo, "Next time request --mem=60G.");
+    bj_report_free(&r);
     read_report(w, "3600", &r);
     same("recorded", r.figure[BJ_FIGURE_CPU].quality, "recorded");
     bj_report_free(&r);

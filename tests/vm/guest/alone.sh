@@ -40,7 +40,8 @@ exporter_as_a_service() {
     note "systemd-analyze security: $(systemd-analyze security --no-pager batchjob_exporter.service 2>/dev/null | tail -n 1)"
     systemctl stop batchjob_exporter batch-user
     equal "it ends cleanly when stopped" "$(systemctl show -P Result batchjob_exporter)" success
-    rm -f $units/batchjob_exporter.service
+    rm -rf $units/batchjob_exporter.service /etc/batchjob
+    sed -i '/^batchjob:/d' /etc/group
     systemctl daemon-reload
 }
 

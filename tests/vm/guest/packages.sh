@@ -36,7 +36,7 @@ packages_configure() {
 }
 
 acct_has() { # job: the columns of a job whose figures a node measured
-    "$slurm" as bjanna batchjob_acct -n -P --format=jobid,user,state,cpu_efficiency_source -j "$1" |
+    "$slurm" as bjanna batchjob_acct -n --output=csv --format=jobid,user,state,cpu_efficiency_source -j "$1" |
         tee "$tmp/acct.out" | grep -q measured
 }
 
@@ -46,7 +46,7 @@ packages_work() {
     eventually "the exporter shows a job of Slurm" shows exporter "$job"
     release one
     eventually "its record is imported, and its owner reads it with batchjob_acct" acct_has "$job"
-    equal "the job" "$(cat "$tmp/acct.out")" "$job|bjanna|COMPLETED|measured"
+    equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,measured"
     equal "no record waits" "$(find /var/spool/batchjob -name '*.json')" ""
     equal "nothing failed" "$(systemctl --failed --plain --no-legend 'batchjob*')" ""
 }

@@ -37,7 +37,7 @@ packages_configure() {
 
 acct_has() { # job: the columns of a job whose figures a node measured
     "$slurm" as bjanna batchjob_acct -n --output=csv --format=jobid,user,state,cpu_efficiency_source -j "$1" |
-        tee "$tmp/acct.out" | grep -q measured
+        tee "$tmp/acct.out" | grep -q nodes
 }
 
 packages_work() {
@@ -46,9 +46,9 @@ packages_work() {
     eventually "the exporter shows a job of Slurm" shows exporter "$job"
     release one
     eventually "its record is imported, and its owner reads it with batchjob_acct" acct_has "$job"
-    equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,measured"
+    equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,nodes"
     equal "no record waits" "$(find /var/spool/batchjob -name '*.json')" ""
-    equal "nothing failed" "$(systemctl --failed --plain --no-legend 'batchjob*')" ""
+    equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
 }
 
 packages_upgrade() {
@@ -75,7 +75,7 @@ packages_remove() {
     # shellcheck disable=SC2086
     check "the packages are removed" dpkg --remove $names
     equal "nothing runs" "$(are active)" "inactive inactive inactive inactive"
-    equal "nothing failed" "$(systemctl --failed --plain --no-legend 'batchjob*')" ""
+    equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
     check "the store stays" test -s /var/lib/batchjob/stats.db
     # shellcheck disable=SC2086
     check "the packages are purged" dpkg --purge $names

@@ -37,7 +37,7 @@ packages_configure() {
 
 acct_has() { # job: the columns of a job whose figures a node measured
     "$slurm" as bjanna batchjob_acct -n --output=csv --format=jobid,user,state,cpu_efficiency_source -j "$1" |
-        tee "$tmp/acct.out" | grep -q nodes
+        tr -d '\r' | tee "$tmp/acct.out" | grep -q nodes
 }
 
 packages_work() {

@@ -2,7 +2,7 @@
 
 #include "statsdb/sql.h"
 
-enum { SIZE = 9, SMALL = 8, TITLE = 12, ROW = 15, METER = 8, MICRO = 1000000 };
+enum { SIZE = 9, SMALL = 8, TITLE = 12, ROW = 15, METER = 8 };
 
 uint32_t bj_pdf_colour(struct bj_slice level)
 {
@@ -82,9 +82,9 @@ void bj_pdf_cell(struct bj_pdf_page *p, const struct bj_pdf_column *c)
 void bj_pdf_meter(struct bj_pdf_page *p, const struct bj_pdf_column *c,
                   int64_t ppm)
 {
-    double used = ppm == BJ_SQL_NULL ? 0 : (double)ppm / MICRO;
     if (ppm == BJ_SQL_NULL)
         return;
+    double used = (double)ppm / 1e6;
     bj_sheet_box(p->sheet, c->x, 3, c->width, METER, BJ_PDF_TRACK);
     if (used > 0)
         bj_sheet_box(p->sheet, c->x, 3, c->width * (used > 1 ? 1 : used), METER,

@@ -170,8 +170,8 @@ static void measure(const struct bj_sheet *s, struct bj_pango_layout *l,
 {
     int width = 0, height = 0;
     s->lib.layout_size(l, &width, &height);
-    *ret_width = (double)width / BJ_PANGO_SCALE;
-    *ret_height = (double)height / BJ_PANGO_SCALE;
+    *ret_width = (double)width / (double)BJ_PANGO_SCALE;
+    *ret_height = (double)height / (double)BJ_PANGO_SCALE;
 }
 
 /* Length of a character that changes the direction of the text after it, which
@@ -219,11 +219,11 @@ static struct bj_pango_layout *layout(struct bj_sheet *s,
     const struct bj_slice text = plain(s, t->text);
     if (lib->round_positions) /* or letters stand apart */
         lib->round_positions(lib->layout_context(l), 0);
-    lib->font_size(font, t->size * BJ_PANGO_SCALE);
+    lib->font_size(font, t->size * (double)BJ_PANGO_SCALE);
     lib->layout_font(l, font);
     lib->layout_auto_dir(l, 0); /* names do not change the alignment */
     lib->layout_one_paragraph(l, 1);
-    lib->layout_width(l, (int)(t->width * BJ_PANGO_SCALE));
+    lib->layout_width(l, (int)(t->width * (double)BJ_PANGO_SCALE));
     lib->layout_wrap(l, BJ_PANGO_WRAP_WORD_CHAR);
     lib->layout_ellipsize(l, BJ_PANGO_ELLIPSIZE_END);
     lib->layout_height(l, -(int)(t->lines > 0 ? t->lines : 1));

@@ -125,7 +125,6 @@ static void test_document(void **state)
     assert_true(one.len > 1000 && memcmp(one.p, "%PDF-", 5) == 0);
     assert_int_equal(one.len, two.len);
     assert_memory_equal(one.p, two.p, one.len);
-    assert_non_null(memmem(one.p, one.len, "19700101000000Z", 15));
     bj_buf_free(&one);
     bj_buf_free(&two);
 }

@@ -259,7 +259,7 @@ static int check(struct bj_api_conf *c, struct bj_err *err)
     if (!c->store || !c->store[0])
         return bj_err_set(err, -EINVAL, "store.path: a file is required");
     int r = bj_prompool_check(&c->prom, err);
-    return r < 0 ? r : bj_gate_conf_check(&c->gate, c->prom.server.url, err);
+    return r < 0 ? r : bj_gate_conf_check(&c->gate, &c->prom.server, err);
 }
 
 int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,

@@ -13,9 +13,10 @@
 /* --- the common part --------------------------------------------------------
  */
 
-/* What an endpoint puts into the form; 0 or a refusal. */
+/* What an endpoint puts into the form and the span of the job; 0 or a refusal.
+ */
 typedef int fill_t(struct bj_call *c, const struct bj_gate_params *p,
-                   struct bj_arena *arena, struct bj_buf *form);
+                   struct bj_arena *arena, struct bj_gate_job *j);
 
 /* Send no more time than the client waits. */
 static void put_timeout(struct bj_gate_job *j, const struct bj_gate_params *p)
@@ -38,7 +39,7 @@ static int fill(struct bj_call *c, struct bj_gate_job *j, fill_t *how)
     struct bj_gate_params p;
     int r = bj_gate_params_read(c, &arena, &p);
     if (r == 0 && how)
-        r = how(c, &p, &arena, &j->form);
+        r = how(c, &p, &arena, j);
     if (r == 0 && j->post)
         put_timeout(j, &p);
     bj_arena_free(&arena);
@@ -65,15 +66,18 @@ static int forward(struct bj_call *c, const char *path, bool post, fill_t *how,
     struct bj_gate *g = c->worker->server->gate;
     struct bj_gate_job *j;
     int r = check(c);
-    if (r == 0)
-        r = bj_gate_admit(bj_gate_admitted(g), c, &j);
     if (r != 0)
         return r;
+    j = bj_gate_job_new(bj_gate_admitted(g), c);
+    if (!j)
+        return -ENOMEM;
     j->post = post;
     j->convert = convert;
     bj_buf_str(&j->path, path);
     bj_buf_put(&j->path, "", 1);
     r = fill(c, j, how);
+    if (r == 0)
+        r = bj_gate_admit(j, c);
     if (r == 0)
         c->forward = j;
     else
@@ -85,32 +89,30 @@ static int forward(struct bj_call *c, const char *path, bool post, fill_t *how,
  */
 
 static int fill_query(struct bj_call *c, const struct bj_gate_params *p,
-                      struct bj_arena *arena, struct bj_buf *form)
+                      struct bj_arena *arena, struct bj_gate_job *j)
 {
-    int r = bj_gate_put_query(c, p, false, arena, form);
-    bj_gate_param_pass(form, p, BJ_GATE_TIME);
-    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    int r = bj_gate_put_query(c, p, false, arena, &j->form, &j->span);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_TIME);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_LIMIT);
     return r;
 }
 
 static int fill_range(struct bj_call *c, const struct bj_gate_params *p,
-                      struct bj_arena *arena, struct bj_buf *form)
+                      struct bj_arena *arena, struct bj_gate_job *j)
 {
-    int r = bj_gate_put_query(c, p, true, arena, form);
-    bj_gate_param_pass(form, p, BJ_GATE_START);
-    bj_gate_param_pass(form, p, BJ_GATE_END);
-    bj_gate_param_pass(form, p, BJ_GATE_STEP);
-    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    int r = bj_gate_put_query(c, p, true, arena, &j->form, &j->span);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_START);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_END);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_STEP);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_LIMIT);
     return r;
 }
 
 static int fill_exemplars(struct bj_call *c, const struct bj_gate_params *p,
-                          struct bj_arena *arena, struct bj_buf *form)
+                          struct bj_arena *arena, struct bj_gate_job *j)
 {
-    int r = bj_gate_put_query(c, p, false, arena, form);
-    bj_gate_param_pass(form, p, BJ_GATE_START);
-    bj_gate_param_pass(form, p, BJ_GATE_END);
-    return r;
+    int r = bj_gate_put_query(c, p, false, arena, &j->form, &j->span);
+    return r != 0 ? r : bj_gate_put_range(c, p, &j->form, &j->span);
 }
 
 static int on_query(struct bj_call *c)
@@ -128,30 +130,36 @@ static int on_exemplars(struct bj_call *c)
     return forward(c, "/api/v1/query_exemplars", true, fill_exemplars, NULL);
 }
 
+static int fill_text(struct bj_call *c, const struct bj_gate_params *p,
+                     struct bj_arena *arena, struct bj_gate_job *j)
+{
+    return bj_gate_put_text(c, p, arena, &j->form);
+}
+
 static int on_format(struct bj_call *c)
 {
-    return forward(c, "/api/v1/format_query", true, bj_gate_put_text, NULL);
+    return forward(c, "/api/v1/format_query", true, fill_text, NULL);
 }
 
 /* --- names ------------------------------------------------------------------
  */
 
 static int fill_names(struct bj_call *c, const struct bj_gate_params *p,
-                      struct bj_arena *arena, struct bj_buf *form)
+                      struct bj_arena *arena, struct bj_gate_job *j)
 {
-    int r = bj_gate_put_matches(c, p, arena, form);
-    bj_gate_param_pass(form, p, BJ_GATE_START);
-    bj_gate_param_pass(form, p, BJ_GATE_END);
-    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    int r = bj_gate_put_matches(c, p, arena, &j->form);
+    if (r == 0)
+        r = bj_gate_put_range(c, p, &j->form, &j->span);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_LIMIT);
     return r;
 }
 
 static int fill_series(struct bj_call *c, const struct bj_gate_params *p,
-                       struct bj_arena *arena, struct bj_buf *form)
+                       struct bj_arena *arena, struct bj_gate_job *j)
 {
     if (p->matches == 0)
         return bj_call_refuse(c, 400, "A parameter match[] is required.");
-    return fill_names(c, p, arena, form);
+    return fill_names(c, p, arena, j);
 }
 
 static int on_series(struct bj_call *c)
@@ -187,12 +195,12 @@ static int on_values(struct bj_call *c)
  */
 
 static int fill_metadata(struct bj_call *c, const struct bj_gate_params *p,
-                         struct bj_arena *arena, struct bj_buf *form)
+                         struct bj_arena *arena, struct bj_gate_job *j)
 {
     (void)c;
     (void)arena;
-    bj_gate_param_pass(form, p, BJ_GATE_METRIC);
-    bj_gate_param_pass(form, p, BJ_GATE_LIMIT);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_METRIC);
+    bj_gate_param_pass(&j->form, p, BJ_GATE_LIMIT);
     return 0;
 }
 
@@ -227,7 +235,7 @@ static void put_metric(struct bj_buf *b, const struct bj_json *metric)
 /* The name of a metric may say whose it is, so users see those with a rule. */
 static int convert_metadata(struct bj_call *c, struct bj_slice body)
 {
-    const struct bj_gate_conf *conf = &c->worker->conf->gate;
+    const struct bj_gate_conf *conf = &c->forward->settings->conf->gate;
     const struct bj_promql_rules rules = {conf->rule, conf->rules};
     const struct bj_json *doc = NULL;
     struct bj_arena arena = {0};

@@ -15,7 +15,25 @@ const struct bj_opt bj_gate_opts[] = {
      .help = "Serve the HTTP API of Prometheus below /prometheus, where users "
              "see public series and those of their own jobs.",
      .more = "Enable it to give users a Prometheus data source in Grafana. It "
-             "queries the server of prometheus.url."},
+             "queries the server of prometheus.url, or those of "
+             "gate.servers."},
+    {.name = "gate.servers",
+     .kind = BJ_OPT_LIST,
+     .off = AT(entries),
+     .check = bj_gate_server_check,
+     .arg = "SERVER",
+     .help =
+         "Server that the gate queries: \"URL retention=15d\". A query goes "
+         "to the server with the shortest retention that covers its time. "
+         "Default: prometheus.url.",
+     .more =
+         "Set it when you have several servers: replicas, or one for recent "
+         "and another for old series. More words: delay=DURATION (it has "
+         "no newer series), max-queries=NUMBER, user=NAME, "
+         "password-file=FILE, token-file=FILE, ca-file=FILE, "
+         "cert-file=FILE, key-file=FILE, header=NAME:VALUE. Without "
+         "these, the server of prometheus.url uses the options "
+         "prometheus.*."},
     {.name = "gate.metrics",
      .kind = BJ_OPT_LIST,
      .off = AT(metrics),
@@ -42,7 +60,8 @@ const struct bj_opt bj_gate_opts[] = {
      .hi = SEC(366 * 86400) * 100,
      .preset = "400d",
      .help = "Longest time that a query of the gate may span, with the ranges "
-             "and offsets in it. 0: unlimited.",
+             "and offsets in it; also of requests for series and names. 0: "
+             "unlimited.",
      .more = "Lower it to protect the Prometheus server.",
      .rare = true},
     {.name = "gate.max-steps",
@@ -69,8 +88,8 @@ const struct bj_opt bj_gate_opts[] = {
      .lo = 1,
      .hi = 1000,
      .preset = "16",
-     .help = "Maximum number of concurrent queries of the gate; further ones "
-             "wait.",
+     .help = "Maximum number of concurrent queries at each server; further "
+             "ones wait.",
      .more = "Keep it below --query.max-concurrency of Prometheus (20).",
      .rare = true},
     {.name = "gate.max-user-queries",
@@ -79,8 +98,8 @@ const struct bj_opt bj_gate_opts[] = {
      .lo = 1,
      .hi = 1000,
      .preset = "4",
-     .help = "Maximum number of concurrent queries of one user; further ones "
-             "wait.",
+     .help = "Maximum number of concurrent queries of one user at each "
+             "server; further ones wait.",
      .more = "Raise it when dashboards with many panels load slowly.",
      .rare = true},
     {.name = NULL},
@@ -220,11 +239,8 @@ static bool has_name(const struct bj_promql_rule *v, size_t n,
     return false;
 }
 
-int bj_gate_conf_check(struct bj_gate_conf *c, const char *url,
-                       struct bj_err *err)
+static int read_rules(struct bj_gate_conf *c, struct bj_err *err)
 {
-    if (c->enabled && (!url || !url[0]))
-        return bj_err_set(err, -EINVAL, "gate.enabled requires prometheus.url");
     c->rule = calloc(c->metrics.n + PRESETS, sizeof(*c->rule));
     if (!c->rule)
         return bj_err_set(err, -ENOMEM, "gate.metrics");
@@ -246,8 +262,20 @@ int bj_gate_conf_check(struct bj_gate_conf *c, const char *url,
     return 0;
 }
 
+int bj_gate_conf_check(struct bj_gate_conf *c, const struct bj_prom_conf *prom,
+                       struct bj_err *err)
+{
+    int r =
+        bj_gate_servers_read(&c->entries, prom, c->queries, &c->servers, err);
+    if (r == 0 && c->enabled && c->servers.n == 0)
+        r = bj_err_set(err, -EINVAL,
+                       "gate.enabled requires prometheus.url or gate.servers");
+    return r < 0 ? r : read_rules(c, err);
+}
+
 void bj_gate_conf_free(struct bj_gate_conf *c)
 {
+    bj_gate_servers_free(&c->servers);
     free(c->rule);
     c->rule = NULL;
     c->rules = 0;

@@ -3,27 +3,15 @@
 #include "apiserver/settings.h"
 #include "apiserver/state.h"
 #include "base/accept.h"
-#include "base/secret_file.h"
 
 #include <stdlib.h>
 
-enum {
-    HEADERS_MAX = 16,         /* of prometheus.header */
-    CONVERT_BYTES = 16 << 20, /* of a response that is kept until its end */
-};
+enum { CONVERT_BYTES = 16 << 20 }; /* of a response kept until its end */
 
 /* --- admission --------------------------------------------------------------
  */
 
-/* How many requests may be admitted: other requests keep half of the responses
- * that the server makes at a time. */
-static unsigned most(const struct bj_call *c)
-{
-    unsigned n = (unsigned)c->worker->conf->max_requests / 2;
-    return n > 0 ? n : 1;
-}
-
-static struct bj_gate_job *job_new(struct bj_gate_list *l, struct bj_call *c)
+struct bj_gate_job *bj_gate_job_new(struct bj_gate_list *l, struct bj_call *c)
 {
     struct bj_gate_job *j = calloc(1, sizeof(*j));
     if (!j)
@@ -31,40 +19,60 @@ static struct bj_gate_job *job_new(struct bj_gate_list *l, struct bj_call *c)
     j->call = c;
     j->list = l;
     j->settings = bj_settings_ref(c->worker->settings);
+    j->span = BJ_PROMQL_NO_SPAN;
     j->start_usec = bj_request_of(c)->start_usec;
     j->end_usec = j->start_usec + c->worker->conf->gate.timeout_usec;
     memcpy(j->user, c->who.user, sizeof(j->user));
     return j;
 }
 
-int bj_gate_admit(struct bj_gate_list *l, struct bj_call *c,
-                  struct bj_gate_job **ret)
+/* How many requests may be admitted: other requests keep half of the responses
+ * that the server makes at a time. */
+static unsigned most(const struct bj_api_conf *conf)
 {
-    struct bj_gate_job *j = job_new(l, c);
-    unsigned own = 0;
-    if (!j)
-        return -ENOMEM;
+    unsigned n = (unsigned)conf->max_requests / 2;
+    return n > 0 ? n : 1;
+}
+
+/* Put j into its list, if there is room: 0, or the status of the refusal.  With
+ * servers for different times, those of one time get half of the places, so
+ * that a slow one does not fill all. */
+static unsigned enter_list(struct bj_gate_job *j, unsigned all, unsigned part)
+{
+    struct bj_gate_list *l = j->list;
+    unsigned shared = 0, own = 0;
     pthread_mutex_lock(&l->lock);
-    for (const struct bj_gate_job *k = l->first; k; k = k->more)
-        own += strcmp(k->user, j->user) == 0;
-    bool many = own >= (most(c) + 1) / 2, full = l->n >= most(c);
+    for (const struct bj_gate_job *k = l->first; k; k = k->more) {
+        shared += k->reach == j->reach;
+        own += k->reach == j->reach && strcmp(k->user, j->user) == 0;
+    }
+    bool many = own >= (part + 1) / 2;
+    bool full = shared >= part || l->n >= all;
     if (!many && !full) {
         j->more = l->first;
         l->first = j;
         l->n++;
     }
     pthread_mutex_unlock(&l->lock);
-    if (!many && !full) {
-        *ret = j;
+    return many ? 429 : full ? 503 : 0;
+}
+
+int bj_gate_admit(struct bj_gate_job *j, struct bj_call *c)
+{
+    const struct bj_api_conf *conf = j->settings->conf;
+    const struct bj_gate_servers *servers = &conf->gate.servers;
+    unsigned all = most(conf);
+    j->reach = bj_gate_servers_for(servers, j->span, c->now_sec * 1000);
+    unsigned status = enter_list(
+        j, all, bj_gate_servers_differ(servers) ? (all + 1) / 2 : all);
+    if (status == 0)
         return 0;
-    }
-    bj_settings_unref(j->settings);
-    free(j);
     bj_call_header(c, "Retry-After", "1");
-    return bj_call_refuse(c, many ? 429 : 503,
-                          many ? "You have too many queries under way; try "
-                                 "again."
-                               : "Too many queries are under way; try again.");
+    return bj_call_refuse(c, status,
+                          status == 429
+                              ? "You have too many queries under way; try "
+                                "again."
+                              : "Too many queries are under way; try again.");
 }
 
 static void leave_list(struct bj_gate_job *j)
@@ -87,87 +95,43 @@ void bj_gate_job_free(struct bj_gate_job *j)
         return;
     leave_list(j);
     bj_settings_unref(j->settings);
+    bj_settings_unref(j->using);
+    bj_gate_request_clear(&j->request);
     bj_buf_free(&j->path);
     bj_buf_free(&j->form);
-    bj_buf_free(&j->url);
     bj_buf_free(&j->whole);
-    explicit_bzero(j->token, sizeof(j->token));
-    explicit_bzero(j->password, sizeof(j->password));
     free(j);
 }
 
 /* --- the request ------------------------------------------------------------
  */
 
-static int read_secrets(struct bj_gate_job *j, const struct bj_prom_conf *c,
+int bj_gate_job_prepare(struct bj_gate_job *j,
+                        const struct bj_gate_server *server,
+                        struct bj_settings *settings, uint64_t now_usec,
                         struct bj_err *err)
 {
-    int r = bj_secret_read(c->token_file, j->token, sizeof(j->token), err);
-    if (r < 0)
-        return bj_err_wrap(err, r, "prometheus.token-file");
-    r = bj_secret_read(c->password_file, j->password, sizeof(j->password), err);
-    return r < 0 ? bj_err_wrap(err, r, "prometheus.password-file") : 0;
-}
-
-static const char *given(const char *s)
-{
-    return s && s[0] ? s : NULL;
-}
-
-static void make_headers(struct bj_gate_job *j, const struct bj_prom_conf *c)
-{
-    unsigned n = 0;
-    j->header[n++] = "Accept: application/json";
-    if (j->gzip)
-        j->header[n++] = "Accept-Encoding: gzip";
-    if (j->post)
-        j->header[n++] = "Content-Type: application/x-www-form-urlencoded";
-    for (size_t i = 0; i < c->headers.n && i < HEADERS_MAX; i++)
-        j->header[n++] = c->headers.v[i];
-}
-
-static int make_url(struct bj_gate_job *j, const struct bj_prom_conf *c)
-{
-    size_t n = strlen(c->url);
-    while (n > 0 && c->url[n - 1] == '/')
-        n--;
-    bj_buf_put(&j->url, c->url, n);
-    bj_buf_str(&j->url, j->path.p);
-    if (!j->post && j->form.len > 0) {
-        bj_buf_str(&j->url, "?");
-        bj_buf_put(&j->url, j->form.p, j->form.len);
-    }
-    bj_buf_put(&j->url, "", 1);
-    return j->url.failed || j->form.failed ? -ENOMEM : 0;
-}
-
-int bj_gate_job_prepare(struct bj_gate_job *j, uint64_t now_usec,
-                        struct bj_err *err)
-{
-    const struct bj_api_conf *conf = j->settings->conf;
-    const struct bj_prom_conf *c = &conf->prom.server;
+    j->using = bj_settings_ref(settings);
     j->gzip = !j->convert &&
               bj_accept_gzip(bj_http_header(j->call->req, "Accept-Encoding"));
-    make_headers(j, c);
-    int r = make_url(j, c);
-    if (r < 0)
-        bj_err_set(err, r, "no memory");
-    else
-        r = read_secrets(j, c, err);
-    if (r < 0)
-        return r;
-    j->req = (struct bj_fetch_request){
-        .method = j->post ? "POST" : "GET",
-        .url = j->url.p,
-        .headers = j->header,
-        .body = {j->post ? j->form.p : NULL, j->post ? j->form.len : 0},
-        .bearer = given(j->token),
-        .user = given(c->user),
-        .password = given(c->user) ? j->password : NULL,
-        .ca_file = given(c->ca_file),
-        .cert_file = given(c->cert_file),
-        .key_file = given(c->key_file),
-        .total_usec = j->end_usec - now_usec,
-        .max_bytes = j->convert ? CONVERT_BYTES : (size_t)conf->gate.bytes};
-    return 0;
+    const struct bj_gate_target t = {
+        .path = j->path.p,
+        .form = {j->form.p, j->form.len},
+        .post = j->post,
+        .gzip = j->gzip,
+        .usec = j->end_usec - now_usec,
+        .max_bytes =
+            j->convert ? CONVERT_BYTES : (size_t)j->settings->conf->gate.bytes};
+    return bj_gate_request_make(&j->request, server, &t, err);
+}
+
+void bj_gate_job_reset(struct bj_gate_job *j)
+{
+    bj_gate_request_clear(&j->request);
+    bj_settings_unref(j->using);
+    j->using = NULL;
+    j->whole.len = 0;
+    j->call->reply->body.len = 0;
+    j->discard = j->again = j->blocked = false;
+    j->flow = NULL;
 }

@@ -3,14 +3,14 @@
 #define BJ_APISERVER_GATE_JOB_H
 
 #include "apiserver/call.h"
-#include "base/arena.h"
-#include "base/fetches.h"
+#include "apiserver/gate_request.h"
 #include "base/stream.h"
 
 #include <pthread.h>
 
 struct bj_gate;
 struct bj_gate_list;
+struct bj_gate_upstream;
 struct bj_settings;
 
 /* What a request becomes on its way. */
@@ -23,18 +23,21 @@ struct bj_gate_job {
     struct bj_settings *settings; /* a reference */
     char user[BJ_USER_BYTES];
     bool post;
-    struct bj_buf path; /* behind the URL of the server, terminated */
-    struct bj_buf form; /* for a GET part of the path */
+    struct bj_buf path;         /* behind the URL of the server, terminated */
+    struct bj_buf form;         /* for a GET part of the path */
+    struct bj_promql_span span; /* times of the series that it reads */
+    uint64_t reach;             /* retention of the servers for it */
     uint64_t start_usec, end_usec; /* boot clock */
     /* NULL, or writes the response from the whole body of a success; without
      * it, bodies are passed on as they come.  A refusal, or 0. */
     int (*convert)(struct bj_call *c, struct bj_slice body);
     /* the rest belongs to the thread */
     bool gzip, discard, blocked;
-    struct bj_fetch_request req;
-    struct bj_buf url, whole;
-    const char *header[24];
-    char token[2048], password[512];
+    bool again; /* another server gets it after discard */
+    struct bj_gate_upstream *upstream, *failed; /* failed: not dereferenced */
+    struct bj_settings *using;                  /* those of request */
+    struct bj_gate_request request;
+    struct bj_buf whole;
     struct bj_flow *flow;
     struct bj_stream *stream;
     uint64_t bytes;
@@ -47,14 +50,21 @@ struct bj_gate_list {
     unsigned n;
 };
 
-/* Count one more request of the user of the call and make its job.  0, or a
- * refusal. */
-int bj_gate_admit(struct bj_gate_list *l, struct bj_call *c,
-                  struct bj_gate_job **ret);
+/* The job of a call, not yet in the list; NULL without memory. */
+struct bj_gate_job *bj_gate_job_new(struct bj_gate_list *l, struct bj_call *c);
 void bj_gate_job_free(struct bj_gate_job *j); /* NULL is fine */
 
-/* Fill in the request to the Prometheus server, at the time now_usec. */
-int bj_gate_job_prepare(struct bj_gate_job *j, uint64_t now_usec,
+/* Count one more request of the user of the call, for the servers that its span
+ * needs.  0, or a refusal. */
+int bj_gate_admit(struct bj_gate_job *j, struct bj_call *c);
+
+/* Fill in the request to a server of these settings, at the time now_usec. */
+int bj_gate_job_prepare(struct bj_gate_job *j,
+                        const struct bj_gate_server *server,
+                        struct bj_settings *settings, uint64_t now_usec,
                         struct bj_err *err);
+
+/* Forget the request and its reply, of which the client has seen nothing. */
+void bj_gate_job_reset(struct bj_gate_job *j);
 
 #endif

@@ -210,17 +210,22 @@ void bj_gate_param_put(struct bj_buf *b, const char *name,
     }
 }
 
+void bj_gate_time_put(struct bj_buf *b, enum bj_gate_param which, int64_t ms)
+{
+    char text[32];
+    uint64_t v = (uint64_t)(ms < 0 ? -ms : ms);
+    snprintf(text, sizeof(text), "%s%llu.%03u", ms < 0 ? "-" : "",
+             (unsigned long long)(v / 1000), (unsigned)(v % 1000));
+    bj_gate_param_put(b, names[which], bj_slice_str(text));
+}
+
 void bj_gate_param_pass(struct bj_buf *b, const struct bj_gate_params *p,
                         enum bj_gate_param which)
 {
-    char text[32];
-    uint64_t ms = (uint64_t)(p->ms[which] < 0 ? -p->ms[which] : p->ms[which]);
     if (p->text[which].n == 0)
         return;
-    snprintf(text, sizeof(text), "%s%llu.%03u", p->ms[which] < 0 ? "-" : "",
-             (unsigned long long)(ms / 1000), (unsigned)(ms % 1000));
-    bj_gate_param_put(b, names[which],
-                      which >= BJ_GATE_TIME && which <= BJ_GATE_TIMEOUT
-                          ? bj_slice_str(text)
-                          : p->text[which]);
+    if (which >= BJ_GATE_TIME && which <= BJ_GATE_TIMEOUT)
+        bj_gate_time_put(b, which, p->ms[which]);
+    else
+        bj_gate_param_put(b, names[which], p->text[which]);
 }

@@ -37,6 +37,8 @@ int bj_gate_params_read(struct bj_call *c, struct bj_arena *arena,
 /* Append "&NAME=VALUE", encoded. */
 void bj_gate_param_put(struct bj_buf *b, const char *name,
                        struct bj_slice value);
+/* The same for a time or duration, in seconds. */
+void bj_gate_time_put(struct bj_buf *b, enum bj_gate_param which, int64_t ms);
 /* The same for a parameter that the client sent; times in seconds. */
 void bj_gate_param_pass(struct bj_buf *b, const struct bj_gate_params *p,
                         enum bj_gate_param which);

@@ -1,6 +1,7 @@
 #include "apiserver/gate_query.h"
 
 #include "apiserver/state.h"
+#include "base/opt_value.h"
 #include "promql/restrict.h"
 
 #include <stdio.h>
@@ -45,20 +46,17 @@ static uint64_t span_of(const struct bj_promql_node *n, uint64_t points,
     return own + inside;
 }
 
-static int check_range(struct bj_call *c, const struct bj_gate_params *p,
-                       uint64_t *ret_ms)
+static int check_steps(struct bj_call *c, const struct bj_gate_params *p)
 {
     const struct bj_gate_conf *conf = &c->worker->conf->gate;
     int64_t start = p->ms[BJ_GATE_START], end = p->ms[BJ_GATE_END];
-    *ret_ms = 0;
     if (p->text[BJ_GATE_START].n == 0 || p->text[BJ_GATE_END].n == 0 ||
         p->text[BJ_GATE_STEP].n == 0)
         return bj_call_refuse(
             c, 400, "The parameters start, end and step are required.");
     if (end < start)
         return bj_call_refuse(c, 400, "The end must not be before the start.");
-    *ret_ms = (uint64_t)end - (uint64_t)start;
-    if (*ret_ms / (uint64_t)p->ms[BJ_GATE_STEP] > conf->steps)
+    if ((uint64_t)(end - start) / (uint64_t)p->ms[BJ_GATE_STEP] > conf->steps)
         return bj_call_refuse(c, 400,
                               "The query has more than %llu steps; use a "
                               "longer step or a shorter range.",
@@ -66,16 +64,25 @@ static int check_range(struct bj_call *c, const struct bj_gate_params *p,
     return 0;
 }
 
+static int check_span(struct bj_call *c, uint64_t span_ms)
+{
+    uint64_t max = c->worker->conf->gate.range_usec;
+    char text[BJ_AMOUNT_MAX];
+    if (max == 0 || span_ms <= max / 1000)
+        return 0;
+    return bj_call_refuse(c, 400,
+                          "The query spans more than %s (gate.max-range).",
+                          bj_duration_text(max, text));
+}
+
 static int check_cost(struct bj_call *c, const struct bj_promql_node *tree,
                       uint64_t range_ms)
 {
     const struct bj_gate_conf *conf = &c->worker->conf->gate;
     struct cost k = {.max_points = conf->steps};
-    uint64_t span = range_ms + span_of(tree, 1, &k);
-    if (conf->range_usec > 0 && span > conf->range_usec / 1000)
-        return bj_call_refuse(
-            c, 400, "The query spans more than %llu days (gate.max-range).",
-            (unsigned long long)(conf->range_usec / 86400000000));
+    int r = check_span(c, range_ms + span_of(tree, 1, &k));
+    if (r != 0)
+        return r;
     if (k.too_many)
         return bj_call_refuse(c, 400,
                               "A subquery has more than %llu steps; use a "
@@ -124,24 +131,60 @@ static int put_tree(struct bj_call *c, const char *name,
     return failed ? bj_call_refuse(c, 500, "The server is out of memory.") : 0;
 }
 
+/* When the query is evaluated. */
+static struct bj_promql_span
+times_of(const struct bj_call *c, const struct bj_gate_params *p, bool ranged)
+{
+    int64_t at =
+        p->text[BJ_GATE_TIME].n > 0 ? p->ms[BJ_GATE_TIME] : c->now_sec * 1000;
+    if (!ranged)
+        return (struct bj_promql_span){at, at};
+    return (struct bj_promql_span){p->ms[BJ_GATE_START], p->ms[BJ_GATE_END]};
+}
+
 int bj_gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
-                      bool ranged, struct bj_arena *arena, struct bj_buf *b)
+                      bool ranged, struct bj_arena *arena, struct bj_buf *b,
+                      struct bj_promql_span *ret)
 {
     const struct bj_promql_node *tree = NULL;
     const struct bj_promql_viewer viewer = viewer_of(c);
+    const struct bj_promql_span at = times_of(c, p, ranged);
     struct bj_err err = {0};
-    uint64_t range_ms = 0;
-    int r = ranged ? check_range(c, p, &range_ms) : 0;
+    int r = ranged ? check_steps(c, p) : 0;
     if (r == 0)
         r = parse(c, p, arena, &tree);
     if (r == 0)
-        r = check_cost(c, tree, range_ms);
+        r = check_cost(c, tree, (uint64_t)(at.to_ms - at.from_ms));
     if (r != 0)
         return r;
+    *ret = bj_promql_reach(tree, at);
     if (!c->who.admin &&
         (r = bj_promql_restrict(tree, &viewer, arena, &tree, &err)) < 0)
         return refuse(c, r, &err);
     return put_tree(c, "query", tree, b);
+}
+
+int bj_gate_put_range(struct bj_call *c, const struct bj_gate_params *p,
+                      struct bj_buf *b, struct bj_promql_span *ret)
+{
+    const int64_t max = (int64_t)(c->worker->conf->gate.range_usec / 1000);
+    const bool has_end = p->text[BJ_GATE_END].n > 0;
+    const bool has_start = p->text[BJ_GATE_START].n > 0;
+    int64_t end = has_end ? p->ms[BJ_GATE_END] : c->now_sec * 1000;
+    int64_t start = has_start ? p->ms[BJ_GATE_START]
+                    : max > 0 ? end - max
+                              : INT64_MIN / 4;
+    if (end < start && has_end)
+        return bj_call_refuse(c, 400, "The end must not be before the start.");
+    end = end < start ? start : end;
+    int r = check_span(c, (uint64_t)(end - start));
+    if (r != 0)
+        return r;
+    if (has_start || max > 0)
+        bj_gate_time_put(b, BJ_GATE_START, start);
+    bj_gate_param_pass(b, p, BJ_GATE_END);
+    *ret = (struct bj_promql_span){start, end};
+    return 0;
 }
 
 /* One selector; NULL: all series. */

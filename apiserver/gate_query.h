@@ -5,11 +5,19 @@
 
 #include "apiserver/gate_params.h"
 #include "base/arena.h"
+#include "promql/reach.h"
 
 /* Append the query of p to b as the parameter query; for a range query with
- * ranged.  0 or a refusal. */
+ * ranged.  *ret: the times that it reads.  0 or a refusal. */
 int bj_gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
-                      bool ranged, struct bj_arena *arena, struct bj_buf *b);
+                      bool ranged, struct bj_arena *arena, struct bj_buf *b,
+                      struct bj_promql_span *ret);
+
+/* Append the parameters start and end of a request for names, and return the
+ * times between.  A start that p lacks is the earliest that gate.max-range
+ * allows.  0 or a refusal. */
+int bj_gate_put_range(struct bj_call *c, const struct bj_gate_params *p,
+                      struct bj_buf *b, struct bj_promql_span *ret);
 
 /* Append all selectors of p, or one for all that the user may see. */
 int bj_gate_put_matches(struct bj_call *c, const struct bj_gate_params *p,

@@ -2,7 +2,6 @@
 
 #include "apiserver/gate_error.h"
 #include "apiserver/state.h"
-#include "base/log.h"
 
 #include <strings.h>
 
@@ -22,8 +21,8 @@ static bool is_json(const struct bj_fetch_reply *reply)
            strncasecmp(type.p, json, sizeof(json) - 1) == 0;
 }
 
-static int check(const struct bj_gate_job *j,
-                 const struct bj_fetch_reply *reply)
+int bj_gate_reply_check(struct bj_gate_job *j,
+                        const struct bj_fetch_reply *reply)
 {
     unsigned s = reply->status;
     struct bj_slice coding = bj_fetch_header(reply, "Content-Encoding");
@@ -57,14 +56,8 @@ int bj_gate_reply_begin(struct bj_gate_job *j,
 {
     struct bj_call *c = j->call;
     uint64_t length = 0;
-    int r = check(j, reply);
-    if (r != 0) {
-        bj_log(BJ_LOG_ERROR, NULL, "request %s: gate: %s", c->request_id,
-               c->refusal);
-        return r;
-    }
     if (bj_slice_u64(bj_fetch_header(reply, "Content-Length"), &length) == 0 &&
-        length > j->req.max_bytes)
+        length > j->request.fetch.max_bytes)
         return too_large(j);
     if (j->convert)
         return 0;

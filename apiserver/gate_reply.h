@@ -4,8 +4,12 @@
 
 #include "apiserver/gate_job.h"
 
-/* The headers of a reply have arrived: make the response of j->call with its
- * body as a stream, unless j converts it.  wake and ctx are those of the
+/* Is it a reply of Prometheus to the request?  0, or the refusal of j->call. */
+int bj_gate_reply_check(struct bj_gate_job *j,
+                        const struct bj_fetch_reply *reply);
+
+/* The headers of such a reply have arrived: make the response of j->call with
+ * its body as a stream, unless j converts it.  wake and ctx are those of the
  * stream.  0 or a refusal. */
 int bj_gate_reply_begin(struct bj_gate_job *j,
                         const struct bj_fetch_reply *reply,

@@ -1,9 +1,10 @@
-/* The thread that forwards requests of the gate to the Prometheus server and
- * its responses to the clients, in pieces as they come.
+/* The thread that forwards requests of the gate to Prometheus servers and their
+ * responses to the clients, in pieces as they come.
  *
  * Requests are counted when they are admitted.  Beyond gate.max-queries and
  * gate.max-user-queries they wait, which costs no thread and no connection to
- * Prometheus. */
+ * Prometheus.  When a server fails before the client has a byte, another one
+ * gets the request, once. */
 #ifndef BJ_APISERVER_GATE_SEND_H
 #define BJ_APISERVER_GATE_SEND_H
 
@@ -24,6 +25,8 @@ int bj_gate_new(const struct bj_gate_events *events, void *ctx,
                 struct bj_gate **ret, struct bj_err *err);
 /* Start the thread, unless it runs. */
 int bj_gate_start(struct bj_gate *g, struct bj_err *err);
+/* Use the servers and limits of these settings from now on. */
+void bj_gate_use(struct bj_gate *g, struct bj_settings *settings);
 /* Refuse what is under way and end the thread.  False: it does not end in time.
  */
 bool bj_gate_stop(struct bj_gate *g, const struct timespec *until);

@@ -464,6 +464,7 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
     s->admin_queries_max = s->settings->conf->threads > 1
                                ? (unsigned)s->settings->conf->threads - 1
                                : 1;
+    bj_gate_use(s->gate, s->settings);
     return start_threads(s, s->settings, err);
 }
 
@@ -539,6 +540,7 @@ static int take_settings(struct bj_server *s, struct bj_settings *settings,
         bj_settings_unref(settings);
         return r;
     }
+    bj_gate_use(s->gate, settings);
     pthread_mutex_lock(&s->lock);
     s->settings = settings;
     pthread_mutex_unlock(&s->lock);

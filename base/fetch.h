@@ -34,6 +34,12 @@ enum bj_fetch_fault {
  * that does not show it, since it may contain a password. */
 int bj_fetch_check(const char *text, struct bj_err *err);
 
+enum { BJ_FETCH_SHOWN = 120 };
+
+/* A URL for messages: without user, password, query and fragment, clean, cut.
+ * Returns buf. */
+const char *bj_fetch_show(const char *url, char buf[static BJ_FETCH_SHOWN]);
+
 /* "ok", "dns", "connect", ..., for labels. */
 const char *bj_fetch_fault_name(enum bj_fetch_fault fault);
 

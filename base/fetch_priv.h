@@ -18,12 +18,6 @@ struct bj_fetch_origin {
 int bj_fetch_origin(const char *url, struct bj_fetch_origin *ret);
 bool bj_fetch_same_origin(const char *a, const char *b);
 
-enum { BJ_FETCH_SHOWN = 120 };
-
-/* A URL for messages: without user, password, query and fragment, clean, cut.
- * Returns buf. */
-const char *bj_fetch_show(const char *url, char buf[static BJ_FETCH_SHOWN]);
-
 /* Add a header line; a status line deletes those before.  -EFBIG: more than 64
  * KiB, -ENOMEM. */
 int bj_fetch_take_header(struct bj_fetch_reply *reply, struct bj_slice line);

@@ -98,9 +98,10 @@ int main(int argc, char **argv)
 {
     static const struct bj_slice accounts[] = {{"physics", 7}, {"bio.x", 5}};
     unsigned rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 20000;
+    const struct bj_prom_conf prom = {0};
     struct bj_gate_conf conf = {0};
     struct bj_err err;
-    if (rounds == 0 || bj_gate_conf_check(&conf, NULL, &err) < 0)
+    if (rounds == 0 || bj_gate_conf_check(&conf, &prom, &err) < 0)
         return 1;
     struct bj_promql_viewer viewer = {
         {"anna", 4}, accounts, 0, {conf.rule, conf.rules}};

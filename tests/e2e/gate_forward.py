@@ -44,12 +44,21 @@ def test_form(gate, double):
     same(sorted(k.lower() for k in headers),
          ["accept", "content-length", "content-type", "host", "user-agent", "x-scope-orgid"],
          "no header of the client is passed on")
-    gate.get("user1", "label/U__a_2e_b/values", m='m{a="b c&d"}', limit=3)
+    gate.get("user1", "label/U__a_2e_b/values", m='m{a="b c&d"}', start=5, end=6, limit=3)
     method, path, headers, body = double.seen[-1]
     same((method, path.partition("?")[0], urllib.parse.parse_qs(path.partition("?")[2])),
          ("GET", "/base/api/v1/label/U__a_2e_b/values",
-          {"match[]": ['{__name__="m",a="b c&d",user="user1"}'], "limit": ["3"]}),
+          {"match[]": ['{__name__="m",a="b c&d",user="user1"}'], "start": ["5.000"], "end": ["6.000"],
+           "limit": ["3"]}),
          "values are requested by GET")
+    double.reply = lambda h: h.send()
+    for path, more in (("labels", {}), ("label/a/values", {}), ("series", dict(m="up")),
+                       ("query_exemplars", dict(query="up"))):
+        same(error(gate.get("user1", path, start=0, end=401 * 86400, **more)), (400, "bad_data", "error"),
+             "%s over more than gate.max-range" % path)
+        same(gate.get("user1", path, end=500 * 86400, **more).status, 200, "one without a start is answered")
+        form = double.seen[-1][3] or double.seen[-1][1].partition("?")[2]
+        same(urllib.parse.parse_qs(form)["start"], ["%d.000" % (100 * 86400)], "for the longest range")
 
 
 def test_replies(gate, double):

@@ -72,17 +72,25 @@ class History:
 
 
 class Double:
-    """Replies as the test says: reply(handler) writes them.  seen: the requests."""
+    """Replies as the test says: reply(handler) writes them.  seen: the requests, without the
+    checks of the gate, which get the status "health"."""
 
     def __init__(self):
         double = self
         self.seen, self.reply, self.hung_up = [], None, threading.Event()
+        self.health, self.stopped = 200, False
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                if double.stopped:
+                    self.connection.shutdown(2)
+                    self.close_connection = True
+                    return
+                if self.path.endswith("/status/buildinfo"):
+                    return self.send(double.health)
                 double.seen.append((self.command, self.path, dict(self.headers), body.decode()))
                 try:
                     double.reply(self)
@@ -111,6 +119,7 @@ class Double:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):
+        self.stopped = True  # for connections that are open
         self.server.shutdown()
         self.server.server_close()
 
@@ -124,7 +133,10 @@ class Gate(Site):
         self.web = self.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret"))
 
     def start_for(self, url, *options):
-        self.start("--web.config.file=" + self.web, "--gate.enabled", "--prometheus.url=" + url,
+        self.start_over(["--prometheus.url=" + url, *options])
+
+    def start_over(self, options):
+        self.start("--web.config.file=" + self.web, "--gate.enabled",
                    "--access.admins=boss", "--access.coordinators=acct1: user2", *options)
 
     def get(self, user, path, *headers, **parameters):

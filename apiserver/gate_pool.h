@@ -1,0 +1,46 @@
+/* The Prometheus servers of the gate while it runs: which are up, what runs
+ * there, and their checks.
+ *
+ * Every server is checked at intervals.  One that does not answer a check or a
+ * query is down until it answers again; the checks then begin after a second
+ * and become rarer. */
+#ifndef BJ_APISERVER_GATE_POOL_H
+#define BJ_APISERVER_GATE_POOL_H
+
+#include "apiserver/gate_route.h"
+#include "base/fetches.h"
+
+struct bj_gate_pool;
+struct bj_settings;
+
+/* -ENOMEM.  All functions but the last are for one thread. */
+int bj_gate_pool_new(struct bj_gate_pool **ret, struct bj_err *err);
+void bj_gate_pool_free(struct bj_gate_pool *p); /* NULL is fine */
+
+/* Use the servers of these settings; takes the reference over.  Servers with an
+ * unchanged URL keep their state.  Without memory the old ones stay. */
+void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
+                      struct bj_settings *settings);
+struct bj_settings *bj_gate_pool_settings(const struct bj_gate_pool *p);
+
+/* The servers: pointers to *n of them, valid until the next use. */
+struct bj_gate_upstream *const *bj_gate_pool_all(const struct bj_gate_pool *p,
+                                                 unsigned *ret_n);
+
+/* A query begins and ends there.  Between, u remains valid. */
+void bj_gate_pool_begin(struct bj_gate_pool *p, struct bj_gate_upstream *u);
+void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u);
+/* It failed, for the reason in text, or gave a reply of Prometheus. */
+void bj_gate_pool_failed(struct bj_gate_upstream *u, const char *text);
+void bj_gate_pool_worked(struct bj_gate_upstream *u);
+
+/* Begin the checks that are due.  Returns milliseconds until the next is. */
+int bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
+                       uint64_t now_usec);
+/* End all checks. */
+void bj_gate_pool_stop(struct bj_gate_pool *p, struct bj_fetches *fetches);
+
+/* Append the metrics of the servers; from any thread. */
+void bj_gate_pool_metrics(struct bj_gate_pool *p, struct bj_buf *b);
+
+#endif

@@ -1,0 +1,35 @@
+/* A request to a Prometheus server, with the credentials and headers that its
+ * options name. */
+#ifndef BJ_APISERVER_GATE_REQUEST_H
+#define BJ_APISERVER_GATE_REQUEST_H
+
+#include "apiserver/gate_servers.h"
+#include "base/fetches.h"
+
+/* Zero-initialise; the texts of the server must outlive it. */
+struct bj_gate_request {
+    struct bj_fetch_request fetch;
+    struct bj_buf url;
+    const char *header[24];
+    char token[2048], password[512];
+};
+
+/* What is requested. */
+struct bj_gate_target {
+    const char *path;     /* below the URL of the server */
+    struct bj_slice form; /* NAME=VALUE&..., must outlive the request */
+    bool post;            /* else form is a part of the URL */
+    bool gzip;            /* the response may be compressed */
+    uint64_t usec;        /* longest time */
+    size_t max_bytes;     /* of the response */
+};
+
+/* Fill it in; -ENOMEM, or an error of a file with a message. */
+int bj_gate_request_make(struct bj_gate_request *q,
+                         const struct bj_gate_server *server,
+                         const struct bj_gate_target *t, struct bj_err *err);
+
+/* Free its memory and erase its secrets.  It is then zero. */
+void bj_gate_request_clear(struct bj_gate_request *q);
+
+#endif

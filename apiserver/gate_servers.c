@@ -104,19 +104,30 @@ static int check_fit(const struct bj_gate_server *s, struct bj_err *err)
     return 0;
 }
 
+/* Cut the next word off *rest and terminate it; NULL: none. */
+static char *cut_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " \t");
+    if (!word[0])
+        return NULL;
+    *rest = word + strcspn(word, " \t");
+    if (**rest)
+        *(*rest)++ = '\0';
+    return word;
+}
+
 /* The texts of *ret point into ret->text, which the caller frees. */
 static int read_entry(const char *text, struct bj_gate_server *ret,
                       struct bj_err *err)
 {
-    char *save = NULL;
-    ret->text = strdup(text);
-    if (!ret->text)
+    char *rest = ret->text = strdup(text);
+    if (!rest)
         return bj_err_set(err, -ENOMEM, "gate.servers");
-    ret->client.url = strtok_r(ret->text, " \t", &save);
+    ret->client.url = cut_word(&rest);
     if (!ret->client.url)
         return bj_err_set(err, -EINVAL, "expected a URL");
     int r = bj_fetch_check(ret->client.url, err);
-    for (char *w; r == 0 && (w = strtok_r(NULL, " \t", &save));)
+    for (char *w; r == 0 && (w = cut_word(&rest));)
         r = take_word(ret, w, err);
     return r < 0 ? r : check_fit(ret, err);
 }

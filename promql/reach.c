@@ -1,24 +1,16 @@
 #include "promql/reach.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { NUMBER_BYTES = 64 };
+#include "base/json.h"
 
 static const int64_t far_ms = INT64_MAX / 4; /* sums do not overflow */
 
 /* The time of "@ time", in whole milliseconds around it. */
 static struct bj_promql_span fixed(struct bj_slice seconds)
 {
-    char text[NUMBER_BYTES];
-    if (seconds.n >= sizeof(text))
+    int64_t ms;
+    if (bj_decimal_i64(seconds, 3, &ms) < 0 || ms < -far_ms || ms > far_ms)
         return (struct bj_promql_span){-far_ms, far_ms};
-    memcpy(text, seconds.p, seconds.n);
-    text[seconds.n] = '\0';
-    double ms = strtod(text, NULL) * 1000;
-    if (!(ms > -(double)far_ms && ms < (double)far_ms))
-        return (struct bj_promql_span){-far_ms, far_ms};
-    return (struct bj_promql_span){(int64_t)ms - 1, (int64_t)ms + 1};
+    return (struct bj_promql_span){ms - 1, ms + 1};
 }
 
 /* The evaluation times of a selector or subquery with its @ and offset; query:

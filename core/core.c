@@ -40,7 +40,7 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
         bj_node_new(conf, &core->pool, &core->node) < 0)
         return bj_err_set(err, -ENOMEM, "core");
     if (conf->collect[BJ_COLLECT_ENERGY]) {
-        r = bj_energy_new(conf, &core->host, &core->energy, err);
+        r = bj_energy_new(conf, &core->host, &core->copies, &core->energy, err);
         if (r < 0)
             return r;
     }
@@ -50,7 +50,7 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
             return r;
     }
     if (conf->collect[BJ_COLLECT_GPU]) {
-        r = bj_gpus_new(conf, &core->host, &core->gpus, err);
+        r = bj_gpus_new(conf, &core->host, &core->copies, &core->gpus, err);
         if (r < 0)
             return r;
     }

@@ -42,13 +42,9 @@ static uint64_t give_all(struct bj_core *core)
 static void write_state(struct bj_core *core)
 {
     struct bj_buf lines = {0};
-    if (core->gpus) {
-        bj_gpus_mark(core->gpus);
+    if (core->gpus)
         bj_gpus_save(core->gpus, key_of, &lines);
-    }
-    if (lines.failed)
-        bj_buf_free(&lines);
-    bj_energy_write(core->energy, (struct bj_slice){lines.p, lines.len});
+    bj_energy_write(core->energy, &lines);
     bj_buf_free(&lines);
 }
 
@@ -60,7 +56,10 @@ int bj_energy_gpus_tick(struct bj_core *core)
         return r;
     if (core->gpus && extra.n > 0)
         bj_gpus_load(core->gpus, extra);
+    bj_copies_begin(&core->copies);
     bj_energy_tick(core->energy, core, core->gpus ? give_all(core) : BJ_ABSENT);
+    if (core->gpus)
+        bj_gpus_copy(core->gpus);
     write_state(core);
     return 0;
 }
@@ -71,12 +70,6 @@ void bj_energy_gpus_finish(struct bj_core *core)
     if (bj_energy_ticked(core->energy) &&
         bj_energy_accounts(core->energy, core, &extra) == 0)
         write_state(core);
-}
-
-void bj_energy_gpus_show(struct bj_core *core)
-{
-    if (bj_energy_show(core->energy, core) && core->gpus)
-        bj_gpus_show(core->gpus);
 }
 
 struct bj_account *bj_energy_gpus_orphan(struct bj_core *core,

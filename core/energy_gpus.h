@@ -13,9 +13,6 @@ int bj_energy_gpus_tick(struct bj_core *core);
  * a final record. */
 void bj_energy_gpus_finish(struct bj_core *core);
 
-/* The state was saved: show what was attributed. */
-void bj_energy_gpus_show(struct bj_core *core);
-
 /* The next account of a job that ended while the program did not run, and its
  * key; NULL: none.  Forget it when its record was made. */
 struct bj_account;

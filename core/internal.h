@@ -3,6 +3,7 @@
 #define BJ_CORE_INTERNAL_H
 
 #include "base/clock.h"
+#include "core/copies.h"
 #include "core/core.h"
 #include "core/track.h"
 
@@ -56,6 +57,7 @@ struct bj_core {
     struct bj_sampler *sampler;     /* NULL: not needed yet */
     struct bj_watcher *watcher;     /* NULL: not needed yet, or not possible */
     struct bj_watches *watches;     /* of the watcher; NULL: none */
+    struct bj_copies copies;
     uint64_t records, records_lost;
     struct bj_tracks tracks;
     struct bj_ident *unknown; /* of a job that was not identified yet */

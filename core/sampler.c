@@ -27,7 +27,9 @@ struct bj_sampler {
     struct bj_core *core;
     struct record *first, **last;
     size_t waiting; /* how many these are */
-    bool spool_fails, spool_waits, save_fails;
+    bool spool_fails, spool_waits;
+    struct bj_err energy_err; /* of this tick ... */
+    uint64_t energy_usec;     /* ... and how long energy took */
 };
 
 /* --- records --------------------------------------------------------------*/
@@ -175,37 +177,44 @@ static void give_up_records(struct bj_core *core)
 
 /* --- a tick ---------------------------------------------------------------*/
 
+static void tick_energy(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    uint64_t begun = bj_clock_boot_usec();
+    s->energy_err.code = 0;
+    int r = bj_energy_gpus_tick(core);
+    if (r < 0)
+        bj_err_set(&s->energy_err, r, "ledger");
+    s->energy_usec = bj_clock_boot_usec() - begun;
+}
+
 static void tick(struct bj_core *core)
 {
     bj_core_read(core);
-    if (core->energy) {
-        uint64_t begun = bj_clock_boot_usec();
-        struct bj_err err = {0};
-        int r = bj_energy_gpus_tick(core);
-        if (r < 0)
-            bj_err_set(&err, r, "ledger");
-        bj_core_ran(core, BJ_COLLECT_ENERGY, begun, r < 0, &err);
-    }
+    if (core->energy)
+        tick_energy(core);
     finish_jobs(core);
     if (core->energy)
         make_orphans(core);
     bj_core_forget(core);
 }
 
-/* Without the lock. */
-static void save(struct bj_core *core)
+/* Without the lock; then, with it, show what was saved. */
+static bool save(struct bj_worker *w)
 {
-    struct bj_sampler *s = core->sampler;
-    struct bj_err err = {0};
-    char text[400], line[480];
-    int r = core->energy ? bj_energy_save(core->energy, &err) : 0;
-    if (r < 0 && !s->save_fails) {
-        snprintf(line, sizeof(line), "energy: totals not saved: %s",
-                 bj_err_text(&err, text, sizeof(text)));
-        core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
-    }
-    s->save_fails = r < 0;
+    struct bj_sampler *s = (struct bj_sampler *)w->poller;
+    struct bj_core *core = s->core;
+    bj_worker_unlock(w);
+    int r = core->energy ? bj_energy_save(core->energy, &s->energy_err) : 0;
     write_records(core);
+    bool ours = bj_worker_lock(w);
+    if (!core->energy)
+        return ours;
+    if (r == 0)
+        bj_copies_show(&core->copies);
+    bj_core_ran(core, BJ_COLLECT_ENERGY, bj_clock_boot_usec() - s->energy_usec,
+                s->energy_err.code < 0, &s->energy_err);
+    return ours;
 }
 
 static bool step(struct bj_worker *w)
@@ -213,11 +222,7 @@ static bool step(struct bj_worker *w)
     struct bj_sampler *s = (struct bj_sampler *)w->poller;
     struct bj_core *core = s->core;
     tick(core);
-    bj_worker_unlock(w);
-    save(core);
-    bool ours = bj_worker_lock(w);
-    if (core->energy)
-        bj_energy_gpus_show(core);
+    bool ours = save(w);
     /* A tick that took longer than the period skips the ticks it missed. */
     for (uint64_t now = bj_clock_boot_usec(); s->poller.due_usec <= now;)
         s->poller.due_usec += core->conf->energy.period_usec;
@@ -231,9 +236,7 @@ static bool finish(struct bj_worker *w)
     struct bj_core *core = ((struct bj_sampler *)w->poller)->core;
     if (core->energy)
         bj_energy_gpus_finish(core);
-    bj_worker_unlock(w);
-    save(core);
-    return bj_worker_lock(w);
+    return save(w);
 }
 
 static void gone(struct bj_poller *poller)

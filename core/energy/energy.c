@@ -32,16 +32,15 @@ struct bj_energy {
     uint64_t begun_usec; /* of our first tick */
     bool ticked;
     uint64_t slept_usec; /* boot clock minus monotonic clock */
-    struct bj_totals totals;
-    bool gpu_own;       /* GPUs report their energy themselves */
-    uint64_t gpu_given; /* to the ledger, at the last tick */
-    uint64_t gpu_base;  /* what that is above the GPUs' own total; may be below
-                           0 */
-    struct {
+    bool gpu_own;        /* GPUs report their energy themselves */
+    uint64_t gpu_given;  /* to the ledger, at the last tick */
+    uint64_t gpu_base;   /* what that is above the GPUs' own total; may be below
+                            0 */
+    const struct bj_copies *copies;
+    struct bj_node_energy {
         struct bj_ledger_sums sums;
         struct bj_totals totals;
-        bool any;
-    } shown;
+    } node[BJ_COPIES];
 };
 
 static void say(struct bj_energy *e, enum bj_log_level level,
@@ -69,13 +68,15 @@ static uint64_t slept_usec(void)
 }
 
 int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,
-                  struct bj_energy **ret, struct bj_err *err)
+                  const struct bj_copies *copies, struct bj_energy **ret,
+                  struct bj_err *err)
 {
     struct bj_energy *e = calloc(1, sizeof(*e));
     if (!e)
         return bj_err_set(err, -ENOMEM, "energy");
     e->conf = conf;
     e->host = *host;
+    e->copies = copies;
     e->policy = policy_of(conf->energy.policy);
     e->slept_usec = slept_usec();
     int r = bj_meters_new(conf, host, &e->meters, err);
@@ -189,12 +190,23 @@ static bool is_closed(const struct bj_track *t)
     return t->energy && t->energy->closed;
 }
 
+static void copy_account(const struct bj_energy *e, struct bj_job_energy *j,
+                         unsigned copy)
+{
+    for (int c = 0; c < BJ_COMPONENTS; c++)
+        j->uj[copy][c] =
+            bj_account_uj(j->account, e->policy, (enum bj_component)c);
+}
+
+/* The values of the job stay. */
 static void drop_account(struct bj_energy *e, struct bj_track *t)
 {
-    if (has_account(t)) {
-        bj_ledger_drop(e->ledger, t->energy->account);
-        t->energy->account = NULL;
-    }
+    if (!has_account(t))
+        return;
+    for (unsigned k = 0; k < BJ_COPIES; k++)
+        copy_account(e, t->energy, k);
+    bj_ledger_drop(e->ledger, t->energy->account);
+    t->energy->account = NULL;
 }
 
 enum { KEY_CAP = 1200 };
@@ -257,8 +269,11 @@ static bool is_new(const struct bj_energy *e, const struct bj_track *t)
 static void open_account(struct bj_energy *e, struct bj_track *t)
 {
     char key[KEY_CAP];
-    if (!t->energy && !(t->energy = calloc(1, sizeof(*t->energy))))
-        return;
+    if (!t->energy) {
+        if (!(t->energy = calloc(1, sizeof(*t->energy))))
+            return;
+        memset(t->energy->uj, 0xff, sizeof(t->energy->uj));
+    }
     find_key(e, t, key);
     t->energy->account =
         bj_ledger_open(e->ledger, bj_slice_str(key), is_new(e, t));
@@ -286,7 +301,7 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         /* Its final record lies on the disk: after a restart there must not be
-         * another one.  What it has is shown from the track. */
+         * another one. */
         if (t->life.recorded)
             drop_account(e, t);
         if (t->energy)
@@ -334,17 +349,19 @@ static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
         .suspended = slept > e->slept_usec + SECOND / 10,
     };
     e->slept_usec = slept;
-    bj_meters_read(e->meters, core->now_usec, tick.suspended, &e->totals);
+    struct bj_totals *totals = &e->node[e->copies->last].totals;
+    bj_meters_read(e->meters, e->copies->last, core->now_usec, tick.suspended,
+                   totals);
     for (int c = 0; c < BJ_ENERGY_OTHER; c++) {
-        const struct bj_role_total *role = &e->totals.role[roles[c]];
+        const struct bj_role_total *role = &totals->role[roles[c]];
         tick.total_uj[c] = role->source ? role->uj : BJ_ABSENT;
     }
     tick.total_uj[BJ_ENERGY_GPU] =
         gpu_total(e, gpu_uj, tick.total_uj[BJ_ENERGY_GPU]);
     tick.total_uj[BJ_ENERGY_OTHER] = BJ_ABSENT;
-    if (e->totals.role[BJ_ZONE_NODE].source) {
-        tick.node_uj = e->totals.role[BJ_ZONE_NODE].uj;
-        tick.node_stamp_usec = e->totals.role[BJ_ZONE_NODE].stamp_usec;
+    if (totals->role[BJ_ZONE_NODE].source) {
+        tick.node_uj = totals->role[BJ_ZONE_NODE].uj;
+        tick.node_stamp_usec = totals->role[BJ_ZONE_NODE].stamp_usec;
     }
     return tick;
 }
@@ -363,19 +380,16 @@ void bj_energy_forget(struct bj_energy *e, struct bj_account *a)
     bj_ledger_drop(e->ledger, a);
 }
 
-void bj_energy_write(struct bj_energy *e, struct bj_slice extra)
+void bj_energy_write(struct bj_energy *e, struct bj_buf *lines)
 {
-    struct bj_buf lines = {0};
     e->text.len = 0;
     if (!e->state)
         return;
-    bj_meters_save(e->meters, &lines);
-    save_gpu_total(e, &lines);
-    bj_buf_put(&lines, extra.p, extra.n);
-    if (!lines.failed)
+    bj_meters_save(e->meters, e->copies->last, lines);
+    save_gpu_total(e, lines);
+    if (!lines->failed)
         bj_ledger_save(e->ledger, bj_state_boot_id(e->state),
-                       (struct bj_slice){lines.p, lines.len}, &e->text);
-    bj_buf_free(&lines);
+                       (struct bj_slice){lines->p, lines->len}, &e->text);
     if (e->text.failed)
         bj_buf_free(&e->text);
 }
@@ -408,34 +422,24 @@ void bj_energy_tick(struct bj_energy *e, const struct bj_core *core,
                     uint64_t gpu_uj)
 {
     struct bj_tick tick = make_tick(e, core, gpu_uj);
+    unsigned last = e->copies->last;
     bj_ledger_tick(e->ledger, &tick);
     e->last_usec = core->now_usec;
     e->ticked = true;
+    bj_ledger_sums(e->ledger, &e->node[last].sums);
+    for (size_t k = 0; k < core->tracks.n; k++)
+        if (has_account(core->tracks.v[k]))
+            copy_account(e, core->tracks.v[k]->energy, last);
 }
 
 int bj_energy_save(struct bj_energy *e, struct bj_err *err)
 {
     struct bj_slice text = {e->text.p, e->text.len};
-    return text.n > 0 ? bj_state_save(e->state, text, err) : 0;
-}
-
-bool bj_energy_show(struct bj_energy *e, struct bj_core *core)
-{
-    if (!e->ledger)
-        return false;
-    bj_ledger_sums(e->ledger, &e->shown.sums);
-    e->shown.totals = e->totals;
-    e->shown.any = true;
-    bj_meters_show(e->meters);
-    for (size_t k = 0; k < core->tracks.n; k++) {
-        struct bj_job_energy *j = core->tracks.v[k]->energy;
-        for (int c = 0; j && j->account && c < BJ_COMPONENTS; c++)
-            j->shown_uj[c] =
-                bj_account_uj(j->account, e->policy, (enum bj_component)c);
-        if (j)
-            j->shown |= j->account != NULL;
-    }
-    return true;
+    if (!e->state)
+        return 0;
+    int r = text.n > 0 ? bj_state_save(e->state, text, err)
+                       : bj_err_set(err, -ENOMEM, "energy.state-file");
+    return r < 0 ? bj_err_wrap(err, r, "totals not saved") : 0;
 }
 
 bool bj_energy_settled(const struct bj_track *t)
@@ -452,38 +456,38 @@ void bj_energy_drop(struct bj_energy *e, struct bj_track *t)
     t->energy = NULL;
 }
 
-/* --- publishing
- * --------------------------------------------------------------*/
+/* --- publishing -----------------------------------------------------------*/
 
 /* Components that have ever been metered. */
-static bool known(const struct bj_energy *e, int c)
+static bool known(const struct bj_ledger_sums *s, int c)
 {
-    const struct bj_ledger_sums *s = &e->shown.sums;
     bool deficit = c == BJ_ENERGY_OTHER && s->deficit_uj > 0;
-    return e->shown.any && (s->taken_uj[c] > 0 || deficit);
+    return s->taken_uj[c] > 0 || deficit;
 }
 
-static size_t count_known(const struct bj_energy *e)
+static size_t count_known(const struct bj_ledger_sums *s)
 {
     size_t n = 0;
     for (int c = 0; c < BJ_COMPONENTS; c++)
-        n += known(e, c);
+        n += known(s, c);
     return n;
 }
 
 void bj_energy_publish_job(const struct bj_energy *e, const struct bj_track *t,
                            struct bj_arena *a, struct bj_job *job)
 {
-    size_t n = t->energy && t->energy->shown ? count_known(e) : 0;
+    const uint64_t *uj = t->energy ? t->energy->uj[e->copies->shown] : NULL;
+    const struct bj_ledger_sums *s = &e->node[e->copies->shown].sums;
+    size_t n = uj && uj[0] != BJ_ABSENT ? count_known(s) : 0;
     struct bj_energy_use *v = n ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
     if (!v)
         return;
     job->energy = (struct bj_list){v, n};
     for (int c = 0; c < BJ_COMPONENTS; c++) {
-        if (!known(e, c))
+        if (!known(s, c))
             continue;
         v->sub.key[0] = bj_slice_str(bj_component_names[c]);
-        v++->energy_uj = t->energy->shown_uj[c];
+        v++->energy_uj = uj[c];
     }
 }
 
@@ -506,17 +510,16 @@ static struct bj_slice static_of(const struct bj_ledger_sums *s)
     return s->idle_learnt ? BJ_SLICE("learnt") : BJ_SLICE("configured");
 }
 
-static void publish_split(const struct bj_energy *e, struct bj_snap *snap)
+static void publish_split(const struct bj_energy *e, size_t n,
+                          struct bj_snap *snap)
 {
-    const struct bj_ledger_sums *s = &e->shown.sums;
-    size_t n = count_known(e);
-    struct bj_energy_split *v =
-        n ? bj_arena_alloc(&snap->arena, n * sizeof(*v)) : NULL;
+    const struct bj_ledger_sums *s = &e->node[e->copies->shown].sums;
+    struct bj_energy_split *v = bj_arena_alloc(&snap->arena, n * sizeof(*v));
     if (!v)
         return;
     snap->node.energy = (struct bj_list){v, n};
     for (int c = 0; c < BJ_COMPONENTS; c++) {
-        if (!known(e, c))
+        if (!known(s, c))
             continue;
         v->sub.key[0] = bj_slice_str(bj_component_names[c]);
         v->energy_uj = s->taken_uj[c] - s->pending_uj[c];
@@ -527,49 +530,38 @@ static void publish_split(const struct bj_energy *e, struct bj_snap *snap)
     }
 }
 
-static void publish_info(const struct bj_energy *e, struct bj_info *info)
-{
-    info->one = 1;
-    info->v[0] = source_of(&e->shown.totals, &info->v[1]);
-    info->v[2] = bj_slice_str(bj_policy_names[e->policy]);
-    info->v[3] = static_of(&e->shown.sums);
-}
-
 void bj_energy_publish(const struct bj_energy *e, struct bj_snap *snap)
 {
-    if (!e->shown.any)
+    const struct bj_node_energy *node = &e->node[e->copies->shown];
+    struct bj_info *info = &snap->node.energy_info;
+    size_t n = count_known(&node->sums);
+    if (node->sums.tick_usec == 0)
         return;
-    bj_meters_publish(e->meters, bj_clock_boot_usec(), &snap->arena, snap);
-    snap->node.power_uw = e->shown.totals.role[BJ_ZONE_NODE].power_uw;
-    if (count_known(e) == 0)
+    bj_meters_publish(e->meters, e->copies->shown, bj_clock_boot_usec(), snap);
+    snap->node.power_uw = node->totals.role[BJ_ZONE_NODE].power_uw;
+    if (n == 0)
         return;
-    publish_split(e, snap);
-    publish_info(e, &snap->node.energy_info);
-    if (e->shown.sums.idle_uw > 0)
-        snap->node.idle_uw = e->shown.sums.idle_uw;
-}
-
-static bool metered(const struct bj_ledger_sums *s)
-{
-    uint64_t any = 0;
-    for (int c = 0; c < BJ_COMPONENTS; c++)
-        any |= s->taken_uj[c];
-    return any > 0;
+    publish_split(e, n, snap);
+    info->one = 1;
+    info->v[0] = source_of(&node->totals, &info->v[1]);
+    info->v[2] = bj_slice_str(bj_policy_names[e->policy]);
+    info->v[3] = static_of(&node->sums);
+    if (node->sums.idle_uw > 0)
+        snap->node.idle_uw = node->sums.idle_uw;
 }
 
 void bj_energy_final(const struct bj_energy *e, const struct bj_account *a,
                      struct bj_json_out *o)
 {
-    struct bj_ledger_sums sums;
-    struct bj_slice quality, source = source_of(&e->totals, &quality);
-    bj_ledger_sums(e->ledger, &sums);
-    if (!metered(&sums))
+    const struct bj_node_energy *node = &e->node[e->copies->last];
+    struct bj_slice quality, source = source_of(&node->totals, &quality);
+    if (count_known(&node->sums) == 0)
         return;
     bj_json_put_object(o, "energy_uj");
     for (int p = 0; p < BJ_POLICIES; p++) {
         bj_json_put_object(o, bj_policy_names[p]);
         for (int c = 0; c < BJ_COMPONENTS; c++)
-            if (sums.taken_uj[c] > 0)
+            if (node->sums.taken_uj[c] > 0)
                 bj_json_put_u64(
                     o, bj_component_names[c],
                     bj_account_uj(a, (enum bj_policy)p, (enum bj_component)c));
@@ -580,6 +572,6 @@ void bj_energy_final(const struct bj_energy *e, const struct bj_account *a,
                     bj_slice_str(bj_policy_names[e->policy]));
     bj_json_put_str(o, "energy_source", source);
     bj_json_put_str(o, "energy_quality", quality);
-    bj_json_put_str(o, "energy_static", static_of(&sums));
+    bj_json_put_str(o, "energy_static", static_of(&node->sums));
     bj_json_put_bool(o, "energy_gap", bj_account_flagged(a));
 }

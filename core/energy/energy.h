@@ -1,12 +1,12 @@
 /* Energy in the core: meters, ledger, accounts of jobs, and the state that
  * survives a restart.
  *
- * Only the sampler calls bj_energy_tick.  Attributed energy is shown after it
- * was saved, so that no counter falls after a crash. */
+ * Only the sampler calls bj_energy_tick. */
 #ifndef BJ_CORE_ENERGY_ENERGY_H
 #define BJ_CORE_ENERGY_ENERGY_H
 
 #include "base/json.h"
+#include "core/copies.h"
 #include "core/core.h"
 #include "core/energy/ledger.h"
 
@@ -18,14 +18,14 @@ struct bj_job_energy {
     struct bj_account *account; /* NULL: none, or settled */
     bool opened;                /* by the last bj_energy_accounts */
     bool closed;                /* the account knows that the job has ended */
-    bool shown;                 /* shown_uj is valid */
-    uint64_t shown_uj[BJ_COMPONENTS];
+    uint64_t uj[BJ_COPIES][BJ_COMPONENTS]; /* BJ_ABSENT: had no account */
 };
 
 /* Start from the state file.  Errors of the file are logged, not returned: a
  * damaged or foreign file is renamed to FILE.bad. */
 int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,
-                  struct bj_energy **ret, struct bj_err *err);
+                  const struct bj_copies *copies, struct bj_energy **ret,
+                  struct bj_err *err);
 void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 
 /* Search for meters periodically; true while there is one. */
@@ -49,19 +49,19 @@ bool bj_energy_ticked(const struct bj_energy *e);
 /* Whether earlier ticks used the GPUs' own energy, instead of a meter's. */
 bool bj_energy_gpus_counted(const struct bj_energy *e);
 
-/* Read the meters and attribute the energy.  gpu_uj: total energy that the GPUs
- * report themselves, of which their jobs got theirs by bj_account_gpu;
- * BJ_ABSENT: none.  Errors of meters are in their own metrics. */
+/* Read the meters, attribute the energy, copy what will be shown.  gpu_uj:
+ * total energy that the GPUs report themselves, of which their jobs got theirs
+ * by bj_account_gpu; BJ_ABSENT: none.  Errors of meters are in their own
+ * metrics. */
 void bj_energy_tick(struct bj_energy *e, const struct bj_core *core,
                     uint64_t gpu_uj);
 
-/* Make the state to be saved; extra: further lines for it. */
-void bj_energy_write(struct bj_energy *e, struct bj_slice extra);
+/* Make the state to be saved.  lines: further lines for it, to which those of
+ * energy are added. */
+void bj_energy_write(struct bj_energy *e, struct bj_buf *lines);
 
-/* Save the state, without the core's lock; then, with it, show what was
- * attributed; false: no tick yet. */
+/* Save the state, without the core's lock. */
 int bj_energy_save(struct bj_energy *e, struct bj_err *err);
-bool bj_energy_show(struct bj_energy *e, struct bj_core *core);
 
 /* The job's energy is final (or it has none): write its final record. */
 bool bj_energy_settled(const struct bj_track *t);

@@ -23,9 +23,8 @@ enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };
 
 struct bj_meters {
     struct bj_slot *slot[SLOTS];
-    struct bj_slot_view *read[SLOTS];  /* at the last reading; NULL: nothing */
-    struct bj_slot_view *shown[SLOTS]; /* when bj_meters_show was called */
-    uint64_t look_usec;                /* when meters are looked for again */
+    struct bj_slot_view *view[BJ_COPIES][SLOTS]; /* NULL: nothing */
+    uint64_t look_usec; /* when meters are looked for again */
     bool any;
     uint64_t role_uj[BJ_ROLES];
     size_t preferred[BJ_ROLES];        /* the slot in use; SLOTS: none yet */
@@ -82,8 +81,8 @@ void bj_meters_free(struct bj_meters *m)
         return;
     for (size_t i = 0; i < SLOTS; i++) {
         bj_slot_free(m->slot[i]);
-        free(m->read[i]);
-        free(m->shown[i]);
+        for (unsigned k = 0; k < BJ_COPIES; k++)
+            free(m->view[k][i]);
     }
     free(m);
 }
@@ -159,12 +158,12 @@ static bool may_use(const struct bj_meters *m, size_t i, int role)
 
 /* Energy that passed while another meter was preferred is not counted again: a
  * change of the meter continues from the new one's last reading. */
-static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
+static void add_slot(struct bj_meters *m, size_t i,
+                     const struct bj_slot_view *v, uint64_t now_usec,
                      struct bj_totals *ret)
 {
     for (int r = 0; r < BJ_ROLES; r++) {
         struct bj_role_total *total = &ret->role[r];
-        const struct bj_slot_view *v = m->read[i];
         struct role_value t = told_of(v, (enum bj_zone_role)r, now_usec);
         uint64_t delta = t.uj - m->seen_uj[i][r];
         bool usable = t.any && t.fresh && may_use(m, i, r);
@@ -182,20 +181,23 @@ static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
 }
 
 /* Allocate a view only for slots with values. */
-static bool view_of(struct bj_meters *m, size_t i, uint64_t now_usec)
+static bool read_slot(struct bj_slot *s, uint64_t now_usec,
+                      struct bj_slot_view **v)
 {
-    if (!bj_slot_has_values(m->slot[i]))
+    if (!bj_slot_has_values(s))
         return false;
-    if (!m->read[i])
-        m->read[i] = calloc(1, sizeof(*m->read[i]));
-    if (m->read[i])
-        bj_slot_view(m->slot[i], now_usec, m->read[i]);
-    return m->read[i];
+    if (!*v)
+        *v = calloc(1, sizeof(**v));
+    if (*v)
+        bj_slot_view(s, now_usec, *v);
+    return *v;
 }
 
-void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
-                    struct bj_totals *ret)
+void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
+                    bool slept, struct bj_totals *ret)
 {
+    struct bj_slot_view **v = m->view[copy];
+
     *ret = (struct bj_totals){0};
     for (size_t i = 0; i < SLOTS; i++) {
         if (!m->slot[i])
@@ -203,9 +205,8 @@ void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
         if (slept)
             bj_slot_slept(m->slot[i]);
         bj_slot_tick(m->slot[i], now_usec);
-        if (!view_of(m, i, now_usec))
-            continue;
-        add_slot(m, i, now_usec, ret);
+        if (read_slot(m->slot[i], now_usec, &v[i]))
+            add_slot(m, i, v[i], now_usec, ret);
     }
     for (int r = 0; r < BJ_ROLES; r++) {
         ret->role[r].uj = m->role_uj[r];
@@ -244,36 +245,28 @@ static void put_errors(const struct bj_slot_view *v,
     }
 }
 
-void bj_meters_show(struct bj_meters *m)
+void bj_meters_publish(const struct bj_meters *m, unsigned copy,
+                       uint64_t now_usec, struct bj_snap *snap)
 {
-    for (size_t i = 0; i < SLOTS; i++) {
-        if (m->read[i] && !m->shown[i])
-            m->shown[i] = calloc(1, sizeof(*m->shown[i]));
-        if (m->read[i] && m->shown[i])
-            bj_slot_view_copy(m->shown[i], m->read[i]);
-    }
-}
-
-void bj_meters_publish(const struct bj_meters *m, uint64_t now_usec,
-                       struct bj_arena *arena, struct bj_snap *snap)
-{
-    size_t nm = 0, nz = 0, ne = 0, slots_shown = 0, zones = 0;
+    struct bj_slot_view *const *views = m->view[copy];
+    struct bj_arena *arena = &snap->arena;
+    size_t nm = 0, nz = 0, ne = 0, nslots = 0, zones = 0;
     for (size_t i = 0; i < SLOTS; i++)
-        if (m->shown[i]) {
-            slots_shown++;
-            zones += m->shown[i]->nzones;
+        if (views[i]) {
+            nslots++;
+            zones += views[i]->nzones;
         }
-    if (slots_shown == 0)
+    if (nslots == 0)
         return;
     struct bj_meter_stat *meters =
-        bj_arena_alloc(arena, slots_shown * sizeof(*meters));
+        bj_arena_alloc(arena, nslots * sizeof(*meters));
     struct bj_meter_errors *errors =
-        bj_arena_alloc(arena, slots_shown * BJ_METER_FAULTS * sizeof(*errors));
+        bj_arena_alloc(arena, nslots * BJ_METER_FAULTS * sizeof(*errors));
     struct bj_zone_stat *z = bj_arena_alloc(arena, zones * sizeof(*z));
     if (!meters || !errors || !z)
         return;
     for (size_t i = 0; i < SLOTS; i++) {
-        const struct bj_slot_view *v = m->shown[i];
+        const struct bj_slot_view *v = views[i];
         if (!v || !v->ran)
             continue;
         struct bj_meter_stat *s = &meters[nm++];
@@ -329,11 +322,13 @@ static void save_zone(const char *kind, const struct bj_meter_zone *z,
     bj_buf_put(out, "\n", 1);
 }
 
-void bj_meters_save(struct bj_meters *m, struct bj_buf *out)
+void bj_meters_save(const struct bj_meters *m, unsigned copy,
+                    struct bj_buf *out)
 {
     for (size_t i = 0; i < SLOTS; i++) {
-        for (size_t k = 0; m->read[i] && k < m->read[i]->nzones; k++)
-            save_zone(m->read[i]->kind->name, &m->read[i]->zone[k], out);
+        const struct bj_slot_view *v = m->view[copy][i];
+        for (size_t k = 0; v && k < v->nzones; k++)
+            save_zone(v->kind->name, &v->zone[k], out);
     }
     for (int r = 0; r < BJ_ROLES; r++) {
         bj_buf_printf(out, "role %d ", r);

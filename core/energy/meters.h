@@ -6,8 +6,8 @@
 #ifndef BJ_CORE_ENERGY_METERS_H
 #define BJ_CORE_ENERGY_METERS_H
 
-#include "base/arena.h"
 #include "base/buf.h"
+#include "core/copies.h"
 #include "core/core.h"
 #include "core/energy/meter.h"
 
@@ -45,21 +45,19 @@ bool bj_meters_search(struct bj_meters *m, uint64_t now_usec);
  * none. */
 bool bj_meters_names(const struct bj_meters *m, struct bj_buf *out);
 
-/* Read the fast meters, take the newest samples of the slow ones.  slept: the
- * machine was suspended since the last reading. */
-void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
-                    struct bj_totals *ret);
+/* Read the fast meters, take the newest samples of the slow ones, into a copy
+ * (core/copies.h).  slept: the machine was suspended since the last reading. */
+void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
+                    bool slept, struct bj_totals *ret);
 
-/* Publish the last reading from now on, and the one before until then: values
- * are saved before they are shown, or a crash would make counters fall. */
-void bj_meters_show(struct bj_meters *m);
+/* Publish a copy. */
+void bj_meters_publish(const struct bj_meters *m, unsigned copy,
+                       uint64_t now_usec, struct bj_snap *snap);
 
-void bj_meters_publish(const struct bj_meters *m, uint64_t now_usec,
-                       struct bj_arena *arena, struct bj_snap *snap);
-
-/* The positions of all counters at the last reading, as lines of text, and
- * back.  Lines that are not understood are skipped. */
-void bj_meters_save(struct bj_meters *m, struct bj_buf *out);
+/* The positions of all counters in a copy, which is of the last reading, as
+ * lines of text, and back.  Lines that are not understood are skipped. */
+void bj_meters_save(const struct bj_meters *m, unsigned copy,
+                    struct bj_buf *out);
 void bj_meters_load(struct bj_meters *m, struct bj_slice text);
 
 #endif

@@ -334,18 +334,13 @@ bool bj_slot_has_values(struct bj_slot *s)
     return any;
 }
 
-void bj_slot_view_copy(struct bj_slot_view *to, const struct bj_slot_view *from)
-{
-    memcpy(to, from,
-           offsetof(struct bj_slot_view, zone) +
-               from->nzones * sizeof(from->zone[0]));
-}
-
 void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
                   struct bj_slot_view *ret)
 {
     pthread_mutex_lock(s->poller.lock);
-    bj_slot_view_copy(ret, &s->view);
+    memcpy(ret, &s->view,
+           offsetof(struct bj_slot_view, zone) +
+               s->view.nzones * sizeof(s->view.zone[0]));
     pthread_mutex_unlock(s->poller.lock);
     for (size_t i = 0; i < ret->nzones; i++)
         if (ret->zone[i].accum.stamp_usec + 3 * ret->period_usec < now_usec)

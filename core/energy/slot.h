@@ -52,9 +52,6 @@ bool bj_slot_has_values(struct bj_slot *s);
 void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
                   struct bj_slot_view *ret);
 
-void bj_slot_view_copy(struct bj_slot_view *to,
-                       const struct bj_slot_view *from);
-
 /* Restore the state of a zone of that kind, before the first reading.  -ENOENT
  * when the slot does not have this kind. */
 int bj_slot_restore(struct bj_slot *s, struct bj_slice kind,

@@ -34,7 +34,8 @@ static int make_scheduler(struct bj_gpus *g,
 }
 
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
-                struct bj_gpus **ret, struct bj_err *err)
+                const struct bj_copies *copies, struct bj_gpus **ret,
+                struct bj_err *err)
 {
     int r = check_dirs(conf, err);
     struct bj_gpus *g = r == 0 ? calloc(1, sizeof(*g)) : NULL;
@@ -49,7 +50,7 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
         return r < 0 ? r : bj_err_set(err, -ENOMEM, "GPUs");
     g->conf = conf;
     g->host = *host;
-    g->saves = conf->collect[BJ_COLLECT_ENERGY];
+    g->copies = copies;
     g->order = bj_gpu_order_of(conf->gpu_order);
     env.places = g->places = bj_gpu_places_new();
     const struct bj_gpu_lookup_conf lookup = {.procfs = env.procfs,
@@ -151,8 +152,7 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
     *d = (struct bj_gpu_dev){
         .parent = -1,
         .idle_uw = BJ_ABSENT,
-        .marked_uj = BJ_ABSENT,
-        .shown_uj = BJ_ABSENT,
+        .copy = {{BJ_ABSENT, BJ_ABSENT}, {BJ_ABSENT, BJ_ABSENT}},
         .energy = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT}};
     return d;
 }
@@ -245,6 +245,17 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
     return news;
 }
 
+void bj_gpus_copy(struct bj_gpus *g)
+{
+    unsigned last = g->copies->last;
+    for (size_t i = 0; i < g->n; i++) {
+        g->dev[i].copy[last].energy_uj = g->dev[i].energy.total_uj;
+        g->dev[i].copy[last].energy_resets = g->dev[i].energy.resets;
+    }
+    for (size_t i = 0; i < g->nholds; i++)
+        g->hold[i].copy[last] = g->hold[i].sums;
+}
+
 /* In that order: energy goes to the job that held the device while it was used.
  * Frequent scrapes must not cause as many reads of claims. */
 static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
@@ -262,6 +273,8 @@ static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
         }
     if (any && g->conf->gpu_job_map_dir && *g->conf->gpu_job_map_dir)
         bj_gpus_write_map(g);
+    if (!core->energy) /* nothing is saved: shown at once */
+        bj_gpus_copy(g);
 }
 
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)

@@ -4,15 +4,16 @@
 #define BJ_CORE_GPU_GPUS_H
 
 #include "base/buf.h"
+#include "core/copies.h"
 #include "core/core.h"
 
 struct bj_gpus;
 
-/* conf must outlive it.  Without a driver there is no thread and no
- * value.  Where energy is collected, counters are shown up to the values of the
- * last bj_gpus_show. */
+/* conf and copies must outlive it.  Without a driver there is no thread and no
+ * value. */
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
-                struct bj_gpus **ret, struct bj_err *err);
+                const struct bj_copies *copies, struct bj_gpus **ret,
+                struct bj_err *err);
 void bj_gpus_free(struct bj_gpus *g); /* NULL is fine */
 
 struct bj_track;
@@ -40,14 +41,12 @@ typedef struct bj_slice bj_gpus_key(const struct bj_track *t);
 
 /* The positions of the energy counters and what jobs have counted, as lines of
  * text, and back, not long after the first reading.  Lines that are not
- * understood are skipped.  */
+ * understood are skipped. */
 void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out);
 void bj_gpus_load(struct bj_gpus *g, struct bj_slice text);
 
-/* Mark what is being saved; show it when it is on the disk.  Counters are not
- * shown before, so that none ever falls. */
-void bj_gpus_mark(struct bj_gpus *g);
-void bj_gpus_show(struct bj_gpus *g);
+/* In a tick: copy what will be shown when it is saved. */
+void bj_gpus_copy(struct bj_gpus *g);
 
 /* Continue the counts of a job that were loaded under this key.  Forget those
  * of a job that ended while the program did not run. */

@@ -19,9 +19,13 @@ struct bj_gpu_hold *bj_gpus_hold_of(struct bj_gpus *g, struct bj_track *t,
         g->hold = v;
         g->hold_cap = cap;
     }
+    const struct bj_gpu_sums none = {
+        .held_usec = BJ_ABSENT, .idle_usec = BJ_ABSENT, .energy_uj = BJ_ABSENT};
     struct bj_gpu_hold *h = &g->hold[g->nholds++];
-    *h = (struct bj_gpu_hold){
-        .track = t, .dev = dev, .sums.memory_peak_bytes = BJ_ABSENT};
+    *h = (struct bj_gpu_hold){.track = t,
+                              .dev = dev,
+                              .sums.memory_peak_bytes = BJ_ABSENT,
+                              .copy = {none, none}};
     return h;
 }
 

@@ -38,8 +38,9 @@ struct bj_gpu_dev {
     uint64_t given_uj;    /* of its energy, to its holders ... */
     uint64_t given_usec;  /* ... up to this reading */
     uint64_t idle_uw;     /* the least power seen; BJ_ABSENT */
-    /* Of its energy: what is being saved, and what has been; BJ_ABSENT */
-    uint64_t marked_uj, shown_uj;
+    struct {
+        uint64_t energy_uj, energy_resets; /* BJ_ABSENT */
+    } copy[BJ_COPIES];
 };
 
 /* A mean over time: the sum of parts of a million by microseconds, and these.
@@ -106,9 +107,7 @@ struct bj_gpu_hold {
     bool estimated;                                      /* its share is */
     bool ever_estimated;                                 /* or was */
     uint64_t share_ppm, memory_bytes, processes, sm_ppm; /* of its processes */
-    /* As they are now, as they are being saved, as they have been. */
-    struct bj_gpu_sums sums, marked, shown;
-    bool any_marked, any_shown;
+    struct bj_gpu_sums sums, copy[BJ_COPIES];
     uint64_t pending_uj;  /* of its energy, not yet in its account */
     uint64_t traced_usec; /* when that was reported; 0: never */
     uint64_t engine_ppm;  /* of the busiest class in the time before ... */
@@ -145,7 +144,7 @@ struct bj_gpus {
     bool allots;    /* numbers of the scheduler are usable */
     unsigned waits; /* readings whose energy waits for answers about jobs */
     bool metered;
-    bool saves;        /* what counts up is shown when it has been saved */
+    const struct bj_copies *copies;
     uint64_t total_uj; /* of all devices since the start */
 };
 

@@ -271,24 +271,19 @@ void bj_gpus_engines(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
     h->sm_ppm = h->engines_known ? h->engine_ppm : BJ_ABSENT;
 }
 
-static const struct bj_gpu_sums *shown(const struct bj_gpus *g,
-                                       const struct bj_gpu_hold *h)
-{
-    return g->saves ? &h->shown : &h->sums;
-}
-
 void bj_gpus_publish_engines(const struct bj_gpus *g, const struct bj_track *t,
                              struct bj_arena *a, struct bj_job *job)
 {
     size_t n = 0;
+    unsigned shown = g->copies->shown;
     for (size_t i = 0; i < g->nholds; i++)
-        n += g->hold[i].track == t ? shown(g, &g->hold[i])->nengines : 0;
+        n += g->hold[i].track == t ? g->hold[i].copy[shown].nengines : 0;
     struct bj_gpu_engine_use *v =
         n > 0 ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
     job->gpu_engines = (struct bj_list){v, v ? n : 0};
     for (size_t i = 0; v && i < g->nholds; i++) {
         const struct bj_gpu_hold *h = &g->hold[i];
-        const struct bj_gpu_sums *s = shown(g, h);
+        const struct bj_gpu_sums *s = &h->copy[shown];
         for (unsigned k = 0; h->track == t && k < s->nengines; k++) {
             *v =
                 (struct bj_gpu_engine_use){.busy_usec = s->engine[k].busy_usec};

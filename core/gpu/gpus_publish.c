@@ -14,7 +14,7 @@ static struct bj_slice number(struct bj_arena *a, uint64_t v)
 }
 
 /* A device whose driver does not respond has no levels; its counters stay. */
-static void put_values(const struct bj_gpu_dev *d, uint64_t shown_uj,
+static void put_values(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                        struct bj_gpu_use *u)
 {
     struct bj_sub sub = u->sub;
@@ -31,8 +31,8 @@ static void put_values(const struct bj_gpu_dev *d, uint64_t shown_uj,
         d->now.parent >= 0 && d->now.gi != UINT32_MAX ? d->now.gi : BJ_ABSENT;
     u->energy_uj = u->energy_resets = BJ_ABSENT;
     if (d->energy.stamp_usec != 0 && d->now.parent < 0) {
-        u->energy_uj = shown_uj;
-        u->energy_resets = d->energy.resets;
+        u->energy_uj = d->copy[g->copies->shown].energy_uj;
+        u->energy_resets = d->copy[g->copies->shown].energy_resets;
     }
 }
 
@@ -131,7 +131,7 @@ void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
         snap->gpus.n++;
         u->sub.key[0] = bj_core_clean(a, d->now.uuid);
         u->sub.key[1] = number(a, d->now.index);
-        put_values(d, g->saves ? d->shown_uj : d->energy.total_uj, u);
+        put_values(g, d, u);
         put_labels(g, d, u, snap);
     }
 }
@@ -196,14 +196,10 @@ struct bj_slice bj_gpus_source(unsigned evidence)
 static void put_sums(const struct bj_gpus *g, const struct bj_gpu_hold *h,
                      struct bj_gpu_part *p)
 {
-    const struct bj_gpu_sums *s = g->saves ? &h->shown : &h->sums;
-    p->held_usec = p->idle_usec = p->energy_uj = BJ_ABSENT;
-    if (g->saves && !h->any_shown)
-        return;
+    const struct bj_gpu_sums *s = &h->copy[g->copies->shown];
     p->held_usec = s->held_usec;
     p->idle_usec = s->idle_usec;
-    if (g->metered)
-        p->energy_uj = s->energy_uj;
+    p->energy_uj = g->metered ? s->energy_uj : BJ_ABSENT;
 }
 
 /* It has had the device at some time. */

@@ -96,26 +96,6 @@ void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
     save_jobs(g, key, out);
 }
 
-void bj_gpus_mark(struct bj_gpus *g)
-{
-    for (size_t i = 0; i < g->n; i++)
-        g->dev[i].marked_uj = g->dev[i].energy.total_uj;
-    for (size_t i = 0; i < g->nholds; i++) {
-        g->hold[i].marked = g->hold[i].sums;
-        g->hold[i].any_marked = true;
-    }
-}
-
-void bj_gpus_show(struct bj_gpus *g)
-{
-    for (size_t i = 0; i < g->n; i++)
-        g->dev[i].shown_uj = g->dev[i].marked_uj;
-    for (size_t i = 0; i < g->nholds; i++) {
-        g->hold[i].shown = g->hold[i].marked;
-        g->hold[i].any_shown = g->hold[i].any_marked;
-    }
-}
-
 /* --- reading --------------------------------------------------------------*/
 
 static bool cut_uuid(struct bj_slice *line, char uuid[BJ_GPU_TEXT])

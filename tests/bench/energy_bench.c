@@ -64,7 +64,7 @@ static void pass(struct bj_core *core, struct cost *c)
     uint64_t ticked = cpu_ns();
     if (bj_energy_save(core->energy, &err) < 0)
         die(&err);
-    bj_energy_gpus_show(core);
+    bj_copies_show(&core->copies);
     c->passes++;
     c->pass_ns += read - begun;
     c->tick_ns += ticked - read;

@@ -92,7 +92,7 @@ static void reads(const char *source, unsigned joules)
 {
     struct bj_totals t;
     testclock_advance(10);
-    bj_meters_read(meters, bj_clock_boot_usec(), false, &t);
+    bj_meters_read(meters, 0, bj_clock_boot_usec(), false, &t);
     const struct bj_role_total *cpu = &t.role[BJ_ZONE_CPU];
     assert_int_equal(cpu->uj, joules * JOULE);
     assert_string_equal(cpu->source ? cpu->source : "", source);

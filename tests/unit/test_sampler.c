@@ -379,6 +379,59 @@ static void test_energy_and_restart(void **state)
     bj_arena_free(&a);
 }
 
+/* The job alone uses the node: ten microseconds of CPU for each microjoule. */
+static void use_energy(uint64_t uj)
+{
+    char text[40];
+    unsigned long cpu_usec = (unsigned long)uj * 10;
+    snprintf(text, sizeof(text), "usage_usec %lu\n", cpu_usec);
+    tmp_file("cgroup/cpu.stat", text);
+    tmp_v2_job(SCOPE "job_17", cpu_usec, 4096, "1\n");
+    set_energy(5000000 + uj);
+}
+
+static bool energy_fails(const struct rig *r)
+{
+    const struct bj_collector_stat *v = r->snap->self.collectors.v;
+    for (size_t i = 0; i < r->snap->self.collectors.n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], BJ_SLICE("energy")))
+            return v[i].success == 0;
+    return false;
+}
+
+/* While the state cannot be saved, the values that were saved last are shown: a
+ * restart begins with them. */
+static void test_state_not_saved(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_rapl();
+    use_energy(100000);
+    START(r, state_opt, "collector.energy=true");
+    rig_pass(&r);
+    ticks(1);
+    use_energy(300000);
+    await_energy(&r, 200000);
+    tmp_remove("state");
+    tmp_dir("state/in/the/way");
+    use_energy(500000);
+    ticks(2);
+    rig_pass(&r);
+    const struct bj_energy_split *node = r.snap->node.energy.v;
+    const struct bj_zone_stat *zone = r.snap->zones.v;
+    assert_int_equal(job_energy(&r), 200000);
+    assert_int_equal(node->energy_uj, 200000);
+    assert_int_equal(zone->energy_uj, 200000);
+    assert_true(energy_fails(&r));
+    assert_non_null(strstr(r.log, "collector energy: totals not saved: "));
+    tmp_remove("state");
+    ticks(1);
+    rig_pass(&r);
+    assert_int_equal(job_energy(&r), 400000);
+    assert_false(energy_fails(&r));
+    rig_stop(&r);
+}
+
 /* A batch system may make the directory long before the first process: all that
  * has been used since is the job's. */
 static void test_late_birth(void **state)
@@ -488,11 +541,12 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_record_of_a_job), T(test_energy_and_restart),
-        T(test_spool_is_back),   T(test_spool_is_not_back),
-        T(test_late_birth),      T(test_same_job_again),
-        T(test_orphan),          T(test_nothing_to_do),
-        T(test_short_job),       T(test_requested_sample),
+        T(test_record_of_a_job),   T(test_energy_and_restart),
+        T(test_state_not_saved),   T(test_spool_is_back),
+        T(test_spool_is_not_back), T(test_late_birth),
+        T(test_same_job_again),    T(test_orphan),
+        T(test_nothing_to_do),     T(test_short_job),
+        T(test_requested_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

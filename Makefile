@@ -51,11 +51,11 @@ BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now \
 
 PKG = $(shell pkg-config --libs $(1) 2>/dev/null)
 # Expanded once, or each test program would run pkg-config.
-LIBS_core := $(call PKG,libpcre2-8) -lm
+LIBS_core := $(call PKG,libpcre2-8) $(call PKG,zlib) -lm
 LIBS_base := $(call PKG,yajl) -ldl
 LIBS_httpd := $(call PKG,libmicrohttpd) $(call PKG,gnutls) $(call PKG,yaml-0.1) \
              $(call PKG,libcrypt)
-LIBS_exporter := $(LIBS_httpd) $(call PKG,zlib) $(LIBS_core) $(LIBS_base)
+LIBS_exporter := $(LIBS_httpd) $(LIBS_core) $(LIBS_base)
 COLLECTD_INCLUDE ?= /usr/include/collectd
 HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 

@@ -47,7 +47,7 @@ int bj_auth_new(const struct bj_api_conf *conf, struct bj_auth **ret,
     pthread_mutex_init(&auth->lock, NULL);
     int r = bj_secrets_new(&auth->secrets, err);
     if (r == 0)
-        r = bj_web_new(conf->web_file, &auth->web, err);
+        r = bj_web_new("web.config.file", conf->web_file, &auth->web, err);
     if (r == 0 && conf->token_file && conf->token_file[0])
         r = bj_tokens_read(conf->token_file, &auth->tokens, err);
     if (r == 0)

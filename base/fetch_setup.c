@@ -2,6 +2,7 @@
 #include "base/fetch_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -126,6 +127,15 @@ static bool set_trust(CURL *h, const struct bj_fetch_call *c)
     return !bad;
 }
 
+/* access(2) would ignore the capabilities of the process. */
+static bool is_readable(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 /* TLS libraries report an unreadable file with different codes and without its
  * name. */
 int bj_fetch_check_files(struct bj_fetch_call *c)
@@ -134,7 +144,7 @@ int bj_fetch_check_files(struct bj_fetch_call *c)
     const char *const files[] = {q->ca_file, q->cert_file, q->key_file};
     char message[100];
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (!files[i] || access(files[i], R_OK) == 0)
+        if (!files[i] || is_readable(files[i]))
             continue;
         snprintf(message, sizeof(message), "cannot read %s", files[i]);
         return bj_fetch_fail(c, BJ_FETCH_LOCAL, -EACCES, message);

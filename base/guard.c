@@ -14,7 +14,7 @@ enum { CREDENTIAL_BYTES = 512 };
 static int take(struct bj_guard *g, struct bj_httpd *httpd, struct bj_err *err)
 {
     struct bj_web *web;
-    int r = bj_web_new(g->path, &web, err);
+    int r = bj_web_new(g->option, g->path, &web, err);
     if (r == 0 && web->conf.users > 0 && !g->secrets)
         r = bj_secrets_new(&g->secrets, err);
     if (r < 0)
@@ -29,10 +29,10 @@ static int take(struct bj_guard *g, struct bj_httpd *httpd, struct bj_err *err)
     return 0;
 }
 
-int bj_guard_init(struct bj_guard *g, const char *path, struct bj_httpd *httpd,
-                  struct bj_err *err)
+int bj_guard_init(struct bj_guard *g, const char *option, const char *path,
+                  struct bj_httpd *httpd, struct bj_err *err)
 {
-    *g = (struct bj_guard){.path = path};
+    *g = (struct bj_guard){.option = option, .path = path};
     return take(g, httpd, err);
 }
 

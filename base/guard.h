@@ -9,7 +9,8 @@
 struct bj_secrets;
 
 struct bj_guard {
-    const char *path; /* of web.config.file; NULL or empty: none */
+    const char *option; /* that names the file */
+    const char *path;   /* of it; NULL or empty: none */
     struct bj_web *web;
     struct bj_web_watch watch;
     struct bj_secrets *secrets; /* NULL: no password configured yet */
@@ -19,10 +20,10 @@ struct bj_guard {
     bool posts_have_token;
 };
 
-/* Read the file of path, which must outlive it, for httpd.  Free it also after
- * a failure. */
-int bj_guard_init(struct bj_guard *g, const char *path, struct bj_httpd *httpd,
-                  struct bj_err *err);
+/* Read the file of path for httpd.  option, for messages, and path must outlive
+ * it.  Free it also after a failure. */
+int bj_guard_init(struct bj_guard *g, const char *option, const char *path,
+                  struct bj_httpd *httpd, struct bj_err *err);
 void bj_guard_free(struct bj_guard *g);
 
 /* Apply changes of the files, at once or at the next check; on errors, which go

@@ -178,6 +178,13 @@ void bj_httpd_guard(struct bj_httpd *h,
     h->guard = guard;
 }
 
+void bj_httpd_admit(struct bj_httpd *h,
+                    unsigned (*admit)(void *ctx,
+                                      const struct bj_http_request *req))
+{
+    h->admit = admit;
+}
+
 int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
                        struct bj_err *err)
 {
@@ -196,6 +203,18 @@ int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
     return 0;
 }
 
+static unsigned alive(const struct bj_httpd *h)
+{
+    return h->count[BJ_HTTPD_WAIT] + h->count[BJ_HTTPD_IDLE] +
+           bj_httpd_in_flight(h);
+}
+
+/* Is no connection left for a new client?  Then it waits in the backlog. */
+static bool is_occupied(const struct bj_httpd *h)
+{
+    return alive(h) >= h->lim.connections && !bj_httpd_evictable(h);
+}
+
 nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds)
 {
     nfds_t n = 0;
@@ -206,8 +225,7 @@ nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds)
                      ->epoll_fd;
         fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
-    /* With every connection busy, new ones wait in the backlog. */
-    bool full = bj_httpd_in_flight(h) >= h->lim.connections;
+    bool full = is_occupied(h);
     for (unsigned i = 0; i < h->listeners; i++)
         fds[n++] =
             (struct pollfd){.fd = full || h->accept_after ? -1 : h->listener[i],
@@ -246,16 +264,13 @@ int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
             bj_httpd_oldest(h, BJ_HTTPD_SEND)->since + h->lim.stall_usec;
         next = stalled < next ? stalled : next;
     }
+    const struct bj_httpd_conn *held = bj_httpd_oldest(h, BJ_HTTPD_WAIT);
+    if (held && is_occupied(h) && held->since + h->lim.hold_usec < next)
+        next = held->since + h->lim.hold_usec;
     if (next == UINT64_MAX)
         return -1;
     uint64_t left = next > now_usec ? (next - now_usec + 999) / 1000 : 0;
     return left > INT_MAX ? INT_MAX : (int)left;
-}
-
-static unsigned alive(const struct bj_httpd *h)
-{
-    return h->count[BJ_HTTPD_WAIT] + h->count[BJ_HTTPD_IDLE] +
-           bj_httpd_in_flight(h);
 }
 
 /* The process or the machine is out of descriptors or memory: close a quarter
@@ -279,7 +294,7 @@ static bool accept_one(struct bj_httpd *h, unsigned i)
     struct sockaddr_storage addr;
     socklen_t len = sizeof(addr);
     bool full = alive(h) >= h->lim.connections;
-    if (full && bj_httpd_in_flight(h) >= h->lim.connections)
+    if (is_occupied(h))
         return false;
     int fd = accept4(listener, (struct sockaddr *)&addr, &len,
                      SOCK_NONBLOCK | SOCK_CLOEXEC);

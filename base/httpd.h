@@ -108,8 +108,13 @@ struct bj_http_limits {
                               writer's end [11 min] */
     uint64_t stall_usec;   /* from when on a response in flight may be closed
                               for a new one, at the limit [2 s] */
+    uint64_t hold_usec;    /* how long a connection without a complete request
+                              is never closed to make room; new ones then wait
+                              to be accepted [0] */
     size_t body_bytes;     /* of a request; 413 beyond.  Only read for a POST
                               to a route with POST [4 K] */
+    size_t bodies_bytes;   /* of all requests with a body, from their headers
+                              to their response; 503 beyond [no limit] */
     size_t memory_bytes;   /* per connection, for the headers of request and
                               response [16 K] */
     size_t keep_bytes;     /* buffers up to this size are reused [512 K] */
@@ -164,6 +169,12 @@ int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
 void bj_httpd_guard(struct bj_httpd *h,
                     bool (*guard)(void *ctx, const struct bj_http_request *req,
                                   struct bj_http_reply *ret));
+
+/* Call admit when the headers of a POST with a route have arrived, before its
+ * body is read: 0, or the status with which to refuse it. */
+void bj_httpd_admit(struct bj_httpd *h,
+                    unsigned (*admit)(void *ctx,
+                                      const struct bj_http_request *req));
 
 /* Answer a request whose handler has set "later"; req is invalid afterwards.
  * The next bj_httpd_run() sends the response.  All such requests must be

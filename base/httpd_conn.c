@@ -79,9 +79,16 @@ void bj_httpd_conn_free(struct bj_httpd_conn *c)
     if (c->response)
         MHD_destroy_response(c->response);
     leave_phase(c);
-    bj_buf_free(&c->upload);
+    bj_httpd_forget_body(c);
     bj_httpd_tls_end(c);
     free(c);
+}
+
+void bj_httpd_forget_body(struct bj_httpd_conn *c)
+{
+    bj_buf_free(&c->upload);
+    c->h->bodies_bytes -= c->announced;
+    c->announced = 0;
 }
 
 struct bj_httpd_conn *bj_httpd_oldest(const struct bj_httpd *h,
@@ -121,12 +128,18 @@ static bool evict(struct bj_httpd_conn *c)
 
 /* An idle connection is as good a choice as one without a complete request: its
  * client connects again. */
-bool bj_httpd_evict_waiting(struct bj_httpd *h)
+struct bj_httpd_conn *bj_httpd_evictable(const struct bj_httpd *h)
 {
     struct bj_httpd_conn *c = bj_httpd_oldest(h, BJ_HTTPD_WAIT);
     struct bj_httpd_conn *idle = bj_httpd_oldest(h, BJ_HTTPD_IDLE);
-    if (!c || (idle && idle->since < c->since))
-        c = idle;
+    if (c && h->now - c->since < h->lim.hold_usec)
+        c = NULL;
+    return c && (!idle || c->since <= idle->since) ? c : idle;
+}
+
+bool bj_httpd_evict_waiting(struct bj_httpd *h)
+{
+    struct bj_httpd_conn *c = bj_httpd_evictable(h);
     return c && evict(c);
 }
 

@@ -44,6 +44,7 @@ struct bj_httpd_conn {
     struct bj_buf body;                /* of the response */
     size_t counted;                    /* bytes of it in flight_bytes */
     struct bj_buf upload;              /* body of the request */
+    size_t announced;                  /* bytes of it in bodies_bytes */
     char tail[BJ_HTTPD_TAIL];          /* what '*' of the route matched */
     struct bj_http_request req;
     struct bj_stream *stream;      /* body of the response; NULL: body */
@@ -63,6 +64,7 @@ struct bj_httpd {
     struct bj_web *web;                     /* NULL: none */
     bool (*guard)(void *ctx, const struct bj_http_request *req,
                   struct bj_http_reply *ret);
+    unsigned (*admit)(void *ctx, const struct bj_http_request *req);
     const struct bj_http_route *routes;
     void *ctx;
     struct bj_http_limits lim;
@@ -77,6 +79,7 @@ struct bj_httpd {
     struct bj_buf spare[BJ_HTTPD_SPARES];
     size_t spare_bytes;  /* of all of them */
     size_t flight_bytes; /* of response bodies */
+    size_t bodies_bytes; /* of request bodies, as announced */
     struct bj_httpd_stat stat;
 };
 
@@ -127,9 +130,15 @@ void bj_httpd_conn_hang_up(struct bj_httpd_conn *c);
 struct bj_httpd_conn *bj_httpd_oldest(const struct bj_httpd *h,
                                       enum bj_httpd_phase phase);
 
-/* Close the connection that has been waiting or idle for longest.  False: all
- * have a response in flight. */
+/* The connection that has been waiting or idle for longest and may be closed to
+ * make room, or NULL. */
+struct bj_httpd_conn *bj_httpd_evictable(const struct bj_httpd *h);
+
+/* Close it.  False: there is none. */
 bool bj_httpd_evict_waiting(struct bj_httpd *h);
+
+/* The body of a request is not needed any more. */
+void bj_httpd_forget_body(struct bj_httpd_conn *c);
 
 /* Close the connection whose client has not read its response for longest.
  * False: none has been sending for stall_usec. */

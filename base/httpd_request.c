@@ -77,7 +77,6 @@ void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
         bj_httpd_conn_move(c, BJ_HTTPD_WAIT);
     c->seen = false;
     c->tail[0] = '\0';
-    c->upload.len = 0;
     c->route = NULL;
     c->status = uri ? decode(uri, path) : MHD_HTTP_BAD_REQUEST;
     if (c->status != 0)
@@ -117,10 +116,18 @@ static bool is_ambiguous(const struct bj_http_request *req)
     return f.odd || f.lengths > 1;
 }
 
-/* The status for a body that is too long or of unknown length; 0: none. */
-static unsigned refuse_body(const struct bj_httpd *h,
-                            const struct bj_http_request *req)
+static bool takes_body(const struct bj_httpd_conn *c)
 {
+    return c->req.method == BJ_HTTP_POST && c->route &&
+           (c->route->methods & BJ_HTTP_POST);
+}
+
+/* The status for a body that is too long, of unknown length, or for which there
+ * is no room now; 0: none. */
+static unsigned refuse_body(struct bj_httpd_conn *c)
+{
+    struct bj_httpd *h = c->h;
+    const struct bj_http_request *req = &c->req;
     uint64_t n = 0;
     if (is_ambiguous(req))
         return MHD_HTTP_BAD_REQUEST;
@@ -129,7 +136,15 @@ static unsigned refuse_body(const struct bj_httpd *h,
     struct bj_slice length = bj_http_header(req, "Content-Length");
     if (length.p && bj_slice_u64(length, &n) == -ERANGE)
         n = UINT64_MAX;
-    return n > h->lim.body_bytes ? MHD_HTTP_CONTENT_TOO_LARGE : 0;
+    if (n > h->lim.body_bytes)
+        return MHD_HTTP_CONTENT_TOO_LARGE;
+    if (!takes_body(c))
+        return 0;
+    if (h->lim.bodies_bytes > 0 && h->bodies_bytes + n > h->lim.bodies_bytes)
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    c->announced = n;
+    h->bodies_bytes += n;
+    return 0;
 }
 
 /* Requests that are answered later wait for room; they are not refused. */
@@ -164,6 +179,7 @@ static const struct {
     const char *text;
 } sentences[] = {
     {MHD_HTTP_BAD_REQUEST, "The path or the headers are malformed."},
+    {MHD_HTTP_UNAUTHORIZED, "A valid client certificate or token is needed."},
     {MHD_HTTP_NOT_FOUND, "There is nothing at this path."},
     {MHD_HTTP_METHOD_NOT_ALLOWED, "This path does not support the method."},
     {MHD_HTTP_LENGTH_REQUIRED,
@@ -362,12 +378,9 @@ static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
 
 /* A piece of the request's body.  begin() has checked the length; do not rely
  * on the library to respect it. */
-static void take_upload(struct bj_httpd_conn *c, unsigned method,
-                        const char *piece, size_t n)
+static void take_upload(struct bj_httpd_conn *c, const char *piece, size_t n)
 {
-    if (method == BJ_HTTP_POST && c->route &&
-        (c->route->methods & BJ_HTTP_POST) &&
-        n <= c->h->lim.body_bytes - c->upload.len)
+    if (takes_body(c) && n <= c->h->lim.body_bytes - c->upload.len)
         bj_buf_put(&c->upload, piece, n);
 }
 
@@ -396,14 +409,24 @@ static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
                                       .fd = c->fd,
                                       .tail = bj_slice_str(c->tail),
                                       .secure = c->tls != NULL};
-    unsigned status = refuse_body(c->h, &c->req);
+    bj_httpd_forget_body(c);
+    unsigned status = refuse_body(c);
+    if (status == 0 && c->h->admit && takes_body(c)) {
+        bj_httpd_tls_peer(c);
+        status = c->h->admit(c->h->ctx, &c->req);
+    }
     if (status == 0)
         return MHD_YES;
     bj_httpd_count(&c->h->stat.requests, 1);
+    bj_httpd_forget_body(c);
     explain(reply, status);
     /* The start of the next request is unknown. */
     reply->header[0].name = MHD_HTTP_HEADER_CONNECTION;
     reply->header[0].value = "close";
+    if (status == MHD_HTTP_UNAUTHORIZED) {
+        reply->header[1].name = MHD_HTTP_HEADER_WWW_AUTHENTICATE;
+        reply->header[1].value = "Bearer";
+    }
     format_refusal(c->h, &c->req, reply);
     return send_reply(c, reply);
 }
@@ -426,7 +449,7 @@ enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
         return begin(c, method, &reply);
     if (*upload_size == 0)
         return complete(c, &reply);
-    take_upload(c, c->req.method, upload, *upload_size);
+    take_upload(c, upload, *upload_size);
     *upload_size = 0;
     return MHD_YES;
 }
@@ -444,7 +467,7 @@ void bj_httpd_on_completed(void *ctx, struct MHD_Connection *mhd, void **slot,
         c->response = NULL;
     if (!c || c->phase == BJ_HTTPD_DEAD)
         return;
-    bj_buf_free(&c->upload);
+    bj_httpd_forget_body(c);
     bj_httpd_conn_move(c, BJ_HTTPD_IDLE);
     if (c->h->draining)
         bj_httpd_conn_hang_up(c);

@@ -37,7 +37,8 @@ static bool same(const struct bj_web_stamp *a, const struct bj_web_stamp *b)
     return true;
 }
 
-static int load(struct bj_web *w, const char *path, struct bj_err *err)
+static int load(struct bj_web *w, const char *option, const char *path,
+                struct bj_err *err)
 {
     struct bj_err why = {0};
     char text[240];
@@ -55,18 +56,19 @@ static int load(struct bj_web *w, const char *path, struct bj_err *err)
     if (r == 0)
         return 0;
     /* Errors in the file have a complete message; else add the reason. */
-    return bj_err_set(err, r == -ENOMEM ? r : -EINVAL, "web.config.file: %s",
+    return bj_err_set(err, r == -ENOMEM ? r : -EINVAL, "%s: %s", option,
                       r == -EINVAL ? why.msg
                                    : bj_err_text(&why, text, sizeof(text)));
 }
 
-int bj_web_new(const char *path, struct bj_web **ret, struct bj_err *err)
+int bj_web_new(const char *option, const char *path, struct bj_web **ret,
+               struct bj_err *err)
 {
     struct bj_web *w = calloc(1, sizeof(*w));
     if (!w)
-        return bj_err_set(err, -ENOMEM, "web.config.file");
+        return bj_err_set(err, -ENOMEM, "%s", option);
     w->refs = 1;
-    int r = path && path[0] ? load(w, path, err) : 0;
+    int r = path && path[0] ? load(w, option, path, err) : 0;
     if (r < 0)
         bj_web_unref(w);
     else

@@ -29,8 +29,9 @@ struct bj_web {
 };
 
 /* Read the file and the files that it names; path NULL or empty: an empty
- * configuration.  -EINVAL with a message that names the file. */
-int bj_web_new(const char *path, struct bj_web **ret, struct bj_err *err);
+ * configuration.  -EINVAL with a message that names option and file. */
+int bj_web_new(const char *option, const char *path, struct bj_web **ret,
+               struct bj_err *err);
 struct bj_web *bj_web_ref(struct bj_web *w);
 void bj_web_unref(struct bj_web *w); /* NULL is fine */
 

@@ -1,5 +1,7 @@
 #include "core/conf.h"
 
+#include "base/fetch.h"
+
 #define AT(member) offsetof(struct bj_conf, member)
 #define COLLECTOR(id, text_name, on, text, when)                               \
     {                                                                          \
@@ -474,6 +476,57 @@ const struct bj_opt bj_conf_opts[] = {
              "record counts as at least 2.5 KiB.",
      .more = "Raise it when records wait longer before they are imported. "
              "Further records are lost and counted.",
+     .rare = true},
+    {.name = "record.url",
+     .kind = BJ_OPT_STR,
+     .off = AT(sender.url),
+     .preset = "",
+     .check = bj_fetch_check,
+     .arg = "URL",
+     .help = "Send the records of record.dir to batchjob_stats_db "
+             "(its record.listen-address): https://HOST:9022. A file is "
+             "removed once its record is committed there.",
+     .more = "Set it when the nodes share no file system with "
+             "batchjob_stats_db. Empty: records stay in record.dir."},
+    {.name = "record.ca-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(sender.ca_file),
+     .preset = "",
+     .arg = "FILE",
+     .help = "CA certificates to verify batchjob_stats_db with. Default: the "
+             "system's.",
+     .more = "Set it for an internal CA."},
+    {.name = "record.cert-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(sender.cert_file),
+     .preset = "",
+     .arg = "FILE",
+     .help = "Client certificate of this node for record.url.",
+     .more = "Set it when batchjob_stats_db verifies client certificates."},
+    {.name = "record.key-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(sender.key_file),
+     .preset = "",
+     .arg = "FILE",
+     .help = "Key of record.cert-file. Default: in record.cert-file.",
+     .more = "Needed when certificate and key are in separate files."},
+    {.name = "record.token-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(sender.token_file),
+     .preset = "",
+     .arg = "FILE",
+     .help = "File with the token of this node for record.url, read for each "
+             "request.",
+     .more = "Set it when the node has no certificate; use https."},
+    {.name = "record.send-interval",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(sender.interval_usec),
+     .lo = 1000,
+     .hi = UINT64_C(3600) * SECOND,
+     .preset = "10s",
+     .help = "A record is sent at a random moment within this time, so that "
+             "nodes do not send all at once.",
+     .more = "Raise it when many nodes end jobs at the same time.",
      .rare = true},
     {0},
 };

@@ -6,6 +6,7 @@
 #include "carbon/conf.h"
 #include "core/cluster/conf.h"
 #include "core/energy/conf.h"
+#include "core/sender_conf.h"
 
 #include <stdbool.h>
 
@@ -75,6 +76,7 @@ struct bj_conf {
     bool gpu_ask_scheduler;      /* once for each job */
     char *gpu_job_map_dir;       /* dcgm-exporter's, which we write; empty */
     struct bj_energy_conf energy;
+    struct bj_sender_conf sender;
     struct bj_carbon_conf carbon;
     struct bj_scheduler_conf scheduler;
     /* No option, the host sets it: kept descriptors get numbers of at least

@@ -8,6 +8,7 @@
 #include "core/explain.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
+#include "core/sender.h"
 #include "core/spool.h"
 #include "core/watcher.h"
 
@@ -15,6 +16,31 @@
 #include <sys/resource.h>
 
 enum { RECORD_BYTES = 2560 }; /* of a final record, about */
+
+static bool is_set(const char *text)
+{
+    return text && *text;
+}
+
+/* The spool of final records, and what sends them. */
+static int start_records(struct bj_core *core, struct bj_err *err)
+{
+    const struct bj_conf *conf = core->conf;
+    const char *dir = conf->energy.spool_dir;
+    uint64_t files = conf->energy.spool_bytes / RECORD_BYTES;
+    if (!is_set(dir))
+        return is_set(conf->sender.url)
+                   ? bj_err_set(err, -EINVAL,
+                                "record.url: set record.dir, where records "
+                                "wait until they are sent")
+                   : 0;
+    int r =
+        bj_spool_new(dir, files, conf->energy.spool_bytes, &core->spool, err);
+    return r < 0 || !is_set(conf->sender.url)
+               ? r
+               : bj_sender_new(&conf->sender, dir, &core->host, &core->sender,
+                               err);
+}
 
 static int start_parts(struct bj_core *core, struct bj_err *err)
 {
@@ -60,13 +86,9 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
         if (r < 0)
             return r;
     }
-    if (conf->energy.spool_dir && *conf->energy.spool_dir) {
-        uint64_t files = conf->energy.spool_bytes / RECORD_BYTES;
-        r = bj_spool_new(conf->energy.spool_dir, files,
-                         conf->energy.spool_bytes, &core->spool, err);
-        if (r < 0)
-            return r;
-    }
+    r = start_records(core, err);
+    if (r < 0)
+        return r;
     return bj_resolver_new(conf, &core->host, &core->resolver, err);
 }
 
@@ -131,6 +153,7 @@ void bj_core_free(struct bj_core *core)
         bj_core_drop(core, core->tracks.v[k]);
     free(core->tracks.v);
     bj_energy_free(core->energy);
+    bj_sender_free(core->sender);
     bj_spool_free(core->spool);
     bj_emissions_free(core->emissions);
     bj_cluster_free(core->scheduler);

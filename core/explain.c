@@ -78,7 +78,8 @@ void bj_core_introduce(struct bj_core *core)
     put_collectors(core, &out);
     bj_buf_str(&out, "; meters:");
     put_none(&out, bj_energy_meters(core->energy, &out));
-    bj_buf_printf(&out, "; final records: %s", core->spool ? spool : "off");
+    bj_buf_printf(&out, "; final records: %s%s", core->spool ? spool : "off",
+                  core->sender ? ", sent to record.url" : "");
     bj_buf_put(&out, "", 1);
     if (!out.failed)
         core->host.log(core->host.ctx, BJ_LOG_INFO, out.p);

@@ -29,6 +29,7 @@ struct bj_hier_scan {
 struct bj_node_state; /* core/collect/node.c */
 struct bj_energy;     /* core/energy/energy.h */
 struct bj_spool;      /* core/spool.h */
+struct bj_sender;     /* core/sender.h */
 struct bj_sampler;    /* core/sampler.c */
 struct bj_watcher;    /* core/watcher.c */
 struct bj_emissions;  /* core/emissions.h */
@@ -51,6 +52,7 @@ struct bj_core {
     struct bj_node_state *node;
     struct bj_energy *energy;       /* NULL: disabled */
     struct bj_spool *spool;         /* NULL: no final records */
+    struct bj_sender *sender;       /* NULL: they are not sent */
     struct bj_emissions *emissions; /* NULL: disabled */
     struct bj_cluster *scheduler;   /* NULL: disabled */
     struct bj_gpus *gpus;           /* NULL: disabled */

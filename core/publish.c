@@ -5,6 +5,7 @@
 #include "core/energy/energy.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
+#include "core/sender.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,6 +250,19 @@ static void publish_runs(struct bj_core *core, struct bj_snap *s)
     s->self.collectors = (struct bj_list){v, n};
 }
 
+static void publish_sender(struct bj_sender *sender, struct bj_self *self)
+{
+    struct bj_sender_stat n = {BJ_ABSENT, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
+                               BJ_ABSENT};
+    if (sender)
+        bj_sender_stat(sender, &n);
+    self->records_sent = n.sent;
+    self->records_refused = n.refused;
+    self->records_send_errors = n.errors;
+    self->records_waiting = n.waiting;
+    self->records_age_usec = n.age_usec;
+}
+
 static void publish_self(struct bj_core *core, struct bj_snap *s)
 {
     struct bj_self *self = &s->self;
@@ -267,6 +281,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->start_sec = core->self_start_sec;
     self->records = core->spool ? core->records : BJ_ABSENT;
     self->records_lost = core->spool ? core->records_lost : BJ_ABSENT;
+    publish_sender(core->sender, self);
     self->build_info =
         (struct bj_info){1,
                          {bj_slice_str(bj_version), bj_slice_str(bj_revision),

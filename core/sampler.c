@@ -7,6 +7,7 @@
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 #include "core/poller.h"
+#include "core/sender.h"
 #include "core/spool.h"
 
 #include <stdio.h>
@@ -136,6 +137,8 @@ static void note_written(struct bj_core *core)
         core->host.log(core->host.ctx, BJ_LOG_INFO,
                        "final records are written again");
     s->spool_fails = s->spool_waits = false;
+    if (core->sender)
+        bj_sender_wake(core->sender);
 }
 
 static void write_records(struct bj_core *core)

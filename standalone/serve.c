@@ -334,7 +334,8 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
     if (r < 0)
         return r;
     bj_httpd_guard(s->httpd, on_guard);
-    r = bj_guard_init(&s->guard, conf->web_file, s->httpd, err);
+    r = bj_guard_init(&s->guard, "web.config.file", conf->web_file, s->httpd,
+                      err);
     s->guard.posts_have_token =
         conf->trace.token_file && *conf->trace.token_file;
     return r;

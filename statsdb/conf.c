@@ -104,6 +104,39 @@ static const struct bj_opt options[] = {
      .more = "Raise it when old jobs should follow changed rules; deriving "
              "them takes longer.",
      .rare = true},
+    {.name = "record.listen-address",
+     .kind = BJ_OPT_LIST,
+     .off = AT(receiver.listen),
+     .check = bj_listen_check,
+     .help = "Receive final records of nodes on HOST:PORT, :PORT or "
+             "[IPV6]:PORT; repeat for more.",
+     .more = "Set it when exporters have record.url. Clients authenticate "
+             "with record.token-file or certificates."},
+    {.name = "record.config.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(receiver.web_file),
+     .arg = "FILE",
+     .help = "TLS and client certificates for record.listen-address, in the "
+             "format of web.config.file. A client writes records of the host "
+             "that its certificate names.",
+     .more = "Set it when nodes send records over a network."},
+    {.name = "record.token-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(receiver.token_file),
+     .arg = "FILE",
+     .help = "Tokens of nodes that send records: lines HOST TOKEN; HOST * is "
+             "any host. Read again when it changes.",
+     .more = "Set it when nodes have no certificates."},
+    {.name = "record.connections",
+     .kind = BJ_OPT_U64,
+     .off = AT(receiver.connections),
+     .lo = 2,
+     .hi = 10000,
+     .preset = "256",
+     .help = "Connections of nodes that are open at the same time. Further "
+             "ones wait; idle ones are closed first.",
+     .more = "One needs about 60 KiB of memory and a file descriptor.",
+     .rare = true},
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),

@@ -56,6 +56,13 @@ struct bj_cluster_conf {
     struct bj_strv pue; /* statsdb/factors.h */
 };
 
+/* Final records that nodes send: statsdb/receiver.h. */
+struct bj_receiver_conf {
+    struct bj_strv listen; /* empty: none are received */
+    char *web_file, *token_file;
+    uint64_t connections;
+};
+
 struct bj_statsdb_conf {
     char *path; /* of the store */
     uint64_t cache_bytes, max_bytes, batch_lines;
@@ -65,6 +72,7 @@ struct bj_statsdb_conf {
     char *metrics_file; /* NULL or empty: none */
     struct bj_strv listen;
     char *web_file; /* NULL or empty: none */
+    struct bj_receiver_conf receiver;
     bool findings;
     char *findings_file; /* NULL or empty: the built-in rules alone */
     uint64_t findings_history_usec;

@@ -166,10 +166,13 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
         r = bj_work_new(conf, store, &stop->now, &d.work, err);
     if (r == 0 && conf->listen.n > 0)
         r = bj_metrics_http_new(&conf->listen, conf->web_file, &d.web, err);
+    if (r == 0 && conf->receiver.listen.n > 0 && !bj_daemon_single(&d))
+        r = bj_receiver_new(conf, store, &d.receiver, err);
     if (r == 0) {
         bj_daemon_report(&d, true); /* the first request may take long */
         r = loop(&d, err);
     }
+    bj_receiver_free(d.receiver);
     bj_metrics_http_free(d.web);
     for (size_t i = 0; d.source && i < conf->clusters; i++)
         free_source(&d.source[i]);

@@ -8,6 +8,7 @@
 #include "statsdb/metrics_http.h"
 #include "statsdb/metrics_page.h"
 #include "statsdb/progress.h"
+#include "statsdb/receiver.h"
 #include "statsdb/record.h"
 #include "statsdb/source_follow.h"
 #include "statsdb/source_mariadb.h"
@@ -59,7 +60,8 @@ struct bj_daemon {
     struct bj_work *work;                    /* NULL: dry run */
     uint64_t records_due_usec, old_due_usec; /* next import, next removal */
     uint64_t report_due_usec, web_due_usec;
-    struct bj_metrics_http *web; /* NULL: no HTTP */
+    struct bj_metrics_http *web;  /* NULL: no HTTP */
+    struct bj_receiver *receiver; /* NULL: none */
     uint64_t removed_jobs;
     struct bj_metrics_cluster *report; /* in the order of the sources */
     int64_t since_sec;

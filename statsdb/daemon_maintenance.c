@@ -106,6 +106,8 @@ static struct bj_metrics_values report_of(struct bj_daemon *d)
                                   .wal_bytes = bj_store_wal_bytes(d->store)};
     if (d->work)
         bj_work_report(d->work, &r, d->report);
+    if (d->receiver)
+        bj_receiver_report(d->receiver, &r);
     return r;
 }
 

@@ -9,6 +9,7 @@
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"
 #include "statsdb/import.h"
+#include "statsdb/receiver.h"
 #include "statsdb/sql.h"
 #include "statsdb/store.h"
 #include "statsdb/work.h"
@@ -178,8 +179,10 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0)
         r = time_of("until", c->until, 0, &sec, err);
     if (r == 0)
-        r = bj_web_new(c->web_file, &web, err);
+        r = bj_web_new("web.config.file", c->web_file, &web, err);
     bj_web_unref(web);
+    if (r == 0)
+        r = bj_receiver_check(&c->receiver, err);
     if (r == 0)
         r = bj_work_check(c, err);
     if (r == 0)
@@ -364,9 +367,12 @@ int main(int argc, char **argv)
     char **word = calloc((size_t)argc + 1, sizeof(*word));
     if (word)
         bj_statsdb_conf_words(&argc, argv, word);
-    bj_sql_single_thread();
     int r = word ? bj_statsdb_conf_load(&conf, argc, argv, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
+    if (conf.receiver.listen.n > 0)
+        bj_sql_own_threads();
+    else
+        bj_sql_single_thread();
     if (r == 0 && conf.program.help) {
         print_help(strcmp(conf.program.help, "all") == 0);
     } else if (r == 0 && conf.program.version) {

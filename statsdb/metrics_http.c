@@ -107,7 +107,8 @@ int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,
         r = bj_httpd_new(routes, w, &limits, &w->httpd, err);
     if (r == 0) {
         bj_httpd_guard(w->httpd, may);
-        r = bj_guard_init(&w->guard, web_file, w->httpd, err);
+        r = bj_guard_init(&w->guard, "web.config.file", web_file, w->httpd,
+                          err);
     }
     if (r == 0)
         r = listen_all(w, addresses, err);

@@ -51,30 +51,58 @@ static const struct {
 static const struct {
     const char *name, *type, *help, *label;
     size_t off;
+    bool optional;
 } of_store[] = {
     {"batchjob_stats_jobs_total", "counter",
-     "Imported runs of jobs, by result.", "result=\"new\"", OF(jobs_new)},
+     "Imported runs of jobs, by result.", "result=\"new\"", OF(jobs_new),
+     false},
     {"batchjob_stats_jobs_total", NULL, NULL, "result=\"changed\"",
-     OF(jobs_changed)},
-    {"batchjob_stats_jobs_total", NULL, NULL, "result=\"same\"", OF(jobs_same)},
+     OF(jobs_changed), false},
+    {"batchjob_stats_jobs_total", NULL, NULL, "result=\"same\"", OF(jobs_same),
+     false},
     {"batchjob_stats_steps_total", "counter", "Imported steps, by result.",
-     "result=\"new\"", OF(steps_new)},
+     "result=\"new\"", OF(steps_new), false},
     {"batchjob_stats_steps_total", NULL, NULL, "result=\"changed\"",
-     OF(steps_changed)},
+     OF(steps_changed), false},
     {"batchjob_stats_steps_total", NULL, NULL, "result=\"same\"",
-     OF(steps_same)},
+     OF(steps_same), false},
     {"batchjob_stats_removed_jobs_total", "counter",
-     "Jobs removed by store.retention.", "", OF(removed_jobs)},
+     "Jobs removed by store.retention.", "", OF(removed_jobs), false},
     {"batchjob_stats_derived_jobs_total", "counter",
-     "Jobs whose values were derived.", "", OF(derived_jobs)},
+     "Jobs whose values were derived.", "", OF(derived_jobs), false},
     {"batchjob_stats_derived_changes_total", "counter",
-     "Jobs whose derived values changed.", "", OF(derived_changed)},
+     "Jobs whose derived values changed.", "", OF(derived_changed), false},
     {"batchjob_stats_store_bytes", "gauge", "Size of the store.", "",
-     OF(store_bytes)},
+     OF(store_bytes), false},
     {"batchjob_stats_wal_bytes", "gauge",
      "Size of the write-ahead log; it grows while a reader keeps a transaction "
      "open.",
-     "", OF(wal_bytes)},
+     "", OF(wal_bytes), false},
+    {"batchjob_stats_received_records_total", "counter",
+     "Final records that nodes sent: stored, malformed, or denied as the "
+     "client "
+     "may not write them.",
+     "result=\"stored\"", OF(received_stored), false},
+    {"batchjob_stats_received_records_total", NULL, NULL,
+     "result=\"malformed\"", OF(received_malformed), false},
+    {"batchjob_stats_received_records_total", NULL, NULL, "result=\"denied\"",
+     OF(received_denied), false},
+    {"batchjob_stats_received_requests_total", "counter",
+     "Requests of nodes that send final records.", "", OF(received_requests),
+     false},
+    {"batchjob_stats_received_busy_total", "counter",
+     "Requests with final records that were refused as too many were in "
+     "progress.",
+     "", OF(received_busy), false},
+    {"batchjob_stats_received_commits_total", "counter",
+     "Transactions with records that nodes sent.", "", OF(received_commits),
+     false},
+    {"batchjob_stats_received_failures_total", "counter",
+     "Transactions with records that nodes sent and that failed.", "",
+     OF(received_failures), false},
+    {"batchjob_stats_received_tls_certificate_expiry_timestamp_seconds",
+     "gauge", "Expiry time of the certificate of record.config.file.", "",
+     OF(received_tls_expires_sec), true},
 };
 
 enum bj_metrics_fault bj_metrics_fault(int code)
@@ -152,6 +180,8 @@ void bj_metrics_page(const struct bj_metrics_values *r, struct bj_buf *out)
     }
     put_faults(r, out);
     for (size_t i = 0; i < sizeof(of_store) / sizeof(of_store[0]); i++) {
+        if (of_store[i].optional && number(r, of_store[i].off) == 0)
+            continue;
         if (of_store[i].type)
             head(out, of_store[i].name, of_store[i].type, of_store[i].help);
         bool label = of_store[i].label[0] != '\0';

@@ -39,6 +39,11 @@ struct bj_metrics_values {
     uint64_t removed_jobs;
     uint64_t derived_jobs, derived_changed;
     uint64_t store_bytes, wal_bytes;
+    /* of the receiver of records; expiry 0: no TLS */
+    uint64_t received_stored, received_malformed, received_denied;
+    uint64_t received_requests, received_busy;
+    uint64_t received_commits, received_failures;
+    uint64_t received_tls_expires_sec;
 };
 
 enum bj_metrics_fault bj_metrics_fault(int code);

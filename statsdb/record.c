@@ -319,19 +319,24 @@ static int check(const struct bj_json *doc, const char *name,
                : 0;
 }
 
-int bj_record_put(struct bj_records *r, struct bj_slice cluster,
-                  const char *name, struct bj_slice text, struct bj_err *err)
+int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
+                   const struct bj_json **ret, struct bj_err *err)
 {
     const struct bj_json_limits limits = {
         .bytes = BJ_RECORD_BYTES, .values = 20000, .depth = 8};
-    const struct bj_json *doc;
-    struct sqlite3_stmt *st = r->st[BJ_RECORD_ADD];
     bj_arena_reset(&r->arena);
-    int e = bj_json_parse(&r->arena, text, name, &limits, &doc, err);
+    int e = bj_json_parse(&r->arena, text, name, &limits, ret, err);
     if (e == -EFBIG)
         e = err ? (err->code = -EINVAL) : -EINVAL;
-    if (e == 0)
-        e = check(doc, name, err);
+    return e < 0 ? e : check(*ret, name, err);
+}
+
+int bj_record_store(struct bj_records *r, struct bj_slice cluster,
+                    const char *name, const struct bj_json *doc,
+                    struct bj_err *err)
+{
+    struct sqlite3_stmt *st = r->st[BJ_RECORD_ADD];
+    int e = 0;
     for (int i = 0; e == 0 && i < FIELDS; i++)
         e = bind(r, i, doc, cluster, err);
     if (e < 0)
@@ -348,4 +353,17 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
     if (e == 0)
         e = put_gpus(r, id, bj_json_get(doc, "gpus"), err);
     return e < 0 ? bj_err_wrap(err, e, "%s", name) : 0;
+}
+
+int bj_record_put(struct bj_records *r, struct bj_slice cluster,
+                  const char *name, struct bj_slice text, struct bj_err *err)
+{
+    const struct bj_json *doc;
+    int e = bj_record_read(r, name, text, &doc, err);
+    return e < 0 ? e : bj_record_store(r, cluster, name, doc, err);
+}
+
+void bj_records_forget(struct bj_records *r)
+{
+    bj_dicts_clear(r->dicts);
 }

@@ -18,12 +18,27 @@ int bj_records_new(struct bj_store *s, struct bj_records **ret,
                    struct bj_err *err);
 void bj_records_free(struct bj_records *r);
 
-/* Store one record, in an open transaction. The same record again changes
- * nothing; absent values stay. cluster is used if the record has none; name is
- * the file's, for messages. -EINVAL: not a record (not JSON, another format,
+struct bj_json;
+
+/* Parse and check one record; *ret is valid until the next call.  name is that
+ * of its file, for messages.  -EINVAL: not a record (not JSON, another format,
  * without job, host or end). */
+int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
+                   const struct bj_json **ret, struct bj_err *err);
+
+/* Store a record that was read, in an open transaction. The same record again
+ * changes nothing; absent values stay. cluster is used if the record has none.
+ */
+int bj_record_store(struct bj_records *r, struct bj_slice cluster,
+                    const char *name, const struct bj_json *doc,
+                    struct bj_err *err);
+
+/* Both. */
 int bj_record_put(struct bj_records *r, struct bj_slice cluster,
                   const char *name, struct bj_slice text, struct bj_err *err);
+
+/* Forget what a transaction that was rolled back has added. */
+void bj_records_forget(struct bj_records *r);
 
 struct bj_records_counts {
     uint64_t taken, bad;

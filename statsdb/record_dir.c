@@ -127,7 +127,7 @@ static int take_all(struct bj_records *r, int fd, const struct names *names,
         e = bj_store_commit(r->store, err);
     if (e < 0) {
         bj_store_rollback(r->store);
-        bj_dicts_clear(r->dicts);
+        bj_records_forget(r);
     }
     if (e == 0)
         e = remove_all(fd, names, done, err);

@@ -130,5 +130,12 @@ int bj_retention_shrink(struct bj_store *s, unsigned pages, struct bj_err *err)
 {
     char sql[64];
     snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%u)", pages);
-    return bj_sql_exec(bj_store_db(s), sql, err);
+    int r = bj_store_begin(s, err);
+    if (r == 0)
+        r = bj_sql_exec(bj_store_db(s), sql, err);
+    if (r == 0)
+        r = bj_store_commit(s, err);
+    if (r < 0)
+        bj_store_rollback(s);
+    return r;
 }

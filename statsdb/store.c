@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -13,10 +14,20 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+/* Whose transaction is next.  SQLite alone would let a connection that always
+ * begins another one keep the rest from writing. */
+struct turn {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    uint64_t next, now;
+};
+
 struct bj_store {
     struct sqlite3 *db;
     char *path, *wal_path;
     int lock; /* descriptor of PATH.lock, or -1 */
+    struct turn own_turn, *turn;
+    bool has_turn;
 };
 
 /* File systems of more than one host.  Their locks and shared memory do not
@@ -129,7 +140,7 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
 {
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
     flags |= opt->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    bool migrate = !opt->read_only && !opt->as_it_is;
+    bool migrate = !opt->read_only && !opt->as_it_is && !opt->beside;
     if (migrate)
         flags |= SQLITE_OPEN_CREATE;
     int rc = sqlite3_open_v2(s->path, &s->db, flags, NULL);
@@ -139,6 +150,8 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                           s->path);
     }
     int r = set_up(s, opt, err), version = 0;
+    if (r == 0 && opt->beside)
+        r = bj_sql_exec(s->db, "PRAGMA synchronous = FULL", err);
     if (r == 0 && migrate)
         r = bj_schema_migrate(s->db, err);
     else if (r == 0)
@@ -181,7 +194,10 @@ int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
     if (!s)
         return bj_err_set(err, -ENOMEM, "store");
     s->lock = -1;
-    int r = name_files(s, opt->path, err);
+    pthread_mutex_init(&s->own_turn.lock, NULL);
+    pthread_cond_init(&s->own_turn.change, NULL);
+    s->turn = opt->beside ? opt->beside->turn : &s->own_turn;
+    int r = name_files(s, opt->beside ? opt->beside->path : opt->path, err);
     if (r == 0 && opt->path && !opt->any_filesystem)
         r = check_filesystem(opt->path, err);
     if (r == 0 && opt->path && !opt->read_only)
@@ -200,7 +216,10 @@ void bj_store_close(struct bj_store *s)
 {
     if (!s)
         return;
+    bj_store_rollback(s);
     sqlite3_close_v2(s->db);
+    pthread_cond_destroy(&s->own_turn.change);
+    pthread_mutex_destroy(&s->own_turn.lock);
     bj_close_fd(&s->lock);
     free(s->path);
     free(s->wal_path);
@@ -266,22 +285,55 @@ int bj_store_references(struct bj_store *s, bool on, struct bj_err *err)
     return 0;
 }
 
+static void take_turn(struct bj_store *s)
+{
+    struct turn *t = s->turn;
+    pthread_mutex_lock(&t->lock);
+    uint64_t mine = t->next++;
+    while (t->now != mine)
+        pthread_cond_wait(&t->change, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    s->has_turn = true;
+}
+
+static void give_turn(struct bj_store *s)
+{
+    struct turn *t = s->turn;
+    if (!s->has_turn)
+        return;
+    s->has_turn = false;
+    pthread_mutex_lock(&t->lock);
+    t->now++;
+    pthread_cond_broadcast(&t->change);
+    pthread_mutex_unlock(&t->lock);
+}
+
 int bj_store_begin(struct bj_store *s, struct bj_err *err)
 {
-    return bj_sql_exec(s->db, "BEGIN IMMEDIATE", err);
+    bool had = s->has_turn;
+    if (!had)
+        take_turn(s);
+    int r = bj_sql_exec(s->db, "BEGIN IMMEDIATE", err);
+    if (r < 0 && !had)
+        give_turn(s);
+    return r;
 }
 
 int bj_store_commit(struct bj_store *s, struct bj_err *err)
 {
-    return bj_sql_exec(s->db, "COMMIT", err);
+    int r = bj_sql_exec(s->db, "COMMIT", err);
+    if (r == 0)
+        give_turn(s);
+    return r;
 }
 
 void bj_store_rollback(struct bj_store *s)
 {
     /* After some errors, such as a full disk, SQLite has rolled back already.
      */
-    if (!sqlite3_get_autocommit(s->db))
+    if (s->db && !sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    give_turn(s);
 }
 
 uint64_t bj_store_wal_bytes(const struct bj_store *s)

@@ -24,6 +24,11 @@ struct bj_store_options {
     uint64_t cache_bytes; /* memory for pages [12 M] */
     uint64_t busy_usec;   /* wait for a lock [10 s] */
     uint64_t max_bytes;   /* maximum size of the file [no limit] */
+    /* Another connection of this process, which writes the same store and must
+     * outlive this one; for another thread.  Their transactions wait for each
+     * other, first come, first served.  Commits of this one also survive a
+     * power failure. */
+    struct bj_store *beside;
 };
 
 /* Open a store, and make it if it is missing and opened for writing. The writer
@@ -59,7 +64,8 @@ int bj_store_check(struct bj_store *s, struct bj_err *err);
 int bj_store_references(struct bj_store *s, bool on, struct bj_err *err);
 
 /* Transactions of the writer. begin takes the lock at once, so that later
- * statements cannot fail to get it. */
+ * statements cannot fail to get it.  After an error of commit or of a statement
+ * between the two, roll back. */
 int bj_store_begin(struct bj_store *s, struct bj_err *err);
 int bj_store_commit(struct bj_store *s, struct bj_err *err);
 void bj_store_rollback(struct bj_store *s);

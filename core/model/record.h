@@ -277,7 +277,10 @@ struct bj_self {
     uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
     uint64_t vm_bytes, vm_max_bytes; /* absent: unlimited */
     uint64_t records, records_lost;  /* final records written, lost */
-    struct bj_info build_info;       /* bj_build_info_keys */
+    /* those of the spool that are sent; absent: none are */
+    uint64_t records_sent, records_refused, records_send_errors;
+    uint64_t records_waiting, records_age_usec;
+    struct bj_info build_info; /* bj_build_info_keys */
     struct bj_list collectors;
 };
 

@@ -366,6 +366,18 @@ static const struct bj_metric self_rows[] = {
     COUNTER(bj_self, records_lost, "records_lost", BJ_NUMBER,
             "Final records of jobs lost because the spool was full or could "
             "not be written."),
+    COUNTER(bj_self, records_sent, "records_sent", BJ_NUMBER,
+            "Final records that were sent to record.url and are committed "
+            "there."),
+    COUNTER(bj_self, records_refused, "records_refused", BJ_NUMBER,
+            "Final records that record.url refused as malformed; they stay in "
+            "the spool as *.bad."),
+    COUNTER(bj_self, records_send_errors, "records_send_errors", BJ_NUMBER,
+            "Attempts to send final records that failed."),
+    GAUGE(bj_self, records_waiting, "records_waiting", BJ_NUMBER,
+          "Final records in the spool that are not sent yet."),
+    GAUGE(bj_self, records_age_usec, "records_age", BJ_USEC,
+          "Age of the oldest final record in the spool, in seconds."),
 };
 
 static const struct bj_metric build_rows[] = {

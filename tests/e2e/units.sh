@@ -83,8 +83,12 @@ mkdir -p "$tmp/spool" "$tmp/bin" "$tmp/programs"
 cp "$O"/batchjob_{exporter,stats_db,stats_server} "$tmp/programs"
 chmod 777 "$tmp" "$tmp/spool"
 port=$(free_port)
-serve batchjob_exporter "http://127.0.0.1:$port/metrics" "$tmp/programs/batchjob_exporter" \
-    "--web.listen-address=127.0.0.1:$port" "--energy.state-file=$tmp/energy.state" "--record.dir=$tmp/spool"
+echo '{}' >"$tmp/spool/x.json"
+awaited="connect.*htons($port)" serve batchjob_exporter "http://127.0.0.1:$port/metrics" "$tmp/programs/batchjob_exporter" \
+    "--web.listen-address=127.0.0.1:$port" "--energy.state-file=$tmp/energy.state" "--record.dir=$tmp/spool" \
+    "--record.url=http://127.0.0.1:$port" --record.send-interval=0.1
+check "the exporter keeps a record that no receiver has taken" [ -e "$tmp/spool/x.json" ]
+rm -f "$tmp/spool/x.json"
 all_permitted batchjob_exporter
 
 cp tests/e2e/statsdb_sacct.py "$tmp/bin/sacct"
@@ -97,6 +101,22 @@ END
 traced batchjob_stats_db "$tmp/programs/batchjob_stats_db" --once "--store.path=$tmp/stats.db" "--cluster.file=$tmp/alpha.yml" \
     "--web.listen-address=127.0.0.1:$(free_port)"
 check "batchjob_stats_db imports under strace" [ -s "$tmp/stats.db" ]
+all_permitted batchjob_stats_db
+
+echo '* the-token-of-any-node' >"$tmp/tokens"
+chmod 600 "$tmp/tokens"
+[ -z "$drop" ] || chown 65534 "$tmp/tokens"
+port=$(free_port)
+traced batchjob_stats_db "$tmp/programs/batchjob_stats_db" "--store.path=$tmp/stats.db" "--cluster.file=$tmp/alpha.yml" \
+    "--record.listen-address=127.0.0.1:$port" "--record.token-file=$tmp/tokens" &
+receives() {
+    answers -H 'Authorization: Bearer the-token-of-any-node' --data-binary \
+        '{"format":1,"host":"node07","jobid":"7","end":9}' "http://127.0.0.1:$port/records"
+}
+wait_for 60 receives
+is "batchjob_stats_db receives a record under strace" "$(cat "$tmp/answer")" '{"refused":[],"stored":1}'
+kill "$(sed -nE '1s/^([0-9]+) .*/\1/p' "$tmp/batchjob_stats_db.calls")"
+wait $!
 all_permitted batchjob_stats_db
 
 # Commands of Slurm that print nothing, but for one administrator.

@@ -183,7 +183,7 @@ static int web(void *arg)
 {
     struct bj_web *w = NULL;
     struct bj_err err = {0};
-    int r = bj_web_new(arg, &w, &err);
+    int r = bj_web_new("web.config.file", arg, &w, &err);
     assert_true(r < 0 ? err.msg[0] && !w : w && w->tls);
     if (r == 0)
         assert_int_equal(w->conf.tls.client_auth, BJ_CLIENT_REQUIRED);

@@ -1,0 +1,17 @@
+/* Compressed bodies of requests (RFC 1952). */
+#ifndef BJ_BASE_GUNZIP_H
+#define BJ_BASE_GUNZIP_H
+
+#include "base/buf.h"
+
+/* A decompressor; allocated at its first use, then kept. */
+struct bj_gunzip;
+
+/* Append in, decompressed, to out. *g is NULL at first, created here.  in is
+ * one gzip member. -EFBIG   more than max bytes -EINVAL  not gzip, damaged,
+ * incomplete, or followed by more -ENOMEM On failure out holds a part. */
+int bj_gunzip(struct bj_gunzip **g, struct bj_slice in, size_t max,
+              struct bj_buf *out);
+void bj_gunzip_free(struct bj_gunzip *g); /* NULL is fine */
+
+#endif

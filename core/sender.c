@@ -1,0 +1,414 @@
+#include "core/sender.h"
+
+#include "base/clock.h"
+#include "base/fetch.h"
+#include "base/file.h"
+#include "base/gzip.h"
+#include "base/json.h"
+#include "base/secret_file.h"
+#include "core/poller.h"
+#include "core/send_batch.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    SECOND = 1000000,
+    IDLE_INTERVALS = 6, /* until files of other programs are found */
+    CONNECT_USEC = 10 * SECOND,
+    TOTAL_USEC = 120 * SECOND,
+    RETRY_MAX_USEC = 600 * SECOND,
+    ANSWER_BYTES = 1 << 20,
+    TOKEN_BYTES = 512,
+};
+
+struct bj_sender {
+    struct bj_poller poller;
+    struct bj_sender_conf conf; /* copies: an abandoned thread keeps them */
+    char *dir, *url;
+    struct bj_fetch *fetch;
+    struct bj_fetch_reply reply;
+    struct bj_gzip *gzip;
+    struct bj_buf packed;
+    struct bj_send_batch batch;
+    unsigned max;    /* records of the next request */
+    unsigned faults; /* rounds in a row */
+    bool failing;
+    /* under the lock */
+    uint64_t random; /* state of the generator, never 0 */
+    bool woken, retrying;
+    struct bj_sender_stat stat;
+    uint64_t oldest_usec; /* wall clock; 0: none waits */
+};
+
+/* What a walk through the spool has found and done. */
+struct round {
+    int dir;
+    uint64_t denied, bad, retry_after_usec;
+    struct bj_err bad_why, denied_why; /* of the first one, or the newest */
+};
+
+static bool is_set(const char *text)
+{
+    return text && text[0];
+}
+
+static const char *if_set(const char *text)
+{
+    return is_set(text) ? text : NULL;
+}
+
+/* With the lock.  Many nodes must not come at the same time. */
+static uint64_t random_below(struct bj_sender *s, uint64_t n)
+{
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 7;
+    s->random ^= s->random << 17;
+    return n ? (s->random >> 11) % n : 0;
+}
+
+static void say(const struct bj_sender *s, enum bj_log_level level,
+                const char *what, const struct bj_err *err)
+{
+    char text[400], line[480];
+    snprintf(line, sizeof(line), "%s: %s", what,
+             bj_err_reason(err, text, sizeof(text)));
+    s->poller.host.log(s->poller.host.ctx, level, line);
+}
+
+/* --- the spool ------------------------------------------------------------*/
+
+static void count_file(int dir, const char *name, uint64_t *n, uint64_t *oldest)
+{
+    struct stat st;
+    if (!bj_send_is_record(name) ||
+        fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    uint64_t usec = st.st_mtime > 0 ? (uint64_t)st.st_mtime * SECOND : 1;
+    ++*n;
+    if (*oldest == 0 || usec < *oldest)
+        *oldest = usec;
+}
+
+/* Open the spool as a stream; NULL: err says why. */
+static DIR *open_dir(const struct bj_sender *s, struct bj_err *err)
+{
+    int fd = bj_dir_open(AT_FDCWD, s->dir);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        bj_err_set(err, fd < 0 ? fd : -errno, "%s", s->dir);
+        if (fd >= 0)
+            close(fd);
+    }
+    return d;
+}
+
+/* Count what waits. */
+static void survey(struct bj_sender *s)
+{
+    uint64_t n = 0, oldest = 0;
+    struct bj_err err;
+    DIR *d = open_dir(s, &err);
+    if (!d)
+        return;
+    for (const struct dirent *e; (e = readdir(d));)
+        count_file(dirfd(d), e->d_name, &n, &oldest);
+    closedir(d);
+    pthread_mutex_lock(s->poller.lock);
+    s->stat.waiting = n;
+    s->oldest_usec = oldest;
+    pthread_mutex_unlock(s->poller.lock);
+}
+
+/* --- a request ------------------------------------------------------------*/
+
+/* Add the server's reason to the message. */
+static void explain(struct bj_sender *s, struct bj_err *err)
+{
+    struct bj_arena arena = {0};
+    const struct bj_json *doc = NULL;
+    struct bj_slice body = {s->reply.body.p, s->reply.body.len};
+    if (s->reply.fault == BJ_FETCH_HTTP &&
+        bj_json_parse(&arena, body, "answer", NULL, &doc, NULL) == 0) {
+        struct bj_slice why = bj_json_text(bj_json_get(doc, "error"));
+        struct bj_err was = *err;
+        if (why.n > 0)
+            bj_err_set(err, was.code, "%.140s: %.*s", was.msg,
+                       (int)(why.n < 90 ? why.n : 90), why.p);
+    }
+    bj_arena_free(&arena);
+}
+
+static int post(struct bj_sender *s, struct bj_err *err)
+{
+    static const char *const headers[] = {"Content-Type: application/x-ndjson",
+                                          "Content-Encoding: gzip", NULL};
+    char token[TOKEN_BYTES];
+    s->packed.len = 0;
+    int r = bj_gzip_pack(&s->gzip,
+                         (struct bj_slice){s->batch.body.p, s->batch.body.len},
+                         &s->packed);
+    if (r < 0)
+        return bj_err_set(err, r, "compressing final records");
+    r = bj_secret_read(s->conf.token_file, token, sizeof(token), err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "record.token-file");
+    const struct bj_fetch_request req = {.url = s->url,
+                                         .headers = headers,
+                                         .body = {s->packed.p, s->packed.len},
+                                         .bearer = if_set(token),
+                                         .ca_file = if_set(s->conf.ca_file),
+                                         .cert_file = if_set(s->conf.cert_file),
+                                         .key_file = if_set(s->conf.key_file),
+                                         .no_proxy = true,
+                                         .connect_usec = CONNECT_USEC,
+                                         .total_usec = TOTAL_USEC,
+                                         .max_bytes = ANSWER_BYTES,
+                                         .abort = &s->poller.stop};
+    r = bj_fetch(s->fetch, &req, &s->reply, err);
+    explicit_bzero(token, sizeof(token));
+    if (r < 0)
+        explain(s, err);
+    return r;
+}
+
+static void count(struct bj_sender *s, uint64_t sent, uint64_t refused)
+{
+    pthread_mutex_lock(s->poller.lock);
+    uint64_t gone = sent + refused;
+    s->stat.sent += sent;
+    s->stat.refused += refused;
+    s->stat.waiting -= gone < s->stat.waiting ? gone : s->stat.waiting;
+    pthread_mutex_unlock(s->poller.lock);
+}
+
+/* The request was too long for the server: send fewer records at a time.  A
+ * single record that is too long never fits. */
+static int shrink(struct bj_sender *s, struct round *w, struct bj_err *err)
+{
+    if (s->batch.n > 1) {
+        s->max = s->batch.n / 2;
+        return 0;
+    }
+    w->bad++;
+    w->bad_why = *err;
+    count(s, 0, 1);
+    return bj_send_batch_set_bad(&s->batch, w->dir, err);
+}
+
+/* Send the batch and apply the answer to its files. */
+static int exchange(struct bj_sender *s, struct round *w, struct bj_err *err)
+{
+    struct bj_send_result n;
+    int r = post(s, err);
+    w->retry_after_usec = s->reply.retry_after_usec;
+    if (r < 0)
+        return s->reply.fault == BJ_FETCH_HTTP && s->reply.status == 413
+                   ? shrink(s, w, err)
+                   : r;
+    s->max = s->max < BJ_SEND_RECORDS / 2 ? 2 * s->max : BJ_SEND_RECORDS;
+    struct bj_slice answer = {s->reply.body.p, s->reply.body.len};
+    r = bj_send_batch_settle(&s->batch, w->dir, answer, &n, err);
+    count(s, n.stored, n.bad);
+    w->denied += n.denied;
+    w->bad += n.bad;
+    if (n.bad > 0)
+        w->bad_why = n.bad_why;
+    if (n.denied > 0)
+        w->denied_why = n.denied_why;
+    return r;
+}
+
+/* --- a round --------------------------------------------------------------*/
+
+/* Walk once through the spool.  The first request that fails ends it. */
+static int walk(struct bj_sender *s, struct round *w, struct bj_err *err)
+{
+    DIR *d = open_dir(s, err);
+    if (!d)
+        return err->code;
+    w->dir = dirfd(d);
+    int r = 0;
+    while (r == 0 && !atomic_load(&s->poller.stop)) {
+        uint64_t bad = 0;
+        r = bj_send_batch_fill(&s->batch, d, s->max, &bad, &w->bad_why);
+        w->bad += bad;
+        count(s, 0, bad);
+        if (r < 0) {
+            *err = w->bad_why;
+            break;
+        }
+        if (s->batch.n == 0)
+            break;
+        r = exchange(s, w, err);
+    }
+    closedir(d);
+    return r;
+}
+
+static void log_round(struct bj_sender *s, const struct round *w, int r,
+                      const struct bj_err *err)
+{
+    if (w->bad > 0)
+        say(s, BJ_LOG_WARN, "final records refused and kept as *.bad",
+            &w->bad_why);
+    if (r < 0 && !s->failing)
+        say(s, BJ_LOG_ERROR, "final records are not sent", err);
+    else if (r == 0 && s->failing)
+        s->poller.host.log(s->poller.host.ctx, BJ_LOG_INFO,
+                           "final records are sent again");
+    s->failing = r < 0;
+}
+
+/* With the lock: when the next round is due. */
+static uint64_t next_usec(struct bj_sender *s, int r, const struct round *w)
+{
+    const uint64_t interval = s->conf.interval_usec;
+    uint64_t wait = IDLE_INTERVALS * interval + random_below(s, interval);
+    if (r < 0) {
+        uint64_t most = bj_poller_back_off(interval / 2, s->faults - 1);
+        uint64_t least = w->retry_after_usec < RETRY_MAX_USEC
+                             ? w->retry_after_usec
+                             : RETRY_MAX_USEC;
+        wait = interval / 10 + least +
+               random_below(s, most > least ? most : least);
+    } else if (s->woken || s->stat.waiting > 0) {
+        wait = random_below(s, interval);
+    }
+    return bj_clock_boot_usec() + wait;
+}
+
+static bool step(struct bj_worker *worker)
+{
+    struct bj_sender *s = (struct bj_sender *)worker->poller;
+    struct round w = {.dir = -1};
+    struct bj_err err = {0};
+    s->woken = false;
+    bj_worker_unlock(worker);
+    survey(s);
+    int r = walk(s, &w, &err);
+    if (r == 0 && w.denied > 0) {
+        r = -EACCES;
+        err = w.denied_why;
+    }
+    bool stopped = atomic_load(&s->poller.stop);
+    if (!stopped)
+        log_round(s, &w, r, &err);
+    survey(s);
+    bool ours = bj_worker_lock(worker);
+    s->faults = r < 0 ? s->faults + 1 : 0;
+    s->stat.errors += r < 0 && !stopped;
+    s->retrying = r < 0;
+    s->poller.due_usec = next_usec(s, r, &w);
+    return ours;
+}
+
+static void gone(struct bj_poller *poller)
+{
+    struct bj_sender *s = (struct bj_sender *)poller;
+    bj_fetch_free(s->fetch);
+    bj_fetch_reply_free(&s->reply);
+    bj_gzip_free(s->gzip);
+    bj_buf_free(&s->packed);
+    bj_send_batch_free(&s->batch);
+    free(s->conf.ca_file);
+    free(s->conf.cert_file);
+    free(s->conf.key_file);
+    free(s->conf.token_file);
+    free(s->dir);
+    free(s->url);
+    free(s);
+}
+
+/* --- for the owner --------------------------------------------------------*/
+
+/* A copy of *text in its place, "" for NULL. */
+static bool own(char **ret, const char *text)
+{
+    *ret = strdup(text ? text : "");
+    return *ret != NULL;
+}
+
+static bool copy_texts(struct bj_sender *s, const struct bj_sender_conf *c,
+                       const char *dir)
+{
+    size_t n = strlen(c->url);
+    while (n > 0 && c->url[n - 1] == '/')
+        n--;
+    s->conf.interval_usec = c->interval_usec;
+    if (asprintf(&s->url, "%.*s/records", (int)n, c->url) < 0)
+        s->url = NULL;
+    return s->url && own(&s->dir, dir) && own(&s->conf.ca_file, c->ca_file) &&
+           own(&s->conf.cert_file, c->cert_file) &&
+           own(&s->conf.key_file, c->key_file) &&
+           own(&s->conf.token_file, c->token_file);
+}
+
+int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,
+                  const struct bj_host *host, struct bj_sender **ret,
+                  struct bj_err *err)
+{
+    static const struct bj_poller_work work = {.step = step, .gone = gone};
+    struct bj_sender *s = calloc(1, sizeof(*s));
+    if (!s || bj_poller_init(&s->poller, &work, "bj-sender", host, NULL) < 0) {
+        free(s);
+        return bj_err_set(err, -ENOMEM, "record.url");
+    }
+    s->max = BJ_SEND_RECORDS;
+    s->random =
+        (bj_clock_wall_usec() ^ (uint64_t)getpid() << 40 ^ (uintptr_t)s) | 1;
+    int r = copy_texts(s, conf, dir) ? bj_fetch_new(&s->fetch, err)
+                                     : bj_err_set(err, -ENOMEM, "record.url");
+    if (r == 0) {
+        survey(s);
+        s->poller.due_usec =
+            bj_clock_boot_usec() + random_below(s, s->conf.interval_usec);
+        r = bj_poller_start(&s->poller);
+        if (r < 0)
+            bj_err_set(err, r, "record.url: cannot start the thread");
+    }
+    if (r < 0) {
+        bj_sender_free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+void bj_sender_free(struct bj_sender *s)
+{
+    if (s)
+        bj_poller_free(&s->poller);
+}
+
+void bj_sender_wake(struct bj_sender *s)
+{
+    pthread_mutex_lock(s->poller.lock);
+    uint64_t now = bj_clock_boot_usec();
+    s->stat.waiting++;
+    if (s->oldest_usec == 0)
+        s->oldest_usec = bj_clock_wall_usec();
+    s->woken = true;
+    if (!s->retrying && s->poller.due_usec > now + s->conf.interval_usec) {
+        s->poller.due_usec = now + random_below(s, s->conf.interval_usec);
+        pthread_cond_broadcast(&s->poller.change);
+    }
+    pthread_mutex_unlock(s->poller.lock);
+}
+
+void bj_sender_stat(struct bj_sender *s, struct bj_sender_stat *ret)
+{
+    pthread_mutex_lock(s->poller.lock);
+    *ret = s->stat;
+    uint64_t now = bj_clock_wall_usec();
+    ret->age_usec =
+        s->stat.waiting > 0 && s->oldest_usec > 0 && now > s->oldest_usec
+            ? now - s->oldest_usec
+            : 0;
+    pthread_mutex_unlock(s->poller.lock);
+}

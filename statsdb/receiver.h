@@ -1,0 +1,30 @@
+/* Receives final records of nodes over HTTP: POST /records, one record a line,
+ * answered when they are committed (statsdb/record_body.h has the answer).  One
+ * thread serves the connections, another one stores the records. */
+#ifndef BJ_STATSDB_RECEIVER_H
+#define BJ_STATSDB_RECEIVER_H
+
+#include "base/err.h"
+#include "statsdb/conf.h"
+#include "statsdb/metrics_page.h"
+#include "statsdb/store.h"
+
+struct bj_receiver;
+
+/* Check the options and their files: clients must be able to authenticate.
+ * -EINVAL with a message that names the option. */
+int bj_receiver_check(const struct bj_receiver_conf *c, struct bj_err *err);
+
+/* Listen on the addresses of conf->receiver and serve.  conf and store must
+ * outlive it. */
+int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
+                    struct bj_receiver **ret, struct bj_err *err);
+
+/* Stop: what is not committed is refused.  NULL is fine. */
+void bj_receiver_free(struct bj_receiver *v);
+
+/* Fill in the counters of received records; from any thread. */
+void bj_receiver_report(const struct bj_receiver *v,
+                        struct bj_metrics_values *r);
+
+#endif

@@ -1,0 +1,342 @@
+#!/usr/bin/python3
+"""Final records on their way from batchjob_exporter to batchjob_stats_db: both are
+killed again and again, the network is cut, the store is full, credentials are
+wrong; each record must be in the store once.  TAP; some seconds.
+
+  records.py [RECORDS [KILLS]]"""
+import json
+import os
+import random
+import re
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import tls_lib  # noqa: E402
+from tap import check, plan, same, skip  # noqa: E402
+
+O = os.path.abspath(os.path.join(HERE, "../..", os.environ.get("O", "build")))
+RECORDS = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+HOST = os.uname().nodename
+TOKEN = "token-of-the-node-" + "x" * 16
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def write(path, text, mode=0o600):
+    with open(path, "w") as f:
+        f.write(text)
+    os.chmod(path, mode)
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return answer.read().decode()
+
+
+class Site:
+    """A receiver, and a node that sends."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.spool = folder + "/spool"
+        os.mkdir(self.spool, 0o750)
+        self.port, self.web, self.metrics = free_port(), free_port(), free_port()
+        self.number = self.cpu = 0
+        self.server = self.node = None
+        key = tls_lib.EC
+        tls_lib.ca(folder, "ca", key)
+        tls_lib.ca(folder, "foreign", key)
+        tls_lib.cert(folder, "server", "ca", "/CN=server", "subjectAltName=IP:127.0.0.1", key=key)
+        tls_lib.cert(folder, "node", "ca", "/CN=node", "subjectAltName=DNS:%s.site" %
+                     HOST.split(".")[0] if "." not in HOST else "subjectAltName=DNS:" + HOST, key=key)
+        tls_lib.cert(folder, "other", "ca", "/CN=other", "subjectAltName=DNS:other", key=key)
+        tls_lib.cert(folder, "stranger", "foreign", "/CN=" + HOST,
+                     "subjectAltName=DNS:" + HOST, key=key)
+        write(folder + "/tls.yml", "tls_server_config:\n  cert_file: server.pem\n"
+              "  key_file: server.key\n  client_ca_file: ca.pem\n"
+              "  client_auth_type: VerifyClientCertIfGiven\n")
+        write(folder + "/tokens", "%s %s\nother %s\n" % (HOST, TOKEN, TOKEN + "-of-another"))
+        write(folder + "/token", TOKEN + "\n")
+        write(folder + "/token-of-other", TOKEN + "-of-another\n")
+        write(folder + "/token-of-none", TOKEN + "-of-none\n")
+        write(folder + "/alpha.yml", "name: alpha\nqstat:\n  command: /bin/true\n")
+        write(folder + "/site.yml", """store:
+  path: %(f)s/stats.db
+cluster:
+  file: %(f)s/alpha.yml
+record:
+  listen-address: 127.0.0.1:%(p)d
+  config:
+    file: %(f)s/tls.yml
+  token-file: %(f)s/tokens
+""" % {"f": folder, "p": self.port})
+
+    def serve(self, *more):
+        with open(self.folder + "/server.log", "a") as log:
+            self.server = subprocess.Popen(
+                [O + "/batchjob_stats_db", "--config.file=%s/site.yml" % self.folder,
+                 "--web.listen-address=127.0.0.1:%d" % self.metrics, *more], stderr=log)
+
+    def send(self, *more, cert="node", ca="ca"):
+        """Start a node, with a certificate or with none."""
+        args = [O + "/batchjob_exporter", "--energy.state-file=", "--job.file-dir=",
+                "--web.listen-address=127.0.0.1:%d" % self.web, "--record.dir=" + self.spool,
+                "--record.url=https://127.0.0.1:%d" % self.port, "--record.send-interval=0.05",
+                "--record.ca-file=%s/%s.pem" % (self.folder, ca)]
+        if cert:
+            args += ["--record.%s-file=%s/%s.%s" % (w, self.folder, cert, e)
+                     for w, e in (("cert", "pem"), ("key", "key"))]
+        with open(self.folder + "/node.log", "a") as log:
+            self.node = subprocess.Popen(args + list(more), stderr=log)
+
+    def stop(self, *which):
+        for p in which or (self.node, self.server):
+            if p and p.poll() is None:
+                p.terminate()
+                p.wait(timeout=60)
+
+    def put(self, n, **more):
+        """Records, as the exporter writes them."""
+        for _ in range(n):
+            self.number += 1
+            cpu = random.randrange(1, 10**9)
+            record = {"format": 1, "host": HOST, "jobid": str(self.number), "user": "anna",
+                      "start": 1700000000, "end": 1700000000 + self.number, "cpu_usec": cpu,
+                      "energy_uj": {"usage": {"cpu": cpu}}, "energy_policy": "usage", **more}
+            path = "%s/%s.9.%d.json" % (self.spool, HOST, self.number)
+            write(path + "~", json.dumps(record) + "\n", 0o640)
+            os.rename(path + "~", path)
+            self.cpu += 0 if more else cpu
+
+    def files(self, end=".json"):
+        return [f for f in os.listdir(self.spool) if f.endswith(end)]
+
+    def sent(self, seconds=60):
+        """Wait until the spool is empty."""
+        return self.until(lambda: not self.files(), seconds)
+
+    def until(self, what, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if what():
+                    return True
+            except (OSError, sqlite3.Error):
+                pass
+            time.sleep(0.02)
+        return False
+
+    def row(self, sql="SELECT count(*), sum(cpu_usec), (SELECT sum(microjoules) FROM node_energy)"
+            " FROM node_record"):
+        db = sqlite3.connect("file:%s/stats.db?mode=ro" % self.folder, uri=True, timeout=60)
+        try:
+            return db.execute(sql).fetchone()
+        finally:
+            db.close()
+
+    def log(self, who="node"):
+        with open("%s/%s.log" % (self.folder, who)) as f:
+            return f.read()
+
+    def value(self, name):
+        found = re.search("^%s ([0-9.e+]+)$" % name, get("http://127.0.0.1:%d/metrics" % self.web),
+                          re.M)
+        return float(found.group(1)) if found else None
+
+    def all_once(self, what):
+        good = self.sent()
+        same((good, self.row()), (True, (self.number, self.cpu, self.cpu)), what)
+
+
+def killed(site):
+    """Records appear all the time; either side may die at any moment."""
+    rnd = random.Random(5)
+    site.serve()
+    site.send()
+    for k in range(KILLS):
+        for _ in range(4):
+            site.put(RECORDS // KILLS // 4)
+            time.sleep(rnd.random() * 0.1)
+        if rnd.random() < 0.5:
+            site.node.kill()
+            site.node.wait()
+            site.send()
+        else:
+            site.server.kill()
+            site.server.wait()
+            time.sleep(rnd.random() * 0.3)
+            site.serve()
+    site.all_once("%d records are in the store once after %d kills" % (site.number, KILLS))
+    same(site.files(".bad"), [], "none was refused")
+    good = site.until(lambda: site.value("batchjob_sampler_records_waiting") == 0)
+    check(good and site.value("batchjob_sampler_records_age_seconds") == 0,
+          "the exporter reports that none waits")
+
+
+def cut(site):
+    """The network fails in the middle, without a word."""
+    if os.environ.get("ISOLATED") != "1" or os.getuid() != 0 or not shutil.which("ip"):
+        skip("records survive a network cut", "not root in a network namespace with ip(8)")
+        return
+    site.put(2000)
+    time.sleep(0.1)
+    subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+    site.put(500)
+    time.sleep(1)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    site.stop(site.node)
+    site.send()
+    site.all_once("records survive a network cut")
+
+
+def full(site):
+    """The store has no room for a time."""
+    site.stop(site.server)
+    site.serve("--store.max-size=%d" % (os.path.getsize(site.folder + "/stats.db") + (1 << 16)))
+    site.put(2000)
+    good = site.until(lambda: "received records are not stored" in site.log("server") and
+                      "could not be stored" in site.log())
+    check(good and site.files(), "a full store refuses records, which stay on the node",
+          site.log("server")[-500:], site.log()[-500:])
+    site.stop()
+    site.serve()
+    site.send()
+    site.all_once("all are stored once there is room")
+
+
+def wrong(site):
+    """Who may not write, writes nothing; the records stay."""
+    site.stop(site.node)
+    before = site.row()
+    cases = (("an unknown token", dict(cert=None), "--record.token-file=%s/token-of-none",
+              "status 401"),
+             ("no credentials", dict(cert=None), "--log.level=info", "status 401"),
+             ("the token of another host", dict(cert=None), "--record.token-file=%s/token-of-other",
+              "is not that of '%s'" % HOST),
+             ("the certificate of another host", dict(cert="other"), "--log.level=info",
+              "is not that of '%s'" % HOST),
+             ("a certificate of another CA", dict(cert="stranger"), "--log.level=info",
+              "final records are not sent: POST"),
+             ("a server with a certificate of another CA", dict(ca="foreign"), "--log.level=info",
+              ": tls: "))
+    site.put(3)
+    for what, how, option, message in cases:
+        seen = len(site.log())
+        site.send(option % site.folder if "%" in option else option, **how)
+        good = site.until(lambda: message in site.log()[seen:])
+        site.stop(site.node)
+        check(good and len(site.files()) == 3 and site.row() == before,
+              "%s: nothing is written, the records stay" % what, site.log()[seen:], site.files())
+    site.send("--record.token-file=%s/token" % site.folder, cert=None)
+    site.all_once("with the token of this host they are written")
+
+
+def malformed(site):
+    """One bad record does not hold up the others."""
+    write(site.spool + "/bad.json", '{"format":1,"host":"%s","jobid":"x","end":"soon"}\n' % HOST)
+    site.put(5)
+    site.all_once("records beside a malformed one are written")
+    same(site.files(".bad"), ["bad.json.bad"], "the malformed one is kept as *.bad")
+    check(site.until(lambda: site.value("batchjob_sampler_records_refused_total") == 1) and
+          "end: expected a time in seconds" in site.log(),
+          "the exporter counts it, and logs record and field", site.log()[-600:])
+    page = get("http://127.0.0.1:%d/metrics" % site.metrics)
+    check("batchjob_stats_received_requests_total" in page, "batchjob_stats_db counts requests")
+
+
+def hostile(site):
+    """Requests that no exporter makes."""
+    import http.client
+    import ssl
+    context = ssl.create_default_context(cafile=site.folder + "/ca.pem")
+
+    def post(body, headers, method="POST", path="/records"):
+        c = http.client.HTTPSConnection("127.0.0.1", site.port, context=context, timeout=60)
+        c.putrequest(method, path)
+        for name, value in headers.items():
+            c.putheader(name, value)
+        c.endheaders()
+        try:
+            c.send(body)
+        except OSError:
+            pass # answered before the body was read
+        try:
+            answer = c.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            c.close()
+    auth = {"Authorization": "Bearer " + TOKEN}
+    line = json.dumps({"format": 1, "host": HOST, "jobid": "1", "end": 9}).encode()
+    rows = site.row()
+    for what, body, headers, status in (
+            ("a body without a length", b"", {"Transfer-Encoding": "chunked"}, 411),
+            ("a body of a gigabyte", b"", {"Content-Length": "1000000000"}, 413),
+            ("too many records", b"{}\n" * 3000, {}, 413),
+            ("another coding", line, {"Content-Encoding": "br"}, 415),
+            ("a body that is not gzip", line, {"Content-Encoding": "gzip"}, 400)):
+        if "Transfer-Encoding" not in headers:
+            headers = {"Content-Length": str(len(body)), **headers}
+        got = post(body, {**auth, **headers})
+        check(got[0] == status and got[1].get("error"), "%s: status %d" % (what, status), got)
+    got = post(b"", {"Content-Length": "300000"})
+    same(got[0], 401, "a client without credentials is refused before its body is read")
+    same(site.row(), rows, "nothing of it is in the store")
+
+
+def configured(site):
+    """Mistakes in the configuration have a name."""
+    for args, message in (
+            (["--record.token-file="], "clients cannot authenticate"),
+            (["--record.token-file=/none"], "record.token-file"),
+            (["--record.config.file=/none.yml"], "record.config.file: ")):
+        if "auth" in message:
+            args.append("--record.config.file=")
+        p = subprocess.run([O + "/batchjob_stats_db", "check-config", *args, "--config.file=%s/site.yml" %
+                            site.folder], capture_output=True, text=True, timeout=60)
+        check(p.returncode == 1 and message in p.stderr, "check-config: " + message, p.stderr)
+    p = subprocess.run([O + "/batchjob_stats_db", "check-config", "--config.file=%s/site.yml" %
+                        site.folder], capture_output=True, text=True, timeout=60)
+    same((p.returncode, p.stderr), (0, ""), "check-config accepts the rest")
+    p = subprocess.run([O + "/batchjob_exporter", "--record.url=http://x"], capture_output=True,
+                       text=True, timeout=60)
+    check(p.returncode == 1 and "record.url: set record.dir" in p.stderr,
+          "record.url needs record.dir", p.stderr)
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="bj-e2e.")
+    site = Site(folder)
+    try:
+        killed(site)
+        cut(site)
+        full(site)
+        wrong(site)
+        malformed(site)
+        hostile(site)
+        configured(site)
+    finally:
+        site.stop()
+        if os.environ.get("KEEP"):
+            print("# kept " + folder)
+        else:
+            shutil.rmtree(folder)
+    return plan()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -222,13 +223,108 @@ static void draining(void **state)
     web_stop(&g);
 }
 
+/* A connection that has just begun is not closed for a new one, which waits. */
+static void holding(void **state)
+{
+    (void)state;
+    struct web_rig g;
+    web_start(&g, (struct bj_http_limits){
+                      .connections = 2, .responses = 1, .hold_usec = 2 * SEC});
+    int first = web_dial(&g, "GET /hel");
+    g.now += SEC;
+    int second = web_dial(&g, "GET /hel");
+    int third = web_dial(&g, GET("/hello"));
+    assert_int_equal(web_status(web_take(&g, third)), 0);
+    assert_int_equal(bj_httpd_timeout(g.h, g.now), 1000);
+    g.now += SEC;
+    web_pump(&g);
+    assert_false(web_is_open(&g, first));
+    assert_true(web_is_open(&g, second));
+    assert_int_equal(web_status(web_take(&g, third)), 200);
+    /* An idle one is closed at once, though it is younger. */
+    int fourth = web_dial(&g, GET("/hello"));
+    assert_int_equal(web_status(web_take(&g, fourth)), 200);
+    assert_false(web_is_open(&g, third));
+    assert_true(web_is_open(&g, second));
+    close(first);
+    close(second);
+    close(third);
+    close(fourth);
+    web_stop(&g);
+}
+
+#define POST(length, more)                                                     \
+    "POST /echo/x HTTP/1.1\r\nHost: x\r\n" more "Content-Length: " length      \
+    "\r\n\r\n"
+
+/* Bodies count from their headers on. */
+static void too_much_body(void **state)
+{
+    (void)state;
+    struct web_rig g;
+    web_start(&g, (struct bj_http_limits){.bodies_bytes = 100});
+    int slow = web_dial(&g, POST("80", ""));
+    const char *answer =
+        web_ask(&g, POST("30", "") "012345678901234567890123456789");
+    assert_int_equal(web_status(answer), 503);
+    answer = web_ask(&g, POST("3", "") "abc");
+    assert_int_equal(web_status(answer), 200);
+    assert_non_null(strstr(answer, "body abc!"));
+    for (int i = 0; i < 80; i++)
+        assert_int_equal(send(slow, "x", 1, MSG_NOSIGNAL), 1);
+    web_pump(&g);
+    assert_int_equal(web_status(web_take(&g, slow)), 200);
+    answer = web_ask(&g, POST("30", "") "012345678901234567890123456789");
+    assert_int_equal(web_status(answer), 200);
+    /* A client that goes away leaves its room. */
+    int gone = web_dial(&g, POST("100", ""));
+    close(gone);
+    web_pump(&g);
+    answer = web_ask(&g, POST("2", "") "ab");
+    assert_int_equal(web_status(answer), 200);
+    close(slow);
+    web_stop(&g);
+}
+
+static unsigned admit(void *ctx, const struct bj_http_request *req)
+{
+    struct web_rig *g = ctx;
+    g->calls++;
+    return bj_slice_eq(bj_http_header(req, "X-Who"), BJ_SLICE("me")) ? 0 : 401;
+}
+
+static void refusing_before_the_body(void **state)
+{
+    (void)state;
+    struct web_rig g;
+    web_start(&g, (struct bj_http_limits){0});
+    bj_httpd_admit(g.h, admit);
+    int fd = web_dial(&g, POST("4000", ""));
+    const char *answer = web_take(&g, fd);
+    assert_int_equal(web_status(answer), 401);
+    assert_non_null(strstr(answer, "WWW-Authenticate: Bearer"));
+    assert_false(web_is_open(&g, fd));
+    close(fd);
+    answer = web_ask(&g, POST("2", "X-Who: me\r\n") "ab");
+    assert_int_equal(web_status(answer), 200);
+    assert_int_equal(web_status(web_ask(&g, GET("/hello"))), 200);
+    assert_int_equal(g.calls, 3); /* twice, and the page */
+    web_stop(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deadlines),          cmocka_unit_test(making_room),
-        cmocka_unit_test(too_many_responses), cmocka_unit_test(too_many_bytes),
-        cmocka_unit_test(waiting_for_room),   cmocka_unit_test(hanging_up),
+        cmocka_unit_test(deadlines),
+        cmocka_unit_test(making_room),
+        cmocka_unit_test(too_many_responses),
+        cmocka_unit_test(too_many_bytes),
+        cmocka_unit_test(waiting_for_room),
+        cmocka_unit_test(hanging_up),
         cmocka_unit_test(draining),
+        cmocka_unit_test(holding),
+        cmocka_unit_test(too_much_body),
+        cmocka_unit_test(refusing_before_the_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Install Grafana's npm packages for api_dashboards.py in O/grafana-node.
+"""Install Grafana's npm packages for api_dashboards.py and gate_grafana.py in O/grafana-node.
 
 Prints nothing on success; otherwise why not, and the exit status is 1."""
+import fcntl
 import os
 import re
 import shutil
@@ -27,12 +28,21 @@ def install():
     if not shutil.which("npm") or not shutil.which("node"):
         return "npm and node are needed"
     os.makedirs(FOLDER, exist_ok=True)
-    for name in os.listdir(SOURCE):
-        shutil.copy(os.path.join(SOURCE, name), FOLDER)
+    with open(os.path.join(FOLDER, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two steps use them
+        return install_alone()
+
+
+def install_alone():
+    shutil.copytree(SOURCE, FOLDER, dirs_exist_ok=True)
     stamp = os.path.join(FOLDER, "installed")
     wanted = text(os.path.join(SOURCE, "package.json"))
     if text(stamp) == wanted:
         return None
+    # npm does not change its own tree to other overrides.
+    shutil.rmtree(os.path.join(FOLDER, "node_modules"), ignore_errors=True)
+    if os.path.exists(os.path.join(FOLDER, "package-lock.json")):
+        os.unlink(os.path.join(FOLDER, "package-lock.json"))
     p = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
                         "--legacy-peer-deps", "--fetch-timeout=30000", "--fetch-retries=1"],
                        cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False)

@@ -2,7 +2,7 @@
 
 #include "apiserver/admit.h"
 #include "apiserver/encode.h"
-#include "apiserver/peer.h"
+#include "apiserver/request_log.h"
 #include "apiserver/settings.h"
 #include "apiserver/state.h"
 
@@ -180,46 +180,18 @@ void bj_answer_rest(struct bj_call *c)
     settle(c, c->endpoint->after(c));
 }
 
-static const char *method_name(unsigned method)
-{
-    return method == BJ_HTTP_POST   ? "POST"
-           : method == BJ_HTTP_HEAD ? "HEAD"
-           : method == BJ_HTTP_GET  ? "GET"
-                                    : "?";
-}
-
-/* Count a request by its status and log it. */
-static void record(const struct bj_call *c, struct bj_api_count *n,
-                   uint64_t usec)
-{
-    unsigned class = c->reply->status / 100;
-    char peer[BJ_PEER_BYTES];
-    __atomic_fetch_add(&n->n[class < BJ_API_CLASSES ? class : 0], 1,
-                       __ATOMIC_RELAXED);
-    __atomic_fetch_add(&n->usec, usec, __ATOMIC_RELAXED);
-    const char *about = c->about[0] ? c->about : "everybody";
-    const struct bj_log_field fields[] = {
-        {"id", c->request_id[0] ? c->request_id : "-", 0},
-        {"client", bj_peer_name(c->req->fd, peer), 0},
-        {"method", method_name(c->req->method), 0},
-        {"endpoint", c->endpoint ? c->endpoint->path : "?", 0},
-        {"user", c->who.user[0] ? c->who.user : "-", 0},
-        {"status", NULL, c->reply->status},
-        {"bytes", NULL, c->reply->body.len},
-        {"usec", NULL, usec},
-        {c->who.admin ? "admin_about" : NULL, about, 0},
-        {NULL, NULL, 0}};
-    bj_log_event(BJ_LOG_INFO, "request", fields);
-}
-
 void bj_answer_end(struct bj_call *c)
 {
     struct bj_request *t = bj_request_of(c);
-    record(c, &c->worker->server->count[t->at],
-           bj_clock_boot_usec() - t->start_usec);
+    struct bj_request_log l;
+    bj_request_log_begin(&l, c, &c->worker->server->count[t->at],
+                         t->start_usec);
+    bj_request_log_end(&l, c->reply->body.len);
 }
 
 void bj_answer_refused(struct bj_server *s, const struct bj_call *c)
 {
-    record(c, &s->count[BJ_API_ENDPOINTS - 1], 0);
+    struct bj_request_log l;
+    bj_request_log_begin(&l, c, &s->count[BJ_API_ENDPOINTS - 1], 0);
+    bj_request_log_end(&l, c->reply->body.len);
 }

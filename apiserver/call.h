@@ -39,6 +39,14 @@ struct bj_call {
     struct bj_err err;
 };
 
+/* A parameter of an endpoint that reads its parameters itself, for the OpenAPI
+ * document. */
+struct bj_own_param {
+    const char *name, *help;
+    const char *schema; /* JSON */
+    unsigned bit;       /* in the masks of endpoints */
+};
+
 /* What an endpoint needs before it runs. */
 enum { BJ_NEED_STORE = 1, BJ_NEED_USER = 2 };
 
@@ -62,6 +70,8 @@ struct bj_endpoint {
     const char *help; /* NULL: not listed there */
     const char *type; /* type of a response without rows; NULL: JSON */
     unsigned params;  /* mask of apiserver/params.h */
+    const struct bj_own_param *own; /* NULL, or ends with name NULL */
+    unsigned own_params, required;  /* masks of own */
     const struct bj_key *keys;
     const struct bj_api_column *columns; /* of the rows */
     bool jobs;                           /* keys are those of jobs */

@@ -285,31 +285,45 @@ static int on_others(struct bj_call *c)
                                    "here.");
 }
 
-#define GATE(name, how, with, text)                                            \
+#define GATE(name, how, with, has, must, text)                                 \
     {                                                                          \
         .path = "/prometheus/api/v1/" name, .methods = BJ_HTTP_GET | (with),   \
         .needs = BJ_NEED_USER, .run = how, .refused = bj_gate_refused,         \
-        .help = text                                                           \
+        .own = bj_gate_param_docs, .own_params = (has) | (must),               \
+        .required = must, .help = text                                         \
     }
 
+enum {
+    QUERY = 1 << BJ_GATE_QUERY,
+    TIME = 1 << BJ_GATE_TIME,
+    RANGE = 1 << BJ_GATE_START | 1 << BJ_GATE_END,
+    STEP = 1 << BJ_GATE_STEP,
+    TIMEOUT = 1 << BJ_GATE_TIMEOUT,
+    LIMIT = 1 << BJ_GATE_LIMIT,
+    METRIC = 1 << BJ_GATE_METRIC,
+    MATCH = 1 << BJ_GATE_MATCH,
+};
+
 const struct bj_endpoint bj_endpoints_gate[] = {
-    GATE("query", on_query, BJ_HTTP_POST,
+    GATE("query", on_query, BJ_HTTP_POST, TIME | TIMEOUT | LIMIT, QUERY,
          "Query at one time, as Prometheus has it."),
-    GATE("query_range", on_range, BJ_HTTP_POST,
-         "Query over a range of time, as Prometheus has it."),
-    GATE("query_exemplars", on_exemplars, BJ_HTTP_POST,
+    GATE("query_range", on_range, BJ_HTTP_POST, TIMEOUT | LIMIT,
+         QUERY | RANGE | STEP,
+         "Query over a range of time, as Prometheus has "
+         "it."),
+    GATE("query_exemplars", on_exemplars, BJ_HTTP_POST, RANGE | TIMEOUT, QUERY,
          "Exemplars of the series of a query, as Prometheus has it."),
-    GATE("format_query", on_format, BJ_HTTP_POST,
+    GATE("format_query", on_format, BJ_HTTP_POST, TIMEOUT, QUERY,
          "The query, formatted by Prometheus."),
-    GATE("series", on_series, BJ_HTTP_POST,
+    GATE("series", on_series, BJ_HTTP_POST, RANGE | TIMEOUT | LIMIT, MATCH,
          "Series that match selectors, as Prometheus has it."),
-    GATE("labels", on_labels, BJ_HTTP_POST,
+    GATE("labels", on_labels, BJ_HTTP_POST, MATCH | RANGE | TIMEOUT | LIMIT, 0,
          "Names of labels, as Prometheus has it."),
-    GATE("label/*/values", on_values, 0,
+    GATE("label/*/values", on_values, 0, MATCH | RANGE | LIMIT, 0,
          "Values of a label, as Prometheus has it."),
-    GATE("metadata", on_metadata, 0,
+    GATE("metadata", on_metadata, 0, METRIC | LIMIT, 0,
          "Type, help and unit of metrics that have a rule."),
-    GATE("status/buildinfo", on_buildinfo, 0,
+    GATE("status/buildinfo", on_buildinfo, 0, 0, 0,
          "Version of the Prometheus server."),
     {.path = "/prometheus/**",
      .methods = BJ_HTTP_GET | BJ_HTTP_POST,

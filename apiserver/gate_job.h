@@ -4,6 +4,7 @@
 
 #include "apiserver/call.h"
 #include "apiserver/gate_request.h"
+#include "apiserver/request_log.h"
 #include "base/stream.h"
 
 #include <pthread.h>
@@ -40,6 +41,7 @@ struct bj_gate_job {
     struct bj_buf whole;
     struct bj_flow *flow;
     struct bj_stream *stream;
+    struct bj_request_log log; /* of the stream */
     uint64_t bytes;
 };
 

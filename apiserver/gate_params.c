@@ -14,6 +14,31 @@ static const char *const names[BJ_GATE_PARAMS] = {
     [BJ_GATE_LIMIT] = "limit", [BJ_GATE_METRIC] = "metric",
 };
 
+#define TEXT "{\"type\":\"string\"}"
+#define TIME                                                                   \
+    "{\"type\":[\"string\",\"number\"],\"description\":\"seconds since "       \
+    "1970, or RFC 3339\"}"
+#define DURATION                                                               \
+    "{\"type\":[\"string\",\"number\"],\"description\":\"seconds, or such "    \
+    "as 1h30m\"}"
+#define COUNT "{\"type\":\"integer\",\"minimum\":0}"
+#define TEXTS "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
+
+const struct bj_own_param bj_gate_param_docs[] = {
+    {"query", "Query in PromQL.", TEXT, 1 << BJ_GATE_QUERY},
+    {"time", "Time of the evaluation. Default: now.", TIME, 1 << BJ_GATE_TIME},
+    {"start", "Begin of the range.", TIME, 1 << BJ_GATE_START},
+    {"end", "End of the range.", TIME, 1 << BJ_GATE_END},
+    {"step", "Time between two evaluations.", DURATION, 1 << BJ_GATE_STEP},
+    {"timeout", "Longest time for the query; at most gate.timeout.", DURATION,
+     1 << BJ_GATE_TIMEOUT},
+    {"limit", "Maximum number of results.", COUNT, 1 << BJ_GATE_LIMIT},
+    {"metric", "Name of a metric. Default: all.", TEXT, 1 << BJ_GATE_METRIC},
+    {"match[]", "Selector of series; repeat it for more.", TEXTS,
+     1 << BJ_GATE_MATCH},
+    {NULL, NULL, NULL, 0},
+};
+
 /* --- values ----------------------------------------------------------------
  */
 

@@ -15,8 +15,12 @@ enum bj_gate_param {
     BJ_GATE_TIMEOUT,
     BJ_GATE_LIMIT,
     BJ_GATE_METRIC,
-    BJ_GATE_PARAMS
+    BJ_GATE_PARAMS,
+    BJ_GATE_MATCH = BJ_GATE_PARAMS /* match[], only in masks */
 };
+
+/* For the OpenAPI document; the bit of a parameter is 1 << it. */
+extern const struct bj_own_param bj_gate_param_docs[];
 
 enum { BJ_GATE_MATCHES = 32 }; /* match[] */
 

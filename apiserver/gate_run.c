@@ -42,7 +42,11 @@ void bj_gate_wake(void *gate)
 static void answer(struct bj_gate *g, struct bj_gate_job *j)
 {
     struct bj_call *c = j->call;
+    const struct bj_request *t = bj_request_of(c);
     j->call = NULL;
+    if (j->stream)
+        bj_request_log_begin(&j->log, c, &c->worker->server->count[t->at],
+                             t->start_usec);
     g->events.answered(g->ctx, c);
 }
 
@@ -173,6 +177,7 @@ static void end_stream(struct bj_gate_job *j, bool complete)
     struct bj_gate *g = j->gate;
     if (!j->stream)
         return;
+    bj_request_log_end(&j->log, j->bytes);
     bj_stream_end(j->stream, complete);
     j->stream = NULL;
     g->events.readable(g->ctx);

@@ -31,6 +31,15 @@ static void put_param(struct bj_buf *b, const struct bj_param_rule *p)
                       : "");
 }
 
+static void put_own_param(struct bj_buf *b, const struct bj_own_param *p,
+                          bool required)
+{
+    text(b, "{\"in\":\"query\",\"name\":", p->name);
+    text(b, ",\"description\":", p->help);
+    bj_buf_printf(b, "%s,\"schema\":%s}", required ? ",\"required\":true" : "",
+                  p->schema);
+}
+
 static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
                        const char *in_path)
 {
@@ -47,6 +56,12 @@ static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
         if (mask & 1u << i) {
             bj_buf_str(b, any ? "," : "");
             put_param(b, &bj_param_rules[i]);
+            any = true;
+        }
+    for (const struct bj_own_param *p = e->own; p && p->name; p++)
+        if (e->own_params & p->bit) {
+            bj_buf_str(b, any ? "," : "");
+            put_own_param(b, p, e->required & p->bit);
             any = true;
         }
     bj_buf_str(b, "]");

@@ -211,7 +211,8 @@ static void on_forwarded(void *ctx, struct bj_call *c)
 {
     struct bj_server *s = ctx;
     bj_buf_trim(&c->reply->body);
-    bj_answer_end(c);
+    if (!c->reply->stream) /* else the gate logs it at its end */
+        bj_answer_end(c);
     pthread_mutex_lock(&s->lock);
     hand_over(s, bj_request_of(c));
     pthread_mutex_unlock(&s->lock);

@@ -61,6 +61,17 @@ def test_form(gate, double):
         same(urllib.parse.parse_qs(form)["start"], ["%d.000" % (100 * 86400)], "for the longest range")
 
 
+def test_description(gate, double):
+    paths = gate.ask("/api/v1/openapi.json").json["paths"]
+
+    def names(path, required):
+        return [p["name"] for p in paths[API + path]["get"]["parameters"] if required in (None, p.get("required", False))]
+    same(names("query_range", None), ["query", "start", "end", "step", "timeout", "limit"],
+         "the OpenAPI document has the parameters of the gate")
+    same((names("query_range", True), names("series", True), names("label/{name}/values", True)),
+         (["query", "start", "end", "step"], ["match[]"], ["name"]), "and which are required")
+
+
 def test_replies(gate, double):
     packed = gzip.compress(BIG)
     double.reply = lambda h: h.send(body=packed, Content_Encoding="gzip")
@@ -83,6 +94,9 @@ def test_replies(gate, double):
         h.wfile.write(b"0\r\n\r\n")
     double.reply = chunks
     check(gate.get("user1", "query", query="up").body == BIG, "a reply in chunks is complete")
+    line = [x for x in open(gate.log) if 'msg="request" ' in x][-1]
+    check(" bytes=%d " % len(BIG) in line and " status=200 " in line and 'endpoint="/prometheus/api/v1/query" ' in line,
+          "the log has its bytes", line)
     raw = gate.raw(b"GET " + API.encode() + b"query?query=up HTTP/1.0\r\nAuthorization: " +
                    GRAFANA[1].encode() + b"\r\nX-Grafana-User: user1\r\n\r\n")
     check(raw.partition(b"\r\n\r\n")[2] == BIG, "also for a client of HTTP/1.0")
@@ -241,7 +255,7 @@ def main():
     try:
         gate.start_for(double.url + "/base/", "--gate.max-user-queries=2", "--gate.max-bytes=4M",
                        "--web.max-requests=20", "--prometheus.header=X-Scope-OrgID: site")
-        for test in (test_form, test_replies, test_limits, test_waits, test_clients_that_leave,
+        for test in (test_form, test_description, test_replies, test_limits, test_waits, test_clients_that_leave,
                      test_slow_readers, test_ends):
             test(gate, double)
     finally:

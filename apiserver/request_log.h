@@ -1,0 +1,31 @@
+/* The line in the log for each request, and the counters of the endpoints. */
+#ifndef BJ_APISERVER_REQUEST_LOG_H
+#define BJ_APISERVER_REQUEST_LOG_H
+
+#include "apiserver/call.h"
+#include "apiserver/peer.h"
+
+struct bj_api_count;
+
+/* The fields of the line when the response begins; it may outlive the request.
+ */
+struct bj_request_log {
+    char id[sizeof(((struct bj_call *)0)->request_id)];
+    char client[BJ_PEER_BYTES];
+    const char *method, *endpoint;
+    char user[BJ_USER_BYTES];
+    char about[sizeof(((struct bj_call *)0)->about)];
+    bool admin;
+    unsigned status;
+    uint64_t start_usec; /* boot clock; 0: it took no time */
+    struct bj_api_count *count;
+};
+
+/* Fill it in from a call with its reply. */
+void bj_request_log_begin(struct bj_request_log *l, const struct bj_call *c,
+                          struct bj_api_count *count, uint64_t start_usec);
+
+/* Count and log the response, of so many bytes. */
+void bj_request_log_end(const struct bj_request_log *l, uint64_t bytes);
+
+#endif

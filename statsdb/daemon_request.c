@@ -118,6 +118,8 @@ static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
     if (r < 0)
         return r;
     if (!dry)
+        r = bj_upsert_ready(d->upsert, err);
+    if (r == 0 && !dry)
         r = bj_covered_write(d->store, s->conf->name, bj_daemon_covered_name(s),
                              &w->after, err);
     if (r == 0 && !dry)

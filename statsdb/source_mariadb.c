@@ -363,9 +363,8 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
                                  .job = bj_source_take_job,
                                  .bad = bj_source_take_bad};
     r = bj_sacct_new(&conf, &a.to.reader, err);
-    if (r == 0)
-        r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
+        bj_upsert_begin_later(run->upsert);
         r = put_reply(&a, window, err);
         if (r < 0)
             bj_upsert_rollback(run->upsert);

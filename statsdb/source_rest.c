@@ -111,12 +111,10 @@ int bj_source_rest_run(struct bj_source_rest *s, const struct bj_window *window,
         r = bj_slurmrest_new(&conf, &a.reader, err);
     if (r < 0)
         return r;
-    r = bj_upsert_begin(run->upsert, err);
-    if (r == 0) {
-        r = request(s, window, version, &a, err);
-        if (r < 0)
-            bj_upsert_rollback(run->upsert);
-    }
+    bj_upsert_begin_later(run->upsert);
+    r = request(s, window, version, &a, err);
+    if (r < 0)
+        bj_upsert_rollback(run->upsert);
     const struct bj_slurmrest_counts *n = bj_slurmrest_counts(a.reader);
     *ret = (struct bj_sacct_counts){.bytes = n->bytes,
                                     .lines = n->jobs + n->steps,

@@ -117,9 +117,7 @@ int bj_source_sacct_run(struct bj_source_sacct *s,
     int r = query_columns(s, run, err);
     if (r < 0)
         return r;
-    r = bj_upsert_begin(run->upsert, err);
-    if (r < 0)
-        return r;
+    bj_upsert_begin_later(run->upsert);
     r = run_sacct(s, window, &to, err);
     *ret = (struct bj_sacct_counts){0};
     if (to.reader)

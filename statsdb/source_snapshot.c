@@ -134,9 +134,8 @@ int bj_source_snapshot_run(enum bj_snapshot_kind kind,
     int r = open_reader(kind, &a, err);
     if (r == 0 && kind == BJ_SNAPSHOT_QSTAT)
         r = bj_pbs_runs_new(run->store, &a.runs, err);
-    if (r == 0)
-        r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
+        bj_upsert_begin_later(run->upsert);
         r = run_command(kind, conf, &a, err);
         if (r < 0)
             bj_upsert_rollback(run->upsert);

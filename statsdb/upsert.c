@@ -56,13 +56,26 @@ const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u)
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
 {
     int r = bj_store_begin(u->store, err);
+    u->later = false;
     u->cluster_id = BJ_SQL_NULL; /* look it up in this transaction */
     return r < 0 ? r : bj_removed_before(u->store, &u->removed_before, err);
 }
 
+void bj_upsert_begin_later(struct bj_upsert *u)
+{
+    u->later = true;
+}
+
+int bj_upsert_ready(struct bj_upsert *u, struct bj_err *err)
+{
+    return u->later ? bj_upsert_begin(u, err) : 0;
+}
+
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
 {
-    int r = bj_rollup_flush(u->rollup, err);
+    int r = bj_upsert_ready(u, err);
+    if (r == 0)
+        r = bj_rollup_flush(u->rollup, err);
     return r < 0 ? r : bj_store_commit(u->store, err);
 }
 
@@ -71,6 +84,7 @@ void bj_upsert_rollback(struct bj_upsert *u)
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
         sqlite3_reset(u->st[i]);
     bj_store_rollback(u->store);
+    u->later = false;
     bj_rollup_drop(u->rollup);
     bj_dicts_clear(u->dicts);
     u->cluster_id = BJ_SQL_NULL;
@@ -145,11 +159,14 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
     struct bj_err own = {0};
     if (job->raw_id.n == 0)
         return bj_err_set(err, -EINVAL, "a job without jobid");
+    int r = bj_upsert_ready(u, err);
+    if (r < 0)
+        return r;
     if (job->end_sec < (uint64_t)u->removed_before) {
         u->counts.jobs_removed++;
         return 0;
     }
-    int r = cluster_of(u, cluster, job, &own);
+    r = cluster_of(u, cluster, job, &own);
     if (r == 0)
         r = put(u, job, &own);
     return r < 0 ? bj_err_set(err, r, "job %.*s: %s", (int)job->raw_id.n,

@@ -30,6 +30,11 @@ void bj_upsert_free(struct bj_upsert *u); /* rolls back an open transaction */
 /* A batch is a transaction. If anything in it fails, roll it back: then nothing
  * has changed. -EEXIST: a row refers to a missing one. */
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err);
+/* The same, but the transaction begins with its first job, with the commit, or
+ * with bj_upsert_ready() before other statements of the batch: until then other
+ * connections may write, while a scheduler prepares its answer. */
+void bj_upsert_begin_later(struct bj_upsert *u);
+int bj_upsert_ready(struct bj_upsert *u, struct bj_err *err);
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err);
 void bj_upsert_rollback(struct bj_upsert *u);
 

@@ -34,6 +34,7 @@ struct bj_upsert {
     struct sqlite3_stmt *st[BJ_STATEMENTS];
     struct bj_upsert_counts counts;
     int64_t removed_before;
+    bool later;                   /* the transaction has yet to begin */
     char cluster[BJ_CLUSTER_MAX]; /* the last one, and its number */
     size_t cluster_len;
     int64_t cluster_id;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 enum {
-    BACKLOG = 128,
     ACCEPT_ROUND = 32, /* connections accepted before others are served */
     ACCEPT_PAUSE_USEC = 100 * 1000, /* after lack of descriptors */
 };
@@ -70,6 +69,7 @@ static void fill_limits(struct bj_http_limits *l)
     preset(&l->stream_usec, 660 * 1000000);
     preset(&l->stall_usec, 2 * 1000000);
     l->connections = l->connections ? l->connections : 256;
+    l->backlog = l->backlog ? l->backlog : 128;
     l->responses = l->responses ? l->responses : 40;
     l->body_bytes = l->body_bytes ? l->body_bytes : 4096;
     l->memory_bytes = l->memory_bytes ? l->memory_bytes : 16 * 1024;
@@ -151,7 +151,7 @@ int bj_httpd_listen(struct bj_httpd *h, const char *address, struct bj_err *err)
     if (h->listeners == BJ_HTTPD_LISTENERS)
         return bj_err_set(err, -ENOSPC, "more than %d addresses to listen on",
                           BJ_HTTPD_LISTENERS);
-    int fd = bj_listen_open(address, BACKLOG, err);
+    int fd = bj_listen_open(address, (int)h->lim.backlog, err);
     if (fd >= 0) {
         h->adopted[h->listeners] = false;
         h->listener[h->listeners++] = fd;

@@ -97,6 +97,7 @@ struct bj_http_route {
 /* Limits; 0 means the default in brackets. */
 struct bj_http_limits {
     unsigned connections;  /* open at a time, over all addresses [256] */
+    unsigned backlog;      /* that wait to be accepted, at an address [128] */
     unsigned responses;    /* in flight at a time [40] */
     uint64_t request_usec; /* from connecting, or from the request line of a
                               later request, to its end [10 s] */

@@ -19,7 +19,7 @@
 
 enum {
     SECOND = 1000000,
-    RESPONSES = 96, /* requests that wait for a transaction */
+    BACKLOG = 1024,
     BODY_BYTES = 320 * 1024,
     BODIES_BYTES = 16 << 20,
     TOKENS_SEC = 5, /* between two checks of the file */
@@ -272,9 +272,8 @@ static int open_httpd(struct bj_receiver *v, struct bj_err *err)
 {
     const struct bj_http_limits limits = {
         .connections = (unsigned)v->conf->connections,
-        .responses = (unsigned)(v->conf->connections > RESPONSES
-                                    ? RESPONSES
-                                    : v->conf->connections - 1),
+        .responses = (unsigned)v->conf->connections - 1,
+        .backlog = BACKLOG,
         .request_usec = 20 * SECOND,
         .idle_usec = 15 * SECOND,
         .work_usec = 90 * SECOND,

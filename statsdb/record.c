@@ -158,6 +158,28 @@ static int entry(struct bj_records *r, enum kind kind, struct bj_slice text,
     return text.n > 0 ? bj_dict_text(r->dicts, which, text, ret, err) : 0;
 }
 
+/* The number of a cluster, mostly that of the record before. */
+static int cluster_id(struct bj_records *r, struct bj_slice name,
+                      struct bj_slice system, int64_t *ret, struct bj_err *err)
+{
+    char key[sizeof(r->cluster)];
+    size_t n = name.n + 1 + system.n;
+    if (n > sizeof(key))
+        return bj_dict_cluster(r->dicts, name, system, ret, err);
+    memcpy(key, name.p ? name.p : "", name.n);
+    key[name.n] = '\0';
+    memcpy(key + name.n + 1, system.p ? system.p : "", system.n);
+    if (n == r->cluster_bytes && memcmp(key, r->cluster, n) == 0) {
+        *ret = r->cluster_id;
+        return 0;
+    }
+    int e = bj_dict_cluster(r->dicts, name, system, ret, err);
+    memcpy(r->cluster, key, n);
+    r->cluster_bytes = e == 0 ? n : 0;
+    r->cluster_id = *ret;
+    return e;
+}
+
 /* Bind one field of a record. */
 static int bind(struct bj_records *r, int i, const struct bj_json *doc,
                 struct bj_slice cluster, struct bj_err *err)
@@ -171,9 +193,8 @@ static int bind(struct bj_records *r, int i, const struct bj_json *doc,
     int e = 0;
     switch (fields[i].kind) {
     case CLUSTER:
-        e = bj_dict_cluster(r->dicts, text.n > 0 ? text : cluster,
-                            bj_json_text(bj_json_get(doc, "batch_system")), &n,
-                            err);
+        e = cluster_id(r, text.n > 0 ? text : cluster,
+                       bj_json_text(bj_json_get(doc, "batch_system")), &n, err);
         break;
     case HOST:
         e = host_id(r, text, &n, err);
@@ -366,4 +387,5 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
 void bj_records_forget(struct bj_records *r)
 {
     bj_dicts_clear(r->dicts);
+    r->cluster_bytes = 0;
 }

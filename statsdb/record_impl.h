@@ -20,6 +20,9 @@ struct bj_records {
     struct bj_store *store;
     struct bj_dicts *dicts;
     struct bj_arena arena; /* per record */
+    char cluster[256];     /* name and batch system of the last one */
+    size_t cluster_bytes;
+    int64_t cluster_id;
     struct sqlite3_stmt *st[BJ_RECORD_STATEMENTS];
     char text[BJ_RECORD_BYTES];
 };

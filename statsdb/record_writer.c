@@ -280,7 +280,7 @@ int bj_record_writer_new(const struct bj_statsdb_conf *conf,
     w->ctx = ctx;
     w->last = &w->first;
     const struct bj_store_options opt = {.beside = store,
-                                         .cache_bytes = conf->cache_bytes,
+                                         .cache_bytes = conf->cache_bytes / 2,
                                          .max_bytes = conf->max_bytes};
     int r = bj_store_open(&opt, &w->store, err);
     if (r == 0)

@@ -461,6 +461,40 @@ static void test_two_connections_take_turns(void **state)
     fixture_close(&f);
 }
 
+/* While a scheduler prepares its answer, received records are stored. */
+static void test_a_batch_without_a_job_lets_others_write(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_store *second;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    assert_int_equal(
+        bj_store_open(&(struct bj_store_options){.beside = s}, &second, NULL),
+        0);
+    bj_upsert_begin_later(u);
+    assert_int_equal(bj_store_begin(second, NULL), 0);
+    assert_int_equal(bj_store_commit(second, NULL), 0);
+    struct bj_sched_job j;
+    bj_sched_job_init(&j);
+    j.raw_id = BJ_SLICE("7");
+    j.submit_sec = 5;
+    assert_int_equal(bj_upsert_job(u, BJ_SLICE("alpha"), &j, NULL), 0);
+    bj_upsert_rollback(u);
+    assert_int_equal(number(s, "SELECT count(*) FROM job"), 0);
+    bj_upsert_begin_later(u);
+    assert_int_equal(bj_upsert_job(u, BJ_SLICE("alpha"), &j, NULL), 0);
+    assert_int_equal(bj_upsert_commit(u, NULL), 0);
+    bj_upsert_begin_later(u); /* an answer without jobs */
+    assert_int_equal(bj_upsert_commit(u, NULL), 0);
+    assert_int_equal(number(s, "SELECT count(*) FROM job"), 1);
+    bj_upsert_free(u);
+    bj_store_close(second);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     bj_sql_own_threads();
@@ -474,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_a_full_store_refuses_all_and_recovers),
         cmocka_unit_test(test_the_end_refuses_what_waits),
         cmocka_unit_test(test_two_connections_take_turns),
+        cmocka_unit_test(test_a_batch_without_a_job_lets_others_write),
     };
     return cmocka_run_group_tests_name("statsdb_receiver", tests, NULL, NULL);
 }

@@ -172,6 +172,7 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
         bj_daemon_report(&d, true); /* the first request may take long */
         r = loop(&d, err);
     }
+    bj_store_rollback(store); /* the receiver may wait for the turn to write */
     bj_receiver_free(d.receiver);
     bj_metrics_http_free(d.web);
     for (size_t i = 0; d.source && i < conf->clusters; i++)

@@ -1,6 +1,8 @@
 /* Accumulators: from raw samples of a zone to energy that only grows. */
 #include "core/energy/accum.h"
 
+#include <stddef.h>
+
 #define USEC_PER_SEC 1000000u
 
 __extension__ typedef unsigned __int128 bj_u128;
@@ -106,4 +108,36 @@ void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
     if (power && a->counter_stamp_usec == 0)
         a->slept = false;
     a->stamp_usec = stamp;
+}
+
+#define AT(member) offsetof(struct bj_accum, member)
+static const size_t saved[] = {AT(total_uj),
+                               AT(raw_uj),
+                               AT(raw_power_uw),
+                               AT(counter_stamp_usec),
+                               AT(power_stamp_usec),
+                               AT(stamp_usec),
+                               AT(resets),
+                               AT(gaps),
+                               AT(doubts)};
+enum { SAVED = sizeof(saved) / sizeof(saved[0]) };
+
+void bj_accum_save(const struct bj_accum *a, struct bj_buf *out)
+{
+    for (size_t i = 0; i < SAVED; i++) {
+        bj_buf_put(out, " ", 1);
+        bj_buf_u64(
+            out, *(const uint64_t *)(const void *)((const char *)a + saved[i]));
+    }
+}
+
+bool bj_accum_load(struct bj_accum *a, struct bj_slice *line)
+{
+    struct bj_slice word;
+    *a = (struct bj_accum){.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT};
+    for (size_t i = 0; i < SAVED; i++)
+        if (!bj_slice_word(line, &word) ||
+            bj_slice_u64(word, (uint64_t *)(void *)((char *)a + saved[i])) < 0)
+            return false;
+    return true;
 }

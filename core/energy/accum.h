@@ -6,6 +6,7 @@
 #ifndef BJ_CORE_ENERGY_ACCUM_H
 #define BJ_CORE_ENERGY_ACCUM_H
 
+#include "base/buf.h"
 #include "core/energy/meter.h"
 
 /* Zero-initialise. */
@@ -38,5 +39,10 @@ struct bj_accum {
  * nothing. */
 void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
                    uint64_t now_usec, uint64_t period_usec);
+
+/* For a state file: what it continues from, as numbers behind a blank each, and
+ * back from such a line, which is cut; false: it has not all of them. */
+void bj_accum_save(const struct bj_accum *a, struct bj_buf *out);
+bool bj_accum_load(struct bj_accum *a, struct bj_slice *line);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "core/energy/slot.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 enum { FRESH_PERIODS = 3, LOOK_USEC = 1000000 };
@@ -286,39 +285,14 @@ void bj_meters_publish(const struct bj_meters *m, unsigned copy,
 
 /* --- positions ------------------------------------------------------------
  *
- * zone KIND ROLE NAME and the numbers of positions[]
+ * zone KIND ROLE NAME and the numbers of bj_accum_save
  * role ROLE TOTAL */
-
-#define AT(member) offsetof(struct bj_accum, member)
-static const size_t positions[] = {AT(total_uj),
-                                   AT(raw_uj),
-                                   AT(raw_power_uw),
-                                   AT(counter_stamp_usec),
-                                   AT(power_stamp_usec),
-                                   AT(stamp_usec),
-                                   AT(resets),
-                                   AT(gaps),
-                                   AT(doubts)};
-enum { POSITIONS = sizeof(positions) / sizeof(positions[0]) };
-
-static uint64_t get(const struct bj_accum *a, size_t i)
-{
-    return *(const uint64_t *)(const void *)((const char *)a + positions[i]);
-}
-
-static void put(struct bj_accum *a, size_t i, uint64_t v)
-{
-    *(uint64_t *)(void *)((char *)a + positions[i]) = v;
-}
 
 static void save_zone(const char *kind, const struct bj_meter_zone *z,
                       struct bj_buf *out)
 {
     bj_buf_printf(out, "zone %s %d %s", kind, (int)z->role, z->name);
-    for (size_t n = 0; n < POSITIONS; n++) {
-        bj_buf_put(out, " ", 1);
-        bj_buf_u64(out, get(&z->accum, n));
-    }
+    bj_accum_save(&z->accum, out);
     bj_buf_put(out, "\n", 1);
 }
 
@@ -347,18 +321,11 @@ static void load_zone(struct bj_meters *m, struct bj_slice line)
 {
     struct bj_slice kind, name;
     uint64_t role;
-    struct bj_meter_zone z = {.accum.power_uw = BJ_ABSENT,
-                              .accum.limit_uw = BJ_ABSENT};
+    struct bj_meter_zone z = {.name = ""};
     if (!bj_slice_word(&line, &kind) || !next_u64(&line, &role) ||
         role >= BJ_ZONE_ROLES || !bj_slice_word(&line, &name) ||
-        name.n >= BJ_ZONE_NAME)
+        name.n >= BJ_ZONE_NAME || !bj_accum_load(&z.accum, &line))
         return;
-    for (size_t n = 0; n < POSITIONS; n++) {
-        uint64_t v;
-        if (!next_u64(&line, &v))
-            return;
-        put(&z.accum, n, v);
-    }
     z.role = (enum bj_zone_role)role;
     memcpy(z.name, name.p, name.n);
     if (role == BJ_ZONE_PLATFORM)

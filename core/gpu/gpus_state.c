@@ -1,6 +1,6 @@
 /* What is kept over a restart:
  *
- * gpu UUID and the numbers of positions[]
+ * gpu UUID and the numbers of bj_accum_save
  * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[], then ENGINE
  * and its microseconds for each class of engines
  *
@@ -11,19 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define AT(member) offsetof(struct bj_accum, member)
-static const size_t positions[] = {AT(total_uj),         AT(raw_uj),
-                                   AT(raw_power_uw),     AT(counter_stamp_usec),
-                                   AT(power_stamp_usec), AT(stamp_usec),
-                                   AT(resets),           AT(gaps)};
-enum { POSITIONS = sizeof(positions) / sizeof(positions[0]) };
-
-static uint64_t *at(struct bj_accum *a, size_t i)
-{
-    return (uint64_t *)(void *)((char *)a + positions[i]);
-}
-#undef AT
 
 #define AT(member) offsetof(struct bj_gpu_sums, member)
 static const size_t sums[] = {
@@ -87,10 +74,7 @@ void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
         if (d->energy.stamp_usec == 0 || !is_word(d->now.uuid))
             continue;
         bj_buf_printf(out, "gpu %s", d->now.uuid);
-        for (size_t k = 0; k < POSITIONS; k++) {
-            bj_buf_put(out, " ", 1);
-            bj_buf_u64(out, *at(&d->energy, k));
-        }
+        bj_accum_save(&d->energy, out);
         bj_buf_put(out, "\n", 1);
     }
     save_jobs(g, key, out);
@@ -127,13 +111,10 @@ static struct bj_gpu_dev *dev_of(struct bj_gpus *g, const char *uuid)
 
 static void load_line(struct bj_gpus *g, struct bj_slice line)
 {
-    struct bj_accum a = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT};
+    struct bj_accum a;
     char uuid[BJ_GPU_TEXT];
-    if (!cut_uuid(&line, uuid))
+    if (!cut_uuid(&line, uuid) || !bj_accum_load(&a, &line))
         return;
-    for (size_t k = 0; k < POSITIONS; k++)
-        if (!cut_number(&line, at(&a, k)))
-            return;
     struct bj_gpu_dev *d = dev_of(g, uuid);
     if (!d)
         return;

@@ -1,5 +1,7 @@
 #include "carbon/points.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 
 enum { HOUR_SEC = 3600, DAY_SEC = 86400 };
@@ -31,15 +33,7 @@ static int grow(struct bj_points *p)
 {
     if (p->n >= BJ_POINTS_MAX)
         return -E2BIG;
-    if (p->n < p->cap)
-        return 0;
-    size_t cap = p->cap ? 2 * p->cap : 128;
-    struct bj_carbon_point *v = realloc(p->v, cap * sizeof(*v));
-    if (!v)
-        return -ENOMEM;
-    p->v = v;
-    p->cap = cap;
-    return 0;
+    return BJ_GROW(p->v, p->n + 1, p->cap) ? 0 : -ENOMEM;
 }
 
 int bj_points_add(struct bj_points *p, struct bj_carbon_point point)

@@ -1,5 +1,6 @@
 #include "core/track.h"
 
+#include "base/grow.h"
 #include "core/collect/procstat.h"
 #include "core/find/pids.h"
 #include "core/internal.h"
@@ -101,14 +102,8 @@ static size_t place_of(const struct bj_tracks *ts, const char *id,
 
 int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
 {
-    if (ts->n == ts->cap) {
-        size_t cap = ts->cap ? ts->cap * 2 : 64;
-        struct bj_track **v = realloc(ts->v, cap * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        ts->v = v;
-        ts->cap = cap;
-    }
+    if (!BJ_GROW(ts->v, ts->n + 1, ts->cap))
+        return -ENOMEM;
     size_t at = place_of(ts, t->id, t->key);
     memmove(ts->v + at + 1, ts->v + at, (ts->n - at) * sizeof(*ts->v));
     ts->v[at] = t;

@@ -1,7 +1,6 @@
 #include "sched/job.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct bj_sched_usage no_use = {
@@ -55,17 +54,4 @@ void bj_sched_job_init(struct bj_sched_job *job)
     job->mem_requested_bytes = job->mem_allocated_bytes = BJ_ABSENT;
     job->gpus = BJ_ABSENT;
     job->use = no_use;
-}
-
-bool bj_job_step_room(struct bj_job_step **steps, unsigned *cap, unsigned n)
-{
-    if (n < *cap)
-        return true;
-    const unsigned more = *cap ? 2 * *cap : 16;
-    struct bj_job_step *v = realloc(*steps, more * sizeof(*v));
-    if (!v)
-        return false;
-    *steps = v;
-    *cap = more;
-    return true;
 }

@@ -192,8 +192,4 @@ void bj_sched_job_init(struct bj_sched_job *job);
 void bj_job_step_init(struct bj_job_step *step);
 void bj_sched_usage_init(struct bj_sched_usage *use);
 
-/* Make room for one more step in an array of n steps with room for *cap; it may
- * move, and the caller frees it.  False: no memory. */
-bool bj_job_step_room(struct bj_job_step **steps, unsigned *cap, unsigned n);
-
 #endif

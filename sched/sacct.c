@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/grow.h"
 #include "sched/sacct_column.h"
 #include "sched/sacct_cut.h"
 #include "sched/step_sum.h"
@@ -43,7 +44,8 @@ struct bj_sacct {
     struct bj_buf job_text;
     struct bj_step_sum step_sum; /* over its steps */
     struct bj_job_step *step;
-    unsigned steps, steps_cap;
+    unsigned steps;
+    size_t steps_cap;
     struct bj_arena step_text;
 };
 
@@ -138,7 +140,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
         const struct bj_slice all = {record, len};
         record = bj_arena_copy(&r->step_text, all).p;
         if (r->step_text.failed ||
-            !bj_job_step_room(&r->step, &r->steps_cap, r->steps))
+            !BJ_GROW(r->step, r->steps + 1u, r->steps_cap))
             return bj_err_set(err, -ENOMEM, "sacct: no memory for a step");
     }
     bj_job_step_init(&row.step);

@@ -1,5 +1,6 @@
 #include "sched/slurmrest.h"
 
+#include "base/grow.h"
 #include "sched/slurmjson_fix.h"
 #include "sched/slurmrest_value.h"
 #include "sched/state.h"
@@ -21,7 +22,7 @@ struct bj_slurmrest {
     struct bj_arena arena; /* of the current job */
     struct bj_sched_job job;
     struct bj_job_step *step;
-    unsigned steps_cap;
+    size_t steps_cap;
     struct bj_step_sum step_sum;
     char first_error[BJ_REST_ERROR]; /* the first of "errors" */
 };
@@ -201,7 +202,7 @@ static int read_step(struct bj_slurmrest *r, const struct bj_json *v)
         r->job.steps_left_out++;
         return 0;
     }
-    if (!bj_job_step_room(&r->step, &r->steps_cap, r->job.steps))
+    if (!BJ_GROW(r->step, r->job.steps + 1u, r->steps_cap))
         return -ENOMEM;
     r->step[r->job.steps++] = step;
     return 0;

@@ -1,6 +1,7 @@
 #include "standalone/trace.h"
 
 #include "base/absent.h"
+#include "base/grow.h"
 #include "base/html.h"
 #include "base/json.h"
 #include "base/secret_file.h"
@@ -281,17 +282,11 @@ static int keep(struct bj_trace *t, const struct entry *e)
     }
     if (t->n >= t->conf->entries)
         return -ENOSPC;
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? 2 * t->cap : 64;
-        struct entry **v = realloc(t->v, cap * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        t->v = v;
-        t->cap = cap;
-    }
     struct entry *copy = malloc(sizeof(*copy));
-    if (!copy)
+    if (!copy || !BJ_GROW(t->v, t->n + 1, t->cap)) {
+        free(copy);
         return -ENOMEM;
+    }
     *copy = *e;
     memmove(&t->v[at + 1], &t->v[at], (t->n - at) * sizeof(*t->v));
     t->v[at] = copy;

@@ -1,5 +1,6 @@
 #include "core/cluster/group.h"
 
+#include "base/grow.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
@@ -53,14 +54,8 @@ static bool rehash(struct bj_group *g)
 
 static bool make_room(struct bj_group *g)
 {
-    if (g->n == g->room) {
-        size_t room = g->room > 0 ? 2 * g->room : 16;
-        char *v = realloc(g->v, room * g->size);
-        if (!v)
-            return false;
-        g->v = v;
-        g->room = room;
-    }
+    if (!bj_grow(&g->v, g->n + 1, &g->room, g->size))
+        return false;
     return 2 * (g->n + 1) <= g->slots || rehash(g);
 }
 

@@ -4,6 +4,7 @@
  * Source: kernel kernel/exit.c, wait_task_zombie and __exit_signal, which hand
  * the account of a child that is waited for to its parent; fs/proc/base.c,
  * do_io_accounting. */
+#include "base/grow.h"
 #include "core/collect/process_impl.h"
 
 #include <fcntl.h>
@@ -146,14 +147,8 @@ static struct bj_debt *debt_of(struct bj_proctab *t, struct bj_proc *e)
 {
     if (e->debt)
         return &t->debts[e->debt - 1];
-    if (t->ndebts == t->debts_cap) {
-        size_t cap = t->debts_cap ? 2 * t->debts_cap : 16;
-        struct bj_debt *v = realloc(t->debts, cap * sizeof(*v));
-        if (!v)
-            return NULL;
-        t->debts = v;
-        t->debts_cap = cap;
-    }
+    if (!BJ_GROW(t->debts, t->ndebts + 1, t->debts_cap))
+        return NULL;
     t->debts[t->ndebts++] = (struct bj_debt){.io = {0}};
     e->debt = (uint32_t)t->ndebts;
     return &t->debts[t->ndebts - 1];

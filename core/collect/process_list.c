@@ -3,6 +3,7 @@
  * Sources: kernel admin-guide/cgroup-v2.rst ("Processes", "Threads"),
  * admin-guide/cgroup-v1/cgroups.rst; fs/kernfs/inode.c, kernfs_refresh_inode,
  * which sets nlink to the number of directories + 2. */
+#include "base/grow.h"
 #include "core/collect/process_impl.h"
 
 #include <dirent.h>
@@ -141,15 +142,7 @@ static bool walk_take(struct walk *w, const char *rel, struct bj_procdir *ret)
 
 static int walk_add(struct walk *w, const char *rel)
 {
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? 2 * w->cap : 8;
-        struct bj_procdir *v = realloc(w->v, cap * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        w->v = v;
-        w->cap = cap;
-    }
-    if (!walk_take(w, rel, &w->v[w->n]))
+    if (!BJ_GROW(w->v, w->n + 1, w->cap) || !walk_take(w, rel, &w->v[w->n]))
         return -ENOMEM;
     w->n++;
     return 0;

@@ -1,4 +1,5 @@
 /* The processes of a job by pid: an array and a hash table of indices. */
+#include "base/grow.h"
 #include "core/collect/process_impl.h"
 
 #include <stdlib.h>
@@ -113,23 +114,10 @@ static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     p->buried++;
 }
 
-/* Make room for one more of the dead. */
-static bool dead_room(struct bj_jobproc *p)
-{
-    if (p->ndead < p->dead_cap)
-        return true;
-    size_t cap = p->dead_cap ? 2 * p->dead_cap : 16;
-    struct bj_dead *v = realloc(p->dead, cap * sizeof(*v));
-    if (!v)
-        return false;
-    p->dead = v;
-    p->dead_cap = cap;
-    return true;
-}
-
 void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
-    if (e->start_ticks && !e->batch && dead_room(p)) {
+    if (e->start_ticks && !e->batch &&
+        BJ_GROW(p->dead, p->ndead + 1, p->dead_cap)) {
         struct bj_dead *d = &p->dead[p->ndead++];
         d->pid = e->pid;
         d->ppid = e->ppid;

@@ -1,5 +1,6 @@
 #include "core/gpu/gpus.h"
 
+#include "base/grow.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -130,15 +131,7 @@ static struct bj_gpu_dev *free_dev(struct bj_gpus *g)
             return &g->dev[i];
     if (g->n == BJ_GPU_DEVS_MAX)
         return NULL;
-    if (g->n == g->cap) {
-        size_t cap = g->cap ? 2 * g->cap : 16;
-        struct bj_gpu_dev *v = realloc(g->dev, cap * sizeof(*v));
-        if (!v)
-            return NULL;
-        g->dev = v;
-        g->cap = cap;
-    }
-    return &g->dev[g->n++];
+    return BJ_GROW(g->dev, g->n + 1, g->cap) ? &g->dev[g->n++] : NULL;
 }
 
 struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)

@@ -1,4 +1,5 @@
 /* Which job holds which device, how long, and what part of it. */
+#include "base/grow.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -11,14 +12,8 @@ struct bj_gpu_hold *bj_gpus_hold_of(struct bj_gpus *g, struct bj_track *t,
     for (size_t i = 0; i < g->nholds; i++)
         if (g->hold[i].track == t && g->hold[i].dev == dev)
             return &g->hold[i];
-    if (g->nholds == g->hold_cap) {
-        size_t cap = g->hold_cap ? 2 * g->hold_cap : 32;
-        struct bj_gpu_hold *v = realloc(g->hold, cap * sizeof(*v));
-        if (!v)
-            return NULL;
-        g->hold = v;
-        g->hold_cap = cap;
-    }
+    if (!BJ_GROW(g->hold, g->nholds + 1, g->hold_cap))
+        return NULL;
     const struct bj_gpu_sums none = {
         .held_usec = BJ_ABSENT, .idle_usec = BJ_ABSENT, .energy_uj = BJ_ABSENT};
     struct bj_gpu_hold *h = &g->hold[g->nholds++];

@@ -1,4 +1,5 @@
 /* What the jobs claim: read in a thread, several times while a job is young. */
+#include "base/grow.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -19,16 +20,9 @@ static struct bj_gpu_job *job_of(const struct bj_gpus *g,
 
 static struct bj_gpu_job *add_job(struct bj_gpus *g, struct bj_track *t)
 {
-    if (g->njobs == BJ_GPU_JOBS_MAX)
+    if (g->njobs == BJ_GPU_JOBS_MAX ||
+        !BJ_GROW(g->job, g->njobs + 1, g->job_cap))
         return NULL;
-    if (g->njobs == g->job_cap) {
-        size_t cap = g->job_cap ? 2 * g->job_cap : 16;
-        struct bj_gpu_job **v = realloc(g->job, cap * sizeof(*v));
-        if (!v)
-            return NULL;
-        g->job = v;
-        g->job_cap = cap;
-    }
     struct bj_gpu_job *j = calloc(1, sizeof(*j));
     if (!j)
         return NULL;

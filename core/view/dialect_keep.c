@@ -1,6 +1,7 @@
 /* Keeps the labels of jobs from one page to the next, as jobs rarely change. */
 #include "core/view/dialect_walk.h"
 
+#include "base/grow.h"
 #include "core/find/ident.h"
 
 #include <errno.h>
@@ -51,13 +52,8 @@ int bj_dialect_keep(struct bj_dialect_walk *w)
     struct bj_dialect_room *room = w->room;
     const struct bj_job *job = w->snap->jobs.v;
     const size_t n = w->snap->jobs.n;
-    if (room->kept_cap < n) {
-        void *v = realloc(room->kept, (n + n / 2) * sizeof(*room->kept));
-        if (!v)
-            return -ENOMEM;
-        room->kept = v;
-        room->kept_cap = n + n / 2;
-    }
+    if (!BJ_GROW(room->kept, n, room->kept_cap))
+        return -ENOMEM;
     room->cluster.len = 0;
     bj_buf_slice(&room->cluster, w->snap->cluster);
     if (room->cluster.failed) {

@@ -1,9 +1,9 @@
 #include "core/view/dialect_walk.h"
 
+#include "base/grow.h"
 #include "core/find/ident.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /* Labels of jobs: written once in a walk, copied for each sample. */
 
@@ -208,14 +208,8 @@ static int put_jobs(struct bj_dialect_walk *w)
     unsigned steps;
     const unsigned sets = sets_of_jobs(w->dialect, &steps);
     room->n = 0;
-    if (room->cap < w->snap->jobs.n) {
-        size_t cap = w->snap->jobs.n + w->snap->jobs.n / 2;
-        struct bj_dialect_job *v = realloc(room->v, cap * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        room->v = v;
-        room->cap = cap;
-    }
+    if (!BJ_GROW(room->v, w->snap->jobs.n, room->cap))
+        return -ENOMEM;
     for (size_t i = 0; i < w->snap->jobs.n; i++) {
         if (!spoken(w, &job[i]))
             continue;

@@ -1,6 +1,8 @@
 /* Sums of records whose exported labels are equal. */
 #include "core/view/dialect_walk.h"
 
+#include "base/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -34,14 +36,8 @@ static int compare(const void *a, const void *b)
 
 static int append(struct bj_dialect_room *room, const struct bj_dialect_sum *s)
 {
-    if (room->nsums == room->sums_cap) {
-        size_t cap = room->sums_cap ? 2 * room->sums_cap : 64;
-        void *v = realloc(room->sums, cap * sizeof(*s));
-        if (!v)
-            return -ENOMEM;
-        room->sums = v;
-        room->sums_cap = cap;
-    }
+    if (!BJ_GROW(room->sums, room->nsums + 1, room->sums_cap))
+        return -ENOMEM;
     room->sums[room->nsums++] = *s;
     return 0;
 }

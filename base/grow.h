@@ -1,0 +1,16 @@
+/* Arrays on the heap that grow. */
+#ifndef BJ_BASE_GROW_H
+#define BJ_BASE_GROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Make room for n elements, and some more when there was none.  v and cap are
+ * the variables of the array and of its room (size_t), NULL and 0 at first.
+ * False: no memory, and the array is as it was. */
+#define BJ_GROW(v, n, cap) bj_grow(&(v), n, &(cap), sizeof(*(v)))
+
+/* v: the address of the pointer to the array. */
+bool bj_grow(void *v, size_t n, size_t *cap, size_t size);
+
+#endif

@@ -32,6 +32,7 @@ static const char scrape_head[] =
     "# work for collectd too.\n"
     "global:\n"
     "  scrape_interval: 30s\n"
+    "  evaluation_interval: 30s  # of the rules\n"
     "rule_files:\n"
     "  - rules-collectd.yml\n"
     "scrape_configs:\n"

@@ -227,7 +227,7 @@ test_prometheus() {
     mkdir "$d"
     cp "$top/examples/rules-collectd.yml" "$d"
     sed "s/localhost:9103/127.0.0.1:$port/
-        s/scrape_interval: .*/scrape_interval: 1s\n  evaluation_interval: 1s/" \
+        s/_interval: .*/_interval: 1s/" \
         "$top/examples/prometheus-collectd.yml" >"$d/prometheus.yml"
     p=$(free_port)
     prom_url=http://127.0.0.1:$p

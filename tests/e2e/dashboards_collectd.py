@@ -2,7 +2,7 @@
 """Which panels of examples/grafana/prometheus have no data in a Prometheus that
 scrapes collectd, although it has all metrics of their queries.
 
-  dashboards_collectd.py PROMETHEUS_URL JOBID
+  dashboards_collectd.py PROMETHEUS_URL JOBID [RATE_INTERVAL]
 
 Prints one panel per line, then "N queries have data"."""
 import glob
@@ -14,9 +14,10 @@ import urllib.parse
 import urllib.request
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-url, jobid = sys.argv[1:]
+url, jobid = sys.argv[1:3]
+rate = sys.argv[3] if len(sys.argv) > 3 else "10s"
 values = {"node": ".*", "user": ".*", "cluster": ".*", "jobid": jobid,
-          "__rate_interval": "10s", "__range": "10s"}
+          "__rate_interval": rate, "__range": rate}
 
 
 def query(expr):

@@ -6,11 +6,14 @@ the path:  ```sh node    ```yaml management /etc/batchjob/cluster.yml
 
   quickstart.py check        the packages have every command and file that it names
   quickstart.py print ROLE   the commands of a role
-  quickstart.py walk         run all blocks, as root of a machine with Slurm, Prometheus
-                             and the packages in the current directory; systemctl is
-                             tests/e2e/systemctl.py
+  quickstart.py walk [collectd]
+                             run the blocks of a site with the exporter, or with collectd,
+                             as root of a machine with Slurm, Prometheus and the packages in
+                             the current directory; systemctl is tests/e2e/systemctl.py
 """
 
+import fnmatch
+import json
 import os
 import re
 import subprocess
@@ -24,7 +27,10 @@ HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PAGE = os.path.join(HERE, "docs/quickstart.md")
 # What a site puts in its own words, and where everything is one machine.
 SITE = {"alpha": "sandbox", "PROMETHEUS": "127.0.0.1", "node001": "localhost", "node002": "127.0.0.1"}
-ROLES = {"build", "node", "prometheus", "management", "grafana"}
+BOTH = {"slurm", "query", "management", "grafana"}
+WALKS = {"exporter": BOTH | {"node", "prometheus", "cluster"}, "collectd": BOTH | {"collectd", "collectd_prometheus"}}
+# Ports on which programs listen, collectd among them.
+PORTS = {"exporter": [9010, 9011, 9020], "collectd": [9020, 9103]}
 PASSWORD = "secret"
 
 
@@ -48,9 +54,11 @@ def packaged():
              if unit.endswith((".service", ".timer"))}
     folder = os.path.join(HERE, "packaging/debian")
     for name in os.listdir(folder):
-        if name.endswith(".install"):
+        package, _, kind = name.rpartition(".")
+        if kind in ("install", "examples"):
             with open(os.path.join(folder, name), encoding="utf-8") as f:
-                paths |= {"/" + line.split()[0] for line in f if line.strip()}
+                lines = [line.split()[0] for line in f if line.strip()]
+            paths |= {f"/usr/share/doc/{package}/{line}" if kind == "examples" else "/" + line for line in lines}
     return paths
 
 
@@ -59,18 +67,20 @@ def check_page():
     with open(PAGE, encoding="utf-8") as f:
         text = f.read()
     marked = list(blocks())
-    same({b[1] for b in marked}, ROLES, "the page's blocks have roles")
+    same({b[1] for b in marked}, {"build"}.union(*WALKS.values()), "the page's blocks have roles")
     prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S)
     check(text.count("```") == 2 * len(marked) and not re.search(r"^    \S", prose, re.M),
           "every block of the page is marked", f"{text.count('```')} fences, {len(marked)} blocks")
     have = packaged()
     names = set(re.findall(r"/usr/share/batchjob/[\w./*-]+\w", text))
+    names |= set(re.findall(r"/usr/share/doc/[\w./*-]+\w", text))
     names |= set(re.findall(r"/etc/batchjob/[\w.-]+\w", text)) - {"/etc/batchjob/web.yml"}
     names |= {"/usr/bin/" + p for p in re.findall(r"^(?:.* )?(batchjob_(?:acct|stats_db)) [a-z-]", text, re.M)}
     for unit in re.findall(r"systemctl [a-z]+(?: --now)? ([\w.]+\w)", text):
         names.add("/" + (unit if "." in unit else unit + ".service"))
+    names -= {"/collectd.service"}
     for name in sorted(names):
-        check(name in have or os.path.dirname(name) in have
+        check(os.path.dirname(name) in have or fnmatch.filter(have, name)
               or any(h.startswith(name + "/") for h in have), f"the packages have {name}")
     with open(os.path.join(HERE, "packaging/debian/control"), encoding="utf-8") as f:
         control = f.read()
@@ -89,9 +99,12 @@ def sandbox(*words):
 
 
 class Walk:
-    def __init__(self):
+    def __init__(self, kind):
+        self.kind = kind
         self.conf = os.environ["SLURM_CONF"]
         self.words = dict(SITE)
+        if kind == "collectd":
+            del self.words["node002"]  # both would have the same series
         self.jobs = []
         self.started = []
 
@@ -120,6 +133,10 @@ class Walk:
         """Words that the output of a command must have."""
         if "cpu_seconds" in command and "curl" in command:
             return [f'jobid="{job}"' for job in self.jobs]
+        if "collectd_batchjob_job_source" in command:
+            return [f'batchjob="{self.jobs[-1]}']
+        if "collectd_batchjob_job" in command:
+            return [f'batchjob="{job}' for job in self.jobs]
         if "source=" in command:
             return ['account="physics"', f'jobid="{self.jobs[-1]}"']
         if "promtool query" in command:
@@ -130,10 +147,12 @@ class Walk:
             return ["anna"]
         return []
 
-    def run(self, command):
+    def run(self, command, wants=(), what=None):
         # The page's reader waits for a first import, and answers prompts: htpasswd's
         # twice.
-        wants = self.wants(command)
+        wants = wants or self.wants(command)
+        if "promtool query" in command and not self.started:
+            self.prometheus("/etc/prometheus/prometheus.yml")
         deadline = time.monotonic() + (150 if wants else 0)
         while True:
             p = subprocess.run(["bash", "-o", "pipefail", "-c", command], text=True, check=False,
@@ -143,7 +162,7 @@ class Walk:
             if (p.returncode == 0 and not missing) or time.monotonic() > deadline:
                 break
             time.sleep(1)
-        check(p.returncode == 0 and not missing, f"$ {command}",
+        check(p.returncode == 0 and not missing, what or f"$ {command}",
               f"status {p.returncode}, without {missing}:\n{p.stdout[-3000:]}")
         if "anna" in command and wants:
             check("boris" not in p.stdout, "anna sees only her jobs", p.stdout[-2000:])
@@ -153,7 +172,7 @@ class Walk:
 
     def write(self, language, path, lines):
         text = self.put("\n".join(lines)) + "\n"
-        if language == "conf":
+        if path.endswith("/slurm.conf"):
             with open(self.conf, encoding="utf-8") as f:
                 old = f.read()
             for line in lines:
@@ -163,8 +182,6 @@ class Walk:
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
         check(True, f"writes {path}")
-        if path.endswith("/prometheus.yml"):
-            self.prometheus(path)
 
     def prometheus(self, path):
         with open("/var/log/prometheus.log", "w", encoding="utf-8") as log:
@@ -175,32 +192,54 @@ class Walk:
     def ports(self):
         """The programs listen on the ports of the page's table, and on no others."""
         out = subprocess.run(["ss", "-ltnpH"], text=True, check=False, stdout=subprocess.PIPE).stdout
-        got = sorted({int(m[1]) for m in re.finditer(r":(\d+) .*\"batchjob_", out)})
-        check(got == [9010, 9011, 9020], "the programs listen on the page's ports", f"{got}\n{out}")
+        got = sorted({int(m[1]) for m in re.finditer(r":(\d+) .*\"(?:batchjob_|collectd)", out)})
+        same(got, PORTS[self.kind], "the programs listen on the page's ports")
+
+    def dashboards(self):
+        """Panels of the dashboards have the job of anna, and none lacks data that there is."""
+        with open("/var/lib/grafana/dashboards/batchjob/prometheus/job.json", encoding="utf-8") as f:
+            panels = {p["title"]: p["targets"][0]["expr"] for p in json.load(f)["panels"]}
+        for title in ("User", "CPUs used by node", "Memory held by node"):
+            expr = panels[title].replace("$cluster", SITE["alpha"]).replace("$__rate_interval", "2m")
+            self.run(f"promtool query instant http://localhost:9090 '{expr.replace('$jobid', self.jobs[0])}'",
+                     ["=>"], f"the panel {title} of the dashboard Job has data")
+        p = subprocess.run([os.path.join(HERE, "tests/e2e/dashboards_collectd.py"), "http://localhost:9090",
+                            self.jobs[0], "2m"], text=True, check=False, stdout=subprocess.PIPE)
+        lines = p.stdout.splitlines()
+        check(p.returncode == 0 and len(lines) == 1, "no panel lacks data that Prometheus has", *lines)
+        print("#", *lines[-1:])
+
+    def files_of_jobs(self):
+        """collectd's file stores have none."""
+        found = [d for d, _, _ in os.walk("/var/lib/collectd") if os.path.basename(d).startswith("batchjob")]
+        same(found, [], "collectd stores no files of jobs")
 
     def all(self):
         self.submit()
         for language, role, path, lines in blocks():
-            if role == "build":
-                continue  # quickstart.sh has run them
+            if role not in WALKS[self.kind]:
+                continue
             if path:
                 self.write(language, path, lines)
                 continue
             for line in lines:
                 command = self.put(command_of(line))
-                if "source=" in command:
+                if "prolog'" in command:
                     self.submit()
                 self.run(command)
         self.ports()
+        self.dashboards()
+        if self.kind == "collectd":
+            self.files_of_jobs()
 
 
-def walk():
+def walk(kind):
     for d in ("datasources", "dashboards"):
         os.makedirs(f"/etc/grafana/provisioning/{d}", exist_ok=True)
     p = sandbox("start")
     if not check(p.returncode == 0, "Slurm runs", p.stdout):
         return
-    w = Walk()
+    w = Walk(kind)
     os.makedirs("/etc/slurm", exist_ok=True)
     if not os.path.lexists("/etc/slurm/slurm.conf"):
         os.symlink(w.conf, "/etc/slurm/slurm.conf")
@@ -220,7 +259,7 @@ if sys.argv[1:2] == ["print"]:
             print(*map(command_of, lines), sep="\n")
     sys.exit(0)
 if sys.argv[1:2] == ["walk"]:
-    walk()
+    walk(sys.argv[2] if len(sys.argv) > 2 else "exporter")
 else:
     check_page()
 sys.exit(plan())

@@ -1,9 +1,10 @@
 #!/bin/bash
-# The quickstart, to the letter: its commands and files in a bare root with the packages
-# that they build, a real Slurm and a real Prometheus.  TAP; needs root and mmdebstrap,
-# and the network; some minutes.
+# The quickstart, to the letter: its commands and files in bare roots with the packages
+# that they build, a real Slurm and a real Prometheus; once with the exporter, and once
+# with collectd.  TAP; needs root and mmdebstrap, and the network; some minutes.
 #
-#   quickstart.sh [RELEASE]     of Debian; the packages are built on this machine
+#   quickstart.sh [RELEASE [WALK]]     of Debian; the packages are built on this machine;
+#                                      exporter or collectd
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
@@ -14,9 +15,10 @@ git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 
 release=${1:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | head -n 1)
+walks=${2:-exporter collectd}
 root=$tmp/root
 site="munge,slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,slurmdbd,slurm-wlm-mysql-plugin,slurm-wlm-jwt-plugin"
-site="$site,mariadb-server,libmariadb3,dbus,prometheus,curl,apache2-utils,procps,iproute2,python3,init-system-helpers,adduser"
+site="$site,mariadb-server,libmariadb3,dbus,prometheus,curl,apache2-utils,procps,iproute2,python3,init-system-helpers,adduser,collectd"
 check "a bare $release with Slurm and Prometheus" mmdebstrap --quiet --variant=minbase --mode=root \
     --skip=cleanup/apt/lists --include="$site" "$release" "$root" "$mirror"
 
@@ -43,6 +45,11 @@ walk='mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbi
     exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
         SLURM_SANDBOX_DIR=/srv/slurm SLURM_CONF=/srv/slurm/etc/slurm.conf SLURM_SANDBOX_PREFIX=node \
         SLURM_SANDBOX_USERS="anna:physics boris:physics" \
-        sh -c "cd /root/packages && exec /proj/tests/e2e/quickstart.py walk"'
-absorb tests/isolate unshare --mount --pid --fork --kill-child --propagation private sh -c "$walk" sh "$root"
+        sh -c "cd /root/packages && exec /proj/tests/e2e/quickstart.py walk $2"'
+for kind in $walks; do
+    cp -a "$root" "$root.$kind"
+    absorb tests/isolate unshare --mount --pid --fork --kill-child --propagation private \
+        sh -c "$walk" sh "$root.$kind" "$kind"
+    rm -rf --one-file-system "$root.$kind"
+done
 complete=1

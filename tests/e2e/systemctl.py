@@ -48,6 +48,8 @@ def pid_of(name):
 def as_user(settings):
     """The words that start a command as the unit's user, and who that is."""
     name = settings.get("User", ["root"])[-1]
+    if name == "root" and "CapabilityBoundingSet" not in settings:
+        return [], 0, 0
     if settings.get("DynamicUser", ["no"])[-1] == "yes":
         uid = gid = 61184 + sum(name.encode()) % 1000
         groups = [str(gid)]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Grafana's Prometheus data source and the dashboards of examples/grafana/prometheus
-through the PromQL gate, for a user, a coordinator and an admin.  TAP.
+through the PromQL gate, for a user, a coordinator and an admin.  With an argument, those
+of a later version of Grafana as well.  TAP.
 
 gate.cjs says what is Grafana's own code.  Each request of it must succeed, and its answer
 must be that of a Prometheus which has only the series that the person may see."""
@@ -21,6 +22,7 @@ from gate_lib import Gate, History  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+LATER = "13.2.3"
 STEP, COUNT = 30, 40
 # jobid, user, account: user1 has two jobs; user2 one, and coordinates acct1.
 JOBS = [("91001", "user1", "acct0"), ("91002", "user1", "acct0"), ("92001", "user2", "acct2"),
@@ -179,23 +181,33 @@ def settings():
     return {k: {"true": True, "false": False}.get(v, v) for k, v in re.findall(r"(\w+): (.*)", block)}
 
 
-def grafana(gate, now):
+def grafana(gate, now, version):
     boards = []
     for path in sorted(glob.glob(TOP + "/examples/grafana/prometheus/*.json")):
         with open(path) as f:
             boards.append(json.load(f))
     work = {"url": "http://127.0.0.1:%d/prometheus" % gate.port, "password": "s3cret", "now": now * 1000,
             "people": list(SEES), "boards": boards, "settings": settings(), "seconds": {"now-6h": 6 * 3600, "now-24h": 24 * 3600}}
-    p = subprocess.run(["node", "gate.cjs"], cwd=grafana_packages.FOLDER, input=json.dumps(work), text=True,
+    p = subprocess.run(["node", "gate.cjs"], cwd=grafana_packages.folder_of(version), input=json.dumps(work), text=True,
                        capture_output=True, timeout=300, check=False)
-    return json.loads(p.stdout) if check(p.returncode == 0, "Grafana's code runs", p.stderr[-2000:]) else None
+    return json.loads(p.stdout) if check(p.returncode == 0, "the code of Grafana %s runs" % version, p.stderr[-2000:]) else None
+
+
+def one_version(gate, now, stores, version):
+    why = grafana_packages.install(version)
+    if why:
+        print("# " + why.replace("\n", "\n# "))
+        check("registry" in why or "npm and node" in why, "Grafana %s # SKIP %s" % (version, why[:60]), why)
+        return
+    out = grafana(gate, now, version)
+    if out:
+        check_requests(out, {p: s.url for p, s in stores.items()})
+        check_panels(out)
+        check_variables(out)
+        check_others(out)
 
 
 def main():
-    why = grafana_packages.install()
-    if why:
-        check("registry" in why or "npm and node" in why, "Grafana's packages # SKIP " + why[:60], why)
-        return plan()
     now = int(time.time()) // 60 * 60
     everything = series(now)
     stores = {p: History([s for s in everything if visible(p, *s[:2])]) for p in SEES}
@@ -205,12 +217,8 @@ def main():
             skip("Grafana's data source", stores["boss"].why)
             return plan()
         gate.start_for(stores["boss"].url)
-        out = grafana(gate, now)
-        if out:
-            check_requests(out, {p: s.url for p, s in stores.items()})
-            check_panels(out)
-            check_variables(out)
-            check_others(out)
+        for version in [grafana_packages.VERSION] + [LATER] * (len(sys.argv) > 1):
+            one_version(gate, now, stores, version)
         same(gate.stop(), 0, "the server ends")
     finally:
         gate.stop()

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Install Grafana's npm packages for api_dashboards.py and gate_grafana.py in O/grafana-node.
 
+    grafana_packages.py [VERSION]     another version of Grafana, in O/grafana-node-VERSION
+
 Prints nothing on success; otherwise why not, and the exit status is 1."""
 import fcntl
 import os
@@ -13,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.path.join(HERE, "grafana")
 FOLDER = os.path.abspath(os.path.join(TOP, os.environ.get("O", "build"), "grafana-node"))
+VERSION = "11.6.0"  # in package.json
 
 
 def text(path):
@@ -23,29 +26,42 @@ def text(path):
         return None
 
 
-def install():
-    """None, or why the packages are missing."""
+def folder_of(version):
+    return FOLDER if version == VERSION else "%s-%s" % (FOLDER, version)
+
+
+def node_version():
     if not shutil.which("npm") or not shutil.which("node"):
-        return "npm and node are needed"
-    os.makedirs(FOLDER, exist_ok=True)
-    with open(os.path.join(FOLDER, "lock"), "w", encoding="utf-8") as lock:
+        return 0
+    return int(subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout[1:].split(".")[0])
+
+
+def install(version=VERSION):
+    """None, or why the packages are missing."""
+    if node_version() < (1 if version == VERSION else 20):
+        return "npm and node are needed" + ("" if version == VERSION else ", version 20 or later")
+    folder = folder_of(version)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two steps use them
-        return install_alone()
+        return install_alone(version, folder)
 
 
-def install_alone():
-    shutil.copytree(SOURCE, FOLDER, dirs_exist_ok=True)
-    stamp = os.path.join(FOLDER, "installed")
-    wanted = text(os.path.join(SOURCE, "package.json"))
+def install_alone(version, folder):
+    shutil.copytree(SOURCE, folder, dirs_exist_ok=True)
+    stamp = os.path.join(folder, "installed")
+    wanted = text(os.path.join(SOURCE, "package.json")).replace(VERSION, version)
     if text(stamp) == wanted:
         return None
+    with open(os.path.join(folder, "package.json"), "w", encoding="utf-8") as f:
+        f.write(wanted)
     # npm does not change its own tree to other overrides.
-    shutil.rmtree(os.path.join(FOLDER, "node_modules"), ignore_errors=True)
-    if os.path.exists(os.path.join(FOLDER, "package-lock.json")):
-        os.unlink(os.path.join(FOLDER, "package-lock.json"))
+    shutil.rmtree(os.path.join(folder, "node_modules"), ignore_errors=True)
+    if os.path.exists(os.path.join(folder, "package-lock.json")):
+        os.unlink(os.path.join(folder, "package-lock.json"))
     p = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
                         "--legacy-peer-deps", "--fetch-timeout=30000", "--fetch-retries=1"],
-                       cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False)
+                       cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     if p.returncode != 0:
         offline = re.search("ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|network", p.stderr)
         return ("npm's registry cannot be reached" if offline else
@@ -56,6 +72,6 @@ def install_alone():
 
 
 if __name__ == "__main__":
-    why = install()
+    why = install(*sys.argv[1:2])
     if why:
         sys.exit(why)

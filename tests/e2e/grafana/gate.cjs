@@ -15,6 +15,7 @@ process.env.NODE_ENV = 'test'; // no history of a browser
 globalThis.window = globalThis;
 globalThis.location = new URL('http://grafana.example/');
 globalThis.localStorage = { getItem: () => null, setItem() {} };
+globalThis.addEventListener = () => {};
 const Module = require('module');
 const http = require('http');
 const zlib = require('zlib');
@@ -42,8 +43,11 @@ const { PrometheusDatasource } = from_here('@grafana/prometheus');
 const { from, lastValueFrom } = from_here('rxjs');
 console.log = console.warn = console.error = () => {};
 
+// Grafana 11, or a later one.
+const VERSION = parseInt(from_here('@grafana/prometheus/package.json').version, 10);
+
 const steps = new Map(Object.values(data.standardTransformers).map(
-  (t) => [t.id, { id: t.id, name: t.name, transformation: t, editor: () => null }]));
+  (t) => [t.id, { id: t.id, name: t.name, transformation: VERSION > 11 ? async () => t : t, editor: () => null }]));
 data.standardTransformersRegistry.setInit(() => [...steps.values()]);
 
 // --- Grafana's backend ----------------------------------------------------------
@@ -274,14 +278,18 @@ async function dashboards(work, out, person, method, choose) {
   }
 }
 
-// What the editors, the metrics browser, ad hoc filters and annotations request.
-async function others(work, out, person, method, backend, extra) {
-  const site = data_source(work, person, method, backend, extra), { ds, server } = site;
-  const range = time_range(work, { from: 'now-6h', to: 'now' });
-  const lp = ds.languageProvider;
-  const calls = {
-    'save and test': () => ds.testDatasource(),
-    'exemplars': () => ds.init().then(() => ds.exemplarsAvailable),
+async function annotations(ds, range, annotation) {
+  if (VERSION === 11) return ds.annotationQuery({ range, annotation });
+  const query = ds.annotations.prepareAnnotation(annotation);
+  const response = await lastValueFrom(ds.query({
+    app: 'dashboard', requestId: 'A', timezone: 'browser', range, rangeRaw: range.raw, interval: '60s', intervalMs: 60000,
+    maxDataPoints: 1000, scopedVars: {}, startTime: 0, targets: [{ ...query.target, range: true }],
+  }));
+  return lastValueFrom(ds.annotations.processEvents(query, response.data));
+}
+
+function editors11(lp, ds, range) {
+  return {
     'start of the editor': () => lp.start(range).then(() => lp.metrics),
     'descriptions': () => lp.metricsMetadata,
     'label names': () => lp.getLabelKeys(),
@@ -292,9 +300,37 @@ async function others(work, out, person, method, backend, extra) {
     'series': () => lp.fetchSeries('batchjob_job_cpus{user!=""}'),
     'labels by series': () => lp.fetchSeriesLabels('batchjob_job_cpus'),
     'labels of queries': () => lp.fetchLabels(range, [{ expr: 'sum(batchjob_job_cpus) / sum(batchjob_node_cpus)' }]).then(() => lp.getLabelKeys()),
+  };
+}
+
+// From Grafana 12 on.
+function editors(lp, range) {
+  const selector = '{__name__="batchjob_job_cpus",account=~"acct.*"}';
+  return {
+    'start of the editor': () => lp.start(range).then(() => lp.retrieveMetrics()),
+    'descriptions': () => lp.queryMetricsMetadata(),
+    'label names': () => lp.queryLabelKeys(range),
+    'values of a label': () => lp.queryLabelValues(range, 'jobid'),
+    'labels of a metric': () => lp.queryLabelKeys(range, 'batchjob_job_cpus'),
+    'labels of a selector': () => lp.queryLabelKeys(range, selector),
+    'values of a metric': () => lp.queryLabelValues(range, 'user', 'batchjob_job_cpus'),
+    'metrics of a label': () => lp.queryLabelValues(range, '__name__', '{user!="",jobid=~".+"}'),
+    'series': () => lp.getSeries ? lp.getSeries(range, selector) : true,
+  };
+}
+
+// What the editors, the metrics browser, ad hoc filters and annotations request.
+async function others(work, out, person, method, backend, extra) {
+  const site = data_source(work, person, method, backend, extra), { ds, server } = site;
+  const range = time_range(work, { from: 'now-6h', to: 'now' });
+  const lp = ds.languageProvider;
+  const calls = {
+    'save and test': () => ds.testDatasource(),
+    'exemplars': () => ds.init().then(() => ds.exemplarsAvailable),
+    ...(VERSION > 11 ? editors(lp, range) : editors11(lp, ds, range)),
     'names of ad hoc filters': () => ds.getTagKeys({ filters: [{ key: 'account', operator: '=~', value: 'acct.*' }], timeRange: range }),
     'values of ad hoc filters': () => ds.getTagValues({ key: 'jobid', filters: [{ key: 'cluster', operator: '=~', value: 'al.*' }], timeRange: range }),
-    'annotations': () => ds.annotationQuery({ range, annotation: { name: 'a', expr: 'batchjob_job_cpus > 0', step: '60s', titleFormat: '{{jobid}}', tagKeys: 'user' } }),
+    'annotations': () => annotations(ds, range, { name: 'a', expr: 'batchjob_job_cpus > 0', step: '60s', titleFormat: '{{jobid}}', tagKeys: 'user' }),
   };
   for (const q of ['label_names()', 'label_names(batchjob_job)', 'label_values(jobid)', 'label_values(batchjob_job_info, user)',
     'label_values(batchjob_job_info{account=~".+"}, jobid)', 'metrics(batchjob_job_.*)', 'query_result(sum by (jobid) (batchjob_job_cpus))',

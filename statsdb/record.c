@@ -55,6 +55,7 @@ static const struct {
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]), KEYS = 5 };
 
 static const char *const texts[BJ_RECORD_STATEMENTS] = {
+    [BJ_RECORD_CLUSTER] = "SELECT id FROM cluster WHERE name = ?1",
     [BJ_RECORD_HOST] = "SELECT id FROM host WHERE name = ?1",
     [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
     [BJ_RECORD_ENERGY] =
@@ -382,6 +383,16 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
     const struct bj_json *doc;
     int e = bj_record_read(r, name, text, &doc, err);
     return e < 0 ? e : bj_record_store(r, cluster, name, doc, err);
+}
+
+int bj_records_have_cluster(struct bj_records *r, struct bj_slice name,
+                            struct bj_err *err)
+{
+    struct sqlite3_stmt *st = r->st[BJ_RECORD_CLUSTER];
+    bj_sql_bind_text(st, 1, name);
+    int e = bj_sql_row(st, err);
+    sqlite3_reset(st);
+    return e;
 }
 
 void bj_records_forget(struct bj_records *r)

@@ -37,6 +37,11 @@ int bj_record_store(struct bj_records *r, struct bj_slice cluster,
 int bj_record_put(struct bj_records *r, struct bj_slice cluster,
                   const char *name, struct bj_slice text, struct bj_err *err);
 
+/* Has the store jobs or records of this cluster?  1, 0, or the store's error.
+ */
+int bj_records_have_cluster(struct bj_records *r, struct bj_slice name,
+                            struct bj_err *err);
+
 /* Forget what a transaction that was rolled back has added. */
 void bj_records_forget(struct bj_records *r);
 

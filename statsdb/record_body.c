@@ -47,28 +47,40 @@ static bool is_known(const struct bj_record_clusters *known,
     return false;
 }
 
-static int admit(const struct bj_record_clusters *known,
+static int check_cluster(struct bj_records *r,
+                         const struct bj_record_clusters *known,
+                         const char *name, struct bj_slice cluster,
+                         struct bj_err *err)
+{
+    if (cluster.n == 0)
+        return known->n == 1
+                   ? 0
+                   : bj_err_set(err, -EPERM,
+                                "%s: cluster: required, as several clusters "
+                                "are configured",
+                                name);
+    int e =
+        is_known(known, cluster) ? 1 : bj_records_have_cluster(r, cluster, err);
+    if (e != 0)
+        return e < 0 ? e : 0;
+    return bj_err_set(err, -EPERM,
+                      "%s: cluster: '%.64s' is not configured and has no jobs "
+                      "in the store",
+                      name, cluster.p);
+}
+
+static int admit(struct bj_records *r, const struct bj_record_clusters *known,
                  const struct bj_record_client *client, const char *name,
                  const struct bj_json *doc, struct bj_err *err)
 {
     struct bj_slice host = bj_json_text(bj_json_get(doc, "host"));
-    struct bj_slice cluster = bj_json_text(bj_json_get(doc, "cluster"));
     if (!bj_record_client_may(client, host))
         return bj_err_set(err, -EPERM,
                           "%s: host: the client's certificate or token is not "
                           "that of '%.64s'",
                           name, host.p);
-    if (cluster.n == 0 && known->n != 1)
-        return bj_err_set(err, -EPERM,
-                          "%s: cluster: required, as several clusters are "
-                          "configured",
-                          name);
-    return cluster.n == 0 || is_known(known, cluster)
-               ? 0
-               : bj_err_set(err, -EPERM,
-                            "%s: cluster: '%.64s' is not the name of a "
-                            "configured cluster",
-                            name, cluster.p);
+    return check_cluster(r, known, name,
+                         bj_json_text(bj_json_get(doc, "cluster")), err);
 }
 
 /* --- a body ---------------------------------------------------------------*/
@@ -100,7 +112,7 @@ static int take(struct bj_records *r, const struct bj_record_clusters *known,
     snprintf(name, sizeof(name), "record %u", number);
     int e = bj_record_read(r, name, line, &doc, err);
     if (e == 0)
-        e = admit(known, client, name, doc, err);
+        e = admit(r, known, client, name, doc, err);
     if (e < 0)
         return e;
     struct bj_slice only =

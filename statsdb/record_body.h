@@ -22,8 +22,9 @@ struct bj_record_client {
 bool bj_record_client_may(const struct bj_record_client *c,
                           struct bj_slice host);
 
-/* The clusters whose records are taken, by name; a record without a cluster is
- * of the first where there is only one. */
+/* The configured clusters, by name.  Their records are taken, and those of
+ * clusters that the store has: sacct may report several.  A record without a
+ * cluster is of the first where there is only one. */
 struct bj_record_clusters {
     size_t n;
     struct bj_slice (*name)(const void *ctx, size_t i);

@@ -110,7 +110,7 @@ static void test_a_bad_record_does_not_hold_up_others(void **state)
             "{\"record\":4,\"status\":403,\"error\":\"record 4: host: the "
             "client's certificate or token is not that of 'node8'\"},"
             "{\"record\":5,\"status\":403,\"error\":\"record 5: cluster: "
-            "'gamma' is not the name of a configured cluster\"}],"
+            "'gamma' is not configured and has no jobs in the store\"}],"
             "\"stored\":2}");
         assert_int_equal(v.stored, 2);
         assert_int_equal(v.malformed, 2);
@@ -128,6 +128,14 @@ static void test_a_bad_record_does_not_hold_up_others(void **state)
          "\"stored\":1}");
     body(s, r, 2, &any, "", "{\"refused\":[],\"stored\":0}");
     assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 3);
+    /* A cluster that the scheduler reports needs no file of its own. */
+    assert_int_equal(
+        bj_sql_exec(bj_store_db(s),
+                    "INSERT INTO cluster(name, system) VALUES('gamma', '')",
+                    NULL),
+        0);
+    body(s, r, 1, &any, RECORD("node7", "\"cluster\":\"gamma\",", "6"),
+         "{\"refused\":[],\"stored\":1}");
     bj_records_free(r);
     bj_store_close(s);
     fixture_close(&f);

@@ -72,11 +72,15 @@ static int add(struct bj_send_batch *b, int dir, const char *name,
     text = r == 0 ? bj_slice_trim(text) : text;
     if (r == 0 && text.n == 0)
         r = bj_err_set(&why, -EINVAL, "%s: the file is empty", name);
+    if (r < 0 && !is_bad(r)) {
+        b->unreadable++;
+        b->why = why;
+        return 0;
+    }
     if (r < 0) {
-        b->unreadable += !is_bad(r);
         if (err)
             *err = why;
-        return is_bad(r) ? r : 0;
+        return r;
     }
     put_line(&b->body, text);
     bj_buf_put(&b->names, name, strlen(name) + 1);
@@ -89,7 +93,7 @@ int bj_send_batch_fill(struct bj_send_batch *b, DIR *d, unsigned max,
 {
     const struct dirent *e;
     b->names.len = b->body.len = 0;
-    b->n = 0;
+    b->n = b->unreadable = 0;
     if (!b->text && !(b->text = malloc(BJ_SEND_BYTES)))
         return bj_err_set(err, -ENOMEM, "final records");
     while (b->n < max && b->body.len < BJ_SEND_BYTES / 2 && (e = readdir(d))) {

@@ -19,6 +19,7 @@ struct bj_send_batch {
     struct bj_buf body;  /* their records, a line each */
     unsigned n;
     unsigned unreadable; /* files that were left out */
+    struct bj_err why;   /* they could not be read: of the newest */
     char *text;          /* BJ_SEND_BYTES */
 };
 

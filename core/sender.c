@@ -49,8 +49,8 @@ struct bj_sender {
 /* What a walk through the spool has found and done. */
 struct round {
     int dir;
-    uint64_t denied, bad, retry_after_usec;
-    struct bj_err bad_why, denied_why; /* of the first one, or the newest */
+    uint64_t denied, bad, unreadable, retry_after_usec;
+    struct bj_err bad_why, stay_why; /* stay: denied or unreadable */
 };
 
 static bool is_set(const char *text)
@@ -220,7 +220,7 @@ static int exchange(struct bj_sender *s, struct round *w, struct bj_err *err)
     if (n.bad > 0)
         w->bad_why = n.bad_why;
     if (n.denied > 0)
-        w->denied_why = n.denied_why;
+        w->stay_why = n.denied_why;
     return r;
 }
 
@@ -239,6 +239,9 @@ static int walk(struct bj_sender *s, struct round *w, struct bj_err *err)
         r = bj_send_batch_fill(&s->batch, d, s->max, &bad, &w->bad_why);
         w->bad += bad;
         count(s, 0, bad);
+        w->unreadable += s->batch.unreadable;
+        if (s->batch.unreadable > 0)
+            w->stay_why = s->batch.why;
         if (r < 0) {
             *err = w->bad_why;
             break;
@@ -292,9 +295,9 @@ static bool step(struct bj_worker *worker)
     bj_worker_unlock(worker);
     survey(s);
     int r = walk(s, &w, &err);
-    if (r == 0 && w.denied > 0) {
+    if (r == 0 && w.denied + w.unreadable > 0) {
         r = -EACCES;
-        err = w.denied_why;
+        err = w.stay_why;
     }
     bool stopped = atomic_load(&s->poller.stop);
     if (!stopped)

@@ -360,6 +360,34 @@ static void test_a_denied_record_does_not_hold_up_others(void **state)
     assert_non_null(strstr(log_text, "final records are not sent: host: not"));
 }
 
+static void test_a_file_that_cannot_be_read_stays_and_is_logged(void **state)
+{
+    static const struct bj_stub_answer answers[] = {
+        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
+    (void)state;
+    char path[300];
+    bool root = geteuid() == 0;
+    put("a.json", "{}");
+    put("b.json", "{}");
+    snprintf(path, sizeof(path), "%s/b.json", dir);
+    assert_int_equal(chmod(path, 0), 0);
+    snprintf(path, sizeof(path), "%s/..", dir);
+    assert_int_equal(chmod(path, 0755), 0);
+    if (root)
+        assert_int_equal(chown(dir, 65534, (gid_t)-1), 0);
+    assert_int_equal(root ? seteuid(65534) : 0, 0);
+    struct bj_sender *s = start(answers, 1);
+    struct bj_sender_stat st = later(s, 10);
+    stop(s);
+    assert_int_equal(root ? seteuid(0) : 0, 0);
+    assert_int_equal(st.sent, 1);
+    assert_int_equal(st.errors, 1);
+    assert_true(there("b.json"));
+    bj_stub_free(&stub);
+    assert_non_null(
+        strstr(log_text, "final records are not sent: open b.json"));
+}
+
 static void test_a_new_record_is_sent_within_the_interval(void **state)
 {
     static const struct bj_stub_answer answers[] = {
@@ -393,6 +421,7 @@ int main(void)
         T(test_a_request_that_is_too_long_is_split),
         T(test_a_denied_record_does_not_hold_up_others),
         T(test_a_new_record_is_sent_within_the_interval),
+        T(test_a_file_that_cannot_be_read_stays_and_is_logged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -294,6 +294,14 @@ def hostile(site):
     got = post(b"", {"Content-Length": "300000"})
     same(got[0], 401, "a client without credentials is refused before its body is read")
     same(site.row(), rows, "nothing of it is in the store")
+    # More clients that send nothing than connections.
+    silent = [socket.create_connection(("127.0.0.1", site.port), timeout=60) for _ in range(300)]
+    began = time.monotonic()
+    got = post(line, {**auth, "Content-Length": str(len(line))})
+    check(got == (200, {"refused": [], "stored": 1}) and time.monotonic() - began < 20,
+          "a node is served although silent clients hold all connections", got)
+    for s in silent:
+        s.close()
 
 
 def configured(site):

@@ -149,6 +149,8 @@ static int post(struct bj_sender *s, struct bj_err *err)
     static const char *const headers[] = {"Content-Type: application/x-ndjson",
                                           "Content-Encoding: gzip", NULL};
     char token[TOKEN_BYTES];
+    s->reply.fault = BJ_FETCH_OK; /* not those of the last request */
+    s->reply.retry_after_usec = 0;
     s->packed.len = 0;
     int r = bj_gzip_pack(&s->gzip,
                          (struct bj_slice){s->batch.body.p, s->batch.body.len},

@@ -338,6 +338,38 @@ static void test_a_request_that_is_too_long_is_split(void **state)
     bj_stub_free(&stub);
 }
 
+/* The answer to the request before must not count. */
+static void test_an_unreadable_token_changes_nothing(void **state)
+{
+    static const struct bj_stub_answer answers[] = {
+        {.text = ANSWER("413 Long", "Retry-After: 600\r\n", "")}};
+    (void)state;
+    char path[300];
+    struct bj_sender *s;
+    struct bj_sender_stat st;
+    bj_stub_begin(&stub, NULL, answers, 1);
+    testclock_stop();
+    snprintf(path, sizeof(path), "%s/../token", dir);
+    struct bj_sender_conf conf = {
+        .url = stub.url, .interval_usec = 10 * SECOND, .token_file = path};
+    tmp_file("token", "secret\n");
+    assert_int_equal(chmod(path, 0600), 0);
+    put("a.json", "{}");
+    assert_int_equal(bj_sender_new(&conf, dir, &host, &s, NULL), 0);
+    st = later(s, 10);
+    assert_int_equal(st.refused, 1);
+    assert_int_equal(unlink(path), 0);
+    put("b.json", "{}");
+    st = later(s, 70);
+    assert_int_equal(st.refused, 1);
+    assert_int_equal(st.errors, 1);
+    assert_true(there("b.json"));
+    stop(s);
+    assert_non_null(strstr(stub.seen.p, "Authorization: Bearer secret\r\n"));
+    bj_stub_free(&stub);
+    assert_non_null(strstr(log_text, "not sent: record.token-file: "));
+}
+
 static void test_a_denied_record_does_not_hold_up_others(void **state)
 {
     static const struct bj_stub_answer answers[] = {
@@ -419,6 +451,7 @@ int main(void)
         T(test_a_committed_record_is_removed),
         T(test_failures_remove_nothing_and_back_off),
         T(test_a_request_that_is_too_long_is_split),
+        T(test_an_unreadable_token_changes_nothing),
         T(test_a_denied_record_does_not_hold_up_others),
         T(test_a_new_record_is_sent_within_the_interval),
         T(test_a_file_that_cannot_be_read_stays_and_is_logged),

@@ -228,19 +228,11 @@ struct bj_dialect_sink {
     int (*sample)(void *ctx, const struct bj_dialect_sample *s);
 };
 
-/* State kept between walks. Zero-initialise. The pointers in the environments
- * of its walks must live as long. */
+/* Memory of a walk, used again by the next one. Zero-initialise. */
 struct bj_dialect_room {
     struct bj_buf text; /* of labels */
     struct bj_dialect_job *v;
     size_t n, cap;
-    size_t begin[BJ_DIALECT_SETS + 1]; /* in text, for samples without job */
-    /* What text was made for; dialect NULL: nothing. */
-    const struct bj_dialect *dialect;
-    struct bj_dialect_env env;
-    struct bj_buf cluster;
-    struct bj_dialect_kept *kept;
-    size_t nkept, kept_cap;
     struct bj_arena arena; /* of mapped keys */
     struct bj_dialect_sum *sums;
     size_t nsums, sums_cap;

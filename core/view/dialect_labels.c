@@ -215,7 +215,6 @@ static int put_jobs(struct bj_dialect_walk *w)
             continue;
         struct bj_dialect_job *j = &room->v[room->n];
         j->job = &job[i];
-        j->index = i;
         for (int set = 0; set < BJ_DIALECT_SETS; set++) {
             j->begin[set] = room->text.len;
             if (sets & 1u << set)
@@ -231,39 +230,23 @@ static int put_jobs(struct bj_dialect_walk *w)
     return 0;
 }
 
-static int write_all(struct bj_dialect_walk *w)
+int bj_dialect_take_jobs(struct bj_dialect_walk *w)
 {
-    struct bj_dialect_room *room = w->room;
-    struct bj_buf *text = &room->text;
+    struct bj_buf *text = &w->room->text;
+    size_t begin[BJ_DIALECT_SETS + 1];
     text->len = 0;
     text->failed = false;
     for (int set = 0; set < BJ_DIALECT_SETS; set++) {
-        room->begin[set] = text->len;
+        begin[set] = text->len;
         put_set(w, set, NULL);
     }
-    room->begin[BJ_DIALECT_SETS] = text->len;
+    begin[BJ_DIALECT_SETS] = text->len;
     int r = put_jobs(w);
-    return r == 0 && text->failed ? -ENOMEM : r;
-}
-
-int bj_dialect_take_jobs(struct bj_dialect_walk *w)
-{
-    struct bj_dialect_room *room = w->room;
-    const struct bj_job *job = w->snap->jobs.v;
-    int r = 0;
-    if (bj_dialect_kept(w)) {
-        for (size_t i = 0; i < room->n; i++)
-            room->v[i].job = &job[room->v[i].index];
-    } else {
-        bj_dialect_forget(room);
-        r = write_all(w);
-        if (r == 0)
-            r = bj_dialect_keep(w);
-    }
+    if (r < 0 || text->failed)
+        return -ENOMEM;
     /* text may have moved while it grew. */
     for (int set = 0; set < BJ_DIALECT_SETS; set++)
-        w->bare[set] =
-            (struct bj_slice){room->text.p + room->begin[set],
-                              room->begin[set + 1] - room->begin[set]};
-    return r;
+        w->bare[set] = (struct bj_slice){text->p + begin[set],
+                                         begin[set + 1] - begin[set]};
+    return 0;
 }

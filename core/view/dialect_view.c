@@ -8,10 +8,7 @@
 
 void bj_dialect_room_free(struct bj_dialect_room *room)
 {
-    bj_dialect_forget(room);
     bj_buf_free(&room->text);
-    bj_buf_free(&room->cluster);
-    free(room->kept);
     bj_arena_free(&room->arena);
     free(room->sums);
     free(room->v);

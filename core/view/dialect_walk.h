@@ -8,7 +8,6 @@
 /* An exported job, and where its labels begin in the room's text. */
 struct bj_dialect_job {
     const struct bj_job *job;
-    size_t index; /* in the snapshot's jobs */
     size_t begin[BJ_DIALECT_SETS + 1];
 };
 
@@ -30,12 +29,6 @@ struct bj_dialect_walk {
 /* Write the labels of all exported jobs, and of samples without job. 0 or
  * -ENOMEM. dialect_labels.c */
 int bj_dialect_take_jobs(struct bj_dialect_walk *w);
-
-/* Whether the room's text is valid for this walk; mark it as valid (-ENOMEM);
- * mark it as invalid. dialect_keep.c */
-bool bj_dialect_kept(const struct bj_dialect_walk *w);
-int bj_dialect_keep(struct bj_dialect_walk *w);
-void bj_dialect_forget(struct bj_dialect_room *room);
 
 /* Length of the empty step labels at the end of a job's labels, in the sets of
  * BJ_ROW_USAGE, which other rows do not use. */

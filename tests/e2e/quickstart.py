@@ -137,6 +137,8 @@ class Walk:
             return [f'batchjob="{self.jobs[-1]}']
         if "collectd_batchjob_job" in command:
             return [f'batchjob="{job}' for job in self.jobs]
+        if "9011" in command:
+            return ["batchjob_cluster_jobs"]
         if "source=" in command:
             return ['account="physics"', f'jobid="{self.jobs[-1]}"']
         if "promtool query" in command:

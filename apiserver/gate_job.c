@@ -6,7 +6,12 @@
 
 #include <stdlib.h>
 
-enum { CONVERT_BYTES = 16 << 20 }; /* of a response kept until its end */
+enum {
+    CONVERT_BYTES = 16 << 20, /* of a response kept until its end */
+    FEW = 8,                  /* requests with large pieces */
+    LARGE_BYTES = 96 << 10,
+    SMALL_BYTES = 16 << 10,
+};
 
 /* --- admission --------------------------------------------------------------
  */
@@ -108,12 +113,14 @@ void bj_gate_job_free(struct bj_gate_job *j)
 
 int bj_gate_job_prepare(struct bj_gate_job *j,
                         const struct bj_gate_server *server,
-                        struct bj_settings *settings, uint64_t now_usec,
-                        struct bj_err *err)
+                        struct bj_settings *settings, uint64_t running,
+                        uint64_t now_usec, struct bj_err *err)
 {
     j->using = bj_settings_ref(settings);
     j->gzip = !j->convert &&
               bj_accept_gzip(bj_http_header(j->call->req, "Accept-Encoding"));
+    /* without many at a time, they cost less in large pieces */
+    const size_t piece = running <= FEW ? LARGE_BYTES : SMALL_BYTES;
     const struct bj_gate_target t = {
         .path = j->path.p,
         .form = {j->form.p, j->form.len},
@@ -121,7 +128,8 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
         .gzip = j->gzip,
         .usec = j->end_usec - now_usec,
         .max_bytes =
-            j->convert ? CONVERT_BYTES : (size_t)j->settings->conf->gate.bytes};
+            j->convert ? CONVERT_BYTES : (size_t)j->settings->conf->gate.bytes,
+        .piece_bytes = piece};
     return bj_gate_request_make(&j->request, server, &t, err);
 }
 
@@ -132,6 +140,6 @@ void bj_gate_job_reset(struct bj_gate_job *j)
     j->using = NULL;
     j->whole.len = 0;
     j->call->reply->body.len = 0;
-    j->discard = j->again = j->blocked = false;
+    j->discard = j->again = j->blocked = j->headed = false;
     j->flow = NULL;
 }

@@ -30,7 +30,7 @@ struct bj_gate_job {
     uint64_t reach;             /* retention of the servers for it */
     uint64_t start_usec, end_usec; /* boot clock */
     /* NULL, or writes the response from the whole body of a success; without
-     * it, bodies are passed on as they come.  A refusal, or 0. */
+     * it, long bodies are passed on as they come.  A refusal, or 0. */
     int (*convert)(struct bj_call *c, struct bj_slice body);
     /* the rest belongs to the thread */
     bool gzip, discard, blocked;
@@ -38,7 +38,11 @@ struct bj_gate_job {
     struct bj_gate_upstream *upstream, *failed; /* failed: not dereferenced */
     struct bj_settings *using;                  /* those of request */
     struct bj_gate_request request;
-    struct bj_buf whole;
+    bool headed;         /* the next three are known */
+    bool packed;         /* by gzip */
+    unsigned status;     /* of the reply */
+    uint64_t length;     /* of its body; 0: unknown */
+    struct bj_buf whole; /* its body, as long as the response has not begun */
     struct bj_flow *flow;
     struct bj_stream *stream;
     struct bj_request_log log; /* of the stream */
@@ -60,11 +64,12 @@ void bj_gate_job_free(struct bj_gate_job *j); /* NULL is fine */
  * needs.  0, or a refusal. */
 int bj_gate_admit(struct bj_gate_job *j, struct bj_call *c);
 
-/* Fill in the request to a server of these settings, at the time now_usec. */
+/* Fill in the request to a server of these settings, one of so many that run,
+ * at the time now_usec. */
 int bj_gate_job_prepare(struct bj_gate_job *j,
                         const struct bj_gate_server *server,
-                        struct bj_settings *settings, uint64_t now_usec,
-                        struct bj_err *err);
+                        struct bj_settings *settings, uint64_t running,
+                        uint64_t now_usec, struct bj_err *err);
 
 /* Forget the request and its reply, of which the client has seen nothing. */
 void bj_gate_job_reset(struct bj_gate_job *j);

@@ -84,11 +84,11 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
     (void)reply;
 }
 
-static bool on_piece(void *ctx, struct bj_slice piece)
+static enum bj_flow_next on_piece(void *ctx, struct bj_slice piece)
 {
     (void)ctx;
     (void)piece;
-    return true;
+    return BJ_FLOW_MORE;
 }
 
 static void check_failed(struct member *m, const char *text)

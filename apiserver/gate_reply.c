@@ -5,8 +5,6 @@
 
 #include <strings.h>
 
-enum { STREAM_BYTES = 32 * 1024 };
-
 static bool equals(struct bj_slice s, const char *word)
 {
     return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
@@ -51,43 +49,64 @@ static int too_large(const struct bj_gate_job *j)
 }
 
 int bj_gate_reply_begin(struct bj_gate_job *j,
-                        const struct bj_fetch_reply *reply,
-                        void (*wake)(void *ctx), void *ctx)
+                        const struct bj_fetch_reply *reply)
 {
-    struct bj_call *c = j->call;
-    uint64_t length = 0;
-    if (bj_slice_u64(bj_fetch_header(reply, "Content-Length"), &length) == 0 &&
-        length > j->request.fetch.max_bytes)
+    j->length = 0;
+    if (bj_slice_u64(bj_fetch_header(reply, "Content-Length"), &j->length) ==
+            0 &&
+        j->length > j->request.fetch.max_bytes)
         return too_large(j);
-    if (j->convert)
-        return 0;
-    j->stream = bj_stream_new(STREAM_BYTES, wake, ctx);
-    if (!j->stream)
-        return bj_gate_refuse(c, 500, "internal",
-                              "The server is out of memory.");
-    c->reply->status = reply->status;
-    c->reply->type = "application/json";
-    c->reply->stream = j->stream;
-    c->reply->stream_bytes = length;
-    if (equals(bj_fetch_header(reply, "Content-Encoding"), "gzip"))
-        bj_call_header(c, "Content-Encoding", "gzip");
-    bj_call_header(c, "Vary", "Accept-Encoding");
+    j->status = reply->status;
+    j->packed = equals(bj_fetch_header(reply, "Content-Encoding"), "gzip");
     return 0;
 }
 
-void bj_gate_reply_whole(struct bj_gate_job *j,
-                         const struct bj_fetch_reply *reply)
+static void set_head(struct bj_gate_job *j)
 {
     struct bj_call *c = j->call;
-    struct bj_slice body = {j->whole.p, j->whole.len};
+    c->reply->status = j->status;
+    c->reply->type = "application/json";
+    if (j->packed)
+        bj_call_header(c, "Content-Encoding", "gzip");
+    bj_call_header(c, "Vary", "Accept-Encoding");
+}
+
+static int no_memory(struct bj_gate_job *j)
+{
+    return bj_gate_refuse(j->call, 500, "internal",
+                          "The server is out of memory.");
+}
+
+int bj_gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
+                         void *ctx)
+{
+    size_t cap = 2 * j->request.fetch.piece_bytes;
+    struct bj_stream *s = NULL;
+    if (!j->whole.failed)
+        s = bj_stream_new(cap > j->whole.len ? cap : j->whole.len, wake, ctx);
+    if (!s)
+        return no_memory(j);
+    bj_stream_put(s, (struct bj_slice){j->whole.p, j->whole.len});
+    bj_buf_free(&j->whole);
+    set_head(j);
+    j->call->reply->stream = j->stream = s;
+    j->call->reply->stream_bytes = j->length;
+    return 0;
+}
+
+void bj_gate_reply_whole(struct bj_gate_job *j)
+{
+    struct bj_call *c = j->call;
+    const struct bj_buf spare = c->reply->body;
     if (j->whole.failed) {
-        bj_gate_refuse(c, 500, "internal", "The server is out of memory.");
+        no_memory(j);
         return;
     }
-    c->reply->status = reply->status;
-    c->reply->type = "application/json";
-    if (reply->status / 100 != 2)
-        bj_buf_slice(&c->reply->body, body);
-    else if (j->convert(c, body) > 0)
+    set_head(j);
+    if (!j->convert || j->status / 100 != 2) {
+        c->reply->body = j->whole;
+        j->whole = spare;
+    } else if (j->convert(c, (struct bj_slice){j->whole.p, j->whole.len}) > 0) {
         bj_gate_refused(c);
+    }
 }

@@ -8,15 +8,17 @@
 int bj_gate_reply_check(struct bj_gate_job *j,
                         const struct bj_fetch_reply *reply);
 
-/* The headers of such a reply have arrived: make the response of j->call with
- * its body as a stream, unless j converts it.  wake and ctx are those of the
- * stream.  0 or a refusal. */
+/* Remember what the response needs of the headers of such a reply.  0 or a
+ * refusal. */
 int bj_gate_reply_begin(struct bj_gate_job *j,
-                        const struct bj_fetch_reply *reply,
-                        void (*wake)(void *ctx), void *ctx);
+                        const struct bj_fetch_reply *reply);
+
+/* Make the response with a stream that begins with j->whole; wake and ctx are
+ * those of the stream.  0 or a refusal. */
+int bj_gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
+                         void *ctx);
 
 /* The reply is complete in j->whole: make the response. */
-void bj_gate_reply_whole(struct bj_gate_job *j,
-                         const struct bj_fetch_reply *reply);
+void bj_gate_reply_whole(struct bj_gate_job *j);
 
 #endif

@@ -76,7 +76,8 @@ int bj_gate_request_make(struct bj_gate_request *q,
         .cert_file = given(c->cert_file),
         .key_file = given(c->key_file),
         .total_usec = t->usec,
-        .max_bytes = t->max_bytes};
+        .max_bytes = t->max_bytes,
+        .piece_bytes = t->piece_bytes};
     return 0;
 }
 

@@ -22,6 +22,7 @@ struct bj_gate_target {
     bool gzip;            /* the response may be compressed */
     uint64_t usec;        /* longest time */
     size_t max_bytes;     /* of the response */
+    size_t piece_bytes;   /* of its pieces */
 };
 
 /* Fill it in; -ENOMEM, or an error of a file with a message. */

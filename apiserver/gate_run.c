@@ -139,37 +139,61 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
                    j->call->request_id, j->call->refusal);
     } else {
         bj_gate_pool_worked(j->upstream);
-        r = bj_gate_reply_begin(j, reply, bj_gate_wake, g);
+        r = bj_gate_reply_begin(j, reply);
     }
     j->discard = r > 0;
-    if (j->again)
-        return;
-    if (r > 0)
+    j->headed = r == 0;
+    if (r > 0 && !j->again) {
         count(&g->failures, 1);
-    if (r > 0 || j->stream)
         answer(g, j);
+    }
 }
 
-static bool on_piece(void *ctx, struct bj_slice piece)
+/* A response that is not complete yet becomes a stream. */
+static void begin_stream(struct bj_gate *g, struct bj_gate_job *j)
+{
+    j->bytes = j->whole.len;
+    count(&g->bytes, j->bytes);
+    j->discard = bj_gate_reply_stream(j, bj_gate_wake, g) > 0;
+    answer(g, j);
+}
+
+static bool has_all(const struct bj_gate_job *j)
+{
+    return j->length > 0 && j->bytes == j->length;
+}
+
+static enum bj_flow_next pass_on(struct bj_gate_job *j, struct bj_slice piece)
+{
+    struct bj_gate *g = j->gate;
+    int r = bj_stream_put(j->stream, piece);
+    if (r == -EAGAIN) {
+        j->blocked = true;
+        return BJ_FLOW_REFUSED;
+    }
+    j->discard = r < 0;
+    j->bytes += piece.n;
+    count(&g->bytes, piece.n);
+    if (r > 0 && (r & BJ_STREAM_WAITED))
+        g->events.readable(g->ctx);
+    if (r < 0 || !(r & BJ_STREAM_FULL) || has_all(j))
+        return BJ_FLOW_MORE;
+    j->blocked = true; /* also when other pieces of this pass find room */
+    return BJ_FLOW_PAUSE;
+}
+
+static enum bj_flow_next on_piece(void *ctx, struct bj_slice piece)
 {
     struct bj_gate_job *j = ctx;
     struct bj_gate *g = j->gate;
     if (j->discard)
-        return true;
-    if (!j->stream) {
-        bj_buf_slice(&j->whole, piece);
-        return true;
-    }
-    int r = bj_stream_put(j->stream, piece);
-    j->blocked = r == -EAGAIN;
-    if (j->blocked)
-        return false;
-    j->discard = r < 0;
-    j->bytes += piece.n;
-    count(&g->bytes, piece.n);
-    if (r > 0)
-        g->events.readable(g->ctx);
-    return true;
+        return BJ_FLOW_MORE;
+    if (j->stream)
+        return pass_on(j, piece);
+    bj_buf_slice(&j->whole, piece);
+    if (!j->convert && j->whole.len > j->request.fetch.piece_bytes)
+        begin_stream(g, j);
+    return BJ_FLOW_MORE;
 }
 
 static void end_stream(struct bj_gate_job *j, bool complete)
@@ -230,6 +254,7 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
     struct bj_gate_job *j = ctx;
     struct bj_gate *g = j->gate;
     char text[320];
+    (void)reply;
     bj_err_reason(err, text, sizeof(text));
     bool again = j->again || (!j->discard && is_fault(j, code) &&
                               may_go_elsewhere(g, j, text));
@@ -240,7 +265,9 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
     if (code < 0 && !j->discard) {
         fail(g, j, code, text);
     } else if (j->call) {
-        bj_gate_reply_whole(j, reply);
+        j->bytes = j->whole.len;
+        count(&g->bytes, j->bytes);
+        bj_gate_reply_whole(j);
         answer(g, j);
     }
     end_stream(j, code == 0);
@@ -277,8 +304,8 @@ static void begin(struct bj_gate *g, struct bj_gate_job *j,
     bj_gate_pool_begin(g->pool, u);
     bj_gate_push(&g->running, j);
     __atomic_fetch_add(&g->running_now, 1, __ATOMIC_RELAXED);
-    int r = bj_gate_job_prepare(j, u->conf, bj_gate_pool_settings(g->pool), now,
-                                &err);
+    int r = bj_gate_job_prepare(j, u->conf, bj_gate_pool_settings(g->pool),
+                                g->running_now, now, &err);
     if (r == 0)
         r = bj_fetches_start(g->fetches, &j->request.fetch, &flow_events, j,
                              &j->flow, &err);
@@ -340,16 +367,27 @@ static void start_waiting(struct bj_gate *g, uint64_t now, bool check)
     __atomic_store_n(&g->waiting_now, left, __ATOMIC_RELAXED);
 }
 
+/* Read on when the client has read. */
+static void go_on(struct bj_gate_job *j)
+{
+    if (!j->blocked || (!has_all(j) && bj_stream_is_full(j->stream)))
+        return;
+    j->blocked = false;
+    bj_flow_go_on(j->flow);
+}
+
 /* Cancel what no client waits for, and go on where there is room again. */
 static void serve_running(struct bj_gate *g, bool check)
 {
     for (struct bj_gate_job *j = g->running.first, *next; j; j = next) {
-        bool gone = (j->stream && bj_stream_is_closed(j->stream)) ||
-                    (check && has_hung_up(j));
+        bool gone =
+            (j->stream && !has_all(j) && bj_stream_is_closed(j->stream)) ||
+            (check && has_hung_up(j));
         next = j->next;
+        if (!gone && !j->discard && j->headed && j->call && !j->convert)
+            begin_stream(g, j);
         if (!gone && !j->discard) {
-            if (j->blocked)
-                bj_flow_go_on(j->flow);
+            go_on(j);
             continue;
         }
         bj_fetches_cancel(g->fetches, j->flow);

@@ -56,14 +56,20 @@ static struct bj_request *pop(struct bj_queue *q)
 /* --- work threads ----------------------------------------------------------
  */
 
-/* Pass a response to the thread of the HTTP server. The lock is held. */
-static void hand_over(struct bj_server *s, struct bj_request *t)
+/* Pass a response to the thread of the HTTP server. The lock is held. True:
+ * wake_http() must follow, best without the lock, which that thread takes. */
+static bool hand_over(struct bj_server *s, struct bj_request *t)
 {
-    const uint64_t one = 1;
     bool first = !s->done.first;
     __atomic_add_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
     push(&s->done, t);
-    if (first && write(s->wake, &one, sizeof(one)) < 0)
+    return first;
+}
+
+static void wake_http(const struct bj_server *s)
+{
+    const uint64_t one = 1;
+    if (write(s->wake, &one, sizeof(one)) < 0)
         return; /* the counter is at its limit: it will be read */
 }
 
@@ -96,7 +102,7 @@ static void park(struct bj_server *s, struct bj_request *t)
 /* The next stage of a request after a work thread. */
 static void pass_on(struct bj_server *s, struct bj_request *t)
 {
-    bool counted = t->counted;
+    bool counted = t->counted, wake = false;
     if (t->call.forward) {
         bj_gate_submit(s->gate, t->call.forward);
         return;
@@ -108,11 +114,13 @@ static void pass_on(struct bj_server *s, struct bj_request *t)
         push(&s->waits, t);
         pthread_cond_signal(&s->wait_cond);
     } else {
-        hand_over(s, t);
+        wake = hand_over(s, t);
     }
     if (counted)
         end_admin_query(s);
     pthread_mutex_unlock(&s->lock);
+    if (wake)
+        wake_http(s);
 }
 
 static void serve(struct bj_api_worker *a, struct bj_request *t)
@@ -214,17 +222,16 @@ static void on_forwarded(void *ctx, struct bj_call *c)
     if (!c->reply->stream) /* else the gate logs it at its end */
         bj_answer_end(c);
     pthread_mutex_lock(&s->lock);
-    hand_over(s, bj_request_of(c));
+    bool wake = hand_over(s, bj_request_of(c));
     pthread_mutex_unlock(&s->lock);
+    if (wake)
+        wake_http(s);
 }
 
 /* The gate has more of a response. */
 static void on_readable(void *ctx)
 {
-    const struct bj_server *s = ctx;
-    const uint64_t one = 1;
-    if (write(s->wake, &one, sizeof(one)) < 0)
-        return; /* the counter is at its limit: it will be read */
+    wake_http(ctx);
 }
 
 /* The second parts of endpoints, which wait for other servers. */
@@ -246,7 +253,8 @@ static void *run_waiter(void *arg)
         bj_answer_end(&t->call);
         pthread_mutex_lock(&s->lock);
         s->waiters_busy--;
-        hand_over(s, t);
+        if (hand_over(s, t))
+            wake_http(s);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -279,8 +287,8 @@ static void take(struct bj_server *s, const struct bj_http_request *req,
         reply->later = true;
         pthread_mutex_lock(&s->lock);
         push(&s->todo, t);
-        pthread_cond_signal(&s->work_cond);
         pthread_mutex_unlock(&s->lock);
+        pthread_cond_signal(&s->work_cond);
         return;
     }
     serve(&s->own, t);

@@ -71,6 +71,7 @@ struct bj_fetch_request {
     uint64_t connect_usec; /* until connected, TLS included [5 s] */
     uint64_t total_usec;   /* of all requests, with redirects [30 s] */
     size_t max_bytes;      /* of the body, decompressed [16 MiB] */
+    size_t piece_bytes;    /* of bj_fetches_start(): most of a piece [16 KiB] */
 
     /* Receives the body of a successful reply, piece by piece [the reply's
      * body]. A negative return ends the call with that code; it must fill in

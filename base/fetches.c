@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECOND = 1000000, HANDLES = 8 };
+enum { SECOND = 1000000, HANDLES = 8, PIECE_BYTES = 16 << 10 };
 
 struct bj_fetches {
     struct bj_libcurl lib;
@@ -97,9 +97,12 @@ static size_t on_body(char *p, size_t size, size_t n, void *flow)
         f->call.verdict = -EFBIG;
         return 0;
     }
-    f->paused = !f->events->piece(f->ctx, piece);
-    if (f->paused)
+    enum bj_flow_next next = f->events->piece(f->ctx, piece);
+    f->paused = f->paused || next != BJ_FLOW_MORE;
+    if (next == BJ_FLOW_REFUSED)
         return CURL_WRITEFUNC_PAUSE;
+    if (next == BJ_FLOW_PAUSE)
+        f->fetch.lib.easy_pause(f->fetch.curl, CURLPAUSE_RECV);
     f->call.got += piece.n;
     return piece.n;
 }
@@ -113,7 +116,9 @@ static bool set_flow(struct bj_flow *f)
     bool bad = false;
     BJ_FETCH_SET(CURLOPT_ACCEPT_ENCODING, NULL);
     BJ_FETCH_SET(CURLOPT_HTTP_CONTENT_DECODING, 0L);
-    BJ_FETCH_SET(CURLOPT_BUFFERSIZE, (long)BJ_FLOW_PIECE);
+    BJ_FETCH_SET(
+        CURLOPT_BUFFERSIZE,
+        (long)(c->req->piece_bytes ? c->req->piece_bytes : PIECE_BYTES));
     BJ_FETCH_SET(CURLOPT_ERRORBUFFER, f->fetch.message);
     BJ_FETCH_SET(CURLOPT_WRITEFUNCTION, on_body);
     BJ_FETCH_SET(CURLOPT_WRITEDATA, f);

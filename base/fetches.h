@@ -11,21 +11,25 @@ struct bj_fetches;
 /* One request, until its end or bj_fetches_cancel(). */
 struct bj_flow;
 
+/* After a piece. */
+enum bj_flow_next {
+    BJ_FLOW_MORE,
+    BJ_FLOW_PAUSE,  /* the next one comes after bj_flow_go_on() */
+    BJ_FLOW_REFUSED /* the same, and this piece then comes again, copied */
+};
+
 /* Called from bj_fetches_run().  They must not start or cancel requests. */
 struct bj_flow_events {
     /* The headers are complete (bj_fetch_header()), or the reply has none of
      * its own before it fails.  Called at most once, before piece. */
     void (*head)(void *ctx, const struct bj_fetch_reply *reply);
-    /* A piece of the body, at most BJ_FLOW_PIECE bytes.  False: not now; the
-     * same piece comes again after bj_flow_go_on(). */
-    bool (*piece)(void *ctx, struct bj_slice piece);
+    /* A piece of the body, at most piece_bytes of the request. */
+    enum bj_flow_next (*piece)(void *ctx, struct bj_slice piece);
     /* The end, code 0 or as bj_fetch() returns it, but 0 for every status.  The
      * flow is invalid afterwards. */
     void (*end)(void *ctx, const struct bj_fetch_reply *reply, int code,
                 const struct bj_err *err);
 };
-
-enum { BJ_FLOW_PIECE = 16 * 1024 };
 
 /* Starts libcurl, as bj_fetch_new() does. */
 int bj_fetches_new(struct bj_fetches **ret, struct bj_err *err);
@@ -38,7 +42,7 @@ int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
                      const struct bj_flow_events *events, void *ctx,
                      struct bj_flow **ret, struct bj_err *err);
 
-/* Ask for a refused piece again.  The next bj_fetches_run() delivers it. */
+/* Go on after a pause, in the next bj_fetches_run(). */
 void bj_flow_go_on(struct bj_flow *f);
 /* End a request without calling its end. */
 void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f);

@@ -3,8 +3,6 @@
 #include "base/httpd_conn.h"
 #include "base/stream.h"
 
-enum { BLOCK_BYTES = 16 * 1024 };
-
 static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max)
 {
     struct bj_httpd_conn *c = cls;
@@ -37,8 +35,8 @@ struct MHD_Response *bj_httpd_stream_build(struct bj_httpd_conn *c,
 {
     c->stream = r->stream;
     struct MHD_Response *m = MHD_create_response_from_callback(
-        r->stream_bytes ? r->stream_bytes : MHD_SIZE_UNKNOWN, BLOCK_BYTES,
-        read_stream, c, release_stream);
+        r->stream_bytes ? r->stream_bytes : MHD_SIZE_UNKNOWN,
+        bj_stream_block(r->stream), read_stream, c, release_stream);
     if (!m)
         release_stream(c);
     return m;

@@ -8,7 +8,7 @@ struct bj_stream {
     pthread_mutex_t lock;
     size_t cap, begin, end; /* bytes begin to end of p are not read yet */
     char *p;                /* cap bytes; NULL before the first piece */
-    bool refused;           /* a piece, for lack of room */
+    bool full;              /* the writer waits for room */
     bool waiting;           /* the reader found nothing */
     bool ended, complete, closed;
     void (*wake)(void *ctx);
@@ -45,9 +45,10 @@ static int put(struct bj_stream *s, struct bj_slice piece)
         return -EPIPE;
     if (!s->p && !(s->p = malloc(s->cap)))
         return -ENOMEM;
-    s->refused = s->end - s->begin + piece.n > s->cap;
-    if (s->refused)
+    if (s->end - s->begin + piece.n > s->cap) {
+        s->full = true;
         return -EAGAIN;
+    }
     if (s->end + piece.n > s->cap) {
         memmove(s->p, s->p + s->begin, s->end - s->begin);
         s->end -= s->begin;
@@ -56,9 +57,10 @@ static int put(struct bj_stream *s, struct bj_slice piece)
     if (piece.n > 0)
         memcpy(s->p + s->end, piece.p, piece.n);
     s->end += piece.n;
-    bool waiting = s->waiting;
+    int ret = s->waiting ? BJ_STREAM_WAITED : 0;
     s->waiting = false;
-    return waiting;
+    s->full = s->end - s->begin > s->cap / 2;
+    return ret | (s->full ? BJ_STREAM_FULL : 0);
 }
 
 int bj_stream_put(struct bj_stream *s, struct bj_slice piece)
@@ -67,6 +69,14 @@ int bj_stream_put(struct bj_stream *s, struct bj_slice piece)
     int r = put(s, piece);
     pthread_mutex_unlock(&s->lock);
     return r;
+}
+
+bool bj_stream_is_full(struct bj_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool full = s->full;
+    pthread_mutex_unlock(&s->lock);
+    return full;
 }
 
 bool bj_stream_is_closed(struct bj_stream *s)
@@ -93,9 +103,9 @@ long bj_stream_take(struct bj_stream *s, char *buf, size_t max)
     if (n > 0)
         memcpy(buf, s->p + s->begin, n);
     s->begin += n;
-    /* wake in halves, not for each small read */
-    bool wake = s->refused && s->end - s->begin <= s->cap / 2;
-    s->refused = s->refused && !wake;
+    /* not for each small read */
+    bool wake = s->full && s->end - s->begin <= s->cap / 4;
+    s->full = s->full && !wake;
     s->waiting = n == 0 && !s->ended;
     long r = n > 0         ? (long)n
              : !s->ended   ? 0
@@ -105,6 +115,11 @@ long bj_stream_take(struct bj_stream *s, char *buf, size_t max)
     if (wake)
         s->wake(s->ctx);
     return r;
+}
+
+size_t bj_stream_block(const struct bj_stream *s)
+{
+    return s->cap / 2;
 }
 
 bool bj_stream_is_ready(struct bj_stream *s)

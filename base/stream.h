@@ -11,17 +11,24 @@
 struct bj_stream;
 
 /* A stream of at most cap bytes that are not read yet; NULL without memory.
- * wake is called in the thread of the reader when a piece that was refused has
- * room, and when the reader closes the stream; it must not block and must not
- * call back. */
+ * wake is called in the thread of the reader when a full stream has room again,
+ * and when the reader closes the stream; it must not block and must not call
+ * back. */
 struct bj_stream *bj_stream_new(size_t cap, void (*wake)(void *ctx), void *ctx);
 
 /* --- the writer ----------------------------------------------------------- */
 
+enum {
+    BJ_STREAM_WAITED = 1, /* the reader waits and must be woken */
+    BJ_STREAM_FULL = 2    /* a piece of half of cap may find no room: wait */
+};
+
 /* Add a piece of at most cap bytes.  -EAGAIN: no room yet, nothing is taken;
- * -EPIPE: the reader has closed; -ENOMEM.  Positive: the reader waits and must
- * be woken; 0: it does not wait. */
+ * -EPIPE: the reader has closed; -ENOMEM.  Else a mask of the above. */
 int bj_stream_put(struct bj_stream *s, struct bj_slice piece);
+
+/* Is it still full (BJ_STREAM_FULL, -EAGAIN)? */
+bool bj_stream_is_full(struct bj_stream *s);
 
 /* Has the reader closed? */
 bool bj_stream_is_closed(struct bj_stream *s);
@@ -37,6 +44,9 @@ enum { BJ_STREAM_END = -1, BJ_STREAM_BROKEN = -2 };
 /* Move at most max bytes to buf: their number; 0: none yet; or one of the
  * above. */
 long bj_stream_take(struct bj_stream *s, char *buf, size_t max);
+
+/* The most bytes that one read should take. */
+size_t bj_stream_block(const struct bj_stream *s);
 
 /* Would bj_stream_take() return other than 0? */
 bool bj_stream_is_ready(struct bj_stream *s);

@@ -146,9 +146,9 @@ def test_failures(gate):
     def half(h):
         h.send_response(200)
         h.send_header("Content-Type", "application/json")
-        h.send_header("Content-Length", "100000")
+        h.send_header("Content-Length", "4000000")
         h.end_headers()
-        h.wfile.write(b"x" * 50000)
+        h.wfile.write(b"x" * 2000000)
         h.close_connection = True
     fresh(gate, one, two)
     one.reply, seen = half, len(two.seen)

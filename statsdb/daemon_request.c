@@ -46,16 +46,18 @@ static void log_counts(const struct bj_daemon_source *s,
                        const struct bj_upsert_counts *now)
 {
     char from[BJ_STAMP_MAX], to[BJ_STAMP_MAX];
+    uint64_t added = now->jobs_new - was->jobs_new;
+    uint64_t changed = now->jobs_changed - was->jobs_changed;
+    bool quiet = s->progress.terminal ||
+                 (added == 0 && changed == 0 && n->bad_lines == 0);
     bj_stamp_text(w->start_sec * 1000000, 0, 0, from);
     bj_stamp_text(w->end_sec * 1000000, 0, 0, to);
-    bj_log(s->progress.terminal ? BJ_LOG_DEBUG : BJ_LOG_INFO, NULL,
+    bj_log(quiet ? BJ_LOG_DEBUG : BJ_LOG_INFO, NULL,
            "%s: %s to %s: %llu jobs, %llu steps; %llu jobs new, %llu changed, "
            "%llu lines bad",
            s->conf->name, from, to, (unsigned long long)n->jobs,
-           (unsigned long long)n->steps,
-           (unsigned long long)(now->jobs_new - was->jobs_new),
-           (unsigned long long)(now->jobs_changed - was->jobs_changed),
-           (unsigned long long)n->bad_lines);
+           (unsigned long long)n->steps, (unsigned long long)added,
+           (unsigned long long)changed, (unsigned long long)n->bad_lines);
 }
 
 void bj_daemon_count(struct bj_metrics_cluster *r,

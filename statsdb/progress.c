@@ -6,7 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 30, REDRAW_USEC = 200000, LOG_USEC = 30 * 1000000 };
+enum {
+    COMPLETE = 1000,
+    WIDTH = 30,
+    REDRAW_USEC = 200000,
+    LOG_USEC = 30 * 1000000
+};
 enum { BAR_BYTES = WIDTH + 4 };
 
 /* Estimate the remaining time from the average speed. */
@@ -53,13 +58,19 @@ void bj_progress_add(struct bj_progress *p, uint64_t lines, unsigned done,
                      uint64_t now_usec)
 {
     char text[160];
-    if (p->begin_usec == 0) {
+    const bool was_complete = p->begin_usec != 0 && p->done >= COMPLETE;
+    if (was_complete && done >= COMPLETE)
+        return;
+    if (p->begin_usec == 0 || was_complete) {
         p->begin_usec = p->logged_usec = now_usec;
         p->first = done;
+        p->lines = 0;
     }
     p->lines += lines;
     p->done = done;
-    if (now_usec - p->logged_usec < (p->terminal ? REDRAW_USEC : LOG_USEC))
+    const bool completed = done >= COMPLETE && p->first < COMPLETE;
+    if (!completed &&
+        now_usec - p->logged_usec < (p->terminal ? REDRAW_USEC : LOG_USEC))
         return;
     p->logged_usec = now_usec;
     bj_progress_text(p, now_usec, text, sizeof(text));

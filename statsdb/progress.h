@@ -24,7 +24,7 @@ const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
                              char *buf, size_t cap);
 
 /* Add lines; done: thousandths of everything, now_usec: boot clock. Logs the
- * progress when due. */
+ * progress when due, and the end once. */
 void bj_progress_add(struct bj_progress *p, uint64_t lines, unsigned done,
                      uint64_t now_usec);
 

@@ -279,6 +279,21 @@ static void test_progress(void **state)
                         "alpha: 40 % imported, 10000 lines/s, 2m left");
 }
 
+static void test_progress_ends(void **state)
+{
+    (void)state;
+    struct bj_progress p = {.name = "alpha"};
+    bj_progress_add(&p, 10, 500, 1000000);
+    bj_progress_add(&p, 10, 1000, 2000000);
+    assert_int_equal(p.logged_usec, 2000000); /* the end is logged at once, */
+    bj_progress_add(&p, 1, 1000, 90000000);
+    assert_int_equal(p.logged_usec, 2000000); /* and once */
+    bj_progress_add(&p, 5, 300, 100000000);
+    bj_progress_add(&p, 5, 400, 131000000);
+    assert_int_equal(p.logged_usec, 131000000);
+    assert_int_equal(p.lines, 10); /* of this import */
+}
+
 static void test_report(void **state)
 {
     static const char *const lines[] = {
@@ -317,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_conf),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_progress_ends),
         cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests_name("statsdb_parts", tests, NULL, NULL);

@@ -23,6 +23,8 @@ class BatchjobMonitoring(MakefilePackage):
 
     version("main", branch="main")
 
+    variant("pdf", default=True, description="Reports as PDF")
+
     depends_on("c", type="build")
     depends_on("bison", type="build")
     depends_on("pkgconfig", type="build")
@@ -36,13 +38,16 @@ class BatchjobMonitoring(MakefilePackage):
     depends_on("sqlite@3.37:")
     depends_on("yajl")
     depends_on("zlib-api")
+    depends_on("cairo+pdf", when="+pdf")
+    depends_on("pango", when="+pdf")
 
     def make_arguments(self, spec):
-        # libcurl and libmariadb are loaded when they are needed; Spack's are in no
-        # directory that the dynamic linker searches.
+        # These are loaded when they are needed; Spack's are in no directory that the
+        # dynamic linker searches.
+        loaded = ["curl"] + (["cairo", "pango"] if spec.satisfies("+pdf") else [])
         return [
             f"prefix={spec.prefix}",
-            f"LDFLAGS=-Wl,-rpath,{spec['curl'].prefix.lib}",
+            "LDFLAGS=" + " ".join(f"-Wl,-rpath,{spec[p].prefix.lib}" for p in loaded),
         ]
 
     def build(self, spec, prefix):

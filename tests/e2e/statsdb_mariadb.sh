@@ -35,7 +35,8 @@ stop_server() { [ -z "$server" ] || { kill "$server" && wait "$server"; server=;
 later stop_server
 start_server() { # option...
     stop_server
-    mariadbd --no-defaults --user="$(id -un)" --datadir="$tmp/db" --socket="$socket" \
+    mariadbd --no-defaults --user="$(id -un)" --datadir="$tmp/db" --tmpdir="$tmp/db.tmp" \
+        --socket="$socket" \
         --port="$port" --bind-address=127.0.0.1 --skip-name-resolve --skip-log-bin \
         --innodb-flush-log-at-trx-commit=0 "$@" >"$tmp/server.log" 2>&1 &
     server=$!
@@ -46,8 +47,10 @@ tls() { # certificate [option...]
     shift
     start_server --ssl-cert="$tmp/$name.pem" --ssl-key="$tmp/$name.key" "$@"
 }
-mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$tmp/db" --skip-test-db \
-    --auth-root-authentication-method=normal >"$tmp/install.log" 2>&1 ||
+# A starting server removes every temporary table in tmpdir, also other servers'.
+mkdir "$tmp/db.tmp"
+mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$tmp/db" --tmpdir="$tmp/db.tmp" \
+    --skip-test-db --auth-root-authentication-method=normal >"$tmp/install.log" 2>&1 ||
     { fail "a database is made" "$tmp/install.log"; exit 1; }
 tls own
 

@@ -262,17 +262,18 @@ def slurmrestd(site):
         f.write("SLURM_JWT=%s\n" % TOKEN)
     site.run("--once")
     with open(FIXTURE) as f:
-        told = len({(j["job_id"], j["time"]["submission"]) for j in json.load(f)["jobs"]})
+        reported = len({(j["job_id"], j["time"]["submission"]) for j in json.load(f)["jobs"]})
     kept = site.rows("SELECT count(*) FROM job_v WHERE cluster NOT IN ('pbs', 'lsf')")[0][0]
-    check(told == kept > 0, "the token is read again, and slurmrestd's jobs are kept",
-          (told, kept), Rest.asked)
+    check(reported == kept > 0, "the token is read again, and slurmrestd's jobs are kept",
+          (reported, kept), Rest.asked)
     check(not any("v0.0.37" in a or "v0.0.40" in a for a in Rest.asked),
           "the newest plugin of slurmrestd is queried", Rest.asked)
     check(TOKEN.encode() not in out.stderr + out.stdout, "no output contains a token")
     time.sleep(1.1)
+    requests = len(Rest.asked)
     out = site.run("--once")
     check(out.returncode == 1 and b"gone: " in out.stderr and b"nowhere" in out.stderr and
-          b"rest: 20" in out.stderr, "a failing source is reported, the others continue", out.stderr)
+          len(Rest.asked) > requests, "a failing source is reported, the others continue", out.stderr)
     state = "SELECT (SELECT group_concat(from_sec || '-' || to_sec) FROM covered WHERE source ="\
         " 'slurmrestd'), (SELECT count(*) FROM job), (SELECT count(*) FROM step)"
     before = site.rows(state)

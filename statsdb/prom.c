@@ -90,6 +90,16 @@ static void put_time(struct bj_buf *out, const char *name, int64_t v)
     put_param(out, name, text);
 }
 
+/* Only complete replies, of exactly these times. Prometheus ignores the
+ * parameters of VictoriaMetrics and Thanos. */
+static void put_common(struct bj_prom *p)
+{
+    put_time(&p->body, "timeout", (int64_t)(p->conf->timeout_usec / 1000000));
+    put_param(&p->body, "nocache", "1");
+    put_param(&p->body, "deny_partial_response", "1");
+    put_param(&p->body, "partial_response", "false");
+}
+
 static int sink(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
     return bj_prom_reply_feed(ctx, piece, err);
@@ -165,7 +175,7 @@ int bj_prom_query(struct bj_prom *p, const char *query, int64_t at_sec,
     p->body.len = 0;
     put_param(&p->body, "query", query);
     put_time(&p->body, "time", at_sec);
-    put_time(&p->body, "timeout", (int64_t)(p->conf->timeout_usec / 1000000));
+    put_common(p);
     return send_query(p, "/api/v1/query", false, to, err);
 }
 
@@ -178,6 +188,6 @@ int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
     put_time(&p->body, "start", start_sec);
     put_time(&p->body, "end", end_sec);
     put_time(&p->body, "step", step_sec);
-    put_time(&p->body, "timeout", (int64_t)(p->conf->timeout_usec / 1000000));
+    put_common(p);
     return send_query(p, "/api/v1/query_range", true, to, err);
 }

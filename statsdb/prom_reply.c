@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Source of the format: prometheus.io, HTTP API, "Expression queries". */
+/* Sources of the format: prometheus.io, HTTP API, "Expression queries";
+ * VictoriaMetrics' cluster version adds isPartial beside status. */
 struct bj_prom_reply {
     struct bj_json_stream *stream;
     struct bj_prom_sink sink;
@@ -12,7 +13,7 @@ struct bj_prom_reply {
     char why[200];
 };
 
-enum { WARNINGS, STATUS, PROBLEM, TYPE, RESULT };
+enum { WARNINGS, PARTIAL, STATUS, PROBLEM, TYPE, RESULT };
 
 static int on_warning(void *ctx, struct bj_slice key, const struct bj_json *v,
                       struct bj_err *err)
@@ -25,6 +26,17 @@ static int on_warning(void *ctx, struct bj_slice key, const struct bj_json *v,
         return 0;
     bj_text_clean(text, r->why, sizeof(r->why));
     return bj_err_set(err, -EAGAIN, "the reply is incomplete: %s", r->why);
+}
+
+static int on_partial(void *ctx, struct bj_slice key, const struct bj_json *v,
+                      struct bj_err *err)
+{
+    (void)ctx;
+    (void)key;
+    bool partial;
+    if (bj_json_bool(v, &partial) == 0 && !partial)
+        return 0;
+    return bj_err_set(err, -EAGAIN, "the reply is incomplete: isPartial");
 }
 
 static int on_status(void *ctx, struct bj_slice key, const struct bj_json *v,
@@ -74,6 +86,7 @@ static int on_result(void *ctx, struct bj_slice key, const struct bj_json *v,
 
 static const struct bj_json_target targets[] = {
     [WARNINGS] = {"warnings", on_warning},
+    [PARTIAL] = {"isPartial", on_partial},
     [STATUS] = {"status", on_status},
     [PROBLEM] = {"error", on_problem},
     [TYPE] = {"data.resultType", on_type},

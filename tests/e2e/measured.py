@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The other side of measured.sh: a past for Prometheus, a sacct, and what the
-store must hold.
+"""The other side of measured.sh: a past for Prometheus and VictoriaMetrics, a sacct,
+and what the store must hold.
 
   measured.py openmetrics                     made-up series of some hours ago
   measured.py site FOLDER URL BEGIN END B1 E1 B2 E2    configuration, and a sacct
@@ -338,7 +338,9 @@ def check_again(folder, first, second):
           b["cpu_usec"], told)
     check(first / 2 < a["cpu_usec"] / 1e6 < first + 1, "the first run has its own values", a["cpu_usec"], first)
     for u in (a, b):
-        check((u["nodes_seen"], u["nodes_final"], u["cover"]) == (1, 1, None), "series reach the end of the job", u)
+        # Without a coverage where the runs are so close that their series are separated.
+        check((u["nodes_seen"], u["nodes_final"]) == (1, 1) and (u["cover"] or 10**6) > 500000,
+              "series reach the end of the job", u["nodes_seen"], u["nodes_final"], u["cover"])
         check(u["energy_uj"] is not None, "a measured job has its energy", u)
 
 
@@ -420,9 +422,11 @@ def grams(store, t0, bins, joules):
 def check_gpu(store):
     u = use_of(store, "901", "gamma")
     check((u["gpus_seen"], u["gpus_unused"]) == (4, 1), "GPUs, and one that did nothing", u)
-    # three of four: 0.2 and 0.4 by turns; the last of 121 samples is 0
-    want = 3 / 4 * (60 * 0.2 + 60 * 0.4) / 121
-    check(abs(u["gpu_busy_ppm"] / 1e6 - want) < 1e-5, "GPUs have their mean use", u["gpu_busy_ppm"], want)
+    # three of four: 0.2 and 0.4 by turns; the last of 121 samples is 0.  Prometheus 3 and
+    # VictoriaMetrics leave out the first, which is as old as the range is long.
+    want = [3 / 4 * (60 * 0.2 + 60 * 0.4) / 121, 3 / 4 * (59 * 0.2 + 60 * 0.4) / 120]
+    check(any(abs(u["gpu_busy_ppm"] / 1e6 - w) < 1e-5 for w in want), "GPUs have their mean use",
+          u["gpu_busy_ppm"], want)
     check(u["gpu_idle_usec"] == int((3600 + 3 * 1800) * 1e6), "idle GPU seconds",
           u["gpu_idle_usec"])
     check(u["gpu_held_usec"] == 4 * 3600 * 10**6, "held GPU seconds", u["gpu_held_usec"])

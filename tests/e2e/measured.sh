@@ -1,10 +1,10 @@
 #!/bin/bash
-# Measured values of jobs from a real Prometheus: jobs in real cgroups, our
-# exporter, Prometheus that scrapes it each second, batchjob_stats_db that asks
-# for many jobs at once.  What the store then holds is what the kernel, the
-# exporter's page and Prometheus' own samples say.  The meters are a made sysfs;
-# GPUs, long jobs and factors of hours ago are made up, and brought into
-# Prometheus by promtool.  TAP.
+# Measured values of jobs from a real Prometheus, and from a real VictoriaMetrics:
+# jobs in real cgroups, the exporter, both servers that scrape it each second,
+# batchjob_stats_db that queries many jobs at once.  The store must hold what the
+# kernel, the exporter's page and the server's own samples say.  The meters are
+# files of a test; GPUs, long jobs and factors of hours ago are made up, and
+# imported by promtool and VictoriaMetrics' own endpoint.  TAP.
 . "$(dirname "$0")/lib.sh"
 measured="$python $top/tests/e2e/measured.py"
 stats=$O/batchjob_stats_db
@@ -50,9 +50,34 @@ prometheus --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/data" \
     --web.listen-address="127.0.0.1:$port" >"$tmp/prometheus.log" 2>&1 &
 later "stop $!"
 check "Prometheus answers" wait_for 60 curl -sf "$prometheus_url/-/ready"
+servers=$prometheus_url
 
-scraped() { curl -sf "$prometheus_url/api/v1/query?query=sum(up)" | grep -q ',"2"\]'; }
-check "Prometheus has scraped both targets" wait_for 60 scraped
+# VictoriaMetrics takes the same samples as text, with milliseconds.
+if command -v victoria-metrics >/dev/null; then
+    port=$(free_port)
+    victoria_url=http://127.0.0.1:$port
+    victoria-metrics -promscrape.config="$tmp/prometheus.yml" -storageDataPath="$tmp/victoria" \
+        -httpListenAddr="127.0.0.1:$port" -search.maxSamplesPerQuery=200000 \
+        -search.latencyOffset=1s >"$tmp/victoria.log" 2>&1 &
+    later "stop $!"
+    check "VictoriaMetrics answers" wait_for 60 curl -sf "$victoria_url/health"
+    sed '/^#/d; s/$/000/' "$tmp/old.om" >"$tmp/old.prom"
+    check "VictoriaMetrics imports the made-up past" \
+        curl -sf --data-binary @"$tmp/old.prom" "$victoria_url/api/v1/import/prometheus"
+    servers="$servers $victoria_url"
+else
+    skip "values measured by VictoriaMetrics" "not installed: victoria-metrics"
+fi
+
+# Both servers answer the query with what grep finds.
+answer() { # query pattern
+    local server
+    for server in $servers; do
+        curl -sf "$server/api/v1/query" --data-urlencode "query=$1" | grep -q "$2" || return
+    done
+}
+scraped() { answer 'sum(up)' ',"2"\]'; }
+check "each server has scraped both targets" wait_for 60 scraped
 
 # --- a job that is requeued, on the same node, at once -------------------------
 
@@ -62,24 +87,17 @@ cg_run 1002 4714 "$work" -m 10 -t 600
 used() { cg_cpu_seconds 1002 4714 | awk '{ exit !($1 >= 6) }'; }
 check "a job uses some seconds of CPU time" wait_for 300 used
 kill -STOP "$cg_pid"
-told() { # Prometheus has what the kernel has
-    curl -sf "$prometheus_url/api/v1/query" --data-urlencode \
-        'query=batchjob_job_cpu_seconds_total{jobid="4714",cluster="alpha"}' |
-        $python -c 'import json, sys
-got = [float(s["value"][1]) for s in json.load(sys.stdin)["data"]["result"]]
-sys.exit(not (got and abs(got[0] - float(sys.argv[1])) < 0.01))' \
-        "$(cg_cpu_seconds 1002 4714)"
+kernel=$(cg_cpu_seconds 1002 4714)
+scraped_job() {
+    answer "abs(batchjob_job_cpu_seconds_total{jobid='4714',cluster='alpha'} - $kernel) < 0.01" '"value"'
 }
-check "Prometheus has the job's CPU time" wait_for 60 told
+check "each server has the job's CPU time" wait_for 60 scraped_job
 cpu1=$(cg_cpu_seconds 1002 4714)
 cg_kill 1002 4714
 end1=$(date +%s)
 # A run whose end nobody saw has no energy.
-ended() {
-    curl -sf "$prometheus_url/api/v1/query" --data-urlencode \
-        'query=batchjob_job_end_time_seconds{jobid="4714",cluster="alpha"}' | grep -q '"value"'
-}
-check "Prometheus has the end of the job" wait_for 60 ended
+ended() { answer 'batchjob_job_end_time_seconds{jobid="4714",cluster="alpha"}' '"value"'; }
+check "each server has the end of the job" wait_for 60 ended
 # Runs that begin within ten seconds are not told apart.
 apart() { [ "$(date +%s)" -ge $((begin1 + 12)) ]; }
 check "the second run begins 12 s after the first" wait_for 60 apart
@@ -113,55 +131,63 @@ check "accounting reports the jobs" wait_for 60 late
 
 # --- accounting of them ----------------------------------------------------------
 
-$measured site "$tmp" "$prometheus_url" "$begin" "$over" \
-    "$begin1" "$end1" "$begin2" "$over" || exit 1
-run() { "$stats" "$@" --config.file="$tmp/site.yml" >"$tmp/stats.log" 2>&1; }
-check "the configuration is fine" run check-config
-check "batchjob_stats_db queries all jobs" run --once --log.level=debug
-note "$(grep -c 'queried prometheus for' "$tmp/stats.log") batches"
-absorb $measured check "$tmp" "$prometheus_url" "$cpu" "$cpu1" "$cpu2"
-cp "$tmp/stats.db" "$tmp/first.db"
-check "a second round has nothing to query" run --once --log.level=debug
-is "no job is queried twice" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 0
-absorb $measured same "$tmp/first.db" "$tmp/stats.db"
-check "the store is consistent" run check
-
-absorb $measured marginal "$tmp" 300 true
-
-# What was an estimate comes late: jobs of its time follow.
-$measured factors "$tmp" 412.5 false
-check "a run with a new file of factors succeeds" run --once
-absorb $measured marginal "$tmp" 412.5 false
-cp "$tmp/stats.db" "$tmp/first.db"
-
-# Accounting learns that a job has ended at another time.
-cpu=$($python -c "import sqlite3; print(sqlite3.connect('$tmp/stats.db').execute(
-    'SELECT job_prom.cpu_usec FROM job_prom JOIN job ON id = job WHERE jobid = 4712').fetchone()[0])")
+run() { "$stats" "$@" --config.file="$folder/site.yml" >"$tmp/stats.log" 2>&1; }
+queries() { grep -c 'queried prometheus for' "$tmp/stats.log"; }
 moved() { # seconds
-    $measured moved "$tmp" 4712 "$1"
+    $measured moved "$folder" 4712 "$1"
     sleep 1.1 # in the same second the scheduler is not asked again
 }
-moved -1
-check "a run that ended earlier than reported before" run --once --log.level=debug
-is "only the job whose end changed is queried again" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 1
-absorb $measured check-moved "$tmp" 4712 "$cpu"
-sleep 1.1
-check "a third round succeeds" run --once --log.level=debug
-is "a third round queries nothing" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 0
-moved 1
-check "a run after accounting restores the end succeeds" run --once
-absorb $measured same "$tmp/first.db" "$tmp/stats.db"
+same() { absorb $measured same "$folder/first.db" "$folder/stats.db"; }
+remember() { cp "$folder/stats.db" "$folder/first.db"; }
 
-# --- what goes wrong ---------------------------------------------------------------
+walk() { # server URL
+    local server=$1 server_url=$2 cpu4712 folder=$tmp/$1
+    mkdir "$folder" && cp "$tmp/page" "$folder/page"
+    $measured site "$folder" "$server_url" "$begin" "$over" \
+        "$begin1" "$end1" "$begin2" "$over" || exit 1
+    check "$server: the configuration is fine" run check-config
+    check "$server: batchjob_stats_db queries all jobs" run --once --log.level=debug
+    note "$(queries) batches"
+    absorb $measured check "$folder" "$server_url" "$cpu" "$cpu1" "$cpu2"
+    remember
+    check "$server: a second round has nothing to query" run --once --log.level=debug
+    is "$server: no job is queried twice" "$(queries)" 0
+    same
+    check "$server: the store is consistent" run check
+    absorb $measured marginal "$folder" 300 true
 
-$measured forget "$tmp/stats.db"
-check "smaller queries follow where Prometheus refuses large ones" \
-    $measured small "$tmp" "$stats"
-absorb $measured same "$tmp/first.db" "$tmp/stats.db"
-$measured forget "$tmp/stats.db"
-sed -i "s|$prometheus_url|http://127.0.0.1:1|" "$tmp"/*.yml
-check "a missing Prometheus is an error" eval '! run --once'
-check "the error names the address of Prometheus" grep -q 'http://127.0.0.1:1/api/v1/query' "$tmp/stats.log"
-absorb $measured waiting "$tmp/stats.db"
+    # What was an estimate comes late: jobs of its time follow.
+    $measured factors "$folder" 412.5 false
+    check "$server: a run with a new file of factors succeeds" run --once
+    absorb $measured marginal "$folder" 412.5 false
+    remember
+
+    # Accounting learns that a job has ended at another time.
+    cpu4712=$($python -c "import sqlite3; print(sqlite3.connect('$folder/stats.db').execute(
+        'SELECT job_prom.cpu_usec FROM job_prom JOIN job ON id = job WHERE jobid = 4712').fetchone()[0])")
+    moved -1
+    check "$server: a run that ended earlier than reported before" run --once --log.level=debug
+    is "$server: only the job whose end changed is queried again" "$(queries)" 1
+    absorb $measured check-moved "$folder" 4712 "$cpu4712"
+    sleep 1.1
+    check "$server: a third round succeeds" run --once --log.level=debug
+    is "$server: a third round queries nothing" "$(queries)" 0
+    moved 1
+    check "$server: a run after accounting restores the end succeeds" run --once
+    same
+
+    $measured forget "$folder/stats.db"
+    check "$server: smaller queries follow where the server refuses large ones" \
+        $measured small "$folder" "$stats"
+    same
+    $measured forget "$folder/stats.db"
+    sed -i "s|$server_url|http://127.0.0.1:1|" "$folder"/*.yml
+    check "$server: a missing server is an error" eval '! run --once'
+    check "$server: the error names the address" \
+        grep -q 'http://127.0.0.1:1/api/v1/query' "$tmp/stats.log"
+    absorb $measured waiting "$folder/stats.db"
+}
+walk Prometheus "$prometheus_url"
+[ "$servers" = "$prometheus_url" ] || walk VictoriaMetrics "$victoria_url"
 
 complete=1

@@ -120,6 +120,8 @@ static void test_bad(void **state)
         {HEAD "\"result\":[{\"metric\":{},\"value\":[]}]}}", 0},
         {HEAD "\"result\":[]},\"warnings\":[\"store gone\"]}", -EAGAIN},
         {HEAD "\"result\":[]},\"warnings\":[\"PromQL info: x\"]}", 0},
+        {HEAD "\"result\":[]},\"isPartial\":false}", 0},
+        {"{\"isPartial\":true,\"status\":\"success\"}", -EAGAIN},
         {HEAD "\"result\":[]},\"infos\":[\"x\"]}", 0},
     };
     (void)state;
@@ -244,7 +246,8 @@ static void test_line(void **state)
         "\r\nX-Scope-OrgID: site\r\n",
         "\r\nContent-Type: application/x-www-form-urlencoded\r\n",
         "\r\n\r\nquery=sum%28a%7Bb%3D%22c%22%7D%5B5m%5D%20%2B%201%29",
-        "&time=17&timeout=5",
+        "&time=17&timeout=5&nocache=1&deny_partial_response=1"
+        "&partial_response=false",
     };
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         if (!strstr(seen, wanted[i]))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A job's time series: asked of a real Prometheus that has scraped the exporter
-over real jobs, for those who may see the job and nobody else.  TAP."""
+"""A job's time series from a real Prometheus and a real VictoriaMetrics that scrape the
+exporter over real jobs: only users who may see the job receive them.  TAP."""
 import contextlib
 import csv
 import io
@@ -17,7 +17,7 @@ import urllib.parse
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import check, run, same, user  # noqa: E402
-from prom_lib import Node, Prometheus, wait_for  # noqa: E402
+from prom_lib import Node, Prometheus, VictoriaMetrics, wait_for  # noqa: E402
 
 
 def path(key, what="series", **params):
@@ -202,20 +202,24 @@ def with_one(site):
     first = jobs[0]
     other = next(j for j in jobs if j["user"] != first["user"])
     node = Node("fake", [(j["jobid"], j["uid"], j["user"], j["account"]) for j in (first, other)])
-    prom = None
+    servers = []
     try:
         if node.why:
             check(True, "series of real jobs # SKIP " + node.why)
             return
-        prom = Prometheus(node.url)
-        if prom.why:
-            check(True, "series of real jobs # SKIP " + prom.why)
-            return
-        ask_all(site, prom, first, other)
+        for kind in (Prometheus, VictoriaMetrics):
+            servers.append(kind(node.url))
+        for server in servers:
+            if server.why:
+                check(True, "series of real jobs # SKIP " + server.why)
+            else:
+                ask_all(site, server, first, other)
+        if not servers[0].why:
+            crowd(site, servers[0], first["key"], first["user"])
     finally:
         node.stop()
-        if prom:
-            prom.stop()
+        for server in servers:
+            server.stop()
 
 
 def ask_all(site, prom, first, other):
@@ -286,7 +290,6 @@ def ask_all(site, prom, first, other):
     prom.go_on()
     check(wait_for(lambda: site.ask(path(key, **part), user(who)).status == 200, 60),
           "series return with Prometheus")
-    crowd(site, prom, key, who)
 
 
 def crowd(site, prom, key, who):

@@ -52,10 +52,14 @@ class Node:
 
 
 class Prometheus:
+    program, ready = "prometheus", "/-/ready"
+    options = ("--config.file={0}/conf.yml", "--storage.tsdb.path={0}/data", "--log.level=warn",
+               "--web.listen-address={1}")
+
     def __init__(self, *targets):
         self.folder = tempfile.mkdtemp(prefix="bj-prom-")
         self.url = None
-        self.why = None if shutil.which("prometheus") else "prometheus is not installed"
+        self.why = None if shutil.which(self.program) else self.program + " is not installed"
         if self.why:
             return
         port = free_port()
@@ -65,12 +69,11 @@ class Prometheus:
                     {"targets": [t.split("//")[1] for t in targets]}]}]}, f)
         with open(self.folder + "/log", "w") as log:
             self.p = subprocess.Popen(
-                ["prometheus", "--config.file=" + self.folder + "/conf.yml",
-                 "--storage.tsdb.path=" + self.folder + "/data", "--log.level=warn",
-                 "--web.listen-address=127.0.0.1:%d" % port], stderr=log, stdout=log)
+                [self.program] + [o.format(self.folder, "127.0.0.1:%d" % port)
+                                  for o in self.options], stderr=log, stdout=log)
         self.url = "http://127.0.0.1:%d" % port
-        if not wait_for(lambda: self.get("/-/ready"), 60):
-            self.why = "prometheus does not start: " + open(self.folder + "/log").read()[-300:]
+        if not wait_for(lambda: self.get(self.ready), 60):
+            self.why = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
 
     def get(self, path):
         try:
@@ -100,3 +103,9 @@ class Prometheus:
             self.p.terminate()
             self.p.wait(60)
         shutil.rmtree(self.folder)
+
+
+class VictoriaMetrics(Prometheus):
+    program, ready = "victoria-metrics", "/health"
+    options = ("-promscrape.config={0}/conf.yml", "-storageDataPath={0}/data",
+               "-httpListenAddr={1}", "-search.latencyOffset=1s", "-loggerLevel=WARN")

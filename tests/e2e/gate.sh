@@ -1,9 +1,12 @@
 #!/bin/bash
-# All tests of the PromQL gate with a real Prometheus; TAP.
+# All tests of the PromQL gate with a real Prometheus, and random queries with
+# VictoriaMetrics; TAP.  gate.sh [HOW-MANY random queries]
 cd "$(dirname "$0")" || exit 1
 rc=0
 for t in gate_*.py; do
     echo "# $t"
     python3 -W ignore "./$t" "$@" || rc=1
 done
+echo "# gate_equal.py, VictoriaMetrics"
+python3 -W ignore ./gate_equal.py $((${1:-3000} / 5)) gate victoria || rc=1
 exit $rc

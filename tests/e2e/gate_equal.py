@@ -2,7 +2,7 @@
 """Random queries through the PromQL gate, and without it on a Prometheus that
 holds only what the user may see: the answers are equal.  TAP.
 
-    tests/e2e/gate_equal.py [HOW-MANY [SEED]]
+    tests/e2e/gate_equal.py [HOW-MANY [SEED [victoria]]]     victoria: VictoriaMetrics instead
 """
 import concurrent.futures
 import http.client
@@ -16,7 +16,7 @@ import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gate_lib import GRAFANA, Gate, History  # noqa: E402
+from gate_lib import GRAFANA, Gate, History, VictoriaHistory  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 START, STEP, COUNT = 1700000000, 30, 41
@@ -52,9 +52,21 @@ def visible(user, name, labels):
 
 class Grammar:
     """Queries of the language; those with errors of types are rare and welcome."""
+    binaries = [
+        " or ", " and ", " unless ", " + ", " > ", " == bool ", " or on(i) ", " and on(user) ", " unless on() ",
+        " * on(i,jobid) ", " + ignoring(user,account) ", " * on(i) group_left() ", " / on(jobid) group_right(i) ",
+        " unless ignoring(account) ", " - on(user,jobid) ", " ^ ", " % ", " atan2 "]
 
-    def __init__(self, rnd):
+    changes = ['label_replace(%s,"user","user2","i","1")', 'label_join(%s,"account","-","i","user")',
+               "clamp(%s, 3, 20)", "round(%s, 7)", "predict_linear(%s[4m:1m], 60)"]
+
+    def __init__(self, rnd, server):
         self.rnd, self.pick = rnd, rnd.choice
+        if server is VictoriaHistory:
+            # 1.79.5: "or" merges series in the order of storage; label_replace of stddev takes a
+            # value from the labels of any series.
+            self.binaries = [b for b in self.binaries if not b.startswith(" or ")]
+            self.changes = self.changes[1:]
 
     def selector(self):
         # A selector without a name reads no public series through the gate, and
@@ -102,17 +114,12 @@ class Grammar:
         if how < 0.65:
             return "quantile_over_time(scalar(%s)/50, %s)" % (self.vector(depth - 1), self.range(depth))
         if how < 0.75:
-            return self.pick(['label_replace(%s,"user","user2","i","1")', 'label_join(%s,"account","-","i","user")',
-                              "clamp(%s, 3, 20)", "round(%s, 7)", "predict_linear(%s[4m:1m], 60)"]) % (
-                                  "(%s)" % self.vector(depth - 1))
+            return self.pick(self.changes) % ("(%s)" % self.vector(depth - 1))
         return "%s(%s)" % (self.pick(["abs", "absent", "timestamp", "sort", "sort_desc", "-", "exp"]),
                            self.vector(depth - 1))
 
     def binary(self, depth):
-        return "(%s%s%s)" % (self.vector(depth - 1), self.pick(
-            [" or ", " and ", " unless ", " + ", " > ", " == bool ", " or on(i) ", " and on(user) ", " unless on() ",
-             " * on(i,jobid) ", " + ignoring(user,account) ", " * on(i) group_left() ", " / on(jobid) group_right(i) ",
-             " unless ignoring(account) ", " - on(user,jobid) ", " ^ ", " % ", " atan2 "]), self.vector(depth - 1))
+        return "(%s%s%s)" % (self.vector(depth - 1), self.pick(self.binaries), self.vector(depth - 1))
 
     def vector(self, depth):
         if depth <= 0:
@@ -182,7 +189,7 @@ def parameters(rnd, query):
     return "query_range", {"query": query, "start": START + 300, "end": START + 1100, "step": 100}
 
 
-def compare(gate, user, own, path, form):
+def compare(server, gate, user, own, path, form):
     """None when equal, else both answers; and what kind of answer."""
     headers = dict([GRAFANA, ("X-Grafana-User", user)])
     status, answer = post("http://127.0.0.1:%d" % gate.port, "/prometheus/api/v1/" + path, form, headers)
@@ -196,12 +203,14 @@ def compare(gate, user, own, path, form):
         if not re.match(r"job_a|pub_n|.__name__=~.job", form["match[]"]):
             a, b = ([s for s in x if '"other_c"' not in s] for x in (a, b))
     kind = "error" if isinstance(b, str) else "empty" if not b or not b[-1] else "full"
+    if server is VictoriaHistory and a != b and (isinstance(a, str) or isinstance(b, str)):
+        return None, "other error"  # it accepts more than PromQL, and fails by the order of series
     return (None if a == b else (a, b)), kind
 
 
-def ask_all(gate, own, count, rnd):
+def ask_all(server, gate, own, count, rnd):
     """Differences, and the kinds of answers."""
-    grammar, users = Grammar(rnd), sorted(own)
+    grammar, users = Grammar(rnd, server), sorted(own)
     work = []
     for k in range(count):
         query = grammar.vector(rnd.choice((1, 2, 3)))
@@ -210,7 +219,7 @@ def ask_all(gate, own, count, rnd):
 
     def one(job):
         user, path, form = job
-        return job, compare(gate, user, own[user], path, form)
+        return job, compare(server, gate, user, own[user], path, form)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for job, (difference, kind) in pool.map(one, work):
             kinds[kind] = kinds.get(kind, 0) + 1
@@ -223,23 +232,26 @@ def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 600
     rnd = random.Random(sys.argv[2] if len(sys.argv) > 2 else "gate")
     all_series = series(rnd)
-    everything = History(all_series)
+    server = VictoriaHistory if sys.argv[3:] == ["victoria"] else History
+    everything = server(all_series)
     if everything.why:
         skip("random queries", everything.why)
         everything.stop()
         return plan()
-    parts = {u: History([s for s in all_series if visible(u, *s[:2])]) for u in SEES}
+    parts = {u: server([s for s in all_series if visible(u, *s[:2])]) for u in SEES}
     gate = Gate()
     try:
         gate.start_for(everything.url, "--access.coordinators=a.ct1: user3", "--access.coordinators=acct2: user3",
                        "--access.coordinators=acct1: user2", "--gate.metrics=pub_* public",
                        "--gate.metrics=other_* user=owner account=project")
-        bad, kinds = ask_all(gate, {u: p.url for u, p in parts.items()}, count, rnd)
+        bad, kinds = ask_all(server, gate, {u: p.url for u, p in parts.items()}, count, rnd)
         print("# %d queries: %s" % (count, ", ".join("%d %s" % (n, k) for k, n in sorted(kinds.items()))))
-        check(not bad, "%d random queries have equal answers with the gate and with the user's series alone" % count,
+        check(not bad, "%s: %d random queries have equal answers with the gate and with the user's series alone"
+              % (server.program, count),
               "%d differ" % len(bad), *bad[:5])
         check(kinds.get("full", 0) > count * 0.3, "many of them have a result", kinds)
-        check(kinds.get("refused", 0) < count * 0.02, "few are refused", kinds)
+        check(kinds.get("refused", 0) < count * 0.02 and kinds.get("other error", 0) < count * 0.05,
+              "few are refused", kinds)
         same(gate.stop(), 0, "the server ends")
     finally:
         gate.stop()

@@ -26,14 +26,29 @@ def form(**parameters):
 
 
 class History:
-    """A Prometheus over series (name, labels, [(time, value)])."""
+    """A server over series (name, labels, [(time, value)])."""
+    program, ready = "prometheus", "/-/ready"
+    options = ("--config.file={0}/conf.yml", "--storage.tsdb.path={0}/data", "--log.level=warn",
+               "--storage.tsdb.retention.time=100y", "--web.listen-address={1}")
 
     def __init__(self, series):
         self.folder = tempfile.mkdtemp(prefix="bj-gate-")
         self.url = None
-        self.why = None if shutil.which("promtool") else "prometheus is not installed"
+        self.why = None if shutil.which(self.program) else self.program + " is not installed"
         if self.why:
             return
+        self.write(series)
+        port = free_port()
+        with open(self.folder + "/log", "w") as log:
+            self.p = subprocess.Popen(
+                [self.program] + [o.format(self.folder, "127.0.0.1:%d" % port)
+                                  for o in self.options], stderr=log, stdout=log)
+        self.url = "http://127.0.0.1:%d" % port
+        if not wait_for(lambda: self.get(self.ready), 60):
+            self.why = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
+        self.load()
+
+    def write(self, series):
         with open(self.folder + "/in", "w") as f:
             for name in sorted({s[0] for s in series}):
                 f.write("# TYPE %s gauge\n" % name)
@@ -46,21 +61,14 @@ class History:
                         self.folder + "/data"], check=True, stdout=subprocess.DEVNULL)
         with open(self.folder + "/conf.yml", "w") as f:
             f.write("{}")
-        port = free_port()
-        with open(self.folder + "/log", "w") as log:
-            self.p = subprocess.Popen(
-                ["prometheus", "--config.file=" + self.folder + "/conf.yml",
-                 "--storage.tsdb.path=" + self.folder + "/data", "--log.level=warn",
-                 "--storage.tsdb.retention.time=100y",
-                 "--web.listen-address=127.0.0.1:%d" % port], stderr=log, stdout=log)
-        self.url = "http://127.0.0.1:%d" % port
-        if not wait_for(self.ready, 60):
-            self.why = "prometheus does not start: " + open(self.folder + "/log").read()[-300:]
 
-    def ready(self):
+    def load(self):
+        pass
+
+    def get(self, path, body=None):
         try:
-            with urllib.request.urlopen(self.url + "/-/ready", timeout=60) as r:
-                return r.read()
+            with urllib.request.urlopen(self.url + path, body, timeout=60) as r:
+                return r.read() or b" "
         except (OSError, urllib.error.HTTPError):
             return None
 
@@ -69,6 +77,20 @@ class History:
             self.p.terminate()
             self.p.wait(60)
         shutil.rmtree(self.folder)
+
+
+class VictoriaHistory(History):
+    program, ready = "victoria-metrics", "/health"
+    options = ("-storageDataPath={0}/data", "-httpListenAddr={1}", "-retentionPeriod=100y",
+               "-search.latencyOffset=0s", "-loggerLevel=WARN", "-memory.allowedBytes=64MB")
+
+    def write(self, series):
+        self.lines = ["%s{%s} %s %d000" % (n, ",".join('%s="%s"' % i for i in labels.items()), v, t)
+                      for n, labels, values in series for t, v in values]
+
+    def load(self):
+        assert self.get("/api/v1/import/prometheus", "\n".join(self.lines).encode())
+        assert self.get("/internal/force_flush")
 
 
 class Double:

@@ -41,7 +41,7 @@ static void put_own_param(struct bj_buf *b, const struct bj_own_param *p,
 }
 
 static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
-                       const char *in_path)
+                       const char *in_path, bool post)
 {
     bool any = in_path != NULL;
     bj_buf_str(b, ",\"parameters\":[");
@@ -58,7 +58,7 @@ static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
             put_param(b, &bj_param_rules[i]);
             any = true;
         }
-    for (const struct bj_own_param *p = e->own; p && p->name; p++)
+    for (const struct bj_own_param *p = e->own; p && p->name && !post; p++)
         if (e->own_params & p->bit) {
             bj_buf_str(b, any ? "," : "");
             put_own_param(b, p, e->required & p->bit);
@@ -131,10 +131,10 @@ static const char *name_in_path(const struct bj_endpoint *e)
 }
 
 /* "get_api_v1_jobs_job_steps": a unique name of the operation. */
-static void put_operation(struct bj_buf *b, const struct bj_endpoint *e)
+static void put_operation(struct bj_buf *b, const struct bj_endpoint *e,
+                          const char *method)
 {
-    bj_buf_str(b, e->methods & BJ_HTTP_GET ? ",\"operationId\":\"get"
-                                           : ",\"operationId\":\"post");
+    bj_buf_printf(b, ",\"operationId\":\"%s", method);
     for (const char *p = e->path; *p; p++)
         if (*p == '*')
             bj_buf_str(b, name_in_path(e));
@@ -159,28 +159,40 @@ static void put_refusals(struct bj_buf *b, const struct bj_endpoint *e)
         bj_buf_printf(b, ",\"429\":%s", ref);
     if (e->needs & BJ_NEED_STORE)
         bj_buf_printf(b, ",\"503\":%s", ref);
-    bj_buf_printf(b, ",\"default\":%s}}}", ref);
+    bj_buf_printf(b, ",\"default\":%s}}", ref);
 }
 
-static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
+/* A form with the endpoint's own parameters, or JSON. */
+static void put_request_body(struct bj_buf *b, const struct bj_endpoint *e)
 {
-    const char *star = strchr(e->path, '*');
-    const bool open = !(e->needs & BJ_NEED_USER);
-    if (star)
-        bj_buf_printf(b, "\"%.*s{%s}%s\":{", (int)(star - e->path), e->path,
-                      name_in_path(e), star + 1);
-    else
-        bj_buf_printf(b, "\"%s\":{", e->path);
-    text(b,
-         e->methods & BJ_HTTP_GET ? "\"get\":{\"summary\":"
-                                  : "\"post\":{\"summary\":",
-         e->help);
-    put_operation(b, e);
-    put_params(b, e, star ? name_in_path(e) : NULL);
-    bj_buf_str(b, open ? ",\"security\":[]" : "");
-    if (!(e->methods & BJ_HTTP_GET))
+    const char *comma = "";
+    if (!e->own) {
         bj_buf_str(b, ",\"requestBody\":{\"content\":{\"application/json\":"
                       "{\"schema\":{\"type\":\"object\"}}}}");
+        return;
+    }
+    bj_buf_str(b, ",\"requestBody\":{\"content\":{"
+                  "\"application/x-www-form-urlencoded\":{\"schema\":{"
+                  "\"type\":\"object\",\"properties\":{");
+    for (const struct bj_own_param *p = e->own; p->name; p++)
+        if (e->own_params & p->bit) {
+            text(b, comma, p->name);
+            bj_buf_printf(b, ":%s", p->schema);
+            comma = ",";
+        }
+    bj_buf_str(b, "}}}}}");
+}
+
+static void put_method(struct bj_buf *b, const struct bj_endpoint *e, bool post)
+{
+    const char *method = post ? "post" : "get";
+    bj_buf_printf(b, "\"%s\":{\"summary\":", method);
+    text(b, "", e->help);
+    put_operation(b, e, method);
+    put_params(b, e, strchr(e->path, '*') ? name_in_path(e) : NULL, post);
+    bj_buf_str(b, e->needs & BJ_NEED_USER ? "" : ",\"security\":[]");
+    if (post)
+        put_request_body(b, e);
     bj_buf_str(b, ",\"responses\":{\"200\":{");
     if (bj_endpoint_has_rows(e))
         put_rows(b, e);
@@ -189,6 +201,24 @@ static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
                       "\"description\":\"The answer.\",\"content\":{\"%s\":{}}",
                       e->type ? e->type : "application/json");
     put_refusals(b, e);
+}
+
+static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
+{
+    const char *star = strchr(e->path, '*');
+    const bool get = e->methods & BJ_HTTP_GET;
+    if (star)
+        bj_buf_printf(b, "\"%.*s{%s}%s\":{", (int)(star - e->path), e->path,
+                      name_in_path(e), star + 1);
+    else
+        bj_buf_printf(b, "\"%s\":{", e->path);
+    if (get)
+        put_method(b, e, false);
+    if (e->methods & BJ_HTTP_POST) {
+        bj_buf_str(b, get ? "," : "");
+        put_method(b, e, true);
+    }
+    bj_buf_str(b, "}");
 }
 
 static int on_openapi(struct bj_call *c)

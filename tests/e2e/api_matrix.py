@@ -37,7 +37,8 @@ ENDPOINTS = {
                 "query_range", "series", "status/buildinfo")] + ["/queue", "/usage", "/users/{user}"],
     "post": ["/api/simpod/" + n for n in (
         "annotations", "metric-payload-options", "metrics", "options", "query", "search",
-        "tag-keys", "tag-values", "variable")]}
+        "tag-keys", "tag-values", "variable")] + ["/prometheus/api/v1/" + n for n in (
+            "format_query", "labels", "query", "query_exemplars", "query_range", "series")]}
 OPEN = ["/", "/api", "/api/health", "/api/simpod", "/api/v1", "/api/v1/openapi.json", "/health",
         "/metrics", "/style.css"]
 
@@ -180,7 +181,7 @@ def foreign(site, who, text):
 
 
 def with_headers(site, *headers, **how):
-    return lambda path, **more: site.ask(path, *headers, **how, **more)
+    return lambda path, *own, **more: site.ask(path, *headers, *own, **how, **more)
 
 
 def proofs(site):
@@ -244,6 +245,7 @@ def questions(site):
 
 
 def posts(site):
+    """Bodies by path: JSON, and forms as bytes."""
     time = {"range": {"from": "2000-01-01T00:00:00.000Z", "to": "2100-01-01T00:00:00.000Z"}}
     payloads = [{}, {"user": "*", "limit": 500}, {"user": ["user4", "user6"]},
                 {"account": "acct0", "fields": "key,user,name"}, {"group_by": "user,account"}]
@@ -260,7 +262,17 @@ def posts(site):
     out["options"] = out["metric-payload-options"]
     out["tag-values"] = [{"key": w[:-1]} for w in words]
     out["tag-keys"] = out["metrics"] = [{}]
+    out = {"/api/simpod/" + name: bodies for name, bodies in out.items()}
+    gets = questions(site)
+    for path in ENDPOINTS["post"]:
+        if path not in out:
+            out[path] = [url.partition("?")[2].encode() for url in gets[path]]
     return out
+
+
+def post(ask, path, body):
+    form = [("Content-Type", "application/x-www-form-urlencoded")] if isinstance(body, bytes) else []
+    return ask(path, *form, method="POST", body=body)
 
 
 def shown(body):
@@ -285,7 +297,7 @@ def sweep(site, who, kind, ask, seen):
                 odd.append((url, a.status))
     for name, bodies in posts(site).items():
         for body in bodies:
-            a = ask("/api/simpod/" + name, method="POST", body=body)
+            a = post(ask, name, body)
             n += 1
             leak = foreign(site, who, shown(a.body))
             if leak:
@@ -298,7 +310,7 @@ def sweep(site, who, kind, ask, seen):
 
 def everything(site):
     same(sorted(questions(site)), ENDPOINTS["get"], "there is a request for each endpoint")
-    same(sorted("/api/simpod/" + n for n in posts(site)), ENDPOINTS["post"], "there is a body for each POST")
+    same(sorted(posts(site)), ENDPOINTS["post"], "there is a body for each POST")
     totals = set()
     for kind, of in proofs(site).items():
         seen = collections.Counter()
@@ -321,7 +333,7 @@ def refused(site, what, statuses, ask):
         if a.status not in statuses or b"mark-" in a.body or b"fake:" in a.body:
             bad.append((urls[0], a.status))
     for name, bodies in posts(site).items():
-        a = ask("/api/simpod/" + name, method="POST", body=bodies[0])
+        a = post(ask, name, bodies[0])
         if a.status not in statuses or b"mark-" in a.body:
             bad.append((name, a.status))
     same(bad, [], "no endpoint answers to %s" % what)

@@ -27,8 +27,10 @@ static const struct bj_page_column usage_columns[] = {
     {"wait_mean_seconds", "Mean wait", BJ_SHOW_SECONDS, false},
     {"core_hours", "Core hours", BJ_SHOW_ROUND, false},
     {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
+    {"cpu_unused_hours", "Core hours unused", BJ_SHOW_ROUND, false},
     {"gpu_hours", "GPU hours", BJ_SHOW_ROUND, false},
     {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
+    {"gpu_unused_hours", "GPU hours unused", BJ_SHOW_ROUND, false},
     {"energy_kwh", "Energy", BJ_SHOW_KWH, false},
     {"emissions_grams", "CO2e (estimate)", BJ_SHOW_GRAMS, false},
     {NULL, NULL, 0, false},
@@ -99,9 +101,17 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
                                                    {"month", "month"},
                                                    {"day", "day"},
                                                    {NULL, NULL}};
+    static const struct bj_page_choice orders[] = {
+        {"", "most core hours first"},
+        {"gpu_hours", "most GPU hours first"},
+        {"energy_kwh", "most energy first"},
+        {"cpu_unused_hours", "most unused core hours first"},
+        {"gpu_unused_hours", "most unused GPU hours first"},
+        {NULL, NULL}};
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<form>");
     bj_page_select(b, p, BJ_PARAM_GROUP_BY, "By", groups);
+    bj_page_select(b, p, BJ_PARAM_SORT, "Order", orders);
     bj_page_date(b, p, BJ_PARAM_FROM, "From");
     bj_page_date(b, p, BJ_PARAM_TO, "To");
     if (bj_page_sees_others(c))
@@ -190,8 +200,8 @@ static int on_usage(struct bj_call *c)
     put_periods(c);
     r = put_table(c, &p);
     bj_buf_str(&c->reply->body,
-               "<p class=\"note\">In whole days of UTC; the largest use of "
-               "cores first. GPU efficiency, energy and emissions are those of "
+               "<p class=\"note\">In whole days of UTC. GPU efficiency, energy "
+               "and emissions are those of "
                "jobs that have ended; \"known\" is the part of the GPU or core "
                "hours for which they are known.</p>\n");
     bj_page_close(c);

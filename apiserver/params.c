@@ -72,7 +72,9 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                        "false: the page of a running job does not reload."},
     [BJ_PARAM_SORT] = {"sort", BJ_PARAM_TEXT,
                        "Order by this field, which has numbers or times; the "
-                       "cursor is then a number of rows."},
+                       "cursor is then a number of rows. Of usage: core_hours, "
+                       "gpu_hours, energy_kwh, cpu_unused_hours or "
+                       "gpu_unused_hours."},
 };
 
 struct reading {

@@ -95,11 +95,17 @@ const struct bj_key bj_usage_keys[] = {
      "job."},
     {"cpu_efficiency_percent", "number",
      "CPU time used, in percent of allocated, of jobs where it is known."},
+    {"cpu_unused_hours", "number",
+     "CPU time allocated but not used in hours, of jobs where the use is "
+     "known."},
     {"gpu_efficiency_percent", "number",
      "GPU time in which kernels ran, in percent of allocated, of ended jobs "
      "where it is known."},
     {"gpu_coverage", "number",
      "Jobs with known GPU use, in percent of gpu_hours."},
+    {"gpu_unused_hours", "number",
+     "GPU time allocated in which no kernel ran in hours, of ended jobs where "
+     "it is known."},
     {"energy_scheduler_kwh", "number",
      "Energy that the scheduler reports; null: of no job."},
     {"energy_scheduler_coverage", "number",
@@ -117,10 +123,26 @@ const struct bj_key bj_usage_keys[] = {
     {NULL, NULL, NULL},
 };
 
+/* Orders of rows, largest first. */
+#define CPU_MSEC                                                               \
+    "1000 * (sum(r.cpu_sec) - sum(r.cpu_unknown_sec) +"                        \
+    " ifnull(sum(e.cpu_known_sec), 0)) - sum(r.cpu_used_msec) -"               \
+    " ifnull(sum(e.cpu_more_msec), 0)"
+static const struct {
+    const char *name, *sql;
+} orders[] = {
+    {"core_hours", "sum(r.cpu_sec)"},
+    {"gpu_hours", "sum(r.gpu_sec)"},
+    {"energy_kwh", "sum(e.energy_mj)"},
+    {"cpu_unused_hours", CPU_MSEC},
+    {"gpu_unused_hours", "1000 * sum(e.gpu_sec) - sum(e.gpu_used_msec)"},
+};
+
 struct usage {
     struct bj_params p;
     struct bj_query q;
     bool by[GROUPS];
+    const char *order;   /* NULL: the default */
     int64_t from, to;    /* days: month << 5 | day */
     int64_t first, last; /* months */
 };
@@ -145,6 +167,21 @@ static int read_groups(struct bj_call *c, struct usage *a)
     /* A day needs its month. */
     a->by[BY_MONTH] = a->by[BY_MONTH] || a->by[BY_DAY];
     return 0;
+}
+
+static int read_order(struct bj_call *c, struct usage *a)
+{
+    struct bj_slice s = bj_params_text(&a->p, BJ_PARAM_SORT);
+    for (size_t i = 0; s.n && i < sizeof(orders) / sizeof(orders[0]); i++)
+        if (bj_slice_eq(bj_slice_str(orders[i].name), s))
+            a->order = orders[i].sql;
+    return !s.n || a->order
+               ? 0
+               : bj_call_refuse(c, 400,
+                                "Cannot sort by '%.*s'; expected core_hours, "
+                                "gpu_hours, energy_kwh, cpu_unused_hours or "
+                                "gpu_unused_hours.",
+                                s.n < 60 ? (int)s.n : 60, s.p);
 }
 
 static int64_t day_of(int64_t sec, int64_t *month)
@@ -172,6 +209,8 @@ static int read_usage(struct bj_call *c, struct usage *a)
     int64_t first = INT64_MAX;
     int r = read_groups(c, a);
     if (r == 0)
+        r = read_order(c, a);
+    if (r == 0)
         r = first_month(c, &first);
     if (r != 0)
         return r;
@@ -187,6 +226,27 @@ static int read_usage(struct bj_call *c, struct usage *a)
     if (a->first < first)
         a->first = first;
     return 0;
+}
+
+static void put_order(struct usage *a)
+{
+    struct bj_query *q = &a->q;
+    bool any = false;
+    for (int g = 0; g < GROUPS; g++)
+        any = any || a->by[g];
+    if (!any)
+        return;
+    bj_query_sql(q, " ORDER BY ");
+    if (a->order) {
+        bj_query_sql(q, a->order);
+        bj_query_sql(q, " DESC");
+    } else if (a->by[BY_MONTH]) {
+        bj_query_sql(q, groups[BY_MONTH].sql);
+        bj_query_sql(q, a->by[BY_DAY] ? ", " : "");
+        bj_query_sql(q, a->by[BY_DAY] ? groups[BY_DAY].sql : "");
+    } else {
+        bj_query_sql(q, "sum(r.cpu_sec) DESC, sum(r.jobs_ended) DESC");
+    }
 }
 
 static int build(struct bj_call *c, struct usage *a)
@@ -227,15 +287,7 @@ static int build(struct bj_call *c, struct usage *a)
             bj_query_sql(q, groups[g].sql);
             any = true;
         }
-    for (int g = BY_MONTH; g < GROUPS; g++)
-        if (a->by[g]) {
-            bj_query_sql(q, g == BY_MONTH ? " ORDER BY " : ", ");
-            bj_query_sql(q, groups[g].sql);
-        }
-    /* The largest first. */
-    if (any && !a->by[BY_MONTH])
-        bj_query_sql(q,
-                     " ORDER BY sum(r.cpu_sec) DESC, sum(r.jobs_ended) DESC");
+    put_order(a);
     bj_query_sql(q, " LIMIT ");
     bj_query_int(q, (int64_t)c->worker->conf->max_rows + 1);
     return r;
@@ -295,6 +347,14 @@ static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
         bj_put_fixed(rows, whole, digits);
 }
 
+/* Hours of seconds that were not used; null when nothing is known. */
+static void put_unused(struct bj_rows *rows, int64_t known_sec,
+                       int64_t used_msec)
+{
+    int64_t msec = known_sec * 1000 - used_msec;
+    put_ratio(rows, msec > 0 ? msec : 0, 1, known_sec > 0 ? 3600 : 0, 3);
+}
+
 static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
 {
     int64_t v[SUMS];
@@ -312,8 +372,10 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
     put_ratio(rows, v[MEM], 1000, 3600 * 1024, 3);
     put_ratio(rows, v[USED], 1, v[CPU] > v[UNKNOWN] ? 3600 : 0, 3);
     put_ratio(rows, v[USED], 1, v[CPU] - v[UNKNOWN], 1);
+    put_unused(rows, v[CPU] - v[UNKNOWN], v[USED]);
     put_ratio(rows, v[GPU_USED], 1, v[GPU_KNOWN], 1);
     put_ratio(rows, v[GPU_KNOWN], 1000, v[GPU], 1);
+    put_unused(rows, v[GPU_KNOWN], v[GPU_USED]);
     if (v[ENERGY_CPU] > 0)
         put_ratio(rows, v[ENERGY], 10, 36, 6);
     else

@@ -10,7 +10,8 @@ enum {
     BJ_USAGE_MASK = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
                     BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
                     BJ_BIT(BJ_PARAM_GROUP_BY) | BJ_BIT(BJ_PARAM_FROM) |
-                    BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_MINE)
+                    BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_MINE) |
+                    BJ_BIT(BJ_PARAM_SORT)
 };
 extern const struct bj_key bj_usage_keys[];
 

@@ -112,7 +112,7 @@ def figures(site):
     usage = site.ask(V1 + "/usage?from=%d" % (site.now - 30 * 86400), user(site.who)).data[0]
     same((usage["energy_kwh"], usage["emissions_grams"], usage["emissions_coverage"]),
          (0.002, 0.1, 100), "usage has emissions")
-    same(usage["gpu_efficiency_percent"], 25, "usage has the use of GPUs")
+    same((usage["gpu_efficiency_percent"], usage["gpu_unused_hours"]), (25, 0.75), "usage has the use of GPUs")
     usage = site.ask(V1 + "/usage?from=0&to=86400", user(site.who)).data[0]
     same((usage["energy_kwh"], usage["emissions_grams"], usage["gpu_efficiency_percent"]),
          (None, None, None), "null where none is known")

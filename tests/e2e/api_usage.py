@@ -33,14 +33,12 @@ def begin(site):
 
 def sums(site, test):
     """Core hours and jobs that ended, from the simulated accounting."""
-    cores = ended = used = 0
+    cores = ended = 0
     for j in site.jobs:
         if num(j["Start"]) is None or not test(j):
             continue
         cores += num(j["ElapsedRaw"]) * num(j["AllocCPUS"])
         ended += num(j["End"]) is not None
-        h, m, s = j["TotalCPU"].split(":")
-        used += int(h) * 3600 + int(m) * 60 + int(s)
     return round(cores / 3600, 3), ended
 
 
@@ -85,6 +83,25 @@ def totals(site):
     same(ask(site, "/usage", group_by="day", **{"from": 0, "to": 86400}).data, [],
          "nothing before the beginning")
     same(ask(site, "/usage", group_by="name").status, 400, "other groups are refused")
+
+
+def unused(site):
+    """Core hours allocated and not used, and orders."""
+    want = {}
+    for j in site.jobs:
+        if num(j["Start"]) is not None:
+            h, m, s = j["TotalCPU"].split(":")
+            used = int(h) * 3600 + int(m) * 60 + int(s)
+            want[j["User"]] = want.get(j["User"], 0) + num(j["ElapsedRaw"]) * num(j["AllocCPUS"]) - used
+    rows = ask(site, "/usage", group_by="user", sort="cpu_unused_hours", **site.all).data
+    bad = [(r["user"], r["cpu_unused_hours"], want.get(r["user"])) for r in rows
+           if abs((r["cpu_unused_hours"] or 0) - max(want.get(r["user"], 0), 0) / 3600) > 0.002]
+    same(bad, [], "unused core hours of each user")
+    for order in ("core_hours", "cpu_unused_hours"):
+        values = [r[order] or 0 for r in ask(site, "/usage", group_by="user,month", sort=order, **site.all).data]
+        check(values == sorted(values, reverse=True) and values[0] > 0, "usage sorted by " + order, values[:5])
+    a = ask(site, "/usage", group_by="user", sort="name")
+    check(a.status == 400 and "cpu_unused_hours" in a.json["error"], "another order is refused", a)
 
 
 def nothing_foreign(site):
@@ -193,4 +210,4 @@ def cut(site):
     check(re.match(r"\d+\.\d+$", a.headers["X-Next-Cursor"]), "jobs have a cursor", a.headers)
 
 
-sys.exit(run(begin, totals, nothing_foreign, described, cut, count=1000, days=40))
+sys.exit(run(begin, totals, unused, nothing_foreign, described, cut, count=1000, days=40))

@@ -373,7 +373,7 @@ def usage(site):
     """Groups with links to their parts, in their order, with totals and coverage."""
     for by in ("account", "user", "partition", "cluster", "month", "day"):
         page = safe("usage by " + by, ask(site, "/usage?from=2000-01-01&group_by=" + by))
-        check(page.rows and len(page.rows[1]) == 14, "a table by " + by, page.rows[:2])
+        check(page.rows and len(page.rows[1]) == 16, "a table by " + by, page.rows[:2])
     want = ask(site, "/api/v1/usage?group_by=account&from=2000-01-01", "boss").data
     page = safe("usage", ask(site, "/usage?from=2000-01-01", "boss"))
     rows = [r for r in page.rows if r]

@@ -276,6 +276,7 @@ static int run(struct run *r)
         .argv = cmd->argv,
         .env = bj_command_env(path, cmd->tz, cmd->env),
         .dir = cmd->dir ? cmd->dir : "/",
+        .input = cmd->input,
     };
     if (!plan.env)
         return bj_err_set(r->err, -ENOMEM, "%s: no memory", r->name);

@@ -1,7 +1,7 @@
 /* Running other programs: squeue, sacct, qstat, ipmi-dcmi.
  *
- * No shell.  A command gets a clean environment, /dev/null as standard input, a
- * session and process group of its own, default signals and no other
+ * No shell.  A command gets a clean environment, /dev/null or a text as input,
+ * a session and process group of its own, default signals and no other
  * descriptors.  It and its children are killed at its deadline, when it has
  * ended, and when the calling thread ends.  Works in any thread of any host,
  * even where SIGCHLD is ignored, as in collectd, or handled elsewhere: the exit
@@ -34,6 +34,7 @@ struct bj_command {
                                schedulers, such as SLURM_CONF [none] */
     const char *tz;         /* TZ of the command [UTC] */
     const char *dir;        /* working directory [/] */
+    struct bj_slice input;  /* standard input [/dev/null] */
 
     uint64_t deadline_usec; /* until SIGTERM to its group [30 s] */
     uint64_t grace_usec;    /* from then to SIGKILL [2 s] */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -24,7 +25,7 @@
  * threads: it may only call async-signal-safe functions. */
 
 /* Descriptors of the runner; the command has the first three too. */
-enum { NULL_FD, OUT_FD, ERROR_OUTPUT_FD, REPORT_FD, HOLD_FD, FDS };
+enum { INPUT_FD, OUT_FD, ERROR_OUTPUT_FD, REPORT_FD, HOLD_FD, FDS };
 
 /* Both ends of the pipes. */
 struct pipes {
@@ -38,11 +39,31 @@ static void pipes_close(int fd[FDS])
             close(fd[i]);
 }
 
-static int pipes_open(struct pipes *p)
+/* A file in memory, so that no process has to write while the command runs. */
+static int open_input(struct bj_slice input)
+{
+    if (!input.p)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    size_t done = 0;
+    while (fd >= 0 && done < input.n) {
+        ssize_t n = write(fd, input.p + done, input.n - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            break;
+    }
+    if (fd < 0 || (done == input.n && lseek(fd, 0, SEEK_SET) == 0))
+        return fd;
+    bj_close_fd(&fd);
+    return -1;
+}
+
+static int pipes_open(struct pipes *p, struct bj_slice input)
 {
     memset(p, 0xff, sizeof(*p));
-    p->theirs[NULL_FD] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (p->theirs[NULL_FD] < 0)
+    p->theirs[INPUT_FD] = open_input(input);
+    if (p->theirs[INPUT_FD] < 0)
         return -errno;
     for (int i = OUT_FD; i < FDS; i++) {
         int fd[2];
@@ -174,7 +195,7 @@ static void in_runner(const struct bj_command_child *plan, int fd[FDS],
     pid_t pid = fork();
     if (pid == 0)
         in_command(plan, self);
-    for (int i = NULL_FD; i <= ERROR_OUTPUT_FD; i++)
+    for (int i = INPUT_FD; i <= ERROR_OUTPUT_FD; i++)
         close(i);
     if (pid < 0)
         r.exec_errno = errno;
@@ -212,7 +233,7 @@ int bj_command_start(const struct bj_command_child *plan,
 {
     struct pipes p;
     pid_t pid = -1;
-    int r = pipes_open(&p);
+    int r = pipes_open(&p, plan->input);
     if (r == 0) {
         pid = fork_quietly(plan, p.theirs);
         r = pid < 0 ? -errno : 0;

@@ -3,6 +3,8 @@
 #ifndef BJ_BASE_COMMAND_CHILD_H
 #define BJ_BASE_COMMAND_CHILD_H
 
+#include "base/slice.h"
+
 #include <sys/types.h>
 
 /* What to start; made before the fork. */
@@ -11,6 +13,7 @@ struct bj_command_child {
     const char *const *argv;
     char **env;
     const char *dir;
+    struct bj_slice input; /* p NULL: /dev/null */
 };
 
 /* The result, sent in one piece.  The first one counts. */

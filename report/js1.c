@@ -1,5 +1,6 @@
 #include "report/js1.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 
 #include <inttypes.h>
@@ -100,21 +101,6 @@ bool bj_report_js1_json(const struct bj_report *r, struct bj_buf *out)
 /* --- gzip and base64 -------------------------------------------------------
  */
 
-static void put_base64(const unsigned char *p, size_t n, struct bj_buf *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs"
-                                 "tuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned v = (unsigned)p[i] << 16 |
-                     (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) |
-                     (i + 2 < n ? (unsigned)p[i + 2] : 0);
-        const char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
-                              i + 1 < n ? digits[v >> 6 & 63] : '=',
-                              i + 2 < n ? digits[v & 63] : '='};
-        bj_buf_put(out, four, sizeof(four));
-    }
-}
-
 static int put_packed(const struct bj_buf *json, struct bj_buf *out,
                       struct bj_err *err)
 {
@@ -133,7 +119,7 @@ static int put_packed(const struct bj_buf *json, struct bj_buf *out,
     }
     if (code == Z_STREAM_END) {
         bj_buf_str(out, "JS1:");
-        put_base64((const unsigned char *)packed.p, z.total_out, out);
+        bj_base64_put(out, (struct bj_slice){packed.p, z.total_out});
     }
     deflateEnd(&z);
     bj_buf_free(&packed);

@@ -1,6 +1,7 @@
 #include "statsdb/acct_period.h"
 
 #include "report/pdf.h"
+#include "report/period_take.h"
 #include "report/show.h"
 #include "report/text.h"
 #include "report/text_parts.h"
@@ -9,28 +10,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-
-enum {
-    ID,
-    USER,
-    ACCOUNT,
-    NAME,
-    STATE,
-    FINDINGS,
-    TEXTS,
-    ELAPSED = TEXTS,
-    CPUS,
-    CPU_USED,
-    GPUS,
-    GPU_EFFICIENCY,
-    MEMORY,
-    MEMORY_REQUESTED,
-    PEAK,
-    ENERGY,
-    EMISSIONS,
-    END,
-    COLUMNS
-};
 
 int bj_acct_month(const char *text, bool utc, int64_t *ret_since,
                   int64_t *ret_until)
@@ -58,65 +37,10 @@ struct adding {
     struct bj_buf texts;
 };
 
-/* Texts are good until the next call, so they are collected first. */
-static int read_texts(struct adding *a, const struct bj_acct_row *row,
-                      struct bj_slice text[TEXTS], struct bj_err *err)
-{
-    size_t at[TEXTS], len[TEXTS];
-    struct bj_job_value v;
-    a->texts.len = 0;
-    for (unsigned i = 0; i < TEXTS; i++) {
-        int r = row->value(row->ctx, i, &v, err);
-        if (r < 0)
-            return r;
-        at[i] = a->texts.len;
-        len[i] = v.known ? v.text.n : 0;
-        if (v.known)
-            bj_buf_slice(&a->texts, v.text);
-    }
-    if (a->texts.failed)
-        return bj_err_set(err, -ENOMEM, "report");
-    for (unsigned i = 0; i < TEXTS; i++)
-        text[i] =
-            (struct bj_slice){a->texts.p ? a->texts.p + at[i] : "", len[i]};
-    return 0;
-}
-
 static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
 {
     struct adding *a = ctx;
-    struct bj_slice text[TEXTS];
-    int64_t v[COLUMNS];
-    for (unsigned i = TEXTS; i < COLUMNS; i++) {
-        struct bj_job_value value;
-        int r = row->value(row->ctx, i, &value, err);
-        if (r < 0)
-            return r;
-        v[i] = value.known ? value.number : BJ_SQL_NULL;
-    }
-    int r = read_texts(a, row, text, err);
-    if (r < 0)
-        return r;
-    bj_period_add(a->period, &(struct bj_period_job){
-                                 .id = text[ID],
-                                 .user = text[USER],
-                                 .account = text[ACCOUNT],
-                                 .name = text[NAME],
-                                 .state = text[STATE],
-                                 .findings = text[FINDINGS],
-                                 .elapsed_sec = v[ELAPSED],
-                                 .cpus = v[CPUS],
-                                 .cpu_usec = v[CPU_USED],
-                                 .gpus = v[GPUS],
-                                 .gpu_ppm = v[GPU_EFFICIENCY],
-                                 .memory_bytes = v[MEMORY] != BJ_SQL_NULL
-                                                     ? v[MEMORY]
-                                                     : v[MEMORY_REQUESTED],
-                                 .memory_peak_bytes = v[PEAK],
-                                 .energy_uj = v[ENERGY],
-                                 .emissions_ug = v[EMISSIONS],
-                                 .end_sec = v[END]});
-    return a->period->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 0;
+    return bj_period_take(a->period, &a->texts, row->value, row->ctx, err);
 }
 
 /* --- text ------------------------------------------------------------------
@@ -214,32 +138,12 @@ int bj_acct_period(const struct bj_acct_source *from,
                    const struct bj_acct_filter *filter,
                    const struct bj_acct_report_look *look, struct bj_err *err)
 {
-    static const char *const names[COLUMNS] = {
-        [ID] = "display_id",
-        [USER] = "user",
-        [ACCOUNT] = "account",
-        [NAME] = "name",
-        [STATE] = "state",
-        [FINDINGS] = "finding_names",
-        [ELAPSED] = "elapsed_seconds",
-        [CPUS] = "cpus",
-        [CPU_USED] = "cpu_used_seconds",
-        [GPUS] = "gpus",
-        [GPU_EFFICIENCY] = "gpu_efficiency_percent",
-        [MEMORY] = "memory_allocated_bytes",
-        [MEMORY_REQUESTED] = "memory_requested_bytes",
-        [PEAK] = "memory_peak_bytes",
-        [ENERGY] = "energy_joules",
-        [EMISSIONS] = "emissions_grams",
-        [END] = "end"};
-    const struct bj_job_column *column[COLUMNS];
     struct bj_period period = {.by_user =
                                    bj_acct_list_count(&filter->account) > 0};
     struct adding adding = {.period = &period};
-    for (unsigned i = 0; i < COLUMNS; i++)
-        column[i] = bj_job_column(bj_slice_str(names[i]));
     int r = from->jobs(from->source,
-                       &(struct bj_acct_query){*filter, column, COLUMNS},
+                       &(struct bj_acct_query){*filter, bj_period_columns(),
+                                               BJ_PERIOD_COLUMNS},
                        on_job, &adding, err);
     bj_period_settle(&period);
     if (r == 0)

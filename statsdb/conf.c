@@ -455,6 +455,7 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
     c->clusters = 0;
     bj_opt_free(&(struct bj_optset){options, c});
     bj_opt_free(&(struct bj_optset){bj_carbon_opts, &c->carbon});
+    bj_opt_free(&(struct bj_optset){bj_mail_opts, &c->mail});
     bj_opt_free(&(struct bj_optset){command_options, c});
     bj_opt_free(&(struct bj_optset){bj_program_opts, &c->program});
 }
@@ -463,9 +464,8 @@ static int readable(const char *what, const char *path, struct bj_err *err)
 {
     if (access(path, R_OK) == 0)
         return 0;
-    char why[64];
-    return bj_err_set(err, -EINVAL, "%s: '%s': %s", what, path,
-                      strerror_r(errno, why, sizeof(why)));
+    bj_err_set(err, -errno, "%s: '%s'", what, path);
+    return bj_err_recode(err, -EINVAL);
 }
 
 bool bj_cluster_has_rest(const struct bj_cluster_conf *c)
@@ -545,15 +545,15 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
     return 0;
 }
 
-/* Refuse options of the command line only, such as once, at their place in the
- * file. */
+/* Refuse options of the command line only, at their place in the file. */
 static int only_lasting(const char *path, struct bj_err *err)
 {
     struct bj_statsdb_conf c = {.path = NULL};
     const struct bj_optset sets[] = {{options, &c},
                                      {bj_carbon_opts, &c.carbon},
+                                     {bj_mail_opts, &c.mail},
                                      {bj_program_opts, &c.program}};
-    int r = path ? bj_opt_yaml(sets, 3, path, err) : 0;
+    int r = path ? bj_opt_yaml(sets, 4, path, err) : 0;
     bj_statsdb_conf_free(&c);
     return r;
 }
@@ -563,9 +563,10 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
 {
     const struct bj_optset sets[] = {{options, c},
                                      {bj_carbon_opts, &c->carbon},
+                                     {bj_mail_opts, &c->mail},
                                      {command_options, c},
                                      {bj_program_opts, &c->program}};
-    int r = bj_program_load(&c->program, sets, 4, argc, argv, err);
+    int r = bj_program_load(&c->program, sets, 5, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
     r = only_lasting(c->program.file, err);
@@ -574,26 +575,26 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
     return r < 0 ? r : load_clusters(c, err);
 }
 
+/* The options of the file, and those of the command line only. */
+static const struct bj_optset names[] = {{options, NULL},
+                                         {bj_carbon_opts, NULL},
+                                         {bj_mail_opts, NULL},
+                                         {bj_program_opts, NULL},
+                                         {command_options, NULL}};
+
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word)
 {
-    const struct bj_optset sets[] = {{options, NULL},
-                                     {bj_carbon_opts, NULL},
-                                     {command_options, NULL},
-                                     {bj_program_opts, NULL}};
-    return bj_words_cut(sets, 4, NULL, argc, argv, word);
+    return bj_words_cut(names, 5, NULL, argc, argv, word);
 }
 
 void bj_statsdb_conf_help(bool all, struct bj_buf *out)
 {
-    const struct bj_optset sets[] = {
-        {options, NULL}, {bj_carbon_opts, NULL}, {bj_program_opts, NULL}};
-    const struct bj_optset cluster[] = {{cluster_options, NULL},
-                                        {bj_prom_opts, NULL}};
-    bj_opt_help_groups(sets, 3, all, out);
+    const struct bj_optset k[] = {{cluster_options, NULL},
+                                  {bj_prom_opts, NULL}};
+    bj_opt_help_groups(names, 4, all, out);
     bj_buf_str(out, "\nOn the command line only:\n");
     bj_opt_help(&(struct bj_optset){command_options, NULL}, out);
     bj_buf_str(out, "\nIn the YAML file of a cluster:\n");
-    bj_opt_help_groups(cluster, 2, all, out);
-    if (!all)
-        bj_buf_str(out, "\n--help=all shows all options.\n");
+    bj_opt_help_groups(k, 2, all, out);
+    bj_buf_str(out, all ? "" : "\n--help=all shows all options.\n");
 }

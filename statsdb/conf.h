@@ -5,6 +5,7 @@
 
 #include "base/program.h"
 #include "carbon/conf.h"
+#include "statsdb/mail_conf.h"
 #include "statsdb/prom.h"
 
 #include <stdbool.h>
@@ -77,6 +78,7 @@ struct bj_statsdb_conf {
     char *findings_file; /* NULL or empty: the built-in rules alone */
     uint64_t findings_history_usec;
     struct bj_carbon_conf carbon;
+    struct bj_mail_conf mail;
     struct bj_program program;
     /* only on the command line */
     char *since, *until, *format, *import_cluster;

@@ -3,6 +3,8 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "base/web.h"
+#include "mail/command.h"
+#include "mail/service.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/check_config.h"
 #include "statsdb/conf.h"
@@ -137,8 +139,15 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
                        : open_store(c, WRITE, &store, err);
     if (r == 0 && c->check)
         r = bj_store_check(store, err);
+    struct bj_mail_service *mail = NULL;
+    if (r == 0 && !c->dry_run)
+        r = bj_mail_service_new(&c->mail, store, &stop.now, !c->once, &mail,
+                                err);
     if (r == 0)
         r = bj_daemon_run(c, store, since, &stop, err);
+    if (r == 0 && mail && c->once)
+        r = bj_mail_service_round(mail, err);
+    bj_mail_service_free(mail);
     bj_store_close(store);
     if (atomic_load(&stop.now))
         bj_log(BJ_LOG_INFO, NULL, "stopped");
@@ -185,6 +194,8 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
         r = bj_receiver_check(&c->receiver, err);
     if (r == 0)
         r = bj_work_check(c, err);
+    if (r == 0)
+        r = bj_mail_check(&c->mail, err);
     if (r == 0)
         r = need_cluster(c, err);
     if (r == 0)
@@ -316,8 +327,9 @@ static void print_help(bool all)
         "  export        jobs as CSV or JSON lines on standard output\n"
         "  import original FILE   jobs of batchjob_monitoring's database\n"
         "  import jobstats        summaries in the comments of the store's "
-        "jobs\n\n"
-        "Without a command it runs.\n");
+        "jobs\n");
+    bj_buf_str(&out, bj_mail_command_help);
+    bj_buf_str(&out, "\nWithout a command it runs.\n");
     bj_statsdb_conf_help(all, &out);
     fwrite(out.p, 1, out.len, stdout);
     bj_buf_free(&out);
@@ -329,9 +341,13 @@ static const struct command {
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {
-    {"run", 0, run},           {"check-config", 0, check_config},
-    {"check", 0, check_store}, {"backup", 1, backup},
-    {"export", 0, export},     {"import", 2, import},
+    {"run", 0, run},
+    {"check-config", 0, check_config},
+    {"check", 0, check_store},
+    {"backup", 1, backup},
+    {"export", 0, export},
+    {"import", 2, import},
+    {"mail", 3, bj_mail_command},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -349,7 +365,7 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
     if (i == COMMANDS)
         return bj_err_set(err, -EINVAL,
                           "'%.40s' is not a command (run, check-config, check, "
-                          "backup, export, import)",
+                          "backup, export, import, mail)",
                           word[0]);
     while (n < commands[i].most && word[n + 1])
         n++;
@@ -369,7 +385,7 @@ int main(int argc, char **argv)
         bj_statsdb_conf_words(&argc, argv, word);
     int r = word ? bj_statsdb_conf_load(&conf, argc, argv, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
-    if (conf.receiver.listen.n > 0)
+    if (conf.receiver.listen.n > 0 || bj_mail_is_on(&conf.mail))
         bj_sql_own_threads();
     else
         bj_sql_single_thread();

@@ -13,6 +13,7 @@ enum { PARTS = 2 };
 static const char *const *const steps[][PARTS] = {
     {bj_schema_accounting, bj_schema_measured},
     {bj_schema_held},
+    {bj_schema_mail},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -140,7 +140,8 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
 {
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
     flags |= opt->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    bool migrate = !opt->read_only && !opt->as_it_is && !opt->beside;
+    bool migrate =
+        !opt->read_only && !opt->as_it_is && !opt->beside && !opt->short_writes;
     if (migrate)
         flags |= SQLITE_OPEN_CREATE;
     int rc = sqlite3_open_v2(s->path, &s->db, flags, NULL);
@@ -200,7 +201,7 @@ int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
     int r = name_files(s, opt->beside ? opt->beside->path : opt->path, err);
     if (r == 0 && opt->path && !opt->any_filesystem)
         r = check_filesystem(opt->path, err);
-    if (r == 0 && opt->path && !opt->read_only)
+    if (r == 0 && opt->path && !opt->read_only && !opt->short_writes)
         r = take_lock(s, err);
     if (r == 0)
         r = open_db(s, opt, err);

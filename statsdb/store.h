@@ -19,6 +19,9 @@ struct bj_store_options {
     bool read_only;   /* no lock, no migration, no file is made */
     bool any_version; /* read it, whatever its version */
     bool as_it_is;    /* write it, but neither make nor migrate it */
+    /* The same, beside a process that may write it, too: for transactions that
+     * take a moment. */
+    bool short_writes;
     bool any_filesystem;  /* also on a network file system */
     bool shrink;          /* a new file can shrink: statsdb/retention.h */
     uint64_t cache_bytes; /* memory for pages [12 M] */

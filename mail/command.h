@@ -1,0 +1,15 @@
+/* "batchjob_stats_db mail ...". */
+#ifndef BJ_MAIL_COMMAND_H
+#define BJ_MAIL_COMMAND_H
+
+#include "base/err.h"
+#include "statsdb/conf.h"
+
+/* word: the command's arguments, NULL at the end.  The daemon may run. */
+int bj_mail_command(const struct bj_statsdb_conf *conf, char *const *word,
+                    struct bj_err *err);
+
+/* The usage of the command, for --help. */
+extern const char bj_mail_command_help[];
+
+#endif

@@ -1,0 +1,303 @@
+#include "mail/html.h"
+
+#include "base/html.h"
+#include "report/show.h"
+#include "report/text_parts.h"
+#include "statsdb/best.h"
+
+#include <inttypes.h>
+
+enum { ROWS = 10, MICRO = 1000000, PERCENT = 10000 /* millionths */ };
+
+static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
+                     const char *behind)
+{
+    if (s.n == 0)
+        return;
+    bj_buf_str(b, before);
+    bj_html_text(b, s);
+    bj_buf_str(b, behind);
+}
+
+bool bj_mail_is_link(struct bj_slice url)
+{
+    return bj_slice_starts(url, BJ_SLICE("https://")) ||
+           bj_slice_starts(url, BJ_SLICE("http://"));
+}
+
+static void put_url(struct bj_buf *b, struct bj_slice url)
+{
+    if (bj_mail_is_link(url))
+        put_text(b, " <a href=\"", url, "\">More about this</a>");
+}
+
+/* The values below contain no characters that HTML escapes. */
+static void put_percent(struct bj_buf *b, int64_t ppm)
+{
+    int64_t percent = ppm < 0 ? 0 : ppm / PERCENT > 100 ? 100 : ppm / PERCENT;
+    bj_buf_str(b, "<td class=\"n\">");
+    if (ppm != BJ_SQL_NULL)
+        bj_show_percent(b, ppm);
+    bj_buf_str(b, "</td><td class=\"phone\">");
+    if (ppm != BJ_SQL_NULL)
+        bj_buf_printf(b,
+                      "<div class=\"bar\"><div style=\"width:%" PRId64
+                      "%%\"></div></div>",
+                      percent);
+    bj_buf_str(b, "</td>");
+}
+
+static void put_head(struct bj_buf *b, const char *title,
+                     const char *const *column, unsigned columns)
+{
+    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n<tr>", title);
+    for (unsigned i = 0; i < columns; i++)
+        bj_buf_printf(b, "<th%s>%s</th>", i > 0 ? " class=\"n\"" : "",
+                      column[i]);
+    bj_buf_str(b, "</tr>\n");
+}
+
+/* --- the verdict, advice and findings --------------------------------------
+ */
+
+static void put_advice(struct bj_buf *b, const struct bj_report *r)
+{
+    for (size_t i = 0; i < r->advices; i++) {
+        const struct bj_report_advice *a = &r->advice[i];
+        bj_buf_str(b, i == 0 ? "<h2>What to change</h2>\n<ul>\n" : "");
+        put_text(b, "<li>", a->text, "");
+        put_text(b, "<br><code>", a->line, "</code>");
+        put_url(b, a->url);
+        bj_buf_str(b, "</li>\n");
+    }
+    bj_buf_str(b, r->advices > 0 ? "</ul>\n" : "");
+}
+
+static void put_findings(struct bj_buf *b, const struct bj_report *r)
+{
+    for (size_t i = 0; i < r->findings; i++) {
+        const struct bj_report_finding *f = &r->finding[i];
+        bj_buf_str(b, i == 0 ? "<h2>Findings</h2>\n<ul>\n" : "");
+        put_text(b, "<li><b class=\"", f->severity, "\">");
+        put_text(b, "", f->severity, "</b> ");
+        put_text(b, "<bdi>", f->text, "</bdi>");
+        if (r->array.tasks > 1 && f->tasks > 0)
+            bj_buf_printf(b, " (%" PRId64 " task%s)", f->tasks,
+                          f->tasks == 1 ? "" : "s");
+        put_url(b, f->url);
+        bj_buf_str(b, "</li>\n");
+    }
+    bj_buf_str(b, r->findings > 0 ? "</ul>\n" : "");
+}
+
+static void put_verdict(struct bj_buf *b, const struct bj_report *r)
+{
+    const struct bj_report_verdict *v = &r->verdict;
+    put_text(b, "<div class=\"verdict ", v->level, "\">\n");
+    put_text(b, "<h2 class=\"", v->level, "\">");
+    put_text(b, "<bdi>", v->wrong, "</bdi></h2>\n");
+    put_text(b, "<p>", v->cost, "</p>\n");
+    put_text(b, "<p><b>", v->todo, "</b></p>\n");
+    bj_buf_str(b, "</div>\n");
+}
+
+/* --- tables ----------------------------------------------------------------
+ */
+
+static void put_figure(struct bj_buf *b, const struct bj_report_figure *f)
+{
+    if (f->used == BJ_SQL_NULL && f->ppm == BJ_SQL_NULL)
+        return;
+    put_text(b, "<tr><th scope=\"row\">", f->label, "</th>");
+    put_percent(b, f->ppm);
+    bj_buf_str(b, "<td class=\"n\">");
+    bj_show_unit(b, f->unit, f->used);
+    if (f->allocated != BJ_SQL_NULL) {
+        bj_buf_str(b, " of ");
+        bj_show_unit(b, f->unit, f->allocated);
+    }
+    if (f->quality.n > 0 && !bj_slice_eq(f->quality, BJ_SLICE("measured")))
+        put_text(b, "<br><small>", f->quality, "</small>");
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+static void put_figures(struct bj_buf *b, const struct bj_report *r)
+{
+    bool any = false;
+    for (unsigned i = 0; i < BJ_FIGURES; i++)
+        any = any || r->figure[i].used != BJ_SQL_NULL;
+    if (!any)
+        return;
+    bj_buf_str(b, "<h2>");
+    if (r->array.tasks > 1)
+        put_text(b, "Task ", bj_report_text(r, BJ_REPORT_DISPLAY_ID),
+                 ": used of what it had");
+    else
+        bj_buf_str(b, "Used of what it had");
+    bj_buf_str(b, "</h2>\n<table>\n");
+    for (unsigned i = 0; i < BJ_FIGURES; i++)
+        put_figure(b, &r->figure[i]);
+    bj_buf_str(b, "</table>\n");
+}
+
+/* The number of the row with the least value that is not yet shown; the row's
+ * value becomes INT64_MAX. */
+static size_t take_least(int64_t *v, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (v[i] < v[best])
+            best = i;
+    v[best] = INT64_MAX;
+    return best;
+}
+
+static void put_node(struct bj_buf *b, const struct bj_report *r, size_t i)
+{
+    const struct bj_report_node *n = &r->node[i];
+    put_text(b, "<tr><td>", n->node, "</td>");
+    put_percent(b, n->cpu_ppm);
+    bj_buf_str(b, "<td class=\"n\">");
+    bj_show_bytes(b, n->memory_peak);
+    bj_buf_str(b, " of ");
+    bj_show_bytes(b, n->memory_limit);
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+static void put_gpu(struct bj_buf *b, const struct bj_report *r, size_t i)
+{
+    const struct bj_report_gpu *g = &r->gpu[i];
+    put_text(b, "<tr><td>", g->node, ":");
+    put_text(b, "", g->index.n > 0 ? g->index : g->gpu, "");
+    put_text(b, " <small>", g->model, "</small>");
+    bj_buf_str(b, "</td>");
+    put_percent(b, g->busy_ppm);
+    bj_buf_str(b, "<td class=\"n\">");
+    bj_show_bytes(b, g->memory_peak);
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+/* The rows with the least use, which show what is wrong. */
+static void put_least(struct bj_buf *b, const char *const *head,
+                      const struct bj_report *r, const int64_t *use, size_t n,
+                      void (*put)(struct bj_buf *b, const struct bj_report *r,
+                                  size_t i))
+{
+    struct bj_arena arena = {0};
+    int64_t *v = bj_arena_alloc(&arena, n * sizeof(*v));
+    put_head(b, n > ROWS ? head[1] : head[0], head + 2, 4);
+    for (size_t i = 0; v && i < n; i++)
+        v[i] = use[i];
+    for (size_t i = 0; v && i < n && i < ROWS; i++)
+        put(b, r, take_least(v, n));
+    bj_buf_str(b, "</table>\n");
+    b->failed |= !v;
+    bj_arena_free(&arena);
+}
+
+static void put_parts(struct bj_buf *b, const struct bj_report *r)
+{
+    static const char *const nodes[] = {"CPUs and memory of nodes",
+                                        "CPUs and memory of nodes, the 10 "
+                                        "least busy",
+                                        "Node",
+                                        "CPUs",
+                                        "",
+                                        "Memory"};
+    static const char *const gpus[] = {
+        "GPUs", "GPUs, the 10 least busy", "GPU", "Busy", "", "Memory"};
+    struct bj_arena arena = {0};
+    int64_t *use = bj_arena_alloc(&arena, (r->nodes + r->gpus) * sizeof(*use));
+    if (!use)
+        b->failed = true;
+    for (size_t i = 0; use && i < r->nodes; i++)
+        use[i] = r->node[i].cpu_ppm;
+    if (use && r->nodes > 1)
+        put_least(b, nodes, r, use, r->nodes, put_node);
+    for (size_t i = 0; use && i < r->gpus; i++)
+        use[i] = r->gpu[i].busy_ppm;
+    if (use && r->gpus > 0)
+        put_least(b, gpus, r, use, r->gpus, put_gpu);
+    bj_arena_free(&arena);
+}
+
+static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
+{
+    bj_buf_str(b, "<td class=\"n\">");
+    if (which == BJ_SPREAD_MEMORY)
+        bj_show_bytes(b, v);
+    else if (which == BJ_SPREAD_ELAPSED)
+        bj_show_seconds(b, v);
+    else
+        bj_buf_printf(b, "%.1f", (double)v / 1e6);
+    bj_buf_str(b, "</td>");
+}
+
+static void put_array(struct bj_buf *b, const struct bj_report *r)
+{
+    static const char *const labels[] = {[BJ_SPREAD_ELAPSED] = "Run time",
+                                         [BJ_SPREAD_MEMORY] = "Memory",
+                                         [BJ_SPREAD_CPU] = "Busy CPUs"};
+    static const char *const head[] = {"", "least", "median", "95 %", "most"};
+    if (r->array.tasks <= 1)
+        return;
+    put_head(b, "Tasks of the array that completed", head, 5);
+    for (unsigned i = 0; i < BJ_SPREADS; i++) {
+        const struct bj_report_spread *s = &r->array.spread[i];
+        const int64_t v[] = {s->min, s->median, s->p95, s->max};
+        if (s->tasks <= 0)
+            continue;
+        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", labels[i]);
+        for (unsigned k = 0; k < 4; k++)
+            put_spread_value(b, i, v[k]);
+        bj_buf_str(b, "</tr>\n");
+    }
+    bj_buf_str(b, "</table>\n");
+}
+
+static void put_when(struct bj_buf *b, const struct bj_report *r,
+                     const char *label, enum bj_report_column c)
+{
+    int64_t sec = bj_report_number(r, c);
+    if (sec == BJ_SQL_NULL)
+        return;
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", label);
+    bj_show_time(b, sec, bj_text_offset(sec, false));
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+static void put_count(struct bj_buf *b, const struct bj_report *r,
+                      const char *label, enum bj_report_column c)
+{
+    int64_t n = bj_report_number(r, c);
+    if (n <= 0)
+        return;
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", label);
+    bj_show_number(b, n);
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+static void put_facts(struct bj_buf *b, const struct bj_report *r)
+{
+    bj_buf_str(b, "<h2>The job</h2>\n<table>\n");
+    put_count(b, r, "Nodes", BJ_REPORT_NODES);
+    put_count(b, r, "CPUs", BJ_REPORT_CPUS);
+    put_count(b, r, "GPUs", BJ_REPORT_GPUS);
+    put_text(b, "<tr><th scope=\"row\">On</th><td>",
+             bj_report_text(r, BJ_REPORT_NODELIST), "</td></tr>\n");
+    put_when(b, r, "Submitted", BJ_REPORT_SUBMIT);
+    put_when(b, r, "Started", BJ_REPORT_START);
+    put_when(b, r, "Ended", BJ_REPORT_END);
+    bj_buf_str(b, "</table>\n");
+}
+
+void bj_mail_html_report(const struct bj_report *r, struct bj_buf *out)
+{
+    put_verdict(out, r);
+    put_advice(out, r);
+    put_figures(out, r);
+    put_findings(out, r);
+    put_parts(out, r);
+    put_array(out, r);
+    put_facts(out, r);
+}

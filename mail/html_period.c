@@ -1,0 +1,110 @@
+/* The report of a user's jobs as HTML. */
+#include "base/html.h"
+#include "mail/html.h"
+#include "report/show.h"
+#include "statsdb/best.h"
+
+#include <inttypes.h>
+
+enum { MICRO = 1000000, WASTERS = 3 };
+
+static void put_states(const struct bj_period_sums *s, struct bj_buf *b)
+{
+    const struct {
+        const char *what;
+        int64_t n;
+    } states[] = {{"completed", s->completed}, {"failed", s->failed},
+                  {"timed out", s->timeout},   {"out of memory", s->oom},
+                  {"cancelled", s->cancelled}, {"not ended", s->open}};
+    const char *before = ": ";
+    bj_buf_str(b, "<p>");
+    bj_show_number(b, s->jobs);
+    bj_buf_str(b, s->jobs == 1 ? " job" : " jobs");
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (states[i].n > 0) {
+            bj_buf_printf(b, "%s%" PRId64 " %s", before, states[i].n,
+                          states[i].what);
+            before = ", ";
+        }
+    bj_buf_str(b, "</p>\n");
+}
+
+static void put_hours(struct bj_buf *b, const char *label, int64_t used,
+                      int64_t known, int64_t all)
+{
+    if (all <= 0)
+        return;
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">", label);
+    bj_show_percent(b, known > 0 ? bj_best_ratio(used, MICRO, known)
+                                 : BJ_SQL_NULL);
+    bj_buf_str(b, "</td><td class=\"n\">");
+    bj_show_hours(b, known > 0 ? used : BJ_SQL_NULL);
+    bj_buf_str(b, " of ");
+    bj_show_hours(b, all);
+    bj_buf_str(b, " h</td></tr>\n");
+}
+
+static void put_sum(struct bj_buf *b, const char *label, int64_t covered,
+                    int64_t v, void (*show)(struct bj_buf *, int64_t))
+{
+    if (covered <= 0)
+        return;
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td></td><td class=\"n\">",
+                  label);
+    show(b, v);
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+static void put_wasters(const struct bj_period *p, enum bj_waste which,
+                        struct bj_buf *b)
+{
+    static const char *const titles[BJ_WASTES] = {
+        [BJ_WASTE_GPU] = "Most idle GPU hours",
+        [BJ_WASTE_CPU] = "Most unused CPU hours, of jobs without GPUs",
+        [BJ_WASTE_MEMORY] = "Most unused memory, GiB hours"};
+    if (p->wasters[which] == 0)
+        return;
+    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n", titles[which]);
+    for (unsigned i = 0; i < p->wasters[which] && i < WASTERS; i++) {
+        const struct bj_waster *w = &p->waster[which][i];
+        bj_buf_str(b, "<tr><td>");
+        bj_html_text(b, w->id);
+        bj_buf_str(b, "</td><td class=\"phone\"><bdi>");
+        bj_html_text(b, w->name);
+        bj_buf_str(b, "</bdi></td><td class=\"n\">");
+        if (which == BJ_WASTE_MEMORY)
+            bj_buf_printf(b, "%.1f", (double)w->amount / 1024.0 / 3600.0);
+        else
+            bj_show_hours(b, w->amount);
+        bj_buf_str(b, "</td><td class=\"n\">");
+        bj_show_percent(b, w->ppm);
+        bj_buf_str(b, " used</td></tr>\n");
+    }
+    bj_buf_str(b, "</table>\n");
+}
+
+void bj_mail_html_period(const struct bj_period *p, struct bj_buf *b)
+{
+    const struct bj_period_sums *s = &p->all;
+    put_states(s, b);
+    bj_buf_str(b, "<table>\n");
+    put_hours(b, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
+    put_hours(b, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
+    put_sum(b, "Energy", s->energy_cpu, s->energy_uj, bj_show_energy);
+    put_sum(b, "Emissions, CO2e", s->emissions_cpu, s->emissions_ug,
+            bj_show_grams);
+    bj_buf_str(b, "</table>\n");
+    for (enum bj_waste which = 0; which < BJ_WASTES; which++)
+        put_wasters(p, which, b);
+    if (p->findings > 0)
+        bj_buf_str(b, "<h2>Findings</h2>\n<table>\n");
+    for (unsigned i = 0; i < p->findings; i++) {
+        bj_buf_str(b, "<tr><td>");
+        bj_html_text(b, p->finding[i].name);
+        bj_buf_str(b, "</td><td class=\"n\">");
+        bj_show_number(b, p->finding[i].jobs);
+        bj_buf_str(b, p->finding[i].jobs == 1 ? " job" : " jobs");
+        bj_buf_str(b, "</td></tr>\n");
+    }
+    bj_buf_str(b, p->findings > 0 ? "</table>\n" : "");
+}

@@ -1,0 +1,195 @@
+#include "mail/message.h"
+
+#include "base/hash.h"
+#include "base/html.h"
+#include "mail/html.h"
+#include "mail/mime.h"
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SUBJECT_MAX = 120 };
+
+/* The pieces of a message; freed together. */
+struct parts {
+    struct bj_slice value[BJ_MAIL_WORD_COUNT]; /* of both forms, but: */
+    struct bj_buf title, text_report, html_report;
+    struct bj_buf text_link, html_link, text_stop, html_stop;
+    struct bj_buf subject, text, html;
+};
+
+static void free_parts(struct parts *p)
+{
+    struct bj_buf *const all[] = {
+        &p->title,     &p->text_report, &p->html_report, &p->text_link,
+        &p->html_link, &p->text_stop,   &p->html_stop,   &p->subject,
+        &p->text,      &p->html};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        bj_buf_free(all[i]);
+}
+
+static bool has_failed(const struct parts *p)
+{
+    return p->title.failed || p->text_report.failed || p->html_report.failed ||
+           p->text_link.failed || p->html_link.failed || p->text_stop.failed ||
+           p->html_stop.failed || p->subject.failed || p->text.failed ||
+           p->html.failed;
+}
+
+static struct bj_slice slice(const struct bj_buf *b)
+{
+    return (struct bj_slice){b->p, b->len};
+}
+
+void bj_mail_name(struct bj_slice key, char ret[static BJ_MAIL_NAME_MAX])
+{
+    uint64_t a = bj_hash(BJ_HASH, key), b = bj_hash(bj_hash_unit(a, 256), key);
+    snprintf(ret, BJ_MAIL_NAME_MAX, "%016" PRIx64 "%016" PRIx64, a, b);
+}
+
+/* --- links -----------------------------------------------------------------
+ */
+
+/* A page below mail.url, as text and as a link. */
+static void put_page(const struct bj_mail_conf *c, const char *words,
+                     const char *path, struct bj_slice last, struct parts *p)
+{
+    struct bj_buf url = {0};
+    if (!bj_mail_is_set(c->url))
+        return;
+    size_t n = strlen(c->url);
+    bj_buf_put(&url, c->url, n > 0 && c->url[n - 1] == '/' ? n - 1 : n);
+    bj_buf_str(&url, path);
+    bj_url_text(&url, last);
+    bj_buf_printf(&p->text_link, "%s:\n", words);
+    bj_buf_slice(&p->text_link, slice(&url));
+    bj_buf_str(&p->text_link, "\n");
+    bj_buf_str(&p->html_link, "<a href=\"");
+    bj_html_text(&p->html_link, slice(&url));
+    bj_buf_printf(&p->html_link, "\">%s</a>", words);
+    p->html_link.failed |= url.failed;
+    bj_buf_free(&url);
+}
+
+static void put_stop(const struct bj_mail_conf *c, struct parts *p)
+{
+    static const char why[] =
+        "You get this mail because you, or your site, chose mails about your "
+        "jobs. ";
+    struct bj_slice to = bj_slice_str(c->reply_to);
+    bj_buf_str(&p->text_stop, why);
+    bj_buf_str(&p->html_stop, why);
+    bj_buf_str(&p->text_stop, "To change that, write to ");
+    bj_buf_slice(&p->text_stop, to);
+    bj_buf_str(&p->text_stop, ".");
+    bj_buf_str(&p->html_stop, "To change that, write to <a href=\"mailto:");
+    bj_html_text(&p->html_stop, to);
+    bj_buf_str(&p->html_stop, "\">");
+    bj_html_text(&p->html_stop, to);
+    bj_buf_str(&p->html_stop, "</a>.");
+}
+
+/* --- the message -----------------------------------------------------------
+ */
+
+static int finish(const struct bj_mail_writer *w, const struct bj_mail_for *to,
+                  enum bj_mail_kind kind, struct parts *p, struct bj_buf *out,
+                  struct bj_err *err)
+{
+    char name[BJ_MAIL_NAME_MAX];
+    const struct bj_mail_conf *c = w->conf;
+    struct bj_slice *v = p->value;
+    put_stop(c, p);
+    v[BJ_MAIL_TITLE] = slice(&p->title);
+    v[BJ_MAIL_USER] = to->user;
+    v[BJ_MAIL_REPORT] = slice(&p->text_report);
+    v[BJ_MAIL_LINK] = slice(&p->text_link);
+    v[BJ_MAIL_STOP] = slice(&p->text_stop);
+    bj_mail_fill(w->templates, kind, BJ_MAIL_SUBJECT, v, &p->subject);
+    bj_mail_fill(w->templates, kind, BJ_MAIL_TEXT, v, &p->text);
+    v[BJ_MAIL_REPORT] = slice(&p->html_report);
+    v[BJ_MAIL_LINK] = slice(&p->html_link);
+    v[BJ_MAIL_STOP] = slice(&p->html_stop);
+    bj_mail_fill(w->templates, kind, BJ_MAIL_HTML, v, &p->html);
+    if (has_failed(p))
+        return bj_err_set(err, -ENOMEM, "mail");
+    bj_mail_name(to->key, name);
+    struct bj_slice subject = slice(&p->subject);
+    bool cut = subject.n > SUBJECT_MAX;
+    while (cut && subject.n > 0 &&
+           (subject.n > SUBJECT_MAX ||
+            ((unsigned char)subject.p[subject.n] & 0xc0) == 0x80))
+        subject.n--;
+    const struct bj_mail m = {.from_name = bj_slice_str(c->from_name),
+                              .from = bj_slice_str(c->from),
+                              .to = bj_slice_str(to->to),
+                              .reply_to = bj_slice_str(c->reply_to),
+                              .subject = subject,
+                              .message_id = bj_slice_str(name),
+                              .date_sec = to->date_sec,
+                              .unsubscribe_mail = bj_slice_str(c->reply_to),
+                              .text = slice(&p->text),
+                              .html = slice(&p->html)};
+    bj_mail_write(&m, out);
+    return out->failed ? bj_err_set(err, -ENOMEM, "mail") : 0;
+}
+
+static void set_job_values(const struct bj_report *r, struct parts *p)
+{
+    static const struct {
+        enum bj_mail_word word;
+        enum bj_report_column column;
+    } columns[] = {{BJ_MAIL_JOB, BJ_REPORT_DISPLAY_ID},
+                   {BJ_MAIL_NAME, BJ_REPORT_NAME},
+                   {BJ_MAIL_ACCOUNT, BJ_REPORT_ACCOUNT},
+                   {BJ_MAIL_PARTITION, BJ_REPORT_PARTITION},
+                   {BJ_MAIL_CLUSTER, BJ_REPORT_CLUSTER},
+                   {BJ_MAIL_STATE, BJ_REPORT_STATE}};
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+        p->value[columns[i].word] = bj_report_text(r, columns[i].column);
+    p->value[BJ_MAIL_LEVEL] = r->verdict.level;
+    p->value[BJ_MAIL_VERDICT] = r->verdict.wrong;
+    p->value[BJ_MAIL_COST] = r->verdict.cost;
+    p->value[BJ_MAIL_TODO] = r->verdict.todo;
+    if (r->array.tasks > 1) {
+        bj_buf_printf(&p->title, "Array %" PRId64,
+                      bj_report_number(r, BJ_REPORT_ARRAY));
+        p->value[BJ_MAIL_STATE] = BJ_SLICE("ended");
+    } else {
+        bj_buf_str(&p->title, "Job ");
+        bj_buf_clean(&p->title, bj_report_text(r, BJ_REPORT_DISPLAY_ID));
+    }
+}
+
+int bj_mail_of_job(const struct bj_mail_writer *w, const struct bj_mail_for *to,
+                   const struct bj_report *r, struct bj_buf *out,
+                   struct bj_err *err)
+{
+    struct parts p = {.title = {0}};
+    const struct bj_report_style style = {.ascii = true};
+    set_job_values(r, &p);
+    bj_report_print(r, &style, &p.text_report);
+    bj_mail_html_report(r, &p.html_report);
+    put_page(w->conf, "More about this job", "/jobs/",
+             bj_report_text(r, BJ_REPORT_KEY), &p);
+    int e = finish(w, to, BJ_MAIL_OF_JOB, &p, out, err);
+    free_parts(&p);
+    return e;
+}
+
+int bj_mail_of_period(const struct bj_mail_writer *w,
+                      const struct bj_mail_for *to, const struct bj_period *p,
+                      const char *title, struct bj_buf *out, struct bj_err *err)
+{
+    struct parts parts = {.title = {0}};
+    const struct bj_report_style style = {.ascii = true};
+    bj_buf_str(&parts.title, title);
+    bj_period_print(p, title, &style, &parts.text_report);
+    bj_mail_html_period(p, &parts.html_report);
+    put_page(w->conf, "All your jobs", "/jobs?user=", to->user, &parts);
+    int e = finish(w, to, BJ_MAIL_DIGEST, &parts, out, err);
+    free_parts(&parts);
+    return e;
+}

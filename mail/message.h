@@ -1,0 +1,43 @@
+/* The mails: the report of a job at its end, and the digest of a user's jobs.
+ */
+#ifndef BJ_MAIL_MESSAGE_H
+#define BJ_MAIL_MESSAGE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "mail/template.h"
+#include "report/period.h"
+#include "report/report.h"
+#include "statsdb/mail_conf.h"
+
+struct bj_mail_writer {
+    const struct bj_mail_conf *conf;
+    const struct bj_mail_templates *templates;
+};
+
+/* To whom, and when. */
+struct bj_mail_for {
+    struct bj_slice user;
+    const char *to;      /* address: mail/address.h */
+    struct bj_slice key; /* of the mail: mail/sent.h */
+    int64_t date_sec;
+};
+
+enum { BJ_MAIL_NAME_MAX = 33 }; /* with NUL */
+
+/* The name of a mail in Message-ID and of its file: of its key, so that another
+ * attempt has the same. */
+void bj_mail_name(struct bj_slice key, char ret[static BJ_MAIL_NAME_MAX]);
+
+/* Append the whole message; -ENOMEM. */
+int bj_mail_of_job(const struct bj_mail_writer *w, const struct bj_mail_for *to,
+                   const struct bj_report *r, struct bj_buf *out,
+                   struct bj_err *err);
+
+/* title: "Your jobs from 2026-11-16 to 2026-11-22". */
+int bj_mail_of_period(const struct bj_mail_writer *w,
+                      const struct bj_mail_for *to, const struct bj_period *p,
+                      const char *title, struct bj_buf *out,
+                      struct bj_err *err);
+
+#endif

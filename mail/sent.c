@@ -1,0 +1,355 @@
+#include "mail/sent.h"
+
+#include "statsdb/sql.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COLLECTED = 5000, FIRST_WAIT_SEC = 60, LONGEST_WAIT_SEC = 3600 };
+
+/* A value of a statement: text if it has some, else the number. */
+struct value {
+    struct bj_slice text;
+    int64_t number;
+};
+
+#define TEXT(s)                                                                \
+    {                                                                          \
+        .text = (s)                                                            \
+    }
+#define NUMBER(n)                                                              \
+    {                                                                          \
+        .number = (n)                                                          \
+    }
+
+static int prepare(struct bj_store *s, const char *sql, const struct value *v,
+                   int n, struct sqlite3_stmt **ret, struct bj_err *err)
+{
+    int r = bj_sql_prepare(bj_store_db(s), sql, ret, err);
+    for (int i = 0; r == 0 && i < n; i++)
+        if (v[i].text.p)
+            bj_sql_bind_text(*ret, i + 1, v[i].text);
+        else
+            bj_sql_bind(*ret, i + 1, v[i].number);
+    return r;
+}
+
+static int run(struct bj_store *s, const char *sql, const struct value *v,
+               int n, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = NULL;
+    int r = prepare(s, sql, v, n, &st, err);
+    if (r == 0)
+        r = bj_sql_run(st, err);
+    sqlite3_finalize(st);
+    return r;
+}
+
+/* The numbers of the first row; 0: there is none. */
+static int read_row(struct bj_store *s, const char *sql, const struct value *v,
+                    int n, int64_t *ret, int columns, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = NULL;
+    int r = prepare(s, sql, v, n, &st, err);
+    if (r == 0)
+        r = bj_sql_row(st, err);
+    for (int i = 0; r > 0 && i < columns; i++)
+        ret[i] = bj_sql_get(st, i);
+    sqlite3_finalize(st);
+    return r;
+}
+
+/* One statement as a transaction. */
+static int write_one(struct bj_store *s, const char *sql, const struct value *v,
+                     int n, struct bj_err *err)
+{
+    int r = bj_store_begin(s, err);
+    if (r < 0)
+        return r;
+    r = run(s, sql, v, n, err);
+    if (r == 0)
+        r = bj_store_commit(s, err);
+    if (r < 0)
+        bj_store_rollback(s);
+    return r;
+}
+
+/* --- on and off ------------------------------------------------------------
+ */
+
+int bj_mail_turn_on(struct bj_store *s, int64_t now_sec, int64_t *ret_lost,
+                    struct bj_err *err)
+{
+    static const char lost[] =
+        "UPDATE mail_sent SET state = 'failed', error = 'the program ended "
+        "while it was sent', at = ?1 WHERE state = 'sending'";
+    static const char on[] =
+        "INSERT INTO mail_state(id, since, job_upto, daily, weekly) VALUES(1,"
+        " ?1, ifnull((SELECT max(id) FROM job), 0), ?1, ?1)"
+        " ON CONFLICT DO UPDATE SET job_upto = min(job_upto,"
+        " ifnull((SELECT max(id) FROM job), 0))";
+    const struct value now[] = {NUMBER(now_sec)};
+    int r = bj_store_begin(s, err);
+    if (r < 0)
+        return r;
+    r = run(s, lost, now, 1, err);
+    *ret_lost = r == 0 ? sqlite3_changes64(bj_store_db(s)) : 0;
+    if (r == 0)
+        r = run(s, on, now, 1, err);
+    if (r == 0)
+        r = bj_store_commit(s, err);
+    if (r < 0)
+        bj_store_rollback(s);
+    return r;
+}
+
+int bj_mail_turn_off(struct bj_store *s, struct bj_err *err)
+{
+    int64_t n = 0;
+    int r =
+        bj_sql_int(bj_store_db(s), "SELECT count(*) FROM mail_state", &n, err);
+    if (r < 0 || n == 0)
+        return r;
+    r = write_one(s, "DELETE FROM mail_state", NULL, 0, err);
+    return r < 0 ? r : write_one(s, "DELETE FROM mail_todo", NULL, 0, err);
+}
+
+int bj_mail_state_read(struct bj_store *s, struct bj_mail_state *ret,
+                       struct bj_err *err)
+{
+    int64_t v[3] = {0};
+    int r = read_row(s, "SELECT since, daily, weekly FROM mail_state", NULL, 0,
+                     v, 3, err);
+    *ret = (struct bj_mail_state){v[0], v[1], v[2]};
+    return r < 0 ? r : 0;
+}
+
+int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
+                     struct bj_err *err)
+{
+    const struct value v[] = {NUMBER(due_sec)};
+    return write_one(s,
+                     weekly ? "UPDATE mail_state SET weekly = ?1"
+                            : "UPDATE mail_state SET daily = ?1",
+                     v, 1, err);
+}
+
+/* --- choices ---------------------------------------------------------------
+ */
+
+int bj_mail_choice_read(struct bj_store *s, struct bj_slice user,
+                        struct bj_mail_choice *ret, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = NULL;
+    const struct value v[] = {TEXT(user)};
+    *ret = (struct bj_mail_choice){.since = 0};
+    int r = prepare(s,
+                    "SELECT ifnull(choice, ''), since FROM mail_choice WHERE"
+                    " user = ?1",
+                    v, 1, &st, err);
+    if (r == 0)
+        r = bj_sql_row(st, err);
+    if (r > 0) {
+        struct bj_slice choice = bj_sql_text(st, 0);
+        snprintf(ret->choice, sizeof(ret->choice), "%.*s", (int)choice.n,
+                 choice.p);
+        ret->since = bj_sql_get(st, 1);
+    }
+    sqlite3_finalize(st);
+    return r < 0 ? r : 0;
+}
+
+int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
+                         const char *choice, int64_t now_sec,
+                         struct bj_err *err)
+{
+    static const char *const choices[] = {"",      "off",    "advice", "all",
+                                          "daily", "weekly", NULL};
+    unsigned i = 0;
+    while (choices[i] && strcmp(choices[i], choice) != 0)
+        i++;
+    if (!choices[i])
+        return bj_err_set(err, -EINVAL,
+                          "'%.20s' is not a choice: off, advice, all, daily "
+                          "or weekly",
+                          choice);
+    if (user.n == 0 || user.n >= BJ_MAIL_USER_MAX)
+        return bj_err_set(err, -EINVAL, "a user is required");
+    const struct value v[] = {TEXT(user), TEXT(bj_slice_str(choice)),
+                              NUMBER(now_sec)};
+    return write_one(s,
+                     "INSERT INTO mail_choice(user, choice, since) VALUES(?1,"
+                     " ?2, ?3) ON CONFLICT DO UPDATE SET choice = ?2, since ="
+                     " ?3",
+                     v, 3, err);
+}
+
+/* --- jobs ------------------------------------------------------------------
+ */
+
+/* Jobs are found by their numbers, which grow; those that were stored before
+ * they ended are listed by the trigger job_ended. */
+int bj_mail_collect(struct bj_store *s, struct bj_err *err)
+{
+    static const char last[] = "SELECT max(id) FROM (SELECT id FROM job WHERE"
+                               " id > ?1 ORDER BY id LIMIT ?2)";
+    static const char list[] =
+        "INSERT INTO mail_todo(job) SELECT id FROM job WHERE id > ?1 AND id <="
+        " ?2 AND \"end\" >= (SELECT since FROM mail_state) AND id NOT IN"
+        " (SELECT job FROM mail_todo)";
+    int64_t upto = 0, to = BJ_SQL_NULL;
+    int r = bj_sql_int(bj_store_db(s), "SELECT job_upto FROM mail_state", &upto,
+                       err);
+    struct value v[] = {NUMBER(upto), NUMBER(COLLECTED)};
+    if (r == 0)
+        r = read_row(s, last, v, 2, &to, 1, err);
+    if (r < 0 || to == BJ_SQL_NULL)
+        return r < 0 ? r : 0;
+    r = bj_store_begin(s, err);
+    if (r < 0)
+        return r;
+    v[1].number = to;
+    r = run(s, list, v, 2, err);
+    v[0].number = to;
+    if (r == 0)
+        r = run(s, "UPDATE mail_state SET job_upto = ?1", v, 1, err);
+    if (r == 0)
+        r = bj_store_commit(s, err);
+    if (r < 0)
+        bj_store_rollback(s);
+    return r < 0 ? r : 1;
+}
+
+static const char jobs_sql[] =
+    "SELECT j.id, j.\"end\", u.name, iif(j.array_job_id IS NULL, 'job:' ||"
+    " c.name || ':' || j.jobid, 'array:' || c.name || ':' || j.array_job_id ||"
+    " ':' || u.name) || ':' || j.submit,"
+    " j.id <= d.job_upto AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job ="
+    " j.id), EXISTS (SELECT 1 FROM job AS t WHERE t.array_job_id ="
+    " j.array_job_id AND t.cluster = j.cluster AND t.user = j.user AND"
+    " t.\"end\" IS NULL)"
+    " FROM mail_todo AS m JOIN job AS j ON j.id = m.job JOIN cluster AS c ON"
+    " c.id = j.cluster JOIN user AS u ON u.id = j.user JOIN derive_state AS d"
+    " WHERE j.\"end\" <= ?1 ORDER BY j.\"end\", j.id LIMIT ?2";
+
+int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
+                 struct bj_arena *arena, struct bj_mail_job **ret,
+                 struct bj_err *err)
+{
+    static const char past[] =
+        "FROM mail_todo WHERE NOT EXISTS (SELECT 1 FROM job WHERE id = job AND"
+        " \"end\" >= ?1 AND user IS NOT NULL)";
+    struct sqlite3_stmt *st = NULL;
+    const struct value since[] = {NUMBER(since_sec)};
+    const struct value v[] = {NUMBER(until_sec), NUMBER(BJ_MAIL_JOBS)};
+    char sql[200];
+    int n = 0;
+    int64_t first;
+    snprintf(sql, sizeof(sql), "SELECT job %s LIMIT 1", past);
+    int r = read_row(s, sql, since, 1, &first, 1, err);
+    snprintf(sql, sizeof(sql), "DELETE %s", past);
+    if (r > 0)
+        r = write_one(s, sql, since, 1, err);
+    struct bj_mail_job *job =
+        bj_arena_alloc(arena, BJ_MAIL_JOBS * sizeof(*job));
+    if (r == 0)
+        r = job ? prepare(s, jobs_sql, v, 2, &st, err)
+                : bj_err_set(err, -ENOMEM, "mails");
+    while (r == 0 && n < BJ_MAIL_JOBS && (r = bj_sql_row(st, err)) > 0) {
+        job[n++] = (struct bj_mail_job){
+            .job = bj_sql_get(st, 0),
+            .end_sec = bj_sql_get(st, 1),
+            .user = bj_arena_copy(arena, bj_sql_text(st, 2)),
+            .key = bj_arena_copy(arena, bj_sql_text(st, 3)),
+            .derived = bj_sql_get(st, 4) > 0,
+            .open = bj_sql_get(st, 5) > 0};
+        r = 0;
+    }
+    sqlite3_finalize(st);
+    *ret = job;
+    return r < 0 ? r : n;
+}
+
+int bj_mail_drop(struct bj_store *s, int64_t job, struct bj_err *err)
+{
+    const struct value v[] = {NUMBER(job)};
+    return write_one(s, "DELETE FROM mail_todo WHERE job = ?1", v, 1, err);
+}
+
+/* --- mails -----------------------------------------------------------------
+ */
+
+static int64_t wait_of(int64_t tries)
+{
+    int64_t wait = FIRST_WAIT_SEC;
+    while (--tries > 0 && wait < LONGEST_WAIT_SEC)
+        wait *= 2;
+    return wait < LONGEST_WAIT_SEC ? wait : LONGEST_WAIT_SEC;
+}
+
+/* Within a transaction. */
+static int decide(struct bj_store *s, struct bj_slice key, struct bj_slice user,
+                  const struct bj_mail_caps *caps, int64_t now_sec,
+                  struct bj_err *err)
+{
+    static const char known[] = "SELECT state = 'waiting', tries, at FROM"
+                                " mail_sent WHERE key = ?1";
+    static const char counts[] =
+        "SELECT count(*), ifnull(sum(user = ?1), 0) FROM mail_sent WHERE at >"
+        " ?2 AND state IN ('sent', 'sending')";
+    const struct value by_key[] = {TEXT(key)};
+    const struct value day[] = {TEXT(user), NUMBER(now_sec - 86400)};
+    int64_t v[3] = {0}, n[2] = {0};
+    int r = read_row(s, known, by_key, 1, v, 3, err);
+    if (r < 0)
+        return r;
+    if (r > 0 && (!v[0] || now_sec < v[2] + wait_of(v[1])))
+        return v[0] ? BJ_MAIL_WAITS : BJ_MAIL_DONE;
+    r = read_row(s, counts, day, 2, n, 2, err);
+    if (r < 0)
+        return r;
+    return (uint64_t)n[1] >= caps->per_user  ? BJ_MAIL_CAPPED
+           : (uint64_t)n[0] >= caps->per_day ? BJ_MAIL_WAITS
+                                             : BJ_MAIL_CLAIMED;
+}
+
+int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
+                  const struct bj_mail_caps *caps, int64_t now_sec,
+                  struct bj_err *err)
+{
+    const struct value v[] = {TEXT(key), TEXT(user), NUMBER(now_sec)};
+    int r = bj_store_begin(s, err);
+    if (r < 0)
+        return r;
+    int how = decide(s, key, user, caps, now_sec, err);
+    if (how == BJ_MAIL_CLAIMED)
+        r = run(s,
+                "INSERT INTO mail_sent(key, user, at, state, tries)"
+                " VALUES(?1, ?2, ?3, 'sending', 1) ON CONFLICT DO UPDATE SET"
+                " at = ?3, state = 'sending', tries = tries + 1",
+                v, 3, err);
+    if (r == 0 && how == BJ_MAIL_CLAIMED)
+        r = bj_store_commit(s, err);
+    bj_store_rollback(s);
+    return r < 0 ? r : how;
+}
+
+int bj_mail_note(struct bj_store *s, struct bj_slice key, bool again,
+                 const char *error, int64_t now_sec, struct bj_err *err)
+{
+    const struct value v[] = {TEXT(key), NUMBER(now_sec),
+                              TEXT(bj_slice_str(!error  ? "sent"
+                                                : again ? "waiting"
+                                                        : "failed")),
+                              TEXT(bj_slice_str(error ? error : ""))};
+    return write_one(s,
+                     "UPDATE mail_sent SET at = ?2, state = ?3, error = ?4"
+                     " WHERE key = ?1",
+                     v, 4, err);
+}
+
+int bj_mail_forget(struct bj_store *s, int64_t before_sec, struct bj_err *err)
+{
+    const struct value v[] = {NUMBER(before_sec)};
+    return write_one(s, "DELETE FROM mail_sent WHERE at < ?1", v, 1, err);
+}

@@ -1,0 +1,405 @@
+#include "mail/service.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "mail/address.h"
+#include "mail/digest.h"
+#include "mail/message.h"
+#include "mail/schedule.h"
+#include "mail/send.h"
+#include "mail/sent.h"
+#include "report/read.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SECOND = 1000000,
+    ROUND_MSEC = 5000,
+    DIGEST_STALE_SEC = 12 * 3600, /* an outage: the next one will do */
+    KEPT_SEC = 90 * 86400,
+    FORGET_SEC = 6 * 3600
+};
+
+struct bj_mail_service {
+    const struct bj_mail_conf *conf;
+    struct bj_store *store;
+    const atomic_bool *stop;
+    struct bj_mail_templates *templates;
+    struct bj_mail_addresses *addresses;
+    struct bj_mail_schedule schedule;
+    struct bj_mail_state state;
+    int64_t now_sec, forget_sec;
+    char problem[240]; /* the last one that was logged */
+    pthread_t thread;
+    bool runs;
+    int wake_fd;
+};
+
+/* --- one mail --------------------------------------------------------------
+ */
+
+/* Log a problem once, not in each round. */
+static void complain(struct bj_mail_service *m, const struct bj_err *err)
+{
+    if (strcmp(m->problem, err->msg) == 0)
+        return;
+    snprintf(m->problem, sizeof(m->problem), "%s", err->msg);
+    bj_log(BJ_LOG_ERROR, err, "mail");
+}
+
+/* Send a claimed mail and write down what became of it.  Returns whether it is
+ * decided, or an error of the store. */
+static int deliver(struct bj_mail_service *m, struct bj_slice key,
+                   const char *to, const struct bj_buf *bytes,
+                   struct bj_err *err)
+{
+    char name[BJ_MAIL_NAME_MAX], text[320];
+    struct bj_err why = {0};
+    bj_mail_name(key, name);
+    const struct bj_mail_letter letter = {
+        to, name, {bytes->p, bytes->len}, m->stop};
+    enum bj_mail_outcome o = bj_mail_send(m->conf, &letter, &why);
+    const struct bj_log_field fields[] = {{"key", key.p, 0},
+                                          {"to", to, 0},
+                                          {"error", why.msg, 0},
+                                          {NULL, NULL, 0}};
+    if (o == BJ_MAIL_SENT)
+        bj_log(BJ_LOG_DEBUG, NULL, "mail %s to %s", key.p, to);
+    else if (o == BJ_MAIL_LATER)
+        complain(m, &why);
+    else
+        bj_log_event(BJ_LOG_ERROR, "mail not sent", fields);
+    if (o == BJ_MAIL_SENT)
+        m->problem[0] = '\0';
+    int r = bj_mail_note(
+        m->store, key, o == BJ_MAIL_LATER,
+        o == BJ_MAIL_SENT ? NULL : bj_err_reason(&why, text, sizeof(text)),
+        m->now_sec, err);
+    return r < 0 ? r : o != BJ_MAIL_LATER;
+}
+
+static int claim(struct bj_mail_service *m, struct bj_slice key,
+                 struct bj_slice user, struct bj_err *err)
+{
+    const struct bj_mail_caps caps = {m->conf->per_user, m->conf->per_day};
+    int how = bj_mail_claim(m->store, key, user, &caps, m->now_sec, err);
+    if (how == BJ_MAIL_CAPPED)
+        bj_log(BJ_LOG_INFO, NULL,
+               "no mail %s: the user got mail.per-user mails today", key.p);
+    return how;
+}
+
+/* --- jobs ------------------------------------------------------------------
+ */
+
+static bool is_worth(const struct bj_report *r, const char *choice)
+{
+    return strcmp(choice, "all") == 0 || r->advices > 0 || r->findings > 0;
+}
+
+/* Returns whether the job is decided, or an error. */
+static int mail_report(struct bj_mail_service *m, const struct bj_mail_job *job,
+                       const char *choice, const char *to, struct bj_err *err)
+{
+    struct bj_report report;
+    struct bj_buf bytes = {0};
+    const struct bj_mail_writer w = {m->conf, m->templates};
+    const struct bj_mail_for who = {job->user, to, job->key, m->now_sec};
+    int r = bj_report_read(bj_store_db(m->store), job->job, &report, err);
+    bool worth = r > 0 && is_worth(&report, choice);
+    if (worth)
+        r = bj_mail_of_job(&w, &who, &report, &bytes, err);
+    bj_report_free(&report);
+    if (r >= 0 && worth)
+        r = claim(m, job->key, job->user, err);
+    if (worth && r == BJ_MAIL_CLAIMED)
+        r = deliver(m, job->key, to, &bytes, err);
+    else if (r >= 0)
+        r = !worth || r != BJ_MAIL_WAITS;
+    bj_buf_free(&bytes);
+    return r;
+}
+
+static int decide(struct bj_mail_service *m, const struct bj_mail_job *job,
+                  struct bj_err *err)
+{
+    struct bj_mail_choice own;
+    char to[BJ_MAIL_ADDRESS_MAX];
+    int r = bj_mail_choice_read(m->store, job->user, &own, err);
+    const char *choice = own.choice[0] ? own.choice : m->conf->choice;
+    if (r < 0)
+        return r;
+    if ((strcmp(choice, "all") != 0 && strcmp(choice, "advice") != 0) ||
+        job->end_sec < own.since || job->end_sec < m->state.since || job->open)
+        return 1;
+    if (!job->derived)
+        return 0;
+    r = bj_mail_address(m->addresses, job->user, m->stop, to, err);
+    if (r < 0) {
+        complain(m, err);
+        return 0;
+    }
+    return to[0] ? mail_report(m, job, choice, to, err) : 1;
+}
+
+static bool stopped(const struct bj_mail_service *m)
+{
+    return atomic_load(m->stop);
+}
+
+static int mail_jobs(struct bj_mail_service *m, struct bj_err *err)
+{
+    const struct bj_mail_conf *c = m->conf;
+    struct bj_arena arena = {0};
+    struct bj_mail_job *job = NULL;
+    int n = bj_mail_jobs(
+        m->store, m->now_sec - (int64_t)(c->max_age_usec / SECOND),
+        m->now_sec - (int64_t)(c->delay_usec / SECOND), &arena, &job, err);
+    int r = n;
+    for (int i = 0; r >= 0 && i < n && !stopped(m); i++) {
+        r = decide(m, &job[i], err);
+        if (r > 0)
+            r = bj_mail_drop(m->store, job[i].job, err);
+    }
+    bj_arena_free(&arena);
+    return r < 0 ? r : 0;
+}
+
+/* --- digests ---------------------------------------------------------------
+ */
+
+struct digest {
+    bool weekly;
+    int64_t due, since, until;
+    char title[80], day[11]; /* day: the first */
+};
+
+static void day_of(int64_t sec, char ret[11])
+{
+    time_t t = (time_t)sec;
+    struct tm tm = {0};
+    localtime_r(&t, &tm);
+    strftime(ret, 11, "%Y-%m-%d", &tm);
+}
+
+static void name_digest(struct digest *d)
+{
+    char last[11];
+    day_of(d->since, d->day);
+    day_of(d->until - 1, last);
+    if (d->weekly)
+        snprintf(d->title, sizeof(d->title), "Your jobs from %s to %s", d->day,
+                 last);
+    else
+        snprintf(d->title, sizeof(d->title), "Your jobs of %s", d->day);
+}
+
+/* Returns whether it is decided, or an error. */
+static int mail_digest(struct bj_mail_service *m, const struct digest *d,
+                       struct bj_slice user, struct bj_err *err)
+{
+    char to[BJ_MAIL_ADDRESS_MAX];
+    struct bj_buf key = {0}, bytes = {0};
+    struct bj_period period = {.by_user = false};
+    const struct bj_mail_writer w = {m->conf, m->templates};
+    int r = bj_mail_address(m->addresses, user, m->stop, to, err);
+    if (r < 0 || !to[0]) {
+        if (r < 0)
+            complain(m, err);
+        return r == 0;
+    }
+    bj_buf_printf(&key, "%s:%s:%.*s", d->weekly ? "week" : "day", d->day,
+                  (int)user.n, user.p);
+    bj_buf_put(&key, "", 1);
+    struct bj_slice text = {key.p, key.len - 1};
+    const struct bj_mail_for who = {user, to, text, m->now_sec};
+    if (key.failed)
+        r = bj_err_set(err, -ENOMEM, "digest");
+    if (r == 0)
+        r = bj_mail_digest_read(m->store, user, d->since, d->until, &period,
+                                err);
+    if (r == 0)
+        r = bj_mail_of_period(&w, &who, &period, d->title, &bytes, err);
+    bj_period_free(&period);
+    if (r == 0)
+        r = claim(m, text, user, err);
+    if (r == BJ_MAIL_CLAIMED)
+        r = deliver(m, text, to, &bytes, err);
+    else if (r > 0)
+        r = r != BJ_MAIL_WAITS;
+    bj_buf_free(&bytes);
+    bj_buf_free(&key);
+    return r;
+}
+
+static int mail_digests(struct bj_mail_service *m, bool weekly,
+                        struct bj_err *err)
+{
+    struct digest d = {.weekly = weekly};
+    struct bj_arena arena = {0};
+    struct bj_slice *user = NULL;
+    bool all = true;
+    d.due = bj_mail_digest_due(&m->schedule, weekly, m->now_sec, &d.since,
+                               &d.until);
+    if (d.due <= (weekly ? m->state.weekly : m->state.daily))
+        return 0;
+    name_digest(&d);
+    int n = m->now_sec - d.due > DIGEST_STALE_SEC
+                ? 0
+                : bj_mail_digest_users(m->store, weekly ? "weekly" : "daily",
+                                       m->conf->choice, d.since, d.until,
+                                       &arena, &user, err);
+    int r = n;
+    for (int i = 0; r >= 0 && i < n && !stopped(m); i++) {
+        r = mail_digest(m, &d, user[i], err);
+        all = all && r > 0;
+    }
+    bj_arena_free(&arena);
+    return r < 0 || !all || stopped(m)
+               ? r
+               : bj_mail_digested(m->store, weekly, d.due, err);
+}
+
+/* --- rounds ----------------------------------------------------------------
+ */
+
+int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err)
+{
+    m->now_sec = (int64_t)(bj_clock_wall_usec() / SECOND);
+    int r = 1;
+    while (r > 0 && !stopped(m))
+        r = bj_mail_collect(m->store, err);
+    if (r == 0)
+        r = bj_mail_state_read(m->store, &m->state, err);
+    if (r < 0 || stopped(m) || bj_mail_is_quiet(&m->schedule, m->now_sec))
+        return r;
+    r = mail_jobs(m, err);
+    for (int weekly = 0; r >= 0 && weekly <= 1; weekly++)
+        r = mail_digests(m, weekly == 1, err);
+    if (r >= 0 && m->now_sec >= m->forget_sec) {
+        m->forget_sec = m->now_sec + FORGET_SEC;
+        r = bj_mail_forget(m->store, m->now_sec - KEPT_SEC, err);
+    }
+    return r < 0 ? r : 0;
+}
+
+static void *serve(void *ctx)
+{
+    struct bj_mail_service *m = ctx;
+    struct pollfd fd = {.fd = m->wake_fd, .events = POLLIN};
+    do {
+        struct bj_err err = {0};
+        if (bj_mail_service_round(m, &err) < 0)
+            complain(m, &err);
+    } while (poll(&fd, 1, ROUND_MSEC) <= 0);
+    return NULL;
+}
+
+/* The main thread handles signals. */
+static int start(struct bj_mail_service *m, struct bj_err *err)
+{
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    int r = -pthread_create(&m->thread, NULL, serve, m);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    m->runs = r == 0;
+    return r < 0 ? bj_err_set(err, r, "cannot start the thread for mails") : 0;
+}
+
+static int turn_on(struct bj_mail_service *m, struct bj_err *err)
+{
+    int64_t lost = 0;
+    int r = bj_mail_turn_on(m->store, (int64_t)(bj_clock_wall_usec() / SECOND),
+                            &lost, err);
+    if (lost > 0)
+        bj_log(BJ_LOG_WARN, NULL,
+               "%lld mails were being sent when the program ended; they are "
+               "not sent again",
+               (long long)lost);
+    return r;
+}
+
+int bj_mail_check(const struct bj_mail_conf *c, struct bj_err *err)
+{
+    struct bj_mail_templates *t = NULL;
+    struct bj_mail_schedule schedule;
+    if (!bj_mail_is_on(c))
+        return 0;
+    int r = bj_mail_send_check(c, err);
+    if (r == 0 && !bj_mail_is_set(c->reply_to))
+        r = bj_err_set(err, -EINVAL,
+                       "mail.reply-to: required: users stop mails there");
+    if (r == 0 && bj_mail_is_set(c->url) && strncmp(c->url, "https://", 8) &&
+        strncmp(c->url, "http://", 7))
+        r = bj_err_set(err, -EINVAL,
+                       "mail.url: '%.80s' does not begin with https://",
+                       c->url);
+    if (r == 0)
+        r = bj_mail_addresses_check_conf(c, err);
+    if (r == 0)
+        r = bj_mail_schedule(c, &schedule, err);
+    if (r == 0)
+        r = bj_mail_templates_new(c->template_dir, &t, err);
+    bj_mail_templates_free(t);
+    return r;
+}
+
+int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
+                        const atomic_bool *stop, bool thread,
+                        struct bj_mail_service **ret, struct bj_err *err)
+{
+    *ret = NULL;
+    if (!bj_mail_is_on(conf))
+        return bj_mail_turn_off(store, err);
+    struct bj_mail_service *m = calloc(1, sizeof(*m));
+    if (!m)
+        return bj_err_set(err, -ENOMEM, "mails");
+    m->conf = conf;
+    m->stop = stop;
+    m->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = m->wake_fd < 0 ? bj_err_set(err, -errno, "eventfd")
+                           : bj_mail_check(conf, err);
+    if (r == 0)
+        r = bj_mail_schedule(conf, &m->schedule, err);
+    if (r == 0)
+        r = bj_mail_templates_new(conf->template_dir, &m->templates, err);
+    if (r == 0)
+        r = bj_mail_addresses_new(conf, &m->addresses, err);
+    if (r == 0)
+        r = bj_store_open(&(struct bj_store_options){.beside = store},
+                          &m->store, err);
+    if (r == 0)
+        r = turn_on(m, err);
+    if (r == 0 && thread)
+        r = start(m, err);
+    if (r < 0) {
+        bj_mail_service_free(m);
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+void bj_mail_service_free(struct bj_mail_service *m)
+{
+    if (!m)
+        return;
+    if (m->runs && eventfd_write(m->wake_fd, 1) == 0)
+        pthread_join(m->thread, NULL);
+    if (m->wake_fd >= 0)
+        close(m->wake_fd);
+    bj_store_close(m->store);
+    bj_mail_addresses_free(m->addresses);
+    bj_mail_templates_free(m->templates);
+    free(m);
+}

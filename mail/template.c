@@ -1,0 +1,275 @@
+#include "mail/template.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/html.h"
+#include "base/save.h"
+#include "mail/template_text.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FILE_BYTES = 1 << 18 };
+
+/* A text, then a word, unless it is the last piece. */
+struct piece {
+    struct bj_slice text;
+    int word; /* -1: none */
+    struct piece *next;
+};
+
+struct bj_mail_templates {
+    struct bj_arena arena;
+    const struct piece *form[BJ_MAIL_KINDS][BJ_MAIL_FORMS];
+};
+
+static const char *const word_names[BJ_MAIL_WORD_COUNT] = {
+#define NAME(upper, lower) #lower,
+    BJ_MAIL_WORDS(NAME)
+#undef NAME
+};
+
+/* A digest has no single job. */
+static bool is_of(enum bj_mail_kind kind, int word)
+{
+    return kind == BJ_MAIL_OF_JOB || word == BJ_MAIL_TITLE ||
+           word == BJ_MAIL_USER || word == BJ_MAIL_REPORT ||
+           word == BJ_MAIL_LINK || word == BJ_MAIL_STOP;
+}
+
+static const struct builtin {
+    const char *name;
+    const char *text;
+    enum bj_mail_kind kind;
+    bool html;
+} builtins[] = {
+    {"job.txt", bj_mail_job_text, BJ_MAIL_OF_JOB, false},
+    {"job.html", bj_mail_job_html, BJ_MAIL_OF_JOB, true},
+    {"digest.txt", bj_mail_digest_text, BJ_MAIL_DIGEST, false},
+    {"digest.html", bj_mail_digest_html, BJ_MAIL_DIGEST, true},
+};
+
+enum { BUILTINS = sizeof(builtins) / sizeof(builtins[0]) };
+
+/* --- parsing ---------------------------------------------------------------
+ */
+
+struct parse {
+    struct bj_arena *arena;
+    const char *name; /* of the file */
+    struct bj_slice all;
+    enum bj_mail_kind kind;
+    struct bj_err *err;
+};
+
+static int wrong(const struct parse *p, const char *at, const char *what,
+                 struct bj_slice word)
+{
+    unsigned line = 1;
+    for (const char *c = p->all.p; c < at; c++)
+        line += *c == '\n';
+    return bj_err_set(p->err, -EINVAL, "%s, line %u: %s%.*s", p->name, line,
+                      what, (int)(word.n < 40 ? word.n : 40), word.p);
+}
+
+static int word_of(const struct parse *p, struct bj_slice name, int *ret)
+{
+    struct bj_slice word = bj_slice_trim(name);
+    for (int i = 0; i < BJ_MAIL_WORD_COUNT; i++)
+        if (bj_slice_eq(word, bj_slice_str(word_names[i]))) {
+            *ret = i;
+            return is_of(p->kind, i)
+                       ? 0
+                       : wrong(p, name.p, "a digest has no placeholder ", word);
+        }
+    return wrong(p, name.p, "unknown placeholder ", word);
+}
+
+/* Cut the text before the next "{{" off *rest, and the name up to "}}". */
+static int cut(const struct parse *p, struct bj_slice *rest,
+               struct piece *piece)
+{
+    const char *open = memmem(rest->p, rest->n, "{{", 2);
+    piece->word = -1;
+    piece->text = *rest;
+    if (!open) {
+        rest->n = 0;
+        return 0;
+    }
+    piece->text.n = (size_t)(open - rest->p);
+    struct bj_slice name = {open + 2, rest->n - piece->text.n - 2};
+    const char *close = memmem(name.p, name.n, "}}", 2);
+    if (!close)
+        return wrong(
+            p, open, "}} is missing after ",
+            (struct bj_slice){open, name.n + 2 < 20 ? name.n + 2 : 20});
+    rest->n = (size_t)(rest->p + rest->n - close - 2);
+    rest->p = close + 2;
+    name.n = (size_t)(close - name.p);
+    return word_of(p, name, &piece->word);
+}
+
+static int parse(const struct parse *p, struct bj_slice text,
+                 const struct piece **ret, unsigned *ret_words)
+{
+    struct piece *first = NULL, **last = &first;
+    while (text.n > 0) {
+        struct piece *piece = bj_arena_alloc(p->arena, sizeof(*piece));
+        if (!piece)
+            return bj_err_set(p->err, -ENOMEM, "%s", p->name);
+        int r = cut(p, &text, piece);
+        if (r < 0)
+            return r;
+        if (piece->word >= 0)
+            *ret_words |= 1u << piece->word;
+        *last = piece;
+        last = &piece->next;
+    }
+    *ret = first;
+    return 0;
+}
+
+/* The first line of a text is its subject. */
+static int parse_subject(const struct parse *p, struct bj_slice *text,
+                         const struct piece **ret)
+{
+    struct bj_slice line, empty, prefix = BJ_SLICE("Subject: ");
+    unsigned words = 0;
+    if (!bj_slice_line(text, &line) || !bj_slice_starts(line, prefix) ||
+        !bj_slice_line(text, &empty) || bj_slice_trim(empty).n > 0)
+        return wrong(p, p->all.p, "expected 'Subject: TEXT' and an empty line",
+                     BJ_SLICE(""));
+    line.p += prefix.n;
+    line.n -= prefix.n;
+    return parse(p, line, ret, &words);
+}
+
+static int parse_file(struct bj_arena *arena, const char *name,
+                      struct bj_slice text, enum bj_mail_kind kind, bool html,
+                      const struct piece **form, struct bj_err *err)
+{
+    static const int required[] = {BJ_MAIL_REPORT, BJ_MAIL_STOP};
+    text = bj_arena_copy(arena, text);
+    const struct parse p = {arena, name, text, kind, err};
+    struct bj_slice body = text;
+    unsigned words = 0;
+    int r = html ? 0 : parse_subject(&p, &body, &form[BJ_MAIL_SUBJECT]);
+    if (r == 0)
+        r = parse(&p, body, &form[html ? BJ_MAIL_HTML : BJ_MAIL_TEXT], &words);
+    for (unsigned i = 0; r == 0 && i < 2; i++)
+        if (!(words & 1u << required[i]))
+            r = bj_err_set(err, -EINVAL, "%s: {{%s}} is missing", name,
+                           word_names[required[i]]);
+    return r == 0 && arena->failed ? bj_err_set(err, -ENOMEM, "%s", name) : r;
+}
+
+int bj_mail_template_check(const char *name, struct bj_slice text,
+                           enum bj_mail_kind kind, bool html,
+                           struct bj_err *err)
+{
+    struct bj_arena arena = {0};
+    const struct piece *form[BJ_MAIL_FORMS];
+    int r = parse_file(&arena, name, text, kind, html, form, err);
+    bj_arena_free(&arena);
+    return r;
+}
+
+/* --- files -----------------------------------------------------------------
+ */
+
+static int path_of(const char *dir, const struct builtin *b, char *path,
+                   size_t cap, struct bj_err *err)
+{
+    return snprintf(path, cap, "%s/%s", dir, b->name) < (int)cap
+               ? 0
+               : bj_err_set(err, -ENAMETOOLONG, "%s", dir);
+}
+
+static int load(struct bj_mail_templates *t, const char *dir,
+                const struct builtin *b, char *buf, struct bj_err *err)
+{
+    char path[PATH_MAX];
+    struct bj_slice text = bj_slice_str(b->text);
+    const char *name = b->name;
+    if (dir && dir[0]) {
+        int r = path_of(dir, b, path, sizeof(path), err);
+        if (r < 0)
+            return r;
+        r = bj_file_read_all(AT_FDCWD, path, buf, FILE_BYTES, &text, err);
+        if (r < 0 && r != -ENOENT)
+            return r;
+        name = r == 0 ? path : name;
+    }
+    int r = parse_file(&t->arena, name, text, b->kind, b->html,
+                       t->form[b->kind], err);
+    return r < 0 ? bj_err_wrap(err, r, "mail.template-dir") : 0;
+}
+
+int bj_mail_templates_new(const char *dir, struct bj_mail_templates **ret,
+                          struct bj_err *err)
+{
+    struct bj_mail_templates *t = calloc(1, sizeof(*t));
+    char *buf = malloc(FILE_BYTES);
+    int fd = dir && dir[0] ? bj_dir_open(AT_FDCWD, dir) : -1;
+    int r = t && buf ? 0 : bj_err_set(err, -ENOMEM, "templates");
+    if (r == 0 && dir && dir[0] && fd < 0)
+        r = bj_err_set(err, -EINVAL, "mail.template-dir: cannot open %s", dir);
+    bj_close_fd(&fd);
+    for (unsigned i = 0; r == 0 && i < BUILTINS; i++)
+        r = load(t, dir, &builtins[i], buf, err);
+    free(buf);
+    if (r < 0) {
+        bj_mail_templates_free(t);
+        return r;
+    }
+    *ret = t;
+    return 0;
+}
+
+void bj_mail_templates_free(struct bj_mail_templates *t)
+{
+    if (!t)
+        return;
+    bj_arena_free(&t->arena);
+    free(t);
+}
+
+int bj_mail_templates_write(const char *dir, struct bj_err *err)
+{
+    char path[PATH_MAX];
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < BUILTINS; i++) {
+        r = path_of(dir, &builtins[i], path, sizeof(path), err);
+        if (r == 0)
+            r = bj_save(path, bj_slice_str(builtins[i].text), 0644, BJ_SAVE_NEW,
+                        err);
+    }
+    return r;
+}
+
+/* --- values ----------------------------------------------------------------
+ */
+
+static bool is_html(int word)
+{
+    return word == BJ_MAIL_REPORT || word == BJ_MAIL_LINK ||
+           word == BJ_MAIL_STOP;
+}
+
+void bj_mail_fill(const struct bj_mail_templates *t, enum bj_mail_kind kind,
+                  enum bj_mail_form form, const struct bj_slice *value,
+                  struct bj_buf *out)
+{
+    for (const struct piece *p = t->form[kind][form]; p; p = p->next) {
+        bj_buf_slice(out, p->text);
+        if (p->word < 0)
+            continue;
+        if (form == BJ_MAIL_HTML && !is_html(p->word))
+            bj_html_text(out, value[p->word]);
+        else
+            bj_buf_slice(out, value[p->word]);
+    }
+}

@@ -1,0 +1,43 @@
+/* The tables of mails about jobs. */
+#include "statsdb/schema_sql.h"
+
+#include <stddef.h>
+
+const char *const bj_schema_mail[] = {
+    /* What a user chose, and when: jobs that ended before get no mail.  token:
+     * proves that a request to stop mails comes from one of them. */
+    "CREATE TABLE mail_choice("
+    "user TEXT PRIMARY KEY,"
+    "choice TEXT CHECK(choice IN ('off', 'advice', 'all', 'daily', 'weekly')),"
+    "since INT NOT NULL,"
+    "token TEXT) STRICT, WITHOUT ROWID",
+
+    /* Has a row while mails are on: since when, the last job that was read,
+     * and the times of the last digests. */
+    "CREATE TABLE mail_state("
+    "id INTEGER PRIMARY KEY CHECK(id = 1),"
+    "since INT NOT NULL,"
+    "job_upto INT NOT NULL,"
+    "daily INT NOT NULL,"
+    "weekly INT NOT NULL) STRICT",
+
+    /* Ended jobs whose mail is not decided. */
+    "CREATE TABLE mail_todo(job INTEGER PRIMARY KEY) STRICT",
+
+    /* Mails, and jobs for which none was sent: nothing is sent twice. */
+    "CREATE TABLE mail_sent("
+    "key TEXT PRIMARY KEY,"
+    "user TEXT NOT NULL,"
+    "at INT NOT NULL," /* of the last change */
+    "state TEXT NOT NULL CHECK(state IN ('sending', 'sent', 'waiting',"
+    " 'failed')),"
+    "tries INT NOT NULL,"
+    "error TEXT) STRICT, WITHOUT ROWID",
+    "CREATE INDEX mail_sent_at ON mail_sent(at)",
+    "CREATE INDEX mail_sent_user ON mail_sent(user, at)",
+    "CREATE TRIGGER job_ended AFTER UPDATE OF \"end\" ON job WHEN"
+    " old.\"end\" IS NULL AND new.\"end\" IS NOT NULL AND EXISTS"
+    " (SELECT 1 FROM mail_state WHERE job_upto >= new.id AND since <="
+    " new.\"end\") AND NOT EXISTS (SELECT 1 FROM mail_todo WHERE job = new.id)"
+    " BEGIN INSERT INTO mail_todo(job) VALUES(new.id); END",
+    NULL};

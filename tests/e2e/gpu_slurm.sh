@@ -45,10 +45,6 @@ mkdir "$tmp/bin"
 printf '#!/bin/sh\necho "$*" >>%s\nexec %s "$@"\n' "$tmp/asked" "$(command -v scontrol)" \
     >"$tmp/bin/scontrol"
 chmod 755 "$tmp/bin/scontrol"
-start_exporter --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 --gpu.map-dir="$tmp/none" \
-    --gpu.ask-scheduler --cluster.path="$tmp/bin:/usr/bin:/bin" \
-    --cluster.slurm-conf="$SLURM_SANDBOX_DIR/etc/slurm.conf" --path.sysfs="$tmp/none"
-
 submit() { # environment-of-the-job sbatch-option...: prints the job id
     local env=$1
     shift
@@ -67,6 +63,12 @@ runs() { squeue -h -j "$1" -t R -o %A | grep -q .; }
 for j in $silent $lies $none $forger; do
     check "job $j runs" wait_for 60 runs "$j"
 done
+# An exporter that sees a job before its exec takes Slurm's own environment.
+changed() { [ "$(ps -u "$ua" -o comm= | grep -cx sleep)" = 4 ]; }
+check "the jobs have their environments" wait_for 60 changed
+start_exporter --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 --gpu.map-dir="$tmp/none" \
+    --gpu.ask-scheduler --cluster.path="$tmp/bin:/usr/bin:/bin" \
+    --cluster.slurm-conf="$SLURM_SANDBOX_DIR/etc/slurm.conf" --path.sysfs="$tmp/none"
 note "Slurm gave $silent GPUs $(truth "$silent"), $lies GPU $(truth "$lies"), $forger GPU $(truth "$forger")"
 expand() { # 0-1 -> 0 and 1
     local word=$1

@@ -5,6 +5,7 @@
 
 Prints nothing on success; otherwise why not, and the exit status is 1."""
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,10 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.path.join(HERE, "grafana")
 FOLDER = os.path.abspath(os.path.join(TOP, os.environ.get("O", "build"), "grafana-node"))
 VERSION = "11.6.0"  # in package.json
+# What draws in a browser is large and not used: empty packages of the same version.
+EMPTY = ["@floating-ui/react", "@grafana/e2e-selectors", "@grafana/faro-web-sdk", "@grafana/plugin-ui",
+         "@grafana/ui", "@hello-pangea/dnd", "@reduxjs/toolkit", "monaco-promql", "react-highlight-words",
+         "react-window"]
 
 
 def text(path):
@@ -47,6 +52,36 @@ def install(version=VERSION):
         return install_alone(version, folder)
 
 
+def npm(folder, *args):
+    return subprocess.run(["npm", *args, "--fetch-timeout=30000", "--fetch-retries=1"],
+                          cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+def failure(p):
+    offline = re.search("ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|network", p.stderr)
+    return "npm's registry cannot be reached" if offline else "npm failed: " + p.stderr[-500:]
+
+
+def add_empty(folder, version):
+    """Add the packages in EMPTY, in the versions that others require, to package.json."""
+    path = os.path.join(folder, "package.json")
+    package = json.loads(text(path))
+    for user in ("@grafana/prometheus", "@grafana/runtime"):
+        p = npm(folder, "view", "%s@%s" % (user, version), "dependencies", "--json")
+        if p.returncode != 0:
+            return failure(p)
+        for name, wanted in json.loads(p.stdout).items():
+            if name in EMPTY:
+                own = os.path.join("empty", name)
+                os.makedirs(os.path.join(folder, own), exist_ok=True)
+                with open(os.path.join(folder, own, "package.json"), "w", encoding="utf-8") as f:
+                    json.dump({"name": name, "version": wanted.lstrip("^~")}, f)
+                package["dependencies"][name] = "file:" + own
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(package, f)
+    return None
+
+
 def install_alone(version, folder):
     shutil.copytree(SOURCE, folder, dirs_exist_ok=True)
     stamp = os.path.join(folder, "installed")
@@ -59,13 +94,12 @@ def install_alone(version, folder):
     shutil.rmtree(os.path.join(folder, "node_modules"), ignore_errors=True)
     if os.path.exists(os.path.join(folder, "package-lock.json")):
         os.unlink(os.path.join(folder, "package-lock.json"))
-    p = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
-                        "--legacy-peer-deps", "--fetch-timeout=30000", "--fetch-retries=1"],
-                       cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    why = add_empty(folder, version)
+    if why:
+        return why
+    p = npm(folder, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--legacy-peer-deps")
     if p.returncode != 0:
-        offline = re.search("ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|network", p.stderr)
-        return ("npm's registry cannot be reached" if offline else
-                "npm install failed: " + p.stderr[-500:])
+        return failure(p)
     with open(stamp, "w", encoding="utf-8") as f:
         f.write(wanted)
     return None

@@ -78,11 +78,11 @@ static void put_mailbox(struct bj_buf *out, const char *header,
         return;
     name = clean(name, buf);
     bj_buf_printf(out, "%s: ", header);
-    if (is_phrase(name))
+    bool phrase = is_phrase(name), fits = phrase && address.n <= 30;
+    if (phrase)
         bj_buf_slice(out, name);
     else
         put_words(out, name);
-    bool fits = name.n + address.n < 60;
     bj_buf_printf(out, "%s<%.*s>\n",
                   name.n == 0 ? ""
                   : fits      ? " "

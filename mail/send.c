@@ -38,7 +38,7 @@ static enum bj_mail_outcome to_directory(const struct bj_mail_conf *c,
         return BJ_MAIL_REFUSED;
     }
     return bj_save(path, letter->bytes, 0640, BJ_SAVE_SYNC, err) < 0
-               ? BJ_MAIL_LATER
+               ? BJ_MAIL_DOWN
                : BJ_MAIL_SENT;
 }
 
@@ -60,7 +60,7 @@ static enum bj_mail_outcome outcome_of(int r,
                    : BJ_MAIL_REFUSED;
     return r == -ETIMEDOUT || r == -ECANCELED || r == -EREMOTEIO
                ? BJ_MAIL_UNKNOWN
-               : BJ_MAIL_LATER; /* it was not started */
+               : BJ_MAIL_DOWN; /* it was not started */
 }
 
 static enum bj_mail_outcome to_sendmail(const struct bj_mail_conf *c,
@@ -177,20 +177,20 @@ static bool set_message(const struct bj_libcurl *lib, CURL *h,
     return !bad;
 }
 
+/* libcurl's codes: SEND_ERROR for MAIL, RCPT and DATA, and for the last answer
+ * WEIRD_SERVER_REPLY. */
 static enum bj_mail_outcome judge(CURLcode code, long status,
                                   const struct upload *u)
 {
+    bool answered = code == CURLE_SEND_ERROR ||
+                    (code == CURLE_WEIRD_SERVER_REPLY && u->sent);
     if (code == CURLE_OK)
         return BJ_MAIL_SENT;
-    /* libcurl's codes for MAIL, RCPT and DATA, and for the final answer. */
-    if (status >= 500 && status < 600)
-        return code == CURLE_SEND_ERROR ||
-                       (code == CURLE_WEIRD_SERVER_REPLY && u->sent)
-                   ? BJ_MAIL_REFUSED
-                   : BJ_MAIL_LATER;
-    if (status >= 400 && status < 500)
+    if (answered && status >= 500 && status < 600)
+        return BJ_MAIL_REFUSED;
+    if (answered && status >= 400 && status < 500)
         return BJ_MAIL_LATER;
-    return u->sent ? BJ_MAIL_UNKNOWN : BJ_MAIL_LATER;
+    return u->sent ? BJ_MAIL_UNKNOWN : BJ_MAIL_DOWN;
 }
 
 static enum bj_mail_outcome transfer(const struct bj_libcurl *lib, CURL *h,
@@ -218,7 +218,7 @@ static enum bj_mail_outcome to_server(const struct bj_mail_conf *c,
     struct bj_libcurl lib;
     char password[SECRET_BYTES] = "";
     struct upload u = {.rest = letter->bytes, .stop = letter->stop};
-    enum bj_mail_outcome o = BJ_MAIL_LATER;
+    enum bj_mail_outcome o = BJ_MAIL_DOWN;
     if (bj_libcurl_load(&lib, err) < 0)
         return o;
     if (bj_secret_read(c->smtp_password_file, password, sizeof(password), err) <

@@ -19,6 +19,7 @@ struct bj_mail_letter {
 enum bj_mail_outcome {
     BJ_MAIL_SENT,
     BJ_MAIL_LATER,   /* not accepted, try again */
+    BJ_MAIL_DOWN,    /* the same, and no other mail can be sent now */
     BJ_MAIL_REFUSED, /* not accepted, never try again */
     BJ_MAIL_UNKNOWN, /* may have been accepted: the answer is missing */
 };

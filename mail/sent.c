@@ -220,17 +220,27 @@ int bj_mail_collect(struct bj_store *s, struct bj_err *err)
     return r < 0 ? r : 1;
 }
 
+#define SAME_ARRAY                                                             \
+    "t.array_job_id = j.array_job_id AND t.cluster = j.cluster AND t.user ="   \
+    " j.user"
+
+/* Of an array its last task.  Tasks that were requeued have another submit
+ * time. */
 static const char jobs_sql[] =
+    "WITH last AS (SELECT max(j.\"end\"), j.id FROM mail_todo AS m JOIN job AS "
+    "j"
+    " ON j.id = m.job WHERE j.\"end\" <= ?1 GROUP BY j.cluster, j.user,"
+    " ifnull(j.array_job_id, -j.id))"
     "SELECT j.id, j.\"end\", u.name, iif(j.array_job_id IS NULL, 'job:' ||"
-    " c.name || ':' || j.jobid, 'array:' || c.name || ':' || j.array_job_id ||"
-    " ':' || u.name) || ':' || j.submit,"
+    " c.name || ':' || j.jobid || ':' || j.submit, 'array:' || c.name || ':' ||"
+    " j.array_job_id || ':' || u.name || ':' || (SELECT min(t.submit) FROM job"
+    " AS t WHERE " SAME_ARRAY ")),"
     " j.id <= d.job_upto AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job ="
-    " j.id), EXISTS (SELECT 1 FROM job AS t WHERE t.array_job_id ="
-    " j.array_job_id AND t.cluster = j.cluster AND t.user = j.user AND"
-    " t.\"end\" IS NULL)"
-    " FROM mail_todo AS m JOIN job AS j ON j.id = m.job JOIN cluster AS c ON"
-    " c.id = j.cluster JOIN user AS u ON u.id = j.user JOIN derive_state AS d"
-    " WHERE j.\"end\" <= ?1 ORDER BY j.\"end\", j.id LIMIT ?2";
+    " j.id), EXISTS (SELECT 1 FROM job AS t WHERE " SAME_ARRAY
+    " AND t.\"end\" IS NULL)"
+    " FROM last JOIN job AS j ON j.id = last.id JOIN cluster AS c ON c.id ="
+    " j.cluster JOIN user AS u ON u.id = j.user JOIN derive_state AS d"
+    " ORDER BY j.\"end\", j.id LIMIT ?2";
 
 int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
                  struct bj_arena *arena, struct bj_mail_job **ret,
@@ -273,7 +283,11 @@ int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
 int bj_mail_drop(struct bj_store *s, int64_t job, struct bj_err *err)
 {
     const struct value v[] = {NUMBER(job)};
-    return write_one(s, "DELETE FROM mail_todo WHERE job = ?1", v, 1, err);
+    return write_one(s,
+                     "DELETE FROM mail_todo WHERE job = ?1 OR job IN (SELECT"
+                     " t.id FROM job AS j JOIN job AS t ON " SAME_ARRAY
+                     " WHERE j.id = ?1)",
+                     v, 1, err);
 }
 
 /* --- mails -----------------------------------------------------------------

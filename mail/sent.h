@@ -65,14 +65,14 @@ struct bj_mail_job {
 };
 
 /* Listed jobs that ended at or before until_sec, the oldest first, in the
- * arena; jobs that ended before since_sec are taken off the list.  Returns
- * their number, at most BJ_MAIL_JOBS. */
+ * arena; of an array one task; jobs that ended before since_sec are taken off
+ * the list.  Returns their number, at most BJ_MAIL_JOBS. */
 enum { BJ_MAIL_JOBS = 1000 };
 int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
                  struct bj_arena *arena, struct bj_mail_job **ret,
                  struct bj_err *err);
 
-/* Take a job off the list. */
+/* Take a job off the list, or all tasks of its array. */
 int bj_mail_drop(struct bj_store *s, int64_t job, struct bj_err *err);
 
 /* --- mails -----------------------------------------------------------------

@@ -38,6 +38,8 @@ struct bj_mail_service {
     struct bj_mail_schedule schedule;
     struct bj_mail_state state;
     int64_t now_sec, forget_sec;
+    int64_t down_sec;  /* no attempt before, as the server was down */
+    unsigned failures; /* in a row */
     char problem[240]; /* the last one that was logged */
     pthread_t thread;
     bool runs;
@@ -54,6 +56,20 @@ static void complain(struct bj_mail_service *m, const struct bj_err *err)
         return;
     snprintf(m->problem, sizeof(m->problem), "%s", err->msg);
     bj_log(BJ_LOG_ERROR, err, "mail");
+}
+
+/* While the server is down, one mail at a time tries it: after 1 min, 2 min, up
+ * to 16 min. */
+static void follow_server(struct bj_mail_service *m, enum bj_mail_outcome o)
+{
+    m->failures = o != BJ_MAIL_DOWN ? 0 : m->failures + (m->failures < 5);
+    m->down_sec =
+        m->failures > 0 ? m->now_sec + (INT64_C(30) << m->failures) : 0;
+}
+
+static bool is_down(const struct bj_mail_service *m)
+{
+    return atomic_load(m->stop) || m->now_sec < m->down_sec;
 }
 
 /* Send a claimed mail and write down what became of it.  Returns whether it is
@@ -74,17 +90,19 @@ static int deliver(struct bj_mail_service *m, struct bj_slice key,
                                           {NULL, NULL, 0}};
     if (o == BJ_MAIL_SENT)
         bj_log(BJ_LOG_DEBUG, NULL, "mail %s to %s", key.p, to);
-    else if (o == BJ_MAIL_LATER)
+    else if (o == BJ_MAIL_LATER || o == BJ_MAIL_DOWN)
         complain(m, &why);
     else
         bj_log_event(BJ_LOG_ERROR, "mail not sent", fields);
     if (o == BJ_MAIL_SENT)
         m->problem[0] = '\0';
+    follow_server(m, o);
+    bool later = o == BJ_MAIL_LATER || o == BJ_MAIL_DOWN;
     int r = bj_mail_note(
-        m->store, key, o == BJ_MAIL_LATER,
+        m->store, key, later,
         o == BJ_MAIL_SENT ? NULL : bj_err_reason(&why, text, sizeof(text)),
         m->now_sec, err);
-    return r < 0 ? r : o != BJ_MAIL_LATER;
+    return r < 0 ? r : !later;
 }
 
 static int claim(struct bj_mail_service *m, struct bj_slice key,
@@ -151,11 +169,6 @@ static int decide(struct bj_mail_service *m, const struct bj_mail_job *job,
     return to[0] ? mail_report(m, job, choice, to, err) : 1;
 }
 
-static bool stopped(const struct bj_mail_service *m)
-{
-    return atomic_load(m->stop);
-}
-
 static int mail_jobs(struct bj_mail_service *m, struct bj_err *err)
 {
     const struct bj_mail_conf *c = m->conf;
@@ -165,7 +178,7 @@ static int mail_jobs(struct bj_mail_service *m, struct bj_err *err)
         m->store, m->now_sec - (int64_t)(c->max_age_usec / SECOND),
         m->now_sec - (int64_t)(c->delay_usec / SECOND), &arena, &job, err);
     int r = n;
-    for (int i = 0; r >= 0 && i < n && !stopped(m); i++) {
+    for (int i = 0; r >= 0 && i < n && !is_down(m); i++) {
         r = decide(m, &job[i], err);
         if (r > 0)
             r = bj_mail_drop(m->store, job[i].job, err);
@@ -259,12 +272,12 @@ static int mail_digests(struct bj_mail_service *m, bool weekly,
                                        m->conf->choice, d.since, d.until,
                                        &arena, &user, err);
     int r = n;
-    for (int i = 0; r >= 0 && i < n && !stopped(m); i++) {
+    for (int i = 0; r >= 0 && i < n && !is_down(m); i++) {
         r = mail_digest(m, &d, user[i], err);
         all = all && r > 0;
     }
     bj_arena_free(&arena);
-    return r < 0 || !all || stopped(m)
+    return r < 0 || !all || is_down(m)
                ? r
                : bj_mail_digested(m->store, weekly, d.due, err);
 }
@@ -276,11 +289,11 @@ int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err)
 {
     m->now_sec = (int64_t)(bj_clock_wall_usec() / SECOND);
     int r = 1;
-    while (r > 0 && !stopped(m))
+    while (r > 0 && !atomic_load(m->stop))
         r = bj_mail_collect(m->store, err);
     if (r == 0)
         r = bj_mail_state_read(m->store, &m->state, err);
-    if (r < 0 || stopped(m) || bj_mail_is_quiet(&m->schedule, m->now_sec))
+    if (r < 0 || is_down(m) || bj_mail_is_quiet(&m->schedule, m->now_sec))
         return r;
     r = mail_jobs(m, err);
     for (int weekly = 0; r >= 0 && weekly <= 1; weekly++)

@@ -459,7 +459,7 @@ static void test_a_failing_server(void **state)
     expect(p.w.s, "SELECT state, tries FROM mail_sent", "waiting|1\n");
     p.conf.directory = p.dir;
     assert_int_equal(mails(&p), 0); /* not at once */
-    advance(61);
+    advance(90);
     assert_int_equal(mails(&p), 1);
     expect(p.w.s, "SELECT state, tries, error FROM mail_sent", "sent|2|\n");
     post_close(&p);

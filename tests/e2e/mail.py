@@ -1,0 +1,436 @@
+#!/usr/bin/env python3
+"""Mails about jobs, read back from a real mail server (exim): text, HTML and headers
+as Python's email package reads them; the figures are those of batchjob_acct.  TAP."""
+import email
+import email.policy
+import glob
+import html
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import ports  # noqa: E402
+import tls_lib  # noqa: E402
+import tap  # noqa: E402
+from tap import check, plan, same, skip  # noqa: E402
+
+TOP = os.path.abspath(os.path.join(HERE, "../.."))
+O = os.path.join(TOP, os.environ.get("O", "build"))
+EXIM, USER = "/usr/sbin/exim4", "Debian-exim"
+HOSTILE = "a\nBcc: x@example.org\n<b>\u00e4\u202e"
+# Jobs of tests/unit/report_jobs.h: idle GPU, memory, OOM, one of many nodes, array,
+# heterogeneous, failed.
+IDS = ("1001", "1002", "1003", "1005", "2000", "3400")
+
+SERVER = """primary_hostname = mail.test
+local_interfaces = 127.0.0.1
+daemon_smtp_ports = %(port)d
+spool_directory = %(folder)s/spool
+log_file_path = %(folder)s/exim.%%s.log
+pid_file_path = %(folder)s/exim.pid
+tls_advertise_hosts = *
+tls_certificate = %(folder)s/server.pem
+tls_privatekey = %(folder)s/server.key
+acl_smtp_rcpt = rcpt
+keep_environment =
+message_size_limit = 5M
+begin acl
+rcpt:
+  deny message = authenticate first
+    !authenticated = *
+  deny message = no such user here
+    local_parts = gone
+  defer message = try again
+    local_parts = slow
+    condition = ${if exists{%(folder)s/greylist}}
+  accept
+begin routers
+all:
+  driver = accept
+  transport = box
+begin transports
+box:
+  driver = appendfile
+  directory = %(folder)s/box
+  maildir_format
+  envelope_to_add
+  return_path_add
+  create_directory
+  user = %(user)s
+begin authenticators
+plain:
+  driver = plaintext
+  public_name = PLAIN
+  server_prompts = :
+  server_condition = ${if and{{eq{$auth2}{batch}}{eq{$auth3}{open sesame}}}}
+  server_set_id = $auth2
+  server_advertise_condition = ${if def:tls_in_cipher}
+"""
+
+
+class Site:
+    def __init__(self, folder):
+        self.folder = folder
+        self.store = folder + "/stats.db"
+        self.now = int(time.time())
+        self.daemon = None
+        for name in ("spool", "box", "eml"):
+            os.mkdir(os.path.join(folder, name))
+            shutil.chown(os.path.join(folder, name), USER, USER)
+        shutil.chown(folder, USER, USER)
+        tls_lib.ca(folder, "ca", tls_lib.EC)
+        tls_lib.cert(folder, "server", "ca", "/CN=mail.test", "subjectAltName=IP:127.0.0.1",
+                     key=tls_lib.EC)
+        shutil.chown(folder + "/server.key", USER, USER)
+        self.write("exim.conf", SERVER % dict(port=ports.free_ports(1), folder=folder, user=USER))
+        self.port = re.search(r"daemon_smtp_ports = (\d+)", self.read("exim.conf")).group(1)
+        self.write("password", "open sesame\n", 0o600)
+        self.write("cluster.yml", "name: alpha\nsacct:\n  command: \"\"\n")
+        self.write("addresses", "gone gone@example.org\neve -\n")
+        self.mail(send="smtp")
+
+    def write(self, name, text, mode=0o644):
+        with open(os.path.join(self.folder, name), "w") as f:
+            f.write(text)
+        os.chmod(os.path.join(self.folder, name), mode)
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name)) as f:
+            return f.read()
+
+    def mail(self, **more):
+        """Options below mail."""
+        options = {"default": "all", "from": "batch@example.org", "from-name": "J\u00f6bs, here",
+                   "reply-to": "help@example.org", "envelope-sender": "bounce@example.org",
+                   "address": "{user}@example.org", "address-file": self.folder + "/addresses",
+                   "delay": "0s", "url": "https://stats.example.org/x/",
+                   "smtp-url": "smtp://127.0.0.1:" + self.port, "smtp-user": "batch",
+                   "smtp-password-file": self.folder + "/password",
+                   "smtp-ca-file": self.folder + "/ca.pem", "per-user": "100", **more}
+        self.write("site.yml", "store:\n  path: %s\ncluster:\n  file: %s/cluster.yml\nmail:\n%s" % (
+            self.store, self.folder, "".join("  %s: %s\n" % (k, json.dumps(v, ensure_ascii=False))
+                                             for k, v in options.items())))
+
+    def run(self, *words, code=0):
+        p = subprocess.run([O + "/batchjob_stats_db", *words, "--config.file=%s/site.yml" %
+                            self.folder], capture_output=True, timeout=60)
+        if p.returncode != code:
+            check(False, "batchjob_stats_db %s ends with %d" % (" ".join(words), code), p.stderr)
+        return p
+
+    def start(self):
+        log = open(self.folder + "/daemon.log", "a")
+        self.daemon = subprocess.Popen([O + "/batchjob_stats_db", "--config.file=%s/site.yml" %
+                                        self.folder], stdout=log, stderr=log)
+        until(lambda: self.rows("SELECT count(*) FROM mail_state")[0][0] == 1 or None,
+              "mails are on")
+
+    def stop(self, how=signal.SIGTERM):
+        self.daemon.send_signal(how)
+        self.daemon.wait(30)
+        self.daemon = None
+
+    def rows(self, sql, *values):
+        db = sqlite3.connect(self.store, timeout=30)
+        try:
+            return db.execute(sql, values).fetchall()
+        finally:
+            db.commit()
+            db.close()
+
+    def box(self, name="anna"):
+        """The mails of a user, by Message-ID."""
+        found = {}
+        for path in glob.glob("%s/box/new/*" % self.folder):
+            with open(path, "rb") as f:
+                m = email.message_from_binary_file(f, policy=email.policy.default)
+            if not name or m["Envelope-to"] == name + "@example.org":
+                found.setdefault(m["Message-ID"], []).append(m)
+        return found
+
+
+def until(what, why, seconds=20):
+    end = time.time() + seconds
+    while time.time() < end:
+        got = what()
+        if got is not None:
+            return got
+        time.sleep(0.1)
+    check(False, why, "not within %d s" % seconds)
+    return what()
+
+
+def acct(site, *words):
+    return subprocess.run([O + "/batchjob_acct", "report", "--store.path=" + site.store, *words],
+                          capture_output=True, check=True).stdout.decode("utf-8")
+
+
+def begin(site):
+    """The jobs as if they all ended a moment ago."""
+    subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s",
+                    "O=" + os.path.relpath(O, TOP),
+                    os.path.relpath(O, TOP) + "/unit/test_statsdb_report"],
+                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([O + "/unit/test_statsdb_report", site.store], check=True)
+    last, = site.rows("SELECT max(\"end\") FROM job")[0]
+    later = site.now - last - 60
+    db = sqlite3.connect(site.store)
+    db.execute("UPDATE jobname SET text = ? WHERE id = (SELECT name FROM job WHERE jobid = 1001)",
+               (HOSTILE,))
+    db.execute("UPDATE job SET start = start + ?1, submit = submit + ?1, eligible = eligible + ?1,"
+               " \"end\" = \"end\" + ?1", (later,))
+    db.execute("UPDATE node_record SET start = start + ?1, \"end\" = \"end\" + ?1", (later,))
+    db.commit()
+    db.close()
+
+
+def end_jobs(site, which, user="anna"):
+    """These jobs end now, as an import writes it, while the daemon runs."""
+    db = sqlite3.connect(site.store, timeout=30)
+    db.execute("INSERT OR IGNORE INTO user(name) VALUES(?)", (user,))
+    where = " WHERE %s" % which
+    db.execute("CREATE TEMP TABLE was AS SELECT id, \"end\" AS e, state FROM job" + where)
+    db.execute("UPDATE job SET \"end\" = NULL, user = (SELECT id FROM user WHERE name = ?)"
+               + where, (user,))
+    db.commit()
+    db.execute("UPDATE job SET \"end\" = max(?, (SELECT e FROM was WHERE was.id = job.id))" + where,
+               (int(time.time()),))
+    db.commit()
+    db.close()
+
+
+def serve(site):
+    server = subprocess.Popen([EXIM, "-C", site.folder + "/exim.conf", "-bdf"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: not ports.is_free(int(site.port)) or None, "exim listens")
+    return server
+
+
+def parts(m):
+    return (m.get_body(("plain",)).get_content(), m.get_body(("html",)).get_content())
+
+
+def flat(text):
+    return " ".join(html.unescape(re.sub("<style>.*</style>|<[^>]*>", " ", text,
+                                         flags=re.S)).split())
+
+
+def same_figures(site, ids):
+    """Each mail has the report of batchjob_acct, and HTML has its figures."""
+    box = site.box()
+    same([len(v) for v in box.values() if len(v) != 1], [], "each mail arrived once")
+    by_id = {}
+    for (m,) in box.values():
+        text, page = parts(m)
+        by_id[text.splitlines()[0].split()[1]] = (m, text, page)
+    for job in ids:
+        if not check(job in by_id, "job %s: a mail arrived" % job, sorted(by_id)):
+            continue
+        m, text, page = by_id[job]
+        want = acct(site, "--ascii", job)
+        same(text[:len(want)].splitlines(), want.splitlines(), "job %s: the text is the report" %
+             job)
+        data = json.loads(acct(site, "--output=json", job))[0]
+        shown = flat(page)
+        missing = [s for s in [data["verdict"]["wrong"], data["verdict"]["cost"],
+                               data["verdict"]["todo"], *[f["text"] for f in data["findings"]],
+                               *[a["text"] for a in data["advice"]],
+                               *[a["line"] for a in data["advice"]],
+                               *re.findall(r"[\d.]+ (?:%|[KMGT]iB|kWh)", want)]
+                   if s and " ".join(s.split()) not in shown]
+        same(missing, [], "job %s: HTML has the figures and sentences of the text" % job)
+    return by_id
+
+
+def headers(site, m):
+    same([str(m[h]) for h in ("Auto-Submitted", "Precedence", "List-Unsubscribe", "To",
+                              "Return-path", "Reply-To")],
+         ["auto-generated", "bulk", "<mailto:help@example.org?subject=stop%20mails>",
+          "anna@example.org", "<bounce@example.org>", "help@example.org"], "headers")
+    sender = m["From"].addresses[0]
+    same((sender.display_name, sender.addr_spec), ("J\u00f6bs, here", "batch@example.org"), "From")
+    check(abs(m["Date"].datetime.timestamp() - time.time()) < 120, "Date", m["Date"])
+    check("esmtpsa" in str(m["Received"]), "it came over TLS, from an authenticated client",
+          m["Received"])
+    same(m.defects + [d for p in m.walk() for d in p.defects], [], "MIME has no defects")
+
+
+def hostile(by_id):
+    m, text, page = by_id["1001"]
+    same(m["Bcc"], None, "a job name adds no header")
+    check("<b>" not in re.sub(r"<b class|<b>Next", "", page) and "&lt;b&gt;" in page,
+          "a job name is no HTML")
+    check("a?Bcc: x@example.org?<b>\u00e4" in text, "the name is in the text", text[:200])
+    links = re.findall(r"(?:src|href|url)\s*[=(]\s*\"?([^\" >)]+)", page)
+    same([u for u in links if not u.startswith(("https://stats.example.org/x/jobs/",
+                                                "mailto:help@example.org"))], [],
+         "HTML loads nothing")
+
+
+def nothing_for_history(site):
+    site.start()
+    time.sleep(0)
+    until(lambda: site.rows("SELECT count(*) FROM derive_todo")[0][0] == 0 or None,
+          "all jobs are derived")
+    same(site.rows("SELECT count(*) FROM mail_todo")[0][0], 0,
+         "jobs that ended before mails were on are not listed")
+
+
+def mails(site):
+    end_jobs(site, "array_job_id IS NOT NULL OR jobid IN (1001, 1002, 1003, 1005, 3400)")
+    until(lambda: len(site.box()) >= len(IDS) or None, "mails arrive")
+    by_id = same_figures(site, IDS)
+    headers(site, by_id["1002"][0])
+    hostile(by_id)
+    same(sorted(by_id), sorted(IDS), "an array is one mail")
+    return by_id
+
+
+def refusals(site):
+    """5xx is final, 4xx is tried again, "-" gets nothing, off is honoured."""
+    site.write("greylist", "")
+    site.run("mail", "choice", "bob", "off")
+    for job, user in ((1000, "gone"), (3200, "slow"), (3300, "eve"), (3600, "bob")):
+        end_jobs(site, "jobid = %d" % job, user)
+    until(lambda: len(site.rows("SELECT * FROM mail_sent WHERE user IN ('gone', 'slow') AND"
+                                " state != 'sending'")) == 2 or None, "the server refuses")
+    same(site.rows("SELECT user, state, tries FROM mail_sent WHERE user != 'anna' ORDER BY user"),
+         [("gone", "failed", 1), ("slow", "waiting", 1)], "refused, and to be tried again")
+    until(lambda: site.rows("SELECT count(*) FROM mail_todo")[0][0] == 1 or None,
+          "the other jobs are decided")
+    os.unlink(site.folder + "/greylist")
+    site.rows("UPDATE mail_sent SET at = at - 3600 WHERE user = 'slow'")
+    until(lambda: site.box("slow") or None, "tried again, it arrives")
+    same({str(m["Envelope-to"]) for v in site.box(None).values() for m in v},
+         {"anna@example.org", "slow@example.org"}, "other users got no mail")
+
+
+def killed(site):
+    """Killed at any moment: at most one mail of each job."""
+    for i in range(4):
+        site.stop(signal.SIGKILL)
+        site.start()
+        end_jobs(site, "jobid IN (1004, 3100)", "anna")
+        if i % 2:
+            time.sleep(0.3 * i)
+    until(lambda: site.rows("SELECT count(*) FROM mail_todo")[0][0] == 0 or None, "all is decided")
+    states = dict(site.rows("SELECT key, state FROM mail_sent WHERE user = 'anna'"))
+    box = site.box()
+    same([len(v) for v in box.values() if len(v) != 1], [], "killed: no mail arrives twice")
+    sent = len([s for s in states.values() if s == "sent"])
+    check(sent <= len(box) <= len(states), "killed: what is sent has arrived",
+          sent, len(box), states)
+
+
+def commands(site):
+    """The command, beside the daemon, and checks of the configuration."""
+    site.run("mail", "choice", "anna", "weekly")
+    same(site.run("mail", "choice", "anna").stdout, b"weekly\n", "mail choice")
+    same(site.run("mail", "choice", "zoe").stdout, b"all (default)\n", "mail choice: the default")
+    check(b"not a choice" in site.run("mail", "choice", "anna", "x", code=1).stderr,
+          "mail choice: a wrong one")
+    check(b"sent" in site.run("mail", "log").stdout, "mail log")
+    site.run("mail", "send", "1002", "boss@example.org")
+    until(lambda: site.box("boss") or None, "mail send: it arrives at another address")
+    site.run("check-config")
+    os.mkdir(site.folder + "/templates")
+    site.run("mail", "templates", site.folder + "/templates")
+    page = site.read("templates/job.html")
+    site.write("templates/job.html", page.replace("{{cluster}}", "{{clusters}}"))
+    site.mail(send="smtp", **{"template-dir": site.folder + "/templates"})
+    why = site.run("check-config", code=1).stderr.decode()
+    check("templates/job.html, line" in why and "unknown placeholder clusters" in why,
+          "check-config names the line of a wrong placeholder", why)
+    site.write("templates/job.html", page.replace("<h1>", "<h1>Our site: "))
+    check(b"Our site: Job" in site.run("mail", "show", "1002").stdout, "a template of the site")
+    for option, value in (("from", "nobody"), ("smtp-url", "http://x"), ("reply-to", ""),
+                          ("quiet-hours", "night"), ("address", "x"), ("smtp-tls", "false")):
+        site.mail(send="smtp", **{option: value})
+        why = site.run("check-config", code=1).stderr.decode()
+        check("mail." in why and (option in why or option == "smtp-tls"),
+              "check-config refuses mail.%s: %s" % (option, value), why)
+
+
+def by_sendmail(site):
+    """exim's sendmail, and a directory."""
+    site.write("sendmail", "#!/bin/sh\nexec %s -C %s/exim.conf \"$@\"\n" % (EXIM, site.folder),
+               0o755)
+    site.mail(send="sendmail", sendmail=site.folder + "/sendmail", **{"envelope-sender": "<>"})
+    site.run("mail", "send", "1002", "other@example.org")
+    m = until(lambda: site.box("other") or None, "sendmail: it arrives")
+    (m,), = m.values()
+    same(m["Return-path"], "<>", "sendmail: no address for bounces")
+    text, _ = parts(m)
+    want = acct(site, "--ascii", "1002")
+    same(text[:len(want)], want, "sendmail: the text is the report")
+    site.mail(send="directory", directory=site.folder + "/eml")
+    site.run("mail", "send", "1002")
+    same(len(glob.glob(site.folder + "/eml/*.eml")), 1, "directory: a file")
+
+
+def chromium(site, m):
+    """The HTML part in a browser: a narrow window needs no scrolling."""
+    if not shutil.which("chromium"):
+        skip("HTML in a browser", "chromium is not installed")
+        return
+    _, page = parts(m)
+    probe = page.replace("</body>", "<script>document.title='W'+document.documentElement."
+                         "scrollWidth+' '+innerWidth</script></body>")
+    site.write("mail.html", probe)
+    for width in (360, 1200):
+        p = subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
+                            "--disable-dev-shm-usage", "--user-data-dir=" + site.folder + "/chrome",
+                            "--dump-dom", "--window-size=%d,1000" % width,
+                            "file://" + site.folder + "/mail.html"], capture_output=True,
+                           timeout=60)
+        wide = re.search(r"<title>W(\d+) (\d+)</title>", p.stdout.decode(errors="replace"))
+        check(wide and int(wide.group(1)) <= int(wide.group(2)),
+              "HTML fits a window of %d" % width, wide and wide.group(0), p.stderr[-300:])
+
+
+def main():
+    if not os.path.exists(EXIM):
+        skip("mails read back from a server", "exim4 is not installed")
+        return plan()
+    if os.geteuid() != 0:
+        skip("mails read back from a server", "not root")
+        return plan()
+    pwd.getpwnam(USER)
+    with tempfile.TemporaryDirectory(prefix="bj-mail-") as folder:
+        site = Site(folder)
+        server = None
+        try:
+            begin(site)
+            server = serve(site)
+            nothing_for_history(site)
+            by_id = mails(site)
+            refusals(site)
+            killed(site)
+            site.stop()
+            commands(site)
+            by_sendmail(site)
+            chromium(site, by_id["1001"][0])
+        finally:
+            for log in ("daemon.log", "exim.main.log", "exim.panic.log", "exim.reject.log"):
+                if tap.failed and os.path.exists(os.path.join(folder, log)):
+                    print("\n".join("# " + line for line in site.read(log).splitlines()[-30:]))
+            if site.daemon:
+                site.stop()
+            if server:
+                server.terminate()
+                server.wait()
+    return plan()
+
+
+sys.exit(main())

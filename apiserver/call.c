@@ -15,8 +15,8 @@ static const struct {
     {404, "not_found"},         {405, "method_not_allowed"},
     {406, "not_acceptable"},    {409, "ambiguous"},
     {411, "bad_data"},          {413, "bad_data"},
-    {429, "too_many_requests"}, {503, "unavailable"},
-    {500, "internal"},
+    {429, "too_many_requests"}, {501, "unavailable"},
+    {503, "unavailable"},       {500, "internal"},
 };
 
 /* The errorType of a status. */

@@ -176,7 +176,9 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
         put_text(b, "<p><b>", v->todo, "</b></p>\n");
     put_advice(b, r);
     put_findings(b, r);
-    bj_buf_str(b, "</section>\n");
+    bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
+    bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
+    bj_buf_str(b, "/report.pdf\">Report as PDF</a></p>\n</section>\n");
     put_array(b, r);
 }
 

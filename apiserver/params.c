@@ -75,6 +75,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                        "cursor is then a number of rows. Of usage: core_hours, "
                        "gpu_hours, energy_kwh, cpu_unused_hours or "
                        "gpu_unused_hours."},
+    [BJ_PARAM_PAPER] = {"paper", BJ_PARAM_TEXT,
+                        "Paper of a PDF: a4 (the default) or letter."},
 };
 
 struct reading {

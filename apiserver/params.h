@@ -38,6 +38,7 @@ enum bj_param {
     BJ_PARAM_FORMAT,
     BJ_PARAM_LIVE,
     BJ_PARAM_SORT,
+    BJ_PARAM_PAPER,
     BJ_PARAMS
 };
 

@@ -13,29 +13,31 @@ int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret)
     return r < 0 ? r : r > 0 ? 0 : bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
 }
 
-static int find(struct bj_call *c, struct bj_arena *arena,
-                struct bj_visible_job *ret)
+int bj_report_find(struct bj_call *c, const struct bj_params *p,
+                   struct bj_report *ret)
 {
-    struct bj_params p;
-    int r =
-        bj_params_read(c, BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE), &p);
-    return r != 0 ? r : bj_visible_job_find(c, &p, c->tail, arena, ret);
+    struct bj_arena arena = {0};
+    struct bj_visible_job job;
+    int r = bj_visible_job_find(c, p, c->tail, &arena, &job);
+    if (r == 0)
+        r = bj_job_report(c, job.job, ret);
+    bj_arena_free(&arena);
+    return r;
 }
 
 int bj_report_answer(struct bj_call *c)
 {
-    struct bj_arena arena = {0};
-    struct bj_visible_job job;
+    struct bj_params p;
     struct bj_report report = {.interactive = false};
-    int r = find(c, &arena, &job);
+    int r =
+        bj_params_read(c, BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE), &p);
     if (r == 0)
-        r = bj_job_report(c, job.job, &report);
+        r = bj_report_find(c, &p, &report);
     if (r == 0) {
         bj_call_open(c);
         bj_report_write(&report, &c->reply->body);
         bj_call_close(c, "");
     }
     bj_report_free(&report);
-    bj_arena_free(&arena);
     return r;
 }

@@ -10,6 +10,10 @@
 int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r, bool utc,
                struct bj_err *err);
 
+/* Document property of reports of jobs. */
+#define BJ_PDF_JOB_SUBJECT                                                     \
+    "What batch jobs requested and used, what was wrong, and what to change"
+
 /* "Report of job 4711 (solve)", clean. */
 void bj_pdf_job_title(const struct bj_report *r, struct bj_buf *out);
 

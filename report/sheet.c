@@ -337,12 +337,10 @@ static void describe(struct bj_sheet *s, const struct bj_sheet_about *about)
 {
     char date[BJ_STAMP_MAX];
     bj_stamp_text(about->created_sec * 1000000, 0, 0, date);
-    const char *const text[] = {[BJ_CAIRO_TITLE] = about->title,
-                                [BJ_CAIRO_AUTHOR] = "batchjob_acct",
-                                [BJ_CAIRO_SUBJECT] = about->subject,
-                                [BJ_CAIRO_CREATOR] = "batchjob_acct",
-                                [BJ_CAIRO_CREATE_DATE] = date,
-                                [BJ_CAIRO_MOD_DATE] = date};
+    const char *const text[] = {
+        [BJ_CAIRO_TITLE] = about->title,     [BJ_CAIRO_AUTHOR] = "batchjob",
+        [BJ_CAIRO_SUBJECT] = about->subject, [BJ_CAIRO_CREATOR] = "batchjob",
+        [BJ_CAIRO_CREATE_DATE] = date,       [BJ_CAIRO_MOD_DATE] = date};
     for (int i = 0; i <= BJ_CAIRO_MOD_DATE; i++)
         if (text[i])
             s->lib.pdf_metadata(s->surface, i, text[i]);

@@ -221,11 +221,9 @@ static int put_end(struct printer *p, struct bj_err *err)
         r = p->title.failed
                 ? bj_err_set(err, -ENOMEM, "output")
                 : bj_sheet_write(p->sheet,
-                                 &(struct bj_sheet_about){
-                                     p->title.p,
-                                     "What batch jobs requested and used, what "
-                                     "was wrong, and what to change",
-                                     p->created_sec},
+                                 &(struct bj_sheet_about){p->title.p,
+                                                          BJ_PDF_JOB_SUBJECT,
+                                                          p->created_sec},
                                  &p->out, err);
     }
     return r < 0 ? r : write_out(&p->out, p->look->to, err);

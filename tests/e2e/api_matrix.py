@@ -30,7 +30,8 @@ ENDPOINTS = {
             "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/report",
-            "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps", "/api/v1/me", "/api/v1/series", "/api/v1/storage",
+            "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
+            "/api/v1/me", "/api/v1/series", "/api/v1/storage",
             "/api/v1/usage", "/api/v1/users", "/compare", "/findings", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg"] + [
             "/prometheus/api/v1/" + n for n in (
                 "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",

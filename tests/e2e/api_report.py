@@ -176,11 +176,21 @@ def pdf(site):
     check(first == drawn(site, "store", "1001")[0] == drawn(site, "server", "1001")[0],
           "PDF has the same bytes each time, from store and server")
     properties = dict(re.findall(r"(?m)^(\w[\w ]*): +(.*)$", about))
-    same((properties["Title"], properties["Author"]), ("Report of job 1001 (solve)", "batchjob_acct"),
+    same((properties["Title"], properties["Author"]), ("Report of job 1001 (solve)", "batchjob"),
          "PDF has a title and an author")
     check("595.28 x 841.89" in properties["Page size"] and "2025" in properties["CreationDate"],
           "PDF is A4 and as old as the job", properties)
     check("612 x 792" in drawn(site, "store", "--paper=letter", "1001")[2], "Letter is an option")
+    path = "/api/v1/jobs/%s/report.pdf" % key_of(site, "1001")
+    a = site.ask(path, BOSS)
+    same((a.status, a.headers["Content-Type"]), (200, "application/pdf"), "the API draws PDF")
+    check(a.body == first, "PDF of the API has the bytes of batchjob_acct")
+    same(site.ask(path, BOSS, ("If-None-Match", a.headers["ETag"])).status, 304, "PDF has an ETag")
+    letter = site.ask(path + "?paper=letter", BOSS).body
+    check(letter[:5] == b"%PDF-" and letter == drawn(site, "store", "--paper=letter", "1001")[0],
+          "the API draws PDF on Letter")
+    same([site.ask(path + q, who).status for q, who in (("?paper=a5", BOSS), ("", user("newcomer")))], [400, 404],
+         "PDF of another paper, and of another user's job, is refused")
     about = drawn(site, "store", *IDS)[2]
     check("Pages: %d " % (len(IDS) - 1) in " ".join(about.split()), "each job begins a page", about)  # one array twice
     month, text, _ = drawn(site, "store", "--month=2025-11")

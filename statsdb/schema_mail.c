@@ -34,7 +34,6 @@ const char *const bj_schema_mail[] = {
     "tries INT NOT NULL,"
     "error TEXT) STRICT, WITHOUT ROWID",
     "CREATE INDEX mail_sent_at ON mail_sent(at)",
-    "CREATE INDEX mail_sent_user ON mail_sent(user, at)",
     "CREATE TRIGGER job_ended AFTER UPDATE OF \"end\" ON job WHEN"
     " old.\"end\" IS NULL AND new.\"end\" IS NOT NULL AND EXISTS"
     " (SELECT 1 FROM mail_state WHERE job_upto >= new.id AND since <="

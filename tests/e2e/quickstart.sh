@@ -25,11 +25,12 @@ check "a bare $release with Slurm and Prometheus" mmdebstrap --quiet --variant=m
 # The page's first step: a clone, its dependencies, the packages.
 commands=$(tests/e2e/quickstart.py print build)
 build() {
-    (cd "$tmp" && eval "set -e
+    (unset O && cd "$tmp" && eval "set -e
         ${commands//URL/$top}")
 }
 check "the packages are built" build
 mkdir -p "$root/root/packages" "$root/proj"
+check "the packages are in the clone" ls "$tmp"/batchjob-monitoring/build/packages/deb/batchjob-stats_*.deb
 cp "$tmp"/batchjob-monitoring/build/packages/deb/*.deb "$root/root/packages/"
 git archive HEAD | tar -x -C "$root/proj"
 install -m 755 tests/e2e/systemctl.py "$root/usr/bin/systemctl"

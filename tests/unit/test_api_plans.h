@@ -124,6 +124,7 @@ static const struct plan_request questions[] = {
     {"ada", "/api/v1/jobs/2/findings", "f USING PRIMARY KEY (job=?)", PARTS,
      NULL, 0},
     {"ada", "/api/v1/jobs/2/report", BY_ID, PARTS, NULL, 0},
+    {"ada", "/api/v1/jobs/2/report.pdf", BY_ID, PARTS, NULL, 0},
     {"ada", "/api/v1/jobs/2/series", BY_ID, NULL, NULL, NULL, 503},
     {"ada", "/api/v1/usage?group_by=day&" YEAR, "assoc_user (user=?)",
      "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
@@ -244,6 +245,7 @@ static const struct {
     {"node_record_end", "records that came before their job"},
     {"job_use_end", "jobs whose grams are to be computed again"},
     {"factor_source_key", "the writer, for factors"},
+    {"mail_sent_at", "mails of the last day"},
 };
 
 /* The result of ANALYZE for a store with ten million jobs of a thousand users,

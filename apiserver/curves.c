@@ -9,7 +9,8 @@ enum {
     METRICS = 4,    /* of a chart, at most */
     MULTIPLES = 12, /* charts of nodes or of GPUs, at most */
     SMALL_POINTS = 80,
-    RECENT = 5 /* a value is current for so many steps */
+    RECENT = 5,         /* a value is current for so many steps */
+    PAGE_USEC = 4000000 /* a page waits no longer for a query */
 };
 
 struct plan {
@@ -64,6 +65,7 @@ static int prepare(struct bj_call *c, const struct bj_visible_job *f,
     w->by = by;
     w->start = f->start;
     w->to_end = f->end == BJ_SQL_NULL;
+    w->range.limit_usec = PAGE_USEC;
     pick(w);
     if (by != BJ_SERIES_JOB)
         w->most_points = SMALL_POINTS;

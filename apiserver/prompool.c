@@ -277,6 +277,7 @@ int bj_prompool_ask(struct bj_prompool *p, const char *query,
     int r = take(p, &client, err);
     if (r < 0)
         return r;
+    bj_prom_limit(client, range->limit_usec);
     r = bj_prom_range(client, query, range->from, range->to, range->step, sink,
                       err);
     give_back(p, client);

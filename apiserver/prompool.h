@@ -32,6 +32,8 @@ void bj_prompool_unref(struct bj_prompool *p);
 /* A range of time in whole seconds. */
 struct bj_prompool_range {
     int64_t from, to, step;
+    uint64_t limit_usec; /* for the query, if prometheus.timeout is longer; 0:
+                            none */
 };
 
 /* Has a request that arrived at since_usec (CLOCK_BOOTTIME) waited as long as

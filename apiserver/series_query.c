@@ -71,7 +71,8 @@ static int read_range(struct bj_call *c, const struct bj_params *p,
     struct bj_prompool_range *ret = &w->range;
     int64_t least = scrape_sec(c);
     if (f->start == BJ_SQL_NULL) { /* it has not run yet */
-        *ret = (struct bj_prompool_range){c->now_sec, c->now_sec - 1, least};
+        *ret = (struct bj_prompool_range){
+            .from = c->now_sec, .to = c->now_sec - 1, .step = least};
         return 0;
     }
     int64_t end = f->end == BJ_SQL_NULL ? c->now_sec : f->end + least;

@@ -13,6 +13,7 @@ enum { SECRET_MAX = 8192, HEADERS_MAX = 16, REPLY_BYTES = 32 << 20 };
 struct bj_prom {
     const struct bj_prom_conf *conf;
     const atomic_bool *stop;
+    uint64_t limit_usec; /* 0: that of conf */
     struct bj_fetch *fetch;
     struct bj_buf url, body;
     struct bj_fetch_reply reply;
@@ -52,6 +53,17 @@ void bj_prom_free(struct bj_prom *p)
     explicit_bzero(p->token, sizeof(p->token));
     explicit_bzero(p->password, sizeof(p->password));
     free(p);
+}
+
+void bj_prom_limit(struct bj_prom *p, uint64_t usec)
+{
+    p->limit_usec = usec;
+}
+
+static uint64_t timeout_usec(const struct bj_prom *p)
+{
+    const uint64_t most = p->conf->timeout_usec;
+    return p->limit_usec && p->limit_usec < most ? p->limit_usec : most;
 }
 
 /* --- the request -----------------------------------------------------------
@@ -94,7 +106,7 @@ static void put_time(struct bj_buf *out, const char *name, int64_t v)
  * parameters of VictoriaMetrics and Thanos. */
 static void put_common(struct bj_prom *p)
 {
-    put_time(&p->body, "timeout", (int64_t)(p->conf->timeout_usec / 1000000));
+    put_time(&p->body, "timeout", (int64_t)(timeout_usec(p) / 1000000));
     put_param(&p->body, "nocache", "1");
     put_param(&p->body, "deny_partial_response", "1");
     put_param(&p->body, "partial_response", "false");
@@ -139,7 +151,7 @@ static int send_it(struct bj_prom *p, struct bj_prom_reply *reply,
         .ca_file = is_set(c->ca_file) ? c->ca_file : NULL,
         .cert_file = is_set(c->cert_file) ? c->cert_file : NULL,
         .key_file = is_set(c->key_file) ? c->key_file : NULL,
-        .total_usec = c->timeout_usec,
+        .total_usec = timeout_usec(p),
         .max_bytes = c->max_bytes ? (size_t)c->max_bytes : REPLY_BYTES,
         .sink = sink,
         .ctx = reply,

@@ -42,6 +42,9 @@ int bj_prom_new(const struct bj_prom_conf *conf, const atomic_bool *stop,
                 struct bj_prom **ret, struct bj_err *err);
 void bj_prom_free(struct bj_prom *p);
 
+/* Limit the time of the next queries, if conf's limit is longer; 0: no more. */
+void bj_prom_limit(struct bj_prom *p, uint64_t usec);
+
 /* Receives the series of a reply. metric: labels. value: [time, "value"], or
  * for a range an array of these. A negative return ends the query. */
 struct bj_prom_sink {

@@ -327,6 +327,11 @@ def crowd(site, prom, key, who):
         t.join(60)
     check(answers == [503] * 8 and len(liar.asked) < 8, "a request waits no longer than one query to Prometheus",
           answers, len(liar.asked))
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url,
+               "--prometheus.scrape-interval=1s", "--prometheus.timeout=60s")
+    a = site.ask("/jobs/" + key, user(who))
+    check(a.status == 200 and b"took too long" in a.body, "a page arrives without the curves that take too long", a)
+    same(liar.asked[-1][1]["timeout"], ["4"], "a page waits 4 s for its curves")
     stop.set()
 
 

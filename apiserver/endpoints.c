@@ -24,4 +24,5 @@ const struct bj_endpoint *const bj_endpoint_tables[] = {
     bj_endpoints_gate,
     bj_endpoints_storage,
     bj_endpoints_pdf,
+    bj_endpoints_mail,
     NULL};

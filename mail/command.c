@@ -11,6 +11,7 @@
 #include "report/show.h"
 #include "report/text_parts.h"
 #include "statsdb/job_name.h"
+#include "statsdb/mail_choice.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -150,9 +151,9 @@ static int choice(const struct bj_statsdb_conf *c, char *const *word,
     const char *to = word[1] && strcmp(word[1], "default") == 0 ? "" : word[1];
     int r = open_store(c, to != NULL, &s, err);
     if (r == 0 && to)
-        r = bj_mail_choice_write(s, user, to, wall_sec(), err);
+        r = bj_mail_choice_write(s, user, bj_slice_str(to), wall_sec(), err);
     if (r == 0)
-        r = bj_mail_choice_read(s, user, &own, err);
+        r = bj_mail_choice_read(bj_store_db(s), user, &own, err);
     if (r == 0)
         printf("%s%s\n", own.choice[0] ? own.choice : c->mail.choice,
                own.choice[0] ? "" : " (default)");

@@ -52,6 +52,14 @@ void bj_mail_name(struct bj_slice key, char ret[static BJ_MAIL_NAME_MAX])
 /* --- links -----------------------------------------------------------------
  */
 
+static void put_url(const struct bj_mail_conf *c, const char *path,
+                    struct bj_buf *out)
+{
+    size_t n = strlen(c->url);
+    bj_buf_put(out, c->url, n > 0 && c->url[n - 1] == '/' ? n - 1 : n);
+    bj_buf_str(out, path);
+}
+
 /* A page below mail.url, as text and as a link. */
 static void put_page(const struct bj_mail_conf *c, const char *words,
                      const char *path, struct bj_slice last, struct parts *p)
@@ -59,9 +67,7 @@ static void put_page(const struct bj_mail_conf *c, const char *words,
     struct bj_buf url = {0};
     if (!bj_mail_is_set(c->url))
         return;
-    size_t n = strlen(c->url);
-    bj_buf_put(&url, c->url, n > 0 && c->url[n - 1] == '/' ? n - 1 : n);
-    bj_buf_str(&url, path);
+    put_url(c, path, &url);
     bj_url_text(&url, last);
     bj_buf_printf(&p->text_link, "%s:\n", words);
     bj_buf_slice(&p->text_link, slice(&url));
@@ -79,12 +85,26 @@ static void put_stop(const struct bj_mail_conf *c, struct parts *p)
         "You get this mail because you, or your site, chose mails about your "
         "jobs. ";
     struct bj_slice to = bj_slice_str(c->reply_to);
+    struct bj_buf url = {0};
     bj_buf_str(&p->text_stop, why);
     bj_buf_str(&p->html_stop, why);
-    bj_buf_str(&p->text_stop, "To change that, write to ");
+    if (bj_mail_is_set(c->url)) {
+        bj_buf_str(&p->text_stop, "Change that:\n");
+        put_url(c, "/mail", &p->text_stop);
+        bj_buf_str(&p->text_stop, "\nQuestions: ");
+        bj_buf_str(&p->html_stop, "<a href=\"");
+        put_url(c, "/mail", &url);
+        bj_html_text(&p->html_stop, slice(&url));
+        bj_buf_str(&p->html_stop, "\">Change that</a>. Questions: ");
+        p->html_stop.failed |= url.failed;
+        bj_buf_free(&url);
+    } else {
+        bj_buf_str(&p->text_stop, "To change that, write to ");
+        bj_buf_str(&p->html_stop, "To change that, write to ");
+    }
     bj_buf_slice(&p->text_stop, to);
     bj_buf_str(&p->text_stop, ".");
-    bj_buf_str(&p->html_stop, "To change that, write to <a href=\"mailto:");
+    bj_buf_str(&p->html_stop, "<a href=\"mailto:");
     bj_html_text(&p->html_stop, to);
     bj_buf_str(&p->html_stop, "\">");
     bj_html_text(&p->html_stop, to);

@@ -77,25 +77,25 @@ static int write_one(struct bj_store *s, const char *sql, const struct value *v,
 /* --- on and off ------------------------------------------------------------
  */
 
-int bj_mail_turn_on(struct bj_store *s, int64_t now_sec, int64_t *ret_lost,
-                    struct bj_err *err)
+int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
+                    int64_t *ret_lost, struct bj_err *err)
 {
     static const char lost[] =
         "UPDATE mail_sent SET state = 'failed', error = 'the program ended "
         "while it was sent', at = ?1 WHERE state = 'sending'";
     static const char on[] =
-        "INSERT INTO mail_state(id, since, job_upto, daily, weekly) VALUES(1,"
-        " ?1, ifnull((SELECT max(id) FROM job), 0), ?1, ?1)"
-        " ON CONFLICT DO UPDATE SET job_upto = min(job_upto,"
+        "INSERT INTO mail_state(id, since, job_upto, daily, weekly, choice)"
+        " VALUES(1, ?1, ifnull((SELECT max(id) FROM job), 0), ?1, ?1, ?2)"
+        " ON CONFLICT DO UPDATE SET choice = ?2, job_upto = min(job_upto,"
         " ifnull((SELECT max(id) FROM job), 0))";
-    const struct value now[] = {NUMBER(now_sec)};
+    const struct value now[] = {NUMBER(now_sec), TEXT(bj_slice_str(choice))};
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
     r = run(s, lost, now, 1, err);
     *ret_lost = r == 0 ? sqlite3_changes64(bj_store_db(s)) : 0;
     if (r == 0)
-        r = run(s, on, now, 1, err);
+        r = run(s, on, now, 2, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -132,56 +132,6 @@ int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
                      weekly ? "UPDATE mail_state SET weekly = ?1"
                             : "UPDATE mail_state SET daily = ?1",
                      v, 1, err);
-}
-
-/* --- choices ---------------------------------------------------------------
- */
-
-int bj_mail_choice_read(struct bj_store *s, struct bj_slice user,
-                        struct bj_mail_choice *ret, struct bj_err *err)
-{
-    struct sqlite3_stmt *st = NULL;
-    const struct value v[] = {TEXT(user)};
-    *ret = (struct bj_mail_choice){.since = 0};
-    int r = prepare(s,
-                    "SELECT ifnull(choice, ''), since FROM mail_choice WHERE"
-                    " user = ?1",
-                    v, 1, &st, err);
-    if (r == 0)
-        r = bj_sql_row(st, err);
-    if (r > 0) {
-        struct bj_slice choice = bj_sql_text(st, 0);
-        snprintf(ret->choice, sizeof(ret->choice), "%.*s", (int)choice.n,
-                 choice.p);
-        ret->since = bj_sql_get(st, 1);
-    }
-    sqlite3_finalize(st);
-    return r < 0 ? r : 0;
-}
-
-int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
-                         const char *choice, int64_t now_sec,
-                         struct bj_err *err)
-{
-    static const char *const choices[] = {"",      "off",    "advice", "all",
-                                          "daily", "weekly", NULL};
-    unsigned i = 0;
-    while (choices[i] && strcmp(choices[i], choice) != 0)
-        i++;
-    if (!choices[i])
-        return bj_err_set(err, -EINVAL,
-                          "'%.20s' is not a choice: off, advice, all, daily "
-                          "or weekly",
-                          choice);
-    if (user.n == 0 || user.n >= BJ_MAIL_USER_MAX)
-        return bj_err_set(err, -EINVAL, "a user is required");
-    const struct value v[] = {TEXT(user), TEXT(bj_slice_str(choice)),
-                              NUMBER(now_sec)};
-    return write_one(s,
-                     "INSERT INTO mail_choice(user, choice, since) VALUES(?1,"
-                     " ?2, ?3) ON CONFLICT DO UPDATE SET choice = ?2, since ="
-                     " ?3",
-                     v, 3, err);
 }
 
 /* --- jobs ------------------------------------------------------------------

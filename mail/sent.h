@@ -1,4 +1,4 @@
-/* The tables of mails in the store: what users chose, which jobs wait, what was
+/* The tables of mails in the store: which jobs wait, what was
  * sent.  Nothing is sent twice: a mail is claimed in a transaction of its own
  * before it is sent, and what becomes of it is written after. */
 #ifndef BJ_MAIL_SENT_H
@@ -20,10 +20,11 @@ struct bj_mail_state {
     int64_t daily, weekly; /* the last digests that were made */
 };
 
-/* Mails are on from now on, unless they were; mails that were being sent when
+/* Mails are on from now on, unless they were; choice is the default of the
+ * site.  Mails that were being sent when
  * the program ended become "failed": *ret_lost of them. */
-int bj_mail_turn_on(struct bj_store *s, int64_t now_sec, int64_t *ret_lost,
-                    struct bj_err *err);
+int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
+                    int64_t *ret_lost, struct bj_err *err);
 
 /* Mails are off: jobs that end from now on are not listed. */
 int bj_mail_turn_off(struct bj_store *s, struct bj_err *err);
@@ -32,24 +33,6 @@ int bj_mail_state_read(struct bj_store *s, struct bj_mail_state *ret,
                        struct bj_err *err);
 int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
                      struct bj_err *err);
-
-/* --- choices ---------------------------------------------------------------
- */
-
-enum { BJ_MAIL_CHOICE_MAX = 8, BJ_MAIL_USER_MAX = 256 };
-
-struct bj_mail_choice {
-    char choice[BJ_MAIL_CHOICE_MAX]; /* "": the user has not chosen */
-    int64_t since;                   /* 0: not chosen */
-};
-
-int bj_mail_choice_read(struct bj_store *s, struct bj_slice user,
-                        struct bj_mail_choice *ret, struct bj_err *err);
-
-/* choice "": as the site's default from now on.  -EINVAL: not a choice. */
-int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
-                         const char *choice, int64_t now_sec,
-                         struct bj_err *err);
 
 /* --- jobs ------------------------------------------------------------------
  */

@@ -10,6 +10,7 @@
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "report/read.h"
+#include "statsdb/mail_choice.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -152,7 +153,7 @@ static int decide(struct bj_mail_service *m, const struct bj_mail_job *job,
 {
     struct bj_mail_choice own;
     char to[BJ_MAIL_ADDRESS_MAX];
-    int r = bj_mail_choice_read(m->store, job->user, &own, err);
+    int r = bj_mail_choice_read(bj_store_db(m->store), job->user, &own, err);
     const char *choice = own.choice[0] ? own.choice : m->conf->choice;
     if (r < 0)
         return r;
@@ -332,8 +333,9 @@ static int start(struct bj_mail_service *m, struct bj_err *err)
 static int turn_on(struct bj_mail_service *m, struct bj_err *err)
 {
     int64_t lost = 0;
-    int r = bj_mail_turn_on(m->store, (int64_t)(bj_clock_wall_usec() / SECOND),
-                            &lost, err);
+    int r =
+        bj_mail_turn_on(m->store, m->conf->choice,
+                        (int64_t)(bj_clock_wall_usec() / SECOND), &lost, err);
     if (lost > 0)
         bj_log(BJ_LOG_WARN, NULL,
                "%lld mails were being sent when the program ended; they are "

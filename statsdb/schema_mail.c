@@ -4,22 +4,21 @@
 #include <stddef.h>
 
 const char *const bj_schema_mail[] = {
-    /* What a user chose, and when: jobs that ended before get no mail.  token:
-     * proves that a request to stop mails comes from one of them. */
+    /* What a user chose, and when: jobs that ended before get no mail. */
     "CREATE TABLE mail_choice("
     "user TEXT PRIMARY KEY,"
     "choice TEXT CHECK(choice IN ('off', 'advice', 'all', 'daily', 'weekly')),"
-    "since INT NOT NULL,"
-    "token TEXT) STRICT, WITHOUT ROWID",
+    "since INT NOT NULL) STRICT, WITHOUT ROWID",
 
     /* Has a row while mails are on: since when, the last job that was read,
-     * and the times of the last digests. */
+     * the times of the last digests, and the default of the site. */
     "CREATE TABLE mail_state("
     "id INTEGER PRIMARY KEY CHECK(id = 1),"
     "since INT NOT NULL,"
     "job_upto INT NOT NULL,"
     "daily INT NOT NULL,"
-    "weekly INT NOT NULL) STRICT",
+    "weekly INT NOT NULL,"
+    "choice TEXT NOT NULL) STRICT",
 
     /* Ended jobs whose mail is not decided. */
     "CREATE TABLE mail_todo(job INTEGER PRIMARY KEY) STRICT",

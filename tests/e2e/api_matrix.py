@@ -31,14 +31,14 @@ ENDPOINTS = {
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/report",
             "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
-            "/api/v1/me", "/api/v1/series", "/api/v1/storage",
-            "/api/v1/usage", "/api/v1/users", "/compare", "/findings", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg"] + [
+            "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/storage", "/api/v1/usage", "/api/v1/users",
+            "/compare", "/findings", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail"] + [
             "/prometheus/api/v1/" + n for n in (
                 "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",
                 "query_range", "series", "status/buildinfo")] + ["/queue", "/usage", "/users/{user}"],
     "post": ["/api/simpod/" + n for n in (
         "annotations", "metric-payload-options", "metrics", "options", "query", "search",
-        "tag-keys", "tag-values", "variable")] + ["/prometheus/api/v1/" + n for n in (
+        "tag-keys", "tag-values", "variable")] + ["/api/v1/mail", "/mail"] + ["/prometheus/api/v1/" + n for n in (
             "format_query", "labels", "query", "query_exemplars", "query_range", "series")]}
 OPEN = ["/", "/api", "/api/health", "/api/simpod", "/api/v1", "/api/v1/openapi.json", "/health",
         "/metrics", "/style.css"]

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 
@@ -252,13 +253,38 @@ def names(site):
          "a report is shown only to those who may see the job")
 
 
+def mails(site):
+    """What a user gets by mail: the API and the page change it, other sites do not."""
+    anna, path = user("anna"), "/api/v1/mail"
+    same(site.ask(path, anna).data, {"user": "anna", "choice": None, "default": None},
+         "nothing is chosen")
+    same(site.ask(path, anna, method="POST", body=b"x=1&choice=weekly").data["choice"], "weekly",
+         "a choice is stored")
+    foreign = [("Origin", "https://evil.example"), ("Origin", "null"),
+               ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Site", "same-site")]
+    same([site.ask(p, anna, h, method="POST", body=b"choice=off").status
+          for h in foreign for p in (path, "/mail")], [403] * 8, "pages of other sites change nothing")
+    same([site.ask(path, anna, method="POST", body=b).status
+          for b in (b"", b"choice=no", b"choice", b"choice=off'--", b"choice=weekly%00")],
+         [400] * 5, "wrong choices are refused")
+    same(site.ask(path, anna).data["choice"], "weekly", "the choice stays")
+    a = site.ask("/mail", anna, ("Sec-Fetch-Site", "same-origin"), method="POST",
+                 body=b"choice=daily").body.decode()
+    check("stored" in a and '<option value="daily" selected>' in a, "the page stores a choice", a)
+    with sqlite3.connect(site.store) as db:
+        same(db.execute("SELECT user, choice FROM mail_choice").fetchall(), [("anna", "daily")],
+             "only the user's own is stored")
+    site.ask(path, anna, method="POST", body=b"choice=default")
+    same(site.ask(path, anna).data["choice"], None, "back to the default")
+
+
 def main():
     if not os.access(SERVER, os.X_OK):
         print("1..0 # SKIP %s was not built: SQLite is not installed" % SERVER)
         return 0
     site = Site()
     try:
-        for part in begin, ways, forms, page, periods, pdf, summaries, names:
+        for part in begin, ways, forms, page, periods, pdf, summaries, names, mails:
             part(site)
     finally:
         site.done()

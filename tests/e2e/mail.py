@@ -274,6 +274,7 @@ def hostile(by_id):
     check("a?Bcc: x@example.org?<b>\u00e4" in text, "the name is in the text", text[:200])
     links = re.findall(r"(?:src|href|url)\s*[=(]\s*\"?([^\" >)]+)", page)
     same([u for u in links if not u.startswith(("https://stats.example.org/x/jobs/",
+                                                "https://stats.example.org/x/mail",
                                                 "mailto:help@example.org"))], [],
          "HTML loads nothing")
 

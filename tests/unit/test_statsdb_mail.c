@@ -9,6 +9,7 @@
 #include "mail/schedule.h"
 #include "mail/sent.h"
 #include "mail/service.h"
+#include "statsdb/mail_choice.h"
 #include "tests/unit/lib/testclock.h"
 
 #include <dirent.h>
@@ -278,7 +279,8 @@ static void ended(struct post *p, const char *id, int64_t end)
 
 static void choose(struct post *p, const char *choice, int64_t at)
 {
-    OK(bj_mail_choice_write(p->w.s, BJ_SLICE("anna"), choice, at, &err));
+    OK(bj_mail_choice_write(p->w.s, BJ_SLICE("anna"), bj_slice_str(choice), at,
+                            &err));
 }
 
 static void advance(int64_t sec)
@@ -346,12 +348,12 @@ static void test_choices(void **state)
     choose(&p, "off", NOW - 750);
     ended(&p, "4", NOW - 700);
     assert_int_equal(mails(&p), 0);
-    assert_int_equal(
-        bj_mail_choice_write(p.w.s, BJ_SLICE("anna"), "never", 1, &err),
-        -EINVAL);
+    assert_int_equal(bj_mail_choice_write(p.w.s, BJ_SLICE("anna"),
+                                          BJ_SLICE("never"), 1, &err),
+                     -EINVAL);
     choose(&p, "", NOW - 740);
     struct bj_mail_choice c;
-    OK(bj_mail_choice_read(p.w.s, BJ_SLICE("anna"), &c, &err));
+    OK(bj_mail_choice_read(bj_store_db(p.w.s), BJ_SLICE("anna"), &c, &err));
     assert_string_equal(c.choice, "");
     post_close(&p);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "mail/address.h"
+#include "mail/digest.h"
 #include "mail/message.h"
 #include "mail/send.h"
 #include "mail/sent.h"
@@ -18,6 +19,7 @@
 
 const char bj_mail_command_help[] =
     "  mail show JOB             the mail about a job, as it would be sent\n"
+    "  mail digest USER [WHICH]  the last daily or weekly digest of a user\n"
     "  mail send JOB [ADDRESS]   send it now, to its owner or to ADDRESS\n"
     "  mail choice USER [CHOICE] print or set what a user gets\n"
     "  mail choices              the choices of all users\n"
@@ -117,6 +119,44 @@ static int show(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0)
         fwrite(mail.p, 1, mail.len, stdout);
     bj_buf_free(&mail);
+    return r;
+}
+
+/* The digest that was due last: "weekly", or "daily". */
+static int show_digest(const struct bj_statsdb_conf *c, char *const *word,
+                       struct bj_err *err)
+{
+    struct bj_store *s = NULL;
+    struct bj_mail_templates *t = NULL;
+    struct bj_mail_schedule schedule;
+    struct bj_mail_digest d;
+    struct bj_period period = {.by_user = false};
+    struct bj_buf mail = {0};
+    struct bj_slice user = bj_slice_str(word[0]);
+    bool daily = word[1] && strcmp(word[1], "daily") == 0;
+    if (word[1] && !daily && strcmp(word[1], "weekly") != 0)
+        return bj_err_set(err, -EINVAL, "'%.20s' is not daily or weekly",
+                          word[1]);
+    int r = bj_mail_schedule(&c->mail, &schedule, err);
+    if (r == 0)
+        r = open_store(c, false, &s, err);
+    if (r == 0)
+        r = bj_mail_templates_new(c->mail.template_dir, &t, err);
+    if (r == 0) {
+        bj_mail_digest_of(&schedule, !daily, wall_sec(), &d);
+        r = bj_mail_digest_read(s, user, d.since_sec, d.until_sec, &period,
+                                err);
+    }
+    const struct bj_mail_for who = {user, c->mail.from, user, wall_sec()};
+    if (r == 0)
+        r = bj_mail_of_period(&(struct bj_mail_writer){&c->mail, t}, &who,
+                              &period, d.title, &mail, err);
+    if (r == 0)
+        fwrite(mail.p, 1, mail.len, stdout);
+    bj_buf_free(&mail);
+    bj_period_free(&period);
+    bj_mail_templates_free(t);
+    bj_store_close(s);
     return r;
 }
 
@@ -227,9 +267,13 @@ static const struct {
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {
-    {"show", 1, 1, true, show},      {"send", 1, 2, true, send_now},
-    {"choice", 1, 2, false, choice}, {"choices", 0, 0, false, choices},
-    {"log", 0, 0, false, show_log},  {"templates", 1, 1, false, templates},
+    {"show", 1, 1, true, show},
+    {"digest", 1, 2, true, show_digest},
+    {"send", 1, 2, true, send_now},
+    {"choice", 1, 2, false, choice},
+    {"choices", 0, 0, false, choices},
+    {"log", 0, 0, false, show_log},
+    {"templates", 1, 1, false, templates},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -242,7 +286,8 @@ int bj_mail_command(const struct bj_statsdb_conf *c, char *const *word,
         i++;
     if (!word[0] || i == COMMANDS)
         return bj_err_set(err, -EINVAL,
-                          "mail: expected 'show JOB', 'send JOB [ADDRESS]', "
+                          "mail: expected 'show JOB', 'digest USER [WHICH]', "
+                          "'send JOB [ADDRESS]', "
                           "'choice USER [CHOICE]', 'choices', 'log' or "
                           "'templates DIR'");
     while (word[n + 1])

@@ -3,8 +3,34 @@
 #include "base/grow.h"
 #include "report/period_take.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+static void day_of(int64_t sec, char ret[11])
+{
+    time_t t = (time_t)sec;
+    struct tm tm = {0};
+    localtime_r(&t, &tm);
+    strftime(ret, 11, "%Y-%m-%d", &tm);
+}
+
+void bj_mail_digest_of(const struct bj_mail_schedule *s, bool weekly,
+                       int64_t now_sec, struct bj_mail_digest *d)
+{
+    char last[11];
+    *d = (struct bj_mail_digest){.weekly = weekly};
+    d->due_sec =
+        bj_mail_digest_due(s, weekly, now_sec, &d->since_sec, &d->until_sec);
+    day_of(d->since_sec, d->day);
+    day_of(d->until_sec - 1, last);
+    if (weekly)
+        snprintf(d->title, sizeof(d->title), "Your jobs from %s to %s", d->day,
+                 last);
+    else
+        snprintf(d->title, sizeof(d->title), "Your jobs of %s", d->day);
+}
 
 int bj_mail_digest_users(struct bj_store *s, const char *choice,
                          const char *by_default, int64_t since_sec,

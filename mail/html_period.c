@@ -29,6 +29,13 @@ static void put_states(const struct bj_period_sums *s, struct bj_buf *b)
     bj_buf_str(b, "</p>\n");
 }
 
+static void put_known(struct bj_buf *b, int64_t known, int64_t all)
+{
+    bj_buf_str(b, "<br><small>");
+    bj_show_percent(b, bj_best_ratio(known, MICRO, all));
+    bj_buf_str(b, " known</small></td></tr>\n");
+}
+
 static void put_hours(struct bj_buf *b, const char *label, int64_t used,
                       int64_t known, int64_t all)
 {
@@ -41,18 +48,20 @@ static void put_hours(struct bj_buf *b, const char *label, int64_t used,
     bj_show_hours(b, known > 0 ? used : BJ_SQL_NULL);
     bj_buf_str(b, " of ");
     bj_show_hours(b, all);
-    bj_buf_str(b, " h</td></tr>\n");
+    bj_buf_str(b, " h");
+    put_known(b, known, all);
 }
 
 static void put_sum(struct bj_buf *b, const char *label, int64_t covered,
-                    int64_t v, void (*show)(struct bj_buf *, int64_t))
+                    int64_t all, int64_t v,
+                    void (*show)(struct bj_buf *, int64_t))
 {
     if (covered <= 0)
         return;
     bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td></td><td class=\"n\">",
                   label);
     show(b, v);
-    bj_buf_str(b, "</td></tr>\n");
+    put_known(b, covered, all);
 }
 
 static void put_wasters(const struct bj_period *p, enum bj_waste which,
@@ -90,8 +99,8 @@ void bj_mail_html_period(const struct bj_period *p, struct bj_buf *b)
     bj_buf_str(b, "<table>\n");
     put_hours(b, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(b, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
-    put_sum(b, "Energy", s->energy_cpu, s->energy_uj, bj_show_energy);
-    put_sum(b, "Emissions, CO2e", s->emissions_cpu, s->emissions_ug,
+    put_sum(b, "Energy", s->energy_cpu, s->cpu, s->energy_uj, bj_show_energy);
+    put_sum(b, "Emissions, CO2e", s->emissions_cpu, s->cpu, s->emissions_ug,
             bj_show_grams);
     bj_buf_str(b, "</table>\n");
     for (enum bj_waste which = 0; which < BJ_WASTES; which++)

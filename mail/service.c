@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stamp.h"
 #include "mail/address.h"
 #include "mail/digest.h"
 #include "mail/message.h"
@@ -19,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -191,35 +189,10 @@ static int mail_jobs(struct bj_mail_service *m, struct bj_err *err)
 /* --- digests ---------------------------------------------------------------
  */
 
-struct digest {
-    bool weekly;
-    int64_t due, since, until;
-    char title[80], day[11]; /* day: the first */
-};
-
-static void day_of(int64_t sec, char ret[11])
-{
-    time_t t = (time_t)sec;
-    struct tm tm = {0};
-    localtime_r(&t, &tm);
-    strftime(ret, 11, "%Y-%m-%d", &tm);
-}
-
-static void name_digest(struct digest *d)
-{
-    char last[11];
-    day_of(d->since, d->day);
-    day_of(d->until - 1, last);
-    if (d->weekly)
-        snprintf(d->title, sizeof(d->title), "Your jobs from %s to %s", d->day,
-                 last);
-    else
-        snprintf(d->title, sizeof(d->title), "Your jobs of %s", d->day);
-}
-
 /* Returns whether it is decided, or an error. */
-static int mail_digest(struct bj_mail_service *m, const struct digest *d,
-                       struct bj_slice user, struct bj_err *err)
+static int mail_digest(struct bj_mail_service *m,
+                       const struct bj_mail_digest *d, struct bj_slice user,
+                       struct bj_err *err)
 {
     char to[BJ_MAIL_ADDRESS_MAX];
     struct bj_buf key = {0}, bytes = {0};
@@ -239,8 +212,8 @@ static int mail_digest(struct bj_mail_service *m, const struct digest *d,
     if (key.failed)
         r = bj_err_set(err, -ENOMEM, "digest");
     if (r == 0)
-        r = bj_mail_digest_read(m->store, user, d->since, d->until, &period,
-                                err);
+        r = bj_mail_digest_read(m->store, user, d->since_sec, d->until_sec,
+                                &period, err);
     if (r == 0)
         r = bj_mail_of_period(&w, &who, &period, d->title, &bytes, err);
     bj_period_free(&period);
@@ -258,20 +231,18 @@ static int mail_digest(struct bj_mail_service *m, const struct digest *d,
 static int mail_digests(struct bj_mail_service *m, bool weekly,
                         struct bj_err *err)
 {
-    struct digest d = {.weekly = weekly};
+    struct bj_mail_digest d;
     struct bj_arena arena = {0};
     struct bj_slice *user = NULL;
     bool all = true;
-    d.due = bj_mail_digest_due(&m->schedule, weekly, m->now_sec, &d.since,
-                               &d.until);
-    if (d.due <= (weekly ? m->state.weekly : m->state.daily))
+    bj_mail_digest_of(&m->schedule, weekly, m->now_sec, &d);
+    if (d.due_sec <= (weekly ? m->state.weekly : m->state.daily))
         return 0;
-    name_digest(&d);
-    int n = m->now_sec - d.due > DIGEST_STALE_SEC
+    int n = m->now_sec - d.due_sec > DIGEST_STALE_SEC
                 ? 0
                 : bj_mail_digest_users(m->store, weekly ? "weekly" : "daily",
-                                       m->conf->choice, d.since, d.until,
-                                       &arena, &user, err);
+                                       m->conf->choice, d.since_sec,
+                                       d.until_sec, &arena, &user, err);
     int r = n;
     for (int i = 0; r >= 0 && i < n && !is_down(m); i++) {
         r = mail_digest(m, &d, user[i], err);
@@ -280,7 +251,7 @@ static int mail_digests(struct bj_mail_service *m, bool weekly,
     bj_arena_free(&arena);
     return r < 0 || !all || is_down(m)
                ? r
-               : bj_mail_digested(m->store, weekly, d.due, err);
+               : bj_mail_digested(m->store, weekly, d.due_sec, err);
 }
 
 /* --- rounds ----------------------------------------------------------------

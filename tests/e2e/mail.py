@@ -363,6 +363,29 @@ def commands(site):
               "check-config refuses mail.%s: %s" % (option, value), why)
 
 
+def digest(site):
+    """The digest has the report of batchjob_acct over the same jobs."""
+    site.mail(send="smtp")
+    m = email.message_from_bytes(site.run("mail", "digest", "anna").stdout,
+                                 policy=email.policy.default)
+    first, last = re.findall(r"\d{4}-\d\d-\d\d", m["Subject"])
+    noon = time.mktime(time.strptime(last + " 12:00", "%Y-%m-%d %H:%M"))
+    site.rows("UPDATE job SET start = start + ?1, submit = submit + ?1 WHERE user = (SELECT id"
+              " FROM user WHERE name = 'anna')",
+              int(noon) - site.rows("SELECT max(start) FROM job")[0][0])
+    m = email.message_from_bytes(site.run("mail", "digest", "anna", "weekly").stdout,
+                                 policy=email.policy.default)
+    text, page = parts(m)
+    end = time.strftime("%Y-%m-%d", time.localtime(noon + 86400))
+    want = acct(site, "--ascii", "--user=anna", "--since=" + first, "--until=" + end)
+    n = len(want.splitlines()) - 1
+    check(n > 20, "there are jobs to report on", want)
+    same(text.splitlines()[1:n + 1], want.splitlines()[1:], "a digest is the report of the jobs")
+    shown = flat(page)
+    figures = re.findall(r"[\d.]+ (?:%|h\b|kWh)", want.split("most idle")[0])
+    same([f for f in figures if f not in shown], [], "its HTML has the same figures")
+
+
 def by_sendmail(site):
     """exim's sendmail, and a directory."""
     site.write("sendmail", "#!/bin/sh\nexec %s -C %s/exim.conf \"$@\"\n" % (EXIM, site.folder),
@@ -420,6 +443,7 @@ def main():
             killed(site)
             site.stop()
             commands(site)
+            digest(site)
             by_sendmail(site)
             chromium(site, by_id["1001"][0])
         finally:

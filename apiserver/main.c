@@ -1,4 +1,5 @@
 /* batchjob_stats_server: HTTP API and web pages for the accounting of jobs. */
+#include "apiserver/pdf.h"
 #include "apiserver/server.h"
 #include "apiserver/socket.h"
 #include "apiserver/tokens.h"
@@ -240,6 +241,7 @@ static int run(struct program *p)
         r = bj_server_init(&p->server, p->conf, bj_endpoint_tables, &err);
         p->conf = NULL;
     }
+    p->server.program = "/proc/self/exe";
     if (r == 0)
         r = open_addresses(p, &err);
     if (r == 0) {
@@ -300,6 +302,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "make-token") == 0)
         return make_token(argc, argv);
+    if (argc == 3 && strcmp(argv[1], BJ_PDF_COMMAND) == 0)
+        return bj_pdf_process(argv[2]);
     struct program p = {.argc = argc, .argv = argv, .signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = run(&p);

@@ -80,6 +80,7 @@ struct bj_api_count {
 
 struct bj_server {
     struct bj_httpd *httpd;
+    const char *program; /* that draws PDF; NULL: none */
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one counts requests
                                                     without an endpoint */

@@ -124,7 +124,7 @@ static const struct plan_request questions[] = {
     {"ada", "/api/v1/jobs/2/findings", "f USING PRIMARY KEY (job=?)", PARTS,
      NULL, 0},
     {"ada", "/api/v1/jobs/2/report", BY_ID, PARTS, NULL, 0},
-    {"ada", "/api/v1/jobs/2/report.pdf", BY_ID, PARTS, NULL, 0},
+    {"ada", "/api/v1/jobs/2/report.pdf", BY_ID, PARTS, NULL, 501},
     {"ada", "/api/v1/jobs/2/series", BY_ID, NULL, NULL, NULL, 503},
     {"ada", "/api/v1/usage?group_by=day&" YEAR, "assoc_user (user=?)",
      "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},

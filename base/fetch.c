@@ -293,9 +293,6 @@ int bj_fetch(struct bj_fetch *f, const struct bj_fetch_request *req,
 
 int bj_fetch_new(struct bj_fetch **ret, struct bj_err *err)
 {
-    /* libcurl's global state is started once in a process and never stopped:
-     * other code may use it too. */
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     struct bj_fetch *f = calloc(1, sizeof(*f));
     if (!f)
         return bj_err_set(err, -ENOMEM, "no memory");
@@ -304,9 +301,6 @@ int bj_fetch_new(struct bj_fetch **ret, struct bj_err *err)
         free(f);
         return r;
     }
-    pthread_mutex_lock(&one_at_a_time);
-    f->lib.global_init(CURL_GLOBAL_DEFAULT);
-    pthread_mutex_unlock(&one_at_a_time);
     f->curl = f->lib.easy_init();
     if (!f->curl) {
         free(f);

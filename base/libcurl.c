@@ -1,6 +1,7 @@
 #include "base/libcurl.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -27,6 +28,9 @@ static const struct {
 
 int bj_libcurl_load(struct bj_libcurl *ret, struct bj_err *err)
 {
+    /* libcurl's global state is started once in a process and never stopped:
+     * other code may use it too. */
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     void *lib = NULL;
     for (size_t i = 0; !lib && i < sizeof(libraries) / sizeof(libraries[0]);
          i++)
@@ -40,5 +44,8 @@ int bj_libcurl_load(struct bj_libcurl *ret, struct bj_err *err)
         /* POSIX guarantees that a pointer to a function fits. */
         memcpy((char *)ret + calls[i].off, &call, sizeof(call));
     }
+    pthread_mutex_lock(&one_at_a_time);
+    ret->global_init(CURL_GLOBAL_DEFAULT);
+    pthread_mutex_unlock(&one_at_a_time);
     return 0;
 }

@@ -30,7 +30,8 @@ struct bj_libcurl {
     __typeof__(curl_getdate) *getdate;
 };
 
-/* Load it; it stays loaded.  -ENOSYS: not found. */
+/* Load it and start its global state; both stay.  From any thread.  -ENOSYS:
+ * not found. */
 int bj_libcurl_load(struct bj_libcurl *ret, struct bj_err *err);
 
 #endif

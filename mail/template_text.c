@@ -29,7 +29,7 @@ const char bj_mail_digest_text[] = "Subject: {{title}}\n"
     "main{max-width:600px;margin:0 auto}\n"                                    \
     "h1{font-size:1.3rem;margin:.2rem 0 .4rem}\n"                              \
     "h2{font-size:1.05rem;margin:1.4rem 0 .4rem}\n"                            \
-    "p{margin:.3rem 0}\n"                                                      \
+    "p{margin:.3rem 0}table+p{margin-top:.8rem}\n"                             \
     "a{color:#005a9c}\n"                                                       \
     "ul{margin:.3rem 0;padding-left:1.2rem}li{margin:.3rem 0}\n"               \
     "table{border-collapse:collapse;width:100%}\n"                             \

@@ -50,7 +50,13 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
                   up);
     put_places(c, up);
     bj_buf_str(b, "</nav><span>");
-    bj_html_text(b, bj_slice_str(c->who.user));
+    if (c->who.user[0]) {
+        bj_buf_printf(b, "<a href=\"%susers/", up);
+        bj_url_text(b, bj_slice_str(c->who.user));
+        bj_buf_str(b, "\">");
+        bj_html_text(b, bj_slice_str(c->who.user));
+        bj_buf_str(b, "</a>");
+    }
     bj_buf_str(b, c->who.admin
                       ? " (admin)</span></header>\n<main id=\"main\"><h1>"
                       : "</span></header>\n<main id=\"main\"><h1>");

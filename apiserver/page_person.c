@@ -94,7 +94,7 @@ static int put_usage(struct bj_call *c, const struct bj_params *p,
                   : r;
 }
 
-static void put_links(struct bj_call *c, const char *parameter)
+static void put_links(struct bj_call *c, const char *parameter, bool is_own)
 {
     static const struct {
         const char *args, *title;
@@ -113,6 +113,8 @@ static void put_links(struct bj_call *c, const char *parameter)
         bj_url_text(b, c->tail);
         bj_buf_printf(b, "%s\">%s</a>", links[i].args, links[i].title);
     }
+    if (is_own)
+        bj_buf_str(b, " &middot; <a href=\"../mail\">Mails about jobs</a>");
     bj_buf_str(b, "</p>\n");
 }
 
@@ -140,7 +142,9 @@ static int on_person(struct bj_call *c, enum bj_param which, const char *what,
     p.number[BJ_PARAM_FROM] = c->now_sec - RECENT * DAY;
     p.number[BJ_PARAM_TO] = c->now_sec;
     open_page(c, what);
-    put_links(c, bj_param_rules[which].name);
+    put_links(c, bj_param_rules[which].name,
+              which == BJ_PARAM_USER &&
+                  bj_slice_eq(c->tail, bj_slice_str(c->who.user)));
     bj_buf_str(&c->reply->body, "<h2>Findings of the last 30 days</h2>\n");
     r = bj_page_finding_counts(c, &p, "../");
     if (r == 0)

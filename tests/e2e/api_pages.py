@@ -399,6 +399,8 @@ def usage(site):
     page = safe("a user", ask(site, "/users/user3"))
     check("gpu unused" in page.text and "../jobs?finding=gpu_unused&user=user3" in page.links,
           "the page of a user has findings")
+    same([b'href="../mail"' in ask(site, "/users/" + u).body for u in ("user3", "user4")], [True, False],
+         "the own page links to the choice of mails")
     page = safe("another user", ask(site, "/users/user4"))
     check("No usage in this time." in page.text and len([r for r in page.rows if r]) == 0,
           "users do not see the usage of others")

@@ -196,11 +196,13 @@ static void read_pipes(struct run *r)
         ;
 }
 
-/* Kill the rest of the group and the runner.  Where SIGCHLD is ignored,
- * waitpid() finds nothing. */
+/* Kill the rest of the group and the runner, or let the runner alone end.
+ * Where SIGCHLD is ignored, waitpid() finds nothing. */
 static void end_group(struct run *r)
 {
-    kill(-r->runner, SIGKILL);
+    const bool leave = r->cmd->leave_children && r->reported && r->verdict == 0;
+    if (!leave || write(r->hold, "", 1) != 1)
+        kill(-r->runner, SIGKILL);
     close_end(&r->hold);
     while (waitpid(r->runner, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -3,9 +3,9 @@
  * No shell.  A command gets a clean environment, /dev/null or a text as input,
  * a session and process group of its own, default signals and no other
  * descriptors.  It and its children are killed at its deadline, when it has
- * ended, and when the calling thread ends.  Works in any thread of any host,
- * even where SIGCHLD is ignored, as in collectd, or handled elsewhere: the exit
- * status comes through a pipe. */
+ * ended (unless leave_children is set), and when the calling thread ends. Works
+ * in any thread of any host, even where SIGCHLD is ignored, as in collectd, or
+ * handled elsewhere: the exit status comes through a pipe. */
 #ifndef BJ_BASE_COMMAND_H
 #define BJ_BASE_COMMAND_H
 
@@ -35,6 +35,8 @@ struct bj_command {
     const char *tz;         /* TZ of the command [UTC] */
     const char *dir;        /* working directory [/] */
     struct bj_slice input;  /* standard input [/dev/null] */
+    bool leave_children;    /* when it has exited: sendmail delivers in the
+                               background [they are killed] */
 
     uint64_t deadline_usec; /* until SIGTERM to its group [30 s] */
     uint64_t grace_usec;    /* from then to SIGKILL [2 s] */

@@ -203,9 +203,11 @@ static void in_runner(const struct bj_command_child *plan, int fd[FDS],
         r.status = await(pid, &awaited);
     send_report(&r);
     close(REPORT_FD);
-    while (read(HOLD_FD, &c, 1) < 0 && errno == EINTR)
+    ssize_t n;
+    while ((n = read(HOLD_FD, &c, 1)) < 0 && errno == EINTR)
         ;
-    kill(0, SIGKILL);
+    if (n != 1) /* a byte: leave the command's children */
+        kill(0, SIGKILL);
     _exit(0);
 }
 

@@ -80,6 +80,7 @@ static enum bj_mail_outcome to_sendmail(const struct bj_mail_conf *c,
     argv[n] = NULL;
     const struct bj_command command = {.argv = argv,
                                        .input = letter->bytes,
+                                       .leave_children = true,
                                        .deadline_usec = SENDMAIL_USEC,
                                        .max_bytes = 65536,
                                        .abort = letter->stop};

@@ -1,5 +1,6 @@
 /* Commands, run for real. */
 #include "base/command.h"
+#include "tests/unit/lib/await.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/testclock.h"
 
@@ -332,7 +333,6 @@ static void deadline(void **state)
     assert_int_equal(res.signal, SIGKILL);
     assert_true(gone(number_in(&res.out)));
     testclock_run();
-    /* So soon that hardly anything has started. */
     for (uint64_t us = 1; us < 3000; us += 300) {
         const struct bj_command cmd = {.argv = SH("trap '' TERM; sleep 60"),
                                        .deadline_usec = us,
@@ -375,6 +375,22 @@ static void grandchildren(void **state)
     assert_true(s.bytes > 0);
 }
 
+/* A child in the background goes on if the caller wants that. */
+static void left_children(void **state)
+{
+    char fifo[64], script[192];
+    int fd = -1;
+    (void)state;
+    snprintf(fifo, sizeof(fifo), "/tmp/bj-command-%d", (int)getpid());
+    snprintf(script, sizeof(script),
+             "F=%s; mkfifo $F; { read x <$F; rm $F; } &", fifo);
+    const struct bj_command cmd = {.argv = SH(script), .leave_children = true};
+    assert_int_equal(run(&cmd), 0);
+    AWAIT((fd = open(fifo, O_WRONLY | O_NONBLOCK)) >= 0);
+    close(fd);
+    AWAIT(access(fifo, F_OK) < 0);
+}
+
 static void large_outputs(void **state)
 {
     struct sum s = {0};
@@ -386,12 +402,10 @@ static void large_outputs(void **state)
     assert_int_equal(run(&cmd), 0);
     assert_true(s.bytes == 1 << 30);
     assert_int_equal(res.out.len, 0);
-    /* more than is allowed, */
     cmd = (struct bj_command){.argv = SH("yes"), .max_bytes = 1000001};
     assert_int_equal(run(&cmd), -EFBIG);
     assert_string_equal(err.msg, "sh: more than 1000001 bytes of output");
     assert_int_equal(res.out.len, 1000001);
-    /* just so much, */
     cmd = (struct bj_command){.argv = SH("printf 12345"), .max_bytes = 5};
     assert_int_equal(run(&cmd), 0);
     assert_string_equal(res.out.p, "12345");
@@ -574,6 +588,7 @@ int main(void)
         cmocka_unit_test_teardown(child_signals, leave),
         cmocka_unit_test_teardown(deadline, leave),
         cmocka_unit_test_teardown(grandchildren, leave),
+        cmocka_unit_test_teardown(left_children, leave),
         cmocka_unit_test_teardown(large_outputs, leave),
         cmocka_unit_test_teardown(aborted, leave),
         cmocka_unit_test_teardown(many_threads, leave),

@@ -154,8 +154,9 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
                  s->from - (int64_t)(c->worker->conf->longest_usec / 1000000));
     bj_query_sql(q, " AND ");
     bj_query_int(q, s->to);
-    bj_query_sql(q, " AND j.\"end\" >= ");
+    bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, s->from);
+    bj_query_sql(q, ")");
     if (s->continued) {
         bj_query_sql(q, " AND (j.at, j.id) <= (");
         bj_query_int(q, s->at);

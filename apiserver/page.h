@@ -82,6 +82,9 @@ void bj_page_table_end(struct bj_page_table *t, const char *none);
 /* Append a number in such a form. */
 void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v);
 
+/* Append a time, in UTC. */
+void bj_page_time(struct bj_buf *b, int64_t sec);
+
 /* One row as a list of names and values, without empty ones. */
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
                   const struct bj_cells *row, const char *none);

@@ -140,7 +140,7 @@ void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v)
         bj_buf_printf(b, "%.3g", v);
 }
 
-static void put_time(struct bj_buf *b, int64_t sec)
+void bj_page_time(struct bj_buf *b, int64_t sec)
 {
     char stamp[BJ_STAMP_MAX]; /* 2026-11-20T15:04:05Z */
     bj_stamp_text(sec * 1000000, 0, 0, stamp);
@@ -322,7 +322,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     if (bj_cell_is_empty(v))
         bj_buf_str(b, none);
     else if (v->kind == BJ_CELL_TIME)
-        put_time(b, v->number);
+        bj_page_time(b, v->number);
     else if (form == BJ_SHOW_JOB)
         put_link(b, v, row, up);
     else if (form == BJ_SHOW_FINDINGS && v->kind == BJ_CELL_TEXT)

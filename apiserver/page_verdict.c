@@ -59,6 +59,17 @@ static void put_findings(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, r->findings > 0 ? "</ul>\n" : "");
 }
 
+static void put_warnings(struct bj_buf *b, const struct bj_report *r)
+{
+    for (size_t i = 0; i < r->warnings; i++) {
+        bj_buf_str(b, i == 0 ? "<h3>Warnings</h3>\n<ul>" : "");
+        bj_buf_str(b, "<li>");
+        bj_page_time(b, r->warning[i].at);
+        put_text(b, ": <bdi>", r->warning[i].text, "</bdi></li>\n");
+    }
+    bj_buf_str(b, r->warnings > 0 ? "</ul>\n" : "");
+}
+
 /* --- the array -------------------------------------------------------------
  */
 
@@ -176,6 +187,7 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
         put_text(b, "<p><b>", v->todo, "</b></p>\n");
     put_advice(b, r);
     put_findings(b, r);
+    put_warnings(b, r);
     bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
     bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
     bj_buf_str(b, "/report.pdf\">Report as PDF</a></p>\n</section>\n");

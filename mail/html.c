@@ -90,6 +90,17 @@ static void put_findings(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, r->findings > 0 ? "</ul>\n" : "");
 }
 
+static void put_warnings(struct bj_buf *b, const struct bj_report *r)
+{
+    for (size_t i = 0; i < r->warnings; i++) {
+        const struct bj_report_warning *w = &r->warning[i];
+        bj_buf_str(b, i == 0 ? "<h2>Warnings</h2>\n<ul>\n<li>" : "<li>");
+        bj_show_time(b, w->at, bj_text_offset(w->at, false));
+        put_text(b, ": <bdi>", w->text, "</bdi></li>\n");
+    }
+    bj_buf_str(b, r->warnings > 0 ? "</ul>\n" : "");
+}
+
 static void put_verdict(struct bj_buf *b, const struct bj_report *r)
 {
     const struct bj_report_verdict *v = &r->verdict;
@@ -297,6 +308,7 @@ void bj_mail_html_report(const struct bj_report *r, struct bj_buf *out)
     put_advice(out, r);
     put_figures(out, r);
     put_findings(out, r);
+    put_warnings(out, r);
     put_parts(out, r);
     put_array(out, r);
     put_facts(out, r);

@@ -79,29 +79,39 @@ static void put_page(const struct bj_mail_conf *c, const char *words,
     bj_buf_free(&url);
 }
 
-static void put_stop(const struct bj_mail_conf *c, struct parts *p)
+static void put_both(struct parts *p, const char *text)
 {
-    static const char why[] =
-        "You get this mail because you, or your site, chose mails about your "
-        "jobs. ";
-    struct bj_slice to = bj_slice_str(c->reply_to);
+    bj_buf_str(&p->text_stop, text);
+    bj_buf_str(&p->html_stop, text);
+}
+
+static void put_choice(const struct bj_mail_conf *c, struct parts *p)
+{
     struct bj_buf url = {0};
-    bj_buf_str(&p->text_stop, why);
-    bj_buf_str(&p->html_stop, why);
-    if (bj_mail_is_set(c->url)) {
-        bj_buf_str(&p->text_stop, "Change that:\n");
-        put_url(c, "/mail", &p->text_stop);
-        bj_buf_str(&p->text_stop, "\nQuestions: ");
-        bj_buf_str(&p->html_stop, "<a href=\"");
-        put_url(c, "/mail", &url);
-        bj_html_text(&p->html_stop, slice(&url));
-        bj_buf_str(&p->html_stop, "\">Change that</a>. Questions: ");
-        p->html_stop.failed |= url.failed;
-        bj_buf_free(&url);
-    } else {
-        bj_buf_str(&p->text_stop, "To change that, write to ");
-        bj_buf_str(&p->html_stop, "To change that, write to ");
-    }
+    put_url(c, "/mail", &url);
+    bj_buf_str(&p->text_stop, "Change that:\n");
+    bj_buf_slice(&p->text_stop, slice(&url));
+    bj_buf_str(&p->text_stop, "\n");
+    bj_buf_str(&p->html_stop, "<a href=\"");
+    bj_html_text(&p->html_stop, slice(&url));
+    bj_buf_str(&p->html_stop, "\">Change that</a>. ");
+    p->html_stop.failed |= url.failed;
+    bj_buf_free(&url);
+}
+
+/* A warning cannot be turned off: the job may be cancelled. */
+static void put_stop(const struct bj_mail_conf *c, enum bj_mail_kind kind,
+                     struct parts *p)
+{
+    struct bj_slice to = bj_slice_str(c->reply_to);
+    bool own = kind != BJ_MAIL_WARNING, page = bj_mail_is_set(c->url);
+    put_both(p, own ? "You get this mail because you, or your site, chose "
+                      "mails about your jobs. "
+                    : "You get this warning because the job holds resources "
+                      "that other jobs wait for. ");
+    if (own && page)
+        put_choice(c, p);
+    put_both(p, own && !page ? "To change that, write to " : "Questions: ");
     bj_buf_slice(&p->text_stop, to);
     bj_buf_str(&p->text_stop, ".");
     bj_buf_str(&p->html_stop, "<a href=\"mailto:");
@@ -121,7 +131,7 @@ static int finish(const struct bj_mail_writer *w, const struct bj_mail_for *to,
     char name[BJ_MAIL_NAME_MAX];
     const struct bj_mail_conf *c = w->conf;
     struct bj_slice *v = p->value;
-    put_stop(c, p);
+    put_stop(c, kind, p);
     v[BJ_MAIL_TITLE] = slice(&p->title);
     v[BJ_MAIL_USER] = to->user;
     v[BJ_MAIL_REPORT] = slice(&p->text_report);
@@ -149,7 +159,8 @@ static int finish(const struct bj_mail_writer *w, const struct bj_mail_for *to,
                               .subject = subject,
                               .message_id = bj_slice_str(name),
                               .date_sec = to->date_sec,
-                              .unsubscribe_mail = bj_slice_str(c->reply_to),
+                              .unsubscribe_mail = bj_slice_str(
+                                  kind == BJ_MAIL_WARNING ? "" : c->reply_to),
                               .text = slice(&p->text),
                               .html = slice(&p->html)};
     bj_mail_write(&m, out);
@@ -183,20 +194,37 @@ static void set_job_values(const struct bj_report *r, struct parts *p)
     }
 }
 
-int bj_mail_of_job(const struct bj_mail_writer *w, const struct bj_mail_for *to,
-                   const struct bj_report *r, struct bj_buf *out,
-                   struct bj_err *err)
+static int write_job(const struct bj_mail_writer *w,
+                     const struct bj_mail_for *to, const struct bj_report *r,
+                     enum bj_mail_kind kind, struct bj_slice next,
+                     struct bj_buf *out, struct bj_err *err)
 {
     struct parts p = {.title = {0}};
     const struct bj_report_style style = {.ascii = true};
     set_job_values(r, &p);
+    p.value[BJ_MAIL_NEXT] = next;
     bj_report_print(r, &style, &p.text_report);
     bj_mail_html_report(r, &p.html_report);
     put_page(w->conf, "More about this job", "/jobs/",
              bj_report_text(r, BJ_REPORT_KEY), &p);
-    int e = finish(w, to, BJ_MAIL_OF_JOB, &p, out, err);
+    int e = finish(w, to, kind, &p, out, err);
     free_parts(&p);
     return e;
+}
+
+int bj_mail_of_job(const struct bj_mail_writer *w, const struct bj_mail_for *to,
+                   const struct bj_report *r, struct bj_buf *out,
+                   struct bj_err *err)
+{
+    return write_job(w, to, r, BJ_MAIL_OF_JOB, BJ_SLICE(""), out, err);
+}
+
+int bj_mail_of_warning(const struct bj_mail_writer *w,
+                       const struct bj_mail_for *to, const struct bj_report *r,
+                       struct bj_slice next, struct bj_buf *out,
+                       struct bj_err *err)
+{
+    return write_job(w, to, r, BJ_MAIL_WARNING, next, out, err);
 }
 
 int bj_mail_of_period(const struct bj_mail_writer *w,

@@ -34,6 +34,12 @@ int bj_mail_of_job(const struct bj_mail_writer *w, const struct bj_mail_for *to,
                    const struct bj_report *r, struct bj_buf *out,
                    struct bj_err *err);
 
+/* A warning about a running job; next: a sentence, what happens next. */
+int bj_mail_of_warning(const struct bj_mail_writer *w,
+                       const struct bj_mail_for *to, const struct bj_report *r,
+                       struct bj_slice next, struct bj_buf *out,
+                       struct bj_err *err);
+
 /* title: "Your jobs from 2026-11-16 to 2026-11-22". */
 int bj_mail_of_period(const struct bj_mail_writer *w,
                       const struct bj_mail_for *to, const struct bj_period *p,

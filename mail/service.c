@@ -8,6 +8,7 @@
 #include "mail/schedule.h"
 #include "mail/send.h"
 #include "mail/sent.h"
+#include "mail/warning.h"
 #include "report/read.h"
 #include "statsdb/mail_choice.h"
 
@@ -186,6 +187,74 @@ static int mail_jobs(struct bj_mail_service *m, struct bj_err *err)
     return r < 0 ? r : 0;
 }
 
+/* --- warnings about running jobs -------------------------------------------
+ */
+
+/* Write down what became of a mail that was claimed or refused. */
+static int finish_warning(struct bj_mail_service *m,
+                          const struct bj_mail_warning *w, int how,
+                          struct bj_err *err)
+{
+    if (how == BJ_MAIL_CAPPED)
+        return bj_mail_warned(m->store, w->id,
+                              "the user got mail.per-user mails today",
+                              m->now_sec, err);
+    int sent = bj_mail_was_sent(m->store, w->key, err);
+    return sent < 0 ? sent
+                    : bj_mail_warned(m->store, w->id,
+                                     sent ? NULL : "the mail was not sent",
+                                     m->now_sec, err);
+}
+
+static int send_warning(struct bj_mail_service *m,
+                        const struct bj_mail_warning *w, const char *to,
+                        struct bj_err *err)
+{
+    struct bj_report report;
+    struct bj_buf bytes = {0};
+    const struct bj_mail_writer writer = {m->conf, m->templates};
+    const struct bj_mail_for who = {w->user, to, w->key, m->now_sec};
+    int r = bj_report_read(bj_store_db(m->store), w->job, &report, err);
+    if (r > 0)
+        r = bj_mail_of_warning(&writer, &who, &report, w->next, &bytes, err);
+    bj_report_free(&report);
+    int how = r < 0 ? r : claim(m, w->key, w->user, err);
+    if (how == BJ_MAIL_CLAIMED) {
+        how = deliver(m, w->key, to, &bytes, err);
+        how = how < 0 ? how : how > 0 ? BJ_MAIL_DONE : BJ_MAIL_WAITS;
+    }
+    bj_buf_free(&bytes);
+    return how < 0                ? how
+           : how == BJ_MAIL_WAITS ? 0
+                                  : finish_warning(m, w, how, err);
+}
+
+/* Neither the choice of the user nor quiet hours delay them. */
+static int mail_warnings(struct bj_mail_service *m, struct bj_err *err)
+{
+    struct bj_arena arena = {0};
+    struct bj_mail_warning *w = NULL;
+    char to[BJ_MAIL_ADDRESS_MAX];
+    int n = bj_mail_warnings(m->store, &arena, &w, err), r = n;
+    for (int i = 0; r >= 0 && i < n && !is_down(m); i++) {
+        to[0] = '\0';
+        r = w[i].user.n > 0
+                ? bj_mail_address(m->addresses, w[i].user, m->stop, to, err)
+                : 0;
+        if (r < 0) {
+            complain(m, err);
+            r = 0;
+        } else if (!to[0]) {
+            r = bj_mail_warned(m->store, w[i].id, "the user has no address",
+                               m->now_sec, err);
+        } else {
+            r = send_warning(m, &w[i], to, err);
+        }
+    }
+    bj_arena_free(&arena);
+    return r < 0 ? r : 0;
+}
+
 /* --- digests ---------------------------------------------------------------
  */
 
@@ -265,6 +334,8 @@ int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err)
         r = bj_mail_collect(m->store, err);
     if (r == 0)
         r = bj_mail_state_read(m->store, &m->state, err);
+    if (r == 0 && !is_down(m))
+        r = mail_warnings(m, err);
     if (r < 0 || is_down(m) || bj_mail_is_quiet(&m->schedule, m->now_sec))
         return r;
     r = mail_jobs(m, err);

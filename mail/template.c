@@ -32,10 +32,12 @@ static const char *const word_names[BJ_MAIL_WORD_COUNT] = {
 #undef NAME
 };
 
-/* A digest has no single job. */
+/* A digest has no single job; only a warning has consequences. */
 static bool is_of(enum bj_mail_kind kind, int word)
 {
-    return kind == BJ_MAIL_OF_JOB || word == BJ_MAIL_TITLE ||
+    if (word == BJ_MAIL_NEXT)
+        return kind == BJ_MAIL_WARNING;
+    return kind != BJ_MAIL_DIGEST || word == BJ_MAIL_TITLE ||
            word == BJ_MAIL_USER || word == BJ_MAIL_REPORT ||
            word == BJ_MAIL_LINK || word == BJ_MAIL_STOP;
 }
@@ -50,6 +52,8 @@ static const struct builtin {
     {"job.html", bj_mail_job_html, BJ_MAIL_OF_JOB, true},
     {"digest.txt", bj_mail_digest_text, BJ_MAIL_DIGEST, false},
     {"digest.html", bj_mail_digest_html, BJ_MAIL_DIGEST, true},
+    {"warning.txt", bj_mail_warning_text, BJ_MAIL_WARNING, false},
+    {"warning.html", bj_mail_warning_html, BJ_MAIL_WARNING, true},
 };
 
 enum { BUILTINS = sizeof(builtins) / sizeof(builtins[0]) };
@@ -83,7 +87,8 @@ static int word_of(const struct parse *p, struct bj_slice name, int *ret)
             *ret = i;
             return is_of(p->kind, i)
                        ? 0
-                       : wrong(p, name.p, "a digest has no placeholder ", word);
+                       : wrong(p, name.p, "this mail has no placeholder ",
+                               word);
         }
     return wrong(p, name.p, "unknown placeholder ", word);
 }

@@ -22,6 +22,7 @@
     X(VERDICT, verdict)                                                        \
     X(COST, cost)                                                              \
     X(TODO, todo)                                                              \
+    X(NEXT, next)                                                              \
     X(REPORT, report)                                                          \
     X(LINK, link)                                                              \
     X(STOP, stop)
@@ -35,7 +36,12 @@ enum bj_mail_word {
 
 /* The mails, and the files of each: NAME.txt begins with "Subject: " and an
  * empty line, NAME.html is the same as HTML. */
-enum bj_mail_kind { BJ_MAIL_OF_JOB, BJ_MAIL_DIGEST, BJ_MAIL_KINDS };
+enum bj_mail_kind {
+    BJ_MAIL_OF_JOB,
+    BJ_MAIL_DIGEST,
+    BJ_MAIL_WARNING,
+    BJ_MAIL_KINDS
+};
 
 struct bj_mail_templates;
 

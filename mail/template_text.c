@@ -78,3 +78,21 @@ const char bj_mail_digest_html[] = HEAD "{{report}}\n"
                                         "<p>{{link}}</p>\n"
                                         "<p class=\"stop\">{{stop}}</p>\n"
                                         "</main></body></html>\n";
+
+const char bj_mail_warning_text[] = "Subject: {{title}} runs: {{verdict}}\n"
+                                    "\n"
+                                    "{{next}}\n"
+                                    "\n"
+                                    "{{report}}\n"
+                                    "{{link}}\n"
+                                    "-- \n"
+                                    "{{stop}}\n";
+
+const char bj_mail_warning_html[] =
+    HEAD "<p class=\"sub\">{{name}} ({{state}}), account {{account}}, "
+         "partition {{partition}}, cluster {{cluster}}</p>\n"
+         "<p><b>{{next}}</b></p>\n"
+         "{{report}}\n"
+         "<p>{{link}}</p>\n"
+         "<p class=\"stop\">{{stop}}</p>\n"
+         "</main></body></html>\n";

@@ -5,6 +5,7 @@
 #include "mail/template.h"
 
 extern const char bj_mail_job_text[], bj_mail_job_html[];
+extern const char bj_mail_warning_text[], bj_mail_warning_html[];
 extern const char bj_mail_digest_text[], bj_mail_digest_html[];
 
 #endif

@@ -42,6 +42,16 @@ const struct bj_report_field bj_finding_fields[] = {
     END,
 };
 
+const struct bj_report_field bj_warning_fields[] = {
+    FIELD("at", INT, warning, at),
+    FIELD("finding", TEXT, warning, finding),
+    FIELD("action", TEXT, warning, action),
+    FIELD("state", TEXT, warning, state),
+    FIELD("detail", TEXT, warning, detail),
+    FIELD("text", TEXT, warning, text),
+    END,
+};
+
 const struct bj_report_field bj_advice_fields[] = {
     FIELD("advice", TEXT, advice, advice),   FIELD("text", TEXT, advice, text),
     FIELD("option", TEXT, advice, option),   FIELD("line", TEXT, advice, line),

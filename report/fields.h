@@ -13,8 +13,8 @@ struct bj_report_field {
 
 /* Tables end with name NULL. */
 extern const struct bj_report_field bj_verdict_fields[], bj_figure_fields[],
-    bj_finding_fields[], bj_advice_fields[], bj_node_fields[], bj_gpu_fields[],
-    bj_array_fields[], bj_spread_fields[];
+    bj_finding_fields[], bj_warning_fields[], bj_advice_fields[],
+    bj_node_fields[], bj_gpu_fields[], bj_array_fields[], bj_spread_fields[];
 
 /* Figures count seconds, joules and grams in millionths, bytes in bytes: the
  * kind of the numbers of a figure of that unit. */

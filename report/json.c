@@ -105,6 +105,8 @@ void bj_report_write(const struct bj_report *r, struct bj_buf *out)
     bj_buf_str(out, "]");
     put_array(out, "findings", bj_finding_fields, r->finding, r->findings,
               sizeof(*r->finding));
+    put_array(out, "warnings", bj_warning_fields, r->warning, r->warnings,
+              sizeof(*r->warning));
     put_array(out, "advice", bj_advice_fields, r->advice, r->advices,
               sizeof(*r->advice));
     put_array(out, "nodes", bj_node_fields, r->node, r->nodes,
@@ -226,6 +228,10 @@ int bj_report_parse(const struct bj_json *v, struct bj_report *ret,
         r = get_array(&p, bj_json_get(v, "findings"), bj_finding_fields,
                       (void **)&ret->finding, &ret->findings,
                       sizeof(*ret->finding));
+    if (r == 0)
+        r = get_array(&p, bj_json_get(v, "warnings"), bj_warning_fields,
+                      (void **)&ret->warning, &ret->warnings,
+                      sizeof(*ret->warning));
     if (r == 0)
         r = get_array(&p, bj_json_get(v, "advice"), bj_advice_fields,
                       (void **)&ret->advice, &ret->advices,

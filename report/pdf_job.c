@@ -220,6 +220,22 @@ static void put_findings(struct page *p)
     }
 }
 
+static void put_warnings(struct page *p)
+{
+    const struct bj_report *r = p->r;
+    if (r->warnings > 0)
+        bj_pdf_title(&p->pdf, "Warnings");
+    for (size_t i = 0; i < r->warnings; i++) {
+        const struct bj_report_warning *w = &r->warning[i];
+        bj_show_time(&p->pdf.cell, w->at, bj_text_offset(w->at, p->pdf.utc));
+        bj_buf_str(&p->pdf.cell, ": ");
+        bj_buf_clean(&p->pdf.cell, w->text);
+        put_item(p, BJ_SLICE("\xe2\x80\xa2"), BJ_PDF_TEXT, 12,
+                 (struct bj_slice){p->pdf.cell.p, p->pdf.cell.len}, false);
+        p->pdf.cell.len = 0;
+    }
+}
+
 /* --- requested and used ----------------------------------------------------
  */
 
@@ -543,6 +559,7 @@ int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r, bool utc,
     put_advice(&p);
     put_figures(&p);
     put_findings(&p);
+    put_warnings(&p);
     put_array(&p);
     if (r->nodes > 1)
         put_least(&p, "CPUs and memory of nodes", r->nodes, false);

@@ -2,8 +2,10 @@
 
 #include "report/advice.h"
 #include "report/figures.h"
+#include "report/sentence.h"
 #include "report/spread.h"
 #include "report/verdict.h"
+#include "statsdb/escalation.h"
 #include "statsdb/fragment.h"
 #include "statsdb/job_column.h"
 
@@ -169,6 +171,54 @@ static void take_finding(struct bj_report *r, struct sqlite3_stmt *st,
         copy(r, st, 4), copy(r, st, 5), bj_sql_get(st, 6)};
 }
 
+/* --- warnings --------------------------------------------------------------
+ */
+
+static const char warnings_sql[] =
+    "SELECT at, rule, action, state, detail FROM running_action WHERE job = ?1"
+    " ORDER BY at, id";
+
+static const enum bj_sentence warning_says[2][BJ_ACTION_STATES] = {
+    {[BJ_ACTION_DRY] = BJ_SAY_WARN_DRY,
+     [BJ_ACTION_WAITING] = BJ_SAY_WARN_WAITS,
+     [BJ_ACTION_DOING] = BJ_SAY_WARN_WAITS,
+     [BJ_ACTION_DONE] = BJ_SAY_WARN_DONE,
+     [BJ_ACTION_FAILED] = BJ_SAY_WARN_FAILED},
+    {[BJ_ACTION_DRY] = BJ_SAY_CANCEL_DRY,
+     [BJ_ACTION_WAITING] = BJ_SAY_CANCEL_RUNS,
+     [BJ_ACTION_DOING] = BJ_SAY_CANCEL_RUNS,
+     [BJ_ACTION_DONE] = BJ_SAY_CANCEL_DONE,
+     [BJ_ACTION_FAILED] = BJ_SAY_CANCEL_FAILED},
+};
+
+static struct bj_slice say_warning(struct bj_report *r,
+                                   const struct bj_report_warning *w)
+{
+    struct bj_buf value[2] = {{0}, {0}};
+    bool cancel = bj_slice_eq(w->action, BJ_SLICE("cancel"));
+    bj_buf_slice(&value[0], w->finding);
+    bj_buf_slice(&value[1], w->detail);
+    struct bj_slice ret = bj_say(
+        &r->arena, warning_says[cancel][bj_action_state(w->state)], value, 2);
+    for (int i = 0; i < 2; i++) {
+        r->arena.failed |= value[i].failed;
+        bj_buf_free(&value[i]);
+    }
+    return ret;
+}
+
+static void take_warning(struct bj_report *r, struct sqlite3_stmt *st,
+                         void *row)
+{
+    struct bj_report_warning *w = row;
+    *w = (struct bj_report_warning){.at = bj_sql_get(st, 0),
+                                    .finding = copy(r, st, 1),
+                                    .action = copy(r, st, 2),
+                                    .state = copy(r, st, 3),
+                                    .detail = copy(r, st, 4)};
+    w->text = say_warning(r, w);
+}
+
 /* --- all -------------------------------------------------------------------
  */
 
@@ -180,6 +230,8 @@ static int read_rows(struct sqlite3 *db, int64_t job, struct bj_report *r,
                                take_node},
                       gpus = {(void **)&r->gpu, &r->gpus, sizeof(*r->gpu),
                               take_gpu},
+                      warnings = {(void **)&r->warning, &r->warnings,
+                                  sizeof(*r->warning), take_warning},
                       findings = {(void **)&r->finding, &r->findings,
                                   sizeof(*r->finding), take_finding};
     int code = each(db, nodes_sql, job, r, &nodes, err);
@@ -188,6 +240,8 @@ static int read_rows(struct sqlite3 *db, int64_t job, struct bj_report *r,
     if (code == 0)
         code = each(db, array ? array_findings_sql : findings_sql, job, r,
                     &findings, err);
+    if (code == 0)
+        code = each(db, warnings_sql, job, r, &warnings, err);
     return code;
 }
 

@@ -118,6 +118,15 @@ struct bj_report_finding {
     int64_t tasks; /* of an array, that have it */
 };
 
+/* What was done about a finding while the job ran. */
+struct bj_report_warning {
+    int64_t at;                      /* seconds since 1970 */
+    struct bj_slice finding, action; /* "warn", "cancel" */
+    struct bj_slice state;           /* statsdb/escalation.h */
+    struct bj_slice detail;          /* why it failed, or what follows */
+    struct bj_slice text;            /* a sentence */
+};
+
 struct bj_report_advice {
     struct bj_slice advice;  /* "memory": its name */
     struct bj_slice text;    /* a sentence */
@@ -175,10 +184,11 @@ struct bj_report {
     struct bj_report_verdict verdict;
     struct bj_report_figure figure[BJ_FIGURES];
     struct bj_report_finding *finding; /* the worst first */
+    struct bj_report_warning *warning; /* the oldest first */
     struct bj_report_advice *advice;
     struct bj_report_node *node;
     struct bj_report_gpu *gpu;
-    size_t findings, advices, nodes, gpus;
+    size_t findings, warnings, advices, nodes, gpus;
     struct bj_report_array array; /* tasks is 0 for jobs without array */
 };
 

@@ -5,11 +5,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* In the order of use: the verdict, what it cost, advice. */
+/* In the order of use: the verdict, what it cost, advice, warnings. */
 #define BJ_SENTENCES(X)                                                        \
     X(WAITS)                                                                   \
     X(WAITS_FOR)                                                               \
     X(RUNS)                                                                    \
+    X(RUNS_NOW)                                                                \
     X(OOM)                                                                     \
     X(TIMEOUT)                                                                 \
     X(FAILED)                                                                  \
@@ -55,7 +56,15 @@
     X(THREADS)                                                                 \
     X(SMALL_IO)                                                                \
     X(SCRATCH)                                                                 \
-    X(OOM_STEPS)
+    X(OOM_STEPS)                                                               \
+    X(WARN_DRY)                                                                \
+    X(WARN_WAITS)                                                              \
+    X(WARN_DONE)                                                               \
+    X(WARN_FAILED)                                                             \
+    X(CANCEL_DRY)                                                              \
+    X(CANCEL_RUNS)                                                             \
+    X(CANCEL_DONE)                                                             \
+    X(CANCEL_FAILED)
 
 enum bj_sentence {
 #define BJ_SENTENCE_ENUM(name) BJ_SAY_##name,

@@ -9,6 +9,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                          "{1}.",
     [BJ_SAY_RUNS] = "The job is running; what it used is known when it has "
                     "ended.",
+    [BJ_SAY_RUNS_NOW] = "The job is running.",
     [BJ_SAY_OOM] = "The job ran out of memory; it had {1} on each node.",
     [BJ_SAY_TIMEOUT] = "The job reached its time limit of {1}.",
     [BJ_SAY_FAILED] = "The job failed with exit code {1} after {2}.",
@@ -88,4 +89,14 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                        "reads and writes often.",
     [BJ_SAY_OOM_STEPS] = "Read the output of the job: parts of its work may be "
                          "missing.",
+
+    /* What was done while it ran.  {1} is the finding, {2} the reason. */
+    [BJ_SAY_WARN_DRY] = "Dry run: the owner would have been warned ({1}).",
+    [BJ_SAY_WARN_WAITS] = "A warning to the owner is being sent ({1}).",
+    [BJ_SAY_WARN_DONE] = "The owner was warned ({1}).",
+    [BJ_SAY_WARN_FAILED] = "The owner could not be warned ({1}): {2}.",
+    [BJ_SAY_CANCEL_DRY] = "Dry run: the job would have been cancelled ({1}).",
+    [BJ_SAY_CANCEL_RUNS] = "The job is being cancelled ({1}).",
+    [BJ_SAY_CANCEL_DONE] = "The job was cancelled by a rule of the site ({1}).",
+    [BJ_SAY_CANCEL_FAILED] = "The job was not cancelled ({1}): {2}.",
 };

@@ -247,6 +247,20 @@ static void put_findings(struct page *p)
     }
 }
 
+static void put_warnings(struct page *p)
+{
+    const struct bj_report *r = p->r;
+    if (r->warnings > 0)
+        title(p, "Warnings");
+    for (size_t i = 0; i < r->warnings; i++) {
+        const struct bj_report_warning *w = &r->warning[i];
+        bj_buf_str(p->out, "  ");
+        bj_show_time(p->out, w->at, bj_text_offset(w->at, p->style->utc));
+        bj_buf_str(p->out, "\n    ");
+        bj_text_wrap(p->out, w->text, 4, 4);
+    }
+}
+
 static void put_advice(struct page *p)
 {
     const struct bj_report *r = p->r;
@@ -393,6 +407,7 @@ void bj_report_print(const struct bj_report *r,
     put_advice(&p);
     put_figures(&p);
     put_findings(&p);
+    put_warnings(&p);
     if (r->nodes > 1)
         put_least(&p, "CPUs and memory of nodes", r->nodes, node_use, put_node);
     if (r->gpus > 0)

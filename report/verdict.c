@@ -119,7 +119,7 @@ static bool say_open(struct judge *j)
 {
     struct bj_slice reason = bj_report_text(j->r, BJ_REPORT_REASON);
     if (is(j, "running") || is(j, "suspended")) {
-        say(j, BJ_SAY_RUNS);
+        say(j, j->r->findings > 0 ? BJ_SAY_RUNS_NOW : BJ_SAY_RUNS);
     } else if (is(j, "pending") && reason.n > 0) {
         bj_buf_clean(value(j), reason);
         say(j, BJ_SAY_WAITS_FOR);
@@ -169,6 +169,11 @@ static struct bj_slice say_finding(struct judge *j)
     return (struct bj_slice){0};
 }
 
+static struct bj_slice level_of(struct bj_slice found, struct bj_slice other)
+{
+    return found.n > 0 ? found : other;
+}
+
 static void say_array(struct judge *j)
 {
     const struct bj_report_array *a = &j->r->array;
@@ -210,7 +215,7 @@ static struct bj_slice say_wrong(struct judge *j)
     if (r->array.tasks > 1)
         say_array(j);
     else if (say_open(j))
-        return BJ_SLICE("unknown");
+        return level_of(say_finding(j), BJ_SLICE("unknown"));
     else
         ended = say_end(j);
     struct bj_slice level = say_finding(j);
@@ -286,6 +291,8 @@ static void say_todo(struct judge *j)
     j->values = 0;
     if (r->advices > 0)
         put(j, r->advice[0].text);
+    else if (r->findings > 0 && is(j, "running"))
+        put(j, r->finding[0].advice);
 }
 
 void bj_report_judge(struct bj_report *r)

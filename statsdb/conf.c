@@ -456,6 +456,7 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
     bj_opt_free(&(struct bj_optset){options, c});
     bj_opt_free(&(struct bj_optset){bj_carbon_opts, &c->carbon});
     bj_opt_free(&(struct bj_optset){bj_mail_opts, &c->mail});
+    bj_opt_free(&(struct bj_optset){bj_running_opts, &c->running});
     bj_opt_free(&(struct bj_optset){command_options, c});
     bj_opt_free(&(struct bj_optset){bj_program_opts, &c->program});
 }
@@ -552,8 +553,9 @@ static int only_lasting(const char *path, struct bj_err *err)
     const struct bj_optset sets[] = {{options, &c},
                                      {bj_carbon_opts, &c.carbon},
                                      {bj_mail_opts, &c.mail},
+                                     {bj_running_opts, &c.running},
                                      {bj_program_opts, &c.program}};
-    int r = path ? bj_opt_yaml(sets, 4, path, err) : 0;
+    int r = path ? bj_opt_yaml(sets, 5, path, err) : 0;
     bj_statsdb_conf_free(&c);
     return r;
 }
@@ -564,9 +566,10 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
     const struct bj_optset sets[] = {{options, c},
                                      {bj_carbon_opts, &c->carbon},
                                      {bj_mail_opts, &c->mail},
+                                     {bj_running_opts, &c->running},
                                      {command_options, c},
                                      {bj_program_opts, &c->program}};
-    int r = bj_program_load(&c->program, sets, 5, argc, argv, err);
+    int r = bj_program_load(&c->program, sets, 6, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
     r = only_lasting(c->program.file, err);
@@ -576,22 +579,20 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
 }
 
 /* The options of the file, and those of the command line only. */
-static const struct bj_optset names[] = {{options, NULL},
-                                         {bj_carbon_opts, NULL},
-                                         {bj_mail_opts, NULL},
-                                         {bj_program_opts, NULL},
-                                         {command_options, NULL}};
+static const struct bj_optset names[] = {
+    {options, NULL},         {bj_carbon_opts, NULL},  {bj_mail_opts, NULL},
+    {bj_running_opts, NULL}, {bj_program_opts, NULL}, {command_options, NULL}};
 
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word)
 {
-    return bj_words_cut(names, 5, NULL, argc, argv, word);
+    return bj_words_cut(names, 6, NULL, argc, argv, word);
 }
 
 void bj_statsdb_conf_help(bool all, struct bj_buf *out)
 {
     const struct bj_optset k[] = {{cluster_options, NULL},
                                   {bj_prom_opts, NULL}};
-    bj_opt_help_groups(names, 4, all, out);
+    bj_opt_help_groups(names, 5, all, out);
     bj_buf_str(out, "\nOn the command line only:\n");
     bj_opt_help(&(struct bj_optset){command_options, NULL}, out);
     bj_buf_str(out, "\nIn the YAML file of a cluster:\n");

@@ -7,6 +7,7 @@
 #include "carbon/conf.h"
 #include "statsdb/mail_conf.h"
 #include "statsdb/prom.h"
+#include "statsdb/running_conf.h"
 
 #include <stdbool.h>
 
@@ -79,6 +80,7 @@ struct bj_statsdb_conf {
     uint64_t findings_history_usec;
     struct bj_carbon_conf carbon;
     struct bj_mail_conf mail;
+    struct bj_running_conf running;
     struct bj_program program;
     /* only on the command line */
     char *since, *until, *format, *import_cluster;

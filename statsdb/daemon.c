@@ -168,11 +168,19 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
         r = bj_metrics_http_new(&conf->listen, conf->web_file, &d.web, err);
     if (r == 0 && conf->receiver.listen.n > 0 && !bj_daemon_single(&d))
         r = bj_receiver_new(conf, store, &d.receiver, err);
+    if (r == 0)
+        r = bj_running_new(conf, store, &stop->now, !bj_daemon_single(&d),
+                           &d.running, err);
     if (r == 0) {
         bj_daemon_report(&d, true); /* the first request may take long */
         r = loop(&d, err);
+        if (r == 0 && d.running && bj_daemon_single(&d)) {
+            r = bj_running_round(d.running, err);
+            bj_daemon_report(&d, true);
+        }
     }
     bj_store_rollback(store); /* the receiver may wait for the turn to write */
+    bj_running_free(d.running);
     bj_receiver_free(d.receiver);
     bj_metrics_http_free(d.web);
     for (size_t i = 0; d.source && i < conf->clusters; i++)

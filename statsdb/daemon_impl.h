@@ -10,6 +10,7 @@
 #include "statsdb/progress.h"
 #include "statsdb/receiver.h"
 #include "statsdb/record.h"
+#include "statsdb/running.h"
 #include "statsdb/source_follow.h"
 #include "statsdb/source_mariadb.h"
 #include "statsdb/source_rest.h"
@@ -62,6 +63,7 @@ struct bj_daemon {
     uint64_t report_due_usec, web_due_usec;
     struct bj_metrics_http *web;  /* NULL: no HTTP */
     struct bj_receiver *receiver; /* NULL: none */
+    struct bj_running *running;   /* NULL: running jobs are not evaluated */
     uint64_t removed_jobs;
     struct bj_metrics_cluster *report; /* in the order of the sources */
     int64_t since_sec;

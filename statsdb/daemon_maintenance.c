@@ -121,14 +121,19 @@ void bj_daemon_report(struct bj_daemon *d, bool now)
         return;
     struct bj_metrics_values r = report_of(d);
     struct bj_err err = {0};
+    struct bj_buf running = {0};
+    if (d->running)
+        bj_running_page(d->running, &running);
+    r.running = (struct bj_slice){running.p, running.len};
     if (file && bj_metrics_save(&r, path, &err) < 0)
         bj_log(BJ_LOG_WARN, &err, "metrics.file");
     if (file)
         d->report_due_usec = clock + REPORT_SEC * 1000000ull;
-    if (!web)
-        return;
-    struct bj_buf page = {0};
-    bj_metrics_page(&r, &page);
-    bj_metrics_http_put(d->web, &page);
-    d->web_due_usec = clock + WEB_SEC * 1000000ull;
+    if (web) {
+        struct bj_buf page = {0};
+        bj_metrics_page(&r, &page);
+        bj_metrics_http_put(d->web, &page);
+        d->web_due_usec = clock + WEB_SEC * 1000000ull;
+    }
+    bj_buf_free(&running);
 }

@@ -4,6 +4,19 @@
 #include "statsdb/retry.h"
 #include "statsdb/source_snapshot.h"
 
+/* The time of the import says how current the running jobs are. */
+static int commit(struct bj_daemon *d, const struct bj_daemon_source *s,
+                  enum bj_snapshot_kind kind, struct bj_err *err)
+{
+    const int64_t now = bj_daemon_wall_sec();
+    int r = bj_upsert_ready(d->upsert, err);
+    if (r == 0)
+        r = bj_covered_write(d->store, s->conf->name,
+                             kind == BJ_SNAPSHOT_QSTAT ? "qstat" : "bjobs",
+                             &(struct bj_covered){now, now}, err);
+    return r < 0 ? r : bj_upsert_commit(d->upsert, err);
+}
+
 static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
                          enum bj_snapshot_kind kind, struct bj_err *err)
 {
@@ -21,7 +34,7 @@ static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
     int r = follow ? bj_source_follow_run(follow, &run, dry, &n, err)
                    : bj_source_snapshot_run(kind, s->conf, &run, &n, err);
     if (r == 0 && !dry && !follow)
-        r = bj_upsert_commit(d->upsert, err);
+        r = commit(d, s, kind, err);
     if (!follow && (r < 0 || dry))
         bj_upsert_rollback(d->upsert);
     if (r < 0)

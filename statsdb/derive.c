@@ -46,6 +46,9 @@ static int start(struct bj_derive *d, struct bj_err *err)
         r = bj_dicts_new(d->db, &d->dicts, err);
     if (r == 0)
         r = bj_grams_new(d->store, &d->grams, err);
+    if (r == 0 && d->opt.rules)
+        r = bj_finding_rules_new(d->store, d->opt.rules, &d->finding_rules,
+                                 err);
     if (r == 0)
         r = bj_store_begin(d->store, err);
     if (r < 0)
@@ -69,13 +72,8 @@ int bj_derive_new(struct bj_store *s, const struct bj_derive_options *opt,
                   struct bj_derive **ret, struct bj_err *err)
 {
     struct bj_derive *d = calloc(1, sizeof(*d));
-    int64_t *rule_id = calloc(BJ_RULES_MAX, sizeof(*rule_id));
-    if (!d || !rule_id) {
-        free(d);
-        free(rule_id);
+    if (!d)
         return bj_err_set(err, -ENOMEM, "derive");
-    }
-    d->rule_id = rule_id;
     d->store = s;
     d->db = bj_store_db(s);
     d->opt = *opt;
@@ -97,7 +95,7 @@ void bj_derive_free(struct bj_derive *d)
     bj_dicts_free(d->dicts);
     bj_grams_free(d->grams);
     free(d->job.bin);
-    free(d->rule_id);
+    bj_finding_rules_free(d->finding_rules);
     free(d);
 }
 
@@ -210,8 +208,11 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
         return r;
     if (d->opt.rules) {
         bj_derive_facts(j, fact);
-        j->n_found = bj_rules_judge(d->opt.rules, bj_slice_str(j->cluster),
-                                    bj_slice_str(j->partition), fact, j->found,
+        const struct bj_rule_job job = {bj_slice_str(j->cluster),
+                                        bj_slice_str(j->partition),
+                                        bj_slice_str(j->qos)};
+        const struct bj_rule_facts facts = {0, fact};
+        j->n_found = bj_rules_judge(d->opt.rules, &job, &facts, 1, j->found,
                                     BJ_DERIVE_FOUND);
     }
     r = bj_derive_write(d, err);
@@ -326,7 +327,7 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
     if (r < 0) {
         bj_store_rollback(d->store);
         bj_dicts_clear(d->dicts);
-        memset(d->rule_id, 0, BJ_RULES_MAX * sizeof(*d->rule_id));
+        bj_finding_rules_clear(d->finding_rules);
         d->counts = was;
         return bj_err_wrap(err, r, "deriving jobs");
     }

@@ -5,6 +5,7 @@
 #include "statsdb/best.h"
 #include "statsdb/derive.h"
 #include "statsdb/dict.h"
+#include "statsdb/finding_rule.h"
 #include "statsdb/grams.h"
 #include "statsdb/sql.h"
 
@@ -141,7 +142,7 @@ enum { BJ_DERIVE_FOUND = 64 };
 struct bj_derive_job {
     int64_t id;
     int64_t v[BJ_DJ_COUNT];
-    char cluster[256], partition[256];
+    char cluster[256], partition[256], qos[256];
     struct bj_derive_values nodes, prom;
     struct bj_derive_energy node_energy, prom_energy;
     int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
@@ -173,8 +174,6 @@ enum {
     BJ_DE_GRAMS_DELETE,
     BJ_DE_FOUND_PUT,
     BJ_DE_FOUND_DELETE,
-    BJ_DE_RULE_ADD,
-    BJ_DE_RULE_FIND,
     BJ_DE_DAY_ENERGY,
     BJ_DE_DAY_ENERGY_SWEEP,
     BJ_DE_DAY_GRAMS,
@@ -198,7 +197,7 @@ struct bj_derive {
     struct bj_dicts *dicts;
     struct bj_grams *grams;
     struct sqlite3_stmt *st[BJ_DERIVE_STATEMENTS];
-    int64_t *rule_id; /* row number of each rule; 0: not yet known */
+    struct bj_finding_rules *finding_rules; /* NULL: no findings */
     struct bj_derive_counts counts;
     struct bj_derive_job job;
 };

@@ -30,8 +30,9 @@ static int read_job(struct bj_derive *d, struct bj_err *err)
         return r;
     copy_text(st, 0, j->cluster, sizeof(j->cluster));
     copy_text(st, 1, j->partition, sizeof(j->partition));
+    copy_text(st, 2, j->qos, sizeof(j->qos));
     for (int i = 0; i < BJ_DJ_COUNT; i++)
-        j->v[i] = bj_sql_get(st, i + 2);
+        j->v[i] = bj_sql_get(st, i + 3);
     sqlite3_reset(st);
     return 1;
 }

@@ -11,7 +11,8 @@
     " node_record_job WHERE record = n.id)"
 
 static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
-                              " id = j.partition)"
+                              " id = j.partition), (SELECT name FROM qos WHERE"
+                              " id = j.qos)"
 #define COLUMN(upper, sql) ", " sql
     BJ_DJ_COLUMNS(COLUMN)
 #undef COLUMN
@@ -83,13 +84,6 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_FOUND_PUT] = "INSERT INTO job_finding(job, rule, value, threshold)"
                         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
     [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = ?1",
-    [BJ_DE_RULE_ADD] =
-        "INSERT INTO finding_rule(name, severity, condition, text, advice,"
-        " url) VALUES(?1, ?2, ?3, ?4, ifnull(?5, ''), ifnull(?6, '')) ON "
-        "CONFLICT DO NOTHING",
-    [BJ_DE_RULE_FIND] = "SELECT id FROM finding_rule WHERE name = ?1 AND"
-                        " severity = ?2 AND condition = ?3 AND text = ?4 AND"
-                        " advice = ifnull(?5, '') AND url = ifnull(?6, '')",
     [BJ_DE_DAY_ENERGY] =
         "INSERT INTO rollup_energy_day(id, jobs, cpu_sec, energy_mj,"
         " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec,"

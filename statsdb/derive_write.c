@@ -66,34 +66,6 @@ static int write_use(struct bj_derive *d, struct bj_err *err)
 /* --- findings --------------------------------------------------------------
  */
 
-static void bind_rule(struct sqlite3_stmt *st, const struct bj_rule *rule)
-{
-    const char *const of[] = {rule->name, rule->severity, rule->condition,
-                              rule->text, rule->advice,   rule->url};
-    for (int i = 0; i < 6; i++)
-        bj_sql_bind_text(st, i + 1, bj_slice_str(of[i]));
-}
-
-static int rule_id(struct bj_derive *d, const struct bj_rule *rule,
-                   int64_t *ret, struct bj_err *err)
-{
-    size_t at = (size_t)(rule - bj_rules_at(d->opt.rules, 0));
-    if (d->rule_id[at] == 0) {
-        bind_rule(d->st[BJ_DE_RULE_ADD], rule);
-        int r = bj_sql_run(d->st[BJ_DE_RULE_ADD], err);
-        if (r < 0)
-            return r;
-        bind_rule(d->st[BJ_DE_RULE_FIND], rule);
-        r = bj_sql_row(d->st[BJ_DE_RULE_FIND], err);
-        if (r <= 0)
-            return r < 0 ? r : bj_err_set(err, -EPROTO, "finding_rule");
-        d->rule_id[at] = bj_sql_get(d->st[BJ_DE_RULE_FIND], 0);
-        sqlite3_reset(d->st[BJ_DE_RULE_FIND]);
-    }
-    *ret = d->rule_id[at];
-    return 0;
-}
-
 struct finding {
     int64_t rule;
     double value, threshold;
@@ -147,7 +119,7 @@ static int write_findings(struct bj_derive *d, struct bj_err *err)
     for (size_t i = 0; r == 0 && i < d->job.n_found; i++) {
         const struct bj_rule_match *f = &d->job.found[i];
         struct finding one = {0, f->value, f->threshold};
-        r = rule_id(d, f->rule, &one.rule, err);
+        r = bj_finding_rules_id(d->finding_rules, f->rule, &one.rule, err);
         if (r == 0)
             insert(v, &n, one);
     }

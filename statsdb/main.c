@@ -12,6 +12,7 @@
 #include "statsdb/export.h"
 #include "statsdb/import.h"
 #include "statsdb/receiver.h"
+#include "statsdb/running.h"
 #include "statsdb/sql.h"
 #include "statsdb/store.h"
 #include "statsdb/work.h"
@@ -194,6 +195,8 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
         r = bj_receiver_check(&c->receiver, err);
     if (r == 0)
         r = bj_work_check(c, err);
+    if (r == 0)
+        r = bj_running_check(c, err);
     if (r == 0)
         r = bj_mail_check(&c->mail, err);
     if (r == 0)
@@ -385,7 +388,8 @@ int main(int argc, char **argv)
         bj_statsdb_conf_words(&argc, argv, word);
     int r = word ? bj_statsdb_conf_load(&conf, argc, argv, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
-    if (conf.receiver.listen.n > 0 || bj_mail_is_on(&conf.mail))
+    if (conf.receiver.listen.n > 0 || bj_mail_is_on(&conf.mail) ||
+        bj_running_is_on(&conf))
         bj_sql_own_threads();
     else
         bj_sql_single_thread();

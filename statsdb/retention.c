@@ -22,6 +22,8 @@ static const char *const texts[] = {
     "DELETE FROM job_prom_energy WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM job_prom WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM job_use WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM running_finding WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM running_action WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM derive_todo WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM prom_todo WHERE \"end\" < ?1",
     "CREATE TEMP TABLE old_record(id INTEGER PRIMARY KEY)",

@@ -4,6 +4,7 @@
 #include "statsdb/rule_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- adding ----------------------------------------------------------------
  */
@@ -46,6 +47,30 @@ static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
     return ret;
 }
 
+/* A text with {time} replaced by the time of a rule for running jobs. */
+static const char *with_time(struct bj_rules *r, struct bj_slice text,
+                             uint32_t sec)
+{
+    const struct bj_slice word = BJ_SLICE("{time}");
+    struct bj_buf out = {0};
+    for (struct bj_slice s = text; s.n > 0;) {
+        bool here = bj_slice_starts(s, word);
+        if (here && sec % 3600 == 0)
+            bj_buf_printf(&out, "%u h", sec / 3600);
+        else if (here)
+            bj_buf_printf(&out, "%u min", (sec + 59) / 60);
+        else
+            bj_buf_put(&out, s.p, 1);
+        s.p += here ? word.n : 1;
+        s.n -= here ? word.n : 1;
+    }
+    const char *ret =
+        bj_arena_copy(&r->arena, (struct bj_slice){out.p, out.len}).p;
+    r->arena.failed = r->arena.failed || out.failed;
+    bj_buf_free(&out);
+    return ret;
+}
+
 /* Does a rule of that name exist? */
 static bool known(const struct bj_rules *r, struct bj_slice name)
 {
@@ -55,13 +80,52 @@ static bool known(const struct bj_rules *r, struct bj_slice name)
     return false;
 }
 
+/* The keys of rules for running jobs.  A job is cancelled only where the site
+ * says so, and not before its owner was warned. */
+static int check_running(const struct bj_rules *r, const struct bj_rule_text *t,
+                         struct bj_err *err)
+{
+    uint32_t windows[BJ_RULE_WINDOWS];
+    unsigned n = bj_rules_windows(r, windows), k = 0;
+    while (k < n && windows[k] != t->running_sec)
+        k++;
+    if (k == BJ_RULE_WINDOWS && t->running_sec > 0)
+        return bj_err_set(err, -EINVAL,
+                          "more than %d different times in running",
+                          BJ_RULE_WINDOWS);
+    if (t->actions > 0 && t->running_sec == 0)
+        return bj_err_set(err, -EINVAL,
+                          "escalate needs running: it is for running jobs");
+    for (unsigned i = 0; i < t->actions; i++) {
+        if (i > 0 && t->action[i].after_sec <= t->action[i - 1].after_sec)
+            return bj_err_set(err, -EINVAL,
+                              "the times in escalate must increase");
+        if (i > 0 && t->action[i - 1].cancel)
+            return bj_err_set(err, -EINVAL,
+                              "cancel must be the last item of escalate");
+        if (i == 0 && t->action[i].cancel)
+            return bj_err_set(err, -EINVAL,
+                              "escalate must warn before it cancels");
+        if (t->action[i].cancel && t->partitions + t->qoses == 0)
+            return bj_err_set(err, -EINVAL,
+                              "a rule that cancels needs partition or qos");
+    }
+    return 0;
+}
+
 int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
                  struct bj_err *err)
 {
     if (r->n == BJ_RULES_MAX)
         return bj_err_set(err, -EINVAL, "more than %d rules", BJ_RULES_MAX);
+    int invalid = check_running(r, t, err);
+    if (invalid < 0)
+        return invalid;
     struct bj_rule *rule = &r->rule[r->n];
-    *rule = (struct bj_rule){.enabled = t->enabled};
+    *rule = (struct bj_rule){.enabled = t->enabled,
+                             .running_sec = t->running_sec,
+                             .actions = t->actions};
+    memcpy(rule->action, t->action, sizeof(rule->action));
     for (unsigned i = 0; i < t->rows; i++) {
         int e = bj_rule_row(t->when[i], t->set, t->sets, &rule->row[i], err);
         if (e < 0)
@@ -75,8 +139,8 @@ int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
     r->text[r->n] = copy;
     rule->name = bj_arena_copy(&r->arena, t->name).p;
     rule->severity = bj_arena_copy(&r->arena, t->severity).p;
-    rule->text = bj_arena_copy(&r->arena, t->text).p;
-    rule->advice = bj_arena_copy(&r->arena, t->advice).p;
+    rule->text = with_time(r, t->text, t->running_sec);
+    rule->advice = with_time(r, t->advice, t->running_sec);
     rule->url = bj_arena_copy(&r->arena, t->url).p;
     rule->condition = condition(r, t);
     if (r->arena.failed)
@@ -91,7 +155,8 @@ const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
 {
     for (size_t i = r->n; i > 0; i--)
         if (bj_slice_eq(r->text[i - 1]->name, name) &&
-            r->text[i - 1]->clusters == 0 && r->text[i - 1]->partitions == 0)
+            r->text[i - 1]->clusters == 0 && r->text[i - 1]->partitions == 0 &&
+            r->text[i - 1]->qoses == 0)
             return r->text[i - 1];
     return NULL;
 }
@@ -129,23 +194,23 @@ static bool among(struct bj_slice what, const struct bj_slice *v, unsigned n)
     return false;
 }
 
-static bool is_for(const struct bj_rule_text *t, struct bj_slice cluster,
-                   struct bj_slice partition)
+static bool is_for(const struct bj_rule_text *t, const struct bj_rule_job *job)
 {
-    return (t->clusters == 0 || among(cluster, t->cluster, t->clusters)) &&
+    return (t->clusters == 0 || among(job->cluster, t->cluster, t->clusters)) &&
            (t->partitions == 0 ||
-            among(partition, t->partition, t->partitions));
+            among(job->partition, t->partition, t->partitions)) &&
+           (t->qoses == 0 || among(job->qos, t->qos, t->qoses));
 }
 
 /* Of several rules with one name, use the last that matches the job, in the
  * place of the first. */
 static size_t which(const struct bj_rules *r, size_t first,
-                    struct bj_slice cluster, struct bj_slice partition)
+                    const struct bj_rule_job *job)
 {
     struct bj_slice name = r->text[first]->name;
     for (size_t i = r->n; i > first; i--)
         if (bj_slice_eq(r->text[i - 1]->name, name) &&
-            is_for(r->text[i - 1], cluster, partition))
+            is_for(r->text[i - 1], job))
             return i - 1;
     return r->n;
 }
@@ -159,27 +224,47 @@ static bool excluded(const struct bj_rule_text *t,
     return false;
 }
 
-static bool holds(const struct bj_rule *rule, const double *fact,
-                  struct bj_rule_match *f)
+static bool holds(const struct bj_rule *rule, const struct bj_rule_facts *facts,
+                  size_t n, struct bj_rule_match *f)
 {
+    size_t k = 0;
+    while (k < n && facts[k].running_sec != rule->running_sec)
+        k++;
+    if (k == n)
+        return false;
     for (unsigned i = 0; i < rule->rows; i++)
-        if (!bj_rule_row_holds(&rule->row[i], fact, &f->value, &f->threshold))
+        if (!bj_rule_row_holds(&rule->row[i], facts[k].fact, &f->value,
+                               &f->threshold))
             return false;
     f->rule = rule;
     return rule->enabled && rule->rows > 0;
 }
 
-size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
-                      struct bj_slice partition,
-                      const double fact[BJ_FACT_COUNT],
+unsigned bj_rules_windows(const struct bj_rules *r,
+                          uint32_t ret[BJ_RULE_WINDOWS])
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        unsigned k = 0;
+        while (k < n && ret[k] != r->rule[i].running_sec)
+            k++;
+        if (k == n && n < BJ_RULE_WINDOWS && r->rule[i].enabled &&
+            r->rule[i].running_sec > 0)
+            ret[n++] = r->rule[i].running_sec;
+    }
+    return n;
+}
+
+size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
+                      const struct bj_rule_facts *facts, size_t n_facts,
                       struct bj_rule_match *ret, size_t max)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n && n < max; i++) {
         if (!r->first[i])
             continue;
-        size_t k = which(r, i, cluster, partition);
-        if (k < r->n && holds(&r->rule[k], fact, &ret[n]) &&
+        size_t k = which(r, i, job);
+        if (k < r->n && holds(&r->rule[k], facts, n_facts, &ret[n]) &&
             !excluded(r->text[k], ret, n))
             n++;
     }

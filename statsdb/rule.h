@@ -18,7 +18,9 @@ enum {
     BJ_RULES_MAX = 256,      /* all rules, overrides included */
     BJ_RULE_ROWS = 8,        /* of a rule */
     BJ_RULE_THRESHOLDS = 16, /* of a rule */
-    BJ_RULE_WHERE = 64,      /* clusters, partitions of a rule */
+    BJ_RULE_WHERE = 64,      /* clusters, partitions, QOS of a rule */
+    BJ_RULE_WINDOWS = 8,     /* different values of "running" */
+    BJ_RULE_ACTIONS = 8,     /* of a rule */
     BJ_RULE_TEXT_MAX = 1000, /* bytes */
     BJ_RULE_FILE_MAX = 256 << 10
 };
@@ -30,6 +32,12 @@ struct bj_rule_row {
     double factor, value;
 };
 
+/* What happens when a job has had a finding for some time. */
+struct bj_rule_action {
+    uint32_t after_sec; /* since the finding began; increasing */
+    bool cancel;        /* else warn */
+};
+
 /* A rule to be evaluated; texts live as long as the rules. */
 struct bj_rule {
     const char *name, *severity, *text;
@@ -38,6 +46,21 @@ struct bj_rule {
     struct bj_rule_row row[BJ_RULE_ROWS];
     unsigned rows;
     bool enabled;
+    uint32_t running_sec; /* facts are about the last so many seconds of a
+                             running job; 0: about an ended job */
+    struct bj_rule_action action[BJ_RULE_ACTIONS];
+    unsigned actions;
+};
+
+/* The job that rules are evaluated for. */
+struct bj_rule_job {
+    struct bj_slice cluster, partition, qos;
+};
+
+/* Facts for the rules with this running_sec. */
+struct bj_rule_facts {
+    uint32_t running_sec;
+    const double *fact; /* BJ_FACT_COUNT */
 };
 
 struct bj_rule_match {
@@ -63,10 +86,15 @@ const char *bj_rules_sign(const struct bj_rules *r);
 /* Rule i, from 0, each override counted; NULL after the last one. */
 const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
 
-/* Evaluate the rules for a job: findings in their order, at most max. */
-size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
-                      struct bj_slice partition,
-                      const double fact[BJ_FACT_COUNT],
+/* The different running_sec of enabled rules, except 0; returns their number.
+ */
+unsigned bj_rules_windows(const struct bj_rules *r,
+                          uint32_t ret[BJ_RULE_WINDOWS]);
+
+/* Evaluate the rules of which facts are given: findings in their order, at most
+ * max. */
+size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
+                      const struct bj_rule_facts *facts, size_t n,
                       struct bj_rule_match *ret, size_t max);
 
 /* The fact with a name; -1: none. */

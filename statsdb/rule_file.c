@@ -102,6 +102,31 @@ static int get_url(struct reader *d, const yaml_node_t *n, struct bj_slice *ret)
     return wrong(d, n, "a URL with https:// or http:// is expected");
 }
 
+/* A time of whole seconds from a minute to a week; 0: the rule is for ended
+ * jobs. */
+static int get_running(struct reader *d, const yaml_node_t *n, uint32_t *ret)
+{
+    double sec;
+    if (n->type != YAML_SCALAR_NODE || bj_rule_number(text_of(n), &sec) < 0 ||
+        (sec > 0 && sec < 60) || sec < 0 || sec > 7 * 86400)
+        return wrong(d, n, "a time from 1m to 7d is expected, or 0");
+    *ret = (uint32_t)sec;
+    return 0;
+}
+
+static int get_actions(struct reader *d, const yaml_node_t *n,
+                       struct bj_rule_text *t)
+{
+    struct bj_slice text[BJ_RULE_ACTIONS];
+    int r = get_list(d, n, BJ_RULE_ACTIONS, text, &t->actions);
+    for (unsigned i = 0; r == 0 && i < t->actions; i++)
+        if (bj_rule_action(text[i], &t->action[i]) < 0)
+            r = wrong(d, n,
+                      "'warn after TIME' or 'cancel after TIME' is"
+                      " expected, such as 'warn after 45m'");
+    return r;
+}
+
 /* An override replaces numbers by name. */
 static int set_one(struct reader *d, struct bj_rule_text *t,
                    const yaml_node_t *key, const yaml_node_t *v)
@@ -160,13 +185,20 @@ static int get_key(struct reader *d, struct bj_rule_text *t,
         return get_list(d, v, BJ_RULE_WHERE, t->cluster, &t->clusters);
     if (bj_slice_eq(key, BJ_SLICE("partition")))
         return get_list(d, v, BJ_RULE_WHERE, t->partition, &t->partitions);
+    if (bj_slice_eq(key, BJ_SLICE("qos")))
+        return get_list(d, v, BJ_RULE_WHERE, t->qos, &t->qoses);
+    if (bj_slice_eq(key, BJ_SLICE("running")))
+        return get_running(d, v, &t->running_sec);
+    if (bj_slice_eq(key, BJ_SLICE("escalate")))
+        return get_actions(d, v, t);
     if (bj_slice_eq(key, BJ_SLICE("enabled")))
         return get_bool(d, v, &t->enabled);
     if (bj_slice_eq(key, BJ_SLICE("set")))
         return get_set(d, v, t);
     return wrong(d, k,
                  "name, severity, text, advice, url, when, set, unless, "
-                 "cluster, partition or enabled is expected");
+                 "cluster, partition, qos, running, escalate or enabled is "
+                 "expected");
 }
 
 /* The value of "name". */

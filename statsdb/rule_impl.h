@@ -20,8 +20,12 @@ struct bj_rule_text {
     unsigned sets;
     struct bj_slice unless[BJ_RULE_ROWS]; /* not used together with these */
     unsigned unlesses;
-    struct bj_slice cluster[BJ_RULE_WHERE], partition[BJ_RULE_WHERE];
-    unsigned clusters, partitions; /* 0: all */
+    struct bj_slice cluster[BJ_RULE_WHERE], partition[BJ_RULE_WHERE],
+        qos[BJ_RULE_WHERE];
+    unsigned clusters, partitions, qoses; /* 0: all */
+    uint32_t running_sec;
+    struct bj_rule_action action[BJ_RULE_ACTIONS];
+    unsigned actions;
     bool enabled;
 };
 
@@ -39,13 +43,16 @@ struct bj_rules {
 int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
                  struct bj_err *err);
 
-/* The last rule of that name without cluster and partition, or NULL. */
+/* The last rule of that name without cluster, partition and QOS, or NULL. */
 const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
                                          struct bj_slice name);
 
 /* Parse a number with a unit: s, m, h, d; K, M, G, T (powers of 1024);
  * %.  -EINVAL. */
 int bj_rule_number(struct bj_slice s, double *ret);
+
+/* Parse "warn after 45m" or "cancel after 1h".  -EINVAL. */
+int bj_rule_action(struct bj_slice s, struct bj_rule_action *ret);
 
 /* Parse a condition. */
 int bj_rule_row(struct bj_slice s, const struct bj_threshold *set,

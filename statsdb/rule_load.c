@@ -33,6 +33,8 @@ static void sign(struct bj_rules *r)
         hash_all(&h, t->unless, t->unlesses);
         hash_all(&h, t->cluster, t->clusters);
         hash_all(&h, t->partition, t->partitions);
+        hash_all(&h, t->qos, t->qoses);
+        h = bj_hash_unit(h, t->running_sec);
         hash(&h, t->enabled ? BJ_SLICE("on") : BJ_SLICE("off"));
     }
     snprintf(r->sign, sizeof(r->sign), "%016llx", (unsigned long long)h);

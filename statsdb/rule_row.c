@@ -235,3 +235,17 @@ bool bj_rule_row_holds(const struct bj_rule_row *row,
         return a < b || a > b;
     }
 }
+
+int bj_rule_action(struct bj_slice s, struct bj_rule_action *ret)
+{
+    double sec;
+    struct bj_slice what = word(&s), after = word(&s), time = word(&s);
+    skip(&s);
+    ret->cancel = bj_slice_eq(what, BJ_SLICE("cancel"));
+    if ((!ret->cancel && !bj_slice_eq(what, BJ_SLICE("warn"))) ||
+        !bj_slice_eq(after, BJ_SLICE("after")) || s.n > 0 ||
+        bj_rule_number(time, &sec) < 0 || sec < 0 || sec > 30 * 86400)
+        return -EINVAL;
+    ret->after_sec = (uint32_t)sec;
+    return 0;
+}

@@ -14,6 +14,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_accounting, bj_schema_measured},
     {bj_schema_held},
     {bj_schema_mail},
+    {bj_schema_running},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

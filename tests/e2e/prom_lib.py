@@ -67,6 +67,7 @@ class Prometheus:
             json.dump({"global": {"scrape_interval": "1s"}, "scrape_configs": [
                 {"job_name": "batchjob", "static_configs": [
                     {"targets": [t.split("//")[1] for t in targets]}]}]}, f)
+        self.prepare()
         with open(self.folder + "/log", "w") as log:
             self.p = subprocess.Popen(
                 [self.program] + [o.format(self.folder, "127.0.0.1:%d" % port)
@@ -74,6 +75,9 @@ class Prometheus:
         self.url = "http://127.0.0.1:%d" % port
         if not wait_for(lambda: self.get(self.ready), 60):
             self.why = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
+
+    def prepare(self):
+        """For those that add to its folder before it starts."""
 
     def get(self, path):
         try:
@@ -102,7 +106,8 @@ class Prometheus:
             self.p.send_signal(signal.SIGCONT)
             self.p.terminate()
             self.p.wait(60)
-        shutil.rmtree(self.folder)
+        self.url = None
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class VictoriaMetrics(Prometheus):

@@ -35,11 +35,16 @@ static void judge(const struct bj_rules *r, unsigned seed)
     double fact[BJ_FACT_COUNT];
     struct bj_rule_match a[BJ_RULES_MAX], b[BJ_RULES_MAX];
     facts(fact, seed);
-    size_t n =
-        bj_rules_judge(r, BJ_SLICE("c"), BJ_SLICE("p"), fact, a, BJ_RULES_MAX);
+    const struct bj_rule_job job = {BJ_SLICE("c"), BJ_SLICE("p"),
+                                    BJ_SLICE("q")};
+    struct bj_rule_facts of[BJ_RULE_WINDOWS + 1] = {{0, fact}};
+    uint32_t windows[BJ_RULE_WINDOWS];
+    unsigned kinds = bj_rules_windows(r, windows);
+    for (unsigned i = 0; i < kinds; i++)
+        of[i + 1] = (struct bj_rule_facts){windows[i], fact};
+    size_t n = bj_rules_judge(r, &job, of, kinds + 1, a, BJ_RULES_MAX);
     MUST(n == 0 || bj_rules_at(r, n - 1));
-    MUST(n == bj_rules_judge(r, BJ_SLICE("c"), BJ_SLICE("p"), fact, b,
-                             BJ_RULES_MAX));
+    MUST(n == bj_rules_judge(r, &job, of, kinds + 1, b, BJ_RULES_MAX));
     for (size_t i = 0; i < n; i++) {
         MUST(a[i].rule == b[i].rule && a[i].rule->enabled);
         MUST(!isnan(a[i].value) && !isnan(a[i].threshold));

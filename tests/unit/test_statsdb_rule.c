@@ -108,14 +108,23 @@ static void test_rows(void **state)
     }
 }
 
+static size_t judged(const struct bj_rules *r, const char *cluster,
+                     const char *partition, const double *fact,
+                     struct bj_rule_match *found, size_t max)
+{
+    const struct bj_rule_job job = {bj_slice_str(cluster),
+                                    bj_slice_str(partition), BJ_SLICE("q")};
+    return bj_rules_judge(r, &job, &(struct bj_rule_facts){0, fact}, 1, found,
+                          max);
+}
+
 /* Names of findings, separated by blanks. */
 static void judge(const struct bj_rules *r, const char *cluster,
                   const char *partition, const double *fact, const char *want)
 {
     struct bj_rule_match found[BJ_RULES_MAX];
     char got[1000] = "";
-    size_t n = bj_rules_judge(r, bj_slice_str(cluster), bj_slice_str(partition),
-                              fact, found, BJ_RULES_MAX);
+    size_t n = judged(r, cluster, partition, fact, found, BJ_RULES_MAX);
     for (size_t i = 0, len = 0; i < n; i++)
         len += (size_t)snprintf(got + len, sizeof(got) - len, "%s%s",
                                 i ? " " : "", found[i].rule->name);
@@ -163,9 +172,7 @@ static void test_overrides(void **state)
     fact[BJ_FACT_WAIT] = 7201;
     fact[BJ_FACT_RESTARTS] = 1;
     struct bj_rule_match found[4];
-    assert_int_equal(
-        bj_rules_judge(r, BJ_SLICE("beta"), BJ_SLICE("long"), fact, found, 4),
-        2);
+    assert_int_equal(judged(r, "beta", "long", fact, found, 4), 2);
     assert_string_equal(found[0].rule->severity, "critical");
     assert_true(found[0].threshold > 89.9 && found[0].threshold < 90.1);
     assert_string_equal(found[0].rule->condition,
@@ -174,9 +181,7 @@ static void test_overrides(void **state)
     assert_string_equal(found[1].rule->name, "own");
     assert_string_equal(found[1].rule->condition,
                         "wait > 7200 and restarts >= 1");
-    assert_int_equal(
-        bj_rules_judge(r, BJ_SLICE("beta"), BJ_SLICE("long"), fact, found, 1),
-        1);
+    assert_int_equal(judged(r, "beta", "long", fact, found, 1), 1);
     bj_rules_free(plain);
     bj_rules_free(r);
 }
@@ -368,8 +373,7 @@ static void test_petricore(void **state)
         double fact[BJ_FACT_COUNT];
         struct bj_rule_match found[BJ_RULES_MAX];
         change_job(site_cases[i].change, fact);
-        size_t n = bj_rules_judge(r, BJ_SLICE("c"), BJ_SLICE("p"), fact, found,
-                                  BJ_RULES_MAX);
+        size_t n = judged(r, "c", "p", fact, found, BJ_RULES_MAX);
         for (size_t k = 0; k < n; k++)
             assert_memory_equal(found[k].rule->name, "petricore_", 10);
     }

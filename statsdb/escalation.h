@@ -1,0 +1,37 @@
+/* When a rule warns about a running job or cancels it ("escalate" in rules:
+ * docs/derived.md).  Decides only; no clock, no store. */
+#ifndef BJ_STATSDB_ESCALATION_H
+#define BJ_STATSDB_ESCALATION_H
+
+#include "statsdb/rule.h"
+
+/* What became of an action, in the order of "escalate". */
+enum bj_action_state {
+    BJ_ACTION_DRY,     /* only recorded */
+    BJ_ACTION_WAITING, /* a warning that was not sent yet */
+    BJ_ACTION_DOING,   /* a command that runs, or ran when the program ended */
+    BJ_ACTION_DONE,    /* the warning was sent, the job was cancelled */
+    BJ_ACTION_FAILED,
+    BJ_ACTION_STATES
+};
+
+/* A finding that the job has had in every evaluation since since_sec. */
+struct bj_escalation {
+    const struct bj_rule *rule;
+    int64_t since_sec, now_sec;
+    bool dry_run;
+    unsigned actions;                /* recorded since then */
+    enum bj_action_state last_state; /* of the last of these */
+    int64_t last_sec;                /* when it got that state */
+};
+
+/* The number of the action that is due, or -1.  A job is only cancelled as long
+ * after a warning that was sent as the rule says; a warning that could not be
+ * sent, or that a dry run did not send, is none. */
+int bj_escalation_next(const struct bj_escalation *e);
+
+/* The names of states in the store; an unknown name is BJ_ACTION_FAILED. */
+extern const char *const bj_action_states[BJ_ACTION_STATES];
+enum bj_action_state bj_action_state(struct bj_slice name);
+
+#endif

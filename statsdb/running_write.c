@@ -1,0 +1,136 @@
+#include "statsdb/running_impl.h"
+#include "statsdb/sql.h"
+
+/* A job that ended meanwhile belongs to statsdb/derive.h. */
+#define RUNS " AND (SELECT \"end\" FROM job WHERE id = ?1) IS NULL"
+
+enum { LIST, FORGET, DROP, PUT, NOTE, OLD, LATE, STATEMENTS };
+
+static const char *const texts[STATEMENTS] = {
+    /* Jobs of the cluster that had findings in an earlier evaluation. */
+    [LIST] = "SELECT DISTINCT f.job FROM running_finding AS f JOIN job AS j ON"
+             " j.id = f.job WHERE j.cluster = (SELECT id FROM cluster WHERE"
+             " name = ?1) AND f.seen < ?2",
+    [FORGET] = "DELETE FROM running_finding WHERE job = ?1 AND seen < ?2",
+    [DROP] = "DELETE FROM job_finding WHERE job = ?1" RUNS,
+    [PUT] = "INSERT INTO job_finding(job, rule, value, threshold) SELECT ?1,"
+            " ?2, ?3, ?4 WHERE (SELECT \"end\" FROM job WHERE id = ?1) IS NULL"
+            " ON CONFLICT DO NOTHING",
+    /* An evaluation that was left out breaks the time of a finding. */
+    [NOTE] = "INSERT INTO running_finding(job, rule, since, seen) VALUES(?1,"
+             " ?2, ?3, ?3) ON CONFLICT DO UPDATE SET since = iif(seen < ?4, ?3,"
+             " since), seen = ?3",
+    [OLD] = "DELETE FROM running_finding WHERE job IN (SELECT f.job FROM"
+            " running_finding AS f LEFT JOIN job AS j ON j.id = f.job WHERE"
+            " j.id IS NULL OR j.\"end\" IS NOT NULL)",
+    [LATE] = "UPDATE running_action SET state = 'failed', detail = 'the job"
+             " ended before' WHERE state = 'waiting' AND (SELECT j.\"end\""
+             " FROM job AS j WHERE j.id = running_action.job) IS NOT NULL",
+};
+
+struct writer {
+    struct bj_running *r;
+    struct sqlite3_stmt *st[STATEMENTS];
+    int64_t now_sec, unbroken_sec;
+};
+
+static int run(struct writer *w, int which, int64_t job, struct bj_err *err)
+{
+    sqlite3_bind_int64(w->st[which], 1, job);
+    return bj_sql_run(w->st[which], err);
+}
+
+static int put_job(struct writer *w, const struct bj_running_job *j,
+                   struct bj_err *err)
+{
+    int e = run(w, DROP, j->id, err);
+    for (size_t i = 0; e == 0 && i < j->n_found; i++) {
+        const struct bj_rule_match *m = &j->found[i];
+        int64_t rule;
+        e = bj_finding_rules_id(w->r->finding_rules, m->rule, &rule, err);
+        if (e < 0)
+            return e;
+        sqlite3_bind_int64(w->st[PUT], 2, rule);
+        sqlite3_bind_double(w->st[PUT], 3, m->value);
+        sqlite3_bind_double(w->st[PUT], 4, m->threshold);
+        e = run(w, PUT, j->id, err);
+        bj_sql_bind_text(w->st[NOTE], 2, bj_slice_str(m->rule->name));
+        sqlite3_bind_int64(w->st[NOTE], 3, w->now_sec);
+        sqlite3_bind_int64(w->st[NOTE], 4, w->unbroken_sec);
+        if (e == 0)
+            e = run(w, NOTE, j->id, err);
+    }
+    return e;
+}
+
+/* Remove the findings that were not found again. */
+static int drop_others(struct writer *w, const char *cluster,
+                       const struct bj_running_jobs *jobs, struct bj_err *err)
+{
+    enum { BATCH = 500 };
+    int64_t job[BATCH];
+    int n = BATCH, e = 0;
+    while (e == 0 && n == BATCH) {
+        n = 0;
+        bj_sql_bind_text(w->st[LIST], 1, bj_slice_str(cluster));
+        sqlite3_bind_int64(w->st[LIST], 2, w->now_sec);
+        while (n < BATCH && (e = bj_sql_row(w->st[LIST], err)) > 0)
+            job[n++] = bj_sql_get(w->st[LIST], 0);
+        sqlite3_reset(w->st[LIST]);
+        for (int i = 0; e >= 0 && i < n; i++) {
+            bool again = false;
+            for (size_t k = 0; k < jobs->n && !again; k++)
+                again = jobs->job[k].id == job[i] && jobs->job[k].n_found > 0;
+            sqlite3_bind_int64(w->st[FORGET], 2, w->now_sec);
+            e = again ? 0 : run(w, DROP, job[i], err);
+            if (e == 0)
+                e = run(w, FORGET, job[i], err);
+        }
+        e = e < 0 ? e : 0;
+    }
+    return e;
+}
+
+static int write_all(struct writer *w, const char *cluster,
+                     const struct bj_running_jobs *jobs, struct bj_err *err)
+{
+    int e = 0;
+    for (size_t i = 0; e == 0 && i < jobs->n; i++)
+        if (jobs->job[i].n_found > 0)
+            e = put_job(w, &jobs->job[i], err);
+    if (e == 0)
+        e = drop_others(w, cluster, jobs, err);
+    if (e == 0)
+        e = bj_sql_run(w->st[OLD], err);
+    return e == 0 ? bj_sql_run(w->st[LATE], err) : e;
+}
+
+int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
+                     const struct bj_running_jobs *jobs, int64_t now_sec,
+                     struct bj_err *err)
+{
+    const struct bj_running_conf *conf = &r->conf->running;
+    struct writer w = {
+        .r = r,
+        .now_sec = now_sec,
+        .unbroken_sec =
+            now_sec - (int64_t)((2 * conf->interval_usec + conf->max_age_usec) /
+                                1000000)};
+    int e = 0;
+    for (int i = 0; e == 0 && i < STATEMENTS; i++)
+        e = bj_sql_prepare(bj_store_db(r->store), texts[i], &w.st[i], err);
+    if (e == 0)
+        e = bj_store_begin(r->store, err);
+    if (e == 0) {
+        e = write_all(&w, c->conf->name, jobs, err);
+        if (e == 0)
+            e = bj_store_commit(r->store, err);
+        if (e < 0) {
+            bj_store_rollback(r->store);
+            bj_finding_rules_clear(r->finding_rules);
+        }
+    }
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(w.st[i]);
+    return e;
+}

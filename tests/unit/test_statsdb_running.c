@@ -1,0 +1,229 @@
+/* Findings on running jobs: without current data of all nodes there is none,
+ * and no job is cancelled without a warning that was sent long enough before.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those above */
+#include <cmocka.h>
+
+#include "statsdb/escalation.h"
+#include "statsdb/rule.h"
+#include "statsdb/running_impl.h"
+#include "statsdb/sql.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOW = 1000000, HOUR = 3600, GRACE = 300, TRIES = 20000 };
+
+static unsigned seed = 12345;
+
+static unsigned any(unsigned n)
+{
+    seed = seed * 1103515245 + 12345;
+    return (seed >> 16) % n;
+}
+
+/* A job that holds two GPUs and four CPUs and does nothing. */
+static struct bj_running_job idle(void)
+{
+    struct bj_running_job j = {.jobid = BJ_SLICE("1"),
+                               .partition = BJ_SLICE("gpu"),
+                               .start_sec = NOW - 2 * HOUR,
+                               .nodes = 2,
+                               .cpus = 4,
+                               .gpus = 2,
+                               .memory = 1 << 30,
+                               .limit_sec = 86400};
+    for (int i = 0; i < BJ_RUNNING_VALUES; i++)
+        j.v[i] = 0;
+    j.v[BJ_RV_NODES] = j.v[BJ_RV_COVERED] = j.v[BJ_RV_FRESH] = 2;
+    j.v[BJ_RV_IO_NODES] = j.v[BJ_RV_GPUS] = j.v[BJ_RV_GPU_COVERED] = 2;
+    j.v[BJ_RV_GPUS_UNUSED] = j.v[BJ_RV_NODES_UNUSED] = 2;
+    return j;
+}
+
+/* Findings with the facts about the last hour, and half an hour. */
+static size_t judged(const struct bj_rules *rules,
+                     const struct bj_running_job *j,
+                     struct bj_rule_match found[BJ_RUNNING_FOUND])
+{
+    double fact[BJ_RULE_WINDOWS][BJ_FACT_COUNT];
+    struct bj_rule_facts facts[BJ_RULE_WINDOWS];
+    uint32_t window[BJ_RULE_WINDOWS];
+    const struct bj_rule_job job = {BJ_SLICE("c"), j->partition, BJ_SLICE("q")};
+    unsigned n = bj_rules_windows(rules, window);
+    for (unsigned i = 0; i < n; i++) {
+        bj_running_facts(j, window[i], GRACE, NOW, fact[i]);
+        facts[i] = (struct bj_rule_facts){window[i], fact[i]};
+    }
+    return bj_rules_judge(rules, &job, facts, n, found, BJ_RUNNING_FOUND);
+}
+
+static struct bj_rules *builtin(void)
+{
+    struct bj_rules *rules;
+    assert_int_equal(bj_rules_text("", BJ_SLICE(""), &rules, NULL), 0);
+    return rules;
+}
+
+static void test_idle(void **state)
+{
+    (void)state;
+    struct bj_rules *rules = builtin();
+    struct bj_rule_match found[BJ_RUNNING_FOUND];
+    struct bj_running_job j = idle();
+    assert_int_equal(judged(rules, &j, found), 2);
+    assert_string_equal(found[0].rule->name, "running_no_progress");
+    assert_string_equal(found[1].rule->name, "running_gpus_unused");
+    assert_true(found[1].value > 1.9 && found[1].value < 2.1);
+    assert_string_equal(
+        found[1].rule->text,
+        "{value} GPU(s) of the job have not been used for 1 h.");
+    bj_rules_free(rules);
+}
+
+/* Whatever else is known: one doubt and there is no finding. */
+static void test_doubt(void **state)
+{
+    (void)state;
+    struct bj_rules *rules = builtin();
+    struct bj_rule_match found[BJ_RUNNING_FOUND];
+    for (unsigned i = 0; i < TRIES; i++) {
+        struct bj_running_job j = idle();
+        for (int k = BJ_RV_CPU; k < BJ_RUNNING_VALUES; k++)
+            j.v[k] = any(3) == 0   ? BJ_SQL_NULL
+                     : any(2) == 0 ? (int64_t)any(3)
+                                   : (int64_t)any(1000000) * any(1000000);
+        static const int counts[] = {BJ_RV_NODES, BJ_RV_COVERED, BJ_RV_FRESH};
+        int64_t *count = &j.v[counts[any(3)]];
+        switch (any(6)) {
+        case 0: /* missing, or too many */
+            *count = any(2) == 0 ? BJ_SQL_NULL : *count + 1 + any(3);
+            break;
+        case 1:
+            *count -= 1 + any(2);
+            break;
+        case 2: /* another run may have left samples */
+            j.start_sec = NOW - any(60);
+            break;
+        case 3:
+            j.suspended_sec = 1 + any(100);
+            break;
+        case 4: /* two jobs, or two answers */
+            j.twice = true;
+            break;
+        default: /* accounting does not say on how many */
+            j.nodes = any(2) == 0 ? BJ_SQL_NULL : 0;
+            break;
+        }
+        assert_int_equal(judged(rules, &j, found), 0);
+    }
+    bj_rules_free(rules);
+}
+
+/* GPUs that accounting and exporters do not agree on are neither used nor
+ * unused. */
+static void test_gpus(void **state)
+{
+    (void)state;
+    struct bj_rules *rules = builtin();
+    struct bj_rule_match found[BJ_RUNNING_FOUND];
+    for (int gpus = 0; gpus < 4; gpus++)
+        for (int seen = 0; seen < 4; seen++)
+            for (int covered = 0; covered <= seen; covered++) {
+                struct bj_running_job j = idle();
+                j.gpus = gpus;
+                j.v[BJ_RV_GPUS] = seen > 0 ? seen : BJ_SQL_NULL;
+                j.v[BJ_RV_GPU_COVERED] = covered > 0 ? covered : BJ_SQL_NULL;
+                j.v[BJ_RV_GPUS_UNUSED] = gpus;
+                size_t n = judged(rules, &j, found);
+                bool agree = seen == gpus && covered == gpus;
+                for (size_t i = 0; i < n; i++)
+                    assert_true(agree || strcmp(found[i].rule->name,
+                                                "running_nodes_unused") == 0);
+                assert_true(n > 0 || !agree);
+            }
+    bj_rules_free(rules);
+}
+
+/* --- escalation ------------------------------------------------------------
+ */
+
+static const struct bj_rule rule = {
+    .name = "r",
+    .action = {{0, false}, {45 * 60, false}, {60 * 60, true}},
+    .actions = 3};
+
+static void test_steps(void **state)
+{
+    (void)state;
+    struct bj_escalation e = {.rule = &rule, .since_sec = NOW, .now_sec = NOW};
+    assert_int_equal(bj_escalation_next(&e), 0);
+    e.actions = 1;
+    e.last_sec = NOW;
+    e.last_state = BJ_ACTION_DONE;
+    assert_int_equal(bj_escalation_next(&e), -1);
+    e.now_sec = NOW + 45 * 60;
+    assert_int_equal(bj_escalation_next(&e), 1);
+    e.actions = 2;
+    e.last_sec = NOW + 50 * 60; /* the second warning was late */
+    e.now_sec = NOW + 60 * 60;
+    assert_int_equal(bj_escalation_next(&e), -1);
+    e.now_sec = NOW + 65 * 60;
+    assert_int_equal(bj_escalation_next(&e), 2);
+    e.actions = 3;
+    assert_int_equal(bj_escalation_next(&e), -1);
+}
+
+/* In any order of events a job is only cancelled when the action before was a
+ * warning that was sent, as long ago as the rule says. */
+static void test_never_unwarned(void **state)
+{
+    (void)state;
+    unsigned cancelled = 0;
+    for (unsigned i = 0; i < TRIES; i++) {
+        struct bj_escalation e = {.rule = &rule,
+                                  .since_sec = NOW,
+                                  .now_sec = NOW,
+                                  .dry_run = any(4) == 0};
+        for (int k = 0; k < 40; k++) {
+            e.now_sec += any(1200);
+            int next = bj_escalation_next(&e);
+            if (next < 0) {
+                if (e.last_state == BJ_ACTION_WAITING && any(2) == 0) {
+                    e.last_state =
+                        any(3) > 0 ? BJ_ACTION_DONE : BJ_ACTION_FAILED;
+                    e.last_sec = e.now_sec;
+                }
+                continue;
+            }
+            assert_int_equal(next, (int)e.actions);
+            assert_true(e.now_sec - e.since_sec >=
+                        (int64_t)rule.action[next].after_sec);
+            if (rule.action[next].cancel) {
+                assert_true(e.last_state == BJ_ACTION_DONE ||
+                            (e.dry_run && e.last_state == BJ_ACTION_DRY));
+                assert_true(e.now_sec - e.last_sec >= 15 * 60);
+                cancelled++;
+            }
+            e.actions++;
+            e.last_state = (enum bj_action_state)any(BJ_ACTION_STATES);
+            e.last_sec = e.now_sec;
+        }
+    }
+    assert_true(cancelled > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle),           cmocka_unit_test(test_doubt),
+        cmocka_unit_test(test_gpus),           cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_never_unwarned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -446,21 +446,6 @@ static void cluster_free(struct bj_cluster_conf *c)
     bj_opt_free(&(struct bj_optset){bj_prom_opts, &c->prom});
 }
 
-void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
-{
-    for (size_t i = 0; i < c->clusters; i++)
-        cluster_free(&c->cluster[i]);
-    free(c->cluster);
-    c->cluster = NULL;
-    c->clusters = 0;
-    bj_opt_free(&(struct bj_optset){options, c});
-    bj_opt_free(&(struct bj_optset){bj_carbon_opts, &c->carbon});
-    bj_opt_free(&(struct bj_optset){bj_mail_opts, &c->mail});
-    bj_opt_free(&(struct bj_optset){bj_running_opts, &c->running});
-    bj_opt_free(&(struct bj_optset){command_options, c});
-    bj_opt_free(&(struct bj_optset){bj_program_opts, &c->program});
-}
-
 static int readable(const char *what, const char *path, struct bj_err *err)
 {
     if (access(path, R_OK) == 0)
@@ -546,16 +531,39 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
     return 0;
 }
 
+enum { FILE_SETS = 5, SETS = 6 }; /* the last: of the command line only */
+
+static const struct bj_optset names[SETS] = {
+    {options, NULL},         {bj_carbon_opts, NULL},  {bj_mail_opts, NULL},
+    {bj_running_opts, NULL}, {bj_program_opts, NULL}, {command_options, NULL}};
+
+static void bind_sets(struct bj_statsdb_conf *c, struct bj_optset sets[SETS])
+{
+    void *const base[SETS] = {c,           &c->carbon,  &c->mail,
+                              &c->running, &c->program, c};
+    for (int i = 0; i < SETS; i++)
+        sets[i] = (struct bj_optset){names[i].opts, base[i]};
+}
+
+void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
+{
+    struct bj_optset sets[SETS];
+    while (c->clusters > 0)
+        cluster_free(&c->cluster[--c->clusters]);
+    free(c->cluster);
+    c->cluster = NULL;
+    bind_sets(c, sets);
+    for (int i = 0; i < SETS; i++)
+        bj_opt_free(&sets[i]);
+}
+
 /* Refuse options of the command line only, at their place in the file. */
 static int only_lasting(const char *path, struct bj_err *err)
 {
     struct bj_statsdb_conf c = {.path = NULL};
-    const struct bj_optset sets[] = {{options, &c},
-                                     {bj_carbon_opts, &c.carbon},
-                                     {bj_mail_opts, &c.mail},
-                                     {bj_running_opts, &c.running},
-                                     {bj_program_opts, &c.program}};
-    int r = path ? bj_opt_yaml(sets, 5, path, err) : 0;
+    struct bj_optset sets[SETS];
+    bind_sets(&c, sets);
+    int r = path ? bj_opt_yaml(sets, FILE_SETS, path, err) : 0;
     bj_statsdb_conf_free(&c);
     return r;
 }
@@ -563,13 +571,9 @@ static int only_lasting(const char *path, struct bj_err *err)
 int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
                          struct bj_err *err)
 {
-    const struct bj_optset sets[] = {{options, c},
-                                     {bj_carbon_opts, &c->carbon},
-                                     {bj_mail_opts, &c->mail},
-                                     {bj_running_opts, &c->running},
-                                     {command_options, c},
-                                     {bj_program_opts, &c->program}};
-    int r = bj_program_load(&c->program, sets, 6, argc, argv, err);
+    struct bj_optset sets[SETS];
+    bind_sets(c, sets);
+    int r = bj_program_load(&c->program, sets, SETS, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
     r = only_lasting(c->program.file, err);
@@ -578,23 +582,18 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
     return r < 0 ? r : load_clusters(c, err);
 }
 
-/* The options of the file, and those of the command line only. */
-static const struct bj_optset names[] = {
-    {options, NULL},         {bj_carbon_opts, NULL},  {bj_mail_opts, NULL},
-    {bj_running_opts, NULL}, {bj_program_opts, NULL}, {command_options, NULL}};
-
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word)
 {
-    return bj_words_cut(names, 6, NULL, argc, argv, word);
+    return bj_words_cut(names, SETS, NULL, argc, argv, word);
 }
 
 void bj_statsdb_conf_help(bool all, struct bj_buf *out)
 {
     const struct bj_optset k[] = {{cluster_options, NULL},
                                   {bj_prom_opts, NULL}};
-    bj_opt_help_groups(names, 5, all, out);
+    bj_opt_help_groups(names, FILE_SETS, all, out);
     bj_buf_str(out, "\nOn the command line only:\n");
-    bj_opt_help(&(struct bj_optset){command_options, NULL}, out);
+    bj_opt_help(&names[FILE_SETS], out);
     bj_buf_str(out, "\nIn the YAML file of a cluster:\n");
     bj_opt_help_groups(k, 2, all, out);
     bj_buf_str(out, all ? "" : "\n--help=all shows all options.\n");

@@ -124,7 +124,7 @@ class Server(prom_lib.Prometheus):
     def prepare(self):
         with open(self.folder + "/past", "w") as f:
             name = None
-            for metric, labels, value, at in sorted(self.lines):
+            for metric, labels, value, at in sorted(self.lines, key=lambda v: (v[0], v[1], v[3])):
                 if metric != name:
                     name = metric
                     total = name.endswith("_total")
@@ -132,9 +132,10 @@ class Server(prom_lib.Prometheus):
                                                 "counter" if total else "gauge"))
                 f.write("%s{%s} %r %d\n" % (metric, labels, value, at))
             f.write("# EOF\n")
-        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics",
-                        self.folder + "/past", self.folder + "/data"],
-                       check=True, capture_output=True)
+        p = subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics",
+                            self.folder + "/past", self.folder + "/data"],
+                           capture_output=True, text=True)
+        check(p.returncode == 0, "promtool takes the past", p.stderr)
 
 
 class Site:
@@ -369,7 +370,7 @@ def main():
     lines = [line for jobid, _, spec in JOBS.values()
              for line in series(jobid, filled(spec), NOW - filled(spec)["age"])]
     # The same ids on another cluster, all busy.
-    lines += [(m, l.replace("alpha", "beta"), v + at % 1000 if m.endswith("total") else v, at)
+    lines += [(m, l.replace("alpha", "beta"), v + at - NOW + 2 * PAST if m.endswith("total") else v, at)
               for m, l, v, at in lines if 'jobid="103"' in l]
     server = Server(lines)
     with tempfile.TemporaryDirectory(prefix="bj-running-") as folder:

@@ -246,6 +246,7 @@ static const struct {
     {"job_use_end", "jobs whose grams are to be computed again"},
     {"factor_source_key", "the writer, for factors"},
     {"mail_sent_at", "mails of the last day"},
+    {"running_action_open", "warnings that wait to be sent"},
 };
 
 /* The result of ANALYZE for a store with ten million jobs of a thousand users,

@@ -140,7 +140,7 @@ static void test_templates(void **state)
     template_says("{{report}}{{stop}}", false,
                   "t, line 1: expected 'Subject: TEXT' and an empty line");
     template_says("Subject: {{job}}\n\n{{report}}{{stop}}", false,
-                  "t, line 1: a digest has no placeholder job");
+                  "t, line 1: this mail has no placeholder job");
 }
 
 /* --- times -----------------------------------------------------------------

@@ -88,6 +88,8 @@ def install_alone(version, folder):
     wanted = text(os.path.join(SOURCE, "package.json")).replace(VERSION, version)
     if text(stamp) == wanted:
         return None
+    if os.path.exists(stamp):
+        os.unlink(stamp)
     with open(os.path.join(folder, "package.json"), "w", encoding="utf-8") as f:
         f.write(wanted)
     # npm does not change its own tree to other overrides.

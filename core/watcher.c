@@ -38,8 +38,9 @@ static void note_full(struct bj_core *core)
     core->watcher->full = true;
 }
 
-/* v1 reports no empty cgroup: wait for one process, most likely the oldest, and
- * then for another. */
+/* v1 reports no empty cgroup, v2 through a work queue, which is late on a busy
+ * machine: wait for one process, most likely the oldest, and then for another.
+ */
 static void wait_for_exit(struct bj_core *core, struct bj_track *t,
                           const char *path)
 {
@@ -77,7 +78,7 @@ static void sample(struct bj_core *core, struct bj_track *t, bool requested)
     if (t->unit.there != 0) /* else it has gone: the last sample holds */
         t->life.last_cpu_usec =
             empty || requested ? t->unit.use.cpu_usec : BJ_ABSENT;
-    if (!empty && !v2)
+    if (!empty)
         wait_for_exit(core, t, path);
     bj_identity_request(t);
 }

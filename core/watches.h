@@ -5,7 +5,8 @@
  *   cgroup v2          inotify of cgroup.events ("populated") in the job's
  *                      directories (kernel admin-guide/cgroup-v2.rst)
  *   cgroup v1          inotify of cgroup.procs and tasks: a process was moved
- *                      there; pidfd_open(2) of one process: it has exited
+ *                      there
+ *   both               pidfd_open(2) of one process: it has exited
  *
  * All under the core's lock.  Internal to the core. */
 #ifndef BJ_CORE_WATCHES_H

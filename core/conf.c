@@ -56,6 +56,11 @@ const struct bj_opt bj_conf_opts[] = {
               "Collect CPU time of jobs by CPU: exact on cgroup v1, estimated "
               "from threads on v2.",
               "Enable it to find jobs that leave allocated CPUs idle."),
+    COLLECTOR(BJ_COLLECT_HUGETLB, "hugetlb", "false",
+              "Collect huge pages (hugetlbfs) of jobs by page size at the slow "
+              "interval. Needs the hugetlb controller.",
+              "Enable it where jobs reserve huge pages and the batch system "
+              "limits them, such as PBS and Kubernetes."),
     COLLECTOR(BJ_COLLECT_PROCESS, "process", "false",
               "Collect processes of jobs: threads by state, CPU time by "
               "executable, I/O of all file systems, file descriptors.",

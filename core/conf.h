@@ -19,6 +19,7 @@ enum bj_collector_id {
     BJ_COLLECT_BLOCK,
     BJ_COLLECT_PRESSURE,
     BJ_COLLECT_PERCORE,
+    BJ_COLLECT_HUGETLB,
     BJ_CGROUP_COLLECTORS, /* so many read files of cgroups */
     BJ_COLLECT_PROCESS = BJ_CGROUP_COLLECTORS,
     BJ_COLLECT_NODE,

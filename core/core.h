@@ -18,6 +18,7 @@ struct bj_snap {
     struct bj_slice cluster;       /* label value, clean; empty: none */
     struct bj_node node;
     struct bj_self self;
+    /* Lists only, up to cluster_lists: each pass begins with empty ones. */
     struct bj_list jobs; /* struct bj_job, in the order of their ids */
     struct bj_list meters, zones, meter_errors;
     struct bj_list factors, providers, provider_errors;

@@ -36,6 +36,7 @@ static const struct field use_fields[] = {
     USE("memory_limit_bytes", mem_limit_bytes),
     USE("memory_limit_hits", mem_limit_hits),
     USE("oom_kills", mem_oom_kills),
+    USE("pids_peak", pids_peak),
 };
 static const struct field proc_fields[] = {
     PROC("processes_seen", processes_seen),

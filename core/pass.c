@@ -4,15 +4,6 @@
 
 #include <stdlib.h>
 
-/* The collectors that read files of cgroups, in the order in which they run. */
-static const struct bj_cgroup_collector *const cgroup_collectors[] = {
-    &bj_cpu_collector,   &bj_memory_collector,   &bj_pids_collector,
-    &bj_block_collector, &bj_pressure_collector, &bj_percore_collector,
-};
-_Static_assert(sizeof(cgroup_collectors) / sizeof(cgroup_collectors[0]) ==
-                   BJ_CGROUP_COLLECTORS,
-               "all collectors of cgroup files");
-
 /* --- one job ------------------------------------------------------------- */
 
 static unsigned which_files(const struct bj_core *core, const struct bj_unit *u)
@@ -112,14 +103,16 @@ static void note_read(struct bj_core *core, unsigned round)
 void bj_core_read_job(struct bj_track *t, bool last)
 {
     struct bj_core *core = t->core;
-    const struct bj_cgroup_collector *const cheap[] = {
-        &bj_cpu_collector, &bj_memory_collector, &bj_block_collector};
+    /* Those with values in final records (core/final.c). */
+    const struct bj_cgroup_collector *const recorded[] = {
+        &bj_cpu_collector, &bj_memory_collector, &bj_pids_collector,
+        &bj_block_collector};
     bool first = t->unit.slow_due_usec == 0;
     unsigned which = BJ_UNIT_JOB | (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
                      (first || last ? BJ_UNIT_SLOW : 0u);
-    for (size_t i = 0; i < sizeof(cheap) / sizeof(cheap[0]); i++)
-        if (core->conf->collect[cheap[i]->id])
-            bj_unit_read(&t->unit, &core->reader, cheap[i], which);
+    for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
+        if (core->conf->collect[recorded[i]->id])
+            bj_unit_read(&t->unit, &core->reader, recorded[i], which);
     if (last && core->conf->collect[BJ_COLLECT_MEMORY] &&
         bj_events_due(t, true)) {
         bj_steps_scan(t);
@@ -138,8 +131,8 @@ static void read_round(struct bj_core *core, unsigned round)
             bj_life_update(t);
     }
     for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)
-        if (core->conf->collect[cgroup_collectors[i]->id])
-            run_cgroup_collector(core, cgroup_collectors[i], round);
+        if (core->conf->collect[bj_cgroup_collectors[i]->id])
+            run_cgroup_collector(core, bj_cgroup_collectors[i], round);
     if (core->proctab)
         run_processes(core, round);
     note_read(core, round);
@@ -186,7 +179,7 @@ unsigned bj_core_controllers(const struct bj_core *core)
 {
     unsigned mask = 0;
     for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++) {
-        const struct bj_cgroup_collector *c = cgroup_collectors[i];
+        const struct bj_cgroup_collector *c = bj_cgroup_collectors[i];
         for (unsigned k = 0; core->conf->collect[c->id] && k < c->nfiles; k++)
             if (c->files[k].basic || !core->conf->basic)
                 mask |= 1u << c->files[k].ctl;

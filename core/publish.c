@@ -107,6 +107,32 @@ static void publish_devices(const struct bj_unit *u, struct bj_arena *a,
     job->devices = (struct bj_list){v, v ? u->ndevices : 0};
 }
 
+static bool no_hugetlb(const struct bj_unit_hugetlb *h)
+{
+    return h->used_bytes == BJ_ABSENT && h->peak_bytes == BJ_ABSENT &&
+           h->limit_bytes == BJ_ABSENT && h->limit_hits == BJ_ABSENT;
+}
+
+static void publish_hugetlb(const struct bj_unit *u, struct bj_arena *a,
+                            struct bj_job *job)
+{
+    if (!u->hugetlb)
+        return;
+    struct bj_hugetlb_use *v = bj_arena_alloc(a, BJ_PAGE_SIZES * sizeof(*v));
+    size_t n = 0;
+    for (unsigned i = 0; v && i < BJ_PAGE_SIZES; i++) {
+        const struct bj_unit_hugetlb *h = &u->hugetlb[i];
+        if (no_hugetlb(h))
+            continue;
+        v[n].sub.key[0] = bj_slice_str(bj_page_sizes[i]);
+        v[n].used_bytes = h->used_bytes;
+        v[n].peak_bytes = h->peak_bytes;
+        v[n].limit_bytes = h->limit_bytes;
+        v[n++].limit_hits = h->limit_hits;
+    }
+    job->hugetlb = (struct bj_list){v, n};
+}
+
 static int by_step(const void *a, const void *b)
 {
     const struct bj_step_use *x = a, *y = b;
@@ -138,11 +164,10 @@ static struct bj_list publish_steps(const struct bj_track *t,
     return (struct bj_list){v, n};
 }
 
-/* job is zeroed, as all of the arena is. */
 static void publish_job(struct bj_core *core, const struct bj_track *t,
                         struct bj_arena *a, struct bj_job *job)
 {
-    memset(&job->proc, 0xff, sizeof(job->proc));
+    bj_job_clear(job);
     job->ident = bj_ident_ref(t->ident);
     job->use = t->unit.use;
     job->start_sec = t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec
@@ -151,6 +176,7 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     job->ident_info = 1;
     publish_cores(&t->unit, a, job);
     publish_devices(&t->unit, a, job);
+    publish_hugetlb(&t->unit, a, job);
     if (t->proc) {
         bj_jobproc_publish(core->proctab, t->proc, a, job);
         if (core->conf->collect[BJ_COLLECT_PERCORE] && t->unit.ncores == 0 &&
@@ -310,21 +336,23 @@ static struct bj_snap *take(struct bj_core *core)
     return s;
 }
 
+/* A snapshot that is used again has those of an arena that is no more. */
+static void clear_lists(struct bj_snap *s)
+{
+    const size_t first = offsetof(struct bj_snap, jobs);
+    memset((char *)s + first, 0,
+           offsetof(struct bj_snap, cluster_lists) - first);
+}
+
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
                     struct bj_err *err)
 {
     struct bj_snap *s = take(core);
     if (!s)
         return bj_err_set(err, -ENOMEM, "snapshot");
-    s->jobs = (struct bj_list){0};
+    clear_lists(s);
     s->cluster = bj_core_cluster(core, &s->arena);
-    memset(&s->node, 0xff, sizeof(s->node));
-    s->node.modes = s->node.energy = (struct bj_list){0};
-    s->meters = s->zones = s->meter_errors = (struct bj_list){0};
-    s->gpus = s->gpu_sources = s->gpu_reasons = (struct bj_list){0};
-    s->gpu_conflicts = (struct bj_list){0};
-    s->gpu_models = s->gpu_addresses = s->gpu_parents = (struct bj_list){0};
-    s->factors = s->providers = s->provider_errors = (struct bj_list){0};
+    bj_node_clear(&s->node);
     if (core->node)
         bj_node_publish(core->node, &s->arena, &s->node);
     if (core->energy)

@@ -10,6 +10,7 @@ const char *const bj_run_names[BJ_RUNS] = {
     [BJ_COLLECT_BLOCK] = "block",
     [BJ_COLLECT_PRESSURE] = "pressure",
     [BJ_COLLECT_PERCORE] = "percore",
+    [BJ_COLLECT_HUGETLB] = "hugetlb",
     [BJ_COLLECT_PROCESS] = "process",
     [BJ_COLLECT_NODE] = "node",
     [BJ_COLLECT_ENERGY] = "energy",

@@ -183,8 +183,9 @@ bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
                          bool *ret_v2)
 {
     static const enum bj_controller preferred[] = {
-        BJ_CTL_CPUACCT, BJ_CTL_MEMORY,  BJ_CTL_PIDS,  BJ_CTL_FREEZER,
-        BJ_CTL_CPUSET,  BJ_CTL_DEVICES, BJ_CTL_BLKIO, BJ_CTL_NAMED};
+        BJ_CTL_CPUACCT, BJ_CTL_MEMORY,  BJ_CTL_PIDS,
+        BJ_CTL_FREEZER, BJ_CTL_CPUSET,  BJ_CTL_DEVICES,
+        BJ_CTL_BLKIO,   BJ_CTL_HUGETLB, BJ_CTL_NAMED};
     const struct bj_cgroup_reader *rd = &t->core->reader;
     for (size_t i = 0; i < sizeof(preferred) / sizeof(preferred[0]); i++) {
         int h = t->unit.ctl[preferred[i]];

@@ -86,6 +86,7 @@ static const struct {
     {"job", "Jobs"},
     {"job_core", "Jobs, CPU by CPU"},
     {"job_device", "Jobs, by block device"},
+    {"job_hugetlb", "Jobs, by size of huge pages"},
     {"job_state", "Jobs, by state of threads"},
     {"job_exe", "Jobs, by executable"},
     {"job_place", "Jobs, by place"},

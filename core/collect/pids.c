@@ -2,16 +2,18 @@
 #include "core/collect/unit.h"
 #include "core/find/layout.h"
 
-#define PIDS(ver)                                                              \
+#define PIDS(ver, file, field)                                                 \
     {                                                                          \
-        .name = "pids.current", .version = ver, .ctl = BJ_CTL_PIDS,            \
-        .keep = -1, .slow = true, .parse = bj_parse_number,                    \
-        .off = offsetof(struct bj_usage, pids)                                 \
+        .name = file, .version = ver, .ctl = BJ_CTL_PIDS, .keep = -1,          \
+        .slow = true, .parse = bj_parse_number,                                \
+        .off = offsetof(struct bj_usage, field)                                \
     }
 
 static const struct bj_cgfile files[] = {
-    PIDS(BJ_CGROUP_V1),
-    PIDS(BJ_CGROUP_V2),
+    PIDS(BJ_CGROUP_V1, "pids.current", pids),
+    PIDS(BJ_CGROUP_V1, "pids.peak", pids_peak), /* Linux 6.1 */
+    PIDS(BJ_CGROUP_V2, "pids.current", pids),
+    PIDS(BJ_CGROUP_V2, "pids.peak", pids_peak),
 };
 
 BJ_CGROUP_COLLECTOR(bj_pids_collector, BJ_COLLECT_PIDS, files);

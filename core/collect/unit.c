@@ -117,6 +117,7 @@ void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool)
     free(u->rel[0]);
     free(u->rel[1]);
     free(u->devices);
+    free(u->hugetlb);
     free(u->core_usec);
     free(u->cpuset);
     for (unsigned i = 0; i < BJ_CPU_LISTS; i++)
@@ -236,12 +237,12 @@ static bool still_there(const struct bj_unit *u,
 }
 
 static void note_failing(struct bj_unit *u, enum bj_collector_id id,
-                         uint32_t failing)
+                         uint64_t failing)
 {
     uint64_t n = 0;
     u->failing[id] = failing;
     for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)
-        n += (uint64_t)__builtin_popcount(u->failing[i]);
+        n += (uint64_t)__builtin_popcountll(u->failing[i]);
     u->use.unread_files = n > 0 ? n : BJ_ABSENT;
 }
 
@@ -261,13 +262,13 @@ static void trouble(struct bj_unit *u, struct bj_cgroup_reader *rd,
      * off, is no fault; it may be switched on, so it is tried again at the slow
      * interval. */
     if (bj_err_gone(r) || r == -EOPNOTSUPP) {
-        u->missing[c->id] |= 1u << i;
+        u->missing[c->id] |= UINT64_C(1) << i;
         return;
     }
     rd->faults++;
     bj_err_set(&rd->fault, r, "cgroup %s: %s",
                u->rel[rd->hiers->v[h].version - 1], f->name);
-    note_failing(u, c->id, u->failing[c->id] | 1u << i);
+    note_failing(u, c->id, u->failing[c->id] | UINT64_C(1) << i);
 }
 
 static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
@@ -296,7 +297,8 @@ static bool due(struct bj_unit *u, const struct bj_cgroup_reader *rd,
            (!f->slow || (which & BJ_UNIT_SLOW)) &&
            (f->basic || !(which & BJ_UNIT_BASIC)) &&
            (!f->job_only || (which & BJ_UNIT_JOB)) &&
-           (!(u->missing[c->id] & 1u << i) || (which & BJ_UNIT_SLOW)) &&
+           (!(u->missing[c->id] & UINT64_C(1) << i) ||
+            (which & BJ_UNIT_SLOW)) &&
            !stands(u, rd, f, which);
 }
 
@@ -310,7 +312,7 @@ void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
             continue;
         int r = read_file(u, rd, f, (unsigned)u->ctl[f->ctl], &text);
         if (r == 0) {
-            u->missing[c->id] &= ~(1u << i);
+            u->missing[c->id] &= ~(UINT64_C(1) << i);
             if (f->notified && u->kept[f->keep] >= 0)
                 note_change(rd, u->kept[f->keep], false);
             r = f->parse(rd, u, f, text);
@@ -318,7 +320,7 @@ void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
         if (r < 0)
             trouble(u, rd, c, i, r);
         else if (u->failing[c->id])
-            note_failing(u, c->id, u->failing[c->id] & ~(1u << i));
+            note_failing(u, c->id, u->failing[c->id] & ~(UINT64_C(1) << i));
     }
 }
 

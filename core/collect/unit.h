@@ -14,7 +14,7 @@
 enum { BJ_KEPT_FILES = 12, BJ_CPUS_MAX = 8192 };
 
 /* Files of one collector at most. */
-enum { BJ_CGFILES_MAX = 32 };
+enum { BJ_CGFILES_MAX = 64 };
 
 /* Block I/O by device.  The name is text, "sda" or "8:0". */
 struct bj_unit_device {
@@ -23,13 +23,20 @@ struct bj_unit_device {
     uint64_t read_bytes, write_bytes, read_ops, write_ops;
 };
 
+/* Huge pages of one size.  v1 has the peak, v2 the hits. */
+enum { BJ_PAGE_SIZES = 7 };
+struct bj_unit_hugetlb {
+    uint64_t used_bytes, peak_bytes, limit_bytes, limit_hits;
+};
+extern const char *const bj_page_sizes[BJ_PAGE_SIZES]; /* "2MB" */
+
 struct bj_unit {
     struct bj_usage use;
     uint64_t most_used_bytes, most_held_bytes; /* of all samples: of memory
                                                   charged, and held */
     uint64_t slow_due_usec; /* when the slow files are to be read next */
     /* By collector; bit i: its file i is not there, could not be read. */
-    uint32_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];
+    uint64_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];
     bool watched;               /* the kernel signals changes of its notified
                                    file */
     uint16_t there;             /* bit h: it has a directory in hierarchy h */
@@ -39,8 +46,9 @@ struct bj_unit {
     char *rel[2]; /* path below a v1 root, below a v2 root */
     struct bj_unit_device *devices;
     uint32_t ndevices;
-    uint32_t ncores;       /* of core_usec */
-    uint64_t *core_usec;   /* by CPU number; cgroup v1 */
+    struct bj_unit_hugetlb *hugetlb; /* BJ_PAGE_SIZES, or NULL: none read */
+    uint32_t ncores;                 /* of core_usec */
+    uint64_t *core_usec;             /* by CPU number; cgroup v1 */
     unsigned char *cpuset; /* bit c: CPU c is in its cpuset; ncores bits */
     char *cpu_list[BJ_CPU_LISTS]; /* "0,1,8"; NULL: not needed, or unknown */
     uint32_t cpus_listed[BJ_CPU_LISTS];
@@ -142,6 +150,8 @@ int bj_parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
 /* The collectors, each in a file of its own. */
 extern const struct bj_cgroup_collector bj_cpu_collector, bj_memory_collector,
     bj_pids_collector, bj_block_collector, bj_pressure_collector,
-    bj_percore_collector;
+    bj_percore_collector, bj_hugetlb_collector;
+/* All of them, in the order in which they run: BJ_CGROUP_COLLECTORS. */
+extern const struct bj_cgroup_collector *const bj_cgroup_collectors[];
 
 #endif

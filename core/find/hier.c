@@ -18,7 +18,7 @@ static const struct {
     {{"cpuset", 6}, BJ_CTL_CPUSET},   {{"memory", 6}, BJ_CTL_MEMORY},
     {{"pids", 4}, BJ_CTL_PIDS},       {{"blkio", 5}, BJ_CTL_BLKIO},
     {{"freezer", 7}, BJ_CTL_FREEZER}, {{"devices", 7}, BJ_CTL_DEVICES},
-    {{"systemd", 7}, BJ_CTL_NAMED},
+    {{"hugetlb", 7}, BJ_CTL_HUGETLB}, {{"systemd", 7}, BJ_CTL_NAMED},
 };
 
 /* A v1 hierarchy is mounted in a directory named after its controllers. */

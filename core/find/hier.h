@@ -17,6 +17,7 @@ enum bj_controller {
     BJ_CTL_BLKIO, /* "io" of v2 */
     BJ_CTL_FREEZER,
     BJ_CTL_DEVICES,
+    BJ_CTL_HUGETLB,
     BJ_CTL_NAMED,   /* v1 without a controller: name=systemd */
     BJ_CTL_UNIFIED, /* what only v2 has, such as *.pressure */
     BJ_CONTROLLERS

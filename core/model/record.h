@@ -44,8 +44,8 @@ struct bj_usage {
     uint64_t mem_swap_peak_bytes;  /* v2, Linux 6.5 */
     /* v1: memory plus swap */
     uint64_t memsw_limit_bytes, memsw_limit_hits;
-    /* pids.current, which counts threads */
-    uint64_t pids;
+    /* pids.current, pids.peak (Linux 6.1), which count threads */
+    uint64_t pids, pids_peak;
     /* *.pressure, total= */
     uint64_t psi_cpu_some_usec, psi_cpu_full_usec;
     uint64_t psi_mem_some_usec, psi_mem_full_usec;
@@ -75,6 +75,13 @@ struct bj_core_use {             /* CPU time of a job on one CPU */
 struct bj_device_use { /* block I/O of a job on one device */
     struct bj_sub sub; /* kernel name of the device, or "major:minor" */
     uint64_t read_bytes, write_bytes, read_ops, write_ops;
+};
+
+struct bj_hugetlb_use { /* huge pages of a job of one size */
+    struct bj_sub sub;  /* size, as the kernel writes it: "2MB" */
+    uint64_t used_bytes, limit_bytes;
+    uint64_t peak_bytes; /* cgroup v1 */
+    uint64_t limit_hits; /* cgroup v2 */
 };
 
 struct bj_state_use {  /* threads of a job in one state */
@@ -142,7 +149,9 @@ struct bj_job {
     uint64_t start_sec;  /* since 1970; of the oldest process seen */
     uint64_t end_sec;    /* when the end was noticed; absent while it runs */
     uint64_t ident_info; /* 1: the row with the labels of the job */
-    struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
+    /* Lists only from here on (bj_job_clear). */
+    struct bj_list cores, devices, hugetlb, states, exes, places, steps, tasks,
+        energy;
     struct bj_list gpus, gpu_claims, gpu_engines;
     /* extras */
     struct bj_list exe_counts, names, extras, even_cores;
@@ -176,6 +185,7 @@ struct bj_node {
     uint64_t power_uw;             /* newest, of the meter in use */
     uint64_t idle_uw;              /* without jobs, as used by the split */
     struct bj_info energy_info;    /* source, quality, policy, static */
+    /* Lists only from here on (bj_node_clear). */
     struct bj_list modes, energy;
 };
 
@@ -281,7 +291,13 @@ struct bj_self {
     uint64_t records_sent, records_refused, records_send_errors;
     uint64_t records_waiting, records_age_usec;
     struct bj_info build_info; /* bj_build_info_keys */
+    /* Lists only from here on (bj_self_clear). */
     struct bj_list collectors;
 };
+
+/* Nothing is known: all numbers absent, all lists empty, no ident. */
+void bj_job_clear(struct bj_job *job);
+void bj_node_clear(struct bj_node *node);
+void bj_self_clear(struct bj_self *self);
 
 #endif

@@ -105,6 +105,9 @@
             LEVEL(bj_usage, pids, "pids", BJ_NUMBER,                           \
                   "Processes and threads of the " noun                         \
                   " counted by the pids controller."),                         \
+            GAUGE(bj_usage, pids_peak, "pids_peak", BJ_NUMBER,                 \
+                  "Peak of the processes and threads of the " noun             \
+                  " counted by the pids controller (Linux 6.1 or later)."),    \
             COUNTER(bj_usage, psi_cpu_some_usec, "pressure_cpu_some", BJ_USEC, \
                     "Time in which at least one thread of the " noun           \
                     " waited for a CPU, in seconds."),                         \
@@ -196,6 +199,20 @@ static const struct bj_metric device_rows[] = {
             "Read operations of the job on a block device."),
     COUNTER(bj_device_use, write_ops, "write_operations", BJ_NUMBER,
             "Write operations of the job on a block device."),
+};
+
+static const struct bj_metric hugetlb_rows[] = {
+    LEVEL(bj_hugetlb_use, used_bytes, "used", BJ_BYTES,
+          "Memory of the job in huge pages (hugetlbfs) of a size, in bytes."),
+    GAUGE(bj_hugetlb_use, peak_bytes, "peak", BJ_BYTES,
+          "Peak of the job's memory in huge pages (hugetlbfs) of a size, in "
+          "bytes (cgroup v1)."),
+    GAUGE(bj_hugetlb_use, limit_bytes, "limit", BJ_BYTES,
+          "The job's own limit of memory in huge pages (hugetlbfs) of a size, "
+          "in bytes; absent without a limit."),
+    COUNTER(bj_hugetlb_use, limit_hits, "limit_hits", BJ_NUMBER,
+            "Times the job reached its limit of huge pages (hugetlbfs) of a "
+            "size (cgroup v2)."),
 };
 
 static const struct bj_metric state_rows[] = {
@@ -464,6 +481,7 @@ const struct bj_metric_table bj_metric_tables[] = {
     JOB("job", proc, proc_rows),
     JOBS("job_core", cores, bj_core_use, "cpu", NULL, exact_core_rows),
     JOBS("job_device", devices, bj_device_use, "device", NULL, device_rows),
+    JOBS("job_hugetlb", hugetlb, bj_hugetlb_use, "size", NULL, hugetlb_rows),
     JOBS("job_state", states, bj_state_use, "state", NULL, state_rows),
     JOBS("job_exe", exes, bj_exe_use, "exe", NULL, exe_rows),
     JOBS("job_place", places, bj_place_use, "place", NULL, place_rows),

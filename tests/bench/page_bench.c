@@ -42,12 +42,8 @@ static void fill_job(struct bj_job *j, struct bj_core_use *cores, uint64_t n)
     f[BJ_ID_SYSTEM] = BJ_SLICE("slurm");
     f[BJ_ID_SOURCE] = BJ_SLICE("file");
     /* Fields that nothing here sets are absent, not 0. */
-    memset(j, 0xff, sizeof(*j));
+    bj_job_clear(j);
     j->cores = (struct bj_list){cores, CORES};
-    j->devices = j->states = j->exes = j->places = j->steps = j->tasks =
-        j->energy = j->exe_counts = j->names = j->extras = j->even_cores =
-            j->user_states = j->gpus = j->gpu_claims = j->gpu_engines =
-                (struct bj_list){0};
     j->ident = bj_ident_new(f, &conf);
     if (!j->ident)
         exit(1);
@@ -84,12 +80,8 @@ int main(int argc, char **argv)
         format = argv[i][0] == 'o' ? BJ_PAGE_OPENMETRICS : format;
         count = count || argv[i][0] == 'c';
     }
-    memset(&snap.node, 0xff, sizeof(snap.node));
-    memset(&snap.self, 0xff, sizeof(snap.self));
-    snap.node.modes = snap.node.energy = snap.self.collectors =
-        (struct bj_list){0};
-    snap.meters = snap.zones = snap.meter_errors = snap.factors =
-        snap.providers = snap.provider_errors = (struct bj_list){0};
+    bj_node_clear(&snap.node);
+    bj_self_clear(&snap.self);
     snap.jobs = (struct bj_list){jobs, JOBS};
     for (size_t i = 0; i < JOBS; i++)
         fill_job(&jobs[i], cores[i], i);

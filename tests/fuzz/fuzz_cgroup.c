@@ -5,17 +5,13 @@
 #include "core/find/layout.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct bj_cgroup_collector *const collectors[] = {
-    &bj_cpu_collector,   &bj_memory_collector,   &bj_pids_collector,
-    &bj_block_collector, &bj_pressure_collector, &bj_percore_collector};
-
 static const struct bj_cgfile *pick(unsigned n)
 {
     for (;;)
-        for (size_t c = 0; c < sizeof(collectors) / sizeof(collectors[0]); c++)
-            for (unsigned i = 0; i < collectors[c]->nfiles; i++)
+        for (size_t c = 0; c < BJ_CGROUP_COLLECTORS; c++)
+            for (unsigned i = 0; i < bj_cgroup_collectors[c]->nfiles; i++)
                 if (n-- == 0)
-                    return &collectors[c]->files[i];
+                    return &bj_cgroup_collectors[c]->files[i];
 }
 
 static void check_file(const struct bj_cgfile *f, struct bj_slice text)

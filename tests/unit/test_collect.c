@@ -120,7 +120,7 @@ static const struct value v2_units[] = {
     {0},
 };
 
-/* Simulated: a recorded job as a pod, with a peak of swap space. */
+/* Simulated: a recorded job as a pod, with a peak of swap space, of threads. */
 static const struct value v2_kubepods[] = {
     IS(cpu_usec, 7504772),
     IS(cpu_user_usec, 5902536),
@@ -147,6 +147,8 @@ static const struct value v2_kubepods[] = {
     IS(mem_limit_hits, 0),
     IS(mem_ooms, 0),
     IS(mem_oom_kills, 0),
+    IS(pids, 5),
+    IS(pids_peak, 11),
     IS(psi_cpu_some_usec, 8007140),
     IS(psi_cpu_full_usec, 7006862),
     IS(psi_mem_some_usec, 0),
@@ -502,6 +504,34 @@ static void test_same_name(void **state)
     tmp_gone();
 }
 
+/* v1 has the same files; a kernel before 6.1 has no peak. */
+static void test_pids_v1(void **state)
+{
+    (void)state;
+    struct rig r;
+    char root[128];
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    for (int i = 1; i <= 2; i++) {
+        char name[128];
+        snprintf(name, sizeof(name), "pids/slurm/uid_7/job_%d", i);
+        tmp_dir(name);
+        snprintf(name, sizeof(name), "pids/slurm/uid_7/job_%d/cgroup.procs", i);
+        tmp_file(name, "1\n");
+        snprintf(name, sizeof(name), "pids/slurm/uid_7/job_%d/pids.current", i);
+        tmp_file(name, "3\n");
+    }
+    tmp_file("pids/slurm/uid_7/job_1/pids.peak", "4\n");
+    rig_start(&r, root, NULL);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "1")->use.pids, 3);
+    assert_int_equal(rig_job(&r, "1")->use.pids_peak, 4);
+    assert_int_equal(rig_job(&r, "2")->use.pids, 3);
+    assert_true(rig_job(&r, "2")->use.pids_peak == BJ_ABSENT);
+    assert_string_equal(r.log, "");
+    rig_stop(&r);
+    tmp_gone();
+}
+
 static void test_node(void **state)
 {
     (void)state;
@@ -534,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_memsw_limit),
         cmocka_unit_test(test_held_peak),
+        cmocka_unit_test(test_pids_v1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,11 +136,7 @@ make_ident(const char *id, const char *user, const char *account,
 
 static inline void empty_job(struct bj_job *job, const struct bj_ident *ident)
 {
-    memset(job, 0xff, sizeof(*job));
-    job->cores = job->devices = job->states = job->exes = job->places =
-        job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
-            job->gpu_engines = job->exe_counts = job->names = job->extras =
-                job->even_cores = job->user_states = (struct bj_list){0};
+    bj_job_clear(job);
     job->ident = ident;
 }
 
@@ -285,9 +281,8 @@ static inline void make_snap(struct bj_snap *snap, struct bj_job job[JOBS])
     first_job(&job[1]);
     second_job(&job[2]);
     snap->jobs = (struct bj_list){job, JOBS};
-    memset(&snap->node, 0xff, sizeof(snap->node));
+    bj_node_clear(&snap->node);
     snap->node.modes = (struct bj_list)LIST(modes);
-    snap->node.energy = (struct bj_list){0};
     snap->node.cpus = 64;
     snap->node.cores = 32;
     snap->node.mem_free_bytes = 34359738368;

@@ -44,10 +44,7 @@ static struct bj_job *make_job(const char *id, const char *user)
     struct bj_conf conf = {.label_user = true, .label_account = true};
     struct bj_job *job = malloc(sizeof(*job));
     assert_non_null(job);
-    memset(job, 0xff, sizeof(*job));
-    job->cores = job->devices = job->states = job->exes = job->places =
-        job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
-            job->gpu_engines = (struct bj_list){0};
+    bj_job_clear(job);
     f[BJ_ID_JOBID] = bj_slice_str(id);
     f[BJ_ID_USER] = bj_slice_str(user);
     f[BJ_ID_PARTITION] = BJ_SLICE("long");
@@ -174,10 +171,8 @@ static void native_view(void **state)
     struct bj_job *job = make_job("4711", "anna");
     struct bj_core_use cores[] = {{{{BJ_SLICE("0")}}, 2000000, BJ_ABSENT},
                                   {{{BJ_SLICE("9")}}, 1, BJ_ABSENT}};
-    memset(&snap.node, 0xff, sizeof(snap.node));
-    memset(&snap.self, 0xff, sizeof(snap.self));
-    snap.node.modes = snap.node.energy = snap.self.collectors =
-        (struct bj_list){0};
+    bj_node_clear(&snap.node);
+    bj_self_clear(&snap.self);
     snap.jobs = (struct bj_list){job, 1};
     snap.node.cpus = 64;
     job->ident_info = 1;

@@ -72,21 +72,16 @@ static struct bj_ident *ident(const struct world *w, const char *jobid,
 static struct bj_job job_of(const struct bj_ident *id)
 {
     struct bj_job job;
-    absent(&job, sizeof(job));
+    bj_job_clear(&job);
     job.ident = id;
-    job.cores = job.gpus = job.gpu_claims = job.gpu_engines = job.devices =
-        job.states = job.exes = job.places = job.steps = job.tasks =
-            job.energy = (struct bj_list){NULL, 0};
     return job;
 }
 
 static struct bj_snap snap_of(struct bj_job *jobs, size_t n)
 {
     struct bj_snap s = {.refs = 1, .jobs = {jobs, n}};
-    absent(&s.node, sizeof(s.node));
-    absent(&s.self, sizeof(s.self));
-    s.node.modes = s.node.energy = s.self.collectors =
-        (struct bj_list){NULL, 0};
+    bj_node_clear(&s.node);
+    bj_self_clear(&s.self);
     return s;
 }
 

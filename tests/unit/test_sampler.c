@@ -182,7 +182,7 @@ static bool complete(const struct bj_json *doc)
     return ret;
 }
 
-/* A job that begins and ends between two passes has a record, with the CPU time
+/* A job that begins and ends between two passes has a record, with the values
  * that it had when its last process ended. */
 static void test_short_job(void **state)
 {
@@ -194,12 +194,14 @@ static void test_short_job(void **state)
     make_whole_job(1000);
     await_sample(&r, 1000, false);
     tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
+    tmp_file(SCOPE "job_17/pids.peak", "7\n");
     tmp_file(SCOPE "job_17/cgroup.procs", "");
     empty_job();
     await_sample(&r, 2500, true);
     tmp_remove(SCOPE "job_17");
     const struct bj_json *doc = await_record(&a);
     assert_int_equal(number(doc, "cpu_usec"), 2500);
+    assert_int_equal(number(doc, "pids_peak"), 7);
     assert_true(complete(doc));
     rig_stop(&r);
     bj_arena_free(&a);

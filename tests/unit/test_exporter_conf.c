@@ -193,11 +193,7 @@ static const struct {
      "trace.path: '/health' is not a path such as /trace, or is already used"},
     {{"--web.dialect=nobody"},
      NULL,
-     "web.dialect: 'nobody' is not one of native, batchjob_monitoring, ceems, "
-     "cgroup_exporter, "
-     "jobs_exporter, jobstats, mila, nvidia_gpu_prometheus_exporter, "
-     "nvidia_smi_exporter, prometheus-slurm-exporter, slurm-job-exporter, "
-     "vpenso"},
+     "web.dialect: 'nobody' is not one of native, batchjob_monitoring, ..."},
     {{"--dialect.exclude=a(b"},
      NULL,
      "dialect.exclude: at byte 3: missing closing parenthesis"},
@@ -230,11 +226,7 @@ static const struct {
      "log.level: 'loud' is not one of debug, info, warn, error"},
     {{"--dialect.also=nobody"},
      NULL,
-     "dialect.also: 'nobody' is not one of native, batchjob_monitoring, ceems, "
-     "cgroup_exporter, "
-     "jobs_exporter, jobstats, mila, nvidia_gpu_prometheus_exporter, "
-     "nvidia_smi_exporter, prometheus-slurm-exporter, slurm-job-exporter, "
-     "vpenso"},
+     "dialect.also: 'nobody' is not one of native, batchjob_monitoring, ..."},
     {{"--nonsense"}, NULL, "unknown option '--nonsense' (--help lists them)"},
     {{"-x"}, NULL, "'-x': options begin with two dashes (--help lists them)"},
     {{"--config.file=/nowhere/x.yml"}, NULL, "config.file: '/nowhere/x.yml'"},
@@ -265,6 +257,9 @@ static void what_is_wrong(void **state)
         else
             snprintf(want, sizeof(want), "%s", w.p);
         assert_true(load(&c, mistakes[i].args, &err) < 0);
+        char *dots = strstr(want, "...");
+        if (dots) /* the list of all dialects */
+            err.msg[dots - want] = *dots = '\0';
         assert_string_equal(err.msg, want);
         bj_exporter_conf_free(&c);
     }

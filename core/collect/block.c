@@ -140,8 +140,8 @@ static int parse_v1(struct bj_cgroup_reader *rd, struct bj_unit *u,
 
 #define BLOCK(file, ver, fn, field)                                            \
     {                                                                          \
-        .name = file, .version = ver, .ctl = BJ_CTL_BLKIO, .keep = -1,         \
-        .slow = true, .job_only = true, .parse = fn,                           \
+        .name = file, .version = ver, .ctl = BJ_CTL_BLKIO,                     \
+        .keep = BJ_KEPT_NONE, .slow = true, .job_only = true, .parse = fn,     \
         .off = offsetof(struct bj_unit_device, field)                          \
     }
 

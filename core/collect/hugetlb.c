@@ -76,8 +76,8 @@ static int parse_events(struct bj_cgroup_reader *rd, struct bj_unit *u,
 
 #define HUGETLB(i, ver, file, fn, field)                                       \
     {                                                                          \
-        .name = file, .version = ver, .ctl = BJ_CTL_HUGETLB, .keep = -1,       \
-        .slow = true, .job_only = true, .parse = fn,                           \
+        .name = file, .version = ver, .ctl = BJ_CTL_HUGETLB,                   \
+        .keep = BJ_KEPT_NONE, .slow = true, .job_only = true, .parse = fn,     \
         .off = (i) * sizeof(struct bj_unit_hugetlb) +                          \
                offsetof(struct bj_unit_hugetlb, field)                         \
     }

@@ -4,8 +4,8 @@
 
 #define PIDS(ver, file, field)                                                 \
     {                                                                          \
-        .name = file, .version = ver, .ctl = BJ_CTL_PIDS, .keep = -1,          \
-        .slow = true, .parse = bj_parse_number,                                \
+        .name = file, .version = ver, .ctl = BJ_CTL_PIDS,                      \
+        .keep = BJ_KEPT_NONE, .slow = true, .parse = bj_parse_number,          \
         .off = offsetof(struct bj_usage, field)                                \
     }
 

@@ -37,7 +37,7 @@ static int parse(struct bj_cgroup_reader *rd, struct bj_unit *u,
 #define PRESSURE(file, field)                                                  \
     {                                                                          \
         .name = file, .version = BJ_CGROUP_V2, .ctl = BJ_CTL_UNIFIED,          \
-        .keep = -1, .slow = true, .parse = parse,                              \
+        .keep = BJ_KEPT_NONE, .slow = true, .parse = parse,                    \
         .off = offsetof(struct bj_usage, field)                                \
     }
 

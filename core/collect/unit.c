@@ -194,7 +194,7 @@ void bj_unit_lose(struct bj_unit *u, const struct bj_cgroup_reader *rd,
 static int *slot(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                  const struct bj_cgfile *f)
 {
-    bool kept = f->keep >= 0 && (!f->keep_basic || rd->conf->basic);
+    bool kept = f->keep != BJ_KEPT_NONE && (!f->keep_basic || rd->conf->basic);
     return kept ? &u->kept[f->keep] : NULL;
 }
 

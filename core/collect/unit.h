@@ -9,9 +9,28 @@
 #include "core/find/hier.h"
 #include "core/model/record.h"
 
-/* Slots of kept descriptors: 0 to 5 for files of v1, 6 to 11 for those of v2,
- * since a job on a hybrid host may have both. */
-enum { BJ_KEPT_FILES = 12, BJ_CPUS_MAX = 8192 };
+/* Slots of kept descriptors, one for each file that every pass reads; those of
+ * both versions, since a job on a hybrid host may have both.  Two files that
+ * share one are never kept at the same time (keep_basic below).  A slot costs
+ * each job up to 4.6 KiB of kernel memory. */
+enum bj_kept {
+    BJ_KEPT_NONE,          /* opened each time; slot 0 stays unused */
+    BJ_KEPT_CPUACCT_USAGE, /* v1 */
+    BJ_KEPT_CPUACCT_STAT,
+    BJ_KEPT_MEMORY_USAGE,
+    BJ_KEPT_MEMORY_MAX_USAGE,
+    BJ_KEPT_MEMORY_STAT_V1,
+    BJ_KEPT_MEMORY_KMEM,
+    BJ_KEPT_CPU_STAT, /* v2 */
+    BJ_KEPT_MEMORY_CURRENT,
+    BJ_KEPT_MEMORY_PEAK,
+    BJ_KEPT_MEMORY_STAT,
+    BJ_KEPT_MEMORY_EVENTS,
+    BJ_KEPT_MEMORY_SWAP,
+    BJ_KEPT_FILES
+};
+
+enum { BJ_CPUS_MAX = 8192 };
 
 /* Files of one collector at most. */
 enum { BJ_CGFILES_MAX = 64 };
@@ -61,7 +80,7 @@ struct bj_cgfile {
     const char *name;
     uint8_t version; /* BJ_CGROUP_V1 or _V2 */
     uint8_t ctl;     /* enum bj_controller: which hierarchy has it */
-    int8_t keep;     /* slot of the kept descriptor, -1: opened each time */
+    uint8_t keep;    /* enum bj_kept */
     bool slow;       /* rarely changes or is expensive: read at the slow
                         interval */
     bool basic;      /* read even when only the basic files are wanted */

@@ -1,17 +1,33 @@
 /* core/collect: whatever a cgroup file holds, its parser stays inside it and
- * fails with one of the two codes for bad text.  The first byte picks the
- * file.  And core/find/layout.c: whatever a path is, a hit has its fields. */
+ * fails with one of the two codes for bad text.  The first line names the file:
+ * "2memory.stat" is that of v2; any other line stands for one of them.  And
+ * core/find/layout.c: whatever a path is, a hit has its fields. */
 #include "core/collect/unit.h"
 #include "core/find/layout.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct bj_cgfile *pick(unsigned n)
+#include <stdio.h>
+
+static bool is(const struct bj_cgfile *f, struct bj_slice name)
 {
-    for (;;)
-        for (size_t c = 0; c < BJ_CGROUP_COLLECTORS; c++)
-            for (unsigned i = 0; i < bj_cgroup_collectors[c]->nfiles; i++)
-                if (n-- == 0)
-                    return &bj_cgroup_collectors[c]->files[i];
+    char text[128];
+    int n = snprintf(text, sizeof(text), "%u%s", f->version, f->name);
+    return bj_slice_eq(name, (struct bj_slice){text, (size_t)n});
+}
+
+static const struct bj_cgfile *pick(struct bj_slice name)
+{
+    const struct bj_cgfile *all[BJ_CGROUP_COLLECTORS * BJ_CGFILES_MAX];
+    unsigned n = 0, sum = 0;
+    for (unsigned c = 0; c < BJ_CGROUP_COLLECTORS; c++)
+        for (unsigned i = 0; i < bj_cgroup_collectors[c]->nfiles; i++)
+            all[n++] = &bj_cgroup_collectors[c]->files[i];
+    for (unsigned i = 0; i < n; i++)
+        if (is(all[i], name))
+            return all[i];
+    for (size_t i = 0; i < name.n; i++)
+        sum += (unsigned char)name.p[i];
+    return all[sum % n];
 }
 
 static void check_file(const struct bj_cgfile *f, struct bj_slice text)
@@ -59,9 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     char *mem;
-    struct bj_slice text = fuzz_exact(data + 1, size - 1, &mem);
+    struct bj_slice text = fuzz_exact(data, size, &mem), name = {0};
+    bj_slice_line(&text, &name);
     char *path = strndup(text.n ? text.p : "", text.n);
-    check_file(pick(data[0]), text);
+    check_file(pick(name), text);
     if (path)
         check_path(path, text.n);
     free(path);

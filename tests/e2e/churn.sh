@@ -27,5 +27,5 @@ churn() { # what, option...
 
 churn "cgroups only"
 churn "all that can be collected" --collector.process --collector.percore \
-    --collector.pressure --collector.steps=tasks
+    --collector.pressure --collector.hugetlb --collector.steps=tasks
 complete=1

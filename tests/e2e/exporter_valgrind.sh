@@ -13,7 +13,7 @@ EXPORTER_UNDER="valgrind --quiet --error-exitcode=99 --leak-check=full
     --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
     --track-fds=yes --log-file=$log"
 start_exporter --path.cgroupfs="$cg_view" --job.grace=1 --sample.slow=1 \
-    --collector.process --collector.percore --collector.pressure \
+    --collector.process --collector.percore --collector.pressure --collector.hugetlb \
     --collector.steps=tasks
 cg_job 0 $(seq 1 20)
 cg_run 0 1 "$work" -t 600 -i 95 -p 3 -n 3

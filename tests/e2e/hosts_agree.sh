@@ -10,7 +10,7 @@ agree="$python $top/tests/e2e/hosts_agree.py"
 need_collectd
 
 # Options of both, as the exporter spells them.
-everything="collector.pressure=true collector.percore=true
+everything="collector.pressure=true collector.percore=true collector.hugetlb=true
     collector.process=true collector.steps=tasks job.grace=1h sample.slow=0.5
     identity.wait=1 cluster=alpha"
 

@@ -2,6 +2,7 @@
  * recorded trees, and made-up files for what was not recorded. */
 #include "core/collect/kv.h"
 #include "core/find/ident.h"
+#include "core/internal.h"
 #include "tests/unit/lib/core.h"
 
 #include <inttypes.h>
@@ -532,6 +533,15 @@ static void test_pids_v1(void **state)
     tmp_gone();
 }
 
+static void test_names(void **state)
+{
+    (void)state;
+    for (int i = 0; i < BJ_RUNS; i++)
+        assert_non_null(bj_run_names[i]);
+    for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)
+        assert_int_equal(bj_cgroup_collectors[i]->id, i);
+}
+
 static void test_node(void **state)
 {
     (void)state;
@@ -561,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_long_file),
         cmocka_unit_test(test_cpuset_alone),
         cmocka_unit_test(test_same_name),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_memsw_limit),
         cmocka_unit_test(test_held_peak),

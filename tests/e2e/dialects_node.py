@@ -511,11 +511,14 @@ def percent(url, job, name="jobs_cpu_percent"):
 def rate(url, job, counter):
     """The rate between two scrapes that are 10 s apart: at least what the job used from
     the end of the first to the begin of the second, over the longest time that
-    these can be apart, and at most the reverse."""
+    these can be apart, and at most the reverse.  The scrape before them closes the
+    window that an earlier scrape has begun."""
     def scrape():
         before = time.monotonic(), counter()
         value = percent(url, job)
         return before, value, (time.monotonic(), counter())
+    scrape()
+    time.sleep(10.1)
     first = scrape()
     time.sleep(10.1)
     second = scrape()

@@ -98,7 +98,7 @@ static unsigned take_name(struct bj_slice name, struct bj_identity *ret,
                           struct bj_err *err)
 {
     if (!bj_access_is_name(name))
-        return refuse(err, 400, "This is not a valid name of a user.");
+        return refuse(err, 400, "This is not a valid user name.");
     memcpy(ret->user, name.p, name.n);
     ret->user[name.n] = '\0';
     return 0;
@@ -295,8 +295,7 @@ static unsigned check_header(const struct bj_http_request *req,
         return refuse(err, 400,
                       "The request has more than one X-Grafana-User header.");
     if (n == 1 && !bj_access_is_name(name))
-        return refuse(err, 400,
-                      "X-Grafana-User is not a valid name of a user.");
+        return refuse(err, 400, "X-Grafana-User is not a valid user name.");
     if (kind == CREDENTIALS_PROXY)
         return n == 1 ? take_name(name, ret, err)
                       : refuse(err, 403,

@@ -55,7 +55,8 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
         return bj_call_refuse(
             c, 400, "The parameter cursor must be a value of meta.next.");
     return ret->from > ret->to
-               ? bj_call_refuse(c, 400, "The parameter from is later than to.")
+               ? bj_call_refuse(c, 400,
+                                "The parameter from must not be later than to.")
                : 0;
 }
 

@@ -184,7 +184,7 @@ static int on_values(struct bj_call *c)
         bool digit = k >= '0' && k <= '9';
         if (!(k >= 'a' && k <= 'z') && !(k >= 'A' && k <= 'Z') && k != '_' &&
             !(digit && i > 0))
-            return bj_call_refuse(c, 400, "This is not the name of a label.");
+            return bj_call_refuse(c, 400, "This is not a label name.");
     }
     snprintf(path, sizeof(path), "/api/v1/label/%.*s/values", (int)name.n,
              name.p);

@@ -290,7 +290,7 @@ static void hang_up(struct bj_gate *g, struct bj_gate_job *j)
     if (!j->call)
         return;
     bj_gate_refuse(j->call, HUNG_UP, "canceled",
-                   "The client hung up while it waited.");
+                   "The client disconnected while it waited.");
     answer(g, j);
 }
 

@@ -51,7 +51,8 @@ int bj_jobs_query_read(struct bj_call *c, struct bj_jobs_query *l)
     l->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
     l->from = p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : l->to - WEEK;
     if (l->from > l->to)
-        return bj_call_refuse(c, 400, "The parameter from is later than to.");
+        return bj_call_refuse(c, 400,
+                              "The parameter from must not be later than to.");
     l->limit =
         p->given[BJ_PARAM_LIMIT] ? p->number[BJ_PARAM_LIMIT] : LIMIT_DEFAULT;
     if (l->limit > max)

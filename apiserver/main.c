@@ -134,8 +134,7 @@ static void reload(struct program *p)
     }
     __atomic_store_n(&p->server.reload_failed, r < 0, __ATOMIC_RELAXED);
     if (r < 0) {
-        bj_log(BJ_LOG_ERROR, NULL, "reload: %s; the old options stay in force",
-               err.msg);
+        bj_log(BJ_LOG_ERROR, NULL, "reload: %s; the old options stay", err.msg);
         return;
     }
     bj_program_log(&bj_server_conf(&p->server)->program);
@@ -264,8 +263,7 @@ static int check_token(const char *user, const char *expires,
     int64_t end;
     if (!bj_access_is_name(bj_slice_str(user)))
         return bj_err_set(err, -EINVAL,
-                          "make-token: '%.60s' is not a valid name of a user",
-                          user);
+                          "make-token: '%.60s' is not a valid user name", user);
     if (bj_token_expiry(bj_slice_str(expires), &end) < 0)
         return bj_err_set(err, -EINVAL, "make-token: EXPIRES '%.60s': %s",
                           expires, expiry);

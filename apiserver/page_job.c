@@ -383,7 +383,7 @@ static int after_one(struct bj_call *c)
     } else {
         bj_call_header(c, "Retry-After", "1");
         r = bj_call_refuse(c, 503,
-                           "Too many answers are in flight; try again.");
+                           "Too many responses are being sent; try again.");
     }
     free_page(g);
     return r;

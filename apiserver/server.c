@@ -166,9 +166,9 @@ static void work_on(struct bj_api_worker *a, struct bj_request *t,
         bj_call_log(&t->call, "new options");
         refuse(t, 500, "The server cannot apply its new options.");
     } else if (has_hung_up(t)) {
-        refuse(t, HUNG_UP, "The client hung up while it waited.");
+        refuse(t, HUNG_UP, "The client disconnected while it waited.");
     } else if (!room) {
-        refuse(t, 503, "Too many answers are in flight; try again.");
+        refuse(t, 503, "Too many responses are being sent; try again.");
     } else {
         serve(a, t);
     }
@@ -576,8 +576,7 @@ void bj_server_follow(struct bj_server *s, uint64_t now_usec)
         r = take_settings(s, settings, &err);
     __atomic_store_n(&s->reload_failed, r < 0, __ATOMIC_RELAXED);
     if (r < 0)
-        bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays in force",
-               err.msg);
+        bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
     else
         bj_log(BJ_LOG_INFO, NULL, "%s reloaded", s->settings->conf->web_file);
 }

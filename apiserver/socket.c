@@ -23,7 +23,7 @@ static int remove_dead(int fd, const struct sockaddr_un *a, struct bj_err *err)
         return 0;
     if (!S_ISSOCK(st.st_mode))
         return bj_err_set(err, -EINVAL,
-                          "web.unix-socket: %s is there, and is no socket",
+                          "web.unix-socket: %s exists and is not a socket",
                           a->sun_path);
     if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0)
         return bj_err_set(err, -EADDRINUSE, "web.unix-socket: %s", a->sun_path);

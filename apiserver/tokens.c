@@ -70,7 +70,7 @@ static int read_line(struct bj_tokens *t, struct bj_slice line,
         return bj_err_set(err, -EINVAL, "expected: ID HASH USER EXPIRES");
     if (!bj_access_is_name(user))
         return bj_err_set(err, -EINVAL,
-                          "the third word is not a valid name of a user");
+                          "the third word is not a valid user name");
     if (id.n != 8 || bj_tokens_find(t, id))
         return bj_err_set(err, -EINVAL,
                           "the ID must have 8 characters and be unique");

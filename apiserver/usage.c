@@ -220,7 +220,8 @@ static int read_usage(struct bj_call *c, struct usage *a)
     int64_t from =
         a->p.given[BJ_PARAM_FROM] ? a->p.number[BJ_PARAM_FROM] : to - WEEK;
     if (from > to)
-        return bj_call_refuse(c, 400, "The parameter from is later than to.");
+        return bj_call_refuse(c, 400,
+                              "The parameter from must not be later than to.");
     a->from = day_of(from, &a->first);
     a->to = day_of(to < now ? to : now, &a->last);
     if (a->first < first)

@@ -30,7 +30,8 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
     if (ret->limit > c->worker->conf->max_rows)
         ret->limit = c->worker->conf->max_rows;
     return ret->from > ret->to
-               ? bj_call_refuse(c, 400, "The parameter from is later than to.")
+               ? bj_call_refuse(c, 400,
+                                "The parameter from must not be later than to.")
                : 0;
 }
 

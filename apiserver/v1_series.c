@@ -199,7 +199,7 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
     if (!bj_room_take_later(w->server)) {
         bj_call_header(c, "Retry-After", "1");
         return bj_call_refuse(c, 503,
-                              "Too many answers are in flight; try again.");
+                              "Too many responses are being sent; try again.");
     }
     int r = c->endpoint->series ? write_rows(c, w) : write_chart(c, w);
     bj_room_give_later(w->server);

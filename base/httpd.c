@@ -118,7 +118,7 @@ int bj_httpd_new(const struct bj_http_route *routes, void *ctx,
     h->mhd[BJ_HTTPD_PLAIN] = start(h, BJ_HTTPD_PLAIN);
     if (!h->mhd[BJ_HTTPD_PLAIN]) {
         free(h);
-        return bj_err_set(err, -ENOMEM, "libmicrohttpd does not start");
+        return bj_err_set(err, -ENOMEM, "cannot start libmicrohttpd");
     }
     pthread_mutex_init(&h->spare_lock, NULL);
     *ret = h;
@@ -195,7 +195,7 @@ int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
             return bj_err_set(err, -ENOSYS, "libmicrohttpd has no TLS");
         h->mhd[BJ_HTTPD_TLS] = start(h, BJ_HTTPD_TLS);
         if (!h->mhd[BJ_HTTPD_TLS])
-            return bj_err_set(err, -ENOMEM, "TLS does not start");
+            return bj_err_set(err, -ENOMEM, "cannot start TLS");
     }
     bj_web_ref(web);
     bj_web_unref(h->web);

@@ -98,7 +98,7 @@ static int check_text(const struct bj_opt *o, struct bj_slice value,
     struct shown s;
     char list[120];
     if (value.n > 0 && memchr(value.p, '\0', value.n))
-        return bj_err_set(err, -EINVAL, "%s: '%s' holds a zero byte", o->name,
+        return bj_err_set(err, -EINVAL, "%s: '%s' contains a NUL byte", o->name,
                           show(value, &s));
     if (!o->choices)
         return 0;

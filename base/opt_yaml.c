@@ -188,7 +188,8 @@ static int set_item(struct walk *w, const struct key *k, const yaml_event_t *ev)
 {
     int r;
     if (ev->type != YAML_SCALAR_EVENT)
-        r = bj_err_set(w->err, -EINVAL, "%s: a list holds texts only", w->name);
+        r = bj_err_set(w->err, -EINVAL, "%s: a list may contain only texts",
+                       w->name);
     else if (scalar(ev).n == 0 || is_null(ev))
         r = bj_err_set(w->err, -EINVAL, "%s: an entry is empty", w->name);
     else

@@ -161,7 +161,7 @@ int bj_tls_new(const struct bj_tls_conf *conf, struct bj_tls **ret,
                struct bj_err *err)
 {
     if (gnutls_global_init() < 0)
-        return bj_err_set(err, -EIO, "GnuTLS does not start");
+        return bj_err_set(err, -EIO, "cannot start GnuTLS");
     struct bj_tls *t = calloc(1, sizeof(*t));
     if (!t || copy_list(&t->sans, &conf->sans) < 0 ||
         gnutls_certificate_allocate_credentials(&t->cred) < 0) {

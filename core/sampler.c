@@ -135,7 +135,7 @@ static void note_written(struct bj_core *core)
     core->records++;
     if (s->spool_waits)
         core->host.log(core->host.ctx, BJ_LOG_INFO,
-                       "final records are written again");
+                       "writing final records works again");
     s->spool_fails = s->spool_waits = false;
     if (core->sender)
         bj_sender_wake(core->sender);

@@ -266,7 +266,7 @@ static void log_round(struct bj_sender *s, const struct round *w, int r,
         say(s, BJ_LOG_ERROR, "final records are not sent", err);
     else if (r == 0 && s->failing)
         s->poller.host.log(s->poller.host.ctx, BJ_LOG_INFO,
-                           "final records are sent again");
+                           "sending final records works again");
     s->failing = r < 0;
 }
 

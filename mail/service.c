@@ -111,8 +111,10 @@ static int claim(struct bj_mail_service *m, struct bj_slice key,
     const struct bj_mail_caps caps = {m->conf->per_user, m->conf->per_day};
     int how = bj_mail_claim(m->store, key, user, &caps, m->now_sec, err);
     if (how == BJ_MAIL_CAPPED)
-        bj_log(BJ_LOG_INFO, NULL,
-               "no mail %s: the user got mail.per-user mails today", key.p);
+        bj_log(
+            BJ_LOG_INFO, NULL,
+            "mail %s not sent: the user already got mail.per-user mails today",
+            key.p);
     return how;
 }
 
@@ -197,7 +199,7 @@ static int finish_warning(struct bj_mail_service *m,
 {
     if (how == BJ_MAIL_CAPPED)
         return bj_mail_warned(m->store, w->id,
-                              "the user got mail.per-user mails today",
+                              "the user already got mail.per-user mails today",
                               m->now_sec, err);
     int sent = bj_mail_was_sent(m->store, w->key, err);
     return sent < 0 ? sent
@@ -394,8 +396,9 @@ int bj_mail_check(const struct bj_mail_conf *c, struct bj_err *err)
         return 0;
     int r = bj_mail_send_check(c, err);
     if (r == 0 && !bj_mail_is_set(c->reply_to))
-        r = bj_err_set(err, -EINVAL,
-                       "mail.reply-to: required: users stop mails there");
+        r = bj_err_set(
+            err, -EINVAL,
+            "mail.reply-to: required, because users stop mails there");
     if (r == 0 && bj_mail_is_set(c->url) && strncmp(c->url, "https://", 8) &&
         strncmp(c->url, "http://", 7))
         r = bj_err_set(err, -EINVAL,

@@ -160,16 +160,16 @@ static int lex_string(struct bj_promql_parser *p, struct bj_slice *ret)
     char quote = p->text.p[from];
     for (;; p->at++) {
         if (p->at >= p->text.n)
-            return bad(p, "the string has no end");
+            return bad(p, "the string does not end");
         char c = p->text.p[p->at];
         if (c == quote)
             break;
         if (c == '\n' && quote != '`')
-            return bad(p, "the string has no end in its line");
+            return bad(p, "the string does not end in its line");
         if (c == '\\' && quote != '`' && ++p->at >= p->text.n)
-            return bad(p, "the string has no end");
+            return bad(p, "the string does not end");
         if (c == '\\' && quote != '`' && p->text.p[p->at] == '\n')
-            return bad(p, "the string has no end in its line");
+            return bad(p, "the string does not end in its line");
     }
     p->at++;
     struct bj_slice s = {p->text.p + from, p->at - from};

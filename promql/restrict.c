@@ -272,7 +272,7 @@ static struct bj_promql_node *call(struct work *w,
 {
     if (bj_slice_eq(n->text, BJ_SLICE("info"))) {
         refuse(w, -EACCES,
-               "info() reads series that no selector names, and is refused");
+               "info() is refused: it reads series that no selector names");
         return NULL;
     }
     const struct bj_promql_node *special = argument_of_two(w, n);

@@ -37,7 +37,7 @@ static int inflate_all(z_stream *z, struct bj_arena *a, struct bj_slice *ret,
     if (rc == Z_OK)
         return bj_err_set(err, -EFBIG, "JS1: more than %d bytes", JSON_MAX);
     if (rc != Z_STREAM_END)
-        return bj_err_set(err, -EINVAL, "JS1: not a whole gzip file");
+        return bj_err_set(err, -EINVAL, "JS1: not a complete gzip file");
     *ret = (struct bj_slice){text, z->total_out};
     return 0;
 }

@@ -339,7 +339,7 @@ int bj_pbs_json_end(struct bj_pbs_json *r, struct bj_err *err)
     r->over = true;
     own.code = r->buf.len > 0 ? take(r, &own) : 0;
     if (own.code == 0 && (r->depth > 0 || (r->counts.bytes > 0 && !r->begun)))
-        bj_err_set(&own, -EINVAL, "qstat: line %llu: the text is cut short",
+        bj_err_set(&own, -EINVAL, "qstat: line %llu: the text ends too early",
                    (unsigned long long)r->line);
     r->failed = own;
     return fail(r, err);

@@ -204,7 +204,7 @@ static int read_header(struct bj_sacct *r, struct bj_err *err)
         r->raw_at = r->id_at;
     if (r->raw_at == NO_COLUMN)
         return bj_err_set(err, -EINVAL,
-                          "sacct: line 1 is no header with JobIDRaw in it");
+                          "sacct: line 1 is not a header with JobIDRaw");
     r->cut.id_first = r->raw_at == 0 || r->id_at == 0;
     for (unsigned i = 0; i < bj_sacct_columns_n; i++)
         plan(r, &bj_sacct_columns[i]);
@@ -230,7 +230,7 @@ static int read_record(struct bj_sacct *r, const char *record, size_t len,
     }
     const struct bj_slice job = {id.p, (size_t)(dot - id.p)};
     if (!r->have_job || !bj_slice_eq(job, r->job.job.raw_id)) {
-        bad_line(r, id, "a step behind the line of its job");
+        bad_line(r, id, "a step after the line of its job");
         return 0;
     }
     return read_step(r, record, len, job.n, err);

@@ -92,8 +92,8 @@ static void reload(struct exporter *e, uint64_t now)
         bj_guard_follow(&e->serve.guard, e->serve.httpd, true, now);
     else
         bj_log(BJ_LOG_WARN, NULL,
-               "SIGHUP ignored: web.config.file is not set; other options are "
-               "read at the start only");
+               "SIGHUP ignored: web.config.file is not set, and other options "
+               "are read only at the start");
 }
 
 static void take_signals(struct exporter *e, uint64_t now)

@@ -424,12 +424,11 @@ static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
     if (c->format.n > 0 && !pdf &&
         (c->format.n > 1 || strcmp(c->format.v[0], "js1") != 0))
         return bj_err_set(err, -EINVAL,
-                          "format: reports have no columns; expected pdf or "
-                          "js1");
+                          "format: expected pdf or js1 for a report");
     if (pdf && !is_given(c->file) && isatty(STDOUT_FILENO))
         return bj_err_set(err, -EINVAL,
-                          "format: a PDF is not for a terminal; expected "
-                          "--file=FILE, or output to a pipe or file");
+                          "format: a PDF cannot be printed on a terminal; set "
+                          "--file=FILE, or redirect the output");
     *ret = pdf                              ? BJ_ACCT_PDF
            : c->format.n > 0                ? BJ_ACCT_JS1
            : strcmp(c->output, "json") == 0 ? BJ_ACCT_REPORT_JSON

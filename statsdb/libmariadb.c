@@ -46,5 +46,5 @@ int bj_libmariadb_load(struct bj_libmariadb *ret, struct bj_err *err)
     }
     return ret->server_init(-1, NULL, NULL) == 0
                ? 0
-               : bj_err_set(err, -ENOSYS, "libmariadb does not start");
+               : bj_err_set(err, -ENOSYS, "cannot start libmariadb");
 }

@@ -136,7 +136,7 @@ static void fail_group(struct bj_record_writer *w, struct bj_record_post *first,
                        const struct bj_err *err)
 {
     if (!w->failing)
-        bj_log(BJ_LOG_ERROR, err, "received records are not stored");
+        bj_log(BJ_LOG_ERROR, err, "received records cannot be stored");
     w->failing = true;
     count(&w->counts.failures, 1);
     for (struct bj_record_post *p = first; p && p != end; p = p->next) {
@@ -149,7 +149,7 @@ static void count_group(struct bj_record_writer *w,
                         const struct bj_record_verdict *sum)
 {
     if (w->failing)
-        bj_log(BJ_LOG_INFO, NULL, "received records are stored again");
+        bj_log(BJ_LOG_INFO, NULL, "storing received records works again");
     w->failing = false;
     count(&w->counts.commits, 1);
     count(&w->counts.stored, sum->stored);

@@ -250,8 +250,8 @@ static int run_command(const struct act *a, struct bj_err *err)
     for (size_t i = 0; i < words->n; i++) {
         if (put_word(a, words->v[i], text[i]) < 0)
             return bj_err_set(err, -EINVAL,
-                              "running.cancel-command: the jobid is not fit "
-                              "for a command");
+                              "running.cancel-command: the jobid has "
+                              "characters that are not allowed in a command");
         argv[i] = text[i];
     }
     const struct bj_command command = {.argv = argv,

@@ -94,7 +94,7 @@ int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err)
     if (version > STEPS)
         return bj_err_set(
             err, -ENOTSUP,
-            "the store has version %d, this program knows up to %d", version,
+            "the store has version %d, this program supports up to %d", version,
             STEPS);
     if (version == STEPS)
         return 0;

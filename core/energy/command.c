@@ -108,7 +108,7 @@ static int take_line(struct found *f, struct bj_slice line, struct bj_err *err)
     bj_text_clean(value, text, sizeof(text));
     int r = parse_watts(value, &f->uw);
     if (r == -ERANGE)
-        return bj_err_set(err, r, "'%s' cannot be", text);
+        return bj_err_set(err, r, "'%s' is not plausible", text);
     f->any = r == 0;
     f->blank |= r < 0;
     return 0;
@@ -133,7 +133,8 @@ int bj_power_output(struct bj_slice out, uint64_t *ret_uw, struct bj_err *err)
         }
     }
     if (f.inactive || (f.blank && !f.any))
-        return bj_err_set(err, -ENODATA, "it says that power is not measured");
+        return bj_err_set(err, -ENODATA,
+                          "its output says that power is not measured");
     if (!f.any)
         return bj_err_set(err, -EBADMSG, "no power in its output");
     int r = bj_ipmi_plausible((f.uw + 500000) / 1000000, err);

@@ -316,7 +316,7 @@ static int hwmon_read(void *meter, struct bj_meter_sample *out,
             add_zone(&m->channel[i], v, out);
     }
     if (fault == 0 && m->n == 0)
-        return bj_err_set(err, -ENODEV, "no power sensors any more");
+        return bj_err_set(err, -ENODEV, "the power sensors have disappeared");
     return fault;
 }
 

@@ -372,6 +372,6 @@ int bj_ipmi_plausible(uint64_t watts, struct bj_err *err)
 {
     if (watts > 0 && watts <= BJ_IPMI_WATTS_MAX)
         return 0;
-    return bj_err_set(err, -ERANGE, "%llu W cannot be",
+    return bj_err_set(err, -ERANGE, "%llu W is not plausible",
                       (unsigned long long)watts);
 }

@@ -47,7 +47,7 @@ int bj_nm_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
         return bj_err_wrap(err, r, "Node Manager");
     if (max > 0 && watts > NONSENSE * max)
         return bj_err_set(err, -ERANGE,
-                          "Node Manager: %u W, though never more than %u W",
+                          "Node Manager: %u W, above its own maximum of %u W",
                           (unsigned)watts, (unsigned)max);
     *ret_watts = watts;
     return 0;

@@ -118,7 +118,8 @@ static int read_sensors(struct sdr *m, struct bj_meter_sample *out,
     if (sum.fault < 0)
         return bj_err_set(err, sum.fault, "%s", sum.err.msg);
     if (sum.n == 0)
-        return bj_err_set(err, -ENODATA, "no sensor of the node has a reading");
+        return bj_err_set(err, -ENODATA,
+                          "no power sensor of the node has a reading");
     r = bj_ipmi_plausible((sum.uw + 500000) / 1000000, err);
     if (r < 0)
         return bj_err_wrap(err, r, "sensors of the node");

@@ -202,7 +202,7 @@ int bj_sdr_decode(const uint8_t *record, size_t n, struct bj_sdr_sensor *ret,
 {
     char text[2 * NAME_MAX];
     if (!bj_sdr_watts(record, n) || (record[23] & 0x7f) >= LINEAR)
-        return bj_err_set(err, -ENOENT, "no sensor of watts");
+        return bj_err_set(err, -ENOENT, "not a sensor that measures watts");
     if (n < FULL_BYTES)
         return bj_err_set(err, -EBADMSG, "sensor record of %zu bytes", n);
     *ret = (struct bj_sdr_sensor){
@@ -248,8 +248,8 @@ int bj_sdr_convert(const struct bj_sdr_sensor *s, uint8_t raw, uint64_t *ret_uw,
     double watts = linear[s->linearisation](y);
     /* Written so that what is not a number fails, too. */
     if (!(watts >= 0 && watts <= (double)BJ_IPMI_WATTS_MAX))
-        return bj_err_set(err, -ERANGE, "sensor %s: %g W cannot be", s->name,
-                          watts);
+        return bj_err_set(err, -ERANGE, "sensor %s: %g W is not plausible",
+                          s->name, watts);
     *ret_uw = (uint64_t)(watts * 1e6 + 0.5);
     return 0;
 }

@@ -139,7 +139,7 @@ static int read_record(struct scan *c, struct record *rec)
         if (r < 0)
             return r;
     }
-    return bj_err_set(c->err, -EIO, "SDR %u: the BMC cancels all reservations",
+    return bj_err_set(c->err, -EIO, "SDR %u: the BMC cancels every reservation",
                       rec->id);
 }
 
@@ -176,7 +176,8 @@ static int scan_all(struct scan *c, struct bj_sdr_sensor *s, size_t max,
             return 0;
         rec.id = rec.next;
     }
-    return bj_err_set(c->err, -EBADMSG, "SDR: the records never end");
+    return bj_err_set(c->err, -EBADMSG,
+                      "SDR: the list of records does not end");
 }
 
 static int last_change(struct scan *c, uint64_t *ret)
@@ -212,7 +213,7 @@ int bj_sdr_scan(struct bj_ipmi *bmc, struct bj_sdr_sensor *s, size_t max,
     if (r < 0)
         return r;
     if (!id.repository && !id.device_records)
-        return bj_err_set(err, -ENODEV, "the BMC keeps no sensor records");
+        return bj_err_set(err, -ENODEV, "the BMC has no sensor records");
     c.device = !id.repository;
     if (!c.device)
         r = last_change(&c, &changed);

@@ -25,7 +25,8 @@ static int first(const uint8_t *b, uint64_t *ret_uj, struct bj_err *err)
 {
     uint64_t j = bj_ipmi_le(b + 3, 4), mj = bj_ipmi_le(b + 7, 2);
     if (mj > 999 || (j == 0 && mj == 0))
-        return bj_err_set(err, -ERANGE, "XCC energy: %u J and %u mJ cannot be",
+        return bj_err_set(err, -ERANGE,
+                          "XCC energy: %u J and %u mJ is not plausible",
                           (unsigned)j, (unsigned)mj);
     *ret_uj = j * 1000000 + mj * 1000;
     return 0;
@@ -108,7 +109,7 @@ static int find(struct xcc *x, bool forced, struct bj_err *err)
     if (r < 0)
         return r;
     if (id.manufacturer != LENOVO && !forced)
-        return bj_err_set(err, -ENODEV, "no BMC of Lenovo");
+        return bj_err_set(err, -ENODEV, "the BMC is not Lenovo's");
     r = bj_ipmi_missing(reading(x, &reply, &uj, &uw, err), &reply);
     return r == -ENODATA ? -ENODEV : r;
 }

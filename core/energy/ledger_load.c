@@ -107,13 +107,13 @@ static int read_account(struct cursor *c, struct bj_ledger *l,
     char *own = (char *)(a + 1);
     int n = bj_state_unword(own, key.n);
     if (n < 0)
-        return bad(c, "no key of a job");
+        return bad(c, "expected the key of a job");
     a->key.n = (size_t)n;
     for (const struct bj_state_row *row = bj_account_rows; row->word; row++)
         if (!read_row(row, &line, a))
-            return bad(c, "not the numbers of a job");
+            return bad(c, "expected the numbers of a job");
     if (line.n > 0)
-        return bad(c, "more than the numbers of a job");
+        return bad(c, "too many numbers for a job");
     a->asleep = true;
     l->asleep++;
     return 0;
@@ -129,7 +129,7 @@ static int read_rows(struct cursor *c, struct bj_ledger *l)
         if (!starts(&line, row->word))
             return bad(c, row->word);
         if (!read_row(row, &line, l) || line.n > 0)
-            return bad(c, "not the numbers that belong here");
+            return bad(c, "expected other numbers here");
     }
     return 0;
 }
@@ -145,7 +145,7 @@ static int read_accounts(struct cursor *c, struct bj_ledger *l,
         if (starts(line, "extra"))
             return 0;
         if (!starts(line, "job"))
-            return bad(c, "neither job nor extra");
+            return bad(c, "expected 'job' or 'extra'");
         r = read_account(c, l, *line);
         if (r < 0)
             return r;
@@ -157,9 +157,9 @@ static int read_extra(struct cursor *c, struct bj_slice line,
 {
     uint64_t n;
     if (bj_slice_u64(line, &n) < 0)
-        return bad(c, "no number of bytes");
+        return bad(c, "expected a number of bytes");
     if (n > c->rest.n)
-        return bad(c, "more bytes than there are");
+        return bad(c, "the file is shorter than the number of bytes");
     *ret = (struct bj_slice){c->rest.p, (size_t)n};
     for (size_t i = 0; i < n; i++)
         c->line += ret->p[i] == '\n';
@@ -185,10 +185,10 @@ static int check_sum(struct cursor *c)
         sum = sum << 4 | (uint64_t)hex(line.p[i]);
     }
     if (sum != bj_state_sum(above))
-        return bad(c, "the checksum is not that of the lines above");
+        return bad(c, "the checksum does not match the lines above");
     if (c->rest.n > 0) {
         c->line++;
-        return bad(c, "something behind the end");
+        return bad(c, "text after the end");
     }
     return 0;
 }
@@ -214,7 +214,7 @@ static int read_all(struct cursor *c, struct bj_ledger *l,
     if (r == 0)
         r = check_sum(c);
     if (r == 0 && !bj_state_sound(l))
-        r = bad(c, "sums above that no ledger makes");
+        r = bad(c, "the sums above do not add up");
     return r;
 }
 

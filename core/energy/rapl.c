@@ -273,8 +273,8 @@ static int denied(const struct zone *z, struct bj_err *err)
     if (z->fd != -EACCES && z->fd != -EPERM)
         return bj_err_set(err, z->fd, "open %s/energy_uj", z->id);
     return bj_err_set(err, z->fd,
-                      "class/powercap/%s/energy_uj is readable for root "
-                      "or with CAP_DAC_READ_SEARCH only",
+                      "class/powercap/%s/energy_uj is readable only by root or "
+                      "with CAP_DAC_READ_SEARCH",
                       z->id);
 }
 
@@ -316,7 +316,8 @@ static int rapl_read(void *meter, struct bj_meter_sample *out,
             bj_zone_add(out, &m->zone[i].sample)->energy_uj = v;
     }
     if (fault == 0 && out->n == 0)
-        return bj_err_set(err, -ENODEV, "powercap has no zones any more");
+        return bj_err_set(err, -ENODEV,
+                          "the zones of powercap have disappeared");
     return fault;
 }
 

@@ -171,7 +171,7 @@ static int read_places(const struct perf *m, struct place place[CPUS_MAX],
     if (r < 0)
         return r;
     if (bj_slice_cpulist(bj_slice_trim(text), CPU_IDS, set) < 0)
-        return bj_err_set(err, -EBADMSG, PMU "/cpumask is no list of CPUs");
+        return bj_err_set(err, -EBADMSG, PMU "/cpumask is not a list of CPUs");
     for (unsigned cpu = 0; cpu < CPU_IDS && n < CPUS_MAX; cpu++) {
         if (!(set[cpu / 8] & 1u << cpu % 8))
             continue;

@@ -72,9 +72,9 @@ static int micro(const struct bj_json *v, const char *what, uint64_t *ret,
     if (r == -ENOENT)
         return r;
     if (r == -EINVAL)
-        return bj_err_set(err, -EBADMSG, "%s is no number", what);
+        return bj_err_set(err, -EBADMSG, "%s is not a number", what);
     if (r < 0 || n < 0)
-        return bj_err_set(err, -ERANGE, "%s cannot be", what);
+        return bj_err_set(err, -ERANGE, "%s is not plausible", what);
     *ret = (uint64_t)n;
     return 0;
 }
@@ -117,7 +117,7 @@ static int energy(const struct bj_json *doc, bool kwh, uint64_t *ret_uj,
     if (r < 0)
         return r;
     if (uj > BJ_ABSENT / 3600000 - 1)
-        return bj_err_set(err, -ERANGE, "EnergykWh cannot be");
+        return bj_err_set(err, -ERANGE, "EnergykWh is not plausible");
     *ret_uj = uj * 3600000;
     return 0;
 }

@@ -48,7 +48,8 @@ static int set_origin(struct bj_redfish *s, struct bj_err *err)
     while (url.n > 0 && url.p[url.n - 1] == '/')
         url.n--;
     if (url.n == 0)
-        return bj_err_set(err, -ENODEV, "no URL of a Redfish service");
+        return bj_err_set(err, -ENODEV,
+                          "the URL of the Redfish service is missing");
     if (url.n >= sizeof(s->origin))
         return bj_err_set(err, -EINVAL, "the URL of Redfish is too long");
     memcpy(s->origin, url.p, url.n);
@@ -138,7 +139,7 @@ static int keep_token(struct bj_redfish *s, struct bj_err *err)
 {
     struct bj_slice token = bj_fetch_header(&s->reply, "X-Auth-Token");
     if (token.n == 0)
-        return bj_err_set(err, -EBADMSG, "a Redfish session without token");
+        return bj_err_set(err, -EBADMSG, "the Redfish session has no token");
     int n = snprintf(s->header, sizeof(s->header), "X-Auth-Token: %.*s",
                      (int)token.n, token.p);
     if (n < 0 || (size_t)n >= sizeof(s->header)) {
@@ -257,7 +258,7 @@ int bj_redfish_get(struct bj_redfish *s, const char *uri,
     struct bj_slice text = {s->reply.body.p, s->reply.body.len};
     r = bj_json_parse(&s->arena, text, uri, NULL, ret, err);
     if (r == 0 && bj_json_kind(*ret) != BJ_JSON_OBJECT)
-        r = bj_err_set(err, -EINVAL, "%s: no object", uri);
+        r = bj_err_set(err, -EINVAL, "%s: expected a JSON object", uri);
     if (r < 0)
         return bj_err_wrap(err, r == -ENOMEM ? r : -EBADMSG, "Redfish");
     return 0;

@@ -39,12 +39,13 @@ static int take_lock(struct bj_state *s, struct bj_err *err)
         return bj_err_set(err, -ENAMETOOLONG, "energy.state-file: %s", s->path);
     s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (s->lock < 0)
-        return bj_err_set(err, -errno, "totals end with this process: open %s",
+        return bj_err_set(err, -errno,
+                          "totals are lost when this process ends: open %s",
                           name);
     if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
         return bj_err_set(err, errno == EWOULDBLOCK ? -EBUSY : -errno,
-                          "totals end with this process: another one has "
-                          "locked %s",
+                          "totals are lost when this process ends: another "
+                          "process has locked %s",
                           name);
     return 0;
 }

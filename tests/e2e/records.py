@@ -207,7 +207,7 @@ def full(site):
     site.stop(site.server)
     site.serve("--store.max-size=%d" % (os.path.getsize(site.folder + "/stats.db") + (1 << 16)))
     site.put(2000)
-    good = site.until(lambda: "received records are not stored" in site.log("server") and
+    good = site.until(lambda: "received records cannot be stored" in site.log("server") and
                       "could not be stored" in site.log())
     check(good and site.files(), "a full store refuses records, which stay on the node",
           site.log("server")[-500:], site.log()[-500:])

@@ -117,7 +117,7 @@ static const struct {
     {S("path.procfs"), S("/p"), 0, "proc=/p"},
     {S("PathProcfs"), S(""), 0, "proc="},
     {S("path.procfs"), S("a\0b"), -EINVAL,
-     "path.procfs: 'a?b' holds a zero byte"},
+     "path.procfs: 'a?b' contains a NUL byte"},
     {S("log.level"), S("debug"), 0, "level=debug"},
     {S("log.level"), S("loud"), -EINVAL,
      "log.level: 'loud' is not one of error, warn, info, debug"},
@@ -131,7 +131,7 @@ static const struct {
     {S("job-files"), S("-x"), -EINVAL, "job-files: '-x' begins with a dash"},
     {S("job-files"), S("/a"), 0, "file=/a"},
     {S("job-files"), S(""), 0, ""},
-    {S("job-files"), S("\0"), -EINVAL, "job-files: '?' holds a zero byte"},
+    {S("job-files"), S("\0"), -EINVAL, "job-files: '?' contains a NUL byte"},
 
     {S("web.fast"), S("1"), 0, "fast=1"},
     {S("webname"), S("x"), 0, "name=x"},

@@ -268,7 +268,7 @@ static void test_spool_is_back(void **state)
     rig_pass(&r);
     assert_int_equal(r.snap->self.records, 1);
     assert_int_equal(r.snap->self.records_lost, 0);
-    assert_non_null(strstr(r.log, "final records are written again"));
+    assert_non_null(strstr(r.log, "writing final records works again"));
     rig_stop(&r);
     assert_null(strstr(r.log, "lost"));
     bj_arena_free(&a);

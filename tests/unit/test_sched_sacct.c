@@ -190,8 +190,8 @@ static const struct {
     {"a step without its job",
      "JobIDRaw|State\n7.batch|FAILED\n8|FAILED\n7.0|FAILED\n8.0|FAILED\n", 0,
      "", 1,
-     "2  : a step behind the line of its job!\n"
-     "4  : a step behind the line of its job!\n"},
+     "2  : a step after the line of its job!\n"
+     "4  : a step after the line of its job!\n"},
     {"the last line is cut", "JobIDRaw|State\n7|FAILED\n8|FAIL", 0, "", 0,
      "3  : a newline at the end!\n"},
     {"alternatives: the better column counts",

@@ -311,7 +311,7 @@ static void test_failures_remove_nothing_and_back_off(void **state)
     stop(s);
     bj_stub_free(&stub);
     assert_non_null(strstr(log_text, "status 503: no room"));
-    assert_non_null(strstr(log_text, "final records are sent again"));
+    assert_non_null(strstr(log_text, "sending final records works again"));
 }
 
 static void test_a_request_that_is_too_long_is_split(void **state)

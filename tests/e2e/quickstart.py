@@ -67,14 +67,14 @@ def check_page():
     with open(PAGE, encoding="utf-8") as f:
         text = f.read()
     marked = list(blocks())
-    same({b[1] for b in marked}, {"build"}.union(*WALKS.values()), "the page's blocks have roles")
+    same({b[1] for b in marked}, {"build", "login"}.union(*WALKS.values()), "the page's blocks have roles")
     prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S)
     check(text.count("```") == 2 * len(marked) and not re.search(r"^    \S", prose, re.M),
           "every block of the page is marked", f"{text.count('```')} fences, {len(marked)} blocks")
     have = packaged()
     names = set(re.findall(r"/usr/share/batchjob/[\w./*-]+\w", text))
     names |= set(re.findall(r"/usr/share/doc/[\w./*-]+\w", text))
-    names |= set(re.findall(r"/etc/batchjob/[\w.-]+\w", text)) - {"/etc/batchjob/web.yml"}
+    names |= set(re.findall(r"/etc/batchjob/[\w.-]+\w", text)) - {"/etc/batchjob/web.yml", "/etc/batchjob/tokens"}
     names |= {"/usr/bin/" + p for p in re.findall(r"^(?:.* )?(batchjob_(?:acct|stats_db)) [a-z-]", text, re.M)}
     for unit in re.findall(r"systemctl [a-z]+(?: --now)? ([\w.]+\w)", text):
         names.add("/" + (unit if "." in unit else unit + ".service"))

@@ -152,7 +152,7 @@ static const struct bj_key cluster_keys[] = {
     {"cluster", "string", "Cluster."},
     {"batch_system", "string", "slurm, pbs or lsf."},
     {"last_update", "string", "Time up to which its accounting is complete."},
-    {"last_update_ms", "integer", "The same in milliseconds."},
+    {"last_update_ms", "integer", "The same time in milliseconds."},
     {NULL, NULL, NULL},
 };
 

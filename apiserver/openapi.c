@@ -92,7 +92,7 @@ static void put_job_keys(struct bj_buf *b)
 static void put_series_keys(struct bj_buf *b)
 {
     put_key(b, "time", "string", "Time of the values.", true);
-    put_key(b, "time_ms", "integer", "The same in milliseconds.", false);
+    put_key(b, "time_ms", "integer", "The same time in milliseconds.", false);
     put_key(b, "node", "string", "Node; null for the whole job.", false);
     put_key(b, "gpu", "string", "GPU; null without by=gpu.", false);
     for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++)

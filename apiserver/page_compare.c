@@ -25,7 +25,7 @@ static const struct bj_page_column lines[] = {
     {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
     {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
     {"memory_allocated_bytes", "Memory allocated", BJ_SHOW_BYTES, false},
-    {"memory_peak_bytes", "Memory at most", BJ_SHOW_BYTES, false},
+    {"memory_peak_bytes", "Peak memory", BJ_SHOW_BYTES, false},
     {"memory_efficiency_percent", "Memory efficiency", BJ_SHOW_MEMORY, false},
     {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
     {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},

@@ -159,7 +159,7 @@ static void take_row(void *ctx, const struct bj_cells *row)
         bj_buf_slice(&g->reason, reason->text);
     put_title(f->c, row);
     bj_buf_str(&g->details, "<h2>Accounting</h2>\n");
-    bj_page_list(&g->details, detail_columns, row, "Nothing is known.");
+    bj_page_list(&g->details, detail_columns, row, "No values found.");
 }
 
 /* --- the page --------------------------------------------------------------
@@ -188,7 +188,7 @@ static int put_steps(struct bj_call *c, struct bj_job_page *g)
     bj_page_table_begin(&table, &steps, step_columns, "../");
     int r = bj_parts_rows(c, BJ_PART_STEPS, g->f.job,
                           &(struct bj_output){.cells = &table.cells});
-    bj_page_table_end(&table, "No steps are known.");
+    bj_page_table_end(&table, "No steps found.");
     bj_buf_slice(&steps, (struct bj_slice){g->details.p, g->details.len});
     steps.failed |= g->details.failed;
     bj_buf_free(&g->details);
@@ -243,7 +243,7 @@ static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
                   "\n",
                   g->live ? "This page reloads every minute." : "",
                   g->live ? "false" : "true",
-                  g->live ? "Stop that." : "Reload every minute.");
+                  g->live ? "Stop reloading." : "Reload every minute.");
 }
 
 static int put_field(struct bj_call *c, struct bj_params *p, const char *key)
@@ -344,10 +344,10 @@ static int put_choice(struct bj_call *c)
     c->reply->body.len = 0;
     bj_page_open(c, "Several jobs have this id", "../");
     bj_buf_str(&c->reply->body, "<p>Ids repeat after some time, and clusters "
-                                "may use the same ones. Choose one:</p>\n");
+                                "may use the same ones. Select one:</p>\n");
     bj_page_table_begin(&table, &c->reply->body, columns, "../");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
-    bj_page_table_end(&table, "No job has this id.");
+    bj_page_table_end(&table, "No job found with this id.");
     bj_page_close(c);
     return r;
 }

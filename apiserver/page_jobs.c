@@ -179,7 +179,7 @@ static int put_list(struct bj_call *c, const struct bj_params *p,
         bj_jobs_list(c, list, &(struct bj_output){.cells = &table.cells}, end);
     bj_page_table_end(&table, end->partial ? "No jobs found so far."
                               : p->given[BJ_PARAM_JOB]
-                                  ? "No job of yours has this id."
+                                  ? "You have no job with this id."
                                   : "No jobs found in this time.");
     put_count(&c->reply->body, end);
     bj_buf_slice(&c->reply->body, (struct bj_slice){rows.p, rows.len});

@@ -73,7 +73,7 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
         r = bj_table_rows(c, &q, finding_columns,
                           &(struct bj_output){.cells = &table.cells}, RULES,
                           &cut);
-    bj_page_table_end(&table, "No rule has found anything.");
+    bj_page_table_end(&table, "No findings.");
     bj_query_free(&q);
     bj_buf_free(&filters);
     return r;

@@ -20,7 +20,7 @@ enum {
 
 static const struct bj_page_column columns[] = {
     {"display_id", "Job", BJ_SHOW_JOB, false},
-    {"reason", "It waits because", BJ_SHOW_REASON, false},
+    {"reason", "Reason", BJ_SHOW_REASON, false},
     {"name", "Name", BJ_SHOW_TEXT, false},
     {"user", "User", BJ_SHOW_USER, false},
     {"account", "Account", BJ_SHOW_ACCOUNT, false},
@@ -51,7 +51,7 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters)
     bj_buf_str(&c->reply->body, "<h2>Waiting jobs</h2>\n");
     bj_page_table_begin(&table, &c->reply->body, columns, "");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
-    bj_page_table_end(&table, "No job of yours waits.");
+    bj_page_table_end(&table, "You have no waiting jobs.");
     if (*end.next)
         bj_buf_str(&c->reply->body, "<p><a href=\"jobs?state=pending\">All "
                                     "waiting jobs</a></p>\n");
@@ -142,7 +142,7 @@ static int put_waits(struct bj_call *c, struct waits *w)
 {
     struct bj_buf *b = &c->reply->body;
     int r = 0;
-    bj_buf_printf(b, "<h2>Waits of the last %d days</h2>\n", DAYS);
+    bj_buf_printf(b, "<h2>Waiting times of the last %d days</h2>\n", DAYS);
     if (w->n == 0) {
         bj_buf_str(b, "<p class=\"none\">No jobs started in this time.</p>\n");
         return 0;
@@ -162,8 +162,8 @@ static int put_waits(struct bj_call *c, struct waits *w)
             first = i;
         }
     bj_buf_str(b,
-               "</tbody></table></div>\n<p class=\"note\">Of the jobs that "
-               "you may see, from the time at which they could start.</p>\n");
+               "</tbody></table></div>\n<p class=\"note\">For jobs that you "
+               "may see, from the time at which they became eligible.</p>\n");
     return r;
 }
 
@@ -211,7 +211,7 @@ const struct bj_endpoint bj_endpoints_page_queue[] = {
      .run = on_queue,
      .refused = bj_page_refuse,
      .up = "",
-     .help = "Web page: waiting jobs, and waits by partition.",
+     .help = "Web page: waiting jobs, and waiting times by partition.",
      .type = "text/html",
      .params = QUEUE},
     {.path = NULL},

@@ -200,9 +200,9 @@ static int on_usage(struct bj_call *c)
     put_periods(c);
     r = put_table(c, &p);
     bj_buf_str(&c->reply->body,
-               "<p class=\"note\">In whole days of UTC. GPU efficiency, energy "
-               "and emissions are those of "
-               "jobs that have ended; \"known\" is the part of the GPU or core "
+               "<p class=\"note\">Whole UTC days. GPU efficiency, energy and "
+               "emissions cover only jobs that have ended; \"known\" is the "
+               "part of the GPU or core "
                "hours for which they are known.</p>\n");
     bj_page_close(c);
     return r;

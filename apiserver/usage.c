@@ -76,7 +76,7 @@ const struct bj_key bj_usage_keys[] = {
     {"month", "string", "Month, as 2026-11."},
     {"day", "string", "Day in UTC, as 2026-11-20."},
     {"time", "string", "Start of that day or month."},
-    {"time_ms", "integer", "The same in milliseconds."},
+    {"time_ms", "integer", "The same time in milliseconds."},
     {"jobs_started", "integer", "Jobs that started in the time."},
     {"jobs_ended", "integer", "Jobs that ended in the time."},
     {"jobs_completed", "integer", "Of these, completed."},

@@ -349,7 +349,7 @@ const struct bj_opt bj_conf_opts[] = {
      .lo = SECOND,
      .hi = 30ull * SECOND,
      .preset = "5s",
-     .help = "How often to read the power meters and split energy over jobs, "
+     .help = "How often to read the power meters and attribute energy to jobs, "
              "independent of scrapes.",
      .more = "Raise it to reduce overhead; shorter jobs are then attributed "
              "less precisely."},
@@ -378,8 +378,9 @@ const struct bj_opt bj_conf_opts[] = {
      .off = AT(energy.policy),
      .preset = "hybrid",
      .choices = "hybrid|usage|reservation",
-     .help = "How to split energy over jobs: idle power by reservation and the "
-             "rest by use (hybrid), all by use, or all by reservation.",
+     .help =
+         "How to attribute energy to jobs: idle power by reservation and the "
+         "rest by use (hybrid), all by use, or all by reservation.",
      .more =
          "Set it to usage to charge only what jobs use, or to reservation to "
          "charge what they block. docs/energy.md compares the policies."},

@@ -50,7 +50,7 @@ static int gen_types(struct bj_buf *out)
                     "docs/gen.c.\n"
                     "# Needed by servers that receive the values over the "
                     "network; the\n"
-                    "# plugin itself registers what it misses.\n");
+                    "# plugin itself registers missing types.\n");
     for (size_t i = 0; i < t.n; i++)
         if (i == 0 || strcmp(t.line[i], t.line[i - 1]) != 0)
             bj_buf_printf(out, "%s\n", t.line[i]);
@@ -62,34 +62,44 @@ static int gen_types(struct bj_buf *out)
 static const char intro[] =
     "# Metrics\n"
     "\n"
-    "Generated from the metric tables (`core/model/tables.c`) by "
-    "`docs/gen.c`; do not edit.\n"
+    "All metrics of `batchjob_exporter` and the collectd plugin. The exporter "
+    "prints the same descriptions:\n"
     "\n"
-    "The first column is the name on the exporter's page, the fourth is the "
-    "type in collectd. write_prometheus makes "
-    "`collectd_batchjob_TYPE` of that type, with `_total` behind counters. "
-    "The exporter counts in base units (seconds, bytes); collectd can only "
-    "count whole numbers and gets microseconds where its type says `_usec`. "
-    "`examples/rules-collectd.yml` turns the second into the first.\n"
+    "    curl -s http://localhost:9010/metrics | grep 'HELP batchjob_job'\n"
     "\n"
-    "Every metric of a job has the labels `jobid`, `user` and `account` (the "
+    "- The metrics of `batchjob_stats_db` (`batchjob_stats_*`) and "
+    "`batchjob_stats_server` (`batchjob_api_*`) are described on their own "
+    "`/metrics` pages.\n"
+    "- A metric of a job has the labels `jobid`, `user` and `account` (the "
     "last two can be disabled), `slurm_node` where slurmd was built to run "
-    "several times on a host, and `cluster` where one is configured. In "
-    "collectd the job is the plugin instance, `JOBID` or `JOBID@NODE`; a step "
-    "is `JOBID.STEP`; any other label is the type instance. A value that a "
-    "source does not report is absent, never 0.\n";
+    "several times on a host, and `cluster` where one is configured. The "
+    "column *labels* lists further ones.\n"
+    "- A value that a source does not report is absent, never 0.\n"
+    "- collectd: write_prometheus names a metric `collectd_batchjob_TYPE`, "
+    "with `_total` for counters. Values are whole numbers, so times are in "
+    "microseconds where the type ends in `_usec`. The job is the plugin "
+    "instance, `JOBID` or `JOBID@NODE`, a step `JOBID.STEP`; any other label "
+    "is the type instance. `examples/rules-collectd.yml` converts names and "
+    "units to those of the exporter.\n"
+    "\n"
+    "Terms such as *pass* and *window*: [glossary.md](glossary.md). Energy: "
+    "[energy.md](energy.md). GPUs: [gpu.md](gpu.md). Cluster: "
+    "[cluster.md](cluster.md).\n"
+    "\n"
+    "This page is generated from the metric tables (`core/model/tables.c`) by "
+    "`docs/gen.c`.\n";
 
 /* Headings of the tables. */
 static const struct {
     const char *table, *title;
 } titles[] = {
     {"job", "Jobs"},
-    {"job_core", "Jobs, CPU by CPU"},
+    {"job_core", "Jobs, by CPU"},
     {"job_device", "Jobs, by block device"},
     {"job_hugetlb", "Jobs, by size of huge pages"},
     {"job_state", "Jobs, by state of threads"},
     {"job_exe", "Jobs, by executable"},
-    {"job_place", "Jobs, by place"},
+    {"job_place", "Jobs, open files by path"},
     {"job_energy", "Jobs, energy by component"},
     {"job_gpu", "Jobs, by GPU"},
     {"job_gpu_engine", "Jobs, by class of GPU engines"},
@@ -99,7 +109,7 @@ static const struct {
     {"node_energy", "The node's energy"},
     {"meter", "Power meters"},
     {"meter_zone", "Power meters, by zone"},
-    {"meter_errors", "Power meters, faults by kind"},
+    {"meter_errors", "Power meters, errors by kind"},
     {"gpu", "GPUs"},
     {"gpu_address", "GPUs, addresses"},
     {"gpu_instance", "GPUs, MIG instances"},
@@ -109,7 +119,7 @@ static const struct {
     {"emission_factor", "Emission factors"},
     {"emission_provider", "Providers of emission factors"},
     {"emission_provider_errors",
-     "Providers of emission factors, faults by kind"},
+     "Providers of emission factors, errors by kind"},
     {"cluster", "The cluster"},
     {"cluster_gpus", "The cluster, GPUs by state and type"},
     {"cluster_gpu_type", "The cluster, GPUs by type"},
@@ -121,8 +131,8 @@ static const struct {
     {"cluster_node_state", "The cluster, state of each node"},
     {"cluster_flag", "The cluster, nodes by flag"},
     {"cluster_flag_gpus", "The cluster, GPUs of nodes by flag"},
-    {"cluster_node", "The cluster, node by node"},
-    {"cluster_node_gpus", "The cluster, GPUs node by node"},
+    {"cluster_node", "The cluster, by node"},
+    {"cluster_node_gpus", "The cluster, GPUs by node"},
     {"cluster_account_jobs", "The cluster, jobs by account"},
     {"cluster_user_jobs", "The cluster, jobs by user"},
     {"cluster_qos_jobs", "The cluster, jobs by QOS"},
@@ -136,7 +146,7 @@ static const struct {
     {"cluster_user_rpc", "The controller, requests by user"},
     {"cluster_source", "Sources of the collector cluster"},
     {"cluster_source_errors",
-     "Sources of the collector cluster, faults by kind"},
+     "Sources of the collector cluster, errors by kind"},
     {"partition", "Partitions"},
     {"partition_gpus", "Partitions, GPUs by type"},
     {"partition_jobs", "Partitions, jobs by state"},
@@ -150,7 +160,7 @@ static const struct {
     {"collector", "Collectors"},
     {"sampler", "The sampler"},
     {"process", "The monitoring process"},
-    {"build", "The build"},
+    {"build", "The version"},
 };
 
 static const char *title_of(const struct bj_metric_table *t)
@@ -222,7 +232,7 @@ static int gen_metrics(struct bj_buf *out)
         const struct bj_metric_table *t = &bj_metric_tables[i];
         if (strcmp(before, t->name) != 0)
             bj_buf_printf(out,
-                          "\n## %s\n\n| metric | kind | labels of its own | "
+                          "\n## %s\n\n| metric | kind | labels | "
                           "type in collectd | meaning |\n|---|---|---|---|---|"
                           "\n",
                           title_of(t));

@@ -146,7 +146,8 @@ int bj_gen_scrape(struct bj_buf *out)
     bj_buf_str(out, "      # What else there is has a label of its own.\n");
     for (size_t i = 0; i < bj_metric_ntables; i++)
         put_relabel_table(out, &bj_metric_tables[i]);
-    bj_buf_str(out, "      # Both have said what they had to say.\n");
+    bj_buf_str(out,
+               "      # The labels batchjob and type are no longer needed.\n");
     put_relabel(out, "__name__", "collectd_batchjob_.+", "batchjob", "");
     put_relabel(out, "__name__", "collectd_batchjob_.+", "type", "");
     return 0;
@@ -159,12 +160,9 @@ static const char rules_head[] =
     "# docs/gen_prometheus.c.  Needs the labels that prometheus-collectd.yml "
     "makes.\n"
     "#\n"
-    "# Rules of a group are evaluated in their order.  The first ones gather "
-    "what is\n"
-    "# known of a job, label by label (a label that is unknown stays away), "
-    "the "
-    "rest\n"
-    "# joins user and account to every sample of a job, as the exporter does.\n"
+    "# Rules of a group are evaluated in order.  The first ones collect the\n"
+    "# attributes of a job in one series, label by label; the others add user\n"
+    "# and account to every sample of a job, as the exporter does.\n"
     "groups:\n"
     "  - name: batchjob-collectd\n"
     "    rules:\n";

@@ -20,10 +20,11 @@
 const char bj_mail_command_help[] =
     "  mail show JOB             the mail about a job, as it would be sent\n"
     "  mail digest USER [WHICH]  the last daily or weekly digest of a user\n"
-    "  mail send JOB [ADDRESS]   send it now, to its owner or to ADDRESS\n"
+    "  mail send JOB [ADDRESS]   send that mail now, to the owner or to "
+    "ADDRESS\n"
     "  mail choice USER [CHOICE] print or set what a user gets\n"
     "  mail choices              the choices of all users\n"
-    "  mail log                  the last mails, and what became of them\n"
+    "  mail log                  the last mails and their states\n"
     "  mail templates DIR        write the built-in templates\n";
 
 static const atomic_bool never;

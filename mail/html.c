@@ -142,9 +142,9 @@ static void put_figures(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, "<h2>");
     if (r->array.tasks > 1)
         put_text(b, "Task ", bj_report_text(r, BJ_REPORT_DISPLAY_ID),
-                 ": used of what it had");
+                 ": resources used");
     else
-        bj_buf_str(b, "Used of what it had");
+        bj_buf_str(b, "Resources used");
     bj_buf_str(b, "</h2>\n<table>\n");
     for (unsigned i = 0; i < BJ_FIGURES; i++)
         put_figure(b, &r->figure[i]);

@@ -292,9 +292,9 @@ static void put_figures(struct page *p)
     if (is_array(p)) {
         bj_buf_str(&title, "Task ");
         bj_buf_clean(&title, text(p, BJ_REPORT_DISPLAY_ID));
-        bj_buf_str(&title, ": used of what it had");
+        bj_buf_str(&title, ": resources used");
     } else {
-        bj_buf_str(&title, "Used of what it had");
+        bj_buf_str(&title, "Resources used");
     }
     bj_buf_put(&title, "", 1);
     bj_pdf_title(&p->pdf, title.failed ? "" : title.p);
@@ -538,7 +538,7 @@ static void put_facts(struct page *p)
     put_count(p, BJ_REPORT_CPUS, "CPU");
     put_count(p, BJ_REPORT_GPUS, "GPU");
     put_word(p, " on ", text(p, BJ_REPORT_NODELIST));
-    bj_pdf_fact(&p->pdf, "Had");
+    bj_pdf_fact(&p->pdf, "Allocated");
     put_when(p, "Submitted", BJ_REPORT_SUBMIT);
     if (number(p, BJ_REPORT_WAIT) != BJ_SQL_NULL)
         bj_show_seconds(&p->pdf.cell, number(p, BJ_REPORT_WAIT));

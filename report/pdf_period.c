@@ -76,7 +76,7 @@ static void put_hours(struct bj_pdf_page *p, const char *label, int64_t used,
 
 static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s)
 {
-    bj_pdf_title(p, "Used of what the jobs had");
+    bj_pdf_title(p, "Resources used");
     bj_pdf_head(p, total_columns, TOTALS);
     put_hours(p, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(p, "GPU time", s->gpu_used, s->gpu_known, s->gpu);

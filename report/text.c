@@ -165,8 +165,8 @@ static void put_figures(struct page *p)
         bj_buf_str(&p->scratch, "Task ");
     if (p->r->array.tasks > 1)
         bj_buf_clean(&p->scratch, text(p, BJ_REPORT_DISPLAY_ID));
-    bj_buf_str(&p->scratch, p->scratch.len > 0 ? ": used of what it had"
-                                               : "Used of what it had");
+    bj_buf_str(&p->scratch, p->scratch.len > 0 ? ": resources used"
+                                               : "Resources used");
     bj_buf_put(&p->scratch, "", 1);
     title(p, p->scratch.failed ? "" : p->scratch.p);
     p->scratch.len = 0;
@@ -211,7 +211,7 @@ static void put_facts(struct page *p)
         bj_buf_str(&p->scratch, p->scratch.len > 0 ? " on " : "");
         bj_buf_clean(&p->scratch, text(p, BJ_REPORT_NODELIST));
     }
-    put_row(p, "Had");
+    put_row(p, "Allocated");
     put_when(p, "Submitted", BJ_REPORT_SUBMIT);
     if (number(p, BJ_REPORT_WAIT) != BJ_SQL_NULL)
         bj_show_seconds(&p->scratch, number(p, BJ_REPORT_WAIT));

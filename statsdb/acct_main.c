@@ -49,38 +49,38 @@ static const struct bj_opt selecting[] = {
     {.name = "user",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.user),
-     .help = "Selects jobs of these users. Commas separate values."},
+     .help = "Select jobs of these users. Commas separate values."},
     {.name = "account",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.account),
-     .help = "Selects jobs of these accounts."},
+     .help = "Select jobs of these accounts."},
     {.name = "partition",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.partition),
-     .help = "Selects jobs in these partitions or queues."},
+     .help = "Select jobs in these partitions or queues."},
     {.name = "state",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.state),
-     .help = "Selects jobs in these states: pending, running, suspended, "
+     .help = "Select jobs in these states: pending, running, suspended, "
              "completed, failed, cancelled, timeout, oom, node_fail, "
              "preempted, requeued, deadline, boot_fail, resized, unknown. "
              "Slurm's names are accepted, too."},
     {.name = "cluster",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.cluster),
-     .help = "Selects jobs of these clusters."},
+     .help = "Select jobs of these clusters."},
     {.name = "job",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.job),
      .arg = "ID",
-     .help = "Selects these jobs: 4711, 4711_3, 4711_[1-5], 4711+1, a SLUID or "
+     .help = "Select these jobs: 4711, 4711_3, 4711_[1-5], 4711+1, a SLUID or "
              "a key. An array includes its tasks. The name of the option can "
              "be omitted."},
     {.name = "since",
      .kind = BJ_OPT_STR,
      .off = AT(since),
      .arg = "TIME",
-     .help = "Selects jobs that began since this time: 2026-01-31, "
+     .help = "Select jobs that began since this time: 2026-01-31, "
              "2026-01-31T12:00:00, 12h (ago), today, yesterday or now-2hours. "
              "Default: 7d, or no limit with --job or with states that have "
              "not ended."},
@@ -88,19 +88,19 @@ static const struct bj_opt selecting[] = {
      .kind = BJ_OPT_STR,
      .off = AT(until),
      .arg = "TIME",
-     .help = "Selects jobs that began before this time."},
+     .help = "Select jobs that began before this time."},
     {.name = "month",
      .kind = BJ_OPT_STR,
      .off = AT(month),
      .arg = "YYYY-MM",
-     .help = "Selects jobs that began in this month, instead of since and "
+     .help = "Select jobs that began in this month, instead of since and "
              "until."},
     {.name = "limit",
      .kind = BJ_OPT_U64,
      .off = AT(filter.limit),
      .hi = INT64_MAX,
      .preset = "0",
-     .help = "Prints this many jobs, the newest; 0 prints all."},
+     .help = "Print this many jobs, the newest; 0 prints all."},
     {.name = NULL},
 };
 
@@ -110,14 +110,14 @@ static const struct bj_opt printing[] = {
      .off = AT(format),
      .arg = "COLUMNS",
      .help =
-         "Prints these columns, or \"all\"; --help=all lists them. Default of "
+         "Print these columns, or \"all\"; --help=all lists them. Default of "
          "lists: all. Default of other forms: " DEFAULT_FORMAT
          ". Of reports: pdf, or js1 (jobstats' summary)."},
     {.name = "output",
      .kind = BJ_OPT_STR,
      .off = AT(output),
      .preset = "table",
-     .help = "Prints a table, a list with one line for each known value, or "
+     .help = "Print a table, a list with one line for each known value, or "
              "CSV or JSON with times in UTC, seconds, bytes, joules and "
              "percent.",
      .choices = "table|list|csv|json"},
@@ -125,19 +125,19 @@ static const struct bj_opt printing[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(header),
      .preset = "true",
-     .help = "Prints the names of the columns in the first line."},
+     .help = "Print the names of the columns in the first line."},
     {.name = "as",
      .kind = BJ_OPT_STR,
      .off = AT(as),
      .preset = "report",
-     .help = "Prints reports of jobs in the form of another program. A link to "
+     .help = "Print reports of jobs in the form of another program. A link to "
              "batchjob_acct named seff or jobstats does the same.",
      .choices = "report|seff|jobstats"},
     {.name = "file",
      .kind = BJ_OPT_STR,
      .off = AT(file),
      .arg = "FILE",
-     .help = "Writes the report to this file. Default: standard output."},
+     .help = "Write the report to this file. Default: standard output."},
     {.name = "paper",
      .kind = BJ_OPT_STR,
      .off = AT(paper),
@@ -148,19 +148,18 @@ static const struct bj_opt printing[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(ascii),
      .preset = "false",
-     .help = "Draws the meters of reports with ASCII characters, as it does "
+     .help = "Draw the bars of reports with ASCII characters. Default: only "
              "where the locale is not UTF-8."},
     {.name = "utc",
      .kind = BJ_OPT_BOOL,
      .off = AT(utc),
      .preset = "false",
-     .help = "Uses UTC, not local time, in tables and options."},
+     .help = "Use UTC, not local time, in tables and options."},
     {.name = "color",
      .kind = BJ_OPT_STR,
      .off = AT(colour),
      .preset = "auto",
-     .help =
-         "Colours states. auto does so on a terminal unless NO_COLOR is set.",
+     .help = "Colour states. auto: on a terminal, unless NO_COLOR is set.",
      .choices = "auto|always|never"},
     {.name = NULL},
 };
@@ -171,7 +170,7 @@ static const struct bj_opt reading[] = {
      .off = AT(api.server),
      .arg = "URL",
      .check = bj_acct_api_check,
-     .help = "Reads jobs from this batchjob_stats_server, which shows those "
+     .help = "Read jobs from this batchjob_stats_server, which shows the jobs "
              "that you may see: http://HOST:9020, https://HOST or unix:/PATH "
              "(its web.unix-socket). Default: none, reads the store."},
     {.name = "token-file",
@@ -205,13 +204,13 @@ static const struct bj_opt reading[] = {
      .kind = BJ_OPT_STR,
      .off = AT(path),
      .arg = "FILE",
-     .help = "Store to read; takes precedence over the server. "
+     .help = "Store to read, instead of a server. "
              "Default: " STORE "."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,
      .off = AT(any_filesystem),
      .preset = "false",
-     .help = "Reads a store on a network file system, too."},
+     .help = "Read a store on a network file system, too."},
     {.name = NULL},
 };
 
@@ -250,10 +249,10 @@ static void print_help(bool all)
                "\"report\" prints what was wrong with a job, what it used, and "
                "what to request\nnext time: with --format=pdf as PDF, with "
                "--format=js1 as jobstats' summary for\nAdminComment. With "
-               "--user, --account or --month instead of jobs it prints the\n"
-               "sums of the last 30 days or of that month, and the jobs that "
-               "wasted most.\n\n");
-    bj_buf_str(&out, "Letters, as in sacct:");
+               "--user, --account or --month instead of jobs it prints "
+               "the\nsums of the last 30 days or of that month, and the jobs "
+               "that left most unused.\n\n");
+    bj_buf_str(&out, "Short options, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
                       letters[i].letter, letters[i].option);

@@ -124,8 +124,8 @@ static const struct bj_opt options[] = {
      .kind = BJ_OPT_STR,
      .off = AT(receiver.token_file),
      .arg = "FILE",
-     .help = "Tokens of nodes that send records: lines HOST TOKEN; HOST * is "
-             "any host. Read again when it changes.",
+     .help = "Tokens of nodes that send records: lines HOST TOKEN; HOST may be "
+             "*, for any host. Read again when it changes.",
      .more = "Set it when nodes have no certificates."},
     {.name = "record.connections",
      .kind = BJ_OPT_U64,

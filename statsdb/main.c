@@ -326,13 +326,13 @@ static void print_help(bool all)
         "  run           import accounting until stopped, or with --once once\n"
         "  check-config  check the configuration\n"
         "  check         check the consistency of the store\n"
-        "  backup FILE   copy the store while it is used\n"
+        "  backup FILE   copy the store while it is in use\n"
         "  export        jobs as CSV or JSON lines on standard output\n"
         "  import original FILE   jobs of batchjob_monitoring's database\n"
-        "  import jobstats        summaries in the comments of the store's "
-        "jobs\n");
+        "  import jobstats        jobstats' summaries in the comments of the "
+        "store's jobs\n");
     bj_buf_str(&out, bj_mail_command_help);
-    bj_buf_str(&out, "\nWithout a command it runs.\n");
+    bj_buf_str(&out, "\nThe default command is run.\n");
     bj_statsdb_conf_help(all, &out);
     fwrite(out.p, 1, out.len, stdout);
     bj_buf_free(&out);

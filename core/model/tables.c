@@ -310,8 +310,8 @@ static const struct bj_metric zone_rows[] = {
             "Intervals between power reads that were too long to integrate; "
             "their energy is not counted."),
     COUNTER(bj_zone_stat, doubts, "possible_wraps", BJ_NUMBER,
-            "Intervals between counter reads long enough for one more wrap, "
-            "which would be missed."),
+            "Reads so late that the energy counter may have wrapped unnoticed; "
+            "the energy of that wrap is then missing."),
 };
 
 static const struct bj_metric meter_error_rows[] = {

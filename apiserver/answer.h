@@ -20,7 +20,7 @@ void bj_answer_rest(struct bj_call *c);
 /* Count and log a response. */
 void bj_answer_end(struct bj_call *c);
 
-/* The same for a refusal of the HTTP server, whose call is no part of a
+/* The same for a refusal of the HTTP server, whose call is not a part of a
  * bj_request. */
 void bj_answer_refused(struct bj_server *s, const struct bj_call *c);
 

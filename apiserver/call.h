@@ -114,7 +114,7 @@ extern const struct bj_endpoint *const bj_endpoint_tables[];
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Log the error of the call; about says what failed. */
+/* Log the error of the call; about is what failed. */
 void bj_call_log(const struct bj_call *c, const char *about);
 
 /* Record for the log whose jobs an admin queries; s is copied. */

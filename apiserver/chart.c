@@ -42,7 +42,7 @@ static bool known(double v)
 /* --- numbers ---------------------------------------------------------------
  */
 
-/* digits behind the point; exact: with zeros at the end. */
+/* digits after the point; exact: with zeros at the end. */
 static void put_fixed(struct bj_buf *b, double v, unsigned digits, bool exact)
 {
     const double by[] = {1, 10, 100};

@@ -38,7 +38,7 @@ struct bj_chart {
     bool small; /* lower, for one of many */
 };
 
-/* Does a line that is no limit have a value? */
+/* Does a line that is not a limit have a value? */
 bool bj_chart_has_values(const struct bj_chart *k);
 
 /* Append an <svg> element; alone: a document of its own, with its style. */

@@ -232,7 +232,8 @@ static void put_metric(struct bj_buf *b, const struct bj_json *metric)
     bj_buf_str(b, "]");
 }
 
-/* The name of a metric may say whose it is, so users see those with a rule. */
+/* A metric's name may identify a user, so users see only names that have a
+ * rule. */
 static int convert_metadata(struct bj_call *c, struct bj_slice body)
 {
     const struct bj_gate_conf *conf = &c->forward->settings->conf->gate;

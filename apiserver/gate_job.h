@@ -24,10 +24,10 @@ struct bj_gate_job {
     struct bj_settings *settings; /* a reference */
     char user[BJ_USER_BYTES];
     bool post;
-    struct bj_buf path;         /* behind the URL of the server, terminated */
-    struct bj_buf form;         /* for a GET part of the path */
-    struct bj_promql_span span; /* times of the series that it reads */
-    uint64_t reach;             /* retention of the servers for it */
+    struct bj_buf path;            /* after the URL of the server, terminated */
+    struct bj_buf form;            /* for a GET part of the path */
+    struct bj_promql_span span;    /* times of the series that it reads */
+    uint64_t reach;                /* retention of the servers for it */
     uint64_t start_usec, end_usec; /* boot clock */
     /* NULL, or writes the response from the whole body of a success; without
      * it, long bodies are passed on as they come.  A refusal, or 0. */

@@ -1,5 +1,5 @@
 /* The parameters of a request to the gate.  Only those below are read; they are
- * checked and written anew, so that the Prometheus server reads the same ones.
+ * checked and written again, so that the Prometheus server reads the same ones.
  */
 #ifndef BJ_APISERVER_GATE_PARAMS_H
 #define BJ_APISERVER_GATE_PARAMS_H

@@ -40,8 +40,8 @@ static inline void bj_gate_push(struct bj_gate_queue *q, struct bj_gate_job *j)
 /* Wake the thread: there is something new.  From any thread. */
 void bj_gate_wake(void *gate);
 
-/* Serve the jobs of the thread: go on where there is room again, cancel what no
- * client waits for, start what waits.  check: also find clients that have
+/* Serve the jobs of the thread: continue where there is room again, cancel what
+ * no client waits for, start what waits.  check: also find clients that have
  * disconnected. */
 void bj_gate_serve(struct bj_gate *g, uint64_t now_usec, bool check);
 /* Does a job wait for its response? */

@@ -1,5 +1,5 @@
 /* What the gate sends to the Prometheus server for a request: the query parsed,
- * restricted to what the user may see, and printed anew. */
+ * restricted to what the user may see, and printed from the tree. */
 #ifndef BJ_APISERVER_GATE_QUERY_H
 #define BJ_APISERVER_GATE_QUERY_H
 

@@ -376,7 +376,7 @@ static void go_on(struct bj_gate_job *j)
     bj_flow_go_on(j->flow);
 }
 
-/* Cancel what no client waits for, and go on where there is room again. */
+/* Cancel what no client waits for, and continue where there is room again. */
 static void serve_running(struct bj_gate *g, bool check)
 {
     for (struct bj_gate_job *j = g->running.first, *next; j; j = next) {

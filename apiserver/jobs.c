@@ -70,7 +70,7 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
 /* --- rows ------------------------------------------------------------------
  */
 
-enum { FIRST = 2 }; /* value of a statement, behind j.at and j.id */
+enum { FIRST = 2 }; /* value of a statement, after j.at and j.id */
 
 static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
                 struct bj_err *err)

@@ -32,7 +32,7 @@ enum bj_page_form {
     BJ_SHOW_KWH,       /* with the part that is known, from "energy_coverage" */
     BJ_SHOW_JOULES,    /* in Wh or kWh */
     BJ_SHOW_GRAMS,     /* in g or kg */
-    BJ_SHOW_ROUND      /* one digit behind the point */
+    BJ_SHOW_ROUND      /* one digit after the point */
 };
 
 struct bj_page_column {

@@ -30,7 +30,7 @@ void bj_page_select(struct bj_buf *b, const struct bj_params *p,
                     enum bj_param which, const char *title,
                     const struct bj_page_choice *choices);
 
-/* Append the parameters of the request except some, each with "&amp;" behind
+/* Append the parameters of the request except some, each with "&amp;" after
  * it, for links that change those. */
 void bj_page_args(struct bj_buf *b, const struct bj_call *c, unsigned except);
 

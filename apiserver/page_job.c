@@ -146,7 +146,7 @@ static void take_row(void *ctx, const struct bj_cells *row)
     const struct bj_cell *reason = bj_cells_get(row, "reason");
     for (int i = 0; i < BJ_JOB_FACTS; i++)
         g->fact[i] = number_of(bj_cells_get(row, fact_keys[i]));
-    /* Accounting is read at intervals; the run time goes on. */
+    /* Accounting is read at intervals; the run time continues. */
     if (!bj_cell_is_empty(state) &&
         bj_slice_eq(state->text, BJ_SLICE("running")) &&
         known(g->fact[BJ_JOB_START]))

@@ -10,7 +10,7 @@ struct use {
     const char *title;
     enum bj_page_form form;
     double requested, used;
-    const char *used_unit; /* behind it */
+    const char *used_unit; /* after it */
     double percent;
     enum bj_page_form percent_form;
     const char *note;

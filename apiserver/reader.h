@@ -18,7 +18,7 @@ struct bj_reader_options {
 
 struct bj_reader;
 
-/* Opens nothing yet: a missing store is no error here. */
+/* Opens nothing yet: a missing store is not an error here. */
 int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
                   struct bj_err *err);
 void bj_reader_free(struct bj_reader *r);

@@ -34,7 +34,7 @@ struct bj_series_work {
     unsigned groups;
     bool too_much;
     struct bj_arena arena;
-    struct bj_buf values; /* numbers as texts, each with a NUL behind it */
+    struct bj_buf values; /* numbers as texts, each with a NUL after it */
 };
 
 /* A value as text, or NULL. */

@@ -26,7 +26,7 @@ struct bj_storage {
 
 /* Cut the next line with values off *rest; slices point into the text. *line
  * counts lines, from 1; zero it before. 1, 0 at the end, or -EINVAL for a bad
- * line, which err names; the next call continues behind it. */
+ * line, which err names; the next call continues after it. */
 int bj_storage_next(struct bj_slice *rest, uint64_t *line,
                     struct bj_storage *ret, struct bj_err *err);
 

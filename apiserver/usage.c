@@ -26,7 +26,7 @@ static const struct {
     [BY_DAY] = {"day", "(r.id & 31)", 0},
 };
 
-/* In the order of the columns behind the groups. */
+/* In the order of the columns after the groups. */
 enum sum {
     STARTED,
     ENDED,

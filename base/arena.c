@@ -8,7 +8,7 @@ enum { ALIGN = 16, FIRST_BYTES = 4096 };
 /* A block of memory; the allocations follow the header. */
 struct bj_arena_block {
     struct bj_arena_block *older;
-    size_t size; /* bytes behind the header */
+    size_t size; /* bytes after the header */
     _Alignas(ALIGN) char mem[];
 };
 

@@ -117,7 +117,7 @@ void bj_buf_u64(struct bj_buf *b, uint64_t v)
         b->len = (size_t)(bj_digits_u64(b->p + b->len, v) - b->p);
 }
 
-/* v / 10^digits: the digits behind the point are those of 10^digits + part,
+/* v / 10^digits: the digits after the point are those of 10^digits + part,
  * whose first digit makes room for the point. */
 static char *put_fixed(char *p, uint64_t v, unsigned digits)
 {

@@ -1,6 +1,6 @@
-/* Clocks.  Intervals come from the boot clock, which goes on during suspend and
- * never jumps; the wall clock is for time stamps only.  No other file reads a
- * clock: unit tests replace these functions (tests/unit/lib/testclock.h). */
+/* Clocks.  Intervals come from the boot clock, which continues during suspend
+ * and never jumps; the wall clock is for time stamps only.  No other file reads
+ * a clock: unit tests replace these functions (tests/unit/lib/testclock.h). */
 #ifndef BJ_BASE_CLOCK_H
 #define BJ_BASE_CLOCK_H
 

@@ -35,7 +35,7 @@ struct bj_constants {
 
 /* The next constant; slices point into the text.  1, 0 at the end, or -EINVAL
  * for a bad line, which err names with file and line; the next call continues
- * behind it. */
+ * after it. */
 int bj_constants_next(struct bj_constants *c, struct bj_constant *ret,
                       struct bj_err *err);
 

@@ -1,5 +1,5 @@
 /* Decimal digits, eight at a time in one register, for writers that make room
- * themselves.  These functions may write up to 8 bytes behind their result.
+ * themselves.  These functions may write up to 8 bytes after their result.
  *
  * Method: P. Khuong, "How to print integers really fast" (2017): a number below
  * 10^8 is halved three times, each time in all lanes at once. */

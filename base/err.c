@@ -35,7 +35,7 @@ int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
         memcpy(err->msg, msg, sizeof(msg));
         return code;
     }
-    /* Move the old message behind the new words; its end may be cut. */
+    /* Move the old message after the new words; its end may be cut. */
     memmove(err->msg + len + 2, err->msg, sizeof(msg) - len - 2);
     memcpy(err->msg, msg, len);
     memcpy(err->msg + len, ": ", 2);

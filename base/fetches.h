@@ -42,7 +42,7 @@ int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
                      const struct bj_flow_events *events, void *ctx,
                      struct bj_flow **ret, struct bj_err *err);
 
-/* Go on after a pause, in the next bj_fetches_run(). */
+/* Continue after a pause, in the next bj_fetches_run(). */
 void bj_flow_go_on(struct bj_flow *f);
 /* End a request without calling its end. */
 void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f);

@@ -159,7 +159,7 @@ int bj_httpd_listen(struct bj_httpd *h, const char *address,
 int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err);
 
 /* Set the web configuration (TLS or not, headers of every response) for new
- * connections to addresses of bj_httpd_listen().  Open connections go on as
+ * connections to addresses of bj_httpd_listen().  Open connections continue as
  * they began, but client certificates must satisfy the new configuration.  The
  * server keeps a reference.  -ENOSYS: libmicrohttpd has no TLS. */
 int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
@@ -183,8 +183,8 @@ void bj_httpd_admit(struct bj_httpd *h,
 void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
                      struct bj_http_reply *reply);
 
-/* Go on with streamed responses whose writers have added pieces or ended.  Call
- * it in the thread of the server, before bj_httpd_run(). */
+/* Continue with streamed responses whose writers have added pieces or ended.
+ * Call it in the thread of the server, before bj_httpd_run(). */
 void bj_httpd_resume(struct bj_httpd *h);
 
 /* Is there room for one more body, when responses that are being made need

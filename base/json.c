@@ -77,7 +77,7 @@ struct bj_json_steps bj_json_steps(const char *path)
     return (struct bj_json_steps){rest, sep, path[0] != '\0'};
 }
 
-/* Unlike bj_slice_field, an empty step behind the last separator counts: "/a/"
+/* Unlike bj_slice_field, an empty step after the last separator counts: "/a/"
  * is the key "" in "a". */
 bool bj_json_step(struct bj_json_steps *s, struct bj_slice *ret)
 {

@@ -73,7 +73,7 @@ const struct bj_json *bj_json_get(const struct bj_json *v, const char *key);
 const struct bj_json *bj_json_find(const struct bj_json *v,
                                    struct bj_slice key);
 
-/* Element i of an array, or member i of an object, from 0; NULL behind the
+/* Element i of an array, or member i of an object, from 0; NULL after the
  * end.  Takes time in proportion to i. */
 const struct bj_json *bj_json_at(const struct bj_json *v, size_t i);
 
@@ -181,7 +181,7 @@ void bj_json_stream_free(struct bj_json_stream *s);
 
 /* --- writing --------------------------------------------------------------*/
 
-/* A document being written behind what the buffer holds:
+/* A document being written after what the buffer holds:
  *
  *     struct bj_json_out o = {.to = &buf};
  *     bj_json_put_object(&o, NULL);

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-/* A number as written: the digits before and behind the point, and by how many
+/* A number as written: the digits before and after the point, and by how many
  * digits the exponent moves the point to the right. */
 struct decimal {
     bool minus;
@@ -41,7 +41,7 @@ static bool cut_sign(struct bj_slice *s)
     return cut_char(s, '-', '-') || (cut_char(s, '+', '+'), false);
 }
 
-/* Cut the exponent behind the 'e'; false when it is not a number. */
+/* Cut the exponent after the 'e'; false when it is not a number. */
 static bool cut_exponent(struct bj_slice *s, int64_t *ret)
 {
     bool minus = cut_sign(s);
@@ -75,7 +75,7 @@ static int take_apart(struct bj_slice s, struct decimal *ret)
     return 0;
 }
 
-/* Digit i of whole and part in a row; 0 behind the end. */
+/* Digit i of whole and part in a row; 0 after the end. */
 static unsigned digit(const struct decimal *d, int64_t i)
 {
     size_t at = (size_t)i;

@@ -3,7 +3,8 @@
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
-/* --- yajl's callbacks: 1 goes on, 0 ends the parsing --------------------- */
+/* --- yajl's callbacks: 1 continues, 0 ends the parsing ---------------------
+ */
 
 static int on_scalar(struct bj_json_reader *r, enum bj_json_kind kind,
                      const void *p, size_t n)

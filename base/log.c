@@ -52,7 +52,7 @@ static bool put_within(struct line *l, const char *p, size_t n, size_t max)
     return true;
 }
 
-/* A part of a value; leaves room for the text behind it. */
+/* A part of a value; leaves room for the text after it. */
 static bool put(struct line *l, const char *p, size_t n)
 {
     return put_within(l, p, n, sizeof(l->p) - FRAME_BYTES);

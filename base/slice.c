@@ -69,7 +69,7 @@ int bj_slice_u64(struct bj_slice s, uint64_t *ret)
     return bj_slice_number(&s, ret) ? 0 : -ERANGE;
 }
 
-/* 19 digits always fit into 64 bits, so only the digits behind them need a
+/* 19 digits always fit into 64 bits, so only the digits after them need a
  * check. */
 bool bj_slice_number(struct bj_slice *s, uint64_t *ret)
 {

@@ -43,7 +43,7 @@ bool bj_slice_line(struct bj_slice *rest, struct bj_slice *ret_line);
 bool bj_slice_word(struct bj_slice *rest, struct bj_slice *ret_word);
 
 /* Cut everything before the next sep off *rest and skip sep.  Empty fields
- * count, except behind a last sep: "a,,b," has three.  False only when nothing
+ * count, except after a last sep: "a,,b," has three.  False only when nothing
  * is left. */
 bool bj_slice_field(struct bj_slice *rest, char sep, struct bj_slice *ret);
 
@@ -54,7 +54,7 @@ struct bj_slice bj_slice_trim(struct bj_slice s);
  * -ERANGE (above 2^64-1); *ret is unchanged on failure. */
 int bj_slice_u64(struct bj_slice s, uint64_t *ret);
 
-/* The decimal number that s starts with; s moves behind it.  False when s does
+/* The decimal number that s starts with; s moves after it.  False when s does
  * not start with a digit or the number is above 2^64-1: s and *ret are then
  * unchanged. */
 bool bj_slice_number(struct bj_slice *s, uint64_t *ret);

@@ -57,7 +57,7 @@ int64_t bj_civil_usec(const struct bj_civil *c);
 
 enum { BJ_STAMP_MAX = 40 }; /* most bytes of the texts below */
 
-/* "2026-11-20T15:04:05Z"; digits (0 to 6) of the second behind a point, the
+/* "2026-11-20T15:04:05Z"; digits (0 to 6) of the second after a point, the
  * rest cut off.  offset_min not 0: local time with that offset,
  * "2026-11-20T16:04:05+01:00".  A time outside the years becomes the nearest
  * stamp inside.  Returns buf. */

@@ -227,7 +227,7 @@ static int peer_crt(gnutls_session_t session, gnutls_x509_crt_t *ret)
     return 0;
 }
 
-/* Alternative name i of a certificate, and its kind; false behind the last. */
+/* Alternative name i of a certificate, and its kind; false after the last. */
 static bool san(gnutls_x509_crt_t crt, unsigned i, char text[NAME_BYTES],
                 size_t *n, int *kind)
 {

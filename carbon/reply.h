@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "carbon/factor.h"
 
-/* A provider's value for a period.  The caller knows its zone. */
+/* A provider's value for a period, of the caller's zone. */
 struct bj_carbon_point {
     uint64_t start_sec;   /* since 1970 */
     uint64_t fetched_sec; /* 0 until it is stored */

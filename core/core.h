@@ -31,8 +31,8 @@ struct bj_snap {
 struct bj_core;
 
 /* Make a core.  conf is taken as it is and must outlive the core.  A missing
- * cgroup root is no error: jobs are found when it appears.  Errors are wrong
- * options (-EINVAL) and no memory or threads. */
+ * cgroup root is not an error: jobs are found when it appears.  Errors are
+ * wrong options (-EINVAL) and no memory or threads. */
 int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_core **ret, struct bj_err *err);
 void bj_core_free(struct bj_core *core);

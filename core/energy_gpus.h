@@ -1,5 +1,5 @@
-/* Energy with the energy of GPUs: the only place that knows both.  Called with
- * the core's lock held. */
+/* Passes the energy of GPUs to the ledger: the only file that includes
+ * both. Called with the core's lock held. */
 #ifndef BJ_CORE_ENERGY_GPUS_H
 #define BJ_CORE_ENERGY_GPUS_H
 

@@ -1,5 +1,5 @@
-/* The identity of a job: what its path says, and what the resolver finds.
- * Internal to the core. */
+/* The identity of a job: the fields in its path, and those that the resolver
+ * finds. Internal to the core. */
 #ifndef BJ_CORE_IDENTITY_H
 #define BJ_CORE_IDENTITY_H
 

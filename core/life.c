@@ -25,8 +25,8 @@ static bool had_processes(const struct bj_track *t)
     return t->life.fresh && usec != BJ_ABSENT && usec > 0;
 }
 
-/* Jobs are born with their first process: a directory left behind by a batch
- * system that crashed never is. */
+/* A job begins with its first process, so a directory that a crashed batch
+ * system left behind is not a job. */
 void bj_life_begin(struct bj_track *t)
 {
     struct bj_core *core = t->core;
@@ -45,8 +45,8 @@ void bj_life_begin(struct bj_track *t)
             (core->wall_usec - (core->now_usec - t->life.first_usec)) / 1000000;
 }
 
-/* At the slow interval: has a job whose CPU time stands still lost its
- * processes, or an emptied one got some? */
+/* At the slow interval: whether a job without new CPU time has lost its
+ * processes, or an empty one has got some. */
 static void check_empty(struct bj_track *t)
 {
     struct bj_core *core = t->core;

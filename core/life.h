@@ -11,7 +11,7 @@ struct bj_track;
 
 struct bj_life {
     unsigned trees; /* hierarchies whose tree has a directory of it */
-    bool born;      /* processes were seen in it */
+    bool born;      /* it has had processes */
     bool fresh;     /* its directory was made after the first pass */
     bool lost;      /* a tree has lost its directory: it is over */
     bool reused;    /* over, and directories of its name are there again: left
@@ -24,7 +24,8 @@ struct bj_life {
     unsigned empty_checks; /* in a row that found no process */
     unsigned place_tries;
     uint64_t place_usec; /* when to search for missing directories */
-    /* Boot clock: when it was seen first, and born; end 0 while it runs. */
+    /* Boot clock: when it was first seen, and when it began; end is 0 while
+     * it runs. */
     uint64_t first_usec, born_usec, end_usec;
     uint64_t start_sec, end_sec; /* wall clock, BJ_ABSENT */
     uint64_t checked_cpu_usec;   /* CPU time at the last check for processes */

@@ -160,7 +160,8 @@ void bj_core_read(struct bj_core *core)
     bj_cgroup_reader_begin(&core->reader);
     bj_core_scan(core, false);
     read_round(core, 0);
-    /* Something went away meanwhile, and may be back under the same name. */
+    /* A directory was removed during the pass, and may exist again under
+     * the same name. */
     if (core->rescan) {
         bj_core_scan(core, true);
         read_round(core, 1);

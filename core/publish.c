@@ -199,7 +199,7 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     }
 }
 
-/* Jobs go out once their processes were seen and their id is known. */
+/* Jobs are published once they have had processes and their id is known. */
 static bool publishable(const struct bj_track *t)
 {
     return t->life.born && !t->life.replaced && !t->life.hidden &&
@@ -234,8 +234,8 @@ static void sort_tracks(const struct bj_track **v, size_t n)
         }
 }
 
-/* Never two under the same labels: one scrape with a series twice is lost
- * whole.  Ids repeat when a job is requeued or a directory is left behind. */
+/* Never two with the same labels: Prometheus rejects a scrape with a duplicate
+ * series.  Ids repeat when a job is requeued or a directory is left behind. */
 static int publish_jobs(struct bj_core *core, struct bj_snap *s)
 {
     size_t n = 0;

@@ -21,7 +21,8 @@ struct bj_rate {
 };
 
 /* A reading of the counter, whose unit is microseconds; BJ_ABSENT where it
- * could not be read.  That, and one that has run backwards, begins anew. */
+ * could not be read.  After such a reading, or one that is lower than the last,
+ * it starts again. */
 void bj_rate_note(struct bj_rate *r, uint64_t now_usec, uint64_t counter);
 
 /* Millionths of a second a second: 1000000 is one CPU in use all the time.

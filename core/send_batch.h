@@ -35,7 +35,7 @@ bool bj_send_is_record(const char *name);
 int bj_send_batch_fill(struct bj_send_batch *b, DIR *d, unsigned max,
                        uint64_t *ret_bad, struct bj_err *err);
 
-/* What the answer says of the records. */
+/* The result of each record in the answer. */
 struct bj_send_result {
     unsigned stored; /* their files are removed */
     unsigned bad;    /* can never be stored: renamed to NAME.bad */

@@ -50,8 +50,8 @@ static void count_one(struct bj_spool *s, const char *name)
     s->bytes += (uint64_t)st.st_size;
 }
 
-/* Records are taken away by others, so what waits is counted anew when the
- * limit is reached, now and then. */
+/* Other programs remove records, so the waiting ones are counted again at
+ * times when the limit is reached. */
 static void count(struct bj_spool *s)
 {
     int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -19,10 +19,9 @@ int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,
 void bj_spool_free(struct bj_spool *s); /* NULL is fine */
 
 /* Write a record: one line, given with its newline.  id (a job id; any text)
- * distinguishes records of the same end.  Whole and on the disk when the call
- * returns 0, else not there at all:
- *   -EDQUOT  too much waits already
- *   -ENOSPC and others: what the system says */
+ * distinguishes records of the same end.  When the call returns 0, the record
+ * is complete and on disk; otherwise it does not exist: -EDQUOT  too much waits
+ * already -ENOSPC and others: what the system says */
 int bj_spool_put(struct bj_spool *s, uint64_t end_sec, struct bj_slice id,
                  struct bj_slice line, struct bj_err *err);
 

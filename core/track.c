@@ -36,7 +36,7 @@ const char *bj_track_key(const struct bj_path_match *m, const char *rel,
     return buf;
 }
 
-/* Behind the second slash of a key; a NUL in the id has cut it short. */
+/* After the second slash of a key; a NUL in the id has cut it short. */
 static const char *id_in(const char *key, const struct bj_path_match *m)
 {
     size_t at = m->f[BJ_ID_SYSTEM].n + 1 + m->f[BJ_ID_NODE].n + 1;

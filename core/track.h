@@ -50,7 +50,7 @@ struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
                                 const struct bj_path_match *m, const char *key);
 void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t);
 
-/* t is born: an earlier job of the same id is replaced. */
+/* t begins: an earlier job with the same id is replaced. */
 void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t);
 
 /* The key of a match, in buf. */

@@ -200,7 +200,7 @@ static int by_command(const struct bj_strv *words, struct bj_slice user,
     return r < 0 ? bj_err_wrap(err, r, "mail.address-command") : 0;
 }
 
-/* A name that is no option, path or pattern in an argument. */
+/* A name that is not an option, path or pattern in an argument. */
 static bool is_user(struct bj_slice user)
 {
     for (size_t i = 0; i < user.n; i++)

@@ -143,7 +143,8 @@ static void put_unsubscribe(struct bj_buf *out, const struct bj_mail *m)
         bj_buf_str(out, "List-Unsubscribe-Post: List-Unsubscribe=One-Click\n");
 }
 
-/* RFC 3834 and what older systems know instead: no automatic answers. */
+/* No automatic answers: the headers of RFC 3834, and those of older
+ * systems. */
 static void put_headers(struct bj_buf *out, const struct bj_mail *m)
 {
     put_date(out, m->date_sec);

@@ -24,7 +24,7 @@ enum bj_mail_outcome {
     BJ_MAIL_UNKNOWN, /* may have been accepted: the answer is missing */
 };
 
-/* Send it as conf->send says.  err is set unless it was sent. */
+/* Send it by the method conf->send.  err is set unless it was sent. */
 enum bj_mail_outcome bj_mail_send(const struct bj_mail_conf *conf,
                                   const struct bj_mail_letter *letter,
                                   struct bj_err *err);

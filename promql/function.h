@@ -7,7 +7,7 @@
 struct bj_promql_function {
     const char *name;
     /* A letter for each argument: S scalar, V instant vector, M range vector,
-     * T string, B selector in braces.  The arguments behind '?' may be left
+     * T string, B selector in braces.  The arguments after '?' may be left
      * out; '*': any number of the last one. */
     const char *args;
     enum bj_promql_type result;

@@ -22,7 +22,7 @@ static bool is_word(char c)
     return is_alpha(c) || is_digit(c);
 }
 
-/* The byte that is n after the next, 0 behind the end. */
+/* The byte that is n after the next, 0 after the end. */
 static char peek(const struct bj_promql_parser *p, size_t n)
 {
     return p->at + n < p->text.n ? p->text.p[p->at + n] : '\0';

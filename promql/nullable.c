@@ -17,7 +17,7 @@ static void skip(struct re *re, size_t n)
     re->s.n -= n;
 }
 
-/* Behind the end of a class such as "[^]a-z[:alpha:]]". */
+/* After the end of a class such as "[^]a-z[:alpha:]]". */
 static void skip_class(struct re *re)
 {
     skip(re, 1);
@@ -33,7 +33,7 @@ static void skip_class(struct re *re)
     skip(re, 1);
 }
 
-/* "?:", "?P<name>" and flags behind a parenthesis; true when it was all:
+/* "?:", "?P<name>" and flags after a parenthesis; true when it was all:
  * "(?i)". */
 static bool skip_flags(struct re *re)
 {
@@ -46,7 +46,8 @@ static bool skip_flags(struct re *re)
     return all;
 }
 
-/* The end of "{2,3}", 0 when it is no repetition; whether it begins with 0. */
+/* The end of "{2,3}", 0 when it is not a repetition; whether it begins with 0.
+ */
 static size_t repetition(struct bj_slice s, bool *ret_zero)
 {
     size_t i = 1, digits = 0;

@@ -1,6 +1,6 @@
 /* PromQL: text to tree, tree to text.  The language is that of Prometheus 3.x
  * (its promql/parser), with these parts refused: arithmetic in durations
- * (`m[1m+step()]`), and a subsecond duration that is no whole number of
+ * (`m[1m+step()]`), and a subsecond duration that is not a whole number of
  * milliseconds.  VictoriaMetrics' additions are not PromQL and are refused.
  *
  * Nothing here evaluates a query, and regular expressions are not compiled:

@@ -1,4 +1,5 @@
-/* Which series are public, and which labels say whose the personal ones are. */
+/* Which series are public, and which labels of the others hold owner and
+ * account. */
 #ifndef BJ_PROMQL_RULES_H
 #define BJ_PROMQL_RULES_H
 
@@ -20,7 +21,7 @@ struct bj_promql_rules {
     size_t n;
 };
 
-/* The labels that say whose a series is. */
+/* The labels that hold the owner and the account of a series. */
 struct bj_promql_labels {
     struct bj_slice user, account;
 };

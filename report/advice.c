@@ -34,7 +34,8 @@ static void start(struct advisor *a)
     a->option.len = a->line.len = 0;
 }
 
-/* The option becomes the first value; false: there is no word for it. */
+/* The option becomes the first value; false: the scheduler has no such
+ * option. */
 static bool request(struct advisor *a, enum bj_request what, int64_t amount)
 {
     start(a);

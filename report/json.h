@@ -10,7 +10,7 @@ struct bj_json;
 /* Append the object. */
 void bj_report_write(const struct bj_report *r, struct bj_buf *out);
 
-/* Read it.  -EBADMSG: it is no report.  Free the report in any case. */
+/* Read it.  -EBADMSG: it is not a report.  Free the report in any case. */
 int bj_report_parse(const struct bj_json *object, struct bj_report *ret,
                     struct bj_err *err);
 

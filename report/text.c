@@ -165,8 +165,8 @@ static void put_figures(struct page *p)
         bj_buf_str(&p->scratch, "Task ");
     if (p->r->array.tasks > 1)
         bj_buf_clean(&p->scratch, text(p, BJ_REPORT_DISPLAY_ID));
-    bj_buf_str(&p->scratch, p->scratch.len > 0 ? ": resources used"
-                                               : "Resources used");
+    bj_buf_str(&p->scratch,
+               p->scratch.len > 0 ? ": resources used" : "Resources used");
     bj_buf_put(&p->scratch, "", 1);
     title(p, p->scratch.failed ? "" : p->scratch.p);
     p->scratch.len = 0;

@@ -33,7 +33,7 @@ static void say(struct judge *j, enum bj_sentence which)
     j->values = 0;
 }
 
-/* The sentences; then begin anew. */
+/* The sentences; then begin again. */
 static struct bj_slice taken(struct judge *j)
 {
     struct bj_report *r = j->r;

@@ -48,7 +48,7 @@ static int fraction(struct bj_slice s, uint64_t *ret)
     return 0;
 }
 
-/* Up to four numbers, and the character behind each. */
+/* Up to four numbers, and the character after each. */
 struct fields {
     uint64_t v[4];
     unsigned n;

@@ -20,7 +20,7 @@ static struct bj_slice cut_entry(struct bj_slice *rest)
     return entry;
 }
 
-/* Cut the part behind the last colon off s. */
+/* Cut the part after the last colon off s. */
 static struct bj_slice cut_last(struct bj_slice *s)
 {
     size_t n = s->n;
@@ -31,7 +31,7 @@ static struct bj_slice cut_last(struct bj_slice *s)
     return last;
 }
 
-/* "gpu:a100:4(S:0-1)".  Brackets behind the number say where the resources are;
+/* "gpu:a100:4(S:0-1)".  Brackets after the number say where the resources are;
  * brackets before it are an unknown type. */
 static bool parse_entry(struct bj_slice e, struct bj_gres *ret)
 {

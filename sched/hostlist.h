@@ -51,11 +51,11 @@ struct bj_host_range {
 
 /* A position in a list. */
 struct bj_hostlist {
-    struct bj_slice rest; /* behind the current element */
+    struct bj_slice rest; /* after the current element */
     enum bj_hosts_grammar grammar;
     struct bj_host_range range[BJ_HOST_BRACKETS];
     unsigned ranges;
-    struct bj_slice tail; /* text behind the last bracket */
+    struct bj_slice tail; /* text after the last bracket */
     bool more;            /* the current element has further names */
     uint64_t slots; /* of the last host, where the grammar has them (PBS "/0*4",
                        LSF "4*"); else 1 */

@@ -111,7 +111,7 @@ struct bj_job_step {
 };
 
 /* One run of a job.  The runs of a requeued job have the same raw_id and differ
- * in submit_sec (Slurm sets it anew) or sluid. */
+ * in submit_sec (Slurm sets a new one) or sluid. */
 struct bj_sched_job {
     /* --- which one --- */
     struct bj_slice cluster;      /* may be empty */

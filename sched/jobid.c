@@ -60,7 +60,7 @@ static void begin(struct bj_jobid *id, struct bj_slice s)
                             .whole = s};
 }
 
-/* The part behind the job: ".0", ".batch", ".0+1". */
+/* The part after the job: ".0", ".batch", ".0+1". */
 static int slurm_step(struct bj_slice s, struct bj_jobid *id)
 {
     uint64_t component;

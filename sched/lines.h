@@ -18,7 +18,7 @@ struct bj_lines {
 
     /* private */
     struct bj_buf buf;
-    size_t at;            /* behind the last line */
+    size_t at;            /* after the last line */
     size_t searched;      /* no newline between at and this */
     bool skipping;        /* the rest of a line that is too long */
     struct bj_err failed; /* why the reading ended */
@@ -33,7 +33,7 @@ int bj_lines_feed(struct bj_lines *l, struct bj_slice piece,
                   void *ctx, struct bj_err *err);
 
 /* The text has ended: return why the reading ended earlier, if it did.
- * *ret_rest (may be NULL): bytes behind the last newline, which were not read.
+ * *ret_rest (may be NULL): bytes after the last newline, which were not read.
  */
 int bj_lines_end(const struct bj_lines *l, size_t *ret_rest,
                  struct bj_err *err);

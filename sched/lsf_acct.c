@@ -94,7 +94,7 @@ enum kind {
 
 #define AT(member) offsetof(struct row, member)
 
-/* In the order of the line.  Not every version has the fields behind the
+/* In the order of the line.  Not every version has the fields after the
  * project, so a line may end there. */
 static const struct column {
     const char *name;

@@ -32,7 +32,7 @@ static int power_of(char c)
     }
 }
 
-/* Cut the digits behind a point off *s as millionths; Slurm and PBS print at
+/* Cut the digits after a point off *s as millionths; Slurm and PBS print at
  * most six. */
 static int cut_fraction(struct bj_slice *s, uint64_t *ret)
 {

@@ -9,7 +9,7 @@
 /* Parse bytes from "4000M", "250.5G", "123456kb" or "1024": digits, an optional
  * fraction, an optional letter of K M G T P E (powers of 1024, in either case),
  * an optional "b".  unit is that of a number without a letter: 1 << 20 for
- * Slurm's requests, 1 for its measurements.  Slurm prints '?' behind a number
+ * Slurm's requests, 1 for its measurements.  Slurm prints '?' after a number
  * beyond P: it is read as E.  PBS counts words of 8 bytes with "w" ("2mw").  A
  * fraction of a byte is dropped.
  *

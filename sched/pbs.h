@@ -52,7 +52,7 @@ struct bj_pbs_counts {
  * This output is not always JSON: older versions of PBS escape neither quotes
  * nor newlines in values, write anything that strtod() accepts without quotes
  * (0123, 0x1f, inf, .5), and repeat keys.  So this is not a JSON parser; it
- * reads the outline of JSON: a quote ends a string where the text behind it can
+ * reads the outline of JSON: a quote ends a string where the text after it can
  * follow a string.  Free text can therefore falsify values of its own job, and,
  * where PBS escapes nothing, of other jobs: prefer the accounting files.
  *

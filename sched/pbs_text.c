@@ -16,7 +16,7 @@ static size_t skip_blanks(const struct bj_pbs_scan *s, size_t i,
 
 enum ends { ENDS, GOES_ON, UNSURE };
 
-/* Whether a quote can end a string, from the text behind it at i.  A key ends
+/* Whether a quote can end a string, from the text after it at i.  A key ends
  * before a colon, a value before a closing brace or a comma and a key. */
 static enum ends ends_here(const struct bj_pbs_scan *s, size_t i, bool escaped)
 {
@@ -106,7 +106,7 @@ static uint32_t hex4(const char *p, size_t n)
     return v;
 }
 
-/* The escaped character at p, behind the backslash, and the length of the
+/* The escaped character at p, after the backslash, and the length of the
  * escape; 0 when it is not an escape. */
 static size_t unicode(const char *p, size_t n, uint32_t *ret)
 {

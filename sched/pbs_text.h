@@ -17,7 +17,7 @@ struct bj_pbs_scan {
 };
 
 /* Append the string whose first quote is at at to to, without quotes and
- * escapes. A quote ends it where the text behind it can follow a string; so
+ * escapes. A quote ends it where the text after it can follow a string; so
  * does a newline before a key or the end of the object.  Returns the end, or 0
  * when more text is needed. */
 size_t bj_pbs_string(const struct bj_pbs_scan *s, size_t at, struct bj_buf *to);

@@ -21,7 +21,7 @@ static bool is_delimiter(const struct bj_cut *c, const char *p, const char *end)
 }
 
 /* Split the bytes from from to to at delimiters, into as many fields as there
- * are slots.  Returns the number of fields so far; the one behind the last
+ * are slots.  Returns the number of fields so far; the one after the last
  * delimiter is not complete. */
 static unsigned cut_fields(struct bj_cut *c, const char *record, size_t from,
                            size_t to)
@@ -108,7 +108,7 @@ static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
     return BJ_CUT_RECORD;
 }
 
-/* Continue behind the last record. */
+/* Continue after the last record. */
 static void advance(struct bj_cut *c)
 {
     if (c->next == c->at)

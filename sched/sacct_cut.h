@@ -1,6 +1,6 @@
 /* Splitting delimited text into records and fields.  Private to sched/sacct.
  *
- * A record ends at the newline behind its last column; newlines before that are
+ * A record ends at the newline after its last column; newlines before that are
  * part of their field.  Text without such an end is reported as bad and
  * skipped, up to a line that is a record of its own. */
 #ifndef BJ_SCHED_SACCT_CUT_H

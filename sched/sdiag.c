@@ -102,7 +102,7 @@ static void take_number(enum section section, struct bj_slice line,
         take_time(rest, &ret->bf_last_sec);
 }
 
-/* The number behind key in s, such as "count:31". */
+/* The number after key in s, such as "count:31". */
 static bool number_of(struct bj_slice s, struct bj_slice key, uint64_t *ret)
 {
     struct bj_slice word;

@@ -62,7 +62,7 @@ struct bj_slurm_node_state {
 };
 
 /* "mixed+drain", "DOWN*+DRAIN", "idle~": the words of scontrol and of sinfo's
- * StateComplete, in either case, and the marks of sinfo behind a state.  Words
+ * StateComplete, in either case, and the marks of sinfo after a state.  Words
  * of sinfo's shorter view name a flag and hide the base state ("drained",
  * "draining", "maint"): base is then derived from the allocated CPUs out of
  * all.  Without any word it is BJ_NODE_UNKNOWN. */

@@ -63,7 +63,7 @@ static const struct {
     {BJ_WORD("powerup"), NO_BASE, BJ_NODE_POWER_UP},
 };
 
-/* The marks behind a state.  Source: sinfo(1), "NODE STATE CODES". */
+/* The marks after a state.  Source: sinfo(1), "NODE STATE CODES". */
 static const struct {
     char mark;
     enum bj_node_flag flag;

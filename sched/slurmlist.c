@@ -34,7 +34,7 @@ const char *const bj_slurm_config_argv[] = {"scontrol", "show", "config", NULL};
 /* --- "Key=value Key=value" ----------------------------------------------- */
 
 /* The value of a key, up to the next blank; the key comes with a blank before
- * it and '=' behind. */
+ * it and '=' after. */
 static struct bj_slice value_of(struct bj_slice line, struct bj_slice key)
 {
     const char *at = memmem(line.p, line.n, key.p, key.n);

@@ -29,7 +29,7 @@ int bj_time_pbs_stamp(struct bj_slice s, int offset_min, uint64_t *ret_sec);
 
 /* LSF, fields of bjobs: "Nov 20 10:00", "Nov 20 10:00:00", each optionally
  * followed by " 2026" (LSB_DISPLAY_YEAR) and preceded by a weekday, or a
- * number; a letter behind it (" L", " E", " X": origin of a finish time) is
+ * number; a letter after it (" L", " E", " X": origin of a finish time) is
  * skipped.  Without a year it is the last such day that is at most a day after
  * now_sec. */
 int bj_time_lsf(struct bj_slice s, uint64_t now_sec, uint64_t *ret_sec);

@@ -48,7 +48,7 @@ int bj_acct_api_check(const char *server, struct bj_err *err)
                                        "expected an absolute path after unix:");
 }
 
-/* Put the message of the API behind that of the request. */
+/* Put the message of the API after that of the request. */
 static int explain(struct api *a, int code, struct bj_err *err)
 {
     struct bj_arena arena = {0};

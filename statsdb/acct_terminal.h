@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Columns; 0: the output is no terminal. */
+/* Columns; 0: the output is not a terminal. */
 unsigned bj_terminal_width(void);
 
 /* Is text coloured?  choice is "always", "never" or "auto", which means on a

@@ -55,7 +55,7 @@ static int midnight(int64_t now_sec, int days, bool utc, int64_t *ret_sec)
     return t == (time_t)-1 ? -EINVAL : 0;
 }
 
-/* "-2hours", as sacct has it behind "now": seconds; -EINVAL: it is none. */
+/* "-2hours", as sacct has it after "now": seconds; -EINVAL: it is none. */
 static int before_now(struct bj_slice s, uint64_t *ret_sec)
 {
     static const struct {
@@ -230,7 +230,7 @@ static bool is_unknown(const struct bj_job_column *c,
            (!v->known || (c->kind == BJ_AS_LIMIT && v->number == INT64_MAX));
 }
 
-/* What is no text of the job's own; false: it is one. */
+/* Write a value that is not free text of the job; false: it is free text. */
 static bool put_plain(struct bj_buf *out, const struct bj_job_column *c,
                       const struct bj_job_value *v, const char *quote)
 {

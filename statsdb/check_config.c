@@ -95,8 +95,8 @@ static void check_prometheus(struct check *c, const struct bj_prom_conf *p)
     check_path(c, "prometheus.key-file", p->key_file, R_OK);
 }
 
-/* A missing directory is no error: it may be on a file system that is mounted
- * later, and the rest works without it. */
+/* A missing directory is not an error: it may be on a file system that is
+ * mounted later, and the rest works without it. */
 static void check_records(struct check *c, const char *dir)
 {
     if (faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS) < 0 && errno == ENOENT)

@@ -25,9 +25,9 @@ struct bj_escalation {
     int64_t last_sec;                /* when it got that state */
 };
 
-/* The number of the action that is due, or -1.  A job is only cancelled as long
- * after a warning that was sent as the rule says; a warning that could not be
- * sent, or that a dry run did not send, is none. */
+/* The number of the action that is due, or -1.  A job is cancelled only when
+ * its warning was sent, and the time in the rule has passed since then. A
+ * warning that failed, or that a dry run did not send, does not count. */
 int bj_escalation_next(const struct bj_escalation *e);
 
 /* The names of states in the store; an unknown name is BJ_ACTION_FAILED. */

@@ -64,7 +64,7 @@ struct bj_job_column {
     /* NULL: the first value is it.  Else makes it of all of them; each of them,
      * and what is returned, may be BJ_SQL_NULL. */
     int64_t (*make)(const int64_t *value);
-    /* Values in SQL over BJ_JOB_FROM, NULL behind the last.  Equal texts are
+    /* Values in SQL over BJ_JOB_FROM, NULL after the last.  Equal texts are
      * one text, so that a query can have each of them once. */
     const char *sql[BJ_JOB_VALUES];
     const char *help;
@@ -88,7 +88,7 @@ const struct bj_job_column *bj_job_column_of_people(struct bj_slice name);
 /* Is a value of it in the table of derived values? */
 bool bj_job_column_is_derived(const struct bj_job_column *c);
 
-/* Digits behind the point of a number. */
+/* Digits after the point of a number. */
 unsigned bj_value_digits(enum bj_value_kind kind);
 
 /* The JSON type of values: "string", "integer", "number", "boolean". */

@@ -4,8 +4,8 @@
 
 /* What nodes and a Prometheus server measured, and what is derived from that
  * and accounting: use, energy, emissions, findings, and their daily sums
- * (docs/derived.md).  derive.c can derive all of it again; what Prometheus
- * measured is kept, because Prometheus forgets. */
+ * (docs/derived.md).  derive.c can derive all of it again; values from
+ * Prometheus are kept, because Prometheus deletes old samples. */
 
 /* Measured values of a job. Sums are over nodes (and GPUs). */
 #define VALUES                                                                 \

@@ -18,8 +18,8 @@ struct bj_kv_key {
 };
 
 /* The order of the keys in a file, taken from the last one that was read: one
- * kernel prints them always alike.  Zero-initialise.  Only a hint: a line that
- * is not where it was makes the order be taken anew. */
+ * kernel prints them always alike.  Zero-initialise.  Only a hint: if a line is
+ * not at its old place, the order is determined again. */
 struct bj_kv_order {
     unsigned lines; /* up to the last wanted key; 0: nothing is known */
     bool whole;     /* ... or to the end of the file, as it lacked some key: one
@@ -32,7 +32,7 @@ struct bj_kv_order {
 
 /* Read text into record: keys that it lacks leave their fields alone, unknown
  * keys pass.  At most 255 keys.  0, or -EINVAL when a wanted key has no number
- * behind it (the other keys are still read). */
+ * after it (the other keys are still read). */
 int bj_kv_parse(struct bj_slice text, const struct bj_kv_key *keys, size_t n,
                 struct bj_kv_order *order, void *record);
 

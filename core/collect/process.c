@@ -13,8 +13,9 @@ enum {
     LINKS_A_PASS = 100000,
     THREADS_A_PROCESS = 8, /* on average, that max-processes allows for */
     BUF_KEEP = 1024 * 1024,
-    HELD_A_JOB = 4,  /* threads that one job may cost */
-    HELD_A_PASS = 3, /* and one pass, with the time that it takes to see it */
+    HELD_A_JOB = 4, /* threads that one job may cost */
+    HELD_A_PASS =
+        3, /* and one pass, with the time in which a blocked read is noticed */
 };
 
 /* --- what all jobs share --- */
@@ -124,10 +125,10 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p)
     free(p);
 }
 
-/* What a process that ended before it was read means. */
+/* The result for a process that ended before it was read. */
 static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
-    /* Hidden from us, more likely than ended. */
+    /* It is probably hidden (hidepid), not ended. */
     if (e->start_ticks == 0 && t->hidden)
         p->unread++;
     bj_proc_bury(t, p, e);
@@ -173,7 +174,8 @@ static bool read_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
 static void collect(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
 {
     if (read_all(t, p, 0, fresh) && !fresh) {
-        /* The list was an old one: others may have followed the dead. */
+        /* The list was an old one: new processes may have taken the place
+         * of ended ones. */
         size_t known = p->n;
         p->room = known - p->buried + t->left;
         if (bj_proc_list(t, p, true) == 1)

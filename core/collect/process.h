@@ -1,52 +1,52 @@
 /* The processes of jobs, read from /proc: states of threads, CPU time by
  * executable, I/O, descriptors, open files.
  *
- * Which processes.  Those in cgroup.procs of the job's cgroup directory and of
- * all below it.  A list is read again when it is a second old or when one on it
- * has ended.  Processes named slurmstepd or slurmd whose real user is root
- * belong to the batch system: they keep a job alive and are not counted.  One
- * that is dead and not yet waited for (a zombie) has left the lists of the
- * kernel; it still counts where it was seen alive.
+ * Which processes. Those in cgroup.procs of the job's cgroup directory and of
+ * all directories below it. A list is read again when it is a second old, or
+ * when a process on it has ended. Processes named slurmstepd or slurmd whose
+ * real user is root belong to the batch system: they keep a job alive and are
+ * not counted. A zombie (ended and not yet waited for) is no longer in the
+ * kernel's lists; it counts if it was seen alive.
  *
- * What is read.  Of each process /proc/PID/stat, with one read(2) of a kept
- * descriptor; if that shows more than one thread, task/TID/stat of the others.
- * More expensive files are read only when it shows a change: exe after an exec,
- * io when the line differs from the last one, the list of threads when their
- * number differs or one of them has ended.  Of threads that were found asleep a
- * few times only schedstat is read, until that shows that they have run.
- * All is read in a thread that is given up when the kernel holds a read
- * (process_run.h); the totals of such a process stay as they are until the
- * kernel returns.
- * Descriptors of /proc/PID stay bound to the process, so that the reuse of a
- * pid mixes nothing up.
+ * What is read. Of each process /proc/PID/stat, with one read(2) of a kept
+ * descriptor; if it shows more than one thread, task/TID/stat of the others.
+ * More expensive files are read only after a change: exe after an exec, io
+ * when the stat line differs from the last one, the list of threads when their
+ * number differs or one of them has ended. Of threads that were found asleep a
+ * few times only schedstat is read, until it shows that they have run. All
+ * files are read in a thread that is abandoned when a read blocks in the
+ * kernel (process_run.h); the totals of such a process do not change until the
+ * kernel returns. Descriptors of /proc/PID stay bound to the process, so a
+ * reused pid does no harm.
  *
- * CPU time by executable.  What a process has used since the last read goes to
- * what it runs now.  An executable gets a row for good once it has used 0.1 s
- * while there are fewer than exe-top; all else is "(other)", also what
- * processes used that ended between two passes, where the CPU time of the whole
- * job is known.
+ * CPU time by executable. What a process has used since the last read is
+ * counted for the executable that it runs now. An executable gets a row, and
+ * keeps it, once it has used 0.1 s while there are fewer rows than exe-top.
+ * Everything else is "(other)", including processes that ended between two
+ * passes, where the CPU time of the whole job is known.
  *
- * I/O.  When a process is waited for, the kernel adds its account to that of
- * its parent (kernel/exit.c, wait_task_zombie), so a parent's account jumps by
- * what the child did, of which a part was counted already.  Therefore, field by
- * field: a process counts what its account has grown by since the last read,
- * less what had been counted for its children that have ended since, but not
- * less than nothing.  If a child's parent has ended too, its share is taken off
- * at the first ancestor alive, and at those above it that have been seen to
- * adopt orphans; what the first one's growth cannot hold is taken off further
- * up.  An account is read after the ends of the children are known, and where
- * the figures allow that a child's is in it by now, the child is read again.  A
- * process seen for the first time counts all it has done.  So children too
- * short to be seen are counted through their parent, nothing is counted twice
- * and no total falls.  Lost is what a process did after the last read if no
- * process of the job waits for it.  Not waited for are the children of a parent
- * that ignores SIGCHLD: nothing is taken off there.  An account is read when
- * the stat line has changed or 30 s have passed, not at all while the process
- * sleeps on.
+ * I/O. When a parent waits for an ended child, the kernel adds the child's I/O
+ * counters to those of the parent (kernel/exit.c, wait_task_zombie). The
+ * parent's counters then grow by all that the child did, part of which has
+ * been counted already. Therefore, for each counter: a process counts the
+ * growth since its last read, less what has been counted for its children that
+ * have ended since, but never less than 0. If the child's parent has ended
+ * too, the child's part is subtracted from the nearest living ancestor, and
+ * from those above it that have been seen to adopt orphans; what exceeds the
+ * growth of the nearest one is subtracted further up. An ancestor is read
+ * after the ends of its children are known. Where the numbers allow that a
+ * child's counters are in it already, the child is read again. A process that
+ * is seen for the first time counts all that it has done. So children that end
+ * too early to be seen are counted through their parent, nothing is counted
+ * twice, and no total falls. What a process did after its last read is lost if
+ * no process of the job waits for it. A parent that ignores SIGCHLD does not
+ * wait for its children: nothing is subtracted from it. I/O counters are read
+ * when the stat line has changed or 30 s have passed, but not while the
+ * process sleeps.
  *
- * Estimated CPU time by core (cgroup v2).  What a thread has used since the
- * last read goes to the CPU it was last on; threads that ended in between are
- * left out.
+ * Estimated CPU time by core (cgroup v2). What a thread has used since the
+ * last read is counted for the CPU on which it ran last; threads that ended in
+ * between are left out.
  *
  * Sources: proc(5); kernel Documentation/filesystems/proc.rst. */
 #ifndef BJ_CORE_COLLECT_PROCESS_H

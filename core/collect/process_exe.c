@@ -23,7 +23,7 @@ size_t bj_exe_label(struct bj_slice path, char dst[])
     size_t n = bj_text_clean(path, dst, BJ_LABEL_MAX + 1);
     if (bj_slice_eq((struct bj_slice){dst, n}, path))
         return n;
-    /* Cut or changed: another path could have come out the same. */
+    /* Cut or changed: another path could give the same label. */
     n = bj_text_clean(path, dst, BJ_LABEL_MAX + 2 - HASH_TEXT);
     snprintf(dst + n, HASH_TEXT, "~%08x", (unsigned)bj_proc_hash(path));
     return n + HASH_TEXT - 1;
@@ -65,8 +65,8 @@ static uint16_t exe_find(const struct bj_jobproc *p, const char *label,
     return BJ_PROC_NO_EXE;
 }
 
-/* A place for one more: a new one, or that of the least candidate that nothing
- * runs any more. */
+/* A place for one more: a new one, or that of the smallest candidate that
+ * no process runs now. */
 static uint16_t exe_place(const struct bj_proctab *t, struct bj_jobproc *p)
 {
     uint64_t top = t->conf->exe_top;
@@ -123,7 +123,7 @@ void bj_proc_exe(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e,
                  struct bj_slice comm)
 {
     char path[PATH_MAX], label[BJ_LABEL_MAX + 1];
-    /* A dead one runs nothing: what it ran stays known. */
+    /* An ended process runs nothing; the time of what it ran stays. */
     if (e->state == 'Z' && e->exe != BJ_PROC_NO_EXE)
         return;
     bj_exe_label(exe_path(t, e, comm, path, sizeof(path)), label);
@@ -144,7 +144,7 @@ void bj_proc_exe_used(struct bj_jobproc *p, const struct bj_proc *e,
 
 /* --- slots --- */
 
-/* The candidate that deserves a slot most; NULL when none does. */
+/* The candidate with the most CPU time that gets a slot; NULL for none. */
 static struct bj_exe *best_candidate(const struct bj_proctab *t,
                                      struct bj_jobproc *p)
 {

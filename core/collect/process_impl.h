@@ -44,7 +44,7 @@ struct bj_quiet {
     int fd;        /* kept schedstat; -1: none */
     uint32_t base; /* hash of what it said at the last read */
     uint8_t calm;  /* reads in a row without a change */
-    uint8_t need;  /* calm reads that it takes */
+    uint8_t need;  /* unchanged reads that are required */
     uint8_t busy;  /* reads in a row with one, while on */
     bool on;       /* schedstat shows whether to read at all */
     bool ran;      /* since the read before (what a probe found) */
@@ -56,7 +56,7 @@ struct bj_thread {
     int32_t fd; /* kept task/TID/stat; -1: none */
     struct bj_quiet quiet;
     char state;    /* 0: not read yet */
-    bool baseless; /* ticks says nothing yet */
+    bool baseless; /* ticks is not valid yet */
 };
 
 /* Values of a process that only dialects report. */
@@ -84,11 +84,11 @@ struct bj_proc {
     struct bj_thread *threads; /* all but the leader (all: per-core estimate) */
     struct bj_procguard *held; /* the kernel holds a read of it; NULL: no */
     uint32_t nthreads;
-    uint32_t nr_threads; /* as stat says */
+    uint32_t nr_threads; /* from its stat line */
     uint32_t list_no;    /* of the last list that named it */
     uint32_t comm;       /* hash of its name */
-    uint32_t debt;       /* index + 1 in bj_proctab.debts; 0: none */
-    int32_t pid;         /* 0: buried */
+    uint32_t debt; /* index + 1 in bj_proctab.debts; 0: nothing to subtract */
+    int32_t pid;   /* 0: removed */
     int32_t ppid;
     int dir, stat, io_fd, fd_dir; /* kept; -1: not */
     int32_t open_fds;
@@ -97,15 +97,15 @@ struct bj_proc {
     uint8_t missed; /* lists in a row that did not name it */
     uint8_t io_reads;
     char state;
-    bool batch;   /* of the batch system: slurmstepd */
+    bool batch;   /* a process of the batch system: slurmstepd */
     bool counted; /* in seen */
     bool changed; /* its stat line, since the read before */
     bool recheck; /* its parent may be another one now */
     bool io_fresh, io_known;
-    bool io_due;     /* its line has changed since its account was read */
-    bool io_stale;   /* it may have run since then */
+    bool io_due;   /* its stat line has changed since its counters were read */
+    bool io_stale; /* it may have run since then */
     bool reaps_self; /* its children are not waited for (SIGCHLD ignored) */
-    bool adopts;     /* others' children have been seen to become its own */
+    bool adopts;     /* it has been seen to adopt orphans */
     bool denied;     /* a fault of it has been counted */
     bool io_denied, fds_denied;
 };
@@ -129,17 +129,19 @@ struct bj_exe {
     bool slot;
 };
 
-/* A process that was found dead. */
+/* A process that has ended. */
 struct bj_dead {
     uint64_t start_ticks;
     uint64_t io[BJ_PROCIO_FIELDS];
     int32_t pid, ppid;
 };
 
-/* What of a process's account has been counted for children of it. */
+/* The part of a process's I/O counters that has been counted for its
+ * children. */
 struct bj_debt {
     uint64_t io[BJ_PROCIO_FIELDS];
-    uint64_t loose[BJ_PROCIO_FIELDS]; /* of that, what may be elsewhere */
+    uint64_t loose[BJ_PROCIO_FIELDS]; /* of that, the part that may be in
+                                         another ancestor */
 };
 
 /* A named place; several may have one name. */
@@ -183,12 +185,12 @@ struct bj_jobproc {
     uint64_t ino; /* of path */
     bool v2, percore;
     bool exact;      /* the file system's nlink counts directories */
-    bool complete;   /* the last list lacked nothing */
+    bool complete;   /* the last list was complete */
     bool has_values; /* that can be published */
     bool io_known, fds_known, places_known;
-    bool io_denied; /* one of them may not be read: the sum is short */
-    bool orphans;   /* someone has ended: others may have another parent now */
-    unsigned held;  /* processes of which the kernel holds a read */
+    bool io_denied; /* one of them may not be read: the sum is too small */
+    bool orphans;  /* a process has ended: others may have another parent now */
+    unsigned held; /* processes of which the kernel holds a read */
     /* process_list.c */
     struct bj_procdir *dirs;
     size_t ndirs;
@@ -202,7 +204,7 @@ struct bj_jobproc {
     uint32_t *slots; /* hash table of index + 1 in v */
     size_t nslots;
     size_t buried; /* entries of v that are to go */
-    /* process_io.c: those found dead since the totals were updated */
+    /* process_io.c: processes that ended since the totals were updated */
     struct bj_dead *dead;
     size_t ndead, dead_cap, dead_sorted;
     /* process_exe.c */
@@ -222,7 +224,8 @@ struct bj_jobproc {
     uint64_t places_usec, places_set;
 };
 
-/* It is of the job now: no batch system's, and not moved elsewhere. */
+/* Whether it is a process of the job now: not one of the batch system, and
+ * not moved to another cgroup. */
 static inline bool bj_proc_counts(const struct bj_proc *e)
 {
     return e->pid != 0 && e->start_ticks != 0 && !e->batch &&
@@ -254,13 +257,12 @@ int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
 struct bj_proc *bj_proc_find(const struct bj_jobproc *p, int32_t pid);
 /* Add one; NULL when memory is out.  Pointers to others become invalid. */
 struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid);
-/* It has ended: note its I/O among the dead, close and free what it holds.  Its
- * place in v stays
- * empty until bj_proc_sweep. */
+/* It has ended: note its I/O among those of ended processes, close and free
+ * what it holds. Its place in v stays empty until bj_proc_sweep. */
 void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p,
                   struct bj_proc *e);
 void bj_proc_sweep(struct bj_jobproc *p);
-/* All of them end, nothing is noted. */
+/* Remove all without noting their I/O. */
 void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 
 /* --- process_list.c: which processes --- */
@@ -290,24 +292,24 @@ void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e);
 
 /* --- process_read.c: one process --- */
 
-/* Read it, unless it has slept on.  0; -ESRCH or another gone code when it
- * ended; a fault. */
+/* Read it, unless it has slept since the last read. 0; -ESRCH or another
+ * gone code when it has ended; a fault. */
 int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
-/* Only whether it is there yet, dead but not reaped included. */
+/* Only whether it still exists, as a zombie or alive. */
 bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e);
 
-/* --- process_quiet.c: leaving alone what sleeps --- */
+/* --- process_quiet.c: not reading what sleeps --- */
 
 void bj_quiet_init(struct bj_quiet *q);
 void bj_quiet_drop(struct bj_proctab *t, struct bj_quiet *q);
 /* Before a read, if q is on: set q->ran.  A gone code when it has ended. */
 int bj_quiet_probe(struct bj_proctab *t, struct bj_quiet *q);
-/* Before a read, if q is off: get ready when it has been calm for long enough.
- * name is that of its schedstat below dir. */
+/* Before a read, if q is off: switch it on when the thread has slept for
+ * long enough. name is that of its schedstat below dir. */
 bool bj_quiet_wants(const struct bj_proctab *t, const struct bj_quiet *q);
 void bj_quiet_arm(struct bj_proctab *t, struct bj_quiet *q, int dir,
                   const char *name);
-/* After a read that found it still (nothing changed, not running) or not. */
+/* After a read. still: it found no change and the thread not running. */
 void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
                     bool running);
 
@@ -319,7 +321,7 @@ unsigned bj_proc_state(char letter);
 /* Check whether the quiet threads have run; true when any has, or when not all
  * are quiet. */
 bool bj_proc_threads_probe(struct bj_proctab *t, struct bj_proc *e);
-/* Read all that are not known to have slept on. */
+/* Read all that may have run since the last read. */
 void bj_proc_threads(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e);
 /* All but the leader are quiet. */
@@ -342,17 +344,17 @@ size_t bj_exe_label(struct bj_slice path, char dst[]);
 void bj_proc_exe(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e,
                  struct bj_slice comm);
 void bj_proc_exe_drop(struct bj_jobproc *p, struct bj_proc *e);
-/* e has used so much more. */
+/* Add CPU time that e has used. */
 void bj_proc_exe_used(struct bj_jobproc *p, const struct bj_proc *e,
                       uint64_t ticks);
-/* End of a pass: give out slots and settle "(other)". */
+/* End of a pass: assign slots and compute "(other)". */
 void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
                         uint64_t cgroup_cpu_usec);
 void bj_proc_exe_free(struct bj_jobproc *p);
 
 /* --- process_extra.c: values of processes that only dialects report --- */
 
-/* Its name may be another one. */
+/* Its name may have changed. */
 void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
                         struct bj_slice comm);
 /* It runs another program; whether its real user is root. */

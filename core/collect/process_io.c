@@ -1,9 +1,9 @@
-/* I/O of a job's processes, kept from falling and from being counted twice.
- * The method is in process.h.
+/* I/O of a job's processes: totals that never fall and count nothing twice.
+ * process.h describes the method.
  *
- * Source: kernel kernel/exit.c, wait_task_zombie and __exit_signal, which hand
- * the account of a child that is waited for to its parent; fs/proc/base.c,
- * do_io_accounting. */
+ * Source: kernel kernel/exit.c, wait_task_zombie and __exit_signal, which add
+ * the counters of a child to those of the parent that waits for it;
+ * fs/proc/base.c, do_io_accounting. */
 #include "base/grow.h"
 #include "core/collect/process_impl.h"
 
@@ -50,7 +50,7 @@ static int io_text(struct bj_proctab *t, struct bj_proc *e, char *buf,
     return r;
 }
 
-/* Read the account of e.  A gone code when it has ended. */
+/* Read the I/O counters of e. A gone code when it has ended. */
 static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
                    struct bj_proc *e)
 {
@@ -59,7 +59,7 @@ static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
     struct bj_slice text;
     int r = io_text(t, e, buf, sizeof(buf), &text);
     if (r == -ENOENT && bj_proc_there(t, e))
-        r = -EOPNOTSUPP; /* a kernel without this account */
+        r = -EOPNOTSUPP; /* this kernel has no I/O counters */
     if (bj_err_gone(r))
         return r;
     if (r == 0)
@@ -87,7 +87,7 @@ static bool io_may(const struct bj_proc *e)
     return bj_proc_counts(e) && !e->io_denied && !e->held;
 }
 
-/* The account of one that has slept on is what it was. */
+/* The counters of a process that has slept since are unchanged. */
 static bool io_due(const struct bj_proctab *t, const struct bj_proc *e)
 {
     return e->io_due || e->io_usec == 0 ||
@@ -106,7 +106,7 @@ static void read_due(struct bj_proctab *t, struct bj_jobproc *p)
     }
 }
 
-/* --- accounts of dead children --- */
+/* --- counters of ended children --- */
 
 static int by_pid(const void *a, const void *b)
 {
@@ -121,7 +121,7 @@ static void sort_dead(struct bj_jobproc *p)
     p->dead_sorted = p->ndead;
 }
 
-/* The dead process that was the parent of a child started then. */
+/* The ended process that was the parent of a child started at that time. */
 static const struct bj_dead *dead_parent(const struct bj_jobproc *p,
                                          int32_t ppid, uint64_t start_ticks)
 {
@@ -161,15 +161,15 @@ static void add(uint64_t to[BJ_PROCIO_FIELDS],
         to[f] += v[f];
 }
 
-/* Dead but not waited for: it may have waited for its children before. */
+/* A zombie may have waited for its children before it ended. */
 static bool is_zombie(const struct bj_proc *e)
 {
     return e->state == 'Z' && e->nr_threads <= 1;
 }
 
-/* What d had counted is in the account of e, if e waited for it.  sure: e is
- * its parent; otherwise the parent has ended too, and d may have been adopted
- * by another one. */
+/* What was counted for d is in the counters of e, if e waited for it. sure:
+ * e is its parent; otherwise the parent has ended too, and another process
+ * may have adopted d. */
 static void owe(struct bj_proctab *t, struct bj_proc *e,
                 const struct bj_dead *d, bool sure)
 {
@@ -181,9 +181,10 @@ static void owe(struct bj_proctab *t, struct bj_proc *e,
         add(debt->loose, d->io);
 }
 
-/* Find where the account of d went: with its parent alive, there; else to the
- * first ancestor alive and to those that are known to adopt orphans.  The
- * accounts of the others above are wanted as well, see spread_loose. */
+/* Find the process to which the counters of d were added: its parent if
+ * that is alive, else the nearest living ancestor or one that is known to
+ * adopt orphans. The counters of the other ancestors are needed too, see
+ * spread_loose. */
 static void owe_ancestors(struct bj_proctab *t, struct bj_jobproc *p,
                           const struct bj_dead *d)
 {
@@ -221,8 +222,8 @@ static void reckon_debts(struct bj_proctab *t, struct bj_jobproc *p)
 
 /* --- races --- */
 
-/* Read those who owe once more: their children were found dead before this, so
- * that the account is complete. */
+/* Read again the processes from which something is subtracted: the ends of
+ * their children are known by now, so their counters are complete. */
 static void read_debtors(struct bj_proctab *t, struct bj_jobproc *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -232,7 +233,7 @@ static void read_debtors(struct bj_proctab *t, struct bj_jobproc *p)
     }
 }
 
-/* The account of parent has grown by no less than what child has. */
+/* The counters of parent have grown by at least those of child. */
 static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
 {
     const uint64_t *v = child->io_fresh ? child->io_now : child->io;
@@ -244,8 +245,8 @@ static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
     return true;
 }
 
-/* Whether the account of e may be in that of an ancestor by now: of its parent,
- * or, passed on by a parent that has ended too, of one further up. */
+/* Whether the counters of e may be in those of an ancestor by now: of its
+ * parent, or, if that has ended too, of one further up. */
 static bool may_be_reaped(const struct bj_jobproc *p, const struct bj_proc *e)
 {
     const struct bj_proc *child = e;
@@ -260,9 +261,9 @@ static bool may_be_reaped(const struct bj_jobproc *p, const struct bj_proc *e)
     return false;
 }
 
-/* A process that was alive when it was read may have ended before an ancestor's
- * account was read, and be in it.  Where the figures allow that, read it
- * again. */
+/* A process that was alive when it was read may have ended before its
+ * ancestor was read, and be in the counters of that. Where the numbers
+ * allow that, read it again. */
 static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 {
     sort_dead(p);
@@ -276,7 +277,7 @@ static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 
 /* --- sums --- */
 
-/* What e has done less what it owes; not below nothing. */
+/* What e has done, less what is to be subtracted; at least 0. */
 static uint64_t surplus(const struct bj_proc *e, const struct bj_debt *debt,
                         unsigned f)
 {
@@ -284,8 +285,8 @@ static uint64_t surplus(const struct bj_proc *e, const struct bj_debt *debt,
     return more > debt->io[f] ? more - debt->io[f] : 0;
 }
 
-/* Orphans' accounts that the first ancestor alive cannot have, as its own has
- * not grown so much, may be in those further up: adopted there. */
+/* Counters of orphans that exceed the growth of the nearest living ancestor
+ * may be in those of an ancestor further up, which adopted them. */
 static void spread_loose(struct bj_proctab *t, struct bj_jobproc *p,
                          const struct bj_proc *e)
 {
@@ -325,8 +326,8 @@ static void settle_one(struct bj_proctab *t, struct bj_jobproc *p,
     e->io_fresh = false;
 }
 
-/* Those whose parent has ended have another one now.  It must be known before
- * they end themselves. */
+/* Processes whose parent has ended have another one now, which must be
+ * known before they end themselves. */
 static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
 {
     p->orphans = false;
@@ -343,9 +344,9 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
     }
 }
 
-/* One that has left the job, or is held, is not read: what it got from its
- * children has been counted, and is not to be counted again should it come back
- * or end. */
+/* A process that has left the job, or whose read is blocked, is not read.
+ * What it got from its children has been counted and must not be counted
+ * again if it returns or ends. */
 static void settle_absent(const struct bj_proctab *t, struct bj_proc *e)
 {
     if (e->debt && !io_may(e))

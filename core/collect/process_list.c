@@ -17,8 +17,8 @@
 
 enum {
     LIST_FRESH_USEC = 900 * 1000,
-    WALK_USEC = 10 * 1000 * 1000,        /* where nlink says nothing */
-    WALK_EXACT_USEC = 300 * 1000 * 1000, /* where it does */
+    WALK_USEC = 10 * 1000 * 1000, /* where nlink does not count directories */
+    WALK_EXACT_USEC = 300 * 1000 * 1000, /* where nlink counts directories */
     KEPT_V1_USEC = 4 * 1000 * 1000,
     INNER_USEC = 30 * 1000 * 1000,
     MAX_DIRS = 4096,
@@ -123,7 +123,7 @@ struct walk {
 };
 
 /* Take the directory rel over from the old tree, or make a new one.  Both are
- * in the same order, so that the search goes on where the last one was found
+ * in the same order, so that the search continues where the last one was found
  * and finds it at once. */
 static bool walk_take(struct walk *w, const char *rel, struct bj_procdir *ret)
 {
@@ -209,8 +209,8 @@ static int walk_dir(struct bj_proctab *t, struct bj_jobproc *p, struct walk *w,
     return walk_children(t, w, i, fd);
 }
 
-/* Walk the tree anew.  fresh: nothing of the old one but its root is to be
- * trusted, since something in it has gone. */
+/* Walk the tree again. fresh: only the root of the old tree is valid, since
+ * a directory in it has gone. */
 static int walk(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
 {
     struct walk w = {.old = p->dirs, .nold = p->ndirs};
@@ -328,7 +328,8 @@ static int procs_read_once(struct bj_proctab *t, struct bj_jobproc *p,
     if (kept && d->procs >= 0)
         return bj_file_pread(d->procs, t->buf, t->cap, ret);
     int at = dir_at(p, d, procs_file, name, sizeof(name));
-    /* Those that are mostly empty are not worth 4 KiB of the kernel's. */
+    /* A kept list costs 4 KiB of kernel memory: too much for one that is
+     * mostly empty. */
     if (d->inner && d->pids == 0)
         kept = false;
     if (kept && at != AT_FDCWD)
@@ -359,9 +360,9 @@ static int procs_read(struct bj_proctab *t, struct bj_jobproc *p,
     return r;
 }
 
-/* Inner directories are mostly empty: on v2 unless no controller is on below
- * them or they are the root of threaded ones, on v1 by custom.  One that was
- * empty is read again now and then. */
+/* Inner directories are mostly empty: on v2 unless no controller is enabled
+ * below them or they are the root of threaded ones, on v1 by convention.
+ * One that was empty is read again at times. */
 static bool wanted(const struct bj_procdir *d, bool all)
 {
     return !d->threaded && (all || !d->inner || d->pids > 0);
@@ -393,7 +394,7 @@ static int lists_read(struct bj_proctab *t, struct bj_jobproc *p)
     return 0;
 }
 
-/* Whether the job's own directory is no more. */
+/* Whether the job's own directory has been removed. */
 static bool root_gone(const struct bj_jobproc *p)
 {
     char name[NAME_BYTES];
@@ -420,7 +421,8 @@ int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force)
         p->complete = false;
     }
     if (r < 0 && bj_err_gone(r))
-        return p->ndirs == 0 ? r : 1; /* it changes faster than we read */
+        return p->ndirs == 0 ? r
+                             : 1; /* it changes faster than it can be read */
     if (r < 0) {
         bj_proc_fault(t, r, "list the processes of %s", p->path);
         p->complete = false;

@@ -32,7 +32,7 @@ void bj_quiet_drop(struct bj_proctab *t, struct bj_quiet *q)
     q->calm = q->busy = 0;
 }
 
-/* The hash of what schedstat says. */
+/* The hash of the text of schedstat. */
 static int read_base(struct bj_proctab *t, int fd, uint32_t *ret)
 {
     char buf[SCHEDSTAT_BYTES];
@@ -40,7 +40,7 @@ static int read_base(struct bj_proctab *t, int fd, uint32_t *ret)
     if (n <= 0)
         return n < 0 ? -errno : -ESRCH;
     struct bj_slice text = {buf, (size_t)n};
-    /* So says a kernel that does not keep count. */
+    /* This is what a kernel without these statistics prints. */
     if (bj_slice_starts(text, BJ_SLICE("0 0 0")))
         t->schedstat = false;
     *ret = (uint32_t)bj_proc_hash(text);
@@ -78,7 +78,8 @@ void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
                     bool running)
 {
     if (q->on) {
-        /* Probing first and reading then costs twice: not for busy ones. */
+        /* Reading schedstat first costs more for busy threads: leave them
+         * out. */
         q->busy += q->ran;
         if (!running && q->busy < BUSY_MOST)
             return;

@@ -10,7 +10,8 @@ enum {
     STATUS_BYTES = 4096,
     BATCH_YOUNG_USEC = 5 * 1000 * 1000,
     BATCH_READ_USEC = 30 * 1000 * 1000,
-    FULL_USEC = 300 * 1000 * 1000, /* those asleep: at least so often */
+    FULL_USEC = 300 * 1000 *
+                1000, /* for sleeping processes: at least once in this time */
 };
 
 /* --- its stat line --- */
@@ -60,7 +61,7 @@ static bool is_batch_system(struct bj_proctab *t, struct bj_proc *e,
            is_root(t, e);
 }
 
-/* What it runs: when it is seen first, and after every exec. */
+/* Find out what it runs: when it is first seen, and after every exec. */
 static void identify(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e, struct bj_slice comm)
 {
@@ -109,15 +110,15 @@ static void count_cpu(struct bj_jobproc *p, struct bj_proc *e,
     }
 }
 
-/* The start of the stack is another one in each program that is started; it
- * is 0 or 1 for those who may not know, and after the end. */
+/* The start of the stack differs for each program that is started. It is 0
+ * or 1 for readers without permission, and after the end. */
 static bool other_program(const struct bj_proc *e, const struct bj_procstat *st,
                           uint32_t comm)
 {
     return comm != e->comm || (st->stack > 1 && st->stack != e->stack);
 }
 
-/* A parent that was not so before has adopted it. */
+/* Its parent has changed: that process has adopted it. */
 static void note_parent(const struct bj_jobproc *p, struct bj_proc *e,
                         int32_t ppid)
 {
@@ -131,9 +132,9 @@ static void note_parent(const struct bj_jobproc *p, struct bj_proc *e,
 
 enum { SIGCHLD_BIT = 1 << 16 }; /* signal 17: bit 16 */
 
-/* It has been waited for and is being taken apart: its account is in its
- * parent's, and the rest of the line is not to be trusted.  (kernel
- * kernel/exit.c, wait_task_zombie; fs/proc/array.c, do_task_stat) */
+/* It has been waited for and is being removed: its counters are in its
+ * parent's, and the rest of the line is not valid. (kernel kernel/exit.c,
+ * wait_task_zombie; fs/proc/array.c, do_task_stat) */
 static bool is_reaped(const struct bj_procstat *st)
 {
     return st->threads == 0 || st->state == 'X' || st->state == 'x';
@@ -185,8 +186,8 @@ static bool batch_due(const struct bj_proctab *t, struct bj_proc *e)
     return true;
 }
 
-/* Whether its stat line must be read: not while it and all its threads sleep
- * on.  A gone code when it has ended. */
+/* Whether its stat line must be read: not while it and all its threads
+ * sleep. A gone code when it has ended. */
 static int must_read(struct bj_proctab *t, struct bj_proc *e)
 {
     bool threads = bj_proc_threads_probe(t, e);

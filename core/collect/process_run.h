@@ -15,7 +15,8 @@
 #include <stdbool.h>
 
 struct bj_procthread;
-/* What a thread and its owner know of a read that may be held. */
+/* The state of a read that may block in the kernel, shared by the thread
+ * and its owner. */
 struct bj_procguard;
 
 /* host's ctx must live until bj_procthread_free.  NULL when memory is out. */

@@ -20,7 +20,7 @@ static void slot_put(struct bj_jobproc *p, int32_t pid, uint32_t index)
     p->slots[i] = index + 1;
 }
 
-/* Fill the hash table anew; it has room for p->cap processes. */
+/* Fill the hash table again; it has room for p->cap processes. */
 static void slots_fill(struct bj_jobproc *p)
 {
     memset(p->slots, 0, p->nslots * sizeof(*p->slots));

@@ -19,7 +19,8 @@ struct bj_procstat {
 };
 
 /* Parse a line.  The name may hold anything, parentheses and newlines too: it
- * ends at the last ")".  0, or -EINVAL when a field up to 22 is no number. */
+ * ends at the last ")".  0, or -EINVAL when a field up to 22 is not a number.
+ */
 int bj_procstat_parse(struct bj_slice line, struct bj_procstat *ret);
 
 /* 16 and 17: CPU time of children that it has waited for.  0 or -EINVAL. */

@@ -259,8 +259,8 @@ static void trouble(struct bj_unit *u, struct bj_cgroup_reader *rd,
     if (fd) /* the next one may do better */
         bj_fdpool_close(rd->pool, fd);
     /* A file that this kernel does not have, or a controller or PSI that is
-     * off, is no fault; it may be switched on, so it is tried again at the slow
-     * interval. */
+     * off, is not a fault; it may be switched on, so it is tried again at the
+     * slow interval. */
     if (bj_err_gone(r) || r == -EOPNOTSUPP) {
         u->missing[c->id] |= UINT64_C(1) << i;
         return;

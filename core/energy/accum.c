@@ -26,7 +26,7 @@ static bj_u128 possible_uj(const struct bj_zone_sample *s, uint64_t dt_usec)
     return uw * dt_usec / USEC_PER_SEC;
 }
 
-/* The energy between two readings of a counter; BJ_ABSENT: it began anew. */
+/* The energy between two readings of a counter; BJ_ABSENT: it was reset. */
 static uint64_t counted(const struct bj_accum *a,
                         const struct bj_zone_sample *s, uint64_t dt_usec)
 {
@@ -104,7 +104,7 @@ void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
     } else if (!counter) {
         a->power_uw = BJ_ABSENT;
     }
-    /* Power alone takes no notice of a sleep that a counter has yet to see. */
+    /* With a counter, slept stays set until the counter's next sample. */
     if (power && a->counter_stamp_usec == 0)
         a->slept = false;
     a->stamp_usec = stamp;

@@ -40,8 +40,9 @@ struct bj_accum {
 void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
                    uint64_t now_usec, uint64_t period_usec);
 
-/* For a state file: what it continues from, as numbers behind a blank each, and
- * back from such a line, which is cut; false: it has not all of them. */
+/* For a state file: the values from which it continues, as numbers with a
+ * blank before each; and the reverse, which cuts them off the line. False:
+ * some are missing. */
 void bj_accum_save(const struct bj_accum *a, struct bj_buf *out);
 bool bj_accum_load(struct bj_accum *a, struct bj_slice *line);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Nonblocking: of no effect on sysfs, and whatever else lies in such a place
- * cannot hold us. */
+/* O_NONBLOCK has no effect on sysfs; any other file at this path cannot
+ * block us. */
 int bj_attr_open(int dirfd, const char *name)
 {
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

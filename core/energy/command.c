@@ -198,7 +198,7 @@ static void command_close(void *m)
     free(c);
 }
 
-/* Cut the words apart in place: a NUL behind each. */
+/* Cut the words apart in place: a NUL after each. */
 static int split(struct command *c, struct bj_err *err)
 {
     struct bj_slice rest = bj_slice_str(c->words), word;

@@ -9,8 +9,8 @@
 
 /* Find the watts in what a command has printed: "Current Power : 332 Watts"
  * (freeipmi), "Instantaneous power reading: 332 Watts" (ipmitool), or a number
- * alone, with or without its unit.  -EBADMSG: there are none; -ENODATA: it says
- * that power is not measured; -ERANGE: it cannot be. */
+ * alone, with or without its unit.  -EBADMSG: there are none; -ENODATA: the
+ * output says that power is not measured; -ERANGE: not plausible. */
 int bj_power_output(struct bj_slice out, uint64_t *ret_uw, struct bj_err *err);
 
 #endif

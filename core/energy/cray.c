@@ -252,9 +252,9 @@ static int read_whole(struct cray *m, const struct bj_cray_now *now,
 
 /* --- over time ------------------------------------------------------------ */
 
-/* A refresh is stamped when it is seen first, so that the same values read
- * twice count once.  A controller that refreshes no more is an answer that
- * does not come. */
+/* A refresh gets the time at which it is first seen, so that values that are
+ * read twice count once.  A controller that stops refreshing counts as a
+ * timeout. */
 static int stamp(struct cray *m, uint64_t fresh, uint64_t now_usec,
                  struct bj_meter_sample *out, struct bj_err *err)
 {

@@ -51,7 +51,7 @@ struct bj_ipmi_sys {
 /* Those of the kernel. */
 extern const struct bj_ipmi_sys bj_ipmi_kernel;
 
-/* Whether there is such a device file, whatever is behind it: "present" of all
+/* Whether the device file exists; it may lead to no BMC. "present" of all
  * meters that need one. */
 bool bj_ipmi_present(const struct bj_meter_env *env);
 
@@ -97,9 +97,8 @@ struct bj_ipmi_reply {
 int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *ask,
                  struct bj_ipmi_reply *reply, struct bj_err *err);
 
-/* What the result of the first question to a meter means for its being there:
- * a BMC that refuses it in whatever words has no such meter, -ENODEV; all else
- * is r itself. */
+/* The result of opening a meter from the result r of its first request:
+ * -ENODEV if the BMC refuses it with any completion code, else r. */
 int bj_ipmi_missing(int r, const struct bj_ipmi_reply *reply);
 
 /* Who the BMC is. */

@@ -15,7 +15,7 @@ enum {
     GET_STATISTICS = 0xc8,
     ENGINE = 0x2c, /* address of the management engine */
     STATISTICS_BYTES = 20,
-    STATE_MEASURING = 0x40, /* in the byte behind these, where it is sent */
+    STATE_MEASURING = 0x40, /* in the byte after these, if it is sent */
     NONSENSE = 10,          /* times the maximum */
 };
 
@@ -92,8 +92,8 @@ static int nm_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
     return 0;
 }
 
-/* A request to an address without a device may get no response.  That is no
- * error while the BMC itself responds. */
+/* A request to an address without a device may get no response. This is not
+ * an error while the BMC itself responds. */
 static int find(struct nm *nm, bool forced, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;

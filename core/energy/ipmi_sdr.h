@@ -31,7 +31,8 @@ enum bj_sdr_part {
 /* How a sensor is read and its raw byte becomes watts. */
 struct bj_sdr_sensor {
     char name[BJ_ZONE_NAME];
-    uint8_t owner, channel, lun, number; /* whom to ask */
+    uint8_t owner, channel, lun,
+        number;     /* the address of the sensor's controller */
     uint8_t format; /* 0 unsigned, 1 one's, 2 two's complement */
     uint8_t linearisation;
     int m, b, b_exp, r_exp;
@@ -60,10 +61,10 @@ int bj_sdr_convert(const struct bj_sdr_sensor *s, uint8_t raw, uint64_t *ret_uw,
 bool bj_sdr_choose(struct bj_sdr_sensor *s, size_t n,
                    enum bj_sdr_part *ret_part);
 
-/* All sensors of watts in the BMC: reads its repository, in as small pieces as
- * it wants.  At most max; those behind are left out.  *ret_changed is when the
- * repository was last changed, in the BMC's own words (0: it does not say).
- * -ENODEV: it keeps no records. */
+/* All power sensors of the BMC: reads its repository, in pieces of the size
+ * that it accepts.  At most max; those after are left out.  *ret_changed is
+ * when the repository was last changed, in the BMC's own words (0: it does not
+ * say). -ENODEV: it keeps no records. */
 int bj_sdr_scan(struct bj_ipmi *bmc, struct bj_sdr_sensor *s, size_t max,
                 size_t *ret_n, uint64_t *ret_changed, struct bj_err *err);
 

@@ -22,7 +22,8 @@ bool bj_sdr_watts(const uint8_t *record, size_t n)
 {
     if (n < BJ_SDR_UNITS || record[3] != BJ_SDR_FULL)
         return false;
-    /* Percentages, rates, and watts times or by something else are no watts. */
+    /* Percentages, rates, and watts multiplied or divided by another unit
+     * are not watts. */
     return record[21] == UNIT_WATT && (record[20] & 0x3f) == 0 &&
            record[20] >> 6 != NO_ANALOG;
 }
@@ -67,7 +68,8 @@ static size_t name_text(const uint8_t *record, size_t n, char *out)
     return code >> 6 ? texts[code >> 6](record + FULL_BYTES, len, out) : 0;
 }
 
-/* --- what it is of --------------------------------------------------------*/
+/* --- the part that a sensor measures
+ * --------------------------------------- */
 
 static bool is_alnum(char c)
 {

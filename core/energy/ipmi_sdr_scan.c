@@ -48,7 +48,7 @@ static int ask(struct scan *c, uint8_t cmd, const uint8_t *data, size_t n,
     return bj_ipmi_send(c->bmc, &q, reply, c->err);
 }
 
-/* BMCs that know no reservations want 0 instead. */
+/* BMCs without reservations expect 0 instead. */
 static int reserve(struct scan *c)
 {
     struct bj_ipmi_reply reply;

@@ -91,7 +91,7 @@ struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key)
 }
 
 /* It continues from where it was saved at the first tick after the restart.
- * Later that would be the usage of many windows in one: it begins anew. */
+ * Later that would be the usage of many windows in one: it begins again. */
 static void wake(struct bj_ledger *l, struct bj_account *a)
 {
     a->asleep = a->closed = a->ended = a->final = false;

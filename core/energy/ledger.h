@@ -112,9 +112,9 @@ void bj_account_gpu(struct bj_account *a, uint64_t delta_uj);
  * use may be set until the next tick. */
 void bj_account_close(struct bj_account *a);
 
-/* Energy of accelerators from before its end is still to come (bj_account_gpu):
- * while lingers is set the account does not become final.  It takes part in
- * nothing else any more. */
+/* Energy of accelerators from before its end is still to come
+ * (bj_account_gpu): while lingers is set, the account does not become
+ * final. It gets no other energy. */
 void bj_account_linger(struct bj_account *a, bool lingers);
 
 /* The key it was opened with. */

@@ -1,11 +1,10 @@
-/* What the node takes without jobs, learned from windows in which there is
- * none.
+/* Power of the node without jobs, learned from windows without jobs.
  *
  * The tenth percentile of the last windows: the least of them would be the
  * error of one bad reading forever, the median would hold what runs on a node
- * now and then between jobs (updates, health checks), which is no part of what
- * it takes at rest.  Old windows are forgotten, so that the value can fall, and
- * rise, with the machine. */
+ * now and then between jobs (updates, health checks), which is not a part of
+ * what it takes at rest.  Old windows are forgotten, so that the value can
+ * fall, and rise, with the machine. */
 #include "core/energy/ledger_impl.h"
 
 enum {

@@ -40,11 +40,11 @@ struct bj_split {
 struct bj_account {
     struct bj_ledger *ledger;
     struct bj_slice key;
-    bool cpu_known; /* cpu_seen_usec is from where its usage counts */
-    bool born;      /* opened since the last tick */
-    bool whole;     /* all that it has used belongs to the window */
-    bool closed; /* has ended, the next tick is the last one it takes part in */
-    bool ended;  /* that tick was taken */
+    bool cpu_known;          /* cpu_seen_usec is from where its usage counts */
+    bool born;               /* opened since the last tick */
+    bool whole;              /* all that it has used belongs to the window */
+    bool closed;             /* has ended; the next tick is its last one */
+    bool ended;              /* that tick was taken */
     bool lingers;            /* energy of accelerators is still to come */
     bool final;              /* its last window is settled */
     bool asleep;             /* from a state file; not opened yet */

@@ -218,7 +218,7 @@ static int read_all(struct cursor *c, struct bj_ledger *l,
     return r;
 }
 
-/* The node is not what it was: shares of it that are kept do not fit. */
+/* The node has changed: its saved shares are not valid. */
 static void forget_shares(struct bj_ledger *l)
 {
     for (size_t i = 0; i < l->n; i++)

@@ -11,7 +11,7 @@ enum bj_row_type { BJ_ROW_U64, BJ_ROW_FLAG, BJ_ROW_WIDE };
 
 /* Numbers in a structure: count of them, stride bytes apart. */
 struct bj_state_row {
-    const char *word; /* NULL behind the last row */
+    const char *word; /* NULL after the last row */
     size_t off, count, stride;
     enum bj_row_type type;
 };

@@ -55,8 +55,8 @@ static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
 
 /* --- usage ---------------------------------------------------------------- */
 
-/* What a job reserves, of CPUs or of memory whatever is the larger part of the
- * node, in CPUs times bytes: the whole node is cpus * mem_bytes. */
+/* What a job reserves, in CPUs times bytes: the larger of its shares of
+ * CPUs and memory, times the whole node (cpus * mem_bytes). */
 static bj_u128 reserved(const struct bj_ledger *l, const struct bj_account *a)
 {
     uint64_t cpus = l->conf.cpus, mem = l->conf.mem_bytes;
@@ -143,8 +143,8 @@ static void weigh_node(struct bj_ledger *l, const struct bj_tick *t,
 
 /* --- windows -------------------------------------------------------------- */
 
-/* How long the machine was awake since the last tick.  After a sleep nobody
- * knows: as long as between the two ticks before it. */
+/* How long the machine was awake since the last tick. After a suspend this
+ * is unknown, and the time between the two ticks before is used. */
 static uint64_t awake(struct bj_ledger *l, const struct bj_tick *t)
 {
     uint64_t dt = 0;
@@ -165,7 +165,7 @@ static uint64_t patience(const struct bj_ledger *l)
                                  : default_patience_usec;
 }
 
-/* The node was read anew. */
+/* The node was read again. */
 static bool is_fresh(const struct bj_ledger *l, const struct bj_tick *t)
 {
     return t->node_uj != BJ_ABSENT &&

@@ -8,8 +8,8 @@
 
 enum { FRESH_PERIODS = 3, LOOK_USEC = 1000000 };
 
-/* In the order of trust for the power of the node, and for every other role
- * (docs/energy.md, "Meters"). */
+/* In the order of preference, for the power of the node and for every other
+ * role (docs/energy.md, "Meters"). */
 static const struct bj_meter_kind *const slots[][BJ_SLOT_KINDS] = {
     {&bj_meter_cray},
     {&bj_meter_xcc, &bj_meter_dcmi, &bj_meter_nm, &bj_meter_sdr},
@@ -214,7 +214,8 @@ void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
     }
 }
 
-/* --- telling --------------------------------------------------------------*/
+/* --- samples
+ * -------------------------------------------------------------- */
 
 static void put_zones(const struct bj_slot_view *v, struct bj_arena *a,
                       struct bj_zone_stat *out, size_t *n)

@@ -13,8 +13,8 @@
 
 struct bj_meters;
 
-/* Energy of one role, from its preferred meter: the first in the order of trust
- * with a recent value. */
+/* Energy of one role, from its preferred meter: the first in the order of
+ * preference with a recent value. */
 struct bj_role_total {
     uint64_t uj;         /* since the start, over changes of the meter too */
     uint64_t power_uw;   /* BJ_ABSENT: not known */

@@ -153,8 +153,8 @@ static void name_zone(const struct rapl *m, struct zone *z,
 
 /* --- looking for zones ---------------------------------------------------- */
 
-/* Take the zone of directory dir into the table.  -EEXIST: another control
- * type has it; -ENOENT: it goes away at this moment, or there is no room. */
+/* Take the zone of directory dir into the table.  -EEXIST: another control type
+ * has it; -ENOENT: it is being removed, or there is no room. */
 static int take_zone(struct rapl *m, int dir, const char *id, size_t control,
                      const struct zone *parent)
 {

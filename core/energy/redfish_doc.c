@@ -62,7 +62,7 @@ void bj_redfish_links(const struct bj_json *doc, struct bj_redfish_chassis *c)
 
 /* --- numbers --------------------------------------------------------------*/
 
-/* A number with 6 digits behind its point, that is not negative.  -ENOENT:
+/* A number with 6 digits after its point, that is not negative.  -ENOENT:
  * missing or null. */
 static int micro(const struct bj_json *v, const char *what, uint64_t *ret,
                  struct bj_err *err)
@@ -102,7 +102,7 @@ static void limit(const struct bj_json *v, uint64_t *ret)
 }
 
 /* Joules, from EnergyJoules, or from EnergykWh when there is no power: its
- * steps may be of 3.6 MJ, too coarse for anything but want of better. */
+ * steps may be of 3.6 MJ, too coarse where there is a power. */
 static int energy(const struct bj_json *doc, bool kwh, uint64_t *ret_uj,
                   struct bj_err *err)
 {

@@ -161,7 +161,7 @@ static int credentials_body(struct bj_redfish *s, struct bj_buf *b)
     return bj_json_out_end(&o);
 }
 
-/* Statuses of services that have no such thing as a session. */
+/* Statuses of services without sessions. */
 static bool has_no_sessions(unsigned status)
 {
     return status == 400 || status == 404 || status == 405 || status == 501;

@@ -1,4 +1,4 @@
-/* Asking a Redfish service, logged in as it likes.
+/* Requests to a Redfish service, with the login that it supports.
  *
  * A session is opened with the first request, is renewed when the service no
  * longer knows it, and is closed in the end, since BMCs have room for a few

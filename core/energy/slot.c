@@ -91,7 +91,7 @@ static struct bj_meter_zone *zone_of(struct bj_slot_view *v, const char *name)
     return z;
 }
 
-/* Another kind counts from elsewhere: totals go on, positions do not. */
+/* Another kind has another start value: totals continue, positions do not. */
 static void forget_positions(struct bj_slot_view *v)
 {
     for (size_t i = 0; i < v->nzones; i++) {

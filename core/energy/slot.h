@@ -28,8 +28,8 @@ struct bj_slot_view {
 
 struct bj_slot;
 
-/* kinds: n alternatives, in the order of trust.  The environment's conf is
- * copied. */
+/* kinds: n alternatives, in the order of preference. The environment's conf
+ * is copied. */
 int bj_slot_new(const struct bj_meter_kind *const *kinds, size_t n,
                 const struct bj_meter_env *env, const struct bj_host *host,
                 struct bj_slot **ret);

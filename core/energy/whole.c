@@ -19,7 +19,7 @@ static int read_below(const char *dir, const char *name, char *buf,
     return bj_file_read(AT_FDCWD, path, buf, TEXT_CAP, ret, NULL);
 }
 
-/* The number behind a key at the start of a line. */
+/* The number after a key at the start of a line. */
 static uint64_t value_of(struct bj_slice text, const char *key)
 {
     struct bj_slice line, word;

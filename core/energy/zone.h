@@ -16,7 +16,7 @@ struct bj_zone_sample *bj_zone_add(struct bj_meter_sample *out,
  * not be in a name is one '_'; none at the end; cut to BJ_ZONE_NAME-1. */
 void bj_zone_name(char dst[BJ_ZONE_NAME], struct bj_slice text);
 
-/* Keep the first fault of a reading that goes on with its other zones: *first
+/* Keep the first fault of a reading that continues with its other zones: *first
  * is 0 until then, e belongs to r (negative). */
 void bj_zone_fault(int *first, struct bj_err *err, int r,
                    const struct bj_err *e);

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* What a variable is good for, beside the fields of an identity. */
+/* Uses of a variable other than a field of the identity. */
 enum {
     STEP = BJ_ID_FIELDS, /* there is one: this is the environment of a step */
     BATCH,               /* "BATCH": below a batch script */

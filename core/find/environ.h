@@ -1,4 +1,4 @@
-/* What the environment of a process says about its job.
+/* The attributes of a job in the environment of one of its processes.
  *
  * The user of a job can put anything there, so nothing is used unless it names
  * the job that the cgroup belongs to, and what is used is marked
@@ -22,18 +22,18 @@ enum { BJ_ENVIRON_CAP = 256 * 1024 };
 bool bj_environ_get(struct bj_slice env, struct bj_slice name,
                     struct bj_slice *ret);
 
-/* What an environment says of a job; the slices point into it. */
+/* The attributes of a job in an environment; the slices point into it. */
 struct bj_environ {
     struct bj_slice f[BJ_ID_FIELDS];
     struct bj_slice nodelist; /* of the whole job, as Slurm writes it */
     bool step; /* of a step: the environment of the job itself is better */
 };
 
-/* Does an environment name the job, and what else does it say?  system is the
- * batch system of the cgroup's layout; if that has no variables here, those of
- * any system count.  jobid may be empty when it is what is needed: then the
- * first id that is a number is taken.  False, with *ret untouched, when the
- * environment names no job or another one.
+/* Read the attributes of a job from an environment, if that names the job.
+ * system is the batch system of the cgroup's layout; if that has no variables
+ * here, those of any system count.  jobid may be empty when it is what is
+ * needed: then the first id that is a number is taken.  False, with *ret
+ * untouched, when the environment names no job or another one.
  *
  * A component of a heterogeneous Slurm job has a cgroup named by its own id
  * while its processes get the id of the first one: SLURM_JOB_ID_HET_GROUP_n

@@ -62,8 +62,8 @@ static uint32_t hash(struct bj_slice s)
     return h;
 }
 
-/* Cleaning may make two job ids one, and two series of one name cost the whole
- * scrape: an id that had to be changed gets a mark of what it was. */
+/* Cleaning may make two job ids one, and Prometheus rejects a scrape with a
+ * duplicate series, so a changed id gets a hash of the original. */
 static size_t mark_id(struct bj_slice raw, char *clean, size_t n)
 {
     if (bj_slice_eq(raw, (struct bj_slice){clean, n}))

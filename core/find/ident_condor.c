@@ -27,7 +27,7 @@ static const struct {
     {"jobbatchname", NAME},
 };
 
-/* Names of attributes know no case. */
+/* The case of attribute names does not matter. */
 static bool is_name(struct bj_slice s, const char *lower)
 {
     for (size_t i = 0; i < s.n; i++) {

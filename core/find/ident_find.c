@@ -81,7 +81,7 @@ static void from_files(struct bj_ident_search *s)
     free(buf);
 }
 
-/* The name of the owner.  None is no fault, and absent. */
+/* The name of the owner; absent, without a fault, if there is none. */
 static void user_name(struct bj_ident_search *s)
 {
     char name[BJ_USER_NAME_CAP];

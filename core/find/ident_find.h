@@ -74,15 +74,16 @@ void bj_search_take_uid(struct bj_ident_search *s, uid_t uid,
 
 /* Read the processes of the job: fills procs. */
 void bj_search_procs(struct bj_ident_search *s);
-/* The job id behind a SLUID, from the title of a slurmstepd. */
+/* The job id of a SLUID, from the title of a slurmstepd. */
 void bj_search_title(struct bj_ident_search *s);
 /* The uid, from the owner of a process. */
 void bj_search_owner(struct bj_ident_search *s);
 /* The rest, from an environment. */
 void bj_search_environ(struct bj_ident_search *s);
 
-/* What HTCondor's job ad says, found through the environment env of a process
- * of the job that belongs to uid.  False when there is no ad to be trusted. */
+/* The attributes in HTCondor's job ad, found through the environment env of a
+ * process of the job that belongs to uid.  False when there is no ad to be
+ * trusted. */
 bool bj_condor_take(struct bj_ident_search *s, struct bj_slice env, uid_t uid);
 
 /* Parse an ad: -EINVAL when it has no ClusterId or no ProcId.  f gets JOBID

@@ -65,7 +65,7 @@ static bool read_status(int dir, struct bj_ident_proc *p)
     return found;
 }
 
-/* When it started: field 22 of /proc/PID/stat, the 20th behind the name. */
+/* When it started: field 22 of /proc/PID/stat, the 20th after the name. */
 static bool read_start(int dir, struct bj_ident_proc *p)
 {
     char buf[SMALL_CAP];
@@ -222,7 +222,7 @@ static void take_environ(struct bj_ident_search *s, const struct bj_environ *e,
 
 enum content { NOTHING, STEP, JOB };
 
-/* Read the environment of one process and take what it says; of a step only
+/* Read the environment of one process and use its attributes; of a step only
  * when steps is set. */
 static enum content read_environ(struct bj_ident_search *s,
                                  const struct bj_ident_proc *p, char *buf,

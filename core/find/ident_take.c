@@ -1,4 +1,4 @@
-/* Taking what a source says into the finding. */
+/* Adds the fields of a source to the identity. */
 #include "core/find/ident_find.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-/* Keys of our format; these are no fields of an identity. */
+/* Keys of our format that are not fields of an identity. */
 enum { START = BJ_ID_FIELDS, NODELIST };
 
 static const struct {
@@ -113,7 +113,8 @@ static int parse_words(struct bj_slice text, struct bj_jobfile *ret,
     return 0;
 }
 
-/* Ours: the first line that says anything has a '=' before any blank. */
+/* Our format: the first line that is not empty or a comment has a '='
+ * before any blank. */
 static bool is_pairs(struct bj_slice text)
 {
     struct bj_slice line, word;
@@ -155,7 +156,7 @@ int bj_jobfile_check(const struct bj_jobfile *file,
     return 0;
 }
 
-/* The name goes into a path, so it must be no path itself. */
+/* The name goes into a path, so it must be not a path itself. */
 static bool file_name(struct bj_slice s, char *dst, size_t cap)
 {
     if (s.n == 0 || s.n >= cap || s.p[0] == '.' || memchr(s.p, '/', s.n) ||

@@ -45,7 +45,7 @@ int bj_jobfile_check(const struct bj_jobfile *file,
  * name is the job id or the SLUID.  buf has BJ_JOBFILE_CAP bytes and holds
  * what the slices point to.
  *   0        *ret is filled
- *   -ENOENT  there is none; a name that can be no file name counts as that
+ *   -ENOENT  there is none; a name that cannot be a file name counts as that
  *   -EPERM   not trusted (bj_file_read_trusted), or others may write to dir
  *   -EINVAL  damaged, foreign, or about another job
  * The message names the file. */

@@ -130,7 +130,7 @@ static int regex_new(struct regex *r, const struct bj_layouts *all,
     return 0;
 }
 
-/* Match, and say too whether something below the path could. */
+/* Match, and determine whether a path below this one could match. */
 static unsigned regex_kind(const struct regex *r, const char *path, size_t n)
 {
     unsigned kind = BJ_PATH_OTHER;

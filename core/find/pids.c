@@ -16,7 +16,7 @@ struct walk {
     pid_t one; /* stop at this process ... */
     bool any;  /* ... or at the first one, of whatever pid namespace */
     bool found;
-    int fault; /* the first one that was no ending */
+    int fault; /* the first error other than the end of a process */
 };
 
 static bool walk_done(const struct walk *w)

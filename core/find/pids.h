@@ -20,7 +20,7 @@ enum {
  * namespaces, which the kernel shows as 0, are left out; an id may come twice
  * when its process moved meanwhile.  Returns how many ids there are, or, when
  * there is none, -errno for what could not be read (-ENOENT: path has gone).
- * Directories that vanish during the walk are no error. */
+ * Directories that vanish during the walk are not an error. */
 int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max);
 
 /* True when any process is in path or below it: stops at the first one, and

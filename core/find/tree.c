@@ -17,7 +17,7 @@ struct stamp {
     struct timespec mtime, ctime;
 };
 
-/* What only a directory whose entries are read needs. */
+/* Needed only for a directory whose entries are read. */
 struct inner {
     struct node *child;
     char *rel; /* below the root; "" for the root itself */
@@ -174,7 +174,7 @@ static bool is_named(const struct node *n, const char *name, unsigned hash)
 /* The link that leads to the child of that name, or NULL; last leads to the
  * one that was shown last (NULL: none yet).  Directories are read in the same
  * order each time, so the next one is tried first; last itself is shown twice
- * when it was made anew meanwhile.  Once all that were known have been seen,
+ * when it was made again meanwhile.  Once all that were known have been seen,
  * what is left is new. */
 static struct node **find_child(struct inner *parent, struct node **last,
                                 const char *name, unsigned hash)

@@ -135,7 +135,7 @@ static struct user *entry(struct bj_users *u, uid_t uid)
     return e;
 }
 
-/* Keep what the database says. */
+/* Cache the answer of the user database. */
 static void keep(struct user *e, int r, const char *name, uint64_t now_usec)
 {
     char *copy = r == 0 ? strdup(name) : NULL;

@@ -238,8 +238,8 @@ static bool number_in(struct bj_slice word, uint64_t n)
     return n >= lo && n <= hi;
 }
 
-/* CUDA takes any beginning of a UUID that only one device has; one that is
- * worth believing has more than the first group. */
+/* CUDA accepts any unique beginning of a UUID. Here it must be longer than
+ * the first group. */
 static bool uuid_is(struct bj_slice word, const char *uuid)
 {
     enum { LEAST = 12 };

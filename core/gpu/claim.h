@@ -1,4 +1,4 @@
-/* Which accelerators a job says it has, or was given.
+/* The accelerators that a job claims or was given.
  *
  *   devices   cgroup v1, devices.list: what the kernel lets it open
  *   prolog    a file of root's, in the formats of jobstats ("JOBID UID" in
@@ -44,13 +44,14 @@ struct bj_gpu_claim {
 };
 
 /* From the environment of a process of a job (NAME=VALUE, each with a NUL).
- * False, and nothing changes, when it is not of that job, or says nothing. */
+ * False, and nothing changes, if it is not of that job or names no accelerator.
+ */
 bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
                           struct bj_slice jobid, struct bj_gpu_claim *ret);
 
 /* From devices.list: /dev/nvidiaN (major 195), render nodes (226:128 and on),
  * and the capabilities of MIG instances, whose numbers are below procfs. A
- * list that allows everything is no evidence; permission to make a node (m) is
+ * list that allows everything is not evidence; permission to make a node (m) is
  * not permission to open it.
  * Source: kernel cgroup-v1/devices.rst, admin-guide/devices.txt; NVIDIA MIG
  * User Guide, "Device Nodes and Capabilities". */

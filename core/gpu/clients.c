@@ -130,8 +130,8 @@ static struct rate *rate_of(struct bj_gpu_clients *c, const char *pdev,
     return c->rates = r;
 }
 
-/* The first file of a reading moves the clock; one that runs backwards has
- * begun anew. */
+/* The first file of a reading moves the clock; one that runs backwards was
+ * restarted. */
 static void learn(const struct bj_gpu_clients *c, struct rate *r,
                   uint64_t total)
 {

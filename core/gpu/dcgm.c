@@ -47,7 +47,7 @@ struct labels {
     struct bj_slice uuid, instance;
 };
 
-/* A value ends at a quote behind which the next label begins, or none: they are
+/* A value ends at a quote after which the next label begins, or none: they are
  * written without escaping anything.  False when it does not end. */
 static bool cut_value(struct bj_slice *rest, struct bj_slice *ret)
 {
@@ -63,7 +63,7 @@ static bool cut_value(struct bj_slice *rest, struct bj_slice *ret)
     return false;
 }
 
-/* From behind the brace to behind the other one. */
+/* From after the opening brace to after the closing one. */
 static bool cut_labels(struct bj_slice *rest, struct labels *ret)
 {
     *ret = (struct labels){{"", 0}, {"", 0}};

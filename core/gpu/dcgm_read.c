@@ -1,5 +1,5 @@
-/* What DCGM knows, from the page of dcgm-exporter.  Its library wants layouts
- * that are those of its own version; the page has names. */
+/* Values of DCGM, from the page of dcgm-exporter. The structures of DCGM's
+ * library depend on its version; the page has names. */
 #include "core/gpu/dcgm.h"
 
 #include "base/fetch.h"

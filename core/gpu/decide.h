@@ -13,12 +13,12 @@ enum {
     BJ_GPU_NOTED = 2,    /* a file of the prolog */
     BJ_GPU_OPENS = 4,    /* the device cgroup lets it, and names devices */
     BJ_GPU_RUNS = 8,     /* a process of it is on the device */
-    BJ_GPU_ALLOTTED = 16 /* the scheduler says that it gave it */
+    BJ_GPU_ALLOTTED = 16 /* the scheduler reports that it allocated it */
 };
 
 enum bj_gpu_conflict {
     BJ_GPU_AGREED,
-    BJ_GPU_DENIED, /* it says that it has the device; another job proves it */
+    BJ_GPU_DENIED, /* it claims a device that another job verifiably holds */
     BJ_GPU_STRAY,  /* it runs on a device that it was not given */
     BJ_GPU_DOUBLE, /* several jobs, none of which requested sharing */
     BJ_GPU_CONFLICTS
@@ -30,18 +30,19 @@ struct bj_gpu_candidate {
     size_t job; /* of the caller */
     unsigned evidence;
     bool shared;    /* it requested a part of a device */
-    bool elsewhere; /* it is known what it was given: not this */
-    bool barred;    /* the device cgroup keeps it out, or the scheduler
-                       says that it gave others */
+    bool elsewhere; /* its allocation is known and does not contain this device
+                     */
+    bool barred;    /* the device cgroup excludes it, or the scheduler allocated
+                       others */
     /* the answer */
     bool holds;
     enum bj_gpu_conflict conflict;
 };
 
 /* Decide about one device.  What the kernel shows counts more than what root
- * has noted, and that more than an environment: a job that only claims a
- * device loses against one that uses it.  A job that uses what it was not given
- * gets what it uses, and is a conflict. */
+ * has noted, and that more than an environment: a job that only claims a device
+ * does not get it if another job uses it. A job that uses a device that it was
+ * not allocated gets it, and the conflict is counted. */
 void bj_gpu_decide(struct bj_gpu_candidate *c, size_t n);
 
 /* Cut whole in proportion to n weights, which may all be 0 (then in equal

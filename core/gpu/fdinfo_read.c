@@ -50,7 +50,8 @@ struct process {
 
 enum kind { OTHER, DRM, KFD };
 
-/* One of them, or -errno; what is closed meanwhile is another. */
+/* One of them, or -errno, also when the file was closed or replaced
+ * meanwhile. */
 static int kind_of(int fds, const char *name)
 {
     char link[64];

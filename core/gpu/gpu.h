@@ -115,7 +115,7 @@ struct bj_gpu_kind {
     int (*open)(const struct bj_gpu_env *env, void **ret, struct bj_err *err);
     /* Fill *out, which bj_gpu_set_clear has emptied.  0, a fault (what was read
      * in spite of it is in *out; *err has the newest), or -ENODEV: close it and
-     * open it anew. */
+     * open it again. */
     int (*read)(void *m, struct bj_gpu_set *out, struct bj_err *err);
     void (*close)(void *m);
 };
@@ -131,7 +131,7 @@ extern const struct bj_gpu_kind bj_gpu_level_zero; /* ze_read.c */
 
 void bj_gpu_set_clear(struct bj_gpu_set *s);
 
-/* One more device, all of whose values are absent; NULL: there are too many. */
+/* Add a device with absent values; NULL: there are too many. */
 struct bj_gpu *bj_gpu_add(struct bj_gpu_set *s);
 struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
                                     uint32_t pid);

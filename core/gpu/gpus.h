@@ -21,7 +21,7 @@ struct bj_track;
 /* In a pass: take the last values of all drivers.  Never waits for one. */
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core);
 
-/* The track goes: forget what it held.  g NULL is fine. */
+/* The track is removed: free what it held.  g NULL is fine. */
 void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t);
 
 /* Search for drivers periodically; cheap.  True while one is read. */

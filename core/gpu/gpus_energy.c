@@ -121,8 +121,7 @@ static void give_instances(struct bj_gpus *g, size_t dev, uint64_t uj,
         give(g, p.dev[i], still[i] + moving[i]);
 }
 
-/* The least power that a device was seen to take is about what it takes at
- * rest. */
+/* The lowest power of a device so far approximates its idle power. */
 static void learn_idle(struct bj_gpu_dev *d)
 {
     uint64_t uw = d->now.use.power_uw;

@@ -104,7 +104,7 @@ static bool runs_on(const struct bj_gpu_set *set, struct bj_track *const *owner,
     return false;
 }
 
-/* It is known what it was given, and this is not. */
+/* Its allocation is known and does not contain this device. */
 static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
                    const struct bj_gpu *dev, unsigned evidence)
 {
@@ -145,7 +145,7 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
     return n;
 }
 
-/* Idle: nothing of it was seen to run since the last reading.  Not known is not
+/* Idle: none of its processes ran since the last reading. Unknown is not
  * idle. */
 static bool is_idle(const struct bj_gpu_dev *d, const struct bj_gpu_hold *h,
                     size_t holders)

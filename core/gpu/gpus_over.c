@@ -9,7 +9,7 @@
 
 enum { NVML, AMD, INTEL };
 
-/* For whose devices a source is worth looking for. */
+/* The sources of devices to which each of these adds values. */
 static const unsigned over[BJ_GPU_KINDS - BJ_GPU_OVER] = {
     1u << AMD | 1u << INTEL, /* fdinfo */
     1u << NVML,              /* dcgm */
@@ -17,7 +17,7 @@ static const unsigned over[BJ_GPU_KINDS - BJ_GPU_OVER] = {
     1u << INTEL,             /* level_zero */
 };
 
-/* --- telling them where the jobs are --------------------------------------*/
+/* --- jobs for these sources -----------------------------------------------*/
 
 /* Changes whenever a job comes or goes. */
 static uint64_t sum_of_jobs(const struct bj_gpus *g)
@@ -84,8 +84,8 @@ void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec)
 
 /* --- adding to a set ------------------------------------------------------*/
 
-/* A process of two sources is one.  fdinfo comes first: only it knows whether
- * the use of the device is known. */
+/* A process that two sources report is one. fdinfo comes first: only it
+ * reports whether the use of the device is known. */
 static bool add_process(struct bj_gpu_set *set, uint32_t at,
                         const struct bj_gpu_proc *p)
 {

@@ -200,7 +200,8 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
     }
 }
 
-/* --- whose it was ---------------------------------------------------------*/
+/* --- jobs of the state
+ * ---------------------------------------------------- */
 
 static void forget(struct bj_gpus *g, size_t i)
 {

@@ -19,10 +19,10 @@ void bj_gpu_jobmap_put(struct bj_buf *map, const char *name,
 /* Is a job id fit for a line of its own? */
 bool bj_gpu_jobmap_fits(struct bj_slice jobid);
 
-/* Make the directory what the map says: what differs is replaced whole, files
- * of such names that it lacks are removed, all others left alone.  The
- * directory is made when only itself is missing.  The first fault is returned,
- * after everything else was tried. */
+/* Write the map into the directory: files that differ are replaced as a whole,
+ * files with names of GPUs that the map lacks are removed, other files stay.
+ * The directory is made when only itself is missing.  The first fault is
+ * returned, after everything else was tried. */
 int bj_gpu_jobmap_sync(const char *dir, struct bj_slice map,
                        struct bj_err *err);
 

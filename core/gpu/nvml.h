@@ -247,9 +247,9 @@ struct bj_nvml {
 int bj_nvml_open(struct bj_nvml *nv, const char *path, struct bj_err *err);
 void bj_nvml_close(struct bj_nvml *nv);
 
-/* What a return code means for us: 0; -ENODATA for a value that this device or
- * driver has not, which is no fault; -ENODEV when the library must be opened
- * anew; -ENXIO when this GPU is lost; else a fault. */
+/* The result for a return code: 0; -ENODATA for a value that this device or
+ * driver lacks, which is not a fault; -ENODEV when the library must be opened
+ * again; -ENXIO when this GPU is lost; else a fault. */
 int bj_nvml_errno(int code);
 
 /* Its meaning in words. */

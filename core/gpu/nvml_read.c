@@ -211,8 +211,8 @@ static int read_device(struct bj_nvml_reader *r, unsigned i,
     return v.worst;
 }
 
-/* A GPU that is lost may come back by a reset, of which the library learns
- * nothing while it is open. */
+/* A lost GPU may return after a reset, which the library does not notice
+ * while it is open. */
 static bool stale(const struct bj_nvml_reader *r, int worst)
 {
     return worst == -ENODEV ||

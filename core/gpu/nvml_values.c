@@ -4,7 +4,7 @@
 #define AT(member) offsetof(struct bj_gpu_use, member)
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Do not go on with a device that is lost, or without the call. */
+/* Do not continue with a device that is lost, or without the call. */
 #define ASK(v, call, ...)                                                      \
     (!(v)->lost && (v)->r->nv.call &&                                          \
      bj_nvml_took(v, (v)->r->nv.call(__VA_ARGS__), #call))

@@ -20,10 +20,10 @@ void bj_gpu_places_unref(struct bj_gpu_places *p);
  * becomes p's, *list is empty afterwards. */
 void bj_gpu_places_set(struct bj_gpu_places *p, struct bj_buf *list);
 
-/* Copy the list behind what is in *ret.  False: no memory. */
+/* Copy the list after what is in *ret.  False: no memory. */
 bool bj_gpu_places_get(struct bj_gpu_places *p, struct bj_buf *ret);
 
-/* A job of a list, which moves behind it; false when none is left.  At most max
+/* A job of a list, which moves after it; false when none is left.  At most max
  * directories; those left out are NULL. */
 bool bj_gpu_places_next(struct bj_slice *list, uint64_t *ret_job,
                         const char **ret_dirs, unsigned max);

@@ -1,5 +1,5 @@
-/* What AMD's management library knows beyond sysfs: energy counters, errors of
- * memory and links, processes of ROCm.  Devices are known by PCI address.
+/* Values of AMD's management library that sysfs lacks: energy counters, errors
+ * of memory and links, processes of ROCm.  Devices are matched by PCI address.
  *
  * rsmi_dev_xgmi_error_status is not called: the kernel clears the state when it
  * is read.  Errors of xGMI links are counted with those of the other blocks. */

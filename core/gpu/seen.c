@@ -67,8 +67,8 @@ struct bj_gpu_seen *bj_gpu_seens_of(struct bj_gpu_seens *s, pid_t pid,
     return *at;
 }
 
-/* The first time behind its youth is another for each, so that not all come
- * due together. */
+/* After its first minute, the first check of each process is at a different
+ * time, so that not all are due together. */
 bool bj_gpu_seens_due(const struct bj_gpu_seens *s, struct bj_gpu_seen *p)
 {
     bool young = s->now_usec < p->first_usec + BJ_GPU_SEEN_YOUNG_USEC;

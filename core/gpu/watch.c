@@ -84,7 +84,7 @@ static int attempt(struct bj_gpu_watch *w, struct bj_err *err)
     w->work->stamp_usec = bj_clock_boot_usec();
     if (r != -ENODEV)
         return r;
-    /* Open it anew, at once when it had been open for a while.  What was read
+    /* Open it again, at once when it had been open for a while.  What was read
      * before it noticed may be empty and is not shown. */
     if (w->work->n == 0)
         w->work->stamp_usec = 0;

@@ -1,5 +1,6 @@
-/* What Level Zero knows of Intel's GPUs beyond sysfs: energy, memory, how busy
- * the engines are, temperatures, processes.  Devices are known by PCI address.
+/* Values of Level Zero for Intel GPUs that sysfs lacks: energy, memory, how
+ * busy the engines are, temperatures, processes.  Devices are matched by PCI
+ * address.
  *
  * Counters of energy and activity are only good for differences, each by its
  * own clock.  Level Zero cannot be unloaded: what is loaded stays. */

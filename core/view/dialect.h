@@ -37,8 +37,8 @@ enum bj_row_of {
                                reason, key[2] for words */
     BJ_ROW_GPU_EACH_JOB,    /* the same, id of the job with the largest share */
     BJ_ROW_GPU_EACH_UID,    /* the same, the uid of its owner */
-    BJ_ROW_GPU_CARDS, /* a field of each GPU that is no instance; info: index,
-                         minor number, UUID, model */
+    BJ_ROW_GPU_CARDS, /* a field of each GPU that is not an instance; info:
+                         index, minor number, UUID, model */
     BJ_ROW_GPU_COUNT, /* number of GPUs */
     BJ_ROW_INFO,      /* 1, with the values of a bj_info of the snapshot */
     BJ_ROW_COUNT,     /* number of running jobs */
@@ -123,8 +123,8 @@ struct bj_dialect_row {
     const char *const *skip;
     uint64_t least;   /* minimum value, in the unit of the field */
     bool first;       /* only the first matching record */
-    bool unlike_last; /* no record whose exported keys are those of the one
-                         before */
+    bool unlike_last; /* skip a record whose exported keys equal those of the
+                         previous one */
     /* Translates values of bj_sub.key[word]. Values without translation are
      * kept; with words_only, left out. */
     const struct bj_dialect_word *words;

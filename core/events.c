@@ -84,7 +84,7 @@ static struct events read_events(struct bj_track *t, const char *rel)
 static uint64_t all_kills(struct bj_core *core)
 {
     static const struct bj_kv_key key[] = {{{"oom_kill", 8}, 0, 1}};
-    struct bj_kv_order anew = {0};
+    struct bj_kv_order again = {0};
     struct bj_slice text;
     char path[512];
     if (core->oom_pass == core->passes)
@@ -94,7 +94,7 @@ static uint64_t all_kills(struct bj_core *core)
     snprintf(path, sizeof(path), "%.400s/vmstat", core->conf->procfs);
     if (bj_file_read_all(AT_FDCWD, path, core->reader.buf, core->reader.cap,
                          &text, NULL) < 0 ||
-        bj_kv_parse(text, key, 1, &anew, &core->oom_kills) < 0)
+        bj_kv_parse(text, key, 1, &again, &core->oom_kills) < 0)
         core->oom_kills = BJ_ABSENT;
     return core->oom_kills;
 }

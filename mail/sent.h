@@ -77,7 +77,7 @@ int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
                   const struct bj_mail_caps *caps, int64_t now_sec,
                   struct bj_err *err);
 
-/* What became of it; error is NULL when it was sent. */
+/* Its result; error is NULL when it was sent. */
 int bj_mail_note(struct bj_store *s, struct bj_slice key, bool again,
                  const char *error, int64_t now_sec, struct bj_err *err);
 

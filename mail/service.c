@@ -72,7 +72,7 @@ static bool is_down(const struct bj_mail_service *m)
     return atomic_load(m->stop) || m->now_sec < m->down_sec;
 }
 
-/* Send a claimed mail and write down what became of it.  Returns whether it is
+/* Send a claimed mail and record its result.  Returns whether it is
  * decided, or an error of the store. */
 static int deliver(struct bj_mail_service *m, struct bj_slice key,
                    const char *to, const struct bj_buf *bytes,
@@ -192,7 +192,7 @@ static int mail_jobs(struct bj_mail_service *m, struct bj_err *err)
 /* --- warnings about running jobs -------------------------------------------
  */
 
-/* Write down what became of a mail that was claimed or refused. */
+/* Record the result of a mail that was claimed or refused. */
 static int finish_warning(struct bj_mail_service *m,
                           const struct bj_mail_warning *w, int how,
                           struct bj_err *err)

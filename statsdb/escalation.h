@@ -5,7 +5,7 @@
 
 #include "statsdb/rule.h"
 
-/* What became of an action, in the order of "escalate". */
+/* The state of an action, in the order of "escalate". */
 enum bj_action_state {
     BJ_ACTION_DRY,     /* only recorded */
     BJ_ACTION_WAITING, /* a warning that was not sent yet */

@@ -46,8 +46,9 @@ const struct bj_opt bj_mail_opts[] = {
      .kind = BJ_OPT_STR,
      .off = AT(reply_to),
      .arg = "ADDRESS",
-     .help = "Address in Reply-To, and in List-Unsubscribe: people behind it "
-             "answer questions and stop mails."},
+     .help =
+         "Address in Reply-To and List-Unsubscribe: a mailbox of people who "
+         "answer questions and stop mails."},
     {.name = "mail.url",
      .kind = BJ_OPT_STR,
      .off = AT(url),

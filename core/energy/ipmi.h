@@ -67,7 +67,7 @@ int bj_ipmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
 /* NULL is fine. */
 void bj_ipmi_close(struct bj_ipmi *bmc);
 
-/* A request to the BMC, or to a device behind it on the bus (IPMB). */
+/* A request to the BMC, or to another device on its bus (IPMB). */
 struct bj_ipmi_send {
     const char *what; /* for messages */
     uint8_t netfn, cmd, lun;

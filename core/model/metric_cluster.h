@@ -267,9 +267,10 @@ static const struct bj_metric share_rows[] = {
           "Usage of an account or user as a fraction of the whole tree."),
     GAUGE(bj_share_stat, fairshare_ppm, "fairshare", BJ_PPM,
           "Fair-share factor of a user in an account; 1 is best."),
-    GAUGE(bj_share_stat, level_ppm, "fairshare_level", BJ_PPM,
-          "Shares of an account or user divided by its usage, both relative to "
-          "its siblings; over 1: it used less than its share."),
+    GAUGE(
+        bj_share_stat, level_ppm, "fairshare_level", BJ_PPM,
+        "Shares of an account or user divided by its usage, both relative to "
+        "the others of the same parent; over 1: it used less than its share."),
 };
 static const struct bj_metric limit_rows[] = {
     GAUGE(bj_limit_stat, jobs, "jobs", BJ_NUMBER,

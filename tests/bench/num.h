@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* The decimal number that *s starts with (0 when none); *s moves behind it. */
+/* The decimal number that *s starts with (0 when none); *s moves after it. */
 static inline uint64_t bench_number(const char **s)
 {
     uint64_t v = 0;

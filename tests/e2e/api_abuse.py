@@ -231,7 +231,7 @@ def no_store(site):
     check(a.status == 503 and a.headers["Content-Type"].startswith("text/html")
           and b"cannot be read" in a.body, "a web page without a store has status 503", a)
     with open(site.store, "w") as f:
-        f.write("this is no database" * 100)
+        f.write("this is not a database" * 100)
     same(site.ask("/api/v1/jobs", user("user3")).status, 503, "a file that is not a database has status 503")
     check("damaged or not a store" in site.ask("/health").json["error"], "/health names the reason",
           site.ask("/health"))

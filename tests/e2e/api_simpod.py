@@ -123,7 +123,7 @@ def annotations(site):
     same(len(annotate(site, "user3", "my jobs").json), min(100, len(mine)), "annotations ignore a text that is no filter")
     same(annotate(site, "newcomer", "").json, [], "a newcomer has none")
     same(annotate(site, "user3", '{"user": "user4"}').json, [], "nothing of others")
-    same(annotate(site, "user3", '{"user"').status, 400, "a query that is no JSON")
+    same(annotate(site, "user3", '{"user"').status, 400, "a query that is not JSON")
     same(annotate(site, "user3", '{"limit": "x"}').status, 400, "a bad value")
 
 

@@ -75,7 +75,7 @@ class Client(threading.Thread):
 
 
 def together(site, what, seconds):
-    """Clients for a while, and what became of them."""
+    """Clients for a while, and their results."""
     stop = threading.Event()
     clients = [Client(site, path, who, stop) for path, who in what]
     time.sleep(seconds)

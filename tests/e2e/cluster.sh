@@ -151,7 +151,7 @@ is "a file without a change stays" "$(stat -c %i "$tmp/targets.json")" "$before"
 check "another port replaces the file" targets 9011
 check "without Slurm the targets stay" eval \
     '! SLURM_CONF=/nonexistent targets 9010 && grep -q ":9011" "$tmp/targets.json"'
-check "a port that is no number is refused" eval '! targets 90x0'
+check "a port that is not a number is refused" eval '! targets 90x0'
 
 # --- a controller that hangs -------------------------------------------------
 

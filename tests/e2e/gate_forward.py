@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the PromQL gate forwards: what a server behind it gets and what clients
+"""How the PromQL gate forwards: what the Prometheus server gets and what clients
 get when it streams, waits, fails or is gone.  TAP."""
 import gzip
 import os
@@ -40,7 +40,7 @@ def test_form(gate, double):
     same((method, path), ("POST", "/base/api/v1/query_range"), "a query goes below the URL of the server")
     same(urllib.parse.parse_qs(body),
          {"query": ['{__name__="m",user="user1"}'], "start": ["1700000000.123"],
-          "end": ["1700001000.000"], "step": ["90.000"], "timeout": ["5.000"]}, "the form is made anew")
+          "end": ["1700001000.000"], "step": ["90.000"], "timeout": ["5.000"]}, "the form is made again")
     same(sorted(k.lower() for k in headers),
          ["accept", "content-length", "content-type", "host", "user-agent", "x-scope-orgid"],
          "no header of the client is passed on")
@@ -118,7 +118,7 @@ def test_replies(gate, double):
          "users get descriptions of metrics that have a rule")
     same(sorted(gate.get("boss", "metadata").data), ["batchjob_job_cpus", "of_someone"], "admins all")
     double.reply = lambda h: h.send(body=b"{")
-    same(gate.get("user1", "metadata").status, 502, "descriptions that are no JSON")
+    same(gate.get("user1", "metadata").status, 502, "descriptions that are not JSON")
 
 
 def test_limits(gate, double):

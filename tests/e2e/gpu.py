@@ -6,11 +6,11 @@
         2003, 2004 and 2005.
   gpu.py step DIR [WORD...]   change it, all at once:
         energy        each device uses some energy, but for those without=N,N
-        zero=N        the counter of device N begins anew
+        zero=N        the counter of device N begins again
         lost=N        the device has fallen off the bus; back=N: it is there again
         hang=MSEC     counting the devices takes so long, or until hang=0
         xid=N:NUMBER  an Xid error of device N
-        driver=TEXT   another driver: what is open fails, counters begin anew
+        driver=TEXT   another driver: what is open fails, counters begin again
   gpu.py check exporter|collectd PAGE DIR [counters] [conflicts=no]
         owners, figures and joules against the truth; counters: levels may lack
   gpu.py records DIR SPOOL      the final records of all jobs

@@ -188,7 +188,7 @@ again() { # how
         is "$h: dcgm-exporter's files go with us" "$(map_of "$h")" ""
     done
     # What GPU 6 takes is split by what its instances do, which a driver that
-    # is opened anew knows at its second reading only.
+    # is opened again knows at its second reading only.
     $gpu step "$node" energy without=6
     run_exporter
     [ "$hosts" = exporter ] || run_collectd

@@ -46,7 +46,7 @@ mig=MIG-7a000000-1111-2222-3333-444444444444
 
 batch_job $pbs/77.srv PBS_JOBID=77.srv CUDA_VISIBLE_DEVICES="$(gpu 2)"
 batch_job "$pbs/78[4].srv" PBS_JOBID='78[4].srv' CUDA_VISIBLE_DEVICES=3
-# What it says is counted anew where the kernel shows it one device only.
+# What it says is counted again where the kernel shows it one device only.
 batch_job $pbs/79.srv PBS_JOBID=79.srv CUDA_VISIBLE_DEVICES=0
 batch_job $pbs/80.srv PBS_JOBID=81.srv CUDA_VISIBLE_DEVICES=1 # of another job
 batch_job $lsf/job.101.4711.1700000000 LSB_JOBID=101 CUDA_VISIBLE_DEVICES=4,5

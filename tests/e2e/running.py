@@ -315,7 +315,7 @@ def no_evidence(site):
     site.once()
     since, = site.rows("SELECT since FROM running_finding AS f JOIN job AS j ON j.id = f.job WHERE"
                        " j.jobid = 130")[0]
-    check(since >= NOW, "after a pause of the evaluation the time begins anew")
+    check(since >= NOW, "after a pause of the evaluation the time begins again")
     site.rows("DELETE FROM running_action")
     site.write("sendmail", "#!/bin/sh\nexit 69\n", 0o755)
     site.later(7200)

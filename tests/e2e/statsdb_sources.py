@@ -209,7 +209,7 @@ def lsf_killed(site, rng):
                     os.rename("%s.%d" % (base, k) if k else base, "%s.%d" % (base, k + 1))
                 files += 1
                 with open(base, "w") as f:
-                    f.write("# made anew\n")
+                    f.write("# made again\n")
             time.sleep(0.02)
         daemon.send_signal(signal.SIGKILL)
         daemon.wait()

@@ -420,7 +420,7 @@ def half_open(kind):
         check(memory < 20, "%s: half-open handshakes need less than 20 MiB" % kind, memory)
     for s in socks:
         s.close()
-    for _ in range(3):  # a client that wants to negotiate anew
+    for _ in range(3):  # a client that wants to negotiate again
         subprocess.run(["openssl", "s_client", "-tls1_2", "-connect", "127.0.0.1:%d" % p.port],
                        input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=60)
     same(p.curl(), good, "renegotiation does no harm")

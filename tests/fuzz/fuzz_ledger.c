@@ -2,7 +2,7 @@
  * line, or it is a ledger whose sums are right, that can be saved and read
  * again to the same text, and that goes on without losing a microjoule.
  *
- * The checksum is put right, else nothing would get behind it. */
+ * The checksum is put right, else no input would pass it. */
 #include "core/energy/ledger_impl.h"
 #include "core/energy/ledger_state.h"
 #include "tests/fuzz/fuzz.h"

@@ -37,7 +37,7 @@ static void test_base64(void **state)
         {S("Zm9vYmE="), 5, "fooba"},
         {S("Zm9vYmFy"), 6, "foobar"},
         {S("Zg"), -EINVAL, ""},
-        {S("Zh=="), -EINVAL, ""}, /* bits behind the end */
+        {S("Zh=="), -EINVAL, ""}, /* bits after the end */
         {S("Z==="), -EINVAL, ""},
         {S("Zm=v"), -EINVAL, ""},
         {S("Zm 9"), -EINVAL, ""},

@@ -179,8 +179,8 @@ static void test_stamps(void **state)
 
 /* --- over time ------------------------------------------------------------ */
 
-/* The controller begins anew: lower counters are returned as they are, and what
- * there is is looked for again. */
+/* The controller begins again: lower counters are returned as they are, and
+ * what there is is looked for again. */
 static void test_startup(void **state)
 {
     (void)state;

@@ -49,7 +49,7 @@ static size_t label_names(const struct bj_dialect *d,
     return n;
 }
 
-/* A row that goes on with the family before: the same labels, but for the value
+/* A row that continues the family before: the same labels, but for the value
  * of the one that is fixed, or with records that the other does not show. */
 static void check_more(const struct bj_dialect_row *row,
                        const struct bj_dialect_row *before)

@@ -13,7 +13,7 @@ static struct rig rig;
 static const char *dir;
 
 /* Devices that are whole at first; then all but the last are divided, each time
- * anew. */
+ * again. */
 static void divide(unsigned round)
 {
     struct bj_buf text = {0};

@@ -47,7 +47,7 @@ static const struct {
      .by_index = true},
     {S(JOB "SLURM_STEP_ID=0\0SLURM_STEP_GPUS=2\0"), "slurm", "7", .told = true,
      .step = true, .by_index = true},
-    /* Numbers that Slurm's cgroup has counted anew say nothing. */
+    /* Numbers that Slurm's cgroup has counted again say nothing. */
     {S(JOB "CUDA_VISIBLE_DEVICES=2\0"), "slurm", "7", .told = false},
     {S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=2\0"), "pbs", "7.srv",
      .told = true, .by_index = true},

@@ -207,7 +207,7 @@ static void test_cycles(void **state)
     assert_int_equal(cycles(1, "a", 38400000, 2112000000), 1);
     assert_int_equal(end_of(1), 2000);
     assert_int_equal(set.time[0].capacity, 4);
-    /* The GPU was reset: its clock begins anew. */
+    /* The GPU was reset: its clock begins again. */
     begin(120);
     assert_int_equal(cycles(1, "a", 57600000, 19200), 2);
     assert_int_equal(end_of(1), 2000);

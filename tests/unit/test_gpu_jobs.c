@@ -263,7 +263,7 @@ static void test_energy(void **state)
     assert_int_equal(rig.snap->node.energy.n, 1);
     assert_int_equal(s->energy_uj, 195000000);
     assert_int_equal(s->unallocated_uj, 10000000);
-    /* A counter that begins anew adds nothing, and is counted. */
+    /* A counter that begins again adds nothing, and is counted. */
     count(1, 31, 80, 15);
     SOON(part("12", "GPU-b")->energy_uj == 21000000);
     const struct bj_gpu_use *u = rig.snap->gpus.v;

@@ -193,7 +193,7 @@ static void test_faults(void **state)
     assert_int_equal(rig.set.v[1].use.power_uw, 2000000);
 }
 
-/* What makes the library be opened anew. */
+/* What makes the library be opened again. */
 static void test_reopen(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void test_pci_text(void **state)
 }
 
 /* Xid errors are those that came while we looked, and are not forgotten when
- * the library is opened anew: that may be because of one. */
+ * the library is opened again: that may be because of one. */
 static void test_xids(void **state)
 {
 #define TOLD GPU_A GPU_B "gpu 0 events 8\ngpu 1 events 0x17\n"
@@ -416,7 +416,7 @@ static void test_gpm(void **state)
     assert_int_equal(u->sm_ppm, BJ_ABSENT);
 }
 
-/* A sample that fails begins the pair anew; so does a new instance. */
+/* A sample that fails begins the pair again; so does a new instance. */
 static void test_gpm_mig(void **state)
 {
     (void)state;

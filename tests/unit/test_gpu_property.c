@@ -108,7 +108,7 @@ static void make_holds(void)
         w.full[i] = false;
         if (!w.dev[i].now.split)
             w.full[i] = make_holders(i) > 0;
-        /* its parts come behind it */
+        /* its parts come after it */
         for (size_t k = i + 1; k < w.g.n && w.dev[k].parent == (int)i; k++)
             slices += w.dev[k].now.use.slices;
         w.full[i] |= w.dev[i].now.split && slices == 7;

@@ -200,7 +200,7 @@ static void test_abandoned(void **state)
     assert_false(said("works"));
 }
 
-/* The number of devices changes: the library is opened anew at once. */
+/* The number of devices changes: the library is opened again at once. */
 static void test_more_devices(void **state)
 {
     (void)state;

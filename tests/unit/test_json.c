@@ -13,7 +13,7 @@
 
 static struct bj_arena arena;
 
-/* A copy without anything behind it, so that the address sanitizer sees what
+/* A copy without anything after it, so that the address sanitizer sees what
  * is read past its end. */
 static int parse(struct bj_slice s, const struct bj_json_limits *lim,
                  const struct bj_json **ret, struct bj_err *err)

@@ -275,7 +275,7 @@ static void make_ledger(struct node *n)
     assert_non_null(n->l);
 }
 
-/* Everything begins anew. */
+/* Everything begins again. */
 static void boot(struct node *n)
 {
     bj_ledger_free(n->l);

@@ -1,4 +1,4 @@
-/* The ledger's state: what goes on after a restart, and what is refused. */
+/* The ledger's state: what continues after a restart, and what is refused. */
 #include "core/energy/ledger_state.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/ledger_room.h"
@@ -20,7 +20,7 @@ static struct bj_slice slice(const struct bj_buf *b)
     return (struct bj_slice){b->p, b->len};
 }
 
-/* A new process: r goes on with what text says. */
+/* A new process: r continues from text. */
 static bool restart(struct room *r, struct bj_slice text, struct bj_slice boot)
 {
     struct room fresh = room_of(0);

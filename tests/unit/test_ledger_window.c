@@ -232,7 +232,7 @@ static void dead_node(void **state)
     tick(&r, 10, 100 * J, 1);
     assert_int_equal(r.s.pending_uj[BJ_ENERGY_CPU], 0);
     assert_int_equal(r.s.alone_uj[BJ_ENERGY_CPU], 300 * J);
-    tick(&r, 10, 100 * J, 1); /* nobody waits for the dead */
+    tick(&r, 10, 100 * J, 1); /* ended jobs are not waited for */
     assert_int_equal(r.s.pending_uj[BJ_ENERGY_CPU], 0);
     node(&r, 5000 * J);
     tick(&r, 10, 100 * J, 1);
@@ -245,7 +245,7 @@ static void dead_node(void **state)
     leave(&r);
 }
 
-/* A reading that has not moved had a gap; one that fell began anew. */
+/* A reading that has not moved had a gap; one that fell began again. */
 static void node_gap(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void lost_samples(void **state)
     assert_int_equal(r.s.taken_uj[BJ_ENERGY_CPU], 300 * J);
     tick(&r, 10, 50 * J, 2);
     assert_int_equal(r.s.taken_uj[BJ_ENERGY_CPU], 350 * J);
-    r.t.total_uj[BJ_ENERGY_CPU] = 5; /* another meter, which counts anew */
+    r.t.total_uj[BJ_ENERGY_CPU] = 5; /* another meter, which counts again */
     tick(&r, 10, 0, 2);
     tick(&r, 10, 20, 2);
     assert_int_equal(r.s.taken_uj[BJ_ENERGY_CPU], 350 * J + 20);

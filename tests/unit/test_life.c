@@ -214,7 +214,7 @@ static void test_caps(void **state)
     assert_int_equal(r.snap->self.jobs_refused, 2);
     assert_true(r.snap->self.fds_refused > 0);
     assert_true(r.snap->self.fds_kept <= 2);
-    rig_pass(&r); /* the same two are not refused anew */
+    rig_pass(&r); /* the same two are not refused again */
     assert_int_equal(r.snap->self.jobs_refused, 2);
     rig_stop(&r);
 }
@@ -314,8 +314,8 @@ static void v1_job(const char *job)
     tmp_file(name, "1\n");
 }
 
-/* Hierarchies lose a job one after the other: what is left of it is no job of
- * the same id, and its last values stay.  One of the two is not watched, and
+/* Hierarchies lose a job one after the other: what is left of it is not a job
+ * of the same id, and its last values stay.  One of the two is not watched, and
  * seen for the first time when the job has begun to go. */
 static void test_v1_ends_piecemeal(void **state)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* What a YAML text sets, or its message behind the name of the file. */
+/* What a YAML text sets, or its message after the name of the file. */
 static const struct {
     struct bj_slice text;
     int status;

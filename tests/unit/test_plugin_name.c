@@ -1,6 +1,6 @@
 /* Names for collectd: readable, clean, and never the same for two texts.  The
  * hashes were computed by another implementation (FNV-1a of every part and a
- * NUL behind it, folded to 48 bits). */
+ * NUL after it, folded to 48 bits). */
 #include "collectd-plugin/name.h"
 
 #include <setjmp.h>

@@ -76,7 +76,7 @@ static void check(struct rig *r, uint64_t seconds, uint64_t processes,
 }
 
 /* Descriptors of lists are kept; on v1 the kernel makes the list that they show
- * anew when nobody has asked for a second, or when somebody opens it. */
+ * again when nobody has asked for a second, or when somebody opens it. */
 static void settle(const struct place *pl, const char *rel)
 {
     char path[200], buf[64];

@@ -149,7 +149,7 @@ static void many_names(void **state)
 /* --- those that are alive --------------------------------------------------
  */
 
-/* A number behind the key in a file of /proc/PID, or the second of the file. */
+/* A number after the key in a file of /proc/PID, or the second of the file. */
 static uint64_t told(pid_t pid, const char *file, const char *key)
 {
     char path[64], line[256];

@@ -401,7 +401,7 @@ static void random_order(int who, bool orphans)
     else if (what < 80)
         command(who, REAP, 0);
     else if (who > 0 && (orphans || !has_children(who))) {
-        /* The dead become orphans as well. */
+        /* Ended processes become orphans as well. */
         if (!orphans)
             command(who, REAP, 0);
         command(who, EXIT, 0);

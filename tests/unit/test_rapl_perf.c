@@ -462,7 +462,7 @@ static void test_hotplug(void **state)
     assert_int_equal(rig.sample.zone[2].energy_uj, 8000000);
 }
 
-/* Events that end give no bytes any more: they are opened anew. */
+/* Events that end give no bytes any more: they are opened again. */
 static void test_events_end(void **state)
 {
     (void)state;

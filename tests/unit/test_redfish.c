@@ -339,7 +339,7 @@ static void test_open_faults(void **state)
     fails(-EIO, "500");
     service.login_status = 0;
     service.no_token = true;
-    fails(-EBADMSG, "without token");
+    fails(-EBADMSG, "has no token");
     service.no_token = false;
     service.no_location = true;
     bj_meter_redfish.close(start());
@@ -347,7 +347,7 @@ static void test_open_faults(void **state)
     fake_redfish_put(&service, ROOT, "<html>Please log in</html>");
     fails(-EBADMSG, ROOT);
     fake_redfish_put(&service, ROOT, "null");
-    fails(-EBADMSG, "no object");
+    fails(-EBADMSG, "expected a JSON object");
     fake_redfish_put(&service, ROOT, "{\"Members\":[{\"@odata.id\":");
     fails(-EBADMSG, ROOT);
     fake_redfish_put(&service, ROOT, "{\"Members\":[]}");
@@ -380,10 +380,10 @@ static void test_no_power(void **state)
     fails(-EIO, "no chassis");
     char slash[] = "/";
     conf.redfish_url = slash;
-    fails(-ENODEV, "no URL");
+    fails(-ENODEV, "URL of the Redfish service is missing");
     conf.redfish_url = NULL;
     assert_false(bj_meter_redfish.present(&env));
-    fails(-ENODEV, "no URL");
+    fails(-ENODEV, "URL of the Redfish service is missing");
 }
 
 /* A password file that other users can read or write is refused. */

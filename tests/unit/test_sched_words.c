@@ -17,7 +17,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A copy in memory of exactly its size, so that the address sanitizer sees
- * every byte read behind the end; the tests' one exit frees it. */
+ * every byte read after the end; the tests' one exit frees it. */
 static struct bj_slice exact(const char *text)
 {
     static char *copy;
@@ -46,7 +46,7 @@ static const struct {
     {"0.03M", 1, 0, 31457},               /* 0.03 * 2^20 = 31457.28 */
     {"1.5T", 1, 0, 1649267441664},
     {"2P", 1, 0, 2251799813685248},
-    {"2?", 1, 0, 2305843009213693952}, /* Slurm's letter behind P */
+    {"2?", 1, 0, 2305843009213693952}, /* Slurm's letter after P */
     {"15E", 1, 0, 17293822569102704640u},
     {"123456kb", 1, 0, 126418944}, /* PBS */
     {"4gb", 1, 0, 4294967296},

@@ -447,7 +447,7 @@ static void test_random(void **state)
     site_close(&w);
 }
 
-/* Other rules: jobs are judged anew, and the old rule stays for who has it. */
+/* Other rules: jobs are judged again, and the old rule stays for who has it. */
 static void test_rules_change(void **state)
 {
     (void)state;

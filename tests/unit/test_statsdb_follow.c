@@ -1,4 +1,4 @@
-/* Following accounting files that grow, are renamed and made anew, and finding
+/* Following accounting files that grow, are renamed and made again, and finding
  * the run of a line of PBS. */
 #include "tests/unit/test_statsdb.h"
 
@@ -174,7 +174,7 @@ static const struct {
      "1[2].s|1000|4|1500|2000|0\n"},
 };
 
-/* The result does not depend on the cuts: the source is made anew at each cut,
+/* The result does not depend on the cuts: the source is made again at each cut,
  * and all of it is sent again in the end. */
 static void report(const char *what, const char *text, const char *want,
                    size_t cut)

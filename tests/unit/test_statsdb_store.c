@@ -214,7 +214,7 @@ static void test_not_ours(void **state)
     struct bj_store_options rw = {.path = f.path};
     FILE *file = fopen(f.path, "w");
     for (int i = 0; i < 1000; i++)
-        fputs("this is no database\n", file);
+        fputs("this is not a database\n", file);
     fclose(file);
     assert_int_equal(try_open(&rw, &err), -EBADMSG);
     unlink(f.path);
@@ -328,7 +328,7 @@ static void fill_up(const struct bj_store_options *opt, bool unlimit)
     assert_int_equal(number(s, "SELECT ifnull(sum(jobs_ended), 0)"
                                " FROM rollup_day"),
                      done);
-    if (unlimit) { /* there is room again: it goes on where it was */
+    if (unlimit) { /* there is room again: it continues */
         struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
         err.code = 0;

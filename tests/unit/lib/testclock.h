@@ -32,7 +32,7 @@ void testclock_stop(void);
 void testclock_set(uint64_t boot_usec, uint64_t wall_usec);
 
 /* Move all clocks forward and wake the waits whose deadline has passed.  Also
- * for clocks that run: they go on from the new time. */
+ * for clocks that run: they continue from the new time. */
 void testclock_advance(uint64_t usec);
 
 /* The same as a suspend does it: the time does not count as awake. */

@@ -9,7 +9,7 @@ start_slurm() {
     ok "Slurm runs"
 }
 
-# The programs of the jobs.  A job goes on until its release file is there.
+# The programs of the jobs.  A job runs until its release file is there.
 write_programs() {
     cat >"$here/jobs/step" <<-END
 		#!/bin/bash
@@ -230,7 +230,7 @@ slurm_requeue() {
     eventually "the requeued job waits" eval '[ "$(state '"$job"')" = PENDING ]'
     scontrol update jobid="$job" starttime=now 2>/dev/null
     eventually "the requeued job runs again" runs "$job"
-    eventually "its counters begin anew" restarted "$job" "$before"
+    eventually "its counters begin again" restarted "$job" "$before"
     check "and each series of it is there once" page_is_sound exporter
     release one
     eventually "the requeued job is over" over "$job"

@@ -5,8 +5,9 @@
 #
 #   emissions-drop.sh FILE ZONE KIND GRAMS [MINUTES [true]]
 #
-# The factor is valid from now for MINUTES (60); "true" marks it as an estimate.  KIND: average_lifecycle, average_direct, marginal.  For example, in
-# the crontab of a gateway:
+# The factor is valid from now for MINUTES (60); "true" marks it as an estimate.
+# KIND is average_lifecycle, average_direct or marginal.  For example, in the
+# crontab of a gateway:
 #
 #   0 * * * * emissions-drop.sh /gpfs/site/factors.csv FR average_direct $(get-factor)
 set -eu

@@ -151,7 +151,7 @@ def search(site):
     found, _ = ids("/jobs?job=" + job["jobid"])
     check(job["display_id"] in found, "a job is found by its id, whenever it ran", found)
     found, page = ids("/jobs?job=99999999")
-    check(not found and "No job of yours has this id" in page.text, "an unknown id is said to be unknown")
+    check(not found and "You have no job with this id" in page.text, "an unknown id is said to be unknown")
     for name in ("user", "account", "partition", "cluster"):
         found, page = ids("/jobs?from=0&limit=500&%s=%s" % (name, job[name]))
         check(job["display_id"] in found or len(found) == 500, "jobs by " + name)

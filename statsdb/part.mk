@@ -4,7 +4,7 @@ HAVE_SQLITE := $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && 
 LIBS_statsdb := $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base)
 acct_SRC := statsdb/acct_main.c statsdb/acct_report.c statsdb/acct_period.c
 statsdb_SRC := $(filter-out statsdb/main.c $(acct_SRC),$(wildcard statsdb/*.c))
-STATSDB_LIBS = $(O)/libmail.a $(O)/libreport.a $(O)/libstatsdb.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
+STATSDB_LIBS = $(O)/libmail.a $(O)/libreport.a $(O)/libstatsdb.a $(O)/libstore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 $(O)/libstatsdb.a: $(call obj,$(statsdb_SRC))
 -include $(patsubst %.o,%.d,$(call obj,$(wildcard statsdb/*.c)))

@@ -16,7 +16,7 @@ ifneq ($(HAVE_SQLITE),yes)
 FUZZ_SRC := $(filter-out tests/fuzz/fuzz_api% tests/fuzz/fuzz_statsdb%,$(FUZZ_SRC))
 endif
 FUZZ      := $(patsubst tests/fuzz/%.c,%,$(FUZZ_SRC))
-FUZZ_LIBS := $(if $(HAVE_SQLITE),$(O)/libapi.a $(O)/libmail.a $(O)/libreport.a $(O)/libstatsdb.a) $(O)/unit/libexporter.a $(UNIT_LIBS)
+FUZZ_LIBS := $(if $(HAVE_SQLITE),$(O)/libapi.a $(O)/libmail.a $(O)/libreport.a $(O)/libstatsdb.a $(O)/libstore.a) $(O)/unit/libexporter.a $(UNIT_LIBS)
 
 $(addprefix $(O)/fuzz/,$(FUZZ)): $(O)/fuzz/%: $(O)/tests/fuzz/%.o $(FUZZ_LIBS)
 	@mkdir -p $(@D)

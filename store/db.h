@@ -1,0 +1,393 @@
+/* A database, whichever engine holds it: connections, statements, transactions.
+ *
+ * A URL chooses the engine: a path or "sqlite:PATH" is a file of SQLite.  SQL
+ * is written in the forms that all engines know (docs/contributing.md).
+ *
+ * Functions that return int return 0 or a negative errno, and put the server's
+ * words into *err (which may be NULL):
+ * -EBUSY: another connection holds the lock (after busy_usec)
+ * -ENOSPC: the disk, a quota or the limit of the database is full
+ * -EIO: reading or writing failed
+ * -EBADMSG: not a database, or a damaged one
+ * -EEXIST: a constraint failed
+ * -EINTR: interrupted, or at its deadline
+ * -EROFS, -EACCES, -ENOENT, -ENOMEM, -EFBIG
+ * -EPROTO: any other, which is a programming error
+ * After an error in a transaction, roll it back. */
+#ifndef BJ_STORE_DB_H
+#define BJ_STORE_DB_H
+
+#include "base/absent.h"
+#include "base/err.h"
+#include "base/slice.h"
+#include "store/engine.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* No value, in rows of integers: SQL's NULL. */
+#define BJ_SQL_NULL INT64_MIN
+
+/* A text, in rows of integers. */
+#define BJ_SQL_TEXT (BJ_SQL_NULL + 1)
+
+/* A count of a record as a value of a row: BJ_ABSENT is NULL; larger values
+ * than a signed 64 bit number are limited to it. */
+static inline int64_t bj_sql_u64(uint64_t v)
+{
+    if (v == BJ_ABSENT)
+        return BJ_SQL_NULL;
+    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+/* --- connections ---------------------------------------------------------- */
+
+/* A number of 0 is the default in brackets. */
+struct bj_db_options {
+    const char *url; /* NULL: an empty one that is removed when it is closed */
+    bool read_only;  /* no file is made; statements that write fail */
+    bool create;     /* make it if it is missing */
+    bool foreign;    /* of another program: nothing in its schema is run */
+    bool any_filesystem;  /* a file may be on a network file system */
+    bool only_writer;     /* -EBUSY if another connection has this, too */
+    bool durable;         /* commits survive a power failure */
+    bool shrink;          /* a new file can shrink: bj_db_shrink */
+    uint64_t cache_bytes; /* memory for pages [12 M] */
+    uint64_t busy_usec;   /* wait for a lock [10 s] */
+    uint64_t max_bytes;   /* maximum size of the file [no limit] */
+    uint64_t value_bytes; /* maximum size of a value [the engine's] */
+};
+
+/* For programs that use databases in one thread only, before they open one:
+ * omits locks and memory statistics, which saves a fifth of an import's work.
+ */
+void bj_db_single_thread(void);
+
+/* The same for programs whose threads each have their own connections. */
+void bj_db_own_threads(void);
+
+/* Open a connection.  Besides the errors above:
+ * -EBUSY: another process is the only writer
+ * -EREMOTE: on a network file system, whose locks are unreliable */
+int bj_db_open(const struct bj_db_options *opt, struct bj_db **ret,
+               struct bj_err *err);
+
+/* Close it and what it holds; a transaction that is open is rolled back. Its
+ * statements must be gone.  NULL is fine. */
+void bj_db_close(struct bj_db *db);
+
+/* "SQLite" */
+static inline const char *bj_db_engine(const struct bj_db *db)
+{
+    return db->engine->name;
+}
+
+static inline enum bj_dialect bj_db_dialect(const struct bj_db *db)
+{
+    return db->engine->dialect;
+}
+
+/* Run one or more statements without parameters or rows. */
+static inline int bj_db_exec(struct bj_db *db, const char *sql,
+                             struct bj_err *err)
+{
+    return db->engine->exec(db, sql, err);
+}
+
+/* Compile one statement.  An engine may look at its text only when it runs. */
+static inline int bj_db_prepare(struct bj_db *db, const char *sql,
+                                struct bj_st **ret, struct bj_err *err)
+{
+    return db->engine->prepare(db, sql, ret, err);
+}
+
+/* The single integer of a query without parameters; BJ_SQL_NULL for NULL,
+ * -ENOENT without a row. */
+int bj_db_int(struct bj_db *db, const char *sql, int64_t *ret,
+              struct bj_err *err);
+
+/* The number of rows that the last INSERT, UPDATE or DELETE changed. */
+static inline int64_t bj_db_changes(struct bj_db *db)
+{
+    return db->engine->changes(db);
+}
+
+/* Transactions.  WRITE takes the writer's lock at once, so that later
+ * statements cannot fail to get it.  In a SNAPSHOT all reads see one state. */
+static inline int bj_db_begin(struct bj_db *db, enum bj_begin mode,
+                              struct bj_err *err)
+{
+    return db->engine->begin(db, mode, err);
+}
+
+static inline int bj_db_commit(struct bj_db *db, struct bj_err *err)
+{
+    return db->engine->commit(db, err);
+}
+
+/* Without a transaction, or after its connection is lost, nothing happens. */
+static inline void bj_db_rollback(struct bj_db *db)
+{
+    db->engine->rollback(db);
+}
+
+/* Some errors, such as a full disk, may end a transaction. */
+static inline bool bj_db_in_transaction(struct bj_db *db)
+{
+    return db->engine->in_transaction(db);
+}
+
+/* End the statement that runs, with -EINTR.  From any thread. */
+static inline void bj_db_interrupt(struct bj_db *db)
+{
+    db->engine->interrupt(db);
+}
+
+/* Statements end with -EINTR at this time of bj_clock_boot_usec; 0: never. */
+static inline void bj_db_deadline(struct bj_db *db, uint64_t boot_usec)
+{
+    db->late = false;
+    db->engine->deadline(db, boot_usec);
+}
+
+/* Has the deadline ended a statement? */
+static inline bool bj_db_is_late(const struct bj_db *db)
+{
+    return db->late;
+}
+
+/* Is the connection of no use: the server has gone, or another file has taken
+ * the place of the open one?  Open another one then. */
+static inline bool bj_db_is_lost(struct bj_db *db)
+{
+    return db->engine->is_lost(db);
+}
+
+/* A number that is another one after another connection has committed. In a
+ * transaction. */
+static inline int bj_db_version(struct bj_db *db, int64_t *ret,
+                                struct bj_err *err)
+{
+    return db->engine->version(db, ret, err);
+}
+
+/* From now on the connection only reads, whatever the statements say: -EACCES.
+ * Long statements and long patterns of LIKE are refused. */
+static inline void bj_db_fence(struct bj_db *db)
+{
+    db->engine->fence(db);
+}
+
+/* A function of SQL whose result this program computes. */
+struct bj_db_function {
+    const char *name;
+    int arguments; /* at most BJ_FUNCTION_ARGUMENTS */
+    bool pure;     /* the same arguments give the same result */
+    /* Set *ret; a text must stay valid until the next call.  -ENOMEM. */
+    int (*call)(void *ctx, const struct bj_value *argument,
+                struct bj_value *ret);
+    void *ctx;
+};
+
+enum { BJ_FUNCTION_ARGUMENTS = 4 };
+
+/* Add a function to the connection; f must outlive it.  -ENOTSUP: the engine
+ * computes elsewhere. */
+static inline int bj_db_function(struct bj_db *db,
+                                 const struct bj_db_function *f,
+                                 struct bj_err *err)
+{
+    if (!db->engine->function)
+        return bj_err_set(err, -ENOTSUP, "functions in %s", db->engine->name);
+    return db->engine->function(db, f, err);
+}
+
+/* --- statements ----------------------------------------------------------- */
+
+/* NULL is fine. */
+static inline void bj_st_finalize(struct bj_st *st)
+{
+    if (st)
+        st->engine->finalize(st);
+}
+
+/* The text of a statement. */
+static inline const char *bj_st_sql(const struct bj_st *st)
+{
+    return st->sql;
+}
+
+/* Go to the next row: 1 a row, 0 none (the statement is then reset), or an
+ * error (reset, too). */
+static inline int bj_st_row(struct bj_st *st, struct bj_err *err)
+{
+    return st->engine->row(st, err);
+}
+
+/* Make it ready to run again; its values stay.  NULL is fine. */
+static inline void bj_st_reset(struct bj_st *st)
+{
+    if (st)
+        st->engine->reset(st);
+}
+
+/* Run a statement without rows, then reset it. */
+static inline int bj_st_run(struct bj_st *st, struct bj_err *err)
+{
+    int r = bj_st_row(st, err);
+    if (r > 0)
+        bj_st_reset(st);
+    return r < 0 ? r : 0;
+}
+
+/* Run a statement of at most one row, an integer, then reset it: 1 with it, 0
+ * without a row.  INSERT ... RETURNING id gives the number of a new row. */
+int bj_st_int(struct bj_st *st, int64_t *ret, struct bj_err *err);
+
+/* Parameters are "?" or "?1", not both; each is NULL until it is bound.  A
+ * bound value stays until another one takes its place. */
+
+/* How many there are. */
+static inline int bj_st_parameters(struct bj_st *st)
+{
+    return st->engine->parameters(st);
+}
+
+/* Make all values NULL. */
+static inline void bj_st_clear(struct bj_st *st)
+{
+    st->engine->clear(st);
+}
+
+static inline void bj_st_bind_null(struct bj_st *st, int at)
+{
+    st->engine->bind_null(st, at);
+}
+
+/* BJ_SQL_NULL is NULL. */
+static inline void bj_st_bind_i64(struct bj_st *st, int at, int64_t v)
+{
+    if (v == BJ_SQL_NULL)
+        st->engine->bind_null(st, at);
+    else
+        st->engine->bind_i64(st, at, v);
+}
+
+static inline void bj_st_bind_f64(struct bj_st *st, int at, double v)
+{
+    st->engine->bind_f64(st, at, v);
+}
+
+/* Text that stays valid until the statement has run; p NULL is NULL. */
+static inline void bj_st_bind_text(struct bj_st *st, int at, struct bj_slice s)
+{
+    if (s.p)
+        st->engine->bind_text(st, at, s);
+    else
+        st->engine->bind_null(st, at);
+}
+
+/* The same; an empty one is NULL, too. */
+static inline void bj_st_bind_filled(struct bj_st *st, int at,
+                                     struct bj_slice s)
+{
+    if (s.n == 0)
+        st->engine->bind_null(st, at);
+    else
+        st->engine->bind_text(st, at, s);
+}
+
+/* The columns of the result. */
+static inline int bj_st_columns(struct bj_st *st)
+{
+    return st->engine->columns(st);
+}
+
+static inline const char *bj_st_column_name(struct bj_st *st, int col)
+{
+    return st->engine->column_name(st, col);
+}
+
+/* A value of the current row.  Texts stay valid until the next row, and are
+ * followed by a NUL. */
+static inline void bj_st_get(struct bj_st *st, int col, struct bj_value *ret)
+{
+    st->engine->get(st, col, ret);
+}
+
+static inline enum bj_type bj_st_type(struct bj_st *st, int col)
+{
+    struct bj_value v;
+    st->engine->get(st, col, &v);
+    return v.type;
+}
+
+/* As an integer: reals lose their fraction; NULL is BJ_SQL_NULL. */
+static inline int64_t bj_st_get_i64(struct bj_st *st, int col)
+{
+    return st->engine->get_i64(st, col);
+}
+
+/* As a real number; NULL is 0. */
+static inline double bj_st_get_f64(struct bj_st *st, int col)
+{
+    return st->engine->get_f64(st, col);
+}
+
+/* As text: numbers in decimal; NULL has p NULL. */
+static inline struct bj_slice bj_st_get_text(struct bj_st *st, int col)
+{
+    return st->engine->get_text(st, col);
+}
+
+/* --- the whole database --------------------------------------------------- */
+
+/* Check all of it: pages, indexes, foreign keys.  Takes long. -EBADMSG with the
+ * first error. */
+static inline int bj_db_check(struct bj_db *db, struct bj_err *err)
+{
+    return db->engine->check(db, err);
+}
+
+/* Switch the check of foreign keys on (the default) or off, between two
+ * transactions. */
+static inline int bj_db_references(struct bj_db *db, bool on,
+                                   struct bj_err *err)
+{
+    return db->engine->references ? db->engine->references(db, on, err) : 0;
+}
+
+/* Give at most so many unused pages of a file back, in a transaction. */
+static inline int bj_db_shrink(struct bj_db *db, unsigned pages,
+                               struct bj_err *err)
+{
+    return db->engine->shrink ? db->engine->shrink(db, pages, err) : 0;
+}
+
+/* Copy it, as it is now, into a new file while it is used.  The copy gets its
+ * name only when it is complete and on disk.  -EEXIST: the file exists.
+ * progress (may be NULL) is called with the pages done and the total; a
+ * negative return stops the copy and becomes the result. */
+static inline int bj_db_copy(struct bj_db *db, const char *to,
+                             int (*progress)(void *ctx, uint64_t done,
+                                             uint64_t all),
+                             void *ctx, struct bj_err *err)
+{
+    if (!db->engine->copy)
+        return bj_err_set(err, -ENOTSUP, "copies of %s", db->engine->name);
+    return db->engine->copy(db, to, progress, ctx, err);
+}
+
+/* Its bytes on disk. */
+static inline uint64_t bj_db_bytes(struct bj_db *db)
+{
+    return db->engine->bytes(db);
+}
+
+/* Bytes of a log beside it that are not yet written to their place. */
+static inline uint64_t bj_db_log_bytes(struct bj_db *db)
+{
+    return db->engine->log_bytes ? db->engine->log_bytes(db) : 0;
+}
+
+#endif

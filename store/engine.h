@@ -1,0 +1,106 @@
+/* What an engine of the store provides: a table of functions for each, called
+ * by store/db.h only.  Connections and statements of an engine begin with the
+ * structs below. */
+#ifndef BJ_STORE_ENGINE_H
+#define BJ_STORE_ENGINE_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bj_db_options;
+struct bj_db_function;
+
+/* Fragments of SQL that differ. */
+enum bj_dialect { BJ_DIALECT_SQLITE, BJ_DIALECT_POSTGRESQL };
+
+enum bj_begin { BJ_BEGIN_WRITE, BJ_BEGIN_SNAPSHOT };
+
+/* SQL's types of values. */
+enum bj_type { BJ_TYPE_NULL, BJ_TYPE_INTEGER, BJ_TYPE_REAL, BJ_TYPE_TEXT };
+
+struct bj_value {
+    enum bj_type type;
+    union {
+        int64_t i64;
+        double f64;
+        struct bj_slice text; /* a NUL follows it */
+    };
+};
+
+/* A connection.  It belongs to one thread at a time. */
+struct bj_db {
+    const struct bj_engine *engine;
+    bool late; /* a statement was ended by the deadline */
+};
+
+/* A statement of a connection. */
+struct bj_st {
+    const struct bj_engine *engine;
+    struct bj_db *db;
+    const char *sql; /* its text, while it lives */
+};
+
+/* Positions of parameters begin with 1, those of columns with 0.  The functions
+ * of db.h with the same names say more; where a function may be NULL, db.h
+ * answers -ENOTSUP, 0 or nothing. */
+struct bj_engine {
+    const char *name;
+    enum bj_dialect dialect;
+    /* Is it for this URL?  NULL: a database without a name. */
+    bool (*is_for)(const char *url);
+
+    int (*open)(const struct bj_db_options *opt, struct bj_db **ret,
+                struct bj_err *err);
+    void (*close)(struct bj_db *db);
+    int (*exec)(struct bj_db *db, const char *sql, struct bj_err *err);
+    int (*prepare)(struct bj_db *db, const char *sql, struct bj_st **ret,
+                   struct bj_err *err);
+    int64_t (*changes)(struct bj_db *db);
+    int (*begin)(struct bj_db *db, enum bj_begin mode, struct bj_err *err);
+    int (*commit)(struct bj_db *db, struct bj_err *err);
+    void (*rollback)(struct bj_db *db);
+    bool (*in_transaction)(struct bj_db *db);
+    void (*interrupt)(struct bj_db *db);
+    void (*deadline)(struct bj_db *db, uint64_t boot_usec);
+    bool (*is_lost)(struct bj_db *db);
+    int (*version)(struct bj_db *db, int64_t *ret, struct bj_err *err);
+    void (*fence)(struct bj_db *db);
+    int (*function)(struct bj_db *db, const struct bj_db_function *f,
+                    struct bj_err *err); /* may be NULL */
+
+    /* statements */
+    void (*finalize)(struct bj_st *st);
+    int (*row)(struct bj_st *st, struct bj_err *err);
+    void (*reset)(struct bj_st *st);
+    void (*clear)(struct bj_st *st);
+    int (*parameters)(struct bj_st *st);
+    void (*bind_null)(struct bj_st *st, int at);
+    void (*bind_i64)(struct bj_st *st, int at, int64_t v);
+    void (*bind_f64)(struct bj_st *st, int at, double v);
+    void (*bind_text)(struct bj_st *st, int at, struct bj_slice s);
+    int (*columns)(struct bj_st *st);
+    const char *(*column_name)(struct bj_st *st, int col);
+    void (*get)(struct bj_st *st, int col, struct bj_value *ret);
+    int64_t (*get_i64)(struct bj_st *st, int col);
+    double (*get_f64)(struct bj_st *st, int col);
+    struct bj_slice (*get_text)(struct bj_st *st, int col);
+
+    /* the whole database */
+    int (*check)(struct bj_db *db, struct bj_err *err);
+    int (*references)(struct bj_db *db, bool on,
+                      struct bj_err *err); /* may be NULL */
+    int (*shrink)(struct bj_db *db, unsigned pages,
+                  struct bj_err *err); /* may be NULL */
+    int (*copy)(struct bj_db *db, const char *to,
+                int (*progress)(void *ctx, uint64_t done, uint64_t all),
+                void *ctx, struct bj_err *err); /* may be NULL */
+    uint64_t (*bytes)(struct bj_db *db);
+    uint64_t (*log_bytes)(struct bj_db *db); /* may be NULL */
+};
+
+extern const struct bj_engine bj_engine_sqlite;
+
+#endif

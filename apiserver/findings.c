@@ -111,7 +111,7 @@ static void add_rules(struct bj_query *q, const struct bj_params *p,
 static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
 {
     struct bj_query q = {0};
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_reader_row row;
     unsigned n = 0;
     bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE ");
@@ -120,7 +120,7 @@ static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
     bj_query_int(&q, FEW + 1);
     bj_reader_walk(c->reader, true, UNTIL_COUNTED);
     int r = bj_query_open(&q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
         n++;
     }
@@ -181,7 +181,7 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
 {
     const char *key[BJ_API_COLUMNS];
     const unsigned n = bj_table_keys(bj_finding_columns, key);
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_rows rows;
     int64_t at = s->at, id = s->id;
     uint64_t shown = 0, skip = s->shown;
@@ -189,9 +189,9 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
     if (r < 0)
         return r;
     bj_rows_begin(&rows, out, key, n);
-    while ((r = bj_sql_row(st, &c->err)) > 0) {
-        const int64_t now_at = bj_sql_get(st, (int)n);
-        const int64_t now_id = bj_sql_get(st, (int)n + 1);
+    while ((r = bj_st_row(st, &c->err)) > 0) {
+        const int64_t now_at = bj_st_get_i64(st, (int)n);
+        const int64_t now_id = bj_st_get_i64(st, (int)n + 1);
         shown = now_at == at && now_id == id ? shown : 0;
         at = now_at;
         id = now_id;

@@ -85,18 +85,19 @@ struct values {
     struct bj_slice text[BJ_PICKED_VALUES];
 };
 
-static void read_values(const struct bj_picked *k, struct sqlite3_stmt *st,
+static void read_values(const struct bj_picked *k, struct bj_st *st,
                         struct values *ret)
 {
     for (unsigned i = 0; i < k->values; i++) {
         const int at = FIRST + (int)i;
-        struct sqlite3_value *v = sqlite3_column_value(st, at);
-        const int type = sqlite3_value_type(v);
-        ret->number[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(v)
-                         : type == SQLITE_NULL  ? BJ_SQL_NULL
-                                                : BJ_SQL_TEXT;
+        struct bj_value v;
+        bj_st_get(st, at, &v);
+        ret->number[i] = v.type == BJ_TYPE_INTEGER ? v.i64
+                         : v.type == BJ_TYPE_NULL  ? BJ_SQL_NULL
+                                                   : BJ_SQL_TEXT;
         if (ret->number[i] == BJ_SQL_TEXT)
-            ret->text[i] = bj_sql_text(st, at);
+            ret->text[i] =
+                v.type == BJ_TYPE_TEXT ? v.text : bj_st_get_text(st, at);
     }
 }
 
@@ -124,7 +125,7 @@ static int put_cell(const struct bj_picked *k, unsigned i,
     return r;
 }
 
-int64_t bj_jobs_number(const struct bj_picked *k, struct sqlite3_stmt *st)
+int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st)
 {
     const struct bj_job_column *column = &bj_job_columns[k->at[0]];
     struct values values;
@@ -138,8 +139,8 @@ int64_t bj_jobs_number(const struct bj_picked *k, struct sqlite3_stmt *st)
     return bj_job_number(column, &raw);
 }
 
-int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
-                struct sqlite3_stmt *st, struct bj_rows *rows)
+int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
+                struct bj_rows *rows)
 {
     struct values values;
     struct bj_job_raw raw;

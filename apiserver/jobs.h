@@ -29,11 +29,11 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
 void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
 
 /* Write the row that a statement of bj_jobs_select stands on. */
-int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
-                struct sqlite3_stmt *st, struct bj_rows *rows);
+int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
+                struct bj_rows *rows);
 
 /* The number of the only column of such a statement's row, or BJ_SQL_NULL. */
-int64_t bj_jobs_number(const struct bj_picked *k, struct sqlite3_stmt *st);
+int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st);
 
 /* Parameters of a list of jobs. */
 enum {

@@ -168,7 +168,7 @@ static void add_like(struct bj_query *q, const struct bj_jobs_query *l)
 int bj_jobs_query_names(struct bj_call *c, struct bj_jobs_query *l)
 {
     struct bj_query *q = &l->q;
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_reader_row row;
     if (l->pattern.len == 0 || bj_query_branches(c, &l->p) == 1)
         return 0;
@@ -180,10 +180,10 @@ int bj_jobs_query_names(struct bj_call *c, struct bj_jobs_query *l)
     bj_query_int(q, BJ_JOBS_NAMES + 1);
     bj_reader_walk(c->reader, true, UNTIL_NAMED);
     int r = bj_query_open(q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
         if (l->names < BJ_JOBS_NAMES)
-            l->name[l->names] = bj_sql_get(st, 0);
+            l->name[l->names] = bj_st_get_i64(st, 0);
         l->names++;
     }
     l->named = l->names <= BJ_JOBS_NAMES && !bj_reader_late(c->reader, &row);
@@ -325,7 +325,7 @@ static bool wants_branches(const struct bj_jobs_query *l, unsigned branches)
 }
 
 int bj_jobs_query_open(struct bj_call *c, struct bj_jobs_query *l,
-                       struct sqlite3_stmt **ret)
+                       struct bj_st **ret)
 {
     unsigned branches = bj_query_branches(c, &l->p);
     bj_jobs_select(&l->q, &l->k);

@@ -48,6 +48,6 @@ void bj_jobs_query_page(struct bj_jobs_query *l);
 
 /* Make the query of a page of the list, and open it. */
 int bj_jobs_query_open(struct bj_call *c, struct bj_jobs_query *l,
-                       struct sqlite3_stmt **ret);
+                       struct bj_st **ret);
 
 #endif

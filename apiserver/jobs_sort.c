@@ -58,7 +58,7 @@ static bool add(struct items *all, struct item v)
 static int read_items(struct bj_call *c, struct bj_jobs_query *l,
                       const struct bj_picked *k, struct items *all)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_reader_row row;
     bj_jobs_select(&l->q, k);
     int r = bj_jobs_query_where(c, l, 0, 1);
@@ -68,9 +68,9 @@ static int read_items(struct bj_call *c, struct bj_jobs_query *l,
     bj_reader_walk(c->reader, false, BJ_JOBS_UNTIL_COUNTED);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
-        struct item v = {bj_jobs_number(k, st), bj_sql_get(st, 0),
-                         bj_sql_get(st, 1)};
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        struct item v = {bj_jobs_number(k, st), bj_st_get_i64(st, 0),
+                         bj_st_get_i64(st, 1)};
         r = 0;
         l->end.partial =
             all->n == SORTED_MAX || bj_reader_late(c->reader, &row);
@@ -114,7 +114,7 @@ static int rising(const void *a, const void *b)
 static int write_page(struct bj_call *c, struct bj_jobs_query *l,
                       const struct item *item, size_t n, struct bj_rows *rows)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     bj_jobs_select(&l->q, &l->k);
     bj_query_sql(&l->q, " AND j.id IN (");
     for (size_t i = 0; i < n; i++) {
@@ -130,7 +130,7 @@ static int write_page(struct bj_call *c, struct bj_jobs_query *l,
     }
     bj_query_sql(&l->q, " END");
     int r = bj_query_open(&l->q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0)
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
         r = bj_jobs_row(c, &l->k, st, rows);
     bj_query_free(&l->q);
     return r;

@@ -51,16 +51,15 @@ static int on_me(struct bj_call *c)
 
 /* Rows of two texts, a time, and the same in milliseconds, or the first of
  * these, as the keys require. */
-static int put_rows(struct bj_call *c, struct sqlite3_stmt *st,
-                    struct bj_rows *rows)
+static int put_rows(struct bj_call *c, struct bj_st *st, struct bj_rows *rows)
 {
     int r;
-    while ((r = bj_sql_row(st, &c->err)) > 0) {
+    while ((r = bj_st_row(st, &c->err)) > 0) {
         bj_row_begin(rows);
         for (unsigned i = 0; i < rows->keys; i++) {
-            int64_t sec = i >= 2 ? bj_sql_get(st, (int)i) : 0;
+            int64_t sec = i >= 2 ? bj_st_get_i64(st, (int)i) : 0;
             if (i < 2)
-                bj_put_text(rows, bj_sql_text(st, (int)i));
+                bj_put_text(rows, bj_st_get_text(st, (int)i));
             else if (sec == BJ_SQL_NULL)
                 bj_put_null(rows);
             else if (i == 2)
@@ -76,7 +75,7 @@ static int put_rows(struct bj_call *c, struct sqlite3_stmt *st,
 static int list(struct bj_call *c, struct bj_query *q)
 {
     const char *names[BJ_KEYS];
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     struct bj_rows rows;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r < 0)

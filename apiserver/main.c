@@ -233,7 +233,7 @@ static int run(struct program *p)
         return 0;
     bj_program_log(&p->conf->program);
     bj_program_files();
-    bj_sql_own_threads();
+    bj_db_own_threads();
     r = p->signals = bj_program_signals(&err);
     if (r >= 0) {
         p->made = true;

@@ -164,18 +164,18 @@ static void add_times(struct bj_query *q, const struct job_list *a)
         bj_query_sql(q, "strftime('%Y-%m-%dT%H:%M:%S', 'now', 'localtime')");
 }
 
-static struct bj_slice text_of(struct sqlite3_stmt *st, int col)
+static struct bj_slice text_of(struct bj_st *st, int col)
 {
-    struct bj_slice s = bj_sql_text(st, col);
+    struct bj_slice s = bj_st_get_text(st, col);
     return s.p ? s : BJ_SLICE("");
 }
 
 /* The row, in the order of the keys. */
-static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
+static void put_row(struct bj_rows *rows, struct bj_st *st)
 {
     struct bj_buf uuid = {0}, elapsed = {0}, hosts = {0};
     struct bj_slice nodelist = text_of(st, 14);
-    int64_t sec = bj_sql_get(st, 10);
+    int64_t sec = bj_st_get_i64(st, 10);
     bj_original_uuid(text_of(st, 0), text_of(st, 6), text_of(st, 2), nodelist,
                      &uuid);
     bj_original_elapsed(sec < 0 ? 0 : (uint64_t)sec, &elapsed);
@@ -185,7 +185,7 @@ static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
     bj_put_text(rows, text_of(st, 0));
     bj_put_text(rows, (struct bj_slice){uuid.p ? uuid.p : "", uuid.len});
     for (int i = 1; i < COLUMNS; i++) {
-        bool unknown = i >= 7 && i <= 9 && !bj_sql_text(st, i).p;
+        bool unknown = i >= 7 && i <= 9 && !bj_st_get_text(st, i).p;
         if (i == 10)
             bj_put_text(rows, (struct bj_slice){elapsed.p ? elapsed.p : "",
                                                 elapsed.len});
@@ -206,7 +206,7 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
 {
     struct bj_call *c = a->c;
     struct bj_query q = {0};
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     select_columns(&q, a->strict);
     bj_query_sql(&q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
                      "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
@@ -220,7 +220,7 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
     bj_query_int(&q, (int64_t)c->worker->conf->max_rows + 1);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
         *cut = rows->n == c->worker->conf->max_rows;
         if (*cut)
@@ -281,7 +281,7 @@ static int on_jobs(struct bj_call *c)
 static int on_accounts(struct bj_call *c)
 {
     static const char *const keys[] = {"id"};
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     struct bj_rows rows;
     int r = bj_reader_prepare(
         c->reader,
@@ -291,13 +291,13 @@ static int on_accounts(struct bj_call *c)
         &st, &c->err);
     if (r != 0)
         return r;
-    sqlite3_bind_text(st, 1, c->who.user, -1, SQLITE_STATIC);
+    bj_st_bind_text(st, 1, bj_slice_str(c->who.user));
     open_envelope(c, "null");
     size_t start = c->reply->body.len;
     bj_rows_begin(&rows, &(struct bj_output){.to = &c->reply->body}, keys, 1);
-    while ((r = bj_sql_row(st, &c->err)) > 0) {
+    while ((r = bj_st_row(st, &c->err)) > 0) {
         bj_row_begin(&rows);
-        bj_put_text(&rows, bj_sql_text(st, 0));
+        bj_put_text(&rows, bj_st_get_text(st, 0));
         bj_row_end(&rows);
     }
     bj_rows_end(&rows);

@@ -79,7 +79,7 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
 {
     const struct bj_query_time time = {c->now_sec - DAYS * DAY, c->now_sec};
     struct bj_query q = {.time = &time};
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     bj_query_sql(&q, "SELECT j.partition, max(j.start - ifnull(j.eligible,"
                      " nullif(j.submit, 0)), 0) FROM job AS j WHERE j.start"
                      " IS NOT NULL");
@@ -92,13 +92,13 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
     bj_query_int(&q, STARTED_MAX);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
-        if (bj_sql_get(st, 0) == BJ_SQL_NULL ||
-            bj_sql_get(st, 1) == BJ_SQL_NULL)
+        if (bj_st_get_i64(st, 0) == BJ_SQL_NULL ||
+            bj_st_get_i64(st, 1) == BJ_SQL_NULL)
             continue;
-        w->pair[2 * w->n] = bj_sql_get(st, 0);
-        w->pair[2 * w->n + 1] = bj_sql_get(st, 1);
+        w->pair[2 * w->n] = bj_st_get_i64(st, 0);
+        w->pair[2 * w->n + 1] = bj_st_get_i64(st, 1);
         w->n++;
     }
     bj_query_free(&q);

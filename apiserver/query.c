@@ -40,9 +40,9 @@ void bj_query_in(struct bj_query *q, const struct bj_params *p,
 }
 
 int bj_query_open(struct bj_query *q, struct bj_reader *reader,
-                  struct sqlite3_stmt **ret, struct bj_err *err)
+                  struct bj_st **ret, struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int r = bj_sql_build_end(&q->b, err);
     if (r == 0)
         r = bj_reader_prepare(reader, q->b.sql.p, &st, err);

@@ -5,7 +5,7 @@
 
 #include "apiserver/call.h"
 #include "apiserver/params.h"
-#include "statsdb/sql_build.h"
+#include "store/sql_build.h"
 
 struct bj_query {
     struct bj_sql_build b;
@@ -38,8 +38,8 @@ void bj_query_in(struct bj_query *q, const struct bj_params *p,
 
 /* Compile and bind it, ready to step.  -E2BIG: there are more values than there
  * is room for. */
-int bj_query_open(struct bj_query *q, struct bj_reader *r,
-                  struct sqlite3_stmt **ret, struct bj_err *err);
+int bj_query_open(struct bj_query *q, struct bj_reader *r, struct bj_st **ret,
+                  struct bj_err *err);
 
 /* Append " AND ..." for what the user may see, and for the filters by user,
  * account, partition and cluster; alias is that of a table with these columns.

@@ -2,21 +2,16 @@
 
 #include "apiserver/original.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/digits.h"
 #include "statsdb/store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum {
     STATEMENTS = 48,
-    OPS = 2000, /* SQLite instructions between two reads of the clock: about 100
-                   us */
     BUSY_USEC = 200 * 1000, /* readers of a WAL hardly ever wait */
-    LIKE_BYTES = 600,
-    WALK_ROWS = 1024, /* rows that a walk reads in any case, and ... */
-    WALK_LOOKS = 64   /* ... between two reads of the clock */
+    WALK_ROWS = 1024,       /* rows that a walk reads in any case, and ... */
+    WALK_LOOKS = 64         /* ... between two reads of the clock */
 };
 
 struct walk {
@@ -28,51 +23,32 @@ struct walk {
 };
 
 struct statement {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     uint64_t used; /* number of the request of the last use */
 };
 
 struct bj_reader {
     struct bj_reader_options opt;
-    char *path, *shm_path;
+    char *path;
     struct bj_store *store;
-    dev_t dev;
-    ino_t ino, shm_ino; /* identity of the file and of the index of its WAL */
+    struct bj_db_function uuid_function, late_function;
+    struct bj_buf uuid; /* the last result */
     struct statement statement[STATEMENTS];
     uint64_t clock, deadline;
     struct walk walk;
-    bool begun, late, warned;
     int64_t data_version;
     uint64_t version;
     struct bj_reader_stat stat;
 };
 
-int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
-                  struct bj_err *err)
-{
-    struct bj_reader *r = calloc(1, sizeof(*r));
-    if (!r)
-        return bj_err_set(err, -ENOMEM, "store");
-    r->opt = *opt;
-    r->path = strdup(opt->path);
-    if (!r->path || asprintf(&r->shm_path, "%s-shm", opt->path) < 0) {
-        free(r->path);
-        free(r);
-        return bj_err_set(err, -ENOMEM, "store");
-    }
-    *ret = r;
-    return 0;
-}
-
 void bj_reader_close(struct bj_reader *r)
 {
     for (int i = 0; i < STATEMENTS; i++) {
-        sqlite3_finalize(r->statement[i].st);
+        bj_st_finalize(r->statement[i].st);
         r->statement[i] = (struct statement){0};
     }
     bj_store_close(r->store);
     r->store = NULL;
-    r->begun = false;
 }
 
 void bj_reader_free(struct bj_reader *r)
@@ -80,61 +56,42 @@ void bj_reader_free(struct bj_reader *r)
     if (!r)
         return;
     bj_reader_close(r);
+    bj_buf_free(&r->uuid);
     free(r->path);
-    free(r->shm_path);
     free(r);
 }
 
-static int on_progress(void *ctx)
+/* The text of an argument: number is room for one that is a number. */
+static struct bj_slice text(const struct bj_value *v, char *number)
 {
-    struct bj_reader *r = ctx;
-    if (!r->begun || bj_clock_boot_usec() < r->deadline)
-        return 0;
-    r->late = true;
-    return 1;
+    if (v->type == BJ_TYPE_TEXT)
+        return v->text;
+    if (v->type != BJ_TYPE_INTEGER)
+        return BJ_SLICE("");
+    return (struct bj_slice){number,
+                             (size_t)(bj_digits_i64(number, v->i64) - number)};
 }
 
-/* Statements may read, compute, begin and end a transaction. */
-static int on_authorize(void *ctx, int action, const char *a, const char *b,
-                        const char *database, const char *trigger)
+static int64_t integer(const struct bj_value *v)
 {
-    (void)ctx;
-    (void)database;
-    (void)trigger;
-    switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_TRANSACTION:
-    case SQLITE_RECURSIVE:
-        return SQLITE_OK;
-    case SQLITE_FUNCTION:
-        return b && strcmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_PRAGMA:
-        return a && strcmp(a, "data_version") == 0 ? SQLITE_OK : SQLITE_DENY;
-    default:
-        return SQLITE_DENY;
-    }
-}
-
-static struct bj_slice argument(struct sqlite3_value *v)
-{
-    const char *p = (const char *)sqlite3_value_text(v);
-    return (struct bj_slice){p ? p : "", (size_t)sqlite3_value_bytes(v)};
+    return v->type == BJ_TYPE_INTEGER ? v->i64 : 0;
 }
 
 /* bj_uuid(JOBID, UID, ACCOUNT, NODELIST): the original's id of a job. */
-static void make_uuid(struct sqlite3_context *ctx, int n,
-                      struct sqlite3_value **v)
+static int make_uuid(void *ctx, const struct bj_value *v, struct bj_value *ret)
 {
-    struct bj_buf to = {0};
-    (void)n;
-    bj_original_uuid(argument(v[0]), argument(v[1]), argument(v[2]),
-                     argument(v[3]), &to);
-    if (to.failed)
-        sqlite3_result_error_nomem(ctx);
-    else
-        sqlite3_result_text(ctx, to.p, (int)to.len, SQLITE_TRANSIENT);
-    bj_buf_free(&to);
+    struct bj_buf *to = &((struct bj_reader *)ctx)->uuid;
+    char number[4][BJ_DIGITS_ROOM];
+    struct bj_slice s[4];
+    for (int i = 0; i < 4; i++)
+        s[i] = text(&v[i], number[i]);
+    to->len = 0;
+    bj_original_uuid(s[0], s[1], s[2], s[3], to);
+    if (to->failed)
+        return -ENOMEM;
+    ret->type = BJ_TYPE_TEXT;
+    ret->text = (struct bj_slice){to->p, to->len};
+    return 0;
 }
 
 void bj_reader_walk(struct bj_reader *r, bool ascending, unsigned part)
@@ -169,14 +126,11 @@ static bool is_before(const struct walk *w, struct bj_reader_row a,
 }
 
 /* bj_late(AT, ID, PART) */
-static void is_late(struct sqlite3_context *ctx, int n,
-                    struct sqlite3_value **v)
+static int is_late(void *ctx, const struct bj_value *v, struct bj_value *ret)
 {
-    struct walk *w = &((struct bj_reader *)sqlite3_user_data(ctx))->walk;
-    const struct bj_reader_row row = {sqlite3_value_int64(v[0]),
-                                      sqlite3_value_int64(v[1])};
-    int64_t part = sqlite3_value_int64(v[2]);
-    (void)n;
+    struct walk *w = &((struct bj_reader *)ctx)->walk;
+    const struct bj_reader_row row = {integer(&v[0]), integer(&v[1])};
+    const int64_t part = integer(&v[2]);
     if (w->part != part) {
         w->part = part;
         w->rows = 0;
@@ -188,31 +142,36 @@ static void is_late(struct sqlite3_context *ctx, int n,
     if (w->over && (!w->late || is_before(w, row, w->row)))
         w->row = row;
     w->late = w->late || w->over;
-    sqlite3_result_int(ctx, w->over);
+    ret->type = BJ_TYPE_INTEGER;
+    ret->i64 = w->over;
+    return 0;
 }
 
-/* The SQL functions of the API. */
-static int add_functions(struct bj_reader *r, struct sqlite3 *db)
+int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
+                  struct bj_err *err)
 {
-    int rc = sqlite3_create_function_v2(db, "bj_uuid", 4,
-                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC |
-                                            SQLITE_DIRECTONLY,
-                                        NULL, make_uuid, NULL, NULL, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "bj_late", 3,
-                                        SQLITE_UTF8 | SQLITE_DIRECTONLY, r,
-                                        is_late, NULL, NULL, NULL);
-    return rc;
+    struct bj_reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return bj_err_set(err, -ENOMEM, "store");
+    r->opt = *opt;
+    r->path = strdup(opt->path);
+    r->uuid_function =
+        (struct bj_db_function){"bj_uuid", 4, true, make_uuid, r};
+    r->late_function = (struct bj_db_function){"bj_late", 3, false, is_late, r};
+    if (!r->path) {
+        free(r);
+        return bj_err_set(err, -ENOMEM, "store");
+    }
+    *ret = r;
+    return 0;
 }
 
-static int fence(struct bj_reader *r, struct sqlite3 *db)
+/* Only reading, and the SQL functions of the API. */
+static int set_up(struct bj_reader *r, struct bj_db *db, struct bj_err *err)
 {
-    sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_BYTES);
-    sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 64 * 1024);
-    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_progress_handler(db, OPS, on_progress, r);
-    sqlite3_set_authorizer(db, on_authorize, NULL);
-    return add_functions(r, db);
+    bj_db_fence(db);
+    int rc = bj_db_function(db, &r->uuid_function, err);
+    return rc < 0 ? rc : bj_db_function(db, &r->late_function, err);
 }
 
 static int open_store(struct bj_reader *r, struct bj_err *err)
@@ -223,82 +182,37 @@ static int open_store(struct bj_reader *r, struct bj_err *err)
                                    .cache_bytes = r->opt.cache_bytes,
                                    .busy_usec = BUSY_USEC};
     struct bj_store *store;
-    struct stat st = {0};
-    /* Record the identity before opening: if the file is replaced in between,
-     * the next check sees another one. */
-    if (stat(r->path, &st) < 0)
-        return bj_err_set(err, -errno, "%s", r->path);
     int rc = bj_store_open(&opt, &store, err);
     if (rc < 0)
         return rc;
-    rc = fence(r, bj_store_db(store));
-    if (rc != SQLITE_OK) {
-        rc = bj_sql_fail(bj_store_db(store), rc, err, "functions");
+    rc = set_up(r, bj_store_db(store), err);
+    if (rc < 0) {
         bj_store_close(store);
         return rc;
     }
     bj_reader_close(r);
     r->store = store;
-    r->dev = st.st_dev;
-    r->ino = st.st_ino;
-    r->shm_ino = 0;
     r->data_version = -1;
     r->stat.opened++;
     return 0;
 }
 
-static ino_t shm_of(const struct bj_reader *r)
+static int begin(struct bj_reader *r, struct bj_err *err)
 {
-    struct stat st;
-    return stat(r->shm_path, &st) == 0 ? st.st_ino : 0;
-}
-
-/* Is there another file of this name? While the WAL of the old one exists,
- * SQLite would apply its pages to the new one: wait. */
-static bool replaced(struct bj_reader *r)
-{
-    struct stat st;
-    if (stat(r->path, &st) < 0 || (st.st_ino == r->ino && st.st_dev == r->dev))
-        return false;
-    bool stale = r->shm_ino != 0 && shm_of(r) == r->shm_ino;
-    if (stale && !r->warned)
-        bj_log(BJ_LOG_WARN, NULL,
-               "%s was replaced, but the -wal and -shm files of the old store "
-               "still exist; remove them",
-               r->path);
-    r->warned = stale;
-    return !stale;
-}
-
-static int check_version(struct bj_reader *r, struct bj_err *err)
-{
-    struct sqlite3_stmt *st;
-    int rc = bj_reader_prepare(r, "PRAGMA data_version", &st, err);
+    struct bj_db *db = bj_store_db(r->store);
+    int64_t now = 0;
+    r->clock++;
+    r->deadline = bj_clock_boot_usec() + r->opt.query_usec;
+    bj_db_deadline(db, r->deadline);
+    int rc = bj_db_begin(db, BJ_BEGIN_SNAPSHOT, err);
     if (rc == 0)
-        rc = bj_sql_row(st, err);
+        rc = bj_db_version(db, &now, err);
     if (rc < 0)
         return rc;
-    int64_t now = bj_sql_get(st, 0);
-    sqlite3_reset(st);
-    if (r->shm_ino == 0)
-        r->shm_ino = shm_of(r);
     if (now != r->data_version)
         r->version++;
     r->data_version = now;
     return 0;
-}
-
-static int begin(struct bj_reader *r, struct bj_err *err)
-{
-    struct sqlite3_stmt *st;
-    r->clock++;
-    r->late = false;
-    r->begun = true;
-    r->deadline = bj_clock_boot_usec() + r->opt.query_usec;
-    int rc = bj_reader_prepare(r, "BEGIN", &st, err);
-    if (rc == 0)
-        rc = bj_sql_run(st, err);
-    return rc < 0 ? rc : check_version(r, err);
 }
 
 int bj_reader_begin(struct bj_reader *r, struct bj_err *err)
@@ -306,7 +220,7 @@ int bj_reader_begin(struct bj_reader *r, struct bj_err *err)
     int rc = 0;
     if (!r->store)
         rc = open_store(r, err);
-    else if (replaced(r))
+    else if (bj_db_is_lost(bj_store_db(r->store)))
         open_store(r, NULL); /* incomplete: keep the old one */
     if (rc == 0)
         rc = begin(r, err);
@@ -323,16 +237,17 @@ int bj_reader_begin(struct bj_reader *r, struct bj_err *err)
 
 void bj_reader_end(struct bj_reader *r)
 {
-    if (r->late)
-        r->stat.timeouts++;
-    r->begun = r->late = false;
     if (!r->store)
         return;
+    struct bj_db *db = bj_store_db(r->store);
+    if (bj_db_is_late(db))
+        r->stat.timeouts++;
+    bj_db_deadline(db, 0);
     for (int i = 0; i < STATEMENTS; i++)
         if (r->statement[i].st && r->statement[i].used == r->clock)
-            sqlite3_reset(r->statement[i].st);
-    if (!sqlite3_get_autocommit(bj_store_db(r->store)))
-        sqlite3_exec(bj_store_db(r->store), "COMMIT", NULL, NULL, NULL);
+            bj_st_reset(r->statement[i].st);
+    if (bj_db_in_transaction(db) && bj_db_commit(db, NULL) < 0)
+        bj_db_rollback(db);
 }
 
 /* The slot of a statement: its own, else the one unused for longest. */
@@ -341,33 +256,33 @@ static struct statement *place(struct bj_reader *r, const char *sql)
     struct statement *oldest = &r->statement[0];
     for (int i = 0; i < STATEMENTS; i++) {
         struct statement *s = &r->statement[i];
-        if (s->st && strcmp(sqlite3_sql(s->st), sql) == 0)
+        if (s->st && strcmp(bj_st_sql(s->st), sql) == 0)
             return s;
         if (s->used < oldest->used)
             oldest = s;
     }
-    sqlite3_finalize(oldest->st);
+    bj_st_finalize(oldest->st);
     *oldest = (struct statement){0};
     return oldest;
 }
 
-struct sqlite3 *bj_reader_db(const struct bj_reader *r)
+struct bj_db *bj_reader_db(const struct bj_reader *r)
 {
     return bj_store_db(r->store);
 }
 
-int bj_reader_prepare(struct bj_reader *r, const char *sql,
-                      struct sqlite3_stmt **ret, struct bj_err *err)
+int bj_reader_prepare(struct bj_reader *r, const char *sql, struct bj_st **ret,
+                      struct bj_err *err)
 {
     struct statement *s = place(r, sql);
     if (!s->st) {
-        int rc = bj_sql_prepare(bj_store_db(r->store), sql, &s->st, err);
+        int rc = bj_db_prepare(bj_store_db(r->store), sql, &s->st, err);
         if (rc < 0)
             return rc;
     }
     s->used = r->clock;
-    sqlite3_reset(s->st);
-    sqlite3_clear_bindings(s->st);
+    bj_st_reset(s->st);
+    bj_st_clear(s->st);
     *ret = s->st;
     return 0;
 }

@@ -4,7 +4,7 @@
 #define BJ_APISERVER_READER_H
 
 #include "base/err.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,14 +34,14 @@ void bj_reader_end(struct bj_reader *r);
 void bj_reader_close(struct bj_reader *r);
 
 /* The statement for a text: reset, nothing bound, kept for the next time. It
- * belongs to the reader.  Rows by bj_sql_row, which returns -EINTR at the
+ * belongs to the reader.  Rows by bj_st_row, which returns -EINTR at the
  * deadline. */
-int bj_reader_prepare(struct bj_reader *r, const char *sql,
-                      struct sqlite3_stmt **ret, struct bj_err *err);
+int bj_reader_prepare(struct bj_reader *r, const char *sql, struct bj_st **ret,
+                      struct bj_err *err);
 
 /* The connection itself, during a request: its statements end at the deadline,
  * too.  It belongs to the reader. */
-struct sqlite3 *bj_reader_db(const struct bj_reader *r);
+struct bj_db *bj_reader_db(const struct bj_reader *r);
 
 /* For walks over rows of which filters may match few: "FILTERS OR
  * bj_late(AT, ID, PART)" in a statement is true for the row at which the time

@@ -344,7 +344,7 @@ static int put_words(struct bj_call *c, struct bj_slice what,
                      const char *before, const char *between)
 {
     struct bj_buf *b = &c->reply->body;
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     unsigned n = 0;
     int i = find_words(what);
     if (i < 0)
@@ -357,8 +357,8 @@ static int put_words(struct bj_call *c, struct bj_slice what,
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     bj_buf_str(b, "[");
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
-        struct bj_slice text = bj_sql_text(st, 0);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        struct bj_slice text = bj_st_get_text(st, 0);
         r = 0;
         bj_buf_str(b, n++ ? "," : "");
         bj_buf_str(b, before);

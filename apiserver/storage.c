@@ -8,7 +8,7 @@
 #include "base/opt_value.h"
 #include "base/text.h"
 #include "statsdb/best.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -73,16 +73,16 @@ static void put_source(struct bj_rows *rows, int64_t v)
 }
 
 static void put_value(const struct bj_api_column *k, struct bj_rows *rows,
-                      struct sqlite3_stmt *st, int at)
+                      struct bj_st *st, int at)
 {
     if (k->kind == BJ_AS_TEXT)
-        bj_put_text(rows, bj_sql_text(st, at));
+        bj_put_text(rows, bj_st_get_text(st, at));
     else if (k->kind == BJ_AS_SOURCE)
-        put_source(rows, bj_sql_get(st, at));
-    else if (k->kind == BJ_AS_REAL && bj_sql_get(st, at) != BJ_SQL_NULL)
-        put_real(rows, sqlite3_column_double(st, at));
+        put_source(rows, bj_st_get_i64(st, at));
+    else if (k->kind == BJ_AS_REAL && bj_st_get_i64(st, at) != BJ_SQL_NULL)
+        put_real(rows, bj_st_get_f64(st, at));
     else
-        bj_table_number(k->kind, rows, bj_sql_get(st, at));
+        bj_table_number(k->kind, rows, bj_st_get_i64(st, at));
 }
 
 unsigned bj_table_keys(const struct bj_api_column *columns,
@@ -95,7 +95,7 @@ unsigned bj_table_keys(const struct bj_api_column *columns,
 }
 
 void bj_table_row(const struct bj_api_column *columns, unsigned n,
-                  struct bj_rows *rows, struct sqlite3_stmt *st)
+                  struct bj_rows *rows, struct bj_st *st)
 {
     bj_row_begin(rows);
     for (unsigned i = 0; i < n; i++)
@@ -109,14 +109,14 @@ int bj_table_rows(struct bj_call *c, struct bj_query *q,
 {
     const char *key[BJ_API_COLUMNS];
     unsigned n = bj_table_keys(columns, key);
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_rows rows;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r < 0)
         return r;
     *cut = false;
     bj_rows_begin(&rows, out, key, n);
-    while ((r = bj_sql_row(st, &c->err)) > 0) {
+    while ((r = bj_st_row(st, &c->err)) > 0) {
         *cut = rows.n == max;
         if (*cut)
             break;

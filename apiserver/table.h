@@ -20,7 +20,7 @@ unsigned bj_table_keys(const struct bj_api_column *columns,
 
 /* Write the row of a statement that begins with n of these columns. */
 void bj_table_row(const struct bj_api_column *columns, unsigned n,
-                  struct bj_rows *rows, struct sqlite3_stmt *st);
+                  struct bj_rows *rows, struct bj_st *st);
 
 /* Run a query that begins with these columns: its rows go to out, at most max
  * of them; *cut: there are more.  0, or an error

@@ -195,12 +195,12 @@ static int64_t day_of(int64_t sec, int64_t *month)
 /* Skip months without sums. */
 static int first_month(struct bj_call *c, int64_t *ret)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int r = bj_reader_prepare(
         c->reader, "SELECT id >> 37 FROM rollup_day ORDER BY id LIMIT 1", &st,
         &c->err);
-    if (r == 0 && (r = bj_sql_row(st, &c->err)) > 0)
-        *ret = bj_sql_get(st, 0);
+    if (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
+        *ret = bj_st_get_i64(st, 0);
     return r < 0 ? r : 0;
 }
 
@@ -298,14 +298,14 @@ static int build(struct bj_call *c, struct usage *a)
  */
 
 static int put_groups(struct bj_call *c, const struct usage *a,
-                      struct sqlite3_stmt *st, struct bj_rows *rows)
+                      struct bj_st *st, struct bj_rows *rows)
 {
     int r = 0;
     for (int g = 0; g < BY_MONTH && r == 0; g++) {
         struct bj_slice text = {0};
         if (a->by[g])
             r = bj_words_text(c->worker->words, c->reader, groups[g].word,
-                              bj_sql_get(st, g), &text, &c->err);
+                              bj_st_get_i64(st, g), &text, &c->err);
         bj_put_text(rows, text);
     }
     if (!a->by[BY_MONTH]) {
@@ -314,8 +314,8 @@ static int put_groups(struct bj_call *c, const struct usage *a,
         return r;
     }
     char month[16], day[24];
-    int64_t m = bj_sql_get(st, BY_MONTH);
-    int64_t d = a->by[BY_DAY] ? bj_sql_get(st, BY_DAY) : 1;
+    int64_t m = bj_st_get_i64(st, BY_MONTH);
+    int64_t d = a->by[BY_DAY] ? bj_st_get_i64(st, BY_DAY) : 1;
     snprintf(month, sizeof(month), "%04d-%02d", (int)(m / 12 % 10000),
              (int)(m % 12) + 1);
     snprintf(day, sizeof(day), "%s-%02d", month, (int)(d % 32));
@@ -356,11 +356,11 @@ static void put_unused(struct bj_rows *rows, int64_t known_sec,
     put_ratio(rows, msec > 0 ? msec : 0, 1, known_sec > 0 ? 3600 : 0, 3);
 }
 
-static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
+static void put_sums(struct bj_st *st, struct bj_rows *rows)
 {
     int64_t v[SUMS];
     for (int i = 0; i < SUMS; i++) {
-        v[i] = bj_sql_get(st, GROUPS + i);
+        v[i] = bj_st_get_i64(st, GROUPS + i);
         v[i] = v[i] == BJ_SQL_NULL ? 0 : v[i];
     }
     v[USED] += v[MORE];
@@ -393,7 +393,7 @@ static int write_table(struct bj_call *c, struct usage *a,
                        const struct bj_output *out, bool *cut)
 {
     const char *names[BJ_KEYS];
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_rows rows;
     int r = build(c, a);
     if (r == 0)
@@ -401,7 +401,7 @@ static int write_table(struct bj_call *c, struct usage *a,
     if (r != 0)
         return r;
     bj_rows_begin(&rows, out, names, bj_key_names(bj_usage_keys, names));
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         *cut = rows.n == c->worker->conf->max_rows;
         r = 0;
         if (*cut)

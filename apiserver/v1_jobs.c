@@ -45,7 +45,7 @@ static bool is_past(struct bj_call *c, struct bj_jobs_query *l, int64_t at,
 /* The order does not matter, so stop as soon as the time is over. */
 static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     struct bj_reader_row row;
     l->end.total = 0;
     bj_query_sql(&l->q, "SELECT 1 FROM job AS j WHERE 1");
@@ -55,7 +55,7 @@ static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
     bj_reader_walk(c->reader, l->ascending, BJ_JOBS_UNTIL_COUNTED);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
         l->end.least = l->end.total == most || bj_reader_late(c->reader, &row);
         if (l->end.least)
@@ -71,14 +71,14 @@ static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
 static int write_rows(struct bj_call *c, struct bj_jobs_query *l,
                       struct bj_rows *rows)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     int64_t at = 0, id = 0;
     if (l->p.given[BJ_PARAM_SORT])
         return bj_jobs_sort(c, l, rows);
     int r = bj_jobs_query_open(c, l, &st);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
-        if (is_past(c, l, bj_sql_get(st, 0), bj_sql_get(st, 1)))
+        if (is_past(c, l, bj_st_get_i64(st, 0), bj_st_get_i64(st, 1)))
             break;
         if ((int64_t)rows->n == l->limit) {
             if (l->limit > 0)
@@ -86,8 +86,8 @@ static int write_rows(struct bj_call *c, struct bj_jobs_query *l,
                          (long long)at, (long long)id);
             break;
         }
-        at = bj_sql_get(st, 0);
-        id = bj_sql_get(st, 1);
+        at = bj_st_get_i64(st, 0);
+        id = bj_st_get_i64(st, 1);
         r = bj_jobs_row(c, &l->k, st, rows);
     }
     bj_query_free(&l->q);
@@ -187,7 +187,7 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
 static int find_named(struct bj_call *c, struct bj_jobs_query *l,
                       struct bj_rows *rows)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     bj_jobs_select(&l->q, &l->k);
     l->q.named = bj_job_name_indexed(c->tail);
     int r = bj_query_scope(&l->q, c, &l->p, "j");
@@ -197,7 +197,7 @@ static int find_named(struct bj_call *c, struct bj_jobs_query *l,
     bj_jobs_query_page(l);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0)
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
         r = bj_jobs_row(c, &l->k, st, rows);
     return r;
 }

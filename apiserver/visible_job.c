@@ -11,34 +11,33 @@ static const char found_sql[] =
     "LEFT JOIN job_more AS m ON m.job = j.id "
     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1";
 
-static void take(struct sqlite3_stmt *st, struct bj_arena *a,
-                 struct bj_visible_job *f)
+static void take(struct bj_st *st, struct bj_arena *a, struct bj_visible_job *f)
 {
-    f->job = bj_sql_get(st, 0);
-    f->key = bj_arena_copy(a, bj_sql_text(st, 1));
-    f->cluster = bj_arena_copy(a, bj_sql_text(st, 2));
-    f->id = bj_arena_copy(a, bj_sql_text(st, 3));
-    f->user = bj_arena_copy(a, bj_sql_text(st, 4));
-    f->uid = bj_sql_get(st, 5);
-    f->start = bj_sql_get(st, 6);
-    f->end = bj_sql_get(st, 7);
-    f->nodes = bj_sql_get(st, 8);
-    f->gpus = bj_sql_get(st, 9);
+    f->job = bj_st_get_i64(st, 0);
+    f->key = bj_arena_copy(a, bj_st_get_text(st, 1));
+    f->cluster = bj_arena_copy(a, bj_st_get_text(st, 2));
+    f->id = bj_arena_copy(a, bj_st_get_text(st, 3));
+    f->user = bj_arena_copy(a, bj_st_get_text(st, 4));
+    f->uid = bj_st_get_i64(st, 5);
+    f->start = bj_st_get_i64(st, 6);
+    f->end = bj_st_get_i64(st, 7);
+    f->nodes = bj_st_get_i64(st, 8);
+    f->gpus = bj_st_get_i64(st, 9);
 }
 
 static int find(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
                 struct bj_visible_job *ret)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r == 0)
-        r = bj_sql_row(st, &c->err);
+        r = bj_st_row(st, &c->err);
     if (r == 0)
         return bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
     if (r < 0)
         return r;
     take(st, arena, ret);
-    r = bj_sql_row(st, &c->err);
+    r = bj_st_row(st, &c->err);
     if (r > 0)
         return bj_call_refuse(c, 409, BJ_JOB_AMBIGUOUS);
     return r == 0 && arena->failed ? bj_err_set(&c->err, -ENOMEM, "job") : r;

@@ -48,22 +48,22 @@ static int fetch(struct bj_words *w, struct bj_reader *r, enum bj_word which,
                  int64_t id, struct slot *s, struct bj_slice *ret,
                  struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int rc = bj_reader_prepare(r, bj_word_sql[which].text, &st, err);
     if (rc < 0)
         return rc;
-    sqlite3_bind_int64(st, 1, id);
-    rc = bj_sql_row(st, err);
+    bj_st_bind_i64(st, 1, id);
+    rc = bj_st_row(st, err);
     if (rc <= 0)
         return rc;
-    struct bj_slice text = bj_sql_text(st, 0);
+    struct bj_slice text = bj_st_get_text(st, 0);
     bool null = !text.p;
     free(s->text);
     *s = (struct slot){0};
     w->long_text.len = 0;
     bj_buf_put(&w->long_text, text.p ? text.p : "", text.n);
     bj_buf_put(&w->long_text, "", 1);
-    sqlite3_reset(st);
+    bj_st_reset(st);
     if (w->long_text.failed) {
         bj_buf_free(&w->long_text);
         return bj_err_set(err, -ENOMEM, "words");
@@ -105,16 +105,12 @@ int bj_words_text(struct bj_words *w, struct bj_reader *r, enum bj_word which,
 int bj_words_find(struct bj_reader *r, enum bj_word which, struct bj_slice text,
                   int64_t *ret, struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     *ret = -1;
     int rc = bj_reader_prepare(r, bj_word_sql[which].find, &st, err);
     if (rc < 0)
         return rc;
-    sqlite3_bind_text64(st, 1, text.p ? text.p : "", text.n, SQLITE_STATIC,
-                        SQLITE_UTF8);
-    rc = bj_sql_row(st, err);
-    if (rc > 0)
-        *ret = bj_sql_get(st, 0);
-    sqlite3_reset(st);
+    bj_st_bind_text(st, 1, text.p ? text : BJ_SLICE(""));
+    rc = bj_st_int(st, ret, err);
     return rc < 0 ? rc : 0;
 }

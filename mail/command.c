@@ -54,20 +54,20 @@ static int find_job(struct bj_store *s, const char *name, int64_t *ret,
 {
     struct bj_sql_build b = {0};
     const struct bj_job_name n = bj_job_name_parse(bj_slice_str(name));
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     bj_buf_str(&b.sql, "SELECT id FROM job WHERE id IN (");
     bj_job_name_query(&n, BJ_NAME_WITH_PARTS, &b);
     bj_buf_str(&b.sql, ") ORDER BY at DESC, id DESC LIMIT 1");
     int r = bj_sql_build_end(&b, err);
     if (r == 0)
-        r = bj_sql_prepare(bj_store_db(s), b.sql.p, &st, err);
+        r = bj_db_prepare(bj_store_db(s), b.sql.p, &st, err);
     if (r == 0) {
         bj_sql_build_bind(&b, st);
-        r = bj_sql_row(st, err);
+        r = bj_st_row(st, err);
     }
     if (r > 0)
-        *ret = bj_sql_get(st, 0);
-    sqlite3_finalize(st);
+        *ret = bj_st_get_i64(st, 0);
+    bj_st_finalize(st);
     bj_sql_build_free(&b);
     return r == 0
                ? bj_err_set(err, -EINVAL, "the store has no job '%.60s'", name)
@@ -207,17 +207,17 @@ static int print_rows(const struct bj_statsdb_conf *c, const char *sql,
                       struct bj_err *err)
 {
     struct bj_store *s = NULL;
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_buf out = {0};
     int r = open_store(c, false, &s, err);
     if (r == 0)
-        r = bj_sql_prepare(bj_store_db(s), sql, &st, err);
-    while (r == 0 && (r = bj_sql_row(st, err)) > 0) {
-        int64_t at = bj_sql_get(st, 0);
+        r = bj_db_prepare(bj_store_db(s), sql, &st, err);
+    while (r == 0 && (r = bj_st_row(st, err)) > 0) {
+        int64_t at = bj_st_get_i64(st, 0);
         bj_show_time(&out, at, bj_text_offset(at, false));
-        for (int i = 1; i < sqlite3_column_count(st); i++) {
+        for (int i = 1; i < bj_st_columns(st); i++) {
             bj_buf_str(&out, "  ");
-            bj_buf_clean(&out, bj_sql_text(st, i));
+            bj_buf_clean(&out, bj_st_get_text(st, i));
         }
         bj_buf_str(&out, "\n");
         r = 0;
@@ -225,7 +225,7 @@ static int print_rows(const struct bj_statsdb_conf *c, const char *sql,
     if (r == 0)
         fwrite(out.p, 1, out.len, stdout);
     bj_buf_free(&out);
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     bj_store_close(s);
     return r;
 }

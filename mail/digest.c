@@ -41,19 +41,19 @@ int bj_mail_digest_users(struct bj_store *s, const char *choice,
         "SELECT u.name FROM user AS u LEFT JOIN mail_choice AS m ON m.user ="
         " u.name WHERE ifnull(m.choice, ?2) = ?1 AND EXISTS (SELECT 1 FROM job"
         " WHERE user = u.id AND at >= ?3 AND at < ?4) ORDER BY u.name";
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_slice *users = NULL;
     size_t n = 0, cap = 0;
-    int r = bj_sql_prepare(bj_store_db(s), sql, &st, err);
+    int r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     if (r < 0)
         return r;
-    bj_sql_bind_text(st, 1, bj_slice_str(choice));
-    bj_sql_bind_text(st, 2, bj_slice_str(by_default));
-    sqlite3_bind_int64(st, 3, since_sec);
-    sqlite3_bind_int64(st, 4, until_sec);
-    while ((r = bj_sql_row(st, err)) > 0 && BJ_GROW(users, n + 1, cap))
-        users[n++] = bj_arena_copy(arena, bj_sql_text(st, 0));
-    sqlite3_finalize(st);
+    bj_st_bind_filled(st, 1, bj_slice_str(choice));
+    bj_st_bind_filled(st, 2, bj_slice_str(by_default));
+    bj_st_bind_i64(st, 3, since_sec);
+    bj_st_bind_i64(st, 4, until_sec);
+    while ((r = bj_st_row(st, err)) > 0 && BJ_GROW(users, n + 1, cap))
+        users[n++] = bj_arena_copy(arena, bj_st_get_text(st, 0));
+    bj_st_finalize(st);
     *ret = bj_arena_alloc(arena, (n + 1) * sizeof(*users));
     if (*ret && n > 0)
         memcpy(*ret, users, n * sizeof(*users));
@@ -83,22 +83,22 @@ int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
     static const char sql[] =
         "SELECT id FROM job WHERE user = (SELECT id FROM user WHERE name = ?1)"
         " AND at >= ?2 AND at < ?3 ORDER BY at DESC, id DESC";
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     struct bj_job_read *read = NULL;
     struct bj_buf texts = {0};
-    int r = bj_sql_prepare(bj_store_db(s), sql, &st, err);
+    int r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     if (r < 0)
         return r;
-    bj_sql_bind_text(st, 1, user);
-    sqlite3_bind_int64(st, 2, since_sec);
-    sqlite3_bind_int64(st, 3, until_sec);
+    bj_st_bind_filled(st, 1, user);
+    bj_st_bind_i64(st, 2, since_sec);
+    bj_st_bind_i64(st, 3, until_sec);
     r = bj_job_read_new(bj_store_db(s), bj_period_columns(), BJ_PERIOD_COLUMNS,
                         &read, err);
-    while (r == 0 && (r = bj_sql_row(st, err)) > 0)
-        r = add(read, bj_sql_get(st, 0), &texts, p, err);
+    while (r == 0 && (r = bj_st_row(st, err)) > 0)
+        r = add(read, bj_st_get_i64(st, 0), &texts, p, err);
     bj_period_settle(p);
     bj_job_read_free(read);
     bj_buf_free(&texts);
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return r;
 }

@@ -1,6 +1,6 @@
 #include "mail/sent.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,25 +23,25 @@ struct value {
     }
 
 static int prepare(struct bj_store *s, const char *sql, const struct value *v,
-                   int n, struct sqlite3_stmt **ret, struct bj_err *err)
+                   int n, struct bj_st **ret, struct bj_err *err)
 {
-    int r = bj_sql_prepare(bj_store_db(s), sql, ret, err);
+    int r = bj_db_prepare(bj_store_db(s), sql, ret, err);
     for (int i = 0; r == 0 && i < n; i++)
         if (v[i].text.p)
-            bj_sql_bind_text(*ret, i + 1, v[i].text);
+            bj_st_bind_filled(*ret, i + 1, v[i].text);
         else
-            bj_sql_bind(*ret, i + 1, v[i].number);
+            bj_st_bind_i64(*ret, i + 1, v[i].number);
     return r;
 }
 
 static int run(struct bj_store *s, const char *sql, const struct value *v,
                int n, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     int r = prepare(s, sql, v, n, &st, err);
     if (r == 0)
-        r = bj_sql_run(st, err);
-    sqlite3_finalize(st);
+        r = bj_st_run(st, err);
+    bj_st_finalize(st);
     return r;
 }
 
@@ -49,13 +49,13 @@ static int run(struct bj_store *s, const char *sql, const struct value *v,
 static int read_row(struct bj_store *s, const char *sql, const struct value *v,
                     int n, int64_t *ret, int columns, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     int r = prepare(s, sql, v, n, &st, err);
     if (r == 0)
-        r = bj_sql_row(st, err);
+        r = bj_st_row(st, err);
     for (int i = 0; r > 0 && i < columns; i++)
-        ret[i] = bj_sql_get(st, i);
-    sqlite3_finalize(st);
+        ret[i] = bj_st_get_i64(st, i);
+    bj_st_finalize(st);
     return r;
 }
 
@@ -93,7 +93,7 @@ int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
     if (r < 0)
         return r;
     r = run(s, lost, now, 1, err);
-    *ret_lost = r == 0 ? sqlite3_changes64(bj_store_db(s)) : 0;
+    *ret_lost = r == 0 ? bj_db_changes(bj_store_db(s)) : 0;
     if (r == 0)
         r = run(s, on, now, 2, err);
     if (r == 0)
@@ -107,7 +107,7 @@ int bj_mail_turn_off(struct bj_store *s, struct bj_err *err)
 {
     int64_t n = 0;
     int r =
-        bj_sql_int(bj_store_db(s), "SELECT count(*) FROM mail_state", &n, err);
+        bj_db_int(bj_store_db(s), "SELECT count(*) FROM mail_state", &n, err);
     if (r < 0 || n == 0)
         return r;
     r = write_one(s, "DELETE FROM mail_state", NULL, 0, err);
@@ -148,8 +148,8 @@ int bj_mail_collect(struct bj_store *s, struct bj_err *err)
         " ?2 AND \"end\" >= (SELECT since FROM mail_state) AND id NOT IN"
         " (SELECT job FROM mail_todo)";
     int64_t upto = 0, to = BJ_SQL_NULL;
-    int r = bj_sql_int(bj_store_db(s), "SELECT job_upto FROM mail_state", &upto,
-                       err);
+    int r = bj_db_int(bj_store_db(s), "SELECT job_upto FROM mail_state", &upto,
+                      err);
     struct value v[] = {NUMBER(upto), NUMBER(COLLECTED)};
     if (r == 0)
         r = read_row(s, last, v, 2, &to, 1, err);
@@ -199,7 +199,7 @@ int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
     static const char past[] =
         "FROM mail_todo WHERE NOT EXISTS (SELECT 1 FROM job WHERE id = job AND"
         " \"end\" >= ?1 AND user IS NOT NULL)";
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     const struct value since[] = {NUMBER(since_sec)};
     const struct value v[] = {NUMBER(until_sec), NUMBER(BJ_MAIL_JOBS)};
     char sql[200];
@@ -215,17 +215,17 @@ int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
     if (r == 0)
         r = job ? prepare(s, jobs_sql, v, 2, &st, err)
                 : bj_err_set(err, -ENOMEM, "mails");
-    while (r == 0 && n < BJ_MAIL_JOBS && (r = bj_sql_row(st, err)) > 0) {
+    while (r == 0 && n < BJ_MAIL_JOBS && (r = bj_st_row(st, err)) > 0) {
         job[n++] = (struct bj_mail_job){
-            .job = bj_sql_get(st, 0),
-            .end_sec = bj_sql_get(st, 1),
-            .user = bj_arena_copy(arena, bj_sql_text(st, 2)),
-            .key = bj_arena_copy(arena, bj_sql_text(st, 3)),
-            .derived = bj_sql_get(st, 4) > 0,
-            .open = bj_sql_get(st, 5) > 0};
+            .job = bj_st_get_i64(st, 0),
+            .end_sec = bj_st_get_i64(st, 1),
+            .user = bj_arena_copy(arena, bj_st_get_text(st, 2)),
+            .key = bj_arena_copy(arena, bj_st_get_text(st, 3)),
+            .derived = bj_st_get_i64(st, 4) > 0,
+            .open = bj_st_get_i64(st, 5) > 0};
         r = 0;
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     *ret = job;
     return r < 0 ? r : n;
 }

@@ -1,6 +1,6 @@
 #include "mail/warning.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 static const char list_sql[] =
     "SELECT a.id, a.job, (SELECT name FROM user WHERE id = j.user), 'warning:'"
@@ -12,22 +12,22 @@ static const char list_sql[] =
 int bj_mail_warnings(struct bj_store *s, struct bj_arena *arena,
                      struct bj_mail_warning **ret, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     int n = 0;
-    int r = bj_sql_prepare(bj_store_db(s), list_sql, &st, err);
+    int r = bj_db_prepare(bj_store_db(s), list_sql, &st, err);
     if (r < 0)
         return r;
     struct bj_mail_warning *w =
         bj_arena_alloc(arena, BJ_MAIL_WARNINGS * sizeof(*w));
-    sqlite3_bind_int64(st, 1, BJ_MAIL_WARNINGS);
-    while (w && n < BJ_MAIL_WARNINGS && (r = bj_sql_row(st, err)) > 0)
+    bj_st_bind_i64(st, 1, BJ_MAIL_WARNINGS);
+    while (w && n < BJ_MAIL_WARNINGS && (r = bj_st_row(st, err)) > 0)
         w[n++] = (struct bj_mail_warning){
-            .id = bj_sql_get(st, 0),
-            .job = bj_sql_get(st, 1),
-            .user = bj_arena_copy(arena, bj_sql_text(st, 2)),
-            .key = bj_arena_copy(arena, bj_sql_text(st, 3)),
-            .next = bj_arena_copy(arena, bj_sql_text(st, 4))};
-    sqlite3_finalize(st);
+            .id = bj_st_get_i64(st, 0),
+            .job = bj_st_get_i64(st, 1),
+            .user = bj_arena_copy(arena, bj_st_get_text(st, 2)),
+            .key = bj_arena_copy(arena, bj_st_get_text(st, 3)),
+            .next = bj_arena_copy(arena, bj_st_get_text(st, 4))};
+    bj_st_finalize(st);
     *ret = w;
     return r < 0 ? r : arena->failed ? bj_err_set(err, -ENOMEM, "mails") : n;
 }
@@ -35,22 +35,22 @@ int bj_mail_warnings(struct bj_store *s, struct bj_arena *arena,
 int bj_mail_warned(struct bj_store *s, int64_t id, const char *failure,
                    int64_t now_sec, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    r = bj_sql_prepare(bj_store_db(s),
-                       "UPDATE running_action SET state = iif(?3 IS NULL,"
-                       " 'done', 'failed'), detail = ifnull(?3, detail), at ="
-                       " ?2 WHERE id = ?1 AND state = 'waiting'",
-                       &st, err);
+    r = bj_db_prepare(bj_store_db(s),
+                      "UPDATE running_action SET state = iif(?3 IS NULL,"
+                      " 'done', 'failed'), detail = ifnull(?3, detail), at ="
+                      " ?2 WHERE id = ?1 AND state = 'waiting'",
+                      &st, err);
     if (r == 0) {
-        sqlite3_bind_int64(st, 1, id);
-        sqlite3_bind_int64(st, 2, now_sec);
-        bj_sql_bind_text(st, 3, bj_slice_str(failure ? failure : ""));
-        r = bj_sql_run(st, err);
+        bj_st_bind_i64(st, 1, id);
+        bj_st_bind_i64(st, 2, now_sec);
+        bj_st_bind_filled(st, 3, bj_slice_str(failure ? failure : ""));
+        r = bj_st_run(st, err);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -61,15 +61,15 @@ int bj_mail_warned(struct bj_store *s, int64_t id, const char *failure,
 int bj_mail_was_sent(struct bj_store *s, struct bj_slice key,
                      struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
-    int r = bj_sql_prepare(bj_store_db(s),
-                           "SELECT 1 FROM mail_sent WHERE key = ?1 AND state ="
-                           " 'sent'",
-                           &st, err);
+    struct bj_st *st = NULL;
+    int r = bj_db_prepare(bj_store_db(s),
+                          "SELECT 1 FROM mail_sent WHERE key = ?1 AND state ="
+                          " 'sent'",
+                          &st, err);
     if (r < 0)
         return r;
-    bj_sql_bind_text(st, 1, key);
-    r = bj_sql_row(st, err);
-    sqlite3_finalize(st);
+    bj_st_bind_filled(st, 1, key);
+    r = bj_st_row(st, err);
+    bj_st_finalize(st);
     return r;
 }

@@ -1,6 +1,6 @@
 #include "report/meter.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 enum { CELLS = 24, MICRO = 1000000 };
 

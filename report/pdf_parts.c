@@ -1,6 +1,6 @@
 #include "report/pdf_parts.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 enum { SIZE = 9, SMALL = 8, TITLE = 12, ROW = 15, METER = 8 };
 

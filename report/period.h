@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdbool.h>
 #include <stddef.h>

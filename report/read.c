@@ -15,7 +15,7 @@
  */
 
 /* Runs a statement for job ?1 and passes each row on; *ret_n of them. */
-typedef void take_fn(struct bj_report *r, struct sqlite3_stmt *st, void *row);
+typedef void take_fn(struct bj_report *r, struct bj_st *st, void *row);
 
 struct rows {
     void **v; /* in the arena */
@@ -23,18 +23,18 @@ struct rows {
     take_fn *take;
 };
 
-static int each(struct sqlite3 *db, const char *sql, int64_t job,
+static int each(struct bj_db *db, const char *sql, int64_t job,
                 struct bj_report *r, const struct rows *rows,
                 struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     size_t cap = 0;
     char *v = NULL;
-    int code = bj_sql_prepare(db, sql, &st, err);
+    int code = bj_db_prepare(db, sql, &st, err);
     if (code < 0)
         return code;
-    sqlite3_bind_int64(st, 1, job);
-    while ((code = bj_sql_row(st, err)) > 0) {
+    bj_st_bind_i64(st, 1, job);
+    while ((code = bj_st_row(st, err)) > 0) {
         if (*rows->n == cap) {
             char *more = bj_arena_alloc(&r->arena, 2 * (cap + 8) * rows->size);
             if (!more)
@@ -46,22 +46,21 @@ static int each(struct sqlite3 *db, const char *sql, int64_t job,
         }
         rows->take(r, st, v + rows->size * (*rows->n)++);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     *rows->v = v;
     return r->arena.failed ? bj_err_set(err, -ENOMEM, "report") : code;
 }
 
-static struct bj_slice copy(struct bj_report *r, struct sqlite3_stmt *st,
-                            int col)
+static struct bj_slice copy(struct bj_report *r, struct bj_st *st, int col)
 {
-    struct bj_slice s = bj_sql_text(st, col);
+    struct bj_slice s = bj_st_get_text(st, col);
     return s.p ? bj_arena_copy(&r->arena, s) : s;
 }
 
 /* --- the job ---------------------------------------------------------------
  */
 
-static int read_job(struct sqlite3 *db, int64_t job, struct bj_report *r,
+static int read_job(struct bj_db *db, int64_t job, struct bj_report *r,
                     struct bj_err *err)
 {
     struct bj_job_read *read = NULL;
@@ -82,23 +81,23 @@ static int read_job(struct sqlite3 *db, int64_t job, struct bj_report *r,
 }
 
 /* Jobs of people at a prompt: their CPUs idle while they think. */
-static int read_interactive(struct sqlite3 *db, int64_t job,
-                            struct bj_report *r, struct bj_err *err)
+static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
+                            struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     const struct bj_slice name = bj_report_text(r, BJ_REPORT_NAME);
-    int code = bj_sql_prepare(db,
-                              "SELECT EXISTS (SELECT 1 FROM step WHERE id ="
-                              " ?1 << 20 | 3)",
-                              &st, err);
+    int code = bj_db_prepare(db,
+                             "SELECT EXISTS (SELECT 1 FROM step WHERE id ="
+                             " ?1 << 20 | 3)",
+                             &st, err);
     if (code < 0)
         return code;
-    sqlite3_bind_int64(st, 1, job);
-    code = bj_sql_row(st, err);
-    r->interactive = (code > 0 && bj_sql_get(st, 0) > 0) ||
+    bj_st_bind_i64(st, 1, job);
+    code = bj_st_row(st, err);
+    r->interactive = (code > 0 && bj_st_get_i64(st, 0) > 0) ||
                      bj_slice_starts(name, BJ_SLICE("interactive")) ||
                      bj_slice_starts(name, BJ_SLICE("sys/dashboard/"));
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return code < 0 ? code : 0;
 }
 
@@ -120,12 +119,12 @@ static const char nodes_sql[] =
     " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
     " record = n.id), n.memory_charged_peak_bytes" RECORDS OF_JOB " ORDER BY 1";
 
-static void take_node(struct bj_report *r, struct sqlite3_stmt *st, void *row)
+static void take_node(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_node *)row = (struct bj_report_node){
-        copy(r, st, 0),    bj_sql_get(st, 1), bj_sql_get(st, 2),
-        bj_sql_get(st, 3), bj_sql_get(st, 4), bj_sql_get(st, 5),
-        bj_sql_get(st, 6), bj_sql_get(st, 7)};
+        copy(r, st, 0),       bj_st_get_i64(st, 1), bj_st_get_i64(st, 2),
+        bj_st_get_i64(st, 3), bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
+        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
 }
 
 static const char gpus_sql[] =
@@ -136,12 +135,12 @@ static const char gpus_sql[] =
     " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
     " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";
 
-static void take_gpu(struct bj_report *r, struct sqlite3_stmt *st, void *row)
+static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_gpu *)row = (struct bj_report_gpu){
-        copy(r, st, 0),    copy(r, st, 1),    copy(r, st, 2),
-        copy(r, st, 3),    bj_sql_get(st, 4), bj_sql_get(st, 5),
-        bj_sql_get(st, 6), bj_sql_get(st, 7)};
+        copy(r, st, 0),       copy(r, st, 1),       copy(r, st, 2),
+        copy(r, st, 3),       bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
+        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
 }
 
 /* --- findings --------------------------------------------------------------
@@ -163,12 +162,11 @@ static const char array_findings_sql[] =
     " f.rule WHERE " BJ_REPORT_SIBLINGS " GROUP BY r.id" WORST
     "count(*) DESC, r.id";
 
-static void take_finding(struct bj_report *r, struct sqlite3_stmt *st,
-                         void *row)
+static void take_finding(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_finding *)row = (struct bj_report_finding){
-        copy(r, st, 0), copy(r, st, 1), copy(r, st, 2),   copy(r, st, 3),
-        copy(r, st, 4), copy(r, st, 5), bj_sql_get(st, 6)};
+        copy(r, st, 0), copy(r, st, 1), copy(r, st, 2),      copy(r, st, 3),
+        copy(r, st, 4), copy(r, st, 5), bj_st_get_i64(st, 6)};
 }
 
 /* --- warnings --------------------------------------------------------------
@@ -207,11 +205,10 @@ static struct bj_slice say_warning(struct bj_report *r,
     return ret;
 }
 
-static void take_warning(struct bj_report *r, struct sqlite3_stmt *st,
-                         void *row)
+static void take_warning(struct bj_report *r, struct bj_st *st, void *row)
 {
     struct bj_report_warning *w = row;
-    *w = (struct bj_report_warning){.at = bj_sql_get(st, 0),
+    *w = (struct bj_report_warning){.at = bj_st_get_i64(st, 0),
                                     .finding = copy(r, st, 1),
                                     .action = copy(r, st, 2),
                                     .state = copy(r, st, 3),
@@ -222,7 +219,7 @@ static void take_warning(struct bj_report *r, struct sqlite3_stmt *st,
 /* --- all -------------------------------------------------------------------
  */
 
-static int read_rows(struct sqlite3 *db, int64_t job, struct bj_report *r,
+static int read_rows(struct bj_db *db, int64_t job, struct bj_report *r,
                      struct bj_err *err)
 {
     const bool array = r->array.tasks > 1;
@@ -245,7 +242,7 @@ static int read_rows(struct sqlite3 *db, int64_t job, struct bj_report *r,
     return code;
 }
 
-int bj_report_read(struct sqlite3 *db, int64_t job, struct bj_report *ret,
+int bj_report_read(struct bj_db *db, int64_t job, struct bj_report *ret,
                    struct bj_err *err)
 {
     *ret = (struct bj_report){.interactive = false};

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "statsdb/job_read.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "report/show.h"
 
 #include "base/stamp.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 /* v / by, halves up. */
 static uint64_t rounded(uint64_t v, uint64_t by)

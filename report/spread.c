@@ -163,27 +163,27 @@ static int64_t common(const struct tasks *t, unsigned which, int64_t *beyond)
     return s->p95;
 }
 
-static int read_tasks(struct sqlite3 *db, int64_t job, struct tasks *t,
+static int read_tasks(struct bj_db *db, int64_t job, struct tasks *t,
                       struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
-    int code = bj_sql_prepare(
+    struct bj_st *st = NULL;
+    int code = bj_db_prepare(
         db, "SELECT j.id FROM job AS j WHERE " BJ_REPORT_SIBLINGS " LIMIT ?2",
         &st, err);
     if (code < 0)
         return code;
-    sqlite3_bind_int64(st, 1, job);
-    sqlite3_bind_int64(st, 2, t->cap);
-    while (code >= 0 && (code = bj_sql_row(st, err)) > 0) {
-        code = bj_job_read_row(t->read, bj_sql_get(st, 0), err);
+    bj_st_bind_i64(st, 1, job);
+    bj_st_bind_i64(st, 2, t->cap);
+    while (code >= 0 && (code = bj_st_row(st, err)) > 0) {
+        code = bj_job_read_row(t->read, bj_st_get_i64(st, 0), err);
         if (code > 0)
             take(t);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return code;
 }
 
-int bj_report_spread(struct sqlite3 *db, int64_t job, struct bj_report *r,
+int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
                      struct bj_report_known *ret, struct bj_err *err)
 {
     static const char *const names[COLUMNS] = {

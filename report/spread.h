@@ -22,7 +22,7 @@ struct bj_report_known {
 };
 
 /* Fill r->array and *ret. */
-int bj_report_spread(struct sqlite3 *db, int64_t job, struct bj_report *r,
+int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
                      struct bj_report_known *ret, struct bj_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 #include "report/text_parts.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <ctype.h>
 #include <time.h>

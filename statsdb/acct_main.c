@@ -12,8 +12,8 @@
 #include "statsdb/acct_store.h"
 #include "statsdb/acct_terminal.h"
 #include "statsdb/acct_text.h"
-#include "statsdb/sql.h"
 #include "statsdb/words.h"
+#include "store/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -569,7 +569,7 @@ int main(int argc, char **argv)
                                          {printing, &conf},
                                          {reading, &conf},
                                          {bj_program_opts, &conf.program}};
-    bj_sql_single_thread();
+    bj_db_single_thread();
     char **args = arguments(sets, SETS, &argc, argv, &conf.report);
     int r = args ? bj_program_load(&conf.program, sets, SETS, argc, args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");

@@ -3,7 +3,7 @@
 #include "sched/state.h"
 #include "statsdb/acct_list.h"
 #include "statsdb/job_name.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,15 +150,15 @@ static int append(struct bj_acct_ids *ids, int64_t id)
 static int take(struct bj_store *s, const struct question *q,
                 struct bj_acct_ids *ret, struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(bj_store_db(s), q->b.sql.p, &st, err);
+    struct bj_st *st;
+    int r = bj_db_prepare(bj_store_db(s), q->b.sql.p, &st, err);
     if (r < 0)
         return r;
     bj_sql_build_bind(&q->b, st);
-    while ((r = bj_sql_row(st, err)) > 0 &&
-           (r = append(ret, sqlite3_column_int64(st, 0))) == 0) {
+    while ((r = bj_st_row(st, err)) > 0 &&
+           (r = append(ret, bj_st_get_i64(st, 0))) == 0) {
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return r == -ENOMEM ? bj_err_set(err, r, "jobs") : r;
 }
 

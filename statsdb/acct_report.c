@@ -85,24 +85,24 @@ static int choose(const struct bj_acct_source *from,
  */
 
 /* From the store: 1, or 0 when the job has been removed. */
-static int read_stored(struct sqlite3 *db, struct bj_slice key,
+static int read_stored(struct bj_db *db, struct bj_slice key,
                        struct bj_report *ret, struct bj_err *err)
 {
     struct bj_job_name name = bj_job_name_parse(key);
     struct bj_sql_build b = {0};
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     int64_t job = BJ_SQL_NULL;
     bj_job_name_query(&name, BJ_NAME_EXACT, &b);
     int r = bj_sql_build_end(&b, err);
     if (r == 0)
-        r = bj_sql_prepare(db, b.sql.p, &st, err);
+        r = bj_db_prepare(db, b.sql.p, &st, err);
     if (r == 0) {
         bj_sql_build_bind(&b, st);
-        r = bj_sql_row(st, err);
+        r = bj_st_row(st, err);
     }
     if (r > 0)
-        job = bj_sql_get(st, 0);
-    sqlite3_finalize(st);
+        job = bj_st_get_i64(st, 0);
+    bj_st_finalize(st);
     bj_sql_build_free(&b);
     return r <= 0 ? r : bj_report_read(db, job, ret, err);
 }

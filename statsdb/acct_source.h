@@ -37,7 +37,7 @@ struct bj_acct_source {
      * request.  NULL: it is the store. */
     int (*get)(void *source, struct bj_slice path, struct bj_slice *ret,
                struct bj_err *err);
-    struct sqlite3 *db; /* of the store, else NULL */
+    struct bj_db *db; /* of the store, else NULL */
     void (*close)(void *source);
     void *source;
 };

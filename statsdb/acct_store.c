@@ -2,8 +2,8 @@
 
 #include "statsdb/acct_query.h"
 #include "statsdb/job_read.h"
-#include "statsdb/sql.h"
 #include "statsdb/store.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 
@@ -19,8 +19,8 @@ static int value(void *ctx, unsigned i, struct bj_job_value *ret,
 static int clusters(void *source, uint64_t *ret, struct bj_err *err)
 {
     int64_t n = 0;
-    int r = bj_sql_int(bj_store_db(source), "SELECT count(*) FROM cluster", &n,
-                       err);
+    int r =
+        bj_db_int(bj_store_db(source), "SELECT count(*) FROM cluster", &n, err);
     *ret = (uint64_t)n;
     return r;
 }

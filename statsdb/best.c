@@ -1,6 +1,6 @@
 #include "statsdb/best.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 const char *bj_source_name(int64_t source)
 {

@@ -1,24 +1,24 @@
 #include "statsdb/covered.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 int bj_covered_read(struct bj_store *s, const char *cluster, const char *source,
                     struct bj_covered *ret, struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(bj_store_db(s),
-                           "SELECT from_sec, to_sec FROM covered"
-                           " WHERE cluster = ?1 AND source = ?2",
-                           &st, err);
+    struct bj_st *st;
+    int r = bj_db_prepare(bj_store_db(s),
+                          "SELECT from_sec, to_sec FROM covered"
+                          " WHERE cluster = ?1 AND source = ?2",
+                          &st, err);
     if (r < 0)
         return r;
-    sqlite3_bind_text(st, 1, cluster, -1, SQLITE_STATIC);
-    sqlite3_bind_text(st, 2, source, -1, SQLITE_STATIC);
+    bj_st_bind_text(st, 1, bj_slice_str(cluster));
+    bj_st_bind_text(st, 2, bj_slice_str(source));
     *ret = (struct bj_covered){0, 0};
-    r = bj_sql_row(st, err);
+    r = bj_st_row(st, err);
     if (r > 0)
-        *ret = (struct bj_covered){bj_sql_get(st, 0), bj_sql_get(st, 1)};
-    sqlite3_finalize(st);
+        *ret = (struct bj_covered){bj_st_get_i64(st, 0), bj_st_get_i64(st, 1)};
+    bj_st_finalize(st);
     return r < 0 ? r : 0;
 }
 
@@ -26,8 +26,8 @@ int bj_covered_write(struct bj_store *s, const char *cluster,
                      const char *source, const struct bj_covered *covered,
                      struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(
+    struct bj_st *st;
+    int r = bj_db_prepare(
         bj_store_db(s),
         "INSERT INTO covered(cluster, source, from_sec, to_sec)"
         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
@@ -35,18 +35,18 @@ int bj_covered_write(struct bj_store *s, const char *cluster,
         &st, err);
     if (r < 0)
         return r;
-    sqlite3_bind_text(st, 1, cluster, -1, SQLITE_STATIC);
-    sqlite3_bind_text(st, 2, source, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(st, 3, covered->from_sec);
-    sqlite3_bind_int64(st, 4, covered->to_sec);
-    r = bj_sql_run(st, err);
-    sqlite3_finalize(st);
+    bj_st_bind_text(st, 1, bj_slice_str(cluster));
+    bj_st_bind_text(st, 2, bj_slice_str(source));
+    bj_st_bind_i64(st, 3, covered->from_sec);
+    bj_st_bind_i64(st, 4, covered->to_sec);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
     return r;
 }
 
 int bj_removed_before(struct bj_store *s, int64_t *ret_sec, struct bj_err *err)
 {
-    return bj_sql_int(bj_store_db(s),
-                      "SELECT ifnull(max(before_sec), 0) FROM removed", ret_sec,
-                      err);
+    return bj_db_int(bj_store_db(s),
+                     "SELECT ifnull(max(before_sec), 0) FROM removed", ret_sec,
+                     err);
 }

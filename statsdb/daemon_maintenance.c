@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "statsdb/retention.h"
+#include "store/db.h"
 
 enum {
     OLD_JOBS = 2000, /* removed in one transaction */
@@ -93,17 +94,18 @@ static struct bj_metrics_values report_of(struct bj_daemon *d)
         d->report[i].from_sec = d->source[i].covered.from_sec;
         d->report[i].to_sec = d->source[i].covered.to_sec;
     }
-    struct bj_metrics_values r = {.cluster = d->report,
-                                  .clusters = d->conf->clusters,
-                                  .jobs_new = c->jobs_new,
-                                  .jobs_changed = c->jobs_changed,
-                                  .jobs_same = c->jobs_same,
-                                  .steps_new = c->steps_new,
-                                  .steps_changed = c->steps_changed,
-                                  .steps_same = c->steps_same,
-                                  .removed_jobs = d->removed_jobs,
-                                  .store_bytes = bj_store_bytes(d->store),
-                                  .wal_bytes = bj_store_wal_bytes(d->store)};
+    struct bj_metrics_values r = {
+        .cluster = d->report,
+        .clusters = d->conf->clusters,
+        .jobs_new = c->jobs_new,
+        .jobs_changed = c->jobs_changed,
+        .jobs_same = c->jobs_same,
+        .steps_new = c->steps_new,
+        .steps_changed = c->steps_changed,
+        .steps_same = c->steps_same,
+        .removed_jobs = d->removed_jobs,
+        .store_bytes = bj_db_bytes(bj_store_db(d->store)),
+        .wal_bytes = bj_db_log_bytes(bj_store_db(d->store))};
     if (d->work)
         bj_work_report(d->work, &r, d->report);
     if (d->receiver)

@@ -4,7 +4,7 @@
 #include "base/stamp.h"
 #include "base/text.h"
 #include "statsdb/retry.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 enum {
     SLICE_MIN_SEC = 900, /* shortest window after timeouts */
@@ -75,28 +75,28 @@ void bj_daemon_count(struct bj_metrics_cluster *r,
 static void check_name(struct bj_daemon *d, struct bj_daemon_source *s)
 {
     const struct bj_cluster_conf *c = s->conf;
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     s->named = true;
     bool by_name =
         (c->prom.url && c->prom.url[0]) || c->pue.n > 0 || c->records.n > 0;
     if (!by_name ||
-        bj_sql_prepare(bj_store_db(d->store),
-                       "SELECT name FROM cluster WHERE NOT EXISTS (SELECT 1"
-                       " FROM cluster WHERE name = ?1) ORDER BY id DESC LIMIT"
-                       " 1",
-                       &st, NULL) < 0)
+        bj_db_prepare(bj_store_db(d->store),
+                      "SELECT name FROM cluster WHERE NOT EXISTS (SELECT 1"
+                      " FROM cluster WHERE name = ?1) ORDER BY id DESC LIMIT"
+                      " 1",
+                      &st, NULL) < 0)
         return;
-    bj_sql_bind_text(st, 1, bj_slice_str(c->name));
-    if (bj_sql_row(st, NULL) > 0) {
+    bj_st_bind_filled(st, 1, bj_slice_str(c->name));
+    if (bj_st_row(st, NULL) > 0) {
         char name[64];
-        bj_text_clean(bj_sql_text(st, 0), name, sizeof(name));
+        bj_text_clean(bj_st_get_text(st, 0), name, sizeof(name));
         bj_log(BJ_LOG_WARN, NULL,
                "%s: the scheduler's name of the cluster is '%s': prometheus, "
                "pue, and "
                "records without a cluster use '%s' and match no jobs",
                c->name, name, c->name);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
 }
 
 /* Import one window, and write the covered period in its last transaction. */

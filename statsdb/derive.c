@@ -17,25 +17,25 @@ static int check_rules(struct bj_derive *d, struct bj_err *err)
         " AND id NOT IN (SELECT job FROM derive_todo)";
     static const char note[] = "UPDATE derive_state SET rules = ?2 WHERE rules"
                                " != ?2 RETURNING rules";
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(d->db, note, &st, err);
+    struct bj_st *st;
+    int r = bj_db_prepare(d->db, note, &st, err);
     if (r < 0)
         return r;
     const char *sign = d->opt.rules ? bj_rules_sign(d->opt.rules) : "";
-    bj_sql_bind_text(st, 2, bj_slice_str(sign[0] ? sign : "none"));
-    r = bj_sql_row(st, err);
+    bj_st_bind_filled(st, 2, bj_slice_str(sign[0] ? sign : "none"));
+    r = bj_st_row(st, err);
     bool changed = r > 0;
     while (r > 0)
-        r = bj_sql_row(st, err);
-    sqlite3_finalize(st);
+        r = bj_st_row(st, err);
+    bj_st_finalize(st);
     if (r < 0 || !changed || !d->opt.rules)
         return r;
-    r = bj_sql_prepare(d->db, judge, &st, err);
+    r = bj_db_prepare(d->db, judge, &st, err);
     if (r < 0)
         return r;
-    sqlite3_bind_int64(st, 1, d->opt.findings_sec);
-    r = bj_sql_run(st, err);
-    sqlite3_finalize(st);
+    bj_st_bind_i64(st, 1, d->opt.findings_sec);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
     return r;
 }
 
@@ -54,11 +54,11 @@ static int start(struct bj_derive *d, struct bj_err *err)
     if (r < 0)
         return r;
     /* Row numbers are used again when the last job was removed. */
-    r = bj_sql_exec(d->db,
-                    "UPDATE derive_state SET job_upto = ifnull((SELECT max(id)"
-                    " FROM job), 0) WHERE job_upto > ifnull((SELECT max(id)"
-                    " FROM job), 0)",
-                    err);
+    r = bj_db_exec(d->db,
+                   "UPDATE derive_state SET job_upto = ifnull((SELECT max(id)"
+                   " FROM job), 0) WHERE job_upto > ifnull((SELECT max(id)"
+                   " FROM job), 0)",
+                   err);
     if (r == 0)
         r = check_rules(d, err);
     if (r == 0)
@@ -91,7 +91,7 @@ void bj_derive_free(struct bj_derive *d)
     if (!d)
         return;
     for (int i = 0; i < BJ_DERIVE_STATEMENTS; i++)
-        sqlite3_finalize(d->st[i]);
+        bj_st_finalize(d->st[i]);
     bj_dicts_free(d->dicts);
     bj_grams_free(d->grams);
     free(d->job.bin);
@@ -176,18 +176,18 @@ static int grams(struct bj_derive *d, struct bj_err *err)
 static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
 {
     const struct bj_derive_job *j = &d->job;
-    struct sqlite3_stmt *st = d->st[BJ_DE_PROM_TODO];
+    struct bj_st *st = d->st[BJ_DE_PROM_TODO];
     if (j->v[BJ_DJ_START] < 0 || j->v[BJ_DJ_END] <= j->v[BJ_DJ_START])
         return 0;
     for (size_t i = 0; i < d->opt.prom_clusters; i++) {
         if (strcmp(d->opt.prom_cluster[i], j->cluster) != 0 ||
             j->v[BJ_DJ_END] < now - d->opt.prom_history_sec[i])
             continue;
-        sqlite3_bind_int64(st, 1, j->v[BJ_DJ_CLUSTER]);
-        sqlite3_bind_int64(st, 2, j->v[BJ_DJ_END]);
-        sqlite3_bind_int64(st, 3, j->id);
-        sqlite3_bind_int64(st, 4, j->v[BJ_DJ_START]);
-        return bj_sql_run(st, err);
+        bj_st_bind_i64(st, 1, j->v[BJ_DJ_CLUSTER]);
+        bj_st_bind_i64(st, 2, j->v[BJ_DJ_END]);
+        bj_st_bind_i64(st, 3, j->id);
+        bj_st_bind_i64(st, 4, j->v[BJ_DJ_START]);
+        return bj_st_run(st, err);
     }
     return 0;
 }
@@ -230,22 +230,22 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
 static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
 {
     int64_t record[STEP_MAX], job[STEP_MAX];
-    struct sqlite3_stmt *st = d->st[BJ_DE_RECORDS];
+    struct bj_st *st = d->st[BJ_DE_RECORDS];
     unsigned n = 0;
     int r;
-    sqlite3_bind_int64(st, 1, max);
-    while ((r = bj_sql_row(st, err)) > 0) {
-        record[n] = bj_sql_get(st, 0);
-        job[n++] = bj_sql_get(st, 1);
+    bj_st_bind_i64(st, 1, max);
+    while ((r = bj_st_row(st, err)) > 0) {
+        record[n] = bj_st_get_i64(st, 0);
+        job[n++] = bj_st_get_i64(st, 1);
     }
     for (unsigned i = 0; r == 0 && i < n; i++) {
         if (job[i] != BJ_SQL_NULL) {
-            sqlite3_bind_int64(d->st[BJ_DE_TODO_ADD], 1, job[i]);
-            r = bj_sql_run(d->st[BJ_DE_TODO_ADD], err);
+            bj_st_bind_i64(d->st[BJ_DE_TODO_ADD], 1, job[i]);
+            r = bj_st_run(d->st[BJ_DE_TODO_ADD], err);
         }
-        sqlite3_bind_int64(d->st[BJ_DE_RECORD_DONE], 1, record[i]);
+        bj_st_bind_i64(d->st[BJ_DE_RECORD_DONE], 1, record[i]);
         if (r == 0)
-            r = bj_sql_run(d->st[BJ_DE_RECORD_DONE], err);
+            r = bj_st_run(d->st[BJ_DE_RECORD_DONE], err);
     }
     return r < 0 ? r : (int)n;
 }
@@ -253,11 +253,11 @@ static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
 static int list(struct bj_derive *d, int which, unsigned max, int64_t *ids,
                 unsigned *n, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = d->st[which];
+    struct bj_st *st = d->st[which];
     int r;
-    sqlite3_bind_int64(st, 1, max);
-    while ((r = bj_sql_row(st, err)) > 0)
-        ids[(*n)++] = bj_sql_get(st, 0);
+    bj_st_bind_i64(st, 1, max);
+    while ((r = bj_st_row(st, err)) > 0)
+        ids[(*n)++] = bj_st_get_i64(st, 0);
     return r;
 }
 
@@ -269,21 +269,20 @@ static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
     int r = list(d, BJ_DE_TODO, max, ids, &n, err);
     fresh = n;
     if (r == 0)
-        r = bj_sql_int(d->db, "SELECT job_upto FROM derive_state", &upto, err);
-    sqlite3_bind_int64(d->st[BJ_DE_NEW], 2, upto);
+        r = bj_db_int(d->db, "SELECT job_upto FROM derive_state", &upto, err);
+    bj_st_bind_i64(d->st[BJ_DE_NEW], 2, upto);
     if (r == 0 && n < max)
         r = list(d, BJ_DE_NEW, max - n, ids, &n, err);
     for (unsigned i = 0; r == 0 && i < n; i++) {
         r = derive_one(d, ids[i], now, err);
         if (r == 0 && i < fresh) {
-            sqlite3_bind_int64(d->st[BJ_DE_TODO_DONE], 1, ids[i]);
-            r = bj_sql_run(d->st[BJ_DE_TODO_DONE], err);
+            bj_st_bind_i64(d->st[BJ_DE_TODO_DONE], 1, ids[i]);
+            r = bj_st_run(d->st[BJ_DE_TODO_DONE], err);
         }
     }
     if (r == 0) {
-        sqlite3_bind_int64(d->st[BJ_DE_SET_UPTO], 1,
-                           n > fresh ? ids[n - 1] : upto);
-        r = bj_sql_run(d->st[BJ_DE_SET_UPTO], err);
+        bj_st_bind_i64(d->st[BJ_DE_SET_UPTO], 1, n > fresh ? ids[n - 1] : upto);
+        r = bj_st_run(d->st[BJ_DE_SET_UPTO], err);
     }
     return r < 0 ? r : (int)n;
 }
@@ -301,7 +300,7 @@ static int step(struct bj_derive *d, int64_t now, unsigned max,
 static int idle(struct bj_derive *d, bool *ret, struct bj_err *err)
 {
     int64_t n;
-    int r = bj_sql_int(
+    int r = bj_db_int(
         d->db,
         "SELECT NOT EXISTS (SELECT 1 FROM derive_record) AND NOT EXISTS"
         " (SELECT 1 FROM derive_todo) AND NOT EXISTS (SELECT 1 FROM job WHERE"

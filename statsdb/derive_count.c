@@ -33,25 +33,25 @@ static int put(struct bj_derive *d, int add, int sweep, int64_t id,
                int64_t source, const int64_t *part, int parts, int sign,
                struct bj_err *err)
 {
-    struct sqlite3_stmt *st = d->st[add];
+    struct bj_st *st = d->st[add];
     int at = 2;
     bool any = false;
-    sqlite3_bind_int64(st, 1, id);
+    bj_st_bind_i64(st, 1, id);
     if (source > 0)
-        sqlite3_bind_int64(st, at++, source);
+        bj_st_bind_i64(st, at++, source);
     for (int i = 0; i < parts; i++) {
-        sqlite3_bind_int64(st, at++, part[i] * sign);
+        bj_st_bind_i64(st, at++, part[i] * sign);
         any = any || part[i] != 0;
     }
     if (!any)
         return 0;
-    int r = bj_sql_run(st, err);
+    int r = bj_st_run(st, err);
     if (r < 0 || sign > 0)
         return r;
-    sqlite3_bind_int64(d->st[sweep], 1, id);
+    bj_st_bind_i64(d->st[sweep], 1, id);
     if (source > 0)
-        sqlite3_bind_int64(d->st[sweep], 2, source);
-    return bj_sql_run(d->st[sweep], err);
+        bj_st_bind_i64(d->st[sweep], 2, source);
+    return bj_st_run(d->st[sweep], err);
 }
 
 /* Spread totals over the days. */

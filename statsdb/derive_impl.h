@@ -7,7 +7,7 @@
 #include "statsdb/dict.h"
 #include "statsdb/finding_rule.h"
 #include "statsdb/grams.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 /* The values of job_use and job_prom in the order of their columns, with the
  * SQL that computes them from the final records r of a job ("": none). ALL: a
@@ -192,11 +192,11 @@ enum {
 
 struct bj_derive {
     struct bj_store *store;
-    struct sqlite3 *db;
+    struct bj_db *db;
     struct bj_derive_options opt;
     struct bj_dicts *dicts;
     struct bj_grams *grams;
-    struct sqlite3_stmt *st[BJ_DERIVE_STATEMENTS];
+    struct bj_st *st[BJ_DERIVE_STATEMENTS];
     struct bj_finding_rules *finding_rules; /* NULL: no findings */
     struct bj_derive_counts counts;
     struct bj_derive_job job;

@@ -6,15 +6,15 @@
 /* Limit: hours of ten years. */
 enum { BINS_MAX = 100000 };
 
-static struct sqlite3_stmt *bound(struct bj_derive *d, int which)
+static struct bj_st *bound(struct bj_derive *d, int which)
 {
-    sqlite3_bind_int64(d->st[which], 1, d->job.id);
+    bj_st_bind_i64(d->st[which], 1, d->job.id);
     return d->st[which];
 }
 
-static void copy_text(struct sqlite3_stmt *st, int col, char *to, size_t cap)
+static void copy_text(struct bj_st *st, int col, char *to, size_t cap)
 {
-    struct bj_slice s = bj_sql_text(st, col);
+    struct bj_slice s = bj_st_get_text(st, col);
     size_t n = s.n < cap ? s.n : cap - 1;
     if (n > 0)
         memcpy(to, s.p, n);
@@ -23,30 +23,30 @@ static void copy_text(struct sqlite3_stmt *st, int col, char *to, size_t cap)
 
 static int read_job(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = bound(d, BJ_DE_JOB);
+    struct bj_st *st = bound(d, BJ_DE_JOB);
     struct bj_derive_job *j = &d->job;
-    int r = bj_sql_row(st, err);
+    int r = bj_st_row(st, err);
     if (r <= 0)
         return r;
     copy_text(st, 0, j->cluster, sizeof(j->cluster));
     copy_text(st, 1, j->partition, sizeof(j->partition));
     copy_text(st, 2, j->qos, sizeof(j->qos));
     for (int i = 0; i < BJ_DJ_COUNT; i++)
-        j->v[i] = bj_sql_get(st, i + 3);
-    sqlite3_reset(st);
+        j->v[i] = bj_st_get_i64(st, i + 3);
+    bj_st_reset(st);
     return 1;
 }
 
 static int read_nodes(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = bound(d, BJ_DE_NODES);
-    int r = bj_sql_row(st, err);
+    struct bj_st *st = bound(d, BJ_DE_NODES);
+    int r = bj_st_row(st, err);
     if (r <= 0)
         return r;
-    d->job.nodes.nodes = bj_sql_get(st, 0);
+    d->job.nodes.nodes = bj_st_get_i64(st, 0);
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        d->job.nodes.v[i] = bj_sql_get(st, i + 1);
-    sqlite3_reset(st);
+        d->job.nodes.v[i] = bj_st_get_i64(st, i + 1);
+    bj_st_reset(st);
     return 0;
 }
 
@@ -76,22 +76,22 @@ static void no_energy(struct bj_derive_energy *e)
 
 static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = bound(d, BJ_DE_NODE_ENERGY);
+    struct bj_st *st = bound(d, BJ_DE_NODE_ENERGY);
     struct bj_derive_energy *e = &d->job.node_energy;
     bool first = true;
     int r;
-    while ((r = bj_sql_row(st, err)) > 0) {
-        struct bj_slice policy = bj_sql_text(st, 0);
-        int64_t low = bj_sql_get(st, 5), high = bj_sql_get(st, 6);
+    while ((r = bj_st_row(st, err)) > 0) {
+        struct bj_slice policy = bj_st_get_text(st, 0);
+        int64_t low = bj_st_get_i64(st, 5), high = bj_st_get_i64(st, 6);
         if (bj_slice_eq(policy, BJ_SLICE("usage")))
-            add_to(&e->used, bj_sql_get(st, 2));
+            add_to(&e->used, bj_st_get_i64(st, 2));
         if (bj_slice_eq(policy, BJ_SLICE("reservation")))
-            add_to(&e->reserved, bj_sql_get(st, 2));
-        if (low != BJ_SQL_NULL && bj_sql_get(st, 3) >= 0)
-            add_to(&e->component[component(bj_sql_text(st, 1))],
-                   bj_sql_get(st, 3));
-        if (bj_sql_get(st, 4) > e->nodes)
-            e->nodes = bj_sql_get(st, 4);
+            add_to(&e->reserved, bj_st_get_i64(st, 2));
+        if (low != BJ_SQL_NULL && bj_st_get_i64(st, 3) >= 0)
+            add_to(&e->component[component(bj_st_get_text(st, 1))],
+                   bj_st_get_i64(st, 3));
+        if (bj_st_get_i64(st, 4) > e->nodes)
+            e->nodes = bj_st_get_i64(st, 4);
         int64_t one = low == high ? low : BJ_SQL_NULL;
         e->policy = first || e->policy == one ? one : BJ_SQL_NULL;
         first = false;
@@ -101,33 +101,33 @@ static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 
 static int read_prom(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = bound(d, BJ_DE_PROM);
+    struct bj_st *st = bound(d, BJ_DE_PROM);
     struct bj_derive_job *j = &d->job;
-    int r = bj_sql_row(st, err);
+    int r = bj_st_row(st, err);
     if (r <= 0)
         return r;
-    int64_t seen = bj_sql_get(st, 0), final = bj_sql_get(st, 1);
+    int64_t seen = bj_st_get_i64(st, 0), final = bj_st_get_i64(st, 1);
     j->prom.nodes = seen > 0 ? seen : 0;
     j->prom_final = final > 0 ? final : 0;
-    j->prom_coverage = bj_sql_get(st, 2);
-    j->prom_energy.policy = bj_sql_get(st, 3);
-    j->prom_energy.nodes = bj_sql_get(st, 4) > 0 ? bj_sql_get(st, 4) : 0;
+    j->prom_coverage = bj_st_get_i64(st, 2);
+    j->prom_energy.policy = bj_st_get_i64(st, 3);
+    j->prom_energy.nodes = bj_st_get_i64(st, 4) > 0 ? bj_st_get_i64(st, 4) : 0;
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        j->prom.v[i] = bj_sql_get(st, i + 5);
-    sqlite3_reset(st);
+        j->prom.v[i] = bj_st_get_i64(st, i + 5);
+    bj_st_reset(st);
     st = bound(d, BJ_DE_PROM_ENERGY);
-    while ((r = bj_sql_row(st, err)) > 0)
-        add_to(&j->prom_energy.component[component(bj_sql_text(st, 0))],
-               bj_sql_get(st, 1));
+    while ((r = bj_st_row(st, err)) > 0)
+        add_to(&j->prom_energy.component[component(bj_st_get_text(st, 0))],
+               bj_st_get_i64(st, 1));
     return r;
 }
 
 static int read_bins(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = bound(d, BJ_DE_BINS);
+    struct bj_st *st = bound(d, BJ_DE_BINS);
     struct bj_derive_job *j = &d->job;
     int r, bad = 0;
-    while ((r = bj_sql_row(st, err)) > 0) {
+    while ((r = bj_st_row(st, err)) > 0) {
         if (bad < 0 || j->bins == BINS_MAX)
             continue;
         if (j->bins == j->bins_cap) {
@@ -141,7 +141,7 @@ static int read_bins(struct bj_derive *d, struct bj_err *err)
             j->bins_cap = cap;
         }
         j->bin[j->bins++] =
-            (struct bj_energy_bin){bj_sql_get(st, 0), bj_sql_get(st, 1)};
+            (struct bj_energy_bin){bj_st_get_i64(st, 0), bj_st_get_i64(st, 1)};
     }
     return r < 0 ? r : bad;
 }
@@ -149,18 +149,18 @@ static int read_bins(struct bj_derive *d, struct bj_err *err)
 static int read_old(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
-    struct sqlite3_stmt *st = bound(d, BJ_DE_OLD_USE);
-    int r = bj_sql_row(st, err);
+    struct bj_st *st = bound(d, BJ_DE_OLD_USE);
+    int r = bj_st_row(st, err);
     j->was_there = r > 0;
     for (int i = 0; r > 0 && i < BJ_USE_COLUMNS; i++)
-        j->old_use[i] = bj_sql_get(st, i + 1);
-    sqlite3_reset(st);
+        j->old_use[i] = bj_st_get_i64(st, i + 1);
+    bj_st_reset(st);
     st = bound(d, BJ_DE_OLD_GRAMS);
-    while (r >= 0 && (r = bj_sql_row(st, err)) > 0)
+    while (r >= 0 && (r = bj_st_row(st, err)) > 0)
         if (j->n_old_grams < BJ_GRAMS_MAX)
-            j->old_grams[j->n_old_grams++] =
-                (struct bj_grams_row){bj_sql_get(st, 0), bj_sql_get(st, 1),
-                                      bj_sql_get(st, 2), bj_sql_get(st, 3)};
+            j->old_grams[j->n_old_grams++] = (struct bj_grams_row){
+                bj_st_get_i64(st, 0), bj_st_get_i64(st, 1),
+                bj_st_get_i64(st, 2), bj_st_get_i64(st, 3)};
     return r;
 }
 

@@ -151,8 +151,8 @@ int bj_derive_prepare(struct bj_derive *d, struct bj_err *err)
     put_sql(&put);
     int r = put.failed ? bj_err_set(err, -ENOMEM, "derive") : 0;
     for (int i = 0; r == 0 && i < BJ_DERIVE_STATEMENTS; i++)
-        r = bj_sql_prepare(d->db, i == BJ_DE_USE_PUT ? put.p : texts[i],
-                           &d->st[i], err);
+        r = bj_db_prepare(d->db, i == BJ_DE_USE_PUT ? put.p : texts[i],
+                          &d->st[i], err);
     bj_buf_free(&put);
     return r;
 }

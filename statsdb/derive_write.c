@@ -16,29 +16,29 @@ static bool same_use(const struct bj_derive_job *j)
 
 static int run_for(struct bj_derive *d, int which, struct bj_err *err)
 {
-    sqlite3_bind_int64(d->st[which], 1, d->job.id);
-    return bj_sql_run(d->st[which], err);
+    bj_st_bind_i64(d->st[which], 1, d->job.id);
+    return bj_st_run(d->st[which], err);
 }
 
 static int put_use(struct bj_derive *d, struct bj_err *err)
 {
     const struct bj_derive_job *j = &d->job;
-    struct sqlite3_stmt *st = d->st[BJ_DE_USE_PUT];
+    struct bj_st *st = d->st[BJ_DE_USE_PUT];
     for (int i = 0; i < BJ_USE_COLUMNS; i++)
-        bj_sql_bind(st, i + 2, j->use[i]);
+        bj_st_bind_i64(st, i + 2, j->use[i]);
     return run_for(d, BJ_DE_USE_PUT, err);
 }
 
 static int put_grams(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = d->st[BJ_DE_GRAMS_PUT];
+    struct bj_st *st = d->st[BJ_DE_GRAMS_PUT];
     int r = 0;
     for (size_t i = 0; r == 0 && i < d->job.n_grams; i++) {
         const struct bj_grams_row *g = &d->job.grams[i];
-        sqlite3_bind_int64(st, 2, g->source);
-        sqlite3_bind_int64(st, 3, g->micrograms);
-        sqlite3_bind_int64(st, 4, g->covered_uj);
-        sqlite3_bind_int64(st, 5, g->estimated);
+        bj_st_bind_i64(st, 2, g->source);
+        bj_st_bind_i64(st, 3, g->micrograms);
+        bj_st_bind_i64(st, 4, g->covered_uj);
+        bj_st_bind_i64(st, 5, g->estimated);
         r = run_for(d, BJ_DE_GRAMS_PUT, err);
     }
     return r;
@@ -83,11 +83,11 @@ static void insert(struct finding *v, size_t *n, struct finding f)
 }
 
 /* Compare the bits: NaN equals itself. */
-static bool same_finding(struct sqlite3_stmt *st, const struct finding *f)
+static bool same_finding(struct bj_st *st, const struct finding *f)
 {
-    double value = sqlite3_column_double(st, 1);
-    double threshold = sqlite3_column_double(st, 2);
-    return bj_sql_get(st, 0) == f->rule &&
+    double value = bj_st_get_f64(st, 1);
+    double threshold = bj_st_get_f64(st, 2);
+    return bj_st_get_i64(st, 0) == f->rule &&
            memcmp(&value, &f->value, sizeof(value)) == 0 &&
            memcmp(&threshold, &f->threshold, sizeof(threshold)) == 0;
 }
@@ -96,12 +96,12 @@ static bool same_finding(struct sqlite3_stmt *st, const struct finding *f)
 static int same_findings(struct bj_derive *d, const struct finding *v, size_t n,
                          bool *ret, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = d->st[BJ_DE_OLD_FOUND];
+    struct bj_st *st = d->st[BJ_DE_OLD_FOUND];
     size_t i = 0;
     bool same = true;
     int r;
-    sqlite3_bind_int64(st, 1, d->job.id);
-    while ((r = bj_sql_row(st, err)) > 0) {
+    bj_st_bind_i64(st, 1, d->job.id);
+    while ((r = bj_st_row(st, err)) > 0) {
         same = same && i < n && same_finding(st, &v[i]);
         i++;
     }
@@ -127,12 +127,12 @@ static int write_findings(struct bj_derive *d, struct bj_err *err)
         r = same_findings(d, v, n, &same, err);
     if (r < 0 || same)
         return r;
-    struct sqlite3_stmt *st = d->st[BJ_DE_FOUND_PUT];
+    struct bj_st *st = d->st[BJ_DE_FOUND_PUT];
     r = run_for(d, BJ_DE_FOUND_DELETE, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
-        sqlite3_bind_int64(st, 2, v[i].rule);
-        sqlite3_bind_double(st, 3, v[i].value);
-        sqlite3_bind_double(st, 4, v[i].threshold);
+        bj_st_bind_i64(st, 2, v[i].rule);
+        bj_st_bind_f64(st, 3, v[i].value);
+        bj_st_bind_f64(st, 4, v[i].threshold);
         r = run_for(d, BJ_DE_FOUND_PUT, err);
     }
     return r < 0 ? r : 1;

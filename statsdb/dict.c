@@ -2,7 +2,7 @@
 
 #include "statsdb/cache.h"
 #include "statsdb/dict_parts.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,8 @@ struct shape {
 #define TEXTS(table, column, entries, bytes)                                   \
     {                                                                          \
         table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",           \
-            "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes \
+            "INSERT INTO \"" table "\"(" column ") VALUES(?1) RETURNING id",   \
+            entries, bytes                                                     \
     }
 
 enum { SMALL = 4096, LARGE = 16384, VAST = 65536, KIB = 1024 };
@@ -35,14 +36,14 @@ static const struct shape shapes[BJ_DICTS] = {
         {"owner",
          "SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
          " AND ifnull(gid, -1) = ifnull(?2, -1) AND grp = ?3",
-         "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", LARGE,
-         512 * KIB},
+         "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3) RETURNING id",
+         LARGE, 512 * KIB},
     [BJ_DICT_ASSOC] =
         {"assoc",
          "SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
          " AND user = ?3 AND partition = ?4",
          "INSERT INTO assoc(cluster, account, user, partition)"
-         " VALUES(?1, ?2, ?3, ?4)",
+         " VALUES(?1, ?2, ?3, ?4) RETURNING id",
          LARGE, 1024 * KIB},
 };
 
@@ -55,17 +56,17 @@ struct entry {
 };
 
 struct bj_dicts {
-    struct sqlite3 *db;
+    struct bj_db *db;
     uint64_t seed;
     struct bj_dict_parts *parts;
     enum bj_hosts_grammar grammar;
     struct {
         struct bj_cache cache;
-        struct sqlite3_stmt *find, *add;
+        struct bj_st *find, *add;
     } of[BJ_DICTS];
 };
 
-int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
+int bj_dicts_new(struct bj_db *db, struct bj_dicts **ret, struct bj_err *err)
 {
     struct bj_dicts *d = calloc(1, sizeof(*d));
     if (!d)
@@ -76,9 +77,9 @@ int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
     for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
         d->of[i].cache.max_entries = shapes[i].entries;
         d->of[i].cache.max_bytes = shapes[i].bytes;
-        r = bj_sql_prepare(db, shapes[i].find, &d->of[i].find, err);
+        r = bj_db_prepare(db, shapes[i].find, &d->of[i].find, err);
         if (r == 0)
-            r = bj_sql_prepare(db, shapes[i].add, &d->of[i].add, err);
+            r = bj_db_prepare(db, shapes[i].add, &d->of[i].add, err);
     }
     if (r < 0) {
         bj_dicts_free(d);
@@ -93,8 +94,8 @@ void bj_dicts_free(struct bj_dicts *d)
     if (!d)
         return;
     for (int i = 0; i < BJ_DICTS; i++) {
-        sqlite3_finalize(d->of[i].find);
-        sqlite3_finalize(d->of[i].add);
+        bj_st_finalize(d->of[i].find);
+        bj_st_finalize(d->of[i].add);
         bj_cache_free(&d->of[i].cache);
     }
     bj_dict_parts_free(d->parts);
@@ -112,13 +113,12 @@ void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
     d->grammar = grammar;
 }
 
-static void bind(struct sqlite3_stmt *st, const struct entry *e)
+static void bind(struct bj_st *st, const struct entry *e)
 {
     for (unsigned i = 0; i < e->ints; i++)
-        bj_sql_bind(st, (int)i + 1, e->v[i]);
+        bj_st_bind_i64(st, (int)i + 1, e->v[i]);
     if (e->text.p)
-        sqlite3_bind_text64(st, (int)e->ints + 1, e->text.p, e->text.n,
-                            SQLITE_STATIC, SQLITE_UTF8);
+        bj_st_bind_text(st, (int)e->ints + 1, e->text);
 }
 
 /* Find an entry in its table, or add it. */
@@ -126,20 +126,15 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
                        const struct entry *e, int64_t *ret, bool *ret_new,
                        struct bj_err *err)
 {
-    struct sqlite3_stmt *find = d->of[which].find, *add = d->of[which].add;
+    struct bj_st *find = d->of[which].find, *add = d->of[which].add;
     bind(find, e);
-    int r = bj_sql_row(find, err);
+    int r = bj_st_int(find, ret, err);
     *ret_new = r == 0;
-    if (r > 0) {
-        *ret = bj_sql_get(find, 0);
-        sqlite3_reset(find);
-    }
     if (r != 0)
         return r < 0 ? r : 0;
     bind(add, e);
-    r = bj_sql_run(add, err);
-    *ret = sqlite3_last_insert_rowid(d->db);
-    return r;
+    r = bj_st_int(add, ret, err);
+    return r < 0 ? r : 0;
 }
 
 /* The number of an entry; key identifies it in the cache. */
@@ -209,19 +204,17 @@ int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
         "SELECT id FROM cluster WHERE name = ?1"};
     int r = 0;
     for (int i = 0; r >= 0 && i < 2; i++) {
-        struct sqlite3_stmt *st;
-        r = bj_sql_prepare(d->db, sql[i], &st, err);
+        struct bj_st *st;
+        r = bj_db_prepare(d->db, sql[i], &st, err);
         if (r < 0)
             return r;
-        sqlite3_bind_text64(st, 1, name.n ? name.p : "", name.n, SQLITE_STATIC,
-                            SQLITE_UTF8);
+        bj_st_bind_text(st, 1, name.n ? name : BJ_SLICE(""));
         if (i == 0)
-            sqlite3_bind_text64(st, 2, system.n ? system.p : "", system.n,
-                                SQLITE_STATIC, SQLITE_UTF8);
-        r = bj_sql_row(st, err);
+            bj_st_bind_text(st, 2, system.n ? system : BJ_SLICE(""));
+        r = bj_st_row(st, err);
         if (r > 0)
-            *ret = bj_sql_get(st, 0);
-        sqlite3_finalize(st);
+            *ret = bj_st_get_i64(st, 0);
+        bj_st_finalize(st);
     }
     return r < 0 ? r : 0;
 }

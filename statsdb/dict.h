@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sqlite3;
+struct bj_db;
 
 enum bj_dict_id {
     BJ_DICT_USER,
@@ -34,7 +34,7 @@ enum { BJ_DICT_TEXT_MAX = 16384 };
 struct bj_dicts;
 
 /* For the writer of the store; not thread-safe. */
-int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err);
+int bj_dicts_new(struct bj_db *db, struct bj_dicts **ret, struct bj_err *err);
 void bj_dicts_free(struct bj_dicts *d);
 
 /* Drop the caches, after a rollback. */

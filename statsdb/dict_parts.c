@@ -1,7 +1,7 @@
 #include "statsdb/dict_parts.h"
 
 #include "sched/tres.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ enum { HOST_FIND, HOST_ADD, HOSTS_ADD, ITEM_ADD, STATEMENTS };
 
 static const char *const texts[STATEMENTS] = {
     [HOST_FIND] = "SELECT id FROM host WHERE name = ?1",
-    [HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
+    [HOST_ADD] = "INSERT INTO host(name) VALUES(?1) RETURNING id",
     [HOSTS_ADD] = "INSERT INTO hosts_host(host, hosts) VALUES(?1, ?2)"
                   " ON CONFLICT DO NOTHING",
     [ITEM_ADD] = "INSERT INTO tres_item(tres, item, type, name, model, count)"
@@ -17,11 +17,11 @@ static const char *const texts[STATEMENTS] = {
 };
 
 struct bj_dict_parts {
-    struct sqlite3 *db;
-    struct sqlite3_stmt *st[STATEMENTS];
+    struct bj_db *db;
+    struct bj_st *st[STATEMENTS];
 };
 
-int bj_dict_parts_new(struct sqlite3 *db, struct bj_dict_parts **ret,
+int bj_dict_parts_new(struct bj_db *db, struct bj_dict_parts **ret,
                       struct bj_err *err)
 {
     struct bj_dict_parts *p = calloc(1, sizeof(*p));
@@ -29,7 +29,7 @@ int bj_dict_parts_new(struct sqlite3 *db, struct bj_dict_parts **ret,
         return bj_err_set(err, -ENOMEM, "dictionaries");
     p->db = db;
     for (int i = 0; i < STATEMENTS; i++) {
-        int r = bj_sql_prepare(db, texts[i], &p->st[i], err);
+        int r = bj_db_prepare(db, texts[i], &p->st[i], err);
         if (r < 0) {
             bj_dict_parts_free(p);
             return r;
@@ -44,7 +44,7 @@ void bj_dict_parts_free(struct bj_dict_parts *p)
     if (!p)
         return;
     for (int i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(p->st[i]);
+        bj_st_finalize(p->st[i]);
     free(p);
 }
 
@@ -52,21 +52,17 @@ static int add_host(struct bj_dict_parts *p, int64_t hosts,
                     struct bj_slice name, struct bj_err *err)
 {
     int64_t id = 0;
-    bj_sql_bind_text(p->st[HOST_FIND], 1, name);
-    int r = bj_sql_row(p->st[HOST_FIND], err);
-    if (r > 0) {
-        id = bj_sql_get(p->st[HOST_FIND], 0);
-        sqlite3_reset(p->st[HOST_FIND]);
-    } else if (r == 0) {
-        bj_sql_bind_text(p->st[HOST_ADD], 1, name);
-        r = bj_sql_run(p->st[HOST_ADD], err);
-        id = sqlite3_last_insert_rowid(p->db);
+    bj_st_bind_filled(p->st[HOST_FIND], 1, name);
+    int r = bj_st_int(p->st[HOST_FIND], &id, err);
+    if (r == 0) {
+        bj_st_bind_filled(p->st[HOST_ADD], 1, name);
+        r = bj_st_int(p->st[HOST_ADD], &id, err);
     }
     if (r < 0)
         return r;
-    sqlite3_bind_int64(p->st[HOSTS_ADD], 1, id);
-    sqlite3_bind_int64(p->st[HOSTS_ADD], 2, hosts);
-    return bj_sql_run(p->st[HOSTS_ADD], err);
+    bj_st_bind_i64(p->st[HOSTS_ADD], 1, id);
+    bj_st_bind_i64(p->st[HOSTS_ADD], 2, hosts);
+    return bj_st_run(p->st[HOSTS_ADD], err);
 }
 
 int bj_dict_add_hosts(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
@@ -90,18 +86,18 @@ int bj_dict_add_tres(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
                      struct bj_err *err)
 {
     struct bj_tres_list list;
-    struct sqlite3_stmt *st = p->st[ITEM_ADD];
+    struct bj_st *st = p->st[ITEM_ADD];
     bj_tres_parse(text, BJ_TRES_REQUESTED, &list);
     int r = 0;
     for (unsigned i = 0; r == 0 && i < list.n; i++) {
         const struct bj_tres *t = &list.v[i];
-        sqlite3_bind_int64(st, 1, id);
-        sqlite3_bind_int64(st, 2, i);
-        sqlite3_bind_int64(st, 3, t->type);
-        bj_sql_bind_text(st, 4, t->name);
-        bj_sql_bind_text(st, 5, t->model);
-        bj_sql_bind(st, 6, bj_sql_u64(t->count));
-        r = bj_sql_run(st, err);
+        bj_st_bind_i64(st, 1, id);
+        bj_st_bind_i64(st, 2, i);
+        bj_st_bind_i64(st, 3, t->type);
+        bj_st_bind_filled(st, 4, t->name);
+        bj_st_bind_filled(st, 5, t->model);
+        bj_st_bind_i64(st, 6, bj_sql_u64(t->count));
+        r = bj_st_run(st, err);
     }
     return r;
 }

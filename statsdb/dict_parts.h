@@ -9,14 +9,14 @@
 
 #include <stdint.h>
 
-struct sqlite3;
+struct bj_db;
 struct bj_dict_parts;
 
 enum {
     BJ_DICT_HOSTS_MAX = 10000
 }; /* hosts of a list; searches by host do not find further ones */
 
-int bj_dict_parts_new(struct sqlite3 *db, struct bj_dict_parts **ret,
+int bj_dict_parts_new(struct bj_db *db, struct bj_dict_parts **ret,
                       struct bj_err *err);
 void bj_dict_parts_free(struct bj_dict_parts *p);
 

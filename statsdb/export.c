@@ -3,41 +3,42 @@
 #include "base/buf.h"
 #include "base/csv.h"
 #include "base/json.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 enum { FLUSH_BYTES = 1 << 16 };
 
-static void csv_value(struct bj_buf *out, struct sqlite3_stmt *st, int col)
+static void csv_value(struct bj_buf *out, struct bj_st *st, int col)
 {
-    struct bj_slice s = bj_sql_text(st, col);
-    if (sqlite3_column_type(st, col) == SQLITE_INTEGER)
+    struct bj_slice s = bj_st_get_text(st, col);
+    if (bj_st_type(st, col) == BJ_TYPE_INTEGER)
         bj_buf_slice(out, s);
     else
         bj_csv_text(out, s);
 }
 
-static void csv_row(struct bj_buf *out, struct sqlite3_stmt *st)
+static void csv_row(struct bj_buf *out, struct bj_st *st)
 {
-    for (int i = 0; i < sqlite3_column_count(st); i++) {
+    for (int i = 0; i < bj_st_columns(st); i++) {
         bj_buf_str(out, i ? "," : "");
         csv_value(out, st, i);
     }
     bj_buf_str(out, "\r\n");
 }
 
-static int json_row(struct bj_buf *out, struct sqlite3_stmt *st)
+static int json_row(struct bj_buf *out, struct bj_st *st)
 {
     struct bj_json_out json = {.to = out}, *o = &json;
     bj_json_put_object(o, NULL);
-    for (int i = 0; i < sqlite3_column_count(st); i++) {
-        const char *name = sqlite3_column_name(st, i);
-        int type = sqlite3_column_type(st, i);
-        if (type == SQLITE_NULL)
+    for (int i = 0; i < bj_st_columns(st); i++) {
+        const char *name = bj_st_column_name(st, i);
+        struct bj_value v;
+        bj_st_get(st, i, &v);
+        if (v.type == BJ_TYPE_NULL)
             bj_json_put_null(o, name);
-        else if (type == SQLITE_INTEGER)
-            bj_json_put_i64(o, name, sqlite3_column_int64(st, i));
+        else if (v.type == BJ_TYPE_INTEGER)
+            bj_json_put_i64(o, name, v.i64);
         else
-            bj_json_put_str(o, name, bj_sql_text(st, i));
+            bj_json_put_str(o, name, bj_st_get_text(st, i));
     }
     bj_json_put_end(o);
     int r = bj_json_out_end(o);
@@ -64,20 +65,19 @@ int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
     static const char sql[] =
         "SELECT v.* FROM job AS o JOIN job_v AS v ON v.id = o.id"
         " WHERE o.\"end\" >= ?1 AND o.\"end\" < ?2 ORDER BY o.at, o.id";
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     struct bj_buf out = {0};
-    int r = bj_sql_prepare(bj_store_db(s), sql, &st, err);
+    int r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     if (r < 0)
         return r;
-    sqlite3_bind_int64(st, 1, what->since_sec);
-    sqlite3_bind_int64(st, 2, what->until_sec);
+    bj_st_bind_i64(st, 1, what->since_sec);
+    bj_st_bind_i64(st, 2, what->until_sec);
     if (what->format == BJ_EXPORT_CSV) {
-        for (int i = 0; i < sqlite3_column_count(st); i++)
-            bj_buf_printf(&out, "%s%s", i ? "," : "",
-                          sqlite3_column_name(st, i));
+        for (int i = 0; i < bj_st_columns(st); i++)
+            bj_buf_printf(&out, "%s%s", i ? "," : "", bj_st_column_name(st, i));
         bj_buf_str(&out, "\r\n");
     }
-    while (r == 0 && (r = bj_sql_row(st, err)) > 0) {
+    while (r == 0 && (r = bj_st_row(st, err)) > 0) {
         r = 0;
         if (what->format == BJ_EXPORT_CSV)
             csv_row(&out, st);
@@ -89,7 +89,7 @@ int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
         r = flush(&out, 1, to, err);
     if (r == 0 && fflush(to) != 0)
         r = bj_err_set(err, -errno, "export");
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     bj_buf_free(&out);
     return r;
 }

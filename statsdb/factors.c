@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "base/stamp.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 
@@ -42,8 +42,8 @@ static const char *const texts[STATEMENTS] = {
 };
 
 struct bj_factors {
-    struct sqlite3 *db;
-    struct sqlite3_stmt *st[STATEMENTS];
+    struct bj_db *db;
+    struct bj_st *st[STATEMENTS];
     int64_t from, to; /* changed period; from >= to: none */
 };
 
@@ -57,7 +57,7 @@ int bj_factors_new(struct bj_store *s, struct bj_factors **ret,
     bj_factors_drop(h);
     int r = 0;
     for (int i = 0; r == 0 && i < STATEMENTS; i++)
-        r = bj_sql_prepare(h->db, texts[i], &h->st[i], err);
+        r = bj_db_prepare(h->db, texts[i], &h->st[i], err);
     if (r < 0) {
         bj_factors_free(h);
         return r;
@@ -71,7 +71,7 @@ void bj_factors_free(struct bj_factors *h)
     if (!h)
         return;
     for (int i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(h->st[i]);
+        bj_st_finalize(h->st[i]);
     free(h);
 }
 
@@ -90,9 +90,9 @@ static void changed(struct bj_factors *h, int64_t from, int64_t to)
 /* --- factors ---------------------------------------------------------------
  */
 
-static void bind_str(struct sqlite3_stmt *st, int at, const char *s)
+static void bind_str(struct bj_st *st, int at, const char *s)
 {
-    sqlite3_bind_text(st, at, s, -1, SQLITE_STATIC);
+    bj_st_bind_text(st, at, bj_slice_str(s));
 }
 
 static int source(struct bj_factors *h, int64_t cluster, int rank,
@@ -100,20 +100,20 @@ static int source(struct bj_factors *h, int64_t cluster, int rank,
 {
     int r = 0;
     for (int i = SOURCE_ADD; r == 0 && i >= SOURCE; i--) {
-        struct sqlite3_stmt *st = h->st[i];
-        bj_sql_bind(st, 1, cluster);
+        struct bj_st *st = h->st[i];
+        bj_st_bind_i64(st, 1, cluster);
         bind_str(st, 2, f->provider);
         bind_str(st, 3, bj_factor_kind_name(f->kind));
         bind_str(st, 4, f->zone);
         if (i == SOURCE_ADD) {
             bind_str(st, 5, f->country);
-            sqlite3_bind_int(st, 6, rank);
-            r = bj_sql_run(st, err);
+            bj_st_bind_i64(st, 6, rank);
+            r = bj_st_run(st, err);
             continue;
         }
-        r = bj_sql_row(st, err);
-        *ret = r > 0 ? bj_sql_get(st, 0) : 0;
-        sqlite3_reset(st);
+        r = bj_st_row(st, err);
+        *ret = r > 0 ? bj_st_get_i64(st, 0) : 0;
+        bj_st_reset(st);
     }
     return r > 0 ? 0 : r < 0 ? r : bj_err_set(err, -EPROTO, "factor source");
 }
@@ -131,7 +131,7 @@ static enum bj_factor_from basis(const struct bj_factor *f, int64_t len)
 int bj_factors_put(struct bj_factors *h, int64_t cluster, int rank,
                    const struct bj_factor *f, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = h->st[PUT];
+    struct bj_st *st = h->st[PUT];
     int64_t id = 0, start = bj_sql_u64(f->start_sec),
             end = bj_sql_u64(f->end_sec);
     if (end <= 0)
@@ -142,17 +142,17 @@ int bj_factors_put(struct bj_factors *h, int64_t cluster, int rank,
     if (r < 0)
         return r;
     enum bj_factor_from from = basis(f, end - start);
-    sqlite3_bind_int64(st, 1, id);
-    sqlite3_bind_int(st, 2, (int)from);
-    sqlite3_bind_int64(st, 3, start);
-    sqlite3_bind_int64(st, 4, end);
-    sqlite3_bind_int64(st, 5, f->mg_per_kwh);
-    sqlite3_bind_int(st, 6, f->estimated);
-    sqlite3_bind_int64(st, 7, bj_sql_u64(f->fetched_sec));
-    r = bj_sql_run(st, err);
+    bj_st_bind_i64(st, 1, id);
+    bj_st_bind_i64(st, 2, (int)from);
+    bj_st_bind_i64(st, 3, start);
+    bj_st_bind_i64(st, 4, end);
+    bj_st_bind_i64(st, 5, f->mg_per_kwh);
+    bj_st_bind_i64(st, 6, f->estimated);
+    bj_st_bind_i64(st, 7, bj_sql_u64(f->fetched_sec));
+    r = bj_st_run(st, err);
     /* A live value remains valid for a while after its end; the next value ends
      * it. */
-    if (r == 0 && sqlite3_changes(h->db) > 0)
+    if (r == 0 && bj_db_changes(h->db) > 0)
         changed(h, start, end < INT64_MAX ? end + BJ_FACTOR_LIVE_SEC : end);
     return r;
 }
@@ -194,11 +194,11 @@ static int sweep(struct bj_factors *h, int64_t cluster, const int64_t *keep,
 {
     int64_t gone[PUE_MAX];
     size_t going = 0;
-    struct sqlite3_stmt *st = h->st[PUE_LIST];
+    struct bj_st *st = h->st[PUE_LIST];
     int r;
-    sqlite3_bind_int64(st, 1, cluster);
-    while ((r = bj_sql_row(st, err)) > 0) {
-        int64_t start = bj_sql_get(st, 0);
+    bj_st_bind_i64(st, 1, cluster);
+    while ((r = bj_st_row(st, err)) > 0) {
+        int64_t start = bj_st_get_i64(st, 0);
         size_t k = 0;
         while (k < n && keep[k] != start)
             k++;
@@ -207,10 +207,10 @@ static int sweep(struct bj_factors *h, int64_t cluster, const int64_t *keep,
     }
     st = h->st[PUE_SWEEP];
     for (size_t i = 0; r == 0 && i < going; i++) {
-        sqlite3_bind_int64(st, 1, cluster);
-        sqlite3_bind_int64(st, 2, gone[i]);
+        bj_st_bind_i64(st, 1, cluster);
+        bj_st_bind_i64(st, 2, gone[i]);
         changed(h, gone[i], INT64_MAX);
-        r = bj_sql_run(st, err);
+        r = bj_st_run(st, err);
     }
     return r;
 }
@@ -221,15 +221,15 @@ int bj_factors_pue(struct bj_factors *h, int64_t cluster,
     int64_t start[PUE_MAX], ppm;
     int r = bj_pue_check(pue, err);
     for (size_t i = 0; r == 0 && i < pue->n; i++) {
-        struct sqlite3_stmt *st = h->st[PUE_PUT];
+        struct bj_st *st = h->st[PUE_PUT];
         r = one_pue(pue->v[i], &start[i], &ppm, err);
         if (r < 0)
             break;
-        sqlite3_bind_int64(st, 1, cluster);
-        sqlite3_bind_int64(st, 2, start[i]);
-        sqlite3_bind_int64(st, 3, ppm);
-        r = bj_sql_run(st, err);
-        if (r == 0 && sqlite3_changes(h->db) > 0)
+        bj_st_bind_i64(st, 1, cluster);
+        bj_st_bind_i64(st, 2, start[i]);
+        bj_st_bind_i64(st, 3, ppm);
+        r = bj_st_run(st, err);
+        if (r == 0 && bj_db_changes(h->db) > 0)
             changed(h, start[i], INT64_MAX);
     }
     return r < 0 ? r : sweep(h, cluster, start, pue->n, err);
@@ -240,13 +240,13 @@ int bj_factors_pue(struct bj_factors *h, int64_t cluster,
 
 int64_t bj_factors_flush(struct bj_factors *h, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = h->st[AGAIN];
+    struct bj_st *st = h->st[AGAIN];
     if (h->from >= h->to)
         return 0;
-    sqlite3_bind_int64(st, 1, h->from);
-    sqlite3_bind_int64(st, 2, h->to);
-    int r = bj_sql_run(st, err);
-    int64_t n = sqlite3_changes64(h->db);
+    bj_st_bind_i64(st, 1, h->from);
+    bj_st_bind_i64(st, 2, h->to);
+    int r = bj_st_run(st, err);
+    int64_t n = bj_db_changes(h->db);
     bj_factors_drop(h);
     return r < 0 ? r : n;
 }

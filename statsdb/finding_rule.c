@@ -1,13 +1,13 @@
 #include "statsdb/finding_rule.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct bj_finding_rules {
     const struct bj_rules *rules;
-    struct sqlite3_stmt *add, *find;
+    struct bj_st *add, *find;
     int64_t id[BJ_RULES_MAX]; /* 0: not yet known */
 };
 
@@ -18,14 +18,14 @@ int bj_finding_rules_new(struct bj_store *s, const struct bj_rules *rules,
     if (!f)
         return bj_err_set(err, -ENOMEM, "rules");
     f->rules = rules;
-    int r = bj_sql_prepare(
+    int r = bj_db_prepare(
         bj_store_db(s),
         "INSERT INTO finding_rule(name, severity, condition, text, advice,"
         " url) VALUES(?1, ?2, ?3, ?4, ifnull(?5, ''), ifnull(?6, '')) ON "
         "CONFLICT DO NOTHING",
         &f->add, err);
     if (r == 0)
-        r = bj_sql_prepare(
+        r = bj_db_prepare(
             bj_store_db(s),
             "SELECT id FROM finding_rule WHERE name = ?1 AND severity = ?2 AND"
             " condition = ?3 AND text = ?4 AND advice = ifnull(?5, '') AND url"
@@ -43,17 +43,17 @@ void bj_finding_rules_free(struct bj_finding_rules *f)
 {
     if (!f)
         return;
-    sqlite3_finalize(f->add);
-    sqlite3_finalize(f->find);
+    bj_st_finalize(f->add);
+    bj_st_finalize(f->find);
     free(f);
 }
 
-static void bind(struct sqlite3_stmt *st, const struct bj_rule *rule)
+static void bind(struct bj_st *st, const struct bj_rule *rule)
 {
     const char *const of[] = {rule->name, rule->severity, rule->condition,
                               rule->text, rule->advice,   rule->url};
     for (int i = 0; i < 6; i++)
-        bj_sql_bind_text(st, i + 1, bj_slice_str(of[i]));
+        bj_st_bind_filled(st, i + 1, bj_slice_str(of[i]));
 }
 
 int bj_finding_rules_id(struct bj_finding_rules *f, const struct bj_rule *rule,
@@ -62,15 +62,15 @@ int bj_finding_rules_id(struct bj_finding_rules *f, const struct bj_rule *rule,
     int64_t *id = &f->id[rule - bj_rules_at(f->rules, 0)];
     if (*id == 0) {
         bind(f->add, rule);
-        int r = bj_sql_run(f->add, err);
+        int r = bj_st_run(f->add, err);
         if (r < 0)
             return r;
         bind(f->find, rule);
-        r = bj_sql_row(f->find, err);
+        r = bj_st_row(f->find, err);
         if (r <= 0)
             return r < 0 ? r : bj_err_set(err, -EPROTO, "finding_rule");
-        *id = bj_sql_get(f->find, 0);
-        sqlite3_reset(f->find);
+        *id = bj_st_get_i64(f->find, 0);
+        bj_st_reset(f->find);
     }
     *ret = *id;
     return 0;

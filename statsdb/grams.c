@@ -1,7 +1,7 @@
 #include "statsdb/grams.h"
 
 #include "carbon/factor.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ struct pue {
 };
 
 struct bj_grams {
-    struct sqlite3 *db;
-    struct sqlite3_stmt *factors, *sources, *pues;
+    struct bj_db *db;
+    struct bj_st *factors, *sources, *pues;
     bool known;
     struct source source[BJ_GRAMS_MAX]; /* by rank */
     size_t source_n;
@@ -55,17 +55,17 @@ int bj_grams_new(struct bj_store *s, struct bj_grams **ret, struct bj_err *err)
     if (!g)
         return bj_err_set(err, -ENOMEM, "grams");
     g->db = bj_store_db(s);
-    int r = bj_sql_prepare(g->db, factors_sql, &g->factors, err);
+    int r = bj_db_prepare(g->db, factors_sql, &g->factors, err);
     if (r == 0)
-        r = bj_sql_prepare(g->db,
-                           "SELECT id, ifnull(cluster, 0), provider = 'best',"
-                           " kind = 'marginal' FROM factor_source"
-                           " ORDER BY rank, id",
-                           &g->sources, err);
+        r = bj_db_prepare(g->db,
+                          "SELECT id, ifnull(cluster, 0), provider = 'best',"
+                          " kind = 'marginal' FROM factor_source"
+                          " ORDER BY rank, id",
+                          &g->sources, err);
     if (r == 0)
-        r = bj_sql_prepare(g->db,
-                           "SELECT cluster, start, ppm FROM pue ORDER BY 1, 2",
-                           &g->pues, err);
+        r = bj_db_prepare(g->db,
+                          "SELECT cluster, start, ppm FROM pue ORDER BY 1, 2",
+                          &g->pues, err);
     if (r < 0) {
         bj_grams_free(g);
         return r;
@@ -78,9 +78,9 @@ void bj_grams_free(struct bj_grams *g)
 {
     if (!g)
         return;
-    sqlite3_finalize(g->factors);
-    sqlite3_finalize(g->sources);
-    sqlite3_finalize(g->pues);
+    bj_st_finalize(g->factors);
+    bj_st_finalize(g->sources);
+    bj_st_finalize(g->pues);
     free(g->gaps.v);
     free(g->rest.v);
     free(g->layer.v);
@@ -96,18 +96,18 @@ static int learn(struct bj_grams *g, struct bj_err *err)
 {
     int r;
     g->source_n = g->pue_n = 0;
-    while ((r = bj_sql_row(g->sources, err)) > 0)
+    while ((r = bj_st_row(g->sources, err)) > 0)
         if (g->source_n < BJ_GRAMS_MAX)
             g->source[g->source_n++] =
-                (struct source){.id = bj_sql_get(g->sources, 0),
-                                .cluster = bj_sql_get(g->sources, 1),
-                                .best = bj_sql_get(g->sources, 2) != 0,
-                                .marginal = bj_sql_get(g->sources, 3) != 0};
-    while (r == 0 && (r = bj_sql_row(g->pues, err)) > 0) {
+                (struct source){.id = bj_st_get_i64(g->sources, 0),
+                                .cluster = bj_st_get_i64(g->sources, 1),
+                                .best = bj_st_get_i64(g->sources, 2) != 0,
+                                .marginal = bj_st_get_i64(g->sources, 3) != 0};
+    while (r == 0 && (r = bj_st_row(g->pues, err)) > 0) {
         if (g->pue_n < sizeof(g->pue) / sizeof(g->pue[0]))
-            g->pue[g->pue_n++] =
-                (struct pue){bj_sql_get(g->pues, 0), bj_sql_get(g->pues, 1),
-                             bj_sql_get(g->pues, 2)};
+            g->pue[g->pue_n++] = (struct pue){bj_st_get_i64(g->pues, 0),
+                                              bj_st_get_i64(g->pues, 1),
+                                              bj_st_get_i64(g->pues, 2)};
         r = 0;
     }
     g->known = r == 0;
@@ -143,16 +143,17 @@ static int64_t lives_to(const struct piece *p, int basis)
 static int read_layer(struct bj_grams *g, int64_t source, int basis,
                       int64_t from, int64_t to, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = g->factors;
+    struct bj_st *st = g->factors;
     int r, bad = 0;
     g->layer.n = 0;
-    sqlite3_bind_int64(st, 1, source);
-    sqlite3_bind_int(st, 2, basis);
-    sqlite3_bind_int64(st, 3, from);
-    sqlite3_bind_int64(st, 4, to);
-    while ((r = bj_sql_row(st, err)) > 0) {
-        struct piece p = {bj_sql_get(st, 0), bj_sql_get(st, 1),
-                          (uint32_t)bj_sql_get(st, 2), bj_sql_get(st, 3) != 0};
+    bj_st_bind_i64(st, 1, source);
+    bj_st_bind_i64(st, 2, basis);
+    bj_st_bind_i64(st, 3, from);
+    bj_st_bind_i64(st, 4, to);
+    while ((r = bj_st_row(st, err)) > 0) {
+        struct piece p = {bj_st_get_i64(st, 0), bj_st_get_i64(st, 1),
+                          (uint32_t)bj_st_get_i64(st, 2),
+                          bj_st_get_i64(st, 3) != 0};
         size_t n = g->layer.n;
         p.to = lives_to(&p, basis);
         if (n > 0 && g->layer.v[n - 1].to > p.from)

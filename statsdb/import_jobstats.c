@@ -1,7 +1,7 @@
 #include "statsdb/import.h"
 
 #include "sched/jobstats.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 enum { BATCH = 500 };
 
@@ -29,8 +29,8 @@ static const char *const texts[STATEMENTS] = {
 struct summaries {
     const struct bj_import *im;
     struct bj_import_counts *count;
-    struct sqlite3 *db;
-    struct sqlite3_stmt *st[STATEMENTS];
+    struct bj_db *db;
+    struct bj_st *st[STATEMENTS];
     struct bj_arena arena;
     int64_t last; /* last job read */
 };
@@ -38,7 +38,7 @@ struct summaries {
 static int put(struct summaries *s, int64_t job, int64_t end,
                const struct bj_jobstats *js, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = s->st[PUT];
+    struct bj_st *st = s->st[PUT];
     const uint64_t values[] = {js->nodes,
                                js->cpu_usec,
                                js->mem_used_bytes,
@@ -46,33 +46,33 @@ static int put(struct summaries *s, int64_t job, int64_t end,
                                js->gpus ? js->gpus : BJ_ABSENT,
                                js->gpu_busy_ppm,
                                js->gpu_mem_used_bytes};
-    sqlite3_bind_int64(st, 1, job);
-    sqlite3_bind_int64(st, 2, end);
+    bj_st_bind_i64(st, 1, job);
+    bj_st_bind_i64(st, 2, end);
     for (int i = 0; i < 7; i++)
-        bj_sql_bind(st, i + 3, bj_sql_u64(values[i]));
-    int r = bj_sql_run(st, err);
+        bj_st_bind_i64(st, i + 3, bj_sql_u64(values[i]));
+    int r = bj_st_run(st, err);
     if (r < 0)
         return r;
-    if (sqlite3_changes(s->db) == 0) {
+    if (bj_db_changes(s->db) == 0) {
         s->count->known++;
         return 0;
     }
     s->count->taken++;
-    sqlite3_bind_int64(s->st[TODO], 1, job);
-    return bj_sql_run(s->st[TODO], err);
+    bj_st_bind_i64(s->st[TODO], 1, job);
+    return bj_st_run(s->st[TODO], err);
 }
 
 static int take(struct summaries *s, struct bj_err *err)
 {
-    struct bj_slice comment = bj_sql_text(s->st[NEXT], 1);
+    struct bj_slice comment = bj_st_get_text(s->st[NEXT], 1);
     struct bj_err why = {0};
     struct bj_jobstats js;
-    s->last = sqlite3_column_int64(s->st[NEXT], 0);
+    s->last = bj_st_get_i64(s->st[NEXT], 0);
     s->count->rows++;
     bj_arena_reset(&s->arena);
     int r = bj_jobstats_read(&s->arena, comment, &js, &why);
     if (r == 0)
-        return put(s, s->last, sqlite3_column_int64(s->st[NEXT], 2), &js, err);
+        return put(s, s->last, bj_st_get_i64(s->st[NEXT], 2), &js, err);
     if (r == -ENOMEM)
         return bj_err_set(err, r, "%s", why.msg);
     if (r == -ENOENT)
@@ -86,18 +86,18 @@ static int take(struct summaries *s, struct bj_err *err)
 /* One transaction: 1 if there may be more, else 0. */
 static int take_some(struct summaries *s, struct bj_err *err)
 {
-    struct sqlite3_stmt *next = s->st[NEXT];
+    struct bj_st *next = s->st[NEXT];
     unsigned n = 0;
     int r = bj_store_begin(s->im->store, err), e = 0;
     if (r < 0)
         return r;
-    sqlite3_bind_int64(next, 1, s->last);
-    sqlite3_bind_int64(next, 2, BATCH);
-    while (e == 0 && (r = bj_sql_row(next, err)) > 0) {
+    bj_st_bind_i64(next, 1, s->last);
+    bj_st_bind_i64(next, 2, BATCH);
+    while (e == 0 && (r = bj_st_row(next, err)) > 0) {
         e = take(s, err);
         n++;
     }
-    sqlite3_reset(next);
+    bj_st_reset(next);
     if (e < 0 || r < 0) {
         bj_store_rollback(s->im->store);
         return e < 0 ? e : r;
@@ -113,13 +113,13 @@ int bj_import_jobstats(const struct bj_import *im, struct bj_import_counts *ret,
     int r = 0;
     *ret = (struct bj_import_counts){0};
     for (int i = 0; r == 0 && i < STATEMENTS; i++)
-        r = bj_sql_prepare(s.db, texts[i], &s.st[i], err);
+        r = bj_db_prepare(s.db, texts[i], &s.st[i], err);
     while (r == 0 && (r = take_some(&s, err)) > 0)
         r = im->stop && atomic_load(im->stop)
                 ? bj_err_set(err, -EINTR, "import: stopped")
                 : 0;
     for (int i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(s.st[i]);
+        bj_st_finalize(s.st[i]);
     bj_arena_free(&s.arena);
     return r;
 }

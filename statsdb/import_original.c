@@ -4,8 +4,8 @@
 #include "base/stamp.h"
 #include "sched/duration.h"
 #include "sched/sacct.h"
-#include "statsdb/sql.h"
 #include "statsdb/upsert.h"
+#include "store/db.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,8 @@ struct original {
     struct bj_slice cluster;
     struct bj_upsert *upsert;
     struct bj_sacct *reader;
-    struct sqlite3 *from;
-    struct sqlite3_stmt *rows, *by_id, *by_task;
+    struct bj_db *from;
+    struct bj_st *rows, *by_id, *by_task;
     struct bj_buf line;
     int64_t row;
     bool open; /* rows of a transaction */
@@ -54,15 +54,15 @@ struct original {
 
 /* --- jobs ------------------------------------------------------------------*/
 
-static int has(struct sqlite3_stmt *st, const struct bj_sched_job *job,
+static int has(struct bj_st *st, const struct bj_sched_job *job,
                struct bj_slice cluster, struct bj_err *err)
 {
-    bj_sql_bind_text(st, 1, cluster);
-    bj_sql_bind(st, 2, bj_sql_u64(job->submit_sec));
-    bj_sql_bind(st, 3, bj_sql_u64(job->start_sec));
-    bj_sql_bind(st, 4, bj_sql_u64(job->end_sec));
-    int r = bj_sql_row(st, err);
-    sqlite3_reset(st);
+    bj_st_bind_filled(st, 1, cluster);
+    bj_st_bind_i64(st, 2, bj_sql_u64(job->submit_sec));
+    bj_st_bind_i64(st, 3, bj_sql_u64(job->start_sec));
+    bj_st_bind_i64(st, 4, bj_sql_u64(job->end_sec));
+    int r = bj_st_row(st, err);
+    bj_st_reset(st);
     return r;
 }
 
@@ -71,14 +71,14 @@ static int is_known(struct original *o, const struct bj_sched_job *job,
 {
     uint64_t id;
     if (bj_slice_u64(job->raw_id, &id) == 0 && id <= INT64_MAX)
-        sqlite3_bind_int64(o->by_id, 5, (int64_t)id);
+        bj_st_bind_i64(o->by_id, 5, (int64_t)id);
     else
-        bj_sql_bind_text(o->by_id, 5, job->raw_id);
+        bj_st_bind_filled(o->by_id, 5, job->raw_id);
     int r = has(o->by_id, job, o->cluster, err);
     if (r != 0 || job->array_task == BJ_ABSENT)
         return r;
-    bj_sql_bind(o->by_task, 5, bj_sql_u64(job->array_job));
-    bj_sql_bind(o->by_task, 6, bj_sql_u64(job->array_task));
+    bj_st_bind_i64(o->by_task, 5, bj_sql_u64(job->array_job));
+    bj_st_bind_i64(o->by_task, 6, bj_sql_u64(job->array_task));
     return has(o->by_task, job, o->cluster, err);
 }
 
@@ -195,10 +195,10 @@ static void put_times(struct original *o)
     struct times t;
     int64_t sec[3];
     uint64_t elapsed = BJ_ABSENT;
-    if (bj_duration_sec(bj_sql_text(o->rows, ELAPSED), &elapsed) < 0)
+    if (bj_duration_sec(bj_st_get_text(o->rows, ELAPSED), &elapsed) < 0)
         elapsed = BJ_ABSENT;
     for (int i = 0; i < 3; i++)
-        t.n[i] = moments(bj_sql_text(o->rows, SUBMIT + i), t.v[i]);
+        t.n[i] = moments(bj_st_get_text(o->rows, SUBMIT + i), t.v[i]);
     decide(&t, elapsed, sec);
     for (int i = 0; i < 3; i++)
         if (sec[i] > 0)
@@ -211,10 +211,10 @@ static void put_times(struct original *o)
 static int take_row(struct original *o, struct bj_err *err)
 {
     o->line.len = 0;
-    o->row = sqlite3_column_int64(o->rows, COLUMNS);
+    o->row = bj_st_get_i64(o->rows, COLUMNS);
     o->count->rows++;
     for (int i = 0; i < SUBMIT; i++) {
-        struct bj_slice s = bj_sql_text(o->rows, i);
+        struct bj_slice s = bj_st_get_text(o->rows, i);
         if (s.n > 0 &&
             (memchr(s.p, '\n', s.n) || memchr(s.p, *SEPARATOR, s.n) ||
              memchr(s.p, '\0', s.n))) {
@@ -235,7 +235,7 @@ static int take_row(struct original *o, struct bj_err *err)
 static int take_rows(struct original *o, struct bj_err *err)
 {
     int r;
-    while ((r = bj_sql_row(o->rows, err)) > 0) {
+    while ((r = bj_st_row(o->rows, err)) > 0) {
         r = take_row(o, err);
         if (r == 0 && o->im->stop && atomic_load(o->im->stop))
             r = bj_err_set(err, -EINTR, "import: stopped");
@@ -250,31 +250,24 @@ static int take_rows(struct original *o, struct bj_err *err)
 
 /* --- files ----------------------------------------------------------------*/
 
-/* Never run code of the other file's schema. */
 static int open_from(struct original *o, const char *path, struct bj_err *err)
 {
     struct bj_buf sql = {0};
-    int rc = sqlite3_open_v2(path, &o->from,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-    if (rc != SQLITE_OK)
-        return bj_sql_fail(o->from, rc, err, path);
-    sqlite3_db_config(o->from, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(o->from, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_db_config(o->from, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    sqlite3_limit(o->from, SQLITE_LIMIT_LENGTH, TEXT_MAX);
-    sqlite3_busy_timeout(o->from, 10000);
-    int r = bj_sql_exec(o->from,
-                        "PRAGMA query_only = ON;"
-                        "PRAGMA cell_size_check = ON",
-                        err);
+    const struct bj_db_options opt = {.url = path,
+                                      .read_only = true,
+                                      .foreign = true,
+                                      .any_filesystem = true,
+                                      .value_bytes = TEXT_MAX};
+    int r = bj_db_open(&opt, &o->from, err);
+    if (r < 0)
+        return r;
     bj_buf_str(&sql, "SELECT ");
     for (int i = 0; i < COLUMNS; i++) /* it would be a text */
         bj_buf_printf(&sql, "j.\"%s\", ", columns[i].column);
     bj_buf_str(&sql, "j.id FROM jobs AS j ORDER BY j.id");
     bj_buf_put(&sql, "", 1);
-    if (r == 0)
-        r = sql.failed ? bj_err_set(err, -ENOMEM, "import")
-                       : bj_sql_prepare(o->from, sql.p, &o->rows, err);
+    r = sql.failed ? bj_err_set(err, -ENOMEM, "import")
+                   : bj_db_prepare(o->from, sql.p, &o->rows, err);
     bj_buf_free(&sql);
     return r < 0 ? bj_err_wrap(err, r == -EPROTO ? -EINVAL : r, "%s", path) : 0;
 }
@@ -285,7 +278,7 @@ static int open_from(struct original *o, const char *path, struct bj_err *err)
 
 static int open_to(struct original *o, struct bj_err *err)
 {
-    struct sqlite3 *db = bj_store_db(o->im->store);
+    struct bj_db *db = bj_store_db(o->im->store);
     const struct bj_sacct_conf conf = {.delimiter = BJ_SLICE(SEPARATOR),
                                        .cluster = o->cluster,
                                        .max_record = 2 * TEXT_MAX,
@@ -296,13 +289,13 @@ static int open_to(struct original *o, struct bj_err *err)
     if (r == 0)
         r = bj_upsert_bulk(o->upsert, true, err);
     if (r == 0)
-        r = bj_sql_prepare(db, "SELECT 1 FROM job WHERE jobid = ?5" SAME_TIME,
-                           &o->by_id, err);
+        r = bj_db_prepare(db, "SELECT 1 FROM job WHERE jobid = ?5" SAME_TIME,
+                          &o->by_id, err);
     if (r == 0)
-        r = bj_sql_prepare(db,
-                           "SELECT 1 FROM job WHERE array_job_id = ?5 AND"
-                           " array_task = ?6" SAME_TIME,
-                           &o->by_task, err);
+        r = bj_db_prepare(db,
+                          "SELECT 1 FROM job WHERE array_job_id = ?5 AND"
+                          " array_task = ?6" SAME_TIME,
+                          &o->by_task, err);
     if (r == 0)
         r = bj_sacct_new(&conf, &o->reader, err);
     for (int i = 0; i < COLUMNS; i++) {
@@ -337,11 +330,11 @@ int bj_import_original(const struct bj_import *im, const char *path,
     if (o.upsert)
         ret->taken = bj_upsert_counts(o.upsert)->jobs_new;
     bj_sacct_free(o.reader);
-    sqlite3_finalize(o.rows);
-    sqlite3_finalize(o.by_id);
-    sqlite3_finalize(o.by_task);
+    bj_st_finalize(o.rows);
+    bj_st_finalize(o.by_id);
+    bj_st_finalize(o.by_task);
     bj_upsert_free(o.upsert);
-    sqlite3_close_v2(o.from);
+    bj_db_close(o.from);
     bj_buf_free(&o.line);
     return r;
 }

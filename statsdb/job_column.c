@@ -1,7 +1,7 @@
 #include "statsdb/job_column.h"
 
 #include "statsdb/best.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <string.h>
 #include <strings.h>

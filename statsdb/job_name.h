@@ -4,7 +4,7 @@
 #define BJ_STATSDB_JOB_NAME_H
 
 #include "base/slice.h"
-#include "statsdb/sql_build.h"
+#include "store/sql_build.h"
 
 enum bj_job_name_kind {
     BJ_NAME_JOB,       /* 4711 */

@@ -2,16 +2,16 @@
 
 #include "base/buf.h"
 #include "statsdb/job_value.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 
 struct bj_job_read {
-    struct sqlite3 *db;
+    struct bj_db *db;
     const struct bj_job_column *const *column;
     unsigned columns;
     int *first; /* of each column: its first value in the statement */
-    struct sqlite3_stmt *st, *word[BJ_WORDS];
+    struct bj_st *st, *word[BJ_WORDS];
     struct bj_job_raw raw; /* of the last column that was read */
     struct bj_buf joined;
 };
@@ -35,7 +35,7 @@ static int prepare(struct bj_job_read *r, struct bj_err *err)
     bj_buf_str(&sql, " FROM " BJ_JOB_FROM BJ_JOB_FROM_USE " WHERE j.id = ?1");
     bj_buf_put(&sql, "", 1);
     int code = sql.failed ? bj_err_set(err, -ENOMEM, "columns")
-                          : bj_sql_prepare(r->db, sql.p, &r->st, err);
+                          : bj_db_prepare(r->db, sql.p, &r->st, err);
     bj_buf_free(&sql);
     return code;
 }
@@ -44,17 +44,17 @@ void bj_job_read_free(struct bj_job_read *r)
 {
     if (!r)
         return;
-    sqlite3_finalize(r->st);
+    bj_st_finalize(r->st);
     for (unsigned i = 0; i < BJ_WORDS; i++)
-        sqlite3_finalize(r->word[i]);
+        bj_st_finalize(r->word[i]);
     bj_buf_free(&r->joined);
     free(r->first);
     free(r);
 }
 
-int bj_job_read_new(struct sqlite3 *db,
-                    const struct bj_job_column *const *column, unsigned columns,
-                    struct bj_job_read **ret, struct bj_err *err)
+int bj_job_read_new(struct bj_db *db, const struct bj_job_column *const *column,
+                    unsigned columns, struct bj_job_read **ret,
+                    struct bj_err *err)
 {
     struct bj_job_read *r = calloc(1, sizeof(*r));
     if (!r)
@@ -74,9 +74,9 @@ int bj_job_read_new(struct sqlite3 *db,
 
 int bj_job_read_row(struct bj_job_read *r, int64_t job, struct bj_err *err)
 {
-    sqlite3_reset(r->st);
-    sqlite3_bind_int64(r->st, 1, job);
-    return bj_sql_row(r->st, err);
+    bj_st_reset(r->st);
+    bj_st_bind_i64(r->st, 1, job);
+    return bj_st_row(r->st, err);
 }
 
 /* The statement stays on its row, which holds the text. */
@@ -84,27 +84,25 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
                 struct bj_err *err)
 {
     struct bj_job_read *r = ctx;
-    struct sqlite3_stmt **st = &r->word[which];
-    int code =
-        *st ? 0 : bj_sql_prepare(r->db, bj_word_sql[which].text, st, err);
+    struct bj_st **st = &r->word[which];
+    int code = *st ? 0 : bj_db_prepare(r->db, bj_word_sql[which].text, st, err);
     *ret = (struct bj_slice){0};
     if (code < 0)
         return code;
-    sqlite3_reset(*st);
-    sqlite3_bind_int64(*st, 1, id);
-    code = bj_sql_row(*st, err);
+    bj_st_reset(*st);
+    bj_st_bind_i64(*st, 1, id);
+    code = bj_st_row(*st, err);
     if (code > 0)
-        *ret = bj_sql_text(*st, 0);
+        *ret = bj_st_get_text(*st, 0);
     return code < 0 ? code : 0;
 }
 
-static void take(struct sqlite3_stmt *st, int at, struct bj_job_raw *raw,
-                 unsigned i)
+static void take(struct bj_st *st, int at, struct bj_job_raw *raw, unsigned i)
 {
-    bool text = sqlite3_column_type(st, at) == SQLITE_TEXT;
-    raw->number[i] = text ? BJ_SQL_TEXT : bj_sql_get(st, at);
+    bool text = bj_st_type(st, at) == BJ_TYPE_TEXT;
+    raw->number[i] = text ? BJ_SQL_TEXT : bj_st_get_i64(st, at);
     if (raw->number[i] == BJ_SQL_TEXT) {
-        raw->text[i] = bj_sql_text(st, at);
+        raw->text[i] = bj_st_get_text(st, at);
     }
 }
 

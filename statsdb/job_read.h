@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sqlite3;
+struct bj_db;
 
 struct bj_job_value {
     bool known;
@@ -20,9 +20,9 @@ struct bj_job_value {
 struct bj_job_read;
 
 /* db and column must outlive it. */
-int bj_job_read_new(struct sqlite3 *db,
-                    const struct bj_job_column *const *column, unsigned columns,
-                    struct bj_job_read **ret, struct bj_err *err);
+int bj_job_read_new(struct bj_db *db, const struct bj_job_column *const *column,
+                    unsigned columns, struct bj_job_read **ret,
+                    struct bj_err *err);
 void bj_job_read_free(struct bj_job_read *r); /* NULL is fine */
 
 /* Go to a job: 1, or 0 when there is none with that number. */

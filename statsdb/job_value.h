@@ -7,7 +7,7 @@
 #include "base/digits.h"
 #include "base/err.h"
 #include "statsdb/job_column.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 /* The stored columns of a value, in the order of its sql. */
 struct bj_job_raw {

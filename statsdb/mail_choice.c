@@ -1,37 +1,36 @@
 #include "statsdb/mail_choice.h"
 
-#include "statsdb/sql.h"
 #include "statsdb/store.h"
+#include "store/db.h"
 
 #include <stdio.h>
 
-static void copy(struct sqlite3_stmt *st, int column,
-                 char ret[BJ_MAIL_CHOICE_MAX])
+static void copy(struct bj_st *st, int column, char ret[BJ_MAIL_CHOICE_MAX])
 {
-    struct bj_slice s = bj_sql_text(st, column);
+    struct bj_slice s = bj_st_get_text(st, column);
     snprintf(ret, BJ_MAIL_CHOICE_MAX, "%.*s", (int)s.n, s.p ? s.p : "");
 }
 
-int bj_mail_choice_read(struct sqlite3 *db, struct bj_slice user,
+int bj_mail_choice_read(struct bj_db *db, struct bj_slice user,
                         struct bj_mail_choice *ret, struct bj_err *err)
 {
     static const char sql[] =
         "SELECT (SELECT choice FROM mail_choice WHERE user = ?1), ifnull("
         "(SELECT since FROM mail_choice WHERE user = ?1), 0), (SELECT choice"
         " FROM mail_state)";
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     *ret = (struct bj_mail_choice){.since = 0};
-    int r = bj_sql_prepare(db, sql, &st, err);
+    int r = bj_db_prepare(db, sql, &st, err);
     if (r < 0)
         return r;
-    bj_sql_bind_text(st, 1, user);
-    r = bj_sql_row(st, err);
+    bj_st_bind_filled(st, 1, user);
+    r = bj_st_row(st, err);
     if (r > 0) {
         copy(st, 0, ret->choice);
-        ret->since = bj_sql_get(st, 1);
+        ret->since = bj_st_get_i64(st, 1);
         copy(st, 2, ret->by_default);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return r < 0 ? r : 0;
 }
 
@@ -52,7 +51,7 @@ int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
     static const char sql[] =
         "INSERT INTO mail_choice(user, choice, since) VALUES(?1, ?2, ?3) ON"
         " CONFLICT DO UPDATE SET choice = ?2, since = ?3";
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     if (!bj_mail_choice_is(choice))
         return bj_err_set(err, -EINVAL,
                           "'%.*s' is not a choice: off, advice, all, daily "
@@ -63,14 +62,14 @@ int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    r = bj_sql_prepare(bj_store_db(s), sql, &st, err);
+    r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     if (r == 0) {
-        bj_sql_bind_text(st, 1, user);
-        bj_sql_bind_text(st, 2, choice);
-        sqlite3_bind_int64(st, 3, now_sec);
-        r = bj_sql_run(st, err);
+        bj_st_bind_filled(st, 1, user);
+        bj_st_bind_filled(st, 2, choice);
+        bj_st_bind_i64(st, 3, now_sec);
+        r = bj_st_run(st, err);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)

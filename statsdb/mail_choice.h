@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct bj_store;
-struct sqlite3;
+struct bj_db;
 
 enum { BJ_MAIL_CHOICE_MAX = 8, BJ_MAIL_USER_MAX = 256 };
 
@@ -20,7 +20,7 @@ struct bj_mail_choice {
     char by_default[BJ_MAIL_CHOICE_MAX]; /* of the site; "": mails are off */
 };
 
-int bj_mail_choice_read(struct sqlite3 *db, struct bj_slice user,
+int bj_mail_choice_read(struct bj_db *db, struct bj_slice user,
                         struct bj_mail_choice *ret, struct bj_err *err);
 
 /* Is it a choice?  "" is: the default of the site. */

@@ -13,9 +13,9 @@
 #include "statsdb/import.h"
 #include "statsdb/receiver.h"
 #include "statsdb/running.h"
-#include "statsdb/sql.h"
 #include "statsdb/store.h"
 #include "statsdb/work.h"
+#include "store/db.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
         r = c->dry_run ? open_dry(c, &store, err)
                        : open_store(c, WRITE, &store, err);
     if (r == 0 && c->check)
-        r = bj_store_check(store, err);
+        r = bj_db_check(bj_store_db(store), err);
     struct bj_mail_service *mail = NULL;
     if (r == 0 && !c->dry_run)
         r = bj_mail_service_new(&c->mail, store, &stop.now, !c->once, &mail,
@@ -219,7 +219,7 @@ static int check_store(const struct bj_statsdb_conf *c, char *const *word,
     int r = open_store(c, READ, &store, err);
     if (r < 0)
         return r;
-    r = bj_store_check(store, err);
+    r = bj_db_check(bj_store_db(store), err);
     if (r == 0)
         printf("%s: consistent\n", c->path);
     bj_store_close(store);
@@ -247,7 +247,7 @@ static int backup(const struct bj_statsdb_conf *c, char *const *word,
         r = open_store(c, COPY, &store, err);
     if (r < 0)
         return r;
-    r = bj_store_backup(store, to, on_page, NULL, err);
+    r = bj_db_copy(bj_store_db(store), to, on_page, NULL, err);
     if (r == -EINTR)
         bj_err_set(err, r, "backup: stopped; the incomplete copy was removed");
     bj_store_close(store);
@@ -390,9 +390,9 @@ int main(int argc, char **argv)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (conf.receiver.listen.n > 0 || bj_mail_is_on(&conf.mail) ||
         bj_running_is_on(&conf))
-        bj_sql_own_threads();
+        bj_db_own_threads();
     else
-        bj_sql_single_thread();
+        bj_db_single_thread();
     if (r == 0 && conf.program.help) {
         print_help(strcmp(conf.program.help, "all") == 0);
     } else if (r == 0 && conf.program.version) {

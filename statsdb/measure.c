@@ -25,8 +25,7 @@ static const char done_sql[] =
     "DELETE FROM prom_todo WHERE cluster = (SELECT id FROM cluster WHERE name ="
     " ?1) AND \"end\" = ?2 AND job = ?3";
 
-static int put_sql(struct sqlite3 *db, struct sqlite3_stmt **ret,
-                   struct bj_err *err)
+static int put_sql(struct bj_db *db, struct bj_st **ret, struct bj_err *err)
 {
     struct bj_buf sql = {0};
     bj_buf_str(&sql,
@@ -42,7 +41,7 @@ static int put_sql(struct sqlite3 *db, struct sqlite3_stmt **ret,
     bj_buf_str(&sql, ")");
     bj_buf_put(&sql, "", 1);
     int r = sql.failed ? bj_err_set(err, -ENOMEM, "prometheus")
-                       : bj_sql_prepare(db, sql.p, ret, err);
+                       : bj_db_prepare(db, sql.p, ret, err);
     bj_buf_free(&sql);
     return r;
 }
@@ -51,7 +50,7 @@ static int prepare(struct bj_measure *m, struct bj_err *err)
 {
     const struct {
         const char *sql;
-        struct sqlite3_stmt **st;
+        struct bj_st **st;
     } all[] = {
         {list_sql, &m->list},
         {done_sql, &m->done},
@@ -70,7 +69,7 @@ static int prepare(struct bj_measure *m, struct bj_err *err)
     };
     int r = put_sql(m->db, &m->put, err);
     for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
-        r = bj_sql_prepare(m->db, all[i].sql, all[i].st, err);
+        r = bj_db_prepare(m->db, all[i].sql, all[i].st, err);
     return r;
 }
 
@@ -105,11 +104,11 @@ void bj_measure_free(struct bj_measure *m)
 {
     if (!m)
         return;
-    struct sqlite3_stmt *const all[] = {m->list,  m->done,        m->keep,
-                                        m->put,   m->put_energy,  m->put_bin,
-                                        m->again, m->drop_energy, m->drop_bin};
+    struct bj_st *const all[] = {m->list,  m->done,        m->keep,
+                                 m->put,   m->put_energy,  m->put_bin,
+                                 m->again, m->drop_energy, m->drop_bin};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        sqlite3_finalize(all[i]);
+        bj_st_finalize(all[i]);
     for (unsigned i = 0; i < m->batch.n; i++)
         free(m->batch.job[i].bin);
     bj_dicts_free(m->dicts);
@@ -126,8 +125,8 @@ const struct bj_measure_counts *bj_measure_counts(const struct bj_measure *m)
 int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
                        struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(
+    struct bj_st *st;
+    int r = bj_db_prepare(
         m->db,
         "INSERT INTO prom_todo(cluster, \"end\", job) SELECT cluster, \"end\","
         " id FROM job WHERE at > ?2 - 3456000 AND \"end\" >= ?2 AND \"end\" >"
@@ -138,21 +137,21 @@ int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
         &st, err);
     if (r < 0)
         return r;
-    bj_sql_bind_text(st, 1, bj_slice_str(m->cluster));
-    sqlite3_bind_int64(st, 2, since_sec);
-    r = bj_sql_run(st, err);
-    sqlite3_finalize(st);
+    bj_st_bind_filled(st, 1, bj_slice_str(m->cluster));
+    bj_st_bind_i64(st, 2, since_sec);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
     return r;
 }
 
 /* --- writing ---------------------------------------------------------------
  */
 
-static int run_for(struct sqlite3_stmt *st, const struct bj_measure_job *j,
+static int run_for(struct bj_st *st, const struct bj_measure_job *j,
                    struct bj_err *err)
 {
-    sqlite3_bind_int64(st, 1, j->job);
-    return bj_sql_run(st, err);
+    bj_st_bind_i64(st, 1, j->job);
+    return bj_st_run(st, err);
 }
 
 /* Share of the expected samples of all nodes that the server has, in
@@ -172,7 +171,7 @@ static int64_t coverage(const struct bj_measure *m,
 static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
                    int64_t now, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = m->put;
+    struct bj_st *st = m->put;
     bool found = j->outcome == BJ_MEASURE_FOUND;
     int64_t policy = BJ_SQL_NULL;
     /* Unknown if nodes use different policies. */
@@ -182,17 +181,17 @@ static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
         if (r < 0)
             return r;
     }
-    sqlite3_bind_int64(st, 2, now);
-    sqlite3_bind_int(st, 3, j->outcome);
-    bj_sql_bind(st, 4, j->v[BJ_ME_NODES]);
-    bj_sql_bind(st, 5, j->v[BJ_ME_FINAL]);
-    bj_sql_bind(st, 6, found ? coverage(m, j) : BJ_SQL_NULL);
-    bj_sql_bind(st, 7, policy);
-    bj_sql_bind(st, 8, j->v[BJ_ME_ENERGY_NODES]);
-    sqlite3_bind_int64(st, 9, j->start_sec);
-    sqlite3_bind_int64(st, 10, j->end_sec);
+    bj_st_bind_i64(st, 2, now);
+    bj_st_bind_i64(st, 3, j->outcome);
+    bj_st_bind_i64(st, 4, j->v[BJ_ME_NODES]);
+    bj_st_bind_i64(st, 5, j->v[BJ_ME_FINAL]);
+    bj_st_bind_i64(st, 6, found ? coverage(m, j) : BJ_SQL_NULL);
+    bj_st_bind_i64(st, 7, policy);
+    bj_st_bind_i64(st, 8, j->v[BJ_ME_ENERGY_NODES]);
+    bj_st_bind_i64(st, 9, j->start_sec);
+    bj_st_bind_i64(st, 10, j->end_sec);
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        bj_sql_bind(st, i + 11, j->v[i]);
+        bj_st_bind_i64(st, i + 11, j->v[i]);
     return run_for(st, j, err);
 }
 
@@ -210,15 +209,15 @@ static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
                          err);
         if (r < 0)
             return r;
-        sqlite3_bind_int64(m->put_energy, 2, word);
-        sqlite3_bind_int64(m->put_energy, 3, j->component[i]);
+        bj_st_bind_i64(m->put_energy, 2, word);
+        bj_st_bind_i64(m->put_energy, 3, j->component[i]);
         r = run_for(m->put_energy, j, err);
     }
     if (r == 0)
         r = run_for(m->drop_bin, j, err);
     for (size_t i = 0; r == 0 && i < j->bins; i++) {
-        sqlite3_bind_int64(m->put_bin, 2, j->bin[i].start_sec);
-        sqlite3_bind_int64(m->put_bin, 3, j->bin[i].microjoules);
+        bj_st_bind_i64(m->put_bin, 2, j->bin[i].start_sec);
+        bj_st_bind_i64(m->put_bin, 3, j->bin[i].microjoules);
         r = run_for(m->put_bin, j, err);
     }
     return r;
@@ -231,11 +230,11 @@ static int keep_stored(struct bj_measure *m, const struct bj_measure_job *j,
 {
     if (j->outcome != BJ_MEASURE_NO_DATA)
         return 0;
-    sqlite3_bind_int64(m->keep, 2, now);
-    sqlite3_bind_int64(m->keep, 3, j->start_sec);
-    sqlite3_bind_int64(m->keep, 4, j->end_sec);
+    bj_st_bind_i64(m->keep, 2, now);
+    bj_st_bind_i64(m->keep, 3, j->start_sec);
+    bj_st_bind_i64(m->keep, 4, j->end_sec);
     int r = run_for(m->keep, j, err);
-    return r < 0 ? r : sqlite3_changes(m->db) > 0;
+    return r < 0 ? r : bj_db_changes(m->db) > 0;
 }
 
 static int put_result(struct bj_measure *m, const struct bj_measure_job *j,
@@ -261,11 +260,11 @@ static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
         [BJ_MEASURE_AMBIGUOUS] = &m->counts.ambiguous,
     };
     int r = put_result(m, j, now, err);
-    bj_sql_bind_text(m->done, 1, bj_slice_str(m->cluster));
-    sqlite3_bind_int64(m->done, 2, j->end_sec);
-    sqlite3_bind_int64(m->done, 3, j->job);
+    bj_st_bind_filled(m->done, 1, bj_slice_str(m->cluster));
+    bj_st_bind_i64(m->done, 2, j->end_sec);
+    bj_st_bind_i64(m->done, 3, j->job);
     if (r == 0)
-        r = bj_sql_run(m->done, err);
+        r = bj_st_run(m->done, err);
     ++*count[j->outcome];
     return r;
 }

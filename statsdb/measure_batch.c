@@ -23,22 +23,22 @@ static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
 }
 
 /* The job of the current row; false: its id cannot be a label. */
-static bool read_row(struct sqlite3_stmt *st, struct bj_measure_job *j)
+static bool read_row(struct bj_st *st, struct bj_measure_job *j)
 {
-    *j = (struct bj_measure_job){.job = bj_sql_get(st, 0),
-                                 .end_sec = bj_sql_get(st, 1),
-                                 .start_sec = bj_sql_get(st, 3),
-                                 .nodes = bj_sql_get(st, 4),
-                                 .gpus = bj_sql_get(st, 5),
-                                 .other_runs = bj_sql_get(st, 6) != 0,
-                                 .prev_end_sec = bj_sql_get(st, 7),
-                                 .prev_start_sec = bj_sql_get(st, 8),
-                                 .next_start_sec = bj_sql_get(st, 9)};
+    *j = (struct bj_measure_job){.job = bj_st_get_i64(st, 0),
+                                 .end_sec = bj_st_get_i64(st, 1),
+                                 .start_sec = bj_st_get_i64(st, 3),
+                                 .nodes = bj_st_get_i64(st, 4),
+                                 .gpus = bj_st_get_i64(st, 5),
+                                 .other_runs = bj_st_get_i64(st, 6) != 0,
+                                 .prev_end_sec = bj_st_get_i64(st, 7),
+                                 .prev_start_sec = bj_st_get_i64(st, 8),
+                                 .next_start_sec = bj_st_get_i64(st, 9)};
     for (int i = 0; i < BJ_ME_COLUMNS; i++)
         j->v[i] = BJ_SQL_NULL;
     for (int i = 0; i < BJ_COMPONENTS; i++)
         j->component[i] = BJ_SQL_NULL;
-    return take_id(bj_sql_text(st, 2), j->id);
+    return take_id(bj_st_get_text(st, 2), j->id);
 }
 
 /* Samples that a query for it may read on the server. */
@@ -145,15 +145,15 @@ static void free_bins(struct bj_measure_batch *b)
 int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
 {
     struct bj_measure_batch *b = &m->batch;
-    struct sqlite3_stmt *st = m->list;
+    struct bj_st *st = m->list;
     uint64_t samples = 0;
     bool full = false, alone = false;
     int r;
     free_bins(b);
-    bj_sql_bind_text(st, 1, bj_slice_str(m->cluster));
-    sqlite3_bind_int64(st, 2, now - (int64_t)(m->conf->settle_usec / 1000000));
-    sqlite3_bind_int64(st, 3, QUERY_JOBS);
-    while ((r = bj_sql_row(st, err)) > 0) {
+    bj_st_bind_filled(st, 1, bj_slice_str(m->cluster));
+    bj_st_bind_i64(st, 2, now - (int64_t)(m->conf->settle_usec / 1000000));
+    bj_st_bind_i64(st, 3, QUERY_JOBS);
+    while ((r = bj_st_row(st, err)) > 0) {
         struct bj_measure_job *j = &b->job[b->n];
         if (full || b->n == BJ_MEASURE_JOBS)
             continue;

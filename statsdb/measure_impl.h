@@ -5,7 +5,7 @@
 #include "statsdb/derive_impl.h"
 #include "statsdb/dict.h"
 #include "statsdb/measure.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 enum { BJ_MEASURE_JOBS = 1000, BJ_MEASURE_ID = 64 };
 
@@ -51,14 +51,14 @@ struct bj_measure_batch {
 
 struct bj_measure {
     struct bj_store *store;
-    struct sqlite3 *db;
+    struct bj_db *db;
     const struct bj_prom_conf *conf;
     const char *cluster;
     struct bj_prom *prom;
     struct bj_dicts *dicts;
     struct bj_buf match; /* labels of the cluster, each with a comma */
-    struct sqlite3_stmt *list, *done, *keep, *put, *put_energy, *put_bin,
-        *drop_energy, *drop_bin, *again;
+    struct bj_st *list, *done, *keep, *put, *put_energy, *put_bin, *drop_energy,
+        *drop_bin, *again;
     uint64_t samples; /* limit for one query */
     struct bj_measure_counts counts;
     struct bj_measure_batch batch;

@@ -1,7 +1,7 @@
 #include "statsdb/pbs_run.h"
 
 #include "sched/state.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct run {
 };
 
 struct bj_pbs_runs {
-    struct sqlite3_stmt *find;
+    struct bj_st *find;
 };
 
 /* The known runs of a job. */
@@ -30,7 +30,7 @@ int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
     struct bj_pbs_runs *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "runs");
-    int e = bj_sql_prepare(
+    int e = bj_db_prepare(
         bj_store_db(s),
         "SELECT submit, start, \"end\", state FROM job WHERE cluster ="
         " (SELECT id FROM cluster WHERE name = ?1) AND jobid = ?2"
@@ -48,7 +48,7 @@ void bj_pbs_runs_free(struct bj_pbs_runs *r)
 {
     if (!r)
         return;
-    sqlite3_finalize(r->find);
+    bj_st_finalize(r->find);
     free(r);
 }
 
@@ -76,17 +76,17 @@ static int read_runs(struct bj_pbs_runs *r, struct bj_slice cluster,
 {
     uint64_t number;
     int e;
-    bj_sql_bind_text(r->find, 1, cluster);
+    bj_st_bind_filled(r->find, 1, cluster);
     if (bj_slice_u64(job->raw_id, &number) == 0 && number <= INT64_MAX)
-        sqlite3_bind_int64(r->find, 2, (int64_t)number);
+        bj_st_bind_i64(r->find, 2, (int64_t)number);
     else
-        bj_sql_bind_text(r->find, 2, job->raw_id);
-    sqlite3_bind_int64(r->find, 3, from);
-    sqlite3_bind_int64(r->find, 4, to);
-    while ((e = bj_sql_row(r->find, err)) > 0) {
-        struct run run = {bj_sql_get(r->find, 0), bj_sql_get(r->find, 1),
-                          bj_sql_get(r->find, 2),
-                          (enum bj_job_state)bj_sql_get(r->find, 3)};
+        bj_st_bind_filled(r->find, 2, job->raw_id);
+    bj_st_bind_i64(r->find, 3, from);
+    bj_st_bind_i64(r->find, 4, to);
+    while ((e = bj_st_row(r->find, err)) > 0) {
+        struct run run = {bj_st_get_i64(r->find, 0), bj_st_get_i64(r->find, 1),
+                          bj_st_get_i64(r->find, 2),
+                          (enum bj_job_state)bj_st_get_i64(r->find, 3)};
         note_run(k, &run, job);
     }
     return e;

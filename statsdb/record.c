@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "statsdb/dict.h"
 #include "statsdb/record_impl.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ enum { FIELDS = sizeof(fields) / sizeof(fields[0]), KEYS = 5 };
 static const char *const texts[BJ_RECORD_STATEMENTS] = {
     [BJ_RECORD_CLUSTER] = "SELECT id FROM cluster WHERE name = ?1",
     [BJ_RECORD_HOST] = "SELECT id FROM host WHERE name = ?1",
-    [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
+    [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1) RETURNING id",
     [BJ_RECORD_ENERGY] =
         "INSERT INTO node_energy(record, policy, component, microjoules)"
         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
@@ -98,14 +98,14 @@ int bj_records_new(struct bj_store *s, struct bj_records **ret,
     struct bj_records *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "records");
-    struct sqlite3 *db = bj_store_db(s);
+    struct bj_db *db = bj_store_db(s);
     struct bj_buf sql = {0};
     r->store = s;
     put_sql(&sql);
     int e = sql.failed ? bj_err_set(err, -ENOMEM, "records")
                        : bj_dicts_new(db, &r->dicts, err);
     for (int i = 0; e == 0 && i < BJ_RECORD_STATEMENTS; i++)
-        e = bj_sql_prepare(db, texts[i] ? texts[i] : sql.p, &r->st[i], err);
+        e = bj_db_prepare(db, texts[i] ? texts[i] : sql.p, &r->st[i], err);
     bj_buf_free(&sql);
     if (e < 0) {
         bj_records_free(r);
@@ -120,7 +120,7 @@ void bj_records_free(struct bj_records *r)
     if (!r)
         return;
     for (int i = 0; i < BJ_RECORD_STATEMENTS; i++)
-        sqlite3_finalize(r->st[i]);
+        bj_st_finalize(r->st[i]);
     bj_dicts_free(r->dicts);
     bj_arena_free(&r->arena);
     free(r);
@@ -129,19 +129,14 @@ void bj_records_free(struct bj_records *r)
 static int host_id(struct bj_records *r, struct bj_slice name, int64_t *ret,
                    struct bj_err *err)
 {
-    struct sqlite3_stmt *find = r->st[BJ_RECORD_HOST];
-    bj_sql_bind_text(find, 1, name);
-    int e = bj_sql_row(find, err);
-    if (e > 0) {
-        *ret = bj_sql_get(find, 0);
-        sqlite3_reset(find);
-        return 0;
+    struct bj_st *find = r->st[BJ_RECORD_HOST];
+    bj_st_bind_filled(find, 1, name);
+    int e = bj_st_int(find, ret, err);
+    if (e == 0) {
+        bj_st_bind_filled(r->st[BJ_RECORD_HOST_ADD], 1, name);
+        e = bj_st_int(r->st[BJ_RECORD_HOST_ADD], ret, err);
     }
-    bj_sql_bind_text(r->st[BJ_RECORD_HOST_ADD], 1, name);
-    if (e == 0)
-        e = bj_sql_run(r->st[BJ_RECORD_HOST_ADD], err);
-    *ret = sqlite3_last_insert_rowid(bj_store_db(r->store));
-    return e;
+    return e < 0 ? e : 0;
 }
 
 static int64_t count(const struct bj_json *v)
@@ -185,7 +180,7 @@ static int cluster_id(struct bj_records *r, struct bj_slice name,
 static int bind(struct bj_records *r, int i, const struct bj_json *doc,
                 struct bj_slice cluster, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = r->st[BJ_RECORD_ADD];
+    struct bj_st *st = r->st[BJ_RECORD_ADD];
     const struct bj_json *v = bj_json_get(doc, fields[i].field);
     struct bj_slice text = bj_json_text(v);
     int64_t n = BJ_SQL_NULL;
@@ -206,12 +201,10 @@ static int bind(struct bj_records *r, int i, const struct bj_json *doc,
             n = (int64_t)id;
             break;
         }
-        sqlite3_bind_text64(st, i + 1, text.p, text.n, SQLITE_STATIC,
-                            SQLITE_UTF8);
+        bj_st_bind_text(st, i + 1, text);
         return 0;
     case TEXT:
-        sqlite3_bind_text64(st, i + 1, text.n ? text.p : "", text.n,
-                            SQLITE_STATIC, SQLITE_UTF8);
+        bj_st_bind_text(st, i + 1, text.n ? text : BJ_SLICE(""));
         return 0;
     case TIME:
         n = count(v) == BJ_SQL_NULL ? 0 : count(v);
@@ -229,14 +222,14 @@ static int bind(struct bj_records *r, int i, const struct bj_json *doc,
         e = entry(r, fields[i].kind, text, &n, err);
         break;
     }
-    bj_sql_bind(st, i + 1, n);
+    bj_st_bind_i64(st, i + 1, n);
     return e;
 }
 
 static int put_energy(struct bj_records *r, int64_t id,
                       const struct bj_json *energy, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = r->st[BJ_RECORD_ENERGY];
+    struct bj_st *st = r->st[BJ_RECORD_ENERGY];
     int e = 0;
     BJ_JSON_EACH(policy, energy)
     {
@@ -250,11 +243,11 @@ static int put_energy(struct bj_records *r, int64_t id,
                 return e;
             if (uj == BJ_SQL_NULL || p == BJ_SQL_NULL || c == BJ_SQL_NULL)
                 continue;
-            sqlite3_bind_int64(st, 1, id);
-            sqlite3_bind_int64(st, 2, p);
-            sqlite3_bind_int64(st, 3, c);
-            sqlite3_bind_int64(st, 4, uj);
-            e = bj_sql_run(st, err);
+            bj_st_bind_i64(st, 1, id);
+            bj_st_bind_i64(st, 2, p);
+            bj_st_bind_i64(st, 3, c);
+            bj_st_bind_i64(st, 4, uj);
+            e = bj_st_run(st, err);
             if (e < 0)
                 return e;
         }
@@ -267,16 +260,16 @@ static int put_devices(struct bj_records *r, int64_t id,
 {
     static const char *const names[] = {"read_bytes", "write_bytes",
                                         "read_operations", "write_operations"};
-    struct sqlite3_stmt *st = r->st[BJ_RECORD_DEVICE];
+    struct bj_st *st = r->st[BJ_RECORD_DEVICE];
     BJ_JSON_EACH(device, devices)
     {
         if (bj_json_key(device).n == 0)
             continue;
-        sqlite3_bind_int64(st, 1, id);
-        bj_sql_bind_text(st, 2, bj_json_key(device));
+        bj_st_bind_i64(st, 1, id);
+        bj_st_bind_filled(st, 2, bj_json_key(device));
         for (int i = 0; i < 4; i++)
-            bj_sql_bind(st, i + 3, count(bj_json_get(device, names[i])));
-        int e = bj_sql_run(st, err);
+            bj_st_bind_i64(st, i + 3, count(bj_json_get(device, names[i])));
+        int e = bj_st_run(st, err);
         if (e < 0)
             return e;
     }
@@ -289,25 +282,25 @@ static int put_gpu(struct bj_records *r, const struct bj_json *gpu,
     static const char *const names[] = {"held_usec",         "idle_usec",
                                         "busy_ppm",          "sm_active_ppm",
                                         "memory_peak_bytes", "energy_uj"};
-    struct sqlite3_stmt *st = r->st[BJ_RECORD_GPU];
+    struct bj_st *st = r->st[BJ_RECORD_GPU];
     int64_t model = BJ_SQL_NULL, source = BJ_SQL_NULL;
     bool estimated;
-    bj_sql_bind_text(st, 2, bj_json_key(gpu));
-    bj_sql_bind_text(st, 3, bj_json_text(bj_json_get(gpu, "index")));
+    bj_st_bind_filled(st, 2, bj_json_key(gpu));
+    bj_st_bind_filled(st, 3, bj_json_text(bj_json_get(gpu, "index")));
     int e =
         entry(r, WORD, bj_json_text(bj_json_get(gpu, "model")), &model, err);
     if (e == 0)
         e = entry(r, WORD, bj_json_text(bj_json_get(gpu, "source")), &source,
                   err);
-    bj_sql_bind(st, 4, model);
-    bj_sql_bind(st, 5, source);
+    bj_st_bind_i64(st, 4, model);
+    bj_st_bind_i64(st, 5, source);
     for (int i = 0; i < 6; i++)
-        bj_sql_bind(st, i + 6, count(bj_json_get(gpu, names[i])));
-    bj_sql_bind(st, 12,
-                bj_json_bool(bj_json_get(gpu, "estimated"), &estimated) == 0
-                    ? estimated
-                    : BJ_SQL_NULL);
-    return e < 0 ? e : bj_sql_run(st, err);
+        bj_st_bind_i64(st, i + 6, count(bj_json_get(gpu, names[i])));
+    bj_st_bind_i64(st, 12,
+                   bj_json_bool(bj_json_get(gpu, "estimated"), &estimated) == 0
+                       ? estimated
+                       : BJ_SQL_NULL);
+    return e < 0 ? e : bj_st_run(st, err);
 }
 
 static int put_gpus(struct bj_records *r, int64_t id,
@@ -317,7 +310,7 @@ static int put_gpus(struct bj_records *r, int64_t id,
     {
         if (bj_json_key(gpu).n == 0 || bj_json_kind(gpu) != BJ_JSON_OBJECT)
             continue;
-        sqlite3_bind_int64(r->st[BJ_RECORD_GPU], 1, id);
+        bj_st_bind_i64(r->st[BJ_RECORD_GPU], 1, id);
         int e = put_gpu(r, gpu, err);
         if (e < 0)
             return e;
@@ -357,17 +350,17 @@ int bj_record_store(struct bj_records *r, struct bj_slice cluster,
                     const char *name, const struct bj_json *doc,
                     struct bj_err *err)
 {
-    struct sqlite3_stmt *st = r->st[BJ_RECORD_ADD];
+    struct bj_st *st = r->st[BJ_RECORD_ADD];
     int e = 0;
     for (int i = 0; e == 0 && i < FIELDS; i++)
         e = bind(r, i, doc, cluster, err);
     if (e < 0)
         return e;
-    e = bj_sql_row(st, err);
-    int64_t id = e > 0 ? bj_sql_get(st, 0) : 0;
+    e = bj_st_row(st, err);
+    int64_t id = e > 0 ? bj_st_get_i64(st, 0) : 0;
     /* The row is written only after the statement has run to its end. */
     while (e > 0)
-        e = bj_sql_row(st, err);
+        e = bj_st_row(st, err);
     if (e == 0)
         e = put_energy(r, id, bj_json_get(doc, "energy_uj"), err);
     if (e == 0)
@@ -388,10 +381,10 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
 int bj_records_have_cluster(struct bj_records *r, struct bj_slice name,
                             struct bj_err *err)
 {
-    struct sqlite3_stmt *st = r->st[BJ_RECORD_CLUSTER];
-    bj_sql_bind_text(st, 1, name);
-    int e = bj_sql_row(st, err);
-    sqlite3_reset(st);
+    struct bj_st *st = r->st[BJ_RECORD_CLUSTER];
+    bj_st_bind_filled(st, 1, name);
+    int e = bj_st_row(st, err);
+    bj_st_reset(st);
     return e;
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -24,7 +24,7 @@ struct bj_records {
     char cluster[256];     /* name and batch system of the last one */
     size_t cluster_bytes;
     int64_t cluster_id;
-    struct sqlite3_stmt *st[BJ_RECORD_STATEMENTS];
+    struct bj_st *st[BJ_RECORD_STATEMENTS];
     char text[BJ_RECORD_BYTES];
 };
 

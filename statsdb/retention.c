@@ -1,8 +1,6 @@
 #include "statsdb/retention.h"
 
-#include "statsdb/sql.h"
-
-#include <stdio.h>
+#include "store/db.h"
 
 /* Rows that refer to a job are removed first. A job that started before the
  * time may have ended later: its end decides. */
@@ -38,19 +36,19 @@ static const char *const texts[] = {
     "DELETE FROM job WHERE id IN (SELECT id FROM temp.old)",
 };
 
-static int run(struct sqlite3 *db, const char *sql, int64_t before,
-               unsigned max, struct bj_err *err)
+static int run(struct bj_db *db, const char *sql, int64_t before, unsigned max,
+               struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(db, sql, &st, err);
+    struct bj_st *st;
+    int r = bj_db_prepare(db, sql, &st, err);
     if (r < 0)
         return r;
-    if (sqlite3_bind_parameter_count(st) > 0)
-        sqlite3_bind_int64(st, 1, before);
-    if (sqlite3_bind_parameter_count(st) > 1)
-        sqlite3_bind_int64(st, 2, max);
-    r = bj_sql_run(st, err);
-    sqlite3_finalize(st);
+    if (bj_st_parameters(st) > 0)
+        bj_st_bind_i64(st, 1, before);
+    if (bj_st_parameters(st) > 1)
+        bj_st_bind_i64(st, 2, max);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
     return r;
 }
 
@@ -67,26 +65,26 @@ static const char left_sql[] =
     " pragma_foreign_key_list(t.name) AS k"
     " WHERE t.type = 'table' AND k.\"table\" = o.gone";
 
-static int nothing_left(struct sqlite3 *db, struct bj_err *err)
+static int nothing_left(struct bj_db *db, struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int64_t one;
-    int r = bj_sql_prepare(db, left_sql, &st, err);
+    int r = bj_db_prepare(db, left_sql, &st, err);
     if (r < 0)
         return r;
-    while ((r = bj_sql_row(st, err)) > 0) {
-        r = bj_sql_int(db, (const char *)sqlite3_column_text(st, 0), &one, err);
+    while ((r = bj_st_row(st, err)) > 0) {
+        r = bj_db_int(db, bj_st_get_text(st, 0).p, &one, err);
         if (r == 0)
             r = bj_err_set(err, -EEXIST, "%s still refers to them",
-                           (const char *)sqlite3_column_text(st, 1));
+                           bj_st_get_text(st, 1).p);
         if (r != -ENOENT)
             break;
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return r;
 }
 
-static int remove_old(struct sqlite3 *db, int64_t before, unsigned max,
+static int remove_old(struct bj_db *db, int64_t before, unsigned max,
                       bool *ret_more, struct bj_err *err)
 {
     int r = 0;
@@ -94,16 +92,16 @@ static int remove_old(struct sqlite3 *db, int64_t before, unsigned max,
     for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
         r = run(db, texts[i], before, max, err);
     if (r == 0)
-        r = bj_sql_int(db, "SELECT count(*) FROM temp.old", &jobs, err);
+        r = bj_db_int(db, "SELECT count(*) FROM temp.old", &jobs, err);
     if (r == 0)
-        r = bj_sql_int(db, "SELECT count(*) FROM temp.old_record", &records,
-                       err);
+        r = bj_db_int(db, "SELECT count(*) FROM temp.old_record", &records,
+                      err);
     *ret_more = jobs == max || records == max;
     if (r == 0)
         r = nothing_left(db, err);
     if (r == 0)
-        r = bj_sql_exec(db, "DROP TABLE temp.old; DROP TABLE temp.old_record",
-                        err);
+        r = bj_db_exec(db, "DROP TABLE temp.old; DROP TABLE temp.old_record",
+                       err);
     return r < 0 ? r : (int)jobs;
 }
 
@@ -111,7 +109,7 @@ int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max,
                       bool *ret_more, struct bj_err *err)
 {
     *ret_more = false;
-    int r = bj_store_references(s, false, err);
+    int r = bj_db_references(bj_store_db(s), false, err);
     if (r == 0)
         r = bj_store_begin(s, err);
     int removed = 0;
@@ -122,7 +120,7 @@ int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max,
         r = bj_store_commit(s, err);
     if (r < 0)
         bj_store_rollback(s);
-    int on = bj_store_references(s, true, r < 0 ? NULL : err);
+    int on = bj_db_references(bj_store_db(s), true, r < 0 ? NULL : err);
     if (r == 0)
         r = on;
     return r < 0 ? bj_err_wrap(err, r, "removing old jobs") : removed;
@@ -130,11 +128,9 @@ int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max,
 
 int bj_retention_shrink(struct bj_store *s, unsigned pages, struct bj_err *err)
 {
-    char sql[64];
-    snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%u)", pages);
     int r = bj_store_begin(s, err);
     if (r == 0)
-        r = bj_sql_exec(bj_store_db(s), sql, err);
+        r = bj_db_shrink(bj_store_db(s), pages, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)

@@ -16,7 +16,7 @@ enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
 enum { DAY = 86400 };
 
 struct bj_rollup {
-    struct sqlite3_stmt *add, *sweep;
+    struct bj_st *add, *sweep;
     uint32_t n;
     struct cell slot[SLOTS];
     uint32_t order[SLOTS];
@@ -68,19 +68,17 @@ static void statements(struct bj_buf *add, struct bj_buf *sweep)
     bj_buf_put(sweep, "", 1);
 }
 
-int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
-                  struct bj_err *err)
+int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err)
 {
     struct bj_rollup *u = calloc(1, sizeof(*u));
     if (!u)
         return bj_err_set(err, -ENOMEM, "rollups");
     struct bj_buf add = {0}, sweep = {0};
     statements(&add, &sweep);
-    int r = add.failed || sweep.failed
-                ? bj_err_set(err, -ENOMEM, "rollups")
-                : bj_sql_prepare(db, add.p, &u->add, err);
+    int r = add.failed || sweep.failed ? bj_err_set(err, -ENOMEM, "rollups")
+                                       : bj_db_prepare(db, add.p, &u->add, err);
     if (r == 0)
-        r = bj_sql_prepare(db, sweep.p, &u->sweep, err);
+        r = bj_db_prepare(db, sweep.p, &u->sweep, err);
     bj_buf_free(&add);
     bj_buf_free(&sweep);
     if (r < 0) {
@@ -95,8 +93,8 @@ void bj_rollup_free(struct bj_rollup *u)
 {
     if (!u)
         return;
-    sqlite3_finalize(u->add);
-    sqlite3_finalize(u->sweep);
+    bj_st_finalize(u->add);
+    bj_st_finalize(u->sweep);
     free(u);
 }
 
@@ -326,14 +324,14 @@ static int write_cell(struct bj_rollup *u, const struct cell *c,
                       struct bj_err *err)
 {
     int64_t id = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
-    sqlite3_bind_int64(u->add, 1, id);
+    bj_st_bind_i64(u->add, 1, id);
     for (int i = 0; i < BJ_SUMS; i++)
-        sqlite3_bind_int64(u->add, i + 2, c->sum[i]);
-    int r = bj_sql_run(u->add, err);
+        bj_st_bind_i64(u->add, i + 2, c->sum[i]);
+    int r = bj_st_run(u->add, err);
     if (r < 0 || !c->negative)
         return r;
-    sqlite3_bind_int64(u->sweep, 1, id);
-    return bj_sql_run(u->sweep, err);
+    bj_st_bind_i64(u->sweep, 1, id);
+    return bj_st_run(u->sweep, err);
 }
 
 int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)

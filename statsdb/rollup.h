@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "statsdb/row.h"
 
-struct sqlite3;
+struct bj_db;
 
 enum { BJ_ROLLUP_DAYS = 1000 };
 
@@ -44,8 +44,7 @@ enum bj_rollup_sum {
 
 struct bj_rollup;
 
-int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
-                  struct bj_err *err);
+int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err);
 void bj_rollup_free(struct bj_rollup *u);
 
 /* Add a job's values to assoc, or subtract them with sign -1. They are written

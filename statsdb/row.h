@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "sched/job.h"
 #include "statsdb/dict.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdbool.h>
 
@@ -131,18 +131,18 @@ bool bj_row_more_empty(const struct bj_row *row);
 
 /* Bind all columns, from parameter 1 on; returns the next parameter. */
 int bj_row_bind(const struct bj_row_table *t, const struct bj_row *row,
-                struct sqlite3_stmt *st);
+                struct bj_st *st);
 
 /* Bind the columns without an index; returns the next parameter. */
 int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
-                      struct sqlite3_stmt *st);
+                      struct bj_st *st);
 
 /* Bind one column to a parameter; a NULL column is not bound. */
 void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
-                     unsigned col, struct sqlite3_stmt *st, int at);
+                     unsigned col, struct bj_st *st, int at);
 
 /* Read all columns; col is the first one in the statement. */
-void bj_row_read(const struct bj_row_table *t, struct sqlite3_stmt *st, int col,
+void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
                  struct bj_row *ret);
 
 /* Result of a merge. */

@@ -246,48 +246,48 @@ static bool textual(const struct bj_row_column *c)
 }
 
 void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
-                     unsigned col, struct sqlite3_stmt *st, int at)
+                     unsigned col, struct bj_st *st, int at)
 {
     const struct bj_row_column *c = &t->col[col];
     if (textual(c) && row->s[c->which].n > 0)
-        bj_sql_bind_text(st, at, row->s[c->which]);
+        bj_st_bind_filled(st, at, row->s[c->which]);
     else if (row->v[col] != BJ_SQL_NULL)
-        sqlite3_bind_int64(st, at, row->v[col]);
+        bj_st_bind_i64(st, at, row->v[col]);
 }
 
 int bj_row_bind(const struct bj_row_table *t, const struct bj_row *row,
-                struct sqlite3_stmt *st)
+                struct bj_st *st)
 {
-    sqlite3_clear_bindings(st);
+    bj_st_clear(st);
     for (unsigned i = 0; i < t->n; i++)
         bj_row_bind_one(t, row, i, st, (int)i + 1);
     return (int)t->n + 1;
 }
 
 int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
-                      struct sqlite3_stmt *st)
+                      struct bj_st *st)
 {
     int at = 1;
-    sqlite3_clear_bindings(st);
+    bj_st_clear(st);
     for (unsigned i = 0; i < t->n; i++)
         if (!t->col[i].key)
             bj_row_bind_one(t, row, i, st, at++);
     return at;
 }
 
-void bj_row_read(const struct bj_row_table *t, struct sqlite3_stmt *st, int col,
+void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
                  struct bj_row *ret)
 {
     for (unsigned i = 0; i < t->n; i++, col++) {
         const struct bj_row_column *c = &t->col[i];
         if (!textual(c)) {
-            ret->v[i] = bj_sql_get(st, col);
-        } else if (sqlite3_column_type(st, col) == SQLITE_TEXT) {
-            ret->s[c->which] = bj_sql_text(st, col);
+            ret->v[i] = bj_st_get_i64(st, col);
+        } else if (bj_st_type(st, col) == BJ_TYPE_TEXT) {
+            ret->s[c->which] = bj_st_get_text(st, col);
             ret->v[i] = 0;
         } else {
             ret->s[c->which] = (struct bj_slice){NULL, 0};
-            ret->v[i] = bj_sql_get(st, col);
+            ret->v[i] = bj_st_get_i64(st, col);
         }
     }
 }

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "statsdb/running_impl.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -234,8 +234,8 @@ static int put_findings(struct bj_running *r, struct bj_buf *out,
         "batchjob_stats_running_finding_since_timestamp_seconds";
     static const char *const labels[] = {
         "cluster", "jobid", "user", "account", "partition", "rule", "severity"};
-    struct sqlite3_stmt *st = NULL;
-    int e = bj_sql_prepare(
+    struct bj_st *st = NULL;
+    int e = bj_db_prepare(
         bj_store_db(r->store),
         "SELECT c.name, CAST(j.jobid AS TEXT), (SELECT name FROM user WHERE id"
         " = j.user), (SELECT name FROM account WHERE id = j.account), (SELECT"
@@ -247,20 +247,20 @@ static int put_findings(struct bj_running *r, struct bj_buf *out,
         &st, err);
     if (e < 0)
         return e;
-    sqlite3_bind_int64(st, 1, PAGE_FINDINGS);
+    bj_st_bind_i64(st, 1, PAGE_FINDINGS);
     bj_buf_printf(out,
                   "# HELP %s Time since which a running job has had a finding; "
                   "at most %d series.\n# TYPE %s gauge\n",
                   name, PAGE_FINDINGS, name);
-    while ((e = bj_sql_row(st, err)) > 0) {
+    while ((e = bj_st_row(st, err)) > 0) {
         bj_buf_printf(out, "%s{", name);
         for (int i = 0; i < 7; i++) {
             bj_buf_str(out, i > 0 ? "," : "");
-            put_label(out, labels[i], bj_sql_text(st, i));
+            put_label(out, labels[i], bj_st_get_text(st, i));
         }
-        bj_buf_printf(out, "} %" PRId64 "\n", bj_sql_get(st, 7));
+        bj_buf_printf(out, "} %" PRId64 "\n", bj_st_get_i64(st, 7));
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return e;
 }
 

@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "statsdb/escalation.h"
 #include "statsdb/running_impl.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,29 +18,28 @@ struct act {
     unsigned step;
 };
 
-static struct sqlite3_stmt *prepare(struct bj_running *r, const char *sql,
-                                    struct bj_err *err)
+static struct bj_st *prepare(struct bj_running *r, const char *sql,
+                             struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
-    return bj_sql_prepare(bj_store_db(r->store), sql, &st, err) < 0 ? NULL : st;
+    struct bj_st *st = NULL;
+    return bj_db_prepare(bj_store_db(r->store), sql, &st, err) < 0 ? NULL : st;
 }
 
 /* Run one statement as a transaction; returns the number of changed rows. */
-static int change(struct bj_running *r, struct sqlite3_stmt *st,
-                  struct bj_err *err)
+static int change(struct bj_running *r, struct bj_st *st, struct bj_err *err)
 {
     if (!st)
         return err->code;
     int n = 0, e = bj_store_begin(r->store, err);
     if (e == 0) {
-        e = bj_sql_run(st, err);
-        n = sqlite3_changes(bj_store_db(r->store));
+        e = bj_st_run(st, err);
+        n = (int)bj_db_changes(bj_store_db(r->store));
         if (e == 0)
             e = bj_store_commit(r->store, err);
         if (e < 0)
             bj_store_rollback(r->store);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     return e < 0 ? e : n;
 }
 
@@ -70,7 +69,7 @@ static int next_action(struct act *a, int *ret, struct bj_err *err)
     struct bj_escalation e = {.rule = a->rule,
                               .now_sec = a->now_sec,
                               .dry_run = a->r->conf->running.dry_run};
-    struct sqlite3_stmt *st = prepare(
+    struct bj_st *st = prepare(
         a->r,
         "SELECT f.since, (SELECT count(*)" DONE_SINCE
         "), (SELECT a.state" DONE_SINCE
@@ -80,17 +79,17 @@ static int next_action(struct act *a, int *ret, struct bj_err *err)
         err);
     if (!st)
         return err->code;
-    sqlite3_bind_int64(st, 1, a->job->id);
-    bj_sql_bind_text(st, 2, bj_slice_str(a->rule->name));
-    sqlite3_bind_int64(st, 3, a->now_sec);
-    int r = bj_sql_row(st, err);
+    bj_st_bind_i64(st, 1, a->job->id);
+    bj_st_bind_filled(st, 2, bj_slice_str(a->rule->name));
+    bj_st_bind_i64(st, 3, a->now_sec);
+    int r = bj_st_row(st, err);
     if (r > 0) {
-        e.since_sec = a->since_sec = bj_sql_get(st, 0);
-        e.actions = (unsigned)bj_sql_get(st, 1);
-        e.last_state = bj_action_state(bj_sql_text(st, 2));
-        e.last_sec = bj_sql_get(st, 3);
+        e.since_sec = a->since_sec = bj_st_get_i64(st, 0);
+        e.actions = (unsigned)bj_st_get_i64(st, 1);
+        e.last_state = bj_action_state(bj_st_get_text(st, 2));
+        e.last_sec = bj_st_get_i64(st, 3);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     *ret = r > 0 ? bj_escalation_next(&e) : -1;
     return r < 0 ? r : 0;
 }
@@ -100,7 +99,7 @@ static int next_action(struct act *a, int *ret, struct bj_err *err)
 static int record(struct act *a, enum bj_action_state state, const char *detail,
                   struct bj_err *err)
 {
-    struct sqlite3_stmt *st = prepare(
+    struct bj_st *st = prepare(
         a->r,
         "INSERT INTO running_action(job, rule, since, step, action, at, state,"
         " detail) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM job WHERE id = ?1"
@@ -110,34 +109,34 @@ static int record(struct act *a, enum bj_action_state state, const char *detail,
     if (!st)
         return err->code;
     const struct bj_rule_action *what = &a->rule->action[a->step];
-    sqlite3_bind_int64(st, 1, a->job->id);
-    bj_sql_bind_text(st, 2, bj_slice_str(a->rule->name));
-    sqlite3_bind_int64(st, 3, a->since_sec);
-    sqlite3_bind_int64(st, 4, a->step);
-    bj_sql_bind_text(st, 5, bj_slice_str(what->cancel ? "cancel" : "warn"));
-    sqlite3_bind_int64(st, 6, a->now_sec);
-    bj_sql_bind_text(st, 7, bj_slice_str(bj_action_states[state]));
-    bj_sql_bind_text(st, 8, bj_slice_str(detail));
-    sqlite3_bind_int64(st, 9, a->job->start_sec);
+    bj_st_bind_i64(st, 1, a->job->id);
+    bj_st_bind_filled(st, 2, bj_slice_str(a->rule->name));
+    bj_st_bind_i64(st, 3, a->since_sec);
+    bj_st_bind_i64(st, 4, a->step);
+    bj_st_bind_filled(st, 5, bj_slice_str(what->cancel ? "cancel" : "warn"));
+    bj_st_bind_i64(st, 6, a->now_sec);
+    bj_st_bind_filled(st, 7, bj_slice_str(bj_action_states[state]));
+    bj_st_bind_filled(st, 8, bj_slice_str(detail));
+    bj_st_bind_i64(st, 9, a->job->start_sec);
     return change(a->r, st, err);
 }
 
 static int finish(struct act *a, enum bj_action_state state, const char *detail,
                   struct bj_err *err)
 {
-    struct sqlite3_stmt *st =
+    struct bj_st *st =
         prepare(a->r,
                 "UPDATE running_action SET state = ?5, detail = ?6 WHERE job ="
                 " ?1 AND rule = ?2 AND since = ?3 AND step = ?4",
                 err);
     if (!st)
         return err->code;
-    sqlite3_bind_int64(st, 1, a->job->id);
-    bj_sql_bind_text(st, 2, bj_slice_str(a->rule->name));
-    sqlite3_bind_int64(st, 3, a->since_sec);
-    sqlite3_bind_int64(st, 4, a->step);
-    bj_sql_bind_text(st, 5, bj_slice_str(bj_action_states[state]));
-    bj_sql_bind_text(st, 6, bj_slice_str(detail));
+    bj_st_bind_i64(st, 1, a->job->id);
+    bj_st_bind_filled(st, 2, bj_slice_str(a->rule->name));
+    bj_st_bind_i64(st, 3, a->since_sec);
+    bj_st_bind_i64(st, 4, a->step);
+    bj_st_bind_filled(st, 5, bj_slice_str(bj_action_states[state]));
+    bj_st_bind_filled(st, 6, bj_slice_str(detail));
     int n = change(a->r, st, err);
     return n < 0 ? n : 0;
 }

@@ -1,6 +1,6 @@
 #include "base/buf.h"
 #include "statsdb/running_impl.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,43 +24,42 @@ static const char imported_sql[] =
 static int imported(struct bj_store *s, const char *cluster, int64_t *ret,
                     struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
-    int r = bj_sql_prepare(bj_store_db(s), imported_sql, &st, err);
+    struct bj_st *st = NULL;
+    int r = bj_db_prepare(bj_store_db(s), imported_sql, &st, err);
     if (r < 0)
         return r;
-    bj_sql_bind_text(st, 1, bj_slice_str(cluster));
-    r = bj_sql_row(st, err);
-    *ret = r > 0 ? bj_sql_get(st, 0) : 0;
-    sqlite3_finalize(st);
+    bj_st_bind_filled(st, 1, bj_slice_str(cluster));
+    r = bj_st_row(st, err);
+    *ret = r > 0 ? bj_st_get_i64(st, 0) : 0;
+    bj_st_finalize(st);
     return r < 0 ? r : 0;
 }
 
-static struct bj_slice text(struct bj_arena *a, struct sqlite3_stmt *st,
-                            int col)
+static struct bj_slice text(struct bj_arena *a, struct bj_st *st, int col)
 {
-    struct bj_slice s = bj_sql_text(st, col);
+    struct bj_slice s = bj_st_get_text(st, col);
     return s.n > 0 ? bj_arena_copy(a, s) : (struct bj_slice){0};
 }
 
-static void read_job(struct bj_arena *a, struct sqlite3_stmt *st,
+static void read_job(struct bj_arena *a, struct bj_st *st,
                      struct bj_running_job *j)
 {
-    *j = (struct bj_running_job){.id = bj_sql_get(st, 0),
+    *j = (struct bj_running_job){.id = bj_st_get_i64(st, 0),
                                  .jobid = text(a, st, 1),
                                  .user = text(a, st, 2),
                                  .account = text(a, st, 3),
                                  .partition = text(a, st, 4),
                                  .qos = text(a, st, 5),
-                                 .start_sec = bj_sql_get(st, 6),
-                                 .suspended_sec = bj_sql_get(st, 7),
-                                 .nodes = bj_sql_get(st, 8),
-                                 .cpus = bj_sql_get(st, 9),
-                                 .gpus = bj_sql_get(st, 10),
-                                 .memory = bj_sql_get(st, 11),
-                                 .limit_sec = bj_sql_get(st, 12),
-                                 .wait_sec = bj_sql_get(st, 13),
-                                 .restarts = bj_sql_get(st, 14),
-                                 .interactive = bj_sql_get(st, 15) > 0};
+                                 .start_sec = bj_st_get_i64(st, 6),
+                                 .suspended_sec = bj_st_get_i64(st, 7),
+                                 .nodes = bj_st_get_i64(st, 8),
+                                 .cpus = bj_st_get_i64(st, 9),
+                                 .gpus = bj_st_get_i64(st, 10),
+                                 .memory = bj_st_get_i64(st, 11),
+                                 .limit_sec = bj_st_get_i64(st, 12),
+                                 .wait_sec = bj_st_get_i64(st, 13),
+                                 .restarts = bj_st_get_i64(st, 14),
+                                 .interactive = bj_st_get_i64(st, 15) > 0};
 }
 
 static int compare(struct bj_slice a, struct bj_slice b)
@@ -76,12 +75,12 @@ static int by_jobid(const void *a, const void *b)
                    ((const struct bj_running_job *)b)->jobid);
 }
 
-static int read_all(struct sqlite3_stmt *st, struct bj_running_jobs *ret,
+static int read_all(struct bj_st *st, struct bj_running_jobs *ret,
                     struct bj_err *err)
 {
     size_t cap = 0;
     int r;
-    while ((r = bj_sql_row(st, err)) > 0) {
+    while ((r = bj_st_row(st, err)) > 0) {
         if (ret->n == cap) {
             cap = cap ? 2 * cap : 256;
             struct bj_running_job *more =
@@ -101,16 +100,16 @@ int bj_running_jobs(struct bj_store *s, const char *cluster,
                     struct bj_running_jobs *ret, int64_t *ret_imported_sec,
                     struct bj_err *err)
 {
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     *ret = (struct bj_running_jobs){.n = 0};
     int r = imported(s, cluster, ret_imported_sec, err);
     if (r == 0)
-        r = bj_sql_prepare(bj_store_db(s), list_sql, &st, err);
+        r = bj_db_prepare(bj_store_db(s), list_sql, &st, err);
     if (r < 0)
         return r;
-    bj_sql_bind_text(st, 1, bj_slice_str(cluster));
+    bj_st_bind_filled(st, 1, bj_slice_str(cluster));
     r = read_all(st, ret, err);
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     if (ret->n > 0)
         qsort(ret->job, ret->n, sizeof(*ret->job), by_jobid);
     for (size_t i = 1; i < ret->n; i++)

@@ -1,5 +1,5 @@
 #include "statsdb/running_impl.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <inttypes.h>
 #include <math.h>

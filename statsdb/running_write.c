@@ -1,5 +1,5 @@
 #include "statsdb/running_impl.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 /* A job that ended meanwhile belongs to statsdb/derive.h. */
 #define RUNS " AND (SELECT \"end\" FROM job WHERE id = ?1) IS NULL"
@@ -30,14 +30,14 @@ static const char *const texts[STATEMENTS] = {
 
 struct writer {
     struct bj_running *r;
-    struct sqlite3_stmt *st[STATEMENTS];
+    struct bj_st *st[STATEMENTS];
     int64_t now_sec, unbroken_sec;
 };
 
 static int run(struct writer *w, int which, int64_t job, struct bj_err *err)
 {
-    sqlite3_bind_int64(w->st[which], 1, job);
-    return bj_sql_run(w->st[which], err);
+    bj_st_bind_i64(w->st[which], 1, job);
+    return bj_st_run(w->st[which], err);
 }
 
 static int put_job(struct writer *w, const struct bj_running_job *j,
@@ -50,13 +50,13 @@ static int put_job(struct writer *w, const struct bj_running_job *j,
         e = bj_finding_rules_id(w->r->finding_rules, m->rule, &rule, err);
         if (e < 0)
             return e;
-        sqlite3_bind_int64(w->st[PUT], 2, rule);
-        sqlite3_bind_double(w->st[PUT], 3, m->value);
-        sqlite3_bind_double(w->st[PUT], 4, m->threshold);
+        bj_st_bind_i64(w->st[PUT], 2, rule);
+        bj_st_bind_f64(w->st[PUT], 3, m->value);
+        bj_st_bind_f64(w->st[PUT], 4, m->threshold);
         e = run(w, PUT, j->id, err);
-        bj_sql_bind_text(w->st[NOTE], 2, bj_slice_str(m->rule->name));
-        sqlite3_bind_int64(w->st[NOTE], 3, w->now_sec);
-        sqlite3_bind_int64(w->st[NOTE], 4, w->unbroken_sec);
+        bj_st_bind_filled(w->st[NOTE], 2, bj_slice_str(m->rule->name));
+        bj_st_bind_i64(w->st[NOTE], 3, w->now_sec);
+        bj_st_bind_i64(w->st[NOTE], 4, w->unbroken_sec);
         if (e == 0)
             e = run(w, NOTE, j->id, err);
     }
@@ -72,16 +72,16 @@ static int drop_others(struct writer *w, const char *cluster,
     int n = BATCH, e = 0;
     while (e == 0 && n == BATCH) {
         n = 0;
-        bj_sql_bind_text(w->st[LIST], 1, bj_slice_str(cluster));
-        sqlite3_bind_int64(w->st[LIST], 2, w->now_sec);
-        while (n < BATCH && (e = bj_sql_row(w->st[LIST], err)) > 0)
-            job[n++] = bj_sql_get(w->st[LIST], 0);
-        sqlite3_reset(w->st[LIST]);
+        bj_st_bind_filled(w->st[LIST], 1, bj_slice_str(cluster));
+        bj_st_bind_i64(w->st[LIST], 2, w->now_sec);
+        while (n < BATCH && (e = bj_st_row(w->st[LIST], err)) > 0)
+            job[n++] = bj_st_get_i64(w->st[LIST], 0);
+        bj_st_reset(w->st[LIST]);
         for (int i = 0; e >= 0 && i < n; i++) {
             bool again = false;
             for (size_t k = 0; k < jobs->n && !again; k++)
                 again = jobs->job[k].id == job[i] && jobs->job[k].n_found > 0;
-            sqlite3_bind_int64(w->st[FORGET], 2, w->now_sec);
+            bj_st_bind_i64(w->st[FORGET], 2, w->now_sec);
             e = again ? 0 : run(w, DROP, job[i], err);
             if (e == 0)
                 e = run(w, FORGET, job[i], err);
@@ -101,8 +101,8 @@ static int write_all(struct writer *w, const char *cluster,
     if (e == 0)
         e = drop_others(w, cluster, jobs, err);
     if (e == 0)
-        e = bj_sql_run(w->st[OLD], err);
-    return e == 0 ? bj_sql_run(w->st[LATE], err) : e;
+        e = bj_st_run(w->st[OLD], err);
+    return e == 0 ? bj_st_run(w->st[LATE], err) : e;
 }
 
 int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
@@ -118,7 +118,7 @@ int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
                                 1000000)};
     int e = 0;
     for (int i = 0; e == 0 && i < STATEMENTS; i++)
-        e = bj_sql_prepare(bj_store_db(r->store), texts[i], &w.st[i], err);
+        e = bj_db_prepare(bj_store_db(r->store), texts[i], &w.st[i], err);
     if (e == 0)
         e = bj_store_begin(r->store, err);
     if (e == 0) {
@@ -131,6 +131,6 @@ int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
         }
     }
     for (int i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(w.st[i]);
+        bj_st_finalize(w.st[i]);
     return e;
 }

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "statsdb/schema_sql.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdio.h>
 
@@ -24,14 +24,14 @@ int bj_schema_version(void)
     return STEPS;
 }
 
-int bj_schema_read(struct sqlite3 *db, int *ret_version, struct bj_err *err)
+int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err)
 {
     int64_t id, version, tables;
-    int r = bj_sql_int(db, "PRAGMA application_id", &id, err);
+    int r = bj_db_int(db, "PRAGMA application_id", &id, err);
     if (r == 0)
-        r = bj_sql_int(db, "PRAGMA user_version", &version, err);
+        r = bj_db_int(db, "PRAGMA user_version", &version, err);
     if (r == 0)
-        r = bj_sql_int(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+        r = bj_db_int(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
     if (r < 0)
         return r;
     if (id != BJ_SCHEMA_APPLICATION && (id || version || tables))
@@ -40,25 +40,24 @@ int bj_schema_read(struct sqlite3 *db, int *ret_version, struct bj_err *err)
     return 0;
 }
 
-static int set_version(struct sqlite3 *db, struct bj_err *err)
+static int set_version(struct bj_db *db, struct bj_err *err)
 {
     char sql[96];
     snprintf(sql, sizeof(sql),
              "PRAGMA application_id = %d; PRAGMA user_version = %d",
              BJ_SCHEMA_APPLICATION, STEPS);
-    return bj_sql_exec(db, sql, err);
+    return bj_db_exec(db, sql, err);
 }
 
-static int run_all(struct sqlite3 *db, const char *const *sql,
-                   struct bj_err *err)
+static int run_all(struct bj_db *db, const char *const *sql, struct bj_err *err)
 {
     int r = 0;
     for (; r == 0 && sql && *sql; sql++)
-        r = bj_sql_exec(db, *sql, err);
+        r = bj_db_exec(db, *sql, err);
     return r;
 }
 
-static int run_step(struct sqlite3 *db, int step, struct bj_err *err)
+static int run_step(struct bj_db *db, int step, struct bj_err *err)
 {
     int r = 0;
     for (int part = 0; r == 0 && part < PARTS; part++)
@@ -66,26 +65,26 @@ static int run_step(struct sqlite3 *db, int step, struct bj_err *err)
     return r < 0 ? bj_err_wrap(err, r, "migration to version %d", step + 1) : 0;
 }
 
-static int drop_views(struct sqlite3 *db, struct bj_err *err)
+static int drop_views(struct bj_db *db, struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     struct bj_buf sql = {0};
-    int r = bj_sql_prepare(
+    int r = bj_db_prepare(
         db, "SELECT name FROM sqlite_schema WHERE type = 'view'", &st, err);
     if (r < 0)
         return r;
-    while ((r = bj_sql_row(st, err)) > 0)
-        bj_buf_printf(&sql, "DROP VIEW \"%s\";", bj_sql_text(st, 0).p);
-    sqlite3_finalize(st);
+    while ((r = bj_st_row(st, err)) > 0)
+        bj_buf_printf(&sql, "DROP VIEW \"%s\";", bj_st_get_text(st, 0).p);
+    bj_st_finalize(st);
     bj_buf_put(&sql, "", 1);
     if (r == 0)
         r = sql.failed ? bj_err_set(err, -ENOMEM, "views")
-                       : bj_sql_exec(db, sql.p, err);
+                       : bj_db_exec(db, sql.p, err);
     bj_buf_free(&sql);
     return r;
 }
 
-int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err)
+int bj_schema_migrate(struct bj_db *db, struct bj_err *err)
 {
     int version;
     int r = bj_schema_read(db, &version, err);
@@ -98,7 +97,7 @@ int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err)
             STEPS);
     if (version == STEPS)
         return 0;
-    r = bj_sql_exec(db, "BEGIN IMMEDIATE", err);
+    r = bj_db_begin(db, BJ_BEGIN_WRITE, err);
     if (r == 0)
         r = drop_views(db, err);
     for (int i = version; r == 0 && i < STEPS; i++)
@@ -108,8 +107,8 @@ int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err)
     if (r == 0)
         r = set_version(db, err);
     if (r == 0)
-        r = bj_sql_exec(db, "COMMIT", err);
-    if (r < 0 && !sqlite3_get_autocommit(db))
-        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        r = bj_db_commit(db, err);
+    if (r < 0)
+        bj_db_rollback(db);
     return r;
 }

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 
-struct sqlite3;
+struct bj_db;
 
 /* In the header of the file: "BJst". */
 enum { BJ_SCHEMA_APPLICATION = 0x424a7374 };
@@ -15,10 +15,10 @@ int bj_schema_version(void);
 
 /* The version of the open database; an empty file is version 0. -EBADMSG: not a
  * store. */
-int bj_schema_read(struct sqlite3 *db, int *ret_version, struct bj_err *err);
+int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err);
 
 /* Upgrade the store in one transaction. -EBADMSG: not a store; -ENOTSUP: of a
  * newer program, not changed. */
-int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err);
+int bj_schema_migrate(struct bj_db *db, struct bj_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sqlite3;
+struct bj_db;
 struct bj_store;
 
 /* A number of 0 is the default in brackets. */
@@ -43,28 +43,20 @@ struct bj_store_options {
  * -ENOTSUP: of a newer version
  * -EAGAIN: of an older version, and opened without migration: run its writer
  * once
- * -EINVAL and others: see bj_sql_errno */
+ * -EINVAL and others: store/db.h */
 int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
                   struct bj_err *err);
 
 /* Close it; a transaction that is open is rolled back.  NULL is fine. */
 void bj_store_close(struct bj_store *s);
 
-/* The connection, for other statements. */
-struct sqlite3 *bj_store_db(struct bj_store *s);
+/* The connection, for statements and work on the whole store. */
+struct bj_db *bj_store_db(struct bj_store *s);
 
 /* Change the error of a file other than the store, so that it is not mistaken
  * for an error of the store: -EREMOTEIO instead of -EIO, -ENOSPC, -EROFS and
  * -EBADMSG; the text stays. */
 int bj_store_other_error(struct bj_err *err, int code);
-
-/* Check the whole file: pages, indexes, foreign keys. Takes long. -EBADMSG with
- * the first error. */
-int bj_store_check(struct bj_store *s, struct bj_err *err);
-
-/* Switch SQLite's check of foreign keys on (the default) or off, between two
- * transactions. */
-int bj_store_references(struct bj_store *s, bool on, struct bj_err *err);
 
 /* Transactions of the writer. begin takes the lock at once, so that later
  * statements cannot fail to get it.  After an error of commit or of a statement
@@ -72,19 +64,5 @@ int bj_store_references(struct bj_store *s, bool on, struct bj_err *err);
 int bj_store_begin(struct bj_store *s, struct bj_err *err);
 int bj_store_commit(struct bj_store *s, struct bj_err *err);
 void bj_store_rollback(struct bj_store *s);
-
-/* Bytes of the WAL file (0 if it is missing). */
-uint64_t bj_store_wal_bytes(const struct bj_store *s);
-
-/* Bytes of the store's file. */
-uint64_t bj_store_bytes(const struct bj_store *s);
-
-/* Copy the store, as it is now, into a new file while it is used. The copy gets
- * its name only when it is complete and on disk. -EEXIST: the file exists.
- * progress (may be NULL) is called with the pages done and the total; a
- * negative return stops the copy and becomes the result. */
-int bj_store_backup(struct bj_store *s, const char *to,
-                    int (*progress)(void *ctx, uint64_t done, uint64_t all),
-                    void *ctx, struct bj_err *err);
 
 #endif

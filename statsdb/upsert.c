@@ -36,12 +36,12 @@ void bj_upsert_free(struct bj_upsert *u)
     if (!u)
         return;
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
-        sqlite3_finalize(u->st[i]);
+        bj_st_finalize(u->st[i]);
     bj_rollup_free(u->rollup);
     bj_dicts_free(u->dicts);
     bj_store_rollback(u->store);
     if (u->bulk)
-        bj_store_references(u->store, true, NULL);
+        bj_db_references(bj_store_db(u->store), true, NULL);
     free(u);
 }
 
@@ -82,7 +82,7 @@ int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
 void bj_upsert_rollback(struct bj_upsert *u)
 {
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
-        sqlite3_reset(u->st[i]);
+        bj_st_reset(u->st[i]);
     bj_store_rollback(u->store);
     u->later = false;
     bj_rollup_drop(u->rollup);
@@ -94,7 +94,7 @@ int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err)
 {
     if (u->bulk == on)
         return 0;
-    int r = bj_store_references(u->store, !on, err);
+    int r = bj_db_references(bj_store_db(u->store), !on, err);
     if (r == 0)
         u->bulk = on;
     return r;

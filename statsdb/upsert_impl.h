@@ -28,10 +28,10 @@ enum { BJ_CLUSTER_MAX = 256 };
 
 struct bj_upsert {
     struct bj_store *store;
-    struct sqlite3 *db;
+    struct bj_db *db;
     struct bj_dicts *dicts;
     struct bj_rollup *rollup;
-    struct sqlite3_stmt *st[BJ_STATEMENTS];
+    struct bj_st *st[BJ_STATEMENTS];
     struct bj_upsert_counts counts;
     int64_t removed_before;
     bool later;                   /* the transaction has yet to begin */

@@ -41,12 +41,14 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
         bj_buf_str(&sql, s->where);
     } else if (s->kind == ADD) {
         bj_row_sql_insert(s->table, &sql);
+        if (s->table == &bj_table_job)
+            bj_buf_str(&sql, " RETURNING id");
     } else {
         bj_row_sql_update(s->table, s->kind == SET_PLAIN, &sql);
     }
     bj_buf_put(&sql, "", 1);
     int r = sql.failed ? bj_err_set(err, -ENOMEM, "statements")
-                       : bj_sql_prepare(u->db, sql.p, &u->st[i], err);
+                       : bj_db_prepare(u->db, sql.p, &u->st[i], err);
     bj_buf_free(&sql);
     return r;
 }
@@ -64,8 +66,8 @@ static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
                struct bj_err *err)
 {
     bj_row_bind(statements[which].table, row, u->st[which]);
-    int r = bj_sql_run(u->st[which], err);
-    return r < 0 ? r : sqlite3_changes(u->db) > 0;
+    int r = bj_st_run(u->st[which], err);
+    return r < 0 ? r : bj_db_changes(u->db) > 0;
 }
 
 /* Add a job's values to the daily sums, or subtract them. */
@@ -94,23 +96,23 @@ static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
 
 /* Find the job: 1 and u->old if it exists. The statement stays at its row,
  * because texts of u->old point into it. */
-static int job_find(struct bj_upsert *u, struct sqlite3_stmt **ret_st,
-                    int64_t *ret_id, struct bj_err *err)
+static int job_find(struct bj_upsert *u, struct bj_st **ret_st, int64_t *ret_id,
+                    struct bj_err *err)
 {
-    struct sqlite3_stmt *st = u->st[BJ_ST_JOB_FIND];
+    struct bj_st *st = u->st[BJ_ST_JOB_FIND];
     bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_CLUSTER, st, 1);
     bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_RAW_ID, st, 2);
     bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_SUBMIT, st, 3);
-    int r = bj_sql_row(st, err);
+    int r = bj_st_row(st, err);
     if (r == 0 && u->row.v[BJ_JOB_SLUID] != BJ_SQL_NULL) {
         st = u->st[BJ_ST_JOB_FIND_SLUID];
         bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_SLUID, st, 1);
-        r = bj_sql_row(st, err);
+        r = bj_st_row(st, err);
     }
     *ret_st = st;
     if (r <= 0)
         return r;
-    *ret_id = sqlite3_column_int64(st, 0);
+    *ret_id = bj_st_get_i64(st, 0);
     bj_row_read(&bj_table_job, st, 1, &u->old);
     return 1;
 }
@@ -120,15 +122,15 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
 {
     unsigned which =
         change == BJ_ROW_PLAIN ? BJ_ST_JOB_SET_PLAIN : BJ_ST_JOB_SET;
-    struct sqlite3_stmt *st = u->st[which];
+    struct bj_st *st = u->st[which];
     int at = change == BJ_ROW_PLAIN
                  ? bj_row_bind_plain(&bj_table_job, &u->row, st)
                  : bj_row_bind(&bj_table_job, &u->row, st);
-    sqlite3_bind_int64(st, at, id);
+    bj_st_bind_i64(st, at, id);
     int r = share(u, &u->old, -1, err);
     if (r == 0)
         r = share(u, &u->row, 1, err);
-    return r < 0 ? r : bj_sql_run(st, err);
+    return r < 0 ? r : bj_st_run(st, err);
 }
 
 /* A record of all waiting tasks becomes the last of them. */
@@ -136,17 +138,18 @@ static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
 {
     if (u->row.v[BJ_JOB_ARRAY_TASK] == BJ_SQL_NULL)
         return 0;
-    sqlite3_bind_int64(u->st[BJ_ST_MORE_SPLIT], 1, id);
-    return bj_sql_run(u->st[BJ_ST_MORE_SPLIT], err);
+    bj_st_bind_i64(u->st[BJ_ST_MORE_SPLIT], 1, id);
+    return bj_st_run(u->st[BJ_ST_MORE_SPLIT], err);
 }
 
 /* Insert the job unless its key exists: 1 inserted, 0 not. */
 static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 {
-    int r = add(u, BJ_ST_JOB_ADD, &u->row, err);
+    struct bj_st *st = u->st[BJ_ST_JOB_ADD];
+    bj_row_bind(&bj_table_job, &u->row, st);
+    int r = bj_st_int(st, ret_id, err);
     if (r <= 0)
         return r;
-    *ret_id = sqlite3_last_insert_rowid(u->db);
     u->counts.jobs_new++;
     r = share(u, &u->row, 1, err);
     return r < 0 ? r : 1;
@@ -168,7 +171,7 @@ static int job_merge(struct bj_upsert *u, int64_t id, struct bj_err *err)
 int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int added = u->was_new ? job_add(u, ret_id, err) : 0;
     int found = added == 0 ? job_find(u, &st, ret_id, err) : 0;
     if (added == 0 && found == 0)
@@ -178,7 +181,7 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
         return added < 0 ? added : found;
     if (found > 0) {
         int r = job_merge(u, *ret_id, err);
-        sqlite3_reset(st);
+        bj_st_reset(st);
         return r;
     }
     return added > 0 ? 0
@@ -189,11 +192,11 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
                        struct bj_err *err)
 {
-    struct sqlite3_stmt *find = u->st[BJ_ST_MORE_FIND];
-    struct sqlite3_stmt *set = u->st[BJ_ST_MORE_SET_PLAIN];
+    struct bj_st *find = u->st[BJ_ST_MORE_FIND];
+    struct bj_st *set = u->st[BJ_ST_MORE_SET_PLAIN];
     u->row.v[BJ_MORE_JOB] = id;
-    sqlite3_bind_int64(find, 1, id);
-    int r = fresh ? 0 : bj_sql_row(find, err);
+    bj_st_bind_i64(find, 1, id);
+    int r = fresh ? 0 : bj_st_row(find, err);
     if (r == 0)
         r = add(u, BJ_ST_MORE_ADD, &u->row, err);
     else if (r > 0) {
@@ -201,10 +204,10 @@ int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
         r = 0;
         if (bj_row_merge(&bj_table_more, &u->old, &u->row) != BJ_ROW_SAME) {
             int at = bj_row_bind_plain(&bj_table_more, &u->row, set);
-            sqlite3_bind_int64(set, at, id);
-            r = bj_sql_run(set, err);
+            bj_st_bind_i64(set, at, id);
+            r = bj_st_run(set, err);
         }
-        sqlite3_reset(find);
+        bj_st_reset(find);
     }
     return r < 0 ? r : 0;
 }
@@ -213,24 +216,24 @@ int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
  * get the next free slot. */
 static int step_find(struct bj_upsert *u, struct bj_err *err)
 {
-    struct sqlite3_stmt *find = u->st[BJ_ST_STEP_FIND];
+    struct bj_st *find = u->st[BJ_ST_STEP_FIND];
     struct bj_slice other = u->row.s[0];
     for (;;) {
-        sqlite3_bind_int64(find, 1, u->row.v[BJ_STEP_ID]);
-        int r = bj_sql_row(find, err);
+        bj_st_bind_i64(find, 1, u->row.v[BJ_STEP_ID]);
+        int r = bj_st_row(find, err);
         if (r <= 0)
             return r;
         bj_row_read(&bj_table_step, find, 0, &u->old);
         if (bj_slice_eq(u->old.s[0], other))
             return 1;
-        sqlite3_reset(find);
+        bj_st_reset(find);
         u->row.v[BJ_STEP_ID]++;
     }
 }
 
 int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err)
 {
-    struct sqlite3_stmt *set = u->st[BJ_ST_STEP_SET_PLAIN];
+    struct bj_st *set = u->st[BJ_ST_STEP_SET_PLAIN];
     int r = 0;
     if (fresh && u->row.s[0].n == 0)
         r = add(u, BJ_ST_STEP_ADD, &u->row, err);
@@ -251,10 +254,10 @@ int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err)
         r = 0;
     } else {
         int at = bj_row_bind_plain(&bj_table_step, &u->row, set);
-        sqlite3_bind_int64(set, at, u->row.v[BJ_STEP_ID]);
+        bj_st_bind_i64(set, at, u->row.v[BJ_STEP_ID]);
         u->counts.steps_changed++;
-        r = bj_sql_run(set, err);
+        r = bj_st_run(set, err);
     }
-    sqlite3_reset(u->st[BJ_ST_STEP_FIND]);
+    bj_st_reset(u->st[BJ_ST_STEP_FIND]);
     return r;
 }

@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "statsdb/covered.h"
 #include "statsdb/retry.h"
-#include "statsdb/sql.h"
 #include "statsdb/work_impl.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,17 +1,17 @@
-#include "statsdb/sql.h"
 #include "statsdb/store.h"
 #include "statsdb/work_impl.h"
+#include "store/db.h"
 
 int64_t bj_work_cluster(struct bj_work *w, const char *name)
 {
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int64_t id = 0;
-    if (bj_sql_prepare(bj_store_db(w->store),
-                       "SELECT id FROM cluster WHERE name = ?1", &st, NULL) < 0)
+    if (bj_db_prepare(bj_store_db(w->store),
+                      "SELECT id FROM cluster WHERE name = ?1", &st, NULL) < 0)
         return 0;
-    bj_sql_bind_text(st, 1, bj_slice_str(name));
-    if (bj_sql_row(st, NULL) > 0)
-        id = bj_sql_get(st, 0);
-    sqlite3_finalize(st);
+    bj_st_bind_filled(st, 1, bj_slice_str(name));
+    if (bj_st_row(st, NULL) > 0)
+        id = bj_st_get_i64(st, 0);
+    bj_st_finalize(st);
     return id;
 }

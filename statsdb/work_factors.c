@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "carbon/plan.h"
 #include "statsdb/covered.h"
-#include "statsdb/sql.h"
 #include "statsdb/work_impl.h"
+#include "store/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -66,7 +66,7 @@ void bj_db_single_thread(void);
 /* The same for programs whose threads each have their own connections. */
 void bj_db_own_threads(void);
 
-/* Open a connection.  Besides the errors above:
+/* Open a connection.  The errors above, and:
  * -EBUSY: another process is the only writer
  * -EREMOTE: on a network file system, whose locks are unreliable */
 int bj_db_open(const struct bj_db_options *opt, struct bj_db **ret,

@@ -4,8 +4,8 @@
  *
  * A thousand users in fifty accounts, jobs evenly over a year up to now. */
 #include "base/clock.h"
-#include "statsdb/sql.h"
 #include "statsdb/upsert.h"
+#include "store/db.h"
 
 #include <stdio.h>
 
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     uint64_t jobs = 0, now = bj_clock_wall_usec() / 1000000 - 7200;
     if (argc != 3 || bj_slice_u64(bj_slice_str(argv[2]), &jobs) < 0)
         return 2;
-    bj_sql_single_thread();
+    bj_db_single_thread();
     struct bj_store_options opt = {.path = argv[1], .cache_bytes = 64 << 20};
     int r = bj_store_open(&opt, &s, &err);
     if (r == 0)
@@ -95,8 +95,7 @@ int main(int argc, char **argv)
         return 1;
     }
     bj_upsert_free(u);
-    if (bj_sql_exec(bj_store_db(s), "PRAGMA wal_checkpoint(TRUNCATE)", &err) <
-        0)
+    if (bj_db_exec(bj_store_db(s), "PRAGMA wal_checkpoint(TRUNCATE)", &err) < 0)
         fprintf(stderr, "api_fill: %s\n", err.msg);
     bj_store_close(s);
     return 0;

@@ -7,8 +7,8 @@
  * new, and prints one line of figures. */
 #include "base/clock.h"
 #include "sched/sacct.h"
-#include "statsdb/sql.h"
 #include "statsdb/upsert.h"
+#include "store/db.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -110,8 +110,8 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
     if (r == 0 && l.n > 0)
         r = bj_upsert_commit(l.upsert, err);
     if (r == 0)
-        r = bj_sql_exec(bj_store_db(store), "PRAGMA wal_checkpoint(TRUNCATE)",
-                        err);
+        r = bj_db_exec(bj_store_db(store), "PRAGMA wal_checkpoint(TRUNCATE)",
+                       err);
     if (r == 0)
         report(&l, reader, path, since);
     bj_sacct_free(reader);
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: statsdb_load STORE FILE bulk|window\n");
         return 2;
     }
-    bj_sql_single_thread();
+    bj_db_single_thread();
     int fd = open(argv[2], O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         perror(argv[2]);

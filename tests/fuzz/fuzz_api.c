@@ -10,8 +10,8 @@
 #include "apiserver/server.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "statsdb/sql.h"
 #include "statsdb/upsert.h"
+#include "store/db.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <netinet/in.h>
@@ -87,7 +87,7 @@ static void fill(const char *path)
         put_job(u, n);
     MUST(bj_upsert_commit(u, NULL) == 0);
     bj_upsert_free(u);
-    MUST(bj_sql_exec(bj_store_db(s), "PRAGMA wal_checkpoint(TRUNCATE)", NULL) ==
+    MUST(bj_db_exec(bj_store_db(s), "PRAGMA wal_checkpoint(TRUNCATE)", NULL) ==
          0);
     bj_store_close(s);
 }
@@ -112,7 +112,7 @@ static void start(void)
     socklen_t len = sizeof(rig.addr);
     rig.made = true;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
-    bj_sql_own_threads();
+    bj_db_own_threads();
     snprintf(rig.dir, sizeof(rig.dir), "/tmp/bj-fuzz-api-XXXXXX");
     MUST(mkdtemp(rig.dir) && atexit(clean) == 0);
     snprintf(rig.store, sizeof(rig.store), "%s/db", rig.dir);

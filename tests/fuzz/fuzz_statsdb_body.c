@@ -5,7 +5,7 @@
 #include "base/gunzip.h"
 #include "base/json.h"
 #include "statsdb/record_body.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void open_once(void)
 static int64_t count(const char *sql)
 {
     int64_t n = -1;
-    MUST(bj_sql_int(bj_store_db(store), sql, &n, NULL) == 0);
+    MUST(bj_db_int(bj_store_db(store), sql, &n, NULL) == 0);
     return n;
 }
 

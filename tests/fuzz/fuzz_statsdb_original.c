@@ -2,7 +2,7 @@
  * apart by tabs, rows by 0x1e), they are taken or left out, and the same again
  * changes nothing. */
 #include "statsdb/import.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 enum { COLUMNS = 15 };
 
 static struct bj_store *store;
-static struct sqlite3 *from;
+static struct bj_db *from;
 static char folder[32], path[64];
 
 static void clean(void)
@@ -41,44 +41,46 @@ static void open_once(void)
     snprintf(path, sizeof(path), "%s/from.db", folder);
     MUST(bj_store_open(&(struct bj_store_options){.path = name}, &store,
                        NULL) == 0);
-    MUST(sqlite3_open(path, &from) == SQLITE_OK);
-    MUST(bj_sql_exec(from,
-                     "PRAGMA synchronous = OFF; CREATE TABLE jobs(id INTEGER"
-                     " PRIMARY KEY, Jobid, Partition, Account, Grp, Gid, Usr,"
-                     " Uid, Submit, Start, End, Elapsed, Exitcode, State,"
-                     " Nnodes, Nodelist)",
-                     NULL) == 0);
+    MUST(bj_db_open(&(struct bj_db_options){.url = path, .create = true}, &from,
+                    NULL) == 0);
+    MUST(bj_db_exec(from,
+                    "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; "
+                    "CREATE TABLE jobs(id INTEGER"
+                    " PRIMARY KEY, Jobid, Partition, Account, Grp, Gid, Usr,"
+                    " Uid, Submit, Start, End, Elapsed, Exitcode, State,"
+                    " Nnodes, Nodelist)",
+                    NULL) == 0);
 }
 
 static void put_rows(struct bj_slice text)
 {
-    struct sqlite3_stmt *st;
-    MUST(bj_sql_prepare(from,
-                        "INSERT INTO jobs VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?,"
-                        " ?, ?, ?, ?, ?, ?, ?)",
-                        &st, NULL) == 0);
+    struct bj_st *st;
+    MUST(bj_db_prepare(from,
+                       "INSERT INTO jobs VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?,"
+                       " ?, ?, ?, ?, ?, ?, ?)",
+                       &st, NULL) == 0);
     for (unsigned rows = 0; text.n > 0 && rows < 20; rows++) {
         const char *end = memchr(text.p, 0x1e, text.n);
         struct bj_slice row = {text.p, end ? (size_t)(end - text.p) : text.n};
         text.p += row.n + (end != NULL);
         text.n -= row.n + (end != NULL);
-        sqlite3_clear_bindings(st);
+        bj_st_clear(st);
         for (int i = 1; i <= COLUMNS && row.n > 0; i++) {
             const char *tab = memchr(row.p, '\t', row.n);
             size_t n = tab ? (size_t)(tab - row.p) : row.n;
-            sqlite3_bind_text(st, i, row.p, (int)n, SQLITE_TRANSIENT);
+            bj_st_bind_text(st, i, (struct bj_slice){row.p, n});
             row.p += n + (tab != NULL);
             row.n -= n + (tab != NULL);
         }
-        MUST(bj_sql_run(st, NULL) == 0);
+        MUST(bj_st_run(st, NULL) == 0);
     }
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
 }
 
 static int64_t count(const char *sql)
 {
     int64_t n = -1;
-    MUST(bj_sql_int(bj_store_db(store), sql, &n, NULL) == 0);
+    MUST(bj_db_int(bj_store_db(store), sql, &n, NULL) == 0);
     return n;
 }
 
@@ -100,10 +102,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(jobs[0] == (int64_t)n[0].taken && jobs[1] == jobs[0]);
     MUST(n[1].taken == 0 && sum[0] == sum[1]);
     MUST(count("SELECT count(*) FROM pragma_foreign_key_check") == 0);
-    MUST(bj_sql_exec(bj_store_db(store),
-                     "DELETE FROM job_more; DELETE FROM job;"
-                     "DELETE FROM rollup_day",
-                     NULL) == 0);
-    MUST(bj_sql_exec(from, "DELETE FROM jobs", NULL) == 0);
+    MUST(bj_db_exec(bj_store_db(store),
+                    "DELETE FROM job_more; DELETE FROM job;"
+                    "DELETE FROM rollup_day",
+                    NULL) == 0);
+    MUST(bj_db_exec(from, "DELETE FROM jobs", NULL) == 0);
     return 0;
 }

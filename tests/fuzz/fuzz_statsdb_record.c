@@ -1,7 +1,7 @@
 /* statsdb/record.h: whatever a spool holds, it is a record or it is refused;
  * what was taken refers to nothing that is not there, and comes once. */
 #include "statsdb/record.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void open_once(void)
 static int64_t count(const char *sql)
 {
     int64_t n = -1;
-    MUST(bj_sql_int(bj_store_db(store), sql, &n, NULL) == 0);
+    MUST(bj_db_int(bj_store_db(store), sql, &n, NULL) == 0);
     return n;
 }
 

@@ -203,7 +203,7 @@ static int enter(void **state)
     char option[96];
     (void)state;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
-    bj_sql_own_threads();
+    bj_db_own_threads();
     memset(body, ' ', sizeof(body));
     upstream[1].fails_one_in = 7;
     for (unsigned i = 0; i < 2; i++) {

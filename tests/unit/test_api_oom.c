@@ -421,7 +421,7 @@ static int enter(void **state)
 {
     (void)state;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
-    bj_sql_own_threads();
+    bj_db_own_threads();
     fixture_open(&f);
     write_file("own.pem", own_cert);
     write_file("own.key", own_key);

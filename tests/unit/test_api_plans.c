@@ -4,6 +4,7 @@
  * scan a table or sort, except where a reason is given, and each has to use the
  * index that was made for it. */
 #include "tests/unit/test_api_plans.h"
+#include "store/sqlite_probe.h"
 #include "tests/unit/test_api_rig.h"
 
 enum { JOBS = 12, TEXTS = 64 };
@@ -28,13 +29,9 @@ static bool asks(const char *sql)
     return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "WITH", 4) == 0;
 }
 
-static int on_statement(unsigned what, void *ctx, void *st, void *text)
+static void on_statement(const char *sql)
 {
-    const char *sql = sqlite3_sql(st);
     unsigned i = 0;
-    (void)what;
-    (void)ctx;
-    (void)text;
     pthread_mutex_lock(&rig.lock);
     struct texts *t = rig.now;
     while (t && i < t->n && strcmp(t->sql[i], sql) != 0)
@@ -42,15 +39,6 @@ static int on_statement(unsigned what, void *ctx, void *st, void *text)
     if (t && i == t->n && i < TEXTS && asks(sql))
         t->sql[t->n++] = strdup(sql);
     pthread_mutex_unlock(&rig.lock);
-    return 0;
-}
-
-/* For each connection that is opened. */
-static int on_open(struct sqlite3 *db, const char **err, const void *api)
-{
-    (void)err;
-    (void)api;
-    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL);
 }
 
 static unsigned ask(const struct plan_request *q)
@@ -90,7 +78,7 @@ static bool is_fine(const struct plan_request *q, const char *line)
 }
 
 /* Are the plans of a request right?  If not, why gets a text. */
-static bool is_planned(struct sqlite3 *db, size_t at, struct bj_buf *why)
+static bool is_planned(struct bj_db *db, size_t at, struct bj_buf *why)
 {
     const struct plan_request *q = &questions[at];
     bool found = q->by == NULL, fine = true;
@@ -99,26 +87,28 @@ static bool is_planned(struct sqlite3 *db, size_t at, struct bj_buf *why)
                   q->body ? q->body : "", q->by ? q->by : "-");
     for (unsigned i = 0; i < rig.of[at].n; i++) {
         struct bj_buf sql = {0};
-        struct sqlite3_stmt *st = NULL;
+        struct bj_st *st = NULL;
+        struct bj_err err = {0};
         bj_buf_printf(&sql, "EXPLAIN QUERY PLAN %s", rig.of[at].sql[i]);
         bj_buf_printf(why, "%.100s ...\n", rig.of[at].sql[i]);
-        if (sqlite3_prepare_v2(db, sql.p, -1, &st, NULL) != SQLITE_OK)
-            fail_msg("%s: %s", rig.of[at].sql[i], sqlite3_errmsg(db));
-        while (sqlite3_step(st) == SQLITE_ROW) {
-            const char *line = (const char *)sqlite3_column_text(st, 3);
+        bj_buf_put(&sql, "", 1);
+        if (bj_db_prepare(db, sql.p, &st, &err) < 0)
+            fail_msg("%s: %s", rig.of[at].sql[i], err.msg);
+        while (bj_st_row(st, NULL) > 0) {
+            const char *line = bj_st_get_text(st, 3).p;
             bool good = is_fine(q, line);
             found = found || is_among(line, q->by, true);
             fine = fine && good;
             bj_buf_printf(why, "  %s%s\n", line, good ? "" : "  <- !");
         }
-        sqlite3_finalize(st);
+        bj_st_finalize(st);
         bj_buf_free(&sql);
     }
     bj_buf_put(why, "", 1);
     return found && fine;
 }
 
-static void each_is_planned(struct sqlite3 *db)
+static void each_is_planned(struct bj_db *db)
 {
     struct bj_buf why = {0};
     unsigned bad = 0;
@@ -131,24 +121,25 @@ static void each_is_planned(struct sqlite3 *db)
     assert_int_equal(bad, 0);
 }
 
-static void no_function(struct sqlite3_context *ctx, int n,
-                        struct sqlite3_value **v)
+static int no_function(void *ctx, const struct bj_value *v,
+                       struct bj_value *ret)
 {
+    (void)ctx;
     (void)v;
-    sqlite3_result_int(ctx, n);
+    ret->type = BJ_TYPE_INTEGER;
+    ret->i64 = 1;
+    return 0;
 }
 
 /* The store, with the SQL functions of the API. */
-static struct sqlite3 *open_db(void)
+static struct bj_db *open_db(void)
 {
-    static const char *const functions[] = {"bj_uuid", "bj_late"};
-    struct sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(rig.r.f.path, &db), SQLITE_OK);
+    static const struct bj_db_function functions[] = {
+        {"bj_uuid", 4, false, no_function, NULL},
+        {"bj_late", 3, false, no_function, NULL}};
+    struct bj_db *db = db_open(rig.r.f.path);
     for (size_t i = 0; i < COUNT(functions); i++)
-        assert_int_equal(sqlite3_create_function(db, functions[i], -1,
-                                                 SQLITE_UTF8, NULL, no_function,
-                                                 NULL, NULL),
-                         SQLITE_OK);
+        assert_int_equal(bj_db_function(db, &functions[i], NULL), 0);
     return db;
 }
 
@@ -184,17 +175,17 @@ static void test_all_are_asked(void **state)
 static void test_as_the_daemon_leaves_it(void **state)
 {
     (void)state;
-    struct sqlite3 *db = open_db();
+    struct bj_db *db = open_db();
     int64_t n = -1;
     assert_int_equal(
-        bj_sql_int(db,
-                   "SELECT count(*) FROM sqlite_schema WHERE name LIKE "
-                   "'sqlite_stat%'",
-                   &n, NULL),
+        bj_db_int(db,
+                  "SELECT count(*) FROM sqlite_schema WHERE name LIKE "
+                  "'sqlite_stat%'",
+                  &n, NULL),
         0);
     assert_int_equal(n, 0);
     each_is_planned(db);
-    sqlite3_close(db);
+    bj_db_close(db);
 }
 
 static bool is_elsewhere(const char *index)
@@ -207,16 +198,16 @@ static bool is_elsewhere(const char *index)
 
 /* Without an index the plan of some request changes; if not, the index is
  * useless, or the requests here are incomplete. */
-static void without(struct sqlite3 *db, const char *index)
+static void without(struct bj_db *db, const char *index)
 {
     struct bj_buf why = {0};
     char sql[128];
     bool same = true;
     snprintf(sql, sizeof(sql), "BEGIN; DROP INDEX \"%s\"", index);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    db_exec(db, sql);
     for (size_t i = 0; i < COUNT(questions) && same; i++)
         same = is_planned(db, i, &why);
-    assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    bj_db_rollback(db);
     bj_buf_free(&why);
     if (same != is_elsewhere(index))
         fail_msg("%s: %s", index, same ? "it is not needed" : "it is needed");
@@ -226,31 +217,28 @@ static void test_each_index_is_needed(void **state)
 {
     static const char sql[] =
         "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL";
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     char names[32][64];
     unsigned n = 0;
     (void)state;
-    struct sqlite3 *db = open_db();
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
-    while (sqlite3_step(st) == SQLITE_ROW && n < COUNT(names))
-        snprintf(names[n++], sizeof(names[0]), "%s",
-                 (const char *)sqlite3_column_text(st, 0));
-    sqlite3_finalize(st);
+    struct bj_db *db = open_db();
+    assert_int_equal(bj_db_prepare(db, sql, &st, NULL), 0);
+    while (bj_st_row(st, NULL) > 0 && n < COUNT(names))
+        snprintf(names[n++], sizeof(names[0]), "%s", bj_st_get_text(st, 0).p);
+    bj_st_finalize(st);
     assert_in_range(n, 10, COUNT(names) - 1);
     while (n > 0)
         without(db, names[--n]);
-    sqlite3_close(db);
+    bj_db_close(db);
 }
 
 static void test_with_statistics(void **state)
 {
     (void)state;
-    struct sqlite3 *db = open_db();
-    char *why = NULL;
-    if (sqlite3_exec(db, statistics, NULL, NULL, &why) != SQLITE_OK)
-        fail_msg("%s", why);
+    struct bj_db *db = open_db();
+    db_exec(db, statistics);
     each_is_planned(db);
-    sqlite3_close(db);
+    bj_db_close(db);
 }
 
 /* --- a store ---------------------------------------------------------------
@@ -301,7 +289,7 @@ static void find(void)
         " JOIN finding_rule AS r";
     struct bj_err err = {0};
     struct bj_store *s = store_open(&rig.r.f);
-    if (bj_sql_exec(bj_store_db(s), sql, &err) < 0)
+    if (bj_db_exec(bj_store_db(s), sql, &err) < 0)
         fail_msg("%s", err.msg);
     bj_store_close(s);
 }
@@ -310,11 +298,11 @@ static int enter(void **state)
 {
     (void)state;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
-    bj_sql_own_threads();
+    bj_db_own_threads();
     fixture_open(&rig.r.f);
     fill();
     find();
-    sqlite3_auto_extension((void (*)(void))on_open);
+    bj_probe_all(on_statement);
     rig_open(&rig.r, "--prometheus.url=http://127.0.0.1:9");
     return 0;
 }

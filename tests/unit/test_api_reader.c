@@ -18,13 +18,13 @@ static struct bj_reader *reader_open(const struct fixture *f, uint64_t usec)
 static int count_jobs(struct bj_reader *r, int64_t *ret)
 {
     struct bj_err err = {0};
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int rc = bj_reader_begin(r, &err);
     if (rc < 0)
         return rc;
     rc = bj_reader_prepare(r, "SELECT count(*) FROM job", &st, &err);
-    if (rc == 0 && (rc = bj_sql_row(st, &err)) > 0) {
-        *ret = bj_sql_get(st, 0);
+    if (rc == 0 && (rc = bj_st_row(st, &err)) > 0) {
+        *ret = bj_st_get_i64(st, 0);
         rc = 0;
     }
     bj_reader_end(r);
@@ -122,7 +122,7 @@ static void test_only_reads(void **state)
         "VACUUM",
     };
     struct fixture f;
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     int64_t n;
     fixture_open(&f);
     fill(&f, 1);
@@ -130,7 +130,7 @@ static void test_only_reads(void **state)
     assert_int_equal(bj_reader_begin(r, NULL), 0);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_true(bj_reader_prepare(r, bad[i], &st, NULL) < 0 ||
-                    bj_sql_row(st, NULL) < 0);
+                    bj_st_row(st, NULL) < 0);
     bj_reader_end(r);
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(n, 1);
@@ -142,7 +142,7 @@ static void test_deadline(void **state)
 {
     (void)state;
     struct fixture f;
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     struct bj_reader_stat stat;
     int64_t n;
     fixture_open(&f);
@@ -157,7 +157,7 @@ static void test_deadline(void **state)
                           "i + 1 FROM c) SELECT max(i) FROM c",
                           &st, NULL),
         0);
-    assert_int_equal(bj_sql_row(st, NULL), -EINTR);
+    assert_int_equal(bj_st_row(st, NULL), -EINTR);
     bj_reader_end(r);
     bj_reader_stat(r, &stat);
     assert_int_equal(stat.timeouts, 1);

@@ -32,66 +32,60 @@ static void put(struct bj_upsert *u, unsigned n)
     assert_int_equal(bj_upsert_job(u, BJ_SLICE("hal"), &j, NULL), 0);
 }
 
-static void run(struct sqlite3 *db, char *sql)
-{
-    char *why = NULL;
-    assert_non_null(sql);
-    if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
-        fail_msg("%s: %s", sql, why);
-    sqlite3_free(sql);
-}
-
 /* Give each column one of five values, in runs of a different length for each
  * column. */
-static void vary(struct sqlite3 *db, const char *table)
+static void vary(struct bj_db *db, const char *table)
 {
     static const char numbers[] =
-        "UPDATE \"%w\" SET \"%w\" = CASE rowid / %u %% 5 WHEN 0 THEN NULL WHEN "
+        "UPDATE \"%s\" SET \"%s\" = CASE rowid / %u %% 5 WHEN 0 THEN NULL WHEN "
         "1 THEN 0 WHEN 2 THEN -3 WHEN 3 THEN 2 ELSE 9223372036854775807 END";
     static const char texts[] =
-        "UPDATE \"%w\" SET \"%w\" = CASE rowid / %u %% 5 WHEN 0 THEN NULL WHEN "
+        "UPDATE \"%s\" SET \"%s\" = CASE rowid / %u %% 5 WHEN 0 THEN NULL WHEN "
         "1 THEN '' WHEN 2 THEN 'a\"' || char(10) WHEN 3 THEN '4711' ELSE "
         "'plain text, more than eight bytes' END";
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     unsigned n = 0;
     assert_int_equal(
-        sqlite3_prepare_v2(
-            db,
-            "SELECT name, type = 'TEXT' FROM pragma_table_info("
-            "?1) WHERE name NOT IN ('id', 'job', 'cluster', "
-            "'jobid', 'submit', 'start', 'user', 'state', 'owner', "
-            "'sluid', 'end')",
-            -1, &st, NULL),
-        SQLITE_OK);
-    sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
-    for (; sqlite3_step(st) == SQLITE_ROW; n++)
-        run(db, sqlite3_mprintf(sqlite3_column_int(st, 1) ? texts : numbers,
-                                table, sqlite3_column_text(st, 0), n % 7 + 1));
+        bj_db_prepare(db,
+                      "SELECT name, type = 'TEXT' FROM pragma_table_info("
+                      "?1) WHERE name NOT IN ('id', 'job', 'cluster', "
+                      "'jobid', 'submit', 'start', 'user', 'state', 'owner', "
+                      "'sluid', 'end')",
+                      &st, NULL),
+        0);
+    bj_st_bind_text(st, 1, bj_slice_str(table));
+    for (; bj_st_row(st, NULL) > 0; n++) {
+        char sql[400];
+        const char *name = bj_st_get_text(st, 0).p;
+        snprintf(sql, sizeof(sql), bj_st_get_i64(st, 1) ? texts : numbers,
+                 table, name, n % 7 + 1);
+        db_exec(db, sql);
+    }
     assert_true(n > 10);
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
 }
 
 static void fill(void)
 {
     struct bj_store *s = store_open(&rig.f);
     struct bj_upsert *u = upsert_open(s);
-    struct sqlite3 *db;
+    struct bj_db *db;
     assert_int_equal(bj_upsert_begin(u, NULL), 0);
     for (unsigned n = 1; n <= JOBS; n++)
         put(u, n);
     assert_int_equal(bj_upsert_commit(u, NULL), 0);
     bj_upsert_free(u);
     bj_store_close(s);
-    assert_int_equal(sqlite3_open(rig.f.path, &db), SQLITE_OK);
-    run(db, sqlite3_mprintf("INSERT OR IGNORE INTO job_more(job) SELECT id FROM"
-                            " job WHERE id / 5 %% 3 > 0"));
+    db = db_open(rig.f.path);
+    db_exec(db, "INSERT OR IGNORE INTO job_more(job) SELECT id FROM job WHERE"
+                " id / 5 % 3 > 0");
+    assert_int_equal(bj_db_references(db, false, NULL), 0);
     vary(db, "job");
     vary(db, "job_more");
-    run(db,
-        sqlite3_mprintf("UPDATE job SET \"end\" = start + id %% 7 * 9999 WHERE"
-                        " id / 4 %% 3"));
-    run(db, sqlite3_mprintf("UPDATE job SET sluid = 's' || id WHERE id %% 3"));
-    sqlite3_close(db);
+    db_exec(db, "UPDATE job SET \"end\" = start + id % 7 * 9999 WHERE"
+                " id / 4 % 3");
+    db_exec(db, "UPDATE job SET sluid = 's' || id WHERE id % 3");
+    bj_db_close(db);
 }
 
 /* --- questions -------------------------------------------------------------

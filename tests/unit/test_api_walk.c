@@ -254,7 +254,7 @@ static int enter(void **state)
 {
     (void)state;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
-    bj_sql_own_threads();
+    bj_db_own_threads();
     fixture_open(&rig.f);
     fill();
     rig_open(&rig, "--query.timeout=600s");

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "statsdb/sql.h"
 #include "statsdb/store.h"
 #include "statsdb/upsert.h"
+#include "store/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,16 +60,35 @@ static inline struct bj_upsert *upsert_open(struct bj_store *s)
     return u;
 }
 
+/* A connection to the file, which is made if it is missing, whatever is in it.
+ */
+static inline struct bj_db *db_open(const char *path)
+{
+    struct bj_db *db = NULL;
+    struct bj_err err = {0};
+    const struct bj_db_options opt = {.url = path, .create = true};
+    if (bj_db_open(&opt, &db, &err) < 0)
+        fail_msg("%s", err.msg);
+    return db;
+}
+
+static inline void db_exec(struct bj_db *db, const char *sql)
+{
+    struct bj_err err = {0};
+    if (bj_db_exec(db, sql, &err) < 0)
+        fail_msg("%s: %s", sql, err.msg);
+}
+
 /* The rows of a query as text: columns with '|' between, lines end in '\n'. */
 static inline char *query(struct bj_store *s, const char *sql)
 {
     struct bj_buf out = {0};
     struct bj_err err = {0};
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(bj_store_db(s), sql, &st, &err);
-    while (r == 0 && (r = bj_sql_row(st, &err)) > 0) {
-        for (int i = 0; i < sqlite3_column_count(st); i++) {
-            struct bj_slice text = bj_sql_text(st, i);
+    struct bj_st *st;
+    int r = bj_db_prepare(bj_store_db(s), sql, &st, &err);
+    while (r == 0 && (r = bj_st_row(st, &err)) > 0) {
+        for (int i = 0; i < bj_st_columns(st); i++) {
+            struct bj_slice text = bj_st_get_text(st, i);
             bj_buf_str(&out, i ? "|" : "");
             bj_buf_slice(&out, text);
         }
@@ -78,7 +97,7 @@ static inline char *query(struct bj_store *s, const char *sql)
     }
     if (r < 0)
         fail_msg("%s: %s", sql, err.msg);
-    sqlite3_finalize(st);
+    bj_st_finalize(st);
     bj_buf_put(&out, "", 1);
     return out.p;
 }
@@ -94,7 +113,7 @@ static inline int64_t number(struct bj_store *s, const char *sql)
 {
     struct bj_err err = {0};
     int64_t v = 0;
-    if (bj_sql_int(bj_store_db(s), sql, &v, &err) < 0)
+    if (bj_db_int(bj_store_db(s), sql, &v, &err) < 0)
         fail_msg("%s: %s", sql, err.msg);
     return v;
 }

@@ -196,7 +196,7 @@ static void test_derived(void **state)
     j.nodes = 1;
     j.use.energy_joules = 7200;
     put(w, "one", &j);
-    if (bj_sql_exec(
+    if (bj_db_exec(
             bj_store_db(w->s),
             "INSERT INTO job_use(job, sources, coverage_ppm, gpu_idle_usec,"
             " cpu_efficiency_ppm, cpu_efficiency_source, gpu_efficiency_ppm,"

@@ -9,6 +9,7 @@
 #include "statsdb/acct_store.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/record.h"
+#include "store/sqlite_probe.h"
 
 enum { DAY = 86400, T0 = 1700000000 };
 
@@ -49,15 +50,11 @@ static inline void put(struct world *w, const char *cluster,
         fail_msg("%s", err.msg);
 }
 
-static inline int on_statement(unsigned what, void *ctx, void *st,
-                               void *nanoseconds)
+static inline void on_statement(void *ctx, const struct bj_probe_cost *cost)
 {
     struct world *w = ctx;
-    (void)what;
-    (void)nanoseconds;
-    w->scans = sqlite3_stmt_status(st, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0);
-    w->sorts = sqlite3_stmt_status(st, SQLITE_STMTSTATUS_SORT, 0);
-    return 0;
+    w->scans = cost->scans;
+    w->sorts = cost->sorts;
 }
 
 static inline int set_up(void **state)
@@ -67,7 +64,7 @@ static inline int set_up(void **state)
     fixture_open(&w->f);
     w->s = store_open(&w->f);
     w->u = upsert_open(w->s);
-    sqlite3_trace_v2(bj_store_db(w->s), SQLITE_TRACE_PROFILE, on_statement, w);
+    bj_probe_ended(bj_store_db(w->s), on_statement, w);
     *state = w;
     return 0;
 }

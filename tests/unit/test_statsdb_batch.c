@@ -4,7 +4,7 @@
 #include "statsdb/source_sacct.h"
 
 struct calls {
-    struct sqlite3 *db;
+    struct bj_db *db;
     unsigned n;
 };
 
@@ -12,7 +12,7 @@ static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
 {
     struct calls *t = ctx;
     (void)counts;
-    assert_true(sqlite3_get_autocommit(t->db)); /* between transactions */
+    assert_false(bj_db_in_transaction(t->db)); /* between transactions */
     t->n++;
 }
 
@@ -34,7 +34,7 @@ static void check(uint64_t batch_lines, unsigned commits, uint64_t left)
     assert_int_equal(bj_upsert_begin(u, NULL), 0);
     for (unsigned i = 0; i < 7; i++) {
         assert_int_equal(bj_source_room(&run, &lines, 3, &counts, NULL), 0);
-        assert_false(sqlite3_get_autocommit(calls.db));
+        assert_true(bj_db_in_transaction(calls.db));
     }
     assert_int_equal(calls.n, commits);
     assert_int_equal(lines, left);

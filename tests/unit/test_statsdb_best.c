@@ -25,16 +25,16 @@ struct shown {
 static double finding(struct site *w, const char *jobid, char name)
 {
     char sql[200];
-    struct sqlite3_stmt *st;
+    struct bj_st *st;
     double v = (double)NAN;
     snprintf(sql, sizeof(sql),
              "SELECT f.value FROM job_finding_v AS f JOIN job AS j ON j.id ="
              " f.job WHERE j.jobid = %s AND f.name = '%c'",
              jobid, name);
-    OK(bj_sql_prepare(bj_store_db(w->s), sql, &st, &err));
-    if (bj_sql_row(st, &err) > 0)
-        v = sqlite3_column_double(st, 0);
-    sqlite3_finalize(st);
+    OK(bj_db_prepare(bj_store_db(w->s), sql, &st, &err));
+    if (bj_st_row(st, &err) > 0)
+        v = bj_st_get_f64(st, 0);
+    bj_st_finalize(st);
     return v;
 }
 

@@ -76,9 +76,9 @@ static void expect_sums(struct site *w)
 /* Nothing is written where nothing changes. */
 static void unchanged(struct site *w)
 {
-    int64_t before = sqlite3_total_changes64(bj_store_db(w->s));
+    int64_t before = number(w->s, "SELECT total_changes()");
     assert_int_equal(work(w), 0);
-    assert_int_equal(sqlite3_total_changes64(bj_store_db(w->s)), before);
+    assert_int_equal(number(w->s, "SELECT total_changes()"), before);
     record(w, "4711", "n2", T0 + 7205, node2);
     const struct bj_derive_counts *n = bj_derive_counts(w->d);
     uint64_t changed = n->changed;
@@ -158,7 +158,7 @@ static void prom(struct site *w, const char *values)
              " job AS j, word AS w WHERE w.text IN ('dram', 'psu');"
              "INSERT INTO derive_todo SELECT id FROM job",
              values);
-    OK(bj_sql_exec(bj_store_db(w->s), sql, &err));
+    OK(bj_db_exec(bj_store_db(w->s), sql, &err));
 }
 
 static void test_prometheus(void **state)
@@ -297,12 +297,12 @@ static void pue_and_bins(struct site *w)
     }
     expect_sums(w);
     /* hours of a counter: all of it in the first quarter (20), then a bit */
-    OK(bj_sql_exec(bj_store_db(w->s),
-                   "INSERT INTO job_bin SELECT id, 1763600400, 90 FROM job;"
-                   "INSERT INTO job_bin SELECT id, 1763601300, 0 FROM job;"
-                   "INSERT INTO job_bin SELECT id, 1763603100, 10 FROM job;"
-                   "INSERT INTO derive_todo SELECT id FROM job",
-                   &err));
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "INSERT INTO job_bin SELECT id, 1763600400, 90 FROM job;"
+                  "INSERT INTO job_bin SELECT id, 1763601300, 0 FROM job;"
+                  "INSERT INTO job_bin SELECT id, 1763603100, 10 FROM job;"
+                  "INSERT INTO derive_todo SELECT id FROM job",
+                  &err));
     work(w);
     /* 20 * 0.9 + 60 * 0.1 */
     expect(w->s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
@@ -380,11 +380,11 @@ static void again_and_removed(struct site *w)
     char *use = query(w->s, "SELECT * FROM job_use ORDER BY job"),
          *grams = query(w->s, "SELECT * FROM job_grams ORDER BY job, source"),
          *days = query(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2");
-    OK(bj_sql_exec(bj_store_db(w->s),
-                   "DELETE FROM job_use; DELETE FROM job_grams; DELETE FROM"
-                   " job_finding; DELETE FROM rollup_energy_day; DELETE FROM"
-                   " rollup_grams_day; UPDATE derive_state SET job_upto = 0",
-                   &err));
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "DELETE FROM job_use; DELETE FROM job_grams; DELETE FROM"
+                  " job_finding; DELETE FROM rollup_energy_day; DELETE FROM"
+                  " rollup_grams_day; UPDATE derive_state SET job_upto = 0",
+                  &err));
     work(w);
     expect(w->s, "SELECT * FROM job_use ORDER BY job", use);
     expect(w->s, "SELECT * FROM job_grams ORDER BY job, source", grams);

@@ -55,7 +55,7 @@ static inline void site_open(struct site *w)
 
 static inline void site_close(struct site *w)
 {
-    assert_int_equal(bj_store_check(w->s, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(w->s), NULL), 0);
     bj_derive_free(w->d);
     bj_rules_free(w->rules);
     bj_factors_free(w->h);

@@ -122,7 +122,7 @@ static void test_killed(void **state)
         expect(t, tables[i], want);
         free(want);
     }
-    assert_int_equal(bj_store_check(t, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(t), NULL), 0);
     bj_store_close(s);
     bj_store_close(t);
     fixture_close(&a);

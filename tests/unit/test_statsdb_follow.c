@@ -3,6 +3,7 @@
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/source_follow.h"
+#include "store/sqlite_probe.h"
 #include "tests/unit/lib/rounds.h"
 
 #include <signal.h>
@@ -86,7 +87,7 @@ static void world_close(struct world *w)
                                         "lsb.acct", "lsb.acct.1", "lsb.acct.2"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         drop(w, names[i]);
-    assert_int_equal(bj_store_check(w->s, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(w->s), NULL), 0);
     close_all(w);
     assert_int_equal(rmdir(w->dir), 0);
     fixture_close(&w->f);
@@ -195,7 +196,7 @@ static void report(const char *what, const char *text, const char *want,
     free(got);
     assert_int_equal(take(&w), 0);
     /* Forgotten, how far it was read. */
-    assert_int_equal(bj_sql_exec(bj_store_db(w.s), "DELETE FROM covered", NULL),
+    assert_int_equal(bj_db_exec(bj_store_db(w.s), "DELETE FROM covered", NULL),
                      0);
     close_all(&w);
     open_all(&w);
@@ -406,19 +407,15 @@ static void write_many(const struct world *w, unsigned jobs)
 /* How many transactions, then steps of SQLite, this process has to live. */
 static int commits_left, steps_left;
 
-static int on_commit(void *ctx)
+static void on_commit(void)
 {
-    (void)ctx;
     commits_left--;
-    return 0;
 }
 
-static int on_steps(void *ctx)
+static void on_steps(void)
 {
-    (void)ctx;
     if (commits_left <= 0 && steps_left-- <= 0)
         raise(SIGKILL);
-    return 0;
 }
 
 /* In a process of its own; true when it ends by itself, with 0. */
@@ -431,8 +428,8 @@ static bool follow_for(struct world *w, int commits, int steps)
         open_all(w);
         commits_left = commits;
         steps_left = steps;
-        sqlite3_commit_hook(bj_store_db(w->s), on_commit, NULL);
-        sqlite3_progress_handler(bj_store_db(w->s), 50, on_steps, NULL);
+        bj_probe_commits(bj_store_db(w->s), on_commit);
+        bj_probe_steps(bj_store_db(w->s), 50, on_steps);
         struct bj_sacct_counts n;
         struct bj_source_run run = {.upsert = w->u, .batch_lines = 100};
         _exit(bj_source_follow_run(w->follow, &run, false, &n, NULL) < 0);

@@ -303,7 +303,7 @@ static void test_once(void **state)
     start(&p);
     assert_int_equal(mails(&p), 0);
     /* Changed by a later import. */
-    OK(bj_sql_exec(bj_store_db(p.w.s), "UPDATE job SET cpus = 5", &err));
+    OK(bj_db_exec(bj_store_db(p.w.s), "UPDATE job SET cpus = 5", &err));
     assert_int_equal(mails(&p), 0);
     expect(p.w.s, "SELECT count(*) FROM mail_todo", "0\n");
     post_close(&p);

@@ -121,7 +121,7 @@ static void test_retention(void **state)
            "30|50\n");
     assert_int_equal(bj_retention_shrink(s, 100, &err), 0);
     assert_int_equal(number(s, "PRAGMA freelist_count"), 0);
-    assert_int_equal(bj_store_check(s, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
     bj_upsert_free(u);
     bj_store_close(s);
     fixture_close(&f);
@@ -140,13 +140,13 @@ static void test_retention_records(void **state)
     struct bj_upsert *u = upsert_open(s);
     put_job(u, 1, 1000, "n");
     assert_int_equal(
-        bj_sql_exec(bj_store_db(s),
-                    "INSERT INTO host(name) VALUES('n');"
-                    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1"
-                    " FROM c WHERE i < 40) INSERT INTO node_record(cluster,"
-                    " jobid, host, slurm_node, start, \"end\")"
-                    " SELECT 1, 1, 1, 'n' || i, 900, 1000 FROM c",
-                    &err),
+        bj_db_exec(bj_store_db(s),
+                   "INSERT INTO host(name) VALUES('n');"
+                   "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1"
+                   " FROM c WHERE i < 40) INSERT INTO node_record(cluster,"
+                   " jobid, host, slurm_node, start, \"end\")"
+                   " SELECT 1, 1, 1, 'n' || i, 900, 1000 FROM c",
+                   &err),
         0);
     assert_int_equal(bj_retention_step(s, 2000, 15, &more, &err), 1);
     assert_true(more);

@@ -130,9 +130,9 @@ static void test_a_bad_record_does_not_hold_up_others(void **state)
     assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 3);
     /* A cluster that the scheduler reports needs no file of its own. */
     assert_int_equal(
-        bj_sql_exec(bj_store_db(s),
-                    "INSERT INTO cluster(name, system) VALUES('gamma', '')",
-                    NULL),
+        bj_db_exec(bj_store_db(s),
+                   "INSERT INTO cluster(name, system) VALUES('gamma', '')",
+                   NULL),
         0);
     body(s, r, 1, &any, RECORD("node7", "\"cluster\":\"gamma\",", "6"),
          "{\"refused\":[],\"stored\":1}");
@@ -437,9 +437,9 @@ static void *write_much(void *store)
     for (int i = 0; i < 300; i++) {
         assert_int_equal(bj_store_begin(store, NULL), 0);
         assert_int_equal(
-            bj_sql_exec(bj_store_db(store),
-                        "INSERT INTO host(name) VALUES(hex(randomblob(8)))",
-                        NULL),
+            bj_db_exec(bj_store_db(store),
+                       "INSERT INTO host(name) VALUES(hex(randomblob(8)))",
+                       NULL),
             0);
         if (i % 3 == 0)
             bj_store_rollback(store);
@@ -505,7 +505,7 @@ static void test_a_batch_without_a_job_lets_others_write(void **state)
 
 int main(void)
 {
-    bj_sql_own_threads();
+    bj_db_own_threads();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_client_writes_records_of_its_host),
         cmocka_unit_test(test_a_bad_record_does_not_hold_up_others),

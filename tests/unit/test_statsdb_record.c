@@ -76,7 +76,7 @@ static void test_record(void **state)
            "SELECT j.submit, policy, component, microjoules FROM job_energy_v"
            " JOIN job j ON j.id = job WHERE policy = 'usage' ORDER BY 3",
            "1763649000|usage|cpu|90000001\n1763649000|usage|dram|1300000\n");
-    assert_int_equal(bj_store_check(s, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
     bj_upsert_free(u);
     bj_records_free(r);
     bj_store_close(s);
@@ -200,8 +200,8 @@ static void test_spool(void **state)
     stays(r, dir, "{", "rename b.json");
     /* What can't be written stays. */
     write_file(dir, "b.json", example, 0640);
-    assert_int_equal(
-        bj_sql_exec(bj_store_db(s), "PRAGMA query_only = ON", NULL), 0);
+    assert_int_equal(bj_db_exec(bj_store_db(s), "PRAGMA query_only = ON", NULL),
+                     0);
     assert_true(bj_records_collect(r, BJ_SLICE("d"), dir, 10, &n, &why, &err) <
                 0);
     assert_true(there(dir, "b.json"));

@@ -52,9 +52,9 @@ static void remove_rows(struct bj_store *s, const char *sql)
 {
     struct bj_err err = {0};
     bool was = number(s, "PRAGMA foreign_keys");
-    assert_int_equal(bj_store_references(s, false, &err), 0);
-    assert_int_equal(bj_sql_exec(bj_store_db(s), sql, &err), 0);
-    assert_int_equal(bj_store_references(s, was, &err), 0);
+    assert_int_equal(bj_db_references(bj_store_db(s), false, &err), 0);
+    assert_int_equal(bj_db_exec(bj_store_db(s), sql, &err), 0);
+    assert_int_equal(bj_db_references(bj_store_db(s), was, &err), 0);
 }
 
 static const struct {
@@ -93,7 +93,7 @@ static void test_gone(void **state)
         assert_int_equal(number(s, "SELECT count(*) FROM job"), 0);
         assert_int_equal(put(u, 2, "ada", &err), 0);
         assert_int_equal(number(s, "SELECT count(*) FROM job"), 1);
-        assert_int_equal(bj_store_check(s, &err), 0);
+        assert_int_equal(bj_db_check(bj_store_db(s), &err), 0);
         bj_upsert_free(u);
         bj_store_close(s);
         fixture_close(&f);
@@ -137,9 +137,9 @@ static void test_on_again(void **state)
     assert_int_equal(bj_upsert_bulk(u, false, &err), -EBUSY);
     bj_upsert_free(u);
     assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
-    assert_int_equal(bj_sql_exec(bj_store_db(s),
-                                 "INSERT INTO step(id, state) VALUES(1, 4)",
-                                 &err),
+    assert_int_equal(bj_db_exec(bj_store_db(s),
+                                "INSERT INTO step(id, state) VALUES(1, 4)",
+                                &err),
                      -EEXIST);
     bool more;
     assert_int_equal(bj_retention_step(s, 1, 10, &more, &err), 0);
@@ -174,15 +174,14 @@ static void test_retention(void **state)
         for (unsigned k = 1; k <= 3; k++)
             assert_int_equal(put(u, k, "ada", &err), 0);
         for (int k = 0; k < 2; k++)
-            assert_int_equal(bj_sql_exec(bj_store_db(s), tables[i][k], &err),
-                             0);
+            assert_int_equal(bj_db_exec(bj_store_db(s), tables[i][k], &err), 0);
         bool more;
         assert_int_equal(bj_retention_step(s, 5000, 10, &more, &err), -EEXIST);
         assert_non_null(strstr(err.msg, "still refers to them"));
         assert_int_equal(number(s, "SELECT count(*) FROM job"), 3);
         assert_int_equal(number(s, "SELECT count(*) FROM step"), 3);
         assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
-        assert_int_equal(bj_store_check(s, &err), 0);
+        assert_int_equal(bj_db_check(bj_store_db(s), &err), 0);
         bj_upsert_free(u);
         bj_store_close(s);
         fixture_close(&f);

@@ -115,10 +115,10 @@ static void test_figures(void **state)
     bj_report_free(&r);
     /* It had less than it used, as its memory was not limited. */
     struct bj_err e = {0};
-    OK(bj_sql_exec(bj_store_db(w->s),
-                   "UPDATE job SET memory_task_peak_bytes = 40 << 30 WHERE"
-                   " jobid = 1003",
-                   &e));
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "UPDATE job SET memory_task_peak_bytes = 40 << 30 WHERE"
+                  " jobid = 1003",
+                  &e));
     read_report(w, "1003", &r);
     same("more", r.verdict.todo, "Next time request --mem=60G.");
     bj_report_free(&r);
@@ -285,7 +285,7 @@ static int write_store(const char *path)
     site_open(&w);
     put_report_jobs(&w);
     snprintf(sql, sizeof(sql), "VACUUM INTO '%.150s'", path);
-    int r = bj_sql_exec(bj_store_db(w.s), sql, &e);
+    int r = bj_db_exec(bj_store_db(w.s), sql, &e);
     site_close(&w);
     return r < 0;
 }

@@ -11,7 +11,7 @@
 #include "statsdb/escalation.h"
 #include "statsdb/rule.h"
 #include "statsdb/running_impl.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -24,11 +24,9 @@ static int try_open(const struct bj_store_options *opt, struct bj_err *err)
 
 static void exec_file(const struct fixture *f, const char *sql)
 {
-    struct sqlite3 *db;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    sqlite3_close(db);
+    struct bj_db *db = db_open(f->path);
+    db_exec(db, sql);
+    bj_db_close(db);
 }
 
 static unsigned descriptors(void)
@@ -56,21 +54,18 @@ static void test_nowhere(void **state)
         fail_msg("%s", err.msg);
     assert_int_equal(descriptors(), before);
     assert_int_equal(bj_store_begin(s, NULL), 0);
-    assert_int_equal(
-        sqlite3_exec(bj_store_db(s),
-                     "CREATE TABLE t (b); WITH RECURSIVE n(i) AS (SELECT 1"
-                     " UNION ALL SELECT i + 1 FROM n WHERE i < 64)"
-                     " INSERT INTO t SELECT zeroblob(65536) FROM n",
-                     NULL, NULL, NULL),
-        SQLITE_OK);
+    db_exec(bj_store_db(s),
+            "CREATE TABLE t (b); WITH RECURSIVE n(i) AS (SELECT 1"
+            " UNION ALL SELECT i + 1 FROM n WHERE i < 64)"
+            " INSERT INTO t SELECT zeroblob(65536) FROM n");
     assert_true(descriptors() > before);
     expect(s, "SELECT count(*), sum(length(b)) FROM t", "64|4194304\n");
     assert_int_equal(rmdir(f.dir), 0); /* nothing is in it */
     assert_int_equal(mkdir(f.dir, 0700), 0);
     bj_store_rollback(s);
     expect(s, "SELECT count(*) FROM sqlite_schema WHERE name = 't'", "0\n");
-    assert_int_equal(bj_store_wal_bytes(s), 0);
-    assert_int_equal(bj_store_bytes(s), 0);
+    assert_int_equal(bj_db_log_bytes(bj_store_db(s)), 0);
+    assert_int_equal(bj_db_bytes(bj_store_db(s)), 0);
     bj_store_close(s);
     assert_int_equal(descriptors(), before);
     assert_int_equal(was ? setenv("TMPDIR", was, 1) : unsetenv("TMPDIR"), 0);
@@ -112,26 +107,26 @@ static void test_migration(void **state)
 {
     struct fixture f;
     struct bj_err err = {0};
-    struct sqlite3 *db;
+    struct bj_db *db;
     (void)state;
     fixture_open(&f);
-    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    db = db_open(f.path);
     const char *const *parts[] = {bj_schema_accounting, bj_schema_measured};
     for (int i = 0; i < 2; i++)
         for (const char *const *sql = parts[i]; *sql; sql++)
-            assert_int_equal(bj_sql_exec(db, *sql, &err), 0);
+            assert_int_equal(bj_db_exec(db, *sql, &err), 0);
     assert_int_equal(
-        bj_sql_exec(db,
-                    "PRAGMA application_id = 1112175476; PRAGMA user_version ="
-                    " 1; CREATE VIEW job_use_v AS SELECT memory_peak_bytes"
-                    " FROM job_use; INSERT INTO cluster(id, name, system)"
-                    " VALUES(1, 'alpha', 'slurm'); INSERT INTO host(id, name)"
-                    " VALUES(1, 'n1'); INSERT INTO node_record(cluster, jobid,"
-                    " host, slurm_node, start, \"end\", memory_peak_bytes)"
-                    " VALUES(1, 7, 1, '', 0, 9, 77)",
-                    &err),
+        bj_db_exec(db,
+                   "PRAGMA application_id = 1112175476; PRAGMA user_version ="
+                   " 1; CREATE VIEW job_use_v AS SELECT memory_peak_bytes"
+                   " FROM job_use; INSERT INTO cluster(id, name, system)"
+                   " VALUES(1, 'alpha', 'slurm'); INSERT INTO host(id, name)"
+                   " VALUES(1, 'n1'); INSERT INTO node_record(cluster, jobid,"
+                   " host, slurm_node, start, \"end\", memory_peak_bytes)"
+                   " VALUES(1, 7, 1, '', 0, 9, 77)",
+                   &err),
         0);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    bj_db_close(db);
     struct bj_store *s = store_open(&f);
     assert_int_equal(number(s, "PRAGMA user_version"), bj_schema_version());
     expect(s,
@@ -273,23 +268,22 @@ static void test_locks(void **state)
     assert_int_equal(number(reader, "SELECT count(*) FROM job"), 0);
     assert_int_equal(bj_upsert_commit(u, &err), 0);
     assert_int_equal(number(reader, "SELECT count(*) FROM job"), 1);
-    assert_int_equal(bj_sql_exec(bj_store_db(reader), "DELETE FROM job", &err),
+    assert_int_equal(bj_db_exec(bj_store_db(reader), "DELETE FROM job", &err),
                      -EROFS);
     bj_store_close(reader);
     bj_upsert_free(u);
     bj_store_close(s);
 
     /* Somebody else's transaction: we wait, then say so, then go on. */
-    struct sqlite3 *other;
+    struct bj_db *other;
     assert_int_equal(bj_store_open(&rw, &s, &err), 0);
     u = upsert_open(s);
-    assert_int_equal(sqlite3_open(f.path, &other), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL),
-                     SQLITE_OK);
+    other = db_open(f.path);
+    assert_int_equal(bj_db_begin(other, BJ_BEGIN_WRITE, &err), 0);
     assert_int_equal(bj_upsert_begin(u, &err), -EBUSY);
     bj_upsert_rollback(u);
-    sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
-    sqlite3_close(other);
+    bj_db_rollback(other);
+    bj_db_close(other);
     assert_int_equal(bj_upsert_begin(u, &err), 0);
     put_one(u, 2, &err);
     assert_int_equal(bj_upsert_commit(u, &err), 0);
@@ -338,7 +332,7 @@ static void fill_up(const struct bj_store_options *opt, bool unlimit)
         assert_int_equal(bj_upsert_commit(u, &err), 0);
         assert_int_equal(number(s, "SELECT count(*) FROM job"), done + 1000);
     }
-    assert_int_equal(bj_store_check(s, &err), 0);
+    assert_int_equal(bj_db_check(bj_store_db(s), &err), 0);
     bj_upsert_free(u);
     bj_store_close(s);
 }
@@ -418,7 +412,7 @@ static void test_killed(void **state)
         assert_int_equal(number(s, "SELECT ifnull(sum(jobs_ended), 0)"
                                    " FROM rollup_day"),
                          n);
-        assert_int_equal(bj_store_check(s, NULL), 0);
+        assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
         before = n;
         bj_store_close(s);
     }

@@ -169,7 +169,7 @@ static void test_round_trip(void **state)
            "SELECT type, name, model, count FROM tres_item JOIN tres"
            " ON tres.id = tres WHERE text LIKE '%a100%' ORDER BY item",
            "1|||8\n6|gpu|a100|2\n6|gpu||2\n");
-    assert_int_equal(bj_store_check(s, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
     bj_upsert_free(u);
     bj_store_close(s);
     fixture_close(&f);
@@ -318,7 +318,7 @@ static void test_rollback(void **state)
     }
     put(u, &job);
     assert_int_equal(number(s, "SELECT count(*) FROM rollup_day"), 1);
-    assert_int_equal(bj_store_check(s, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
     job.raw_id = BJ_SLICE("");
     assert_int_equal(bj_upsert_begin(u, &err), 0);
     assert_int_equal(bj_upsert_job(u, BJ_SLICE("x"), &job, &err), -EINVAL);
@@ -379,7 +379,7 @@ static void expect_many(struct bj_store *s, unsigned n)
         " (SELECT sum(cpu_sec) FROM rollup_day),"
         " (SELECT count(*) FROM step_v WHERE step_id = 'named')",
         want);
-    assert_int_equal(bj_store_check(s, NULL), 0);
+    assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
 }
 
 static void many_times(bool bulk)

@@ -1,7 +1,7 @@
 /* Builds a statement from fixed text and values, which are bound, never written
  * into it. */
-#ifndef BJ_STATSDB_SQL_BUILD_H
-#define BJ_STATSDB_SQL_BUILD_H
+#ifndef BJ_STORE_SQL_BUILD_H
+#define BJ_STORE_SQL_BUILD_H
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sqlite3_stmt;
+struct bj_st;
 
 enum { BJ_SQL_BUILD_VALUES = 3000 }; /* maximum */
 
@@ -38,6 +38,6 @@ void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s);
 int bj_sql_build_end(struct bj_sql_build *b, struct bj_err *err);
 
 /* Bind the values to the statement compiled from the text. */
-void bj_sql_build_bind(const struct bj_sql_build *b, struct sqlite3_stmt *st);
+void bj_sql_build_bind(const struct bj_sql_build *b, struct bj_st *st);
 
 #endif

@@ -1,6 +1,7 @@
-#include "statsdb/sql_build.h"
+#include "store/sql_build.h"
 
-#include <sqlite3.h>
+#include "store/db.h"
+
 #include <stdlib.h>
 
 void bj_sql_build_free(struct bj_sql_build *b)
@@ -58,14 +59,13 @@ int bj_sql_build_end(struct bj_sql_build *b, struct bj_err *err)
     return b->sql.failed ? bj_err_set(err, -ENOMEM, "query") : 0;
 }
 
-void bj_sql_build_bind(const struct bj_sql_build *b, struct sqlite3_stmt *st)
+void bj_sql_build_bind(const struct bj_sql_build *b, struct bj_st *st)
 {
     for (unsigned i = 0; i < b->values; i++) {
         const struct bj_sql_value *v = &b->value[i];
         if (v->text.p)
-            sqlite3_bind_text64(st, (int)i + 1, v->text.p, v->text.n,
-                                SQLITE_STATIC, SQLITE_UTF8);
+            bj_st_bind_text(st, (int)i + 1, v->text);
         else
-            sqlite3_bind_int64(st, (int)i + 1, v->number);
+            bj_st_bind_i64(st, (int)i + 1, v->number);
     }
 }

@@ -159,8 +159,9 @@ int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
 void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p)
 {
     if (p->given[BJ_PARAM_GPU])
-        bj_query_sql(q, p->number[BJ_PARAM_GPU] ? " AND +j.gpus > 0"
-                                                : " AND ifnull(j.gpus, 0) = 0");
+        bj_query_sql(q, p->number[BJ_PARAM_GPU]
+                            ? " AND +j.gpus > 0"
+                            : " AND coalesce(j.gpus, 0) = 0");
 }
 
 int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end)

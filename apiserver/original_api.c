@@ -115,7 +115,7 @@ static const struct {
     {"j.start", true},
     {"j.\"end\"", true},
     {"j.elapsed", false},
-    {"j.exit_code || ':' || ifnull(j.exit_signal, 0)", false},
+    {"j.exit_code || ':' || coalesce(j.exit_signal, 0)", false},
     {"(SELECT text FROM word WHERE id = j.state_raw)", false},
     {"j.nodes", false},
     {"(SELECT text FROM hosts WHERE id = j.hosts)", false},

@@ -80,7 +80,7 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
     const struct bj_query_time time = {c->now_sec - DAYS * DAY, c->now_sec};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT j.partition, max(j.start - ifnull(j.eligible,"
+    bj_query_sql(&q, "SELECT j.partition, max(j.start - coalesce(j.eligible,"
                      " nullif(j.submit, 0)), 0) FROM job AS j WHERE j.start"
                      " IS NOT NULL");
     int r = bj_query_scope(&q, c, p, "j");

@@ -126,8 +126,8 @@ const struct bj_key bj_usage_keys[] = {
 /* Orders of rows, largest first. */
 #define CPU_MSEC                                                               \
     "1000 * (sum(r.cpu_sec) - sum(r.cpu_unknown_sec) +"                        \
-    " ifnull(sum(e.cpu_known_sec), 0)) - sum(r.cpu_used_msec) -"               \
-    " ifnull(sum(e.cpu_more_msec), 0)"
+    " coalesce(sum(e.cpu_known_sec), 0)) - sum(r.cpu_used_msec) -"             \
+    " coalesce(sum(e.cpu_more_msec), 0)"
 static const struct {
     const char *name, *sql;
 } orders[] = {

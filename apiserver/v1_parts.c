@@ -117,7 +117,7 @@ static const struct {
 } parts[] = {
     [BJ_PART_STEPS] = {step_columns,
                        " FROM job AS b JOIN step AS s ON s.id BETWEEN"
-                       " b.id << 20 AND (b.id << 20 | 0xfffff)"
+                       " b.id << 20 AND (b.id << 20 | 1048575)"
                        " WHERE b.id = ",
                        " ORDER BY s.id"},
     [BJ_PART_ENERGY] =

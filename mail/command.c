@@ -235,7 +235,7 @@ static int choices(const struct bj_statsdb_conf *c, char *const *word,
 {
     (void)word;
     return print_rows(c,
-                      "SELECT since, user, ifnull(choice, 'default') FROM"
+                      "SELECT since, user, coalesce(choice, 'default') FROM"
                       " mail_choice ORDER BY user",
                       err);
 }
@@ -245,7 +245,7 @@ static int show_log(const struct bj_statsdb_conf *c, char *const *word,
 {
     (void)word;
     return print_rows(c,
-                      "SELECT at, state, user, key, ifnull(error, '') FROM"
+                      "SELECT at, state, user, key, coalesce(error, '') FROM"
                       " (SELECT * FROM mail_sent ORDER BY at DESC LIMIT 100)"
                       " ORDER BY at",
                       err);

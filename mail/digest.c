@@ -39,8 +39,8 @@ int bj_mail_digest_users(struct bj_store *s, const char *choice,
 {
     static const char sql[] =
         "SELECT u.name FROM user AS u LEFT JOIN mail_choice AS m ON m.user ="
-        " u.name WHERE ifnull(m.choice, ?2) = ?1 AND EXISTS (SELECT 1 FROM job"
-        " WHERE user = u.id AND at >= ?3 AND at < ?4) ORDER BY u.name";
+        " u.name WHERE coalesce(m.choice, ?2) = ?1 AND EXISTS (SELECT 1"
+        " FROM job WHERE user = u.id AND at >= ?3 AND at < ?4) ORDER BY u.name";
     struct bj_st *st = NULL;
     struct bj_slice *users = NULL;
     size_t n = 0, cap = 0;

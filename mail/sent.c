@@ -85,9 +85,10 @@ int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
         "while it was sent', at = ?1 WHERE state = 'sending'";
     static const char on[] =
         "INSERT INTO mail_state(id, since, job_upto, daily, weekly, choice)"
-        " VALUES(1, ?1, ifnull((SELECT max(id) FROM job), 0), ?1, ?1, ?2)"
-        " ON CONFLICT DO UPDATE SET choice = ?2, job_upto = min(job_upto,"
-        " ifnull((SELECT max(id) FROM job), 0))";
+        " VALUES(1, ?1, coalesce((SELECT max(id) FROM job), 0), ?1, ?1, ?2)"
+        " ON CONFLICT(id) DO UPDATE SET choice = ?2, job_upto = CASE WHEN"
+        " mail_state.job_upto < excluded.job_upto THEN mail_state.job_upto"
+        " ELSE excluded.job_upto END";
     const struct value now[] = {NUMBER(now_sec), TEXT(bj_slice_str(choice))};
     int r = bj_store_begin(s, err);
     if (r < 0)
@@ -180,11 +181,11 @@ static const char jobs_sql[] =
     "WITH last AS (SELECT max(j.\"end\"), j.id FROM mail_todo AS m JOIN job AS "
     "j"
     " ON j.id = m.job WHERE j.\"end\" <= ?1 GROUP BY j.cluster, j.user,"
-    " ifnull(j.array_job_id, -j.id))"
-    "SELECT j.id, j.\"end\", u.name, iif(j.array_job_id IS NULL, 'job:' ||"
-    " c.name || ':' || j.jobid || ':' || j.submit, 'array:' || c.name || ':' ||"
-    " j.array_job_id || ':' || u.name || ':' || (SELECT min(t.submit) FROM job"
-    " AS t WHERE " SAME_ARRAY ")),"
+    " coalesce(j.array_job_id, -j.id))"
+    "SELECT j.id, j.\"end\", u.name, CASE WHEN j.array_job_id IS NULL THEN"
+    " 'job:' || c.name || ':' || j.jobid || ':' || j.submit ELSE 'array:' ||"
+    " c.name || ':' || j.array_job_id || ':' || u.name || ':' || (SELECT"
+    " min(t.submit) FROM job AS t WHERE " SAME_ARRAY ") END,"
     " j.id <= d.job_upto AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job ="
     " j.id), EXISTS (SELECT 1 FROM job AS t WHERE " SAME_ARRAY
     " AND t.\"end\" IS NULL)"
@@ -259,7 +260,7 @@ static int decide(struct bj_store *s, struct bj_slice key, struct bj_slice user,
     static const char known[] = "SELECT state = 'waiting', tries, at FROM"
                                 " mail_sent WHERE key = ?1";
     static const char counts[] =
-        "SELECT count(*), ifnull(sum(user = ?1), 0) FROM mail_sent WHERE at >"
+        "SELECT count(*), coalesce(sum(user = ?1), 0) FROM mail_sent WHERE at >"
         " ?2 AND state IN ('sent', 'sending')";
     const struct value by_key[] = {TEXT(key)};
     const struct value day[] = {TEXT(user), NUMBER(now_sec - 86400)};
@@ -289,8 +290,8 @@ int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
     if (how == BJ_MAIL_CLAIMED)
         r = run(s,
                 "INSERT INTO mail_sent(key, user, at, state, tries)"
-                " VALUES(?1, ?2, ?3, 'sending', 1) ON CONFLICT DO UPDATE SET"
-                " at = ?3, state = 'sending', tries = tries + 1",
+                " VALUES(?1, ?2, ?3, 'sending', 1) ON CONFLICT(key) DO UPDATE"
+                " SET at = ?3, state = 'sending', tries = mail_sent.tries + 1",
                 v, 3, err);
     if (r == 0 && how == BJ_MAIL_CLAIMED)
         r = bj_store_commit(s, err);

@@ -39,11 +39,12 @@ int bj_mail_warned(struct bj_store *s, int64_t id, const char *failure,
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    r = bj_db_prepare(bj_store_db(s),
-                      "UPDATE running_action SET state = iif(?3 IS NULL,"
-                      " 'done', 'failed'), detail = ifnull(?3, detail), at ="
-                      " ?2 WHERE id = ?1 AND state = 'waiting'",
-                      &st, err);
+    r = bj_db_prepare(
+        bj_store_db(s),
+        "UPDATE running_action SET state = CASE WHEN ?3 IS"
+        " NULL THEN 'done' ELSE 'failed' END, detail ="
+        " coalesce(?3, detail), at = ?2 WHERE id = ?1 AND state = 'waiting'",
+        &st, err);
     if (r == 0) {
         bj_st_bind_i64(st, 1, id);
         bj_st_bind_i64(st, 2, now_sec);

@@ -113,9 +113,10 @@ static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
     " record = n.id)"
 
 static const char nodes_sql[] =
-    "SELECT iif(n.slurm_node = '', h.name, n.slurm_node), n.cpus, n.cpu_usec,"
+    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"
+    " n.cpus, n.cpu_usec,"
     " n.cpu_usec / nullif(n.cpus * j.elapsed, 0),"
-    " ifnull(n.memory_held_peak_bytes, n.memory_charged_peak_bytes),"
+    " coalesce(n.memory_held_peak_bytes, n.memory_charged_peak_bytes),"
     " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
     " record = n.id), n.memory_charged_peak_bytes" RECORDS OF_JOB " ORDER BY 1";
 
@@ -128,9 +129,10 @@ static void take_node(struct bj_report *r, struct bj_st *st, void *row)
 }
 
 static const char gpus_sql[] =
-    "SELECT iif(n.slurm_node = '', h.name, n.slurm_node), g.gpu, g.\"index\","
+    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"
+    " g.gpu, g.\"index\","
     " (SELECT text FROM word WHERE id = g.model), g.held_usec, g.idle_usec,"
-    " ifnull(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
+    " coalesce(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
     " nullif(g.held_usec, 0)), g.memory_peak_bytes" RECORDS
     " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
     " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";

@@ -30,8 +30,9 @@ int bj_covered_write(struct bj_store *s, const char *cluster,
     int r = bj_db_prepare(
         bj_store_db(s),
         "INSERT INTO covered(cluster, source, from_sec, to_sec)"
-        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
-        " SET from_sec = ?3, to_sec = ?4 WHERE from_sec != ?3 OR to_sec != ?4",
+        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(cluster, source)"
+        " DO UPDATE SET from_sec = ?3, to_sec = ?4 WHERE covered.from_sec != ?3"
+        " OR covered.to_sec != ?4",
         &st, err);
     if (r < 0)
         return r;
@@ -47,6 +48,6 @@ int bj_covered_write(struct bj_store *s, const char *cluster,
 int bj_removed_before(struct bj_store *s, int64_t *ret_sec, struct bj_err *err)
 {
     return bj_db_int(bj_store_db(s),
-                     "SELECT ifnull(max(before_sec), 0) FROM removed", ret_sec,
-                     err);
+                     "SELECT coalesce(max(before_sec), 0) FROM removed",
+                     ret_sec, err);
 }

@@ -55,8 +55,8 @@ static int start(struct bj_derive *d, struct bj_err *err)
         return r;
     /* Row numbers are used again when the last job was removed. */
     r = bj_db_exec(d->db,
-                   "UPDATE derive_state SET job_upto = ifnull((SELECT max(id)"
-                   " FROM job), 0) WHERE job_upto > ifnull((SELECT max(id)"
+                   "UPDATE derive_state SET job_upto = coalesce((SELECT max(id)"
+                   " FROM job), 0) WHERE job_upto > coalesce((SELECT max(id)"
                    " FROM job), 0)",
                    err);
     if (r == 0)

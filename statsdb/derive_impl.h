@@ -12,7 +12,7 @@
 /* The values of job_use and job_prom in the order of their columns, with the
  * SQL that computes them from the final records r of a job ("": none). ALL: a
  * sum that is unknown if one part is unknown. */
-#define BJ_ALL(x) "iif(count(" x ") = count(*), sum(" x "), NULL)"
+#define BJ_ALL(x) "CASE WHEN count(" x ") = count(*) THEN sum(" x ") END"
 #define BJ_USE_VALUES(X)                                                       \
     X(CPU, cpu_usec, BJ_ALL("r.cpu_usec"))                                     \
     X(CPU_PEAK, cpu_peak_milli, "NULL")                                        \
@@ -29,7 +29,7 @@
     X(OOM_KILLS, oom_kills, BJ_ALL("r.oom_kills"))                             \
     X(GPUS_SEEN, gpus_seen, "nullif(sum(r.gpus), 0)")                          \
     X(GPUS_UNUSED, gpus_unused,                                                \
-      "iif(sum(r.gpus) > 0, sum(r.gpus_unused), NULL)")                        \
+      "CASE WHEN sum(r.gpus) > 0 THEN sum(r.gpus_unused) END")                 \
     X(GPU_BUSY, gpu_busy_ppm, "sum(r.gpu_busy) / nullif(sum(r.gpu_known), 0)") \
     X(GPU_HELD, gpu_held_usec, "sum(r.gpu_held)")                              \
     X(GPU_IDLE, gpu_idle_usec, "sum(r.gpu_idle)")                              \
@@ -97,13 +97,13 @@ enum {
     X(NODES, "j.nodes")                                                        \
     X(GPUS, "j.gpus")                                                          \
     X(LIMIT, "j.time_limit")                                                   \
-    X(ELIGIBLE, "ifnull(j.eligible, nullif(j.submit, 0))")                     \
+    X(ELIGIBLE, "coalesce(j.eligible, nullif(j.submit, 0))")                   \
     X(RESTARTS, "j.restarts")                                                  \
     X(EXIT_CODE, "j.exit_code")                                                \
     X(CPU, "j.cpu_usec")                                                       \
     X(PEAK, "j.memory_scheduler_peak_bytes")                                   \
     X(TASK_PEAK, "j.memory_task_peak_bytes")                                   \
-    X(MEM, "ifnull(j.memory_allocated_bytes, j.memory_requested_bytes)")       \
+    X(MEM, "coalesce(j.memory_allocated_bytes, j.memory_requested_bytes)")     \
     X(ENERGY, "j.energy_scheduler_joules")                                     \
     X(READ, "j.read_bytes")                                                    \
     X(WRITE, "j.write_bytes")                                                  \

@@ -26,7 +26,8 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
     GPU("sum(busy_ppm = 0 OR (held_usec > 0 AND idle_usec >= held_usec))",     \
         "gpus_unused")                                                         \
     GPU("sum(busy_ppm * (held_usec / 1000))", "gpu_busy")                      \
-    GPU("sum(iif(busy_ppm IS NULL, 0, held_usec / 1000))", "gpu_known")        \
+    GPU("sum(CASE WHEN busy_ppm IS NULL THEN 0 ELSE held_usec / 1000 END)",    \
+        "gpu_known")                                                           \
     GPU("sum(held_usec)", "gpu_held")                                          \
     GPU("sum(idle_usec)", "gpu_idle")                                          \
     GPU("sum(memory_peak_bytes)", "gpu_mem")
@@ -59,9 +60,10 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     /* Per policy and component: sums, sums of the node's own policy, the number
      * of nodes, and their policies. */
     [BJ_DE_NODE_ENERGY] =
-        "SELECT p.text, c.text, sum(e.microjoules), sum(iif(e.policy ="
-        " r.energy_policy, e.microjoules, 0)), count(DISTINCT r.host || '/' ||"
-        " r.slurm_node), min(r.energy_policy), max(r.energy_policy) FROM"
+        "SELECT p.text, c.text, sum(e.microjoules), sum(CASE e.policy"
+        " WHEN r.energy_policy THEN e.microjoules ELSE 0 END),"
+        " count(DISTINCT r.host || '/' || r.slurm_node),"
+        " min(r.energy_policy), max(r.energy_policy) FROM"
         " (SELECT n.* FROM " RECORDS ") AS r JOIN node_energy AS e ON e.record"
         " = r.id JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id ="
         " e.component GROUP BY p.text, c.text",
@@ -85,26 +87,26 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
                         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
     [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = ?1",
     [BJ_DE_DAY_ENERGY] =
-        "INSERT INTO rollup_energy_day(id, jobs, cpu_sec, energy_mj,"
+        "INSERT INTO rollup_energy_day AS d(id, jobs, cpu_sec, energy_mj,"
         " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec,"
         " gpu_sec, gpu_used_msec)"
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-        " ON CONFLICT(id) DO UPDATE SET jobs = jobs + ?2,"
-        " cpu_sec = cpu_sec + ?3, energy_mj = energy_mj + ?4,"
-        " energy_used_mj = energy_used_mj + ?5,"
-        " energy_reserved_mj = energy_reserved_mj + ?6,"
-        " cpu_more_msec = cpu_more_msec + ?7,"
-        " cpu_known_sec = cpu_known_sec + ?8,"
-        " gpu_sec = gpu_sec + ?9, gpu_used_msec = gpu_used_msec + ?10",
+        " ON CONFLICT(id) DO UPDATE SET jobs = d.jobs + ?2,"
+        " cpu_sec = d.cpu_sec + ?3, energy_mj = d.energy_mj + ?4,"
+        " energy_used_mj = d.energy_used_mj + ?5,"
+        " energy_reserved_mj = d.energy_reserved_mj + ?6,"
+        " cpu_more_msec = d.cpu_more_msec + ?7,"
+        " cpu_known_sec = d.cpu_known_sec + ?8,"
+        " gpu_sec = d.gpu_sec + ?9, gpu_used_msec = d.gpu_used_msec + ?10",
     [BJ_DE_DAY_ENERGY_SWEEP] =
         "DELETE FROM rollup_energy_day WHERE id = ?1 AND jobs = 0 AND cpu_sec ="
         " 0 AND energy_mj = 0 AND energy_used_mj = 0 AND energy_reserved_mj ="
         " 0 AND cpu_more_msec = 0 AND cpu_known_sec = 0"
         " AND gpu_sec = 0 AND gpu_used_msec = 0",
     [BJ_DE_DAY_GRAMS] =
-        "INSERT INTO rollup_grams_day(id, source, micrograms, covered_mj)"
+        "INSERT INTO rollup_grams_day AS d(id, source, micrograms, covered_mj)"
         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id, source) DO UPDATE SET"
-        " micrograms = micrograms + ?3, covered_mj = covered_mj + ?4",
+        " micrograms = d.micrograms + ?3, covered_mj = d.covered_mj + ?4",
     [BJ_DE_DAY_GRAMS_SWEEP] =
         "DELETE FROM rollup_grams_day WHERE id = ?1 AND source = ?2 AND"
         " micrograms = 0 AND covered_mj = 0",
@@ -135,13 +137,16 @@ static void put_sql(struct bj_buf *sql)
             BJ_USE_REST(NAME)
 #undef NAME
     };
-    bj_buf_str(sql, "INSERT OR REPLACE INTO job_use(job");
+    bj_buf_str(sql, "INSERT INTO job_use(job");
     for (int i = 0; i < BJ_USE_COLUMNS; i++)
         bj_buf_printf(sql, ", %s", columns[i]);
     bj_buf_str(sql, ") VALUES(?1");
     for (int i = 0; i < BJ_USE_COLUMNS; i++)
         bj_buf_printf(sql, ", ?%d", i + 2);
-    bj_buf_str(sql, ")");
+    bj_buf_str(sql, ") ON CONFLICT(job) DO UPDATE SET ");
+    for (int i = 0; i < BJ_USE_COLUMNS; i++)
+        bj_buf_printf(sql, "%s%s = excluded.%s", i ? ", " : "", columns[i],
+                      columns[i]);
     bj_buf_put(sql, "", 1);
 }
 

@@ -16,8 +16,7 @@ struct shape {
 #define TEXTS(table, column, entries, bytes)                                   \
     {                                                                          \
         table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",           \
-            "INSERT INTO \"" table "\"(" column ") VALUES(?1) RETURNING id",   \
-            entries, bytes                                                     \
+            "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes \
     }
 
 enum { SMALL = 4096, LARGE = 16384, VAST = 65536, KIB = 1024 };
@@ -36,14 +35,14 @@ static const struct shape shapes[BJ_DICTS] = {
         {"owner",
          "SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
          " AND ifnull(gid, -1) = ifnull(?2, -1) AND grp = ?3",
-         "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3) RETURNING id",
-         LARGE, 512 * KIB},
+         "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", LARGE,
+         512 * KIB},
     [BJ_DICT_ASSOC] =
         {"assoc",
          "SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
          " AND user = ?3 AND partition = ?4",
          "INSERT INTO assoc(cluster, account, user, partition)"
-         " VALUES(?1, ?2, ?3, ?4) RETURNING id",
+         " VALUES(?1, ?2, ?3, ?4)",
          LARGE, 1024 * KIB},
 };
 
@@ -133,7 +132,7 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
     if (r != 0)
         return r < 0 ? r : 0;
     bind(add, e);
-    r = bj_st_int(add, ret, err);
+    r = bj_st_insert(add, ret, err);
     return r < 0 ? r : 0;
 }
 
@@ -200,7 +199,7 @@ int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
     static const char *const sql[] = {
         "INSERT INTO cluster(name, system) VALUES(?1, ?2)"
         " ON CONFLICT(name) DO UPDATE SET system = excluded.system"
-        " WHERE system = '' AND excluded.system != ''",
+        " WHERE cluster.system = '' AND excluded.system != ''",
         "SELECT id FROM cluster WHERE name = ?1"};
     int r = 0;
     for (int i = 0; r >= 0 && i < 2; i++) {

@@ -9,7 +9,7 @@ enum { HOST_FIND, HOST_ADD, HOSTS_ADD, ITEM_ADD, STATEMENTS };
 
 static const char *const texts[STATEMENTS] = {
     [HOST_FIND] = "SELECT id FROM host WHERE name = ?1",
-    [HOST_ADD] = "INSERT INTO host(name) VALUES(?1) RETURNING id",
+    [HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
     [HOSTS_ADD] = "INSERT INTO hosts_host(host, hosts) VALUES(?1, ?2)"
                   " ON CONFLICT DO NOTHING",
     [ITEM_ADD] = "INSERT INTO tres_item(tres, item, type, name, model, count)"
@@ -56,7 +56,7 @@ static int add_host(struct bj_dict_parts *p, int64_t hosts,
     int r = bj_st_int(p->st[HOST_FIND], &id, err);
     if (r == 0) {
         bj_st_bind_filled(p->st[HOST_ADD], 1, name);
-        r = bj_st_int(p->st[HOST_ADD], &id, err);
+        r = bj_st_insert(p->st[HOST_ADD], &id, err);
     }
     if (r < 0)
         return r;

@@ -24,15 +24,19 @@ static const char *const texts[STATEMENTS] = {
                " ifnull(?1, 0) AND provider = ?2 AND kind = ?3 AND zone = ?4",
     [SOURCE_ADD] =
         "INSERT INTO factor_source(cluster, provider, kind, zone, country,"
-        " rank) VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET"
-        " rank = ?6, country = ?5 WHERE rank != ?6 OR country != ?5",
+        " rank) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+        " ON CONFLICT(ifnull(cluster, 0), provider, kind, zone) DO UPDATE SET"
+        " rank = ?6, country = ?5 WHERE factor_source.rank != ?6 OR"
+        " factor_source.country != ?5",
     [PUT] = "INSERT INTO factor(source, basis, start, \"end\", mg_per_kwh,"
             " estimated, fetched) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-            " ON CONFLICT DO UPDATE SET \"end\" = ?4, mg_per_kwh = ?5,"
-            " estimated = ?6, fetched = ?7 WHERE (mg_per_kwh != ?5 OR"
-            " \"end\" != ?4 OR estimated != ?6) AND estimated >= ?6",
+            " ON CONFLICT(source, basis, start) DO UPDATE SET \"end\" = ?4,"
+            " mg_per_kwh = ?5, estimated = ?6, fetched = ?7 WHERE"
+            " (factor.mg_per_kwh != ?5 OR factor.\"end\" != ?4 OR"
+            " factor.estimated != ?6) AND factor.estimated >= ?6",
     [PUE_PUT] = "INSERT INTO pue(cluster, start, ppm) VALUES(?1, ?2, ?3)"
-                " ON CONFLICT DO UPDATE SET ppm = ?3 WHERE ppm != ?3",
+                " ON CONFLICT(cluster, start) DO UPDATE SET ppm = ?3 WHERE"
+                " pue.ppm != ?3",
     [PUE_SWEEP] = "DELETE FROM pue WHERE cluster = ?1 AND start = ?2",
     [PUE_LIST] = "SELECT start FROM pue WHERE cluster = ?1",
     [AGAIN] = "INSERT INTO derive_todo(job) SELECT job FROM job_use"

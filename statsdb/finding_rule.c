@@ -21,15 +21,15 @@ int bj_finding_rules_new(struct bj_store *s, const struct bj_rules *rules,
     int r = bj_db_prepare(
         bj_store_db(s),
         "INSERT INTO finding_rule(name, severity, condition, text, advice,"
-        " url) VALUES(?1, ?2, ?3, ?4, ifnull(?5, ''), ifnull(?6, '')) ON "
-        "CONFLICT DO NOTHING",
+        " url) VALUES(?1, ?2, ?3, ?4, coalesce(?5, ''), coalesce(?6, ''))"
+        " ON CONFLICT DO NOTHING",
         &f->add, err);
     if (r == 0)
         r = bj_db_prepare(
             bj_store_db(s),
             "SELECT id FROM finding_rule WHERE name = ?1 AND severity = ?2 AND"
-            " condition = ?3 AND text = ?4 AND advice = ifnull(?5, '') AND url"
-            " = ifnull(?6, '')",
+            " condition = ?3 AND text = ?4 AND advice = coalesce(?5, '') AND"
+            " url = coalesce(?6, '')",
             &f->find, err);
     if (r < 0) {
         bj_finding_rules_free(f);

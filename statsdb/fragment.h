@@ -29,14 +29,14 @@
 
 /* The name of step s: its slot in the row number (statsdb/row.h), or other. */
 #define BJ_SQL_STEP                                                            \
-    "CASE s.id & 0xfffff WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN" \
-    " 'interactive' ELSE ifnull(s.other, CAST((s.id & 0xfffff) - 16 AS TEXT))" \
-    " END"
+    "CASE s.id & 1048575 WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN" \
+    " 'interactive' ELSE coalesce(s.other, CAST((s.id & 1048575) - 16 AS"      \
+    " TEXT)) END"
 
 /* The text, and the advice, of finding f by rule r, with its numbers. */
 #define BJ_SQL_FILLED(text)                                                    \
-    "replace(replace(" text ", '{value}', ifnull(printf('%.4g', f.value),"     \
-    " '?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?'))"
+    "replace(replace(" text ", '{value}', coalesce(printf('%.4g', f.value),"   \
+    " '?')), '{threshold}', coalesce(printf('%.4g', f.threshold), '?'))"
 #define BJ_SQL_FINDING BJ_SQL_FILLED("r.text")
 #define BJ_SQL_ADVICE "nullif(" BJ_SQL_FILLED("r.advice") ", '')"
 

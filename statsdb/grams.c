@@ -45,7 +45,7 @@ struct bj_grams {
 
 static const char *const factors_sql =
     "SELECT start, \"end\", mg_per_kwh, estimated FROM factor WHERE source = ?1"
-    " AND basis = ?2 AND start < ?4 AND start >= ifnull((SELECT max(start)"
+    " AND basis = ?2 AND start < ?4 AND start >= coalesce((SELECT max(start)"
     " FROM factor WHERE source = ?1 AND basis = ?2 AND start <= ?3), ?3)"
     " ORDER BY start";
 
@@ -58,7 +58,7 @@ int bj_grams_new(struct bj_store *s, struct bj_grams **ret, struct bj_err *err)
     int r = bj_db_prepare(g->db, factors_sql, &g->factors, err);
     if (r == 0)
         r = bj_db_prepare(g->db,
-                          "SELECT id, ifnull(cluster, 0), provider = 'best',"
+                          "SELECT id, coalesce(cluster, 0), provider = 'best',"
                           " kind = 'marginal' FROM factor_source"
                           " ORDER BY rank, id",
                           &g->sources, err);

@@ -9,7 +9,7 @@ enum { NEXT, PUT, TODO, STATEMENTS };
 
 /* Values from Prometheus itself stay. */
 static const char *const texts[STATEMENTS] = {
-    [NEXT] = "SELECT m.job, m.admin_comment, ifnull(j.\"end\", 0)"
+    [NEXT] = "SELECT m.job, m.admin_comment, coalesce(j.\"end\", 0)"
              " FROM job_more AS m JOIN job AS j ON j.id = m.job"
              " WHERE m.job > ?1 AND m.admin_comment >= 'JS1:'"
              " AND m.admin_comment < 'JS1;' ORDER BY m.job LIMIT ?2",

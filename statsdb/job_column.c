@@ -158,12 +158,12 @@ static int64_t make_share(const int64_t *v)
 /* The worst first, without a sort. */
 static const char finding_names[] =
     "(SELECT nullif(substr("
-    "ifnull(',' || group_concat(iif(r.severity = 'critical',"
-    " r.name, NULL)), '') || "
-    "ifnull(',' || group_concat(iif(r.severity = 'warning',"
-    " r.name, NULL)), '') || "
-    "ifnull(',' || group_concat(iif(r.severity NOT IN ('critical', 'warning'),"
-    " r.name, NULL)), ''), 2), '') "
+    "coalesce(',' || group_concat(CASE WHEN r.severity = 'critical'"
+    " THEN r.name END), '') || "
+    "coalesce(',' || group_concat(CASE WHEN r.severity = 'warning'"
+    " THEN r.name END), '') || "
+    "coalesce(',' || group_concat(CASE WHEN r.severity NOT IN ('critical',"
+    " 'warning') THEN r.name END), ''), 2), '') "
     "FROM job_finding AS f JOIN finding_rule AS r ON r.id = f.rule "
     "WHERE f.job = j.id)";
 

@@ -15,7 +15,7 @@ int bj_mail_choice_read(struct bj_db *db, struct bj_slice user,
                         struct bj_mail_choice *ret, struct bj_err *err)
 {
     static const char sql[] =
-        "SELECT (SELECT choice FROM mail_choice WHERE user = ?1), ifnull("
+        "SELECT (SELECT choice FROM mail_choice WHERE user = ?1), coalesce("
         "(SELECT since FROM mail_choice WHERE user = ?1), 0), (SELECT choice"
         " FROM mail_state)";
     struct bj_st *st = NULL;

@@ -13,7 +13,7 @@
 static const char list_sql[] =
     "SELECT t.job, t.\"end\", j.jobid, j.start, j.nodes, j.gpus,"
     " EXISTS (SELECT 1" OTHERS " AND k.start > j.start - 3456000),"
-    " (SELECT max(ifnull(k.\"end\", j.start))" OTHERS
+    " (SELECT max(coalesce(k.\"end\", j.start))" OTHERS
     " AND k.start <= j.start),"
     " (SELECT max(k.start)" OTHERS " AND k.start <= j.start),"
     " (SELECT min(k.start)" OTHERS " AND k.start > j.start)"
@@ -28,17 +28,24 @@ static const char done_sql[] =
 static int put_sql(struct bj_db *db, struct bj_st **ret, struct bj_err *err)
 {
     struct bj_buf sql = {0};
-    bj_buf_str(&sql,
-               "INSERT OR REPLACE INTO job_prom(job, queried_sec, outcome,"
-               " nodes_seen, nodes_final, coverage_ppm, energy_policy,"
-               " energy_nodes, start, \"end\""
+    bj_buf_str(&sql, "INSERT INTO job_prom(job, queried_sec, outcome,"
+                     " nodes_seen, nodes_final, coverage_ppm, energy_policy,"
+                     " energy_nodes, start, \"end\""
 #define COLUMN(upper, lower, nodes) ", " #lower
                BJ_USE_VALUES(COLUMN)
 #undef COLUMN
                    ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10");
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
         bj_buf_printf(&sql, ", ?%d", i + 11);
-    bj_buf_str(&sql, ")");
+    bj_buf_str(&sql,
+               ") ON CONFLICT(job) DO UPDATE SET queried_sec = ?2, outcome ="
+               " ?3, nodes_seen = ?4, nodes_final = ?5, coverage_ppm = ?6,"
+               " energy_policy = ?7, energy_nodes = ?8, start = ?9, \"end\" ="
+               " ?10"
+#define COLUMN(upper, lower, nodes) ", " #lower " = excluded." #lower
+               BJ_USE_VALUES(COLUMN)
+#undef COLUMN
+    );
     bj_buf_put(&sql, "", 1);
     int r = sql.failed ? bj_err_set(err, -ENOMEM, "prometheus")
                        : bj_db_prepare(db, sql.p, ret, err);

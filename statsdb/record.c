@@ -57,21 +57,24 @@ enum { FIELDS = sizeof(fields) / sizeof(fields[0]), KEYS = 5 };
 static const char *const texts[BJ_RECORD_STATEMENTS] = {
     [BJ_RECORD_CLUSTER] = "SELECT id FROM cluster WHERE name = ?1",
     [BJ_RECORD_HOST] = "SELECT id FROM host WHERE name = ?1",
-    [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1) RETURNING id",
+    [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
     [BJ_RECORD_ENERGY] =
         "INSERT INTO node_energy(record, policy, component, microjoules)"
-        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
-        " SET microjoules = ?4 WHERE microjoules != ?4",
+        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(record, policy, component)"
+        " DO UPDATE SET microjoules = ?4 WHERE node_energy.microjoules != ?4",
     [BJ_RECORD_DEVICE] =
         "INSERT INTO node_device(record, device, read_bytes, write_bytes,"
         " read_operations, write_operations) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-        " ON CONFLICT DO UPDATE SET read_bytes = ?3, write_bytes = ?4,"
-        " read_operations = ?5, write_operations = ?6",
+        " ON CONFLICT(record, device) DO UPDATE SET read_bytes = ?3,"
+        " write_bytes = ?4, read_operations = ?5, write_operations = ?6",
     [BJ_RECORD_GPU] =
-        "INSERT OR REPLACE INTO node_gpu(record, gpu, \"index\", model, source,"
+        "INSERT INTO node_gpu(record, gpu, \"index\", model, source,"
         " held_usec, idle_usec, busy_ppm, sm_active_ppm, memory_peak_bytes,"
         " energy_uj, estimated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-        " ?10, ?11, ?12)",
+        " ?10, ?11, ?12) ON CONFLICT(record, gpu) DO UPDATE SET \"index\" = ?3,"
+        " model = ?4, source = ?5, held_usec = ?6, idle_usec = ?7, busy_ppm ="
+        " ?8, sm_active_ppm = ?9, memory_peak_bytes = ?10, energy_uj = ?11,"
+        " estimated = ?12",
 };
 
 static void put_sql(struct bj_buf *sql)
@@ -85,7 +88,7 @@ static void put_sql(struct bj_buf *sql)
     bj_buf_str(sql, ") ON CONFLICT(cluster, jobid, host, slurm_node, start)"
                     " DO UPDATE SET ");
     for (int i = KEYS; i < FIELDS; i++)
-        bj_buf_printf(sql, "%s%s = ifnull(excluded.%s, %s)",
+        bj_buf_printf(sql, "%s%s = coalesce(excluded.%s, node_record.%s)",
                       i > KEYS ? ", " : "", fields[i].column, fields[i].column,
                       fields[i].column);
     bj_buf_str(sql, " RETURNING id");
@@ -134,7 +137,7 @@ static int host_id(struct bj_records *r, struct bj_slice name, int64_t *ret,
     int e = bj_st_int(find, ret, err);
     if (e == 0) {
         bj_st_bind_filled(r->st[BJ_RECORD_HOST_ADD], 1, name);
-        e = bj_st_int(r->st[BJ_RECORD_HOST_ADD], ret, err);
+        e = bj_st_insert(r->st[BJ_RECORD_HOST_ADD], ret, err);
     }
     return e < 0 ? e : 0;
 }

@@ -6,12 +6,12 @@
  * time may have ended later: its end decides. */
 static const char *const texts[] = {
     "INSERT INTO removed(id, before_sec) VALUES(1, ?1) ON CONFLICT(id)"
-    " DO UPDATE SET before_sec = max(before_sec, ?1) WHERE before_sec < ?1",
+    " DO UPDATE SET before_sec = ?1 WHERE removed.before_sec < ?1",
     "CREATE TEMP TABLE old(id INTEGER PRIMARY KEY)",
     "INSERT INTO temp.old SELECT id FROM job WHERE at < ?1 AND \"end\" < ?1"
     " ORDER BY at LIMIT ?2",
     "DELETE FROM step WHERE id IN (SELECT s.id FROM temp.old AS o JOIN step AS"
-    " s ON s.id BETWEEN o.id << 20 AND (o.id << 20) + 0xfffff)",
+    " s ON s.id BETWEEN o.id << 20 AND (o.id << 20) + 1048575)",
     "DELETE FROM job_more WHERE job IN (SELECT id FROM temp.old)",
     /* Derived rows; their daily sums stay, too. */
     "DELETE FROM job_finding WHERE job IN (SELECT id FROM temp.old)",
@@ -57,9 +57,9 @@ static int run(struct bj_db *db, const char *sql, int64_t before, unsigned max,
  * have no index on their job, but its number in theirs. */
 static const char left_sql[] =
     "SELECT 'SELECT 1 FROM temp.' || o.name || ' AS o WHERE EXISTS (SELECT 1"
-    " FROM \"' || t.name || '\" AS t WHERE t.' || iif(t.name = 'step',"
-    " 'id BETWEEN o.id << 20 AND (o.id << 20) + 0xfffff',"
-    " '\"' || k.\"from\" || '\" = o.id') || ') LIMIT 1', t.name"
+    " FROM \"' || t.name || '\" AS t WHERE t.' || CASE t.name WHEN 'step' THEN"
+    " 'id BETWEEN o.id << 20 AND (o.id << 20) + 1048575'"
+    " ELSE '\"' || k.\"from\" || '\" = o.id' END || ') LIMIT 1', t.name"
     " FROM (SELECT 'old' AS name, 'job' AS gone UNION ALL"
     " SELECT 'old_record', 'node_record') AS o, sqlite_schema AS t,"
     " pragma_foreign_key_list(t.name) AS k"

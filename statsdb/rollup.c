@@ -47,8 +47,8 @@ static const char *const names[BJ_SUMS] = {
 #undef NAME
 };
 
-/* "INSERT ... ON CONFLICT DO UPDATE SET a = a + excluded.a, ..." and a DELETE
- * of a row whose sums are all 0. */
+/* "INSERT ... ON CONFLICT(id) DO UPDATE SET a = a + excluded.a, ..." and a
+ * DELETE of a row whose sums are all 0. */
 static void statements(struct bj_buf *add, struct bj_buf *sweep)
 {
     bj_buf_str(add, "INSERT INTO rollup_day(id");
@@ -59,8 +59,8 @@ static void statements(struct bj_buf *add, struct bj_buf *sweep)
         bj_buf_printf(add, ", ?%d", i + 2);
     bj_buf_str(add, ") ON CONFLICT(id) DO UPDATE SET ");
     for (int i = 0; i < BJ_SUMS; i++)
-        bj_buf_printf(add, "%s%s = %s + excluded.%s", i ? ", " : "", names[i],
-                      names[i], names[i]);
+        bj_buf_printf(add, "%s%s = rollup_day.%s + excluded.%s", i ? ", " : "",
+                      names[i], names[i], names[i]);
     bj_buf_str(sweep, "DELETE FROM rollup_day WHERE id = ?1");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(sweep, " AND %s = 0", names[i]);

@@ -10,15 +10,15 @@ static const char list_sql[] =
     " j.user), (SELECT name FROM account WHERE id = j.account), (SELECT name"
     " FROM partition WHERE id = j.partition), (SELECT name FROM qos WHERE id ="
     " j.qos), j.start, j.suspended, j.nodes, j.cpus, j.gpus,"
-    " ifnull(j.memory_allocated_bytes, j.memory_requested_bytes),"
-    " j.time_limit, j.start - ifnull(j.eligible, nullif(j.submit, 0)),"
+    " coalesce(j.memory_allocated_bytes, j.memory_requested_bytes),"
+    " j.time_limit, j.start - coalesce(j.eligible, nullif(j.submit, 0)),"
     " j.restarts, EXISTS (SELECT 1 FROM step WHERE id = j.id << 20 | 3)"
     " FROM job AS j WHERE j.cluster = (SELECT id FROM cluster WHERE name = ?1)"
     " AND j.state = 2 AND j.\"end\" IS NULL AND j.start IS NOT NULL";
 
 /* When accounting of the cluster was last imported. */
 static const char imported_sql[] =
-    "SELECT ifnull(max(to_sec), 0) FROM covered WHERE cluster = ?1 AND source"
+    "SELECT coalesce(max(to_sec), 0) FROM covered WHERE cluster = ?1 AND source"
     " IN ('sacct', 'slurmrestd', 'mariadb', 'qstat', 'bjobs')";
 
 static int imported(struct bj_store *s, const char *cluster, int64_t *ret,

@@ -17,9 +17,11 @@ static const char *const texts[STATEMENTS] = {
             " ?2, ?3, ?4 WHERE (SELECT \"end\" FROM job WHERE id = ?1) IS NULL"
             " ON CONFLICT DO NOTHING",
     /* An evaluation that was left out breaks the time of a finding. */
-    [NOTE] = "INSERT INTO running_finding(job, rule, since, seen) VALUES(?1,"
-             " ?2, ?3, ?3) ON CONFLICT DO UPDATE SET since = iif(seen < ?4, ?3,"
-             " since), seen = ?3",
+    [NOTE] =
+        "INSERT INTO running_finding(job, rule, since, seen) VALUES(?1,"
+        " ?2, ?3, ?3) ON CONFLICT(job, rule) DO UPDATE SET since = CASE WHEN"
+        " running_finding.seen < ?4 THEN ?3 ELSE running_finding.since END,"
+        " seen = ?3",
     [OLD] = "DELETE FROM running_finding WHERE job IN (SELECT f.job FROM"
             " running_finding AS f LEFT JOIN job AS j ON j.id = f.job WHERE"
             " j.id IS NULL OR j.\"end\" IS NOT NULL)",

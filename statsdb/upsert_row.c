@@ -41,8 +41,6 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
         bj_buf_str(&sql, s->where);
     } else if (s->kind == ADD) {
         bj_row_sql_insert(s->table, &sql);
-        if (s->table == &bj_table_job)
-            bj_buf_str(&sql, " RETURNING id");
     } else {
         bj_row_sql_update(s->table, s->kind == SET_PLAIN, &sql);
     }
@@ -147,7 +145,7 @@ static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 {
     struct bj_st *st = u->st[BJ_ST_JOB_ADD];
     bj_row_bind(&bj_table_job, &u->row, st);
-    int r = bj_st_int(st, ret_id, err);
+    int r = bj_st_insert(st, ret_id, err);
     if (r <= 0)
         return r;
     u->counts.jobs_new++;

@@ -241,8 +241,18 @@ static inline int bj_st_run(struct bj_st *st, struct bj_err *err)
 }
 
 /* Run a statement of at most one row, an integer, then reset it: 1 with it, 0
- * without a row.  INSERT ... RETURNING id gives the number of a new row. */
+ * without a row. */
 int bj_st_int(struct bj_st *st, int64_t *ret, struct bj_err *err);
+
+/* Run an INSERT of one row into a table with a number, its column id, then
+ * reset it: 1 with the number of the new row, 0 when ON CONFLICT DO NOTHING
+ * leaves it out.  The text has no RETURNING, for which SQLite makes a table at
+ * each run. A statement is run by this function only or never. */
+static inline int bj_st_insert(struct bj_st *st, int64_t *ret_id,
+                               struct bj_err *err)
+{
+    return st->engine->insert(st, ret_id, err);
+}
 
 /* Parameters are "?" or "?1", not both; each is NULL until it is bound.  A
  * bound value stays until another one takes its place. */

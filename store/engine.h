@@ -74,6 +74,7 @@ struct bj_engine {
     /* statements */
     void (*finalize)(struct bj_st *st);
     int (*row)(struct bj_st *st, struct bj_err *err);
+    int (*insert)(struct bj_st *st, int64_t *ret_id, struct bj_err *err);
     void (*reset)(struct bj_st *st);
     void (*clear)(struct bj_st *st);
     int (*parameters)(struct bj_st *st);

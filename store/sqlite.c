@@ -162,6 +162,7 @@ const struct bj_engine bj_engine_sqlite = {
     .function = bj_sqlite_function,
     .finalize = bj_sqlite_finalize,
     .row = bj_sqlite_row,
+    .insert = bj_sqlite_insert,
     .reset = bj_sqlite_reset,
     .clear = bj_sqlite_clear,
     .parameters = bj_sqlite_parameters,

@@ -54,6 +54,7 @@ int bj_sqlite_prepare(struct bj_db *db, const char *sql, struct bj_st **ret,
                       struct bj_err *err);
 void bj_sqlite_finalize(struct bj_st *st);
 int bj_sqlite_row(struct bj_st *st, struct bj_err *err);
+int bj_sqlite_insert(struct bj_st *st, int64_t *ret_id, struct bj_err *err);
 void bj_sqlite_reset(struct bj_st *st);
 void bj_sqlite_clear(struct bj_st *st);
 int bj_sqlite_parameters(struct bj_st *st);

@@ -45,6 +45,18 @@ int bj_sqlite_row(struct bj_st *st, struct bj_err *err)
     return r;
 }
 
+int bj_sqlite_insert(struct bj_st *st, int64_t *ret_id, struct bj_err *err)
+{
+    struct sqlite3 *db = bj_sqlite_of(st->db)->db;
+    int r = bj_sqlite_row(st, err);
+    if (r < 0)
+        return r;
+    if (sqlite3_changes64(db) == 0)
+        return 0;
+    *ret_id = sqlite3_last_insert_rowid(db);
+    return 1;
+}
+
 void bj_sqlite_reset(struct bj_st *st)
 {
     sqlite3_reset(of(st));

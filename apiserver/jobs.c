@@ -79,40 +79,30 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
     return bj_words_text(c->worker->words, c->reader, which, id, ret, err);
 }
 
-/* The values of a row, which several columns may share. */
-struct values {
-    int64_t number[BJ_PICKED_VALUES];
-    struct bj_slice text[BJ_PICKED_VALUES];
-};
-
-static void read_values(const struct bj_picked *k, struct bj_st *st,
-                        struct values *ret)
+/* Copy the values of a column into raw.  Values of a row may be shared by
+ * several columns. */
+static void copy_values(const struct bj_picked *k, unsigned i,
+                        const struct bj_value *values, struct bj_job_raw *raw)
 {
-    for (unsigned i = 0; i < k->values; i++) {
-        const int at = FIRST + (int)i;
-        struct bj_value v;
-        bj_st_get(st, at, &v);
-        ret->number[i] = v.type == BJ_TYPE_INTEGER ? v.i64
-                         : v.type == BJ_TYPE_NULL  ? BJ_SQL_NULL
-                                                   : BJ_SQL_TEXT;
-        if (ret->number[i] == BJ_SQL_TEXT)
-            ret->text[i] =
-                v.type == BJ_TYPE_TEXT ? v.text : bj_st_get_text(st, at);
+    const struct bj_job_column *column = &bj_job_columns[k->at[i]];
+    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++) {
+        const struct bj_value *v = &values[k->value[i][n]];
+        raw->number[n] = v->type == BJ_TYPE_INTEGER ? v->i64
+                         : v->type == BJ_TYPE_TEXT  ? BJ_SQL_TEXT
+                                                    : BJ_SQL_NULL;
+        if (v->type == BJ_TYPE_TEXT)
+            raw->text[n] = v->text;
     }
 }
 
 /* Column i of the row. */
 static int put_cell(const struct bj_picked *k, unsigned i,
-                    const struct values *values, struct bj_job_raw *raw,
+                    const struct bj_value *values, struct bj_job_raw *raw,
                     struct bj_rows *rows, struct bj_err *err)
 {
     const struct bj_job_column *column = &bj_job_columns[k->at[i]];
     struct bj_slice s;
-    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++) {
-        raw->number[n] = values->number[k->value[i][n]];
-        if (raw->number[n] == BJ_SQL_TEXT)
-            raw->text[n] = values->text[k->value[i][n]];
-    }
+    copy_values(k, i, values, raw);
     if (!bj_job_is_text(column->kind)) {
         bj_table_number(column->kind, rows, bj_job_number(column, raw));
         return 0;
@@ -128,30 +118,29 @@ static int put_cell(const struct bj_picked *k, unsigned i,
 int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st)
 {
     const struct bj_job_column *column = &bj_job_columns[k->at[0]];
-    struct values values;
+    struct bj_value values[BJ_PICKED_VALUES];
     struct bj_job_raw raw;
-    read_values(k, st, &values);
-    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++) {
-        raw.number[n] = values.number[k->value[0][n]];
+    bj_st_get(st, FIRST, k->values, values);
+    copy_values(k, 0, values, &raw);
+    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++)
         if (raw.number[n] == BJ_SQL_TEXT)
             return BJ_SQL_NULL;
-    }
     return bj_job_number(column, &raw);
 }
 
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
                 struct bj_rows *rows)
 {
-    struct values values;
+    struct bj_value values[BJ_PICKED_VALUES];
     struct bj_job_raw raw;
     int r = 0;
     raw.word = word;
     raw.ctx = c;
     raw.scratch = &c->worker->scratch;
-    read_values(k, st, &values);
+    bj_st_get(st, FIRST, k->values, values);
     bj_row_begin(rows);
     for (unsigned i = 0; i < k->n && r == 0; i++)
-        r = put_cell(k, i, &values, &raw, rows, &c->err);
+        r = put_cell(k, i, values, &raw, rows, &c->err);
     bj_row_end(rows);
     return r;
 }

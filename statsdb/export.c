@@ -32,7 +32,7 @@ static int json_row(struct bj_buf *out, struct bj_st *st)
     for (int i = 0; i < bj_st_columns(st); i++) {
         const char *name = bj_st_column_name(st, i);
         struct bj_value v;
-        bj_st_get(st, i, &v);
+        bj_st_get(st, i, 1, &v);
         if (v.type == BJ_TYPE_NULL)
             bj_json_put_null(o, name);
         else if (v.type == BJ_TYPE_INTEGER)

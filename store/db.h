@@ -318,21 +318,22 @@ static inline const char *bj_st_column_name(struct bj_st *st, int col)
     return st->engine->column_name(st, col);
 }
 
-/* A value of the current row.  Texts stay valid until the next row, and are
- * followed by a NUL. */
-static inline void bj_st_get(struct bj_st *st, int col, struct bj_value *ret)
+/* Values of the current row: n columns from col on.  Texts stay valid until the
+ * next row, and are followed by a NUL. */
+static inline void bj_st_get(struct bj_st *st, int col, unsigned n,
+                             struct bj_value *ret)
 {
-    st->engine->get(st, col, ret);
+    st->engine->get(st, col, n, ret);
 }
 
 static inline enum bj_type bj_st_type(struct bj_st *st, int col)
 {
     struct bj_value v;
-    st->engine->get(st, col, &v);
+    st->engine->get(st, col, 1, &v);
     return v.type;
 }
 
-/* As an integer: reals lose their fraction; NULL is BJ_SQL_NULL. */
+/* One value, as an integer: reals lose their fraction; NULL is BJ_SQL_NULL. */
 static inline int64_t bj_st_get_i64(struct bj_st *st, int col)
 {
     return st->engine->get_i64(st, col);

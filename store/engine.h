@@ -84,7 +84,7 @@ struct bj_engine {
     void (*bind_text)(struct bj_st *st, int at, struct bj_slice s);
     int (*columns)(struct bj_st *st);
     const char *(*column_name)(struct bj_st *st, int col);
-    void (*get)(struct bj_st *st, int col, struct bj_value *ret);
+    void (*get)(struct bj_st *st, int col, unsigned n, struct bj_value *ret);
     int64_t (*get_i64)(struct bj_st *st, int col);
     double (*get_f64)(struct bj_st *st, int col);
     struct bj_slice (*get_text)(struct bj_st *st, int col);

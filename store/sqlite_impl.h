@@ -64,7 +64,7 @@ void bj_sqlite_bind_f64(struct bj_st *st, int at, double v);
 void bj_sqlite_bind_text(struct bj_st *st, int at, struct bj_slice s);
 int bj_sqlite_columns(struct bj_st *st);
 const char *bj_sqlite_column_name(struct bj_st *st, int col);
-void bj_sqlite_get(struct bj_st *st, int col, struct bj_value *ret);
+void bj_sqlite_get(struct bj_st *st, int col, unsigned n, struct bj_value *ret);
 int64_t bj_sqlite_get_i64(struct bj_st *st, int col);
 double bj_sqlite_get_f64(struct bj_st *st, int col);
 struct bj_slice bj_sqlite_get_text(struct bj_st *st, int col);

@@ -104,28 +104,27 @@ const char *bj_sqlite_column_name(struct bj_st *st, int col)
 
 void bj_sqlite_value(struct sqlite3_value *v, struct bj_value *ret)
 {
-    switch (sqlite3_value_type(v)) {
-    case SQLITE_INTEGER:
+    const int type = sqlite3_value_type(v);
+    if (type == SQLITE_INTEGER) {
         ret->type = BJ_TYPE_INTEGER;
         ret->i64 = sqlite3_value_int64(v);
-        break;
-    case SQLITE_FLOAT:
+    } else if (type == SQLITE_NULL) {
+        ret->type = BJ_TYPE_NULL;
+    } else if (type == SQLITE_FLOAT) {
         ret->type = BJ_TYPE_REAL;
         ret->f64 = sqlite3_value_double(v);
-        break;
-    case SQLITE_NULL:
-        ret->type = BJ_TYPE_NULL;
-        break;
-    default:
+    } else {
         ret->type = BJ_TYPE_TEXT;
         ret->text.p = (const char *)sqlite3_value_text(v);
         ret->text.n = (size_t)sqlite3_value_bytes(v);
     }
 }
 
-void bj_sqlite_get(struct bj_st *st, int col, struct bj_value *ret)
+void bj_sqlite_get(struct bj_st *st, int col, unsigned n, struct bj_value *ret)
 {
-    bj_sqlite_value(sqlite3_column_value(of(st), col), ret);
+    struct sqlite3_stmt *from = of(st);
+    for (unsigned i = 0; i < n; i++)
+        bj_sqlite_value(sqlite3_column_value(from, col + (int)i), &ret[i]);
 }
 
 int64_t bj_sqlite_get_i64(struct bj_st *st, int col)

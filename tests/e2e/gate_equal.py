@@ -64,8 +64,9 @@ class Grammar:
         self.rnd, self.pick = rnd, rnd.choice
         if server is VictoriaHistory:
             # 1.79.5: "or" merges series in the order of storage; label_replace of stddev takes a
-            # value from the labels of any series.
-            self.binaries = [b for b in self.binaries if not b.startswith(" or ")]
+            # value from the labels of any series.  It sums in the order of storage, too, and % makes
+            # a whole number of a rounding error.
+            self.binaries = [b for b in self.binaries if not (b.startswith(" or ") or b == " % ")]
             self.changes = self.changes[1:]
 
     def selector(self):

@@ -34,76 +34,8 @@ const char bj_chart_style[] =
     ".chart .lim{stroke:var(--lim);stroke-dasharray:3 3}\n"
     ".chart .h{fill:transparent}.chart .h:hover{fill:#8883}\n";
 
-static bool known(double v)
-{
-    return v - v == 0; /* not NaN, not infinite */
-}
-
-/* --- numbers ---------------------------------------------------------------
+/* --- times -----------------------------------------------------------------
  */
-
-/* digits after the point; exact: with zeros at the end. */
-static void put_fixed(struct bj_buf *b, double v, unsigned digits, bool exact)
-{
-    const double by[] = {1, 10, 100};
-    if (v > 1e15) {
-        bj_buf_printf(b, "%.3g", v);
-        return;
-    }
-    uint64_t n = (uint64_t)(v * by[digits] + 0.5);
-    if (exact && digits == 1)
-        bj_buf_printf(b, "%llu.%u", (unsigned long long)(n / 10),
-                      (unsigned)(n % 10));
-    else
-        bj_buf_fixed(b, n, digits);
-}
-
-/* The unit in which a value reads best. */
-static double scale_of(enum bj_chart_unit unit, double v, const char **name)
-{
-    static const char *const binary[] = {" B",   " KiB", " MiB",
-                                         " GiB", " TiB", " PiB"};
-    static const char *const rate[] = {" B/s",   " KiB/s", " MiB/s",
-                                       " GiB/s", " TiB/s", " PiB/s"};
-    static const char *const plain[] = {"", "k", "M", "G"};
-    static const char *const watts[] = {" W", " kW", " MW"};
-    static const char *const per_sec[] = {"/s", "k/s", "M/s"};
-    static const struct {
-        const char *const *name;
-        unsigned names;
-        double by;
-    } units[] = {[BJ_CHART_PLAIN] = {plain, 4, 1000},
-                 [BJ_CHART_BYTES] = {binary, 6, 1024},
-                 [BJ_CHART_BYTES_PER_SEC] = {rate, 6, 1024},
-                 [BJ_CHART_PERCENT] = {NULL, 1, 1},
-                 [BJ_CHART_WATTS] = {watts, 3, 1000},
-                 [BJ_CHART_PER_SEC] = {per_sec, 3, 1000}};
-    double scale = 1;
-    unsigned i = 0;
-    for (; i + 1 < units[unit].names && v / scale >= units[unit].by; i++)
-        scale *= units[unit].by;
-    *name = units[unit].name ? units[unit].name[i] : " %";
-    return scale;
-}
-
-void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v)
-{
-    const char *name;
-    v = v < 0 ? 0 : v;
-    double scale = scale_of(unit, v, &name);
-    put_fixed(b, v / scale, unit == BJ_CHART_PLAIN && v < 0.95 ? 2 : 1,
-              unit != BJ_CHART_PLAIN);
-    bj_buf_str(b, name);
-}
-
-/* A value at an axis: without zeros at the end. */
-static void put_tick_amount(struct bj_buf *b, enum bj_chart_unit unit, double v)
-{
-    const char *name;
-    double scale = scale_of(unit, v, &name);
-    put_fixed(b, v / scale, 2, false);
-    bj_buf_str(b, name);
-}
 
 /* "2:05 h", "45 min", "12 s" */
 static void put_span(struct bj_buf *b, int64_t sec)
@@ -127,56 +59,6 @@ static void put_clock(struct bj_buf *b, int64_t sec)
     bj_buf_printf(b, "%.10s %.5s", stamp, stamp + 11);
 }
 
-/* --- values ----------------------------------------------------------------
- */
-
-bool bj_chart_mean(const struct bj_chart *k, unsigned line, double *mean,
-                   double *highest)
-{
-    unsigned n = 0;
-    double sum = 0;
-    *highest = 0;
-    for (unsigned i = 0; i < k->points; i++) {
-        double v = k->line[line].value[i];
-        if (!known(v))
-            continue;
-        sum += v;
-        n++;
-        *highest = v > *highest ? v : *highest;
-    }
-    *mean = n > 0 ? sum / n : 0;
-    return n > 0;
-}
-
-bool bj_chart_has_values(const struct bj_chart *k)
-{
-    double mean, highest;
-    for (unsigned i = 0; i < k->lines; i++)
-        if (!k->line[i].limit && bj_chart_mean(k, i, &mean, &highest))
-            return true;
-    return false;
-}
-
-static double top_of(const struct bj_chart *k)
-{
-    double top = 0, mean, highest;
-    for (unsigned i = 0; i < k->lines; i++)
-        if (bj_chart_mean(k, i, &mean, &highest) && highest > top)
-            top = highest;
-    return top;
-}
-
-/* The smallest round number that is not below v: 1, 2 or 5 times a power. */
-static double round_up(double v)
-{
-    double power = 1;
-    while (power < v)
-        power *= 10;
-    while (power / 10 >= v)
-        power /= 10;
-    return v <= power / 5 ? power / 5 : v <= power / 2 ? power / 2 : power;
-}
-
 /* --- the frame -------------------------------------------------------------
  */
 
@@ -184,29 +66,18 @@ struct frame {
     struct bj_buf *b;
     const struct bj_chart *k;
     int height;
-    double top, tick; /* of the axis of values */
+    struct bj_chart_axis axis;
     int64_t span;
 };
 
 static void make_frame(struct frame *f, struct bj_buf *b,
                        const struct bj_chart *k)
 {
-    const char *name;
-    double top = top_of(k), scale = scale_of(k->unit, top, &name);
-    const int parts = k->small ? 2 : 4;
     f->b = b;
     f->k = k;
     f->height = k->small ? SMALL : TALL;
-    f->span = k->points > 1 ? (int64_t)(k->points - 1) * k->step : 1;
-    if (k->unit == BJ_CHART_PERCENT) {
-        f->tick = k->small ? 50 : 25;
-        f->top = top > 100 ? top : 100;
-        return;
-    }
-    f->tick = top > 0 ? round_up(top / scale / parts) * scale : 1;
-    f->top = f->tick;
-    while (f->top < top * 0.9999)
-        f->top += f->tick;
+    f->span = bj_chart_span(k);
+    f->axis = bj_chart_axis(k, k->small ? 2 : 4);
 }
 
 static int at_x(const struct frame *f, int64_t after_from)
@@ -219,62 +90,37 @@ static int at_x(const struct frame *f, int64_t after_from)
 static int at_y(const struct frame *f, double v)
 {
     const int room = 10 * (f->height - TOP - BOTTOM);
-    v = v < 0 ? 0 : v > f->top ? f->top : v;
-    return 10 * (f->height - BOTTOM) - (int)(v / f->top * room + 0.5);
+    v = v < 0 ? 0 : v > f->axis.top ? f->axis.top : v;
+    return 10 * (f->height - BOTTOM) - (int)(v / f->axis.top * room + 0.5);
 }
 
 static void put_y_axis(const struct frame *f)
 {
-    const int n = (int)(f->top / f->tick + 0.001);
+    const int n = (int)(f->axis.top / f->axis.tick + 0.001);
     for (int i = 0; i <= n; i++) {
-        int y = at_y(f, i * f->tick);
+        int y = at_y(f, i * f->axis.tick);
         bj_buf_printf(f->b,
                       "<path class=\"g\" d=\"M%d %d.%dH%d\"/><text x=\"%d\" "
                       "y=\"%d\" text-anchor=\"end\">",
                       LEFT, y / 10, y % 10, WIDTH - RIGHT, LEFT - 5,
                       y / 10 + 4);
-        put_tick_amount(f->b, f->k->unit, i * f->tick);
+        bj_chart_put_tick(f->b, f->k->unit, i * f->axis.tick);
         bj_buf_str(f->b, "</text>\n");
     }
-}
-
-static void put_tick(struct bj_buf *b, int64_t sec, int64_t tick)
-{
-    if (tick >= DAY)
-        bj_buf_printf(b, "%lld d", (long long)(sec / DAY));
-    else if (tick >= 3600)
-        bj_buf_printf(b, "%lld h", (long long)(sec / 3600));
-    else if (tick >= 60)
-        bj_buf_printf(b, "%lld min", (long long)(sec / 60));
-    else
-        bj_buf_printf(b, "%lld s", (long long)sec);
-}
-
-static int64_t tick_of(int64_t span)
-{
-    static const int64_t ticks[] = {
-        1,       2,        5,        10,       15,        30,       60,
-        120,     300,      600,      900,      1200,      1800,     3600,
-        7200,    10800,    21600,    43200,    DAY,       2 * DAY,  5 * DAY,
-        7 * DAY, 14 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY};
-    unsigned i = 0;
-    while (i + 1 < sizeof(ticks) / sizeof(ticks[0]) && span / ticks[i] > 5)
-        i++;
-    return ticks[i];
 }
 
 /* Times since the start of the job. */
 static void put_x_axis(const struct frame *f)
 {
     const int64_t since = f->k->from - f->k->start;
-    const int64_t tick = tick_of(f->span), to = since + f->span;
+    const int64_t tick = bj_chart_time_tick(f->span, 5), to = since + f->span;
     for (int64_t t = (since + tick - 1) / tick * tick; t <= to; t += tick) {
         int x = at_x(f, t - since);
         bj_buf_printf(f->b,
                       "<path class=\"g\" d=\"M%d %dV%d\"/><text x=\"%d\" "
                       "y=\"%d\" text-anchor=\"middle\">",
                       x, TOP, f->height - BOTTOM, x, f->height - BOTTOM + 15);
-        put_tick(f->b, t, tick);
+        bj_chart_put_time_tick(f->b, t, tick);
         bj_buf_str(f->b, "</text>\n");
     }
     if (f->k->small)
@@ -323,7 +169,7 @@ static void put_line(const struct frame *f, unsigned line)
     put_class(f->k, line, f->b);
     bj_buf_str(f->b, " d=\"");
     for (unsigned i = 0; i < f->k->points; i++) {
-        if (!known(value[i])) {
+        if (!bj_chart_known(value[i])) {
             bj_buf_str(f->b, alone ? "h2" : "");
             open = alone = false;
             continue;
@@ -343,7 +189,7 @@ static double mean_of(const double *value, unsigned first, unsigned end)
     double sum = 0;
     unsigned n = 0;
     for (unsigned i = first; i < end; i++)
-        if (known(value[i])) {
+        if (bj_chart_known(value[i])) {
             sum += value[i];
             n++;
         }
@@ -364,7 +210,7 @@ static void put_values(struct bj_buf *b, const struct bj_chart *k,
         bj_buf_str(b, i ? ", " : ": ");
         bj_html_text(b, bj_slice_str(k->line[i].name));
         bj_buf_str(b, " ");
-        if (known(v))
+        if (bj_chart_known(v))
             bj_chart_amount(b, k->unit, v);
         else
             bj_buf_str(b, "unknown");
@@ -406,29 +252,14 @@ static void put_title(struct bj_buf *b, const struct bj_chart *k)
     bj_html_text(b, k->of);
 }
 
-/* "CPUs used: 3.2 on average, at most 7.9. CPUs allocated: 8." */
+/* The summary as HTML. */
 static void put_summary(struct bj_buf *b, const struct bj_chart *k)
 {
-    double mean, highest;
-    bool any = false;
-    for (unsigned i = 0; i < k->lines; i++) {
-        if (!bj_chart_mean(k, i, &mean, &highest))
-            continue;
-        bj_buf_str(b, any ? " " : "");
-        any = true;
-        bj_html_text(b, bj_slice_str(k->line[i].name));
-        bj_buf_str(b, ": ");
-        if (k->line[i].limit) {
-            bj_chart_amount(b, k->unit, highest);
-        } else if (highest <= 0) {
-            bj_buf_str(b, "always 0");
-        } else {
-            bj_chart_amount(b, k->unit, mean);
-            bj_buf_str(b, " on average, at most ");
-            bj_chart_amount(b, k->unit, highest);
-        }
-        bj_buf_str(b, ".");
-    }
+    struct bj_buf text = {0};
+    bj_chart_summary(&text, k);
+    bj_html_text(b, (struct bj_slice){text.p, text.len});
+    b->failed |= text.failed;
+    bj_buf_free(&text);
 }
 
 void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
@@ -492,7 +323,7 @@ static void put_table(struct bj_buf *b, const struct bj_chart *k)
         for (unsigned n = 0; n < k->lines; n++) {
             double v = mean_of(k->line[n].value, first, end);
             bj_buf_str(b, "<td class=\"n\">");
-            if (known(v))
+            if (bj_chart_known(v))
                 bj_chart_amount(b, k->unit, v);
             else
                 bj_buf_str(b, "-");

@@ -1,10 +1,10 @@
-/* The charts of a job's page: for the whole job, for each GPU, for each node.
- */
+/* The charts of a job: for the whole job, for each GPU, for each node; their
+ * queries, and the page. */
 #ifndef BJ_APISERVER_CURVES_H
 #define BJ_APISERVER_CURVES_H
 
-#include "apiserver/chart.h"
 #include "apiserver/series_work.h"
+#include "report/charts.h"
 
 enum { BJ_CURVES = BJ_SERIES_GPU + 1 };
 
@@ -24,22 +24,15 @@ int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
 void bj_curves_ask(struct bj_call *c, struct bj_curves *k);
 void bj_curves_free(struct bj_curves *k);
 
-/* Append the charts, or a sentence that says why there are none. */
+/* Append the charts to a page, or a sentence that says why there are none. */
 void bj_curves_put(struct bj_buf *b, const struct bj_curves *k);
+
+/* The charts for PDF, or why there are none.  -ENOMEM. */
+int bj_curves_charts(const struct bj_curves *k, struct bj_charts *ret,
+                     struct bj_err *err);
 
 /* The value of a metric of the whole job at the end of the time; false: it is
  * unknown, or older than some intervals. */
 bool bj_curves_now(const struct bj_curves *k, const char *metric, double *ret);
-
-/* The values of one metric of a group in the unit of its chart, one for each
- * point; NULL: out of memory.  Free them with free(). */
-double *bj_curves_values(const struct bj_series_work *w, unsigned group,
-                         unsigned metric);
-
-/* The unit of the chart for a metric. */
-enum bj_chart_unit bj_curves_unit(const struct bj_series_metric *m);
-
-/* Is it a limit instead of a use? */
-bool bj_curves_is_limit(const struct bj_series_metric *m);
 
 #endif

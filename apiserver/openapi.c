@@ -2,7 +2,7 @@
  * of endpoints. Format: OpenAPI 3.1.0. */
 #include "apiserver/column.h"
 #include "apiserver/params.h"
-#include "apiserver/series.h"
+#include "report/series.h"
 #include "apiserver/state.h"
 #include "base/json.h"
 #include "base/version.h"

@@ -1,13 +1,12 @@
 /* /api/v1/jobs/JOB/series: the time series of a job in Prometheus.  The client
  * names metrics of a table; the queries are made here, after the access check,
  * and match only this job. */
+#include "apiserver/chart.h"
 #include "apiserver/curves.h"
 #include "apiserver/page.h"
 #include "apiserver/room.h"
 #include "apiserver/state.h"
 #include "base/json.h"
-
-#include <stdlib.h>
 
 enum { FIXED_KEYS = 4 };
 /* --- the request -----------------------------------------------------------
@@ -30,7 +29,7 @@ static int pick(struct bj_call *c, const struct bj_params *p,
     }
     for (int i = 0; bj_series_metrics[i].name; i++)
         if (want[i] || !p->given[BJ_PARAM_METRIC])
-            w->metric[w->metrics++] = (unsigned char)i;
+            w->s.metric[w->s.metrics++] = (unsigned char)i;
     return 0;
 }
 
@@ -58,7 +57,7 @@ static int prepare(struct bj_call *c, struct bj_params *p,
     if (r == 0)
         r = pick(c, p, w);
     if (r == 0)
-        r = read_by(c, p, &w->by);
+        r = read_by(c, p, &w->s.by);
     if (r != 0)
         return r;
     w->key = f.key;
@@ -91,7 +90,7 @@ static int on_series(struct bj_call *c)
  */
 
 static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
-                    const struct bj_series_group *g, unsigned point)
+                    const struct bj_samples_group *g, unsigned point)
 {
     int64_t sec = w->range.from + (int64_t)point * w->range.step;
     struct bj_slice none = {0};
@@ -100,17 +99,17 @@ static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
     bj_put_time_ms(rows, sec);
     bj_put_text(rows, g->node.n > 0 ? g->node : none);
     bj_put_text(rows, g->gpu.n > 0 ? g->gpu : none);
-    for (unsigned m = 0; m < w->metrics; m++) {
-        bj_put_number(rows, bj_slice_str(bj_series_value(w, g, point, m)));
+    for (unsigned m = 0; m < w->s.metrics; m++) {
+        bj_put_number(rows, bj_slice_str(bj_samples_text(&w->s, g, point, m)));
     }
     bj_row_end(rows);
 }
 
 static bool empty(const struct bj_series_work *w,
-                  const struct bj_series_group *g, unsigned point)
+                  const struct bj_samples_group *g, unsigned point)
 {
-    for (unsigned m = 0; m < w->metrics; m++)
-        if (bj_series_value(w, g, point, m))
+    for (unsigned m = 0; m < w->s.metrics; m++)
+        if (bj_samples_text(&w->s, g, point, m))
             return false;
     return true;
 }
@@ -121,13 +120,13 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
                                                        "node", "gpu"};
     struct bj_rows rows;
     struct bj_buf more = {0};
-    for (unsigned i = 0; i < w->metrics; i++)
-        key[FIXED_KEYS + i] = bj_series_metrics[w->metric[i]].name;
-    bj_call_rows(c, &rows, key, FIXED_KEYS + w->metrics);
-    for (unsigned i = 0; i < w->points; i++)
-        for (unsigned g = 0; g < w->groups; g++)
-            if (!empty(w, &w->group[g], i))
-                put_row(&rows, w, &w->group[g], i);
+    for (unsigned i = 0; i < w->s.metrics; i++)
+        key[FIXED_KEYS + i] = bj_series_metrics[w->s.metric[i]].name;
+    bj_call_rows(c, &rows, key, FIXED_KEYS + w->s.metrics);
+    for (unsigned i = 0; i < w->s.points; i++)
+        for (unsigned g = 0; g < w->s.groups; g++)
+            if (!empty(w, &w->s.group[g], i))
+                put_row(&rows, w, &w->s.group[g], i);
     bj_buf_str(&more, ",\"meta\":{\"job\":");
     bj_json_string(&more, w->key);
     bj_buf_printf(&more,
@@ -146,19 +145,20 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
 /* A chart as a document of its own; all lines have the unit of the first. */
 static int write_chart(struct bj_call *c, const struct bj_series_work *w)
 {
+    struct bj_arena arena = {0};
     struct bj_chart k = {.title = "Job",
                          .start = w->start,
                          .from = w->range.from,
                          .step = w->range.step,
-                         .points = w->groups > 0 ? w->points : 0};
-    for (unsigned i = 0; i < w->metrics && i < BJ_CHART_LINES; i++) {
-        const struct bj_series_metric *m = &bj_series_metrics[w->metric[i]];
-        k.unit = i == 0 ? bj_curves_unit(m) : k.unit;
-        if (k.points == 0 || bj_curves_unit(m) != k.unit)
+                         .points = w->s.groups > 0 ? w->s.points : 0};
+    for (unsigned i = 0; i < w->s.metrics && i < BJ_CHART_LINES; i++) {
+        const struct bj_series_metric *m = &bj_series_metrics[w->s.metric[i]];
+        k.unit = i == 0 ? bj_chart_unit_of(m) : k.unit;
+        if (k.points == 0 || bj_chart_unit_of(m) != k.unit)
             continue;
         k.line[k.lines].name = m->label;
-        k.line[k.lines].limit = bj_curves_is_limit(m);
-        k.line[k.lines].value = bj_curves_values(w, 0, i);
+        k.line[k.lines].limit = bj_chart_is_limit(m);
+        k.line[k.lines].value = bj_chart_values(&w->s, 0, i, &arena);
         c->reply->body.failed |= !k.line[k.lines].value;
         k.lines += k.line[k.lines].value != NULL;
     }
@@ -166,19 +166,18 @@ static int write_chart(struct bj_call *c, const struct bj_series_work *w)
     bj_call_header(c, "Content-Security-Policy",
                    "default-src 'none'; style-src 'unsafe-inline'");
     bj_chart_svg(&c->reply->body, &k, true);
-    for (unsigned i = 0; i < k.lines; i++)
-        free((void *)k.line[i].value);
+    bj_arena_free(&arena);
     return 0;
 }
 
 static int failed(struct bj_call *c, const struct bj_series_work *w, int code)
 {
-    if (w->too_much)
+    if (w->s.too_much)
         return bj_call_refuse(
             c, 400,
             "That would be more than %d values; request fewer metrics, a "
             "longer step, or no rows by node.",
-            BJ_SERIES_CELLS);
+            BJ_SAMPLES_CELLS);
     if (code == -ENOMEM)
         return code;
     bj_call_log(c, "prometheus");

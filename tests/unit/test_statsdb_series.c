@@ -1,6 +1,6 @@
 /* The queries that the API sends to Prometheus: no name of a job becomes part
  * of their grammar. */
-#include "apiserver/series.h"
+#include "report/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

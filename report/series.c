@@ -1,4 +1,4 @@
-#include "apiserver/series.h"
+#include "report/series.h"
 
 #include <string.h>
 
@@ -60,6 +60,14 @@ const struct bj_series_metric bj_series_metrics[] = {
      "GPUs held but not used."},
     {.name = NULL},
 };
+
+int bj_series_find(struct bj_slice name)
+{
+    for (int i = 0; bj_series_metrics[i].name; i++)
+        if (bj_slice_eq(bj_slice_str(bj_series_metrics[i].name), name))
+            return i;
+    return -1;
+}
 
 /* --- the selector ----------------------------------------------------------
  */

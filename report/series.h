@@ -1,9 +1,10 @@
 /* The time series of jobs: their names and PromQL. */
-#ifndef BJ_APISERVER_SERIES_H
-#define BJ_APISERVER_SERIES_H
+#ifndef BJ_REPORT_SERIES_H
+#define BJ_REPORT_SERIES_H
 
-#include "apiserver/prompool.h"
 #include "base/buf.h"
+
+#include <stdint.h>
 
 /* What one row describes. */
 enum bj_series_by { BJ_SERIES_JOB, BJ_SERIES_NODE, BJ_SERIES_GPU };
@@ -20,6 +21,9 @@ enum { BJ_SERIES_METRICS = 32 }; /* at most */
 
 /* Ends with name NULL. */
 extern const struct bj_series_metric bj_series_metrics[];
+
+/* The place of a metric in the table; -1: unknown. */
+int bj_series_find(struct bj_slice name);
 
 /* The job whose series are queried. */
 struct bj_series_job {

@@ -1,0 +1,202 @@
+#include "report/chart.h"
+
+#include <string.h>
+
+enum { DAY = 86400 };
+
+/* --- numbers ---------------------------------------------------------------
+ */
+
+/* digits behind the point; exact: with zeros at the end. */
+static void put_fixed(struct bj_buf *b, double v, unsigned digits, bool exact)
+{
+    const double by[] = {1, 10, 100};
+    if (v > 1e15) {
+        bj_buf_printf(b, "%.3g", v);
+        return;
+    }
+    uint64_t n = (uint64_t)(v * by[digits] + 0.5);
+    if (exact && digits == 1)
+        bj_buf_printf(b, "%llu.%u", (unsigned long long)(n / 10),
+                      (unsigned)(n % 10));
+    else
+        bj_buf_fixed(b, n, digits);
+}
+
+/* The unit in which a value reads best. */
+static double scale_of(enum bj_chart_unit unit, double v, const char **name)
+{
+    static const char *const binary[] = {" B",   " KiB", " MiB",
+                                         " GiB", " TiB", " PiB"};
+    static const char *const rate[] = {" B/s",   " KiB/s", " MiB/s",
+                                       " GiB/s", " TiB/s", " PiB/s"};
+    static const char *const plain[] = {"", "k", "M", "G"};
+    static const char *const watts[] = {" W", " kW", " MW"};
+    static const char *const hours[] = {" h", " kh"};
+    static const char *const per_sec[] = {"/s", "k/s", "M/s"};
+    static const struct {
+        const char *const *name;
+        unsigned names;
+        double by;
+    } units[] = {[BJ_CHART_PLAIN] = {plain, 4, 1000},
+                 [BJ_CHART_BYTES] = {binary, 6, 1024},
+                 [BJ_CHART_BYTES_PER_SEC] = {rate, 6, 1024},
+                 [BJ_CHART_PERCENT] = {NULL, 1, 1},
+                 [BJ_CHART_WATTS] = {watts, 3, 1000},
+                 [BJ_CHART_PER_SEC] = {per_sec, 3, 1000},
+                 [BJ_CHART_HOURS] = {hours, 2, 1000}};
+    double scale = 1;
+    unsigned i = 0;
+    for (; i + 1 < units[unit].names && v / scale >= units[unit].by; i++)
+        scale *= units[unit].by;
+    *name = units[unit].name ? units[unit].name[i] : " %";
+    return scale;
+}
+
+void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v)
+{
+    const char *name;
+    v = v < 0 ? 0 : v;
+    double scale = scale_of(unit, v, &name);
+    put_fixed(b, v / scale, unit == BJ_CHART_PLAIN && v < 0.95 ? 2 : 1,
+              unit != BJ_CHART_PLAIN);
+    bj_buf_str(b, name);
+}
+
+/* A value at an axis: without zeros at the end. */
+void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v)
+{
+    const char *name;
+    double scale = scale_of(unit, v, &name);
+    put_fixed(b, v / scale, 2, false);
+    bj_buf_str(b, name);
+}
+
+/* --- values ----------------------------------------------------------------
+ */
+
+bool bj_chart_mean(const struct bj_chart *k, unsigned line, double *mean,
+                   double *highest)
+{
+    unsigned n = 0;
+    double sum = 0;
+    *highest = 0;
+    for (unsigned i = 0; i < k->points; i++) {
+        double v = k->line[line].value[i];
+        if (!bj_chart_known(v))
+            continue;
+        sum += v;
+        n++;
+        *highest = v > *highest ? v : *highest;
+    }
+    *mean = n > 0 ? sum / n : 0;
+    return n > 0;
+}
+
+bool bj_chart_has_values(const struct bj_chart *k)
+{
+    double mean, highest;
+    for (unsigned i = 0; i < k->lines; i++)
+        if (!k->line[i].limit && bj_chart_mean(k, i, &mean, &highest))
+            return true;
+    return false;
+}
+
+static double top_of(const struct bj_chart *k)
+{
+    double top = 0, mean, highest;
+    for (unsigned i = 0; i < k->lines; i++)
+        if (bj_chart_mean(k, i, &mean, &highest) && highest > top)
+            top = highest;
+    return top;
+}
+
+/* The smallest round number that is not below v: 1, 2 or 5 times a power. */
+static double round_up(double v)
+{
+    double power = 1;
+    while (power < v)
+        power *= 10;
+    while (power / 10 >= v)
+        power /= 10;
+    return v <= power / 5 ? power / 5 : v <= power / 2 ? power / 2 : power;
+}
+
+/* --- axes ------------------------------------------------------------------
+ */
+
+struct bj_chart_axis bj_chart_axis(const struct bj_chart *k, unsigned parts)
+{
+    const char *name;
+    struct bj_chart_axis a;
+    double top = top_of(k), scale = scale_of(k->unit, top, &name);
+    if (k->unit == BJ_CHART_PERCENT) {
+        a.tick = 100.0 / parts;
+        a.top = top > 100 ? top : 100;
+        return a;
+    }
+    a.tick = top > 0 ? round_up(top / scale / parts) * scale : 1;
+    a.top = a.tick;
+    while (a.top < top * 0.9999)
+        a.top += a.tick;
+    return a;
+}
+
+int64_t bj_chart_span(const struct bj_chart *k)
+{
+    return k->points > 1 ? (int64_t)(k->points - 1) * k->step : 1;
+}
+
+void bj_chart_put_time_tick(struct bj_buf *b, int64_t sec, int64_t tick)
+{
+    if (tick >= DAY)
+        bj_buf_printf(b, "%lld d", (long long)(sec / DAY));
+    else if (tick >= 3600)
+        bj_buf_printf(b, "%lld h", (long long)(sec / 3600));
+    else if (tick >= 60)
+        bj_buf_printf(b, "%lld min", (long long)(sec / 60));
+    else
+        bj_buf_printf(b, "%lld s", (long long)sec);
+}
+
+int64_t bj_chart_time_tick(int64_t span, unsigned most)
+{
+    static const int64_t ticks[] = {
+        1,       2,        5,        10,       15,        30,       60,
+        120,     300,      600,      900,      1200,      1800,     3600,
+        7200,    10800,    21600,    43200,    DAY,       2 * DAY,  5 * DAY,
+        7 * DAY, 14 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY};
+    unsigned i = 0;
+    while (i + 1 < sizeof(ticks) / sizeof(ticks[0]) &&
+           span / ticks[i] > (int64_t)most)
+        i++;
+    return ticks[i];
+}
+
+/* --- the summary -----------------------------------------------------------
+ */
+
+/* "CPUs used: 3.2 on average, at most 7.9. CPUs allocated: 8." */
+void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k)
+{
+    double mean, highest;
+    bool any = false;
+    for (unsigned i = 0; i < k->lines; i++) {
+        if (!bj_chart_mean(k, i, &mean, &highest))
+            continue;
+        bj_buf_str(b, any ? " " : "");
+        any = true;
+        bj_buf_str(b, k->line[i].name);
+        bj_buf_str(b, ": ");
+        if (k->line[i].limit) {
+            bj_chart_amount(b, k->unit, highest);
+        } else if (highest <= 0) {
+            bj_buf_str(b, "always 0");
+        } else {
+            bj_chart_amount(b, k->unit, mean);
+            bj_buf_str(b, " on average, at most ");
+            bj_chart_amount(b, k->unit, highest);
+        }
+        bj_buf_str(b, ".");
+    }
+}

@@ -1,0 +1,97 @@
+/* A chart of values over time: what pages, PDF, mails and PNG draw. */
+#ifndef BJ_REPORT_CHART_H
+#define BJ_REPORT_CHART_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BJ_CHART_LINES = 12 }; /* at most */
+
+enum bj_chart_unit {
+    BJ_CHART_PLAIN, /* a count, such as CPUs */
+    BJ_CHART_BYTES,
+    BJ_CHART_BYTES_PER_SEC,
+    BJ_CHART_PERCENT, /* values from 0 to 100; the axis always has both ends */
+    BJ_CHART_WATTS,
+    BJ_CHART_PER_SEC,
+    BJ_CHART_HOURS,
+    BJ_CHART_UNITS
+};
+
+enum bj_chart_kind {
+    BJ_CHART_CURVES, /* lines over each other */
+    BJ_CHART_ROWS,   /* each line in a row of its own, all on one scale: nodes,
+                        GPUs */
+    BJ_CHART_DAYS,   /* bars: each point is a day of UTC, and a line may be a
+                        part of the limit */
+    BJ_CHART_KINDS
+};
+
+struct bj_chart_line {
+    const char *name;    /* clean UTF-8 */
+    const double *value; /* one for each point; NaN: unknown */
+    bool limit;          /* what the job may use: a dashed line */
+};
+
+struct bj_chart {
+    enum bj_chart_kind kind;
+    const char *title;  /* clean UTF-8 */
+    struct bj_slice of; /* the node or GPU; empty: the whole job */
+    enum bj_chart_unit unit;
+    int64_t start;      /* of the job, in seconds since 1970 */
+    int64_t from, step; /* of the points, in seconds */
+    unsigned points;
+    struct bj_chart_line line[BJ_CHART_LINES];
+    unsigned lines;
+    bool small;   /* lower, for one of many */
+    unsigned all; /* nodes or GPUs from which the rows were chosen; 0: all are
+                     shown */
+};
+
+/* Does a line that is no limit have a value? */
+bool bj_chart_has_values(const struct bj_chart *k);
+
+/* Append a value with its unit, rounded: "1.5 GiB", "34.4 %". */
+void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v);
+
+/* Mean and highest value of a line; false: it has none. */
+bool bj_chart_mean(const struct bj_chart *k, unsigned line, double *mean,
+                   double *highest);
+
+/* Is a value known, that is no NaN? */
+static inline bool bj_chart_known(double v)
+{
+    return v - v == 0;
+}
+
+/* --- axes ------------------------------------------------------------------
+ */
+
+/* The axis of values goes from 0 to top, with a tick each tick, of which there
+ * are about parts. */
+struct bj_chart_axis {
+    double top, tick;
+};
+struct bj_chart_axis bj_chart_axis(const struct bj_chart *k, unsigned parts);
+
+/* Append a value at the axis, without zeros at its end. */
+void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v);
+
+/* Seconds from the first to the last point; at least 1. */
+int64_t bj_chart_span(const struct bj_chart *k);
+
+/* A round number of seconds, so that a span has at most most ticks and one
+ * more. */
+int64_t bj_chart_time_tick(int64_t span, unsigned most);
+
+/* Append a time since the start at the axis: "30 min". */
+void bj_chart_put_time_tick(struct bj_buf *b, int64_t sec, int64_t tick);
+
+/* Append "CPUs used: 3.2 on average, at most 7.9. CPUs allocated: 8."; clean
+ * UTF-8, not HTML. */
+void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k);
+
+#endif

@@ -1,0 +1,81 @@
+/* The charts of a job: which there are, from its samples.  Pages, PDF, mails
+ * and PNG show them. */
+#ifndef BJ_REPORT_CHARTS_H
+#define BJ_REPORT_CHARTS_H
+
+#include "report/chart.h"
+#include "report/samples.h"
+
+enum {
+    BJ_CHARTS = 12,           /* of a job, at most */
+    BJ_CHARTS_METRICS = 4,    /* of a chart, at most */
+    BJ_CHARTS_ROW_POINTS = 80 /* are enough for a row */
+};
+
+/* A chart of one unit. */
+struct bj_chart_plan {
+    const char *title;
+    const char *metric[BJ_CHARTS_METRICS];
+};
+
+/* By enum bj_series_by; each ends with title NULL. */
+extern const struct bj_chart_plan *const bj_chart_plans[BJ_SERIES_GPU + 1];
+
+/* Query all metrics of the plans for s->by. */
+void bj_charts_pick(struct bj_samples *s);
+
+/* The unit of the chart for a metric. */
+enum bj_chart_unit bj_chart_unit_of(const struct bj_series_metric *m);
+
+/* Is it a limit instead of a use? */
+bool bj_chart_is_limit(const struct bj_series_metric *m);
+
+/* The values of one metric of a group in the unit of its chart, one for each
+ * point, in the arena; NULL: out of memory. */
+double *bj_chart_values(const struct bj_samples *s, unsigned group,
+                        unsigned metric, struct bj_arena *a);
+
+/* Make a chart of one group: lines without values are left out.  start: of the
+ * job.  False: out of memory. */
+bool bj_chart_make(const struct bj_samples *s, unsigned group,
+                   const struct bj_chart_plan *p, int64_t start,
+                   struct bj_arena *a, struct bj_chart *ret);
+
+/* Add what the job requested to its chart of memory if that has no limit.
+ * bytes may be BJ_SQL_NULL. */
+void bj_chart_add_requested(struct bj_chart *k, const struct bj_chart_plan *p,
+                            int64_t bytes, struct bj_arena *a);
+
+/* Which groups to show, in order: all, or most of them, those furthest from the
+ * median of their first metric.  ret has room for s->groups.  Returns their
+ * number; 0 also when out of memory. */
+unsigned bj_charts_choose(const struct bj_samples *s, unsigned most,
+                          unsigned *ret);
+
+/* --- all of a job ----------------------------------------------------------
+ */
+
+/* Zero-initialise. */
+struct bj_charts {
+    struct bj_arena arena;
+    struct bj_chart chart[BJ_CHARTS];
+    unsigned charts;
+    const char *why; /* a sentence: why there are none; NULL: there are some, or
+                        none are expected */
+};
+
+void bj_charts_free(struct bj_charts *c);
+
+/* Add the charts of samples: of the whole job before those of its GPUs and
+ * nodes, of which each is a row.  False: out of memory. */
+bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
+                   int64_t start, int64_t memory_requested);
+
+/* Add one chart of rows: a metric of each node or GPU. */
+bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
+                        const struct bj_chart_plan *p, int64_t start);
+
+/* Why a query with that result gave no charts; static. */
+const char *bj_charts_why(const struct bj_samples *s, int result, bool running);
+
+#endif

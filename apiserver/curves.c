@@ -1,6 +1,7 @@
 #include "apiserver/curves.h"
 
 #include "apiserver/chart.h"
+#include "apiserver/state.h"
 
 enum {
     MULTIPLES = 12,     /* charts of nodes or of GPUs, at most */
@@ -27,6 +28,15 @@ static int prepare(struct bj_call *c, const struct bj_visible_job *f,
     if (by != BJ_SERIES_JOB)
         w->most_points = BJ_CHARTS_ROW_POINTS;
     return bj_series_prepare(c, &p, f, w);
+}
+
+const char *bj_curves_none(const struct bj_call *c,
+                           const struct bj_visible_job *f)
+{
+    return f->start == BJ_SQL_NULL ? "The job has not started."
+           : !c->worker->prom
+               ? "No Prometheus server is configured, so there are no charts."
+               : NULL;
 }
 
 int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,

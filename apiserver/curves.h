@@ -16,6 +16,10 @@ struct bj_curves {
     int64_t memory_requested; /* bytes; BJ_SQL_NULL: unknown */
 };
 
+/* Why a job can have no charts, before anything is asked; NULL: it may. */
+const char *bj_curves_none(const struct bj_call *c,
+                           const struct bj_visible_job *f);
+
 /* Make the queries of a job that has started.  0, a refusal or -ENOMEM. */
 int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
                       struct bj_curves *k);

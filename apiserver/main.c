@@ -1,5 +1,4 @@
 /* batchjob_stats_server: HTTP API and web pages for the accounting of jobs. */
-#include "apiserver/pdf.h"
 #include "apiserver/server.h"
 #include "apiserver/socket.h"
 #include "apiserver/tokens.h"
@@ -8,6 +7,7 @@
 #include "base/log.h"
 #include "base/trim.h"
 #include "base/version.h"
+#include "report/draw.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -300,8 +300,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "make-token") == 0)
         return make_token(argc, argv);
-    if (argc == 3 && strcmp(argv[1], BJ_PDF_COMMAND) == 0)
-        return bj_pdf_process(argv[2]);
+    if (argc == 2 && strcmp(argv[1], BJ_DRAW_COMMAND) == 0)
+        return bj_draw_process();
     struct program p = {.argc = argc, .argv = argv, .signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = run(&p);

@@ -77,6 +77,9 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                        "gpu_unused_hours."},
     [BJ_PARAM_PAPER] = {"paper", BJ_PARAM_TEXT,
                         "Paper of a PDF: a4 (the default) or letter."},
+    [BJ_PARAM_WIDTH] = {"width", BJ_PARAM_UINT,
+                        "Width at which an image is shown, 240 to 2000 "
+                        "(default 600); it has two pixels for each."},
 };
 
 struct reading {

@@ -39,6 +39,7 @@ enum bj_param {
     BJ_PARAM_LIVE,
     BJ_PARAM_SORT,
     BJ_PARAM_PAPER,
+    BJ_PARAM_WIDTH,
     BJ_PARAMS
 };
 

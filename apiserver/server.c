@@ -377,8 +377,8 @@ static int start_threads(struct bj_server *s,
                          const struct bj_settings *settings, struct bj_err *err)
 {
     pthread_attr_t attr;
-    unsigned waiters =
-        settings->prom ? (unsigned)settings->conf->prom.queries : 0;
+    unsigned waiters = /* one draws, at least */
+        settings->prom ? (unsigned)settings->conf->prom.queries : 1;
     int r = 0;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);

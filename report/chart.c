@@ -130,11 +130,8 @@ struct bj_chart_axis bj_chart_axis(const struct bj_chart *k, unsigned parts)
     const char *name;
     struct bj_chart_axis a;
     double top = top_of(k), scale = scale_of(k->unit, top, &name);
-    if (k->unit == BJ_CHART_PERCENT) {
-        a.tick = 100.0 / parts;
-        a.top = top > 100 ? top : 100;
-        return a;
-    }
+    if (k->unit == BJ_CHART_PERCENT && top <= 100)
+        return (struct bj_chart_axis){100, 100.0 / parts};
     a.tick = top > 0 ? round_up(top / scale / parts) * scale : 1;
     a.top = a.tick;
     while (a.top < top * 0.9999)
@@ -177,6 +174,32 @@ int64_t bj_chart_time_tick(int64_t span, unsigned most)
  */
 
 /* "CPUs used: 3.2 on average, at most 7.9. CPUs allocated: 8." */
+static void put_days(struct bj_buf *b, const struct bj_chart *k, unsigned line)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < k->points; i++)
+        if (bj_chart_known(k->line[line].value[i]))
+            sum += k->line[line].value[i];
+    bj_chart_amount(b, k->unit, sum);
+    bj_buf_str(b, " in all");
+}
+
+static void put_line(struct bj_buf *b, const struct bj_chart *k, unsigned line,
+                     double mean, double highest)
+{
+    if (k->kind == BJ_CHART_DAYS) {
+        put_days(b, k, line);
+    } else if (k->line[line].limit) {
+        bj_chart_amount(b, k->unit, highest);
+    } else if (highest <= 0) {
+        bj_buf_str(b, "always 0");
+    } else {
+        bj_chart_amount(b, k->unit, mean);
+        bj_buf_str(b, " on average, at most ");
+        bj_chart_amount(b, k->unit, highest);
+    }
+}
+
 void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k)
 {
     double mean, highest;
@@ -188,15 +211,7 @@ void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k)
         any = true;
         bj_buf_str(b, k->line[i].name);
         bj_buf_str(b, ": ");
-        if (k->line[i].limit) {
-            bj_chart_amount(b, k->unit, highest);
-        } else if (highest <= 0) {
-            bj_buf_str(b, "always 0");
-        } else {
-            bj_chart_amount(b, k->unit, mean);
-            bj_buf_str(b, " on average, at most ");
-            bj_chart_amount(b, k->unit, highest);
-        }
+        put_line(b, k, i, mean, highest);
         bj_buf_str(b, ".");
     }
 }

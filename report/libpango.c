@@ -23,6 +23,8 @@ static const struct {
     size_t off;
 } calls[] = {
     CALL(cairo, pdf, "cairo_pdf_surface_create_for_stream"),
+    CALL(cairo, image, "cairo_image_surface_create"),
+    CALL(cairo, png, "cairo_surface_write_to_png_stream"),
     CALL(cairo, pdf_metadata, "cairo_pdf_surface_set_metadata"),
     CALL(cairo, surface_finish, "cairo_surface_finish"),
     CALL(cairo, surface_status, "cairo_surface_status"),
@@ -37,6 +39,13 @@ static const struct {
     CALL(cairo, clip, "cairo_clip"),
     CALL(cairo, fill, "cairo_fill"),
     CALL(cairo, move_to, "cairo_move_to"),
+    CALL(cairo, line_to, "cairo_line_to"),
+    CALL(cairo, stroke, "cairo_stroke"),
+    CALL(cairo, line_width, "cairo_set_line_width"),
+    CALL(cairo, line_join, "cairo_set_line_join"),
+    CALL(cairo, dash, "cairo_set_dash"),
+    CALL(cairo, scale, "cairo_scale"),
+    CALL(cairo, paint, "cairo_paint"),
     CALL(cairo, colour, "cairo_set_source_rgb"),
     CALL(cairo, show_page, "cairo_show_page"),
     CALL(pango, map_families, "pango_font_map_list_families"),
@@ -86,7 +95,8 @@ int bj_libpango_load(struct bj_libpango *ret, struct bj_err *err)
         }
         if (!lib)
             return bj_err_set(err, -ENOSYS,
-                              "PDF needs cairo and Pango: %s is not installed",
+                              "PDF and PNG need cairo and Pango: %s is not "
+                              "installed",
                               at);
         void *call = dlsym(lib, calls[i].name);
         if (!call && strcmp(calls[i].name, ROUND_POSITIONS) != 0)

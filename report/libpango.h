@@ -1,6 +1,6 @@
-/* cairo and pango, loaded when a PDF is drawn: with their dependencies (GLib,
- * fontconfig, FreeType, X11) they would slow down every start of the programs,
- * so the build needs neither headers nor libraries.
+/* cairo and pango, loaded when a PDF or PNG is drawn: with their dependencies
+ * (GLib, fontconfig, FreeType, X11) they would slow down every start of the
+ * programs, so the build needs neither headers nor libraries.
  *
  * Sources: cairo.h and cairo-pdf.h of cairo 1.16; pango-layout.h, pango-font.h,
  * pango-fontmap.h and pangocairo.h of Pango 1.42.  The ABI is that of the file
@@ -32,6 +32,8 @@ enum {
 
 enum {
     BJ_CAIRO_WRITE_ERROR = 11,  /* cairo_status_t */
+    BJ_CAIRO_RGB24 = 1,         /* cairo_format_t */
+    BJ_CAIRO_JOIN_ROUND = 1,    /* cairo_line_join_t */
     BJ_PANGO_SCALE = 1024,      /* units of a point */
     BJ_PANGO_BOLD = 700,        /* PangoWeight */
     BJ_PANGO_ELLIPSIZE_END = 3, /* PangoEllipsizeMode */
@@ -41,6 +43,8 @@ enum {
 struct bj_libpango {
     struct bj_cairo_surface *(*pdf)(bj_cairo_write *write, void *ctx,
                                     double width, double height);
+    struct bj_cairo_surface *(*image)(int format, int width, int height);
+    int (*png)(struct bj_cairo_surface *s, bj_cairo_write *write, void *ctx);
     void (*pdf_metadata)(struct bj_cairo_surface *s, int which,
                          const char *text);
     void (*surface_finish)(struct bj_cairo_surface *s);
@@ -57,6 +61,13 @@ struct bj_libpango {
     void (*clip)(struct bj_cairo *c);
     void (*fill)(struct bj_cairo *c);
     void (*move_to)(struct bj_cairo *c, double x, double y);
+    void (*line_to)(struct bj_cairo *c, double x, double y);
+    void (*stroke)(struct bj_cairo *c);
+    void (*line_width)(struct bj_cairo *c, double width);
+    void (*line_join)(struct bj_cairo *c, int join);
+    void (*dash)(struct bj_cairo *c, const double *dash, int n, double offset);
+    void (*scale)(struct bj_cairo *c, double x, double y);
+    void (*paint)(struct bj_cairo *c);
     void (*colour)(struct bj_cairo *c, double red, double green, double blue);
     void (*show_page)(struct bj_cairo *c);
     struct bj_pango_map *(*map)(void); /* belongs to the library */

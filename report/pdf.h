@@ -2,13 +2,15 @@
 #ifndef BJ_REPORT_PDF_H
 #define BJ_REPORT_PDF_H
 
+#include "report/charts.h"
 #include "report/period.h"
 #include "report/report.h"
 #include "report/sheet.h"
 
-/* Add the pages of a job. */
-int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r, bool utc,
-               struct bj_err *err);
+/* Add the pages of a job.  charts: its curves, or why there are none; NULL:
+ * without a word. */
+int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
+               const struct bj_charts *charts, bool utc, struct bj_err *err);
 
 /* Document property of reports of jobs. */
 #define BJ_PDF_JOB_SUBJECT                                                     \

@@ -549,8 +549,8 @@ static void put_facts(struct page *p)
     bj_pdf_fact(&p->pdf, "Requeued");
 }
 
-int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r, bool utc,
-               struct bj_err *err)
+int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
+               const struct bj_charts *charts, bool utc, struct bj_err *err)
 {
     struct page p = {.pdf = {.sheet = s, .utc = utc}, .r = r};
     p.pdf.width = bj_sheet_width(s);
@@ -561,6 +561,9 @@ int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r, bool utc,
     put_findings(&p);
     put_warnings(&p);
     put_array(&p);
+    bj_pdf_charts(&p.pdf, charts,
+                  is_array(&p) ? text(&p, BJ_REPORT_DISPLAY_ID)
+                               : (struct bj_slice){0});
     if (r->nodes > 1)
         put_least(&p, "CPUs and memory of nodes", r->nodes, false);
     if (r->gpus > 0)

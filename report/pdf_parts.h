@@ -3,6 +3,7 @@
 #ifndef BJ_REPORT_PDF_PARTS_H
 #define BJ_REPORT_PDF_PARTS_H
 
+#include "report/charts.h"
 #include "report/sheet.h"
 
 enum { /* colours */
@@ -51,6 +52,11 @@ void bj_pdf_meter(struct bj_pdf_page *p, const struct bj_pdf_column *c,
 
 /* A line of a label and the cell, which is cleared; none if it is empty. */
 void bj_pdf_fact(struct bj_pdf_page *p, const char *label);
+
+/* A section of charts, or why there are none; none of both: nothing.  task: of
+ * an array, of which they are. */
+void bj_pdf_charts(struct bj_pdf_page *p, const struct bj_charts *c,
+                   struct bj_slice task);
 
 /* A paragraph: the cell, which is cleared. */
 void bj_pdf_paragraph(struct bj_pdf_page *p, double before, uint32_t colour);

@@ -15,9 +15,11 @@
 
 enum { TEXT_MAX = 4000 }; /* bytes; more than a text has room for */
 
-/* A text, or a box where layout is NULL. */
+/* A text, a path, or else a box. */
 struct mark {
     struct bj_pango_layout *layout;
+    double *xy; /* of a path; its line has width and dashes of height */
+    size_t points;
     double x, y, width, height;
     uint32_t colour;
     size_t row;
@@ -28,19 +30,19 @@ struct bj_sheet {
     struct bj_pango_font *font[BJ_FONTS];
     struct bj_cairo_surface *surface;
     struct bj_cairo *cairo;
-    double width, height; /* of the page */
+    double width, height, margin; /* of the page */
     struct bj_flow_row *row;
     struct mark *mark;
     size_t rows, rows_cap, marks, marks_cap, head;
-    struct bj_buf pdf, scratch;
+    struct bj_buf bytes, scratch; /* bytes: the document, or the image */
     bool failed;
 };
 
 static int on_write(void *ctx, const unsigned char *p, unsigned n)
 {
     struct bj_sheet *s = ctx;
-    bj_buf_put(&s->pdf, p, n);
-    return s->pdf.failed ? BJ_CAIRO_WRITE_ERROR : 0;
+    bj_buf_put(&s->bytes, p, n);
+    return s->bytes.failed ? BJ_CAIRO_WRITE_ERROR : 0;
 }
 
 static void open_fonts(struct bj_sheet *s)
@@ -56,7 +58,7 @@ static void open_fonts(struct bj_sheet *s)
     s->lib.font_weight(s->font[BJ_FONT_BOLD], BJ_PANGO_BOLD);
 }
 
-int bj_sheet_new(bool letter, struct bj_sheet **ret, struct bj_err *err)
+static int begin(struct bj_sheet **ret, struct bj_err *err)
 {
     struct bj_sheet *s = calloc(1, sizeof(*s));
     *ret = NULL;
@@ -67,12 +69,41 @@ int bj_sheet_new(bool letter, struct bj_sheet **ret, struct bj_err *err)
         free(s);
         return r;
     }
+    *ret = s;
+    return 0;
+}
+
+int bj_sheet_new(bool letter, struct bj_sheet **ret, struct bj_err *err)
+{
+    int r = begin(ret, err);
+    struct bj_sheet *s = *ret;
+    if (r < 0)
+        return r;
+    s->margin = MARGIN;
     s->width = letter ? 612 : 595.28;
     s->height = letter ? 792 : 841.89;
     s->surface = s->lib.pdf(on_write, s, s->width, s->height);
     s->cairo = s->lib.create(s->surface);
     open_fonts(s);
-    *ret = s;
+    return 0;
+}
+
+int bj_sheet_new_image(double width, double height, double scale,
+                       struct bj_sheet **ret, struct bj_err *err)
+{
+    int r = begin(ret, err);
+    struct bj_sheet *s = *ret;
+    if (r < 0)
+        return r;
+    s->width = width;
+    s->height = height;
+    s->surface = s->lib.image(BJ_CAIRO_RGB24, (int)(width * scale),
+                              (int)(height * scale));
+    s->cairo = s->lib.create(s->surface);
+    s->lib.colour(s->cairo, 1, 1, 1);
+    s->lib.paint(s->cairo);
+    s->lib.scale(s->cairo, scale, scale);
+    open_fonts(s);
     return 0;
 }
 
@@ -80,23 +111,25 @@ void bj_sheet_free(struct bj_sheet *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; i < s->marks; i++)
+    for (size_t i = 0; i < s->marks; i++) {
         if (s->mark[i].layout)
             s->lib.unref(s->mark[i].layout);
+        free(s->mark[i].xy);
+    }
     for (unsigned i = 0; i < BJ_FONTS; i++)
         s->lib.font_free(s->font[i]);
     s->lib.destroy(s->cairo);
     s->lib.surface_destroy(s->surface); /* may write the end of the file */
     free(s->row);
     free(s->mark);
-    bj_buf_free(&s->pdf);
+    bj_buf_free(&s->bytes);
     bj_buf_free(&s->scratch);
     free(s);
 }
 
 double bj_sheet_width(const struct bj_sheet *s)
 {
-    return s->width - 2 * MARGIN;
+    return s->width - 2 * s->margin;
 }
 
 /* --- rows ------------------------------------------------------------------
@@ -162,6 +195,24 @@ void bj_sheet_box(struct bj_sheet *s, double x, double y, double width,
         .x = x, .y = y, .width = width, .colour = colour, .row = m->row};
     m->height = height;
     bj_sheet_grow(s, y + height);
+}
+
+void bj_sheet_path(struct bj_sheet *s, const struct bj_sheet_path *p)
+{
+    struct mark *m = p->points > 0 ? add(s) : NULL;
+    if (!m)
+        return;
+    m->xy = malloc(2 * p->points * sizeof(*m->xy));
+    s->failed |= !m->xy;
+    m->points = m->xy ? p->points : 0;
+    m->width = p->width;
+    m->height = p->dash;
+    m->colour = p->colour;
+    if (m->xy)
+        memcpy(m->xy, p->xy, 2 * p->points * sizeof(*m->xy));
+    for (size_t i = 0; i < m->points; i++)
+        if (m->xy[2 * i + 1] > 0) /* and no gap */
+            bj_sheet_grow(s, m->xy[2 * i + 1]);
 }
 
 /* The size of a layout, in points. */
@@ -239,7 +290,9 @@ double bj_sheet_text(struct bj_sheet *s, const struct bj_sheet_text *t)
         return 0;
     m->layout = layout(s, t);
     measure(s, m->layout, &width, &m->height);
-    m->x = t->right && width < t->width ? t->x + t->width - width : t->x;
+    m->x = t->x;
+    if ((t->right || t->centre) && width < t->width)
+        m->x += (t->width - width) / (t->centre ? 2 : 1);
     m->y = t->y;
     m->width = t->width;
     m->colour = t->colour;
@@ -256,15 +309,51 @@ static void set_colour(struct bj_sheet *s, uint32_t c)
                   (double)(c >> 8 & 255) / 255, (double)(c & 255) / 255);
 }
 
+static bool is_gap(const double *xy)
+{
+    return xy[0] != xy[0] || xy[1] != xy[1];
+}
+
+/* Lines of one point are short lines. */
+static void draw_path(struct bj_sheet *s, const struct mark *m, double x,
+                      double y)
+{
+    const struct bj_libpango *lib = &s->lib;
+    const double dash[] = {m->height, m->height / 2};
+    bool open = false;
+    for (size_t i = 0; i < m->points; i++) {
+        const double *at = m->xy + 2 * i;
+        const bool last = i + 1 == m->points || is_gap(at + 2);
+        if (is_gap(at)) {
+            open = false;
+            continue;
+        }
+        (open ? lib->line_to : lib->move_to)(s->cairo, x + at[0], y + at[1]);
+        if (!open && last)
+            lib->line_to(s->cairo, x + at[0] + 1, y + at[1]);
+        open = true;
+    }
+    if (m->width <= 0) {
+        lib->fill(s->cairo);
+        return;
+    }
+    lib->line_width(s->cairo, m->width);
+    lib->line_join(s->cairo, BJ_CAIRO_JOIN_ROUND);
+    lib->dash(s->cairo, dash, m->height > 0 ? 2 : 0, 0);
+    lib->stroke(s->cairo);
+}
+
 static void draw_mark(struct bj_sheet *s, const struct mark *m, double y)
 {
     const struct bj_libpango *lib = &s->lib;
-    const double x = MARGIN + m->x;
+    const double x = s->margin + m->x;
     const double height = m->height > 0 ? m->height : s->row[m->row].height;
-    y += MARGIN + m->y;
+    y += s->margin + m->y;
     set_colour(s, m->colour);
     lib->save(s->cairo);
-    if (m->layout) { /* stacked accents stay in their line */
+    if (m->xy) {
+        draw_path(s, m, x, y);
+    } else if (m->layout) { /* stacked accents stay in their line */
         lib->rectangle(s->cairo, x - 1, y - 1, m->width + 2, height + 2);
         lib->clip(s->cairo);
         lib->move_to(s->cairo, x, y);
@@ -346,6 +435,32 @@ static void describe(struct bj_sheet *s, const struct bj_sheet_about *about)
             s->lib.pdf_metadata(s->surface, i, text[i]);
 }
 
+static int finish(struct bj_sheet *s, int status, struct bj_buf *out,
+                  struct bj_err *err)
+{
+    bj_buf_put(out, s->bytes.p, s->bytes.len);
+    if (s->bytes.failed || out->failed)
+        return bj_err_set(err, -ENOMEM, "drawing");
+    return status == 0 ? 0
+                       : bj_err_set(err, -EIO, "drawing: %s",
+                                    s->lib.status_text(status));
+}
+
+int bj_sheet_write_png(struct bj_sheet *s, struct bj_buf *out,
+                       struct bj_err *err)
+{
+    size_t mark = 0;
+    if (s->failed)
+        return bj_err_set(err, -ENOMEM, "drawing");
+    bj_flow(s->row, s->rows, 1e9, 0);
+    for (size_t i = 0; i < s->rows; i++)
+        mark = draw_row(s, i, mark, s->row[i].y);
+    int status = s->lib.status(s->cairo);
+    if (status == 0)
+        status = s->lib.png(s->surface, on_write, s);
+    return finish(s, status, out, err);
+}
+
 int bj_sheet_write(struct bj_sheet *s, const struct bj_sheet_about *about,
                    struct bj_buf *out, struct bj_err *err)
 {
@@ -357,10 +472,5 @@ int bj_sheet_write(struct bj_sheet *s, const struct bj_sheet_about *about,
     s->lib.surface_finish(s->surface);
     if (status == 0)
         status = s->lib.surface_status(s->surface);
-    bj_buf_put(out, s->pdf.p, s->pdf.len);
-    if (s->pdf.failed || out->failed)
-        return bj_err_set(err, -ENOMEM, "PDF");
-    return status == 0
-               ? 0
-               : bj_err_set(err, -EIO, "PDF: %s", s->lib.status_text(status));
+    return finish(s, status, out, err);
 }

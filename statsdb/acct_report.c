@@ -147,7 +147,7 @@ static int print_pdf(struct printer *p, const struct bj_report *r,
     if (p->reports == 0)
         bj_pdf_job_title(r, &p->title);
     p->created_sec = sec > p->created_sec ? sec : p->created_sec;
-    return bj_pdf_job(p->sheet, r, p->look->utc, err);
+    return bj_pdf_job(p->sheet, r, NULL, p->look->utc, err);
 }
 
 static int print(struct printer *p, const struct bj_report *r,

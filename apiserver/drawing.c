@@ -1,0 +1,86 @@
+#include "apiserver/drawing.h"
+
+#include "apiserver/report.h"
+#include "apiserver/room.h"
+#include "apiserver/state.h"
+
+#include <stdlib.h>
+
+struct bj_drawing *bj_drawing_new(struct bj_call *c)
+{
+    struct bj_drawing *d = calloc(1, sizeof(*d));
+    if (d)
+        d->server = c->worker->server;
+    else
+        bj_err_set(&c->err, -ENOMEM, "drawing");
+    return d;
+}
+
+void bj_drawing_free(struct bj_drawing *d)
+{
+    if (!d)
+        return;
+    bj_series_free(d->one);
+    bj_curves_free(&d->curves);
+    bj_charts_free(&d->charts);
+    bj_report_free(&d->report);
+    bj_arena_free(&d->arena);
+    free(d);
+}
+
+int bj_drawing_prepare(struct bj_call *c, const struct bj_params *p,
+                       struct bj_slice job, struct bj_drawing *d)
+{
+    int r = bj_visible_job_find(c, p, job, &d->arena, &d->f);
+    if (r == 0)
+        r = bj_job_report(c, d->f.job, &d->report);
+    if (r != 0)
+        return r;
+    d->none = bj_curves_none(c, &d->f);
+    d->curves.running = d->f.end == BJ_SQL_NULL;
+    d->curves.memory_requested =
+        bj_report_number(&d->report, BJ_REPORT_MEMORY_REQUESTED);
+    return d->none ? 0 : bj_curves_prepare(c, &d->f, &d->curves);
+}
+
+int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d)
+{
+    d->charts.why = d->none;
+    if (d->none)
+        return 0;
+    bj_curves_ask(c, &d->curves);
+    return bj_curves_charts(&d->curves, &d->charts, &c->err);
+}
+
+int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
+                      const struct bj_buf *bytes, const char *type)
+{
+    if (!bj_room_take_later(d->server)) {
+        bj_call_header(c, "Retry-After", "1");
+        return bj_call_refuse(c, 503,
+                              "Too many answers are in flight; try again.");
+    }
+    bj_buf_put(&c->reply->body, bytes->p, bytes->len);
+    c->reply->body.failed |= bytes->failed;
+    c->reply->type = type;
+    bj_room_give_later(d->server);
+    return 0;
+}
+
+int bj_drawing_failed(struct bj_call *c, int code, const char *what)
+{
+    if (code == -ENOMEM)
+        return code;
+    bj_call_log(c, what);
+    if (code == -ENOSYS)
+        return bj_call_refuse(c, 501,
+                              "This server cannot draw %s; its log names the "
+                              "missing library.",
+                              what);
+    if (code == -EBUSY) {
+        bj_call_header(c, "Retry-After", "1");
+        return bj_call_refuse(c, 503,
+                              "Too many drawings are in progress; try again.");
+    }
+    return bj_call_refuse(c, 503, "The %s could not be drawn.", what);
+}

@@ -1,0 +1,47 @@
+/* Charts of a job as PDF, PNG and JSON: what their endpoints share. */
+#ifndef BJ_APISERVER_DRAWING_H
+#define BJ_APISERVER_DRAWING_H
+
+#include "apiserver/curves.h"
+#include "report/report.h"
+
+/* A drawing between its two parts. */
+struct bj_drawing {
+    struct bj_server *server;
+    struct bj_arena arena;
+    struct bj_visible_job f;
+    struct bj_report report; /* of a PDF */
+    struct bj_curves curves;
+    struct bj_charts charts;
+    struct bj_series_work *one; /* of one chart; NULL: all of the job */
+    const char *none;           /* why there are no charts */
+    unsigned width;             /* of an image */
+    bool letter;                /* paper; else A4 */
+};
+
+/* Zeroed; NULL: out of memory.  Free it with bj_drawing_free. */
+struct bj_drawing *bj_drawing_new(struct bj_call *c);
+void bj_drawing_free(struct bj_drawing *d); /* NULL is fine */
+
+/* Find the job of a name, and make the queries of all its charts; reads the
+ * report with them.  0, a refusal or an error. */
+int bj_drawing_prepare(struct bj_call *c, const struct bj_params *p,
+                       struct bj_slice job, struct bj_drawing *d);
+
+/* In the second part: query and make the charts.  0 or -ENOMEM. */
+int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d);
+
+/* Respond with bytes of that type, when there is room.  0 or a refusal. */
+int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
+                      const struct bj_buf *bytes, const char *type);
+
+/* The parts of an endpoint for one plot (plot.c): the metrics, by and width of
+ * p, of the job of that name; and the answer, which frees the work. */
+int bj_plot_prepare(struct bj_call *c, const struct bj_params *p,
+                    struct bj_slice job, struct bj_drawing *d);
+int bj_plot_answer(struct bj_call *c);
+
+/* The refusal after a drawing failed with code; what: "PDF", "PNG". */
+int bj_drawing_failed(struct bj_call *c, int code, const char *what);
+
+#endif

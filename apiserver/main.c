@@ -240,7 +240,7 @@ static int run(struct program *p)
         r = bj_server_init(&p->server, p->conf, bj_endpoint_tables, &err);
         p->conf = NULL;
     }
-    p->server.program = "/proc/self/exe";
+    p->server.program = BJ_DRAW_SELF;
     if (r == 0)
         r = open_addresses(p, &err);
     if (r == 0) {

@@ -5,9 +5,11 @@
 #include "mail/address.h"
 #include "mail/digest.h"
 #include "mail/message.h"
+#include "mail/plots.h"
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "mail/service.h"
+#include "report/draw.h"
 #include "report/read.h"
 #include "report/show.h"
 #include "report/text_parts.h"
@@ -28,6 +30,12 @@ const char bj_mail_command_help[] =
     "  mail templates DIR        write the built-in templates\n";
 
 static const atomic_bool never;
+
+static struct bj_mail_plots_from plots_from(const struct bj_statsdb_conf *c)
+{
+    return (struct bj_mail_plots_from){c->cluster, c->clusters, BJ_DRAW_SELF,
+                                       &never};
+}
 
 static int64_t wall_sec(void)
 {
@@ -83,6 +91,7 @@ static int compose(const struct bj_statsdb_conf *c, const char *name,
     struct bj_mail_templates *t = NULL;
     struct bj_mail_addresses *a = NULL;
     struct bj_report report = {.interactive = false};
+    const struct bj_mail_plots_from plots = plots_from(c);
     int64_t job = 0;
     int r = open_store(c, false, &s, err);
     if (r == 0)
@@ -102,8 +111,10 @@ static int compose(const struct bj_statsdb_conf *c, const char *name,
     const struct bj_mail_for who = {
         user, to, bj_report_text(&report, BJ_REPORT_KEY), wall_sec()};
     if (r == 0)
-        r = bj_mail_of_job(&(struct bj_mail_writer){&c->mail, t}, &who, &report,
-                           out, err);
+        r = bj_mail_of_job(
+            &(struct bj_mail_writer){&c->mail, t,
+                                     c->mail.plots ? &plots : NULL},
+            &who, &report, out, err);
     bj_report_free(&report);
     bj_mail_addresses_free(a);
     bj_mail_templates_free(t);
@@ -132,6 +143,7 @@ static int show_digest(const struct bj_statsdb_conf *c, char *const *word,
     struct bj_mail_schedule schedule;
     struct bj_mail_digest d;
     struct bj_period period = {.by_user = false};
+    const struct bj_mail_plots_from plots = plots_from(c);
     struct bj_buf mail = {0};
     struct bj_slice user = bj_slice_str(word[0]);
     bool daily = word[1] && strcmp(word[1], "daily") == 0;
@@ -150,8 +162,10 @@ static int show_digest(const struct bj_statsdb_conf *c, char *const *word,
     }
     const struct bj_mail_for who = {user, c->mail.from, user, wall_sec()};
     if (r == 0)
-        r = bj_mail_of_period(&(struct bj_mail_writer){&c->mail, t}, &who,
-                              &period, d.title, &mail, err);
+        r = bj_mail_of_period(
+            &(struct bj_mail_writer){&c->mail, t,
+                                     c->mail.plots ? &plots : NULL},
+            &who, &period, d.title, &mail, err);
     if (r == 0)
         fwrite(mail.p, 1, mail.len, stdout);
     bj_buf_free(&mail);

@@ -92,6 +92,7 @@ int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
     bj_st_bind_filled(st, 1, user);
     bj_st_bind_i64(st, 2, since_sec);
     bj_st_bind_i64(st, 3, until_sec);
+    bj_period_by_day(p, since_sec, until_sec, false);
     r = bj_job_read_new(bj_store_db(s), bj_period_columns(), BJ_PERIOD_COLUMNS,
                         &read, err);
     while (r == 0 && (r = bj_st_row(st, err)) > 0)

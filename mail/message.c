@@ -4,6 +4,7 @@
 #include "base/html.h"
 #include "mail/html.h"
 #include "mail/mime.h"
+#include "mail/plots.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -18,6 +19,7 @@ struct parts {
     struct bj_buf title, text_report, html_report;
     struct bj_buf text_link, html_link, text_stop, html_stop;
     struct bj_buf subject, text, html;
+    struct bj_mail_plots plots;
 };
 
 static void free_parts(struct parts *p)
@@ -28,6 +30,7 @@ static void free_parts(struct parts *p)
         &p->text,      &p->html};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         bj_buf_free(all[i]);
+    bj_mail_plots_free(&p->plots);
 }
 
 static bool has_failed(const struct parts *p)
@@ -162,7 +165,9 @@ static int finish(const struct bj_mail_writer *w, const struct bj_mail_for *to,
                               .unsubscribe_mail = bj_slice_str(
                                   kind == BJ_MAIL_WARNING ? "" : c->reply_to),
                               .text = slice(&p->text),
-                              .html = slice(&p->html)};
+                              .html = slice(&p->html),
+                              .image = p->plots.image,
+                              .images = p->plots.images};
     bj_mail_write(&m, out);
     return out->failed ? bj_err_set(err, -ENOMEM, "mail") : 0;
 }
@@ -194,6 +199,13 @@ static void set_job_values(const struct bj_report *r, struct parts *p)
     }
 }
 
+/* Both forms of the report, with what the plots show. */
+static void put_plots(struct parts *p)
+{
+    bj_mail_plots_text(&p->plots, &p->text_report);
+    bj_mail_plots_html(&p->plots, &p->html_report);
+}
+
 static int write_job(const struct bj_mail_writer *w,
                      const struct bj_mail_for *to, const struct bj_report *r,
                      enum bj_mail_kind kind, struct bj_slice next,
@@ -201,13 +213,21 @@ static int write_job(const struct bj_mail_writer *w,
 {
     struct parts p = {.title = {0}};
     const struct bj_report_style style = {.ascii = true};
+    char name[BJ_MAIL_NAME_MAX];
+    int e = 0;
+    bj_mail_name(to->key, name);
     set_job_values(r, &p);
     p.value[BJ_MAIL_NEXT] = next;
+    if (kind == BJ_MAIL_OF_JOB)
+        e = bj_mail_plots_of_job(w->plots, r, name, to->date_sec, &p.plots,
+                                 err);
     bj_report_print(r, &style, &p.text_report);
     bj_mail_html_report(r, &p.html_report);
+    put_plots(&p);
     put_page(w->conf, "More about this job", "/jobs/",
              bj_report_text(r, BJ_REPORT_KEY), &p);
-    int e = finish(w, to, kind, &p, out, err);
+    if (e == 0)
+        e = finish(w, to, kind, &p, out, err);
     free_parts(&p);
     return e;
 }
@@ -233,11 +253,16 @@ int bj_mail_of_period(const struct bj_mail_writer *w,
 {
     struct parts parts = {.title = {0}};
     const struct bj_report_style style = {.ascii = true};
+    char name[BJ_MAIL_NAME_MAX];
+    bj_mail_name(to->key, name);
     bj_buf_str(&parts.title, title);
+    int e = bj_mail_plots_of_period(w->plots, p, name, &parts.plots, err);
     bj_period_print(p, title, &style, &parts.text_report);
     bj_mail_html_period(p, &parts.html_report);
+    put_plots(&parts);
     put_page(w->conf, "All your jobs", "/jobs?user=", to->user, &parts);
-    int e = finish(w, to, BJ_MAIL_DIGEST, &parts, out, err);
+    if (e == 0)
+        e = finish(w, to, BJ_MAIL_DIGEST, &parts, out, err);
     free_parts(&parts);
     return e;
 }

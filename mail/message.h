@@ -10,9 +10,12 @@
 #include "report/report.h"
 #include "statsdb/mail_conf.h"
 
+struct bj_mail_plots_from;
+
 struct bj_mail_writer {
     const struct bj_mail_conf *conf;
     const struct bj_mail_templates *templates;
+    const struct bj_mail_plots_from *plots; /* NULL: none */
 };
 
 /* To whom, and when. */
@@ -34,7 +37,8 @@ int bj_mail_of_job(const struct bj_mail_writer *w, const struct bj_mail_for *to,
                    const struct bj_report *r, struct bj_buf *out,
                    struct bj_err *err);
 
-/* A warning about a running job; next: a sentence, what happens next. */
+/* A warning about a running job, without plots; next: a sentence, what happens
+ * next. */
 int bj_mail_of_warning(const struct bj_mail_writer *w,
                        const struct bj_mail_for *to, const struct bj_report *r,
                        struct bj_slice next, struct bj_buf *out,

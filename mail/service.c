@@ -33,6 +33,7 @@ struct bj_mail_service {
     const struct bj_mail_conf *conf;
     struct bj_store *store;
     const atomic_bool *stop;
+    const struct bj_mail_plots_from *plots;
     struct bj_mail_templates *templates;
     struct bj_mail_addresses *addresses;
     struct bj_mail_schedule schedule;
@@ -126,25 +127,38 @@ static bool is_worth(const struct bj_report *r, const char *choice)
     return strcmp(choice, "all") == 0 || r->advices > 0 || r->findings > 0;
 }
 
-/* Returns whether the job is decided, or an error. */
+/* A claimed mail could not be made: try again. */
+static int put_back(struct bj_mail_service *m, struct bj_slice key, int code,
+                    struct bj_err *err)
+{
+    char text[320];
+    struct bj_err ignored = {0};
+    bj_mail_note(m->store, key, true, bj_err_reason(err, text, sizeof(text)),
+                 m->now_sec, &ignored);
+    return code;
+}
+
+/* The mail is made when it has been claimed, since its plots take time.
+ * Returns whether the job is decided, or an error. */
 static int mail_report(struct bj_mail_service *m, const struct bj_mail_job *job,
                        const char *choice, const char *to, struct bj_err *err)
 {
     struct bj_report report;
     struct bj_buf bytes = {0};
-    const struct bj_mail_writer w = {m->conf, m->templates};
+    const struct bj_mail_writer w = {m->conf, m->templates, m->plots};
     const struct bj_mail_for who = {job->user, to, job->key, m->now_sec};
     int r = bj_report_read(bj_store_db(m->store), job->job, &report, err);
-    bool worth = r > 0 && is_worth(&report, choice);
+    const bool worth = r > 0 && is_worth(&report, choice);
     if (worth)
-        r = bj_mail_of_job(&w, &who, &report, &bytes, err);
-    bj_report_free(&report);
-    if (r >= 0 && worth)
         r = claim(m, job->key, job->user, err);
-    if (worth && r == BJ_MAIL_CLAIMED)
-        r = deliver(m, job->key, to, &bytes, err);
-    else if (r >= 0)
+    if (worth && r == BJ_MAIL_CLAIMED) {
+        r = bj_mail_of_job(&w, &who, &report, &bytes, err);
+        r = r < 0 ? put_back(m, job->key, r, err)
+                  : deliver(m, job->key, to, &bytes, err);
+    } else if (r >= 0) {
         r = !worth || r != BJ_MAIL_WAITS;
+    }
+    bj_report_free(&report);
     bj_buf_free(&bytes);
     return r;
 }
@@ -214,7 +228,7 @@ static int send_warning(struct bj_mail_service *m,
 {
     struct bj_report report;
     struct bj_buf bytes = {0};
-    const struct bj_mail_writer writer = {m->conf, m->templates};
+    const struct bj_mail_writer writer = {m->conf, m->templates, NULL};
     const struct bj_mail_for who = {w->user, to, w->key, m->now_sec};
     int r = bj_report_read(bj_store_db(m->store), w->job, &report, err);
     if (r > 0)
@@ -268,7 +282,7 @@ static int mail_digest(struct bj_mail_service *m,
     char to[BJ_MAIL_ADDRESS_MAX];
     struct bj_buf key = {0}, bytes = {0};
     struct bj_period period = {.by_user = false};
-    const struct bj_mail_writer w = {m->conf, m->templates};
+    const struct bj_mail_writer w = {m->conf, m->templates, m->plots};
     int r = bj_mail_address(m->addresses, user, m->stop, to, err);
     if (r < 0 || !to[0]) {
         if (r < 0)
@@ -286,14 +300,15 @@ static int mail_digest(struct bj_mail_service *m,
         r = bj_mail_digest_read(m->store, user, d->since_sec, d->until_sec,
                                 &period, err);
     if (r == 0)
-        r = bj_mail_of_period(&w, &who, &period, d->title, &bytes, err);
-    bj_period_free(&period);
-    if (r == 0)
         r = claim(m, text, user, err);
-    if (r == BJ_MAIL_CLAIMED)
-        r = deliver(m, text, to, &bytes, err);
-    else if (r > 0)
+    if (r == BJ_MAIL_CLAIMED) {
+        r = bj_mail_of_period(&w, &who, &period, d->title, &bytes, err);
+        r = r < 0 ? put_back(m, text, r, err)
+                  : deliver(m, text, to, &bytes, err);
+    } else if (r > 0) {
         r = r != BJ_MAIL_WAITS;
+    }
+    bj_period_free(&period);
     bj_buf_free(&bytes);
     bj_buf_free(&key);
     return r;
@@ -415,7 +430,8 @@ int bj_mail_check(const struct bj_mail_conf *c, struct bj_err *err)
 }
 
 int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
-                        const atomic_bool *stop, bool thread,
+                        const atomic_bool *stop,
+                        const struct bj_mail_plots_from *plots, bool thread,
                         struct bj_mail_service **ret, struct bj_err *err)
 {
     *ret = NULL;
@@ -426,6 +442,7 @@ int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
         return bj_err_set(err, -ENOMEM, "mails");
     m->conf = conf;
     m->stop = stop;
+    m->plots = plots;
     m->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = m->wake_fd < 0 ? bj_err_set(err, -errno, "eventfd")
                            : bj_mail_check(conf, err);

@@ -17,10 +17,13 @@ struct bj_mail_service;
 int bj_mail_check(const struct bj_mail_conf *conf, struct bj_err *err);
 
 /* Turn mails on in the store, or off, as conf says; *ret is NULL when they are
- * off.  With thread, rounds are made until it is freed.  conf, store and stop
- * must outlive it. */
+ * off.  plots: where their plots come from; NULL: they have none.  With thread,
+ * rounds are made until it is freed.  conf, store, stop and plots must outlive
+ * it. */
+struct bj_mail_plots_from;
 int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
-                        const atomic_bool *stop, bool thread,
+                        const atomic_bool *stop,
+                        const struct bj_mail_plots_from *plots, bool thread,
                         struct bj_mail_service **ret, struct bj_err *err);
 
 /* Send what is due; without thread only. */

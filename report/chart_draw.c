@@ -126,6 +126,7 @@ static void put_label(struct drawing *d, const struct label *l)
                                       .y = l->y,
                                       .width = l->width,
                                       .size = l->size > 0 ? l->size : d->size,
+                                      .lines = l->lines,
                                       .font = l->font,
                                       .colour = l->colour,
                                       .right = l->align == RIGHT,
@@ -482,7 +483,7 @@ static bool begin(struct drawing *d, struct bj_sheet *s,
                           .axis = bj_chart_axis(k, k->small ? 2 : 4),
                           .span = bj_chart_span(k)};
     const bool rows = k->kind == BJ_CHART_ROWS;
-    d->left = p->x + (rows ? 8.5 : 5.2) * p->size;
+    d->left = p->x + (rows ? 8.5 : 6.2) * p->size;
     d->right = p->x + p->width - (rows ? 5.5 : 1.5) * p->size;
     d->top = p->y + head_height(k, p->width, p->size);
     d->bottom = d->top + area_height(k, p->size);

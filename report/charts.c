@@ -239,6 +239,16 @@ static const char *name_of(struct bj_charts *c,
     return s.p ? s.p : "";
 }
 
+/* GPUs replace the chart of their mean or sum. */
+static struct bj_chart *place_of(struct bj_charts *c, const struct bj_chart *k,
+                                 bool replace)
+{
+    for (unsigned i = 0; replace && i < c->charts; i++)
+        if (strcmp(c->chart[i].title, k->title) == 0)
+            return &c->chart[i];
+    return &c->chart[c->charts++];
+}
+
 bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
                         const struct bj_chart_plan *p, int64_t start)
 {
@@ -260,7 +270,7 @@ bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
                 name_of(c, &s->group[group[i]]), value, false};
     }
     if (bj_chart_has_values(&k))
-        c->chart[c->charts++] = k;
+        *place_of(c, &k, s->by == BJ_SERIES_GPU) = k;
     return !c->arena.failed;
 }
 

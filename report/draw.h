@@ -9,6 +9,9 @@
 /* The argument that makes a program such a process.  It is not for users. */
 #define BJ_DRAW_COMMAND "draw-report"
 
+/* The path of the program that runs, for those that call bj_draw_process(). */
+#define BJ_DRAW_SELF "/proc/self/exe"
+
 enum {
     BJ_DRAW_PROCESSES = 2, /* of a program at a time, at most */
     BJ_DRAW_WIDTH_MIN = 240,

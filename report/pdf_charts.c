@@ -3,8 +3,8 @@
 #include "report/pdf_parts.h"
 
 #define GAP 16.0
-#define HALF_SIZE 6.6 /* of text, of two charts side by side */
-#define FULL_SIZE 7.2
+#define HALF_SIZE 7.0 /* of text, of two charts side by side */
+#define FULL_SIZE 7.4
 
 static bool is_wide(const struct bj_chart *k)
 {

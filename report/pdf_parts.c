@@ -96,7 +96,7 @@ void bj_pdf_fact(struct bj_pdf_page *p, const char *label)
     const double at = 76;
     if (p->cell.len == 0)
         return;
-    bj_sheet_row(p->sheet, 2, 0);
+    bj_sheet_row(p->sheet, 2, BJ_ROW_KEEP);
     bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = bj_slice_str(label),
                                                     .width = at,
                                                     .size = SIZE,

@@ -97,6 +97,18 @@ static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s)
     }
 }
 
+/* --- by day ----------------------------------------------------------------
+ */
+
+static void put_days(struct bj_pdf_page *p, const struct bj_period *d)
+{
+    struct bj_charts charts = {.charts = 0};
+    bj_period_charts(d, &charts);
+    bj_pdf_charts(p, &charts, (struct bj_slice){0});
+    p->cell.failed |= charts.arena.failed;
+    bj_charts_free(&charts);
+}
+
 /* --- jobs that wasted most -------------------------------------------------
  */
 
@@ -239,6 +251,7 @@ int bj_pdf_period(struct bj_sheet *s, const struct bj_period *d,
                                              .colour = BJ_PDF_TEXT});
     put_states(&p, &d->all);
     put_totals(&p, &d->all);
+    put_days(&p, d);
     for (int i = 0; i < BJ_WASTES; i++)
         put_wasters(&p, d, (enum bj_waste)i);
     put_findings(&p, d);

@@ -1,5 +1,7 @@
 #include "report/period.h"
 
+#include "report/period_day.h"
+
 #include "base/hash.h"
 #include "statsdb/best.h"
 
@@ -175,6 +177,7 @@ void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
     add(group, j);
     add_waste(p, j);
     add_findings(p, j->findings);
+    bj_period_add_day(p, j);
 }
 
 /* --- order -----------------------------------------------------------------

@@ -17,7 +17,15 @@ struct bj_period_job {
     int64_t elapsed_sec, cpus, cpu_usec, gpus, gpu_ppm;
     int64_t memory_bytes, memory_peak_bytes, energy_uj, emissions_ug;
     int64_t end_sec;
+    int64_t at_sec; /* when it began */
 };
+
+/* CPU time of the jobs that began on a day, microseconds. */
+struct bj_period_day {
+    int64_t cpu, cpu_used; /* used: where known */
+};
+
+enum { BJ_PERIOD_DAYS = 92 }; /* at most; longer periods have no days */
 
 struct bj_period_sums {
     struct bj_slice name; /* of the group */
@@ -59,10 +67,19 @@ struct bj_period {
     unsigned wasters[BJ_WASTES];
     struct bj_period_count finding[64];
     unsigned findings;
+    bool utc;          /* days of UTC, else of the local time */
+    int64_t first_day; /* since 1970-01-01 */
+    unsigned days;     /* 0: not by day */
+    struct bj_period_day day[BJ_PERIOD_DAYS];
 };
 
 /* Zero-initialise, and set by_user. */
 void bj_period_free(struct bj_period *p);
+
+/* Sum by day, too, of jobs that began in [since, until), if these are 2 to
+ * BJ_PERIOD_DAYS days.  Before the first job. */
+void bj_period_by_day(struct bj_period *p, int64_t since_sec, int64_t until_sec,
+                      bool utc);
 void bj_period_add(struct bj_period *p, const struct bj_period_job *job);
 
 /* Order groups and findings, when all jobs have been added. */
@@ -72,6 +89,10 @@ void bj_period_settle(struct bj_period *p);
 struct bj_report_style;
 void bj_period_print(const struct bj_period *p, const char *title,
                      const struct bj_report_style *style, struct bj_buf *out);
+
+/* Its chart: CPU hours by day; none without days. */
+struct bj_charts;
+void bj_period_charts(const struct bj_period *p, struct bj_charts *ret);
 
 /* Append it as JSON. */
 void bj_period_json(const struct bj_period *p, struct bj_buf *out);

@@ -18,6 +18,7 @@ enum {
     PEAK,
     ENERGY,
     EMISSIONS,
+    START,
     END
 };
 
@@ -40,6 +41,7 @@ static const char *const names[BJ_PERIOD_COLUMNS] = {
     [PEAK] = "memory_peak_bytes",
     [ENERGY] = "energy_joules",
     [EMISSIONS] = "emissions_grams",
+    [START] = "start",
     [END] = "end"};
 
 const struct bj_job_column *const *bj_period_columns(void)
@@ -109,6 +111,7 @@ int bj_period_take(struct bj_period *p, struct bj_buf *texts, value_fn *value,
                                    .memory_peak_bytes = v[PEAK],
                                    .energy_uj = v[ENERGY],
                                    .emissions_ug = v[EMISSIONS],
-                                   .end_sec = v[END]});
+                                   .end_sec = v[END],
+                                   .at_sec = v[START]});
     return p->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 0;
 }

@@ -1,5 +1,6 @@
 #include "statsdb/acct_period.h"
 
+#include "base/clock.h"
 #include "report/pdf.h"
 #include "report/period_take.h"
 #include "report/show.h"
@@ -141,6 +142,10 @@ int bj_acct_period(const struct bj_acct_source *from,
     struct bj_period period = {.by_user =
                                    bj_acct_list_count(&filter->account) > 0};
     struct adding adding = {.period = &period};
+    const int64_t now = (int64_t)(bj_clock_wall_usec() / 1000000);
+    bj_period_by_day(&period, filter->since_sec,
+                     filter->until_sec < now ? filter->until_sec : now + 1,
+                     look->utc);
     int r = from->jobs(from->source,
                        &(struct bj_acct_query){*filter, bj_period_columns(),
                                                BJ_PERIOD_COLUMNS},

@@ -2,6 +2,7 @@
 
 #include "base/html.h"
 #include "base/json.h"
+#include "report/charts_json.h"
 #include "report/jobstats.h"
 #include "report/js1.h"
 #include "report/json.h"
@@ -107,32 +108,69 @@ static int read_stored(struct bj_db *db, struct bj_slice key,
     return r <= 0 ? r : bj_report_read(db, job, ret, err);
 }
 
-static int read_remote(const struct bj_acct_source *from, struct bj_slice key,
-                       struct bj_report *ret, struct bj_err *err)
+/* GET a part of a job from the server. */
+static int get_part(const struct bj_acct_source *from, struct bj_slice key,
+                    const char *part, struct bj_arena *arena,
+                    const struct bj_json **ret, struct bj_err *err)
 {
-    struct bj_arena arena = {0};
     struct bj_buf path = {0};
     struct bj_slice body = {0};
     const struct bj_json *doc = NULL;
     bj_buf_str(&path, "/api/v1/jobs/");
     bj_url_text(&path, key);
-    bj_buf_str(&path, "/report");
+    bj_buf_str(&path, part);
     int r = path.failed
                 ? bj_err_set(err, -ENOMEM, "request")
                 : from->get(from->source, (struct bj_slice){path.p, path.len},
                             &body, err);
     if (r == 0)
-        r = bj_json_parse(&arena, body, "reply", NULL, &doc, err);
-    if (r == 0)
-        r = bj_report_parse(bj_json_get(doc, "data"), ret, err);
-    bj_arena_free(&arena);
+        r = bj_json_parse(arena, body, "reply", NULL, &doc, err);
+    *ret = bj_json_get(doc, "data");
     bj_buf_free(&path);
+    return r;
+}
+
+static int read_remote(const struct bj_acct_source *from, struct bj_slice key,
+                       struct bj_report *ret, struct bj_err *err)
+{
+    struct bj_arena arena = {0};
+    const struct bj_json *data;
+    int r = get_part(from, key, "/report", &arena, &data, err);
+    if (r == 0)
+        r = bj_report_parse(data, ret, err);
+    bj_arena_free(&arena);
     return r < 0 ? r : 1;
+}
+
+/* The curves of a PDF, which only the server has.  A report without them is
+ * better than none. */
+static int read_charts(const struct bj_acct_source *from, struct bj_slice key,
+                       struct bj_charts *ret, struct bj_err *err)
+{
+    struct bj_arena arena = {0};
+    const struct bj_json *data;
+    struct bj_err ignored = {0};
+    int r = -ENOENT;
+    if (from->get) {
+        r = get_part(from, key, "/charts", &arena, &data, &ignored);
+        if (r == 0)
+            r = bj_charts_parse(data, ret, &ignored);
+    }
+    if (r < 0 && r != -ENOMEM) {
+        ret->charts = 0;
+        ret->why =
+            from->get ? "The server did not answer with the curves."
+                      : "Curves come from batchjob_stats_server: see --server.";
+    }
+    bj_arena_free(&arena);
+    return r == -ENOMEM ? bj_err_set(err, r, "charts") : 0;
 }
 
 /* Reports as they are printed. */
 struct printer {
     const struct bj_acct_report_look *look;
+    const struct bj_acct_source *from;
+    struct bj_slice key; /* of the job */
     struct bj_buf out;
     uint64_t reports;
     struct bj_sheet *sheet; /* of a PDF */
@@ -144,10 +182,15 @@ static int print_pdf(struct printer *p, const struct bj_report *r,
                      struct bj_err *err)
 {
     const int64_t sec = bj_pdf_job_time(r);
+    struct bj_charts charts = {.charts = 0};
+    int code = read_charts(p->from, p->key, &charts, err);
     if (p->reports == 0)
         bj_pdf_job_title(r, &p->title);
     p->created_sec = sec > p->created_sec ? sec : p->created_sec;
-    return bj_pdf_job(p->sheet, r, NULL, p->look->utc, err);
+    if (code == 0)
+        code = bj_pdf_job(p->sheet, r, &charts, p->look->utc, err);
+    bj_charts_free(&charts);
+    return code;
 }
 
 static int print(struct printer *p, const struct bj_report *r,
@@ -200,6 +243,7 @@ static int put_report(const struct bj_acct_source *from, struct bj_slice key,
     int r = from->db ? read_stored(from->db, key, &report, err)
                      : read_remote(from, key, &report, err);
     if (r > 0) {
+        p->key = key;
         r = print(p, &report, err);
         p->reports++;
     }
@@ -235,7 +279,7 @@ int bj_acct_report(const struct bj_acct_source *from,
                    uint64_t *ret_reports, struct bj_err *err)
 {
     struct choice c = {.first = NULL};
-    struct printer p = {.look = look};
+    struct printer p = {.look = look, .from = from};
     int r = look->form == BJ_ACCT_PDF
                 ? bj_sheet_new(look->letter, &p.sheet, err)
                 : 0;

@@ -21,6 +21,7 @@ struct bj_mail_conf {
     uint64_t delay_usec, max_age_usec;
     uint64_t per_user, per_day; /* mails per day */
     char *quiet_hours, *digest_time;
+    bool plots;
 };
 
 /* The choices of users: docs/mail.md. */

@@ -230,7 +230,7 @@ static void post_open(struct post *p, const char *choice)
 static void start(struct post *p)
 {
     bj_mail_service_free(p->service);
-    OK(bj_mail_service_new(&p->conf, p->w.s, &p->stop, false, &p->service,
+    OK(bj_mail_service_new(&p->conf, p->w.s, &p->stop, NULL, false, &p->service,
                            &err));
 }
 
@@ -550,7 +550,7 @@ static void test_hostile_names(void **state)
     r.verdict.wrong = BJ_SLICE("x\r\n\r\nbody");
     OK(bj_mail_templates_new(NULL, &t, &err));
     OK(bj_mail_of_job(
-        &(struct bj_mail_writer){&c, t},
+        &(struct bj_mail_writer){&c, t, NULL},
         &(struct bj_mail_for){BJ_SLICE("anna"), "anna@b.c", BJ_SLICE("k"), T0},
         &r, &out, &err));
     bj_buf_put(&out, "", 1);

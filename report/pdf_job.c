@@ -561,6 +561,7 @@ int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
     put_findings(&p);
     put_warnings(&p);
     put_array(&p);
+    put_facts(&p);
     bj_pdf_charts(&p.pdf, charts,
                   is_array(&p) ? text(&p, BJ_REPORT_DISPLAY_ID)
                                : (struct bj_slice){0});
@@ -568,7 +569,6 @@ int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
         put_least(&p, "CPUs and memory of nodes", r->nodes, false);
     if (r->gpus > 0)
         put_least(&p, "GPUs", r->gpus, true);
-    put_facts(&p);
     bool failed = p.pdf.cell.failed;
     bj_buf_free(&p.pdf.cell);
     return failed ? bj_err_set(err, -ENOMEM, "PDF") : 0;

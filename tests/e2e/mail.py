@@ -20,9 +20,11 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import history  # noqa: E402
 import ports  # noqa: E402
 import tls_lib  # noqa: E402
 import tap  # noqa: E402
+from png import Image  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 TOP = os.path.abspath(os.path.join(HERE, "../.."))
@@ -327,9 +329,10 @@ def killed(site):
             time.sleep(0.3 * i)
     until(lambda: site.rows("SELECT count(*) FROM mail_todo")[0][0] == 0 or None, "all is decided")
     states = dict(site.rows("SELECT key, state FROM mail_sent WHERE user = 'anna'"))
+    sent = len([s for s in states.values() if s == "sent"])
+    until(lambda: len(site.box()) >= sent or None, "the server delivers what it accepted")
     box = site.box()
     same([len(v) for v in box.values() if len(v) != 1], [], "killed: no mail arrives twice")
-    sent = len([s for s in states.values() if s == "sent"])
     check(sent <= len(box) <= len(states), "killed: what is sent has arrived",
           sent, len(box), states)
 
@@ -363,6 +366,65 @@ def commands(site):
               "check-config refuses mail.%s: %s" % (option, value), why)
 
 
+def images(m):
+    """The images of a mail by Content-ID, as its HTML refers to them."""
+    found = {p["Content-ID"].strip("<>"): p.get_content() for p in m.walk()
+             if p.get_content_type() == "image/png"}
+    _, page = parts(m)
+    same(re.findall(r"src=\"cid:([^\"]+)\"", page), list(found), "each image has its place in HTML")
+    return found
+
+
+def arrived(site, name, *words):
+    site.run("mail", "send", *words, name + "@example.org")
+    (m,), = until(lambda: site.box(name) or None, "a mail to %s arrives" % name).values()
+    same(m.defects + [d for p in m.walk() for d in p.defects], [], "MIME has no defects")
+    return m
+
+
+def plots(site):
+    """Mails with the curves of their jobs, from a real Prometheus."""
+    row, = site.rows('SELECT start, "end" FROM job WHERE jobid = 1001')
+    prom = history.History(row[0], row[1], history.job("1001", "anna", 1, 4, 2, (1,),
+                                                     cluster="alpha"))
+    if prom.why:
+        skip("plots in mails", prom.why)
+        return None
+    try:
+        site.write("cluster.yml", "name: alpha\nsacct:\n  command: \"\"\nprometheus:\n  url: %s\n"
+                   % prom.url)
+        site.mail(send="smtp")
+        m = arrived(site, "plots", "1001")
+        found = images(m)
+        same(len(found), 5, "CPUs, memory, data, use and memory of GPUs")
+        sizes = {(i.width, len(d) < 150000) for d in found.values() for i in [Image(d)]}
+        same(sizes, {(1200, True)}, "images of two pixels for each of 600")
+        text, page = parts(m)
+        words = " ".join(text.split("\nOver time\n")[1].split())
+        for want in ("CPUs. CPUs used: 2 on average, at most 2. CPUs allocated: 4.",
+                     "GPU use, each GPU. Mean: n1:0 80.0 %, n1:1 always 0."):
+            check(want in words and want in html.unescape(page),
+                  "text and alternative text: " + want, words)
+        same(sum(len(d) for d in found.values()) < 400000, True, "the images are small")
+        rows = [Image(d) for d in found.values()]
+        same([len(i.lines(0x8FC1E0, i.width // 2)) for i in rows][2:4], [1, 1],
+             "one of two GPUs is idle")
+        m = arrived(site, "none", "1002")
+        same(images(m), {}, "a job without samples has no images")
+        for part in parts(m):
+            check("Prometheus has no samples of this job" in " ".join(part.split()),
+                  "its mail says why")
+        site.mail(send="smtp", plots=False)
+        same((images(arrived(site, "off", "1001")), "Over time" in parts(m)[0]), ({}, True),
+             "mail.plots can be off")
+    finally:
+        prom.stop()
+        site.mail(send="smtp")
+    m = arrived(site, "away", "1001")
+    check("did not answer" in parts(m)[0] and not images(m), "Prometheus is away: a mail without plots")
+    return m
+
+
 def digest(site):
     """The digest has the report of batchjob_acct over the same jobs."""
     site.mail(send="smtp")
@@ -384,6 +446,10 @@ def digest(site):
     shown = flat(page)
     figures = re.findall(r"[\d.]+ (?:%|h\b|kWh)", want.split("most idle")[0])
     same([f for f in figures if f not in shown], [], "its HTML has the same figures")
+    image, = [Image(d) for d in images(m).values()] or [None]
+    if check(image, "a digest has a plot of its days"):
+        same(image.width, 1200, "its plot is an image")
+        check(len(image.lines(0x0072B2, 10)) >= 1, "it has bars")
 
 
 def by_sendmail(site):
@@ -443,6 +509,7 @@ def main():
             killed(site)
             site.stop()
             commands(site)
+            plots(site)
             digest(site)
             by_sendmail(site)
             chromium(site, by_id["1001"][0])

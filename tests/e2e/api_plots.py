@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Plots of jobs as PNG and PDF, from a real Prometheus with their samples: what the images show
+follows from the samples.  TAP."""
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import history  # noqa: E402
+from api_lib import O, TOP, Site, check, plan, same, user  # noqa: E402
+from png import Image  # noqa: E402
+
+JOBS = os.path.abspath(os.path.join(TOP, O, "unit/test_statsdb_report"))
+ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
+ANNA, BOSS, EVE = user("anna"), user("boss"), user("eve")
+BLUE, LIMIT, BELOW, AREA, RED = 0x0072B2, 0x404040, 0xD9E9F4, 0x8FC1E0, 0x9A3324
+HOSTILE = 'x"><b>\u202e\n\x01{jobid="1"}\\' + "\u0301" * 100
+
+
+def begin(site):
+    """The jobs of tests/unit/report_jobs.h; 1001 gets eight GPUs."""
+    subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
+                    O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([JOBS, site.store], check=True)
+    db = sqlite3.connect(site.store)
+    db.execute("UPDATE job SET gpus = 8 WHERE jobid = 1001")
+    db.commit()
+    row = db.execute('SELECT min(start), max("end") FROM job WHERE jobid IN (1001, 1005)').fetchone()
+    db.close()
+    site.prom = history.History(row[0], row[1] + 60, history.together(
+        history.job("1001", "anna", 1, 4, 8, (2, 5)), history.job("1005", "anna", 4, 8),
+        history.job("1001", "mallory", 1, 1, cluster="beta"),
+        history.job("1002", "anna", 1, 4, 2, slurm_node=HOSTILE)))
+    site.options = ["--access.trust-loopback", "--access.admins=boss"]
+    if not site.prom.why:
+        site.options += ["--prometheus.url=" + site.prom.url, "--prometheus.scrape-interval=30s"]
+    site.start(*site.options)
+
+
+def key_of(site, job):
+    a = site.ask("/api/v1/jobs?job=%s&fields=key" % job, BOSS)
+    return a.data[0]["key"]
+
+
+def plot(site, job, query, who=ANNA):
+    return site.ask("/api/v1/jobs/%s/plot.png?%s" % (key_of(site, job), query), who)
+
+
+def curve(site):
+    """Half of the CPUs are used: the curve is half as high as the line of its limit."""
+    a = plot(site, "1001", "metric=cpus_used")
+    same((a.status, a.headers["Content-Type"]), (200, "image/png"), "a plot")
+    image = Image(a.body)
+    same(image.width, 1200, "two pixels for each of 600")
+    base = [y + 1 for y in range(image.height) if image.count(y, BELOW) > image.width // 2][-1:]
+    used = image.lines(BLUE, image.width // 2)
+    limit = image.lines(LIMIT, image.width // 4)
+    if check(len(base) == len(used) == len(limit) == 1, "an axis, a curve and a limit", base, used,
+             limit):
+        ratio = (base[0] - used[0]) / (base[0] - limit[0])
+        check(abs(ratio - 0.5) < 0.02, "the curve is half as high as the limit", ratio)
+    small = Image(plot(site, "1001", "metric=cpus_used&width=300").body)
+    same(small.width, 600, "another width")
+    check(len(a.body) < 100000, "an image is small", len(a.body))
+    same(plot(site, "1001", "metric=cpus_used").body, a.body, "the same plot has the same bytes")
+
+
+def rows(site):
+    """Two of eight GPUs are idle: their rows are empty, and marked."""
+    image = Image(plot(site, "1001", "metric=gpu_busy_ratio&by=gpu").body)
+    same(len(image.lines(AREA, image.width // 2)), 6, "six of eight GPUs are busy")
+    reds = [y for y in range(image.height) if image.count(y, RED) > 3]
+    bands = [y for i, y in enumerate(reds) if i == 0 or y > reds[i - 1] + 5]
+    same(len(bands), 2, "two are marked as idle")
+    nodes = Image(plot(site, "1005", "metric=cpus_used&by=node").body)
+    same(len(nodes.lines(AREA, nodes.width // 2)), 4, "four nodes")
+
+
+def hostile(site):
+    """Labels from Prometheus are text, whatever they are."""
+    db = sqlite3.connect(site.store)
+    db.execute("UPDATE job SET gpus = 2 WHERE jobid = 1002")
+    db.commit()
+    db.close()
+    image = Image(plot(site, "1002", "metric=gpu_busy_ratio&by=gpu").body)
+    same(len(image.lines(AREA, image.width // 2)), 2, "names of nodes are only text")
+    lines = [c["lines"] for c in site.ask("/api/v1/jobs/%s/charts" % key_of(site, "1002"), ANNA).data[
+        "charts"] if c["title"] == "GPU use"][0]
+    check(lines[0]["name"].startswith('x"><b>') and "\n" not in lines[0]["name"] and
+          "\x01" not in lines[0]["name"], "they are cleaned", lines[0]["name"])
+    a = site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "1002"), ANNA)
+    same((a.status, a.body[:5]), (200, b"%PDF-"), "a PDF with such names")
+
+
+def refusals(site):
+    for query, word in (("", "metric"), ("metric=x", "x"), ("metric=cpus_used&by=user", "by"),
+                        ("metric=cpus_used,memory_bytes", "unit"),
+                        ("metric=cpus_used&width=99999", "width"),
+                        ("metric=cpus_used&width=x", "width"), ("metric=cpus_used&what=1", "what")):
+        a = plot(site, "1001", query)
+        check(a.status == 400 and word in a.json["error"], "refused: " + query, a)
+    same(plot(site, "1001", "metric=cpus_used", EVE).status, 404, "not for another user")
+    same(site.ask("/api/v1/jobs/%s/charts" % key_of(site, "1001"), EVE).status, 404,
+         "no values for another user")
+    a = plot(site, "1000", "metric=cpus_used")
+    check(a.status == 404 and "no samples" in a.json["error"], "no samples", a)
+    a = plot(site, "1001", "metric=limit_hits")
+    same(a.status, 400, "an unknown metric")
+
+
+def text_of(pdf, folder, *options):
+    path = os.path.join(folder, "report.pdf")
+    with open(path, "wb") as f:
+        f.write(pdf)
+    return subprocess.run(["pdftotext", *options, path, "-"], capture_output=True,
+                          check=True).stdout.decode()
+
+
+def pdf(site):
+    a = site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "1001"), ANNA)
+    same((a.status, a.body[:5]), (200, b"%PDF-"), "a PDF")
+    same(site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "1001"), ANNA).body, a.body,
+         "the same report has the same bytes")
+    if shutil.which("pdftotext"):
+        text = text_of(a.body, site.folder)
+        missing = [s for s in ("Over time", "CPUs used: 2 on average, at most 2. CPUs allocated: 4.",
+                               "Memory with page cache", "Memory limit: 8.0 GiB.", "GPU use, each GPU",
+                               "time since start", "8 GiB", "100 %") if s not in " ".join(text.split())]
+        same(missing, [], "the PDF names its curves, limits and units")
+        same(len(re.findall(r"^idle$", text, re.M)), 4, "use and memory of two GPUs are idle")
+        path = os.path.join(site.folder, "report.pdf")
+        images = subprocess.run(["pdfimages", "-list", path], capture_output=True).stdout
+        same(len(images.splitlines()), 2, "its plots are vectors")
+    a = site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "1000"), ANNA)
+    if shutil.which("pdftotext"):
+        check("Prometheus has no samples of this job" in " ".join(text_of(a.body, site.folder).split()),
+              "a PDF without curves says why")
+
+
+def charts(site):
+    """The values are those of the samples."""
+    data = site.ask("/api/v1/jobs/%s/charts" % key_of(site, "1001"), ANNA).data
+    by = {(c["title"], c["of"]): c for c in data["charts"]}
+    same(sorted(by, key=str), [("CPUs", None), ("Data read and written", None),
+                               ("GPU memory", "each GPU"), ("GPU use", "each GPU"),
+                               ("Memory", None)], "the charts of a job with GPUs")
+    values = {line["name"]: [v for v in line["values"] if v is not None]
+              for line in by["GPU use", "each GPU"]["lines"]}
+    same({n: set(v) for n, v in values.items()},
+         {"n1:%d" % g: {0 if g in (2, 5) else 80} for g in range(8)}, "each GPU has its values")
+    # A rate spans four intervals, so the first ones are less.
+    used = [v for v in by["CPUs", None]["lines"][0]["values"] if v is not None][4:]
+    check(len(used) > 50 and all(abs(v - 2) < 0.01 for v in used), "CPUs used", used[:5])
+    data = site.ask("/api/v1/jobs/%s/charts" % key_of(site, "1000"), ANNA).data
+    check(data["charts"] == [] and "no samples" in data["reason"], "no charts, and why", data)
+
+
+def acct(site):
+    """batchjob_acct has the curves from the server, and says where they are without it."""
+    if not shutil.which("pdftotext"):
+        return
+    socket = os.path.join(site.folder, "sock")
+    site.start(*site.options, "--access.admins=root", "--web.unix-socket=" + socket)
+    for way, word in (("--server=unix:" + socket, "CPUs used: 2 on average"),
+                      ("--store.path=" + site.store, "see --server")):
+        p = subprocess.run([ACCT, way, "--utc", "report", "--format=pdf", "1001"],
+                           capture_output=True, check=True)
+        check(word in " ".join(text_of(p.stdout, site.folder).split()),
+              "batchjob_acct " + way.split("=")[0], p.stderr)
+    p = subprocess.run([ACCT, "--store.path=" + site.store, "--utc", "report", "--format=pdf",
+                        "--month=2025-11"], capture_output=True, check=True)
+    text = text_of(p.stdout, site.folder)
+    check("CPU hours of jobs, by the day on which they began" in text and "20 Nov" not in text
+          and "19 Nov" in text, "a month has a plot by day", text[:500])
+
+
+def many(site):
+    """More requests at a time than processes that draw: each is answered or refused."""
+    site.start(*site.options, "--prometheus.max-queries=8")
+    key, got = key_of(site, "1001"), []
+
+    def one():
+        got.append(site.ask("/api/v1/jobs/%s/plot.png?metric=cpus_used" % key, ANNA))
+    threads = [threading.Thread(target=one) for _ in range(12)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    check(len(got) == 12 and all(a.status == 200 or (a.status == 503 and a.headers["Retry-After"])
+                                 for a in got) and any(a.status == 200 for a in got),
+          "twelve at a time", [a.status for a in got])
+
+
+def without(site):
+    """Prometheus is away."""
+    site.prom.stop()
+    a = plot(site, "1001", "metric=cpus_used")
+    check(a.status == 503 and "did not answer" in a.json["error"], "Prometheus is away", a)
+    a = site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "1001"), ANNA)
+    same(a.status, 200, "a PDF without Prometheus")
+    site.start("--access.trust-loopback", "--access.admins=boss")
+    a = plot(site, "1001", "metric=cpus_used")
+    check(a.status == 404 and "prometheus.url" in a.json["error"], "no Prometheus", a)
+    same(site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "1001"), ANNA).status, 200,
+         "a PDF where none is configured")
+
+
+def all_of(site):
+    begin(site)
+    if site.prom.why:
+        check(True, "plots # SKIP " + site.prom.why)
+        return
+    try:
+        for part in curve, rows, hostile, refusals, charts, pdf, acct, many, without:
+            part(site)
+    finally:
+        site.prom.stop()
+
+
+def main():
+    site = Site()
+    try:
+        all_of(site)
+    finally:
+        site.done()
+    return plan()
+
+
+sys.exit(main())

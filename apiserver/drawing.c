@@ -3,6 +3,7 @@
 #include "apiserver/report.h"
 #include "apiserver/room.h"
 #include "apiserver/state.h"
+#include "report/draw.h"
 
 #include <stdlib.h>
 
@@ -83,4 +84,16 @@ int bj_drawing_failed(struct bj_call *c, int code, const char *what)
                               "Too many drawings are in progress; try again.");
     }
     return bj_call_refuse(c, 503, "The %s could not be drawn.", what);
+}
+
+int bj_drawing_image(struct bj_call *c, struct bj_drawing *d)
+{
+    struct bj_buf png[BJ_CHARTS] = {{0}};
+    int r =
+        bj_draw_png(d->server->program, &d->charts, d->width, 2, png, &c->err);
+    r = r == 0 ? bj_drawing_answer(c, d, &png[0], "image/png")
+               : bj_drawing_failed(c, r, "PNG");
+    for (unsigned i = 0; i < BJ_CHARTS; i++)
+        bj_buf_free(&png[i]);
+    return r;
 }

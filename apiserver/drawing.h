@@ -35,6 +35,14 @@ int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d);
 int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
                       const struct bj_buf *bytes, const char *type);
 
+/* Draw the first chart as an image of d->width and respond with it.  0 or a
+ * refusal. */
+int bj_drawing_image(struct bj_call *c, struct bj_drawing *d);
+
+/* The parts of an endpoint for a PDF (pdf.c). */
+int bj_pdf_prepare(struct bj_call *c);
+int bj_pdf_answer(struct bj_call *c);
+
 /* The parts of an endpoint for one plot (plot.c): the metrics, by and width of
  * p, of the job of that name; and the answer, which frees the work. */
 int bj_plot_prepare(struct bj_call *c, const struct bj_params *p,

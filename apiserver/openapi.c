@@ -2,10 +2,10 @@
  * of endpoints. Format: OpenAPI 3.1.0. */
 #include "apiserver/column.h"
 #include "apiserver/params.h"
-#include "report/series.h"
 #include "apiserver/state.h"
 #include "base/json.h"
 #include "base/version.h"
+#include "report/series.h"
 
 static void text(struct bj_buf *b, const char *before, const char *s)
 {

@@ -19,7 +19,7 @@ static int read_paper(struct bj_call *c, const struct bj_params *p,
                                 "The parameter paper must be a4 or letter.");
 }
 
-static int on_pdf(struct bj_call *c)
+int bj_pdf_prepare(struct bj_call *c)
 {
     struct bj_params p;
     struct bj_drawing *d;
@@ -38,7 +38,7 @@ static int on_pdf(struct bj_call *c)
     return r;
 }
 
-static int after_pdf(struct bj_call *c)
+int bj_pdf_answer(struct bj_call *c)
 {
     struct bj_drawing *d = c->work;
     struct bj_buf pdf = {0};
@@ -59,8 +59,8 @@ const struct bj_endpoint bj_endpoints_pdf[] = {
     {.path = "/api/v1/jobs/*/report.pdf",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
-     .run = on_pdf,
-     .after = after_pdf,
+     .run = bj_pdf_prepare,
+     .after = bj_pdf_answer,
      .help = "The report of a job as PDF, with its charts.",
      .type = "application/pdf",
      .params = JOB},

@@ -147,18 +147,6 @@ static bool make_chart(struct bj_drawing *d)
     return made;
 }
 
-static int draw(struct bj_call *c, struct bj_drawing *d)
-{
-    struct bj_buf png[BJ_CHARTS] = {{0}};
-    int r =
-        bj_draw_png(d->server->program, &d->charts, d->width, 2, png, &c->err);
-    r = r == 0 ? bj_drawing_answer(c, d, &png[0], "image/png")
-               : bj_drawing_failed(c, r, "PNG");
-    for (unsigned i = 0; i < BJ_CHARTS; i++)
-        bj_buf_free(&png[i]);
-    return r;
-}
-
 int bj_plot_answer(struct bj_call *c)
 {
     struct bj_drawing *d = c->work;
@@ -179,7 +167,7 @@ int bj_plot_answer(struct bj_call *c)
                            "Prometheus has no samples of this metric "
                            "for this job.");
     } else {
-        r = draw(c, d);
+        r = bj_drawing_image(c, d);
     }
     bj_drawing_free(d);
     return r;

@@ -165,9 +165,8 @@ static void put_rows(struct bj_call *c, const struct bj_params *p,
     bj_buf_free(&more);
 }
 
-/* The whole file; *ret_text is freed by the caller. */
-static int load(const char *path, char **ret_text, struct bj_slice *ret,
-                struct bj_err *err)
+int bj_storage_read(const char *path, char **ret_text, struct bj_slice *ret,
+                    struct bj_err *err)
 {
     struct stat st;
     if (stat(path, &st) < 0)
@@ -190,7 +189,8 @@ static int on_storage(struct bj_call *c)
     struct bj_params p;
     char *text = NULL;
     int r = bj_params_read(c, c->endpoint->params, &p);
-    if (r == 0 && path && *path && (r = load(path, &text, &all, &c->err)) < 0) {
+    if (r == 0 && path && *path &&
+        (r = bj_storage_read(path, &text, &all, &c->err)) < 0) {
         bj_call_log(c, "storage.file");
         r = bj_call_refuse(c, 503,
                            "Projects and quotas cannot be read at the moment.");

@@ -30,4 +30,9 @@ struct bj_storage {
 int bj_storage_next(struct bj_slice *rest, uint64_t *line,
                     struct bj_storage *ret, struct bj_err *err);
 
+/* Read the whole file; *ret_text is freed by the caller, also after an error.
+ */
+int bj_storage_read(const char *path, char **ret_text, struct bj_slice *ret,
+                    struct bj_err *err);
+
 #endif

@@ -27,6 +27,7 @@ enum bj_chart_kind {
                         GPUs */
     BJ_CHART_DAYS,   /* bars: each point is a day of UTC, and a line may be a
                         part of the limit */
+    BJ_CHART_PIE,    /* each line has one value: parts of a whole */
     BJ_CHART_KINDS
 };
 

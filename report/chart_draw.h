@@ -14,7 +14,7 @@ struct bj_chart_place {
 /* The height that a chart takes at a width. */
 double bj_chart_height(const struct bj_chart *k, double width, double size);
 
-/* Draw it into the last row of the sheet. */
+/* Of kinds other than BJ_CHART_PIE: draw it into the last row of the sheet. */
 void bj_chart_draw(struct bj_sheet *s, const struct bj_chart_place *p,
                    const struct bj_chart *k);
 

@@ -8,7 +8,8 @@ enum { POINTS_MAX = BJ_SAMPLES_CELLS, DAY_SEC = 86400 };
 
 static const char *const kinds[BJ_CHART_KINDS] = {[BJ_CHART_CURVES] = "curves",
                                                   [BJ_CHART_ROWS] = "rows",
-                                                  [BJ_CHART_DAYS] = "days"};
+                                                  [BJ_CHART_DAYS] = "days",
+                                                  [BJ_CHART_PIE] = "pie"};
 static const char *const units[BJ_CHART_UNITS] = {
     [BJ_CHART_PLAIN] = "count",     [BJ_CHART_BYTES] = "bytes",
     [BJ_CHART_PERCENT] = "percent", [BJ_CHART_BYTES_PER_SEC] = "bytes/s",

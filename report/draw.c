@@ -2,10 +2,10 @@
 
 #include "base/command.h"
 #include "base/json.h"
-#include "report/chart_draw.h"
 #include "report/charts_json.h"
 #include "report/json.h"
 #include "report/pdf.h"
+#include "report/pie_draw.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -62,11 +62,13 @@ static int draw_image(const struct bj_chart *k, double width, double scale,
     struct bj_sheet *s = NULL;
     struct bj_buf png = {0};
     const struct bj_chart_place place = {PAD, PAD, width - 2 * PAD, SIZE};
-    int r = bj_sheet_new_image(
-        width, bj_chart_height(k, place.width, SIZE) + 2 * PAD, scale, &s, err);
+    const bool pie = k->kind == BJ_CHART_PIE;
+    const double height =
+        pie ? bj_pie_height(SIZE) : bj_chart_height(k, place.width, SIZE);
+    int r = bj_sheet_new_image(width, height + 2 * PAD, scale, &s, err);
     if (r == 0) {
         bj_sheet_row(s, 0, 0);
-        bj_chart_draw(s, &place, k);
+        (pie ? bj_pie_draw : bj_chart_draw)(s, &place, k);
         r = bj_sheet_write_png(s, &png, err);
     }
     if (r == 0) {

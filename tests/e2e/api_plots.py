@@ -180,6 +180,76 @@ def acct(site):
           and "19 Nov" in text, "a month has a plot by day", text[:500])
 
 
+def wedge(image, colour):
+    return sum(image.count(y, colour) for y in range(image.height))
+
+
+def petricore(site):
+    """The paths of petricore's web application."""
+    a = site.ask("/plot/1001/cpu_percent", ANNA)
+    same(a.body, plot(site, "1001", "metric=cpus_used").body, "/plot/JOB/METRIC is the plot of a job")
+    image = Image(site.ask("/plot/1005/jobs_rss", ANNA).body)
+    same(len(image.lines(AREA, image.width // 2)), 4, "with a row for each node")
+    for path in ("/plot/1001/cpu_time_core", "/plot/1001/", "/plot/1001", "/plot//rss",
+                 "/plot/1001/rss/x", "/pie/1001", "/plot/99/rss"):
+        same(site.ask(path, ANNA).status, 404, "there is no " + path)
+    db = sqlite3.connect(site.store)
+    job, cpus, sec = db.execute("SELECT id, cpus, elapsed FROM job WHERE jobid = 1001").fetchone()
+    used, = db.execute("SELECT cpu_usec FROM job_use WHERE job = ?", (job,)).fetchone()
+    db.execute("UPDATE node_record SET cpu_system_usec = ? WHERE jobid = 1001", (used // 4,))
+    db.commit()
+    db.close()
+    image = Image(site.ask("/pie/1001/", ANNA).body)
+    parts = [wedge(image, colour) for colour in (0x0072B2, 0xD55E00, 0xD5DDE5)]
+    have = [used * 3 / 4, used / 4, cpus * sec * 1e6 - used]
+    check(all(abs(p / sum(parts) - h / sum(have)) < 0.02 for p, h in zip(parts, have)),
+          "/pie/JOB/ has areas as user, system and unused time", parts, have)
+    a = site.ask("/pdf/1001", ANNA)
+    same(a.body, site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "1001"), ANNA).body,
+         "/pdf/JOB is the PDF of a job")
+    a = site.ask("/mail/1001", ANNA)
+    text = a.body.decode()
+    same((a.headers["Content-Type"], text.splitlines()[-1]),
+         ("text/plain; charset=utf-8", "WARNING=true"), "/mail/JOB ends in WARNING=true")
+    same(site.ask("/mail/1000", ANNA).body.decode().splitlines()[-1], "WARNING=false",
+         "or WARNING=false")
+    report = subprocess.run([ACCT, "--store.path=" + site.store, "--utc", "report", "--ascii",
+                             "1001"], capture_output=True, check=True).stdout.decode()
+    check(text.startswith(report), "it is the report", text)
+    same(site.ask("/mail", ANNA).status, 200, "the page /mail stays")
+    usage = site.ask("/api/v1/jobs/1001/usage", ANNA).json
+    figures = {f["figure"]: f for f in site.ask("/api/v1/jobs/%s/report" % key_of(site, "1001"),
+                                                ANNA).data["figures"]}
+    same(set(usage), {"jobid", "sponsor", "username", "runtime", "uses_scratch", "alloc_tres",
+                      "threads", "cpu", "ram", "gpu", "io"}, "the keys of usage")
+    same((usage["jobid"], usage["sponsor"], usage["username"], usage["runtime"],
+          usage["alloc_tres"]["alloc_cpu"]), (1001, "phys", "anna", "01:00:00", 4), "of the job")
+    near = [(usage["cpu"]["time_total"]["time"], figures["cpu"]["used"]),
+            (usage["ram"]["used"]["amount"], figures["memory"]["used"] / 1048576),
+            (usage["ram"]["used"]["usage"], figures["memory"]["percent"] / 100),
+            (usage["io"]["read"]["amount"], figures["read"]["used"] / 1048576),
+            (usage["cpu"]["avg_usage_job"]["usage"], figures["cpu"]["percent"] * 4)]
+    same([n for n in near if abs(n[0] - n[1]) > 0.01 * n[1]], [], "its figures are those of the report")
+    same(usage["gpu"]["alloc_gpu"], {"n1": ["0", "1"]}, "GPUs by node")
+    same(usage["uses_scratch"], None, "unknown is null")
+    for path in ("/plot/1001/rss", "/pie/1001/", "/pdf/1001", "/mail/1001",
+                 "/api/v1/jobs/1001/usage", "/api/v1/users/anna"):
+        same((site.ask(path, EVE).status, site.ask(path).status), (404, 403),
+             "not for others: " + path)
+    site.file("storage", "anna project smith 10G 20G 500 1000 /project/smith/anna\n"
+              "anna quota home 1G 5G 100 400\nbob quota home 1G 5G 1 2\n", 0o644)
+    site.start(*site.options, "--storage.file=" + os.path.join(site.folder, "storage"))
+    for who in (ANNA, BOSS):
+        data = site.ask("/api/v1/users/anna?limit=5", who).json
+        same((data["user"]["username"], len(data["jobs"]), data["projects"], data["project_usages"],
+              data["file_usages"]), ("anna", 5, {"smith": "/project/smith/anna"},
+                                     {"unit": "B", "smith": 10 << 30},
+                                     {"home": {"file_count": 100, "percentage": 0.25}}),
+             "a user with projects and quotas")
+    data = site.ask("/api/v1/users/eve", EVE).json
+    same((data["jobs"], data["file_usages"]), ([], {}), "a user without jobs")
+
+
 def many(site):
     """More requests at a time than processes that draw: each is answered or refused."""
     site.start(*site.options, "--prometheus.max-queries=8")
@@ -217,7 +287,7 @@ def all_of(site):
         check(True, "plots # SKIP " + site.prom.why)
         return
     try:
-        for part in curve, rows, hostile, refusals, charts, pdf, acct, many, without:
+        for part in curve, rows, hostile, refusals, charts, pdf, petricore, acct, many, without:
             part(site)
     finally:
         site.prom.stop()

@@ -7,7 +7,6 @@
 #include "apiserver/state.h"
 #include "apiserver/storage.h"
 #include "base/json.h"
-#include "statsdb/fragment.h"
 
 #include <stdlib.h>
 
@@ -16,34 +15,30 @@
 /* --- what the report does not have -----------------------------------------
  */
 
-#define OF_RECORDS(what)                                                       \
-    "(SELECT CASE WHEN count(" what ") = j.nodes THEN sum(" what ") END FROM " \
+/* The sum of all nodes; where one is unknown, it is. */
+#define SUM(column)                                                            \
+    "(SELECT iif(count(" column ") = j.nodes, sum(" column "), NULL) FROM "    \
     "node_record AS n WHERE n.cluster = j.cluster AND n.jobid = j.jobid AND "  \
     "j.id = (SELECT job FROM node_record_job WHERE record = n.id))"
+
+static const char *const numbers_sql[] = {
+    "SELECT u.threads_peak, u.open_fds_peak, u.scratch_files_peak, ifnull(",
+    SUM("n.cpu_system_usec"),
+    ", j.cpu_system_usec), ",
+    SUM("n.io_read_operations"),
+    ", ",
+    SUM("n.io_write_operations"),
+    ", (SELECT text FROM tres WHERE id = j.tres_allocated) FROM job AS j LEFT "
+    "JOIN job_use AS u ON u.job = j.id WHERE j.id = ",
+};
 
 static int read_numbers(struct bj_call *c, int64_t job, struct bj_arena *arena,
                         struct bj_petricore *ret)
 {
     struct bj_query q = {0};
     struct sqlite3_stmt *st = NULL;
-    bj_query_sql(
-        &q,
-        "SELECT u.threads_peak, u.open_fds_peak, "
-        "u.scratch_files_peak, "
-        "ifnull(" OF_RECORDS(
-            "n.cpu_system_usec") ", "
-                                 "j.cpu_system_usec), " OF_RECORDS(
-                                     "n.io_"
-                                     "read_"
-                                     "operati"
-                                     "ons") ", " OF_RECORDS("n.io_write_"
-                                                            "operations") ","
-                                                                          " " BJ_SQL_WORD("tres",
-                                                                                          "j.tres_allocated") " FROM job AS j "
-                                                                                                              "LEFT JOIN "
-                                                                                                              "job_use AS u ON "
-                                                                                                              "u.job = j.id "
-                                                                                                              "WHERE j.id = ");
+    for (size_t i = 0; i < sizeof(numbers_sql) / sizeof(numbers_sql[0]); i++)
+        bj_query_sql(&q, numbers_sql[i]);
     bj_query_int(&q, job);
     int r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0)

@@ -9,7 +9,6 @@
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "mail/service.h"
-#include "report/draw.h"
 #include "report/read.h"
 #include "report/show.h"
 #include "report/text_parts.h"
@@ -30,12 +29,6 @@ const char bj_mail_command_help[] =
     "  mail templates DIR        write the built-in templates\n";
 
 static const atomic_bool never;
-
-static struct bj_mail_plots_from plots_from(const struct bj_statsdb_conf *c)
-{
-    return (struct bj_mail_plots_from){c->cluster, c->clusters, BJ_DRAW_SELF,
-                                       &never};
-}
 
 static int64_t wall_sec(void)
 {
@@ -91,7 +84,7 @@ static int compose(const struct bj_statsdb_conf *c, const char *name,
     struct bj_mail_templates *t = NULL;
     struct bj_mail_addresses *a = NULL;
     struct bj_report report = {.interactive = false};
-    const struct bj_mail_plots_from plots = plots_from(c);
+    const struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &never);
     int64_t job = 0;
     int r = open_store(c, false, &s, err);
     if (r == 0)
@@ -143,7 +136,7 @@ static int show_digest(const struct bj_statsdb_conf *c, char *const *word,
     struct bj_mail_schedule schedule;
     struct bj_mail_digest d;
     struct bj_period period = {.by_user = false};
-    const struct bj_mail_plots_from plots = plots_from(c);
+    const struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &never);
     struct bj_buf mail = {0};
     struct bj_slice user = bj_slice_str(word[0]);
     bool daily = word[1] && strcmp(word[1], "daily") == 0;

@@ -6,8 +6,25 @@
 #include "report/draw.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { QUERY_USEC = 10000000, SCALE = 2 };
+
+struct bj_mail_plots_from
+bj_mail_plots_from_conf(const struct bj_statsdb_conf *c,
+                        const atomic_bool *stop)
+{
+    return (struct bj_mail_plots_from){c->cluster, c->clusters, BJ_DRAW_SELF,
+                                       stop};
+}
+
+bool bj_mail_plots_drawn(int argc, char *const *argv, int *ret_status)
+{
+    if (argc != 2 || strcmp(argv[1], BJ_DRAW_COMMAND) != 0)
+        return false;
+    *ret_status = bj_draw_process();
+    return true;
+}
 
 void bj_mail_plots_free(struct bj_mail_plots *p)
 {

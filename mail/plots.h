@@ -18,6 +18,16 @@ struct bj_mail_plots_from {
     const atomic_bool *stop; /* ends a query */
 };
 
+/* From the clusters of the configuration, drawn by the program that runs; stop
+ * must outlive their use. */
+struct bj_mail_plots_from
+bj_mail_plots_from_conf(const struct bj_statsdb_conf *c,
+                        const atomic_bool *stop);
+
+/* For main(): do the arguments make the program a process that draws?  Then it
+ * has drawn, and ends with that status. */
+bool bj_mail_plots_drawn(int argc, char *const *argv, int *ret_status);
+
 enum {
     BJ_MAIL_PLOTS = 6,            /* in a mail, at most */
     BJ_MAIL_PLOTS_BYTES = 400000, /* of their images, at most */

@@ -1,5 +1,8 @@
 #include "report/chart.h"
 
+#include "base/err.h"
+#include "base/json.h"
+
 #include <string.h>
 
 enum { DAY = 86400 };
@@ -70,6 +73,23 @@ void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v)
     double scale = scale_of(unit, v, &name);
     put_fixed(b, v / scale, 2, false);
     bj_buf_str(b, name);
+}
+
+/* Of large numbers fewer digits behind the point matter. */
+bool bj_chart_number(struct bj_slice text, double *ret)
+{
+    static const struct {
+        unsigned digits;
+        double by;
+    } ways[] = {{6, 1e6}, {3, 1e3}, {0, 1}};
+    int64_t v;
+    int r = -ERANGE;
+    for (unsigned i = 0; r == -ERANGE && i < 3; i++) {
+        r = bj_decimal_i64(text, ways[i].digits, &v);
+        if (r == 0)
+            *ret = (double)v / ways[i].by;
+    }
+    return r == 0;
 }
 
 /* --- values ----------------------------------------------------------------

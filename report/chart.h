@@ -62,6 +62,9 @@ void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v);
 bool bj_chart_mean(const struct bj_chart *k, unsigned line, double *mean,
                    double *highest);
 
+/* Read a number of JSON; false: it is none, or beyond 9e18. */
+bool bj_chart_number(struct bj_slice text, double *ret);
+
 /* Is a value known, that is no NaN? */
 static inline bool bj_chart_known(double v)
 {

@@ -2,8 +2,6 @@
 
 #include "base/json.h"
 
-#include <stdlib.h>
-
 enum { POINTS_MAX = BJ_SAMPLES_CELLS, DAY_SEC = 86400 };
 
 static const char *const kinds[BJ_CHART_KINDS] = {[BJ_CHART_CURVES] = "curves",
@@ -126,7 +124,8 @@ static int read_line(const struct bj_json *v, struct bj_arena *a,
         struct bj_slice s = bj_json_kind(one) == BJ_JSON_NUMBER
                                 ? bj_json_text(one)
                                 : (struct bj_slice){0};
-        value[i] = s.n > 0 ? strtod(s.p, NULL) : __builtin_nan("");
+        if (!bj_chart_number(s, &value[i]))
+            value[i] = __builtin_nan("");
         if (value[i] > 1e18 || value[i] < 1e-6)
             value[i] = value[i] > 1 ? 1e18 : 0;
         i++;

@@ -1,8 +1,8 @@
 #include "report/samples.h"
 
 #include "base/json.h"
+#include "report/chart.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER_BYTES = 40 };
@@ -184,6 +184,5 @@ bool bj_samples_number(const struct bj_samples *w,
     const char *text = bj_samples_text(w, g, point, metric);
     if (!text)
         return false;
-    *ret = strtod(text, NULL); /* it is a number in JSON */
-    return *ret - *ret == 0;   /* not infinite */
+    return bj_chart_number(bj_slice_str(text), ret);
 }

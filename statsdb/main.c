@@ -6,7 +6,6 @@
 #include "mail/command.h"
 #include "mail/plots.h"
 #include "mail/service.h"
-#include "report/draw.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/check_config.h"
 #include "statsdb/conf.h"
@@ -143,8 +142,8 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0 && c->check)
         r = bj_db_check(bj_store_db(store), err);
     struct bj_mail_service *mail = NULL;
-    const struct bj_mail_plots_from plots = {c->cluster, c->clusters,
-                                             BJ_DRAW_SELF, &stop.now};
+    const struct bj_mail_plots_from plots =
+        bj_mail_plots_from_conf(c, &stop.now);
     if (r == 0 && !c->dry_run)
         r = bj_mail_service_new(&c->mail, store, &stop.now,
                                 c->mail.plots ? &plots : NULL, !c->once, &mail,
@@ -388,8 +387,9 @@ int main(int argc, char **argv)
     struct bj_statsdb_conf conf = {0};
     struct bj_err err = {0};
     char text[400];
-    if (argc == 2 && strcmp(argv[1], BJ_DRAW_COMMAND) == 0)
-        return bj_draw_process();
+    int drawn;
+    if (bj_mail_plots_drawn(argc, argv, &drawn))
+        return drawn;
     char **word = calloc((size_t)argc + 1, sizeof(*word));
     if (word)
         bj_statsdb_conf_words(&argc, argv, word);

@@ -37,7 +37,7 @@ int bj_drawing_prepare(struct bj_call *c, const struct bj_params *p,
         r = bj_job_report(c, d->f.job, &d->report);
     if (r != 0)
         return r;
-    d->none = bj_curves_none(c, &d->f);
+    d->none = c->worker->prom ? bj_curves_none(c, &d->f) : "";
     d->curves.running = d->f.end == BJ_SQL_NULL;
     d->curves.memory_requested =
         bj_report_number(&d->report, BJ_REPORT_MEMORY_REQUESTED);
@@ -46,9 +46,10 @@ int bj_drawing_prepare(struct bj_call *c, const struct bj_params *p,
 
 int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d)
 {
-    d->charts.why = d->none;
-    if (d->none)
+    if (d->none) {
+        d->charts.why = d->none[0] ? d->none : NULL;
         return 0;
+    }
     bj_curves_ask(c, &d->curves);
     return bj_curves_charts(&d->curves, &d->charts, &c->err);
 }

@@ -14,9 +14,9 @@ struct bj_drawing {
     struct bj_curves curves;
     struct bj_charts charts;
     struct bj_series_work *one; /* of one chart; NULL: all of the job */
-    const char *none;           /* why there are no charts */
-    unsigned width;             /* of an image */
-    bool letter;                /* paper; else A4 */
+    const char *none; /* why there are no charts; "": the site has none */
+    unsigned width;   /* of an image */
+    bool letter;      /* paper; else A4 */
 };
 
 /* Zeroed; NULL: out of memory.  Free it with bj_drawing_free. */

@@ -84,7 +84,7 @@ static int compose(const struct bj_statsdb_conf *c, const char *name,
     struct bj_mail_templates *t = NULL;
     struct bj_mail_addresses *a = NULL;
     struct bj_report report = {.interactive = false};
-    const struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &never);
+    struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &never);
     int64_t job = 0;
     int r = open_store(c, false, &s, err);
     if (r == 0)
@@ -136,7 +136,7 @@ static int show_digest(const struct bj_statsdb_conf *c, char *const *word,
     struct bj_mail_schedule schedule;
     struct bj_mail_digest d;
     struct bj_period period = {.by_user = false};
-    const struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &never);
+    struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &never);
     struct bj_buf mail = {0};
     struct bj_slice user = bj_slice_str(word[0]);
     bool daily = word[1] && strcmp(word[1], "daily") == 0;

@@ -15,7 +15,7 @@ struct bj_mail_plots_from;
 struct bj_mail_writer {
     const struct bj_mail_conf *conf;
     const struct bj_mail_templates *templates;
-    const struct bj_mail_plots_from *plots; /* NULL: none */
+    struct bj_mail_plots_from *plots; /* NULL: none */
 };
 
 /* To whom, and when. */

@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { QUERY_USEC = 10000000, SCALE = 2 };
+enum { QUERY_USEC = 10000000, AGAIN_SEC = 300, SCALE = 2 };
 
 struct bj_mail_plots_from
 bj_mail_plots_from_conf(const struct bj_statsdb_conf *c,
                         const atomic_bool *stop)
 {
-    return (struct bj_mail_plots_from){c->cluster, c->clusters, BJ_DRAW_SELF,
-                                       stop};
+    return (struct bj_mail_plots_from){.cluster = c->cluster,
+                                       .clusters = c->clusters,
+                                       .program = BJ_DRAW_SELF,
+                                       .stop = stop};
 }
 
 bool bj_mail_plots_drawn(int argc, char *const *argv, int *ret_status)
@@ -79,7 +81,7 @@ cluster_of(const struct bj_mail_plots_from *from, const struct bj_report *r)
     return NULL;
 }
 
-int bj_mail_plots_of_job(const struct bj_mail_plots_from *from,
+int bj_mail_plots_of_job(struct bj_mail_plots_from *from,
                          const struct bj_report *r, const char *name,
                          int64_t now_sec, struct bj_mail_plots *ret,
                          struct bj_err *err)
@@ -87,13 +89,20 @@ int bj_mail_plots_of_job(const struct bj_mail_plots_from *from,
     const struct bj_cluster_conf *c = from ? cluster_of(from, r) : NULL;
     if (!c || !c->prom.url || !c->prom.url[0])
         return 0;
+    if (c == from->away && now_sec < from->again_sec) {
+        ret->charts.why = bj_charts_why(NULL, -EIO, false);
+        return 0;
+    }
     struct bj_err why = {0};
     int e = bj_charts_ask(&c->prom, from->stop, QUERY_USEC, r, now_sec,
                           &ret->charts, &why);
     if (e < 0)
         return bj_err_set(err, e, "plots");
-    if (why.code != 0)
+    if (why.code != 0) {
         bj_log(BJ_LOG_WARN, &why, "a mail lacks plots");
+        from->away = c;
+        from->again_sec = now_sec + AGAIN_SEC;
+    }
     return draw(from, name, ret, err);
 }
 

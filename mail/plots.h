@@ -16,6 +16,10 @@ struct bj_mail_plots_from {
     size_t clusters;
     const char *program;     /* that draws: report/draw.h */
     const atomic_bool *stop; /* ends a query */
+    /* Whose server did not answer, and when to ask it again: mails do not wait
+     * for it one after another. */
+    const struct bj_cluster_conf *away;
+    int64_t again_sec;
 };
 
 /* From the clusters of the configuration, drawn by the program that runs; stop
@@ -47,7 +51,7 @@ struct bj_mail_plots {
 /* The plots of a job, or in ret->charts.why why there are none; nothing where
  * its cluster has no Prometheus server.  name: of the mail, in Content-ID.
  * What fails but -ENOMEM is logged, and the mail goes without plots. */
-int bj_mail_plots_of_job(const struct bj_mail_plots_from *from,
+int bj_mail_plots_of_job(struct bj_mail_plots_from *from,
                          const struct bj_report *r, const char *name,
                          int64_t now_sec, struct bj_mail_plots *ret,
                          struct bj_err *err);

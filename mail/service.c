@@ -33,7 +33,7 @@ struct bj_mail_service {
     const struct bj_mail_conf *conf;
     struct bj_store *store;
     const atomic_bool *stop;
-    const struct bj_mail_plots_from *plots;
+    struct bj_mail_plots_from *plots;
     struct bj_mail_templates *templates;
     struct bj_mail_addresses *addresses;
     struct bj_mail_schedule schedule;
@@ -431,7 +431,7 @@ int bj_mail_check(const struct bj_mail_conf *c, struct bj_err *err)
 
 int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
                         const atomic_bool *stop,
-                        const struct bj_mail_plots_from *plots, bool thread,
+                        struct bj_mail_plots_from *plots, bool thread,
                         struct bj_mail_service **ret, struct bj_err *err)
 {
     *ret = NULL;

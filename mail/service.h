@@ -23,7 +23,7 @@ int bj_mail_check(const struct bj_mail_conf *conf, struct bj_err *err);
 struct bj_mail_plots_from;
 int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
                         const atomic_bool *stop,
-                        const struct bj_mail_plots_from *plots, bool thread,
+                        struct bj_mail_plots_from *plots, bool thread,
                         struct bj_mail_service **ret, struct bj_err *err);
 
 /* Send what is due; without thread only. */

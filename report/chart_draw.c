@@ -386,7 +386,9 @@ static void put_mean(struct drawing *d, unsigned line, double y)
 {
     double mean, highest;
     const bool any = bj_chart_mean(d->k, line, &mean, &highest);
-    const bool idle = any && highest <= 0;
+    const bool counts =
+        d->k->unit == BJ_CHART_PERCENT || d->k->unit == BJ_CHART_PLAIN;
+    const bool idle = any && highest <= 0 && counts;
     struct bj_buf b = {0};
     if (idle)
         bj_buf_str(&b, "idle");

@@ -305,7 +305,7 @@ bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
 
 const char *bj_charts_why(const struct bj_samples *s, int result, bool running)
 {
-    if (s->too_much)
+    if (s && s->too_much)
         return "The job has too many nodes or GPUs for these charts; the API "
                "has their series.";
     if (result == -EBUSY)

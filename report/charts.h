@@ -75,7 +75,7 @@ bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
 bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
                         const struct bj_chart_plan *p, int64_t start);
 
-/* Why a query with that result gave no charts; static. */
+/* Why a query with that result gave no charts; static.  s may be NULL. */
 const char *bj_charts_why(const struct bj_samples *s, int result, bool running);
 
 #endif

@@ -150,17 +150,14 @@ static int read_charts(const struct bj_acct_source *from, struct bj_slice key,
     struct bj_arena arena = {0};
     const struct bj_json *data;
     struct bj_err ignored = {0};
-    int r = -ENOENT;
-    if (from->get) {
-        r = get_part(from, key, "/charts", &arena, &data, &ignored);
-        if (r == 0)
-            r = bj_charts_parse(data, ret, &ignored);
-    }
-    if (r < 0 && r != -ENOMEM) {
+    if (!from->get)
+        return 0;
+    int r = get_part(from, key, "/charts", &arena, &data, &ignored);
+    if (r == 0)
+        r = bj_charts_parse(data, ret, &ignored);
+    if (r < 0) {
         ret->charts = 0;
-        ret->why =
-            from->get ? "The server did not answer with the curves."
-                      : "Curves come from batchjob_stats_server: see --server.";
+        ret->why = "The server did not answer with the curves.";
     }
     bj_arena_free(&arena);
     return r == -ENOMEM ? bj_err_set(err, r, "charts") : 0;

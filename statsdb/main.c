@@ -142,8 +142,7 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0 && c->check)
         r = bj_db_check(bj_store_db(store), err);
     struct bj_mail_service *mail = NULL;
-    const struct bj_mail_plots_from plots =
-        bj_mail_plots_from_conf(c, &stop.now);
+    struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &stop.now);
     if (r == 0 && !c->dry_run)
         r = bj_mail_service_new(&c->mail, store, &stop.now,
                                 c->mail.plots ? &plots : NULL, !c->once, &mail,

@@ -28,11 +28,12 @@ GRAFANA = basic("grafana", "s3cret")
 ENDPOINTS = {
     "get": ["/accounts/{account}", "/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
             "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
-            "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
-            "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/report",
+            "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/charts", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
+            "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/plot.png", "/api/v1/jobs/{job}/report",
             "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
-            "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/storage", "/api/v1/usage", "/api/v1/users",
-            "/compare", "/findings", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail"] + [
+            "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/storage",
+            "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/compare", "/findings", "/jobs",
+            "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/pdf/{job}", "/pie/{job}/"] + [
             "/prometheus/api/v1/" + n for n in (
                 "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",
                 "query_range", "series", "status/buildinfo")] + ["/queue", "/usage", "/users/{user}"],
@@ -238,6 +239,8 @@ def questions(site):
                 {}, {"query": "batchjob_job_cpus"}, {"query": 'sum by (mark)({user=~".*"} or {mark!=""})'},
                 {"match[]": '{user="%s"}' % OWN, "user": "boss"}, {"query": '{user!="%s"}' % OWN})]
     out[gate + "label/{name}/values"] = [gate + "label/%s/values" % n for n in ("mark", "user", "account", "jobid")]
+    out["/api/v1/jobs/{job}/plot.png"] = ["/api/v1/jobs/%s/plot.png?metric=cpus_allocated" % k for k in keys]
+    out["/api/v1/users/{user}"] = ["/api/v1/users/user%d" % i for i in range(9)]
     out["/users/{user}"] = ["/users/user%d" % i for i in range(5)]
     out["/accounts/{account}"] = ["/accounts/acct%d" % i for i in range(3)]
     out["/jobs"] += ["/jobs?from=0&limit=500", "/jobs?from=0&user=*", "/jobs?from=0&name=mark"]

@@ -76,7 +76,7 @@ class History:
         if self.url:
             self.p.terminate()
             self.p.wait(60)
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class VictoriaHistory(History):

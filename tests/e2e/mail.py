@@ -20,10 +20,11 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import history  # noqa: E402
 import ports  # noqa: E402
 import tls_lib  # noqa: E402
 import tap  # noqa: E402
+from gate_lib import History  # noqa: E402
+from history import job  # noqa: E402
 from png import Image  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
@@ -385,8 +386,7 @@ def arrived(site, name, *words):
 def plots(site):
     """Mails with the curves of their jobs, from a real Prometheus."""
     row, = site.rows('SELECT start, "end" FROM job WHERE jobid = 1001')
-    prom = history.History(row[0], row[1], history.job("1001", "anna", 1, 4, 2, (1,),
-                                                     cluster="alpha"))
+    prom = History(job(*row, "1001", "anna", 1, 4, 2, (1,), cluster="alpha"))
     if prom.why:
         skip("plots in mails", prom.why)
         return None

@@ -47,8 +47,8 @@ static int draw(const struct bj_mail_plots_from *from, const char *name,
         p->left_out = p->charts.charts - BJ_MAIL_PLOTS;
         p->charts.charts = BJ_MAIL_PLOTS;
     }
-    int r = bj_draw_png(from->program, &p->charts, BJ_DRAW_WIDTH, SCALE, p->png,
-                        err);
+    int r = bj_draw_png(from->program, &p->charts, BJ_MAIL_PLOTS_WIDTH, SCALE,
+                        p->png, err);
     if (r == -ENOMEM)
         return r;
     if (r < 0)
@@ -161,7 +161,7 @@ void bj_mail_plots_html(const struct bj_mail_plots *p, struct bj_buf *out)
         struct bj_buf words = {0};
         put_words(&p->charts.chart[i], &words);
         bj_buf_printf(out, "<p><img src=\"cid:%s\" width=\"%d\" alt=\"",
-                      p->cid[i], BJ_DRAW_WIDTH);
+                      p->cid[i], BJ_MAIL_PLOTS_WIDTH);
         bj_html_text(out, (struct bj_slice){words.p, words.len});
         bj_buf_str(out, "\"></p>\n");
         out->failed |= words.failed;

@@ -35,6 +35,7 @@ bool bj_mail_plots_drawn(int argc, char *const *argv, int *ret_status);
 enum {
     BJ_MAIL_PLOTS = 6,            /* in a mail, at most */
     BJ_MAIL_PLOTS_BYTES = 400000, /* of their images, at most */
+    BJ_MAIL_PLOTS_WIDTH = 440,    /* small enough for phones */
     BJ_MAIL_CID_MAX = 60
 };
 

@@ -398,7 +398,7 @@ def plots(site):
         found = images(m)
         same(len(found), 5, "CPUs, memory, data, use and memory of GPUs")
         sizes = {(i.width, len(d) < 150000) for d in found.values() for i in [Image(d)]}
-        same(sizes, {(1200, True)}, "images of two pixels for each of 600")
+        same(sizes, {(880, True)}, "images of two pixels for each of 440")
         text, page = parts(m)
         words = " ".join(text.split("\nOver time\n")[1].split())
         for want in ("CPUs. CPUs used: 2 on average, at most 2. CPUs allocated: 4.",
@@ -448,7 +448,7 @@ def digest(site):
     same([f for f in figures if f not in shown], [], "its HTML has the same figures")
     image, = [Image(d) for d in images(m).values()] or [None]
     if check(image, "a digest has a plot of its days"):
-        same(image.width, 1200, "its plot is an image")
+        same(image.width, 880, "its plot is an image")
         check(len(image.lines(0x0072B2, 10)) >= 1, "it has bars")
 
 

@@ -8,7 +8,7 @@
 #include "apiserver/state.h"
 #include "base/json.h"
 
-enum { FIXED_KEYS = 4 };
+enum { FIXED_KEYS = 4, SVG_LINES = 5 };
 /* --- the request -----------------------------------------------------------
  */
 
@@ -151,7 +151,7 @@ static int write_chart(struct bj_call *c, const struct bj_series_work *w)
                          .from = w->range.from,
                          .step = w->range.step,
                          .points = w->s.groups > 0 ? w->s.points : 0};
-    for (unsigned i = 0; i < w->s.metrics && i < BJ_CHART_LINES; i++) {
+    for (unsigned i = 0; i < w->s.metrics && i < SVG_LINES; i++) {
         const struct bj_series_metric *m = &bj_series_metrics[w->s.metric[i]];
         k.unit = i == 0 ? bj_chart_unit_of(m) : k.unit;
         if (k.points == 0 || bj_chart_unit_of(m) != k.unit)

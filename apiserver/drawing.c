@@ -60,7 +60,7 @@ int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
     if (!bj_room_take_later(d->server)) {
         bj_call_header(c, "Retry-After", "1");
         return bj_call_refuse(c, 503,
-                              "Too many answers are in flight; try again.");
+                              "Too many responses are being sent; try again.");
     }
     bj_buf_put(&c->reply->body, bytes->p, bytes->len);
     c->reply->body.failed |= bytes->failed;

@@ -36,17 +36,17 @@ static int read_numbers(struct bj_call *c, int64_t job, struct bj_arena *arena,
                         struct bj_petricore *ret)
 {
     struct bj_query q = {0};
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     for (size_t i = 0; i < sizeof(numbers_sql) / sizeof(numbers_sql[0]); i++)
         bj_query_sql(&q, numbers_sql[i]);
     bj_query_int(&q, job);
     int r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0)
-        r = bj_sql_row(st, &c->err);
+        r = bj_st_row(st, &c->err);
     for (int i = 0; r > 0 && i < BJ_PETRICORE_NUMBERS; i++)
-        ret->number[i] = bj_sql_get(st, i);
+        ret->number[i] = bj_st_get_i64(st, i);
     if (r > 0)
-        ret->tres = bj_arena_copy(arena, bj_sql_text(st, BJ_PETRICORE_NUMBERS));
+        ret->tres = bj_arena_copy(arena, bj_st_get_text(st, BJ_PETRICORE_NUMBERS));
     bj_query_free(&q);
     return r < 0 ? r : 0;
 }
@@ -260,7 +260,7 @@ static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
                     struct bj_buf *b)
 {
     struct bj_query q = {0};
-    struct sqlite3_stmt *st = NULL;
+    struct bj_st *st = NULL;
     const int64_t most = (int64_t)c->worker->conf->max_rows;
     const int64_t limit = p->number[BJ_PARAM_LIMIT];
     int r =
@@ -273,8 +273,8 @@ static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
     bj_query_int(&q, p->given[BJ_PARAM_LIMIT] && limit < most ? limit : most);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
-        struct bj_slice id = bj_sql_text(st, 0);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        struct bj_slice id = bj_st_get_text(st, 0);
         uint64_t n;
         bj_buf_str(b, who->found ? "," : "");
         if (bj_slice_u64(id, &n) == 0)
@@ -282,7 +282,7 @@ static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
         else
             bj_json_string(b, id);
         if (who->uid == BJ_SQL_NULL)
-            who->uid = bj_sql_get(st, 1);
+            who->uid = bj_st_get_i64(st, 1);
         who->found = true;
         r = 0;
     }

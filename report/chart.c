@@ -10,7 +10,7 @@ enum { DAY = 86400 };
 /* --- numbers ---------------------------------------------------------------
  */
 
-/* digits behind the point; exact: with zeros at the end. */
+/* digits after the point; exact: with zeros at the end. */
 static void put_fixed(struct bj_buf *b, double v, unsigned digits, bool exact)
 {
     const double by[] = {1, 10, 100};
@@ -75,7 +75,7 @@ void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v)
     bj_buf_str(b, name);
 }
 
-/* Of large numbers fewer digits behind the point matter. */
+/* Of large numbers fewer digits after the point matter. */
 bool bj_chart_number(struct bj_slice text, double *ret)
 {
     static const struct {

@@ -52,7 +52,7 @@ struct bj_chart {
                      shown */
 };
 
-/* Does a line that is no limit have a value? */
+/* Does a line that is not a limit have a value? */
 bool bj_chart_has_values(const struct bj_chart *k);
 
 /* Append a value with its unit, rounded: "1.5 GiB", "34.4 %". */

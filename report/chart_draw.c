@@ -56,7 +56,7 @@ static unsigned lines_of_summary(const struct bj_chart *k, double width,
     return k->kind == BJ_CHART_ROWS || n < 0.98 ? 1 : n < 1.9 ? 2 : 3;
 }
 
-#define SWATCH 2.5 /* of the legend, with the space behind it */
+#define SWATCH 2.5 /* of the legend, with the space after it */
 
 /* Where the next entry of the legend is: at *x, in line *line. */
 static void place_entry(const char *name, double width, double size, double *x,

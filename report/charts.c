@@ -1,6 +1,6 @@
 #include "report/charts.h"
 
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -151,8 +151,9 @@ int bj_samples_take(void *ctx, const struct bj_json *metric,
     struct bj_samples *w = ctx;
     int at = metric_at(w, label(metric, "bj"));
     if (at < 0)
-        return bj_err_set(err, -EPROTO,
-                          "prometheus: a series that was not queried");
+        return bj_err_set(
+            err, -EPROTO,
+            "prometheus: the reply has a series that was not queried");
     struct bj_samples_group *g = group_of(w, metric);
     if (!g)
         return bj_err_set(err, -EFBIG, "prometheus: too many values");

@@ -30,7 +30,7 @@ struct bj_samples {
     unsigned groups;
     bool too_much; /* the answer has more values than there is room for */
     struct bj_arena arena;
-    struct bj_buf values; /* numbers as texts, each with a NUL behind it */
+    struct bj_buf values; /* numbers as texts, each with a NUL after it */
 };
 
 /* A round step for a span of time with which all values fit into one answer:

@@ -11,7 +11,7 @@
 #include "report/charts_json.h"
 #include "report/period.h"
 #include "report/pie_draw.h"
-#include "statsdb/sql.h"
+#include "store/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -46,7 +46,8 @@ static int read_numbers(struct bj_call *c, int64_t job, struct bj_arena *arena,
     for (int i = 0; r > 0 && i < BJ_PETRICORE_NUMBERS; i++)
         ret->number[i] = bj_st_get_i64(st, i);
     if (r > 0)
-        ret->tres = bj_arena_copy(arena, bj_st_get_text(st, BJ_PETRICORE_NUMBERS));
+        ret->tres =
+            bj_arena_copy(arena, bj_st_get_text(st, BJ_PETRICORE_NUMBERS));
     bj_query_free(&q);
     return r < 0 ? r : 0;
 }

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/digits.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -93,19 +94,31 @@ static void put_value(struct line *l, const char *s)
     }
 }
 
+/* A number of n digits, at most 8, and what follows. */
+static void put_digits(struct line *l, size_t n, int v, const char *behind)
+{
+    char text[8];
+    for (size_t i = n; i-- > 0; v /= 10)
+        text[i] = (char)('0' + v % 10);
+    put(l, text, n);
+    put_str(l, behind);
+}
+
 /* RFC 3339 in UTC with milliseconds. */
 static void put_time(struct line *l)
 {
     uint64_t now = bj_clock_wall_usec();
     time_t sec = (time_t)(now / 1000000);
     struct tm tm;
-    char text[64];
     if (!gmtime_r(&sec, &tm))
         return;
-    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03uZ",
-             tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-             tm.tm_min, tm.tm_sec, (unsigned)(now / 1000 % 1000));
-    put_str(l, text);
+    put_digits(l, 4, tm.tm_year + 1900, "-");
+    put_digits(l, 2, tm.tm_mon + 1, "-");
+    put_digits(l, 2, tm.tm_mday, "T");
+    put_digits(l, 2, tm.tm_hour, ":");
+    put_digits(l, 2, tm.tm_min, ":");
+    put_digits(l, 2, tm.tm_sec, ".");
+    put_digits(l, 3, (int)(now / 1000 % 1000), "Z");
 }
 
 bool bj_log_wants(enum bj_log_level level)
@@ -154,8 +167,9 @@ void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
         return;
     char text[TEXT_BYTES];
     const struct style *style = style_now();
-    struct line l = {.n = 0};
+    struct line l;
     va_list ap;
+    l.n = 0;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
@@ -171,20 +185,21 @@ void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
 void bj_log_event(enum bj_log_level level, const char *msg,
                   const struct bj_log_field *fields)
 {
-    const struct style *style = style_now();
-    struct line l = {.n = 0};
-    char number[24];
     if (!bj_log_wants(level))
         return;
+    const struct style *style = style_now();
+    struct line l;
+    char number[BJ_DIGITS_ROOM];
+    l.n = 0;
     begin(&l, style, level, msg);
     put_str(&l, "\"");
     for (const struct bj_log_field *f = fields; f->key; f++) {
         put_str(&l, style->before);
         put_str(&l, f->key);
         put_str(&l, style->behind);
-        snprintf(number, sizeof(number), "%llu", (unsigned long long)f->number);
         if (!f->text) {
-            put_str(&l, number);
+            char *behind = bj_digits_u64(number, f->number);
+            put(&l, number, (size_t)(behind - number));
             continue;
         }
         put_str(&l, "\"");

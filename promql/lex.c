@@ -108,9 +108,10 @@ static int lex_word(struct bj_promql_parser *p, struct bj_slice *ret)
     while (is_word(peek(p, 0)) || peek(p, 0) == ':')
         colon |= p->text.p[p->at++] == ':';
     struct bj_slice s = {p->text.p + from, p->at - from};
+    const char first = (char)(s.p[0] | 0x20); /* words begin with a letter */
     *ret = bj_arena_copy(p->arena, s);
     for (size_t i = 0; !colon && i < sizeof words / sizeof *words; i++) {
-        if (!same_word(s, words[i].name))
+        if (words[i].name[0] != first || !same_word(s, words[i].name))
             continue;
         bool fill = words[i].token >= T_FILL && words[i].token <= T_FILL_RIGHT;
         if (fill && !parenthesis_follows(p))
@@ -221,8 +222,8 @@ static int lex_operator(struct bj_promql_parser *p)
 {
     struct bj_slice rest = {p->text.p + p->at, p->text.n - p->at};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        struct bj_slice s = bj_slice_str(operators[i].text);
-        if (!bj_slice_starts(rest, s))
+        struct bj_slice s = {operators[i].text, operators[i].text[1] ? 2 : 1};
+        if (s.p[0] != rest.p[0] || !bj_slice_starts(rest, s))
             continue;
         if (p->mode == BJ_LEX_BRACES && operators[i].token == T_EQL)
             continue; /* two = in a row: a syntax error */

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""What the PromQL gate costs, next to the least that a proxy costs (gate_floor.c):
-CPU time a query for small and large replies, and memory with 100 queries at once.
+"""What the PromQL gate costs, next to the least that a proxy costs with the same
+libraries, with a thread for each connection (gate_floor.c) and with one thread for all
+(gate_floor_loop.c): CPU time a query for small and large replies, and memory with 100
+queries at once.
 
   gate.py BUILD
 """
@@ -11,6 +13,7 @@ import sys
 import tempfile
 import threading
 import urllib.parse
+from statistics import median
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api import rss, start, ticks  # noqa: E402
@@ -18,6 +21,9 @@ from api import rss, start, ticks  # noqa: E402
 QUERY = ("sum by (instance) (rate(batchjob_job_cpu_seconds_total{cluster=~\".*\",jobid=\"4711\"}[5m]))")
 FORM = urllib.parse.urlencode({"query": QUERY, "start": 1700000000, "end": 1700003600, "step": 15})
 HEADERS = {"Content-Type": "application/x-www-form-urlencoded", "X-Grafana-User": "anna"}
+
+
+ROUNDS = 5
 
 
 def program(*argv):
@@ -69,21 +75,21 @@ def main():
         for bytes_, count in ((1000, 6000), (1 << 20, 1000)):
             server, at = program(build + "/bench/gate_server", str(bytes_))
             url = "http://127.0.0.1:%d" % at
-            floor, floor_port = program(build + "/bench/gate_floor", url)
+            floors = [program(build + "/bench/" + f, url) for f in ("gate_floor", "gate_floor_loop")]
             gate, gate_port = start(build, store, "--gate.enabled", "--prometheus.url=" + url,
                                     "--gate.max-queries=100", "--gate.max-user-queries=100",
                                     "--web.max-requests=400")
-            path, ratios = "/api/v1/query_range", []
-            for _ in range(3):
-                a = cost(gate.pid, gate_port, "/prometheus" + path, count, bytes_)
-                b = cost(floor.pid, floor_port, path, count, bytes_)
-                ratios.append((a / b, a, b))
-            print("%8d bytes: gate %.3f ms, bare proxy %.3f ms of CPU a query, %.2f times" % (
-                (bytes_,) + sorted(ratios)[1][1:] + (sorted(ratios)[1][0],)))
+            path, rounds = "/api/v1/query_range", []
+            for _ in range(ROUNDS):
+                own = cost(gate.pid, gate_port, "/prometheus" + path, count, bytes_)
+                rounds.append([own] + [cost(p.pid, port, path, count, bytes_) for p, port in floors])
+            print("%8d bytes: gate %.3f ms of CPU a query, bare proxy with threads %.3f ms, in one thread %.3f ms: "
+                  "%.2f and %.2f times" % ((bytes_,) + tuple(median(r) for r in zip(*rounds)) + tuple(
+                      median(r[0] / r[i] for r in rounds) for i in (1, 2))))
             if bytes_ > 100000:
                 print("%8d bytes, 100 at once: %.1f MiB resident" % (
                     bytes_, crowd(gate.pid, gate_port, "/prometheus" + path, bytes_)))
-            for p in (gate, floor, server):
+            for p in [gate, server] + [f for f, _ in floors]:
                 p.terminate()
                 p.wait(60)
 

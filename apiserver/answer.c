@@ -109,12 +109,17 @@ static void settle(struct bj_call *c, int r)
         bj_encode(c);
 }
 
+/* 0, a refusal, or BJ_AUTH_LATER. */
 static int authenticate(struct bj_call *c)
 {
+    const struct bj_auth_time at = {.boot_usec = bj_clock_boot_usec(),
+                                    .wall_sec = c->now_sec,
+                                    .may_wait = !bj_request_of(c)->quick};
     struct bj_err why = {0};
     unsigned status =
-        bj_auth_identify(c->worker->auth, c->req, bj_clock_boot_usec(),
-                         c->now_sec, &c->who, &why);
+        bj_auth_identify(c->worker->auth, c->req, &at, &c->who, &why);
+    if (status == BJ_AUTH_LATER)
+        return BJ_AUTH_LATER;
     if (status == 429)
         bj_call_header(c, "Retry-After", "1");
     return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
@@ -143,10 +148,13 @@ static void begin(struct bj_call *c)
     bj_call_header(c, "Cache-Control", "no-store");
     bj_call_header(c, "X-Content-Type-Options", "nosniff");
     bj_call_header(c, "X-Request-Id", c->request_id);
-    if (check(c) != 0)
+    if (!t->checked && check(c) != 0)
         return;
     if (c->endpoint->needs & BJ_NEED_USER)
         r = authenticate(c);
+    t->checked = r == BJ_AUTH_LATER;
+    if (t->checked)
+        return;
     if (r == 0 && (c->endpoint->needs & BJ_NEED_USER))
         r = bj_admit_user(c);
     t->parked = r == 0 && !bj_admit_query(c);

@@ -11,7 +11,8 @@ struct bj_server;
 unsigned bj_answer_find(struct bj_call *c, struct bj_slice path);
 
 /* Process the request, or its first part (c->work is then set), or mark it as
- * parked; a parked request needs a second call when a thread is free for it. */
+ * parked or checked; it then needs a second call when a thread is free for it.
+ */
 void bj_answer(struct bj_call *c);
 
 /* Process the second part. */

@@ -107,8 +107,15 @@ static unsigned take_name(struct bj_slice name, struct bj_identity *ret,
 /* --- credentials -----------------------------------------------------------
  */
 
-static unsigned outcome(int right, struct bj_err *err)
+/* Is hash the hash of secret?  0 or a status. */
+static unsigned check_secret(struct bj_auth *auth, const char *hash,
+                             const char *like, struct bj_slice secret,
+                             const struct bj_auth_time *at, struct bj_err *err)
 {
+    if (!at->may_wait)
+        return bj_secret_known(auth->secrets, hash, secret) ? 0 : BJ_AUTH_LATER;
+    int right =
+        bj_secret_check(auth->secrets, hash, like, secret, at->boot_usec);
     if (right == -EAGAIN)
         return refuse(err, 429,
                       "Too many wrong passwords; try again in a moment.");
@@ -117,18 +124,17 @@ static unsigned outcome(int right, struct bj_err *err)
 }
 
 static unsigned by_password(struct bj_auth *auth, struct bj_slice coded,
-                            uint64_t now_usec, struct bj_identity *ret,
-                            enum credentials *kind, struct bj_err *err)
+                            const struct bj_auth_time *at,
+                            struct bj_identity *ret, enum credentials *kind,
+                            struct bj_err *err)
 {
     char plain[CREDENTIAL_BYTES];
     struct bj_slice name, secret;
     if (!bj_secret_basic(coded, plain, sizeof(plain), &name, &secret))
         return refuse(err, 403, "The credentials are malformed.");
     const struct bj_web_conf *conf = &auth->web->conf;
-    unsigned bad =
-        outcome(bj_secret_check(auth->secrets, bj_web_conf_hash(conf, name),
-                                bj_web_conf_like(conf), secret, now_usec),
-                err);
+    unsigned bad = check_secret(auth, bj_web_conf_hash(conf, name),
+                                bj_web_conf_like(conf), secret, at, err);
     explicit_bzero(plain + (secret.p - plain), secret.n);
     if (bad)
         return bad;
@@ -138,28 +144,25 @@ static unsigned by_password(struct bj_auth *auth, struct bj_slice coded,
 }
 
 static unsigned by_token(struct bj_auth *auth, struct bj_slice text,
-                         uint64_t now_usec, int64_t now_sec,
-                         struct bj_identity *ret, enum credentials *kind,
-                         struct bj_err *err)
+                         const struct bj_auth_time *at, struct bj_identity *ret,
+                         enum credentials *kind, struct bj_err *err)
 {
     struct bj_slice id, secret;
     if (!bj_token_split(text, &id, &secret))
         return refuse(err, 403, "The credentials are malformed.");
     const struct bj_token *t = bj_tokens_find(auth->tokens, id);
-    unsigned bad =
-        outcome(bj_secret_check(auth->secrets, t ? t->hash : NULL,
-                                bj_tokens_like(auth->tokens), secret, now_usec),
-                err);
+    unsigned bad = check_secret(auth, t ? t->hash : NULL,
+                                bj_tokens_like(auth->tokens), secret, at, err);
     if (bad)
         return bad;
-    if (t->expires_sec <= now_sec)
+    if (t->expires_sec <= at->wall_sec)
         return refuse(err, 403, "The token has expired.");
     *kind = CREDENTIALS_USER;
     return take_name(bj_slice_str(t->user), ret, err);
 }
 
 static unsigned by_header(struct bj_auth *auth, struct bj_slice value,
-                          uint64_t now_usec, int64_t now_sec,
+                          const struct bj_auth_time *at,
                           struct bj_identity *ret, enum credentials *kind,
                           struct bj_err *err)
 {
@@ -168,9 +171,9 @@ static unsigned by_header(struct bj_auth *auth, struct bj_slice value,
         return refuse(err, 403, "The credentials are malformed.");
     struct bj_slice rest = bj_slice_trim(value);
     if (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0)
-        return by_password(auth, rest, now_usec, ret, kind, err);
+        return by_password(auth, rest, at, ret, kind, err);
     if (word.n == 6 && strncasecmp(word.p, "bearer", 6) == 0)
-        return by_token(auth, rest, now_usec, now_sec, ret, kind, err);
+        return by_token(auth, rest, at, ret, kind, err);
     return refuse(err, 403, "Only Basic and Bearer credentials are supported.");
 }
 
@@ -191,8 +194,6 @@ static bool name_of(struct bj_auth *auth, uid_t uid, uint64_t now,
 {
     char buf[4096];
     struct passwd entry, *found = NULL;
-    if (name_known(auth, uid, now, ret))
-        return true;
     if (getpwuid_r(uid, &entry, buf, sizeof(buf), &found) != 0 || !found ||
         strlen(found->pw_name) >= BJ_USER_BYTES)
         return false;
@@ -205,16 +206,19 @@ static bool name_of(struct bj_auth *auth, uid_t uid, uint64_t now,
     return true;
 }
 
-static unsigned by_peer(struct bj_auth *auth, int fd, uint64_t now,
-                        struct bj_identity *ret, enum credentials *kind,
-                        struct bj_err *err)
+static unsigned by_peer(struct bj_auth *auth, int fd,
+                        const struct bj_auth_time *at, struct bj_identity *ret,
+                        enum credentials *kind, struct bj_err *err)
 {
     struct ucred peer;
     socklen_t len = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
         return refuse(err, 403, "The process of the client is unknown.");
     char name[BJ_USER_BYTES];
-    if (!name_of(auth, peer.uid, now, name))
+    bool known = name_known(auth, peer.uid, at->boot_usec, name);
+    if (!known && !at->may_wait)
+        return BJ_AUTH_LATER;
+    if (!known && !name_of(auth, peer.uid, at->boot_usec, name))
         return refuse(err, 403,
                       "The user of the client is unknown on this machine.");
     *kind = in_list(&auth->conf->proxy_users, bj_slice_str(name))
@@ -243,23 +247,20 @@ static unsigned by_certificate(struct bj_auth *auth, struct bj_slice names,
 }
 
 static unsigned by_connection(struct bj_auth *auth,
-                              const struct bj_http_request *req, uint64_t now,
+                              const struct bj_http_request *req,
+                              const struct bj_auth_time *at,
                               struct bj_identity *ret, enum credentials *kind,
                               struct bj_err *err)
 {
-    struct sockaddr_storage a = {0};
-    int fd = req->fd;
-    socklen_t len = sizeof(a);
+    const struct sockaddr *a = req->address;
     if (req->peer.n > 0) {
         unsigned bad = by_certificate(auth, req->peer, ret, kind, err);
         if (bad || *kind != CREDENTIALS_NONE)
             return bad;
     }
-    if (getpeername(fd, (struct sockaddr *)&a, &len) < 0)
-        return refuse(err, 403, "The client has disconnected.");
-    if (a.ss_family == AF_UNIX)
-        return by_peer(auth, fd, now, ret, kind, err);
-    if (auth->conf->trust_loopback && bj_peer_is_loopback(&a))
+    if (a->sa_family == AF_UNIX)
+        return by_peer(auth, req->fd, at, ret, kind, err);
+    if (auth->conf->trust_loopback && bj_peer_is_loopback(a))
         *kind = CREDENTIALS_PROXY;
     return 0;
 }
@@ -269,7 +270,7 @@ static unsigned by_connection(struct bj_auth *auth,
 
 static unsigned authenticate(struct bj_auth *auth,
                              const struct bj_http_request *req,
-                             uint64_t now_usec, int64_t now_sec,
+                             const struct bj_auth_time *at,
                              struct bj_identity *ret, enum credentials *kind,
                              struct bj_err *err)
 {
@@ -279,8 +280,8 @@ static unsigned authenticate(struct bj_auth *auth,
         return refuse(err, 400,
                       "The request has more than one Authorization header.");
     if (n == 1)
-        return by_header(auth, value, now_usec, now_sec, ret, kind, err);
-    return by_connection(auth, req, now_usec, ret, kind, err);
+        return by_header(auth, value, at, ret, kind, err);
+    return by_connection(auth, req, at, ret, kind, err);
 }
 
 /* X-Grafana-User names the user of a proxy's request; with other credentials it
@@ -309,13 +310,13 @@ static unsigned check_header(const struct bj_http_request *req,
 }
 
 unsigned bj_auth_identify(struct bj_auth *auth,
-                          const struct bj_http_request *req, uint64_t now_usec,
-                          int64_t now_sec, struct bj_identity *ret,
-                          struct bj_err *err)
+                          const struct bj_http_request *req,
+                          const struct bj_auth_time *at,
+                          struct bj_identity *ret, struct bj_err *err)
 {
     enum credentials kind = CREDENTIALS_NONE;
     *ret = (struct bj_identity){0};
-    unsigned bad = authenticate(auth, req, now_usec, now_sec, ret, &kind, err);
+    unsigned bad = authenticate(auth, req, at, ret, &kind, err);
     if (!bad && kind == CREDENTIALS_NONE)
         bad = refuse(err, 403,
                      "Credentials are required: a token, a name and password, "

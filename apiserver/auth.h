@@ -40,10 +40,21 @@ void bj_auth_free(struct bj_auth *g); /* NULL is fine */
 /* The web configuration in force; bj_auth keeps the reference. */
 struct bj_web *bj_auth_web(const struct bj_auth *g);
 
-/* Authenticate a request.  0, or the status to refuse it with (400, 403, 429,
- * 500) and a sentence in err. */
+/* When a request is authenticated, and whether this may take time: to
+ * compute the hash of a password, or to ask the user database. */
+struct bj_auth_time {
+    uint64_t boot_usec;
+    int64_t wall_sec;
+    bool may_wait;
+};
+
+/* Not a status: it would take time. */
+enum { BJ_AUTH_LATER = 1 };
+
+/* Authenticate a request.  0, BJ_AUTH_LATER, or the status to refuse it with
+ * (400, 403, 429, 500) and a sentence in err. */
 unsigned bj_auth_identify(struct bj_auth *g, const struct bj_http_request *req,
-                          uint64_t now_usec, int64_t now_sec,
+                          const struct bj_auth_time *at,
                           struct bj_identity *ret, struct bj_err *err);
 
 #endif

@@ -79,6 +79,6 @@ void bj_encode(struct bj_call *c)
     bj_call_header(c, "Vary", "Accept-Encoding");
     if (r->body.len > GZIP_BYTES &&
         bj_accept_gzip(bj_http_header(c->req, "Accept-Encoding")) &&
-        !bj_peer_is_local(c->req->fd))
+        !bj_peer_is_local(c->req))
         compress(c);
 }

@@ -21,16 +21,12 @@ typedef int fill_t(struct bj_call *c, const struct bj_gate_params *p,
 /* Send no more time than the client waits. */
 static void put_timeout(struct bj_gate_job *j, const struct bj_gate_params *p)
 {
-    char text[32];
     uint64_t usec = j->end_usec - j->start_usec;
     if (p->text[BJ_GATE_TIMEOUT].n > 0 &&
         (uint64_t)p->ms[BJ_GATE_TIMEOUT] < usec / 1000)
         usec = (uint64_t)p->ms[BJ_GATE_TIMEOUT] * 1000;
     j->end_usec = j->start_usec + usec;
-    snprintf(text, sizeof(text), "%llu.%03llu",
-             (unsigned long long)(usec / 1000000),
-             (unsigned long long)(usec / 1000 % 1000));
-    bj_gate_param_put(&j->form, "timeout", bj_slice_str(text));
+    bj_gate_time_put(&j->form, BJ_GATE_TIMEOUT, (int64_t)(usec / 1000));
 }
 
 static int fill(struct bj_call *c, struct bj_gate_job *j, fill_t *how)
@@ -60,8 +56,7 @@ static int check(struct bj_call *c)
     return bj_call_refuse(c, 405, "This path does not allow that method.");
 }
 
-static int forward(struct bj_call *c, const char *path, bool post, fill_t *how,
-                   int (*convert)(struct bj_call *c, struct bj_slice body))
+static int forward(struct bj_call *c, const char *path, bool post, fill_t *how)
 {
     struct bj_gate *g = c->worker->server->gate;
     struct bj_gate_job *j;
@@ -72,7 +67,7 @@ static int forward(struct bj_call *c, const char *path, bool post, fill_t *how,
     if (!j)
         return -ENOMEM;
     j->post = post;
-    j->convert = convert;
+    j->keep = c->endpoint->after != NULL;
     bj_buf_str(&j->path, path);
     bj_buf_put(&j->path, "", 1);
     r = fill(c, j, how);
@@ -117,17 +112,17 @@ static int fill_exemplars(struct bj_call *c, const struct bj_gate_params *p,
 
 static int on_query(struct bj_call *c)
 {
-    return forward(c, "/api/v1/query", true, fill_query, NULL);
+    return forward(c, "/api/v1/query", true, fill_query);
 }
 
 static int on_range(struct bj_call *c)
 {
-    return forward(c, "/api/v1/query_range", true, fill_range, NULL);
+    return forward(c, "/api/v1/query_range", true, fill_range);
 }
 
 static int on_exemplars(struct bj_call *c)
 {
-    return forward(c, "/api/v1/query_exemplars", true, fill_exemplars, NULL);
+    return forward(c, "/api/v1/query_exemplars", true, fill_exemplars);
 }
 
 static int fill_text(struct bj_call *c, const struct bj_gate_params *p,
@@ -138,7 +133,7 @@ static int fill_text(struct bj_call *c, const struct bj_gate_params *p,
 
 static int on_format(struct bj_call *c)
 {
-    return forward(c, "/api/v1/format_query", true, fill_text, NULL);
+    return forward(c, "/api/v1/format_query", true, fill_text);
 }
 
 /* --- names ------------------------------------------------------------------
@@ -164,12 +159,12 @@ static int fill_series(struct bj_call *c, const struct bj_gate_params *p,
 
 static int on_series(struct bj_call *c)
 {
-    return forward(c, "/api/v1/series", true, fill_series, NULL);
+    return forward(c, "/api/v1/series", true, fill_series);
 }
 
 static int on_labels(struct bj_call *c)
 {
-    return forward(c, "/api/v1/labels", true, fill_names, NULL);
+    return forward(c, "/api/v1/labels", true, fill_names);
 }
 
 static int on_values(struct bj_call *c)
@@ -188,7 +183,7 @@ static int on_values(struct bj_call *c)
     }
     snprintf(path, sizeof(path), "/api/v1/label/%.*s/values", (int)name.n,
              name.p);
-    return forward(c, path, false, fill_names, NULL);
+    return forward(c, path, false, fill_names);
 }
 
 /* --- descriptions of metrics ------------------------------------------------
@@ -234,16 +229,17 @@ static void put_metric(struct bj_buf *b, const struct bj_json *metric)
 
 /* A metric's name may identify a user, so users see only names that have a
  * rule. */
-static int convert_metadata(struct bj_call *c, struct bj_slice body)
+static int write_metadata(struct bj_call *c, const struct bj_gate_kept *k)
 {
-    const struct bj_gate_conf *conf = &c->forward->settings->conf->gate;
+    const struct bj_gate_conf *conf = &k->settings->conf->gate;
     const struct bj_promql_rules rules = {conf->rule, conf->rules};
+    const struct bj_slice text = {k->body.p, k->body.len};
     const struct bj_json *doc = NULL;
     struct bj_arena arena = {0};
     struct bj_err err = {0};
     struct bj_buf *b = &c->reply->body;
     const char *before = "";
-    if (bj_json_parse(&arena, body, "metadata", NULL, &doc, &err) < 0) {
+    if (bj_json_parse(&arena, text, "metadata", NULL, &doc, &err) < 0) {
         bj_arena_free(&arena);
         return bj_call_refuse(c, 502, "The reply is not one of Prometheus.");
     }
@@ -261,10 +257,19 @@ static int convert_metadata(struct bj_call *c, struct bj_slice body)
     return 0;
 }
 
+/* A long text takes too long for the thread of the HTTP server. */
+static int after_metadata(struct bj_call *c)
+{
+    struct bj_gate_kept *k = c->work;
+    int r = write_metadata(c, k);
+    bj_gate_kept_free(k);
+    c->work = NULL;
+    return r;
+}
+
 static int on_metadata(struct bj_call *c)
 {
-    return forward(c, "/api/v1/metadata", false, fill_metadata,
-                   convert_metadata);
+    return forward(c, "/api/v1/metadata", false, fill_metadata);
 }
 
 /* --- the rest ---------------------------------------------------------------
@@ -272,7 +277,7 @@ static int on_metadata(struct bj_call *c)
 
 static int on_buildinfo(struct bj_call *c)
 {
-    return forward(c, "/api/v1/status/buildinfo", false, NULL, NULL);
+    return forward(c, "/api/v1/status/buildinfo", false, NULL);
 }
 
 /* Rules, alerts, targets, federate, remote read and write, the configuration,
@@ -289,9 +294,10 @@ static int on_others(struct bj_call *c)
 #define GATE(name, how, with, has, must, text)                                 \
     {                                                                          \
         .path = "/prometheus/api/v1/" name, .methods = BJ_HTTP_GET | (with),   \
-        .needs = BJ_NEED_USER, .run = how, .refused = bj_gate_refused,         \
-        .own = bj_gate_param_docs, .own_params = (has) | (must),               \
-        .required = must, .help = text                                         \
+        .needs = BJ_NEED_USER, .quick = true, .run = how,                      \
+        .after = (how) == on_metadata ? after_metadata : NULL,                 \
+        .refused = bj_gate_refused, .own = bj_gate_param_docs,                 \
+        .own_params = (has) | (must), .required = must, .help = text           \
     }
 
 enum {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 enum {
-    CONVERT_BYTES = 16 << 20, /* of a response kept until its end */
-    FEW = 8,                  /* requests with large pieces */
+    KEPT_BYTES = 16 << 20, /* of a response kept until its end */
+    FEW = 4,               /* requests with large pieces */
     LARGE_BYTES = 96 << 10,
     SMALL_BYTES = 16 << 10,
 };
@@ -108,6 +108,24 @@ void bj_gate_job_free(struct bj_gate_job *j)
     free(j);
 }
 
+struct bj_gate_kept *bj_gate_kept_new(struct bj_gate_job *j)
+{
+    struct bj_gate_kept *k = calloc(1, sizeof(*k));
+    if (!k)
+        return NULL;
+    k->settings = bj_settings_ref(j->settings);
+    k->body = j->whole;
+    j->whole = (struct bj_buf){0};
+    return k;
+}
+
+void bj_gate_kept_free(struct bj_gate_kept *k)
+{
+    bj_settings_unref(k->settings);
+    bj_buf_free(&k->body);
+    free(k);
+}
+
 /* --- the request ------------------------------------------------------------
  */
 
@@ -117,7 +135,7 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
                         uint64_t now_usec, struct bj_err *err)
 {
     j->using = bj_settings_ref(settings);
-    j->gzip = !j->convert &&
+    j->gzip = !j->keep &&
               bj_accept_gzip(bj_http_header(j->call->req, "Accept-Encoding"));
     /* without many at a time, they cost less in large pieces */
     const size_t piece = running <= FEW ? LARGE_BYTES : SMALL_BYTES;
@@ -128,7 +146,7 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
         .gzip = j->gzip,
         .usec = j->end_usec - now_usec,
         .max_bytes =
-            j->convert ? CONVERT_BYTES : (size_t)j->settings->conf->gate.bytes,
+            j->keep ? KEPT_BYTES : (size_t)j->settings->conf->gate.bytes,
         .piece_bytes = piece};
     return bj_gate_request_make(&j->request, server, &t, err);
 }

@@ -29,10 +29,9 @@ struct bj_gate_job {
     struct bj_promql_span span;    /* times of the series that it reads */
     uint64_t reach;                /* retention of the servers for it */
     uint64_t start_usec, end_usec; /* boot clock */
-    /* NULL, or writes the response from the whole body of a success; without
-     * it, long bodies are passed on as they come.  A refusal, or 0. */
-    int (*convert)(struct bj_call *c, struct bj_slice body);
-    /* the rest belongs to the thread */
+    bool keep; /* the whole body of a success is for the second part of the
+                  endpoint; else long bodies are passed on as they come */
+    /* the rest belongs to bj_gate_run() */
     bool gzip, discard, blocked;
     bool again; /* another server gets it after discard */
     struct bj_gate_upstream *upstream, *failed; /* failed: not dereferenced */
@@ -48,6 +47,16 @@ struct bj_gate_job {
     struct bj_request_log log; /* of the stream */
     uint64_t bytes;
 };
+
+/* The work of the second part (bj_endpoint.after): the body of a success. */
+struct bj_gate_kept {
+    struct bj_settings *settings; /* a reference */
+    struct bj_buf body;
+};
+
+/* NULL without memory; takes the body over. */
+struct bj_gate_kept *bj_gate_kept_new(struct bj_gate_job *j);
+void bj_gate_kept_free(struct bj_gate_kept *k);
 
 /* All requests that are admitted. */
 struct bj_gate_list {

@@ -1,6 +1,6 @@
 #include "apiserver/gate_params.h"
 
-#include "base/json.h"
+#include "base/digits.h"
 #include "base/stamp.h"
 #include "promql/literal.h"
 
@@ -238,11 +238,16 @@ void bj_gate_param_put(struct bj_buf *b, const char *name,
 
 void bj_gate_time_put(struct bj_buf *b, enum bj_gate_param which, int64_t ms)
 {
-    char text[32];
+    char text[BJ_DIGITS_ROOM + 4], *at = text;
     uint64_t v = (uint64_t)(ms < 0 ? -ms : ms);
-    snprintf(text, sizeof(text), "%s%llu.%03u", ms < 0 ? "-" : "",
-             (unsigned long long)(v / 1000), (unsigned)(v % 1000));
-    bj_gate_param_put(b, names[which], bj_slice_str(text));
+    if (ms < 0)
+        *at++ = '-';
+    at = bj_digits_u64(at, v / 1000);
+    *at++ = '.';
+    for (uint64_t part = v % 1000, digit = 100; digit > 0; digit /= 10)
+        *at++ = (char)('0' + part / digit % 10);
+    bj_gate_param_put(b, names[which],
+                      (struct bj_slice){text, (size_t)(at - text)});
 }
 
 void bj_gate_param_pass(struct bj_buf *b, const struct bj_gate_params *p,

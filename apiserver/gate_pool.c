@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,7 @@ struct member {
     uint64_t wait_usec;        /* between checks while it is down */
     struct bj_flow *flow;      /* of the check under way */
     struct bj_gate_request request;
-    uint64_t queries, failures, running; /* atomic, for the metrics */
-    bool is_up;                          /* the same */
+    uint64_t queries, failures; /* metrics */
 };
 
 struct bj_gate_pool {
@@ -37,7 +35,6 @@ struct bj_gate_pool {
     uint64_t turn;
     unsigned n;
     struct bj_gate_upstream *v[BJ_GATE_SERVERS];
-    pthread_mutex_t lock; /* for changes of the list and for the metrics */
     struct member *first;
 };
 
@@ -49,20 +46,14 @@ static struct member *member_of(struct bj_gate_upstream *u)
 /* --- up or down ------------------------------------------------------------
  */
 
-static void set_up(struct member *m, bool up)
-{
-    m->up.up = up;
-    __atomic_store_n(&m->is_up, up, __ATOMIC_RELAXED);
-}
-
 void bj_gate_pool_failed(struct bj_gate_upstream *u, const char *text)
 {
     struct member *m = member_of(u);
-    __atomic_fetch_add(&m->failures, 1, __ATOMIC_RELAXED);
+    m->failures++;
     if (!m->up.up)
         return;
     bj_log(BJ_LOG_WARN, NULL, "gate: %s is down: %s", m->name, text);
-    set_up(m, false);
+    m->up.up = false;
     m->wait_usec = SECOND;
     m->check_usec = bj_clock_boot_usec() + m->wait_usec;
 }
@@ -72,7 +63,7 @@ void bj_gate_pool_worked(struct bj_gate_upstream *u)
     struct member *m = member_of(u);
     if (!m->up.up)
         bj_log(BJ_LOG_INFO, NULL, "gate: %s is up again", m->name);
-    set_up(m, true);
+    m->up.up = true;
 }
 
 /* --- checks ----------------------------------------------------------------
@@ -98,7 +89,7 @@ static void check_failed(struct member *m, const char *text)
         bj_gate_pool_failed(&m->up, text);
         return;
     }
-    __atomic_fetch_add(&m->failures, 1, __ATOMIC_RELAXED);
+    m->failures++;
     m->wait_usec = wait < BACKOFF_USEC ? wait : BACKOFF_USEC;
     m->check_usec = bj_clock_boot_usec() + m->wait_usec;
 }
@@ -143,10 +134,10 @@ static void begin_check(struct member *m, struct bj_fetches *fetches)
     bj_gate_request_clear(&m->request);
 }
 
-int bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
-                       uint64_t now_usec)
+uint64_t bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
+                            uint64_t now_usec)
 {
-    uint64_t next = now_usec + CHECK_USEC;
+    uint64_t next = UINT64_MAX;
     for (unsigned i = 0; i < p->n; i++) {
         struct member *m = member_of(p->v[i]);
         if (!m->flow && m->check_usec <= now_usec)
@@ -154,7 +145,7 @@ int bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
         if (!m->flow && m->check_usec < next)
             next = m->check_usec;
     }
-    return next > now_usec ? (int)((next - now_usec + 999) / 1000) : 0;
+    return next;
 }
 
 static void end_check(struct member *m, struct bj_fetches *fetches)
@@ -179,7 +170,6 @@ int bj_gate_pool_new(struct bj_gate_pool **ret, struct bj_err *err)
     struct bj_gate_pool *p = calloc(1, sizeof(*p));
     if (!p)
         return bj_err_set(err, -ENOMEM, "gate");
-    pthread_mutex_init(&p->lock, NULL);
     *ret = p;
     return 0;
 }
@@ -199,7 +189,6 @@ void bj_gate_pool_free(struct bj_gate_pool *p)
         member_free(m);
     }
     bj_settings_unref(p->settings);
-    pthread_mutex_destroy(&p->lock);
     free(p);
 }
 
@@ -220,18 +209,15 @@ static struct member *add(struct bj_gate_pool *p, const char *url)
         return NULL;
     }
     bj_fetch_show(url, m->name);
-    set_up(m, true);
-    pthread_mutex_lock(&p->lock);
+    m->up.up = true;
     m->next = p->first;
     p->first = m;
-    pthread_mutex_unlock(&p->lock);
     return m;
 }
 
 /* Remove the servers that the options no longer name and no query uses. */
 static void sweep(struct bj_gate_pool *p)
 {
-    pthread_mutex_lock(&p->lock);
     for (struct member **at = &p->first; *at;) {
         struct member *m = *at;
         if (m->up.conf || m->up.running > 0) {
@@ -241,7 +227,6 @@ static void sweep(struct bj_gate_pool *p)
         *at = m->next;
         member_free(m);
     }
-    pthread_mutex_unlock(&p->lock);
 }
 
 void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
@@ -266,7 +251,6 @@ void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
         return;
     }
     bj_gate_pool_stop(p, fetches); /* checks refer to the old settings */
-    pthread_mutex_lock(&p->lock);
     for (struct member *m = p->first; m; m = m->next)
         m->up.conf = NULL;
     for (size_t i = 0; i < n; i++) {
@@ -275,7 +259,6 @@ void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
         p->v[i] = &fresh[i]->up;
     }
     p->n = (unsigned)n;
-    pthread_mutex_unlock(&p->lock);
     sweep(p);
     bj_settings_unref(p->settings);
     p->settings = settings;
@@ -295,17 +278,14 @@ struct bj_gate_upstream *const *bj_gate_pool_all(const struct bj_gate_pool *p,
 
 void bj_gate_pool_begin(struct bj_gate_pool *p, struct bj_gate_upstream *u)
 {
-    struct member *m = member_of(u);
     u->running++;
     u->turn = ++p->turn;
-    __atomic_fetch_add(&m->queries, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&m->running, u->running, __ATOMIC_RELAXED);
+    member_of(u)->queries++;
 }
 
 void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u)
 {
     u->running--;
-    __atomic_store_n(&member_of(u)->running, u->running, __ATOMIC_RELAXED);
     if (!u->conf)
         sweep(p);
 }
@@ -315,9 +295,8 @@ void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u)
 
 static uint64_t value(const struct member *m, unsigned which)
 {
-    const uint64_t *const all[] = {&m->running, &m->queries, &m->failures};
-    return which == 0 ? __atomic_load_n(&m->is_up, __ATOMIC_RELAXED)
-                      : __atomic_load_n(all[which - 1], __ATOMIC_RELAXED);
+    const uint64_t all[] = {m->up.up, m->up.running, m->queries, m->failures};
+    return all[which];
 }
 
 static void put_name(struct bj_buf *b, const char *name)
@@ -338,7 +317,6 @@ void bj_gate_pool_metrics(struct bj_gate_pool *p, struct bj_buf *b)
         {"failures_total", "counter",
          "Queries and checks that the server did not answer."},
     };
-    pthread_mutex_lock(&p->lock);
     for (unsigned k = 0; k < sizeof(family) / sizeof(family[0]); k++) {
         const char *name = family[k][0];
         bj_buf_printf(b,
@@ -352,5 +330,4 @@ void bj_gate_pool_metrics(struct bj_gate_pool *p, struct bj_buf *b)
             bj_buf_printf(b, "\"} %llu\n", (unsigned long long)value(m, k));
         }
     }
-    pthread_mutex_unlock(&p->lock);
 }

@@ -13,7 +13,7 @@
 struct bj_gate_pool;
 struct bj_settings;
 
-/* -ENOMEM.  All functions but the last are for one thread. */
+/* -ENOMEM.  All functions are for one thread. */
 int bj_gate_pool_new(struct bj_gate_pool **ret, struct bj_err *err);
 void bj_gate_pool_free(struct bj_gate_pool *p); /* NULL is fine */
 
@@ -34,13 +34,14 @@ void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u);
 void bj_gate_pool_failed(struct bj_gate_upstream *u, const char *text);
 void bj_gate_pool_worked(struct bj_gate_upstream *u);
 
-/* Begin the checks that are due.  Returns milliseconds until the next is. */
-int bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
-                       uint64_t now_usec);
+/* Begin the checks that are due.  Returns when the next is; boot clock,
+ * UINT64_MAX: never. */
+uint64_t bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
+                            uint64_t now_usec);
 /* End all checks. */
 void bj_gate_pool_stop(struct bj_gate_pool *p, struct bj_fetches *fetches);
 
-/* Append the metrics of the servers; from any thread. */
+/* Append the metrics of the servers. */
 void bj_gate_pool_metrics(struct bj_gate_pool *p, struct bj_buf *b);
 
 #endif

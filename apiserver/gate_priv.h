@@ -12,20 +12,14 @@ struct bj_gate_queue {
 struct bj_gate {
     struct bj_gate_events events;
     void *ctx;
-    int wake; /* eventfd */
-    bool started;
-    pthread_t thread;
     struct bj_gate_list admitted;
-    /* under the lock */
-    pthread_mutex_t lock;
-    struct bj_gate_queue submitted;
-    struct bj_settings *settings; /* new ones; NULL: none */
-    bool stop;
-    /* of the thread */
-    struct bj_fetches *fetches;
+    struct bj_fetches *fetches; /* NULL: the gate was never on */
     struct bj_gate_pool *pool;
     struct bj_gate_queue waiting, running;
-    /* atomic */
+    bool changed;          /* a job came, ended, or its client has read */
+    uint64_t checked_usec; /* when clients were checked for a disconnect */
+    uint64_t pool_usec;    /* when the next check of a server is due */
+    /* metrics */
     uint64_t running_now, waiting_now, bytes, failures, canceled, timeouts;
     uint64_t retries;
 };
@@ -37,12 +31,8 @@ static inline void bj_gate_push(struct bj_gate_queue *q, struct bj_gate_job *j)
     q->last = &j->next;
 }
 
-/* Wake the thread: there is something new.  From any thread. */
-void bj_gate_wake(void *gate);
-
-/* Serve the jobs of the thread: continue where there is room again, cancel what
- * no client waits for, start what waits.  check: also find clients that have
- * disconnected. */
+/* Serve the jobs: continue where there is room again, cancel what no client waits
+ * for, start what waits.  check: also find clients that have disconnected. */
 void bj_gate_serve(struct bj_gate *g, uint64_t now_usec, bool check);
 /* Does a job wait for its response? */
 bool bj_gate_is_busy(const struct bj_gate *g);

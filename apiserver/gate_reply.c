@@ -103,10 +103,10 @@ void bj_gate_reply_whole(struct bj_gate_job *j)
         return;
     }
     set_head(j);
-    if (!j->convert || j->status / 100 != 2) {
+    if (!j->keep || j->status / 100 != 2) {
         c->reply->body = j->whole;
         j->whole = spare;
-    } else if (j->convert(c, (struct bj_slice){j->whole.p, j->whole.len}) > 0) {
-        bj_gate_refused(c);
+    } else if (!(c->work = bj_gate_kept_new(j))) {
+        no_memory(j);
     }
 }

@@ -18,7 +18,8 @@ int bj_gate_reply_begin(struct bj_gate_job *j,
 int bj_gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
                          void *ctx);
 
-/* The reply is complete in j->whole: make the response. */
+/* The reply is complete in j->whole: make the response, or the work of the
+ * endpoint's second part. */
 void bj_gate_reply_whole(struct bj_gate_job *j);
 
 #endif

@@ -26,11 +26,8 @@ static void make_headers(struct bj_gate_request *q,
                          const struct bj_gate_target *t)
 {
     unsigned n = 0;
-    q->header[n++] = "Accept: application/json";
     if (t->gzip)
         q->header[n++] = "Accept-Encoding: gzip";
-    if (t->post)
-        q->header[n++] = "Content-Type: application/x-www-form-urlencoded";
     for (size_t i = 0; i < c->headers.n && i < HEADERS_MAX; i++)
         q->header[n++] = c->headers.v[i];
 }
@@ -68,6 +65,7 @@ int bj_gate_request_make(struct bj_gate_request *q,
         .method = t->post ? "POST" : "GET",
         .url = q->url.p,
         .headers = q->header,
+        .form = true,
         .body = {t->post ? t->form.p : NULL, t->post ? t->form.n : 0},
         .bearer = given(q->token),
         .user = given(c->user),

@@ -6,17 +6,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <unistd.h>
-
 enum {
     CLOSE_USEC = 10000, /* before a deadline that libcurl may meet earlier */
     HUNG_UP = 499,      /* status in the log after a disconnect */
 };
-
-static void count(uint64_t *n, uint64_t more)
-{
-    __atomic_fetch_add(n, more, __ATOMIC_RELAXED);
-}
 
 /* Unlink the job that *at points to. */
 static void unlink_at(struct bj_gate_queue *q, struct bj_gate_job **at)
@@ -27,12 +20,11 @@ static void unlink_at(struct bj_gate_queue *q, struct bj_gate_job **at)
         q->last = at;
 }
 
-void bj_gate_wake(void *gate)
+/* The reader of a stream has made room or has closed. */
+static void on_stream(void *gate)
 {
-    const struct bj_gate *g = gate;
-    const uint64_t one = 1;
-    if (write(g->wake, &one, sizeof(one)) < 0)
-        return; /* the counter is at its limit: it will be read */
+    struct bj_gate *g = gate;
+    g->changed = true;
 }
 
 /* --- responses --------------------------------------------------------------
@@ -59,7 +51,7 @@ static void fail(struct bj_gate *g, struct bj_gate_job *j, int code,
                  const char *text)
 {
     bool late = code == -ETIMEDOUT && is_late(j);
-    count(late ? &g->timeouts : &g->failures, 1);
+    *(late ? &g->timeouts : &g->failures) += 1;
     if (!late)
         bj_log(BJ_LOG_ERROR, NULL, "gate: %s", text);
     if (!j->call)
@@ -132,6 +124,7 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
     struct bj_gate_job *j = ctx;
     struct bj_gate *g = j->gate;
     int r = bj_gate_reply_check(j, reply);
+    g->changed = true;
     if (r > 0) {
         j->again = may_go_elsewhere(g, j, j->call->refusal);
         if (!j->again)
@@ -144,7 +137,7 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
     j->discard = r > 0;
     j->headed = r == 0;
     if (r > 0 && !j->again) {
-        count(&g->failures, 1);
+        g->failures++;
         answer(g, j);
     }
 }
@@ -153,8 +146,8 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
 static void begin_stream(struct bj_gate *g, struct bj_gate_job *j)
 {
     j->bytes = j->whole.len;
-    count(&g->bytes, j->bytes);
-    j->discard = bj_gate_reply_stream(j, bj_gate_wake, g) > 0;
+    g->bytes += j->bytes;
+    j->discard = bj_gate_reply_stream(j, on_stream, g) > 0;
     answer(g, j);
 }
 
@@ -172,8 +165,9 @@ static enum bj_flow_next pass_on(struct bj_gate_job *j, struct bj_slice piece)
         return BJ_FLOW_REFUSED;
     }
     j->discard = r < 0;
+    g->changed = g->changed || j->discard;
     j->bytes += piece.n;
-    count(&g->bytes, piece.n);
+    g->bytes += piece.n;
     if (r > 0 && (r & BJ_STREAM_WAITED))
         g->events.readable(g->ctx);
     if (r < 0 || !(r & BJ_STREAM_FULL) || has_all(j))
@@ -191,8 +185,9 @@ static enum bj_flow_next on_piece(void *ctx, struct bj_slice piece)
     if (j->stream)
         return pass_on(j, piece);
     bj_buf_slice(&j->whole, piece);
-    if (!j->convert && j->whole.len > j->request.fetch.piece_bytes)
+    if (!j->keep && j->whole.len > j->request.fetch.piece_bytes)
         begin_stream(g, j);
+    g->changed = g->changed || j->discard;
     return BJ_FLOW_MORE;
 }
 
@@ -226,7 +221,8 @@ static void leave_server(struct bj_gate *g, struct bj_gate_job *j)
     while (*at && *at != j)
         at = &(*at)->next;
     unlink_at(&g->running, at);
-    __atomic_fetch_sub(&g->running_now, 1, __ATOMIC_RELAXED);
+    g->running_now--;
+    g->changed = true; /* there is room for another one */
     bj_gate_pool_end(g->pool, j->upstream);
     j->upstream = NULL;
 }
@@ -244,7 +240,7 @@ static void send_elsewhere(struct bj_gate *g, struct bj_gate_job *j)
 {
     leave_server(g, j);
     bj_gate_job_reset(j);
-    count(&g->retries, 1);
+    g->retries++;
     bj_gate_push(&g->waiting, j);
 }
 
@@ -266,7 +262,7 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
         fail(g, j, code, text);
     } else if (j->call) {
         j->bytes = j->whole.len;
-        count(&g->bytes, j->bytes);
+        g->bytes += j->bytes;
         bj_gate_reply_whole(j);
         answer(g, j);
     }
@@ -286,7 +282,7 @@ static bool has_hung_up(const struct bj_gate_job *j)
 
 static void hang_up(struct bj_gate *g, struct bj_gate_job *j)
 {
-    count(&g->canceled, 1);
+    g->canceled++;
     if (!j->call)
         return;
     bj_gate_refuse(j->call, HUNG_UP, "canceled",
@@ -303,7 +299,7 @@ static void begin(struct bj_gate *g, struct bj_gate_job *j,
     j->upstream = u;
     bj_gate_pool_begin(g->pool, u);
     bj_gate_push(&g->running, j);
-    __atomic_fetch_add(&g->running_now, 1, __ATOMIC_RELAXED);
+    g->running_now++;
     int r = bj_gate_job_prepare(j, u->conf, bj_gate_pool_settings(g->pool),
                                 g->running_now, now, &err);
     if (r == 0)
@@ -364,7 +360,7 @@ static void start_waiting(struct bj_gate *g, uint64_t now, bool check)
         at = &(*at)->next;
         left++;
     }
-    __atomic_store_n(&g->waiting_now, left, __ATOMIC_RELAXED);
+    g->waiting_now = left;
 }
 
 /* Read on when the client has read. */
@@ -384,7 +380,7 @@ static void serve_running(struct bj_gate *g, bool check)
             (j->stream && !has_all(j) && bj_stream_is_closed(j->stream)) ||
             (check && has_hung_up(j));
         next = j->next;
-        if (!gone && !j->discard && j->headed && j->call && !j->convert)
+        if (!gone && !j->discard && j->headed && j->call && !j->keep)
             begin_stream(g, j);
         if (!gone && !j->discard) {
             go_on(j);

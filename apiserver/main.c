@@ -1,4 +1,5 @@
 /* batchjob_stats_server: HTTP API and web pages for the accounting of jobs. */
+#include "apiserver/loop.h"
 #include "apiserver/server.h"
 #include "apiserver/socket.h"
 #include "apiserver/tokens.h"
@@ -165,32 +166,23 @@ static void take_signals(struct program *p, uint64_t now)
 
 static int wait_ms(const struct program *p, uint64_t now)
 {
-    int ms = bj_httpd_timeout(p->server.httpd, now);
     if (!p->stopping)
-        return ms;
-    uint64_t left = p->stop_usec > now ? (p->stop_usec - now + 999) / 1000 : 0;
-    return ms >= 0 && (uint64_t)ms < left ? ms : (int)left;
+        return -1;
+    return p->stop_usec > now ? (int)((p->stop_usec - now + 999) / 1000) : 0;
 }
 
 static int loop(struct program *p, struct bj_err *err)
 {
-    struct pollfd fds[2 + BJ_HTTPD_FDS] = {
-        {.fd = p->signals, .events = POLLIN},
-        {.fd = p->server.wake, .events = POLLIN}};
     uint64_t now = bj_clock_boot_usec();
     while (!p->stopping ||
            (bj_httpd_busy(p->server.httpd) > 0 && now < p->stop_usec)) {
-        nfds_t n = bj_httpd_poll(p->server.httpd, fds + 2);
-        if (poll(fds, 2 + n, wait_ms(p, now)) < 0 && errno != EINTR)
-            return bj_err_set(err, -errno, "poll");
+        int r = bj_server_turn(&p->server, p->signals, wait_ms(p, now));
+        if (r < 0)
+            return bj_err_set(err, r, "poll");
         now = bj_clock_boot_usec();
-        if (fds[0].revents)
+        if (r > 0)
             take_signals(p, now);
         bj_server_follow(&p->server, now);
-        if (fds[1].revents)
-            bj_server_collect(&p->server);
-        bj_httpd_run(p->server.httpd, fds + 2, n, now);
-        bj_server_go_on(&p->server);
     }
     return 0;
 }

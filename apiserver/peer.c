@@ -4,28 +4,26 @@
 #include <stdio.h>
 #include <string.h>
 
-bool bj_peer_is_loopback(const struct sockaddr_storage *a)
+bool bj_peer_is_loopback(const struct sockaddr *a)
 {
-    if (a->ss_family == AF_INET) {
-        struct sockaddr_in in;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    if (a->sa_family == AF_INET) {
         memcpy(&in, a, sizeof(in));
         return ntohl(in.sin_addr.s_addr) >> 24 == 127;
     }
-    if (a->ss_family != AF_INET6)
+    if (a->sa_family != AF_INET6)
         return false;
-    struct sockaddr_in6 in6;
     memcpy(&in6, a, sizeof(in6));
     return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr) ||
            (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) &&
             in6.sin6_addr.s6_addr[12] == 127);
 }
 
-bool bj_peer_is_local(int fd)
+bool bj_peer_is_local(const struct bj_http_request *req)
 {
-    struct sockaddr_storage a = {0};
-    socklen_t len = sizeof(a);
-    return getpeername(fd, (struct sockaddr *)&a, &len) == 0 &&
-           (a.ss_family == AF_UNIX || bj_peer_is_loopback(&a));
+    return req->address->sa_family == AF_UNIX ||
+           bj_peer_is_loopback(req->address);
 }
 
 static const char *unix_name(int fd, char buf[BJ_PEER_BYTES])
@@ -38,20 +36,18 @@ static const char *unix_name(int fd, char buf[BJ_PEER_BYTES])
     return buf;
 }
 
-const char *bj_peer_name(int fd, char buf[BJ_PEER_BYTES])
+const char *bj_peer_name(const struct bj_http_request *req,
+                         char buf[BJ_PEER_BYTES])
 {
-    struct sockaddr_storage a = {0};
-    socklen_t len = sizeof(a);
+    const struct sockaddr *a = req->address;
     struct sockaddr_in in;
     struct sockaddr_in6 in6;
-    if (getpeername(fd, (struct sockaddr *)&a, &len) < 0)
-        return "?";
-    if (a.ss_family == AF_INET) {
-        memcpy(&in, &a, sizeof(in));
+    if (a->sa_family == AF_INET) {
+        memcpy(&in, a, sizeof(in));
         return inet_ntop(AF_INET, &in.sin_addr, buf, BJ_PEER_BYTES);
     }
-    if (a.ss_family != AF_INET6)
-        return unix_name(fd, buf);
-    memcpy(&in6, &a, sizeof(in6));
+    if (a->sa_family != AF_INET6)
+        return unix_name(req->fd, buf);
+    memcpy(&in6, a, sizeof(in6));
     return inet_ntop(AF_INET6, &in6.sin6_addr, buf, BJ_PEER_BYTES);
 }

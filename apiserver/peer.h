@@ -2,6 +2,8 @@
 #ifndef BJ_APISERVER_PEER_H
 #define BJ_APISERVER_PEER_H
 
+#include "base/httpd.h"
+
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -9,13 +11,14 @@
 enum { BJ_PEER_BYTES = INET6_ADDRSTRLEN };
 
 /* Is it an address of the loopback interface? */
-bool bj_peer_is_loopback(const struct sockaddr_storage *a);
+bool bj_peer_is_loopback(const struct sockaddr *a);
 
 /* Is the client a program on this machine: a Unix socket or the loopback
  * interface? */
-bool bj_peer_is_local(int fd);
+bool bj_peer_is_local(const struct bj_http_request *req);
 
-/* Its address, "unix:UID", or "?" once it has disconnected. */
-const char *bj_peer_name(int fd, char buf[BJ_PEER_BYTES]);
+/* Its address, or "unix:UID". */
+const char *bj_peer_name(const struct bj_http_request *req,
+                         char buf[BJ_PEER_BYTES]);
 
 #endif

@@ -24,7 +24,7 @@ void bj_request_log_begin(struct bj_request_log *l, const struct bj_call *c,
 {
     char peer[BJ_PEER_BYTES];
     copy(l->id, sizeof(l->id), c->request_id, "-");
-    copy(l->client, sizeof(l->client), bj_peer_name(c->req->fd, peer), "?");
+    copy(l->client, sizeof(l->client), bj_peer_name(c->req, peer), "?");
     copy(l->user, sizeof(l->user), c->who.user, "-");
     copy(l->about, sizeof(l->about), c->about, "everybody");
     l->method = method_name(c->req->method);

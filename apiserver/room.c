@@ -18,6 +18,11 @@ static bool has_room(const struct bj_server *s)
     return bj_httpd_room(s->httpd, made + bj_room_bytes(s));
 }
 
+bool bj_room_is_free(const struct bj_server *s)
+{
+    return has_room(s);
+}
+
 bool bj_room_take(struct bj_server *s)
 {
     bool room = has_room(s);

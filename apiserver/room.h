@@ -14,6 +14,9 @@ struct bj_server;
  * share half of web.max-bytes. */
 size_t bj_room_bytes(const struct bj_server *s);
 
+/* Is there enough room for one response now?  From any thread. */
+bool bj_room_is_free(const struct bj_server *s);
+
 /* The next four require the server's lock. */
 
 /* Reserve room for one response if there is enough; release it. */

@@ -2,6 +2,7 @@
 
 #include "apiserver/answer.h"
 #include "apiserver/gate_send.h"
+#include "apiserver/loop.h"
 #include "apiserver/room.h"
 #include "apiserver/settings.h"
 #include "base/clock.h"
@@ -22,17 +23,11 @@ enum {
     HUNG_UP = 499,             /* status in the log after a disconnect */
     LONGEST_SEC = 660,         /* no query of the gate takes longer */
     KEEP_BYTES = 256 << 10,    /* a list of a hundred jobs fits in */
+    QUICK_BYTES = 8 << 10,     /* of a body that the HTTP thread may read */
 };
 
 /* --- queues ----------------------------------------------------------------
  */
-
-static void push(struct bj_queue *q, struct bj_request *t)
-{
-    t->next = NULL;
-    *q->last = t;
-    q->last = &t->next;
-}
 
 static void push_first(struct bj_queue *q, struct bj_request *t)
 {
@@ -40,17 +35,6 @@ static void push_first(struct bj_queue *q, struct bj_request *t)
     q->first = t;
     if (!t->next)
         q->last = &t->next;
-}
-
-static struct bj_request *pop(struct bj_queue *q)
-{
-    struct bj_request *t = q->first;
-    if (t) {
-        q->first = t->next;
-        if (!q->first)
-            q->last = &q->first;
-    }
-    return t;
 }
 
 /* --- work threads ----------------------------------------------------------
@@ -62,7 +46,7 @@ static bool hand_over(struct bj_server *s, struct bj_request *t)
 {
     bool first = !s->done.first;
     __atomic_add_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
-    push(&s->done, t);
+    bj_queue_push(&s->done, t);
     return first;
 }
 
@@ -77,7 +61,7 @@ static void wake_http(const struct bj_server *s)
  * held. */
 static void end_admin_query(struct bj_server *s)
 {
-    struct bj_request *t = pop(&s->parked);
+    struct bj_request *t = bj_queue_pop(&s->parked);
     if (!t) {
         s->admin_queries--;
         return;
@@ -91,7 +75,7 @@ static void end_admin_query(struct bj_server *s)
 static void park(struct bj_server *s, struct bj_request *t)
 {
     t->parked = false;
-    push(&s->parked, t);
+    bj_queue_push(&s->parked, t);
     /* The query that it waits for may have ended. */
     if (s->admin_queries < s->admin_queries_max) {
         s->admin_queries++;
@@ -103,15 +87,11 @@ static void park(struct bj_server *s, struct bj_request *t)
 static void pass_on(struct bj_server *s, struct bj_request *t)
 {
     bool counted = t->counted, wake = false;
-    if (t->call.forward) {
-        bj_gate_submit(s->gate, t->call.forward);
-        return;
-    }
     pthread_mutex_lock(&s->lock);
     if (t->parked) {
         park(s, t);
     } else if (t->call.work) {
-        push(&s->waits, t);
+        bj_queue_push(&s->waits, t);
         pthread_cond_signal(&s->wait_cond);
     } else {
         wake = hand_over(s, t);
@@ -130,7 +110,7 @@ static void serve(struct bj_api_worker *a, struct bj_request *t)
     t->reply.body = bj_httpd_buf(a->httpd, 0);
     bj_answer(c);
     bj_worker_report(a);
-    if (t->parked) {
+    if (t->parked || t->checked) {
         bj_httpd_buf_return(a->httpd, &t->reply.body);
         return;
     }
@@ -183,7 +163,7 @@ static struct bj_request *next_request(struct bj_server *s, bool *room)
         struct bj_request *first = s->todo.first;
         *room = first && bj_room_take(s);
         if (*room || (first && bj_room_late(first->start_usec)))
-            return pop(&s->todo);
+            return bj_queue_pop(&s->todo);
         if (first)
             bj_room_wait(s, &s->work_cond, first->start_usec);
         else
@@ -214,27 +194,7 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-/* The gate has a response, or its head. */
-static void on_forwarded(void *ctx, struct bj_call *c)
-{
-    struct bj_server *s = ctx;
-    bj_buf_trim(&c->reply->body);
-    if (!c->reply->stream) /* else the gate logs it at its end */
-        bj_answer_end(c);
-    pthread_mutex_lock(&s->lock);
-    bool wake = hand_over(s, bj_request_of(c));
-    pthread_mutex_unlock(&s->lock);
-    if (wake)
-        wake_http(s);
-}
-
-/* The gate has more of a response. */
-static void on_readable(void *ctx)
-{
-    wake_http(ctx);
-}
-
-/* The second parts of endpoints, which wait for other servers. */
+/* The second parts of endpoints, which wait for other servers or take long. */
 static void *run_waiter(void *arg)
 {
     struct bj_server *s = arg;
@@ -245,7 +205,7 @@ static void *run_waiter(void *arg)
             pthread_cond_wait(&s->wait_cond, &s->lock);
         if (s->stop)
             break;
-        t = pop(&s->waits);
+        t = bj_queue_pop(&s->waits);
         s->waiters_busy++;
         pthread_mutex_unlock(&s->lock);
         bj_answer_rest(&t->call);
@@ -263,7 +223,26 @@ static void *run_waiter(void *arg)
 /* --- the HTTP server's thread ----------------------------------------------
  */
 
-/* Endpoints that need neither user nor store answer at once, in this thread. */
+/* May the thread of the HTTP server process it?  A long query takes a
+ * millisecond and more, and without room for responses all requests wait. */
+static bool is_quick(const struct bj_server *s, const struct bj_request *t)
+{
+    return t->call.endpoint && t->call.endpoint->quick &&
+           t->call.req->body.n <= QUICK_BYTES && bj_room_is_free(s);
+}
+
+/* Process a request in this thread.  False: it takes time. */
+static bool serve_now(struct bj_server *s, struct bj_request *t)
+{
+    const struct bj_endpoint *e = t->call.endpoint;
+    t->quick = is_quick(s, t);
+    if (e && e->needs != 0 && !t->quick)
+        return false;
+    serve(&s->own, t);
+    t->quick = false;
+    return !t->checked;
+}
+
 static void take(struct bj_server *s, const struct bj_http_request *req,
                  struct bj_http_reply *reply, struct bj_slice path)
 {
@@ -283,15 +262,18 @@ static void take(struct bj_server *s, const struct bj_http_request *req,
              (unsigned long long)s->started_sec,
              (unsigned long long)++s->requests);
     t->at = bj_answer_find(&t->call, path);
-    if (t->call.endpoint && t->call.endpoint->needs != 0) {
-        reply->later = true;
+    reply->later = true;
+    if (!serve_now(s, t)) {
         pthread_mutex_lock(&s->lock);
-        push(&s->todo, t);
+        bj_queue_push(&s->todo, t);
         pthread_mutex_unlock(&s->lock);
         pthread_cond_signal(&s->work_cond);
         return;
     }
-    serve(&s->own, t);
+    if (t->call.forward) {
+        bj_gate_submit(s->gate, t->call.forward);
+        return;
+    }
     *reply = t->reply;
     /* The HTTP server still reads the headers of the request. */
     free(s->last);
@@ -309,39 +291,6 @@ static void on_health(void *ctx, const struct bj_http_request *req,
                       struct bj_http_reply *reply)
 {
     take(ctx, req, reply, BJ_SLICE("health"));
-}
-
-static void finish(struct bj_server *s, struct bj_request *t)
-{
-    bj_httpd_finish(s->httpd, t->call.req, &t->reply);
-    bj_settings_unref(t->settings);
-    free(t);
-}
-
-void bj_server_collect(struct bj_server *s)
-{
-    uint64_t n;
-    struct bj_request *t;
-    if (read(s->wake, &n, sizeof(n)) < 0)
-        return;
-    pthread_mutex_lock(&s->lock);
-    struct bj_queue done = s->done;
-    if (!done.first)
-        done.last = &done.first;
-    s->done = (struct bj_queue){NULL, &s->done.first};
-    pthread_mutex_unlock(&s->lock);
-    while ((t = pop(&done))) {
-        __atomic_sub_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
-        finish(s, t);
-    }
-    bj_httpd_resume(s->httpd);
-}
-
-void bj_server_go_on(struct bj_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    bj_room_changed(s);
-    pthread_mutex_unlock(&s->lock);
 }
 
 /* Convert a refusal of the HTTP server to our error document. */
@@ -456,11 +405,10 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
 {
     prepare(s, tables);
     int r = bj_settings_new(conf, &s->settings, err);
-    const struct bj_gate_events events = {on_forwarded, on_readable};
     if (r == 0)
         r = bj_limit_new(&s->limit, err);
     if (r == 0)
-        r = bj_gate_new(&events, s, &s->gate, err);
+        r = bj_gate_new(&bj_server_events, s, &s->gate, err);
     if (r == 0)
         r = bj_worker_use(&s->own, bj_settings_ref(s->settings), err);
     if (r == 0)
@@ -495,21 +443,24 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
     for (; s->waiters > 0; s->waiters--)
         if (pthread_timedjoin_np(s->waiter[s->waiters - 1], NULL, &until))
             return false;
-    return bj_gate_stop(s->gate, &until);
+    return true;
 }
 
 /* The threads have ended: release the requests without a response. (The memory
  * of second parts ends with the process.) */
 static void drop(struct bj_server *s, struct bj_queue *q)
 {
-    for (struct bj_request *t; (t = pop(q));)
-        finish(s, t);
+    for (struct bj_request *t; (t = bj_queue_pop(q));) {
+        bj_gate_job_free(t->call.forward);
+        bj_server_finish(s, t);
+    }
 }
 
 bool bj_server_free(struct bj_server *s, unsigned patience_sec)
 {
     if (!join_all(s, patience_sec))
         return false;
+    bj_gate_stop(s->gate);
     drop(s, &s->todo);
     drop(s, &s->parked);
     drop(s, &s->waits);
@@ -520,6 +471,7 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
     bj_settings_unref(s->settings);
     bj_limit_free(s->limit);
     free(s->last);
+    free(s->poll);
     if (s->wake >= 0)
         close(s->wake);
     pthread_mutex_destroy(&s->lock);

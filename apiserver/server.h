@@ -25,12 +25,4 @@ int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
  * intervals.  Errors are logged. */
 void bj_server_follow(struct bj_server *s, uint64_t now_usec);
 
-/* Send the responses that are ready; call it when the descriptor "wake" is
- * readable. */
-void bj_server_collect(struct bj_server *s);
-
-/* Call it after bj_httpd_run, which may have sent responses: resumes requests
- * that wait for their memory. */
-void bj_server_go_on(struct bj_server *s);
-
 #endif

@@ -1,12 +1,12 @@
 /* The state of the server: endpoints, the threads that answer, and its own
  * counters.
  *
- * The thread of the HTTP server takes requests and sends answers.  In between,
- * requests wait in a queue for a work thread; each of these has its own
- * connection to the store, so that a long query delays only itself.  Queries of
- * admins, which may read the jobs of all users, never take all work threads.
- * The second parts of endpoints, which wait for other servers, run in threads
- * of their own. */
+ * The thread of the HTTP server takes requests and sends answers, and forwards
+ * those of the gate.  Other requests wait in between in a queue for a work
+ * thread; each of these has its own connection to the store, so that a long
+ * query delays only itself.  Queries of admins, which may read the jobs of all
+ * users, never take all work threads.  The second parts of endpoints, which
+ * wait for other servers or take long, run in threads of their own. */
 #ifndef BJ_APISERVER_STATE_H
 #define BJ_APISERVER_STATE_H
 
@@ -57,6 +57,8 @@ struct bj_request {
     struct bj_http_reply reply;
     unsigned at; /* which endpoint */
     uint64_t start_usec;
+    bool quick;   /* in the thread of the HTTP server, which must not wait */
+    bool checked; /* all but its user, whose look-up takes time */
     bool parked;  /* parked: too many queries of admins are running */
     bool counted; /* it is a query of an admin */
     struct bj_settings *settings; /* settings that authenticated call.who, while
@@ -71,6 +73,25 @@ static inline struct bj_request *bj_request_of(struct bj_call *c)
 struct bj_queue {
     struct bj_request *first, **last;
 };
+
+static inline void bj_queue_push(struct bj_queue *q, struct bj_request *t)
+{
+    t->next = NULL;
+    *q->last = t;
+    q->last = &t->next;
+}
+
+/* The first, or NULL. */
+static inline struct bj_request *bj_queue_pop(struct bj_queue *q)
+{
+    struct bj_request *t = q->first;
+    if (t) {
+        q->first = t->next;
+        if (!q->first)
+            q->last = &q->first;
+    }
+    return t;
+}
 
 /* Requests of one endpoint by the first digit of their status; atomic. */
 struct bj_api_count {
@@ -93,6 +114,9 @@ struct bj_server {
     size_t made_bytes; /* bytes of responses made and being made; atomic */
     bool store_open, reload_failed; /* atomic */
     struct bj_request *last;        /* answered at once */
+    bool readable;                  /* streams of the gate have more */
+    struct pollfd *poll;            /* what the loop polls */
+    size_t polls;                   /* room in it */
     struct bj_api_worker own;       /* of the HTTP server's thread */
     int wake;                       /* eventfd: there are answers */
     /* under the lock */

@@ -50,6 +50,7 @@ struct bj_fetch_request {
     const char *url;            /* http://... or https://... */
     const char *const *headers; /* "Name: value", NULL at the end [none] */
     struct bj_slice body; /* JSON unless headers have a Content-Type [none] */
+    bool form;            /* no: application/x-www-form-urlencoded */
 
     /* Credentials, sent to the origin of url only. */
     const char *user, *password; /* HTTP basic [none] */

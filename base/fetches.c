@@ -7,16 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECOND = 1000000, HANDLES = 8, PIECE_BYTES = 16 << 10 };
+enum {
+    SECOND = 1000000,
+    HANDLES = 8,
+    PIECE_BYTES = 16 << 10,
+    FEW = 8, /* sockets */
+};
 
 struct bj_fetches {
     struct bj_libcurl lib;
     CURLM *multi;
     CURL *spare[HANDLES];
     unsigned spares;
+    struct pollfd *socket; /* what libcurl waits for */
+    nfds_t sockets, room;
+    uint64_t due_usec;
 };
 
 struct bj_flow {
+    struct bj_fetches *all;
     struct bj_fetch fetch;
     struct bj_fetch_call call;
     struct bj_fetch_reply reply;
@@ -26,23 +35,87 @@ struct bj_flow {
     bool headed, paused;
 };
 
+/* --- sockets --------------------------------------------------------------*/
+
+static struct pollfd *find_socket(struct bj_fetches *fs, int fd)
+{
+    for (nfds_t i = 0; i < fs->sockets; i++)
+        if (fs->socket[i].fd == fd)
+            return &fs->socket[i];
+    return NULL;
+}
+
+static struct pollfd *add_socket(struct bj_fetches *fs, int fd)
+{
+    if (fs->sockets == fs->room) {
+        nfds_t room = fs->room > 0 ? 2 * fs->room : FEW;
+        struct pollfd *more = realloc(fs->socket, room * sizeof(*more));
+        if (!more)
+            return NULL;
+        fs->socket = more;
+        fs->room = room;
+    }
+    struct pollfd *p = &fs->socket[fs->sockets++];
+    *p = (struct pollfd){.fd = fd};
+    return p;
+}
+
+/* libcurl waits for something else at a socket.  Without memory all requests
+ * fail. */
+static int on_socket(CURL *curl, curl_socket_t fd, int what, void *fetches,
+                     void *unused)
+{
+    struct bj_fetches *fs = fetches;
+    struct pollfd *p = find_socket(fs, fd);
+    (void)curl;
+    (void)unused;
+    if (what == CURL_POLL_REMOVE) {
+        if (p)
+            *p = fs->socket[--fs->sockets];
+        return 0;
+    }
+    if (!p && !(p = add_socket(fs, fd)))
+        return -1;
+    p->events = (short)((what & CURL_POLL_IN ? POLLIN : 0) |
+                        (what & CURL_POLL_OUT ? POLLOUT : 0));
+    return 0;
+}
+
+static int on_timer(CURLM *multi, long ms, void *fetches)
+{
+    struct bj_fetches *fs = fetches;
+    (void)multi;
+    fs->due_usec = ms < 0    ? UINT64_MAX
+                   : ms == 0 ? 0
+                             : bj_clock_boot_usec() + (uint64_t)ms * 1000;
+    return 0;
+}
+
+static bool set_multi(struct bj_fetches *fs)
+{
+    const struct bj_libcurl *lib = &fs->lib;
+    fs->multi = lib->multi_init();
+    return fs->multi &&
+           lib->multi_setopt(fs->multi, CURLMOPT_SOCKETFUNCTION, on_socket) ==
+               CURLM_OK &&
+           lib->multi_setopt(fs->multi, CURLMOPT_SOCKETDATA, fs) == CURLM_OK &&
+           lib->multi_setopt(fs->multi, CURLMOPT_TIMERFUNCTION, on_timer) ==
+               CURLM_OK &&
+           lib->multi_setopt(fs->multi, CURLMOPT_TIMERDATA, fs) == CURLM_OK;
+}
+
 int bj_fetches_new(struct bj_fetches **ret, struct bj_err *err)
 {
-    struct bj_fetch *first;
     struct bj_fetches *fs = calloc(1, sizeof(*fs));
     if (!fs)
         return bj_err_set(err, -ENOMEM, "no memory");
-    int r = bj_fetch_new(&first, err);
+    fs->due_usec = UINT64_MAX;
+    int r = bj_libcurl_load(&fs->lib, err);
+    if (r == 0 && !set_multi(fs))
+        r = bj_err_set(err, -ENOMEM, "libcurl: no memory");
     if (r < 0) {
-        free(fs);
+        bj_fetches_free(fs);
         return r;
-    }
-    fs->lib = first->lib;
-    bj_fetch_free(first);
-    fs->multi = fs->lib.multi_init();
-    if (!fs->multi) {
-        free(fs);
-        return bj_err_set(err, -ENOMEM, "libcurl: no memory");
     }
     *ret = fs;
     return 0;
@@ -54,7 +127,9 @@ void bj_fetches_free(struct bj_fetches *fs)
         return;
     while (fs->spares > 0)
         fs->lib.easy_cleanup(fs->spare[--fs->spares]);
-    fs->lib.multi_cleanup(fs->multi);
+    if (fs->multi)
+        fs->lib.multi_cleanup(fs->multi);
+    free(fs->socket);
     free(fs);
 }
 
@@ -126,6 +201,10 @@ static bool set_flow(struct bj_flow *f)
     BJ_FETCH_SET(CURLOPT_HEADERDATA, f);
     BJ_FETCH_SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     BJ_FETCH_SET(CURLOPT_PRIVATE, f);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* the end of a request does not wait for a name look-up */
+    f->fetch.lib.easy_setopt(h, CURLOPT_QUICK_EXIT, 1L);
+#endif
     return !bad;
 }
 
@@ -170,6 +249,7 @@ int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
     struct bj_flow *f = calloc(1, sizeof(*f));
     if (!f)
         return bj_err_set(err, -ENOMEM, "no memory");
+    f->all = fs;
     f->fetch.lib = fs->lib;
     f->events = events;
     f->ctx = ctx;
@@ -201,6 +281,7 @@ void bj_flow_go_on(struct bj_flow *f)
         return;
     f->paused = false;
     f->fetch.lib.easy_pause(f->fetch.curl, CURLPAUSE_CONT);
+    f->all->due_usec = 0; /* libcurl before 7.66 does not say so */
 }
 
 void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f)
@@ -228,14 +309,46 @@ static void finish(struct bj_fetches *fs, CURL *curl, CURLcode code)
     end_flow(fs, f);
 }
 
-bool bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms)
+/* --- the loop -------------------------------------------------------------*/
+
+const struct pollfd *bj_fetches_poll(const struct bj_fetches *fs, nfds_t *ret_n)
 {
-    struct curl_waitfd wake = {.fd = wake_fd, .events = CURL_WAIT_POLLIN};
-    int n = 0;
-    fs->lib.multi_wait(fs->multi, &wake, 1, timeout_ms, &n);
-    fs->lib.multi_perform(fs->multi, &n);
-    for (CURLMsg *m; (m = fs->lib.multi_info_read(fs->multi, &n));)
+    *ret_n = fs->sockets;
+    return fs->socket;
+}
+
+uint64_t bj_fetches_due(const struct bj_fetches *fs)
+{
+    return fs->due_usec;
+}
+
+static int what_happened(short revents)
+{
+    return (revents & (POLLIN | POLLERR | POLLHUP) ? CURL_CSELECT_IN : 0) |
+           (revents & (POLLOUT | POLLERR) ? CURL_CSELECT_OUT : 0) |
+           (revents & POLLNVAL ? CURL_CSELECT_ERR : 0);
+}
+
+void bj_fetches_run(struct bj_fetches *fs, const struct pollfd *fds, nfds_t n,
+                    uint64_t now_usec)
+{
+    int left = 0;
+    bool ran = false;
+    for (nfds_t i = 0; i < n; i++) {
+        if (!fds[i].revents)
+            continue;
+        fs->lib.multi_socket_action(fs->multi, fds[i].fd,
+                                    what_happened(fds[i].revents), &left);
+        ran = true;
+    }
+    if (fs->due_usec <= now_usec) {
+        fs->due_usec = UINT64_MAX;
+        fs->lib.multi_socket_action(fs->multi, CURL_SOCKET_TIMEOUT, 0, &left);
+        ran = true;
+    }
+    if (!ran)
+        return;
+    for (CURLMsg *m; (m = fs->lib.multi_info_read(fs->multi, &left));)
         if (m->msg == CURLMSG_DONE)
             finish(fs, m->easy_handle, m->data.result);
-    return wake.revents != 0;
 }

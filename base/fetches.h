@@ -1,10 +1,13 @@
-/* Many HTTP requests at once in one thread, whose replies arrive in pieces as
- * the server sent them (not decompressed).  Errors and options are those of
- * base/fetch.h; redirects are not followed. */
+/* Many HTTP requests at once in the poll loop of the program, whose replies
+ * arrive in pieces as the server sent them (not decompressed).  Nothing here
+ * waits.  Errors and options are those of base/fetch.h; redirects are not
+ * followed. */
 #ifndef BJ_BASE_FETCHES_H
 #define BJ_BASE_FETCHES_H
 
 #include "base/fetch.h"
+
+#include <poll.h>
 
 /* All functions are for one thread. */
 struct bj_fetches;
@@ -47,8 +50,18 @@ void bj_flow_go_on(struct bj_flow *f);
 /* End a request without calling its end. */
 void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f);
 
-/* Wait at most so long, until a request has something to do or wake_fd is
- * readable, and serve what there is.  Returns whether wake_fd is readable. */
-bool bj_fetches_run(struct bj_fetches *fs, int wake_fd, int timeout_ms);
+/* What to poll: *ret_n descriptors, valid until the next call of another
+ * function. */
+const struct pollfd *bj_fetches_poll(const struct bj_fetches *fs,
+                                     nfds_t *ret_n);
+
+/* When bj_fetches_run() is due without a descriptor; boot clock, UINT64_MAX:
+ * never. */
+uint64_t bj_fetches_due(const struct bj_fetches *fs);
+
+/* Serve the descriptors that poll(2) reports, of those of bj_fetches_poll(),
+ * and what is due. */
+void bj_fetches_run(struct bj_fetches *fs, const struct pollfd *fds, nfds_t n,
+                    uint64_t now_usec);
 
 #endif

@@ -11,6 +11,7 @@
 
 enum {
     ACCEPT_ROUND = 32, /* connections accepted before others are served */
+    ROUNDS = 3,        /* of the library, before others are served */
     ACCEPT_PAUSE_USEC = 100 * 1000, /* after lack of descriptors */
 };
 
@@ -49,6 +50,10 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **slot,
         shutdown(fd, SHUT_RDWR);
     else if (bj_httpd_tls_begin(c) < 0)
         bj_httpd_conn_hang_up(c);
+    if (c)
+        c->address =
+            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+                ->client_addr;
     *slot = c;
 }
 
@@ -332,11 +337,13 @@ void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
     if (h->accept_after && h->accept_after <= now_usec)
         h->accept_after = 0;
     /* Requests that have arrived are served before connections are closed. */
-    for (unsigned k = 0; k < BJ_HTTPD_KINDS; k++)
-        if (h->mhd[k] && ((k < n && fds[k].revents) || has_work(h, k))) {
-            h->resumed[k] = false;
+    for (unsigned k = 0; k < BJ_HTTPD_KINDS; k++) {
+        bool due = h->mhd[k] && k < n && fds[k].revents;
+        for (int i = 0; i < ROUNDS && (due || has_work(h, k)); i++) {
+            h->resumed[k] = due = false;
             MHD_run(h->mhd[k]);
         }
+    }
     unsigned changed = accept_all(h, fds, n);
     changed += expire(h);
     if (changed > 0 || h->count[BJ_HTTPD_DEAD] > 0)

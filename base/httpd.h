@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 /* Methods, for masks. */
 enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2, BJ_HTTP_POST = 4 };
@@ -36,9 +37,11 @@ struct bj_web;
 /* A complete request, valid while its handler runs, or until bj_httpd_finish()
  * when it is answered later.  For one thread at a time. */
 struct bj_http_request {
-    unsigned method;      /* one of BJ_HTTP_... */
-    void *handle;         /* private */
-    int fd;               /* its connection, for SO_PEERCRED */
+    unsigned method;                /* one of BJ_HTTP_... */
+    void *handle;                   /* private */
+    int fd;                         /* its connection, for SO_PEERCRED */
+    const struct sockaddr *address; /* of the client; of a unix socket only the
+                                       family */
     struct bj_slice tail; /* what '*' of the route matched; terminated */
     struct bj_slice body; /* of a POST */
     struct bj_slice peer; /* names in the client's valid certificate, as from

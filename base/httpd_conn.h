@@ -36,6 +36,7 @@ struct bj_httpd_conn {
     struct bj_httpd *h;
     struct MHD_Connection *mhd;
     int fd;
+    const struct sockaddr *address; /* the library owns it */
     enum bj_httpd_phase phase;
     uint64_t deadline, since; /* boot clock; since: start of the phase */
     const struct bj_http_route *route; /* for the request line; NULL: none */

@@ -407,6 +407,7 @@ static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
     c->req = (struct bj_http_request){.method = method_of(method),
                                       .handle = c->mhd,
                                       .fd = c->fd,
+                                      .address = c->address,
                                       .tail = bj_slice_str(c->tail),
                                       .secure = c->tls != NULL};
     bj_httpd_forget_body(c);

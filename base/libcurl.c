@@ -17,12 +17,15 @@ static const struct {
     const char *name;
     size_t off;
 } calls[] = {
-    CALL(global_init),    CALL(easy_init),        CALL(easy_setopt),
-    CALL(easy_perform),   CALL(easy_getinfo),     CALL(easy_reset),
-    CALL(easy_cleanup),   CALL(easy_strerror),    CALL(slist_append),
-    CALL(slist_free_all), CALL(getdate),          CALL(easy_pause),
-    CALL(multi_init),     CALL(multi_add_handle), CALL(multi_remove_handle),
-    CALL(multi_perform),  CALL(multi_wait),       CALL(multi_info_read),
+    CALL(global_init),     CALL(easy_init),
+    CALL(easy_setopt),     CALL(easy_perform),
+    CALL(easy_getinfo),    CALL(easy_reset),
+    CALL(easy_cleanup),    CALL(easy_strerror),
+    CALL(slist_append),    CALL(slist_free_all),
+    CALL(getdate),         CALL(easy_pause),
+    CALL(multi_init),      CALL(multi_add_handle),
+    CALL(multi_setopt),    CALL(multi_remove_handle),
+    CALL(multi_info_read), CALL(multi_socket_action),
     CALL(multi_cleanup),
 };
 

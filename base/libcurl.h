@@ -21,8 +21,8 @@ struct bj_libcurl {
     __typeof__(curl_multi_init) *multi_init;
     __typeof__(curl_multi_add_handle) *multi_add_handle;
     __typeof__(curl_multi_remove_handle) *multi_remove_handle;
-    __typeof__(curl_multi_perform) *multi_perform;
-    __typeof__(curl_multi_wait) *multi_wait;
+    __typeof__(curl_multi_setopt) *multi_setopt;
+    __typeof__(curl_multi_socket_action) *multi_socket_action;
     __typeof__(curl_multi_info_read) *multi_info_read;
     __typeof__(curl_multi_cleanup) *multi_cleanup;
     __typeof__(curl_slist_append) *slist_append;

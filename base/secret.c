@@ -142,6 +142,12 @@ static bool compute(struct bj_secrets *s, const char *hash, const char *like,
     return right;
 }
 
+bool bj_secret_known(struct bj_secrets *s, const char *hash,
+                     struct bj_slice secret)
+{
+    return look_up(s, hash, secret, false, 0) == 1;
+}
+
 int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
                     struct bj_slice secret, uint64_t now_usec)
 {

@@ -23,6 +23,10 @@ void bj_secrets_free(struct bj_secrets *s); /* NULL is fine */
 int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
                     struct bj_slice secret, uint64_t now_usec);
 
+/* Is the answer known to be 1?  Takes no time. */
+bool bj_secret_known(struct bj_secrets *s, const char *hash,
+                     struct bj_slice secret);
+
 /* Is it a hash that crypt(3) can check, and not one of the broken methods? */
 bool bj_secret_usable(const char *hash);
 

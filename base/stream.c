@@ -1,11 +1,9 @@
 #include "base/stream.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 struct bj_stream {
-    pthread_mutex_t lock;
     size_t cap, begin, end; /* bytes begin to end of p are not read yet */
     char *p;                /* cap bytes; NULL before the first piece */
     bool full;              /* the writer waits for room */
@@ -20,26 +18,22 @@ struct bj_stream *bj_stream_new(size_t cap, void (*wake)(void *ctx), void *ctx)
     struct bj_stream *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
-    pthread_mutex_init(&s->lock, NULL);
     s->cap = cap;
     s->wake = wake;
     s->ctx = ctx;
     return s;
 }
 
-/* Leave the lock; the last side frees the stream. */
+/* The last side frees the stream. */
 static void leave(struct bj_stream *s)
 {
-    bool last = s->ended && s->closed;
-    pthread_mutex_unlock(&s->lock);
-    if (!last)
+    if (!s->ended || !s->closed)
         return;
-    pthread_mutex_destroy(&s->lock);
     free(s->p);
     free(s);
 }
 
-static int put(struct bj_stream *s, struct bj_slice piece)
+int bj_stream_put(struct bj_stream *s, struct bj_slice piece)
 {
     if (s->closed)
         return -EPIPE;
@@ -63,33 +57,18 @@ static int put(struct bj_stream *s, struct bj_slice piece)
     return ret | (s->full ? BJ_STREAM_FULL : 0);
 }
 
-int bj_stream_put(struct bj_stream *s, struct bj_slice piece)
+bool bj_stream_is_full(const struct bj_stream *s)
 {
-    pthread_mutex_lock(&s->lock);
-    int r = put(s, piece);
-    pthread_mutex_unlock(&s->lock);
-    return r;
+    return s->full;
 }
 
-bool bj_stream_is_full(struct bj_stream *s)
+bool bj_stream_is_closed(const struct bj_stream *s)
 {
-    pthread_mutex_lock(&s->lock);
-    bool full = s->full;
-    pthread_mutex_unlock(&s->lock);
-    return full;
-}
-
-bool bj_stream_is_closed(struct bj_stream *s)
-{
-    pthread_mutex_lock(&s->lock);
-    bool closed = s->closed;
-    pthread_mutex_unlock(&s->lock);
-    return closed;
+    return s->closed;
 }
 
 void bj_stream_end(struct bj_stream *s, bool complete)
 {
-    pthread_mutex_lock(&s->lock);
     s->ended = true;
     s->complete = complete;
     leave(s);
@@ -97,24 +76,23 @@ void bj_stream_end(struct bj_stream *s, bool complete)
 
 long bj_stream_take(struct bj_stream *s, char *buf, size_t max)
 {
-    pthread_mutex_lock(&s->lock);
     size_t n = s->end - s->begin;
     n = n < max ? n : max;
     if (n > 0)
         memcpy(buf, s->p + s->begin, n);
     s->begin += n;
-    /* not for each small read */
-    bool wake = s->full && s->end - s->begin <= s->cap / 4;
-    s->full = s->full && !wake;
+    if (s->begin == s->end)
+        s->begin = s->end = 0;
     s->waiting = n == 0 && !s->ended;
-    long r = n > 0         ? (long)n
-             : !s->ended   ? 0
-             : s->complete ? BJ_STREAM_END
-                           : BJ_STREAM_BROKEN;
-    pthread_mutex_unlock(&s->lock);
-    if (wake)
+    /* not for each small read */
+    if (s->full && s->end - s->begin <= s->cap / 4) {
+        s->full = false;
         s->wake(s->ctx);
-    return r;
+    }
+    return n > 0         ? (long)n
+           : !s->ended   ? 0
+           : s->complete ? BJ_STREAM_END
+                         : BJ_STREAM_BROKEN;
 }
 
 size_t bj_stream_block(const struct bj_stream *s)
@@ -122,30 +100,20 @@ size_t bj_stream_block(const struct bj_stream *s)
     return s->cap / 2;
 }
 
-bool bj_stream_is_ready(struct bj_stream *s)
+bool bj_stream_is_ready(const struct bj_stream *s)
 {
-    pthread_mutex_lock(&s->lock);
-    bool ready = s->ended || s->end > s->begin;
-    pthread_mutex_unlock(&s->lock);
-    return ready;
+    return s->ended || s->end > s->begin;
 }
 
-bool bj_stream_has_ended(struct bj_stream *s)
+bool bj_stream_has_ended(const struct bj_stream *s)
 {
-    pthread_mutex_lock(&s->lock);
-    bool ended = s->ended;
-    pthread_mutex_unlock(&s->lock);
-    return ended;
+    return s->ended;
 }
 
 void bj_stream_close(struct bj_stream *s)
 {
-    pthread_mutex_lock(&s->lock);
-    void (*wake)(void *ctx) = s->wake;
-    void *ctx = s->ctx;
-    bool ended = s->ended;
     s->closed = true;
+    if (!s->ended)
+        s->wake(s->ctx);
     leave(s);
-    if (!ended)
-        wake(ctx);
 }

@@ -1,5 +1,5 @@
-/* A response in pieces: a bounded pipe from the thread that receives it to the
- * thread of the HTTP server.  Each side owns one reference. */
+/* A response in pieces: a bounded pipe from the code that receives it to the
+ * HTTP server.  Each side owns one reference; all is for one thread. */
 #ifndef BJ_BASE_STREAM_H
 #define BJ_BASE_STREAM_H
 
@@ -11,9 +11,8 @@
 struct bj_stream;
 
 /* A stream of at most cap bytes that are not read yet; NULL without memory.
- * wake is called in the thread of the reader when a full stream has room again,
- * and when the reader closes the stream; it must not block and must not call
- * back. */
+ * wake is called when a full stream has room again, and when the reader closes
+ * the stream; it must not call back. */
 struct bj_stream *bj_stream_new(size_t cap, void (*wake)(void *ctx), void *ctx);
 
 /* --- the writer ----------------------------------------------------------- */
@@ -28,10 +27,10 @@ enum {
 int bj_stream_put(struct bj_stream *s, struct bj_slice piece);
 
 /* Is it still full (BJ_STREAM_FULL, -EAGAIN)? */
-bool bj_stream_is_full(struct bj_stream *s);
+bool bj_stream_is_full(const struct bj_stream *s);
 
 /* Has the reader closed? */
-bool bj_stream_is_closed(struct bj_stream *s);
+bool bj_stream_is_closed(const struct bj_stream *s);
 
 /* The last piece is in, or the rest will never come.  s is invalid afterwards.
  */
@@ -49,10 +48,10 @@ long bj_stream_take(struct bj_stream *s, char *buf, size_t max);
 size_t bj_stream_block(const struct bj_stream *s);
 
 /* Would bj_stream_take() return other than 0? */
-bool bj_stream_is_ready(struct bj_stream *s);
+bool bj_stream_is_ready(const struct bj_stream *s);
 
 /* Has the writer ended? */
-bool bj_stream_has_ended(struct bj_stream *s);
+bool bj_stream_has_ended(const struct bj_stream *s);
 
 /* Read no more.  s is invalid afterwards. */
 void bj_stream_close(struct bj_stream *s);

@@ -7,6 +7,7 @@
  * with the first.  The first byte of each chooses an endpoint; the rest is its
  * query string (bytes that a request line cannot hold are sent as %XX), or a
  * JSON body. */
+#include "apiserver/loop.h"
 #include "apiserver/server.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -137,15 +138,7 @@ static void reload(void)
 
 static void pump(void)
 {
-    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
-        {.fd = rig.server.wake, .events = POLLIN}};
-    nfds_t n = bj_httpd_poll(rig.server.httpd, fds + 1);
-    uint64_t now = bj_clock_boot_usec();
-    poll(fds, 1 + n, bj_httpd_timeout(rig.server.httpd, now) == 0 ? 0 : 1);
-    if (fds[0].revents)
-        bj_server_collect(&rig.server);
-    bj_httpd_run(rig.server.httpd, fds + 1, n, now);
-    bj_server_go_on(&rig.server);
+    MUST(bj_server_turn(&rig.server, -1, 1) == 0);
 }
 
 static void put_escaped(struct bj_buf *b, const uint8_t *p, size_t n)

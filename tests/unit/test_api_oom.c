@@ -332,8 +332,11 @@ static unsigned answer(struct bj_api_worker *worker, const char *path,
                        unsigned method, int fd, unsigned long fail_at,
                        bool *failed, struct bj_buf *body)
 {
-    const struct bj_http_request req = {
-        .method = method, .fd = fd, .body = BJ_SLICE(POST_BODY)};
+    const struct sockaddr address = {.sa_family = AF_UNIX};
+    const struct bj_http_request req = {.method = method,
+                                        .fd = fd,
+                                        .address = &address,
+                                        .body = BJ_SLICE(POST_BODY)};
     struct bj_request t = {
         .reply = {.status = 200, .type = "text/plain"},
         .call = {.worker = worker, .req = &req, .now_sec = now_sec}};

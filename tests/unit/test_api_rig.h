@@ -4,6 +4,7 @@
 
 #include "tests/unit/test_statsdb.h"
 
+#include "apiserver/loop.h"
 #include "apiserver/server.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -58,14 +59,7 @@ static inline void rig_close(struct rig *r)
 
 static inline void rig_pump(struct rig *r)
 {
-    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
-        {.fd = r->server.wake, .events = POLLIN}};
-    nfds_t n = bj_httpd_poll(r->server.httpd, fds + 1);
-    poll(fds, 1 + n, 1);
-    if (fds[0].revents)
-        bj_server_collect(&r->server);
-    bj_httpd_run(r->server.httpd, fds + 1, n, bj_clock_boot_usec());
-    bj_server_go_on(&r->server);
+    assert_int_equal(bj_server_turn(&r->server, -1, 1), 0);
 }
 
 static inline int rig_send(struct rig *r, const char *user, const char *path,

@@ -65,8 +65,13 @@ static void test_check(void **state)
     struct bj_secrets *s;
     uint64_t now = 1000000;
     assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    assert_false(bj_secret_known(s, b, BJ_SLICE("U*U")));
     assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U"), now), 1);
     assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*V"), now), 0);
+    assert_true(bj_secret_known(s, b, BJ_SLICE("U*U")));
+    assert_false(bj_secret_known(s, b, BJ_SLICE("U*V")));
+    assert_false(bj_secret_known(s, five, BJ_SLICE("U*U")));
+    assert_false(bj_secret_known(s, NULL, BJ_SLICE("U*U")));
     assert_int_equal(
         bj_secret_check(s, five, NULL, BJ_SLICE("Hello world!"), now), 1);
     assert_int_equal(bj_secret_check(s, NULL, NULL, BJ_SLICE("U*U"), now), 0);

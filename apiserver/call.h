@@ -55,7 +55,8 @@ struct bj_endpoint {
     const char *path; /* as in base/httpd.h, '*' included */
     unsigned methods;
     unsigned needs;
-    bool quick; /* run takes less than a millisecond and never waits */
+    bool quick; /* run takes a millisecond at most with few parameters, and
+                   never waits */
     /* Write the response. 0: done; positive: a refusal, as bj_call_refuse
      * returns it; negative: an error of the store, with call->err filled in.
      * Anything but 0 discards what was written. */

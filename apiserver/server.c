@@ -23,7 +23,7 @@ enum {
     HUNG_UP = 499,             /* status in the log after a disconnect */
     LONGEST_SEC = 660,         /* no query of the gate takes longer */
     KEEP_BYTES = 256 << 10,    /* a list of a hundred jobs fits in */
-    QUICK_BYTES = 8 << 10,     /* of a body that the HTTP thread may read */
+    QUICK_BYTES = 4 << 10,     /* of parameters that the HTTP thread reads */
 };
 
 /* --- queues ----------------------------------------------------------------
@@ -223,12 +223,22 @@ static void *run_waiter(void *arg)
 /* --- the HTTP server's thread ----------------------------------------------
  */
 
-/* May the thread of the HTTP server process it?  A long query takes a
- * millisecond and more, and without room for responses all requests wait. */
+static int add_length(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    size_t *n = ctx;
+    *n += key.n + value.n;
+    return 0;
+}
+
+/* May the thread of the HTTP server process it?  A long query can take
+ * milliseconds, and without room for responses all requests wait. */
 static bool is_quick(const struct bj_server *s, const struct bj_request *t)
 {
-    return t->call.endpoint && t->call.endpoint->quick &&
-           t->call.req->body.n <= QUICK_BYTES && bj_room_is_free(s);
+    size_t n = t->call.req->body.n;
+    if (!t->call.endpoint || !t->call.endpoint->quick || !bj_room_is_free(s))
+        return false;
+    bj_http_each_arg(t->call.req, add_length, &n);
+    return n <= QUICK_BYTES;
 }
 
 /* Process a request in this thread.  False: it takes time. */

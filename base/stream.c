@@ -4,10 +4,11 @@
 #include <stdlib.h>
 
 struct bj_stream {
-    size_t cap, begin, end; /* bytes begin to end of p are not read yet */
-    char *p;                /* cap bytes; NULL before the first piece */
-    bool full;              /* the writer waits for room */
-    bool waiting;           /* the reader found nothing */
+    size_t cap, begin,
+        n;        /* n bytes from begin, around the end, are to be read */
+    char *p;      /* cap bytes; NULL before the first piece */
+    bool full;    /* the writer waits for room */
+    bool waiting; /* the reader found nothing */
     bool ended, complete, closed;
     void (*wake)(void *ctx);
     void *ctx;
@@ -33,27 +34,42 @@ static void leave(struct bj_stream *s)
     free(s);
 }
 
+static void put_bytes(struct bj_stream *s, struct bj_slice piece)
+{
+    size_t end = (s->begin + s->n) % s->cap;
+    size_t first = piece.n < s->cap - end ? piece.n : s->cap - end;
+    if (first > 0)
+        memcpy(s->p + end, piece.p, first);
+    if (piece.n > first)
+        memcpy(s->p, piece.p + first, piece.n - first);
+    s->n += piece.n;
+}
+
+static void take_bytes(struct bj_stream *s, char *buf, size_t n)
+{
+    size_t first = n < s->cap - s->begin ? n : s->cap - s->begin;
+    if (first > 0)
+        memcpy(buf, s->p + s->begin, first);
+    if (n > first)
+        memcpy(buf + first, s->p, n - first);
+    s->n -= n;
+    s->begin = s->n > 0 ? (s->begin + n) % s->cap : 0;
+}
+
 int bj_stream_put(struct bj_stream *s, struct bj_slice piece)
 {
     if (s->closed)
         return -EPIPE;
     if (!s->p && !(s->p = malloc(s->cap)))
         return -ENOMEM;
-    if (s->end - s->begin + piece.n > s->cap) {
+    if (s->n + piece.n > s->cap) {
         s->full = true;
         return -EAGAIN;
     }
-    if (s->end + piece.n > s->cap) {
-        memmove(s->p, s->p + s->begin, s->end - s->begin);
-        s->end -= s->begin;
-        s->begin = 0;
-    }
-    if (piece.n > 0)
-        memcpy(s->p + s->end, piece.p, piece.n);
-    s->end += piece.n;
+    put_bytes(s, piece);
     int ret = s->waiting ? BJ_STREAM_WAITED : 0;
     s->waiting = false;
-    s->full = s->end - s->begin > s->cap / 2;
+    s->full = s->n > s->cap / 2;
     return ret | (s->full ? BJ_STREAM_FULL : 0);
 }
 
@@ -76,16 +92,12 @@ void bj_stream_end(struct bj_stream *s, bool complete)
 
 long bj_stream_take(struct bj_stream *s, char *buf, size_t max)
 {
-    size_t n = s->end - s->begin;
-    n = n < max ? n : max;
+    size_t n = s->n < max ? s->n : max;
     if (n > 0)
-        memcpy(buf, s->p + s->begin, n);
-    s->begin += n;
-    if (s->begin == s->end)
-        s->begin = s->end = 0;
+        take_bytes(s, buf, n);
     s->waiting = n == 0 && !s->ended;
     /* not for each small read */
-    if (s->full && s->end - s->begin <= s->cap / 4) {
+    if (s->full && s->n <= s->cap / 4) {
         s->full = false;
         s->wake(s->ctx);
     }
@@ -102,7 +114,7 @@ size_t bj_stream_block(const struct bj_stream *s)
 
 bool bj_stream_is_ready(const struct bj_stream *s)
 {
-    return s->ended || s->end > s->begin;
+    return s->ended || s->n > 0;
 }
 
 bool bj_stream_has_ended(const struct bj_stream *s)

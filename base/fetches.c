@@ -176,8 +176,9 @@ static size_t on_body(char *p, size_t size, size_t n, void *flow)
     f->paused = f->paused || next != BJ_FLOW_MORE;
     if (next == BJ_FLOW_REFUSED)
         return CURL_WRITEFUNC_PAUSE;
+    /* with CURLPAUSE_RECV alone libcurl reads once more, into a copy */
     if (next == BJ_FLOW_PAUSE)
-        f->fetch.lib.easy_pause(f->fetch.curl, CURLPAUSE_RECV);
+        f->fetch.lib.easy_pause(f->fetch.curl, CURLPAUSE_ALL);
     f->call.got += piece.n;
     return piece.n;
 }

@@ -31,8 +31,9 @@ static inline void bj_gate_push(struct bj_gate_queue *q, struct bj_gate_job *j)
     q->last = &j->next;
 }
 
-/* Serve the jobs: continue where there is room again, cancel what no client waits
- * for, start what waits.  check: also find clients that have disconnected. */
+/* Serve the jobs: continue where there is room again, cancel what no client
+ * waits for, start what waits.  check: also find clients that have
+ * disconnected. */
 void bj_gate_serve(struct bj_gate *g, uint64_t now_usec, bool check);
 /* Does a job wait for its response? */
 bool bj_gate_is_busy(const struct bj_gate *g);

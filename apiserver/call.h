@@ -108,7 +108,9 @@ extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_page_queue[], bj_endpoints_page_compare[],
     bj_endpoints_page_jobs[], bj_endpoints_gate[], bj_endpoints_storage[],
     bj_endpoints_pdf[], bj_endpoints_plot[], bj_endpoints_petricore[],
-    bj_endpoints_mail[];
+    bj_endpoints_mail[], bj_endpoints_page_support[],
+    bj_endpoints_page_management[], bj_endpoints_page_cluster[],
+    bj_endpoints_page_gpus[];
 
 /* All of them; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];

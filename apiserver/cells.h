@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BJ_ROW_KEYS = 96 }; /* of a row, at most */
+enum { BJ_ROW_KEYS = 112 }; /* of a row, at most */
 
 enum bj_cell_kind {
     BJ_CELL_NULL,

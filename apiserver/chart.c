@@ -127,8 +127,9 @@ static void put_x_axis(const struct frame *f)
         return;
     bj_buf_printf(f->b,
                   "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">time since "
-                  "start</text>\n",
-                  WIDTH - RIGHT, f->height - 5);
+                  "%s</text>\n",
+                  WIDTH - RIGHT, f->height - 5,
+                  f->k->since ? f->k->since : "start");
 }
 
 /* --- lines -----------------------------------------------------------------

@@ -218,6 +218,15 @@ static const struct bj_opt options[] = {
      .more = "Set it to show prices and other numbers of your site in "
              "dashboards.",
      .rare = true},
+    {.name = "faculty.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(faculties),
+     .arg = "FILE",
+     .help = "File with the faculty of each account, for usage by faculty: "
+             "lines \"ACCOUNT FACULTY\". Read for each request.",
+     .more = "Set it to show the usage of faculties or departments to "
+             "management.",
+     .rare = true},
     {.name = "storage.file",
      .kind = BJ_OPT_STR,
      .off = AT(storage),

@@ -31,6 +31,7 @@ struct bj_api_conf {
     char *access_file, *token_file;
     bool original_strict;
     char *constants; /* file with numbers of the site; empty: none */
+    char *faculties; /* file with faculties of accounts; empty: none */
     char *storage;   /* file with projects and quotas; empty: none */
     struct bj_prompool_conf prom;
     struct bj_gate_conf gate;

@@ -63,6 +63,10 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
 #define WORD(table, column)                                                    \
     "(SELECT name FROM " table " WHERE id = j." column ")"
 
+#define RUNNING(column)                                                        \
+    "(SELECT " column " FROM running_finding WHERE job = f.job AND rule ="     \
+    " r.name)"
+
 const struct bj_api_column bj_finding_columns[] = {
     {"key", BJ_AS_TEXT, 0,
      WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
@@ -91,6 +95,15 @@ const struct bj_api_column bj_finding_columns[] = {
     {"url", BJ_AS_TEXT, 0, "nullif(r.url, '')", "Page with more, of the site."},
     {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
     {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
+    {"since", BJ_AS_TIME, 0, RUNNING("since"),
+     "Of a running job: found without a break since then."},
+    {"since_ms", BJ_AS_TIME_MS, 0, RUNNING("since"),
+     "The same in milliseconds."},
+    {"action", BJ_AS_TEXT, 0,
+     "(SELECT action || ', ' || state FROM running_action WHERE id = (SELECT"
+     " max(id) FROM running_action WHERE job = f.job AND rule = r.name))",
+     "What was done last because of it, and how far that is: warn or cancel; "
+     "dry run, waiting, doing, done or failed."},
     {.key = NULL},
 };
 
@@ -129,6 +142,12 @@ static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
     return r;
 }
 
+/* Findings on running jobs are few. */
+#define OPEN                                                                   \
+    " FROM (SELECT DISTINCT job FROM running_finding) AS o CROSS JOIN"         \
+    " job_finding AS f ON f.job = o.job CROSS JOIN job AS j ON j.id = f.job"   \
+    " CROSS JOIN finding_rule AS r ON r.id = f.rule WHERE "
+
 /* Walk in the order of jobs, except for rare findings in an admin's query: then
  * walk job_finding. */
 static int make_findings(struct bj_call *c, struct bj_query *q,
@@ -136,9 +155,13 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
 {
     bool few = false;
     int r = read_span(c, p, s);
-    if (r == 0 && bj_query_wide(c, p))
+    const bool running =
+        p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING];
+    if (r == 0 && !running && bj_query_wide(c, p))
         r = are_few(c, p, &few);
-    bj_query_sql(q, few ? " FROM job_finding AS f CROSS JOIN job AS j ON j.id ="
+    bj_query_sql(q, running ? OPEN
+                    : few
+                        ? " FROM job_finding AS f CROSS JOIN job AS j ON j.id ="
                           " f.job CROSS JOIN finding_rule AS r ON r.id ="
                           " f.rule WHERE "
                         : " FROM job AS j CROSS JOIN job_finding AS f ON f.job"
@@ -158,6 +181,10 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, s->from);
     bj_query_sql(q, ")");
+    if (p->given[BJ_PARAM_RUNNING])
+        bj_query_sql(q, p->number[BJ_PARAM_RUNNING]
+                            ? " AND j.\"end\" IS NULL"
+                            : " AND j.\"end\" IS NOT NULL");
     if (s->continued) {
         bj_query_sql(q, " AND (j.at, j.id) <= (");
         bj_query_int(q, s->at);

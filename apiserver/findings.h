@@ -13,7 +13,7 @@ enum {
                        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_FROM) |
                        BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) |
                        BJ_BIT(BJ_PARAM_CURSOR) | BJ_BIT(BJ_PARAM_FINDING) |
-                       BJ_BIT(BJ_PARAM_GPU)
+                       BJ_BIT(BJ_PARAM_GPU) | BJ_BIT(BJ_PARAM_RUNNING)
 };
 
 extern const struct bj_api_column bj_finding_columns[];

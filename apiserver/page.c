@@ -18,13 +18,21 @@ static void put_places(struct bj_call *c, const char *up)
 {
     static const struct {
         const char *path, *name;
-    } places[] = {{"jobs", "Jobs"},
-                  {"queue", "Queue"},
-                  {"findings", "Findings"},
-                  {"usage", "Usage"}};
+        enum { ALL, COORDINATORS, ADMINS } whom;
+    } places[] = {{"jobs", "Jobs", ALL},
+                  {"queue", "Queue", ALL},
+                  {"findings", "Findings", ALL},
+                  {"usage", "Usage", ALL},
+                  {"cluster", "Cluster", ALL},
+                  {"support", "Support", COORDINATORS},
+                  {"management", "Management", COORDINATORS},
+                  {"gpus", "GPUs", ADMINS}};
     struct bj_buf *b = &c->reply->body;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         const char *path = c->endpoint ? c->endpoint->path : "/";
+        if ((places[i].whom != ALL && !c->who.admin) &&
+            (places[i].whom == ADMINS || c->who.accounts == 0))
+            continue;
         bj_buf_printf(b, "<a href=\"%s%s\"%s>%s</a> ", up, places[i].path,
                       strcmp(path + 1, places[i].path) == 0
                           ? " aria-current=\"page\""

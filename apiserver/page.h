@@ -13,6 +13,7 @@ enum bj_page_form {
     BJ_SHOW_SENTENCE, /* in full, over several lines */
     BJ_SHOW_STATE,    /* of a job */
     BJ_SHOW_GROUP,    /* of usage, as a link to its parts */
+    BJ_SHOW_FACULTY,  /* of accounts; without one they are "others" */
     BJ_SHOW_JOB,      /* a link to the page of the job in the column "key" */
     BJ_SHOW_USER,     /* links to lists of jobs */
     BJ_SHOW_ACCOUNT,
@@ -32,6 +33,7 @@ enum bj_page_form {
     BJ_SHOW_KWH,       /* with the part that is known, from "energy_coverage" */
     BJ_SHOW_JOULES,    /* in Wh or kWh */
     BJ_SHOW_GRAMS,     /* in g or kg */
+    BJ_SHOW_MONEY,     /* with the currency, from "currency" */
     BJ_SHOW_ROUND      /* one digit after the point */
 };
 
@@ -66,7 +68,8 @@ struct bj_page_table {
     const struct bj_page_column *columns;
     struct bj_page_place at;
     uint64_t rows;
-    uint64_t most; /* rows to show; further ones only count; 0: all */
+    const char *needs; /* rows without this value are left out; NULL: none */
+    uint64_t most;     /* rows to show; further ones only count; 0: all */
     /* For titles that sort: the page with its other parameters (the form sort
      * is appended), the column by which it is sorted; link NULL: no links. */
     const char *link;

@@ -15,30 +15,13 @@ enum { ONE = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIVE) };
 
 static const char *const fact_keys[BJ_JOB_FACTS] = {
     [BJ_JOB_CPUS] = "cpus",
-    [BJ_JOB_CPU_USED] = "cpu_used_seconds",
-    [BJ_JOB_CPU_EFFICIENCY] = "cpu_efficiency_percent",
     [BJ_JOB_MEMORY_REQUESTED] = "memory_requested_bytes",
     [BJ_JOB_MEMORY_ALLOCATED] = "memory_allocated_bytes",
-    [BJ_JOB_MEMORY_PEAK] = "memory_peak_bytes",
-    [BJ_JOB_MEMORY_EFFICIENCY] = "memory_efficiency_percent",
     [BJ_JOB_GPUS] = "gpus",
-    [BJ_JOB_GPU_EFFICIENCY] = "gpu_efficiency_percent",
-    [BJ_JOB_GPUS_UNUSED] = "gpus_unused",
-    [BJ_JOB_GPU_MEMORY_PEAK] = "gpu_memory_peak_bytes",
     [BJ_JOB_LIMIT] = "time_limit_seconds",
     [BJ_JOB_ELAPSED] = "elapsed_seconds",
-    [BJ_JOB_TIME_EFFICIENCY] = "time_efficiency_percent",
-    [BJ_JOB_ENERGY] = "energy_joules",
-    [BJ_JOB_GRAMS] = "emissions_grams",
-    [BJ_JOB_IO_READ] = "io_read_bytes",
-    [BJ_JOB_IO_WRITE] = "io_write_bytes",
-    [BJ_JOB_READ] = "read_bytes",
-    [BJ_JOB_WRITE] = "write_bytes",
     [BJ_JOB_START] = "start",
 };
-
-static const char *const source_keys[BJ_JOB_SOURCES] = {
-    "cpu_efficiency_source", "memory_efficiency_source", "energy_source"};
 
 static bool known(double v)
 {
@@ -50,6 +33,7 @@ static void free_page(struct bj_job_page *g)
     if (!g)
         return;
     bj_curves_free(&g->curves);
+    bj_buf_free(&g->figures);
     bj_buf_free(&g->details);
     bj_buf_free(&g->reason);
     bj_arena_free(&g->arena);
@@ -110,17 +94,6 @@ static double number_of(const struct bj_cell *v)
     return n;
 }
 
-static const char *source_of(const struct bj_cell *v)
-{
-    if (bj_cell_is_empty(v) || v->kind != BJ_CELL_TEXT)
-        return "";
-    if (bj_slice_eq(v->text, BJ_SLICE("nodes")))
-        return "measured on the nodes";
-    return bj_slice_eq(v->text, BJ_SLICE("prometheus"))
-               ? "measured, from Prometheus"
-               : "from accounting";
-}
-
 static void put_title(struct bj_call *c, const struct bj_cells *row)
 {
     struct bj_buf *b = &c->reply->body, title = {0};
@@ -151,8 +124,6 @@ static void take_row(void *ctx, const struct bj_cells *row)
         bj_slice_eq(state->text, BJ_SLICE("running")) &&
         known(g->fact[BJ_JOB_START]))
         g->fact[BJ_JOB_ELAPSED] = (double)f->c->now_sec - g->fact[BJ_JOB_START];
-    for (int i = 0; i < BJ_JOB_SOURCES; i++)
-        g->source[i] = source_of(bj_cells_get(row, source_keys[i]));
     if (!bj_cell_is_empty(state) && state->text.n < sizeof(g->state))
         memcpy(g->state, state->text.p, state->text.n);
     if (!bj_cell_is_empty(reason))
@@ -263,8 +234,6 @@ static int request_row(struct bj_call *c, struct bj_params *p,
         r = bj_page_fields(c, p, detail_columns);
     for (int i = 0; i < BJ_JOB_FACTS && r == 0; i++)
         r = put_field(c, p, fact_keys[i]);
-    for (int i = 0; i < BJ_JOB_SOURCES && r == 0; i++)
-        r = put_field(c, p, source_keys[i]);
     return r == 0 ? put_field(c, p, "display_id") : r;
 }
 

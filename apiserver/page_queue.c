@@ -1,5 +1,5 @@
 /* The page of the queue: waiting jobs with their reasons, and how long jobs
- * have waited in each partition. */
+ * have waited, by partition, account and user. */
 #include "apiserver/jobs.h"
 #include "apiserver/page_form.h"
 #include "apiserver/state.h"
@@ -10,6 +10,7 @@
 enum {
     DAY = 86400,
     DAYS = 7,
+    GROUPS = 25,         /* of a table */
     STARTED_MAX = 50000, /* jobs whose waits are read, the newest */
     QUEUE = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
             BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER)
@@ -51,27 +52,59 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters)
     bj_buf_str(&c->reply->body, "<h2>Waiting jobs</h2>\n");
     bj_page_table_begin(&table, &c->reply->body, columns, "");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
-    bj_page_table_end(&table, "You have no waiting jobs.");
+    bj_page_table_end(&table, bj_page_sees_others(c)
+                                  ? "There are no waiting jobs."
+                                  : "You have no waiting jobs.");
     if (*end.next)
         bj_buf_str(&c->reply->body, "<p><a href=\"jobs?state=pending\">All "
                                     "waiting jobs</a></p>\n");
     return r;
 }
 
-/* --- waits by partition ----------------------------------------------------
+/* --- waiting times by partition, account and user
+ * -----------------------------------
  */
 
+enum by { BY_PARTITION, BY_ACCOUNT, BY_USER, BYS };
+
+static const struct {
+    const char *title, *parameter;
+    enum bj_word word;
+} bys[BYS] = {
+    [BY_PARTITION] = {"Partition", "partition", BJ_WORD_PARTITION},
+    [BY_ACCOUNT] = {"Account", "account", BJ_WORD_ACCOUNT},
+    [BY_USER] = {"User", "user", BJ_WORD_USER},
+};
+
+struct wait {
+    int64_t of[BYS]; /* ids; BJ_SQL_NULL: none */
+    int64_t sec;
+};
+
 struct waits {
-    int64_t *pair; /* partition, seconds */
+    struct wait *v;
     size_t n;
 };
 
-static int by_partition(const void *a, const void *b)
+/* Those of one partition, account or user. */
+struct group {
+    const struct wait *v;
+    size_t n;
+};
+
+static int by_group(const void *a, const void *b, void *ctx)
 {
-    const int64_t *x = a, *y = b;
-    if (x[0] != y[0])
-        return x[0] < y[0] ? -1 : 1;
-    return (x[1] > y[1]) - (x[1] < y[1]);
+    const struct wait *x = a, *y = b;
+    const enum by by = *(const enum by *)ctx;
+    if (x->of[by] != y->of[by])
+        return x->of[by] < y->of[by] ? -1 : 1;
+    return (x->sec > y->sec) - (x->sec < y->sec);
+}
+
+static int by_jobs(const void *a, const void *b)
+{
+    const struct group *x = a, *y = b;
+    return (x->n < y->n) - (x->n > y->n);
 }
 
 static int read_waits(struct bj_call *c, const struct bj_params *p,
@@ -80,9 +113,10 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
     const struct bj_query_time time = {c->now_sec - DAYS * DAY, c->now_sec};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT j.partition, max(j.start - coalesce(j.eligible,"
-                     " nullif(j.submit, 0)), 0) FROM job AS j WHERE j.start"
-                     " IS NOT NULL");
+    bj_query_sql(&q,
+                 "SELECT j.partition, j.account, j.user, max(j.start -"
+                 " coalesce(j.eligible, nullif(j.submit, 0)), 0) FROM job AS"
+                 " j WHERE j.start IS NOT NULL");
     int r = bj_query_scope(&q, c, p, "j");
     bj_query_sql(&q, " AND j.at BETWEEN ");
     bj_query_int(&q, time.from);
@@ -93,77 +127,116 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        struct wait *to = &w->v[w->n];
         r = 0;
-        if (bj_st_get_i64(st, 0) == BJ_SQL_NULL ||
-            bj_st_get_i64(st, 1) == BJ_SQL_NULL)
-            continue;
-        w->pair[2 * w->n] = bj_st_get_i64(st, 0);
-        w->pair[2 * w->n + 1] = bj_st_get_i64(st, 1);
-        w->n++;
+        for (int i = 0; i < BYS; i++)
+            to->of[i] = bj_st_get_i64(st, i);
+        to->sec = bj_st_get_i64(st, BYS);
+        w->n += to->sec != BJ_SQL_NULL;
     }
     bj_query_free(&q);
     return r;
 }
 
-/* The value below which so many percent of n sorted pairs are. */
-static int64_t percentile(const int64_t *pair, size_t n, unsigned percent)
+/* The wait below which so many percent of a group are. */
+static int64_t percentile(const struct group *g, unsigned percent)
 {
-    size_t at = (n * percent + 99) / 100;
-    return pair[2 * (at > 0 ? at - 1 : 0) + 1];
+    size_t at = (g->n * percent + 99) / 100;
+    return g->v[at > 0 ? at - 1 : 0].sec;
 }
 
-static int put_partition(struct bj_call *c, const int64_t *pair, size_t n)
+static const unsigned percents[] = {50, 75, 90, 95, 100};
+static const char *const titles[] = {"Half wait less than", "75 % less than",
+                                     "90 % less than", "95 % less than",
+                                     "Longest"};
+enum { PERCENTS = sizeof(percents) / sizeof(percents[0]) };
+
+static int put_group(struct bj_call *c, enum by by, const struct group *g)
 {
-    static const unsigned percent[] = {50, 75, 90, 95, 100};
-    static const char *const titles[] = {"Half wait less than",
-                                         "75 % less than", "90 % less than",
-                                         "95 % less than", "Longest"};
     struct bj_buf *b = &c->reply->body;
     struct bj_slice name;
-    int r = bj_words_text(c->worker->words, c->reader, BJ_WORD_PARTITION,
-                          pair[0], &name, &c->err);
-    bj_buf_str(b, "<tr><td data-l=\"Partition\"><a href=\"jobs?partition=");
+    int r = bj_words_text(c->worker->words, c->reader, bys[by].word,
+                          g->v->of[by], &name, &c->err);
+    bj_buf_printf(b, "<tr><td data-l=\"%s\"><a href=\"jobs?%s=", bys[by].title,
+                  bys[by].parameter);
     bj_url_text(b, name);
-    bj_buf_str(b, "\">");
+    bj_buf_str(b, "\"><bdi>");
     bj_html_text(b, name);
-    bj_buf_printf(
-        b, "</a></td><td class=\"n\" data-l=\"Jobs started\">%zu</td>", n);
-    for (size_t i = 0; i < sizeof(percent) / sizeof(percent[0]); i++) {
+    bj_buf_printf(b,
+                  "</bdi></a></td><td class=\"n\" data-l=\"Jobs "
+                  "started\">%zu</td>",
+                  g->n);
+    for (unsigned i = 0; i < PERCENTS; i++) {
         bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", titles[i]);
-        bj_page_amount(b, BJ_SHOW_SECONDS,
-                       (double)percentile(pair, n, percent[i]));
+        bj_page_amount(b, BJ_SHOW_SECONDS, (double)percentile(g, percents[i]));
         bj_buf_str(b, "</td>");
     }
     bj_buf_str(b, "</tr>\n");
     return r;
 }
 
-static int put_waits(struct bj_call *c, struct waits *w)
+/* The groups, those with the most jobs first; free() them. */
+static struct group *make_groups(struct waits *w, enum by by, size_t *ret)
+{
+    struct group *v = calloc(w->n + 1, sizeof(*v));
+    *ret = 0;
+    if (!v)
+        return NULL;
+    qsort_r(w->v, w->n, sizeof(*w->v), by_group, &by);
+    for (size_t first = 0, i = 1; i <= w->n; i++) {
+        if (i < w->n && w->v[i].of[by] == w->v[first].of[by])
+            continue;
+        if (w->v[first].of[by] != BJ_SQL_NULL)
+            v[(*ret)++] = (struct group){w->v + first, i - first};
+        first = i;
+    }
+    qsort(v, *ret, sizeof(*v), by_jobs);
+    return v;
+}
+
+static int put_waits(struct bj_call *c, struct waits *w, enum by by)
 {
     struct bj_buf *b = &c->reply->body;
     int r = 0;
+    size_t n;
+    struct group *v = make_groups(w, by, &n);
+    if (!v)
+        return bj_err_set(&c->err, -ENOMEM, "queue");
+    bj_buf_printf(b,
+                  "<div class=\"wide\"><table class=\"cards\"><thead><tr>"
+                  "<th scope=\"col\">%s</th><th scope=\"col\" class=\"n\">"
+                  "Jobs started</th>",
+                  bys[by].title);
+    for (unsigned i = 0; i < PERCENTS; i++)
+        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>", titles[i]);
+    bj_buf_str(b, "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < n && i < GROUPS && r == 0; i++)
+        r = put_group(c, by, &v[i]);
+    bj_buf_str(b, "</tbody></table></div>\n");
+    if (n > GROUPS)
+        bj_buf_printf(b, "<p>%d of %zu: those with the most jobs.</p>\n",
+                      GROUPS, n);
+    free(v);
+    return r;
+}
+
+static int put_all_waits(struct bj_call *c, struct waits *w)
+{
+    struct bj_buf *b = &c->reply->body;
     bj_buf_printf(b, "<h2>Waiting times of the last %d days</h2>\n", DAYS);
     if (w->n == 0) {
         bj_buf_str(b, "<p class=\"none\">No jobs started in this time.</p>\n");
         return 0;
     }
-    qsort(w->pair, w->n, 2 * sizeof(*w->pair), by_partition);
-    bj_buf_str(b,
-               "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
-               "scope=\"col\">Partition</th><th scope=\"col\" class=\"n\">"
-               "Jobs started</th><th scope=\"col\" class=\"n\">Half wait less "
-               "than</th><th scope=\"col\" class=\"n\">75 % less than</th><th "
-               "scope=\"col\" class=\"n\">90 % less than</th><th "
-               "scope=\"col\" class=\"n\">95 % less than</th><th "
-               "scope=\"col\" class=\"n\">Longest</th></tr></thead><tbody>\n");
-    for (size_t first = 0, i = 1; i <= w->n && r == 0; i++)
-        if (i == w->n || w->pair[2 * i] != w->pair[2 * first]) {
-            r = put_partition(c, w->pair + 2 * first, i - first);
-            first = i;
-        }
-    bj_buf_str(b,
-               "</tbody></table></div>\n<p class=\"note\">For jobs that you "
-               "may see, from the time at which they became eligible.</p>\n");
+    int r = put_waits(c, w, BY_PARTITION);
+    for (enum by by = BY_ACCOUNT; by < BYS && r == 0; by++) {
+        bj_buf_printf(b, "<details><summary>By %s</summary>\n",
+                      bys[by].parameter);
+        r = put_waits(c, w, by);
+        bj_buf_str(b, "</details>\n");
+    }
+    bj_buf_str(b, "<p class=\"note\">For jobs that you may see, from the "
+                  "time at which they became eligible.</p>\n");
     return r;
 }
 
@@ -189,8 +262,8 @@ static int on_queue(struct bj_call *c)
     int r = bj_params_read(c, QUEUE, &p);
     if (r != 0)
         return r;
-    w.pair = malloc(2 * STARTED_MAX * sizeof(*w.pair));
-    if (!w.pair)
+    w.v = malloc(STARTED_MAX * sizeof(*w.v));
+    if (!w.v)
         return bj_err_set(&c->err, -ENOMEM, "queue");
     bj_page_open(c, "Queue", "");
     put_form(c, &p);
@@ -198,9 +271,9 @@ static int on_queue(struct bj_call *c)
     if (r == 0)
         r = read_waits(c, &p, &w);
     if (r == 0)
-        r = put_waits(c, &w);
+        r = put_all_waits(c, &w);
     bj_page_close(c);
-    free(w.pair);
+    free(w.v);
     return r;
 }
 
@@ -211,7 +284,9 @@ const struct bj_endpoint bj_endpoints_page_queue[] = {
      .run = on_queue,
      .refused = bj_page_refuse,
      .up = "",
-     .help = "Web page: waiting jobs, and waiting times by partition.",
+     .help =
+         "Web page: waiting jobs, and waiting times by partition, account and "
+         "user.",
      .type = "text/html",
      .params = QUEUE},
     {.path = NULL},

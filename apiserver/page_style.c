@@ -33,9 +33,11 @@ static const char frame[] =
     "solid var(--rule);white-space:nowrap;max-width:16rem;overflow:hidden;"
     "text-overflow:ellipsis;vertical-align:top}\n"
     "th{vertical-align:bottom;white-space:normal}\n"
-    ".cards td{max-width:10rem}\n"
+    ".cards td{max-width:10rem}.cards{font-size:.93rem}.cards "
+    "th{font-size:.85rem}"
+    "\n"
     ".cards meter{width:2.4rem}.cards small{min-width:0}.cards th,.cards td{"
-    "padding-right:.6rem}\n"
+    "padding-right:.5rem}\n"
     "th.n,td.n{text-align:right}\n"
     "td.s{white-space:normal;max-width:45rem;min-width:7rem}\n"
     "tfoot td{font-weight:bold}\n"
@@ -90,12 +92,31 @@ static const char parts[] =
     ".verdict li{margin:.25rem 0;color:var(--text)}\n"
     "code{background:var(--box);padding:.1rem .3rem;border:1px solid "
     "var(--rule)}\n"
+    "";
+
+static const char charts[] =
     /* charts */
     ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min("
     "100%,24rem),1fr));gap:1.2rem;max-width:96rem}\n"
     ".charts.many{grid-template-columns:repeat(auto-fill,minmax(min(100%,"
     "20rem),1fr));margin-bottom:.8rem}\n"
     "figure{margin:0;min-width:0}\n"
+    ".tasks a{display:inline-block;min-width:1.8rem;padding:.05rem "
+    ".2rem;margin:"
+    ".1rem 0;border:1px solid currentColor;border-radius:3px;text-align:center;"
+    "font-size:.8rem;text-decoration:none}\n"
+    /* use of GPUs */
+    ".heat caption{text-align:left;color:var(--muted);padding-bottom:.3rem}\n"
+    ".heat th,.heat td{padding:.15rem .3rem}.heat thead th{font-size:.75rem}\n"
+    ".heat thead th:nth-child(n+4){text-align:center}.heat tbody "
+    "th{white-space:nowrap;font-weight:normal}\n"
+    ".heat td:not(.n){text-align:center;font-size:.75rem;min-width:1.6rem;"
+    "border:1px solid var(--page)}\n"
+    ".legend span{padding:.1rem .4rem;margin-left:.3rem;display:inline-block}\n"
+    ".h0{background:#440154;color:#fff}.h1{background:#3b528b;color:#fff}"
+    ".h2{background:#1f6e6a;color:#fff}.h3{background:#5ec962;color:#000}"
+    ".h4{background:#fde725;color:#000}.hf{background:var(--box);color:"
+    "var(--muted)}.hu{background:var(--page);color:var(--muted)}\n"
     "figcaption{margin-bottom:.2rem}figcaption span{color:var(--muted);"
     "font-size:.85rem}\n"
     "figure table{font-size:.85rem}\n"
@@ -122,6 +143,9 @@ static const char parts[] =
     ".uses td:nth-child(4){grid-column:1/3}.uses td:nth-child(5){grid-column:"
     "3}.uses td:empty,.uses thead th:nth-"
     "child(n+4){display:none}}\n"
+    "@media(max-width:40rem){.heat .u,.heat thead th:nth-child(n+4){display:"
+    "none}.heat td:not(.n){font-size:0;min-width:.3rem;padding:0 .1rem}.heat "
+    "th,.heat td{padding:.1rem .15rem}}\n"
     "@media print{:root{color-scheme:light;--text:#000;--page:#fff;font-size:"
     "10pt}header,form,.skip,.screen,details:not([open]){display:none}\n"
     "a{color:inherit;text-decoration:none}figure,tr,.verdict{break-inside:"
@@ -132,5 +156,6 @@ void bj_page_style(struct bj_buf *b)
 {
     bj_buf_str(b, frame);
     bj_buf_str(b, parts);
+    bj_buf_str(b, charts);
     bj_buf_str(b, bj_chart_style);
 }

@@ -5,6 +5,7 @@ static const char *class_of(enum bj_page_form form)
 {
     switch (form) {
     case BJ_SHOW_SENTENCE:
+    case BJ_SHOW_FACULTY:
     case BJ_SHOW_FINDINGS:
     case BJ_SHOW_REASON:
         return " class=\"s\"";
@@ -63,6 +64,8 @@ static void put_head(const struct bj_page_table *t)
 static void put_row(void *ctx, const struct bj_cells *row)
 {
     struct bj_page_table *t = ctx;
+    if (t->needs && bj_cell_is_empty(bj_cells_get(row, t->needs)))
+        return;
     if (t->rows++ == 0)
         put_head(t);
     if (t->most > 0 && t->rows > t->most)
@@ -72,9 +75,10 @@ static void put_row(void *ctx, const struct bj_cells *row)
         const struct bj_cell *v = bj_cells_get(row, k->key);
         bool number = strstr(class_of(k->form), "n\"") != NULL;
         bj_buf_printf(t->b, "<td%s data-l=\"%s\">",
-                      !bj_cell_is_empty(v) ? class_of(k->form)
-                      : number             ? " class=\"n e\""
-                                           : " class=\"e\"",
+                      !bj_cell_is_empty(v) || k->form == BJ_SHOW_FACULTY
+                          ? class_of(k->form)
+                      : number ? " class=\"n e\""
+                               : " class=\"e\"",
                       k->title);
         bj_page_value(t->b, k, row, &t->at);
         bj_buf_str(t->b, "</td>");
@@ -89,7 +93,7 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
     t->columns = columns;
     t->at = (struct bj_page_place){.up = up};
     t->rows = t->most = 0;
-    t->link = NULL;
+    t->needs = t->link = NULL;
     t->sorted = (struct bj_slice){0};
     t->ascending = false;
     t->cells.row = put_row;

@@ -1,23 +1,45 @@
 /* The page of usage by account, user, partition, cluster, month or day. */
 #include "apiserver/page_usage.h"
 #include "apiserver/page_form.h"
+#include "apiserver/state.h"
 #include "apiserver/usage.h"
 #include "base/stamp.h"
+#include "statsdb/price.h"
 
 enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
     DAY = 86400,
-    GROUPS = 6,
+    GROUPS = 7,
     ROWS_MAX = 250 /* of a page */
 };
 
+/* The groups come first in each table. */
+#define GROUP_COLUMNS                                                          \
+    {"faculty", "Faculty", BJ_SHOW_FACULTY, false},                            \
+        {"cluster", "Cluster", BJ_SHOW_GROUP, false},                          \
+        {"account", "Account", BJ_SHOW_GROUP, false},                          \
+        {"user", "User", BJ_SHOW_GROUP, false},                                \
+        {"partition", "Partition", BJ_SHOW_GROUP, false},                      \
+        {"month", "Month", BJ_SHOW_GROUP, false},                              \
+    {                                                                          \
+        "day", "Day", BJ_SHOW_GROUP, false                                     \
+    }
+#define USE_COLUMNS                                                            \
+    {"core_hours", "Core hours", BJ_SHOW_ROUND, false},                        \
+        {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},  \
+        {"cpu_unused_hours", "Core hours unused", BJ_SHOW_ROUND, false},       \
+        {"gpu_hours", "GPU hours", BJ_SHOW_ROUND, false},                      \
+        {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},      \
+        {"gpu_unused_hours", "GPU hours unused", BJ_SHOW_ROUND, false},        \
+        {"energy_kwh", "Energy", BJ_SHOW_KWH, false},                          \
+        {"emissions_grams", "CO2e (estimate)", BJ_SHOW_GRAMS, false},          \
+        {"cost", "Cost", BJ_SHOW_MONEY, false},                                \
+    {                                                                          \
+        NULL, NULL, 0, false                                                   \
+    }
+
 static const struct bj_page_column usage_columns[] = {
-    {"cluster", "Cluster", BJ_SHOW_GROUP, false},
-    {"account", "Account", BJ_SHOW_GROUP, false},
-    {"user", "User", BJ_SHOW_GROUP, false},
-    {"partition", "Partition", BJ_SHOW_GROUP, false},
-    {"month", "Month", BJ_SHOW_GROUP, false},
-    {"day", "Day", BJ_SHOW_GROUP, false},
+    GROUP_COLUMNS,
     {"jobs_ended", "Jobs ended", BJ_SHOW_NUMBER, false},
     {"jobs_completed", "Completed", BJ_SHOW_NUMBER, false},
     {"jobs_failed", "Failed", BJ_SHOW_NUMBER, false},
@@ -25,31 +47,43 @@ static const struct bj_page_column usage_columns[] = {
     {"jobs_oom", "Out of memory", BJ_SHOW_NUMBER, false},
     {"jobs_cancelled", "Cancelled", BJ_SHOW_NUMBER, false},
     {"wait_mean_seconds", "Mean wait", BJ_SHOW_SECONDS, false},
-    {"core_hours", "Core hours", BJ_SHOW_ROUND, false},
-    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
-    {"cpu_unused_hours", "Core hours unused", BJ_SHOW_ROUND, false},
-    {"gpu_hours", "GPU hours", BJ_SHOW_ROUND, false},
-    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
-    {"gpu_unused_hours", "GPU hours unused", BJ_SHOW_ROUND, false},
-    {"energy_kwh", "Energy", BJ_SHOW_KWH, false},
-    {"emissions_grams", "CO2e (estimate)", BJ_SHOW_GRAMS, false},
-    {NULL, NULL, 0, false},
+    USE_COLUMNS,
 };
+
+static const struct bj_page_column brief_columns[] = {
+    GROUP_COLUMNS,
+    {"jobs_ended", "Jobs ended", BJ_SHOW_NUMBER, false},
+    USE_COLUMNS,
+};
+
 enum { COLUMNS = sizeof(usage_columns) / sizeof(usage_columns[0]) };
 
-/* Leave out the columns of groups that were not requested. */
-static void choose(const struct bj_params *p, struct bj_page_column *ret)
+static bool is_grouped(const struct bj_params *p, const char *key)
 {
+    for (unsigned v = 0; v < p->values; v++)
+        if (p->value[v].which == BJ_PARAM_GROUP_BY &&
+            bj_slice_eq(p->value[v].text, bj_slice_str(key)))
+            return true;
+    return false;
+}
+
+/* Leave out the columns of groups that were not requested, and the cost where
+ * the site has no prices. */
+static int choose(struct bj_call *c, const struct bj_params *p,
+                  const struct bj_page_column *from, struct bj_page_column *ret)
+{
+    struct bj_prices prices;
     unsigned n = 0;
-    for (unsigned i = 0; i < COLUMNS; i++) {
-        bool wanted = i >= GROUPS;
-        for (unsigned v = 0; v < p->values && !wanted; v++)
-            wanted = p->value[v].which == BJ_PARAM_GROUP_BY &&
-                     bj_slice_eq(p->value[v].text,
-                                 bj_slice_str(usage_columns[i].key));
+    int r = bj_prices_read(bj_reader_db(c->reader), &prices, &c->err);
+    for (unsigned i = 0; from[i].key; i++) {
+        bool wanted = i < GROUPS ? is_grouped(p, from[i].key)
+                      : from[i].form == BJ_SHOW_MONEY ? bj_prices_are(&prices)
+                                                      : true;
         if (wanted)
-            ret[n++] = usage_columns[i];
+            ret[n++] = from[i];
     }
+    ret[n].key = NULL;
+    return r;
 }
 
 /* The same without groups: one row. */
@@ -63,30 +97,57 @@ static void without_groups(struct bj_params *p)
     p->given[BJ_PARAM_GROUP_BY] = false;
 }
 
-int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
-                        const struct bj_page_place *at)
+/* The column by which rows are sorted; NULL: none of them. */
+static const char *order_key(const struct bj_params *p)
+{
+    const struct bj_slice name = bj_params_text(p, BJ_PARAM_SORT);
+    for (unsigned i = 0; brief_columns[i].key; i++)
+        if (bj_slice_eq(name, bj_slice_str(brief_columns[i].key)))
+            return brief_columns[i].key;
+    return NULL;
+}
+
+/* most: rows to show, without a total; 0: all that fit, and the total. */
+static int put_rows(struct bj_call *c, const struct bj_params *p,
+                    const struct bj_page_place *at,
+                    const struct bj_page_column *from, uint64_t most)
 {
     struct bj_page_column columns[COLUMNS];
     struct bj_page_table table;
     struct bj_params all = *p;
     bool cut = false, cut_total;
-    choose(p, columns);
+    int r = choose(c, p, from, columns);
     without_groups(&all);
     bj_page_table_begin(&table, &c->reply->body, columns, at->up);
     table.at = *at;
-    table.most = ROWS_MAX;
+    table.most = most ? most : ROWS_MAX;
+    if (most > 0 && p->given[BJ_PARAM_SORT])
+        table.needs = order_key(p);
     const struct bj_output out = {.cells = &table.cells};
-    int r = bj_usage_list(c, p, &out, &cut);
-    if (r == 0 && table.rows > 1) {
+    if (r == 0)
+        r = bj_usage_list(c, p, &out, &cut);
+    if (r == 0 && table.rows > 1 && most == 0) {
         bj_page_table_total(&table);
         r = bj_usage_list(c, &all, &out, &cut_total);
     }
     bj_page_table_end(&table, "No usage in this time.");
-    if (cut || table.rows > ROWS_MAX)
+    if (most == 0 && (cut || table.rows > ROWS_MAX))
         bj_buf_str(&c->reply->body,
                    "<p>There are more rows; the total includes them. Choose a "
                    "shorter time or one account to see them.</p>\n");
     return r;
+}
+
+int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
+                        const struct bj_page_place *at)
+{
+    return put_rows(c, p, at, usage_columns, 0);
+}
+
+int bj_page_usage_brief(struct bj_call *c, const struct bj_params *p,
+                        const struct bj_page_place *at, uint64_t most)
+{
+    return put_rows(c, p, at, brief_columns, most);
 }
 
 /* --- the page --------------------------------------------------------------
@@ -94,13 +155,11 @@ int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
 
 static void put_form(struct bj_call *c, const struct bj_params *p)
 {
-    static const struct bj_page_choice groups[] = {{"account", "account"},
-                                                   {"user", "user"},
-                                                   {"partition", "partition"},
-                                                   {"cluster", "cluster"},
-                                                   {"month", "month"},
-                                                   {"day", "day"},
-                                                   {NULL, NULL}};
+    static const struct bj_page_choice groups[] = {
+        {"faculty", "faculty"}, {"account", "account"},
+        {"user", "user"},       {"partition", "partition"},
+        {"cluster", "cluster"}, {"month", "month"},
+        {"day", "day"},         {NULL, NULL}};
     static const struct bj_page_choice orders[] = {
         {"", "most core hours first"},
         {"gpu_hours", "most GPU hours first"},
@@ -110,7 +169,8 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
         {NULL, NULL}};
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<form>");
-    bj_page_select(b, p, BJ_PARAM_GROUP_BY, "By", groups);
+    bj_page_select(b, p, BJ_PARAM_GROUP_BY, "By",
+                   groups + !bj_page_has_faculties(c));
     bj_page_select(b, p, BJ_PARAM_SORT, "Order", orders);
     bj_page_date(b, p, BJ_PARAM_FROM, "From");
     bj_page_date(b, p, BJ_PARAM_TO, "To");
@@ -131,8 +191,13 @@ static void put_date(struct bj_buf *b, const char *name, int64_t day,
                   date.day, end);
 }
 
-/* Links to whole months and the last days. */
-static void put_periods(struct bj_call *c)
+bool bj_page_has_faculties(const struct bj_call *c)
+{
+    const char *path = c->worker->conf->faculties;
+    return path && *path;
+}
+
+void bj_page_periods(struct bj_call *c, const char *page)
 {
     struct bj_buf *b = &c->reply->body, args = {0};
     const int64_t today = c->now_sec / DAY;
@@ -154,7 +219,7 @@ static void put_periods(struct bj_call *c)
     bj_page_args(&args, c, BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO));
     bj_buf_str(b, "<p class=\"sub screen\">");
     for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
-        bj_buf_printf(b, "%s<a href=\"usage?", i ? " &middot; " : "");
+        bj_buf_printf(b, "%s<a href=\"%s?", i ? " &middot; " : "", page);
         bj_buf_slice(b, (struct bj_slice){args.p, args.len});
         put_date(b, "from", periods[i].from, "&amp;");
         put_date(b, "to", periods[i].to, "");
@@ -197,7 +262,7 @@ static int on_usage(struct bj_call *c)
     bj_page_times(c, &p);
     bj_page_open(c, "Usage", "");
     put_form(c, &p);
-    put_periods(c);
+    bj_page_periods(c, "usage");
     r = put_table(c, &p);
     bj_buf_str(&c->reply->body,
                "<p class=\"note\">Whole UTC days. GPU efficiency, energy and "

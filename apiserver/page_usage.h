@@ -1,13 +1,24 @@
-/* The table of usage on pages. */
+/* Tables of usage in pages. */
 #ifndef BJ_APISERVER_PAGE_USAGE_H
 #define BJ_APISERVER_PAGE_USAGE_H
 
 #include "apiserver/page.h"
 #include "apiserver/params.h"
 
-/* Append usage by the groups of p, with a row of totals.  0, a refusal, or an
- * error of the store. */
+/* Append the table of usage that the parameters describe, with its total.  0, a
+ * refusal, or an error of the store. */
 int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
                         const struct bj_page_place *at);
+
+/* The same with fewer columns; most: rows to show, then without a total; 0: all
+ * of them. */
+int bj_page_usage_brief(struct bj_call *c, const struct bj_params *p,
+                        const struct bj_page_place *at, uint64_t most);
+
+/* Does the site say to which faculty an account belongs? */
+bool bj_page_has_faculties(const struct bj_call *c);
+
+/* Append links to whole months and the last days of such a page. */
+void bj_page_periods(struct bj_call *c, const char *page);
 
 #endif

@@ -1,5 +1,9 @@
 #include "apiserver/page_job.h"
+#include "base/html.h"
+#include "report/report.h"
+#include "report/show.h"
 
+/* What a job requested and used: figures of its report, or values of now. */
 static bool known(double v)
 {
     return v - v == 0;
@@ -36,15 +40,11 @@ static void put_use(struct bj_buf *b, const struct use *u)
     bj_buf_printf(b, "</td><td class=\"note\">%s</td></tr>\n", u->note);
 }
 
-/* A use of the whole run, or of this moment while the job runs. */
-static double used(const struct bj_job_page *g, const char *metric,
-                   double ended, const char **unit)
+/* What the job uses now; NaN: unknown. */
+static double now(const struct bj_job_page *g, const char *metric)
 {
-    double now;
-    bool has_now =
-        !bj_job_has_ended(g) && bj_curves_now(&g->curves, metric, &now);
-    *unit = has_now ? " now" : "";
-    return has_now ? now : bj_job_has_ended(g) ? ended : __builtin_nan("");
+    double v;
+    return bj_curves_now(&g->curves, metric, &v) ? v : __builtin_nan("");
 }
 
 static double ratio(double a, double b)
@@ -52,103 +52,117 @@ static double ratio(double a, double b)
     return known(a) && known(b) && b > 0 ? a / b : __builtin_nan("");
 }
 
-static double percent_of(const struct bj_job_page *g, double ended, double use,
-                         double of)
-{
-    return bj_job_has_ended(g) ? ended : 100 * ratio(use, of);
-}
-
 static double first_known(double a, double b)
 {
     return known(a) ? a : b;
 }
 
-static void put_cpu_and_memory(struct bj_buf *b, const struct bj_job_page *g)
-{
-    const double *v = g->fact;
-    const char *unit;
-    double cpus = used(g, "cpus_used",
-                       ratio(v[BJ_JOB_CPU_USED], v[BJ_JOB_ELAPSED]), &unit);
-    put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus,
-                             *unit ? unit : " on average",
-                             percent_of(g, v[BJ_JOB_CPU_EFFICIENCY], cpus,
-                                        v[BJ_JOB_CPUS]),
-                             BJ_SHOW_PERCENT, g->source[BJ_JOB_FROM_CPU]});
-    double of =
-        first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
-    double bytes = used(g, "memory_held_bytes", v[BJ_JOB_MEMORY_PEAK], &unit);
-    put_use(b,
-            &(struct use){"Memory", BJ_SHOW_BYTES, of, bytes,
-                          *unit ? unit : " at most",
-                          percent_of(g, v[BJ_JOB_MEMORY_EFFICIENCY], bytes, of),
-                          BJ_SHOW_MEMORY, g->source[BJ_JOB_FROM_MEMORY]});
-}
-
 static void put_gpus(struct bj_buf *b, const struct bj_job_page *g)
 {
-    const double none = __builtin_nan("");
-    const double *v = g->fact;
-    const char *unit;
-    struct bj_buf note = {0};
-    if (!known(v[BJ_JOB_GPUS]) || v[BJ_JOB_GPUS] <= 0)
+    const double none = __builtin_nan(""), gpus = g->fact[BJ_JOB_GPUS];
+    double percent = now(g, "gpu_busy_ratio");
+    if (!known(gpus) || gpus <= 0)
         return;
-    double percent = used(g, "gpu_busy_ratio", v[BJ_JOB_GPU_EFFICIENCY], &unit);
-    if (known(v[BJ_JOB_GPUS_UNUSED]) && v[BJ_JOB_GPUS_UNUSED] > 0)
-        bj_buf_printf(&note, "%.0f never used", v[BJ_JOB_GPUS_UNUSED]);
-    bj_buf_put(&note, "", 1);
-    put_use(b, &(struct use){"GPUs", BJ_SHOW_ROUND, v[BJ_JOB_GPUS],
-                             ratio(percent * v[BJ_JOB_GPUS], 100),
-                             *unit ? unit : " on average", percent, BJ_SHOW_GPU,
-                             note.failed ? "" : note.p});
-    double bytes =
-        used(g, "gpu_memory_bytes", v[BJ_JOB_GPU_MEMORY_PEAK], &unit);
-    put_use(b, &(struct use){"GPU memory", BJ_SHOW_BYTES, none, bytes,
-                             *unit ? unit : " at most", none, 0, ""});
-    b->failed |= note.failed;
-    bj_buf_free(&note);
+    put_use(b, &(struct use){"GPUs", BJ_SHOW_ROUND, gpus,
+                             ratio(percent * gpus, 100), " now", percent,
+                             BJ_SHOW_GPU, ""});
+    put_use(b, &(struct use){"GPU memory", BJ_SHOW_BYTES, none,
+                             now(g, "gpu_memory_bytes"), " now", none, 0, ""});
 }
 
-static void put_rest(struct bj_buf *b, const struct bj_job_page *g)
+/* Of a job that runs or waits. */
+static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
     const double none = __builtin_nan("");
     const double *v = g->fact;
-    const char *unit;
+    double cpus = now(g, "cpus_used"), bytes = now(g, "memory_held_bytes");
+    double of =
+        first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
+    put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus,
+                             " now", 100 * ratio(cpus, v[BJ_JOB_CPUS]),
+                             BJ_SHOW_PERCENT, ""});
+    put_use(b, &(struct use){"Memory", BJ_SHOW_BYTES, of, bytes, " now",
+                             100 * ratio(bytes, of), BJ_SHOW_MEMORY, ""});
+    put_gpus(b, g);
     put_use(b, &(struct use){"Time", BJ_SHOW_SECONDS, v[BJ_JOB_LIMIT],
                              v[BJ_JOB_ELAPSED], "",
-                             percent_of(g, v[BJ_JOB_TIME_EFFICIENCY],
-                                        v[BJ_JOB_ELAPSED], v[BJ_JOB_LIMIT]),
+                             100 * ratio(v[BJ_JOB_ELAPSED], v[BJ_JOB_LIMIT]),
                              BJ_SHOW_TIME_USED,
                              known(v[BJ_JOB_LIMIT]) ? "" : "no time limit"});
-    double watts = used(g, "power_watts", none, &unit);
-    if (known(watts))
-        put_use(b, &(struct use){"Power", BJ_SHOW_ROUND, none, watts, " W now",
-                                 none, 0, ""});
-    if (bj_job_has_ended(g))
-        put_use(b,
-                &(struct use){"Energy", BJ_SHOW_JOULES, none, v[BJ_JOB_ENERGY],
-                              "", none, 0, g->source[BJ_JOB_FROM_ENERGY]});
-    put_use(b, &(struct use){"Emissions", BJ_SHOW_GRAMS, none, v[BJ_JOB_GRAMS],
-                             " CO2e", none, 0, "estimated"});
-    put_use(b, &(struct use){
-                   "Data read", BJ_SHOW_BYTES, none,
-                   first_known(v[BJ_JOB_IO_READ], v[BJ_JOB_READ]), "", none, 0,
-                   known(v[BJ_JOB_IO_READ]) ? "" : "from accounting"});
-    put_use(b, &(struct use){
-                   "Data written", BJ_SHOW_BYTES, none,
-                   first_known(v[BJ_JOB_IO_WRITE], v[BJ_JOB_WRITE]), "", none,
-                   0, known(v[BJ_JOB_IO_WRITE]) ? "" : "from accounting"});
+    put_use(b, &(struct use){"Power", BJ_SHOW_ROUND, none,
+                             now(g, "power_watts"), " W now", none, 0, ""});
+}
+
+/* --- the figures of an ended job -------------------------------------------
+ */
+
+static void put_amount(struct bj_buf *b, const struct bj_report_figure *f,
+                       int64_t v)
+{
+    bj_buf_str(b, "<td class=\"n\">");
+    if (v != BJ_SQL_NULL)
+        bj_show_unit_html(b, f->unit, v);
+    bj_buf_str(b, "</td>");
+}
+
+/* "measured by nodes; requested 8.0 GiB" */
+static void put_note(struct bj_buf *b, const struct bj_report_figure *f)
+{
+    bj_buf_str(b, "<td class=\"note\">");
+    bj_html_text(b, f->quality);
+    if (f->source.n > 0 && !bj_slice_eq(f->source, BJ_SLICE("prices"))) {
+        bj_buf_str(b, ", ");
+        bj_html_text(b, f->source);
+    }
+    if (f->requested != BJ_SQL_NULL && f->requested != f->allocated) {
+        bj_buf_str(b, f->source.n > 0 ? "; requested " : "requested ");
+        bj_show_unit_html(b, f->unit, f->requested);
+    }
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+void bj_job_figures(struct bj_buf *b, const struct bj_report *r)
+{
+    static const enum bj_page_form forms[BJ_FIGURES] = {
+        [BJ_FIGURE_CPU] = BJ_SHOW_PERCENT,
+        [BJ_FIGURE_MEMORY] = BJ_SHOW_MEMORY,
+        [BJ_FIGURE_CHARGED] = BJ_SHOW_MEMORY,
+        [BJ_FIGURE_GPU] = BJ_SHOW_GPU,
+        [BJ_FIGURE_TIME] = BJ_SHOW_TIME_USED};
+    for (unsigned i = 0; i < BJ_FIGURES; i++) {
+        const struct bj_report_figure *f = &r->figure[i];
+        if (f->used == BJ_SQL_NULL && f->ppm == BJ_SQL_NULL &&
+            (f->allocated == BJ_SQL_NULL || i == BJ_FIGURE_CHARGED))
+            continue;
+        bj_buf_str(b, "<tr><th scope=\"row\">");
+        bj_html_text(b, f->label);
+        bj_buf_str(b, "</th>");
+        put_amount(b, f, f->allocated);
+        put_amount(b, f, f->used);
+        bj_buf_str(b, "<td>");
+        if (f->ppm != BJ_SQL_NULL)
+            bj_page_amount(b, forms[i] ? forms[i] : BJ_SHOW_PERCENT,
+                           (double)f->ppm / 1e4);
+        bj_buf_str(b, "</td>");
+        put_note(b, f);
+    }
 }
 
 void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
-    bj_buf_str(b, "<h2>Requested and used</h2>\n<div class=\"wide\"><table "
+    bj_buf_str(b, g->of_array ? "<h2>This task: requested and used</h2>\n"
+                              : "<h2>Requested and used</h2>\n");
+    bj_buf_str(b, "<div class=\"wide\"><table "
                   "class=\"uses\"><thead><tr><th></th><th scope=\"col\" "
-                  "class=\"n\">Requested"
+                  "class=\"n\">Held"
                   "</th><th scope=\"col\" class=\"n\">Used</th><th "
                   "scope=\"col\">Efficiency</th><th></th></tr></thead><tbody>"
                   "\n");
-    put_cpu_and_memory(b, g);
-    put_gpus(b, g);
-    put_rest(b, g);
+    if (bj_job_has_ended(g)) {
+        bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
+        b->failed |= g->figures.failed;
+    } else {
+        put_uses(b, g);
+    }
     bj_buf_str(b, "</tbody></table></div>\n");
 }

@@ -2,6 +2,7 @@
 #include "apiserver/reason.h"
 #include "base/html.h"
 #include "base/stamp.h"
+#include "report/show.h"
 
 #define MICRO UINT64_C(1000000)
 enum { DIGITS = 6 };
@@ -172,10 +173,12 @@ static void put_findings(struct bj_buf *b, struct bj_slice names,
         if (at->filters)
             bj_buf_printf(b, "&amp;%s", at->filters);
         bj_buf_str(b, "\">");
-        for (size_t i = 0; i < name.n; i++)
-            bj_html_text(b, name.p[i] == '_'
-                                ? BJ_SLICE(" ")
-                                : (struct bj_slice){name.p + i, 1});
+        struct bj_slice word;
+        for (bool first = true; bj_slice_field(&name, '_', &word);
+             first = false) {
+            bj_buf_str(b, first ? "" : " ");
+            bj_html_text(b, word);
+        }
         bj_buf_str(b, "</a>");
     }
     bj_buf_str(b, "</span>");
@@ -311,6 +314,16 @@ static void put_energy(struct bj_buf *b, const struct bj_cell *v,
     put_coverage(b, row, "energy_coverage");
 }
 
+static void put_money(struct bj_buf *b, const struct bj_cell *v,
+                      const struct bj_cells *row)
+{
+    const struct bj_cell *currency = bj_cells_get(row, "currency");
+    int64_t n;
+    if (scale(v, DIGITS, &n))
+        bj_show_unit_html(
+            b, bj_cell_is_empty(currency) ? BJ_SLICE("") : currency->text, n);
+}
+
 /* Write a cell in the form of its column; an empty one is a dash. */
 void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
                    const struct bj_cells *row, const struct bj_page_place *at)
@@ -320,7 +333,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     const char *up = at->up;
     int64_t n;
     if (bj_cell_is_empty(v))
-        bj_buf_str(b, none);
+        bj_buf_str(b, form == BJ_SHOW_FACULTY ? "other accounts" : none);
     else if (v->kind == BJ_CELL_TIME)
         bj_page_time(b, v->number);
     else if (form == BJ_SHOW_JOB)
@@ -333,6 +346,8 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_reason(b, v->text);
     else if (form == BJ_SHOW_KWH)
         put_energy(b, v, row);
+    else if (form == BJ_SHOW_MONEY)
+        put_money(b, v, row);
     else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
              v->kind == BJ_CELL_TEXT)
         put_filter(b, form, v, up);

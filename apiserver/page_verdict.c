@@ -70,83 +70,6 @@ static void put_warnings(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, r->warnings > 0 ? "</ul>\n" : "");
 }
 
-/* --- the array -------------------------------------------------------------
- */
-
-static void put_count(struct bj_buf *b, const char *title, int64_t n)
-{
-    if (n > 0)
-        bj_buf_printf(b, "<div><dt>%s</dt><dd>%lld</dd></div>\n", title,
-                      (long long)n);
-}
-
-static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
-{
-    bj_buf_str(b, "<td class=\"n\">");
-    if (v == BJ_SQL_NULL)
-        bj_buf_str(b, "-");
-    else if (which == BJ_SPREAD_ELAPSED)
-        bj_show_seconds(b, v);
-    else if (which == BJ_SPREAD_MEMORY)
-        bj_show_bytes(b, v);
-    else
-        bj_page_amount(b, BJ_SHOW_ROUND, (double)v / 1e6);
-    bj_buf_str(b, "</td>");
-}
-
-static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
-{
-    static const char *const titles[BJ_SPREADS] = {
-        [BJ_SPREAD_ELAPSED] = "Run time",
-        [BJ_SPREAD_MEMORY] = "Memory",
-        [BJ_SPREAD_CPU] = "CPUs in use"};
-    bj_buf_str(b, "<div class=\"wide\"><table><thead><tr><th></th>");
-    static const char *const heads[] = {"Least", "Median", "95 % below",
-                                        "Largest"};
-    for (unsigned i = 0; i < 4; i++)
-        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>", heads[i]);
-    bj_buf_str(b, "<th scope=\"col\">Task with the largest</th></tr></thead>"
-                  "<tbody>\n");
-    for (unsigned i = 0; i < BJ_SPREADS; i++) {
-        const struct bj_report_spread *s = &a->spread[i];
-        const int64_t values[] = {s->min, s->median, s->p95, s->max};
-        if (s->tasks == BJ_SQL_NULL || s->tasks <= 0)
-            continue;
-        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", titles[i]);
-        for (unsigned v = 0; v < 4; v++)
-            put_spread_value(b, i, values[v]);
-        bj_buf_str(b, "<td>");
-        if (s->largest.n > 0) {
-            bj_buf_str(b, "<a href=\"../jobs?job=");
-            bj_url_text(b, s->largest);
-            put_text(b, "\">", s->largest, "</a>");
-        }
-        bj_buf_str(b, "</td></tr>\n");
-    }
-    bj_buf_str(b, "</tbody></table></div>\n");
-}
-
-static void put_array(struct bj_buf *b, const struct bj_report *r)
-{
-    const struct bj_report_array *a = &r->array;
-    if (a->tasks <= 0)
-        return;
-    int64_t id = bj_report_number(r, BJ_REPORT_ARRAY);
-    bj_buf_printf(
-        b,
-        "<h2>The array</h2>\n<p><a href=\"../jobs?job=%lld\">All %lld "
-        "tasks of array %lld</a></p>\n<dl>",
-        (long long)id, (long long)a->tasks, (long long)id);
-    put_count(b, "Completed", a->completed);
-    put_count(b, "Failed", a->failed);
-    put_count(b, "Time limit reached", a->timeout);
-    put_count(b, "Out of memory", a->oom);
-    put_count(b, "Cancelled", a->cancelled);
-    put_count(b, "Running or waiting", a->open);
-    bj_buf_str(b, "</dl>\n");
-    put_spreads(b, a);
-}
-
 /* --- the verdict -----------------------------------------------------------
  */
 
@@ -191,15 +114,19 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
     bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
     bj_buf_str(b, "/report.pdf\">Report as PDF</a></p>\n</section>\n");
-    put_array(b, r);
 }
 
-int bj_job_verdict(struct bj_call *c, const struct bj_job_page *g)
+int bj_job_verdict(struct bj_call *c, struct bj_job_page *g)
 {
     struct bj_report report = {.interactive = false};
     int r = bj_job_report(c, g->f.job, &report);
     if (r == 0)
         put_report(&c->reply->body, g, &report);
+    if (r == 0)
+        r = bj_job_array(c, &report);
+    g->of_array = report.array.tasks > 1;
+    if (r == 0 && bj_job_has_ended(g))
+        bj_job_figures(&g->figures, &report);
     bj_report_free(&report);
     return r;
 }

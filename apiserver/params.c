@@ -30,7 +30,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
          "Only these fields. Lists have some fields only on request."},
     [BJ_PARAM_GROUP_BY] =
         {"group_by", BJ_PARAM_LIST,
-         "One row for each cluster, account, user, partition, day or month."},
+         "One row for each cluster, account, user, partition, faculty, day or "
+         "month."},
     [BJ_PARAM_FROM] =
         {"from", BJ_PARAM_TIME,
          "Begin of the time. Default: a week ago; for one job its start."},

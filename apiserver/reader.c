@@ -1,5 +1,6 @@
 #include "apiserver/reader.h"
 
+#include "apiserver/faculty.h"
 #include "apiserver/original.h"
 #include "base/clock.h"
 #include "base/digits.h"
@@ -31,7 +32,7 @@ struct bj_reader {
     struct bj_reader_options opt;
     char *path;
     struct bj_store *store;
-    struct bj_db_function uuid_function, late_function;
+    struct bj_db_function uuid_function, late_function, faculty_function;
     struct bj_buf uuid; /* the last result */
     struct statement statement[STATEMENTS];
     uint64_t clock, deadline;
@@ -91,6 +92,19 @@ static int make_uuid(void *ctx, const struct bj_value *v, struct bj_value *ret)
         return -ENOMEM;
     ret->type = BJ_TYPE_TEXT;
     ret->text = (struct bj_slice){to->p, to->len};
+    return 0;
+}
+
+/* bj_faculty(TEXT, ACCOUNT): apiserver/faculty.h. */
+static int find_faculty(void *ctx, const struct bj_value *v,
+                        struct bj_value *ret)
+{
+    (void)ctx;
+    struct bj_slice s = {0};
+    if (v[0].type == BJ_TYPE_TEXT && v[1].type == BJ_TYPE_TEXT)
+        s = bj_faculty_of(v[0].text, v[1].text);
+    ret->type = s.p ? BJ_TYPE_TEXT : BJ_TYPE_NULL;
+    ret->text = s;
     return 0;
 }
 
@@ -158,6 +172,8 @@ int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
     r->uuid_function =
         (struct bj_db_function){"bj_uuid", 4, true, make_uuid, r};
     r->late_function = (struct bj_db_function){"bj_late", 3, false, is_late, r};
+    r->faculty_function =
+        (struct bj_db_function){"bj_faculty", 2, true, find_faculty, r};
     if (!r->path) {
         free(r);
         return bj_err_set(err, -ENOMEM, "store");
@@ -171,7 +187,9 @@ static int set_up(struct bj_reader *r, struct bj_db *db, struct bj_err *err)
 {
     bj_db_fence(db);
     int rc = bj_db_function(db, &r->uuid_function, err);
-    return rc < 0 ? rc : bj_db_function(db, &r->late_function, err);
+    if (rc == 0)
+        rc = bj_db_function(db, &r->late_function, err);
+    return rc < 0 ? rc : bj_db_function(db, &r->faculty_function, err);
 }
 
 static int open_store(struct bj_reader *r, struct bj_err *err)

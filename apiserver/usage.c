@@ -1,17 +1,27 @@
 /* /api/v1/usage: usage, from the daily sums of the store. */
 #include "apiserver/usage.h"
 
+#include "apiserver/faculty.h"
 #include "apiserver/query.h"
 #include "apiserver/state.h"
 #include "apiserver/words.h"
 #include "base/stamp.h"
+#include "statsdb/price.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { DAY = 86400, WEEK = 7 * DAY };
 
-enum group { BY_CLUSTER, BY_ACCOUNT, BY_USER, BY_PARTITION, BY_MONTH, BY_DAY };
+enum group {
+    BY_CLUSTER,
+    BY_ACCOUNT,
+    BY_USER,
+    BY_PARTITION,
+    BY_FACULTY,
+    BY_MONTH,
+    BY_DAY
+};
 enum { GROUPS = BY_DAY + 1 };
 
 static const struct {
@@ -22,6 +32,7 @@ static const struct {
     [BY_ACCOUNT] = {"account", "a.account", BJ_WORD_ACCOUNT},
     [BY_USER] = {"user", "a.user", BJ_WORD_USER},
     [BY_PARTITION] = {"partition", "a.partition", BJ_WORD_PARTITION},
+    [BY_FACULTY] = {"faculty", "fac.name", 0},
     [BY_MONTH] = {"month", "mo.m", 0},
     [BY_DAY] = {"day", "(r.id & 31)", 0},
 };
@@ -69,10 +80,12 @@ static const char sums[] =
 
 const struct bj_key bj_usage_keys[] = {
     {"cluster", "string",
-     "Cluster; null unless grouped by it, as are the next five."},
+     "Cluster; null unless grouped by it, as are the next six."},
     {"account", "string", "Account."},
     {"user", "string", "User."},
     {"partition", "string", "Partition or queue."},
+    {"faculty", "string",
+     "Faculty of the account (faculty.file); null: it has none."},
     {"month", "string", "Month, as 2026-11."},
     {"day", "string", "Day in UTC, as 2026-11-20."},
     {"time", "string", "Start of that day or month."},
@@ -120,6 +133,10 @@ const struct bj_key bj_usage_keys[] = {
      "of CO2 equivalent."},
     {"emissions_coverage", "number",
      "Energy with known emission factors, in percent."},
+    {"cost", "number",
+     "Cost of the allocated hours and the known energy at the site's prices; "
+     "null: the site has none."},
+    {"currency", "string", "Currency of the cost, as the site names it."},
     {NULL, NULL, NULL},
 };
 
@@ -142,9 +159,10 @@ struct usage {
     struct bj_params p;
     struct bj_query q;
     bool by[GROUPS];
-    const char *order;   /* NULL: the default */
-    int64_t from, to;    /* days: month << 5 | day */
-    int64_t first, last; /* months */
+    struct bj_buf faculties; /* text of the file */
+    const char *order;       /* NULL: the default */
+    int64_t from, to;        /* days: month << 5 | day */
+    int64_t first, last;     /* months */
 };
 
 static int read_groups(struct bj_call *c, struct usage *a)
@@ -158,15 +176,28 @@ static int read_groups(struct bj_call *c, struct usage *a)
         while (g < GROUPS && !bj_slice_eq(bj_slice_str(groups[g].name), s))
             g++;
         if (g == GROUPS)
-            return bj_call_refuse(c, 400,
-                                  "Unknown group '%.*s'; expected cluster, "
-                                  "account, user, partition, month or day.",
-                                  s.n < 60 ? (int)s.n : 60, s.p);
+            return bj_call_refuse(
+                c, 400,
+                "Unknown group '%.*s'; expected cluster, "
+                "account, user, partition, faculty, month or day.",
+                s.n < 60 ? (int)s.n : 60, s.p);
         a->by[g] = true;
     }
     /* A day needs its month. */
     a->by[BY_MONTH] = a->by[BY_MONTH] || a->by[BY_DAY];
     return 0;
+}
+
+static int read_faculties(struct bj_call *c, struct usage *a)
+{
+    int r = bj_faculty_read(c->worker->conf->faculties, &a->faculties, &c->err);
+    if (r < 0) {
+        bj_call_log(c, "faculty.file");
+        return bj_call_refuse(c, 503,
+                              "The list of faculties cannot be read at the "
+                              "moment.");
+    }
+    return a->faculties.failed ? bj_err_set(&c->err, -ENOMEM, "usage") : 0;
 }
 
 static int read_order(struct bj_call *c, struct usage *a)
@@ -208,6 +239,8 @@ static int read_usage(struct bj_call *c, struct usage *a)
 {
     int64_t first = INT64_MAX;
     int r = read_groups(c, a);
+    if (r == 0 && a->by[BY_FACULTY])
+        r = read_faculties(c, a);
     if (r == 0)
         r = read_order(c, a);
     if (r == 0)
@@ -258,7 +291,14 @@ static int build(struct bj_call *c, struct usage *a)
     bj_query_int(q, a->first);
     bj_query_sql(q, " UNION ALL SELECT m + 1 FROM mo WHERE m < ");
     bj_query_int(q, a->last);
-    bj_query_sql(q, ") SELECT ");
+    bj_query_sql(q, ")");
+    if (a->by[BY_FACULTY]) {
+        bj_query_sql(q, ", fac(id, name) AS MATERIALIZED (SELECT id,"
+                        " bj_faculty(");
+        bj_query_text(q, (struct bj_slice){a->faculties.p, a->faculties.len});
+        bj_query_sql(q, ", name) FROM account)");
+    }
+    bj_query_sql(q, " SELECT ");
     for (int g = 0; g < GROUPS; g++) {
         bj_query_sql(q, a->by[g] ? groups[g].sql : "NULL");
         bj_query_sql(q, ", ");
@@ -273,8 +313,10 @@ static int build(struct bj_call *c, struct usage *a)
                     " a CROSS JOIN rollup_day AS r"
                     " LEFT JOIN rollup_energy_day AS e ON e.id = r.id"
                     " LEFT JOIN rollup_grams_day AS g ON g.id = r.id AND"
-                    " g.source = s.id"
-                    " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5)) AND"
+                    " g.source = s.id");
+    bj_query_sql(q, a->by[BY_FACULTY] ? " LEFT JOIN fac ON fac.id = a.account"
+                                      : "");
+    bj_query_sql(q, " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5)) AND"
                     " ((mo.m << 37) | (a.id << 5) | 31) AND mo.m <= ");
     bj_query_int(q, a->last);
     bj_query_sql(q, " AND ((mo.m << 5) | (r.id & 31)) BETWEEN ");
@@ -301,13 +343,14 @@ static int put_groups(struct bj_call *c, const struct usage *a,
                       struct bj_st *st, struct bj_rows *rows)
 {
     int r = 0;
-    for (int g = 0; g < BY_MONTH && r == 0; g++) {
+    for (int g = 0; g < BY_FACULTY && r == 0; g++) {
         struct bj_slice text = {0};
         if (a->by[g])
             r = bj_words_text(c->worker->words, c->reader, groups[g].word,
                               bj_st_get_i64(st, g), &text, &c->err);
         bj_put_text(rows, text);
     }
+    bj_put_text(rows, bj_st_get_text(st, BY_FACULTY));
     if (!a->by[BY_MONTH]) {
         for (int i = 0; i < 4; i++)
             bj_put_null(rows);
@@ -356,7 +399,18 @@ static void put_unused(struct bj_rows *rows, int64_t known_sec,
     put_ratio(rows, msec > 0 ? msec : 0, 1, known_sec > 0 ? 3600 : 0, 3);
 }
 
-static void put_sums(struct bj_st *st, struct bj_rows *rows)
+static void put_cost(const struct bj_prices *prices, const int64_t *v,
+                     struct bj_rows *rows)
+{
+    const int64_t cost =
+        bj_cost(prices, &(struct bj_paid){v[CPU], v[GPU], v[MEM], v[BEST_MJ]});
+    put_ratio(rows, cost, 1, cost != BJ_SQL_NULL, 6);
+    bj_put_text(rows, prices->currency[0] ? bj_slice_str(prices->currency)
+                                          : (struct bj_slice){0});
+}
+
+static void put_sums(struct bj_st *st, const struct bj_prices *prices,
+                     struct bj_rows *rows)
 {
     int64_t v[SUMS];
     for (int i = 0; i < SUMS; i++) {
@@ -386,6 +440,7 @@ static void put_sums(struct bj_st *st, struct bj_rows *rows)
     put_ratio(rows, v[BEST_CPU], 1000, v[CPU], 1);
     put_ratio(rows, v[GRAMS_UG], 1, v[GRAMS_MJ] > 0 ? 1 : 0, 6);
     put_ratio(rows, v[GRAMS_MJ], 1000, v[BEST_MJ], 1);
+    put_cost(prices, v, rows);
 }
 
 /* The table; *cut: there are more rows. */
@@ -395,7 +450,10 @@ static int write_table(struct bj_call *c, struct usage *a,
     const char *names[BJ_KEYS];
     struct bj_st *st = NULL;
     struct bj_rows rows;
-    int r = build(c, a);
+    struct bj_prices prices;
+    int r = bj_prices_read(bj_reader_db(c->reader), &prices, &c->err);
+    if (r == 0)
+        r = build(c, a);
     if (r == 0)
         r = bj_query_open(&a->q, c->reader, &st, &c->err);
     if (r != 0)
@@ -408,7 +466,7 @@ static int write_table(struct bj_call *c, struct usage *a,
             break;
         bj_row_begin(&rows);
         r = put_groups(c, a, st, &rows);
-        put_sums(st, &rows);
+        put_sums(st, &prices, &rows);
         bj_row_end(&rows);
     }
     bj_rows_end(&rows);
@@ -427,6 +485,7 @@ int bj_usage_list(struct bj_call *c, const struct bj_params *p,
     if (r == 0)
         r = write_table(c, a, out, cut);
     bj_query_free(&a->q);
+    bj_buf_free(&a->faculties);
     free(a);
     return r == -EINTR ? bj_call_refuse(
                              c, 503,

@@ -122,10 +122,10 @@ static void put_figure(struct bj_buf *b, const struct bj_report_figure *f)
     put_text(b, "<tr><th scope=\"row\">", f->label, "</th>");
     put_percent(b, f->ppm);
     bj_buf_str(b, "<td class=\"n\">");
-    bj_show_unit(b, f->unit, f->used);
+    bj_show_unit_html(b, f->unit, f->used);
     if (f->allocated != BJ_SQL_NULL) {
         bj_buf_str(b, " of ");
-        bj_show_unit(b, f->unit, f->allocated);
+        bj_show_unit_html(b, f->unit, f->allocated);
     }
     if (f->quality.n > 0 && !bj_slice_eq(f->quality, BJ_SLICE("measured")))
         put_text(b, "<br><small>", f->quality, "</small>");

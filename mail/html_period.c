@@ -64,6 +64,15 @@ static void put_sum(struct bj_buf *b, const char *label, int64_t covered,
     put_known(b, covered, all);
 }
 
+static void put_cost(const struct bj_period *p, struct bj_buf *b)
+{
+    if (p->all.cost_jobs <= 0)
+        return;
+    bj_buf_str(b, "<tr><th scope=\"row\">Cost</th><td></td><td class=\"n\">");
+    bj_show_unit_html(b, p->currency, p->all.cost);
+    put_known(b, p->all.cost_cpu, p->all.cpu);
+}
+
 static void put_wasters(const struct bj_period *p, enum bj_waste which,
                         struct bj_buf *b)
 {
@@ -102,6 +111,7 @@ void bj_mail_html_period(const struct bj_period *p, struct bj_buf *b)
     put_sum(b, "Energy", s->energy_cpu, s->cpu, s->energy_uj, bj_show_energy);
     put_sum(b, "Emissions, CO2e", s->emissions_cpu, s->cpu, s->emissions_ug,
             bj_show_grams);
+    put_cost(p, b);
     bj_buf_str(b, "</table>\n");
     for (enum bj_waste which = 0; which < BJ_WASTES; which++)
         put_wasters(p, which, b);

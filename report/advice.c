@@ -65,7 +65,7 @@ static void say(struct advisor *a, const char *name, enum bj_sentence which)
             return; /* another finding gave it */
     r->advice[r->advices++] = (struct bj_report_advice){
         .advice = bj_slice_str(name),
-        .text = bj_say(&r->arena, which, a->value, a->values),
+        .text = bj_say(r, which, a->value, a->values),
         .option = kept(a, &a->option),
         .line = kept(a, &a->line),
         .finding = a->finding->finding,

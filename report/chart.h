@@ -42,6 +42,7 @@ struct bj_chart {
     const char *title;  /* clean UTF-8 */
     struct bj_slice of; /* the node or GPU; empty: the whole job */
     enum bj_chart_unit unit;
+    const char *since;  /* what start is; NULL: that of the job */
     int64_t start;      /* of the job, in seconds since 1970 */
     int64_t from, step; /* of the points, in seconds */
     unsigned points;

@@ -94,6 +94,7 @@ const struct bj_report_field bj_array_fields[] = {
     FIELD("judged", INT, array, judged),
     FIELD("cpu_allocated_seconds", MICRO, array, cpu_allocated_usec),
     FIELD("cpu_used_seconds", MICRO, array, cpu_used_usec),
+    FIELD("cost", MICRO, array, cost),
     END,
 };
 

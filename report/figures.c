@@ -21,19 +21,12 @@ static const char *const names[BJ_FIGURES] = {
     [BJ_FIGURE_READ] = "read",
     [BJ_FIGURE_WRITE] = "write",
     [BJ_FIGURE_ENERGY] = "energy",
-    [BJ_FIGURE_EMISSIONS] = "emissions"};
+    [BJ_FIGURE_EMISSIONS] = "emissions",
+    [BJ_FIGURE_COST] = "cost"};
 
-static const char *const labels[BJ_FIGURES] = {
-    [BJ_FIGURE_CPU] = "CPU time",
-    [BJ_FIGURE_MEMORY] = "Memory",
-    [BJ_FIGURE_CHARGED] = "With cache",
-    [BJ_FIGURE_GPU] = "GPU time",
-    [BJ_FIGURE_GPU_MEMORY] = "GPU memory",
-    [BJ_FIGURE_TIME] = "Run time",
-    [BJ_FIGURE_READ] = "Read",
-    [BJ_FIGURE_WRITE] = "Written",
-    [BJ_FIGURE_ENERGY] = "Energy",
-    [BJ_FIGURE_EMISSIONS] = "Emissions"};
+_Static_assert((int)BJ_SAY_LABEL_COST - (int)BJ_SAY_LABEL_CPU ==
+                   (int)BJ_FIGURE_COST,
+               "labels are in the order of figures");
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -145,17 +138,30 @@ static void put_energy(struct bj_report *r)
         grams->quality = BJ_SLICE("estimated");
 }
 
+static void put_cost(struct bj_report *r, struct bj_report_figure *f)
+{
+    f->unit = bj_report_text(r, BJ_REPORT_CURRENCY);
+    f->used = bj_report_number(r, BJ_REPORT_COST);
+    if (f->used == BJ_SQL_NULL)
+        return;
+    f->source = BJ_SLICE("prices");
+    f->quality = bj_report_number(r, BJ_REPORT_COST_MINIMUM) > 0
+                     ? BJ_SLICE("at least")
+                     : BJ_SLICE("calculated");
+}
+
 void bj_report_figures(struct bj_report *r)
 {
     for (unsigned i = 0; i < BJ_FIGURES; i++)
-        r->figure[i] =
-            (struct bj_report_figure){.figure = bj_slice_str(names[i]),
-                                      .label = bj_slice_str(labels[i]),
-                                      .unit = bj_slice_str(units[i]),
-                                      .requested = BJ_SQL_NULL,
-                                      .allocated = BJ_SQL_NULL,
-                                      .used = BJ_SQL_NULL,
-                                      .ppm = BJ_SQL_NULL};
+        r->figure[i] = (struct bj_report_figure){
+            .figure = bj_slice_str(names[i]),
+            .label =
+                bj_say(r, (enum bj_sentence)(BJ_SAY_LABEL_CPU + i), NULL, 0),
+            .unit = bj_slice_str(units[i] ? units[i] : ""),
+            .requested = BJ_SQL_NULL,
+            .allocated = BJ_SQL_NULL,
+            .used = BJ_SQL_NULL,
+            .ppm = BJ_SQL_NULL};
     put_cpu(r, &r->figure[BJ_FIGURE_CPU]);
     put_memory(r, &r->figure[BJ_FIGURE_MEMORY]);
     put_charged(r, &r->figure[BJ_FIGURE_CHARGED]);
@@ -167,4 +173,5 @@ void bj_report_figures(struct bj_report *r)
     put_io(r, &r->figure[BJ_FIGURE_READ], BJ_REPORT_IO_READ, BJ_REPORT_READ);
     put_io(r, &r->figure[BJ_FIGURE_WRITE], BJ_REPORT_IO_WRITE, BJ_REPORT_WRITE);
     put_energy(r);
+    put_cost(r, &r->figure[BJ_FIGURE_COST]);
 }

@@ -74,7 +74,8 @@ static void put_hours(struct bj_pdf_page *p, const char *label, int64_t used,
     put_known(p, known, all);
 }
 
-static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s)
+static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s,
+                       struct bj_slice currency)
 {
     bj_pdf_title(p, "Resources used");
     bj_pdf_head(p, total_columns, TOTALS);
@@ -94,6 +95,13 @@ static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s)
         bj_buf_str(cell(p), " CO2e");
         bj_pdf_cell(p, &total_columns[USED]);
         put_known(p, s->emissions_cpu, s->cpu);
+    }
+    if (s->cost_jobs > 0) {
+        bj_pdf_row(p, 0, 1);
+        bj_pdf_text(p, &total_columns[LABEL], BJ_SLICE("Cost"));
+        bj_show_money(cell(p), s->cost, currency);
+        bj_pdf_cell(p, &total_columns[USED]);
+        put_known(p, s->cost_cpu, s->cpu);
     }
 }
 
@@ -250,7 +258,7 @@ int bj_pdf_period(struct bj_sheet *s, const struct bj_period *d,
                                              .font = BJ_FONT_BOLD,
                                              .colour = BJ_PDF_TEXT});
     put_states(&p, &d->all);
-    put_totals(&p, &d->all);
+    put_totals(&p, &d->all, d->currency);
     put_days(&p, d);
     for (int i = 0; i < BJ_WASTES; i++)
         put_wasters(&p, d, (enum bj_waste)i);

@@ -76,6 +76,12 @@ static void add(struct bj_period_sums *s, const struct bj_period_job *j)
     if (j->emissions_ug != BJ_SQL_NULL)
         plus(&s->emissions_cpu, cpu);
     plus(&s->emissions_ug, j->emissions_ug);
+    if (j->cost == BJ_SQL_NULL)
+        return;
+    s->cost_jobs++;
+    plus(&s->cost, j->cost);
+    if (j->cost_is_minimum == 0)
+        plus(&s->cost_cpu, cpu);
 }
 
 /* The group with a name, a new one if there is none; NULL: no memory. */
@@ -173,6 +179,8 @@ void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
     }
     if (j->end_sec > p->last_sec)
         p->last_sec = j->end_sec;
+    if (j->currency.n > 0 && p->currency.n == 0)
+        p->currency = bj_arena_copy(&p->arena, j->currency);
     add(&p->all, j);
     add(group, j);
     add_waste(p, j);

@@ -13,9 +13,11 @@
 
 /* A job as it is added; any number may be BJ_SQL_NULL.  Texts are copied. */
 struct bj_period_job {
-    struct bj_slice id, user, account, name, state, findings; /* "a,b" */
+    struct bj_slice id, user, account, name, state, currency;
+    struct bj_slice findings; /* "a,b" */
     int64_t elapsed_sec, cpus, cpu_usec, gpus, gpu_ppm;
     int64_t memory_bytes, memory_peak_bytes, energy_uj, emissions_ug;
+    int64_t cost, cost_is_minimum;
     int64_t end_sec;
     int64_t at_sec; /* when it began */
 };
@@ -34,6 +36,8 @@ struct bj_period_sums {
     int64_t cpu, cpu_known, cpu_used, gpu, gpu_known, gpu_used;
     int64_t energy_uj, energy_cpu; /* energy_cpu: of cpu, with known energy */
     int64_t emissions_ug, emissions_cpu;
+    int64_t cost, cost_jobs; /* millionths; of jobs with a cost */
+    int64_t cost_cpu;        /* of cpu, of jobs whose whole cost is known */
 };
 
 enum bj_waste {
@@ -57,8 +61,9 @@ struct bj_period_count {
 
 struct bj_period {
     struct bj_arena arena;
-    bool by_user;     /* else the groups are accounts */
-    int64_t last_sec; /* when the last job ended; 0: none did */
+    bool by_user;             /* else the groups are accounts */
+    int64_t last_sec;         /* when the last job ended; 0: none did */
+    struct bj_slice currency; /* of costs */
     struct bj_period_sums all;
     struct bj_period_sums *group; /* the most CPU time first, after settle */
     size_t groups, groups_cap;

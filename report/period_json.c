@@ -49,6 +49,9 @@ static void put_sums(struct bj_buf *out, const struct bj_period_sums *s)
     put_percent(out, "energy_known_percent", s->energy_cpu, s->cpu);
     put_micro(out, "emissions_grams", s->emissions_ug, s->emissions_cpu);
     put_percent(out, "emissions_known_percent", s->emissions_cpu, s->cpu);
+    put_micro(out, "cost", s->cost, s->cost_jobs);
+    put_percent(out, "cost_known_percent", s->cost_cpu,
+                s->cost_jobs > 0 ? s->cpu : 0);
 }
 
 static void put_text(struct bj_buf *out, const char *name, struct bj_slice s)
@@ -85,7 +88,12 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
 
 void bj_period_json(const struct bj_period *p, struct bj_buf *out)
 {
-    bj_buf_str(out, "{\"total\":{");
+    bj_buf_str(out, "{");
+    if (p->currency.n > 0)
+        put_text(out, "currency", p->currency);
+    else
+        bj_buf_str(out, "\"currency\":null");
+    bj_buf_str(out, ",\n\"total\":{");
     put_sums(out, &p->all);
     bj_buf_printf(out, "},\n\"%s\":[", p->by_user ? "users" : "accounts");
     for (size_t i = 0; i < p->groups; i++) {

@@ -7,6 +7,7 @@ enum {
     NAME,
     STATE,
     FINDINGS,
+    CURRENCY,
     TEXTS,
     ELAPSED = TEXTS,
     CPUS,
@@ -19,6 +20,8 @@ enum {
     ENERGY,
     EMISSIONS,
     START,
+    COST,
+    COST_MINIMUM,
     END
 };
 
@@ -31,6 +34,7 @@ static const char *const names[BJ_PERIOD_COLUMNS] = {
     [NAME] = "name",
     [STATE] = "state",
     [FINDINGS] = "finding_names",
+    [CURRENCY] = "currency",
     [ELAPSED] = "elapsed_seconds",
     [CPUS] = "cpus",
     [CPU_USED] = "cpu_used_seconds",
@@ -42,6 +46,8 @@ static const char *const names[BJ_PERIOD_COLUMNS] = {
     [ENERGY] = "energy_joules",
     [EMISSIONS] = "emissions_grams",
     [START] = "start",
+    [COST] = "cost",
+    [COST_MINIMUM] = "cost_is_minimum",
     [END] = "end"};
 
 const struct bj_job_column *const *bj_period_columns(void)
@@ -100,6 +106,7 @@ int bj_period_take(struct bj_period *p, struct bj_buf *texts, value_fn *value,
                                    .name = text[NAME],
                                    .state = text[STATE],
                                    .findings = text[FINDINGS],
+                                   .currency = text[CURRENCY],
                                    .elapsed_sec = v[ELAPSED],
                                    .cpus = v[CPUS],
                                    .cpu_usec = v[CPU_USED],
@@ -111,6 +118,8 @@ int bj_period_take(struct bj_period *p, struct bj_buf *texts, value_fn *value,
                                    .memory_peak_bytes = v[PEAK],
                                    .energy_uj = v[ENERGY],
                                    .emissions_ug = v[EMISSIONS],
+                                   .cost = v[COST],
+                                   .cost_is_minimum = v[COST_MINIMUM],
                                    .end_sec = v[END],
                                    .at_sec = v[START]});
     return p->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 0;

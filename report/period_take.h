@@ -5,7 +5,7 @@
 #include "report/period.h"
 #include "statsdb/job_read.h"
 
-enum { BJ_PERIOD_COLUMNS = 18 };
+enum { BJ_PERIOD_COLUMNS = 21 };
 
 /* The columns of a job that it needs. */
 const struct bj_job_column *const *bj_period_columns(void);

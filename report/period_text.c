@@ -119,6 +119,11 @@ static void put_totals(struct page *g)
         bj_buf_str(g->out, " CO2e");
         put_known(g, s->emissions_cpu, s->cpu);
     }
+    if (s->cost_jobs > 0) {
+        bj_buf_printf(g->out, "  %-*s", LABEL, "Cost");
+        bj_show_money(g->out, s->cost, g->p->currency);
+        put_known(g, s->cost_cpu, s->cpu);
+    }
 }
 
 /* --- tables ----------------------------------------------------------------

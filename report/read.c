@@ -1,6 +1,7 @@
 #include "report/read.h"
 
 #include "report/advice.h"
+#include "report/catalogue.h"
 #include "report/figures.h"
 #include "report/sentence.h"
 #include "report/spread.h"
@@ -198,8 +199,8 @@ static struct bj_slice say_warning(struct bj_report *r,
     bool cancel = bj_slice_eq(w->action, BJ_SLICE("cancel"));
     bj_buf_slice(&value[0], w->finding);
     bj_buf_slice(&value[1], w->detail);
-    struct bj_slice ret = bj_say(
-        &r->arena, warning_says[cancel][bj_action_state(w->state)], value, 2);
+    struct bj_slice ret =
+        bj_say(r, warning_says[cancel][bj_action_state(w->state)], value, 2);
     for (int i = 0; i < 2; i++) {
         r->arena.failed |= value[i].failed;
         bj_buf_free(&value[i]);
@@ -252,7 +253,9 @@ int bj_report_read(struct bj_db *db, int64_t job, struct bj_report *ret,
     int code = read_job(db, job, ret, err);
     if (code <= 0)
         return code;
-    code = read_interactive(db, job, ret, err);
+    code = bj_catalogue_use(db, ret, err);
+    if (code == 0)
+        code = read_interactive(db, job, ret, err);
     if (code == 0 && bj_report_number(ret, BJ_REPORT_ARRAY) != BJ_SQL_NULL)
         code = bj_report_spread(db, job, ret, &known, err);
     if (code == 0)

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "report/sentence.h"
 #include "statsdb/job_read.h"
 #include "store/db.h"
 
@@ -77,7 +78,10 @@
     X(ENERGY, energy_joules)                                                   \
     X(ENERGY_SOURCE, energy_source)                                            \
     X(EMISSIONS, emissions_grams)                                              \
-    X(EMISSIONS_ESTIMATED, emissions_estimated)
+    X(EMISSIONS_ESTIMATED, emissions_estimated)                                \
+    X(COST, cost)                                                              \
+    X(COST_MINIMUM, cost_is_minimum)                                           \
+    X(CURRENCY, currency)
 
 enum bj_report_column {
 #define BJ_REPORT_ENUM(upper, lower) BJ_REPORT_##upper,
@@ -98,19 +102,23 @@ enum bj_figure {
     BJ_FIGURE_WRITE,
     BJ_FIGURE_ENERGY,
     BJ_FIGURE_EMISSIONS,
+    BJ_FIGURE_COST, /* at the site's prices */
     BJ_FIGURES
 };
 
-/* Numbers in millionths of a second, joule or gram; bytes in bytes. */
+/* Numbers in millionths of a second, joule, gram or of the currency; bytes in
+ * bytes. */
 struct bj_report_figure {
     struct bj_slice figure; /* "cpu": its name in JSON */
     struct bj_slice label;  /* "CPU time" */
-    struct bj_slice unit;   /* "seconds", "bytes", "joules", "grams" */
+    struct bj_slice unit;   /* "seconds", "bytes", "joules", "grams", or the
+                               currency; unknown: a currency without name */
     int64_t requested, allocated, used;
     int64_t ppm;             /* used, of allocated */
-    struct bj_slice source;  /* "nodes", "prometheus", "scheduler" */
+    struct bj_slice source;  /* "nodes", "prometheus", "scheduler", "prices" */
     struct bj_slice quality; /* "measured", "recorded" by the scheduler,
-                                "estimated", "at least" */
+                                "estimated", "calculated" from recorded and
+                                measured amounts, "at least" */
 };
 
 struct bj_report_finding {
@@ -166,6 +174,7 @@ enum {
 struct bj_report_array {
     int64_t tasks, completed, failed, timeout, oom, cancelled, open;
     int64_t cpu_allocated_usec, cpu_used_usec; /* of all tasks */
+    int64_t cost;   /* of all ended tasks, millionths of the currency */
     int64_t judged; /* completed tasks with a known use, on which advice is
                        based */
     struct bj_report_spread spread[BJ_SPREADS];
@@ -181,6 +190,8 @@ struct bj_report {
     struct bj_arena arena;
     struct bj_job_value job[BJ_REPORT_COLUMN_COUNT];
     bool interactive;
+    struct bj_slice sentence[BJ_SENTENCE_COUNT]; /* of the site; p NULL: the
+                                                    built-in one */
     struct bj_report_verdict verdict;
     struct bj_report_figure figure[BJ_FIGURES];
     struct bj_report_finding *finding; /* the worst first */

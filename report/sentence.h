@@ -1,11 +1,12 @@
-/* All sentences of reports: sentences.c is the file to change or translate. */
+/* All sentences of reports, which a site may replace: report/catalogue.h. */
 #ifndef BJ_REPORT_SENTENCE_H
 #define BJ_REPORT_SENTENCE_H
 
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* In the order of use: the verdict, what it cost, advice, warnings. */
+/* In the order of use: the verdict, what it cost, advice, warnings, labels of
+ * figures. */
 #define BJ_SENTENCES(X)                                                        \
     X(WAITS)                                                                   \
     X(WAITS_FOR)                                                               \
@@ -31,6 +32,8 @@
     X(COST_GPU)                                                                \
     X(COST_ENERGY)                                                             \
     X(COST_EMISSIONS)                                                          \
+    X(COST_MONEY)                                                              \
+    X(COST_MONEY_AT_LEAST)                                                     \
     X(NEXT_TIME)                                                               \
     X(MEMORY)                                                                  \
     X(MEMORY_ARRAY)                                                            \
@@ -64,7 +67,18 @@
     X(CANCEL_DRY)                                                              \
     X(CANCEL_RUNS)                                                             \
     X(CANCEL_DONE)                                                             \
-    X(CANCEL_FAILED)
+    X(CANCEL_FAILED)                                                           \
+    X(LABEL_CPU)                                                               \
+    X(LABEL_MEMORY)                                                            \
+    X(LABEL_CHARGED)                                                           \
+    X(LABEL_GPU)                                                               \
+    X(LABEL_GPU_MEMORY)                                                        \
+    X(LABEL_TIME)                                                              \
+    X(LABEL_READ)                                                              \
+    X(LABEL_WRITE)                                                             \
+    X(LABEL_ENERGY)                                                            \
+    X(LABEL_EMISSIONS)                                                         \
+    X(LABEL_COST)
 
 enum bj_sentence {
 #define BJ_SENTENCE_ENUM(name) BJ_SAY_##name,
@@ -78,8 +92,10 @@ extern const char *const bj_sentences[BJ_SENTENCE_COUNT];
 
 enum { BJ_SENTENCE_VALUES = 4 };
 
-/* The sentence with values, in the arena; missing ones are "". */
-struct bj_slice bj_say(struct bj_arena *a, enum bj_sentence which,
+/* The sentence with values, in the arena of the report and in the words of its
+ * catalogue; missing values are "". */
+struct bj_report;
+struct bj_slice bj_say(struct bj_report *r, enum bj_sentence which,
                        const struct bj_buf *value, unsigned values);
 
 #endif

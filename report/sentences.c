@@ -1,5 +1,5 @@
-/* The catalogue of texts of reports.  A translation replaces this file: each
- * line is one sentence, whose {1} to {4} are values with their units. */
+/* The built-in texts of reports; {1} to {4} are values with their units.  A
+ * site replaces them by a file: report/catalogue.h. */
 #include "report/sentence.h"
 
 const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
@@ -38,6 +38,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_COST_GPU] = "Of {1} GPU hours {2} were idle.",
     [BJ_SAY_COST_ENERGY] = "Energy: {1}.",
     [BJ_SAY_COST_EMISSIONS] = "Energy: {1}, emissions: {2} CO2e.",
+    [BJ_SAY_COST_MONEY] = "Cost: {1}.",
+    [BJ_SAY_COST_MONEY_AT_LEAST] = "Cost: at least {1}.",
 
     /* What to do.  {1} is what to write into the next request. */
     [BJ_SAY_NEXT_TIME] = "Next time request {1}.",
@@ -99,4 +101,17 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_CANCEL_RUNS] = "The job is being cancelled ({1}).",
     [BJ_SAY_CANCEL_DONE] = "The job was cancelled by a rule of the site ({1}).",
     [BJ_SAY_CANCEL_FAILED] = "The job was not cancelled ({1}): {2}.",
+
+    /* What figures are of; at most 12 characters fit a terminal. */
+    [BJ_SAY_LABEL_CPU] = "CPU time",
+    [BJ_SAY_LABEL_MEMORY] = "Memory",
+    [BJ_SAY_LABEL_CHARGED] = "With cache",
+    [BJ_SAY_LABEL_GPU] = "GPU time",
+    [BJ_SAY_LABEL_GPU_MEMORY] = "GPU memory",
+    [BJ_SAY_LABEL_TIME] = "Run time",
+    [BJ_SAY_LABEL_READ] = "Read",
+    [BJ_SAY_LABEL_WRITE] = "Written",
+    [BJ_SAY_LABEL_ENERGY] = "Energy",
+    [BJ_SAY_LABEL_EMISSIONS] = "Emissions",
+    [BJ_SAY_LABEL_COST] = "Cost",
 };

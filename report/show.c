@@ -1,5 +1,6 @@
 #include "report/show.h"
 
+#include "base/html.h"
 #include "base/stamp.h"
 #include "store/db.h"
 
@@ -105,6 +106,20 @@ void bj_show_time(struct bj_buf *b, int64_t sec, int offset_minutes)
     bj_buf_printf(b, "%.10s %.8s", stamp, stamp + 11);
 }
 
+void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency)
+{
+    if (!known(b, &micro))
+        return;
+    const uint64_t cents = rounded((uint64_t)micro, 10000);
+    if (micro > 0 && cents == 0)
+        bj_buf_fixed(b, (uint64_t)micro, 6);
+    else
+        bj_buf_printf(b, "%llu.%02u", (unsigned long long)(cents / 100),
+                      (unsigned)(cents % 100));
+    bj_buf_str(b, currency.n > 0 ? " " : "");
+    bj_buf_clean(b, currency);
+}
+
 void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v)
 {
     if (bj_slice_eq(unit, BJ_SLICE("bytes")))
@@ -113,8 +128,19 @@ void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v)
         bj_show_energy(b, v);
     else if (bj_slice_eq(unit, BJ_SLICE("grams")))
         bj_show_grams(b, v);
+    else if (!bj_slice_eq(unit, BJ_SLICE("seconds")))
+        bj_show_money(b, v, unit);
     else
         bj_show_seconds(b, v == BJ_SQL_NULL || v < 0
                                ? v
                                : (int64_t)rounded((uint64_t)v, 1000000));
+}
+
+void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v)
+{
+    struct bj_buf text = {0};
+    bj_show_unit(&text, unit, v);
+    bj_html_text(b, (struct bj_slice){text.p, text.len});
+    b->failed |= text.failed;
+    bj_buf_free(&text);
 }

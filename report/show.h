@@ -17,8 +17,15 @@ void bj_show_hours(struct bj_buf *b, int64_t usec);  /* 12.3: seconds / 3600 */
 void bj_show_number(struct bj_buf *b, int64_t v);
 void bj_show_time(struct bj_buf *b, int64_t sec, int offset_minutes);
 
-/* A value of a figure, by its unit: "seconds", "bytes", "joules", "grams". */
+/* 12.34 EUR; below 0.01 with up to six digits.  currency may be empty. */
 struct bj_slice;
+void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency);
+
+/* A value of a figure, by its unit: "seconds", "bytes", "joules", "grams", or a
+ * currency. */
 void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v);
+
+/* The same, escaped for HTML. */
+void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v);
 
 #endif

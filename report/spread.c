@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { STATE, ELAPSED, CPUS, PEAK, TASK_PEAK, SOURCE, USED, ID, COLUMNS };
+enum { STATE, ELAPSED, CPUS, PEAK, TASK_PEAK, SOURCE, USED, COST, ID, COLUMNS };
 
 /* The known values of tasks, and the task with the largest. */
 struct values {
@@ -91,6 +91,13 @@ static void add_cpu(struct tasks *t, int64_t elapsed, int64_t used)
         a->cpu_used_usec += used;
 }
 
+static void add_cost(struct tasks *t)
+{
+    int64_t *sum = &t->r->array.cost, v = number(t, COST);
+    if (v != BJ_SQL_NULL)
+        *sum = *sum == BJ_SQL_NULL ? v : *sum + v;
+}
+
 /* A peak that the scheduler recorded of the largest process is too low. */
 static int64_t peak(struct tasks *t)
 {
@@ -104,6 +111,7 @@ static void take(struct tasks *t)
     int64_t elapsed = number(t, ELAPSED), used = number(t, USED);
     count(t);
     add_cpu(t, elapsed, used);
+    add_cost(t);
     if (!text_is(t, STATE, "completed") || elapsed == BJ_SQL_NULL)
         return;
     add(t, BJ_SPREAD_ELAPSED, elapsed);
@@ -194,6 +202,7 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
         [TASK_PEAK] = "memory_task_peak_bytes",
         [SOURCE] = "memory_efficiency_source",
         [USED] = "cpu_used_seconds",
+        [COST] = "cost",
         [ID] = "display_id"};
     const struct bj_job_column *column[COLUMNS];
     struct tasks t = {.r = r, .cap = BJ_REPORT_ARRAY_MAX};
@@ -204,6 +213,7 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
             bj_arena_alloc(&r->arena, (size_t)t.cap * sizeof(*t.of[i].v));
     if (r->arena.failed)
         return bj_err_set(err, -ENOMEM, "report");
+    r->array.cost = BJ_SQL_NULL;
     int code = bj_job_read_new(db, column, COLUMNS, &t.read, err);
     if (code == 0)
         code = read_tasks(db, job, &t, err);

@@ -29,7 +29,7 @@ static void put(struct judge *j, struct bj_slice sentence)
 
 static void say(struct judge *j, enum bj_sentence which)
 {
-    put(j, bj_say(&j->r->arena, which, j->value, j->values));
+    put(j, bj_say(j->r, which, j->value, j->values));
     j->values = 0;
 }
 
@@ -241,7 +241,30 @@ static void say_cpu_cost(struct judge *j, int64_t had, int64_t used,
     say(j, used != BJ_SQL_NULL ? BJ_SAY_COST_CPU : BJ_SAY_COST_CPU_UNKNOWN);
 }
 
-/* Of an array the CPU hours of all its tasks. */
+static void say_money(struct judge *j, int64_t micro)
+{
+    const struct bj_report_figure *f = &j->r->figure[BJ_FIGURE_COST];
+    if (micro == BJ_SQL_NULL)
+        return;
+    bj_show_money(value(j), micro, f->unit);
+    say(j, bj_slice_eq(f->quality, BJ_SLICE("at least"))
+               ? BJ_SAY_COST_MONEY_AT_LEAST
+               : BJ_SAY_COST_MONEY);
+}
+
+static void say_energy(struct judge *j)
+{
+    const struct bj_report_figure *f = j->r->figure;
+    if (f[BJ_FIGURE_ENERGY].used == BJ_SQL_NULL)
+        return;
+    bool grams = f[BJ_FIGURE_EMISSIONS].used != BJ_SQL_NULL;
+    bj_show_energy(value(j), f[BJ_FIGURE_ENERGY].used);
+    if (grams)
+        bj_show_grams(value(j), f[BJ_FIGURE_EMISSIONS].used);
+    say(j, grams ? BJ_SAY_COST_EMISSIONS : BJ_SAY_COST_ENERGY);
+}
+
+/* Of an array the CPU hours and the cost of all its tasks. */
 static void say_cost(struct judge *j)
 {
     const struct bj_report_array *a = &j->r->array;
@@ -252,6 +275,7 @@ static void say_cost(struct judge *j)
         say_cpu_cost(
             j, a->cpu_allocated_usec, a->cpu_used_usec,
             bj_best_ratio(a->cpu_used_usec, 1000000, a->cpu_allocated_usec));
+        say_money(j, a->cost);
         return;
     }
     if (is(j, "pending") || is(j, "running"))
@@ -264,13 +288,8 @@ static void say_cost(struct judge *j)
                                     : 0);
         say(j, BJ_SAY_COST_GPU);
     }
-    if (f[BJ_FIGURE_ENERGY].used == BJ_SQL_NULL)
-        return;
-    bool grams = f[BJ_FIGURE_EMISSIONS].used != BJ_SQL_NULL;
-    bj_show_energy(value(j), f[BJ_FIGURE_ENERGY].used);
-    if (grams)
-        bj_show_grams(value(j), f[BJ_FIGURE_EMISSIONS].used);
-    say(j, grams ? BJ_SAY_COST_EMISSIONS : BJ_SAY_COST_ENERGY);
+    say_energy(j);
+    say_money(j, f[BJ_FIGURE_COST].used);
 }
 
 /* All options together, else the first advice in words. */

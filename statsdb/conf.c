@@ -531,16 +531,16 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
     return 0;
 }
 
-enum { FILE_SETS = 5, SETS = 6 }; /* the last: of the command line only */
-
+enum { FILE_SETS = 6, SETS = 7 }; /* the last: of the command line only */
 static const struct bj_optset names[SETS] = {
-    {options, NULL},         {bj_carbon_opts, NULL},  {bj_mail_opts, NULL},
-    {bj_running_opts, NULL}, {bj_program_opts, NULL}, {command_options, NULL}};
+    {options, NULL},         {bj_carbon_opts, NULL}, {bj_mail_opts, NULL},
+    {bj_running_opts, NULL}, {bj_report_opts, NULL}, {bj_program_opts, NULL},
+    {command_options, NULL}};
 
 static void bind_sets(struct bj_statsdb_conf *c, struct bj_optset sets[SETS])
 {
-    void *const base[SETS] = {c,           &c->carbon,  &c->mail,
-                              &c->running, &c->program, c};
+    void *const base[SETS] = {c,          &c->carbon,  &c->mail, &c->running,
+                              &c->report, &c->program, c};
     for (int i = 0; i < SETS; i++)
         sets[i] = (struct bj_optset){names[i].opts, base[i]};
 }

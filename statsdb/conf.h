@@ -7,6 +7,7 @@
 #include "carbon/conf.h"
 #include "statsdb/mail_conf.h"
 #include "statsdb/prom.h"
+#include "statsdb/report_conf.h"
 #include "statsdb/running_conf.h"
 
 #include <stdbool.h>
@@ -81,6 +82,7 @@ struct bj_statsdb_conf {
     struct bj_carbon_conf carbon;
     struct bj_mail_conf mail;
     struct bj_running_conf running;
+    struct bj_report_conf report;
     struct bj_program program;
     /* only on the command line */
     char *since, *until, *format, *import_cluster;

@@ -1,6 +1,7 @@
 #include "statsdb/job_column.h"
 
 #include "statsdb/best.h"
+#include "statsdb/price.h"
 #include "store/db.h"
 
 #include <string.h>
@@ -123,6 +124,37 @@ static int64_t make_energy_source(const int64_t *v)
     return bj_best(v[0], v[1], bj_accounting_uj(v[2])).source;
 }
 
+/* cpus, elapsed, gpus, memory, end, ENERGY, prices */
+static struct bj_prices prices_of(const int64_t *v)
+{
+    return (struct bj_prices){v[8], v[9], v[10], v[11], ""};
+}
+
+static struct bj_paid paid_of(const int64_t *v)
+{
+    const int64_t energy = make_energy(&v[5]);
+    return (struct bj_paid){
+        bj_best_ratio(v[0], v[1], 1),
+        v[2] == BJ_SQL_NULL ? 0 : bj_best_ratio(v[2], v[1], 1),
+        v[3] < 0 ? BJ_SQL_NULL : bj_best_ratio(v[3] >> 20, v[1], 1),
+        bj_best_ratio(energy, 1, 1000)};
+}
+
+static int64_t make_cost(const int64_t *v)
+{
+    const struct bj_prices prices = prices_of(v);
+    const struct bj_paid paid = paid_of(v);
+    return v[4] == BJ_SQL_NULL ? BJ_SQL_NULL : bj_cost(&prices, &paid);
+}
+
+static int64_t make_cost_minimum(const int64_t *v)
+{
+    const struct bj_prices prices = prices_of(v);
+    const struct bj_paid paid = paid_of(v);
+    return make_cost(v) == BJ_SQL_NULL ? BJ_SQL_NULL
+                                       : bj_cost_is_minimum(&prices, &paid);
+}
+
 /* part, whole */
 static int64_t make_share(const int64_t *v)
 {
@@ -140,6 +172,9 @@ static int64_t make_share(const int64_t *v)
         "j.memory_scheduler_peak_bytes", "j.memory_task_peak_bytes",           \
         "j.memory_allocated_bytes", "j.memory_requested_bytes"
 #define ENERGY "u.energy_uj", "u.energy_source", "j.energy_scheduler_joules"
+#define COST                                                                   \
+    "j.cpus", "j.elapsed", "j.gpus", "j.memory_allocated_bytes", "j.\"end\"",  \
+        ENERGY, BJ_SQL_PRICES
 
 /* Grams of all providers together: for each moment the best factor there was.
  */
@@ -402,6 +437,19 @@ const struct bj_job_column bj_job_columns[] = {
     MADE("emissions_covered_percent", "CO2Covered", PPM, PERCENT, BJ_ON_REQUEST,
          make_share, "Energy with a known emission factor, in percent.",
          GRAMS("covered_uj", "average"), "u.energy_uj"),
+    MADE(
+        "cost", "Cost", MICRO, NONE, BJ_ON_REQUEST, make_cost,
+        "Cost of an ended job at the site's prices, in \"currency\"; null: the "
+        "site has none.",
+        COST),
+    MADE("cost_is_minimum", "CostMin", BOOL, NONE, BJ_ON_REQUEST,
+         make_cost_minimum,
+         "Whether something that has a price is unknown, so that the job cost "
+         "at least this.",
+         COST),
+    MORE("currency", "Currency", TEXT, NONE,
+         "(SELECT nullif(currency, '') FROM price)",
+         "Currency of the cost, as the site names it."),
     MORE("findings", "Findings", INT, NONE,
          "(SELECT count(*) FROM job_finding WHERE job = j.id)",
          "Number of findings."),

@@ -44,8 +44,8 @@ enum bj_value_unit {
 };
 
 enum {
-    BJ_JOB_COLUMNS = 96, /* at most */
-    BJ_JOB_VALUES = 7    /* that a column is made of, at most */
+    BJ_JOB_COLUMNS = 112, /* at most */
+    BJ_JOB_VALUES = 12    /* that a column is made of, at most */
 };
 
 /* When a list of jobs has it. */

@@ -6,6 +6,7 @@
 #include "mail/command.h"
 #include "mail/plots.h"
 #include "mail/service.h"
+#include "report/catalogue.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/check_config.h"
 #include "statsdb/conf.h"
@@ -125,6 +126,30 @@ static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
                             "name the YAML file of a cluster");
 }
 
+static int load_texts(const struct bj_statsdb_conf *c, struct bj_store *store,
+                      struct bj_err *err)
+{
+    struct bj_catalogue catalogue = {.arena = {0}};
+    int r = bj_catalogue_load(c->report.texts, &catalogue, err);
+    if (r == 0 && store)
+        r = bj_catalogue_write(store, &catalogue, err);
+    bj_catalogue_free(&catalogue);
+    return r;
+}
+
+static int print_texts(const struct bj_statsdb_conf *c, char *const *word,
+                       struct bj_err *err)
+{
+    struct bj_buf out = {0};
+    (void)c;
+    (void)word;
+    bj_catalogue_print(&out);
+    int r = out.failed ? bj_err_set(err, -ENOMEM, "texts") : 0;
+    fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+    return r;
+}
+
 static int run(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err)
 {
@@ -141,6 +166,8 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
                        : open_store(c, WRITE, &store, err);
     if (r == 0 && c->check)
         r = bj_db_check(bj_store_db(store), err);
+    if (r == 0)
+        r = load_texts(c, c->dry_run ? NULL : store, err);
     struct bj_mail_service *mail = NULL;
     struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &stop.now);
     if (r == 0 && !c->dry_run)
@@ -202,6 +229,8 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
         r = bj_running_check(c, err);
     if (r == 0)
         r = bj_mail_check(&c->mail, err);
+    if (r == 0)
+        r = load_texts(c, NULL, err);
     if (r == 0)
         r = need_cluster(c, err);
     if (r == 0)
@@ -335,6 +364,8 @@ static void print_help(bool all)
         "  import jobstats        jobstats' summaries in the comments of the "
         "store's jobs\n");
     bj_buf_str(&out, bj_mail_command_help);
+    bj_buf_str(&out, "  texts         print the built-in texts of reports, as "
+                     "report.texts replaces them\n");
     bj_buf_str(&out, "\nThe default command is run.\n");
     bj_statsdb_conf_help(all, &out);
     fwrite(out.p, 1, out.len, stdout);
@@ -354,6 +385,7 @@ static const struct command {
     {"export", 0, export},
     {"import", 2, import},
     {"mail", 3, bj_mail_command},
+    {"texts", 0, print_texts},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -371,7 +403,7 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
     if (i == COMMANDS)
         return bj_err_set(err, -EINVAL,
                           "'%.40s' is not a command (run, check-config, check, "
-                          "backup, export, import, mail)",
+                          "backup, export, import, mail, texts)",
                           word[0]);
     while (n < commands[i].most && word[n + 1])
         n++;

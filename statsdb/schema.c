@@ -15,6 +15,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_held},
     {bj_schema_mail},
     {bj_schema_running},
+    {bj_schema_site},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

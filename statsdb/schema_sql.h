@@ -8,6 +8,7 @@ extern const char *const bj_schema_measured[];
 extern const char *const bj_schema_held[];
 extern const char *const bj_schema_mail[];
 extern const char *const bj_schema_running[];
+extern const char *const bj_schema_site[];
 extern const char *const bj_schema_views[];
 
 #endif

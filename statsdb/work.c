@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "statsdb/covered.h"
+#include "statsdb/price.h"
 #include "statsdb/retry.h"
 #include "statsdb/work_impl.h"
 #include "store/db.h"
@@ -287,6 +288,9 @@ int bj_work_step(struct bj_work *w, struct bj_err *err)
     int last = 0, r = 0;
     if (w->feed && w->feed_due_usec <= bj_clock_boot_usec())
         r = bj_work_feed(w, err);
+    if (r == 0 && !w->prices_done)
+        r = bj_prices_write(w->store, &w->conf->report, err);
+    w->prices_done = r == 0 || w->prices_done;
     if (r == 0 && w->pue_due_usec <= bj_clock_boot_usec())
         r = set_pue(w, err);
     if (r == 0 && w->derive_due_usec <= bj_clock_boot_usec())

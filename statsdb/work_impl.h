@@ -37,6 +37,7 @@ struct bj_work {
     int64_t *prom_history;
     uint64_t derive_due_usec, pue_due_usec;
     bool *pue_done; /* of each cluster */
+    bool prices_done;
 };
 
 /* work_factors.c: factors of providers, and those that an exporter reported to

@@ -7,10 +7,12 @@ Fills a store (or takes one that is there), starts the server, lets wrk ask, and
 prints CPU time of the server a request, requests a second, latency and memory.
 The CPU time hardly depends on what else the machine does; the rest does."""
 import argparse
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -155,6 +157,29 @@ def beside_floor(build, store, server, path, seconds, rounds=5):
             median[k] / medians[0][k] for k in ("cpu", "rate", "p99"))))
 
 
+def job_pages(build, store, rounds=20):
+    """CPU time and size of the page of a job with many nodes, with charts from a
+    Prometheus server that has values of each node and GPU."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+    from page_lib import Fake
+    fake = Fake()
+    p, port = start(build, store, "--prometheus.url=" + fake.url)
+    for nodes in (1, 64, 1000):
+        fake.nodes = nodes
+        with contextlib.closing(sqlite3.connect(store)) as db, db:
+            db.execute("UPDATE job SET nodes = ?, gpus = ? WHERE jobid = 77", (nodes, 2 * nodes))
+        path = urllib.request.Request("http://127.0.0.1:%s/jobs/77" % port, headers={"X-Grafana-User": "boss"})
+        urllib.request.urlopen(path).read()
+        before = ticks(p.pid)
+        for _ in range(rounds):
+            with urllib.request.urlopen(path) as answer:
+                size = len(answer.read())
+        print("page of a job with %4d nodes: %6.1f ms of CPU time, %6.1f KB" % (
+            nodes, (ticks(p.pid) - before) / rounds * 1000, size / 1000))
+    p.terminate()
+    p.wait()
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--build", default="build")
@@ -194,6 +219,7 @@ def main():
         beside_floor(a.build, store, (port, p.pid), "/api/v1/jobs?limit=100&" + year, a.seconds)
         p.terminate()
         p.wait()
+        job_pages(a.build, store)
         flask(store, a.seconds)
     finally:
         shutil.rmtree(folder)

@@ -40,6 +40,7 @@ def begin(site):
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO cluster(id, name, system) VALUES(2, 'torque', 'pbs')")
     db.execute("INSERT INTO jobname(text) VALUES(?)", (TEXT,))
+    db.execute("INSERT INTO price VALUES(1, 'EUR', 10000, 500000, 2000, 250000)")
     ids = [i for i, in db.execute(
         "SELECT id FROM job WHERE \"end\" IS NOT NULL AND array_job_id IS NULL AND typeof(jobid) ="
         " 'integer' GROUP BY jobid HAVING count(*) = 1 ORDER BY jobid LIMIT ?", (len(ODD) + 1,))]

@@ -32,11 +32,12 @@ ENDPOINTS = {
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/plot.png", "/api/v1/jobs/{job}/report",
             "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
             "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/storage",
-            "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/compare", "/findings", "/jobs",
-            "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/pdf/{job}", "/pie/{job}/"] + [
+            "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/cluster", "/compare", "/findings",
+            "/gpus", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/management",
+            "/pdf/{job}", "/pie/{job}/"] + [
             "/prometheus/api/v1/" + n for n in (
                 "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",
-                "query_range", "series", "status/buildinfo")] + ["/queue", "/usage", "/users/{user}"],
+                "query_range", "series", "status/buildinfo")] + ["/queue", "/support", "/usage", "/users/{user}"],
     "post": ["/api/simpod/" + n for n in (
         "annotations", "metric-payload-options", "metrics", "options", "query", "search",
         "tag-keys", "tag-values", "variable")] + ["/api/v1/mail", "/mail"] + ["/prometheus/api/v1/" + n for n in (

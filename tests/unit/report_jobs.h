@@ -3,6 +3,7 @@
 #ifndef BJ_TEST_REPORT_JOBS_H
 #define BJ_TEST_REPORT_JOBS_H
 
+#include "statsdb/price.h"
 #include "tests/unit/test_statsdb_derive.h"
 
 #define GIB(n) (UINT64_C(n) << 30)
@@ -167,8 +168,18 @@ static inline void put_odd(struct site *w)
     measured(w, &j, "n1", 11000, 7, "");
 }
 
+static inline void put_prices(struct site *w)
+{
+    char text[5][8] = {"EUR", "0.01", "0.5", "0.002", "0.25"};
+    OK(bj_prices_write(w->s,
+                       &(struct bj_report_conf){text[0], text[1], text[2],
+                                                text[3], text[4], NULL},
+                       &err));
+}
+
 static inline void put_report_jobs(struct site *w)
 {
+    put_prices(w);
     put_single(w);
     put_array(w);
     put_odd(w);

@@ -136,7 +136,8 @@ static struct bj_db *open_db(void)
 {
     static const struct bj_db_function functions[] = {
         {"bj_uuid", 4, false, no_function, NULL},
-        {"bj_late", 3, false, no_function, NULL}};
+        {"bj_late", 3, false, no_function, NULL},
+        {"bj_faculty", 2, false, no_function, NULL}};
     struct bj_db *db = db_open(rig.r.f.path);
     for (size_t i = 0; i < COUNT(functions); i++)
         assert_int_equal(bj_db_function(db, &functions[i], NULL), 0);

@@ -29,7 +29,9 @@ static struct bj_period_job job(const char *id, const char *account)
                                   .memory_bytes = INT64_C(4) << 30,
                                   .memory_peak_bytes = INT64_C(1) << 30,
                                   .energy_uj = BJ_SQL_NULL,
-                                  .emissions_ug = BJ_SQL_NULL};
+                                  .emissions_ug = BJ_SQL_NULL,
+                                  .cost = BJ_SQL_NULL,
+                                  .cost_is_minimum = BJ_SQL_NULL};
 }
 
 static void test_sums(void **state)

@@ -3,6 +3,7 @@
 #include "tests/unit/report_jobs.h"
 
 #include "base/json.h"
+#include "report/catalogue.h"
 #include "report/json.h"
 #include "report/read.h"
 #include "report/request.h"
@@ -108,7 +109,17 @@ static void test_figures(void **state)
     assert_int_equal(r.gpu[1].busy_ppm, 0);
     same("cost", r.verdict.cost,
          "It held 4.0 CPU hours and used 3.8 of them (95.1 %). Of 2.0 GPU "
-         "hours 1.1 were idle.");
+         "hours 1.1 were idle. Cost: at least 1.06 EUR.");
+    /* 4 CPU hours, 2 GPU hours, 8 GiB hours; its energy is not known */
+    assert_int_equal(f[BJ_FIGURE_COST].used, 40000 + 1000000 + 16000);
+    same("cost", f[BJ_FIGURE_COST].quality, "at least");
+    bj_report_free(&r);
+    read_report(w, "1000", &r);
+    /* 0.2 kWh */
+    assert_int_equal(r.figure[BJ_FIGURE_COST].used, 40000 + 16000 + 50000);
+    same("cost", r.figure[BJ_FIGURE_COST].unit, "EUR");
+    same("cost", r.figure[BJ_FIGURE_COST].source, "prices");
+    same("cost", r.figure[BJ_FIGURE_COST].quality, "calculated");
     bj_report_free(&r);
     read_report(w, "1003", &r);
     same("oom", r.figure[BJ_FIGURE_MEMORY].quality, "at least");
@@ -146,7 +157,9 @@ static void test_array(void **state)
     assert_int_equal(r.advice[0].runs, 20);
     /* 20 tasks of 1800 s and more, the straggler of 4000 s, on 4 CPUs */
     same("cost", r.verdict.cost,
-         "It held 42.7 CPU hours and used 40.3 of them (94.5 %).");
+         "It held 42.7 CPU hours and used 40.3 of them (94.5 %). "
+         /* 10.67 h of 4 CPUs and 32 GiB */
+         "Cost: at least 1.11 EUR.");
     bj_report_free(&r);
 }
 
@@ -259,6 +272,85 @@ static void test_words(void **state)
     }
 }
 
+/* --- the catalogue ---------------------------------------------------------
+ */
+
+static void test_catalogue_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"# fine\n\n ends = x\n", "f:3: 'ends' is not the name of a text"},
+        {"timeout\n", "f:1: NAME = TEXT is expected"},
+        {"timeout =\n", "f:1: a text of 1 to 600 bytes is expected"},
+        {"timeout = It is over.\n", "f:1: the same values are expected as in "
+                                    "'The job reached its time limit of {1}.'"},
+        {"timeout = {1} {2}\n", "f:1: the same values"},
+        {"timeout = {1}\ntimeout = {1}\n", "f:2: 'timeout' is there twice"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct bj_catalogue c = {.arena = {0}};
+        assert_int_equal(
+            bj_catalogue_parse(bj_slice_str(bad[i].text), "f", &c, &err),
+            -EINVAL);
+        if (strncmp(err.msg, bad[i].says, strlen(bad[i].says)) != 0)
+            fail_msg("%s", err.msg);
+        bj_catalogue_free(&c);
+    }
+    struct bj_catalogue c = {.arena = {0}};
+    assert_true(bj_catalogue_load("/nonexistent", &c, &err) < 0);
+    assert_non_null(strstr(err.msg, "/nonexistent"));
+}
+
+/* What is printed can be read again, and says the same. */
+static void test_catalogue_itself(void **state)
+{
+    (void)state;
+    struct bj_buf text = {0};
+    struct bj_catalogue c = {.arena = {0}};
+    bj_catalogue_print(&text);
+    OK(bj_catalogue_parse((struct bj_slice){text.p, text.len}, "f", &c, &err));
+    for (unsigned i = 0; i < BJ_SENTENCE_COUNT; i++)
+        same("text", c.text[i], bj_sentences[i]);
+    bj_catalogue_free(&c);
+    bj_buf_free(&text);
+}
+
+static void test_catalogue(void **state)
+{
+    struct site *w = *state;
+    struct bj_report r;
+    struct bj_catalogue c = {.arena = {0}};
+    OK(bj_catalogue_parse(
+        BJ_SLICE("timeout = Zeitgrenze von {1} erreicht \xff <b>.\n"
+                 "cost_cpu = {3}: {2} von {1} CPU-Stunden.\n"
+                 "label_cpu = CPU-Zeit\n"),
+        "f", &c, &err));
+    OK(bj_catalogue_write(w->s, &c, &err));
+    read_report(w, "1004", &r);
+    same("1004", r.verdict.wrong,
+         "Zeitgrenze von 01:00:00 erreicht \xef\xbf\xbd <b>.");
+    assert_memory_equal(r.verdict.cost.p, "95.1 %: 3.8 von 4.0 CPU-Stunden.",
+                        32);
+    same("label", r.figure[BJ_FIGURE_CPU].label, "CPU-Zeit");
+    same("label", r.figure[BJ_FIGURE_READ].label, "Read");
+    bj_report_free(&r);
+    /* A row of another release that has other values. */
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "UPDATE sentence SET text = 'x' WHERE name = 'timeout';"
+                  "INSERT INTO sentence VALUES('unknown', 'y')",
+                  &err));
+    read_report(w, "1004", &r);
+    same("1004", r.verdict.wrong,
+         "The job reached its time limit of 01:00:00.");
+    bj_report_free(&r);
+    bj_catalogue_free(&c);
+    c = (struct bj_catalogue){.arena = {0}};
+    OK(bj_catalogue_write(w->s, &c, &err));
+    assert_int_equal(number(w->s, "SELECT count(*) FROM sentence"), 0);
+}
+
 static int open_jobs(void **state)
 {
     struct site *w = calloc(1, sizeof(*w));
@@ -293,10 +385,16 @@ static int write_store(const char *path)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_array),    cmocka_unit_test(test_json),
-        cmocka_unit_test(test_bad_json), cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_array),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_bad_json),
+        cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_catalogue_itself),
+        cmocka_unit_test(test_catalogue_errors),
     };
     if (argc > 1)
         return write_store(argv[1]);

@@ -125,6 +125,45 @@ static void test_doubt(void **state)
     bj_rules_free(rules);
 }
 
+/* Whatever the samples say, also nonsense: a finding holds against the samples
+ * themselves, so a job that shows work is never said to be idle. */
+static void test_evidence(void **state)
+{
+    (void)state;
+    struct bj_rules *rules = builtin();
+    struct bj_rule_match found[BJ_RUNNING_FOUND];
+    unsigned seen = 0;
+    for (unsigned i = 0; i < TRIES; i++) {
+        struct bj_running_job j = idle();
+        for (int k = BJ_RV_IO_NODES; k < BJ_RUNNING_VALUES; k++)
+            j.v[k] = any(4) == 0   ? BJ_SQL_NULL
+                     : any(3) == 0 ? (int64_t)any(3)
+                     : any(8) == 0 ? -(int64_t)any(1000)
+                                   : (int64_t)any(30000) * any(30000);
+        size_t n = judged(rules, &j, found);
+        for (size_t f = 0; f < n; f++) {
+            const char *name = found[f].rule->name;
+            bool no_progress = strcmp(name, "running_no_progress") == 0;
+            seen++;
+            if (no_progress || strcmp(name, "running_gpus_unused") == 0)
+                assert_true(j.v[BJ_RV_GPUS_UNUSED] >= (no_progress ? 2 : 1) &&
+                            j.v[BJ_RV_GPUS] == 2 &&
+                            j.v[BJ_RV_GPU_COVERED] == 2);
+            if (no_progress) /* a thousandth of a CPU for half an hour */
+                assert_true(j.v[BJ_RV_CPU] >= 0 &&
+                            j.v[BJ_RV_CPU] < 1800 * 1000 &&
+                            j.v[BJ_RV_IO] >= 0 && j.v[BJ_RV_IO] < 1000000 &&
+                            j.v[BJ_RV_IO_NODES] == 2);
+            if (strcmp(name, "running_nodes_unused") == 0)
+                assert_true(j.v[BJ_RV_NODES_UNUSED] >= 1);
+            if (strcmp(name, "running_memory_limit") == 0)
+                assert_true(j.v[BJ_RV_MEM_SHARE] > 950000);
+        }
+    }
+    assert_true(seen > 1000);
+    bj_rules_free(rules);
+}
+
 /* GPUs that accounting and exporters do not agree on are neither used nor
  * unused. */
 static void test_gpus(void **state)
@@ -223,7 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_idle),           cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_gpus),           cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_never_unwarned),
+        cmocka_unit_test(test_never_unwarned), cmocka_unit_test(test_evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

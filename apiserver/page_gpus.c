@@ -1,0 +1,275 @@
+/* The page of GPUs: the use of each over the last day, as a table whose cells
+ * have the colour of their value. */
+#include "apiserver/grid.h"
+#include "apiserver/page_form.h"
+#include "base/html.h"
+#include "base/stamp.h"
+
+#include <stdlib.h>
+
+enum {
+    HOURS = 24,
+    HOUR = 3600,
+    SHOWN = 100, /* GPUs of a page */
+    LEVELS = 5,  /* colours */
+    MASK = BJ_BIT(BJ_PARAM_CLUSTER)
+};
+
+static bool known(double v)
+{
+    return v - v == 0;
+}
+
+/* --- GPUs in order ---------------------------------------------------------
+ */
+
+struct gpu {
+    const struct bj_grid_row *use, *held;
+    double mean; /* use while held, percent; NaN: it was not held */
+    double idle; /* hours held and not used */
+};
+
+/* Share of the hour in which jobs held it; NaN: nothing is known. */
+static double held_at(const struct gpu *g, unsigned i)
+{
+    double v = g->held ? g->held->value[i] : __builtin_nan("");
+    if (!known(v))
+        return known(g->use->value[i]) ? 0 : v;
+    return v > 1 ? 1 : v;
+}
+
+static void judge(struct gpu *g)
+{
+    double held = 0, used = 0;
+    for (unsigned i = 0; i < HOURS; i++) {
+        double h = held_at(g, i), u = g->use->value[i];
+        if (!known(h) || !known(u))
+            continue;
+        held += h;
+        used += u < h ? u : h; /* kernels outside of jobs do not count */
+    }
+    g->idle = held - used;
+    g->mean = held >= 0.05 ? 100 * used / held : __builtin_nan("");
+}
+
+static int by_idle(const void *a, const void *b)
+{
+    const struct gpu *x = a, *y = b;
+    return (x->idle < y->idle) - (x->idle > y->idle);
+}
+
+static struct gpu *make_gpus(const struct bj_grid *g, const char *part,
+                             const char *held, size_t *ret)
+{
+    struct gpu *v = calloc(g->rows + 1, sizeof(*v));
+    *ret = 0;
+    for (size_t i = 0; v && i < g->rows; i++) {
+        if (g->row[i].part != part)
+            continue;
+        v[*ret] = (struct gpu){.use = &g->row[i],
+                               .held = bj_grid_find(g, held, g->row[i].label)};
+        judge(&v[(*ret)++]);
+    }
+    if (v)
+        qsort(v, *ret, sizeof(*v), by_idle);
+    return v;
+}
+
+/* --- the table -------------------------------------------------------------
+ */
+
+/* The host of a scraped address. */
+static struct bj_slice host_of(struct bj_slice s)
+{
+    for (size_t n = s.n; n > 1; n--)
+        if (s.p[n - 1] == ':')
+            return (struct bj_slice){s.p, n - 1};
+    return s;
+}
+
+static void put_name(struct bj_buf *b, const struct gpu *g)
+{
+    bj_html_text(b, host_of(g->use->label[0]));
+    bj_buf_str(b, " ");
+    bj_html_text(b,
+                 g->use->label[1].n > 0 ? g->use->label[1] : g->use->label[2]);
+}
+
+static void put_hour(struct bj_buf *b, const struct bj_grid *g, unsigned i)
+{
+    char stamp[BJ_STAMP_MAX];
+    bj_stamp_text((g->range.from + ((int64_t)i - 1) * HOUR) * 1000000, 0, 0,
+                  stamp);
+    bj_buf_printf(b, "%.5s", stamp + 11);
+}
+
+static void put_cell(struct bj_buf *b, const struct bj_grid *g,
+                     const struct gpu *gpu, unsigned i)
+{
+    double held = held_at(gpu, i), use = gpu->use->value[i];
+    bool is_free = known(held) && held < 0.05;
+    bj_buf_str(b, "<td class=\"");
+    if (!known(held) || !known(use))
+        bj_buf_str(b, "hu\" title=\"unknown, ");
+    else if (is_free)
+        bj_buf_str(b, "hf\" title=\"free, ");
+    else {
+        double part = use / held > 1 ? 1 : use / held;
+        unsigned level = (unsigned)(part * LEVELS);
+        bj_buf_printf(b, "h%u\" title=\"%.0f %%, ",
+                      level < LEVELS ? level : LEVELS - 1, 100 * part);
+    }
+    put_hour(b, g, i);
+    bj_buf_str(b, "\">");
+    if (known(held) && known(use) && !is_free)
+        bj_buf_printf(b, "%.0f", 100 * (use / held > 1 ? 1 : use / held));
+    else if (is_free)
+        bj_buf_str(b, "&middot;");
+    bj_buf_str(b, "</td>");
+}
+
+static void put_gpu(struct bj_buf *b, const struct bj_grid *g,
+                    const struct gpu *gpu)
+{
+    bj_buf_str(b, "<tr><th scope=\"row\">");
+    put_name(b, gpu);
+    bj_buf_str(b, "</th><td class=\"n u\">");
+    if (known(gpu->mean))
+        bj_buf_printf(b, "%.0f %%", gpu->mean);
+    else
+        bj_buf_str(b, "free");
+    bj_buf_printf(b, "</td><td class=\"n\">%.1f h</td>", gpu->idle);
+    for (unsigned i = 0; i < HOURS; i++)
+        put_cell(b, g, gpu, i);
+    bj_buf_str(b, "</tr>\n");
+}
+
+static void put_legend(struct bj_buf *b)
+{
+    static const char *const names[LEVELS] = {"below 20 %", "20 to 40 %",
+                                              "40 to 60 %", "60 to 80 %",
+                                              "80 % and more"};
+    bj_buf_str(b, "<p class=\"legend\">Use while held by a job:");
+    for (unsigned i = 0; i < LEVELS; i++)
+        bj_buf_printf(b, " <span class=\"h%u\">%s</span>", i, names[i]);
+    bj_buf_str(b, " <span class=\"hf\">&middot; free</span> <span "
+                  "class=\"hu\">unknown</span></p>\n");
+}
+
+static void put_table(struct bj_buf *b, const struct bj_grid *g,
+                      const struct gpu *gpu, size_t n)
+{
+    put_legend(b);
+    bj_buf_str(b, "<div class=\"wide\"><table class=\"heat\"><caption>Use of "
+                  "GPUs in percent, by hours ago; the most idle first"
+                  "</caption>"
+                  "<thead><tr><th scope=\"col\">Node and GPU</th><th "
+                  "scope=\"col\" class=\"n u\">Use</th><th scope=\"col\" "
+                  "class=\"n\">Held, idle</th>");
+    for (unsigned i = 0; i < HOURS; i++) {
+        bj_buf_printf(b, "<th scope=\"col\">%u</th>", HOURS - 1 - i);
+    }
+    bj_buf_str(b, "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < n && i < SHOWN; i++)
+        put_gpu(b, g, &gpu[i]);
+    bj_buf_str(b, "</tbody></table></div>\n");
+    if (n > SHOWN)
+        bj_buf_printf(b,
+                      "<p>%d of %zu GPUs: those that jobs held longest "
+                      "without use.</p>\n",
+                      SHOWN, n);
+}
+
+/* "8 GPUs; jobs held them for 123.4 GPU hours and left 56.7 of these idle." */
+static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
+{
+    double held = 0, idle = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (unsigned h = 0; h < HOURS; h++)
+            if (known(held_at(&gpu[i], h)))
+                held += held_at(&gpu[i], h);
+        idle += gpu[i].idle;
+    }
+    bj_buf_printf(b,
+                  "<p>%zu GPUs. In the last %d hours jobs held them for %.1f "
+                  "GPU hours; in %.1f of these no kernel ran.</p>\n",
+                  n, HOURS, held, idle);
+}
+
+/* --- the page --------------------------------------------------------------
+ */
+
+static const char use_part[] = "use", held_part[] = "held";
+
+static void put_page(struct bj_call *c, const struct bj_grid *g)
+{
+    struct bj_buf *b = &c->reply->body;
+    size_t n;
+    struct gpu *gpu = g->why ? NULL : make_gpus(g, g->part[0], g->part[1], &n);
+    if (bj_grid_put_why(b, g)) {
+        bj_page_close(c);
+        return;
+    }
+    b->failed |= !gpu;
+    if (gpu && n == 0)
+        bj_buf_str(b, "<p class=\"none\">The Prometheus server has no data of "
+                      "GPUs.</p>\n");
+    else if (gpu) {
+        put_sums(b, gpu, n);
+        put_table(b, g, gpu, n);
+    }
+    free(gpu);
+    bj_buf_str(b, "<p class=\"note\">A GPU counts as used while any kernel "
+                  "runs on it. <a href=\"support\">Running jobs with idle "
+                  "GPUs</a></p>\n");
+    bj_page_close(c);
+}
+
+static int on_gpus(struct bj_call *c)
+{
+    struct bj_params p;
+    struct bj_grid *g = NULL;
+    int r = bj_params_read(c, MASK, &p);
+    if (r == 0 && !c->who.admin)
+        r = bj_call_refuse(c, 404,
+                           "Only administrators see the use of all "
+                           "GPUs; the page of a job shows its own.");
+    if (r == 0)
+        r = bj_grid_new(c, bj_params_text(&p, BJ_PARAM_CLUSTER), HOURS, HOUR,
+                        &g);
+    if (r != 0)
+        return r;
+    g->labels[0] = "instance";
+    g->labels[1] = "index";
+    g->labels[2] = "gpu";
+    bj_grid_add(g, use_part,
+                "avg by(instance,index,gpu)(avg_over_time("
+                "batchjob_gpu_busy_ratio$S[1h]))");
+    bj_grid_add(g, held_part,
+                "sum by(instance,index,gpu)(increase("
+                "batchjob_job_gpu_held_seconds_total$S[1h]))/3600");
+    bj_page_open(c, "GPUs", "");
+    bj_buf_str(&c->reply->body, "<form>");
+    bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
+    bj_buf_str(&c->reply->body, "<button>Show</button></form>\n");
+    return bj_grid_run(c, g, put_page);
+}
+
+static int after_gpus(struct bj_call *c)
+{
+    return bj_grid_after(c, put_page);
+}
+
+const struct bj_endpoint bj_endpoints_page_gpus[] = {
+    {.path = "/gpus",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_USER,
+     .run = on_gpus,
+     .after = after_gpus,
+     .refused = bj_page_refuse,
+     .up = "",
+     .help = "Web page: use of all GPUs over the last day; admins only.",
+     .type = "text/html",
+     .params = MASK},
+    {.path = NULL},
+};

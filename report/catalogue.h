@@ -1,0 +1,45 @@
+/* The catalogue of texts: a site may replace any sentence of sentences.c by a
+ * line of a file (report.texts):
+ *
+ *   # NAME = TEXT
+ *   timeout = Der Auftrag erreichte seine Zeitgrenze von {1}.
+ *
+ * A text must have the same {1} to {4} as the built-in one, in any order.  The
+ * store has the texts, so that all programs say the same. */
+#ifndef BJ_REPORT_CATALOGUE_H
+#define BJ_REPORT_CATALOGUE_H
+
+#include "base/err.h"
+#include "report/sentence.h"
+
+struct bj_store;
+struct bj_report;
+struct bj_db;
+
+struct bj_catalogue {
+    struct bj_arena arena;
+    struct bj_slice text[BJ_SENTENCE_COUNT]; /* p NULL: the built-in one */
+};
+
+/* Read a file into a zeroed catalogue; without a path it has no texts.  -EINVAL
+ * with file, line, and what was expected, or an error of reading.  Free it in
+ * any case. */
+int bj_catalogue_load(const char *path, struct bj_catalogue *ret,
+                      struct bj_err *err);
+void bj_catalogue_free(struct bj_catalogue *c);
+
+/* The same from a text; name stands for the file in messages. */
+int bj_catalogue_parse(struct bj_slice text, const char *name,
+                       struct bj_catalogue *ret, struct bj_err *err);
+
+/* Append all built-in texts in the form of such a file. */
+void bj_catalogue_print(struct bj_buf *out);
+
+/* Replace the texts of the store.  0 or an error of the store. */
+int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
+                       struct bj_err *err);
+
+/* Use the texts of the store in a report.  0 or an error of the store. */
+int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err);
+
+#endif

@@ -1,0 +1,117 @@
+#include "statsdb/price.h"
+
+#include "statsdb/best.h"
+#include "statsdb/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- costs -----------------------------------------------------------------
+ */
+
+/* Add v times price / by, if both are known. */
+static void add(int64_t *sum, int64_t v, int64_t price, int64_t by)
+{
+    int64_t one = bj_best_ratio(v, price, by);
+    if (one == BJ_SQL_NULL)
+        return;
+    if (*sum == BJ_SQL_NULL)
+        *sum = one;
+    else if (__builtin_add_overflow(*sum, one, sum))
+        *sum = BJ_SQL_NULL;
+}
+
+int64_t bj_cost(const struct bj_prices *p, const struct bj_paid *v)
+{
+    int64_t sum = BJ_SQL_NULL;
+    add(&sum, v->cpu_sec, p->cpu_hour, 3600);
+    add(&sum, v->gpu_sec, p->gpu_hour, 3600);
+    add(&sum, v->memory_mib_sec, p->gib_hour, 3600 * 1024);
+    add(&sum, v->energy_mj, p->kwh, INT64_C(3600000000));
+    return sum;
+}
+
+static bool lacks(int64_t v, int64_t price)
+{
+    return price != BJ_SQL_NULL && v == BJ_SQL_NULL;
+}
+
+bool bj_cost_is_minimum(const struct bj_prices *p, const struct bj_paid *v)
+{
+    return lacks(v->cpu_sec, p->cpu_hour) || lacks(v->gpu_sec, p->gpu_hour) ||
+           lacks(v->memory_mib_sec, p->gib_hour) || lacks(v->energy_mj, p->kwh);
+}
+
+/* --- the store -------------------------------------------------------------
+ */
+
+int bj_prices_read(struct bj_db *db, struct bj_prices *ret, struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    *ret = (struct bj_prices){BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL,
+                              BJ_SQL_NULL, ""};
+    int r = bj_db_prepare(
+        db, "SELECT cpu_hour, gpu_hour, gib_hour, kwh, currency FROM price",
+        &st, err);
+    if (r == 0)
+        r = bj_st_row(st, err);
+    if (r > 0) {
+        ret->cpu_hour = bj_st_get_i64(st, 0);
+        ret->gpu_hour = bj_st_get_i64(st, 1);
+        ret->gib_hour = bj_st_get_i64(st, 2);
+        ret->kwh = bj_st_get_i64(st, 3);
+        struct bj_slice s = bj_st_get_text(st, 4);
+        snprintf(ret->currency, sizeof(ret->currency), "%.*s", (int)s.n,
+                 s.p ? s.p : "");
+    }
+    bj_st_finalize(st);
+    return r < 0 ? r : 0;
+}
+
+bool bj_prices_are(const struct bj_prices *p)
+{
+    return p->cpu_hour != BJ_SQL_NULL || p->gpu_hour != BJ_SQL_NULL ||
+           p->gib_hour != BJ_SQL_NULL || p->kwh != BJ_SQL_NULL;
+}
+
+static int write_row(struct bj_db *db, const struct bj_report_conf *conf,
+                     struct bj_err *err)
+{
+    static const char sql[] =
+        "INSERT INTO price(id, currency, cpu_hour, gpu_hour, gib_hour, kwh)"
+        " SELECT 1, coalesce(?1, ''), ?2, ?3, ?4, ?5 WHERE coalesce(?2, ?3, ?4,"
+        " ?5) IS NOT NULL";
+    const char *const text[] = {conf->cpu_hour, conf->gpu_hour, conf->gib_hour,
+                                conf->kwh};
+    struct bj_st *st = NULL;
+    int r = bj_db_exec(db, "DELETE FROM price", err);
+    if (r == 0)
+        r = bj_db_prepare(db, sql, &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_filled(st, 1,
+                      bj_slice_str(conf->currency ? conf->currency : ""));
+    for (int i = 0; i < 4; i++) {
+        int64_t v;
+        if (bj_price_read(text[i], &v) < 0)
+            v = BJ_SQL_NULL; /* the options were checked */
+        bj_st_bind_i64(st, i + 2, v);
+    }
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
+    return r;
+}
+
+int bj_prices_write(struct bj_store *s, const struct bj_report_conf *conf,
+                    struct bj_err *err)
+{
+    int r = bj_store_begin(s, err);
+    if (r < 0)
+        return r;
+    r = write_row(bj_store_db(s), conf, err);
+    if (r == 0)
+        r = bj_store_commit(s, err);
+    if (r < 0)
+        bj_store_rollback(s);
+    return r;
+}

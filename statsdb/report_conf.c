@@ -1,0 +1,78 @@
+#include "statsdb/report_conf.h"
+
+#include "base/json.h"
+#include "store/db.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define OF(member) offsetof(struct bj_report_conf, member)
+
+enum { DIGITS = 6 };
+static const int64_t most = INT64_C(1000000000000); /* a million */
+
+int bj_price_read(const char *text, int64_t *ret)
+{
+    *ret = BJ_SQL_NULL;
+    if (!text || !text[0])
+        return 0;
+    int r = bj_decimal_i64(bj_slice_str(text), DIGITS, ret);
+    return r == 0 && *ret >= 0 && *ret <= most ? 0 : -EINVAL;
+}
+
+static int check_price(const char *text, struct bj_err *err)
+{
+    int64_t v;
+    return bj_price_read(text, &v) == 0
+               ? 0
+               : bj_err_set(err, -EINVAL,
+                            "'%.40s' is not a number from 0 to 1000000, such "
+                            "as 0.015",
+                            text);
+}
+
+static int check_currency(const char *text, struct bj_err *err)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            return bj_err_set(err, -EINVAL, "a control character");
+    return n <= BJ_CURRENCY_MAX
+               ? 0
+               : bj_err_set(err, -EINVAL, "longer than %d bytes",
+                            BJ_CURRENCY_MAX);
+}
+
+#define PRICE(key, member, what)                                               \
+    {                                                                          \
+        .name = key, .kind = BJ_OPT_STR, .off = OF(member), .arg = "NUMBER",   \
+        .check = check_price, .help = "Price of " what "."                     \
+    }
+
+const struct bj_opt bj_report_opts[] = {
+    {.name = "price.currency",
+     .kind = BJ_OPT_STR,
+     .off = OF(currency),
+     .check = check_currency,
+     .arg = "TEXT",
+     .help = "Currency of the prices, shown behind amounts: any text, such as "
+             "EUR or credits.",
+     .more = "Set prices to show users what their jobs cost. A change applies "
+             "to all jobs in the store."},
+    PRICE("price.cpu-hour", cpu_hour, "one allocated CPU for one hour"),
+    PRICE("price.gpu-hour", gpu_hour, "one allocated GPU for one hour"),
+    PRICE("price.gib-hour", gib_hour,
+          "one GiB of allocated memory for one "
+          "hour"),
+    PRICE("price.kwh", kwh, "one kWh that jobs used, without PUE"),
+    {.name = "report.texts",
+     .kind = BJ_OPT_STR,
+     .off = OF(texts),
+     .arg = "FILE",
+     .help = "File with texts of reports instead of the built-in ones: lines "
+             "\"NAME = TEXT\".",
+     .more = "Set it to translate reports or to use your site's words; the "
+             "command \"texts\" prints the built-in ones.",
+     .rare = true},
+    {.name = NULL},
+};

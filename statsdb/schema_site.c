@@ -1,0 +1,19 @@
+/* Tables of what the site sets in options, so that all programs use the same:
+ * prices (statsdb/price.h), and the words of reports (report/catalogue.h). */
+#include "statsdb/schema_sql.h"
+
+#include <stddef.h>
+
+const char *const bj_schema_site[] = {
+    "CREATE TABLE price("
+    "id INTEGER PRIMARY KEY CHECK(id = 1),"
+    "currency TEXT NOT NULL,"
+    "cpu_hour INT," /* millionths of the currency; NULL: free */
+    "gpu_hour INT,"
+    "gib_hour INT,"
+    "kwh INT) STRICT",
+
+    "CREATE TABLE sentence("
+    "name TEXT PRIMARY KEY,"
+    "text TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    NULL};

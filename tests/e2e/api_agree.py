@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""One job, five forms: terminal, page, PDF, mail and JSON show the same figures, number by
+number, and the first lines say what to change.  TAP."""
+import email
+import email.policy
+import html.parser
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import O, SERVER, TOP, Site, check, plan, same, user  # noqa: E402
+
+ACCT, STATS_DB = (os.path.abspath(os.path.join(TOP, O, p)) for p in ("batchjob_acct", "batchjob_stats_db"))
+JOBS = os.path.abspath(os.path.join(TOP, O, "unit/test_statsdb_report"))
+BOSS = user("boss")
+
+# What a person reads first: what was wrong, and what to do (None: nothing).
+FIRST = {
+    "1000": ("there is nothing to change", None),
+    "1001": ("1 GPU(s) of this job were never used", "#SBATCH --gpus=1"),
+    "1002": ("used 7.187 % of its memory", "#SBATCH --mem=6G"),
+    "1003": ("ran out of memory; it had 8.0 GiB", "#SBATCH --mem=12G"),
+    "1004": ("reached its time limit of 01:00:00", "write checkpoints"),
+    "1005": ("2 node(s) of this job used no CPU time", "#SBATCH --nodes=1"),
+    "2007": ("Array of 20 tasks, 20 completed", "#SBATCH --mem=3G"),
+    "3000+1": ("there is nothing to change", None),
+    "3100": ("CPU efficiency was 37.5 %", "#SBATCH --cpus-per-task=2"),
+    "3200": ("too short to judge", None),
+    "3300": ("It is not known what the job used", None),
+    "3400": ("failed with exit code 3", None),
+    "3600": ("Only 0.9861 of the CPUs was busy", "#SBATCH --cpus-per-task=1"),
+    "3700": ("CPU efficiency was 9.549 %", "#SBATCH --time=01:30:00"),
+}
+LABELS = {"cpu": "CPU time", "memory": "Memory", "memory_charged": "With cache", "gpu": "GPU time",
+          "gpu_memory": "GPU memory", "time": "Run time", "read": "Read", "write": "Written",
+          "energy": "Energy", "emissions": "Emissions", "cost": "Cost"}
+VALUE = re.compile(r"(?<![\w.])(?:\d+-)?\d\d:\d\d:\d\d|(?<![\w.])[0-9.]+ (?:[KMGTP]iB|B|k?Wh|k?g|%|EUR)(?!\w)")
+QUALITY = ("measured", "recorded", "estimated", "calculated", "at least")
+
+
+def shown(unit, v):
+    """A value of JSON as people should read it; half up."""
+    if unit == "seconds":
+        v = int(v + 0.5)
+        day = "%d-" % (v // 86400) if v >= 86400 else ""
+        return day + "%02d:%02d:%02d" % (v // 3600 % 24, v // 60 % 60, v % 60)
+    def tenths(x, name):
+        n = int(x * 10 + 0.5)
+        return "%d.%d %s" % (n // 10, n % 10, name)
+    if unit == "bytes":
+        for name in ("B", "KiB", "MiB", "GiB", "TiB"):
+            if v < 1024 or name == "TiB":
+                return "%d B" % v if name == "B" else tenths(v, name)
+            v /= 1024
+    if unit == "joules":
+        return tenths(v / 3.6e6, "kWh") if v >= 3.6e6 else tenths(v / 3600, "Wh")
+    if unit == "grams":
+        return tenths(v / 1000, "kg") if v >= 1000 else tenths(v, "g")
+    cents = int(v * 100 + 0.5)
+    return "%d.%02d %s" % (cents // 100, cents % 100, unit) if cents or not v else "%g %s" % (v, unit)
+
+
+class Tables(html.parser.HTMLParser):
+    """Rows of tables: the row's head, and its cells; and all text outside of tables."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.text, self.open, self.row, self.style = [], "", [], None, False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.row = []
+        if tag in ("td", "th") and self.row is not None:
+            self.row.append("")
+            self.open.append(tag)
+        if tag == "br" and self.open:
+            self.row[-1] += " "
+        self.style = tag == "style"
+        if tag in ("p", "li", "h2", "h3", "br", "div"):
+            self.text += " "
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th") and self.open:
+            self.open.pop()
+        if tag == "tr" and self.row is not None:
+            self.rows.append([" ".join(c.split()) for c in self.row])
+            self.row = None
+
+    def handle_data(self, text):
+        if self.open:
+            self.row[-1] += text
+        elif not self.style:
+            self.text += text
+
+
+def of_lines(lines):
+    """Figures of a text: label, values and quality of a line."""
+    found = {}
+    for line in lines:
+        for label in LABELS.values():
+            if line.startswith(label + " ") and label not in found:
+                rest = line[len(label):]
+                found[label] = (VALUE.findall(rest), [q for q in QUALITY if q in rest])
+    return found
+
+
+def of_rows(rows):
+    return {r[0]: (VALUE.findall(" | ".join(r[1:])), [q for q in QUALITY if q in r[-1]])
+            for r in reversed(rows) if r and r[0] in LABELS.values()}
+
+
+def begin(site):
+    """The jobs of tests/unit/report_jobs.h."""
+    subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
+                    O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([JOBS, site.store], check=True)
+    site.start("--access.trust-loopback", "--access.admins=boss")
+    cluster = site.file("alpha.yml", "name: alpha\nsacct:\n  command: /bin/false\n")
+    site.conf = site.file("site.yml", "store:\n  path: %s\ncluster:\n  file: %s\nmail:\n  send: directory\n"
+                          "  directory: %s\n  from: a@b.example\n  reply-to: a@b.example\n"
+                          "  address: '{user}@b.example'\n" % (site.store, cluster, site.folder))
+
+
+def run(*words):
+    p = subprocess.run(words, capture_output=True, env=dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC"))
+    if p.returncode:
+        check(False, "%s ends with 0" % " ".join(words[:3]), p.stderr)
+    return p.stdout
+
+
+def lines_of(text):
+    return [" ".join(line.split()) for line in text.replace("\u00a0", " ").splitlines() if line.strip()]
+
+
+def forms_of(site, job):
+    """Each form: its figures, what is read first, and its order of values."""
+    forms = {}
+    text = lines_of(run(ACCT, "--store.path=" + site.store, "--utc", "report", job).decode())
+    forms["terminal"] = (of_lines(text), " ".join(text[:14]), "PUA")
+    key = run(ACCT, "--store.path=" + site.store, "--job=" + job, "--format=key", "--limit=1",
+              "--output=csv").decode().split()[-1]
+    a = site.ask("/jobs/" + key, BOSS)
+    page = Tables(a.body.decode())
+    if job == "2007":
+        links = re.findall(r'<a class="(\w+)" href="[^"]+" title="(2000_\d+): \w+">', a.body.decode())
+        same(sorted(links), sorted(("completed", "2000_%d" % i) for i in range(1, 21)), "an array has a link to each task")
+    forms["page"] = (of_rows([r for r in page.rows if len(r) == 5]), " ".join(page.text.split()).split("equested and used")[0], "AUPR")
+    if shutil.which("pdftotext"):
+        path = os.path.join(site.folder, "x.pdf")
+        run(ACCT, "--store.path=" + site.store, "--utc", "report", "--format=pdf", "--file=" + path, job)
+        text = lines_of(run("pdftotext", "-layout", path, "-").decode())
+        forms["PDF"] = (of_lines(text), " ".join(text[:14]), "PUAR")
+    if job == "3400":  # the name of its owner is no part of an address
+        return site.ask("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
+    mail = email.message_from_bytes(run(STATS_DB, "mail", "show", job, "--config.file=" + site.conf),
+                                    policy=email.policy.default)
+    text = lines_of(mail.get_body(("plain",)).get_content())
+    forms["mail"] = (of_lines(text), " ".join(text[:20]), "PUA")
+    body = Tables(mail.get_body(("html",)).get_content())
+    forms["mail as HTML"] = (of_rows(body.rows), " ".join(body.text.split())[:1500], "PUA")
+    return site.ask("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
+
+
+def expected(figure, order):
+    """The values of a figure in the order of a form."""
+    unit = figure["unit"] or ""
+    def amount(name):
+        return [] if figure[name] is None else [shown(unit, figure[name])]
+    percent = [] if figure["percent"] is None else ["%.1f %%" % (int(figure["percent"] * 10 + 0.5) / 10)]
+    requested = amount("requested")
+    parts = {"P": percent, "U": amount("used"), "A": amount("allocated"), "R": requested}
+    # A page only shows what was requested where it is not what the job had.
+    if order == "AUPR" and figure["requested"] == figure["allocated"]:
+        parts["R"] = []
+    return [v for part in order for v in parts[part]]
+
+
+def agree(site):
+    wrong, unread, sizes, shown_ = [], [], [], 0
+    for job, (what, todo) in FIRST.items():
+        data, size, forms = forms_of(site, job)
+        sizes.append(size)
+        for name, (figures, first, order) in forms.items():
+            if not (what in first and (todo or "") in first):
+                unread.append((name, job, what, todo, first[:600]))
+            for f in data["figures"]:
+                label = LABELS[f["figure"]]
+                got = figures.get(label)
+                if f["used"] is None and f["percent"] is None:
+                    # A page has what was held of an unknown use.
+                    if got and not (name == "page" and got[0] == expected(f, order)):
+                        wrong.append((name, job, label, got, "nothing"))
+                    continue
+                want = expected(f, order)
+                if not got or got[0] != want:
+                    wrong.append((name, job, label, got, want))
+                elif f["quality"] != "measured" and f["quality"] not in got[1]:
+                    wrong.append((name, job, label, got, f["quality"]))
+                shown_ += len(want)
+    same(wrong[:4], [], "terminal, page, PDF and mail show the figures of JSON, number by number")
+    check(shown_ > 800, "there are many numbers", shown_)
+    same(unread[:2], [], "the first lines of each form say what was wrong and what to do")
+    check(max(sizes) < 300000, "each page is below 300 KB", sizes)
+
+
+def main():
+    if not os.access(SERVER, os.X_OK):
+        print("1..0 # SKIP %s was not built: SQLite is not installed" % SERVER)
+        return 0
+    site = Site()
+    try:
+        begin(site)
+        agree(site)
+    finally:
+        site.done()
+    return plan()
+
+
+sys.exit(main())

@@ -1,0 +1,144 @@
+"""What tests of the web pages share: a parser that checks them, a site with a hostile
+job, and a Prometheus server that answers with what a test gives it."""
+import html.parser
+import http.server
+import json
+import re
+import sqlite3
+import threading
+import urllib.parse
+
+from api_lib import basic, bcrypt, check, same, user  # noqa: F401
+
+HOSTILE = "</bdi><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;\x01\u202e"
+VOID = {"meta", "link", "input", "br"}
+GRAFANA = basic("grafana", "s3cret")
+
+
+class Page(html.parser.HTMLParser):
+    """Tags, attributes and text; tags must be closed in their order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attrs, self.bad = [], [], [], []
+        self.rows, self.text, self.links = [], "", []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attrs += attrs
+        if tag not in VOID and tag != "option":
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+        self.links += [v for k, v in attrs if k in ("href", "src")]
+
+    def handle_endtag(self, tag):
+        if tag == "option":
+            return
+        if not self.open or self.open.pop() != tag:
+            self.bad.append(tag)
+
+    def handle_data(self, text):
+        self.text += text
+        if self.open[-1:] and "td" in self.open and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += text
+
+
+def safe(what, answer):
+    text = answer.body.decode()
+    page = Page(text)
+    csp = answer.headers.get_all("Content-Security-Policy") or []
+    check(len(csp) == 1 and csp[0].startswith("default-src 'none'; style-src 'self'")
+          and "unsafe" not in csp[0] and "frame-ancestors 'none'" in csp[0], what + ": policy", csp)
+    cache = "private, no-cache" if answer.status == 200 else "no-store"
+    same((answer.headers["X-Content-Type-Options"], answer.headers["Cache-Control"],
+          answer.headers["Content-Type"]), ("nosniff", cache, "text/html; charset=utf-8"),
+         what + ": headers")
+    same((page.open, page.bad), ([], []), what + ": every tag is closed")
+    check(set(page.tags) <= {"html", "head", "meta", "title", "link", "body", "header", "nav", "a",
+                             "span", "main", "h1", "h2", "form", "label", "input", "select",
+                             "option", "button", "div", "table", "thead", "tbody", "tr", "th", "td",
+                             "bdi", "b", "time", "meter", "p", "dl", "dt", "dd", "footer", "ul",
+                             "li", "section", "small", "h3", "caption", "figure", "figcaption", "svg", "path",
+                             "text", "rect", "details", "summary", "code", "span", "tfoot", "br"}, what + ": no other tags", set(page.tags))
+    check(not any(k.startswith("on") or k == "style" for k, _ in page.attrs),
+          what + ": no scripts or styles in attributes")
+    check(all(not re.match(r"(?i)[a-z]+:|//", u) for u in page.links), what + ": no foreign hosts",
+          page.links)
+    check(not any(ord(c) < 32 and c != "\n" for c in text), what + ": no control characters")
+    return page
+
+
+def begin(site):
+    web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n  user3: %s\n"
+                    % (bcrypt("s3cret"), bcrypt("pw3")))
+    site.options = ["--web.config.file=" + web, "--access.admins=boss",
+                    "--access.coordinators=acct1: user2"]
+    site.start(*site.options)
+    mine = site.ask("/api/v1/jobs?from=0&limit=1000&fields=key,jobid,state", GRAFANA, user("user3")).data
+    site.mine = mine
+    twice = [i for i, in site.db().execute("SELECT jobid FROM job GROUP BY 1 HAVING count(*) > 1")]
+    site.key = next(j["key"] for j in mine if j["state"] not in ("running", "pending")
+                    and int(j["jobid"]) not in twice)
+    same(site.derive(site.key.split(":")[1]), site.key, "the store has a measured job")
+    db = sqlite3.connect(site.store)
+    db.execute("INSERT INTO jobname(text) VALUES(?)", (HOSTILE,))
+    db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ? WHERE jobid"
+               " = ?", (HOSTILE, HOSTILE, int(site.key.split(":")[1])))
+    db.execute("UPDATE finding_rule SET text = ? || text", (HOSTILE,))
+    db.commit()
+    db.close()
+
+
+def ask(site, path, who="user3"):
+    return site.ask(path, GRAFANA, user(who))
+
+
+class Fake:
+    """A Prometheus server: two nodes with two GPUs, of which one is idle."""
+
+    def __init__(self):
+        self.delay = None
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                q = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+                body = json.dumps(outer.answer(q)).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.http.server_port
+        self.nodes = 2
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def answer(self, q):
+        times = range(int(q["start"][0]), int(q["end"][0]) + 1, int(q["step"][0]))
+        query = q["query"][0]
+        self.query = query
+        if "batchjob_cluster_nodes" in query or "batchjob_gpu_busy_ratio" in query:
+            return {"status": "success", "data": {"resultType": "matrix", "result": [
+                {"metric": dict(m), "values": [[t, str(v)] for t in times]} for m, v in self.grid]}}
+        nodes = ["n%d:9010" % i for i in range(self.nodes)] if "by(instance" in query else [None]
+        gpus = ["0", "1"] if ",gpu)" in query else [None]
+        value = {"cpus_used": 1.25, "cpus_allocated": 4, "memory_bytes": 3 << 30, "memory_held_bytes": 3 << 30,
+                 "gpu_busy_ratio": 0.67, "gpu_memory_bytes": 1 << 30}
+        found = []
+        for name in re.findall(r'"bj","([a-z_]+)"', query):
+            for node in nodes:
+                for gpu in gpus:
+                    labels = {"bj": name, **({"instance": node} if node else {}),
+                              **({"gpu": gpu} if gpu else {})}
+                    v = 0 if gpu == "1" else value.get(name)
+                    if v is not None:
+                        found.append({"metric": labels, "values": [[t, str(v)] for t in times]})
+        return {"status": "success", "data": {"resultType": "matrix", "result": found}}

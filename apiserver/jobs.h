@@ -7,6 +7,7 @@
 #include "apiserver/query.h"
 
 enum { BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS };
+_Static_assert(BJ_JOB_COLUMNS <= (int)BJ_ROW_KEYS, "a row has all columns");
 
 /* The columns of bj_job_columns that a request selects, in their order, and the
  * SQL values that they need, each once. */

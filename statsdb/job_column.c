@@ -457,6 +457,9 @@ const struct bj_job_column bj_job_columns[] = {
          "Names of the findings, the worst first."),
     {.name = NULL},
 };
+_Static_assert(sizeof(bj_job_columns) / sizeof(bj_job_columns[0]) <=
+                   BJ_JOB_COLUMNS + 1,
+               "BJ_JOB_COLUMNS is the size of arrays with all columns");
 
 /* --- names -----------------------------------------------------------------
  */

@@ -235,7 +235,7 @@ check "the log reports the damaged state" grep -q 'energy: .*state.*\.bad' "$tmp
 start_exporter --path.sysfs="$tmp/node/sys" --energy.interval=1 \
     --energy.state-file="$tmp/exporter/state"
 check "two exporters do not share a state" wait_for 60 \
-    grep -q 'another one has locked' "$tmp/exporter.log"
+    grep -q 'another process has locked' "$tmp/exporter.log"
 
 # --- a spool that is full ----------------------------------------------------
 

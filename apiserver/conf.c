@@ -76,9 +76,9 @@ static const struct bj_opt options[] = {
      .kind = BJ_OPT_STR,
      .off = AT(store),
      .preset = "/var/lib/batchjob/stats.db",
-     .arg = "FILE",
-     .help = "Database file that batchjob_stats_db writes; it is opened "
-             "read-only.",
+     .arg = "FILE|URL",
+     .help = "The store of batchjob_stats_db: a file, or the URL of a database "
+             "of PostgreSQL. It is opened read-only.",
      .more = "Set it to the store.path of batchjob_stats_db."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,
@@ -266,7 +266,8 @@ static int check(struct bj_api_conf *c, struct bj_err *err)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: an address is required");
     if (!c->store || !c->store[0])
-        return bj_err_set(err, -EINVAL, "store.path: a file is required");
+        return bj_err_set(err, -EINVAL,
+                          "store.path: a file or a URL is required");
     int r = bj_prompool_check(&c->prom, err);
     return r < 0 ? r : bj_gate_conf_check(&c->gate, &c->prom.server, err);
 }

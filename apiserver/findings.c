@@ -128,7 +128,7 @@ static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
     struct bj_reader_row row;
     unsigned n = 0;
     bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE ");
-    add_rules(&q, p, "1");
+    add_rules(&q, p, "1 = 1");
     bj_query_sql(&q, " OR bj_late(f.job, f.rule, 1000) LIMIT ");
     bj_query_int(&q, FEW + 1);
     bj_reader_walk(c->reader, true, UNTIL_COUNTED);
@@ -145,8 +145,8 @@ static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
 /* Findings on running jobs are few. */
 #define OPEN                                                                   \
     " FROM (SELECT DISTINCT job FROM running_finding) AS o CROSS JOIN"         \
-    " job_finding AS f ON f.job = o.job CROSS JOIN job AS j ON j.id = f.job"   \
-    " CROSS JOIN finding_rule AS r ON r.id = f.rule WHERE "
+    " job_finding AS f CROSS JOIN job AS j CROSS JOIN finding_rule AS r WHERE" \
+    " f.job = o.job AND j.id = f.job AND r.id = f.rule AND "
 
 /* Walk in the order of jobs, except for rare findings in an admin's query: then
  * walk job_finding. */
@@ -160,14 +160,13 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
     if (r == 0 && !running && bj_query_wide(c, p))
         r = are_few(c, p, &few);
     bj_query_sql(q, running ? OPEN
-                    : few
-                        ? " FROM job_finding AS f CROSS JOIN job AS j ON j.id ="
-                          " f.job CROSS JOIN finding_rule AS r ON r.id ="
-                          " f.rule WHERE "
-                        : " FROM job AS j CROSS JOIN job_finding AS f ON f.job"
-                          " = j.id CROSS JOIN finding_rule AS r ON r.id ="
-                          " f.rule WHERE ");
-    add_rules(q, p, "1");
+                    : few   ? " FROM job_finding AS f CROSS JOIN job AS j CROSS"
+                              " JOIN finding_rule AS r WHERE j.id = f.job AND"
+                              " r.id = f.rule AND "
+                            : " FROM job AS j CROSS JOIN job_finding AS f CROSS"
+                              " JOIN finding_rule AS r WHERE f.job = j.id AND"
+                              " r.id = f.rule AND ");
+    add_rules(q, p, "1 = 1");
     if (r == 0)
         r = bj_query_scope(q, c, p, "j");
     if (r != 0)

@@ -64,7 +64,7 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
     bj_query_sql(q, " FROM " BJ_JOB_FROM);
     if (k->derived)
         bj_query_sql(q, BJ_JOB_FROM_USE);
-    bj_query_sql(q, " WHERE 1");
+    bj_query_sql(q, " WHERE 1 = 1");
 }
 
 /* --- rows ------------------------------------------------------------------

@@ -107,13 +107,13 @@ static int add_states(struct bj_query *q, struct bj_call *c,
 {
     if (!p->given[BJ_PARAM_STATE])
         return 0;
-    bj_query_sql(q, " AND (0");
+    bj_query_sql(q, " AND (1 = 0");
     for (unsigned i = 0; i < p->values; i++) {
         struct bj_slice s = p->value[i].text;
         if (p->value[i].which != BJ_PARAM_STATE)
             continue;
         if (bj_slice_eq(s, BJ_SLICE("all"))) {
-            bj_query_sql(q, " OR 1");
+            bj_query_sql(q, " OR 1 = 1");
             continue;
         }
         if (bj_slice_eq(s, BJ_SLICE("ended"))) {
@@ -205,7 +205,7 @@ static void add_name(struct bj_query *q, const struct bj_jobs_query *l)
         bj_query_sql(q, i ? "," : " AND +j.name IN (");
         bj_query_int(q, l->name[i]);
     }
-    bj_query_sql(q, l->names ? ")" : " AND 0");
+    bj_query_sql(q, l->names ? ")" : " AND 1 = 0");
 }
 
 /* The filters that an index does not cover. */
@@ -268,8 +268,8 @@ int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
     if (r != 0 || open || q->named || parts == 0)
         return r != 0 ? r : add_filters(c, l);
     if (l->named && l->names == 0)
-        bj_query_sql(q, " AND 0");
-    bj_query_sql(q, " AND ((1");
+        bj_query_sql(q, " AND 1 = 0");
+    bj_query_sql(q, " AND ((1 = 1");
     r = add_filters(c, l);
     bj_query_sql(q, ") OR bj_late(j.at, j.id, ");
     bj_query_int(q, WHOLE * (part + 1) / parts);
@@ -305,12 +305,12 @@ static int add_branches(struct bj_call *c, struct bj_jobs_query *l,
     for (unsigned i = 0; i < branches && r == 0; i++) {
         bj_query_sql(q, i ? " UNION " : "");
         bj_query_sql(q, "SELECT id FROM (SELECT j.id AS id FROM job AS j "
-                        "WHERE 1");
+                        "WHERE 1 = 1");
         q->branch = &i;
         r = bj_jobs_query_where(c, l, i, branches);
         q->branch = NULL;
         bj_jobs_query_page(l);
-        bj_query_sql(q, ")");
+        bj_query_sql(q, ") AS below");
     }
     bj_query_sql(q, ")");
     return r;

@@ -209,7 +209,7 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
     struct bj_st *st = NULL;
     select_columns(&q, a->strict);
     bj_query_sql(&q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
-                     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
+                     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1");
     /* The original has neither coordinators nor admins. */
     a->p.given[BJ_PARAM_MINE] = true;
     a->p.number[BJ_PARAM_MINE] = 1;

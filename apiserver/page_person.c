@@ -56,9 +56,8 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
     bool cut;
     bj_query_sql(&q, "SELECT ");
     bj_table_select(&q, finding_columns);
-    bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f ON f.job ="
-                     " j.id CROSS JOIN finding_rule AS r ON r.id = f.rule"
-                     " WHERE 1");
+    bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
+                     " finding_rule AS r WHERE f.job = j.id AND r.id = f.rule");
     int r = bj_query_scope(&q, c, p, "j");
     bj_query_sql(&q, " AND j.at BETWEEN ");
     bj_query_int(&q, time.from);

@@ -113,10 +113,9 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
     const struct bj_query_time time = {c->now_sec - DAYS * DAY, c->now_sec};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
-    bj_query_sql(&q,
-                 "SELECT j.partition, j.account, j.user, max(j.start -"
-                 " coalesce(j.eligible, nullif(j.submit, 0)), 0) FROM job AS"
-                 " j WHERE j.start IS NOT NULL");
+    bj_query_sql(&q, "SELECT j.partition, j.account, j.user, j.start -"
+                     " coalesce(j.eligible, nullif(j.submit, 0)) FROM job AS j"
+                     " WHERE j.start IS NOT NULL");
     int r = bj_query_scope(&q, c, p, "j");
     bj_query_sql(&q, " AND j.at BETWEEN ");
     bj_query_int(&q, time.from);
@@ -131,8 +130,11 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
         r = 0;
         for (int i = 0; i < BYS; i++)
             to->of[i] = bj_st_get_i64(st, i);
-        to->sec = bj_st_get_i64(st, BYS);
-        w->n += to->sec != BJ_SQL_NULL;
+        const int64_t sec = bj_st_get_i64(st, BYS);
+        if (sec == BJ_SQL_NULL)
+            continue;
+        to->sec = sec > 0 ? sec : 0;
+        w->n++;
     }
     bj_query_free(&q);
     return r;

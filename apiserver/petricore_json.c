@@ -17,7 +17,8 @@
 
 /* The sum of all nodes; where one is unknown, it is. */
 #define SUM(column)                                                            \
-    "(SELECT iif(count(" column ") = j.nodes, sum(" column "), NULL) FROM "    \
+    "(SELECT CASE WHEN count(" column ") = j.nodes THEN sum(" column           \
+    ") END FROM "                                                              \
     "node_record AS n WHERE n.cluster = j.cluster AND n.jobid = j.jobid AND "  \
     "j.id = (SELECT job FROM node_record_job WHERE record = n.id))"
 
@@ -267,7 +268,7 @@ static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
     int r =
         bj_params_put(c, p, BJ_BIT(BJ_PARAM_USER), BJ_SLICE("user"), who->name);
     bj_query_sql(&q, "SELECT j.jobid, o.uid FROM job AS j LEFT JOIN owner AS o "
-                     "ON o.id = j.owner WHERE 1");
+                     "ON o.id = j.owner WHERE 1 = 1");
     if (r == 0)
         r = bj_query_scope(&q, c, p, "j");
     bj_query_sql(&q, " ORDER BY j.at DESC, j.id DESC LIMIT ");

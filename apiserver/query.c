@@ -36,7 +36,7 @@ void bj_query_in(struct bj_query *q, const struct bj_params *p,
         bj_query_text(q, p->value[i].text);
         first = false;
     }
-    bj_query_sql(q, ")");
+    bj_query_sql(q, first ? "NULL)" : ")"); /* in an empty list is nothing */
 }
 
 int bj_query_open(struct bj_query *q, struct bj_reader *reader,
@@ -144,7 +144,7 @@ static int filter(struct bj_query *q, struct bj_call *c,
         bj_query_int(q, id);
         first = false;
     }
-    bj_query_sql(q, ")");
+    bj_query_sql(q, first ? "NULL)" : ")");
     return r;
 }
 

@@ -182,10 +182,13 @@ int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
     return 0;
 }
 
-/* Only reading, and the SQL functions of the API. */
+/* Only reading, and the SQL functions of the API.  PostgreSQL computes
+ * elsewhere: its queries end at the deadline without a part of the rows. */
 static int set_up(struct bj_reader *r, struct bj_db *db, struct bj_err *err)
 {
     bj_db_fence(db);
+    if (bj_db_dialect(db) != BJ_DIALECT_SQLITE)
+        return 0;
     int rc = bj_db_function(db, &r->uuid_function, err);
     if (rc == 0)
         rc = bj_db_function(db, &r->late_function, err);
@@ -313,7 +316,8 @@ uint64_t bj_reader_version(const struct bj_reader *r)
 bool bj_reader_broken(int code)
 {
     return code == -EBADMSG || code == -EIO || code == -ENOENT ||
-           code == -EROFS || code == -EACCES || code == -EPROTO;
+           code == -EROFS || code == -EACCES || code == -EPROTO ||
+           code == -ENOLINK || code == -ECONNREFUSED;
 }
 
 void bj_reader_stat(const struct bj_reader *r, struct bj_reader_stat *ret)

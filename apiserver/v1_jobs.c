@@ -48,7 +48,7 @@ static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
     struct bj_st *st;
     struct bj_reader_row row;
     l->end.total = 0;
-    bj_query_sql(&l->q, "SELECT 1 FROM job AS j WHERE 1");
+    bj_query_sql(&l->q, "SELECT 1 FROM job AS j WHERE 1 = 1");
     int r = bj_jobs_query_where(c, l, 0, 1);
     bj_query_sql(&l->q, " LIMIT ");
     bj_query_int(&l->q, most + 1);

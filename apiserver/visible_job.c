@@ -9,7 +9,7 @@ static const char found_sql[] =
     "j.start, j.\"end\", j.nodes, j.gpus FROM job AS j "
     "JOIN cluster AS c ON c.id = j.cluster "
     "LEFT JOIN job_more AS m ON m.job = j.id "
-    "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1";
+    "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
 
 static void take(struct bj_st *st, struct bj_arena *a, struct bj_visible_job *f)
 {

@@ -68,6 +68,39 @@ size_t bj_text_clean(struct bj_slice s, char *dst, size_t cap)
     return out;
 }
 
+size_t bj_text_utf8(struct bj_slice s, char *dst)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t out = 0;
+    for (size_t in = 0, len; in < s.n; in += len) {
+        bool good;
+        len = take_char(p + in, s.n - in, &good);
+        size_t put = good ? len : REPLACEMENT;
+        memcpy(dst + out, good ? (const void *)(p + in) : "\xef\xbf\xbd", put);
+        if (dst[out] == '\0')
+            dst[out] = '?';
+        out += put;
+    }
+    return out;
+}
+
+bool bj_text_is_utf8(struct bj_slice s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    for (size_t in = 0; in < s.n;) {
+        bool good = p[in] != '\0';
+        if (p[in] < 0x80 && good) {
+            in++;
+            continue;
+        }
+        if (good)
+            in += take_char(p + in, s.n - in, &good);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
 static bool is_ident(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

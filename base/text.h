@@ -14,6 +14,14 @@ enum { BJ_LABEL_MAX = 128 }; /* most bytes of a label value */
  */
 size_t bj_text_clean(struct bj_slice s, char *dst, size_t cap);
 
+/* Append s to dst (room for 3 * s.n bytes): bytes that are not UTF-8 become
+ * U+FFFD as above, NUL '?'; other control characters stay.  Returns the number
+ * of bytes, without a NUL behind them. */
+size_t bj_text_utf8(struct bj_slice s, char *dst);
+
+/* Is that the same text? */
+bool bj_text_is_utf8(struct bj_slice s);
+
 /* Clean s into a collectd identifier: bj_text_clean, then every character other
  * than ASCII letters, digits and _ . : @ + - [ ] becomes one '_'.  Returns the
  * number of bytes written, without NUL. */

@@ -53,7 +53,7 @@ static int open_store(const struct bj_statsdb_conf *c, bool write,
 static int find_job(struct bj_store *s, const char *name, int64_t *ret,
                     struct bj_err *err)
 {
-    struct bj_sql_build b = {0};
+    struct bj_sql_build b = {.dialect = bj_db_dialect(bj_store_db(s))};
     const struct bj_job_name n = bj_job_name_parse(bj_slice_str(name));
     struct bj_st *st = NULL;
     bj_buf_str(&b.sql, "SELECT id FROM job WHERE id IN (");

@@ -143,7 +143,7 @@ int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
 int bj_mail_collect(struct bj_store *s, struct bj_err *err)
 {
     static const char last[] = "SELECT max(id) FROM (SELECT id FROM job WHERE"
-                               " id > ?1 ORDER BY id LIMIT ?2)";
+                               " id > ?1 ORDER BY id LIMIT ?2) AS n";
     static const char list[] =
         "INSERT INTO mail_todo(job) SELECT id FROM job WHERE id > ?1 AND id <="
         " ?2 AND \"end\" >= (SELECT since FROM mail_state) AND id NOT IN"
@@ -178,11 +178,11 @@ int bj_mail_collect(struct bj_store *s, struct bj_err *err)
 /* Of an array its last task.  Tasks that were requeued have another submit
  * time. */
 static const char jobs_sql[] =
-    "WITH last AS (SELECT max(j.\"end\"), j.id FROM mail_todo AS m JOIN job AS "
-    "j"
-    " ON j.id = m.job WHERE j.\"end\" <= ?1 GROUP BY j.cluster, j.user,"
-    " coalesce(j.array_job_id, -j.id))"
-    "SELECT j.id, j.\"end\", u.name, CASE WHEN j.array_job_id IS NULL THEN"
+    "WITH last AS (SELECT id FROM (SELECT j.id AS id, row_number() OVER"
+    " (PARTITION BY j.cluster, j.user, coalesce(j.array_job_id, -j.id)"
+    " ORDER BY j.\"end\" DESC, j.id DESC) AS nr FROM mail_todo AS m JOIN job"
+    " AS j ON j.id = m.job WHERE j.\"end\" <= ?1) AS n WHERE nr = 1) SELECT "
+    "j.id, j.\"end\", u.name, CASE WHEN j.array_job_id IS NULL THEN"
     " 'job:' || c.name || ':' || j.jobid || ':' || j.submit ELSE 'array:' ||"
     " c.name || ':' || j.array_job_id || ':' || u.name || ':' || (SELECT"
     " min(t.submit) FROM job AS t WHERE " SAME_ARRAY ") END,"
@@ -190,7 +190,8 @@ static const char jobs_sql[] =
     " j.id), EXISTS (SELECT 1 FROM job AS t WHERE " SAME_ARRAY
     " AND t.\"end\" IS NULL)"
     " FROM last JOIN job AS j ON j.id = last.id JOIN cluster AS c ON c.id ="
-    " j.cluster JOIN user AS u ON u.id = j.user JOIN derive_state AS d"
+    " j.cluster JOIN user AS u ON u.id = j.user CROSS JOIN"
+    " derive_state AS d"
     " ORDER BY j.\"end\", j.id LIMIT ?2";
 
 int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,

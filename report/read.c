@@ -157,13 +157,14 @@ static const char findings_sql[] =
     ", nullif(r.url, ''), r.condition, NULL FROM job_finding AS f JOIN"
     " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
 
-/* Of the tasks of an array: the numbers of one of them. */
+/* Of the tasks of an array: the numbers of the last of them. */
 static const char array_findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, count(*) FROM job AS j JOIN"
-    " job_finding AS f ON f.job = j.id JOIN finding_rule AS r ON r.id ="
-    " f.rule WHERE " BJ_REPORT_SIBLINGS " GROUP BY r.id" WORST
-    "count(*) DESC, r.id";
+    ", nullif(r.url, ''), r.condition, n.tasks FROM (SELECT o.rule AS rule,"
+    " max(o.job) AS job, count(*) AS tasks FROM job AS j JOIN job_finding AS o"
+    " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS " GROUP BY o.rule) AS n JOIN"
+    " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN finding_rule"
+    " AS r ON r.id = n.rule" WORST "n.tasks DESC, r.id";
 
 static void take_finding(struct bj_report *r, struct bj_st *st, void *row)
 {

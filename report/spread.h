@@ -8,8 +8,9 @@
 #define BJ_REPORT_SIBLINGS                                                     \
     "j.array_job_id = (SELECT array_job_id FROM job WHERE id = ?1) AND"        \
     " +j.cluster = (SELECT cluster FROM job WHERE id = ?1) AND"                \
-    " +j.user IS (SELECT user FROM job WHERE id = ?1) AND"                     \
-    " +j.account IS (SELECT account FROM job WHERE id = ?1)"
+    " coalesce(j.user, -1) = (SELECT coalesce(user, -1) FROM job WHERE id ="   \
+    " ?1) AND coalesce(j.account, -1) = (SELECT coalesce(account, -1) FROM"    \
+    " job WHERE id = ?1)"
 
 /* What advice is based on: of one job, or of the tasks of an array that were
  * completed and whose use is known.  Memory in bytes of a node. */

@@ -203,8 +203,9 @@ static const struct bj_opt reading[] = {
     {.name = "store.path",
      .kind = BJ_OPT_STR,
      .off = AT(path),
-     .arg = "FILE",
-     .help = "Store to read, instead of a server. "
+     .arg = "FILE|URL",
+     .help = "Store to read, instead of a server: a file, or the URL of a "
+             "database of PostgreSQL. "
              "Default: " STORE "."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,

@@ -85,12 +85,12 @@ static void by_ids(struct question *q, const struct bj_strv *list)
     unsigned n = 0;
     while (bj_acct_list_next(list, &at, &v)) {
         struct bj_job_name name = bj_job_name_parse(v);
-        add(q, n++ ? " UNION ALL SELECT id FROM ("
+        add(q, n++ ? " AS n UNION ALL SELECT id FROM ("
                    : " AND j.id IN (SELECT id FROM (");
         bj_job_name_query(&name, BJ_NAME_WITH_PARTS, &q->b);
         add(q, ")");
     }
-    add(q, n ? ")" : "");
+    add(q, n ? " AS n)" : "");
 }
 
 /* --- the question ----------------------------------------------------------
@@ -130,7 +130,7 @@ static void build(struct question *q, const struct bj_acct_filter *f)
     by_state(q, &f->state, open);
     by_time(q, f, !ids && !open);
     add(q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
-    bj_sql_build_int(&q->b, f->limit ? (int64_t)f->limit : -1);
+    bj_sql_build_int(&q->b, f->limit ? (int64_t)f->limit : INT64_MAX);
 }
 
 static int append(struct bj_acct_ids *ids, int64_t id)
@@ -165,7 +165,7 @@ static int take(struct bj_store *s, const struct question *q,
 int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
                  struct bj_acct_ids *ret, struct bj_err *err)
 {
-    struct question q = {.err = {0}};
+    struct question q = {.b.dialect = bj_db_dialect(bj_store_db(s))};
     *ret = (struct bj_acct_ids){NULL, 0, 0};
     build(&q, f);
     int r = q.err.code;

@@ -90,7 +90,7 @@ static int read_stored(struct bj_db *db, struct bj_slice key,
                        struct bj_report *ret, struct bj_err *err)
 {
     struct bj_job_name name = bj_job_name_parse(key);
-    struct bj_sql_build b = {0};
+    struct bj_sql_build b = {.dialect = bj_db_dialect(db)};
     struct bj_st *st = NULL;
     int64_t job = BJ_SQL_NULL;
     bj_job_name_query(&name, BJ_NAME_EXACT, &b);

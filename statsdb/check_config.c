@@ -2,6 +2,7 @@
 
 #include "base/command.h"
 #include "base/secret_file.h"
+#include "store/db.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,9 +139,11 @@ int bj_check_config(const struct bj_statsdb_conf *conf, struct bj_err *err)
 {
     struct check c = {NULL, err};
     err->code = 0;
-    if (faccessat(AT_FDCWD, conf->path, F_OK, AT_EACCESS) == 0)
+    const bool file = bj_db_is_file(conf->path);
+    if (file && faccessat(AT_FDCWD, conf->path, F_OK, AT_EACCESS) == 0)
         check_path(&c, "store.path", conf->path, R_OK | W_OK);
-    check_folder_of(&c, "store.path", conf->path);
+    if (file)
+        check_folder_of(&c, "store.path", conf->path);
     if (is_set(conf->metrics_file))
         check_folder_of(&c, "metrics.file", conf->metrics_file);
     for (size_t i = 0; i < conf->clusters; i++)

@@ -19,9 +19,11 @@ static const struct bj_opt options[] = {
      .kind = BJ_OPT_STR,
      .off = AT(path),
      .preset = "/var/lib/batchjob/stats.db",
-     .arg = "FILE",
-     .help = "The store: an SQLite file on a local disk.",
-     .more = "Set it when /var/lib is too small or not local."},
+     .arg = "FILE|URL",
+     .help = "The store: an SQLite file on a local disk, or a database of "
+             "PostgreSQL, postgresql://USER@HOST/DATABASE.",
+     .more = "Set it when /var/lib is too small or not local, or to a URL when "
+             "one host is not enough."},
     {.name = "store.cache",
      .kind = BJ_OPT_SIZE,
      .off = AT(cache_bytes),
@@ -152,51 +154,6 @@ static const struct bj_opt options[] = {
          "TLS, user names and hashed passwords for web.listen-address, in the "
          "format of Prometheus' exporters; read again when it changes.",
      .more = "Set it when clients connect over a network."},
-    {.name = NULL},
-};
-
-/* Options of the command line only. */
-static const struct bj_opt command_options[] = {
-    {.name = "once",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(once),
-     .preset = "false",
-     .help = "Import everything that is new and the whole history, then exit."},
-    {.name = "dry-run",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(dry_run),
-     .preset = "false",
-     .help = "Read the newest slice of each source like --once, but write "
-             "nothing."},
-    {.name = "online",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(online),
-     .preset = "false",
-     .help = "With check-config, also query each scheduler; writes nothing."},
-    {.name = "since",
-     .kind = BJ_OPT_STR,
-     .off = AT(since),
-     .arg = "TIME",
-     .help = "Import history back to this time instead of the cluster's "
-             "history; export jobs that ended since. 2026-01-31, "
-             "2026-01-31T12:00:00Z, or 30d for 30 days ago."},
-    {.name = "until",
-     .kind = BJ_OPT_STR,
-     .off = AT(until),
-     .arg = "TIME",
-     .help = "Export jobs that ended before this time."},
-    {.name = "format",
-     .kind = BJ_OPT_STR,
-     .off = AT(format),
-     .preset = "csv",
-     .help = "Format of the export: comma-separated values, or one JSON object "
-             "per line.",
-     .choices = "csv|jsonl"},
-    {.name = "import.cluster",
-     .kind = BJ_OPT_STR,
-     .off = AT(import_cluster),
-     .arg = "NAME",
-     .help = "Cluster of the jobs in the imported file."},
     {.name = NULL},
 };
 
@@ -535,7 +492,7 @@ enum { FILE_SETS = 6, SETS = 7 }; /* the last: of the command line only */
 static const struct bj_optset names[SETS] = {
     {options, NULL},         {bj_carbon_opts, NULL}, {bj_mail_opts, NULL},
     {bj_running_opts, NULL}, {bj_report_opts, NULL}, {bj_program_opts, NULL},
-    {command_options, NULL}};
+    {bj_command_opts, NULL}};
 
 static void bind_sets(struct bj_statsdb_conf *c, struct bj_optset sets[SETS])
 {

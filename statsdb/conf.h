@@ -85,7 +85,7 @@ struct bj_statsdb_conf {
     struct bj_report_conf report;
     struct bj_program program;
     /* only on the command line */
-    char *since, *until, *format, *import_cluster;
+    char *since, *until, *format, *import_cluster, *copy_from, *copy_to;
     bool once, dry_run, online;
 
     struct bj_cluster_conf *cluster;
@@ -110,5 +110,8 @@ size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
 
 /* Append the options for --help, rare ones only with all. */
 void bj_statsdb_conf_help(bool all, struct bj_buf *out);
+
+/* Options of the command line only, of struct bj_statsdb_conf. */
+extern const struct bj_opt bj_command_opts[];
 
 #endif

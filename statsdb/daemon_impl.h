@@ -90,7 +90,7 @@ static inline const char *bj_daemon_report_file(const struct bj_daemon *d)
 static inline bool bj_daemon_store_failed(int code)
 {
     return code == -ENOSPC || code == -EIO || code == -EBADMSG ||
-           code == -EROFS || code == -ENOMEM;
+           code == -EROFS || code == -ENOMEM || code == -ENOLINK;
 }
 
 /* Name of the source in the table covered. */

@@ -15,14 +15,14 @@ static int check_rules(struct bj_derive *d, struct bj_err *err)
         "INSERT INTO derive_todo(job) SELECT id FROM job WHERE at >= ?1 AND"
         " \"end\" IS NOT NULL AND id <= (SELECT job_upto FROM derive_state)"
         " AND id NOT IN (SELECT job FROM derive_todo)";
-    static const char note[] = "UPDATE derive_state SET rules = ?2 WHERE rules"
-                               " != ?2 RETURNING rules";
+    static const char note[] = "UPDATE derive_state SET rules = ?1 WHERE rules"
+                               " != ?1 RETURNING rules";
     struct bj_st *st;
     int r = bj_db_prepare(d->db, note, &st, err);
     if (r < 0)
         return r;
     const char *sign = d->opt.rules ? bj_rules_sign(d->opt.rules) : "";
-    bj_st_bind_filled(st, 2, bj_slice_str(sign[0] ? sign : "none"));
+    bj_st_bind_filled(st, 1, bj_slice_str(sign[0] ? sign : "none"));
     r = bj_st_row(st, err);
     bool changed = r > 0;
     while (r > 0)

@@ -25,6 +25,11 @@ static void csv_row(struct bj_buf *out, struct bj_st *st)
     bj_buf_str(out, "\r\n");
 }
 
+static bool is_jobid(const char *name)
+{
+    return strcmp(name, "jobid") == 0 || strcmp(name, "display_id") == 0;
+}
+
 static int json_row(struct bj_buf *out, struct bj_st *st)
 {
     struct bj_json_out json = {.to = out}, *o = &json;
@@ -33,6 +38,10 @@ static int json_row(struct bj_buf *out, struct bj_st *st)
         const char *name = bj_st_column_name(st, i);
         struct bj_value v;
         bj_st_get(st, i, 1, &v);
+        /* PostgreSQL keeps numbers among the ids as texts. */
+        if (v.type == BJ_TYPE_TEXT && is_jobid(name) &&
+            bj_jobid_number(v.text, &v.i64))
+            v.type = BJ_TYPE_INTEGER;
         if (v.type == BJ_TYPE_NULL)
             bj_json_put_null(o, name);
         else if (v.type == BJ_TYPE_INTEGER)

@@ -69,11 +69,7 @@ static int has(struct bj_st *st, const struct bj_sched_job *job,
 static int is_known(struct original *o, const struct bj_sched_job *job,
                     struct bj_err *err)
 {
-    uint64_t id;
-    if (bj_slice_u64(job->raw_id, &id) == 0 && id <= INT64_MAX)
-        bj_st_bind_i64(o->by_id, 5, (int64_t)id);
-    else
-        bj_st_bind_filled(o->by_id, 5, job->raw_id);
+    bj_st_bind_jobid(o->by_id, 5, job->raw_id);
     int r = has(o->by_id, job, o->cluster, err);
     if (r != 0 || job->array_task == BJ_ABSENT)
         return r;

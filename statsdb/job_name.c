@@ -137,17 +137,6 @@ struct bj_slice bj_job_name_cut(struct bj_slice *list)
 #define BY_JOBID                                                               \
     "SELECT id FROM job WHERE cluster IN (SELECT id FROM cluster) AND "
 
-static void put_jobid(struct bj_sql_build *b, struct bj_slice id)
-{
-    uint64_t v;
-    /* A plain number is stored as a number. */
-    if (id.n < 19 && (id.n == 1 || (id.n > 0 && id.p[0] != '0')) &&
-        bj_slice_u64(id, &v) == 0)
-        bj_sql_build_int(b, (int64_t)v);
-    else
-        bj_sql_build_text(b, id);
-}
-
 /* Texts that begin with an id and a character from low to high (exclusive). */
 static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
                    const char *high)
@@ -163,7 +152,7 @@ static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
 static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
 {
     bj_sql_build_add(b, BY_JOBID "jobid = ");
-    put_jobid(b, id);
+    bj_sql_build_jobid(b, id);
     begins(b, id, ".", "/");
 }
 
@@ -172,12 +161,18 @@ static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
 static void by_leader(struct bj_sql_build *b, const struct bj_job_name *n,
                       bool one)
 {
-    int64_t end = n->number + HET_SPAN + (one ? n->part : 0);
+    /* the first and the last of these ids */
+    int64_t first = n->number + (one ? 0 : 1);
+    int64_t last = n->number + HET_SPAN + (one ? n->part : -1);
+    const bool texts = b->dialect == BJ_DIALECT_POSTGRESQL;
     bj_sql_build_add(b, BY_JOBID "jobid ");
-    bj_sql_build_add(b, one ? "BETWEEN " : "> ");
-    bj_sql_build_int(b, n->number);
-    bj_sql_build_add(b, one ? " AND " : " AND jobid < ");
-    bj_sql_build_int(b, end);
+    bj_sql_build_add(b, texts ? "IN (SELECT CAST(n AS TEXT) FROM"
+                                " generate_series("
+                              : "BETWEEN ");
+    bj_sql_build_int(b, first);
+    bj_sql_build_add(b, texts ? ", " : " AND ");
+    bj_sql_build_int(b, last);
+    bj_sql_build_add(b, texts ? ") AS s(n))" : "");
     bj_sql_build_add(b, " AND EXISTS (SELECT 1 FROM job_more AS h WHERE h.job ="
                         " job.id AND h.het_job_id = ");
     bj_sql_build_int(b, n->number);
@@ -233,7 +228,7 @@ static void by_tasks(struct bj_sql_build *b, const struct bj_job_name *n)
     if (limit)
         rest.n = (size_t)(limit - rest.p);
     by_array(b, n->number);
-    bj_sql_build_add(b, " AND (0");
+    bj_sql_build_add(b, " AND (1 = 0");
     for (unsigned i = 0; i < RANGES && bj_slice_field(&rest, ',', &one); i++) {
         uint64_t v[3];
         if (!range(one, v))
@@ -261,7 +256,7 @@ static void by_key(struct bj_sql_build *b, const struct bj_job_name *n)
                         " cluster WHERE name = ");
     bj_sql_build_text(b, n->cluster);
     bj_sql_build_add(b, ") AND jobid = ");
-    put_jobid(b, n->jobid);
+    bj_sql_build_jobid(b, n->jobid);
     bj_sql_build_add(b, " AND submit = ");
     bj_sql_build_int(b, n->submit);
 }

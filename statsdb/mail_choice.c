@@ -50,7 +50,7 @@ int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
 {
     static const char sql[] =
         "INSERT INTO mail_choice(user, choice, since) VALUES(?1, ?2, ?3) ON"
-        " CONFLICT DO UPDATE SET choice = ?2, since = ?3";
+        " CONFLICT(user) DO UPDATE SET choice = ?2, since = ?3";
     struct bj_st *st = NULL;
     if (!bj_mail_choice_is(choice))
         return bj_err_set(err, -EINVAL,

@@ -10,6 +10,7 @@
 #include "statsdb/acct_text.h"
 #include "statsdb/check_config.h"
 #include "statsdb/conf.h"
+#include "statsdb/copy.h"
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"
 #include "statsdb/import.h"
@@ -19,6 +20,7 @@
 #include "statsdb/work.h"
 #include "store/db.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +59,11 @@ static int catch_signals(struct bj_err *err)
 /* The time of which check-config --online reads the jobs. */
 static const uint64_t ONLINE_USEC = UINT64_C(600) * 1000000;
 
+enum { WAIT_MSEC = 5000 }; /* between two looks at the writer's lock */
+
+/* The store was open once: a server that does not answer is waited for. */
+static bool began;
+
 enum how { WRITE, READ, COPY, TRY };
 
 static int open_store(const struct bj_statsdb_conf *c, enum how how,
@@ -77,7 +84,8 @@ static int open_store(const struct bj_statsdb_conf *c, enum how how,
 static int open_dry(const struct bj_statsdb_conf *c, struct bj_store **ret,
                     struct bj_err *err)
 {
-    if (access(c->path, F_OK) == 0 || errno != ENOENT)
+    if (!bj_db_is_file(c->path) || access(c->path, F_OK) == 0 ||
+        errno != ENOENT)
         return open_store(c, TRY, ret, err);
     bj_log(BJ_LOG_INFO, NULL, "store %s does not exist yet", c->path);
     return bj_store_open(
@@ -150,20 +158,35 @@ static int print_texts(const struct bj_statsdb_conf *c, char *const *word,
     return r;
 }
 
-static int run(const struct bj_statsdb_conf *c, char *const *word,
-               struct bj_err *err)
+/* Several processes may wait for a store on a server; one of them writes it,
+ * and when its connection ends, the next one does. */
+static int open_leading(const struct bj_statsdb_conf *c, struct bj_store **ret,
+                        struct bj_err *err)
 {
-    (void)word;
+    const bool waits = !c->once && !bj_db_is_file(c->path);
+    int last = 0, r;
+    while ((r = open_store(c, WRITE, ret, err)) < 0 && waits &&
+           (r == -EBUSY || (r == -ECONNREFUSED && began)) &&
+           !atomic_load(&stop.now)) {
+        if (r != last)
+            bj_log(BJ_LOG_INFO, err, "store: waiting");
+        last = r;
+        struct pollfd fd = {.fd = stop.wake_fd, .events = POLLIN};
+        poll(&fd, 1, WAIT_MSEC);
+    }
+    began = began || r == 0;
+    if (last < 0 && r == 0)
+        bj_log(BJ_LOG_INFO, NULL, "store: this process writes it now");
+    return r;
+}
+
+/* Until it is stopped, or fails. */
+static int run_once(const struct bj_statsdb_conf *c, int64_t since,
+                    struct bj_err *err)
+{
     struct bj_store *store = NULL;
-    int64_t since;
-    int r = since_of(c, &since, err);
-    if (r == 0)
-        r = need_cluster(c, err);
-    if (r == 0)
-        r = catch_signals(err);
-    if (r == 0)
-        r = c->dry_run ? open_dry(c, &store, err)
-                       : open_store(c, WRITE, &store, err);
+    int r =
+        c->dry_run ? open_dry(c, &store, err) : open_leading(c, &store, err);
     if (r == 0 && c->check)
         r = bj_db_check(bj_store_db(store), err);
     if (r == 0)
@@ -180,9 +203,30 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
         r = bj_mail_service_round(mail, err);
     bj_mail_service_free(mail);
     bj_store_close(store);
-    if (atomic_load(&stop.now))
-        bj_log(BJ_LOG_INFO, NULL, "stopped");
     return r;
+}
+
+static int run(const struct bj_statsdb_conf *c, char *const *word,
+               struct bj_err *err)
+{
+    (void)word;
+    int64_t since;
+    int r = since_of(c, &since, err);
+    if (r == 0)
+        r = need_cluster(c, err);
+    if (r == 0)
+        r = catch_signals(err);
+    if (r == 0)
+        r = run_once(c, since, err);
+    while (r == -ENOLINK && !c->once && !atomic_load(&stop.now)) {
+        bj_log(BJ_LOG_WARN, err, "store: starting again");
+        *err = (struct bj_err){0};
+        r = run_once(c, since, err);
+    }
+    if (!atomic_load(&stop.now))
+        return r;
+    bj_log(BJ_LOG_INFO, NULL, "stopped");
+    return r == -EBUSY ? 0 : r; /* it still waited */
 }
 
 /* A dry run over a short time, beside a daemon that may run. */
@@ -238,8 +282,9 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0 && c->online)
         r = query_schedulers(c, err);
     if (r == 0)
-        printf("store %s, %zu cluster%s: fine for user id %u\n", c->path,
-               c->clusters, c->clusters == 1 ? "" : "s", (unsigned)geteuid());
+        printf("store %s, %zu cluster%s: fine for user id %u\n",
+               bj_db_shown(c->path), c->clusters, c->clusters == 1 ? "" : "s",
+               (unsigned)geteuid());
     return r;
 }
 
@@ -253,7 +298,7 @@ static int check_store(const struct bj_statsdb_conf *c, char *const *word,
         return r;
     r = bj_db_check(bj_store_db(store), err);
     if (r == 0)
-        printf("%s: consistent\n", c->path);
+        printf("%s: consistent\n", bj_db_shown(c->path));
     bj_store_close(store);
     return r;
 }
@@ -306,6 +351,37 @@ static int export(const struct bj_statsdb_conf *c, char *const *word,
     return r;
 }
 
+static void on_table(void *ctx, const char *table, uint64_t rows)
+{
+    (void)ctx;
+    printf("%-20s %10llu rows, equal\n", table, (unsigned long long)rows);
+}
+
+static int copy(const struct bj_statsdb_conf *c, char *const *word,
+                struct bj_err *err)
+{
+    struct bj_store *from = NULL, *to = NULL;
+    (void)word;
+    if (!c->copy_from || !*c->copy_from || !c->copy_to || !*c->copy_to)
+        return bj_err_set(err, -EINVAL,
+                          "copy: --from=URL and --to=URL are required");
+    int r = catch_signals(err);
+    if (r == 0)
+        r = bj_store_open(
+            &(struct bj_store_options){.path = c->copy_from, .read_only = true},
+            &from, err);
+    if (r == 0)
+        r = bj_store_open(&(struct bj_store_options){.path = c->copy_to}, &to,
+                          err);
+    const struct bj_copy what = {
+        .from = from, .to = to, .stop = &stop.now, .done = on_table};
+    if (r == 0)
+        r = bj_copy_store(&what, err);
+    bj_store_close(to);
+    bj_store_close(from);
+    return r;
+}
+
 static void on_bad(void *ctx, int64_t row, const char *why)
 {
     unsigned *logged = ctx;
@@ -354,11 +430,14 @@ static void print_help(bool all)
     bj_buf_str(
         &out,
         "Usage: batchjob_stats_db [COMMAND] [OPTION]...\n"
-        "Imports the accounting of jobs into one database file.\n\n"
+        "Imports the accounting of jobs into a store, a file or a database of "
+        "PostgreSQL.\n\n"
         "  run           import accounting until stopped, or with --once once\n"
         "  check-config  check the configuration\n"
         "  check         check the consistency of the store\n"
         "  backup FILE   copy the store while it is in use\n"
+        "  copy          copy a store into an empty one, also of another "
+        "engine\n"
         "  export        jobs as CSV or JSON lines on standard output\n"
         "  import original FILE   jobs of batchjob_monitoring's database\n"
         "  import jobstats        jobstats' summaries in the comments of the "
@@ -378,13 +457,10 @@ static const struct command {
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {
-    {"run", 0, run},
-    {"check-config", 0, check_config},
-    {"check", 0, check_store},
-    {"backup", 1, backup},
-    {"export", 0, export},
-    {"import", 2, import},
-    {"mail", 3, bj_mail_command},
+    {"run", 0, run},           {"check-config", 0, check_config},
+    {"check", 0, check_store}, {"backup", 1, backup},
+    {"copy", 0, copy},         {"export", 0, export},
+    {"import", 2, import},     {"mail", 3, bj_mail_command},
     {"texts", 0, print_texts},
 };
 
@@ -403,7 +479,7 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
     if (i == COMMANDS)
         return bj_err_set(err, -EINVAL,
                           "'%.40s' is not a command (run, check-config, check, "
-                          "backup, export, import, mail, texts)",
+                          "backup, copy, export, import, mail, texts)",
                           word[0]);
     while (n < commands[i].most && word[n + 1])
         n++;

@@ -118,6 +118,7 @@ enum bj_metrics_fault bj_metrics_fault(int code)
         return BJ_FAULT_COMMAND;
     case -ENOSPC:
     case -EIO:
+    case -ENOLINK:
     case -EBADMSG:
     case -EBUSY:
     case -EROFS:

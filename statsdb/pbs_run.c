@@ -74,13 +74,9 @@ static int read_runs(struct bj_pbs_runs *r, struct bj_slice cluster,
                      const struct bj_sched_job *job, int64_t from, int64_t to,
                      struct known *k, struct bj_err *err)
 {
-    uint64_t number;
     int e;
     bj_st_bind_filled(r->find, 1, cluster);
-    if (bj_slice_u64(job->raw_id, &number) == 0 && number <= INT64_MAX)
-        bj_st_bind_i64(r->find, 2, (int64_t)number);
-    else
-        bj_st_bind_filled(r->find, 2, job->raw_id);
+    bj_st_bind_jobid(r->find, 2, job->raw_id);
     bj_st_bind_i64(r->find, 3, from);
     bj_st_bind_i64(r->find, 4, to);
     while ((e = bj_st_row(r->find, err)) > 0) {

@@ -77,26 +77,28 @@ bool bj_prices_are(const struct bj_prices *p)
 static int write_row(struct bj_db *db, const struct bj_report_conf *conf,
                      struct bj_err *err)
 {
-    static const char sql[] =
-        "INSERT INTO price(id, currency, cpu_hour, gpu_hour, gib_hour, kwh)"
-        " SELECT 1, coalesce(?1, ''), ?2, ?3, ?4, ?5 WHERE coalesce(?2, ?3, ?4,"
-        " ?5) IS NOT NULL";
     const char *const text[] = {conf->cpu_hour, conf->gpu_hour, conf->gib_hour,
                                 conf->kwh};
+    int64_t price[4];
+    bool any = false;
+    for (int i = 0; i < 4; i++) {
+        if (bj_price_read(text[i], &price[i]) < 0)
+            price[i] = BJ_SQL_NULL; /* the options were checked */
+        any = any || price[i] != BJ_SQL_NULL;
+    }
     struct bj_st *st = NULL;
     int r = bj_db_exec(db, "DELETE FROM price", err);
-    if (r == 0)
-        r = bj_db_prepare(db, sql, &st, err);
+    if (r < 0 || !any)
+        return r;
+    r = bj_db_prepare(db,
+                      "INSERT INTO price(id, currency, cpu_hour, gpu_hour,"
+                      " gib_hour, kwh) VALUES(1, ?1, ?2, ?3, ?4, ?5)",
+                      &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_filled(st, 1,
-                      bj_slice_str(conf->currency ? conf->currency : ""));
-    for (int i = 0; i < 4; i++) {
-        int64_t v;
-        if (bj_price_read(text[i], &v) < 0)
-            v = BJ_SQL_NULL; /* the options were checked */
-        bj_st_bind_i64(st, i + 2, v);
-    }
+    bj_st_bind_text(st, 1, bj_slice_str(conf->currency ? conf->currency : ""));
+    for (int i = 0; i < 4; i++)
+        bj_st_bind_i64(st, i + 2, price[i]);
     r = bj_st_run(st, err);
     bj_st_finalize(st);
     return r;

@@ -187,7 +187,6 @@ static int bind(struct bj_records *r, int i, const struct bj_json *doc,
     const struct bj_json *v = bj_json_get(doc, fields[i].field);
     struct bj_slice text = bj_json_text(v);
     int64_t n = BJ_SQL_NULL;
-    uint64_t id;
     bool flag;
     int e = 0;
     switch (fields[i].kind) {
@@ -199,12 +198,7 @@ static int bind(struct bj_records *r, int i, const struct bj_json *doc,
         e = host_id(r, text, &n, err);
         break;
     case ID:
-        if (text.n < 19 && (text.p[0] != '0' || text.n == 1) &&
-            bj_slice_u64(text, &id) == 0) {
-            n = (int64_t)id;
-            break;
-        }
-        bj_st_bind_text(st, i + 1, text);
+        bj_st_bind_jobid(st, i + 1, text);
         return 0;
     case TEXT:
         bj_st_bind_text(st, i + 1, text.n ? text : BJ_SLICE(""));

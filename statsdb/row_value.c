@@ -74,11 +74,9 @@ static void drop_user(int64_t *v)
 static void set_id(struct bj_row *row, unsigned col, unsigned place,
                    struct bj_slice s)
 {
-    uint64_t v;
-    bool plain = s.n > 0 && s.n < 19 && (s.p[0] != '0' || s.n == 1) &&
-                 bj_slice_u64(s, &v) == 0;
-    row->s[place] = plain ? (struct bj_slice){NULL, 0} : s;
-    row->v[col] = plain ? (int64_t)v : 0;
+    int64_t v = 0;
+    row->s[place] = bj_jobid_number(s, &v) ? (struct bj_slice){NULL, 0} : s;
+    row->v[col] = v;
 }
 
 /* The last component of a path is stored with the job, the rest in the
@@ -251,6 +249,8 @@ void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
     const struct bj_row_column *c = &t->col[col];
     if (textual(c) && row->s[c->which].n > 0)
         bj_st_bind_filled(st, at, row->s[c->which]);
+    else if (c->kind == BJ_KIND_ID && row->v[col] != BJ_SQL_NULL)
+        bj_st_bind_jobid_number(st, at, row->v[col]);
     else if (row->v[col] != BJ_SQL_NULL)
         bj_st_bind_i64(st, at, row->v[col]);
 }
@@ -282,6 +282,9 @@ void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
         const struct bj_row_column *c = &t->col[i];
         if (!textual(c)) {
             ret->v[i] = bj_st_get_i64(st, col);
+        } else if (t == &bj_table_job && i == BJ_JOB_RAW_ID &&
+                   bj_jobid_number(bj_st_get_text(st, col), &ret->v[i])) {
+            ret->s[c->which] = (struct bj_slice){NULL, 0};
         } else if (bj_st_type(st, col) == BJ_TYPE_TEXT) {
             ret->s[c->which] = bj_st_get_text(st, col);
             ret->v[i] = 0;

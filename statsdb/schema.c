@@ -5,6 +5,7 @@
 #include "store/db.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { PARTS = 2 };
 
@@ -25,36 +26,103 @@ int bj_schema_version(void)
     return STEPS;
 }
 
-int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err)
+static bool is_postgresql(struct bj_db *db)
 {
-    int64_t id, version, tables;
+    return bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
+}
+
+/* --- the version ---------------------------------------------------------- */
+
+static int not_a_store(struct bj_err *err)
+{
+    return bj_err_set(err, -EBADMSG, "not a store of batch job statistics");
+}
+
+/* In the header of the file. */
+static int read_sqlite(struct bj_db *db, int64_t *ret, struct bj_err *err)
+{
+    int64_t id, tables;
     int r = bj_db_int(db, "PRAGMA application_id", &id, err);
     if (r == 0)
-        r = bj_db_int(db, "PRAGMA user_version", &version, err);
+        r = bj_db_int(db, "PRAGMA user_version", ret, err);
     if (r == 0)
         r = bj_db_int(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
     if (r < 0)
         return r;
-    if (id != BJ_SCHEMA_APPLICATION && (id || version || tables))
-        return bj_err_set(err, -EBADMSG, "not a store of batch job statistics");
-    *ret_version = (int)version;
-    return 0;
+    return id != BJ_SCHEMA_APPLICATION && (id || *ret || tables)
+               ? not_a_store(err)
+               : 0;
 }
 
-static int set_version(struct bj_db *db, struct bj_err *err)
+/* In a table of one row. */
+static int read_postgresql(struct bj_db *db, int64_t *ret, struct bj_err *err)
 {
-    char sql[96];
-    snprintf(sql, sizeof(sql),
-             "PRAGMA application_id = %d; PRAGMA user_version = %d",
-             BJ_SCHEMA_APPLICATION, STEPS);
+    static const char count[] =
+        "SELECT count(*) FROM pg_catalog.pg_class WHERE relnamespace ="
+        " current_schema()::regnamespace AND relkind IN ('r', 'p')";
+    static const char there[] =
+        "SELECT count(*) FROM pg_catalog.pg_class WHERE relnamespace ="
+        " current_schema()::regnamespace AND relkind = 'r' AND relname ="
+        " 'store_meta'";
+    int64_t n = 0;
+    *ret = 0;
+    int r = bj_db_int(db, there, &n, err);
+    if (r == 0 && n > 0)
+        return bj_db_int(db, "SELECT version FROM store_meta", ret, err);
+    if (r == 0)
+        r = bj_db_int(db, count, &n, err);
+    return r == 0 && n > 0 ? not_a_store(err) : r;
+}
+
+int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err)
+{
+    int64_t version = 0;
+    int r = is_postgresql(db) ? read_postgresql(db, &version, err)
+                              : read_sqlite(db, &version, err);
+    if (r == 0)
+        *ret_version = (int)version;
+    return r;
+}
+
+static int set_version(struct bj_db *db, int version, struct bj_err *err)
+{
+    char sql[400];
+    if (is_postgresql(db))
+        snprintf(sql, sizeof(sql),
+                 "CREATE TABLE IF NOT EXISTS store_meta(id BIGINT PRIMARY KEY"
+                 " CHECK(id = 1), version BIGINT NOT NULL, uuid UUID NOT NULL);"
+                 "INSERT INTO store_meta VALUES(1, %d, gen_random_uuid())"
+                 " ON CONFLICT(id) DO UPDATE SET version = %d",
+                 version, version);
+    else
+        snprintf(sql, sizeof(sql),
+                 "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                 BJ_SCHEMA_APPLICATION, version);
     return bj_db_exec(db, sql, err);
+}
+
+/* --- steps ---------------------------------------------------------------- */
+
+/* A statement without the word of its engine; NULL: it is for another one. */
+static const char *of_engine(struct bj_db *db, const char *sql)
+{
+    static const char sqlite[] = BJ_ONLY_SQLITE,
+                      postgresql[] = BJ_ONLY_POSTGRESQL;
+    if (strncmp(sql, sqlite, sizeof(sqlite) - 1) == 0)
+        return is_postgresql(db) ? NULL : sql + sizeof(sqlite) - 1;
+    if (strncmp(sql, postgresql, sizeof(postgresql) - 1) == 0)
+        return is_postgresql(db) ? sql + sizeof(postgresql) - 1 : NULL;
+    return sql;
 }
 
 static int run_all(struct bj_db *db, const char *const *sql, struct bj_err *err)
 {
     int r = 0;
-    for (; r == 0 && sql && *sql; sql++)
-        r = bj_db_exec(db, *sql, err);
+    for (; r == 0 && sql && *sql; sql++) {
+        const char *text = of_engine(db, *sql);
+        if (text)
+            r = bj_db_exec(db, text, err);
+    }
     return r;
 }
 
@@ -66,23 +134,75 @@ static int run_step(struct bj_db *db, int step, struct bj_err *err)
     return r < 0 ? bj_err_wrap(err, r, "migration to version %d", step + 1) : 0;
 }
 
-static int drop_views(struct bj_db *db, struct bj_err *err)
+/* --- views ---------------------------------------------------------------- */
+
+static int list_sqlite(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
 {
     struct bj_st *st;
-    struct bj_buf sql = {0};
     int r = bj_db_prepare(
         db, "SELECT name FROM sqlite_schema WHERE type = 'view'", &st, err);
     if (r < 0)
         return r;
     while ((r = bj_st_row(st, err)) > 0)
-        bj_buf_printf(&sql, "DROP VIEW \"%s\";", bj_st_get_text(st, 0).p);
+        bj_buf_printf(sql, "DROP VIEW \"%s\";", bj_st_get_text(st, 0).p);
     bj_st_finalize(st);
+    return r;
+}
+
+/* Only its own ones; other people's views may be in the same schema. */
+static void list_own(struct bj_buf *sql)
+{
+    static const char create[] = "CREATE VIEW ";
+    bj_buf_str(sql, "DROP VIEW IF EXISTS ");
+    for (int i = 0; bj_schema_views[i]; i++) {
+        const char *name = bj_schema_views[i] + sizeof(create) - 1;
+        bj_buf_printf(sql, "%s%.*s", i ? ", " : "",
+                      (int)(strchr(name, ' ') - name), name);
+    }
+}
+
+static int drop_views(struct bj_db *db, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    int r = 0;
+    if (is_postgresql(db))
+        list_own(&sql);
+    else
+        r = list_sqlite(db, &sql, err);
     bj_buf_put(&sql, "", 1);
     if (r == 0)
         r = sql.failed ? bj_err_set(err, -ENOMEM, "views")
                        : bj_db_exec(db, sql.p, err);
     bj_buf_free(&sql);
+    return r < 0 ? bj_err_wrap(err, r, "views of the former version") : 0;
+}
+
+/* --- migrations ----------------------------------------------------------- */
+
+static int migrate(struct bj_db *db, int to, bool views, struct bj_err *err)
+{
+    int version = 0;
+    int r = bj_db_begin(db, BJ_BEGIN_WRITE, err);
+    if (r == 0)
+        r = bj_schema_read(db, &version, err); /* now nobody else migrates */
+    if (r == 0 && version < to)
+        r = drop_views(db, err);
+    for (int i = version; r == 0 && i < to; i++)
+        r = run_step(db, i, err);
+    if (r == 0 && views && version < to)
+        r = run_all(db, bj_schema_views, err);
+    if (r == 0 && version < to)
+        r = set_version(db, to, err);
+    if (r == 0)
+        r = bj_db_commit(db, err);
+    if (r < 0)
+        bj_db_rollback(db);
     return r;
+}
+
+int bj_schema_make(struct bj_db *db, int version, struct bj_err *err)
+{
+    return migrate(db, version, false, err);
 }
 
 int bj_schema_migrate(struct bj_db *db, struct bj_err *err)
@@ -96,20 +216,5 @@ int bj_schema_migrate(struct bj_db *db, struct bj_err *err)
             err, -ENOTSUP,
             "the store has version %d, this program supports up to %d", version,
             STEPS);
-    if (version == STEPS)
-        return 0;
-    r = bj_db_begin(db, BJ_BEGIN_WRITE, err);
-    if (r == 0)
-        r = drop_views(db, err);
-    for (int i = version; r == 0 && i < STEPS; i++)
-        r = run_step(db, i, err);
-    if (r == 0)
-        r = run_all(db, bj_schema_views, err);
-    if (r == 0)
-        r = set_version(db, err);
-    if (r == 0)
-        r = bj_db_commit(db, err);
-    if (r < 0)
-        bj_db_rollback(db);
-    return r;
+    return version == STEPS ? 0 : migrate(db, STEPS, true, err);
 }

@@ -17,6 +17,10 @@ int bj_schema_version(void);
  * store. */
 int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err);
 
+/* Make the tables of an earlier version in an empty database, without views:
+ * for tests. */
+int bj_schema_make(struct bj_db *db, int version, struct bj_err *err);
+
 /* Upgrade the store in one transaction. -EBADMSG: not a store; -ENOTSUP: of a
  * newer program, not changed. */
 int bj_schema_migrate(struct bj_db *db, struct bj_err *err);

@@ -33,9 +33,15 @@ const char *const bj_schema_mail[] = {
     "tries INT NOT NULL,"
     "error TEXT) STRICT, WITHOUT ROWID",
     "CREATE INDEX mail_sent_at ON mail_sent(at)",
+    BJ_ONLY_SQLITE
     "CREATE TRIGGER job_ended AFTER UPDATE OF \"end\" ON job WHEN"
     " old.\"end\" IS NULL AND new.\"end\" IS NOT NULL AND EXISTS"
     " (SELECT 1 FROM mail_state WHERE job_upto >= new.id AND since <="
     " new.\"end\") AND NOT EXISTS (SELECT 1 FROM mail_todo WHERE job = new.id)"
     " BEGIN INSERT INTO mail_todo(job) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER(
+        "job_ended", "UPDATE OF \"end\"", "job",
+        "old.\"end\" IS NULL AND new.\"end\" IS NOT NULL",
+        "INSERT INTO mail_todo(job) SELECT new.id FROM mail_state WHERE"
+        " job_upto >= new.id AND since <= new.\"end\" ON CONFLICT DO NOTHING"),
     NULL};

@@ -34,6 +34,10 @@
     "cores_used INT,"   /* with at least 80 % of the mean */                   \
     "nodes_unused INT," /* less than a second of CPU time */
 
+/* What a trigger of PostgreSQL adds to a table of one column. */
+#define TODO(table)                                                            \
+    "INSERT INTO " table " VALUES(new.id) ON CONFLICT DO NOTHING"
+
 const char *const bj_schema_measured[] = {
     /* Final records of nodes: docs/records.md. */
     "CREATE TABLE node_record("
@@ -97,19 +101,34 @@ const char *const bj_schema_measured[] = {
     " job_upto INT NOT NULL, rules TEXT NOT NULL) STRICT",
     "INSERT INTO derive_state(id, job_upto, rules) VALUES(1, 0, '')",
     /* Not OR IGNORE: the firing statement's own ON CONFLICT would count. */
+    BJ_ONLY_SQLITE
     "CREATE TRIGGER job_changed AFTER UPDATE ON job WHEN new.\"end\" IS NOT"
     " NULL AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job = new.id)"
     " BEGIN INSERT INTO derive_todo(job) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER("job_changed", "UPDATE", "job",
+                          "new.\"end\" IS NOT NULL", TODO("derive_todo")),
     /* A job is listed with its end. */
+    BJ_ONLY_SQLITE
     "CREATE TRIGGER job_end_changed AFTER UPDATE OF \"end\" ON job WHEN"
     " old.\"end\" IS NOT new.\"end\" BEGIN DELETE FROM prom_todo WHERE"
     " cluster = old.cluster AND \"end\" = old.\"end\" AND job = old.id; END",
+    BJ_POSTGRESQL_TRIGGER(
+        "job_end_changed", "UPDATE OF \"end\"", "job",
+        "old.\"end\" IS DISTINCT FROM new.\"end\"",
+        "DELETE FROM prom_todo WHERE cluster = old.cluster AND \"end\" ="
+        " old.\"end\" AND job = old.id"),
+    BJ_ONLY_SQLITE
     "CREATE TRIGGER record_new AFTER INSERT ON node_record WHEN NOT EXISTS"
     " (SELECT 1 FROM derive_record WHERE record = new.id)"
     " BEGIN INSERT INTO derive_record(record) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER("record_new", "INSERT", "node_record", "true",
+                          TODO("derive_record")),
+    BJ_ONLY_SQLITE
     "CREATE TRIGGER record_changed AFTER UPDATE ON node_record WHEN NOT EXISTS"
     " (SELECT 1 FROM derive_record WHERE record = new.id)"
     " BEGIN INSERT INTO derive_record(record) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER("record_changed", "UPDATE", "node_record", "true",
+                          TODO("derive_record")),
 
     /* GPUs of final records. */
     "CREATE TABLE node_gpu("

@@ -2,6 +2,21 @@
 #ifndef BJ_STATSDB_SCHEMA_SQL_H
 #define BJ_STATSDB_SCHEMA_SQL_H
 
+/* SQL of a step is written once, in words that store/postgres_sql.c knows;
+ * where the engines differ altogether, both spellings follow each other, each
+ * with the word of its engine in front. */
+#define BJ_ONLY_SQLITE "/*sqlite*/"
+#define BJ_ONLY_POSTGRESQL "/*postgresql*/"
+
+/* A trigger of PostgreSQL for each row: when, on which table, under which
+ * condition, and its statement. */
+#define BJ_POSTGRESQL_TRIGGER(name, when, table, condition, sql)               \
+    BJ_ONLY_POSTGRESQL "CREATE FUNCTION " name "() RETURNS trigger LANGUAGE"   \
+                       " plpgsql AS $$ BEGIN " sql "; RETURN NULL; END $$;"    \
+                       "CREATE TRIGGER " name " AFTER " when " ON " table      \
+                       " FOR EACH ROW WHEN (" condition                        \
+                       ") EXECUTE FUNCTION " name "()"
+
 /* NULL at the end. */
 extern const char *const bj_schema_accounting[];
 extern const char *const bj_schema_measured[];

@@ -91,7 +91,7 @@ const char *const bj_schema_views[] = {
     " (SELECT j.id AS id, j.start AS start, abs(j.\"end\" - r.\"end\") AS far"
     " FROM job AS j WHERE j.cluster = r.cluster AND j.jobid = r.jobid"
     " AND j.start <= r.\"end\" + 120 AND (j.\"end\" IS NULL"
-    " OR j.\"end\" >= r.\"end\" - 600))"
+    " OR j.\"end\" >= r.\"end\" - 600)) AS n"
     " ORDER BY far IS NULL, far, start DESC LIMIT 1) AS job"
     " FROM node_record AS r",
     /* Energy of a job by policy and component, over its nodes. */

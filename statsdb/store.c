@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -20,6 +21,9 @@ struct turn {
     pthread_mutex_t lock;
     pthread_cond_t change;
     uint64_t next, now;
+    /* One of the connections to a server is lost: the program begins again with
+     * new ones. */
+    atomic_bool lost;
 };
 
 struct bj_store {
@@ -69,7 +73,8 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
     r = migrate            ? bj_schema_migrate(s->db, err)
         : opt->any_version ? bj_schema_read(s->db, &(int){0}, err)
                            : check_version(s, err);
-    return r < 0 ? bj_err_wrap(err, r, "%s", s->path ? s->path : "no store")
+    return r < 0 ? bj_err_wrap(err, r, "%s",
+                               s->path ? bj_db_shown(s->path) : "no store")
                  : 0;
 }
 
@@ -149,6 +154,8 @@ static void give_turn(struct bj_store *s)
 int bj_store_begin(struct bj_store *s, struct bj_err *err)
 {
     bool had = s->has_turn;
+    if (atomic_load(&s->turn->lost))
+        return bj_err_set(err, -ENOLINK, "a connection to the server was lost");
     if (!had)
         take_turn(s);
     int r = bj_db_begin(s->db, BJ_BEGIN_WRITE, err);
@@ -167,7 +174,10 @@ int bj_store_commit(struct bj_store *s, struct bj_err *err)
 
 void bj_store_rollback(struct bj_store *s)
 {
-    if (s->db)
+    if (s->db) {
         bj_db_rollback(s->db);
+        if (s->path && !bj_db_is_file(s->path) && bj_db_is_lost(s->db))
+            atomic_store(&s->turn->lost, true);
+    }
     give_turn(s);
 }

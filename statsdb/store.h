@@ -58,7 +58,11 @@ struct bj_db *bj_store_db(struct bj_store *s);
  * -EBADMSG; the text stays. */
 int bj_store_other_error(struct bj_err *err, int code);
 
-/* Transactions of the writer. begin takes the lock at once, so that later
+/* The writer's other connections, and the server that they are connected to:
+ * -ENOLINK: a connection is lost, of this store or one beside it.  Close all of
+ * them and open new ones.
+ *
+ * Transactions of the writer. begin takes the lock at once, so that later
  * statements cannot fail to get it.  After an error of commit or of a statement
  * between the two, roll back. */
 int bj_store_begin(struct bj_store *s, struct bj_err *err);

@@ -253,7 +253,8 @@ static int query_factors(struct bj_work *w, struct bj_work_prom *p,
 
 static bool store_failed(int r)
 {
-    return r == -ENOSPC || r == -EIO || r == -EROFS || r == -ENOMEM;
+    return r == -ENOSPC || r == -EIO || r == -EROFS || r == -ENOMEM ||
+           r == -ENOLINK;
 }
 
 /* With --once a failed server is not queried again. */

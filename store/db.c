@@ -4,6 +4,7 @@
 
 /* The last one takes every other URL: a path. */
 static const struct bj_engine *const engines[] = {
+    &bj_engine_postgres,
     &bj_engine_sqlite,
 };
 
@@ -14,6 +15,24 @@ int bj_db_open(const struct bj_db_options *opt, struct bj_db **ret,
         if (engines[i]->is_for(opt->url))
             return engines[i]->open(opt, ret, err);
     return bj_err_set(err, -EINVAL, "%s: no engine for it", opt->url);
+}
+
+static const struct bj_engine *engine_of(const char *url)
+{
+    size_t i = 0;
+    while (!engines[i]->is_for(url))
+        i++;
+    return engines[i];
+}
+
+bool bj_db_is_file(const char *url)
+{
+    return engine_of(url)->dialect == BJ_DIALECT_SQLITE;
+}
+
+const char *bj_db_shown(const char *url)
+{
+    return bj_db_is_file(url) ? url : engine_of(url)->name;
 }
 
 void bj_db_close(struct bj_db *db)
@@ -34,6 +53,33 @@ int bj_db_int(struct bj_db *db, const char *sql, int64_t *ret,
         r = bj_err_set(err, -ENOENT, "no row from: %s", sql);
     bj_st_finalize(st);
     return r < 0 ? r : 0;
+}
+
+bool bj_jobid_number(struct bj_slice s, int64_t *ret)
+{
+    uint64_t v;
+    bool plain = s.n > 0 && s.n < 19 && (s.p[0] != '0' || s.n == 1) &&
+                 bj_slice_u64(s, &v) == 0;
+    if (plain)
+        *ret = (int64_t)v;
+    return plain;
+}
+
+void bj_st_bind_jobid(struct bj_st *st, int at, struct bj_slice s)
+{
+    int64_t v;
+    if (st->engine->dialect == BJ_DIALECT_SQLITE && bj_jobid_number(s, &v))
+        bj_st_bind_i64(st, at, v);
+    else
+        bj_st_bind_filled(st, at, s);
+}
+
+void bj_st_bind_jobid_number(struct bj_st *st, int at, int64_t v)
+{
+    /* PostgreSQL sends a number as a text where a text was bound before. */
+    if (st->engine->dialect == BJ_DIALECT_POSTGRESQL)
+        bj_st_bind_text(st, at, BJ_SLICE(""));
+    bj_st_bind_i64(st, at, v);
 }
 
 int bj_st_int(struct bj_st *st, int64_t *ret, struct bj_err *err)

@@ -1,7 +1,8 @@
 /* A database, whichever engine holds it: connections, statements, transactions.
  *
- * A URL chooses the engine: a path or "sqlite:PATH" is a file of SQLite.  SQL
- * is written in the forms that all engines know (docs/contributing.md).
+ * A URL chooses the engine: "postgresql://USER@HOST/DATABASE?..." and
+ * "service=NAME" are PostgreSQL, a path or "sqlite:PATH" is a file of SQLite.
+ * SQL is written in the forms that all engines know (docs/contributing.md).
  *
  * Functions that return int return 0 or a negative errno, and put the server's
  * words into *err (which may be NULL):
@@ -11,6 +12,8 @@
  * -EBADMSG: not a database, or a damaged one
  * -EEXIST: a constraint failed
  * -EINTR: interrupted, or at its deadline
+ * -ECONNREFUSED, -ENOLINK: no connection to the server; it is lost
+ * -EINVAL: a value that the engine refuses, such as text that is not UTF-8
  * -EROFS, -EACCES, -ENOENT, -ENOMEM, -EFBIG
  * -EPROTO: any other, which is a programming error
  * After an error in a transaction, roll it back. */
@@ -72,11 +75,18 @@ void bj_db_own_threads(void);
 int bj_db_open(const struct bj_db_options *opt, struct bj_db **ret,
                struct bj_err *err);
 
+/* Is the URL that of a file, rather than of a server? */
+bool bj_db_is_file(const char *url);
+
+/* What messages show of a URL, which may have a password: the path of a file,
+ * or "PostgreSQL". */
+const char *bj_db_shown(const char *url);
+
 /* Close it and what it holds; a transaction that is open is rolled back. Its
  * statements must be gone.  NULL is fine. */
 void bj_db_close(struct bj_db *db);
 
-/* "SQLite" */
+/* "SQLite", "PostgreSQL" */
 static inline const char *bj_db_engine(const struct bj_db *db)
 {
     return db->engine->name;
@@ -297,7 +307,17 @@ static inline void bj_st_bind_text(struct bj_st *st, int at, struct bj_slice s)
         st->engine->bind_null(st, at);
 }
 
-/* The same; an empty one is NULL, too. */
+/* Is it a number without leading zeros? */
+bool bj_jobid_number(struct bj_slice s, int64_t *ret);
+
+/* The id of a job, a text that mostly is a number.  SQLite stores a number as a
+ * number, which takes less room and sorts so, PostgreSQL always as text. */
+void bj_st_bind_jobid(struct bj_st *st, int at, struct bj_slice s);
+
+/* The same for one that is a number. */
+void bj_st_bind_jobid_number(struct bj_st *st, int at, int64_t v);
+
+/* Text; an empty one is NULL, too. */
 static inline void bj_st_bind_filled(struct bj_st *st, int at,
                                      struct bj_slice s)
 {
@@ -387,6 +407,13 @@ static inline int bj_db_copy(struct bj_db *db, const char *to,
     if (!db->engine->copy)
         return bj_err_set(err, -ENOTSUP, "copies of %s", db->engine->name);
     return db->engine->copy(db, to, progress, ctx, err);
+}
+
+/* Add many rows, in a transaction. */
+static inline int bj_db_load(struct bj_db *db, const struct bj_load *l,
+                             struct bj_err *err)
+{
+    return db->engine->load(db, l, err);
 }
 
 /* Its bytes on disk. */

@@ -43,6 +43,19 @@ struct bj_st {
     const char *sql; /* its text, while it lives */
 };
 
+enum { BJ_LOAD_COLUMNS = 128 };
+
+/* Many rows for one table. */
+struct bj_load {
+    const char *table;
+    const char *const *column;
+    int columns;
+    /* The values of the next row: 1, 0 at the end, or an error, which becomes
+     * the result.  Texts must stay valid until the next call. */
+    int (*next)(void *ctx, struct bj_value *ret, struct bj_err *err);
+    void *ctx;
+};
+
 /* Positions of parameters begin with 1, those of columns with 0.  The functions
  * of db.h with the same names say more; where a function may be NULL, db.h
  * answers -ENOTSUP, 0 or nothing. */
@@ -98,10 +111,11 @@ struct bj_engine {
     int (*copy)(struct bj_db *db, const char *to,
                 int (*progress)(void *ctx, uint64_t done, uint64_t all),
                 void *ctx, struct bj_err *err); /* may be NULL */
+    int (*load)(struct bj_db *db, const struct bj_load *l, struct bj_err *err);
     uint64_t (*bytes)(struct bj_db *db);
     uint64_t (*log_bytes)(struct bj_db *db); /* may be NULL */
 };
 
-extern const struct bj_engine bj_engine_sqlite;
+extern const struct bj_engine bj_engine_sqlite, bj_engine_postgres;
 
 #endif

@@ -36,7 +36,7 @@ static void value(struct bj_sql_build *b, struct bj_slice text, int64_t number)
         b->sql.failed = true;
         return;
     }
-    b->value[b->values++] = (struct bj_sql_value){text, number};
+    b->value[b->values++] = (struct bj_sql_value){text, number, false};
     bj_buf_str(&b->sql, "?");
 }
 
@@ -48,6 +48,14 @@ void bj_sql_build_int(struct bj_sql_build *b, int64_t v)
 void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s)
 {
     value(b, (struct bj_slice){s.p ? s.p : "", s.n}, 0);
+}
+
+void bj_sql_build_jobid(struct bj_sql_build *b, struct bj_slice s)
+{
+    unsigned before = b->values;
+    bj_sql_build_text(b, s);
+    if (b->values > before)
+        b->value[before].jobid = true;
 }
 
 int bj_sql_build_end(struct bj_sql_build *b, struct bj_err *err)
@@ -63,7 +71,9 @@ void bj_sql_build_bind(const struct bj_sql_build *b, struct bj_st *st)
 {
     for (unsigned i = 0; i < b->values; i++) {
         const struct bj_sql_value *v = &b->value[i];
-        if (v->text.p)
+        if (v->jobid)
+            bj_st_bind_jobid(st, (int)i + 1, v->text);
+        else if (v->text.p)
             bj_st_bind_text(st, (int)i + 1, v->text);
         else
             bj_st_bind_i64(st, (int)i + 1, v->number);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/slice.h"
+#include "store/engine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,12 +15,14 @@ struct bj_st;
 
 enum { BJ_SQL_BUILD_VALUES = 3000 }; /* maximum */
 
-/* Zero-initialise. */
+/* Zero-initialise; for an engine other than SQLite set its dialect. */
 struct bj_sql_build {
+    enum bj_dialect dialect;
     struct bj_buf sql;
     struct bj_sql_value {
         struct bj_slice text; /* p NULL: the number */
         int64_t number;
+        bool jobid;
     } * value;
     unsigned values, room;
     bool full; /* more values than the maximum */
@@ -33,6 +36,7 @@ void bj_sql_build_add(struct bj_sql_build *b, const char *sql);
 /* Append a parameter with its value. Texts must stay valid. */
 void bj_sql_build_int(struct bj_sql_build *b, int64_t v);
 void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s);
+void bj_sql_build_jobid(struct bj_sql_build *b, struct bj_slice s);
 
 /* End the text with a NUL.  -E2BIG: too many values; -ENOMEM. */
 int bj_sql_build_end(struct bj_sql_build *b, struct bj_err *err);

@@ -180,6 +180,7 @@ const struct bj_engine bj_engine_sqlite = {
     .references = bj_sqlite_references,
     .shrink = bj_sqlite_shrink,
     .copy = bj_sqlite_copy,
+    .load = bj_sqlite_load,
     .bytes = bj_sqlite_bytes,
     .log_bytes = bj_sqlite_log_bytes,
 };

@@ -90,6 +90,8 @@ int bj_sqlite_function(struct bj_db *db, const struct bj_db_function *f,
 /* sqlite_whole.c */
 int bj_sqlite_check(struct bj_db *db, struct bj_err *err);
 int bj_sqlite_references(struct bj_db *db, bool on, struct bj_err *err);
+int bj_sqlite_load(struct bj_db *db, const struct bj_load *l,
+                   struct bj_err *err);
 int bj_sqlite_shrink(struct bj_db *db, unsigned pages, struct bj_err *err);
 int bj_sqlite_copy(struct bj_db *db, const char *to,
                    int (*progress)(void *ctx, uint64_t done, uint64_t all),

@@ -1,4 +1,5 @@
 /* Work on a whole file of SQLite: check, copy, what it does with references. */
+#include "base/buf.h"
 #include "base/file.h"
 #include "store/sqlite_impl.h"
 
@@ -55,6 +56,47 @@ int bj_sqlite_references(struct bj_db *db, bool on, struct bj_err *err)
     if (rc != SQLITE_OK || now != (int)on)
         return bj_err_set(err, -EPROTO, "foreign keys could not be switched");
     return 0;
+}
+
+static void bind_value(struct bj_st *st, int at, const struct bj_value *v)
+{
+    switch (v->type) {
+    case BJ_TYPE_NULL:
+        bj_sqlite_bind_null(st, at);
+        break;
+    case BJ_TYPE_INTEGER:
+        bj_sqlite_bind_i64(st, at, v->i64);
+        break;
+    case BJ_TYPE_REAL:
+        bj_sqlite_bind_f64(st, at, v->f64);
+        break;
+    case BJ_TYPE_TEXT:
+        bj_sqlite_bind_text(st, at, v->text);
+    }
+}
+
+int bj_sqlite_load(struct bj_db *db, const struct bj_load *l,
+                   struct bj_err *err)
+{
+    struct bj_value value[BJ_LOAD_COLUMNS];
+    struct bj_buf sql = {0};
+    struct bj_st *st = NULL;
+    bj_buf_printf(&sql, "INSERT INTO \"%s\"(", l->table);
+    for (int i = 0; i < l->columns; i++)
+        bj_buf_printf(&sql, "%s\"%s\"", i ? ", " : "", l->column[i]);
+    for (int i = 0; i < l->columns; i++)
+        bj_buf_str(&sql, i ? ", ?" : ") VALUES(?");
+    bj_buf_put(&sql, ")", 2);
+    int r = sql.failed ? bj_err_set(err, -ENOMEM, "load")
+                       : bj_sqlite_prepare(db, sql.p, &st, err);
+    while (r == 0 && (r = l->next(l->ctx, value, err)) > 0) {
+        for (int i = 0; i < l->columns; i++)
+            bind_value(st, i + 1, &value[i]);
+        r = bj_sqlite_row(st, err);
+    }
+    bj_st_finalize(st);
+    bj_buf_free(&sql);
+    return r;
 }
 
 int bj_sqlite_shrink(struct bj_db *db, unsigned pages, struct bj_err *err)

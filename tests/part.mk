@@ -31,7 +31,7 @@ $(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/unit/libhelp.a \
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 $(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o \
-		$(call obj,tests/unit/lib/await.c tests/unit/lib/httpstub.c tests/unit/lib/testclock.c) $(STATSDB_LIBS)
+		$(call obj,tests/unit/lib/await.c tests/unit/lib/httpstub.c tests/unit/lib/pgserver.c tests/unit/lib/testclock.c) $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
 

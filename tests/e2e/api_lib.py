@@ -16,6 +16,8 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.dirname(HERE))
+import postgres  # noqa: E402
 import statsdb_sacct  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402,F401
 
@@ -66,6 +68,8 @@ class Site:
         self.folder = tempfile.mkdtemp(prefix="bj-api-")
         os.chmod(self.folder, 0o755)
         self.store = os.path.join(self.folder, "stats.db")
+        # The server then reads a copy of the store in PostgreSQL.
+        self.postgres = postgres.Server() if os.environ.get("STORE_ENGINE") == "postgresql" else None
         self.now = int(time.time())
         self.world = dict(seed=seed, now=self.now, count=count, days=days)
         self.server = None
@@ -97,11 +101,24 @@ class Site:
         return [lines[0] for _, _, lines in statsdb_sacct.jobs(
             self.world["seed"], self.now, self.world["count"], self.world["days"])]
 
+    def served(self):
+        """The store of the server; a copy is as new as its start."""
+        if not self.postgres:
+            return self.store
+        self.postgres.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
+        p = subprocess.run([IMPORTER, "copy", "--from=" + self.store, "--to=" + self.postgres.url()],
+                           capture_output=True, timeout=300)
+        if p.returncode != 0:
+            raise RuntimeError(p.stderr.decode()[-600:])
+        return self.postgres.url()
+
     def start(self, *options):
         self.stop()
+        self.started = options
+        store = self.served()
         with open(self.log, "wb") as log:
             self.server = subprocess.Popen(
-                [SERVER, "--web.listen-address=127.0.0.1:0", "--store.path=" + self.store,
+                [SERVER, "--web.listen-address=127.0.0.1:0", "--store.path=" + store,
                  "--access.rate=0"]
                 + list(options), stderr=log)
         for _ in range(1200):
@@ -217,10 +234,18 @@ class Site:
         key = db.execute("SELECT c.name || ':' || j.jobid || ':' || j.submit FROM job AS j JOIN"
                          " cluster AS c ON c.id = j.cluster WHERE j.id = ?", (job,)).fetchone()[0]
         db.close()
+        self.refresh()
         return key
+
+    def refresh(self):
+        """The store was changed: a server with a copy needs a new one."""
+        if self.postgres and self.server:
+            self.start(*self.started)
 
     def done(self):
         self.stop()
+        if self.postgres:
+            self.postgres.close()
         shutil.rmtree(self.folder)
 
 

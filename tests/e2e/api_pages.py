@@ -163,6 +163,7 @@ def verdicts(site):
             db.execute("INSERT OR IGNORE INTO word(text) VALUES('QOSMaxCpuPerUserLimit')")
             db.execute("UPDATE job SET reason = (SELECT id FROM word WHERE text ="
                        " 'QOSMaxCpuPerUserLimit') WHERE jobid = ?", (int(waiting[0]["key"].split(":")[1]),))
+        site.refresh()
         page = safe("a waiting job", ask(site, "/jobs/" + waiting[0]["key"], "boss"))
         check("uses as much as the QOS allows" in page.text, "the reason for waiting is in words", page.text[:800])
 
@@ -175,6 +176,7 @@ def charts(site):
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("UPDATE job SET gpus = 4, nodes = 2, memory_requested_bytes = 4 << 30"
                    " WHERE jobid = ?", (int(site.key.split(":")[1]),))
+    site.refresh()
     page = safe("charts", ask(site, path))
     lacking = [t for t in ("CPUs used: 1.3 on average", "CPUs allocated: 4", "GPU use: 67.0 % on average",
                            "100 %", "Memory requested: 4.0 GiB", "time since start", "Values as a table",
@@ -189,6 +191,7 @@ def charts(site):
         with contextlib.closing(sqlite3.connect(site.store)) as db, db:
             db.execute("UPDATE job SET nodes = ?, gpus = ? WHERE jobid = ?",
                        (nodes, 2 * nodes, int(site.key.split(":")[1])))
+        site.refresh()
         a = ask(site, path)
         check(a.status == 200 and len(a.body) < 300000, "the page of a job with %d nodes is below 300 KB" % nodes,
               len(a.body))

@@ -211,6 +211,7 @@ def heterogeneous(site):
                    (job, ids[0][1], n))
     db.commit()
     db.close()
+    site.refresh()
     for n, (_, raw) in enumerate(ids):
         name = "%d%%2B%d" % (ids[0][1], n)
         a = site.ask(V1 + "/jobs/%s" % name, user("boss"))
@@ -226,6 +227,10 @@ def heterogeneous(site):
 def uuids(site):
     """The ids of the original's API lead to the same jobs."""
     old = site.ask("/api/jobs?from=0", user(site.who)).data
+    if site.postgres:
+        same(site.ask(V1 + "/jobs/" + old[0]["id"], user(site.who)).status, 501,
+             "PostgreSQL does not search for a UUID, and says so")
+        return
     checked = 0
     for j in old[:5] + old[-5:]:
         a = site.ask(V1 + "/jobs/" + j["id"], user(site.who))

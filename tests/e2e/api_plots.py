@@ -90,6 +90,7 @@ def hostile(site):
     db.execute("UPDATE job SET gpus = 2 WHERE jobid = 1002")
     db.commit()
     db.close()
+    site.refresh()
     image = Image(plot(site, "1002", "metric=gpu_busy_ratio&by=gpu").body)
     same(len(image.lines(AREA, image.width // 2)), 2, "names of nodes are only text")
     lines = [c["lines"] for c in site.ask("/api/v1/jobs/%s/charts" % key_of(site, "1002"), ANNA).data[
@@ -202,6 +203,7 @@ def petricore(site):
     db.execute("UPDATE node_record SET cpu_system_usec = ? WHERE jobid = 1001", (used // 4,))
     db.commit()
     db.close()
+    site.refresh()
     image = Image(site.ask("/pie/1001/", ANNA).body)
     parts = [wedge(image, colour) for colour in (0x0072B2, 0xD55E00, 0xD5DDE5)]
     have = [used * 3 / 4, used / 4, cpus * sec * 1e6 - used]

@@ -112,6 +112,7 @@ def steps(site):
     job["nodes"] = 64
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("UPDATE job SET nodes = ? WHERE jobid = ?", (job["nodes"], int(job["jobid"])))
+    site.refresh()
     metrics = len(site.ask("/api/v1/series", user("boss")).data)
     span = job["elapsed_seconds"] + 1
     step = {}

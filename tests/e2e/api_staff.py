@@ -71,6 +71,7 @@ def staff(site):
           "management sees faculties, accounts and months")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("INSERT OR REPLACE INTO price VALUES(1, '<i>EUR', 20000, NULL, NULL, NULL)")
+    site.refresh()
     costs = {a["account"]: a for a in ask(site, "/api/v1/usage?from=2000-01-01&group_by=account", "boss").data}
     same({k: (round(a["cost"], 2), a["currency"]) for k, a in costs.items()},
          {a["account"]: (round(a["core_hours"] * 0.02, 2), "<i>EUR") for a in accounts}, "usage has the cost")
@@ -83,6 +84,7 @@ def staff(site):
          "the cost of a job")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("DELETE FROM price")
+    site.refresh()
     check("EUR" not in ask(site, "/management?from=2000-01-01", "boss").body.decode()
           and "Cost" not in ask(site, "/jobs/" + site.key).body.decode(), "without prices there is no cost")
     # support
@@ -93,6 +95,7 @@ def staff(site):
         db.execute("INSERT INTO running_finding VALUES(?, 'gpu_unused', ?, ?)", (job, site.now - 7200, site.now))
         db.execute("INSERT INTO running_action(job, rule, since, step, action, at, state) VALUES(?, 'gpu_unused',"
                    " ?, 0, 'warn', ?, 'dry run')", (job, site.now - 7200, site.now))
+    site.refresh()
     page = safe("support", ask(site, "/support", "boss"))
     check(any(r[1:2] == [str(number)] and r[4:5] == ["warn, dry run"] for r in page.rows),
           "running jobs with findings, and what was done", [r for r in page.rows if len(r) > 9][:3])
@@ -107,6 +110,7 @@ def staff(site):
     check("No rule finds anything" in page.text and "user1" not in page.text, "with the same access rules")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("DELETE FROM job_finding WHERE job = ?", (job,))
+    site.refresh()
     os.unlink(faculty)
     same(ask(site, "/management", "boss").status, 503, "a file that cannot be read is an error")
     site.start(*site.options)

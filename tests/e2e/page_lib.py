@@ -92,6 +92,7 @@ def begin(site):
     db.execute("UPDATE finding_rule SET text = ? || text", (HOSTILE,))
     db.commit()
     db.close()
+    site.refresh()
 
 
 def ask(site, path, who="user3"):

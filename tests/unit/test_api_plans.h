@@ -244,7 +244,8 @@ static const struct {
 } harmless[] = {
     {"SCAN CONSTANT ROW", "one row"},
     {"SCAN sqlite_master|SCAN sqlite_schema", "the schema"},
-    {"SCAN (subquery", "as many as the query below it has"},
+    {"SCAN (subquery|SCAN below", "as many as the query below it has"},
+    {"SCAN one", "one row"},
     {"SCAN p", "one row for each component of one job"},
     {"SCAN mo", "months"},
     {"SCAN s", "one row"},

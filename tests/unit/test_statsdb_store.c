@@ -5,7 +5,6 @@
 #include "tests/unit/lib/rounds.h"
 
 #include "statsdb/schema.h"
-#include "statsdb/schema_sql.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -111,14 +110,10 @@ static void test_migration(void **state)
     (void)state;
     fixture_open(&f);
     db = db_open(f.path);
-    const char *const *parts[] = {bj_schema_accounting, bj_schema_measured};
-    for (int i = 0; i < 2; i++)
-        for (const char *const *sql = parts[i]; *sql; sql++)
-            assert_int_equal(bj_db_exec(db, *sql, &err), 0);
+    assert_int_equal(bj_schema_make(db, 1, &err), 0);
     assert_int_equal(
         bj_db_exec(db,
-                   "PRAGMA application_id = 1112175476; PRAGMA user_version ="
-                   " 1; CREATE VIEW job_use_v AS SELECT memory_peak_bytes"
+                   "CREATE VIEW job_use_v AS SELECT memory_peak_bytes"
                    " FROM job_use; INSERT INTO cluster(id, name, system)"
                    " VALUES(1, 'alpha', 'slurm'); INSERT INTO host(id, name)"
                    " VALUES(1, 'n1'); INSERT INTO node_record(cluster, jobid,"

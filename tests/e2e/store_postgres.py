@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""The store in PostgreSQL: the same input gives the same answers as SQLite, copies
+are equal in both directions, one of several writers leads, and a server that crashes
+loses nothing that cannot be had again.  TAP.
+
+    store_postgres.py [BIN]     BIN: folder of initdb and postgres of another version"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.dirname(HERE))
+import postgres  # noqa: E402
+from api_lib import IMPORTER, TOP, O, Site, user  # noqa: E402
+from tap import check, plan, same  # noqa: E402
+
+ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
+BOSS = user("boss")
+# Everything that reads the store, asked of both.
+PATHS = ["/api/v1/" + p for p in (
+    "jobs?from=0&limit=1000", "jobs?from=0&limit=7&total=1", "jobs?from=0&sort=elapsed_seconds&limit=20",
+    "jobs?from=0&sort=cpu_efficiency_percent&limit=50", "jobs?from=0&user=user3,user5&limit=50",
+    "jobs?from=0&account=acct1&state=failed,timeout&limit=50", "jobs?from=0&name=%25a%25&limit=50",
+    "jobs?from=0&node=n07&limit=50", "jobs?from=0&finding=cpu_low&limit=50", "jobs?from=0&state=pending,running",
+    "jobs?from=0&job=1001", "jobs?from=0&job=1001,1005", "jobs?from=0&job=1001%2B1", "jobs?from=0&gpu=1&limit=10",
+    "jobs?from=0&format=csv&limit=100", "findings?from=0", "findings?from=0&user=user3",
+    "usage?from=0", "usage?from=0&group_by=user", "usage?from=0&group_by=account,month", "usage?from=0&group_by=user,partition",
+    "users", "accounts", "clusters", "constants", "emission-factors?from=0", "me", "storage")] + [
+    "/", "/jobs?from=0", "/findings?from=0", "/usage?from=0", "/users/user3", "/accounts/acct1", "/queue",
+    "/api/jobs?from=0", "/api/accounts"]
+WORDS = [["-S", "30d"], ["-S", "30d", "-o", "all"], ["-j", "1001"],
+         ["-S", "30d", "-u", "user3"], ["-S", "30d", "-s", "failed"], ["usage"]]
+
+
+def run(*args):
+    return subprocess.run(args, capture_output=True, timeout=300, check=False)
+
+
+def copy(a, b):
+    p = run(IMPORTER, "copy", "--from=" + a, "--to=" + b)
+    return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+
+def empty(pg):
+    pg.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
+
+
+def answers(site, store):
+    """What a server over the store says."""
+    site.served = lambda: store
+    site.start("--access.trust-loopback", "--access.admins=boss")
+    # an end that does not depend on when it is asked
+    times = "from=0&to=%d" % site.now
+    keys = [j["key"] for j in site.ask("/api/v1/jobs?from=0&limit=40&fields=key", BOSS).data]
+    ret = {}
+    for path in PATHS + ["/api/v1/jobs/%s%s" % (k, part) for k in keys
+                         for part in ("", "/steps", "/findings", "/energy", "/emissions", "/report")]:
+        a = site.ask(path.replace("from=0", times), BOSS)
+        ret[path] = (a.status, a.body)
+        if "month" in path:  # rows of a month have no order
+            ret[path] = (a.status, sorted(map(str, a.data)))
+    # page by page
+    path, pages = "/api/v1/jobs?%s&limit=97&fields=key" % times, 0
+    cursor = ""
+    while cursor is not None and pages < 100:
+        a = site.ask(path + cursor, BOSS).json
+        ret["page %d" % pages] = a
+        cursor = "&cursor=" + a["meta"]["next"] if a["meta"].get("next") else None
+        pages += 1
+    site.stop()
+    return ret
+
+
+def same_answers(site, pg):
+    here, there = answers(site, site.store), answers(site, pg.url())
+    same([p for p in here if here[p] != there.get(p)], [], "%d answers are the same" % len(here))
+    same([p for p in PATHS if here[p][0] != 200 and "storage" not in p], [], "none is an error")
+    check(len(here) > 250, "there were jobs", len(here))
+    for words in WORDS:
+        out = [run(ACCT, *words, "--store.path=" + s) for s in (site.store, pg.url())]
+        check(out[0].returncode == out[1].returncode == 0 and out[0].stdout == out[1].stdout and
+              len(out[0].stdout) > 20, "batchjob_acct " + " ".join(words), out)
+    for form in ("csv", "jsonl"):
+        out = [run(IMPORTER, "export", "--format=" + form, "--store.path=" + s).stdout for s in (site.store, pg.url())]
+        check(out[0] == out[1] and len(out[0]) > 1000, "export as " + form)
+
+
+def copies(site, pg):
+    rc, out, err = copy(site.store, pg.url())
+    check(rc == 0 and "job " in out, "SQLite to PostgreSQL", out, err)
+    rc, _, err = copy(site.store, pg.url())
+    check(rc == 1 and "has jobs already" in err, "a store with jobs is not overwritten", err)
+    back = os.path.join(site.folder, "back.db")
+    rc, _, err = copy(pg.url(), back)
+    check(rc == 0, "and back", err)
+    same(run(IMPORTER, "check", "--store.path=" + back).returncode, 0, "the file is consistent")
+    same(*[run(IMPORTER, "export", "--store.path=" + s).stdout for s in (site.store, back)], "it has the same jobs")
+    p = run(IMPORTER, "check", "--store.path=" + pg.url())
+    check(p.returncode == 1 and b"pg_amcheck" in p.stderr, "check says what to use", p.stderr)
+    p = run(IMPORTER, "backup", back + "2", "--store.path=" + pg.url())
+    check(p.returncode == 1 and b"PostgreSQL" in p.stderr, "backup is refused", p.stderr)
+
+
+def roles(site, pg):
+    """The recipe of examples/: the writer's role makes the tables, the other one reads."""
+    with open(os.path.join(TOP, "examples/postgresql.sql"), encoding="utf-8") as f:
+        pg.sql(f.read(), "postgres")
+    writer, reader = pg.url("batchjob", "batchjob_writer"), pg.url("batchjob", "batchjob_reader")
+    rc, _, err = copy(site.store, writer)
+    check(rc == 0, "the writer's role fills the store", err)
+    site.served = lambda: reader
+    site.start("--access.trust-loopback", "--access.admins=boss")
+    check(len(site.ask("/api/v1/jobs?from=0", BOSS).data) > 10, "the reader's role reads")
+    site.stop()
+    fake = "--cluster.file=" + os.path.join(site.folder, "fake.yml")
+    p = run(IMPORTER, "--once", "--store.path=" + reader, fake)
+    check(p.returncode == 1 and b"permission denied" in p.stderr, "but does not write", p.stderr)
+    p = run(ACCT, "-S", "30d", "--store.path=" + reader)
+    check(p.returncode == 0 and len(p.stdout) > 100, "batchjob_acct reads", p.stderr)
+    pg.sql("CREATE ROLE stranger LOGIN", "postgres")
+    p = run(ACCT, "-S", "30d", "--store.path=" + pg.url("batchjob", "stranger"))
+    check(p.returncode == 1 and b"permission denied" in p.stderr, "other roles do not read", p.stderr)
+    p = run(ACCT, "-S", "30d", "--store.path=postgresql://u:secret@db.invalid/batchjob")
+    check(p.returncode == 1 and b"secret" not in p.stderr, "errors do not show the password", p.stderr)
+
+
+def keys(pg):
+    return pg.sql("SELECT c.name || ':' || j.jobid || ':' || j.submit FROM job AS j JOIN cluster AS c ON c.id ="
+                  " j.cluster ORDER BY 1").split("\n")[:-1]
+
+
+def wait_for(what, seconds=60):
+    until = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+class Daemon:
+    def __init__(self, site, url, name):
+        self.log = os.path.join(site.folder, name)
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [IMPORTER, "--store.path=" + url, "--cluster.file=" + os.path.join(site.folder, "fake.yml"),
+                 "--store.batch-lines=100"], stderr=log, stdout=log)
+
+    def says(self, text):
+        with open(self.log, encoding="utf-8", errors="replace") as f:
+            return text in f.read()
+
+    def kill(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+def leaders(site, pg):
+    """Writers are killed; another one goes on, and nothing is lost or doubled."""
+    want = keys(pg)
+    empty(pg)
+    first = Daemon(site, pg.url(), "first")
+    check(wait_for(lambda: first.says("jobs new")), "the first writes", open(first.log).read()[-500:])
+    second = Daemon(site, pg.url(), "second")
+    check(wait_for(lambda: second.says("another process is writing it")), "the second waits")
+    begin = time.monotonic()
+    first.kill()
+    check(wait_for(lambda: second.says("this process writes it now"), 30), "it takes over",
+          open(second.log).read()[-500:])
+    check(time.monotonic() - begin < 30, "within 30 s")
+    check(wait_for(lambda: keys(pg) == want), "every job is there once", len(keys(pg)), len(want))
+    # The connection is lost; the server crashes.
+    pg.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'batchjob_stats_db'")
+    pg.kill()
+    third = Daemon(site, pg.url(), "third")
+    check(wait_for(lambda: third.process.poll() is not None) and third.says("connect"),
+          "without a server a new process ends with an error", open(third.log).read())
+    pg.start()
+    same(second.kill(signal.SIGTERM), 0, "the second stops")
+    p = run(IMPORTER, "--once", "--store.path=" + pg.url(), "--cluster.file=" + os.path.join(site.folder, "fake.yml"))
+    check(p.returncode == 0 and keys(pg) == want, "after the crash every job is there once", p.stderr[-300:])
+
+
+def main():
+    try:
+        pg = postgres.Server(*sys.argv[1:2])
+    except postgres.Missing as e:
+        print("1..0 # SKIP %s: not installed" % e)
+        return 0
+    site = Site(count=900, days=12)
+    site.postgres = None
+    try:
+        site.fill()
+        site.derive("1010")
+        for part in (copies, same_answers, roles):
+            part(site, pg)
+        # the same from the schedulers' side
+        leaders(site, pg)
+    finally:
+        site.done()
+        pg.close()
+    return plan()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+/* The tables are the same in SQLite and PostgreSQL, whatever version they were
+ * made with: names, types, keys, indexes, views, triggers. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/schema.h"
+#include "tests/unit/lib/pgserver.h"
+
+#include <errno.h>
+
+static struct pgserver server;
+static bool there;
+
+#define SERVER                                                                 \
+    if (!there) {                                                              \
+        print_message("%s\n", server.why);                                     \
+        skip();                                                                \
+    }
+
+static struct bj_db *open_db(const char *url)
+{
+    struct bj_err err = {0};
+    struct bj_db *db;
+    const struct bj_db_options opt = {.url = url, .create = true};
+    if (bj_db_open(&opt, &db, &err) < 0)
+        fail_msg("open: %s", err.msg);
+    return db;
+}
+
+/* An empty database of PostgreSQL. */
+static struct bj_db *open_empty(void)
+{
+    pgserver_sql(&server, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    return open_db(server.url);
+}
+
+static void add_rows(struct bj_db *db, const char *sql, struct bj_buf *to)
+{
+    struct bj_err err = {0};
+    struct bj_st *st;
+    int r = bj_db_prepare(db, sql, &st, &err);
+    while (r == 0 && (r = bj_st_row(st, &err)) > 0) {
+        bj_buf_slice(to, bj_st_get_text(st, 0));
+        bj_buf_str(to, "\n");
+        r = 0;
+    }
+    if (r < 0)
+        fail_msg("%s: %s", sql, err.msg);
+    bj_st_finalize(st);
+}
+
+/* Columns, primary keys, other indexes, views, triggers: one a line, sorted. */
+static const char *const sqlite[] = {
+    "SELECT m.name || '.' || c.name || ' ' || CASE c.type WHEN 'INTEGER' THEN"
+    " 'INT' WHEN 'ANY' THEN 'TEXT' ELSE c.type END || CASE WHEN c.\"notnull\" "
+    "OR"
+    " c.pk > 0 THEN ' NOT NULL' ELSE '' END || CASE WHEN c.pk > 0 THEN ' key ' "
+    "||"
+    " c.pk ELSE '' END || CASE WHEN c.hidden IN (2, 3) THEN ' generated' ELSE "
+    "''"
+    " END FROM sqlite_schema AS m JOIN pragma_table_xinfo(m.name) AS c WHERE"
+    " m.type = 'table' AND m.name NOT LIKE 'sqlite%' ORDER BY 1",
+    "SELECT i.name || CASE WHEN i.\"unique\" THEN ' unique' ELSE '' END || CASE"
+    " WHEN i.partial THEN ' partial' ELSE '' END || ' ' || m.name || '(' ||"
+    " (SELECT group_concat(coalesce(name, '?')) FROM"
+    " pragma_index_xinfo(i.name) WHERE key) || ')' FROM sqlite_schema AS m JOIN"
+    " pragma_index_list(m.name) AS i WHERE m.type = 'table' AND i.origin = 'c'"
+    " ORDER BY 1",
+    "SELECT m.name || '(' || group_concat(c.name) || ')' FROM sqlite_schema AS "
+    "m"
+    " JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'view' GROUP BY "
+    "m.name"
+    " ORDER BY 1",
+    "SELECT name || ' ' || tbl_name FROM sqlite_schema WHERE type = 'trigger'"
+    " ORDER BY 1",
+};
+
+static const char *const postgresql[] = {
+    "SELECT c.relname || '.' || a.attname || ' ' || CASE "
+    "a.atttypid::regtype::text"
+    " WHEN 'bigint' THEN 'INT' WHEN 'text' THEN 'TEXT' WHEN 'double precision'"
+    " THEN 'REAL' ELSE a.atttypid::regtype::text END || CASE WHEN a.attnotnull"
+    " THEN ' NOT NULL' ELSE '' END || coalesce(' key ' || array_position("
+    "i.indkey::int[], a.attnum::int) + 1, '') || CASE a.attgenerated WHEN '' "
+    "THEN"
+    " '' ELSE ' generated' END FROM pg_class AS c JOIN pg_attribute AS a ON"
+    " a.attrelid = c.oid LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND"
+    " i.indisprimary WHERE c.relkind = 'r' AND c.relnamespace ="
+    " 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND"
+    " c.relname <> 'store_meta' ORDER BY 1",
+    "SELECT c.relname || CASE WHEN i.indisunique THEN ' unique' ELSE '' END ||"
+    " CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END || ' ' || "
+    "t.relname"
+    " || '(' || (SELECT string_agg(coalesce((SELECT attname FROM pg_attribute"
+    " WHERE attrelid = t.oid AND attnum = k.num), '?'), ',' ORDER BY k.at) FROM"
+    " unnest(i.indkey::int[]) WITH ORDINALITY AS k(num, at)) || ')' FROM "
+    "pg_index"
+    " AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_class AS t ON "
+    "t.oid"
+    " = i.indrelid WHERE c.relnamespace = 'public'::regnamespace AND NOT EXISTS"
+    " (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1",
+    "SELECT c.relname || '(' || string_agg(a.attname, ',' ORDER BY a.attnum) ||"
+    " ')' FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid WHERE"
+    " c.relkind = 'v' AND c.relnamespace = 'public'::regnamespace GROUP BY"
+    " c.relname ORDER BY 1",
+    "SELECT tgname || ' ' || tgrelid::regclass FROM pg_trigger WHERE NOT"
+    " tgisinternal ORDER BY 1",
+};
+
+enum { LISTS = sizeof(sqlite) / sizeof(sqlite[0]) };
+
+static void compare(struct bj_db *file, struct bj_db *pg, int from)
+{
+    for (int i = 0; i < LISTS; i++) {
+        struct bj_buf a = {0}, b = {0};
+        add_rows(file, sqlite[i], &a);
+        add_rows(pg, postgresql[i], &b);
+        bj_buf_put(&a, "", 1);
+        bj_buf_put(&b, "", 1);
+        assert_false(a.failed || b.failed);
+        assert_true(a.len > 40);
+        if (strcmp(a.p, b.p) != 0)
+            fail_msg("from version %d, list %d:\n%s---\n%s", from, i, a.p, b.p);
+        bj_buf_free(&a);
+        bj_buf_free(&b);
+    }
+}
+
+static void test_all_versions(void **state)
+{
+    (void)state;
+    SERVER;
+    for (int from = 0; from <= bj_schema_version(); from++) {
+        struct bj_err err = {0};
+        struct bj_db *file = open_db(NULL), *pg = open_empty();
+        int version = -1;
+        assert_int_equal(bj_schema_make(file, from, &err), 0);
+        if (bj_schema_make(pg, from, &err) < 0)
+            fail_msg("version %d: %s", from, err.msg);
+        /* the last version has its views from the migration */
+        if (from == bj_schema_version()) {
+            bj_db_close(file);
+            bj_db_close(pg);
+            continue;
+        }
+        assert_int_equal(bj_schema_migrate(file, &err), 0);
+        if (bj_schema_migrate(pg, &err) < 0)
+            fail_msg("from version %d: %s", from, err.msg);
+        assert_int_equal(bj_schema_read(pg, &version, &err), 0);
+        assert_int_equal(version, bj_schema_version());
+        compare(file, pg, from);
+        bj_db_close(file);
+        bj_db_close(pg);
+    }
+}
+
+static void test_not_a_store(void **state)
+{
+    struct bj_err err = {0};
+    int version;
+    (void)state;
+    SERVER;
+    struct bj_db *db = open_empty();
+    assert_int_equal(bj_schema_read(db, &version, &err), 0);
+    assert_int_equal(version, 0);
+    assert_int_equal(bj_db_exec(db, "CREATE TABLE other(a INT)", &err), 0);
+    assert_int_equal(bj_schema_migrate(db, &err), -EBADMSG);
+    assert_int_equal(bj_db_exec(db, "DROP TABLE other", &err), 0);
+    assert_int_equal(bj_schema_migrate(db, &err), 0);
+    assert_int_equal(bj_schema_migrate(db, &err), 0); /* nothing to do */
+    assert_int_equal(
+        bj_db_exec(db, "UPDATE store_meta SET version = 1000", &err), 0);
+    assert_int_equal(bj_schema_migrate(db, &err), -ENOTSUP);
+    bj_db_close(db);
+}
+
+/* Views of other people stay, and stop a migration that would break them. */
+static void test_other_views(void **state)
+{
+    struct bj_err err = {0};
+    int version;
+    (void)state;
+    SERVER;
+    struct bj_db *db = open_empty();
+    assert_int_equal(bj_schema_migrate(db, &err), 0);
+    assert_int_equal(bj_db_exec(db,
+                                "CREATE VIEW theirs AS SELECT * FROM job_v;"
+                                "CREATE VIEW other AS SELECT 1 AS one;"
+                                "UPDATE store_meta SET version = version - 1",
+                                &err),
+                     0);
+    assert_int_equal(bj_schema_migrate(db, &err), -EPROTO);
+    assert_non_null(strstr(err.msg, "views of the former version"));
+    assert_int_equal(bj_schema_read(db, &version, &err), 0);
+    assert_int_equal(version, bj_schema_version() - 1);
+    bj_db_close(db);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    there = pgserver_start(&server);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    pgserver_stop(&server);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_versions),
+        cmocka_unit_test(test_not_a_store),
+        cmocka_unit_test(test_other_views),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -155,8 +155,9 @@ static void test_worlds(void **state)
     int fd = mkstemp(token);
     assert_int_equal(write(fd, "user:password", 13), 13);
     close(fd);
-    const unsigned worlds = bj_rounds(6, 1), least = 40;
-    for (uint64_t seed = 1; seed <= worlds; seed++) {
+    /* The seventh world has all kinds of origin. */
+    const unsigned first = bj_rounds(1, 7), least = 40;
+    for (uint64_t seed = first; seed <= 7; seed++) {
         print_message("# world %u\n", (unsigned)seed);
         run_world(seed, token, &sum);
     }

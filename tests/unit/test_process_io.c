@@ -3,6 +3,7 @@
 #include "tests/unit/test_process_io.h"
 
 #include "tests/unit/lib/await.h"
+#include "tests/unit/lib/rounds.h"
 
 enum { ACTORS = 24, OUTSIDE = -1 };
 
@@ -457,7 +458,7 @@ static void at_random(void **state)
 {
     (void)state;
     need_root("at_random");
-    for (uint64_t seed = 1; seed <= 6; seed++) {
+    for (uint64_t seed = 1; seed <= bj_rounds(6, 2); seed++) {
         play(seed, false, false, 4096);
         play(seed + 100, true, false, 4096);
         play(seed + 200, true, true, 4096);

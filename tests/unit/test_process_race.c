@@ -3,6 +3,7 @@
 #include "tests/unit/test_process_io.h"
 
 #include "tests/unit/lib/await.h"
+#include "tests/unit/lib/rounds.h"
 
 enum { RUNNERS = 4096, LISTED = 500 };
 
@@ -110,7 +111,7 @@ static void races(void **state)
     (void)state;
     need_root("races");
     stage = shared_memory(sizeof(*stage));
-    for (uint64_t seed = 1; seed <= 3; seed++)
+    for (uint64_t seed = 1; seed <= bj_rounds(3, 1); seed++)
         race(seed);
 }
 

@@ -59,19 +59,21 @@ def header_graph():
 def symbol_graph(build):
     """Source -> {source: [symbols]}.  main.o files are programs: several of
     them define the same names."""
-    defined, wanted = {}, {}
-    for path in files_below(build, ".o"):
-        source = os.path.relpath(path, build)[:-2] + ".c"
-        if not os.path.exists(source):
-            continue  # an object whose source was renamed or removed
-        wanted[source] = set()
-        for line in subprocess.run(["nm", "-P", path], check=True, text=True,
-                                   capture_output=True).stdout.splitlines():
-            name, kind = line.split()[:2]
-            if kind == "U":
-                wanted[source].add(name)
-            elif kind.isupper() and name != "main":
-                defined.setdefault(name, source)
+    defined = {}
+    paths = {path: os.path.relpath(path, build)[:-2] + ".c" for path in files_below(build, ".o")}
+    # Without objects whose source was renamed or removed.
+    paths = {path: source for path, source in paths.items() if os.path.exists(source)}
+    if not paths:
+        return {}
+    wanted = {source: set() for source in paths.values()}
+    for line in subprocess.run(["nm", "-A", "-P", *paths], check=True, text=True,
+                               capture_output=True).stdout.splitlines():
+        path, name, kind = line.split()[:3]
+        source = paths[path.rstrip(":")]
+        if kind == "U":
+            wanted[source].add(name)
+        elif kind.isupper() and name != "main":
+            defined.setdefault(name, source)
     graph = {source: {} for source in wanted}
     for source, names in wanted.items():
         for name in sorted(names):

@@ -34,7 +34,13 @@ def phrases(where, text):
 
 
 def check_words(paths):
-    for path in paths:
+    # grep(1) finds the few files that have any of them in less time than this program.
+    either = "|".join(f"(?:{pattern.pattern})" for pattern, _ in BANNED)
+    found = subprocess.run(["grep", "-laiP", "-e", either, "--", *paths, os.devnull],
+                           text=True, capture_output=True)
+    if found.returncode > 1:
+        sys.exit(found.stderr)
+    for path in found.stdout.splitlines():
         with open(path, encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, 1):
                 yield from phrases(f"{path}:{number}", line)

@@ -361,8 +361,8 @@ static bool same(const struct bj_buf *a, const struct bj_buf *b)
     return a->len == b->len && memcmp(a->p, b->p, a->len) == 0;
 }
 
-/* The whole answer, or an error.  Each seventh allocation fails; make check-long
- * lets each one fail. */
+/* The whole answer, or an error.  Each seventh allocation fails; make
+ * check-long lets each one fail. */
 static void each_answer(struct bj_api_worker *worker, const char *path,
                         unsigned method, int fd)
 {

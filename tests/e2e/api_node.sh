@@ -28,7 +28,7 @@ for line; do
             [ ! -e "$d/$f" ] || echo 4G >"$d/$f"
         done
     done
-    cg_run "$uid" "$job" "$work" -t 1e6 -m 50 -i 80 -n 2
+    cg_run "$uid" "$job" "$work" -t 1e6 -m 50 -i 96 -n 2
     pids+=("$cg_pid")
 done
 

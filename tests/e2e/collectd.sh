@@ -41,7 +41,7 @@ start_jobs() {
     step_job $id2 ||
         { fail "jobs can be made in $cg"; exit 1; }
     start_job1
-    cg_run "$uid" $id2 "$work" -i 50 -t 600
+    cg_run "$uid" $id2 "$work" -i 90 -t 600
     job2=$cg_pid
     later "stop $job2"
     [ $cg_version = v2 ] || for p in $(cg_paths "$uid" $id2); do

@@ -29,7 +29,7 @@ page() { curl -sSf --max-time 60 "$url/metrics/$1" >"$tmp/page"; }
 cp "$top/examples/batchjob_trace.sh" "$work" "$tmp"
 cat >"$tmp/job.sh" <<END
 #!/bin/sh
-srun -n 1 $tmp/batchjob_trace.sh -e ${url#http://} -r 1 $tmp/work -t 600 -m 20
+srun -n 1 $tmp/batchjob_trace.sh -e ${url#http://} -r 1 $tmp/work -t 600 -m 20 -i 95
 END
 chmod 755 "$tmp/job.sh"
 job=$("$sandbox" as "$user" sbatch --parsable --account=physics --mem=200 -o /dev/null "$tmp/job.sh")

@@ -37,7 +37,7 @@ check "the exporter runs under the name jobs_exporter.py" wait_for 60 curl -sf "
 nobody=$(id -u nobody)
 id=4711
 cg_job "$nobody" $id
-SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20 -n 2
+SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20 -n 2 -i 95
 host=$(uname -n)
 check "a job is pushed, in the group of jobs_exporter" wait_for 60 \
     pushed jobs_cpu_time_total slurm_job=$id job=jobs_exporter instance="${host%%.*}"
@@ -57,7 +57,7 @@ check "an ended job leaves nothing at the Pushgateway" wait_for 60 pushed_not jo
 
 id=4712
 cg_job "$nobody" $id
-SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20
+SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20 -i 95
 check "another one is pushed" wait_for 60 pushed jobs_cpu_time_total slurm_job=$id
 stop "$exporter"
 check "an exporter that ends leaves nothing at the Pushgateway" pushed_not jobs_cpu_time_total

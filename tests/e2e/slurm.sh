@@ -129,11 +129,11 @@ in_cgroups() { # job: it has a directory
 not_in_cgroups() { ! in_cgroups "$1"; }
 
 hostile=$'a"b\\c\nd}\xff\xfe{jobid="1"} 1\n# HELP x \t\'$(id)'
-three=$(submit $ua "srun --overlap --mem=0 -n2 $W -t 600 &
+three=$(submit $ua "srun --overlap --mem=0 -n2 $W -t 600 -i 70 &
     sleep 1 # the steps are numbered as they come
     srun --overlap --mem=0 -n1 $W -t 600 -m 90 -i 98 &
     sleep 1
-    srun --overlap --mem=0 -n1 sh -c 'while :; do $W -t 0.3 -w 8 -d /tmp; done' &
+    srun --overlap --mem=0 -n1 sh -c 'while :; do $W -t 0.3 -i 80 -w 8 -d /tmp; done' &
     sleep 600" -N1 -n2 --mem=300M)
 array=$(submit $ub "exec $W -t 600 -i 90" --array=3,7 -A physics)
 # The killed process has a shell around it: where the kernel counts kills in the

@@ -80,7 +80,7 @@ is "a flood is refused" "$(cat "$tmp/flood")" "[200, 429] 1"
 stop "$exporter"
 start --trace.enabled --trace.rate=3
 SLURM_JOB_ID=900 "$top/examples/batchjob_trace.sh" -e "${url#http://}" -r 1 \
-    "$work" -t 60 -m 20 -n 3 &
+    "$work" -t 60 -m 20 -n 3 -i 75 &
 wrapped=$!
 later "kill $wrapped 2>/dev/null"
 host=$(uname -n)

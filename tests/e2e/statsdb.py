@@ -392,7 +392,7 @@ def missing(site, wrong):
               "check-config tries " + what.split(":")[0], p.stderr)
     check(len(lines) == 11, "the output has one line for each problem", *lines)
     with open(wrong, "w") as f:
-        f.write("name: x\nrecords: {dir: [/none/spool]}\n")
+        f.write("name: x\nsacct: {command: /bin/true}\nrecords: {dir: [/none/spool]}\n")
     p = site.run("check-config", "--cluster.file=" + wrong)
     check(p.returncode == 0 and b"warning: x: records.dir: /none/spool does not exist yet" in p.stderr,
           "a missing directory of records is a warning", p.stderr)

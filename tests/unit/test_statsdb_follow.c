@@ -212,11 +212,16 @@ static void report(const char *what, const char *text, const char *want,
 static void test_stories(void **state)
 {
     (void)state;
+    /* At each line end: after the newline and within a line, or by turns. */
+    const bool both = bj_rounds(1, 0);
+    unsigned turn = 0;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++)
         for (const char *p = stories[i].text; p; p = strchr(p + 1, '\n')) {
             size_t cut = (size_t)(p - stories[i].text);
-            report(stories[i].what, stories[i].text, stories[i].want, cut);
-            if (cut > 0) /* after the newline, and within a line */
+            bool after = cut > 0 && turn++ % 2;
+            if (both || !after)
+                report(stories[i].what, stories[i].text, stories[i].want, cut);
+            if (cut > 0 && (both || after))
                 report(stories[i].what, stories[i].text, stories[i].want,
                        cut + 1);
         }

@@ -12,7 +12,7 @@ O=${O:-build}
 case $O in /*) ;; *) O=$top/$O ;; esac
 python=/usr/bin/python3
 [ -x $python ] || python=python3
-prom="$python $top/tests/e2e/prom.py"
+prom="$python -S $top/tests/e2e/prom.py" # -S: it starts in less time
 work=$O/e2e/work
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/bj-e2e.XXXXXX") || exit 1
 chmod 755 "$tmp"

@@ -13,6 +13,7 @@ our own and strict: a page that it cannot read is an error (exit 2)."""
 import json
 import os
 import re
+import site
 import sys
 
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -90,6 +91,7 @@ def main(args):
     if what == "near":
         return near(*args)
     if what in ("openmetrics", "text"):
+        site.main()  # python -S did not: the parsers are in its packages
         return globals()[what](args[0])
     if what == "label":
         rows = select(args[0], args[2], args[3:])

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-enum { JOBS = 9000, PAGES = 4000, WHEN = 1700000000 };
+enum { JOBS = 4500, PAGES = 4000, WHEN = 1700000000 };
 
 static struct rig rig;
 static bool hurry;

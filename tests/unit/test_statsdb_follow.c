@@ -212,11 +212,16 @@ static void report(const char *what, const char *text, const char *want,
 static void test_stories(void **state)
 {
     (void)state;
+    /* At each line end: after the newline and within a line, or by turns. */
+    const bool both = bj_rounds(1, 0);
+    unsigned turn = 0;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++)
         for (const char *p = stories[i].text; p; p = strchr(p + 1, '\n')) {
             size_t cut = (size_t)(p - stories[i].text);
-            report(stories[i].what, stories[i].text, stories[i].want, cut);
-            if (cut > 0) /* after the newline, and within a line */
+            bool after = cut > 0 && turn++ % 2;
+            if (both || !after)
+                report(stories[i].what, stories[i].text, stories[i].want, cut);
+            if (cut > 0 && (both || after))
                 report(stories[i].what, stories[i].text, stories[i].want,
                        cut + 1);
         }
@@ -379,7 +384,7 @@ static void test_lsf(void **state)
 /* --- killed ----------------------------------------------------------------
  */
 
-static void write_many(const struct world *w, unsigned jobs)
+static void write_many(const struct world *w, unsigned jobs, int padding)
 {
     char path[192];
     path_of(w, "20261120", path);
@@ -397,9 +402,9 @@ static void write_many(const struct world *w, unsigned jobs)
         fprintf(f,
                 "11/20/2026 12:00:00;E;%u.s;user=u%u ctime=%u start=%u "
                 "end=%u Exit_status=0 resources_used.walltime=00:00:%d "
-                "run_count=%d %0900d\n",
+                "run_count=%d %0*d\n",
                 i, i % 7, i, i + 10 + 20 * again, i + 50, again ? 20 : 40,
-                1 + again, 0);
+                1 + again, padding, 0);
     }
     assert_int_equal(fclose(f), 0);
 }
@@ -441,7 +446,8 @@ static bool follow_for(struct world *w, int commits, int steps)
 
 static void test_killed(void **state)
 {
-    const int jobs = (int)bj_rounds(20000, 8000), runs = jobs + jobs / 5;
+    /* Long lines, so that few jobs take several transactions of 2 MiB. */
+    const int jobs = (int)bj_rounds(20000, 3000), runs = jobs + jobs / 5;
     struct world w;
     char want[80];
     int killed = 0;
@@ -450,7 +456,7 @@ static void test_killed(void **state)
     (void)state;
     world_open(&w, BJ_FOLLOW_PBS);
     close_all(&w);
-    write_many(&w, (unsigned)jobs);
+    write_many(&w, (unsigned)jobs, (int)bj_rounds(900, 2700));
     while (!done) {
         done = follow_for(&w, 1, killed * 997 % 3000);
         killed += !done;

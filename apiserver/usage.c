@@ -287,9 +287,9 @@ static int build(struct bj_call *c, struct usage *a)
 {
     struct bj_query *q = &a->q;
     bool any = false;
-    bj_query_sql(q, "WITH RECURSIVE mo(m) AS (SELECT ");
+    bj_query_sql(q, "WITH RECURSIVE mo(m) AS (SELECT CAST(");
     bj_query_int(q, a->first);
-    bj_query_sql(q, " UNION ALL SELECT m + 1 FROM mo WHERE m < ");
+    bj_query_sql(q, " AS INTEGER) UNION ALL SELECT m + 1 FROM mo WHERE m < ");
     bj_query_int(q, a->last);
     bj_query_sql(q, ")");
     if (a->by[BY_FACULTY]) {

@@ -1,5 +1,7 @@
 #include "apiserver/reason.h"
 
+#include "base/local.h"
+
 #include <stddef.h>
 
 /* Slurm: squeue(1), "JOB REASON CODES".  A name is that of
@@ -64,6 +66,6 @@ const char *bj_reason_text(struct bj_slice reason)
 {
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (bj_slice_starts(reason, bj_slice_str(reasons[i].name)))
-            return reasons[i].text;
+            return bj_local(reasons[i].text);
     return NULL;
 }

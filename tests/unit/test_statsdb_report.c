@@ -288,6 +288,13 @@ static void test_catalogue_errors(void **state)
                                     "'The job reached its time limit of {1}.'"},
         {"timeout = {1} {2}\n", "f:1: the same values"},
         {"timeout = {1}\ntimeout = {1}\n", "f:2: 'timeout' is there twice"},
+        {"\"timeout\" = {1}\n", "f:1: 'timeout' is not the name of a text"},
+        {"Jobs = x\n", "f:1: 'Jobs' is not the name of a text"},
+        {"\"Jobs\" = x\n\"Jobs\" = x\n", "f:2: 'Jobs' is there twice"},
+        {"\"{1} tasks\" = x\n", "f:1: the same values are expected as in "
+                                "'{1} tasks'"},
+        {"\"CPU efficiency was {value} %.\" = x {value} {time}\n",
+         "f:1: the same values"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct bj_catalogue c = {.arena = {0}};
@@ -313,6 +320,9 @@ static void test_catalogue_itself(void **state)
     OK(bj_catalogue_parse((struct bj_slice){text.p, text.len}, "f", &c, &err));
     for (unsigned i = 0; i < BJ_SENTENCE_COUNT; i++)
         same("text", c.text[i], bj_sentences[i]);
+    assert_true(c.locals.n > 400);
+    for (size_t i = 0; i < c.locals.n; i++)
+        same("text", c.locals.text[i].text, c.locals.text[i].english.p);
     bj_catalogue_free(&c);
     bj_buf_free(&text);
 }

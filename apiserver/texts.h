@@ -1,4 +1,5 @@
-/* The texts of pages in the words of the site, from the store (base/local.h). */
+/* The texts of pages in the words of the site, from the store (base/local.h).
+ */
 #ifndef BJ_APISERVER_TEXTS_H
 #define BJ_APISERVER_TEXTS_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A catalogue of texts in which each word is marked: pages, reports on a terminal, PDF and
-mails show no word without the mark, but those that are no text of ours.  TAP."""
+mails show no word without the mark, but those of other origin.  TAP."""
 import email
 import email.policy
 import html.parser

@@ -8,7 +8,7 @@ enum {
     WIDTH = 440,
     TALL = 200,
     SMALL = 140,
-    LEFT = 62,
+    LEFT = 70,
     RIGHT = 12,
     TOP = 28,
     BOTTOM = 38,
@@ -117,10 +117,12 @@ static void put_x_axis(const struct frame *f)
     const int64_t tick = bj_chart_time_tick(f->span, 5), to = since + f->span;
     for (int64_t t = (since + tick - 1) / tick * tick; t <= to; t += tick) {
         int x = at_x(f, t - since);
+        const bool last = x > WIDTH - RIGHT - 12;
         bj_buf_printf(f->b,
                       "<path class=\"g\" d=\"M%d %dV%d\"/><text x=\"%d\" "
-                      "y=\"%d\" text-anchor=\"middle\">",
-                      x, TOP, f->height - BOTTOM, x, f->height - BOTTOM + 15);
+                      "y=\"%d\" text-anchor=\"%s\">",
+                      x, TOP, f->height - BOTTOM, last ? WIDTH : x,
+                      f->height - BOTTOM + 15, last ? "end" : "middle");
         bj_chart_put_time_tick(f->b, t, tick);
         bj_buf_str(f->b, "</text>\n");
     }
@@ -149,7 +151,14 @@ static void put_class(const struct bj_chart *k, unsigned line, struct bj_buf *b)
 
 static void put_legend(const struct frame *f)
 {
-    int x = LEFT;
+    int x = LEFT, gap = 42;
+    int all = 0;
+    for (unsigned i = 0; i < f->k->lines; i++)
+        all += gap + 7 * (int)strlen(f->k->line[i].name);
+    if (all > WIDTH - LEFT) {
+        x = 4;
+        gap = 30;
+    }
     for (unsigned i = 0; i < f->k->lines; i++) {
         const char *name = f->k->line[i].name;
         bj_buf_str(f->b, "<path ");
@@ -158,7 +167,7 @@ static void put_legend(const struct frame *f)
                       x + 24);
         bj_html_text(f->b, bj_slice_str(name));
         bj_buf_str(f->b, "</text>\n");
-        x += 42 + 7 * (int)strlen(name);
+        x += gap + 7 * (int)strlen(name);
     }
 }
 

@@ -177,7 +177,9 @@ static void put_one(struct bj_buf *b, const struct bj_series_work *w,
     struct bj_chart k;
     bj_buf_slice(&name, g->node);
     if (g->gpu.n > 0) {
-        bj_local_str(&name, name.len > 0 ? " {GPU} " : "{GPU} ");
+        bj_buf_str(&name, name.len > 0 ? " " : "");
+        if (!bj_slice_starts(g->gpu, BJ_SLICE("GPU")))
+            bj_local_str(&name, "{GPU} ");
         bj_buf_slice(&name, g->gpu);
     }
     bool made = bj_chart_make(&w->s, group, p, w->start, &arena, &k);

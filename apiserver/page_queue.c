@@ -235,7 +235,7 @@ static int put_all_waits(struct bj_call *c, struct waits *w)
     int r = put_waits(c, w, BY_PARTITION);
     for (enum by by = BY_ACCOUNT; by < BYS && r == 0; by++) {
         bj_local_html(b, "<details><summary>{By %s}</summary>\n",
-                      bj_local(bys[by].title));
+                      bj_local(bys[by].parameter));
         r = put_waits(c, w, by);
         bj_buf_str(b, "</details>\n");
     }

@@ -4,6 +4,8 @@
 #include "report/report.h"
 #include "report/show.h"
 
+enum { NEARLY_FULL = 95 /* percent */ };
+
 /* What a job requested and used: figures of its report, or values of now. */
 static bool known(double v)
 {
@@ -85,13 +87,16 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
     put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus, "now",
                              100 * ratio(cpus, v[BJ_JOB_CPUS]), BJ_SHOW_PERCENT,
                              ""});
-    put_use(b, &(struct use){"Memory", BJ_SHOW_BYTES, of, bytes, "now",
-                             100 * ratio(bytes, of), BJ_SHOW_MEMORY, ""});
+    /* Only memory that is nearly full is a problem before the end. */
+    double memory = 100 * ratio(bytes, of);
+    put_use(b, &(struct use){
+                   "Memory", BJ_SHOW_BYTES, of, bytes, "now", memory,
+                   memory > NEARLY_FULL ? BJ_SHOW_MEMORY : BJ_SHOW_PART, ""});
     put_gpus(b, g);
     put_use(b, &(struct use){"Time", BJ_SHOW_SECONDS, v[BJ_JOB_LIMIT],
                              v[BJ_JOB_ELAPSED], "",
                              100 * ratio(v[BJ_JOB_ELAPSED], v[BJ_JOB_LIMIT]),
-                             BJ_SHOW_TIME_USED,
+                             BJ_SHOW_PART,
                              known(v[BJ_JOB_LIMIT]) ? "" : "no time limit"});
     put_use(b, &(struct use){"Power", BJ_SHOW_ROUND, none,
                              now(g, "power_watts"), "W now", none, 0, ""});

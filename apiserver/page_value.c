@@ -80,8 +80,9 @@ static const char *level_of(struct levels l, uint64_t micro)
 static void put_percent(struct bj_buf *b, enum bj_page_form form,
                         uint64_t micro)
 {
-    const struct levels l = levels_of(form);
-    const char *level = level_of(l, micro);
+    const bool rated = form != BJ_SHOW_PART;
+    const struct levels l = rated ? levels_of(form) : (struct levels){0, 0, 0};
+    const char *level = rated ? level_of(l, micro) : "part";
     bj_buf_printf(b,
                   "<meter class=\"%s\" max=\"100\" low=\"%u\" high=\"%u\" "
                   "optimum=\"99\" value=\"",
@@ -89,7 +90,9 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
     bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
     bj_buf_str(b, "\"></meter> ");
     put_tenths(b, rounded(micro, MICRO / 10), " %");
-    bj_buf_printf(b, " <small class=\"%s\">%s</small>", level, bj_local(level));
+    if (rated)
+        bj_buf_printf(b, " <small class=\"%s\">%s</small>", level,
+                      bj_local(level));
 }
 
 /* In units of by millionths, or in thousands of such units. */
@@ -117,6 +120,7 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
     case BJ_SHOW_MEMORY:
     case BJ_SHOW_GPU:
     case BJ_SHOW_TIME_USED:
+    case BJ_SHOW_PART:
         put_percent(b, form, micro);
         break;
     case BJ_SHOW_JOULES:

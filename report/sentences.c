@@ -23,8 +23,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                      "what it used.",
     [BJ_SAY_UNMEASURED] = "It is not known what the job used: neither its "
                           "nodes nor the scheduler measured it.",
-    [BJ_SAY_HINTS] = "The job used its CPUs, memory and GPUs well, with "
-                     "something to improve.",
+    [BJ_SAY_HINTS] = "The job used its resources well, with something to "
+                     "improve.",
     [BJ_SAY_GOOD] = "The job used what it requested; there is nothing to "
                     "change.",
     [BJ_SAY_ARRAY] = "Array of {1} tasks, {2} completed.",

@@ -63,6 +63,7 @@ bool bj_locals_has(const struct bj_locals *l, struct bj_slice english)
 
 void bj_locals_free(struct bj_locals *l)
 {
+    used = used == l ? NULL : used;
     bj_arena_free(&l->arena);
     free(l->text);
     *l = (struct bj_locals){.n = 0};

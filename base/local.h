@@ -22,7 +22,7 @@ struct bj_locals {
 void bj_locals_add(struct bj_locals *l, struct bj_slice english,
                    struct bj_slice text);
 bool bj_locals_has(const struct bj_locals *l, struct bj_slice english);
-void bj_locals_free(struct bj_locals *l);
+void bj_locals_free(struct bj_locals *l); /* this thread uses English then */
 
 /* From now on this thread uses these texts, which must stay; NULL: English. */
 void bj_locals_use(const struct bj_locals *l);

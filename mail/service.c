@@ -482,7 +482,6 @@ void bj_mail_service_free(struct bj_mail_service *m)
     if (m->wake_fd >= 0)
         close(m->wake_fd);
     bj_store_close(m->store);
-    bj_locals_use(NULL);
     bj_locals_free(&m->texts);
     bj_mail_addresses_free(m->addresses);
     bj_mail_templates_free(m->templates);

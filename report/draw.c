@@ -138,7 +138,6 @@ static int convert(struct bj_buf *in, struct bj_buf *out, struct bj_err *err)
                    fflush(stdout) != 0))
         r = bj_err_set(err, -EIO, "output");
     bj_charts_free(&charts);
-    bj_locals_use(NULL);
     bj_locals_free(&locals);
     bj_arena_free(&arena);
     return r;

@@ -478,7 +478,6 @@ static int print_report(struct conf *c, FILE *to, struct bj_err *err)
                    : bj_acct_report(&from, &c->filter, &look, &reports, err);
     if (r == 0 && !period && reports == 0)
         r = bj_err_set(err, -EINVAL, "no job found");
-    bj_locals_use(NULL);
     bj_locals_free(&texts);
     from.close(from.source);
     return r;

@@ -36,7 +36,6 @@ static void free_page(struct bj_job_page *g)
     bj_curves_free(&g->curves);
     bj_buf_free(&g->figures);
     bj_buf_free(&g->details);
-    bj_buf_free(&g->reason);
     bj_arena_free(&g->arena);
     free(g);
 }
@@ -117,7 +116,6 @@ static void take_row(void *ctx, const struct bj_cells *row)
     struct filling *f = ctx;
     struct bj_job_page *g = f->g;
     const struct bj_cell *state = bj_cells_get(row, "state");
-    const struct bj_cell *reason = bj_cells_get(row, "reason");
     for (int i = 0; i < BJ_JOB_FACTS; i++)
         g->fact[i] = number_of(bj_cells_get(row, fact_keys[i]));
     /* Accounting is read at intervals; the run time continues. */
@@ -127,8 +125,6 @@ static void take_row(void *ctx, const struct bj_cells *row)
         g->fact[BJ_JOB_ELAPSED] = (double)f->c->now_sec - g->fact[BJ_JOB_START];
     if (!bj_cell_is_empty(state) && state->text.n < sizeof(g->state))
         memcpy(g->state, state->text.p, state->text.n);
-    if (!bj_cell_is_empty(reason))
-        bj_buf_slice(&g->reason, reason->text);
     put_title(f->c, row);
     bj_local_html(&g->details, "<h2>{Accounting}</h2>\n");
     bj_page_list(&g->details, detail_columns, row, "No values found.");
@@ -186,7 +182,7 @@ static void put_lower(struct bj_call *c, struct bj_job_page *g)
     bj_job_uses(b, g);
     put_curves(b, g);
     bj_buf_slice(b, (struct bj_slice){g->details.p, g->details.len});
-    b->failed |= g->details.failed || g->reason.failed;
+    b->failed |= g->details.failed;
     bj_local_html(b, "<p class=\"screen\">{Data:} <a href=\"../api/v1/jobs/");
     bj_url_text(b, g->f.key);
     bj_local_html(b, "\">{all fields (JSON)}</a>");

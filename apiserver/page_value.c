@@ -1,8 +1,8 @@
 #include "apiserver/page.h"
-#include "apiserver/reason.h"
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "report/reason.h"
 #include "report/show.h"
 
 #define MICRO UINT64_C(1000000)

@@ -1,5 +1,4 @@
 #include "apiserver/page_job.h"
-#include "apiserver/reason.h"
 #include "apiserver/report.h"
 #include "base/html.h"
 #include "base/local.h"
@@ -78,15 +77,6 @@ static void put_warnings(struct bj_buf *b, const struct bj_report *r)
 /* --- the verdict -----------------------------------------------------------
  */
 
-static void put_waiting(struct bj_buf *b, const struct bj_job_page *g)
-{
-    struct bj_slice reason = {g->reason.p, g->reason.len};
-    const char *text = bj_reason_text(reason);
-    if (g->f.start != BJ_SQL_NULL || bj_job_has_ended(g) || reason.n == 0)
-        return;
-    put_text(b, "<p>", text ? bj_slice_str(text) : reason, "</p>\n");
-}
-
 static void put_running(struct bj_buf *b, const struct bj_job_page *g)
 {
     double v = g->fact[BJ_JOB_ELAPSED], limit = g->fact[BJ_JOB_LIMIT];
@@ -107,7 +97,6 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     const struct bj_report_verdict *v = &r->verdict;
     put_text(b, "<section class=\"verdict ", v->level, "\">");
     put_text(b, "<h2><bdi>", v->wrong, "</bdi></h2>\n");
-    put_waiting(b, g);
     put_running(b, g);
     put_text(b, "<p>", v->cost, "</p>\n");
     /* One sentence of advice is both; more are a list. */

@@ -7,6 +7,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_WAITS] = "The job waits to start.",
     [BJ_SAY_WAITS_FOR] = "The job waits to start; the scheduler's reason is "
                          "{1}.",
+    [BJ_SAY_WAITS_AS] = "The job waits to start. {1}",
     [BJ_SAY_RUNS] = "The job is running; what it used is known when it has "
                     "ended.",
     [BJ_SAY_RUNS_NOW] = "The job is running.",

@@ -1,4 +1,4 @@
-#include "apiserver/reason.h"
+#include "report/reason.h"
 
 #include "base/local.h"
 

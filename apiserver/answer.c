@@ -73,22 +73,46 @@ static int failed(struct bj_call *c, int code)
     return bj_call_refuse(c, 503, "The store cannot be read at the moment.");
 }
 
+static void use_texts(struct bj_call *c)
+{
+    bj_texts_unref(c->texts);
+    c->texts = bj_texts_ref(c->worker->texts);
+    bj_texts_use(c->texts);
+}
+
 static int with_store(struct bj_call *c)
 {
     int r = bj_reader_begin(c->worker->reader, &c->err);
     if (r < 0)
         return r;
     c->reader = c->worker->reader;
-    r = c->endpoint->run(c);
+    r = bj_texts_read(c->worker, c->reader, &c->err);
+    use_texts(c);
+    if (r == 0)
+        r = c->endpoint->run(c);
     bj_reader_end(c->reader);
     return r;
+}
+
+/* A page that does not need the store is also in the words of the site, if
+ * these can be read. */
+static int without_store(struct bj_call *c)
+{
+    struct bj_err ignored = {0};
+    if (c->worker->reader && !bj_request_of(c)->quick && !c->worker->texts &&
+        bj_reader_begin(c->worker->reader, &ignored) == 0) {
+        bj_texts_read(c->worker, c->worker->reader, &ignored);
+        bj_reader_end(c->worker->reader);
+    }
+    use_texts(c);
+    return c->endpoint->run(c);
 }
 
 /* Open the store again, once, if it was replaced during the request. */
 static int first_part(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
-        return c->endpoint->run(c);
+        return without_store(c);
     int r = with_store(c);
     if (r < 0 && bj_reader_broken(r) && c->reader) {
         bj_reader_close(c->worker->reader);
@@ -180,6 +204,7 @@ static void go_on(struct bj_call *c)
 
 void bj_answer(struct bj_call *c)
 {
+    use_texts(c);
     if (bj_request_of(c)->settings)
         go_on(c);
     else
@@ -188,6 +213,7 @@ void bj_answer(struct bj_call *c)
 
 void bj_answer_rest(struct bj_call *c)
 {
+    bj_texts_use(c->texts);
     settle(c, c->endpoint->after(c));
 }
 
@@ -198,6 +224,9 @@ void bj_answer_end(struct bj_call *c)
     bj_request_log_begin(&l, c, &c->worker->server->count[t->at],
                          t->start_usec);
     bj_request_log_end(&l, c->reply->body.len);
+    bj_texts_use(NULL);
+    bj_texts_unref(c->texts);
+    c->texts = NULL;
 }
 
 void bj_answer_refused(struct bj_server *s, const struct bj_call *c)

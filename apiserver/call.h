@@ -17,6 +17,8 @@ struct bj_json;
 
 enum { BJ_TAG_BYTES = 24 };
 
+struct bj_texts;
+
 struct bj_call {
     struct bj_api_worker *worker;
     const struct bj_endpoint *endpoint; /* NULL: no endpoint matches */
@@ -27,6 +29,7 @@ struct bj_call {
     struct bj_identity who;   /* if the endpoint needs it */
     const struct bj_json *body;  /* of a POST, if parsed */
     void *work;                  /* from run to after */
+    struct bj_texts *texts;      /* a reference */
     struct bj_gate_job *forward; /* set by run: Prometheus answers */
     char request_id[40];
     char refusal[400];      /* the sentence of a refusal */

@@ -1,13 +1,14 @@
 #include "apiserver/chart.h"
 
 #include "base/html.h"
+#include "base/local.h"
 #include "base/stamp.h"
 
 enum {
     WIDTH = 440,
     TALL = 200,
     SMALL = 140,
-    LEFT = 62,
+    LEFT = 70,
     RIGHT = 12,
     TOP = 28,
     BOTTOM = 38,
@@ -116,20 +117,22 @@ static void put_x_axis(const struct frame *f)
     const int64_t tick = bj_chart_time_tick(f->span, 5), to = since + f->span;
     for (int64_t t = (since + tick - 1) / tick * tick; t <= to; t += tick) {
         int x = at_x(f, t - since);
+        const bool last = x > WIDTH - RIGHT - 12;
         bj_buf_printf(f->b,
                       "<path class=\"g\" d=\"M%d %dV%d\"/><text x=\"%d\" "
-                      "y=\"%d\" text-anchor=\"middle\">",
-                      x, TOP, f->height - BOTTOM, x, f->height - BOTTOM + 15);
+                      "y=\"%d\" text-anchor=\"%s\">",
+                      x, TOP, f->height - BOTTOM, last ? WIDTH : x,
+                      f->height - BOTTOM + 15, last ? "end" : "middle");
         bj_chart_put_time_tick(f->b, t, tick);
         bj_buf_str(f->b, "</text>\n");
     }
     if (f->k->small)
         return;
-    bj_buf_printf(f->b,
-                  "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">time since "
-                  "%s</text>\n",
-                  WIDTH - RIGHT, f->height - 5,
-                  f->k->since ? f->k->since : "start");
+    bj_local_html(
+        f->b,
+        "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">{time since %s}</text>\n",
+        WIDTH - RIGHT, f->height - 5,
+        f->k->since ? f->k->since : bj_local("start"));
 }
 
 /* --- lines -----------------------------------------------------------------
@@ -148,7 +151,14 @@ static void put_class(const struct bj_chart *k, unsigned line, struct bj_buf *b)
 
 static void put_legend(const struct frame *f)
 {
-    int x = LEFT;
+    int x = LEFT, gap = 42;
+    int all = 0;
+    for (unsigned i = 0; i < f->k->lines; i++)
+        all += gap + 7 * (int)strlen(f->k->line[i].name);
+    if (all > WIDTH - LEFT) {
+        x = 4;
+        gap = 30;
+    }
     for (unsigned i = 0; i < f->k->lines; i++) {
         const char *name = f->k->line[i].name;
         bj_buf_str(f->b, "<path ");
@@ -157,7 +167,7 @@ static void put_legend(const struct frame *f)
                       x + 24);
         bj_html_text(f->b, bj_slice_str(name));
         bj_buf_str(f->b, "</text>\n");
-        x += 42 + 7 * (int)strlen(name);
+        x += gap + 7 * (int)strlen(name);
     }
 }
 
@@ -205,7 +215,7 @@ static void put_values(struct bj_buf *b, const struct bj_chart *k,
     put_clock(b, at);
     bj_buf_str(b, ", ");
     put_span(b, at - k->start);
-    bj_buf_str(b, " after start");
+    bj_local_html(b, " {after start}");
     for (unsigned i = 0; i < k->lines; i++) {
         double v = mean_of(k->line[i].value, first, end);
         bj_buf_str(b, i ? ", " : ": ");
@@ -214,7 +224,7 @@ static void put_values(struct bj_buf *b, const struct bj_chart *k,
         if (bj_chart_known(v))
             bj_chart_amount(b, k->unit, v);
         else
-            bj_buf_str(b, "unknown");
+            bj_local_html(b, "{unknown}");
     }
 }
 
@@ -270,10 +280,10 @@ void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
     bj_buf_printf(b, "<svg class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\"",
                   WIDTH, f.height);
     if (alone)
-        bj_buf_printf(b,
-                      " xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-                      "height=\"%d\"",
-                      2 * WIDTH, 2 * f.height);
+        bj_buf_printf(
+            b,
+            " xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\"",
+            2 * WIDTH, 2 * f.height);
     bj_buf_str(b, " aria-label=\"");
     put_title(b, k);
     bj_buf_str(b, ". ");
@@ -296,10 +306,9 @@ void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
             put_line(&f, i);
         put_hovers(&f);
     } else {
-        bj_buf_printf(b,
-                      "<text x=\"%d\" y=\"%d\">No values in this time."
-                      "</text>\n",
-                      LEFT, f.height / 2);
+        bj_local_html(
+            b, "<text x=\"%d\" y=\"%d\">{No values in this time.}</text>\n",
+            LEFT, f.height / 2);
     }
     bj_buf_str(b, "</svg>\n");
 }
@@ -307,9 +316,9 @@ void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
 static void put_table(struct bj_buf *b, const struct bj_chart *k)
 {
     unsigned parts = k->points < ROWS ? k->points : ROWS;
-    bj_buf_str(b, "<details><summary>Values as a table</summary><div "
-                  "class=\"wide\"><table><thead><tr><th scope=\"col\">Time"
-                  "</th>");
+    bj_local_html(
+        b, "<details><summary>{Values as a table}</summary><div "
+           "class=\"wide\"><table><thead><tr><th scope=\"col\">{Time}</th>");
     for (unsigned i = 0; i < k->lines; i++) {
         bj_buf_str(b, "<th scope=\"col\" class=\"n\">");
         bj_html_text(b, bj_slice_str(k->line[i].name));

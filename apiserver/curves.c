@@ -2,6 +2,8 @@
 
 #include "apiserver/chart.h"
 #include "apiserver/state.h"
+#include "base/html.h"
+#include "base/local.h"
 
 enum {
     MULTIPLES = 12,     /* charts of nodes or of GPUs, at most */
@@ -33,10 +35,10 @@ static int prepare(struct bj_call *c, const struct bj_visible_job *f,
 const char *bj_curves_none(const struct bj_call *c,
                            const struct bj_visible_job *f)
 {
-    return f->start == BJ_SQL_NULL ? "The job has not started."
-           : !c->worker->prom
-               ? "No Prometheus server is configured, so there are no charts."
-               : NULL;
+    return f->start == BJ_SQL_NULL ? bj_local("The job has not started.")
+           : !c->worker->prom ? bj_local("No Prometheus server is configured, "
+                                         "so there are no charts.")
+                              : NULL;
 }
 
 int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
@@ -131,8 +133,8 @@ int bj_curves_charts(const struct bj_curves *k, struct bj_charts *ret,
 static void put_missing(struct bj_buf *b, const char *const *title, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        bj_buf_str(b, i ? ", " : "<p class=\"none\">No samples of: ");
-        bj_buf_str(b, title[i]);
+        bj_local_html_str(b, i ? ", " : "<p class=\"none\">{No samples of:} ");
+        bj_html_text(b, bj_slice_str(bj_local(title[i])));
     }
     bj_buf_str(b, n > 0 ? ".</p>\n" : "");
 }
@@ -175,7 +177,9 @@ static void put_one(struct bj_buf *b, const struct bj_series_work *w,
     struct bj_chart k;
     bj_buf_slice(&name, g->node);
     if (g->gpu.n > 0) {
-        bj_buf_str(&name, name.len > 0 ? " GPU " : "GPU ");
+        bj_buf_str(&name, name.len > 0 ? " " : "");
+        if (!bj_slice_starts(g->gpu, BJ_SLICE("GPU")))
+            bj_local_str(&name, "{GPU} ");
         bj_buf_slice(&name, g->gpu);
     }
     bool made = bj_chart_make(&w->s, group, p, w->start, &arena, &k);
@@ -192,16 +196,15 @@ static void put_one(struct bj_buf *b, const struct bj_series_work *w,
 
 static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
 {
-    const char *what = w->s.by == BJ_SERIES_GPU ? "GPU" : "node";
     unsigned group[BJ_SAMPLES_GROUPS];
     unsigned n = bj_charts_choose(&w->s, MULTIPLES, group);
     b->failed |= n == 0;
-    bj_buf_printf(b, "<h3>Each %s</h3>\n", what);
+    bj_local_html_str(b, w->s.by == BJ_SERIES_GPU ? "<h3>{Each GPU}</h3>\n"
+                                                  : "<h3>{Each node}</h3>\n");
     if (n < w->s.groups)
-        bj_buf_printf(b,
-                      "<p>%u of %u: those that differ most from the median."
-                      "</p>\n",
-                      n, w->s.groups);
+        bj_local_html(
+            b, "<p>{%u of %u: those that differ most from the median.}</p>\n",
+            n, w->s.groups);
     for (const struct bj_chart_plan *p = bj_chart_plans[w->s.by]; p->title;
          p++) {
         bj_buf_str(b, "<div class=\"charts many\">\n");

@@ -7,6 +7,7 @@
 #include "apiserver/state.h"
 #include "base/html.h"
 #include "base/json.h"
+#include "base/local.h"
 #include "statsdb/store.h"
 
 #include <string.h>
@@ -157,24 +158,24 @@ static int on_page(struct bj_call *c)
     int r = read_own(c, &own);
     if (r != 0)
         return r;
-    bj_page_open(c, "Mails about your jobs", "");
+    bj_page_open(c, bj_local("Mails about your jobs"), "");
     if (is_post(c))
-        bj_buf_str(b, "<p><b>Your choice is stored.</b></p>\n");
+        bj_local_html(b, "<p><b>{Your choice is stored.}</b></p>\n");
     if (!own.by_default[0])
-        bj_buf_str(b, "<p>This site sends no mails now. Your choice counts "
-                      "when it does.</p>\n");
+        bj_local_html(b, "<p>{This site sends no mails now. Your choice counts "
+                         "when it does.}</p>\n");
     else
-        bj_buf_printf(b, "<p>The default of the site is: %s.</p>\n",
-                      title_of(own.by_default));
-    bj_buf_str(b, "<form method=\"post\" action=\"mail\"><label>You get<select "
-                  "name=\"choice\">");
+        bj_local_html(b, "<p>{The default of the site is: %s.}</p>\n",
+                      bj_local(title_of(own.by_default)));
+    bj_local_html(b, "<form method=\"post\" action=\"mail\"><label>{You "
+                     "get}<select name=\"choice\">");
     for (unsigned i = 0; i < CHOICES; i++)
         bj_buf_printf(b, "<option value=\"%s\"%s>%s</option>",
                       i == 0 ? "default" : choices[i].choice,
                       strcmp(choices[i].choice, own.choice) == 0 ? " selected"
                                                                  : "",
-                      choices[i].title);
-    bj_buf_str(b, "</select></label><button>Store</button></form>\n");
+                      bj_local(choices[i].title));
+    bj_local_html(b, "</select></label><button>{Store}</button></form>\n");
     bj_page_close(c);
     return 0;
 }

@@ -40,16 +40,29 @@ static void put_own_param(struct bj_buf *b, const struct bj_own_param *p,
                   p->schema);
 }
 
-static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
-                       const char *in_path, bool post)
+/* What the first and second '*' of a path are; NULL: it has none. */
+static const char *name_in_path(const struct bj_endpoint *e, int which)
 {
-    bool any = in_path != NULL;
+    if (!strstr(e->path, which == 0 ? "*" : "**"))
+        return NULL;
+    return which > 0                       ? "metric"
+           : strstr(e->path, "/users/")    ? "user"
+           : strstr(e->path, "/accounts/") ? "account"
+           : strstr(e->path, "/label/")    ? "name"
+                                           : "job";
+}
+
+static void put_params(struct bj_buf *b, const struct bj_endpoint *e, bool post)
+{
+    bool any = false;
     bj_buf_str(b, ",\"parameters\":[");
-    if (in_path)
+    for (int i = 0; i < 2 && name_in_path(e, i); i++) {
         bj_buf_printf(b,
-                      "{\"in\":\"path\",\"name\":\"%s\",\"required\":true,"
+                      "%s{\"in\":\"path\",\"name\":\"%s\",\"required\":true,"
                       "\"schema\":{\"type\":\"string\"}}",
-                      in_path);
+                      any ? "," : "", name_in_path(e, i));
+        any = true;
+    }
     const unsigned mask =
         e->params | (bj_endpoint_has_rows(e) ? BJ_BIT(BJ_PARAM_FORMAT) : 0u);
     for (int i = 0; i < BJ_PARAMS; i++)
@@ -121,15 +134,6 @@ static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
                   "\"schema\":{\"type\":\"string\"}}}");
 }
 
-/* What '*' of a path is. */
-static const char *name_in_path(const struct bj_endpoint *e)
-{
-    return strstr(e->path, "/users/")      ? "user"
-           : strstr(e->path, "/accounts/") ? "account"
-           : strstr(e->path, "/label/")    ? "name"
-                                           : "job";
-}
-
 /* "get_api_v1_jobs_job_steps": a unique name of the operation. */
 static void put_operation(struct bj_buf *b, const struct bj_endpoint *e,
                           const char *method)
@@ -137,7 +141,7 @@ static void put_operation(struct bj_buf *b, const struct bj_endpoint *e,
     bj_buf_printf(b, ",\"operationId\":\"%s", method);
     for (const char *p = e->path; *p; p++)
         if (*p == '*')
-            bj_buf_str(b, name_in_path(e));
+            bj_buf_str(b, name_in_path(e, p[-1] == '*'));
         else if (strchr("/.-", *p))
             bj_buf_str(b, "_");
         else
@@ -189,7 +193,7 @@ static void put_method(struct bj_buf *b, const struct bj_endpoint *e, bool post)
     bj_buf_printf(b, "\"%s\":{\"summary\":", method);
     text(b, "", e->help);
     put_operation(b, e, method);
-    put_params(b, e, strchr(e->path, '*') ? name_in_path(e) : NULL, post);
+    put_params(b, e, post);
     bj_buf_str(b, e->needs & BJ_NEED_USER ? "" : ",\"security\":[]");
     if (post)
         put_request_body(b, e);
@@ -205,13 +209,15 @@ static void put_method(struct bj_buf *b, const struct bj_endpoint *e, bool post)
 
 static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
 {
-    const char *star = strchr(e->path, '*');
     const bool get = e->methods & BJ_HTTP_GET;
-    if (star)
-        bj_buf_printf(b, "\"%.*s{%s}%s\":{", (int)(star - e->path), e->path,
-                      name_in_path(e), star + 1);
-    else
-        bj_buf_printf(b, "\"%s\":{", e->path);
+    bj_buf_str(b, "\"");
+    for (const char *p = e->path; *p; p++)
+        if (*p == '*')
+            bj_buf_printf(b, "%s{%s}", p[-1] == '*' ? "/" : "",
+                          name_in_path(e, p[-1] == '*'));
+        else
+            bj_buf_put(b, p, 1);
+    bj_buf_str(b, "\":{");
     if (get)
         put_method(b, e, false);
     if (e->methods & BJ_HTTP_POST) {

@@ -2,6 +2,7 @@
 
 #include "apiserver/state.h"
 #include "base/html.h"
+#include "base/local.h"
 
 #include <strings.h>
 
@@ -37,7 +38,7 @@ static void put_places(struct bj_call *c, const char *up)
                       strcmp(path + 1, places[i].path) == 0
                           ? " aria-current=\"page\""
                           : "",
-                      places[i].name);
+                      bj_local(places[i].name));
     }
 }
 
@@ -51,10 +52,10 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
                   "\"utf-8\"><meta name=\"viewport\" content=\"width=device-"
                   "width,initial-scale=1\"><title>");
     bj_html_text(b, bj_slice_str(title));
-    bj_buf_printf(b,
-                  "</title><link rel=\"stylesheet\" href=\"%sstyle.css\">"
-                  "</head>\n<body><a class=\"skip\" href=\"#main\">Skip to "
-                  "the content</a><header><nav>",
+    bj_local_html(b,
+                  "</title><link rel=\"stylesheet\" "
+                  "href=\"%sstyle.css\"></head>\n<body><a class=\"skip\" "
+                  "href=\"#main\">{Skip to the content}</a><header><nav>",
                   up);
     put_places(c, up);
     bj_buf_str(b, "</nav><span>");
@@ -65,17 +66,17 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
         bj_html_text(b, bj_slice_str(c->who.user));
         bj_buf_str(b, "</a>");
     }
-    bj_buf_str(b, c->who.admin
-                      ? " (admin)</span></header>\n<main id=\"main\"><h1>"
-                      : "</span></header>\n<main id=\"main\"><h1>");
+    if (c->who.admin)
+        bj_local_html(b, " ({admin})");
+    bj_buf_str(b, "</span></header>\n<main id=\"main\"><h1>");
     bj_html_text(b, bj_slice_str(title));
     bj_buf_str(b, "</h1>\n");
 }
 
 void bj_page_close(struct bj_call *c)
 {
-    bj_buf_str(&c->reply->body,
-               "</main>\n<footer>Times are UTC.</footer></body></html>\n");
+    bj_local_html(&c->reply->body,
+                  "</main>\n<footer>{Times are UTC.}</footer></body></html>\n");
 }
 
 /* Should the browser prompt for a name and password? Also when they were wrong:
@@ -98,7 +99,7 @@ void bj_page_refuse(struct bj_call *c)
         bj_call_header(c, "WWW-Authenticate",
                        "Basic realm=\"batch jobs\", charset=\"UTF-8\"");
     }
-    bj_page_open(c, "This cannot be shown", c->endpoint->up);
+    bj_page_open(c, bj_local("This cannot be shown"), c->endpoint->up);
     bj_buf_str(b, "<p>");
     bj_html_text(b, bj_slice_str(c->refusal));
     bj_buf_str(b, "</p>\n");

@@ -23,18 +23,21 @@ enum bj_page_form {
     BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
     BJ_SHOW_REASON,   /* for waiting, in words */
     BJ_SHOW_TIME,
-    BJ_SHOW_NUMBER,    /* exact; the forms below are rounded */
-    BJ_SHOW_SECONDS,   /* 1-02:03:04 */
-    BJ_SHOW_BYTES,     /* 1.5 GiB */
-    BJ_SHOW_PERCENT,   /* efficiency, with a meter: poor, fair, good */
-    BJ_SHOW_MEMORY,    /* the same of memory, which may be almost full */
-    BJ_SHOW_GPU,       /* the same of GPUs */
-    BJ_SHOW_TIME_USED, /* part of the time limit, with a meter */
-    BJ_SHOW_KWH,       /* with the part that is known, from "energy_coverage" */
-    BJ_SHOW_JOULES,    /* in Wh or kWh */
-    BJ_SHOW_GRAMS,     /* in g or kg */
-    BJ_SHOW_MONEY,     /* with the currency, from "currency" */
-    BJ_SHOW_ROUND      /* one digit after the point */
+    BJ_SHOW_NUMBER,  /* exact; the forms below are rounded */
+    BJ_SHOW_SECONDS, /* 1-02:03:04 */
+    BJ_SHOW_BYTES,   /* 1.5 GiB */
+    BJ_SHOW_PERCENT, /* efficiency, with a meter: poor, fair, good */
+    BJ_SHOW_MEMORY,  /* the same of memory, which may be almost full */
+    BJ_SHOW_GPU,     /* the same of GPUs */
+    BJ_SHOW_TIME_USED,
+    BJ_SHOW_PART,
+    /* percent that is neither good nor poor */ /* part of the time limit, with
+                                                   a meter */
+    BJ_SHOW_KWH,    /* with the part that is known, from "energy_coverage" */
+    BJ_SHOW_JOULES, /* in Wh or kWh */
+    BJ_SHOW_GRAMS,  /* in g or kg */
+    BJ_SHOW_MONEY,  /* with the currency, from "currency" */
+    BJ_SHOW_ROUND   /* one digit after the point */
 };
 
 struct bj_page_column {

@@ -4,6 +4,7 @@
 #include "apiserver/page_form.h"
 #include "apiserver/page_job.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "report/report.h"
 #include "report/show.h"
 
@@ -14,8 +15,8 @@ enum { TASKS = 300 /* with a link, at most */ };
 static void put_count(struct bj_buf *b, const char *title, int64_t n)
 {
     if (n > 0)
-        bj_buf_printf(b, "<div><dt>%s</dt><dd>%lld</dd></div>\n", title,
-                      (long long)n);
+        bj_buf_printf(b, "<div><dt>%s</dt><dd>%lld</dd></div>\n",
+                      bj_local(title), (long long)n);
 }
 
 static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
@@ -42,15 +43,17 @@ static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
     static const char *const heads[] = {"Least", "Median", "95 % below",
                                         "Largest"};
     for (unsigned i = 0; i < 4; i++)
-        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>", heads[i]);
-    bj_buf_str(b, "<th scope=\"col\">Task with the largest</th></tr></thead>"
-                  "<tbody>\n");
+        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",
+                      bj_local(heads[i]));
+    bj_local_html(
+        b,
+        "<th scope=\"col\">{Task with the largest}</th></tr></thead><tbody>\n");
     for (unsigned i = 0; i < BJ_SPREADS; i++) {
         const struct bj_report_spread *s = &a->spread[i];
         const int64_t values[] = {s->min, s->median, s->p95, s->max};
         if (s->tasks == BJ_SQL_NULL || s->tasks <= 0)
             continue;
-        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", titles[i]);
+        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", bj_local(titles[i]));
         for (unsigned v = 0; v < 4; v++)
             put_spread_value(b, i, values[v]);
         bj_buf_str(b, "<td>");
@@ -140,12 +143,11 @@ static int put_tasks(struct bj_call *c, int64_t array, struct bj_slice cluster)
     if (r == 0)
         r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &cells}, &end);
     if (tasks.n > 0)
-        bj_buf_printf(
+        bj_local_html(
             &c->reply->body,
-            "</p>\n<p class=\"note\">%sBy start. F: failed, T: time limit, "
-            "M: out of memory, C: cancelled, R: running, W: "
-            "waiting.</p>\n",
-            *end.next ? "The first tasks. " : "");
+            "</p>\n<p class=\"note\">%s {By start. F: failed, T: time limit, "
+            "M: out of memory, C: cancelled, R: running, W: waiting.}</p>\n",
+            *end.next ? bj_local("The first tasks.") : "");
     c->reply->body.failed |= cells.text.failed;
     bj_cells_free(&cells);
     return r;
@@ -158,11 +160,10 @@ int bj_job_array(struct bj_call *c, const struct bj_report *r)
     if (a->tasks <= 0)
         return 0;
     int64_t id = bj_report_number(r, BJ_REPORT_ARRAY);
-    bj_buf_printf(
-        b,
-        "<h2>The array</h2>\n<p><a href=\"../jobs?job=%lld\">All %lld "
-        "tasks of array %lld</a></p>\n<dl>",
-        (long long)id, (long long)a->tasks, (long long)id);
+    bj_local_html(b,
+                  "<h2>{The array}</h2>\n<p><a href=\"../jobs?job=%lld\">{All "
+                  "%lld tasks of array %lld}</a></p>\n<dl>",
+                  (long long)id, (long long)a->tasks, (long long)id);
     put_count(b, "Completed", a->completed);
     put_count(b, "Failed", a->failed);
     put_count(b, "Time limit reached", a->timeout);

@@ -4,6 +4,7 @@
 #include "apiserver/grid.h"
 #include "apiserver/page_form.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "base/stamp.h"
 
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void put_cell(struct bj_buf *b, const bool *has, unsigned column,
     if (!has[column])
         return;
     bj_buf_printf(b, "<td class=\"n%s\" data-l=\"%s\">", known(v) ? "" : " e",
-                  columns[column].title);
+                  bj_local(columns[column].title));
     if (known(v))
         bj_page_amount(b, BJ_SHOW_NUMBER, v);
     else
@@ -75,18 +76,19 @@ static int by_nodes(const void *a, const void *b)
 
 static void put_head(struct bj_buf *b, const bool *has)
 {
-    bj_buf_str(b, "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
-                  "scope=\"col\">State</th>");
+    bj_local_html(b,
+                  "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
+                  "scope=\"col\">{State}</th>");
     for (unsigned i = 0; i < COLUMNS; i++)
         if (has[i])
             bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",
-                          columns[i].title);
+                          bj_local(columns[i].title));
     bj_buf_str(b, "</tr></thead><tbody>\n");
 }
 
 static void put_total(struct bj_buf *b, const bool *has, const double *sum)
 {
-    bj_buf_str(b, "</tbody><tfoot><tr><td data-l=\"State\">Total</td>");
+    bj_local_html(b, "</tbody><tfoot><tr><td data-l=\"{State}\">{Total}</td>");
     for (unsigned i = 0; i < COLUMNS; i++)
         put_cell(b, has, i, sum[i]);
     bj_buf_str(b, "</tr></tfoot></table></div>\n");
@@ -102,11 +104,11 @@ static void put_now(struct bj_buf *b, const struct bj_grid *g)
     for (size_t i = 0; i < g->rows && n < STATES; i++)
         if (g->row[i].part == columns[0].part && bj_grid_now(g, &g->row[i]) > 0)
             row[n++] = &g->row[i];
-    bj_buf_str(b, "<h2>Now</h2>\n");
+    bj_local_html(b, "<h2>{Now}</h2>\n");
     if (n == 0) {
-        bj_buf_str(b, "<p class=\"none\">The Prometheus server has no data of "
-                      "nodes by state. An exporter with the collector "
-                      "\"cluster\" provides them.</p>\n");
+        bj_local_html(b, "<p class=\"none\">{The Prometheus server has no data "
+                         "of nodes by state. An exporter with the collector "
+                         "\"cluster\" provides them.}</p>\n");
         return;
     }
     qsort(row, n, sizeof(*row), by_nodes);
@@ -117,7 +119,7 @@ static void put_now(struct bj_buf *b, const struct bj_grid *g)
     }
     put_head(b, has);
     for (unsigned i = 0; i < n; i++) {
-        bj_buf_str(b, "<tr><td class=\"s\" data-l=\"State\">");
+        bj_local_html(b, "<tr><td class=\"s\" data-l=\"{State}\">");
         put_state(b, row[i]->label);
         bj_buf_str(b, "</td>");
         for (unsigned k = 0; k < COLUMNS; k++) {
@@ -183,7 +185,7 @@ static void put_chart(struct bj_buf *b, const struct bj_grid *g,
         }
     bj_stamp_text(g->range.from * 1000000, 0, 0, since);
     snprintf(words, sizeof(words), "%.10s %.5s UTC", since, since + 11);
-    struct bj_chart chart = {.title = title,
+    struct bj_chart chart = {.title = bj_local(title),
                              .since = words,
                              .unit = BJ_CHART_PLAIN,
                              .start = g->range.from,
@@ -193,7 +195,7 @@ static void put_chart(struct bj_buf *b, const struct bj_grid *g,
     for (unsigned k = 0; k < KINDS; k++)
         if (used[k] > 0)
             chart.line[chart.lines++] =
-                (struct bj_chart_line){names[k], value[k], false};
+                (struct bj_chart_line){bj_local(names[k]), value[k], false};
     if (bj_chart_has_values(&chart))
         bj_chart_figure(b, &chart);
 }
@@ -219,15 +221,15 @@ static void put_page(struct bj_call *c, const struct bj_grid *g)
     struct bj_buf *b = &c->reply->body;
     if (!bj_grid_put_why(b, g)) {
         put_now(b, g);
-        bj_buf_str(b, "<h2>The last day</h2>\n<div class=\"charts\">\n");
+        bj_local_html(b, "<h2>{The last day}</h2>\n<div class=\"charts\">\n");
         put_chart(b, g, columns[0].part, "Nodes by state");
         put_chart(b, g, columns[1].part, "CPUs by state of their node");
         put_chart(b, g, columns[4].part, "GPUs by state of their node");
-        bj_buf_str(b, "</div>\n<p class=\"note\">In use: allocated or mixed. "
-                      "Down or drained: down, draining, drained, failing, in "
-                      "maintenance, not responding, or switched off. GPUs are "
-                      "blocked when their node has no CPUs left for "
-                      "them.</p>\n");
+        bj_local_html(
+            b, "</div>\n<p class=\"note\">{In use: allocated or mixed. Down or "
+               "drained: down, draining, drained, failing, in maintenance, not "
+               "responding, or switched off. GPUs are blocked when their node "
+               "has no CPUs left for them.}</p>\n");
     }
     bj_page_close(c);
 }
@@ -243,10 +245,10 @@ static int on_cluster(struct bj_call *c)
     if (r != 0)
         return r;
     add_queries(g);
-    bj_page_open(c, "Cluster", "");
+    bj_page_open(c, bj_local("Cluster"), "");
     bj_buf_str(&c->reply->body, "<form>");
     bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
-    bj_buf_str(&c->reply->body, "<button>Show</button></form>\n");
+    bj_local_html(&c->reply->body, "<button>{Show}</button></form>\n");
     return bj_grid_run(c, g, put_page);
 }
 

@@ -5,6 +5,7 @@
 #include "apiserver/state.h"
 #include "apiserver/visible_job.h"
 #include "base/html.h"
+#include "base/local.h"
 
 #include <stdlib.h>
 
@@ -88,7 +89,7 @@ static void put_table(struct bj_buf *b, const struct table *t)
     bj_buf_str(b, "<div class=\"wide\"><table><tbody>\n");
     for (unsigned i = 0; i <= LINES; i++) {
         bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>",
-                      i == VERDICT ? "Verdict" : lines[i].title);
+                      bj_local(i == VERDICT ? "Verdict" : lines[i].title));
         bj_buf_slice(b, (struct bj_slice){t->line[i].p, t->line[i].len});
         bj_buf_str(b, "</tr>\n");
         b->failed |= t->line[i].failed;
@@ -100,14 +101,14 @@ static void put_form(struct bj_buf *b, const struct bj_params *p)
 {
     bj_buf_str(b, "<form>");
     for (unsigned i = 0; i < JOBS_MAX; i++) {
-        bj_buf_printf(b,
-                      "<label>Job %u<input name=\"job\" type=\"text\" value=\"",
-                      i + 1);
+        bj_local_html(
+            b, "<label>{Job %u}<input name=\"job\" type=\"text\" value=\"",
+            i + 1);
         if (i < p->values)
             bj_html_text(b, p->value[i].text);
         bj_buf_str(b, "\"></label>\n");
     }
-    bj_buf_str(b, "<button>Compare</button></form>\n");
+    bj_local_html(b, "<button>{Compare}</button></form>\n");
 }
 
 static int put_page(struct bj_call *c, const struct bj_params *p,
@@ -118,7 +119,7 @@ static int put_page(struct bj_call *c, const struct bj_params *p,
         r = add_job(c, p->value[i].text, t);
     if (r != 0)
         return r;
-    bj_page_open(c, "Compare jobs", "");
+    bj_page_open(c, bj_local("Compare jobs"), "");
     put_form(&c->reply->body, p);
     if (p->values > 0)
         put_table(&c->reply->body, t);

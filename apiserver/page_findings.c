@@ -3,6 +3,7 @@
 #include "apiserver/page_form.h"
 #include "apiserver/page_person.h"
 #include "apiserver/state.h"
+#include "base/local.h"
 
 static const struct bj_page_column columns[] = {
     {"severity", "Severity", BJ_SHOW_STATE, false},
@@ -28,7 +29,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
     bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
     bj_page_date(b, p, BJ_PARAM_FROM, "From");
     bj_page_date(b, p, BJ_PARAM_TO, "To");
-    bj_buf_str(b, "<button>Show</button></form>\n");
+    bj_local_html(b, "<button>{Show}</button></form>\n");
 }
 
 static int put_list(struct bj_call *c, const struct bj_params *p)
@@ -44,7 +45,7 @@ static int put_list(struct bj_call *c, const struct bj_params *p)
         return r;
     bj_buf_str(b, "<p><a rel=\"next\" href=\"findings?");
     bj_page_args(b, c, BJ_BIT(BJ_PARAM_CURSOR));
-    bj_buf_printf(b, "cursor=%s\">Older findings</a></p>\n", next);
+    bj_local_html(b, "cursor=%s\">{Older findings}</a></p>\n", next);
     return r;
 }
 
@@ -55,12 +56,12 @@ static int on_findings(struct bj_call *c)
     if (r != 0)
         return r;
     bj_page_times(c, &p);
-    bj_page_open(c, "Findings", "");
+    bj_page_open(c, bj_local("Findings"), "");
     put_form(c, &p);
     if (!p.given[BJ_PARAM_CURSOR] && !p.given[BJ_PARAM_FINDING]) {
-        bj_buf_str(&c->reply->body, "<h2>By rule</h2>\n");
+        bj_local_html(&c->reply->body, "<h2>{By rule}</h2>\n");
         r = bj_page_finding_counts(c, &p, "");
-        bj_buf_str(&c->reply->body, "<h2>By job</h2>\n");
+        bj_local_html(&c->reply->body, "<h2>{By job}</h2>\n");
     }
     if (r == 0)
         r = put_list(c, &p);

@@ -1,6 +1,7 @@
 #include "apiserver/page_form.h"
 
 #include "base/html.h"
+#include "base/local.h"
 #include "base/stamp.h"
 
 enum { DAY = 86400 };
@@ -36,8 +37,8 @@ void bj_page_times(const struct bj_call *c, struct bj_params *p)
 void bj_page_input(struct bj_buf *b, const struct bj_params *p,
                    enum bj_param which, const char *title, const char *type)
 {
-    bj_buf_printf(b, "<label>%s<input name=\"%s\" type=\"%s\" value=\"", title,
-                  bj_param_rules[which].name, type);
+    bj_buf_printf(b, "<label>%s<input name=\"%s\" type=\"%s\" value=\"",
+                  bj_local(title), bj_param_rules[which].name, type);
     bj_html_text(b, bj_params_text(p, which));
     bj_buf_str(b, "\"></label>\n");
 }
@@ -50,8 +51,8 @@ void bj_page_date(struct bj_buf *b, const struct bj_params *p,
     bj_buf_printf(b,
                   "<label>%s<input name=\"%s\" type=\"date\" value=\""
                   "%04d-%02u-%02u\"></label>\n",
-                  title, bj_param_rules[which].name, day.year, day.month,
-                  day.day);
+                  bj_local(title), bj_param_rules[which].name, day.year,
+                  day.month, day.day);
 }
 
 void bj_page_select(struct bj_buf *b, const struct bj_params *p,
@@ -59,13 +60,13 @@ void bj_page_select(struct bj_buf *b, const struct bj_params *p,
                     const struct bj_page_choice *choices)
 {
     struct bj_slice now = bj_params_text(p, which);
-    bj_buf_printf(b, "<label>%s<select name=\"%s\">", title,
+    bj_buf_printf(b, "<label>%s<select name=\"%s\">", bj_local(title),
                   bj_param_rules[which].name);
     for (; choices->value; choices++)
         bj_buf_printf(
             b, "<option value=\"%s\"%s>%s</option>", choices->value,
             bj_slice_eq(now, bj_slice_str(choices->value)) ? " selected" : "",
-            choices->title);
+            bj_local(choices->title));
     bj_buf_str(b, "</select></label>\n");
 }
 

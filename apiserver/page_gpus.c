@@ -3,6 +3,7 @@
 #include "apiserver/grid.h"
 #include "apiserver/page_form.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "base/stamp.h"
 
 #include <stdlib.h>
@@ -110,9 +111,9 @@ static void put_cell(struct bj_buf *b, const struct bj_grid *g,
     bool is_free = known(held) && held < 0.05;
     bj_buf_str(b, "<td class=\"");
     if (!known(held) || !known(use))
-        bj_buf_str(b, "hu\" title=\"unknown, ");
+        bj_local_html(b, "hu\" title=\"{unknown}, ");
     else if (is_free)
-        bj_buf_str(b, "hf\" title=\"free, ");
+        bj_local_html(b, "hf\" title=\"{free}, ");
     else {
         double part = use / held > 1 ? 1 : use / held;
         unsigned level = (unsigned)(part * LEVELS);
@@ -137,7 +138,7 @@ static void put_gpu(struct bj_buf *b, const struct bj_grid *g,
     if (known(gpu->mean))
         bj_buf_printf(b, "%.0f %%", gpu->mean);
     else
-        bj_buf_str(b, "free");
+        bj_local_html(b, "{free}");
     bj_buf_printf(b, "</td><td class=\"n\">%.1f h</td>", gpu->idle);
     for (unsigned i = 0; i < HOURS; i++)
         put_cell(b, g, gpu, i);
@@ -149,23 +150,24 @@ static void put_legend(struct bj_buf *b)
     static const char *const names[LEVELS] = {"below 20 %", "20 to 40 %",
                                               "40 to 60 %", "60 to 80 %",
                                               "80 % and more"};
-    bj_buf_str(b, "<p class=\"legend\">Use while held by a job:");
+    bj_local_html(b, "<p class=\"legend\">{Use while held by a job:}");
     for (unsigned i = 0; i < LEVELS; i++)
-        bj_buf_printf(b, " <span class=\"h%u\">%s</span>", i, names[i]);
-    bj_buf_str(b, " <span class=\"hf\">&middot; free</span> <span "
-                  "class=\"hu\">unknown</span></p>\n");
+        bj_buf_printf(b, " <span class=\"h%u\">%s</span>", i,
+                      bj_local(names[i]));
+    bj_local_html(b, " <span class=\"hf\">&middot; {free}</span> <span "
+                     "class=\"hu\">{unknown}</span></p>\n");
 }
 
 static void put_table(struct bj_buf *b, const struct bj_grid *g,
                       const struct gpu *gpu, size_t n)
 {
     put_legend(b);
-    bj_buf_str(b, "<div class=\"wide\"><table class=\"heat\"><caption>Use of "
-                  "GPUs in percent, by hours ago; the most idle first"
-                  "</caption>"
-                  "<thead><tr><th scope=\"col\">Node and GPU</th><th "
-                  "scope=\"col\" class=\"n u\">Use</th><th scope=\"col\" "
-                  "class=\"n\">Held, idle</th>");
+    bj_local_html(
+        b,
+        "<div class=\"wide\"><table class=\"heat\"><caption>{Use of GPUs in "
+        "percent, by hours ago; the most idle first}</caption><thead><tr><th "
+        "scope=\"col\">{Node and GPU}</th><th scope=\"col\" class=\"n "
+        "u\">{Use}</th><th scope=\"col\" class=\"n\">{Held, idle}</th>");
     for (unsigned i = 0; i < HOURS; i++) {
         bj_buf_printf(b, "<th scope=\"col\">%u</th>", HOURS - 1 - i);
     }
@@ -174,9 +176,9 @@ static void put_table(struct bj_buf *b, const struct bj_grid *g,
         put_gpu(b, g, &gpu[i]);
     bj_buf_str(b, "</tbody></table></div>\n");
     if (n > SHOWN)
-        bj_buf_printf(b,
-                      "<p>%d of %zu GPUs: those that jobs held longest "
-                      "without use.</p>\n",
+        bj_local_html(b,
+                      "<p>{%d of %zu GPUs: those that jobs held longest "
+                      "without use.}</p>\n",
                       SHOWN, n);
 }
 
@@ -190,9 +192,9 @@ static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
                 held += held_at(&gpu[i], h);
         idle += gpu[i].idle;
     }
-    bj_buf_printf(b,
-                  "<p>%zu GPUs. In the last %d hours jobs held them for %.1f "
-                  "GPU hours; in %.1f of these no kernel ran.</p>\n",
+    bj_local_html(b,
+                  "<p>{%zu GPUs. In the last %d hours jobs held them for %.1f "
+                  "GPU hours; in %.1f of these no kernel ran.}</p>\n",
                   n, HOURS, held, idle);
 }
 
@@ -212,16 +214,16 @@ static void put_page(struct bj_call *c, const struct bj_grid *g)
     }
     b->failed |= !gpu;
     if (gpu && n == 0)
-        bj_buf_str(b, "<p class=\"none\">The Prometheus server has no data of "
-                      "GPUs.</p>\n");
+        bj_local_html(b, "<p class=\"none\">{The Prometheus server has no data "
+                         "of GPUs.}</p>\n");
     else if (gpu) {
         put_sums(b, gpu, n);
         put_table(b, g, gpu, n);
     }
     free(gpu);
-    bj_buf_str(b, "<p class=\"note\">A GPU counts as used while any kernel "
-                  "runs on it. <a href=\"support\">Running jobs with idle "
-                  "GPUs</a></p>\n");
+    bj_local_html(
+        b, "<p class=\"note\">{A GPU counts as used while any kernel runs on "
+           "it.} <a href=\"support\">{Running jobs with idle GPUs}</a></p>\n");
     bj_page_close(c);
 }
 
@@ -248,10 +250,10 @@ static int on_gpus(struct bj_call *c)
     bj_grid_add(g, held_part,
                 "sum by(instance,index,gpu)(increase("
                 "batchjob_job_gpu_held_seconds_total$S[1h]))/3600");
-    bj_page_open(c, "GPUs", "");
+    bj_page_open(c, bj_local("GPUs"), "");
     bj_buf_str(&c->reply->body, "<form>");
     bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
-    bj_buf_str(&c->reply->body, "<button>Show</button></form>\n");
+    bj_local_html(&c->reply->body, "<button>{Show}</button></form>\n");
     return bj_grid_run(c, g, put_page);
 }
 

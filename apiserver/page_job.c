@@ -8,6 +8,7 @@
 #include "apiserver/room.h"
 #include "apiserver/state.h"
 #include "base/html.h"
+#include "base/local.h"
 
 #include <stdlib.h>
 
@@ -35,7 +36,6 @@ static void free_page(struct bj_job_page *g)
     bj_curves_free(&g->curves);
     bj_buf_free(&g->figures);
     bj_buf_free(&g->details);
-    bj_buf_free(&g->reason);
     bj_arena_free(&g->arena);
     free(g);
 }
@@ -97,7 +97,7 @@ static double number_of(const struct bj_cell *v)
 static void put_title(struct bj_call *c, const struct bj_cells *row)
 {
     struct bj_buf *b = &c->reply->body, title = {0};
-    bj_buf_str(&title, "Job ");
+    bj_local_put(&title, "{Job} ");
     bj_cell_text(&title, bj_cells_get(row, "display_id"));
     bj_buf_put(&title, "", 1);
     b->failed |= title.failed;
@@ -116,7 +116,6 @@ static void take_row(void *ctx, const struct bj_cells *row)
     struct filling *f = ctx;
     struct bj_job_page *g = f->g;
     const struct bj_cell *state = bj_cells_get(row, "state");
-    const struct bj_cell *reason = bj_cells_get(row, "reason");
     for (int i = 0; i < BJ_JOB_FACTS; i++)
         g->fact[i] = number_of(bj_cells_get(row, fact_keys[i]));
     /* Accounting is read at intervals; the run time continues. */
@@ -126,10 +125,8 @@ static void take_row(void *ctx, const struct bj_cells *row)
         g->fact[BJ_JOB_ELAPSED] = (double)f->c->now_sec - g->fact[BJ_JOB_START];
     if (!bj_cell_is_empty(state) && state->text.n < sizeof(g->state))
         memcpy(g->state, state->text.p, state->text.n);
-    if (!bj_cell_is_empty(reason))
-        bj_buf_slice(&g->reason, reason->text);
     put_title(f->c, row);
-    bj_buf_str(&g->details, "<h2>Accounting</h2>\n");
+    bj_local_html(&g->details, "<h2>{Accounting}</h2>\n");
     bj_page_list(&g->details, detail_columns, row, "No values found.");
 }
 
@@ -155,7 +152,7 @@ static int put_steps(struct bj_call *c, struct bj_job_page *g)
 {
     struct bj_page_table table;
     struct bj_buf steps = {0};
-    bj_buf_str(&steps, "<h2>Steps</h2>\n");
+    bj_local_html(&steps, "<h2>{Steps}</h2>\n");
     bj_page_table_begin(&table, &steps, step_columns, "../");
     int r = bj_parts_rows(c, BJ_PART_STEPS, g->f.job,
                           &(struct bj_output){.cells = &table.cells});
@@ -169,11 +166,11 @@ static int put_steps(struct bj_call *c, struct bj_job_page *g)
 
 static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
 {
-    bj_buf_str(b, "<h2>Over time</h2>\n");
+    bj_local_html(b, "<h2>{Over time}</h2>\n");
     if (g->f.start == BJ_SQL_NULL)
-        bj_buf_str(b, "<p class=\"none\">The job has not started.</p>\n");
+        bj_local_html(b, "<p class=\"none\">{The job has not started.}</p>\n");
     else if (g->no_curves)
-        bj_buf_printf(b, "<p class=\"none\">%s</p>\n", g->no_curves);
+        bj_buf_printf(b, "<p class=\"none\">%s</p>\n", bj_local(g->no_curves));
     else
         bj_curves_put(b, &g->curves);
 }
@@ -185,20 +182,21 @@ static void put_lower(struct bj_call *c, struct bj_job_page *g)
     bj_job_uses(b, g);
     put_curves(b, g);
     bj_buf_slice(b, (struct bj_slice){g->details.p, g->details.len});
-    b->failed |= g->details.failed || g->reason.failed;
-    bj_buf_str(b, "<p class=\"screen\">Data: <a href=\"../api/v1/jobs/");
+    b->failed |= g->details.failed;
+    bj_local_html(b, "<p class=\"screen\">{Data:} <a href=\"../api/v1/jobs/");
     bj_url_text(b, g->f.key);
-    bj_buf_str(b, "\">all fields (JSON)</a>");
+    bj_local_html(b, "\">{all fields (JSON)}</a>");
     if (!g->no_curves && g->f.start != BJ_SQL_NULL) {
         bj_buf_str(b, ", <a href=\"../api/v1/jobs/");
         bj_url_text(b, g->f.key);
-        bj_buf_str(b, "/series\">time series (JSON)</a>");
+        bj_local_html(b, "/series\">{time series (JSON)}</a>");
     }
     bj_buf_str(b, "</p>\n<form action=\"../compare\"><input type=\"hidden\" "
                   "name=\"job\" value=\"");
     bj_html_text(b, g->f.key);
-    bj_buf_str(b, "\"><label>Compare with job<input name=\"job\" type=\"text\">"
-                  "</label><button>Compare</button></form>\n");
+    bj_local_html(b,
+                  "\"><label>{Compare with job}<input name=\"job\" "
+                  "type=\"text\"></label><button>{Compare}</button></form>\n");
     bj_page_close(c);
 }
 
@@ -209,12 +207,13 @@ static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
         return;
     if (g->live)
         bj_call_header(c, "Refresh", "60");
-    bj_buf_printf(b,
-                  "<p class=\"sub screen\">%s <a href=\"?live=%s\">%s</a></p>"
-                  "\n",
-                  g->live ? "This page reloads every minute." : "",
-                  g->live ? "false" : "true",
-                  g->live ? "Stop reloading." : "Reload every minute.");
+    bj_buf_printf(
+        b,
+        "<p class=\"sub screen\">%s <a href=\"?live=%s\">%s</a></p>"
+        "\n",
+        g->live ? bj_local("This page reloads every minute.") : "",
+        g->live ? "false" : "true",
+        bj_local(g->live ? "Stop reloading." : "Reload every minute."));
 }
 
 static int put_field(struct bj_call *c, struct bj_params *p, const char *key)
@@ -311,9 +310,10 @@ static int put_choice(struct bj_call *c)
         return r;
     c->reply->status = 300;
     c->reply->body.len = 0;
-    bj_page_open(c, "Several jobs have this id", "../");
-    bj_buf_str(&c->reply->body, "<p>Ids repeat after some time, and clusters "
-                                "may use the same ones. Select one:</p>\n");
+    bj_page_open(c, bj_local("Several jobs have this id"), "../");
+    bj_local_html(&c->reply->body,
+                  "<p>{Ids repeat after some time, and clusters may use the "
+                  "same ones. Select one:}</p>\n");
     bj_page_table_begin(&table, &c->reply->body, columns, "../");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
     bj_page_table_end(&table, "No job found with this id.");

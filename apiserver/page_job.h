@@ -25,7 +25,6 @@ struct bj_job_page {
     struct bj_buf details; /* the end of the page */
     double fact[BJ_JOB_FACTS];
     char state[24];
-    struct bj_buf reason;  /* of a waiting job */
     bool of_array;         /* it is a task */
     bool live;             /* reload the page at intervals */
     const char *no_curves; /* why there are no charts; NULL: there are */

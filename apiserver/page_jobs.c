@@ -3,7 +3,10 @@
 #include "apiserver/page_form.h"
 #include "apiserver/state.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "base/stamp.h"
+
+#include <stdio.h>
 
 enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
@@ -74,10 +77,9 @@ static void put_more(struct bj_call *c, const struct bj_params *p)
     bool open = false;
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
         open = open || p->given[more[i]];
-    bj_buf_printf(b,
-                  "<details%s><summary>More filters and order</summary>"
-                  "<div>\n",
-                  open ? " open" : "");
+    bj_local_html(
+        b, "<details%s><summary>{More filters and order}</summary><div>\n",
+        open ? " open" : "");
     if (bj_page_sees_others(c))
         bj_page_input(b, p, BJ_PARAM_USER, "User", "text");
     bj_page_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
@@ -100,7 +102,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
     bj_page_select(b, p, BJ_PARAM_STATE, "State", states);
     bj_page_date(b, p, BJ_PARAM_FROM, "From");
     bj_page_date(b, p, BJ_PARAM_TO, "To");
-    bj_buf_str(b, "<button>Show</button>\n");
+    bj_local_html(b, "<button>{Show}</button>\n");
     put_more(c, p);
     bj_buf_str(b, "</form>\n");
 }
@@ -117,11 +119,11 @@ static void leave_out(struct bj_call *c, struct bj_page_column *ret)
             *ret++ = job_columns[i];
 }
 
-static void put_day(struct bj_buf *b, int64_t sec)
+static void day_of(int64_t sec, char ret[16])
 {
     struct bj_civil day;
     bj_civil_from_days(sec / DAY, &day);
-    bj_buf_printf(b, "%04d-%02u-%02u", day.year, day.month, day.day);
+    snprintf(ret, 16, "%04d-%02u-%02u", day.year, day.month, day.day);
 }
 
 static void put_next(struct bj_call *c, const struct bj_params *p,
@@ -130,21 +132,23 @@ static void put_next(struct bj_call *c, const struct bj_params *p,
     struct bj_buf *b = &c->reply->body;
     const bool sorted = p->given[BJ_PARAM_SORT];
     if (end->partial) {
-        bj_buf_str(b, sorted ? "<p>There are too many jobs to sort: only those "
-                               "since "
-                             : "<p>The search took too long and stopped at "
-                               "jobs that started on ");
-        put_day(b, end->at);
-        bj_buf_str(b, sorted ? " are listed.</p>\n" : ".</p>\n");
+        char day[16];
+        day_of(end->at, day);
+        bj_local_html(b,
+                      sorted ? "<p>{There are too many jobs to sort: only "
+                               "those since %s are listed.}</p>\n"
+                             : "<p>{The search took too long and stopped at "
+                               "jobs that started on %s.}</p>\n",
+                      day);
     }
     if (!*end->next)
         return;
     bj_buf_str(b, "<p><a rel=\"next\" href=\"jobs?");
     bj_page_args(b, c, BJ_BIT(BJ_PARAM_CURSOR));
     bj_buf_printf(b, "cursor=%s\">%s</a></p>\n", end->next,
-                  end->partial && !sorted ? "Continue"
-                  : sorted                ? "More jobs"
-                                          : "Older jobs");
+                  bj_local(end->partial && !sorted ? "Continue"
+                           : sorted                ? "More jobs"
+                                                   : "Older jobs"));
 }
 
 /* "1,234 jobs" or "more than 10000 jobs" */
@@ -152,9 +156,11 @@ static void put_count(struct bj_buf *b, const struct bj_jobs_end *end)
 {
     if (end->total < 0)
         return;
-    bj_buf_printf(b, "<p class=\"sub\">%s%lld %s</p>\n",
-                  end->least ? "More than " : "", (long long)end->total,
-                  end->total == 1 ? "job" : "jobs");
+    bj_local_html(b,
+                  end->least ? "<p class=\"sub\">{More than %lld jobs}</p>\n"
+                  : end->total == 1 ? "<p class=\"sub\">{%lld job}</p>\n"
+                                    : "<p class=\"sub\">{%lld jobs}</p>\n",
+                  (long long)end->total);
 }
 
 static int put_list(struct bj_call *c, const struct bj_params *p,
@@ -208,7 +214,7 @@ static int on_jobs(struct bj_call *c)
     r = bj_page_fields(c, &list, job_columns);
     if (r != 0)
         return r;
-    bj_page_open(c, bj_page_sees_others(c) ? "Jobs" : "My jobs", "");
+    bj_page_open(c, bj_local(bj_page_sees_others(c) ? "Jobs" : "My jobs"), "");
     put_form(c, &p);
     r = put_list(c, &p, &list, &end);
     put_next(c, &p, &end);

@@ -2,6 +2,7 @@
 #include "apiserver/page_form.h"
 #include "apiserver/page_usage.h"
 #include "apiserver/usage.h"
+#include "base/local.h"
 
 enum {
     DAY = 86400,
@@ -16,7 +17,7 @@ static int put_group(struct bj_call *c, const struct bj_params *p,
     struct bj_params one = *p;
     int r = bj_params_put(c, &one, BJ_BIT(BJ_PARAM_GROUP_BY),
                           BJ_SLICE("group_by"), bj_slice_str(group));
-    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", title);
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local(title));
     return r == 0 ? bj_page_usage_brief(c, &one,
                                         &(struct bj_page_place){.up = ""}, 0)
                   : r;
@@ -29,7 +30,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
     bj_page_date(b, p, BJ_PARAM_FROM, "From");
     bj_page_date(b, p, BJ_PARAM_TO, "To");
     bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
-    bj_buf_str(b, "<button>Show</button></form>\n");
+    bj_local_html(b, "<button>{Show}</button></form>\n");
 }
 
 static int on_management(struct bj_call *c)
@@ -42,7 +43,7 @@ static int on_management(struct bj_call *c)
     bj_page_times(c, &p);
     if (!given)
         p.number[BJ_PARAM_FROM] = p.number[BJ_PARAM_TO] - DAYS * DAY;
-    bj_page_open(c, "Management", "");
+    bj_page_open(c, bj_local("Management"), "");
     put_form(c, &p);
     bj_page_periods(c, "management");
     if (bj_page_has_faculties(c))
@@ -51,13 +52,13 @@ static int on_management(struct bj_call *c)
         r = put_group(c, &p, "account", "By account");
     if (r == 0)
         r = put_group(c, &p, "month", "By month");
-    bj_buf_str(&c->reply->body,
-               "<p class=\"note\">In whole days of UTC. \"Unused\" is what "
-               "jobs held and did not use, of jobs whose use is known. GPU "
-               "efficiency, energy and emissions are those of jobs that have "
-               "ended; \"known\" is the part of the GPU or core hours for "
-               "which they are known. The cost includes the known energy "
-               "only.</p>\n");
+    bj_local_html(
+        &c->reply->body,
+        "<p class=\"note\">{In whole days of UTC. \"Unused\" is what jobs held "
+        "and did not use, of jobs whose use is known. GPU efficiency, energy "
+        "and emissions are those of jobs that have ended; \"known\" is the "
+        "part of the GPU or core hours for which they are known. The cost "
+        "includes the known energy only.}</p>\n");
     bj_page_close(c);
     return r;
 }

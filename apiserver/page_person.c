@@ -6,6 +6,7 @@
 #include "apiserver/table.h"
 #include "apiserver/usage.h"
 #include "base/html.h"
+#include "base/local.h"
 
 enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
@@ -87,7 +88,7 @@ static int put_usage(struct bj_call *c, const struct bj_params *p,
     one.given[BJ_PARAM_FROM] = one.given[BJ_PARAM_TO] = true;
     one.number[BJ_PARAM_TO] = c->now_sec;
     one.number[BJ_PARAM_FROM] = c->now_sec - days * DAY;
-    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", title);
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local(title));
     return r == 0 ? bj_page_usage_table(c, &one,
                                         &(struct bj_page_place){.up = "../"})
                   : r;
@@ -110,17 +111,20 @@ static void put_links(struct bj_call *c, const char *parameter, bool is_own)
         bj_buf_printf(b, "%s<a href=\"../jobs?%s=", i ? " &middot; " : "",
                       parameter);
         bj_url_text(b, c->tail);
-        bj_buf_printf(b, "%s\">%s</a>", links[i].args, links[i].title);
+        bj_buf_printf(b, "%s\">%s</a>", links[i].args,
+                      bj_local(links[i].title));
     }
     if (is_own)
-        bj_buf_str(b, " &middot; <a href=\"../mail\">Mails about jobs</a>");
+        bj_local_html(b,
+                      " &middot; <a href=\"../mail\">{Mails about jobs}</a>");
     bj_buf_str(b, "</p>\n");
 }
 
 static void open_page(struct bj_call *c, const char *what)
 {
     struct bj_buf title = {0};
-    bj_buf_str(&title, what);
+    bj_buf_str(&title, bj_local(what));
+    bj_buf_str(&title, " ");
     bj_buf_slice(&title, c->tail);
     bj_buf_put(&title, "", 1);
     c->reply->body.failed |= title.failed;
@@ -144,7 +148,7 @@ static int on_person(struct bj_call *c, enum bj_param which, const char *what,
     put_links(c, bj_param_rules[which].name,
               which == BJ_PARAM_USER &&
                   bj_slice_eq(c->tail, bj_slice_str(c->who.user)));
-    bj_buf_str(&c->reply->body, "<h2>Findings of the last 30 days</h2>\n");
+    bj_local_html(&c->reply->body, "<h2>{Findings of the last 30 days}</h2>\n");
     r = bj_page_finding_counts(c, &p, "../");
     if (r == 0)
         r = put_usage(c, &p, other, RECENT, other_title);
@@ -156,13 +160,13 @@ static int on_person(struct bj_call *c, enum bj_param which, const char *what,
 
 static int on_user(struct bj_call *c)
 {
-    return on_person(c, BJ_PARAM_USER, "User ", "account",
+    return on_person(c, BJ_PARAM_USER, "User", "account",
                      "The last 30 days by account");
 }
 
 static int on_account(struct bj_call *c)
 {
-    return on_person(c, BJ_PARAM_ACCOUNT, "Account ", "user",
+    return on_person(c, BJ_PARAM_ACCOUNT, "Account", "user",
                      "The last 30 days by user");
 }
 

@@ -4,6 +4,7 @@
 #include "apiserver/page_form.h"
 #include "apiserver/state.h"
 #include "base/html.h"
+#include "base/local.h"
 
 #include <stdlib.h>
 
@@ -49,15 +50,16 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters)
     p.given[BJ_PARAM_FROM] = p.given[BJ_PARAM_LIMIT] = true;
     p.number[BJ_PARAM_FROM] = c->now_sec - 365 * DAY;
     p.number[BJ_PARAM_LIMIT] = 200;
-    bj_buf_str(&c->reply->body, "<h2>Waiting jobs</h2>\n");
+    bj_local_html(&c->reply->body, "<h2>{Waiting jobs}</h2>\n");
     bj_page_table_begin(&table, &c->reply->body, columns, "");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
     bj_page_table_end(&table, bj_page_sees_others(c)
                                   ? "There are no waiting jobs."
                                   : "You have no waiting jobs.");
     if (*end.next)
-        bj_buf_str(&c->reply->body, "<p><a href=\"jobs?state=pending\">All "
-                                    "waiting jobs</a></p>\n");
+        bj_local_html(
+            &c->reply->body,
+            "<p><a href=\"jobs?state=pending\">{All waiting jobs}</a></p>\n");
     return r;
 }
 
@@ -159,17 +161,15 @@ static int put_group(struct bj_call *c, enum by by, const struct group *g)
     struct bj_slice name;
     int r = bj_words_text(c->worker->words, c->reader, bys[by].word,
                           g->v->of[by], &name, &c->err);
-    bj_buf_printf(b, "<tr><td data-l=\"%s\"><a href=\"jobs?%s=", bys[by].title,
-                  bys[by].parameter);
+    bj_buf_printf(b, "<tr><td data-l=\"%s\"><a href=\"jobs?%s=",
+                  bj_local(bys[by].title), bys[by].parameter);
     bj_url_text(b, name);
     bj_buf_str(b, "\"><bdi>");
     bj_html_text(b, name);
-    bj_buf_printf(b,
-                  "</bdi></a></td><td class=\"n\" data-l=\"Jobs "
-                  "started\">%zu</td>",
-                  g->n);
+    bj_buf_printf(b, "</bdi></a></td><td class=\"n\" data-l=\"%s\">%zu</td>",
+                  bj_local("Jobs started"), g->n);
     for (unsigned i = 0; i < PERCENTS; i++) {
-        bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", titles[i]);
+        bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", bj_local(titles[i]));
         bj_page_amount(b, BJ_SHOW_SECONDS, (double)percentile(g, percents[i]));
         bj_buf_str(b, "</td>");
     }
@@ -204,19 +204,20 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
     struct group *v = make_groups(w, by, &n);
     if (!v)
         return bj_err_set(&c->err, -ENOMEM, "queue");
-    bj_buf_printf(b,
-                  "<div class=\"wide\"><table class=\"cards\"><thead><tr>"
-                  "<th scope=\"col\">%s</th><th scope=\"col\" class=\"n\">"
-                  "Jobs started</th>",
-                  bys[by].title);
+    bj_local_html(b,
+                  "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
+                  "scope=\"col\">%s</th><th scope=\"col\" class=\"n\">{Jobs "
+                  "started}</th>",
+                  bj_local(bys[by].title));
     for (unsigned i = 0; i < PERCENTS; i++)
-        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>", titles[i]);
+        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",
+                      bj_local(titles[i]));
     bj_buf_str(b, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < n && i < GROUPS && r == 0; i++)
         r = put_group(c, by, &v[i]);
     bj_buf_str(b, "</tbody></table></div>\n");
     if (n > GROUPS)
-        bj_buf_printf(b, "<p>%d of %zu: those with the most jobs.</p>\n",
+        bj_local_html(b, "<p>{%d of %zu: those with the most jobs.}</p>\n",
                       GROUPS, n);
     free(v);
     return r;
@@ -225,20 +226,21 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
 static int put_all_waits(struct bj_call *c, struct waits *w)
 {
     struct bj_buf *b = &c->reply->body;
-    bj_buf_printf(b, "<h2>Waiting times of the last %d days</h2>\n", DAYS);
+    bj_local_html(b, "<h2>{Waiting times of the last %d days}</h2>\n", DAYS);
     if (w->n == 0) {
-        bj_buf_str(b, "<p class=\"none\">No jobs started in this time.</p>\n");
+        bj_local_html(
+            b, "<p class=\"none\">{No jobs started in this time.}</p>\n");
         return 0;
     }
     int r = put_waits(c, w, BY_PARTITION);
     for (enum by by = BY_ACCOUNT; by < BYS && r == 0; by++) {
-        bj_buf_printf(b, "<details><summary>By %s</summary>\n",
-                      bys[by].parameter);
+        bj_local_html(b, "<details><summary>{By %s}</summary>\n",
+                      bj_local(bys[by].parameter));
         r = put_waits(c, w, by);
         bj_buf_str(b, "</details>\n");
     }
-    bj_buf_str(b, "<p class=\"note\">For jobs that you may see, from the "
-                  "time at which they became eligible.</p>\n");
+    bj_local_html(b, "<p class=\"note\">{For jobs that you may see, from the "
+                     "time at which they became eligible.}</p>\n");
     return r;
 }
 
@@ -254,7 +256,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
     bj_page_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
     bj_page_input(b, p, BJ_PARAM_PARTITION, "Partition", "text");
     bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
-    bj_buf_str(b, "<button>Show</button></form>\n");
+    bj_local_html(b, "<button>{Show}</button></form>\n");
 }
 
 static int on_queue(struct bj_call *c)
@@ -267,7 +269,7 @@ static int on_queue(struct bj_call *c)
     w.v = malloc(STARTED_MAX * sizeof(*w.v));
     if (!w.v)
         return bj_err_set(&c->err, -ENOMEM, "queue");
-    bj_page_open(c, "Queue", "");
+    bj_page_open(c, bj_local("Queue"), "");
     put_form(c, &p);
     r = put_waiting(c, &p);
     if (r == 0)

@@ -7,6 +7,7 @@
 #include "apiserver/page_usage.h"
 #include "apiserver/state.h"
 #include "apiserver/usage.h"
+#include "base/local.h"
 
 enum {
     DAY = 86400,
@@ -46,12 +47,13 @@ static int put_running(struct bj_call *c, const struct bj_params *filters)
     p.number[BJ_PARAM_RUNNING] = true;
     p.number[BJ_PARAM_FROM] = c->now_sec - YEAR * DAY;
     p.number[BJ_PARAM_LIMIT] = FINDINGS;
-    bj_buf_str(b, "<h2>Running jobs with findings</h2>\n");
+    bj_local_html(b, "<h2>{Running jobs with findings}</h2>\n");
     bj_page_table_begin(&table, b, running_columns, "");
     int r = bj_findings_list(c, &p, &(struct bj_output){.cells = &table.cells},
                              next);
     bj_page_table_end(&table, "No rule finds anything in running jobs.");
-    bj_buf_str(b, *next ? "<p>There are more; choose a partition.</p>\n" : "");
+    if (*next)
+        bj_local_html(b, "<p>{There are more; choose a partition.}</p>\n");
     return r;
 }
 
@@ -67,7 +69,7 @@ static int put_users(struct bj_call *c, const struct bj_params *filters,
     if (r == 0)
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
                           bj_slice_str(order));
-    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", title);
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local(title));
     return r == 0 ? bj_page_usage_brief(
                         c, &p, &(struct bj_page_place){.up = ""}, USERS)
                   : r;
@@ -103,7 +105,8 @@ static int put_idle_jobs(struct bj_call *c, const struct bj_params *filters)
         r = bj_page_fields(c, &p, idle_columns);
     p.given[BJ_PARAM_LIMIT] = true;
     p.number[BJ_PARAM_LIMIT] = JOBS;
-    bj_buf_str(&c->reply->body, "<h2>Jobs with the most idle GPU time</h2>\n");
+    bj_local_html(&c->reply->body,
+                  "<h2>{Jobs with the most idle GPU time}</h2>\n");
     bj_page_table_begin(&table, &c->reply->body, idle_columns, "");
     if (r == 0)
         r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells},
@@ -118,8 +121,8 @@ static int put_idle_jobs(struct bj_call *c, const struct bj_params *filters)
 static int put_parts(struct bj_call *c, const struct bj_params *p)
 {
     int r = put_running(c, p);
-    bj_buf_printf(&c->reply->body,
-                  "<p class=\"sub\">Below: the last %d days.</p>\n", DAYS);
+    bj_local_html(&c->reply->body,
+                  "<p class=\"sub\">{Below: the last %d days.}</p>\n", DAYS);
     if (r == 0)
         r = put_users(c, p, "gpu_unused_hours",
                       "Users with the most unused GPU hours");
@@ -128,7 +131,7 @@ static int put_parts(struct bj_call *c, const struct bj_params *p)
     if (r == 0)
         r = put_users(c, p, "cpu_unused_hours",
                       "Users with the most unused core hours");
-    bj_buf_str(&c->reply->body, "<h2>Findings by rule</h2>\n");
+    bj_local_html(&c->reply->body, "<h2>{Findings by rule}</h2>\n");
     return r == 0 ? bj_page_finding_counts(c, p, "") : r;
 }
 
@@ -141,11 +144,11 @@ static int on_support(struct bj_call *c)
     p.given[BJ_PARAM_FROM] = p.given[BJ_PARAM_TO] = true;
     p.number[BJ_PARAM_TO] = c->now_sec;
     p.number[BJ_PARAM_FROM] = c->now_sec - DAYS * DAY;
-    bj_page_open(c, "Support", "");
+    bj_page_open(c, bj_local("Support"), "");
     bj_buf_str(&c->reply->body, "<form>");
     bj_page_input(&c->reply->body, &p, BJ_PARAM_PARTITION, "Partition", "text");
     bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
-    bj_buf_str(&c->reply->body, "<button>Show</button></form>\n");
+    bj_local_html(&c->reply->body, "<button>{Show}</button></form>\n");
     r = put_parts(c, &p);
     bj_page_close(c);
     return r;

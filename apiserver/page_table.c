@@ -1,4 +1,5 @@
 #include "apiserver/page.h"
+#include "base/local.h"
 
 /* The CSS class of a cell. */
 static const char *class_of(enum bj_page_form form)
@@ -27,7 +28,7 @@ static const char *class_of(enum bj_page_form form)
 
 static void put_none(struct bj_buf *b, const char *text)
 {
-    bj_buf_printf(b, "<p class=\"none\">%s</p>\n", text);
+    bj_buf_printf(b, "<p class=\"none\">%s</p>\n", bj_local(text));
 }
 
 /* The title of a column, as a link that sorts by it; once more: in the other
@@ -36,16 +37,17 @@ static void put_sort(const struct bj_page_table *t,
                      const struct bj_page_column *k)
 {
     const bool now = bj_slice_eq(t->sorted, bj_slice_str(k->key));
-    bj_buf_printf(
-        t->b, "<th scope=\"col\"%s%s><a href=\"%ssort=%s%s\">%s</a>%s",
-        class_of(k->form),
-        !now           ? ""
-        : t->ascending ? " aria-sort=\"ascending\""
-                       : " aria-sort=\"descending\"",
-        t->link, k->key, now && !t->ascending ? "&amp;order=asc" : "", k->title,
-        !now           ? ""
-        : t->ascending ? " &#9650;"
-                       : " &#9660;");
+    bj_buf_printf(t->b,
+                  "<th scope=\"col\"%s%s><a href=\"%ssort=%s%s\">%s</a>%s",
+                  class_of(k->form),
+                  !now           ? ""
+                  : t->ascending ? " aria-sort=\"ascending\""
+                                 : " aria-sort=\"descending\"",
+                  t->link, k->key, now && !t->ascending ? "&amp;order=asc" : "",
+                  bj_local(k->title),
+                  !now           ? ""
+                  : t->ascending ? " &#9650;"
+                                 : " &#9660;");
     bj_buf_str(t->b, "</th>");
 }
 
@@ -57,7 +59,7 @@ static void put_head(const struct bj_page_table *t)
             put_sort(t, k);
         else
             bj_buf_printf(t->b, "<th scope=\"col\"%s>%s</th>",
-                          class_of(k->form), k->title);
+                          class_of(k->form), bj_local(k->title));
     bj_buf_str(t->b, "</tr></thead><tbody>\n");
 }
 
@@ -79,7 +81,7 @@ static void put_row(void *ctx, const struct bj_cells *row)
                           ? class_of(k->form)
                       : number ? " class=\"n e\""
                                : " class=\"e\"",
-                      k->title);
+                      bj_local(k->title));
         bj_page_value(t->b, k, row, &t->at);
         bj_buf_str(t->b, "</td>");
     }
@@ -108,9 +110,9 @@ static void put_total(void *ctx, const struct bj_cells *row)
     bj_buf_str(t->b, "</tbody><tfoot><tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++) {
         bj_buf_printf(t->b, "<td%s data-l=\"%s\">", class_of(k->form),
-                      k->title);
+                      bj_local(k->title));
         if (k == t->columns)
-            bj_buf_str(t->b, "Total");
+            bj_local_html(t->b, "{Total}");
         else if (k->form != BJ_SHOW_GROUP)
             bj_page_value(t->b, k, row, &t->at);
         bj_buf_str(t->b, "</td>");
@@ -141,7 +143,8 @@ void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
         const struct bj_cell *v = bj_cells_get(row, k->key);
         if (bj_cell_is_empty(v))
             continue;
-        bj_buf_printf(b, "%s<div><dt>%s</dt><dd>", any ? "" : "<dl>", k->title);
+        bj_buf_printf(b, "%s<div><dt>%s</dt><dd>", any ? "" : "<dl>",
+                      bj_local(k->title));
         bj_page_value(b, k, row, &(struct bj_page_place){.up = "../"});
         bj_buf_str(b, "</dd></div>\n");
         any = true;

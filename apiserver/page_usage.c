@@ -3,6 +3,7 @@
 #include "apiserver/page_form.h"
 #include "apiserver/state.h"
 #include "apiserver/usage.h"
+#include "base/local.h"
 #include "base/stamp.h"
 #include "statsdb/price.h"
 
@@ -132,9 +133,10 @@ static int put_rows(struct bj_call *c, const struct bj_params *p,
     }
     bj_page_table_end(&table, "No usage in this time.");
     if (most == 0 && (cut || table.rows > ROWS_MAX))
-        bj_buf_str(&c->reply->body,
-                   "<p>There are more rows; the total includes them. Choose a "
-                   "shorter time or one account to see them.</p>\n");
+        bj_local_html(
+            &c->reply->body,
+            "<p>{There are more rows; the total includes them. Choose a "
+            "shorter time or one account to see them.}</p>\n");
     return r;
 }
 
@@ -179,7 +181,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
     bj_page_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
     bj_page_input(b, p, BJ_PARAM_PARTITION, "Partition", "text");
     bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
-    bj_buf_str(b, "<button>Show</button></form>\n");
+    bj_local_html(b, "<button>{Show}</button></form>\n");
 }
 
 static void put_date(struct bj_buf *b, const char *name, int64_t day,
@@ -223,7 +225,7 @@ void bj_page_periods(struct bj_call *c, const char *page)
         bj_buf_slice(b, (struct bj_slice){args.p, args.len});
         put_date(b, "from", periods[i].from, "&amp;");
         put_date(b, "to", periods[i].to, "");
-        bj_buf_printf(b, "\">%s</a>", periods[i].name);
+        bj_buf_printf(b, "\">%s</a>", bj_local(periods[i].name));
     }
     bj_buf_str(b, "</p>\n");
     b->failed |= args.failed;
@@ -260,15 +262,15 @@ static int on_usage(struct bj_call *c)
     if (r != 0)
         return r;
     bj_page_times(c, &p);
-    bj_page_open(c, "Usage", "");
+    bj_page_open(c, bj_local("Usage"), "");
     put_form(c, &p);
     bj_page_periods(c, "usage");
     r = put_table(c, &p);
-    bj_buf_str(&c->reply->body,
-               "<p class=\"note\">Whole UTC days. GPU efficiency, energy and "
-               "emissions cover only jobs that have ended; \"known\" is the "
-               "part of the GPU or core "
-               "hours for which they are known.</p>\n");
+    bj_local_html(
+        &c->reply->body,
+        "<p class=\"note\">{Whole UTC days. GPU efficiency, energy and "
+        "emissions cover only jobs that have ended; \"known\" is the part of "
+        "the GPU or core hours for which they are known.}</p>\n");
     bj_page_close(c);
     return r;
 }

@@ -1,7 +1,10 @@
 #include "apiserver/page_job.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "report/report.h"
 #include "report/show.h"
+
+enum { NEARLY_FULL = 95 /* percent */ };
 
 /* What a job requested and used: figures of its report, or values of now. */
 static bool known(double v)
@@ -25,19 +28,22 @@ static void put_use(struct bj_buf *b, const struct use *u)
     if (!known(u->used) && !known(u->percent) &&
         (!known(u->requested) || u->requested <= 0))
         return;
-    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">", u->title);
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">",
+                  bj_local(u->title));
     if (known(u->requested))
         bj_page_amount(b, u->form == BJ_SHOW_ROUND ? BJ_SHOW_NUMBER : u->form,
                        u->requested);
     bj_buf_str(b, "</td><td class=\"n\">");
     if (known(u->used)) {
         bj_page_amount(b, u->form, u->used);
-        bj_buf_str(b, u->used_unit);
+        bj_buf_str(b, *u->used_unit ? " " : "");
+        bj_buf_str(b, bj_local(u->used_unit));
     }
     bj_buf_str(b, "</td><td>");
     if (known(u->percent))
         bj_page_amount(b, u->percent_form, u->percent);
-    bj_buf_printf(b, "</td><td class=\"note\">%s</td></tr>\n", u->note);
+    bj_buf_printf(b, "</td><td class=\"note\">%s</td></tr>\n",
+                  bj_local(u->note));
 }
 
 /* What the job uses now; NaN: unknown. */
@@ -64,10 +70,10 @@ static void put_gpus(struct bj_buf *b, const struct bj_job_page *g)
     if (!known(gpus) || gpus <= 0)
         return;
     put_use(b, &(struct use){"GPUs", BJ_SHOW_ROUND, gpus,
-                             ratio(percent * gpus, 100), " now", percent,
+                             ratio(percent * gpus, 100), "now", percent,
                              BJ_SHOW_GPU, ""});
     put_use(b, &(struct use){"GPU memory", BJ_SHOW_BYTES, none,
-                             now(g, "gpu_memory_bytes"), " now", none, 0, ""});
+                             now(g, "gpu_memory_bytes"), "now", none, 0, ""});
 }
 
 /* Of a job that runs or waits. */
@@ -78,19 +84,22 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
     double cpus = now(g, "cpus_used"), bytes = now(g, "memory_held_bytes");
     double of =
         first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
-    put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus,
-                             " now", 100 * ratio(cpus, v[BJ_JOB_CPUS]),
-                             BJ_SHOW_PERCENT, ""});
-    put_use(b, &(struct use){"Memory", BJ_SHOW_BYTES, of, bytes, " now",
-                             100 * ratio(bytes, of), BJ_SHOW_MEMORY, ""});
+    put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus, "now",
+                             100 * ratio(cpus, v[BJ_JOB_CPUS]), BJ_SHOW_PERCENT,
+                             ""});
+    /* Only memory that is nearly full is a problem before the end. */
+    double memory = 100 * ratio(bytes, of);
+    put_use(b, &(struct use){
+                   "Memory", BJ_SHOW_BYTES, of, bytes, "now", memory,
+                   memory > NEARLY_FULL ? BJ_SHOW_MEMORY : BJ_SHOW_PART, ""});
     put_gpus(b, g);
     put_use(b, &(struct use){"Time", BJ_SHOW_SECONDS, v[BJ_JOB_LIMIT],
                              v[BJ_JOB_ELAPSED], "",
                              100 * ratio(v[BJ_JOB_ELAPSED], v[BJ_JOB_LIMIT]),
-                             BJ_SHOW_TIME_USED,
+                             BJ_SHOW_PART,
                              known(v[BJ_JOB_LIMIT]) ? "" : "no time limit"});
     put_use(b, &(struct use){"Power", BJ_SHOW_ROUND, none,
-                             now(g, "power_watts"), " W now", none, 0, ""});
+                             now(g, "power_watts"), "W now", none, 0, ""});
 }
 
 /* --- the figures of an ended job -------------------------------------------
@@ -115,7 +124,7 @@ static void put_note(struct bj_buf *b, const struct bj_report_figure *f)
         bj_html_text(b, f->source);
     }
     if (f->requested != BJ_SQL_NULL && f->requested != f->allocated) {
-        bj_buf_str(b, f->source.n > 0 ? "; requested " : "requested ");
+        bj_local_html(b, f->source.n > 0 ? "; {requested} " : "{requested} ");
         bj_show_unit_html(b, f->unit, f->requested);
     }
     bj_buf_str(b, "</td></tr>\n");
@@ -150,14 +159,13 @@ void bj_job_figures(struct bj_buf *b, const struct bj_report *r)
 
 void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
-    bj_buf_str(b, g->of_array ? "<h2>This task: requested and used</h2>\n"
-                              : "<h2>Requested and used</h2>\n");
-    bj_buf_str(b, "<div class=\"wide\"><table "
-                  "class=\"uses\"><thead><tr><th></th><th scope=\"col\" "
-                  "class=\"n\">Held"
-                  "</th><th scope=\"col\" class=\"n\">Used</th><th "
-                  "scope=\"col\">Efficiency</th><th></th></tr></thead><tbody>"
-                  "\n");
+    bj_local_html(b, g->of_array ? "<h2>{This task: requested and used}</h2>\n"
+                                 : "<h2>{Requested and used}</h2>\n");
+    bj_local_html(
+        b, "<div class=\"wide\"><table class=\"uses\"><thead><tr><th></th><th "
+           "scope=\"col\" class=\"n\">{Held}</th><th scope=\"col\" "
+           "class=\"n\">{Used}</th><th "
+           "scope=\"col\">{Efficiency}</th><th></th></tr></thead><tbody>\n");
     if (bj_job_has_ended(g)) {
         bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
         b->failed |= g->figures.failed;

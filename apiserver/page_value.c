@@ -1,7 +1,8 @@
 #include "apiserver/page.h"
-#include "apiserver/reason.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "base/stamp.h"
+#include "report/reason.h"
 #include "report/show.h"
 
 #define MICRO UINT64_C(1000000)
@@ -79,8 +80,9 @@ static const char *level_of(struct levels l, uint64_t micro)
 static void put_percent(struct bj_buf *b, enum bj_page_form form,
                         uint64_t micro)
 {
-    const struct levels l = levels_of(form);
-    const char *level = level_of(l, micro);
+    const bool rated = form != BJ_SHOW_PART;
+    const struct levels l = rated ? levels_of(form) : (struct levels){0, 0, 0};
+    const char *level = rated ? level_of(l, micro) : "part";
     bj_buf_printf(b,
                   "<meter class=\"%s\" max=\"100\" low=\"%u\" high=\"%u\" "
                   "optimum=\"99\" value=\"",
@@ -88,7 +90,9 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
     bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
     bj_buf_str(b, "\"></meter> ");
     put_tenths(b, rounded(micro, MICRO / 10), " %");
-    bj_buf_printf(b, " <small class=\"%s\">%s</small>", level, level);
+    if (rated)
+        bj_buf_printf(b, " <small class=\"%s\">%s</small>", level,
+                      bj_local(level));
 }
 
 /* In units of by millionths, or in thousands of such units. */
@@ -116,6 +120,7 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
     case BJ_SHOW_MEMORY:
     case BJ_SHOW_GPU:
     case BJ_SHOW_TIME_USED:
+    case BJ_SHOW_PART:
         put_percent(b, form, micro);
         break;
     case BJ_SHOW_JOULES:
@@ -300,7 +305,7 @@ static void put_coverage(struct bj_buf *b, const struct bj_cells *row,
     const struct bj_cell *v = bj_cells_get(row, key);
     int64_t n;
     if (!bj_cell_is_empty(v) && scale(v, 1, &n) && n < 1000)
-        bj_buf_printf(b, " <small class=\"note\">%lld %% known</small>",
+        bj_local_html(b, " <small class=\"note\">{%lld %% known}</small>",
                       (long long)((n + 5) / 10));
 }
 
@@ -333,7 +338,8 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     const char *up = at->up;
     int64_t n;
     if (bj_cell_is_empty(v))
-        bj_buf_str(b, form == BJ_SHOW_FACULTY ? "other accounts" : none);
+        bj_buf_str(b,
+                   form == BJ_SHOW_FACULTY ? bj_local("other accounts") : none);
     else if (v->kind == BJ_CELL_TIME)
         bj_page_time(b, v->number);
     else if (form == BJ_SHOW_JOB)

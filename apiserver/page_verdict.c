@@ -1,7 +1,7 @@
 #include "apiserver/page_job.h"
-#include "apiserver/reason.h"
 #include "apiserver/report.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "report/show.h"
 
 static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
@@ -20,7 +20,8 @@ static void put_url(struct bj_buf *b, struct bj_slice url)
     if (bj_slice_starts(url, BJ_SLICE("https://")) ||
         bj_slice_starts(url, BJ_SLICE("http://")) ||
         bj_slice_starts(url, BJ_SLICE("/"))) {
-        put_text(b, " <a href=\"", url, "\">More about this</a>");
+        put_text(b, " <a href=\"", url, "\">");
+        bj_local_html(b, "{More about this}</a>");
     }
 }
 
@@ -32,7 +33,7 @@ static void put_advice(struct bj_buf *b, const struct bj_report *r)
     for (size_t i = 0; i < r->advices; i++) {
         const struct bj_report_advice *a = &r->advice[i];
         if (i == 0)
-            bj_buf_str(b, "<h3>What to change</h3>\n<ul>");
+            bj_local_html(b, "<h3>{What to change}</h3>\n<ul>");
         put_text(b, "<li>", a->text, "");
         put_text(b, "<br><code>", a->line, "</code>");
         put_url(b, a->url);
@@ -44,15 +45,17 @@ static void put_advice(struct bj_buf *b, const struct bj_report *r)
 static void put_findings(struct bj_buf *b, const struct bj_report *r)
 {
     if (r->findings > 0)
-        bj_buf_printf(b, "<h3>%zu %s</h3>\n<ul>", r->findings,
-                      r->findings == 1 ? "finding" : "findings");
+        bj_local_html(b,
+                      r->findings == 1 ? "<h3>{%zu finding}</h3>\n<ul>"
+                                       : "<h3>{%zu findings}</h3>\n<ul>",
+                      r->findings);
     for (size_t i = 0; i < r->findings; i++) {
         const struct bj_report_finding *f = &r->finding[i];
         put_text(b, "<li><b class=\"", f->severity, "\">");
         put_text(b, "", f->severity, "</b> ");
         put_text(b, "<bdi>", f->text, "</bdi>");
         if (f->tasks != BJ_SQL_NULL && f->tasks > 1)
-            bj_buf_printf(b, " (%lld tasks)", (long long)f->tasks);
+            bj_local_html(b, " ({%lld tasks})", (long long)f->tasks);
         put_url(b, f->url);
         bj_buf_str(b, "</li>\n");
     }
@@ -62,7 +65,8 @@ static void put_findings(struct bj_buf *b, const struct bj_report *r)
 static void put_warnings(struct bj_buf *b, const struct bj_report *r)
 {
     for (size_t i = 0; i < r->warnings; i++) {
-        bj_buf_str(b, i == 0 ? "<h3>Warnings</h3>\n<ul>" : "");
+        if (i == 0)
+            bj_local_html(b, "<h3>{Warnings}</h3>\n<ul>");
         bj_buf_str(b, "<li>");
         bj_page_time(b, r->warning[i].at);
         put_text(b, ": <bdi>", r->warning[i].text, "</bdi></li>\n");
@@ -73,24 +77,15 @@ static void put_warnings(struct bj_buf *b, const struct bj_report *r)
 /* --- the verdict -----------------------------------------------------------
  */
 
-static void put_waiting(struct bj_buf *b, const struct bj_job_page *g)
-{
-    struct bj_slice reason = {g->reason.p, g->reason.len};
-    const char *text = bj_reason_text(reason);
-    if (g->f.start != BJ_SQL_NULL || bj_job_has_ended(g) || reason.n == 0)
-        return;
-    put_text(b, "<p>", text ? bj_slice_str(text) : reason, "</p>\n");
-}
-
 static void put_running(struct bj_buf *b, const struct bj_job_page *g)
 {
     double v = g->fact[BJ_JOB_ELAPSED], limit = g->fact[BJ_JOB_LIMIT];
     if (strcmp(g->state, "running") != 0 || v - v != 0)
         return;
-    bj_buf_str(b, "<p>It has been running for ");
+    bj_local_html(b, "<p>{It has been running for} ");
     bj_page_amount(b, BJ_SHOW_SECONDS, v);
     if (limit - limit == 0) {
-        bj_buf_str(b, " of ");
+        bj_local_html(b, " {of} ");
         bj_page_amount(b, BJ_SHOW_SECONDS, limit);
     }
     bj_buf_str(b, ".</p>\n");
@@ -102,7 +97,6 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     const struct bj_report_verdict *v = &r->verdict;
     put_text(b, "<section class=\"verdict ", v->level, "\">");
     put_text(b, "<h2><bdi>", v->wrong, "</bdi></h2>\n");
-    put_waiting(b, g);
     put_running(b, g);
     put_text(b, "<p>", v->cost, "</p>\n");
     /* One sentence of advice is both; more are a list. */
@@ -113,7 +107,7 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     put_warnings(b, r);
     bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
     bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
-    bj_buf_str(b, "/report.pdf\">Report as PDF</a></p>\n</section>\n");
+    bj_local_html(b, "/report.pdf\">{Report as PDF}</a></p>\n</section>\n");
 }
 
 int bj_job_verdict(struct bj_call *c, struct bj_job_page *g)

@@ -6,6 +6,7 @@
 #include "apiserver/drawing.h"
 #include "apiserver/state.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "report/draw.h"
 #include "report/text.h"
 
@@ -86,7 +87,7 @@ static bool add_part(struct bj_charts *c, const char *name, int64_t usec,
     if (!value)
         return false;
     *value = (double)usec / 3.6e9;
-    k->line[k->lines++] = (struct bj_chart_line){name, value, rest};
+    k->line[k->lines++] = (struct bj_chart_line){bj_local(name), value, rest};
     return true;
 }
 
@@ -99,11 +100,12 @@ static bool make_pie(const struct bj_report *r, const struct bj_petricore *x,
     bool good = true;
     if (f->used == BJ_SQL_NULL)
         return true;
-    c->chart[0] = (struct bj_chart){.kind = BJ_CHART_PIE,
-                                    .title = "CPU time that the job had",
-                                    .unit = BJ_CHART_HOURS,
-                                    .step = 1,
-                                    .points = 1};
+    c->chart[0] =
+        (struct bj_chart){.kind = BJ_CHART_PIE,
+                          .title = bj_local("CPU time that the job had"),
+                          .unit = BJ_CHART_HOURS,
+                          .step = 1,
+                          .points = 1};
     c->charts = 1;
     if (system >= 0 && system <= f->used)
         good = add_part(c, "user", f->used - system, false) &&
@@ -184,6 +186,9 @@ const struct bj_endpoint bj_endpoints_petricore[] = {
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_plot,
      .after = bj_plot_answer,
+     .help =
+         "A plot of one metric of a job, as in petricore: cpu_percent, rss, "
+         "read_mb, and others.",
      .type = "image/png",
      .params = JOB | BJ_BIT(BJ_PARAM_WIDTH)},
     {.path = "/pie/*/",

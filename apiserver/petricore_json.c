@@ -78,13 +78,18 @@ static void put_int(struct bj_buf *b, const char *key, int64_t v)
 }
 
 /* v / by, with three digits. */
-static void put_ratio(struct bj_buf *b, const char *key, int64_t v, double by)
+static void put_number(struct bj_buf *b, int64_t v, double by)
 {
-    bj_buf_printf(b, "\"%s\":", key);
     if (v == BJ_SQL_NULL || !(by > 0))
         bj_buf_str(b, "null");
     else
         bj_buf_printf(b, "%.3f", (double)v / by);
+}
+
+static void put_ratio(struct bj_buf *b, const char *key, int64_t v, double by)
+{
+    bj_buf_printf(b, "\"%s\":", key);
+    put_number(b, v, by);
 }
 
 static void put_text(struct bj_buf *b, const char *key, struct bj_slice s)
@@ -160,6 +165,22 @@ static void put_memory(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, ",\"unit\":\"MB\"}}");
 }
 
+/* Two of the original's values of each GPU, in the order of alloc_gpu. */
+static void put_gpu_values(struct bj_buf *b, const struct bj_report *r)
+{
+    bj_buf_str(b, "\"metrics\":{\"avg_utilization_gpu\":[");
+    for (size_t i = 0; i < r->gpus; i++) {
+        bj_buf_str(b, i > 0 ? "," : "");
+        put_number(b, r->gpu[i].busy_ppm, 1e4);
+    }
+    bj_buf_str(b, "],\"max_memory_used\":[");
+    for (size_t i = 0; i < r->gpus; i++) {
+        bj_buf_str(b, i > 0 ? "," : "");
+        put_number(b, r->gpu[i].memory_peak, MIB);
+    }
+    bj_buf_str(b, "]}}");
+}
+
 /* {"n1":["0","1"]}: GPUs by node; the report has them in that order. */
 static void put_gpus(struct bj_buf *b, const struct bj_report *r)
 {
@@ -175,7 +196,11 @@ static void put_gpus(struct bj_buf *b, const struct bj_report *r)
         }
         bj_json_string(b, g->index.n > 0 ? g->index : g->gpu);
     }
-    bj_buf_str(b, r->gpus > 0 ? "]},\"metrics\":{}}" : "},\"metrics\":{}}");
+    bj_buf_str(b, r->gpus > 0 ? "]}," : "},");
+    if (r->gpus > 0)
+        put_gpu_values(b, r);
+    else
+        bj_buf_str(b, "\"metrics\":{}}");
 }
 
 static void put_io(struct bj_buf *b, const struct bj_report *r,

@@ -111,10 +111,12 @@ void bj_worker_release(struct bj_api_worker *a)
 {
     bj_reader_free(a->reader);
     bj_words_free(a->words);
+    bj_texts_unref(a->texts);
     bj_buf_free(&a->scratch);
     bj_settings_unref(a->settings);
     a->reader = NULL;
     a->words = NULL;
+    a->texts = NULL;
     a->settings = NULL;
     a->seen = (struct bj_reader_stat){0};
 }

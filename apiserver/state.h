@@ -14,6 +14,7 @@
 #include "apiserver/conf.h"
 #include "apiserver/limit.h"
 #include "apiserver/prompool.h"
+#include "apiserver/texts.h"
 #include "apiserver/words.h"
 
 #include <pthread.h>
@@ -44,6 +45,7 @@ struct bj_api_worker {
     struct bj_httpd *httpd;
     struct bj_reader *reader; /* its own */
     struct bj_words *words;   /* its own */
+    struct bj_texts *texts;   /* its own; NULL: not read */
     const struct bj_endpoint *const *endpoint;
     struct bj_buf scratch; /* for texts that are joined */
     struct bj_reader_stat seen;

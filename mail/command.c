@@ -9,6 +9,7 @@
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "mail/service.h"
+#include "report/catalogue.h"
 #include "report/read.h"
 #include "report/show.h"
 #include "report/text_parts.h"
@@ -35,15 +36,21 @@ static int64_t wall_sec(void)
     return (int64_t)(bj_clock_wall_usec() / 1000000);
 }
 
+static struct bj_locals texts; /* of the site */
+
 static int open_store(const struct bj_statsdb_conf *c, bool write,
                       struct bj_store **ret, struct bj_err *err)
 {
-    return bj_store_open(
+    int r = bj_store_open(
         &(struct bj_store_options){.path = c->path,
                                    .read_only = !write,
                                    .short_writes = write,
                                    .any_filesystem = c->any_filesystem},
         ret, err);
+    if (r == 0)
+        r = bj_catalogue_locals(bj_store_db(*ret), &texts, err);
+    bj_locals_use(&texts);
+    return r;
 }
 
 /* --- one mail --------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "mail/digest.h"
 
 #include "base/grow.h"
+#include "base/local.h"
 #include "report/period_take.h"
 
 #include <stdio.h>
@@ -25,11 +26,14 @@ void bj_mail_digest_of(const struct bj_mail_schedule *s, bool weekly,
         bj_mail_digest_due(s, weekly, now_sec, &d->since_sec, &d->until_sec);
     day_of(d->since_sec, d->day);
     day_of(d->until_sec - 1, last);
+    struct bj_buf title = {0};
     if (weekly)
-        snprintf(d->title, sizeof(d->title), "Your jobs from %s to %s", d->day,
-                 last);
+        bj_local_put(&title, "{Your jobs from %s to %s}", d->day, last);
     else
-        snprintf(d->title, sizeof(d->title), "Your jobs of %s", d->day);
+        bj_local_put(&title, "{Your jobs of %s}", d->day);
+    snprintf(d->title, sizeof(d->title), "%.*s", (int)title.len,
+             title.p ? title.p : "");
+    bj_buf_free(&title);
 }
 
 int bj_mail_digest_users(struct bj_store *s, const char *choice,

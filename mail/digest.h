@@ -12,7 +12,7 @@ struct bj_mail_digest {
     bool weekly;
     int64_t due_sec;
     int64_t since_sec, until_sec; /* of the jobs' begin */
-    char title[80];               /* "Your jobs of 2026-11-23" */
+    char title[200];              /* "Your jobs of 2026-11-23" */
     char day[11];                 /* the first */
 };
 void bj_mail_digest_of(const struct bj_mail_schedule *s, bool weekly,

@@ -1,6 +1,7 @@
 #include "mail/html.h"
 
 #include "base/html.h"
+#include "base/local.h"
 #include "report/show.h"
 #include "report/text_parts.h"
 #include "statsdb/best.h"
@@ -14,9 +15,9 @@ static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
 {
     if (s.n == 0)
         return;
-    bj_buf_str(b, before);
+    bj_local_html_str(b, before);
     bj_html_text(b, s);
-    bj_buf_str(b, behind);
+    bj_local_html_str(b, behind);
 }
 
 bool bj_mail_is_link(struct bj_slice url)
@@ -28,7 +29,7 @@ bool bj_mail_is_link(struct bj_slice url)
 static void put_url(struct bj_buf *b, struct bj_slice url)
 {
     if (bj_mail_is_link(url))
-        put_text(b, " <a href=\"", url, "\">More about this</a>");
+        put_text(b, " <a href=\"", url, "\">{More about this}</a>");
 }
 
 /* The values below contain no characters that HTML escapes. */
@@ -50,10 +51,10 @@ static void put_percent(struct bj_buf *b, int64_t ppm)
 static void put_head(struct bj_buf *b, const char *title,
                      const char *const *column, unsigned columns)
 {
-    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n<tr>", title);
+    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n<tr>", bj_local(title));
     for (unsigned i = 0; i < columns; i++)
         bj_buf_printf(b, "<th%s>%s</th>", i > 0 ? " class=\"n\"" : "",
-                      column[i]);
+                      bj_local(column[i]));
     bj_buf_str(b, "</tr>\n");
 }
 
@@ -64,7 +65,7 @@ static void put_advice(struct bj_buf *b, const struct bj_report *r)
 {
     for (size_t i = 0; i < r->advices; i++) {
         const struct bj_report_advice *a = &r->advice[i];
-        bj_buf_str(b, i == 0 ? "<h2>What to change</h2>\n<ul>\n" : "");
+        bj_local_html_str(b, i == 0 ? "<h2>{What to change}</h2>\n<ul>\n" : "");
         put_text(b, "<li>", a->text, "");
         put_text(b, "<br><code>", a->line, "</code>");
         put_url(b, a->url);
@@ -77,13 +78,14 @@ static void put_findings(struct bj_buf *b, const struct bj_report *r)
 {
     for (size_t i = 0; i < r->findings; i++) {
         const struct bj_report_finding *f = &r->finding[i];
-        bj_buf_str(b, i == 0 ? "<h2>Findings</h2>\n<ul>\n" : "");
+        bj_local_html_str(b, i == 0 ? "<h2>{Findings}</h2>\n<ul>\n" : "");
         put_text(b, "<li><b class=\"", f->severity, "\">");
         put_text(b, "", f->severity, "</b> ");
         put_text(b, "<bdi>", f->text, "</bdi>");
         if (r->array.tasks > 1 && f->tasks > 0)
-            bj_buf_printf(b, " (%" PRId64 " task%s)", f->tasks,
-                          f->tasks == 1 ? "" : "s");
+            bj_local_html(b,
+                          f->tasks == 1 ? " ({%lld task})" : " ({%lld tasks})",
+                          (long long)f->tasks);
         put_url(b, f->url);
         bj_buf_str(b, "</li>\n");
     }
@@ -94,7 +96,8 @@ static void put_warnings(struct bj_buf *b, const struct bj_report *r)
 {
     for (size_t i = 0; i < r->warnings; i++) {
         const struct bj_report_warning *w = &r->warning[i];
-        bj_buf_str(b, i == 0 ? "<h2>Warnings</h2>\n<ul>\n<li>" : "<li>");
+        bj_local_html_str(b,
+                          i == 0 ? "<h2>{Warnings}</h2>\n<ul>\n<li>" : "<li>");
         bj_show_time(b, w->at, bj_text_offset(w->at, false));
         put_text(b, ": <bdi>", w->text, "</bdi></li>\n");
     }
@@ -124,7 +127,7 @@ static void put_figure(struct bj_buf *b, const struct bj_report_figure *f)
     bj_buf_str(b, "<td class=\"n\">");
     bj_show_unit_html(b, f->unit, f->used);
     if (f->allocated != BJ_SQL_NULL) {
-        bj_buf_str(b, " of ");
+        bj_local_html_str(b, " {of} ");
         bj_show_unit_html(b, f->unit, f->allocated);
     }
     if (f->quality.n > 0 && !bj_slice_eq(f->quality, BJ_SLICE("measured")))
@@ -141,10 +144,10 @@ static void put_figures(struct bj_buf *b, const struct bj_report *r)
         return;
     bj_buf_str(b, "<h2>");
     if (r->array.tasks > 1)
-        put_text(b, "Task ", bj_report_text(r, BJ_REPORT_DISPLAY_ID),
-                 ": resources used");
+        bj_local_html(b, "{Task %s: resources used}",
+                      bj_report_text(r, BJ_REPORT_DISPLAY_ID).p);
     else
-        bj_buf_str(b, "Resources used");
+        bj_local_html_str(b, "{Resources used}");
     bj_buf_str(b, "</h2>\n<table>\n");
     for (unsigned i = 0; i < BJ_FIGURES; i++)
         put_figure(b, &r->figure[i]);
@@ -170,7 +173,7 @@ static void put_node(struct bj_buf *b, const struct bj_report *r, size_t i)
     put_percent(b, n->cpu_ppm);
     bj_buf_str(b, "<td class=\"n\">");
     bj_show_bytes(b, n->memory_peak);
-    bj_buf_str(b, " of ");
+    bj_local_html_str(b, " {of} ");
     bj_show_bytes(b, n->memory_limit);
     bj_buf_str(b, "</td></tr>\n");
 }
@@ -258,7 +261,7 @@ static void put_array(struct bj_buf *b, const struct bj_report *r)
         const int64_t v[] = {s->min, s->median, s->p95, s->max};
         if (s->tasks <= 0)
             continue;
-        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", labels[i]);
+        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", bj_local(labels[i]));
         for (unsigned k = 0; k < 4; k++)
             put_spread_value(b, i, v[k]);
         bj_buf_str(b, "</tr>\n");
@@ -272,7 +275,7 @@ static void put_when(struct bj_buf *b, const struct bj_report *r,
     int64_t sec = bj_report_number(r, c);
     if (sec == BJ_SQL_NULL)
         return;
-    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", label);
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", bj_local(label));
     bj_show_time(b, sec, bj_text_offset(sec, false));
     bj_buf_str(b, "</td></tr>\n");
 }
@@ -283,18 +286,18 @@ static void put_count(struct bj_buf *b, const struct bj_report *r,
     int64_t n = bj_report_number(r, c);
     if (n <= 0)
         return;
-    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", label);
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", bj_local(label));
     bj_show_number(b, n);
     bj_buf_str(b, "</td></tr>\n");
 }
 
 static void put_facts(struct bj_buf *b, const struct bj_report *r)
 {
-    bj_buf_str(b, "<h2>The job</h2>\n<table>\n");
+    bj_local_html_str(b, "<h2>{The job}</h2>\n<table>\n");
     put_count(b, r, "Nodes", BJ_REPORT_NODES);
     put_count(b, r, "CPUs", BJ_REPORT_CPUS);
     put_count(b, r, "GPUs", BJ_REPORT_GPUS);
-    put_text(b, "<tr><th scope=\"row\">On</th><td>",
+    put_text(b, "<tr><th scope=\"row\">{On}</th><td>",
              bj_report_text(r, BJ_REPORT_NODELIST), "</td></tr>\n");
     put_when(b, r, "Submitted", BJ_REPORT_SUBMIT);
     put_when(b, r, "Started", BJ_REPORT_START);

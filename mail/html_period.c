@@ -1,5 +1,6 @@
 /* The report of a user's jobs as HTML. */
 #include "base/html.h"
+#include "base/local.h"
 #include "mail/html.h"
 #include "report/show.h"
 #include "statsdb/best.h"
@@ -18,12 +19,12 @@ static void put_states(const struct bj_period_sums *s, struct bj_buf *b)
                   {"cancelled", s->cancelled}, {"not ended", s->open}};
     const char *before = ": ";
     bj_buf_str(b, "<p>");
-    bj_show_number(b, s->jobs);
-    bj_buf_str(b, s->jobs == 1 ? " job" : " jobs");
+    bj_local_html(b, s->jobs == 1 ? "{%lld job}" : "{%lld jobs}",
+                  (long long)s->jobs);
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (states[i].n > 0) {
             bj_buf_printf(b, "%s%" PRId64 " %s", before, states[i].n,
-                          states[i].what);
+                          bj_local(states[i].what));
             before = ", ";
         }
     bj_buf_str(b, "</p>\n");
@@ -33,7 +34,7 @@ static void put_known(struct bj_buf *b, int64_t known, int64_t all)
 {
     bj_buf_str(b, "<br><small>");
     bj_show_percent(b, bj_best_ratio(known, MICRO, all));
-    bj_buf_str(b, " known</small></td></tr>\n");
+    bj_local_html_str(b, " {known}</small></td></tr>\n");
 }
 
 static void put_hours(struct bj_buf *b, const char *label, int64_t used,
@@ -41,12 +42,13 @@ static void put_hours(struct bj_buf *b, const char *label, int64_t used,
 {
     if (all <= 0)
         return;
-    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">", label);
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">",
+                  bj_local(label));
     bj_show_percent(b, known > 0 ? bj_best_ratio(used, MICRO, known)
                                  : BJ_SQL_NULL);
     bj_buf_str(b, "</td><td class=\"n\">");
     bj_show_hours(b, known > 0 ? used : BJ_SQL_NULL);
-    bj_buf_str(b, " of ");
+    bj_local_html_str(b, " {of} ");
     bj_show_hours(b, all);
     bj_buf_str(b, " h");
     put_known(b, known, all);
@@ -59,7 +61,7 @@ static void put_sum(struct bj_buf *b, const char *label, int64_t covered,
     if (covered <= 0)
         return;
     bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td></td><td class=\"n\">",
-                  label);
+                  bj_local(label));
     show(b, v);
     put_known(b, covered, all);
 }
@@ -68,7 +70,8 @@ static void put_cost(const struct bj_period *p, struct bj_buf *b)
 {
     if (p->all.cost_jobs <= 0)
         return;
-    bj_buf_str(b, "<tr><th scope=\"row\">Cost</th><td></td><td class=\"n\">");
+    bj_local_html_str(
+        b, "<tr><th scope=\"row\">{Cost}</th><td></td><td class=\"n\">");
     bj_show_unit_html(b, p->currency, p->all.cost);
     put_known(b, p->all.cost_cpu, p->all.cpu);
 }
@@ -82,7 +85,7 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
         [BJ_WASTE_MEMORY] = "Most unused memory, GiB hours"};
     if (p->wasters[which] == 0)
         return;
-    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n", titles[which]);
+    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n", bj_local(titles[which]));
     for (unsigned i = 0; i < p->wasters[which] && i < WASTERS; i++) {
         const struct bj_waster *w = &p->waster[which][i];
         bj_buf_str(b, "<tr><td>");
@@ -96,7 +99,7 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
             bj_show_hours(b, w->amount);
         bj_buf_str(b, "</td><td class=\"n\">");
         bj_show_percent(b, w->ppm);
-        bj_buf_str(b, " used</td></tr>\n");
+        bj_local_html_str(b, " {used}</td></tr>\n");
     }
     bj_buf_str(b, "</table>\n");
 }
@@ -116,13 +119,14 @@ void bj_mail_html_period(const struct bj_period *p, struct bj_buf *b)
     for (enum bj_waste which = 0; which < BJ_WASTES; which++)
         put_wasters(p, which, b);
     if (p->findings > 0)
-        bj_buf_str(b, "<h2>Findings</h2>\n<table>\n");
+        bj_local_html_str(b, "<h2>{Findings}</h2>\n<table>\n");
     for (unsigned i = 0; i < p->findings; i++) {
         bj_buf_str(b, "<tr><td>");
         bj_html_text(b, p->finding[i].name);
         bj_buf_str(b, "</td><td class=\"n\">");
         bj_show_number(b, p->finding[i].jobs);
-        bj_buf_str(b, p->finding[i].jobs == 1 ? " job" : " jobs");
+        bj_buf_printf(b, " %s",
+                      bj_local(p->finding[i].jobs == 1 ? "job" : "jobs"));
         bj_buf_str(b, "</td></tr>\n");
     }
     bj_buf_str(b, p->findings > 0 ? "</table>\n" : "");

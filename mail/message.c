@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "mail/html.h"
 #include "mail/mime.h"
 #include "mail/plots.h"
@@ -16,7 +17,7 @@ enum { SUBJECT_MAX = 120 };
 /* The pieces of a message; freed together. */
 struct parts {
     struct bj_slice value[BJ_MAIL_WORD_COUNT]; /* of both forms, but: */
-    struct bj_buf title, text_report, html_report;
+    struct bj_buf title, about, text_report, html_report;
     struct bj_buf text_link, html_link, text_stop, html_stop;
     struct bj_buf subject, text, html;
     struct bj_mail_plots plots;
@@ -27,7 +28,7 @@ static void free_parts(struct parts *p)
     struct bj_buf *const all[] = {
         &p->title,     &p->text_report, &p->html_report, &p->text_link,
         &p->html_link, &p->text_stop,   &p->html_stop,   &p->subject,
-        &p->text,      &p->html};
+        &p->text,      &p->html,        &p->about};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         bj_buf_free(all[i]);
     bj_mail_plots_free(&p->plots);
@@ -38,7 +39,7 @@ static bool has_failed(const struct parts *p)
     return p->title.failed || p->text_report.failed || p->html_report.failed ||
            p->text_link.failed || p->html_link.failed || p->text_stop.failed ||
            p->html_stop.failed || p->subject.failed || p->text.failed ||
-           p->html.failed;
+           p->html.failed || p->about.failed;
 }
 
 static struct bj_slice slice(const struct bj_buf *b)
@@ -72,32 +73,33 @@ static void put_page(const struct bj_mail_conf *c, const char *words,
         return;
     put_url(c, path, &url);
     bj_url_text(&url, last);
-    bj_buf_printf(&p->text_link, "%s:\n", words);
+    bj_buf_printf(&p->text_link, "%s:\n", bj_local(words));
     bj_buf_slice(&p->text_link, slice(&url));
     bj_buf_str(&p->text_link, "\n");
     bj_buf_str(&p->html_link, "<a href=\"");
     bj_html_text(&p->html_link, slice(&url));
-    bj_buf_printf(&p->html_link, "\">%s</a>", words);
+    bj_buf_printf(&p->html_link, "\">%s</a>", bj_local(words));
     p->html_link.failed |= url.failed;
     bj_buf_free(&url);
 }
 
 static void put_both(struct parts *p, const char *text)
 {
-    bj_buf_str(&p->text_stop, text);
-    bj_buf_str(&p->html_stop, text);
+    bj_buf_printf(&p->text_stop, "%s ", bj_local(text));
+    bj_html_text(&p->html_stop, bj_slice_str(bj_local(text)));
+    bj_buf_str(&p->html_stop, " ");
 }
 
 static void put_choice(const struct bj_mail_conf *c, struct parts *p)
 {
     struct bj_buf url = {0};
     put_url(c, "/mail", &url);
-    bj_buf_str(&p->text_stop, "Change that:\n");
+    bj_local_str(&p->text_stop, "{Change that}:\n");
     bj_buf_slice(&p->text_stop, slice(&url));
     bj_buf_str(&p->text_stop, "\n");
     bj_buf_str(&p->html_stop, "<a href=\"");
     bj_html_text(&p->html_stop, slice(&url));
-    bj_buf_str(&p->html_stop, "\">Change that</a>. ");
+    bj_local_html_str(&p->html_stop, "\">{Change that}</a>. ");
     p->html_stop.failed |= url.failed;
     bj_buf_free(&url);
 }
@@ -109,12 +111,12 @@ static void put_stop(const struct bj_mail_conf *c, enum bj_mail_kind kind,
     struct bj_slice to = bj_slice_str(c->reply_to);
     bool own = kind != BJ_MAIL_WARNING, page = bj_mail_is_set(c->url);
     put_both(p, own ? "You get this mail because you, or your site, chose "
-                      "mails about your jobs. "
+                      "mails about your jobs."
                     : "You get this warning because the job holds resources "
-                      "that other jobs wait for. ");
+                      "that other jobs wait for.");
     if (own && page)
         put_choice(c, p);
-    put_both(p, own && !page ? "To change that, write to " : "Questions: ");
+    put_both(p, own && !page ? "To change that, write to" : "Questions:");
     bj_buf_slice(&p->text_stop, to);
     bj_buf_str(&p->text_stop, ".");
     bj_buf_str(&p->html_stop, "<a href=\"mailto:");
@@ -172,6 +174,27 @@ static int finish(const struct bj_mail_writer *w, const struct bj_mail_for *to,
     return out->failed ? bj_err_set(err, -ENOMEM, "mail") : 0;
 }
 
+/* "relax (completed), account phys, partition long, cluster alpha" */
+static void put_about(const struct bj_report *r, struct parts *p)
+{
+    static const struct {
+        enum bj_report_column column;
+        const char *before;
+    } words[] = {{BJ_REPORT_ACCOUNT, ", {account} "},
+                 {BJ_REPORT_PARTITION, ", {partition} "},
+                 {BJ_REPORT_CLUSTER, ", {cluster} "}};
+    bj_buf_clean(&p->about, bj_report_text(r, BJ_REPORT_NAME));
+    bj_buf_str(&p->about, " (");
+    bj_buf_clean(&p->about, p->value[BJ_MAIL_STATE]);
+    bj_buf_str(&p->about, ")");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        struct bj_slice s = bj_report_text(r, words[i].column);
+        bj_local_str(&p->about, s.n > 0 ? words[i].before : "");
+        bj_buf_clean(&p->about, s);
+    }
+    p->value[BJ_MAIL_ABOUT] = slice(&p->about);
+}
+
 static void set_job_values(const struct bj_report *r, struct parts *p)
 {
     static const struct {
@@ -190,13 +213,14 @@ static void set_job_values(const struct bj_report *r, struct parts *p)
     p->value[BJ_MAIL_COST] = r->verdict.cost;
     p->value[BJ_MAIL_TODO] = r->verdict.todo;
     if (r->array.tasks > 1) {
-        bj_buf_printf(&p->title, "Array %" PRId64,
-                      bj_report_number(r, BJ_REPORT_ARRAY));
-        p->value[BJ_MAIL_STATE] = BJ_SLICE("ended");
+        bj_local_put(&p->title, "{Array} %lld",
+                     (long long)bj_report_number(r, BJ_REPORT_ARRAY));
+        p->value[BJ_MAIL_STATE] = bj_slice_str(bj_local("ended"));
     } else {
-        bj_buf_str(&p->title, "Job ");
+        bj_local_str(&p->title, "{Job} ");
         bj_buf_clean(&p->title, bj_report_text(r, BJ_REPORT_DISPLAY_ID));
     }
+    put_about(r, p);
 }
 
 /* Both forms of the report, with what the plots show. */

@@ -1,6 +1,7 @@
 #include "mail/plots.h"
 
 #include "base/html.h"
+#include "base/local.h"
 #include "base/log.h"
 #include "report/charts_ask.h"
 #include "report/draw.h"
@@ -68,7 +69,7 @@ static int draw(const struct bj_mail_plots_from *from, const char *name,
         p->images++;
     }
     if (p->images == 0)
-        p->charts.why = "The plots could not be drawn.";
+        p->charts.why = bj_local("The plots could not be drawn.");
     return 0;
 }
 
@@ -137,15 +138,15 @@ static void put_words(const struct bj_chart *k, struct bj_buf *out)
         bj_chart_summary(out, k);
         return;
     }
-    bj_buf_str(out, "Mean: ");
+    bj_local_str(out, "{Mean}: ");
     for (unsigned i = 0; i < k->lines; i++) {
         bj_buf_str(out, i > 0 ? ", " : "");
         bj_buf_str(out, k->line[i].name);
         bj_buf_str(out, " ");
         if (!bj_chart_mean(k, i, &mean, &highest))
-            bj_buf_str(out, "unknown");
+            bj_local_str(out, "{unknown}");
         else if (highest <= 0)
-            bj_buf_str(out, "always 0");
+            bj_local_str(out, "{always 0}");
         else
             bj_chart_amount(out, k->unit, mean);
     }
@@ -156,7 +157,7 @@ void bj_mail_plots_html(const struct bj_mail_plots *p, struct bj_buf *out)
 {
     if (p->images == 0 && !p->charts.why)
         return;
-    bj_buf_str(out, "<h2>Over time</h2>\n");
+    bj_local_html_str(out, "<h2>{Over time}</h2>\n");
     for (unsigned i = 0; i < p->images; i++) {
         struct bj_buf words = {0};
         put_words(&p->charts.chart[i], &words);
@@ -172,7 +173,7 @@ void bj_mail_plots_html(const struct bj_mail_plots *p, struct bj_buf *out)
         bj_html_text(out, bj_slice_str(p->charts.why));
         bj_buf_str(out, "</p>\n");
     } else if (p->left_out > 0) {
-        bj_buf_printf(out, "<p>%u more on the page of the job.</p>\n",
+        bj_local_html(out, "<p>{%u more on the page of the job.}</p>\n",
                       p->left_out);
     }
 }
@@ -198,7 +199,7 @@ void bj_mail_plots_text(const struct bj_mail_plots *p, struct bj_buf *out)
 {
     if (p->images == 0 && !p->charts.why)
         return;
-    bj_buf_str(out, "\nOver time\n");
+    bj_local_str(out, "\n{Over time}\n");
     for (unsigned i = 0; i < p->images; i++) {
         struct bj_buf words = {0};
         put_words(&p->charts.chart[i], &words);

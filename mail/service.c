@@ -1,6 +1,7 @@
 #include "mail/service.h"
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/log.h"
 #include "mail/address.h"
 #include "mail/digest.h"
@@ -9,6 +10,7 @@
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "mail/warning.h"
+#include "report/catalogue.h"
 #include "report/read.h"
 #include "statsdb/mail_choice.h"
 
@@ -45,6 +47,7 @@ struct bj_mail_service {
     pthread_t thread;
     bool runs;
     int wake_fd;
+    struct bj_locals texts; /* of the site */
 };
 
 /* --- one mail --------------------------------------------------------------
@@ -347,6 +350,7 @@ int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err)
 {
     m->now_sec = (int64_t)(bj_clock_wall_usec() / SECOND);
     int r = 1;
+    bj_locals_use(&m->texts);
     while (r > 0 && !atomic_load(m->stop))
         r = bj_mail_collect(m->store, err);
     if (r == 0)
@@ -456,6 +460,8 @@ int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
         r = bj_store_open(&(struct bj_store_options){.beside = store},
                           &m->store, err);
     if (r == 0)
+        r = bj_catalogue_locals(bj_store_db(m->store), &m->texts, err);
+    if (r == 0)
         r = turn_on(m, err);
     if (r == 0 && thread)
         r = start(m, err);
@@ -476,6 +482,7 @@ void bj_mail_service_free(struct bj_mail_service *m)
     if (m->wake_fd >= 0)
         close(m->wake_fd);
     bj_store_close(m->store);
+    bj_locals_free(&m->texts);
     bj_mail_addresses_free(m->addresses);
     bj_mail_templates_free(m->templates);
     free(m);

@@ -18,6 +18,7 @@
     X(PARTITION, partition)                                                    \
     X(CLUSTER, cluster)                                                        \
     X(STATE, state)                                                            \
+    X(ABOUT, about)                                                            \
     X(LEVEL, level)                                                            \
     X(VERDICT, verdict)                                                        \
     X(COST, cost)                                                              \

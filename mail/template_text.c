@@ -66,20 +66,18 @@ const char bj_mail_digest_text[] = "Subject: {{title}}\n"
     "<body><main>\n"                                                           \
     "<h1>{{title}}</h1>\n"
 
-const char bj_mail_job_html[] =
-    HEAD "<p class=\"sub\">{{name}} ({{state}}), account {{account}}, "
-         "partition {{partition}}, cluster {{cluster}}</p>\n"
-         "{{report}}\n"
-         "<p>{{link}}</p>\n"
-         "<p class=\"stop\">{{stop}}</p>\n"
-         "</main></body></html>\n";
+const char bj_mail_job_html[] = HEAD "<p class=\"sub\">{{about}}</p>\n"
+                                     "{{report}}\n"
+                                     "<p>{{link}}</p>\n"
+                                     "<p class=\"stop\">{{stop}}</p>\n"
+                                     "</main></body></html>\n";
 
 const char bj_mail_digest_html[] = HEAD "{{report}}\n"
                                         "<p>{{link}}</p>\n"
                                         "<p class=\"stop\">{{stop}}</p>\n"
                                         "</main></body></html>\n";
 
-const char bj_mail_warning_text[] = "Subject: {{title}} runs: {{verdict}}\n"
+const char bj_mail_warning_text[] = "Subject: {{title}}: {{verdict}}\n"
                                     "\n"
                                     "{{next}}\n"
                                     "\n"
@@ -88,11 +86,9 @@ const char bj_mail_warning_text[] = "Subject: {{title}} runs: {{verdict}}\n"
                                     "-- \n"
                                     "{{stop}}\n";
 
-const char bj_mail_warning_html[] =
-    HEAD "<p class=\"sub\">{{name}} ({{state}}), account {{account}}, "
-         "partition {{partition}}, cluster {{cluster}}</p>\n"
-         "<p><b>{{next}}</b></p>\n"
-         "{{report}}\n"
-         "<p>{{link}}</p>\n"
-         "<p class=\"stop\">{{stop}}</p>\n"
-         "</main></body></html>\n";
+const char bj_mail_warning_html[] = HEAD "<p class=\"sub\">{{about}}</p>\n"
+                                         "<p><b>{{next}}</b></p>\n"
+                                         "{{report}}\n"
+                                         "<p>{{link}}</p>\n"
+                                         "<p class=\"stop\">{{stop}}</p>\n"
+                                         "</main></body></html>\n";

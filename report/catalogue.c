@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "report/report.h"
+#include "statsdb/rule.h"
 #include "statsdb/store.h"
 #include "store/db.h"
 
@@ -41,55 +42,92 @@ static unsigned find(struct bj_slice name)
     return i;
 }
 
-/* A bit for each of {1} to {4}. */
-static unsigned values_of(struct bj_slice s)
+/* Other texts are named by themselves, in quotes. */
+static bool take_quotes(struct bj_slice name, struct bj_slice *ret)
 {
-    unsigned ret = 0;
-    for (size_t i = 0; i + 2 < s.n; i++)
-        if (s.p[i] == '{' && s.p[i + 2] == '}' && s.p[i + 1] >= '1' &&
-            s.p[i + 1] <= '0' + BJ_SENTENCE_VALUES)
-            ret |= 1u << (s.p[i + 1] - '1');
-    return ret;
+    const bool quoted =
+        name.n > 2 && name.p[0] == '"' && name.p[name.n - 1] == '"';
+    *ret = quoted ? (struct bj_slice){name.p + 1, name.n - 2} : name;
+    return quoted;
+}
+
+/* Is it one of the other texts, or one of a built-in rule? */
+static bool is_known(const struct bj_rules *rules, struct bj_slice text)
+{
+    struct bj_slice of_rule, advice;
+    for (const char *const *t = bj_local_texts; *t; t++)
+        if (bj_slice_eq(text, bj_slice_str(*t)))
+            return true;
+    for (size_t i = 0; bj_rules_written(rules, i, &of_rule, &advice); i++)
+        if (bj_slice_eq(text, of_rule) || bj_slice_eq(text, advice))
+            return true;
+    return false;
+}
+
+/* The next value of s, such as {1} or {time}. */
+static bool next_value(struct bj_slice *s, struct bj_slice *ret)
+{
+    const char *from = s->n > 0 ? memchr(s->p, '{', s->n) : NULL;
+    const char *to =
+        from ? memchr(from, '}', s->n - (size_t)(from - s->p)) : NULL;
+    if (!to)
+        return false;
+    *ret = (struct bj_slice){from, (size_t)(to - from) + 1};
+    *s = (struct bj_slice){to + 1, s->n - (size_t)(to + 1 - s->p)};
+    return true;
+}
+
+/* Does b have all values of a? */
+static bool has_values(struct bj_slice a, struct bj_slice b)
+{
+    struct bj_slice v;
+    while (next_value(&a, &v))
+        if (!memmem(b.p, b.n, v.p, v.n))
+            return false;
+    return true;
 }
 
 /* --- the file --------------------------------------------------------------
  */
 
-static int check(unsigned which, struct bj_slice text, struct bj_err *err)
+static int check(struct bj_slice built_in, struct bj_slice text,
+                 struct bj_err *err)
 {
-    const struct bj_slice built_in = bj_slice_str(bj_sentences[which]);
     if (text.n == 0 || text.n > TEXT_MOST)
         return bj_err_set(err, -EINVAL, "a text of 1 to %d bytes is expected",
                           TEXT_MOST);
-    if (values_of(text) != values_of(built_in))
+    if (!has_values(text, built_in) || !has_values(built_in, text))
         return bj_err_set(err, -EINVAL,
                           "the same values are expected as in "
-                          "'%s'",
-                          bj_sentences[which]);
+                          "'%.*s'",
+                          (int)built_in.n, built_in.p);
     return 0;
 }
 
-static int take(struct bj_slice line, struct bj_catalogue *c,
-                struct bj_err *err)
+static int take(struct bj_slice line, const struct bj_rules *rules,
+                struct bj_catalogue *c, struct bj_err *err)
 {
     struct bj_slice name, rest = line;
     if (!memchr(line.p, '=', line.n) || !bj_slice_field(&rest, '=', &name))
         return bj_err_set(err, -EINVAL, "NAME = TEXT is expected");
     name = bj_slice_trim(name);
-    unsigned which = find(name);
-    if (which == BJ_SENTENCE_COUNT)
+    const bool local = take_quotes(name, &name);
+    unsigned which = local ? BJ_SENTENCE_COUNT : find(name);
+    if (local ? !is_known(rules, name) : which == BJ_SENTENCE_COUNT)
         return bj_err_set(err, -EINVAL,
                           "'%.*s' is not the name of a text (batchjob_stats_db "
                           "texts prints them)",
                           name.n < NAME_MOST ? (int)name.n : NAME_MOST, name.p);
-    if (c->text[which].p)
+    if (local ? bj_locals_has(&c->locals, name) : c->text[which].p != NULL)
         return bj_err_set(err, -EINVAL, "'%.*s' is there twice", (int)name.n,
                           name.p);
     struct bj_buf clean = {0};
     bj_buf_clean(&clean, bj_slice_trim(rest));
     const struct bj_slice text = {clean.p ? clean.p : "", clean.len};
-    int r = check(which, text, err);
-    if (r == 0)
+    int r = check(local ? name : bj_slice_str(bj_sentences[which]), text, err);
+    if (r == 0 && local)
+        bj_locals_add(&c->locals, name, text);
+    else if (r == 0)
         c->text[which] = bj_arena_copy(&c->arena, text);
     c->arena.failed |= clean.failed;
     bj_buf_free(&clean);
@@ -100,15 +138,22 @@ int bj_catalogue_parse(struct bj_slice text, const char *name,
                        struct bj_catalogue *ret, struct bj_err *err)
 {
     struct bj_slice line;
+    struct bj_rules *rules = NULL;
     uint64_t number = 0;
-    while (bj_slice_line(&text, &line)) {
+    int r = bj_rules_text("", (struct bj_slice){0}, &rules, err);
+    while (r == 0 && bj_slice_line(&text, &line)) {
         number++;
         line = bj_slice_trim(line);
-        int r = line.n == 0 || *line.p == '#' ? 0 : take(line, ret, err);
+        r = line.n == 0 || *line.p == '#' ? 0 : take(line, rules, ret, err);
         if (r < 0)
-            return bj_err_wrap(err, r, "%s:%" PRIu64, name, number);
+            bj_err_wrap(err, r, "%s:%" PRIu64, name, number);
     }
-    return ret->arena.failed ? bj_err_set(err, -ENOMEM, "report.texts") : 0;
+    bj_rules_free(rules);
+    if (r < 0)
+        return r;
+    return ret->arena.failed || ret->locals.arena.failed
+               ? bj_err_set(err, -ENOMEM, "report.texts")
+               : 0;
 }
 
 int bj_catalogue_load(const char *path, struct bj_catalogue *ret,
@@ -129,21 +174,64 @@ int bj_catalogue_load(const char *path, struct bj_catalogue *ret,
 void bj_catalogue_free(struct bj_catalogue *c)
 {
     bj_arena_free(&c->arena);
+    bj_locals_free(&c->locals);
+}
+
+/* Once, though several rules may have it. */
+static void print_quoted(struct bj_buf *out, struct bj_locals *printed,
+                         struct bj_slice s)
+{
+    if (s.n == 0 || bj_locals_has(printed, s))
+        return;
+    bj_locals_add(printed, s, s);
+    bj_buf_printf(out, "\"%.*s\" = %.*s\n", (int)s.n, s.p, (int)s.n, s.p);
+}
+
+static void print_rules(struct bj_buf *out, struct bj_locals *printed)
+{
+    struct bj_rules *rules = NULL;
+    struct bj_slice text, advice;
+    if (bj_rules_text("", (struct bj_slice){0}, &rules, NULL) < 0) {
+        out->failed = true;
+        return;
+    }
+    bj_buf_str(out, "\n# Texts and advice of the built-in rules.\n");
+    for (size_t i = 0; bj_rules_written(rules, i, &text, &advice); i++) {
+        print_quoted(out, printed, text);
+        print_quoted(out, printed, advice);
+    }
+    bj_rules_free(rules);
 }
 
 void bj_catalogue_print(struct bj_buf *out)
 {
     char name[NAME_MOST];
-    bj_buf_str(out, "# Texts of reports.  {1} to {4} are values with their "
+    struct bj_locals printed = {.n = 0};
+    bj_buf_str(out, "# Sentences of reports.  {1} to {4} are values with their "
                     "units.\n");
     for (unsigned i = 0; i < BJ_SENTENCE_COUNT; i++) {
         bj_buf_slice(out, name_of(i, name));
         bj_buf_printf(out, " = %s\n", bj_sentences[i]);
     }
+    bj_buf_str(out, "\n# Other texts of reports, pages and mails, named by "
+                    "themselves.\n");
+    for (const char *const *t = bj_local_texts; *t; t++)
+        print_quoted(out, &printed, bj_slice_str(*t));
+    print_rules(out, &printed);
+    out->failed |= printed.arena.failed;
+    bj_locals_free(&printed);
 }
 
 /* --- the store -------------------------------------------------------------
  */
+
+static int write_row(struct bj_st *st, struct bj_slice name,
+                     struct bj_slice text, struct bj_err *err)
+{
+    bj_st_bind_filled(st, 1, name);
+    bj_st_bind_filled(st, 2, text);
+    return bj_st_run(st, err);
+}
 
 static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
                       struct bj_err *err)
@@ -154,12 +242,17 @@ static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
     if (r == 0)
         r = bj_db_prepare(db, "INSERT INTO sentence(name, text) VALUES(?1, ?2)",
                           &st, err);
-    for (unsigned i = 0; r == 0 && i < BJ_SENTENCE_COUNT; i++) {
-        if (!c->text[i].p)
-            continue;
-        bj_st_bind_filled(st, 1, name_of(i, name));
-        bj_st_bind_filled(st, 2, c->text[i]);
-        r = bj_st_run(st, err);
+    for (unsigned i = 0; r == 0 && i < BJ_SENTENCE_COUNT; i++)
+        if (c->text[i].p)
+            r = write_row(st, name_of(i, name), c->text[i], err);
+    for (size_t i = 0; r == 0 && i < c->locals.n; i++) {
+        struct bj_buf quoted = {0};
+        bj_buf_printf(&quoted, "\"%s\"", c->locals.text[i].english.p);
+        r = quoted.failed
+                ? bj_err_set(err, -ENOMEM, "texts")
+                : write_row(st, (struct bj_slice){quoted.p, quoted.len},
+                            c->locals.text[i].text, err);
+        bj_buf_free(&quoted);
     }
     bj_st_finalize(st);
     return r;
@@ -187,9 +280,26 @@ int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err)
     while (code >= 0 && (code = bj_st_row(st, err)) > 0) {
         unsigned which = find(bj_st_get_text(st, 0));
         const struct bj_slice text = bj_st_get_text(st, 1);
-        if (which < BJ_SENTENCE_COUNT && check(which, text, NULL) == 0)
+        if (which < BJ_SENTENCE_COUNT &&
+            check(bj_slice_str(bj_sentences[which]), text, NULL) == 0)
             r->sentence[which] = bj_arena_copy(&r->arena, text);
     }
     bj_st_finalize(st);
     return code;
+}
+
+int bj_catalogue_locals(struct bj_db *db, struct bj_locals *ret,
+                        struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    int code = bj_db_prepare(db, "SELECT name, text FROM sentence", &st, err);
+    while (code >= 0 && (code = bj_st_row(st, err)) > 0) {
+        struct bj_slice name = bj_st_get_text(st, 0);
+        const struct bj_slice text = bj_st_get_text(st, 1);
+        if (take_quotes(name, &name) && check(name, text, NULL) == 0)
+            bj_locals_add(ret, name, text);
+    }
+    bj_st_finalize(st);
+    return code == 0 && ret->arena.failed ? bj_err_set(err, -ENOMEM, "texts")
+                                          : code;
 }

@@ -1,15 +1,18 @@
-/* The catalogue of texts: a site may replace any sentence of sentences.c by a
- * line of a file (report.texts):
+/* The catalogue of texts: a site may replace any sentence of sentences.c, and
+ * any other text of reports, pages and mails (local_texts.c), by a line of a
+ * file (report.texts):
  *
  *   # NAME = TEXT
  *   timeout = Der Auftrag erreichte seine Zeitgrenze von {1}.
+ *   "Waiting jobs" = Wartende Aufträge
  *
- * A text must have the same {1} to {4} as the built-in one, in any order.  The
+ * A text must have the same {1} to {9} as the built-in one, in any order.  The
  * store has the texts, so that all programs say the same. */
 #ifndef BJ_REPORT_CATALOGUE_H
 #define BJ_REPORT_CATALOGUE_H
 
 #include "base/err.h"
+#include "base/local.h"
 #include "report/sentence.h"
 
 struct bj_store;
@@ -19,7 +22,11 @@ struct bj_db;
 struct bj_catalogue {
     struct bj_arena arena;
     struct bj_slice text[BJ_SENTENCE_COUNT]; /* p NULL: the built-in one */
+    struct bj_locals locals;                 /* all others */
 };
+
+/* All texts but sentences; the last is NULL. */
+extern const char *const bj_local_texts[];
 
 /* Read a file into a zeroed catalogue; without a path it has no texts.  -EINVAL
  * with file, line, and what was expected, or an error of reading.  Free it in
@@ -39,7 +46,11 @@ void bj_catalogue_print(struct bj_buf *out);
 int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
                        struct bj_err *err);
 
-/* Use the texts of the store in a report.  0 or an error of the store. */
+/* Add the texts of the store that are no sentences.  0 or an error. */
+int bj_catalogue_locals(struct bj_db *db, struct bj_locals *ret,
+                        struct bj_err *err);
+
+/* Use the sentences of the store in a report.  0 or an error of the store. */
 int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err);
 
 #endif

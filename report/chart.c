@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/local.h"
 
 #include <string.h>
 
@@ -201,7 +202,7 @@ static void put_days(struct bj_buf *b, const struct bj_chart *k, unsigned line)
         if (bj_chart_known(k->line[line].value[i]))
             sum += k->line[line].value[i];
     bj_chart_amount(b, k->unit, sum);
-    bj_buf_str(b, " in all");
+    bj_local_str(b, " {in all}");
 }
 
 static void put_line(struct bj_buf *b, const struct bj_chart *k, unsigned line,
@@ -212,10 +213,10 @@ static void put_line(struct bj_buf *b, const struct bj_chart *k, unsigned line,
     } else if (k->line[line].limit) {
         bj_chart_amount(b, k->unit, highest);
     } else if (highest <= 0) {
-        bj_buf_str(b, "always 0");
+        bj_local_str(b, "{always 0}");
     } else {
         bj_chart_amount(b, k->unit, mean);
-        bj_buf_str(b, " on average, at most ");
+        bj_local_str(b, " {on average, at most} ");
         bj_chart_amount(b, k->unit, highest);
     }
 }

@@ -1,4 +1,5 @@
 #include "report/chart_draw.h"
+#include "base/local.h"
 
 #include "base/stamp.h"
 
@@ -146,8 +147,8 @@ static void put_title(struct drawing *d)
     bj_buf_str(&b, k->of.n > 0 ? ", " : "");
     bj_buf_clean(&b, k->of);
     if (k->all > 0)
-        bj_buf_printf(&b, " (%u of %u, those that differ most)", k->lines,
-                      k->all);
+        bj_local_put(&b, " ({%u of %u, those that differ most})", k->lines,
+                     k->all);
     put_label(d, &(struct label){.text = slice(&b),
                                  .x = d->x,
                                  .y = d->y,
@@ -157,9 +158,12 @@ static void put_title(struct drawing *d)
                                  .colour = TEXT});
     b.len = 0;
     if (k->kind == BJ_CHART_ROWS) {
-        bj_buf_str(&b, "each row from 0 to ");
-        bj_chart_put_tick(&b, k->unit, d->axis.top);
-        bj_buf_str(&b, "; at the right the mean");
+        struct bj_buf top = {0};
+        bj_chart_put_tick(&top, k->unit, d->axis.top);
+        bj_buf_put(&top, "", 1);
+        bj_local_put(&b, "{each row from 0 to %s; at the right the mean}",
+                     top.failed ? "" : top.p);
+        bj_buf_free(&top);
     } else {
         bj_chart_summary(&b, k);
     }
@@ -308,12 +312,13 @@ static void put_time_axis(struct drawing *d)
         put_x_label(d, x, slice(&b));
         bj_buf_free(&b);
     }
-    put_label(d, &(struct label){.text = BJ_SLICE("time since start"),
-                                 .x = d->left,
-                                 .y = d->bottom + 1.75 * d->size,
-                                 .width = d->right - d->left,
-                                 .align = RIGHT,
-                                 .colour = MUTED});
+    put_label(
+        d, &(struct label){.text = bj_slice_str(bj_local("time since start")),
+                           .x = d->left,
+                           .y = d->bottom + 1.75 * d->size,
+                           .width = d->right - d->left,
+                           .align = RIGHT,
+                           .colour = MUTED});
 }
 
 /* --- lines over each other -------------------------------------------------
@@ -391,11 +396,11 @@ static void put_mean(struct drawing *d, unsigned line, double y)
     const bool idle = any && highest <= 0 && counts;
     struct bj_buf b = {0};
     if (idle)
-        bj_buf_str(&b, "idle");
+        bj_buf_str(&b, bj_local("idle"));
     else if (any)
         bj_chart_amount(&b, d->k->unit, mean);
     else
-        bj_buf_str(&b, "unknown");
+        bj_buf_str(&b, bj_local("unknown"));
     put_label(
         d, &(struct label){.text = slice(&b),
                            .x = d->right + 0.5 * d->size,
@@ -442,10 +447,11 @@ static void put_day(struct drawing *d, int64_t sec, double x)
 {
     static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    char text[16];
+    char text[40];
     struct bj_civil c = {0};
     bj_civil_from_days(sec / DAY, &c);
-    int n = snprintf(text, sizeof(text), "%u %s", c.day, months[c.month - 1]);
+    int n = snprintf(text, sizeof(text), "%u %.30s", c.day,
+                     bj_local(months[c.month - 1]));
     put_x_label(d, x, (struct bj_slice){text, (size_t)n});
 }
 
@@ -502,11 +508,12 @@ void bj_chart_draw(struct bj_sheet *s, const struct bj_chart_place *p,
         return;
     put_title(&d);
     if (!bj_chart_has_values(k))
-        put_label(&d, &(struct label){.text = BJ_SLICE("no values"),
-                                      .x = d.left,
-                                      .y = d.top,
-                                      .width = d.right - d.left,
-                                      .colour = MUTED});
+        put_label(&d,
+                  &(struct label){.text = bj_slice_str(bj_local("no values")),
+                                  .x = d.left,
+                                  .y = d.top,
+                                  .width = d.right - d.left,
+                                  .colour = MUTED});
     else if (k->kind == BJ_CHART_ROWS)
         put_rows(&d);
     else if (k->kind == BJ_CHART_DAYS)

@@ -1,5 +1,7 @@
 #include "report/charts.h"
 
+#include "base/local.h"
+
 #include "store/db.h"
 
 #include <stdlib.h>
@@ -92,7 +94,7 @@ static unsigned metric_at(const struct bj_samples *s, const char *name)
 static struct bj_chart begin(const struct bj_samples *s, const char *title,
                              int64_t start)
 {
-    return (struct bj_chart){.title = title,
+    return (struct bj_chart){.title = bj_local(title),
                              .start = start,
                              .from = s->from,
                              .step = s->step,
@@ -114,8 +116,8 @@ bool bj_chart_make(const struct bj_samples *s, unsigned group,
         if (!value)
             return false;
         k->unit = bj_chart_unit_of(m);
-        k->line[k->lines] =
-            (struct bj_chart_line){m->label, value, bj_chart_is_limit(m)};
+        k->line[k->lines] = (struct bj_chart_line){bj_local(m->label), value,
+                                                   bj_chart_is_limit(m)};
         k->lines++;
         if (!bj_chart_mean(k, k->lines - 1, &mean, &highest))
             k->lines--; /* nothing is known */
@@ -134,7 +136,7 @@ void bj_chart_add_requested(struct bj_chart *k, const struct bj_chart_plan *p,
         value[i] = (double)bytes;
     if (value)
         k->line[k->lines++] =
-            (struct bj_chart_line){"Memory requested", value, true};
+            (struct bj_chart_line){bj_local("Memory requested"), value, true};
 }
 
 /* --- which nodes or GPUs ---------------------------------------------------
@@ -229,7 +231,7 @@ static const char *name_of(struct bj_charts *c,
     struct bj_buf name = {0};
     bj_buf_clean(&name, g->node);
     if (g->gpu.n > 0) {
-        bj_buf_str(&name, name.len > 0 ? ":" : "GPU ");
+        bj_local_str(&name, name.len > 0 ? ":" : "{GPU} ");
         bj_buf_clean(&name, g->gpu);
     }
     struct bj_slice s =
@@ -260,8 +262,8 @@ bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
         return n > 0 || s->groups == 0;
     k.kind = BJ_CHART_ROWS;
     k.unit = bj_chart_unit_of(&bj_series_metrics[s->metric[at]]);
-    k.of =
-        s->by == BJ_SERIES_GPU ? BJ_SLICE("each GPU") : BJ_SLICE("each node");
+    k.of = bj_slice_str(
+        bj_local(s->by == BJ_SERIES_GPU ? "each GPU" : "each node"));
     k.all = s->groups > n ? s->groups : 0;
     for (unsigned i = 0; i < n; i++) {
         double *value = bj_chart_values(s, group[i], at, &c->arena);
@@ -303,7 +305,7 @@ bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
     return good;
 }
 
-const char *bj_charts_why(const struct bj_samples *s, int result, bool running)
+static const char *why(const struct bj_samples *s, int result, bool running)
 {
     if (s && s->too_much)
         return "The job has too many nodes or GPUs for these charts; the API "
@@ -321,4 +323,9 @@ const char *bj_charts_why(const struct bj_samples *s, int result, bool running)
     return "Prometheus has no samples of this job. It may have been too short, "
            "or its samples are no longer kept, or its nodes were not "
            "monitored.";
+}
+
+const char *bj_charts_why(const struct bj_samples *s, int result, bool running)
+{
+    return bj_local(why(s, result, running));
 }

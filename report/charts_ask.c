@@ -1,5 +1,7 @@
 #include "report/charts_ask.h"
 
+#include "base/local.h"
+
 #include <stdlib.h>
 
 enum { SECOND = 1000000 };
@@ -89,7 +91,7 @@ int bj_charts_ask(const struct bj_prom_conf *conf, const atomic_bool *stop,
                        .r = report,
                        .start = bj_report_number(report, BJ_REPORT_START)};
     if (a.start == BJ_SQL_NULL) {
-        ret->why = "The job has not started.";
+        ret->why = bj_local("The job has not started.");
         return 0;
     }
     a.end = end == BJ_SQL_NULL ? now_sec
@@ -103,7 +105,7 @@ int bj_charts_ask(const struct bj_prom_conf *conf, const atomic_bool *stop,
     if (r == 0 && ret->charts > 0 && nodes > 1)
         r = add(&a, BJ_SERIES_NODE, nodes, ret, err);
     if (r < 0 && r != -ENOMEM && ret->charts == 0 && !ret->why)
-        ret->why = "The Prometheus server cannot be asked.";
+        ret->why = bj_local("The Prometheus server cannot be asked.");
     bj_prom_free(a.prom);
     bj_buf_free(&a.match);
     return r == -ENOMEM ? r : 0;

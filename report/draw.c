@@ -2,6 +2,7 @@
 
 #include "base/command.h"
 #include "base/json.h"
+#include "base/local.h"
 #include "report/charts_json.h"
 #include "report/json.h"
 #include "report/pdf.h"
@@ -108,15 +109,24 @@ static int read_all(FILE *f, struct bj_buf *ret, struct bj_err *err)
                                    : 0;
 }
 
+static void take_texts(const struct bj_json *texts, struct bj_locals *locals)
+{
+    for (const struct bj_json *t = bj_json_first(texts); t; t = bj_json_next(t))
+        bj_locals_add(locals, bj_json_key(t), bj_json_text(t));
+    bj_locals_use(locals);
+}
+
 static int convert(struct bj_buf *in, struct bj_buf *out, struct bj_err *err)
 {
     struct bj_arena arena = {0};
     struct bj_charts charts = {.charts = 0};
+    struct bj_locals locals = {.n = 0};
     const struct bj_json *doc = NULL;
     int r = read_all(stdin, in, err);
     if (r == 0)
         r = bj_json_parse(&arena, (struct bj_slice){in->p, in->len}, "report",
                           NULL, &doc, err);
+    take_texts(bj_json_get(doc, "texts"), &locals);
     if (r == 0 && bj_json_get(doc, "charts"))
         r = bj_charts_parse(bj_json_get(doc, "charts"), &charts, err);
     if (r == 0)
@@ -128,6 +138,7 @@ static int convert(struct bj_buf *in, struct bj_buf *out, struct bj_err *err)
                    fflush(stdout) != 0))
         r = bj_err_set(err, -EIO, "output");
     bj_charts_free(&charts);
+    bj_locals_free(&locals);
     bj_arena_free(&arena);
     return r;
 }
@@ -180,8 +191,22 @@ static int run(const char *program, const struct bj_buf *in, struct bj_buf *out,
     return r == 0 && out->failed ? bj_err_set(err, -ENOMEM, "drawing") : r;
 }
 
+static void put_texts(struct bj_buf *in)
+{
+    const struct bj_locals *l = bj_locals_used();
+    bj_buf_str(in, ",\"texts\":{");
+    for (size_t i = 0; l && i < l->n; i++) {
+        bj_buf_str(in, i > 0 ? "," : "");
+        bj_json_string(in, l->text[i].english);
+        bj_buf_str(in, ":");
+        bj_json_string(in, l->text[i].text);
+    }
+    bj_buf_str(in, "}");
+}
+
 static void put_charts(const struct bj_charts *charts, struct bj_buf *in)
 {
+    put_texts(in);
     if (!charts)
         return;
     bj_buf_str(in, ",\"charts\":");

@@ -1,4 +1,5 @@
 /* The charts of a report as PDF. */
+#include "base/local.h"
 #include "report/chart_draw.h"
 #include "report/pdf_parts.h"
 
@@ -33,9 +34,10 @@ void bj_pdf_charts(struct bj_pdf_page *p, const struct bj_charts *c,
     unsigned column = 0;
     if (!c || (c->charts == 0 && !c->why))
         return;
-    bj_buf_str(&title, task.n > 0 ? "Task " : "Over time");
-    bj_buf_clean(&title, task);
-    bj_buf_str(&title, task.n > 0 ? " over time" : "");
+    if (task.n > 0)
+        bj_local_put(&title, "{Task %s over time}", task.p);
+    else
+        bj_local_str(&title, "{Over time}");
     bj_buf_put(&title, "", 1);
     bj_pdf_title(p, title.failed ? "" : title.p);
     for (unsigned i = 0; i < c->charts; i++) {
@@ -44,7 +46,7 @@ void bj_pdf_charts(struct bj_pdf_page *p, const struct bj_charts *c,
         column = wide ? 0 : 1 - column;
     }
     if (c->charts == 0) {
-        bj_buf_str(&p->cell, c->why);
+        bj_buf_str(&p->cell, bj_local(c->why));
         bj_pdf_paragraph(p, 3, BJ_PDF_MUTED);
     }
     p->cell.failed |= title.failed;

@@ -1,6 +1,7 @@
 /* The report of a job as PDF. */
 #include "report/pdf.h"
 
+#include "base/local.h"
 #include "report/pdf_parts.h"
 #include "report/show.h"
 #include "report/text_parts.h"
@@ -36,10 +37,10 @@ static bool is_array(const struct page *p)
 static void put_id(struct bj_buf *b, const struct bj_report *r)
 {
     if (r->array.tasks > 1) {
-        bj_buf_str(b, "array ");
-        bj_show_number(b, bj_report_number(r, BJ_REPORT_ARRAY));
+        bj_local_put(b, "{Array} %lld",
+                     (long long)bj_report_number(r, BJ_REPORT_ARRAY));
     } else {
-        bj_buf_str(b, "job ");
+        bj_local_str(b, "{Job} ");
         bj_buf_clean(b, bj_report_text(r, BJ_REPORT_DISPLAY_ID));
     }
 }
@@ -47,8 +48,12 @@ static void put_id(struct bj_buf *b, const struct bj_report *r)
 void bj_pdf_job_title(const struct bj_report *r, struct bj_buf *out)
 {
     struct bj_slice name = bj_report_text(r, BJ_REPORT_NAME);
-    bj_buf_str(out, "Report of ");
-    put_id(out, r);
+    if (r->array.tasks > 1)
+        bj_local_put(out, "{Report of array %lld}",
+                     (long long)bj_report_number(r, BJ_REPORT_ARRAY));
+    else
+        bj_local_put(out, "{Report of job %s}",
+                     bj_report_text(r, BJ_REPORT_DISPLAY_ID).p);
     if (name.n > 0) {
         bj_buf_str(out, " (");
         bj_buf_clean(out, name);
@@ -73,7 +78,7 @@ static void put_word(struct page *p, const char *before, struct bj_slice s)
 {
     if (s.n == 0)
         return;
-    bj_buf_str(&p->pdf.cell, p->pdf.cell.len > 0 ? before : "");
+    bj_local_str(&p->pdf.cell, p->pdf.cell.len > 0 ? before : "");
     bj_buf_clean(&p->pdf.cell, s);
 }
 
@@ -82,8 +87,6 @@ static void put_head(struct page *p)
     struct bj_buf *b = &p->pdf.cell;
     const double left = 170;
     put_id(b, p->r);
-    if (b->len > 0 && !b->failed)
-        b->p[0] = b->p[0] == 'a' ? 'A' : 'J';
     bj_sheet_row(p->pdf.sheet, 0, BJ_ROW_PAGE | BJ_ROW_KEEP);
     bj_sheet_text(p->pdf.sheet, &(struct bj_sheet_text){.text = {b->p, b->len},
                                                         .width = left,
@@ -100,10 +103,10 @@ static void put_head(struct page *p)
                                           .right = true});
     b->len = 0;
     put_word(p, "", text(p, BJ_REPORT_STATE));
-    put_word(p, ", of ", text(p, BJ_REPORT_USER));
-    put_word(p, ", account ", text(p, BJ_REPORT_ACCOUNT));
-    put_word(p, ", partition ", text(p, BJ_REPORT_PARTITION));
-    put_word(p, ", cluster ", text(p, BJ_REPORT_CLUSTER));
+    put_word(p, ", {of} ", text(p, BJ_REPORT_USER));
+    put_word(p, ", {account} ", text(p, BJ_REPORT_ACCOUNT));
+    put_word(p, ", {partition} ", text(p, BJ_REPORT_PARTITION));
+    put_word(p, ", {cluster} ", text(p, BJ_REPORT_CLUSTER));
     bj_pdf_paragraph(&p->pdf, 3, BJ_PDF_MUTED);
 }
 
@@ -210,8 +213,9 @@ static void put_findings(struct page *p)
     for (size_t i = 0; i < r->findings; i++) {
         const struct bj_report_finding *f = &r->finding[i];
         if (is_array(p) && f->tasks > 0) {
-            bj_show_number(&p->pdf.cell, f->tasks);
-            bj_buf_str(&p->pdf.cell, f->tasks == 1 ? " task: " : " tasks: ");
+            bj_local_put(&p->pdf.cell,
+                         f->tasks == 1 ? "{%lld task}: " : "{%lld tasks}: ",
+                         (long long)f->tasks);
         }
         bj_buf_clean(&p->pdf.cell, f->text);
         put_item(p, f->severity, bj_pdf_colour(f->severity), 62,
@@ -290,11 +294,10 @@ static void put_figures(struct page *p)
     if (rows == 0)
         return;
     if (is_array(p)) {
-        bj_buf_str(&title, "Task ");
-        bj_buf_clean(&title, text(p, BJ_REPORT_DISPLAY_ID));
-        bj_buf_str(&title, ": resources used");
+        struct bj_slice id = text(p, BJ_REPORT_DISPLAY_ID);
+        bj_local_put(&title, "{Task %s: resources used}", id.p ? id.p : "");
     } else {
-        bj_buf_str(&title, "Resources used");
+        bj_local_str(&title, "{Resources used}");
     }
     bj_buf_put(&title, "", 1);
     bj_pdf_title(&p->pdf, title.failed ? "" : title.p);
@@ -385,7 +388,7 @@ static void put_least(struct page *p, const char *what, size_t n, bool gpus)
 {
     struct rank *rank = calloc(n, sizeof(*rank));
     struct bj_pdf_column head[PARTS];
-    char title[60];
+    struct bj_buf title = {0};
     const size_t shown = n < SHOWN ? n : SHOWN;
     for (unsigned i = 0; i < PARTS; i++)
         head[i] = part_columns[i];
@@ -394,10 +397,13 @@ static void put_least(struct page *p, const char *what, size_t n, bool gpus)
         head[PEAK].title = "memory";
         head[MORE].title = NULL;
     }
+    bj_buf_str(&title, bj_local(what));
     if (n > SHOWN)
-        snprintf(title, sizeof(title), "%s: the %d least busy of %zu", what,
-                 SHOWN, n);
-    bj_pdf_title(&p->pdf, n > SHOWN ? title : what);
+        bj_local_put(&title, ": {the %d least busy of %zu}", SHOWN, n);
+    bj_buf_put(&title, "", 1);
+    bj_pdf_title(&p->pdf, title.failed ? "" : title.p);
+    p->pdf.cell.failed |= title.failed;
+    bj_buf_free(&title);
     bj_pdf_head(&p->pdf, head, PARTS);
     for (size_t i = 0; rank && i < n; i++)
         rank[i] =
@@ -465,15 +471,14 @@ static void put_outcomes(struct page *p)
     } all[] = {{a->completed, "completed"}, {a->failed, "failed"},
                {a->timeout, "timed out"},   {a->oom, "out of memory"},
                {a->cancelled, "cancelled"}, {a->open, "not ended"}};
-    bj_show_number(&p->pdf.cell, a->tasks);
-    bj_buf_str(&p->pdf.cell, " tasks");
+    bj_local_put(&p->pdf.cell, "{%lld tasks}", (long long)a->tasks);
     const char *before = ": ";
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (all[i].n <= 0)
             continue;
         bj_buf_str(&p->pdf.cell, before);
         bj_show_number(&p->pdf.cell, all[i].n);
-        bj_buf_printf(&p->pdf.cell, " %s", all[i].what);
+        bj_buf_printf(&p->pdf.cell, " %s", bj_local(all[i].what));
         before = ", ";
     }
     bj_pdf_paragraph(&p->pdf, 0, BJ_PDF_TEXT);
@@ -500,7 +505,8 @@ static void put_array(struct page *p)
         if (s->tasks <= 0)
             continue;
         bj_pdf_row(&p->pdf, row++, rows);
-        bj_pdf_text(&p->pdf, &spread_columns[VALUE], bj_slice_str(labels[i]));
+        bj_pdf_text(&p->pdf, &spread_columns[VALUE],
+                    bj_slice_str(bj_local(labels[i])));
         for (unsigned k = 0; k < 4; k++) {
             show_spread(&p->pdf.cell, i, v[k]);
             bj_pdf_cell(&p->pdf, &spread_columns[LEAST + k]);
@@ -521,23 +527,24 @@ static void put_when(struct page *p, const char *label, enum bj_report_column c)
     bj_pdf_fact(&p->pdf, label);
 }
 
-static void put_count(struct page *p, enum bj_report_column c, const char *what)
+static void put_count(struct page *p, enum bj_report_column c, const char *one,
+                      const char *many)
 {
     int64_t n = number(p, c);
     if (n <= 0)
         return;
     bj_buf_str(&p->pdf.cell, p->pdf.cell.len > 0 ? ", " : "");
     bj_show_number(&p->pdf.cell, n);
-    bj_buf_printf(&p->pdf.cell, " %s%s", what, n == 1 ? "" : "s");
+    bj_buf_printf(&p->pdf.cell, " %s", bj_local(n == 1 ? one : many));
 }
 
 static void put_facts(struct page *p)
 {
     bj_pdf_title(&p->pdf, "The job");
-    put_count(p, BJ_REPORT_NODES, "node");
-    put_count(p, BJ_REPORT_CPUS, "CPU");
-    put_count(p, BJ_REPORT_GPUS, "GPU");
-    put_word(p, " on ", text(p, BJ_REPORT_NODELIST));
+    put_count(p, BJ_REPORT_NODES, "node", "nodes");
+    put_count(p, BJ_REPORT_CPUS, "CPU", "CPUs");
+    put_count(p, BJ_REPORT_GPUS, "GPU", "GPUs");
+    put_word(p, " {on} ", text(p, BJ_REPORT_NODELIST));
     bj_pdf_fact(&p->pdf, "Allocated");
     put_when(p, "Submitted", BJ_REPORT_SUBMIT);
     if (number(p, BJ_REPORT_WAIT) != BJ_SQL_NULL)
@@ -545,7 +552,7 @@ static void put_facts(struct page *p)
     bj_pdf_fact(&p->pdf, "Waited");
     put_when(p, "Started", BJ_REPORT_START);
     put_when(p, "Ended", BJ_REPORT_END);
-    put_count(p, BJ_REPORT_RESTARTS, "time");
+    put_count(p, BJ_REPORT_RESTARTS, "time", "times");
     bj_pdf_fact(&p->pdf, "Requeued");
 }
 

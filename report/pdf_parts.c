@@ -1,5 +1,7 @@
 #include "report/pdf_parts.h"
 
+#include "base/local.h"
+
 #include "store/db.h"
 
 enum { SIZE = 9, SMALL = 8, TITLE = 12, ROW = 15, METER = 8 };
@@ -19,8 +21,9 @@ uint32_t bj_pdf_colour(struct bj_slice level)
     return BJ_PDF_MUTED;
 }
 
-void bj_pdf_title(struct bj_pdf_page *p, const char *text)
+void bj_pdf_title(struct bj_pdf_page *p, const char *english)
 {
+    const char *text = bj_local(english);
     bj_sheet_row(p->sheet, 14, BJ_ROW_KEEP);
     bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = bj_slice_str(text),
                                                     .width = p->width,
@@ -38,13 +41,14 @@ void bj_pdf_head(struct bj_pdf_page *p, const struct bj_pdf_column *c,
     bj_sheet_row(p->sheet, 3, BJ_ROW_HEAD);
     for (size_t i = 0; i < columns; i++)
         if (c[i].title)
-            bj_sheet_text(p->sheet, &(struct bj_sheet_text){
-                                        .text = bj_slice_str(c[i].title),
-                                        .x = c[i].x,
-                                        .width = c[i].width,
-                                        .size = SMALL,
-                                        .colour = BJ_PDF_MUTED,
-                                        .right = c[i].right});
+            bj_sheet_text(p->sheet,
+                          &(struct bj_sheet_text){
+                              .text = bj_slice_str(bj_local(c[i].title)),
+                              .x = c[i].x,
+                              .width = c[i].width,
+                              .size = SMALL,
+                              .colour = BJ_PDF_MUTED,
+                              .right = c[i].right});
     bj_sheet_grow(p->sheet, ROW - 2);
 }
 
@@ -97,10 +101,11 @@ void bj_pdf_fact(struct bj_pdf_page *p, const char *label)
     if (p->cell.len == 0)
         return;
     bj_sheet_row(p->sheet, 2, BJ_ROW_KEEP);
-    bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = bj_slice_str(label),
-                                                    .width = at,
-                                                    .size = SIZE,
-                                                    .colour = BJ_PDF_MUTED});
+    bj_sheet_text(p->sheet,
+                  &(struct bj_sheet_text){.text = bj_slice_str(bj_local(label)),
+                                          .width = at,
+                                          .size = SIZE,
+                                          .colour = BJ_PDF_MUTED});
     bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = take(p),
                                                     .x = at,
                                                     .width = p->width - at,

@@ -1,6 +1,7 @@
 /* The report of a period as PDF. */
 #include "report/pdf.h"
 
+#include "base/local.h"
 #include "report/pdf_parts.h"
 #include "report/show.h"
 #include "statsdb/best.h"
@@ -28,13 +29,13 @@ static void put_states(struct bj_pdf_page *p, const struct bj_period_sums *s)
     } states[] = {{"completed", s->completed}, {"failed", s->failed},
                   {"timed out", s->timeout},   {"out of memory", s->oom},
                   {"cancelled", s->cancelled}, {"not ended", s->open}};
-    bj_show_number(cell(p), s->jobs);
-    bj_buf_str(cell(p), s->jobs == 1 ? " job" : " jobs");
+    bj_local_put(cell(p), s->jobs == 1 ? "{%lld job}" : "{%lld jobs}",
+                 (long long)s->jobs);
     const char *before = ": ";
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (states[i].n > 0) {
             bj_buf_printf(cell(p), "%s%lld %s", before, (long long)states[i].n,
-                          states[i].what);
+                          bj_local(states[i].what));
             before = ", ";
         }
     bj_pdf_paragraph(p, 8, BJ_PDF_TEXT);
@@ -61,7 +62,7 @@ static void put_hours(struct bj_pdf_page *p, const char *label, int64_t used,
     if (all <= 0)
         return;
     bj_pdf_row(p, 0, 1);
-    bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(label));
+    bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local(label)));
     bj_pdf_meter(p, &total_columns[METER], ppm);
     bj_show_percent(cell(p), ppm);
     bj_pdf_cell(p, &total_columns[PERCENT]);
@@ -83,14 +84,15 @@ static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s,
     put_hours(p, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
     if (s->energy_cpu > 0) {
         bj_pdf_row(p, 0, 1);
-        bj_pdf_text(p, &total_columns[LABEL], BJ_SLICE("Energy"));
+        bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local("Energy")));
         bj_show_energy(cell(p), s->energy_uj);
         bj_pdf_cell(p, &total_columns[USED]);
         put_known(p, s->energy_cpu, s->cpu);
     }
     if (s->emissions_cpu > 0) {
         bj_pdf_row(p, 0, 1);
-        bj_pdf_text(p, &total_columns[LABEL], BJ_SLICE("Emissions"));
+        bj_pdf_text(p, &total_columns[LABEL],
+                    bj_slice_str(bj_local("Emissions")));
         bj_show_grams(cell(p), s->emissions_ug);
         bj_buf_str(cell(p), " CO2e");
         bj_pdf_cell(p, &total_columns[USED]);
@@ -98,7 +100,7 @@ static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s,
     }
     if (s->cost_jobs > 0) {
         bj_pdf_row(p, 0, 1);
-        bj_pdf_text(p, &total_columns[LABEL], BJ_SLICE("Cost"));
+        bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local("Cost")));
         bj_show_money(cell(p), s->cost, currency);
         bj_pdf_cell(p, &total_columns[USED]);
         put_known(p, s->cost_cpu, s->cpu);
@@ -215,7 +217,7 @@ static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s)
 {
     const int64_t ppm = ratio(s->cpu_used, s->cpu_known);
     bj_pdf_text(p, &group_columns[GROUP],
-                s->name.n > 0 ? s->name : BJ_SLICE("(none)"));
+                s->name.n > 0 ? s->name : bj_slice_str(bj_local("(none)")));
     bj_show_number(cell(p), s->jobs);
     bj_pdf_cell(p, &group_columns[GROUP_JOBS]);
     bj_show_hours(cell(p), s->cpu);
@@ -241,7 +243,7 @@ static void put_groups(struct bj_pdf_page *p, const struct bj_period *d)
         put_group(p, &d->group[i]);
     }
     if (d->groups > shown) {
-        bj_buf_printf(cell(p), "and %zu more", d->groups - shown);
+        bj_local_put(cell(p), "{and %zu more}", d->groups - shown);
         bj_pdf_paragraph(p, 2, BJ_PDF_MUTED);
     }
 }

@@ -1,5 +1,7 @@
 #include "report/period_day.h"
 
+#include "base/local.h"
+
 #include "report/charts.h"
 #include "report/text_parts.h"
 
@@ -57,15 +59,16 @@ void bj_period_charts(const struct bj_period *p, struct bj_charts *ret)
     }
     *k = (struct bj_chart){
         .kind = BJ_CHART_DAYS,
-        .title = "CPU hours of jobs, by the day on which they began",
+        .title = bj_local("CPU hours of jobs, by the day on which they began"),
         .unit = BJ_CHART_HOURS,
         .start = p->first_day * DAY,
         .from = p->first_day * DAY,
         .step = DAY,
         .points = p->days,
-        .line = {{p->all.cpu_known < p->all.cpu ? "used, where known" : "used",
+        .line = {{bj_local(p->all.cpu_known < p->all.cpu ? "used, where known"
+                                                         : "used"),
                   used, false},
-                 {"allocated", all, true}},
+                 {bj_local("allocated"), all, true}},
         .lines = 2};
     ret->charts++;
 }

@@ -1,4 +1,5 @@
 /* The report of a period as text. */
+#include "base/local.h"
 #include "report/meter.h"
 #include "report/period.h"
 #include "report/show.h"
@@ -23,7 +24,7 @@ static void colour(struct page *g, const char *code)
 static void title(struct page *g, const char *text)
 {
     colour(g, "\033[1m");
-    bj_buf_printf(g->out, "\n%s\n", text);
+    bj_buf_printf(g->out, "\n%s\n", bj_local(text));
     colour(g, "\033[0m");
 }
 
@@ -64,13 +65,13 @@ static void put_states(struct page *g)
     } states[] = {{"completed", s->completed}, {"failed", s->failed},
                   {"timed out", s->timeout},   {"out of memory", s->oom},
                   {"cancelled", s->cancelled}, {"not ended", s->open}};
-    bj_show_number(&g->cell, s->jobs);
-    bj_buf_str(&g->cell, s->jobs == 1 ? " job" : " jobs");
+    bj_local_put(&g->cell, s->jobs == 1 ? "{%lld job}" : "{%lld jobs}",
+                 (long long)s->jobs);
     const char *before = ": ";
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (states[i].n > 0) {
             bj_buf_printf(&g->cell, "%s%lld %s", before, (long long)states[i].n,
-                          states[i].what);
+                          bj_local(states[i].what));
             before = ", ";
         }
     bj_text_wrap(g->out, (struct bj_slice){g->cell.p, g->cell.len}, 2, 0);
@@ -81,7 +82,7 @@ static void put_known(struct page *g, int64_t known, int64_t all)
 {
     bj_buf_str(g->out, ", ");
     bj_show_percent(g->out, bj_best_ratio(known, MICRO, all));
-    bj_buf_str(g->out, " known\n");
+    bj_local_str(g->out, " {known}\n");
 }
 
 static void put_hours(struct page *g, const char *label, int64_t used,
@@ -90,13 +91,14 @@ static void put_hours(struct page *g, const char *label, int64_t used,
     int64_t ppm = bj_best_ratio(used, MICRO, known);
     if (all <= 0)
         return;
-    bj_buf_printf(g->out, "  %-*s", LABEL, label);
+    bj_buf_str(g->out, "  ");
+    bj_text_left(g->out, label, LABEL);
     bj_meter(g->out, known > 0 ? ppm : BJ_SQL_NULL, g->style->ascii);
     bj_show_percent(&g->cell, known > 0 ? ppm : BJ_SQL_NULL);
     right(g, 7);
     bj_buf_str(g->out, "  ");
     bj_show_hours(g->out, known > 0 ? used : BJ_SQL_NULL);
-    bj_buf_str(g->out, " of ");
+    bj_local_str(g->out, " {of} ");
     bj_show_hours(g->out, all);
     bj_buf_str(g->out, " h");
     put_known(g, known, all);
@@ -109,18 +111,21 @@ static void put_totals(struct page *g)
     put_hours(g, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(g, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
     if (s->energy_cpu > 0) {
-        bj_buf_printf(g->out, "  %-*s", LABEL, "Energy");
+        bj_buf_str(g->out, "  ");
+        bj_text_left(g->out, "Energy", LABEL);
         bj_show_energy(g->out, s->energy_uj);
         put_known(g, s->energy_cpu, s->cpu);
     }
     if (s->emissions_cpu > 0) {
-        bj_buf_printf(g->out, "  %-*s", LABEL, "Emissions");
+        bj_buf_str(g->out, "  ");
+        bj_text_left(g->out, "Emissions", LABEL);
         bj_show_grams(g->out, s->emissions_ug);
         bj_buf_str(g->out, " CO2e");
         put_known(g, s->emissions_cpu, s->cpu);
     }
     if (s->cost_jobs > 0) {
-        bj_buf_printf(g->out, "  %-*s", LABEL, "Cost");
+        bj_buf_str(g->out, "  ");
+        bj_text_left(g->out, "Cost", LABEL);
         bj_show_money(g->out, s->cost, g->p->currency);
         put_known(g, s->cost_cpu, s->cpu);
     }
@@ -132,7 +137,7 @@ static void put_totals(struct page *g)
 static void put_group(struct page *g, const struct bj_period_sums *s)
 {
     bj_buf_str(g->out, "  ");
-    left(g, s->name.n > 0 ? s->name : BJ_SLICE("(none)"), NAME);
+    left(g, s->name.n > 0 ? s->name : bj_slice_str(bj_local("(none)")), NAME);
     bj_show_number(&g->cell, s->jobs);
     right(g, 8);
     bj_show_hours(&g->cell, s->cpu);
@@ -151,16 +156,26 @@ static void put_group(struct page *g, const struct bj_period_sums *s)
 
 static void put_groups(struct page *g)
 {
+    static const struct {
+        const char *title;
+        unsigned width;
+    } heads[] = {{"jobs", 8},
+                 {"CPU hours", 12},
+                 {"used", 9},
+                 {"GPU hours", 10},
+                 {"energy", 13}};
     const struct bj_period *p = g->p;
     if (p->groups == 0)
         return;
     title(g, p->by_user ? "Users" : "Accounts");
-    bj_buf_printf(g->out, "  %-*s%8s%12s%9s%10s%13s\n", NAME, "", "jobs",
-                  "CPU hours", "used", "GPU hours", "energy");
+    bj_buf_printf(g->out, "  %*s", NAME, "");
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        bj_text_right(g->out, heads[i].title, heads[i].width);
+    bj_buf_str(g->out, "\n");
     for (size_t i = 0; i < p->groups && i < SHOWN; i++)
         put_group(g, &p->group[i]);
     if (p->groups > SHOWN)
-        bj_buf_printf(g->out, "  and %zu more\n", p->groups - SHOWN);
+        bj_local_put(g->out, "  {and %zu more}\n", p->groups - SHOWN);
 }
 
 static void put_wasters(struct page *g, enum bj_waste which)
@@ -189,7 +204,7 @@ static void put_wasters(struct page *g, enum bj_waste which)
         right(g, 11);
         bj_show_percent(&g->cell, w->ppm);
         right(g, 9);
-        bj_buf_str(g->out, " used\n");
+        bj_local_str(g->out, " {used}\n");
     }
 }
 
@@ -203,7 +218,8 @@ static void put_findings(struct page *g)
         left(g, p->finding[i].name, 32);
         bj_show_number(&g->cell, p->finding[i].jobs);
         right(g, 8);
-        bj_buf_str(g->out, p->finding[i].jobs == 1 ? " job\n" : " jobs\n");
+        bj_buf_printf(g->out, " %s\n",
+                      bj_local(p->finding[i].jobs == 1 ? "job" : "jobs"));
     }
 }
 

@@ -10,6 +10,7 @@
 #define BJ_SENTENCES(X)                                                        \
     X(WAITS)                                                                   \
     X(WAITS_FOR)                                                               \
+    X(WAITS_AS)                                                                \
     X(RUNS)                                                                    \
     X(RUNS_NOW)                                                                \
     X(OOM)                                                                     \

@@ -7,6 +7,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_WAITS] = "The job waits to start.",
     [BJ_SAY_WAITS_FOR] = "The job waits to start; the scheduler's reason is "
                          "{1}.",
+    [BJ_SAY_WAITS_AS] = "The job waits to start. {1}",
     [BJ_SAY_RUNS] = "The job is running; what it used is known when it has "
                     "ended.",
     [BJ_SAY_RUNS_NOW] = "The job is running.",
@@ -23,8 +24,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                      "what it used.",
     [BJ_SAY_UNMEASURED] = "It is not known what the job used: neither its "
                           "nodes nor the scheduler measured it.",
-    [BJ_SAY_HINTS] = "The job used its CPUs, memory and GPUs well, with "
-                     "something to improve.",
+    [BJ_SAY_HINTS] = "The job used its resources well, with something to "
+                     "improve.",
     [BJ_SAY_GOOD] = "The job used what it requested; there is nothing to "
                     "change.",
     [BJ_SAY_ARRAY] = "Array of {1} tasks, {2} completed.",

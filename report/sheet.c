@@ -1,5 +1,6 @@
 #include "report/sheet.h"
 
+#include "base/local.h"
 #include "base/stamp.h"
 #include "report/flow.h"
 #include "report/libpango.h"
@@ -398,10 +399,11 @@ static void draw_line(struct bj_sheet *s, struct bj_slice text, bool right)
 static void draw_footer(struct bj_sheet *s, const char *title, unsigned page,
                         unsigned pages)
 {
-    char text[60];
-    snprintf(text, sizeof(text), "page %u of %u", page + 1, pages);
+    struct bj_buf text = {0};
+    bj_local_put(&text, "{page %u of %u}", page + 1, pages);
     draw_line(s, bj_slice_str(title), false);
-    draw_line(s, bj_slice_str(text), true);
+    draw_line(s, (struct bj_slice){text.p ? text.p : "", text.len}, true);
+    bj_buf_free(&text);
     s->lib.show_page(s->cairo);
 }
 

@@ -1,5 +1,6 @@
 #include "report/text.h"
 
+#include "base/local.h"
 #include "report/meter.h"
 #include "report/show.h"
 #include "report/text_parts.h"
@@ -40,7 +41,7 @@ static void title(struct page *p, const char *text)
 {
     bj_buf_str(p->out, "\n");
     colour(p, "\033[1m");
-    bj_buf_str(p->out, text);
+    bj_buf_str(p->out, bj_local(text));
     colour(p, "\033[0m");
     bj_buf_str(p->out, "\n");
 }
@@ -63,7 +64,7 @@ static void put_word(struct page *p, const char *before, struct bj_slice s)
 {
     if (s.n == 0)
         return;
-    bj_buf_str(p->out, before);
+    bj_local_str(p->out, before);
     bj_buf_clean(p->out, s);
 }
 
@@ -72,17 +73,18 @@ static void put_head(struct page *p)
     struct bj_buf *out = p->out;
     colour(p, "\033[1m");
     if (p->r->array.tasks > 1)
-        bj_buf_printf(out, "Array %lld", (long long)number(p, BJ_REPORT_ARRAY));
+        bj_local_put(out, "{Array} %lld",
+                     (long long)number(p, BJ_REPORT_ARRAY));
     else
-        put_word(p, "Job ", text(p, BJ_REPORT_DISPLAY_ID));
+        put_word(p, "{Job} ", text(p, BJ_REPORT_DISPLAY_ID));
     colour(p, "\033[0m");
     put_word(p, "  ", text(p, BJ_REPORT_NAME));
     bj_buf_str(out, "\n");
     bj_buf_clean(out, text(p, BJ_REPORT_STATE));
-    put_word(p, ", of ", text(p, BJ_REPORT_USER));
-    put_word(p, ", account ", text(p, BJ_REPORT_ACCOUNT));
-    put_word(p, ", partition ", text(p, BJ_REPORT_PARTITION));
-    put_word(p, ", cluster ", text(p, BJ_REPORT_CLUSTER));
+    put_word(p, ", {of} ", text(p, BJ_REPORT_USER));
+    put_word(p, ", {account} ", text(p, BJ_REPORT_ACCOUNT));
+    put_word(p, ", {partition} ", text(p, BJ_REPORT_PARTITION));
+    put_word(p, ", {cluster} ", text(p, BJ_REPORT_CLUSTER));
     bj_buf_str(out, "\n\n");
 }
 
@@ -136,7 +138,8 @@ static void put_figure(struct page *p, const struct bj_report_figure *f)
 {
     if (f->used == BJ_SQL_NULL && f->ppm == BJ_SQL_NULL)
         return;
-    bj_buf_printf(p->out, "  %-*.*s", LABEL, (int)f->label.n, f->label.p);
+    bj_buf_str(p->out, "  ");
+    bj_text_left(p->out, f->label.p, LABEL);
     if (f->allocated != BJ_SQL_NULL || f->ppm != BJ_SQL_NULL) {
         put_meter(p, f->ppm);
         bj_show_percent(&p->scratch, f->ppm);
@@ -145,7 +148,7 @@ static void put_figure(struct page *p, const struct bj_report_figure *f)
     }
     put_amount(p, f, f->used);
     if (f->allocated != BJ_SQL_NULL) {
-        bj_buf_str(p->out, " of ");
+        bj_local_put(p->out, " {of} ");
         put_amount(p, f, f->allocated);
     }
     if (f->quality.n > 0 && !bj_slice_eq(f->quality, BJ_SLICE("measured")))
@@ -161,12 +164,13 @@ static void put_figures(struct page *p)
         any = any || p->r->figure[i].used != BJ_SQL_NULL;
     if (!any)
         return;
-    if (p->r->array.tasks > 1)
-        bj_buf_str(&p->scratch, "Task ");
-    if (p->r->array.tasks > 1)
-        bj_buf_clean(&p->scratch, text(p, BJ_REPORT_DISPLAY_ID));
-    bj_buf_str(&p->scratch,
-               p->scratch.len > 0 ? ": resources used" : "Resources used");
+    if (p->r->array.tasks > 1) {
+        struct bj_slice id = text(p, BJ_REPORT_DISPLAY_ID);
+        bj_local_put(&p->scratch, "{Task %s: resources used}",
+                     id.p ? id.p : "");
+    } else {
+        bj_local_str(&p->scratch, "{Resources used}");
+    }
     bj_buf_put(&p->scratch, "", 1);
     title(p, p->scratch.failed ? "" : p->scratch.p);
     p->scratch.len = 0;
@@ -177,7 +181,8 @@ static void put_figures(struct page *p)
 static void put_row(struct page *p, const char *label)
 {
     if (p->scratch.len > 0) {
-        bj_buf_printf(p->out, "  %-*s", LABEL, label);
+        bj_buf_str(p->out, "  ");
+        bj_text_left(p->out, label, LABEL);
         bj_text_wrap(p->out, scratch(p), LABEL + INDENT, LABEL + INDENT);
     }
     p->scratch.len = 0;
@@ -191,24 +196,25 @@ static void put_when(struct page *p, const char *label, enum bj_report_column c)
     put_row(p, label);
 }
 
-static void put_count(struct page *p, enum bj_report_column c, const char *what)
+static void put_count(struct page *p, enum bj_report_column c, const char *one,
+                      const char *many)
 {
     int64_t n = number(p, c);
     if (n <= 0)
         return;
     bj_buf_str(&p->scratch, p->scratch.len > 0 ? ", " : "");
     bj_show_number(&p->scratch, n);
-    bj_buf_printf(&p->scratch, " %s%s", what, n == 1 ? "" : "s");
+    bj_buf_printf(&p->scratch, " %s", bj_local(n == 1 ? one : many));
 }
 
 static void put_facts(struct page *p)
 {
     title(p, "The job");
-    put_count(p, BJ_REPORT_NODES, "node");
-    put_count(p, BJ_REPORT_CPUS, "CPU");
-    put_count(p, BJ_REPORT_GPUS, "GPU");
+    put_count(p, BJ_REPORT_NODES, "node", "nodes");
+    put_count(p, BJ_REPORT_CPUS, "CPU", "CPUs");
+    put_count(p, BJ_REPORT_GPUS, "GPU", "GPUs");
     if (text(p, BJ_REPORT_NODELIST).n > 0) {
-        bj_buf_str(&p->scratch, p->scratch.len > 0 ? " on " : "");
+        bj_local_str(&p->scratch, p->scratch.len > 0 ? " {on} " : "");
         bj_buf_clean(&p->scratch, text(p, BJ_REPORT_NODELIST));
     }
     put_row(p, "Allocated");
@@ -218,7 +224,7 @@ static void put_facts(struct page *p)
     put_row(p, "Waited");
     put_when(p, "Started", BJ_REPORT_START);
     put_when(p, "Ended", BJ_REPORT_END);
-    put_count(p, BJ_REPORT_RESTARTS, "time");
+    put_count(p, BJ_REPORT_RESTARTS, "time", "times");
     put_row(p, "Requeued");
 }
 
@@ -238,8 +244,9 @@ static void put_findings(struct page *p)
                       f->severity.p);
         colour(p, "\033[0m");
         if (r->array.tasks > 1 && f->tasks > 0) {
-            bj_show_number(&p->scratch, f->tasks);
-            bj_buf_str(&p->scratch, f->tasks == 1 ? " task: " : " tasks: ");
+            bj_local_put(&p->scratch,
+                         f->tasks == 1 ? "{%lld task}: " : "{%lld tasks}: ",
+                         (long long)f->tasks);
         }
         bj_buf_slice(&p->scratch, f->text);
         bj_text_wrap(p->out, scratch(p), LABEL, LABEL);
@@ -304,7 +311,7 @@ static void put_node(struct page *p, size_t i)
     put_padded(p, 7);
     bj_buf_str(p->out, "  ");
     bj_show_bytes(p->out, n->memory_peak);
-    bj_buf_str(p->out, " of ");
+    bj_local_put(p->out, " {of} ");
     bj_show_bytes(p->out, n->memory_limit);
     bj_buf_str(p->out, "\n");
 }
@@ -337,8 +344,8 @@ static void put_least(struct page *p, const char *what, size_t n,
     struct bj_arena arena = {0};
     int64_t *v = bj_arena_alloc(&arena, n * sizeof(*v));
     bool *done = bj_arena_alloc(&arena, n * sizeof(*done));
-    bj_buf_printf(&p->scratch, "%s%s", what,
-                  n > SHOWN ? ", the 10 least busy" : "");
+    bj_buf_str(&p->scratch, bj_local(what));
+    bj_local_str(&p->scratch, n > SHOWN ? ", {the 10 least busy}" : "");
     bj_buf_put(&p->scratch, "", 1);
     title(p, p->scratch.p ? p->scratch.p : what);
     p->scratch.len = 0;
@@ -377,18 +384,22 @@ static void put_array(struct page *p)
     static const char *const labels[] = {[BJ_SPREAD_ELAPSED] = "Run time",
                                          [BJ_SPREAD_MEMORY] = "Memory",
                                          [BJ_SPREAD_CPU] = "Busy CPUs"};
+    static const char *const heads[] = {"least", "median", "95 %", "most"};
     const struct bj_report_array *a = &p->r->array;
     if (a->tasks <= 1)
         return;
     title(p, "Tasks of the array that completed");
-    bj_buf_printf(p->out, "  %-*s%12s%12s%12s%12s  %s\n", LABEL, "", "least",
-                  "median", "95 %", "most", "task");
+    bj_buf_printf(p->out, "  %*s", LABEL, "");
+    for (unsigned k = 0; k < 4; k++)
+        bj_text_right(p->out, heads[k], 12);
+    bj_local_str(p->out, "  {task}\n");
     for (unsigned i = 0; i < BJ_SPREADS; i++) {
         const struct bj_report_spread *s = &a->spread[i];
         const int64_t v[] = {s->min, s->median, s->p95, s->max};
         if (s->tasks <= 0)
             continue;
-        bj_buf_printf(p->out, "  %-*s", LABEL, labels[i]);
+        bj_buf_str(p->out, "  ");
+        bj_text_left(p->out, labels[i], LABEL);
         for (unsigned k = 0; k < 4; k++) {
             show_spread(&p->scratch, i, v[k]);
             put_padded(p, 12);

@@ -1,5 +1,6 @@
 #include "report/text_parts.h"
 
+#include "base/local.h"
 #include "store/db.h"
 
 #include <ctype.h>
@@ -34,6 +35,22 @@ void bj_text_wrap(struct bj_buf *out, struct bj_slice text, unsigned indent,
         first = false;
     }
     bj_buf_str(out, "\n");
+}
+
+void bj_text_left(struct bj_buf *out, const char *text, unsigned width)
+{
+    const struct bj_slice s = bj_slice_str(bj_local(text));
+    unsigned n = bj_text_columns(s);
+    bj_buf_slice(out, s);
+    bj_buf_printf(out, "%*s", n < width ? (int)(width - n) : 0, "");
+}
+
+void bj_text_right(struct bj_buf *out, const char *text, unsigned width)
+{
+    const struct bj_slice s = bj_slice_str(bj_local(text));
+    unsigned n = bj_text_columns(s);
+    bj_buf_printf(out, "%*s", n < width ? (int)(width - n) : 0, "");
+    bj_buf_slice(out, s);
 }
 
 int bj_text_offset(int64_t sec, bool utc)

@@ -20,4 +20,9 @@ int bj_text_offset(int64_t sec, bool utc);
 /* Slurm's word for a state: "OUT_OF_MEMORY". */
 void bj_text_state(struct bj_buf *out, struct bj_slice state);
 
+/* Text in words of the site (base/local.h), at the left or right of a column.
+ */
+void bj_text_left(struct bj_buf *out, const char *text, unsigned width);
+void bj_text_right(struct bj_buf *out, const char *text, unsigned width);
+
 #endif

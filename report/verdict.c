@@ -1,6 +1,7 @@
 #include "report/verdict.h"
 
 #include "report/limits.h"
+#include "report/reason.h"
 #include "report/sentence.h"
 #include "report/show.h"
 #include "statsdb/best.h"
@@ -121,8 +122,9 @@ static bool say_open(struct judge *j)
     if (is(j, "running") || is(j, "suspended")) {
         say(j, j->r->findings > 0 ? BJ_SAY_RUNS_NOW : BJ_SAY_RUNS);
     } else if (is(j, "pending") && reason.n > 0) {
-        bj_buf_clean(value(j), reason);
-        say(j, BJ_SAY_WAITS_FOR);
+        const char *text = bj_reason_text(reason);
+        bj_buf_clean(value(j), text ? bj_slice_str(text) : reason);
+        say(j, text ? BJ_SAY_WAITS_AS : BJ_SAY_WAITS_FOR);
     } else if (is(j, "pending")) {
         say(j, BJ_SAY_WAITS);
     } else {

@@ -1,7 +1,9 @@
 /* batchjob_acct: prints jobs of the accounting database. */
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/program.h"
 #include "base/version.h"
+#include "report/catalogue.h"
 #include "statsdb/acct_api.h"
 #include "statsdb/acct_column.h"
 #include "statsdb/acct_file.h"
@@ -467,10 +469,16 @@ static int print_report(struct conf *c, FILE *to, struct bj_err *err)
         r = open_source(c, &from, err);
     if (r < 0)
         return r;
-    r = period ? bj_acct_period(&from, &c->filter, &look, err)
-               : bj_acct_report(&from, &c->filter, &look, &reports, err);
+    struct bj_locals texts = {.n = 0};
+    if (from.db)
+        r = bj_catalogue_locals(from.db, &texts, err);
+    bj_locals_use(&texts);
+    if (r == 0)
+        r = period ? bj_acct_period(&from, &c->filter, &look, err)
+                   : bj_acct_report(&from, &c->filter, &look, &reports, err);
     if (r == 0 && !period && reports == 0)
         r = bj_err_set(err, -EINVAL, "no job found");
+    bj_locals_free(&texts);
     from.close(from.source);
     return r;
 }

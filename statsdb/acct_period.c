@@ -1,6 +1,7 @@
 #include "statsdb/acct_period.h"
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "report/pdf.h"
 #include "report/period_take.h"
 #include "report/show.h"
@@ -47,16 +48,17 @@ static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
 /* --- text ------------------------------------------------------------------
  */
 
-static void put_names(struct bj_buf *out, const char *what,
-                      const struct bj_strv *list)
+/* one and many: what the names are, as texts of the catalogue. */
+static void put_names(struct bj_buf *out, bool *any, const char *one,
+                      const char *many, const struct bj_strv *list)
 {
     struct bj_acct_at at = {0};
     struct bj_slice name;
     unsigned n = bj_acct_list_count(list);
     if (n == 0)
         return;
-    bj_buf_printf(out, "%s %s%s", out->len > 10 ? "," : "", what,
-                  n > 1 ? "s" : "");
+    bj_buf_printf(out, "%s %s", *any ? "," : "", bj_local(n > 1 ? many : one));
+    *any = true;
     while (bj_acct_list_next(list, &at, &name)) {
         bj_buf_str(out, " ");
         bj_buf_clean(out, name);
@@ -75,19 +77,19 @@ static void put_day(struct bj_buf *out, int64_t sec, bool utc)
 static void put_title(struct bj_buf *out, const struct bj_acct_filter *f,
                       bool utc)
 {
-    bj_buf_str(out, "Report of");
-    put_names(out, "user", &f->user);
-    put_names(out, "account", &f->account);
-    put_names(out, "partition", &f->partition);
-    put_names(out, "cluster", &f->cluster);
-    bj_buf_str(out,
-               out->len > 10 ? ": jobs that began" : " all jobs that began");
+    bool any = false;
+    bj_local_str(out, "{Report of}");
+    put_names(out, &any, "user", "users", &f->user);
+    put_names(out, &any, "account", "accounts", &f->account);
+    put_names(out, &any, "partition", "partitions", &f->partition);
+    put_names(out, &any, "cluster", "clusters", &f->cluster);
+    bj_local_str(out, any ? ": {jobs that began}" : " {all jobs that began}");
     if (f->since_sec != INT64_MIN) {
-        bj_buf_str(out, " from ");
+        bj_local_str(out, " {from} ");
         put_day(out, f->since_sec, utc);
     }
     if (f->until_sec != INT64_MAX) {
-        bj_buf_str(out, " to ");
+        bj_local_str(out, " {to} ");
         put_day(out, f->until_sec - 1, utc);
     }
     bj_buf_put(out, "", 1);

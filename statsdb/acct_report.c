@@ -2,6 +2,7 @@
 
 #include "base/html.h"
 #include "base/json.h"
+#include "base/local.h"
 #include "report/charts_json.h"
 #include "report/jobstats.h"
 #include "report/js1.h"
@@ -256,8 +257,8 @@ static int put_end(struct printer *p, struct bj_err *err)
         bj_buf_str(&p->out, p->reports > 0 ? "\n]\n" : "[]\n");
     } else if (p->sheet && p->reports > 0) {
         if (p->reports > 1)
-            bj_buf_printf(&p->title, " and %llu more",
-                          (unsigned long long)p->reports - 1);
+            bj_local_put(&p->title, " {and %llu more}",
+                         (unsigned long long)p->reports - 1);
         bj_buf_put(&p->title, "", 1);
         r = p->title.failed
                 ? bj_err_set(err, -ENOMEM, "output")

@@ -134,14 +134,16 @@ static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
                             "name the YAML file of a cluster");
 }
 
+/* From now on this thread uses the texts; free them at the end. */
+static struct bj_catalogue catalogue;
+
 static int load_texts(const struct bj_statsdb_conf *c, struct bj_store *store,
                       struct bj_err *err)
 {
-    struct bj_catalogue catalogue = {.arena = {0}};
     int r = bj_catalogue_load(c->report.texts, &catalogue, err);
     if (r == 0 && store)
         r = bj_catalogue_write(store, &catalogue, err);
-    bj_catalogue_free(&catalogue);
+    bj_locals_use(&catalogue.locals);
     return r;
 }
 

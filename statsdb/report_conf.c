@@ -69,8 +69,9 @@ const struct bj_opt bj_report_opts[] = {
      .kind = BJ_OPT_STR,
      .off = OF(texts),
      .arg = "FILE",
-     .help = "File with texts of reports instead of the built-in ones: lines "
-             "\"NAME = TEXT\".",
+     .help =
+         "File with texts of reports, pages and mails instead of the built-in "
+         "ones: lines \"NAME = TEXT\".",
      .more = "Set it to translate reports or to use your site's words; the "
              "command \"texts\" prints the built-in ones.",
      .rare = true},

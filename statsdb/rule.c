@@ -1,6 +1,7 @@
 #include "statsdb/rule.h"
 
 #include "base/buf.h"
+#include "base/local.h"
 #include "statsdb/rule_impl.h"
 
 #include <stdlib.h>
@@ -139,8 +140,8 @@ int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
     r->text[r->n] = copy;
     rule->name = bj_arena_copy(&r->arena, t->name).p;
     rule->severity = bj_arena_copy(&r->arena, t->severity).p;
-    rule->text = with_time(r, t->text, t->running_sec);
-    rule->advice = with_time(r, t->advice, t->running_sec);
+    rule->text = with_time(r, bj_local_slice(t->text), t->running_sec);
+    rule->advice = with_time(r, bj_local_slice(t->advice), t->running_sec);
     rule->url = bj_arena_copy(&r->arena, t->url).p;
     rule->condition = condition(r, t);
     if (r->arena.failed)
@@ -269,4 +270,14 @@ size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
             n++;
     }
     return n;
+}
+
+bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,
+                      struct bj_slice *advice)
+{
+    if (i >= r->n)
+        return false;
+    *text = r->text[i]->text;
+    *advice = r->text[i]->advice;
+    return true;
 }

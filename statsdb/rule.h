@@ -86,6 +86,11 @@ const char *bj_rules_sign(const struct bj_rules *r);
 /* Rule i, from 0, each override counted; NULL after the last one. */
 const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
 
+/* The text and advice of rule i as they are written, with {value} and {time};
+ * false: there is no such rule. */
+bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,
+                      struct bj_slice *advice);
+
 /* The different running_sec of enabled rules, except 0; returns their number.
  */
 unsigned bj_rules_windows(const struct bj_rules *r,

@@ -1,6 +1,7 @@
 #include "statsdb/running.h"
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "statsdb/running_impl.h"
@@ -19,6 +20,7 @@ enum { SECOND = 1000000, PAGE_FINDINGS = 10000 };
 
 struct bj_running_thread {
     pthread_t thread;
+    const struct bj_locals *texts; /* of the thread that starts it */
     bool runs;
     int wake_fd;
     pthread_mutex_t lock; /* of page */
@@ -308,6 +310,7 @@ int bj_running_round(struct bj_running *r, struct bj_err *err)
 static void *serve(void *ctx)
 {
     struct bj_running *r = ctx;
+    bj_locals_use(r->thread->texts);
     struct pollfd fd = {.fd = r->thread->wake_fd, .events = POLLIN};
     int wait = (int)(r->conf->running.interval_usec / 1000);
     do {
@@ -387,6 +390,7 @@ int bj_running_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
         return bj_err_set(err, -ENOMEM, "running jobs");
     }
     t->wake_fd = -1;
+    t->texts = bj_locals_used();
     pthread_mutex_init(&t->lock, NULL);
     r->conf = conf;
     r->stop = stop;

@@ -1,4 +1,5 @@
 #include "base/command.h"
+#include "base/local.h"
 #include "base/log.h"
 #include "statsdb/escalation.h"
 #include "statsdb/running_impl.h"
@@ -158,18 +159,22 @@ static void log_act(const struct act *a, const char *what, const char *detail)
 /* The mail adds this sentence. */
 static void say_next(const struct act *a, char ret[DETAIL_MAX])
 {
+    struct bj_buf text = {0};
     ret[0] = '\0';
     if (a->step + 1 >= a->rule->actions)
         return;
     const struct bj_rule_action *now = &a->rule->action[a->step];
     const struct bj_rule_action *next = now + 1;
     unsigned min = (next->after_sec - now->after_sec + 59) / 60;
-    snprintf(ret, DETAIL_MAX,
-             next->cancel ? "Unless this changes, the job will be cancelled in "
-                            "%u min."
-                          : "Unless this changes, you get another warning in "
-                            "%u min.",
-             min);
+    bj_local_put(&text,
+                 next->cancel ? "{Unless this changes, the job will be "
+                                "cancelled in %u min.}"
+                              : "{Unless this changes, you get another warning "
+                                "in %u min.}",
+                 min);
+    if (!text.failed && text.len < DETAIL_MAX)
+        memcpy(mempcpy(ret, text.p, text.len), "", 1);
+    bj_buf_free(&text);
 }
 
 static int warn(struct act *a, struct bj_err *err)
@@ -265,7 +270,7 @@ static int run_command(const struct act *a, struct bj_err *err)
 
 static int cancel(struct act *a, struct bj_err *err)
 {
-    static const char refused[] = "not listed in running.cancel-allow";
+    const char *const refused = bj_local("not listed in running.cancel-allow");
     struct bj_err why = {0};
     const bool dry = a->r->conf->running.dry_run, allowed = is_allowed(a);
     int n = record(a,

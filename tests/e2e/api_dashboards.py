@@ -278,6 +278,8 @@ def boards(site):
     same(files, ["energy.json", "gpu-waste.json", "my-jobs.json", "one-job.json"]
          + ["prometheus/%s.json" % n for n in
             ("cluster", "energy", "gpus", "job", "my-jobs", "node")], "ten dashboards")
+    every = [json.load(open(p))["uid"] for p in glob.glob(FOLDER + "/**/*.json", recursive=True)]
+    same(len(set(every)), 14, "dashboards of all sets have different uids")
     for path, name in zip(paths, files):
         with open(path) as f:
             board = json.load(f)
@@ -309,6 +311,9 @@ def boards(site):
             look(site, "%s: annotation" % name, a["target"])
         for p in board["panels"]:
             one_panel(site, name, p, metrics)
+    waiting = site.ask("/api/v1/jobs?from=0&state=pending&fields=from,to,start_ms", user(site.who)).data
+    check(all(j["from"] and j["to"] and j["start_ms"] is None for j in waiting),
+          "links from waiting jobs have times", waiting)
     for board in uids.values():
         for uid in re.findall(r"/d/([\w-]+)/", json.dumps(board)):
             check(uid in uids, "%s links to a dashboard that is there" % board["title"], uid)

@@ -36,7 +36,7 @@ ENDPOINTS = {
             "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/storage",
             "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/cluster", "/compare", "/findings",
             "/gpus", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/management",
-            "/pdf/{job}", "/pie/{job}/"] + [
+            "/pdf/{job}", "/pie/{job}/", "/plot/{job}/{metric}"] + [
             "/prometheus/api/v1/" + n for n in (
                 "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",
                 "query_range", "series", "status/buildinfo")] + ["/queue", "/support", "/usage", "/users/{user}"],
@@ -245,6 +245,7 @@ def questions(site):
     for path in "/api/v1/jobs/{job}/report.pdf", "/pdf/{job}", "/pie/{job}/":
         del out[path][len(keys):]  # drawing takes time
     out["/api/v1/jobs/{job}/plot.png"] = ["/api/v1/jobs/%s/plot.png?metric=cpus_allocated" % k for k in keys]
+    out["/plot/{job}/{metric}"] = ["/plot/%s/cpus_allocated" % k for k in keys]
     out["/api/v1/users/{user}"] = ["/api/v1/users/user%d" % i for i in range(9)]
     out["/users/{user}"] = ["/users/user%d" % i for i in range(5)]
     out["/accounts/{account}"] = ["/accounts/acct%d" % i for i in range(3)]

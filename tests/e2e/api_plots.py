@@ -236,6 +236,10 @@ def petricore(site):
             (usage["cpu"]["avg_usage_job"]["usage"], figures["cpu"]["percent"] * 4)]
     same([n for n in near if abs(n[0] - n[1]) > 0.01 * n[1]], [], "its figures are those of the report")
     same(usage["gpu"]["alloc_gpu"], {"n1": ["0", "1"]}, "GPUs by node")
+    gpus = site.ask("/api/v1/jobs/%s/report" % key_of(site, "1001"), ANNA).data["gpus"]
+    same([[round(v, 2) for v in usage["gpu"]["metrics"][k]] for k in ("avg_utilization_gpu", "max_memory_used")],
+         [[round(g["busy_percent"], 2) for g in gpus], [round(g["memory_peak_bytes"] / 1048576, 2) for g in gpus]],
+         "what each GPU did")
     same(usage["uses_scratch"], None, "unknown is null")
     for path in ("/plot/1001/rss", "/pie/1001/", "/pdf/1001", "/mail/1001",
                  "/api/v1/jobs/1001/usage", "/api/v1/users/anna"):

@@ -352,10 +352,10 @@ def commands(site):
     os.mkdir(site.folder + "/templates")
     site.run("mail", "templates", site.folder + "/templates")
     page = site.read("templates/job.html")
-    site.write("templates/job.html", page.replace("{{cluster}}", "{{clusters}}"))
+    site.write("templates/job.html", page.replace("{{about}}", "{{abouts}}"))
     site.mail(send="smtp", **{"template-dir": site.folder + "/templates"})
     why = site.run("check-config", code=1).stderr.decode()
-    check("templates/job.html, line" in why and "unknown placeholder clusters" in why,
+    check("templates/job.html, line" in why and "unknown placeholder abouts" in why,
           "check-config names the line of a wrong placeholder", why)
     site.write("templates/job.html", page.replace("<h1>", "<h1>Our site: "))
     check(b"Our site: Job" in site.run("mail", "show", "1002").stdout, "a template of the site")

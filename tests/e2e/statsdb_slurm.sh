@@ -1,7 +1,8 @@
 #!/bin/bash
 # The accounting of a real Slurm: jobs of many ends, arrays, heterogeneous and
 # requeued ones, and hostile names; the store must hold what sacct -D reports about
-# each.  Needs root and Slurm's packages.  TAP; about two minutes.
+# each.  At the end, a rule warns about a real job that idles, and cancels it.
+# Needs root and Slurm's packages.  TAP; about three minutes.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
@@ -13,6 +14,7 @@ export SLURM_SANDBOX_DIR=/tmp/bj-stats.$$ SLURM_SANDBOX_PREFIX=bs$$n
 ua=bsa$$ ub=bsb$$
 export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
 export SLURM_SANDBOX_CONF='PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
+PartitionName=watched Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
 JobRequeue=1
 OverTimeLimit=0'
 SLURM_SANDBOX_PORT=$(free_ports 6)
@@ -202,5 +204,15 @@ if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
     refuses "a wrong password is refused" view run --once
 else
     skip "the same by Slurm's database" "not installed: libmariadb3"
+fi
+
+# --- warnings and cancelling ------------------------------------------------------
+
+if [ "$SLURM_SANDBOX_CGROUP" != none ]; then
+    scancel -p test # its jobs have the CPUs
+    mkdir "$tmp/cancel" && cp "$work" "$tmp/cancel/work" && chmod 755 "$tmp/cancel/work"
+    absorb "$top/tests/e2e/statsdb_cancel.py" $ua "$tmp/cancel"
+else
+    skip "warnings and cancelling" "no cgroups to write to here"
 fi
 complete=1

@@ -1,11 +1,15 @@
-/* Numbers of a job that are made of several of the store. */
+/* Numbers of a job that are made of several of the store, and the OpenAPI
+ * document. */
 #include "apiserver/jobs.h"
+#include "apiserver/state.h"
+#include "base/json.h"
 #include "statsdb/best.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 /* cmocka.h wants those above */
 #include <cmocka.h>
 
@@ -161,11 +165,80 @@ static void test_bounds(void **state)
     assert_true(values <= BJ_PICKED_VALUES);
 }
 
+/* --- OpenAPI ---------------------------------------------------------------
+ */
+
+/* The path as the document has it: "/jobs/{job}". */
+static struct bj_slice documented(const char *path, struct bj_buf *b)
+{
+    const char *what = strstr(path, "/users/")      ? "{user}"
+                       : strstr(path, "/accounts/") ? "{account}"
+                       : strstr(path, "/label/")    ? "{name}"
+                                                    : "{job}";
+    b->len = 0;
+    for (; *path; path++)
+        if (*path != '*')
+            bj_buf_put(b, path, 1);
+        else
+            bj_buf_str(b, path[-1] == '*' ? "/{metric}" : what);
+    bj_buf_put(b, "", 1);
+    return (struct bj_slice){b->p, b->len - 1};
+}
+
+static const struct bj_json *document(struct bj_call *c, struct bj_arena *a)
+{
+    const struct bj_endpoint *doc = bj_endpoints_openapi;
+    const struct bj_json *root = NULL;
+    assert_int_equal(doc->run(c), 0);
+    assert_false(c->reply->body.failed);
+    assert_int_equal(
+        bj_json_parse(a,
+                      (struct bj_slice){c->reply->body.p, c->reply->body.len},
+                      "openapi", NULL, &root, NULL),
+        0);
+    return bj_json_get(root, "paths");
+}
+
+/* The document has each path of the server with each of its methods. */
+static void test_openapi(void **state)
+{
+    (void)state;
+    const struct bj_endpoint *all[BJ_API_ENDPOINTS] = {NULL};
+    struct bj_api_worker worker = {.endpoint = all};
+    struct bj_http_reply reply = {.status = 200};
+    struct bj_call call = {.worker = &worker, .reply = &reply};
+    struct bj_arena arena = {0};
+    unsigned n = 0;
+    for (const struct bj_endpoint *const *t = bj_endpoint_tables; *t; t++)
+        for (const struct bj_endpoint *e = *t; e->path; e++)
+            all[n++] = e;
+    assert_in_range(n, 60, BJ_API_ENDPOINTS - 1);
+    struct bj_buf path = {0};
+    const struct bj_json *paths = document(&call, &arena);
+    for (unsigned i = 0; i < n; i++) {
+        /* What a gate refuses. */
+        if (strcmp(all[i]->path, "/prometheus/**") == 0)
+            continue;
+        const struct bj_json *of =
+            bj_json_get(paths, documented(all[i]->path, &path).p);
+        if (!of)
+            fail_msg("%s is not in the OpenAPI document", path.p);
+        assert_int_equal(bj_json_get(of, "get") != NULL,
+                         (all[i]->methods & BJ_HTTP_GET) != 0);
+        assert_int_equal(bj_json_get(of, "post") != NULL,
+                         (all[i]->methods & BJ_HTTP_POST) != 0);
+    }
+    bj_arena_free(&arena);
+    bj_buf_free(&path);
+    bj_buf_free(&reply.body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_made),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_openapi),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

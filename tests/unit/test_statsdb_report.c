@@ -48,7 +48,8 @@ static const struct {
      "37.5 %.",
      NULL},
     {"3500", "unknown",
-     "The job waits to start; the scheduler's reason is Priority.", NULL},
+     "The job waits to start. Jobs with a higher priority are ahead of it.",
+     NULL},
     {"3600", "warning", "Only 0.9861 of the CPUs was busy.",
      "Next time request --cpus-per-task=1."},
     {"3700", "warning", "CPU efficiency was 9.549 %.",
@@ -288,6 +289,13 @@ static void test_catalogue_errors(void **state)
                                     "'The job reached its time limit of {1}.'"},
         {"timeout = {1} {2}\n", "f:1: the same values"},
         {"timeout = {1}\ntimeout = {1}\n", "f:2: 'timeout' is there twice"},
+        {"\"timeout\" = {1}\n", "f:1: 'timeout' is not the name of a text"},
+        {"Jobs = x\n", "f:1: 'Jobs' is not the name of a text"},
+        {"\"Jobs\" = x\n\"Jobs\" = x\n", "f:2: 'Jobs' is there twice"},
+        {"\"{1} tasks\" = x\n", "f:1: the same values are expected as in "
+                                "'{1} tasks'"},
+        {"\"CPU efficiency was {value} %.\" = x {value} {time}\n",
+         "f:1: the same values"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct bj_catalogue c = {.arena = {0}};
@@ -313,6 +321,9 @@ static void test_catalogue_itself(void **state)
     OK(bj_catalogue_parse((struct bj_slice){text.p, text.len}, "f", &c, &err));
     for (unsigned i = 0; i < BJ_SENTENCE_COUNT; i++)
         same("text", c.text[i], bj_sentences[i]);
+    assert_true(c.locals.n > 400);
+    for (size_t i = 0; i < c.locals.n; i++)
+        same("text", c.locals.text[i].text, c.locals.text[i].english.p);
     bj_catalogue_free(&c);
     bj_buf_free(&text);
 }

@@ -1,17 +1,12 @@
 /* Findings on running jobs: without current data of all nodes there is none,
  * and no job is cancelled without a warning that was sent long enough before.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka.h wants those above */
-#include <cmocka.h>
-
+#include "base/log.h"
 #include "statsdb/escalation.h"
 #include "statsdb/rule.h"
 #include "statsdb/running_impl.h"
 #include "store/db.h"
+#include "test_statsdb.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -257,12 +252,146 @@ static void test_never_unwarned(void **state)
     assert_true(cancelled > 100);
 }
 
+/* --- evaluations, as they come ---------------------------------------------
+ */
+
+enum { INTERVAL = 300, MAX_AGE = 600, LIVES = 60, ROUNDS = 60 };
+
+static const char escalate[] =
+    "rules:\n"
+    "- name: running_gpus_unused\n"
+    "  partition: gpu\n"
+    "  escalate: [warn after 0m, warn after 45m, cancel after 1h]\n";
+
+/* What the job went through, apart from what the store says. */
+struct life {
+    int64_t since, last;       /* an unbroken run of findings */
+    unsigned sent;             /* warnings in it */
+    int64_t sent_sec;          /* the last of them */
+    unsigned waiting, refused; /* a mail in it */
+};
+
+struct world {
+    struct bj_running r;
+    struct bj_running_cluster cluster;
+    struct bj_db *db;
+    unsigned cancelled;
+};
+
+static int64_t count(struct world *w, const char *sql)
+{
+    int64_t n = -1;
+    assert_int_equal(bj_db_int(w->db, sql, &n, NULL), 0);
+    return n;
+}
+
+/* One evaluation; clear: the job idles, and all about it is known. */
+static void evaluate(struct world *w, struct life *l, int64_t now, bool clear)
+{
+    struct bj_running_job j = idle();
+    struct bj_running_jobs jobs = {.job = &j, .n = 1};
+    struct bj_err err = {0};
+    int64_t before = count(w, "SELECT count(*) FROM running_action WHERE action"
+                              " = 'cancel'");
+    j.id = 1;
+    if (!clear && any(2) == 0)
+        j.v[BJ_RV_FRESH] = 1;
+    else if (!clear)
+        j.v[BJ_RV_GPUS] = any(2) == 0 ? 3 : BJ_SQL_NULL;
+    /* Other findings are of no interest. */
+    j.n_found = judged(w->r.rules, &j, j.found);
+    assert_true(clear ? j.n_found > 0 : true);
+    assert_int_equal(bj_running_write(&w->r, &w->cluster, &jobs, now, &err), 0);
+    if (!clear)
+        *l = (struct life){.since = 0};
+    else if (l->since == 0 || now - l->last > 2 * INTERVAL + MAX_AGE)
+        *l = (struct life){.since = now};
+    l->last = now;
+    assert_int_equal(bj_running_act(&w->r, &w->cluster, &jobs, now, &err), 0);
+    if (count(w, "SELECT count(*) FROM running_action WHERE action ="
+                 " 'cancel'") == before)
+        return;
+    w->cancelled++;
+    assert_true(clear && l->since > 0 && now - l->since >= HOUR);
+    assert_true(l->sent >= 1 && now - l->sent_sec >= HOUR / 4);
+}
+
+/* The mail service: sends, fails, or is late. */
+static void post(struct world *w, struct life *l, int64_t now)
+{
+    char sql[120];
+    if (count(w, "SELECT count(*) FROM running_action WHERE state ="
+                 " 'waiting'") == 0 ||
+        any(4) == 0)
+        return;
+    const bool sent = any(6) > 0;
+    snprintf(sql, sizeof(sql),
+             "UPDATE running_action SET state = '%s', at = %lld WHERE state ="
+             " 'waiting'",
+             sent ? "done" : "failed", (long long)now);
+    db_exec(w->db, sql);
+    l->sent = sent ? l->sent + 1 : 0;
+    l->sent_sec = now;
+}
+
+/* The job idles, with doubts, pauses of the program, and late or failed mails
+ * in between: it is only cancelled after an hour of findings without a break,
+ * and a warning that was sent a quarter of an hour before. */
+static void test_lives(void **state)
+{
+    (void)state;
+    struct fixture f;
+    bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    char program[] = "true", item[] = "partition:gpu", name[] = "c",
+         how[] = "sendmail";
+    char *command[] = {program}, *allow[] = {item};
+    struct bj_statsdb_conf conf = {
+        .running = {.interval_usec = INTERVAL * 1000000ull,
+                    .max_age_usec = MAX_AGE * 1000000ull,
+                    .cancel_command = {command, 1},
+                    .cancel_allow = {allow, 1}},
+        .mail = {.send = how}};
+    const struct bj_cluster_conf cluster = {.name = name};
+    atomic_bool stop = false;
+    struct world w = {.r = {.conf = &conf, .store = s, .stop = &stop},
+                      .cluster = {.conf = &cluster},
+                      .db = bj_store_db(s)};
+    assert_int_equal(
+        bj_rules_text("", bj_slice_str(escalate), &w.r.rules, NULL), 0);
+    assert_int_equal(
+        bj_finding_rules_new(s, w.r.rules, &w.r.finding_rules, NULL), 0);
+    db_exec(w.db,
+            "INSERT INTO cluster(id, name, system) VALUES(1, 'c', 'slurm')");
+    db_exec(w.db, "INSERT INTO job(id, cluster, jobid, submit, start, state)"
+                  " VALUES(1, 1, 1, 1, 992800, 2)");
+    for (int i = 0; i < LIVES; i++) {
+        struct life l = {.since = 0};
+        int64_t now = NOW;
+        db_exec(w.db, "DELETE FROM running_action");
+        db_exec(w.db, "DELETE FROM running_finding");
+        for (int k = 0; k < ROUNDS; k++) {
+            now += any(20) == 0 ? 2 * INTERVAL + MAX_AGE + 1 + any(600)
+                                : INTERVAL + any(300);
+            evaluate(&w, &l, now, any(25) > 0);
+            post(&w, &l, now + any(60));
+        }
+    }
+    assert_in_range(w.cancelled, 10, LIVES * ROUNDS);
+    bj_finding_rules_free(w.r.finding_rules);
+    bj_rules_free(w.r.rules);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle),           cmocka_unit_test(test_doubt),
-        cmocka_unit_test(test_gpus),           cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_never_unwarned), cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_idle),     cmocka_unit_test(test_doubt),
+        cmocka_unit_test(test_gpus),     cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_lives),    cmocka_unit_test(test_never_unwarned),
+        cmocka_unit_test(test_evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
-#include "apiserver/reason.h"
+#include "report/reason.h"
+
+#include "base/local.h"
 
 #include <stddef.h>
 
@@ -64,6 +66,6 @@ const char *bj_reason_text(struct bj_slice reason)
 {
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (bj_slice_starts(reason, bj_slice_str(reasons[i].name)))
-            return reasons[i].text;
+            return bj_local(reasons[i].text);
     return NULL;
 }

@@ -1,6 +1,6 @@
 /* The reasons for which jobs wait, in words. */
-#ifndef BJ_APISERVER_REASON_H
-#define BJ_APISERVER_REASON_H
+#ifndef BJ_REPORT_REASON_H
+#define BJ_REPORT_REASON_H
 
 #include "base/slice.h"
 

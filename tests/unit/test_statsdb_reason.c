@@ -1,5 +1,5 @@
 /* Reasons for waiting, in words. */
-#include "apiserver/reason.h"
+#include "report/reason.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

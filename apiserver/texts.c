@@ -1,0 +1,53 @@
+#include "apiserver/texts.h"
+
+#include "apiserver/state.h"
+#include "base/local.h"
+#include "report/catalogue.h"
+
+#include <stdlib.h>
+
+struct bj_texts {
+    unsigned refs; /* atomic */
+    uint64_t version;
+    struct bj_locals locals;
+};
+
+struct bj_texts *bj_texts_ref(struct bj_texts *t)
+{
+    if (t)
+        __atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+    return t;
+}
+
+void bj_texts_unref(struct bj_texts *t)
+{
+    if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    bj_locals_free(&t->locals);
+    free(t);
+}
+
+void bj_texts_use(const struct bj_texts *t)
+{
+    bj_locals_use(t ? &t->locals : NULL);
+}
+
+int bj_texts_read(struct bj_api_worker *a, struct bj_reader *r,
+                  struct bj_err *err)
+{
+    if (a->texts && a->texts->version == bj_reader_version(r))
+        return 0;
+    struct bj_texts *t = calloc(1, sizeof(*t));
+    if (!t)
+        return bj_err_set(err, -ENOMEM, "texts");
+    t->refs = 1;
+    t->version = bj_reader_version(r);
+    int code = bj_catalogue_locals(bj_reader_db(r), &t->locals, err);
+    if (code < 0) {
+        bj_texts_unref(t);
+        return code;
+    }
+    bj_texts_unref(a->texts);
+    a->texts = t;
+    return 0;
+}

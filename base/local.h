@@ -1,0 +1,48 @@
+/* Texts for people in the words of a site.  Programs have English texts; a site
+ * may replace each of them (report/catalogue.h).  As with uselocale(3), a
+ * thread has its own set of replaced texts. */
+#ifndef BJ_BASE_LOCAL_H
+#define BJ_BASE_LOCAL_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+struct bj_local_text {
+    struct bj_slice english, text; /* terminated */
+};
+
+/* Zero-initialise; free with bj_locals_free. */
+struct bj_locals {
+    struct bj_arena arena;
+    struct bj_local_text *text; /* in the order of english */
+    size_t n, cap;
+};
+
+/* Add a replaced text; both are copied.  arena.failed: no memory. */
+void bj_locals_add(struct bj_locals *l, struct bj_slice english,
+                   struct bj_slice text);
+bool bj_locals_has(const struct bj_locals *l, struct bj_slice english);
+void bj_locals_free(struct bj_locals *l); /* this thread uses English then */
+
+/* From now on this thread uses these texts, which must stay; NULL: English. */
+void bj_locals_use(const struct bj_locals *l);
+const struct bj_locals *bj_locals_used(void);
+
+/* The text in words of the site; itself if it is not replaced. */
+const char *bj_local(const char *english);
+struct bj_slice bj_local_slice(struct bj_slice english);
+
+/* bj_buf_printf in which {parts in braces} are in words of the site; the second
+ * also escapes these parts for HTML.  A part that contains directives, such as
+ * {%d of %zu jobs}, is named "{1} of {2} jobs" in the catalogue, where their
+ * order may be another one.  The format must not contain '*'. */
+void bj_local_put(struct bj_buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void bj_local_html(struct bj_buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same of a text that is no format. */
+void bj_local_str(struct bj_buf *b, const char *text);
+void bj_local_html_str(struct bj_buf *b, const char *text);
+
+#endif

@@ -258,11 +258,12 @@ static int show_log(const struct bj_statsdb_conf *c, char *const *word,
                     struct bj_err *err)
 {
     (void)word;
-    return print_rows(c,
-                      "SELECT at, state, user, key, coalesce(error, '') FROM"
-                      " (SELECT * FROM mail_sent ORDER BY at DESC LIMIT 100)"
-                      " ORDER BY at",
-                      err);
+    return print_rows(
+        c,
+        "SELECT at, state, user, key, coalesce(error, '') FROM"
+        " (SELECT * FROM mail_sent ORDER BY at DESC LIMIT 100) AS m"
+        " ORDER BY at",
+        err);
 }
 
 static int templates(const struct bj_statsdb_conf *c, char *const *word,

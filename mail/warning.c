@@ -41,9 +41,9 @@ int bj_mail_warned(struct bj_store *s, int64_t id, const char *failure,
         return r;
     r = bj_db_prepare(
         bj_store_db(s),
-        "UPDATE running_action SET state = CASE WHEN ?3 IS"
-        " NULL THEN 'done' ELSE 'failed' END, detail ="
-        " coalesce(?3, detail), at = ?2 WHERE id = ?1 AND state = 'waiting'",
+        "UPDATE running_action SET state = CASE WHEN CAST(?3 AS TEXT) IS NULL"
+        " THEN 'done' ELSE 'failed' END, detail = coalesce(?3, detail), at ="
+        " ?2 WHERE id = ?1 AND state = 'waiting'",
         &st, err);
     if (r == 0) {
         bj_st_bind_i64(st, 1, id);

@@ -22,7 +22,7 @@ static const char *const texts[STATEMENTS] = {
             " nodes_seen = ?3, cpu_usec = ?4, memory_held_peak_bytes = ?5,"
             " nodes_unused = ?6, gpus_seen = ?7, gpu_busy_ppm = ?8,"
             " gpu_memory_peak_bytes = ?9, start = excluded.start,"
-            " \"end\" = excluded.\"end\" WHERE outcome != 0",
+            " \"end\" = excluded.\"end\" WHERE job_prom.outcome != 0",
     [TODO] = "INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
 };
 

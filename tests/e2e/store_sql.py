@@ -18,14 +18,15 @@ TOOLS = os.path.abspath(os.path.join(TOP, O, "e2e"))
 RUNS = ["api_%s.py" % p for p in ("jobs", "usage", "acct", "access", "original", "series", "parts", "pages", "staff",
                                   "report", "plots", "simpod")] + [
     "statsdb.py", "mail.py", "running.py", "statsdb_import.py", "records.py"]
-# Of one engine only: bj_db_dialect() chooses them, or store/sqlite*.c has them.
-SQLITE = re.compile(r"sqlite_|pragma|bj_uuid|\btemp\b|EXPLAIN", re.I)
+# Of one engine only: bj_db_dialect() chooses them, store/sqlite*.c has them, or they
+# read a file of another program.
+SQLITE = re.compile(r"sqlite_|pragma|bj_uuid|\btemp\b|EXPLAIN|FROM jobs AS", re.I)
 STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|VALUES)\b", re.I)
 NO_TYPE = "42P18"  # the engine knows types from the values
 
 
 def recorded(site):
-    path = os.path.join(site.folder, "sql")
+    path = site.file("sql", "", 0o666)
     env = dict(os.environ, SQL_RECORD=path, LD_PRELOAD=os.path.join(TOOLS, "sql_record.so"))
     env.pop("STORE_ENGINE", None)
     log = os.path.join(site.folder, "out")

@@ -51,6 +51,27 @@ static void test_rest(void **state)
     fixture_close(&f);
 }
 
+/* With --once, an error of the store ends the program. */
+static void test_wrong(void **state)
+{
+    static char name[] = "fast";
+    struct bj_cluster_conf c = cluster(name, 1, SEC(1));
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_statsdb_conf conf = {
+        .path = f.path, .once = true, .cluster = &c, .clusters = 1};
+    struct bj_daemon_stop stop = {.wake_fd = eventfd(0, EFD_CLOEXEC)};
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_db_exec(bj_store_db(s), "DROP TABLE price", &err), 0);
+    assert_int_equal(bj_daemon_run(&conf, s, 0, &stop, &err), -EPROTO);
+    assert_non_null(strstr(err.msg, "price"));
+    close(stop.wake_fd);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
 /* A sacct that reports one job of a cluster beta. */
 static const char sacct[] =
     "#!/bin/sh\n"
@@ -118,6 +139,7 @@ static void test_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),
+                                       cmocka_unit_test(test_wrong),
                                        cmocka_unit_test(test_name)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,12 +18,12 @@ const char *const bj_rules_builtin[] = {
          "  severity: critical\n"
          "  when: [runtime > $runtime, gpus > 0, gpus_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: '{value} GPU(s) of this job were never used.'\n",
+         "  text: 'GPUs of this job that were never used: {value}.'\n",
     RULE "nodes_unused\n"
          "  severity: critical\n"
          "  when: [runtime > $runtime, nodes_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: '{value} node(s) of this job used no CPU time.'\n",
+         "  text: 'Nodes of this job that used no CPU time: {value}.'\n",
     RULE "gpu_slice\n"
          "  severity: info\n"
          "  enabled: false\n"
@@ -115,7 +115,8 @@ const char *const bj_rules_builtin[] = {
          "  severity: warning\n"
          "  when: [out_of_memory != 1, oom_steps > 0]\n"
          "  unless: oom_kills\n"
-         "  text: '{value} step(s) ran out of memory; the job continued.'\n",
+         "  text: 'Steps that ran out of memory while the job continued: "
+         "{value}.'\n",
     RULE "timeout\n"
          "  severity: warning\n"
          "  when: [state = timeout]\n"
@@ -143,7 +144,7 @@ const char *const bj_rules_builtin[] = {
          "  severity: info\n"
          "  when: [nodes > 1, gpus > 1, gpus / nodes < $per_node]\n"
          "  set: {per_node: 2}\n"
-         "  text: 'The job had {value} GPU(s) on each node. GPUs on the same "
+         "  text: 'GPUs of the job on each node: {value}. GPUs on the same "
          "node communicate faster.'\n",
     RULE "cpus_per_gpu\n"
          "  severity: info\n"
@@ -206,7 +207,7 @@ const char *const bj_rules_builtin[] = {
          "  severity: warning\n"
          "  running: 1h\n"
          "  when: [interactive != 1, gpus > 0, gpus_unused > 0]\n"
-         "  text: '{value} GPU(s) of the job have not been used for {time}.'\n"
+         "  text: 'GPUs of the job not used for {time}: {value}.'\n"
          "  advice: 'Check that the program uses its GPUs; if it needs fewer, "
          "cancel the job and request fewer.'\n",
     RULE "running_nodes_unused\n"

@@ -18,12 +18,12 @@ const char *const bj_rules_builtin[] = {
          "  severity: critical\n"
          "  when: [runtime > $runtime, gpus > 0, gpus_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: 'GPUs of this job that were never used: {value}.'\n",
+         "  text: 'GPUs never used: {value}.'\n",
     RULE "nodes_unused\n"
          "  severity: critical\n"
          "  when: [runtime > $runtime, nodes_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: 'Nodes of this job that used no CPU time: {value}.'\n",
+         "  text: 'Nodes without CPU time: {value}.'\n",
     RULE "gpu_slice\n"
          "  severity: info\n"
          "  enabled: false\n"
@@ -144,7 +144,7 @@ const char *const bj_rules_builtin[] = {
          "  severity: info\n"
          "  when: [nodes > 1, gpus > 1, gpus / nodes < $per_node]\n"
          "  set: {per_node: 2}\n"
-         "  text: 'GPUs of the job on each node: {value}. GPUs on the same "
+         "  text: 'GPUs on each node: {value}. GPUs on the same "
          "node communicate faster.'\n",
     RULE "cpus_per_gpu\n"
          "  severity: info\n"
@@ -207,7 +207,7 @@ const char *const bj_rules_builtin[] = {
          "  severity: warning\n"
          "  running: 1h\n"
          "  when: [interactive != 1, gpus > 0, gpus_unused > 0]\n"
-         "  text: 'GPUs of the job not used for {time}: {value}.'\n"
+         "  text: 'GPUs unused for {time}: {value}.'\n"
          "  advice: 'Check that the program uses its GPUs; if it needs fewer, "
          "cancel the job and request fewer.'\n",
     RULE "running_nodes_unused\n"

@@ -21,11 +21,11 @@ BOSS = user("boss")
 # What a person reads first: what was wrong, and what to do (None: nothing).
 FIRST = {
     "1000": ("there is nothing to change", None),
-    "1001": ("GPUs of this job that were never used: 1", "#SBATCH --gpus=1"),
+    "1001": ("GPUs never used: 1", "#SBATCH --gpus=1"),
     "1002": ("used 7.187 % of its memory", "#SBATCH --mem=6G"),
     "1003": ("ran out of memory; it had 8.0 GiB", "#SBATCH --mem=12G"),
     "1004": ("reached its time limit of 01:00:00", "write checkpoints"),
-    "1005": ("Nodes of this job that used no CPU time: 2", "#SBATCH --nodes=1"),
+    "1005": ("Nodes without CPU time: 2", "#SBATCH --nodes=1"),
     "2007": ("Array of 20 tasks, 20 completed", "#SBATCH --mem=3G"),
     "3000+1": ("there is nothing to change", None),
     "3100": ("CPU efficiency was 37.5 %", "#SBATCH --cpus-per-task=2"),

@@ -243,9 +243,9 @@ def rules(site):
           'user="anna",account="phys",partition="long",rule="running_no_progress",'
           'severity="warning"} ' in page, "the page has the finding", page[-1500:])
     data = json.loads(site.report(101, "--output=json"))[0]
-    same(data["verdict"]["wrong"], "The job is running. GPUs of the job not used for 1 h: 1.", "the verdict is the finding")
+    same(data["verdict"]["wrong"], "The job is running. GPUs unused for 1 h: 1.", "the verdict is the finding")
     same(data["verdict"]["level"], "warning", "its level is that of the finding")
-    check("not used for 1 h: 1" in " ".join(site.report(101).split()),
+    check("unused for 1 h: 1" in " ".join(site.report(101).split()),
           "the text has it, too", site.report(101))
     since = site.rows("SELECT since FROM running_finding")
     site.once()
@@ -278,7 +278,7 @@ def for_real(site):
     mails = [m for m in site.mails() if m["To"] == "anna@example.org"]
     same(len(mails), 1, "the owner gets one warning, in quiet hours, too")
     text = mails[0].get_body(("plain",)).get_content()
-    check("GPUs of the job not used for 1 h: 1" in " ".join(text.split()) and
+    check("GPUs unused for 1 h: 1" in " ".join(text.split()) and
           "another warning in 45 min" in text, "its text", text)
     same(mails[0]["List-Unsubscribe"], None, "it cannot be turned off")
     same(site.actions(130), [("warn", "done")], "the warning was sent")

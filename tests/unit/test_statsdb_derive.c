@@ -243,7 +243,7 @@ static void test_gpus(void **state)
     expect(w.s, "SELECT sum(gpu_sec) > 0 FROM rollup_energy_day", "1\n");
     expect_sums(&w);
     expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",
-           "GPUs of this job that were never used: 1.\n");
+           "GPUs never used: 1.\n");
     expect(w.s,
            "SELECT gpu, \"index\", w.text, estimated FROM node_gpu LEFT JOIN"
            " word AS w ON w.id = model ORDER BY 1",

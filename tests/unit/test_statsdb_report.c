@@ -16,8 +16,7 @@ static const struct {
 } cases[] = {
     {"1000", "good",
      "The job used what it requested; there is nothing to change.", NULL},
-    {"1001", "critical", "GPUs of this job that were never used: 1.",
-     "Next time request --gpus=1."},
+    {"1001", "critical", "GPUs never used: 1.", "Next time request --gpus=1."},
     {"1002", "warning", "The job used 7.187 % of its memory.",
      "Next time request --mem=6G."},
     {"1003", "critical",
@@ -26,7 +25,7 @@ static const struct {
     {"1004", "warning", "The job reached its time limit of 01:00:00.",
      "Let the program write checkpoints and continue from the last one, or "
      "request more time."},
-    {"1005", "critical", "Nodes of this job that used no CPU time: 2.",
+    {"1005", "critical", "Nodes without CPU time: 2.",
      "Next time request --nodes=1."},
     {"2000", "warning",
      "Array of 20 tasks, 20 completed. 19 tasks: The job used "

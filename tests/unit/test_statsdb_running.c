@@ -75,8 +75,7 @@ static void test_idle(void **state)
     assert_string_equal(found[0].rule->name, "running_no_progress");
     assert_string_equal(found[1].rule->name, "running_gpus_unused");
     assert_true(found[1].value > 1.9 && found[1].value < 2.1);
-    assert_string_equal(found[1].rule->text,
-                        "GPUs of the job not used for 1 h: {value}.");
+    assert_string_equal(found[1].rule->text, "GPUs unused for 1 h: {value}.");
     bj_rules_free(rules);
 }
 

@@ -115,8 +115,7 @@ const char *const bj_rules_builtin[] = {
          "  severity: warning\n"
          "  when: [out_of_memory != 1, oom_steps > 0]\n"
          "  unless: oom_kills\n"
-         "  text: 'Steps that ran out of memory while the job continued: "
-         "{value}.'\n",
+         "  text: 'Steps out of memory: {value}; the job continued.'\n",
     RULE "timeout\n"
          "  severity: warning\n"
          "  when: [state = timeout]\n"

@@ -4,6 +4,7 @@
 #include "apiserver/answer.h"
 #include "apiserver/server.h"
 #include "apiserver/settings.h"
+#include "apiserver/texts.h"
 #include "apiserver/tokens.h"
 #include "base/clock.h"
 #include "base/httpd_conn.h"
@@ -349,6 +350,8 @@ static unsigned answer(struct bj_api_worker *worker, const char *path,
     if (t.call.work)
         bj_answer_rest(&t.call);
     *failed = bj_fail_stop();
+    bj_texts_use(NULL);
+    bj_texts_unref(t.call.texts);
     *body = t.reply.body;
     assert_true(body->failed || body->len > 0);
     assert_false(t.counted);

@@ -132,7 +132,7 @@ static void put_x_axis(const struct frame *f)
         f->b,
         "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">{time since %s}</text>\n",
         WIDTH - RIGHT, f->height - 5,
-        f->k->since ? f->k->since : bj_local("start"));
+        f->k->since ? f->k->since : bj_local_escaped("start"));
 }
 
 /* --- lines -----------------------------------------------------------------

@@ -166,7 +166,7 @@ static int on_page(struct bj_call *c)
                          "when it does.}</p>\n");
     else
         bj_local_html(b, "<p>{The default of the site is: %s.}</p>\n",
-                      bj_local(title_of(own.by_default)));
+                      bj_local_escaped(title_of(own.by_default)));
     bj_local_html(b, "<form method=\"post\" action=\"mail\"><label>{You "
                      "get}<select name=\"choice\">");
     for (unsigned i = 0; i < CHOICES; i++)
@@ -174,7 +174,7 @@ static int on_page(struct bj_call *c)
                       i == 0 ? "default" : choices[i].choice,
                       strcmp(choices[i].choice, own.choice) == 0 ? " selected"
                                                                  : "",
-                      bj_local(choices[i].title));
+                      bj_local_escaped(choices[i].title));
     bj_local_html(b, "</select></label><button>{Store}</button></form>\n");
     bj_page_close(c);
     return 0;

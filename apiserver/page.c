@@ -38,7 +38,7 @@ static void put_places(struct bj_call *c, const char *up)
                       strcmp(path + 1, places[i].path) == 0
                           ? " aria-current=\"page\""
                           : "",
-                      bj_local(places[i].name));
+                      bj_local_escaped(places[i].name));
     }
 }
 

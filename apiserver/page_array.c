@@ -16,7 +16,7 @@ static void put_count(struct bj_buf *b, const char *title, int64_t n)
 {
     if (n > 0)
         bj_buf_printf(b, "<div><dt>%s</dt><dd>%lld</dd></div>\n",
-                      bj_local(title), (long long)n);
+                      bj_local_escaped(title), (long long)n);
 }
 
 static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
@@ -44,7 +44,7 @@ static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
                                         "Largest"};
     for (unsigned i = 0; i < 4; i++)
         bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",
-                      bj_local(heads[i]));
+                      bj_local_escaped(heads[i]));
     bj_local_html(
         b,
         "<th scope=\"col\">{Task with the largest}</th></tr></thead><tbody>\n");
@@ -53,7 +53,8 @@ static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
         const int64_t values[] = {s->min, s->median, s->p95, s->max};
         if (s->tasks == BJ_SQL_NULL || s->tasks <= 0)
             continue;
-        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", bj_local(titles[i]));
+        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>",
+                      bj_local_escaped(titles[i]));
         for (unsigned v = 0; v < 4; v++)
             put_spread_value(b, i, values[v]);
         bj_buf_str(b, "<td>");
@@ -147,7 +148,7 @@ static int put_tasks(struct bj_call *c, int64_t array, struct bj_slice cluster)
             &c->reply->body,
             "</p>\n<p class=\"note\">%s {By start. F: failed, T: time limit, "
             "M: out of memory, C: cancelled, R: running, W: waiting.}</p>\n",
-            *end.next ? bj_local("The first tasks.") : "");
+            *end.next ? bj_local_escaped("The first tasks.") : "");
     c->reply->body.failed |= cells.text.failed;
     bj_cells_free(&cells);
     return r;

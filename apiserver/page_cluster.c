@@ -57,7 +57,7 @@ static void put_cell(struct bj_buf *b, const bool *has, unsigned column,
     if (!has[column])
         return;
     bj_buf_printf(b, "<td class=\"n%s\" data-l=\"%s\">", known(v) ? "" : " e",
-                  bj_local(columns[column].title));
+                  bj_local_escaped(columns[column].title));
     if (known(v))
         bj_page_amount(b, BJ_SHOW_NUMBER, v);
     else
@@ -82,7 +82,7 @@ static void put_head(struct bj_buf *b, const bool *has)
     for (unsigned i = 0; i < COLUMNS; i++)
         if (has[i])
             bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",
-                          bj_local(columns[i].title));
+                          bj_local_escaped(columns[i].title));
     bj_buf_str(b, "</tr></thead><tbody>\n");
 }
 

@@ -88,8 +88,9 @@ static void put_table(struct bj_buf *b, const struct table *t)
 {
     bj_buf_str(b, "<div class=\"wide\"><table><tbody>\n");
     for (unsigned i = 0; i <= LINES; i++) {
-        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>",
-                      bj_local(i == VERDICT ? "Verdict" : lines[i].title));
+        bj_buf_printf(
+            b, "<tr><th scope=\"row\">%s</th>",
+            bj_local_escaped(i == VERDICT ? "Verdict" : lines[i].title));
         bj_buf_slice(b, (struct bj_slice){t->line[i].p, t->line[i].len});
         bj_buf_str(b, "</tr>\n");
         b->failed |= t->line[i].failed;

@@ -38,7 +38,7 @@ void bj_page_input(struct bj_buf *b, const struct bj_params *p,
                    enum bj_param which, const char *title, const char *type)
 {
     bj_buf_printf(b, "<label>%s<input name=\"%s\" type=\"%s\" value=\"",
-                  bj_local(title), bj_param_rules[which].name, type);
+                  bj_local_escaped(title), bj_param_rules[which].name, type);
     bj_html_text(b, bj_params_text(p, which));
     bj_buf_str(b, "\"></label>\n");
 }
@@ -51,7 +51,7 @@ void bj_page_date(struct bj_buf *b, const struct bj_params *p,
     bj_buf_printf(b,
                   "<label>%s<input name=\"%s\" type=\"date\" value=\""
                   "%04d-%02u-%02u\"></label>\n",
-                  bj_local(title), bj_param_rules[which].name, day.year,
+                  bj_local_escaped(title), bj_param_rules[which].name, day.year,
                   day.month, day.day);
 }
 
@@ -60,13 +60,13 @@ void bj_page_select(struct bj_buf *b, const struct bj_params *p,
                     const struct bj_page_choice *choices)
 {
     struct bj_slice now = bj_params_text(p, which);
-    bj_buf_printf(b, "<label>%s<select name=\"%s\">", bj_local(title),
+    bj_buf_printf(b, "<label>%s<select name=\"%s\">", bj_local_escaped(title),
                   bj_param_rules[which].name);
     for (; choices->value; choices++)
         bj_buf_printf(
             b, "<option value=\"%s\"%s>%s</option>", choices->value,
             bj_slice_eq(now, bj_slice_str(choices->value)) ? " selected" : "",
-            bj_local(choices->title));
+            bj_local_escaped(choices->title));
     bj_buf_str(b, "</select></label>\n");
 }
 

@@ -153,7 +153,7 @@ static void put_legend(struct bj_buf *b)
     bj_local_html(b, "<p class=\"legend\">{Use while held by a job:}");
     for (unsigned i = 0; i < LEVELS; i++)
         bj_buf_printf(b, " <span class=\"h%u\">%s</span>", i,
-                      bj_local(names[i]));
+                      bj_local_escaped(names[i]));
     bj_local_html(b, " <span class=\"hf\">&middot; {free}</span> <span "
                      "class=\"hu\">{unknown}</span></p>\n");
 }

@@ -170,7 +170,8 @@ static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
     if (g->f.start == BJ_SQL_NULL)
         bj_local_html(b, "<p class=\"none\">{The job has not started.}</p>\n");
     else if (g->no_curves)
-        bj_buf_printf(b, "<p class=\"none\">%s</p>\n", bj_local(g->no_curves));
+        bj_buf_printf(b, "<p class=\"none\">%s</p>\n",
+                      bj_local_escaped(g->no_curves));
     else
         bj_curves_put(b, &g->curves);
 }
@@ -211,9 +212,9 @@ static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
         b,
         "<p class=\"sub screen\">%s <a href=\"?live=%s\">%s</a></p>"
         "\n",
-        g->live ? bj_local("This page reloads every minute.") : "",
+        g->live ? bj_local_escaped("This page reloads every minute.") : "",
         g->live ? "false" : "true",
-        bj_local(g->live ? "Stop reloading." : "Reload every minute."));
+        bj_local_escaped(g->live ? "Stop reloading." : "Reload every minute."));
 }
 
 static int put_field(struct bj_call *c, struct bj_params *p, const char *key)

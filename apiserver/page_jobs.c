@@ -146,9 +146,9 @@ static void put_next(struct bj_call *c, const struct bj_params *p,
     bj_buf_str(b, "<p><a rel=\"next\" href=\"jobs?");
     bj_page_args(b, c, BJ_BIT(BJ_PARAM_CURSOR));
     bj_buf_printf(b, "cursor=%s\">%s</a></p>\n", end->next,
-                  bj_local(end->partial && !sorted ? "Continue"
-                           : sorted                ? "More jobs"
-                                                   : "Older jobs"));
+                  bj_local_escaped(end->partial && !sorted ? "Continue"
+                                   : sorted                ? "More jobs"
+                                                           : "Older jobs"));
 }
 
 /* "1,234 jobs" or "more than 10000 jobs" */

@@ -17,7 +17,7 @@ static int put_group(struct bj_call *c, const struct bj_params *p,
     struct bj_params one = *p;
     int r = bj_params_put(c, &one, BJ_BIT(BJ_PARAM_GROUP_BY),
                           BJ_SLICE("group_by"), bj_slice_str(group));
-    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local(title));
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local_escaped(title));
     return r == 0 ? bj_page_usage_brief(c, &one,
                                         &(struct bj_page_place){.up = ""}, 0)
                   : r;

@@ -88,7 +88,7 @@ static int put_usage(struct bj_call *c, const struct bj_params *p,
     one.given[BJ_PARAM_FROM] = one.given[BJ_PARAM_TO] = true;
     one.number[BJ_PARAM_TO] = c->now_sec;
     one.number[BJ_PARAM_FROM] = c->now_sec - days * DAY;
-    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local(title));
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local_escaped(title));
     return r == 0 ? bj_page_usage_table(c, &one,
                                         &(struct bj_page_place){.up = "../"})
                   : r;
@@ -112,7 +112,7 @@ static void put_links(struct bj_call *c, const char *parameter, bool is_own)
                       parameter);
         bj_url_text(b, c->tail);
         bj_buf_printf(b, "%s\">%s</a>", links[i].args,
-                      bj_local(links[i].title));
+                      bj_local_escaped(links[i].title));
     }
     if (is_own)
         bj_local_html(b,

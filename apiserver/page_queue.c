@@ -162,14 +162,15 @@ static int put_group(struct bj_call *c, enum by by, const struct group *g)
     int r = bj_words_text(c->worker->words, c->reader, bys[by].word,
                           g->v->of[by], &name, &c->err);
     bj_buf_printf(b, "<tr><td data-l=\"%s\"><a href=\"jobs?%s=",
-                  bj_local(bys[by].title), bys[by].parameter);
+                  bj_local_escaped(bys[by].title), bys[by].parameter);
     bj_url_text(b, name);
     bj_buf_str(b, "\"><bdi>");
     bj_html_text(b, name);
     bj_buf_printf(b, "</bdi></a></td><td class=\"n\" data-l=\"%s\">%zu</td>",
-                  bj_local("Jobs started"), g->n);
+                  bj_local_escaped("Jobs started"), g->n);
     for (unsigned i = 0; i < PERCENTS; i++) {
-        bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", bj_local(titles[i]));
+        bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">",
+                      bj_local_escaped(titles[i]));
         bj_page_amount(b, BJ_SHOW_SECONDS, (double)percentile(g, percents[i]));
         bj_buf_str(b, "</td>");
     }
@@ -208,10 +209,10 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
                   "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
                   "scope=\"col\">%s</th><th scope=\"col\" class=\"n\">{Jobs "
                   "started}</th>",
-                  bj_local(bys[by].title));
+                  bj_local_escaped(bys[by].title));
     for (unsigned i = 0; i < PERCENTS; i++)
         bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",
-                      bj_local(titles[i]));
+                      bj_local_escaped(titles[i]));
     bj_buf_str(b, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < n && i < GROUPS && r == 0; i++)
         r = put_group(c, by, &v[i]);
@@ -235,7 +236,7 @@ static int put_all_waits(struct bj_call *c, struct waits *w)
     int r = put_waits(c, w, BY_PARTITION);
     for (enum by by = BY_ACCOUNT; by < BYS && r == 0; by++) {
         bj_local_html(b, "<details><summary>{By %s}</summary>\n",
-                      bj_local(bys[by].parameter));
+                      bj_local_escaped(bys[by].parameter));
         r = put_waits(c, w, by);
         bj_buf_str(b, "</details>\n");
     }

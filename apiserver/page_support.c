@@ -69,7 +69,7 @@ static int put_users(struct bj_call *c, const struct bj_params *filters,
     if (r == 0)
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
                           bj_slice_str(order));
-    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local(title));
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local_escaped(title));
     return r == 0 ? bj_page_usage_brief(
                         c, &p, &(struct bj_page_place){.up = ""}, USERS)
                   : r;

@@ -28,7 +28,7 @@ static const char *class_of(enum bj_page_form form)
 
 static void put_none(struct bj_buf *b, const char *text)
 {
-    bj_buf_printf(b, "<p class=\"none\">%s</p>\n", bj_local(text));
+    bj_buf_printf(b, "<p class=\"none\">%s</p>\n", bj_local_escaped(text));
 }
 
 /* The title of a column, as a link that sorts by it; once more: in the other
@@ -44,7 +44,7 @@ static void put_sort(const struct bj_page_table *t,
                   : t->ascending ? " aria-sort=\"ascending\""
                                  : " aria-sort=\"descending\"",
                   t->link, k->key, now && !t->ascending ? "&amp;order=asc" : "",
-                  bj_local(k->title),
+                  bj_local_escaped(k->title),
                   !now           ? ""
                   : t->ascending ? " &#9650;"
                                  : " &#9660;");
@@ -59,7 +59,7 @@ static void put_head(const struct bj_page_table *t)
             put_sort(t, k);
         else
             bj_buf_printf(t->b, "<th scope=\"col\"%s>%s</th>",
-                          class_of(k->form), bj_local(k->title));
+                          class_of(k->form), bj_local_escaped(k->title));
     bj_buf_str(t->b, "</tr></thead><tbody>\n");
 }
 
@@ -81,7 +81,7 @@ static void put_row(void *ctx, const struct bj_cells *row)
                           ? class_of(k->form)
                       : number ? " class=\"n e\""
                                : " class=\"e\"",
-                      bj_local(k->title));
+                      bj_local_escaped(k->title));
         bj_page_value(t->b, k, row, &t->at);
         bj_buf_str(t->b, "</td>");
     }
@@ -110,7 +110,7 @@ static void put_total(void *ctx, const struct bj_cells *row)
     bj_buf_str(t->b, "</tbody><tfoot><tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++) {
         bj_buf_printf(t->b, "<td%s data-l=\"%s\">", class_of(k->form),
-                      bj_local(k->title));
+                      bj_local_escaped(k->title));
         if (k == t->columns)
             bj_local_html(t->b, "{Total}");
         else if (k->form != BJ_SHOW_GROUP)
@@ -144,7 +144,7 @@ void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
         if (bj_cell_is_empty(v))
             continue;
         bj_buf_printf(b, "%s<div><dt>%s</dt><dd>", any ? "" : "<dl>",
-                      bj_local(k->title));
+                      bj_local_escaped(k->title));
         bj_page_value(b, k, row, &(struct bj_page_place){.up = "../"});
         bj_buf_str(b, "</dd></div>\n");
         any = true;

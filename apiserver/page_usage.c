@@ -225,7 +225,7 @@ void bj_page_periods(struct bj_call *c, const char *page)
         bj_buf_slice(b, (struct bj_slice){args.p, args.len});
         put_date(b, "from", periods[i].from, "&amp;");
         put_date(b, "to", periods[i].to, "");
-        bj_buf_printf(b, "\">%s</a>", bj_local(periods[i].name));
+        bj_buf_printf(b, "\">%s</a>", bj_local_escaped(periods[i].name));
     }
     bj_buf_str(b, "</p>\n");
     b->failed |= args.failed;

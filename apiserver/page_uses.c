@@ -29,7 +29,7 @@ static void put_use(struct bj_buf *b, const struct use *u)
         (!known(u->requested) || u->requested <= 0))
         return;
     bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">",
-                  bj_local(u->title));
+                  bj_local_escaped(u->title));
     if (known(u->requested))
         bj_page_amount(b, u->form == BJ_SHOW_ROUND ? BJ_SHOW_NUMBER : u->form,
                        u->requested);
@@ -37,13 +37,13 @@ static void put_use(struct bj_buf *b, const struct use *u)
     if (known(u->used)) {
         bj_page_amount(b, u->form, u->used);
         bj_buf_str(b, *u->used_unit ? " " : "");
-        bj_buf_str(b, bj_local(u->used_unit));
+        bj_buf_str(b, bj_local_escaped(u->used_unit));
     }
     bj_buf_str(b, "</td><td>");
     if (known(u->percent))
         bj_page_amount(b, u->percent_form, u->percent);
     bj_buf_printf(b, "</td><td class=\"note\">%s</td></tr>\n",
-                  bj_local(u->note));
+                  bj_local_escaped(u->note));
 }
 
 /* What the job uses now; NaN: unknown. */

@@ -92,7 +92,7 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
     put_tenths(b, rounded(micro, MICRO / 10), " %");
     if (rated)
         bj_buf_printf(b, " <small class=\"%s\">%s</small>", level,
-                      bj_local(level));
+                      bj_local_escaped(level));
 }
 
 /* In units of by millionths, or in thousands of such units. */
@@ -338,8 +338,9 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     const char *up = at->up;
     int64_t n;
     if (bj_cell_is_empty(v))
-        bj_buf_str(b,
-                   form == BJ_SHOW_FACULTY ? bj_local("other accounts") : none);
+        bj_buf_str(b, form == BJ_SHOW_FACULTY
+                          ? bj_local_escaped("other accounts")
+                          : none);
     else if (v->kind == BJ_CELL_TIME)
         bj_page_time(b, v->number);
     else if (form == BJ_SHOW_JOB)

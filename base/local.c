@@ -51,7 +51,13 @@ void bj_locals_add(struct bj_locals *l, struct bj_slice english,
                 (l->n++ - at) * sizeof(*l->text));
         l->text[at].english = bj_arena_copy(&l->arena, english);
     }
+    struct bj_buf html = {0};
+    bj_html_text(&html, text);
     l->text[at].text = bj_arena_copy(&l->arena, text);
+    l->text[at].html =
+        bj_arena_copy(&l->arena, (struct bj_slice){html.p, html.len});
+    l->arena.failed |= html.failed;
+    bj_buf_free(&html);
 }
 
 bool bj_locals_has(const struct bj_locals *l, struct bj_slice english)
@@ -79,16 +85,28 @@ const struct bj_locals *bj_locals_used(void)
     return used;
 }
 
-struct bj_slice bj_local_slice(struct bj_slice english)
+static const struct bj_local_text *find(struct bj_slice english)
 {
     bool found = false;
     size_t at = used ? place(used, english, &found) : 0;
-    return found ? used->text[at].text : english;
+    return found ? &used->text[at] : NULL;
+}
+
+struct bj_slice bj_local_slice(struct bj_slice english)
+{
+    const struct bj_local_text *t = find(english);
+    return t ? t->text : english;
 }
 
 const char *bj_local(const char *english)
 {
     return bj_local_slice(bj_slice_str(english)).p;
+}
+
+const char *bj_local_escaped(const char *english)
+{
+    const struct bj_local_text *t = find(bj_slice_str(english));
+    return t ? t->html.p : english;
 }
 
 /* --- formats ---------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 
 struct bj_local_text {
-    struct bj_slice english, text; /* terminated */
+    struct bj_slice english, text, html; /* terminated; html: text escaped */
 };
 
 /* Zero-initialise; free with bj_locals_free. */
@@ -31,6 +31,9 @@ const struct bj_locals *bj_locals_used(void);
 /* The text in words of the site; itself if it is not replaced. */
 const char *bj_local(const char *english);
 struct bj_slice bj_local_slice(struct bj_slice english);
+
+/* The same for HTML: the site's words are escaped, english is a literal. */
+const char *bj_local_escaped(const char *english);
 
 /* bj_buf_printf in which {parts in braces} are in words of the site; the second
  * also escapes these parts for HTML.  A part that contains directives, such as

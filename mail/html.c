@@ -51,10 +51,10 @@ static void put_percent(struct bj_buf *b, int64_t ppm)
 static void put_head(struct bj_buf *b, const char *title,
                      const char *const *column, unsigned columns)
 {
-    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n<tr>", bj_local(title));
+    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n<tr>", bj_local_escaped(title));
     for (unsigned i = 0; i < columns; i++)
         bj_buf_printf(b, "<th%s>%s</th>", i > 0 ? " class=\"n\"" : "",
-                      bj_local(column[i]));
+                      bj_local_escaped(column[i]));
     bj_buf_str(b, "</tr>\n");
 }
 
@@ -261,7 +261,8 @@ static void put_array(struct bj_buf *b, const struct bj_report *r)
         const int64_t v[] = {s->min, s->median, s->p95, s->max};
         if (s->tasks <= 0)
             continue;
-        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", bj_local(labels[i]));
+        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>",
+                      bj_local_escaped(labels[i]));
         for (unsigned k = 0; k < 4; k++)
             put_spread_value(b, i, v[k]);
         bj_buf_str(b, "</tr>\n");
@@ -275,7 +276,8 @@ static void put_when(struct bj_buf *b, const struct bj_report *r,
     int64_t sec = bj_report_number(r, c);
     if (sec == BJ_SQL_NULL)
         return;
-    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", bj_local(label));
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>",
+                  bj_local_escaped(label));
     bj_show_time(b, sec, bj_text_offset(sec, false));
     bj_buf_str(b, "</td></tr>\n");
 }
@@ -286,7 +288,8 @@ static void put_count(struct bj_buf *b, const struct bj_report *r,
     int64_t n = bj_report_number(r, c);
     if (n <= 0)
         return;
-    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>", bj_local(label));
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>",
+                  bj_local_escaped(label));
     bj_show_number(b, n);
     bj_buf_str(b, "</td></tr>\n");
 }

@@ -24,7 +24,7 @@ static void put_states(const struct bj_period_sums *s, struct bj_buf *b)
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (states[i].n > 0) {
             bj_buf_printf(b, "%s%" PRId64 " %s", before, states[i].n,
-                          bj_local(states[i].what));
+                          bj_local_escaped(states[i].what));
             before = ", ";
         }
     bj_buf_str(b, "</p>\n");
@@ -43,7 +43,7 @@ static void put_hours(struct bj_buf *b, const char *label, int64_t used,
     if (all <= 0)
         return;
     bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">",
-                  bj_local(label));
+                  bj_local_escaped(label));
     bj_show_percent(b, known > 0 ? bj_best_ratio(used, MICRO, known)
                                  : BJ_SQL_NULL);
     bj_buf_str(b, "</td><td class=\"n\">");
@@ -61,7 +61,7 @@ static void put_sum(struct bj_buf *b, const char *label, int64_t covered,
     if (covered <= 0)
         return;
     bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td></td><td class=\"n\">",
-                  bj_local(label));
+                  bj_local_escaped(label));
     show(b, v);
     put_known(b, covered, all);
 }
@@ -85,7 +85,7 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
         [BJ_WASTE_MEMORY] = "Most unused memory, GiB hours"};
     if (p->wasters[which] == 0)
         return;
-    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n", bj_local(titles[which]));
+    bj_buf_printf(b, "<h2>%s</h2>\n<table>\n", bj_local_escaped(titles[which]));
     for (unsigned i = 0; i < p->wasters[which] && i < WASTERS; i++) {
         const struct bj_waster *w = &p->waster[which][i];
         bj_buf_str(b, "<tr><td>");
@@ -125,8 +125,9 @@ void bj_mail_html_period(const struct bj_period *p, struct bj_buf *b)
         bj_html_text(b, p->finding[i].name);
         bj_buf_str(b, "</td><td class=\"n\">");
         bj_show_number(b, p->finding[i].jobs);
-        bj_buf_printf(b, " %s",
-                      bj_local(p->finding[i].jobs == 1 ? "job" : "jobs"));
+        bj_buf_printf(
+            b, " %s",
+            bj_local_escaped(p->finding[i].jobs == 1 ? "job" : "jobs"));
         bj_buf_str(b, "</td></tr>\n");
     }
     bj_buf_str(b, p->findings > 0 ? "</table>\n" : "");

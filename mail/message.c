@@ -78,7 +78,7 @@ static void put_page(const struct bj_mail_conf *c, const char *words,
     bj_buf_str(&p->text_link, "\n");
     bj_buf_str(&p->html_link, "<a href=\"");
     bj_html_text(&p->html_link, slice(&url));
-    bj_buf_printf(&p->html_link, "\">%s</a>", bj_local(words));
+    bj_buf_printf(&p->html_link, "\">%s</a>", bj_local_escaped(words));
     p->html_link.failed |= url.failed;
     bj_buf_free(&url);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_MOST = 1 << 20, TEXT_MOST = 600, NAME_MOST = 40 };
+enum { FILE_MOST = 1 << 20, TEXT_MOST = 2000, NAME_MOST = 40 };
 
 /* --- names and values ------------------------------------------------------
  */

@@ -20,7 +20,7 @@ from page_lib import Fake  # noqa: E402
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
 JOBS = os.path.abspath(os.path.join(TOP, O, "unit/test_statsdb_report"))
 BOSS = user("boss")
-MARK = "\u00a4"
+MARK = "\u00a4<i>&\""  # of markup, which must be escaped once wherever it is shown
 STRIP = ".,;:()\"'*\u00b7\u2022!?-"
 
 # What is no text of the catalogue.
@@ -62,7 +62,7 @@ class Words(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.words, self.inside = [], []
+        self.words, self.inside, self.tags = [], [], set()
         self.feed(text)
         self.close()
 
@@ -71,6 +71,7 @@ class Words(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         a = dict(attrs)
+        self.tags.add(tag)
         if tag not in ("meta", "link", "input", "br", "img", "path"):
             self.inside.append((tag, a))
         for name in ("data-l", "aria-label", "alt", "placeholder"):
@@ -100,6 +101,13 @@ def unmarked(words, known):
             continue
         found.append(w)
     return found
+
+
+def html_words(what, text):
+    page = Words(text)
+    check("i" not in page.tags and not re.search("&(amp|lt|quot|#)", " ".join(page.words)),
+          what + " has the site's words escaped once", [w for w in page.words if "&" in w][:9])
+    return page.words
 
 
 def begin(site):
@@ -158,8 +166,8 @@ def run(*words):
 def page_words(site, path):
     a = site.ask(path, BOSS, ("Accept", "text/html"))
     text = a.body.decode()
-    check(a.status in (200, 300, 400, 404) and MARK in text, "%s has marked texts" % path, a)
-    return Words(text).words
+    check(a.status in (200, 300, 400, 404) and MARK[0] in text, "%s has marked texts" % path, a)
+    return html_words(path, text)
 
 
 def pages(site):
@@ -208,11 +216,11 @@ def mails(site):
         m = email.message_from_bytes(run(IMPORTER, "mail", "show", job, "--config.file=" + site.conf),
                                      policy=email.policy.default)
         found[job] = unmarked(m["Subject"].split() + m.get_body(("plain",)).get_content().split() +
-                              Words(m.get_body(("html",)).get_content()).words, site.known)
+                              html_words("mail", m.get_body(("html",)).get_content()), site.known)
     m = email.message_from_bytes(run(IMPORTER, "mail", "digest", "user1", "weekly", "--config.file=" + site.conf),
                                  policy=email.policy.default)
     found["digest"] = unmarked(m.get_body(("plain",)).get_content().split() +
-                               Words(m.get_body(("html",)).get_content()).words, site.known)
+                               html_words("mail", m.get_body(("html",)).get_content()), site.known)
     same({p: w[:12] for p, w in found.items() if w}, {}, "mails have only marked words")
 
 

@@ -55,6 +55,9 @@ static void test_site(void **state)
     expect(&b, "x %n 7: <<y>> & 3%s 9");
     bj_local_html(&b, "<b>{%d of %zu jobs, %s}</b>", 3, (size_t)7, "y");
     expect(&b, "<b>%n 7: &lt;y&gt; &amp; 3%s</b>");
+    assert_string_equal(bj_local_escaped("{1} of {2} jobs, {3}"),
+                        "%n {2}: &lt;{3}&gt; &amp; {1}%s");
+    assert_string_equal(bj_local_escaped("Job &amp;"), "Job &amp;");
     bj_local_html_str(&b, "<i>{Jobs}</i> {Job}");
     expect(&b, "<i>Auftr\xc3\xa4ge</i> Job");
     bj_locals_use(NULL);

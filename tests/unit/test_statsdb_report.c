@@ -283,7 +283,7 @@ static void test_catalogue_errors(void **state)
     } bad[] = {
         {"# fine\n\n ends = x\n", "f:3: 'ends' is not the name of a text"},
         {"timeout\n", "f:1: NAME = TEXT is expected"},
-        {"timeout =\n", "f:1: a text of 1 to 600 bytes is expected"},
+        {"timeout =\n", "f:1: a text of 1 to 2000 bytes is expected"},
         {"timeout = It is over.\n", "f:1: the same values are expected as in "
                                     "'The job reached its time limit of {1}.'"},
         {"timeout = {1} {2}\n", "f:1: the same values"},

@@ -207,7 +207,7 @@ static int copy_all(const struct bj_copy *c, struct names *tables,
                       &jobs, err);
     if (r == 0 && jobs > 0)
         r = bj_err_set(err, -EEXIST,
-                       "copy: the store that is filled has jobs already");
+                       "copy: the store of --to has jobs already");
     if (r == 0)
         r = read_names(from,
                        is_postgresql(from) ? postgres_tables : sqlite_tables,

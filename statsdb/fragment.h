@@ -33,10 +33,17 @@
     " 'interactive' ELSE coalesce(s.other, CAST((s.id & 1048575) - 16 AS"      \
     " TEXT)) END"
 
+/* A number in a sentence: three digits, from 100 on all of the integer. */
+#define BJ_SQL_NUMBER(v)                                                       \
+    "coalesce(CASE WHEN abs(" v ") < 100 THEN printf('%.3g', " v ")"           \
+    " ELSE printf('%.0f', " v ") END, '?')"
+
+#define BJ_SQL_PUT(text, name, v)                                              \
+    "replace(" text ", '{" name "}', " BJ_SQL_NUMBER(v) ")"
+
 /* The text, and the advice, of finding f by rule r, with its numbers. */
 #define BJ_SQL_FILLED(text)                                                    \
-    "replace(replace(" text ", '{value}', coalesce(printf('%.4g', f.value),"   \
-    " '?')), '{threshold}', coalesce(printf('%.4g', f.threshold), '?'))"
+    BJ_SQL_PUT(BJ_SQL_PUT(text, "value", "f.value"), "threshold", "f.threshold")
 #define BJ_SQL_FINDING BJ_SQL_FILLED("r.text")
 #define BJ_SQL_ADVICE "nullif(" BJ_SQL_FILLED("r.advice") ", '')"
 

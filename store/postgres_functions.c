@@ -3,7 +3,7 @@
 #include "store/postgres_impl.h"
 
 /* Another name when the text below changes. */
-#define MARK "bj_functions_4"
+#define MARK "bj_functions_5"
 
 static const char sql[] =
     /* SQLite's sum: integers give an integer, NULLs are left out. */
@@ -55,12 +55,13 @@ static const char sql[] =
     "CREATE OR REPLACE AGGREGATE bj_list(text)(SFUNC = bj_list_add, STYPE ="
     " text, PARALLEL = SAFE);"
 
-    /* printf('%.4g', v): to_char rounds as printf does. */
+    /* printf of '%.3g' and '%.0f': to_char and round() round as printf does. */
     "CREATE OR REPLACE FUNCTION bj_printf(format text, v double precision)"
     " RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$\n"
     "DECLARE s text; m text; e int;\n"
     "BEGIN\n"
-    "  IF format <> '%.4g' THEN\n"
+    "  IF format = '%.0f' THEN RETURN round(v)::numeric::text; END IF;\n"
+    "  IF format <> '%.3g' THEN\n"
     "    RAISE EXCEPTION 'bj_printf: format %', format;\n"
     "  END IF;\n"
     "  IF v = 0 THEN RETURN '0'; END IF;\n"
@@ -68,10 +69,10 @@ static const char sql[] =
     "    RETURN CASE v WHEN 'Infinity' THEN 'Inf' WHEN '-Infinity' THEN '-Inf'"
     " ELSE v::text END;\n"
     "  END IF;\n"
-    "  s := ltrim(to_char(v, '9.999EEEE'));\n"
+    "  s := ltrim(to_char(v, '9.99EEEE'));\n"
     "  m := split_part(s, 'e', 1);\n"
     "  e := split_part(s, 'e', 2)::int;\n"
-    "  IF e >= -4 AND e < 4 THEN\n"
+    "  IF e >= -4 AND e < 3 THEN\n"
     "    RETURN trim_scale(m::numeric * 10::numeric ^ e)::text;\n"
     "  END IF;\n"
     "  RETURN trim_scale(m::numeric)::text || 'e' ||"

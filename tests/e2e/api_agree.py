@@ -22,7 +22,7 @@ BOSS = user("boss")
 FIRST = {
     "1000": ("there is nothing to change", None),
     "1001": ("GPUs never used: 1", "#SBATCH --gpus=1"),
-    "1002": ("used 7.187 % of its memory", "#SBATCH --mem=6G"),
+    "1002": ("used 7.19 % of its memory", "#SBATCH --mem=6G"),
     "1003": ("ran out of memory; it had 8.0 GiB", "#SBATCH --mem=12G"),
     "1004": ("reached its time limit of 01:00:00", "write checkpoints"),
     "1005": ("Nodes without CPU time: 2", "#SBATCH --nodes=1"),
@@ -32,8 +32,8 @@ FIRST = {
     "3200": ("too short to judge", None),
     "3300": ("It is not known what the job used", None),
     "3400": ("failed with exit code 3", None),
-    "3600": ("Only 0.9861 of the CPUs was busy", "#SBATCH --cpus-per-task=1"),
-    "3700": ("CPU efficiency was 9.549 %", "#SBATCH --time=01:30:00"),
+    "3600": ("Only 0.986 of the CPUs was busy", "#SBATCH --cpus-per-task=1"),
+    "3700": ("CPU efficiency was 9.55 %", "#SBATCH --time=01:30:00"),
 }
 LABELS = {"cpu": "CPU time", "memory": "Memory", "memory_charged": "With cache", "gpu": "GPU time",
           "gpu_memory": "GPU memory", "time": "Run time", "read": "Read", "write": "Written",

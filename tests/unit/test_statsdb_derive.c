@@ -101,7 +101,7 @@ static void test_sources(void **state)
     expect(w.s,
            "SELECT name, severity, text, value, threshold FROM job_finding_v"
            " ORDER BY name",
-           "cpu_very_low|warning|CPU efficiency was 6.944 %.|"
+           "cpu_very_low|warning|CPU efficiency was 6.94 %.|"
            "6.9444|65.0\n"
            "time_limit_too_long|info|The job used 50 % of its time "
            "limit.|50.0|60.0\n");

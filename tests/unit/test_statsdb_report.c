@@ -17,7 +17,7 @@ static const struct {
     {"1000", "good",
      "The job used what it requested; there is nothing to change.", NULL},
     {"1001", "critical", "GPUs never used: 1.", "Next time request --gpus=1."},
-    {"1002", "warning", "The job used 7.187 % of its memory.",
+    {"1002", "warning", "The job used 7.19 % of its memory.",
      "Next time request --mem=6G."},
     {"1003", "critical",
      "The job ran out of memory; it had 8.0 GiB on each node.",
@@ -29,7 +29,7 @@ static const struct {
      "Next time request --nodes=1."},
     {"2000", "warning",
      "Array of 20 tasks, 20 completed. 19 tasks: The job used "
-     "6.562 % of its memory.",
+     "6.56 % of its memory.",
      "Next time request --mem=3G --time=00:40:00."},
     {"3001", "good",
      "The job used what it requested; there is nothing to change.", NULL},
@@ -49,9 +49,9 @@ static const struct {
     {"3500", "unknown",
      "The job waits to start. Jobs with a higher priority are ahead of it.",
      NULL},
-    {"3600", "warning", "Only 0.9861 of the CPUs was busy.",
+    {"3600", "warning", "Only 0.986 of the CPUs was busy.",
      "Next time request --cpus-per-task=1."},
-    {"3700", "warning", "CPU efficiency was 9.549 %.",
+    {"3700", "warning", "CPU efficiency was 9.55 %.",
      "Next time request --cpus-per-task=4 --time=01:30:00."},
 };
 

@@ -48,9 +48,9 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
     c->reply->type = "text/html; charset=utf-8";
     bj_call_header(c, "Content-Security-Policy", policy);
     bj_call_header(c, "Referrer-Policy", "no-referrer");
-    bj_buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset="
-                  "\"utf-8\"><meta name=\"viewport\" content=\"width=device-"
-                  "width,initial-scale=1\"><title>");
+    bj_local_html(b, "<!DOCTYPE html>\n<html lang=\"{en}\"><head><meta charset="
+                     "\"utf-8\"><meta name=\"viewport\" content=\"width=device-"
+                     "width,initial-scale=1\"><title>");
     bj_html_text(b, bj_slice_str(title));
     bj_local_html(b,
                   "</title><link rel=\"stylesheet\" "

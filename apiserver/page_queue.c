@@ -28,7 +28,7 @@ static const struct bj_page_column columns[] = {
     {"account", "Account", BJ_SHOW_ACCOUNT, false},
     {"partition", "Partition", BJ_SHOW_PARTITION, false},
     {"cpus_requested", "CPUs", BJ_SHOW_NUMBER, false},
-    {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
+    {"gpus_requested", "GPUs", BJ_SHOW_NUMBER, false},
     {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
     {"time_limit_seconds", "Time limit", BJ_SHOW_SECONDS, false},
     {"priority", "Priority", BJ_SHOW_NUMBER, false},

@@ -128,6 +128,7 @@ const char *const bj_local_texts[] = {
     "Emissions",
     "emissions",
     "Emissions, CO2e",
+    "en", /* the language of the texts, for browsers: BCP 47 */
     "end",
     "Ended",
     "ended",

@@ -1,5 +1,6 @@
 #include "statsdb/job_column.h"
 
+#include "sched/job.h"
 #include "statsdb/best.h"
 #include "statsdb/price.h"
 #include "store/db.h"
@@ -190,6 +191,15 @@ static int64_t make_share(const int64_t *v)
     " AND r.jobid = j.jobid AND j.id = (SELECT job FROM node_record_job"       \
     " WHERE record = r.id))"
 
+/* As bj_tres_sum of tres_requested; of a scheduler without such lists those
+ * allocated. */
+_Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED");
+#define GPUS_REQUESTED                                                         \
+    "CASE WHEN j.tres_requested IS NULL THEN j.gpus ELSE (SELECT coalesce("    \
+    "sum(CASE WHEN t.model IS NULL THEN t.count END), sum(t.count), 0)"        \
+    " FROM tres_item AS t WHERE t.tres = j.tres_requested AND t.type = 6"      \
+    " AND t.name = 'gpu') END"
+
 /* The worst first, without a sort. */
 static const char finding_names[] =
     "(SELECT nullif(substr("
@@ -306,6 +316,8 @@ const struct bj_job_column bj_job_columns[] = {
     PLAIN("nodes", "NNodes", INT, NONE, "j.nodes", "Allocated nodes."),
     PLAIN("tasks", "NTasks", INT, NONE, "j.tasks", "Tasks."),
     PLAIN("gpus", "NGPUs", INT, NONE, "j.gpus", "Allocated GPUs."),
+    MORE("gpus_requested", "ReqGPUS", INT, NONE, GPUS_REQUESTED,
+         "Requested GPUs."),
     WORD("gpu_model", "GPUModel", OTHER, FREE, "m.gpu_model", "GPU model."),
     WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts",
          "Names of the allocated nodes."),

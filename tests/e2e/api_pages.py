@@ -306,8 +306,11 @@ def lists(site):
     check("No findings" in safe("none", ask(site, "/findings?from=2000-01-01", "newcomer")).text,
           "users do not see findings of others")
     page = safe("the queue", ask(site, "/queue", "boss"))
-    waiting = ask(site, "/api/v1/jobs?from=0&state=pending&limit=200&fields=display_id", "boss").data
-    check(all(w["display_id"] in page.text for w in waiting), "the queue has the waiting jobs")
+    waiting = ask(site, "/api/v1/jobs?from=0&state=pending&limit=200&fields=display_id,tres_requested", "boss").data
+    rows = {r[0]: r[7] for r in page.rows if len(r) == 12}
+    requested = {w["display_id"]: (re.findall(r"gres/gpu=(\d+)", w["tres_requested"]) or ["0"])[0] for w in waiting}
+    check(any(n != "0" for n in requested.values()), "a waiting job requested GPUs", requested)
+    same(rows, requested, "the queue has the waiting jobs and the GPUs that they requested")
     waits = {}
     for j in ask(site, "/api/v1/jobs?from=now-7d&began=1&limit=1000&fields=partition,wait_seconds,start",
                  "boss").data:

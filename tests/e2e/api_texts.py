@@ -74,7 +74,7 @@ class Words(html.parser.HTMLParser):
         self.tags.add(tag)
         if tag not in ("meta", "link", "input", "br", "img", "path"):
             self.inside.append((tag, a))
-        for name in ("data-l", "aria-label", "alt", "placeholder"):
+        for name in ("lang", "data-l", "aria-label", "alt", "placeholder"):
             self.put(a.get(name) or "")
 
     def handle_endtag(self, tag):
@@ -212,6 +212,7 @@ def reports(site):
 
 def mails(site):
     found = {}
+    site.known |= {"en"}  # the language, in the template
     for job in JOB:
         m = email.message_from_bytes(run(IMPORTER, "mail", "show", job, "--config.file=" + site.conf),
                                      policy=email.policy.default)

@@ -36,7 +36,8 @@ def jobs(seed, now, count, days):
         start = submit + rnd.randrange(3600)
         took = rnd.randrange(1, 7200) if rnd.random() > 0.1 else rnd.randrange(1, 40 * 3600)
         end, state = start + took, rnd.choice(STATES)
-        if start >= now:
+        waits = start >= now or n >= count - 3
+        if waits:
             start, end, state = None, None, "PENDING"
         elif end >= now:
             end, state = None, "RUNNING"
@@ -53,7 +54,8 @@ def jobs(seed, now, count, days):
             "Start": str(start) if start else "Unknown", "End": str(end) if end else "Unknown",
             "ElapsedRaw": str((end or now) - start if start else 0), "AllocCPUS": str(cpus),
             "NNodes": "1", "NodeList": "n%02d" % rnd.randrange(30) if start else "None assigned",
-            "ReqTRES": "cpu=%d,mem=%dM,node=1" % (cpus, cpus * 100),
+            "ReqTRES": "cpu=%d,mem=%dM,node=1" % (cpus, cpus * 100) + (
+                ",gres/gpu:a100=%d,gres/gpu=%d" % (n % 4, n % 4 + 1) if waits else ""),
             "AllocTRES": "cpu=%d,mem=%dM,node=1" % (cpus, cpus * 100) if start else "",
             "TotalCPU": clock(used), "UserCPU": clock(used - used // 9),
             "SystemCPU": clock(used // 9), "MaxRSS": "", "WorkDir": "/home/u%d/w%d" % (user, n),

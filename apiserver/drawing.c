@@ -7,14 +7,22 @@
 
 #include <stdlib.h>
 
-struct bj_drawing *bj_drawing_new(struct bj_call *c)
+int bj_drawing_begin(struct bj_call *c, bj_drawing_step *prepare)
 {
+    struct bj_params p;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
     struct bj_drawing *d = calloc(1, sizeof(*d));
-    if (d)
-        d->server = c->worker->server;
+    if (!d)
+        return bj_err_set(&c->err, -ENOMEM, "drawing");
+    d->server = c->worker->server;
+    r = prepare(c, &p, d);
+    if (r == 0)
+        c->work = d;
     else
-        bj_err_set(&c->err, -ENOMEM, "drawing");
-    return d;
+        bj_drawing_free(d);
+    return r;
 }
 
 void bj_drawing_free(struct bj_drawing *d)
@@ -29,10 +37,10 @@ void bj_drawing_free(struct bj_drawing *d)
     free(d);
 }
 
-int bj_drawing_prepare(struct bj_call *c, const struct bj_params *p,
-                       struct bj_slice job, struct bj_drawing *d)
+int bj_drawing_prepare(struct bj_call *c, struct bj_params *p,
+                       struct bj_drawing *d)
 {
-    int r = bj_visible_job_find(c, p, job, &d->arena, &d->f);
+    int r = bj_visible_job_find(c, p, c->tail, &d->arena, &d->f);
     if (r == 0)
         r = bj_job_report(c, d->f.job, &d->report);
     if (r != 0)

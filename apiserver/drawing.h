@@ -19,14 +19,19 @@ struct bj_drawing {
     bool letter;      /* paper; else A4 */
 };
 
-/* Zeroed; NULL: out of memory.  Free it with bj_drawing_free. */
-struct bj_drawing *bj_drawing_new(struct bj_call *c);
+/* Prepares a drawing with the parameters of its request: 0, a refusal or an
+ * error. */
+typedef int bj_drawing_step(struct bj_call *c, struct bj_params *p,
+                            struct bj_drawing *d);
+
+/* The first part of an endpoint: c->work becomes a drawing that prepare has
+ * filled, and which the second part frees.  0, a refusal or an error. */
+int bj_drawing_begin(struct bj_call *c, bj_drawing_step *prepare);
 void bj_drawing_free(struct bj_drawing *d); /* NULL is fine */
 
-/* Find the job of a name, and make the queries of all its charts; reads the
- * report with them.  0, a refusal or an error. */
-int bj_drawing_prepare(struct bj_call *c, const struct bj_params *p,
-                       struct bj_slice job, struct bj_drawing *d);
+/* Find the job that the path names, and make the queries of all its charts;
+ * reads the report with them. */
+bj_drawing_step bj_drawing_prepare;
 
 /* In the second part: query and make the charts.  0 or -ENOMEM. */
 int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d);

@@ -19,23 +19,15 @@ static int read_paper(struct bj_call *c, const struct bj_params *p,
                                 "The parameter paper must be a4 or letter.");
 }
 
+static int prepare(struct bj_call *c, struct bj_params *p, struct bj_drawing *d)
+{
+    int r = read_paper(c, p, d);
+    return r == 0 ? bj_drawing_prepare(c, p, d) : r;
+}
+
 int bj_pdf_prepare(struct bj_call *c)
 {
-    struct bj_params p;
-    struct bj_drawing *d;
-    int r = bj_params_read(c, c->endpoint->params, &p);
-    if (r != 0)
-        return r;
-    if (!(d = bj_drawing_new(c)))
-        return -ENOMEM;
-    r = read_paper(c, &p, d);
-    if (r == 0)
-        r = bj_drawing_prepare(c, &p, c->tail, d);
-    if (r == 0)
-        c->work = d;
-    else
-        bj_drawing_free(d);
-    return r;
+    return bj_drawing_begin(c, prepare);
 }
 
 int bj_pdf_answer(struct bj_call *c)

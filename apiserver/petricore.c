@@ -35,9 +35,9 @@ static struct bj_slice metric_of(struct bj_slice name)
 }
 
 /* A job on several nodes has a row for each of them. */
-static int prepare(struct bj_call *c, struct bj_slice job,
-                   struct bj_slice metric, struct bj_params *p,
-                   struct bj_drawing *d)
+static int prepare_metric(struct bj_call *c, struct bj_slice job,
+                          struct bj_slice metric, struct bj_params *p,
+                          struct bj_drawing *d)
 {
     const int own = BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_BY);
     struct bj_visible_job f;
@@ -54,26 +54,20 @@ static int prepare(struct bj_call *c, struct bj_slice job,
     return r == 0 ? bj_plot_prepare(c, p, job, d) : r;
 }
 
-static int on_plot(struct bj_call *c)
+static int prepare_plot(struct bj_call *c, struct bj_params *p,
+                        struct bj_drawing *d)
 {
     struct bj_slice rest = c->req->tail, job = {0}, word;
-    struct bj_params p;
-    struct bj_drawing *d;
-    int r = bj_params_read(c, c->endpoint->params, &p);
     bj_slice_field(&rest, '/', &word); /* "plot" */
-    if (r == 0 && (!bj_slice_field(&rest, '/', &job) || job.n == 0 ||
-                   rest.n == 0 || memchr(rest.p, '/', rest.n)))
-        r = bj_call_refuse(c, 404, "This path does not exist.");
-    if (r != 0)
-        return r;
-    if (!(d = bj_drawing_new(c)))
-        return -ENOMEM;
-    r = prepare(c, job, metric_of(rest), &p, d);
-    if (r == 0)
-        c->work = d;
-    else
-        bj_drawing_free(d);
-    return r;
+    if (!bj_slice_field(&rest, '/', &job) || job.n == 0 || rest.n == 0 ||
+        memchr(rest.p, '/', rest.n))
+        return bj_call_refuse(c, 404, "This path does not exist.");
+    return prepare_metric(c, job, metric_of(rest), p, d);
+}
+
+static int on_plot(struct bj_call *c)
+{
+    return bj_drawing_begin(c, prepare_plot);
 }
 
 /* --- /pie/JOB/ -------------------------------------------------------------
@@ -117,26 +111,21 @@ static bool make_pie(const struct bj_report *r, const struct bj_petricore *x,
     return good;
 }
 
-static int on_pie(struct bj_call *c)
+static int prepare_pie(struct bj_call *c, struct bj_params *p,
+                       struct bj_drawing *d)
 {
-    struct bj_params p;
     struct bj_petricore x;
-    struct bj_drawing *d;
-    int r = bj_params_read(c, c->endpoint->params, &p);
-    if (r != 0)
-        return r;
-    if (!(d = bj_drawing_new(c)))
-        return -ENOMEM;
-    r = bj_petricore_read(c, &p, &d->f, &d->arena, &d->report, &x);
+    int r = bj_petricore_read(c, p, &d->f, &d->arena, &d->report, &x);
     if (r == 0 && !make_pie(&d->report, &x, &d->charts))
         r = bj_err_set(&c->err, -ENOMEM, "pie");
     if (r == 0 && d->charts.charts == 0)
         r = bj_call_refuse(c, 404, "The CPU time of this job is not known.");
-    if (r == 0)
-        c->work = d;
-    else
-        bj_drawing_free(d);
     return r;
+}
+
+static int on_pie(struct bj_call *c)
+{
+    return bj_drawing_begin(c, prepare_pie);
 }
 
 static int after_pie(struct bj_call *c)

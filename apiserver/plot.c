@@ -109,21 +109,15 @@ int bj_plot_prepare(struct bj_call *c, const struct bj_params *p,
                    : bj_series_prepare(c, p, &d->f, d->one);
 }
 
+static int prepare_plot(struct bj_call *c, struct bj_params *p,
+                        struct bj_drawing *d)
+{
+    return bj_plot_prepare(c, p, c->tail, d);
+}
+
 static int on_plot(struct bj_call *c)
 {
-    struct bj_params p;
-    struct bj_drawing *d;
-    int r = bj_params_read(c, c->endpoint->params, &p);
-    if (r != 0)
-        return r;
-    if (!(d = bj_drawing_new(c)))
-        return -ENOMEM;
-    r = bj_plot_prepare(c, &p, c->tail, d);
-    if (r == 0)
-        c->work = d;
-    else
-        bj_drawing_free(d);
-    return r;
+    return bj_drawing_begin(c, prepare_plot);
 }
 
 /* --- the image -------------------------------------------------------------
@@ -178,19 +172,7 @@ int bj_plot_answer(struct bj_call *c)
 
 static int on_charts(struct bj_call *c)
 {
-    struct bj_params p;
-    struct bj_drawing *d;
-    int r = bj_params_read(c, c->endpoint->params, &p);
-    if (r != 0)
-        return r;
-    if (!(d = bj_drawing_new(c)))
-        return -ENOMEM;
-    r = bj_drawing_prepare(c, &p, c->tail, d);
-    if (r == 0)
-        c->work = d;
-    else
-        bj_drawing_free(d);
-    return r;
+    return bj_drawing_begin(c, bj_drawing_prepare);
 }
 
 static int after_charts(struct bj_call *c)

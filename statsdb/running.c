@@ -16,7 +16,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { SECOND = 1000000, PAGE_FINDINGS = 10000 };
+enum {
+    SECOND = 1000000,
+    PAGE_FINDINGS = 10000,
+    LASTING_SEC = 90 * 60, /* longer than built-in rules look back */
+};
 
 struct bj_running_thread {
     pthread_t thread;
@@ -119,6 +123,27 @@ static int check_imported(const struct bj_running *r, int64_t imported_sec,
                : 0;
 }
 
+/* Warn once when nothing is known of jobs that have run long enough, since
+ * labels that the series lack would not be noticed. */
+static void count(struct bj_running_cluster *c,
+                  const struct bj_running_jobs *jobs, int64_t now_sec)
+{
+    size_t lasting = 0;
+    c->jobs = jobs->n;
+    c->known = 0;
+    for (size_t i = 0; i < jobs->n; i++) {
+        c->known += jobs->job[i].known;
+        lasting += jobs->job[i].start_sec < now_sec - LASTING_SEC;
+    }
+    if (c->known == 0 && lasting > 0 && !c->warned)
+        bj_log(BJ_LOG_WARN, NULL,
+               "%s: Prometheus has no current values of all nodes of any of "
+               "%zu running jobs; its series need the labels {%.*s} of "
+               "prometheus.match",
+               c->conf->name, lasting, (int)c->match.len, c->match.p);
+    c->warned = c->known == 0 && (c->warned || lasting > 0);
+}
+
 static int evaluate(struct bj_running *r, struct bj_running_cluster *c,
                     int64_t now_sec, struct bj_err *err)
 {
@@ -135,10 +160,7 @@ static int evaluate(struct bj_running *r, struct bj_running_cluster *c,
         e = bj_running_write(r, c, &jobs, now_sec, err);
     if (e == 0) {
         c->success_sec = now_sec;
-        c->jobs = jobs.n;
-        c->known = 0;
-        for (size_t i = 0; i < jobs.n; i++)
-            c->known += jobs.job[i].known;
+        count(c, &jobs, now_sec);
         e = bj_running_act(r, c, &jobs, now_sec, err);
     }
     bj_running_jobs_free(&jobs);

@@ -61,6 +61,7 @@ struct bj_running_cluster {
     struct bj_buf match; /* labels of the cluster, each with a comma */
     int64_t success_sec; /* of the last evaluation */
     bool cleared;        /* its findings were removed, as they are too old */
+    bool warned;         /* of missing values */
     uint64_t rounds, failures, actions[2]; /* warn, cancel */
     uint64_t jobs, known;                  /* in the last evaluation */
 };

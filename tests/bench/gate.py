@@ -71,7 +71,7 @@ def main():
     build = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         store = folder + "/none.db"
-        for bytes_, count in ((1000, 6000), (1 << 20, 1000)):
+        for bytes_, count in ((1000, 6000), (64 << 10, 4000), (1 << 20, 1000)):
             server, at = program(build + "/bench/gate_server", str(bytes_))
             url = "http://127.0.0.1:%d" % at
             floors = [program(build + "/bench/" + f, url) for f in ("gate_floor", "gate_floor_loop")]

@@ -304,6 +304,18 @@ def for_real(site):
           "its report says why", site.report(131))
 
 
+def labels(site):
+    p = site.run("--once")
+    check("series need the labels" not in p.stderr, "no warning when values are known", p.stderr)
+    text = site.file("alpha.yml")
+    site.write("alpha.yml", text.replace("[cluster=alpha]", "[site=alpha]"))
+    p = site.run("--once")
+    check(p.returncode == 0 and "its series need the labels {site=\\\"alpha\\\",} of prometheus.match" in p.stderr,
+          "a warning when no series has the labels", p.stderr)
+    site.write("alpha.yml", text)
+    site.once()
+
+
 def no_evidence(site):
     """What must break an escalation."""
     site.rows("DELETE FROM running_action")
@@ -381,6 +393,7 @@ def main():
             rules(site)
             dry_run(site)
             for_real(site)
+            labels(site)
             no_evidence(site)
             refusals(site)
             gone(site, server)

@@ -114,7 +114,7 @@ def rows(r):
            limit(extra("vm_default-all"), 75000, "%.0f"))
     for tree in (real, "tmpfs-v2"):
         yield ("E11", "%s: 128 users over 16" % tree,
-               limit(more(r, tree, "basic", users=128), 1.05))
+               limit(more(r, tree, "basic", users=128), 1.5))
     yield ("E11", "processes started", limit(extra("forks"), 0, "%d"))
     yield ("F1", "instructions to write a series",
            limit(extra("insn_write_series"), 220, "%.0f"))

@@ -116,10 +116,9 @@ static const struct {
     const char *from, *behind;
 } parts[] = {
     [BJ_PART_STEPS] = {step_columns,
-                       " FROM job AS b JOIN step AS s ON s.id BETWEEN"
-                       " b.id << 20 AND (b.id << 20 | 1048575)"
+                       " FROM job AS b JOIN step AS s ON s.job = b.id"
                        " WHERE b.id = ",
-                       " ORDER BY s.id"},
+                       " ORDER BY s.slot"},
     [BJ_PART_ENERGY] =
         {energy_columns,
          " FROM (SELECT job, 0 AS n, 'total' AS kind, 'total' AS name, "

@@ -87,10 +87,7 @@ static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
 {
     struct bj_st *st = NULL;
     const struct bj_slice name = bj_report_text(r, BJ_REPORT_NAME);
-    int code = bj_db_prepare(db,
-                             "SELECT EXISTS (SELECT 1 FROM step WHERE id ="
-                             " ?1 << 20 | 3)",
-                             &st, err);
+    int code = bj_db_prepare(db, "SELECT " BJ_SQL_INTERACTIVE("?1"), &st, err);
     if (code < 0)
         return code;
     bj_st_bind_i64(st, 1, job);

@@ -6,6 +6,7 @@
 #include "statsdb/derive.h"
 #include "statsdb/dict.h"
 #include "statsdb/finding_rule.h"
+#include "statsdb/fragment.h"
 #include "statsdb/grams.h"
 #include "store/db.h"
 
@@ -107,9 +108,8 @@ enum {
     X(ENERGY, "j.energy_scheduler_joules")                                     \
     X(READ, "j.read_bytes")                                                    \
     X(WRITE, "j.write_bytes")                                                  \
-    X(OOM_STEPS, "(SELECT count(*) FROM step WHERE id BETWEEN j.id << 20 AND"  \
-                 " j.id << 20 | 1048575 AND state = 8)")                       \
-    X(INTERACTIVE, "EXISTS (SELECT 1 FROM step WHERE id = j.id << 20 | 3)")    \
+    X(OOM_STEPS, "(SELECT count(*) FROM step WHERE job = j.id AND state = 8)") \
+    X(INTERACTIVE, BJ_SQL_INTERACTIVE("j.id"))                                 \
     X(ACCOUNT, "j.account")                                                    \
     X(USER, "j.user")                                                          \
     X(PARTITION, "j.partition")

@@ -27,11 +27,14 @@
 /* The key of job j in cluster c. */
 #define BJ_SQL_KEY "c.name || ':' || j.jobid || ':' || j.submit"
 
-/* The name of step s: its slot in the row number (statsdb/row.h), or other. */
+/* The name of step s: its slot (statsdb/row.h), or other. */
 #define BJ_SQL_STEP                                                            \
-    "CASE s.id & 1048575 WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN" \
-    " 'interactive' ELSE coalesce(s.other, CAST((s.id & 1048575) - 16 AS"      \
-    " TEXT)) END"
+    "CASE s.slot WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN"         \
+    " 'interactive' ELSE coalesce(s.other, CAST(s.slot - 16 AS TEXT)) END"
+
+/* Has job this step of a person at a prompt? */
+#define BJ_SQL_INTERACTIVE(job)                                                \
+    "EXISTS (SELECT 1 FROM step WHERE job = " job " AND slot = 3)"
 
 /* A number in a sentence: three digits, from 100 on all of the integer. */
 #define BJ_SQL_NUMBER(v)                                                       \

@@ -10,8 +10,7 @@ static const char *const texts[] = {
     "CREATE TEMP TABLE old(id INTEGER PRIMARY KEY)",
     "INSERT INTO temp.old SELECT id FROM job WHERE at < ?1 AND \"end\" < ?1"
     " ORDER BY at LIMIT ?2",
-    "DELETE FROM step WHERE id IN (SELECT s.id FROM temp.old AS o JOIN step AS"
-    " s ON s.id BETWEEN o.id << 20 AND (o.id << 20) + 1048575)",
+    "DELETE FROM step WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM job_more WHERE job IN (SELECT id FROM temp.old)",
     /* Derived rows; their daily sums stay, too. */
     "DELETE FROM job_finding WHERE job IN (SELECT id FROM temp.old)",
@@ -52,14 +51,12 @@ static int run(struct bj_db *db, const char *sql, int64_t before, unsigned max,
     return r;
 }
 
-/* SQLite would search all steps for each job. This check replaces SQLite's: no
- * table that refers to jobs or records may have a row of a removed one. Steps
- * have no index on their job, but its number in theirs. */
+/* SQLite would search each table for each job. This check replaces SQLite's: no
+ * table that refers to jobs or records may have a row of a removed one. */
 static const char left_sql[] =
     "SELECT 'SELECT 1 FROM temp.' || o.name || ' AS o WHERE EXISTS (SELECT 1"
-    " FROM \"' || t.name || '\" AS t WHERE t.' || CASE t.name WHEN 'step' THEN"
-    " 'id BETWEEN o.id << 20 AND (o.id << 20) + 1048575'"
-    " ELSE '\"' || k.\"from\" || '\" = o.id' END || ') LIMIT 1', t.name"
+    " FROM \"' || t.name || '\" AS t WHERE t.\"' || k.\"from\" ||"
+    " '\" = o.id) LIMIT 1', t.name"
     " FROM (SELECT 'old' AS name, 'job' AS gone UNION ALL"
     " SELECT 'old_record', 'node_record') AS o, sqlite_schema AS t,"
     " pragma_foreign_key_list(t.name) AS k"

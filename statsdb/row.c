@@ -160,7 +160,8 @@ static const struct bj_row_column step_cols[BJ_STEP_COLS] = {
     [BJ_COL_READ] = S("read_bytes", BJ_KIND_U64, use.read_bytes),
     [BJ_COL_WRITE] = S("write_bytes", BJ_KIND_U64, use.write_bytes),
 
-    [BJ_STEP_ID] = {"id", BJ_KIND_OWN, 0, 0, 1},
+    [BJ_STEP_JOB] = {"job", BJ_KIND_OWN, 0, 0, 1},
+    [BJ_STEP_SLOT] = {"slot", BJ_KIND_OWN, 0, 0, 1},
     [BJ_STEP_OTHER] = {"other", BJ_KIND_ID, 0, 0, 1},
     [BJ_STEP_TASKS] = S("tasks", BJ_KIND_U64, tasks),
     [BJ_STEP_PEAK_NODE] = SD("peak_node", mem_peak_node, BJ_DICT_WORD),
@@ -170,12 +171,12 @@ static const struct bj_row_column step_cols[BJ_STEP_COLS] = {
                              offsetof(struct bj_job_step, submit_line), 1, 0},
 };
 
-const struct bj_row_table bj_table_job = {"job", "id", job_cols, BJ_JOB_COLS,
-                                          true};
-const struct bj_row_table bj_table_more = {"job_more", "job", more_cols,
-                                           BJ_MORE_COLS, false};
-const struct bj_row_table bj_table_step = {"step", "id", step_cols,
-                                           BJ_STEP_COLS, true};
+const struct bj_row_table bj_table_job = {
+    "job", {"id"}, job_cols, BJ_JOB_COLS, true};
+const struct bj_row_table bj_table_more = {
+    "job_more", {"job"}, more_cols, BJ_MORE_COLS, false};
+const struct bj_row_table bj_table_step = {
+    "step", {"job", "slot"}, step_cols, BJ_STEP_COLS, true};
 
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret)
 {
@@ -205,5 +206,7 @@ void bj_row_sql_update(const struct bj_row_table *t, bool plain,
                       at);
         at++;
     }
-    bj_buf_printf(ret, " WHERE %s = ?%u", t->where, at);
+    for (int i = 0; i < BJ_KEY_COLUMNS && t->key[i]; i++)
+        bj_buf_printf(ret, "%s%s = ?%u", i ? " AND " : " WHERE ", t->key[i],
+                      at++);
 }

@@ -83,7 +83,8 @@ enum {
 };
 
 enum {
-    BJ_STEP_ID = BJ_COL_BOTH,
+    BJ_STEP_JOB = BJ_COL_BOTH,
+    BJ_STEP_SLOT,
     BJ_STEP_OTHER,
     BJ_STEP_TASKS,
     BJ_STEP_PEAK_NODE,
@@ -95,9 +96,8 @@ enum {
 
 enum { BJ_ROW_COLS = 56, BJ_ROW_TEXTS = 8 };
 
-/* Slots of steps: the low bits of their row numbers. */
+/* Slots of steps. */
 enum {
-    BJ_STEP_BITS = 20,
     BJ_SLOT_BATCH = 1,
     BJ_SLOT_EXTERN = 2,
     BJ_SLOT_INTERACTIVE = 3,

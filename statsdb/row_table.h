@@ -24,8 +24,11 @@ struct bj_row_column {
     unsigned char key;   /* part of an index */
 };
 
+enum { BJ_KEY_COLUMNS = 2 };
+
 struct bj_row_table {
-    const char *name, *where; /* where: column that identifies a row */
+    const char *name;
+    const char *key[BJ_KEY_COLUMNS]; /* the columns that identify a row */
     const struct bj_row_column *col;
     unsigned n;
     bool rank; /* has states */

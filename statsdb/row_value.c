@@ -230,7 +230,8 @@ int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
     int r = fill(d, &bj_table_step, step, ret, err);
     int64_t slot = slot_of(step->step_id);
     drop_user(ret->v);
-    ret->v[BJ_STEP_ID] = id << BJ_STEP_BITS | slot;
+    ret->v[BJ_STEP_JOB] = id;
+    ret->v[BJ_STEP_SLOT] = slot;
     if (slot == BJ_SLOT_OTHER)
         set_text(ret, BJ_STEP_OTHER, 0, step->step_id);
     return r;

@@ -1,4 +1,5 @@
 #include "base/buf.h"
+#include "statsdb/fragment.h"
 #include "statsdb/running_impl.h"
 #include "store/db.h"
 
@@ -12,9 +13,11 @@ static const char list_sql[] =
     " j.qos), j.start, j.suspended, j.nodes, j.cpus, j.gpus,"
     " coalesce(j.memory_allocated_bytes, j.memory_requested_bytes),"
     " j.time_limit, j.start - coalesce(j.eligible, nullif(j.submit, 0)),"
-    " j.restarts, EXISTS (SELECT 1 FROM step WHERE id = j.id << 20 | 3)"
-    " FROM job AS j WHERE j.cluster = (SELECT id FROM cluster WHERE name = ?1)"
-    " AND j.state = 2 AND j.\"end\" IS NULL AND j.start IS NOT NULL";
+    " j.restarts, " BJ_SQL_INTERACTIVE(
+        "j.id") " FROM job AS j WHERE j.cluster = (SELECT id FROM cluster "
+                "WHERE name = ?1)"
+                " AND j.state = 2 AND j.\"end\" IS NULL AND j.start IS NOT "
+                "NULL";
 
 /* When accounting of the cluster was last imported. */
 static const char imported_sql[] =

@@ -154,10 +154,8 @@ const char *const bj_schema_accounting[] = {
     "system_comment TEXT,"
     "steps_left_out INT) STRICT",
 
-    /* id: number of the job << 20
-     *
-     * slot; slot 1 is the batch script, 2 extern, 3 interactive, 16 + n step n,
-     * from 2^19 on other names. */
+    /* slot 1 is the batch script, 2 extern, 3 interactive, 16 + n step n, from
+     * 2^19 on other names. */
     "CREATE TABLE step("
     "name INT REFERENCES jobname,"
     "state INT NOT NULL REFERENCES state,"
@@ -180,14 +178,15 @@ const char *const bj_schema_accounting[] = {
     "energy_scheduler_joules INT,"
     "read_bytes INT,"
     "write_bytes INT,"
-    "id INTEGER PRIMARY KEY,"
+    "job INT NOT NULL REFERENCES job,"
+    "slot INT NOT NULL,"
     "other TEXT," /* its name, if the slot does not give it */
     "tasks INT,"
     "peak_node INT REFERENCES word," /* node of the largest task */
     "cpu_task_usec INT,"
     "vmemory_peak_bytes INT,"
     "submit_line TEXT,"
-    "job INT GENERATED ALWAYS AS (id >> 20) VIRTUAL REFERENCES job) STRICT",
+    "PRIMARY KEY(job, slot)) STRICT, WITHOUT ROWID",
 
     /* The combinations that have daily sums. */
     "CREATE TABLE assoc(id INTEGER PRIMARY KEY,"

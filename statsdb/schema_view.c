@@ -70,7 +70,7 @@ const char *const bj_schema_views[] = {
     " FROM job AS j JOIN cluster AS c ON c.id = j.cluster LEFT JOIN job_more"
     " AS m ON m.job = j.id LEFT JOIN owner AS o ON o.id = j.owner",
 
-    "CREATE VIEW step_v AS SELECT s.id >> 20 AS job, " BJ_SQL_STEP
+    "CREATE VIEW step_v AS SELECT s.job, " BJ_SQL_STEP
     " AS step_id, " BJ_SQL_WORD("jobname", "s.name") " AS name, "
     BJ_SQL_NAME("state", "s.state") " AS state, "
     BJ_SQL_WORD("word", "s.state_raw") " AS state_raw, s.exit_code,"

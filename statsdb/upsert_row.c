@@ -18,7 +18,7 @@ static const struct statement {
                           "UPDATE job_more SET display_id = NULL,"
                           " array_tasks = NULL WHERE job = ?1"
                           " AND array_tasks IS NOT NULL"},
-    [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "id = ?1"},
+    [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "job = ?1 AND slot = ?2"},
     [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
 };
@@ -217,7 +217,8 @@ static int step_find(struct bj_upsert *u, struct bj_err *err)
     struct bj_st *find = u->st[BJ_ST_STEP_FIND];
     struct bj_slice other = u->row.s[0];
     for (;;) {
-        bj_st_bind_i64(find, 1, u->row.v[BJ_STEP_ID]);
+        bj_st_bind_i64(find, 1, u->row.v[BJ_STEP_JOB]);
+        bj_st_bind_i64(find, 2, u->row.v[BJ_STEP_SLOT]);
         int r = bj_st_row(find, err);
         if (r <= 0)
             return r;
@@ -225,7 +226,7 @@ static int step_find(struct bj_upsert *u, struct bj_err *err)
         if (bj_slice_eq(u->old.s[0], other))
             return 1;
         bj_st_reset(find);
-        u->row.v[BJ_STEP_ID]++;
+        u->row.v[BJ_STEP_SLOT]++;
     }
 }
 
@@ -252,7 +253,8 @@ int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err)
         r = 0;
     } else {
         int at = bj_row_bind_plain(&bj_table_step, &u->row, set);
-        bj_st_bind_i64(set, at, u->row.v[BJ_STEP_ID]);
+        bj_st_bind_i64(set, at, u->row.v[BJ_STEP_JOB]);
+        bj_st_bind_i64(set, at + 1, u->row.v[BJ_STEP_SLOT]);
         u->counts.steps_changed++;
         r = bj_st_run(set, err);
     }

@@ -69,6 +69,6 @@ if command -v valgrind >/dev/null; then
             "$dir/$1$2.db" "$dir/part" "$1" 2>&1 >/dev/null | sed -n 's/.*I *refs: *//p' | tr -d ,
     }
     per_line() { echo $((($(count "$1" 30000) - $(count "$1" 10000)) / 20000)); }
-    say "instructions a line, between 10000 and 30000 lines" "$(per_line bulk)" "at most 42000"
+    say "instructions a line, between 10000 and 30000 lines" "$(per_line bulk)" "at most 43000"
     say "the same with all references looked up by SQLite" "$(per_line window)" ""
 fi

@@ -137,10 +137,10 @@ static void test_on_again(void **state)
     assert_int_equal(bj_upsert_bulk(u, false, &err), -EBUSY);
     bj_upsert_free(u);
     assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
-    assert_int_equal(bj_db_exec(bj_store_db(s),
-                                "INSERT INTO step(id, state) VALUES(1, 4)",
-                                &err),
-                     -EEXIST);
+    assert_int_equal(
+        bj_db_exec(bj_store_db(s),
+                   "INSERT INTO step(job, slot, state) VALUES(1, 1, 4)", &err),
+        -EEXIST);
     bool more;
     assert_int_equal(bj_retention_step(s, 1, 10, &more, &err), 0);
     assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
@@ -149,7 +149,7 @@ static void test_on_again(void **state)
 }
 
 /* Retention removes no row that another row refers to: from an unknown table,
- * or steps, which it checks itself. */
+ * or steps. */
 static void test_retention(void **state)
 {
     static const char *const tables[][2] = {
@@ -160,8 +160,8 @@ static void test_retention(void **state)
          "INSERT INTO node_record(cluster, jobid, host, slurm_node, start,"
          " \"end\") VALUES(1, 2, 1, 'n', 1000, 1010);"
          "INSERT INTO later SELECT id FROM node_record"},
-        {"CREATE TRIGGER later AFTER DELETE ON step BEGIN INSERT INTO step(id,"
-         " state) VALUES(old.id + 1, 4); END",
+        {"CREATE TRIGGER later AFTER DELETE ON step BEGIN INSERT INTO step(job,"
+         " slot, state) VALUES(old.job, old.slot + 1, 4); END",
          "SELECT 1"},
     };
     (void)state;

@@ -1,5 +1,6 @@
 #include "mail/sent.h"
 
+#include "statsdb/job_number.h"
 #include "store/db.h"
 
 #include <stdio.h>
@@ -85,18 +86,21 @@ int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
         "while it was sent', at = ?1 WHERE state = 'sending'";
     static const char on[] =
         "INSERT INTO mail_state(id, since, job_upto, daily, weekly, choice)"
-        " VALUES(1, ?1, coalesce((SELECT max(id) FROM job), 0), ?1, ?1, ?2)"
+        " VALUES(1, ?1, ?3, ?1, ?1, ?2)"
         " ON CONFLICT(id) DO UPDATE SET choice = ?2, job_upto = CASE WHEN"
         " mail_state.job_upto < excluded.job_upto THEN mail_state.job_upto"
         " ELSE excluded.job_upto END";
-    const struct value now[] = {NUMBER(now_sec), TEXT(bj_slice_str(choice))};
+    struct value now[] = {NUMBER(now_sec), TEXT(bj_slice_str(choice)),
+                          NUMBER(0)};
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    r = run(s, lost, now, 1, err);
+    r = bj_job_number_upto(bj_store_db(s), &now[2].number, err);
+    if (r == 0)
+        r = run(s, lost, now, 1, err);
     *ret_lost = r == 0 ? bj_db_changes(bj_store_db(s)) : 0;
     if (r == 0)
-        r = run(s, on, now, 2, err);
+        r = run(s, on, now, 3, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -138,8 +142,9 @@ int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
 /* --- jobs ------------------------------------------------------------------
  */
 
-/* Jobs are found by their numbers, which grow; those that were stored before
- * they ended are listed by the trigger job_ended. */
+/* SQLite: jobs are found by their numbers, which grow; those that were stored
+ * before they ended are listed by the trigger job_ended.  PostgreSQL: triggers
+ * list all. */
 int bj_mail_collect(struct bj_store *s, struct bj_err *err)
 {
     static const char last[] = "SELECT max(id) FROM (SELECT id FROM job WHERE"

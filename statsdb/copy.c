@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "statsdb/cache.h"
+#include "statsdb/copy_numbers.h"
 #include "statsdb/store.h"
 #include "store/db.h"
 
@@ -46,8 +47,10 @@ struct names {
 /* Rows of a table as they are read. */
 struct rows {
     const struct bj_copy *copy;
+    const char *table;
+    const struct names *columns;
+    struct bj_copy_numbers *numbers; /* NULL: jobs keep theirs */
     struct bj_st *st;
-    int columns;
     uint64_t n, sum; /* rows, and the sum of their hashes */
     struct bj_buf key;
 };
@@ -101,6 +104,30 @@ static void add_value(struct bj_buf *key, const struct bj_value *v)
     bj_buf_put(key, "", 1);
 }
 
+/* SQLite keeps an id of digits as a number, and finds it by that only. */
+static void set_jobid(struct bj_value *v)
+{
+    int64_t number;
+    if (v->type == BJ_TYPE_TEXT && bj_jobid_number(v->text, &number))
+        *v = (struct bj_value){.type = BJ_TYPE_INTEGER, .i64 = number};
+}
+
+static int read_value(struct rows *rows, int col, struct bj_value *ret,
+                      struct bj_err *err)
+{
+    const char *column = rows->columns->list[col];
+    bj_st_get(rows->st, col, 1, ret);
+    int r = 0;
+    if (!is_postgresql(bj_store_db(rows->copy->to)) &&
+        strcmp(column, "jobid") == 0)
+        set_jobid(ret);
+    if (rows->numbers && ret->type == BJ_TYPE_INTEGER &&
+        bj_copy_numbers_in(rows->table, column))
+        r = bj_copy_numbers_of(rows->numbers, column, &ret->i64, err);
+    add_value(&rows->key, ret);
+    return r;
+}
+
 static int next(void *ctx, struct bj_value *ret, struct bj_err *err)
 {
     struct rows *rows = ctx;
@@ -110,27 +137,31 @@ static int next(void *ctx, struct bj_value *ret, struct bj_err *err)
     if (r <= 0)
         return r;
     rows->key.len = 0;
-    for (int i = 0; i < rows->columns; i++) {
-        bj_st_get(rows->st, i, 1, &ret[i]);
-        add_value(&rows->key, &ret[i]);
-    }
-    if (rows->key.failed)
-        return bj_err_set(err, -ENOMEM, "copy");
+    r = 0;
+    for (int i = 0; r == 0 && i < rows->columns->n; i++)
+        r = read_value(rows, i, &ret[i], err);
+    if (r == 0 && rows->key.failed)
+        r = bj_err_set(err, -ENOMEM, "copy");
+    if (r < 0)
+        return r;
     rows->n++;
     rows->sum +=
         bj_cache_hash(0, (struct bj_slice){rows->key.p, rows->key.len});
     return 1;
 }
 
-static int open_rows(struct rows *rows, const struct bj_copy *c,
-                     struct bj_store *s, const char *table,
-                     const struct names *columns, struct bj_err *err)
+static int open_rows(struct rows *rows, struct bj_store *s, struct bj_err *err)
 {
     struct bj_buf sql = {0};
-    *rows = (struct rows){.copy = c, .columns = columns->n};
+    const struct names *columns = rows->columns;
+    const char *more =
+        rows->numbers ? bj_copy_numbers_rows(rows->numbers, rows->table) : NULL;
     for (int i = 0; i < columns->n; i++)
         bj_buf_printf(&sql, "%s\"%s\"", i ? ", " : "SELECT ", columns->list[i]);
-    bj_buf_printf(&sql, " FROM \"%s\"", table);
+    if (more)
+        bj_buf_printf(&sql, " FROM %s", more);
+    else
+        bj_buf_printf(&sql, " FROM \"%s\"", rows->table);
     bj_buf_put(&sql, "", 1);
     int r = sql.failed ? bj_err_set(err, -ENOMEM, "copy")
                        : bj_db_prepare(bj_store_db(s), sql.p, &rows->st, err);
@@ -147,28 +178,29 @@ static void close_rows(struct rows *rows)
 /* --- tables --------------------------------------------------------------- */
 
 /* Read the copy and compare. */
-static int prove(const struct bj_copy *c, const char *table,
-                 const struct names *columns, const struct rows *was,
-                 struct bj_err *err)
+static int prove(const struct rows *was, struct bj_err *err)
 {
     struct bj_value value[BJ_LOAD_COLUMNS];
-    struct rows rows;
-    int r = open_rows(&rows, c, c->to, table, columns, err);
+    struct rows rows = {
+        .copy = was->copy, .table = was->table, .columns = was->columns};
+    int r = open_rows(&rows, was->copy->to, err);
     while (r == 0 && (r = next(&rows, value, err)) > 0)
         r = 0;
     if (r == 0 && (rows.n != was->n || rows.sum != was->sum))
-        r = bj_err_set(err, -EBADMSG,
-                       "copy: table %s is not equal: %llu rows of %llu", table,
-                       (unsigned long long)rows.n, (unsigned long long)was->n);
+        r = bj_err_set(
+            err, -EBADMSG, "copy: table %s is not equal: %llu rows of %llu",
+            was->table, (unsigned long long)rows.n, (unsigned long long)was->n);
     close_rows(&rows);
     return r;
 }
 
 static int copy_table(const struct bj_copy *c, const char *table,
-                      struct names *columns, struct bj_err *err)
+                      struct bj_copy_numbers *numbers, struct names *columns,
+                      struct bj_err *err)
 {
     struct bj_db *from = bj_store_db(c->from), *to = bj_store_db(c->to);
-    struct rows rows = {0};
+    struct rows rows = {
+        .copy = c, .table = table, .columns = columns, .numbers = numbers};
     char sql[NAME_MAX_ + 32];
     snprintf(sql, sizeof(sql), "DELETE FROM \"%s\"", table);
     int r = read_names(from,
@@ -180,7 +212,7 @@ static int copy_table(const struct bj_copy *c, const char *table,
     if (r == 0)
         r = bj_db_exec(to, sql, err);
     if (r == 0)
-        r = open_rows(&rows, c, c->from, table, columns, err);
+        r = open_rows(&rows, c->from, err);
     const struct bj_load load = {.table = table,
                                  .column = columns->list,
                                  .columns = columns->n,
@@ -189,7 +221,7 @@ static int copy_table(const struct bj_copy *c, const char *table,
     if (r == 0)
         r = bj_db_load(to, &load, err);
     if (r == 0)
-        r = prove(c, table, columns, &rows, err);
+        r = prove(&rows, err);
     if (r == 0)
         c->done(c->ctx, table, rows.n);
     close_rows(&rows);
@@ -200,6 +232,7 @@ static int copy_all(const struct bj_copy *c, struct names *tables,
                     struct names *columns, struct bj_err *err)
 {
     struct bj_db *from = bj_store_db(c->from), *to = bj_store_db(c->to);
+    struct bj_copy_numbers *numbers = NULL;
     int64_t jobs = 0;
     int r = bj_db_int(to,
                       "SELECT count(*) FROM (SELECT 1 FROM job LIMIT 1) AS"
@@ -212,8 +245,11 @@ static int copy_all(const struct bj_copy *c, struct names *tables,
         r = read_names(from,
                        is_postgresql(from) ? postgres_tables : sqlite_tables,
                        NULL, tables, err);
+    if (r == 0)
+        r = bj_copy_numbers_new(from, to, &numbers, err);
     for (int i = 0; r == 0 && i < tables->n; i++)
-        r = copy_table(c, tables->list[i], columns, err);
+        r = copy_table(c, tables->list[i], numbers, columns, err);
+    bj_copy_numbers_free(numbers);
     return r == 0 && is_postgresql(to) ? bj_db_exec(to, postgres_numbers, err)
                                        : r;
 }

@@ -21,7 +21,8 @@ struct bj_copy {
 
 /* Copy all tables as they are at one moment, in one transaction: after an error
  * nothing is copied.  PostgreSQL stores texts that are not UTF-8 as
- * bj_text_utf8 makes them, and they are compared so.  Afterwards each table is
+ * bj_text_utf8 makes them, and jobs get other numbers in another engine
+ * (statsdb/job_number.h); they are compared so.  Afterwards each table is
  * read from both stores; number of rows and sum of their hashes must be the
  * same.  -EEXIST: there are jobs; -EBADMSG: the copy is not equal; -EINTR:
  * stopped. */

@@ -1,6 +1,7 @@
 #include "statsdb/derive.h"
 
 #include "statsdb/derive_impl.h"
+#include "statsdb/job_number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,24 @@ static int check_rules(struct bj_derive *d, struct bj_err *err)
     return r;
 }
 
+/* SQLite uses numbers again when the last job was removed. */
+static int check_upto(struct bj_derive *d, struct bj_err *err)
+{
+    static const char sql[] =
+        "UPDATE derive_state SET job_upto = ?1 WHERE job_upto > ?1";
+    struct bj_st *st;
+    int64_t upto;
+    int r = bj_job_number_upto(d->db, &upto, err);
+    if (r == 0)
+        r = bj_db_prepare(d->db, sql, &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(st, 1, upto);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
+    return r;
+}
+
 static int start(struct bj_derive *d, struct bj_err *err)
 {
     int r = bj_derive_prepare(d, err);
@@ -53,12 +72,7 @@ static int start(struct bj_derive *d, struct bj_err *err)
         r = bj_store_begin(d->store, err);
     if (r < 0)
         return r;
-    /* Row numbers are used again when the last job was removed. */
-    r = bj_db_exec(d->db,
-                   "UPDATE derive_state SET job_upto = coalesce((SELECT max(id)"
-                   " FROM job), 0) WHERE job_upto > coalesce((SELECT max(id)"
-                   " FROM job), 0)",
-                   err);
+    r = check_upto(d, err);
     if (r == 0)
         r = check_rules(d, err);
     if (r == 0)

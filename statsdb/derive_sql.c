@@ -118,7 +118,7 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_RECORDS] = "SELECT d.record, l.job FROM derive_record AS d LEFT JOIN"
                       " node_record_job AS l ON l.record = d.record LIMIT ?1",
     [BJ_DE_RECORD_DONE] = "DELETE FROM derive_record WHERE record = ?1",
-    [BJ_DE_TODO] = "SELECT job FROM derive_todo LIMIT ?1",
+    [BJ_DE_TODO] = "SELECT job FROM derive_todo ORDER BY job LIMIT ?1",
     [BJ_DE_TODO_DONE] = "DELETE FROM derive_todo WHERE job = ?1",
     [BJ_DE_TODO_ADD] = "INSERT INTO derive_todo(job) VALUES(?1)"
                        " ON CONFLICT DO NOTHING",

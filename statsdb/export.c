@@ -5,7 +5,10 @@
 #include "base/json.h"
 #include "store/db.h"
 
-enum { FLUSH_BYTES = 1 << 16 };
+enum {
+    FLUSH_BYTES = 1 << 16,
+    FIRST = 1 /* column, after the number of the job in this store */
+};
 
 static void csv_value(struct bj_buf *out, struct bj_st *st, int col)
 {
@@ -18,8 +21,8 @@ static void csv_value(struct bj_buf *out, struct bj_st *st, int col)
 
 static void csv_row(struct bj_buf *out, struct bj_st *st)
 {
-    for (int i = 0; i < bj_st_columns(st); i++) {
-        bj_buf_str(out, i ? "," : "");
+    for (int i = FIRST; i < bj_st_columns(st); i++) {
+        bj_buf_str(out, i > FIRST ? "," : "");
         csv_value(out, st, i);
     }
     bj_buf_str(out, "\r\n");
@@ -34,7 +37,7 @@ static int json_row(struct bj_buf *out, struct bj_st *st)
 {
     struct bj_json_out json = {.to = out}, *o = &json;
     bj_json_put_object(o, NULL);
-    for (int i = 0; i < bj_st_columns(st); i++) {
+    for (int i = FIRST; i < bj_st_columns(st); i++) {
         const char *name = bj_st_column_name(st, i);
         struct bj_value v;
         bj_st_get(st, i, 1, &v);
@@ -82,8 +85,9 @@ int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
     bj_st_bind_i64(st, 1, what->since_sec);
     bj_st_bind_i64(st, 2, what->until_sec);
     if (what->format == BJ_EXPORT_CSV) {
-        for (int i = 0; i < bj_st_columns(st); i++)
-            bj_buf_printf(&out, "%s%s", i ? "," : "", bj_st_column_name(st, i));
+        for (int i = FIRST; i < bj_st_columns(st); i++)
+            bj_buf_printf(&out, "%s%s", i > FIRST ? "," : "",
+                          bj_st_column_name(st, i));
         bj_buf_str(&out, "\r\n");
     }
     while (r == 0 && (r = bj_st_row(st, err)) > 0) {

@@ -18,10 +18,10 @@ struct bj_export {
     int64_t since_sec, until_sec; /* jobs that ended in this period */
 };
 
-/* Write the jobs in the order of their start, with all columns of the view
- * job_v. In CSV a value that a spreadsheet would read as a formula gets a quote
- * in front; text is cleaned to UTF-8 in both. Returns -EIO and other errors of
- * writing. */
+/* Write the jobs in the order of their start, with the columns of the view
+ * job_v but its number, which is of this store alone. In CSV a value that a
+ * spreadsheet would read as a formula gets a quote in front; text is cleaned to
+ * UTF-8 in both. Returns -EIO and other errors of writing. */
 int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
                    struct bj_err *err);
 

@@ -158,8 +158,10 @@ enum bj_row_change {
 enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row);
 
-/* SQL statements: all columns, with parameters in order. */
-void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret);
+/* SQL statements: all columns, with parameters in order; an INSERT has one more
+ * column, unless it is NULL. */
+void bj_row_sql_insert(const struct bj_row_table *t, const char *more,
+                       struct bj_buf *ret);
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_update(const struct bj_row_table *t, bool plain,
                        struct bj_buf *ret);

@@ -118,7 +118,7 @@ const char *const bj_schema_accounting[] = {
     "reason INT REFERENCES word,"
     "flags INT REFERENCES word,"
     "sluid TEXT,"
-    "id INTEGER PRIMARY KEY,"
+    "id INTEGER PRIMARY KEY NOT NULL," /* statsdb/job_number.h */
     "at INT GENERATED ALWAYS AS (ifnull(start, submit)) VIRTUAL) STRICT",
     "CREATE UNIQUE INDEX job_key ON job(cluster, jobid, submit)",
     "CREATE UNIQUE INDEX job_sluid ON job(sluid) WHERE sluid IS NOT NULL",
@@ -131,7 +131,7 @@ const char *const bj_schema_accounting[] = {
 
     /* Rare values; a job without any has no row. */
     "CREATE TABLE job_more("
-    "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
+    "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
     "display_id TEXT," /* if the other ids do not give it */
     "array_tasks TEXT,"
     "het_job_id INT,"

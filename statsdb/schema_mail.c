@@ -10,8 +10,9 @@ const char *const bj_schema_mail[] = {
     "choice TEXT CHECK(choice IN ('off', 'advice', 'all', 'daily', 'weekly')),"
     "since INT NOT NULL) STRICT, WITHOUT ROWID",
 
-    /* Has a row while mails are on: since when, the last job that was read,
-     * the times of the last digests, and the default of the site. */
+    /* Has a row while mails are on: since when, the last job that was read (as
+     * in derive_state), the times of the last digests, and the default of the
+     * site. */
     "CREATE TABLE mail_state("
     "id INTEGER PRIMARY KEY CHECK(id = 1),"
     "since INT NOT NULL,"
@@ -21,7 +22,7 @@ const char *const bj_schema_mail[] = {
     "choice TEXT NOT NULL) STRICT",
 
     /* Ended jobs whose mail is not decided. */
-    "CREATE TABLE mail_todo(job INTEGER PRIMARY KEY) STRICT",
+    "CREATE TABLE mail_todo(job INTEGER PRIMARY KEY NOT NULL) STRICT",
 
     /* Mails, and jobs for which none was sent: nothing is sent twice. */
     "CREATE TABLE mail_sent("
@@ -39,6 +40,10 @@ const char *const bj_schema_mail[] = {
     " (SELECT 1 FROM mail_state WHERE job_upto >= new.id AND since <="
     " new.\"end\") AND NOT EXISTS (SELECT 1 FROM mail_todo WHERE job = new.id)"
     " BEGIN INSERT INTO mail_todo(job) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER(
+        "job_new_mail", "INSERT", "job", "new.\"end\" IS NOT NULL",
+        "INSERT INTO mail_todo(job) SELECT new.id FROM mail_state WHERE"
+        " since <= new.\"end\" ON CONFLICT DO NOTHING"),
     BJ_POSTGRESQL_TRIGGER(
         "job_ended", "UPDATE OF \"end\"", "job",
         "old.\"end\" IS NULL AND new.\"end\" IS NOT NULL",

@@ -94,12 +94,18 @@ const char *const bj_schema_measured[] = {
     "PRIMARY KEY(record, device)) STRICT, WITHOUT ROWID",
 
     /* Ended jobs to be derived (again). */
-    "CREATE TABLE derive_todo(job INTEGER PRIMARY KEY) STRICT",
-    "CREATE TABLE derive_record(record INTEGER PRIMARY KEY) STRICT",
-    /* Last derived job; version of the rules of the findings. */
+    "CREATE TABLE derive_todo(job INTEGER PRIMARY KEY NOT NULL) STRICT",
+    "CREATE TABLE derive_record(record INTEGER PRIMARY KEY NOT NULL) STRICT",
+    /* The last derived job of those that are numbered in the order of their
+     * import (statsdb/job_number.h); version of the rules of the findings. */
     "CREATE TABLE derive_state(id INTEGER PRIMARY KEY CHECK(id = 1),"
     " job_upto INT NOT NULL, rules TEXT NOT NULL) STRICT",
+    BJ_ONLY_SQLITE
     "INSERT INTO derive_state(id, job_upto, rules) VALUES(1, 0, '')",
+    BJ_ONLY_POSTGRESQL "INSERT INTO derive_state(id, job_upto, rules)"
+                       " VALUES(1, 9223372036854775807, '')",
+    BJ_POSTGRESQL_TRIGGER("job_new", "INSERT", "job", "new.\"end\" IS NOT NULL",
+                          TODO("derive_todo")),
     /* Not OR IGNORE: the firing statement's own ON CONFLICT would count. */
     BJ_ONLY_SQLITE
     "CREATE TRIGGER job_changed AFTER UPDATE ON job WHEN new.\"end\" IS NOT"
@@ -148,7 +154,7 @@ const char *const bj_schema_measured[] = {
 
     /* Values of a job from a Prometheus server. */
     "CREATE TABLE job_prom("
-    "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
+    "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
     "queried_sec INT NOT NULL,"
     "start INT," /* the queried time */
     "\"end\" INT,"
@@ -178,7 +184,7 @@ const char *const bj_schema_measured[] = {
     /* Measured and best values.  sources: two bits for each of the values in
      * their order, the lowest first: 0 unknown, 1 nodes, 2 prometheus. */
     "CREATE TABLE job_use("
-    "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
+    "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
     "sources INT NOT NULL,"
     "measured_nodes INT,"
     "coverage_ppm INT," /* of expected Prometheus samples */

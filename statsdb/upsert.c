@@ -132,12 +132,23 @@ static int cluster_of(struct bj_upsert *u, struct bj_slice name,
     return r;
 }
 
+static int64_t number_of(const struct bj_upsert *u,
+                         const struct bj_sched_job *job)
+{
+    return bj_job_numbers_follow(u->db)
+               ? bj_job_number_of(u->cluster_id, job->raw_id,
+                                  u->row.v[BJ_JOB_SUBMIT])
+               : BJ_SQL_NULL;
+}
+
 static int put(struct bj_upsert *u, const struct bj_sched_job *job,
                struct bj_err *err)
 {
     int64_t id = 0;
     bool fresh = false;
     int r = bj_row_job(u->dicts, u->cluster_id, job, &u->row, err);
+    if (r == 0)
+        u->number = number_of(u, job);
     if (r == 0)
         r = bj_upsert_put_job(u, &id, &fresh, err);
     bool none = bj_row_more_none(job);

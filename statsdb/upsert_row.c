@@ -40,7 +40,8 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
     } else if (s->kind == PLAIN) {
         bj_buf_str(&sql, s->where);
     } else if (s->kind == ADD) {
-        bj_row_sql_insert(s->table, &sql);
+        bj_row_sql_insert(s->table, s->table == &bj_table_job ? "id" : NULL,
+                          &sql);
     } else {
         bj_row_sql_update(s->table, s->kind == SET_PLAIN, &sql);
     }
@@ -140,17 +141,31 @@ static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
     return bj_st_run(u->st[BJ_ST_MORE_SPLIT], err);
 }
 
-/* Insert the job unless its key exists: 1 inserted, 0 not. */
+/* Insert the job unless its key or number exists: 1 inserted, 0 not. */
 static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 {
     struct bj_st *st = u->st[BJ_ST_JOB_ADD];
-    bj_row_bind(&bj_table_job, &u->row, st);
+    int at = bj_row_bind(&bj_table_job, &u->row, st);
+    bj_st_bind_i64(st, at, u->number);
     int r = bj_st_insert(st, ret_id, err);
     if (r <= 0)
         return r;
     u->counts.jobs_new++;
     r = share(u, &u->row, 1, err);
     return r < 0 ? r : 1;
+}
+
+/* The same for a job that was not found. */
+static int job_add_new(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
+{
+    const int64_t first = u->number;
+    int r;
+    while ((r = job_add(u, ret_id, err)) == 0 && u->number != BJ_SQL_NULL) {
+        u->number = bj_job_number_next(u->number);
+        if (u->number == first)
+            break;
+    }
+    return r;
 }
 
 static int job_merge(struct bj_upsert *u, int64_t id, struct bj_err *err)
@@ -170,10 +185,12 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err)
 {
     struct bj_st *st;
-    int added = u->was_new ? job_add(u, ret_id, err) : 0;
+    /* A number may be free although the job is there, under another one. */
+    bool try = u->was_new && u->number == BJ_SQL_NULL;
+    int added = try ? job_add(u, ret_id, err) : 0;
     int found = added == 0 ? job_find(u, &st, ret_id, err) : 0;
     if (added == 0 && found == 0)
-        added = job_add(u, ret_id, err);
+        added = job_add_new(u, ret_id, err);
     u->was_new = *ret_new = added > 0;
     if (added < 0 || found < 0)
         return added < 0 ? added : found;

@@ -4,7 +4,9 @@ are equal in both directions, one of several writers leads, and a server that cr
 loses nothing that cannot be had again.  TAP.
 
     store_postgres.py [BIN]     BIN: folder of initdb and postgres of another version"""
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -49,6 +51,11 @@ def empty(pg):
     pg.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
 
 
+def without_numbers(body):
+    """Cursors hold numbers of jobs, which an engine gives in its own way."""
+    return re.sub(rb'((?:"next": ?"|cursor=)\d+)\.\d+', rb"\1", body)
+
+
 def answers(site, store):
     """What a server over the store says."""
     site.served = lambda: store
@@ -60,7 +67,7 @@ def answers(site, store):
     for path in PATHS + ["/api/v1/jobs/%s%s" % (k, part) for k in keys
                          for part in ("", "/steps", "/findings", "/energy", "/emissions", "/report")]:
         a = site.ask(path.replace("from=0", times), BOSS)
-        ret[path] = (a.status, a.body)
+        ret[path] = (a.status, without_numbers(a.body))
         if "month" in path:  # rows of a month have no order
             ret[path] = (a.status, sorted(map(str, a.data)))
     # page by page
@@ -68,24 +75,26 @@ def answers(site, store):
     cursor = ""
     while cursor is not None and pages < 100:
         a = site.ask(path + cursor, BOSS).json
-        ret["page %d" % pages] = a
         cursor = "&cursor=" + a["meta"]["next"] if a["meta"].get("next") else None
+        ret["page %d" % pages] = without_numbers(json.dumps(a).encode())
         pages += 1
     site.stop()
     return ret
 
 
 def same_answers(site, pg):
-    here, there = answers(site, site.store), answers(site, pg.url())
+    """Copied back: jobs of one second are then sorted as in PostgreSQL."""
+    back = os.path.join(site.folder, "back.db")
+    here, there = answers(site, back), answers(site, pg.url())
     same([p for p in here if here[p] != there.get(p)], [], "%d answers are the same" % len(here))
     same([p for p in PATHS if here[p][0] != 200 and "storage" not in p], [], "none is an error")
     check(len(here) > 250, "there were jobs", len(here))
     for words in WORDS:
-        out = [run(ACCT, *words, "--store.path=" + s) for s in (site.store, pg.url())]
+        out = [run(ACCT, *words, "--store.path=" + s) for s in (back, pg.url())]
         check(out[0].returncode == out[1].returncode == 0 and out[0].stdout == out[1].stdout and
               len(out[0].stdout) > 20, "batchjob_acct " + " ".join(words), out)
     for form in ("csv", "jsonl"):
-        out = [run(IMPORTER, "export", "--format=" + form, "--store.path=" + s).stdout for s in (site.store, pg.url())]
+        out = [run(IMPORTER, "export", "--format=" + form, "--store.path=" + s).stdout for s in (back, pg.url())]
         check(out[0] == out[1] and len(out[0]) > 1000, "export as " + form)
 
 

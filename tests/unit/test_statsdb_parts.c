@@ -76,7 +76,7 @@ static void test_export(void **state)
             fail_msg("%s", csv);
         if (!strstr(json, cases[i].json))
             fail_msg("%s", json);
-        assert_int_equal(strncmp(csv, "id,cluster,", 11), 0);
+        assert_int_equal(strncmp(csv, "cluster,", 8), 0);
         assert_non_null(strstr(json, "\"elapsed_seconds\":100,"));
         assert_non_null(strstr(json, "\"energy_scheduler_joules\":null,"));
         free(csv);

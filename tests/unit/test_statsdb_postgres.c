@@ -33,6 +33,8 @@ static void test_rewrite(void **state)
          " KEY, a BIGINT , c BIGINT NOT NULL , e TEXT, POINT DOUBLE "
          "PRECISION) ",
          0},
+        {"CREATE TABLE t(id INTEGER PRIMARY KEY NOT NULL)",
+         "CREATE TABLE t(id BIGINT PRIMARY KEY)", 0},
         {"DELETE FROM temp.old WHERE a LIKE ?",
          "DELETE FROM pg_temp.old WHERE"
          " a ILIKE $1",

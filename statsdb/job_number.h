@@ -1,0 +1,43 @@
+/* The numbers of jobs: column id of the table job.
+ *
+ * SQLite numbers jobs in the order of their import: such numbers take few bytes
+ * in each row and index that has them, and new rows are appended to the tables.
+ *
+ * In PostgreSQL the number follows from the job alone, so that a table can be
+ * split by it without a counter that all parts share.  It grows with the submit
+ * time:
+ *
+ *   bits 32 to 62   submit time, seconds since 2000; 0: unknown
+ *   bits 26 to 31   cluster: its number in the store, modulo 64
+ *   bits  0 to 25   jobid, if that is a number below 2^26, else its hash
+ *
+ * Jobs of one second may get the same number if a jobid is hashed, or with more
+ * than 64 clusters.  The writer, which is alone, then takes the next free
+ * number of that second. */
+#ifndef BJ_STATSDB_JOB_NUMBER_H
+#define BJ_STATSDB_JOB_NUMBER_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bj_db;
+
+/* Do numbers follow from jobs? Otherwise the database gives them. */
+bool bj_job_numbers_follow(const struct bj_db *db);
+
+/* The number of a job, positive.  submit_sec: since 1970; 0: unknown. */
+int64_t bj_job_number_of(int64_t cluster, struct bj_slice jobid,
+                         int64_t submit_sec);
+
+/* The one to try next if it is taken. */
+int64_t bj_job_number_next(int64_t number);
+
+/* Jobs up to this number are not new to those who remember the last job that
+ * they saw.  SQLite: the largest number; PostgreSQL: INT64_MAX, because
+ * triggers list new jobs there. */
+int bj_job_number_upto(struct bj_db *db, int64_t *ret, struct bj_err *err);
+
+#endif

@@ -1,0 +1,256 @@
+/* Numbers of jobs: what they are made of, and with a real server of PostgreSQL
+ * that they are free, found again, and replaced in copies. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/copy.h"
+#include "statsdb/job_number.h"
+#include "tests/unit/lib/pgserver.h"
+
+enum { SUBMIT = 1767225600 }; /* 2026-01-01 */
+
+/* Ids with one hash (computed by a script). */
+#define ONE BJ_SLICE("6213[].pbs")
+#define OTHER BJ_SLICE("9880[].pbs")
+
+static struct pgserver server;
+static bool there;
+
+#define SERVER                                                                 \
+    if (!there) {                                                              \
+        print_message("%s\n", server.why);                                     \
+        skip();                                                                \
+    }
+
+/* Computed by a script: (submit - 946684800) << 32 | cluster << 26 | id, where
+ * the id may be 26 bit of FNV-1a, its upper ones folded in. */
+static void test_number(void **state)
+{
+    static const struct {
+        const char *jobid;
+        int64_t cluster, submit, number;
+    } cases[] = {
+        {"4711", 5, SUBMIT, 3524195901369225831},
+        {"4711", 69, SUBMIT, 3524195901369225831},
+        {"67108863", 5, SUBMIT, 3524195901436329983},
+        {"67108864", 5, SUBMIT, 3524195901418366921},
+        {"1", 1, 0, 67108865},
+        {"1", 1, 946684799, 67108865},
+        {"1", 1, 946684800, 67108865},
+        {"1", 1, 946684801, 4362076161},
+        {"1", 1, INT64_C(1) << 40, 9223372032626917377},
+        {"007", 0, 0, 47920169},
+        {"12[3].pbs", 0, 0, 18546867},
+        {"6213[].pbs", 0, 0, 37977313},
+        {"9880[].pbs", 0, 0, 37977313},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (bj_job_number_of(cases[i].cluster, bj_slice_str(cases[i].jobid),
+                             cases[i].submit) != cases[i].number)
+            fail_msg("%s", cases[i].jobid);
+}
+
+/* The next one is of the same second. */
+static void test_next(void **state)
+{
+    (void)state;
+    assert_true(bj_job_number_next(0) == 1);
+    assert_true(bj_job_number_next(4294967294) == 4294967295);
+    assert_true(bj_job_number_next(4294967295) == 0);
+    assert_true(bj_job_number_next(INT64_MAX) == INT64_MAX - 4294967295);
+}
+
+/* --- a store in PostgreSQL -------------------------------------------------
+ */
+
+static struct bj_store *open_store(void)
+{
+    struct bj_store *s = NULL;
+    struct bj_err err = {0};
+    pgserver_sql(&server, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    if (bj_store_open(&(struct bj_store_options){.path = server.url}, &s,
+                      &err) < 0)
+        fail_msg("%s", err.msg);
+    return s;
+}
+
+/* A job of one second; end_sec 0: it has not ended. */
+static void put(struct bj_upsert *u, struct bj_slice jobid, uint64_t end_sec)
+{
+    struct bj_err err = {0};
+    struct bj_sched_job j;
+    bj_sched_job_init(&j);
+    j.raw_id = jobid;
+    j.user = BJ_SLICE("ada");
+    j.submit_sec = SUBMIT;
+    j.start_sec = SUBMIT + 10;
+    j.state = end_sec ? BJ_STATE_COMPLETED : BJ_STATE_RUNNING;
+    if (end_sec)
+        j.end_sec = end_sec;
+    int r = bj_upsert_begin(u, &err);
+    if (r == 0)
+        r = bj_upsert_job(u, BJ_SLICE("here"), &j, &err);
+    if (r == 0)
+        r = bj_upsert_commit(u, &err);
+    if (r < 0)
+        fail_msg("%s", err.msg);
+}
+
+static const char numbers[] =
+    "SELECT id - (SELECT min(id) FROM job), jobid FROM job ORDER BY id";
+
+/* A number that is taken: the job gets the next one, and keeps it. */
+static void test_taken(void **state)
+{
+    struct bj_err err = {0};
+    (void)state;
+    SERVER;
+    struct bj_store *s = open_store();
+    struct bj_upsert *u = upsert_open(s);
+    put(u, ONE, SUBMIT + 20);
+    put(u, OTHER, SUBMIT + 20);
+    expect(s, numbers, "0|6213[].pbs\n1|9880[].pbs\n");
+    put(u, OTHER, SUBMIT + 30);
+    put(u, ONE, SUBMIT + 30);
+    expect(s, numbers, "0|6213[].pbs\n1|9880[].pbs\n");
+    expect(s, "SELECT \"end\", count(*) FROM job GROUP BY 1", "1767225630|2\n");
+    /* Its own number is free later. */
+    assert_int_equal(bj_db_exec(bj_store_db(s),
+                                "DELETE FROM job WHERE jobid = '6213[].pbs'",
+                                &err),
+                     0);
+    put(u, BJ_SLICE("1"), SUBMIT + 20);
+    put(u, OTHER, SUBMIT + 40);
+    expect(s, "SELECT jobid, \"end\" FROM job ORDER BY jobid",
+           "1|1767225620\n9880[].pbs|1767225640\n");
+    assert_int_equal(bj_upsert_counts(u)->jobs_new, 3);
+    bj_upsert_free(u);
+    bj_store_close(s);
+}
+
+/* Ended jobs are listed to be derived, whatever their number. */
+static void test_listed(void **state)
+{
+    (void)state;
+    SERVER;
+    struct bj_store *s = open_store();
+    struct bj_upsert *u = upsert_open(s);
+    static const char listed[] = "SELECT jobid FROM job JOIN derive_todo AS d"
+                                 " ON d.job = id ORDER BY jobid";
+    put(u, BJ_SLICE("9"), SUBMIT + 20);
+    put(u, BJ_SLICE("3"), 0);
+    expect(s, listed, "9\n");
+    put(u, BJ_SLICE("3"), SUBMIT + 20);
+    expect(s, listed, "3\n9\n");
+    bj_upsert_free(u);
+    bj_store_close(s);
+}
+
+/* --- copies ----------------------------------------------------------------
+ */
+
+static void ignore(void *ctx, const char *table, uint64_t rows)
+{
+    (void)ctx;
+    (void)table;
+    (void)rows;
+}
+
+static void copy(struct bj_store *from, struct bj_store *to)
+{
+    static const atomic_bool stop;
+    struct bj_err err = {0};
+    const struct bj_copy what = {
+        .from = from, .to = to, .stop = &stop, .done = ignore};
+    if (bj_copy_store(&what, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+/* Jobs get the numbers of the other engine, everywhere; what was yet to be
+ * derived still is. */
+static void test_copy(void **state)
+{
+    struct fixture f, g;
+    struct bj_err err = {0};
+    (void)state;
+    SERVER;
+    fixture_open(&f);
+    fixture_open(&g);
+    struct bj_store *from = store_open(&f), *pg = open_store(),
+                    *to = store_open(&g);
+    struct bj_upsert *u = upsert_open(from);
+    put(u, OTHER, SUBMIT + 20);
+    put(u, ONE, SUBMIT + 20);
+    put(u, BJ_SLICE("3"), 0);
+    bj_upsert_free(u);
+    assert_int_equal(
+        bj_db_exec(bj_store_db(from),
+                   "UPDATE derive_state SET job_upto = 1;"
+                   "INSERT INTO job_bin(job, start, microjoules) SELECT id, 0,"
+                   " id FROM job",
+                   &err),
+        0);
+    copy(from, pg);
+    static const char rows[] =
+        "SELECT jobid, microjoules, id > 4294967296 FROM job JOIN job_bin ON"
+        " job = id ORDER BY jobid";
+    expect(pg, rows, "3|3|1\n6213[].pbs|2|1\n9880[].pbs|1|1\n");
+    expect(pg, numbers, "0|3\n37977310|9880[].pbs\n37977311|6213[].pbs\n");
+    expect(pg,
+           "SELECT jobid FROM derive_todo JOIN job ON id = job ORDER BY jobid",
+           "6213[].pbs\n");
+    expect(pg, "SELECT job_upto FROM derive_state", "9223372036854775807\n");
+    copy(pg, to);
+    expect(to,
+           "SELECT id, jobid, typeof(jobid), microjoules FROM job JOIN"
+           " job_bin ON job = id ORDER BY id",
+           "1|3|integer|3\n2|9880[].pbs|text|1\n3|6213[].pbs|text|2\n");
+    expect(to, "SELECT job FROM derive_todo", "3\n");
+    expect(to, "SELECT job_upto FROM derive_state", "3\n");
+    bj_store_close(from);
+    bj_store_close(pg);
+    bj_store_close(to);
+    fixture_close(&f);
+    fixture_close(&g);
+}
+
+/* Each column that refers to jobs is called so. */
+static void test_columns(void **state)
+{
+    struct fixture f;
+    (void)state;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    expect(s,
+           "SELECT t.name, k.\"from\" FROM sqlite_schema AS t,"
+           " pragma_foreign_key_list(t.name) AS k WHERE t.type = 'table' AND"
+           " k.\"table\" = 'job' AND k.\"from\" != 'job'",
+           "");
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    there = pgserver_start(&server);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    pgserver_stop(&server);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_number), cmocka_unit_test(test_next),
+        cmocka_unit_test(test_taken),  cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_copy),   cmocka_unit_test(test_columns),
+    };
+    return cmocka_run_group_tests_name("statsdb_job_number", tests, start,
+                                       stop);
+}

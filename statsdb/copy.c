@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "statsdb/cache.h"
 #include "statsdb/copy_numbers.h"
+#include "statsdb/job_month.h"
 #include "statsdb/store.h"
 #include "store/db.h"
 
@@ -26,8 +27,9 @@ static const char postgres_columns[] =
     " ORDER BY attnum";
 static const char postgres_tables[] =
     "SELECT relname::text FROM pg_class WHERE relnamespace ="
-    " current_schema()::regnamespace AND relkind = 'r' AND relname <>"
-    " 'store_meta' ORDER BY relname IN ('derive_todo', 'derive_record',"
+    " current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT"
+    " relispartition AND relname NOT IN ('store_meta', 'job_month') ORDER BY "
+    "relname IN ('derive_todo', 'derive_record',"
     " 'mail_todo'), relname";
 /* New rows get numbers behind those that were copied. */
 static const char postgres_numbers[] =
@@ -228,6 +230,28 @@ static int copy_table(const struct bj_copy *c, const char *table,
     return r;
 }
 
+/* The partitions of all jobs. */
+static int make_months(const struct bj_copy *c, struct bj_copy_numbers *numbers,
+                       struct bj_err *err)
+{
+    struct bj_job_months *m = calloc(1, sizeof(*m));
+    struct bj_st *st = NULL;
+    int r =
+        m ? bj_db_prepare(bj_store_db(c->from), "SELECT id FROM job", &st, err)
+          : bj_err_set(err, -ENOMEM, "copy");
+    if (r == 0)
+        bj_job_months_begin(m, bj_store_db(c->to));
+    while (r == 0 && m->db && (r = bj_st_row(st, err)) > 0) {
+        int64_t number = bj_st_get_i64(st, 0);
+        r = numbers ? bj_copy_numbers_of(numbers, "id", &number, err) : 0;
+        if (r == 0)
+            r = bj_job_months_add(m, number, 0, err);
+    }
+    bj_st_finalize(st);
+    free(m);
+    return r;
+}
+
 static int copy_all(const struct bj_copy *c, struct names *tables,
                     struct names *columns, struct bj_err *err)
 {
@@ -247,9 +271,13 @@ static int copy_all(const struct bj_copy *c, struct names *tables,
                        NULL, tables, err);
     if (r == 0)
         r = bj_copy_numbers_new(from, to, &numbers, err);
+    if (r == 0)
+        r = make_months(c, numbers, err);
     for (int i = 0; r == 0 && i < tables->n; i++)
         r = copy_table(c, tables->list[i], numbers, columns, err);
     bj_copy_numbers_free(numbers);
+    if (r == 0)
+        r = bj_job_months_count(to, err);
     return r == 0 && is_postgresql(to) ? bj_db_exec(to, postgres_numbers, err)
                                        : r;
 }

@@ -15,7 +15,7 @@ struct bj_copy_numbers {
 
 static const char job_upto[] = "job_upto";
 
-/* With SQLite, jobs behind the last one that was seen are in no list. */
+/* With SQLite, jobs after the last one that was seen are in no list. */
 static const struct {
     const char *table, *rows;
 } unlisted[] = {

@@ -107,6 +107,8 @@ static int maintain(struct bj_daemon *d, struct bj_err *err)
 {
     struct bj_err why = {0};
     int r = bj_daemon_collect(d, err), e = 0;
+    if (r == 0)
+        r = bj_daemon_months(d, err);
     if (!bj_daemon_store_failed(r) || r == -ENOSPC)
         e = bj_daemon_remove_old(d, &why);
     if (e < 0) {

@@ -60,6 +60,7 @@ struct bj_daemon {
     struct bj_records *records;
     struct bj_work *work;                    /* NULL: dry run */
     uint64_t records_due_usec, old_due_usec; /* next import, next removal */
+    uint64_t months_due_usec;                /* next look at partitions */
     uint64_t report_due_usec, web_due_usec;
     struct bj_metrics_http *web;  /* NULL: no HTTP */
     struct bj_receiver *receiver; /* NULL: none */
@@ -131,6 +132,7 @@ int bj_daemon_import_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
 int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err);
 
 /* Remove some old jobs, when due. */
+int bj_daemon_months(struct bj_daemon *d, struct bj_err *err);
 int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err);
 
 /* Write the program's metrics to the file and the HTTP page, when due or, with

@@ -1,6 +1,8 @@
 #include "statsdb/daemon_impl.h"
 
 #include "base/log.h"
+#include "statsdb/job_month.h"
+#include "statsdb/job_number.h"
 #include "statsdb/retention.h"
 #include "store/db.h"
 
@@ -12,6 +14,8 @@ enum {
     REPORT_SEC = 15,
     WEB_SEC = 1 /* during a request */
 };
+
+#define HOUR_USEC (3600ull * 1000000)
 
 /* --- final records ------------------------------------------------------
  */
@@ -80,8 +84,30 @@ int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
     d->removed_jobs += (uint64_t)n;
     if (n > 0)
         bj_log(BJ_LOG_INFO, NULL, "%d old jobs removed", n);
-    d->old_due_usec = now + (more ? 1000000 : 3600ull * 1000000);
+    d->old_due_usec = now + (more ? 1000000 : HOUR_USEC);
     return bj_retention_shrink(d->store, SHRINK_PAGES, err);
+}
+
+/* --- partitions ------------------------------------------------------------
+ */
+
+/* Before they are needed: an import then makes none. */
+int bj_daemon_months(struct bj_daemon *d, struct bj_err *err)
+{
+    uint64_t now = bj_clock_boot_usec();
+    if (d->conf->dry_run || now < d->months_due_usec ||
+        !bj_job_numbers_follow(bj_store_db(d->store)))
+        return 0;
+    d->months_due_usec = now + HOUR_USEC;
+    int r = bj_store_begin(d->store, err);
+    if (r == 0)
+        r = bj_job_months_ahead(bj_store_db(d->store), bj_daemon_wall_sec(),
+                                err);
+    if (r == 0)
+        r = bj_store_commit(d->store, err);
+    if (r < 0)
+        bj_store_rollback(d->store);
+    return r;
 }
 
 /* --- metrics of the program ---------------------------------------------

@@ -32,10 +32,26 @@ static int64_t low_bits(struct bj_slice jobid)
     return (int64_t)(h ^ h >> JOBID_BITS) & MASK(JOBID_BITS);
 }
 
+int64_t bj_job_number_submit(int64_t number)
+{
+    int64_t second = number >> BELOW_SECOND;
+    return second > 0 ? second + SECONDS_AT_2000 : 0;
+}
+
+int64_t bj_job_number_first(int64_t submit_sec)
+{
+    return second_of(submit_sec) << BELOW_SECOND;
+}
+
+int64_t bj_job_number_last(int64_t submit_sec)
+{
+    return bj_job_number_first(submit_sec) | MASK(BELOW_SECOND);
+}
+
 int64_t bj_job_number_of(int64_t cluster, struct bj_slice jobid,
                          int64_t submit_sec)
 {
-    return second_of(submit_sec) << BELOW_SECOND |
+    return bj_job_number_first(submit_sec) |
            (cluster & MASK(CLUSTER_BITS)) << JOBID_BITS | low_bits(jobid);
 }
 

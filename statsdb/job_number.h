@@ -32,6 +32,13 @@ bool bj_job_numbers_follow(const struct bj_db *db);
 int64_t bj_job_number_of(int64_t cluster, struct bj_slice jobid,
                          int64_t submit_sec);
 
+/* The submit time in a number; 0: unknown. */
+int64_t bj_job_number_submit(int64_t number);
+
+/* The first and last number of jobs that were submitted in this second. */
+int64_t bj_job_number_first(int64_t submit_sec);
+int64_t bj_job_number_last(int64_t submit_sec);
+
 /* The one to try next if it is taken. */
 int64_t bj_job_number_next(int64_t number);
 

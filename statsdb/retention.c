@@ -1,6 +1,14 @@
 #include "statsdb/retention.h"
 
+#include "statsdb/job_month.h"
+#include "statsdb/job_number.h"
 #include "store/db.h"
+
+/* Between the least and the largest of them, so that PostgreSQL leaves other
+ * partitions out. */
+#define OLD(column)                                                            \
+    column " IN (SELECT id FROM temp.old) AND " column " BETWEEN (SELECT"      \
+           " min(id) FROM temp.old) AND (SELECT max(id) FROM temp.old)"
 
 /* Rows that refer to a job are removed first. A job that started before the
  * time may have ended later: its end decides. */
@@ -10,15 +18,15 @@ static const char *const texts[] = {
     "CREATE TEMP TABLE old(id INTEGER PRIMARY KEY)",
     "INSERT INTO temp.old SELECT id FROM job WHERE at < ?1 AND \"end\" < ?1"
     " ORDER BY at LIMIT ?2",
-    "DELETE FROM step WHERE job IN (SELECT id FROM temp.old)",
-    "DELETE FROM job_more WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM step WHERE " OLD("job"),
+    "DELETE FROM job_more WHERE " OLD("job"),
     /* Derived rows; their daily sums stay, too. */
-    "DELETE FROM job_finding WHERE job IN (SELECT id FROM temp.old)",
-    "DELETE FROM job_grams WHERE job IN (SELECT id FROM temp.old)",
-    "DELETE FROM job_bin WHERE job IN (SELECT id FROM temp.old)",
-    "DELETE FROM job_prom_energy WHERE job IN (SELECT id FROM temp.old)",
-    "DELETE FROM job_prom WHERE job IN (SELECT id FROM temp.old)",
-    "DELETE FROM job_use WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM job_finding WHERE " OLD("job"),
+    "DELETE FROM job_grams WHERE " OLD("job"),
+    "DELETE FROM job_bin WHERE " OLD("job"),
+    "DELETE FROM job_prom_energy WHERE " OLD("job"),
+    "DELETE FROM job_prom WHERE " OLD("job"),
+    "DELETE FROM job_use WHERE " OLD("job"),
     "DELETE FROM running_finding WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM running_action WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM derive_todo WHERE job IN (SELECT id FROM temp.old)",
@@ -32,7 +40,7 @@ static const char *const texts[] = {
     "DELETE FROM derive_record WHERE record IN (SELECT id FROM"
     " temp.old_record)",
     "DELETE FROM node_record WHERE id IN (SELECT id FROM temp.old_record)",
-    "DELETE FROM job WHERE id IN (SELECT id FROM temp.old)",
+    "DELETE FROM job WHERE " OLD("id"),
 };
 
 static int run(struct bj_db *db, const char *sql, int64_t before, unsigned max,
@@ -104,9 +112,33 @@ static int remove_old(struct bj_db *db, int64_t before, unsigned max,
     return r < 0 ? r : (int)jobs;
 }
 
+/* Remove a month of PostgreSQL: its jobs, or -ENOENT. */
+static int drop_month(struct bj_store *s, int64_t before_sec,
+                      struct bj_err *err)
+{
+    int64_t jobs = 0;
+    if (!bj_job_numbers_follow(bj_store_db(s)))
+        return -ENOENT;
+    int r = bj_store_begin(s, err);
+    if (r == 0)
+        r = run(bj_store_db(s), texts[0], before_sec, 0, err);
+    if (r == 0)
+        r = bj_job_months_drop(bj_store_db(s), before_sec, &jobs, err);
+    if (r == 0)
+        r = bj_store_commit(s, err);
+    if (r < 0)
+        bj_store_rollback(s);
+    return r < 0 ? r : (int)jobs;
+}
+
 int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max,
                       bool *ret_more, struct bj_err *err)
 {
+    *ret_more = true;
+    int dropped = drop_month(s, before_sec, err);
+    if (dropped != -ENOENT)
+        return dropped < 0 ? bj_err_wrap(err, dropped, "removing old jobs")
+                           : dropped;
     *ret_more = false;
     int r = bj_db_references(bj_store_db(s), false, err);
     if (r == 0)

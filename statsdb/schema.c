@@ -115,13 +115,30 @@ static const char *of_engine(struct bj_db *db, const char *sql)
     return sql;
 }
 
+/* A table that PostgreSQL splits: the column in the comment before it. */
+static int run_split(struct bj_db *db, const char *sql, struct bj_err *err)
+{
+    static const char by[] = "/*by ";
+    struct bj_buf text = {0};
+    const char *column = sql + sizeof(by) - 1;
+    if (!is_postgresql(db) || strncmp(sql, by, sizeof(by) - 1) != 0)
+        return bj_db_exec(db, sql, err);
+    bj_buf_printf(&text, "%s PARTITION BY RANGE (%.*s)", sql,
+                  (int)strcspn(column, "*"), column);
+    bj_buf_put(&text, "", 1);
+    int r = text.failed ? bj_err_set(err, -ENOMEM, "tables")
+                        : bj_db_exec(db, text.p, err);
+    bj_buf_free(&text);
+    return r;
+}
+
 static int run_all(struct bj_db *db, const char *const *sql, struct bj_err *err)
 {
     int r = 0;
     for (; r == 0 && sql && *sql; sql++) {
         const char *text = of_engine(db, *sql);
         if (text)
-            r = bj_db_exec(db, text, err);
+            r = run_split(db, text, err);
     }
     return r;
 }

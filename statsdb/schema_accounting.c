@@ -68,6 +68,7 @@ const char *const bj_schema_accounting[] = {
     " item INT NOT NULL, type INT NOT NULL, name TEXT, model TEXT, count INT,"
     " PRIMARY KEY(tres, item)) STRICT, WITHOUT ROWID",
 
+    BJ_BY_ID
     "CREATE TABLE job("
     "name INT REFERENCES jobname,"
     "state INT NOT NULL REFERENCES state,"
@@ -120,8 +121,19 @@ const char *const bj_schema_accounting[] = {
     "sluid TEXT,"
     "id INTEGER PRIMARY KEY NOT NULL," /* statsdb/job_number.h */
     "at INT GENERATED ALWAYS AS (ifnull(start, submit)) VIRTUAL) STRICT",
-    "CREATE UNIQUE INDEX job_key ON job(cluster, jobid, submit)",
+    /* Of partitions each unique index has to have the number; the writer, which
+     * is alone, looks for a job before it inserts it. */
+    BJ_ONLY_SQLITE "CREATE UNIQUE INDEX job_key ON job(cluster, jobid, submit)",
+    BJ_ONLY_POSTGRESQL
+    "CREATE UNIQUE INDEX job_key ON job(cluster, jobid, submit, id)",
+    BJ_ONLY_SQLITE
     "CREATE UNIQUE INDEX job_sluid ON job(sluid) WHERE sluid IS NOT NULL",
+    BJ_ONLY_POSTGRESQL
+    "CREATE UNIQUE INDEX job_sluid ON job(sluid, id) WHERE sluid IS NOT NULL",
+    /* Of each month with jobs their least and largest at. */
+    BJ_ONLY_POSTGRESQL
+    "CREATE TABLE job_month(month INT PRIMARY KEY, at_from INT NOT NULL,"
+    " at_upto INT NOT NULL)",
     "CREATE INDEX job_user ON job(user, at)",
     "CREATE INDEX job_account ON job(account, at)",
     "CREATE INDEX job_at ON job(at)",
@@ -130,6 +142,7 @@ const char *const bj_schema_accounting[] = {
     "CREATE INDEX job_open ON job(cluster, state) WHERE \"end\" IS NULL",
 
     /* Rare values; a job without any has no row. */
+    BJ_BY_JOB
     "CREATE TABLE job_more("
     "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
     "display_id TEXT," /* if the other ids do not give it */
@@ -156,37 +169,37 @@ const char *const bj_schema_accounting[] = {
 
     /* slot 1 is the batch script, 2 extern, 3 interactive, 16 + n step n, from
      * 2^19 on other names. */
-    "CREATE TABLE step("
-    "name INT REFERENCES jobname,"
-    "state INT NOT NULL REFERENCES state,"
-    "state_raw INT REFERENCES word,"
-    "exit_code INT,"
-    "exit_signal INT,"
-    "start INT,"
-    "\"end\" INT,"
-    "elapsed INT,"
-    "suspended INT,"
-    "cpus INT,"
-    "nodes INT,"
-    "hosts INT REFERENCES hosts,"
-    "tres_allocated INT REFERENCES tres,"
-    "cpu_usec INT,"
-    "cpu_system_usec INT,"
-    "cpu_user_usec INT,"
-    "memory_task_peak_bytes INT,"
-    "memory_scheduler_peak_bytes INT,"
-    "energy_scheduler_joules INT,"
-    "read_bytes INT,"
-    "write_bytes INT,"
-    "job INT NOT NULL REFERENCES job,"
-    "slot INT NOT NULL,"
-    "other TEXT," /* its name, if the slot does not give it */
-    "tasks INT,"
-    "peak_node INT REFERENCES word," /* node of the largest task */
-    "cpu_task_usec INT,"
-    "vmemory_peak_bytes INT,"
-    "submit_line TEXT,"
-    "PRIMARY KEY(job, slot)) STRICT, WITHOUT ROWID",
+    BJ_BY_JOB "CREATE TABLE step("
+              "name INT REFERENCES jobname,"
+              "state INT NOT NULL REFERENCES state,"
+              "state_raw INT REFERENCES word,"
+              "exit_code INT,"
+              "exit_signal INT,"
+              "start INT,"
+              "\"end\" INT,"
+              "elapsed INT,"
+              "suspended INT,"
+              "cpus INT,"
+              "nodes INT,"
+              "hosts INT REFERENCES hosts,"
+              "tres_allocated INT REFERENCES tres,"
+              "cpu_usec INT,"
+              "cpu_system_usec INT,"
+              "cpu_user_usec INT,"
+              "memory_task_peak_bytes INT,"
+              "memory_scheduler_peak_bytes INT,"
+              "energy_scheduler_joules INT,"
+              "read_bytes INT,"
+              "write_bytes INT,"
+              "job INT NOT NULL REFERENCES job,"
+              "slot INT NOT NULL,"
+              "other TEXT," /* its name, if the slot does not give it */
+              "tasks INT,"
+              "peak_node INT REFERENCES word," /* node of the largest task */
+              "cpu_task_usec INT,"
+              "vmemory_peak_bytes INT,"
+              "submit_line TEXT,"
+              "PRIMARY KEY(job, slot)) STRICT, WITHOUT ROWID",
 
     /* The combinations that have daily sums. */
     "CREATE TABLE assoc(id INTEGER PRIMARY KEY,"

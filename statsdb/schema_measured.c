@@ -153,6 +153,7 @@ const char *const bj_schema_measured[] = {
     "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
 
     /* Values of a job from a Prometheus server. */
+    BJ_BY_JOB
     "CREATE TABLE job_prom("
     "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
     "queried_sec INT NOT NULL,"
@@ -165,24 +166,25 @@ const char *const bj_schema_measured[] = {
     "coverage_ppm INT," /* share of the expected samples */
     VALUES "energy_policy INT REFERENCES word," /* NULL: different policies */
     "energy_nodes INT) STRICT",
-    "CREATE TABLE job_prom_energy("
-    "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
-    "component INT NOT NULL REFERENCES word,"
-    "microjoules INT NOT NULL,"
-    "PRIMARY KEY(job, component)) STRICT, WITHOUT ROWID",
+    BJ_BY_JOB "CREATE TABLE job_prom_energy("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "component INT NOT NULL REFERENCES word,"
+              "microjoules INT NOT NULL,"
+              "PRIMARY KEY(job, component)) STRICT, WITHOUT ROWID",
     /* Energy by hour, of jobs longer than an hour; start: of the hour, or of
      * the job if later. */
-    "CREATE TABLE job_bin("
-    "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
-    "start INT NOT NULL,"
-    "microjoules INT NOT NULL,"
-    "PRIMARY KEY(job, start)) STRICT, WITHOUT ROWID",
+    BJ_BY_JOB "CREATE TABLE job_bin("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "start INT NOT NULL,"
+              "microjoules INT NOT NULL,"
+              "PRIMARY KEY(job, start)) STRICT, WITHOUT ROWID",
     "CREATE TABLE prom_todo(cluster INT NOT NULL REFERENCES cluster,"
     " \"end\" INT NOT NULL, job INT NOT NULL, PRIMARY KEY(cluster, \"end\","
     " job)) STRICT, WITHOUT ROWID",
 
     /* Measured and best values.  sources: two bits for each of the values in
      * their order, the lowest first: 0 unknown, 1 nodes, 2 prometheus. */
+    BJ_BY_JOB
     "CREATE TABLE job_use("
     "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
     "sources INT NOT NULL,"
@@ -240,25 +242,25 @@ const char *const bj_schema_measured[] = {
     "CREATE TABLE pue(cluster INT NOT NULL REFERENCES cluster,"
     " start INT NOT NULL, ppm INT NOT NULL, PRIMARY KEY(cluster, start))"
     " STRICT, WITHOUT ROWID",
-    "CREATE TABLE job_grams("
-    "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
-    "source INT NOT NULL REFERENCES factor_source,"
-    "micrograms INT NOT NULL,"
-    "covered_uj INT NOT NULL," /* energy covered by factors */
-    "estimated INT NOT NULL,"
-    "PRIMARY KEY(job, source)) STRICT, WITHOUT ROWID",
+    BJ_BY_JOB "CREATE TABLE job_grams("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "source INT NOT NULL REFERENCES factor_source,"
+              "micrograms INT NOT NULL,"
+              "covered_uj INT NOT NULL," /* energy covered by factors */
+              "estimated INT NOT NULL,"
+              "PRIMARY KEY(job, source)) STRICT, WITHOUT ROWID",
 
     /* Rules at the time of a finding. */
     "CREATE TABLE finding_rule(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
     " severity TEXT NOT NULL, condition TEXT NOT NULL, text TEXT NOT NULL,"
     " advice TEXT NOT NULL DEFAULT '', url TEXT NOT NULL DEFAULT '',"
     " UNIQUE(name, severity, condition, text, advice, url)) STRICT",
-    "CREATE TABLE job_finding("
-    "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
-    "rule INT NOT NULL REFERENCES finding_rule,"
-    "value REAL,"
-    "threshold REAL,"
-    "PRIMARY KEY(job, rule)) STRICT, WITHOUT ROWID",
+    BJ_BY_JOB "CREATE TABLE job_finding("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "rule INT NOT NULL REFERENCES finding_rule,"
+              "value REAL,"
+              "threshold REAL,"
+              "PRIMARY KEY(job, rule)) STRICT, WITHOUT ROWID",
 
     /* Daily sums; id as in rollup_day.  Thousandths of a joule; jobs and
      * cpu_sec are those with known energy.  cpu_more_msec: the best CPU time

@@ -8,6 +8,11 @@
 #define BJ_ONLY_SQLITE "/*sqlite*/"
 #define BJ_ONLY_POSTGRESQL "/*postgresql*/"
 
+/* In front of a CREATE TABLE: in PostgreSQL it is split by a column that holds
+ * numbers of jobs (statsdb/job_month.h).  BJ_BY_ID for the table of jobs. */
+#define BJ_BY_ID "/*by id*/"
+#define BJ_BY_JOB "/*by job*/"
+
 /* A trigger of PostgreSQL for each row: when, on which table, under which
  * condition, and its statement. */
 #define BJ_POSTGRESQL_TRIGGER(name, when, table, condition, sql)               \

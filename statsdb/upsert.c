@@ -58,6 +58,7 @@ int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
     int r = bj_store_begin(u->store, err);
     u->later = false;
     u->cluster_id = BJ_SQL_NULL; /* look it up in this transaction */
+    bj_job_months_begin(&u->months, u->db);
     return r < 0 ? r : bj_removed_before(u->store, &u->removed_before, err);
 }
 
@@ -76,6 +77,8 @@ int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
     int r = bj_upsert_ready(u, err);
     if (r == 0)
         r = bj_rollup_flush(u->rollup, err);
+    if (r == 0)
+        r = bj_job_months_flush(&u->months, err);
     return r < 0 ? r : bj_store_commit(u->store, err);
 }
 

@@ -3,6 +3,7 @@
 #define BJ_STATSDB_UPSERT_IMPL_H
 
 #include "statsdb/dict.h"
+#include "statsdb/job_month.h"
 #include "statsdb/job_number.h"
 #include "statsdb/rollup.h"
 #include "statsdb/row.h"
@@ -40,6 +41,7 @@ struct bj_upsert {
     size_t cluster_len;
     int64_t cluster_id;
     struct bj_row row, old;
+    struct bj_job_months months;
     int64_t number;     /* for a new job; NULL: the database gives one */
     bool bulk, was_new; /* was_new: the last job */
 };

@@ -23,20 +23,28 @@ static const struct statement {
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
 };
 
+static void sql_find(const struct statement *s, struct bj_buf *ret)
+{
+    bj_buf_str(ret, "SELECT ");
+    if (s->table == &bj_table_job)
+        bj_buf_str(ret, "id, ");
+    bj_row_sql_columns(s->table, ret);
+    bj_buf_printf(ret, " FROM %s WHERE %s",
+                  s->table == &bj_table_job    ? "job"
+                  : s->table == &bj_table_more ? "job_more"
+                                               : "step",
+                  s->where);
+}
+
 static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
 {
     const struct statement *s = &statements[i];
     struct bj_buf sql = {0};
     if (s->kind == FIND) {
-        bj_buf_str(&sql, "SELECT ");
-        if (s->table == &bj_table_job)
-            bj_buf_str(&sql, "id, ");
-        bj_row_sql_columns(s->table, &sql);
-        bj_buf_printf(&sql, " FROM %s WHERE %s",
-                      s->table == &bj_table_job    ? "job"
-                      : s->table == &bj_table_more ? "job_more"
-                                                   : "step",
-                      s->where);
+        sql_find(s, &sql);
+        /* Only the partition of the submit time. */
+        if (i == BJ_ST_JOB_FIND && bj_job_numbers_follow(u->db))
+            bj_buf_str(&sql, " AND id BETWEEN ?4 AND ?5");
     } else if (s->kind == PLAIN) {
         bj_buf_str(&sql, s->where);
     } else if (s->kind == ADD) {
@@ -102,6 +110,10 @@ static int job_find(struct bj_upsert *u, struct bj_st **ret_st, int64_t *ret_id,
     bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_CLUSTER, st, 1);
     bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_RAW_ID, st, 2);
     bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_SUBMIT, st, 3);
+    if (u->number != BJ_SQL_NULL) {
+        bj_st_bind_i64(st, 4, bj_job_number_first(u->row.v[BJ_JOB_SUBMIT]));
+        bj_st_bind_i64(st, 5, bj_job_number_last(u->row.v[BJ_JOB_SUBMIT]));
+    }
     int r = bj_st_row(st, err);
     if (r == 0 && u->row.v[BJ_JOB_SLUID] != BJ_SQL_NULL) {
         st = u->st[BJ_ST_JOB_FIND_SLUID];
@@ -116,6 +128,13 @@ static int job_find(struct bj_upsert *u, struct bj_st **ret_st, int64_t *ret_id,
     return 1;
 }
 
+/* Column at of the job in u->row. */
+static int64_t at_of(const struct bj_upsert *u)
+{
+    int64_t start = u->row.v[BJ_COL_START];
+    return start == BJ_SQL_NULL ? u->row.v[BJ_JOB_SUBMIT] : start;
+}
+
 static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
                    struct bj_err *err)
 {
@@ -126,7 +145,9 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
                  ? bj_row_bind_plain(&bj_table_job, &u->row, st)
                  : bj_row_bind(&bj_table_job, &u->row, st);
     bj_st_bind_i64(st, at, id);
-    int r = share(u, &u->old, -1, err);
+    int r = bj_job_months_add(&u->months, id, at_of(u), err);
+    if (r == 0)
+        r = share(u, &u->old, -1, err);
     if (r == 0)
         r = share(u, &u->row, 1, err);
     return r < 0 ? r : bj_st_run(st, err);
@@ -147,7 +168,9 @@ static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
     struct bj_st *st = u->st[BJ_ST_JOB_ADD];
     int at = bj_row_bind(&bj_table_job, &u->row, st);
     bj_st_bind_i64(st, at, u->number);
-    int r = bj_st_insert(st, ret_id, err);
+    int r = bj_job_months_add(&u->months, u->number, at_of(u), err);
+    if (r == 0)
+        r = bj_st_insert(st, ret_id, err);
     if (r <= 0)
         return r;
     u->counts.jobs_new++;

@@ -84,15 +84,18 @@ static const char *const postgresql[] = {
     "THEN"
     " '' ELSE ' generated' END FROM pg_class AS c JOIN pg_attribute AS a ON"
     " a.attrelid = c.oid LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND"
-    " i.indisprimary WHERE c.relkind = 'r' AND c.relnamespace ="
+    " i.indisprimary WHERE c.relkind IN ('r', 'p') AND c.relnamespace ="
     " 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND"
-    " c.relname <> 'store_meta' ORDER BY 1",
+    " c.relname NOT IN ('store_meta', 'job_month') ORDER BY 1",
+    /* Two of the table of jobs, which is split by its number, have it, too. */
     "SELECT c.relname || CASE WHEN i.indisunique THEN ' unique' ELSE '' END ||"
     " CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END || ' ' || "
     "t.relname"
     " || '(' || (SELECT string_agg(coalesce((SELECT attname FROM pg_attribute"
     " WHERE attrelid = t.oid AND attnum = k.num), '?'), ',' ORDER BY k.at) FROM"
-    " unnest(i.indkey::int[]) WITH ORDINALITY AS k(num, at)) || ')' FROM "
+    " unnest(i.indkey::int[]) WITH ORDINALITY AS k(num, at) WHERE c.relname NOT"
+    " IN ('job_key', 'job_sluid') OR k.num <> (SELECT attnum FROM pg_attribute"
+    " WHERE attrelid = t.oid AND attname = 'id')) || ')' FROM "
     "pg_index"
     " AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_class AS t ON "
     "t.oid"

@@ -1,0 +1,64 @@
+/* Months of jobs.  In PostgreSQL the tables of jobs are split into partitions
+ * by the month in which a job was submitted, which its number contains
+ * (statsdb/job_number.h).  The table job_month has the times that the jobs of
+ * each partition began, so that queries of a time need not read the others.
+ *
+ * With SQLite, which has no partitions, these functions do nothing; only
+ * bj_job_months_drop is for PostgreSQL alone. */
+#ifndef BJ_STATSDB_JOB_MONTH_H
+#define BJ_STATSDB_JOB_MONTH_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bj_db;
+struct bj_sql_build;
+
+/* Month 0 is that of jobs without a submit time, month 1 January 2000, the last
+ * one January 2068, with which the numbers end. */
+enum { BJ_JOB_MONTHS = 818 };
+
+/* What a transaction that writes jobs knows of the months. */
+struct bj_job_months {
+    struct bj_db *db;
+    struct bj_job_month {
+        bool made, seen;
+        int64_t at_from, at_upto; /* column at of the jobs that were seen */
+    } month[BJ_JOB_MONTHS];
+};
+
+/* The month of a number of a job. */
+int bj_job_month_of(int64_t number);
+
+/* At the begin of a transaction. */
+void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db);
+
+/* Before a job is inserted, or changed: make its partitions if they are
+ * missing. at: its column at. */
+int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
+                      struct bj_err *err);
+
+/* Before the commit: write the times of the jobs that were added. */
+int bj_job_months_flush(struct bj_job_months *m, struct bj_err *err);
+
+/* In a transaction: make the partitions of a time's month and the next two. */
+int bj_job_months_ahead(struct bj_db *db, int64_t now_sec, struct bj_err *err);
+
+/* In a transaction: write the times of all jobs. */
+int bj_job_months_count(struct bj_db *db, struct bj_err *err);
+
+/* In a transaction: remove the first month whose jobs all ended before a time,
+ * with its partitions.  Their number, or -ENOENT: there is none. -EBUSY: a
+ * query reads them. */
+int bj_job_months_drop(struct bj_db *db, int64_t before_sec, int64_t *ret_jobs,
+                       struct bj_err *err);
+
+/* Append " AND ..." so that of the jobs with these times in column at only
+ * partitions are read that have some.  id: the column with the number. */
+int bj_job_months_where(struct bj_db *db, int64_t at_from, int64_t at_upto,
+                        const char *id, struct bj_sql_build *sql,
+                        struct bj_err *err);
+
+#endif

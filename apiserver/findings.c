@@ -121,15 +121,18 @@ static void add_rules(struct bj_query *q, const struct bj_params *p,
 }
 
 /* Are there few enough such findings to read them all? */
-static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
+static int are_few(struct bj_call *c, const struct bj_params *p,
+                   const struct bj_job_ranges *months, bool *ret)
 {
     struct bj_query q = {0};
     struct bj_st *st = NULL;
     struct bj_reader_row row;
     unsigned n = 0;
-    bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE ");
+    bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE (");
     add_rules(&q, p, "1 = 1");
-    bj_query_sql(&q, " OR bj_late(f.job, f.rule, 1000) LIMIT ");
+    bj_query_sql(&q, " OR bj_late(f.job, f.rule, 1000))");
+    bj_job_ranges_put(months, "f.job", &q.b.sql);
+    bj_query_sql(&q, " LIMIT ");
     bj_query_int(&q, FEW + 1);
     bj_reader_walk(c->reader, true, UNTIL_COUNTED);
     int r = bj_query_open(&q, c->reader, &st, &c->err);
@@ -154,11 +157,17 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
                          const struct bj_params *p, struct span *s)
 {
     bool few = false;
+    struct bj_job_ranges months;
     int r = read_span(c, p, s);
+    const struct bj_query_time time = {
+        s->from - (int64_t)(c->worker->conf->longest_usec / 1000000), s->to};
     const bool running =
         p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING];
+    if (r == 0)
+        r = bj_job_months_find(bj_reader_db(c->reader), time.from, time.to,
+                               s->from, &months, &c->err);
     if (r == 0 && !running && bj_query_wide(c, p))
-        r = are_few(c, p, &few);
+        r = are_few(c, p, &months, &few);
     bj_query_sql(q, running ? OPEN
                     : few   ? " FROM job_finding AS f CROSS JOIN job AS j CROSS"
                               " JOIN finding_rule AS r WHERE j.id = f.job AND"
@@ -172,11 +181,10 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
     if (r != 0)
         return r;
     bj_jobs_with_gpu(q, p);
-    bj_query_sql(q, " AND j.at BETWEEN ");
-    bj_query_int(q,
-                 s->from - (int64_t)(c->worker->conf->longest_usec / 1000000));
-    bj_query_sql(q, " AND ");
-    bj_query_int(q, s->to);
+    q->months = &months;
+    bj_query_between(q, c, "j.at", &time, s->from);
+    q->months = NULL;
+    bj_job_ranges_put(&months, "f.job", &q->b.sql);
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, s->from);
     bj_query_sql(q, ")");

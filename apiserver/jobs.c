@@ -62,8 +62,12 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
         bj_query_sql(q, k->sql[i]);
     }
     bj_query_sql(q, " FROM " BJ_JOB_FROM);
+    if (q->months)
+        bj_job_ranges_put(q->months, "m.job", &q->b.sql);
     if (k->derived)
         bj_query_sql(q, BJ_JOB_FROM_USE);
+    if (k->derived && q->months)
+        bj_job_ranges_put(q->months, "u.job", &q->b.sql);
     bj_query_sql(q, " WHERE 1 = 1");
 }
 

@@ -243,6 +243,27 @@ static int add_filters(struct bj_call *c, struct bj_jobs_query *l)
     return 0;
 }
 
+/* By the time? */
+static bool is_limited(const struct bj_jobs_query *l)
+{
+    return !l->p.given[BJ_PARAM_JOB] || l->exact;
+}
+
+/* Jobs that ended earlier are not listed. */
+static int64_t ended_from(const struct bj_jobs_query *l)
+{
+    return l->exact ? 0 : l->from;
+}
+
+int bj_jobs_query_months(struct bj_call *c, struct bj_jobs_query *l)
+{
+    if (!is_limited(l))
+        return 0;
+    l->q.months = &l->months;
+    return bj_job_months_find(bj_reader_db(c->reader), l->began.from,
+                              l->began.to, ended_from(l), &l->months, &c->err);
+}
+
 int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
                         unsigned part, unsigned parts)
 {
@@ -256,15 +277,11 @@ int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
                bj_job_name_indexed(bj_params_text(p, BJ_PARAM_JOB));
     q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->began;
     int r = bj_query_lead(q, c, p, "j");
-    if (!p->given[BJ_PARAM_JOB] || l->exact) {
-        bj_query_sql(q, open ? " AND j.cluster IN (SELECT id FROM cluster)"
-                               " AND +j.at BETWEEN "
-                        : q->named ? " AND +j.at BETWEEN "
-                                   : " AND j.at BETWEEN ");
-        bj_query_int(q, l->began.from);
-        bj_query_sql(q, " AND ");
-        bj_query_int(q, l->began.to);
-    }
+    if (open)
+        bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster)");
+    if (r == 0 && is_limited(l))
+        r = bj_query_between(q, c, open || q->named ? "+j.at" : "j.at",
+                             &l->began, ended_from(l));
     if (r != 0 || open || q->named || parts == 0)
         return r != 0 ? r : add_filters(c, l);
     if (l->named && l->names == 0)
@@ -328,10 +345,13 @@ int bj_jobs_query_open(struct bj_call *c, struct bj_jobs_query *l,
                        struct bj_st **ret)
 {
     unsigned branches = bj_query_branches(c, &l->p);
+    int r = bj_jobs_query_months(c, l);
+    if (r != 0)
+        return r;
     bj_jobs_select(&l->q, &l->k);
-    int r = wants_branches(l, branches)
-                ? add_branches(c, l, branches)
-                : bj_jobs_query_where(c, l, 0, branches <= 1);
+    r = wants_branches(l, branches)
+            ? add_branches(c, l, branches)
+            : bj_jobs_query_where(c, l, 0, branches <= 1);
     bj_jobs_query_page(l);
     bj_reader_walk(c->reader, l->ascending, BJ_JOBS_UNTIL_LISTED);
     return r != 0 ? r : bj_query_open(&l->q, c->reader, ret, &c->err);

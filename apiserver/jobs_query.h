@@ -17,6 +17,7 @@ struct bj_jobs_query {
     struct bj_query q;
     int64_t from, to, limit;
     struct bj_query_time began;
+    struct bj_job_ranges months;
     bool exact; /* jobs that began before from are not listed */
     bool ascending;
     int64_t cursor_at, cursor_id;
@@ -45,6 +46,10 @@ int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
 
 /* Append the cursor, the order, and the limit. */
 void bj_jobs_query_page(struct bj_jobs_query *l);
+
+/* Read which months have jobs of the time, before their columns are selected.
+ */
+int bj_jobs_query_months(struct bj_call *c, struct bj_jobs_query *l);
 
 /* Make the query of a page of the list, and open it. */
 int bj_jobs_query_open(struct bj_call *c, struct bj_jobs_query *l,

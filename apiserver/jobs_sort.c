@@ -60,8 +60,11 @@ static int read_items(struct bj_call *c, struct bj_jobs_query *l,
 {
     struct bj_st *st = NULL;
     struct bj_reader_row row;
+    int r = bj_jobs_query_months(c, l);
+    if (r != 0)
+        return r;
     bj_jobs_select(&l->q, k);
-    int r = bj_jobs_query_where(c, l, 0, 1);
+    r = bj_jobs_query_where(c, l, 0, 1);
     bj_query_sql(&l->q, l->q.named ? " ORDER BY +j.at" : " ORDER BY j.at");
     bj_query_sql(&l->q, " DESC, j.id DESC LIMIT ");
     bj_query_int(&l->q, SORTED_MAX + 1);

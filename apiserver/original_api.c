@@ -138,15 +138,12 @@ static void select_columns(struct bj_query *q, bool strict)
     }
 }
 
-static void add_times(struct bj_query *q, const struct job_list *a)
+static int add_times(struct bj_query *q, const struct job_list *a)
 {
     if (!a->strict) {
-        bj_query_sql(q, " AND j.at BETWEEN ");
-        bj_query_int(q, a->from_sec);
-        bj_query_sql(q, " AND ");
-        bj_query_int(q, a->to_sec);
+        const struct bj_query_time time = {a->from_sec, a->to_sec};
         bj_query_sql(q, " AND j.start IS NOT NULL");
-        return;
+        return bj_query_between(q, a->c, "j.at", &time, 0);
     }
     /* completed, failed, cancelled, timeout, node_fail, preempted */
     bj_query_sql(q, " AND +j.state IN (4, 5, 6, 7, 9, 10) AND "
@@ -162,6 +159,7 @@ static void add_times(struct bj_query *q, const struct job_list *a)
         bj_query_text(q, a->to);
     else
         bj_query_sql(q, "strftime('%Y-%m-%dT%H:%M:%S', 'now', 'localtime')");
+    return 0;
 }
 
 static struct bj_slice text_of(struct bj_st *st, int col)
@@ -214,7 +212,8 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
     a->p.given[BJ_PARAM_MINE] = true;
     a->p.number[BJ_PARAM_MINE] = 1;
     int r = bj_query_scope(&q, c, &a->p, "j");
-    add_times(&q, a);
+    if (r == 0)
+        r = add_times(&q, a);
     bj_query_sql(&q, a->strict ? " ORDER BY j.at, j.id LIMIT "
                                : " ORDER BY j.at DESC, j.id DESC LIMIT ");
     bj_query_int(&q, (int64_t)c->worker->conf->max_rows + 1);

@@ -60,10 +60,8 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
     bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
                      " finding_rule AS r WHERE f.job = j.id AND r.id = f.rule");
     int r = bj_query_scope(&q, c, p, "j");
-    bj_query_sql(&q, " AND j.at BETWEEN ");
-    bj_query_int(&q, time.from);
-    bj_query_sql(&q, " AND ");
-    bj_query_int(&q, time.to);
+    if (r == 0)
+        r = bj_query_between(&q, c, "j.at", &time, 0);
     bj_query_sql(&q, " GROUP BY r.name, r.severity ORDER BY count(*) DESC,"
                      " r.name");
     put_filters(&filters, p);

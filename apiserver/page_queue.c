@@ -119,10 +119,8 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
                      " coalesce(j.eligible, nullif(j.submit, 0)) FROM job AS j"
                      " WHERE j.start IS NOT NULL");
     int r = bj_query_scope(&q, c, p, "j");
-    bj_query_sql(&q, " AND j.at BETWEEN ");
-    bj_query_int(&q, time.from);
-    bj_query_sql(&q, " AND ");
-    bj_query_int(&q, time.to);
+    if (r == 0)
+        r = bj_query_between(&q, c, "j.at", &time, 0);
     bj_query_sql(&q, " LIMIT ");
     bj_query_int(&q, STARTED_MAX);
     if (r == 0)

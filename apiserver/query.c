@@ -24,6 +24,26 @@ void bj_query_text(struct bj_query *q, struct bj_slice s)
     bj_sql_build_text(&q->b, s);
 }
 
+int bj_query_between(struct bj_query *q, struct bj_call *c, const char *at,
+                     const struct bj_query_time *time, int64_t end_from)
+{
+    struct bj_job_ranges own;
+    const struct bj_job_ranges *months = q->months;
+    int r = 0;
+    bj_buf_printf(&q->b.sql, " AND %s BETWEEN ", at);
+    bj_query_int(q, time->from);
+    bj_query_sql(q, " AND ");
+    bj_query_int(q, time->to);
+    if (!months) {
+        r = bj_job_months_find(bj_reader_db(c->reader), time->from, time->to,
+                               end_from, &own, &c->err);
+        months = &own;
+    }
+    if (r == 0)
+        bj_job_ranges_put(months, "j.id", &q->b.sql);
+    return r;
+}
+
 void bj_query_in(struct bj_query *q, const struct bj_params *p,
                  enum bj_param which)
 {

@@ -5,6 +5,7 @@
 
 #include "apiserver/call.h"
 #include "apiserver/params.h"
+#include "statsdb/job_month.h"
 #include "store/sql_build.h"
 
 struct bj_query {
@@ -19,6 +20,9 @@ struct bj_query {
     const struct bj_query_time {
         int64_t from, to;
     } * time;
+    /* The numbers of the jobs with these times; set before.  NULL: read when
+     * they are needed. */
+    const struct bj_job_ranges *months;
 };
 
 /* Zero-initialise. */
@@ -31,6 +35,12 @@ void bj_query_sql(struct bj_query *q, const char *sql);
  * ended. */
 void bj_query_int(struct bj_query *q, int64_t v);
 void bj_query_text(struct bj_query *q, struct bj_slice s);
+
+/* Append " AND AT BETWEEN ..." for column at of jobs j, and limit their numbers
+ * to months that have such jobs, if it ended at end_from or later.  0 or an
+ * error of the store. */
+int bj_query_between(struct bj_query *q, struct bj_call *c, const char *at,
+                     const struct bj_query_time *time, int64_t end_from);
 
 /* Append " IN (?,...)" for all texts of a list parameter. */
 void bj_query_in(struct bj_query *q, const struct bj_params *p,

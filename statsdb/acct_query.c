@@ -2,6 +2,7 @@
 
 #include "sched/state.h"
 #include "statsdb/acct_list.h"
+#include "statsdb/job_month.h"
 #include "statsdb/job_name.h"
 #include "store/db.h"
 
@@ -97,7 +98,7 @@ static void by_ids(struct question *q, const struct bj_strv *list)
  */
 
 static void by_time(struct question *q, const struct bj_acct_filter *f,
-                    bool drives)
+                    const struct bj_job_ranges *months, bool drives)
 {
     const char *plus = drives ? "" : "+";
     if (f->since_sec > INT64_MIN) {
@@ -108,9 +109,11 @@ static void by_time(struct question *q, const struct bj_acct_filter *f,
         bj_buf_printf(&q->b.sql, " AND %sj.at < ", plus);
         bj_sql_build_int(&q->b, f->until_sec);
     }
+    bj_job_ranges_put(months, "j.id", &q->b.sql);
 }
 
-static void build(struct question *q, const struct bj_acct_filter *f)
+static void build(struct question *q, const struct bj_acct_filter *f,
+                  const struct bj_job_ranges *months)
 {
     bool ids = bj_acct_list_count(&f->job) > 0;
     bool open = !ids && bj_acct_only_open(&f->state);
@@ -128,7 +131,7 @@ static void build(struct question *q, const struct bj_acct_filter *f)
         add(q, " AND j.cluster IN (SELECT id FROM cluster)");
     by_name(q, &f->cluster, "cluster", open);
     by_state(q, &f->state, open);
-    by_time(q, f, !ids && !open);
+    by_time(q, f, months, !ids && !open);
     add(q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
     bj_sql_build_int(&q->b, f->limit ? (int64_t)f->limit : INT64_MAX);
 }
@@ -166,9 +169,16 @@ int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
                  struct bj_acct_ids *ret, struct bj_err *err)
 {
     struct question q = {.b.dialect = bj_db_dialect(bj_store_db(s))};
+    struct bj_job_ranges months;
     *ret = (struct bj_acct_ids){NULL, 0, 0};
-    build(&q, f);
-    int r = q.err.code;
+    /* INT64_MIN, no limit, would be SQL's NULL. */
+    int r = bj_job_months_find(bj_store_db(s),
+                               f->since_sec > INT64_MIN ? f->since_sec : 0,
+                               f->until_sec, 0, &months, err);
+    if (r < 0)
+        return r;
+    build(&q, f, &months);
+    r = q.err.code;
     if (r < 0)
         bj_err_set(err, r, "%s", q.err.msg);
     else

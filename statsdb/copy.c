@@ -245,7 +245,7 @@ static int make_months(const struct bj_copy *c, struct bj_copy_numbers *numbers,
         int64_t number = bj_st_get_i64(st, 0);
         r = numbers ? bj_copy_numbers_of(numbers, "id", &number, err) : 0;
         if (r == 0)
-            r = bj_job_months_add(m, number, 0, err);
+            r = bj_job_months_add(m, number, 0, 0, err);
     }
     bj_st_finalize(st);
     free(m);

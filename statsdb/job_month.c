@@ -3,7 +3,6 @@
 #include "base/stamp.h"
 #include "statsdb/job_number.h"
 #include "store/db.h"
-#include "store/sql_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,33 +89,23 @@ void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db)
 }
 
 int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
-                      struct bj_err *err)
+                      int64_t end_sec, struct bj_err *err)
 {
     if (!m->db)
         return 0;
-    int nr = bj_job_month_of(number);
+    int nr = bj_job_month_of(number), r = 0;
     struct bj_job_month *month = &m->month[nr];
-    if (!month->made) {
-        int r = make(m->db, nr, err);
-        if (r < 0)
-            return r;
-        month->made = true;
-    }
+    int64_t end = end_sec == BJ_SQL_NULL ? INT64_MAX : end_sec;
+    if (!month->made)
+        r = make(m->db, nr, err);
+    month->made = r == 0;
     if (!month->seen || at < month->at_from)
         month->at_from = at;
     if (!month->seen || at > month->at_upto)
         month->at_upto = at;
+    if (!month->seen || end > month->end_upto)
+        month->end_upto = end;
     month->seen = true;
-    return 0;
-}
-
-int bj_job_months_ahead(struct bj_db *db, int64_t now_sec, struct bj_err *err)
-{
-    int r = 0, month = month_of(now_sec);
-    if (!bj_job_numbers_follow(db))
-        return 0;
-    for (int i = 0; r == 0 && i < AHEAD && month + i <= LAST; i++)
-        r = make(db, month + i, err);
     return r;
 }
 
@@ -129,17 +118,20 @@ static int write_times(struct bj_st *st, int month,
     bj_st_bind_i64(st, 1, month);
     bj_st_bind_i64(st, 2, of->at_from);
     bj_st_bind_i64(st, 3, of->at_upto);
+    bj_st_bind_i64(st, 4, of->end_upto);
     return bj_st_run(st, err);
 }
 
 int bj_job_months_flush(struct bj_job_months *m, struct bj_err *err)
 {
     static const char sql[] =
-        "INSERT INTO job_month AS m(month, at_from, at_upto) VALUES(?1, ?2, ?3)"
-        " ON CONFLICT(month) DO UPDATE SET"
+        "INSERT INTO job_month AS m(month, at_from, at_upto, end_upto)"
+        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(month) DO UPDATE SET"
         " at_from = least(m.at_from, excluded.at_from),"
-        " at_upto = greatest(m.at_upto, excluded.at_upto)"
-        " WHERE excluded.at_from < m.at_from OR excluded.at_upto > m.at_upto";
+        " at_upto = greatest(m.at_upto, excluded.at_upto),"
+        " end_upto = greatest(m.end_upto, excluded.end_upto)"
+        " WHERE excluded.at_from < m.at_from OR excluded.at_upto > m.at_upto"
+        " OR excluded.end_upto > m.end_upto";
     struct bj_st *st = NULL;
     int r = 0;
     for (int i = 0; m->db && r == 0 && i < BJ_JOB_MONTHS; i++) {
@@ -158,62 +150,86 @@ int bj_job_months_count(struct bj_db *db, struct bj_err *err)
 {
     static const char sql[] =
         "DELETE FROM job_month;"
-        "INSERT INTO job_month(month, at_from, at_upto) SELECT CASE WHEN number"
-        " < 4294967296 THEN 0 ELSE 12 * (extract(year FROM day) - 2000) +"
-        " extract(month FROM day) END, min(at), max(at) FROM (SELECT id AS"
+        "INSERT INTO job_month(month, at_from, at_upto, end_upto) SELECT CASE"
+        " WHEN number < 4294967296 THEN 0 ELSE 12 * (extract(year FROM day) - "
+        "2000) +"
+        " extract(month FROM day) END, min(at), max(at),"
+        " max(coalesce(\"end\", 9223372036854775807)) FROM (SELECT id AS"
         " number, to_timestamp((id >> 32) + 946684800) AT TIME ZONE 'UTC' AS"
-        " day, at FROM job) AS j GROUP BY 1";
+        " day, at, \"end\" FROM job) AS j GROUP BY 1";
     return bj_job_numbers_follow(db) ? bj_db_exec(db, sql, err) : 0;
+}
+
+/* Read the jobs of a month whose largest end is not known, if none is open. */
+static int close_month(struct bj_db *db, int month, struct bj_err *err)
+{
+    static const char sql[] =
+        "UPDATE job_month SET end_upto = (SELECT max(\"end\") FROM job WHERE id"
+        " >= ?1 AND id < ?2) WHERE month = ?3 AND NOT EXISTS (SELECT 1 FROM job"
+        " WHERE id >= ?1 AND id < ?2 AND \"end\" IS NULL) AND EXISTS (SELECT 1"
+        " FROM job WHERE id >= ?1 AND id < ?2)";
+    struct bj_st *st;
+    int r = bj_db_prepare(db, sql, &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(st, 1, first_of(month));
+    bj_st_bind_i64(st, 2, first_of(month + 1));
+    bj_st_bind_i64(st, 3, month);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
+    return r;
+}
+
+static int close_months(struct bj_db *db, int before, struct bj_err *err)
+{
+    struct bj_st *st;
+    int r = bj_db_prepare(db,
+                          "SELECT month FROM job_month WHERE end_upto ="
+                          " 9223372036854775807 AND month < ?1",
+                          &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(st, 1, before);
+    while (r == 0 && (r = bj_st_row(st, err)) > 0)
+        r = close_month(db, (int)bj_st_get_i64(st, 0), err);
+    bj_st_finalize(st);
+    return r;
+}
+
+int bj_job_months_ahead(struct bj_db *db, int64_t now_sec, struct bj_err *err)
+{
+    int r = 0, month = month_of(now_sec);
+    if (!bj_job_numbers_follow(db))
+        return 0;
+    for (int i = 0; r == 0 && i < AHEAD && month + i <= LAST; i++)
+        r = make(db, month + i, err);
+    return r < 0 ? r : close_months(db, month, err);
 }
 
 /* --- old ones --------------------------------------------------------------
  */
 
-static int has_later(struct bj_st *st, int month, int64_t before_sec,
-                     struct bj_err *err)
-{
-    int64_t one;
-    bj_st_bind_i64(st, 1, first_of(month));
-    bj_st_bind_i64(st, 2, first_of(month + 1));
-    bj_st_bind_i64(st, 3, before_sec);
-    return bj_st_int(st, &one, err);
-}
-
 /* 1 with the first month whose jobs all ended before a time. */
-static int find_old(struct bj_db *db, int64_t before_sec, int *ret,
+static int find_old(struct bj_db *db, int64_t before_sec, int64_t *ret,
                     struct bj_err *err)
 {
-    struct bj_st *months = NULL, *later = NULL;
-    int64_t month;
+    struct bj_st *st;
     int r = bj_db_prepare(db,
                           "SELECT month FROM job_month WHERE at_upto < ?1 AND"
-                          " month BETWEEN 1 AND ?2 ORDER BY month",
-                          &months, err);
-    if (r == 0)
-        r = bj_db_prepare(db,
-                          "SELECT 1 FROM job WHERE id >= ?1 AND id < ?2 AND"
-                          " (\"end\" IS NULL OR \"end\" >= ?3) LIMIT 1",
-                          &later, err);
-    if (r == 0) {
-        bj_st_bind_i64(months, 1, before_sec);
-        bj_st_bind_i64(months, 2, month_of(before_sec) - 1);
-        r = 1;
-    }
-    bool found = false;
-    while (r > 0 && !found && (r = bj_st_row(months, err)) > 0) {
-        month = bj_st_get_i64(months, 0);
-        *ret = (int)month;
-        r = has_later(later, *ret, before_sec, err);
-        found = r == 0;
-        r = r < 0 ? r : 1;
-    }
-    bj_st_finalize(months);
-    bj_st_finalize(later);
-    return r < 0 ? r : found;
+                          " end_upto < ?1 AND month BETWEEN 1 AND ?2"
+                          " ORDER BY month LIMIT 1",
+                          &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(st, 1, before_sec);
+    bj_st_bind_i64(st, 2, month_of(before_sec) - 1);
+    r = bj_st_int(st, ret, err);
+    bj_st_finalize(st);
+    return r;
 }
 
 /* Rows in tables without partitions, and the partitions.  A query that reads
- * one makes this wait, and others wait behind it. */
+ * one makes this wait, and others wait for that. */
 static int drop(struct bj_db *db, int month, struct bj_err *err)
 {
     static const char sql[] =
@@ -244,56 +260,61 @@ static int count(struct bj_db *db, int month, int64_t *ret, struct bj_err *err)
 int bj_job_months_drop(struct bj_db *db, int64_t before_sec, int64_t *ret_jobs,
                        struct bj_err *err)
 {
-    int month = 0;
+    int64_t month = 0;
     int r = find_old(db, before_sec, &month, err);
     if (r <= 0)
         return r < 0 ? r : -ENOENT;
-    r = count(db, month, ret_jobs, err);
-    return r < 0 ? r : drop(db, month, err);
+    r = count(db, (int)month, ret_jobs, err);
+    return r < 0 ? r : drop(db, (int)month, err);
 }
 
 /* --- queries ---------------------------------------------------------------
  */
 
-/* Adjacent months are one range. */
-static void add_range(struct bj_sql_build *sql, const char *id, int from,
-                      int upto, bool first)
+/* Adjacent months are one range; what would be one too many joins the last. */
+static void add_month(struct bj_job_ranges *r, int month)
 {
-    char text[160];
-    snprintf(text, sizeof(text), "%s(%s >= %lld AND %s < %lld)",
-             first ? "" : " OR ", id, (long long)first_of(from), id,
-             (long long)first_of(upto + 1));
-    bj_sql_build_add(sql, text);
+    struct bj_job_range *last = r->n > 0 ? &r->of[r->n - 1] : NULL;
+    if (!last || (first_of(month) != last->end && r->n < BJ_JOB_RANGES)) {
+        last = &r->of[r->n++];
+        last->first = first_of(month);
+    }
+    last->end = first_of(month + 1);
 }
 
-int bj_job_months_where(struct bj_db *db, int64_t at_from, int64_t at_upto,
-                        const char *id, struct bj_sql_build *sql,
-                        struct bj_err *err)
+int bj_job_months_find(struct bj_db *db, int64_t at_from, int64_t at_upto,
+                       int64_t end_from, struct bj_job_ranges *ret,
+                       struct bj_err *err)
 {
     struct bj_st *st = NULL;
-    int from = -1, upto = -1, ranges = 0, r;
-    if (!bj_job_numbers_follow(db))
+    ret->n = 0;
+    ret->all = !bj_job_numbers_follow(db);
+    if (ret->all)
         return 0;
-    r = bj_db_prepare(db,
-                      "SELECT month FROM job_month WHERE at_upto >= ?1 AND"
-                      " at_from <= ?2 ORDER BY month",
-                      &st, err);
+    int r = bj_db_prepare(db,
+                          "SELECT month FROM job_month WHERE at_upto >= ?1 AND"
+                          " at_from <= ?2 AND end_upto >= ?3 ORDER BY month",
+                          &st, err);
     if (r < 0)
         return r;
     bj_st_bind_i64(st, 1, at_from);
     bj_st_bind_i64(st, 2, at_upto);
-    bj_sql_build_add(sql, " AND (");
-    while ((r = bj_st_row(st, err)) > 0) {
-        int month = (int)bj_st_get_i64(st, 0);
-        if (from >= 0 && month != upto + 1)
-            add_range(sql, id, from, upto, ranges++ == 0);
-        if (from < 0 || month != upto + 1)
-            from = month;
-        upto = month;
-    }
-    if (from >= 0)
-        add_range(sql, id, from, upto, ranges == 0);
-    bj_sql_build_add(sql, from < 0 ? "1 = 0)" : ")");
+    bj_st_bind_i64(st, 3, end_from);
+    while ((r = bj_st_row(st, err)) > 0)
+        add_month(ret, (int)bj_st_get_i64(st, 0));
     bj_st_finalize(st);
     return r;
+}
+
+void bj_job_ranges_put(const struct bj_job_ranges *r, const char *column,
+                       struct bj_buf *sql)
+{
+    if (r->all)
+        return;
+    bj_buf_str(sql, r->n > 0 ? " AND (" : " AND 1 = 0");
+    for (unsigned i = 0; i < r->n; i++)
+        bj_buf_printf(sql, "%s%s >= %lld AND %s < %lld", i ? " OR " : "",
+                      column, (long long)r->of[i].first, column,
+                      (long long)r->of[i].end);
+    bj_buf_str(sql, r->n > 0 ? ")" : "");
 }

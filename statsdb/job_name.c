@@ -2,6 +2,7 @@
 
 #include "base/absent.h"
 #include "sched/jobid.h"
+#include "statsdb/job_number.h"
 
 #include <string.h>
 
@@ -259,6 +260,13 @@ static void by_key(struct bj_sql_build *b, const struct bj_job_name *n)
     bj_sql_build_jobid(b, n->jobid);
     bj_sql_build_add(b, " AND submit = ");
     bj_sql_build_int(b, n->submit);
+    if (b->dialect != BJ_DIALECT_POSTGRESQL)
+        return;
+    /* Only the partition of that time. */
+    bj_sql_build_add(b, " AND id BETWEEN ");
+    bj_sql_build_int(b, bj_job_number_first(n->submit));
+    bj_sql_build_add(b, " AND ");
+    bj_sql_build_int(b, bj_job_number_last(n->submit));
 }
 
 void bj_job_name_query(const struct bj_job_name *n,

@@ -130,10 +130,11 @@ const char *const bj_schema_accounting[] = {
     "CREATE UNIQUE INDEX job_sluid ON job(sluid) WHERE sluid IS NOT NULL",
     BJ_ONLY_POSTGRESQL
     "CREATE UNIQUE INDEX job_sluid ON job(sluid, id) WHERE sluid IS NOT NULL",
-    /* Of each month with jobs their least and largest at. */
+    /* Of each month with jobs their least and largest at, and largest end;
+     * 2^63-1 if one may be open. */
     BJ_ONLY_POSTGRESQL
     "CREATE TABLE job_month(month INT PRIMARY KEY, at_from INT NOT NULL,"
-    " at_upto INT NOT NULL)",
+    " at_upto INT NOT NULL, end_upto INT NOT NULL)",
     "CREATE INDEX job_user ON job(user, at)",
     "CREATE INDEX job_account ON job(account, at)",
     "CREATE INDEX job_at ON job(at)",

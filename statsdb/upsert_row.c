@@ -145,7 +145,8 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
                  ? bj_row_bind_plain(&bj_table_job, &u->row, st)
                  : bj_row_bind(&bj_table_job, &u->row, st);
     bj_st_bind_i64(st, at, id);
-    int r = bj_job_months_add(&u->months, id, at_of(u), err);
+    int r =
+        bj_job_months_add(&u->months, id, at_of(u), u->row.v[BJ_COL_END], err);
     if (r == 0)
         r = share(u, &u->old, -1, err);
     if (r == 0)
@@ -168,7 +169,8 @@ static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
     struct bj_st *st = u->st[BJ_ST_JOB_ADD];
     int at = bj_row_bind(&bj_table_job, &u->row, st);
     bj_st_bind_i64(st, at, u->number);
-    int r = bj_job_months_add(&u->months, u->number, at_of(u), err);
+    int r = bj_job_months_add(&u->months, u->number, at_of(u),
+                              u->row.v[BJ_COL_END], err);
     if (r == 0)
         r = bj_st_insert(st, ret_id, err);
     if (r <= 0)
@@ -193,6 +195,9 @@ static int job_add_new(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 
 static int job_merge(struct bj_upsert *u, int64_t id, struct bj_err *err)
 {
+    /* A number has the submit time; jobs found by their SLUID keep both. */
+    if (u->number != BJ_SQL_NULL)
+        u->row.v[BJ_JOB_SUBMIT] = u->old.v[BJ_JOB_SUBMIT];
     enum bj_row_change change = bj_row_merge(&bj_table_job, &u->old, &u->row);
     int r = 0;
     if (change == BJ_ROW_SAME) {

@@ -120,18 +120,21 @@ static void test_made(void **state)
     bj_store_close(s);
 }
 
-static void test_ahead(void **state)
+static void ahead(struct bj_store *s, int64_t now_sec)
 {
     struct bj_err err = {0};
+    assert_int_equal(bj_store_begin(s, &err), 0);
+    assert_int_equal(bj_job_months_ahead(bj_store_db(s), now_sec, &err), 0);
+    assert_int_equal(bj_store_commit(s, &err), 0);
+}
+
+static void test_ahead(void **state)
+{
     (void)state;
     SERVER;
     struct bj_store *s = open_store();
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(bj_store_begin(s, &err), 0);
-        assert_int_equal(
-            bj_job_months_ahead(bj_store_db(s), JANUARY - 15 * 86400, &err), 0);
-        assert_int_equal(bj_store_commit(s, &err), 0);
-    }
+    ahead(s, JANUARY - 15 * 86400);
+    ahead(s, JANUARY - 15 * 86400);
     expect(s,
            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent ="
            " 'job'::regclass ORDER BY 1",
@@ -143,24 +146,44 @@ static void test_ahead(void **state)
 static void test_times(void **state)
 {
     static const char times[] =
-        "SELECT month, at_from, at_upto FROM job_month ORDER BY month";
+        "SELECT month, at_from, at_upto, nullif(end_upto, 9223372036854775807)"
+        " FROM job_month ORDER BY month";
     struct bj_err err = {0};
     (void)state;
     SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     put(u, "1", JANUARY, 0, 0);
-    expect(s, times, "313|1768003200|1768003200\n");
+    expect(s, times, "313|1768003200|1768003200|\n");
     put(u, "1", JANUARY, FEBRUARY, 0);
     put(u, "2", JANUARY, JANUARY + 10, JANUARY + 20);
     put(u, "2", JANUARY, JANUARY + 5, JANUARY + 20);
-    put(u, "3", FEBRUARY, FEBRUARY + 1, 0);
-    expect(s, times, "313|1768003200|1770681600\n314|1770681601|1770681601\n");
+    put(u, "3", FEBRUARY, FEBRUARY + 1, FEBRUARY + 2);
+    expect(s, times,
+           "313|1768003200|1770681600|\n"
+           "314|1770681601|1770681601|1770681602\n");
+    /* The largest end is read when no job is open. */
+    ahead(s, MARCH);
+    expect(s, times,
+           "313|1768003200|1770681600|\n"
+           "314|1770681601|1770681601|1770681602\n");
+    put(u, "1", JANUARY, FEBRUARY, FEBRUARY + 9);
+    ahead(s, JANUARY);
+    expect(s, times,
+           "313|1768003200|1770681600|\n"
+           "314|1770681601|1770681601|1770681602\n");
+    ahead(s, MARCH);
+    expect(s, times,
+           "313|1768003200|1770681600|1770681609\n"
+           "314|1770681601|1770681601|1770681602\n");
+    put(u, "4", FEBRUARY, FEBRUARY + 1, 0);
     /* Of all jobs, they are those that count. */
     assert_int_equal(bj_store_begin(s, &err), 0);
     assert_int_equal(bj_job_months_count(bj_store_db(s), &err), 0);
     assert_int_equal(bj_store_commit(s, &err), 0);
-    expect(s, times, "313|1768003205|1770681600\n314|1770681601|1770681601\n");
+    expect(s, times,
+           "313|1768003205|1770681600|1770681609\n"
+           "314|1770681601|1770681601|\n");
     bj_upsert_free(u);
     bj_store_close(s);
 }

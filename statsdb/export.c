@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/csv.h"
 #include "base/json.h"
+#include "statsdb/job_month.h"
 #include "store/db.h"
 
 enum {
@@ -70,20 +71,39 @@ static int flush(struct bj_buf *out, size_t least, FILE *to, struct bj_err *err)
     return 0;
 }
 
+/* Jobs that never started are found by their submit time. */
+static int prepare(struct bj_db *db, const struct bj_export *what,
+                   struct bj_st **ret, struct bj_err *err)
+{
+    struct bj_job_ranges months;
+    struct bj_buf sql = {0};
+    int r = bj_job_months_find(db, 0, what->until_sec, what->since_sec, &months,
+                               err);
+    if (r < 0)
+        return r;
+    bj_buf_str(&sql, "SELECT v.* FROM job AS o JOIN job_v AS v ON v.id = o.id"
+                     " WHERE o.\"end\" >= ?1 AND o.\"end\" < ?2");
+    bj_job_ranges_put(&months, "o.id", &sql);
+    bj_buf_str(&sql, " ORDER BY o.at, o.id");
+    bj_buf_put(&sql, "", 1);
+    r = sql.failed ? bj_err_set(err, -ENOMEM, "export")
+                   : bj_db_prepare(db, sql.p, ret, err);
+    bj_buf_free(&sql);
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(*ret, 1, what->since_sec);
+    bj_st_bind_i64(*ret, 2, what->until_sec);
+    return 0;
+}
+
 int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
                    struct bj_err *err)
 {
-    /* Jobs that never started are found by their submit time. */
-    static const char sql[] =
-        "SELECT v.* FROM job AS o JOIN job_v AS v ON v.id = o.id"
-        " WHERE o.\"end\" >= ?1 AND o.\"end\" < ?2 ORDER BY o.at, o.id";
     struct bj_st *st;
     struct bj_buf out = {0};
-    int r = bj_db_prepare(bj_store_db(s), sql, &st, err);
+    int r = prepare(bj_store_db(s), what, &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_i64(st, 1, what->since_sec);
-    bj_st_bind_i64(st, 2, what->until_sec);
     if (what->format == BJ_EXPORT_CSV) {
         for (int i = FIRST; i < bj_st_columns(st); i++)
             bj_buf_printf(&out, "%s%s", i > FIRST ? "," : "",

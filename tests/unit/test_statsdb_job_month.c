@@ -6,6 +6,8 @@
 #include "statsdb/retention.h"
 #include "tests/unit/lib/pgserver.h"
 
+#include <errno.h>
+
 /* 2026-01-10, 2026-02-10, 2026-03-10 */
 enum { JANUARY = 1768003200, FEBRUARY = 1770681600, MARCH = 1773100800 };
 
@@ -245,6 +247,31 @@ static void test_retention(void **state)
     bj_store_close(s);
 }
 
+/* A query that goes on for long does not keep the writer from making
+ * partitions; it does keep them from being removed. */
+static void test_readers(void **state)
+{
+    bool more;
+    struct bj_err err = {0};
+    (void)state;
+    SERVER;
+    struct bj_store *s = open_store();
+    struct bj_upsert *u = upsert_open(s);
+    put(u, "1", JANUARY, JANUARY + 10, JANUARY + 20);
+    struct bj_db *reader = db_open(server.url);
+    db_exec(reader, "BEGIN; DO $$ BEGIN PERFORM count(*) FROM job; END $$");
+    put(u, "2", FEBRUARY, FEBRUARY + 10, FEBRUARY + 20);
+    expect(s, left, "step_2026_01 step_2026_02|1 2|2|2|2|2\n");
+    assert_int_equal(bj_retention_step(s, FEBRUARY, 100, &more, &err), -EBUSY);
+    expect(s, left, "step_2026_01 step_2026_02|1 2|2|2|2|2\n");
+    db_exec(reader, "COMMIT");
+    assert_int_equal(remove_before(s, FEBRUARY, &more), 1);
+    expect(s, left, "step_2026_02|2|1|1|1|2\n");
+    bj_db_close(reader);
+    bj_upsert_free(u);
+    bj_store_close(s);
+}
+
 /* What distribution over servers needs: each unique key of a split table has
  * its column, nothing refers to it by a foreign key, and no counter numbers it.
  */
@@ -293,7 +320,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_month_of),  cmocka_unit_test(test_made),
         cmocka_unit_test(test_ahead),     cmocka_unit_test(test_times),
-        cmocka_unit_test(test_retention), cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_retention), cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_schema),
     };
     return cmocka_run_group_tests_name("statsdb_job_month", tests, start, stop);
 }

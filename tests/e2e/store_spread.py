@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Tables of jobs can be spread over several servers: their partitions lie in three
+databases that a fourth one reads through postgres_fdw.  Rows go where the number of
+their job says, all rows of a job are in one place, what names a job is sent to that
+place only, and each place keeps its keys alone.  TAP."""
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.dirname(HERE))
+import postgres  # noqa: E402
+from api_lib import IMPORTER, Site  # noqa: E402
+from tap import check, plan, same  # noqa: E402
+
+PLACES = 3
+TABLES = ("job", "step", "job_more", "job_use", "job_grams", "job_finding", "job_bin", "job_prom", "job_prom_energy")
+
+# Rows in tables that this store has none in.
+MORE = """INSERT INTO job_more(job) SELECT id FROM job ON CONFLICT DO NOTHING;
+    INSERT INTO job_use(job, sources, counted_cpu_sec, counted_start, counted_end) SELECT id, 0, 0, at, at FROM job
+    ON CONFLICT DO NOTHING;
+    INSERT INTO job_finding(job, rule, value) SELECT id, 1, at FROM job ON CONFLICT DO NOTHING;
+    INSERT INTO job_bin(job, start, microjoules) SELECT id, 0, at FROM job ON CONFLICT DO NOTHING;
+    INSERT INTO job_prom(job, queried_sec, outcome) SELECT id, at, 1 FROM job ON CONFLICT DO NOTHING;
+    INSERT INTO job_prom_energy(job, component, microjoules) SELECT id, 1, at FROM job ON CONFLICT DO NOTHING;
+    INSERT INTO job_grams(job, source, micrograms, covered_uj, estimated) SELECT id, 1, at, 1, 0 FROM job
+    ON CONFLICT DO NOTHING;"""
+
+
+def by(table):
+    return "id" if table == "job" else "job"
+
+
+def make_places(pg, source):
+    """Databases with the tables of the program, but without jobs."""
+    for i in range(PLACES):
+        pg.sql("CREATE DATABASE place%d" % i, "postgres")
+        p = subprocess.run([IMPORTER, "copy", "--from=" + source, "--to=" + pg.url("place%d" % i)],
+                           capture_output=True, timeout=300, check=False)
+        check(p.returncode == 0, "tables in place %d" % i, p.stderr)
+        pg.sql("TRUNCATE " + ", ".join(TABLES), "place%d" % i)
+        # The lists of jobs to work on are with the writer.
+        pg.sql("DROP FUNCTION job_new, job_new_mail, job_changed, job_end_changed, job_ended CASCADE", "place%d" % i)
+
+
+def months_of(pg):
+    """Name and bounds of each partition of jobs."""
+    lines = pg.sql("SELECT substring(c.relname FROM 5), pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits AS i JOIN"
+                   " pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'job'::regclass ORDER BY 1")
+    return [line.split("|") for line in lines.split("\n")[:-1]]
+
+
+def spread(pg, months):
+    """In the schema spread the same tables with their partitions in the places.  A
+    parent of foreign tables cannot have unique indexes: the places have them."""
+    sql = ["CREATE EXTENSION postgres_fdw; CREATE SCHEMA spread;"]
+    for i in range(PLACES):
+        sql.append("CREATE SERVER place%d FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%s', dbname 'place%d');"
+                   "CREATE USER MAPPING FOR %s SERVER place%d OPTIONS (user '%s');"
+                   % (i, pg.folder, i, postgres.USER, i, postgres.USER))
+    for table in TABLES:
+        sql.append("CREATE TABLE spread.%s (LIKE public.%s INCLUDING GENERATED) PARTITION BY RANGE (%s);"
+                   % (table, table, by(table)))
+        for i, (month, bounds) in enumerate(months):
+            sql.append("CREATE FOREIGN TABLE spread.%s_%s PARTITION OF spread.%s %s SERVER place%d OPTIONS (schema_name"
+                       " 'public', table_name '%s_%s');" % (table, month, table, bounds, i % PLACES, table, month))
+    pg.sql("\n".join(sql))
+
+
+def fill(pg):
+    for table in TABLES:
+        columns = pg.sql("SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid"
+                         " = '%s'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''" % table).strip()
+        pg.sql("INSERT INTO spread.%s(%s) SELECT %s FROM public.%s" % (table, columns, columns, table))
+
+
+def rows(pg, table, base="store"):
+    """Number of rows, and the sum of their hashes."""
+    return pg.sql("SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM %s AS t" % table, base).strip()
+
+
+def servers(pg, sql):
+    """The places that a statement is sent to."""
+    text = pg.sql("EXPLAIN (VERBOSE, COSTS OFF) " + sql)
+    tables = set(re.findall(r"(?:Foreign \w+ on|Remote SQL: .*? public\.)[^\n]*?((?:job|step)\w*_(?:\d{4}_\d\d|unknown))", text))
+    return {t[-7:] for t in tables}, text
+
+
+def main():
+    try:
+        pg = postgres.Server()
+    except postgres.Missing as e:
+        print("1..0 # SKIP %s: not installed" % e)
+        return 0
+    site = Site(count=600, days=100)
+    site.postgres = None
+    try:
+        site.fill()
+        site.derive("1010")
+        p = subprocess.run([IMPORTER, "copy", "--from=" + site.store, "--to=" + pg.url()], capture_output=True,
+                           timeout=300, check=False)
+        check(p.returncode == 0, "the store", p.stderr)
+        pg.sql(MORE)
+        make_places(pg, site.store)
+        months = months_of(pg)
+        check(len(months) > PLACES, "more months than places", months)
+        spread(pg, months)
+        fill(pg)
+        routed(pg, months)
+        beside(pg)
+        to_one_place(pg, months)
+        keys(pg)
+        same_rows(pg)
+    finally:
+        site.done()
+        pg.close()
+    return plan()
+
+
+def routed(pg, months):
+    for table in TABLES:
+        here = [rows(pg, "%s_%s" % (table, m)) for m, _ in months]
+        there = [rows(pg, "%s_%s" % (table, m), "place%d" % (i % PLACES)) for i, (m, _) in enumerate(months)]
+        same(there, here, "each row of %s is in its month, in one place" % table)
+        check(int(rows(pg, table).split("|")[0]) > 100, "%s has rows" % table)
+    used = [int(rows(pg, "job", "place%d" % i).split("|")[0]) for i in range(PLACES)]
+    check(min(used) > 0 and sum(used) == int(rows(pg, "job").split("|")[0]), "all places have jobs", used)
+
+
+def beside(pg):
+    """A place can answer for its jobs alone."""
+    for table in TABLES[1:]:
+        lost = [pg.sql("SELECT count(*) FROM %s AS t WHERE NOT EXISTS (SELECT 1 FROM job WHERE id = t.job)" % table,
+                       "place%d" % i).strip() for i in range(PLACES)]
+        same(lost, ["0"] * PLACES, "rows of %s are beside their jobs" % table)
+
+
+def to_one_place(pg, months):
+    number, month = pg.sql("SELECT id, right(tableoid::regclass::text, 7) FROM job ORDER BY id OFFSET 200 LIMIT 1").strip().split("|")
+    check(month in [m for m, _ in months], "a job", month)
+    for sql in ("SELECT * FROM spread.job WHERE id = %s", "SELECT * FROM spread.step WHERE job = %s",
+                "SELECT * FROM spread.job AS j JOIN spread.step AS s ON s.job = j.id WHERE j.id = %s",
+                "SELECT * FROM spread.job AS j LEFT JOIN spread.job_use AS u ON u.job = j.id WHERE j.id = %s",
+                "UPDATE spread.job SET priority = 1 WHERE id = %s", "DELETE FROM spread.step WHERE job = %s"):
+        found, text = servers(pg, sql % number)
+        check(found == {month}, "one place: " + sql, found, text)
+
+
+def keys(pg):
+    """A second row with the same key is refused by its place."""
+    columns = "state, cluster, jobid, submit, id"
+    try:
+        pg.sql("INSERT INTO spread.job(%s) SELECT %s FROM public.job LIMIT 1" % (columns, columns))
+        check(False, "a job is stored twice")
+    except RuntimeError as e:
+        check("duplicate key" in str(e) and "_pkey" in str(e), "a job is not stored twice", str(e))
+
+
+def same_rows(pg):
+    for table in TABLES:
+        same(rows(pg, "spread." + table), rows(pg, "public." + table), "all of %s is read" % table)
+    list_of = ("SELECT id, jobid, at FROM %s.job AS j WHERE \"user\" = (SELECT id FROM \"user\" ORDER BY id OFFSET 3 LIMIT 1)"
+               " AND at > 0 ORDER BY at DESC, id DESC LIMIT 20")
+    here, there = pg.sql(list_of % "public"), pg.sql(list_of % "spread")
+    check(here == there and here.count("\n") > 5, "a user's newest jobs are the same", here, there)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

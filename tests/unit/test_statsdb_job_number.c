@@ -74,15 +74,18 @@ static struct bj_store *open_store(void)
     return s;
 }
 
-/* A job of one second; end_sec 0: it has not ended. */
-static void put(struct bj_upsert *u, struct bj_slice jobid, uint64_t end_sec)
+/* end_sec 0: it has not ended. */
+static void put_sluid(struct bj_upsert *u, struct bj_slice jobid,
+                      struct bj_slice sluid, uint64_t submit_sec,
+                      uint64_t end_sec)
 {
     struct bj_err err = {0};
     struct bj_sched_job j;
     bj_sched_job_init(&j);
     j.raw_id = jobid;
+    j.sluid = sluid;
     j.user = BJ_SLICE("ada");
-    j.submit_sec = SUBMIT;
+    j.submit_sec = submit_sec;
     j.start_sec = SUBMIT + 10;
     j.state = end_sec ? BJ_STATE_COMPLETED : BJ_STATE_RUNNING;
     if (end_sec)
@@ -94,6 +97,12 @@ static void put(struct bj_upsert *u, struct bj_slice jobid, uint64_t end_sec)
         r = bj_upsert_commit(u, &err);
     if (r < 0)
         fail_msg("%s", err.msg);
+}
+
+/* A job of one second. */
+static void put(struct bj_upsert *u, struct bj_slice jobid, uint64_t end_sec)
+{
+    put_sluid(u, jobid, BJ_SLICE(""), SUBMIT, end_sec);
 }
 
 static const char numbers[] =
@@ -124,6 +133,23 @@ static void test_taken(void **state)
     expect(s, "SELECT jobid, \"end\" FROM job ORDER BY jobid",
            "1|1767225620\n9880[].pbs|1767225640\n");
     assert_int_equal(bj_upsert_counts(u)->jobs_new, 3);
+    bj_upsert_free(u);
+    bj_store_close(s);
+}
+
+/* A job that is found by its SLUID keeps the submit time that is in its number,
+ * so that its key leads to it. */
+static void test_sluid(void **state)
+{
+    static const struct bj_slice sluid = {"s1234567890123", 14};
+    (void)state;
+    SERVER;
+    struct bj_store *s = open_store();
+    struct bj_upsert *u = upsert_open(s);
+    put_sluid(u, BJ_SLICE("5"), sluid, SUBMIT, 0);
+    put_sluid(u, BJ_SLICE("5"), sluid, SUBMIT + 100, SUBMIT + 200);
+    expect(s, "SELECT submit, \"end\", id >> 32 FROM job",
+           "1767225600|1767225800|820540800\n");
     bj_upsert_free(u);
     bj_store_close(s);
 }
@@ -247,9 +273,10 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_number), cmocka_unit_test(test_next),
-        cmocka_unit_test(test_taken),  cmocka_unit_test(test_listed),
-        cmocka_unit_test(test_copy),   cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_number),  cmocka_unit_test(test_next),
+        cmocka_unit_test(test_taken),   cmocka_unit_test(test_sluid),
+        cmocka_unit_test(test_listed),  cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_columns),
     };
     return cmocka_run_group_tests_name("statsdb_job_number", tests, start,
                                        stop);

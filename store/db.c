@@ -41,6 +41,16 @@ void bj_db_close(struct bj_db *db)
         db->engine->close(db);
 }
 
+int bj_db_prepare_buf(struct bj_db *db, struct bj_buf *sql, struct bj_st **ret,
+                      struct bj_err *err)
+{
+    bj_buf_put(sql, "", 1);
+    int r = sql->failed ? bj_err_set(err, -ENOMEM, "statement")
+                        : bj_db_prepare(db, sql->p, ret, err);
+    bj_buf_free(sql);
+    return r;
+}
+
 int bj_db_int(struct bj_db *db, const char *sql, int64_t *ret,
               struct bj_err *err)
 {

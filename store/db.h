@@ -21,6 +21,7 @@
 #define BJ_STORE_DB_H
 
 #include "base/absent.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/slice.h"
 #include "store/engine.h"
@@ -110,6 +111,10 @@ static inline int bj_db_prepare(struct bj_db *db, const char *sql,
 {
     return db->engine->prepare(db, sql, ret, err);
 }
+
+/* The same for the statement in a buffer, which is freed. */
+int bj_db_prepare_buf(struct bj_db *db, struct bj_buf *sql, struct bj_st **ret,
+                      struct bj_err *err);
 
 /* The single integer of a query without parameters; BJ_SQL_NULL for NULL,
  * -ENOENT without a row. */

@@ -6,19 +6,41 @@
 
 enum { BLOCK = 64 * 1024 };
 
+/* The character after the backslash, for one that needs it, or 0. */
+static char escaped(char c)
+{
+    switch (c) {
+    case '\\':
+        return c;
+    case '\n':
+        return 'n';
+    case '\t':
+        return 't';
+    case '\r':
+        return 'r';
+    default:
+        return 0;
+    }
+}
+
 static void put_utf8(struct bj_buf *to, struct bj_slice s)
 {
+    if (!bj_buf_room(to, 2 * s.n))
+        return;
+    char *p = to->p + to->len;
     for (size_t i = 0; i < s.n; i++) {
-        const char *special = s.p[i] == '\\'   ? "\\\\"
-                              : s.p[i] == '\n' ? "\\n"
-                              : s.p[i] == '\t' ? "\\t"
-                              : s.p[i] == '\r' ? "\\r"
-                                               : NULL;
-        if (special)
-            bj_buf_put(to, special, 2);
-        else
-            bj_buf_put(to, &s.p[i], 1);
+        char other = escaped(s.p[i]);
+        if (other)
+            *p++ = '\\';
+        *p++ = other ? other : s.p[i];
     }
+    to->len = (size_t)(p - to->p);
+}
+
+static void put_i64(struct bj_buf *to, int64_t v)
+{
+    bj_buf_put(to, "-", v < 0);
+    bj_buf_u64(to, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
 static void put_text(struct bj_buf *to, struct bj_slice s)
@@ -45,7 +67,7 @@ static void put_row(struct bj_buf *to, const struct bj_value *v, int columns)
             bj_buf_put(to, "\\N", 2);
             break;
         case BJ_TYPE_INTEGER:
-            bj_buf_printf(to, "%lld", (long long)v[i].i64);
+            put_i64(to, v[i].i64);
             break;
         case BJ_TYPE_REAL:
             bj_buf_printf(to, "%.17g", v[i].f64);

@@ -110,13 +110,33 @@ static bool grow_keys(struct bj_cache *c, uint32_t need)
     return true;
 }
 
+bool bj_cache_has_room(const struct bj_cache *c, struct bj_slice key)
+{
+    return c->n < c->max_entries && key.n <= c->max_bytes / 4 &&
+           c->used + key.n + HEAD <= c->max_bytes;
+}
+
+bool bj_cache_next(const struct bj_cache *c, uint32_t *at,
+                   struct bj_slice *ret_key, int64_t *ret_value)
+{
+    uint32_t n;
+    if (*at >= c->used)
+        return false;
+    const char *head = c->key + *at;
+    memcpy(ret_value, head, sizeof(*ret_value));
+    memcpy(&n, head + sizeof(*ret_value), sizeof(n));
+    *ret_key = (struct bj_slice){head + HEAD, n};
+    *at += n + HEAD;
+    return true;
+}
+
 void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value)
 {
     uint32_t n = (uint32_t)key.n, need = n + HEAD;
     if (key.n > c->max_bytes / 4)
         return;
-    if (c->n >= c->max_entries || c->used + need > c->max_bytes)
+    if (!bj_cache_has_room(c, key))
         bj_cache_clear(c);
     if (c->n >= c->cap / 2 && !grow_slots(c))
         return;

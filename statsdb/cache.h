@@ -25,6 +25,14 @@ uint64_t bj_cache_hash(uint64_t seed, struct bj_slice key);
 bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
                    int64_t *ret);
 
+/* Would bj_cache_add add this key without dropping others? */
+bool bj_cache_has_room(const struct bj_cache *c, struct bj_slice key);
+
+/* The entries in the order in which they were added: false at the end. *at is 0
+ * at first. */
+bool bj_cache_next(const struct bj_cache *c, uint32_t *at,
+                   struct bj_slice *ret_key, int64_t *ret_value);
+
 /* Add a key that is missing. A full cache is emptied first. A key that is too
  * long, or for which memory is missing, is not added. */
 void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,

@@ -1,22 +1,28 @@
 #include "statsdb/dict.h"
 
+#include "base/grow.h"
+#include "base/text.h"
 #include "statsdb/cache.h"
 #include "statsdb/dict_parts.h"
+#include "store/arrays.h"
 #include "store/db.h"
 
 #include <stdlib.h>
 
-/* Both statements of a dictionary have the same parameters; entries and bytes
- * limit its cache. */
+/* Both statements of a dictionary have the same parameters, its columns: so
+ * many numbers, then a text if there are more. Entries and bytes limit its
+ * cache. */
 struct shape {
-    const char *table, *find, *add;
+    const char *table, *find, *add, *names;
+    unsigned columns, ints;
     uint32_t entries, bytes;
 };
 
 #define TEXTS(table, column, entries, bytes)                                   \
     {                                                                          \
         table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",           \
-            "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes \
+            "INSERT INTO \"" table "\"(" column ") VALUES(?1)", column, 1, 0,  \
+            entries, bytes                                                     \
     }
 
 enum { SMALL = 4096, LARGE = 16384, VAST = 65536, KIB = 1024 };
@@ -35,15 +41,15 @@ static const struct shape shapes[BJ_DICTS] = {
         {"owner",
          "SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
          " AND ifnull(gid, -1) = ifnull(?2, -1) AND grp = ?3",
-         "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", LARGE,
-         512 * KIB},
+         "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", "uid, gid, grp",
+         3, 2, LARGE, 512 * KIB},
     [BJ_DICT_ASSOC] =
         {"assoc",
          "SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
          " AND user = ?3 AND partition = ?4",
          "INSERT INTO assoc(cluster, account, user, partition)"
          " VALUES(?1, ?2, ?3, ?4)",
-         LARGE, 1024 * KIB},
+         "cluster, account, user, partition", 4, 4, LARGE, 1024 * KIB},
 };
 
 /* The columns of an entry after its number: numbers (BJ_SQL_NULL is NULL), then
@@ -54,16 +60,29 @@ struct entry {
     struct bj_slice text;
 };
 
+/* Entries that have preliminary numbers. */
+struct deferred {
+    struct bj_cache keys; /* its values are positions in rows */
+    struct bj_arrays rows;
+    struct bj_st *settle;
+    int64_t *number; /* of the rows that were settled last */
+    size_t cap;
+};
+
 struct bj_dicts {
     struct bj_db *db;
     uint64_t seed;
     struct bj_dict_parts *parts;
     enum bj_hosts_grammar grammar;
+    bool defer;
     struct {
         struct bj_cache cache;
         struct bj_st *find, *add;
+        struct deferred deferred;
     } of[BJ_DICTS];
 };
+
+enum { DEFERRED = 1 << 20, DEFERRED_BYTES = 16384 * KIB };
 
 int bj_dicts_new(struct bj_db *db, struct bj_dicts **ret, struct bj_err *err)
 {
@@ -76,6 +95,8 @@ int bj_dicts_new(struct bj_db *db, struct bj_dicts **ret, struct bj_err *err)
     for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
         d->of[i].cache.max_entries = shapes[i].entries;
         d->of[i].cache.max_bytes = shapes[i].bytes;
+        d->of[i].deferred.keys.max_entries = DEFERRED;
+        d->of[i].deferred.keys.max_bytes = DEFERRED_BYTES;
         r = bj_db_prepare(db, shapes[i].find, &d->of[i].find, err);
         if (r == 0)
             r = bj_db_prepare(db, shapes[i].add, &d->of[i].add, err);
@@ -96,6 +117,10 @@ void bj_dicts_free(struct bj_dicts *d)
         bj_st_finalize(d->of[i].find);
         bj_st_finalize(d->of[i].add);
         bj_cache_free(&d->of[i].cache);
+        bj_st_finalize(d->of[i].deferred.settle);
+        bj_cache_free(&d->of[i].deferred.keys);
+        bj_arrays_free(&d->of[i].deferred.rows);
+        free(d->of[i].deferred.number);
     }
     bj_dict_parts_free(d->parts);
     free(d);
@@ -103,8 +128,12 @@ void bj_dicts_free(struct bj_dicts *d)
 
 void bj_dicts_clear(struct bj_dicts *d)
 {
-    for (int i = 0; i < BJ_DICTS; i++)
+    for (int i = 0; i < BJ_DICTS; i++) {
         bj_cache_clear(&d->of[i].cache);
+        bj_cache_clear(&d->of[i].deferred.keys);
+        bj_arrays_clear(&d->of[i].deferred.rows);
+    }
+    bj_dict_parts_clear(d->parts);
 }
 
 void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
@@ -136,6 +165,160 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
     return r < 0 ? r : 0;
 }
 
+/* --- many at once -------------------------------------------------------- */
+
+/* Their order: by position, then by dictionary. */
+static int64_t preliminary(enum bj_dict_id which, int64_t at)
+{
+    return -1 - (at * BJ_DICTS + which);
+}
+
+void bj_dicts_defer(struct bj_dicts *d, bool on)
+{
+    d->defer = on;
+}
+
+int64_t bj_dicts_settled(const struct bj_dicts *d, int64_t number)
+{
+    if (number >= 0 || number == BJ_SQL_NULL)
+        return number;
+    int64_t v = -1 - number;
+    return d->of[v % BJ_DICTS].deferred.number[v / BJ_DICTS];
+}
+
+/* Texts that PostgreSQL would change are looked up one by one: two of them may
+ * become the same. */
+static bool defer(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
+                  struct bj_slice key, const struct entry *e, int64_t *ret)
+{
+    struct deferred *f = &d->of[which].deferred;
+    uint32_t n = f->keys.n;
+    int64_t at = f->rows.rows;
+    if (!bj_cache_find(&f->keys, hash, key, &at)) {
+        if (!bj_text_is_utf8(e->text) || !bj_cache_has_room(&f->keys, key))
+            return false;
+        bj_cache_add(&f->keys, hash, key, at);
+        if (f->keys.n == n)
+            return false;
+        for (unsigned i = 0; i < e->ints; i++)
+            bj_arrays_i64(&f->rows, i, e->v[i]);
+        if (e->text.p)
+            bj_arrays_text(&f->rows, e->ints, e->text);
+        f->rows.rows++;
+    }
+    *ret = preliminary(which, at);
+    return true;
+}
+
+/* "?2" as "w.c2" */
+static void put_find(struct bj_buf *sql, const char *find)
+{
+    for (; *find; find++)
+        if (*find == '?')
+            bj_buf_str(sql, "w.c");
+        else
+            bj_buf_put(sql, find, 1);
+}
+
+static void put_columns(struct bj_buf *sql, unsigned n)
+{
+    for (unsigned i = 1; i <= n; i++)
+        bj_buf_printf(sql, "c%u, ", i);
+}
+
+/* Finds or adds the rows of arrays; the numbers of those that it has added are
+ * negative. */
+static void put_settle(struct bj_buf *sql, const struct shape *s)
+{
+    bj_buf_str(sql, "WITH w AS MATERIALIZED (SELECT w.*, (");
+    put_find(sql, s->find);
+    bj_buf_str(sql, ") AS id FROM unnest(");
+    for (unsigned i = 0; i < s->columns; i++)
+        bj_buf_printf(sql, "%sCAST(?%u AS %s[])", i ? ", " : "", i + 1,
+                      i < s->ints ? "bigint" : "text");
+    bj_buf_str(sql, ") WITH ORDINALITY AS w(");
+    put_columns(sql, s->columns);
+    bj_buf_str(sql, "n)), f AS MATERIALIZED (SELECT ");
+    put_columns(sql, s->columns);
+    bj_buf_printf(sql,
+                  "n, nextval(pg_get_serial_sequence('\"%s\"', 'id')) AS id"
+                  " FROM w WHERE id IS NULL), a AS (INSERT INTO \"%s\"(%s, id)"
+                  " SELECT ",
+                  s->table, s->table, s->names);
+    put_columns(sql, s->columns);
+    bj_buf_str(sql, "id FROM f) SELECT string_agg(CAST(coalesce(w.id, -f.id)"
+                    " AS text), ',' ORDER BY w.n) FROM w LEFT JOIN f ON"
+                    " f.n = w.n");
+}
+
+static int prepare_settle(struct bj_dicts *d, enum bj_dict_id which,
+                          struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    if (d->of[which].deferred.settle)
+        return 0;
+    put_settle(&sql, &shapes[which]);
+    return bj_db_prepare_buf(d->db, &sql, &d->of[which].deferred.settle, err);
+}
+
+/* Hosts and items of a new text. */
+static int add_parts(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
+                     struct bj_slice text, struct bj_err *err)
+{
+    if (which == BJ_DICT_HOSTS)
+        return bj_dict_add_hosts(d->parts, id, text, d->grammar, err);
+    if (which == BJ_DICT_TRES)
+        return bj_dict_add_tres(d->parts, id, text, err);
+    return 0;
+}
+
+/* Put what was settled into the cache. */
+static int take_settled(struct bj_dicts *d, enum bj_dict_id which,
+                        struct bj_err *err)
+{
+    struct deferred *f = &d->of[which].deferred;
+    struct bj_slice key;
+    uint32_t at = 0;
+    int64_t i;
+    int r = 0;
+    while (r == 0 && bj_cache_next(&f->keys, &at, &key, &i)) {
+        bool added = f->number[i] < 0;
+        f->number[i] = added ? -f->number[i] : f->number[i];
+        bj_cache_add(&d->of[which].cache, bj_cache_hash(d->seed, key), key,
+                     f->number[i]);
+        if (added)
+            r = add_parts(d, which, f->number[i], key, err);
+    }
+    bj_cache_clear(&f->keys);
+    return r;
+}
+
+static int settle(struct bj_dicts *d, enum bj_dict_id which, struct bj_err *err)
+{
+    struct deferred *f = &d->of[which].deferred;
+    if (f->rows.rows == 0)
+        return 0;
+    if (!BJ_GROW(f->number, f->rows.rows, f->cap))
+        return bj_err_set(err, -ENOMEM, "dictionaries");
+    int r = prepare_settle(d, which, err);
+    if (r == 0)
+        r = bj_arrays_numbers(&f->rows, shapes[which].columns, f->settle,
+                              f->number, err);
+    return r < 0 ? r : take_settled(d, which, err);
+}
+
+int bj_dicts_settle(struct bj_dicts *d, struct bj_err *err)
+{
+    int r = 0;
+    bj_dict_parts_defer(d->parts, true);
+    for (unsigned i = 0; r == 0 && i < BJ_DICTS; i++)
+        r = settle(d, i, err);
+    bj_dict_parts_defer(d->parts, false);
+    return r < 0 ? r : bj_dict_parts_flush(d->parts, err);
+}
+
+/* --- one ----------------------------------------------------------------- */
+
 /* The number of an entry; key identifies it in the cache. */
 static int look_up(struct bj_dicts *d, enum bj_dict_id which,
                    struct bj_slice key, const struct entry *e, int64_t *ret,
@@ -145,16 +328,13 @@ static int look_up(struct bj_dicts *d, enum bj_dict_id which,
     uint64_t hash = bj_cache_hash(d->seed, key);
     bool added = false;
     int r = 0;
-    if (!bj_cache_find(cache, hash, key, ret)) {
-        r = find_or_add(d, which, e, ret, &added, err);
-        if (r == 0)
-            bj_cache_add(cache, hash, key, *ret);
-    }
-    if (added && r == 0 && which == BJ_DICT_HOSTS)
-        r = bj_dict_add_hosts(d->parts, *ret, key, d->grammar, err);
-    if (added && r == 0 && which == BJ_DICT_TRES)
-        r = bj_dict_add_tres(d->parts, *ret, key, err);
-    return r;
+    if (bj_cache_find(cache, hash, key, ret) ||
+        (d->defer && defer(d, which, hash, key, e, ret)))
+        return 0;
+    r = find_or_add(d, which, e, ret, &added, err);
+    if (r == 0)
+        bj_cache_add(cache, hash, key, *ret);
+    return added && r == 0 ? add_parts(d, which, *ret, key, err) : r;
 }
 
 int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,

@@ -40,6 +40,16 @@ void bj_dicts_free(struct bj_dicts *d);
 /* Drop the caches, after a rollback. */
 void bj_dicts_clear(struct bj_dicts *d);
 
+/* With PostgreSQL many texts are looked up by one request: while this is on,
+ * the functions below give an entry that the cache lacks a preliminary number,
+ * which is negative. bj_dicts_settle then finds or adds all of them, and
+ * bj_dicts_settled says their numbers, until the next one is given. */
+void bj_dicts_defer(struct bj_dicts *d, bool on);
+int bj_dicts_settle(struct bj_dicts *d, struct bj_err *err);
+
+/* The number for a preliminary one; others stay. */
+int64_t bj_dicts_settled(const struct bj_dicts *d, int64_t number);
+
 /* The grammar of the host lists added from now on. */
 void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar);
 

@@ -7,6 +7,7 @@
 #include "base/slice.h"
 #include "sched/hostlist.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct bj_db;
@@ -19,6 +20,14 @@ enum {
 int bj_dict_parts_new(struct bj_db *db, struct bj_dict_parts **ret,
                       struct bj_err *err);
 void bj_dict_parts_free(struct bj_dict_parts *p);
+
+/* While this is on, parts are kept until bj_dict_parts_flush adds them by one
+ * request (PostgreSQL only). */
+void bj_dict_parts_defer(struct bj_dict_parts *p, bool on);
+int bj_dict_parts_flush(struct bj_dict_parts *p, struct bj_err *err);
+
+/* Drop what was kept. */
+void bj_dict_parts_clear(struct bj_dict_parts *p);
 
 /* Add the hosts of the host list with this number. */
 int bj_dict_add_hosts(struct bj_dict_parts *p, int64_t id, struct bj_slice text,

@@ -1,6 +1,7 @@
 #include "statsdb/rollup.h"
 
 #include "base/stamp.h"
+#include "store/arrays.h"
 
 #include <stdlib.h>
 
@@ -16,7 +17,9 @@ enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
 enum { DAY = 86400 };
 
 struct bj_rollup {
+    bool many; /* the statements below have arrays, for all rows */
     struct bj_st *add, *sweep;
+    struct bj_arrays rows, negative;
     uint32_t n;
     struct cell slot[SLOTS];
     uint32_t order[SLOTS];
@@ -48,20 +51,25 @@ static const char *const names[BJ_SUMS] = {
 };
 
 /* "INSERT ... ON CONFLICT(id) DO UPDATE SET a = a + excluded.a, ..." and a
- * DELETE of a row whose sums are all 0. */
-static void statements(struct bj_buf *add, struct bj_buf *sweep)
+ * DELETE of a row whose sums are all 0; many: of all rows of arrays. */
+static void statements(struct bj_buf *add, struct bj_buf *sweep, bool many)
 {
     bj_buf_str(add, "INSERT INTO rollup_day(id");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, ", %s", names[i]);
-    bj_buf_str(add, ") VALUES(?1");
-    for (int i = 0; i < BJ_SUMS; i++)
-        bj_buf_printf(add, ", ?%d", i + 2);
-    bj_buf_str(add, ") ON CONFLICT(id) DO UPDATE SET ");
+    bj_buf_str(add, many ? ") SELECT * FROM unnest(" : ") VALUES(");
+    for (int i = 0; i <= BJ_SUMS; i++)
+        bj_buf_printf(add, many ? "%sCAST(?%d AS bigint[])" : "%s?%d",
+                      i ? ", " : "", i + 1);
+    bj_buf_str(add, many ? ") AS w" : ")");
+    bj_buf_str(add, " ON CONFLICT(id) DO UPDATE SET ");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, "%s%s = rollup_day.%s + excluded.%s", i ? ", " : "",
                       names[i], names[i], names[i]);
-    bj_buf_str(sweep, "DELETE FROM rollup_day WHERE id = ?1");
+    bj_buf_str(sweep, many
+                          ? "DELETE FROM rollup_day WHERE id IN (SELECT unnest("
+                            "CAST(?1 AS bigint[])))"
+                          : "DELETE FROM rollup_day WHERE id = ?1");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(sweep, " AND %s = 0", names[i]);
     bj_buf_put(add, "", 1);
@@ -74,7 +82,8 @@ int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err)
     if (!u)
         return bj_err_set(err, -ENOMEM, "rollups");
     struct bj_buf add = {0}, sweep = {0};
-    statements(&add, &sweep);
+    u->many = bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
+    statements(&add, &sweep, u->many);
     int r = add.failed || sweep.failed ? bj_err_set(err, -ENOMEM, "rollups")
                                        : bj_db_prepare(db, add.p, &u->add, err);
     if (r == 0)
@@ -95,6 +104,8 @@ void bj_rollup_free(struct bj_rollup *u)
         return;
     bj_st_finalize(u->add);
     bj_st_finalize(u->sweep);
+    bj_arrays_free(&u->rows);
+    bj_arrays_free(&u->negative);
     free(u);
 }
 
@@ -319,11 +330,39 @@ static uint32_t pack(struct bj_rollup *u)
     return n;
 }
 
+/* Keep it for write_kept. */
+static void keep_cell(struct bj_rollup *u, const struct cell *c, int64_t id)
+{
+    bj_arrays_i64(&u->rows, 0, id);
+    for (unsigned i = 0; i < BJ_SUMS; i++)
+        bj_arrays_i64(&u->rows, i + 1, c->sum[i]);
+    u->rows.rows++;
+    if (c->negative) {
+        bj_arrays_i64(&u->negative, 0, id);
+        u->negative.rows++;
+    }
+}
+
+static int write_kept(struct bj_rollup *u, struct bj_err *err)
+{
+    int r = 0;
+    if (u->rows.rows > 0)
+        r = bj_arrays_run(&u->rows, BJ_SUMS + 1, u->add, err);
+    if (r == 0 && u->negative.rows > 0)
+        r = bj_arrays_run(&u->negative, 1, u->sweep, err);
+    bj_arrays_clear(&u->negative);
+    return r;
+}
+
 /* Add a cell to its row, and remove the row when all its sums are 0. */
 static int write_cell(struct bj_rollup *u, const struct cell *c,
                       struct bj_err *err)
 {
     int64_t id = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
+    if (u->many) {
+        keep_cell(u, c, id);
+        return 0;
+    }
     bj_st_bind_i64(u->add, 1, id);
     for (int i = 0; i < BJ_SUMS; i++)
         bj_st_bind_i64(u->add, i + 2, c->sum[i]);
@@ -341,6 +380,8 @@ int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)
     qsort_r(u->order, u->n, sizeof(u->order[0]), by_key, u->slot);
     for (uint32_t i = 0; r == 0 && i < u->n; i++)
         r = write_cell(u, &u->slot[u->order[i]], err);
+    if (r == 0)
+        r = write_kept(u, err);
     bj_rollup_drop(u);
     return r < 0 ? bj_err_wrap(err, r, "rollups") : 0;
 }

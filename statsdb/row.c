@@ -2,7 +2,7 @@
 
 #include "statsdb/row_table.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #define J(column, kind_, member)                                               \
     {                                                                          \
@@ -43,8 +43,8 @@ static const struct bj_row_column job_cols[BJ_JOB_COLS] = {
     [BJ_COL_EXIT_SIGNAL] = J("exit_signal", BJ_KIND_U64, exit_signal),
     [BJ_COL_START] = {"start", BJ_KIND_U64,
                       offsetof(struct bj_sched_job, start_sec), 0, 1},
-    [BJ_COL_END] = {"\"end\"", BJ_KIND_U64,
-                    offsetof(struct bj_sched_job, end_sec), 0, 1},
+    [BJ_COL_END] = {"end", BJ_KIND_U64, offsetof(struct bj_sched_job, end_sec),
+                    0, 1},
     [BJ_COL_ELAPSED] = J("elapsed", BJ_KIND_U64, elapsed_sec),
     [BJ_COL_SUSPENDED] = J("suspended", BJ_KIND_U64, suspended_sec),
     [BJ_COL_CPUS] = J("cpus", BJ_KIND_U64, cpus),
@@ -139,7 +139,7 @@ static const struct bj_row_column step_cols[BJ_STEP_COLS] = {
     [BJ_COL_EXIT_CODE] = S("exit_code", BJ_KIND_U64, exit_code),
     [BJ_COL_EXIT_SIGNAL] = S("exit_signal", BJ_KIND_U64, exit_signal),
     [BJ_COL_START] = S("start", BJ_KIND_U64, start_sec),
-    [BJ_COL_END] = S("\"end\"", BJ_KIND_U64, end_sec),
+    [BJ_COL_END] = S("end", BJ_KIND_U64, end_sec),
     [BJ_COL_ELAPSED] = S("elapsed", BJ_KIND_U64, elapsed_sec),
     [BJ_COL_SUSPENDED] = S("suspended", BJ_KIND_U64, suspended_sec),
     [BJ_COL_CPUS] = S("cpus", BJ_KIND_U64, cpus),
@@ -181,7 +181,7 @@ const struct bj_row_table bj_table_step = {
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret)
 {
     for (unsigned i = 0; i < t->n; i++)
-        bj_buf_printf(ret, "%s%s", i ? ", " : "", t->col[i].name);
+        bj_buf_printf(ret, "%s\"%s\"", i ? ", " : "", t->col[i].name);
 }
 
 void bj_row_sql_insert(const struct bj_row_table *t, const char *more,
@@ -204,11 +204,47 @@ void bj_row_sql_update(const struct bj_row_table *t, bool plain,
     for (unsigned i = 0; i < t->n; i++) {
         if (plain && t->col[i].key)
             continue;
-        bj_buf_printf(ret, "%s%s = ?%u", at > 1 ? ", " : "", t->col[i].name,
+        bj_buf_printf(ret, "%s\"%s\" = ?%u", at > 1 ? ", " : "", t->col[i].name,
                       at);
         at++;
     }
     for (int i = 0; i < BJ_KEY_COLUMNS && t->key[i]; i++)
         bj_buf_printf(ret, "%s%s = ?%u", i ? " AND " : " WHERE ", t->key[i],
                       at++);
+}
+
+static bool is_key(const struct bj_row_table *t, unsigned col)
+{
+    for (int i = 0; i < BJ_KEY_COLUMNS && t->key[i]; i++)
+        if (strcmp(t->key[i], t->col[col].name) == 0)
+            return true;
+    return false;
+}
+
+void bj_row_sql_change(const struct bj_row_table *t, const char *more,
+                       struct bj_buf *ret)
+{
+    const char *comma = "";
+    bj_buf_printf(ret, "UPDATE %s AS t SET ", t->name);
+    for (unsigned i = 0; i < t->n; i++)
+        if (!is_key(t, i)) {
+            bj_buf_printf(ret, "%s\"%s\" = w.\"%s\"", comma, t->col[i].name,
+                          t->col[i].name);
+            comma = ", ";
+        }
+    bj_buf_str(ret, " FROM unnest(");
+    for (unsigned i = 0; i < t->n; i++)
+        bj_buf_printf(ret, "%sCAST(?%u AS %s[])", i ? ", " : "", i + 1,
+                      t->col[i].kind == BJ_KIND_TEXT ||
+                              t->col[i].kind == BJ_KIND_ID
+                          ? "text"
+                          : "bigint");
+    if (more)
+        bj_buf_printf(ret, ", CAST(?%u AS bigint[])", t->n + 1);
+    bj_buf_str(ret, ") AS w(");
+    bj_row_sql_columns(t, ret);
+    bj_buf_printf(ret, "%s%s)", more ? ", " : "", more ? more : "");
+    for (int i = 0; i < BJ_KEY_COLUMNS && t->key[i]; i++)
+        bj_buf_printf(ret, "%st.%s = w.%s", i ? " AND " : " WHERE ", t->key[i],
+                      t->key[i]);
 }

@@ -141,6 +141,13 @@ int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
 void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
                      unsigned col, struct bj_st *st, int at);
 
+/* All columns as values to load. */
+void bj_row_values(const struct bj_row_table *t, const struct bj_row *row,
+                   struct bj_value *ret);
+
+/* Their names; returns their number. */
+int bj_row_names(const struct bj_row_table *t, const char **ret);
+
 /* Read all columns; col is the first one in the statement. */
 void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
                  struct bj_row *ret);
@@ -164,6 +171,11 @@ void bj_row_sql_insert(const struct bj_row_table *t, const char *more,
                        struct bj_buf *ret);
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_update(const struct bj_row_table *t, bool plain,
+                       struct bj_buf *ret);
+
+/* For PostgreSQL: an UPDATE of all rows of arrays (store/arrays.h) with all
+ * columns, and one more unless it is NULL, which then is the key. */
+void bj_row_sql_change(const struct bj_row_table *t, const char *more,
                        struct bj_buf *ret);
 
 #endif

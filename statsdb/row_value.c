@@ -276,6 +276,27 @@ int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
     return at;
 }
 
+void bj_row_values(const struct bj_row_table *t, const struct bj_row *row,
+                   struct bj_value *ret)
+{
+    for (unsigned i = 0; i < t->n; i++) {
+        const struct bj_row_column *c = &t->col[i];
+        if (textual(c) && row->s[c->which].n > 0)
+            ret[i] = (struct bj_value){BJ_TYPE_TEXT, .text = row->s[c->which]};
+        else if (row->v[i] != BJ_SQL_NULL)
+            ret[i] = (struct bj_value){BJ_TYPE_INTEGER, .i64 = row->v[i]};
+        else
+            ret[i].type = BJ_TYPE_NULL;
+    }
+}
+
+int bj_row_names(const struct bj_row_table *t, const char **ret)
+{
+    for (unsigned i = 0; i < t->n; i++)
+        ret[i] = t->col[i].name;
+    return (int)t->n;
+}
+
 void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
                  struct bj_row *ret)
 {

@@ -37,6 +37,7 @@ void bj_upsert_free(struct bj_upsert *u)
         return;
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
         bj_st_finalize(u->st[i]);
+    bj_gather_free(u->gather);
     bj_rollup_free(u->rollup);
     bj_dicts_free(u->dicts);
     bj_store_rollback(u->store);
@@ -76,6 +77,8 @@ int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
 {
     int r = bj_upsert_ready(u, err);
     if (r == 0)
+        r = bj_upsert_flush(u, err);
+    if (r == 0)
         r = bj_rollup_flush(u->rollup, err);
     if (r == 0)
         r = bj_job_months_flush(&u->months, err);
@@ -87,6 +90,7 @@ void bj_upsert_rollback(struct bj_upsert *u)
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
         bj_st_reset(u->st[i]);
     bj_store_rollback(u->store);
+    bj_gather_drop(u->gather);
     u->later = false;
     bj_rollup_drop(u->rollup);
     bj_dicts_clear(u->dicts);
@@ -101,6 +105,20 @@ int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err)
     if (r == 0)
         u->bulk = on;
     return r;
+}
+
+int bj_upsert_gather(struct bj_upsert *u, bool on, struct bj_err *err)
+{
+    if (bj_db_dialect(u->db) != BJ_DIALECT_POSTGRESQL)
+        return 0;
+    bj_gather_free(u->gather);
+    u->gather = on ? bj_gather_new() : NULL;
+    return u->gather || !on ? 0 : bj_err_set(err, -ENOMEM, "upsert");
+}
+
+int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err)
+{
+    return u->gather ? bj_gather_store(u, err) : 0;
 }
 
 /* --- a job -----------------------------------------------------------------
@@ -126,12 +144,16 @@ static int cluster_of(struct bj_upsert *u, struct bj_slice name,
     struct bj_slice last = {u->cluster, u->cluster_len};
     if (u->cluster_id != BJ_SQL_NULL && bj_slice_eq(last, name))
         return 0;
-    int r =
-        bj_dict_cluster(u->dicts, name, job->batch_system, &u->cluster_id, err);
+    enum bj_hosts_grammar grammar = grammar_of(job->batch_system);
+    int r = grammar == u->grammar ? 0 : bj_upsert_flush(u, err);
+    if (r == 0)
+        r = bj_dict_cluster(u->dicts, name, job->batch_system, &u->cluster_id,
+                            err);
     if (r == 0 && name.n > 0)
         memcpy(u->cluster, name.p, name.n);
     u->cluster_len = name.n;
-    bj_dicts_grammar(u->dicts, grammar_of(job->batch_system));
+    u->grammar = grammar;
+    bj_dicts_grammar(u->dicts, grammar);
     return r;
 }
 
@@ -182,8 +204,10 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
     }
     r = cluster_of(u, cluster, job, &own);
     if (r == 0)
-        r = put(u, job, &own);
-    return r < 0 ? bj_err_set(err, r, "job %.*s: %s", (int)job->raw_id.n,
-                              job->raw_id.p, own.msg)
-                 : 0;
+        r = u->gather ? bj_gather_add(u, job, &own) : put(u, job, &own);
+    if (r < 0)
+        return bj_err_set(err, r, "job %.*s: %s", (int)job->raw_id.n,
+                          job->raw_id.p, own.msg);
+    return u->gather && bj_gather_is_full(u->gather) ? bj_upsert_flush(u, err)
+                                                     : 0;
 }

@@ -44,6 +44,15 @@ void bj_upsert_rollback(struct bj_upsert *u);
  * import: no write of the connection is checked meanwhile. */
 int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err);
 
+/* Gather jobs, between two transactions: PostgreSQL then gets many of them in
+ * one request. What follows bj_upsert_job may not read jobs before
+ * bj_upsert_flush or bj_upsert_commit has stored them; errors may name a later
+ * job, or several. With SQLite nothing changes. -ENOMEM. */
+int bj_upsert_gather(struct bj_upsert *u, bool on, struct bj_err *err);
+
+/* Store what was gathered; then the counts include it. */
+int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err);
+
 /* Store one job with its steps. The cluster is the record's, or the given one
  * if it has none. -EINVAL: without a jobid. */
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,

@@ -1,4 +1,4 @@
-/* Shared by upsert.c and upsert_row.c only. */
+/* Shared by upsert.c, upsert_gather.c and upsert_row.c only. */
 #ifndef BJ_STATSDB_UPSERT_IMPL_H
 #define BJ_STATSDB_UPSERT_IMPL_H
 
@@ -42,8 +42,10 @@ struct bj_upsert {
     int64_t cluster_id;
     struct bj_row row, old;
     struct bj_job_months months;
-    int64_t number;     /* for a new job; NULL: the database gives one */
-    bool bulk, was_new; /* was_new: the last job */
+    int64_t number;           /* for a new job; NULL: the database gives one */
+    bool bulk, was_new;       /* was_new: the last job */
+    struct bj_gather *gather; /* NULL: each job is stored at once */
+    enum bj_hosts_grammar grammar;
 };
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err);
@@ -55,5 +57,26 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
                        struct bj_err *err);
 int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err);
+
+/* Before a job is inserted or changed: its month. */
+int bj_upsert_month(struct bj_upsert *u, int64_t id, const struct bj_row *row,
+                    struct bj_err *err);
+
+/* The combination of a job that has the daily sums. While dictionaries defer
+ * (bj_dicts_defer), its number may be preliminary. */
+int bj_upsert_assoc(struct bj_upsert *u, const struct bj_row *row, bool defer,
+                    int64_t *ret, struct bj_err *err);
+
+/* --- upsert_gather.c ------------------------------------------------------ */
+
+struct bj_gather *bj_gather_new(void); /* NULL: no memory */
+void bj_gather_free(struct bj_gather *g);
+void bj_gather_drop(struct bj_gather *g);
+
+/* Keep a job; when there are many, store them. */
+int bj_gather_add(struct bj_upsert *u, const struct bj_sched_job *job,
+                  struct bj_err *err);
+bool bj_gather_is_full(const struct bj_gather *g);
+int bj_gather_store(struct bj_upsert *u, struct bj_err *err);
 
 #endif

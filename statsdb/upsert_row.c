@@ -53,11 +53,7 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
     } else {
         bj_row_sql_update(s->table, s->kind == SET_PLAIN, &sql);
     }
-    bj_buf_put(&sql, "", 1);
-    int r = sql.failed ? bj_err_set(err, -ENOMEM, "statements")
-                       : bj_db_prepare(u->db, sql.p, &u->st[i], err);
-    bj_buf_free(&sql);
-    return r;
+    return bj_db_prepare_buf(u->db, &sql, &u->st[i], err);
 }
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err)
@@ -77,9 +73,8 @@ static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
     return r < 0 ? r : bj_db_changes(u->db) > 0;
 }
 
-/* Add a job's values to the daily sums, or subtract them. */
-static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
-                 struct bj_err *err)
+int bj_upsert_assoc(struct bj_upsert *u, const struct bj_row *row, bool defer,
+                    int64_t *ret, struct bj_err *err)
 {
     static const struct {
         unsigned col;
@@ -88,7 +83,7 @@ static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
                   {BJ_JOB_ACCOUNT, BJ_DICT_ACCOUNT},
                   {BJ_JOB_USER, BJ_DICT_USER},
                   {BJ_JOB_PARTITION, BJ_DICT_PARTITION}};
-    int64_t of[4], assoc;
+    int64_t of[4];
     int r = 0;
     for (int i = 0; r == 0 && i < 4; i++) {
         of[i] = row->v[parts[i].col];
@@ -96,8 +91,19 @@ static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
             r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
                              err);
     }
+    bj_dicts_defer(u->dicts, defer);
     if (r == 0)
-        r = bj_dict_assoc(u->dicts, of, &assoc, err);
+        r = bj_dict_assoc(u->dicts, of, ret, err);
+    bj_dicts_defer(u->dicts, false);
+    return r;
+}
+
+/* Add a job's values to the daily sums, or subtract them. */
+static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
+                 struct bj_err *err)
+{
+    int64_t assoc = 0;
+    int r = bj_upsert_assoc(u, row, false, &assoc, err);
     return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
 }
 
@@ -128,11 +134,18 @@ static int job_find(struct bj_upsert *u, struct bj_st **ret_st, int64_t *ret_id,
     return 1;
 }
 
-/* Column at of the job in u->row. */
-static int64_t at_of(const struct bj_upsert *u)
+/* Column at of a job. */
+static int64_t at_of(const struct bj_row *job)
 {
-    int64_t start = u->row.v[BJ_COL_START];
-    return start == BJ_SQL_NULL ? u->row.v[BJ_JOB_SUBMIT] : start;
+    int64_t start = job->v[BJ_COL_START];
+    return start == BJ_SQL_NULL ? job->v[BJ_JOB_SUBMIT] : start;
+}
+
+int bj_upsert_month(struct bj_upsert *u, int64_t id, const struct bj_row *row,
+                    struct bj_err *err)
+{
+    return bj_job_months_add(&u->months, id, at_of(row), row->v[BJ_COL_END],
+                             err);
 }
 
 static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
@@ -145,8 +158,7 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
                  ? bj_row_bind_plain(&bj_table_job, &u->row, st)
                  : bj_row_bind(&bj_table_job, &u->row, st);
     bj_st_bind_i64(st, at, id);
-    int r =
-        bj_job_months_add(&u->months, id, at_of(u), u->row.v[BJ_COL_END], err);
+    int r = bj_upsert_month(u, id, &u->row, err);
     if (r == 0)
         r = share(u, &u->old, -1, err);
     if (r == 0)
@@ -169,8 +181,7 @@ static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
     struct bj_st *st = u->st[BJ_ST_JOB_ADD];
     int at = bj_row_bind(&bj_table_job, &u->row, st);
     bj_st_bind_i64(st, at, u->number);
-    int r = bj_job_months_add(&u->months, u->number, at_of(u),
-                              u->row.v[BJ_COL_END], err);
+    int r = bj_upsert_month(u, u->number, &u->row, err);
     if (r == 0)
         r = bj_st_insert(st, ret_id, err);
     if (r <= 0)

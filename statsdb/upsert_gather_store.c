@@ -1,0 +1,515 @@
+/* Stores gathered jobs by few requests, for PostgreSQL.
+ *
+ * The words of all are looked up and added together. One request says which
+ * jobs exist, others read the rows of those, which are merged; the rows that
+ * are new are loaded. Jobs that come twice, or whose keys are unusual, are
+ * stored one by one at the end, in their order. */
+#include "base/grow.h"
+#include "base/text.h"
+#include "statsdb/upsert_gather.h"
+
+#include <stdio.h>
+
+enum { TAKEN = -1 };
+
+static const struct bj_row_table *const tables[BJ_GATHER_TABLES] = {
+    &bj_table_job, &bj_table_more, &bj_table_step};
+static const char *const names[BJ_GATHER_TABLES] = {"job", "job_more", "step"};
+static const char *const keys[BJ_GATHER_TABLES] = {"id", "job", "job"};
+
+/* The number of each job that exists; 0: none, TAKEN: another one has it. Jobs
+ * of a key are in the partition of its second. */
+static const char find_sql[] =
+    "SELECT string_agg(CAST(coalesce((SELECT id FROM job WHERE cluster = w.c1"
+    " AND jobid = w.c2 AND submit = w.c3 AND id BETWEEN w.c5 >> 32 << 32 AND"
+    " (w.c5 >> 32 << 32) + 4294967295 LIMIT 1), CASE WHEN w.c4 IS NOT NULL THEN"
+    " (SELECT id FROM job WHERE sluid = w.c4 LIMIT 1) END, CASE WHEN EXISTS"
+    " (SELECT 1 FROM job WHERE id = w.c5) THEN -1 ELSE 0 END) AS text), ','"
+    " ORDER BY w.n) FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS text[]),"
+    " CAST(?3 AS bigint[]), CAST(?4 AS text[]), CAST(?5 AS bigint[])) WITH"
+    " ORDINALITY AS w(c1, c2, c3, c4, c5, n)";
+
+/* --- which jobs exist ----------------------------------------------------- */
+
+/* Has it come before? Without memory, yes. */
+static bool seen(struct bj_gather *g, struct bj_slice key)
+{
+    uint64_t hash = bj_cache_hash(g->seed, key);
+    uint32_t n = g->seen.n;
+    int64_t value;
+    if (bj_cache_find(&g->seen, hash, key, &value))
+        return true;
+    bj_cache_add(&g->seen, hash, key, 1);
+    return g->seen.n == n;
+}
+
+static bool number_seen(struct bj_gather *g, int64_t number)
+{
+    return seen(g, (struct bj_slice){(const char *)&number, sizeof(number)});
+}
+
+/* Runs of one key have one number. Keys that differ must differ in the
+ * database. */
+static bool is_alone(struct bj_gather *g, const struct bj_gathered *job)
+{
+    struct bj_slice id = job->row.s[0], sluid = job->row.s[2];
+    bool is = number_seen(g, job->id);
+    is = (sluid.n > 0 && seen(g, sluid)) || is;
+    return is || !bj_text_is_utf8(id) || !bj_text_is_utf8(sluid);
+}
+
+static void add_key(struct bj_arrays *a, const struct bj_gathered *job)
+{
+    struct bj_slice id = job->row.s[0], sluid = job->row.s[2];
+    bj_arrays_i64(a, 0, job->row.v[BJ_JOB_CLUSTER]);
+    if (id.n > 0)
+        bj_arrays_text(a, 1, id);
+    else
+        bj_arrays_i64(a, 1, job->row.v[BJ_JOB_RAW_ID]);
+    bj_arrays_i64(a, 2, job->row.v[BJ_JOB_SUBMIT]);
+    bj_arrays_text(a, 3, sluid.n > 0 ? sluid : (struct bj_slice){NULL, 0});
+    bj_arrays_i64(a, 4, job->id);
+    a->rows++;
+}
+
+/* Jobs with a number of another key, and others with their rows, are stored in
+ * their order. */
+static void choose(struct bj_gather *g)
+{
+    bj_cache_clear(&g->seen);
+    for (int i = 0; i < g->jobs; i++)
+        if (g->found[i] > 0 && g->found[i] != g->job[i].id)
+            number_seen(g, g->found[i]);
+    uint32_t moved = g->seen.n;
+    for (int i = 0; i < g->jobs; i++) {
+        struct bj_gathered *j = &g->job[i];
+        if (g->found[i] == TAKEN ||
+            (moved > 0 && g->found[i] != 0 && number_seen(g, g->found[i])))
+            j->how = BJ_JOB_ALONE;
+        else if (j->how != BJ_JOB_ALONE)
+            j->how = g->found[i] > 0 ? BJ_JOB_KNOWN : BJ_JOB_NEW;
+    }
+}
+
+static int find(struct bj_upsert *u, struct bj_err *err)
+{
+    struct bj_gather *g = u->gather;
+    int r = g->find ? 0 : bj_db_prepare(u->db, find_sql, &g->find, err);
+    for (int i = 0; r == 0 && i < g->jobs; i++) {
+        g->job[i].how = is_alone(g, &g->job[i]) ? BJ_JOB_ALONE : BJ_JOB_NEW;
+        add_key(&g->rows, &g->job[i]);
+    }
+    if (r == 0)
+        r = bj_arrays_numbers(&g->rows, 5, g->find, g->found, err);
+    if (r == 0)
+        choose(g);
+    return r;
+}
+
+/* --- rows of jobs that exist ---------------------------------------------- */
+
+/* OFFSET 0: an index is searched for each row. Without statistics PostgreSQL
+ * expects so many steps of a job that it would read all. */
+static int prepare_fetch(struct bj_upsert *u, int table, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    if (u->gather->of[table].fetch)
+        return 0;
+    bj_buf_str(&sql, "SELECT w.w_n, ");
+    bj_row_sql_columns(tables[table], &sql);
+    bj_buf_printf(&sql,
+                  " FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS bigint[]),"
+                  " CAST(?3 AS bigint[])) AS w(w_n, w_id, w_slot) CROSS JOIN"
+                  " LATERAL (SELECT * FROM %s WHERE %s = w.w_id%s OFFSET 0) AS"
+                  " t",
+                  names[table], keys[table],
+                  table == BJ_GATHER_STEP ? " AND slot = w.w_slot" : "");
+    return bj_db_prepare_buf(u->db, &sql, &u->gather->of[table].fetch, err);
+}
+
+static void add_wanted(struct bj_arrays *a, int position, int64_t id,
+                       int64_t slot)
+{
+    bj_arrays_i64(a, 0, position);
+    bj_arrays_i64(a, 1, id);
+    bj_arrays_i64(a, 2, slot);
+    a->rows++;
+}
+
+/* The rows that known jobs may have. */
+static void want(struct bj_gather *g, int table)
+{
+    for (int i = 0; i < g->jobs; i++) {
+        const struct bj_gathered *j = &g->job[i];
+        if (j->how != BJ_JOB_KNOWN)
+            continue;
+        if (table != BJ_GATHER_STEP)
+            add_wanted(&g->rows, i, j->id, BJ_SQL_NULL);
+        else
+            for (int k = j->step; k < j->step + j->steps; k++)
+                if (!g->other[k].alone)
+                    add_wanted(&g->rows, k, j->id,
+                               g->other[k].row.v[BJ_STEP_SLOT]);
+    }
+}
+
+static int take_old(struct bj_gather *g, int table, struct bj_err *err)
+{
+    struct bj_st *st = g->of[table].fetch;
+    struct bj_row *row = bj_arena_alloc(&g->memory, sizeof(*row));
+    int64_t at = bj_st_get_i64(st, 0);
+    if (!row)
+        return bj_err_set(err, -ENOMEM, "rows");
+    bj_row_read(tables[table], st, 1, row);
+    bj_gather_keep(g, row);
+    if (at < 0 || at >= (table == BJ_GATHER_STEP ? g->others : g->jobs))
+        return bj_err_set(err, -EPROTO, "rows of other jobs");
+    if (table == BJ_GATHER_STEP)
+        g->other[at].old = row;
+    else if (table == BJ_GATHER_MORE)
+        g->job[at].old_more = row;
+    else
+        g->job[at].old = row;
+    return 0;
+}
+
+static int fetch_table(struct bj_upsert *u, int table, struct bj_err *err)
+{
+    struct bj_gather *g = u->gather;
+    want(g, table);
+    if (g->rows.rows == 0)
+        return 0;
+    int r = prepare_fetch(u, table, err);
+    struct bj_st *st = g->of[table].fetch;
+    if (r == 0)
+        r = bj_arrays_bind(&g->rows, 3, st, err);
+    while (r == 0 && (r = bj_st_row(st, err)) > 0)
+        r = take_old(g, table, err);
+    bj_st_reset(st);
+    bj_arrays_clear(&g->rows);
+    return r;
+}
+
+/* One of all waiting tasks becomes the last of them: bj_upsert_put_job does
+ * that. */
+static bool is_split(const struct bj_gathered *j)
+{
+    return (j->row.v[BJ_JOB_ARRAY_TASK] != BJ_SQL_NULL ||
+            j->old->v[BJ_JOB_ARRAY_TASK] != BJ_SQL_NULL) &&
+           j->old_more && j->old_more->v[BJ_MORE_REST] != BJ_SQL_NULL;
+}
+
+static int fetch(struct bj_upsert *u, struct bj_err *err)
+{
+    struct bj_gather *g = u->gather;
+    int r = 0;
+    for (int i = 0; r == 0 && i < BJ_GATHER_TABLES; i++)
+        r = fetch_table(u, i, err);
+    for (struct bj_gathered *j = g->job; r == 0 && j < g->job + g->jobs; j++)
+        if (j->how == BJ_JOB_KNOWN && (!j->old || is_split(j)))
+            j->how = BJ_JOB_ALONE;
+    return r < 0 || !g->memory.failed ? r : bj_err_set(err, -ENOMEM, "rows");
+}
+
+/* --- merging -------------------------------------------------------------- */
+
+static int list(struct bj_row_list *l, const struct bj_row *row,
+                struct bj_err *err)
+{
+    if (!BJ_GROW(l->row, l->n + 1, l->cap))
+        return bj_err_set(err, -ENOMEM, "rows");
+    l->row[l->n++] = row;
+    return 0;
+}
+
+/* Merge a row into the one that the database has; 1: it has changed. */
+static int merge_row(struct bj_gather *g, int table, const struct bj_row *old,
+                     struct bj_row *row, struct bj_err *err)
+{
+    if (bj_row_merge(tables[table], old, row) == BJ_ROW_SAME)
+        return 0;
+    int r = list(&g->of[table].changed, row, err);
+    return r < 0 ? r : 1;
+}
+
+static int merge_step(struct bj_upsert *u, struct bj_gathered_row *step,
+                      struct bj_err *err)
+{
+    if (step->alone)
+        return 0;
+    if (!step->old)
+        return list(&u->gather->of[BJ_GATHER_STEP].loaded, &step->row, err);
+    int r = merge_row(u->gather, BJ_GATHER_STEP, step->old, &step->row, err);
+    u->counts.steps_changed += r > 0;
+    u->counts.steps_same += r == 0;
+    return r;
+}
+
+static int merge_more(struct bj_gather *g, const struct bj_gathered *j,
+                      struct bj_err *err)
+{
+    if (j->more == BJ_GATHER_NONE)
+        return 0;
+    struct bj_row *more = &g->other[j->more].row;
+    return j->old_more ? merge_row(g, BJ_GATHER_MORE, j->old_more, more, err)
+                       : list(&g->of[BJ_GATHER_MORE].loaded, more, err);
+}
+
+static int merge_job(struct bj_upsert *u, struct bj_gathered *j,
+                     struct bj_err *err)
+{
+    int r;
+    if (j->how == BJ_JOB_NEW) {
+        r = bj_upsert_month(u, j->id, &j->row, err);
+        return r < 0 ? r
+                     : list(&u->gather->of[BJ_GATHER_JOB].loaded, &j->row, err);
+    }
+    r = merge_row(u->gather, BJ_GATHER_JOB, j->old, &j->row, err);
+    j->changed = r > 0;
+    u->counts.jobs_changed += r > 0;
+    u->counts.jobs_same += r == 0;
+    return r > 0 ? bj_upsert_month(u, j->id, &j->row, err) : r;
+}
+
+/* List what is new or has changed of a job. */
+static int merge(struct bj_upsert *u, struct bj_gathered *j, struct bj_err *err)
+{
+    if (j->how == BJ_JOB_ALONE)
+        return 0;
+    int r = merge_job(u, j, err);
+    if (r >= 0)
+        r = merge_more(u->gather, j, err);
+    for (int i = j->step; r >= 0 && i < j->step + j->steps; i++)
+        r = merge_step(u, &u->gather->other[i], err);
+    return r < 0 ? r : 0;
+}
+
+/* --- daily sums ----------------------------------------------------------- */
+
+static int find_assoc(struct bj_upsert *u, struct bj_gathered *j,
+                      struct bj_err *err)
+{
+    int r =
+        j->changed ? bj_upsert_assoc(u, j->old, true, &j->old_assoc, err) : 0;
+    if (r == 0 && (j->changed || j->how == BJ_JOB_NEW))
+        r = bj_upsert_assoc(u, &j->row, true, &j->assoc, err);
+    return r;
+}
+
+static int add_sums(struct bj_upsert *u, struct bj_gathered *j,
+                    struct bj_err *err)
+{
+    int64_t assoc = bj_dicts_settled(u->dicts, j->assoc);
+    int64_t before = bj_dicts_settled(u->dicts, j->old_assoc);
+    int r = j->changed ? bj_rollup_add(u->rollup, before, j->old, -1, err) : 0;
+    if (r == 0 && (j->changed || j->how == BJ_JOB_NEW))
+        r = bj_rollup_add(u->rollup, assoc, &j->row, 1, err);
+    return r;
+}
+
+static int settle_assoc(struct bj_upsert *u, struct bj_err *err)
+{
+    return bj_dicts_settle(u->dicts, err);
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+/* The number of a job is not in its row. */
+static const char *number_column(int table)
+{
+    return table == BJ_GATHER_JOB ? "id" : NULL;
+}
+
+static void values_of(int table, const struct bj_row *row, struct bj_value *ret)
+{
+    bj_row_values(tables[table], row, ret);
+    if (table == BJ_GATHER_JOB)
+        ret[BJ_JOB_COLS] = (struct bj_value){
+            BJ_TYPE_INTEGER, .i64 = ((const struct bj_gathered *)row)->id};
+}
+
+struct loading {
+    int table;
+    const struct bj_row_list *list;
+    size_t at;
+};
+
+static int next(void *ctx, struct bj_value *ret, struct bj_err *err)
+{
+    struct loading *l = ctx;
+    (void)err;
+    if (l->at == l->list->n)
+        return 0;
+    values_of(l->table, l->list->row[l->at++], ret);
+    return 1;
+}
+
+static int load(struct bj_upsert *u, int table, struct bj_err *err)
+{
+    const char *column[BJ_ROW_COLS + 1];
+    const struct bj_row_list *list = &u->gather->of[table].loaded;
+    int n = bj_row_names(tables[table], column);
+    if (number_column(table))
+        column[n++] = number_column(table);
+    const struct bj_load load = {
+        .table = names[table],
+        .column = column,
+        .columns = n,
+        .next = next,
+        .ctx = &(struct loading){.table = table, .list = list}};
+    return list->n > 0 ? bj_db_load(u->db, &load, err) : 0;
+}
+
+static int prepare_change(struct bj_upsert *u, int table, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    if (u->gather->of[table].change)
+        return 0;
+    bj_row_sql_change(tables[table], number_column(table), &sql);
+    return bj_db_prepare_buf(u->db, &sql, &u->gather->of[table].change, err);
+}
+
+static void add_values(struct bj_arrays *a, const struct bj_value *v,
+                       unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (v[i].type == BJ_TYPE_TEXT)
+            bj_arrays_text(a, i, v[i].text);
+        else
+            bj_arrays_i64(a, i,
+                          v[i].type == BJ_TYPE_NULL ? BJ_SQL_NULL : v[i].i64);
+    a->rows++;
+}
+
+static int change(struct bj_upsert *u, int table, struct bj_err *err)
+{
+    struct bj_gather *g = u->gather;
+    const char *column[BJ_ROW_COLS + 1];
+    struct bj_value v[BJ_ROW_COLS + 1];
+    const struct bj_row_list *list = &g->of[table].changed;
+    unsigned n = (unsigned)bj_row_names(tables[table], column) +
+                 (number_column(table) != NULL);
+    if (list->n == 0)
+        return 0;
+    int r = prepare_change(u, table, err);
+    for (size_t i = 0; r == 0 && i < list->n; i++) {
+        values_of(table, list->row[i], v);
+        add_values(&g->rows, v, n);
+    }
+    return r < 0 ? r : bj_arrays_run(&g->rows, n, g->of[table].change, err);
+}
+
+static int write(struct bj_upsert *u, struct bj_err *err)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < BJ_GATHER_TABLES; i++) {
+        r = change(u, i, err);
+        if (r == 0)
+            r = load(u, i, err);
+    }
+    u->counts.jobs_new += u->gather->of[BJ_GATHER_JOB].loaded.n;
+    u->counts.steps_new += u->gather->of[BJ_GATHER_STEP].loaded.n;
+    return r;
+}
+
+/* --- one by one ----------------------------------------------------------- */
+
+static int put_steps(struct bj_upsert *u, const struct bj_gathered *j,
+                     int64_t id, bool fresh, struct bj_err *err)
+{
+    int r = 0;
+    for (int i = j->step; r == 0 && i < j->step + j->steps; i++) {
+        const struct bj_gathered_row *step = &u->gather->other[i];
+        if (j->how != BJ_JOB_ALONE && !step->alone)
+            continue;
+        u->row = step->row;
+        u->row.v[BJ_STEP_JOB] = id;
+        r = bj_upsert_put_step(u, fresh, err);
+    }
+    return r;
+}
+
+static int put(struct bj_upsert *u, struct bj_gathered *j, struct bj_err *err)
+{
+    int64_t id;
+    bool fresh;
+    if (j->how != BJ_JOB_ALONE)
+        return put_steps(u, j, j->id, j->how == BJ_JOB_NEW, err);
+    u->row = j->row;
+    u->number = j->id;
+    int r = bj_upsert_put_job(u, &id, &fresh, err);
+    if (r == 0 && j->more != BJ_GATHER_NONE) {
+        u->row = u->gather->other[j->more].row;
+        r = bj_upsert_put_more(u, id, fresh, err);
+    }
+    return r < 0 ? r : put_steps(u, j, id, fresh, err);
+}
+
+/* --- all ------------------------------------------------------------------ */
+
+static const char *id_text(const struct bj_gathered *j, char *ret, size_t size)
+{
+    struct bj_slice id = j->row.s[0];
+    if (id.n > 0)
+        snprintf(ret, size, "%.*s", (int)id.n, id.p);
+    else
+        snprintf(ret, size, "%lld", (long long)j->row.v[BJ_JOB_RAW_ID]);
+    return ret;
+}
+
+/* Call a function for each job; errors name it. */
+static int each(struct bj_upsert *u,
+                int (*call)(struct bj_upsert *, struct bj_gathered *,
+                            struct bj_err *),
+                struct bj_err *err)
+{
+    struct bj_gather *g = u->gather;
+    struct bj_err own = {0};
+    char id[64];
+    for (struct bj_gathered *j = g->job; j < g->job + g->jobs; j++) {
+        int r = call(u, j, &own);
+        if (r < 0)
+            return bj_err_set(err, r, "job %s: %s", id_text(j, id, sizeof(id)),
+                              own.msg);
+    }
+    return 0;
+}
+
+/* The same for a function for all jobs. */
+static int together(struct bj_upsert *u,
+                    int (*call)(struct bj_upsert *, struct bj_err *),
+                    struct bj_err *err)
+{
+    const struct bj_gather *g = u->gather;
+    struct bj_err own = {0};
+    char first[64], last[64];
+    int r = call(u, &own);
+    return r < 0 ? bj_err_set(err, r, "jobs %s to %s: %s",
+                              id_text(g->job, first, sizeof(first)),
+                              id_text(&g->job[g->jobs - 1], last, sizeof(last)),
+                              own.msg)
+                 : 0;
+}
+
+int bj_gather_store(struct bj_upsert *u, struct bj_err *err)
+{
+    static const struct {
+        int (*all)(struct bj_upsert *, struct bj_err *);
+        int (*each)(struct bj_upsert *, struct bj_gathered *, struct bj_err *);
+    } parts[] = {
+        {.all = bj_gather_settle}, {.all = find},        {.all = fetch},
+        {.each = merge},           {.each = find_assoc}, {.all = settle_assoc},
+        {.each = add_sums},        {.all = write},       {.each = put},
+    };
+    struct bj_gather *g = u->gather;
+    int r = 0;
+    if (g->jobs == 0)
+        return 0;
+    for (int i = 0; i < BJ_GATHER_TABLES; i++)
+        g->of[i].loaded.n = g->of[i].changed.n = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+        r = parts[i].all ? together(u, parts[i].all, err)
+                         : each(u, parts[i].each, err);
+    bj_gather_drop(g);
+    return r;
+}

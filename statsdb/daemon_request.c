@@ -119,8 +119,7 @@ static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
                          : bj_source_sacct_run(s->sacct, w, &run, &n, err);
     if (r < 0)
         return r;
-    if (!dry)
-        r = bj_upsert_ready(d->upsert, err);
+    r = dry ? bj_upsert_flush(d->upsert, err) : bj_upsert_ready(d->upsert, err);
     if (r == 0 && !dry)
         r = bj_covered_write(d->store, s->conf->name, bj_daemon_covered_name(s),
                              &w->after, err);
@@ -142,13 +141,16 @@ static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
     return 0;
 }
 
-/* Import history in bulk mode. */
+/* Import history in bulk mode. Nothing reads jobs during a window. */
 static int import_window(struct bj_daemon *d, struct bj_daemon_source *s,
                          const struct bj_window *w, struct bj_err *err)
 {
     int r = bj_upsert_bulk(d->upsert, bj_window_bulk(&s->rules, w), err);
     if (r == 0)
+        r = bj_upsert_gather(d->upsert, true, err);
+    if (r == 0)
         r = request_window(d, s, w, err);
+    bj_upsert_gather(d->upsert, false, NULL);
     int off = bj_upsert_bulk(d->upsert, false, r < 0 ? NULL : err);
     return r < 0 ? r : off;
 }

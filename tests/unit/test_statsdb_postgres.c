@@ -1,5 +1,6 @@
 /* The engine PostgreSQL against a real server: texts, types, rows that arrive
  * while other statements run. */
+#include "store/arrays.h"
 #include "tests/unit/test_postgres.h"
 
 #include <math.h>
@@ -360,6 +361,60 @@ static void test_names(void **state)
     bj_db_close(db);
 }
 
+/* Many rows as parameters: each value comes back as it was. */
+static void test_arrays(void **state)
+{
+    static const struct {
+        int64_t n;
+        const char *text;
+    } rows[] = {{0, ""},
+                {INT64_MAX, "a\"b\\c{d},e"},
+                {INT64_MIN + 1, NULL},
+                {BJ_SQL_NULL, "NULL"},
+                {-1, " \t\n\xc3\xa4 "}};
+    enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+    struct bj_arrays a = {0};
+    struct bj_err err = {0};
+    int64_t numbers[2];
+    (void)state;
+    SERVER;
+    struct bj_db *db = open_db();
+    struct bj_st *st = prepare(
+        db, "SELECT a, b FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS text[]))"
+            " WITH ORDINALITY AS w(a, b, n) ORDER BY n");
+    for (int i = 0; i < ROWS; i++) {
+        bj_arrays_i64(&a, 0, rows[i].n);
+        bj_arrays_text(&a, 1, bj_slice_str(rows[i].text));
+    }
+    assert_int_equal(bj_arrays_bind(&a, 2, st, &err), 0);
+    for (int i = 0; i < ROWS; i++) {
+        assert_int_equal(row(st), 1);
+        assert_int_equal(bj_st_get_i64(st, 0), rows[i].n);
+        if (rows[i].text)
+            assert_text(bj_st_get_text(st, 1), rows[i].text);
+        else
+            assert_null(bj_st_get_text(st, 1).p);
+    }
+    assert_int_equal(row(st), 0);
+    bj_st_finalize(st);
+    bj_arrays_clear(&a);
+
+    st = prepare(db, "SELECT string_agg(CAST(-a AS text), ',' ORDER BY a) FROM"
+                     " unnest(CAST(?1 AS bigint[])) AS w(a)");
+    bj_arrays_i64(&a, 0, 7);
+    bj_arrays_i64(&a, 0, -12);
+    a.rows = 2;
+    assert_int_equal(bj_arrays_numbers(&a, 1, st, numbers, &err), 0);
+    assert_int_equal(numbers[0], 12);
+    assert_int_equal(numbers[1], -7);
+    bj_arrays_i64(&a, 0, 1);
+    a.rows = 2; /* one number is missing */
+    assert_int_equal(bj_arrays_numbers(&a, 1, st, numbers, &err), -EPROTO);
+    bj_st_finalize(st);
+    bj_arrays_free(&a);
+    bj_db_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_rows_between),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_arrays),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, start, stop);

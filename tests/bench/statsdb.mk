@@ -1,5 +1,5 @@
 # Measure the accounting database: tests/bench/statsdb.sh.
-BENCH_STATSDB := $(addprefix $(O)/bench/,statsdb_load statsdb_gen statsdb_query)
+BENCH_STATSDB := $(addprefix $(O)/bench/,statsdb_load statsdb_gen statsdb_query statsdb_floor)
 
 $(BENCH_STATSDB): $(O)/bench/%: $(O)/tests/bench/%.o $(STATSDB_LIBS)
 	@mkdir -p $(@D)

@@ -71,4 +71,5 @@ if command -v valgrind >/dev/null; then
     per_line() { echo $((($(count "$1" 30000) - $(count "$1" 10000)) / 20000)); }
     say "instructions a line, between 10000 and 30000 lines" "$(per_line bulk)" "at most 43000"
     say "the same with all references looked up by SQLite" "$(per_line window)" ""
+    python3 "$here/statsdb_postgres.py" "$O" "$dir/text"
 fi

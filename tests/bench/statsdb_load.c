@@ -1,6 +1,6 @@
 /* What importing sacct's text into the store costs: tests/bench/statsdb.sh.
  *
- *   statsdb_load STORE FILE bulk|window
+ *   statsdb_load STORE FILE bulk|window      STORE: a file or a URL
  *
  * Reads FILE ('|' between columns) through the same reader, dictionaries,
  * rollups and indexes as the daemon, history in bulk or a window of what is
@@ -102,6 +102,8 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
     if (r == 0)
         r = bj_upsert_bulk(l.upsert, bulk, err);
     if (r == 0)
+        r = bj_upsert_gather(l.upsert, true, err);
+    if (r == 0)
         r = bj_sacct_new(&conf, &reader, err);
     if (r == 0)
         r = feed(fd, reader, err);
@@ -109,7 +111,7 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
         r = bj_sacct_end(reader, true, err);
     if (r == 0 && l.n > 0)
         r = bj_upsert_commit(l.upsert, err);
-    if (r == 0)
+    if (r == 0 && bj_db_is_file(path))
         r = bj_db_exec(bj_store_db(store), "PRAGMA wal_checkpoint(TRUNCATE)",
                        err);
     if (r == 0)

@@ -266,3 +266,13 @@ unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
         n++;
     return n;
 }
+
+bool bj_access_right(const struct bj_access *a, size_t i,
+                     struct bj_slice *ret_user, struct bj_slice *ret_account)
+{
+    if (i >= a->n)
+        return false;
+    *ret_user = bj_slice_str(a->v[i].user);
+    *ret_account = a->account[i];
+    return true;
+}

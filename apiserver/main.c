@@ -1,4 +1,5 @@
 /* batchjob_stats_server: HTTP API and web pages for the accounting of jobs. */
+#include "apiserver/access_write.h"
 #include "apiserver/loop.h"
 #include "apiserver/server.h"
 #include "apiserver/socket.h"
@@ -198,6 +199,7 @@ static bool print_text(const struct bj_api_conf *c)
         bj_buf_str(
             &out, "Usage: batchjob_stats_server [OPTION]...\n"
                   "       batchjob_stats_server make-token USER [EXPIRES]\n"
+                  "       batchjob_stats_server write-access [OPTION]...\n"
                   "HTTP API and web pages for the accounting of batch jobs.\n");
         bj_api_conf_help(strcmp(c->program.help, "all") == 0, &out);
     } else if (c->program.version) {
@@ -288,10 +290,32 @@ static int make_token(int argc, char **argv)
     return 0;
 }
 
+/* write-access [OPTION]...: the access rules into the store. */
+static int write_access(int argc, char **argv)
+{
+    struct program p = {.argc = argc - 1, .argv = argv + 1};
+    struct bj_err err = {0};
+    char text[320];
+    size_t n = 0;
+    int r = load_conf(&p, &p.conf, &err);
+    if (r == 0 && !print_text(p.conf)) {
+        r = bj_access_write(p.conf, &n, &err);
+        if (r == 0)
+            printf("%zu access rules\n", n);
+    }
+    if (r < 0)
+        fprintf(stderr, "batchjob_stats_server: %s\n",
+                bj_err_reason(&err, text, sizeof(text)));
+    drop_conf(p.conf);
+    return r < 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "make-token") == 0)
         return make_token(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "write-access") == 0)
+        return write_access(argc, argv);
     if (argc == 2 && strcmp(argv[1], BJ_DRAW_COMMAND) == 0)
         return bj_draw_process();
     struct program p = {.argc = argc, .argv = argv, .signals = -1};

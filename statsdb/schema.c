@@ -17,6 +17,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_mail},
     {bj_schema_running},
     {bj_schema_site},
+    {bj_schema_access},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
@@ -166,16 +167,23 @@ static int list_sqlite(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
     return r;
 }
 
+/* The names of views from the statements that make them. */
+static void list(struct bj_buf *sql, const char *const *views)
+{
+    static const char create[] = "CREATE VIEW ";
+    for (; *views; views++) {
+        const char *name = *views + sizeof(create) - 1;
+        bj_buf_printf(sql, "%.*s, ", (int)(strchr(name, ' ') - name), name);
+    }
+}
+
 /* Only its own ones; other people's views may be in the same schema. */
 static void list_own(struct bj_buf *sql)
 {
-    static const char create[] = "CREATE VIEW ";
     bj_buf_str(sql, "DROP VIEW IF EXISTS ");
-    for (int i = 0; bj_schema_views[i]; i++) {
-        const char *name = bj_schema_views[i] + sizeof(create) - 1;
-        bj_buf_printf(sql, "%s%.*s", i ? ", " : "",
-                      (int)(strchr(name, ' ') - name), name);
-    }
+    list(sql, bj_schema_people);
+    list(sql, bj_schema_views);
+    sql->len -= sizeof(", ") - 1;
 }
 
 static int drop_views(struct bj_db *db, struct bj_err *err)
@@ -194,7 +202,28 @@ static int drop_views(struct bj_db *db, struct bj_err *err)
     return r < 0 ? bj_err_wrap(err, r, "views of the former version") : 0;
 }
 
+int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err)
+{
+    static const char missing[] =
+        "SELECT coalesce((SELECT CASE WHEN to_regclass('people.job_v') IS NULL"
+        " THEN 1 ELSE 2 END FROM pg_catalog.pg_namespace WHERE nspname ="
+        " 'people' AND has_schema_privilege(oid, 'CREATE')), 0)";
+    enum { NO_SCHEMA, NO_VIEWS };
+    int64_t found = NO_SCHEMA;
+    int r = is_postgresql(db) ? bj_db_int(db, missing, &found, err) : 0;
+    *ret = r == 0 && found != NO_SCHEMA;
+    if (r == 0 && found == NO_VIEWS)
+        r = run_all(db, bj_schema_people, err);
+    return r < 0 ? bj_err_wrap(err, r, "views of the schema people") : 0;
+}
+
 /* --- migrations ----------------------------------------------------------- */
+
+static int make_views(struct bj_db *db, struct bj_err *err)
+{
+    int r = run_all(db, bj_schema_views, err);
+    return r < 0 ? r : bj_schema_make_people(db, &(bool){false}, err);
+}
 
 static int migrate(struct bj_db *db, int to, bool views, struct bj_err *err)
 {
@@ -207,7 +236,7 @@ static int migrate(struct bj_db *db, int to, bool views, struct bj_err *err)
     for (int i = version; r == 0 && i < to; i++)
         r = run_step(db, i, err);
     if (r == 0 && views && version < to)
-        r = run_all(db, bj_schema_views, err);
+        r = make_views(db, err);
     if (r == 0 && version < to)
         r = set_version(db, to, err);
     if (r == 0)

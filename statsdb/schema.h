@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 struct bj_db;
 
 /* In the header of the file: "BJst". */
@@ -20,6 +22,11 @@ int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err);
 /* Make the tables of an earlier version in an empty database, without views:
  * for tests. */
 int bj_schema_make(struct bj_db *db, int version, struct bj_err *err);
+
+/* Make the views for people who read a store in PostgreSQL, unless they are
+ * there, in a transaction.  *ret: does the schema "people" exist, in which this
+ * role may make them? */
+int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err);
 
 /* Upgrade the store in one transaction. -EBADMSG: not a store; -ENOTSUP: of a
  * newer program, not changed. */

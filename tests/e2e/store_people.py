@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""People who read a store in PostgreSQL by SQL see what the API shows to the same
+user, job by job and in each view, and get at nothing else.  TAP.
+
+    store_people.py [BIN]     BIN: folder of initdb and postgres of another version"""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.dirname(HERE))
+import postgres  # noqa: E402
+from api_lib import IMPORTER, SERVER, TOP, Site, user  # noqa: E402
+from tap import check, plan, same  # noqa: E402
+
+V1 = "/api/v1/"
+# An admin, coordinators of one and of two accounts, users, one with a name that must be
+# quoted, one in other letters, and one without any job.
+PEOPLE = ["boss", "user1", "user2", "user3", "user4", "al.ice-2", "USER3"]
+RULES = "admin boss\ncoordinator acct0 user1 user2\ncoordinator acct1 user2 boss\ncoordinator nothing user4\n"
+VIEWS = ["job_v", "step_v", "job_use_v", "job_grams_v", "job_finding_v", "job_energy_v", "factor_v", "rollup_month",
+         "rollup_energy_month", "rollup_grams_month"]
+# Columns of job_v and fields of the API that say the same.
+FIELDS = {"cluster": "cluster", "jobid": "jobid", "display_id": "display_id", "user": "user", "account": "account",
+          "partition": "partition", "name": "name", "state": "state", "nodelist": "nodelist", "cpus": "cpus",
+          "elapsed_seconds": "elapsed_seconds", "work_dir": "work_dir"}
+
+
+class Person:
+    """A connection as a login role."""
+
+    def __init__(self, pg, name, database="batchjob"):
+        self.pg, self.name, self.url = pg, name, pg.url(database, name)
+
+    def run(self, text):
+        """Output, and all that the server said."""
+        p = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-f", "-", self.url], input=text, capture_output=True,
+                           text=True, check=False,
+                           env={"LC_ALL": "C", "PATH": self.pg.bin + ":/usr/bin:/bin", "HOME": "/nonexistent"})
+        return p.stdout, p.stderr
+
+    def rows(self, select):
+        out, said = self.run("SELECT row_to_json(r) FROM (%s) AS r" % select)
+        if said:
+            raise RuntimeError("%s: %s" % (self.name, said))
+        return [json.loads(line) for line in out.splitlines()]
+
+
+def job_key(row):
+    return "%s:%s:%d" % (row["cluster"], row["jobid"], row["submit_sec"] or 0)
+
+
+def add_records(store):
+    """Energy of two nodes for each ended job, as if nodes had sent final records."""
+    db = sqlite3.connect(store)
+    db.executescript("""
+        INSERT INTO host(name) VALUES('made-up1'), ('made-up2') ON CONFLICT DO NOTHING;
+        INSERT INTO word(text) VALUES('usage'), ('cpu'), ('gpu') ON CONFLICT DO NOTHING;
+        INSERT INTO node_record(cluster, jobid, host, slurm_node, start, "end") SELECT j.cluster, j.jobid, h.id,
+            h.name, j.start, j."end" FROM job AS j, host AS h WHERE h.name LIKE 'made-up%' AND j.start > 0 AND
+            j."end" IS NOT NULL;
+        INSERT INTO node_energy SELECT r.id, p.id, c.id, 1000 * r.id + c.id FROM node_record AS r, word AS p,
+            word AS c WHERE p.text = 'usage' AND c.text IN ('cpu', 'gpu')""")
+    db.commit()
+    energy = {}
+    for key, component, uj in db.execute(
+            "SELECT c.name || ':' || j.jobid || ':' || j.submit, w.text, sum(e.microjoules) FROM job AS j JOIN cluster"
+            " AS c ON c.id = j.cluster JOIN node_record AS r ON r.cluster = j.cluster AND r.jobid = j.jobid AND"
+            " r.start = j.start AND r.\"end\" = j.\"end\" JOIN node_energy AS e ON e.record = r.id JOIN word AS w ON"
+            " w.id = e.component GROUP BY j.id, w.id"):
+        energy[key, component] = uj
+    db.close()
+    return energy
+
+
+def begin(site, pg):
+    with open(os.path.join(TOP, "examples/postgresql.sql"), encoding="utf-8") as f:
+        pg.sql(f.read(), "postgres")
+    for name in PEOPLE:
+        pg.sql('CREATE ROLE "%s" LOGIN IN ROLE batchjob_people; ALTER ROLE "%s" SET search_path = people'
+               % (name, name), "postgres")
+    writer = pg.url("batchjob", "batchjob_writer")
+    p = subprocess.run([IMPORTER, "copy", "--from=" + site.store, "--to=" + writer], capture_output=True, check=False)
+    same((p.returncode, p.stderr), (0, b""), "the store is copied")
+    pg.sql("ANALYZE", "batchjob")
+    p = write_access(site, writer)
+    check(p.returncode == 0 and p.stdout == b"6 access rules\n", "the access rules are written", p)
+    # The server reads the same file.
+    site.served = lambda: pg.url("batchjob", "batchjob_reader")
+    site.start("--access.trust-loopback", "--query.max-rows=100000", "--access.file=" + site.access)
+
+
+def write_access(site, store):
+    return subprocess.run([SERVER, "write-access", "--store.path=" + store, "--access.file=" + site.access],
+                          capture_output=True, check=False)
+
+
+def of_jobs(ask):
+    """The jobs that the API shows, and their parts: {(key, part): rows}."""
+    jobs = ask("jobs?from=0&limit=100000&fields=key,%s" % ",".join(FIELDS.values()))
+    return jobs, {(j["key"], part): ask("jobs/%s/%s" % (j["key"], part)) for j in jobs
+                  for part in ("steps", "findings", "emissions", "energy")}
+
+
+def same_parts(person, keys, parts):
+    """Each view of parts of jobs against the API: what, view, part of the API, and both rows."""
+    sql = {view: person.rows("SELECT * FROM " + view) for view in VIEWS[1:6]}
+    for view, part, here, there in (
+            ("step_v", "steps", lambda r: (r["step_id"], r["name"]), lambda r: (r["step"], r["name"])),
+            ("job_finding_v", "findings", lambda r: (r["name"], r["text"]), lambda r: (r["finding"], r["text"])),
+            ("job_grams_v", "emissions", lambda r: (r["provider"], r["kind"], round(r["grams"], 6)),
+             lambda r: (r["provider"], r["kind"], r["grams"]))):
+        same(sorted((keys.get(r["job"]), *here(r)) for r in sql[view]),
+             sorted((k, *there(r)) for (k, p), rows in parts.items() if p == part for r in rows),
+             "%s: %s" % (person.name, view))
+    same(sorted((keys.get(r["job"]), r["energy_uj"]) for r in sql["job_use_v"] if r["energy_uj"] is not None),
+         sorted((k, round(r["joules"] * 1e6)) for (k, p), rows in parts.items() if p == "energy" for r in rows
+                if r["component"] == "total"), person.name + ": job_use_v")
+    check({keys.get(r["job"]) for r in sql["job_use_v"]} <= set(keys.values()), person.name + ": no other job_use_v")
+    return sql
+
+
+def months(rows, *values):
+    return sorted((r["account"], r["user"], r["partition"], *(r[v] for v in values)) for r in rows)
+
+
+def same_sums(person, ask):
+    usage = ask("usage?from=0&group_by=account,user,partition,month")
+    sums = person.rows("SELECT * FROM rollup_month")
+    same(months(sums, "jobs_started", "jobs_ended", "jobs_failed"),
+         months(usage, "jobs_started", "jobs_ended", "jobs_failed"), person.name + ": rollup_month")
+    known = [r for r in usage if r["energy_kwh"] is not None]
+    same(sorted((r["user"], round(r["energy_mj"] / 3.6e9, 6)) for r in
+                person.rows("SELECT * FROM rollup_energy_month")),
+         sorted((r["user"], round(r["energy_kwh"], 6)) for r in known), person.name + ": rollup_energy_month")
+    same({r["user"] for r in person.rows("SELECT * FROM rollup_grams_month")}, {r["user"] for r in known},
+         person.name + ": rollup_grams_month")
+    own = {person.name}
+    same({r["user"] for r in sums} | own, {r["user"] for r in ask("users")} | own, person.name + ": the same users")
+
+
+def matrix(site, pg, energy):
+    """For each person, all views against the API."""
+    seen = {}
+    for name in PEOPLE:
+        person = Person(pg, name)
+
+        def ask(path, of=name):
+            a = site.ask(V1 + path, user(of))
+            if a.status != 200:
+                raise RuntimeError("%s: %r" % (path, a))
+            return a.data
+        jobs, parts = of_jobs(ask)
+        rows = person.rows("SELECT * FROM job_v")
+        keys = {r["id"]: job_key(r) for r in rows}
+        same(sorted(((job_key(r), *(str(r[c]) for c in FIELDS)) for r in rows)),
+             sorted(((j["key"], *(str(j[f]) for f in FIELDS.values())) for j in jobs)), name + ": job_v")
+        sql = same_parts(person, keys, parts)
+        same(sorted((keys.get(r["job"]), r["component"], r["policy"], r["microjoules"], r["nodes"])
+                    for r in sql["job_energy_v"]),
+             sorted((k, c, "usage", uj, 2) for (k, c), uj in energy.items() if k in keys.values()),
+             name + ": job_energy_v")
+        same(len(person.rows("SELECT * FROM factor_v")), len(Person(pg, "batchjob").rows(
+            "SELECT * FROM public.factor_v")), name + ": factor_v")
+        same_sums(person, ask)
+        seen[name] = len(rows)
+    print("# jobs: %s" % seen)
+    check(seen["boss"] > seen["user2"] > seen["user1"] > seen["user3"] > 0 == seen["al.ice-2"] == seen["USER3"],
+          "people with different rights", seen)
+    same(seen["boss"], len(Person(pg, "batchjob_reader").rows("SELECT id FROM job_v")), "an admin sees all")
+
+
+LEAK = """CREATE FUNCTION pg_temp.leak(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$
+    BEGIN RAISE NOTICE 'leaked %%', $1; RETURN true; END $$;
+    SELECT count(*) FROM people.%s WHERE pg_temp.leak("user") AND pg_temp.leak("%s"::text)"""
+
+
+def barriers(pg, person):
+    """Conditions of a query do not see the rows of others, whatever they cost."""
+    pg.sql('GRANT TEMPORARY ON DATABASE batchjob TO "user3"', "batchjob")
+    for view, column in (("job_v", "name"), ("rollup_month", "account")):
+        said = person.run(LEAK % (view, column))[1]
+        check("leaked user3" in said, "%s: the function runs" % view, said)
+        same({line for line in said.split("leaked ")[1:] if line.startswith("user") and not line.startswith("user3\n")},
+             set(), "%s: a function of the user sees own rows only" % view)
+    out, said = person.run("SELECT count(*) FROM job_v WHERE \"user\" <> 'user3' AND 1 / (id - id) = 1")
+    same((out, said), ("0\n", ""), "errors tell nothing of other rows")
+    # The names that the views use are not looked up again.
+    out, said = person.run(
+        "CREATE TEMP TABLE job(id bigint); CREATE TEMP TABLE access_rule(\"user\" text, account text);"
+        "INSERT INTO access_rule VALUES('user3', '');"
+        "CREATE FUNCTION pg_temp.bj_sum(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';"
+        "SET search_path = pg_temp, people; SELECT DISTINCT \"user\" FROM people.job_v")
+    same((out, said), ("user3\n", ""), "tables of the user do not replace those of the views")
+    pg.sql('REVOKE TEMPORARY ON DATABASE batchjob FROM "user3"', "batchjob")
+    out, said = person.run("EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM job_v; SELECT * FROM pg_stats WHERE schemaname IN"
+                           " ('public', 'people')")
+    check("cost=" in out and "user1" not in out and "user2" not in out and not said,
+          "plans and statistics have no values of others", out, said)
+
+
+REFUSALS = ["permission denied", "must be owner", "must be superuser", "must be a superuser", "must be a member",
+            "cannot ", "only roles with", "skipping", "no privileges were granted"]
+DENIED = [
+    "SELECT * FROM public.job", "SELECT * FROM public.job_v", "SELECT * FROM public.\"user\"",
+    "SELECT * FROM public.jobname", "SELECT * FROM public.dir", "SELECT * FROM public.access_rule",
+    "SELECT * FROM public.mail_sent", "COPY public.job TO STDOUT", "COPY (SELECT * FROM public.job) TO STDOUT",
+    "COPY people.job_v TO PROGRAM 'cat'", "COPY (SELECT 1) TO '/tmp/never'", "TABLE public.step",
+    "SELECT query_to_xml('SELECT * FROM public.job', true, false, '')", "SELECT * FROM people.job_v FOR UPDATE",
+    "SELECT currval('public.jobname_id_seq')", "SELECT nextval('public.jobname_id_seq')",
+    "SELECT last_value FROM public.jobname_id_seq", "SET ROLE batchjob_writer", "SET ROLE batchjob_reader",
+    "SET ROLE user1", "SET SESSION AUTHORIZATION user1", "SET SESSION AUTHORIZATION boss",
+    "INSERT INTO public.access_rule VALUES('user3', '')", "UPDATE people.job_v SET name = 'x'",
+    "DELETE FROM people.factor_v", "CREATE TABLE people.x(a int)", "CREATE VIEW people.x AS SELECT 1",
+    "CREATE OR REPLACE VIEW people.job_v AS SELECT 1", "CREATE TABLE public.x(a int)", "CREATE SCHEMA x",
+    "CREATE TEMP TABLE x(a int)", "CREATE FUNCTION people.f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "ALTER VIEW people.job_v RESET (security_barrier)", "ALTER VIEW people.job_v OWNER TO user3",
+    "GRANT SELECT ON people.job_v TO PUBLIC", "DROP VIEW people.job_v", "SELECT lo_get(%(large)s)",
+    "SELECT * FROM pg_largeobject", "SELECT * FROM pg_statistic", "SELECT pg_read_file('PG_VERSION')",
+    "SELECT pg_terminate_backend(%(pid)s)", "ANALYZE VERBOSE public.job", "BEGIN; LOCK TABLE public.job",
+]
+
+
+def denied(pg, person):
+    """Everything but the views."""
+    writer = Person(pg, "batchjob_writer")
+    large = writer.run("SELECT lo_from_bytea(0, 'secret')")[0].strip()
+    # a session of another user
+    other = subprocess.Popen(["psql", "-X", "-q", "-A", "-t", pg.url("batchjob", "batchjob_writer")],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={"PATH": pg.bin + ":/usr/bin"})
+    other.stdin.write("SELECT pg_backend_pid(), 'secret words';\n")
+    other.stdin.flush()
+    pid = other.stdout.readline().split("|")[0]
+    odd = []
+    for sql in DENIED:
+        out, said = person.run(sql % {"large": large, "pid": pid} if "%(" in sql else sql)
+        if out or not any(w in said for w in REFUSALS):
+            odd.append((sql, out[:200], said))
+    check(not odd, "%d statements are refused" % len(DENIED), *odd)
+    out = person.run("SELECT query FROM pg_stat_activity")[0]
+    check("secret words" not in out and "insufficient privilege" in out, "statements of others are hidden", out)
+    other.communicate()
+    same(person.run("SET row_security = off; SELECT DISTINCT \"user\" FROM job_v"), ("user3\n", ""),
+         "a setting of the session changes nothing")
+    same(person.run("SET ROLE batchjob_people; SELECT count(*) FROM people.job_v"), ("0\n", ""),
+         "as the group nobody sees a job")
+    same(person.run("COPY (SELECT DISTINCT \"user\" FROM job_v) TO STDOUT"), ("user3\n", ""), "COPY has own rows")
+
+
+def conditions(node):
+    """The conditions of all index scans of a plan."""
+    found = [node["Index Cond"]] if "Index Cond" in node else []
+    for child in node.get("Plans", []):
+        found += conditions(child)
+    return found
+
+
+def plans(person):
+    """The rows of a user and of accounts are found by index, not by reading all jobs."""
+    for view in ("job_v", "step_v", "job_finding_v", "job_energy_v"):
+        out = person.run("SET enable_seqscan = off; EXPLAIN (FORMAT JSON) SELECT * FROM people." + view)[0]
+        by = conditions(json.loads(out)[0]["Plan"])
+        check(any(c.startswith('("user" = ') or '."user" = ' in c for c in by) and
+              any("account = ANY" in c for c in by), "%s begins with the user's jobs" % view, by)
+
+
+def changes(site, pg):
+    """Other rules count at once; wrong ones change nothing."""
+    writer, person = pg.url("batchjob", "batchjob_writer"), Person(pg, "user1")
+    before = person.run("SELECT count(*) FROM job_v")
+    site.file("access", "admin boss\nemperor user1\n")
+    p = write_access(site, writer)
+    check(p.returncode == 1 and b"access:2:" in p.stderr, "a wrong file is named", p)
+    same(person.run("SELECT count(*) FROM job_v"), before, "the old rules stay")
+    site.file("access", "admin user1\n")
+    same(write_access(site, writer).stdout, b"1 access rules\n", "rules are replaced")
+    same(person.run("SELECT count(DISTINCT \"user\") > 5 FROM job_v"), ("t\n", ""), "a user becomes an admin")
+    same(Person(pg, "boss").run("SELECT count(*) FROM job_v"), ("0\n", ""), "another one is none any more")
+    p = write_access(site, pg.url("batchjob", "batchjob_reader"))
+    check(p.returncode == 1 and b"no schema people" in p.stderr, "the reader's role cannot write rules", p)
+    p = write_access(site, site.store)
+    check(p.returncode == 1 and b"no schema people" in p.stderr, "a file has no people", p)
+    # A schema that is made later gets its views from the command.
+    pg.sql("DROP SCHEMA people CASCADE", "batchjob")
+    p = write_access(site, writer)
+    check(p.returncode == 1 and b"no schema people" in p.stderr, "without the schema nothing is written", p)
+    pg.sql("CREATE SCHEMA people AUTHORIZATION batchjob_writer; GRANT USAGE ON SCHEMA people TO batchjob_people; SET"
+           " ROLE batchjob_writer; ALTER DEFAULT PRIVILEGES IN SCHEMA people GRANT SELECT ON TABLES TO batchjob_people",
+           "batchjob")
+    same(write_access(site, writer).returncode, 0, "with it the views are made")
+    same({r["viewname"] for r in person.rows("SELECT viewname FROM pg_views WHERE schemaname = 'people'")}, set(VIEWS),
+         "all of them")
+    # An upgrade makes them again.
+    pg.sql("UPDATE store_meta SET version = version - 1; DROP TABLE access_rule CASCADE", "batchjob")
+    p = subprocess.run([IMPORTER, "--once", "--store.path=" + writer, "--cluster.file=" + os.path.join(
+        site.folder, "fake.yml")], capture_output=True, check=False)
+    same(p.returncode, 0, "an upgrade")
+    check(len(Person(pg, "user3").rows("SELECT id FROM job_v")) > 0, "the views are there after it")
+
+
+def main():
+    try:
+        pg = postgres.Server(*sys.argv[1:2])
+    except postgres.Missing as e:
+        print("1..0 # SKIP %s: not installed" % e)
+        return 0
+    site = Site(count=300, days=6)
+    site.postgres = None
+    try:
+        site.access = site.file("access", RULES)
+        site.fill()
+        site.derive(next(j["JobIDRaw"] for j in site.told() if j["User"] == "user3" and j["End"] != "Unknown"))
+        energy = add_records(site.store)
+        begin(site, pg)
+        matrix(site, pg, energy)
+        person = Person(pg, "user3")
+        barriers(pg, person)
+        denied(pg, person)
+        plans(Person(pg, "user2"))
+        changes(site, pg)
+    finally:
+        site.done()
+        pg.close()
+    return plan()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

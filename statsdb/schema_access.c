@@ -22,52 +22,50 @@ const char *const bj_schema_access[] = {
     NULL};
 
 #define ME "CAST(current_user AS TEXT)"
-#define IS_ADMIN                                                               \
-    "EXISTS (SELECT 1 FROM access_rule AS x WHERE x.user = " ME                \
-    " AND x.account = '')"
+#define MY_NUMBER "(SELECT u.id FROM user AS u WHERE u.name = " ME ")"
+#define RULES "SELECT 1 FROM access_rule AS x WHERE x.user = " ME
+#define IS_ADMIN "EXISTS (" RULES " AND x.account = '')"
 
-/* The numbers of the visible rows of job or assoc.  Each condition can use an
- * index; an OR with the right of an admin could not. (ANY is a type of columns
- * in store/postgres_sql.c, any is not.) */
-#define VISIBLE(table)                                                         \
-    "(SELECT t.id FROM " table " AS t WHERE (t.user = (SELECT u.id FROM user"  \
-    " AS u WHERE u.name = " ME ") OR t.account = any(ARRAY(SELECT n.id FROM"   \
-    " account AS n JOIN access_rule AS x ON x.account = n.name WHERE"          \
-    " x.user = " ME "))) AND NOT " IS_ADMIN                                    \
-    " UNION ALL SELECT t.id FROM " table " AS t WHERE " IS_ADMIN ")"
+/* Three queries, of which a user needs the first, a coordinator the first two, and
+ * an admin the last: each has its own plan, which begins with the index of users,
+ * with that of accounts, or as if there were no rules, and the server leaves out
+ * those that are not needed.  t is the table with user and account. */
+#define OWN " WHERE t.user = " MY_NUMBER " AND NOT " IS_ADMIN
+#define COORDINATED                                                            \
+    " JOIN account AS ac ON ac.id = t.account JOIN access_rule AS ru ON"       \
+    " ru.account = ac.name WHERE ru.user = " ME " AND t.user IS DISTINCT FROM" \
+    " " MY_NUMBER " AND NOT " IS_ADMIN " AND EXISTS (" RULES ")"
 
 #define VIEW(name) "CREATE VIEW people." name " WITH (security_barrier) AS "
+#define THREE(name, select, behind)                                            \
+    VIEW(name)                                                                 \
+    "SELECT w.* FROM (" select OWN behind " UNION ALL " select COORDINATED     \
+        behind " UNION ALL " select " WHERE " IS_ADMIN behind ") AS w"
+
 #define OF_JOB(view, job)                                                      \
-    VIEW(view)                                                                 \
-    "SELECT v.* FROM " VISIBLE("job") " AS i JOIN " view                       \
-                                      " AS v ON v." job " = i.id"
+    THREE(view, "SELECT v.* FROM " view " AS v JOIN job AS t ON t.id = v." job, \
+          "")
 /* Sums, with the names of what they are of. */
 #define OF_ASSOC(view)                                                         \
-    VIEW(view)                                                                 \
-    "SELECT c.name AS cluster, n.name AS account, u.name AS user, p.name AS"   \
-    " partition, v.* FROM " VISIBLE("assoc") " AS i JOIN assoc AS a ON a.id"   \
-    " = i.id JOIN cluster AS c ON c.id = a.cluster JOIN account AS n ON"       \
-    " n.id = a.account JOIN user AS u ON u.id = a.user JOIN partition AS p"    \
-    " ON p.id = a.partition JOIN " view " AS v ON v.assoc = i.id"
+    THREE(view,                                                                \
+          "SELECT c.name AS cluster, n.name AS account, u.name AS user,"       \
+          " p.name AS partition, v.* FROM " view " AS v JOIN assoc AS t ON"    \
+          " t.id = v.assoc JOIN cluster AS c ON c.id = t.cluster JOIN account" \
+          " AS n ON n.id = t.account JOIN user AS u ON u.id = t.user JOIN"     \
+          " partition AS p ON p.id = t.partition",                             \
+          "")
 
 const char *const bj_schema_people[] = {
-    OF_JOB("job_v", "id"),
-    OF_JOB("step_v", "job"),
-    OF_JOB("job_use_v", "job"),
-    OF_JOB("job_grams_v", "job"),
-    OF_JOB("job_finding_v", "job"),
+    OF_JOB("job_v", "id"), OF_JOB("step_v", "job"), OF_JOB("job_use_v", "job"),
+    OF_JOB("job_grams_v", "job"), OF_JOB("job_finding_v", "job"),
     /* Begins with the job: the other view reads the records of all. */
-    VIEW("job_energy_v")
-    "SELECT i.id AS job, p.text AS policy, c.text AS component,"
-    " sum(e.microjoules) AS microjoules, count(*) AS nodes FROM "
-    VISIBLE("job")
-    " AS i JOIN job AS j ON j.id = i.id JOIN node_record AS r ON r.cluster ="
-    " j.cluster AND r.jobid = j.jobid JOIN node_record_job AS l ON l.record ="
-    " r.id AND l.job = j.id JOIN node_energy AS e ON e.record = r.id"
-    " JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id = e.component"
-    " GROUP BY i.id, p.text, c.text",
-    VIEW("factor_v") "SELECT * FROM factor_v",
-    OF_ASSOC("rollup_month"),
-    OF_ASSOC("rollup_energy_month"),
-    OF_ASSOC("rollup_grams_month"),
-    NULL};
+    THREE("job_energy_v",
+          "SELECT t.id AS job, p.text AS policy, c.text AS component,"
+          " sum(e.microjoules) AS microjoules, count(*) AS nodes FROM job AS t"
+          " JOIN node_record AS r ON r.cluster = t.cluster AND r.jobid ="
+          " t.jobid JOIN node_record_job AS l ON l.record = r.id AND l.job ="
+          " t.id JOIN node_energy AS e ON e.record = r.id JOIN word AS p ON"
+          " p.id = e.policy JOIN word AS c ON c.id = e.component",
+          " GROUP BY t.id, p.text, c.text"),
+    VIEW("factor_v") "SELECT * FROM factor_v", OF_ASSOC("rollup_month"),
+    OF_ASSOC("rollup_energy_month"), OF_ASSOC("rollup_grams_month"), NULL};

@@ -27,8 +27,8 @@ bool bj_access_is_admin(const struct bj_access *a, struct bj_slice user);
 unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
                             const struct bj_slice **ret);
 
-/* The right at position i, in the order of users; an empty account is that of an
- * admin.  false: there are fewer. */
+/* The right at position i, in the order of users; an empty account is that of
+ * an admin.  false: there are fewer. */
 bool bj_access_right(const struct bj_access *a, size_t i,
                      struct bj_slice *ret_user, struct bj_slice *ret_account);
 

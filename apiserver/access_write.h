@@ -4,10 +4,10 @@
 
 #include "apiserver/conf.h"
 
-/* Write the rules of the options and of their file into a store in PostgreSQL in
- * one transaction, in place of those that were there; *ret is their number.
- * -ENOTSUP: the store is a file, or its schema "people" is missing (docs/scale.md);
- * others as bj_access_new, bj_store_open. */
+/* Write the rules of the options and of their file into a store in PostgreSQL
+ * in one transaction, in place of those that were there; *ret is their number.
+ * -ENOTSUP: the store is a file, or its schema "people" is missing
+ * (docs/scale.md); others as bj_access_new, bj_store_open. */
 int bj_access_write(const struct bj_api_conf *conf, size_t *ret,
                     struct bj_err *err);
 

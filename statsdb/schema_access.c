@@ -1,7 +1,7 @@
 /* What people see who read a store in PostgreSQL by SQL (docs/scale.md): in the
- * schema "people" there are the store's views once more, each with the rows that
- * the API shows to the same user.  The schema exists if the administrator has
- * made it.
+ * schema "people" there are the store's views once more, each with the rows
+ * that the API shows to the same user.  The schema exists if the administrator
+ * has made it.
  *
  * Not policies of row-level security: names and directories of jobs are in
  * dictionaries that jobs share, so a policy would have to look for a job with
@@ -26,10 +26,11 @@ const char *const bj_schema_access[] = {
 #define RULES "SELECT 1 FROM access_rule AS x WHERE x.user = " ME
 #define IS_ADMIN "EXISTS (" RULES " AND x.account = '')"
 
-/* Three queries, of which a user needs the first, a coordinator the first two, and
- * an admin the last: each has its own plan, which begins with the index of users,
- * with that of accounts, or as if there were no rules, and the server leaves out
- * those that are not needed.  t is the table with user and account. */
+/* Three queries, of which a user needs the first, a coordinator the first two,
+ * and an admin the last: each has its own plan, which begins with the index of
+ * users, with that of accounts, or as if there were no rules, and the server
+ * leaves out those that are not needed.  t is the table with user and account.
+ */
 #define OWN " WHERE t.user = " MY_NUMBER " AND NOT " IS_ADMIN
 #define COORDINATED                                                            \
     " JOIN account AS ac ON ac.id = t.account JOIN access_rule AS ru ON"       \
@@ -39,12 +40,13 @@ const char *const bj_schema_access[] = {
 #define VIEW(name) "CREATE VIEW people." name " WITH (security_barrier) AS "
 #define THREE(name, select, behind)                                            \
     VIEW(name)                                                                 \
-    "SELECT w.* FROM (" select OWN behind " UNION ALL " select COORDINATED     \
-        behind " UNION ALL " select " WHERE " IS_ADMIN behind ") AS w"
+    "SELECT w.* FROM (" select OWN behind                                      \
+    " UNION ALL " select COORDINATED behind " UNION ALL " select               \
+    " WHERE " IS_ADMIN behind ") AS w"
 
 #define OF_JOB(view, job)                                                      \
-    THREE(view, "SELECT v.* FROM " view " AS v JOIN job AS t ON t.id = v." job, \
-          "")
+    THREE(view,                                                                \
+          "SELECT v.* FROM " view " AS v JOIN job AS t ON t.id = v." job, "")
 /* Sums, with the names of what they are of. */
 #define OF_ASSOC(view)                                                         \
     THREE(view,                                                                \

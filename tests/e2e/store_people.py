@@ -188,7 +188,7 @@ def barriers(pg, person):
         same({line for line in said.split("leaked ")[1:] if line.startswith("user") and not line.startswith("user3\n")},
              set(), "%s: a function of the user sees own rows only" % view)
     out, said = person.run("SELECT count(*) FROM job_v WHERE \"user\" <> 'user3' AND 1 / (id - id) = 1")
-    same((out, said), ("0\n", ""), "errors tell nothing of other rows")
+    same((out, said), ("0\n", ""), "errors show nothing of other rows")
     # The names that the views use are not looked up again.
     out, said = person.run(
         "CREATE TEMP TABLE job(id bigint); CREATE TEMP TABLE access_rule(\"user\" text, account text);"

@@ -2,6 +2,7 @@
 
 #include "apiserver/admit.h"
 #include "apiserver/encode.h"
+#include "apiserver/replica.h"
 #include "apiserver/request_log.h"
 #include "apiserver/settings.h"
 #include "apiserver/state.h"
@@ -82,14 +83,19 @@ static void use_texts(struct bj_call *c)
 
 static int with_store(struct bj_call *c)
 {
+    static const char csv[] = "text/csv"; /* has no meta */
     int r = bj_reader_begin(c->worker->reader, &c->err);
     if (r < 0)
         return r;
     c->reader = c->worker->reader;
-    r = bj_texts_read(c->worker, c->reader, &c->err);
+    r = bj_replica_look(c);
+    if (r == 0)
+        r = bj_texts_read(c->worker, c->reader, &c->err);
     use_texts(c);
     if (r == 0)
         r = c->endpoint->run(c);
+    if (c->lag[0] && strncmp(c->reply->type, csv, sizeof(csv) - 1) == 0)
+        bj_call_header(c, "X-Replica-Lag-Seconds", c->lag);
     bj_reader_end(c->reader);
     return r;
 }
@@ -108,14 +114,18 @@ static int without_store(struct bj_call *c)
     return c->endpoint->run(c);
 }
 
-/* Open the store again, once, if it was replaced during the request. */
+/* Repeat the request once: in a new connection, if the store was replaced
+ * meanwhile; in the same one, if a replica had to end the query to go on
+ * replaying. */
 static int first_part(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
         return without_store(c);
     int r = with_store(c);
-    if (r < 0 && bj_reader_broken(r) && c->reader) {
-        bj_reader_close(c->worker->reader);
+    bool broken = r < 0 && bj_reader_broken(r);
+    if ((broken || r == -EBUSY) && c->reader) {
+        if (broken || r == -EBUSY)
+            bj_reader_close(c->worker->reader);
         c->reply->body.len = 0;
         c->reply->status = 200;
         c->err = (struct bj_err){0};

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     unsigned status;
@@ -74,10 +75,25 @@ void bj_call_open(struct bj_call *c)
     bj_buf_str(&c->reply->body, "{\"status\":\"success\",\"data\":");
 }
 
+/* The documents of the original's API stay as they were. */
+static bool says_lag(const struct bj_call *c)
+{
+    static const char v1[] = "/api/v1/";
+    return c->lag[0] && c->endpoint &&
+           strncmp(c->endpoint->path, v1, sizeof(v1) - 1) == 0;
+}
+
 void bj_call_close(struct bj_call *c, const char *more)
 {
-    bj_buf_str(&c->reply->body, more);
-    bj_buf_str(&c->reply->body, "}\n");
+    static const char meta[] = ",\"meta\":{";
+    struct bj_buf *b = &c->reply->body;
+    if (says_lag(c)) {
+        bj_buf_printf(b, "%s\"replica_lag_seconds\":%s%s", meta, c->lag,
+                      *more ? "," : "}");
+        more += *more ? sizeof(meta) - 1 : 0;
+    }
+    bj_buf_str(b, more);
+    bj_buf_str(b, "}\n");
 }
 
 static int find_format(void *ctx, struct bj_slice key, struct bj_slice value)

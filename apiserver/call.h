@@ -36,6 +36,8 @@ struct bj_call {
     char about[80];         /* whose jobs an admin queried, for the log */
     char next[48];          /* cursor of the next page, sent as a header */
     char tag[BJ_TAG_BYTES]; /* ETag, sent as a header */
+    char lag[24];    /* seconds that a replica is behind, or "null"; empty: the
+                        store    is none */
     char retry[24];  /* seconds until the client may try again, sent as a header
                       */
     int64_t now_sec; /* wall clock */
@@ -133,7 +135,8 @@ void bj_call_about(struct bj_call *c, struct bj_slice s);
 void bj_call_header(struct bj_call *c, const char *name, const char *value);
 
 /* The envelope: {"status":"success","data": is written, what follows is the
- * value of data, then bj_call_close with more members ("" or ",\"k\":v"). */
+ * value of data, then bj_call_close with more members: "" or
+ * ",\"meta\":{...}", to which it adds the lag of a replica. */
 void bj_call_open(struct bj_call *c);
 void bj_call_close(struct bj_call *c, const char *more);
 

@@ -75,8 +75,13 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
 
 void bj_page_close(struct bj_call *c)
 {
-    bj_local_html(&c->reply->body,
-                  "</main>\n<footer>{Times are UTC.}</footer></body></html>\n");
+    struct bj_buf *b = &c->reply->body;
+    bj_local_html(b, "</main>\n<footer>{Times are UTC.}");
+    if (c->lag[0] && strcmp(c->lag, "0") != 0)
+        bj_local_html(
+            b, " {This server reads a copy of the data that is %s s behind.}",
+            strcmp(c->lag, "null") == 0 ? "?" : c->lag);
+    bj_buf_str(b, "</footer></body></html>\n");
 }
 
 /* Should the browser prompt for a name and password? Also when they were wrong:

@@ -375,6 +375,7 @@ static void prepare(struct bj_server *s,
     struct bj_queue *const queues[] = {&s->todo, &s->parked, &s->waits,
                                        &s->done};
     *s = (struct bj_server){.started_sec = bj_clock_wall_usec() / 1000000,
+                            .replica = {.lag_msec = BJ_REPLICA_NONE},
                             .wake = -1};
     for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++)
         queues[i]->last = &queues[i]->first;

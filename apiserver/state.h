@@ -101,6 +101,15 @@ struct bj_api_count {
     uint64_t usec;
 };
 
+enum { BJ_REPLICA_NONE = -1 };
+
+/* How far the store of a server is behind; all atomic. */
+struct bj_replica {
+    uint64_t due_usec;  /* when to look again, of the boot clock */
+    uint64_t last_usec; /* when it was last not behind; 0: never */
+    int64_t lag_msec;   /* BJ_REPLICA_NONE, BJ_SQL_NULL: unknown */
+};
+
 struct bj_server {
     struct bj_httpd *httpd;
     const char *program; /* that draws PDF; NULL: none */
@@ -115,12 +124,13 @@ struct bj_server {
     uint64_t store_opened, store_timeouts; /* atomic */
     size_t made_bytes; /* bytes of responses made and being made; atomic */
     bool store_open, reload_failed; /* atomic */
-    struct bj_request *last;        /* answered at once */
-    bool readable;                  /* streams of the gate have more */
-    struct pollfd *poll;            /* what the loop polls */
-    size_t polls;                   /* room in it */
-    struct bj_api_worker own;       /* of the HTTP server's thread */
-    int wake;                       /* eventfd: there are answers */
+    struct bj_replica replica;
+    struct bj_request *last;  /* answered at once */
+    bool readable;            /* streams of the gate have more */
+    struct pollfd *poll;      /* what the loop polls */
+    size_t polls;             /* room in it */
+    struct bj_api_worker own; /* of the HTTP server's thread */
+    int wake;                 /* eventfd: there are answers */
     /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t work_cond, wait_cond;

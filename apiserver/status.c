@@ -1,6 +1,7 @@
 /* The status of the server itself: /, /health, /metrics. */
 #include "apiserver/gate_send.h"
 #include "apiserver/page.h"
+#include "apiserver/replica.h"
 #include "apiserver/state.h"
 #include "base/clock.h"
 #include "base/tls.h"
@@ -48,12 +49,17 @@ static int on_health(struct bj_call *c)
 {
     int r = bj_reader_begin(c->worker->reader, &c->err);
     char text[128];
+    if (r == 0)
+        r = bj_replica_look(c);
     if (r < 0)
         return bj_call_refuse(c, 503, "The store cannot be read: %s.",
                               reason(r, text, sizeof(text)));
     bj_reader_end(c->worker->reader);
     bj_call_open(c);
-    bj_buf_str(&c->reply->body, "[{\"store\":\"ok\"}]");
+    bj_buf_str(&c->reply->body, "[{\"store\":\"ok\"");
+    if (c->lag[0])
+        bj_buf_printf(&c->reply->body, ",\"replica_lag_seconds\":%s", c->lag);
+    bj_buf_str(&c->reply->body, "}]");
     bj_call_close(c, "");
     return 0;
 }
@@ -155,6 +161,16 @@ static void put_expiry(const struct bj_web *web, struct bj_buf *b)
                (uint64_t)end);
 }
 
+static void put_lag(const struct bj_replica *p, struct bj_buf *b)
+{
+    int64_t msec = __atomic_load_n(&p->lag_msec, __ATOMIC_RELAXED);
+    if (msec >= 0)
+        single(b, "replica_lag_seconds", "gauge",
+               "Time that the store, a replica, was behind at the last request "
+               "that read it.",
+               (uint64_t)msec / 1000);
+}
+
 static int on_metrics(struct bj_call *c)
 {
     const struct bj_server *a = c->worker->server;
@@ -171,6 +187,7 @@ static int on_metrics(struct bj_call *c)
            __atomic_load_n(&a->store_open, __ATOMIC_RELAXED));
     single(b, "store_opens_total", "counter",
            "Times that the store was opened.", now(&a->store_opened));
+    put_lag(&a->replica, b);
     single(b, "query_timeouts_total", "counter",
            "Requests that exceeded query.timeout.", now(&a->store_timeouts));
     single(b, "connections_total", "counter", "Connections accepted.",

@@ -443,6 +443,7 @@ const char *const bj_local_texts[] = {
     "This cannot be shown",
     "this month",
     "This page reloads every minute.",
+    "This server reads a copy of the data that is {1} s behind.",
     "This site sends no mails now. Your choice counts when it does.",
     "This task: requested and used",
     "Threads",

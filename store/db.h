@@ -186,6 +186,16 @@ static inline int bj_db_version(struct bj_db *db, int64_t *ret,
     return db->engine->version(db, ret, err);
 }
 
+/* Is it a replica of another server's database?  1 with the time in
+ * milliseconds since the last change that it has got from there, 0 if it has
+ * all that it was sent, BJ_SQL_NULL if that time is not known; 0: it is none.
+ */
+static inline int bj_db_replica(struct bj_db *db, int64_t *ret_msec,
+                                struct bj_err *err)
+{
+    return db->engine->replica ? db->engine->replica(db, ret_msec, err) : 0;
+}
+
 /* From now on the connection only reads, whatever the statements say: -EACCES.
  * Long statements and long patterns of LIKE are refused. */
 static inline void bj_db_fence(struct bj_db *db)

@@ -80,6 +80,8 @@ struct bj_engine {
     void (*deadline)(struct bj_db *db, uint64_t boot_usec);
     bool (*is_lost)(struct bj_db *db);
     int (*version)(struct bj_db *db, int64_t *ret, struct bj_err *err);
+    int (*replica)(struct bj_db *db, int64_t *ret_msec,
+                   struct bj_err *err); /* may be NULL */
     void (*fence)(struct bj_db *db);
     int (*function)(struct bj_db *db, const struct bj_db_function *f,
                     struct bj_err *err); /* may be NULL */

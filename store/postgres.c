@@ -199,6 +199,24 @@ static int version(struct bj_db *db, int64_t *ret, struct bj_err *err)
                      ret, err);
 }
 
+/* A replica that has replayed all that it has received is not behind, however
+ * long ago the last change was, but only while it is connected: the view has a
+ * row then.  No row of a heartbeat: it would need a writer that runs, and
+ * clocks that agree. */
+static int replica(struct bj_db *db, int64_t *ret_msec, struct bj_err *err)
+{
+    enum { NONE = -1 };
+    static const char sql[] =
+        "SELECT CASE WHEN NOT pg_is_in_recovery() THEN -1 WHEN"
+        " pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() AND EXISTS"
+        " (SELECT 1 FROM pg_stat_wal_receiver) THEN 0 ELSE greatest(0, extract("
+        "epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) * "
+        "1000)"
+        "::bigint END";
+    int r = bj_db_int(db, sql, ret_msec, err);
+    return r < 0 ? r : *ret_msec != NONE;
+}
+
 static void fence(struct bj_db *db)
 {
     struct bj_postgres *p = bj_postgres_of(db);
@@ -241,6 +259,7 @@ const struct bj_engine bj_engine_postgres = {
     .deadline = set_deadline,
     .is_lost = is_lost,
     .version = version,
+    .replica = replica,
     .fence = fence,
     .finalize = bj_postgres_finalize,
     .row = bj_postgres_row,

@@ -70,14 +70,17 @@ class Server:
                 shutil.chown(self.folder, self.user)
             if not self.may_run():
                 raise Missing("the user %s cannot run %s, so it is not installed for tests" % (self.user, self.bin))
-            p = self.run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
-            if p.returncode != 0:
-                raise RuntimeError("initdb: " + p.stdout[-500:])
-            self.start()
-            self.sql('CREATE DATABASE "%s"' % DATABASE, "postgres")
+            self.make()
         except BaseException:
             self.close()
             raise
+
+    def make(self):
+        p = self.run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        if p.returncode != 0:
+            raise RuntimeError("initdb: " + p.stdout[-500:])
+        self.start()
+        self.sql('CREATE DATABASE "%s"' % DATABASE, "postgres")
 
     def may_run(self):
         try:
@@ -133,6 +136,11 @@ class Server:
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
 
+    def stop(self):
+        """As its administrator does."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+
     def close(self):
         for s in (signal.SIGTERM, signal.SIGINT):
             signal.signal(s, signal.SIG_IGN)
@@ -151,6 +159,28 @@ class Server:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Replica(Server):
+    """Streams from another server, which is restarted to copy its files."""
+
+    def __init__(self, primary, settings=()):
+        self.primary = primary
+        super().__init__(primary.bin, settings)
+
+    def make(self):
+        self.primary.stop()
+        shutil.copytree(self.primary.data, self.data)
+        self.primary.start()
+        with open(os.path.join(self.data, "postgresql.auto.conf"), "a", encoding="utf-8") as f:
+            f.write("primary_conninfo = 'host=%s user=%s'\n" % (self.primary.folder, USER))
+        open(os.path.join(self.data, "standby.signal"), "w", encoding="utf-8").close()
+        if self.user:
+            for folder, _, files in os.walk(self.data):
+                for name in [".", *files]:
+                    shutil.chown(os.path.join(folder, name), self.user)
+        os.chmod(self.data, 0o700)
+        self.start()
 
 
 def say(line):

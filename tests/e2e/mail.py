@@ -11,7 +11,6 @@ import pwd
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import ports  # noqa: E402
+import store_lib  # noqa: E402
 import tls_lib  # noqa: E402
 import tap  # noqa: E402
 from gate_lib import History  # noqa: E402
@@ -34,6 +34,7 @@ EXIM, USER = "/usr/sbin/exim4", "Debian-exim"
 HOSTILE = "a\nBcc: x@example.org\n<b>\u00e4\u202e"
 # Jobs of tests/unit/report_jobs.h: idle GPU, memory, OOM, one of many nodes, array,
 # heterogeneous, failed.
+JOBID = "CAST(jobid AS INTEGER)"
 IDS = ("1001", "1002", "1003", "1005", "2000", "3400")
 
 SERVER = """primary_hostname = mail.test
@@ -85,7 +86,8 @@ plain:
 class Site:
     def __init__(self, folder):
         self.folder = folder
-        self.store = folder + "/stats.db"
+        self.kept = store_lib.store(folder + "/stats.db")
+        self.store, self.rows = self.kept.url, self.kept.rows
         self.now = int(time.time())
         self.daemon = None
         for name in ("spool", "box", "eml"):
@@ -144,14 +146,6 @@ class Site:
         self.daemon.wait(30)
         self.daemon = None
 
-    def rows(self, sql, *values):
-        db = sqlite3.connect(self.store, timeout=30)
-        try:
-            return db.execute(sql, values).fetchall()
-        finally:
-            db.commit()
-            db.close()
-
     def box(self, name="anna"):
         """The mails of a user, by Message-ID."""
         found = {}
@@ -185,32 +179,25 @@ def begin(site):
                     "O=" + os.path.relpath(O, TOP),
                     os.path.relpath(O, TOP) + "/unit/test_statsdb_report"],
                    check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([O + "/unit/test_statsdb_report", site.store], check=True)
+    subprocess.run([O + "/unit/test_statsdb_report", site.kept.file], check=True)
+    site.kept.taken()
     last, = site.rows("SELECT max(\"end\") FROM job")[0]
     later = site.now - last - 60
-    db = sqlite3.connect(site.store)
-    db.execute("UPDATE jobname SET text = ? WHERE id = (SELECT name FROM job WHERE jobid = 1001)",
-               (HOSTILE,))
-    db.execute("UPDATE job SET start = start + ?1, submit = submit + ?1, eligible = eligible + ?1,"
-               " \"end\" = \"end\" + ?1", (later,))
-    db.execute("UPDATE node_record SET start = start + ?1, \"end\" = \"end\" + ?1", (later,))
-    db.commit()
-    db.close()
+    site.rows("UPDATE jobname SET text = ? WHERE id = (SELECT name FROM job WHERE " + JOBID + " = 1001)", HOSTILE)
+    site.rows("UPDATE job SET start = start + ?1, submit = submit + ?1, eligible = eligible + ?1,"
+              " \"end\" = \"end\" + ?1", later)
+    site.rows("UPDATE node_record SET start = start + ?1, \"end\" = \"end\" + ?1", later)
 
 
 def end_jobs(site, which, user="anna"):
     """These jobs end now, as an import writes it, while the daemon runs."""
-    db = sqlite3.connect(site.store, timeout=30)
-    db.execute("INSERT OR IGNORE INTO user(name) VALUES(?)", (user,))
-    where = " WHERE %s" % which
-    db.execute("CREATE TEMP TABLE was AS SELECT id, \"end\" AS e, state FROM job" + where)
-    db.execute("UPDATE job SET \"end\" = NULL, user = (SELECT id FROM user WHERE name = ?)"
-               + where, (user,))
-    db.commit()
-    db.execute("UPDATE job SET \"end\" = max(?, (SELECT e FROM was WHERE was.id = job.id))" + where,
-               (int(time.time()),))
-    db.commit()
-    db.close()
+    site.rows("INSERT INTO user(name) VALUES(?) ON CONFLICT DO NOTHING", user)
+    was = site.rows("SELECT id, \"end\" FROM job WHERE " + which)
+    ids = " WHERE id IN (%s)" % ", ".join(str(n) for n, _ in was)
+    site.rows("UPDATE job SET \"end\" = NULL, user = (SELECT id FROM user WHERE name = ?)" + ids, user)
+    now = int(time.time())
+    site.rows("UPDATE job SET \"end\" = CASE id %s END" % " ".join(
+        "WHEN %d THEN %d" % (n, max(now, end or 0)) for n, end in was) + ids)
 
 
 def serve(site):
@@ -292,7 +279,7 @@ def nothing_for_history(site):
 
 
 def mails(site):
-    end_jobs(site, "array_job_id IS NOT NULL OR jobid IN (1001, 1002, 1003, 1005, 3400)")
+    end_jobs(site, "array_job_id IS NOT NULL OR " + JOBID + " IN (1001, 1002, 1003, 1005, 3400)")
     until(lambda: len(site.box()) >= len(IDS) or None, "mails arrive")
     by_id = same_figures(site, IDS)
     headers(site, by_id["1002"][0])
@@ -306,7 +293,7 @@ def refusals(site):
     site.write("greylist", "")
     site.run("mail", "choice", "bob", "off")
     for job, user in ((1000, "gone"), (3200, "slow"), (3300, "eve"), (3600, "bob")):
-        end_jobs(site, "jobid = %d" % job, user)
+        end_jobs(site, JOBID + " = %d" % job, user)
     until(lambda: len(site.rows("SELECT * FROM mail_sent WHERE user IN ('gone', 'slow') AND"
                                 " state != 'sending'")) == 2 or None, "the server refuses")
     same(site.rows("SELECT user, state, tries FROM mail_sent WHERE user != 'anna' ORDER BY user"),
@@ -325,7 +312,7 @@ def killed(site):
     for i in range(4):
         site.stop(signal.SIGKILL)
         site.start()
-        end_jobs(site, "jobid IN (1004, 3100)", "anna")
+        end_jobs(site, JOBID + " IN (1004, 3100)")
         if i % 2:
             time.sleep(0.3 * i)
     until(lambda: site.rows("SELECT count(*) FROM mail_todo")[0][0] == 0 or None, "all is decided")
@@ -385,7 +372,7 @@ def arrived(site, name, *words):
 
 def plots(site):
     """Mails with the curves of their jobs, from a real Prometheus."""
-    row, = site.rows('SELECT start, "end" FROM job WHERE jobid = 1001')
+    row, = site.rows('SELECT start, "end" FROM job WHERE ' + JOBID + " = 1001")
     prom = History(job(*row, "1001", "anna", 1, 4, 2, (1,), cluster="alpha"))
     if prom.why:
         skip("plots in mails", prom.why)
@@ -522,6 +509,7 @@ def main():
             if server:
                 server.terminate()
                 server.wait()
+            site.kept.close()
     return plan()
 
 

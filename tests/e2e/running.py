@@ -8,7 +8,6 @@ import email.policy
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import measured  # noqa: E402
 import prom_lib  # noqa: E402
+import store_lib  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
@@ -140,7 +140,8 @@ class Server(prom_lib.Prometheus):
 
 class Site:
     def __init__(self, folder, url):
-        self.folder, self.url, self.store = folder, url, folder + "/stats.db"
+        self.folder, self.url, self.kept = folder, url, store_lib.store(folder + "/stats.db")
+        self.store, self.rows = self.kept.url, self.kept.rows
         jobs = []
         for jobid, _, spec in JOBS.values():
             j = filled(spec)
@@ -179,22 +180,14 @@ class Site:
         p = self.run("--once")
         return same(p.returncode, code, "an evaluation") or print("# " + p.stderr[-1500:])
 
-    def rows(self, sql, *values):
-        db = sqlite3.connect(self.store, timeout=30)
-        try:
-            return db.execute(sql, values).fetchall()
-        finally:
-            db.commit()
-            db.close()
-
     def found(self):
-        return self.rows("SELECT j.jobid, r.name FROM job_finding AS f JOIN job AS j ON j.id ="
+        return self.rows("SELECT CAST(j.jobid AS INTEGER) AS jobid, r.name FROM job_finding AS f JOIN job AS j ON j.id ="
                          " f.job JOIN finding_rule AS r ON r.id = f.rule WHERE j.\"end\" IS NULL"
                          " ORDER BY 1, 2")
 
     def actions(self, jobid):
         return self.rows("SELECT a.action, a.state FROM running_action AS a JOIN job AS j ON j.id ="
-                         " a.job WHERE j.jobid = ? ORDER BY a.id", jobid)
+                         " a.job WHERE CAST(j.jobid AS INTEGER) = ? ORDER BY a.id", jobid)
 
     def later(self, seconds):
         """As if so much time had passed with an evaluation every five minutes."""
@@ -325,7 +318,7 @@ def no_evidence(site):
     site.rows("UPDATE running_finding SET seen = seen - 7200")
     site.once()
     since, = site.rows("SELECT since FROM running_finding AS f JOIN job AS j ON j.id = f.job WHERE"
-                       " j.jobid = 130")[0]
+                       " CAST(j.jobid AS INTEGER) = 130")[0]
     check(since >= NOW, "after a pause of the evaluation the time begins again")
     site.rows("DELETE FROM running_action")
     site.write("sendmail", "#!/bin/sh\nexit 69\n", 0o755)
@@ -384,12 +377,14 @@ def main():
     lines += [(m, l.replace("alpha", "beta"), v + at - NOW + 2 * PAST if m.endswith("total") else v, at)
               for m, l, v, at in lines if 'jobid="103"' in l]
     server = Server(lines)
+    kept = None
     with tempfile.TemporaryDirectory(prefix="bj-running-") as folder:
         try:
             if server.why:
                 check(False, "Prometheus starts", server.why)
                 return plan()
             site = Site(folder, server.url)
+            kept = site.kept
             rules(site)
             dry_run(site)
             for_real(site)
@@ -399,6 +394,8 @@ def main():
             gone(site, server)
         finally:
             server.stop()
+            if kept:
+                kept.close()
     return plan()
 
 

@@ -124,6 +124,11 @@ def roles(site, pg):
     site.served = lambda: reader
     site.start("--access.trust-loopback", "--access.admins=boss")
     check(len(site.ask("/api/v1/jobs?from=0", BOSS).data) > 10, "the reader's role reads")
+    choose = lambda: site.ask("/api/v1/mail", BOSS, ("Content-Type", "application/x-www-form-urlencoded"),  # noqa: E731
+                              method="POST", body=b"choice=off").status
+    same(choose(), 503, "a choice of mails is a write")
+    pg.sql("GRANT INSERT, UPDATE ON mail_choice TO batchjob_reader", "batchjob")
+    same((choose(), site.ask("/api/v1/mail", BOSS).data["choice"]), (200, "off"), "which needs another right")
     site.stop()
     fake = "--cluster.file=" + os.path.join(site.folder, "fake.yml")
     p = run(IMPORTER, "--once", "--store.path=" + reader, fake)
@@ -211,11 +216,11 @@ def wait_for(what, seconds=60):
 
 class Daemon:
     def __init__(self, site, url, name):
-        self.log = os.path.join(site.folder, name)
+        self.name, self.log = name, os.path.join(site.folder, name)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [IMPORTER, "--store.path=" + url, "--cluster.file=" + os.path.join(site.folder, "fake.yml"),
-                 "--store.batch-lines=100"], stderr=log, stdout=log)
+                 "--store.batch-lines=100"], stderr=log, stdout=log, env=dict(os.environ, PGAPPNAME=name))
 
     def says(self, text):
         with open(self.log, encoding="utf-8", errors="replace") as f:
@@ -241,7 +246,7 @@ def leaders(site, pg):
     check(time.monotonic() - begin < 30, "within 30 s")
     check(wait_for(lambda: keys(pg) == want), "every job is there once", len(keys(pg)), len(want))
     # The connection is lost; the server crashes.
-    pg.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'batchjob_stats_db'")
+    pg.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'second'")
     pg.kill()
     third = Daemon(site, pg.url(), "third")
     check(wait_for(lambda: third.process.poll() is not None) and third.says("connect"),

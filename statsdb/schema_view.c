@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-/* Views with names instead of numbers; NULL is unknown. */
+/* Views with names instead of numbers; NULL is unknown.  schema_access.c has
+ * each of them for people. */
 
 /* Dictionaries of a job's row. */
 #define NAME(table, column) " " BJ_SQL_NAME(table, "j." column) " AS " column

@@ -167,6 +167,31 @@ static int list_sqlite(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
     return r;
 }
 
+/* The schema people, in which this role makes views if it may. */
+enum people { NO_SCHEMA, NO_VIEWS, HAS_VIEWS };
+
+static int find_people(struct bj_db *db, enum people *ret, struct bj_err *err)
+{
+    static const char sql[] =
+        "SELECT coalesce((SELECT CASE WHEN to_regclass('people.job_v') IS NULL"
+        " THEN 1 ELSE 2 END FROM pg_catalog.pg_namespace WHERE nspname ="
+        " 'people' AND has_schema_privilege(oid, 'CREATE')), 0)";
+    int64_t found = NO_SCHEMA;
+    int r = is_postgresql(db) ? bj_db_int(db, sql, &found, err) : 0;
+    *ret = (enum people)found;
+    return r;
+}
+
+int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err)
+{
+    enum people people = NO_SCHEMA;
+    int r = find_people(db, &people, err);
+    *ret = r == 0 && people != NO_SCHEMA;
+    if (r == 0 && people == NO_VIEWS)
+        r = run_all(db, bj_schema_people, err);
+    return r < 0 ? bj_err_wrap(err, r, "views of the schema people") : 0;
+}
+
 /* The names of views from the statements that make them. */
 static void list(struct bj_buf *sql, const char *const *views)
 {
@@ -178,43 +203,29 @@ static void list(struct bj_buf *sql, const char *const *views)
 }
 
 /* Only its own ones; other people's views may be in the same schema. */
-static void list_own(struct bj_buf *sql)
+static int list_own(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
 {
+    enum people people = NO_SCHEMA;
+    int r = find_people(db, &people, err);
     bj_buf_str(sql, "DROP VIEW IF EXISTS ");
-    list(sql, bj_schema_people);
+    if (people != NO_SCHEMA)
+        list(sql, bj_schema_people);
     list(sql, bj_schema_views);
-    sql->len -= sizeof(", ") - 1;
+    sql->len -= sql->failed ? 0 : sizeof(", ") - 1;
+    return r;
 }
 
 static int drop_views(struct bj_db *db, struct bj_err *err)
 {
     struct bj_buf sql = {0};
-    int r = 0;
-    if (is_postgresql(db))
-        list_own(&sql);
-    else
-        r = list_sqlite(db, &sql, err);
+    int r = is_postgresql(db) ? list_own(db, &sql, err)
+                              : list_sqlite(db, &sql, err);
     bj_buf_put(&sql, "", 1);
     if (r == 0)
         r = sql.failed ? bj_err_set(err, -ENOMEM, "views")
                        : bj_db_exec(db, sql.p, err);
     bj_buf_free(&sql);
     return r < 0 ? bj_err_wrap(err, r, "views of the former version") : 0;
-}
-
-int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err)
-{
-    static const char missing[] =
-        "SELECT coalesce((SELECT CASE WHEN to_regclass('people.job_v') IS NULL"
-        " THEN 1 ELSE 2 END FROM pg_catalog.pg_namespace WHERE nspname ="
-        " 'people' AND has_schema_privilege(oid, 'CREATE')), 0)";
-    enum { NO_SCHEMA, NO_VIEWS };
-    int64_t found = NO_SCHEMA;
-    int r = is_postgresql(db) ? bj_db_int(db, missing, &found, err) : 0;
-    *ret = r == 0 && found != NO_SCHEMA;
-    if (r == 0 && found == NO_VIEWS)
-        r = run_all(db, bj_schema_people, err);
-    return r < 0 ? bj_err_wrap(err, r, "views of the schema people") : 0;
 }
 
 /* --- migrations ----------------------------------------------------------- */

@@ -18,10 +18,10 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.dirname(HERE))
 import postgres  # noqa: E402
 from api_lib import IMPORTER, Site  # noqa: E402
-from store_postgres import Daemon, wait_for  # noqa: E402
+from store_postgres import Daemon, empty, wait_for  # noqa: E402
 from tap import check, plan, same  # noqa: E402
 
-WRITERS, KILLS = 3, 12
+ROUNDS, WRITERS, KILLS = 4, 3, 4
 # Rows with names instead of numbers, which depend on the order of the import.
 JOB = "c.name || ':' || CAST(j.jobid AS TEXT) || ':' || j.submit"
 CONTENT = {
@@ -70,17 +70,26 @@ def end(pg, leader, how):
     leader.kill()
 
 
-def disturb(site, pg, chance):
-    """Writers run and end; returns those that still run."""
+def once(site, store):
+    """Import all, and derive what follows from it; how long it took."""
+    begin = time.monotonic()
+    p = subprocess.run([IMPORTER, "--once", "--store.path=" + store, "--store.batch-lines=100",
+                        "--cluster.file=" + os.path.join(site.folder, "fake.yml")], capture_output=True, check=False)
+    same(p.returncode, 0, "an import that ends by itself")
+    return time.monotonic() - begin
+
+
+def disturb(site, pg, chance, seconds):
+    """Writers run and end, each within so many seconds; returns those that still run."""
     running, ended = [], []
     for n in range(KILLS + WRITERS - 1):
-        running.append(Daemon(site, pg.url(), "writer%d" % n))
+        running.append(Daemon(site, pg.url(), "writer%d" % n))  # with a new log
         if len(running) < WRITERS:
             continue
         if not check(wait_for(lambda: leader_of(pg, running)), "one leads"):
             break
         leader = leader_of(pg, running)
-        time.sleep(chance.uniform(0, 1.2))  # the moment
+        time.sleep(chance.uniform(0, seconds))  # the moment
         how = chance.choice(["kill", "kill", "stop", "cut"])
         end(pg, leader, how)
         running.remove(leader)
@@ -94,6 +103,23 @@ def jobs(pg):
     return pg.sql("SELECT count(*) FROM job").strip() if there else "0"
 
 
+def again(site, pg, chance, seconds):
+    """From an empty store to a complete one."""
+    empty(pg)
+    running = disturb(site, pg, chance, seconds)
+    try:
+        want = of_file(site.store, CONTENT["jobs"])
+        check(wait_for(lambda: of_server(pg, CONTENT["jobs"]) == want, 120), "every job is there once")
+    finally:
+        for d in running:
+            d.kill(signal.SIGTERM)
+    once(site, pg.url())  # what is derived from them: a round of the daemon does a part
+    for name, sql in CONTENT.items():
+        here, there = of_file(site.store, sql), of_server(pg, sql)
+        check(here == there and len(here) > 10, "the same %s" % name, len(here), len(there),
+              *sorted(set(here) ^ set(there))[:4])
+
+
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else int(time.time())
     print("# seed %d" % seed)
@@ -104,27 +130,13 @@ def main():
         return 0
     site = Site(count=4000, days=12)
     site.postgres = None
-    running = []
     try:
         site.fill()
-        fake = "--cluster.file=" + os.path.join(site.folder, "fake.yml")
-        running = disturb(site, pg, random.Random(seed))
-        want = of_file(site.store, CONTENT["jobs"])
-        check(wait_for(lambda: of_server(pg, CONTENT["jobs"]) == want, 120), "every job is there once")
-        for d in running:
-            d.kill(signal.SIGTERM)
-        running = []
-        # What is derived from them: each round of the daemon does a part.
-        for store in (site.store, pg.url()):
-            p = subprocess.run([IMPORTER, "--once", "--store.path=" + store, fake], capture_output=True, check=False)
-            same(p.returncode, 0, "a last import")
-        for name, sql in CONTENT.items():
-            here, there = of_file(site.store, sql), of_server(pg, sql)
-            check(here == there and len(here) > 10, "the same %s" % name, len(here), len(there),
-                  *sorted(set(here) ^ set(there))[:4])
+        once(site, site.store)
+        whole, chance = once(site, pg.url()), random.Random(seed)
+        for _ in range(ROUNDS):
+            again(site, pg, chance, whole / 2)
     finally:
-        for d in running:
-            d.kill()
         site.done()
         pg.close()
     return plan()

@@ -34,8 +34,8 @@ const char *const bj_schema_access[] = {
 #define OWN " WHERE t.user = " MY_NUMBER " AND NOT " IS_ADMIN
 #define COORDINATED                                                            \
     " JOIN account AS ac ON ac.id = t.account JOIN access_rule AS ru ON"       \
-    " ru.account = ac.name WHERE ru.user = " ME " AND t.user IS DISTINCT FROM" \
-    " " MY_NUMBER " AND NOT " IS_ADMIN " AND EXISTS (" RULES ")"
+    " ru.account = ac.name WHERE ru.user = " ME " AND NOT coalesce(t.user ="   \
+    " " MY_NUMBER ", false) AND NOT " IS_ADMIN " AND EXISTS (" RULES ")"
 
 #define VIEW(name) "CREATE VIEW people." name " WITH (security_barrier) AS "
 #define THREE(name, select, behind)                                            \

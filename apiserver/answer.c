@@ -114,18 +114,16 @@ static int without_store(struct bj_call *c)
     return c->endpoint->run(c);
 }
 
-/* Repeat the request once: in a new connection, if the store was replaced
- * meanwhile; in the same one, if a replica had to end the query to go on
- * replaying. */
+/* Repeat the request once, in a new connection, if the store was replaced
+ * meanwhile, or if a replica had to end the query to go on replaying. */
 static int first_part(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
         return without_store(c);
     int r = with_store(c);
-    bool broken = r < 0 && bj_reader_broken(r);
-    if ((broken || r == -EBUSY) && c->reader) {
-        if (broken || r == -EBUSY)
-            bj_reader_close(c->worker->reader);
+    bool again = r == -EBUSY || (r < 0 && bj_reader_broken(r));
+    if (again && c->reader) {
+        bj_reader_close(c->worker->reader);
         c->reply->body.len = 0;
         c->reply->status = 200;
         c->err = (struct bj_err){0};

@@ -37,7 +37,7 @@ struct bj_call {
     char next[48];          /* cursor of the next page, sent as a header */
     char tag[BJ_TAG_BYTES]; /* ETag, sent as a header */
     char lag[24];    /* seconds that a replica is behind, or "null"; empty: the
-                        store    is none */
+                        store is none */
     char retry[24];  /* seconds until the client may try again, sent as a header
                       */
     int64_t now_sec; /* wall clock */

@@ -49,12 +49,13 @@ static int on_health(struct bj_call *c)
 {
     int r = bj_reader_begin(c->worker->reader, &c->err);
     char text[128];
-    if (r == 0)
+    if (r == 0) {
         r = bj_replica_look(c);
+        bj_reader_end(c->worker->reader);
+    }
     if (r < 0)
         return bj_call_refuse(c, 503, "The store cannot be read: %s.",
                               reason(r, text, sizeof(text)));
-    bj_reader_end(c->worker->reader);
     bj_call_open(c);
     bj_buf_str(&c->reply->body, "[{\"store\":\"ok\"");
     if (c->lag[0])

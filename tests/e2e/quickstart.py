@@ -7,12 +7,14 @@ the path:  ```sh node    ```yaml management /etc/batchjob/cluster.yml
   quickstart.py check        the packages have every command and file that it names
   quickstart.py print ROLE   the commands of a role
   quickstart.py walk [collectd]
-                             run the blocks of a site with the exporter, or with collectd,
-                             as root of a machine with Slurm, Prometheus and the packages in
+                             run the blocks of a site with the exporter, which then moves to
+                             PostgreSQL (docs/scale.md), or with collectd, as root of a
+                             machine with Slurm, Prometheus, PostgreSQL and the packages in
                              the current directory; systemctl is tests/e2e/systemctl.py
 """
 
 import fnmatch
+import glob
 import json
 import os
 import re
@@ -25,6 +27,7 @@ from tap import check, plan, same  # noqa: E402
 
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(HERE, "docs/quickstart.md")
+SCALE = os.path.join(HERE, "docs/scale.md")
 # What a site puts in its own words, and where everything is one machine.
 SITE = {"alpha": "sandbox", "PROMETHEUS": "127.0.0.1", "node001": "localhost", "node002": "127.0.0.1"}
 BOTH = {"slurm", "query", "management", "grafana"}
@@ -34,9 +37,9 @@ PORTS = {"exporter": [9010, 9011, 9020], "collectd": [9020, 9103]}
 PASSWORD = "secret"
 
 
-def blocks():
+def blocks(page=PAGE):
     """(language, role, path, lines) of each marked block."""
-    with open(PAGE, encoding="utf-8") as f:
+    with open(page, encoding="utf-8") as f:
         text = f.read()
     for m in re.finditer(r"^( *)```(\w+) (\w+)(?: (\S+))?\n(.*?)^ *```$", text, re.M | re.S):
         indent = len(m[1])
@@ -147,6 +150,8 @@ class Walk:
             return ["anna", "boris"]
         if "X-Grafana-User" in command or "runuser -u anna" in command:
             return ["anna"]
+        if "write-access" in command:
+            return ["access rules"]
         return []
 
     def run(self, command, wants=(), what=None):
@@ -174,6 +179,7 @@ class Walk:
 
     def write(self, language, path, lines):
         text = self.put("\n".join(lines)) + "\n"
+        path = (glob.glob(path) or [path])[0]  # "*" is a version
         if path.endswith("/slurm.conf"):
             with open(self.conf, encoding="utf-8") as f:
                 old = f.read()
@@ -216,10 +222,9 @@ class Walk:
         found = [d for d, _, _ in os.walk("/var/lib/collectd") if os.path.basename(d).startswith("batchjob")]
         same(found, [], "collectd stores no files of jobs")
 
-    def all(self):
-        self.submit()
-        for language, role, path, lines in blocks():
-            if role not in WALKS[self.kind]:
+    def follow(self, page, roles):
+        for language, role, path, lines in blocks(page):
+            if role not in roles:
                 continue
             if path:
                 self.write(language, path, lines)
@@ -229,10 +234,18 @@ class Walk:
                 if "prolog'" in command:
                     self.submit()
                 self.run(command)
+                if command == "apt-get install postgresql":  # no systemd starts it here
+                    self.run("service postgresql start")
+
+    def all(self):
+        self.submit()
+        self.follow(PAGE, WALKS[self.kind])
         self.ports()
         self.dashboards()
         if self.kind == "collectd":
             self.files_of_jobs()
+        else:
+            self.follow(SCALE, {"database"})
 
 
 def walk(kind):
@@ -252,6 +265,8 @@ def walk(kind):
         for p in w.started:
             p.kill()
         subprocess.run(["systemctl", "stop", "--all"], check=False)
+        if os.path.exists("/etc/init.d/postgresql"):
+            subprocess.run(["service", "postgresql", "stop"], check=False, stdout=subprocess.DEVNULL)
         sandbox("purge")
 
 

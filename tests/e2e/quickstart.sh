@@ -18,7 +18,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | he
 walks=${2:-exporter collectd}
 root=$tmp/root
 site="munge,slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,slurmdbd,slurm-wlm-mysql-plugin,slurm-wlm-jwt-plugin"
-site="$site,mariadb-server,libmariadb3,dbus,prometheus,curl,apache2-utils,procps,iproute2,python3,init-system-helpers,adduser,collectd"
+site="$site,mariadb-server,libmariadb3,dbus,prometheus,curl,apache2-utils,procps,iproute2,python3,init-system-helpers,adduser,collectd,postgresql"
 check "a bare $release with Slurm and Prometheus" mmdebstrap --quiet --variant=minbase --mode=root \
     --skip=cleanup/apt/lists --include="$site" "$release" "$root" "$mirror"
 

@@ -39,8 +39,9 @@ def pid_of(name):
     try:
         with open(f"{RUN}/{name}.pid", encoding="ascii") as f:
             pid = int(f.read())
-        os.kill(pid, 0)
-        return pid
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            state = f.read().rpartition(")")[2].split()[0]
+        return 0 if state == "Z" else pid
     except (OSError, ValueError):
         return 0
 

@@ -230,23 +230,26 @@ static int copy_table(const struct bj_copy *c, const char *table,
     return r;
 }
 
-/* The partitions of all jobs. */
+/* The partitions of all jobs, and their times. */
 static int make_months(const struct bj_copy *c, struct bj_copy_numbers *numbers,
                        struct bj_err *err)
 {
     struct bj_job_months *m = calloc(1, sizeof(*m));
     struct bj_st *st = NULL;
-    int r =
-        m ? bj_db_prepare(bj_store_db(c->from), "SELECT id FROM job", &st, err)
-          : bj_err_set(err, -ENOMEM, "copy");
+    int r = m ? bj_db_prepare(bj_store_db(c->from),
+                              "SELECT id, at, \"end\" FROM job", &st, err)
+              : bj_err_set(err, -ENOMEM, "copy");
     if (r == 0)
         bj_job_months_begin(m, bj_store_db(c->to));
     while (r == 0 && m->db && (r = bj_st_row(st, err)) > 0) {
         int64_t number = bj_st_get_i64(st, 0);
         r = numbers ? bj_copy_numbers_of(numbers, "id", &number, err) : 0;
         if (r == 0)
-            r = bj_job_months_add(m, number, 0, 0, err);
+            r = bj_job_months_add(m, number, bj_st_get_i64(st, 1),
+                                  bj_st_get_i64(st, 2), err);
     }
+    if (r == 0)
+        r = bj_job_months_flush(m, err);
     bj_st_finalize(st);
     free(m);
     return r;
@@ -276,8 +279,6 @@ static int copy_all(const struct bj_copy *c, struct names *tables,
     for (int i = 0; r == 0 && i < tables->n; i++)
         r = copy_table(c, tables->list[i], numbers, columns, err);
     bj_copy_numbers_free(numbers);
-    if (r == 0)
-        r = bj_job_months_count(to, err);
     return r == 0 && is_postgresql(to) ? bj_db_exec(to, postgres_numbers, err)
                                        : r;
 }

@@ -131,8 +131,10 @@ int bj_daemon_import_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
 /* Import final records of nodes, when due. */
 int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err);
 
-/* Remove some old jobs, when due. */
+/* Make the partitions of the next months, when due. */
 int bj_daemon_months(struct bj_daemon *d, struct bj_err *err);
+
+/* Remove some old jobs, when due. */
 int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err);
 
 /* Write the program's metrics to the file and the HTTP page, when due or, with

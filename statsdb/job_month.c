@@ -11,7 +11,7 @@ enum { AHEAD = 3, NAME_BYTES = 16, LAST = BJ_JOB_MONTHS - 1 };
 
 #define DAY 86400
 
-/* The tables with partitions (BJ_BY_MONTH in the schema). */
+/* The tables with partitions (BJ_BY_ID, BJ_BY_JOB in the schema). */
 #define TABLES                                                                 \
     "('job', 'step', 'job_more', 'job_use', 'job_grams', 'job_finding',"       \
     " 'job_bin', 'job_prom', 'job_prom_energy')"
@@ -144,20 +144,6 @@ int bj_job_months_flush(struct bj_job_months *m, struct bj_err *err)
     }
     bj_st_finalize(st);
     return r;
-}
-
-int bj_job_months_count(struct bj_db *db, struct bj_err *err)
-{
-    static const char sql[] =
-        "DELETE FROM job_month;"
-        "INSERT INTO job_month(month, at_from, at_upto, end_upto) SELECT CASE"
-        " WHEN number < 4294967296 THEN 0 ELSE 12 * (extract(year FROM day) - "
-        "2000) +"
-        " extract(month FROM day) END, min(at), max(at),"
-        " max(coalesce(\"end\", 9223372036854775807)) FROM (SELECT id AS"
-        " number, to_timestamp((id >> 32) + 946684800) AT TIME ZONE 'UTC' AS"
-        " day, at, \"end\" FROM job) AS j GROUP BY 1";
-    return bj_job_numbers_follow(db) ? bj_db_exec(db, sql, err) : 0;
 }
 
 /* Read the jobs of a month whose largest end is not known, if none is open. */

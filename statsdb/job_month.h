@@ -33,7 +33,7 @@ struct bj_job_months {
 /* The month of a number of a job. */
 int bj_job_month_of(int64_t number);
 
-/* At the begin of a transaction. */
+/* At the beginning of a transaction. */
 void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db);
 
 /* Before a job is inserted, or changed: make its partitions if they are
@@ -47,9 +47,6 @@ int bj_job_months_flush(struct bj_job_months *m, struct bj_err *err);
 /* In a transaction: make the partitions of a time's month and the next two, and
  * write the times of earlier months in which no job is open any more. */
 int bj_job_months_ahead(struct bj_db *db, int64_t now_sec, struct bj_err *err);
-
-/* In a transaction: write the times of all jobs. */
-int bj_job_months_count(struct bj_db *db, struct bj_err *err);
 
 /* In a transaction: remove the first month whose jobs all ended before a time,
  * with its partitions.  Their number, or -ENOENT: there is none. -EBUSY: a

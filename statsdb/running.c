@@ -138,9 +138,9 @@ static void count(struct bj_running_cluster *c,
     if (c->known == 0 && lasting > 0 && !c->warned)
         bj_log(BJ_LOG_WARN, NULL,
                "%s: Prometheus has no current values of all nodes of any of "
-               "%zu running jobs; its series need the labels {%.*s} of "
-               "prometheus.match",
-               c->conf->name, lasting, (int)c->match.len, c->match.p);
+               "%zu running jobs; prometheus.match selects series with {%.*s}",
+               c->conf->name, lasting, (int)c->match.len,
+               c->match.p ? c->match.p : "");
     c->warned = c->known == 0 && (c->warned || lasting > 0);
 }
 

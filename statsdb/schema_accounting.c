@@ -31,6 +31,31 @@
     "energy_scheduler_joules INT,"                                             \
     "energy_cpu_sec INT,"
 
+/* Columns of a job and of its steps.  cpu_user_usec NULL: cpu_usec less
+ * cpu_system_usec. */
+#define BOTH                                                                   \
+    "name INT REFERENCES jobname,"                                             \
+    "state INT NOT NULL REFERENCES state,"                                     \
+    "state_raw INT REFERENCES word,"                                           \
+    "exit_code INT,"                                                           \
+    "exit_signal INT,"                                                         \
+    "start INT,"                                                               \
+    "\"end\" INT,"                                                             \
+    "elapsed INT,"                                                             \
+    "suspended INT,"                                                           \
+    "cpus INT,"                                                                \
+    "nodes INT,"                                                               \
+    "hosts INT REFERENCES hosts,"                                              \
+    "tres_allocated INT REFERENCES tres,"                                      \
+    "cpu_usec INT,"                                                            \
+    "cpu_system_usec INT,"                                                     \
+    "cpu_user_usec INT,"                                                       \
+    "memory_task_peak_bytes INT,"                                              \
+    "memory_scheduler_peak_bytes INT,"                                         \
+    "energy_scheduler_joules INT,"                                             \
+    "read_bytes INT,"                                                          \
+    "write_bytes INT,"
+
 const char *const bj_schema_accounting[] = {
     "CREATE TABLE cluster(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
     " system TEXT NOT NULL) STRICT",
@@ -69,29 +94,7 @@ const char *const bj_schema_accounting[] = {
     " PRIMARY KEY(tres, item)) STRICT, WITHOUT ROWID",
 
     BJ_BY_ID
-    "CREATE TABLE job("
-    "name INT REFERENCES jobname,"
-    "state INT NOT NULL REFERENCES state,"
-    "state_raw INT REFERENCES word,"
-    "exit_code INT,"
-    "exit_signal INT,"
-    "start INT,"
-    "\"end\" INT,"
-    "elapsed INT,"
-    "suspended INT,"
-    "cpus INT,"
-    "nodes INT,"
-    "hosts INT REFERENCES hosts,"
-    "tres_allocated INT REFERENCES tres,"
-    "cpu_usec INT,"
-    "cpu_system_usec INT,"
-    "cpu_user_usec INT," /* NULL: cpu_usec less cpu_system_usec */
-    "memory_task_peak_bytes INT,"
-    "memory_scheduler_peak_bytes INT,"
-    "energy_scheduler_joules INT,"
-    "read_bytes INT,"
-    "write_bytes INT,"
-    "cluster INT NOT NULL REFERENCES cluster,"
+    "CREATE TABLE job(" BOTH "cluster INT NOT NULL REFERENCES cluster,"
     "jobid ANY NOT NULL,"  /* an integer where it is all digits */
     "submit INT NOT NULL," /* 0: unknown */
     "user INT REFERENCES user,"
@@ -170,29 +173,7 @@ const char *const bj_schema_accounting[] = {
 
     /* slot 1 is the batch script, 2 extern, 3 interactive, 16 + n step n, from
      * 2^19 on other names. */
-    BJ_BY_JOB "CREATE TABLE step("
-              "name INT REFERENCES jobname,"
-              "state INT NOT NULL REFERENCES state,"
-              "state_raw INT REFERENCES word,"
-              "exit_code INT,"
-              "exit_signal INT,"
-              "start INT,"
-              "\"end\" INT,"
-              "elapsed INT,"
-              "suspended INT,"
-              "cpus INT,"
-              "nodes INT,"
-              "hosts INT REFERENCES hosts,"
-              "tres_allocated INT REFERENCES tres,"
-              "cpu_usec INT,"
-              "cpu_system_usec INT,"
-              "cpu_user_usec INT,"
-              "memory_task_peak_bytes INT,"
-              "memory_scheduler_peak_bytes INT,"
-              "energy_scheduler_joules INT,"
-              "read_bytes INT,"
-              "write_bytes INT,"
-              "job INT NOT NULL REFERENCES job,"
+    BJ_BY_JOB "CREATE TABLE step(" BOTH "job INT NOT NULL REFERENCES job,"
               "slot INT NOT NULL,"
               "other TEXT," /* its name, if the slot does not give it */
               "tasks INT,"

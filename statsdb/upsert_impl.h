@@ -1,4 +1,4 @@
-/* Shared by upsert.c, upsert_gather.c and upsert_row.c only. */
+/* Shared by upsert*.c only. */
 #ifndef BJ_STATSDB_UPSERT_IMPL_H
 #define BJ_STATSDB_UPSERT_IMPL_H
 

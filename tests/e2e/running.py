@@ -299,11 +299,11 @@ def for_real(site):
 
 def labels(site):
     p = site.run("--once")
-    check("series need the labels" not in p.stderr, "no warning when values are known", p.stderr)
+    check("prometheus.match selects" not in p.stderr, "no warning when values are known", p.stderr)
     text = site.file("alpha.yml")
     site.write("alpha.yml", text.replace("[cluster=alpha]", "[site=alpha]"))
     p = site.run("--once")
-    check(p.returncode == 0 and "its series need the labels {site=\\\"alpha\\\",} of prometheus.match" in p.stderr,
+    check(p.returncode == 0 and "prometheus.match selects series with {site=\\\"alpha\\\",}" in p.stderr,
           "a warning when no series has the labels", p.stderr)
     site.write("alpha.yml", text)
     site.once()

@@ -4,23 +4,10 @@
 
 #include "store/db.h"
 #include "store/postgres_impl.h"
-#include "tests/unit/lib/pgserver.h"
+#include "tests/unit/test_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
-
-static struct pgserver server;
-static bool there;
-
-#define SERVER                                                                 \
-    if (!there) {                                                              \
-        print_message("%s\n", server.why);                                     \
-        skip();                                                                \
-    }
 
 static inline struct bj_db *open_as(struct bj_db_options opt)
 {
@@ -76,20 +63,6 @@ static inline void assert_text(struct bj_slice s, const char *expected)
     assert_int_equal(s.n, strlen(expected));
     assert_memory_equal(s.p, expected, s.n);
     assert_int_equal(s.p[s.n], '\0');
-}
-
-static inline int start(void **state)
-{
-    (void)state;
-    there = pgserver_start(&server);
-    return 0;
-}
-
-static inline int stop(void **state)
-{
-    (void)state;
-    pgserver_stop(&server);
-    return 0;
 }
 
 #endif

@@ -3,12 +3,9 @@
  * records, repeated, in any order, with steps and ids of all kinds, in batches
  * of which some are rolled back. */
 #include "statsdb/job_number.h"
-#include "tests/unit/lib/pgserver.h"
 #include "tests/unit/lib/rounds.h"
+#include "tests/unit/test_server.h"
 #include "tests/unit/test_statsdb.h"
-
-static struct pgserver server;
-static bool there;
 
 static uint64_t seed;
 static uint64_t rnd(uint64_t n)
@@ -351,10 +348,7 @@ static void compare(unsigned n, unsigned batches, unsigned size, bool hostile)
 static void test_random(void **state)
 {
     (void)state;
-    if (!there) {
-        print_message("%s\n", server.why);
-        skip();
-    }
+    SERVER;
     for (unsigned n = 1; n <= bj_rounds(20, 1); n++) {
         compare(n, 8, 120, false);
         compare(n, 8, 120, true);
@@ -479,20 +473,6 @@ static void test_errors(void **state)
            " ON n.id = j.name ORDER BY 1",
            "4|1|4\n5[1].srv|2|5[1].srv\n");
     close_all(&w);
-}
-
-static int start(void **state)
-{
-    (void)state;
-    there = pgserver_start(&server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    pgserver_stop(&server);
-    return 0;
 }
 
 int main(void)

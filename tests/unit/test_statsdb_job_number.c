@@ -4,22 +4,13 @@
 
 #include "statsdb/copy.h"
 #include "statsdb/job_number.h"
-#include "tests/unit/lib/pgserver.h"
+#include "tests/unit/test_server.h"
 
 enum { SUBMIT = 1767225600 }; /* 2026-01-01 */
 
 /* Ids with one hash (computed by a script). */
 #define ONE BJ_SLICE("6213[].pbs")
 #define OTHER BJ_SLICE("9880[].pbs")
-
-static struct pgserver server;
-static bool there;
-
-#define SERVER                                                                 \
-    if (!there) {                                                              \
-        print_message("%s\n", server.why);                                     \
-        skip();                                                                \
-    }
 
 /* Computed by a script: (submit - 946684800) << 32 | cluster << 26 | id, where
  * the id may be 26 bit of FNV-1a, its upper ones folded in. */
@@ -67,8 +58,7 @@ static struct bj_store *open_store(void)
 {
     struct bj_store *s = NULL;
     struct bj_err err = {0};
-    pgserver_sql(&server, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-    if (bj_store_open(&(struct bj_store_options){.path = server.url}, &s,
+    if (bj_store_open(&(struct bj_store_options){.path = empty_server()}, &s,
                       &err) < 0)
         fail_msg("%s", err.msg);
     return s;
@@ -226,6 +216,9 @@ static void test_copy(void **state)
            "SELECT jobid FROM derive_todo JOIN job ON id = job ORDER BY jobid",
            "6213[].pbs\n");
     expect(pg, "SELECT job_upto FROM derive_state", "9223372036854775807\n");
+    /* One job has not ended. */
+    expect(pg, "SELECT month, at_from, at_upto, end_upto FROM job_month",
+           "313|1767225610|1767225610|9223372036854775807\n");
     copy(pg, to);
     expect(to,
            "SELECT id, jobid, typeof(jobid), microjoules FROM job JOIN"
@@ -254,20 +247,6 @@ static void test_columns(void **state)
            "");
     bj_store_close(s);
     fixture_close(&f);
-}
-
-static int start(void **state)
-{
-    (void)state;
-    there = pgserver_start(&server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    pgserver_stop(&server);
-    return 0;
 }
 
 int main(void)

@@ -3,18 +3,9 @@
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/schema.h"
-#include "tests/unit/lib/pgserver.h"
+#include "tests/unit/test_server.h"
 
 #include <errno.h>
-
-static struct pgserver server;
-static bool there;
-
-#define SERVER                                                                 \
-    if (!there) {                                                              \
-        print_message("%s\n", server.why);                                     \
-        skip();                                                                \
-    }
 
 static struct bj_db *open_db(const char *url)
 {
@@ -29,8 +20,7 @@ static struct bj_db *open_db(const char *url)
 /* An empty database of PostgreSQL. */
 static struct bj_db *open_empty(void)
 {
-    pgserver_sql(&server, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-    return open_db(server.url);
+    return open_db(empty_server());
 }
 
 static void add_rows(struct bj_db *db, const char *sql, struct bj_buf *to)
@@ -197,20 +187,6 @@ static void test_other_views(void **state)
     assert_int_equal(bj_schema_read(db, &version, &err), 0);
     assert_int_equal(version, bj_schema_version() - 1);
     bj_db_close(db);
-}
-
-static int start(void **state)
-{
-    (void)state;
-    there = pgserver_start(&server);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    pgserver_stop(&server);
-    return 0;
 }
 
 int main(void)

@@ -85,8 +85,9 @@ struct bj_statsdb_conf {
     struct bj_report_conf report;
     struct bj_program program;
     /* only on the command line */
-    char *since, *until, *format, *import_cluster, *copy_from, *copy_to;
-    bool once, dry_run, online;
+    char *since, *until, *format, *import_cluster;
+    char *copy_from, *copy_to, *copy_proof;
+    bool once, dry_run, online, copy_update;
 
     struct bj_cluster_conf *cluster;
     size_t clusters;

@@ -55,6 +55,21 @@ const struct bj_opt bj_command_opts[] = {
      .kind = BJ_OPT_STR,
      .off = AT(copy_to),
      .arg = "URL",
-     .help = "With copy: the store that is filled; it must not have jobs."},
+     .help = "With copy: the store that is filled. It must be empty, or hold a "
+             "copy that was interrupted."},
+    {.name = "update",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(copy_update),
+     .preset = "false",
+     .help =
+         "With copy: the filled store is an earlier copy. Write what differs, "
+         "and remove what the read store does not have."},
+    {.name = "proof",
+     .kind = BJ_OPT_STR,
+     .off = AT(copy_proof),
+     .arg = "FILE",
+     .help =
+         "With copy: write the number of rows, the sum of their integers and "
+         "the hash of each table and day into this CSV file."},
     {.name = NULL},
 };

@@ -1,36 +1,23 @@
 #include "statsdb/copy.h"
 
-#include "base/buf.h"
-#include "base/text.h"
-#include "statsdb/cache.h"
+#include "statsdb/copy_days.h"
 #include "statsdb/copy_numbers.h"
 #include "statsdb/job_month.h"
+#include "statsdb/schema.h"
 #include "statsdb/store.h"
 #include "store/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TABLES_MAX = 128, NAME_MAX_ = 64, STOP_ROWS = 1024 };
+/* Rows with a job, which are copied by day.  The first one is the job. */
+static const char *const of_jobs[] = {
+    "job",     "job_more", "step",      "job_prom",    "job_prom_energy",
+    "job_bin", "job_use",  "job_grams", "job_finding",
+};
 
-/* Lists of what a person works with: rows of triggers come later than the
- * tables that have the triggers. */
-static const char sqlite_tables[] =
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE"
-    " 'sqlite%' ORDER BY name IN ('derive_todo', 'derive_record', 'mail_todo'),"
-    " name";
-static const char sqlite_columns[] =
-    "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0 ORDER BY cid";
-static const char postgres_columns[] =
-    "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass("
-    "quote_ident(?1)) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''"
-    " ORDER BY attnum";
-static const char postgres_tables[] =
-    "SELECT relname::text FROM pg_class WHERE relnamespace ="
-    " current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT"
-    " relispartition AND relname NOT IN ('store_meta', 'job_month') ORDER BY "
-    "relname IN ('derive_todo', 'derive_record',"
-    " 'mail_todo'), relname";
+enum { OF_JOBS = sizeof(of_jobs) / sizeof(of_jobs[0]) };
+
 /* New rows get numbers behind those that were copied. */
 static const char postgres_numbers[] =
     "DO $$ DECLARE r record; m bigint; BEGIN FOR r IN SELECT table_name AS t,"
@@ -40,266 +27,370 @@ static const char postgres_numbers[] =
     "pg_get_serial_sequence(quote_ident(r.t), r.c), m); END IF; END LOOP;"
     " END $$";
 
-struct names {
-    char name[TABLES_MAX][NAME_MAX_];
-    const char *list[TABLES_MAX];
-    int n;
-};
-
-/* Rows of a table as they are read. */
-struct rows {
-    const struct bj_copy *copy;
+/* A table in both stores. */
+struct pair {
     const char *table;
-    const struct names *columns;
-    struct bj_copy_numbers *numbers; /* NULL: jobs keep theirs */
-    struct bj_st *st;
-    uint64_t n, sum; /* rows, and the sum of their hashes */
-    struct bj_buf key;
+    struct bj_copy_rows *from, *to;
+    struct bj_st *drop; /* rows of the copy */
+    struct bj_copy_sum sum;
 };
 
-static bool is_postgresql(struct bj_db *db)
+struct copy {
+    const struct bj_copy *c;
+    struct bj_store *from, *to;
+    struct bj_copy_numbers *numbers; /* NULL: jobs keep theirs */
+    struct bj_copy_days *from_days, *to_days;
+    struct bj_job_months months;
+    struct pair pair[OF_JOBS];
+};
+
+/* --- a table ---------------------------------------------------------------
+ */
+
+static void close_pair(struct pair *p)
 {
-    return bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
+    bj_copy_rows_free(p->from);
+    bj_copy_rows_free(p->to);
+    bj_st_finalize(p->drop);
 }
 
-static int read_names(struct bj_db *db, const char *sql, const char *of,
-                      struct names *ret, struct bj_err *err)
+/* key: its column with the job, or NULL. */
+static int open_pair(struct copy *c, const char *table, const char *key,
+                     struct pair *ret, struct bj_err *err)
 {
-    struct bj_st *st;
-    int r = bj_db_prepare(db, sql, &st, err);
-    if (r < 0)
-        return r;
-    if (of)
-        bj_st_bind_text(st, 1, bj_slice_str(of));
-    ret->n = 0;
-    while ((r = bj_st_row(st, err)) > 0) {
-        struct bj_slice s = bj_st_get_text(st, 0);
-        if (ret->n == TABLES_MAX || s.n >= NAME_MAX_) {
-            r = bj_err_set(err, -E2BIG, "copy: too many names");
-            break;
-        }
-        memcpy(ret->name[ret->n], s.p, s.n);
-        ret->name[ret->n][s.n] = '\0';
-        ret->list[ret->n] = ret->name[ret->n];
-        ret->n++;
-    }
-    bj_st_finalize(st);
-    return r;
-}
-
-/* --- rows ----------------------------------------------------------------- */
-
-/* A value in the same bytes, whichever engine it comes from: an id may be a
- * number in one and its digits in the other. */
-static void add_value(struct bj_buf *key, const struct bj_value *v)
-{
-    char kind = v->type == BJ_TYPE_NULL   ? 'n'
-                : v->type == BJ_TYPE_REAL ? 'r'
-                                          : 't';
-    bj_buf_put(key, &kind, 1);
-    if (v->type == BJ_TYPE_REAL)
-        bj_buf_put(key, &v->f64, sizeof(v->f64));
-    else if (v->type == BJ_TYPE_INTEGER)
-        bj_buf_printf(key, "%lld", (long long)v->i64);
-    else if (v->type == BJ_TYPE_TEXT && bj_buf_room(key, 3 * v->text.n))
-        key->len += bj_text_utf8(v->text, key->p + key->len);
-    bj_buf_put(key, "", 1);
-}
-
-/* SQLite keeps an id of digits as a number, and finds it by that only. */
-static void set_jobid(struct bj_value *v)
-{
-    int64_t number;
-    if (v->type == BJ_TYPE_TEXT && bj_jobid_number(v->text, &number))
-        *v = (struct bj_value){.type = BJ_TYPE_INTEGER, .i64 = number};
-}
-
-static int read_value(struct rows *rows, int col, struct bj_value *ret,
-                      struct bj_err *err)
-{
-    const char *column = rows->columns->list[col];
-    bj_st_get(rows->st, col, 1, ret);
-    int r = 0;
-    if (!is_postgresql(bj_store_db(rows->copy->to)) &&
-        strcmp(column, "jobid") == 0)
-        set_jobid(ret);
-    if (rows->numbers && ret->type == BJ_TYPE_INTEGER &&
-        bj_copy_numbers_in(rows->table, column))
-        r = bj_copy_numbers_of(rows->numbers, column, &ret->i64, err);
-    add_value(&rows->key, ret);
-    return r;
-}
-
-static int next(void *ctx, struct bj_value *ret, struct bj_err *err)
-{
-    struct rows *rows = ctx;
-    if (rows->n % STOP_ROWS == 0 && atomic_load(rows->copy->stop))
-        return bj_err_set(err, -EINTR, "copy: stopped; nothing was copied");
-    int r = bj_st_row(rows->st, err);
-    if (r <= 0)
-        return r;
-    rows->key.len = 0;
-    r = 0;
-    for (int i = 0; r == 0 && i < rows->columns->n; i++)
-        r = read_value(rows, i, &ret[i], err);
-    if (r == 0 && rows->key.failed)
-        r = bj_err_set(err, -ENOMEM, "copy");
-    if (r < 0)
-        return r;
-    rows->n++;
-    rows->sum +=
-        bj_cache_hash(0, (struct bj_slice){rows->key.p, rows->key.len});
-    return 1;
-}
-
-static int open_rows(struct rows *rows, struct bj_store *s, struct bj_err *err)
-{
-    struct bj_buf sql = {0};
-    const struct names *columns = rows->columns;
-    const char *more =
-        rows->numbers ? bj_copy_numbers_rows(rows->numbers, rows->table) : NULL;
-    for (int i = 0; i < columns->n; i++)
-        bj_buf_printf(&sql, "%s\"%s\"", i ? ", " : "SELECT ", columns->list[i]);
-    if (more)
-        bj_buf_printf(&sql, " FROM %s", more);
-    else
-        bj_buf_printf(&sql, " FROM \"%s\"", rows->table);
-    bj_buf_put(&sql, "", 1);
-    int r = sql.failed ? bj_err_set(err, -ENOMEM, "copy")
-                       : bj_db_prepare(bj_store_db(s), sql.p, &rows->st, err);
-    bj_buf_free(&sql);
-    return r;
-}
-
-static void close_rows(struct rows *rows)
-{
-    bj_st_finalize(rows->st);
-    bj_buf_free(&rows->key);
-}
-
-/* --- tables --------------------------------------------------------------- */
-
-/* Read the copy and compare. */
-static int prove(const struct rows *was, struct bj_err *err)
-{
-    struct bj_value value[BJ_LOAD_COLUMNS];
-    struct rows rows = {
-        .copy = was->copy, .table = was->table, .columns = was->columns};
-    int r = open_rows(&rows, was->copy->to, err);
-    while (r == 0 && (r = next(&rows, value, err)) > 0)
-        r = 0;
-    if (r == 0 && (rows.n != was->n || rows.sum != was->sum))
-        r = bj_err_set(
-            err, -EBADMSG, "copy: table %s is not equal: %llu rows of %llu",
-            was->table, (unsigned long long)rows.n, (unsigned long long)was->n);
-    close_rows(&rows);
-    return r;
-}
-
-static int copy_table(const struct bj_copy *c, const char *table,
-                      struct bj_copy_numbers *numbers, struct names *columns,
-                      struct bj_err *err)
-{
-    struct bj_db *from = bj_store_db(c->from), *to = bj_store_db(c->to);
-    struct rows rows = {
-        .copy = c, .table = table, .columns = columns, .numbers = numbers};
-    char sql[NAME_MAX_ + 32];
-    snprintf(sql, sizeof(sql), "DELETE FROM \"%s\"", table);
-    int r = read_names(from,
-                       is_postgresql(from) ? postgres_columns : sqlite_columns,
-                       table, columns, err);
-    if (r == 0 && columns->n > BJ_LOAD_COLUMNS)
-        r = bj_err_set(err, -E2BIG, "copy: columns of %s", table);
-    /* rows that each new store has, and those of triggers */
+    struct bj_db *to = bj_store_db(c->to);
+    const struct bj_copy_from from = {.db = bj_store_db(c->from),
+                                      .to = to,
+                                      .table = table,
+                                      .key = key,
+                                      .numbers = c->numbers,
+                                      .stop = c->c->stop};
+    const struct bj_copy_from back = {
+        .db = to, .to = to, .table = table, .key = key, .stop = c->c->stop};
+    char sql[2 * BJ_COPY_NAME_BYTES + 64];
+    *ret = (struct pair){.table = table};
+    int n = snprintf(sql, sizeof(sql), "DELETE FROM \"%s\"", table);
+    if (key)
+        snprintf(sql + n, sizeof(sql) - (size_t)n,
+                 " WHERE %s >= ?1 AND %s <= ?2", key, key);
+    int r = bj_copy_rows_new(&from, &ret->from, err);
     if (r == 0)
-        r = bj_db_exec(to, sql, err);
+        r = bj_copy_rows_new(&back, &ret->to, err);
     if (r == 0)
-        r = open_rows(&rows, c->from, err);
-    const struct bj_load load = {.table = table,
+        r = bj_db_prepare(to, sql, &ret->drop, err);
+    return r;
+}
+
+/* What is kept of a job that is written. */
+struct loading {
+    struct copy *c;
+    struct bj_copy_rows *rows;
+    int64_t day;
+    int id, submit, start, end; /* columns of the job; id -1: another table */
+};
+
+static int find_column(const struct bj_copy_names *n, const char *name)
+{
+    for (int i = 0; i < n->n; i++)
+        if (strcmp(n->list[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static void begin_loading(struct copy *c, const struct pair *p, int64_t day,
+                          struct loading *ret)
+{
+    const struct bj_copy_names *columns = bj_copy_rows_columns(p->from);
+    *ret = (struct loading){.c = c, .rows = p->from, .day = day, .id = -1};
+    if (p != c->pair)
+        return;
+    ret->id = find_column(columns, "id");
+    ret->submit = find_column(columns, "submit");
+    ret->start = find_column(columns, "start");
+    ret->end = find_column(columns, "end");
+}
+
+static int keep_job(const struct loading *l, const struct bj_value *v,
+                    struct bj_err *err)
+{
+    const struct bj_value *at =
+        &v[v[l->start].type == BJ_TYPE_NULL ? l->submit : l->start];
+    int64_t end = v[l->end].type == BJ_TYPE_NULL ? BJ_SQL_NULL : v[l->end].i64;
+    int r = bj_copy_days_add(l->c->to_days, l->day, v[l->id].i64, err);
+    return r < 0 ? r
+                 : bj_job_months_add(&l->c->months, v[l->id].i64, at->i64, end,
+                                     err);
+}
+
+static int load_row(void *ctx, struct bj_value *ret, struct bj_err *err)
+{
+    struct loading *l = ctx;
+    int r = bj_copy_rows_next(l->rows, ret, err);
+    int kept = r > 0 && l->id >= 0 ? keep_job(l, ret, err) : 0;
+    return kept < 0 ? kept : r;
+}
+
+/* Write the rows of a day, or all, and compare. */
+static int load(struct copy *c, struct pair *p, int64_t day, struct bj_err *err)
+{
+    const struct bj_copy_names *columns = bj_copy_rows_columns(p->from);
+    struct loading l;
+    const struct bj_load what = {.table = p->table,
                                  .column = columns->list,
                                  .columns = columns->n,
-                                 .next = next,
-                                 .ctx = &rows};
+                                 .next = load_row,
+                                 .ctx = &l};
+    struct bj_copy_sum is;
+    begin_loading(c, p, day, &l);
+    bj_copy_rows_begin(p->from, c->from_days, day);
+    int r = bj_db_load(bj_store_db(c->to), &what, err);
+    p->sum = bj_copy_rows_sum(p->from);
     if (r == 0)
-        r = bj_db_load(to, &load, err);
-    if (r == 0)
-        r = prove(&rows, err);
-    if (r == 0)
-        c->done(c->ctx, table, rows.n);
-    close_rows(&rows);
+        r = bj_copy_rows_read(p->to, c->to_days, day, &is, err);
+    if (r == 0 && memcmp(&is, &p->sum, sizeof(is)) != 0)
+        r = bj_err_set(err, -EBADMSG,
+                       "copy: table %s is not equal: %llu rows of %llu",
+                       p->table, (unsigned long long)is.rows,
+                       (unsigned long long)p->sum.rows);
     return r;
 }
 
-/* The partitions of all jobs, and their times. */
-static int make_months(const struct bj_copy *c, struct bj_copy_numbers *numbers,
+/* Are the rows of a day, or all, equal?  1: yes. */
+static int compare(struct copy *c, struct pair *p, int64_t day,
+                   struct bj_err *err)
+{
+    struct bj_copy_sum is;
+    int r = bj_copy_rows_read(p->from, c->from_days, day, &p->sum, err);
+    if (r == 0)
+        r = bj_copy_rows_read(p->to, c->to_days, day, &is, err);
+    return r < 0 ? r : memcmp(&is, &p->sum, sizeof(is)) == 0;
+}
+
+static int report(struct copy *c, const struct pair *p, int64_t day,
+                  bool written, struct bj_err *err)
+{
+    return c->c->equal(
+        c->c->ctx,
+        &(struct bj_copy_equal){
+            .table = p->table, .day = day, .sum = p->sum, .written = written},
+        err);
+}
+
+/* --- days of jobs --------------------------------------------------------- */
+
+/* Are the rows of all tables equal?  1: yes. */
+static int compare_day(struct copy *c, int64_t day, struct bj_err *err)
+{
+    int r = 1;
+    for (int i = 0; r > 0 && i < OF_JOBS; i++)
+        r = compare(c, &c->pair[i], day, err);
+    return r;
+}
+
+static int drop_rows(struct copy *c, struct bj_st *st, int64_t day,
+                     struct bj_err *err)
+{
+    int64_t first, last;
+    int r;
+    bj_copy_days_begin(c->to_days, day);
+    while ((r = bj_copy_days_range(c->to_days, &first, &last, err)) > 0) {
+        bj_st_bind_i64(st, 1, first);
+        bj_st_bind_i64(st, 2, last);
+        if ((r = bj_st_run(st, err)) < 0)
+            break;
+    }
+    return r;
+}
+
+static int drop_day(struct copy *c, int64_t day, struct bj_err *err)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < OF_JOBS; i++)
+        r = drop_rows(c, c->pair[i].drop, day, err);
+    return r == 0 ? bj_copy_days_drop(c->to_days, day, err) : r;
+}
+
+static int write_day(struct copy *c, int64_t day, struct bj_err *err)
+{
+    bj_job_months_begin(&c->months, bj_store_db(c->to));
+    int r = bj_job_months_make(&c->months, bj_copy_day_number(day), err);
+    for (int i = 0; r == 0 && i < OF_JOBS; i++)
+        r = load(c, &c->pair[i], day, err);
+    return r == 0 ? bj_job_months_flush(&c->months, err) : r;
+}
+
+/* In a transaction. there: the copy has jobs of the day. */
+static int replace_day(struct copy *c, int64_t day, bool there,
                        struct bj_err *err)
 {
-    struct bj_job_months *m = calloc(1, sizeof(*m));
-    struct bj_st *st = NULL;
-    int r = m ? bj_db_prepare(bj_store_db(c->from),
-                              "SELECT id, at, \"end\" FROM job", &st, err)
-              : bj_err_set(err, -ENOMEM, "copy");
+    int r = bj_store_begin(c->to, err);
+    if (r == 0 && there)
+        r = drop_day(c, day, err);
     if (r == 0)
-        bj_job_months_begin(m, bj_store_db(c->to));
-    while (r == 0 && m->db && (r = bj_st_row(st, err)) > 0) {
-        int64_t number = bj_st_get_i64(st, 0);
-        r = numbers ? bj_copy_numbers_of(numbers, "id", &number, err) : 0;
-        if (r == 0)
-            r = bj_job_months_add(m, number, bj_st_get_i64(st, 1),
-                                  bj_st_get_i64(st, 2), err);
-    }
-    if (r == 0)
-        r = bj_job_months_flush(m, err);
-    bj_st_finalize(st);
-    free(m);
+        r = write_day(c, day, err);
+    return r == 0 ? bj_store_commit(c->to, err) : r;
+}
+
+static int copy_day(struct copy *c, int64_t day, struct bj_err *err)
+{
+    int64_t first = 0;
+    int r = bj_copy_days_from(c->to_days, day, &first, err);
+    const bool there = r > 0 && first == day;
+    if (there)
+        r = compare_day(c, day, err);
+    const bool equal = there && r > 0;
+    if (r >= 0 && !equal)
+        r = replace_day(c, day, there, err);
+    for (int i = 0; r >= 0 && i < OF_JOBS; i++)
+        r = report(c, &c->pair[i], day, !equal, err);
+    return r < 0 ? r : 0;
+}
+
+/* The first day from this one on with jobs in one of the stores: 1, or 0. */
+static int next_day(struct copy *c, int64_t from, int64_t *ret,
+                    struct bj_err *err)
+{
+    int64_t there = 0, copied = 0;
+    int a = bj_copy_days_from(c->from_days, from, &there, err);
+    int b = a < 0 ? a : bj_copy_days_from(c->to_days, from, &copied, err);
+    if (b <= 0 || (a > 0 && there < copied))
+        *ret = there;
+    else
+        *ret = copied;
+    return b < 0 ? b : a > 0 || b > 0;
+}
+
+static int copy_days(struct copy *c, struct bj_err *err)
+{
+    int64_t day = 0;
+    int r = 0;
+    for (int i = 0; r == 0 && i < OF_JOBS; i++)
+        r = open_pair(c, of_jobs[i], i == 0 ? "id" : "job", &c->pair[i], err);
+    while (r == 0 && (r = next_day(c, day, &day, err)) > 0)
+        r = copy_day(c, day++, err);
+    for (int i = 0; i < OF_JOBS; i++)
+        close_pair(&c->pair[i]);
     return r;
 }
 
-static int copy_all(const struct bj_copy *c, struct names *tables,
-                    struct names *columns, struct bj_err *err)
+/* --- other tables --------------------------------------------------------- */
+
+static bool is_of_jobs(const char *table)
 {
-    struct bj_db *from = bj_store_db(c->from), *to = bj_store_db(c->to);
-    struct bj_copy_numbers *numbers = NULL;
+    int i = 0;
+    while (i < OF_JOBS && strcmp(of_jobs[i], table) != 0)
+        i++;
+    return i < OF_JOBS;
+}
+
+static int write_all(struct copy *c, struct pair *p, struct bj_err *err)
+{
+    int r = bj_store_begin(c->to, err);
+    if (r == 0)
+        r = bj_st_run(p->drop, err);
+    if (r == 0)
+        r = load(c, p, BJ_SQL_NULL, err);
+    return r == 0 ? bj_store_commit(c->to, err) : r;
+}
+
+static int copy_table(struct copy *c, const char *table, struct bj_err *err)
+{
+    struct pair p = {0};
+    int r = open_pair(c, table, NULL, &p, err);
+    int equal = r < 0 ? r : compare(c, &p, BJ_SQL_NULL, err);
+    r = equal == 0 ? write_all(c, &p, err) : equal;
+    if (r >= 0)
+        r = report(c, &p, BJ_SQL_NULL, equal == 0, err);
+    close_pair(&p);
+    return r;
+}
+
+static int copy_tables(struct copy *c, struct bj_err *err)
+{
+    struct bj_copy_names *tables = calloc(1, sizeof(*tables));
+    int r = tables ? bj_copy_tables(bj_store_db(c->from), tables, err)
+                   : bj_err_set(err, -ENOMEM, "copy");
+    for (int i = 0; r == 0 && i < tables->n; i++)
+        if (!is_of_jobs(tables->list[i]))
+            r = copy_table(c, tables->list[i], err);
+    free(tables);
+    return r;
+}
+
+/* --- stores --------------------------------------------------------------- */
+
+/* An empty one, one of which a copy has begun, or an earlier copy. */
+static int begin(struct copy *c, struct bj_err *err)
+{
+    struct bj_db *to = bj_store_db(c->to);
     int64_t jobs = 0;
-    int r = bj_db_int(to,
-                      "SELECT count(*) FROM (SELECT 1 FROM job LIMIT 1) AS"
-                      " j",
+    int r = bj_schema_read(to, &(int){0}, err);
+    if (r == -EINPROGRESS)
+        return 0;
+    if (r == 0 && !c->c->update)
+        r = bj_db_int(to,
+                      "SELECT count(*) FROM (SELECT 1 FROM job LIMIT 1) AS j",
                       &jobs, err);
     if (r == 0 && jobs > 0)
         r = bj_err_set(err, -EEXIST,
-                       "copy: the store of --to has jobs already");
-    if (r == 0)
-        r = read_names(from,
-                       is_postgresql(from) ? postgres_tables : sqlite_tables,
-                       NULL, tables, err);
-    if (r == 0)
-        r = bj_copy_numbers_new(from, to, &numbers, err);
-    if (r == 0)
-        r = make_months(c, numbers, err);
-    for (int i = 0; r == 0 && i < tables->n; i++)
-        r = copy_table(c, tables->list[i], numbers, columns, err);
-    bj_copy_numbers_free(numbers);
-    return r == 0 && is_postgresql(to) ? bj_db_exec(to, postgres_numbers, err)
-                                       : r;
+                       "copy: the store of --to has jobs already; with"
+                       " --update, which removes what --from does not have, an"
+                       " earlier copy is made equal again");
+    return r < 0 ? r : bj_schema_set_unfinished(to, true, err);
 }
 
-int bj_copy_store(const struct bj_copy *c, struct bj_err *err)
+static int end(struct copy *c, struct bj_err *err)
+{
+    struct bj_db *to = bj_store_db(c->to);
+    int r = bj_db_dialect(to) == BJ_DIALECT_POSTGRESQL
+                ? bj_db_exec(to, postgres_numbers, err)
+                : 0;
+    return r < 0 ? r : bj_schema_set_unfinished(to, false, err);
+}
+
+static int copy(struct copy *c, struct bj_err *err)
 {
     struct bj_db *from = bj_store_db(c->from), *to = bj_store_db(c->to);
-    struct names *names = calloc(2, sizeof(*names));
-    int r = names ? bj_db_references(to, false, err)
-                  : bj_err_set(err, -ENOMEM, "copy");
+    int r = bj_db_references(to, false, err);
     if (r == 0)
         r = bj_db_begin(from, BJ_BEGIN_SNAPSHOT, err);
     if (r == 0)
-        r = bj_store_begin(c->to, err);
+        r = begin(c, err);
     if (r == 0)
-        r = copy_all(c, &names[0], &names[1], err);
+        r = bj_copy_numbers_new(from, to, &c->numbers, err);
     if (r == 0)
-        r = bj_store_commit(c->to, err);
-    if (r < 0)
-        bj_store_rollback(c->to);
-    bj_db_rollback(from);
-    free(names);
+        r = bj_copy_days_new(from, &c->from_days, err);
+    if (r == 0)
+        r = bj_copy_days_new(to, &c->to_days, err);
+    if (r == 0)
+        r = copy_days(c, err);
+    if (r == 0)
+        r = copy_tables(c, err);
+    if (r == 0)
+        r = end(c, err);
+    bj_copy_days_free(c->from_days);
+    bj_copy_days_free(c->to_days);
+    bj_copy_numbers_free(c->numbers);
+    return r;
+}
+
+int bj_copy_store(const struct bj_copy *what, struct bj_err *err)
+{
+    struct copy *c = calloc(1, sizeof(*c));
+    if (!c)
+        return bj_err_set(err, -ENOMEM, "copy");
+    c->c = what;
+    int r = bj_store_open(
+        &(struct bj_store_options){.path = what->from, .read_only = true},
+        &c->from, err);
+    if (r == 0)
+        r = bj_store_open(
+            &(struct bj_store_options){.path = what->to, .unfinished = true},
+            &c->to, err);
+    if (r == 0)
+        r = copy(c, err);
+    bj_store_close(c->to);
+    bj_store_close(c->from);
+    free(c);
     return r;
 }

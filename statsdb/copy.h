@@ -3,29 +3,40 @@
 #define BJ_STATSDB_COPY_H
 
 #include "base/err.h"
+#include "statsdb/copy_rows.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bj_store;
+/* The rows of a table that are equal in both stores. */
+struct bj_copy_equal {
+    const char *table;
+    int64_t day; /* since 1970, of the jobs; BJ_SQL_NULL: all rows */
+    struct bj_copy_sum sum;
+    bool written; /* or they were equal before */
+};
 
 struct bj_copy {
-    struct bj_store *from; /* opened for reading; it may be written meanwhile */
-    struct bj_store *to;   /* opened for writing, without jobs */
+    const char *from, *to; /* URLs; the first one may be written meanwhile */
+    bool update;           /* to is an earlier copy of from */
     const atomic_bool *stop;
-    /* A table is copied, and its rows compared. */
-    void (*done)(void *ctx, const char *table, uint64_t rows);
+    int (*equal)(void *ctx, const struct bj_copy_equal *e, struct bj_err *err);
     void *ctx;
 };
 
-/* Copy all tables as they are at one moment, in one transaction: after an error
- * nothing is copied.  PostgreSQL stores texts that are not UTF-8 as
- * bj_text_utf8 makes them, and jobs get other numbers in another engine
- * (statsdb/job_number.h); they are compared so.  Afterwards each table is
- * read from both stores; number of rows and sum of their hashes must be the
- * same.  -EEXIST: there are jobs; -EBADMSG: the copy is not equal; -EINTR:
- * stopped. */
+/* Copy a store as it is at one moment: each day of jobs and each other table in
+ * a transaction, which compares what it has written before it ends.  Until all
+ * of it is equal, other programs do not open the copy (-EINPROGRESS).  After an
+ * error, the next call goes on: it compares what is there, and writes what
+ * differs from the store as it then is.
+ *
+ * PostgreSQL stores texts that are not UTF-8 as bj_text_utf8 makes them, and
+ * jobs get other numbers in another engine (statsdb/job_number.h); they are
+ * compared so.
+ *
+ * -EEXIST: the copy has jobs, is finished, and not to be updated; -EBADMSG:
+ * what was written is not equal; -EINTR: stopped; what equal returned. */
 int bj_copy_store(const struct bj_copy *c, struct bj_err *err);
 
 #endif

@@ -9,8 +9,8 @@
 struct bj_copy_numbers {
     struct bj_db *map; /* a database without a name */
     struct bj_st *add, *find;
-    bool follow; /* do the copy's numbers follow from the jobs? */
-    int64_t upto;
+    bool follow;  /* do the copy's numbers follow from the jobs? */
+    int64_t upto; /* the largest one */
 };
 
 static const char job_upto[] = "job_upto";
@@ -28,46 +28,79 @@ static const struct {
      " (SELECT since FROM mail_state)) AS t"},
 };
 
-/* --- the map -------------------------------------------------------------- */
+/* --- the map ---------------------------------------------------------------
+ */
 
-/* The first free number from v on. */
+/* 1: added; 0: the job has a number, or another one has this. */
 static int add(struct bj_copy_numbers *n, int64_t was, int64_t v,
                struct bj_err *err)
 {
+    bj_st_bind_i64(n->add, 1, was);
+    bj_st_bind_i64(n->add, 2, v);
+    int r = bj_st_run(n->add, err);
+    return r < 0 ? r : bj_db_changes(n->map) > 0;
+}
+
+/* The first free number from v on. */
+static int add_following(struct bj_copy_numbers *n, int64_t was, int64_t v,
+                         struct bj_err *err)
+{
     const int64_t first = v;
-    for (;;) {
-        bj_st_bind_i64(n->add, 1, was);
-        bj_st_bind_i64(n->add, 2, v);
-        int r = bj_st_run(n->add, err);
-        if (r < 0 || bj_db_changes(n->map) > 0)
-            return r;
+    int r;
+    while ((r = add(n, was, v, err)) == 0) {
         v = bj_job_number_next(v);
         if (v == first)
             return bj_err_set(err, -E2BIG, "copy: jobs of one second");
     }
+    return r;
+}
+
+/* The number that it has in an earlier copy, or the next one. */
+static int add_next(struct bj_copy_numbers *n, int64_t was, struct bj_err *err)
+{
+    int r = add(n, was, n->upto + 1, err);
+    n->upto += r > 0;
+    return r;
+}
+
+static int64_t number_of(struct bj_st *st)
+{
+    return bj_job_number_of(bj_st_get_i64(st, 1), bj_st_get_text(st, 2),
+                            bj_st_get_i64(st, 3));
+}
+
+static const char jobs_sql[] =
+    "SELECT id, cluster, jobid, submit FROM job ORDER BY id";
+
+/* Of a copy that has begun. */
+static int fill_earlier(struct bj_copy_numbers *n, struct bj_db *to,
+                        struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    int r = bj_db_prepare(to, jobs_sql, &st, err);
+    while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
+        n->upto = bj_st_get_i64(st, 0);
+        r = add(n, number_of(st), n->upto, err);
+    }
+    bj_st_finalize(st);
+    return r;
 }
 
 static int fill(struct bj_copy_numbers *n, struct bj_db *from,
                 struct bj_err *err)
 {
     struct bj_st *st = NULL;
-    int r = bj_db_prepare(
-        from, "SELECT id, cluster, jobid, submit FROM job ORDER BY id", &st,
-        err);
-    while (r == 0 && (r = bj_st_row(st, err)) > 0) {
-        n->upto++;
-        r = add(n, bj_st_get_i64(st, 0),
-                n->follow ? bj_job_number_of(bj_st_get_i64(st, 1),
-                                             bj_st_get_text(st, 2),
-                                             bj_st_get_i64(st, 3))
-                          : n->upto,
-                err);
+    int r = bj_db_prepare(from, jobs_sql, &st, err);
+    while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
+        int64_t was = bj_st_get_i64(st, 0);
+        r = n->follow ? add_following(n, was, number_of(st), err)
+                      : add_next(n, was, err);
     }
     bj_st_finalize(st);
     return r;
 }
 
-static int make(struct bj_copy_numbers *n, struct bj_db *from,
+static int make(struct bj_copy_numbers *n, struct bj_db *from, struct bj_db *to,
                 struct bj_err *err)
 {
     const struct bj_db_options none = {.create = true};
@@ -85,6 +118,8 @@ static int make(struct bj_copy_numbers *n, struct bj_db *from,
     if (r == 0)
         r = bj_db_prepare(n->map, "SELECT number FROM map WHERE was = ?1",
                           &n->find, err);
+    if (r == 0 && !n->follow)
+        r = fill_earlier(n, to, err);
     if (r == 0)
         r = fill(n, from, err);
     if (n->follow)
@@ -102,7 +137,7 @@ int bj_copy_numbers_new(struct bj_db *from, struct bj_db *to,
     if (!n)
         return bj_err_set(err, -ENOMEM, "copy");
     n->follow = bj_job_numbers_follow(to);
-    int r = make(n, from, err);
+    int r = make(n, from, to, err);
     if (r < 0) {
         bj_copy_numbers_free(n);
         return r;

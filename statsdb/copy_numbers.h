@@ -11,8 +11,9 @@
 struct bj_db;
 struct bj_copy_numbers;
 
-/* Read the jobs of a store and give each its number in the copy.  *ret is NULL
- * if the engines are the same. */
+/* Read the jobs of a store and give each its number in the copy: the one that
+ * it has there already, or a new one.  *ret is NULL if the engines are the
+ * same. */
 int bj_copy_numbers_new(struct bj_db *from, struct bj_db *to,
                         struct bj_copy_numbers **ret, struct bj_err *err);
 void bj_copy_numbers_free(struct bj_copy_numbers *n); /* NULL is fine */

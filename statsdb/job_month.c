@@ -88,17 +88,25 @@ void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db)
         *m = (struct bj_job_months){.db = db};
 }
 
+int bj_job_months_make(struct bj_job_months *m, int64_t number,
+                       struct bj_err *err)
+{
+    int nr = bj_job_month_of(number);
+    if (!m->db || m->month[nr].made)
+        return 0;
+    int r = make(m->db, nr, err);
+    m->month[nr].made = r == 0;
+    return r;
+}
+
 int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
                       int64_t end_sec, struct bj_err *err)
 {
     if (!m->db)
         return 0;
-    int nr = bj_job_month_of(number), r = 0;
-    struct bj_job_month *month = &m->month[nr];
+    struct bj_job_month *month = &m->month[bj_job_month_of(number)];
     int64_t end = end_sec == BJ_SQL_NULL ? INT64_MAX : end_sec;
-    if (!month->made)
-        r = make(m->db, nr, err);
-    month->made = r == 0;
+    int r = bj_job_months_make(m, number, err);
     if (!month->seen || at < month->at_from)
         month->at_from = at;
     if (!month->seen || at > month->at_upto)

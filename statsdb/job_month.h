@@ -36,8 +36,12 @@ int bj_job_month_of(int64_t number);
 /* At the beginning of a transaction. */
 void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db);
 
-/* Before a job is inserted, or changed: make its partitions if they are
- * missing. at, end_sec: its columns; BJ_SQL_NULL: it has not ended. */
+/* Make the partitions of a job if they are missing. */
+int bj_job_months_make(struct bj_job_months *m, int64_t number,
+                       struct bj_err *err);
+
+/* Before a job is inserted, or changed: the same, and note its times. at,
+ * end_sec: its columns; BJ_SQL_NULL: it has not ended. */
 int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
                       int64_t end_sec, struct bj_err *err);
 

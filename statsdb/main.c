@@ -10,13 +10,14 @@
 #include "statsdb/acct_text.h"
 #include "statsdb/check_config.h"
 #include "statsdb/conf.h"
-#include "statsdb/copy.h"
+#include "statsdb/copy_command.h"
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"
 #include "statsdb/import.h"
 #include "statsdb/receiver.h"
 #include "statsdb/running.h"
 #include "statsdb/store.h"
+#include "statsdb/store_check.h"
 #include "statsdb/work.h"
 #include "store/db.h"
 
@@ -64,14 +65,13 @@ enum { WAIT_MSEC = 5000 }; /* between two looks at the writer's lock */
 /* The store was open once: a server that does not answer is waited for. */
 static bool began;
 
-enum how { WRITE, READ, COPY, TRY };
+enum how { WRITE, READ, TRY };
 
 static int open_store(const struct bj_statsdb_conf *c, enum how how,
                       struct bj_store **ret, struct bj_err *err)
 {
     struct bj_store_options opt = {.path = c->path,
-                                   .read_only = how == READ || how == COPY,
-                                   .any_version = how == COPY,
+                                   .read_only = how == READ,
                                    .as_it_is = how == TRY,
                                    .any_filesystem = c->any_filesystem,
                                    .shrink = c->retention_usec > 0,
@@ -190,7 +190,7 @@ static int run_once(const struct bj_statsdb_conf *c, int64_t since,
     int r =
         c->dry_run ? open_dry(c, &store, err) : open_leading(c, &store, err);
     if (r == 0 && c->check)
-        r = bj_db_check(bj_store_db(store), err);
+        r = bj_store_check(store, err);
     if (r == 0)
         r = load_texts(c, c->dry_run ? NULL : store, err);
     struct bj_mail_service *mail = NULL;
@@ -298,39 +298,18 @@ static int check_store(const struct bj_statsdb_conf *c, char *const *word,
     int r = open_store(c, READ, &store, err);
     if (r < 0)
         return r;
-    r = bj_db_check(bj_store_db(store), err);
+    r = bj_store_check(store, err);
     if (r == 0)
         printf("%s: consistent\n", bj_db_shown(c->path));
     bj_store_close(store);
     return r;
 }
 
-static int on_page(void *ctx, uint64_t done, uint64_t all)
-{
-    (void)ctx;
-    if (isatty(STDERR_FILENO) && all > 0)
-        fprintf(stderr, "\r%3llu %%%s", (unsigned long long)(done * 100 / all),
-                done == all ? "\n" : "");
-    return atomic_load(&stop.now) ? -EINTR : 0;
-}
-
 static int backup(const struct bj_statsdb_conf *c, char *const *word,
                   struct bj_err *err)
 {
-    struct bj_store *store;
-    const char *to = word[0];
-    if (!to)
-        return bj_err_set(err, -EINVAL, "backup: a file name is required");
     int r = catch_signals(err);
-    if (r == 0)
-        r = open_store(c, COPY, &store, err);
-    if (r < 0)
-        return r;
-    r = bj_db_copy(bj_store_db(store), to, on_page, NULL, err);
-    if (r == -EINTR)
-        bj_err_set(err, r, "backup: stopped; the incomplete copy was removed");
-    bj_store_close(store);
-    return r;
+    return r < 0 ? r : bj_backup_command(c, word[0], &stop.now, err);
 }
 
 static int export(const struct bj_statsdb_conf *c, char *const *word,
@@ -353,35 +332,12 @@ static int export(const struct bj_statsdb_conf *c, char *const *word,
     return r;
 }
 
-static void on_table(void *ctx, const char *table, uint64_t rows)
-{
-    (void)ctx;
-    printf("%-20s %10llu rows, equal\n", table, (unsigned long long)rows);
-}
-
 static int copy(const struct bj_statsdb_conf *c, char *const *word,
                 struct bj_err *err)
 {
-    struct bj_store *from = NULL, *to = NULL;
     (void)word;
-    if (!c->copy_from || !*c->copy_from || !c->copy_to || !*c->copy_to)
-        return bj_err_set(err, -EINVAL,
-                          "copy: --from=URL and --to=URL are required");
     int r = catch_signals(err);
-    if (r == 0)
-        r = bj_store_open(
-            &(struct bj_store_options){.path = c->copy_from, .read_only = true},
-            &from, err);
-    if (r == 0)
-        r = bj_store_open(&(struct bj_store_options){.path = c->copy_to}, &to,
-                          err);
-    const struct bj_copy what = {
-        .from = from, .to = to, .stop = &stop.now, .done = on_table};
-    if (r == 0)
-        r = bj_copy_store(&what, err);
-    bj_store_close(to);
-    bj_store_close(from);
-    return r;
+    return r < 0 ? r : bj_copy_command(c, &stop.now, err);
 }
 
 static void on_bad(void *ctx, int64_t row, const char *why)
@@ -438,7 +394,7 @@ static void print_help(bool all)
         "  check-config  check the configuration\n"
         "  check         check the consistency of the store\n"
         "  backup FILE   copy the store while it is in use\n"
-        "  copy          copy a store into an empty one, also of another "
+        "  copy          copy a store into another one, also of another "
         "engine\n"
         "  export        jobs as CSV or JSON lines on standard output\n"
         "  import original FILE   jobs of batchjob_monitoring's database\n"

@@ -5,6 +5,7 @@
 #include "store/db.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PARTS = 2 };
@@ -32,7 +33,8 @@ static bool is_postgresql(struct bj_db *db)
     return bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
 }
 
-/* --- the version ---------------------------------------------------------- */
+/* --- the version -----------------------------------------------------------
+ * Negative while a copy into the store has not finished. */
 
 static int not_a_store(struct bj_err *err)
 {
@@ -80,9 +82,13 @@ int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err)
     int64_t version = 0;
     int r = is_postgresql(db) ? read_postgresql(db, &version, err)
                               : read_sqlite(db, &version, err);
-    if (r == 0)
-        *ret_version = (int)version;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_version = abs((int)version);
+    return version >= 0 ? 0
+                        : bj_err_set(err, -EINPROGRESS,
+                                     "a copy into this store has not finished;"
+                                     " run batchjob_stats_db copy again");
 }
 
 static int set_version(struct bj_db *db, int version, struct bj_err *err)
@@ -100,6 +106,12 @@ static int set_version(struct bj_db *db, int version, struct bj_err *err)
                  "PRAGMA application_id = %d; PRAGMA user_version = %d",
                  BJ_SCHEMA_APPLICATION, version);
     return bj_db_exec(db, sql, err);
+}
+
+int bj_schema_set_unfinished(struct bj_db *db, bool unfinished,
+                             struct bj_err *err)
+{
+    return set_version(db, unfinished ? -STEPS : STEPS, err);
 }
 
 /* --- steps ---------------------------------------------------------------- */

@@ -16,7 +16,7 @@ enum { BJ_SCHEMA_APPLICATION = 0x424a7374 };
 int bj_schema_version(void);
 
 /* The version of the open database; an empty file is version 0. -EBADMSG: not a
- * store. */
+ * store; -EINPROGRESS, with its version: a copy into it has not finished. */
 int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err);
 
 /* Make the tables of an earlier version in an empty database, without views:
@@ -31,5 +31,9 @@ int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err);
 /* Upgrade the store in one transaction. -EBADMSG: not a store; -ENOTSUP: of a
  * newer program, not changed. */
 int bj_schema_migrate(struct bj_db *db, struct bj_err *err);
+
+/* A copy into it has begun, or finished; its version is that of the program. */
+int bj_schema_set_unfinished(struct bj_db *db, bool unfinished,
+                             struct bj_err *err);
 
 #endif

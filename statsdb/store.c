@@ -46,6 +46,17 @@ static int check_version(struct bj_store *s, struct bj_err *err)
         version > bj_schema_version() ? "" : "; run batchjob_stats_db once");
 }
 
+static int check_unfinished(struct bj_store *s, struct bj_err *err)
+{
+    int version = 0;
+    int r = bj_schema_read(s->db, &version, err);
+    if (r != -EINPROGRESS || version == bj_schema_version())
+        return r == -EINPROGRESS ? 0 : r;
+    return bj_err_set(err, -ENOTSUP,
+                      "a copy by another version of this program has not"
+                      " finished; empty the store and copy again");
+}
+
 static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                    struct bj_err *err)
 {
@@ -73,6 +84,8 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
     r = migrate            ? bj_schema_migrate(s->db, err)
         : opt->any_version ? bj_schema_read(s->db, &(int){0}, err)
                            : check_version(s, err);
+    if (r == -EINPROGRESS && opt->unfinished)
+        r = check_unfinished(s, err);
     return r < 0 ? bj_err_wrap(err, r, "%s",
                                s->path ? bj_db_shown(s->path) : "no store")
                  : 0;

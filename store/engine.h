@@ -105,7 +105,7 @@ struct bj_engine {
     struct bj_slice (*get_text)(struct bj_st *st, int col);
 
     /* the whole database */
-    int (*check)(struct bj_db *db, struct bj_err *err);
+    int (*check)(struct bj_db *db, struct bj_err *err); /* may be NULL */
     int (*references)(struct bj_db *db, bool on,
                       struct bj_err *err); /* may be NULL */
     int (*shrink)(struct bj_db *db, unsigned pages,

@@ -227,12 +227,6 @@ static void fence(struct bj_db *db)
 
 /* --- the whole database --------------------------------------------------- */
 
-static int check(struct bj_db *db, struct bj_err *err)
-{
-    return bj_err_set(err, -ENOTSUP, "%s checks its own files: run pg_amcheck",
-                      db->engine->name);
-}
-
 static uint64_t bytes(struct bj_db *db)
 {
     int64_t n = 0;
@@ -277,7 +271,6 @@ const struct bj_engine bj_engine_postgres = {
     .get_i64 = bj_postgres_get_i64,
     .get_f64 = bj_postgres_get_f64,
     .get_text = bj_postgres_get_text,
-    .check = check,
     .load = bj_postgres_load,
     .bytes = bytes,
 };

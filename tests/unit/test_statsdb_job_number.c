@@ -1,8 +1,7 @@
 /* Numbers of jobs: what they are made of, and with a real server of PostgreSQL
- * that they are free, found again, and replaced in copies. */
+ * that they are free and found again. */
 #include "tests/unit/test_statsdb.h"
 
-#include "statsdb/copy.h"
 #include "statsdb/job_number.h"
 #include "tests/unit/test_server.h"
 
@@ -162,76 +161,8 @@ static void test_listed(void **state)
     bj_store_close(s);
 }
 
-/* --- copies ----------------------------------------------------------------
+/* --- references ------------------------------------------------------------
  */
-
-static void ignore(void *ctx, const char *table, uint64_t rows)
-{
-    (void)ctx;
-    (void)table;
-    (void)rows;
-}
-
-static void copy(struct bj_store *from, struct bj_store *to)
-{
-    static const atomic_bool stop;
-    struct bj_err err = {0};
-    const struct bj_copy what = {
-        .from = from, .to = to, .stop = &stop, .done = ignore};
-    if (bj_copy_store(&what, &err) < 0)
-        fail_msg("%s", err.msg);
-}
-
-/* Jobs get the numbers of the other engine, everywhere; what was yet to be
- * derived still is. */
-static void test_copy(void **state)
-{
-    struct fixture f, g;
-    struct bj_err err = {0};
-    (void)state;
-    SERVER;
-    fixture_open(&f);
-    fixture_open(&g);
-    struct bj_store *from = store_open(&f), *pg = open_store(),
-                    *to = store_open(&g);
-    struct bj_upsert *u = upsert_open(from);
-    put(u, OTHER, SUBMIT + 20);
-    put(u, ONE, SUBMIT + 20);
-    put(u, BJ_SLICE("3"), 0);
-    bj_upsert_free(u);
-    assert_int_equal(
-        bj_db_exec(bj_store_db(from),
-                   "UPDATE derive_state SET job_upto = 1;"
-                   "INSERT INTO job_bin(job, start, microjoules) SELECT id, 0,"
-                   " id FROM job",
-                   &err),
-        0);
-    copy(from, pg);
-    static const char rows[] =
-        "SELECT jobid, microjoules, id > 4294967296 FROM job JOIN job_bin ON"
-        " job = id ORDER BY jobid";
-    expect(pg, rows, "3|3|1\n6213[].pbs|2|1\n9880[].pbs|1|1\n");
-    expect(pg, numbers, "0|3\n37977310|9880[].pbs\n37977311|6213[].pbs\n");
-    expect(pg,
-           "SELECT jobid FROM derive_todo JOIN job ON id = job ORDER BY jobid",
-           "6213[].pbs\n");
-    expect(pg, "SELECT job_upto FROM derive_state", "9223372036854775807\n");
-    /* One job has not ended. */
-    expect(pg, "SELECT month, at_from, at_upto, end_upto FROM job_month",
-           "313|1767225610|1767225610|9223372036854775807\n");
-    copy(pg, to);
-    expect(to,
-           "SELECT id, jobid, typeof(jobid), microjoules FROM job JOIN"
-           " job_bin ON job = id ORDER BY id",
-           "1|3|integer|3\n2|9880[].pbs|text|1\n3|6213[].pbs|text|2\n");
-    expect(to, "SELECT job FROM derive_todo", "3\n");
-    expect(to, "SELECT job_upto FROM derive_state", "3\n");
-    bj_store_close(from);
-    bj_store_close(pg);
-    bj_store_close(to);
-    fixture_close(&f);
-    fixture_close(&g);
-}
 
 /* Each column that refers to jobs is called so. */
 static void test_columns(void **state)
@@ -252,10 +183,9 @@ static void test_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_number),  cmocka_unit_test(test_next),
-        cmocka_unit_test(test_taken),   cmocka_unit_test(test_sluid),
-        cmocka_unit_test(test_listed),  cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_number), cmocka_unit_test(test_next),
+        cmocka_unit_test(test_taken),  cmocka_unit_test(test_sluid),
+        cmocka_unit_test(test_listed), cmocka_unit_test(test_columns),
     };
     return cmocka_run_group_tests_name("statsdb_job_number", tests, start,
                                        stop);

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Copies of a store are killed at random moments while the store changes, go on, and
+end equal; the proof, check and backup with PostgreSQL.  TAP.
+
+    store_copy.py [SEED]"""
+import csv
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.dirname(HERE))
+import postgres  # noqa: E402
+from api_lib import IMPORTER, SERVER, TOP, O, Site  # noqa: E402
+from tap import check, plan, same  # noqa: E402
+
+ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
+
+
+def run(*args):
+    return subprocess.run(args, capture_output=True, timeout=300, check=False)
+
+
+def begin(a, b, *options):
+    return subprocess.Popen([IMPORTER, "copy", "--from=" + a, "--to=" + b, *options], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+def exported(store):
+    p = run(IMPORTER, "export", "--store.path=" + store)
+    return p.returncode, p.stdout
+
+
+def touch(site, rng):
+    """The store is written while it is copied: a job changes."""
+    db = sqlite3.connect(site.store, timeout=30)
+    with db:
+        db.execute("UPDATE job SET priority = ?1 WHERE id = (SELECT id FROM job ORDER BY id LIMIT 1 OFFSET ?2)",
+                   (rng.randrange(1 << 40), rng.randrange(db.execute("SELECT count(*) FROM job").fetchone()[0])))
+
+
+def kill_until_done(site, a, b, rng):
+    """Rounds until a copy ends by itself; each one may run a little longer."""
+    limit, killed, rc, err = 0.05, 0, -9, b""
+    while rc == -9:
+        p = begin(a, b)
+        try:
+            _, err = p.communicate(timeout=rng.uniform(0, limit))
+        except subprocess.TimeoutExpired:
+            if a == site.store:
+                touch(site, rng)
+            p.kill()
+            _, err = p.communicate()
+        rc = p.returncode
+        killed += rc == -9
+        limit *= 1.15
+    # or it was killed when all was written
+    check(rc == 0 or b"has jobs already" in err, "the copy ends after it was killed %d times" % killed, err)
+    check(killed >= 3, "it was killed", killed)
+    if a == site.store:  # the last state of the store
+        p = begin(a, b, "--update")
+        _, err = p.communicate()
+        check(p.returncode == 0, "it is made equal again", err)
+
+
+def unfinished(site, pg):
+    """What others say of a copy that has not ended."""
+    p = begin(site.store, pg.url())
+    until = time.monotonic() + 60
+    while time.monotonic() < until and p.poll() is None:
+        if pg.sql("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'job\\_2%'").strip() != "0":
+            break
+    p.kill()
+    p.communicate()
+    store = "--store.path=" + pg.url()
+    cluster = "--cluster.file=" + os.path.join(site.folder, "fake.yml")
+    for program in ([ACCT, "-S", "30d"], [IMPORTER, "--once", cluster], [IMPORTER, "export"]):
+        p = run(*program, store)
+        check(p.returncode == 1 and b"has not finished" in p.stderr, os.path.basename(program[0]) + " %s does not use it" % program[1], p.stderr)
+    p = subprocess.Popen([SERVER, "--web.listen-address=127.0.0.1:0", store], stderr=subprocess.PIPE)
+    line = b"?"
+    while line and b"has not finished" not in line:
+        line = p.stderr.readline()
+    check(line, "the API server waits for its end")
+    p.kill()
+    p.communicate()
+
+
+def count_and_sum(db, table, where="", *values):
+    """Of the stored columns; a jobid is text in one engine and a number in the other."""
+    columns = [c for c, in db.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", (table,)) if c != "jobid"]
+    rows = db.execute('SELECT "%s" FROM "%s" %s' % ('", "'.join(columns), table, where), values).fetchall()
+    return len(rows), sum(v for row in rows for v in row if isinstance(v, int)) % (1 << 64)
+
+
+def proven(back, proof):
+    """Numbers of rows and sums, computed here."""
+    db = sqlite3.connect(back)
+    with open(proof, encoding="ascii") as f:
+        found = {(r["table"], r["day"]): (int(r["rows"]), int(r["sum"])) for r in csv.DictReader(f)}
+    day = "CASE WHEN submit <= 946684800 THEN 'unknown' ELSE date(submit, 'unixepoch') END"
+    want = {(table, ""): count_and_sum(db, table) for table in ("rollup_day", "user", "hosts", "node_record")}
+    for table in ("job", "step", "job_more", "job_use", "job_finding"):
+        where = "WHERE %s IN (SELECT id FROM job WHERE %s = ?)" % ("id" if table == "job" else "job", day)
+        for d, in db.execute("SELECT DISTINCT %s FROM job" % day).fetchall():
+            want[table, d] = count_and_sum(db, table, where, d)
+    same({k: v for k, v in found.items() if k in want and v != want[k]}, {}, "%d sums of the proof" % len(want))
+    same([k for k in want if k not in found], [], "none is missing")
+    same({k for k, v in found.items() if k[0] == "job" and k not in want}, set(), "the days are those of the jobs")
+
+
+def consistent(pg):
+    p = run(IMPORTER, "check", "--store.path=" + pg.url())
+    check(p.returncode == 0 and b"consistent" in p.stdout, "check of PostgreSQL", p.stderr)
+    gone = pg.sql("DELETE FROM state WHERE id = 4 RETURNING name").strip()
+    p = run(IMPORTER, "check", "--store.path=" + pg.url())
+    check(p.returncode == 1 and b"table job has the state 4, which table state lacks" in p.stderr,
+          "a missing row is found", p.stderr)
+    pg.sql("INSERT INTO state(id, name) VALUES(4, '%s')" % gone.split("\n", maxsplit=1)[0])
+    same(run(IMPORTER, "check", "--store.path=" + pg.url()).returncode, 0, "with it, all is well")
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(1 << 30)
+    print("# seed %d" % seed)
+    rng = random.Random(seed)
+    try:
+        pg = postgres.Server()
+    except postgres.Missing as e:
+        print("1..0 # SKIP %s: not installed" % e)
+        return 0
+    site = Site(count=900, days=12)
+    site.postgres = None
+    back, proof = (os.path.join(site.folder, name) for name in ("back.db", "proof.csv"))
+    try:
+        site.fill()
+        site.derive("1010")
+        unfinished(site, pg)
+        kill_until_done(site, site.store, pg.url(), rng)
+        kill_until_done(site, pg.url(), back, rng)
+        here, there, again = exported(site.store), exported(pg.url()), exported(back)
+        check(here[0] == 0 and len(here[1]) > 100000 and here == there, "PostgreSQL has the same jobs")
+        check(here == again, "and the file that is copied from there")
+        same(run(IMPORTER, "check", "--store.path=" + back).returncode, 0, "which is consistent")
+        p = begin(pg.url(), back, "--update", "--proof=" + proof)
+        out, err = p.communicate()
+        check(p.returncode == 0 and b" rows equal, 0 of them written" in out, "nothing is left to write", err)
+        proven(back, proof)
+        consistent(pg)
+        other = os.path.join(site.folder, "backup.db")
+        p = run(IMPORTER, "backup", other, "--store.path=" + pg.url())
+        check(p.returncode == 0 and exported(other) == here, "a backup of PostgreSQL is a file", p.stderr)
+        p = run(IMPORTER, "backup", other, "--store.path=" + pg.url())
+        check(p.returncode == 1 and b"has jobs already" in p.stderr, "which is not overwritten", p.stderr)
+    finally:
+        site.done()
+        pg.close()
+    return plan()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -67,12 +67,12 @@ static void test_parked(void **state)
     (void)state;
     int fd = park_one();
     assert_int_equal(rig_ask(&rig, "ada", JOBS, NULL), 200);
-    assert_true(says("ada") && !says("boss"));
+    assert_true(says("\"ada\"") && !says("\"boss\""));
     assert_true(is_parked());
     set_places(1);
     assert_int_equal(rig_ask(&rig, "boss", JOBS "&limit=1", NULL), 200);
     assert_int_equal(rig_receive(&rig, fd), 200);
-    assert_true(says("ada") && says("boss"));
+    assert_true(says("\"ada\"") && says("\"boss\""));
     assert_false(is_parked());
     assert_int_equal(rig.server.admin_queries, 0);
 }
@@ -93,9 +93,9 @@ static void test_parked_reload(void **state)
         fail_msg("%s", err.msg);
     set_places(1);
     assert_int_equal(rig_ask(&rig, "chief", JOBS, NULL), 200);
-    assert_true(says("ada") && says("boss"));
+    assert_true(says("\"ada\"") && says("\"boss\""));
     assert_int_equal(rig_receive(&rig, fd), 200);
-    assert_true(!says("ada") && says("boss"));
+    assert_true(!says("\"ada\"") && says("\"boss\""));
 }
 
 /* Does a request wait for room? */

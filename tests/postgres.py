@@ -76,7 +76,8 @@ class Server:
             raise
 
     def make(self):
-        p = self.run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        p = self.run("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N",
+                     "--wal-segsize=1")
         if p.returncode != 0:
             raise RuntimeError("initdb: " + p.stdout[-500:])
         self.start()

@@ -22,7 +22,7 @@ from gate_lib import Double, History  # noqa: E402
 PEOPLE = ["user3", "user2", "newcomer", "boss"]  # user2 coordinates acct1
 OWN = pwd.getpwuid(os.getuid()).pw_name
 GRAFANA = basic("grafana", "s3cret")
-FEW = 6  # asked for each proof: the first of so many questions
+FEW = 12  # asked for each proof: the first of so many questions
 LONG = os.environ.get("BJ_TEST_LONG")
 
 # All endpoints except those open to all.  The author of a new endpoint ensures

@@ -74,11 +74,12 @@ class Client(threading.Thread):
             self.count += 1
 
 
-def together(site, what, seconds):
-    """Clients for a while, and their results."""
+def together(site, what, enough):
+    """Clients until the last one has so many answers, and their results."""
     stop = threading.Event()
     clients = [Client(site, path, who, stop) for path, who in what]
-    time.sleep(seconds)
+    while clients[-1].count < enough and clients[-1].is_alive():
+        time.sleep(0.01)
     stop.set()
     for c in clients:
         c.join()
@@ -91,7 +92,7 @@ def slow_admins(site):
     slow = "/api/v1/jobs?from=0&limit=5000&node=no-node-has-this-name-#&total=1"
     for what, options in (("two threads", ()), ("four", ("--web.threads=4",))):
         site.start(*TRUST, "--query.timeout=100s", "--query.longest-job=3660d", *options)
-        got = together(site, [(slow, "boss")] * 6 + [(ME, "user3")], 4)
+        got = together(site, [(slow, "boss")] * 6 + [(ME, "user3")], 300)
         admins, users = sum(c.count for c in got[:6]), got[6].count
         check(users > 3 * admins and not got[6].bad and admins > 0,
               "slow questions of admins do not hold up others: " + what, admins, users,
@@ -189,7 +190,8 @@ def ends(site):
     site.start(*TRUST)
     stop = threading.Event()
     clients = [Client(site, MINE, w, stop) for w in ("boss", "user3", "user4", "user5")]
-    time.sleep(0.5)
+    while not all(c.count for c in clients):
+        time.sleep(0.01)
     stop.set()
     same(site.stop(), 0, "SIGTERM ends the server with status 0 under load")
     for c in clients:

@@ -1,11 +1,12 @@
 /* Thousands of looks while processes, threads and directories come and go:
  * memory and descriptors stay what they were. */
+#include "tests/unit/lib/rounds.h"
 #include "tests/unit/test_process.h"
 
 #include <malloc.h>
 #include <pthread.h>
 
-enum { PASSES = 10000, SLOTS = 6, DIRS = 3 };
+enum { SLOTS = 6, DIRS = 3 };
 
 static uint64_t rng = 4711;
 
@@ -111,18 +112,19 @@ static void churn(void **state)
     struct churn c = {0};
     char path[96];
     size_t early = 0, most = 0;
+    const int passes = (int)bj_rounds(10000, 3000);
     (void)state;
     rig_init(&c.r);
     put_lists(&c);
     snprintf(path, sizeof(path), "%s/job", c.r.dir);
     rig_start(&c.r, path, true);
     int fds = rig_open_fds();
-    for (int i = 0; i < PASSES; i++) {
+    for (int i = 0; i < passes; i++) {
         change(&c);
         assert_int_equal(rig_pass(&c.r, 1 + rnd(3)), 0);
         never_falls(&c);
         size_t now = in_use();
-        if (i < PASSES / 10)
+        if (i < passes / 10)
             early = now > early ? now : early;
         most = now > most ? now : most;
         if (i % 100 == 0)

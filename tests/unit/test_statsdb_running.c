@@ -6,7 +6,8 @@
 #include "statsdb/rule.h"
 #include "statsdb/running_impl.h"
 #include "store/db.h"
-#include "test_statsdb.h"
+#include "tests/unit/lib/rounds.h"
+#include "tests/unit/test_statsdb.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -253,7 +254,7 @@ static void test_never_unwarned(void **state)
 /* --- evaluations, as they come ---------------------------------------------
  */
 
-enum { INTERVAL = 300, MAX_AGE = 600, LIVES = 60, ROUNDS = 60 };
+enum { INTERVAL = 300, MAX_AGE = 600, ROUNDS = 60 };
 
 static const char escalate[] =
     "rules:\n"
@@ -337,6 +338,7 @@ static void post(struct world *w, struct life *l, int64_t now)
  * and a warning that was sent a quarter of an hour before. */
 static void test_lives(void **state)
 {
+    const unsigned lives = bj_rounds(60, 20);
     (void)state;
     struct fixture f;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
@@ -364,7 +366,7 @@ static void test_lives(void **state)
             "INSERT INTO cluster(id, name, system) VALUES(1, 'c', 'slurm')");
     db_exec(w.db, "INSERT INTO job(id, cluster, jobid, submit, start, state)"
                   " VALUES(1, 1, 1, 1, 992800, 2)");
-    for (int i = 0; i < LIVES; i++) {
+    for (unsigned i = 0; i < lives; i++) {
         struct life l = {.since = 0};
         int64_t now = NOW;
         db_exec(w.db, "DELETE FROM running_action");
@@ -376,7 +378,7 @@ static void test_lives(void **state)
             post(&w, &l, now + any(60));
         }
     }
-    assert_in_range(w.cancelled, 10, LIVES * ROUNDS);
+    assert_in_range(w.cancelled, 10, lives * ROUNDS);
     bj_finding_rules_free(w.r.finding_rules);
     bj_rules_free(w.r.rules);
     bj_store_close(s);

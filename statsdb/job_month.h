@@ -11,15 +11,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "statsdb/month.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct bj_db;
-
-/* Month 0 is that of jobs without a submit time, month 1 January 2000, the last
- * one January 2068, with which the numbers end. */
-enum { BJ_JOB_MONTHS = 818 };
 
 /* What a transaction that writes jobs knows of the months. */
 struct bj_job_months {
@@ -27,11 +22,8 @@ struct bj_job_months {
     struct bj_job_month {
         bool made, seen;
         int64_t at_from, at_upto, end_upto; /* of the jobs that were seen */
-    } month[BJ_JOB_MONTHS];
+    } month[BJ_MONTHS];
 };
-
-/* The month of a number of a job. */
-int bj_job_month_of(int64_t number);
 
 /* At the beginning of a transaction. */
 void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db);

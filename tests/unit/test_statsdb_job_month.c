@@ -70,7 +70,7 @@ static void test_month_of(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(bj_job_month_of(cases[i].number), cases[i].month);
+        assert_int_equal(bj_month_of(cases[i].number), cases[i].month);
 }
 
 static const char partitions[] =

@@ -7,6 +7,7 @@
 #include "apiserver/state.h"
 #include "apiserver/storage.h"
 #include "base/json.h"
+#include "statsdb/fragment.h"
 
 #include <stdlib.h>
 
@@ -18,9 +19,7 @@
 /* The sum of all nodes; where one is unknown, it is. */
 #define SUM(column)                                                            \
     "(SELECT CASE WHEN count(" column ") = j.nodes THEN sum(" column           \
-    ") END FROM "                                                              \
-    "node_record AS n WHERE n.cluster = j.cluster AND n.jobid = j.jobid AND "  \
-    "j.id = (SELECT job FROM node_record_job WHERE record = n.id))"
+    ") END FROM node_record AS n WHERE " BJ_SQL_RECORD_OF("n", "j") ")"
 
 static const char *const numbers_sql[] = {
     "SELECT u.threads_peak, u.open_fds_peak, u.scratch_files_peak, ifnull(",

@@ -103,12 +103,10 @@ static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
  */
 
 #define RECORDS                                                                \
-    " FROM node_record AS n JOIN job AS j ON j.cluster = n.cluster"            \
-    " AND j.jobid = n.jobid JOIN host AS h ON h.id = n.host"
+    " FROM node_record AS n JOIN job AS j ON " BJ_SQL_RECORD_OF(               \
+        "n", "j") " JOIN host AS h ON h.id = n.host"
 
-#define OF_JOB                                                                 \
-    " WHERE j.id = ?1 AND ?1 = (SELECT job FROM node_record_job WHERE"         \
-    " record = n.id)"
+#define OF_JOB " WHERE j.id = ?1"
 
 static const char nodes_sql[] =
     "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"

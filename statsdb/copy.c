@@ -3,20 +3,14 @@
 #include "statsdb/copy_days.h"
 #include "statsdb/copy_numbers.h"
 #include "statsdb/job_month.h"
+#include "statsdb/job_number.h"
+#include "statsdb/month.h"
 #include "statsdb/schema.h"
 #include "statsdb/store.h"
 #include "store/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Rows with a job, which are copied by day.  The first one is the job. */
-static const char *const of_jobs[] = {
-    "job",     "job_more", "step",      "job_prom",    "job_prom_energy",
-    "job_bin", "job_use",  "job_grams", "job_finding",
-};
-
-enum { OF_JOBS = sizeof(of_jobs) / sizeof(of_jobs[0]) };
 
 /* New rows get numbers behind those that were copied. */
 static const char postgres_numbers[] =
@@ -38,10 +32,13 @@ struct pair {
 struct copy {
     const struct bj_copy *c;
     struct bj_store *from, *to;
-    struct bj_copy_numbers *numbers; /* NULL: jobs keep theirs */
-    struct bj_copy_days *from_days, *to_days;
+    struct bj_copy_numbers *numbers; /* NULL: they stay */
     struct bj_job_months months;
-    struct pair pair[OF_JOBS];
+    /* the group of tables that is copied by day */
+    const struct bj_month_group *group;
+    struct bj_copy_days *from_days, *to_days;
+    struct pair pair[BJ_MONTH_TABLES];
+    int pairs;
 };
 
 /* --- a table ---------------------------------------------------------------
@@ -54,7 +51,7 @@ static void close_pair(struct pair *p)
     bj_st_finalize(p->drop);
 }
 
-/* key: its column with the job, or NULL. */
+/* key: its column with the number of the group, or NULL. */
 static int open_pair(struct copy *c, const char *table, const char *key,
                      struct pair *ret, struct bj_err *err)
 {
@@ -81,12 +78,12 @@ static int open_pair(struct copy *c, const char *table, const char *key,
     return r;
 }
 
-/* What is kept of a job that is written. */
+/* What is kept of a row of the group's first table that is written. */
 struct loading {
     struct copy *c;
     struct bj_copy_rows *rows;
     int64_t day;
-    int id, submit, start, end; /* columns of the job; id -1: another table */
+    int id, submit, start, end; /* columns; id -1: another table */
 };
 
 static int find_column(const struct bj_copy_names *n, const char *name)
@@ -110,23 +107,25 @@ static void begin_loading(struct copy *c, const struct pair *p, int64_t day,
     ret->end = find_column(columns, "end");
 }
 
-static int keep_job(const struct loading *l, const struct bj_value *v,
-                    struct bj_err *err)
+static int keep(const struct loading *l, const struct bj_value *v,
+                struct bj_err *err)
 {
-    const struct bj_value *at =
-        &v[v[l->start].type == BJ_TYPE_NULL ? l->submit : l->start];
-    int64_t end = v[l->end].type == BJ_TYPE_NULL ? BJ_SQL_NULL : v[l->end].i64;
     int r = bj_copy_days_add(l->c->to_days, l->day, v[l->id].i64, err);
-    return r < 0 ? r
-                 : bj_job_months_add(&l->c->months, v[l->id].i64, at->i64, end,
-                                     err);
+    if (r < 0 || l->c->group != &bj_month_jobs)
+        return r;
+    const struct bj_value *start = &v[l->start], *last = &v[l->end];
+    bj_job_months_note(&l->c->months, v[l->id].i64,
+                       start->type == BJ_TYPE_NULL ? v[l->submit].i64
+                                                   : start->i64,
+                       last->type == BJ_TYPE_NULL ? BJ_SQL_NULL : last->i64);
+    return 0;
 }
 
 static int load_row(void *ctx, struct bj_value *ret, struct bj_err *err)
 {
     struct loading *l = ctx;
     int r = bj_copy_rows_next(l->rows, ret, err);
-    int kept = r > 0 && l->id >= 0 ? keep_job(l, ret, err) : 0;
+    int kept = r > 0 && l->id >= 0 ? keep(l, ret, err) : 0;
     return kept < 0 ? kept : r;
 }
 
@@ -176,13 +175,13 @@ static int report(struct copy *c, const struct pair *p, int64_t day,
         err);
 }
 
-/* --- days of jobs --------------------------------------------------------- */
+/* --- days ----------------------------------------------------------------- */
 
 /* Are the rows of all tables equal?  1: yes. */
 static int compare_day(struct copy *c, int64_t day, struct bj_err *err)
 {
     int r = 1;
-    for (int i = 0; r > 0 && i < OF_JOBS; i++)
+    for (int i = 0; r > 0 && i < c->pairs; i++)
         r = compare(c, &c->pair[i], day, err);
     return r;
 }
@@ -205,21 +204,26 @@ static int drop_rows(struct copy *c, struct bj_st *st, int64_t day,
 static int drop_day(struct copy *c, int64_t day, struct bj_err *err)
 {
     int r = 0;
-    for (int i = 0; r == 0 && i < OF_JOBS; i++)
+    for (int i = 0; r == 0 && i < c->pairs; i++)
         r = drop_rows(c, c->pair[i].drop, day, err);
     return r == 0 ? bj_copy_days_drop(c->to_days, day, err) : r;
 }
 
+/* Partitions cannot be made while rows are loaded. */
 static int write_day(struct copy *c, int64_t day, struct bj_err *err)
 {
-    bj_job_months_begin(&c->months, bj_store_db(c->to));
-    int r = bj_job_months_make(&c->months, bj_copy_day_number(day), err);
-    for (int i = 0; r == 0 && i < OF_JOBS; i++)
+    struct bj_db *to = bj_store_db(c->to);
+    int r = bj_job_numbers_follow(to)
+                ? bj_month_make(to, c->group,
+                                bj_month_of(bj_copy_day_number(day)), err)
+                : 0;
+    bj_job_months_begin(&c->months, to);
+    for (int i = 0; r == 0 && i < c->pairs; i++)
         r = load(c, &c->pair[i], day, err);
     return r == 0 ? bj_job_months_flush(&c->months, err) : r;
 }
 
-/* In a transaction. there: the copy has jobs of the day. */
+/* In a transaction. there: the copy has rows of the day. */
 static int replace_day(struct copy *c, int64_t day, bool there,
                        struct bj_err *err)
 {
@@ -241,12 +245,12 @@ static int copy_day(struct copy *c, int64_t day, struct bj_err *err)
     const bool equal = there && r > 0;
     if (r >= 0 && !equal)
         r = replace_day(c, day, there, err);
-    for (int i = 0; r >= 0 && i < OF_JOBS; i++)
+    for (int i = 0; r >= 0 && i < c->pairs; i++)
         r = report(c, &c->pair[i], day, !equal, err);
     return r < 0 ? r : 0;
 }
 
-/* The first day from this one on with jobs in one of the stores: 1, or 0. */
+/* The first day from this one on with rows in one of the stores: 1, or 0. */
 static int next_day(struct copy *c, int64_t from, int64_t *ret,
                     struct bj_err *err)
 {
@@ -260,27 +264,48 @@ static int next_day(struct copy *c, int64_t from, int64_t *ret,
     return b < 0 ? b : a > 0 || b > 0;
 }
 
-static int copy_days(struct copy *c, struct bj_err *err)
+static int open_group(struct copy *c, const struct bj_month_group *g,
+                      struct bj_err *err)
+{
+    c->group = g;
+    c->pairs = 0;
+    int r = bj_copy_days_new(bj_store_db(c->from), g, &c->from_days, err);
+    if (r == 0)
+        r = bj_copy_days_new(bj_store_db(c->to), g, &c->to_days, err);
+    for (int i = 0; r == 0 && g->tables[i]; i++)
+        r = open_pair(c, g->tables[i], i == 0 ? "id" : g->of,
+                      &c->pair[c->pairs++], err);
+    return r;
+}
+
+static void close_group(struct copy *c)
+{
+    for (int i = 0; i < c->pairs; i++)
+        close_pair(&c->pair[i]);
+    bj_copy_days_free(c->from_days);
+    bj_copy_days_free(c->to_days);
+    c->from_days = c->to_days = NULL;
+}
+
+static int copy_group(struct copy *c, const struct bj_month_group *g,
+                      struct bj_err *err)
 {
     int64_t day = 0;
-    int r = 0;
-    for (int i = 0; r == 0 && i < OF_JOBS; i++)
-        r = open_pair(c, of_jobs[i], i == 0 ? "id" : "job", &c->pair[i], err);
+    int r = open_group(c, g, err);
     while (r == 0 && (r = next_day(c, day, &day, err)) > 0)
         r = copy_day(c, day++, err);
-    for (int i = 0; i < OF_JOBS; i++)
-        close_pair(&c->pair[i]);
+    close_group(c);
     return r;
 }
 
 /* --- other tables --------------------------------------------------------- */
 
-static bool is_of_jobs(const char *table)
+static bool is_in(const struct bj_month_group *g, const char *table)
 {
-    int i = 0;
-    while (i < OF_JOBS && strcmp(of_jobs[i], table) != 0)
-        i++;
-    return i < OF_JOBS;
+    const char *const *t = g->tables;
+    while (*t && strcmp(*t, table) != 0)
+        t++;
+    return *t;
 }
 
 static int write_all(struct copy *c, struct pair *p, struct bj_err *err)
@@ -311,7 +336,8 @@ static int copy_tables(struct copy *c, struct bj_err *err)
     int r = tables ? bj_copy_tables(bj_store_db(c->from), tables, err)
                    : bj_err_set(err, -ENOMEM, "copy");
     for (int i = 0; r == 0 && i < tables->n; i++)
-        if (!is_of_jobs(tables->list[i]))
+        if (!is_in(&bj_month_jobs, tables->list[i]) &&
+            !is_in(&bj_month_records, tables->list[i]))
             r = copy_table(c, tables->list[i], err);
     free(tables);
     return r;
@@ -359,17 +385,13 @@ static int copy(struct copy *c, struct bj_err *err)
     if (r == 0)
         r = bj_copy_numbers_new(from, to, &c->numbers, err);
     if (r == 0)
-        r = bj_copy_days_new(from, &c->from_days, err);
+        r = copy_group(c, &bj_month_jobs, err);
     if (r == 0)
-        r = bj_copy_days_new(to, &c->to_days, err);
-    if (r == 0)
-        r = copy_days(c, err);
+        r = copy_group(c, &bj_month_records, err);
     if (r == 0)
         r = copy_tables(c, err);
     if (r == 0)
         r = end(c, err);
-    bj_copy_days_free(c->from_days);
-    bj_copy_days_free(c->to_days);
     bj_copy_numbers_free(c->numbers);
     return r;
 }

@@ -12,7 +12,7 @@
 /* The rows of a table that are equal in both stores. */
 struct bj_copy_equal {
     const char *table;
-    int64_t day; /* since 1970, of the jobs; BJ_SQL_NULL: all rows */
+    int64_t day; /* since 1970 (statsdb/copy_days.h); BJ_SQL_NULL: all rows */
     struct bj_copy_sum sum;
     bool written; /* or they were equal before */
 };
@@ -25,14 +25,14 @@ struct bj_copy {
     void *ctx;
 };
 
-/* Copy a store as it is at one moment: each day of jobs and each other table in
- * a transaction, which compares what it has written before it ends.  Until all
- * of it is equal, other programs do not open the copy (-EINPROGRESS).  After an
- * error, the next call goes on: it compares what is there, and writes what
- * differs from the store as it then is.
+/* Copy a store as it is at one moment: each day of jobs and of final records,
+ * and each other table, in a transaction, which compares what it has written
+ * before it ends.  Until all of it is equal, other programs do not open the
+ * copy (-EINPROGRESS).  After an error, the next call goes on: it compares what
+ * is there, and writes what differs from the store as it then is.
  *
  * PostgreSQL stores texts that are not UTF-8 as bj_text_utf8 makes them, and
- * jobs get other numbers in another engine (statsdb/job_number.h); they are
+ * jobs and final records get other numbers in another engine; they are
  * compared so.
  *
  * -EEXIST: the copy has jobs, is finished, and not to be updated; -EBADMSG:

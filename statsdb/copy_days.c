@@ -1,6 +1,7 @@
 #include "statsdb/copy_days.h"
 
 #include "statsdb/job_number.h"
+#include "statsdb/month.h"
 #include "store/db.h"
 
 #include <stdbool.h>
@@ -15,9 +16,9 @@ struct bj_copy_days {
     bool is_new; /* the day that begins */
 };
 
-static int64_t day_of(int64_t submit_sec)
+static int64_t day_of(int64_t sec)
 {
-    return bj_job_number_submit(bj_job_number_first(submit_sec)) / DAY;
+    return bj_job_number_time(bj_job_number_first(sec)) / DAY;
 }
 
 int64_t bj_copy_day_number(int64_t day)
@@ -31,7 +32,7 @@ static int64_t last_of(int64_t day)
 }
 
 /* --- the list --------------------------------------------------------------
- * Numbers of SQLite have no time: each range of them that has jobs of one day
+ * Numbers of SQLite have no time: each range of them that has rows of one day
  * only. */
 
 static int add_range(struct bj_copy_days *d, int64_t day, int64_t first,
@@ -43,12 +44,15 @@ static int add_range(struct bj_copy_days *d, int64_t day, int64_t first,
     return bj_st_run(d->add, err);
 }
 
-static int fill(struct bj_copy_days *d, struct bj_db *db, struct bj_err *err)
+static int fill(struct bj_copy_days *d, struct bj_db *db,
+                const struct bj_month_group *g, struct bj_err *err)
 {
+    struct bj_buf sql = {0};
     struct bj_st *st = NULL;
     int64_t day = -1, first = 0, last = 0;
-    int r =
-        bj_db_prepare(db, "SELECT id, submit FROM job ORDER BY id", &st, err);
+    bj_buf_printf(&sql, "SELECT id, %s FROM %s ORDER BY id", g->time,
+                  g->tables[0]);
+    int r = bj_db_prepare_buf(db, &sql, &st, err);
     while (r == 0 && (r = bj_st_row(st, err)) > 0) {
         int64_t of = day_of(bj_st_get_i64(st, 1));
         r = of != day && day >= 0 ? add_range(d, day, first, last, err) : 0;
@@ -63,7 +67,7 @@ static int fill(struct bj_copy_days *d, struct bj_db *db, struct bj_err *err)
 }
 
 static int make_list(struct bj_copy_days *d, struct bj_db *db,
-                     struct bj_err *err)
+                     const struct bj_month_group *g, struct bj_err *err)
 {
     const struct {
         struct bj_st **st;
@@ -86,19 +90,21 @@ static int make_list(struct bj_copy_days *d, struct bj_db *db,
                        err);
     for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
         r = bj_db_prepare(d->list, texts[i].sql, texts[i].st, err);
-    return r < 0 ? r : fill(d, db, err);
+    return r < 0 ? r : fill(d, db, g, err);
 }
 
-int bj_copy_days_new(struct bj_db *db, struct bj_copy_days **ret,
-                     struct bj_err *err)
+int bj_copy_days_new(struct bj_db *db, const struct bj_month_group *g,
+                     struct bj_copy_days **ret, struct bj_err *err)
 {
     struct bj_copy_days *d = calloc(1, sizeof(*d));
+    struct bj_buf sql = {0};
     if (!d)
         return bj_err_set(err, -ENOMEM, "copy");
+    bj_buf_printf(&sql, "SELECT min(id) FROM %s WHERE id >= ?1", g->tables[0]);
     int r = bj_job_numbers_follow(db)
-                ? bj_db_prepare(db, "SELECT min(id) FROM job WHERE id >= ?1",
-                                &d->from, err)
-                : make_list(d, db, err);
+                ? bj_db_prepare_buf(db, &sql, &d->from, err)
+                : make_list(d, db, g, err);
+    bj_buf_free(&sql);
     if (r < 0) {
         bj_copy_days_free(d);
         return r;
@@ -130,7 +136,7 @@ int bj_copy_days_from(struct bj_copy_days *d, int64_t day, int64_t *ret,
     if (r <= 0 || *ret == BJ_SQL_NULL)
         return r < 0 ? r : 0;
     if (!d->list)
-        *ret = bj_job_number_submit(*ret) / DAY;
+        *ret = bj_job_number_time(*ret) / DAY;
     return 1;
 }
 

@@ -1,16 +1,54 @@
 #include "statsdb/copy_numbers.h"
 
 #include "statsdb/job_number.h"
+#include "statsdb/month.h"
+#include "statsdb/record_number.h"
 #include "store/db.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct bj_copy_numbers {
-    struct bj_db *map; /* a database without a name */
+/* Of jobs, or of records. */
+struct map {
+    struct bj_db *db; /* a database without a name */
     struct bj_st *add, *find;
-    bool follow;  /* do the copy's numbers follow from the jobs? */
+    bool follow;  /* do the copy's numbers follow from the rows? */
     int64_t upto; /* the largest one */
+};
+
+enum { JOBS, RECORDS, MAPS };
+
+struct bj_copy_numbers {
+    struct map map[MAPS];
+};
+
+static int64_t number_of_job(struct bj_st *st)
+{
+    return bj_job_number_of(bj_st_get_i64(st, 1), bj_st_get_text(st, 2),
+                            bj_st_get_i64(st, 3));
+}
+
+static int64_t number_of_record(struct bj_st *st)
+{
+    return bj_record_number_of(
+        &(struct bj_record_key){.cluster = bj_st_get_i64(st, 1),
+                                .jobid = bj_st_get_text(st, 2),
+                                .start_sec = bj_st_get_i64(st, 3),
+                                .host = bj_st_get_i64(st, 4),
+                                .slurm_node = bj_st_get_text(st, 5)});
+}
+
+static const struct kind {
+    const struct bj_month_group *group;
+    const char *sql; /* all of them */
+    int64_t (*number_of)(struct bj_st *st);
+} kinds[MAPS] = {
+    {&bj_month_jobs, "SELECT id, cluster, jobid, submit FROM job ORDER BY id",
+     number_of_job},
+    {&bj_month_records,
+     "SELECT id, cluster, jobid, start, host, slurm_node FROM node_record ORDER"
+     " BY id",
+     number_of_record},
 };
 
 static const char job_upto[] = "job_upto";
@@ -31,99 +69,90 @@ static const struct {
 /* --- the map ---------------------------------------------------------------
  */
 
-/* 1: added; 0: the job has a number, or another one has this. */
-static int add(struct bj_copy_numbers *n, int64_t was, int64_t v,
-               struct bj_err *err)
+/* 1: added; 0: the row has a number, or another one has this. */
+static int add(struct map *m, int64_t was, int64_t v, struct bj_err *err)
 {
-    bj_st_bind_i64(n->add, 1, was);
-    bj_st_bind_i64(n->add, 2, v);
-    int r = bj_st_run(n->add, err);
-    return r < 0 ? r : bj_db_changes(n->map) > 0;
+    bj_st_bind_i64(m->add, 1, was);
+    bj_st_bind_i64(m->add, 2, v);
+    int r = bj_st_run(m->add, err);
+    return r < 0 ? r : bj_db_changes(m->db) > 0;
 }
 
 /* The first free number from v on. */
-static int add_following(struct bj_copy_numbers *n, int64_t was, int64_t v,
+static int add_following(struct map *m, int64_t was, int64_t v,
                          struct bj_err *err)
 {
     const int64_t first = v;
     int r;
-    while ((r = add(n, was, v, err)) == 0) {
+    while ((r = add(m, was, v, err)) == 0) {
         v = bj_job_number_next(v);
         if (v == first)
-            return bj_err_set(err, -E2BIG, "copy: jobs of one second");
+            return bj_err_set(err, -E2BIG, "copy: numbers of one second");
     }
     return r;
 }
 
 /* The number that it has in an earlier copy, or the next one. */
-static int add_next(struct bj_copy_numbers *n, int64_t was, struct bj_err *err)
+static int add_next(struct map *m, int64_t was, struct bj_err *err)
 {
-    int r = add(n, was, n->upto + 1, err);
-    n->upto += r > 0;
+    int r = add(m, was, m->upto + 1, err);
+    m->upto += r > 0;
     return r;
 }
 
-static int64_t number_of(struct bj_st *st)
-{
-    return bj_job_number_of(bj_st_get_i64(st, 1), bj_st_get_text(st, 2),
-                            bj_st_get_i64(st, 3));
-}
-
-static const char jobs_sql[] =
-    "SELECT id, cluster, jobid, submit FROM job ORDER BY id";
-
 /* Of a copy that has begun. */
-static int fill_earlier(struct bj_copy_numbers *n, struct bj_db *to,
+static int fill_earlier(struct map *m, const struct kind *k, struct bj_db *to,
                         struct bj_err *err)
 {
     struct bj_st *st = NULL;
-    int r = bj_db_prepare(to, jobs_sql, &st, err);
+    int r = bj_db_prepare(to, k->sql, &st, err);
     while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
-        n->upto = bj_st_get_i64(st, 0);
-        r = add(n, number_of(st), n->upto, err);
+        m->upto = bj_st_get_i64(st, 0);
+        r = add(m, k->number_of(st), m->upto, err);
     }
     bj_st_finalize(st);
     return r;
 }
 
-static int fill(struct bj_copy_numbers *n, struct bj_db *from,
+static int fill(struct map *m, const struct kind *k, struct bj_db *from,
                 struct bj_err *err)
 {
     struct bj_st *st = NULL;
-    int r = bj_db_prepare(from, jobs_sql, &st, err);
+    int r = bj_db_prepare(from, k->sql, &st, err);
     while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
         int64_t was = bj_st_get_i64(st, 0);
-        r = n->follow ? add_following(n, was, number_of(st), err)
-                      : add_next(n, was, err);
+        r = m->follow ? add_following(m, was, k->number_of(st), err)
+                      : add_next(m, was, err);
     }
     bj_st_finalize(st);
     return r;
 }
 
-static int make(struct bj_copy_numbers *n, struct bj_db *from, struct bj_db *to,
-                struct bj_err *err)
+static int make(struct map *m, const struct kind *k, struct bj_db *from,
+                struct bj_db *to, struct bj_err *err)
 {
     const struct bj_db_options none = {.create = true};
-    int r = bj_db_open(&none, &n->map, err);
+    int r = bj_db_open(&none, &m->db, err);
+    m->follow = bj_job_numbers_follow(to);
     if (r == 0)
-        r = bj_db_exec(n->map,
+        r = bj_db_exec(m->db,
                        "CREATE TABLE map(was INTEGER PRIMARY KEY, number INT"
                        " NOT NULL UNIQUE); BEGIN",
                        err);
     if (r == 0)
-        r = bj_db_prepare(n->map,
+        r = bj_db_prepare(m->db,
                           "INSERT INTO map(was, number) VALUES(?1, ?2)"
                           " ON CONFLICT DO NOTHING",
-                          &n->add, err);
+                          &m->add, err);
     if (r == 0)
-        r = bj_db_prepare(n->map, "SELECT number FROM map WHERE was = ?1",
-                          &n->find, err);
-    if (r == 0 && !n->follow)
-        r = fill_earlier(n, to, err);
+        r = bj_db_prepare(m->db, "SELECT number FROM map WHERE was = ?1",
+                          &m->find, err);
+    if (r == 0 && !m->follow)
+        r = fill_earlier(m, k, to, err);
     if (r == 0)
-        r = fill(n, from, err);
-    if (n->follow)
-        n->upto = INT64_MAX;
+        r = fill(m, k, from, err);
+    if (m->follow)
+        m->upto = INT64_MAX;
     return r;
 }
 
@@ -134,10 +163,9 @@ int bj_copy_numbers_new(struct bj_db *from, struct bj_db *to,
     if (bj_job_numbers_follow(from) == bj_job_numbers_follow(to))
         return 0;
     struct bj_copy_numbers *n = calloc(1, sizeof(*n));
-    if (!n)
-        return bj_err_set(err, -ENOMEM, "copy");
-    n->follow = bj_job_numbers_follow(to);
-    int r = make(n, from, to, err);
+    int r = n ? 0 : bj_err_set(err, -ENOMEM, "copy");
+    for (int i = 0; r == 0 && i < MAPS; i++)
+        r = make(&n->map[i], &kinds[i], from, to, err);
     if (r < 0) {
         bj_copy_numbers_free(n);
         return r;
@@ -148,40 +176,53 @@ int bj_copy_numbers_new(struct bj_db *from, struct bj_db *to,
 
 void bj_copy_numbers_free(struct bj_copy_numbers *n)
 {
-    if (!n)
-        return;
-    bj_st_finalize(n->add);
-    bj_st_finalize(n->find);
-    bj_db_close(n->map);
+    for (int i = 0; n && i < MAPS; i++) {
+        bj_st_finalize(n->map[i].add);
+        bj_st_finalize(n->map[i].find);
+        bj_db_close(n->map[i].db);
+    }
     free(n);
 }
 
 /* --- tables ----------------------------------------------------------------
  */
 
-bool bj_copy_numbers_in(const char *table, const char *column)
+/* Whose numbers a column holds; MAPS: none. */
+static int map_of(const char *table, const char *column)
 {
-    return strcmp(column, "job") == 0 || strcmp(column, job_upto) == 0 ||
-           (strcmp(table, "job") == 0 && strcmp(column, "id") == 0);
+    int i = 0;
+    if (strcmp(column, job_upto) == 0)
+        return JOBS;
+    while (i < MAPS && strcmp(column, kinds[i].group->of) != 0 &&
+           (strcmp(column, "id") != 0 ||
+            strcmp(table, kinds[i].group->tables[0]) != 0))
+        i++;
+    return i;
 }
 
-int bj_copy_numbers_of(struct bj_copy_numbers *n, const char *column,
-                       int64_t *v, struct bj_err *err)
+bool bj_copy_numbers_in(const char *table, const char *column)
 {
+    return map_of(table, column) < MAPS;
+}
+
+int bj_copy_numbers_of(struct bj_copy_numbers *n, const char *table,
+                       const char *column, int64_t *v, struct bj_err *err)
+{
+    struct map *m = &n->map[map_of(table, column)];
     if (strcmp(column, job_upto) == 0) {
-        *v = n->upto;
+        *v = m->upto;
         return 0;
     }
-    bj_st_bind_i64(n->find, 1, *v);
-    int r = bj_st_int(n->find, v, err);
+    bj_st_bind_i64(m->find, 1, *v);
+    int r = bj_st_int(m->find, v, err);
     return r < 0 ? r : 0;
 }
 
 const char *bj_copy_numbers_rows(const struct bj_copy_numbers *n,
                                  const char *table)
 {
-    for (size_t i = 0; n->follow && i < sizeof(unlisted) / sizeof(unlisted[0]);
-         i++)
+    for (size_t i = 0;
+         n->map[JOBS].follow && i < sizeof(unlisted) / sizeof(unlisted[0]); i++)
         if (strcmp(unlisted[i].table, table) == 0)
             return unlisted[i].rows;
     return NULL;

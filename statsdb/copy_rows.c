@@ -201,7 +201,7 @@ static int read_value(struct bj_copy_rows *rows, int col, struct bj_value *ret,
         set_jobid(ret);
     if (f->numbers && ret->type == BJ_TYPE_INTEGER &&
         bj_copy_numbers_in(f->table, column))
-        r = bj_copy_numbers_of(f->numbers, column, &ret->i64, err);
+        r = bj_copy_numbers_of(f->numbers, f->table, column, &ret->i64, err);
     if (ret->type == BJ_TYPE_INTEGER && !jobid)
         rows->sum.sum += (uint64_t)ret->i64;
     add_value(rows, ret);

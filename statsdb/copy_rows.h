@@ -37,8 +37,8 @@ struct bj_copy_sum {
 struct bj_copy_from {
     struct bj_db *db, *to; /* the store with the rows, and the copy */
     const char *table;
-    const char *key;                 /* its column with the job, or NULL */
-    struct bj_copy_numbers *numbers; /* NULL: jobs have those of the copy */
+    const char *key; /* its column with the group's number, or NULL */
+    struct bj_copy_numbers *numbers; /* NULL: they are those of the copy */
     const atomic_bool *stop;
 };
 

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "statsdb/job_month.h"
 #include "statsdb/job_number.h"
+#include "statsdb/record_month.h"
 #include "statsdb/retention.h"
 #include "store/db.h"
 
@@ -103,6 +104,9 @@ int bj_daemon_months(struct bj_daemon *d, struct bj_err *err)
     if (r == 0)
         r = bj_job_months_ahead(bj_store_db(d->store), bj_daemon_wall_sec(),
                                 err);
+    if (r == 0)
+        r = bj_record_months_ahead(bj_store_db(d->store), bj_daemon_wall_sec(),
+                                   err);
     if (r == 0)
         r = bj_store_commit(d->store, err);
     if (r < 0)

@@ -1,14 +1,15 @@
 #include "statsdb/derive_impl.h"
 
 #include "base/buf.h"
+#include "statsdb/fragment.h"
 
 #include <stdlib.h>
 
-/* Final records of job ?1: same cluster and id, and linked to this run. */
+/* Final records of job ?1. */
 #define RECORDS                                                                \
-    "node_record AS n JOIN job AS j ON j.cluster = n.cluster"                  \
-    " AND j.jobid = n.jobid WHERE j.id = ?1 AND ?1 = (SELECT job FROM"         \
-    " node_record_job WHERE record = n.id)"
+    "node_record AS n JOIN job AS j ON " BJ_SQL_RECORD_OF("n",                 \
+                                                          "j") " WHERE"        \
+                                                               " j.id = ?1"
 
 static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
                               " id = j.partition), (SELECT name FROM qos WHERE"
@@ -115,8 +116,8 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " NOT EXISTS (SELECT 1 FROM job_prom WHERE job = ?3 AND start = ?4"
         " AND \"end\" = ?2)"
         " ON CONFLICT DO NOTHING",
-    [BJ_DE_RECORDS] = "SELECT d.record, l.job FROM derive_record AS d LEFT JOIN"
-                      " node_record_job AS l ON l.record = d.record LIMIT ?1",
+    [BJ_DE_RECORDS] = "SELECT d.record, (SELECT job FROM node_record_job WHERE"
+                      " record = d.record) FROM derive_record AS d LIMIT ?1",
     [BJ_DE_RECORD_DONE] = "DELETE FROM derive_record WHERE record = ?1",
     [BJ_DE_TODO] = "SELECT job FROM derive_todo ORDER BY job LIMIT ?1",
     [BJ_DE_TODO_DONE] = "DELETE FROM derive_todo WHERE job = ?1",

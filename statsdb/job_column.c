@@ -2,6 +2,7 @@
 
 #include "sched/job.h"
 #include "statsdb/best.h"
+#include "statsdb/fragment.h"
 #include "statsdb/price.h"
 #include "store/db.h"
 
@@ -187,9 +188,7 @@ static int64_t make_share(const int64_t *v)
 /* What nodes measured of a job, of each by the policy that it prefers. */
 #define MEASURED                                                               \
     " FROM node_record AS r JOIN node_energy AS e ON e.record = r.id"          \
-    " AND e.policy = r.energy_policy WHERE r.cluster = j.cluster"              \
-    " AND r.jobid = j.jobid AND j.id = (SELECT job FROM node_record_job"       \
-    " WHERE record = r.id))"
+    " AND e.policy = r.energy_policy WHERE " BJ_SQL_RECORD_OF("r", "j") ")"
 
 /* As bj_tres_sum of tres_requested; of a scheduler without such lists those
  * allocated. */

@@ -1,85 +1,12 @@
 #include "statsdb/job_month.h"
 
-#include "base/stamp.h"
 #include "statsdb/job_number.h"
 #include "store/db.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-enum { AHEAD = 3, NAME_BYTES = 16, LAST = BJ_JOB_MONTHS - 1 };
-
-#define DAY 86400
-
-/* The tables with partitions (BJ_BY_ID, BJ_BY_JOB in the schema). */
-#define TABLES                                                                 \
-    "('job', 'step', 'job_more', 'job_use', 'job_grams', 'job_finding',"       \
-    " 'job_bin', 'job_prom', 'job_prom_energy')"
-
-/* --- months ----------------------------------------------------------------
- */
-
-static int month_of(int64_t sec)
-{
-    struct bj_civil c = {0};
-    bj_civil_from_days(sec / DAY, &c);
-    return (c.year - 2000) * 12 + (int)c.month;
-}
-
-int bj_job_month_of(int64_t number)
-{
-    int64_t sec = bj_job_number_submit(number);
-    return sec == 0 ? 0 : month_of(sec);
-}
-
-/* The first number of a month. */
-static int64_t first_of(int month)
-{
-    if (month == 0)
-        return 0;
-    if (month > LAST)
-        return INT64_MAX;
-    int64_t day = bj_days_from_civil(2000 + (month - 1) / 12,
-                                     (unsigned)((month - 1) % 12 + 1), 1);
-    return bj_job_number_first(day * DAY + (month == 1));
-}
-
-static void name_of(int month, char *ret)
-{
-    if (month == 0)
-        snprintf(ret, NAME_BYTES, "unknown");
-    else
-        snprintf(ret, NAME_BYTES, "%d_%02d", 2000 + (month - 1) / 12,
-                 (month - 1) % 12 + 1);
-}
 
 /* --- partitions ------------------------------------------------------------
  */
-
-/* Attaching a table does not wait for readers, as making a partition would. */
-static int make(struct bj_db *db, int month, struct bj_err *err)
-{
-    static const char sql[] =
-        "DO $$ DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class"
-        " WHERE relkind = 'p' AND relnamespace ="
-        " current_schema()::regnamespace AND relname IN " TABLES " LOOP EXECUTE"
-        " format('CREATE TABLE %%I (LIKE %%I INCLUDING ALL)', t || '_%s', t);"
-        " EXECUTE format('ALTER TABLE %%I ATTACH PARTITION %%I FOR VALUES FROM"
-        " (%s) TO (%s)', t, t || '_%s'); END LOOP; END $$";
-    char text[sizeof(sql) + 100], name[NAME_BYTES], from[24], to[24];
-    int64_t there = 0;
-    name_of(month, name);
-    snprintf(text, sizeof(text),
-             "SELECT (to_regclass('job_%s') IS NOT NULL)::int", name);
-    int r = bj_db_int(db, text, &there, err);
-    if (r < 0 || there)
-        return r;
-    snprintf(from, sizeof(from), "%lld", (long long)first_of(month));
-    snprintf(to, sizeof(to), "%lld", (long long)first_of(month + 1));
-    snprintf(text, sizeof(text), sql, name, month == 0 ? "MINVALUE" : from,
-             month == LAST ? "MAXVALUE" : to, name);
-    return bj_db_exec(db, text, err);
-}
 
 void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db)
 {
@@ -88,25 +15,13 @@ void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db)
         *m = (struct bj_job_months){.db = db};
 }
 
-int bj_job_months_make(struct bj_job_months *m, int64_t number,
-                       struct bj_err *err)
+void bj_job_months_note(struct bj_job_months *m, int64_t number, int64_t at,
+                        int64_t end_sec)
 {
-    int nr = bj_job_month_of(number);
-    if (!m->db || m->month[nr].made)
-        return 0;
-    int r = make(m->db, nr, err);
-    m->month[nr].made = r == 0;
-    return r;
-}
-
-int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
-                      int64_t end_sec, struct bj_err *err)
-{
-    if (!m->db)
-        return 0;
-    struct bj_job_month *month = &m->month[bj_job_month_of(number)];
+    struct bj_job_month *month = &m->month[bj_month_of(number)];
     int64_t end = end_sec == BJ_SQL_NULL ? INT64_MAX : end_sec;
-    int r = bj_job_months_make(m, number, err);
+    if (!m->db)
+        return;
     if (!month->seen || at < month->at_from)
         month->at_from = at;
     if (!month->seen || at > month->at_upto)
@@ -114,6 +29,19 @@ int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
     if (!month->seen || end > month->end_upto)
         month->end_upto = end;
     month->seen = true;
+}
+
+int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
+                      int64_t end_sec, struct bj_err *err)
+{
+    int nr = bj_month_of(number);
+    if (!m->db)
+        return 0;
+    bj_job_months_note(m, number, at, end_sec);
+    if (m->month[nr].made)
+        return 0;
+    int r = bj_month_make(m->db, &bj_month_jobs, nr, err);
+    m->month[nr].made = r == 0;
     return r;
 }
 
@@ -142,7 +70,7 @@ int bj_job_months_flush(struct bj_job_months *m, struct bj_err *err)
         " OR excluded.end_upto > m.end_upto";
     struct bj_st *st = NULL;
     int r = 0;
-    for (int i = 0; m->db && r == 0 && i < BJ_JOB_MONTHS; i++) {
+    for (int i = 0; m->db && r == 0 && i < BJ_MONTHS; i++) {
         if (!m->month[i].seen)
             continue;
         if (!st)
@@ -166,8 +94,8 @@ static int close_month(struct bj_db *db, int month, struct bj_err *err)
     int r = bj_db_prepare(db, sql, &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_i64(st, 1, first_of(month));
-    bj_st_bind_i64(st, 2, first_of(month + 1));
+    bj_st_bind_i64(st, 1, bj_month_first(month));
+    bj_st_bind_i64(st, 2, bj_month_first(month + 1));
     bj_st_bind_i64(st, 3, month);
     r = bj_st_run(st, err);
     bj_st_finalize(st);
@@ -192,12 +120,10 @@ static int close_months(struct bj_db *db, int before, struct bj_err *err)
 
 int bj_job_months_ahead(struct bj_db *db, int64_t now_sec, struct bj_err *err)
 {
-    int r = 0, month = month_of(now_sec);
     if (!bj_job_numbers_follow(db))
         return 0;
-    for (int i = 0; r == 0 && i < AHEAD && month + i <= LAST; i++)
-        r = make(db, month + i, err);
-    return r < 0 ? r : close_months(db, month, err);
+    int r = bj_month_make_ahead(db, &bj_month_jobs, now_sec, err);
+    return r < 0 ? r : close_months(db, bj_month_of_time(now_sec), err);
 }
 
 /* --- old ones --------------------------------------------------------------
@@ -216,30 +142,18 @@ static int find_old(struct bj_db *db, int64_t before_sec, int64_t *ret,
     if (r < 0)
         return r;
     bj_st_bind_i64(st, 1, before_sec);
-    bj_st_bind_i64(st, 2, month_of(before_sec) - 1);
+    bj_st_bind_i64(st, 2, bj_month_of_time(before_sec) - 1);
     r = bj_st_int(st, ret, err);
     bj_st_finalize(st);
     return r;
 }
 
-/* Rows in tables without partitions, and the partitions.  A query that reads
- * one makes this wait, and others wait for that. */
 static int drop(struct bj_db *db, int month, struct bj_err *err)
 {
-    static const char sql[] =
-        "SET LOCAL lock_timeout = '1s';"
-        "DO $$ DECLARE t text; BEGIN FOREACH t IN ARRAY ARRAY['derive_todo',"
-        " 'mail_todo', 'prom_todo', 'running_finding', 'running_action'] LOOP"
-        " EXECUTE format('DELETE FROM %%I WHERE job >= %lld AND job < %lld',"
-        " t); END LOOP; FOR t IN SELECT relname FROM pg_class WHERE relkind ="
-        " 'p' AND relnamespace = current_schema()::regnamespace AND relname IN"
-        " " TABLES " LOOP EXECUTE format('DROP TABLE %%I', t || '_%s');"
-        " END LOOP; DELETE FROM job_month WHERE month = %d; END $$";
-    char text[sizeof(sql) + 100], name[NAME_BYTES];
-    name_of(month, name);
-    snprintf(text, sizeof(text), sql, (long long)first_of(month),
-             (long long)first_of(month + 1), name, month);
-    return bj_db_exec(db, text, err);
+    char sql[64];
+    snprintf(sql, sizeof(sql), "DELETE FROM job_month WHERE month = %d", month);
+    int r = bj_db_exec(db, sql, err);
+    return r < 0 ? r : bj_month_drop(db, &bj_month_jobs, month, err);
 }
 
 static int count(struct bj_db *db, int month, int64_t *ret, struct bj_err *err)
@@ -247,7 +161,8 @@ static int count(struct bj_db *db, int month, int64_t *ret, struct bj_err *err)
     char sql[128];
     snprintf(sql, sizeof(sql),
              "SELECT count(*) FROM job WHERE id >= %lld AND id < %lld",
-             (long long)first_of(month), (long long)first_of(month + 1));
+             (long long)bj_month_first(month),
+             (long long)bj_month_first(month + 1));
     return bj_db_int(db, sql, ret, err);
 }
 
@@ -269,11 +184,11 @@ int bj_job_months_drop(struct bj_db *db, int64_t before_sec, int64_t *ret_jobs,
 static void add_month(struct bj_job_ranges *r, int month)
 {
     struct bj_job_range *last = r->n > 0 ? &r->of[r->n - 1] : NULL;
-    if (!last || (first_of(month) != last->end && r->n < BJ_JOB_RANGES)) {
+    if (!last || (bj_month_first(month) != last->end && r->n < BJ_JOB_RANGES)) {
         last = &r->of[r->n++];
-        last->first = first_of(month);
+        last->first = bj_month_first(month);
     }
-    last->end = first_of(month + 1);
+    last->end = bj_month_first(month + 1);
 }
 
 int bj_job_months_find(struct bj_db *db, int64_t at_from, int64_t at_upto,

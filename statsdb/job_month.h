@@ -11,15 +11,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "statsdb/month.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct bj_db;
-
-/* Month 0 is that of jobs without a submit time, month 1 January 2000, the last
- * one January 2068, with which the numbers end. */
-enum { BJ_JOB_MONTHS = 818 };
 
 /* What a transaction that writes jobs knows of the months. */
 struct bj_job_months {
@@ -27,21 +22,18 @@ struct bj_job_months {
     struct bj_job_month {
         bool made, seen;
         int64_t at_from, at_upto, end_upto; /* of the jobs that were seen */
-    } month[BJ_JOB_MONTHS];
+    } month[BJ_MONTHS];
 };
-
-/* The month of a number of a job. */
-int bj_job_month_of(int64_t number);
 
 /* At the beginning of a transaction. */
 void bj_job_months_begin(struct bj_job_months *m, struct bj_db *db);
 
-/* Make the partitions of a job if they are missing. */
-int bj_job_months_make(struct bj_job_months *m, int64_t number,
-                       struct bj_err *err);
+/* Note the times of a job in a month that has its partitions. */
+void bj_job_months_note(struct bj_job_months *m, int64_t number, int64_t at,
+                        int64_t end_sec);
 
-/* Before a job is inserted, or changed: the same, and note its times. at,
- * end_sec: its columns; BJ_SQL_NULL: it has not ended. */
+/* The same, before a job is inserted, or changed: make its partitions if they
+ * are missing. at, end_sec: its columns; BJ_SQL_NULL: it has not ended. */
 int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
                       int64_t end_sec, struct bj_err *err);
 

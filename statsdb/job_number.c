@@ -14,10 +14,10 @@ bool bj_job_numbers_follow(const struct bj_db *db)
     return bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
 }
 
-static int64_t second_of(int64_t submit_sec)
+static int64_t second_of(int64_t sec)
 {
-    int64_t second = submit_sec - SECONDS_AT_2000;
-    if (submit_sec < SECONDS_AT_2000)
+    int64_t second = sec - SECONDS_AT_2000;
+    if (sec < SECONDS_AT_2000)
         return 0;
     return second > MASK(SECOND_BITS) ? MASK(SECOND_BITS) : second;
 }
@@ -32,20 +32,20 @@ static int64_t low_bits(struct bj_slice jobid)
     return (int64_t)(h ^ h >> JOBID_BITS) & MASK(JOBID_BITS);
 }
 
-int64_t bj_job_number_submit(int64_t number)
+int64_t bj_job_number_time(int64_t number)
 {
     int64_t second = number >> BELOW_SECOND;
     return second > 0 ? second + SECONDS_AT_2000 : 0;
 }
 
-int64_t bj_job_number_first(int64_t submit_sec)
+int64_t bj_job_number_first(int64_t sec)
 {
-    return second_of(submit_sec) << BELOW_SECOND;
+    return second_of(sec) << BELOW_SECOND;
 }
 
-int64_t bj_job_number_last(int64_t submit_sec)
+int64_t bj_job_number_last(int64_t sec)
 {
-    return bj_job_number_first(submit_sec) | MASK(BELOW_SECOND);
+    return bj_job_number_first(sec) | MASK(BELOW_SECOND);
 }
 
 int64_t bj_job_number_of(int64_t cluster, struct bj_slice jobid,

@@ -13,7 +13,8 @@
  *
  * Jobs of one second may get the same number if a jobid is hashed, or with more
  * than 64 clusters.  The writer, which is alone, then takes the next free
- * number of that second. */
+ * number of that second.  Final records have numbers with the time in the same
+ * place (statsdb/record_number.h). */
 #ifndef BJ_STATSDB_JOB_NUMBER_H
 #define BJ_STATSDB_JOB_NUMBER_H
 
@@ -32,12 +33,12 @@ bool bj_job_numbers_follow(const struct bj_db *db);
 int64_t bj_job_number_of(int64_t cluster, struct bj_slice jobid,
                          int64_t submit_sec);
 
-/* The submit time in a number; 0: unknown. */
-int64_t bj_job_number_submit(int64_t number);
+/* The time in a number, since 1970; 0: unknown. */
+int64_t bj_job_number_time(int64_t number);
 
-/* The first and last number of jobs that were submitted in this second. */
-int64_t bj_job_number_first(int64_t submit_sec);
-int64_t bj_job_number_last(int64_t submit_sec);
+/* The first and last number of a second. */
+int64_t bj_job_number_first(int64_t sec);
+int64_t bj_job_number_last(int64_t sec);
 
 /* The one to try next if it is taken. */
 int64_t bj_job_number_next(int64_t number);

@@ -4,13 +4,25 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "statsdb/dict.h"
+#include "statsdb/job_number.h"
 #include "statsdb/record_impl.h"
 #include "store/db.h"
 
 #include <stdlib.h>
 
 /* Fields with a column of the same name; those of the key come first. */
-enum kind { CLUSTER, ID, HOST, TEXT, TIME, COUNT, FLAG, WORD, NAME, ACCOUNT };
+enum kind {
+    CLUSTER,
+    ID,
+    HOST,
+    SLURM_NODE,
+    START,
+    COUNT,
+    FLAG,
+    WORD,
+    NAME,
+    ACCOUNT
+};
 
 static const struct {
     const char *field, *column;
@@ -19,8 +31,8 @@ static const struct {
     {"cluster", "cluster", CLUSTER},
     {"jobid", "jobid", ID},
     {"host", "host", HOST},
-    {"slurm_node", "slurm_node", TEXT},
-    {"start", "start", TIME},
+    {"slurm_node", "slurm_node", SLURM_NODE},
+    {"start", "start", START},
     {"end", "\"end\"", COUNT},
     {"sluid", "sluid", WORD},
     {"user", "user", NAME},
@@ -58,41 +70,72 @@ static const char *const texts[BJ_RECORD_STATEMENTS] = {
     [BJ_RECORD_CLUSTER] = "SELECT id FROM cluster WHERE name = ?1",
     [BJ_RECORD_HOST] = "SELECT id FROM host WHERE name = ?1",
     [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
-    [BJ_RECORD_ENERGY] =
-        "INSERT INTO node_energy(record, policy, component, microjoules)"
-        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(record, policy, component)"
-        " DO UPDATE SET microjoules = ?4 WHERE node_energy.microjoules != ?4",
-    [BJ_RECORD_DEVICE] =
-        "INSERT INTO node_device(record, device, read_bytes, write_bytes,"
-        " read_operations, write_operations) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-        " ON CONFLICT(record, device) DO UPDATE SET read_bytes = ?3,"
-        " write_bytes = ?4, read_operations = ?5, write_operations = ?6",
-    [BJ_RECORD_GPU] =
-        "INSERT INTO node_gpu(record, gpu, \"index\", model, source,"
-        " held_usec, idle_usec, busy_ppm, sm_active_ppm, memory_peak_bytes,"
-        " energy_uj, estimated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-        " ?10, ?11, ?12) ON CONFLICT(record, gpu) DO UPDATE SET \"index\" = ?3,"
-        " model = ?4, source = ?5, held_usec = ?6, idle_usec = ?7, busy_ppm ="
-        " ?8, sm_active_ppm = ?9, memory_peak_bytes = ?10, energy_uj = ?11,"
-        " estimated = ?12",
 };
 
-static void put_sql(struct bj_buf *sql)
+/* Parameters behind those of the fields, where numbers follow from records. */
+enum { NUMBER = FIELDS + 1, FIRST, LAST };
+
+/* " AND " between conditions on the columns of the key. */
+static void put_key(struct bj_buf *sql, const char *value)
 {
-    bj_buf_str(sql, "INSERT INTO node_record(");
+    for (int i = 0; i < KEYS; i++) {
+        bj_buf_printf(sql, "%snode_record.%s = ", i ? " AND " : "",
+                      fields[i].column);
+        if (value)
+            bj_buf_printf(sql, "%s.%s", value, fields[i].column);
+        else
+            bj_buf_printf(sql, "?%d", i + 1);
+    }
+}
+
+/* The number of the record, if it is there, else the one that it gets. */
+static void put_number(struct bj_buf *sql, const char *table)
+{
+    bj_buf_printf(sql, ", coalesce((SELECT id FROM %s AS node_record WHERE ",
+                  table);
+    put_key(sql, NULL);
+    bj_buf_printf(sql, " AND id BETWEEN ?%d AND ?%d), ?%d)", FIRST, LAST,
+                  NUMBER);
+}
+
+/* One row with the number, or none: another record has it.  partition: NULL, or
+ * where numbers follow from records that of the record, because PostgreSQL
+ * would plan a statement of the whole table again for each record. */
+static void put_sql(struct bj_buf *sql, const char *partition)
+{
+    bj_buf_str(sql, "INSERT INTO ");
+    if (partition)
+        bj_buf_printf(sql, "%s AS ", partition);
+    bj_buf_str(sql, "node_record(");
     for (int i = 0; i < FIELDS; i++)
         bj_buf_printf(sql, "%s%s", i ? ", " : "", fields[i].column);
-    bj_buf_str(sql, ") VALUES(");
+    bj_buf_printf(sql, "%s) VALUES(", partition ? ", id" : "");
     for (int i = 0; i < FIELDS; i++)
         bj_buf_printf(sql, "%s?%d", i ? ", " : "", i + 1);
-    bj_buf_str(sql, ") ON CONFLICT(cluster, jobid, host, slurm_node, start)"
-                    " DO UPDATE SET ");
+    if (partition)
+        put_number(sql, partition);
+    bj_buf_printf(sql, ") ON CONFLICT(%s) DO UPDATE SET ",
+                  partition ? "id" : "cluster, jobid, host, slurm_node, start");
     for (int i = KEYS; i < FIELDS; i++)
         bj_buf_printf(sql, "%s%s = coalesce(excluded.%s, node_record.%s)",
                       i > KEYS ? ", " : "", fields[i].column, fields[i].column,
                       fields[i].column);
+    if (partition) {
+        bj_buf_str(sql, " WHERE ");
+        put_key(sql, "excluded");
+    }
     bj_buf_str(sql, " RETURNING id");
-    bj_buf_put(sql, "", 1);
+}
+
+/* The statement that adds records of a month; 0 for all with SQLite. */
+static int prepare_add(struct bj_records *r, int month, struct bj_err *err)
+{
+    char partition[BJ_MONTH_NAME];
+    struct bj_buf sql = {0};
+    if (r->follow)
+        bj_month_partition("node_record", month, partition);
+    put_sql(&sql, r->follow ? partition : NULL);
+    return bj_db_prepare_buf(bj_store_db(r->store), &sql, &r->add[month], err);
 }
 
 int bj_records_new(struct bj_store *s, struct bj_records **ret,
@@ -102,14 +145,15 @@ int bj_records_new(struct bj_store *s, struct bj_records **ret,
     if (!r)
         return bj_err_set(err, -ENOMEM, "records");
     struct bj_db *db = bj_store_db(s);
-    struct bj_buf sql = {0};
     r->store = s;
-    put_sql(&sql);
-    int e = sql.failed ? bj_err_set(err, -ENOMEM, "records")
-                       : bj_dicts_new(db, &r->dicts, err);
+    r->follow = bj_job_numbers_follow(db);
+    int e = bj_dicts_new(db, &r->dicts, err);
     for (int i = 0; e == 0 && i < BJ_RECORD_STATEMENTS; i++)
-        e = bj_db_prepare(db, texts[i] ? texts[i] : sql.p, &r->st[i], err);
-    bj_buf_free(&sql);
+        e = bj_db_prepare(db, texts[i], &r->st[i], err);
+    if (e == 0)
+        e = bj_record_rows_new(db, &r->rows, err);
+    if (e == 0 && !r->follow)
+        e = prepare_add(r, 0, err);
     if (e < 0) {
         bj_records_free(r);
         return e;
@@ -124,6 +168,9 @@ void bj_records_free(struct bj_records *r)
         return;
     for (int i = 0; i < BJ_RECORD_STATEMENTS; i++)
         bj_st_finalize(r->st[i]);
+    for (int i = 0; i < BJ_MONTHS; i++)
+        bj_st_finalize(r->add[i]);
+    bj_record_rows_free(r->rows);
     bj_dicts_free(r->dicts);
     bj_arena_free(&r->arena);
     free(r);
@@ -180,10 +227,10 @@ static int cluster_id(struct bj_records *r, struct bj_slice name,
 }
 
 /* Bind one field of a record. */
-static int bind(struct bj_records *r, int i, const struct bj_json *doc,
-                struct bj_slice cluster, struct bj_err *err)
+static int bind(struct bj_records *r, struct bj_st *st, int i,
+                const struct bj_json *doc, struct bj_slice cluster,
+                struct bj_err *err)
 {
-    struct bj_st *st = r->st[BJ_RECORD_ADD];
     const struct bj_json *v = bj_json_get(doc, fields[i].field);
     struct bj_slice text = bj_json_text(v);
     int64_t n = BJ_SQL_NULL;
@@ -193,18 +240,22 @@ static int bind(struct bj_records *r, int i, const struct bj_json *doc,
     case CLUSTER:
         e = cluster_id(r, text.n > 0 ? text : cluster,
                        bj_json_text(bj_json_get(doc, "batch_system")), &n, err);
+        r->key.cluster = n;
         break;
     case HOST:
         e = host_id(r, text, &n, err);
+        r->key.host = n;
         break;
     case ID:
+        r->key.jobid = text;
         bj_st_bind_jobid(st, i + 1, text);
         return 0;
-    case TEXT:
-        bj_st_bind_text(st, i + 1, text.n ? text : BJ_SLICE(""));
+    case SLURM_NODE:
+        r->key.slurm_node = text.n ? text : BJ_SLICE("");
+        bj_st_bind_text(st, i + 1, r->key.slurm_node);
         return 0;
-    case TIME:
-        n = count(v) == BJ_SQL_NULL ? 0 : count(v);
+    case START:
+        n = r->key.start_sec;
         break;
     case COUNT:
         n = count(v);
@@ -226,7 +277,6 @@ static int bind(struct bj_records *r, int i, const struct bj_json *doc,
 static int put_energy(struct bj_records *r, int64_t id,
                       const struct bj_json *energy, struct bj_err *err)
 {
-    struct bj_st *st = r->st[BJ_RECORD_ENERGY];
     int e = 0;
     BJ_JSON_EACH(policy, energy)
     {
@@ -240,11 +290,11 @@ static int put_energy(struct bj_records *r, int64_t id,
                 return e;
             if (uj == BJ_SQL_NULL || p == BJ_SQL_NULL || c == BJ_SQL_NULL)
                 continue;
-            bj_st_bind_i64(st, 1, id);
-            bj_st_bind_i64(st, 2, p);
-            bj_st_bind_i64(st, 3, c);
-            bj_st_bind_i64(st, 4, uj);
-            e = bj_st_run(st, err);
+            bj_record_rows_i64(r->rows, BJ_RECORD_ENERGY, id);
+            bj_record_rows_i64(r->rows, BJ_RECORD_ENERGY, p);
+            bj_record_rows_i64(r->rows, BJ_RECORD_ENERGY, c);
+            bj_record_rows_i64(r->rows, BJ_RECORD_ENERGY, uj);
+            e = bj_record_rows_put(r->rows, BJ_RECORD_ENERGY, err);
             if (e < 0)
                 return e;
         }
@@ -252,63 +302,70 @@ static int put_energy(struct bj_records *r, int64_t id,
     return 0;
 }
 
+/* Counts of one row: the fields of these names. */
+static void put_counts(struct bj_records *r, enum bj_record_table table,
+                       const struct bj_json *doc, const char *const *name)
+{
+    for (; *name; name++)
+        bj_record_rows_i64(r->rows, table, count(bj_json_get(doc, *name)));
+}
+
 static int put_devices(struct bj_records *r, int64_t id,
                        const struct bj_json *devices, struct bj_err *err)
 {
     static const char *const names[] = {"read_bytes", "write_bytes",
-                                        "read_operations", "write_operations"};
-    struct bj_st *st = r->st[BJ_RECORD_DEVICE];
+                                        "read_operations", "write_operations",
+                                        NULL};
     BJ_JSON_EACH(device, devices)
     {
         if (bj_json_key(device).n == 0)
             continue;
-        bj_st_bind_i64(st, 1, id);
-        bj_st_bind_filled(st, 2, bj_json_key(device));
-        for (int i = 0; i < 4; i++)
-            bj_st_bind_i64(st, i + 3, count(bj_json_get(device, names[i])));
-        int e = bj_st_run(st, err);
+        bj_record_rows_i64(r->rows, BJ_RECORD_DEVICE, id);
+        bj_record_rows_text(r->rows, BJ_RECORD_DEVICE, bj_json_key(device));
+        put_counts(r, BJ_RECORD_DEVICE, device, names);
+        int e = bj_record_rows_put(r->rows, BJ_RECORD_DEVICE, err);
         if (e < 0)
             return e;
     }
     return 0;
 }
 
-static int put_gpu(struct bj_records *r, const struct bj_json *gpu,
+static int put_gpu(struct bj_records *r, int64_t id, const struct bj_json *gpu,
                    struct bj_err *err)
 {
-    static const char *const names[] = {"held_usec",         "idle_usec",
-                                        "busy_ppm",          "sm_active_ppm",
-                                        "memory_peak_bytes", "energy_uj"};
-    struct bj_st *st = r->st[BJ_RECORD_GPU];
+    static const char *const names[] = {
+        "held_usec",         "idle_usec", "busy_ppm", "sm_active_ppm",
+        "memory_peak_bytes", "energy_uj", NULL};
     int64_t model = BJ_SQL_NULL, source = BJ_SQL_NULL;
     bool estimated;
-    bj_st_bind_filled(st, 2, bj_json_key(gpu));
-    bj_st_bind_filled(st, 3, bj_json_text(bj_json_get(gpu, "index")));
     int e =
         entry(r, WORD, bj_json_text(bj_json_get(gpu, "model")), &model, err);
     if (e == 0)
         e = entry(r, WORD, bj_json_text(bj_json_get(gpu, "source")), &source,
                   err);
-    bj_st_bind_i64(st, 4, model);
-    bj_st_bind_i64(st, 5, source);
-    for (int i = 0; i < 6; i++)
-        bj_st_bind_i64(st, i + 6, count(bj_json_get(gpu, names[i])));
-    bj_st_bind_i64(st, 12,
-                   bj_json_bool(bj_json_get(gpu, "estimated"), &estimated) == 0
-                       ? estimated
-                       : BJ_SQL_NULL);
-    return e < 0 ? e : bj_st_run(st, err);
+    if (e < 0)
+        return e;
+    bj_record_rows_i64(r->rows, BJ_RECORD_GPU, id);
+    bj_record_rows_text(r->rows, BJ_RECORD_GPU, bj_json_key(gpu));
+    bj_record_rows_text(r->rows, BJ_RECORD_GPU,
+                        bj_json_text(bj_json_get(gpu, "index")));
+    bj_record_rows_i64(r->rows, BJ_RECORD_GPU, model);
+    bj_record_rows_i64(r->rows, BJ_RECORD_GPU, source);
+    put_counts(r, BJ_RECORD_GPU, gpu, names);
+    e = bj_json_bool(bj_json_get(gpu, "estimated"), &estimated);
+    bj_record_rows_i64(r->rows, BJ_RECORD_GPU,
+                       e == 0 ? estimated : BJ_SQL_NULL);
+    return bj_record_rows_put(r->rows, BJ_RECORD_GPU, err);
 }
 
 static int put_gpus(struct bj_records *r, int64_t id,
                     const struct bj_json *gpus, struct bj_err *err)
 {
+    int e = 0;
     BJ_JSON_EACH(gpu, gpus)
     {
-        if (bj_json_key(gpu).n == 0 || bj_json_kind(gpu) != BJ_JSON_OBJECT)
-            continue;
-        bj_st_bind_i64(r->st[BJ_RECORD_GPU], 1, id);
-        int e = put_gpu(r, gpu, err);
+        if (bj_json_key(gpu).n > 0 && bj_json_kind(gpu) == BJ_JSON_OBJECT)
+            e = put_gpu(r, id, gpu, err);
         if (e < 0)
             return e;
     }
@@ -343,21 +400,64 @@ int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
     return e < 0 ? e : check(*ret, name, err);
 }
 
+/* Insert or change a row: 1 with its number, 0 the number is another's. */
+static int add(struct bj_st *st, int64_t *ret, struct bj_err *err)
+{
+    int e = bj_st_row(st, err);
+    bool there = e > 0;
+    if (there)
+        *ret = bj_st_get_i64(st, 0);
+    /* The row is written only after the statement has run to its end. */
+    while (e > 0)
+        e = bj_st_row(st, err);
+    return e < 0 ? e : there;
+}
+
+/* The same under the first free number of its second, or the one it has. */
+static int add_numbered(struct bj_records *r, struct bj_st *st, int64_t *ret,
+                        struct bj_err *err)
+{
+    const int64_t first = bj_record_number_of(&r->key);
+    int64_t number = first;
+    int e = 0;
+    bj_st_bind_i64(st, FIRST, bj_job_number_first(r->key.start_sec));
+    bj_st_bind_i64(st, LAST, bj_job_number_last(r->key.start_sec));
+    while (e == 0) {
+        bj_st_bind_i64(st, NUMBER, number);
+        e = add(st, ret, err);
+        number = bj_job_number_next(number);
+        if (e == 0 && number == first)
+            e = bj_err_set(err, -E2BIG, "records of one second");
+    }
+    return e;
+}
+
+static int put_record(struct bj_records *r, struct bj_slice cluster,
+                      const struct bj_json *doc, int64_t *ret,
+                      struct bj_err *err)
+{
+    int64_t start = count(bj_json_get(doc, "start"));
+    r->key.start_sec = start == BJ_SQL_NULL ? 0 : start;
+    int month =
+        r->follow ? bj_month_of(bj_job_number_first(r->key.start_sec)) : 0;
+    int e = bj_record_months_add(&r->months, month, err);
+    if (e == 0 && !r->add[month])
+        e = prepare_add(r, month, err);
+    struct bj_st *st = r->add[month];
+    for (int i = 0; e == 0 && i < FIELDS; i++)
+        e = bind(r, st, i, doc, cluster, err);
+    if (e < 0)
+        return e;
+    e = r->follow ? add_numbered(r, st, ret, err) : add(st, ret, err);
+    return e < 0 ? e : 0;
+}
+
 int bj_record_store(struct bj_records *r, struct bj_slice cluster,
                     const char *name, const struct bj_json *doc,
                     struct bj_err *err)
 {
-    struct bj_st *st = r->st[BJ_RECORD_ADD];
-    int e = 0;
-    for (int i = 0; e == 0 && i < FIELDS; i++)
-        e = bind(r, i, doc, cluster, err);
-    if (e < 0)
-        return e;
-    e = bj_st_row(st, err);
-    int64_t id = e > 0 ? bj_st_get_i64(st, 0) : 0;
-    /* The row is written only after the statement has run to its end. */
-    while (e > 0)
-        e = bj_st_row(st, err);
+    int64_t id = 0;
+    int e = put_record(r, cluster, doc, &id, err);
     if (e == 0)
         e = put_energy(r, id, bj_json_get(doc, "energy_uj"), err);
     if (e == 0)
@@ -375,6 +475,12 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
     return e < 0 ? e : bj_record_store(r, cluster, name, doc, err);
 }
 
+int bj_records_begin(struct bj_records *r, struct bj_err *err)
+{
+    bj_record_months_begin(&r->months, bj_store_db(r->store));
+    return bj_store_begin(r->store, err);
+}
+
 int bj_records_have_cluster(struct bj_records *r, struct bj_slice name,
                             struct bj_err *err)
 {
@@ -385,8 +491,16 @@ int bj_records_have_cluster(struct bj_records *r, struct bj_slice name,
     return e;
 }
 
-void bj_records_forget(struct bj_records *r)
+int bj_records_commit(struct bj_records *r, struct bj_err *err)
 {
+    int e = bj_record_rows_flush(r->rows, err);
+    return e < 0 ? e : bj_store_commit(r->store, err);
+}
+
+void bj_records_rollback(struct bj_records *r)
+{
+    bj_store_rollback(r->store);
+    bj_record_rows_forget(r->rows);
     bj_dicts_clear(r->dicts);
     r->cluster_bytes = 0;
 }

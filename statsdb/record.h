@@ -26,7 +26,12 @@ struct bj_json;
 int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
                    const struct bj_json **ret, struct bj_err *err);
 
-/* Store a record that was read, in an open transaction. The same record again
+/* Transactions of the store that store records. */
+int bj_records_begin(struct bj_records *r, struct bj_err *err);
+int bj_records_commit(struct bj_records *r, struct bj_err *err);
+void bj_records_rollback(struct bj_records *r);
+
+/* Store a record that was read, in such a transaction. The same record again
  * changes nothing; absent values stay. cluster is used if the record has none.
  */
 int bj_record_store(struct bj_records *r, struct bj_slice cluster,
@@ -41,9 +46,6 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
  */
 int bj_records_have_cluster(struct bj_records *r, struct bj_slice name,
                             struct bj_err *err);
-
-/* Forget what a transaction that was rolled back has added. */
-void bj_records_forget(struct bj_records *r);
 
 struct bj_records_counts {
     uint64_t taken, bad;

@@ -116,18 +116,17 @@ static int take_all(struct bj_records *r, int fd, const struct names *names,
 {
     const char *name = names->text.p;
     unsigned char *done = calloc(names->n, 1);
-    int e = done ? bj_store_begin(r->store, err)
-                 : bj_err_set(err, -ENOMEM, "records");
+    int e =
+        done ? bj_records_begin(r, err) : bj_err_set(err, -ENOMEM, "records");
     for (unsigned i = 0; e >= 0 && i < names->n; i++) {
         e = take(r, fd, name, cluster, n, ret_why, err);
         done[i] = e > 0;
         name += strlen(name) + 1;
     }
     if (e >= 0)
-        e = bj_store_commit(r->store, err);
+        e = bj_records_commit(r, err);
     if (e < 0) {
-        bj_store_rollback(r->store);
-        bj_records_forget(r);
+        bj_records_rollback(r);
     }
     if (e == 0)
         e = remove_all(fd, names, done, err);

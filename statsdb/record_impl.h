@@ -5,14 +5,13 @@
 #include "base/arena.h"
 #include "statsdb/dict.h"
 #include "statsdb/record.h"
+#include "statsdb/record_month.h"
+#include "statsdb/record_number.h"
+#include "statsdb/record_rows.h"
 
 enum {
-    BJ_RECORD_ADD,
     BJ_RECORD_HOST,
     BJ_RECORD_HOST_ADD,
-    BJ_RECORD_ENERGY,
-    BJ_RECORD_DEVICE,
-    BJ_RECORD_GPU,
     BJ_RECORD_CLUSTER,
     BJ_RECORD_STATEMENTS
 };
@@ -24,7 +23,12 @@ struct bj_records {
     char cluster[256];     /* name and batch system of the last one */
     size_t cluster_bytes;
     int64_t cluster_id;
+    bool follow;              /* do numbers follow from records? */
+    struct bj_record_key key; /* of the one that is stored */
+    struct bj_record_months months;
+    struct bj_record_rows *rows;
     struct bj_st *st[BJ_RECORD_STATEMENTS];
+    struct bj_st *add[BJ_MONTHS];
     char text[BJ_RECORD_BYTES];
 };
 

@@ -114,16 +114,15 @@ static int store_group(struct bj_record_writer *w, struct bj_record_post *first,
 {
     *sum = (struct bj_record_verdict){0};
     *rest = first;
-    int r = bj_store_begin(w->store, err);
+    int r = bj_records_begin(w->records, err);
     while (r == 0 && *rest && sum->stored < GROUP_RECORDS) {
         r = store_one(w, *rest, sum, err);
         *rest = (*rest)->next;
     }
     if (r == 0)
-        r = bj_store_commit(w->store, err);
+        r = bj_records_commit(w->records, err);
     if (r < 0) {
-        bj_store_rollback(w->store);
-        bj_records_forget(w->records);
+        bj_records_rollback(w->records);
     }
     if (w->text.cap > BUFFER_KEEP)
         bj_buf_free(&w->text);

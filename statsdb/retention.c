@@ -2,13 +2,17 @@
 
 #include "statsdb/job_month.h"
 #include "statsdb/job_number.h"
+#include "statsdb/record_month.h"
 #include "store/db.h"
 
 /* Between the least and the largest of them, so that PostgreSQL leaves other
  * partitions out. */
-#define OLD(column)                                                            \
-    column " IN (SELECT id FROM temp.old) AND " column " BETWEEN (SELECT"      \
-           " min(id) FROM temp.old) AND (SELECT max(id) FROM temp.old)"
+#define IN(column, list)                                                       \
+    column " IN (SELECT id FROM " list ") AND " column                         \
+           " BETWEEN (SELECT min(id) FROM " list                               \
+           ") AND (SELECT max(id) FROM " list ")"
+#define OLD(column) IN(column, "temp.old")
+#define OLD_RECORD(column) IN(column, "temp.old_record")
 
 /* Rows that refer to a job are removed first. A job that started before the
  * time may have ended later: its end decides. */
@@ -34,12 +38,12 @@ static const char *const texts[] = {
     "CREATE TEMP TABLE old_record(id INTEGER PRIMARY KEY)",
     "INSERT INTO temp.old_record SELECT id FROM node_record WHERE \"end\" < ?1"
     " ORDER BY \"end\" LIMIT ?2",
-    "DELETE FROM node_energy WHERE record IN (SELECT id FROM temp.old_record)",
-    "DELETE FROM node_device WHERE record IN (SELECT id FROM temp.old_record)",
-    "DELETE FROM node_gpu WHERE record IN (SELECT id FROM temp.old_record)",
+    "DELETE FROM node_energy WHERE " OLD_RECORD("record"),
+    "DELETE FROM node_device WHERE " OLD_RECORD("record"),
+    "DELETE FROM node_gpu WHERE " OLD_RECORD("record"),
     "DELETE FROM derive_record WHERE record IN (SELECT id FROM"
     " temp.old_record)",
-    "DELETE FROM node_record WHERE id IN (SELECT id FROM temp.old_record)",
+    "DELETE FROM node_record WHERE " OLD_RECORD("id"),
     "DELETE FROM job WHERE " OLD("id"),
 };
 
@@ -112,7 +116,8 @@ static int remove_old(struct bj_db *db, int64_t before, unsigned max,
     return r < 0 ? r : (int)jobs;
 }
 
-/* Remove a month of PostgreSQL: its jobs, or -ENOENT. */
+/* Remove a month of PostgreSQL, of jobs or else of records: its jobs, or
+ * -ENOENT. */
 static int drop_month(struct bj_store *s, int64_t before_sec,
                       struct bj_err *err)
 {
@@ -124,6 +129,8 @@ static int drop_month(struct bj_store *s, int64_t before_sec,
         r = run(bj_store_db(s), texts[0], before_sec, 0, err);
     if (r == 0)
         r = bj_job_months_drop(bj_store_db(s), before_sec, &jobs, err);
+    if (r == -ENOENT)
+        r = bj_record_months_drop(bj_store_db(s), before_sec, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)

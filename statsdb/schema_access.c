@@ -8,6 +8,7 @@
  * that name for each row.  Here nobody reads a table; views do so as their
  * owner, and as security barriers they keep conditions of a query from seeing
  * other rows. */
+#include "statsdb/fragment.h"
 #include "statsdb/schema_sql.h"
 
 #include <stddef.h>
@@ -64,10 +65,10 @@ const char *const bj_schema_people[] = {
     THREE("job_energy_v",
           "SELECT t.id AS job, p.text AS policy, c.text AS component,"
           " sum(e.microjoules) AS microjoules, count(*) AS nodes FROM job AS t"
-          " JOIN node_record AS r ON r.cluster = t.cluster AND r.jobid ="
-          " t.jobid JOIN node_record_job AS l ON l.record = r.id AND l.job ="
-          " t.id JOIN node_energy AS e ON e.record = r.id JOIN word AS p ON"
-          " p.id = e.policy JOIN word AS c ON c.id = e.component",
+          " JOIN node_record AS r ON " BJ_SQL_RECORD_OF(
+              "r", "t") " JOIN"
+                        " node_energy AS e ON e.record = r.id JOIN word AS p ON"
+                        " p.id = e.policy JOIN word AS c ON c.id = e.component",
           " GROUP BY t.id, p.text, c.text"),
     VIEW("factor_v") "SELECT * FROM factor_v", OF_ASSOC("rollup_month"),
     OF_ASSOC("rollup_energy_month"), OF_ASSOC("rollup_grams_month"), NULL};

@@ -38,60 +38,68 @@
 #define TODO(table)                                                            \
     "INSERT INTO " table " VALUES(new.id) ON CONFLICT DO NOTHING"
 
+/* The partition of records without a start (statsdb/month.h). */
+#define UNKNOWN(table)                                                         \
+    BJ_ONLY_POSTGRESQL "CREATE TABLE " table "_unknown PARTITION OF " table    \
+                       " FOR VALUES FROM (MINVALUE) TO (4294967296)"
+
 const char *const bj_schema_measured[] = {
     /* Final records of nodes: docs/records.md. */
-    "CREATE TABLE node_record("
-    "id INTEGER PRIMARY KEY,"
-    "cluster INT NOT NULL REFERENCES cluster,"
-    "jobid ANY NOT NULL,"
-    "host INT NOT NULL REFERENCES host,"
-    "slurm_node TEXT NOT NULL,"
-    "start INT NOT NULL," /* 0: unknown */
-    "\"end\" INT NOT NULL,"
-    "sluid INT REFERENCES word,"
-    "user INT REFERENCES user,"
-    "uid INT,"
-    "account INT REFERENCES account,"
-    "identity_source INT REFERENCES word,"
-    "cpus INT,"
-    "cpu_usec INT,"
-    "cpu_user_usec INT,"
-    "cpu_system_usec INT,"
-    "cpu_throttled_usec INT,"
-    "memory_peak_bytes INT,"
-    "memory_limit_bytes INT,"
-    "memory_limit_hits INT,"
-    "oom_kills INT,"
-    "processes_seen INT,"
-    "io_read_bytes INT,"
-    "io_write_bytes INT,"
-    "io_read_operations INT,"
-    "io_write_operations INT,"
-    "io_storage_read_bytes INT,"
-    "io_storage_write_bytes INT,"
-    "energy_policy INT REFERENCES word,"
-    "energy_source INT REFERENCES word,"
-    "energy_quality INT REFERENCES word,"
-    "energy_static INT REFERENCES word,"
-    "energy_gap INT,"
-    "complete INT) STRICT",
-    "CREATE UNIQUE INDEX node_record_key ON node_record(cluster, jobid, host,"
-    " slurm_node, start)",
+    BJ_BY_ID "CREATE TABLE node_record("
+             "id INTEGER PRIMARY KEY NOT NULL," /* statsdb/record_number.h */
+             "cluster INT NOT NULL REFERENCES cluster,"
+             "jobid ANY NOT NULL,"
+             "host INT NOT NULL REFERENCES host,"
+             "slurm_node TEXT NOT NULL,"
+             "start INT NOT NULL," /* 0: unknown */
+             "\"end\" INT NOT NULL,"
+             "sluid INT REFERENCES word,"
+             "user INT REFERENCES user,"
+             "uid INT,"
+             "account INT REFERENCES account,"
+             "identity_source INT REFERENCES word,"
+             "cpus INT,"
+             "cpu_usec INT,"
+             "cpu_user_usec INT,"
+             "cpu_system_usec INT,"
+             "cpu_throttled_usec INT,"
+             "memory_peak_bytes INT,"
+             "memory_limit_bytes INT,"
+             "memory_limit_hits INT,"
+             "oom_kills INT,"
+             "processes_seen INT,"
+             "io_read_bytes INT,"
+             "io_write_bytes INT,"
+             "io_read_operations INT,"
+             "io_write_operations INT,"
+             "io_storage_read_bytes INT,"
+             "io_storage_write_bytes INT,"
+             "energy_policy INT REFERENCES word,"
+             "energy_source INT REFERENCES word,"
+             "energy_quality INT REFERENCES word,"
+             "energy_static INT REFERENCES word,"
+             "energy_gap INT,"
+             "complete INT) STRICT",
+    BJ_ONLY_SQLITE "CREATE UNIQUE INDEX node_record_key ON node_record(cluster,"
+                   " jobid, host, slurm_node, start)",
+    BJ_ONLY_POSTGRESQL "CREATE UNIQUE INDEX node_record_key ON node_record("
+                       "cluster, jobid, host, slurm_node, start, id)",
     "CREATE INDEX node_record_end ON node_record(\"end\")",
+    BJ_BY_RECORD
     "CREATE TABLE node_energy("
     "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
     "policy INT NOT NULL REFERENCES word,"
     "component INT NOT NULL REFERENCES word,"
     "microjoules INT NOT NULL,"
     "PRIMARY KEY(record, policy, component)) STRICT, WITHOUT ROWID",
-    "CREATE TABLE node_device("
-    "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
-    "device TEXT NOT NULL,"
-    "read_bytes INT,"
-    "write_bytes INT,"
-    "read_operations INT,"
-    "write_operations INT,"
-    "PRIMARY KEY(record, device)) STRICT, WITHOUT ROWID",
+    BJ_BY_RECORD "CREATE TABLE node_device("
+                 "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+                 "device TEXT NOT NULL,"
+                 "read_bytes INT,"
+                 "write_bytes INT,"
+                 "read_operations INT,"
+                 "write_operations INT,"
+                 "PRIMARY KEY(record, device)) STRICT, WITHOUT ROWID",
 
     /* Ended jobs to be derived (again). */
     "CREATE TABLE derive_todo(job INTEGER PRIMARY KEY NOT NULL) STRICT",
@@ -137,20 +145,23 @@ const char *const bj_schema_measured[] = {
                           TODO("derive_record")),
 
     /* GPUs of final records. */
-    "CREATE TABLE node_gpu("
-    "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
-    "gpu TEXT NOT NULL,"
-    "\"index\" TEXT,"
-    "model INT REFERENCES word,"
-    "source INT REFERENCES word,"
-    "held_usec INT,"
-    "idle_usec INT,"
-    "busy_ppm INT,"
-    "sm_active_ppm INT,"
-    "memory_peak_bytes INT,"
-    "energy_uj INT,"
-    "estimated INT,"
-    "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
+    BJ_BY_RECORD "CREATE TABLE node_gpu("
+                 "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+                 "gpu TEXT NOT NULL,"
+                 "\"index\" TEXT,"
+                 "model INT REFERENCES word,"
+                 "source INT REFERENCES word,"
+                 "held_usec INT,"
+                 "idle_usec INT,"
+                 "busy_ppm INT,"
+                 "sm_active_ppm INT,"
+                 "memory_peak_bytes INT,"
+                 "energy_uj INT,"
+                 "estimated INT,"
+                 "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
+    /* A copy of a file keeps the numbers of its records, which are small. */
+    UNKNOWN("node_record"), UNKNOWN("node_energy"), UNKNOWN("node_device"),
+    UNKNOWN("node_gpu"),
 
     /* Values of a job from a Prometheus server. */
     BJ_BY_JOB

@@ -9,9 +9,11 @@
 #define BJ_ONLY_POSTGRESQL "/*postgresql*/"
 
 /* In front of a CREATE TABLE: in PostgreSQL it is split by a column that holds
- * numbers of jobs (statsdb/job_month.h).  BJ_BY_ID for the table of jobs. */
+ * numbers of jobs or of final records (statsdb/month.h).  BJ_BY_ID for the
+ * tables job and node_record. */
 #define BJ_BY_ID "/*by id*/"
 #define BJ_BY_JOB "/*by job*/"
+#define BJ_BY_RECORD "/*by record*/"
 
 /* A trigger of PostgreSQL for each row: when, on which table, under which
  * condition, and its statement. */

@@ -5,7 +5,8 @@ once after a day.  Certificates have P-256 keys.
 
   receiver.py BUILD [NODES [DAY]]
 
-DAY: records that each node has kept, in requests of 50."""
+DAY: records that each node has kept, in requests of 50.  STORE_ENGINE=postgresql: the
+store is in a server of its own."""
 import os
 import re
 import resource
@@ -18,7 +19,8 @@ import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tests/e2e"))
+sys.path[:0] = [os.path.join(TOP, "tests"), os.path.join(TOP, "tests/e2e")]
+import postgres  # noqa: E402
 import tls_lib  # noqa: E402
 
 O = os.path.abspath(sys.argv[1])
@@ -36,7 +38,8 @@ def free_port():
 class Receiver:
     def __init__(self, folder, *more):
         self.folder, self.port = folder, free_port()
-        self.store = folder + "/stats.db"
+        self.pg = postgres.Server() if os.environ.get("STORE_ENGINE") == "postgresql" else None
+        self.store = self.pg.url() if self.pg else folder + "/stats.db"
         for name, text in (
                 ("alpha.yml", "name: alpha\nqstat:\n  command: /bin/true\n"),
                 ("tokens", "* %s\n" % TOKEN),
@@ -78,6 +81,8 @@ class Receiver:
         return float(v[0]), int(v[1]), int(v[2]), int(v[3]), self.cpu() - before
 
     def rows(self):
+        if self.pg:
+            return int(self.pg.sql("SELECT count(*) FROM node_record"))
         db = sqlite3.connect(self.store)
         try:
             return db.execute("SELECT count(*) FROM node_record").fetchone()[0]
@@ -87,6 +92,8 @@ class Receiver:
     def end(self):
         self.p.terminate()
         self.p.wait()
+        if self.pg:
+            self.pg.close()
 
 
 def certificates(folder):

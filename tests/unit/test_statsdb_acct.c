@@ -147,9 +147,9 @@ static void record(struct world *w, const char *host, uint64_t start,
              "\"usage\":{\"cpu\":999000000}},\"energy_policy\":\"hybrid\"}",
              host, (unsigned long long)start, (unsigned long long)start + 60,
              energy);
-    if (bj_records_new(w->s, &r, &err) < 0 || bj_store_begin(w->s, &err) < 0 ||
+    if (bj_records_new(w->s, &r, &err) < 0 || bj_records_begin(r, &err) < 0 ||
         bj_record_put(r, BJ_SLICE("one"), "x", bj_slice_str(text), &err) < 0 ||
-        bj_store_commit(w->s, &err) < 0)
+        bj_records_commit(r, &err) < 0)
         fail_msg("%s", err.msg);
     bj_records_free(r);
 }

@@ -3,6 +3,7 @@
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/copy.h"
+#include "statsdb/record.h"
 #include "tests/unit/test_server.h"
 
 enum { SUBMIT = 1767225600, DAY = 86400 }; /* 2026-01-01 */
@@ -70,12 +71,34 @@ static void put(const char *url, struct bj_slice jobid, uint64_t submit_sec,
     bj_store_close(s);
 }
 
+/* A final record with a device; start 0: unknown. */
+static void put_record(const char *url, int jobid, int64_t start, int64_t end)
+{
+    char text[300], begins[40] = "";
+    struct bj_err err = {0};
+    struct bj_store *s = open_store(url);
+    struct bj_records *r = NULL;
+    if (start)
+        snprintf(begins, sizeof(begins), ",\"start\":%lld", (long long)start);
+    snprintf(text, sizeof(text),
+             "{\"format\":1,\"cluster\":\"here\",\"host\":\"n1\",\"jobid\":"
+             "\"%d\"%s,\"end\":%lld,\"devices\":{\"sda\":{\"read_bytes\":"
+             "%d}}}",
+             jobid, begins, (long long)end, jobid);
+    if (bj_records_new(s, &r, &err) < 0 || bj_records_begin(r, &err) < 0 ||
+        bj_record_put(r, BJ_SLICE(""), "x", bj_slice_str(text), &err) < 0 ||
+        bj_records_commit(r, &err) < 0)
+        fail_msg("%s", err.msg);
+    bj_records_free(r);
+    bj_store_close(s);
+}
+
 /* --- copies ----------------------------------------------------------------
  */
 
 struct run {
     int stop_after; /* so many reports; 0: never */
-    int reports, by_day, days, days_written;
+    int reports, by_day, days, days_written, records_written;
     uint64_t jobs;
 };
 
@@ -89,6 +112,8 @@ static int on_equal(void *ctx, const struct bj_copy_equal *e,
         r->days++;
         r->days_written += e->written;
     }
+    if (strcmp(e->table, "node_record") == 0)
+        r->records_written += e->written ? (int)e->sum.rows : 0;
     return ++r->reports == r->stop_after ? bj_err_set(err, -EINTR, "enough")
                                          : 0;
 }
@@ -163,7 +188,22 @@ static void fill_days(const char *url)
     put(url, BJ_SLICE("5"), 0, SUBMIT + 30); /* without a submit time */
     put(url, BJ_SLICE("3"), SUBMIT + DAY, 0);
     put(url, BJ_SLICE("4"), SUBMIT + 40 * DAY, SUBMIT + 40 * DAY + 20);
+    put_record(url, 4711, SUBMIT, SUBMIT + 20);
+    put_record(url, 4712, SUBMIT, SUBMIT + 30);
+    put_record(url, 2, SUBMIT + 40 * DAY, SUBMIT + 40 * DAY + 20);
+    put_record(url, 5, 0, SUBMIT + 40);
 }
+
+static const char all_records[] =
+    "SELECT jobid, start, \"end\", read_bytes FROM node_record JOIN node_device"
+    " ON record = id ORDER BY start, jobid";
+static const char records[] = "5|0|1767225640|5\n"
+                              "4711|1767225600|1767225620|4711\n"
+                              "4712|1767225600|1767225630|4712\n"
+                              "2|1770681600|1770681620|2\n";
+static const char record_numbers[] =
+    "SELECT id, jobid FROM node_record ORDER BY"
+    " id";
 
 /* Other programs do not open a copy that has not finished. */
 static void expect_unfinished(const char *url)
@@ -184,14 +224,16 @@ static void expect_unfinished(const char *url)
 static void interrupt(const char *from, const char *to)
 {
     struct run run = {.stop_after = 1};
-    int days_before = 0;
+    int days_before = 0, records_before = 0;
     while (copy(from, to, false, &run) == -EINTR) {
         expect_unfinished(to);
         assert_in_range(run.days_written, 0, 1);
         days_before += run.days_written;
+        records_before += run.records_written;
         run = (struct run){.stop_after = run.stop_after + 9};
     }
-    assert_int_equal(days_before + run.days_written, 4);
+    assert_int_equal(days_before, 4);
+    assert_int_equal(records_before + run.records_written, 4);
     assert_int_equal(run.days_written, 0);
     assert_int_equal(run.days, 4);
     assert_int_equal(run.jobs, 5);
@@ -216,7 +258,19 @@ static void test_interrupted(void **state)
     expect_in(f.path, all_jobs, jobs);
     interrupt(f.path, pg);
     expect_in(pg, all_jobs, jobs);
+    expect_in(pg, all_records, records);
+    /* computed by a script: test_statsdb_record_number.c */
+    expect_in(pg,
+              "SELECT id FROM node_record WHERE jobid = '4711' AND host = 1 AND"
+              " cluster = 1",
+              "3524195901566049697\n");
+    expect_in(pg,
+              "SELECT count(*) FROM derive_record JOIN node_record ON id ="
+              " record",
+              "4\n");
     interrupt(pg, g.path);
+    expect_in(g.path, all_records, records);
+    expect_in(g.path, record_numbers, "1|5\n2|4712\n3|4711\n4|2\n");
     expect_in(g.path, all_jobs, jobs);
     interrupt(f.path, h.path);
     expect_in(h.path, all_jobs, jobs);
@@ -232,7 +286,9 @@ static void change(const char *url)
 {
     put(url, BJ_SLICE("3"), SUBMIT + DAY, SUBMIT + DAY + 50);
     put(url, BJ_SLICE("9"), SUBMIT + 1, SUBMIT + 60);
-    exec(url, "DELETE FROM step WHERE job IN (SELECT id FROM job WHERE"
+    put_record(url, 9, SUBMIT + 1, SUBMIT + 60);
+    exec(url, "UPDATE node_record SET \"end\" = \"end\" + 1 WHERE jobid = 2;"
+              "DELETE FROM step WHERE job IN (SELECT id FROM job WHERE"
               " jobid = 4);"
               "DELETE FROM step WHERE job IN (SELECT id FROM job WHERE"
               " jobid = 5);"
@@ -251,10 +307,17 @@ static void update(const char *from, const char *to)
     assert_int_equal(run.reports, 0);
     assert_int_equal(copy(from, to, true, &run), 0);
     assert_int_equal(run.days_written, 4); /* one is empty now */
+    assert_int_equal(run.records_written, 4);
     expect_in(to, all_jobs, jobs);
+    expect_in(to, all_records,
+              "5|0|1767225640|5\n"
+              "4711|1767225600|1767225620|4711\n"
+              "4712|1767225600|1767225630|4712\n"
+              "9|1767225601|1767225660|9\n"
+              "2|1770681600|1770681621|2\n");
     run = (struct run){0};
     assert_int_equal(copy(from, to, true, &run), 0);
-    assert_int_equal(run.days_written, 0);
+    assert_int_equal(run.days_written + run.records_written, 0);
     assert_int_equal(run.days, 3);
     /* A wrong value of the copy is found, too. */
     exec(to, "UPDATE step SET cpus = 77 WHERE job IN (SELECT id FROM job WHERE"
@@ -285,6 +348,7 @@ static void test_update(void **state)
     update(pg, g.path);
     expect_in(g.path, "SELECT id, jobid FROM job ORDER BY id",
               "2|1\n3|2\n4|3\n5|4\n6|9\n");
+    expect_in(g.path, record_numbers, "1|5\n2|4712\n3|4711\n4|2\n5|9\n");
     fixture_close(&f);
     fixture_close(&g);
 }
@@ -298,6 +362,7 @@ static void test_tables(void **state)
     fixture_open(&f);
     const char *pg = empty_server();
     put(f.path, BJ_SLICE("1"), SUBMIT, SUBMIT + 20);
+    put_record(f.path, 1, SUBMIT, SUBMIT + 20);
     struct run run = {0};
     assert_int_equal(copy(f.path, pg, false, &run), 0);
     char text[64];

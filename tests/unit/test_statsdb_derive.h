@@ -113,9 +113,9 @@ static inline void record(struct site *w, const char *id, const char *host,
              "{\"format\":1,\"cluster\":\"alpha\",\"jobid\":\"%s\",\"host\":"
              "\"%s\",\"end\":%lld%s}",
              id, host, (long long)end, rest);
-    OK(bj_store_begin(w->s, &err));
+    OK(bj_records_begin(w->r, &err));
     OK(bj_record_put(w->r, BJ_SLICE("alpha"), "x", bj_slice_str(text), &err));
-    OK(bj_store_commit(w->s, &err));
+    OK(bj_records_commit(w->r, &err));
 }
 
 /* Records of a job's two nodes. */

@@ -63,8 +63,7 @@ static struct bj_slice name_of(const void *ctx, size_t i)
 static const char *const two[] = {"alpha", "beta"};
 static const struct bj_record_client any = {.host = {"*", 1}};
 
-static struct bj_record_verdict body(struct bj_store *s, struct bj_records *r,
-                                     size_t clusters,
+static struct bj_record_verdict body(struct bj_records *r, size_t clusters,
                                      const struct bj_record_client *client,
                                      const char *text, const char *answer)
 {
@@ -72,11 +71,11 @@ static struct bj_record_verdict body(struct bj_store *s, struct bj_records *r,
     struct bj_record_verdict v;
     struct bj_buf out = {0};
     struct bj_err err = {0};
-    assert_int_equal(bj_store_begin(s, &err), 0);
+    assert_int_equal(bj_records_begin(r, &err), 0);
     if (bj_record_body(r, &known, client, bj_slice_str(text), &v, &out, &err) <
         0)
         fail_msg("%s", err.msg);
-    assert_int_equal(bj_store_commit(s, &err), 0);
+    assert_int_equal(bj_records_commit(r, &err), 0);
     bj_buf_put(&out, "", 1);
     assert_string_equal(out.p, answer);
     bj_buf_free(&out);
@@ -94,7 +93,7 @@ static void test_a_bad_record_does_not_hold_up_others(void **state)
     assert_int_equal(bj_records_new(s, &r, NULL), 0);
     for (int i = 0; i < 2; i++) {
         struct bj_record_verdict v = body(
-            s, r, 1, &node7,
+            r, 1, &node7,
             RECORD("node7", "", "1") "\n{\n\n" RECORD(
                 "node8", "",
                 "2") "\n" RECORD("node7", "\"cluster\":\"gamma\",",
@@ -120,13 +119,13 @@ static void test_a_bad_record_does_not_hold_up_others(void **state)
            "SELECT c.name, jobid, cpu_usec FROM node_record JOIN cluster c"
            " ON c.id = cluster ORDER BY jobid",
            "alpha|1|1\nalpha|4|4\n");
-    body(s, r, 2, &any,
+    body(r, 2, &any,
          RECORD("node7", "", "1") "\n" RECORD("node7", "\"cluster\":\"beta\",",
                                               "5"),
          "{\"refused\":[{\"record\":1,\"status\":403,\"error\":\"record 1: "
          "cluster: required, as several clusters are configured\"}],"
          "\"stored\":1}");
-    body(s, r, 2, &any, "", "{\"refused\":[],\"stored\":0}");
+    body(r, 2, &any, "", "{\"refused\":[],\"stored\":0}");
     assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 3);
     /* A cluster that the scheduler reports needs no file of its own. */
     assert_int_equal(
@@ -134,7 +133,7 @@ static void test_a_bad_record_does_not_hold_up_others(void **state)
                    "INSERT INTO cluster(name, system) VALUES('gamma', '')",
                    NULL),
         0);
-    body(s, r, 1, &any, RECORD("node7", "\"cluster\":\"gamma\",", "6"),
+    body(r, 1, &any, RECORD("node7", "\"cluster\":\"gamma\",", "6"),
          "{\"refused\":[],\"stored\":1}");
     bj_records_free(r);
     bj_store_close(s);
@@ -154,13 +153,13 @@ static void test_a_body_has_a_limit_of_records(void **state)
     assert_int_equal(bj_records_new(s, &r, NULL), 0);
     for (int i = 0; i <= BJ_RECORD_LINES; i++)
         bj_buf_str(&text, RECORD("n", "", "1") "\n");
-    assert_int_equal(bj_store_begin(s, NULL), 0);
+    assert_int_equal(bj_records_begin(r, NULL), 0);
     assert_int_equal(bj_record_body(r, &known, &any,
                                     (struct bj_slice){text.p, text.len}, &v,
                                     &out, NULL),
                      -E2BIG);
     assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 0);
-    bj_store_rollback(s);
+    bj_records_rollback(r);
     bj_buf_free(&text);
     bj_buf_free(&out);
     bj_records_free(r);

@@ -20,12 +20,12 @@ static const char example[] =
     "\"energy_quality\":\"components\",\"energy_static\":\"learnt\","
     "\"energy_gap\":false,\"devices\":{\"sda\":{\"read_bytes\":5}}}";
 
-static void put(struct bj_store *s, struct bj_records *r, const char *text)
+static void put(struct bj_records *r, const char *text)
 {
     struct bj_err err = {0};
-    if (bj_store_begin(s, &err) < 0 ||
+    if (bj_records_begin(r, &err) < 0 ||
         bj_record_put(r, BJ_SLICE("c"), "x", bj_slice_str(text), &err) < 0 ||
-        bj_store_commit(s, &err) < 0)
+        bj_records_commit(r, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -39,7 +39,7 @@ static void test_record(void **state)
     struct bj_store *s = store_open(&f);
     assert_int_equal(bj_records_new(s, &r, &err), 0);
     for (int i = 0; i < 3; i++) {
-        put(s, r, example);
+        put(r, example);
         expect(s,
                "SELECT c.name, jobid, h.name, slurm_node, start, r.\"end\","
                " u.name, uid, a.name, cpus, cpu_usec, memory_held_peak_bytes,"
@@ -110,14 +110,14 @@ static void test_none(void **state)
     fixture_open(&f);
     struct bj_store *s = store_open(&f);
     assert_int_equal(bj_records_new(s, &r, &err), 0);
-    assert_int_equal(bj_store_begin(s, &err), 0);
+    assert_int_equal(bj_records_begin(r, &err), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_int_equal(
             bj_record_put(r, BJ_SLICE("c"), "x", bj_slice_str(cases[i]), &err),
             -EINVAL);
-    assert_int_equal(bj_store_commit(s, &err), 0);
+    assert_int_equal(bj_records_commit(r, &err), 0);
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-        put(s, r, odd[i]);
+        put(r, odd[i]);
     expect(s, "SELECT jobid, cpus, user FROM node_record ORDER BY id",
            "7[1].s||\n8||\n");
     assert_int_equal(number(s, "SELECT count(*) FROM node_energy"), 0);

@@ -76,20 +76,23 @@ static const char *const postgresql[] = {
     " a.attrelid = c.oid LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND"
     " i.indisprimary WHERE c.relkind IN ('r', 'p') AND c.relnamespace ="
     " 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND"
-    " c.relname NOT IN ('store_meta', 'job_month') ORDER BY 1",
-    /* Two of the table of jobs, which is split by its number, have it, too. */
+    " NOT c.relispartition AND c.relname NOT IN ('store_meta', 'job_month') "
+    "ORDER BY 1",
+    /* Those of tables that are split by their number have it, too. */
     "SELECT c.relname || CASE WHEN i.indisunique THEN ' unique' ELSE '' END ||"
     " CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END || ' ' || "
     "t.relname"
     " || '(' || (SELECT string_agg(coalesce((SELECT attname FROM pg_attribute"
     " WHERE attrelid = t.oid AND attnum = k.num), '?'), ',' ORDER BY k.at) FROM"
     " unnest(i.indkey::int[]) WITH ORDINALITY AS k(num, at) WHERE c.relname NOT"
-    " IN ('job_key', 'job_sluid') OR k.num <> (SELECT attnum FROM pg_attribute"
+    " IN ('job_key', 'job_sluid', 'node_record_key') OR k.num <> (SELECT "
+    "attnum FROM pg_attribute"
     " WHERE attrelid = t.oid AND attname = 'id')) || ')' FROM "
     "pg_index"
     " AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_class AS t ON "
     "t.oid"
-    " = i.indrelid WHERE c.relnamespace = 'public'::regnamespace AND NOT EXISTS"
+    " = i.indrelid WHERE c.relnamespace = 'public'::regnamespace AND NOT"
+    " c.relispartition AND NOT EXISTS"
     " (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1",
     "SELECT c.relname || '(' || string_agg(a.attname, ',' ORDER BY a.attnum) ||"
     " ')' FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid WHERE"
@@ -97,7 +100,8 @@ static const char *const postgresql[] = {
     " c.relname ORDER BY 1",
     /* The two more list new jobs, which SQLite numbers in their order. */
     "SELECT tgname || ' ' || tgrelid::regclass FROM pg_trigger WHERE NOT"
-    " tgisinternal AND tgname NOT IN ('job_new', 'job_new_mail') ORDER BY 1",
+    " tgisinternal AND tgparentid = 0 AND tgname NOT IN ('job_new', "
+    "'job_new_mail') ORDER BY 1",
 };
 
 enum { LISTS = sizeof(sqlite) / sizeof(sqlite[0]) };

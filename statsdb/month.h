@@ -1,0 +1,52 @@
+/* Months of numbers that begin with a time (statsdb/job_number.h), and the
+ * partitions of PostgreSQL for them.  Tables that are split in the same way are
+ * a group. */
+#ifndef BJ_STATSDB_MONTH_H
+#define BJ_STATSDB_MONTH_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct bj_db;
+
+/* Month 0 is that of numbers without a time, month 1 January 2000, the last one
+ * January 2068, with which the numbers end. */
+enum { BJ_MONTHS = 818 };
+
+/* The first table of a group has the numbers; the column "of" of the others,
+ * and of the lists, which are not split, refers to them. */
+struct bj_month_group {
+    const char *const *tables, *const *lists; /* NULL at their ends */
+    const char *of;                           /* "job" */
+    const char *time; /* the column of the first table: "submit" */
+};
+
+extern const struct bj_month_group bj_month_jobs, bj_month_records;
+
+enum { BJ_MONTH_TABLES = 16 }; /* of a group at most */
+
+int bj_month_of(int64_t number);
+int bj_month_of_time(int64_t sec);
+
+/* The first number of a month, from 0 to BJ_MONTHS. */
+int64_t bj_month_first(int month);
+
+/* The name of a table's partition. */
+enum { BJ_MONTH_NAME = 32 };
+void bj_month_partition(const char *table, int month, char ret[BJ_MONTH_NAME]);
+
+/* In a transaction: make the partitions of a month if they are missing. */
+int bj_month_make(struct bj_db *db, const struct bj_month_group *g, int month,
+                  struct bj_err *err);
+
+/* The same for the month of a time and the next two. */
+int bj_month_make_ahead(struct bj_db *db, const struct bj_month_group *g,
+                        int64_t now_sec, struct bj_err *err);
+
+/* In a transaction: remove the partitions of a month, and its rows of lists.
+ * -EBUSY: a query reads them. */
+int bj_month_drop(struct bj_db *db, const struct bj_month_group *g, int month,
+                  struct bj_err *err);
+
+#endif

@@ -1,0 +1,38 @@
+/* Months of final records.  In PostgreSQL node_record and its tables are split
+ * into partitions by the month of a record's start, which its number contains
+ * (statsdb/record_number.h).  With SQLite, which has no partitions, these
+ * functions do nothing; only bj_record_months_drop is for PostgreSQL alone. */
+#ifndef BJ_STATSDB_RECORD_MONTH_H
+#define BJ_STATSDB_RECORD_MONTH_H
+
+#include "base/err.h"
+#include "statsdb/month.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The months that a transaction has made. */
+struct bj_record_months {
+    struct bj_db *db;
+    bool made[BJ_MONTHS];
+};
+
+/* At the beginning of a transaction. */
+void bj_record_months_begin(struct bj_record_months *m, struct bj_db *db);
+
+/* Before a record of a month is inserted: make the partitions if they are
+ * missing. */
+int bj_record_months_add(struct bj_record_months *m, int month,
+                         struct bj_err *err);
+
+/* In a transaction: make the partitions of a time's month and the next two. */
+int bj_record_months_ahead(struct bj_db *db, int64_t now_sec,
+                           struct bj_err *err);
+
+/* In a transaction: remove the partitions of the first month that is over and
+ * whose records all ended before a time.  -ENOENT: there is none. -EBUSY: a
+ * query reads them. */
+int bj_record_months_drop(struct bj_db *db, int64_t before_sec,
+                          struct bj_err *err);
+
+#endif

@@ -40,15 +40,16 @@
  * largest difference of clocks, before its submit time or after its end; a job
  * of Slurm that was resized has the time of that as submit time and start.  So
  * PostgreSQL reads partitions of these months only, and that of records without
- * a start (statsdb/record_number.h). In SQLite all numbers are below 2^32. */
+ * a start (statsdb/record_number.h; 2000 is 946684800).  In SQLite all numbers
+ * are below 2^32. */
 #define BJ_SQL_RECORD_OF(n, j)                                                 \
     n ".cluster = " j ".cluster AND " n ".jobid = " j ".jobid AND (" n         \
       ".id < 4294967296 OR " n ".id >= CASE WHEN " j ".start > " j             \
-      ".submit AND " j ".submit BETWEEN 1 AND 3094000000 THEN (" j             \
+      ".submit THEN (" j                                                       \
       ".submit - 946684800 - 86400) << 32 ELSE 0 END AND " n                   \
       ".id < CASE WHEN " j ".\"end\" < 3094000000 THEN (" j                    \
-      ".\"end\" - 946684800 + 86400) << 32 ELSE 9223372036854775807 END)"      \
-      " AND " j ".id = (SELECT job FROM node_record_job WHERE record = " n     \
+      ".\"end\" - 946684800 + 86400) << 32 ELSE 9223372036854775807 END) "     \
+      "AND " j ".id = (SELECT job FROM node_record_job WHERE record = " n      \
       ".id)"
 
 /* A number in a sentence: three digits, from 100 on all of the integer. */

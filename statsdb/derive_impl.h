@@ -112,7 +112,9 @@ enum {
     X(INTERACTIVE, BJ_SQL_INTERACTIVE("j.id"))                                 \
     X(ACCOUNT, "j.account")                                                    \
     X(USER, "j.user")                                                          \
-    X(PARTITION, "j.partition")
+    X(PARTITION, "j.partition")                                                \
+    X(RECORDS_FIRST, BJ_SQL_RECORDS_FIRST("j"))                                \
+    X(RECORDS_END, BJ_SQL_RECORDS_END("j"))
 
 enum {
 #define BJ_DJ_ENUM(upper, sql) BJ_DJ_##upper,

@@ -12,6 +12,15 @@ static struct bj_st *bound(struct bj_derive *d, int which)
     return d->st[which];
 }
 
+/* The same for the records of the job. */
+static struct bj_st *bound_records(struct bj_derive *d, int which)
+{
+    struct bj_st *st = bound(d, which);
+    bj_st_bind_i64(st, 2, d->job.v[BJ_DJ_RECORDS_FIRST]);
+    bj_st_bind_i64(st, 3, d->job.v[BJ_DJ_RECORDS_END]);
+    return st;
+}
+
 static void copy_text(struct bj_st *st, int col, char *to, size_t cap)
 {
     struct bj_slice s = bj_st_get_text(st, col);
@@ -39,7 +48,7 @@ static int read_job(struct bj_derive *d, struct bj_err *err)
 
 static int read_nodes(struct bj_derive *d, struct bj_err *err)
 {
-    struct bj_st *st = bound(d, BJ_DE_NODES);
+    struct bj_st *st = bound_records(d, BJ_DE_NODES);
     int r = bj_st_row(st, err);
     if (r <= 0)
         return r;
@@ -76,7 +85,7 @@ static void no_energy(struct bj_derive_energy *e)
 
 static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 {
-    struct bj_st *st = bound(d, BJ_DE_NODE_ENERGY);
+    struct bj_st *st = bound_records(d, BJ_DE_NODE_ENERGY);
     struct bj_derive_energy *e = &d->job.node_energy;
     bool first = true;
     int r;

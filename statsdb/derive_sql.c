@@ -5,11 +5,16 @@
 
 #include <stdlib.h>
 
-/* Final records of job ?1. */
+/* The limits of the numbers of records are values, too, and said of each table:
+ * so PostgreSQL plans only the partitions within them. */
+#define WITHIN(number) BJ_SQL_RECORD_WITHIN(number, "?2", "?3")
+#define OF_RECORD " WHERE record = n.id AND " WITHIN("record")
+
+/* Final records of job ?1: same cluster and id, and linked to this run. */
 #define RECORDS                                                                \
-    "node_record AS n JOIN job AS j ON " BJ_SQL_RECORD_OF("n",                 \
-                                                          "j") " WHERE"        \
-                                                               " j.id = ?1"
+    "node_record AS n JOIN job AS j ON j.cluster = n.cluster"                  \
+    " AND j.jobid = n.jobid WHERE j.id = ?1 AND ?1 = (SELECT job FROM"         \
+    " node_record_job" OF_RECORD ") AND " WITHIN("n.id")
 
 static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
                               " id = j.partition), (SELECT name FROM qos WHERE"
@@ -21,7 +26,7 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
 
 /* The GPUs of a record; their mean use is weighted by the time held. */
 #define GPU(what, name)                                                        \
-    ", (SELECT " what " FROM node_gpu WHERE record = n.id) AS " name
+    ", (SELECT " what " FROM node_gpu" OF_RECORD ") AS " name
 #define GPUS                                                                   \
     GPU("count(*)", "gpus")                                                    \
     GPU("sum(busy_ppm = 0 OR (held_usec > 0 AND idle_usec >= held_usec))",     \
@@ -38,10 +43,9 @@ static const char nodes_sql[] =
 #define VALUE(upper, lower, nodes) ", " nodes
     BJ_USE_VALUES(VALUE)
 #undef VALUE
-        " FROM (SELECT n.*, (SELECT sum(read_bytes) FROM node_device WHERE"
-        " record = n.id) AS device_read, (SELECT sum(write_bytes) FROM"
-        " node_device WHERE record = n.id) AS device_write" GPUS
-        " FROM " RECORDS ") AS r";
+        " FROM (SELECT n.*, (SELECT sum(read_bytes) FROM node_device" OF_RECORD
+        ") AS device_read, (SELECT sum(write_bytes) FROM node_device" OF_RECORD
+        ") AS device_write" GPUS " FROM " RECORDS ") AS r";
 
 static const char prom_sql[] =
     "SELECT nodes_seen, nodes_final, coverage_ppm, energy_policy, energy_nodes"
@@ -66,8 +70,10 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " count(DISTINCT r.host || '/' || r.slurm_node),"
         " min(r.energy_policy), max(r.energy_policy) FROM"
         " (SELECT n.* FROM " RECORDS ") AS r JOIN node_energy AS e ON e.record"
-        " = r.id JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id ="
-        " e.component GROUP BY p.text, c.text",
+        " = r.id AND " WITHIN(
+            "e.record") " JOIN word AS p ON p.id = e.policy JOIN word AS c ON "
+                        "c.id ="
+                        " e.component GROUP BY p.text, c.text",
     [BJ_DE_PROM] = prom_sql,
     [BJ_DE_PROM_ENERGY] =
         "SELECT w.text, e.microjoules FROM job_prom_energy AS e JOIN word AS w"

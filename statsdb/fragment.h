@@ -36,20 +36,30 @@
 #define BJ_SQL_INTERACTIVE(job)                                                \
     "EXISTS (SELECT 1 FROM step WHERE job = " job " AND slot = 3)"
 
-/* Final records n that belong to job j, and may have started up to a day, the
- * largest difference of clocks, before its submit time or after its end; a job
- * of Slurm that was resized has the time of that as submit time and start.  So
- * PostgreSQL reads partitions of these months only, and that of records without
- * a start (statsdb/record_number.h). In SQLite all numbers are below 2^32. */
+/* Numbers of the final records of job j, from the first to before the end: they
+ * may have started up to a day, the largest difference of clocks, before its
+ * submit time or after its end.  A job of Slurm that was resized has the time
+ * of that as submit time and start (statsdb/record_number.h; 2000 is
+ * 946684800). */
+#define BJ_SQL_RECORDS_FIRST(j)                                                \
+    "CASE WHEN " j ".start > " j ".submit THEN (" j                            \
+    ".submit - 946684800 - 86400) << 32 ELSE 0 END"
+#define BJ_SQL_RECORDS_END(j)                                                  \
+    "CASE WHEN " j ".\"end\" < 3094000000 THEN (" j                            \
+    ".\"end\" - 946684800 + 86400) << 32 ELSE 9223372036854775807 END"
+
+/* Is a record without a start, or within these numbers?  So PostgreSQL reads
+ * partitions of these months only.  In SQLite all numbers are below 2^32. */
+#define BJ_SQL_RECORD_WITHIN(number, first, end)                               \
+    "(" number " < 4294967296 OR " number " >= " first " AND " number          \
+    " < " end ")"
+
+/* Does record n belong to job j? */
 #define BJ_SQL_RECORD_OF(n, j)                                                 \
-    n ".cluster = " j ".cluster AND " n ".jobid = " j ".jobid AND (" n         \
-      ".id < 4294967296 OR " n ".id >= CASE WHEN " j ".start > " j             \
-      ".submit AND " j ".submit BETWEEN 1 AND 3094000000 THEN (" j             \
-      ".submit - 946684800 - 86400) << 32 ELSE 0 END AND " n                   \
-      ".id < CASE WHEN " j ".\"end\" < 3094000000 THEN (" j                    \
-      ".\"end\" - 946684800 + 86400) << 32 ELSE 9223372036854775807 END)"      \
-      " AND " j ".id = (SELECT job FROM node_record_job WHERE record = " n     \
-      ".id)"
+    BJ_SQL_RECORD_WITHIN(n ".id", BJ_SQL_RECORDS_FIRST(j),                     \
+                         BJ_SQL_RECORDS_END(j))                                \
+    " AND " n ".cluster = " j ".cluster AND " n ".jobid = " j ".jobid AND " j  \
+    ".id = (SELECT job FROM node_record_job WHERE record = " n ".id)"
 
 /* A number in a sentence: three digits, from 100 on all of the integer. */
 #define BJ_SQL_NUMBER(v)                                                       \

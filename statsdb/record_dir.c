@@ -125,9 +125,8 @@ static int take_all(struct bj_records *r, int fd, const struct names *names,
     }
     if (e >= 0)
         e = bj_records_commit(r, err);
-    if (e < 0) {
+    if (e < 0)
         bj_records_rollback(r);
-    }
     if (e == 0)
         e = remove_all(fd, names, done, err);
     free(done);

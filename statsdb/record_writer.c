@@ -121,9 +121,8 @@ static int store_group(struct bj_record_writer *w, struct bj_record_post *first,
     }
     if (r == 0)
         r = bj_records_commit(w->records, err);
-    if (r < 0) {
+    if (r < 0)
         bj_records_rollback(w->records);
-    }
     if (w->text.cap > BUFFER_KEEP)
         bj_buf_free(&w->text);
     return r;

@@ -154,8 +154,45 @@ def plans(pg, site, path, kind):
             check(a.status == 200, path, a)
         text = log.read()
     site.stop()
-    nodes = re.findall(r"(Seq Scan|Scan.*) on ((?:job|step)(?:_[a-z]+)*_(?:\d{4}_\d\d|unknown))\b(.*)", text)
+    return executed(text)
+
+
+def executed(text):
+    nodes = re.findall(r"(Seq Scan|Scan.*) on ((?:job|step|node)(?:_[a-z]+)*_(?:\d{4}_\d\d|unknown))\b(.*)", text)
     return {(scan, table) for scan, table, rest in nodes if "never executed" not in rest}
+
+
+def records_needed(site, pg):
+    """What looks for the records of a job reads the partitions of its time, and that of records without a start."""
+    count = site.import_records(pg.url())
+    same(pg.sql("SELECT count(*), count(DISTINCT tableoid) > 3, (SELECT count(*) FROM job_use WHERE measured_nodes = 1) >"
+                " 100, (SELECT count(*) FROM derive_record) FROM node_record"), "%d|t|t|0\n" % count, "records of months")
+    # In the middle of a month.
+    number, key, month = pg.sql(
+        "SELECT j.id, c.name || ':' || j.jobid || ':' || j.submit, to_char(to_timestamp(j.submit), 'YYYY_MM') FROM job AS j"
+        " JOIN cluster AS c ON c.id = j.cluster JOIN job_use AS u ON u.job = j.id WHERE u.measured_nodes = 1 AND"
+        " extract(day FROM to_timestamp(j.submit)) BETWEEN 5 AND 25 AND j.\"end\" < j.submit + 86400 ORDER BY 1 LIMIT 1"
+    ).strip().split("|")
+
+    def all_of(found, what):
+        found = {(scan, table) for scan, table in found if table.startswith("node_")}
+        same(sorted(t for scan, t in found if scan == "Seq Scan"), [], "no table is read whole: " + what)
+        names = {t for _, t in found}
+        check("node_record_" + month in names and {t[-7:] for t in names} <= {month, "unknown"}, what, sorted(names))
+
+    for kind in ("custom", "generic"):
+        for path in ("/api/v1/jobs/%s/report" % key, "/api/v1/jobs/%s/usage" % key, "/api/v1/jobs?job=%s&fields=energy_measured_joules" % key):
+            all_of(plans(pg, site, path, kind), "%s plan: %s" % (kind, path))
+        for what in ("INSERT INTO derive_todo VALUES(%s)" % number,
+                     "UPDATE node_record SET cpus = 3 WHERE jobid = (SELECT jobid FROM job WHERE id = %s) AND start = (SELECT"
+                     " start FROM job WHERE id = %s)" % (number, number)):
+            pg.sql(what)
+            with open(os.path.join(pg.folder, "log"), encoding="utf-8") as log:
+                log.seek(0, 2)
+                site.derive_records(pg.url())
+                text = log.read()
+            same(pg.sql("SELECT (SELECT count(*) FROM derive_todo) + (SELECT count(*) FROM derive_record)"), "0\n", "derived")
+            all_of(executed(text), "%s plan, derive after %s" % (kind, what.split()[0]))
 
 
 def only_needed(pg):
@@ -188,8 +225,9 @@ def only_needed(pg):
             for kind in ("custom", "generic") if "from=" in path else ("custom",):
                 found = plans(pg, site, path, kind)
                 same(sorted(name for scan, name in found if scan == "Seq Scan"), [], "no table is read whole: " + path)
-                read = {name[-7:] for _, name in found}
+                read = {name[-7:] for _, name in found if name != "node_record_unknown"}
                 check(found and read <= months, "%s plan: only %s" % (kind, sorted(months)), sorted(found))
+        records_needed(site, pg)
     finally:
         site.done()
         for setting in EXPLAINED:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tables of jobs can be spread over several servers: their partitions lie in three
-databases that a fourth one reads through postgres_fdw.  Rows go where the number of
-their job says, all rows of a job are in one place, what names a job is sent to that
-place only, and each place keeps its keys alone.  TAP."""
+"""Tables of jobs and of final records can be spread over several servers: their
+partitions lie in three databases that a fourth one reads through postgres_fdw.  Rows
+go where the number of their job or record says, all rows of it are in one place, what
+names it is sent to that place only, and each place keeps its keys alone.  TAP."""
 import os
 import re
 import subprocess
@@ -17,7 +17,11 @@ from api_lib import IMPORTER, Site  # noqa: E402
 from tap import check, plan, same  # noqa: E402
 
 PLACES = 3
-TABLES = ("job", "step", "job_more", "job_use", "job_grams", "job_finding", "job_bin", "job_prom", "job_prom_energy")
+# The tables of a group: the first one is split by its number, the others by that column.
+GROUPS = {"job": ("job", "step", "job_more", "job_use", "job_grams", "job_finding", "job_bin", "job_prom",
+                  "job_prom_energy"),
+          "record": ("node_record", "node_energy", "node_device", "node_gpu")}
+TABLES = sum(GROUPS.values(), ())
 
 # Rows in tables that this store has none in.
 MORE = """INSERT INTO job_more(job) SELECT id FROM job ON CONFLICT DO NOTHING;
@@ -32,7 +36,7 @@ MORE = """INSERT INTO job_more(job) SELECT id FROM job ON CONFLICT DO NOTHING;
 
 
 def by(table):
-    return "id" if table == "job" else "job"
+    return next("id" if table == group[0] else column for column, group in GROUPS.items() if table in group)
 
 
 def make_places(pg, source):
@@ -42,15 +46,27 @@ def make_places(pg, source):
         p = subprocess.run([IMPORTER, "copy", "--from=" + source, "--to=" + pg.url("place%d" % i)],
                            capture_output=True, timeout=300, check=False)
         check(p.returncode == 0, "tables in place %d" % i, p.stderr)
+        for column in GROUPS:
+            make_months(pg, column, "place%d" % i)
         pg.sql("TRUNCATE " + ", ".join(TABLES), "place%d" % i)
         # The lists of jobs to work on are with the writer.
-        pg.sql("DROP FUNCTION job_new, job_new_mail, job_changed, job_end_changed, job_ended CASCADE", "place%d" % i)
+        pg.sql("DROP FUNCTION job_new, job_new_mail, job_changed, job_end_changed, job_ended, record_new, record_changed"
+               " CASCADE", "place%d" % i)
 
 
-def months_of(pg):
-    """Name and bounds of each partition of jobs."""
-    lines = pg.sql("SELECT substring(c.relname FROM 5), pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits AS i JOIN"
-                   " pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'job'::regclass ORDER BY 1")
+def make_months(pg, column, base):
+    """The partitions of the store, where they are missing."""
+    for month, bounds in months_of(pg, column):
+        for table in GROUPS[column]:
+            pg.sql("CREATE TABLE IF NOT EXISTS %s_%s PARTITION OF %s %s" % (table, month, table, bounds), base)
+
+
+def months_of(pg, column):
+    """Name and bounds of each partition of a group."""
+    table = GROUPS[column][0]
+    lines = pg.sql("SELECT substring(c.relname FROM %d), pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits AS i JOIN"
+                   " pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = '%s'::regclass ORDER BY 1"
+                   % (len(table) + 2, table))
     return [line.split("|") for line in lines.split("\n")[:-1]]
 
 
@@ -65,7 +81,7 @@ def spread(pg, months):
     for table in TABLES:
         sql.append("CREATE TABLE spread.%s (LIKE public.%s INCLUDING GENERATED) PARTITION BY RANGE (%s);"
                    % (table, table, by(table)))
-        for i, (month, bounds) in enumerate(months):
+        for i, (month, bounds) in enumerate(months[table]):
             sql.append("CREATE FOREIGN TABLE spread.%s_%s PARTITION OF spread.%s %s SERVER place%d OPTIONS (schema_name"
                        " 'public', table_name '%s_%s');" % (table, month, table, bounds, i % PLACES, table, month))
     pg.sql("\n".join(sql))
@@ -86,7 +102,7 @@ def rows(pg, table, base="store"):
 def servers(pg, sql):
     """The places that a statement is sent to."""
     text = pg.sql("EXPLAIN (VERBOSE, COSTS OFF) " + sql)
-    tables = set(re.findall(r"(?:Foreign \w+ on|Remote SQL: .*? public\.)[^\n]*?((?:job|step)\w*_(?:\d{4}_\d\d|unknown))", text))
+    tables = set(re.findall(r"(?:Foreign \w+ on|Remote SQL: .*? public\.)[^\n]*?((?:job|step|node)\w*_(?:\d{4}_\d\d|unknown))", text))
     return {t[-7:] for t in tables}, text
 
 
@@ -104,15 +120,19 @@ def main():
         p = subprocess.run([IMPORTER, "copy", "--from=" + site.store, "--to=" + pg.url()], capture_output=True,
                            timeout=300, check=False)
         check(p.returncode == 0, "the store", p.stderr)
+        count = site.import_records(pg.url())
+        same(rows(pg, "node_record").split("|")[0], str(count), "the records")
         pg.sql(MORE)
         make_places(pg, site.store)
-        months = months_of(pg)
-        check(len(months) > PLACES, "more months than places", months)
+        months = {table: months_of(pg, column) for column, group in GROUPS.items() for table in group}
+        for group in GROUPS.values():
+            check(len(months[group[0]]) > PLACES, "more months than places", months[group[0]])
         spread(pg, months)
         fill(pg)
         routed(pg, months)
         beside(pg)
-        to_one_place(pg, months)
+        to_one_place(pg, "job", OF_JOB)
+        to_one_place(pg, "node_record", OF_RECORD)
         keys(pg)
         same_rows(pg)
     finally:
@@ -123,41 +143,50 @@ def main():
 
 def routed(pg, months):
     for table in TABLES:
-        here = [rows(pg, "%s_%s" % (table, m)) for m, _ in months]
-        there = [rows(pg, "%s_%s" % (table, m), "place%d" % (i % PLACES)) for i, (m, _) in enumerate(months)]
+        here = [rows(pg, "%s_%s" % (table, m)) for m, _ in months[table]]
+        there = [rows(pg, "%s_%s" % (table, m), "place%d" % (i % PLACES)) for i, (m, _) in enumerate(months[table])]
         same(there, here, "each row of %s is in its month, in one place" % table)
         check(int(rows(pg, table).split("|")[0]) > 100, "%s has rows" % table)
-    used = [int(rows(pg, "job", "place%d" % i).split("|")[0]) for i in range(PLACES)]
-    check(min(used) > 0 and sum(used) == int(rows(pg, "job").split("|")[0]), "all places have jobs", used)
+    for table in ("job", "node_record"):
+        used = [int(rows(pg, table, "place%d" % i).split("|")[0]) for i in range(PLACES)]
+        check(min(used) > 0 and sum(used) == int(rows(pg, table).split("|")[0]), "all places have rows of " + table, used)
 
 
 def beside(pg):
-    """A place can answer for its jobs alone."""
-    for table in TABLES[1:]:
-        lost = [pg.sql("SELECT count(*) FROM %s AS t WHERE NOT EXISTS (SELECT 1 FROM job WHERE id = t.job)" % table,
-                       "place%d" % i).strip() for i in range(PLACES)]
-        same(lost, ["0"] * PLACES, "rows of %s are beside their jobs" % table)
+    """A place can answer for its jobs, and for its records, alone."""
+    for column, group in GROUPS.items():
+        for table in group[1:]:
+            lost = [pg.sql("SELECT count(*) FROM %s AS t WHERE NOT EXISTS (SELECT 1 FROM %s WHERE id = t.%s)"
+                           % (table, group[0], column), "place%d" % i).strip() for i in range(PLACES)]
+            same(lost, ["0"] * PLACES, "rows of %s are beside those of %s" % (table, group[0]))
 
 
-def to_one_place(pg, months):
-    number, month = pg.sql("SELECT id, right(tableoid::regclass::text, 7) FROM job ORDER BY id OFFSET 200 LIMIT 1").strip().split("|")
-    check(month in [m for m, _ in months], "a job", month)
-    for sql in ("SELECT * FROM spread.job WHERE id = %s", "SELECT * FROM spread.step WHERE job = %s",
-                "SELECT * FROM spread.job AS j JOIN spread.step AS s ON s.job = j.id WHERE j.id = %s",
-                "SELECT * FROM spread.job AS j LEFT JOIN spread.job_use AS u ON u.job = j.id WHERE j.id = %s",
-                "UPDATE spread.job SET priority = 1 WHERE id = %s", "DELETE FROM spread.step WHERE job = %s"):
+def to_one_place(pg, table, statements):
+    number, month = pg.sql("SELECT id, right(tableoid::regclass::text, 7) FROM %s ORDER BY id OFFSET 200 LIMIT 1"
+                           % table).strip().split("|")
+    for sql in statements:
         found, text = servers(pg, sql % number)
         check(found == {month}, "one place: " + sql, found, text)
 
 
+OF_JOB = ("SELECT * FROM spread.job WHERE id = %s", "SELECT * FROM spread.step WHERE job = %s",
+          "SELECT * FROM spread.job AS j JOIN spread.step AS s ON s.job = j.id WHERE j.id = %s",
+          "SELECT * FROM spread.job AS j LEFT JOIN spread.job_use AS u ON u.job = j.id WHERE j.id = %s",
+          "UPDATE spread.job SET priority = 1 WHERE id = %s", "DELETE FROM spread.step WHERE job = %s")
+OF_RECORD = ("SELECT * FROM spread.node_record WHERE id = %s",
+             "SELECT * FROM spread.node_record AS n JOIN spread.node_gpu AS g ON g.record = n.id WHERE n.id = %s",
+             "UPDATE spread.node_record SET cpus = 1 WHERE id = %s", "DELETE FROM spread.node_energy WHERE record = %s")
+
+
 def keys(pg):
     """A second row with the same key is refused by its place."""
-    columns = "state, cluster, jobid, submit, id"
-    try:
-        pg.sql("INSERT INTO spread.job(%s) SELECT %s FROM public.job LIMIT 1" % (columns, columns))
-        check(False, "a job is stored twice")
-    except RuntimeError as e:
-        check("duplicate key" in str(e) and "_pkey" in str(e), "a job is not stored twice", str(e))
+    for table, columns in (("job", "state, cluster, jobid, submit, id"),
+                           ("node_record", "cluster, jobid, host, slurm_node, start, \"end\", id")):
+        try:
+            pg.sql("INSERT INTO spread.%s(%s) SELECT %s FROM public.%s LIMIT 1" % (table, columns, columns, table))
+            check(False, "a row of %s is stored twice" % table)
+        except RuntimeError as e:
+            check("duplicate key" in str(e) and "_pkey" in str(e), "a row of %s is not stored twice" % table, str(e))
 
 
 def same_rows(pg):

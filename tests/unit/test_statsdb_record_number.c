@@ -2,6 +2,7 @@
  * partitions by the month of their start, and their removal. */
 #include "tests/unit/test_statsdb.h"
 
+#include "statsdb/fragment.h"
 #include "statsdb/record.h"
 #include "statsdb/record_month.h"
 #include "statsdb/record_number.h"
@@ -317,6 +318,64 @@ static void test_readers(void **state)
     site_close(&w);
 }
 
+/* --- records of a job ------------------------------------------------------
+ */
+
+static void put_job(struct site *w, const char *jobid, uint64_t submit,
+                    uint64_t start, uint64_t end)
+{
+    struct bj_err err = {0};
+    struct bj_sched_job j;
+    struct bj_upsert *u = upsert_open(w->s);
+    bj_sched_job_init(&j);
+    j.raw_id = bj_slice_str(jobid);
+    j.submit_sec = submit;
+    j.start_sec = start;
+    j.end_sec = end;
+    j.state = BJ_STATE_COMPLETED;
+    if (bj_upsert_begin(u, &err) < 0 ||
+        bj_upsert_job(u, BJ_SLICE("here"), &j, &err) < 0 ||
+        bj_upsert_commit(u, &err) < 0)
+        fail_msg("%s", err.msg);
+    bj_upsert_free(u);
+}
+
+/* Clocks differ by a day at most; a resized job has a later submit time. */
+static void test_of_job(void **state)
+{
+    static const char starts[] =
+        "SELECT j.jobid, string_agg(CAST(n.start - 1768003200 AS text), ' '"
+        " ORDER BY n.start) FROM job AS j JOIN node_record AS n "
+        "ON " BJ_SQL_RECORD_OF("n", "j") " GROUP BY 1 ORDER BY 1";
+    static const int64_t at[] = {0,
+                                 JANUARY - 40 * 86400,
+                                 JANUARY - 86401,
+                                 JANUARY - 86400,
+                                 JANUARY + 10,
+                                 JANUARY + 1000 + 86399,
+                                 JANUARY + 1000 + 86400};
+    struct site w;
+    (void)state;
+    SERVER;
+    site_open(&w);
+    put_job(&w, "1", JANUARY, JANUARY + 10, JANUARY + 1000);
+    put_job(&w, "2", JANUARY, JANUARY, JANUARY + 1000);
+    put_job(&w, "3", INT64_C(5000000000), INT64_C(5000000010),
+            INT64_C(5000000020));
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+        put(&w, 1, at[i], JANUARY + 1000, "");
+        put(&w, 2, at[i], JANUARY + 1000, "");
+    }
+    put_job(&w, "4", 0, JANUARY + 10, JANUARY + 1000);
+    put(&w, 4, JANUARY + 10, JANUARY + 1000, "");
+    put(&w, 3, INT64_C(5000000010), INT64_C(5000000020), "");
+    expect(w.s, starts,
+           "1|-1768003200 -86400 10 87399\n"
+           "2|-1768003200 -3456000 -86401 -86400 10 87399\n"
+           "3|3231996810\n4|10\n");
+    site_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_rows),        cmocka_unit_test(test_many),
         cmocka_unit_test(test_rolled_back), cmocka_unit_test(test_made),
         cmocka_unit_test(test_retention),   cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_of_job),
     };
     return cmocka_run_group_tests_name("statsdb_record_number", tests, start,
                                        stop);

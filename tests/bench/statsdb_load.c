@@ -102,8 +102,6 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
     if (r == 0)
         r = bj_upsert_bulk(l.upsert, bulk, err);
     if (r == 0)
-        r = bj_upsert_gather(l.upsert, true, err);
-    if (r == 0)
         r = bj_sacct_new(&conf, &reader, err);
     if (r == 0)
         r = feed(fd, reader, err);

@@ -20,7 +20,7 @@ struct bj_pbs_run {
     int64_t submit, start, end, state;
 };
 
-/* What is known of the runs of a record's job. Zero-initialise. */
+/* The known runs of a record's job. Zero-initialise. */
 struct bj_pbs_known {
     struct bj_pbs_run newest;
     struct bj_pbs_run same; /* with the record's start */

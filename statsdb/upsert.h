@@ -1,7 +1,7 @@
 /* Stores records of jobs; repetition changes nothing.
  *
  * A run is identified by its SLUID if it has one, else by cluster, jobid and
- * submit time; a requeued job is several runs. Those of PBS are told apart
+ * submit time; a requeued job is several runs, also in PBS
  * (statsdb/pbs_run.h). Values missing in a record stay, and a record of a run
  * that had not ended changes nothing of an ended one. Daily sums are updated in
  * the same transaction.

@@ -1,6 +1,5 @@
 #include "apiserver/jobs_query.h"
 
-#include "apiserver/job_name.h"
 #include "apiserver/state.h"
 #include "sched/state.h"
 
@@ -165,7 +164,7 @@ static void add_like(struct bj_query *q, const struct bj_jobs_query *l)
     bj_query_sql(q, " ESCAPE '\\'");
 }
 
-int bj_jobs_query_names(struct bj_call *c, struct bj_jobs_query *l)
+static int search_names(struct bj_call *c, struct bj_jobs_query *l)
 {
     struct bj_query *q = &l->q;
     struct bj_st *st = NULL;
@@ -190,6 +189,14 @@ int bj_jobs_query_names(struct bj_call *c, struct bj_jobs_query *l)
     bj_query_free(q);
     *q = (struct bj_query){0};
     return r;
+}
+
+int bj_jobs_query_search(struct bj_call *c, struct bj_jobs_query *l)
+{
+    int r = search_names(c, l);
+    return r != 0 || !l->p.given[BJ_PARAM_JOB]
+               ? r
+               : bj_jobs_search(c, &l->p, &l->found);
 }
 
 static void add_name(struct bj_query *q, const struct bj_jobs_query *l)
@@ -234,8 +241,8 @@ static int add_filters(struct bj_call *c, struct bj_jobs_query *l)
                             : " AND (j.\"end\" IS NOT NULL OR j.start IS "
                               "NULL)");
     if (p->given[BJ_PARAM_JOB])
-        return bj_jobs_named(q, c, p);
-    if (l->exact)
+        bj_jobs_named(q, c, p, &l->found);
+    if (p->given[BJ_PARAM_JOB] || l->exact)
         return 0;
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, l->from);
@@ -273,8 +280,7 @@ int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
     bool open = bj_query_wide(c, p) && !p->given[BJ_PARAM_JOB] &&
                 ((p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING]) ||
                  only_open(p));
-    q->named = p->given[BJ_PARAM_JOB] &&
-               bj_job_name_indexed(bj_params_text(p, BJ_PARAM_JOB));
+    q->named = p->given[BJ_PARAM_JOB];
     q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->began;
     int r = bj_query_lead(q, c, p, "j");
     if (open)

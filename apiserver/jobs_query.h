@@ -2,6 +2,7 @@
 #ifndef BJ_APISERVER_JOBS_QUERY_H
 #define BJ_APISERVER_JOBS_QUERY_H
 
+#include "apiserver/job_name.h"
 #include "apiserver/jobs.h"
 
 enum {
@@ -25,6 +26,7 @@ struct bj_jobs_query {
     bool named;            /* all matching names are here: */
     int64_t name[BJ_JOBS_NAMES];
     unsigned names;
+    struct bj_job_found found; /* by the parameter job, if it is a UUID */
     struct bj_jobs_end end;
 };
 
@@ -34,9 +36,10 @@ void bj_jobs_query_free(struct bj_jobs_query *l);
 /* Read p.  0 or a refusal. */
 int bj_jobs_query_read(struct bj_call *c, struct bj_jobs_query *l);
 
-/* Many jobs share a name.  With many jobs to read, search the matching names
- * first: often there are few or none.  There may be too many to read all. */
-int bj_jobs_query_names(struct bj_call *c, struct bj_jobs_query *l);
+/* Search what all queries of the list need.  Many jobs share a name.  With many
+ * jobs to read, search the matching names first: often there are few or none.
+ * There may be too many to read all. */
+int bj_jobs_query_search(struct bj_call *c, struct bj_jobs_query *l);
 
 /* Append all conditions but the cursor's.  A walk along an index in the order
  * of the list ends when its part of the time is over; parts 0: it is not such a

@@ -1,9 +1,7 @@
 #include "apiserver/reader.h"
 
 #include "apiserver/faculty.h"
-#include "apiserver/original.h"
 #include "base/clock.h"
-#include "base/digits.h"
 #include "statsdb/store.h"
 
 #include <stdlib.h>
@@ -32,8 +30,7 @@ struct bj_reader {
     struct bj_reader_options opt;
     char *path;
     struct bj_store *store;
-    struct bj_db_function uuid_function, late_function, faculty_function;
-    struct bj_buf uuid; /* the last result */
+    struct bj_db_function late_function, faculty_function;
     struct statement statement[STATEMENTS];
     uint64_t clock, deadline;
     struct walk walk;
@@ -57,42 +54,13 @@ void bj_reader_free(struct bj_reader *r)
     if (!r)
         return;
     bj_reader_close(r);
-    bj_buf_free(&r->uuid);
     free(r->path);
     free(r);
-}
-
-/* The text of an argument: number is room for one that is a number. */
-static struct bj_slice text(const struct bj_value *v, char *number)
-{
-    if (v->type == BJ_TYPE_TEXT)
-        return v->text;
-    if (v->type != BJ_TYPE_INTEGER)
-        return BJ_SLICE("");
-    return (struct bj_slice){number,
-                             (size_t)(bj_digits_i64(number, v->i64) - number)};
 }
 
 static int64_t integer(const struct bj_value *v)
 {
     return v->type == BJ_TYPE_INTEGER ? v->i64 : 0;
-}
-
-/* bj_uuid(JOBID, UID, ACCOUNT, NODELIST): the original's id of a job. */
-static int make_uuid(void *ctx, const struct bj_value *v, struct bj_value *ret)
-{
-    struct bj_buf *to = &((struct bj_reader *)ctx)->uuid;
-    char number[4][BJ_DIGITS_ROOM];
-    struct bj_slice s[4];
-    for (int i = 0; i < 4; i++)
-        s[i] = text(&v[i], number[i]);
-    to->len = 0;
-    bj_original_uuid(s[0], s[1], s[2], s[3], to);
-    if (to->failed)
-        return -ENOMEM;
-    ret->type = BJ_TYPE_TEXT;
-    ret->text = (struct bj_slice){to->p, to->len};
-    return 0;
 }
 
 /* bj_faculty(TEXT, ACCOUNT): apiserver/faculty.h. */
@@ -169,8 +137,6 @@ int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
         return bj_err_set(err, -ENOMEM, "store");
     r->opt = *opt;
     r->path = strdup(opt->path);
-    r->uuid_function =
-        (struct bj_db_function){"bj_uuid", 4, true, make_uuid, r};
     r->late_function = (struct bj_db_function){"bj_late", 3, false, is_late, r};
     r->faculty_function =
         (struct bj_db_function){"bj_faculty", 2, true, find_faculty, r};
@@ -189,9 +155,7 @@ static int set_up(struct bj_reader *r, struct bj_db *db, struct bj_err *err)
     bj_db_fence(db);
     if (bj_db_dialect(db) != BJ_DIALECT_SQLITE)
         return 0;
-    int rc = bj_db_function(db, &r->uuid_function, err);
-    if (rc == 0)
-        rc = bj_db_function(db, &r->late_function, err);
+    int rc = bj_db_function(db, &r->late_function, err);
     return rc < 0 ? rc : bj_db_function(db, &r->faculty_function, err);
 }
 

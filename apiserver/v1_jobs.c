@@ -126,7 +126,7 @@ static int answer_list(struct bj_call *c, struct bj_jobs_query *l)
     if (r == 0)
         r = bj_jobs_query_read(c, l);
     if (r == 0)
-        r = bj_jobs_query_names(c, l);
+        r = bj_jobs_query_search(c, l);
     if (r == 0 && wants_total(l) && !l->p.given[BJ_PARAM_SORT])
         r = count_all(c, l, TOTAL_MAX);
     if (r != 0)
@@ -162,7 +162,7 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
     l->p = *p;
     int r = bj_jobs_query_read(c, l);
     if (r == 0)
-        r = bj_jobs_query_names(c, l);
+        r = bj_jobs_query_search(c, l);
     if (r == 0) {
         bj_rows_begin(&rows, out, l->k.key, l->k.n);
         r = write_rows(c, l, &rows);
@@ -189,10 +189,7 @@ static int find_named(struct bj_call *c, struct bj_jobs_query *l,
 {
     struct bj_st *st = NULL;
     bj_jobs_select(&l->q, &l->k);
-    l->q.named = bj_job_name_indexed(c->tail);
-    int r = bj_query_scope(&l->q, c, &l->p, "j");
-    if (r == 0)
-        r = bj_job_named(&l->q, c, &l->p, c->tail, BJ_NAME_EXACT);
+    int r = bj_job_named(&l->q, c, &l->p, c->tail);
     l->limit = NAMED_MAX - 1;
     bj_jobs_query_page(l);
     if (r == 0)

@@ -49,10 +49,7 @@ int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,
 {
     struct bj_query q = {0};
     bj_query_sql(&q, found_sql);
-    q.named = bj_job_name_indexed(name);
-    int r = bj_query_scope(&q, c, p, "j");
-    if (r == 0)
-        r = bj_job_named(&q, c, p, name, BJ_NAME_EXACT);
+    int r = bj_job_named(&q, c, p, name);
     bj_query_sql(&q, " LIMIT 2");
     if (r == 0)
         r = find(c, &q, arena, ret);

@@ -141,16 +141,13 @@ static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
     return 0;
 }
 
-/* Import history in bulk mode. Nothing reads jobs during a window. */
+/* Import history in bulk mode. */
 static int import_window(struct bj_daemon *d, struct bj_daemon_source *s,
                          const struct bj_window *w, struct bj_err *err)
 {
     int r = bj_upsert_bulk(d->upsert, bj_window_bulk(&s->rules, w), err);
     if (r == 0)
-        r = bj_upsert_gather(d->upsert, true, err);
-    if (r == 0)
         r = request_window(d, s, w, err);
-    bj_upsert_gather(d->upsert, false, NULL);
     int off = bj_upsert_bulk(d->upsert, false, r < 0 ? NULL : err);
     return r < 0 ? r : off;
 }

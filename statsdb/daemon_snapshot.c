@@ -23,7 +23,6 @@ static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
     bool dry = d->conf->dry_run;
     struct bj_source_follow *follow = s->snapshot[kind].follow;
     struct bj_source_run run = {.upsert = d->upsert,
-                                .store = d->store,
                                 .batch_lines = dry ? 0 : d->conf->batch_lines,
                                 .stop = &d->stop->now,
                                 .ctx = s,
@@ -33,8 +32,8 @@ static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
     s->bad = 0;
     int r = follow ? bj_source_follow_run(follow, &run, dry, &n, err)
                    : bj_source_snapshot_run(kind, s->conf, &run, &n, err);
-    if (r == 0 && !dry && !follow)
-        r = commit(d, s, kind, err);
+    if (r == 0 && !follow)
+        r = dry ? bj_upsert_flush(d->upsert, err) : commit(d, s, kind, err);
     if (!follow && (r < 0 || dry))
         bj_upsert_rollback(d->upsert);
     if (r < 0)

@@ -1,30 +1,47 @@
 #include "statsdb/import.h"
 
 #include "sched/jobstats.h"
-#include "store/db.h"
+#include "store/arrays.h"
 
 enum { BATCH = 500 };
 
 enum { NEXT, PUT, TODO, STATEMENTS };
 
+/* What a summary becomes: the job, the time, what was measured, its start and
+ * end. */
+enum { JOB, QUERIED, MEASURED, START = MEASURED + 7, END, VALUES };
+
 /* Values from Prometheus itself stay. */
+#define PUT_SQL(values)                                                        \
+    "INSERT INTO job_prom(job, queried_sec, nodes_seen, cpu_usec,"             \
+    " memory_held_peak_bytes, nodes_unused, gpus_seen, gpu_busy_ppm,"          \
+    " gpu_memory_peak_bytes, start, \"end\", outcome) " values                 \
+    " ON CONFLICT(job) DO UPDATE SET queried_sec = excluded.queried_sec,"      \
+    " outcome = 0, nodes_seen = excluded.nodes_seen,"                          \
+    " cpu_usec = excluded.cpu_usec,"                                           \
+    " memory_held_peak_bytes = excluded.memory_held_peak_bytes,"               \
+    " nodes_unused = excluded.nodes_unused, gpus_seen = excluded.gpus_seen,"   \
+    " gpu_busy_ppm = excluded.gpu_busy_ppm,"                                   \
+    " gpu_memory_peak_bytes = excluded.gpu_memory_peak_bytes,"                 \
+    " start = excluded.start, \"end\" = excluded.\"end\""                      \
+    " WHERE job_prom.outcome != 0"
+#define TODO_SQL "INSERT INTO derive_todo(job) "
+#define BIGINTS(n) "CAST(?" #n " AS bigint[])"
+
+/* PostgreSQL puts all summaries of a transaction at once, and counts them. */
 static const char *const texts[STATEMENTS] = {
-    [NEXT] = "SELECT m.job, m.admin_comment, coalesce(j.\"end\", 0)"
+    [NEXT] = "SELECT m.job, m.admin_comment, j.start, j.\"end\""
              " FROM job_more AS m JOIN job AS j ON j.id = m.job"
              " WHERE m.job > ?1 AND m.admin_comment >= 'JS1:'"
              " AND m.admin_comment < 'JS1;' ORDER BY m.job LIMIT ?2",
-    [PUT] = "INSERT INTO job_prom(job, queried_sec, outcome, nodes_seen,"
-            " cpu_usec, memory_held_peak_bytes, nodes_unused, gpus_seen, "
-            "gpu_busy_ppm,"
-            " gpu_memory_peak_bytes, start, \"end\") SELECT ?1, ?2, 0, ?3, ?4,"
-            " ?5, ?6, ?7, ?8, ?9, start, \"end\" FROM job WHERE id = ?1"
-            " ON CONFLICT(job) DO UPDATE SET queried_sec = ?2, outcome = 0,"
-            " nodes_seen = ?3, cpu_usec = ?4, memory_held_peak_bytes = ?5,"
-            " nodes_unused = ?6, gpus_seen = ?7, gpu_busy_ppm = ?8,"
-            " gpu_memory_peak_bytes = ?9, start = excluded.start,"
-            " \"end\" = excluded.\"end\" WHERE job_prom.outcome != 0",
-    [TODO] = "INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
+    [PUT] = PUT_SQL("VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)"),
+    [TODO] = TODO_SQL "VALUES(?1) ON CONFLICT DO NOTHING",
 };
+static const char put_many[] =
+    "WITH p AS (" PUT_SQL(
+        "SELECT w.*, 0 FROM unnest(" BIGINTS(1) ", " BIGINTS(2) ", " BIGINTS(3) ", " BIGINTS(4) ", " BIGINTS(5) ", " BIGINTS(
+            6) ", " BIGINTS(7) ", " BIGINTS(8) ", " BIGINTS(9) ", " BIGINTS(10) ", " BIGINTS(11) ") AS w") " RETURNING job), t AS (" TODO_SQL
+                                                                                                           "SELECT job FROM p ON CONFLICT DO NOTHING) SELECT count(*) FROM p";
 
 struct summaries {
     const struct bj_import *im;
@@ -32,25 +49,17 @@ struct summaries {
     struct bj_db *db;
     struct bj_st *st[STATEMENTS];
     struct bj_arena arena;
-    int64_t last; /* last job read */
+    bool many;
+    struct bj_arrays rows; /* to put */
+    int64_t last;          /* last job read */
 };
 
-static int put(struct summaries *s, int64_t job, int64_t end,
-               const struct bj_jobstats *js, struct bj_err *err)
+static int put_one(struct summaries *s, const int64_t v[VALUES],
+                   struct bj_err *err)
 {
-    struct bj_st *st = s->st[PUT];
-    const uint64_t values[] = {js->nodes,
-                               js->cpu_usec,
-                               js->mem_used_bytes,
-                               js->nodes_unused,
-                               js->gpus ? js->gpus : BJ_ABSENT,
-                               js->gpu_busy_ppm,
-                               js->gpu_mem_used_bytes};
-    bj_st_bind_i64(st, 1, job);
-    bj_st_bind_i64(st, 2, end);
-    for (int i = 0; i < 7; i++)
-        bj_st_bind_i64(st, i + 3, bj_sql_u64(values[i]));
-    int r = bj_st_run(st, err);
+    for (int i = 0; i < VALUES; i++)
+        bj_st_bind_i64(s->st[PUT], i + 1, v[i]);
+    int r = bj_st_run(s->st[PUT], err);
     if (r < 0)
         return r;
     if (bj_db_changes(s->db) == 0) {
@@ -58,8 +67,48 @@ static int put(struct summaries *s, int64_t job, int64_t end,
         return 0;
     }
     s->count->taken++;
-    bj_st_bind_i64(s->st[TODO], 1, job);
+    bj_st_bind_i64(s->st[TODO], 1, v[JOB]);
     return bj_st_run(s->st[TODO], err);
+}
+
+static int put(struct summaries *s, const struct bj_jobstats *js,
+               struct bj_err *err)
+{
+    struct bj_st *next = s->st[NEXT];
+    const int64_t end = bj_st_get_i64(next, 3);
+    const uint64_t measured[] = {js->nodes,
+                                 js->cpu_usec,
+                                 js->mem_used_bytes,
+                                 js->nodes_unused,
+                                 js->gpus ? js->gpus : BJ_ABSENT,
+                                 js->gpu_busy_ppm,
+                                 js->gpu_mem_used_bytes};
+    int64_t v[VALUES] = {[JOB] = s->last,
+                         [QUERIED] = end == BJ_SQL_NULL ? 0 : end,
+                         [START] = bj_st_get_i64(next, 2),
+                         [END] = end};
+    for (int i = MEASURED; i < START; i++)
+        v[i] = bj_sql_u64(measured[i - MEASURED]);
+    if (!s->many)
+        return put_one(s, v, err);
+    for (unsigned i = 0; i < VALUES; i++)
+        bj_arrays_i64(&s->rows, i, v[i]);
+    s->rows.rows++;
+    return 0;
+}
+
+static int put_all(struct summaries *s, struct bj_err *err)
+{
+    int64_t n = 0, rows = s->rows.rows;
+    if (rows == 0)
+        return 0;
+    int r = bj_arrays_bind(&s->rows, VALUES, s->st[PUT], err);
+    if (r == 0)
+        r = bj_st_int(s->st[PUT], &n, err);
+    bj_arrays_clear(&s->rows);
+    s->count->taken += (uint64_t)n;
+    s->count->known += (uint64_t)(rows - n);
+    return r < 0 ? r : 0;
 }
 
 static int take(struct summaries *s, struct bj_err *err)
@@ -72,7 +121,7 @@ static int take(struct summaries *s, struct bj_err *err)
     bj_arena_reset(&s->arena);
     int r = bj_jobstats_read(&s->arena, comment, &js, &why);
     if (r == 0)
-        return put(s, s->last, bj_st_get_i64(s->st[NEXT], 2), &js, err);
+        return put(s, &js, err);
     if (r == -ENOMEM)
         return bj_err_set(err, r, "%s", why.msg);
     if (r == -ENOENT)
@@ -98,9 +147,10 @@ static int take_some(struct summaries *s, struct bj_err *err)
         n++;
     }
     bj_st_reset(next);
-    if (e < 0 || r < 0) {
+    r = e < 0 ? e : r < 0 ? r : put_all(s, err);
+    if (r < 0) {
         bj_store_rollback(s->im->store);
-        return e < 0 ? e : r;
+        return r;
     }
     r = bj_store_commit(s->im->store, err);
     return r < 0 ? r : n == BATCH;
@@ -112,8 +162,10 @@ int bj_import_jobstats(const struct bj_import *im, struct bj_import_counts *ret,
     struct summaries s = {.im = im, .count = ret, .db = bj_store_db(im->store)};
     int r = 0;
     *ret = (struct bj_import_counts){0};
+    s.many = bj_db_dialect(s.db) == BJ_DIALECT_POSTGRESQL;
     for (int i = 0; r == 0 && i < STATEMENTS; i++)
-        r = bj_db_prepare(s.db, texts[i], &s.st[i], err);
+        r = bj_db_prepare(s.db, s.many && i == PUT ? put_many : texts[i],
+                          &s.st[i], err);
     while (r == 0 && (r = take_some(&s, err)) > 0)
         r = im->stop && atomic_load(im->stop)
                 ? bj_err_set(err, -EINTR, "import: stopped")
@@ -121,5 +173,6 @@ int bj_import_jobstats(const struct bj_import *im, struct bj_import_counts *ret,
     for (int i = 0; i < STATEMENTS; i++)
         bj_st_finalize(s.st[i]);
     bj_arena_free(&s.arena);
+    bj_arrays_free(&s.rows);
     return r;
 }

@@ -45,7 +45,7 @@ struct original {
     struct bj_upsert *upsert;
     struct bj_sacct *reader;
     struct bj_db *from;
-    struct bj_st *rows, *by_id, *by_task;
+    struct bj_st *rows;
     struct bj_buf line;
     int64_t row;
     bool open; /* rows of a transaction */
@@ -53,30 +53,6 @@ struct original {
 };
 
 /* --- jobs ------------------------------------------------------------------*/
-
-static int has(struct bj_st *st, const struct bj_sched_job *job,
-               struct bj_slice cluster, struct bj_err *err)
-{
-    bj_st_bind_filled(st, 1, cluster);
-    bj_st_bind_i64(st, 2, bj_sql_u64(job->submit_sec));
-    bj_st_bind_i64(st, 3, bj_sql_u64(job->start_sec));
-    bj_st_bind_i64(st, 4, bj_sql_u64(job->end_sec));
-    int r = bj_st_row(st, err);
-    bj_st_reset(st);
-    return r;
-}
-
-static int is_known(struct original *o, const struct bj_sched_job *job,
-                    struct bj_err *err)
-{
-    bj_st_bind_jobid(o->by_id, 5, job->raw_id);
-    int r = has(o->by_id, job, o->cluster, err);
-    if (r != 0 || job->array_task == BJ_ABSENT)
-        return r;
-    bj_st_bind_i64(o->by_task, 5, bj_sql_u64(job->array_job));
-    bj_st_bind_i64(o->by_task, 6, bj_sql_u64(job->array_task));
-    return has(o->by_task, job, o->cluster, err);
-}
 
 static int commit(struct original *o, struct bj_err *err)
 {
@@ -90,11 +66,7 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
                     struct bj_err *err)
 {
     struct original *o = ctx;
-    int r = is_known(o, job, err);
-    if (r != 0) {
-        o->count->known += r > 0;
-        return r < 0 ? r : 0;
-    }
+    int r = 0;
     if (!o->open) {
         r = bj_upsert_begin(o->upsert, err);
         o->open = r == 0;
@@ -268,13 +240,8 @@ static int open_from(struct original *o, const char *path, struct bj_err *err)
     return r < 0 ? bj_err_wrap(err, r == -EPROTO ? -EINVAL : r, "%s", path) : 0;
 }
 
-#define SAME_TIME                                                              \
-    " AND (submit = ?2 OR start = ?3 OR \"end\" = ?4) AND cluster ="           \
-    " (SELECT id FROM cluster WHERE name = ?1)"
-
 static int open_to(struct original *o, struct bj_err *err)
 {
-    struct bj_db *db = bj_store_db(o->im->store);
     const struct bj_sacct_conf conf = {.delimiter = BJ_SLICE(SEPARATOR),
                                        .cluster = o->cluster,
                                        .max_record = 2 * TEXT_MAX,
@@ -282,16 +249,10 @@ static int open_to(struct original *o, struct bj_err *err)
                                        .job = take_job,
                                        .bad = take_bad};
     int r = bj_upsert_new(o->im->store, &o->upsert, err);
-    if (r == 0)
+    if (r == 0) {
+        bj_upsert_only_new(o->upsert);
         r = bj_upsert_bulk(o->upsert, true, err);
-    if (r == 0)
-        r = bj_db_prepare(db, "SELECT 1 FROM job WHERE jobid = ?5" SAME_TIME,
-                          &o->by_id, err);
-    if (r == 0)
-        r = bj_db_prepare(db,
-                          "SELECT 1 FROM job WHERE array_job_id = ?5 AND"
-                          " array_task = ?6" SAME_TIME,
-                          &o->by_task, err);
+    }
     if (r == 0)
         r = bj_sacct_new(&conf, &o->reader, err);
     for (int i = 0; i < COLUMNS; i++) {
@@ -323,12 +284,12 @@ int bj_import_original(const struct bj_import *im, const char *path,
         r = open_to(&o, err);
     if (r == 0)
         r = take_rows(&o, err);
-    if (o.upsert)
+    if (o.upsert) {
         ret->taken = bj_upsert_counts(o.upsert)->jobs_new;
+        ret->known = bj_upsert_counts(o.upsert)->jobs_known;
+    }
     bj_sacct_free(o.reader);
     bj_st_finalize(o.rows);
-    bj_st_finalize(o.by_id);
-    bj_st_finalize(o.by_task);
     bj_upsert_free(o.upsert);
     bj_db_close(o.from);
     bj_buf_free(&o.line);

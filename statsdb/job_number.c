@@ -55,6 +55,11 @@ int64_t bj_job_number_of(int64_t cluster, struct bj_slice jobid,
            (cluster & MASK(CLUSTER_BITS)) << JOBID_BITS | low_bits(jobid);
 }
 
+int64_t bj_job_number_at(int64_t number, int64_t submit_sec)
+{
+    return bj_job_number_first(submit_sec) | (number & MASK(BELOW_SECOND));
+}
+
 int64_t bj_job_number_next(int64_t number)
 {
     const int64_t low = MASK(BELOW_SECOND);

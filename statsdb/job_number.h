@@ -40,6 +40,9 @@ int64_t bj_job_number_time(int64_t number);
 int64_t bj_job_number_first(int64_t sec);
 int64_t bj_job_number_last(int64_t sec);
 
+/* The number of the same job with another submit time. */
+int64_t bj_job_number_at(int64_t number, int64_t submit_sec);
+
 /* The one to try next if it is taken. */
 int64_t bj_job_number_next(int64_t number);
 

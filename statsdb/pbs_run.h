@@ -13,26 +13,41 @@
 #ifndef BJ_STATSDB_PBS_RUN_H
 #define BJ_STATSDB_PBS_RUN_H
 
-#include "base/err.h"
-#include "sched/job.h"
-#include "statsdb/store.h"
+#include "statsdb/row.h"
 
-struct bj_pbs_runs;
+/* The times and the state of a run; BJ_SQL_NULL: unknown. */
+struct bj_pbs_run {
+    int64_t submit, start, end, state;
+};
 
-/* For the store's writer, which must outlive it. */
-int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
-                    struct bj_err *err);
-void bj_pbs_runs_free(struct bj_pbs_runs *r); /* NULL is fine */
+/* The known runs of a record's job. Zero-initialise. */
+struct bj_pbs_known {
+    struct bj_pbs_run newest;
+    struct bj_pbs_run same; /* with the record's start */
+    struct bj_pbs_run open; /* the first one that has not ended */
+    bool any, has_same, has_open;
+};
 
-/* Set the submit time of a record to that of its run's key. Store the record
- * before the next one is placed. The cluster is the record's, or the given one
- * if it has none. A record without submit time gets that of the last run of its
- * id, if that run has not ended or ended at the same time.
- *
- * Returns 1 if an earlier run has no reported end: *left is then a record that
- * it was requeued; store that, too. */
-int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
-                      struct bj_sched_job *job, struct bj_sched_job *left,
-                      struct bj_err *err);
+/* The keys that the runs of a record's job may have: from the first time up to
+ * before the second one. A record without submit time: all of its id. */
+void bj_pbs_keys(const struct bj_row *record, int64_t *ret_from,
+                 int64_t *ret_to);
+
+/* Note a run that the store has; others than those of the record's job are
+ * left out. */
+void bj_pbs_note(struct bj_pbs_known *k, const struct bj_pbs_run *run,
+                 const struct bj_row *record);
+
+/* When all are noted, set the submit time of the record to that of its run's
+ * key. A record without submit time gets that of the last run of its id, if
+ * that run has not ended or ended at the same time. True if an earlier run has
+ * no reported end: *left then says that it was requeued, and is stored before
+ * the record. */
+bool bj_pbs_place(const struct bj_pbs_known *k, struct bj_row *record,
+                  struct bj_row *left);
+
+/* A row of the record's job with values of a run; all else is unknown. */
+void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
+                struct bj_row *ret);
 
 #endif

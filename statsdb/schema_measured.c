@@ -38,11 +38,6 @@
 #define TODO(table)                                                            \
     "INSERT INTO " table " VALUES(new.id) ON CONFLICT DO NOTHING"
 
-/* The partition of records without a start (statsdb/month.h). */
-#define UNKNOWN(table)                                                         \
-    BJ_ONLY_POSTGRESQL "CREATE TABLE " table "_unknown PARTITION OF " table    \
-                       " FOR VALUES FROM (MINVALUE) TO (4294967296)"
-
 const char *const bj_schema_measured[] = {
     /* Final records of nodes: docs/records.md. */
     BJ_BY_ID "CREATE TABLE node_record("
@@ -159,10 +154,6 @@ const char *const bj_schema_measured[] = {
                  "energy_uj INT,"
                  "estimated INT,"
                  "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
-    /* A copy of a file keeps the numbers of its records, which are small. */
-    UNKNOWN("node_record"), UNKNOWN("node_energy"), UNKNOWN("node_device"),
-    UNKNOWN("node_gpu"),
-
     /* Values of a job from a Prometheus server. */
     BJ_BY_JOB
     "CREATE TABLE job_prom("

@@ -6,7 +6,6 @@
 #include "sched/lsf.h"
 #include "sched/pbs.h"
 #include "statsdb/covered.h"
-#include "statsdb/pbs_run.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -42,7 +41,6 @@ struct bj_source_follow {
     const char *cluster_name;
     char dir[PATH_MAX], base[NAME_MAX + 1]; /* base: of LSF */
     struct bj_store *store;
-    struct bj_pbs_runs *runs;
     struct bj_pbs_acct *pbs; /* one of both, kept between files */
     struct bj_lsf_acct *lsf;
     struct file *file;
@@ -61,19 +59,7 @@ static const char *const source_names[BJ_FOLLOWS] = {
 /* --- readers ---------------------------------------------------------------
  */
 
-static int take_pbs(void *ctx, const struct bj_sched_job *job,
-                    struct bj_err *err)
-{
-    struct bj_source_follow *f = ctx;
-    struct bj_sched_job copy = *job, left;
-    f->counts.jobs++;
-    int r = bj_pbs_runs_place(f->runs, f->cluster, &copy, &left, err);
-    if (r > 0)
-        r = bj_upsert_job(f->run->upsert, f->cluster, &left, err);
-    return r < 0 ? r : bj_upsert_job(f->run->upsert, f->cluster, &copy, err);
-}
-
-static int take_lsf(void *ctx, const struct bj_sched_job *job,
+static int take_job(void *ctx, const struct bj_sched_job *job,
                     struct bj_err *err)
 {
     struct bj_source_follow *f = ctx;
@@ -130,11 +116,11 @@ static int open_reader(struct bj_source_follow *f, struct bj_err *err)
     if (f->kind == BJ_FOLLOW_PBS)
         return bj_pbs_acct_new(&(struct bj_pbs_conf){.ctx = f,
                                                      .offset_min = local_offset,
-                                                     .job = take_pbs,
+                                                     .job = take_job,
                                                      .bad = bad_pbs},
                                &f->pbs, err);
     return bj_lsf_acct_new(
-        &(struct bj_lsf_conf){.ctx = f, .job = take_lsf, .bad = bad_lsf},
+        &(struct bj_lsf_conf){.ctx = f, .job = take_job, .bad = bad_lsf},
         &f->lsf, err);
 }
 
@@ -418,7 +404,7 @@ int bj_source_follow_run(struct bj_source_follow *f,
             break;
     }
     if (f->open) /* dry */
-        give_up(f, 0);
+        r = give_up(f, r < 0 ? r : bj_upsert_flush(run->upsert, err));
     int off = bj_upsert_bulk(run->upsert, false, r < 0 ? NULL : err);
     r = r < 0 ? r : off;
     for (size_t i = 0; dry && i < f->files; i++)
@@ -463,8 +449,6 @@ int bj_source_follow_new(enum bj_follow_kind kind, const char *cluster,
     f->cluster = bj_slice_str(cluster);
     f->store = store;
     int r = set_path(f, path, err);
-    if (r == 0 && kind == BJ_FOLLOW_PBS)
-        r = bj_pbs_runs_new(store, &f->runs, err);
     if (r < 0) {
         bj_source_follow_free(f);
         return r;
@@ -478,7 +462,6 @@ void bj_source_follow_free(struct bj_source_follow *f)
     if (!f)
         return;
     close_reader(f);
-    bj_pbs_runs_free(f->runs);
     free(f->file);
     free(f->chunk);
     free(f);

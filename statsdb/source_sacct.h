@@ -18,8 +18,7 @@ enum { BJ_SOURCE_STEPS = 1000 }; /* stored per job; sums include all */
 /* Context of a request. Callbacks may be NULL. */
 struct bj_source_run {
     struct bj_upsert *upsert;
-    struct bj_store *store; /* for sources that read it */
-    uint64_t batch_lines;   /* per transaction; 0: all in one */
+    uint64_t batch_lines; /* per transaction; 0: all in one */
     const atomic_bool *stop;
     void *ctx;
     /* Reports committed data; called between transactions. */

@@ -4,14 +4,12 @@
 #include "base/command.h"
 #include "sched/lsf.h"
 #include "sched/pbs.h"
-#include "statsdb/pbs_run.h"
 
 /* A request in progress. */
 struct reply {
     const struct bj_source_run *run;
     struct bj_slice cluster;
     struct bj_pbs_json *pbs;
-    struct bj_pbs_runs *runs; /* of PBS */
     struct bj_lsf_json *lsf;
     uint64_t lines; /* of the open transaction */
 };
@@ -32,13 +30,7 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
     struct reply *a = ctx;
     const struct bj_source_run *run = a->run;
     int r = bj_source_room(run, &a->lines, 1, NULL, err);
-    if (r < 0 || !a->runs)
-        return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
-    struct bj_sched_job copy = *job, left;
-    r = bj_pbs_runs_place(a->runs, a->cluster, &copy, &left, err);
-    if (r > 0)
-        r = bj_upsert_job(run->upsert, a->cluster, &left, err);
-    return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, &copy, err);
+    return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
 }
 
 static void take_bad(const struct reply *a, const struct bj_sacct_bad *bad)
@@ -132,8 +124,6 @@ int bj_source_snapshot_run(enum bj_snapshot_kind kind,
 {
     struct reply a = {.run = run, .cluster = bj_slice_str(conf->name)};
     int r = open_reader(kind, &a, err);
-    if (r == 0 && kind == BJ_SNAPSHOT_QSTAT)
-        r = bj_pbs_runs_new(run->store, &a.runs, err);
     if (r == 0) {
         bj_upsert_begin_later(run->upsert);
         r = run_command(kind, conf, &a, err);
@@ -141,6 +131,5 @@ int bj_source_snapshot_run(enum bj_snapshot_kind kind,
             bj_upsert_rollback(run->upsert);
     }
     close_reader(&a, ret);
-    bj_pbs_runs_free(a.runs);
     return r;
 }

@@ -1,5 +1,6 @@
 #include "statsdb/upsert.h"
 
+#include "base/text.h"
 #include "statsdb/covered.h"
 #include "statsdb/upsert_impl.h"
 
@@ -23,6 +24,8 @@ int bj_upsert_new(struct bj_store *s, struct bj_upsert **ret,
     u->db = bj_store_db(s);
     u->cluster_id = BJ_SQL_NULL;
     int r = set_up(u, err);
+    if (r == 0)
+        r = bj_upsert_gather(u, true, err);
     if (r < 0) {
         bj_upsert_free(u);
         return r;
@@ -116,6 +119,11 @@ int bj_upsert_gather(struct bj_upsert *u, bool on, struct bj_err *err)
     return u->gather || !on ? 0 : bj_err_set(err, -ENOMEM, "upsert");
 }
 
+void bj_upsert_only_new(struct bj_upsert *u)
+{
+    u->only_new = true;
+}
+
 int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err)
 {
     return u->gather ? bj_gather_store(u, err) : 0;
@@ -166,12 +174,39 @@ static int64_t number_of(const struct bj_upsert *u,
                : BJ_SQL_NULL;
 }
 
+/* Choose the run of a record of PBS. An earlier run that it shows to have ended
+ * is stored first. */
+static int put_run(struct bj_upsert *u, const struct bj_sched_job *job,
+                   struct bj_err *err)
+{
+    struct bj_row left, record;
+    int64_t id;
+    bool fresh;
+    int r = bj_upsert_find_run(u, &left, err);
+    if (r <= 0)
+        return r;
+    record = u->row;
+    u->row = left;
+    u->number = number_of(u, job);
+    r = bj_upsert_put_job(u, &id, &fresh, err);
+    u->row = record;
+    return r;
+}
+
 static int put(struct bj_upsert *u, const struct bj_sched_job *job,
                struct bj_err *err)
 {
     int64_t id = 0;
     bool fresh = false;
     int r = bj_row_job(u->dicts, u->cluster_id, job, &u->row, err);
+    if (r == 0 && u->only_new)
+        r = bj_upsert_is_known(u, err);
+    if (r > 0) {
+        u->counts.jobs_known++;
+        return 0;
+    }
+    if (r == 0 && u->grammar == BJ_HOSTS_PBS)
+        r = put_run(u, job, err);
     if (r == 0)
         u->number = number_of(u, job);
     if (r == 0)
@@ -189,6 +224,14 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
     return r;
 }
 
+/* Runs of PBS are listed by jobid: those that differ must differ in the
+ * database, which takes UTF-8 only. */
+static bool can_gather(const struct bj_upsert *u,
+                       const struct bj_sched_job *job)
+{
+    return u->grammar != BJ_HOSTS_PBS || bj_text_is_utf8(job->raw_id);
+}
+
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
                   const struct bj_sched_job *job, struct bj_err *err)
 {
@@ -203,11 +246,14 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
         return 0;
     }
     r = cluster_of(u, cluster, job, &own);
+    bool gathers = u->gather && can_gather(u, job);
+    if (r == 0 && !gathers)
+        r = bj_upsert_flush(u, &own);
     if (r == 0)
-        r = u->gather ? bj_gather_add(u, job, &own) : put(u, job, &own);
+        r = gathers ? bj_gather_add(u, job, &own) : put(u, job, &own);
     if (r < 0)
         return bj_err_set(err, r, "job %.*s: %s", (int)job->raw_id.n,
                           job->raw_id.p, own.msg);
-    return u->gather && bj_gather_is_full(u->gather) ? bj_upsert_flush(u, err)
-                                                     : 0;
+    return gathers && bj_gather_is_full(u->gather) ? bj_upsert_flush(u, err)
+                                                   : 0;
 }

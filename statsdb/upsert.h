@@ -1,9 +1,15 @@
 /* Stores records of jobs; repetition changes nothing.
  *
  * A run is identified by its SLUID if it has one, else by cluster, jobid and
- * submit time; a requeued job is several runs. Values missing in a record stay,
- * and a record of a run that had not ended changes nothing of an ended one.
- * Daily sums are updated in the same transaction. */
+ * submit time; a requeued job is several runs, also in PBS
+ * (statsdb/pbs_run.h). Values missing in a record stay, and a record of a run
+ * that had not ended changes nothing of an ended one. Daily sums are updated in
+ * the same transaction.
+ *
+ * For PostgreSQL jobs are gathered, and many of them are stored by a few
+ * requests. What follows bj_upsert_job may not read jobs before bj_upsert_flush
+ * or bj_upsert_commit has stored them; errors may name a later job, or
+ * several. */
 #ifndef BJ_STATSDB_UPSERT_H
 #define BJ_STATSDB_UPSERT_H
 
@@ -19,6 +25,7 @@ struct bj_upsert;
 struct bj_upsert_counts {
     uint64_t jobs_new, jobs_changed, jobs_same;
     uint64_t jobs_removed; /* not stored, because retention removed them */
+    uint64_t jobs_known;   /* not stored, because of bj_upsert_only_new */
     uint64_t steps_new, steps_changed, steps_same;
 };
 
@@ -44,11 +51,13 @@ void bj_upsert_rollback(struct bj_upsert *u);
  * import: no write of the connection is checked meanwhile. */
 int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err);
 
-/* Gather jobs, between two transactions: PostgreSQL then gets many of them in
- * one request. What follows bj_upsert_job may not read jobs before
- * bj_upsert_flush or bj_upsert_commit has stored them; errors may name a later
- * job, or several. With SQLite nothing changes. -ENOMEM. */
+/* Are jobs gathered? At first they are. Between two transactions; with SQLite
+ * nothing changes. -ENOMEM. */
 int bj_upsert_gather(struct bj_upsert *u, bool on, struct bj_err *err);
+
+/* Leave out jobs that the store has: under the same jobid, or the same array
+ * job and task, with the same submit, start or end. */
+void bj_upsert_only_new(struct bj_upsert *u);
 
 /* Store what was gathered; then the counts include it. */
 int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err);

@@ -20,6 +20,8 @@ void bj_gather_free(struct bj_gather *g)
 {
     if (!g)
         return;
+    bj_st_finalize(g->known);
+    bj_st_finalize(g->runs);
     bj_st_finalize(g->find);
     for (int i = 0; i < BJ_GATHER_TABLES; i++) {
         bj_st_finalize(g->of[i].fetch);
@@ -31,6 +33,7 @@ void bj_gather_free(struct bj_gather *g)
     bj_cache_free(&g->seen);
     bj_arena_free(&g->memory);
     free(g->job);
+    free(g->spare);
     free(g->other);
     free(g);
 }
@@ -120,6 +123,25 @@ int bj_gather_add(struct bj_upsert *u, const struct bj_sched_job *job,
     int r = add(u, job, err);
     bj_dicts_defer(u->dicts, false);
     return r;
+}
+
+void bj_gather_put_id(struct bj_arrays *a, unsigned column,
+                      const struct bj_row *row)
+{
+    if (row->s[0].n > 0)
+        bj_arrays_text(a, column, row->s[0]);
+    else
+        bj_arrays_i64(a, column, row->v[BJ_JOB_RAW_ID]);
+}
+
+void bj_gather_number(struct bj_gather *g, struct bj_gathered *j)
+{
+    int64_t submit = j->row.v[BJ_JOB_SUBMIT];
+    j->id = bj_job_number_at(j->id, submit);
+    if (j->more != BJ_GATHER_NONE)
+        g->other[j->more].row.v[BJ_MORE_JOB] = j->id;
+    for (int i = j->step; i < j->step + j->steps; i++)
+        g->other[i].row.v[BJ_STEP_JOB] = j->id;
 }
 
 bool bj_gather_is_full(const struct bj_gather *g)

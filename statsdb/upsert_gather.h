@@ -20,8 +20,17 @@ struct bj_gathered {
     const struct bj_row *old, *old_more; /* of the database */
     int more; /* its position in other, or BJ_GATHER_NONE */
     int step, steps;
-    bool changed;
-    enum { BJ_JOB_NEW, BJ_JOB_KNOWN, BJ_JOB_ALONE } how; /* alone: one by one */
+    bool changed, more_changed;
+    struct bj_gathered *first;     /* the first one of its key, or NULL */
+    bool task, rest, closed;       /* of the first one: the key has a task of an
+                                      array, waiting tasks; no more is merged */
+    struct bj_gathered_runs *runs; /* of PBS: those of its jobid */
+    enum {
+        BJ_JOB_NEW,
+        BJ_JOB_KNOWN,
+        BJ_JOB_AGAIN, /* merged into the first one */
+        BJ_JOB_ALONE  /* stored one by one */
+    } how;
 };
 
 /* A row of job_more or step. */
@@ -38,16 +47,16 @@ struct bj_row_list {
 };
 
 struct bj_gather {
-    struct bj_gathered *job;
+    struct bj_gathered *job, *spare;
     struct bj_gathered_row *other;
-    size_t jobs_cap, others_cap;
+    size_t jobs_cap, spare_cap, others_cap;
     int jobs, others;
     struct bj_arena memory; /* texts of rows, old rows */
     struct bj_cache seen;
     uint64_t seed;
-    struct bj_arrays rows; /* of a request */
-    int64_t found[BJ_GATHER_JOBS];
-    struct bj_st *find;
+    struct bj_arrays rows;             /* of a request */
+    int64_t found[2 * BJ_GATHER_JOBS]; /* each may end an earlier run */
+    struct bj_st *known, *runs, *find;
     struct {
         struct bj_st *fetch, *change;
         struct bj_row_list loaded, changed;
@@ -59,5 +68,36 @@ int bj_gather_settle(struct bj_upsert *u, struct bj_err *err);
 
 /* Copy the texts of a row, to keep it. */
 void bj_gather_keep(struct bj_gather *g, struct bj_row *row);
+
+/* The position of the first job with a key: this one if there is none before.
+ * -1: no memory. The cache seen is cleared before. */
+int bj_gather_first(struct bj_gather *g, struct bj_slice key, int at);
+
+/* Give a job the number of its key, when its submit time has changed. */
+void bj_gather_number(struct bj_gather *g, struct bj_gathered *j);
+
+/* Its jobid, as a parameter. */
+void bj_gather_put_id(struct bj_arrays *a, unsigned column,
+                      const struct bj_row *row);
+
+/* Is it a task of an array? Has it waiting tasks? */
+static inline bool bj_gather_is_task(const struct bj_row *row)
+{
+    return row->v[BJ_JOB_ARRAY_TASK] != BJ_SQL_NULL;
+}
+
+static inline bool bj_gather_has_rest(const struct bj_gather *g,
+                                      const struct bj_gathered *j)
+{
+    return j->more != BJ_GATHER_NONE &&
+           g->other[j->more].row.v[BJ_MORE_REST] != BJ_SQL_NULL;
+}
+
+/* Leave out what bj_upsert_only_new leaves out (upsert_gather_known.c), choose
+ * the runs of PBS (upsert_gather_runs.c), find out which jobs exist
+ * (upsert_gather_find.c). */
+int bj_gather_known(struct bj_upsert *u, struct bj_err *err);
+int bj_gather_runs(struct bj_upsert *u, struct bj_err *err);
+int bj_gather_find(struct bj_upsert *u, struct bj_err *err);
 
 #endif

@@ -2,109 +2,18 @@
  *
  * The words of all are looked up and added together. One request says which
  * jobs exist, others read the rows of those, which are merged; the rows that
- * are new are loaded. Jobs that come twice, or whose keys are unusual, are
- * stored one by one at the end, in their order. */
+ * are new are loaded. Records of one job are merged in memory. Jobs with steps
+ * that come twice, and others whose keys are unusual, are stored one by one at
+ * the end, in their order. */
 #include "base/grow.h"
-#include "base/text.h"
 #include "statsdb/upsert_gather.h"
 
 #include <stdio.h>
-
-enum { TAKEN = -1 };
 
 static const struct bj_row_table *const tables[BJ_GATHER_TABLES] = {
     &bj_table_job, &bj_table_more, &bj_table_step};
 static const char *const names[BJ_GATHER_TABLES] = {"job", "job_more", "step"};
 static const char *const keys[BJ_GATHER_TABLES] = {"id", "job", "job"};
-
-/* The number of each job that exists; 0: none, TAKEN: another one has it. Jobs
- * of a key are in the partition of its second. */
-static const char find_sql[] =
-    "SELECT string_agg(CAST(coalesce((SELECT id FROM job WHERE cluster = w.c1"
-    " AND jobid = w.c2 AND submit = w.c3 AND id BETWEEN w.c5 >> 32 << 32 AND"
-    " (w.c5 >> 32 << 32) + 4294967295 LIMIT 1), CASE WHEN w.c4 IS NOT NULL THEN"
-    " (SELECT id FROM job WHERE sluid = w.c4 LIMIT 1) END, CASE WHEN EXISTS"
-    " (SELECT 1 FROM job WHERE id = w.c5) THEN -1 ELSE 0 END) AS text), ','"
-    " ORDER BY w.n) FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS text[]),"
-    " CAST(?3 AS bigint[]), CAST(?4 AS text[]), CAST(?5 AS bigint[])) WITH"
-    " ORDINALITY AS w(c1, c2, c3, c4, c5, n)";
-
-/* --- which jobs exist ----------------------------------------------------- */
-
-/* Has it come before? Without memory, yes. */
-static bool seen(struct bj_gather *g, struct bj_slice key)
-{
-    uint64_t hash = bj_cache_hash(g->seed, key);
-    uint32_t n = g->seen.n;
-    int64_t value;
-    if (bj_cache_find(&g->seen, hash, key, &value))
-        return true;
-    bj_cache_add(&g->seen, hash, key, 1);
-    return g->seen.n == n;
-}
-
-static bool number_seen(struct bj_gather *g, int64_t number)
-{
-    return seen(g, (struct bj_slice){(const char *)&number, sizeof(number)});
-}
-
-/* Runs of one key have one number. Keys that differ must differ in the
- * database. */
-static bool is_alone(struct bj_gather *g, const struct bj_gathered *job)
-{
-    struct bj_slice id = job->row.s[0], sluid = job->row.s[2];
-    bool is = number_seen(g, job->id);
-    is = (sluid.n > 0 && seen(g, sluid)) || is;
-    return is || !bj_text_is_utf8(id) || !bj_text_is_utf8(sluid);
-}
-
-static void add_key(struct bj_arrays *a, const struct bj_gathered *job)
-{
-    struct bj_slice id = job->row.s[0], sluid = job->row.s[2];
-    bj_arrays_i64(a, 0, job->row.v[BJ_JOB_CLUSTER]);
-    if (id.n > 0)
-        bj_arrays_text(a, 1, id);
-    else
-        bj_arrays_i64(a, 1, job->row.v[BJ_JOB_RAW_ID]);
-    bj_arrays_i64(a, 2, job->row.v[BJ_JOB_SUBMIT]);
-    bj_arrays_text(a, 3, sluid.n > 0 ? sluid : (struct bj_slice){NULL, 0});
-    bj_arrays_i64(a, 4, job->id);
-    a->rows++;
-}
-
-/* Jobs with a number of another key, and others with their rows, are stored in
- * their order. */
-static void choose(struct bj_gather *g)
-{
-    bj_cache_clear(&g->seen);
-    for (int i = 0; i < g->jobs; i++)
-        if (g->found[i] > 0 && g->found[i] != g->job[i].id)
-            number_seen(g, g->found[i]);
-    uint32_t moved = g->seen.n;
-    for (int i = 0; i < g->jobs; i++) {
-        struct bj_gathered *j = &g->job[i];
-        if (g->found[i] == TAKEN ||
-            (moved > 0 && g->found[i] != 0 && number_seen(g, g->found[i])))
-            j->how = BJ_JOB_ALONE;
-        else if (j->how != BJ_JOB_ALONE)
-            j->how = g->found[i] > 0 ? BJ_JOB_KNOWN : BJ_JOB_NEW;
-    }
-}
-
-static int find(struct bj_upsert *u, struct bj_err *err)
-{
-    struct bj_gather *g = u->gather;
-    int r = g->find ? 0 : bj_db_prepare(u->db, find_sql, &g->find, err);
-    for (int i = 0; r == 0 && i < g->jobs; i++) {
-        g->job[i].how = is_alone(g, &g->job[i]) ? BJ_JOB_ALONE : BJ_JOB_NEW;
-        add_key(&g->rows, &g->job[i]);
-    }
-    if (r == 0)
-        r = bj_arrays_numbers(&g->rows, 5, g->find, g->found, err);
-    if (r == 0)
-        choose(g);
-    return r;
-}
 
 /* --- rows of jobs that exist ---------------------------------------------- */
 
@@ -194,9 +103,8 @@ static int fetch_table(struct bj_upsert *u, int table, struct bj_err *err)
  * that. */
 static bool is_split(const struct bj_gathered *j)
 {
-    return (j->row.v[BJ_JOB_ARRAY_TASK] != BJ_SQL_NULL ||
-            j->old->v[BJ_JOB_ARRAY_TASK] != BJ_SQL_NULL) &&
-           j->old_more && j->old_more->v[BJ_MORE_REST] != BJ_SQL_NULL;
+    return (j->task || bj_gather_is_task(j->old)) && j->old_more &&
+           j->old_more->v[BJ_MORE_REST] != BJ_SQL_NULL;
 }
 
 static int fetch(struct bj_upsert *u, struct bj_err *err)
@@ -245,14 +153,17 @@ static int merge_step(struct bj_upsert *u, struct bj_gathered_row *step,
     return r;
 }
 
-static int merge_more(struct bj_gather *g, const struct bj_gathered *j,
+static int merge_more(struct bj_gather *g, struct bj_gathered *j,
                       struct bj_err *err)
 {
     if (j->more == BJ_GATHER_NONE)
         return 0;
     struct bj_row *more = &g->other[j->more].row;
-    return j->old_more ? merge_row(g, BJ_GATHER_MORE, j->old_more, more, err)
-                       : list(&g->of[BJ_GATHER_MORE].loaded, more, err);
+    if (!j->old_more)
+        return list(&g->of[BJ_GATHER_MORE].loaded, more, err);
+    int r = merge_row(g, BJ_GATHER_MORE, j->old_more, more, err);
+    j->more_changed = r > 0;
+    return r;
 }
 
 static int merge_job(struct bj_upsert *u, struct bj_gathered *j,
@@ -271,11 +182,55 @@ static int merge_job(struct bj_upsert *u, struct bj_gathered *j,
     return r > 0 ? bj_upsert_month(u, j->id, &j->row, err) : r;
 }
 
+/* Merge the rare values of a later record of a job into its row, which is
+ * listed once. */
+static int merge_more_again(struct bj_gather *g, struct bj_gathered *j,
+                            struct bj_err *err)
+{
+    struct bj_gathered *to = j->first;
+    if (j->more == BJ_GATHER_NONE)
+        return 0;
+    if (to->more == BJ_GATHER_NONE) {
+        to->more = j->more;
+        return merge_more(g, to, err);
+    }
+    struct bj_row *old = &g->other[to->more].row, *row = &g->other[j->more].row;
+    if (bj_row_merge(&bj_table_more, old, row) == BJ_ROW_SAME)
+        return 0;
+    *old = *row;
+    if (!to->old_more || to->more_changed)
+        return 0;
+    to->more_changed = true;
+    return list(&g->of[BJ_GATHER_MORE].changed, old, err);
+}
+
+static int merge_again(struct bj_upsert *u, struct bj_gathered *j,
+                       struct bj_err *err)
+{
+    struct bj_gathered *to = j->first;
+    int r = 0;
+    if (bj_row_merge(&bj_table_job, &to->row, &j->row) == BJ_ROW_SAME) {
+        u->counts.jobs_same++;
+    } else {
+        u->counts.jobs_changed++;
+        to->row = j->row;
+        r = bj_upsert_month(u, to->id, &to->row, err);
+        if (r == 0 && to->how == BJ_JOB_KNOWN && !to->changed)
+            r = list(&u->gather->of[BJ_GATHER_JOB].changed, &to->row, err);
+        to->changed = to->how == BJ_JOB_KNOWN;
+    }
+    return r < 0 ? r : merge_more_again(u->gather, j, err);
+}
+
 /* List what is new or has changed of a job. */
 static int merge(struct bj_upsert *u, struct bj_gathered *j, struct bj_err *err)
 {
+    if (j->how == BJ_JOB_AGAIN && j->first->how == BJ_JOB_ALONE)
+        j->how = BJ_JOB_ALONE;
     if (j->how == BJ_JOB_ALONE)
         return 0;
+    if (j->how == BJ_JOB_AGAIN)
+        return merge_again(u, j, err);
     int r = merge_job(u, j, err);
     if (r >= 0)
         r = merge_more(u->gather, j, err);
@@ -493,21 +448,28 @@ static int together(struct bj_upsert *u,
 
 int bj_gather_store(struct bj_upsert *u, struct bj_err *err)
 {
+    enum { PARTS = 11 };
     static const struct {
         int (*all)(struct bj_upsert *, struct bj_err *);
         int (*each)(struct bj_upsert *, struct bj_gathered *, struct bj_err *);
-    } parts[] = {
-        {.all = bj_gather_settle}, {.all = find},        {.all = fetch},
-        {.each = merge},           {.each = find_assoc}, {.all = settle_assoc},
-        {.each = add_sums},        {.all = write},       {.each = put},
+    } parts[PARTS] = {
+        {.all = bj_gather_settle},
+        {.all = bj_gather_known},
+        {.all = bj_gather_runs},
+        {.all = bj_gather_find},
+        {.all = fetch},
+        {.each = merge},
+        {.each = find_assoc},
+        {.all = settle_assoc},
+        {.each = add_sums},
+        {.all = write},
+        {.each = put},
     };
     struct bj_gather *g = u->gather;
     int r = 0;
-    if (g->jobs == 0)
-        return 0;
     for (int i = 0; i < BJ_GATHER_TABLES; i++)
         g->of[i].loaded.n = g->of[i].changed.n = 0;
-    for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+    for (size_t i = 0; r == 0 && g->jobs > 0 && i < PARTS; i++)
         r = parts[i].all ? together(u, parts[i].all, err)
                          : each(u, parts[i].each, err);
     bj_gather_drop(g);

@@ -11,6 +11,8 @@
 
 /* Statements, made from the columns of the tables. */
 enum {
+    BJ_ST_JOB_KNOWN,
+    BJ_ST_JOB_RUNS,
     BJ_ST_JOB_FIND,
     BJ_ST_JOB_FIND_SLUID,
     BJ_ST_JOB_ADD,
@@ -28,6 +30,17 @@ enum {
 
 enum { BJ_CLUSTER_MAX = 256 };
 
+/* Selects a row if the store has a job, in the sense of bj_upsert_only_new. Its
+ * parameters begin with p: cluster, jobid, array job and task, submit, start
+ * and end. */
+#define BJ_SQL_KNOWN_JOB(p)                                                    \
+    "SELECT 1 FROM job WHERE jobid = " p "2" BJ_SQL_KNOWN_TIME(                \
+        p) " UNION ALL SELECT 1 FROM job WHERE array_job_id = " p "3"          \
+           " AND array_task = " p "4" BJ_SQL_KNOWN_TIME(p)
+#define BJ_SQL_KNOWN_TIME(p)                                                   \
+    " AND (submit = " p "5 OR start = " p "6 OR \"end\" = " p "7)"             \
+    " AND cluster = " p "1"
+
 struct bj_upsert {
     struct bj_store *store;
     struct bj_db *db;
@@ -42,8 +55,9 @@ struct bj_upsert {
     int64_t cluster_id;
     struct bj_row row, old;
     struct bj_job_months months;
-    int64_t number;           /* for a new job; NULL: the database gives one */
-    bool bulk, was_new;       /* was_new: the last job */
+    int64_t number;     /* for a new job; NULL: the database gives one */
+    bool bulk, was_new; /* was_new: the last job */
+    bool only_new;
     struct bj_gather *gather; /* NULL: each job is stored at once */
     enum bj_hosts_grammar grammar;
 };
@@ -57,6 +71,14 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
                        struct bj_err *err);
 int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err);
+
+/* Does the store have u->row, in the sense of bj_upsert_only_new? */
+int bj_upsert_is_known(struct bj_upsert *u, struct bj_err *err);
+
+/* Find the run of u->row, a record of PBS: 1 if *left is to be stored, too
+ * (statsdb/pbs_run.h). */
+int bj_upsert_find_run(struct bj_upsert *u, struct bj_row *left,
+                       struct bj_err *err);
 
 /* Before a job is inserted or changed: its month. */
 int bj_upsert_month(struct bj_upsert *u, int64_t id, const struct bj_row *row,

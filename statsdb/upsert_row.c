@@ -1,3 +1,4 @@
+#include "statsdb/pbs_run.h"
 #include "statsdb/upsert_impl.h"
 
 static const struct statement {
@@ -5,6 +6,11 @@ static const struct statement {
     enum { FIND, ADD, SET, SET_PLAIN, PLAIN } kind;
     const char *where;
 } statements[BJ_STATEMENTS] = {
+    [BJ_ST_JOB_KNOWN] = {NULL, PLAIN, BJ_SQL_KNOWN_JOB("?")},
+    [BJ_ST_JOB_RUNS] = {NULL, PLAIN,
+                        "SELECT submit, start, \"end\", state FROM job WHERE"
+                        " cluster = ?1 AND jobid = ?2 AND submit >= ?3 AND"
+                        " submit < ?4"},
     [BJ_ST_JOB_FIND] = {&bj_table_job, FIND,
                         "cluster = ?1 AND jobid = ?2 AND submit = ?3"},
     [BJ_ST_JOB_FIND_SLUID] = {&bj_table_job, FIND, "sluid = ?1"},
@@ -63,6 +69,47 @@ int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err)
         r = prepare(u, i, err);
     return r;
 }
+
+/* --- which run ------------------------------------------------------------ */
+
+int bj_upsert_is_known(struct bj_upsert *u, struct bj_err *err)
+{
+    static const unsigned char columns[] = {
+        BJ_JOB_CLUSTER, BJ_JOB_RAW_ID, BJ_JOB_ARRAY_JOB, BJ_JOB_ARRAY_TASK,
+        BJ_JOB_SUBMIT,  BJ_COL_START,  BJ_COL_END};
+    struct bj_st *st = u->st[BJ_ST_JOB_KNOWN];
+    bj_st_clear(st);
+    for (int i = 0; i < (int)sizeof(columns); i++)
+        if (columns[i] != BJ_JOB_SUBMIT || u->row.v[BJ_JOB_SUBMIT] != 0)
+            bj_row_bind_one(&bj_table_job, &u->row, columns[i], st, i + 1);
+    int r = bj_st_row(st, err);
+    bj_st_reset(st);
+    return r;
+}
+
+int bj_upsert_find_run(struct bj_upsert *u, struct bj_row *left,
+                       struct bj_err *err)
+{
+    struct bj_st *st = u->st[BJ_ST_JOB_RUNS];
+    struct bj_pbs_known known = {.any = false};
+    int64_t from, to;
+    int r;
+    bj_pbs_keys(&u->row, &from, &to);
+    bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_CLUSTER, st, 1);
+    bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_RAW_ID, st, 2);
+    bj_st_bind_i64(st, 3, from);
+    bj_st_bind_i64(st, 4, to);
+    while ((r = bj_st_row(st, err)) > 0) {
+        const struct bj_pbs_run run = {
+            bj_st_get_i64(st, 0), bj_st_get_i64(st, 1), bj_st_get_i64(st, 2),
+            bj_st_get_i64(st, 3)};
+        bj_pbs_note(&known, &run, &u->row);
+    }
+    return r < 0 ? r : bj_pbs_place(&known, &u->row, left);
+}
+
+/* --- rows ------------------------------------------------------------------
+ */
 
 /* Insert a row unless its key exists: 1 inserted, 0 not. */
 static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,

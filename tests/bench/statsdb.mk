@@ -5,7 +5,7 @@ $(BENCH_STATSDB): $(O)/bench/%: $(O)/tests/bench/%.o $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_statsdb)
 
-bench-statsdb: $(BENCH_STATSDB) $(O)/batchjob_acct
+bench-statsdb: $(BENCH_STATSDB) $(O)/batchjob_acct $(O)/batchjob_stats_db
 	tests/bench/statsdb.sh $(O) $(BENCH_LINES)
 
 ifeq ($(HAVE_SQLITE),yes)

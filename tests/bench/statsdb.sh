@@ -72,4 +72,5 @@ if command -v valgrind >/dev/null; then
     say "instructions a line, between 10000 and 30000 lines" "$(per_line bulk)" "at most 43000"
     say "the same with all references looked up by SQLite" "$(per_line window)" ""
     python3 "$here/statsdb_postgres.py" "$O" "$dir/text"
+    python3 "$here/statsdb_sources.py" "$O"
 fi

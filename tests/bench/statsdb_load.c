@@ -1,12 +1,14 @@
 /* What importing sacct's text into the store costs: tests/bench/statsdb.sh.
  *
- *   statsdb_load STORE FILE bulk|window      STORE: a file or a URL
+ *   statsdb_load STORE FILE bulk|window|pbs|lsf      STORE: a file or a URL
  *
  * Reads FILE ('|' between columns) through the same reader, dictionaries,
  * rollups and indexes as the daemon, history in bulk or a window of what is
- * new, and prints one line of figures. */
+ * new, and prints one line of figures.  pbs and lsf: FILE is what
+ * statsdb/source_follow.h takes; prints nothing. */
 #include "base/clock.h"
 #include "sched/sacct.h"
+#include "statsdb/source_follow.h"
 #include "statsdb/upsert.h"
 #include "store/db.h"
 
@@ -102,8 +104,6 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
     if (r == 0)
         r = bj_upsert_bulk(l.upsert, bulk, err);
     if (r == 0)
-        r = bj_upsert_gather(l.upsert, true, err);
-    if (r == 0)
         r = bj_sacct_new(&conf, &reader, err);
     if (r == 0)
         r = feed(fd, reader, err);
@@ -122,12 +122,35 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
     return r;
 }
 
+/* Accounting files. */
+static int follow(const char *path, const char *files, enum bj_follow_kind kind,
+                  struct bj_err *err)
+{
+    struct bj_store *store;
+    struct bj_source_run run = {.batch_lines = BATCH};
+    struct bj_source_follow *f = NULL;
+    struct bj_sacct_counts n;
+    int r =
+        bj_store_open(&(struct bj_store_options){.path = path}, &store, err);
+    if (r < 0)
+        return r;
+    r = bj_upsert_new(store, &run.upsert, err);
+    if (r == 0)
+        r = bj_source_follow_new(kind, "bench", files, store, &f, err);
+    if (r == 0)
+        r = bj_source_follow_run(f, &run, false, &n, err);
+    bj_source_follow_free(f);
+    bj_upsert_free(run.upsert);
+    bj_store_close(store);
+    return r;
+}
+
 int main(int argc, char **argv)
 {
     struct bj_err err = {0};
     char text[400];
     if (argc != 4) {
-        fprintf(stderr, "usage: statsdb_load STORE FILE bulk|window\n");
+        fprintf(stderr, "usage: statsdb_load STORE FILE bulk|window|pbs|lsf\n");
         return 2;
     }
     bj_db_single_thread();
@@ -136,7 +159,12 @@ int main(int argc, char **argv)
         perror(argv[2]);
         return 1;
     }
-    int r = load(argv[1], fd, strcmp(argv[3], "bulk") == 0, &err);
+    const char *how = argv[3];
+    int r = strcmp(how, "pbs") == 0
+                ? follow(argv[1], argv[2], BJ_FOLLOW_PBS, &err)
+            : strcmp(how, "lsf") == 0
+                ? follow(argv[1], argv[2], BJ_FOLLOW_LSF, &err)
+                : load(argv[1], fd, strcmp(how, "bulk") == 0, &err);
     if (r < 0)
         fprintf(stderr, "%s\n", bj_err_text(&err, text, sizeof(text)));
     close(fd);

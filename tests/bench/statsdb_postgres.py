@@ -18,8 +18,6 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tests"))
 import postgres  # noqa: E402
 
-BUILD, TEXT = sys.argv[1:3]
-LINES = int(sys.argv[3]) if len(sys.argv) > 3 else 30000
 REQUEST = re.compile(r"LOG:  (statement|execute )")
 
 
@@ -36,13 +34,13 @@ class Bench:
         self.server.sql('CREATE DATABASE bench%d' % self.n, "postgres")
         return self.server.url("bench%d" % self.n)
 
-    def command(self, name, path):
-        program = [os.path.join(BUILD, "bench", name), self.database(), path]
+    def command(self, build, name, path):
+        program = [os.path.join(build, "bench", name), self.database(), path]
         return program + ["bulk"] if name == "statsdb_load" else program
 
-    def instructions(self, name, path):
+    def instructions(self, command):
         p = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-                            *self.command(name, path)], check=True, capture_output=True, text=True)
+                            *command], check=True, capture_output=True, text=True)
         return int(re.search(r"refs: *([\d,]+)", p.stderr)[1].replace(",", ""))
 
     def requests(self, command):
@@ -50,7 +48,7 @@ class Bench:
         with open(os.path.join(self.server.folder, "log"), errors="replace") as log:
             log.seek(0, os.SEEK_END)
             begin = time.monotonic()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, capture_output=True)
             took = time.monotonic() - begin
             return sum(1 for line in log if REQUEST.search(line)), took
 
@@ -60,20 +58,27 @@ def jobs(path):
         return sum("." not in line.split("|", 2)[1] for line in f) - 1
 
 
+def log_all():
+    """A server that logs all requests."""
+    return postgres.Server(settings=["log_min_messages=log", "log_statement=all"])
+
+
 def main():
+    build, source = sys.argv[1:3]
+    total = int(sys.argv[3]) if len(sys.argv) > 3 else 30000
     folder = tempfile.mkdtemp(prefix="bj-bench-")
     parts = []
-    for lines in (LINES // 3, LINES):
+    for lines in (total // 3, total):
         parts.append(os.path.join(folder, "text%d" % lines))
-        with open(TEXT) as f, open(parts[-1], "w") as to:
+        with open(source) as f, open(parts[-1], "w") as to:
             to.writelines(next(f) for _ in range(lines + 1))
     count = jobs(parts[1]) - jobs(parts[0])
-    with postgres.Server(settings=["log_min_messages=log", "log_statement=all"]) as server:
+    with log_all() as server:
         bench, cost = Bench(server, folder), {}
         for name in ("statsdb_floor", "statsdb_load"):
-            few, many = (bench.instructions(name, p) for p in parts)
+            few, many = (bench.instructions(bench.command(build, name, p)) for p in parts)
             cost[name] = (many - few) / count
-            commands = [bench.command(name, p) for p in parts]
+            commands = [bench.command(build, name, p) for p in parts]
             some, all_ = (bench.requests(c) for c in commands)
             print("%s: %.0f instructions and %.0f us a job, %.0f requests for 1,000 jobs" % (
                 name, cost[name], (all_[1] - some[1]) / count * 1e6,

@@ -227,10 +227,6 @@ def heterogeneous(site):
 def uuids(site):
     """The ids of the original's API lead to the same jobs."""
     old = site.ask("/api/jobs?from=0", user(site.who)).data
-    if site.postgres:
-        same(site.ask(V1 + "/jobs/" + old[0]["id"], user(site.who)).status, 501,
-             "PostgreSQL does not search for a UUID, and says so")
-        return
     checked = 0
     for j in old[:5] + old[-5:]:
         a = site.ask(V1 + "/jobs/" + j["id"], user(site.who))
@@ -249,6 +245,10 @@ def uuids(site):
                  "/jobs?job=" + old[0]["id"]):
         a = site.ask(V1 + path, user("boss"))
         check(a.status == 400 and "user=" in a.json["error"], "a list of all jobs does not accept a UUID", path, a)
+    a = site.ask(V1 + "/jobs?job=%s&job=4711" % old[0]["id"], user(site.who))
+    check(a.status == 400 and "only value" in a.json["error"], "a UUID beside another name is refused", a)
+    a = site.ask(whose + old[0]["id"] + "&total=1&user=user2", user("boss"))
+    check(a.data and a.json["meta"]["total"] == len(a.data), "jobs with a UUID are counted, of several users", a)
     check(site.ask(V1 + "/jobs?total=1&fields=jobid&job=" + old[0]["id"], user("user2")).status == 200,
           "a coordinator finds a job by its UUID")
 

@@ -20,7 +20,7 @@ RUNS = ["api_%s.py" % p for p in ("jobs", "usage", "acct", "access", "original",
     "statsdb.py", "mail.py", "running.py", "statsdb_import.py", "records.py"]
 # Of one engine only: bj_db_dialect() chooses them, store/sqlite*.c has them, or they
 # read a file of another program.
-SQLITE = re.compile(r"sqlite_|pragma|bj_uuid|\btemp\b|EXPLAIN|FROM jobs AS", re.I)
+SQLITE = re.compile(r"sqlite_|pragma|\btemp\b|EXPLAIN|FROM jobs AS", re.I)
 STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|VALUES)\b", re.I)
 NO_TYPE = "42P18"  # the engine knows types from the values
 

@@ -1,3 +1,4 @@
-# The daemon answers over HTTP, and receives records.
-$(O)/unit/test_statsdb_daemon: LIBS_statsdb += $(LIBS_httpd) $(call PKG,zlib)
-$(O)/unit/test_statsdb_receiver: LIBS_statsdb += $(LIBS_httpd) $(call PKG,zlib)
+# The daemon answers over HTTP, and receives records; summaries of jobstats are
+# compressed.
+UNIT_HTTPD := $(addprefix $(O)/unit/test_statsdb_,daemon receiver gather_sources)
+$(UNIT_HTTPD): LIBS_statsdb += $(LIBS_httpd) $(call PKG,zlib)

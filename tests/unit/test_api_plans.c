@@ -135,7 +135,6 @@ static int no_function(void *ctx, const struct bj_value *v,
 static struct bj_db *open_db(void)
 {
     static const struct bj_db_function functions[] = {
-        {"bj_uuid", 4, false, no_function, NULL},
         {"bj_late", 3, false, no_function, NULL},
         {"bj_faculty", 2, false, no_function, NULL}};
     struct bj_db *db = db_open(rig.r.f.path);

@@ -201,18 +201,21 @@ static int version(struct bj_db *db, int64_t *ret, struct bj_err *err)
 
 /* A replica that has replayed all that it has received is not behind, however
  * long ago the last change was, but only while it is connected: the view has a
- * row then.  No row of a heartbeat: it would need a writer that runs, and
- * clocks that agree. */
+ * row then.  What it has received may end with a page of the log, within a
+ * record whose rest the primary sends with its next change.  No row of a
+ * heartbeat: it would need a writer that runs, and clocks that agree. */
 static int replica(struct bj_db *db, int64_t *ret_msec, struct bj_err *err)
 {
     enum { NONE = -1 };
     static const char sql[] =
-        "SELECT CASE WHEN NOT pg_is_in_recovery() THEN -1 WHEN"
-        " pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() AND EXISTS"
-        " (SELECT 1 FROM pg_stat_wal_receiver) THEN 0 ELSE greatest(0, extract("
-        "epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) * "
-        "1000)"
-        "::bigint END";
+        "SELECT CASE WHEN NOT pg_is_in_recovery() THEN -1 WHEN (received ="
+        " replayed OR (received - replayed < page AND (received - '0/0') % page"
+        " = 0)) AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver) THEN 0 ELSE"
+        " greatest(0, extract(epoch FROM clock_timestamp() -"
+        " pg_last_xact_replay_timestamp()) * 1000)::bigint END FROM (SELECT"
+        " pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn(),"
+        " CAST(current_setting('wal_block_size') AS bigint)) AS log(received,"
+        " replayed, page)";
     int r = bj_db_int(db, sql, ret_msec, err);
     return r < 0 ? r : *ret_msec != NONE;
 }

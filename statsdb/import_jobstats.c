@@ -37,11 +37,16 @@ static const char *const texts[STATEMENTS] = {
     [PUT] = PUT_SQL("VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)"),
     [TODO] = TODO_SQL "VALUES(?1) ON CONFLICT DO NOTHING",
 };
+/* clang-format off */
 static const char put_many[] =
-    "WITH p AS (" PUT_SQL(
-        "SELECT w.*, 0 FROM unnest(" BIGINTS(1) ", " BIGINTS(2) ", " BIGINTS(3) ", " BIGINTS(4) ", " BIGINTS(5) ", " BIGINTS(
-            6) ", " BIGINTS(7) ", " BIGINTS(8) ", " BIGINTS(9) ", " BIGINTS(10) ", " BIGINTS(11) ") AS w") " RETURNING job), t AS (" TODO_SQL
-                                                                                                           "SELECT job FROM p ON CONFLICT DO NOTHING) SELECT count(*) FROM p";
+    "WITH p AS ("
+    PUT_SQL("SELECT w.*, 0 FROM unnest(" BIGINTS(1) ", " BIGINTS(2) ", "
+            BIGINTS(3) ", " BIGINTS(4) ", " BIGINTS(5) ", " BIGINTS(6) ", "
+            BIGINTS(7) ", " BIGINTS(8) ", " BIGINTS(9) ", " BIGINTS(10) ", "
+            BIGINTS(11) ") AS w")
+    " RETURNING job), t AS (" TODO_SQL "SELECT job FROM p ON CONFLICT DO"
+    " NOTHING) SELECT count(*) FROM p";
+/* clang-format on */
 
 struct summaries {
     const struct bj_import *im;

@@ -1,16 +1,14 @@
 /* Leaves out gathered jobs that the store has (bj_upsert_only_new). */
 #include "statsdb/upsert_gather.h"
 
+/* clang-format off */
 static const char known_sql[] =
-    "SELECT string_agg(CASE WHEN EXISTS (" BJ_SQL_KNOWN_JOB(
-        "w.c") ") THEN '1'"
-               " ELSE '0' END, ',' ORDER BY w.n) FROM unnest(CAST(?1 AS "
-               "bigint[]),"
-               " CAST(?2 AS text[]), CAST(?3 AS bigint[]), CAST(?4 AS "
-               "bigint[]),"
-               " CAST(?5 AS bigint[]), CAST(?6 AS bigint[]), CAST(?7 AS "
-               "bigint[])) WITH"
-               " ORDINALITY AS w(c1, c2, c3, c4, c5, c6, c7, n)";
+    "SELECT string_agg(CASE WHEN EXISTS (" BJ_SQL_KNOWN_JOB("w.c") ") THEN '1'"
+    " ELSE '0' END, ',' ORDER BY w.n) FROM unnest(CAST(?1 AS bigint[]),"
+    " CAST(?2 AS text[]), CAST(?3 AS bigint[]), CAST(?4 AS bigint[]),"
+    " CAST(?5 AS bigint[]), CAST(?6 AS bigint[]), CAST(?7 AS bigint[])) WITH"
+    " ORDINALITY AS w(c1, c2, c3, c4, c5, c6, c7, n)";
+/* clang-format on */
 
 static int64_t submit_of(const struct bj_row *row)
 {

@@ -24,9 +24,8 @@ static const char runs_sql[] =
     " CAST(?4 AS bigint[]), CAST(?5 AS bigint[]), CAST(?6 AS bigint[]),"
     " CAST(?7 AS bigint[])) AS w(n, cluster, jobid, a, b, first, last) CROSS"
     " JOIN LATERAL (SELECT submit, start, \"end\", state FROM job WHERE"
-    " cluster = w.cluster AND jobid = w.jobid AND submit >= w.a AND submit < "
-    "w.b"
-    " AND id BETWEEN w.first AND w.last OFFSET 0) AS t";
+    " cluster = w.cluster AND jobid = w.jobid AND submit >= w.a AND submit <"
+    " w.b AND id BETWEEN w.first AND w.last OFFSET 0) AS t";
 
 /* --- lists of runs -------------------------------------------------------- */
 

@@ -61,9 +61,10 @@ const struct bj_opt bj_command_opts[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(copy_update),
      .preset = "false",
-     .help =
-         "With copy: the filled store is an earlier copy. Write what differs, "
-         "and remove what the read store does not have."},
+     .help = "With copy: the filled store may be an earlier copy that no other "
+             "program has "
+             "written. Write what differs, "
+             "and remove what the read store does not have."},
     {.name = "proof",
      .kind = BJ_OPT_STR,
      .off = AT(copy_proof),

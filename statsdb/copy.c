@@ -345,24 +345,27 @@ static int copy_tables(struct copy *c, struct bj_err *err)
 
 /* --- stores --------------------------------------------------------------- */
 
-/* An empty one, one of which a copy has begun, or an earlier copy. */
+/* An empty one, one into which a copy has begun, or an earlier copy. */
 static int begin(struct copy *c, struct bj_err *err)
 {
     struct bj_db *to = bj_store_db(c->to);
+    enum bj_schema_copy copy = BJ_SCHEMA_OWN;
     int64_t jobs = 0;
-    int r = bj_schema_read(to, &(int){0}, err);
-    if (r == -EINPROGRESS)
-        return 0;
-    if (r == 0 && !c->c->update)
+    int r = bj_schema_copy(to, &copy, err);
+    if (r < 0 || copy == BJ_SCHEMA_COPYING)
+        return r;
+    if (copy == BJ_SCHEMA_OWN || !c->c->update)
         r = bj_db_int(to,
                       "SELECT count(*) FROM (SELECT 1 FROM job LIMIT 1) AS j",
                       &jobs, err);
     if (r == 0 && jobs > 0)
         r = bj_err_set(err, -EEXIST,
-                       "copy: the store of --to has jobs already; with"
-                       " --update, which removes what --from does not have, an"
-                       " earlier copy is made equal again");
-    return r < 0 ? r : bj_schema_set_unfinished(to, true, err);
+                       copy == BJ_SCHEMA_OWN
+                           ? "copy: the store of --to has jobs already, and is"
+                             " no copy that only this command has written"
+                           : "copy: the store of --to has jobs already;"
+                             " --update makes an earlier copy equal again");
+    return r < 0 ? r : bj_schema_set_copy(to, BJ_SCHEMA_COPYING, err);
 }
 
 static int end(struct copy *c, struct bj_err *err)
@@ -371,7 +374,7 @@ static int end(struct copy *c, struct bj_err *err)
     int r = bj_db_dialect(to) == BJ_DIALECT_POSTGRESQL
                 ? bj_db_exec(to, postgres_numbers, err)
                 : 0;
-    return r < 0 ? r : bj_schema_set_unfinished(to, false, err);
+    return r < 0 ? r : bj_schema_set_copy(to, BJ_SCHEMA_IS_COPY, err);
 }
 
 static int copy(struct copy *c, struct bj_err *err)
@@ -407,8 +410,8 @@ int bj_copy_store(const struct bj_copy *what, struct bj_err *err)
         &c->from, err);
     if (r == 0)
         r = bj_store_open(
-            &(struct bj_store_options){.path = what->to, .unfinished = true},
-            &c->to, err);
+            &(struct bj_store_options){.path = what->to, .copy = true}, &c->to,
+            err);
     if (r == 0)
         r = copy(c, err);
     bj_store_close(c->to);

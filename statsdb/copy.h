@@ -19,7 +19,7 @@ struct bj_copy_equal {
 
 struct bj_copy {
     const char *from, *to; /* URLs; the first one may be written meanwhile */
-    bool update;           /* to is an earlier copy of from */
+    bool update;           /* to may be an earlier copy */
     const atomic_bool *stop;
     int (*equal)(void *ctx, const struct bj_copy_equal *e, struct bj_err *err);
     void *ctx;
@@ -35,8 +35,9 @@ struct bj_copy {
  * jobs and final records get other numbers in another engine; they are
  * compared so.
  *
- * -EEXIST: the copy has jobs, is finished, and not to be updated; -EBADMSG:
- * what was written is not equal; -EINTR: stopped; what equal returned. */
+ * -EEXIST: there are jobs, and no unfinished copy, or none to be updated;
+ * -EBADMSG: what was written is not equal; -EINTR: stopped; what equal
+ * returned. */
 int bj_copy_store(const struct bj_copy *c, struct bj_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { BATCH = 500 };
 
-enum { NEXT, PUT, TODO, STATEMENTS };
+enum { NEXT, PUT, LIST, STATEMENTS };
 
 /* What a summary becomes: the job, the time, what was measured, its start and
  * end. */
@@ -25,7 +25,7 @@ enum { JOB, QUERIED, MEASURED, START = MEASURED + 7, END, VALUES };
     " gpu_memory_peak_bytes = excluded.gpu_memory_peak_bytes,"                 \
     " start = excluded.start, \"end\" = excluded.\"end\""                      \
     " WHERE job_prom.outcome != 0"
-#define TODO_SQL "INSERT INTO derive_todo(job) "
+#define LIST_SQL "INSERT INTO derive_todo(job) "
 #define BIGINTS(n) "CAST(?" #n " AS bigint[])"
 
 /* PostgreSQL puts all summaries of a transaction at once, and counts them. */
@@ -35,7 +35,7 @@ static const char *const texts[STATEMENTS] = {
              " WHERE m.job > ?1 AND m.admin_comment >= 'JS1:'"
              " AND m.admin_comment < 'JS1;' ORDER BY m.job LIMIT ?2",
     [PUT] = PUT_SQL("VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)"),
-    [TODO] = TODO_SQL "VALUES(?1) ON CONFLICT DO NOTHING",
+    [LIST] = LIST_SQL "VALUES(?1) ON CONFLICT DO NOTHING",
 };
 /* clang-format off */
 static const char put_many[] =
@@ -44,7 +44,7 @@ static const char put_many[] =
             BIGINTS(3) ", " BIGINTS(4) ", " BIGINTS(5) ", " BIGINTS(6) ", "
             BIGINTS(7) ", " BIGINTS(8) ", " BIGINTS(9) ", " BIGINTS(10) ", "
             BIGINTS(11) ") AS w")
-    " RETURNING job), t AS (" TODO_SQL "SELECT job FROM p ON CONFLICT DO"
+    " RETURNING job), t AS (" LIST_SQL "SELECT job FROM p ON CONFLICT DO"
     " NOTHING) SELECT count(*) FROM p";
 /* clang-format on */
 
@@ -72,8 +72,8 @@ static int put_one(struct summaries *s, const int64_t v[VALUES],
         return 0;
     }
     s->count->taken++;
-    bj_st_bind_i64(s->st[TODO], 1, v[JOB]);
-    return bj_st_run(s->st[TODO], err);
+    bj_st_bind_i64(s->st[LIST], 1, v[JOB]);
+    return bj_st_run(s->st[LIST], err);
 }
 
 static int put(struct summaries *s, const struct bj_jobstats *js,

@@ -21,7 +21,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_access},
 };
 
-enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };
 
 int bj_schema_version(void)
 {
@@ -34,7 +34,8 @@ static bool is_postgresql(struct bj_db *db)
 }
 
 /* --- the version -----------------------------------------------------------
- * Negative while a copy into the store has not finished. */
+ * As it is stored: negative while a copy into the store has not finished, COPY
+ * more in a copy that only this program has written. */
 
 static int not_a_store(struct bj_err *err)
 {
@@ -77,18 +78,34 @@ static int read_postgresql(struct bj_db *db, int64_t *ret, struct bj_err *err)
     return r == 0 && n > 0 ? not_a_store(err) : r;
 }
 
+static int read_number(struct bj_db *db, int64_t *ret, struct bj_err *err)
+{
+    return is_postgresql(db) ? read_postgresql(db, ret, err)
+                             : read_sqlite(db, ret, err);
+}
+
 int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err)
 {
-    int64_t version = 0;
-    int r = is_postgresql(db) ? read_postgresql(db, &version, err)
-                              : read_sqlite(db, &version, err);
+    int64_t number = 0;
+    int r = read_number(db, &number, err);
     if (r < 0)
         return r;
-    *ret_version = abs((int)version);
-    return version >= 0 ? 0
-                        : bj_err_set(err, -EINPROGRESS,
-                                     "a copy into this store has not finished;"
-                                     " run batchjob_stats_db copy again");
+    *ret_version = abs((int)number) % COPY;
+    return number >= 0 ? 0
+                       : bj_err_set(err, -EINPROGRESS,
+                                    "a copy into this store has not finished;"
+                                    " run batchjob_stats_db copy again");
+}
+
+int bj_schema_copy(struct bj_db *db, enum bj_schema_copy *ret,
+                   struct bj_err *err)
+{
+    int64_t number = 0;
+    int r = read_number(db, &number, err);
+    *ret = number < 0       ? BJ_SCHEMA_COPYING
+           : number >= COPY ? BJ_SCHEMA_IS_COPY
+                            : BJ_SCHEMA_OWN;
+    return r;
 }
 
 static int set_version(struct bj_db *db, int version, struct bj_err *err)
@@ -108,10 +125,13 @@ static int set_version(struct bj_db *db, int version, struct bj_err *err)
     return bj_db_exec(db, sql, err);
 }
 
-int bj_schema_set_unfinished(struct bj_db *db, bool unfinished,
-                             struct bj_err *err)
+int bj_schema_set_copy(struct bj_db *db, enum bj_schema_copy copy,
+                       struct bj_err *err)
 {
-    return set_version(db, unfinished ? -STEPS : STEPS, err);
+    static const int numbers[] = {[BJ_SCHEMA_OWN] = STEPS,
+                                  [BJ_SCHEMA_COPYING] = -STEPS,
+                                  [BJ_SCHEMA_IS_COPY] = COPY + STEPS};
+    return set_version(db, numbers[copy], err);
 }
 
 /* --- steps ---------------------------------------------------------------- */

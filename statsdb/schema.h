@@ -32,8 +32,16 @@ int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err);
  * newer program, not changed. */
 int bj_schema_migrate(struct bj_db *db, struct bj_err *err);
 
-/* A copy into it has begun, or finished; its version is that of the program. */
-int bj_schema_set_unfinished(struct bj_db *db, bool unfinished,
-                             struct bj_err *err);
+/* Is it a copy of another store (statsdb/copy.h)?  Its version is that of the
+ * program. */
+enum bj_schema_copy {
+    BJ_SCHEMA_OWN,     /* no, or a program has opened it for writing since */
+    BJ_SCHEMA_COPYING, /* the copy has begun: bj_schema_read fails */
+    BJ_SCHEMA_IS_COPY,
+};
+int bj_schema_copy(struct bj_db *db, enum bj_schema_copy *ret,
+                   struct bj_err *err);
+int bj_schema_set_copy(struct bj_db *db, enum bj_schema_copy copy,
+                       struct bj_err *err);
 
 #endif

@@ -57,6 +57,16 @@ static int check_unfinished(struct bj_store *s, struct bj_err *err)
                       " finished; empty the store and copy again");
 }
 
+/* From now on it differs from the store that it was copied from. */
+static int own_copy(struct bj_store *s, struct bj_err *err)
+{
+    enum bj_schema_copy copy = BJ_SCHEMA_OWN;
+    int r = bj_schema_copy(s->db, &copy, err);
+    return r == 0 && copy == BJ_SCHEMA_IS_COPY
+               ? bj_schema_set_copy(s->db, BJ_SCHEMA_OWN, err)
+               : r;
+}
+
 static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                    struct bj_err *err)
 {
@@ -84,8 +94,10 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
     r = migrate            ? bj_schema_migrate(s->db, err)
         : opt->any_version ? bj_schema_read(s->db, &(int){0}, err)
                            : check_version(s, err);
-    if (r == -EINPROGRESS && opt->unfinished)
+    if (r == -EINPROGRESS && opt->copy)
         r = check_unfinished(s, err);
+    if (r == 0 && migrate && !opt->copy)
+        r = own_copy(s, err);
     return r < 0 ? bj_err_wrap(err, r, "%s",
                                s->path ? bj_db_shown(s->path) : "no store")
                  : 0;

@@ -18,7 +18,7 @@ struct bj_store_options {
     const char *path; /* NULL: an empty one that is removed when it is closed */
     bool read_only;   /* no lock, no migration, no file is made */
     bool any_version; /* read it, whatever its version */
-    bool unfinished;  /* write it though a copy into it has not finished */
+    bool copy;        /* write it as a copy of another store (statsdb/copy.h) */
     bool as_it_is;    /* write it, but neither make nor migrate it */
     /* The same, beside a process that may write it, too: for transactions that
      * take a moment. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { OLDEST = 130000, KEYS = 16 };
+enum { OLDEST = 130000, KEYS = 16, LEADER_USEC = 1000000 };
 
 static bool starts(const char *s, const char *with)
 {
@@ -182,20 +182,32 @@ static int set_up(struct bj_postgres *p, const struct bj_db_options *opt,
     return bj_postgres_exec_own(p, sql, err);
 }
 
+static int set_lock_timeout(struct bj_postgres *p, uint64_t usec,
+                            struct bj_err *err)
+{
+    char sql[64];
+    snprintf(sql, sizeof(sql), "SET lock_timeout = %llu",
+             (unsigned long long)(usec / 1000 + 1));
+    return bj_postgres_exec_own(p, sql, err);
+}
+
 /* Held until the connection ends, so a writer that has lost it writes no
- * more. */
+ * more.  The server may need a moment to notice that a connection has ended. */
 static int take_lock(struct bj_postgres *p, struct bj_err *err)
 {
     int64_t got = 0;
-    int r = bj_db_int(&p->base,
-                      "SELECT pg_try_advisory_lock(hashtextextended("
-                      "'batchjob leads ' || current_schema(), 0))::int",
+    int r = set_lock_timeout(p, LEADER_USEC, err);
+    if (r == 0)
+        r = bj_db_int(&p->base,
+                      "SELECT (pg_advisory_lock(hashtextextended("
+                      "'batchjob leads ' || current_schema(), 0))::text IS NOT"
+                      " NULL)::int",
                       &got, err);
-    if (r == 0 && got == BJ_SQL_NULL)
+    if (r == -EBUSY)
+        return bj_err_set(err, r, "another process is writing it");
+    if (r == 0 && got == 0)
         r = bj_err_set(err, -ENOENT, "search_path names no schema");
-    else if (r == 0 && got == 0)
-        r = bj_err_set(err, -EBUSY, "another process is writing it");
-    return r;
+    return r < 0 ? r : set_lock_timeout(p, p->busy_usec, err);
 }
 
 /* For local times in texts; a zone that the server does not know is left

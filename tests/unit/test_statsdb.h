@@ -60,6 +60,19 @@ static inline struct bj_upsert *upsert_open(struct bj_store *s)
     return u;
 }
 
+/* Store a job in a transaction of its own. */
+static inline void upsert_job(struct bj_upsert *u, const struct bj_sched_job *j)
+{
+    struct bj_err err = {0};
+    int r = bj_upsert_begin(u, &err);
+    if (r == 0)
+        r = bj_upsert_job(u, BJ_SLICE("here"), j, &err);
+    if (r == 0)
+        r = bj_upsert_commit(u, &err);
+    if (r < 0)
+        fail_msg("%s", err.msg);
+}
+
 /* A connection to the file, which is made if it is missing, whatever is in it.
  */
 static inline struct bj_db *db_open(const char *path)

@@ -31,9 +31,14 @@ static void exec(const char *url, const char *sql)
     bj_store_close(s);
 }
 
+/* Without making it a store of its own. */
 static void expect_in(const char *url, const char *sql, const char *text)
 {
-    struct bj_store *s = open_store(url);
+    struct bj_store *s = NULL;
+    struct bj_err err = {0};
+    const struct bj_store_options opt = {.path = url, .read_only = true};
+    if (bj_store_open(&opt, &s, &err) < 0)
+        fail_msg("%s", err.msg);
     expect(s, sql, text);
     bj_store_close(s);
 }
@@ -42,7 +47,6 @@ static void expect_in(const char *url, const char *sql, const char *text)
 static void put(const char *url, struct bj_slice jobid, uint64_t submit_sec,
                 uint64_t end_sec)
 {
-    struct bj_err err = {0};
     struct bj_sched_job j;
     struct bj_job_step step;
     struct bj_store *s = open_store(url);
@@ -60,13 +64,7 @@ static void put(const char *url, struct bj_slice jobid, uint64_t submit_sec,
     step.state = j.state;
     j.step = &step;
     j.steps = 1;
-    int r = bj_upsert_begin(u, &err);
-    if (r == 0)
-        r = bj_upsert_job(u, BJ_SLICE("here"), &j, &err);
-    if (r == 0)
-        r = bj_upsert_commit(u, &err);
-    if (r < 0)
-        fail_msg("%s", err.msg);
+    upsert_job(u, &j);
     bj_upsert_free(u);
     bj_store_close(s);
 }
@@ -320,8 +318,10 @@ static void update(const char *from, const char *to)
     assert_int_equal(run.days_written + run.records_written, 0);
     assert_int_equal(run.days, 3);
     /* A wrong value of the copy is found, too. */
-    exec(to, "UPDATE step SET cpus = 77 WHERE job IN (SELECT id FROM job WHERE"
-             " CAST(jobid AS TEXT) = '2')");
+    struct bj_db *db = db_open(to);
+    db_exec(db, "UPDATE step SET cpus = 77 WHERE job IN (SELECT id FROM job"
+                " WHERE CAST(jobid AS TEXT) = '2')");
+    bj_db_close(db);
     run = (struct run){0};
     assert_int_equal(copy(from, to, true, &run), 0);
     assert_int_equal(run.days_written, 1);
@@ -349,6 +349,10 @@ static void test_update(void **state)
     expect_in(g.path, "SELECT id, jobid FROM job ORDER BY id",
               "2|1\n3|2\n4|3\n5|4\n6|9\n");
     expect_in(g.path, record_numbers, "1|5\n2|4712\n3|4711\n4|2\n5|9\n");
+    /* A store that was written since is not overwritten. */
+    put(g.path, BJ_SLICE("77"), SUBMIT, SUBMIT + 20);
+    assert_int_equal(copy(pg, g.path, true, &(struct run){0}), -EEXIST);
+    assert_int_equal(copy(pg, f.path, true, &(struct run){0}), -EEXIST);
     fixture_close(&f);
     fixture_close(&g);
 }

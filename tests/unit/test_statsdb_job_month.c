@@ -25,7 +25,6 @@ static struct bj_store *open_store(void)
 static void put(struct bj_upsert *u, const char *jobid, uint64_t submit,
                 uint64_t start, uint64_t end)
 {
-    struct bj_err err = {0};
     struct bj_sched_job j;
     struct bj_job_step step;
     bj_sched_job_init(&j);
@@ -43,13 +42,7 @@ static void put(struct bj_upsert *u, const char *jobid, uint64_t submit,
     step.state = j.state;
     j.step = &step;
     j.steps = 1;
-    int r = bj_upsert_begin(u, &err);
-    if (r == 0)
-        r = bj_upsert_job(u, BJ_SLICE("here"), &j, &err);
-    if (r == 0)
-        r = bj_upsert_commit(u, &err);
-    if (r < 0)
-        fail_msg("%s", err.msg);
+    upsert_job(u, &j);
 }
 
 /* The bounds were computed by a script. */

@@ -68,7 +68,6 @@ static void put_sluid(struct bj_upsert *u, struct bj_slice jobid,
                       struct bj_slice sluid, uint64_t submit_sec,
                       uint64_t end_sec)
 {
-    struct bj_err err = {0};
     struct bj_sched_job j;
     bj_sched_job_init(&j);
     j.raw_id = jobid;
@@ -79,13 +78,7 @@ static void put_sluid(struct bj_upsert *u, struct bj_slice jobid,
     j.state = end_sec ? BJ_STATE_COMPLETED : BJ_STATE_RUNNING;
     if (end_sec)
         j.end_sec = end_sec;
-    int r = bj_upsert_begin(u, &err);
-    if (r == 0)
-        r = bj_upsert_job(u, BJ_SLICE("here"), &j, &err);
-    if (r == 0)
-        r = bj_upsert_commit(u, &err);
-    if (r < 0)
-        fail_msg("%s", err.msg);
+    upsert_job(u, &j);
 }
 
 /* A job of one second. */

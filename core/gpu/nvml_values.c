@@ -14,9 +14,7 @@ enum {
     FIELD_MEMORY_TEMPERATURE = 82,
     FIELD_PCIE_REPLAYS = 94,
     FIELD_NVLINK_TX = 138,
-    FIELD_NVLINK_RX = 139,
-    FIELD_PCIE_TX = 197,
-    FIELD_PCIE_RX = 198
+    FIELD_NVLINK_RX = 139
 };
 
 static void put(struct bj_gpu *g, size_t off, uint64_t value)
@@ -138,7 +136,8 @@ static bool field_value(const struct bj_nvml_field *f, uint64_t *ret)
     }
 }
 
-/* One call for what has no call of its own. */
+/* One call for what has no call of its own.  Not the bytes of PCI Express (197,
+ * 198): they have 32 bits, which an H100 fills in 75 ms. */
 static void field_values(struct bj_nvml_visit *v)
 {
     static const struct {
@@ -150,8 +149,6 @@ static void field_values(struct bj_nvml_visit *v)
         {FIELD_PCIE_REPLAYS, 0, AT(pcie_replays), 1},
         {FIELD_NVLINK_TX, UINT32_MAX, AT(nvlink_tx_bytes), 1024},
         {FIELD_NVLINK_RX, UINT32_MAX, AT(nvlink_rx_bytes), 1024},
-        {FIELD_PCIE_TX, 0, AT(pcie_tx_bytes), 1},
-        {FIELD_PCIE_RX, 0, AT(pcie_rx_bytes), 1},
     };
     struct bj_nvml_field f[COUNT(fields)] = {0};
     for (size_t i = 0; i < COUNT(fields); i++) {

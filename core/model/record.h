@@ -222,8 +222,7 @@ struct bj_gpu_use {
     uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
     uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;
-    uint64_t pcie_tx_bytes, pcie_rx_bytes, pcie_replays;
-    uint64_t nvlink_tx_bytes, nvlink_rx_bytes;
+    uint64_t pcie_replays, nvlink_tx_bytes, nvlink_rx_bytes;
     uint64_t xgmi_corrected, xgmi_uncorrected; /* since the driver was loaded */
     /* profiling, between the last two reads */
     uint64_t graphics_ppm, sm_ppm, occupancy_ppm, tensor_ppm, dram_ppm;

@@ -11,8 +11,14 @@ $(FAKES):
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
+# Work for a real GPU.
+GPU_LOAD = $(O)/gpu/load
+$(GPU_LOAD): $(O)/tests/gpu/load.o
+	@mkdir -p $(@D)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl
+
 gpu-fake: $(FAKES)
-e2e-tools: $(FAKES)
+e2e-tools: $(FAKES) $(GPU_LOAD)
 $(filter $(O)/unit/test_gpu_%,$(UNIT)): | $(FAKES)
 -include $(wildcard $(O)/tests/gpu/*.d)
 .PHONY: gpu-fake

@@ -1,0 +1,190 @@
+#!/usr/bin/python3
+"""What the driver of a real NVIDIA GPU reports, and what a page must say.
+
+  gpu_nvidia.py uuid            of the first GPU
+  gpu_nvidia.py device PAGE     constants and slow values, compared with nvidia-smi
+  gpu_nvidia.py process PAGE PID JOB   memory of a job with one process
+  gpu_nvidia.py counter         the energy counter of the first GPU, millijoules
+  gpu_nvidia.py energy SECONDS PAGE COUNTER COUNTER PAGE COUNTER COUNTER
+        two pages, each with the counter before and after it: the energy between
+        them, if a page may be SECONDS old
+  gpu_nvidia.py sum PAGE        jobs and "unallocated" add up to the node's
+  gpu_nvidia.py record DIR JOB KIND    the final record of a job
+
+The truth comes from nvidia-smi and, for the energy counter, which it does not
+print, from one call of the library."""
+import csv
+import ctypes
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from glob import glob
+
+from prom import parse
+
+MIB = 1 << 20
+
+
+def smi(what, fields):
+    """Rows of nvidia-smi, as {field: text}."""
+    text = subprocess.run(
+        ["nvidia-smi", f"--query-{what}={','.join(fields)}",
+         "--format=csv,noheader,nounits"],
+        check=True, capture_output=True, text=True).stdout
+    return [dict(zip(fields, (word.strip() for word in row)))
+            for row in csv.reader(text.splitlines())]
+
+
+def uuid():
+    return smi("gpu", ["uuid"])[0]["uuid"]
+
+
+def counter():
+    lib = ctypes.CDLL("libnvidia-ml.so.1")
+    gpu, millijoules = ctypes.c_void_p(), ctypes.c_ulonglong()
+    for code in (lib.nvmlInit_v2(),
+                 lib.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(gpu)),
+                 lib.nvmlDeviceGetTotalEnergyConsumption(
+                     gpu, ctypes.byref(millijoules))):
+        if code:
+            sys.exit(f"NVML: error {code}")
+    lib.nvmlShutdown()
+    return millijoules.value
+
+
+def samples(path, name, **labels):
+    return [(l, Decimal(v)) for n, l, v in parse(path)
+            if n == name and all(l.get(k) == w for k, w in labels.items())]
+
+
+def one(path, name, **labels):
+    found = samples(path, name, **labels)
+    return found[0][1] if len(found) == 1 else None
+
+
+# Metric, field of nvidia-smi, factor, and how far apart two readings may be.
+VALUES = [
+    ("memory_total_bytes", "memory.total", MIB, 0),
+    ("memory_reserved_bytes", "memory.reserved", MIB, MIB),
+    ("memory_used_bytes", "memory.used", MIB, MIB),
+    ("memory_free_bytes", "memory.free", MIB, MIB),
+    ("power_limit_watts", "enforced.power.limit", 1, 0),
+    ("temperature_celsius", "temperature.gpu", 1, 5),
+    ("memory_temperature_celsius", "temperature.memory", 1, 5),
+    ("memory_clock_hertz", "clocks.mem", 10**6, 0),
+    ("ecc_corrected_total", "ecc.errors.corrected.volatile.total", 1, 0),
+    ("ecc_uncorrected_total", "ecc.errors.uncorrected.volatile.total", 1, 0),
+    ("ecc_corrected_lifetime_total", "ecc.errors.corrected.aggregate.total", 1, 0),
+    ("ecc_uncorrected_lifetime_total", "ecc.errors.uncorrected.aggregate.total", 1, 0),
+    ("remapped_rows_corrected", "remapped_rows.correctable", 1, 0),
+    ("remapped_rows_uncorrected", "remapped_rows.uncorrectable", 1, 0),
+    ("remapping_failed", "remapped_rows.failure", 1, 0),
+    ("fan_speed_ratio", "fan.speed", Decimal("0.01"), 0),
+]
+FLAGS = {"Yes": "1", "No": "0"}
+REASONS = {"idle": "gpu_idle", "clock_setting": "applications_clocks_setting",
+           "power_cap": "sw_power_cap", "hw_slowdown": "hw_slowdown",
+           "sync_boost": "sync_boost", "sw_thermal": "sw_thermal_slowdown",
+           "hw_thermal": "hw_thermal_slowdown",
+           "hw_power_brake": "hw_power_brake_slowdown"}
+
+
+def device(page):
+    reasons = {k: f"clocks_event_reasons.{v}" for k, v in REASONS.items()}
+    fields = ["uuid", "name", "pci.bus_id", "index"] + \
+        [f for _, f, _, _ in VALUES] + list(reasons.values())
+    gpu = smi("gpu", fields)[0]
+    bad = []
+    info = samples(page, "batchjob_gpu_info", gpu=gpu["uuid"])
+    if [(l["index"], l["model"]) for l, _ in info] != [(gpu["index"], gpu["name"])]:
+        bad.append(f"batchjob_gpu_info: {info}, want {gpu}")
+    pci = gpu["pci.bus_id"].lower()[4:]
+    if not samples(page, "batchjob_gpu_address_info", gpu=gpu["uuid"], pci=pci):
+        bad.append(f"batchjob_gpu_address_info: want {pci}")
+    for name, field, factor, apart in VALUES:
+        got = one(page, f"batchjob_gpu_{name}", gpu=gpu["uuid"])
+        text = FLAGS.get(gpu[field], gpu[field])
+        if text.startswith("[") or text == "N/A":  # not supported
+            want = None
+        else:
+            want = Decimal(text) * factor
+        print(f"{name}: {got}, nvidia-smi: {want}")
+        if (got is None) != (want is None) or \
+                got is not None and abs(got - want) > apart:
+            bad.append(f"batchjob_gpu_{name}: {got}, want {want}")
+    for reason, field in reasons.items():
+        got = one(page, "batchjob_gpu_throttle_active", gpu=gpu["uuid"],
+                  reason=reason)
+        if got != (gpu[field] == "Active"):
+            bad.append(f"batchjob_gpu_throttle_active {reason}: {got}, want {gpu[field]}")
+    return bad
+
+
+def process(page, pid, job):
+    rows = smi("compute-apps", ["pid", "used_memory", "gpu_uuid"])
+    mine = [r for r in rows if r["pid"] == pid]
+    if len(mine) != 1:
+        return [f"nvidia-smi shows {rows}, not process {pid} once"]
+    want = int(mine[0]["used_memory"]) * MIB
+    got = one(page, "batchjob_job_gpu_memory_used_bytes", jobid=job)
+    # A job alone on a GPU has its whole memory: some is the driver's.
+    return [] if got is not None and 0 <= got - want < 64 * MIB else \
+        [f"memory of job {job}: {got}, want {want}"]
+
+
+def energy(age, page1, *rest):
+    before1, after1, page2, before2, after2 = rest
+    first, last = (one(p, "batchjob_gpu_energy_joules_total", gpu=uuid())
+                   for p in (page1, page2))
+    # Power falls for a while after work.
+    slack = 2 * int(age) * one(page2, "batchjob_gpu_power_watts", gpu=uuid())
+    most = (int(after2) - int(before1)) / Decimal(1000) + slack
+    least = (int(before2) - int(after1)) / Decimal(1000) - slack
+    print(f"{last - first} J, the counter: {least + slack} to {most - slack} J")
+    return [] if least <= last - first <= most else \
+        [f"{last - first} J, want {least} to {most}"]
+
+
+def total(page):
+    node = one(page, "batchjob_node_energy_joules_total", component="gpu")
+    jobs = sum(v for _, v in samples(page, "batchjob_job_energy_joules_total",
+                                     component="gpu"))
+    nobody = one(page, "batchjob_node_energy_unallocated_joules_total",
+                 component="gpu")
+    print(f"jobs {jobs} + unallocated {nobody}, node {node}")
+    return [] if node and jobs + nobody == node else \
+        [f"jobs {jobs} + unallocated {nobody} are not {node}"]
+
+
+def record(where, job, kind):
+    found = []
+    for path in glob(f"{where}/*.json"):
+        with open(path, encoding="utf-8") as f:
+            r = json.load(f)
+        if r["jobid"] == job:
+            found.append(r)
+    if len(found) != 1:
+        return [f"{len(found)} records of job {job}"]
+    gpu = found[0].get("gpus", {}).get(uuid(), {})
+    print(json.dumps(gpu))
+    used = gpu.get("busy_ppm", -1) > 0
+    if not gpu.get("energy_uj") or gpu.get("memory_peak_bytes", 0) < 64 * MIB or \
+            gpu.get("source") != "process" or used != (kind != "idle"):
+        return [f"record of job {job}: {found[0].get('gpus')}"]
+    return []
+
+
+def main(what, *words):
+    calls = {"uuid": uuid, "counter": counter, "device": device, "sum": total,
+             "process": process, "energy": energy, "record": record}
+    result = calls[what](*words)
+    if isinstance(result, list):
+        print("\n".join(result))
+        return bool(result)
+    print(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,157 @@
+#!/bin/bash
+# A real NVIDIA GPU: jobs in real cgroups that compute, copy, share the GPU, hold it
+# idle and write to a wrong address.  What must come out is in gpu_nvidia.py.  Changes no
+# setting of the GPU.  Needs root, the driver with nvidia-smi, and a GPU with GPM
+# (Hopper or later) that nobody else uses.  TAP; about a minute.
+. "$(dirname "$0")/lib.sh"
+truth="$python $top/tests/e2e/gpu_nvidia.py"
+load=$O/gpu/load
+cg_private=1
+[ -e /proc/driver/nvidia/version ] || skip_all "no NVIDIA GPU"
+command -v nvidia-smi >/dev/null || skip_all "not installed: nvidia-smi"
+[ -x "$load" ] || skip_all "no $load"
+cg_init
+[ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
+[ -z "$(nvidia-smi --query-compute-apps=pid --format=csv,noheader)" ] ||
+    skip_all "other processes use the GPU"
+uuid=$($truth uuid) || { fail "nvidia-smi names the GPU"; exit 1; }
+
+run_exporter() { # option...
+    start_exporter --path.cgroupfs="$cg_view" --gpu.interval=1 --gpu.map-dir="$tmp/none" \
+        --energy.interval=1 --energy.slow-interval=1 --energy.state-file="$tmp/state" \
+        --record.dir="$tmp/spool" "$@"
+}
+gpu_job() { # job kind [MiB [percent]]: sets cg_pid when the work has begun
+    local job=$1
+    shift
+    : >"$tmp/jobs.out"
+    cg_job 1000 "$job" && cg_by="env SLURM_JOB_ID=$job SLURM_JOB_GPUS=0" cg_run 1000 "$job" "$load" "$@"
+    later "stop $cg_pid"
+    wait_for 60 grep -q ready "$tmp/jobs.out" || { fail "job $job begins" "$tmp/jobs.out"; exit 1; }
+}
+end_job() { # job pid
+    stop "$2"
+    cg_kill 1000 "$1"
+}
+of_job() { value "batchjob_job_gpu_$2" jobid="$1" gpu="$uuid"; } # job metric
+# A page has the metric with a value in the range; prints it.
+within() { awk -v v="$1" -v least="$2" -v most="$3" 'BEGIN { exit !(v != "" && v + 0 >= least && v + 0 <= most) }'; }
+job_within() { # job metric min max
+    scrape && echo "$2: $(of_job "$1" "$2")" && within "$(of_job "$1" "$2")" "$3" "$4"
+}
+gpu_within() { # metric min max
+    scrape && echo "$1: $(value "batchjob_gpu_$1" gpu="$uuid")" &&
+        within "$(value "batchjob_gpu_$1" gpu="$uuid")" "$2" "$3"
+}
+soon() { # what command...: it succeeds in the end
+    local end=$((SECONDS + 30)) what=$1
+    shift
+    until "$@" >"$tmp/soon.out" 2>&1; do
+        [ $SECONDS -lt $end ] || { fail "$what" "$tmp/soon.out"; return; }
+        sleep 0.1
+    done
+    pass "$what: $(tail -n 1 "$tmp/soon.out")"
+}
+# The values of a reading are means since the one before.
+settled() { soon "job $1 has worked for a while" job_within "$1" held_seconds_total 3 1000; }
+
+mkdir "$tmp/spool"
+run_exporter
+check "the driver is read" wait_for 60 shows batchjob_gpu_success gpu="$uuid"
+same_as_smi() { scrape && $truth device "$tmp/page"; }
+soon "values of the device are those of nvidia-smi" same_as_smi
+sed 's/^/# /' "$tmp/soon.out"
+check "energy is read" wait_for 30 shows batchjob_gpu_energy_joules_total gpu="$uuid"
+
+counted() { # name: a page, and the energy counter before and after
+    $truth counter >"$tmp/$1.before" && scrape "$tmp/$1" && $truth counter >"$tmp/$1.after"
+}
+counted first
+
+# --- one job holds the GPU, another computes ---------------------------------
+
+gpu_job 3001 idle 2048
+idle=$cg_pid
+soon "a process without work makes its job the owner" shows batchjob_job_gpu_info jobid=3001 gpu="$uuid" source=process
+memory_as_smi() { scrape && $truth process "$tmp/page" "$1" "$2"; }
+soon "its memory is that of nvidia-smi" memory_as_smi "$idle" 3001
+soon "the time is idle" job_within 3001 idle_seconds_total 3 1000
+gpu_job 3002 fp32
+busy=$cg_pid
+soon "a job that computes has the busy time" job_within 3002 busy_ratio 0.9 1
+soon "and nearly the whole GPU" job_within 3002 share_ratio 0.95 1
+soon "the idle job beside it has next to nothing" job_within 3001 share_ratio 0 0.05
+soon "the multiprocessors work" gpu_within sm_active_ratio 0.9 1
+soon "with 32-bit floats" gpu_within fp32_active_ratio 0.2 1
+soon "without tensor cores" gpu_within tensor_active_ratio 0 0.01
+soon "power rises" gpu_within power_watts 150 1000
+soon "nothing of its time is idle" job_within 3002 idle_seconds_total 0 1
+check "jobs and unallocated energy add up to the counter" $truth sum "$tmp/page"
+sed 's/^/# /' "$tmp/check.out"
+
+# --- the exporter is killed --------------------------------------------------
+
+scrape "$tmp/before"
+kill -KILL "$exporter" && wait "$exporter" 2>/dev/null
+run_exporter
+soon "another exporter goes on" job_within 3002 energy_joules_total 1 1000000
+check "no counter falls" $python "$top/tests/e2e/gpu.py" falls exporter "$tmp/before" "$tmp/page"
+note "$(tail -n 1 "$tmp/check.out")"
+end_job 3001 "$idle"
+end_job 3002 "$busy"
+recorded() { scrape && $truth record "$tmp/spool" "$@"; }
+soon "the final record of the idle job" recorded 3001 idle
+soon "the final record of the other" recorded 3002 fp32
+
+# --- profiling values --------------------------------------------------------
+
+gpu_job 3003 tensor
+settled 3003
+soon "tensor cores with half precision" gpu_within tensor_hmma_active_ratio 0.1 1
+end_job 3003 "$cg_pid"
+gpu_job 3010 tensor64
+settled 3010
+soon "tensor cores with double precision" gpu_within tensor_dfma_active_ratio 0.1 1
+end_job 3010 "$cg_pid"
+gpu_job 3004 copy 4096
+settled 3004
+soon "memory bandwidth" gpu_within dram_active_ratio 0.5 1
+end_job 3004 "$cg_pid"
+gpu_job 3009 upload 1024
+settled 3009
+soon "PCI Express" gpu_within pcie_receive_rate_bytes_per_second 1000000000 100000000000
+end_job 3009 "$cg_pid"
+gpu_job 3005 fp32 64 30
+settled 3005
+soon "a job that computes 30 % of the time" gpu_within sm_active_ratio 0.15 0.5
+end_job 3005 "$cg_pid"
+
+# A page may be two readings old, when the GPU is idle again that is little.
+soon "the GPU is idle" gpu_within busy_ratio 0 0
+counted second
+check "energy is that of the driver's counter" $truth energy 2 "$tmp/first" \
+    "$(cat "$tmp/first.before")" "$(cat "$tmp/first.after")" \
+    "$tmp/second" "$(cat "$tmp/second.before")" "$(cat "$tmp/second.after")"
+sed 's/^/# /' "$tmp/check.out"
+
+# --- sharing, errors ---------------------------------------------------------
+
+gpu_job 3006 fp32
+one=$cg_pid
+gpu_job 3007 fp32
+two=$cg_pid
+soon "two equal jobs share: one" job_within 3006 share_ratio 0.3 0.7
+soon "two equal jobs share: the other" job_within 3007 share_ratio 0.3 0.7
+soon "shares are estimates" job_within 3006 estimated 1 1
+end_job 3006 "$one"
+end_job 3007 "$two"
+xids=$(value batchjob_gpu_xid_errors_total gpu="$uuid")
+gpu_job 3008 fault
+soon "a write to a wrong address is an Xid error" gpu_within xid_errors_total $((xids + 1)) $((xids + 9))
+note "Xid $(value batchjob_gpu_last_xid gpu="$uuid")"
+check "the source works" [ "$(value batchjob_gpu_source_success source=nvml)" = 1 ]
+cg_kill 1000 3008
+# Jobs that share a GPU which neither shares by request are logged.
+check "the log has no errors" eval "! grep -E 'level=(warn|error)' '$tmp/exporter.log' | grep -v 'at the same time'"
+
+complete=1

@@ -10,7 +10,8 @@ once it answers, or "none: why not" and exits with 77.  Then it reads commands:
     start      start it again; prints the line above
     sql TEXT   run statements as its superuser; prints "ok", or the error
 
-The server ends and the directory goes with the end of the input."""
+The server ends and the directory goes with the end of the input.  BJ_TEST_MEMORY: the folder of the
+directory, otherwise that of temporary files."""
 import glob
 import os
 import pwd
@@ -62,7 +63,7 @@ class Server:
         self.user = user()
         self.settings = SETTINGS + list(settings)
         self.process = None
-        self.folder = tempfile.mkdtemp(prefix="bjpg-")
+        self.folder = tempfile.mkdtemp(prefix="bjpg-", dir=os.environ.get("BJ_TEST_MEMORY") or None)
         self.data = os.path.join(self.folder, "data")
         self.log = open(os.path.join(self.folder, "log"), "w+", encoding="utf-8")
         try:

@@ -162,6 +162,7 @@ def mark(site):
         " CAST(j.jobid AS TEXT) FROM job AS j JOIN user AS u ON u.id = j.user JOIN account AS a"
         " ON a.id = j.account WHERE j.\"end\" IS NOT NULL").fetchall()
     site.owner = {k: (u, a) for k, u, a, _ in site.all}
+    site.pairs = set(site.owner.values())
     db.close()
 
 
@@ -176,8 +177,8 @@ def foreign(site, who, text):
     bad = [m for m in set(re.findall(r"mark-(\w+)-(\w+)-", text)) if not may_see(site, who, *m)]
     bad += [k for k in set(re.findall(r"fake:\d+:\d+", text))
             if k in site.owner and not may_see(site, who, *site.owner[k])]
-    users = {u for u, a in site.owner.values() if may_see(site, who, u, a)} | {who}
-    accounts = {a for u, a in site.owner.values() if may_see(site, who, u, a)}
+    seen = [pair for pair in site.pairs if may_see(site, who, *pair)]
+    users, accounts = {u for u, _ in seen} | {who}, {a for _, a in seen}
     role = site.roles.get(who, set())
     accounts |= role if role != "admin" else set()
     bad += [u for u in set(re.findall(r"\buser\d+\b", text)) - users]

@@ -101,7 +101,7 @@ for way in $ways; do
     eval "way_url=\$url_$way"
     before=$(at $way way_runs) start=$SECONDS pids=
     for _ in $(seq 20); do
-        (for _ in $(seq 10); do curl -sf "$way_url/metrics" >/dev/null; done) &
+        curl -sf "$way_url/metrics#[1-10]" >/dev/null &
         pids="$pids $!"
     done
     # shellcheck disable=SC2086

@@ -96,7 +96,7 @@ cg_job "$nobody" $id
 set_limits $((1 << 30)) $((1 << 29))
 exec 9>"$tmp/held"
 SLURM_JOB_ID=$id SLURM_JOB_ACCOUNT=physics cg_run "$nobody" $id \
-    "$work" -t 1000 -m 30 -n 4 -i $((seconds > 60 ? 0 : 75))
+    "$work" -t 1000 -m 30 -n 4 -i $((seconds > 60 ? 0 : 90))
 exec 9>&-
 check "the job is seen" wait_for 60 page_shows slurm-job-exporter \
     slurm_job_memory_usage slurmjobid=$id account=physics

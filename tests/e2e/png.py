@@ -1,4 +1,5 @@
 """Reads PNG images of 8-bit RGB or RGBA, as PNG (ISO 15948) defines them."""
+import collections
 import struct
 import zlib
 
@@ -19,6 +20,7 @@ class Image:
             elif kind == b"IDAT":
                 packed += body
             at += 12 + n
+        self.colours = {}  # by row: how many pixels have it
         self.rows = self.unfilter(zlib.decompress(packed))
 
     def unfilter(self, raw):
@@ -27,30 +29,42 @@ class Image:
         for y in range(self.height):
             how = raw[y * (wide + 1)]
             row = bytearray(raw[y * (wide + 1) + 1:(y + 1) * (wide + 1)])
-            for i in range(wide if how else 0):
-                a, b = row[i - n] if i >= n else 0, last[i]
-                if how == 1:
-                    row[i] = row[i] + a & 255
-                elif how == 2:
-                    row[i] = row[i] + b & 255
-                elif how == 3:
-                    row[i] = row[i] + (a + b) // 2 & 255
-                else:
-                    c = last[i - n] if i >= n else 0
-                    p = a + b - c
-                    d = abs(p - a), abs(p - b), abs(p - c)
-                    best = a if d[0] <= d[1] and d[0] <= d[2] else b if d[1] <= d[2] else c
-                    row[i] = row[i] + best & 255
+            if how == 2:
+                row = bytearray(x + b & 255 for x, b in zip(row, last))
+            elif how:
+                for k in range(n):
+                    self.predict(how, row, last, k)
             rows.append(row)
             last = row
         return rows
 
+    def predict(self, how, row, last, first):
+        """Add to each byte of a channel what its neighbours predict."""
+        n, a, c, out = self.bytes, 0, 0, []
+        for x, b in zip(row[first::n], last[first::n]):
+            if how == 1:
+                a = x + a & 255
+            elif how == 3:
+                a = x + (a + b) // 2 & 255
+            elif a == c:
+                a = x + b & 255  # the nearest to a + b - c
+            elif b == c:
+                a = x + a & 255
+            else:
+                da, db, dc = abs(b - c), abs(a - c), abs(a + b - c - c)
+                a = x + (a if da <= db and da <= dc else b if db <= dc else c) & 255
+            c = b
+            out.append(a)
+        row[first::n] = bytes(out)
+
     def count(self, y, colour):
         """How many pixels of a row have nearly that colour, 0xRRGGBB."""
         want = (colour >> 16, colour >> 8 & 255, colour & 255)
-        row, n = self.rows[y], self.bytes
-        return sum(all(abs(row[x + i] - want[i]) <= 3 for i in range(3))
-                   for x in range(0, self.width * n, n))
+        if y not in self.colours:
+            row, n = self.rows[y], self.bytes
+            self.colours[y] = collections.Counter(zip(row[0::n], row[1::n], row[2::n]))
+        return sum(count for pixel, count in self.colours[y].items()
+                   if all(abs(a - b) <= 3 for a, b in zip(pixel, want)))
 
     def lines(self, colour, least):
         """The middle of each band of rows with at least so many pixels of the colour."""

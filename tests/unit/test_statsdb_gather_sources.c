@@ -62,7 +62,7 @@ static void take(struct files *f, bool dry)
     struct bj_sacct_counts n;
     for (int i = 0; i < STORES; i++) {
         struct bj_source_run run = {.upsert = f->w.upsert[i],
-                                    .batch_lines = 700,
+                                    .batch_lines = bj_rounds(700, 300),
                                     .ctx = &f->bad[i],
                                     .bad = on_bad_line};
         if (bj_source_follow_run(f->follow[i], &run, dry, &n, &err) < 0)
@@ -200,7 +200,7 @@ static void test_pbs(void **state)
     SERVER;
     for (unsigned n = 1; n <= bj_rounds(20, 1); n++) {
         compare(n, BJ_FOLLOW_PBS, 40, 150);
-        compare(n, BJ_FOLLOW_PBS, 500, 900);
+        compare(n, BJ_FOLLOW_PBS, 500, bj_rounds(900, 400));
     }
 }
 
@@ -210,7 +210,7 @@ static void test_lsf(void **state)
     if (!there)
         skip();
     for (unsigned n = 1; n <= bj_rounds(20, 1); n++)
-        compare(n, BJ_FOLLOW_LSF, 900, 1500);
+        compare(n, BJ_FOLLOW_LSF, 900, bj_rounds(1500, 600));
 }
 
 /* A record that is refused ends its transaction, and leaves nothing of it; the

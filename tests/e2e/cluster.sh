@@ -119,13 +119,14 @@ is "jobs submitted" \
 
 runs() { scrape; value batchjob_cluster_source_runs_total source=queue; }
 before=$(runs) start=$SECONDS
-pids=
+pids=()
 for _ in $(seq 20); do
-    curl -sf "$url/metrics#[1-10]" >/dev/null &
-    pids="$pids $!"
+    curl -sf --fail-early "$url/metrics#[1-10]" >/dev/null &
+    pids+=($!)
 done
-# shellcheck disable=SC2086
-wait $pids
+failed=0
+for pid in "${pids[@]}"; do wait "$pid" || failed=$((failed + 1)); done
+is "20 scrapers have their pages" "$failed" 0
 more=$(($(runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
 check "20 scrapers start no more commands: $more rounds, $allowed allowed" \
     [ "$more" -le "$allowed" ]

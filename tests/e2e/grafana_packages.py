@@ -53,8 +53,12 @@ def install(version=VERSION):
 
 
 def npm(folder, *args):
-    return subprocess.run(["npm", *args, "--fetch-timeout=30000", "--fetch-retries=1"],
-                          cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    command = ["npm", *args, "--fetch-timeout=30000", "--fetch-retries=1"]
+    try:
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True,
+                              timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 1, "", "ETIMEDOUT")
 
 
 def failure(p):

@@ -118,14 +118,17 @@ is "jobs submitted" \
 # --- number of queries -------------------------------------------------------
 
 runs() { scrape; value batchjob_cluster_source_runs_total source=queue; }
+scrapers() { # url: 20 at once, ten pages each; sets failed, how many of them failed
+    local pid pids=()
+    for _ in $(seq 20); do
+        curl -sf --fail-early "$1/metrics#[1-10]" >/dev/null &
+        pids+=($!)
+    done
+    failed=0
+    for pid in "${pids[@]}"; do wait "$pid" || failed=$((failed + 1)); done
+}
 before=$(runs) start=$SECONDS
-pids=()
-for _ in $(seq 20); do
-    curl -sf --fail-early "$url/metrics#[1-10]" >/dev/null &
-    pids+=($!)
-done
-failed=0
-for pid in "${pids[@]}"; do wait "$pid" || failed=$((failed + 1)); done
+scrapers "$url"
 is "20 scrapers have their pages" "$failed" 0
 more=$(($(runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
 check "20 scrapers start no more commands: $more rounds, $allowed allowed" \

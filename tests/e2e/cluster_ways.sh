@@ -99,13 +99,9 @@ way_runs() { scrape "$tmp/page.way" &&
     $prom value "$tmp/page.way" batchjob_cluster_source_runs_total source=queue; }
 for way in $ways; do
     eval "way_url=\$url_$way"
-    before=$(at $way way_runs) start=$SECONDS pids=
-    for _ in $(seq 20); do
-        curl -sf "$way_url/metrics#[1-10]" >/dev/null &
-        pids="$pids $!"
-    done
-    # shellcheck disable=SC2086
-    wait $pids
+    before=$(at $way way_runs) start=$SECONDS
+    scrapers "$way_url"
+    is "$way: 20 scrapers have their pages" "$failed" 0
     more=$(($(at $way way_runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
     check "$way: 20 scrapers cause no more queries: $more rounds, $allowed allowed" \
         [ "$more" -le "$allowed" ]

@@ -34,7 +34,7 @@ end_job() { # job pid
     cg_kill 1000 "$1"
 }
 of_job() { value "batchjob_job_gpu_$2" jobid="$1" gpu="$uuid"; } # job metric
-# A page has the metric with a value in the range; prints it.
+# value min max: is there a value in the range?
 within() { awk -v v="$1" -v least="$2" -v most="$3" 'BEGIN { exit !(v != "" && v + 0 >= least && v + 0 <= most) }'; }
 job_within() { # job metric min max
     scrape && echo "$2: $(of_job "$1" "$2")" && within "$(of_job "$1" "$2")" "$3" "$4"

@@ -5,14 +5,14 @@
  *   load KIND [MIB [PERCENT]]
  *
  * allocates MIB (64) of device memory, prints "ready", and until SIGTERM works
- * PERCENT (100) of each 100 ms; at the end prints the bytes that it copied:
+ * PERCENT (100) of each 100 ms:
  *   idle     not at all
  *   fp32     32-bit multiply-add on all multiprocessors
  *   tensor   16-bit matrix products
  *   tensor64 64-bit matrix products
  *   copy     copies between halves of its memory
  *   upload   copies from the host's memory to its own
- *   fault    one write to an address that it has not allocated (Xid 31)
+ *   fault    writes to an address that it has not allocated (Xid 31)
  *
  * Source: CUDA driver API; PTX ISA 7.0. */
 #include <dlfcn.h>
@@ -46,18 +46,19 @@ enum { PERIOD_MSEC = 100, BLOCKS = 1056, THREADS = 256, ROUNDS = 20000 };
     "st.global.f32 [%d1], %f1; ret;\n}\n"
 #define FMA(x) "fma.rn.f32 " x ", " x ", %f5, %f6;\n"
 
+#define KERNEL(name, body) BEGIN(name) body END
+
+#define TENSOR                                                                 \
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4},"  \
+    " {%a1, %a2, %a3, %a4}, {%b1, %b2}, {%f1, %f2, %f3, %f4};\n"
+#define TENSOR64                                                               \
+    "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%e1, %e2}, {%e3}, "      \
+    "{%e4}, {%e1, %e2};\n"
+
 static const char kernels[] =
-    ".version 7.0\n.target sm_80\n.address_size 64\n"             /* */
-    BEGIN("fp32") FMA("%f1") FMA("%f2") FMA("%f3") FMA("%f4") END /* */
-        BEGIN("tensor") "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-                        "{%f1, %f2, %f3, %f4},"
-                        " {%a1, %a2, %a3, %a4}, {%b1, %b2}, {%f1, %f2, %f3, "
-                        "%f4};\n" END /* */
-                            BEGIN("tensor64") "mma.sync.aligned.m8n8k4.row.col."
-                                              "f64.f64.f64.f64"
-                                              " {%e1, %e2}, {%e3}, {%e4}, "
-                                              "{%e1, %e2};\n" END /* */
-                                                  BEGIN("fault") END;
+    ".version 7.0\n.target sm_80\n.address_size 64\n" KERNEL(
+        "fp32", FMA("%f1") FMA("%f2") FMA("%f3") FMA("%f4"))
+        KERNEL("tensor", TENSOR) KERNEL("tensor64", TENSOR64) KERNEL("fault", );
 
 /* The calls that are used; each returns 0 or an error. */
 static int (*init)(unsigned), (*device)(int *, int), (*retain)(void **, int),
@@ -139,7 +140,7 @@ int main(int argc, char **argv)
     long percent = argc > 3 ? strtol(argv[3], NULL, 10) : 100;
     int dev;
     void *context, *module, *kernel = NULL, *host = NULL;
-    uint64_t memory, copied = 0;
+    uint64_t memory;
     unsigned rounds = ROUNDS;
     signal(SIGTERM, end);
     resolve();
@@ -175,11 +176,9 @@ int main(int argc, char **argv)
             else
                 must(copy(memory, memory + bytes / 2, bytes / 2, NULL),
                      "cuMemcpyDtoD");
-            copied += kernel ? 0 : host ? bytes : bytes / 2;
             must(wait(), "cuCtxSynchronize");
         }
         rest(begun + PERIOD_MSEC - now_msec());
     }
-    printf("copied %llu\n", (unsigned long long)copied);
     return 0;
 }

@@ -2,30 +2,49 @@
 
 #include <errno.h>
 
-void bj_json_string(struct bj_buf *to, struct bj_slice s)
+static bool is_plain(unsigned char c)
+{
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
+static size_t plain_at(struct bj_slice s)
+{
+    size_t n = 0;
+    while (n < s.n && is_plain((unsigned char)s.p[n]))
+        n++;
+    return n;
+}
+
+/* Put the bytes at the start of s that are not plain; returns how many. */
+static size_t put_escaped(struct bj_buf *to, struct bj_slice s)
 {
     static const char letters[] = "\"\\\n\t\r\b\f", escapes[] = "\"\\ntrbf";
+    size_t n = 0;
+    while (n < s.n && (unsigned char)s.p[n] > '~')
+        n++;
+    if (n > 0) {
+        bj_buf_clean(to, (struct bj_slice){s.p, n});
+        return n;
+    }
+    const char *at = memchr(letters, s.p[0], sizeof(letters) - 1);
+    if (at)
+        bj_buf_printf(to, "\\%c", escapes[at - letters]);
+    else
+        bj_buf_printf(to, "\\u%04x", (unsigned)s.p[0]);
+    return 1;
+}
+
+void bj_json_string(struct bj_buf *to, struct bj_slice s)
+{
     bj_buf_put(to, "\"", 1);
     while (s.n > 0) {
-        size_t n = 0, odd = 0;
-        while (n < s.n && s.p[n] >= ' ' && s.p[n] <= '~' && s.p[n] != '"' &&
-               s.p[n] != '\\')
-            n++;
-        bj_buf_put(to, s.p, n);
+        size_t n = plain_at(s);
+        if (n > 0)
+            bj_buf_put(to, s.p, n);
+        else
+            n = put_escaped(to, s);
         s.p += n;
         s.n -= n;
-        while (odd < s.n && (unsigned char)s.p[odd] > '~')
-            odd++;
-        bj_buf_clean(to, (struct bj_slice){s.p, odd});
-        if (odd == 0 && s.n > 0) {
-            const char *at = memchr(letters, s.p[odd++], sizeof(letters) - 1);
-            if (at)
-                bj_buf_printf(to, "\\%c", escapes[at - letters]);
-            else
-                bj_buf_printf(to, "\\u%04x", (unsigned)s.p[0]);
-        }
-        s.p += odd;
-        s.n -= odd;
     }
     bj_buf_put(to, "\"", 1);
 }

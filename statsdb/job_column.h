@@ -19,13 +19,14 @@ enum bj_value_kind {
     BJ_AS_REAL,     /* a real number of SQL */
     BJ_AS_BOOL,     /* 0 is false */
     BJ_AS_LIMIT,    /* 2^63-1 is unlimited: null */
+    BJ_AS_TIME,     /* seconds as ISO 8601 */
+    BJ_AS_TIME_MS,  /* seconds as milliseconds */
+    BJ_AS_LINK_END, /* seconds as milliseconds in text, "now" for NULL */
+    /* from here on not numbers in the store: bj_job_is_text */
     BJ_AS_TEXT,     /* text as it is */
     BJ_AS_WORD,     /* the text that a dictionary has for a number */
     BJ_AS_WORD_INT, /* the same, which is a number again */
     BJ_AS_SOURCE,   /* the name of an enum bj_source */
-    BJ_AS_TIME,     /* seconds as ISO 8601 */
-    BJ_AS_TIME_MS,  /* seconds as milliseconds */
-    BJ_AS_LINK_END, /* seconds as milliseconds in text, "now" for NULL */
     /* of jobs only: texts that are made of several values */
     BJ_AS_KEY,
     BJ_AS_DISPLAY_ID,

@@ -2,13 +2,6 @@
 
 #include "statsdb/best.h"
 
-bool bj_job_is_text(enum bj_value_kind kind)
-{
-    return kind == BJ_AS_TEXT || kind == BJ_AS_WORD || kind == BJ_AS_WORD_INT ||
-           kind == BJ_AS_SOURCE || kind == BJ_AS_KEY ||
-           kind == BJ_AS_DISPLAY_ID || kind == BJ_AS_PATH;
-}
-
 int64_t bj_job_number(const struct bj_job_column *c,
                       const struct bj_job_raw *raw)
 {

@@ -23,7 +23,10 @@ struct bj_job_raw {
 };
 
 /* Is it a text (bj_job_text) or a number (bj_job_number)? */
-bool bj_job_is_text(enum bj_value_kind kind);
+static inline bool bj_job_is_text(enum bj_value_kind kind)
+{
+    return kind >= BJ_AS_TEXT;
+}
 
 /* The number of a column in the unit of its kind, or BJ_SQL_NULL. */
 int64_t bj_job_number(const struct bj_job_column *c,

@@ -124,14 +124,21 @@ class Server:
     def line(self):
         return "%s %d %s" % (self.url(), self.process.pid, self.bin)
 
+    def psql(self, run, database=DATABASE, **options):
+        """run is subprocess.run or Popen."""
+        return run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", self.url(database)],
+                   env={"LC_ALL": "C", "PATH": self.bin + ":/usr/bin:/bin", "HOME": "/nonexistent"}, **options)
+
     def sql(self, text, database=DATABASE):
         """Run statements; the server's own single-user mode would need it stopped."""
-        p = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", self.url(database)],
-                           input=text, env={"LC_ALL": "C", "PATH": self.bin + ":/usr/bin:/bin", "HOME": "/nonexistent"},
-                           capture_output=True, text=True, check=False)
+        p = self.psql(subprocess.run, database, input=text, capture_output=True, text=True, check=False)
         if p.returncode != 0:
             raise RuntimeError(p.stderr.strip())
         return p.stdout
+
+    def session(self):
+        """A psql that runs what is written to its stdin."""
+        return self.psql(subprocess.Popen, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def kill(self):
         """As in a crash: the server and its children end at once."""

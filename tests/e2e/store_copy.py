@@ -9,6 +9,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -80,25 +81,45 @@ def kill_until_done(site, a, b, rng):
         check(p.returncode == 0, "it is made equal again", err)
 
 
+def waits_for(pg, sql, what):
+    until = time.monotonic() + 120
+    while pg.sql(sql).strip() != what:
+        if time.monotonic() > until:
+            sys.exit("%s is not %s" % (sql, what))
+
+
+def kill_before_end(site, pg):
+    """Kill a copy into an empty store when it has written the jobs, and not yet a table that is locked."""
+    empty = os.path.join(site.folder, "empty.yml")
+    with open(empty, "w", encoding="ascii") as f:
+        f.write("name: fake\nqstat:\n  command: /bin/true\n")
+    p = run(IMPORTER, "--once", "--cluster.file=" + empty, "--store.path=" + pg.url())
+    check(p.returncode == 0, "an empty store", p.stderr)
+    with pg.session() as lock:
+        lock.stdin.write(b"BEGIN; LOCK TABLE rollup_day;\n\\echo locked\n")
+        lock.stdin.flush()
+        check(lock.stdout.readline() == b"locked\n", "a table of it is locked")
+        p = begin(site.store, pg.url())
+        waits_for(pg, "SELECT count(*) FROM pg_locks WHERE NOT granted", "1")
+        p.kill()
+        p.communicate()
+        lock.stdin.close()
+    waits_for(pg, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'", "1")
+
+
 def unfinished(site, pg):
     """What others say of a copy that has not ended."""
-    p = begin(site.store, pg.url())
-    until = time.monotonic() + 60
-    while time.monotonic() < until and p.poll() is None:
-        if pg.sql("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'job\\_2%'").strip() != "0":
-            break
-    p.kill()
-    p.communicate()
+    kill_before_end(site, pg)
     store = "--store.path=" + pg.url()
     cluster = "--cluster.file=" + os.path.join(site.folder, "fake.yml")
     for program in ([ACCT, "-S", "30d"], [IMPORTER, "--once", cluster], [IMPORTER, "export"]):
         p = run(*program, store)
         check(p.returncode == 1 and b"has not finished" in p.stderr, os.path.basename(program[0]) + " %s does not use it" % program[1], p.stderr)
     p = subprocess.Popen([SERVER, "--web.listen-address=127.0.0.1:0", store], stderr=subprocess.PIPE)
-    line = b"?"
-    while line and b"has not finished" not in line:
-        line = p.stderr.readline()
-    check(line, "the API server waits for its end")
+    end = threading.Timer(60, p.kill)
+    end.start()
+    check(any(b"has not finished" in line for line in p.stderr), "the API server waits for its end")
+    end.cancel()
     p.kill()
     p.communicate()
 

@@ -24,7 +24,7 @@ static int parse_v2(struct bj_cgroup_reader *rd, struct bj_unit *u,
 {
     (void)f;
     return bj_kv_parse(text, v2_keys, sizeof(v2_keys) / sizeof(v2_keys[0]),
-                       &rd->order[0], &u->use);
+                       &rd->order[BJ_KV_CPU_STAT], &u->use);
 }
 
 /* cpuacct.stat: user and system, in ticks. */
@@ -36,7 +36,7 @@ static int parse_v1_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
         {{"user", 4}, FIELD(cpu_user_usec), rd->tick_usec},
         {{"system", 6}, FIELD(cpu_system_usec), rd->tick_usec},
     };
-    return bj_kv_parse(text, keys, 2, &rd->order[1], &u->use);
+    return bj_kv_parse(text, keys, 2, &rd->order[BJ_KV_CPUACCT_STAT], &u->use);
 }
 
 /* cpu.stat of v1: throttled_time is in nanoseconds. */
@@ -49,7 +49,7 @@ static int parse_v1_quota(struct bj_cgroup_reader *rd, struct bj_unit *u,
         {{"nr_throttled", 12}, FIELD(cpu_throttled_periods), 1},
         {{"throttled_time", 14}, FIELD(cpu_throttled_usec), 1},
     };
-    int r = bj_kv_parse(text, keys, 3, &rd->order[0], &u->use);
+    int r = bj_kv_parse(text, keys, 3, &rd->order[BJ_KV_CPU_STAT], &u->use);
     if (u->use.cpu_throttled_usec != BJ_ABSENT)
         u->use.cpu_throttled_usec /= 1000;
     return r;

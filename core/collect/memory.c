@@ -52,7 +52,7 @@ static int parse_v2_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
 {
     (void)f;
     int r = bj_kv_parse(text, v2_keys, sizeof(v2_keys) / sizeof(v2_keys[0]),
-                        &rd->order[2], &u->use);
+                        &rd->order[BJ_KV_MEMORY_STAT], &u->use);
     note_held(u);
     return r;
 }
@@ -77,7 +77,7 @@ static int parse_v1_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
 {
     (void)f;
     int r = bj_kv_parse(text, v1_keys, sizeof(v1_keys) / sizeof(v1_keys[0]),
-                        &rd->order[2], &u->use);
+                        &rd->order[BJ_KV_MEMORY_STAT], &u->use);
     if (u->use.mem_limit_bytes > NO_LIMIT)
         u->use.mem_limit_bytes = BJ_ABSENT;
     note_held(u);
@@ -96,7 +96,7 @@ static int parse_events(struct bj_cgroup_reader *rd, struct bj_unit *u,
 {
     (void)f;
     return bj_kv_parse(text, oom_keys, sizeof(oom_keys) / sizeof(oom_keys[0]),
-                       &rd->order[3], &u->use);
+                       &rd->order[BJ_KV_MEMORY_EVENTS], &u->use);
 }
 
 /* The nearest parent that has a limit in the file.  rel is cut from the right;

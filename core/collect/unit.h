@@ -115,6 +115,16 @@ struct bj_cgroup_collector {
     const struct bj_cgroup_collector name = {                                  \
         collector_id, array, sizeof(array) / sizeof((array)[0])}
 
+/* Files with a key and a value in each line; the order of their lines is
+ * remembered. */
+enum bj_kv_file {
+    BJ_KV_CPU_STAT,
+    BJ_KV_CPUACCT_STAT,
+    BJ_KV_MEMORY_STAT,
+    BJ_KV_MEMORY_EVENTS,
+    BJ_KV_FILES
+};
+
 /* What reading needs, shared by all units of a core. */
 struct bj_cgroup_reader {
     const struct bj_conf *conf;
@@ -126,7 +136,7 @@ struct bj_cgroup_reader {
     unsigned char *changed; /* bit n: that on descriptor n has, since read */
     size_t changed_bytes;
     uint64_t tick_usec; /* 1/USER_HZ */
-    struct bj_kv_order order[4];
+    struct bj_kv_order order[BJ_KV_FILES];
     uint64_t faults;     /* counted up by bj_unit_read */
     struct bj_err fault; /* the newest one */
     char *buf;

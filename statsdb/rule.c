@@ -241,17 +241,28 @@ static bool holds(const struct bj_rule *rule, const struct bj_rule_facts *facts,
     return rule->enabled && rule->rows > 0;
 }
 
+/* Does a later rule of its name apply to all jobs? */
+static bool is_replaced(const struct bj_rules *r, size_t i)
+{
+    const struct bj_rule_text *last = bj_rules_base(r, r->text[i]->name);
+    for (size_t k = i + 1; k < r->n; k++)
+        if (r->text[k] == last)
+            return true;
+    return false;
+}
+
 unsigned bj_rules_windows(const struct bj_rules *r,
                           uint32_t ret[BJ_RULE_WINDOWS])
 {
     unsigned n = 0;
     for (size_t i = 0; i < r->n; i++) {
+        const struct bj_rule *rule = &r->rule[i];
         unsigned k = 0;
-        while (k < n && ret[k] != r->rule[i].running_sec)
+        while (k < n && ret[k] != rule->running_sec)
             k++;
-        if (k == n && n < BJ_RULE_WINDOWS && r->rule[i].enabled &&
-            r->rule[i].running_sec > 0)
-            ret[n++] = r->rule[i].running_sec;
+        if (k == n && n < BJ_RULE_WINDOWS && rule->enabled &&
+            rule->running_sec > 0 && !is_replaced(r, i))
+            ret[n++] = rule->running_sec;
     }
     return n;
 }

@@ -377,6 +377,8 @@ static void test_petricore(void **state)
         for (size_t k = 0; k < n; k++)
             assert_memory_equal(found[k].rule->name, "petricore_", 10);
     }
+    uint32_t window[BJ_RULE_WINDOWS];
+    assert_int_equal(bj_rules_windows(r, window), 0);
     bj_rules_free(r);
 }
 

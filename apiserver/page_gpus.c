@@ -116,7 +116,7 @@ static void put_cell(struct bj_buf *b, const struct bj_grid *g,
         bj_local_html(b, "hf\" title=\"{free}, ");
     else {
         double part = use / held > 1 ? 1 : use / held;
-        unsigned level = (unsigned)(part * LEVELS);
+        unsigned level = (unsigned)(part * (double)LEVELS);
         bj_buf_printf(b, "h%u\" title=\"%.0f %%, ",
                       level < LEVELS ? level : LEVELS - 1, 100 * part);
     }

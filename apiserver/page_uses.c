@@ -4,7 +4,7 @@
 #include "report/report.h"
 #include "report/show.h"
 
-enum { NEARLY_FULL = 95 /* percent */ };
+static const double nearly_full = 95; /* percent */
 
 /* What a job requested and used: figures of its report, or values of now. */
 static bool known(double v)
@@ -91,7 +91,7 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
     double memory = 100 * ratio(bytes, of);
     put_use(b, &(struct use){
                    "Memory", BJ_SHOW_BYTES, of, bytes, "now", memory,
-                   memory > NEARLY_FULL ? BJ_SHOW_MEMORY : BJ_SHOW_PART, ""});
+                   memory > nearly_full ? BJ_SHOW_MEMORY : BJ_SHOW_PART, ""});
     put_gpus(b, g);
     put_use(b, &(struct use){"Time", BJ_SHOW_SECONDS, v[BJ_JOB_LIMIT],
                              v[BJ_JOB_ELAPSED], "",

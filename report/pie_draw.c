@@ -33,7 +33,7 @@ static void put_wedge(struct bj_sheet *s, double x, double y, double radius,
                       double from, double to, uint32_t colour)
 {
     double xy[2 * (STEPS + 2)];
-    const unsigned n = (unsigned)((to - from) * STEPS) + 1;
+    const unsigned n = (unsigned)((to - from) * (double)STEPS) + 1;
     xy[0] = x;
     xy[1] = y;
     for (unsigned i = 0; i <= n; i++) {

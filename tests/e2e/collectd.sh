@@ -103,9 +103,9 @@ test_page() {
     is "the node's CPUs" "$(dvalue collectd_batchjob_node_cpus)" "$(nproc --all)"
     check "a step is shown" dvalue collectd_batchjob_step_cpu_usec_total \
         batchjob="$name2.$(step_of_job2)"
-    check "processes are shown" dvalue collectd_batchjob_job_state_threads \
+    check "processes are shown" wait_for 60 dshows collectd_batchjob_job_state_threads \
         batchjob="$name1" type=sleeping
-    check "executables are shown" dvalue collectd_batchjob_job_exe_cpu_usec_total \
+    check "executables are shown" wait_for 60 dshows collectd_batchjob_job_exe_cpu_usec_total \
         batchjob="$name2" type="${work//\//:}"
     families=$(grep -c '^# TYPE collectd_batchjob_' "$dir/page")
     check "there are many families ($families)" [ "$families" -gt 50 ]

@@ -78,27 +78,33 @@ def right(samples, want, ident):
     return "" if not more else "surplus: %s" % more
 
 
-def check_page(url, dialect, raw):
+def compare(url, dialect, raw):
+    """(good, what, why) for each family."""
     families, samples = fetch(url, dialect)
     want, ident = TABLES[dialect](raw)
-    for name in families:
-        if name not in want:
-            say(False, "%s: %s" % (dialect, name), "it is in no table")
+    found = [(False, "%s: %s" % (dialect, name), "it is in no table") for name in families if name not in want]
     labelled = {n: [(labels, v) for m, labels, v in samples if m == n] for n in want}
-    bad = 0
     for name, expected in want.items():
         if expected is NONE:
-            bad += not say(not labelled[name], "%s has no %s" % (dialect, name),
-                           str(labelled[name]))
+            found.append((not labelled[name], "%s has no %s" % (dialect, name), str(labelled[name])))
             continue
         why = right(labelled[name], expected, ident)
-        # Once more: what the node as a whole does goes on.
-        bad += not say(not why, "%s: %s" % (dialect, name), why)
+        found.append((not why, "%s: %s" % (dialect, name), why))
         for labels, _ in labelled[name]:
             missing = [k for k in ident if k not in labels and any(i in labels for i in IDS)]
             if missing and not (dialect == "jobstats" and name in ("cgroup_uid", "cgroup_info")):
-                say(False, "%s: labels of %s" % (dialect, name), "no %s" % missing)
-    return bad
+                found.append((False, "%s: labels of %s" % (dialect, name), "no %s" % missing))
+    return found
+
+
+def check_page(url, dialect, raw):
+    """Once more where they differ: between page and file the kernel may have given back
+    memory that it had charged in advance, 64 pages for each CPU."""
+    for _ in range(3):
+        found = compare(url, dialect, raw)
+        if all(good for good, _, _ in found):
+            break
+    return sum(not say(*f) for f in found)
 
 
 def check(url, options, dirs):

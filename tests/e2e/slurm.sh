@@ -129,21 +129,21 @@ in_cgroups() { # job: it has a directory
 not_in_cgroups() { ! in_cgroups "$1"; }
 
 hostile=$'a"b\\c\nd}\xff\xfe{jobid="1"} 1\n# HELP x \t\'$(id)'
-three=$(submit $ua "srun --overlap --mem=0 -n2 $W -t 600 -i 70 &
+three=$(submit $ua "srun --overlap --mem=0 -n2 $W -t 1800 -i 70 &
     sleep 1 # the steps are numbered as they come
-    srun --overlap --mem=0 -n1 $W -t 600 -m 90 -i 98 &
+    srun --overlap --mem=0 -n1 $W -t 1800 -m 90 -i 98 &
     sleep 1
     srun --overlap --mem=0 -n1 sh -c 'while :; do $W -t 0.3 -i 80 -w 8 -d /tmp; done' &
-    sleep 600" -N1 -n2 --mem=300M)
-array=$(submit $ub "exec $W -t 600 -i 90" --array=3,7 -A physics)
+    sleep 1800" -N1 -n2 --mem=300M)
+array=$(submit $ub "exec $W -t 1800 -i 90" --array=3,7 -A physics)
 # The killed process has a shell around it: where the kernel counts kills in the
 # very cgroup only (v1), the count dies with the step.
-oom=$(submit $ua "srun sh -c '$W -t 600 -m 1000; exec $W -t 600 -i 95'" --mem=80M)
-requeued=$(submit $ua "$W -t 2; exec $W -t 600 -i 95" --requeue)
+oom=$(submit $ua "srun sh -c '$W -t 1800 -m 1000; exec $W -t 1800 -i 95'" --mem=80M)
+requeued=$(submit $ua "$W -t 2; exec $W -t 1800 -i 95" --requeue)
 het=$("$sandbox" as $ub sbatch --parsable -p test -o /dev/null --mem=100M \
-    -n1 --wrap="srun --het-group=0,1 $W -t 600 -i 90" : -p test -n1 --mem=100M)
-wide=$(submit $ub "srun -N2 -n2 $W -t 600 -m 20 -i 80" -N2 -n2)
-named=$(submit $ua "exec $W -t 600 -i 95" --job-name="$hostile")
+    -n1 --wrap="srun --het-group=0,1 $W -t 1800 -i 90" : -p test -n1 --mem=100M)
+wide=$(submit $ub "srun -N2 -n2 $W -t 1800 -m 20 -i 80" -N2 -n2)
+named=$(submit $ua "exec $W -t 1800 -i 95" --job-name="$hostile")
 het=${het%%;*}
 # The other component, and the array's second task, have ids of their own.
 raw() { squeue -h -r -o '%i %A' | awk -v i="$1" '$1 == i { print $2 }'; }
@@ -213,6 +213,7 @@ is "the other component has its number" "$(info het_job_id "$het1") $(info het_o
 url=$plain_url
 check "the exporter without prolog files knows the account from a process" \
     wait_for 60 shows batchjob_job_info jobid="$three" account=physics
+check "it knows the array task from its process" wait_for 60 shows batchjob_job_info jobid="$array3" array_task=3
 is "the source of the identity is the environment" "$(info source "$three")" environ
 is "without prolog files the user is known" "$(info user "$three")" $ua
 is "without prolog files the array task is known" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"

@@ -38,7 +38,6 @@ RULES = """rules:
 - name: running_no_progress
   running: 1m
   partition: watched
-  set: {cpus: 0.1}
   escalate: [warn after 0s, warn after 15s, cancel after 30s]
 """
 

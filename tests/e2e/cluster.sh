@@ -162,7 +162,7 @@ check "a port that is not a number is refused" eval '! targets 90x0'
 
 ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
 kill -STOP "$ctld"
-later "kill -CONT $ctld 2>/dev/null"
+later "kill_ours $ctld -CONT"
 hung() { scrape && [ "$(value batchjob_cluster_source_success source=queue)" = 0 ]; }
 check "a hanging controller is reported" wait_for 60 hung
 check "the kind of the error is a timeout" test \

@@ -15,7 +15,7 @@ start_restd() { # name environment argument...: sets restd_NAME
         env -i PATH="$PATH" HOME=/ SLURM_CONF="$SLURM_CONF" SLURM_BITSTR_LEN=0 \
         $env slurmrestd "$@" >"$tmp/restd.$name.log" 2>&1 &
     eval "restd_$name=$!"
-    later "kill $! 2>/dev/null"
+    later "kill_ours $!"
 }
 
 # Each way is an exporter of its own; start_way NAME OPTION...: url_NAME.
@@ -141,7 +141,7 @@ ways_vanish() {
     check "tcp: the node's own figures stay" at tcp shows batchjob_node_cpus
     check "socket: figures of the other slurmrestd stay" at socket shows batchjob_cluster_jobs
     $python "$top/tests/e2e/cluster_ways.py" nonsense "$rest_port" &
-    later "kill $! 2>/dev/null"
+    later "kill_ours $!"
     check "tcp: an invalid reply is reported" wait_for 60 at tcp failed_as queue output
     check "tcp: an invalid reply gives no figures" at tcp shows_not batchjob_cluster_jobs
 }

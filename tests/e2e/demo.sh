@@ -56,7 +56,7 @@ is "the demo leaves nothing behind" "$(traces)" "$before"
 # Ended from outside, in the middle.
 DEMO_MARK=$tmp/mark O=$O "$top/tests/demo" $kind >"$tmp/demo.out" 2>&1 &
 demo=$!
-later "kill $demo 2>/dev/null"
+later "kill_ours $demo"
 wait_for 60 says 'Ctrl-C to end'
 kill -TERM $demo
 wait $demo

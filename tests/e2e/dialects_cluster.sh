@@ -164,7 +164,7 @@ check "the error names the unknown flag" grep -q "unknown flag '-slurm.nonsense'
 
 ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
 kill -STOP "$ctld"
-later "kill -CONT $ctld 2>/dev/null"
+later "kill_ours $ctld -CONT"
 check "without its scheduler the exporter shows no queue and no nodes" \
     wait_for 60 shows_not slurm_cpus_total
 check "without its scheduler the exporter shows the failure" shows slurm_node_scrape_error

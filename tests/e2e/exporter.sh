@@ -164,7 +164,7 @@ many=1000
 "$work" -s $many -t 600 >"$tmp/many.out" &
 sleepers=$!
 disown $sleepers
-later "kill -KILL $sleepers 2>/dev/null"
+later "kill_ours $sleepers -KILL"
 wait_for 60 grep -q . "$tmp/many.out"
 # shellcheck disable=SC2046
 cg_job 0 $(seq 1001 $((1000 + many)))
@@ -195,7 +195,7 @@ stop "$exporter"
 url=$main_url exporter=$main
 "$top/tests/e2e/hammer.py" -p 0 "$url/metrics" >"$tmp/hammer.out" 2>&1 &
 hammer=$!
-later "kill $hammer 2>/dev/null"
+later "kill_ours $hammer"
 kill -KILL "$sleepers"
 cg_kill_all() { # all jobs of a user at once, while somebody reads them
     local p

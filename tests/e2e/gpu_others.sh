@@ -34,7 +34,7 @@ batch_job() { # path variable=value...: a process in cgroups of that path
     ) </dev/null >>"$tmp/jobs.out" 2>&1 &
     local pid=$!
     disown $pid
-    later "kill -KILL $pid 2>/dev/null"
+    later "kill_ours $pid -KILL"
     until grep -q '^State:.T' "/proc/$pid/status"; do sleep 0.01; done
     for root in $(roots); do
         mkdir -p "$root/$path" && echo $pid >"$root/$path/cgroup.procs" || return

@@ -133,14 +133,20 @@ free_port() { free_ports 1; }
 
 dead() { ! kill -0 "$1" 2>/dev/null; }
 
+# By now another test may have the process id; each has a network name space of its own.
+is_ours() { [ "$(readlink "/proc/$1/ns/net")" = "$(readlink /proc/self/ns/net)" ]; }
+kill_ours() { # pid [signal]
+    is_ours "$1" && kill "${2:--TERM}" "$1" 2>/dev/null
+}
+
 stop() { # pid: politely, then not
     local n
-    kill "$1" 2>/dev/null || return 0
+    kill_ours "$1" || return 0
     for n in $(seq 1200); do
-        dead "$1" && break
+        is_ours "$1" || break
         sleep 0.05
     done
-    kill -KILL "$1" 2>/dev/null && note "had to kill $1"
+    kill_ours "$1" -KILL && note "had to kill $1"
     wait "$1" 2>/dev/null
     return 0
 }

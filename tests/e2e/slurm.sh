@@ -263,7 +263,7 @@ absorb "$top/tests/e2e/slurm_check.py" sacct "$tmp/ended" "$three"
 "$top/tests/e2e/hammer.py" "$main_url/metrics" "$plain_url/metrics" \
     "$collectd_url/metrics" >"$tmp/hammer.out" 2>&1 &
 hammer=$!
-later "kill $hammer 2>/dev/null"
+later "kill_ours $hammer"
 for i in 1 2 3 4 5 6 7 8; do # short jobs come and go meanwhile
     submit $ua "$W -t 0.$i" >/dev/null
 done

@@ -118,7 +118,7 @@ check "a failure leaves the access file unchanged" cmp "$tmp/access" "$tmp/told"
 server=127.0.0.1:$(free_port)
 "$O/batchjob_stats_server" --store.path="$db" --web.listen-address="$server" \
     --access.trust-loopback --access.file="$tmp/access" >"$tmp/server.log" 2>&1 &
-later "kill $! 2>/dev/null"
+later "kill_ours $!"
 me() { curl -sf -H "X-Grafana-User: $1" "http://$server/api/v1/me" | grep -o '"admin.*"}'; }
 check "the server takes that file" wait_for 60 me $ua
 is "the server knows a coordinator" "$(me $ua)" \
@@ -140,7 +140,7 @@ if command -v slurmrestd >/dev/null; then
     "$sandbox" as $ua slurmrestd -a rest_auth/local "unix:$tmp/rest/socket" \
         >"$tmp/rest.log" 2>&1 &
     restd=$!
-    later "kill $restd 2>/dev/null"
+    later "kill_ours $restd"
     wait_for 60 [ -S "$tmp/rest/socket" ] || fail "slurmrestd starts" "$tmp/rest.log"
     rest() {
         "$O/batchjob_stats_db" "$@" --store.path="$tmp/rest.db" \

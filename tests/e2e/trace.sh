@@ -82,7 +82,7 @@ start --trace.enabled --trace.rate=3
 SLURM_JOB_ID=900 "$top/examples/batchjob_trace.sh" -e "${url#http://}" -r 1 \
     "$work" -t 60 -m 20 -n 3 -i 75 &
 wrapped=$!
-later "kill $wrapped 2>/dev/null"
+later "kill_ours $wrapped"
 host=$(uname -n)
 at_work() { # its memory is filled, and it computes
     shows slurm_proc_cpu_usage jobid=900 hostname="$host" &&
@@ -116,7 +116,7 @@ is "trace.path changes the path" "$(get_status "$url")" 200
 is "a post without the token is refused" "$(get_status -d '{"job_id":1}' "$url")" 401
 "$top/examples/batchjob_trace.sh" -e "$url" -j 903 -t "$tmp/token" sleep 600 &
 wrapped=$!
-later "kill $wrapped 2>/dev/null"
+later "kill_ours $wrapped"
 lists() { [ "$(get_status "$url")" = 200 ] && grep -q "<td>$1</td>" "$tmp/body"; }
 check "a post of the wrapper has the token" wait_for 60 lists 903
 kill $wrapped

@@ -102,7 +102,7 @@ def check_page(url, dialect, raw):
     memory that it had charged in advance, 64 pages for each CPU."""
     for _ in range(3):
         found = compare(url, dialect, raw)
-        if all(good for good, _, _ in found):
+        if all(f[0] for f in found):
             break
     return sum(not say(*f) for f in found)
 

@@ -257,7 +257,8 @@ static const struct {
     {"SCAN jobname", "names, for a part of the time"},
     {"SCAN rollup_day", "its first row, for the first month"},
     {"SCAN factor_source", "a row for each provider of factors"},
-    {"BLOOM FILTER ON a|BLOOM FILTER ON r", "of names and of rules"},
+    {"BLOOM FILTER ON a|BLOOM FILTER ON r|BLOOM FILTER ON fac",
+     "of names, of rules and of accounts"},
     {"UNION USING TEMP B-TREE", "pages, which have a limit"},
 };
 

@@ -206,7 +206,7 @@ const struct bj_opt bj_conf_opts[] = {
     {.name = "sample.request-dir",
      .kind = BJ_OPT_STR,
      .off = AT(request_dir),
-     .preset = "/run/batchjob_sample",
+     .preset = "/run/batchjob_sample/requests",
      .arg = "DIR",
      .help = "Directory in which an epilog requests a sample of a job, with "
              "an empty file named after its id.",

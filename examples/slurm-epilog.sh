@@ -13,7 +13,7 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 
 dir=${1:-/run/batchjob/jobs}
-requests=${2:-/run/batchjob_sample}
+requests=${2:-/run/batchjob_sample/requests}
 id=${SLURM_JOB_ID:-${SLURM_JOBID:-}}
 sluid=${SLURM_JOB_SLUID:-}
 

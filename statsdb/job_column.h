@@ -22,7 +22,7 @@ enum bj_value_kind {
     BJ_AS_TIME,     /* seconds as ISO 8601 */
     BJ_AS_TIME_MS,  /* seconds as milliseconds */
     BJ_AS_LINK_END, /* seconds as milliseconds in text, "now" for NULL */
-    /* from here on not numbers in the store: bj_job_is_text */
+    /* from here on shown as texts: bj_job_is_text */
     BJ_AS_TEXT,     /* text as it is */
     BJ_AS_WORD,     /* the text that a dictionary has for a number */
     BJ_AS_WORD_INT, /* the same, which is a number again */

@@ -44,8 +44,8 @@ packages_work() {
     local job
     job=$(submit bjanna -n1 "$here/jobs/one")
     eventually "the exporter shows a job of Slurm" shows exporter "$job"
-    : >"/run/batchjob_sample/$job" # as slurm-epilog.sh
-    eventually "it takes a sample that an epilog requests" test ! -e "/run/batchjob_sample/$job"
+    check "an epilog can request a sample" touch "/run/batchjob_sample/requests/$job"
+    eventually "the exporter takes it" test ! -e "/run/batchjob_sample/requests/$job"
     release one
     eventually "its record is imported, and its owner reads it with batchjob_acct" acct_has "$job"
     equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,nodes"

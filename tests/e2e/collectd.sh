@@ -360,6 +360,8 @@ test_descriptors() {
     daemon_run prlimit --nofile=8192:8192
     daemon_answers
     check "a job is shown with a high limit" wait_for 60 dshows $cpu batchjob="$name2"
+    # Values of a pass reach the page one after the other.
+    wait_for 60 dshows collectd_batchjob_sampler_fds_kept
     n=$(dvalue collectd_batchjob_sampler_fds_kept)
     check "descriptors are kept ($n)" [ "$n" -gt 5 ]
     check "descriptors are kept above those that select(2) needs" [ "$(kept | head -n 1)" -ge 1024 ]
@@ -392,7 +394,7 @@ test_chain() {
         dshows $cpu batchjob="$name2"
     check "with the chain other plugins reach CSV" wait_for 60 test -d "$dir/csv/e2e/load"
     is "with the chain jobs do not reach CSV" "$(ls "$dir/csv/e2e" | grep -c batchjob)" 0
-    check "other plugins reach write_prometheus only where a rule says so" \
+    check "other plugins reach write_prometheus only where a rule says so" wait_for 60 \
         dshows collectd_load_shortterm
     stop_collectd
 }
@@ -443,7 +445,7 @@ test_example_conf() {
     daemon_answers
     check "examples/collectd.conf with all its options shows jobs" wait_for 60 \
         dshows $cpu batchjob="$name2"
-    check "the cluster is shown" dshows collectd_batchjob_job_cluster type=alpha
+    check "the cluster is shown" wait_for 60 dshows collectd_batchjob_job_cluster type=alpha
     stop_collectd
 }
 

@@ -38,7 +38,7 @@ struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
     if (s->nprocs == BJ_GPU_PROCS_MAX)
         return NULL;
     struct bj_gpu_proc *p = &s->proc[s->nprocs++];
-    *p = (struct bj_gpu_proc){gpu, pid, BJ_ABSENT, BJ_ABSENT};
+    *p = (struct bj_gpu_proc){gpu, pid, BJ_ABSENT, BJ_ABSENT, false};
     return p;
 }
 

@@ -49,6 +49,7 @@ struct bj_gpu_proc {
     uint32_t pid;
     uint64_t memory_bytes; /* BJ_ABSENT: not reported */
     uint64_t sm_ppm;       /* of the device, since the last reading; absent */
+    bool mps;              /* client of an MPS server (NVIDIA) */
 };
 
 /* What processes of a job have used of an engine class of a device since the

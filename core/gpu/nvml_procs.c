@@ -51,17 +51,21 @@ static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
     return parent;
 }
 
-/* One that is in two lists (MPS clients are) is one. */
-static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p)
+/* A process may be in two lists. */
+static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p,
+                bool mps)
 {
     uint32_t at = place_of(v, p->gpu_instance, p->compute_instance);
     for (size_t i = 0; i < v->set->nprocs; i++)
-        if (v->set->proc[i].gpu == at && v->set->proc[i].pid == p->pid)
+        if (v->set->proc[i].gpu == at && v->set->proc[i].pid == p->pid) {
+            v->set->proc[i].mps |= mps;
             return;
+        }
     struct bj_gpu_proc *n = bj_gpu_add_proc(v->set, at, p->pid);
     if (!n)
         return;
     n->memory_bytes = p->used_memory; /* -1 is what absent is, too */
+    n->mps = mps;
     v->set->v[at].use.processes++;
 }
 
@@ -84,7 +88,7 @@ static bool list(struct bj_nvml_visit *v,
     if (!bj_nvml_took(v, code, what))
         return false;
     for (unsigned i = 0; i < n && i < r->nprocs; i++)
-        add(v, &r->procs[i]);
+        add(v, &r->procs[i], call == r->nv.mps);
     return true;
 }
 
@@ -99,12 +103,17 @@ static void begin(struct bj_nvml_visit *v, uint64_t n)
 }
 
 /* The mean of the samples of each process since the last reading.  Samples are
- * of processes that did something; one that did nothing has none. */
+ * of processes that did something; one that did nothing has none.  What clients
+ * of an MPS server did is in the samples of the server. */
 static void take_uses(struct bj_nvml_visit *v, unsigned n)
 {
     struct bj_nvml_process_use *use = v->r->uses;
     unsigned long long newest = v->dev->seen_usec;
     uint32_t at = (uint32_t)(v->gpu - v->set->v);
+    for (unsigned k = 0; k < n; k++)
+        if (use[k].stamp_usec > newest)
+            newest = use[k].stamp_usec;
+    bool idle = newest == v->dev->seen_usec;
     for (size_t i = 0; i < v->set->nprocs; i++) {
         struct bj_gpu_proc *p = &v->set->proc[i];
         uint64_t sum = 0, count = 0;
@@ -114,12 +123,11 @@ static void take_uses(struct bj_nvml_visit *v, unsigned n)
                 sum += use[k].sm;
                 count++;
             }
-        if (p->gpu == at)
-            p->sm_ppm = count ? sum * PPM_PERCENT / count : 0;
+        if (p->gpu == at && count > 0)
+            p->sm_ppm = sum * PPM_PERCENT / count;
+        else if (p->gpu == at && (!p->mps || idle))
+            p->sm_ppm = 0;
     }
-    for (unsigned k = 0; k < n; k++)
-        if (use[k].stamp_usec > newest)
-            newest = use[k].stamp_usec;
     v->dev->seen_usec = newest;
 }
 

@@ -454,6 +454,30 @@ static void test_prolog(void **state)
     assert_true(held_by("11", "GPU-a"));
 }
 
+/* The driver reports what clients of an MPS server use as the server's use, as
+ * it did on a real H200: they share equally and are not idle. */
+static void test_mps(void **state)
+{
+    (void)state;
+    ready();
+    PROCESS(1600, "job_16",
+            "SLURM_JOB_ID=16\0SLURM_JOB_GPUS=0\0"
+            "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50\0");
+    count_and(10, 10, 10, 10,
+              "proc 0 mps 1100 50 -1 -1\nproc 0 mps 1600 30 -1 -1\n"
+              "proc 0 compute 9 5 -1 -1\nuse 0 9 now 99\n");
+    const struct bj_gpu_part *p;
+    SOON((p = part("16", "GPU-a")) && p->held_usec != BJ_ABSENT &&
+         p->held_usec >= 2000000);
+    assert_int_equal(p->idle_usec, 0);
+    assert_int_equal(p->share_ppm, 500000);
+    assert_int_equal(p->estimated, 1);
+    assert_int_equal(p->busy_ppm, BJ_ABSENT);
+    assert_int_equal(p->memory_used_bytes, 30);
+    assert_int_equal(part("11", "GPU-a")->share_ppm, 500000);
+    assert_int_equal(part("11", "GPU-a")->idle_usec, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -461,6 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_owners),  TEST(test_energy), TEST(test_prolog),
         TEST(test_restart), TEST(test_record), TEST(test_record_late),
-        TEST(test_orphan),  TEST(test_hang),   TEST(test_gone)};
+        TEST(test_orphan),  TEST(test_hang),   TEST(test_gone),
+        TEST(test_mps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,8 +265,9 @@ static void test_mig(void **state)
 static void test_processes(void **state)
 {
     char text[16384] = GPU_A "proc 0 compute 7 -1 -1 -1\n"
-                             "proc 0 mps 7 -1 -1 -1\nproc 0 graphics 8 4096 "
-                             "-1 -1\nuse 0 100 1000 40\nuse 0 100 2000 60\n"
+                             "proc 0 graphics 7 -1 -1 -1\n"
+                             "proc 0 graphics 8 4096 -1 -1\n"
+                             "use 0 100 1000 40\nuse 0 100 2000 60\n"
                              "use 0 101 2500 5\nuse 0 8 2600 101\n";
     (void)state;
     for (int i = 100; i < 400; i++) {
@@ -295,6 +296,32 @@ static void test_processes(void **state)
                 GPU_A "fail 0 nvmlDeviceGetComputeRunningProcesses_v3 3\n");
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.v[0].use.processes, BJ_ABSENT);
+}
+
+/* What clients of an MPS server use is in the samples of the server. */
+static void test_mps(void **state)
+{
+#define CLIENTS                                                                \
+    GPU_A "proc 0 compute 9 10 -1 -1\nproc 0 compute 7 20 -1 -1\n"             \
+          "proc 0 mps 7 20 -1 -1\nproc 0 mps 8 30 -1 -1\n"
+    static const uint64_t works[] = {990000, BJ_ABSENT, BJ_ABSENT};
+    (void)state;
+    gpu_begin(&rig, CLIENTS "use 0 9 1000 99\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    const struct bj_gpu_proc *p = rig.set.proc;
+    assert_int_equal(rig.set.nprocs, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(p[i].sm_ppm, works[i]);
+    /* No new samples: the server did nothing, and so did they. */
+    assert_int_equal(gpu_read(&rig), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(p[i].sm_ppm, 0);
+    /* One has samples of its own. */
+    fake_script(rig.dir, CLIENTS "use 0 9 2000 99\nuse 0 8 2000 30\n");
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(p[1].sm_ppm, BJ_ABSENT);
+    assert_int_equal(p[2].sm_ppm, 300000);
 }
 
 static void test_pci_text(void **state)
@@ -447,21 +474,14 @@ static void test_gpm_mig(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_library),
-        TEST(test_init),
-        TEST(test_values),
-        TEST(test_old_memory),
-        TEST(test_bare),
-        TEST(test_faults),
-        TEST(test_reopen),
-        TEST(test_closed_device),
-        TEST(test_mig),
-        TEST(test_processes),
-        TEST(test_pci_text),
-        TEST(test_gpm),
-        TEST(test_gpm_mig),
-        TEST(test_xids),
-        TEST(test_multiprocessors),
+        TEST(test_no_library), TEST(test_init),
+        TEST(test_values),     TEST(test_old_memory),
+        TEST(test_bare),       TEST(test_faults),
+        TEST(test_reopen),     TEST(test_closed_device),
+        TEST(test_mig),        TEST(test_processes),
+        TEST(test_mps),        TEST(test_pci_text),
+        TEST(test_gpm),        TEST(test_gpm_mig),
+        TEST(test_xids),       TEST(test_multiprocessors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

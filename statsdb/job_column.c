@@ -185,19 +185,33 @@ static int64_t make_share(const int64_t *v)
     " = (SELECT id FROM factor_source WHERE cluster IS NULL AND provider = "   \
     "'best' AND kind = '" kind "' AND zone = ''))"
 
+/* Final records of the job. */
+#define OF_JOB " WHERE " BJ_SQL_RECORD_OF("r", "j")
+
 /* What nodes measured of a job, of each by the policy that it prefers. */
 #define MEASURED                                                               \
     " FROM node_record AS r JOIN node_energy AS e ON e.record = r.id"          \
-    " AND e.policy = r.energy_policy WHERE " BJ_SQL_RECORD_OF("r", "j") ")"
+    " AND e.policy = r.energy_policy" OF_JOB ")"
 
 /* As bj_tres_sum of tres_requested; of a scheduler without such lists those
  * allocated. */
-_Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED");
+_Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED and gpu_model");
 #define GPUS_REQUESTED                                                         \
     "CASE WHEN j.tres_requested IS NULL THEN j.gpus ELSE (SELECT coalesce("    \
     "sum(CASE WHEN t.model IS NULL THEN t.count END), sum(t.count), 0)"        \
     " FROM tres_item AS t WHERE t.tres = j.tres_requested AND t.type = 6"      \
     " AND t.name = 'gpu') END"
+
+/* As the driver of a node reports it, else the scheduler's type. */
+static const char gpu_model[] =
+    "coalesce(CASE WHEN (SELECT gpu_held_usec FROM job_use WHERE job = j.id)"
+    " IS NOT NULL THEN (SELECT w.text FROM node_record AS r JOIN node_gpu AS g"
+    " ON g.record = r.id JOIN word AS w ON w.id = g.model" OF_JOB
+    " ORDER BY r.id, g.gpu LIMIT 1) END,"
+    " (SELECT text FROM word WHERE id = m.gpu_model),"
+    " CASE WHEN j.gpus > 0 THEN (SELECT t.model FROM tres_item AS t"
+    " WHERE t.tres = j.tres_allocated AND t.type = 6 AND t.name = 'gpu'"
+    " AND t.model IS NOT NULL ORDER BY t.item LIMIT 1) END)";
 
 /* The worst first, without a sort. */
 static const char finding_names[] =
@@ -317,7 +331,9 @@ const struct bj_job_column bj_job_columns[] = {
     PLAIN("gpus", "NGPUs", INT, NONE, "j.gpus", "Allocated GPUs."),
     MORE("gpus_requested", "ReqGPUS", INT, NONE, GPUS_REQUESTED,
          "Requested GPUs."),
-    WORD("gpu_model", "GPUModel", OTHER, FREE, "m.gpu_model", "GPU model."),
+    PLAIN("gpu_model", "GPUModel", TEXT, FREE, gpu_model,
+          "Model of its GPUs (the first of several) as the driver reports it, "
+          "else the scheduler's type."),
     WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts",
          "Names of the allocated nodes."),
     PLAIN("memory_requested_bytes", "ReqMem", INT, BYTES,

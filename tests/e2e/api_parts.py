@@ -3,6 +3,7 @@
 findings and factors of many, constants, heterogeneous jobs.  TAP."""
 import csv
 import io
+import json
 import os
 import sqlite3
 import sys
@@ -253,5 +254,31 @@ def uuids(site):
           "a coordinator finds a job by its UUID")
 
 
-sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, storage, heterogeneous, uuids,
+def gpu_models(site):
+    """The scheduler's type of its GPUs, until a node reports the model."""
+    def model(job):
+        a = site.ask(V1 + "/jobs/%d?fields=gpu_model" % job, user("boss"))
+        return a.data[0]["gpu_model"]
+    db = sqlite3.connect(site.store)
+    job, start, end = db.execute("SELECT jobid, start, \"end\" FROM job WHERE \"end\" > start GROUP BY jobid"
+                                 " HAVING count(*) = 1 ORDER BY jobid LIMIT 1 OFFSET 5").fetchone()
+    db.execute("INSERT INTO tres(text) VALUES('cpu=1,gres/gpu=2,gres/gpu:a100=2')")
+    tres = db.execute("SELECT max(id) FROM tres").fetchone()[0]
+    db.executemany("INSERT INTO tres_item VALUES(?, ?, ?, ?, ?, ?)",
+                   [(tres, 0, 0, None, None, 1), (tres, 1, 6, "gpu", None, 2), (tres, 2, 6, "gpu", "a100", 2)])
+    db.execute("UPDATE job SET gpus = 2, tres_allocated = ? WHERE jobid = ?", (tres, job))
+    db.commit()
+    db.close()
+    site.refresh()
+    same(model(job), "a100", "the model of GPUs is the scheduler's type")
+    os.makedirs(os.path.join(site.folder, "spool"), exist_ok=True)
+    site.file("spool/gpus.json", json.dumps({
+        "format": 1, "cluster": "fake", "host": "n01", "jobid": str(job), "start": start, "end": end,
+        "gpus": {"GPU-a": {"model": "NVIDIA A100-SXM4-80GB", "held_usec": 1000000}}}), 0o640)
+    site.derive_records(site.store)
+    site.refresh()
+    same(model(job), "NVIDIA A100-SXM4-80GB", "the model of GPUs is that of the driver")
+
+
+sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, storage, heterogeneous, uuids, gpu_models,
              count=1500, days=20))

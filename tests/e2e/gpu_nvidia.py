@@ -10,6 +10,8 @@
         them, if a page may be SECONDS old
   gpu_nvidia.py sum PAGE        jobs and "unallocated" add up to the node's
   gpu_nvidia.py record DIR JOB KIND    the final record of a job
+  gpu_nvidia.py dialects DIR JOB UID   pages of other exporters (DIR/NAME), while a job
+        computes alone on the GPU, compared with nvidia-smi
 
 The truth comes from nvidia-smi and, for the energy counter, which it does not
 print, from one call of the library."""
@@ -175,9 +177,55 @@ def record(where, job, kind):
     return []
 
 
+# Page, metric, labels, field of nvidia-smi, factor, how far apart.
+DIALECTS = [
+    ("nvidia_gpu_prometheus_exporter", "nvidia_gpu_" + name, labels, *rest)
+    for name, labels, *rest in (
+        ("memory_used_bytes", {}, "memory.used", MIB, MIB),
+        ("memory_total_bytes", {}, "memory.total", MIB, 0),
+        ("duty_cycle", {}, "utilization.gpu", 1, 5),
+        ("power_usage_milliwatts", {}, "power.draw.instant", 1000, 40000),
+        ("temperature_celsius", {}, "temperature.gpu", 1, 5),
+        ("clock", {"type": "graphics"}, "clocks.gr", 1, 200),
+        ("clock", {"type": "sm"}, "clocks.sm", 1, 200),
+        ("clock", {"type": "mem"}, "clocks.mem", 1, 0),
+        ("clock", {"type": "video"}, "clocks.video", 1, 200))
+] + [
+    ("nvidia_smi_exporter", name, {"gpu": "0"}, *rest)
+    for name, *rest in (
+        ("utilization_gpu", "utilization.gpu", 1, 5),
+        ("utilization_memory", "utilization.memory", 1, 5),
+        ("temperature_gpu", "temperature.gpu", 1, 5),
+        ("memory_total", "memory.total", 1, 0),
+        ("memory_free", "memory.free", 1, 1),
+        ("memory_used", "memory.used", 1, 1))
+] + [
+    ("slurm-job-exporter", "slurm_job_" + name, {"gpu": "0"}, *rest)
+    for name, *rest in (
+        ("memory_total_gpu", "memory.total", MIB, 0),
+        ("memory_usage_gpu", "memory.used", MIB, MIB),
+        ("power_gpu", "power.draw.instant", 1000, 40000),
+        ("utilization_gpu", "utilization.gpu", 1, 5))
+]
+
+
+def dialects(where, job, uid):
+    gpu = smi("gpu", sorted({row[3] for row in DIALECTS}))[0]
+    bad = []
+    for page, name, labels, field, factor, apart in DIALECTS:
+        if page != "nvidia_smi_exporter":
+            labels = labels | {"slurm-job-exporter": {"slurmjobid": job}}.get(
+                page, {"jobid": job, "userid": uid, "uuid": uuid()})
+        got, want = one(f"{where}/{page}", name, **labels), Decimal(gpu[field]) * factor
+        print(f"{name}: {got}, nvidia-smi: {want}")
+        if got is None or abs(got - want) > apart:
+            bad.append(f"{page}: {name} {labels}: {got}, want {want}")
+    return bad
+
+
 def main(what, *words):
     calls = {"uuid": uuid, "counter": counter, "device": device, "sum": total,
-             "process": process, "energy": energy, "record": record}
+             "process": process, "energy": energy, "record": record, "dialects": dialects}
     result = calls[what](*words)
     if isinstance(result, list):
         print("\n".join(result))

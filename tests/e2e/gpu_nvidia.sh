@@ -4,6 +4,7 @@
 # setting of the GPU.  Needs root, the driver with nvidia-smi, and a GPU with GPM
 # (Hopper or later) that nobody else uses.  TAP; about a minute.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/collectd_lib.sh"
 truth="$python $top/tests/e2e/gpu_nvidia.py"
 load=$O/gpu/load
 cg_private=1
@@ -124,6 +125,30 @@ end_job 3009 "$cg_pid"
 gpu_job 3005 fp32 64 30
 settled 3005
 soon "a job that computes 30 % of the time" gpu_within sm_active_ratio 0.15 0.5
+
+# --- the plugin of collectd reads the same GPU --------------------------------
+
+plugin_has() { # metric min max
+    curl -sf "$page" >"$dir/page" &&
+        within "$($prom value "$dir/page" "collectd_batchjob_$1" "type=$uuid")" "$2" "$3"
+}
+if [ -e "$so_dir/batchjob.so" ] && command -v collectd >/dev/null && plugins=$(collectd_plugins); then
+    daemon_conf collectd "$our_types" "PathCgroupfs \"$cg_view\"
+GpuInterval 1
+GpuMapDir \"$tmp/none\""
+    daemon_run
+    daemon_answers
+    wait_for 30 plugin_has gpu_busy_ppm 0 1000000
+    note "$(grep '^collectd_batchjob.*gpu' "$dir/page")"
+    soon "the plugin has the same multiprocessors" plugin_has gpu_sm_active_ppm 150000 500000
+    soon "the plugin has the job" plugin_has job_gpu_share_ppm 1000000 1000000
+    soon "the plugin has the GPU's memory" plugin_has gpu_memory_total_bytes \
+        "$(value batchjob_gpu_memory_total_bytes gpu="$uuid")" "$(value batchjob_gpu_memory_total_bytes gpu="$uuid")"
+    check "collectd's log has no errors" eval "! grep -E 'error|fail' '$dir/log'"
+    stop "$daemon"
+else
+    skip "collectd" "collectd or its plugin is not installed"
+fi
 end_job 3005 "$cg_pid"
 
 # A page may be two readings old, when the GPU is idle again that is little.
@@ -145,6 +170,34 @@ soon "two equal jobs share: the other" job_within 3007 share_ratio 0.3 0.7
 soon "shares are estimates" job_within 3006 estimated 1 1
 end_job 3006 "$one"
 end_job 3007 "$two"
+
+# The driver reports what clients of an MPS server use as the server's use.
+mps() {
+    mkdir -m 777 "$tmp/mps" && mkdir -m 777 "$tmp/mps/log" || return
+    export CUDA_MPS_PIPE_DIRECTORY=$tmp/mps CUDA_MPS_LOG_DIRECTORY=$tmp/mps/log
+    nvidia-cuda-mps-control -d || { fail "MPS starts"; return; }
+    later "echo quit | CUDA_MPS_PIPE_DIRECTORY=$tmp/mps nvidia-cuda-mps-control"
+    CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25 gpu_job 3011 fp32
+    one=$cg_pid
+    CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 gpu_job 3012 fp32 2048
+    two=$cg_pid
+    soon "a client of MPS has an equal share" job_within 3011 share_ratio 0.5 0.5
+    soon "another client of MPS has an equal share" job_within 3012 share_ratio 0.5 0.5
+    settled 3012
+    check "a client of MPS is not idle" job_within 3011 idle_seconds_total 0 1
+    check "another client of MPS is not idle" job_within 3012 idle_seconds_total 0 1
+    is "the busy time of a client is not known" "$(of_job 3012 busy_ratio)" ""
+    is "two clients of MPS are no conflict" "$(value batchjob_gpu_conflicts_total kind=double)" "$1"
+    end_job 3011 "$one"
+    end_job 3012 "$two"
+    unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+if command -v nvidia-cuda-mps-control >/dev/null; then
+    mps "$(value batchjob_gpu_conflicts_total kind=double)"
+else
+    skip "MPS" "not installed: nvidia-cuda-mps-control"
+fi
+
 xids=$(value batchjob_gpu_xid_errors_total gpu="$uuid")
 gpu_job 3008 fault
 soon "a write to a wrong address is an Xid error" gpu_within xid_errors_total $((xids + 1)) $((xids + 9))

@@ -128,9 +128,9 @@ soon "a job that computes 30 % of the time" gpu_within sm_active_ratio 0.15 0.5
 
 # --- the plugin of collectd reads the same GPU --------------------------------
 
-plugin_has() { # metric min max
+plugin_has() { # metric label=value min max
     curl -sf "$page" >"$dir/page" &&
-        within "$($prom value "$dir/page" "collectd_batchjob_$1" "type=$uuid")" "$2" "$3"
+        within "$($prom value "$dir/page" "collectd_batchjob_$1" "$2")" "$3" "$4"
 }
 if [ -e "$so_dir/batchjob.so" ] && command -v collectd >/dev/null && plugins=$(collectd_plugins); then
     daemon_conf collectd "$our_types" "PathCgroupfs \"$cg_view\"
@@ -138,11 +138,9 @@ GpuInterval 1
 GpuMapDir \"$tmp/none\""
     daemon_run
     daemon_answers
-    wait_for 30 plugin_has gpu_busy_ppm 0 1000000
-    note "$(grep '^collectd_batchjob.*gpu' "$dir/page")"
-    soon "the plugin has the same multiprocessors" plugin_has gpu_sm_active_ppm 150000 500000
-    soon "the plugin has the job" plugin_has job_gpu_share_ppm 1000000 1000000
-    soon "the plugin has the GPU's memory" plugin_has gpu_memory_total_bytes \
+    soon "the plugin has the same multiprocessors" plugin_has gpu_sm_active_ppm "batchjob=$uuid" 150000 500000
+    soon "the plugin has the job" plugin_has job_gpu_share_ppm "type=$uuid:0" 1000000 1000000
+    soon "the plugin has the GPU's memory" plugin_has gpu_memory_total_bytes "batchjob=$uuid" \
         "$(value batchjob_gpu_memory_total_bytes gpu="$uuid")" "$(value batchjob_gpu_memory_total_bytes gpu="$uuid")"
     check "collectd's log has no errors" eval "! grep -E 'error|fail' '$dir/log'"
     stop "$daemon"

@@ -144,7 +144,7 @@ store="--store.path=$tmp/stats.db"
 check "accounting and records are imported" "$O/batchjob_stats_db" run --once $store --cluster.file="$tmp/cluster.yml"
 note "$(tail -n 1 "$tmp/check.out")"
 columns() { # job column,column...
-    "$O/batchjob_acct" $store --job="$1" --output=csv --no-header --format="$2" | tr -d '\r'
+    "$O/batchjob_acct" $store --job="$1" --output=csv --no-header --format="$2" | tr -d '\r"'
 }
 note "$("$O/batchjob_acct" $store --since=1d --format=JobID,JobName,NGPUs,GPUModel,GPUEff,GPUsUnused,GPUHeld,GPUIdle,GPUPeakMem,Energy)"
 for j in $sleeps $computes; do

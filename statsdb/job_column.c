@@ -204,9 +204,9 @@ _Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED and gpu_model");
 
 /* As the driver of a node reports it, else the scheduler's type. */
 static const char gpu_model[] =
-    "coalesce(CASE WHEN (SELECT gpu_held_usec FROM job_use WHERE job = j.id)"
-    " IS NOT NULL THEN (SELECT w.text FROM node_record AS r JOIN node_gpu AS g"
-    " ON g.record = r.id JOIN word AS w ON w.id = g.model" OF_JOB
+    "coalesce(CASE WHEN u.gpu_held_usec IS NOT NULL THEN (SELECT w.text"
+    " FROM node_record AS r JOIN node_gpu AS g ON g.record = r.id"
+    " JOIN word AS w ON w.id = g.model" OF_JOB
     " ORDER BY r.id, g.gpu LIMIT 1) END,"
     " (SELECT text FROM word WHERE id = m.gpu_model),"
     " CASE WHEN j.gpus > 0 THEN (SELECT t.model FROM tres_item AS t"
@@ -536,7 +536,7 @@ const struct bj_job_column *bj_job_column_of_people(struct bj_slice name)
 bool bj_job_column_is_derived(const struct bj_job_column *c)
 {
     for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++)
-        if (strncmp(c->sql[i], "u.", 2) == 0)
+        if (strncmp(c->sql[i], "u.", 2) == 0 || strstr(c->sql[i], " u."))
             return true;
     return false;
 }

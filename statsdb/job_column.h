@@ -71,8 +71,8 @@ struct bj_job_column {
     const char *help;
 };
 
-/* The tables of those values: j, m and u; a query in which no value begins with
- * "u." can do without BJ_JOB_FROM_USE. */
+/* The tables of those values: j, m and u; a query of no column that is derived
+ * can do without BJ_JOB_FROM_USE. */
 #define BJ_JOB_FROM "job AS j LEFT JOIN job_more AS m ON m.job = j.id"
 #define BJ_JOB_FROM_USE " LEFT JOIN job_use AS u ON u.job = j.id"
 

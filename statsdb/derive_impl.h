@@ -76,7 +76,8 @@ enum {
     X(COUNTED_END, counted_end)                                                \
     X(SOURCES, sources)                                                        \
     X(MEASURED_NODES, measured_nodes)                                          \
-    X(COVERAGE, coverage_ppm)
+    X(COVERAGE, coverage_ppm)                                                  \
+    X(GPU_MODEL, gpu_model)
 
 enum {
     BJ_USE_BEFORE_REST = BJ_USE_VALUE_COUNT - 1,
@@ -148,6 +149,7 @@ struct bj_derive_job {
     struct bj_derive_values nodes, prom;
     struct bj_derive_energy node_energy, prom_energy;
     int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
+    int64_t gpu_model;                 /* of final records: a word */
     struct bj_energy_bin *bin;         /* limited by BJ_FINDINGS_MAX */
     size_t bins, bins_cap;
 

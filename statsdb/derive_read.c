@@ -55,6 +55,7 @@ static int read_nodes(struct bj_derive *d, struct bj_err *err)
     d->job.nodes.nodes = bj_st_get_i64(st, 0);
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
         d->job.nodes.v[i] = bj_st_get_i64(st, i + 1);
+    d->job.gpu_model = bj_st_get_i64(st, BJ_USE_VALUE_COUNT + 1);
     bj_st_reset(st);
     return 0;
 }
@@ -186,7 +187,7 @@ int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
     j->id = id;
     j->bins = j->n_grams = j->n_old_grams = j->n_found = 0;
     j->prom_final = 0;
-    j->prom_coverage = BJ_SQL_NULL;
+    j->prom_coverage = j->gpu_model = BJ_SQL_NULL;
     no_values(&j->nodes);
     no_values(&j->prom);
     no_energy(&j->node_energy);

@@ -36,6 +36,7 @@ static void resolve_values(struct bj_derive_job *j)
     j->use[BJ_USE_SOURCES] = sources;
     j->use[BJ_USE_MEASURED_NODES] = most > 0 ? most : BJ_SQL_NULL;
     j->use[BJ_USE_COVERAGE] = j->prom_coverage;
+    j->use[BJ_USE_GPU_MODEL] = j->gpu_model;
 }
 
 static int64_t source_of(const struct bj_derive_job *j, int value)

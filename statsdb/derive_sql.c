@@ -36,13 +36,15 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
         "gpu_known")                                                           \
     GPU("sum(held_usec)", "gpu_held")                                          \
     GPU("sum(idle_usec)", "gpu_idle")                                          \
-    GPU("sum(memory_peak_bytes)", "gpu_mem")
+    GPU("sum(memory_peak_bytes)", "gpu_mem")                                   \
+    GPU("min(model)", "gpu_model")
 
 static const char nodes_sql[] =
     "SELECT count(DISTINCT r.host || '/' || r.slurm_node)"
 #define VALUE(upper, lower, nodes) ", " nodes
     BJ_USE_VALUES(VALUE)
 #undef VALUE
+        ", min(r.gpu_model)"
         " FROM (SELECT n.*, (SELECT sum(read_bytes) FROM node_device" OF_RECORD
         ") AS device_read, (SELECT sum(write_bytes) FROM node_device" OF_RECORD
         ") AS device_write" GPUS " FROM " RECORDS ") AS r";

@@ -185,13 +185,10 @@ static int64_t make_share(const int64_t *v)
     " = (SELECT id FROM factor_source WHERE cluster IS NULL AND provider = "   \
     "'best' AND kind = '" kind "' AND zone = ''))"
 
-/* Final records of the job. */
-#define OF_JOB " WHERE " BJ_SQL_RECORD_OF("r", "j")
-
 /* What nodes measured of a job, of each by the policy that it prefers. */
 #define MEASURED                                                               \
     " FROM node_record AS r JOIN node_energy AS e ON e.record = r.id"          \
-    " AND e.policy = r.energy_policy" OF_JOB ")"
+    " AND e.policy = r.energy_policy WHERE " BJ_SQL_RECORD_OF("r", "j") ")"
 
 /* As bj_tres_sum of tres_requested; of a scheduler without such lists those
  * allocated. */
@@ -204,14 +201,10 @@ _Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED and gpu_model");
 
 /* As the driver of a node reports it, else the scheduler's type. */
 static const char gpu_model[] =
-    "coalesce(CASE WHEN u.gpu_held_usec IS NOT NULL THEN (SELECT w.text"
-    " FROM node_record AS r JOIN node_gpu AS g ON g.record = r.id"
-    " JOIN word AS w ON w.id = g.model" OF_JOB
-    " ORDER BY r.id, g.gpu LIMIT 1) END,"
+    "coalesce((SELECT text FROM word WHERE id = u.gpu_model),"
     " (SELECT text FROM word WHERE id = m.gpu_model),"
-    " CASE WHEN j.gpus > 0 THEN (SELECT t.model FROM tres_item AS t"
-    " WHERE t.tres = j.tres_allocated AND t.type = 6 AND t.name = 'gpu'"
-    " AND t.model IS NOT NULL ORDER BY t.item LIMIT 1) END)";
+    " CASE WHEN j.gpus > 0 THEN (SELECT min(t.model) FROM tres_item AS t"
+    " WHERE t.tres = j.tres_allocated AND t.type = 6 AND t.name = 'gpu') END)";
 
 /* The worst first, without a sort. */
 static const char finding_names[] =
@@ -332,8 +325,8 @@ const struct bj_job_column bj_job_columns[] = {
     MORE("gpus_requested", "ReqGPUS", INT, NONE, GPUS_REQUESTED,
          "Requested GPUs."),
     PLAIN("gpu_model", "GPUModel", TEXT, FREE, gpu_model,
-          "Model of its GPUs (the first of several) as the driver reports it, "
-          "else the scheduler's type."),
+          "Model of its GPUs (one of several) as the driver reports it, else "
+          "the scheduler's type."),
     WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts",
          "Names of the allocated nodes."),
     PLAIN("memory_requested_bytes", "ReqMem", INT, BYTES,

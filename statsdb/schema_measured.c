@@ -304,3 +304,7 @@ const char *const bj_schema_measured[] = {
 
 const char *const bj_schema_held[] = {HELD("node_record"), HELD("job_prom"),
                                       HELD("job_use"), NULL};
+
+/* The model of its GPUs as the driver reports it; one of several. */
+const char *const bj_schema_gpu_model[] = {
+    "ALTER TABLE job_use ADD COLUMN gpu_model INT REFERENCES word", NULL};

@@ -132,7 +132,8 @@ const char *const bj_schema_views[] = {
     ", u.cpu_efficiency_ppm, " BJ_SQL_SOURCE("u.cpu_efficiency_source")
     " AS cpu_efficiency_source, u.memory_efficiency_ppm, "
     BJ_SQL_SOURCE("u.memory_efficiency_source") " AS memory_efficiency_source,"
-    " u.gpu_efficiency_ppm, u.energy_uj, u.energy_cpu_uj, u.energy_dram_uj,"
+    " u.gpu_efficiency_ppm, " BJ_SQL_WORD("word", "u.gpu_model")
+    " AS gpu_model, u.energy_uj, u.energy_cpu_uj, u.energy_dram_uj,"
     " u.energy_gpu_uj, u.energy_other_uj, u.energy_used_uj,"
     " u.energy_reserved_uj, " BJ_SQL_SOURCE("u.energy_source") " AS energy_source,"
     " " BJ_SQL_WORD("word", "u.energy_policy") " AS energy_policy"

@@ -300,7 +300,7 @@ def changes(site, pg):
     same({r["viewname"] for r in person.rows("SELECT viewname FROM pg_views WHERE schemaname = 'people'")}, set(VIEWS),
          "all of them")
     # An upgrade makes them again.
-    pg.sql("UPDATE store_meta SET version = version - 1; DROP TABLE access_rule CASCADE", "batchjob")
+    pg.sql("UPDATE store_meta SET version = version - 1; ALTER TABLE job_use DROP COLUMN gpu_model CASCADE", "batchjob")
     p = subprocess.run([IMPORTER, "--once", "--store.path=" + writer, "--cluster.file=" + os.path.join(
         site.folder, "fake.yml")], capture_output=True, check=False)
     same(p.returncode, 0, "an upgrade")

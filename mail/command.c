@@ -56,32 +56,6 @@ static int open_store(const struct bj_statsdb_conf *c, bool write,
 /* --- one mail --------------------------------------------------------------
  */
 
-/* The newest run with that name. */
-static int find_job(struct bj_store *s, const char *name, int64_t *ret,
-                    struct bj_err *err)
-{
-    struct bj_sql_build b = {.dialect = bj_db_dialect(bj_store_db(s))};
-    const struct bj_job_name n = bj_job_name_parse(bj_slice_str(name));
-    struct bj_st *st = NULL;
-    bj_buf_str(&b.sql, "SELECT id FROM job WHERE id IN (");
-    bj_job_name_query(&n, BJ_NAME_WITH_PARTS, &b);
-    bj_buf_str(&b.sql, ") ORDER BY at DESC, id DESC LIMIT 1");
-    int r = bj_sql_build_end(&b, err);
-    if (r == 0)
-        r = bj_db_prepare(bj_store_db(s), b.sql.p, &st, err);
-    if (r == 0) {
-        bj_sql_build_bind(&b, st);
-        r = bj_st_row(st, err);
-    }
-    if (r > 0)
-        *ret = bj_st_get_i64(st, 0);
-    bj_st_finalize(st);
-    bj_sql_build_free(&b);
-    return r == 0
-               ? bj_err_set(err, -EINVAL, "the store has no job '%.60s'", name)
-               : r;
-}
-
 /* Make the mail; to is its address, or "" for that of the owner. */
 static int compose(const struct bj_statsdb_conf *c, const char *name,
                    char to[BJ_MAIL_ADDRESS_MAX], struct bj_buf *out,
@@ -95,8 +69,8 @@ static int compose(const struct bj_statsdb_conf *c, const char *name,
     int64_t job = 0;
     int r = open_store(c, false, &s, err);
     if (r == 0)
-        r = find_job(s, name, &job, err);
-    if (r >= 0)
+        r = bj_job_name_find(bj_store_db(s), name, &job, err);
+    if (r == 0)
         r = bj_report_read(bj_store_db(s), job, &report, err);
     if (r >= 0)
         r = bj_mail_templates_new(c->mail.template_dir, &t, err);

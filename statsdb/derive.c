@@ -60,7 +60,7 @@ static int check_upto(struct bj_derive *d, struct bj_err *err)
 
 static int start(struct bj_derive *d, struct bj_err *err)
 {
-    int r = bj_derive_prepare(d, err);
+    int r = bj_derive_prepare(d, BJ_DERIVE_STATEMENTS, err);
     if (r == 0)
         r = bj_dicts_new(d->db, &d->dicts, err);
     if (r == 0)
@@ -204,6 +204,38 @@ static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
         return bj_st_run(st, err);
     }
     return 0;
+}
+
+static void copy_facts(const struct bj_derive_job *j,
+                       struct bj_derive_facts *ret)
+{
+    memcpy(ret->cluster, j->cluster, sizeof(ret->cluster));
+    memcpy(ret->partition, j->partition, sizeof(ret->partition));
+    memcpy(ret->qos, j->qos, sizeof(ret->qos));
+    bj_derive_facts(j, ret->fact);
+}
+
+int bj_derive_facts_of(struct bj_store *s, int64_t job,
+                       struct bj_derive_facts *ret, struct bj_err *err)
+{
+    struct bj_derive *d = calloc(1, sizeof(*d));
+    if (!d)
+        return bj_err_set(err, -ENOMEM, "derive");
+    d->store = s;
+    d->db = bj_store_db(s);
+    int r = bj_derive_prepare(d, BJ_DE_USE_PUT, err);
+    if (r == 0)
+        r = bj_derive_read(d, job, err);
+    if (r == 0)
+        r = bj_err_set(err, -ENOENT, "the job is not in the store any more");
+    else if (r > 0 && d->job.v[BJ_DJ_END] == BJ_SQL_NULL)
+        r = bj_err_set(err, -EBUSY, "the job has not ended");
+    if (r > 0) {
+        bj_derive_resolve(&d->job);
+        copy_facts(&d->job, ret);
+    }
+    bj_derive_free(d);
+    return r < 0 ? r : 0;
 }
 
 static int derive_one(struct bj_derive *d, int64_t id, int64_t now,

@@ -30,6 +30,17 @@ struct bj_derive_counts {
     uint64_t findings; /* of those */
 };
 
+/* What rules are evaluated for. */
+struct bj_derive_facts {
+    char cluster[256], partition[256], qos[256];
+    double fact[BJ_FACT_COUNT];
+};
+
+/* The facts of an ended job, computed again; the store may be open for reading
+ * only.  -ENOENT: it is not in the store.  -EBUSY: it has not ended. */
+int bj_derive_facts_of(struct bj_store *s, int64_t job,
+                       struct bj_derive_facts *ret, struct bj_err *err);
+
 /* For the store's writer.  What options point to must outlive it. */
 int bj_derive_new(struct bj_store *s, const struct bj_derive_options *opt,
                   struct bj_derive **ret, struct bj_err *err);

@@ -206,8 +206,9 @@ struct bj_derive {
     struct bj_derive_job job;
 };
 
-/* Statements, derive_sql.c. */
-int bj_derive_prepare(struct bj_derive *d, struct bj_err *err);
+/* The first n statements, derive_sql.c; BJ_DE_USE_PUT: those that read a job.
+ */
+int bj_derive_prepare(struct bj_derive *d, int n, struct bj_err *err);
 
 /* Read the inputs of a job: 1, or 0 when the job does not exist. */
 int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err);

@@ -159,12 +159,12 @@ static void put_sql(struct bj_buf *sql)
     bj_buf_put(sql, "", 1);
 }
 
-int bj_derive_prepare(struct bj_derive *d, struct bj_err *err)
+int bj_derive_prepare(struct bj_derive *d, int n, struct bj_err *err)
 {
     struct bj_buf put = {0};
     put_sql(&put);
     int r = put.failed ? bj_err_set(err, -ENOMEM, "derive") : 0;
-    for (int i = 0; r == 0 && i < BJ_DERIVE_STATEMENTS; i++)
+    for (int i = 0; r == 0 && i < n; i++)
         r = bj_db_prepare(d->db, i == BJ_DE_USE_PUT ? put.p : texts[i],
                           &d->st[i], err);
     bj_buf_free(&put);

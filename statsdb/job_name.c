@@ -3,6 +3,7 @@
 #include "base/absent.h"
 #include "sched/jobid.h"
 #include "statsdb/job_number.h"
+#include "store/db.h"
 
 #include <string.h>
 
@@ -303,4 +304,29 @@ void bj_job_name_query(const struct bj_job_name *n,
         by_jobid(b, n->text);
         return;
     }
+}
+
+int bj_job_name_find(struct bj_db *db, const char *name, int64_t *ret,
+                     struct bj_err *err)
+{
+    struct bj_sql_build b = {.dialect = bj_db_dialect(db)};
+    const struct bj_job_name n = bj_job_name_parse(bj_slice_str(name));
+    struct bj_st *st = NULL;
+    bj_buf_str(&b.sql, "SELECT id FROM job WHERE id IN (");
+    bj_job_name_query(&n, BJ_NAME_WITH_PARTS, &b);
+    bj_buf_str(&b.sql, ") ORDER BY at DESC, id DESC LIMIT 1");
+    int r = bj_sql_build_end(&b, err);
+    if (r == 0)
+        r = bj_db_prepare(db, b.sql.p, &st, err);
+    if (r == 0) {
+        bj_sql_build_bind(&b, st);
+        r = bj_st_row(st, err);
+    }
+    if (r > 0)
+        *ret = bj_st_get_i64(st, 0);
+    bj_st_finalize(st);
+    bj_sql_build_free(&b);
+    if (r == 0)
+        return bj_err_set(err, -EINVAL, "the store has no job '%.60s'", name);
+    return r < 0 ? r : 0;
 }

@@ -46,4 +46,8 @@ enum bj_job_name_parts {
 void bj_job_name_query(const struct bj_job_name *name,
                        enum bj_job_name_parts parts, struct bj_sql_build *b);
 
+/* The newest run with that name.  -EINVAL: there is none. */
+int bj_job_name_find(struct bj_db *db, const char *name, int64_t *ret,
+                     struct bj_err *err);
+
 #endif

@@ -15,6 +15,7 @@
 #include "statsdb/export.h"
 #include "statsdb/import.h"
 #include "statsdb/receiver.h"
+#include "statsdb/rules_command.h"
 #include "statsdb/running.h"
 #include "statsdb/store.h"
 #include "statsdb/store_check.h"
@@ -157,6 +158,28 @@ static int print_texts(const struct bj_statsdb_conf *c, char *const *word,
     int r = out.failed ? bj_err_set(err, -ENOMEM, "texts") : 0;
     fwrite(out.p, 1, out.len, stdout);
     bj_buf_free(&out);
+    return r;
+}
+
+static int explain_rules(const struct bj_statsdb_conf *c, char *const *word,
+                         struct bj_err *err)
+{
+    struct bj_rules *rules = NULL;
+    struct bj_store *store = NULL;
+    struct bj_buf out = {0};
+    if (!word[0])
+        return bj_err_set(err, -EINVAL,
+                          "name the job: batchjob_stats_db rules JOB");
+    int r = bj_rules_load(c->findings_file, &rules, err);
+    if (r == 0)
+        r = open_store(c, READ, &store, err);
+    if (r == 0)
+        r = bj_rules_explain(store, rules, word[0], &out, err);
+    if (r == 0)
+        fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+    bj_store_close(store);
+    bj_rules_free(rules);
     return r;
 }
 
@@ -397,6 +420,8 @@ static void print_help(bool all)
         "  copy          copy a store into another one, also of another "
         "engine\n"
         "  export        jobs as CSV or JSON lines on standard output\n"
+        "  rules JOB     the facts of an ended job, and which rules apply to "
+        "it\n"
         "  import original FILE   jobs of batchjob_monitoring's database\n"
         "  import jobstats        jobstats' summaries in the comments of the "
         "store's jobs\n");
@@ -419,7 +444,7 @@ static const struct command {
     {"check", 0, check_store}, {"backup", 1, backup},
     {"copy", 0, copy},         {"export", 0, export},
     {"import", 2, import},     {"mail", 3, bj_mail_command},
-    {"texts", 0, print_texts},
+    {"texts", 0, print_texts}, {"rules", 1, explain_rules},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -437,7 +462,7 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
     if (i == COMMANDS)
         return bj_err_set(err, -EINVAL,
                           "'%.40s' is not a command (run, check-config, check, "
-                          "backup, copy, export, import, mail, texts)",
+                          "backup, copy, export, import, mail, rules, texts)",
                           word[0]);
     while (n < commands[i].most && word[n + 1])
         n++;

@@ -203,10 +203,9 @@ static bool is_for(const struct bj_rule_text *t, const struct bj_rule_job *job)
            (t->qoses == 0 || among(job->qos, t->qos, t->qoses));
 }
 
-/* Of several rules with one name, use the last that matches the job, in the
- * place of the first. */
-static size_t which(const struct bj_rules *r, size_t first,
-                    const struct bj_rule_job *job)
+/* In the place of the first. */
+size_t bj_rules_of_job(const struct bj_rules *r, size_t first,
+                       const struct bj_rule_job *job)
 {
     struct bj_slice name = r->text[first]->name;
     for (size_t i = r->n; i > first; i--)
@@ -216,11 +215,17 @@ static size_t which(const struct bj_rules *r, size_t first,
     return r->n;
 }
 
+bool bj_rule_is_unless(const struct bj_rule_text *t,
+                       const struct bj_rule_match *found)
+{
+    return among(bj_slice_str(found->rule->name), t->unless, t->unlesses);
+}
+
 static bool excluded(const struct bj_rule_text *t,
                      const struct bj_rule_match *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (among(bj_slice_str(v[i].rule->name), t->unless, t->unlesses))
+        if (bj_rule_is_unless(t, &v[i]))
             return true;
     return false;
 }
@@ -275,7 +280,7 @@ size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
     for (size_t i = 0; i < r->n && n < max; i++) {
         if (!r->first[i])
             continue;
-        size_t k = which(r, i, job);
+        size_t k = bj_rules_of_job(r, i, job);
         if (k < r->n && holds(&r->rule[k], facts, n_facts, &ret[n]) &&
             !excluded(r->text[k], ret, n))
             n++;

@@ -68,6 +68,18 @@ struct bj_rule_match {
     double value, threshold; /* of its last row */
 };
 
+/* Why a rule applies to an ended job, or does not. */
+struct bj_rule_trace {
+    const struct bj_rule *rule;
+    bool applies;
+    const char *unless; /* the finding that excludes it; NULL: none does */
+    struct {
+        struct bj_slice text; /* with numbers */
+        double left, right;   /* NAN: unknown */
+        bool holds;
+    } row[BJ_RULE_ROWS];
+};
+
 struct bj_rules;
 
 /* Load the built-in rules and those of a file (path NULL or empty: none). The
@@ -102,7 +114,19 @@ size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
                       const struct bj_rule_facts *facts, size_t n,
                       struct bj_rule_match *ret, size_t max);
 
+/* The next rule about ended jobs that this job has, from place *at on, and its
+ * conditions; found are the findings of bj_rules_judge.  False: there are no
+ * more. */
+bool bj_rules_trace(const struct bj_rules *r, size_t *at,
+                    const struct bj_rule_job *job,
+                    const double fact[BJ_FACT_COUNT],
+                    const struct bj_rule_match *found, size_t n,
+                    struct bj_rule_trace *ret);
+
 /* The fact with a name; -1: none. */
 int bj_fact_find(struct bj_slice name);
+
+/* The name of a fact; NULL: there is none with that number. */
+const char *bj_fact_name(int fact);
 
 #endif

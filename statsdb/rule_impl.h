@@ -1,4 +1,4 @@
-/* Shared by rule.c, rule_row.c, rule_file.c, rule_load.c and rule_table.c. */
+/* Shared by rule*.c only. */
 #ifndef BJ_STATSDB_RULE_IMPL_H
 #define BJ_STATSDB_RULE_IMPL_H
 
@@ -46,6 +46,15 @@ int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
 /* The last rule of that name without cluster, partition and QOS, or NULL. */
 const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
                                          struct bj_slice name);
+
+/* The rule with the name of rule i that a job has: the last one for its
+ * cluster, partition and QOS; r->n: none. */
+size_t bj_rules_of_job(const struct bj_rules *r, size_t i,
+                       const struct bj_rule_job *job);
+
+/* Is the name of a finding in "unless"? */
+bool bj_rule_is_unless(const struct bj_rule_text *t,
+                       const struct bj_rule_match *found);
 
 /* Parse a number with a unit: s, m, h, d; K, M, G, T (powers of 1024);
  * %.  -EINVAL. */

@@ -24,6 +24,11 @@ int bj_fact_find(struct bj_slice name)
     return -1;
 }
 
+const char *bj_fact_name(int fact)
+{
+    return fact >= 0 && fact < BJ_FACT_COUNT ? names[fact] : NULL;
+}
+
 static const struct {
     char letter;
     double of;

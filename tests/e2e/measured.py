@@ -15,6 +15,7 @@ and what the store must hold.
   measured.py marginal FOLDER G ESTIMATED     grams by that file"""
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -438,6 +439,21 @@ def check_gpu(store):
     check(names.get("gpus_unused") == "GPUs never used: 1.", "an unused GPU is a finding", names)
 
 
+def check_rules(folder):
+    """The command shows each rule as it was applied to each job."""
+    program = os.path.join(os.environ.get("O", "build"), "batchjob_stats_db")
+    wrong, applied = [], 0
+    for job in rows(folder + "/stats.db", "SELECT id, cluster, jobid, submit_sec FROM job_v WHERE end_sec > 0"):
+        p = subprocess.run([program, "rules", "%(cluster)s:%(jobid)s:%(submit_sec)d" % job,
+                            "--config.file=%s/site.yml" % folder], capture_output=True, timeout=60, check=False)
+        got = re.findall(r"^(\w+) \(\w+\) applies$", p.stdout.decode(), re.M)
+        want = [r["name"] for r in rows(folder + "/stats.db", "SELECT name FROM job_finding_v WHERE job = %(id)d" % job)]
+        applied += len(want)
+        if p.returncode or sorted(got) != sorted(want):
+            wrong.append((job, got, want, p.stderr.decode()))
+    check(applied > 5 and not wrong, "rules that apply are the findings", applied, *wrong[:3])
+
+
 def check_sums(store):
     jobs = rows(store, "SELECT sum(energy_uj / 1000) AS e, count(energy_uj) AS n FROM job_use")[0]
     days = rows(store, "SELECT sum(energy_mj) AS e, sum(jobs) AS n FROM rollup_energy_day")[0]
@@ -532,6 +548,7 @@ def main():
         check_long(store)
         check_requeued(store)
         check_gpu(store)
+        check_rules(args[0])
         check_sums(store)
         check_page(args[0])
     elif what == "same":

@@ -401,12 +401,76 @@ static void test_builtin(void **state)
     bj_rules_free(r);
 }
 
+/* A rule of the jobs above, its conditions, and whether they are what decides.
+ */
+static void test_trace(void **state)
+{
+    (void)state;
+    struct bj_rules *r;
+    struct bj_err err = {0};
+    assert_int_equal(bj_rules_text("site", bj_slice_str(site), &r, &err), 0);
+    for (size_t i = 0; i < sizeof(site_cases) / sizeof(site_cases[0]); i++) {
+        const struct bj_rule_job job = {BJ_SLICE("c"), BJ_SLICE("p"),
+                                        BJ_SLICE("")};
+        double fact[BJ_FACT_COUNT];
+        change_job(site_cases[i].change, fact);
+        const struct bj_rule_facts facts = {0, fact};
+        struct bj_rule_match found[BJ_RULES_MAX];
+        struct bj_rule_trace t;
+        size_t n = bj_rules_judge(r, &job, &facts, 1, found, BJ_RULES_MAX);
+        size_t at = 0, applied = 0, seen = 0;
+        for (; bj_rules_trace(r, &at, &job, fact, found, n, &t); seen++) {
+            bool all = t.rule->enabled;
+            for (unsigned k = 0; k < t.rule->rows; k++)
+                all = all && t.row[k].holds;
+            assert_int_equal(t.applies, all && !t.unless);
+            applied += t.applies;
+        }
+        assert_int_equal(applied, n);
+        assert_true(seen > 25);
+    }
+    bj_rules_free(r);
+}
+
+static void test_trace_values(void **state)
+{
+    static const char *const texts[] = {"wait > 7200", "restarts >= 1"};
+    const struct bj_rule_job job = {BJ_SLICE("beta"), BJ_SLICE("short"),
+                                    BJ_SLICE("")};
+    (void)state;
+    struct bj_rules *r;
+    struct bj_err err = {0};
+    struct bj_rule_trace t;
+    double fact[BJ_FACT_COUNT];
+    size_t at = 0;
+    assert_int_equal(bj_rules_text("site", bj_slice_str(site), &r, &err), 0);
+    good(fact);
+    fact[BJ_FACT_WAIT] = 7201;
+    while (bj_rules_trace(r, &at, &job, fact, NULL, 0, &t) &&
+           strcmp(t.rule->name, "own") != 0)
+        /* The rule of the cluster replaces that of the partition. */
+        if (strcmp(t.rule->name, "cpu_low") == 0)
+            assert_string_equal(t.rule->severity, "critical");
+    assert_string_equal(t.rule->name, "own");
+    assert_int_equal(t.rule->rows, 2);
+    for (unsigned i = 0; i < 2; i++)
+        assert_true(bj_slice_eq(t.row[i].text, bj_slice_str(texts[i])));
+    assert_true(t.row[0].holds);
+    assert_int_equal(t.row[0].left, 7201);
+    assert_int_equal(t.row[0].right, 7200);
+    assert_false(t.row[1].holds);
+    assert_true(isnan(t.row[1].left));
+    assert_false(bj_rules_trace(r, &at, &job, fact, NULL, 0, &t));
+    bj_rules_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_builtin),
-        cmocka_unit_test(test_petricore),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_builtin),
+        cmocka_unit_test(test_petricore),    cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_trace_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,7 +203,6 @@ static bool is_for(const struct bj_rule_text *t, const struct bj_rule_job *job)
            (t->qoses == 0 || among(job->qos, t->qos, t->qoses));
 }
 
-/* In the place of the first. */
 size_t bj_rules_of_job(const struct bj_rules *r, size_t first,
                        const struct bj_rule_job *job)
 {

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { FOUND = 64, NUMBER = 32 };
 
@@ -39,23 +38,24 @@ static void put_facts(const struct bj_derive_facts *f, struct bj_buf *out)
                       text_of(i, f->fact[i], number));
 }
 
-static const char *verdict(const struct bj_rule_trace *t)
+static void put_verdict(const struct bj_rule_trace *t, struct bj_buf *out)
 {
-    bool all = t->rule->rows > 0;
+    bool all = true;
     for (unsigned i = 0; i < t->rule->rows; i++)
         all = all && t->row[i].holds;
-    return t->applies          ? "applies"
-           : !t->rule->enabled ? "is disabled"
-           : all && t->unless  ? "does not apply, because this finding does: "
-                               : "does not apply";
+    bj_buf_printf(out, "%s (%s) ", t->rule->name, t->rule->severity);
+    if (!t->applies && t->rule->enabled && all && t->unless)
+        bj_buf_printf(out, "does not apply, because %s does\n", t->unless);
+    else
+        bj_buf_str(out, t->applies          ? "applies\n"
+                        : !t->rule->enabled ? "is disabled\n"
+                                            : "does not apply\n");
 }
 
 static void put_rule(const struct bj_rule_trace *t, struct bj_buf *out)
 {
     char number[NUMBER];
-    const char *text = verdict(t);
-    bj_buf_printf(out, "%s (%s) %s%s\n", t->rule->name, t->rule->severity, text,
-                  text[strlen(text) - 1] == ' ' ? t->unless : "");
+    put_verdict(t, out);
     for (unsigned i = 0; i < t->rule->rows; i++) {
         const struct bj_rule_row *row = &t->rule->row[i];
         int fact = row->left_by < 0 ? row->left : -1;

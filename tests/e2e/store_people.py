@@ -273,6 +273,17 @@ def plans(pg):
              "%s: job_v begins with the index of users, of accounts" % name)
 
 
+def rules(site, pg):
+    """A role that only reads learns which rules apply to a job, the same as from the file."""
+    keys = [r[0] for r in site.db().execute(
+        "SELECT c.name || ':' || j.jobid || ':' || j.submit FROM job AS j JOIN cluster AS c ON c.id = j.cluster"
+        " LEFT JOIN job_use AS u ON u.job = j.id WHERE j.\"end\" IS NOT NULL ORDER BY u.energy_uj DESC LIMIT 10")]
+    outs = [[subprocess.run([IMPORTER, "rules", k, "--store.path=" + path], capture_output=True, check=False)
+             for path in (site.store, pg.url("batchjob", "batchjob_reader"))] for k in keys]
+    wrong = [(k, a, b) for k, (a, b) in zip(keys, outs) if b"Rules" not in a.stdout or a.stdout != b.stdout]
+    check(len(keys) == 10 and not wrong, "rules of jobs as from the file", *wrong[:1])
+
+
 def changes(site, pg):
     """Other rules count at once; wrong ones change nothing."""
     writer, person = pg.url("batchjob", "batchjob_writer"), Person(pg, "user1")
@@ -322,6 +333,7 @@ def main():
         barriers(pg, person)
         denied(pg, person)
         plans(pg)
+        rules(site, pg)
         changes(site, pg)
     finally:
         site.done()

@@ -201,10 +201,10 @@ _Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED and gpu_model");
 
 /* As the driver of a node reports it, else the scheduler's type. */
 static const char gpu_model[] =
-    "coalesce((SELECT text FROM word WHERE id = u.gpu_model),"
-    " (SELECT text FROM word WHERE id = m.gpu_model),"
-    " CASE WHEN j.gpus > 0 THEN (SELECT min(t.model) FROM tres_item AS t"
-    " WHERE t.tres = j.tres_allocated AND t.type = 6 AND t.name = 'gpu') END)";
+    "CASE WHEN u.gpu_model IS NOT NULL OR m.gpu_model IS NOT NULL THEN"
+    " (SELECT text FROM word WHERE id = coalesce(u.gpu_model, m.gpu_model))"
+    " WHEN j.gpus > 0 THEN (SELECT min(t.model) FROM tres_item AS t"
+    " WHERE t.tres = j.tres_allocated AND t.type = 6 AND t.name = 'gpu') END";
 
 /* The worst first, without a sort. */
 static const char finding_names[] =

@@ -90,22 +90,8 @@ static int choose(const struct bj_acct_source *from,
 static int read_stored(struct bj_db *db, struct bj_slice key,
                        struct bj_report *ret, struct bj_err *err)
 {
-    struct bj_job_name name = bj_job_name_parse(key);
-    struct bj_sql_build b = {.dialect = bj_db_dialect(db)};
-    struct bj_st *st = NULL;
     int64_t job = BJ_SQL_NULL;
-    bj_job_name_query(&name, BJ_NAME_EXACT, &b);
-    int r = bj_sql_build_end(&b, err);
-    if (r == 0)
-        r = bj_db_prepare(db, b.sql.p, &st, err);
-    if (r == 0) {
-        bj_sql_build_bind(&b, st);
-        r = bj_st_row(st, err);
-    }
-    if (r > 0)
-        job = bj_st_get_i64(st, 0);
-    bj_st_finalize(st);
-    bj_sql_build_free(&b);
+    int r = bj_job_name_newest(db, key, BJ_NAME_EXACT, &job, err);
     return r <= 0 ? r : bj_report_read(db, job, ret, err);
 }
 

@@ -306,14 +306,15 @@ void bj_job_name_query(const struct bj_job_name *n,
     }
 }
 
-int bj_job_name_find(struct bj_db *db, const char *name, int64_t *ret,
-                     struct bj_err *err)
+int bj_job_name_newest(struct bj_db *db, struct bj_slice name,
+                       enum bj_job_name_parts parts, int64_t *ret,
+                       struct bj_err *err)
 {
     struct bj_sql_build b = {.dialect = bj_db_dialect(db)};
-    const struct bj_job_name n = bj_job_name_parse(bj_slice_str(name));
+    const struct bj_job_name n = bj_job_name_parse(name);
     struct bj_st *st = NULL;
     bj_buf_str(&b.sql, "SELECT id FROM job WHERE id IN (");
-    bj_job_name_query(&n, BJ_NAME_WITH_PARTS, &b);
+    bj_job_name_query(&n, parts, &b);
     bj_buf_str(&b.sql, ") ORDER BY at DESC, id DESC LIMIT 1");
     int r = bj_sql_build_end(&b, err);
     if (r == 0)
@@ -326,6 +327,14 @@ int bj_job_name_find(struct bj_db *db, const char *name, int64_t *ret,
         *ret = bj_st_get_i64(st, 0);
     bj_st_finalize(st);
     bj_sql_build_free(&b);
+    return r;
+}
+
+int bj_job_name_find(struct bj_db *db, const char *name, int64_t *ret,
+                     struct bj_err *err)
+{
+    int r = bj_job_name_newest(db, bj_slice_str(name), BJ_NAME_WITH_PARTS, ret,
+                               err);
     if (r == 0)
         return bj_err_set(err, -EINVAL, "the store has no job '%.60s'", name);
     return r < 0 ? r : 0;

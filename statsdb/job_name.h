@@ -46,7 +46,13 @@ enum bj_job_name_parts {
 void bj_job_name_query(const struct bj_job_name *name,
                        enum bj_job_name_parts parts, struct bj_sql_build *b);
 
-/* The newest run with that name.  -EINVAL: there is none. */
+/* The newest run with that name: 1, or 0 when there is none. */
+int bj_job_name_newest(struct bj_db *db, struct bj_slice name,
+                       enum bj_job_name_parts parts, int64_t *ret,
+                       struct bj_err *err);
+
+/* The same for a name from the command line, parts included.  -EINVAL: there is
+ * none. */
 int bj_job_name_find(struct bj_db *db, const char *name, int64_t *ret,
                      struct bj_err *err);
 

@@ -79,7 +79,7 @@ int bj_rules_explain(struct bj_store *s, const struct bj_rules *rules,
     if (r == 0)
         r = bj_derive_facts_of(s, id, &f, err);
     if (r < 0)
-        return r;
+        return bj_err_wrap(err, r, "rules of job '%.60s'", name);
     const struct bj_rule_job job = {bj_slice_str(f.cluster),
                                     bj_slice_str(f.partition),
                                     bj_slice_str(f.qos)};

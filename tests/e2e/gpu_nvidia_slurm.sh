@@ -59,7 +59,6 @@ job_within() { # job metric min max
             'BEGIN { exit !(v != "" && v + 0 >= least && v + 0 <= most) }'
 }
 owner() { shows batchjob_job_gpu_info jobid="$1" gpu="$uuid" source="$2"; } # job evidence
-no_gpu() { shows batchjob_job_info jobid="$1" && ! value batchjob_job_gpu_info jobid="$1"; }
 
 mkdir "$tmp/spool"
 start_exporter --gpu.interval=1 --gpu.map-dir="$tmp/none" --gpu.ask-scheduler \

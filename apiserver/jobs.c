@@ -21,8 +21,10 @@ static unsigned char place_of(struct bj_picked *k, const char *sql)
 static void pick(struct bj_picked *k, unsigned at)
 {
     const struct bj_job_column *key = &bj_job_columns[at];
-    for (unsigned i = 0; i < BJ_JOB_VALUES && key->sql[i]; i++)
-        k->value[k->n][i] = place_of(k, key->sql[i]);
+    unsigned parts = 0;
+    for (; parts < BJ_JOB_VALUES && key->sql[parts]; parts++)
+        k->value[k->n][parts] = place_of(k, key->sql[parts]);
+    k->parts[k->n] = (unsigned char)parts;
     k->at[k->n] = (unsigned char)at;
     k->key[k->n++] = key->name;
     k->derived = k->derived || bj_job_column_is_derived(key);
@@ -83,20 +85,12 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
     return bj_words_text(c->worker->words, c->reader, which, id, ret, err);
 }
 
-/* Copy the values of a column into raw.  Values of a row may be shared by
- * several columns. */
-static void copy_values(const struct bj_picked *k, unsigned i,
-                        const struct bj_value *values, struct bj_job_raw *raw)
+/* Values of a row may be shared by several columns. */
+static void set_values(const struct bj_picked *k, unsigned i,
+                       const struct bj_value *values, struct bj_job_raw *raw)
 {
-    const struct bj_job_column *column = &bj_job_columns[k->at[i]];
-    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++) {
-        const struct bj_value *v = &values[k->value[i][n]];
-        raw->number[n] = v->type == BJ_TYPE_INTEGER ? v->i64
-                         : v->type == BJ_TYPE_TEXT  ? BJ_SQL_TEXT
-                                                    : BJ_SQL_NULL;
-        if (v->type == BJ_TYPE_TEXT)
-            raw->text[n] = v->text;
-    }
+    for (unsigned n = 0; n < k->parts[i]; n++)
+        raw->value[n] = &values[k->value[i][n]];
 }
 
 /* Column i of the row. */
@@ -106,7 +100,7 @@ static int put_cell(const struct bj_picked *k, unsigned i,
 {
     const struct bj_job_column *column = &bj_job_columns[k->at[i]];
     struct bj_slice s;
-    copy_values(k, i, values, raw);
+    set_values(k, i, values, raw);
     if (!bj_job_is_text(column->kind)) {
         bj_table_number(column->kind, rows, bj_job_number(column, raw));
         return 0;
@@ -125,10 +119,7 @@ int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st)
     struct bj_value values[BJ_PICKED_VALUES];
     struct bj_job_raw raw;
     bj_st_get(st, FIRST, k->values, values);
-    copy_values(k, 0, values, &raw);
-    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++)
-        if (raw.number[n] == BJ_SQL_TEXT)
-            return BJ_SQL_NULL;
+    set_values(k, 0, values, &raw);
     return bj_job_number(column, &raw);
 }
 

@@ -10,7 +10,7 @@ struct bj_job_read {
     struct bj_db *db;
     const struct bj_job_column *const *column;
     unsigned columns;
-    int *first; /* of each column: its first value in the statement */
+    int *first; /* of each column its first value, then their count */
     struct bj_st *st, *word[BJ_WORDS];
     struct bj_job_raw raw; /* of the last column that was read */
     struct bj_buf joined;
@@ -32,6 +32,7 @@ static int prepare(struct bj_job_read *r, struct bj_err *err)
         r->first[i] = values;
         values = add_column(&sql, r->column[i], values);
     }
+    r->first[r->columns] = values;
     bj_buf_str(&sql, " FROM " BJ_JOB_FROM BJ_JOB_FROM_USE " WHERE j.id = ?1");
     bj_buf_put(&sql, "", 1);
     int code = sql.failed ? bj_err_set(err, -ENOMEM, "columns")
@@ -62,7 +63,7 @@ int bj_job_read_new(struct bj_db *db, const struct bj_job_column *const *column,
     r->db = db;
     r->column = column;
     r->columns = columns;
-    r->first = calloc(columns, sizeof(*r->first));
+    r->first = calloc(columns + 1, sizeof(*r->first));
     int code = r->first ? prepare(r, err) : bj_err_set(err, -ENOMEM, "columns");
     if (code < 0) {
         bj_job_read_free(r);
@@ -97,25 +98,19 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
     return code < 0 ? code : 0;
 }
 
-static void take(struct bj_st *st, int at, struct bj_job_raw *raw, unsigned i)
-{
-    bool text = bj_st_type(st, at) == BJ_TYPE_TEXT;
-    raw->number[i] = text ? BJ_SQL_TEXT : bj_st_get_i64(st, at);
-    if (raw->number[i] == BJ_SQL_TEXT) {
-        raw->text[i] = bj_st_get_text(st, at);
-    }
-}
-
 int bj_job_read_value(struct bj_job_read *r, unsigned i,
                       struct bj_job_value *ret, struct bj_err *err)
 {
     const struct bj_job_column *c = r->column[i];
     struct bj_job_raw *raw = &r->raw;
+    struct bj_value values[BJ_JOB_VALUES];
     raw->word = word;
     raw->ctx = r;
     raw->scratch = &r->joined;
-    for (unsigned n = 0; n < BJ_JOB_VALUES && c->sql[n]; n++)
-        take(r->st, r->first[i] + (int)n, raw, n);
+    bj_st_get(r->st, r->first[i], (unsigned)(r->first[i + 1] - r->first[i]),
+              values);
+    for (unsigned n = 0; n < BJ_JOB_VALUES; n++)
+        raw->value[n] = &values[n];
     *ret = (struct bj_job_value){.known = false};
     if (!bj_job_is_text(c->kind)) {
         ret->number = bj_job_number(c, raw);

@@ -2,23 +2,34 @@
 
 #include "statsdb/best.h"
 
+static int64_t number_of(const struct bj_job_raw *raw, unsigned i)
+{
+    const struct bj_value *v = raw->value[i];
+    return v->type == BJ_TYPE_INTEGER ? v->i64 : BJ_SQL_NULL;
+}
+
 int64_t bj_job_number(const struct bj_job_column *c,
                       const struct bj_job_raw *raw)
 {
-    return c->make ? c->make(raw->number) : raw->number[0];
+    int64_t number[BJ_JOB_VALUES];
+    if (!c->make)
+        return number_of(raw, 0);
+    for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++)
+        number[i] = number_of(raw, i);
+    return c->make(number);
 }
 
 /* A value as text; digits is a buffer for numbers. */
 static struct bj_slice text_of(const struct bj_job_raw *raw, unsigned i,
                                char digits[static BJ_DIGITS_ROOM])
 {
-    int64_t v = raw->number[i];
-    if (v == BJ_SQL_TEXT)
-        return raw->text[i];
-    if (v == BJ_SQL_NULL)
+    const struct bj_value *v = raw->value[i];
+    if (v->type == BJ_TYPE_TEXT)
+        return v->text;
+    if (v->type != BJ_TYPE_INTEGER)
         return (struct bj_slice){0};
     return (struct bj_slice){digits,
-                             (size_t)(bj_digits_i64(digits, v) - digits)};
+                             (size_t)(bj_digits_i64(digits, v->i64) - digits)};
 }
 
 static struct bj_slice join(struct bj_job_raw *raw, const struct bj_slice *part,
@@ -37,7 +48,8 @@ static int key_text(struct bj_job_raw *raw, struct bj_slice *ret,
 {
     char submit[BJ_DIGITS_ROOM];
     struct bj_slice cluster;
-    int r = raw->word(raw->ctx, BJ_WORD_CLUSTER, raw->number[0], &cluster, err);
+    int r =
+        raw->word(raw->ctx, BJ_WORD_CLUSTER, number_of(raw, 0), &cluster, err);
     if (r == 0 && cluster.p)
         *ret = join(raw,
                     (struct bj_slice[]){cluster, BJ_SLICE(":"),
@@ -53,9 +65,9 @@ static int path_text(struct bj_job_raw *raw, struct bj_slice *ret,
 {
     struct bj_slice dir;
     *ret = text_of(raw, 1, raw->digits);
-    if (raw->number[0] == BJ_SQL_NULL)
+    if (number_of(raw, 0) == BJ_SQL_NULL)
         return 0;
-    int r = raw->word(raw->ctx, BJ_WORD_DIR, raw->number[0], &dir, err);
+    int r = raw->word(raw->ctx, BJ_WORD_DIR, number_of(raw, 0), &dir, err);
     if (r == 0)
         *ret = dir.p
                    ? join(raw, (struct bj_slice[]){dir, BJ_SLICE("/"), *ret}, 3)
@@ -69,7 +81,8 @@ static struct bj_slice display_id(struct bj_job_raw *raw)
     char more[BJ_DIGITS_ROOM];
     struct bj_slice id = text_of(raw, 0, raw->digits);
     for (unsigned i = 1; i < 5 && !id.p; i += 2)
-        if (raw->number[i] != BJ_SQL_NULL && raw->number[i + 1] != BJ_SQL_NULL)
+        if (number_of(raw, i) != BJ_SQL_NULL &&
+            number_of(raw, i + 1) != BJ_SQL_NULL)
             id =
                 join(raw,
                      (struct bj_slice[]){text_of(raw, i, raw->digits),
@@ -87,9 +100,9 @@ int bj_job_text(const struct bj_job_column *c, struct bj_job_raw *raw,
     switch (c->kind) {
     case BJ_AS_WORD:
     case BJ_AS_WORD_INT:
-        return raw->number[0] == BJ_SQL_NULL
+        return number_of(raw, 0) == BJ_SQL_NULL
                    ? 0
-                   : raw->word(raw->ctx, c->word, raw->number[0], ret, err);
+                   : raw->word(raw->ctx, c->word, number_of(raw, 0), ret, err);
     case BJ_AS_KEY:
         return key_text(raw, ret, err);
     case BJ_AS_PATH:

@@ -9,10 +9,9 @@
 #include "statsdb/job_column.h"
 #include "store/db.h"
 
-/* The stored columns of a value, in the order of its sql. */
+/* The values that a column is made of, and how its text is made. */
 struct bj_job_raw {
-    int64_t number[BJ_JOB_VALUES];       /* BJ_SQL_NULL, BJ_SQL_TEXT */
-    struct bj_slice text[BJ_JOB_VALUES]; /* where number is BJ_SQL_TEXT */
+    const struct bj_value *value[BJ_JOB_VALUES]; /* in the order of its sql */
     /* The text of a number of a dictionary, valid until the next call; {NULL,
      * 0}: none. Returns 0 or an error of the store. */
     int (*word)(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,

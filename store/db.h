@@ -32,9 +32,6 @@
 /* No value, in rows of integers: SQL's NULL. */
 #define BJ_SQL_NULL INT64_MIN
 
-/* A text, in rows of integers. */
-#define BJ_SQL_TEXT (BJ_SQL_NULL + 1)
-
 /* A count of a record as a value of a row: BJ_ABSENT is NULL; larger values
  * than a signed 64 bit number are limited to it. */
 static inline int64_t bj_sql_u64(uint64_t v)

@@ -4,6 +4,7 @@
     tests/lint_text.py words FILE...      banned phrases (tests/lint_words.txt)
     tests/lint_text.py help PROGRAM...    the texts of --help
     tests/lint_text.py metrics FILE...    the meanings in docs/metrics.md
+    tests/lint_text.py names FILE...      metrics in FILEs that docs/metrics.md lacks
 
 Prints FILE:LINE: what is wrong; the exit status is 1 when anything is.
 """
@@ -108,7 +109,19 @@ def check_metrics(paths):
                     yield from check_text(f"{path}:{number}", cells[-1].strip())
 
 
-CHECKS = {"words": check_words, "help": check_help, "metrics": check_metrics}
+def check_names(paths):
+    with open("docs/metrics.md", encoding="utf-8") as page:
+        known = set(re.findall(r"`(batchjob_[a-z0-9_]+)`", page.read()))
+    for path in paths:
+        with open(path, encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                for name in re.findall(r"\bbatchjob_(?:job|node|gpu)_[a-z0-9_]*[a-z0-9]\b(?!_)", line):
+                    if name not in known:
+                        yield f"{path}:{number}: there is no metric {name}"
+
+
+CHECKS = {"words": check_words, "help": check_help, "metrics": check_metrics,
+          "names": check_names}
 
 
 def main():

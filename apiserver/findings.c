@@ -67,7 +67,7 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
     "(SELECT " column " FROM running_finding WHERE job = f.job AND rule ="     \
     " r.name)"
 
-const struct bj_api_column bj_finding_columns[] = {
+static const struct bj_api_column finding_columns[] = {
     {"key", BJ_AS_TEXT, 0,
      WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
      "Key of the job."},
@@ -214,7 +214,7 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
                       char next[BJ_FINDINGS_CURSOR])
 {
     const char *key[BJ_API_COLUMNS];
-    const unsigned n = bj_table_keys(bj_finding_columns, key);
+    const unsigned n = bj_table_keys(finding_columns, key);
     struct bj_st *st = NULL;
     struct bj_rows rows;
     int64_t at = s->at, id = s->id;
@@ -240,7 +240,7 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
                          (unsigned long long)shown);
             break;
         }
-        bj_table_row(bj_finding_columns, n, &rows, st);
+        bj_table_row(finding_columns, n, &rows, st);
         shown++;
     }
     bj_rows_end(&rows);
@@ -254,7 +254,7 @@ int bj_findings_list(struct bj_call *c, const struct bj_params *p,
     struct bj_query q = {0};
     *next = '\0';
     bj_query_sql(&q, "SELECT ");
-    bj_table_select(&q, bj_finding_columns);
+    bj_table_select(&q, finding_columns);
     bj_query_sql(&q, ", j.at, j.id");
     int r = make_findings(c, &q, p, &s);
     if (r == 0)
@@ -306,6 +306,6 @@ const struct bj_endpoint bj_endpoints_findings[] = {
      .run = on_findings,
      .help = "Findings of ended jobs, newest first.",
      .params = BJ_FINDINGS_MASK,
-     .columns = bj_finding_columns},
+     .columns = finding_columns},
     {.path = NULL},
 };

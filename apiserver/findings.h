@@ -16,8 +16,6 @@ enum {
                        BJ_BIT(BJ_PARAM_GPU) | BJ_BIT(BJ_PARAM_RUNNING)
 };
 
-extern const struct bj_api_column bj_finding_columns[];
-
 /* Write findings, newest jobs first; next is the cursor of the next page, or
  * empty.  0, a refusal, or an error of the store. */
 int bj_findings_list(struct bj_call *c, const struct bj_params *p,

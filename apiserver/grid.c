@@ -11,7 +11,7 @@
 
 enum { RECENT = 3, LIMIT_USEC = 4000000 };
 
-void bj_grid_free(struct bj_grid *g)
+static void free_grid(struct bj_grid *g)
 {
     if (!g)
         return;
@@ -81,7 +81,7 @@ int bj_grid_new(struct bj_call *c, struct bj_slice cluster, unsigned points,
     else if (!bj_room_has_waiter(g->server))
         g->why = "Prometheus is busy; reload the page to try again.";
     if (r != 0) {
-        bj_grid_free(g);
+        free_grid(g);
         return r;
     }
     *ret = g;
@@ -184,7 +184,7 @@ int bj_grid_run(struct bj_call *c, struct bj_grid *g, bj_grid_page *put)
         return 0;
     }
     put(c, g);
-    bj_grid_free(g);
+    free_grid(g);
     return 0;
 }
 
@@ -201,7 +201,7 @@ int bj_grid_after(struct bj_call *c, bj_grid_page *put)
         r = bj_call_refuse(c, 503,
                            "Too many answers are in flight; try again.");
     }
-    bj_grid_free(g);
+    free_grid(g);
     return r;
 }
 

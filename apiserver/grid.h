@@ -33,11 +33,10 @@ struct bj_grid {
 };
 
 /* A grid of points that end now, step seconds apart; cluster (may be empty)
- * limits it to series with that label.  0, a refusal or -ENOMEM; free it with
- * bj_grid_free. */
+ * limits it to series with that label.  0, a refusal or -ENOMEM; pass it to
+ * bj_grid_run. */
 int bj_grid_new(struct bj_call *c, struct bj_slice cluster, unsigned points,
                 int64_t step, struct bj_grid **ret);
-void bj_grid_free(struct bj_grid *g); /* NULL is fine */
 
 /* Add a query; "$S" in it becomes the selector.  part names its rows. */
 void bj_grid_add(struct bj_grid *g, const char *part, const char *promql);

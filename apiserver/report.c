@@ -13,8 +13,9 @@ int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret)
     return r < 0 ? r : r > 0 ? 0 : bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
 }
 
-int bj_report_find(struct bj_call *c, const struct bj_params *p,
-                   struct bj_report *ret)
+/* The report of the job that the path of the request names. */
+static int find_report(struct bj_call *c, const struct bj_params *p,
+                       struct bj_report *ret)
 {
     struct bj_arena arena = {0};
     struct bj_visible_job job;
@@ -32,7 +33,7 @@ int bj_report_answer(struct bj_call *c)
     int r =
         bj_params_read(c, BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE), &p);
     if (r == 0)
-        r = bj_report_find(c, &p, &report);
+        r = find_report(c, &p, &report);
     if (r == 0) {
         bj_call_open(c);
         bj_report_write(&report, &c->reply->body);

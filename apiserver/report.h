@@ -11,10 +11,6 @@
  * any case. */
 int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret);
 
-/* The same of the job that the path of the request names. */
-int bj_report_find(struct bj_call *c, const struct bj_params *p,
-                   struct bj_report *ret);
-
 /* /api/v1/jobs/JOB/report: the endpoint. */
 int bj_report_answer(struct bj_call *c);
 

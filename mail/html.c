@@ -20,7 +20,7 @@ static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
     bj_local_html_str(b, behind);
 }
 
-bool bj_mail_is_link(struct bj_slice url)
+static bool is_link(struct bj_slice url)
 {
     return bj_slice_starts(url, BJ_SLICE("https://")) ||
            bj_slice_starts(url, BJ_SLICE("http://"));
@@ -28,7 +28,7 @@ bool bj_mail_is_link(struct bj_slice url)
 
 static void put_url(struct bj_buf *b, struct bj_slice url)
 {
-    if (bj_mail_is_link(url))
+    if (is_link(url))
         put_text(b, " <a href=\"", url, "\">{More about this}</a>");
 }
 

@@ -12,7 +12,4 @@ void bj_mail_html_report(const struct bj_report *r, struct bj_buf *out);
 /* The report of a user's jobs. */
 void bj_mail_html_period(const struct bj_period *p, struct bj_buf *out);
 
-/* Links to pages only; false: url is none. */
-bool bj_mail_is_link(struct bj_slice url);
-
 #endif

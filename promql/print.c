@@ -2,7 +2,7 @@
 
 #include "promql/literal.h"
 
-void bj_promql_print_string(struct bj_slice s, struct bj_buf *b)
+static void put_string(struct bj_slice s, struct bj_buf *b)
 {
     bj_buf_put(b, "\"", 1);
     while (s.n > 0) {
@@ -37,7 +37,7 @@ static void print_label(struct bj_slice s, struct bj_buf *b)
     if (plain)
         bj_buf_slice(b, s);
     else
-        bj_promql_print_string(s, b);
+        put_string(s, b);
 }
 
 static void print_labels(const struct bj_promql_label *l, struct bj_buf *b)
@@ -71,7 +71,7 @@ static void print_selector(const struct bj_promql_node *n, struct bj_buf *b)
     for (const struct bj_promql_matcher *m = n->matchers; m; m = m->next) {
         print_label(m->label, b);
         bj_buf_str(b, ops[m->op]);
-        bj_promql_print_string(m->value, b);
+        put_string(m->value, b);
         bj_buf_str(b, m->next ? "," : "");
     }
     bj_buf_str(b, "}");
@@ -165,7 +165,7 @@ static void print(const struct bj_promql_node *n, struct bj_buf *b)
         bj_buf_slice(b, n->text);
         return;
     case BJ_PROMQL_STRING:
-        bj_promql_print_string(n->text, b);
+        put_string(n->text, b);
         return;
     case BJ_PROMQL_SELECTOR:
         print_selector(n, b);

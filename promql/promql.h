@@ -124,9 +124,6 @@ int bj_promql_parse_selector(struct bj_slice text, struct bj_arena *arena,
  * text.  Check b->failed. */
 void bj_promql_print(const struct bj_promql_node *tree, struct bj_buf *b);
 
-/* Append a string as PromQL writes it, quotes included. */
-void bj_promql_print_string(struct bj_slice s, struct bj_buf *b);
-
 /* Call visit for each node, parents first, until it returns other than 0;
  * returns that. */
 int bj_promql_walk(const struct bj_promql_node *tree,

@@ -73,7 +73,8 @@ static void put_node(const struct bj_report *r, struct bj_slice node,
     bj_buf_str(out, "}");
 }
 
-bool bj_report_js1_json(const struct bj_report *r, struct bj_buf *out)
+/* False: nothing is known. */
+static bool put_json(const struct bj_report *r, struct bj_buf *out)
 {
     int64_t nodes = bj_report_number(r, BJ_REPORT_NODES);
     int64_t had = r->figure[BJ_FIGURE_MEMORY].allocated;
@@ -135,7 +136,7 @@ int bj_report_js1(const struct bj_report *r, struct bj_buf *out,
     if (!bj_report_is(r, BJ_REPORT_STATE, "running") && r->nodes == 0 &&
         sec != BJ_SQL_NULL && sec < SHORT_SEC)
         bj_buf_str(out, "JS1:Short");
-    else if (!bj_report_js1_json(r, &json))
+    else if (!put_json(r, &json))
         bj_buf_str(out, "JS1:None");
     else
         code = json.failed ? bj_err_set(err, -ENOMEM, "JS1")

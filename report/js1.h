@@ -12,7 +12,4 @@
 int bj_report_js1(const struct bj_report *r, struct bj_buf *out,
                   struct bj_err *err);
 
-/* The JSON alone; false: nothing is known. */
-bool bj_report_js1_json(const struct bj_report *r, struct bj_buf *out);
-
 #endif

@@ -89,7 +89,7 @@ int bj_postgres_exec_own(struct bj_postgres *p, const char *sql,
     return r;
 }
 
-int bj_postgres_exec(struct bj_db *db, const char *sql, struct bj_err *err)
+static int exec_sql(struct bj_db *db, const char *sql, struct bj_err *err)
 {
     struct bj_buf text = {0};
     int r = bj_postgres_rewrite(sql, &text);
@@ -245,7 +245,7 @@ const struct bj_engine bj_engine_postgres = {
     .is_for = bj_postgres_is_for,
     .open = bj_postgres_open,
     .close = bj_postgres_close,
-    .exec = bj_postgres_exec,
+    .exec = exec_sql,
     .prepare = bj_postgres_prepare,
     .changes = changes,
     .begin = begin,

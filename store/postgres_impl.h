@@ -44,9 +44,7 @@ int bj_postgres_errno(const char *state);
 /* How many rows the statement of a result changed. */
 int64_t bj_postgres_changed(struct bj_postgres *p, struct bj_pg_result *res);
 
-int bj_postgres_exec(struct bj_db *db, const char *sql, struct bj_err *err);
-
-/* The same for a text in PostgreSQL's own words. */
+/* Run statements in PostgreSQL's own words. */
 int bj_postgres_exec_own(struct bj_postgres *p, const char *sql,
                          struct bj_err *err);
 

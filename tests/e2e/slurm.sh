@@ -231,15 +231,6 @@ scrape "$tmp/before_requeue"
 start_before=$($prom value "$tmp/before_requeue" batchjob_job_start_time_seconds jobid="$requeued")
 scontrol requeue "$requeued"
 check "a requeued job ends" wait_for 60 shows batchjob_job_end_time_seconds jobid="$requeued"
-check "a requeued job runs again under its id" wait_for 60 running "$requeued"
-started_later() {
-    shows batchjob_job_start_time_seconds jobid="$requeued" &&
-        [ "$(value batchjob_job_start_time_seconds jobid="$requeued")" -gt "${start_before:-0}" ]
-}
-check "a requeued job has a new start" wait_for 60 started_later
-is "a requeued job has no end" "$(value batchjob_job_end_time_seconds jobid="$requeued")" ""
-check "collectd shows the requeued job" wait_for 60 collectd_shows \
-    collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$requeued")"
 
 before=$SECONDS
 scancel "$three"
@@ -257,6 +248,20 @@ check "its steps disappear with the job" shows_not batchjob_step_cpu_seconds_tot
 check "collectd drops the ended job" wait_for 60 collectd_shows_not \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$three")"
 absorb "$top/tests/e2e/slurm_check.py" sacct "$tmp/ended" "$three"
+
+# Slurm holds a requeued job back for SLURM_SANDBOX_LAUNCH seconds.
+check "a requeued job runs again under its id" wait_for 120 running "$requeued"
+started_later() {
+    shows batchjob_job_start_time_seconds jobid="$requeued" &&
+        [ "$(value batchjob_job_start_time_seconds jobid="$requeued")" -gt "${start_before:-0}" ]
+}
+check "a requeued job has a new start" wait_for 60 started_later
+is "a requeued job has no end" "$(value batchjob_job_end_time_seconds jobid="$requeued")" ""
+# Perhaps on another node.
+collectd_shows_requeued() {
+    collectd_shows collectd_batchjob_job_cpu_usec_total && on_node "$requeued" >"$tmp/requeued"
+}
+check "collectd shows the requeued job" wait_for 60 collectd_shows_requeued
 
 # --- harm --------------------------------------------------------------------
 

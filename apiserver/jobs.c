@@ -21,10 +21,8 @@ static unsigned char place_of(struct bj_picked *k, const char *sql)
 static void pick(struct bj_picked *k, unsigned at)
 {
     const struct bj_job_column *key = &bj_job_columns[at];
-    unsigned parts = 0;
-    for (; parts < BJ_JOB_VALUES && key->sql[parts]; parts++)
-        k->value[k->n][parts] = place_of(k, key->sql[parts]);
-    k->parts[k->n] = (unsigned char)parts;
+    for (unsigned i = 0; i < BJ_JOB_VALUES && key->sql[i]; i++)
+        k->value[k->n][i] = place_of(k, key->sql[i]);
     k->at[k->n] = (unsigned char)at;
     k->key[k->n++] = key->name;
     k->derived = k->derived || bj_job_column_is_derived(key);
@@ -85,22 +83,14 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
     return bj_words_text(c->worker->words, c->reader, which, id, ret, err);
 }
 
-/* Values of a row may be shared by several columns. */
-static void set_values(const struct bj_picked *k, unsigned i,
-                       const struct bj_value *values, struct bj_job_raw *raw)
-{
-    for (unsigned n = 0; n < k->parts[i]; n++)
-        raw->value[n] = &values[k->value[i][n]];
-}
-
 /* Column i of the row. */
 static int put_cell(const struct bj_picked *k, unsigned i,
-                    const struct bj_value *values, struct bj_job_raw *raw,
-                    struct bj_rows *rows, struct bj_err *err)
+                    struct bj_job_raw *raw, struct bj_rows *rows,
+                    struct bj_err *err)
 {
     const struct bj_job_column *column = &bj_job_columns[k->at[i]];
     struct bj_slice s;
-    set_values(k, i, values, raw);
+    raw->at = k->value[i];
     if (!bj_job_is_text(column->kind)) {
         bj_table_number(column->kind, rows, bj_job_number(column, raw));
         return 0;
@@ -117,9 +107,8 @@ int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st)
 {
     const struct bj_job_column *column = &bj_job_columns[k->at[0]];
     struct bj_value values[BJ_PICKED_VALUES];
-    struct bj_job_raw raw;
+    const struct bj_job_raw raw = {.row = values, .at = k->value[0]};
     bj_st_get(st, FIRST, k->values, values);
-    set_values(k, 0, values, &raw);
     return bj_job_number(column, &raw);
 }
 
@@ -129,13 +118,14 @@ int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
     struct bj_value values[BJ_PICKED_VALUES];
     struct bj_job_raw raw;
     int r = 0;
+    raw.row = values;
     raw.word = word;
     raw.ctx = c;
     raw.scratch = &c->worker->scratch;
     bj_st_get(st, FIRST, k->values, values);
     bj_row_begin(rows);
     for (unsigned i = 0; i < k->n && r == 0; i++)
-        r = put_cell(k, i, values, &raw, rows, &c->err);
+        r = put_cell(k, i, &raw, rows, &c->err);
     bj_row_end(rows);
     return r;
 }

@@ -15,7 +15,6 @@ struct bj_picked {
     const char *key[BJ_JOB_COLUMNS];
     unsigned char at[BJ_JOB_COLUMNS];                   /* in bj_job_columns */
     unsigned char value[BJ_JOB_COLUMNS][BJ_JOB_VALUES]; /* in sql */
-    unsigned char parts[BJ_JOB_COLUMNS];                /* of value */
     unsigned n;
     const char *sql[BJ_PICKED_VALUES];
     unsigned values;

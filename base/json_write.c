@@ -2,15 +2,18 @@
 
 #include <errno.h>
 
-static bool is_plain(unsigned char c)
-{
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-}
+#define SIXTEEN 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+
+/* Bytes that are escaped or checked: controls, quotes, backslashes, and all
+ * that is not ASCII. */
+static const bool special[256] = {
+    SIXTEEN, SIXTEEN, ['"'] = 1, ['\\'] = 1, [127] = 1, SIXTEEN, SIXTEEN,
+    SIXTEEN, SIXTEEN, SIXTEEN,   SIXTEEN,    SIXTEEN,   SIXTEEN};
 
 static size_t plain_at(struct bj_slice s)
 {
     size_t n = 0;
-    while (n < s.n && is_plain((unsigned char)s.p[n]))
+    while (n < s.n && !special[(unsigned char)s.p[n]])
         n++;
     return n;
 }

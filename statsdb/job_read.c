@@ -101,6 +101,9 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
 int bj_job_read_value(struct bj_job_read *r, unsigned i,
                       struct bj_job_value *ret, struct bj_err *err)
 {
+    static const unsigned char in_order[] = {0, 1, 2, 3, 4,  5,
+                                             6, 7, 8, 9, 10, 11};
+    _Static_assert(sizeof(in_order) == BJ_JOB_VALUES, "one for each value");
     const struct bj_job_column *c = r->column[i];
     struct bj_job_raw *raw = &r->raw;
     struct bj_value values[BJ_JOB_VALUES];
@@ -109,8 +112,8 @@ int bj_job_read_value(struct bj_job_read *r, unsigned i,
     raw->scratch = &r->joined;
     bj_st_get(r->st, r->first[i], (unsigned)(r->first[i + 1] - r->first[i]),
               values);
-    for (unsigned n = 0; n < BJ_JOB_VALUES; n++)
-        raw->value[n] = &values[n];
+    raw->row = values;
+    raw->at = in_order;
     *ret = (struct bj_job_value){.known = false};
     if (!bj_job_is_text(c->kind)) {
         ret->number = bj_job_number(c, raw);

@@ -4,7 +4,7 @@
 
 static int64_t number_of(const struct bj_job_raw *raw, unsigned i)
 {
-    const struct bj_value *v = raw->value[i];
+    const struct bj_value *v = &raw->row[raw->at[i]];
     return v->type == BJ_TYPE_INTEGER ? v->i64 : BJ_SQL_NULL;
 }
 
@@ -23,7 +23,7 @@ int64_t bj_job_number(const struct bj_job_column *c,
 static struct bj_slice text_of(const struct bj_job_raw *raw, unsigned i,
                                char digits[static BJ_DIGITS_ROOM])
 {
-    const struct bj_value *v = raw->value[i];
+    const struct bj_value *v = &raw->row[raw->at[i]];
     if (v->type == BJ_TYPE_TEXT)
         return v->text;
     if (v->type != BJ_TYPE_INTEGER)

@@ -11,7 +11,8 @@
 
 /* The values that a column is made of, and how its text is made. */
 struct bj_job_raw {
-    const struct bj_value *value[BJ_JOB_VALUES]; /* in the order of its sql */
+    const struct bj_value *row;
+    const unsigned char *at; /* its values in row, in the order of its sql */
     /* The text of a number of a dictionary, valid until the next call; {NULL,
      * 0}: none. Returns 0 or an error of the store. */
     int (*word)(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,

@@ -3,7 +3,7 @@
 
     tests/lint_circles.py BUILD [-v]
 
-Two kinds of circle: headers that include each other, and sources that need
+Two kinds of circle: headers that include each other, and sources that call
 each other's functions (from the symbols of BUILD's object files), directly or
 through others.  -v prints the edges and the symbols that cause them.
 """
@@ -57,11 +57,10 @@ def header_graph():
 
 
 def symbol_graph(build):
-    """Source -> {source: [symbols]}.  main.o files are programs: several of
-    them define the same names."""
+    """Source -> {source: [symbols]}, without the name main, which several programs define."""
     defined = {}
     paths = {path: os.path.relpath(path, build)[:-2] + ".c" for path in files_below(build, ".o")}
-    # Without objects whose source was renamed or removed.
+    # Ignore objects whose source was renamed or removed.
     paths = {path: source for path, source in paths.items() if os.path.exists(source)}
     if not paths:
         return {}

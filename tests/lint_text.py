@@ -6,7 +6,7 @@
     tests/lint_text.py metrics FILE...    the meanings in docs/metrics.md
     tests/lint_text.py names FILE...      metrics in FILEs that docs/metrics.md lacks
 
-Prints FILE:LINE: what is wrong; the exit status is 1 when anything is.
+Prints FILE:LINE: violation; the exit status is 1 if there is any.
 """
 import os
 import re
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 LONGEST = 30  # words in a sentence of --help or HELP
-TEXT_COLUMN = 32  # of an option's text in --help
+TEXT_COLUMN = 32  # column of an option's text in --help
 WORDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lint_words.txt")
 
 
@@ -35,7 +35,7 @@ def phrases(where, text):
 
 
 def check_words(paths):
-    # grep(1) finds the few files that have any of them in less time than this program.
+    # grep(1) finds the few files with violations faster than this program.
     either = "|".join(f"(?:{pattern.pattern})" for pattern, _ in BANNED)
     found = subprocess.run(["grep", "-laiP", "-e", either, "--", *paths, os.devnull],
                            text=True, capture_output=True)
@@ -70,7 +70,7 @@ def options(text):
         start = re.match(r" {2,6}(?:-\w, )?--(\S+)", line)
         if start or not line.startswith(" " * TEXT_COLUMN):
             if name:
-                # What the option framework adds by itself.
+                # Without the texts that the option framework adds.
                 whole = re.sub(r" \(default: [^)]*\)$| One of: [^.]*\.$", "",
                                " ".join(parts))
                 yield name, whole

@@ -1,5 +1,5 @@
-# Unit tests: tests/unit/test_NAME.c is a program; test_plugin_NAME.c is linked
-# with the plugin's objects and the double of collectd.
+# Unit tests: each tests/unit/test_NAME.c is a program; test_plugin_NAME.c is
+# linked with the plugin's objects and a simulated collectd.
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 ifndef HAVE_SQLITE
 UNIT_SRC := $(filter-out tests/unit/test_statsdb_% tests/unit/test_api_%,$(UNIT_SRC))
@@ -7,7 +7,8 @@ endif
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 UNIT_HELP := $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/lib/*.c))
 
-# Archives, so that a test program holds only what it needs and links fast.
+# Archives, so that a test program holds only the objects that it needs and
+# links fast.
 $(O)/unit/libhelp.a: $(UNIT_HELP)
 $(O)/unit/libexporter.a: $(filter-out %/main.o,$(call obj,$(exporter_SRC)))
 $(O)/unit/%.a:
@@ -17,7 +18,7 @@ $(O)/unit/%.a:
 
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
-# The linker needs a library after its users.
+# A library comes after the objects that use it.
 UNIT_LIBS = $(O)/libpromql.a $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 # Static patterns: otherwise make removes the object files as intermediate ones.
@@ -49,14 +50,14 @@ unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))
 -include $(UNIT_HELP:.o=.d)
 
-# The program that end-to-end tests and demos start inside jobs; static, so that it
-# runs in any root directory.
+# The program of sample jobs in end-to-end tests and demos; static, so that it runs
+# in any root directory.
 e2e-tools: $(O)/e2e/work
 $(O)/e2e/work: tests/e2e/work.c
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -static -pthread -o $@ $<
 
-# tests/deps installs missing packages first; a make of its own then finds them.
+# tests/deps installs missing packages first; a new make then finds them.
 test:
 	@tests/deps test browser slurm
 	@O=$(O) MAKE="$(MAKE)" tests/run

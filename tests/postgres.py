@@ -4,14 +4,14 @@
     tests/postgres.py [BIN]    BIN: folder of initdb and postgres
 
 It listens on a Unix socket only and runs as an ordinary user.  Prints "URL PID BIN"
-once it answers, or "none: why not" and exits with 77.  Then it reads commands:
+when it is ready, or "none: reason" and exits with 77.  Then it reads commands:
 
     kill       end the server as a crash does; prints "killed"
     start      start it again; prints the line above
     sql TEXT   run statements as its superuser; prints "ok", or the error
 
-The server ends and the directory goes with the end of the input.  BJ_TEST_MEMORY: the folder of the
-directory, otherwise that of temporary files."""
+At the end of the input it stops the server and removes the directory.  BJ_TEST_MEMORY: the
+folder of the directory, otherwise that of temporary files."""
 import glob
 import os
 import pwd
@@ -34,7 +34,7 @@ class Missing(Exception):
 
 
 def folder_of_programs():
-    """The newest version that is installed."""
+    """The folder of the newest installed version."""
     found = glob.glob("/usr/lib/postgresql/*/bin/postgres") + glob.glob("/usr/pgsql-*/bin/postgres")
     if not found and shutil.which("postgres"):
         found = [shutil.which("postgres")]
@@ -45,7 +45,7 @@ def folder_of_programs():
 
 
 def user():
-    """The name of the user that it runs as: initdb refuses root."""
+    """The user to run the server as if this is root, which initdb refuses; else None."""
     if os.getuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -103,14 +103,14 @@ class Server:
         self.process = subprocess.Popen(args, user=self.user, cwd=self.folder, env={"LC_ALL": "C"},
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         deadline = time.monotonic() + 60
-        while not self.answers():
+        while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.log.seek(0)
                 raise RuntimeError("postgres does not start: " + self.log.read()[-500:])
             time.sleep(0.05)
 
-    def answers(self):
-        """The last line of its file says when it takes connections."""
+    def is_ready(self):
+        """Whether it accepts connections, by the last line of postmaster.pid."""
         try:
             with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as f:
                 lines = f.read().split("\n")
@@ -130,23 +130,23 @@ class Server:
                    env={"LC_ALL": "C", "PATH": self.bin + ":/usr/bin:/bin", "HOME": "/nonexistent"}, **options)
 
     def sql(self, text, database=DATABASE):
-        """Run statements; the server's own single-user mode would need it stopped."""
+        """Run statements as superuser and return their output."""
         p = self.psql(subprocess.run, database, input=text, capture_output=True, text=True, check=False)
         if p.returncode != 0:
             raise RuntimeError(p.stderr.strip())
         return p.stdout
 
     def session(self):
-        """A psql that runs what is written to its stdin."""
+        """Start a psql that runs statements from its stdin."""
         return self.psql(subprocess.Popen, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def kill(self):
-        """As in a crash: the server and its children end at once."""
+        """End the server and its children at once, as a crash does."""
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
 
     def stop(self):
-        """As its administrator does."""
+        """Stop the server as an administrator does."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
 
@@ -171,7 +171,7 @@ class Server:
 
 
 def server(*args, **options):
-    """A server; without PostgreSQL the test ends here."""
+    """Start a server; without PostgreSQL the test is skipped."""
     try:
         return Server(*args, **options)
     except Missing as e:
@@ -180,7 +180,7 @@ def server(*args, **options):
 
 
 class Replica(Server):
-    """Streams from another server, which is restarted to copy its files."""
+    """A replica that streams from another server, which is restarted to copy its files."""
 
     def __init__(self, primary, settings=()):
         self.primary = primary

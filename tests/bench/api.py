@@ -3,9 +3,9 @@
 
   api.py [--build DIR] [--jobs N] [--seconds S] [--store FILE]
 
-Fills a store (or takes one that is there), starts the server, lets wrk ask, and
-prints CPU time of the server a request, requests a second, latency and memory.
-The CPU time hardly depends on what else the machine does; the rest does."""
+Fills a store (or uses an existing one), starts the server, sends requests with wrk, and
+prints CPU time of the server per request, requests per second, latency and memory.
+Other load on the machine hardly changes the CPU time, but the other figures."""
 import argparse
 import contextlib
 import json
@@ -46,7 +46,7 @@ def start(build, store, *options):
          "--access.coordinators=acct7: lead", "--store.path=" + store, *options],
         stderr=subprocess.PIPE, text=True)
     port = re.search(r"127\.0\.0\.1:(\d+)", p.stderr.readline()).group(1)
-    # What it logs is thrown away by a reader, as a journal would take it.
+    # Discard the log through a pipe, as a journal would read it.
     subprocess.Popen(["cat"], stdin=p.stderr, stdout=subprocess.DEVNULL)
     return p, port
 
@@ -61,7 +61,7 @@ def wrk(port, path, user, connections, seconds):
         ["wrk", "-t2", "-c%d" % connections, "-d%ds" % seconds, "--latency",
          "-H", "X-Grafana-User: " + user, "http://127.0.0.1:%s%s" % (port, path)],
         capture_output=True, text=True, check=True).stdout
-    time.sleep(0.3)  # until what it had asked for at its end is dealt with
+    time.sleep(0.3)  # until the server has processed the last requests
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     return {"requests": int(re.search(r"(\d+) requests in", out).group(1)),
             "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),
@@ -70,8 +70,8 @@ def wrk(port, path, user, connections, seconds):
 
 
 def measure(port, path, user, connections, seconds, pids):
-    """What wrk sees, and CPU time a request in microseconds of the processes that
-    pids() names."""
+    """The results of wrk, and CPU time per request in microseconds of the processes that
+    pids() returns."""
     wrk(port, path, user, connections, 1)
     before = sum(ticks(pid) for pid in pids())
     r = wrk(port, path, user, connections, seconds)
@@ -86,7 +86,7 @@ def show(what, r):
 
 
 def fill(build, store, jobs):
-    """A store with so many jobs, unless there is one already."""
+    """Create a store with that many jobs, unless it exists."""
     if not os.path.exists(store):
         begin = time.time()
         subprocess.run([build + "/bench/api_fill", store, str(jobs)], check=True)
@@ -109,7 +109,7 @@ def children(pid):
 
 
 def flask(store, seconds):
-    """The same 100 jobs by Flask and gunicorn, where they are installed."""
+    """Measure the same 100 jobs by Flask and gunicorn, if they are installed."""
     try:
         import flask as _  # noqa: F401
         import gunicorn as _  # noqa: F401
@@ -138,21 +138,21 @@ def flask(store, seconds):
 
 
 def beside_floor(build, store, server, path, seconds, rounds=5):
-    """100 jobs by the least that can be done and by the server, in turn; server: its port
-    and its process id."""
+    """Measure 100 jobs by api_floor and by the server, in turn; server: its port and
+    its process id."""
     p = subprocess.Popen([build + "/bench/api_floor", store, "user7"], text=True,
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    asked = [("floor, 26 columns", p.stdout.readline().strip(), "/", p.pid),
+    cases = [("floor, 26 columns", p.stdout.readline().strip(), "/", p.pid),
              ("the same 26 as keys", server[0], path + "&fields=" + FLOOR, server[1]),
              ("all keys", server[0], path, server[1])]
     runs = [[measure(port, what, "user7", 64, seconds, lambda: [pid])
-             for _, port, what, pid in asked] for _ in range(rounds)]
+             for _, port, what, pid in cases] for _ in range(rounds)]
     p.stdin.close()
     p.wait()
     medians = [{k: statistics.median(r[k] for r in of) for k in of[0]} for of in zip(*runs)]
-    for (name, *_), median in zip(asked, medians):
+    for (name, *_), median in zip(cases, medians):
         show(name, median)
-    for (name, *_), median in list(zip(asked, medians))[1:]:
+    for (name, *_), median in list(zip(cases, medians))[1:]:
         print("%-30s %8.2fx %8.2fx %8.2fx" % (name + ", by the floor", *(
             median[k] / medians[0][k] for k in ("cpu", "rate", "p99"))))
 
@@ -161,8 +161,8 @@ def job_pages(build, store, rounds=20):
     """CPU time and size of the page of a job with many nodes, with charts from a
     Prometheus server that has values of each node and GPU."""
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
-    from page_lib import Fake
-    fake = Fake()
+    from page_lib import FakePrometheus
+    fake = FakePrometheus()
     p, port = start(build, store, "--prometheus.url=" + fake.url)
     for nodes in (1, 64, 1000):
         fake.nodes = nodes

@@ -1,7 +1,6 @@
-"""What a site might write instead of batchjob_stats_server, for tests/bench/api.py:
-the newest 100 jobs of a user from the same store by Flask, without access rules, paging
-or names (users, accounts and the like are numbers).  STORE is the file; served by
-gunicorn."""
+"""A site's own alternative to batchjob_stats_server, for tests/bench/api.py: the newest 100
+jobs of a user from the same store by Flask, without access rules, paging or names (users,
+accounts and the like are numbers).  STORE is the file; served by gunicorn."""
 import os
 import sqlite3
 

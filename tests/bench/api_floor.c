@@ -1,13 +1,12 @@
-/* The least that can answer with jobs from the store: what an answer of
- * batchjob_stats_server is to be compared with in one run.
+/* The minimum that can serve jobs from the store, to compare responses of
+ * batchjob_stats_server with.
  *
- *   api_floor STORE USER
+ * api_floor STORE USER
  *
- * Two threads of libmicrohttpd, each with a connection and one statement that
- * is kept; whatever is asked for, the answer is the newest hundred jobs of
- * USER, 26 columns of them, written by hand.  It knows no rules of access, no
- * parameters, pages, limits or log.  Prints its port, and serves until its
- * standard input ends. */
+ * Two threads of libmicrohttpd, each with a connection and one prepared
+ * statement.  The response to every request is the newest hundred jobs of USER
+ * with 26 columns, written by hand, without access rules, parameters, pages,
+ * limits or log.  Prints its port, and serves until its standard input ends. */
 #include "base/buf.h"
 #include "base/digits.h"
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What memory batchjob_stats_server takes, whatever clients do.
+"""How much memory batchjob_stats_server uses under load.
 
   api_memory.py [--build DIR] [--jobs N] [--store FILE]
 
-Each kind of load against a server of its own, then all of them against one.  Prometheus is
-a made one, whose answers are as large as they may be.  RSS in MiB: the highest, what is left
-afterwards, and how much of that is not files (libraries, which other processes share)."""
+Each kind of load runs against its own server, then all of them against one.  Prometheus is
+simulated, with responses of the maximum size.  RSS in MiB: the peak, the value afterwards,
+and the part of that which is not files (libraries, which other processes share)."""
 import argparse
 import collections
 import http.client
@@ -28,11 +28,11 @@ from api import fill, start
 NOW = int(time.time())
 YEAR = "from=%d&to=%d" % (NOW - 366 * 86400, NOW)
 LARGE = "/api/v1/jobs?limit=2000&" + YEAR
-CELLS = 20000  # of an answer with series, at most
+CELLS = 20000  # of a response with series, at most
 
 
 class Prometheus(http.server.BaseHTTPRequestHandler):
-    """Series for whatever is asked; by node as many as one answer may have."""
+    """Returns series for any query; by node as many as one response may have."""
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
@@ -75,22 +75,22 @@ class Server:
         s.connect(("127.0.0.1", self.port))
         return self.tls.wrap_socket(s) if self.tls else s
 
-    def ask(self, path, who="boss", accept="*/*"):
+    def get(self, path, user="boss", accept="*/*"):
         kind = http.client.HTTPSConnection if self.tls else http.client.HTTPConnection
         c = kind("127.0.0.1", self.port, **({"context": self.tls} if self.tls else {}))
-        c.request("GET", path, headers={"X-Grafana-User": who, "Accept": accept})
+        c.request("GET", path, headers={"X-Grafana-User": user, "Accept": accept})
         r = c.getresponse()
         body = r.read()
         c.close()
         return r.status, body
 
 
-def request(path, who="boss"):
-    return ("GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: %s\r\n\r\n" % (path, who)).encode()
+def request(path, user="boss"):
+    return ("GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: %s\r\n\r\n" % (path, user)).encode()
 
 
-def together(clients, rounds, what):
-    """So many clients at a time; how often which status came."""
+def run_clients(clients, rounds, what):
+    """Run what() in that many threads; returns how often each status occurred."""
     got = collections.Counter()
 
     def client():
@@ -105,32 +105,32 @@ def together(clients, rounds, what):
 
 
 def hundred_jobs(s):
-    return together(64, 20, lambda: s.ask("/api/v1/jobs?limit=100&" + YEAR, "user7"))
+    return run_clients(64, 20, lambda: s.get("/api/v1/jobs?limit=100&" + YEAR, "user7"))
 
 
 def long_lists(s):
-    return together(16, 6, lambda: s.ask(LARGE))
+    return run_clients(16, 6, lambda: s.get(LARGE))
 
 
 def as_csv(s):
-    return together(16, 6, lambda: s.ask(LARGE, accept="text/csv"))
+    return run_clients(16, 6, lambda: s.get(LARGE, accept="text/csv"))
 
 
 def pages(s):
-    return together(32, 6, lambda: s.ask("/jobs?" + YEAR, "user7"))
+    return run_clients(32, 6, lambda: s.get("/jobs?" + YEAR, "user7"))
 
 
 def series(s):
-    rows = json.loads(s.ask(LARGE + "&fields=key,elapsed_seconds", "user7")[1])["data"]
+    rows = json.loads(s.get(LARGE + "&fields=key,elapsed_seconds", "user7")[1])["data"]
     job = max(rows, key=lambda r: r["elapsed_seconds"])
     path = "/api/v1/jobs/%s/series?by=node&metric=cpus_used&step=%d" % (
         job["key"], job["elapsed_seconds"] // 1990 + 1)
-    return together(8, 4, lambda: s.ask(path, "user7"))
+    return run_clients(8, 4, lambda: s.get(path, "user7"))
 
 
 def standing(s, read=0):
-    """A hundred readers that ask for long lists, more than the kernel keeps for them, and take
-    nothing, or little."""
+    """A hundred clients that request long lists, more than the kernel buffers, and read nothing,
+    or little."""
     socks = [s.connect(SO_RCVBUF=4096) for _ in range(100)]
     for c in socks:
         c.sendall(request(LARGE) * 4)
@@ -144,7 +144,7 @@ def standing(s, read=0):
                 pass
     for c in socks:
         c.close()
-    return together(1, 1, lambda: s.ask("/api/v1/me"))
+    return run_clients(1, 1, lambda: s.get("/api/v1/me"))
 
 
 def slow(s):
@@ -152,7 +152,7 @@ def slow(s):
 
 
 def idle(s, path="/api/v1/me"):
-    """512 connections, of which the server keeps as many as it will."""
+    """512 connections, of which the server keeps as many as its limit."""
     socks, got = [], collections.Counter()
     for _ in range(512):
         try:
@@ -168,7 +168,7 @@ def idle(s, path="/api/v1/me"):
 
 
 def active(s):
-    """The same with answers of 130 KB that nobody reads to the end."""
+    """The same with responses of 130 KB that the clients do not read to the end."""
     return idle(s, "/api/v1/jobs?limit=100&" + YEAR)
 
 

@@ -2,7 +2,7 @@
 # and prints figures and ratios; "make bench-vm" counts the instructions of a
 # pass on a kernel with real cgroup v2 and many CPUs, under QEMU.
 #
-#   BENCH  arguments for the harness (BENCH=--help, BENCH=--quick)
+#   BENCH  arguments of bench.py (BENCH=--help, BENCH=--quick)
 
 BENCH ?=
 BENCH_PROGRAMS := $(addprefix $(O)/bench/,floor sleepers scrape pass_floor pass_bench)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Measure the exporter beside a floor that only reads the files.
+"""Measure the exporter and a floor that only reads the files.
 
   bench.py --build DIR [--quick] [--trees real,v2,v1] [--jobs 1,16,128,512]
            [--only matrix,memory,idle,instructions,collectd,energy]
            [--programs NAME,...] [--rounds N]
 
 DIR holds the built programs.  All programs of a tree run at the same time and
-are scraped in turn, round after round; the least CPU of the rounds counts, so
-that what else the machine does disturbs all alike.  Prints tables, then the
+are scraped in turn, round after round; the least CPU time of the rounds counts,
+so that other load on the machine disturbs all alike.  Prints tables, then the
 targets; writes everything to DIR/bench/results.json.  Real cgroups need root.
-docs/performance.md says how to read the figures.
+docs/performance.md explains the figures.
 """
 import argparse
 import collections
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True  # the tree stays as it is
+sys.dont_write_bytecode = True  # leave no __pycache__
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
                              "../e2e"))
@@ -32,15 +32,15 @@ import machine
 import targets
 import trees
 
-# wake: milliseconds between the small signs of life of a job, 0 for none.
+# wake: milliseconds between wake-ups of a job's processes, 0 for none.
 Shape = collections.namedtuple("Shape", "jobs steps users threads wake")
 PASSES = "batchjob_sampler_passes_total"
 
-# The exporter's ways of working (tests/bench/modes): the six files that every
-# peer reads, what is on by default, and process detail on top of either.  Those
-# named -all pause between scrapes and look at what has a slow pace in each of
-# them; the others never do.  The floor knows no slow pace; it is paused alike
-# to be compared with the former.
+# Configurations of the exporter (tests/bench/modes): the six files that every
+# other exporter reads, the defaults, and process detail added to either.  Those
+# named -all pause between scrapes and read the files of the slow interval in
+# each of them; the others never do.  The floor has no slow interval;
+# floor-paced has the same pauses, to be compared with -all.
 FLOORS = {"floor": [], "floor-keep": ["keep"],
           "floor-process": ["keep", "processes"],
           "floor-paced": ["keep"]}
@@ -65,13 +65,13 @@ def command(build, program, tree):
             "--path.cgroupfs=" + tree.root] + MODES[program]
 
 
-def beside(program):
-    """The floor to compare with."""
+def floor_of(program):
+    """The floor to compare the program with."""
     return "floor-paced" if PAUSE.get(program) else "floor-keep"
 
 
 class Stage:
-    """Jobs of one shape, their tree, and the programs that watch it."""
+    """Jobs of one shape, their tree, and the programs that measure them."""
 
     def __init__(self, o, kind, shape):
         self.shape, self.kind, self.servers, self.tree = shape, kind, {}, None
@@ -130,7 +130,7 @@ HEAD = ("tree     jobs steps users program        cpu ms us/job x keep  wall ms"
 
 
 def show_row(results, stage, name, row):
-    keep = results.rows.get(stage.key(beside(name)), row)["cpu_ms"]
+    keep = results.rows.get(stage.key(floor_of(name)), row)["cpu_ms"]
     s = stage.shape
     print("%-8s %4d %5d %5d %-13s %7.3f %6.1f %6.2f %8.3f %8.3f %9.1f %8d "
           "%6d %7d%s" %
@@ -142,8 +142,8 @@ def show_row(results, stage, name, row):
 
 
 def suited(o, shape):
-    """The programs for a shape: paced ones for jobs that show signs of life,
-    for other numbers of steps and users only some."""
+    """The programs for a shape: those with pauses if processes wake up, only some
+    for other numbers of steps and users."""
     if shape.wake:
         return [p for p in o.programs if PAUSE.get(p)]
     some = ["floor-keep", "basic", "default"]
@@ -183,7 +183,7 @@ def median(values):
 
 
 def run_memory(o, results):
-    """Kernel memory that each program takes, from SUnreclaim of the machine:
+    """Print the kernel memory that each program takes, from SUnreclaim of the machine:
     the median of five starts."""
     print("\n## Kernel memory, KiB a job at 512 jobs")
     kind, stage = o.trees[0], None
@@ -208,7 +208,7 @@ def run_memory(o, results):
 
 
 def run_idle(o, results):
-    """Wake-ups without scrapes, and processes started by scrapes."""
+    """Count wake-ups without scrapes, and processes started by scrapes."""
     print("\n## Idle for %d s, and processes started" % o.idle)
     stage = Stage(o, o.trees[0], Shape(128, 1, 128, 4, 0))
     try:
@@ -216,7 +216,7 @@ def run_idle(o, results):
                         if p in MODES and not PAUSE[p]])
         for server in stage.servers.values():
             server.scrape(o.build, 5)
-        machine.time.sleep(1)  # what follows the last scrape is no wake-up
+        machine.time.sleep(1)  # work after the last scrape does not count
         before = {n: machine.times_scheduled(s.pid)
                   for n, s in stage.servers.items()}
         machine.time.sleep(o.idle)
@@ -264,7 +264,7 @@ def run_instructions(o, results):
 
 
 def write_series(o, results):
-    """What writing a series costs on a page of 512 jobs without gaps."""
+    """Measure what writing a series costs on a page of 512 jobs without gaps."""
     program = o.build + "/bench/page_bench"
     few, many = (machine.program_instructions([program, n])
                  for n in ("10", "30"))
@@ -284,7 +284,7 @@ def run_gpus(o, results):
 
 
 def run_energy(o, results):
-    """What metering and splitting energy costs beside a pass."""
+    """Measure what metering and attributing energy adds to a pass."""
     print("\n## Energy: CPU of a pass and of what energy adds to it, 128 jobs")
     stage = Stage(o, o.trees[0], Shape(128, 1, 16, 4, 0))
     sysfs = tempfile.mkdtemp(prefix="sys.", dir=o.top)
@@ -306,18 +306,18 @@ def run_energy(o, results):
 
 
 def read_vm(o, results):
-    """What "make bench-vm" has counted, when it has: instructions a job of
-    everything that is on by default, on cgroup v2 with most CPUs."""
+    """Read the results of "make bench-vm", if any: instructions a job with the defaults, on
+    cgroup v2 with most CPUs."""
     try:
         with open(o.build + "/bench/vm.txt") as f:
             text = f.read()
     except OSError:
         return
-    for who in ("default", "default-all"):
+    for mode in ("default", "default-all"):
         found = re.findall(r"v=2 cpus=(\d+) who=%s jobs.*cpu_ns/job=(\d+)" %
-                           who, text)
+                           mode, text)
         if found:
-            results.extra["vm_" + who] = max(
+            results.extra["vm_" + mode] = max(
                 (int(cpus), int(n)) for cpus, n in found)[1]
 
 

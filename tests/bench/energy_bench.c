@@ -1,9 +1,9 @@
-/* energy_bench: what metering and splitting energy costs beside the pass that
- * reads the jobs.
+/* energy_bench: what metering and attributing energy costs, compared with the
+ * pass that reads the jobs.
  *
- *   energy_bench CGROUP_ROOT SYSFS MILLISECONDS [--OPTION=VALUE...]
+ * energy_bench CGROUP_ROOT SYSFS MILLISECONDS [--OPTION=VALUE...]
  *
- * SYSFS has the meters (tests/e2e/energy.py lays one out); options are those of
+ * SYSFS has the meters (tests/e2e/energy.py creates one); options are those of
  * the core.  Prints one line: passes, jobs, and the CPU time of a pass, of the
  * tick (meters, node, ledger, text of the state) and of saving it, in
  * microseconds. */
@@ -26,7 +26,7 @@ static uint64_t cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Meters get no threads: what is measured is what the sampler does. */
+/* Meters get no threads: the work of the sampler is measured. */
 static int no_thread(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,
                      const char *name)
 {

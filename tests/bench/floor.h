@@ -1,7 +1,7 @@
-/* floor: the least that an exporter of job metrics can do, to measure real ones
- * against.  Finds the jobs, reads six files of each, parses, formats, answers
- * HTTP on loopback.  One thread, no library, none of our own code, no limits
- * and no care for faults: a measure, not a product. */
+/* floor: the minimum of an exporter of job metrics, to measure real ones
+ * against.  Finds the jobs, reads six files of each, parses, formats, serves
+ * HTTP on loopback.  One thread, no library, no code shared with the product,
+ * no limits, no handling of errors. */
 #ifndef BJ_TESTS_BENCH_FLOOR_H
 #define BJ_TESTS_BENCH_FLOOR_H
 
@@ -29,7 +29,7 @@ enum floor_value {
 
 struct floor_job {
     uint64_t id;
-    unsigned seen; /* the pass that saw it last */
+    unsigned seen; /* the last pass that found it */
     int dir[FLOOR_DIRS], file[FLOOR_FILES];
     char label[256];
     size_t label_len;
@@ -48,23 +48,23 @@ struct floor {
     struct floor_job **jobs;
     size_t njobs;
     struct floor_job *slot[8192]; /* jobs by id, open addressing */
-    char read[1 << 16];           /* what was read last, terminated */
+    char read[1 << 16];           /* the file read last, terminated */
     char *page;
     size_t page_len, page_cap;
 };
 
-/* Find the jobs; those that are there get seen = pass. */
+/* Find the jobs; sets seen = pass of each. */
 void floor_find(struct floor *f);
 /* Read and parse one job's files. */
 void floor_collect(struct floor *f, struct floor_job *j);
 /* Write the page. */
 void floor_write(struct floor *f);
 
-/* Read a file below a directory into f->read: bytes or -1. */
+/* Read a file in a directory into f->read; returns bytes or -1. */
 ssize_t floor_read(struct floor *f, int dir, const char *name);
 
 /* Walk the cgroups below a job's first directory.  With identify, make the
- * job's label from the first process that is a user's; else count processes
+ * job's label from the first process that is not root's; else count processes
  * and threads. */
 void floor_walk_processes(struct floor *f, struct floor_job *j, bool identify);
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The six files that every exporter reads, and which of the job's directories
- * they are in: v1 has one per controller. */
+/* The six files that every exporter reads, and the directory of the job for
+ * each: v1 has one per controller. */
 static const char *const controllers[FLOOR_DIRS] = {"memory", "cpuset",
                                                     "cpuacct"};
 struct file {
@@ -120,7 +120,7 @@ static void parse_usage_percpu(struct floor *f, struct floor_job *j)
     }
 }
 
-/* v2: one figure, spread over the job's CPUs as the peers do. */
+/* v2: one number, divided among the job's CPUs as other exporters do. */
 static void parse_cpu_stat(struct floor *f, struct floor_job *j)
 {
     if (strncmp(f->read, "usage_usec ", 11) != 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the PromQL gate costs, next to the least that a proxy costs with the same
-libraries, with a thread for each connection (gate_floor.c) and with one thread for all
-(gate_floor_loop.c): CPU time a query for small and large replies, and memory with 100
+"""What the PromQL gate costs, compared with minimal proxies that use the same libraries,
+with a thread for each connection (gate_floor.c) and with one thread for all
+(gate_floor_loop.c): CPU time a query for small and large responses, and memory with 100
 queries at once.
 
   gate.py BUILD
@@ -30,7 +30,7 @@ def program(*argv):
     return p, int(p.stdout.readline())
 
 
-def ask(port, path, count, bytes_):
+def send_queries(port, path, count, bytes_):
     c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     for _ in range(count):
         c.request("POST", path, FORM, HEADERS)
@@ -41,9 +41,9 @@ def ask(port, path, count, bytes_):
 
 
 def cost(pid, port, path, count, bytes_):
-    """Milliseconds of CPU a query, over two connections."""
+    """CPU milliseconds per query, over two connections."""
     before = ticks(pid)
-    threads = [threading.Thread(target=ask, args=(port, path, count // 2, bytes_)) for _ in range(2)]
+    threads = [threading.Thread(target=send_queries, args=(port, path, count // 2, bytes_)) for _ in range(2)]
     for t in threads:
         t.start()
     for t in threads:
@@ -51,8 +51,8 @@ def cost(pid, port, path, count, bytes_):
     return (ticks(pid) - before) * 1000 / count
 
 
-def crowd(pid, port, path, bytes_):
-    """The largest resident memory while 100 clients get a reply each, slowly."""
+def peak_memory(pid, port, path, bytes_):
+    """The peak of resident memory while 100 clients slowly read one response each."""
     clients = []
     for _ in range(100):
         c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -82,13 +82,13 @@ def main():
             for _ in range(ROUNDS):
                 own = cost(gate.pid, gate_port, "/prometheus" + path, count, bytes_)
                 rounds.append([own] + [cost(p.pid, port, path, count, bytes_) for p, port in floors])
-            # other work on the machine only adds to them
+            # other load on the machine only increases them
             least = [min(r) for r in zip(*rounds)]
             print("%8d bytes: gate %.3f ms of CPU a query, bare proxy with threads %.3f ms, in one thread %.3f ms: "
                   "%.2f and %.2f times" % (bytes_, *least, least[0] / least[1], least[0] / least[2]))
             if bytes_ > 100000:
                 print("%8d bytes, 100 at once: %.1f MiB resident" % (
-                    bytes_, crowd(gate.pid, gate_port, "/prometheus" + path, bytes_)))
+                    bytes_, peak_memory(gate.pid, gate_port, "/prometheus" + path, bytes_)))
             for p in [gate, server] + [f for f, _ in floors]:
                 p.terminate()
                 p.wait(60)

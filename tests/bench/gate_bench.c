@@ -1,7 +1,7 @@
-/* What the restriction of a query costs: parses, restricts and prints typical
- * queries of panels, and prints microseconds of CPU and allocations for each.
+/* What restricting a query costs: parses, restricts and prints typical queries
+ * of panels, and prints microseconds of CPU and allocations for each.
  *
- *   gate_bench [ROUNDS] */
+ * gate_bench [ROUNDS] */
 #include "apiserver/gate_conf.h"
 #include "promql/restrict.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The linker replaces malloc by these (gate_bench.mk). */
+/* The linker replaces malloc() by these (gate_bench.mk). */
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);

@@ -1,8 +1,8 @@
-/* The least that a proxy costs with the same libraries: a thread for each
- * connection sends the request to a server and copies the reply, without users,
- * limits, a parser and a log.
+/* The minimum cost of a proxy with the same libraries: a thread for each
+ * connection sends the request to a server and copies the response, without
+ * users, limits, a parser and a log.
  *
- *   gate_floor URL
+ * gate_floor URL
  *
  * Prints its port, and serves until its standard input ends. */
 #include "base/buf.h"

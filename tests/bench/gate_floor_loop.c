@@ -1,9 +1,9 @@
-/* The least that a proxy costs with the same libraries in one thread, without
+/* The minimum cost of a proxy with the same libraries in one thread, without
  * users, limits, a parser and a log: libmicrohttpd and libcurl's multi handle
- * in one loop, so that a slow server delays nobody.  Each response is kept
- * until it is complete.
+ * in one loop, so that a slow server does not delay other clients.  Each
+ * response is kept until it is complete.
  *
- *   gate_floor_loop URL
+ * gate_floor_loop URL
  *
  * Prints its port, and serves until its standard input ends. */
 #include "base/buf.h"

@@ -1,7 +1,7 @@
-/* A server whose replies cost nothing: the same JSON text of BYTES bytes for
+/* A server whose responses cost nothing: the same JSON text of BYTES bytes for
  * every request.
  *
- *   gate_server BYTES
+ * gate_server BYTES
  *
  * Prints its port, and serves until its standard input ends. */
 #include <microhttpd.h>

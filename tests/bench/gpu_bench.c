@@ -1,12 +1,12 @@
-/* gpu_bench: what GPUs add to a pass.  A made node with eight of them, two of
- * which are cut into seven instances, and five jobs, through a library that
- * plays a script (tests/gpu/fake_nvml.c).
+/* gpu_bench: what GPUs add to a pass, on a simulated node with eight of them,
+ * two of which have seven instances, and five jobs.  The driver is simulated
+ * (tests/gpu/fake_nvml.c).
  *
- *   gpu_bench LIBRARY SECONDS
+ * gpu_bench LIBRARY SECONDS
  *
- * Passes are made every 20 ms, with GPUs and without; the result is the CPU
- * time of the thread that makes them.  The driver's own time is not in it: it
- * is spent in a thread of its own, and a made driver takes none. */
+ * Runs a pass every 20 ms, with GPUs and without, and prints the CPU time of
+ * the thread that runs them.  The driver's time is not included: it is spent in
+ * another thread, and a simulated driver takes none. */
 #include "tests/unit/lib/core.h"
 
 #include <inttypes.h>
@@ -85,7 +85,7 @@ static void measure(const char *dir, const char *library, const char *on,
     snprintf(nvml, sizeof(nvml), "gpu.nvml=%s", library);
     rig_start(&rig, proc, sys, cgroup, nvml, on, "collector.node=false",
               "job.file-dir=", "gpu.interval=1s", NULL);
-    for (int i = 0; i < 100; i++) { /* until all is known */
+    for (int i = 0; i < 100; i++) { /* warm up */
         rig_pass(&rig);
         nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
     }

@@ -1,25 +1,25 @@
-"""What GPUs add to a scrape: five jobs, without and with eight GPUs of a made
+"""What GPUs add to a scrape: five jobs, without and with eight GPUs of a simulated
 driver (tests/gpu/fake_nvml.c), two of which have two instances each.
 
-The driver is read once and then left alone: what is counted is the scrape."""
+The driver is read only once, so the scrape is measured."""
 import os
 import tempfile
 
 import gpu as node
 import machine
 
-# Who has what, by the prolog: file and number of the job.
-HELD = {"0": 0, "1": 0, "2": 1, "3": 2, "4": 3, "6.1": 3, "7.11": 4}
+# The prolog's files: name of the GPU and index of its job.
+GPU_JOBS = {"0": 0, "1": 0, "2": 1, "3": 2, "4": 3, "6.1": 3, "7.11": 4}
 OPTIONS = ["--sample.slow=1h", "--gpu.interval=60", "--energy.interval=30",
            "--energy.state-file="]
 
 
 def lay_out(top, jobs):
-    """The script of the driver and the prolog's files."""
+    """Write the script of the driver and the prolog's files."""
     pids = [next(iter(j.steps.values()))[0][0] for j in jobs]
     node.init(top, pids[0], pids[2], pids[3], pids[4])
     os.mkdir(top + "/gpustat")
-    for name, job in HELD.items():
+    for name, job in GPU_JOBS.items():
         path = f"{top}/gpustat/{name}"
         with open(path, "w", encoding="ascii") as f:
             f.write(f"{jobs[job].id}\n")
@@ -37,7 +37,7 @@ def command(o, tree, top, with_gpus):
 
 
 def settled(server, o):
-    """Until all is on the page: the number of its series stands still."""
+    """Wait until the number of series on the page is constant; returns it."""
     seen = [0]
 
     def same():
@@ -59,7 +59,7 @@ def figures(o, argv):
     finally:
         server.end()
     total, parts = machine.instructions(o.build, argv)
-    # What runs beside scrapes is in the total; a pass is a pass.
+    # The total includes other threads; count only the pass.
     return {"series": series, "cpu_ms": cpu, "syscalls": calls,
             "instructions": parts.get("bj_core_pass") if total else None,
             "forks": started}

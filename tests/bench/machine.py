@@ -1,4 +1,4 @@
-"""Programs under measurement: start, scrape, count, stop."""
+"""Start, scrape, measure and stop programs."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
 
 
 class CannotRun(Exception):
-    """Something that the bench needs does not work here."""
+    """A requirement of the benchmark is missing or does not work."""
 
 
 def free_port():
@@ -41,7 +41,7 @@ def stop(process, seconds=20):
 
 
 class Sleepers:
-    """The processes of some jobs; lines is what they say of themselves."""
+    """The processes of some jobs; lines is the output of sleepers."""
 
     def __init__(self, build, shape):
         self.process = subprocess.Popen(
@@ -61,14 +61,14 @@ class Sleepers:
 
 
 class Peer:
-    """A process that answers GET /metrics on a port of 127.0.0.1."""
+    """A process that serves GET /metrics on a port of 127.0.0.1."""
 
     def __init__(self, port, pid):
         self.port, self.pid = port, pid
 
     def scrape(self, build, scrapes=10, milliseconds=0, counter="",
                gzip=False, pause=0):
-        """What tests/bench/scrape.c prints."""
+        """The JSON object that tests/bench/scrape.c prints."""
         argv = [build + "/bench/scrape", str(self.port), str(self.pid),
                 str(scrapes), str(milliseconds), str(pause), counter]
         done = subprocess.run(argv + (["gzip"] if gzip else []),
@@ -79,7 +79,7 @@ class Peer:
 
 
 class Server(Peer):
-    """A program that is started to do so, on a port of its own."""
+    """A program that this object starts, with a port of its own."""
 
     def __init__(self, argv, prefix=(), seconds=20):
         self.port = free_port()
@@ -91,13 +91,13 @@ class Server(Peer):
             stderr=self.log)
         self.pid = self.process.pid
         try:
-            wait_for(" ".join(self.argv), seconds, self.answers)
+            wait_for(" ".join(self.argv), seconds, self.listens)
         except CannotRun as e:
             stop(self.process)
             self.log.seek(0)
             raise CannotRun("%s\n%s" % (e, self.log.read()[-2000:])) from None
 
-    def answers(self):
+    def listens(self):
         if self.process.poll() is not None:
             raise CannotRun("%s ended with status %d" %
                             (self.argv[0], self.process.returncode))
@@ -113,7 +113,7 @@ class Server(Peer):
 
 
 def status(pid, key):
-    """A number of /proc/PID/status, in KiB where it has a unit."""
+    """A number of /proc/PID/status, in KiB if it has a unit."""
     with open("/proc/%d/status" % pid) as f:
         for line in f:
             if line.startswith(key + ":"):
@@ -122,7 +122,7 @@ def status(pid, key):
 
 
 def times_scheduled(pid):
-    """How often threads of the process were put on a CPU so far."""
+    """How often threads of the process were scheduled so far."""
     total = 0
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/schedstat" % (pid, tid)) as f:
@@ -131,7 +131,7 @@ def times_scheduled(pid):
 
 
 def kernel_kib():
-    """Kernel memory that cannot be reclaimed, of the whole machine."""
+    """Unreclaimable kernel memory of the whole machine."""
     with open("/proc/meminfo") as f:
         for line in f:
             if line.startswith("SUnreclaim:"):
@@ -149,7 +149,7 @@ def traced(server, build, scrapes, strace_args, pause=0):
         try:
             wait_for("strace", 10, lambda: status(server.pid, "TracerPid"))
             time.sleep(0.3)
-            # scrape itself warms up with three more
+            # scrape adds three to warm up
             server.scrape(build, scrapes - 3, pause=pause)
             time.sleep(0.3)
         finally:
@@ -159,7 +159,7 @@ def traced(server, build, scrapes, strace_args, pause=0):
 
 
 def system_calls(server, build, pause=0, scrapes=6):
-    """{name: calls a scrape}, without what making a connection costs."""
+    """{name: calls a scrape}, without those of making a connection."""
     runs = []
     for n in (scrapes, 3 * scrapes):
         text = traced(server, build, n, ["-c"], pause)
@@ -181,8 +181,8 @@ def forks(server, build, scrapes=10):
 
 
 def callgrind(build, argv, scrapes):
-    """(instructions, {function: instructions with those it calls}) of a
-    whole run that is scraped so often."""
+    """(instructions, {function: instructions including its callees}) of a
+    whole run with that many scrapes."""
     with tempfile.TemporaryDirectory() as tmp:
         out = tmp + "/out"
         server = Server(argv, ["valgrind", "--tool=callgrind", "-q",
@@ -218,8 +218,8 @@ def program_instructions(argv):
 
 
 def instructions(build, argv, few=10, many=30):
-    """User-space instructions of one scrape: the difference of two run
-    lengths, for the whole program and for each function."""
+    """User-space instructions of one scrape, for the whole program and for each
+    function: the difference of runs with few and many scrapes."""
     if not shutil.which("valgrind"):
         return None, {}
     a, a_parts = callgrind(build, argv, few)

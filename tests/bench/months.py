@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """What a query of a user's last 30 days costs in stores of PostgreSQL with 1, 10 and 30
-million made-up jobs: 2, 20 and 60 months of half a million.
+million invented jobs: 2, 20 and 60 months of half a million.
 
     tests/bench/months.py BUILD-FOLDER [JOBS-A-MONTH [MONTHS...]]
 
-The jobs are made by the server (generate_series) without write-ahead log, so filling
-the stores says nothing about imports.  All stores are queried in turn; compare their
-medians, and the pages that the server reads."""
+The server generates the jobs (generate_series) without write-ahead log, so filling the
+stores does not measure imports.  All stores are queried in turn; compare their medians, and
+the pages that the server reads."""
 import calendar
 import os
 import statistics
@@ -29,7 +29,7 @@ LAST = (2026, 10)
 END = 1793491200  # 2026-11-01
 USERS = 500
 ROUNDS = 300
-# A month of jobs, one each few seconds, of which each waits up to an hour and runs up to a day.
+# A month of jobs at equal distances; each waits up to an hour and runs up to a day.
 FILL = """BEGIN;
 DO $$ DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE relkind = 'p' LOOP
 EXECUTE format('CREATE TABLE %%I (LIKE %%I INCLUDING DEFAULTS INCLUDING GENERATED)', t || '_%(name)s', t);
@@ -57,7 +57,7 @@ def seconds(year, month):
 def fill(pg, base, jobs, months):
     pg.sql('CREATE DATABASE "%s"' % base, "postgres")
     url = pg.url(base)
-    # makes the tables; there is nothing to import
+    # creates the tables; imports nothing
     subprocess.run([IMPORTER, "--once", "--store.path=" + url, "--cluster.file=" + CLUSTER], capture_output=True,
                    check=False)
     pg.sql("""INSERT INTO cluster(id, name, system) VALUES(1, 'made', 'slurm');
@@ -75,7 +75,7 @@ def fill(pg, base, jobs, months):
 
 
 def pages(pg, base):
-    """Pages that the server has read so far, from its memory or not."""
+    """Pages that the server has read so far, from its cache or not."""
     return int(pg.sql("SELECT pg_stat_clear_snapshot(); SELECT blks_hit + blks_read FROM pg_stat_database WHERE"
                       " datname = '%s'" % base).split()[-1])
 
@@ -84,21 +84,21 @@ def measure(pg, sizes):
     sites = {}
     for months in sizes:
         site = sites[months] = Site()
-        site.served = lambda months=months: pg.url("store%d" % months)
+        site.store_to_serve = lambda months=months: pg.url("store%d" % months)
         site.start("--access.trust-loopback", "--web.threads=1")
     times = {months: [] for months in sizes}
     path = "/api/v1/jobs?limit=100&from=%d&to=%d" % (END - 30 * 86400, END)
     rows = set()
     for n in range(-20, ROUNDS):
         if n == 0:
-            time.sleep(2)  # the server counts its pages late
+            time.sleep(2)  # the server updates its counters with a delay
             before = {months: pages(pg, "store%d" % months) for months in sizes}
         for months in sizes:
             begin = time.monotonic()
-            rows.add(len(sites[months].ask(path, user("user%d" % (n % USERS + 1))).data))
+            rows.add(len(sites[months].fetch(path, user("user%d" % (n % USERS + 1))).data))
             times[months].append(time.monotonic() - begin)
     for site in sites.values():
-        site.done()
+        site.clean_up()
     time.sleep(2)
     first = None
     for months in sizes:

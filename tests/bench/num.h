@@ -1,5 +1,5 @@
-/* Numbers from command lines and kernel files, for the programs of the bench.
- * They share no code with what they measure. */
+/* Numbers from command lines and kernel files, for the benchmarks; shares no
+ * code with the measured programs. */
 #ifndef BJ_TESTS_BENCH_NUM_H
 #define BJ_TESTS_BENCH_NUM_H
 

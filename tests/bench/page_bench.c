@@ -1,10 +1,10 @@
-/* What writing a page costs: writes the page of 512 jobs made up here, a given
- * number of times, and prints nothing.  Two runs under callgrind with different
- * numbers give the instructions of one page:
+/* What writing a page costs: writes a page of 512 invented jobs ROUNDS times,
+ * and prints nothing.  Two runs under callgrind with different ROUNDS give the
+ * instructions of one page.
  *
- *   page_bench ROUNDS [openmetrics] [count]
+ * page_bench ROUNDS [openmetrics] [count]
  *
- * "count" writes the number of series and bytes of the page instead. */
+ * "count" prints the number of series and bytes of the page instead. */
 #include "core/find/ident.h"
 #include "standalone/page.h"
 
@@ -13,8 +13,7 @@
 
 enum { JOBS = 512, CORES = 4, FIELDS = sizeof(struct bj_usage) / 8 };
 
-/* Values as they are met: seconds with all six digits, gigabytes, small
- * numbers. */
+/* Typical values: seconds with all six digits, gigabytes, small numbers. */
 static void fill_usage(struct bj_usage *u, uint64_t seed)
 {
     uint64_t v[FIELDS];
@@ -41,7 +40,7 @@ static void fill_job(struct bj_job *j, struct bj_core_use *cores, uint64_t n)
     f[BJ_ID_PARTITION] = BJ_SLICE("normal");
     f[BJ_ID_SYSTEM] = BJ_SLICE("slurm");
     f[BJ_ID_SOURCE] = BJ_SLICE("file");
-    /* Fields that nothing here sets are absent, not 0. */
+    /* Fields not set here are absent, not 0. */
     bj_job_clear(j);
     j->cores = (struct bj_list){cores, CORES};
     j->ident = bj_ident_new(f, &conf);

@@ -1,12 +1,11 @@
-/* pass_bench: what one pass of the core and the page about it cost, without
- * HTTP.
+/* pass_bench: what one pass of the core and its page cost, without HTTP.
  *
- *   pass_bench CGROUP_ROOT MILLISECONDS PAUSE [--OPTION=VALUE...]
+ * pass_bench CGROUP_ROOT MILLISECONDS PAUSE [--OPTION=VALUE...]
  *
- * Options are those of the core (core/conf.h).  Makes passes for a first while
- * to warm up, then MILLISECONDS of them, PAUSE milliseconds apart, and prints
- * one line.  On a virtual machine that counts one nanosecond an instruction,
- * "ns" is instructions. */
+ * Options are those of the core (core/conf.h).  Warms up, then runs passes for
+ * at least MILLISECONDS, PAUSE milliseconds apart, and prints one line.  On a
+ * virtual machine whose clock advances one nanosecond an instruction, "ns" is
+ * instructions. */
 #include "core/core.h"
 #include "core/model/metric.h"
 #include "standalone/page.h"
@@ -49,7 +48,7 @@ _Noreturn static void die(const struct bj_err *err)
     exit(1);
 }
 
-/* Costs are added up over passes, pauses left out. */
+/* Sums over passes, without pauses. */
 struct cost {
     uint64_t passes, jobs, cpu_ns, wall_ns;
 };

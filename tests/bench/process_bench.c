@@ -1,13 +1,13 @@
 /* process_bench: what the process collector costs a job.
  *
- *   process_bench DIR JOBS PASSES [STEP_MS [NAP_MS [v2]]]
+ * process_bench DIR JOBS PASSES [STEP_MS [NAP_MS [v2]]]
  *
  * Makes JOBS job directories below DIR (a cgroup directory, or any other one),
  * each with the steps "extern" (one process) and "batch" (a script and an
- * application of four threads), looks at all of them PASSES times and prints
- * what a job costs.  The clock that the collector sees goes STEP_MS (15000) on
- * from pass to pass.  With NAP_MS threads run a moment every so often, so that
- * their figures change; otherwise they sleep.  Removes what it made. */
+ * application of four threads), runs PASSES passes over them and prints the
+ * cost of a job.  The collector's clock advances by STEP_MS (15000) from pass
+ * to pass.  With NAP_MS the threads run briefly every NAP_MS milliseconds, so
+ * that their values change; otherwise they sleep.  Removes the directories. */
 #include "core/collect/process.h"
 #include "tests/bench/num.h"
 

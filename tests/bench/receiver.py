@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How batchjob_stats_db receives final records of nodes over TLS: records a second
-and memory with a few connections that stay, and 10,000 nodes that come back at
+and memory with a few persistent connections, and with 10,000 nodes that connect at
 once after a day.  Certificates have P-256 keys.
 
   receiver.py BUILD [NODES [DAY]]
 
 DAY: records that each node has kept, in requests of 50.  STORE_ENGINE=postgresql: the
-store is in a server of its own."""
+store is in a server that this program starts."""
 import os
 import re
 import resource

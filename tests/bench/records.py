@@ -1,13 +1,12 @@
 #!/usr/bin/python3
-"""The share of the CPU time of short jobs that final records hold.
+"""The share of short jobs' CPU time that final records contain.
 
   tests/isolate tests/bench/records.py [JOBS [SECONDS [GAP]]]
 
-Runs JOBS jobs (300) of 0.1 s to SECONDS (2), as many at a time as there are
-CPUs, in real control groups of version 1 and of version 2, with and without an
-epilog that requests a sample.  A job's directory is removed GAP seconds (0.005)
-after its last process has ended, as a batch system needs some time for it.  Its
-CPU time is read right before.  Needs root."""
+Runs JOBS jobs (300) of 0.1 s to SECONDS (2), one per CPU at a time, in real control
+groups of version 1 and of version 2, with and without an epilog that requests a sample.
+A job's directory is removed GAP seconds (0.005) after its last process has ended, as a
+batch system needs some time for it.  Its CPU time is read right before.  Needs root."""
 import glob
 import json
 import os
@@ -103,7 +102,7 @@ def measure(version, with_epilog, watch):
           f"{sum(used.values()) / 1e6:.1f} s; {complete} complete, {wrong} wrongly so",
           flush=True)
     shutil.rmtree(work)
-    # The root of the groups goes with tests/isolate.
+    # tests/isolate removes the root of the groups.
 
 
 for v in (1, 2):

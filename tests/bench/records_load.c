@@ -1,14 +1,14 @@
-/* Nodes that send final records over TLS to a receiver, each on a connection of
- * its own with a full handshake:
+/* Simulates nodes that send final records over TLS to a receiver, each on its
+ * own connection with a full handshake:
  *
- *   records_load PORT CA TOKEN NODES BATCHES RECORDS KEEP_SEC
+ * records_load PORT CA TOKEN NODES BATCHES RECORDS KEEP_SEC
  *
  * NODES nodes connect at once.  Each sends BATCHES requests of RECORDS records,
- * one after the other on its connection, and comes again after a random time
+ * one after the other on its connection, and reconnects after a random time
  * when one fails, as the exporter does.  Then it keeps the connection idle
  * until KEEP_SEC after the last node has finished.  Prints the seconds until
- * all records were acknowledged, the number of handshakes, of requests that
- * were repeated, and of connections that the receiver still held at the end. */
+ * all records were acknowledged, and the numbers of handshakes, of repeated
+ * requests, and of connections that the receiver still held at the end. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/gzip.h"
@@ -39,7 +39,7 @@ struct node {
     uint64_t due_usec; /* WAIT: when to connect */
     struct bj_buf out; /* the request */
     size_t sent;
-    char in[512]; /* the start of the answer */
+    char in[512]; /* the start of the response */
     size_t got;
 };
 
@@ -168,7 +168,7 @@ static void begin_tls(struct node *n)
     load.handshakes++;
 }
 
-/* 0: go on; 1: wait for the socket; negative: the connection has failed. */
+/* 0: continue; 1: wait for the socket; negative: the connection has failed. */
 static int outcome(struct node *n, long r)
 {
     if (r == GNUTLS_E_AGAIN || r == GNUTLS_E_INTERRUPTED) {
@@ -179,7 +179,7 @@ static int outcome(struct node *n, long r)
     return r < 0 && gnutls_error_is_fatal((int)r) ? -1 : 0;
 }
 
-/* The answer is there once it ends with the object's brace. */
+/* The response is complete at the closing brace of its object. */
 static int read_answer(struct node *n)
 {
     long r =

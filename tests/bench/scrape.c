@@ -1,12 +1,12 @@
-/* scrape: a Prometheus server's side of a scrape, over and over, on one kept
- * connection to 127.0.0.1.
+/* scrape: scrapes an exporter as a Prometheus server does, repeatedly, on one
+ * persistent connection to 127.0.0.1.
  *
- *   scrape PORT PID SCRAPES MILLISECONDS PAUSE [METRIC] [gzip]
+ * scrape PORT PID SCRAPES MILLISECONDS PAUSE [METRIC] [gzip]
  *
- * After three scrapes to warm up, does at least SCRAPES and goes on for at
+ * After three scrapes to warm up, scrapes at least SCRAPES times and for at
  * least MILLISECONDS, PAUSE milliseconds apart.  Prints one JSON object: CPU
- * time of process PID per scrape (its process clock: nanoseconds, threads that
- * ended included), wall times, size of the page, number of its samples, and how
+ * time of process PID per scrape (its process clock: nanoseconds, ended threads
+ * included), wall times, size of the page, number of its samples, and by how
  * much METRIC (a counter without labels on the page) rose per scrape. */
 #include "tests/bench/num.h"
 
@@ -26,7 +26,7 @@ enum { WARM = 3, MAX_SCRAPES = 200000, SETTLE_USEC = 20000 };
 struct page {
     char *p;
     size_t len, cap;  /* bytes received, room */
-    size_t body, end; /* where the body starts; where the answer ends */
+    size_t body, end; /* offsets of body and end */
     bool chunked;
 };
 
@@ -60,7 +60,7 @@ static void dial(struct peer *s)
         die("connect");
 }
 
-/* Receive more of the answer; false when the other side has closed. */
+/* Receive more of the response; false when the server has closed. */
 static bool receive(struct peer *s, struct page *a)
 {
     if (a->cap - a->len < 65536) {
@@ -77,7 +77,7 @@ static bool receive(struct peer *s, struct page *a)
     return true;
 }
 
-/* The value of a header field in the head of the answer, or NULL. */
+/* The value of a field in the header of the response, or NULL. */
 static const char *field(const struct page *a, const char *name)
 {
     size_t n = strlen(name);
@@ -118,7 +118,7 @@ static size_t hex(const char *p)
     }
 }
 
-/* A chunked body: move the pieces together as they come. */
+/* Join the chunks of a body as they arrive. */
 static void read_chunks(struct peer *s, struct page *a)
 {
     size_t in = a->body, out = a->body;
@@ -172,7 +172,7 @@ static unsigned count_series(const struct page *a)
     return n;
 }
 
-/* The value of a metric without labels, 0 when it is not there. */
+/* The value of a metric without labels; 0 if it is absent. */
 static double metric(const struct page *a, const char *name)
 {
     size_t n = name ? strlen(name) : 0;
@@ -207,8 +207,8 @@ static void set_up(struct peer *s, unsigned port, bool gzip)
 }
 
 struct run {
-    size_t least;   /* scrapes, at least */
-    double seconds; /* and for at least so long */
+    size_t least;   /* minimum of scrapes */
+    double seconds; /* and of their duration */
     unsigned pause_usec;
     size_t n;
     double wall[MAX_SCRAPES];
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < WARM; i++)
         get(&s, &a);
     double passes = metric(&a, name);
-    usleep(SETTLE_USEC); /* what the server does after its answer counts */
+    usleep(SETTLE_USEC); /* work after the response counts */
     double cpu = now(clock);
     run(&r, &s, &a);
     usleep(SETTLE_USEC);

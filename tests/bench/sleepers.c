@@ -1,16 +1,16 @@
-/* sleepers: the processes of N made-up Slurm jobs.
+/* sleepers: the processes of JOBS simulated Slurm jobs.
  *
- *   sleepers JOBS STEPS THREADS USERS WAKE
+ * sleepers JOBS STEPS THREADS USERS WAKE
  *
- * A job has the step "extern" with one process of root, the step "batch" with
- * a script and an application of THREADS threads, and STEPS-1 numbered steps
- * with one application each.  As root, all but the extern one run under the
- * uid of the job's user.  They carry SLURM_JOB_* variables and sleep; those
- * of one thread wake up every WAKE milliseconds (0: never), so that the CPU
- * time of their job does not stand still.
+ * A job has the step "extern" with one process of root, the step "batch" with a
+ * script and an application of THREADS threads, and STEPS-1 numbered steps with
+ * one application each.  If sleepers runs as root, all processes except the
+ * extern one get the uid of the job's user.  They have SLURM_JOB_* variables
+ * and sleep; single-threaded ones wake up every WAKE milliseconds (0: never),
+ * so that the CPU time of their job rises.
  *
- * Prints a line "job uid step pid tid,tid,..." for each and then "ready"; ends,
- * and all of them with it, when standard input ends. */
+ * Prints a line "job uid step pid tid,tid,..." for each process and then
+ * "ready".  When standard input ends, it ends with all its processes. */
 #include "tests/bench/num.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@ static int run_application(unsigned threads, unsigned wake_msec)
         if (pthread_create(&t, &attr, nap, NULL) != 0)
             return 1;
     }
-    /* The parent lists the threads once all of them are there. */
+    /* The parent lists the threads when all have started. */
     if (write(READY_FD, "x", 1) != 1)
         return 1;
     close(READY_FD);
@@ -112,7 +112,7 @@ static void print_threads(pid_t pid)
     putchar('\n');
 }
 
-/* Start one process of a job and say who it is; 0 or -1. */
+/* Start one process of a job and print its line; 0 or -1. */
 static int spawn(const struct job *j, unsigned uid, const char *step,
                  unsigned threads)
 {
@@ -128,7 +128,7 @@ static int spawn(const struct job *j, unsigned uid, const char *step,
         }
         if (ready[0] != READY_FD)
             close(ready[0]);
-        /* A change of uid clears the death signal: first one, then other. */
+        /* A change of uid clears the death signal, so the uid comes first. */
         if (become(uid) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
             exec_application(j, step, threads);
         _exit(127);

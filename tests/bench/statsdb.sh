@@ -1,9 +1,9 @@
 #!/bin/bash
-# What importing accounting text costs, and questions to the store.
+# What importing accounting text and queries of the store cost.
 #
 #   tests/bench/statsdb.sh BUILD-FOLDER [LINES]      LINES: 1000000
 #
-# Prints figures and what they are to be; counts of instructions need valgrind.
+# Prints figures and their limits; counting instructions needs valgrind.
 # Times vary on a machine that is not idle: compare ratios of one run.
 set -eu
 export LC_ALL=C
@@ -12,7 +12,7 @@ here=$(dirname "$0")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/bj-bench-XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-figure() { sed "s/.*\\b$1=\\([0-9.]*\\).*/\\1/"; } # name: from a line of figures
+figure() { sed "s/.*\\b$1=\\([0-9.]*\\).*/\\1/"; } # name: prints its value from a line of figures
 say() { printf '%-58s %14s   %s\n' "$1" "$2" "$3"; }
 
 "$O/bench/statsdb_gen" "$lines" >"$dir/text"

@@ -1,14 +1,14 @@
-/* The loader to measure imports into PostgreSQL against: the least that can
- * fill the same columns.
+/* The minimum that can fill the same columns, to compare imports into
+ * PostgreSQL with.
  *
- *   statsdb_floor URL FILE
+ * statsdb_floor URL FILE
  *
- * Reads the text of statsdb_gen, splits each line, converts times, lengths of
- * time, sizes and counts to numbers, adds up what the steps of a job used, and
- * writes one row for each job and step by COPY, the rows of 1,000 jobs at a
- * time.  Columns that are numbers of dictionaries in the store are texts here;
- * columns that the text lacks are NULL.  There are no dictionaries, daily sums,
- * searches for rows that exist, indexes, or checks of the text. */
+ * Reads the text of statsdb_gen, splits each line, converts times, durations,
+ * sizes and counts to numbers, adds up the usage of a job's steps, and writes
+ * one row for each job and step by COPY, the rows of 1,000 jobs at a time.
+ * Columns that are ids of dictionaries in the store are texts here; columns
+ * that the text lacks are NULL.  There are no dictionaries, daily sums,
+ * searches for existing rows, indexes, or checks of the text. */
 #include "base/buf.h"
 #include "base/stamp.h"
 #include "store/libpq.h"

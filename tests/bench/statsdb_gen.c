@@ -1,11 +1,11 @@
-/* Text as sacct -P prints it, of a made-up cluster, for measuring imports.
+/* Output of sacct -P for an invented cluster, for measuring imports.
  *
- *   statsdb_gen LINES [SEED]
+ * statsdb_gen LINES [SEED]
  *
- * The same lines for the same seed.  Two years of jobs, a few users busy and
- * most of them not, a quarter of the jobs in arrays, four in five with the
- * steps batch and extern, every sixth of those with two more; each job has a
- * directory of its own. */
+ * The same seed gives the same lines.  Two years of jobs, most of them of a few
+ * users; a quarter of the jobs in arrays, four in five with the steps batch and
+ * extern, every sixth of those with two more; each job has its own
+ * directory. */
 #include "base/slice.h"
 #include "base/stamp.h"
 
@@ -120,7 +120,7 @@ static void print_step(uint64_t *rnd, const struct job *j, const char *shown,
            (unsigned long long)next(rnd, 16000000));
 }
 
-/* One job with its steps; how many lines that were. */
+/* One job with its steps; returns the number of lines. */
 static uint64_t print_job(uint64_t *rnd, const struct job *j)
 {
     static const char *const steps[] = {"batch", "extern", "0", "1"};

@@ -1,11 +1,11 @@
 /* What importing sacct's text into the store costs: tests/bench/statsdb.sh.
  *
- *   statsdb_load STORE FILE bulk|window|pbs|lsf      STORE: a file or a URL
+ * statsdb_load STORE FILE bulk|window|pbs|lsf      STORE: a file or a URL
  *
- * Reads FILE ('|' between columns) through the same reader, dictionaries,
- * rollups and indexes as the daemon, history in bulk or a window of what is
- * new, and prints one line of figures.  pbs and lsf: FILE is what
- * statsdb/source_follow.h takes; prints nothing. */
+ * Reads FILE ('|' between columns) through the reader, dictionaries, rollups
+ * and indexes of the daemon, as bulk history or as a window of new jobs, and
+ * prints one line of figures.  pbs and lsf: FILE is an accounting file for
+ * statsdb/source_follow.h; prints nothing. */
 #include "base/clock.h"
 #include "sched/sacct.h"
 #include "statsdb/source_follow.h"
@@ -122,7 +122,7 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
     return r;
 }
 
-/* Accounting files. */
+/* Import accounting files of PBS or LSF. */
 static int follow(const char *path, const char *files, enum bj_follow_kind kind,
                   struct bj_err *err)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The loader that one writes at home, to measure against: csv and sqlite3, the
-same text into a table of jobs and one of steps, without indexes or sums.
+"""A simple loader to compare with: csv and sqlite3 load the same text into a table of
+jobs and one of steps, without indexes or sums.
 
     statsdb_loader.py TEXT STORE
 """

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What an import into PostgreSQL costs the program that imports, beside a bare
-loader by COPY (statsdb_floor.c), with a server of its own.
+"""What an import into PostgreSQL costs the importing program, compared with a minimal
+loader by COPY (statsdb_floor.c). Starts a server of its own.
 
     statsdb_postgres.py BUILD TEXT [LINES]     LINES: 30000
 
-TEXT is what statsdb_gen prints.  Instructions are those of user space between
-LINES / 3 and LINES lines, counted by valgrind; requests to the server as it
-logs them."""
+TEXT is the output of statsdb_gen.  Instructions are those of user space between
+LINES / 3 and LINES lines, counted by valgrind; requests are those that the server logs."""
 import os
 import re
 import subprocess

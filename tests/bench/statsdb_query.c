@@ -1,7 +1,8 @@
-/* What a question to the store costs: statsdb_query STORE ROUNDS SQL
+/* What a query of the store costs: statsdb_query STORE ROUNDS SQL
  *
- * Prints rows, the least and the median time of a round, and how many steps of
- * SQLite's machine and of full scans it took, which are the same each time. */
+ * Prints rows, the minimum and median time of a round, and the numbers of steps
+ * of SQLite's virtual machine and of full scans, which are the same each
+ * time. */
 #include "base/clock.h"
 #include "base/slice.h"
 #include "statsdb/store.h"

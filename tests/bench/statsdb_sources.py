@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What imports of PBS, LSF and other programs into PostgreSQL cost: requests to
-the server, as it logs them, and instructions of the importing program in user
-space, counted by valgrind; both for each job beyond the first thousand.
+"""What imports of PBS, LSF and other programs into PostgreSQL cost: requests that the
+server logs, and user-space instructions of the importing program, counted by valgrind;
+both for each job beyond the first thousand.
 
     statsdb_sources.py BUILD [JOBS]     JOBS: 4000"""
 import os
@@ -78,7 +78,7 @@ class Sources:
         self.build, self.bench, self.folder = build, bench, folder
 
     def command(self, kind, jobs):
-        """What imports so many jobs into a new database."""
+        """The command that imports that many jobs into a new database."""
         place = os.path.join(self.folder, "%s%d" % (kind.__name__, jobs))
         os.makedirs(place, exist_ok=True)
         for name in os.listdir(place):
@@ -90,7 +90,7 @@ class Sources:
         return [os.path.join(self.build, "bench/statsdb_load"), store, what, kind.__name__]
 
     def jobstats(self, jobs):
-        """The same for summaries of jobs that are there."""
+        """The command that imports summaries of jobs that are in the store."""
         command = self.command(lsf, jobs)
         self.bench.requests(command)
         self.bench.server.sql(

@@ -1,8 +1,8 @@
-"""What the exporter is to reach, and whether it did.
+"""Targets of the exporter, and whether they were reached.
 
-The figures of the peers (slurm-job-exporter 0.4.12, cgroup_exporter 0.9.1 and
-1.0.0-rc.0, batchjob_monitoring of 2023-12) were measured on the same kind of
-machine, a Debian 12 VM with 2 CPUs: see docs/performance.md.
+The figures of other exporters (slurm-job-exporter 0.4.12, cgroup_exporter 0.9.1
+and 1.0.0-rc.0, batchjob_monitoring of 2023-12) were measured on the same kind
+of machine, a Debian 12 VM with 2 CPUs: see docs/performance.md.
 """
 
 PEER_V1_MS = 74.0    # batchjob_monitoring, 128 jobs: the cheapest
@@ -29,7 +29,7 @@ def ratio(a, b):
 
 
 def limit(value, most, text="%.2f"):
-    """(the figure as text, reached?) for a figure that is to be low."""
+    """(the figure as text, reached?) for a figure with an upper limit."""
     if value is None:
         return "not measured", None
     return (text + " (at most " + text + ")") % (value, most), value <= most
@@ -41,7 +41,7 @@ def per_job(r, tree, program, fixed):
 
 
 def against(r, tree, program, peer):
-    """The peer's milliseconds over ours."""
+    """The other exporter's milliseconds divided by ours."""
     ours = r.get(tree, program, "cpu_ms")
     return ratio(peer, ours)
 
@@ -58,14 +58,14 @@ def growth(r, tree, program):
 
 
 def more(r, tree, program, figure="cpu_ms", **shape):
-    """Cost of another shape of jobs over that of the usual one."""
+    """Cost of another shape of jobs divided by that of the usual one."""
     return ratio(r.get(tree, program, figure, **shape),
                  r.get(tree, program, figure))
 
 
 def rows(r):
-    """Yield (number, target, (figure, reached?)); tree names are those of
-    bench.py, program names too."""
+    """Yield (number, target, (figure, reached?)); names of trees and programs are
+    those of bench.py."""
     real = r.extra.get("real", "real-v1")
     get, extra = r.get, r.extra.get
     keep = ratio(get(real, "basic", "cpu_ms"), get(real, "floor-keep",

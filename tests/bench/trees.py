@@ -1,9 +1,9 @@
-"""Cgroup trees with the jobs of `sleepers`: pictures of /sys/fs/cgroup on a
-tmpfs (version 1 and 2), and real cgroups where the host has controllers.
+"""Cgroup trees with the jobs of `sleepers`: copies of /sys/fs/cgroup on a
+tmpfs (version 1 and 2), and real cgroups if the host has controllers.
 
-The pictures hold every file that the kernel would show at each level, since
-programs that list a directory pay for that; values are made up from a seed, so
-that the same jobs give the same bytes.
+The copies hold every file that the kernel would show at each level, since
+listing a directory takes time; values are invented from a seed, so that the
+same jobs give the same bytes.
 """
 import os
 import random
@@ -25,7 +25,7 @@ class Job:
 
 
 def read_jobs(lines):
-    """The table that sleepers prints."""
+    """Parse the table that sleepers prints."""
     jobs = {}
     for line in lines:
         words = line.split()
@@ -46,7 +46,7 @@ def lines(pairs):
 
 
 class Facts:
-    """What one cgroup has used: made up, but plausible."""
+    """Invented but plausible usage of one cgroup."""
 
     def __init__(self, seed, cpus):
         r = self.r = random.Random(seed)
@@ -285,9 +285,9 @@ class Picture:
 
 
 class Real:
-    """Real cgroups, all below a directory of our own in each hierarchy, so
-    that other people's jobs are neither seen nor touched.  root is a directory
-    of links to them that looks like /sys/fs/cgroup."""
+    """Real cgroups, all below a directory of our own in each hierarchy, so that
+    jobs of the host are neither read nor changed.  root is a directory of links
+    to them that looks like /sys/fs/cgroup."""
 
     def __init__(self, top, version, jobs):
         self.version, self.dirs = version, []
@@ -327,7 +327,7 @@ class Real:
                         put(task + "/cgroup.procs", pid)
 
     def mkdir_v1(self, ctl, path):
-        """A v1 cpuset takes no process before it has CPUs and memory."""
+        """A v1 cpuset accepts no process before it has CPUs and memory."""
         if self.mkdir(path) and ctl == "cpuset":
             for name in ("cpuset.cpus", "cpuset.mems"):
                 with open(os.path.dirname(path) + "/" + name) as f:
@@ -353,13 +353,13 @@ class Real:
                     put(base + "/user/task_0/cgroup.procs", pid)
 
     def mkdir_v2(self, path):
-        """Make a cgroup that hands its controllers down."""
+        """Make a cgroup with its controllers enabled for its children."""
         if self.mkdir(path):
             put(path + "/cgroup.subtree_control",
                 " ".join("+" + c for c in V2_REAL))
 
     def empty(self):
-        """Whether the processes have ended and left."""
+        """Whether all processes have ended."""
         for path in self.dirs:
             with open(path + "/cgroup.procs") as f:
                 if f.read():
@@ -377,7 +377,7 @@ class Real:
 
 
 def real_version():
-    """1 or 2, as the host mounts its controllers; 0 when it cannot be used."""
+    """1 or 2: the version of the host's controllers; 0 if they cannot be used."""
     if os.geteuid() != 0:
         return 0
     if all(os.path.isdir("/sys/fs/cgroup/" + c) for c in V1_REAL):

@@ -5,9 +5,9 @@
 #   tests/bench/vm.sh BUILD
 #
 # QEMU without KVM advances the guest's clock by one nanosecond an instruction
-# (-icount shift=0), so that what the guest prints as nanoseconds is a count
-# that comes out the same again and again.  The kernel's loops over CPUs run
-# over the possible ones; one is on line.
+# (-icount shift=0), so the nanoseconds that the guest prints are instructions,
+# the same in each run.  The kernel's loops over CPUs run over the possible
+# ones; one is online.
 #
 # Environment: BENCH_KERNEL (vmlinuz; else Debian's package is downloaded and
 # unpacked, not installed), BENCH_BUSYBOX, BENCH_VERSIONS [2 1],
@@ -52,7 +52,7 @@ root=$(cd "$work" && pwd)
 cp "$busybox" "$work/bin/busybox"
 for program in sleepers pass_floor pass_bench; do
     cp "$O/bench/$program" "$work/bin/"
-    # Its libraries, and what loads them, where it looks for them.
+    # Its libraries and their loader, at the paths in the program.
     ldd "$O/bench/$program" | grep -o '/[^ ]*' |
         (cd / && xargs cp -L --parents -t "$root")
 done
@@ -64,7 +64,7 @@ chmod +x "$work/init"
 : >"$O/bench/vm.txt"
 for version in ${BENCH_VERSIONS:-2 1}; do
     for cpus in ${BENCH_CPUS:-1 128}; do
-        # No fast string instructions: they would count as one.
+        # No fast string instructions: each would count as one.
         qemu-system-x86_64 -accel tcg -icount shift=0 \
             -cpu max,-erms,-fsrm -smp "1,maxcpus=$cpus" -m 2048 -nodefaults \
             -no-reboot -nographic -serial stdio -kernel "$kernel" \

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# /init of a small guest with real cgroups and nothing else.  Made-up jobs of
-# real processes; then floor and core make passes over them.
+# /init of a small guest with real cgroups and nothing else: starts simulated
+# jobs with real processes; then floor and core run passes over them.
 #
 # Kernel command line: bench.ver=1|2  bench.jobs=N  bench.ms=N  bench.cpus=TEXT
 bb=/bin/busybox
@@ -26,7 +26,7 @@ v1="cpu cpuacct cpuset memory pids blkio"
 v2="+cpu +memory +io +pids +cpuset"
 scope=$root/system.slice/slurmstepd.scope
 
-hand_down() { # path below root: make it, with all controllers for its children
+hand_down() { # path below root: create it, with all controllers enabled for its children
     local path=$root part
     for part in $(echo "$1" | tr / ' '); do
         path=$path/$part

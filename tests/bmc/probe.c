@@ -3,8 +3,8 @@
  *   probe [-t MSEC] [-f] METER...
  *
  * prints a line "METER ZONE ROLE power W energy UJ limit W" for each zone, "-"
- * being absent, or "METER error CODE after MSEC ms: message".  -f: as if it was
- * named by an option. */
+ * for an absent value, or "METER error CODE after MSEC ms: message".  -f: as if
+ * an option named the meter. */
 #include "base/clock.h"
 #include "core/energy/meter.h"
 

@@ -1,12 +1,13 @@
-/* A module for OpenIPMI's ipmi_sim: commands that it does not know itself are
- * answered from files, which may change at any time.
+/* A module for OpenIPMI's ipmi_sim: answers commands that the simulator does
+ * not implement from files, which may change at any time.
  *
- * Loaded with a directory as its option.  The file "NETFN-CMD" in it (hex, as
- * "2c-02") holds the answer in hex, completion code first; without file the
- * command is unknown.  "hang SECONDS" keeps the whole BMC busy for that long.
+ * Loaded with a directory as its option.  Its file "NETFN-CMD" (hex, as
+ * "2c-02") holds the response in hex, completion code first; without the file
+ * the command is unknown.  "hang SECONDS" keeps the whole BMC busy for that
+ * time.
  *
- * Netfn 2c are group extensions (the group is in the answer), 2e are those of
- * a maker (his number is put in by the simulator), 3a are Lenovo's. */
+ * Netfn 2c are group extensions (the group is in the response), 2e are those of
+ * a manufacturer (the simulator inserts its number), 3a are Lenovo's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@ check "each alert fires where it should" promtool test rules "$tmp/cases.yml"
 while IFS= read -r alert; do
     check "$alert has a test that fires" grep -qF "alertname: $alert" "$tmp/cases.yml"
 done < <(sed -n 's/.*alert: //p' examples/alerts.yml)
-known() { # metric: in a table of docs/, or in the source of another program
+known() { # metric: is it in a table of docs/, or in the source of a program?
     grep -qE "^\| \`$1\` " docs/*.md ||
         grep -rqF "${1#batchjob_api_}\"" --include='*.c' statsdb apiserver standalone
 }

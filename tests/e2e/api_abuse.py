@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""batchjob_stats_server among strangers: slow and broken requests, rubbish in
-every parameter, a store that changes, goes and comes.  TAP."""
+"""batchjob_stats_server with slow and broken requests, rubbish in every
+parameter, and a store that is written, replaced, removed and damaged.  TAP."""
 import os
 import random
 import shutil
@@ -26,12 +26,12 @@ RUBBISH = ["'", "\"", "' OR 1=1 --", "\") OR 1=1 --", "1; DROP TABLE job", "%00"
            "253402300799", "9999-12-31T23:59:59+23:59", "0001-01-01"]
 
 
-def begin(site):
+def set_up(site):
     web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret"))
     site.start("--web.config.file=" + web, "--access.admins=boss", "--web.request-timeout=10m",
                "--web.max-requests=50")
-    site.ask("/api/v1/me", GRAFANA, user("boss"))
-    site.keys = {"fake:%s:%s" % (j["JobIDRaw"], j["Submit"]): j["User"] for j in site.told()}
+    site.fetch("/api/v1/me", GRAFANA, user("boss"))
+    site.keys = {"fake:%s:%s" % (j["JobIDRaw"], j["Submit"]): j["User"] for j in site.simulated_jobs()}
 
 
 def rss(site):
@@ -40,20 +40,20 @@ def rss(site):
 
 
 def alive(site, what):
-    a = site.ask("/api/v1/jobs?limit=3&from=2000-01-01&fields=key", GRAFANA, user("user3"))
+    a = site.fetch("/api/v1/jobs?limit=3&from=2000-01-01&fields=key", GRAFANA, user("user3"))
     check(a.status == 200 and len(a.data) == 3
           and all(site.keys[r["key"]] == "user3" for r in a.data), what, a)
 
 
 def rubbish(site):
-    """In every parameter of every path, as an ordinary user."""
+    """Rubbish in any parameter of any path shows no job of another user."""
     odd, leaks = [], []
     for path in ("/api/v1/jobs", "/api/v1/jobs/1", "/api/v1/usage", "/api/v1/users",
                  "/api/v1/accounts", "/api/jobs", "/api/accounts"):
         for name in PARAMS:
             for text in RUBBISH:
                 value = text if "%" in text else urllib.parse.quote(text)
-                a = site.ask("%s?from=0&%s=%s" % (path, name, value), GRAFANA, user("user3"))
+                a = site.fetch("%s?from=0&%s=%s" % (path, name, value), GRAFANA, user("user3"))
                 if a.status not in (200, 400, 404, 409, 414, 431):
                     odd.append((path, name, text[:30], a))
                 if a.status == 200:
@@ -70,14 +70,14 @@ def paths(site):
     for path in ("//api/v1/me", "/api/v1/../v1/me", "/api/v1/%6de", "/api/v1/me/", "/api%2fv1/me",
                  "/api/v1/jobs/%2e%2e/me", "/api/v1/jobs/a%00b", "/api/v1/jobs/", "/api/v2/jobs",
                  "/API/V1/ME", "/api/v1/jobs/" + "a" * 5000, "http://x/api/v1/me?user=boss"):
-        a = site.ask(path, user("boss"))
+        a = site.fetch(path, user("boss"))
         if a.status not in (400, 403, 404, 414, 431):
             bad.append((path[:40], a))
     check(not bad, "no odd path works without credentials", *bad)
 
 
 def noise(site):
-    """Bytes that are no requests, and requests with some bytes changed."""
+    """A request with some bytes changed gets an HTTP response or none, and no jobs of others."""
     rnd = random.Random(5)
     whole = (b"GET /api/v1/jobs?user=user3&limit=2 HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n"
              b"X-Grafana-User: user3\r\n\r\n" % GRAFANA[1].encode())
@@ -98,12 +98,12 @@ def noise(site):
             odd.append((bytes(data), got))
         if b'"user":"user' in got.replace(b'"user":"user3"', b""):
             odd.append((bytes(data), got))
-    check(not odd, "300 broken requests get an answer or none", *odd[:3])
+    check(not odd, "300 broken requests get an HTTP response or none", *odd[:3])
     alive(site, "requests succeed afterwards")
 
 
 def slow(site):
-    """Many that send a byte now and then do not disturb one that does not."""
+    """500 slow clients do not delay another client."""
     socks, stop = [], threading.Event()
 
     def connect():
@@ -125,16 +125,16 @@ def slow(site):
         connect()
     thread = threading.Thread(target=trickle)
     thread.start()
-    got = [site.ask("/api/v1/me", GRAFANA, user("user3")).status for _ in range(30)]
+    got = [site.fetch("/api/v1/me", GRAFANA, user("user3")).status for _ in range(30)]
     stop.set()
     thread.join()
     for s in socks:
         s.close()
-    same(set(got), {200}, "a client is answered beside 500 that send a byte now and then")
+    same(set(got), {200}, "a client gets responses while 500 others send a byte now and then")
 
 
 def bodies(site):
-    big = site.ask("/api/v1/jobs", GRAFANA, user("user3"), method="POST", body=b"x" * 100000)
+    big = site.fetch("/api/v1/jobs", GRAFANA, user("user3"), method="POST", body=b"x" * 100000)
     same(big.status, 413, "a long body is refused")
     with open(site.log, "rb") as log:
         line = log.read().splitlines()[-1]
@@ -147,14 +147,14 @@ def bodies(site):
 
 
 def changing(site):
-    """A store that is written, replaced and taken away costs no error."""
+    """No request fails while the store is written, replaced, restored or missing."""
     bad, stop = [], threading.Event()
 
     def read():
         while not stop.is_set():
-            a = site.ask("/api/v1/jobs?from=0&limit=50&fields=key,user,state", GRAFANA,
-                         user("user3"))
-            b = site.ask("/api/v1/usage?from=0&group_by=day", GRAFANA, user("boss"))
+            a = site.fetch("/api/v1/jobs?from=0&limit=50&fields=key,user,state", GRAFANA,
+                           user("user3"))
+            b = site.fetch("/api/v1/usage?from=0&group_by=day", GRAFANA, user("boss"))
             if (a.status, b.status) != (200, 200) or {r["user"] for r in a.data} != {"user3"}:
                 bad.append((a, b))
     threads = [threading.Thread(target=read) for _ in range(3)]
@@ -170,9 +170,9 @@ def changing(site):
     check(not bad, "no request fails while the store is written", *bad[:3])
 
     def seen(mark):
-        """Does the server answer from the newest store?"""
+        """Wait until the server reads the store whose jobs have this priority."""
         for _ in range(1200):
-            a = site.ask("/api/v1/jobs?from=0&limit=1&fields=priority", GRAFANA, user("user3"))
+            a = site.fetch("/api/v1/jobs?from=0&limit=1&fields=priority", GRAFANA, user("user3"))
             if a.status == 200 and a.data[0]["priority"] == mark:
                 return True
             time.sleep(0.05)
@@ -210,52 +210,52 @@ def changing(site):
     stop.set()
     for t in threads:
         t.join()
-    same(site.ask("/health").status, 200, "the server is healthy")
+    same(site.fetch("/health").status, 200, "the server is healthy")
 
 
 def no_store(site):
-    """Without one there is an answer, and with one there is another."""
+    """Without a valid store requests get status 503; with one they succeed again."""
     away = site.store + ".away"
     shutil.move(site.store, away)
     for tail in ("-wal", "-shm"):
         if os.path.exists(site.store + tail):
             os.unlink(site.store + tail)
     site.start("--access.trust-loopback")
-    a = site.ask("/api/v1/jobs", user("user3"))
+    a = site.fetch("/api/v1/jobs", user("user3"))
     check(a.status == 503 and a.json["error"].endswith("."), "without a store the status is 503", a)
-    same((site.ask("/health").status, site.ask("/api/v1/me", user("x")).status), (503, 200),
-         "/health reports it, and what needs no store works")
+    same((site.fetch("/health").status, site.fetch("/api/v1/me", user("x")).status), (503, 200),
+         "/health reports the missing store; a request that needs no store succeeds")
     check("the store cannot be read; requests get status 503" in open(site.log).read(),
-          "without a store the log says so at the start")
-    a = site.ask("/jobs", user("user3"))
+          "the log reports the missing store at the start")
+    a = site.fetch("/jobs", user("user3"))
     check(a.status == 503 and a.headers["Content-Type"].startswith("text/html")
           and b"cannot be read" in a.body, "a web page without a store has status 503", a)
     with open(site.store, "w") as f:
         f.write("this is not a database" * 100)
-    same(site.ask("/api/v1/jobs", user("user3")).status, 503, "a file that is not a database has status 503")
-    check("damaged or not a store" in site.ask("/health").json["error"], "/health names the reason",
-          site.ask("/health"))
+    same(site.fetch("/api/v1/jobs", user("user3")).status, 503, "a file that is not a database has status 503")
+    check("damaged or not a store" in site.fetch("/health").json["error"], "/health names the reason",
+          site.fetch("/health"))
     os.unlink(site.store)
     shutil.copy(away, site.store)
     db = sqlite3.connect(site.store)
     for version, why in ((99, "newer version"), (0, "must run once")):
         db.execute("PRAGMA user_version = %d" % version)
         db.commit()
-        a = site.ask("/health")
-        check(a.status == 503 and why in a.json["error"], "of another version: " + why, a)
+        a = site.fetch("/health")
+        check(a.status == 503 and why in a.json["error"], "a store of another version: " + why, a)
     db.close()
     for tail in ("", "-wal", "-shm"):
         if os.path.exists(site.store + tail):
             os.unlink(site.store + tail)
     shutil.move(away, site.store)
-    same(site.ask("/api/v1/jobs", user("user3")).status, 200, "requests succeed once there is a store")
+    same(site.fetch("/api/v1/jobs", user("user3")).status, 200, "requests succeed once there is a store")
 
 
 def bounded(site):
-    """Long answers and many of them leave no memory behind."""
+    """Memory does not grow with 150 long responses."""
     site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
     for i in range(150):
-        site.ask("/api/v1/jobs?from=0&limit=100000", user("boss"))
+        site.fetch("/api/v1/jobs?from=0&limit=100000", user("boss"))
     if "san" not in os.environ.get("O", ""):
         check(rss(site) < 20, "memory stays below 20 MiB", rss(site))
     same(site.stop(), 0, "the server ends with status 0")
@@ -266,9 +266,9 @@ def bounded(site):
           text[-600:])
 
 
-def stand(site, path, count):
-    """Readers that ask for something long and take nothing; what the kernel takes in for them
-    is less than four of that."""
+def stalled_clients(site, path, count):
+    """Connections that request a long response four times and read nothing; their socket buffers
+    hold less than four responses."""
     socks = []
     for _ in range(count):
         s = socket.socket()
@@ -280,48 +280,48 @@ def stand(site, path, count):
     return socks
 
 
-def answers(site):
-    """The answer of a client that repeats its request until it is answered."""
+def statuses(site):
+    """Repeat a request until status 200, at most 60 s; return all statuses."""
     got, end = [], time.monotonic() + 60
     while 200 not in got and time.monotonic() < end:
-        got.append(site.ask("/api/v1/me", user("boss")).status)
+        got.append(site.fetch("/api/v1/me", user("boss")).status)
         time.sleep(0.2)
     return got
 
 
-def crowd(site):
-    """Who finds all room taken waits until those that stand still have to go."""
+def stalled_limit(site):
+    """While stalled clients occupy web.max-bytes, a request waits and is not refused."""
     site.start("--access.trust-loopback", "--access.admins=boss", "--web.max-bytes=1M")
-    socks = stand(site, b"/api/v1/jobs?from=0&limit=2000", 8)
-    got = answers(site)
-    check(200 in got and b"\nbatchjob_api_refused_total 0\n" in site.ask("/metrics").body,
-          "readers that take nothing cause no refusal", got)
+    socks = stalled_clients(site, b"/api/v1/jobs?from=0&limit=2000", 8)
+    got = statuses(site)
+    check(200 in got and b"\nbatchjob_api_refused_total 0\n" in site.fetch("/metrics").body,
+          "clients that read nothing cause no refusal", got)
     for s in socks:
         s.close()
 
 
-def standing(site):
-    """Many that ask for long lists and read nothing hold a bounded memory."""
+def stalled_memory(site):
+    """100 clients that request long lists and read nothing occupy little memory."""
     site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
-    socks = stand(site, b"/api/v1/jobs?from=0&limit=100000", 100)
+    socks = stalled_clients(site, b"/api/v1/jobs?from=0&limit=100000", 100)
     time.sleep(1.5)
-    got = answers(site)
+    got = statuses(site)
     if "san" not in os.environ.get("O", ""):
-        check(rss(site) < 60, "readers that take nothing need little memory", rss(site))
-    check(200 in got, "readers that take nothing do not block others", got)
+        check(rss(site) < 60, "clients that read nothing occupy little memory", rss(site))
+    check(200 in got, "clients that read nothing do not block others", got)
     for s in socks:
         s.close()
 
 
-def late(site):
+def query_timeouts(site):
     site.start("--access.trust-loopback", "--access.admins=boss", "--query.timeout=10ms",
                "--query.max-rows=100000")
-    got = [site.ask("/api/v1/jobs?from=0&limit=100000&name=zzz%d&total=1" % i, user("boss"))
+    got = [site.fetch("/api/v1/jobs?from=0&limit=100000&name=zzz%d&total=1" % i, user("boss"))
            for i in range(3)]
-    check(all(a.status in (200, 503) for a in got) and site.ask("/health").status == 200,
+    check(all(a.status in (200, 503) for a in got) and site.fetch("/health").status == 200,
           "a query that takes too long ends", got)
 
 
-sys.exit(run(begin, rubbish, paths, noise, slow, bodies, changing, no_store, crowd, standing, late,
-             bounded,
+sys.exit(run(set_up, rubbish, paths, noise, slow, bodies, changing, no_store, stalled_limit,
+             stalled_memory, query_timeouts, bounded,
              count=1500, days=30))

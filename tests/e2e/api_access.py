@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may ask batchjob_stats_server: every kind of proof, right and wrong.  TAP."""
+"""Authentication by batchjob_stats_server: all kinds of credentials, valid and invalid.  TAP."""
 import os
 import pwd
 import re
@@ -32,67 +32,67 @@ def configure(site, *more):
     site.start(*site.options)
 
 
-def who(answer):
-    return answer.data[0]["user"] if answer.status == 200 else None
+def user_of(response):
+    return response.data[0]["user"] if response.status == 200 else None
 
 
-def proofs(site):
+def credentials(site):
     configure(site)
     bearer = ("Authorization", "Bearer " + site.token)
     good = [
         ("a proxy with a header", [GRAFANA, user("alice")], "alice"),
         ("a proxy, header in another case", [GRAFANA, ("x-gRAFANA-uSER", "al.ice-2")],
          "al.ice-2"),
-        ("a name and password that are no proxy's", [basic("bob", "b0b")], "bob"),
-        ("the same, with a header that agrees", [basic("bob", "b0b"), user("bob")], "bob"),
+        ("a user's name and password", [basic("bob", "b0b")], "bob"),
+        ("a user's password, and a header with the same name", [basic("bob", "b0b"), user("bob")], "bob"),
         ("a token", [bearer], "carol"),
         ("a token, scheme in small letters", [("Authorization", "bearer " + site.token)], "carol"),
-        ("a token and a header that agrees", [bearer, user("carol")], "carol"),
+        ("a token, and a header with the same name", [bearer, user("carol")], "carol"),
     ]
     for what, headers, name in good:
-        same(who(site.ask(ME, *headers)), name, what)
+        same(user_of(site.fetch(ME, *headers)), name, what)
     bad = [
-        ("nothing", [], 403),
+        ("no credentials", [], 403),
         ("a header alone", [user("alice")], 403),
         ("a proxy without a header", [GRAFANA], 403),
         ("a proxy whose header was dropped as hop-by-hop",
          [GRAFANA, ("Connection", "X-Grafana-User")], 403),
         ("a proxy with two headers", [GRAFANA, user("alice"), user("root")], 400),
-        ("a proxy with two headers that agree", [GRAFANA, user("alice"), user("alice")], 400),
-        ("a proxy with joined names", [GRAFANA, user("alice, root")], 400),
+        ("a proxy with the same header twice", [GRAFANA, user("alice"), user("alice")], 400),
+        ("a proxy with two names in one header", [GRAFANA, user("alice, root")], 400),
         ("a proxy with an empty header", [GRAFANA, user("")], 400),
         ("a proxy with a macro that was not replaced", [GRAFANA, user("${__user.login}")], 400),
         ("a proxy with a name of another alphabet", [GRAFANA, user("\xe4lice")], 400),
         ("a name with a blank", [GRAFANA, user("al ice")], 400),
         ("a name with a quote", [GRAFANA, user("alice'--")], 400),
         ("a name that is too long", [GRAFANA, user("a" * 64)], 400),
-        ("a user that names another", [basic("bob", "b0b"), user("alice")], 403),
-        ("a token that names another", [bearer, user("alice")], 403),
+        ("a password, and another user's name in the header", [basic("bob", "b0b"), user("alice")], 403),
+        ("a token, and another user's name in the header", [bearer, user("alice")], 403),
         ("a wrong password", [basic("grafana", "wrong"), user("alice")], 403),
         ("an empty password", [basic("grafana", ""), user("alice")], 403),
-        ("somebody unknown", [basic("nobody", "s3cret"), user("alice")], 403),
+        ("an unknown user", [basic("nobody", "s3cret"), user("alice")], 403),
         ("two kinds of credentials", [GRAFANA, bearer, user("alice")], 400),
         ("another scheme", [("Authorization", "Digest x"), user("alice")], 403),
-        ("no base64", [("Authorization", "Basic ???"), user("alice")], 403),
+        ("invalid base64", [("Authorization", "Basic ???"), user("alice")], 403),
         ("no scheme", [("Authorization", ""), user("alice")], 403),
         ("an expired token", [("Authorization", "Bearer " + site.expired)], 403),
-        ("a token that was changed", [("Authorization", "Bearer " + site.token[:-1] + "!")], 403),
-        ("a token of nobody", [("Authorization", "Bearer bj_00000000_" + "0" * 48)], 403),
+        ("a changed token", [("Authorization", "Bearer " + site.token[:-1] + "!")], 403),
+        ("an unknown token", [("Authorization", "Bearer bj_00000000_" + "0" * 48)], 403),
         ("other identity headers", [("X-Remote-User", "alice"), ("X-WEBAUTH-USER", "alice"),
                                     ("X-DS-Authorization", GRAFANA[1])], 403),
     ]
     for what, headers, status in bad:
-        time.sleep(0.3)  # wrong passwords are taken slowly
-        a = site.ask(ME, *headers)
+        time.sleep(0.3)  # stays below the limit of failed logins
+        a = site.fetch(ME, *headers)
         check(a.status == status and a.json["status"] == "error" and a.json["error"].endswith("."),
               "%s: %d" % (what, status), a)
-        check("WWW-Authenticate" not in a.headers, "%s: no 401's header" % what)
+        check("WWW-Authenticate" not in a.headers, "%s: no header WWW-Authenticate" % what)
 
 
-def everything(site):
-    """Every path that says something of jobs, with its method and body."""
-    doc = site.ask("/api/v1/openapi.json").json
-    keys = [j for j in site.told() if j["User"] == "user3"]
+def protected_endpoints(site):
+    """Each endpoint that needs credentials, as (path, method, body)."""
+    doc = site.fetch("/api/v1/openapi.json").json
+    keys = [j for j in site.simulated_jobs() if j["User"] == "user3"]
     key = "fake:%s:%s" % (keys[0]["JobIDRaw"], keys[0]["Submit"])
     found = [(p.replace("{job}", key), "GET", None) for p, of in doc["paths"].items()
              if "get" in of and of["get"].get("security") != []]
@@ -106,35 +106,35 @@ def everything(site):
 
 
 def matrix(site):
-    """Every path for every kind of identity: nobody gets in by a trick, and who is in sees
-    only what is his."""
+    """No endpoint accepts invalid credentials; with valid ones no endpoint shows data of other
+    users."""
     bearer = ("Authorization", "Bearer " + site.token)
-    strangers = {
-        "no proof": [],
+    invalid = {
+        "no credentials": [],
         "a header alone": [user("user3")],
         "two headers": [GRAFANA, user("user3"), user("boss")],
         "two headers, one empty": [GRAFANA, user("user3"), user("")],
-        "a joined header": [GRAFANA, user("user3,boss")],
-        "none behind a proxy": [GRAFANA],
+        "two names in one header": [GRAFANA, user("user3,boss")],
+        "a proxy without a header": [GRAFANA],
         "a hop-by-hop header, dropped": [GRAFANA, ("Connection", "close, X-Grafana-User")],
-        "another's name beside a password": [basic("bob", "b0b"), user("user3")],
-        "another's name beside a token": [bearer, user("boss")],
+        "a password, and another user's name": [basic("bob", "b0b"), user("user3")],
+        "a token, and another user's name": [bearer, user("boss")],
         "an expired token": [("Authorization", "Bearer " + site.expired)],
         "other identity headers": [("X-Remote-User", "boss"), ("X-Forwarded-User", "boss"),
                                    ("X-WEBAUTH-USER", "boss"), ("X-Grafana-Id", "boss"),
                                    ("X-DS-Authorization", GRAFANA[1])],
     }
-    paths, mine = everything(site), ("user3", {"user3"}, [GRAFANA, user("user3")], None)
+    paths, mine = protected_endpoints(site), ("user3", {"user3"}, [GRAFANA, user("user3")], None)
     check(len(paths) > 20, "there are paths to test", paths)
-    for what, headers in strangers.items():
+    for what, headers in invalid.items():
         odd = []
         for path, method, body in paths:
             for more in ("", "?user=boss&X-Grafana-User=boss"):
-                a = site.ask(path + more, *headers, method=method, body=body)
+                a = site.fetch(path + more, *headers, method=method, body=body)
                 if a.status not in (400, 401, 403) or b"fake:" in a.body:
                     odd.append((path, a))
-        check(not odd, "%s: no path lets in" % what, *odd[:3])
-    a = site.ask(ME, user("boss"), unix=site.socket)
+        check(not odd, "%s: every endpoint refuses it" % what, *odd[:3])
+    a = site.fetch(ME, user("boss"), unix=site.socket)
     same(a.status, 403, "another user's name over the socket is refused")
     own = pwd.getpwuid(os.getuid()).pw_name
     for name, sees, headers, unix in (
@@ -144,18 +144,18 @@ def matrix(site):
             ("user4", {"user4"}, [GRAFANA, user("user4"), ("Connection", "X-Other")], None)):
         odd = []
         for path, method, body in paths:
-            a = site.ask(path, *headers, method=method, body=body, unix=unix)
+            a = site.fetch(path, *headers, method=method, body=body, unix=unix)
             if a.status >= 500 and a.status != 503 or a.status in (401, 403):
                 odd.append((path, a))
             others = set(re.findall(rb"\buser\d+\b", a.body)) - {s.encode() for s in sees}
             if a.status == 200 and name != "bob" and others:
                 odd.append((path, others, a))
-        check(not odd, "%s sees nothing foreign on any path" % name, *odd[:3])
+        check(not odd, "%s gets no data of other users from any endpoint" % name, *odd[:3])
 
 
 def roles(site):
     def me(name):
-        return site.ask(ME, GRAFANA, user(name)).data[0]
+        return site.fetch(ME, GRAFANA, user(name)).data[0]
     for name, admin, accounts in (
             ("boss", True, ""), ("second", True, ""), ("root-of-all", True, ""),
             ("user1", False, "acct0"), ("user2", False, "acct0,acct1"), ("bob", False, "acct1"),
@@ -167,55 +167,55 @@ def roles(site):
 
 def peers(site):
     own = pwd.getpwuid(os.getuid()).pw_name
-    same(who(site.ask(ME, unix=site.socket)), own, "the user is the peer of the socket")
-    same(site.ask(ME, user("alice"), unix=site.socket).status, 403,
+    same(user_of(site.fetch(ME, unix=site.socket)), own, "over a Unix socket the user is that of the client's process")
+    same(site.fetch(ME, user("alice"), unix=site.socket).status, 403,
          "a peer over the socket cannot name another user")
-    same(who(site.ask(ME, GRAFANA, user("alice"), unix=site.socket)), "alice",
-         "a password counts on the socket too")
+    same(user_of(site.fetch(ME, GRAFANA, user("alice"), unix=site.socket)), "alice",
+         "a proxy's password works over the socket, too")
     site.start(*site.options, "--access.proxy-users=" + own)
-    same(who(site.ask(ME, user("alice"), unix=site.socket)), "alice",
+    same(user_of(site.fetch(ME, user("alice"), unix=site.socket)), "alice",
          "a proxy on the socket needs no password")
-    same(site.ask(ME, unix=site.socket).status, 403, "a proxy over the socket names the user in a header")
+    same(site.fetch(ME, unix=site.socket).status, 403, "a proxy over the socket names the user in a header")
 
 
 def loopback(site):
     site.start("--access.trust-loopback")
-    same(who(site.ask(ME, user("alice"))), "alice", "loopback is trusted when asked for by name")
-    same(site.ask(ME).status, 403, "a proxy over loopback needs the header")
-    same(site.ask(ME, basic("grafana", "x"), user("alice")).status, 403,
-         "credentials that are wrong are not passed over")
+    same(user_of(site.fetch(ME, user("alice"))), "alice", "--access.trust-loopback accepts a header without credentials")
+    same(site.fetch(ME).status, 403, "a proxy over loopback needs the header")
+    same(site.fetch(ME, basic("grafana", "x"), user("alice")).status, 403,
+         "wrong credentials are refused even over loopback")
 
 
 def flood(site):
-    """Guessing is slowed down, for the others nothing changes."""
+    """Password guesses are limited; other clients are not."""
     configure(site)
-    same(who(site.ask(ME, GRAFANA, user("alice"))), "alice", "Grafana has logged in")
+    same(user_of(site.fetch(ME, GRAFANA, user("alice"))), "alice", "Grafana has logged in")
     begin = time.time()
-    got = [site.ask(ME, basic("grafana", "guess%d" % i), user("alice")).status
+    got = [site.fetch(ME, basic("grafana", "guess%d" % i), user("alice")).status
            for i in range(60)]
-    check(set(got) == {403, 429} and got.count(403) < 30, "guesses are refused unchecked",
+    check(set(got) == {403, 429} and got.count(403) < 30, "most of 60 guesses get status 429, unchecked",
           got, time.time() - begin)
-    same(who(site.ask(ME, GRAFANA, user("alice"))), "alice", "a client that has authenticated is never delayed")
+    same(user_of(site.fetch(ME, GRAFANA, user("alice"))), "alice", "a client that has authenticated is never delayed")
 
 
 def reloads(site):
     with open(os.path.join(site.folder, "access"), "a") as f:
         f.write("admin alice\n")
-    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], False, "before the reload the user is no admin")
+    same(site.fetch(ME, GRAFANA, user("alice")).data[0]["admin"], False, "before the reload the user is not an admin")
     site.reload()
-    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "an admin after SIGHUP")
+    same(site.fetch(ME, GRAFANA, user("alice")).data[0]["admin"], True, "after SIGHUP the user is an admin")
     with open(os.path.join(site.folder, "access"), "a") as f:
         f.write("emperor alice\n")
     site.reload()
     check("access:" in open(site.log).read() and "the old options stay" in open(site.log).read(),
-          "an error names file and line of a wrong line")
-    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "an error in the access file keeps the old rules")
-    same(site.ask("/metrics").body.count(b"batchjob_api_config_reload_success 0"), 1,
+          "the log names the file with a wrong line; the old options stay")
+    same(site.fetch(ME, GRAFANA, user("alice")).data[0]["admin"], True, "an error in the access file keeps the old rules")
+    same(site.fetch("/metrics").body.count(b"batchjob_api_config_reload_success 0"), 1,
          "/metrics shows the failed reload")
     site.file("tokens", "")
     site.file("access", "admin boss\n")
     site.reload()
-    same(site.ask(ME, ("Authorization", "Bearer " + site.token)).status, 403,
+    same(site.fetch(ME, ("Authorization", "Bearer " + site.token)).status, 403,
          "a token is revoked by removing its line")
     conf = site.file("server.yml", "web:\n  max-bytes: 4M\n")
     site.start(*site.options, "--config.file=" + conf)
@@ -255,18 +255,18 @@ def wrong_files(site):
 def make_token(site):
     for end in ("2027-13-01", "tomorrow", "", "2027-01-01 10:00", "2027-01-01\n", "2020-01-01"):
         p = subprocess.run([SERVER, "make-token", "carol", end], capture_output=True, text=True)
-        same((p.returncode, p.stdout), (1, ""), "no token that ends at %r" % end)
+        same((p.returncode, p.stdout), (1, ""), "make-token refuses the end %r" % end)
         check("'%s'" % end in p.stderr, "the error names the wrong end", p.stderr)
     p = subprocess.run([SERVER, "make-token", "a b"], capture_output=True, text=True)
     check(p.returncode == 1 and "'a b'" in p.stderr and "name" in p.stderr, "make-token refuses an invalid user name", p)
     p = subprocess.run([SERVER, "make-token", "carol", "never"], capture_output=True)
-    same((p.returncode, p.stdout.split()[2:]), (0, [b"carol", b"never"]), "a token that never ends is made")
+    same((p.returncode, p.stdout.split()[2:]), (0, [b"carol", b"never"]), "make-token makes a token that never expires")
 
 
-def named(site):
-    site.ask(ME, unix=site.socket)
+def logged_peer(site):
+    site.fetch(ME, unix=site.socket)
     check('client="unix:%d" method="GET"' % os.getuid() in open(site.log).read(),
-          "the log has the number of a peer's user")
+          "the log has the uid of a client on the socket")
 
 
 def stops(site):
@@ -274,4 +274,5 @@ def stops(site):
     check(not os.path.exists(site.socket), "the server removes its socket")
 
 
-sys.exit(run(proofs, matrix, roles, peers, loopback, flood, reloads, wrong_files, make_token, named, stops, count=20, days=2))
+sys.exit(run(credentials, matrix, roles, peers, loopback, flood, reloads,
+             wrong_files, make_token, logged_peer, stops, count=20, days=2))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""batchjob_acct prints the same jobs from the store and from the API, and from
-the API only those that its user may see.  TAP."""
+"""batchjob_acct prints the same jobs from the store and from the API, and through
+the API only those that the user may see.  TAP."""
 import json
 import os
 import sqlite3
@@ -13,11 +13,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import O, SERVER, TOP, check, run, same  # noqa: E402
 
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
-USER = "daemon"  # an account of every system
+USER = "daemon"  # a user of every system
 ALL = "--since=2001-01-01"
 
 
-def begin(site):
+def set_up(site):
     db = sqlite3.connect(site.store)
     db.execute("UPDATE user SET name = ? WHERE name = 'user2'", (USER,))
     ids = [i for i, in db.execute("SELECT id FROM job WHERE \"end\" IS NOT NULL AND"
@@ -46,13 +46,13 @@ def acct(*options, user=None, env=None):
                           env=dict(os.environ, TZ="Europe/Berlin", **(env or {})))
 
 
-def both(site, *options):
+def from_store_and_api(site, *options):
     return (acct("--store.path=" + site.store, *options),
             acct("--server=unix:" + site.socket, *options))
 
 
 def selections(site):
-    """More rows than fit in one reply of the server, in every form."""
+    """Store and API give the same rows for each selection and format, over several pages."""
     chosen = [
         (), (ALL,), (ALL, "--limit=16"), ("--user=" + USER, ALL), ("--user=user1, " + USER, ALL),
         (ALL, "--state=failed,TIMEOUT"), ("--state=running,pending",), ("--state=PD",),
@@ -69,17 +69,17 @@ def selections(site):
     time.tzset()
     rows = 0
     for options in chosen:
-        store, api = both(site, *options)
+        store, api = from_store_and_api(site, *options)
         rows += store.stdout.count("\n")
         check((store.stdout, store.stderr, store.returncode)
               == (api.stdout, api.stderr, api.returncode),
               "the same table: " + " ".join(options), store, api)
     check(rows > 200, "the selections find jobs", rows)
     for form in ("list", "csv", "json", "table --format=all", "csv --no-header"):
-        store, api = both(site, ALL, *("--output=" + form).split())
+        store, api = from_store_and_api(site, ALL, *("--output=" + form).split())
         check(store.stdout == api.stdout and store.stdout.count("\n") > 50 and not api.returncode,
               "the same output: " + form, store.stderr, api.stderr)
-    table = both(site, ALL, "--format=JobID,Timelimit")[1].stdout
+    table = from_store_and_api(site, ALL, "--format=JobID,Timelimit")[1].stdout
     check("unlimited" in table, "a job without a time limit is unlimited", table)
 
 
@@ -91,13 +91,13 @@ def users(site):
     form = ("--format=key", "--output=json", ALL)
     store, server = "--store.path=" + site.store, "--server=unix:" + site.socket
     own, every = keys(acct(store, "--user=" + USER, *form)), keys(acct(store, *form))
-    check(0 < len(own) < len(every), "batchjob_acct shows one of several users", own)
+    check(0 < len(own) < len(every), "--user selects the jobs of one user", own)
     same(keys(acct(server, *form)), every, "root sees all jobs through the socket")
     same(keys(acct(server, *form, user=USER)), own, "a user sees only their own")
     same(keys(acct(server, "--user=user1", *form, user=USER)), [], "batchjob_acct cannot select other users")
     same(keys(acct(server, "--job=%s" % site.other, *form, user=USER)), [], "batchjob_acct cannot name other users")
     p = acct(store, user=USER)
-    check(p.returncode == 1 and "Permission denied" in p.stderr, "the store is not theirs", p)
+    check(p.returncode == 1 and "Permission denied" in p.stderr, "an ordinary user cannot read the store", p)
     p = acct("--store.path=" + site.store, server, *form)
     same(keys(p), every, "the store takes precedence")
     token = site.file("token", site.token + "\n")
@@ -140,4 +140,4 @@ def refusals(site):
           "without a store the error names the server", p.stderr)
 
 
-sys.exit(run(begin, selections, users, refusals, count=60, days=20))
+sys.exit(run(set_up, selections, users, refusals, count=60, days=20))

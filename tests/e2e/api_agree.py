@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One job, five forms: terminal, page, PDF, mail and JSON show the same figures, number by
-number, and the first lines say what to change.  TAP."""
+"""Terminal, page, PDF, mail and JSON show the same figures of a job, number by number, and their
+first lines say what to change.  TAP."""
 import email
 import email.policy
 import html.parser
@@ -18,7 +18,7 @@ ACCT, STATS_DB = (os.path.abspath(os.path.join(TOP, O, p)) for p in ("batchjob_a
 JOBS = os.path.abspath(os.path.join(TOP, O, "unit/test_statsdb_report"))
 BOSS = user("boss")
 
-# What a person reads first: what was wrong, and what to do (None: nothing).
+# The first lines of each report: what was wrong, and what to do (None: nothing).
 FIRST = {
     "1000": ("there is nothing to change", None),
     "1001": ("GPUs never used: 1", "#SBATCH --gpus=1"),
@@ -42,8 +42,8 @@ VALUE = re.compile(r"(?<![\w.])(?:\d+-)?\d\d:\d\d:\d\d|(?<![\w.])[0-9.]+ (?:[KMG
 QUALITY = ("measured", "recorded", "estimated", "calculated", "at least")
 
 
-def shown(unit, v):
-    """A value of JSON as people should read it; half up."""
+def formatted(unit, v):
+    """A value of JSON in the format of the reports; halves are rounded up."""
     if unit == "seconds":
         v = int(v + 0.5)
         day = "%d-" % (v // 86400) if v >= 86400 else ""
@@ -65,7 +65,7 @@ def shown(unit, v):
 
 
 class Tables(html.parser.HTMLParser):
-    """Rows of tables: the row's head, and its cells; and all text outside of tables."""
+    """Collects the rows of all tables as lists of cells, and the text outside tables."""
 
     def __init__(self, text):
         super().__init__()
@@ -99,8 +99,8 @@ class Tables(html.parser.HTMLParser):
             self.text += text
 
 
-def of_lines(lines):
-    """Figures of a text: label, values and quality of a line."""
+def figures_of_lines(lines):
+    """{label: (values, quality)} of the lines of a text."""
     found = {}
     for line in lines:
         for label in LABELS.values():
@@ -110,13 +110,13 @@ def of_lines(lines):
     return found
 
 
-def of_rows(rows):
+def figures_of_rows(rows):
     return {r[0]: (VALUE.findall(" | ".join(r[1:])), [q for q in QUALITY if q in r[-1]])
             for r in reversed(rows) if r and r[0] in LABELS.values()}
 
 
-def begin(site):
-    """The jobs of tests/unit/report_jobs.h."""
+def set_up(site):
+    """Fill the store with the jobs of tests/unit/report_jobs.h; start the server."""
     subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
                     O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([JOBS, site.store], check=True)
@@ -139,61 +139,62 @@ def lines_of(text):
 
 
 def forms_of(site, job):
-    """Each form: its figures, what is read first, and its order of values."""
+    """The report as JSON, the size of the page, and {form: (figures, first lines, order of values)}."""
     forms = {}
     text = lines_of(run(ACCT, "--store.path=" + site.store, "--utc", "report", job).decode())
-    forms["terminal"] = (of_lines(text), " ".join(text[:14]), "PUA")
+    forms["terminal"] = (figures_of_lines(text), " ".join(text[:14]), "PUA")
     key = run(ACCT, "--store.path=" + site.store, "--job=" + job, "--format=key", "--limit=1",
               "--output=csv").decode().split()[-1]
-    a = site.ask("/jobs/" + key, BOSS)
+    a = site.fetch("/jobs/" + key, BOSS)
     page = Tables(a.body.decode())
     if job == "2007":
         links = re.findall(r'<a class="(\w+)" href="[^"]+" title="(2000_\d+): \w+">', a.body.decode())
         same(sorted(links), sorted(("completed", "2000_%d" % i) for i in range(1, 21)), "an array has a link to each task")
-    forms["page"] = (of_rows([r for r in page.rows if len(r) == 5]), " ".join(page.text.split()).split("equested and used")[0], "AUPR")
+    forms["page"] = (figures_of_rows([r for r in page.rows if len(r) == 5]),
+                     " ".join(page.text.split()).split("equested and used")[0], "AUPR")
     if shutil.which("pdftotext"):
         path = os.path.join(site.folder, "x.pdf")
         run(ACCT, "--store.path=" + site.store, "--utc", "report", "--format=pdf", "--file=" + path, job)
         text = lines_of(run("pdftotext", "-layout", path, "-").decode())
-        forms["PDF"] = (of_lines(text), " ".join(text[:14]), "PUAR")
-    if job == "3400":  # the name of its owner is no part of an address
-        return site.ask("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
+        forms["PDF"] = (figures_of_lines(text), " ".join(text[:14]), "PUAR")
+    if job == "3400":  # its owner's name cannot be in a mail address
+        return site.fetch("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
     mail = email.message_from_bytes(run(STATS_DB, "mail", "show", job, "--config.file=" + site.conf),
                                     policy=email.policy.default)
     text = lines_of(mail.get_body(("plain",)).get_content())
-    forms["mail"] = (of_lines(text), " ".join(text[:20]), "PUA")
+    forms["mail"] = (figures_of_lines(text), " ".join(text[:20]), "PUA")
     body = Tables(mail.get_body(("html",)).get_content())
-    forms["mail as HTML"] = (of_rows(body.rows), " ".join(body.text.split())[:1500], "PUA")
-    return site.ask("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
+    forms["mail as HTML"] = (figures_of_rows(body.rows), " ".join(body.text.split())[:1500], "PUA")
+    return site.fetch("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
 
 
 def expected(figure, order):
-    """The values of a figure in the order of a form."""
+    """The values of a figure in the order of a form: P percent, U used, A allocated, R requested."""
     unit = figure["unit"] or ""
     def amount(name):
-        return [] if figure[name] is None else [shown(unit, figure[name])]
+        return [] if figure[name] is None else [formatted(unit, figure[name])]
     percent = [] if figure["percent"] is None else ["%.1f %%" % (int(figure["percent"] * 10 + 0.5) / 10)]
     requested = amount("requested")
     parts = {"P": percent, "U": amount("used"), "A": amount("allocated"), "R": requested}
-    # A page only shows what was requested where it is not what the job had.
+    # A page shows the request only if it differs from the allocation.
     if order == "AUPR" and figure["requested"] == figure["allocated"]:
         parts["R"] = []
     return [v for part in order for v in parts[part]]
 
 
 def agree(site):
-    wrong, unread, sizes, shown_ = [], [], [], 0
+    wrong, unclear, sizes, compared = [], [], [], 0
     for job, (what, todo) in FIRST.items():
         data, size, forms = forms_of(site, job)
         sizes.append(size)
         for name, (figures, first, order) in forms.items():
             if not (what in first and (todo or "") in first):
-                unread.append((name, job, what, todo, first[:600]))
+                unclear.append((name, job, what, todo, first[:600]))
             for f in data["figures"]:
                 label = LABELS[f["figure"]]
                 got = figures.get(label)
                 if f["used"] is None and f["percent"] is None:
-                    # A page has what was held of an unknown use.
+                    # A page shows the allocation even if the use is unknown.
                     if got and not (name == "page" and got[0] == expected(f, order)):
                         wrong.append((name, job, label, got, "nothing"))
                     continue
@@ -202,10 +203,10 @@ def agree(site):
                     wrong.append((name, job, label, got, want))
                 elif f["quality"] != "measured" and f["quality"] not in got[1]:
                     wrong.append((name, job, label, got, f["quality"]))
-                shown_ += len(want)
+                compared += len(want)
     same(wrong[:4], [], "terminal, page, PDF and mail show the figures of JSON, number by number")
-    check(shown_ > 800, "there are many numbers", shown_)
-    same(unread[:2], [], "the first lines of each form say what was wrong and what to do")
+    check(compared > 800, "more than 800 numbers were compared", compared)
+    same(unclear[:2], [], "the first lines of each form say what was wrong and what to do")
     check(max(sizes) < 300000, "each page is below 300 KB", sizes)
 
 
@@ -215,10 +216,10 @@ def main():
         return 0
     site = Site()
     try:
-        begin(site)
+        set_up(site)
         agree(site)
     finally:
-        site.done()
+        site.clean_up()
     return plan()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """batchjob_acct and the API show the same values in every column, and find the
-same jobs by every form of a name.  TAP."""
+same jobs by every form of a job id.  TAP."""
 import csv
 import io
 import json
@@ -16,7 +16,7 @@ from api_lib import O, TOP, check, run, same, user  # noqa: E402
 
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
 TEXT = "=1+\"x\";\u00e4\u2028\n\x1b\\,<b>"
-ODD = (  # a name, what other jobs lack
+ODD = (  # description, SQL that makes a job unusual
     ("pbs:71.srv", "jobid = '71.srv', cluster = 2"),
     ("pbs:72[3].srv", "jobid = '72[3].srv', cluster = 2"),
     ("text", "name = (SELECT id FROM jobname WHERE text = :text), leaf = :text"),
@@ -35,8 +35,8 @@ ODD = (  # a name, what other jobs lack
 )
 
 
-def begin(site):
-    """A dozen jobs that differ, among those of the made-up cluster."""
+def set_up(site):
+    """Make a dozen jobs of the simulated cluster unusual."""
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO cluster(id, name, system) VALUES(2, 'torque', 'pbs')")
     db.execute("INSERT INTO jobname(text) VALUES(?)", (TEXT,))
@@ -52,9 +52,9 @@ def begin(site):
     measured, = db.execute("SELECT jobid FROM job WHERE id = ?", (ids[13],)).fetchone()
     db.commit()
     db.close()
-    key = site.derive(measured)
+    key = site.add_measurements(measured)
     site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
-    site.names = list(site.ask("/api/v1/jobs/" + urllib.parse.quote(key), user("boss")).data[0])
+    site.names = list(site.fetch("/api/v1/jobs/" + urllib.parse.quote(key), user("boss")).data[0])
     check(len(site.names) > 80, "one job has all columns", site.names)
 
 
@@ -70,30 +70,30 @@ def by_key(rows):
     return {r["key"]: r for r in rows}
 
 
-def differences(ours, theirs, names):
-    return ["%s %s: batchjob_acct %r, API %r" % (key, n, ours[key].get(n), theirs[key].get(n))
-            for key in sorted(set(ours) & set(theirs)) for n in names
-            if ours[key].get(n) != theirs[key].get(n)]
+def differences(from_acct, from_api, names):
+    return ["%s %s: batchjob_acct %r, API %r" % (key, n, from_acct[key].get(n), from_api[key].get(n))
+            for key in sorted(set(from_acct) & set(from_api)) for n in names
+            if from_acct[key].get(n) != from_api[key].get(n)]
 
 
 def columns(site):
     fields = ",".join(site.names)
     path = "/api/v1/jobs?from=1970-01-02&limit=100000&fields=" + fields
-    ours = by_key(json.loads(acct(site, "--format=" + fields, "--output=json")))
-    theirs = by_key(site.ask(path, user("boss")).data)
-    same(sorted(ours), sorted(theirs), "the same jobs")
-    bad = differences(ours, theirs, site.names)
-    check(len(ours) > 20 and not bad, "JSON: the same values", *bad[:5])
-    ours = by_key(csv.DictReader(io.StringIO(acct(site, "--format=" + fields, "--output=csv"))))
-    theirs = by_key(csv.DictReader(io.StringIO(site.ask(
+    from_acct = by_key(json.loads(acct(site, "--format=" + fields, "--output=json")))
+    from_api = by_key(site.fetch(path, user("boss")).data)
+    same(sorted(from_acct), sorted(from_api), "the same jobs")
+    bad = differences(from_acct, from_api, site.names)
+    check(len(from_acct) > 20 and not bad, "JSON: the same values", *bad[:5])
+    from_acct = by_key(csv.DictReader(io.StringIO(acct(site, "--format=" + fields, "--output=csv"))))
+    from_api = by_key(csv.DictReader(io.StringIO(site.fetch(
         path, user("boss"), ("Accept", "text/csv")).body.decode())))
-    bad = differences(ours, theirs, site.names)
-    check(len(ours) > 20 and not bad, "CSV: the same texts", *bad[:5])
-    empty = [n for n in site.names if not any(r[n] for r in ours.values())]
+    bad = differences(from_acct, from_api, site.names)
+    check(len(from_acct) > 20 and not bad, "CSV: the same texts", *bad[:5])
+    empty = [n for n in site.names if not any(r[n] for r in from_acct.values())]
     same(sorted(set(empty) - NEVER), [], "every other column has a value")
 
 
-# What the made-up jobs do not have.
+# Columns without a value in the simulated jobs.
 NEVER = {"batch_system", "sluid", "gid", "group", "project", "wckey", "reason", "cancelled_by",
          "restarts", "priority", "suspended_seconds", "tasks", "gpus", "gpu_model", "reservation",
          "admin_comment", "memory_mean_bytes", "io_read_bytes", "io_write_bytes", "measured_nodes",
@@ -103,18 +103,18 @@ NEVER = {"batch_system", "sluid", "gid", "group", "project", "wckey", "reason", 
 
 
 def names(site):
-    """What people write; the number of jobs it is."""
+    """batchjob_acct and the API find the same jobs by each form of an id."""
     rows = by_key(json.loads(acct(site, "--format=key,jobid", "--output=json")))
     some = next(k for k in rows if k.startswith("fake:"))
     for name, count in (("71", 1), ("71.srv", 1), ("72", 1), ("72[3].srv", 1), ("4000", 2),
                         ("4000_2", 1), ("4000_[1-2]", 2), ("4000_[2,7-9]", 1), ("8000", 2),
                         ("8000+1", 1), ("8003", 1), ("8003.batch", 1), ("8000_1", 0),
                         (some, 1), ("7", 0), ("nonsense", 0)):
-        ours = [r["key"] for r in json.loads(acct(site, "--job=" + name, "--format=key",
-                                                  "--output=json"))]
-        theirs = [r["key"] for r in site.ask(
+        from_acct = [r["key"] for r in json.loads(acct(site, "--job=" + name, "--format=key",
+                                                       "--output=json"))]
+        from_api = [r["key"] for r in site.fetch(
             "/api/v1/jobs?fields=key&job=" + urllib.parse.quote(name), user("boss")).data]
-        same((sorted(ours), len(ours)), (sorted(theirs), count), "jobs named " + name)
+        same((sorted(from_acct), len(from_acct)), (sorted(from_api), count), "jobs named " + name)
 
 
-sys.exit(run(begin, columns, names, count=60, days=20))
+sys.exit(run(set_up, columns, names, count=60, days=20))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs of API v1 against what the made-up cluster has told.  TAP."""
+"""Jobs of API v1, compared with the accounting of a simulated cluster.  TAP."""
 import csv
 import io
 import os
@@ -25,17 +25,17 @@ def key(job):
     return "fake:%s:%s" % (job["JobIDRaw"], job["Submit"])
 
 
-def ask(site, path, who="boss", **params):
+def fetch(site, path, user_name="boss", **params):
     if params:
         path += "?" + urllib.parse.urlencode(params, doseq=True)
-    return site.ask(path, user(who))
+    return site.fetch(path, user(user_name))
 
 
-def pages(site, who="boss", limit=100, **params):
+def pages(site, user_name="boss", limit=100, **params):
     """All rows of a list, page by page."""
     rows, cursor = [], ""
     while cursor is not None:
-        a = ask(site, "/api/v1/jobs", who, limit=limit, cursor=cursor, **params)
+        a = fetch(site, "/api/v1/jobs", user_name, limit=limit, cursor=cursor, **params)
         if a.status != 200:
             return a
         rows += a.data
@@ -47,23 +47,23 @@ def begin(site):
     site.start("--access.trust-loopback", "--access.admins=boss",
                "--access.coordinators=acct1: user2", "--query.max-rows=1000",
                "--query.longest-job=3650d")
-    site.jobs = site.told()
+    site.jobs = site.simulated_jobs()
     site.all = {"from": "2000-01-01", "to": site.now + 1}
 
 
 def forms(site):
     """format=csv for browsers; times rounded to days, weeks and months."""
-    a = ask(site, "/api/v1/jobs", format="csv", limit=3, fields="key,state", **site.all)
+    a = fetch(site, "/api/v1/jobs", format="csv", limit=3, fields="key,state", **site.all)
     same((a.status, a.headers["Content-Type"], a.body.split(b"\r\n")[0]),
          (200, "text/csv; charset=utf-8", b"key,state"), "format=csv")
     for path in ("/usage", "/findings", "/accounts", "/me"):
-        same(ask(site, "/api/v1" + path, format="csv").headers["Content-Type"],
+        same(fetch(site, "/api/v1" + path, format="csv").headers["Content-Type"],
              "text/csv; charset=utf-8", "format=csv of " + path)
-    same(ask(site, "/api/v1/jobs", format="xml").status, 400, "an unknown form is refused")
-    accept = site.ask("/api/v1/me?format=json", user("boss"), ("Accept", "text/csv"))
-    same(accept.headers["Content-Type"], "application/json", "the parameter goes before Accept")
+    same(fetch(site, "/api/v1/jobs", format="xml").status, 400, "an unknown format is refused")
+    accept = site.fetch("/api/v1/me?format=json", user("boss"), ("Accept", "text/csv"))
+    same(accept.headers["Content-Type"], "application/json", "the parameter format takes precedence over Accept")
     def span(start, end):
-        meta = ask(site, "/api/v1/jobs", limit=0, **{"from": start, "to": end}).json["meta"]
+        meta = fetch(site, "/api/v1/jobs", limit=0, **{"from": start, "to": end}).json["meta"]
         return meta["from_ms"] // 1000, meta["to_ms"] // 1000
     now = int(time.time())
     day = now - now % 86400
@@ -79,7 +79,7 @@ def forms(site):
     same(span("now-%dd/M" % t.tm_mday, "now-%dd/M" % t.tm_mday),
          (month - before.tm_mday * 86400, month - 1), "last month")
     for bad in ("now/", "now/x", "now/dd", "now/d/d", "now-/d", "nowd"):
-        same(ask(site, "/api/v1/jobs", **{"from": bad}).status, 400, "not a time: " + bad)
+        same(fetch(site, "/api/v1/jobs", **{"from": bad}).status, 400, "not a time: " + bad)
 
 
 def everything(site):
@@ -93,10 +93,10 @@ def everything(site):
     same({frozenset(r) for r in rows}, {frozenset(rows[0])}, "every row has every key")
     check(not any(isinstance(v, (dict, list)) for r in rows for v in r.values()),
           "all values are flat")
-    told = {key(j): j for j in site.jobs}
+    simulated_jobs = {key(j): j for j in site.jobs}
     wrong = []
     for r in rows:
-        j = told[r["key"]]
+        j = simulated_jobs[r["key"]]
         got = (r["jobid"], r["user"], r["uid"], r["account"], r["partition"], r["state"],
                r["state_raw"], r["name"], r["start_ms"], r["end_ms"], r["from"], r["to"],
                r["elapsed_seconds"],
@@ -111,7 +111,7 @@ def everything(site):
                 num(j["AllocCPUS"]) * 100 << 20)
         if got != want:
             wrong.append((got, want))
-    check(not wrong, "rows say what the cluster told, hostile names included", *wrong[:2])
+    check(not wrong, "rows have the cluster's values, hostile names included", *wrong[:2])
     r = next(r for r in rows if r["end_ms"])
     same(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(r["end_ms"] / 1000)), r["end"],
          "both forms of a time agree")
@@ -158,7 +158,7 @@ def filters(site):
     for what, params, test in cases:
         got = pages(site, fields="key", limit=313, **params, **site.all)
         same(keys(got) if isinstance(got, list) else got, want(test), "filter: " + what)
-    a = ask(site, "/api/v1/jobs", limit=0, total=1, user="user3", **site.all)
+    a = fetch(site, "/api/v1/jobs", limit=0, total=1, user="user3", **site.all)
     same((a.data, a.json["meta"]["total"]), ([], len(want(lambda j: j["User"] == "user3"))),
          "the total is counted")
 
@@ -187,83 +187,83 @@ def one(site):
     single = next(v[0] for v in ids.values() if len(v) == 1)
     double = next(v for v in ids.values() if len(v) == 2)
     for name in (key(single), single["JobIDRaw"]):
-        a = ask(site, "/api/v1/jobs/" + name)
+        a = fetch(site, "/api/v1/jobs/" + name)
         same([r["key"] for r in a.data], [key(single)], "one job by %s" % name)
-    a = ask(site, "/api/v1/jobs/" + double[0]["JobIDRaw"])
+    a = fetch(site, "/api/v1/jobs/" + double[0]["JobIDRaw"])
     same((a.status, sorted(r["key"] for r in a.data)), (409, sorted(map(key, double))),
          "an id of two runs is reported as ambiguous")
-    a = ask(site, "/api/v1/jobs/" + key(double[1]))
-    same([r["key"] for r in a.data], [key(double[1])], "each has a key")
-    a = ask(site, "/api/v1/jobs", job=key(double[0]), fields="key")
-    same(a.data, [{"key": key(double[0])}], "a list of one for a dashboard")
+    a = fetch(site, "/api/v1/jobs/" + key(double[1]))
+    same([r["key"] for r in a.data], [key(double[1])], "each run is found by its key")
+    a = fetch(site, "/api/v1/jobs", job=key(double[0]), fields="key")
+    same(a.data, [{"key": key(double[0])}], "the filter job lists one job by its key")
     for bad in ("none", "99999999", "fake:1:2", "a:b", ":::", "0" + single["JobIDRaw"], "%27",
                 "s00000000000000", "1_2", "x" * 150):
-        same(ask(site, "/api/v1/jobs/" + bad).status, 404, "no such job: %s" % bad[:20])
+        same(fetch(site, "/api/v1/jobs/" + bad).status, 404, "no such job: %s" % bad[:20])
 
 
-def nothing_foreign(site):
-    """For every user, everything that can be asked holds nothing of others."""
+def only_visible_jobs(site):
+    """No request shows a user jobs that the access rules hide."""
     mine = {"user%d" % n: {key(j) for j in site.jobs if j["User"] == "user%d" % n}
             for n in (0, 2, 3)}
     coordinated = {key(j) for j in site.jobs if j["Account"] == "acct1"}
-    for who, own in mine.items():
-        see = own | (coordinated if who == "user2" else set())
-        got = {r["key"] for r in pages(site, who, fields="key", **site.all)}
-        same(got, see, "%s sees what is his to see" % who)
-        got = {r["key"] for r in pages(site, who, fields="key", mine="1", **site.all)}
-        same(got, own, "%s sees his own with mine" % who)
+    for user_name, own in mine.items():
+        see = own | (coordinated if user_name == "user2" else set())
+        got = {r["key"] for r in pages(site, user_name, fields="key", **site.all)}
+        same(got, see, "%s sees the jobs that the access rules allow" % user_name)
+        got = {r["key"] for r in pages(site, user_name, fields="key", mine="1", **site.all)}
+        same(got, own, "with mine %s sees own jobs only" % user_name)
         for params in ({"user": "user1"}, {"user": "user1,user7"}, {"user": "*"},
                        {"var-user": "$__all"}, {"account": "acct0,acct1,acct2,acct3"},
                        {"user": "' OR 1=1 --"}, {"name": "' OR '1'='1"}, {"node": "n01') OR (1"},
                        {"partition": "x\") OR 1=1; --"}, {"cluster": "fake' UNION SELECT 1"},
                        {"cursor": "9999999999.9999999999"}, {"state": "all"}):
-            rows = pages(site, who, fields="key", **{**site.all, **params}) \
+            rows = pages(site, user_name, fields="key", **{**site.all, **params}) \
                 if "cursor" not in params \
-                else ask(site, "/api/v1/jobs", who, fields="key", **{**site.all, **params}).data
+                else fetch(site, "/api/v1/jobs", user_name, fields="key", **{**site.all, **params}).data
             check(isinstance(rows, list) and {r["key"] for r in rows} <= see,
-                  "%s with %r shows no job of another user" % (who, params), str(rows)[:300])
+                  "%s with %r shows no job of another user" % (user_name, params), str(rows)[:300])
     foreign = next(j for j in site.jobs if j["User"] == "user1" and j["Account"] == "acct1")
     hidden = next(j for j in site.jobs if j["User"] == "user3")
-    same(ask(site, "/api/v1/jobs/" + key(foreign), "user2").status, 200, "a coordinator sees it")
-    a, b = (ask(site, "/api/v1/jobs/" + k, "user0") for k in (key(hidden), "fake:1:1"))
-    same((a.status, a.body), (b.status, b.body), "someone else's job and none look the same")
-    a = ask(site, "/api/v1/jobs", "newcomer")
+    same(fetch(site, "/api/v1/jobs/" + key(foreign), "user2").status, 200, "a coordinator sees a job of the account")
+    a, b = (fetch(site, "/api/v1/jobs/" + k, "user0") for k in (key(hidden), "fake:1:1"))
+    same((a.status, a.body), (b.status, b.body), "another user's job looks like one that does not exist")
+    a = fetch(site, "/api/v1/jobs", "newcomer")
     same((a.status, a.data), (200, []), "a user without jobs has an empty list")
-    ask(site, "/api/v1/jobs/" + key(hidden))
+    fetch(site, "/api/v1/jobs/" + key(hidden))
     with open(site.log) as f:
         text = f.read()
     check('user="boss"' in text and 'admin_about="user3"' in text
           and 'admin_about="%s"' % key(hidden) in text,
-          "the log shows what an admin reads")
+          "the log shows whose jobs an admin reads")
 
 
-def wrong_questions(site):
+def invalid_requests(site):
     for query in ("limit=x", "limit=-1", "from=yesterday", "from=2026-13-01", "to=1e9",
                   "from=20&to=10", "cursor=x", "cursor=1", "cursor=1.2.3", "cursor=-1.5",
                   "fields=key,nothing", "state=sleeping", "order=up", "nothing=1", "mine=perhaps",
                   "name=a&name=b", "user=a%00b", "from=99999999999999999999", "name=" + "x" * 300,
                   "user=" + ",".join("u%d" % i for i in range(300)), "account'=1"):
-        a = site.ask("/api/v1/jobs?" + query, user("boss"))
+        a = site.fetch("/api/v1/jobs?" + query, user("boss"))
         check(a.status == 400 and a.json["errorType"] == "bad_data"
               and a.json["error"].endswith("."), "%s is 400" % query[:40], a)
     for query, words in (("limti=3", "limti limit cursor from"), ("state=sleeping", "sleeping oom ended Slurm"),
                          ("from=yesterday", "from ISO now"), ("cursor=x", "cursor meta.next"),
                          ("fields=idd", "idd /api/v1/openapi.json")):
-        a = site.ask("/api/v1/jobs?" + query, user("boss"))
+        a = site.fetch("/api/v1/jobs?" + query, user("boss"))
         check(all(w in a.json["error"] for w in words.split()), "%s: the error lists the known values" % query, a)
-    lists = [[j["key"] for j in site.ask("/api/v1/jobs?from=0&limit=1000&fields=key&state=" + s,
-                                         user("boss")).data]
+    lists = [[j["key"] for j in site.fetch("/api/v1/jobs?from=0&limit=1000&fields=key&state=" + s,
+                                           user("boss")).data]
              for s in ("failed", "FAILED", "f", "Failed,oom", "OUT_OF_MEMORY,FAILED")]
     check(lists[0] and lists[0] == lists[1] == lists[2] and lists[3] == lists[4] and len(lists[3]) > len(lists[0]),
-          "states as Slurm writes them, too", [len(x) for x in lists])
-    a = site.ask("/api/v1/jobs?limit=100000", user("boss"))
+          "states are also accepted as Slurm writes them", [len(x) for x in lists])
+    a = site.fetch("/api/v1/jobs?limit=100000", user("boss"))
     same(a.json["meta"]["limit"], 1000, "no reply is longer than the limit")
 
 
 def times(site):
-    """However it is written, it is the same time."""
+    """Each notation of a time gives the same time."""
     def begin(text):
-        return site.ask("/api/v1/jobs?to=now&limit=1&from=" + text, user("boss")).json["meta"]["from_ms"]
+        return site.fetch("/api/v1/jobs?to=now&limit=1&from=" + text, user("boss")).json["meta"]["from_ms"]
     for text in ("1793487600", "1793487600000", "2026-10-31T23:00:00Z", "2026-10-31T23:00:00",
                  "2026-11-01T00:00:00%2B01:00", "2026-11-01T00:00:00+01:00",
                  "2026-11-01T00:00:00+0100", "2026-10-31T20:00:00-03:00",
@@ -276,24 +276,24 @@ def times(site):
     for text in ("2026-11-01T00:00:00+", "2026-11-01T00:00:00+x", "2026-11-01T+01:00",
                  "2026-11-01T00:00:00++01:00", "now-", "now-1x", "now+1d", "nowadays",
                  "now-90000d", "now--1d"):
-        same(site.ask("/api/v1/jobs?from=" + text, user("boss")).status, 400, text + " is none")
+        same(site.fetch("/api/v1/jobs?from=" + text, user("boss")).status, 400, text + " is not a time")
 
 
 def many_accounts(site):
-    """Who coordinates many accounts may use every filter, too."""
+    """A coordinator of 500 accounts can use all filters."""
     site.start("--access.trust-loopback", *["--access.coordinators=acct%d: lead" % i
                                             for i in range(500)])
-    want = site.ask("/api/v1/jobs?from=0&limit=50&fields=key", user("lead")).data
+    want = site.fetch("/api/v1/jobs?from=0&limit=50&fields=key", user("lead")).data
     nodes = ",".join("n%02d" % i for i in range(100))
     users = ",".join("user%d" % i for i in range(90))
-    a = site.ask("/api/v1/jobs?from=0&limit=50&fields=key&user=%s&node=%s" % (users, nodes),
-                 user("lead"))
+    a = site.fetch("/api/v1/jobs?from=0&limit=50&fields=key&user=%s&node=%s" % (users, nodes),
+                   user("lead"))
     check(a.status == 200 and a.data and len(want) == 50, "a coordinator of many accounts uses all filters", a)
 
 
 def as_csv(site):
-    a = site.ask("/api/v1/jobs?limit=500&from=2000-01-01&fields=key,name,end_ms", user("boss"),
-                 ("Accept", "text/csv"))
+    a = site.fetch("/api/v1/jobs?limit=500&from=2000-01-01&fields=key,name,end_ms", user("boss"),
+                   ("Accept", "text/csv"))
     rows = list(csv.reader(io.StringIO(a.body.decode(), newline="")))
     check(a.headers["Content-Type"].startswith("text/csv") and rows[0] == ["key", "name", "end_ms"]
           and len(rows) == 501 and {len(r) for r in rows} == {3}, "CSV by Accept", rows[:3])
@@ -302,14 +302,14 @@ def as_csv(site):
 
 
 def stable(site):
-    """Jobs that come while somebody reads neither double a row nor hide one."""
-    a = ask(site, "/api/v1/jobs", limit=100, fields="key", **site.all)
+    """An import between two pages neither repeats nor hides a job."""
+    a = fetch(site, "/api/v1/jobs", limit=100, fields="key", **site.all)
     cursor = a.json["meta"]["next"]
     rows = [r["key"] for r in a.data]
-    site.world["count"] += 0
+    site.simulation["count"] += 0
     site.fill()
     while cursor:
-        a = ask(site, "/api/v1/jobs", limit=100, fields="key", cursor=cursor, **site.all)
+        a = fetch(site, "/api/v1/jobs", limit=100, fields="key", cursor=cursor, **site.all)
         rows += [r["key"] for r in a.data]
         cursor = a.json["meta"]["next"]
     same((len(rows), len(set(rows))), (len(site.jobs),) * 2, "pages have each job once during an import")
@@ -317,5 +317,5 @@ def stable(site):
     same(up, rows[::-1], "pages in ascending order have the same jobs")
 
 
-sys.exit(run(begin, forms, everything, filters, overlap, one, nothing_foreign, wrong_questions, times, as_csv,
+sys.exit(run(begin, forms, everything, filters, overlap, one, only_visible_jobs, invalid_requests, times, as_csv,
              stable, many_accounts, count=1200, days=20))

@@ -1,5 +1,5 @@
-"""What the end-to-end tests of the API share: a store filled by the importer
-from a made-up cluster, the server, requests as raw as they need to be.  TAP."""
+"""Helpers of the end-to-end tests of the API: a store that the importer fills
+from a simulated cluster, the server, HTTP requests down to raw bytes.  TAP."""
 import base64
 import http.client
 import json
@@ -27,7 +27,7 @@ SERVER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_server"))
 IMPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_db"))
 
 
-class Answer:
+class Response:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
 
@@ -62,16 +62,16 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Site:
-    """A folder with a store of a made-up cluster, and the server over it."""
+    """A folder with the store of a simulated cluster, and the server that reads it."""
 
     def __init__(self, count=1500, days=20, seed=7):
         self.folder = tempfile.mkdtemp(prefix="bj-api-")
         os.chmod(self.folder, 0o755)
         self.store = os.path.join(self.folder, "stats.db")
-        # The server then reads a copy of the store in PostgreSQL.
+        # With this engine the server reads a copy of the store in PostgreSQL.
         self.postgres = postgres.Server() if os.environ.get("STORE_ENGINE") == "postgresql" else None
         self.now = int(time.time())
-        self.world = dict(seed=seed, now=self.now, count=count, days=days)
+        self.simulation = dict(seed=seed, now=self.now, count=count, days=days)
         self.server = None
         self.port = 0
         self.log = os.path.join(self.folder, "log")
@@ -87,8 +87,8 @@ class Site:
         sacct = os.path.join(self.folder, "sacct")
         shutil.copy(os.path.join(HERE, "statsdb_sacct.py"), sacct)
         os.chmod(sacct, 0o755)
-        self.file("sacct.env", json.dumps(self.world))
-        days = self.world["days"]
+        self.file("sacct.env", json.dumps(self.simulation))
+        days = self.simulation["days"]
         cluster = self.file("fake.yml", "name: fake\nsacct:\n  command: %s\n  history: %dd\n"
                             "  slice: %dd\n  pause: 0s\n" % (sacct, days + 1, days + 1))
         p = subprocess.run([IMPORTER, "--once", "--store.path=" + self.store,
@@ -96,13 +96,13 @@ class Site:
         if p.returncode != 0:
             raise RuntimeError(p.stderr.decode()[-600:])
 
-    def told(self):
-        """The jobs, as the cluster reports them; a requeued one is several."""
+    def simulated_jobs(self):
+        """The jobs of the simulated cluster; each run of a requeued job is an entry."""
         return [lines[0] for _, _, lines in statsdb_sacct.jobs(
-            self.world["seed"], self.now, self.world["count"], self.world["days"])]
+            self.simulation["seed"], self.now, self.simulation["count"], self.simulation["days"])]
 
-    def served(self):
-        """The store of the server; a copy is as new as its start."""
+    def store_to_serve(self):
+        """The store that the server reads: the SQLite file, or a new copy in PostgreSQL."""
         if not self.postgres:
             return self.store
         self.postgres.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
@@ -115,7 +115,7 @@ class Site:
     def start(self, *options):
         self.stop()
         self.started = options
-        store = self.served()
+        store = self.store_to_serve()
         with open(self.log, "wb") as log:
             self.server = subprocess.Popen(
                 [SERVER, "--web.listen-address=127.0.0.1:0", "--store.path=" + store,
@@ -150,8 +150,8 @@ class Site:
             time.sleep(0.05)
         raise RuntimeError("the server does not reload: " + open(self.log).read()[-600:])
 
-    def ask(self, path, *headers, method="GET", body=None, unix=None, tls=None):
-        """One request on a connection of its own; headers as pairs."""
+    def fetch(self, path, *headers, method="GET", body=None, unix=None, tls=None):
+        """Send one request on a new connection; headers are (name, value) pairs."""
         c = (UnixConnection(unix) if unix
              else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=tls)
              if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60))
@@ -164,7 +164,7 @@ class Site:
                 c.putheader("Content-Length", str(len(body)))
             c.endheaders(body)
             r = c.getresponse()
-            return Answer(r.status, r.headers, r.read())
+            return Response(r.status, r.headers, r.read())
         finally:
             c.close()
 
@@ -186,7 +186,7 @@ class Site:
         return sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)
 
     def import_records(self, store):
-        """Import a final record of each ended job, as one node wrote it, into a copy of the store."""
+        """Import a final record of one node for each ended job into a store; return their number."""
         os.makedirs(os.path.join(self.folder, "spool"), exist_ok=True)
         rows = self.db().execute("SELECT jobid, start, \"end\" FROM job WHERE \"end\" > start").fetchall()
         for i, (job, start, end) in enumerate(rows):
@@ -198,7 +198,7 @@ class Site:
         return len(rows)
 
     def derive_records(self, store):
-        """Import the records that are there, and derive what is listed."""
+        """Import the records in the spool, and derive the values of their jobs."""
         cluster = self.file("records.yml", "name: fake\nqstat:\n  command: /bin/true\nrecords:\n  dir: [%s/spool]\n"
                             % self.folder)
         p = subprocess.run([IMPORTER, "--once", "--store.path=" + store, "--cluster.file=" + cluster],
@@ -206,9 +206,9 @@ class Site:
         if p.returncode != 0:
             raise RuntimeError(p.stderr.decode()[-600:])
 
-    def derive(self, name):
-        """Made-up figures for the first job of that id that has ended, as if
-        nodes had measured it: the store is written to past its importer."""
+    def add_measurements(self, name):
+        """Write invented measurements of the first ended job with this id
+        directly into the store; return the key of the job."""
         db = sqlite3.connect(self.store)
         job, assoc, cpus, start, end = db.execute(
             "SELECT j.id, a.id, j.cpus, j.start, j.\"end\" FROM job AS j JOIN assoc AS a ON"
@@ -259,11 +259,11 @@ class Site:
         return key
 
     def refresh(self):
-        """The store was changed: a server with a copy needs a new one."""
+        """Restart a server that reads a copy, after a change of the store."""
         if self.postgres and self.server:
             self.start(*self.started)
 
-    def done(self):
+    def clean_up(self):
         self.stop()
         if self.postgres:
             self.postgres.close()
@@ -271,8 +271,8 @@ class Site:
 
 
 def bcrypt(password):
-    """What crypt(3) makes of a password; without Python's module, which newer
-    releases lack, by another strong method."""
+    """Hash a password with bcrypt; with openssl and SHA-512 where Python has no
+    module crypt."""
     try:
         import crypt
     except ImportError:
@@ -282,9 +282,9 @@ def bcrypt(password):
 
 
 def endpoints_with_rows(doc):
-    """Paths of an OpenAPI document that answer with rows, and what it says of them."""
-    return {path: of["get"] for path, of in doc["paths"].items()
-            if "text/csv" in of.get("get", {}).get("responses", {}).get("200", {}).get("content", {})}
+    """{path: description of its GET} of an OpenAPI document, for paths that return rows."""
+    return {path: methods["get"] for path, methods in doc["paths"].items()
+            if "text/csv" in methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {})}
 
 
 def user(name):
@@ -292,7 +292,7 @@ def user(name):
 
 
 def run(*parts, **site):
-    """Run the parts over one site; each gets it."""
+    """Fill one site, and call each part with it."""
     for program in (SERVER, IMPORTER):
         if not os.access(program, os.X_OK):
             print("1..0 # SKIP %s was not built: SQLite is not installed" % program)
@@ -303,5 +303,5 @@ def run(*parts, **site):
         for part in parts:
             part(s)
     finally:
-        s.done()
+        s.clean_up()
     return plan()

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Every endpoint by every kind of proof for every kind of person: whatever is
-asked for, nothing foreign is in the answer; and without a proof, with a wrong
-one, or with two, there is none.  TAP."""
+"""Every endpoint with every kind of credentials for every kind of user: no response
+contains data of other users; missing, wrong or double credentials are refused.  TAP."""
 import collections
 import copy
 import os
@@ -17,16 +16,16 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import SERVER, basic, bcrypt, check, run, same, user  # noqa: E402
 import tls_lib  # noqa: E402
-from gate_lib import Double, History  # noqa: E402
+from gate_lib import ScriptedPrometheus, FilledPrometheus  # noqa: E402
 
-PEOPLE = ["user3", "user2", "newcomer", "boss"]  # user2 coordinates acct1
+USERS = ["user3", "user2", "newcomer", "boss"]  # user2 coordinates acct1
 OWN = pwd.getpwuid(os.getuid()).pw_name
 GRAFANA = basic("grafana", "s3cret")
-FEW = 12  # asked for each proof: the first of so many questions
+FEW = 12  # all kinds of credentials but one send only every 12th request to an endpoint
 LONG = os.environ.get("BJ_TEST_LONG")
 
-# All endpoints except those open to all.  The author of a new endpoint ensures
-# that questions() or posts() ask it for what is not one's own.
+# All endpoints that need credentials.  The author of a new one makes requests()
+# or posts() request data of other users from it.
 ENDPOINTS = {
     "get": ["/accounts/{account}", "/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
             "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
@@ -48,18 +47,18 @@ OPEN = ["/", "/api", "/api/health", "/api/simpod", "/api/v1", "/api/v1/openapi.j
         "/metrics", "/style.css"]
 
 
-def make_token(who, until):
-    p = subprocess.run([SERVER, "make-token", who, until], capture_output=True, text=True)
+def make_token(user_name, until):
+    p = subprocess.run([SERVER, "make-token", user_name, until], capture_output=True, text=True)
     return p.stderr.strip(), p.stdout
 
 
-def begin(site):
+def set_up(site):
     web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret")
-                    + "".join("  %s: %s\n" % (p, bcrypt("pw-" + p)) for p in PEOPLE))
+                    + "".join("  %s: %s\n" % (p, bcrypt("pw-" + p)) for p in USERS))
     site.token, lines = {}, ""
-    for name, who, until in [(p, p, "2999-01-01") for p in PEOPLE] + [
+    for name, user_name, until in [(p, p, "2999-01-01") for p in USERS] + [
             ("expired", "user3", "2998-01-01"), ("revoked", "user3", "never")]:
-        site.token[name], line = make_token(who, until)
+        site.token[name], line = make_token(user_name, until)
         lines += "" if name == "revoked" else line.replace("2998", "2020")
     tokens = site.file("tokens", lines + line)
     site.socket = os.path.join(site.folder, "api.sock")
@@ -73,8 +72,8 @@ def begin(site):
                                  "--access.proxy-users=" + OWN]
     site.roles = {"boss": "admin", "user2": {"acct1"}}
     site.start(*site.options)
-    a = site.ask("/api/v1/me", bearer(site, "revoked"))
-    same(a.status, 200, "a token, so far")
+    a = site.fetch("/api/v1/me", bearer(site, "revoked"))
+    same(a.status, 200, "a token works until it is revoked")
     site.file("tokens", lines)
     site.reload()
     describe(site)
@@ -82,38 +81,38 @@ def begin(site):
 
 
 def prometheus(site):
-    """A Prometheus with series of all jobs; without the program one that knows nothing."""
+    """A Prometheus with series of all jobs; where it is not installed, a server without series."""
     series = [("batchjob_job_cpus", dict(user=u, account=a, jobid=j, mark="mark-%s-%s-" % (u, a)),
                [(site.now - 60, 1)]) for u, a, j in sorted({(u, a, j) for _, u, a, j in site.all})]
-    prom = History(series)
-    if prom.why:
+    prom = FilledPrometheus(series)
+    if prom.failure:
         prom.stop()
-        prom = Double()
+        prom = ScriptedPrometheus()
         prom.reply = lambda h: h.send()
     return prom
 
 
 def describe(site):
-    """What there is, as the server itself says."""
-    doc = site.ask("/api/v1/openapi.json").json
+    """The OpenAPI document has exactly ENDPOINTS and OPEN; OPEN show no data of jobs."""
+    doc = site.fetch("/api/v1/openapi.json").json
     of = {(m, p): op for p, item in doc["paths"].items() for m, op in item.items()}
     for method, paths in ENDPOINTS.items():
         same(sorted(p for m, p in of if m == method and of[m, p].get("security") != []), paths,
-             "all endpoints are tried by " + method)
+             "all endpoints are tested with " + method)
     same(sorted(p for m, p in of if of[m, p].get("security") == []), OPEN, "only the listed endpoints need no credentials")
     site.paths = {p: [x["name"] for x in op["parameters"] if x["in"] == "query"]
                   for (m, p), op in of.items() if m == "get" and p not in OPEN}
-    bad = [p for p in OPEN if re.search(rb"mark-|fake:|\buser\d|\bacct\d", site.ask(p).body)]
-    same(bad, [], "open endpoints show nothing of jobs")
+    bad = [p for p in OPEN if re.search(rb"mark-|fake:|\buser\d|\bacct\d", site.fetch(p).body)]
+    same(bad, [], "open endpoints show no data of jobs")
 
 
 def secure(site):
-    """The same store behind mutual TLS."""
+    """Start a second server over the same store, with mutual TLS."""
     folder, key = site.folder, tls_lib.EC
     tls_lib.ca(folder, "ca", key)
     tls_lib.cert(folder, "own", "ca", "/CN=localhost",
                  "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth", key=key)
-    names = dict({p: "email:%s@hpc.example" % p for p in PEOPLE}, grafana="dns:grafana.example",
+    names = dict({p: "email:%s@hpc.example" % p for p in USERS}, grafana="dns:grafana.example",
                  two="email:user3@hpc.example,email:boss@hpc.example", odd="email:boss@else.example")
     site.tls = {}
     for name, san in names.items():
@@ -139,8 +138,8 @@ def bearer(site, name):
 
 
 def mark(site):
-    """Each job has a name, a directory, a comment and findings that contain the owner
-    it is."""
+    """Put the owner and account of each job into its name, directory, comment and a
+    finding."""
     db = sqlite3.connect(site.store)
     db.execute("UPDATE user SET name = ? WHERE name = 'user5'", (OWN,))
     for job, owner, account in db.execute(
@@ -166,20 +165,20 @@ def mark(site):
     db.close()
 
 
-def may_see(site, who, owner, account):
-    role = site.roles.get(who, set())
-    return role == "admin" or who == owner or account in role
+def may_see(site, user_name, owner, account):
+    role = site.roles.get(user_name, set())
+    return role == "admin" or user_name == owner or account in role
 
 
-def foreign(site, who, text):
-    """What of an answer is none of his business."""
+def foreign(site, user_name, text):
+    """Texts, keys and names in a response that the user may not see."""
     text = urllib.parse.unquote(text)
-    bad = [m for m in set(re.findall(r"mark-(\w+)-(\w+)-", text)) if not may_see(site, who, *m)]
+    bad = [m for m in set(re.findall(r"mark-(\w+)-(\w+)-", text)) if not may_see(site, user_name, *m)]
     bad += [k for k in set(re.findall(r"fake:\d+:\d+", text))
-            if k in site.owner and not may_see(site, who, *site.owner[k])]
-    seen = [pair for pair in site.pairs if may_see(site, who, *pair)]
-    users, accounts = {u for u, _ in seen} | {who}, {a for _, a in seen}
-    role = site.roles.get(who, set())
+            if k in site.owner and not may_see(site, user_name, *site.owner[k])]
+    seen = [pair for pair in site.pairs if may_see(site, user_name, *pair)]
+    users, accounts = {u for u, _ in seen} | {user_name}, {a for _, a in seen}
+    role = site.roles.get(user_name, set())
     accounts |= role if role != "admin" else set()
     bad += [u for u in set(re.findall(r"\buser\d+\b", text)) - users]
     bad += [a for a in set(re.findall(r"\bacct\d+\b", text)) - accounts]
@@ -187,11 +186,11 @@ def foreign(site, who, text):
 
 
 def with_headers(site, *headers, **how):
-    return lambda path, *own, **more: site.ask(path, *headers, *own, **how, **more)
+    return lambda path, *own, **more: site.fetch(path, *headers, *own, **how, **more)
 
 
-def proofs(site):
-    """How a person can prove who he is; calls that ask."""
+def credentials(site):
+    """{kind of credentials: function of a user that returns a function to send requests}."""
     spoofed = [("X-Remote-User", "boss"), ("X-WEBAUTH-USER", "boss"), ("X-Forwarded-User", "boss"),
                ("X-Grafana-Users", "boss"), ("X_Grafana_User", "boss"),
                ("Connection", "X-Remote-User, close"), ("Cookie", "user=boss")]
@@ -207,14 +206,14 @@ def proofs(site):
     }
 
 
-def questions(site):
-    """Paths to GET: everything that there is, asked for what is not one's own."""
+def requests(site):
+    """{endpoint: URLs to GET}, with parameters that request data of other users."""
     targets = {}
-    for who in PEOPLE[:2]:
+    for user_name in USERS[:2]:
         for mine in (True, False):
             for key, owner, account, _ in site.all:
-                if may_see(site, who, owner, account) == mine and (mine or owner != "user3"):
-                    targets[who, mine] = key
+                if may_see(site, user_name, owner, account) == mine and (mine or owner != "user3"):
+                    targets[user_name, mine] = key
                     break
     keys = sorted(set(targets.values())) + [next(k for k, _, a, _ in site.all if a == "acct1")]
     wide = [{}, {"user": "*"}, {"user": "user0,user1,user2,user3,user4," + OWN},
@@ -231,7 +230,7 @@ def questions(site):
             for key in keys if "{" in path else [None]:
                 real = path.replace("{job}", urllib.parse.quote(key or "", safe=":"))
                 out.setdefault(path, []).append(real + "?" + urllib.parse.urlencode(w))
-    for w in wide[:6]:  # the original passes over what it does not know
+    for w in wide[:6]:  # the original API ignores unknown parameters
         out["/api/jobs"].append("/api/jobs?from=0&" + urllib.parse.urlencode(w))
     out["/api/accounts"].append("/api/accounts?user=user4")
     query, gate = {"query": '{mark!=""}', "match[]": '{mark!=""}', "time": site.now}, "/prometheus/api/v1/"
@@ -256,7 +255,7 @@ def questions(site):
 
 
 def posts(site):
-    """Bodies by path: JSON, and forms as bytes."""
+    """{endpoint: bodies to POST}: JSON, or forms as bytes."""
     time = {"range": {"from": "2000-01-01T00:00:00.000Z", "to": "2100-01-01T00:00:00.000Z"}}
     payloads = [{}, {"user": "*", "limit": 500}, {"user": ["user4", "user6"]},
                 {"account": "acct0", "fields": "key,user,name"}, {"group_by": "user,account"}]
@@ -274,131 +273,132 @@ def posts(site):
     out["tag-values"] = [{"key": w[:-1]} for w in words]
     out["tag-keys"] = out["metrics"] = [{}]
     out = {"/api/simpod/" + name: bodies for name, bodies in out.items()}
-    gets = questions(site)
+    gets = requests(site)
     for path in ENDPOINTS["post"]:
         if path not in out:
             out[path] = [url.partition("?")[2].encode() for url in gets[path]]
     return out
 
 
-def post(ask, path, body):
+def post(fetch, path, body):
     form = [("Content-Type", "application/x-www-form-urlencoded")] if isinstance(body, bytes) else []
-    return ask(path, *form, method="POST", body=body)
+    return fetch(path, *form, method="POST", body=body)
 
 
-def shown(body):
-    """Without what a page repeats of the question."""
+def without_echo(body):
+    """A response without what a page repeats from the request."""
     text = body.decode("utf-8", "replace")
     return re.sub(r'value="[^"]*"|href="(?:../)?(?:jobs|usage|findings)\?[^"]*"|<h1>.*?</h1>|<title>.*?</title>',
                   "", text)
 
 
-def sweep(site, who, kind, ask, seen, few, every=1):
-    """Questions by one person with one kind of proof: all, or the first of so many of each endpoint.
-    Counts the jobs in the answers: in all of them in seen, in those to the first questions in few."""
+def sweep(site, user_name, kind, fetch, seen, few, every=1):
+    """Send each endpoint every `every`-th request, as one user with one kind of credentials.
+    Count the jobs in all responses in seen, those of every FEW-th request in few."""
     n, bad, odd = 0, [], []
-    for path, urls in questions(site).items():
+    for path, urls in requests(site).items():
         for i, url in enumerate(urls):
             if i % every:
                 continue
-            a = ask(url)
+            a = fetch(url)
             n += 1
             jobs = len(re.findall(rb"mark-|\"jobid\":", a.body))
-            seen[path, who] += jobs
+            seen[path, user_name] += jobs
             if i % FEW == 0:
-                few[path, who] += jobs
-            leak = foreign(site, who, shown(a.body))
+                few[path, user_name] += jobs
+            leak = foreign(site, user_name, without_echo(a.body))
             if leak:
                 bad.append((url, leak[:4]))
             if a.status not in (200, 400, 404, 409):
                 odd.append((url, a.status))
     for name, bodies in posts(site).items():
         for body in bodies[::every]:
-            a = post(ask, name, body)
+            a = post(fetch, name, body)
             n += 1
-            leak = foreign(site, who, shown(a.body))
+            leak = foreign(site, user_name, without_echo(a.body))
             if leak:
                 bad.append((name, body, leak[:4]))
             if a.status not in (200, 400):
                 odd.append((name, body, a.status))
-    same(bad, [], "%s by %s: %d answers, nothing foreign" % (who, kind, n))
-    same(odd[:5], [], "all requests have a reply")
+    same(bad, [], "%s by %s: %d responses without data of other users" % (user_name, kind, n))
+    same(odd[:5], [], "all requests have an expected status")
 
 
 def everything(site):
-    same(sorted(questions(site)), ENDPOINTS["get"], "there is a request for each endpoint")
+    same(sorted(requests(site)), ENDPOINTS["get"], "there is a request for each endpoint")
     same(sorted(posts(site)), ENDPOINTS["post"], "there is a body for each POST")
-    totals, asked_all = set(), collections.Counter()
-    for kind, of in proofs(site).items():
+    totals, seen_by_proxy = set(), collections.Counter()
+    for kind, of in credentials(site).items():
         seen, few = collections.Counter(), collections.Counter()
-        for who in PEOPLE:
-            # What a person sees depends on who it is, not on the proof: one kind asks everything.
-            sweep(site, who, kind, of(who), seen, few, 1 if LONG or kind == "proxy" else FEW)
+        for user_name in USERS:
+            # A response depends on the user, not on the kind of credentials: one kind sends all requests.
+            sweep(site, user_name, kind, of(user_name), seen, few, 1 if LONG or kind == "proxy" else FEW)
         totals.add(tuple(sorted(few.items())))
-        asked_all = asked_all or seen
-    seen = asked_all
-    same(len(totals), 1, "every proof shows the same")
+        seen_by_proxy = seen_by_proxy or seen
+    seen = seen_by_proxy
+    same(len(totals), 1, "all kinds of credentials show the same number of jobs")
     for path in ("/api/v1/jobs", "/api/v1/findings", "/jobs", "/api/jobs"):
-        check(seen[path, "user3"] > 0, "%s had something to show" % path)
-    theirs = site.ask("/api/v1/jobs?from=0&limit=9", GRAFANA, user("boss")).body.decode()
+        check(seen[path, "user3"] > 0, "%s shows jobs" % path)
+    theirs = site.fetch("/api/v1/jobs?from=0&limit=9", GRAFANA, user("boss")).body.decode()
     check(foreign(site, "newcomer", theirs), "the test notices jobs of other users")
     check(seen["/api/v1/jobs", "boss"] > 2 * seen["/api/v1/jobs", "user3"], "an admin sees more")
 
 
-def refused(site, what, statuses, ask):
-    """No endpoint lets this in."""
+def refused(site, what, statuses, fetch):
+    """Every endpoint refuses these credentials."""
     bad = []
-    for path, urls in questions(site).items():
-        a = ask(urls[0])
+    for path, urls in requests(site).items():
+        a = fetch(urls[0])
         if a.status not in statuses or b"mark-" in a.body or b"fake:" in a.body:
             bad.append((urls[0], a.status))
     for name, bodies in posts(site).items():
-        a = post(ask, name, bodies[0])
+        a = post(fetch, name, bodies[0])
         if a.status not in statuses or b"mark-" in a.body:
             bad.append((name, a.status))
-    same(bad, [], "no endpoint answers to %s" % what)
+    same(bad, [], "all endpoints refuse %s" % what)
 
 
-def nobody(site):
-    """Without a proof, with half a one, a wrong one, or two."""
+def invalid_credentials(site):
+    """Missing, incomplete, wrong or double credentials are refused."""
     wrong = site.token["user3"][:-4] + "0000"
-    # Pages ask a browser for a name and password, with 401.
+    # Pages send status 401, so that a browser asks for a password.
     for what, headers, statuses in [
-            ("none", [], {403, 401}), ("a header alone", [user("boss")], {403, 401}),
+            ("no credentials", [], {403, 401}), ("a header alone", [user("boss")], {403, 401}),
             ("a proxy without a user", [GRAFANA], {403, 401}),
-            ("a user dropped on the way", [GRAFANA, ("Connection", "X-Grafana-User")], {403, 401}),
+            ("a user header dropped as hop-by-hop", [GRAFANA, ("Connection", "X-Grafana-User")], {403, 401}),
             ("two users", [GRAFANA, user("user3"), user("boss")], {400}),
             ("one user twice", [GRAFANA, user("user3"), user("user3")], {400}),
-            ("users joined", [GRAFANA, user("user3,boss")], {400}),
-            ("a macro", [GRAFANA, user("${__user.login}")], {400}),
-            ("a password for another", [basic("user3", "pw-user3"), user("boss")], {403, 401}),
-            ("a token for another", [bearer(site, "user3"), user("boss")], {403}),
+            ("two users in one header", [GRAFANA, user("user3,boss")], {400}),
+            ("a macro of Grafana", [GRAFANA, user("${__user.login}")], {400}),
+            ("a password, and another user's name", [basic("user3", "pw-user3"), user("boss")], {403, 401}),
+            ("a token, and another user's name", [bearer(site, "user3"), user("boss")], {403}),
             ("an expired token", [bearer(site, "expired")], {403}),
             ("a revoked token", [bearer(site, "revoked")], {403, 429}),
             ("a wrong token", [("Authorization", "Bearer " + wrong)], {403, 429}),
             ("a wrong password", [basic("user3", "pw-boss")], {403, 401, 429}),
-            ("nobody's password", [basic("nobody", "pw-user3")], {403, 401, 429}),
-            ("two proofs", [GRAFANA, bearer(site, "boss"), user("boss")], {400})]:
+            ("a password of an unknown user", [basic("nobody", "pw-user3")], {403, 401, 429}),
+            ("two kinds of credentials", [GRAFANA, bearer(site, "boss"), user("boss")], {400})]:
         refused(site, what, statuses, with_headers(site, *headers))
     for what, name, headers, statuses in [
             ("no certificate", "none", [user("boss")], {403}),
-            ("a certificate of nobody", "odd", [user("boss")], {403}),
-            ("a certificate of two", "two", [user("boss")], {403}),
-            ("a certificate for another", "user3", [user("boss")], {403}),
+            ("a certificate that no rule matches", "odd", [user("boss")], {403}),
+            ("a certificate of two users", "two", [user("boss")], {403}),
+            ("a certificate, and another user's name", "user3", [user("boss")], {403}),
             ("a proxy's certificate alone", "grafana", [], {403}),
             ("a proxy's certificate and two users", "grafana", [user("user3"), user("boss")], {400}),
             ("a certificate and a wrong token", "boss", [bearer(site, "boss")], {403, 429})]:
         refused(site, what, statuses, with_headers(site.secure, *headers, tls=site.tls[name]))
 
 
-def same_silence(site):
-    """Someone else's job and none at all: not a byte differs, but for the name
-    that was asked for."""
+def same_as_missing(site):
+    """A job of another user and one that does not exist give the same response,
+    byte for byte."""
     theirs = next(k for k, u, a, _ in site.all if u not in ("user3", "user2") and a != "acct1")
     none = "fake:%s:%s" % (theirs.split(":")[1], int(theirs.split(":")[2]) + 1)
     for path in [p for p in site.paths if "{job}" in p] + ["/jobs/{job}", "/jobs/{job}/curve.svg"]:
-        got = [site.ask(path.replace("{job}", k), GRAFANA, user("user3")) for k in (theirs, none)]
-        same((got[0].status, got[0].body), (got[1].status, got[1].body), "%s: the same" % path)
+        got = [site.fetch(path.replace("{job}", k), GRAFANA, user("user3")) for k in (theirs, none)]
+        same((got[0].status, got[0].body), (got[1].status, got[1].body),
+             "%s: another user's job looks like one that does not exist" % path)
 
 
 def peers(site):
@@ -420,7 +420,7 @@ def peers(site):
 
 def end(site):
     site.prom.stop()
-    same((site.secure.stop(), site.stop()), (0, 0), "both servers end well")
+    same((site.secure.stop(), site.stop()), (0, 0), "both servers end with status 0")
     for log in (site.log, site.secure.log):
         with open(log) as f:
             text = f.read()
@@ -428,4 +428,4 @@ def end(site):
               and "ThreadSanitizer" not in text, "no sanitizer reports an error", text[-600:])
 
 
-sys.exit(run(begin, everything, nobody, same_silence, peers, end, count=1200, days=20))
+sys.exit(run(set_up, everything, invalid_credentials, same_as_missing, peers, end, count=1200, days=20))

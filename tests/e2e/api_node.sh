@@ -1,15 +1,15 @@
 #!/bin/bash
-# A node for the tests of the API: real jobs in real cgroups, an exporter that
-# also has a GPU (of a library that plays a script), a power meter (a program)
-# and a cluster (Slurm's commands play recordings).  Needs root.
+# A node for the tests of the API: real jobs in real cgroups, and an exporter
+# with simulated GPUs (an NVML library that reads a script), a power meter (a
+# program) and a cluster (Slurm's commands print recordings).  Needs root.
 #
 #   api_node.sh CLUSTER "JOB UID USER ACCOUNT"...
 #
-# Prints "url URL" when all is there, "none WHY" where it can't be, and goes on
-# until its input ends.
+# Prints "url URL" when the exporter runs, and ends at the end of its input;
+# prints "none REASON" and ends where this is impossible.
 . "$(dirname "$0")/lib.sh"
 complete=1
-cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
+cg_private=1 # no jobs of other tests here, and none of this test there
 cg_init
 [ $cg_version != none ] || { echo "none not root, or no cgroups to write to"; exit 0; }
 [ -x "$work" ] || { echo "none no $work"; exit 0; }
@@ -59,7 +59,7 @@ done
 } >"$tmp/gpu.script"
 export FAKE_NVML=$tmp/gpu.script
 printf '#!/bin/sh\necho 700\n' >"$tmp/bin/watts"
-play() { # command [word]: what is played for it
+play() { # command word file: print file (if the arguments contain word)
     echo "${2:+case \"\$*\" in *$2*) }/bin/cat '$top/tests/fixtures/cluster/$3'${2:+ ;; esac}" >>"$tmp/bin/$1"
 }
 for c in squeue sinfo sdiag scontrol sshare sacctmgr; do echo '#!/bin/sh' >"$tmp/bin/$c"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The web pages: who sees what, that nothing a job is called becomes a part of
-the page, and a browser that shows them.  TAP."""
+"""The web pages: their values, access rules, escaping of hostile names, and how
+a browser (Chromium) shows them.  TAP."""
 import contextlib
 import os
 import re
@@ -14,53 +14,53 @@ import urllib.parse
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import basic, check, run, same, user  # noqa: E402
-from page_lib import Fake, GRAFANA, HOSTILE, Page, ask, begin, safe  # noqa: E402
+from page_lib import FakePrometheus, GRAFANA, HOSTILE, Page, fetch, set_up, check_page  # noqa: E402
 from prom_lib import Node, Prometheus, wait_for  # noqa: E402
 
 def jobs(site):
     seen, path = [], "/jobs?from=2000-01-01&limit=7"
     while path and len(seen) < 1000:
-        a = ask(site, path)
-        page = safe("my jobs", a) if not seen else Page(a.body.decode())
+        a = fetch(site, path)
+        page = check_page("my jobs", a) if not seen else Page(a.body.decode())
         seen += [urllib.parse.unquote(u[5:]) for u in page.links if u.startswith("jobs/")]
         more = [u for u in page.links if u.startswith("jobs?") and "cursor=" in u]
         path = "/" + more[0] if more else None
-    same(seen, [j["key"] for j in site.mine], "page by page, all of one's jobs")
-    page = safe("with filters", ask(site, "/jobs?from=2000-01-01&name=%22%3E%3Cscript%3E&state=failed"
-                                    "&account=%27%22%3C"))
+    same(seen, [j["key"] for j in site.own_jobs], "page by page, all jobs of the user")
+    page = check_page("with filters", fetch(site, "/jobs?from=2000-01-01&name=%22%3E%3Cscript%3E&state=failed"
+                                            "&account=%27%22%3C"))
     check("No jobs found" in page.text, "filters that match no job show none")
-    a = ask(site, "/jobs?state=zzz")
-    page = safe("a bad filter", a)
+    a = fetch(site, "/jobs?state=zzz")
+    page = check_page("a bad filter", a)
     check(a.status == 400 and "Unknown state" in page.text, "a bad filter is an error", a)
-    same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown parameter is refused")
-    page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
+    same(fetch(site, "/jobs?nonsense=1").status, 400, "an unknown parameter is refused")
+    page = check_page("an admin's list", fetch(site, "/jobs?from=2000-01-01&limit=500", "boss"))
     check("User" in page.text and len({r[4] for r in page.rows if len(r) > 4}) > 5, "an admin sees jobs of all users")
-    used = [j["cpu_efficiency_percent"] for j in ask(
+    used = [j["cpu_efficiency_percent"] for j in fetch(
         site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent", "boss").data]
     shown = [r[11] for r in page.rows if len(r) > 11][-len(used):]
     same([s == "-" for s in shown], [u is None for u in used], "CPU use is shown where it is known")
     check(all(u is None or abs(float(s.split()[0]) - u) < 0.11 for s, u in zip(shown, used)),
           "CPU use is from the best source", (shown[:9], used[:9]))
-    page = Page(ask(site, "/jobs?from=2000-01-01&limit=100000", "boss").body.decode())
+    page = Page(fetch(site, "/jobs?from=2000-01-01&limit=100000", "boss").body.decode())
     same(len([r for r in page.rows if r]), 500, "a page has at most 500 jobs")
-    page = safe("nobody's list", ask(site, "/jobs?from=0", "newcomer"))
-    check("No jobs" in page.text, "a newcomer has none")
+    page = check_page("a list without jobs", fetch(site, "/jobs?from=0", "newcomer"))
+    check("No jobs" in page.text, "a user without jobs sees none")
 
 
 def search(site):
-    """By id, array, node, finding; sorted; counted; with links to more of a kind."""
+    """Jobs are found by id, attribute, node and finding, sorted, counted, and linked to similar ones."""
     def ids(path, who="boss"):
-        page = safe(path, ask(site, path, who))
+        page = check_page(path, fetch(site, path, who))
         return [r[0] for r in page.rows if r], page
-    total = ask(site, "/api/v1/jobs?from=0&limit=0&total=true", "boss").json["meta"]["total"]
+    total = fetch(site, "/api/v1/jobs?from=0&limit=0&total=true", "boss").json["meta"]["total"]
     found, page = ids("/jobs?from=0&limit=20")
     check("%d jobs" % total in page.text and len(found) == 20, "a list says how many jobs there are")
-    job = ask(site, "/api/v1/jobs?from=0&limit=1&state=completed&order=asc"
-              "&fields=jobid,display_id,user,account,nodelist,partition,cluster", "boss").data[0]
+    job = fetch(site, "/api/v1/jobs?from=0&limit=1&state=completed&order=asc"
+                "&fields=jobid,display_id,user,account,nodelist,partition,cluster", "boss").data[0]
     found, _ = ids("/jobs?job=" + job["jobid"])
     check(job["display_id"] in found, "a job is found by its id, whenever it ran", found)
     found, page = ids("/jobs?job=99999999")
-    check(not found and "You have no job with this id" in page.text, "an unknown id is said to be unknown")
+    check(not found and "You have no job with this id" in page.text, "the page reports an unknown id")
     for name in ("user", "account", "partition", "cluster"):
         found, page = ids("/jobs?from=0&limit=500&%s=%s" % (name, job[name]))
         check(job["display_id"] in found or len(found) == 500, "jobs by " + name)
@@ -76,46 +76,46 @@ def search(site):
     for field in ("elapsed_seconds", "cpus", "cpu_efficiency_percent", "start"):
         for order in ("desc", "asc"):
             path = "from=0&limit=50&sort=%s&order=%s" % (field, order)
-            a = ask(site, "/api/v1/jobs?fields=display_id,%s&%s" % (field, path), "boss")
+            a = fetch(site, "/api/v1/jobs?fields=display_id,%s&%s" % (field, path), "boss")
             values = [j[field] for j in a.data if j[field] is not None]
             same(values, sorted(values, reverse=order == "desc"), "sorted by %s, %s" % (field, order))
             if field != "start":
-                same(ids("/jobs?" + path)[0], [j["display_id"] for j in a.data], "and on the page")
+                same(ids("/jobs?" + path)[0], [j["display_id"] for j in a.data], "the page has the same order")
     page = ids("/jobs?from=0&sort=cpus")[1]
     check(any(u.endswith("sort=cpus&order=asc") for u in page.links)
-          and ("aria-sort", "descending") in page.attrs, "a second click turns the order round")
-    same(ask(site, "/jobs?sort=name").status, 400, "text does not sort")
+          and ("aria-sort", "descending") in page.attrs, "a second click reverses the order")
+    same(fetch(site, "/jobs?sort=name").status, 400, "a list cannot be sorted by text")
     seen, cursor = [], ""
     while cursor is not None and len(seen) < 5000:
-        a = ask(site, "/api/v1/jobs?from=0&limit=700&fields=key&sort=elapsed_seconds&cursor=" + cursor, "boss")
+        a = fetch(site, "/api/v1/jobs?from=0&limit=700&fields=key&sort=elapsed_seconds&cursor=" + cursor, "boss")
         seen += [j["key"] for j in a.data]
         cursor = a.json["meta"]["next"]
     same((len(seen), len(set(seen))), (total, total), "page by page, all sorted jobs once")
-    same(ask(site, "/api/v1/jobs?from=0&limit=1000&fields=user&sort=cpus").data,
-         [{"user": "user3"}] * len(site.mine), "a sorted list has the same access rules")
+    same(fetch(site, "/api/v1/jobs?from=0&limit=1000&fields=user&sort=cpus").data,
+         [{"user": "user3"}] * len(site.own_jobs), "a sorted list has the same access rules")
     twice = [i for i, in site.db().execute("SELECT jobid FROM job GROUP BY 1 HAVING count(*) > 1")]
-    a = ask(site, "/jobs/%d" % twice[0], "boss")
-    page = safe("an ambiguous id", a)
+    a = fetch(site, "/jobs/%d" % twice[0], "boss")
+    page = check_page("an ambiguous id", a)
     same((a.status, len([u for u in page.links if u.startswith("../jobs/fake")])), (300, 2),
          "an ambiguous id offers a choice")
-    same(ask(site, "/jobs/%d" % twice[0], "newcomer").status, 404, "but only of visible jobs")
+    same(fetch(site, "/jobs/%d" % twice[0], "newcomer").status, 404, "an ambiguous id of other users' jobs is not found")
 
 
 def levels(site):
-    """The colour of a meter depends on its value, and a word says the same."""
-    page = ask(site, "/jobs?from=0&limit=500", "boss").body.decode()
+    """The colour of a <meter> depends on its value, and a word names the same level."""
+    page = fetch(site, "/jobs?from=0&limit=500", "boss").body.decode()
     got = re.findall(r'<meter class="(\w+)" max="100" low="(\d+)" high="(\d+)"[^>]*></meter> ([0-9.]+) %'
                      r' <small class="(\w+)">(\w+)<', page)
     check(len(got) > 20, "meters have words", len(got))
     bad = [g for g in got if not g[0] == g[4] == g[5]
            or (g[0] == "poor") != (float(g[3]) < int(g[1]))
            or (g[0] == "fair") != (int(g[1]) <= float(g[3]) < int(g[2]))]
-    same((bad, {g[0] for g in got} >= {"poor", "over"}), ([], True), "the words are those of the values")
+    same((bad, {g[0] for g in got} >= {"poor", "over"}), ([], True), "colours and words match the values")
 
 
 def one(site):
-    a = ask(site, "/jobs/" + urllib.parse.quote(site.key, safe=""))
-    page = safe("one job", a)
+    a = fetch(site, "/jobs/" + urllib.parse.quote(site.key, check_page=""))
+    page = check_page("one job", a)
     same(a.status, 200, "the page of a job exists")
     shown = HOSTILE.replace("\x01", " ")
     check(shown in page.text, "a hostile name is shown as text", page.text[:600])
@@ -128,28 +128,28 @@ def one(site):
     order = [page.text.find(t) for t in ("2 findings", "Requested and used", "Over time", "Steps",
                                          "Accounting")]
     check(-1 not in order and order == sorted(order), "the verdict is first, accounting last", order)
-    lead = [t for t in ("by the batch system", "best known", "told") if t in page.text]
-    same(lead, [], "labels are plain")
+    banned = [t for t in ("by the batch system", "best known", "told") if t in page.text]
+    same(banned, [], "labels avoid these phrases")
     check(not a.headers["Refresh"], "the page of an ended job does not reload")
-    missing = ask(site, "/jobs/fake:1:1")
-    same((missing.status, safe("a missing job", missing).text.count("you may not see it")), (404, 1),
+    missing = fetch(site, "/jobs/fake:1:1")
+    same((missing.status, check_page("a missing job", missing).text.count("you may not see it")), (404, 1),
          "a job that does not exist")
-    others = [ask(site, "/jobs/" + site.key, who) for who in ("user4", "newcomer")]
+    others = [fetch(site, "/jobs/" + site.key, who) for who in ("user4", "newcomer")]
     for a in others:
         same((a.status, a.body.replace(b"user4", b"X").replace(b"newcomer", b"X")),
              (404, missing.body.replace(b"user3", b"X")), "a job of another user looks like one that does not exist")
-    same(ask(site, "/jobs/" + site.key, "boss").status, 200, "an admin sees the page of a job")
-    same(ask(site, "/jobs/%3Cscript%3E").status, 404, "a hostile name")
-    same(ask(site, "/jobs/" + site.key + "?user=boss").status, 400, "an unknown parameter of a page is refused")
+    same(fetch(site, "/jobs/" + site.key, "boss").status, 200, "an admin sees the page of a job")
+    same(fetch(site, "/jobs/%3Cscript%3E").status, 404, "a hostile job id is not found")
+    same(fetch(site, "/jobs/" + site.key + "?user=boss").status, 400, "an unknown parameter of a page is refused")
 
 
 def verdicts(site):
-    """A page has the verdict, advice and findings of the report, in its words."""
-    jobs = ask(site, "/api/v1/jobs?from=0&state=ended&limit=40&sort=findings&fields=key", "boss").data
+    """A page has the verdict, advice and findings of the report, word for word."""
+    jobs = fetch(site, "/api/v1/jobs?from=0&state=ended&limit=40&sort=findings&fields=key", "boss").data
     lacking, advice = [], 0
     for job in jobs[::4]:
-        report = ask(site, "/api/v1/jobs/%s/report" % job["key"], "boss").data
-        page = Page(ask(site, "/jobs/" + job["key"], "boss").body.decode())
+        report = fetch(site, "/api/v1/jobs/%s/report" % job["key"], "boss").data
+        page = Page(fetch(site, "/jobs/" + job["key"], "boss").body.decode())
         want = [report["verdict"]["wrong"], report["verdict"]["cost"]]
         want += [a[k] for a in report["advice"] for k in ("text", "line")]
         want += [f["text"] for f in report["findings"]]
@@ -157,27 +157,27 @@ def verdicts(site):
         text = re.sub(r"\s", " ", page.text)
         lacking += [(job["key"], w) for w in want if w and re.sub(r"[\s\x00-\x1f]", " ", w) not in text]
     same(lacking[:3], [], "verdict, advice and findings are those of the report")
-    waiting = ask(site, "/api/v1/jobs?from=0&state=pending&limit=1&fields=key", "boss").data
+    waiting = fetch(site, "/api/v1/jobs?from=0&state=pending&limit=1&fields=key", "boss").data
     if waiting:
         with contextlib.closing(sqlite3.connect(site.store)) as db, db:
             db.execute("INSERT OR IGNORE INTO word(text) VALUES('QOSMaxCpuPerUserLimit')")
             db.execute("UPDATE job SET reason = (SELECT id FROM word WHERE text ="
                        " 'QOSMaxCpuPerUserLimit') WHERE jobid = ?", (int(waiting[0]["key"].split(":")[1]),))
         site.refresh()
-        page = safe("a waiting job", ask(site, "/jobs/" + waiting[0]["key"], "boss"))
+        page = check_page("a waiting job", fetch(site, "/jobs/" + waiting[0]["key"], "boss"))
         check("uses as much as the QOS allows" in page.text, "the reason for waiting is in words", page.text[:800])
 
 
 def charts(site):
-    """Names, units, limits, each GPU and node; a reason where there is none."""
-    fake = Fake()
+    """Charts show names, units, limits, each GPU and node; a page without charts says why."""
+    fake = FakePrometheus()
     site.start(*site.options, "--prometheus.url=" + fake.url, "--prometheus.scrape-interval=30s")
-    path = "/jobs/" + urllib.parse.quote(site.key, safe="")
+    path = "/jobs/" + urllib.parse.quote(site.key, check_page="")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("UPDATE job SET gpus = 4, nodes = 2, memory_requested_bytes = 4 << 30"
                    " WHERE jobid = ?", (int(site.key.split(":")[1]),))
     site.refresh()
-    page = safe("charts", ask(site, path))
+    page = check_page("charts", fetch(site, path))
     lacking = [t for t in ("CPUs used: 1.3 on average", "CPUs allocated: 4", "GPU use: 67.0 % on average",
                            "100 %", "Memory requested: 4.0 GiB", "time since start", "Values as a table",
                            "n1 GPU 1", "GPU use: always 0.", "Each node",
@@ -192,36 +192,36 @@ def charts(site):
             db.execute("UPDATE job SET nodes = ?, gpus = ? WHERE jobid = ?",
                        (nodes, 2 * nodes, int(site.key.split(":")[1])))
         site.refresh()
-        a = ask(site, path)
+        a = fetch(site, path)
         check(a.status == 200 and len(a.body) < 300000, "the page of a job with %d nodes is below 300 KB" % nodes,
               len(a.body))
-    safe("many nodes", a)
-    check(b"of 1000: those that differ most" in a.body, "of many nodes some are shown")
+    check_page("many nodes", a)
+    check(b"of 1000: those that differ most" in a.body, "of 1000 nodes the page shows those that differ most")
     site.start(*site.options, "--prometheus.url=http://127.0.0.1:1")
-    page = safe("no answer", ask(site, path))
+    page = check_page("no reply of Prometheus", fetch(site, path))
     check("The Prometheus server did not answer" in page.text and "svg" not in page.tags
-          and "Requested and used" in page.text, "the page stays without Prometheus")
+          and "Requested and used" in page.text, "the page works without Prometheus")
     site.start(*site.options)
 
 
 def running(site):
-    """The page of a running job reloads, unless the reader stops that."""
-    job = ask(site, "/api/v1/jobs?from=0&state=running&limit=1&fields=key", "boss").data[0]["key"]
-    a = ask(site, "/jobs/" + job, "boss")
-    page = safe("a running job", a)
+    """The page of a running job reloads, unless the URL has live=false."""
+    job = fetch(site, "/api/v1/jobs?from=0&state=running&limit=1&fields=key", "boss").data[0]["key"]
+    a = fetch(site, "/jobs/" + job, "boss")
+    page = check_page("a running job", a)
     check(a.headers["Refresh"] == "60" and "has been running for" in page.text, "a running job reloads", a)
-    a = ask(site, "/jobs/" + job + "?live=false", "boss")
-    check(not a.headers["Refresh"] and b"Reload every minute" in a.body, "which can be stopped")
+    a = fetch(site, "/jobs/" + job + "?live=false", "boss")
+    check(not a.headers["Refresh"] and b"Reload every minute" in a.body, "live=false stops the reload")
 
 
 def days(site):
-    """The last day counts in full; what is not given is shown as what it is."""
-    a = ask(site, "/api/v1/jobs?from=0&limit=1&state=ended&fields=start,jobid&order=asc").data[0]
+    """The last day is included in full; the form shows the default of a date that is not given."""
+    a = fetch(site, "/api/v1/jobs?from=0&limit=1&state=ended&fields=start,jobid&order=asc").data[0]
     day = a["start"][:10]
-    page = Page(ask(site, "/jobs?from=%s&to=%s&limit=500" % (day, day)).body.decode())
+    page = Page(fetch(site, "/jobs?from=%s&to=%s&limit=500" % (day, day)).body.decode())
     check(a["jobid"] in page.text, "a job of the day is among those up to that day", a)
     values = dict(re.findall(r'name="(from|to)" type="date" value="([^"]*)"',
-                             ask(site, "/jobs?to=" + day).body.decode()))
+                             fetch(site, "/jobs?to=" + day).body.decode()))
     same(values["to"], day, "the form keeps the chosen day")
     same((time.mktime(time.strptime(day, "%Y-%m-%d"))
           - time.mktime(time.strptime(values["from"], "%Y-%m-%d"))) // 86000, 7,
@@ -229,91 +229,91 @@ def days(site):
 
 
 def words(site):
-    """Whose jobs they are; sentences in full."""
+    """The title says whether all jobs are the user's own; findings have their full text."""
     for who, title in (("user3", "My jobs"), ("user2", "Jobs"), ("boss", "Jobs")):
-        check("<h1>%s</h1>" % title in ask(site, "/jobs", who).body.decode(),
+        check("<h1>%s</h1>" % title in fetch(site, "/jobs", who).body.decode(),
               "%s sees: %s" % (who, title))
-    page = ask(site, "/jobs/" + site.key).body.decode()
+    page = fetch(site, "/jobs/" + site.key).body.decode()
     check(re.search(r'<li><b class="warning">warning</b> <bdi>[^<]*1\.5 of its GPUs did nothing\.',
                     page), "the text of a finding is not cut")
     check(page.index("1.5 of its GPUs") < page.index("Used 1.5 %"), "the most severe finding is first")
 
 
 def usage(site):
-    """Groups with links to their parts, in their order, with totals and coverage."""
+    """Usage by group has the API's values and order, totals, coverage, and links to details."""
     for by in ("account", "user", "partition", "cluster", "month", "day"):
-        page = safe("usage by " + by, ask(site, "/usage?from=2000-01-01&group_by=" + by))
+        page = check_page("usage by " + by, fetch(site, "/usage?from=2000-01-01&group_by=" + by))
         check(page.rows and len(page.rows[1]) == 16, "a table by " + by, page.rows[:2])
-    want = ask(site, "/api/v1/usage?group_by=account&from=2000-01-01", "boss").data
-    page = safe("usage", ask(site, "/usage?from=2000-01-01", "boss"))
+    want = fetch(site, "/api/v1/usage?group_by=account&from=2000-01-01", "boss").data
+    page = check_page("usage", fetch(site, "/usage?from=2000-01-01", "boss"))
     rows = [r for r in page.rows if r]
     same([(r[0], r[1], r[3], r[4], r[5]) for r in rows[:-1]],
          [(w["account"], *(str(w["jobs_" + k]) for k in ("ended", "failed", "timeout", "oom")))
-          for w in want], "usage pages have the values of the API, jobs by end")
+          for w in want], "usage pages have the values of the API, jobs by final state")
     hours = [w["core_hours"] for w in want]
     check(len(hours) > 2 and hours == sorted(hours, reverse=True), "the largest is first", hours)
     same((rows[-1][0], rows[-1][1]), ("Total", str(sum(w["jobs_ended"] for w in want))), "a row of totals")
     same([float(r[8]) for r in rows[:-1]], [int(w["core_hours"] * 10 + 0.5) / 10 for w in want],
          "values are rounded")
     known = [w for w in want if w["energy_coverage"] is not None and w["energy_kwh"] is not None]
-    check(known and re.search(r"kWh \d+ % known", page.text), "energy says how much of it is known", known[:1])
+    check(known and re.search(r"kWh \d+ % known", page.text), "energy has its coverage", known[:1])
     account = want[0]["account"]
-    check("accounts/" + account in page.links, "an account leads to its page")
-    page = safe("an account", ask(site, "/accounts/" + account, "boss"))
-    users = ask(site, "/api/v1/usage?group_by=user&from=now-30d&account=" + account, "boss").data
+    check("accounts/" + account in page.links, "an account is a link to its page")
+    page = check_page("an account", fetch(site, "/accounts/" + account, "boss"))
+    users = fetch(site, "/api/v1/usage?group_by=user&from=now-30d&account=" + account, "boss").data
     check(all("../users/" + u["user"] in page.links for u in users) and
-          "../jobs?account=" + account in page.links, "the page of an account leads to its users and jobs")
+          "../jobs?account=" + account in page.links, "the page of an account has links to its users and jobs")
     month = time.strftime("%Y-%m", time.gmtime(site.now - 86400))
     check(any("usage?group_by=account&from=%s-01&to=%s-" % (month, month) in u for u in page.links),
-          "and to months", page.links)
-    page = safe("a user", ask(site, "/users/user3"))
+          "the page of an account has links to months", page.links)
+    page = check_page("a user", fetch(site, "/users/user3"))
     check("gpu unused" in page.text and "../jobs?finding=gpu_unused&user=user3" in page.links,
           "the page of a user has findings")
-    same([b'href="../mail"' in ask(site, "/users/" + u).body for u in ("user3", "user4")], [True, False],
-         "the own page links to the choice of mails")
-    page = safe("another user", ask(site, "/users/user4"))
+    same([b'href="../mail"' in fetch(site, "/users/" + u).body for u in ("user3", "user4")], [True, False],
+         "only the user's own page has a link to the choice of mails")
+    page = check_page("another user", fetch(site, "/users/user4"))
     check("No usage in this time." in page.text and len([r for r in page.rows if r]) == 0,
           "users do not see the usage of others")
-    safe("a hostile user", ask(site, "/users/" + urllib.parse.quote("<script>'&"), "boss"))
-    many = ask(site, "/api/v1/usage?from=2000-01-01&group_by=day,user", "boss").data
-    page = safe("many rows", ask(site, "/usage?from=2000-01-01&group_by=day,user", "boss"))
+    check_page("a hostile user", fetch(site, "/users/" + urllib.parse.quote("<script>'&"), "boss"))
+    many = fetch(site, "/api/v1/usage?from=2000-01-01&group_by=day,user", "boss").data
+    page = check_page("many rows", fetch(site, "/usage?from=2000-01-01&group_by=day,user", "boss"))
     rows = [r for r in page.rows if r]
     check(len(many) > 250 and len(rows) == 251 and "There are more rows" in page.text
           and str(sum(m["jobs_ended"] for m in many)) in rows[-1], "a page has 250 rows and the total of all",
           len(many), len(rows), rows[-1])
-    page = safe("periods", ask(site, "/usage?group_by=user&account=acct1"))
+    page = check_page("periods", fetch(site, "/usage?group_by=user&account=acct1"))
     check(sum("group_by=user&account=acct1&from=" in u for u in page.links) == 5,
           "links to other times keep the filters")
 
 
 def lists(site):
-    """Findings, the queue, and jobs side by side."""
-    total = len(ask(site, "/api/v1/findings?from=0&limit=1000", "boss").data)
+    """Pages of findings, of the queue, and of jobs side by side."""
+    total = len(fetch(site, "/api/v1/findings?from=0&limit=1000", "boss").data)
     seen, cursor, pages_ = [], "", 0
     while cursor is not None and pages_ < 50:
-        a = ask(site, "/api/v1/findings?from=0&limit=1&cursor=" + cursor, "boss")
+        a = fetch(site, "/api/v1/findings?from=0&limit=1&cursor=" + cursor, "boss")
         seen += [(f["key"], f["finding"]) for f in a.data]
         cursor, pages_ = a.json["meta"]["next"], pages_ + 1
     same((len(seen), len(set(seen))), (total, total), "page by page, all findings once")
     check(total >= 2, "the store has findings", total)
-    same(ask(site, "/api/v1/findings?cursor=x").status, 400, "a cursor is checked")
-    page = safe("findings", ask(site, "/findings?from=2000-01-01"))
-    check("1.5 of its GPUs did nothing." in page.text and "jobs/" + urllib.parse.quote(site.key, safe="")
-          in page.links, "findings lead to their jobs", page.text[:900])
+    same(fetch(site, "/api/v1/findings?cursor=x").status, 400, "a cursor is checked")
+    page = check_page("findings", fetch(site, "/findings?from=2000-01-01"))
+    check("1.5 of its GPUs did nothing." in page.text and "jobs/" + urllib.parse.quote(site.key, check_page="")
+          in page.links, "findings have links to their jobs", page.text[:900])
     check([r[:3] for r in page.rows if len(r) == 3] and "By rule" in page.text, "findings by rule")
-    page = safe("one rule", ask(site, "/findings?from=2000-01-01&finding=low_cpu"))
+    page = check_page("one rule", fetch(site, "/findings?from=2000-01-01&finding=low_cpu"))
     check("Used 1.5 %" in page.text and "did nothing" not in page.text, "findings of one rule")
-    check("No findings" in safe("none", ask(site, "/findings?from=2000-01-01", "newcomer")).text,
+    check("No findings" in check_page("none", fetch(site, "/findings?from=2000-01-01", "newcomer")).text,
           "users do not see findings of others")
-    page = safe("the queue", ask(site, "/queue", "boss"))
-    waiting = ask(site, "/api/v1/jobs?from=0&state=pending&limit=200&fields=display_id,tres_requested", "boss").data
+    page = check_page("the queue", fetch(site, "/queue", "boss"))
+    waiting = fetch(site, "/api/v1/jobs?from=0&state=pending&limit=200&fields=display_id,tres_requested", "boss").data
     rows = {r[0]: r[7] for r in page.rows if len(r) == 12}
     requested = {w["display_id"]: (re.findall(r"gres/gpu=(\d+)", w["tres_requested"]) or ["0"])[0] for w in waiting}
     check(any(n != "0" for n in requested.values()), "a waiting job requested GPUs", requested)
     same(rows, requested, "the queue has the waiting jobs and the GPUs that they requested")
     waits = {}
-    for j in ask(site, "/api/v1/jobs?from=now-7d&began=1&limit=1000&fields=partition,wait_seconds,start",
-                 "boss").data:
+    for j in fetch(site, "/api/v1/jobs?from=now-7d&began=1&limit=1000&fields=partition,wait_seconds,start",
+                   "boss").data:
         if j["start"]:
             waits.setdefault(j["partition"], []).append(j["wait_seconds"])
     def clock(sec):
@@ -324,51 +324,54 @@ def lists(site):
           for p, w in waits.items()}, "percentiles of waits by partition")
     for by in ("account", "user"):
         waits = {}
-        for j in ask(site, "/api/v1/jobs?from=now-7d&began=1&limit=1000&fields=wait_seconds,start," + by, "boss").data:
+        for j in fetch(site, "/api/v1/jobs?from=now-7d&began=1&limit=1000&fields=wait_seconds,start," + by, "boss").data:
             if j["start"]:
                 waits.setdefault(j[by], []).append(j["wait_seconds"])
         rows = {r[0]: r for r in page.rows if r and r[0] in waits and len(r) == 7}
         same({p: (r[1], r[2], r[6]) for p, r in rows.items()},
              {p: (str(len(w)), clock(sorted(w)[(len(w) * 50 + 99) // 100 - 1]), clock(max(w)))
-              for p, w in waits.items()}, "and by " + by)
-    keys = [j["key"] for j in site.mine[:3]]
-    page = safe("a comparison", ask(site, "/compare?job=" + "&job=".join(keys)))
-    check(all("jobs/" + urllib.parse.quote(k, safe="") in page.links for k in keys)
+              for p, w in waits.items()}, "percentiles of waits by " + by)
+    keys = [j["key"] for j in site.own_jobs[:3]]
+    page = check_page("a comparison", fetch(site, "/compare?job=" + "&job=".join(keys)))
+    check(all("jobs/" + urllib.parse.quote(k, check_page="") in page.links for k in keys)
           and {len(r) for r in page.rows if r} == {3} and "Verdict" in page.text, "three jobs side by side")
-    same((ask(site, "/compare?job=" + ",".join(["1"] * 5)).status,
-          ask(site, "/compare?job=" + keys[0], "newcomer").status), (400, 404), "at most four, of those one may see")
-    page = safe("one job", ask(site, "/jobs/" + keys[0]))
-    check("Compare with job" in page.text, "a job leads to a comparison")
-    style = site.ask("/style.css").body.decode()
+    same((fetch(site, "/compare?job=" + ",".join(["1"] * 5)).status,
+          fetch(site, "/compare?job=" + keys[0], "newcomer").status), (400, 404),
+         "a comparison takes at most four jobs, all visible to the user")
+    page = check_page("one job", fetch(site, "/jobs/" + keys[0]))
+    check("Compare with job" in page.text, "the page of a job has a form to compare it")
+    style = site.fetch("/style.css").body.decode()
     check("@media print" in style and "prefers-color-scheme:dark" in style, "styles for print and dark pages")
 
 
 def who(site):
+    """Without valid credentials a browser gets status 401, a program 403."""
     for path in ("/jobs", "/usage", "/jobs/" + site.key, "/jobs/" + site.key + "/curve.svg"):
-        a = site.ask(path)
+        a = site.fetch(path)
         same((a.status, a.headers["WWW-Authenticate"].split(" ")[0]), (401, "Basic"),
-             "a browser is asked who it is: " + path.split(":")[0])
-        a = site.ask(path, basic("user3", "no"))
+             "without credentials the status is 401: " + path.split(":")[0])
+        a = site.fetch(path, basic("user3", "no"))
         same((a.status, "WWW-Authenticate" in a.headers), (401, True),
              "a wrong password is status 401")
-        same(site.ask(path, GRAFANA).status, 401, "a proxy without a user is status 401")
-        same(site.ask(path, ("Authorization", "Bearer bj_12345678_x")).status, 403, "a program with a wrong token is status 403")
-        same(site.ask(path, GRAFANA, user("user3"), user("boss")).status, 400, "two names of users are refused")
-        same(site.ask(path, method="POST", body=b"").status, 405, "POST is refused")
-    same(site.ask("/jobs", basic("user3", "pw3")).status, 200, "a right password is accepted")
-    same(site.ask("/api/v1/jobs").status, 403, "programs get status 403")
-    page = safe("the root", site.ask("/", ("Accept", "text/html,*/*")))
-    check("jobs" in page.links, "the root leads to the pages")
-    same(site.ask("/").json["status"], "success", "the root is JSON for programs")
-    a = site.ask("/style.css")
-    same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "the style")
+        same(site.fetch(path, GRAFANA).status, 401, "a proxy without a user is status 401")
+        same(site.fetch(path, ("Authorization", "Bearer bj_12345678_x")).status, 403, "a program with a wrong token is status 403")
+        same(site.fetch(path, GRAFANA, user("user3"), user("boss")).status, 400, "two names of users are refused")
+        same(site.fetch(path, method="POST", body=b"").status, 405, "POST is refused")
+    same(site.fetch("/jobs", basic("user3", "pw3")).status, 200, "a right password is accepted")
+    same(site.fetch("/api/v1/jobs").status, 403, "programs get status 403")
+    page = check_page("the root", site.fetch("/", ("Accept", "text/html,*/*")))
+    check("jobs" in page.links, "the root has a link to the pages")
+    same(site.fetch("/").json["status"], "success", "the root is JSON for programs")
+    a = site.fetch("/style.css")
+    same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "/style.css is served")
     empty = site.file("empty.yml", "rate_limit:\n  interval: 1ms\n  burst: 100\n")
     site.start("--access.admins=boss", "--web.config.file=" + empty)
-    same((site.ask("/jobs").status, "WWW-Authenticate" in site.ask("/jobs").headers), (403, False),
+    same((site.fetch("/jobs").status, "WWW-Authenticate" in site.fetch("/jobs").headers), (403, False),
          "without passwords a browser gets status 403")
 
 
 def shown(site, port, path, *more):
+    """Run Chromium with a path of the server."""
     return subprocess.run(
         ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
          "--user-data-dir=" + site.folder + "/chromium", "--window-size=1200,1000",
@@ -388,26 +391,26 @@ def browser(site):
     p = shown(site, site.port, "/jobs?from=2000-01-01", "--screenshot=" + site.folder + "/jobs.png")
     check(p.returncode == 0 and os.path.getsize(site.folder + "/jobs.png") > 20000,
           "a browser shows the list of jobs", p.stderr[-300:])
-    running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account",
-                       GRAFANA, user("boss")).data
+    running = site.fetch("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account",
+                         GRAFANA, user("boss")).data
     job = next((j for j in running if j["user"] == "user3"), None)
     if not job:
-        check(True, "curves in a browser # SKIP user3 has no running job")
+        check(True, "charts in a browser # SKIP user3 has no running job")
         return
     node = Node("fake", [(job["jobid"], job["uid"], job["user"], job["account"])])
-    prom = None if node.why else Prometheus(node.url)
+    prom = None if node.failure else Prometheus(node.url)
     try:
-        if node.why or prom.why:
-            check(True, "curves in a browser # SKIP " + (node.why or prom.why))
+        if node.failure or prom.failure:
+            check(True, "charts in a browser # SKIP " + (node.failure or prom.failure))
             return
         check(wait_for(lambda: prom.query("rate(batchjob_job_cpu_seconds_total[5s])"), 60),
-              "Prometheus has curves")
+              "Prometheus has samples of the job")
         site.start(*site.options, "--prometheus.url=" + prom.url, "--prometheus.scrape-interval=1s")
-        a = site.ask("/jobs/%s/curve.svg?metric=processes&from=%d" % (job["key"], time.time() - 20),
-                     basic("user3", "pw3"))
+        a = site.fetch("/jobs/%s/curve.svg?metric=processes&from=%d" % (job["key"], time.time() - 20),
+                       basic("user3", "pw3"))
         check(a.status == 200 and a.headers["Content-Type"] == "image/svg+xml"
               and b">Processes</text>" in a.body and b'class="l c0"' in a.body, "a chart", a)
-        same(site.ask("/jobs/%s/curve.svg" % job["key"], GRAFANA, user("user4")).status, 404,
+        same(site.fetch("/jobs/%s/curve.svg" % job["key"], GRAFANA, user("user4")).status, 404,
              "other users get no chart")
         p = shown(site, site.port, "/jobs/" + job["key"], "--dump-dom")
         check(p.returncode == 0 and p.stdout.count("<svg") >= 2 and " now</td>" in p.stdout,
@@ -418,4 +421,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(begin, jobs, search, levels, one, verdicts, charts, running, days, words, usage, lists, who, browser, count=2500, days=20))
+sys.exit(run(set_up, jobs, search, levels, one, verdicts, charts, running, days, words, usage, lists, who, browser, count=2500, days=20))

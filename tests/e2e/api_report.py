@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The report of a job: the terminal, the same from a server, JSON and the page
-show the same figures; summaries for jobstats.  TAP."""
+"""The report of a job: the terminal (from the store and from a server), JSON, PDF and
+the page show the same figures; summaries for jobstats; the choice of mails.  TAP."""
 import base64
 import collections
 import gzip
@@ -24,8 +24,8 @@ IDS = ("1000", "1001", "1002", "1003", "1004", "1005", "2000", "2007", "3000+1",
 BOSS = user("boss")
 
 
-def begin(site):
-    """The jobs of tests/unit/report_jobs.h."""
+def set_up(site):
+    """Fill the store with the jobs of tests/unit/report_jobs.h; start the server."""
     subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
                     O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([JOBS, site.store], check=True)
@@ -49,27 +49,27 @@ def key_of(site, job):
 
 def report(site, job):
     key = key_of(site, job)
-    a = site.ask("/api/v1/jobs/%s/report" % key, BOSS)
+    a = site.fetch("/api/v1/jobs/%s/report" % key, BOSS)
     if a.status != 200:
         check(False, "the API has the report of %s" % job, a)
     return key, a.data
 
 
 def ways(site):
-    """The same from the store and from a server, in each form."""
+    """Reports from the store and from a server are the same, in each format."""
     for form in ([], ["--ascii"], ["--as=seff"], ["--as=jobstats"], ["--format=js1"],
                  ["--output=json"], ["--color=always"]):
         texts = [acct(site, way, "report", *form, *IDS) for way in site.ways]
         check(texts[0] == texts[1] and len(texts[0]) > 500, "%s: store and server agree" %
               (form or ["report"])[0], texts)
-    ours = json.loads(acct(site, "store", "report", "--output=json", *IDS))
-    by_key = {r["job"]["key"]: r for r in ours}
+    from_acct = json.loads(acct(site, "store", "report", "--output=json", *IDS))
+    by_key = {r["job"]["key"]: r for r in from_acct}
     bad = [i for i in IDS if by_key.get(report(site, i)[0], report(site, i)[1]) != report(site, i)[1]]
     same(bad, [], "JSON of batchjob_acct is that of the API")
 
 
 def forms(site):
-    """What the terminal shows is what JSON has, in 80 columns."""
+    """The terminal shows the values of JSON, in 80 columns."""
     wide, wrong = [], []
     for job in IDS:
         text = acct(site, "store", "report", job)
@@ -99,14 +99,14 @@ def page(site):
     wrong = []
     for job in IDS:
         key, data = report(site, job)
-        a = site.ask("/jobs/" + key, BOSS)
+        a = site.fetch("/jobs/" + key, BOSS)
         text = html.unescape(re.sub(r"<[^>]*>", " ", a.body.decode("utf-8", "replace")))
         text = " ".join(text.replace("\u00a0", " ").split())
         wrong += [(job, f["figure"], percent(f["percent"])) for f in data["figures"]
                   if f["percent"] is not None and percent(f["percent"]) not in text]
-        said = [data["verdict"][k] for k in ("wrong", "cost")] + [v for x in data["advice"] for v in
+        wanted = [data["verdict"][k] for k in ("wrong", "cost")] + [v for x in data["advice"] for v in
                                                                        (x["text"], x["line"])]
-        wrong += [(job, v) for v in said if v and v not in text]
+        wrong += [(job, v) for v in wanted if v and v not in text]
     same(wrong[:5], [], "the page of a job shows the same figures, verdict and advice")
 
 
@@ -136,7 +136,7 @@ def periods(site):
     same([w["display_id"] for w in got["waste"]["cpu_unused"][:3]], ["1005", "3700", "3600"],
          "the jobs with the most unused CPU hours come first")
     same([w["display_id"] for w in got["waste"]["gpu_idle"]], ["1001"], "idle GPUs are found")
-    usage = site.ask("/api/v1/usage?from=2025-11-01&to=2025-11-30", BOSS).data[0]
+    usage = site.fetch("/api/v1/usage?from=2025-11-01&to=2025-11-30", BOSS).data[0]
     same([round(usage[k], 1) for k in ("core_hours", "cpu_used_hours", "cpu_efficiency_percent")],
          [round(v, 1) for v in (held / 3600, total["cpu_used_seconds"] / 3600,
                                 total["cpu_efficiency_percent"])], "usage has the same CPU time")
@@ -145,7 +145,7 @@ def periods(site):
 
 
 def drawn(site, way, *words):
-    """A PDF, its text with one blank between words, and its properties."""
+    """Draw a PDF; return it, its text with one blank between words, and its properties."""
     path = os.path.join(site.folder, "report.pdf")
     acct(site, way, "report", "--format=pdf", "--file=" + path, *words)
     with open(path, "rb") as f:
@@ -156,7 +156,7 @@ def drawn(site, way, *words):
 
 
 def pdf(site):
-    """PDF: what JSON has, and the same bytes each time."""
+    """A PDF shows the values of JSON, and has the same bytes each time."""
     if not shutil.which("pdftotext"):
         check(True, "PDF # SKIP pdftotext is not installed")
         return
@@ -164,10 +164,10 @@ def pdf(site):
     for job in IDS:
         _, text, about = drawn(site, "store", job)
         _, data = report(site, job)
-        said = [data["verdict"][k] for k in ("wrong", "cost", "todo")] + [
+        wanted = [data["verdict"][k] for k in ("wrong", "cost", "todo")] + [
             v for a in data["advice"] for v in (a["text"], a["line"])] + [f["text"] for f in data["findings"]]
-        said += [percent(f["percent"]) for f in data["figures"] if f["percent"] is not None]
-        wrong += [(job, v) for v in said if v and v not in text]
+        wanted += [percent(f["percent"]) for f in data["figures"] if f["percent"] is not None]
+        wrong += [(job, v) for v in wanted if v and v not in text]
         terminal = " ".join(acct(site, "store", "report", job).split())
         wrong += [(job, v) for v in re.findall(r"[0-9.]+ (?:[KMGT]iB|k?Wh|k?g)\b", terminal) if v not in text]
         pages += [job for line in about.splitlines() if line.startswith("Pages:") and line.split()[1] != "1"]
@@ -180,20 +180,22 @@ def pdf(site):
     same((properties["Title"], properties["Author"]), ("Report of job 1001 (solve)", "batchjob"),
          "PDF has a title and an author")
     check("595.28 x 841.89" in properties["Page size"] and "2025" in properties["CreationDate"],
-          "PDF is A4 and as old as the job", properties)
+          "PDF is A4 and has the date of the job", properties)
     check("612 x 792" in drawn(site, "store", "--paper=letter", "1001")[2], "Letter is an option")
     path = "/api/v1/jobs/%s/report.pdf" % key_of(site, "1001")
-    a = site.ask(path, BOSS)
+    a = site.fetch(path, BOSS)
     same((a.status, a.headers["Content-Type"]), (200, "application/pdf"), "the API draws PDF")
     check(a.body == first, "PDF of the API has the bytes of batchjob_acct")
-    same(site.ask(path, BOSS, ("If-None-Match", a.headers["ETag"])).status, 304, "PDF has an ETag")
-    letter = site.ask(path + "?paper=letter", BOSS).body
+    same(site.fetch(path, BOSS, ("If-None-Match", a.headers["ETag"])).status, 304, "PDF has an ETag")
+    letter = site.fetch(path + "?paper=letter", BOSS).body
     check(letter[:5] == b"%PDF-" and letter == drawn(site, "store", "--paper=letter", "1001")[0],
           "the API draws PDF on Letter")
-    same([site.ask(path + q, who).status for q, who in (("?paper=a5", BOSS), ("", user("newcomer")))], [400, 404],
+    same([site.fetch(path + q, user_header).status
+          for q, user_header in (("?paper=a5", BOSS), ("", user("newcomer")))], [400, 404],
          "PDF of another paper, and of another user's job, is refused")
     about = drawn(site, "store", *IDS)[2]
-    check("Pages: %d " % (len(IDS) - 1) in " ".join(about.split()), "each job begins a page", about)  # one array twice
+    check("Pages: %d " % (len(IDS) - 1) in " ".join(about.split()), "each job begins a page",
+          about)  # two of IDS are one array
     month, text, _ = drawn(site, "store", "--month=2025-11")
     total = json.loads(acct(site, "store", "report", "--month=2025-11", "--output=json"))["total"]
     check(percent(total["cpu_efficiency_percent"]) in text and "%d jobs" % total["jobs"] in text and "1005" in text,
@@ -203,7 +205,7 @@ def pdf(site):
 
 
 def summaries(site):
-    """JS1, as jobstats reads it."""
+    """Summaries in the format JS1 of jobstats."""
     js1 = acct(site, "store", "report", "--format=js1", "1001").strip()
     check(js1.startswith("JS1:"), "a summary begins with JS1:", js1)
     doc = json.loads(gzip.decompress(base64.b64decode(js1[4:], validate=True)))
@@ -214,12 +216,12 @@ def summaries(site):
                                 "gpu_utilization": {"0": 90.0, "1": 0.0}}},
                "total_time": 3600, "gpus": 2}, "a summary has nodes and GPUs")
     same(acct(site, "store", "report", "--format=js1", "3300").strip(), "JS1:None",
-         "without measurements it is None")
+         "without measurements a summary is None")
     folder = os.path.join(site.folder, "bin")
     os.mkdir(folder)
-    asked = os.path.join(folder, "asked")
+    calls = os.path.join(folder, "asked")
     for name, text in (("batchjob_acct", "exec %s %s \"$@\"" % (ACCT, site.ways["store"][0])),
-                       ("sacctmgr", "printf '%%s\\n' \"$*\" >>%s" % asked)):
+                       ("sacctmgr", "printf '%%s\\n' \"$*\" >>%s" % calls)):
         path = os.path.join(folder, name)
         with open(path, "w") as f:
             f.write("#!/bin/sh\n%s\n" % text)
@@ -232,7 +234,7 @@ def summaries(site):
                 {"SLURM_JOB_ID": "1; rm"}):
         subprocess.run(["sh", "-c", script], env=dict(os.environ, JS1_WAIT="0", JS1_TRIES="2", **env),
                        check=True)
-    with open(asked) as f:
+    with open(calls) as f:
         lines = f.read().splitlines()
     same([line.split(" set ")[0] for line in lines],
          ["-i -Q update job where jobid=%s" % i for i in ("1001", "2000_20")],
@@ -241,41 +243,41 @@ def summaries(site):
 
 
 def names(site):
-    """Called as another program, and what is refused."""
+    """batchjob_acct acts as seff or jobstats when called by that name; wrong requests are refused."""
     for name, first in (("seff", "Job ID: 1002"), ("jobstats", "=" * 80)):
         link = os.path.join(site.folder, name)
         os.symlink(ACCT, link)
-        same(acct(site, "store", "1002", program=link).splitlines()[0], first, "%s by its name" % name)
+        same(acct(site, "store", "1002", program=link).splitlines()[0], first, "called as %s it has its output" % name)
     for words in (["report"], ["report", "99"], ["report", "--format=cpus", "1000"]):
         acct(site, "store", *words, code=1)
-    same(site.ask("/api/v1/jobs/99/report", BOSS).status, 404, "an unknown job is status 404")
-    same(site.ask("/api/v1/jobs/1000/report", user("mallory")).status, 404,
+    same(site.fetch("/api/v1/jobs/99/report", BOSS).status, 404, "an unknown job is status 404")
+    same(site.fetch("/api/v1/jobs/1000/report", user("mallory")).status, 404,
          "a report is shown only to those who may see the job")
 
 
 def mails(site):
-    """What a user gets by mail: the API and the page change it, other sites do not."""
+    """The API and the page change a user's choice of mails; pages of other sites cannot."""
     anna, path = user("anna"), "/api/v1/mail"
-    same(site.ask(path, anna).data, {"user": "anna", "choice": None, "default": None},
-         "nothing is chosen")
-    same(site.ask(path, anna, method="POST", body=b"x=1&choice=weekly").data["choice"], "weekly",
+    same(site.fetch(path, anna).data, {"user": "anna", "choice": None, "default": None},
+         "at first a user has no choice")
+    same(site.fetch(path, anna, method="POST", body=b"x=1&choice=weekly").data["choice"], "weekly",
          "a choice is stored")
     foreign = [("Origin", "https://evil.example"), ("Origin", "null"),
                ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Site", "same-site")]
-    same([site.ask(p, anna, h, method="POST", body=b"choice=off").status
+    same([site.fetch(p, anna, h, method="POST", body=b"choice=off").status
           for h in foreign for p in (path, "/mail")], [403] * 8, "pages of other sites change nothing")
-    same([site.ask(path, anna, method="POST", body=b).status
+    same([site.fetch(path, anna, method="POST", body=b).status
           for b in (b"", b"choice=no", b"choice", b"choice=off'--", b"choice=weekly%00")],
          [400] * 5, "wrong choices are refused")
-    same(site.ask(path, anna).data["choice"], "weekly", "the choice stays")
-    a = site.ask("/mail", anna, ("Sec-Fetch-Site", "same-origin"), method="POST",
-                 body=b"choice=daily").body.decode()
+    same(site.fetch(path, anna).data["choice"], "weekly", "the choice stays")
+    a = site.fetch("/mail", anna, ("Sec-Fetch-Site", "same-origin"), method="POST",
+                   body=b"choice=daily").body.decode()
     check("stored" in a and '<option value="daily" selected>' in a, "the page stores a choice", a)
     with sqlite3.connect(site.store) as db:
         same(db.execute("SELECT user, choice FROM mail_choice").fetchall(), [("anna", "daily")],
              "only the user's own is stored")
-    site.ask(path, anna, method="POST", body=b"choice=default")
-    same(site.ask(path, anna).data["choice"], None, "back to the default")
+    site.fetch(path, anna, method="POST", body=b"choice=default")
+    same(site.fetch(path, anna).data["choice"], None, "a user returns to the default")
 
 
 def main():
@@ -284,10 +286,10 @@ def main():
         return 0
     site = Site()
     try:
-        for part in begin, ways, forms, page, periods, pdf, summaries, names, mails:
+        for part in set_up, ways, forms, page, periods, pdf, summaries, names, mails:
             part(site)
     finally:
-        site.done()
+        site.clean_up()
     return plan()
 
 

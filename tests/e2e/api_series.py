@@ -25,26 +25,26 @@ def path(key, what="series", **params):
     return "/api/v1/jobs/%s/%s%s" % (key.replace("+", "%2B"), what, "?" + q if q else "")
 
 
-def without(site):
-    """No Prometheus: said so, but not before it is known that one may ask."""
+def without_prometheus(site):
+    """Without Prometheus the API says so, but only to users who may see the job."""
     site.start("--access.trust-loopback", "--access.admins=boss")
-    mine = site.ask("/api/v1/jobs?limit=1&from=0&fields=key,user", user("user3")).data[0]["key"]
-    a = site.ask(path(mine), user("user3"))
+    mine = site.fetch("/api/v1/jobs?limit=1&from=0&fields=key,user", user("user3")).data[0]["key"]
+    a = site.fetch(path(mine), user("user3"))
     same((a.status, "prometheus.url" in a.json["error"]), (404, True), "without Prometheus the status is 404")
-    names = site.ask("/api/v1/series", user("user3")).data
+    names = site.fetch("/api/v1/series", user("user3")).data
     check(len(names) > 15 and all(set(n) == {"metric", "unit", "help"} for n in names),
           "the metrics are listed")
     site.start("--access.trust-loopback", "--access.admins=boss",
                "--prometheus.url=http://127.0.0.1:1")
-    a = site.ask(path(mine), user("user3"))
-    same((a.status, a.json["errorType"]), (503, "unavailable"), "nobody is there")
-    same(site.ask(path(mine), user("user4")).status, 404, "Prometheus is not queried about jobs of other users")
+    a = site.fetch(path(mine), user("user3"))
+    same((a.status, a.json["errorType"]), (503, "unavailable"), "an unreachable Prometheus is status 503")
+    same(site.fetch(path(mine), user("user4")).status, 404, "Prometheus is not queried about jobs of other users")
     for bad in ("metric=up", "metric=batchjob_job_cpus", "by=user", "step=x", "query=up", "from=x",
                 "metric=cpus_used){x", "user=user3"):
-        a = site.ask(path(mine) + "?" + bad, user("user3"))
+        a = site.fetch(path(mine) + "?" + bad, user("user3"))
         same(a.status, 400, "refused: " + bad)
-    same(site.ask(path("fake:1:1"), user("user3")).status, 404, "a job that does not exist has no series")
-    same(site.ask("/api/v1/jobs//series", user("user3")).status, 404, "a job without a name")
+    same(site.fetch(path("fake:1:1"), user("user3")).status, 404, "a job that does not exist has no series")
+    same(site.fetch("/api/v1/jobs//series", user("user3")).status, 404, "a job without a name")
     for options in (["--prometheus.url=ftp://x"], ["--prometheus.user=a"],
                     ["--prometheus.match=x"]):
         try:
@@ -54,12 +54,12 @@ def without(site):
             check("prometheus." in str(e), "a bad option is refused: %s" % options, e)
 
 
-class Liar:
-    """An HTTP server with answers set by the test; it notes what it
-    was asked."""
+class FakePrometheus:
+    """An HTTP server with replies set by the test, which records its
+    requests."""
 
     def __init__(self):
-        self.answer, self.asked = b"", []
+        self.reply, self.received = b"", []
         self.sock = socket.create_server(("127.0.0.1", 0))
         self.url = "http://127.0.0.1:%d" % self.sock.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
@@ -83,16 +83,16 @@ class Liar:
                 want = int(re.search(rb"(?i)content-length: (\d+)", head).group(1))
                 while len(body) < want:
                     body += c.recv(65536)
-                self.asked.append((head.decode(), urllib.parse.parse_qs(body.decode())))
-                answer = self.answer() if callable(self.answer) else self.answer
-                c.sendall(answer)
+                self.received.append((head.decode(), urllib.parse.parse_qs(body.decode())))
+                reply = self.reply() if callable(self.reply) else self.reply
+                c.sendall(reply)
             except OSError:
                 pass
 
     def ok(self, text):
         text = text if isinstance(text, bytes) else json.dumps(text).encode()
-        self.answer = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
-                       b"Connection: close\r\n\r\n" % len(text)) + text
+        self.reply = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+                      b"Connection: close\r\n\r\n" % len(text)) + text
 
 
 def matrix(*series):
@@ -101,24 +101,24 @@ def matrix(*series):
 
 
 def steps(site):
-    """The step that nobody asks for is one with which all nodes' values fit."""
-    liar = Liar()
-    liar.ok(matrix())
-    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url,
+    """The default step keeps the number of values of all nodes below the limit."""
+    fake = FakePrometheus()
+    fake.ok(matrix())
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + fake.url,
                "--prometheus.scrape-interval=1s")
-    job = max(site.ask("/api/v1/jobs?limit=1000&from=0&state=completed&"
-                       "fields=key,jobid,elapsed_seconds", user("boss")).data,
+    job = max(site.fetch("/api/v1/jobs?limit=1000&from=0&state=completed&"
+                         "fields=key,jobid,elapsed_seconds", user("boss")).data,
               key=lambda j: j["elapsed_seconds"])
     job["nodes"] = 64
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("UPDATE job SET nodes = ? WHERE jobid = ?", (job["nodes"], int(job["jobid"])))
     site.refresh()
-    metrics = len(site.ask("/api/v1/series", user("boss")).data)
+    metrics = len(site.fetch("/api/v1/series", user("boss")).data)
     span = job["elapsed_seconds"] + 1
     step = {}
     for by in ("job", "node"):
-        a = site.ask(path(job["key"], by=by), user("boss"))
-        step[by] = int(liar.asked[-1][1]["step"][0])
+        a = site.fetch(path(job["key"], by=by), user("boss"))
+        step[by] = int(fake.received[-1][1]["step"][0])
         same((a.status, a.json["meta"]["step_sec"]), (200, step[by]), "the step by " + by)
     check(job["nodes"] * metrics * (span // step["job"] + 1) > 20000, "all series together exceed the limit",
           job, metrics, step)
@@ -127,20 +127,20 @@ def steps(site):
           job, metrics, step)
 
 
-def lies(site):
-    """What Prometheus says is no more to be trusted than what clients do."""
-    liar = Liar()
-    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url + "/",
+def invalid_replies(site):
+    """Replies of Prometheus are checked as strictly as requests of clients."""
+    fake = FakePrometheus()
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + fake.url + "/",
                "--prometheus.scrape-interval=10s", "--prometheus.timeout=2s",
                "--prometheus.match=job=batch\"job", "--prometheus.max-queries=2")
-    job = site.ask("/api/v1/jobs?limit=1&from=0&state=completed&fields=key,jobid,user,uid,start_ms,end_ms",
-                   user("user3")).data[0]
+    job = site.fetch("/api/v1/jobs?limit=1&from=0&state=completed&fields=key,jobid,user,uid,start_ms,end_ms",
+                     user("user3")).data[0]
     t = job["start_ms"] // 1000
     one = {"bj": "processes"}
 
     def get(**params):
-        return site.ask(path(job["key"], metric="processes", step=10, **params), user("user3"))
-    liar.ok(matrix((one, [[t, "1"], [t + 10, "2.5"], [t + 20, "NaN"], [t + 30, "+Inf"],
+        return site.fetch(path(job["key"], metric="processes", step=10, **params), user("user3"))
+    fake.ok(matrix((one, [[t, "1"], [t + 10, "2.5"], [t + 20, "NaN"], [t + 30, "+Inf"],
                           [t + 40, "1e3"], [t + 50, "0x10"], [t + 60, "-0.5"], [t + 70, "01"],
                           [t + 80, "1}"], [t + 90, ""], [t + 100, None], [t + 110, 7],
                           [t - 10, "9"], [10**12, "9"], ["x", "9"], [t + 120], None, 3])))
@@ -148,56 +148,56 @@ def lies(site):
     if job["end_ms"] // 1000 - t > 130:
         same([(r["time_ms"] // 1000 - t, r["processes"]) for r in a.data],
              [(0, 1), (10, 2.5), (40, 1000), (60, -0.5), (110, 7)], "only numbers within the job's time are taken")
-    head, asked = liar.asked[-1]
-    check(head.startswith("POST /api/v1/query_range HTTP/1.1") and asked["step"] == ["10"]
-          and asked["start"] == [str(t)], "a range is asked for", head, asked)
-    same(asked["query"], ['label_replace(sum by()(batchjob_job_processes{jobid="%s",user=~"user3|%d|",'
-                          'cluster=~"fake|",job="batch\\"job",}),"bj","processes","","")'
-                          % (job["jobid"], job["uid"])], "about this job of this user")
+    head, received = fake.received[-1]
+    check(head.startswith("POST /api/v1/query_range HTTP/1.1") and received["step"] == ["10"]
+          and received["start"] == [str(t)], "the server queries a range", head, received)
+    same(received["query"], ['label_replace(sum by()(batchjob_job_processes{jobid="%s",user=~"user3|%d|",'
+                             'cluster=~"fake|",job="batch\\"job",}),"bj","processes","","")'
+                             % (job["jobid"], job["uid"])], "the query selects this job of this user")
     check("X-Grafana-User" not in head and "user3" not in head.replace("user3|", ""),
-          "the client's headers stay here", head)
-    liar.ok(matrix((one, [[t, "1"]]), (dict(one, instance="n1:9010"), [[t, "2"]]),
+          "the client's headers are not forwarded", head)
+    fake.ok(matrix((one, [[t, "1"]]), (dict(one, instance="n1:9010"), [[t, "2"]]),
                    (dict(one, instance="n1:9010", slurm_node="x\x01\ud800"), [[t, "3"]])))
     same([(r["node"], r["processes"]) for r in get(by="node").data],
          [(None, 1), ("n1", 2), ("x\x01?", 3)], "nodes with and without names")
-    for what, text in (("a series not asked for", matrix(({"bj": "up"}, [[t, "1"]]))),
-                       ("no name", matrix(({}, [[t, "1"]]))), ("no JSON", b"<html>login</html>"),
-                       ("half of it", json.dumps(matrix((one, [[t, "1"]])))[:-4].encode()),
-                       ("nothing", b""), ("an array", b"[]"), ("no result", {"status": "success"}),
-                       ("deep", b'{"data":{"result":[' + b"[" * 200 + b"]" * 200 + b"]}}"),
-                       ("too much", b'{"data":{"result":["' + b"x" * (2 << 20) + b'"]}}')):
-        liar.ok(text)
+    for what, text in (("a series that was not queried", matrix(({"bj": "up"}, [[t, "1"]]))),
+                       ("a series without a name", matrix(({}, [[t, "1"]]))), ("not JSON", b"<html>login</html>"),
+                       ("truncated", json.dumps(matrix((one, [[t, "1"]])))[:-4].encode()),
+                       ("empty", b""), ("an array", b"[]"), ("without a result", {"status": "success"}),
+                       ("deeply nested", b'{"data":{"result":[' + b"[" * 200 + b"]" * 200 + b"]}}"),
+                       ("too long", b'{"data":{"result":["' + b"x" * (2 << 20) + b'"]}}')):
+        fake.ok(text)
         a = get()
-        same((a.status, a.json["status"]), (503, "error"), "an answer that is " + what)
+        same((a.status, a.json["status"]), (503, "error"), "status 503 for a reply: " + what)
     for status in (b"400 Bad Request", b"401 Unauthorized", b"302 Found\r\nLocation: /x",
                    b"503 Unavailable", b"200 OK\r\nContent-Length: 99999999999", b"999 x"):
-        liar.answer = b"HTTP/1.1 " + status + b"\r\nConnection: close\r\n\r\n{}"
-        same(get().status, 503, "an answer with " + status.decode().split("\r")[0])
-    liar.answer = b"garbage\r\n\r\n"
+        fake.reply = b"HTTP/1.1 " + status + b"\r\nConnection: close\r\n\r\n{}"
+        same(get().status, 503, "status 503 for a reply with " + status.decode().split("\r")[0])
+    fake.reply = b"garbage\r\n\r\n"
     same(get().status, 503, "a reply that is not HTTP is status 503")
-    liar.ok(matrix(*[(dict(one, instance="n%d" % i), [[t, "1"]]) for i in range(3000)]))
+    fake.ok(matrix(*[(dict(one, instance="n%d" % i), [[t, "1"]]) for i in range(3000)]))
     a = get(by="node")
-    same(a.status, 400, "more nodes than can be shown")
+    same(a.status, 400, "more nodes than the limit are refused")
     check("too" in a.json["error"] or "more than" in a.json["error"], "the error names the limit of series", a)
-    liar.ok(matrix((one, [])))
+    fake.ok(matrix((one, [])))
     same(get().data, [], "a series without values")
-    before = len(liar.asked)
-    for who in ("user4", "newcomer"):
-        same(site.ask(path(job["key"]), user(who)).status, 404, "not for " + who)
-    same(len(liar.asked), before, "Prometheus is not queried about jobs of other users")
+    before = len(fake.received)
+    for user_name in ("user4", "newcomer"):
+        same(site.fetch(path(job["key"]), user(user_name)).status, 404, "refused to " + user_name)
+    same(len(fake.received), before, "Prometheus is not queried about jobs of other users")
     log = open(site.log).read()
     check("\x01" not in log and "login" not in log, "the log has no raw reply of Prometheus")
 
 
-def rows(site, key, who, **params):
-    a = site.ask(path(key, **params), user(who))
-    return a.data if a.status == 200 else check(False, "series of %s for %s" % (key, who), a) or []
+def rows(site, key, user_name, **params):
+    a = site.fetch(path(key, **params), user(user_name))
+    return a.data if a.status == 200 else check(False, "series of %s for %s" % (key, user_name), a) or []
 
 
-def with_one(site):
+def real_servers(site):
     site.start("--access.trust-loopback", "--access.admins=boss")
-    jobs = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account,start_ms",
-                    user("boss")).data
+    jobs = site.fetch("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account,start_ms",
+                      user("boss")).data
     if not check(len({j["user"] for j in jobs}) > 1, "several users have running jobs"):
         return
     first = jobs[0]
@@ -205,17 +205,17 @@ def with_one(site):
     node = Node("fake", [(j["jobid"], j["uid"], j["user"], j["account"]) for j in (first, other)])
     servers = []
     try:
-        if node.why:
-            check(True, "series of real jobs # SKIP " + node.why)
+        if node.failure:
+            check(True, "series of real jobs # SKIP " + node.failure)
             return
         for kind in (Prometheus, VictoriaMetrics):
             servers.append(kind(node.url))
         for server in servers:
-            if server.why:
-                check(True, "series of real jobs # SKIP " + server.why)
+            if server.failure:
+                check(True, "series of real jobs # SKIP " + server.failure)
             else:
-                ask_all(site, server, first, other)
-        if not servers[0].why:
+                check_server(site, server, first, other)
+        if not servers[0].failure:
             crowd(site, servers[0], first["key"], first["user"])
     finally:
         node.stop()
@@ -223,117 +223,117 @@ def with_one(site):
             server.stop()
 
 
-def ask_all(site, prom, first, other):
+def check_server(site, prom, first, other):
     seen = wait_for(lambda: prom.query(
         'rate(batchjob_job_cpu_seconds_total{jobid="%s"}[4s]) > 0' % first["jobid"]), 60)
     if not check(seen, "Prometheus has scraped the job"):
         return
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + prom.url,
                "--prometheus.scrape-interval=1s", "--prometheus.timeout=2s")
-    key, who, now = first["key"], first["user"], int(time.time())
+    key, user_name, now = first["key"], first["user"], int(time.time())
     part = dict(from_=now - 30, step=1)
-    data = rows(site, key, who, **part)
-    names = [n["metric"] for n in site.ask("/api/v1/series", user(who)).data]
+    data = rows(site, key, user_name, **part)
+    names = [n["metric"] for n in site.fetch("/api/v1/series", user(user_name)).data]
     check(data and all(list(r) == ["time", "time_ms", "node", "gpu"] + names for r in data),
           "every row has every key", data[:1])
-    last = wait_for(lambda: [r for r in rows(site, key, who, **part)
+    last = wait_for(lambda: [r for r in rows(site, key, user_name, **part)
                              if None not in (r["cpus_used"], r["memory_bytes"], r["processes"])], 60)
-    if not check(last, "a row has all that this node has"):
+    if not check(last, "a row has CPU use, memory and processes"):
         return
     last = last[-1]
     truth = prom.query('batchjob_job_memory_used_bytes{jobid="%s"}' % first["jobid"])[0]["value"]
-    check(abs(last["memory_bytes"] - float(truth[1])) < 20e6, "memory is what Prometheus has",
+    check(abs(last["memory_bytes"] - float(truth[1])) < 20e6, "memory is that of Prometheus",
           last, truth)
     check(0 < last["cpus_used"] < 8 and last["cpus_allocated"] >= 1, "CPU use is shown", last)
     check(last["processes"] >= 1, "processes are shown", last)
     check([r["time_ms"] for r in data] == sorted(r["time_ms"] for r in data), "rows are in order of time")
     check(all(now - 31 <= r["time_ms"] / 1000 <= now + 30 for r in data), "rows are within the requested time")
-    data = rows(site, key, who, metric="processes,threads", **part)
+    data = rows(site, key, user_name, metric="processes,threads", **part)
     same(list(data[-1]), ["time", "time_ms", "node", "gpu", "processes", "threads"], "some metrics")
-    data = rows(site, key, who, metric="processes", by="node", **part)
+    data = rows(site, key, user_name, metric="processes", by="node", **part)
     check(data and data[-1]["node"], "rows have a node", data[-1:])
-    data = rows(site, key, who, metric="gpu_busy_ratio", by="gpu", **part)
+    data = rows(site, key, user_name, metric="gpu_busy_ratio", by="gpu", **part)
     if prom.query("batchjob_job_gpu_busy_ratio"):
         gpus = {r["gpu"]: r["gpu_busy_ratio"] for r in data}
         same(sorted(gpus.values()), [0, 0.8], "rows have a GPU")
     else:
         check(True, "rows have a GPU # SKIP no simulated GPU")
-    power = wait_for(lambda: [r for r in rows(site, key, who, metric="power_watts", **part)
+    power = wait_for(lambda: [r for r in rows(site, key, user_name, metric="power_watts", **part)
                               if r["power_watts"]], 60)
-    # The node takes 700 W; of a rate over some seconds a late tick is a good part.
+    # The node takes 700 W; one late sample changes a rate over a few seconds a lot.
     check(power and 0 < power[-1]["power_watts"] < 1400, "power", power)
 
-    a = site.ask(path(key, metric="processes", **part), user(who), ("Accept", "text/csv"))
+    a = site.fetch(path(key, metric="processes", **part), user(user_name), ("Accept", "text/csv"))
     table = list(csv.reader(io.StringIO(a.body.decode())))
     same((a.headers["Content-Type"].split(";")[0], table[0]),
          ("text/csv", ["time", "time_ms", "node", "gpu", "processes"]), "CSV")
 
-    a = site.ask(path(key), user(who))
+    a = site.fetch(path(key), user(user_name))
     span = now - first["start_ms"] // 1000
     step = a.json["meta"]["step_sec"]
     check(span // 300 <= step <= span // 300 * 5 + 60 and a.json["meta"]["job"] == key,
           "the server chooses a step", a.json["meta"], span)
-    a = site.ask(path(key, step=1, from_=0), user(who))
+    a = site.fetch(path(key, step=1, from_=0), user(user_name))
     check(a.status == 400 if span > 2000 else a.status == 200, "too many points are refused", a)
 
-    # Others.
+    # Other users.
     for name, status in ((other["user"], 404), ("newcomer", 404), ("boss", 200)):
-        same(site.ask(path(key, **part), user(name)).status, status, "asked by " + name)
-    a = site.ask(path(key, **part), user(other["user"]), ("X-Grafana-User", who))
+        same(site.fetch(path(key, **part), user(name)).status, status, "series requested by " + name)
+    a = site.fetch(path(key, **part), user(other["user"]), ("X-Grafana-User", user_name))
     same(a.status, 400, "two names of users are refused")
     theirs = rows(site, other["key"], other["user"], metric="processes", **part)
-    check(theirs, "the other user has the series of his job")
+    check(theirs, "the other user gets the series of their own job")
 
-    prom.hold()
-    a = site.ask(path(key, **part), user(who))
+    prom.suspend()
+    a = site.fetch(path(key, **part), user(user_name))
     same(a.status, 503, "a Prometheus that hangs is status 503")
-    prom.go_on()
-    check(wait_for(lambda: site.ask(path(key, **part), user(who)).status == 200, 60),
+    prom.resume()
+    check(wait_for(lambda: site.fetch(path(key, **part), user(user_name)).status == 200, 60),
           "series return with Prometheus")
 
 
-def crowd(site, prom, key, who):
-    """A Prometheus that hangs holds up those who ask it, and nobody else."""
+def crowd(site, prom, key, user_name):
+    """A Prometheus that hangs delays only the requests that query it."""
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + prom.url,
                "--prometheus.scrape-interval=1s", "--prometheus.timeout=60s",
                "--prometheus.max-queries=3")
     target = path(key, metric="processes", from_=int(time.time()) - 20, step=1)
-    answers = []
-    prom.hold()
-    threads = [threading.Thread(target=lambda: answers.append(site.ask(target, user(who)).status))
+    statuses = []
+    prom.suspend()
+    threads = [threading.Thread(target=lambda: statuses.append(site.fetch(target, user(user_name)).status))
                for _ in range(5)]
     for t in threads:
         t.start()
-    others = [site.ask("/api/v1/jobs?from=0&limit=5", user(who)).status for _ in range(20)]
-    page = site.ask("/jobs/" + key, user(who)).status
-    same((set(others), page, answers), ({200}, 200, []),
+    others = [site.fetch("/api/v1/jobs?from=0&limit=5", user(user_name)).status for _ in range(20)]
+    page = site.fetch("/jobs/" + key, user(user_name)).status
+    same((set(others), page, statuses), ({200}, 200, []),
          "other requests are answered while all queries to Prometheus wait")
-    prom.go_on()
+    prom.resume()
     for t in threads:
         t.join(60)
-    same(answers, [200] * 5, "requests that waited are answered in turn")
+    same(statuses, [200] * 5, "requests that waited are answered in turn")
 
-    # Each request waits for one query at most: they do not take turns to time out.
-    liar, stop = Liar(), threading.Event()
-    liar.answer = lambda: stop.wait(60) and b""
-    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url,
+    # A request waits for one query at most, not for the timeouts of all queries before its own.
+    fake, stop = FakePrometheus(), threading.Event()
+    fake.reply = lambda: stop.wait(60) and b""
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + fake.url,
                "--prometheus.scrape-interval=1s", "--prometheus.timeout=2s",
                "--prometheus.max-queries=1")
-    answers.clear()
-    threads = [threading.Thread(target=lambda: answers.append(site.ask(target, user(who)).status))
+    statuses.clear()
+    threads = [threading.Thread(target=lambda: statuses.append(site.fetch(target, user(user_name)).status))
                for _ in range(8)]
     for t in threads:
         t.start()
     for t in threads:
         t.join(60)
-    check(answers == [503] * 8 and len(liar.asked) < 8, "a request waits no longer than one query to Prometheus",
-          answers, len(liar.asked))
-    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url,
+    check(statuses == [503] * 8 and len(fake.received) < 8, "a request waits no longer than one query to Prometheus",
+          statuses, len(fake.received))
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + fake.url,
                "--prometheus.scrape-interval=1s", "--prometheus.timeout=60s")
-    a = site.ask("/jobs/" + key, user(who))
+    a = site.fetch("/jobs/" + key, user(user_name))
     check(a.status == 200 and b"took too long" in a.body, "a page arrives without the curves that take too long", a)
-    same(liar.asked[-1][1]["timeout"], ["4"], "a page waits 4 s for its curves")
+    same(fake.received[-1][1]["timeout"], ["4"], "a page waits 4 s for its curves")
     stop.set()
 
 
-sys.exit(run(without, lies, steps, with_one, count=2500, days=10))
+sys.exit(run(without_prometheus, invalid_replies, steps, real_servers, count=2500, days=10))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages of the cluster, of GPUs, for support and for management.  TAP."""
+"""The pages /cluster, /gpus, /support and /management.  TAP."""
 import contextlib
 import os
 import re
@@ -10,26 +10,26 @@ import urllib.parse
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import check, run, same  # noqa: E402
-from page_lib import Fake, HOSTILE, Page, ask, begin, safe  # noqa: E402
+from page_lib import FakePrometheus, HOSTILE, Page, fetch, set_up, check_page  # noqa: E402
 
 
 def staff(site):
-    """Pages about the machine and for those who run it."""
+    """Pages about the cluster and for its staff have the data of store and Prometheus."""
     faculty = site.file("faculties", "# ACCOUNT FACULTY\nacct1 Science <b>&\nacct2  Science <b>&\nacct0 Arts\nbad\n", 0o644)
-    fake = Fake()
+    fake = FakePrometheus()
     state = [("nodes", "allocated", "", 5), ("nodes", "idle", "drain", 2), ("nodes", HOSTILE, "", 1),
              ("cpus", "allocated", "", 320), ("cpus_allocated", "allocated", "", 300), ("cpus", "idle", "drain", 128)]
     fake.grid = [({"bj": part, "state": s, "flags": f}, v) for part, s, f, v in state]
     site.start(*site.options, "--prometheus.url=" + fake.url, "--prometheus.match=job=batch",
                "--faculty.file=" + faculty)
-    page = safe("the cluster", ask(site, "/cluster?cluster=alpha"))
+    page = check_page("the cluster", fetch(site, "/cluster?cluster=alpha"))
     rows = {r[0]: r[1:] for r in page.rows if len(r) == 4}
     same((rows["allocated"], rows["idle (drain)"], rows["Total"]),
          (["5", "320", "300"], ["2", "128", "-"], ["8", "448", "300"]), "nodes and CPUs by state")
     check('job="batch",' in fake.query and 'cluster=~"alpha|"' in fake.query, "the query has the site's labels", fake.query)
     check(HOSTILE.replace("\x01", " ") in page.text and "Down or drained: 2 on average" in page.text,
-          "states are text; a chart of the last day", page.text)
-    same([ask(site, "/cluster?cluster=" + urllib.parse.quote(c)).status for c in ('a"}', "a|b", "a\n")], [400] * 3,
+          "states are shown as text, with a chart of the last day", page.text)
+    same([fetch(site, "/cluster?cluster=" + urllib.parse.quote(c)).status for c in ('a"}', "a|b", "a\n")], [400] * 3,
          "a cluster is not PromQL")
     # One GPU is idle while held, one is free, one is used; kernels outside of jobs do not count.
     use = {("a:9", "0", "x"): (0.0, 1.0), ("a:9", "1", "y"): (0.0, None), (HOSTILE, "0", "z"): (0.9, 1.0),
@@ -38,55 +38,57 @@ def staff(site):
     for (node, index, gpu), (busy, held) in use.items():
         labels = {"instance": node, "index": index, "gpu": gpu}
         fake.grid += [({"bj": n, **labels}, v) for n, v in (("use", busy), ("held", held)) if v is not None]
-    page = safe("GPUs", ask(site, "/gpus", "boss"))
+    page = check_page("GPUs", fetch(site, "/gpus", "boss"))
     rows = [r for r in page.rows if len(r) == 26]
     same([(r[0], r[1], set(r[2:])) for r in rows], [("0 %", "24.0 h", {"0"}), ("90 %", "2.4 h", {"90"}),
                                                     ("free", "0.0 h", {"\u00b7"}), ("100 %", "0.0 h", {"100"})]
          if rows[2][0] == "free" else [("0 %", "24.0 h", {"0"}), ("90 %", "2.4 h", {"90"}),
                                        ("100 %", "0.0 h", {"100"}), ("free", "0.0 h", {"\u00b7"})],
-         "GPUs by what jobs held and did not use")
+         "GPUs are sorted by the time held and not used")
     check("4 GPUs. In the last 24 hours jobs held them for 60.0 GPU hours; in 26.4 of these no kernel ran." in page.text,
-          "the sum of all", page.text[:400])
-    same((ask(site, "/gpus").status, ask(site, "/gpus", "user2").status), (404, 404), "only admins see all GPUs")
+          "the sum over all GPUs", page.text[:400])
+    same((fetch(site, "/gpus").status, fetch(site, "/gpus", "user2").status), (404, 404), "only admins see all GPUs")
     fake.grid = [({"bj": n, "instance": "node%04d:9" % i, "index": "0", "gpu": "g"}, 0.5)
                  for i in range(1000) for n in ("use", "held")]
-    a = ask(site, "/gpus", "boss")
+    a = fetch(site, "/gpus", "boss")
     check(len(a.body) < 300000 and b"100 of 1000 GPUs" in a.body, "the page of 1,000 GPUs is below 300 KB", len(a.body))
     fake.grid = [({"bj": "other"}, 1)]
-    check("did not answer" in safe("a wrong reply", ask(site, "/gpus", "boss")).text, "a wrong reply is no value")
+    check("did not answer" in check_page("a wrong reply", fetch(site, "/gpus", "boss")).text,
+          "an unexpected reply gives no values")
     fake.grid = []
-    check("has no data of GPUs" in ask(site, "/gpus", "boss").body.decode()
-          and "has no data of nodes" in re.sub(r"\s+", " ", ask(site, "/cluster").body.decode()), "no data is said")
+    check("has no data of GPUs" in fetch(site, "/gpus", "boss").body.decode()
+          and "has no data of nodes" in re.sub(r"\s+", " ", fetch(site, "/cluster").body.decode()),
+          "pages say that Prometheus has no data")
     # management
     by = {f: [] for f in ("Science <b>&", "Arts", None)}
-    accounts = ask(site, "/api/v1/usage?from=2000-01-01&group_by=account", "boss").data
+    accounts = fetch(site, "/api/v1/usage?from=2000-01-01&group_by=account", "boss").data
     for a in accounts:
         by[{"acct1": "Science <b>&", "acct2": "Science <b>&", "acct0": "Arts"}.get(a["account"])].append(a)
-    got = ask(site, "/api/v1/usage?from=2000-01-01&group_by=faculty", "boss").data
+    got = fetch(site, "/api/v1/usage?from=2000-01-01&group_by=faculty", "boss").data
     same({g["faculty"]: (g["jobs_ended"], round(g["core_hours"], 1)) for g in got},
          {f: (sum(a["jobs_ended"] for a in v), round(sum(a["core_hours"] for a in v), 1)) for f, v in by.items() if v},
          "usage by faculty is the sum of its accounts")
-    page = safe("management", ask(site, "/management?from=2000-01-01", "boss"))
+    page = check_page("management", fetch(site, "/management?from=2000-01-01", "boss"))
     check("Science <b>&" in page.text and "other accounts" in page.text and "By month" in page.text,
           "management sees faculties, accounts and months")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("INSERT OR REPLACE INTO price VALUES(1, '<i>EUR', 20000, NULL, NULL, NULL)")
     site.refresh()
-    costs = {a["account"]: a for a in ask(site, "/api/v1/usage?from=2000-01-01&group_by=account", "boss").data}
+    costs = {a["account"]: a for a in fetch(site, "/api/v1/usage?from=2000-01-01&group_by=account", "boss").data}
     same({k: (round(a["cost"], 2), a["currency"]) for k, a in costs.items()},
          {a["account"]: (round(a["core_hours"] * 0.02, 2), "<i>EUR") for a in accounts}, "usage has the cost")
-    page = safe("costs", ask(site, "/management?from=2000-01-01", "boss"))
+    page = check_page("costs", fetch(site, "/management?from=2000-01-01", "boss"))
     check(all("%.2f <i>EUR" % (int(a["cost"] * 100 + 0.5) / 100) in page.text for a in costs.values()),
           "pages show the cost", page.text[-900:])
-    page = safe("a job that cost", ask(site, "/jobs/" + site.key))
-    job = ask(site, "/api/v1/jobs/" + site.key + "?fields=cost,currency,cpus,elapsed_seconds,cost_is_minimum").data[0]
+    page = check_page("a job that cost", fetch(site, "/jobs/" + site.key))
+    job = fetch(site, "/api/v1/jobs/" + site.key + "?fields=cost,currency,cpus,elapsed_seconds,cost_is_minimum").data[0]
     same((round(job["cost"], 5), job["cost_is_minimum"]), (round(job["cpus"] * job["elapsed_seconds"] / 3600 * 0.02, 5), False),
          "the cost of a job")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("DELETE FROM price")
     site.refresh()
-    check("EUR" not in ask(site, "/management?from=2000-01-01", "boss").body.decode()
-          and "Cost" not in ask(site, "/jobs/" + site.key).body.decode(), "without prices there is no cost")
+    check("EUR" not in fetch(site, "/management?from=2000-01-01", "boss").body.decode()
+          and "Cost" not in fetch(site, "/jobs/" + site.key).body.decode(), "without prices there is no cost")
     # support
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         rule, = db.execute("SELECT id FROM finding_rule WHERE name = 'gpu_unused'").fetchone()
@@ -96,25 +98,27 @@ def staff(site):
         db.execute("INSERT INTO running_action(job, rule, since, step, action, at, state) VALUES(?, 'gpu_unused',"
                    " ?, 0, 'warn', ?, 'dry run')", (job, site.now - 7200, site.now))
     site.refresh()
-    page = safe("support", ask(site, "/support", "boss"))
+    page = check_page("support", fetch(site, "/support", "boss"))
     check(any(r[1:2] == [str(number)] and r[4:5] == ["warn, dry run"] for r in page.rows),
-          "running jobs with findings, and what was done", [r for r in page.rows if len(r) > 9][:3])
-    found = ask(site, "/api/v1/findings?running=1", "boss").data
+          "running jobs have their findings and actions", [r for r in page.rows if len(r) > 9][:3])
+    found = fetch(site, "/api/v1/findings?running=1", "boss").data
     same([(f["jobid"], f["since_ms"], f["action"]) for f in found], [(str(number), (site.now - 7200) * 1000, "warn, dry run")],
          "findings on running jobs by the API")
-    users = ask(site, "/api/v1/usage?group_by=user&sort=cpu_unused_hours", "boss").data[:10]
-    check(all(u["user"] in page.text for u in users), "who leaves most core hours unused")
-    check(all(("support" in Page(ask(site, "/jobs", w).body.decode()).links) == sees for w, sees in
-              (("boss", True), ("user2", True), ("user3", False))), "links to these pages for those who see others")
-    page = safe("my own support page", ask(site, "/support", "newcomer"))
-    check("No rule finds anything" in page.text and "user1" not in page.text, "with the same access rules")
+    users = fetch(site, "/api/v1/usage?group_by=user&sort=cpu_unused_hours", "boss").data[:10]
+    check(all(u["user"] in page.text for u in users), "users with the most unused core hours")
+    check(all(("support" in Page(fetch(site, "/jobs", w).body.decode()).links) == sees for w, sees in
+              (("boss", True), ("user2", True), ("user3", False))),
+          "users who see other users' jobs have a link to the page")
+    page = check_page("my own support page", fetch(site, "/support", "newcomer"))
+    check("No rule finds anything" in page.text and "user1" not in page.text,
+          "the support page has the same access rules")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("DELETE FROM job_finding WHERE job = ?", (job,))
     site.refresh()
     os.unlink(faculty)
-    same(ask(site, "/management", "boss").status, 503, "a file that cannot be read is an error")
+    same(fetch(site, "/management", "boss").status, 503, "a file that cannot be read is an error")
     site.start(*site.options)
-    check("No Prometheus server is configured" in safe("no Prometheus", ask(site, "/cluster")).text, "a page without data says why")
+    check("No Prometheus server is configured" in check_page("no Prometheus", fetch(site, "/cluster")).text, "a page without data says why")
 
 
-sys.exit(run(begin, staff, count=2500, days=20))
+sys.exit(run(set_up, staff, count=2500, days=20))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A catalogue of texts in which each word is marked: pages, reports on a terminal, PDF and
-mails show no word without the mark, but those of other origin.  TAP."""
+"""Pages, terminal reports, PDF and mails take all texts from the catalogue: with a catalogue in
+which each word is marked, only names, values and keywords appear without the mark.  TAP."""
 import email
 import email.policy
 import html.parser
@@ -15,15 +15,15 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import IMPORTER, HERE, O, SERVER, TOP, Site, check, plan, same, user  # noqa: E402
-from page_lib import Fake  # noqa: E402
+from page_lib import FakePrometheus  # noqa: E402
 
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
 JOBS = os.path.abspath(os.path.join(TOP, O, "unit/test_statsdb_report"))
 BOSS = user("boss")
-MARK = "\u00a4<i>&\""  # of markup, which must be escaped once wherever it is shown
+MARK = "\u00a4<i>&\""  # contains markup, which must be escaped exactly once
 STRIP = ".,;:()\"'*\u00b7\u2022!?-"
 
-# What is no text of the catalogue.
+# Words that do not come from the catalogue.
 EXCEPT = re.compile("^(?:" + "|".join((
     r"[KMGT]iB|k?Wh|kg|CO2e|EUR|min|UTC|GiB|kh",  # units
     r"idle|down|completed|deadline|failed|timeout|oom|cancelled|running|pending|node_fail|boot_fail|preempted",  # states
@@ -39,7 +39,7 @@ EXCEPT = re.compile("^(?:" + "|".join((
 
 
 def mark(text):
-    """Each word of a text marked, values left as they are."""
+    """Mark each word of a text, but no placeholder such as {value}."""
     return " ".join(w if re.fullmatch(r"\{\w+\}\W*", w) or not re.search("[A-Za-z]", w) else MARK + w
                     for w in text.split(" "))
 
@@ -58,7 +58,7 @@ def catalogue(site):
 
 
 class Words(html.parser.HTMLParser):
-    """All words that a person reads or hears; no user's text."""
+    """Collects the words of a page, those of screen readers included, but no users' texts."""
 
     def __init__(self, text):
         super().__init__()
@@ -86,7 +86,7 @@ class Words(html.parser.HTMLParser):
         links = " ".join(a.get("href") or "" for t, a in self.inside if t == "a")
         if tags & {"style", "bdi", "code", "time", "script"}:
             return
-        # Links to jobs, users, accounts and findings are their names.
+        # The text of a link to a job, user, account or finding is its name.
         if re.search(r"(jobs/|users/|accounts/|finding=|jobs\?job=|mailto:)", links) and MARK not in text:
             return
         self.put(text)
@@ -106,18 +106,18 @@ def unmarked(words, known):
 def html_words(what, text):
     page = Words(text)
     check("i" not in page.tags and not re.search("&(amp|lt|quot|#)", " ".join(page.words)),
-          what + " has the site's words escaped once", [w for w in page.words if "&" in w][:9])
+          what + " has marks escaped once", [w for w in page.words if "&" in w][:9])
     return page.words
 
 
-def begin(site):
+def set_up(site):
     subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
                     O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([JOBS, site.store], check=True)
     sacct = os.path.join(site.folder, "sacct")
     shutil.copy(os.path.join(HERE, "statsdb_sacct.py"), sacct)
-    site.file("sacct.env", json.dumps(site.world))
-    site.fake = Fake()
+    site.file("sacct.env", json.dumps(site.simulation))
+    site.fake = FakePrometheus()
     cluster = site.file("fake.yml", "name: fake\nsacct:\n  command: %s\n  history: 21d\n"
                         "  slice: 21d\n  pause: 0s\n" % sacct)
     site.conf = site.file("site.yml", json.dumps({
@@ -127,7 +127,7 @@ def begin(site):
                  "reply-to": "a@b.example", "address": "{user}@b.example", "url": "https://b.example"}}))
     p = subprocess.run([IMPORTER, "--once", "--config.file=" + site.conf], capture_output=True, text=True)
     same(p.returncode, 0, "the catalogue is loaded") or print("# " + p.stderr[-600:])
-    # Findings from before, as if they were derived again.
+    # Mark the texts of findings that were derived before.
     db = sqlite3.connect(site.store)
     for rule, text, advice in db.execute("SELECT id, text, advice FROM finding_rule").fetchall():
         if MARK not in text:
@@ -137,7 +137,7 @@ def begin(site):
     db.close()
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + site.fake.url,
                "--prometheus.scrape-interval=30s")
-    # Names that jobs have; what else is a name has no letters, or is in <bdi>.
+    # Names in the store; other names have no letters, or are in <bdi>.
     site.known = {str(v) for table in ("user", "account", "partition", "cluster", "qos") for v, in
                   site.db().execute("SELECT name FROM %s" % table)}
     for text, in site.db().execute("SELECT CAST(text AS BLOB) FROM jobname"):
@@ -164,7 +164,7 @@ def run(*words):
 
 
 def page_words(site, path):
-    a = site.ask(path, BOSS, ("Accept", "text/html"))
+    a = site.fetch(path, BOSS, ("Accept", "text/html"))
     text = a.body.decode()
     check(a.status in (200, 300, 400, 404) and MARK[0] in text, "%s has marked texts" % path, a)
     return html_words(path, text)
@@ -173,8 +173,8 @@ def page_words(site, path):
 def pages(site):
     site.fake.grid = [({"bj": p, "state": s, "flags": ""}, 3) for p in ("nodes", "cpus") for s in ("idle", "down")]
     keys = {j: key_of(site, j) for j in JOB}
-    fake = site.ask("/api/v1/jobs?state=running&limit=1", BOSS).data[0]["key"]
-    waiting = [j["key"] for j in site.ask("/api/v1/jobs?state=pending&from=0&limit=1", BOSS).data]
+    fake = site.fetch("/api/v1/jobs?state=running&limit=1", BOSS).data[0]["key"]
+    waiting = [j["key"] for j in site.fetch("/api/v1/jobs?state=pending&from=0&limit=1", BOSS).data]
     paths = ["/", "/jobs?from=2020-01-01", "/jobs?job=1", "/queue", "/findings?from=2020-01-01", "/usage?from=2020-01-01",
              "/management?from=2020-01-01", "/support", "/cluster", "/users/anna", "/accounts/phys", "/mail",
              "/compare?job=%s&job=%s" % (keys["1000"], keys["1001"])]
@@ -203,7 +203,7 @@ def reports(site):
         found[job] = unmarked(run("pdftotext", "-layout", path, "-").decode().split(), site.known)
     run(ACCT, store, "report", "--format=pdf", "--file=" + path, "--user", "user1", "--since=2020-01-01")
     found["period"] = unmarked(run("pdftotext", "-layout", path, "-").decode().split("\n", 3)[3].split(), site.known)
-    a = site.ask("/api/v1/jobs/%s/report.pdf" % key_of(site, "2007"), BOSS)
+    a = site.fetch("/api/v1/jobs/%s/report.pdf" % key_of(site, "2007"), BOSS)
     with open(path, "wb") as f:
         f.write(a.body)
     found["server"] = unmarked(run("pdftotext", "-layout", path, "-").decode().split(), site.known)
@@ -231,12 +231,12 @@ def main():
         return 0
     site = Site(count=300, days=20)
     try:
-        begin(site)
+        set_up(site)
         pages(site)
         reports(site)
         mails(site)
     finally:
-        site.done()
+        site.clean_up()
     return plan()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""batchjob_stats_server with many at once: slow questions of admins, limits of
-users, reloads and ends under load, clients that go away.  TAP."""
+"""batchjob_stats_server with concurrent clients: slow queries of admins, limits of
+users, reload and shutdown under load, clients that disconnect.  TAP."""
 import http.client
 import os
 import signal
@@ -25,7 +25,7 @@ def rss(site):
 
 
 def grow(site):
-    """So many jobs that looking at all of them takes a while."""
+    """Copy the jobs, so that a query over all of them takes a while."""
     db = sqlite3.connect(site.store)
     names = [r[1] for r in db.execute("PRAGMA table_info(job)")]
     key = "id" if "id" in names else names[0]
@@ -48,12 +48,12 @@ def grow(site):
 
 
 class Client(threading.Thread):
-    """Asks the same again and again on one connection."""
+    """Repeats a request on one connection."""
 
-    def __init__(self, site, path, who, stop):
+    def __init__(self, site, path, user_name, stop):
         super().__init__()
         self.c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=150)
-        self.path, self.who, self.stop = path, who, stop
+        self.path, self.user_name, self.stop = path, user_name, stop
         self.count, self.bad = 0, []
         self.start()
 
@@ -61,7 +61,7 @@ class Client(threading.Thread):
         while not self.stop.is_set():
             try:
                 self.c.request("GET", self.path.replace("#", str(self.count)),
-                               headers={"X-Grafana-User": self.who})
+                               headers={"X-Grafana-User": self.user_name})
                 r = self.c.getresponse()
                 body = r.read()
                 if r.status != 200 or b'"status":"success"' not in body:
@@ -75,9 +75,9 @@ class Client(threading.Thread):
 
 
 def together(site, what, enough):
-    """Clients until the last one has so many answers, and their results."""
+    """Run a client for each (path, user) until the last one has `enough` responses."""
     stop = threading.Event()
-    clients = [Client(site, path, who, stop) for path, who in what]
+    clients = [Client(site, path, user_name, stop) for path, user_name in what]
     while clients[-1].count < enough and clients[-1].is_alive():
         time.sleep(0.01)
     stop.set()
@@ -95,7 +95,7 @@ def slow_admins(site):
         got = together(site, [(slow, "boss")] * 6 + [(ME, "user3")], 300)
         admins, users = sum(c.count for c in got[:6]), got[6].count
         check(users > 3 * admins and not got[6].bad and admins > 0,
-              "slow questions of admins do not hold up others: " + what, admins, users,
+              "slow queries of admins do not delay other users: " + what, admins, users,
               *[c.bad[:2] for c in got])
         check(not any(c.bad for c in got), "all slow queries are answered", *[c.bad[:2] for c in got])
 
@@ -103,15 +103,15 @@ def slow_admins(site):
 def limits(site):
     site.start(*TRUST, "--access.rate=1")
     begin = time.monotonic()
-    got = [site.ask(ME, user("user3")) for _ in range(40)]
+    got = [site.fetch(ME, user("user3")) for _ in range(40)]
     codes, most = [a.status for a in got], 11 + time.monotonic() - begin
     check(codes[:10] == [200] * 10 and 429 in codes and codes.count(200) <= most,
           "a user has a limit of requests", codes, most)
     last = [a for a in got if a.status == 429][-1]
     check(int(last.headers["Retry-After"]) >= 1 and last.json["error"].endswith("."),
           "Retry-After says when to try again", last.headers, last)
-    same(site.ask(ME, user("user4")).status, 200, "another user has another limit")
-    got = [site.ask("/api/jobs", user("user3")).status for _ in range(20)]
+    same(site.fetch(ME, user("user4")).status, 200, "another user has another limit")
+    got = [site.fetch("/api/jobs", user("user3")).status for _ in range(20)]
     check(429 in got, "the limit of a user holds for all paths", got)
     before = rss(site)
     c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
@@ -126,8 +126,8 @@ def limits(site):
           rss(site))
 
 
-def in_one_go(site):
-    """Requests that come before the answers to those before."""
+def pipelined(site):
+    """Pipelined requests are all answered, in order."""
     site.start(*TRUST)
     one = b"GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: user%d\r\n%s\r\n"
     data = b"".join(one % (ME.encode(), i, b"Connection: close\r\n" if i == 7 else b"")
@@ -135,11 +135,11 @@ def in_one_go(site):
     got = site.raw(data)
     same([b'"user":"user%d"' % i in got for i in range(8)], [True] * 8, "requests sent at once are all answered")
     check(got.index(b'"user0"') < got.index(b'"user7"'), "requests sent at once are answered in order")
-    same(site.ask(ME, user("a"), method="HEAD").body, b"", "HEAD has no body")
+    same(site.fetch(ME, user("a"), method="HEAD").body, b"", "HEAD has no body")
 
 
-def gone(site):
-    """Clients that leave while their answer is made."""
+def disconnects(site):
+    """Clients that disconnect before their response harm no others, and are logged."""
     site.start(*TRUST, "--query.longest-job=3660d")
     for i in range(200):
         s = socket.create_connection(("127.0.0.1", site.port))
@@ -148,8 +148,8 @@ def gone(site):
         if i % 3 == 0:
             s.shutdown(socket.SHUT_RDWR)
         s.close()
-    for _ in range(60):  # their answers may still be on the way
-        got = site.ask(MINE, user("user3")).status
+    for _ in range(60):  # their requests may still be in progress
+        got = site.fetch(MINE, user("user3")).status
         if got != 503:
             break
         time.sleep(0.5)
@@ -158,7 +158,7 @@ def gone(site):
     stop = threading.Event()
     slow = [Client(site, "/api/v1/jobs?from=0&limit=5000&node=no-node-has-this-name-#", "boss", stop)
             for _ in range(4)]
-    for _ in range(600):  # behind those
+    for _ in range(600):  # queued after the slow requests
         with socket.create_connection(("127.0.0.1", site.port)) as s:
             s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: user3\r\n\r\n" % MINE.encode())
         if "status=499" in open(site.log).read():
@@ -169,7 +169,7 @@ def gone(site):
         c.join()
     check('endpoint="/api/v1/jobs" user="-" status=499' in open(site.log).read(),
           "a client that leaves while it waits has a line in the log")
-    check(b'endpoint="/api/v1/jobs",code="4xx"}' in site.ask("/metrics").body, "a client that leaves is counted")
+    check(b'endpoint="/api/v1/jobs",code="4xx"}' in site.fetch("/metrics").body, "a client that leaves is counted")
 
 
 def reloads(site):
@@ -204,4 +204,4 @@ def ends(site):
           "no sanitizer reports an error", text[-600:])
 
 
-sys.exit(run(slow_admins, limits, in_one_go, gone, reloads, ends, count=1500, days=30))
+sys.exit(run(slow_admins, limits, pipelined, disconnects, reloads, ends, count=1500, days=30))

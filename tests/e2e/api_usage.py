@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage, lists and the API's own description.  TAP."""
+"""Usage, lists of users, accounts and clusters, and the OpenAPI document.  TAP."""
 import calendar
 import os
 import re
@@ -18,16 +18,16 @@ def num(text):
     return int(text) if text.isdigit() else None
 
 
-def ask(site, path, who="boss", **params):
+def fetch(site, path, viewer="boss", **params):
     if params:
         path += "?" + urllib.parse.urlencode(params, doseq=True)
-    return site.ask(V1 + path, user(who))
+    return site.fetch(V1 + path, user(viewer))
 
 
-def begin(site):
+def set_up(site):
     site.start("--access.trust-loopback", "--access.admins=boss",
                "--access.coordinators=acct1: user2")
-    site.jobs = site.told()
+    site.jobs = site.simulated_jobs()
     site.all = {"from": "2000-01-01", "to": site.now + 86400}
 
 
@@ -47,90 +47,90 @@ def near(row, want):
 
 
 def totals(site):
-    a = ask(site, "/usage", **site.all)
+    a = fetch(site, "/usage", **site.all)
     check(len(a.data) == 1 and near(a.data[0], sums(site, lambda j: True)),
-          "the total of everybody", a.data, sums(site, lambda j: True))
+          "the total of all users", a.data, sums(site, lambda j: True))
     check(not any(isinstance(v, (dict, list)) for v in a.data[0].values()), "rows of usage are flat")
-    same(a.data[0]["energy_scheduler_kwh"], None, "energy that nobody told is null, not 0")
+    same(a.data[0]["energy_scheduler_kwh"], None, "unknown energy is null, not 0")
     for what, params, test in (
             ("a user's", {"user": "user3"}, lambda j: j["User"] == "user3"),
             ("an account's", {"account": "acct1"}, lambda j: j["Account"] == "acct1"),
             ("two partitions'", {"partition": "cpu,gpu"}, lambda j: True),
-            ("nobody's", {"user": "nobody"}, lambda j: False)):
-        row = ask(site, "/usage", **params, **site.all).data[0]
+            ("an unknown user's", {"user": "nobody"}, lambda j: False)):
+        row = fetch(site, "/usage", **params, **site.all).data[0]
         check(near(row, sums(site, test)), "%s total" % what, row, sums(site, test))
     for by, field in (("user", "User"), ("account", "Account"), ("partition", "Partition"),
                       ("cluster", "Cluster")):
-        rows = ask(site, "/usage", group_by=by, **site.all).data
+        rows = fetch(site, "/usage", group_by=by, **site.all).data
         want = {j[field] for j in site.jobs if num(j["Start"]) is not None}
         same({r[by] for r in rows} - {r[by] for r in rows if not r["jobs_started"]}, want,
              "a row for each %s" % by)
         check(all(near(r, sums(site, lambda j, r=r: j[field] == r[by])) for r in rows),
               "rows have the sums of their jobs")
         same({frozenset(r) for r in rows}, {frozenset(rows[0])}, "rows have all keys")
-    days = ask(site, "/usage", group_by="day", **site.all).data
+    days = fetch(site, "/usage", group_by="day", **site.all).data
     check(abs(sum(r["core_hours"] for r in days) - sums(site, lambda j: True)[0]) < 0.1,
           "days add up to the whole")
     same([r["time"] for r in days], sorted(r["time"] for r in days), "rows are in their order")
     same(days[0]["time_ms"], calendar.timegm(time.strptime(days[0]["day"], "%Y-%m-%d")) * 1000,
          "a day begins at midnight of UTC")
-    one = ask(site, "/usage", group_by="day", **{"from": days[3]["time_ms"],
-                                                 "to": days[4]["time_ms"] + 1000}).data
+    one = fetch(site, "/usage", group_by="day", **{"from": days[3]["time_ms"],
+                                                   "to": days[4]["time_ms"] + 1000}).data
     same(one, days[3:5], "a range of days")
-    months = ask(site, "/usage", group_by="month,user", user="user3", **site.all).data
+    months = fetch(site, "/usage", group_by="month,user", user="user3", **site.all).data
     check({r["user"] for r in months} == {"user3"} and all(len(r["month"]) == 7 for r in months),
-          "grouped by two things", months[:1])
-    same(ask(site, "/usage", group_by="day", **{"from": 0, "to": 86400}).data, [],
-         "nothing before the beginning")
-    same(ask(site, "/usage", group_by="name").status, 400, "other groups are refused")
+          "usage grouped by month and user", months[:1])
+    same(fetch(site, "/usage", group_by="day", **{"from": 0, "to": 86400}).data, [],
+         "there is no usage before the first job")
+    same(fetch(site, "/usage", group_by="name").status, 400, "other groups are refused")
 
 
 def unused(site):
-    """Core hours allocated and not used, and orders."""
+    """Usage has the core hours that were allocated but not used, and can be sorted by them."""
     want = {}
     for j in site.jobs:
         if num(j["Start"]) is not None:
             h, m, s = j["TotalCPU"].split(":")
             used = int(h) * 3600 + int(m) * 60 + int(s)
             want[j["User"]] = want.get(j["User"], 0) + num(j["ElapsedRaw"]) * num(j["AllocCPUS"]) - used
-    rows = ask(site, "/usage", group_by="user", sort="cpu_unused_hours", **site.all).data
+    rows = fetch(site, "/usage", group_by="user", sort="cpu_unused_hours", **site.all).data
     bad = [(r["user"], r["cpu_unused_hours"], want.get(r["user"])) for r in rows
            if abs((r["cpu_unused_hours"] or 0) - max(want.get(r["user"], 0), 0) / 3600) > 0.002]
     same(bad, [], "unused core hours of each user")
     for order in ("core_hours", "cpu_unused_hours"):
-        values = [r[order] or 0 for r in ask(site, "/usage", group_by="user,month", sort=order, **site.all).data]
+        values = [r[order] or 0 for r in fetch(site, "/usage", group_by="user,month", sort=order, **site.all).data]
         check(values == sorted(values, reverse=True) and values[0] > 0, "usage sorted by " + order, values[:5])
-    a = ask(site, "/usage", group_by="user", sort="name")
+    a = fetch(site, "/usage", group_by="user", sort="name")
     check(a.status == 400 and "cpu_unused_hours" in a.json["error"], "another order is refused", a)
 
 
-def nothing_foreign(site):
-    for who, test in (("user3", lambda j: j["User"] == "user3"),
-                      ("user2", lambda j: j["User"] == "user2" or j["Account"] == "acct1"),
-                      ("newcomer", lambda j: False)):
-        row = ask(site, "/usage", who, **site.all).data[0]
-        check(near(row, sums(site, test)), "%s's total is of what is his to see" % who, row)
+def access_rules(site):
+    for viewer, test in (("user3", lambda j: j["User"] == "user3"),
+                         ("user2", lambda j: j["User"] == "user2" or j["Account"] == "acct1"),
+                         ("newcomer", lambda j: False)):
+        row = fetch(site, "/usage", viewer, **site.all).data[0]
+        check(near(row, sums(site, test)), "the total of %s is that of the visible jobs" % viewer, row)
         for params in ({"user": "*"}, {"user": "user1,user5"}, {"account": "acct0"},
                        {"group_by": "user", "account": "' OR 1=1 --"}):
-            rows = ask(site, "/usage", who, **{**params, "group_by": "user,account", **site.all}).data
+            rows = fetch(site, "/usage", viewer, **{**params, "group_by": "user,account", **site.all}).data
             see = {(j["User"], j["Account"]) for j in site.jobs if test(j)}
             check({(r["user"], r["account"]) for r in rows} <= see,
-                  "%s with %r" % (who, params), rows[:2])
-        rows = ask(site, "/users", who).data
-        same({r["user"] for r in rows}, {j["User"] for j in site.jobs if test(j)} | {who},
-             "%s's list of users" % who)
-        rows = ask(site, "/accounts", who).data
+                  "%s with %r gets usage of visible jobs only" % (viewer, params), rows[:2])
+        rows = fetch(site, "/users", viewer).data
+        same({r["user"] for r in rows}, {j["User"] for j in site.jobs if test(j)} | {viewer},
+             "%s's list of users" % viewer)
+        rows = fetch(site, "/accounts", viewer).data
         same({r["account"] for r in rows}, {j["Account"] for j in site.jobs if test(j)},
-             "%s's list of accounts" % who)
-    same({r["user"] for r in ask(site, "/users").data}, {j["User"] for j in site.jobs},
+             "%s's list of accounts" % viewer)
+    same({r["user"] for r in fetch(site, "/users").data}, {j["User"] for j in site.jobs},
          "an admin's list of users")
-    rows = ask(site, "/clusters", "user3").data
+    rows = fetch(site, "/clusters", "user3").data
     check([r["cluster"] for r in rows] == ["fake"] and rows[0]["batch_system"] == "slurm"
           and abs(rows[0]["last_update_ms"] / 1000 - site.now) < 600, "clusters", rows)
 
 
 def with_default(path, keys):
-    """Lists of jobs have these columns only on request."""
+    """The columns without the parameter fields: a list of jobs lacks some."""
     keys = list(keys)
     if not path.endswith("/jobs"):
         return keys
@@ -141,8 +141,8 @@ def with_default(path, keys):
 
 
 def described(site):
-    """The document says what there is, and what there is does what it says."""
-    doc = site.ask(V1 + "/openapi.json").json
+    """Each endpoint has the rows, columns, types and parameters of the OpenAPI document."""
+    doc = site.fetch(V1 + "/openapi.json").json
     same(doc["openapi"], "3.1.0", "an OpenAPI document")
     same((doc["info"]["license"]["identifier"], doc["servers"]), ("MIT", [{"url": "/"}]),
          "licence and server")
@@ -152,62 +152,62 @@ def described(site):
     of = doc["paths"][V1 + "/jobs/{job}"]["get"]
     check({"200", "400", "403", "404", "409", "429", "503"} <= set(of["responses"]), "refusals are described",
           list(of["responses"]))
-    check("format" in [x["name"] for x in of["parameters"]], "the form is a parameter")
-    row = ask(site, "/jobs", limit=1, state="completed", **site.all).data[0]
-    check(site.derive(row["jobid"]) == row["key"], "a job with all there can be of it")
+    check("format" in [x["name"] for x in of["parameters"]], "format is a parameter")
+    row = fetch(site, "/jobs", limit=1, state="completed", **site.all).data[0]
+    check(site.add_measurements(row["jobid"]) == row["key"], "one job gets all derived values")
     steps = site.db().execute("SELECT (SELECT count(*) FROM step), (SELECT name FROM cluster)")
     check(steps.fetchone()[0] > 0, "the store has steps")
     for path, get in endpoints_with_rows(doc).items():
         real = path.replace("{job}", row["key"])
-        a = site.ask(real, user("boss"))
+        a = site.fetch(real, user("boss"))
         if path.endswith("}/series"):  # api_series.py has a Prometheus for it
             same(a.status, 404, path + " needs a Prometheus")
             continue
-        check(a.status == 200, "%s is there" % path, a)
+        check(a.status == 200, "%s has status 200" % path, a)
         schema = get["responses"]["200"]["content"]["application/json"]["schema"]
         keys = schema["properties"]["data"]["items"]["properties"]
-        rows = a.data or ask(site, path[len(V1):], **site.all).data
+        rows = a.data or fetch(site, path[len(V1):], **site.all).data
         same([list(r) for r in rows[:3]], [with_default(path, keys)] * len(rows[:3]),
              "rows have the keys of the document")
         if path.endswith("/jobs"):
-            rows = ask(site, "/jobs", fields=",".join(keys), limit=3, **site.all).data
+            rows = fetch(site, "/jobs", fields=",".join(keys), limit=3, **site.all).data
             same([list(r) for r in rows], [list(keys)] * 3, "rows have all keys on request")
-        a = site.ask(real, user("boss"), ("Accept", "text/csv"))
+        a = site.fetch(real, user("boss"), ("Accept", "text/csv"))
         content = get["responses"]["200"]["content"]
         check("text/csv" in content and a.headers["Content-Type"] == "text/csv; charset=utf-8"
               and a.body.split(b"\r\n")[0].decode().split(",") == with_default(path, keys),
-              "the same as CSV", a)
+              "CSV has the same columns", a)
         types = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
         check(all(v is None or isinstance(v, types[keys[k]["type"][0]])
                   for r in rows for k, v in r.items()), "values have the types of the document")
         known = {p["name"] for p in get["parameters"] if p["in"] == "query"}
         for name in known | {"nonsense"}:
-            a = site.ask(real + "?%s=" % name, user("boss"))
-            # no job is the admin's own
+            a = site.fetch(real + "?%s=" % name, user("boss"))
+            # the admin has no jobs
             same(a.status, 400 if name not in known else 404 if name == "mine" and "{" in path
                  else 200, "%s?%s" % (path, name))
-        same(site.ask(real, user("a b")).status, 400, "a bad user is refused at %s" % path)
-        same(site.ask(real).status, 403, "a request without a user is refused")
-        same(site.ask(real, user("boss"), method="POST", body=b"{}").status, 405, "POST is refused")
-        same((site.ask(real, user("boss"), method="HEAD").status,
-              site.ask(real, user("boss"), method="HEAD").body), (200, b""), "HEAD")
+        same(site.fetch(real, user("a b")).status, 400, "a bad user is refused at %s" % path)
+        same(site.fetch(real).status, 403, "a request without a user is refused")
+        same(site.fetch(real, user("boss"), method="POST", body=b"{}").status, 405, "POST is refused")
+        same((site.fetch(real, user("boss"), method="HEAD").status,
+              site.fetch(real, user("boss"), method="HEAD").body), (200, b""), "HEAD")
     for base in ("/", "/api", "/api/v1", "/health"):
-        same(site.ask(base).status, 200, "%s needs no user" % base)
+        same(site.fetch(base).status, 200, "%s needs no user" % base)
 
 
 def cut(site):
-    """An answer that is cut says so, in every form."""
+    """A truncated response says so, in every format."""
     site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=1")
-    csv, who = ("Accept", "text/csv"), user("boss")
+    csv, viewer = ("Accept", "text/csv"), user("boss")
     for whole, part in ((V1 + "/usage?from=0", V1 + "/usage?from=0&group_by=user"),
                         (V1 + "/findings?from=0&finding=low_cpu", V1 + "/findings?from=0")):
-        same([site.ask(p, who, csv).headers["X-Cut"] for p in (whole, part)], [None, "true"],
+        same([site.fetch(p, viewer, csv).headers["X-Cut"] for p in (whole, part)], [None, "true"],
              "CSV: " + part)
-        same([site.ask(p, who).json["meta"]["cut"] for p in (whole, part)], [False, True], "JSON")
-    same(["There are more rows" in site.ask("/usage?from=2020-01-01&group_by=" + by, who).body.decode()
+        same([site.fetch(p, viewer).json["meta"]["cut"] for p in (whole, part)], [False, True], "JSON")
+    same(["There are more rows" in site.fetch("/usage?from=2020-01-01&group_by=" + by, viewer).body.decode()
           for by in ("cluster", "user")], [False, True], "a page")
-    a = site.ask(V1 + "/jobs?from=0", who, csv)
+    a = site.fetch(V1 + "/jobs?from=0", viewer, csv)
     check(re.match(r"\d+\.\d+$", a.headers["X-Next-Cursor"]), "jobs have a cursor", a.headers)
 
 
-sys.exit(run(begin, totals, unused, nothing_foreign, described, cut, count=1000, days=40))
+sys.exit(run(set_up, totals, unused, access_rules, described, cut, count=1000, days=40))

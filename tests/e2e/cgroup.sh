@@ -1,20 +1,19 @@
-# Jobs in real cgroups, as Slurm would make them, below a node name that is ours
-# alone; sourced by the end-to-end tests and the demo, which define note and
-# later.
+# Jobs in real cgroups with Slurm's layout, below a unique node name; sourced by
+# the end-to-end tests and the demo, which define note and on_exit.
 #
-# With cg_private=1 they are not at the root of the hierarchies but below a
-# directory of our own, and cg_view is what takes the place of /sys/fs/cgroup:
-# who looks there sees our jobs and nobody else's.
+# With cg_private=1 the jobs are below a private directory instead of the root
+# of the hierarchies; cg_view, to be used in place of /sys/fs/cgroup, shows only
+# these jobs.
 # shellcheck shell=bash disable=SC2034
 cg=/sys/fs/cgroup
 cg_node=${cg_node:-bje2e$$}
 cg_slice=$cg_node.slice
 cg_controllers=
 cg_added=
-cg_top= # directory of our own below the root of a v1 hierarchy
+cg_top= # private directory below the root of a v1 hierarchy
 cg_view=$cg
 
-# Which hierarchies can be used (root only): sets cg_version to v1, v2 or none.
+# Find the usable hierarchies (root only): sets cg_version to v1, v2 or none.
 cg_init() {
     cg_version=none
     [ "$(id -u)" = 0 ] || return 0
@@ -23,7 +22,7 @@ cg_init() {
     else
         cg_init_v1
     fi
-    [ $cg_version = none ] || later cg_end
+    [ $cg_version = none ] || on_exit cg_end
 }
 
 cg_init_v1() {
@@ -40,7 +39,7 @@ cg_init_v1() {
         cg_controllers="$cg_controllers $c"
         cg_version=v1
         [ $c = cpuset ] || continue
-        # A new cpuset is empty, and clone_children copies what the parent has.
+        # A new cpuset is empty; clone_children copies the values of the parent.
         for f in cpus mems; do
             [ -z "$cg_top" ] || cat $cg/$c/cpuset.$f >"${d%/*}/cpuset.$f"
             cat $cg/$c/cpuset.$f >"$d/cpuset.$f"
@@ -55,7 +54,7 @@ cg_init_v2() {
     cg_version=v2
     [ -z "${cg_private:-}" ] || cg_view=$cg/$cg_slice
     for c in cpu memory pids cpuset io; do
-        # What we switch on for the whole machine is switched off again.
+        # cg_end disables what is enabled here for the whole machine.
         grep -qw $c $cg/cgroup.subtree_control ||
             { echo +$c >$cg/cgroup.subtree_control && cg_added="$cg_added $c"; }
         echo +$c >"$cg/$cg_slice/cgroup.subtree_control"
@@ -86,16 +85,16 @@ cg_dirs() { # uid job
     fi
 }
 
-cg_paths() { # uid job: print them
+cg_paths() { # uid job: print its directories
     local dirs
     cg_dirs "$1" "$2"
     printf '%s\n' "${dirs[@]}"
 }
 
-# Where processes go: on v2 only leaves may have some.
+# The directory of processes below a job: on v2 only leaves may have some.
 cg_leaf() { [ $cg_version != v2 ] || echo /step_0/user/task_0; }
 
-cg_job() { # uid job...: make them
+cg_job() { # uid job...: make their directories
     local uid=$1 job p dirs all=() leaf
     shift
     leaf=$(cg_leaf)
@@ -108,7 +107,7 @@ cg_job() { # uid job...: make them
     for p in "${all[@]}"; do cg_delegate "$p"; done
 }
 
-cg_delegate() { # v2 directory of a job: switch on below what is on here
+cg_delegate() { # v2 directory of a job: enable its controllers in the levels below
     local d c
     for d in "${1%/*}" "$1" "$1/step_0" "$1/step_0/user"; do
         for c in $(cat "$d/cgroup.controllers" 2>/dev/null); do
@@ -126,25 +125,25 @@ cg_enter() { # uid job pid
     done
 }
 
-# Start a command inside a job, as its user: sets cg_pid.  It is in the job when
-# this returns, and has not run anything outside.  What is in its environment goes
-# before cg_run, and what else is to start it in cg_by (nice): setpriv can start a
-# program in a folder that is root's alone, such as /root, and env as that user cannot.
+# Start a command inside a job, as its user: sets cg_pid.  No instruction of it runs
+# outside the job.  Set its environment before cg_run (NAME=value cg_run ...), and a
+# prefix such as nice in cg_prefix: setpriv can start a program in a directory that only
+# root may enter, such as /root; env as that user cannot.
 cg_run() { # uid job command...
     local uid=$1 job=$2
     shift 2
     (
         kill -STOP "$BASHPID"
-        cd / && exec ${cg_by:-} setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"
+        cd / && exec ${cg_prefix:-} setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"
     ) </dev/null >>"$tmp/jobs.out" 2>&1 &
     cg_pid=$!
-    disown $cg_pid # it is killed in the end, which is no news
+    disown $cg_pid # no message when it is killed
     until grep -q '^State:.T' "/proc/$cg_pid/status"; do sleep 0.01; done
     cg_enter "$uid" "$job" $cg_pid || return
     kill -CONT $cg_pid
 }
 
-cg_cpu_seconds() { # uid job: as the kernel says
+cg_cpu_seconds() { # uid job: CPU time by the kernel
     local d
     for d in $(cg_paths "$1" "$2"); do
         awk '$1 == "usage_usec" { printf "%.6f\n", $2 / 1e6 }' "$d/cpu.stat" 2>/dev/null

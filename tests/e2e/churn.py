@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Make the cgroups of jobs come and go while an exporter is scraped, and see
-whether it keeps anything of them.
+"""Create and remove cgroups of jobs while an exporter is scraped, and check that
+its memory and descriptors do not grow.
 
   churn.py --pid PID --url URL --base DIR... [--leaf PATH] [--passes N]
            [--jobs N] [--grace SECONDS]
 
-DIR is where job_N is made, one for each hierarchy; processes go to PATH below
-the job.  Resident memory and descriptors of PID are measured with no job left,
+DIR is the parent of job_N in each hierarchy; processes are in PATH below the
+job.  Resident memory and descriptors of PID are measured with no job left,
 after a tenth of the passes and at the end.  Prints "ok - " and "not ok - "."""
 import argparse
 import collections
@@ -34,7 +34,7 @@ class Jobs:
         return [os.path.join(b, f"job_{job}") for b in self.bases]
 
     def start(self, with_process):
-        # An old id again now and then: another inode, another job.
+        # Now and then a recent id again: with another inode it is another job.
         job = self.next if random.random() > 0.2 else self.next - 3
         if job in self.live:
             return
@@ -82,7 +82,7 @@ class Exporter:
     def scrape(self):
         self.scrapes += 1
         try:
-            # A connection now and then of its own, as scrapers do.
+            # Now and then a new connection, as scrapers do.
             if self.connection is None or self.scrapes % 50 == 0:
                 self.close()
                 self.connection = http.client.HTTPConnection(self.host,
@@ -111,7 +111,7 @@ class Exporter:
 
 
 def settle(jobs, exporter, grace):
-    """No job left, grace over: what the exporter holds now, it keeps."""
+    """End all jobs, wait for the grace period; return the exporter's memory and descriptors."""
     while jobs.live:
         jobs.end()
     end = time.monotonic() + grace + 1
@@ -162,7 +162,7 @@ def main():
     check(not exporter.bad, f"every scrape of {exporter.scrapes} is answered "
           + "; ".join(exporter.bad[:5]))
     check(fds1 == fds0, f"descriptors are as before: {fds0}, then {fds1}")
-    # The allocator may keep a page here and there, but not more and more.
+    # The allocator may keep some pages, but memory must not keep growing.
     check(rss1 <= rss0 + 768, f"memory is as before: {rss0} KiB, then "
           f"{rss1} KiB")
 

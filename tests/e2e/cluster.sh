@@ -1,8 +1,7 @@
 #!/bin/bash
-# The cluster collector on a real Slurm with jobs, GPUs that are only pretended,
-# and nodes that are drained, down or reserved: its figures against those of
-# other commands than it uses.  Needs root and Slurm's packages.  TAP; about a
-# minute.
+# The cluster collector on a real Slurm with jobs, simulated GPUs, and nodes that
+# are drained, down or reserved: its figures are compared with those of commands
+# that it does not use.  Needs root and Slurm's packages.  TAP; about a minute.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
@@ -10,7 +9,7 @@ missing=$("$top/tests/deps" -n test slurm) ||
     skip_all "not installed: $missing"
 
 export SLURM_SANDBOX_DIR=/tmp/bj-cluster.$$ SLURM_SANDBOX_PREFIX=bjc$$n
-ua=bjc$$a ub=bjc$$b # users of this run alone
+ua=bjc$$a ub=bjc$$b # users of this run only
 export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
 export SLURM_SANDBOX_NODE=Gres=gpu:tesla:2
 export SLURM_SANDBOX_CONF="GresTypes=gpu
@@ -28,8 +27,8 @@ SLURM_SANDBOX_PORT=$(free_ports 6)
 export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
 eval "$("$sandbox" env)"
-later "$sandbox purge"
-# Character devices of a number for local use, without a driver.
+on_exit "$sandbox purge"
+# Character devices with a number for local use (240), without a driver.
 mkdir -p "$SLURM_SANDBOX_DIR/etc" "$SLURM_SANDBOX_DIR/dev"
 (umask 077 && head -c 32 /dev/urandom >"$SLURM_SANDBOX_DIR/etc/jwt.key")
 for i in 0 1; do
@@ -88,13 +87,13 @@ check "the cluster is seen" wait_for 60 shows \
 
 # --- figures -----------------------------------------------------------------
 
-# The queue must stand still between the answer and the questions.
-absorb "$top/tests/e2e/cluster_check.py" "$url"
+# The queue must not change between the page and the commands to compare.
+run_tap "$top/tests/e2e/cluster_check.py" "$url"
 scrape
-is "the name is Slurm's own" \
+is "the cluster has the name of Slurm's configuration" \
     "$($prom label "$tmp/page" cluster batchjob_cluster_nodes | sort -u)" \
     sandbox
-check "promtool finds nothing" promtool_clean "$tmp/page"
+check "promtool finds no problem" promtool_clean "$tmp/page"
 check "a reference parser reads the text" $prom text "$tmp/page"
 is "the licences are shown" "$(value batchjob_cluster_licenses license=abaqus@srv)" 20
 is "a limit of CPUs" "$(value batchjob_cluster_limit_cpus account=chemistry)" 8
@@ -112,13 +111,13 @@ is "a reason for drain" \
 submitted() {
     sdiag | sed -n 's/^Jobs submitted: *//p'
 }
-is "jobs submitted" \
+is "the number of submitted jobs is that of sdiag" \
     "$(value batchjob_cluster_controller_jobs_submitted_total)" "$(submitted)"
 
 # --- number of queries -------------------------------------------------------
 
 runs() { scrape; value batchjob_cluster_source_runs_total source=queue; }
-scrapers() { # url: 20 at once, ten pages each; sets failed, how many of them failed
+scrapers() { # url: 20 at once, ten pages each; sets failed to the number that failed
     local pid pids=()
     for _ in $(seq 20); do
         curl -sf --fail-early "$1/metrics#[1-10]" >/dev/null &
@@ -129,7 +128,7 @@ scrapers() { # url: 20 at once, ten pages each; sets failed, how many of them fa
 }
 before=$(runs) start=$SECONDS
 scrapers "$url"
-is "20 scrapers have their pages" "$failed" 0
+is "20 scrapers get their pages" "$failed" 0
 more=$(($(runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
 check "20 scrapers start no more commands: $more rounds, $allowed allowed" \
     [ "$more" -le "$allowed" ]
@@ -139,7 +138,7 @@ check "20 scrapers start no more commands: $more rounds, $allowed allowed" \
 # --- targets for Prometheus ---------------------------------------------------
 
 targets() { "$top/examples/slurm-targets.sh" "$tmp/targets.json" "$@"; }
-named() { # of the targets, those that scontrol does not name, and the reverse
+targets_match() { # the targets are the hosts that scontrol names
     python3 -c 'import json, subprocess, sys
 t, = json.load(open(sys.argv[1]))
 hosts = subprocess.run(["scontrol", "show", "hostnames", sys.argv[2]], text=True, check=True,
@@ -148,12 +147,12 @@ assert t == {"targets": [h + ":9010" for h in sorted(hosts)], "labels": {"cluste
 ' "$tmp/targets.json" "$(sinfo -h -o %N -p test)"
 }
 check "the nodes are written as targets" targets
-check "each node is a target once, with the cluster" named
+check "each node is a target once, with the cluster" targets_match
 before=$(stat -c %i "$tmp/targets.json")
 check "targets are written again" targets
 is "a file without a change stays" "$(stat -c %i "$tmp/targets.json")" "$before"
 check "another port replaces the file" targets 9011
-: >"$tmp/empty.conf" # commands try for a minute to find a file that is missing
+: >"$tmp/empty.conf" # not a missing file, which commands try to find for a minute
 check "without Slurm the targets stay" eval \
     '! SLURM_CONF=$tmp/empty.conf targets 9010 && grep -q ":9011" "$tmp/targets.json"'
 check "a port that is not a number is refused" eval '! targets 90x0'
@@ -162,18 +161,18 @@ check "a port that is not a number is refused" eval '! targets 90x0'
 
 ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
 kill -STOP "$ctld"
-later "kill_ours $ctld -CONT"
+on_exit "kill_ours $ctld -CONT"
 hung() { scrape && [ "$(value batchjob_cluster_source_success source=queue)" = 0 ]; }
 check "a hanging controller is reported" wait_for 60 hung
 check "the kind of the error is a timeout" test \
     "$(value batchjob_cluster_source_errors_total source=queue kind=timeout)" -gt 0
 check "figures of a hanging controller disappear" wait_for 60 shows_not batchjob_cluster_jobs
 check "the node's own figures stay while the controller hangs" shows batchjob_node_cpus
-ways_hang
+check_hanging_controller
 kill -CONT "$ctld"
 check "figures return when the controller answers" wait_for 60 shows batchjob_cluster_jobs state=RUNNING
-ways_return
-ways_vanish
+check_resumed_controller
+check_missing_slurmrestd
 
 # --- a controller that is gone ---------------------------------------------------
 
@@ -186,7 +185,7 @@ kill "$ctld"
 check "a missing controller is reported" wait_for 60 hung
 check "figures of a missing controller disappear" wait_for 60 shows_not batchjob_cluster_jobs
 check "the node's own figures stay without a controller" shows batchjob_node_cpus
-# It waits for idle nodes, too, of which there are none.
+# A short timeout: it also waits for idle nodes, of which there are none.
 SLURM_SANDBOX_TIMEOUT=10 "$sandbox" start >"$tmp/sandbox.again" 2>&1
 check "figures return with the controller" wait_for 90 shows batchjob_cluster_jobs state=RUNNING
 for source in config queue nodes diag licenses reservations; do

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Compare what the exporter says of a cluster with other ways of counting:
-one line per task (squeue -r), scontrol's nodes, sinfo's own sums.
+"""Compare the exporter's metrics of a cluster with counts of other commands:
+squeue -r (one line per array task), scontrol show node, and sinfo's sums.
 
   cluster_check.py URL     prints "ok - ..." and "not ok - ..." """
 import collections
@@ -30,7 +30,7 @@ def mib(text):
 
 
 def queue():
-    """Jobs, CPUs, GPUs and memory by state and by what they belong to."""
+    """Jobs, CPUs, GPUs and memory by state, partition, user, account and QOS."""
     sums = collections.defaultdict(Counter)
     lines = run("squeue", "-a", "-r", "-h", "-t", "all", "-O",
                 "State:|,Partition:|,UserName:|,Account:|,QOS:|,NumCPUs:|,"
@@ -105,8 +105,8 @@ def page(url):
         os.unlink(path)
 
 
-def told(samples, name, *labels):
-    """{label values: value} of a metric, which must be there."""
+def exported(samples, name, *labels):
+    """{label values: value} of a metric, which must exist."""
     if not any(n == name for n, _, _ in samples):
         return {"nothing": name}
     return {tuple(l[k] for k in labels): float(v)
@@ -127,18 +127,18 @@ def compare(what, got, want):
     print(f"not ok - {what}")
     for k in sorted(set(got) | set(want), key=str):
         if got.get(k) != want.get(k):
-            print(f"  {k}: told {got.get(k)}, counted {want.get(k)}")
+            print(f"  {k}: exported {got.get(k)}, counted {want.get(k)}")
 
 
 def settled(url):
-    """A page, and what was counted just before it and is still so after."""
+    """A page, and the counts that were equal just before and after it."""
     for _ in range(10):
         before = queue(), nodes()
-        time.sleep(5)  # two periods
+        time.sleep(5)  # two intervals
         samples = page(url)
         if (queue(), nodes()) == before:
             return samples, *before
-    sys.exit("the queue does not stand still")
+    sys.exit("the queue does not stop changing")
 
 
 def check_jobs(samples, q):
@@ -150,19 +150,19 @@ def check_jobs(samples, q):
             ("account", "batchjob_cluster_account_jobs", ["account", "state"]),
             ("qos", "batchjob_cluster_qos_jobs", ["qos", "state"])]:
         for suffix, field in fields:
-            compare(f"{metric}{suffix}", told(samples, metric + suffix, *labels),
+            compare(f"{metric}{suffix}", exported(samples, metric + suffix, *labels),
                     {k[1:]: v[field] for k, v in q.items() if k[0] == what})
     for what in "user", "account", "qos":
         compare(f"GPUs of jobs by {what}",
-                told(samples, f"batchjob_cluster_{what}_jobs_gpus", what,
-                     "state"),
+                exported(samples, f"batchjob_cluster_{what}_jobs_gpus", what,
+                         "state"),
                 {k[1:]: v["gpus"] for k, v in q.items() if k[0] == what})
     compare("GPUs of jobs by type",
-            told(samples, "batchjob_cluster_jobs_gpus", "state", "type"),
+            exported(samples, "batchjob_cluster_jobs_gpus", "state", "type"),
             {k[1:]: v["n"] for k, v in q.items() if k[0] == "type"})
     reasons = {k[1:]: v["n"] for k, v in q.items() if k[0] == "reason"}
     compare("reasons of pending jobs",
-            told(samples, "batchjob_cluster_pending", "reason"), reasons)
+            exported(samples, "batchjob_cluster_pending", "reason"), reasons)
 
 
 def check_nodes(samples, n):
@@ -174,21 +174,21 @@ def check_nodes(samples, n):
             ("partition", "partition", ["partition", "state", "flags"])]:
         for field in fields:
             compare(f"batchjob_{table}_{field}",
-                    told(samples, f"batchjob_{table}_{field}", *labels),
+                    exported(samples, f"batchjob_{table}_{field}", *labels),
                     {k[1:]: v[field] for k, v in n.items() if k[0] == what})
     for metric in "gpus", "gpus_allocated":
         compare(f"batchjob_cluster_{metric}",
-                told(samples, f"batchjob_cluster_{metric}", "state", "flags",
-                     "type"),
+                exported(samples, f"batchjob_cluster_{metric}", "state", "flags",
+                         "type"),
                 {k[1:]: v[metric] for k, v in n.items() if k[0] == "gpus"})
 
 
-def check_words(samples):
-    """The state of each node as sinfo words it, and the types of GPUs."""
+def check_states_and_types(samples):
+    """The raw state of each node is that of sinfo; types of GPUs are counted."""
     words = {tuple(line.split()): 1 for line in run(
         "sinfo", "-h", "-N", "-p", "test", "-O", "NodeList,StateComplete:60").splitlines()}
     compare("raw states of nodes",
-            told(samples, "batchjob_cluster_node_state_info", "node", "state_raw"), words)
+            exported(samples, "batchjob_cluster_node_state_info", "node", "state_raw"), words)
     types, where = Counter(), Counter()
     for line in run("scontrol", "-o", "show", "node").splitlines():
         have = gpus(re.search(r" Gres=(\S*)", line).group(1))
@@ -196,32 +196,32 @@ def check_words(samples):
         where.update(have.keys())
     for what, count in ("gpus", types), ("nodes", where):
         compare(f"types of GPUs: {what}",
-                told(samples, f"batchjob_cluster_gpu_type_{what}", "type"),
+                exported(samples, f"batchjob_cluster_gpu_type_{what}", "type"),
                 {(t,): n for t, n in count.items()})
 
 
 def check_sums(samples):
-    """The parts make up the whole, and sinfo's own sums."""
+    """CPUs add up to sinfo's sums, and GPUs by use to all GPUs."""
     parts = Counter()
     for name in "cpus", "cpus_allocated", "cpus_idle", "cpus_other":
-        parts[name] = sum(told(samples, f"batchjob_cluster_{name}", "state",
-                               "flags").values())
+        parts[name] = sum(exported(samples, f"batchjob_cluster_{name}", "state",
+                                   "flags").values())
     alloc, idle, other, total = map(int, sinfo_sums())
     compare("CPUs as sinfo sums them up", parts,
             {"cpus": total, "cpus_allocated": alloc, "cpus_idle": idle,
              "cpus_other": other})
     for table, labels in [("cluster", ["state", "flags", "type"]),
                           ("partition", ["partition", "state", "type"])]:
-        whole = told(samples, f"batchjob_{table}_gpus", *labels)
+        whole = exported(samples, f"batchjob_{table}_gpus", *labels)
         made = Counter()
         for part in "allocated", "idle", "blocked", "other":
-            made.update(told(samples, f"batchjob_{table}_gpus_{part}", *labels))
+            made.update(exported(samples, f"batchjob_{table}_gpus_{part}", *labels))
         compare(f"GPUs of the {table} are allocated, idle, blocked or other",
                 made, whole)
 
 
 def sinfo_sums():
-    """A/I/O/T of the partition that holds every node."""
+    """Allocated, idle, other and total CPUs of the partition with all nodes."""
     return run("sinfo", "-h", "-p", "test", "-o", "%P %C").split()[1] \
         .split("/")
 
@@ -230,7 +230,7 @@ def main():
     samples, q, n = settled(sys.argv[1])
     check_jobs(samples, q)
     check_nodes(samples, n)
-    check_words(samples)
+    check_states_and_types(samples)
     check_sums(samples)
     sys.exit(failures > 0)
 

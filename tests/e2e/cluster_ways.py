@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Compare pages of exporters that ask one Slurm in different ways: TAP.
+"""Compare pages of exporters that query one Slurm in different ways: TAP.
 
-  cluster_ways.py URL WAY=URL...   the first is the one of the commands' text
-  cluster_ways.py nonsense PORT    a server whose every answer is no JSON of
-                                   Slurm's, but for the list of its paths
+  cluster_ways.py URL WAY=URL...   the first reads the text of the commands
+  cluster_ways.py nonsense PORT    a slurmrestd with a valid list of paths, but
+                                   broken JSON in all other replies
 """
 import collections
 import http.server
@@ -15,17 +15,16 @@ import urllib.request
 
 import prom
 
-# Moves on by itself, is about the asking, or in other words.
-MOVES = re.compile(r"batchjob_cluster_(source|controller|rpc|user_rpc|node_state)_"
-                   r"|_memory_free_bytes$")
-# Grows with each second, times the jobs that wait.
+# Not compared: changes by itself, is about the queries, or is worded differently.
+NOT_COMPARED = re.compile(r"batchjob_cluster_(source|controller|rpc|user_rpc|node_state)_"
+                          r"|_memory_free_bytes$")
+# Grows each second by the number of waiting jobs.
 GROWS = re.compile(r"_wait(_max)?_seconds$")
 OURS = re.compile(r"batchjob_(cluster|partition|reservation)_")
-# Slurm 22.05's JSON does not say where a job was submitted, its slurmrestd
-# nothing of shares.
-UNTOLD = {"json": ["batchjob_cluster_host_"],
-          "socket": ["batchjob_cluster_host_", "batchjob_cluster_shares"],
-          "tcp": ["batchjob_cluster_host_", "batchjob_cluster_shares"]}
+# The JSON of Slurm 22.05 has no submit host, and its slurmrestd no shares.
+MISSING = {"json": ["batchjob_cluster_host_"],
+           "socket": ["batchjob_cluster_host_", "batchjob_cluster_shares"],
+           "tcp": ["batchjob_cluster_host_", "batchjob_cluster_shares"]}
 
 
 def page(url):
@@ -38,7 +37,7 @@ def page(url):
 
 
 def versions():
-    """JSON after 22.05 contains the submit host."""
+    """The version of Slurm, as (major, minor)."""
     import subprocess
     text = subprocess.run(["sinfo", "--version"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
@@ -47,13 +46,13 @@ def versions():
 
 def differ(way, a, b):
     new = versions() >= (23, 2)
-    untold = () if new else tuple(UNTOLD.get(way, []))
+    missing = () if new else tuple(MISSING.get(way, []))
     bad = []
     for key in sorted(set(a) | set(b)):
         name = key[0]
-        if name.startswith(untold) and key not in b:
+        if name.startswith(missing) and key not in b:
             continue
-        if MOVES.search(name):
+        if NOT_COMPARED.search(name):
             if name.endswith("_free_bytes") and (key in a) != (key in b):
                 bad.append(f"{key}: text {a.get(key)}, {way} {b.get(key)}")
             continue
@@ -78,13 +77,13 @@ def controller(p):
 def compare(url, ways):
     failures = 0
     for way, other in ways:
-        for _ in range(8):  # until nothing moves between the two
+        for _ in range(8):  # until no value changes between the two pages
             a, b = page(url), page(other)
             bad = differ(way, a, b)
             if not bad:
                 break
             time.sleep(2.5)
-        families = collections.Counter(k[0] for k in b if not MOVES.search(k[0]))
+        families = collections.Counter(k[0] for k in b if not NOT_COMPARED.search(k[0]))
         failures += bool(bad) or len(families) < 50
         print("%sok - %s gives the same: %d figures of %d metrics" % (
             "not " if bad or len(families) < 50 else "", way,
@@ -98,7 +97,7 @@ def compare(url, ways):
             print(f"  text {controller(a)}\n  {way} {controller(b)}")
         lines = bad_lines(b)
         failures += bool(lines)
-        print("%sok - %s: everything is understood" % ("not " if lines else "", way))
+        print("%sok - %s: no line of Slurm is invalid" % ("not " if lines else "", way))
         if lines:
             print(f"  {lines}")
     return failures

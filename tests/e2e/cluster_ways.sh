@@ -1,5 +1,5 @@
-# The same Slurm asked in the other ways: with --json, and by slurmrestd at a
-# socket and by TCP with a token.  Sourced by cluster.sh.
+# The same Slurm queried in other ways: with --json, and through slurmrestd over
+# a Unix socket and over TCP with a token.  Sourced by cluster.sh.
 # shellcheck shell=bash disable=SC2154
 
 # --- slurmrestd, which refuses to run as root or SlurmUser --------------------
@@ -15,10 +15,10 @@ start_restd() { # name environment argument...: sets restd_NAME
         env -i PATH="$PATH" HOME=/ SLURM_CONF="$SLURM_CONF" SLURM_BITSTR_LEN=0 \
         $env slurmrestd "$@" >"$tmp/restd.$name.log" 2>&1 &
     eval "restd_$name=$!"
-    later "kill_ours $!"
+    on_exit "kill_ours $!"
 }
 
-# Each way is an exporter of its own; start_way NAME OPTION...: url_NAME.
+# start_way NAME OPTION...: start an exporter; sets url_NAME and pid_NAME.
 start_way() {
     local name=$1 saved=$url
     shift
@@ -32,7 +32,7 @@ start_way() {
     url=$saved
 }
 
-at() { # way command...: with its url
+with_way() { # way command...: run it with the url of the way
     local url
     eval "url=\$url_$1"
     shift
@@ -41,7 +41,7 @@ at() { # way command...: with its url
 
 ways="json wrapped"
 start_way json --cluster.via=json --cluster.source=shares
-# Behind a word that drops the environment, as sudo and ssh do.
+# With a command prefix that drops the environment, as sudo and ssh do.
 start_way wrapped --cluster.command-prefix='env -i' --cluster.source=shares \
     --cluster.path="$(dirname "$(command -v squeue)")"
 if command -v slurmrestd >/dev/null; then
@@ -63,30 +63,30 @@ if command -v slurmrestd >/dev/null; then
         --slurmrestd.url="http://127.0.0.1:$rest_port" \
         --slurmrestd.token-file="$tmp/token"
 else
-    skip "the same by slurmrestd" "not installed: slurmrestd"
+    skip "the same figures by slurmrestd" "not installed: slurmrestd"
 fi
 
 # --- the same figures ----------------------------------------------------------
 
 for way in $ways; do
-    check "$way: the cluster is seen" wait_for 60 at $way shows \
+    check "$way: the cluster is seen" wait_for 60 with_way $way shows \
         batchjob_cluster_source_success source=limits
 done
 urls=
 for way in $ways; do eval "urls=\"\$urls $way=\$url_$way\""; done
 # shellcheck disable=SC2086
-absorb "$top/tests/e2e/cluster_ways.py" "$url" $urls
+run_tap "$top/tests/e2e/cluster_ways.py" "$url" $urls
 
-# --- some of it only -----------------------------------------------------------
+# --- selected jobs and nodes ---------------------------------------------------
 
 start_way some --cluster.jobs=partition=test --cluster.jobs=state=R,PD \
     --cluster.nodes=partition=big
-check "some jobs and nodes are seen" wait_for 60 at some shows \
+check "the selected jobs and nodes are seen" wait_for 60 with_way some shows \
     batchjob_cluster_source_success source=limits
 only() { # label metric: its values
     $prom label "$tmp/page" "$1" "$2" | sort -u | xargs
 }
-at some scrape
+with_way some scrape
 is "only jobs of the chosen partition are shown" \
     "$(only partition batchjob_partition_jobs)" "test test,batch"
 is "only jobs in the chosen states are shown" "$(only state batchjob_cluster_jobs)" "PENDING RUNNING"
@@ -99,15 +99,15 @@ way_runs() { scrape "$tmp/page.way" &&
     $prom value "$tmp/page.way" batchjob_cluster_source_runs_total source=queue; }
 for way in $ways; do
     eval "way_url=\$url_$way"
-    before=$(at $way way_runs) start=$SECONDS
+    before=$(with_way $way way_runs) start=$SECONDS
     scrapers "$way_url"
-    is "$way: 20 scrapers have their pages" "$failed" 0
-    more=$(($(at $way way_runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
+    is "$way: 20 scrapers get their pages" "$failed" 0
+    more=$(($(with_way $way way_runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
     check "$way: 20 scrapers cause no more queries: $more rounds, $allowed allowed" \
         [ "$more" -le "$allowed" ]
 done
 
-failed_as() { # source kind: told so, by at least one error
+failed_as() { # source kind: the source failed, with an error of this kind
     scrape "$tmp/page.way" || return
     [ "$($prom value "$tmp/page.way" batchjob_cluster_source_success \
         source="$1")" = 0 ] &&
@@ -115,33 +115,33 @@ failed_as() { # source kind: told so, by at least one error
             source="$1" kind="$2")" -gt 0 ]
 }
 
-ways_hang() { # while the controller is stopped
+check_hanging_controller() { # while the controller is stopped
     for way in $ways; do
-        check "$way: a hanging controller is reported" wait_for 60 at $way \
+        check "$way: a hanging controller is reported" wait_for 60 with_way $way \
             failed_as queue timeout
-        check "$way: figures of a hanging controller disappear" wait_for 60 at $way shows_not \
+        check "$way: figures of a hanging controller disappear" wait_for 60 with_way $way shows_not \
             batchjob_cluster_jobs
     done
 }
 
-ways_return() {
+check_resumed_controller() {
     for way in $ways; do
-        check "$way: figures return when the controller answers" wait_for 90 at $way shows \
+        check "$way: figures return when the controller answers" wait_for 90 with_way $way shows \
             batchjob_cluster_jobs state=RUNNING
     done
 }
 
-# One slurmrestd that goes away, and in its place somebody who talks nonsense.
-ways_vanish() {
+# One slurmrestd ends, and a server with invalid replies takes its port.
+check_missing_slurmrestd() {
     case $ways in *tcp*) ;; *) return ;; esac
     kill "$restd_tcp"
-    check "tcp: a missing slurmrestd is reported" wait_for 60 at tcp \
+    check "tcp: a missing slurmrestd is reported" wait_for 60 with_way tcp \
         failed_as queue missing
-    check "tcp: figures of a missing slurmrestd disappear" wait_for 60 at tcp shows_not batchjob_cluster_jobs
-    check "tcp: the node's own figures stay" at tcp shows batchjob_node_cpus
-    check "socket: figures of the other slurmrestd stay" at socket shows batchjob_cluster_jobs
+    check "tcp: figures of a missing slurmrestd disappear" wait_for 60 with_way tcp shows_not batchjob_cluster_jobs
+    check "tcp: the node's own figures stay" with_way tcp shows batchjob_node_cpus
+    check "socket: figures of the other slurmrestd stay" with_way socket shows batchjob_cluster_jobs
     $python "$top/tests/e2e/cluster_ways.py" nonsense "$rest_port" &
-    later "kill_ours $!"
-    check "tcp: an invalid reply is reported" wait_for 60 at tcp failed_as queue output
-    check "tcp: an invalid reply gives no figures" at tcp shows_not batchjob_cluster_jobs
+    on_exit "kill_ours $!"
+    check "tcp: an invalid reply is reported" wait_for 60 with_way tcp failed_as queue output
+    check "tcp: an invalid reply gives no figures" with_way tcp shows_not batchjob_cluster_jobs
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # The plugin in Debian's collectd, on jobs in real cgroups.
 #
-#   collectd.sh run        what it writes, and how it takes what goes wrong
-#   collectd.sh valgrind   memcheck, over collectd -T and over a life of a job
+#   collectd.sh run        the values that it writes, and its handling of errors
+#   collectd.sh valgrind   memcheck of collectd -T, and of collectd while a job ends
 #   collectd.sh asan       the same with the address and undefined sanitizers
 # shellcheck disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -34,7 +34,7 @@ step_job() { # job
 start_job1() {
     cg_job "$uid" $id1 && cg_run "$uid" $id1 "$work" -m 30 -i 100 -t 600
     job1=$cg_pid
-    later "stop $job1"
+    on_exit "stop $job1"
 }
 
 start_jobs() {
@@ -43,7 +43,7 @@ start_jobs() {
     start_job1
     cg_run "$uid" $id2 "$work" -i 90 -t 600
     job2=$cg_pid
-    later "stop $job2"
+    on_exit "stop $job2"
     [ $cg_version = v2 ] || for p in $(cg_paths "$uid" $id2); do
         echo "$job2" >"$p/step_batch/task_0/cgroup.procs"
     done
@@ -55,8 +55,8 @@ end_job() { # job pid
     cg_kill "$uid" "$1"
 }
 
-# What the kernel says of a job, in the plugin's units.
-job_file() { # job file...: the first of these that its directories have
+# The kernel's values of a job, in the plugin's units.
+job_file() { # job file...: the path of the first of these files that exists
     local p f
     for p in $(cg_paths "$uid" "$1"); do
         for f in "${@:2}"; do
@@ -70,7 +70,7 @@ kernel_cpu() {
         "$(job_file "$1" cpuacct.usage cpu.stat)"
 }
 
-# --- what it writes ------------------------------------------------------------
+# --- values --------------------------------------------------------------------
 
 test_symbols() {
     is "only module_register is exported" \
@@ -81,39 +81,39 @@ test_symbols() {
 test_page() {
     local families
     check "both jobs are on the page" wait_for 60 eval \
-        "dshows $cpu batchjob=$name1 && dshows $cpu batchjob=$name2"
+        "daemon_shows $cpu batchjob=$name1 && daemon_shows $cpu batchjob=$name2"
     check "a second pass follows" wait_for 60 passes_above 2
-    dpage
+    scrape_daemon
     is "the labels of a job's series" \
         "$($prom labels "$dir/page" $cpu batchjob="$name1")" \
         "{\"batchjob\": \"$name1\", \"instance\": \"e2e\"}"
-    is "the labels of an attribute" \
+    is "the labels of a job's attribute" \
         "$($prom labels "$dir/page" collectd_batchjob_job_user batchjob="$name1")" \
         "{\"batchjob\": \"$name1\", \"instance\": \"e2e\", \"type\": \"$user\"}"
-    is "the uid" "$($prom label "$dir/page" type \
+    is "the uid is the job's" "$($prom label "$dir/page" type \
         collectd_batchjob_job_uid batchjob="$name1")" "$uid"
-    is "the batch system" "$($prom label "$dir/page" type \
+    is "the batch system is Slurm" "$($prom label "$dir/page" type \
         collectd_batchjob_job_batch_system batchjob="$name2")" slurm
-    near "memory is the cgroup file's" "$(dvalue $mem batchjob="$name1")" \
+    near "memory is that of the cgroup file" "$(daemon_value $mem batchjob="$name1")" \
         "$(kernel_memory $id1)" 0.02 1000000
-    near "CPU time of an idle job is the cgroup file's" \
-        "$(dvalue $cpu batchjob="$name1")" "$(kernel_cpu $id1)" 0.02 50000
-    near "CPU time of a busy job is the cgroup file's" \
-        "$(dvalue $cpu batchjob="$name2")" "$(kernel_cpu $id2)" 0.02 2500000
-    is "the node's CPUs" "$(dvalue collectd_batchjob_node_cpus)" "$(nproc --all)"
-    check "a step is shown" dvalue collectd_batchjob_step_cpu_usec_total \
+    near "CPU time of an idle job is that of the cgroup file" \
+        "$(daemon_value $cpu batchjob="$name1")" "$(kernel_cpu $id1)" 0.02 50000
+    near "CPU time of a busy job is that of the cgroup file" \
+        "$(daemon_value $cpu batchjob="$name2")" "$(kernel_cpu $id2)" 0.02 2500000
+    is "the number of the node's CPUs is shown" "$(daemon_value collectd_batchjob_node_cpus)" "$(nproc --all)"
+    check "a step is shown" daemon_value collectd_batchjob_step_cpu_usec_total \
         batchjob="$name2.$(step_of_job2)"
-    check "processes are shown" wait_for 60 dshows collectd_batchjob_job_state_threads \
+    check "processes are shown" wait_for 60 daemon_shows collectd_batchjob_job_state_threads \
         batchjob="$name1" type=sleeping
-    check "executables are shown" wait_for 60 dshows collectd_batchjob_job_exe_cpu_usec_total \
+    check "executables are shown" wait_for 60 daemon_shows collectd_batchjob_job_exe_cpu_usec_total \
         batchjob="$name2" type="${work//\//:}"
     families=$(grep -c '^# TYPE collectd_batchjob_' "$dir/page")
     check "there are many families ($families)" [ "$families" -gt 50 ]
-    check "every sample of ours says collectd_batchjob_" \
+    check "every sample of the plugin begins with collectd_batchjob_" \
         [ -z "$(grep -v '^#' "$dir/page" | grep -i batchjob |
             grep -v '^collectd_batchjob_')" ]
     grep -E '^(# (HELP|TYPE) )?collectd_batchjob_' "$dir/page" >"$dir/ours"
-    check "promtool has nothing to say" promtool_clean "$dir/ours"
+    check "promtool finds no problem" promtool_clean "$dir/ours"
 }
 
 step_of_job2() { [ $cg_version = v2 ] && echo 0 || echo batch; }
@@ -123,8 +123,8 @@ test_json() {
     check "write_http sends JSON" eval "[ \$($http check $dir/posts) -gt 100 ]"
     is "every list of a job has its meta data" \
         "$($http meta "$dir/posts" "$name1")" "$meta"
-    is "no list of the node has any" "$($http meta "$dir/posts" -)" null
-    near "JSON has the value too" \
+    is "no list of the node has meta data" "$($http meta "$dir/posts" -)" null
+    near "JSON has the value, too" \
         "$($http value "$dir/posts" "$name1" job_memory_used_bytes '')" \
         "$(kernel_memory $id1)" 0.02 1000000
 }
@@ -140,24 +140,24 @@ test_csv() {
 test_end() {
     local before
     end_job $id1 "$job1"
-    check "an ended job still has its final values" \
-        dshows $cpu batchjob="$name1"
-    # grace 2 s, then Timeout (2) times Interval (1 s), looked at once a second
-    check "an ended job disappears after the grace period" wait_for 60 dshows_not $cpu batchjob="$name1"
-    # collectd drops one value after the other
+    check "an ended job keeps its final values" \
+        daemon_shows $cpu batchjob="$name1"
+    # grace 2 s, then Timeout (2) times Interval (1 s), checked once a second
+    check "an ended job disappears after the grace period" wait_for 60 daemon_shows_not $cpu batchjob="$name1"
+    # collectd removes one value after the other
     check "all values of an ended job disappear" wait_for 60 eval \
-        "dpage; ! grep -q '\"$name1\"' $dir/page"
-    check "the other job stays" dvalue $cpu batchjob="$name2"
+        "scrape_daemon; ! grep -q '\"$name1\"' $dir/page"
+    check "the other job stays" daemon_value $cpu batchjob="$name2"
     check "write_http has its end time" $http value "$dir/posts" "$name1" \
         job_end_time_seconds ''
     # the same id again is another job
     start_job1
-    check "a job that reuses an id is shown" wait_for 60 dshows $cpu batchjob="$name1"
-    before=$(dvalue $cpu batchjob="$name1")
-    near "its CPU time begins at 0" "$before" "$(kernel_cpu $id1)" 0.02 50000
+    check "a job that reuses an id is shown" wait_for 60 daemon_shows $cpu batchjob="$name1"
+    before=$(daemon_value $cpu batchjob="$name1")
+    near "the CPU time of the new job begins at 0" "$before" "$(kernel_cpu $id1)" 0.02 50000
 }
 
-quiet_log() { # nothing worse than INFO, and no complaint of the daemon about us
+quiet_log() { # no message above INFO, and none of collectd about the plugin
     ! grep -E '\[(error|warning|notice)\]|Value too old|read-function' "$dir/log"
 }
 
@@ -166,8 +166,8 @@ test_main() {
     http_port=$(free_port)
     $http serve "$tmp/posts" "$http_port" &
     receiver=$!
-    later "stop $receiver"
-    daemon_conf main "$our_types" "
+    on_exit "stop $receiver"
+    daemon_conf main "$typesdb_lines" "
         PathProcfs \"/proc\"
         PathCgroupfs \"$cg\"
         CollectorProcess true
@@ -219,7 +219,7 @@ panels_filled() {
     $python "$top/tests/e2e/dashboards_collectd.py" "$prom_url" $id1 >"$d/panels" && [ "$(wc -l <"$d/panels")" = 1 ]
 }
 
-# The scrape and the rules of examples/ make the exporter's names of it.
+# Scrape configuration and rules of examples/ give the exporter's names.
 test_prometheus() {
     local d=$tmp/prometheus p which labels
     command -v prometheus >/dev/null ||
@@ -234,7 +234,7 @@ test_prometheus() {
     prometheus --config.file="$d/prometheus.yml" --storage.tsdb.path="$d/data" \
         --web.listen-address="127.0.0.1:$p" >"$d/log" 2>&1 &
     which=$!
-    later "stop $which"
+    on_exit "stop $which"
     labels="jobid=\"$id1\",slurm_node=\"$cg_node\",user=\"$user\",instance=\"e2e\""
     check "rules give the exporter's names and labels" wait_for 60 answered \
         "batchjob_job_memory_used_bytes{$labels}"
@@ -262,9 +262,9 @@ for g in json.load(open(sys.argv[1]))["data"]["groups"]:
     prometheus=$which
 }
 
-# --- what goes wrong -----------------------------------------------------------
+# --- errors --------------------------------------------------------------------
 
-# The reader goes on, and takes up its work, when the hierarchies vanish.
+# The plugin continues while the hierarchies are missing, and then finds jobs again.
 test_root_vanishes() {
     local c n
     ln -s $cg "$tmp/root"
@@ -272,27 +272,27 @@ test_root_vanishes() {
         rm "$tmp/root" && mkdir "$tmp/root"
         for c in "$cg"/*; do ln -s "$c" "$tmp/root/${c##*/}"; done
     }
-    daemon_conf vanish "$our_types" "
+    daemon_conf vanish "$typesdb_lines" "
         PathCgroupfs \"$tmp/root\"
         JobGrace 1
         SampleSlow 0.5"
     daemon_run
     daemon_answers
     check "a job is seen below a root of links" wait_for 60 \
-        dshows $cpu batchjob="$name2"
+        daemon_shows $cpu batchjob="$name2"
     mv "$tmp/root" "$tmp/away"
     end_job $id1 "$job1"
     check "a job that ends without a cgroup root disappears" wait_for 60 \
-        dshows_not $cpu batchjob="$name1"
+        daemon_shows_not $cpu batchjob="$name1"
     n=$(passes)
     check "passes continue without a cgroup root" wait_for 60 passes_above $((n + 3))
     start_job1
     n=$(passes)
     check "three passes follow" wait_for 60 passes_above $((n + 3))
-    check "a new job is not seen without the root" dshows_not $cpu batchjob="$name1"
+    check "a new job is not seen without the root" daemon_shows_not $cpu batchjob="$name1"
     mv "$tmp/away" "$tmp/root"
     check "jobs return with the cgroup root" wait_for 60 eval \
-        "dshows $cpu batchjob=$name1 && dvalue $cpu batchjob=$name2"
+        "daemon_shows $cpu batchjob=$name1 && daemon_value $cpu batchjob=$name2"
     check "collectd never suspends the plugin" eval "! grep -q 'read-function of plugin' $dir/log"
     stop_collectd
 }
@@ -302,7 +302,7 @@ test_self_registration() {
     daemon_run
     daemon_answers
     check "jobs are shown without a TypesDB line" wait_for 60 \
-        dshows $cpu batchjob="$name2"
+        daemon_shows $cpu batchjob="$name2"
     check "the plugin registered its types" logged \
         "batchjob plugin: 0 types from the TypesDB, "
     stop_collectd
@@ -316,15 +316,15 @@ test_wrong_type() {
         "batchjob plugin: .*job_cpu_usec"
     daemon_answers
     check "collectd shows no value of the plugin" eval \
-        "dpage && ! grep -q collectd_batchjob_ $dir/page"
+        "scrape_daemon && ! grep -q collectd_batchjob_ $dir/page"
     check "collectd continues" kill -0 "$daemon"
     kill "$daemon"
     wait "$daemon"
     is "collectd ends without a crash after the failed start" $? 1
 }
 
-refused() { # lines of <Plugin batchjob>, what the log must say
-    daemon_conf refused "$our_types" "$1"
+refused() { # lines of <Plugin batchjob>, text that the log must have
+    daemon_conf refused "$typesdb_lines" "$1"
     timeout 60 collectd -f -C "$dir/collectd.conf" >"$dir/out" 2>&1
     [ $? = 1 ] && cat "$dir/log" "$dir/out" | grep -- "$2"
 }
@@ -340,7 +340,7 @@ test_config_errors() {
 }
 
 refused_at_init() {
-    daemon_conf pattern "$our_types" 'JobPattern "x=("'
+    daemon_conf pattern "$typesdb_lines" 'JobPattern "x=("'
     daemon_run
     wait_for 60 logged "batchjob plugin: job.pattern x: "
     local rc=$?
@@ -356,23 +356,23 @@ kept() { # numbers of descriptors on cgroup files
 
 test_descriptors() {
     local n
-    daemon_conf many "$our_types" "SampleSlow 0.5"
+    daemon_conf many "$typesdb_lines" "SampleSlow 0.5"
     daemon_run prlimit --nofile=8192:8192
     daemon_answers
-    check "a job is shown with a high limit" wait_for 60 dshows $cpu batchjob="$name2"
+    check "a job is shown with a high limit" wait_for 60 daemon_shows $cpu batchjob="$name2"
     # Values of a pass reach the page one after the other.
-    wait_for 60 dshows collectd_batchjob_sampler_fds_kept
-    n=$(dvalue collectd_batchjob_sampler_fds_kept)
+    wait_for 60 daemon_shows collectd_batchjob_sampler_fds_kept
+    n=$(daemon_value collectd_batchjob_sampler_fds_kept)
     check "descriptors are kept ($n)" [ "$n" -gt 5 ]
     check "descriptors are kept above those that select(2) needs" [ "$(kept | head -n 1)" -ge 1024 ]
     is "the limit of descriptors does not change" \
         "$(awk '/^Max open files/ { print $4 }' "/proc/$daemon/limits")" 8192
     stop_collectd
-    daemon_conf few "$our_types" "SampleSlow 0.5"
+    daemon_conf few "$typesdb_lines" "SampleSlow 0.5"
     daemon_run prlimit --nofile=540:540
     daemon_answers
     check "a job is shown with a low limit" wait_for 60 \
-        dshows $cpu batchjob="$name2"
+        daemon_shows $cpu batchjob="$name2"
     check "at most limit / 2 - 256 descriptors are kept" \
         [ "$(kept | wc -l)" -le 14 ]
     stop_collectd
@@ -391,11 +391,11 @@ test_chain() {
     daemon_run
     daemon_answers
     check "with the chain jobs reach write_prometheus" wait_for 60 \
-        dshows $cpu batchjob="$name2"
+        daemon_shows $cpu batchjob="$name2"
     check "with the chain other plugins reach CSV" wait_for 60 test -d "$dir/csv/e2e/load"
     is "with the chain jobs do not reach CSV" "$(ls "$dir/csv/e2e" | grep -c batchjob)" 0
     check "other plugins reach write_prometheus only where a rule says so" wait_for 60 \
-        dshows collectd_load_shortterm
+        daemon_shows collectd_load_shortterm
     stop_collectd
 }
 
@@ -412,12 +412,12 @@ test_chain_thresholds() {
         sed 's/\^batchjob\$/^load$/; s/write_prometheus/csv/' "$top/examples/collectd-chain.conf"
     } >"$dir/conf"
     collectd -f -C "$dir/conf" >/dev/null 2>&1 &
-    later stop $!
+    on_exit stop $!
     check "with the chain thresholds are checked" wait_for 20 grep -q 'severity = FAILURE' "$dir/log"
     stop $!
 }
 
-# The shipped configuration, with nothing but paths and ports changed.
+# The shipped configuration; only paths, port, interval and log plugin differ.
 test_example_conf() {
     dir=$tmp/example
     mkdir "$dir"
@@ -436,25 +436,25 @@ test_example_conf() {
     daemon_run
     daemon_answers
     check "examples/collectd.conf shows jobs" wait_for 60 \
-        dshows $cpu batchjob="$name2"
+        daemon_shows $cpu batchjob="$name2"
     check "the log of examples/collectd.conf has no warning" quiet_log
-    # every option that is commented out there is one
+    # every option that is commented out there is valid
     sed -i 's/^  # \([A-Z][A-Za-z]* \)/  \1/' "$dir/collectd.conf"
     stop_collectd
     daemon_run
     daemon_answers
     check "examples/collectd.conf with all its options shows jobs" wait_for 60 \
-        dshows $cpu batchjob="$name2"
-    check "the cluster is shown" wait_for 60 dshows collectd_batchjob_job_cluster type=alpha
+        daemon_shows $cpu batchjob="$name2"
+    check "the cluster is shown" wait_for 60 daemon_shows collectd_batchjob_job_cluster type=alpha
     stop_collectd
 }
 
 # --- memory --------------------------------------------------------------------
 
-# Runs the daemon's own test of all readers, then a life with a job that ends,
-# under a checker.
+# Runs collectd's test of all readers, then collectd with a job that ends, under
+# a checker.
 under() { # checker...
-    daemon_conf memory "$our_types" "
+    daemon_conf memory "$typesdb_lines" "
         CollectorProcess true
         CollectorPercore true
         CollectorSteps \"tasks\"
@@ -464,12 +464,12 @@ under() { # checker...
     cp "$tmp/check.out" "$dir/test.out"
     daemon_run "$@"
     daemon_answers
-    check "a job is shown" wait_for 60 dshows $cpu batchjob="$name1"
+    check "a job is shown" wait_for 60 daemon_shows $cpu batchjob="$name1"
     end_job $id1 "$job1"
-    check "the ended job disappears" wait_for 60 dshows_not $cpu batchjob="$name1"
+    check "the ended job disappears" wait_for 60 daemon_shows_not $cpu batchjob="$name1"
     kill "$daemon"
     wait "$daemon"
-    is "collectd ends well" $? 0
+    is "collectd ends with status 0" $? 0
 }
 
 test_valgrind() {
@@ -488,8 +488,8 @@ test_valgrind() {
     is "two runs were checked" $n 2
 }
 
-# The runtime of the compiler that built the plugin: gcc links its own, clang
-# leaves that to the program.
+# The sanitizers' runtime of the compiler that built the plugin: gcc links it with
+# the plugin, clang only with programs.
 sanitizer_runtime() {
     local cc=clang libs="libclang_rt.asan-$(uname -m).so" l
     ! readelf -d "$so_dir/batchjob.so" | grep -q 'NEEDED.*libasan' ||
@@ -508,8 +508,8 @@ test_asan() {
         UBSAN_OPTIONS=print_stacktrace=1:log_path="$tmp/ubsan"
     cat "$tmp"/asan.* "$tmp"/ubsan.* >"$tmp/reports" 2>/dev/null
     grep -hE "runtime error|AddressSanitizer" "$dir"/*out >>"$tmp/reports"
-    is "no sanitizer has anything to report" "$(head -n 40 "$tmp/reports")" ""
-    check "the sanitized plugin was the one that ran" \
+    is "no sanitizer reports an error" "$(head -n 40 "$tmp/reports")" ""
+    check "the plugin that ran has a sanitizer" \
         eval "nm -D $so_dir/batchjob.so | grep -q __asan_"
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""What collectd's write_http sends: receive it, and look at it.
+"""Receive and print what collectd's write_http sends.
 
   collectd_http.py serve FILE PORT   append every body to FILE, one a line
-  collectd_http.py check FILE        all of it is JSON; print how many lists
+  collectd_http.py check FILE        all of it is JSON; print the number of value lists
   collectd_http.py meta FILE INSTANCE   the distinct meta data of the value
-        lists with that plugin instance ("-": none at all), one a line
+        lists with that plugin instance ("-": without one), one a line
   collectd_http.py value FILE INSTANCE TYPE TYPE_INSTANCE   the newest value
 """
 import http.server

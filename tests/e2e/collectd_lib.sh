@@ -1,8 +1,8 @@
-# collectd with the plugin, as the tests of it need it; sourced after lib.sh.
+# Runs collectd with the plugin, for its tests; sourced after lib.sh.
 # shellcheck shell=bash disable=SC2154
 
 so_dir=${so_dir:-$O}
-our_types="TypesDB \"/usr/share/collectd/types.db\" \"$top/types.db\""
+typesdb_lines="TypesDB \"/usr/share/collectd/types.db\" \"$top/types.db\""
 
 need_collectd() {
     [ -e "$so_dir/batchjob.so" ] ||
@@ -52,7 +52,7 @@ daemon_conf() {
 daemon_run() {
     "$@" collectd -f -C "$dir/collectd.conf" >"$dir/out" 2>&1 &
     daemon=$!
-    later "stop $daemon"
+    on_exit "stop $daemon"
 }
 
 daemon_answers() {
@@ -63,14 +63,14 @@ daemon_answers() {
     }
 }
 
-# The page into a file.
-dpage() { curl -sSf --max-time 60 "$page" >"$dir/page" 2>"$dir/curl.err"; }
-dvalue() { $prom value "$dir/page" "$@"; }
-dshows() { dpage && dvalue "$@"; }
-dshows_not() { dpage && ! dvalue "$@"; }
+# Write the page to a file.
+scrape_daemon() { curl -sSf --max-time 60 "$page" >"$dir/page" 2>"$dir/curl.err"; }
+daemon_value() { $prom value "$dir/page" "$@"; }
+daemon_shows() { scrape_daemon && daemon_value "$@"; }
+daemon_shows_not() { scrape_daemon && ! daemon_value "$@"; }
 
-# How often the plugin looked at the node so far.
-passes() { dpage && dvalue collectd_batchjob_sampler_passes_total; }
+# The number of passes of the plugin so far.
+passes() { scrape_daemon && daemon_value collectd_batchjob_sampler_passes_total; }
 passes_above() { [ "$(passes)" -gt "$1" ]; }
 
 logged() { grep -q -- "$*" "$dir/log"; }

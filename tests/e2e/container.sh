@@ -1,5 +1,5 @@
 #!/bin/bash
-# The Containerfile, instruction by instruction, in bare roots in place of images; TAP.
+# Each instruction of the Containerfile works, in root directories in place of images; TAP.
 # Needs root, mmdebstrap and the network; some minutes.
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
@@ -32,7 +32,7 @@ instruction() { # word text
     COPY) check "COPY $2" copy "${words[@]}" ;;
     ENTRYPOINT | CMD) command="$command $(tr -d '[]",' <<<"$2")" ;;
     EXPOSE) exposed=$2 ;;
-    *) fail "knows $1" ;;
+    *) fail "this test knows the instruction $1" ;;
     esac
 }
 
@@ -41,13 +41,13 @@ command='' exposed=''
 while read -r word text; do instruction "$word" "$text" </dev/null; done \
     < <(sed -e '/^#/d; /^$/d' -e ':more; /\\$/ { N; s/ *\\\n */ /; b more }' packaging/Containerfile)
 
-is "two stages" "$stages" 2
+is "the Containerfile has two stages" "$stages" 2
 mkdir -p "$root/var/lib/batchjob_exporter"
 port=$(free_port)
 # shellcheck disable=SC2016,SC2086
 unshare --mount --propagation private sh -c 'mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" || exit 1
     shift; exec chroot "$@"' sh "$root" "$root" $command "--web.listen-address=127.0.0.1:$port" >"$tmp/log" 2>&1 &
-later stop $!
+on_exit stop $!
 wait_for 60 curl -sf "http://127.0.0.1:$port/metrics" -o "$tmp/page"
 check "the exporter answers in the container" grep -q '^batchjob_exporter_build_info\|^batchjob_build_info' "$tmp/page"
 is "the exposed port is that of its configuration" \

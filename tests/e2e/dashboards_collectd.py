@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which panels of examples/grafana/prometheus have no data in a Prometheus that
+"""List the panels of examples/grafana/prometheus without data in a Prometheus that
 scrapes collectd, although it has all metrics of their queries.
 
   dashboards_collectd.py PROMETHEUS_URL JOBID [RATE_INTERVAL]

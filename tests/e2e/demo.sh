@@ -1,15 +1,15 @@
 #!/bin/bash
-# The demo shows jobs, in both hosts, and leaves nothing behind.  TAP.
+# The demo shows jobs in the exporter and in collectd, and leaves nothing behind.  TAP.
 #
-#   demo.sh          the one without a scheduler
-#   demo.sh slurm    the one with Slurm
+#   demo.sh          the demo without a scheduler
+#   demo.sh slurm    the demo with Slurm
 . "$(dirname "$0")/lib.sh"
 kind=${1:-}
 
-# Somebody else's demo may run beside this one.
+# Another demo may run at the same time.
 export DEMO_NAME=bjdemo$$
 
-# What a demo could leave: cgroups, files, processes of its own, users.
+# What a demo could leave behind: its cgroups, files, processes and users.
 traces() {
     find /sys/fs/cgroup -maxdepth 5 -type d -name "*$DEMO_NAME*" 2>/dev/null
     find "${TMPDIR:-/tmp}" -maxdepth 1 -name "$DEMO_NAME*"
@@ -22,7 +22,7 @@ says() { grep -qE "$1" "$tmp/demo.out" || { out; return 1; }; }
 table_rows() { grep -cE '^[^ ]+ +[^ ]+ +[^ ]+ +[0-9.]+ +-?[0-9]+ +[0-9.]+ +[0-9]+ ' "$tmp/demo.out"; }
 before=$(traces)
 
-run_demo() { # seconds signal: after so long, if any
+run_demo() { # seconds: how long it runs
     DEMO_SECONDS=$1 DEMO_MARK=$tmp/mark O=$O timeout 200 "$top/tests/demo" $kind \
         >"$tmp/demo.out" 2>&1
 }
@@ -48,15 +48,15 @@ if [ -x "$O/batchjob_stats_server" ] && { [ "$(id -u)" = 0 ] || [ "$kind" = slur
             check "the gate shows a user own jobs" says '^daemon     102 104$'
         }
     else
-        skip "a curve" "prometheus is not installed"
+        skip "the demo prints a time series of a job" "prometheus is not installed"
     fi
 fi
 is "the demo leaves nothing behind" "$(traces)" "$before"
 
-# Ended from outside, in the middle.
+# SIGTERM while it runs.
 DEMO_MARK=$tmp/mark O=$O "$top/tests/demo" $kind >"$tmp/demo.out" 2>&1 &
 demo=$!
-later "kill_ours $demo"
+on_exit "kill_ours $demo"
 wait_for 60 says 'Ctrl-C to end'
 kill -TERM $demo
 wait $demo

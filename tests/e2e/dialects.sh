@@ -1,8 +1,8 @@
 #!/bin/bash
-# The names of other exporters on real cgroups made here: what each page says is
-# held against the kernel's files, in the unit that the other one has, for every
-# family that the others have (dialects_node.py).  No scheduler needed; root is,
-# for the cgroups.  TAP; half a minute.
+# The dialects of job exporters, on real cgroups made here: every family of each
+# page is compared with the kernel's files, in the unit of the other exporter
+# (dialects_node.py).  Needs root, for the cgroups, but no scheduler.  TAP; half a
+# minute.
 #
 #   dialects.sh [SECONDS]    the job uses that much CPU time [3]; from 63 s on,
 #                            slurm-job-exporter shows its executable
@@ -12,7 +12,7 @@
 seconds=${1:-3}
 [ -x "$O/batchjob_exporter" ] || { fail "the exporter was built"; exit 1; }
 
-# Findings of promtool that are names which the others have chosen.
+# Names of other exporters that promtool criticises.
 chosen='slurm_job_process_count slurm_job_threads_count jobs_thread_count
     jobs_cpu_time_total jobs_read_mb jobs_write_mb jobs_read_count
     jobs_write_count cgroup_cpu_user_seconds cgroup_cpu_system_seconds
@@ -36,7 +36,7 @@ page_shows() { local d=$1; shift; page "$d" && $prom value "$tmp/page" "$@"; }
 page_shows_not() { local d=$1; shift; page "$d" && ! $prom value "$tmp/page" "$@"; }
 status() { curl -s -o "$tmp/body" -w '%{http_code}' "$url$1"; }
 
-only_chosen_names() { # promtool's findings, and no page that it cannot read
+only_chosen_names() { # promtool reads the page and criticises no other names
     local rc name
     promtool check metrics <"$tmp/page" >"$tmp/promtool.out" 2>&1
     rc=$?
@@ -48,7 +48,7 @@ only_chosen_names() { # promtool's findings, and no page that it cannot read
     done <"$tmp/promtool.out"
 }
 
-cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
+cg_private=1 # no jobs of other tests here, and none of this test there
 cg_init
 if [ $cg_version = none ] || [ "$(id -u)" != 0 ]; then
     skip "real cgroups" "not root, or no cgroups to write to here"
@@ -59,9 +59,9 @@ note "cgroups $cg_version:$cg_controllers"
 nobody=$(id -u nobody)
 id=4711
 
-# --- a job that stands still -------------------------------------------------
+# --- a stopped job -----------------------------------------------------------
 
-file() { # v1-controller name: where it is
+file() { # v1-controller name: the path of this file of the job
     local p
     for p in $(cg_paths "$nobody" $id); do
         case $cg_version:$p in
@@ -72,7 +72,7 @@ file() { # v1-controller name: where it is
 by_version() { # v1-command v2-command
     if [ $cg_version = v1 ]; then eval "$1"; else eval "$2"; fi
 }
-set_limits() { # bytes of memory, of swap where there is a file for it
+set_limits() { # bytes of memory, and of swap where its file exists
     local f both=$(($1 + $2))
     echo "$1" >"$(by_version 'file memory memory.limit_in_bytes' 'file - memory.max')"
     f=$(by_version 'file memory memory.memsw.limit_in_bytes' 'file - memory.swap.max')
@@ -85,9 +85,9 @@ cgroup_of_job() { # below the root that the exporter sees
 cpu_seconds() { cg_cpu_seconds "$nobody" $id | cut -d. -f1; }
 used_enough() { [ "$(cpu_seconds)" -ge "$seconds" ]; }
 
-start_both --path.cgroupfs="$cg_view"
+start_strict_and_lenient --path.cgroupfs="$cg_view"
 for d in $dialects; do
-    check "$d: a page without jobs" page "$d"
+    check "$d: there is a page without jobs" page "$d"
 done
 page slurm-job-exporter
 check "slurm-job-exporter announces its families" grep -q '^# TYPE slurm_job_memory_usage gauge$' "$tmp/page"
@@ -102,26 +102,26 @@ check "the job is seen" wait_for 60 page_shows slurm-job-exporter \
     slurm_job_memory_usage slurmjobid=$id account=physics
 check "executables below a minute are left out" shows_not slurm_job_process_usage_total
 start_exporter --path.cgroupfs="$cg_view" --web.dialect=jobs_exporter
-absorb node rate "$url" $id \
+run_tap dialects_node rate "$url" $id \
     "$(by_version 'file cpuacct cpuacct.usage' 'file - cpu.stat')" $cg_version
 stop "$exporter"
-url=$right_url exporter=$right_exporter
+url=$lenient_url exporter=$lenient_exporter
 check "the job uses $seconds s of CPU time" wait_for 800 used_enough
-node meters "$tmp/sys" # they count on
+dialects_node meters "$tmp/sys" # advances their counters
 kill -STOP "$cg_pid"
 all_stopped() { ! grep -h '^State:' "/proc/$cg_pid/task"/*/status | grep -qv 'State:.T'; }
 check "the job is stopped" wait_for 60 all_stopped
-stand_still
+scrape_until_current
 dirs=$(cg_paths "$nobody" $id)
-held_still() { # url strict?
+compare_stopped() { # url strict?
     # shellcheck disable=SC2086
-    absorb node check "$1" version=$cg_version strict="$2" job=$id uid="$nobody" \
+    run_tap dialects_node check "$1" version=$cg_version strict="$2" job=$id uid="$nobody" \
         user=nobody group="$(cgroup_of_job)" scratch="$tmp" slack=0 alone=1 $dirs
 }
-note "as is right"
-held_still "$url" 0
-note "as the originals err"
-held_still "$strict_url" 1
+note "with correct values"
+compare_stopped "$url" 0
+note "with the errors of the originals (--dialect.strict)"
+compare_stopped "$strict_url" 1
 stop "$strict_exporter"
 page slurm-job-exporter
 check "web.dialect chooses the format of /metrics" scrape
@@ -130,16 +130,16 @@ check "OpenMetrics on request" page slurm-job-exporter \
 check "a reference parser reads OpenMetrics" $prom openmetrics "$tmp/page"
 if [ $cg_version = v2 ]; then
     page jobstats
-    near "a task's CPU time" \
+    near "a task has its CPU time" \
         "$(value cgroup_cpu_total_seconds jobid=$id step=0 task=0)" \
         "$(cg_cpu_seconds "$nobody" $id)" 0 0.1
 fi
 
 for d in $dialects native; do
     page "$d"
-    check "$d: a reference parser reads it, no series is there twice" $prom text "$tmp/page"
+    check "$d: a reference parser reads the page, no series is there twice" $prom text "$tmp/page"
     if command -v promtool >/dev/null; then
-        check "$d: promtool finds only names that were chosen by others" only_chosen_names
+        check "$d: promtool criticises only names of other exporters" only_chosen_names
     else
         skip "$d: promtool" "promtool is not installed"
     fi
@@ -149,7 +149,7 @@ is "a page of an unknown format is not found" "$(status /metrics/nobody)" 404
 check "the error lists the formats" grep -q 'slurm-job-exporter' "$tmp/body"
 is "a page without a format's name is not found" "$(status /metrics/)" 404
 
-# --- its end -----------------------------------------------------------------
+# --- the end of the job ------------------------------------------------------
 
 kill -KILL "$cg_pid"
 cg_kill "$nobody" $id

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Compare the pages of the exporters of whole clusters with the commands that
-the originals run, read as they read them.
+"""Compare the pages in dialects of cluster exporters with the output of the
+commands that the originals run, parsed as they parse it.
 
   dialects_cluster.py URL     prints "ok - ..." and "not ok - ..." """
 import collections
@@ -50,12 +50,12 @@ def vpenso():
     for what, letter in ("account", "a"), ("user", "u"):
         for line in run("squeue", "-a", "-r", "-h", "-o",
                         "%A|%" + letter + "|%T|%C").splitlines():
-            _, who, state, cpus = line.split("|")
+            _, label_value, state, cpus = line.split("|")
             state = state.lower()
             if state in ("pending", "running", "suspended"):
-                add(want, "slurm_%s_jobs_%s" % (what, state), 1, **{what: who})
+                add(want, "slurm_%s_jobs_%s" % (what, state), 1, **{what: label_value})
             if state == "running":
-                add(want, "slurm_%s_cpus_running" % what, int(cpus), **{what: who})
+                add(want, "slurm_%s_cpus_running" % what, int(cpus), **{what: label_value})
     for s in ("pending pending_dependency running suspended cancelled completing completed "
               "configuring failed timeout preempted node_fail").split():
         add(want, "slurm_queue_" + s, 0)
@@ -65,7 +65,7 @@ def vpenso():
         add(want, "slurm_queue_" + state.lower(), 1)
         if state == "PENDING" and reason == "Dependency":
             add(want, "slurm_queue_pending_dependency", 1)
-    # A job that waits for several partitions is counted in each here.
+    # A job that waits for several partitions counts in each of them.
     for line in run("squeue", "-a", "-r", "-h", "-o%P", "--states=PENDING").splitlines():
         for p in line.split(","):
             add(want, "slurm_partition_jobs_pending", 1, partition=p)
@@ -142,8 +142,8 @@ def rivos():
     add(want, "job_scrape_errors", 0)
     add(want, "slurm_job_scrape_error", 0)
     nodes = {}
-    # The original asks for host names (%n), which all our nodes share.  Memory that is allocated is asked for as well: the original has what is
-    # not free.
+    # The original queries host names (%n), which all nodes here share.  Allocated memory is
+    # queried separately, because the original takes all memory that is not free.
     alloc = dict(line.split() for line in
                  run("sinfo", "-h", "-N", "-O", "NodeList,AllocMem").splitlines())
     for line in run("sinfo", "-h", "-N", "-o",
@@ -222,7 +222,7 @@ def mila():
         m = re.match(r"gpu:(\w+):(\d+)", f["Gres"])
         if m:
             n, label = int(m[2]), dict(where, type=m[1])
-            # Nobody answers for these nodes, or they are down or drained.
+            # Other nodes do not respond, or are down or drained.
             free = state in STATES[:8] and "not_responding" not in words and "*" not in words
             add(want, "slurm_gpus_total", n, **label)
             add(want, "slurm_gpus_alloc", 0, **label)
@@ -231,8 +231,8 @@ def mila():
     return want
 
 
-# What goes on counting or depends on the moment, and what the commands above do
-# not report.
+# Counters that continue, values of the moment, and values that the commands above
+# do not report.
 MOVING = re.compile("slurm_(scheduler|rpc|user_rpc|daemon|dbd|backfill|account_fairshare|account_levelfs)|"
                     ".*_scrape_duration")
 
@@ -247,7 +247,7 @@ def differences(dialect, want):
 
 
 def sdiag_names():
-    """Kinds of calls and their counts: those that nobody makes any more."""
+    """{kind of RPC: count}, of kinds that are no longer called."""
     text = run("sdiag")
     return {m[1]: int(m[2]) for m in re.finditer(
         r"(?m)^\t(REQUEST_SUBMIT_BATCH_JOB|REQUEST_CREATE_RESERVATION)\s+\( *\d+\) "
@@ -256,7 +256,7 @@ def sdiag_names():
 
 for dialect, compute in (("vpenso", vpenso), ("prometheus-slurm-exporter", rivos),
                          ("mila", mila)):
-    # The cluster must stand still between the answer and the questions.
+    # The cluster must not change between the page and the commands.
     for attempt in range(15):
         diff = differences(dialect, compute())
         if not diff:
@@ -264,11 +264,11 @@ for dialect, compute in (("vpenso", vpenso), ("prometheus-slurm-exporter", rivos
         time.sleep(1)
     for line in diff[:12]:
         print("#", line)
-    print("%s - %s: as its own commands say" % ("not ok" if diff else "ok", dialect))
+    print("%s - %s: the page has the values of the original's commands" % ("not ok" if diff else "ok", dialect))
 
 calls = sdiag_names()
 for dialect, name, label in (("vpenso", "slurm_rpc_stats", "operation"),
                              ("prometheus-slurm-exporter", "slurm_rpc_msg_type_count", "type")):
     got = page(dialect)
     good = calls and all(got.get(key(name, **{label: k})) == v for k, v in calls.items())
-    print("%s - %s: calls of the controller" % ("ok" if good else "not ok", dialect))
+    print("%s - %s: the page has the counts of RPCs by sdiag" % ("ok" if good else "not ok", dialect))

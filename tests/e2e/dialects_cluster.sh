@@ -1,14 +1,14 @@
 #!/bin/bash
-# The names of the exporters of whole clusters on a real Slurm: what each page says
-# is held against what the originals' own commands print.  Needs root and Slurm's
-# packages.  TAP; about a minute.
+# The dialects of cluster exporters, on a real Slurm: each page is compared with the
+# output of the commands that the originals run.  Needs root and Slurm's packages.
+# TAP; about a minute.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
 missing=$("$top/tests/deps" -n test slurm) ||
     skip_all "not installed: $missing"
 
-# Findings of promtool that are names which the others have chosen.
+# Names of other exporters that promtool criticises.
 chosen='slurm_jobs_state_count slurm_job_count_per_state slurm_rpc_msg_type_count slurm_rpc_user_count slurm_node_count_per_state
     slurm_backfill_job_count slurm_backfill_cycle_count slurm_daemon_thread_count
     slurm_partition_node_count slurm_user_state_total slurm_feature_total
@@ -22,7 +22,7 @@ chosen='slurm_jobs_state_count slurm_job_count_per_state slurm_rpc_msg_type_coun
     slurm_account_collect_error slurm_backfill_cycle_counter'
 
 export SLURM_SANDBOX_DIR=/tmp/bj-dialects.$$ SLURM_SANDBOX_PREFIX=bjd$$n
-ua=bjd$$a ub=bjd$$b # users of this run alone
+ua=bjd$$a ub=bjd$$b # users of this run only
 export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
 export SLURM_SANDBOX_CONF="GresTypes=gpu
 AccountingStorageTRES=gres/gpu,gres/gpu:rtx8000
@@ -34,7 +34,7 @@ SLURM_SANDBOX_PORT=$(free_ports 6)
 export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
 eval "$("$sandbox" env)"
-later "$sandbox purge"
+on_exit "$sandbox purge"
 "$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
     { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
 pass "Slurm runs"
@@ -77,15 +77,15 @@ start_exporter --web.dialect=prometheus-slurm-exporter --cluster.interval=2 \
     --cluster.source=limits --cluster.source=shares \
     --cluster.source=reservations
 check "the cluster is seen" wait_for 60 shows slurm_account_job_limit
-reserved() { # as Mila's scripts have it
+reserved() { # in the dialect of Mila's scripts
     curl -sf "$url/metrics/mila" >"$tmp/page"
     $prom value "$tmp/page" slurm_cpus_total reservation=mine
 }
 check "the cluster's reservations are shown" wait_for 60 reserved
 
-absorb "$top/tests/e2e/dialects_cluster.py" "$url"
+run_tap "$top/tests/e2e/dialects_cluster.py" "$url"
 
-only_chosen_names() { # promtool's findings
+only_chosen_names() { # promtool reads the page and criticises no other names
     local rc name
     promtool check metrics <"$tmp/page" >"$tmp/promtool.out" 2>&1
     rc=$?
@@ -98,17 +98,17 @@ only_chosen_names() { # promtool's findings
 }
 for d in prometheus-slurm-exporter vpenso mila; do
     curl -sSf --max-time 60 "$url/metrics/$d" >"$tmp/page"
-    check "$d: a reference parser reads it, no series is there twice" \
+    check "$d: a reference parser reads the page, no series is there twice" \
         $prom text "$tmp/page"
     if command -v promtool >/dev/null; then
-        check "$d: promtool finds only names that were chosen by others" \
+        check "$d: promtool criticises only names of other exporters" \
             only_chosen_names
     else
         skip "$d: promtool" "promtool is not installed"
     fi
 done
 
-# --- by its name and with its flags ------------------------------------------
+# --- with another exporter's name and flags ----------------------------------
 
 ln -s "$(realpath "$O/batchjob_exporter")" "$tmp/prometheus-slurm-exporter"
 port=$(free_port)
@@ -118,7 +118,7 @@ POLL_LIMIT=2 CLI_TIMEOUT=5 "$tmp/prometheus-slurm-exporter" \
     -metrics.exclude=^slurm_feature -- --cluster.slurm-conf="$SLURM_CONF" \
     --energy.state-file= >"$tmp/other.log" 2>&1 &
 other=$!
-later "stop $other"
+on_exit "stop $other"
 other_page() { curl -sSf --max-time 60 "http://127.0.0.1:$port/m" >"$tmp/other"; }
 other_shows() { other_page && $prom value "$tmp/other" "$@"; }
 check "the program accepts the name, flags and variables of prometheus-slurm-exporter" wait_for 60 \
@@ -129,7 +129,7 @@ check "the program's own metrics are shown" other_shows process_virtual_memory_m
 check "families that no flag enables are absent" \
     sh -c "! grep -Eq '^slurm_(feature|account_job_limit|rpc)' '$tmp/other'"
 stop "$other"
-# Any command, such as cat: the output of the original's own commands, saved.
+# Any command can replace Slurm's: here cat, with saved output of the original's commands.
 ( cd "$tmp" && squeue --states=all -h -r -o '{"a": "%a", "id": %A, "end_time": "%e", "u": "%u", "state": "%T", "p": "%P", "cpu": %C, "mem": "%m", "array_id": "%K", "r": "%R"}' >queue.saved &&
     sinfo -h -N -o '{"s": "%T", "mem": %m, "n": "%N", "l": "%O", "p": "%R", "fmem": "%e", "cstate": "%C", "w": %w}' >nodes.saved &&
     sacctmgr show assoc format=User,Account,GrpCPU,GrpMem,GrpJobs,GrpSubmit --noheader --parsable2 >limits.saved &&
@@ -141,9 +141,9 @@ port=$(free_port)
     -slurm.diag-cli 'cat diag.saved' -slurm.sacctmgr-cli 'cat limits.saved' -slurm.collect-licenses \
     -slurm.collect-diags -slurm.collect-limits -- --energy.state-file= --cluster.path=/none:/bin >"$tmp/saved.log" 2>&1 ) &
 other=$!
-later "stop $other"
+on_exit "stop $other"
 check "any command can replace Slurm's" wait_for 60 other_shows slurm_account_job_limit account=chemistry
-as_saved() { # name labels...: the page has what the saved lines say
+as_saved() { # name label=value...: the page has the value $want
     [ "$(other_page && $prom value "$tmp/other" "$@")" = "$want" ]
 }
 want=$(grep -c "\"u\": \"$ua\", \"state\": \"PENDING\"" "$tmp/queue.saved")
@@ -164,7 +164,7 @@ check "the error names the unknown flag" grep -q "unknown flag '-slurm.nonsense'
 
 ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
 kill -STOP "$ctld"
-later "kill_ours $ctld -CONT"
+on_exit "kill_ours $ctld -CONT"
 check "without its scheduler the exporter shows no queue and no nodes" \
     wait_for 60 shows_not slurm_cpus_total
 check "without its scheduler the exporter shows the failure" shows slurm_node_scrape_error

@@ -1,12 +1,12 @@
-# What the tests of the pages of jobs share; sourced after lib.sh.
+# Helpers of the tests of job dialects; sourced after lib.sh.
 # shellcheck shell=bash disable=SC2034
 dialects='slurm-job-exporter jobs_exporter jobstats cgroup_exporter
     batchjob_monitoring ceems'
 
-node() { $python "$top/tests/e2e/dialects_node.py" "$@"; }
+dialects_node() { $python "$top/tests/e2e/dialects_node.py" "$@"; }
 
-# start_speaking OPTION...: an exporter with every collector that a page needs.
-start_speaking() {
+# start_with_dialects OPTION...: an exporter with every collector that a page needs.
+start_with_dialects() {
     local d also=
     for d in $dialects; do also="$also --dialect.also=$d"; done
     # shellcheck disable=SC2086
@@ -20,27 +20,28 @@ start_speaking() {
         --collector.emissions --emissions.provider=constant --emissions.factor=56.25 "$@"
 }
 
-# After start_speaking, into strict_url, right_url and the variables of their pids.
-start_both() { # option...
-    node meters "$tmp/sys"
-    start_speaking --dialect.strict "$@"
+# Start an exporter with --dialect.strict and one without; sets strict_url,
+# strict_exporter, lenient_url and lenient_exporter.
+start_strict_and_lenient() { # option...
+    dialects_node meters "$tmp/sys"
+    start_with_dialects --dialect.strict "$@"
     strict_url=$url strict_exporter=$exporter
-    start_speaking "$@"
-    right_url=$url right_exporter=$exporter
+    start_with_dialects "$@"
+    lenient_url=$url lenient_exporter=$exporter
 }
 
 scrape_both() {
     local u
-    for u in "$right_url" "$strict_url"; do
+    for u in "$lenient_url" "$strict_url"; do
         curl -sSf --max-time 60 "$u/metrics/native" >"$tmp/native"
     done
 }
 
-# Scrape until all figures are of the time since the job was stopped.  A rate is over
-# 10 s between two scrapes, and the first may be too early for a kernel that counts
-# CPU time late.  Files that no page needed before, and values that are read at the
-# slow interval, are in the last one.
-stand_still() {
+# Scrape until all figures are newer than the stop of the job.  A rate covers 10 s
+# between two scrapes, and the first may be too early for a kernel that counts CPU
+# time late.  The last scrape has files that no page needed before, and values that
+# are read at the slow interval.
+scrape_until_current() {
     scrape_both
     sleep 10.1
     scrape_both

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""Compare the pages of the exporters of jobs with the kernel's files: every
-family that the originals have, for one job that stands still.
+"""Compare the pages in dialects of job exporters with the kernel's files: every
+family of the originals, for one stopped job.
 
-  dialects_node.py meters DIR    lay out DIR, a sysfs with RAPL zones and a Cray
-                                 blade; count on in them when it is there already
+  dialects_node.py meters DIR    create DIR, a sysfs with RAPL zones and a Cray
+                                 blade; if it exists, advance its counters
   dialects_node.py rate URL JOB FILE v1|v2   jobs_cpu_percent while it runs; FILE has
                                  the CPU time of the job
   dialects_node.py check URL version=v1|v2 strict=0|1 job= uid= user= group=
                    scratch= slack=SECONDS alone=0|1 DIRECTORY...   of the job's
-                                 cgroup; slack is how much CPU time it may use
-                                 meanwhile, alone that there is no other job
+                                 cgroup; slack is the CPU time that the job may use
+                                 meanwhile; alone=1: there is no other job
 
 Prints "ok - ..." and "not ok - ...".  A family of dialects_tables.py that is not on
 its page is a failure, and so is one on the page that is in no table."""
@@ -43,14 +43,14 @@ def fetch(url, dialect):
 
 
 def near(got, want, rel, absolute):
-    if isinstance(absolute, tuple):  # below it, above it
+    if isinstance(absolute, tuple):  # tolerance below, above
         return want - absolute[0] <= got <= want + max(absolute)
     return abs(got - want) <= max(abs(want) * rel, absolute)
 
 
 # --- pages -----------------------------------------------------------------------
 
-# The labels that say which job a sample is of.
+# The labels that identify the job of a sample.
 IDS = "slurmjobid", "slurm_job", "jobid", "uuid", "cgroup"
 
 
@@ -58,12 +58,12 @@ def of_job(labels, ident):
     return all(labels.get(k) == v for k, v in ident.items() if k in labels and v is not None)
 
 
-def right(samples, want, ident):
-    """Every sample that is wanted, and no other; "" or what is wrong."""
+def difference(samples, want, ident):
+    """Compare samples with those wanted; return the first difference, or ""."""
     got = [(labels, value) for labels, value in samples
            if of_job(labels, ident) and not labels.get("step") and not labels.get("task")]
     if len(want) == 1 and not want[0][0] and len(got) > 1:
-        got = [({}, sum(v for _, v in got))]  # of all CPUs
+        got = [({}, sum(v for _, v in got))]  # the sum over all CPUs
     for labels, value, rel, absolute in want:
         fits = [v for have, v in got if all(have.get(k) == x for k, x in labels.items())]
         if len(fits) != 1:
@@ -72,7 +72,7 @@ def right(samples, want, ident):
             return "%s is %r, want %r" % (labels, fits[0], value)
     more = [g for g in got if not any(all(g[0].get(k) == x for k, x in w[0].items())
                                       for w in want)]
-    # A state that nothing is in any more is 0; collectors are many.
+    # Ignored: states without a thread any more (0), series by collector, exe="(other)".
     more = [g for g in more if g[1] != 0 and "collector" not in g[0]
             and g[0].get("exe") != "(other)"]
     return "" if not more else "surplus: %s" % more
@@ -82,13 +82,14 @@ def compare(url, dialect, raw):
     """(good, what, why) for each family."""
     families, samples = fetch(url, dialect)
     want, ident = TABLES[dialect](raw)
-    found = [(False, "%s: %s" % (dialect, name), "it is in no table") for name in families if name not in want]
+    found = [(False, "%s: %s" % (dialect, name), "it is not in dialects_tables.py")
+             for name in families if name not in want]
     labelled = {n: [(labels, v) for m, labels, v in samples if m == n] for n in want}
     for name, expected in want.items():
         if expected is NONE:
             found.append((not labelled[name], "%s has no %s" % (dialect, name), str(labelled[name])))
             continue
-        why = right(labelled[name], expected, ident)
+        why = difference(labelled[name], expected, ident)
         found.append((not why, "%s: %s" % (dialect, name), why))
         for labels, _ in labelled[name]:
             missing = [k for k in ident if k not in labels and any(i in labels for i in IDS)]
@@ -98,8 +99,8 @@ def compare(url, dialect, raw):
 
 
 def check_page(url, dialect, raw):
-    """Once more where they differ: between page and file the kernel may have given back
-    memory that it had charged in advance, 64 pages for each CPU."""
+    """Compare up to three times: between page and file the kernel may give back memory
+    that it charged in advance, 64 pages for each CPU."""
     for _ in range(3):
         found = compare(url, dialect, raw)
         if all(f[0] for f in found):
@@ -121,10 +122,10 @@ def percent(url, job, name="jobs_cpu_percent"):
 
 
 def rate(url, job, counter):
-    """The rate between two scrapes that are 10 s apart: at least what the job used from
-    the end of the first to the begin of the second, over the longest time that
-    these can be apart, and at most the reverse.  The scrape before them closes the
-    window that an earlier scrape has begun."""
+    """Check the rate between two scrapes that are 10 s apart.  It is at least the CPU time
+    from the end of the first to the begin of the second, divided by the longest time
+    between them, and at most the reverse.  The scrape before them ends the window
+    that an earlier scrape began."""
     def scrape():
         before = time.monotonic(), counter()
         value = percent(url, job)

@@ -1,8 +1,8 @@
 #!/bin/bash
-# The names of other exporters, and tracing, for a job of a real Slurm: users,
-# accounts, ids and paths as a scheduler makes them, and, as in dialects.sh, every
-# family of every page against the kernel's files.  Needs root, Slurm's packages and
-# cgroups that can be written.  TAP; a minute and a half.
+# The dialects of job exporters, and tracing, for a job of a real Slurm: pages have
+# the user, account, ids and paths of the job, and, as in dialects.sh, every family
+# is compared with the kernel's files.  Needs root, Slurm's packages and writable
+# cgroups.  TAP; a minute and a half.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/dialects_lib.sh"
 
@@ -18,12 +18,12 @@ export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
 eval "$("$sandbox" env)"
 [ "$SLURM_SANDBOX_CGROUP" != none ] || skip_all "no cgroups to write to here"
-later "$sandbox purge"
+on_exit "$sandbox purge"
 "$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
     { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
 pass "Slurm runs, cgroups $SLURM_SANDBOX_CGROUP"
 
-start_both --trace.enabled
+start_strict_and_lenient --trace.enabled
 page() { curl -sSf --max-time 60 "$url/metrics/$1" >"$tmp/page"; }
 
 cp "$top/examples/batchjob_trace.sh" "$work" "$tmp"
@@ -34,7 +34,7 @@ END
 chmod 755 "$tmp/job.sh"
 job=$("$sandbox" as "$user" sbatch --parsable --account=physics --mem=200 -o /dev/null "$tmp/job.sh")
 [ -n "$job" ] && pass "a job is submitted ($job)" || fail "a job is submitted"
-check "slurm-job-exporter has it, with its user and account" wait_for 60 \
+check "slurm-job-exporter shows the job with user and account" wait_for 60 \
     shows slurm_job_memory_usage slurmjobid="$job" user="$user" account=physics
 check "the job's memory limit is shown" \
     wait_for 60 shows slurm_job_memory_limit slurmjobid="$job"
@@ -44,25 +44,25 @@ check "the wrapper reports from inside the job" wait_for 60 \
 pid=$(value slurm_proc_pid jobid="$job")
 check "the reported process is in the job" grep -q "job_$job/step_0" "/proc/$pid/cgroup"
 page jobs_exporter
-check "jobs_exporter has it" value jobs_cpu_time_total slurm_job="$job"
+check "jobs_exporter shows the job" value jobs_cpu_time_total slurm_job="$job"
 page jobstats
-is "jobstats has its owner" "$(value cgroup_uid jobid="$job")" "$(id -u "$user")"
+is "jobstats has the uid of the owner" "$(value cgroup_uid jobid="$job")" "$(id -u "$user")"
 check "jobstats has the job's step" value cgroup_memory_used_bytes jobid="$job" step=0 task=
 page batchjob_monitoring
-check "batchjob_monitoring has it" value batchjob_cpus jobid="$job" jobaccount=physics step= task=
+check "batchjob_monitoring shows the job" value batchjob_cpus jobid="$job" jobaccount=physics step= task=
 check "batchjob_monitoring has the job's UUID" \
     grep -Eq "jobid=\"$job\",.*jobuuid=\"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\"" "$tmp/page"
 page ceems
-check "ceems has it" value ceems_compute_unit_cpus uuid="$job" manager=slurm
+check "ceems shows the job" value ceems_compute_unit_cpus uuid="$job" manager=slurm
 page cgroup_exporter
 path=$($prom label "$tmp/page" cgroup cgroup_info jobid="$job")
 note "$path"
-check "the path that cgroup_exporter has is that of the job" \
+check "cgroup_exporter has the path of the job's cgroup" \
     grep -qF ":$path/" "/proc/$pid/cgroup"
 
-# --- while it stands still ---------------------------------------------------
+# --- while the job is stopped ------------------------------------------------
 
-# Its directories, in each hierarchy that has one.
+# The job's directories, in each hierarchy that has one.
 version=$SLURM_SANDBOX_CGROUP dirs=
 while IFS=: read -r _ controllers at; do
     at=${at%%"/job_$job"*}/job_$job
@@ -75,7 +75,7 @@ while IFS=: read -r _ controllers at; do
         ;;
     esac
 done <"/proc/$pid/cgroup"
-of_job() { # its processes, but those of the batch system
+of_job() { # the job's processes, except those of the batch system
     local p
     # shellcheck disable=SC2086
     for p in $(find $dirs -name cgroup.procs -exec cat {} + | sort -nu); do
@@ -83,8 +83,8 @@ of_job() { # its processes, but those of the batch system
     done
 }
 ids() { paste -sd,; }
-# All are stopped, and none that has ended waits for its parent: the wrapper
-# starts a program now and then, and may be stopped while that one ends.
+# All processes are stopped, and none is a zombie: the wrapper starts a program now
+# and then, and may be stopped while that program ends.
 stopped() {
     local all
     all=$(of_job)
@@ -96,19 +96,19 @@ stopped() {
     kill -CONT $all 2>/dev/null
     return 1
 }
-node meters "$tmp/sys" # they count on
+dialects_node meters "$tmp/sys" # advances their counters
 check "the job can be stopped" wait_for 60 stopped
-stand_still
-held_still() { # url strict?
+scrape_until_current
+compare_stopped() { # url strict?
     # shellcheck disable=SC2086
-    absorb node check "$1" version=$version strict="$2" job="$job" \
+    run_tap dialects_node check "$1" version=$version strict="$2" job="$job" \
         uid="$(id -u "$user")" user="$user" group="$path" scratch=/nowhere \
         slack=0.2 alone=0 $dirs
 }
-note "as is right"
-held_still "$right_url" 0
-note "as the originals err"
-held_still "$strict_url" 1
+note "with correct values"
+compare_stopped "$lenient_url" 0
+note "with the errors of the originals (--dialect.strict)"
+compare_stopped "$strict_url" 1
 # shellcheck disable=SC2046
 kill -CONT $(of_job)
 stop "$strict_exporter"

@@ -1,4 +1,5 @@
-"""What the pages of the exporters of jobs must show, from the kernel's files."""
+"""The samples that pages in the formats of other exporters must contain for a job, computed
+from the kernel's files."""
 import glob
 import math
 import os
@@ -7,8 +8,8 @@ MEMORY = (0.01, 65536)
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGESIZE")
 MIB = 1 << 20
-NONE = []  # no sample of the job
-# Name of the zone in the pages; what it counts while we look, in J; its limit.
+NONE = []  # the family has no sample of the job
+# Name of the zone in the pages, its counter during the test in J, its power limit in W.
 ZONES = [("package", 5, 250), ("core", 3, 120), ("uncore", 1, 60), ("dram", 2, 30), ("psys", 9, 400)]
 
 
@@ -17,7 +18,7 @@ def text(path):
         return f.read()
 
 
-# --- what the kernel says ------------------------------------------------------
+# --- values from the kernel ----------------------------------------------------
 
 class Raw:
     def __init__(self, options, dirs):
@@ -52,7 +53,7 @@ class Raw:
         return self.file(controller, v1 if self.v1 else v2)
 
     def limit(self, controller, v1, v2):
-        """None: there is no limit, or nothing that keeps one."""
+        """The limit; None when there is none, or no file for it."""
         got = self.pick(controller, v1, v2)
         return None if got in (None, "max") or int(got) > 1 << 62 else int(got)
 
@@ -61,7 +62,7 @@ class Raw:
                 else self.key("", "cpu.stat", "usage_usec"))
 
     def mode(self, mode):
-        """Seconds; v1 has ticks."""
+        """CPU seconds in user or system mode; v1 counts in ticks."""
         return (self.key("cpuacct", "cpuacct.stat", mode) * TICK if self.v1
                 else self.key("", "cpu.stat", mode + "_usec") / 1e6)
 
@@ -87,7 +88,7 @@ class Raw:
         return self.fails("memory.failcnt", "oom" if self.strict else "max")
 
     def processes(self):
-        """Those of the job, not those of the batch system."""
+        """The processes of the job, without those of Slurm."""
         pids = [int(pid) for d in os.walk(self.dir("cpuacct"))
                 for pid in text(d[0] + "/cgroup.procs").split()]
         return [p for p in map(Process, pids) if p.comm not in ("slurmstepd", "slurmd")]
@@ -102,7 +103,8 @@ class Raw:
         return got
 
     def io(self, key):
-        """With those that have ended there was more."""
+        """The sum over running processes, and how much larger the value may be: processes that
+        have ended count too."""
         got = self.alive(lambda p: p.number("io", key))
         return got, 0 if self.strict or len(self.processes()) == 1 else math.inf
 
@@ -130,12 +132,12 @@ class Process:
         return self.number("status", "Threads")
 
     def name(self):
-        """As psutil has it."""
+        """The name of the process as psutil reports it."""
         whole = os.path.basename(self.file("cmdline").split("\0")[0])
         return whole if len(self.comm) >= 15 and whole.startswith(self.comm) else self.comm
 
     def is_users(self):
-        """Not root's and not the shell of the batch script."""
+        """Whether it belongs to a user other than root and is not the shell of the batch script."""
         uid = next(int(line.split()[1]) for line in self.file("status").splitlines()
                    if line.startswith("Uid:"))
         args = self.file("cmdline").split("\0") + [""]
@@ -149,8 +151,9 @@ class Process:
         return sum(map(int, self.fields[14:18 if children else 16])) * TICK
 
 
-# --- what the pages must say ---------------------------------------------------
-# A family: what its samples of the job are, as (labels, value, relative, absolute).
+# --- expected samples ----------------------------------------------------------
+# Each function returns the samples of a job by family, as lists of (labels, value, relative
+# tolerance, absolute tolerance).
 
 def one(value, rel=0, absolute=1e-6, **labels):
     return NONE if value is None else [(labels, value, rel, absolute)]
@@ -161,7 +164,7 @@ def memory(value, **labels):
 
 
 def each(values, rel=0, absolute=1e-6, **names):
-    """{label's name: values by label}, as label=None."""
+    """A sample for each item of values; the keyword (label=None) names the label of the key."""
     (label, _), = names.items()
     return [({label: str(k)}, v, rel, absolute) for k, v in values.items()] or NONE
 
@@ -179,7 +182,7 @@ def slurm_job_exporter(raw):
         cores = each({c: cpu / len(raw.cpus()) for c in raw.cpus()}, 0,
                      1000 + raw.slack * 1e9, core=None)
     else:
-        cores = [({}, cpu, 0.2, 1e9)]  # the sum is known
+        cores = [({}, cpu, 0.2, 1e9)]  # one value: the sum over CPUs
     exes = {exe: sec for exe, sec in raw.by(lambda p: p.exe, lambda p: p.seconds(raw.strict)).items()
             if sec >= 60 and os.path.basename(exe) not in ("ssh", "sshd", "bash", "srun")}
     counted = [p for p in raw.processes() if not raw.strict or p.is_users()]
@@ -209,8 +212,8 @@ def slurm_job_exporter(raw):
     return want, {"slurmjobid": raw.job, "user": raw.user, "account": "physics"}
 
 
-def io(told, unit):
-    least, more = told
+def io(measured, unit):
+    least, more = measured
     return [({}, least / unit, 0, (1e-6, more))]
 
 
@@ -236,7 +239,7 @@ def jobs_exporter(raw):
         "jobs_read_count": io(raw.io("syscr"), 1),
         "jobs_write_count": io(raw.io("syscw"), 1),
         "jobs_rss": one(rss / MIB, 0.02, 0.3),
-        # It stands still, and has for longer than what is looked at.
+        # The processes are stopped, for longer than the time over which the page averages.
         "jobs_cpu_percent": one(0, 0, 1e-6 + 10 * raw.slack),
         "jobs_cpu_percent_per_core": one(0, 0, 1e-6 + 10 * raw.slack),
         "jobs_gpus_used": NONE,
@@ -244,7 +247,7 @@ def jobs_exporter(raw):
 
 
 def usage(raw):
-    """What both cgroup_exporters and what came of them have."""
+    """The families of both cgroup_exporters and of the exporters derived from them."""
     cpus = raw.cpus("cpuset.cpus") if raw.strict_v2 else raw.cpus()
     limit = raw.limit("memory", "memory.limit_in_bytes", "memory.max")
     used = int(raw.pick("memory", "memory.usage_in_bytes", "memory.current"))
@@ -354,8 +357,8 @@ def pressure(raw, name):
 
 
 def ceems(raw):
-    gone = {"cpu_total_seconds"}
-    want = {"ceems_compute_unit_" + k: v for k, v in usage(raw).items() if k not in gone}
+    left_out = {"cpu_total_seconds"}
+    want = {"ceems_compute_unit_" + k: v for k, v in usage(raw).items() if k not in left_out}
     for mode in "user", "system":
         want["ceems_compute_unit_cpu_%s_seconds_total" % mode] = want.pop(
             "ceems_compute_unit_cpu_%s_seconds" % mode)
@@ -384,7 +387,7 @@ def ceems(raw):
         "ceems_cray_pm_counters_energy_joules": one(7, domain="node"),
         "ceems_cray_pm_counters_power_watts": one(300, domain="node"),
         "ceems_cray_pm_counters_power_limit_watts": one(900, domain="node"),
-        # Of a BMC: the meters have tests of their own.
+        # These need a BMC; other tests cover the meters.
         "ceems_ipmi_dcmi_current_watts": NONE,
         "ceems_redfish_current_watts": NONE,
         "ceems_emissions_gCo2_kWh": one(56.25, provider="constant"),

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Ask providers of emission factors over real HTTP and HTTPS.
+"""Test requests to providers of emission factors over real HTTP and HTTPS.
 
   emissions.py [FEED]     default: $O/e2e/emissions_feed
 
-A server on loopback plays all of them, well and badly: the first word of the
-path says how.  First a feed alone asks, then one in the exporter beside it.  Its certificates are made here.  Results are TAP; exit 1 when
-something failed."""
+A server on loopback simulates all providers; the first word of the path selects
+how it responds (good, or one of many faults).  The client is first the program
+emissions_feed, then the exporter.  The test creates its own certificates.
+Results are TAP; exit 1 when something failed."""
 import base64
 import contextlib
 import datetime
@@ -35,7 +36,7 @@ scratch = tempfile.mkdtemp(prefix="bj-emissions.")
 MIB = 1 << 20
 
 
-# --- what providers say ------------------------------------------------------
+# --- responses of providers --------------------------------------------------
 
 def stamp(t):
     return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).isoformat()
@@ -73,7 +74,8 @@ def watttime(value):
                                    "signal_type": "co2_moer"}}
 
 
-# What their URLs hold, what they say, how often it is said, and the factor.
+# Part of the URL, function that makes the response, value, period in seconds, and the
+# factor as emissions_feed prints it.
 PROVIDERS = {
     "rte": ("/eco2mix-national-tr/", rte, 31, 900,
             "average_direct live FR 31000"),
@@ -129,7 +131,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         mode = url.path.split("/")[1]
         if url.netloc:
-            mode = "good"       # we are somebody's proxy
+            mode = "good"       # the request is for a proxy
         with contextlib.suppress(OSError):
             self.reply(mode, url)
 
@@ -144,7 +146,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(good) if self.allowed(provider) else self.send("{}", 401)
         return getattr(self, mode)(good, make)
 
-    # The ways to be bad.
+    # Faulty responses.
     def null(self, _, make): self.send(json.dumps(make(None)))
     def zero(self, _, make): self.send(json.dumps(make(0)))
     def text(self, _, make): self.send(json.dumps(make("31.5")))
@@ -235,20 +237,20 @@ def test_good():
     for provider, (_, _, _, step, factor) in PROVIDERS.items():
         r = Run(provider, http_url + "/good")
         ok = (r.rc, r.factors, r.fault) == (0, [factor], "ok")
-        check(ok, f"{provider}: its factor", r.text)
+        check(ok, f"{provider}: the factor is read", r.text)
         now = time.time()
         check(r.starts and now - step - 60 < r.starts[0] <= now,
-              f"{provider}: of now", f"{r.starts} {now}")
+              f"{provider}: the factor is of the current period", f"{r.starts} {now}")
         secret = TOKENS.get(provider, "none").split(":")[-1]
-        check(secret not in r.text, f"{provider}: no secret is shown", r.text)
+        check(secret not in r.text, f"{provider}: the output contains no secret", r.text)
     r = Run("rte", http_url + "/text")
-    same(r.factors, ["average_direct live FR 31500"], "a number in quotes")
+    same(r.factors, ["average_direct live FR 31500"], "a number in quotes is accepted")
     r = Run("rte", http_url + "/away")
-    same(r.factors, ["average_direct live FR 31000"], "a redirect inside the origin")
+    same(r.factors, ["average_direct live FR 31000"], "a redirect within the origin is followed")
 
 
 BAD = {
-    # mode: fault, least and most seconds until the next question
+    # mode: fault, minimum and maximum seconds until the next request
     "null": ("empty", 1800, 1900), "zero": ("empty", 1800, 1900),
     "empty": ("empty", 1800, 1900), "html": ("content", 60, 76),
     "nothing": ("content", 60, 76), "cut": ("content", 60, 76),
@@ -266,22 +268,22 @@ def test_bad():
         limit = "300ms" if fault == "timeout" else "60"
         r = Run("rte", f"{http_url}/{mode}", timeout=limit)
         check((r.rc, r.fault, r.factors) == (0, fault, []),
-              f"{mode}: {fault}, and no factor", r.text)
+              f"{mode}: the fault is {fault}, and there is no factor", r.text)
         check(r.next is not None and least <= r.next <= most,
-              f"{mode}: asked again in time", r.text)
+              f"{mode}: the next request is {least} to {most} s later", r.text)
     for mode in ("html", "hang", "cut", "deny"):
         limit = "300ms" if mode == "hang" else "60"
         r = Run("electricitymaps", f"{http_url}/{mode}", timeout=limit)
         check((r.fault, r.factors) == (BAD[mode][0], []) and
               TOKENS["electricitymaps"] not in r.text,
-              f"electricitymaps: {mode}", r.text)
+              f"electricitymaps: {mode}: a fault, no factor, no secret in the output", r.text)
         r = Run("watttime", f"{http_url}/{mode}", timeout=limit)
         check((r.fault, r.factors) == (BAD[mode][0], []) and
               "word" not in r.text and "tok-1" not in r.text,
-              f"watttime: {mode}", r.text)
+              f"watttime: {mode}: a fault, no factor, no secret in the output", r.text)
     Run("electricitymaps", f"{http_url}/abroad")
     check(not any("localhost" in h.get("Host", "") for _, h in Handler.seen),
-          "a token does not travel to another origin", Handler.seen)
+          "a token is not sent to another origin", Handler.seen)
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         r = Run("rte", f"http://127.0.0.1:{s.getsockname()[1]}")
@@ -294,13 +296,13 @@ def test_tls():
     ca = ["--emissions.ca-file", f"{scratch}/ca.pem"]
     r = Run("rte", f"https://127.0.0.1:{tls}/good", *ca)
     same((r.factors, r.fault), (["average_direct live FR 31000"], "ok"),
-         "HTTPS with a certificate that is trusted")
+         "HTTPS with a trusted certificate works")
     r = Run("watttime", f"https://127.0.0.1:{tls}/good", *ca)
-    same(r.fault, "ok", "HTTPS with a login")
+    same(r.fault, "ok", "HTTPS with a login works")
     r = Run("rte", f"https://127.0.0.1:{tls}/good")
-    same((r.factors, r.fault), ([], "tls"), "a certificate that nobody trusts")
+    same((r.factors, r.fault), ([], "tls"), "an untrusted certificate is refused")
     r = Run("watttime", f"https://127.0.0.1:{wrong}/good", *ca)
-    same((r.factors, r.fault), ([], "tls"), "a certificate of another name")
+    same((r.factors, r.fault), ([], "tls"), "a certificate for another name is refused")
     same(Handler.seen, [], "no password is sent to a host with a wrong certificate")
     r = Run("rte", f"https://127.0.0.1:{http_port}/good", *ca)
     same(r.fault, "tls", "HTTPS at a port without TLS fails")
@@ -311,7 +313,7 @@ def test_tls():
 
 def test_proxy():
     r = Run("neso", "http://grid.example.org", env={"http_proxy": http_url})
-    same(r.fault, "ok", "a proxy from the environment")
+    same(r.fault, "ok", "a proxy from the environment is used")
     check(any(p.startswith("http://grid.example.org/") for p, _ in Handler.seen),
           "the proxy receives the provider's URL", Handler.seen)
 
@@ -344,7 +346,7 @@ def test_abort():
 
 
 class Exporter:
-    """batchjob_exporter with factors of electricity; .page() is /metrics."""
+    """batchjob_exporter with the collector of emission factors; page() returns /metrics."""
 
     def __init__(self, *args):
         self.port = ports.free_port()
@@ -360,7 +362,7 @@ class Exporter:
             return answer.read().decode()
 
     def wait_for(self, *lines):
-        """All these lines are on the page; else what is."""
+        """Wait for all these lines on the page; return None, or the page's emission lines and the log."""
         end, page = time.monotonic() + 60, ""
         while time.monotonic() < end:
             with contextlib.suppress(OSError):
@@ -395,8 +397,8 @@ def test_exporter():
     e = Exporter(*args, f"--emissions.url=rte={http_url}/html")
     why = e.wait_for(table, 'batchjob_emission_provider_success{provider="rte"} 0',
                      'batchjob_emission_provider_errors_total{provider="rte",kind="content"} 1')
-    check(not why, "exporter: a page of HTML is a fault and no factor", why)
-    check(f'{factor}{{provider="rte"' not in e.page(), "exporter: the table holds")
+    check(not why, "exporter: a response in HTML is a fault, not a factor", why)
+    check(f'{factor}{{provider="rte"' not in e.page(), "exporter: the page has no factor of that provider")
     e.stop()
     Handler.seen.clear()
     e = Exporter(*args, f"--emissions.url=rte={http_url}/hang")
@@ -407,11 +409,11 @@ def test_exporter():
     page = e.page()
     check(not why and Handler.seen and 'errors_total{provider="rte",kind="timeout"} 1' not in page,
           "exporter: a scrape does not wait for a provider that hangs", why, page)
-    same(e.stop(), 0, "exporter: a provider that hangs does not delay the end")
+    same(e.stop(), 0, "exporter: a provider that hangs does not delay its exit")
     p = subprocess.run([EXPORTER, "--collector.emissions", "--emissions.country=XX"],
                        capture_output=True, text=True, timeout=60)
     check(p.returncode != 0 and "emissions.country: 'XX': expected" in p.stderr,
-          "exporter: options that make no sense are named", p.stderr)
+          "exporter: the error names the invalid option", p.stderr)
 
 
 def main():

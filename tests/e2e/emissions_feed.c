@@ -1,10 +1,10 @@
-/* A feed of emission factors alone: asks each provider a number of times
- * without waiting in between, and prints what came of it, a line each:
+/* Runs the feed of emission factors outside the exporter: sends a number of
+ * requests to each provider without waiting in between, and prints lines:
  *
- *     note MESSAGE                            what a host would log
+ *     note MESSAGE                            what the exporter would log
  *     factor PROVIDER KIND FROM ZONE MG START ESTIMATED
- *     status PROVIDER FAULT ASKED SUCCESS
- *     next SECONDS                            until it wants to be called
+ *     status PROVIDER FAULT REQUESTS SUCCESS
+ *     next SECONDS                            until the next step is due
  *
  *   emissions_feed [--rounds N] [--steps N] [--abort-after SEC]
  *                  [--timeout SEC] --emissions.OPTION ... */
@@ -27,17 +27,17 @@ static const struct bj_opt own_opts[] = {
      .kind = BJ_OPT_U64,
      .off = offsetof(struct own, rounds),
      .preset = "1",
-     .help = "Questions to each provider."},
+     .help = "Requests to each provider."},
     {.name = "steps",
      .kind = BJ_OPT_U64,
      .off = offsetof(struct own, steps),
      .preset = "0",
-     .help = "Steps at least."},
+     .help = "Minimum number of steps."},
     {.name = "abort-after",
      .kind = BJ_OPT_DURATION,
      .off = offsetof(struct own, abort_usec),
      .preset = "0",
-     .help = "Shut down after this time."},
+     .help = "Abort the feed after this time."},
     {.name = "timeout",
      .kind = BJ_OPT_DURATION,
      .off = offsetof(struct own, timeout_usec),
@@ -69,8 +69,8 @@ static bool done(struct bj_carbon_feed *feed, uint64_t rounds)
     return true;
 }
 
-/* The feed's clock of boot jumps to what is due; a question that was aborted is
- * no question, so the tries are counted. */
+/* The boot time passed to the feed jumps to the time of its next step.  The
+ * feed does not count aborted requests, so the number of steps is limited. */
 static uint64_t run(struct bj_carbon_feed *feed, const struct own *own)
 {
     uint64_t boot = bj_clock_boot_usec(), next = boot;

@@ -1,17 +1,17 @@
 #!/usr/bin/python3
-"""A node that uses energy, and what adding up its metrics must give.
+"""Simulate RAPL counters of a node, and check that the energy of its metrics adds up.
 
-  energy.py node DIR           lay out DIR/sys, a sysfs with RAPL of two packages
-        that stand near their range, and count from when DIR/go appears until
-        DIR/stop does; what each zone has really used goes to DIR/truth.
+  energy.py node DIR           create DIR/sys, a sysfs with RAPL of two packages whose
+        counters are close to wrapping; count from the time when DIR/go appears until
+        DIR/stop does, then write the energy of each component to DIR/truth.
         DIR/watts is the power of the node.
-  energy.py sum PAGE [SPOOL]   for each component: what jobs, system and
-        unallocated were given, against what the node was metered to use.  To the
-        microjoule.  With SPOOL, jobs that have ended are taken from there.
-  energy.py falls BEFORE AFTER   counters of energy that are lower in the second
+  energy.py check-sum PAGE [SPOOL]   compare, for each component, the energy attributed to
+        jobs, system and unallocated with the energy that the node's meter counted, to
+        the microjoule.  With SPOOL, ended jobs are read from their final records.
+  energy.py check-decreases BEFORE AFTER   print energy counters that are lower in page AFTER
 
-The powers are a hundred times those of a real node, so that counters wrap every
-half a minute, but not twice while a host is away on a slow machine."""
+The power is a hundred times that of a real node: counters wrap every 30 s, but not
+twice while the exporter or collectd restarts on a slow machine."""
 import json
 import os
 import random
@@ -58,7 +58,7 @@ def lay_out(sysfs):
 
 
 def count(base, path, raw):
-    # As the kernel does: a reader sees the old number or the new one.
+    # In one write, as the kernel does: a reader sees the old or the new value.
     fd = os.open(f"{base}/{path}/energy_uj", os.O_WRONLY)
     os.pwrite(fd, b"%012d\n" % (raw % (RANGE + 1)), 0)
     os.close(fd)
@@ -89,7 +89,7 @@ def node(where):
 
 
 def energies(page):
-    """(name, job, component, microjoules) of a page of either host."""
+    """(name, job, component, microjoules) of a page of the exporter or of collectd."""
     for name, labels, value in parse(page):
         if name.startswith("collectd_batchjob_"):
             name = name[len("collectd_"):].replace("_uj_total",
@@ -104,8 +104,9 @@ def energies(page):
                    Decimal(value) * 10**6)
 
 
-def given(page, spool=None):
-    """Microjoules by component: of jobs, of the other receivers, metered."""
+def attributed(page, spool=None):
+    """Microjoules by component of jobs, of system and unallocated, and of the node's meter; and
+    the number of final records."""
     jobs, rest, metered = {}, {}, {}
     ended = {}
     for path in glob(f"{spool}/*.json") if spool else []:
@@ -127,8 +128,8 @@ def given(page, spool=None):
     return jobs, rest, metered, len(ended)
 
 
-def add_up(page, spool=None):
-    jobs, rest, metered, ended = given(page, spool)
+def check_sum(page, spool=None):
+    jobs, rest, metered, ended = attributed(page, spool)
     bad = not metered
     for part, uj in sorted(metered.items()):
         total = jobs.get(part, 0) + rest.get(part, 0)
@@ -138,7 +139,7 @@ def add_up(page, spool=None):
     return 1 if bad else 0
 
 
-def falls(before, after):
+def check_decreases(before, after):
     def counters(page):
         return {(n, *sorted(l.items())): Decimal(v) for n, l, v in parse(page)
                 if n.endswith("_joules_total")}
@@ -150,5 +151,5 @@ def falls(before, after):
 
 
 if __name__ == "__main__":
-    what, args = sys.argv[1], sys.argv[2:]
-    sys.exit({"node": node, "sum": add_up, "falls": falls}[what](*args))
+    command, args = sys.argv[1], sys.argv[2:]
+    sys.exit({"node": node, "check-sum": check_sum, "check-decreases": check_decreases}[command](*args))

@@ -1,21 +1,21 @@
 #!/bin/bash
-# Energy on real jobs: a node whose RAPL counters (a made sysfs) wrap every half a
-# minute and whose power a command prints, jobs that come and go in real cgroups,
-# both hosts at once.  What the jobs, the system and unallocated are given adds up
-# to the meters, to the microjoule, over restarts and kills too.  TAP.
+# Attribution of energy by the exporter and collectd: jobs start and end in real
+# cgroups; RAPL counters (a simulated sysfs) wrap every 30 s, and a command prints the
+# node's power.  The energy of jobs, system and unallocated equals the energy that the
+# meters counted, to the microjoule, also after restarts and kills.  TAP.
 #
-#   energy.sh [SECONDS]    jobs start and end for that long [12]
+#   energy.sh [SECONDS]    the time for which jobs start and end [12]
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/collectd_lib.sh"
 energy="$python $top/tests/e2e/energy.py"
 seconds=${1:-12}
-# In a short run all jobs stay on the page, where they add up by themselves; in a
-# long one there would be more of them than collectd can dispatch in a second,
-# and those that have ended are taken from their records.
+# In a short run all jobs stay on the page, which then contains all energy.  In a long
+# run, collectd could not dispatch that many jobs in a second: ended jobs leave the
+# page, and their energy is read from their final records.
 grace=1d
 [ "$seconds" -le 120 ] || grace=10s
 
-cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
+cg_private=1 # no jobs of other tests here, and none of this test there
 cg_init
 [ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
 [ -x "$work" ] || skip_all "no $work"
@@ -24,12 +24,12 @@ cg_init
 
 $energy node "$tmp/node" &
 node=$!
-later "stop $node"
+on_exit "stop $node"
 wait_for 60 test -s "$tmp/node/watts"
 printf '#!/bin/sh\nexec cat %s\n' "$tmp/node/watts" >"$tmp/watts"
 chmod 755 "$tmp/watts"
 
-options() { # state and spool
+options() { # exporter or collectd
     printf '%s ' --path.cgroupfs="$cg_view" --path.sysfs="$tmp/node/sys" \
         --energy.interval=1 --energy.slow-interval=2 --job.grace=$grace \
         --energy.command="$tmp/watts" --energy.idle-watts=9000 \
@@ -48,7 +48,7 @@ run_collectd() {
         lines="$lines
 $(tr -d '.-' <<<"${o%%=*}") \"${o#*=}\""
     done
-    daemon_conf energy "$our_types" "$lines"
+    daemon_conf energy "$typesdb_lines" "$lines"
     daemon_run
     daemon_answers
 }
@@ -64,7 +64,7 @@ else
     skip "collectd" "collectd or its plugin is not installed"
 fi
 
-# collectd's page changes line by line: it is whole when it stands still.
+# collectd's page changes line by line: two equal pages are complete.
 page_of() { # host to
     case $1 in
     exporter) scrape "$2" ;;
@@ -74,8 +74,8 @@ page_of() { # host to
     esac
 }
 
-# From here on both hosts see all that is used.
-zones() { # host: they have been read
+# The counters stand still until both hosts have read them once.
+zones() { # host: its page has the energy of zones
     page_of "$1" "$tmp/zones" && grep -q '^[a-z_]*batchjob_meter_zone_energy' "$tmp/zones"
 }
 for h in $hosts; do
@@ -86,15 +86,15 @@ touch "$tmp/node/go"
 # --- jobs --------------------------------------------------------------------
 
 job=1000
-spin() { # seconds [percent of idle time]: start one more job, of any user
+spin() { # seconds [percent of idle time]: start one more job of a random user
     local uid=$((RANDOM % 3 * 1000))
     job=$((job + 1))
-    cg_job $uid $job && cg_by="nice -n 19" cg_run $uid $job "$work" -m $((RANDOM % 40 + 1)) \
+    cg_job $uid $job && cg_prefix="nice -n 19" cg_run $uid $job "$work" -m $((RANDOM % 40 + 1)) \
         -n $((RANDOM % 3 + 1)) -i ${2:-$((90 + RANDOM % 10))} -t "$1"
     live="$live $uid:$job:$((SECONDS + $1))"
 }
 
-reap() { # jobs that are over, and with "all" the others too
+reap() { # remove jobs whose time is over, with "all" all jobs
     local j left=
     for j in $live; do
         if [ "${1:-}" = all ] || [ "${j##*:}" -lt $SECONDS ]; then
@@ -118,11 +118,11 @@ churn() { # seconds
 }
 
 adds_up() { # host [spool]
-    page_of "$1" "$tmp/sum.page" && $energy sum "$tmp/sum.page" ${2:+"$2"}
+    page_of "$1" "$tmp/sum.page" && $energy check-sum "$tmp/sum.page" ${2:+"$2"}
 }
 
-# The records of jobs that have just ended may be newer than the page: at some
-# moment it must add up.  What the last sum said is printed.
+# The records of jobs that have just ended may be newer than the page: repeat until
+# the sums are equal.  Prints the last sums.
 adds_up_soon() {
     local rc=0
     wait_for 60 eval "adds_up $* >$tmp/sum.out" || rc=1
@@ -132,39 +132,39 @@ adds_up_soon() {
 
 churn "$seconds"
 scrape
-check "promtool has nothing to say" promtool_clean "$tmp/page"
-# While the command is late, another meter serves.
-preferred() {
+check "promtool finds no fault" promtool_clean "$tmp/page"
+# Before the command has printed a value, another meter is used.
+shows_preferred() {
     scrape && [ "$($prom labels "$tmp/page" batchjob_node_energy_info)" = \
         '{"policy": "hybrid", "quality": "node", "source": "command", "static": "configured"}' ]
 }
-check "the page shows the preferred meter and the policy" wait_for 60 preferred
+check "the page shows the preferred meter and the policy" wait_for 60 shows_preferred
 if [ $grace = 1d ]; then
-    check "exporter: jobs, system and unallocated are what was metered" \
+    check "exporter: jobs, system and unallocated add up to the meters" \
         adds_up exporter
     note "$(cat "$tmp/check.out")"
 else
     for h in $hosts; do
-        check "$h: jobs, system and unallocated are what was metered" \
+        check "$h: jobs, system and unallocated add up to the meters" \
             adds_up_soon "$h" "$tmp/$h/spool"
         note "$(cat "$tmp/check.out")"
     done
 fi
 
-# A job that lives inside one window of the node's meter.
+# A job that starts and ends within one window of the node's meter.
 spin 60 50
 short=$job
 used() { # job: the page shows at least 0.1 s of its CPU time
     scrape && value batchjob_job_cpu_seconds_total jobid="$1" | grep -qE '^(0\.)?[1-9]'
 }
-check "a job of some seconds uses CPU time" wait_for 60 used $short
+check "a short job uses CPU time" wait_for 60 used $short
 reap all
-check "a job inside one window gets its share" wait_for 60 eval \
+check "a job that starts and ends within one window gets energy" wait_for 60 eval \
     "grep -qs '\"cpu\":[1-9]' $tmp/exporter/spool/*.$short.*.json"
 
 # --- restarts ----------------------------------------------------------------
 
-again() { # how: kill or stop; description [command to run meanwhile]
+restart() { # kill|stop description [command]: restart the exporter; the command runs in between
     scrape "$tmp/before"
     if [ "$1" = kill ]; then
         kill -KILL $exporter
@@ -175,9 +175,9 @@ again() { # how: kill or stop; description [command to run meanwhile]
     ${3:-}
     sleep 1 # the node uses energy meanwhile
     run_exporter
-    # Right after the start there may be nothing to show yet.
+    # Right after the start the page may have no energy yet.
     wait_for 60 shows batchjob_job_energy_joules_total
-    check "$2: no counter has fallen" $energy falls "$tmp/before" "$tmp/page"
+    check "$2: no counter has fallen" $energy check-decreases "$tmp/before" "$tmp/page"
     note "$(cat "$tmp/check.out")"
 }
 
@@ -190,24 +190,24 @@ end_it() {
     cg_kill "${last%%:*}" $ended
 }
 check "a new job has energy" wait_for 60 shows batchjob_job_energy_joules_total jobid=$ended
-again stop "a restart" end_it
+restart stop "a restart" end_it
 churn 4
-again kill "kill -9"
+restart kill "kill -9"
 sleep 1
-again kill "kill -9 again"
+restart kill "kill -9 again"
 check "a job that ended while the exporter was down has a final record" wait_for 60 eval \
     "scrape; grep -qs '\"jobid\":\"$ended\"' $tmp/exporter/spool/*.json"
 
 # --- to the microjoule -------------------------------------------------------
 
-touch "$tmp/node/stop" # the meters stand still
+touch "$tmp/node/stop" # the counters no longer change
 wait $node
 reap all
 for h in $hosts; do
-    check "$h: in the end all adds up" adds_up_soon "$h" "$tmp/$h/spool"
+    check "$h: after the end of all jobs the energy adds up" adds_up_soon "$h" "$tmp/$h/spool"
     note "$(cat "$tmp/check.out")"
 done
-whole() { # all that RAPL has counted since the first sample is shown
+all_energy() { # the page has all energy that RAPL counted since the first sample
     local zones
     scrape
     zones=$(value batchjob_meter_zone_energy_joules_total meter=rapl |
@@ -215,36 +215,36 @@ whole() { # all that RAPL has counted since the first sample is shown
             END { printf "%.0f", s }')
     echo "zones $zones uJ, the node used $(awk '{ s += $2 } END { printf "%.0f", s }' \
         "$tmp/node/truth") uJ since before"
-    # Wraps lose a unit.
-    awk -v told="$zones" '{ s += $2 } END { exit !(told > s - 1000 && told <= s) }' \
+    # Each wrap loses a unit.
+    awk -v shown="$zones" '{ s += $2 } END { exit !(shown > s - 1000 && shown <= s) }' \
         "$tmp/node/truth"
 }
-wait_for 60 whole
-check "no wrap and no restart loses energy" whole
+wait_for 60 all_energy
+check "wraps and restarts lose no energy" all_energy
 note "$(cat "$tmp/check.out")"
-is "no wrap is taken for a reset" \
+is "no wrap counts as a reset" \
     "$(value batchjob_meter_zone_resets_total meter=rapl | sort -u)" 0
 
-# --- what can be wrong with a state ------------------------------------------
+# --- faults of the state file ------------------------------------------------
 
 stop "$exporter"
 sed -i '5s/./x/' "$tmp/exporter/state"
 run_exporter
-check "a damaged state is kept aside" test -s "$tmp/exporter/state.bad"
-check "the log reports the damaged state" grep -q 'energy: .*state.*\.bad' "$tmp/exporter.log"
+check "a damaged state file is renamed to state.bad" test -s "$tmp/exporter/state.bad"
+check "the log reports the damaged state file" grep -q 'energy: .*state.*\.bad' "$tmp/exporter.log"
 start_exporter --path.sysfs="$tmp/node/sys" --energy.interval=1 \
     --energy.state-file="$tmp/exporter/state"
-check "two exporters do not share a state" wait_for 60 \
+check "two exporters do not share a state file" wait_for 60 \
     grep -q 'another process has locked' "$tmp/exporter.log"
 
-# --- a spool that is full ----------------------------------------------------
+# --- a full spool ------------------------------------------------------------
 
 start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/none" \
     --energy.interval=1 --energy.state-file= --record.dir="$tmp/full" \
     --record.max-bytes=4K
 spin 1
 spin 1
-check "a full spool counts the records it loses" wait_for 60 eval \
+check "records lost because of a full spool are counted" wait_for 60 eval \
     'reap; shows batchjob_sampler_records_lost_total && [ "$(value batchjob_sampler_records_lost_total)" = 1 ]'
 is "a full spool keeps its records" "$(find "$tmp/full" -name '*.json' | wc -l)" 1
 reap all

@@ -1,14 +1,14 @@
 #!/bin/bash
-# The exporter on real cgroups made here: appear, vanish, come back, many jobs,
-# many processes, no rights.  No scheduler needed; root is, for the cgroups.
-# TAP; half a minute.
+# The exporter on real cgroups without a scheduler: jobs that start, end and reuse an
+# id, many jobs, many processes, an exporter without privileges.  The part with cgroups
+# needs root.  TAP; half a minute.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$O/batchjob_exporter" ] || { fail "the exporter was built"; exit 1; }
 promtool=1
 command -v promtool >/dev/null || promtool=
 
-clean() { # what: of the page scraped last
+clean() { # description: check the page of the last scrape with promtool
     if [ $promtool ]; then
         check "promtool finds nothing on $1" promtool_clean "$tmp/page"
     else
@@ -17,7 +17,7 @@ clean() { # what: of the page scraped last
 }
 
 running_jobs() { value batchjob_sampler_jobs; }
-log_says() { grep -q "$1" "$tmp/exporter.log"; }
+log_has() { grep -q "$1" "$tmp/exporter.log"; }
 info() { $prom label "$tmp/page" "$1" batchjob_job_info slurm_node="$cg_node" jobid="$2"; }
 jobs_shown() { $prom label "$tmp/page" jobid batchjob_job_info slurm_node="$cg_node" | wc -l; }
 shows_jobs() { scrape && [ "$(jobs_shown)" = "$1" ]; }
@@ -33,27 +33,27 @@ refuses_option() {
     [ $rc != 0 ] && grep -q 'no.such.option' "$tmp/refused"
 }
 
-# --- a tree that is not there, then is --------------------------------------
+# --- a cgroup root that does not exist at first ------------------------------
 
 check "an unknown option is refused by name" refuses_option
 start_exporter --path.cgroupfs="$tmp/later" --sample.slow=1 --job.grace=1
 first=$exporter
-check "the page is there though the cgroup root is not" scrape
+check "the exporter serves a page without a cgroup root" scrape
 is "a node without a cgroup root has no jobs" "$(running_jobs)" 0
 clean "a node without a cgroup root"
 check "a reference parser reads the page" $prom text "$tmp/page"
 cp -r "$top/tests/fixtures/trees/v2-slurm" "$tmp/later"
-told_cost() { # each collector of the metrics is in the page, and no script
+shows_cost() { # the page has each collector of the metrics, and no script
     scrape && curl -sf "$url/cost" >"$tmp/cost" &&
         for c in $($prom label "$tmp/page" collector batchjob_collector_success); do
             grep -q "<td>$c</td>" "$tmp/cost" || { echo "no $c"; return 1; }
         done && [ -n "$c" ] && ! grep -i '<script' "$tmp/cost"
 }
-check "the page of the exporter's own cost" told_cost
-says_what_it_takes() {
+check "/cost lists all collectors" shows_cost
+names_option() {
     curl -sf "$url/metrics/vpenso" | grep -e --dialect.also=vpenso
 }
-check "a page for which nothing is collected says so" says_what_it_takes
+check "a page of a dialect that is off names the option to enable it" names_option
 jobs_there=$(find "$tmp/later" -name 'job_*' -type d | wc -l)
 check "jobs appear when the cgroup root appears" wait_for 60 shows batchjob_job_info batch_system=slurm
 is "all jobs below the cgroup root are shown" "$($prom labels "$tmp/page" batchjob_job_info | wc -l)" "$jobs_there"
@@ -71,7 +71,7 @@ is "SIGTERM ends it with status 0" $? 0
 
 # --- real cgroups ------------------------------------------------------------
 
-cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
+cg_private=1 # no jobs of other tests here, and none of this test there
 cg_init
 if [ $cg_version = none ] || [ "$(id -u)" != 0 ]; then
     skip "real cgroups" "not root, or no cgroups to write to here"
@@ -84,7 +84,7 @@ nobody=$(id -u nobody)
 
 cg_job "$nobody" 101
 cg_run "$nobody" 101 "$work" -t 600 -m 30
-check "a job is seen at the first scrape" shows_jobs 1
+check "the first scrape shows a new job" shows_jobs 1
 busy() { awk -v s="$(cg_cpu_seconds "$nobody" 101)" 'BEGIN { exit !(s >= 0.5) }'; }
 wait_for 60 busy
 used=$(cg_cpu_seconds "$nobody" 101)
@@ -111,26 +111,26 @@ check "an ended job disappears after the grace period" wait_for 60 shows_jobs 0
 cg_kill "$nobody" 101
 cg_job "$nobody" 102
 scrape
-check "a new cgroup without processes is no job" shows_not batchjob_job_end_time_seconds jobid=102
+check "a new cgroup without processes is not an ended job" shows_not batchjob_job_end_time_seconds jobid=102
 cg_kill "$nobody" 102
 
-# --- a job that comes hierarchy by hierarchy ---------------------------------
-# As slurmstepd makes it; a pass can fall between any two of them.
+# --- a job whose cgroups of v1 appear one by one -----------------------------
+# slurmstepd creates them in this way; a pass can run between any two of them.
 
-slow_birth() { # job step task hierarchy...
+slow_start() { # job step task controller..., with a scrape after each
     local job=$1 step=$2 task=$3 h p
     shift 3
     "$work" -t 600 -i 100 &
-    newborn=$!
-    disown $newborn
+    slow_pid=$!
+    disown $slow_pid
     for h in "$@"; do
         case $h in freezer | cpuset) p=$step ;; *) p=$step/$task ;; esac
         p=$cg/$h$cg_top/slurm_$cg_node/uid_0/job_$job/$p
-        mkdir -p "$p" && echo $newborn >"$p/cgroup.procs"
+        mkdir -p "$p" && echo $slow_pid >"$p/cgroup.procs"
         scrape "$tmp/birth"
     done
 }
-all_of_it() { # job: what a job that is born slowly must have in the end
+has_all_values() { # job: it has all values
     local m
     scrape
     for m in job_cpu_seconds_total job_memory_used_bytes; do
@@ -146,13 +146,13 @@ all_of_it() { # job: what a job that is born slowly must have in the end
 if [ $cg_version = v1 ]; then
     main_url=$url main=$exporter
     start_exporter --path.cgroupfs="$cg_view" --job.grace=2 --collector.steps=tasks
-    slow_birth 103 step_0 task_0 freezer cpuset cpuacct memory devices
-    check "a job whose cgroups appear one by one has all values" wait_for 60 all_of_it 103
-    kill -KILL $newborn
+    slow_start 103 step_0 task_0 freezer cpuset cpuacct memory devices
+    check "a job whose cgroups appear one by one has all values" wait_for 60 has_all_values 103
+    kill -KILL $slow_pid
     cg_kill 0 103
-    slow_birth 104 step_0 task_0 devices memory freezer cpuacct cpuset
-    check "a job whose cgroups appear in another order has all values" wait_for 60 all_of_it 104
-    kill -KILL $newborn
+    slow_start 104 step_0 task_0 devices memory freezer cpuacct cpuset
+    check "a job whose cgroups appear in another order has all values" wait_for 60 has_all_values 104
+    kill -KILL $slow_pid
     cg_kill 0 104
     stop "$exporter"
     url=$main_url exporter=$main
@@ -164,7 +164,7 @@ many=1000
 "$work" -s $many -t 600 >"$tmp/many.out" &
 sleepers=$!
 disown $sleepers
-later "kill_ours $sleepers -KILL"
+on_exit "kill_ours $sleepers -KILL"
 wait_for 60 grep -q . "$tmp/many.out"
 # shellcheck disable=SC2046
 cg_job 0 $(seq 1001 $((1000 + many)))
@@ -187,17 +187,17 @@ scrape
 is "limit.jobs limits the number of jobs" "$(running_jobs)" 100
 check "refused jobs and processes are counted" test "$(value batchjob_sampler_jobs_refused_total)" -gt 0
 check "file descriptors beyond limit.files are counted" test "$(value batchjob_sampler_fds_refused_total)" -gt 0
-clean "a capped node"
+clean "a node with limits"
 stop "$exporter"
 
-# --- vanish under load -------------------------------------------------------
+# --- jobs that end while clients scrape --------------------------------------
 
 url=$main_url exporter=$main
 "$top/tests/e2e/hammer.py" -p 0 "$url/metrics" >"$tmp/hammer.out" 2>&1 &
 hammer=$!
-later "kill_ours $hammer"
+on_exit "kill_ours $hammer"
 kill -KILL "$sleepers"
-cg_kill_all() { # all jobs of a user at once, while somebody reads them
+cg_kill_all() { # uid: remove all its jobs at once
     local p
     for p in $(cg_paths "$1" x); do cg_remove "${p%/job_x}"; done
 }
@@ -209,7 +209,7 @@ for i in 1 2 3 4 5; do
 done
 kill "$hammer"
 wait "$hammer"
-is "jobs vanish while they are read ($(head -n 1 "$tmp/hammer.out"))" $? 0
+is "jobs end while they are read ($(head -n 1 "$tmp/hammer.out"))" $? 0
 check "no job is left" wait_for 60 shows_jobs 0
 is "no collector reports an error" "$(value batchjob_collector_errors_total | sort -u)" 0
 
@@ -226,7 +226,7 @@ fi
 cg_job 0 3001
 rm -f "$tmp/jobs.out"
 cg_run 0 3001 "$work" -s $want -t 600
-hoard=$cg_pid
+forker=$cg_pid
 check "$want processes start in a job" wait_for 60 grep -qx $want "$tmp/jobs.out"
 scrape
 is "all processes of the job are counted" "$(value batchjob_job_processes jobid=3001)" $((want + 1))
@@ -241,11 +241,11 @@ check "processes beyond limit.processes are not read" test \
 check "refused jobs and processes are counted" test "$(value batchjob_sampler_processes_refused_total)" -gt 0
 stop "$exporter"
 url=$main_url exporter=$main
-kill -KILL "$hoard"
+kill -KILL "$forker"
 cg_kill 0 3001
 check "the job with many processes disappears" wait_for 60 shows_jobs 0
 
-# --- no rights ---------------------------------------------------------------
+# --- no privileges -----------------------------------------------------------
 
 cg_job 0 4001
 cg_run 0 4001 "$work" -t 600 -i 90
@@ -254,18 +254,18 @@ cp "$O/batchjob_exporter" "$tmp/exporter" && chmod 755 "$tmp/exporter"
 mkdir "$tmp/bin" && ln -s "$tmp/exporter" "$tmp/bin/batchjob_exporter"
 EXPORTER_UNDER="setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all --bounding-set=-all" \
     O=$tmp/bin start_exporter --path.cgroupfs="$cg_view" --collector.process
-check "an exporter without rights shows jobs" shows_jobs 1
+check "an exporter without privileges shows jobs" shows_jobs 1
 check "the job has CPU time" cpu_of 4001
-check "the page of an exporter without rights is valid" $prom text "$tmp/page"
-check "the log says with what it measures" \
-    log_says 'batchjob [^;]*; cgroup: [^;]*; jobs found: slurm; collectors: cpu, .*; meters: [^;]*; final records: off'
-check "the log names the capability that is missing" \
-    log_says 'CAP_SYS_PTRACE\|cap_sys_ptrace'
+check "the page of an exporter without privileges is valid" $prom text "$tmp/page"
+check "the log lists batch systems, collectors and meters" \
+    log_has 'batchjob [^;]*; cgroup: [^;]*; jobs found: slurm; collectors: cpu, .*; meters: [^;]*; final records: off'
+check "the log names the missing capability" \
+    log_has 'CAP_SYS_PTRACE\|cap_sys_ptrace'
 stop "$exporter"
 url=$main_url exporter=$main
 cg_kill 0 4001
 
-# --- jobs come and go --------------------------------------------------------
+# --- jobs that start and end all the time ------------------------------------
 
 stop "$main"
 start_exporter --path.cgroupfs="$cg_view" --job.grace=1 --sample.slow=1 --collector.process
@@ -273,10 +273,10 @@ cg_job 0 1 # makes the directories above
 cg_kill 0 1
 bases=$(cg_paths 0 x | sed 's|/job_x$||')
 # shellcheck disable=SC2046,SC2086
-absorb "$top/tests/e2e/churn.py" --pid "$exporter" --url "$url" --base $bases \
+run_tap "$top/tests/e2e/churn.py" --pid "$exporter" --url "$url" --base $bases \
     --leaf "$(cg_leaf)" --passes 500
 scrape
-clean "the node after that"
+clean "the node after many jobs"
 is "no collector reports an error after many jobs" "$(value batchjob_collector_errors_total | sort -u)" 0
 kill -TERM "$exporter"
 wait "$exporter"

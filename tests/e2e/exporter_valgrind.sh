@@ -1,10 +1,10 @@
 #!/bin/bash
-# The exporter under valgrind's memcheck while jobs come and go: no bad access,
-# no leak, no descriptor left open at the end.  TAP.
+# The exporter under valgrind's memcheck while jobs start and end: no invalid access,
+# no leak, no descriptor left open at exit.  TAP.
 . "$(dirname "$0")/lib.sh"
 
 command -v valgrind >/dev/null || skip_all "valgrind is not installed"
-cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
+cg_private=1 # no jobs of other tests here, and none of this test there
 cg_init
 [ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
 
@@ -32,10 +32,10 @@ kill -TERM "$exporter"
 wait "$exporter"
 is "the exporter ends with status 0 and memcheck finds no error" $? 0
 grep -E 'Invalid|ninitialised|lost:' "$log" >"$tmp/bad"
-# Of the descriptors left open only those it was born with are none of its own.
+# Open descriptors, without those that the exporter inherited.
 awk '/Open file descriptor/ { held = $0; next }
     held != "" && !/inherited from parent/ { print held }
     { held = "" }' "$log" >>"$tmp/bad"
-check "memcheck finds no descriptor that is left open" test ! -s "$tmp/bad"
+check "memcheck finds no open descriptor" test ! -s "$tmp/bad"
 sed 's/^/# /' "$tmp/bad" | head -n 40
 complete=1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # All tests of the PromQL gate with a real Prometheus, and random queries with
-# VictoriaMetrics; TAP.  gate.sh [HOW-MANY random queries]
+# VictoriaMetrics.  TAP.  gate.sh [NUMBER of random queries]
 cd "$(dirname "$0")" || exit 1
 rc=0
 for t in gate_*.py; do

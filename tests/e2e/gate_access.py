@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The PromQL gate over a real Prometheus: each user sees public series and those
-of own jobs, whatever the request.  TAP."""
+"""The PromQL gate with a real Prometheus: with any request, users get only public series
+and those of jobs that they may see.  TAP."""
 import os
 import sys
 import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gate_lib import API, GRAFANA, Gate, History, form  # noqa: E402
+from gate_lib import API, GRAFANA, Gate, FilledPrometheus, form  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 NOW = int(time.time())
@@ -23,7 +23,7 @@ def series():
         own = dict(user=user, account=account, jobid="1" + user[-1], mark="mark-" + user)
         for name in ("batchjob_job_cpus", "batchjob_step_cpus", "unknown_metric", "ALERTS"):
             yield name, own, values
-        # whose label user names another person
+        # their label user does not name the owner
         yield "cgroup_info", dict(username=user, user="user1", mark="mark-" + user), values
         yield "site_figure", dict(owner=user, user="user1", mark="mark-" + user), values
     yield "batchjob_node_cpus", dict(node="n1", mark="mark-public"), values
@@ -32,8 +32,8 @@ def series():
     yield "uptime", dict(instance="i", mark="mark-none"), values
 
 
-def foreign(user, answer):
-    """The marks in an answer that the user must not see."""
+def hidden_marks(user, answer):
+    """The marks in a response that the user must not see."""
     text = answer.body.decode()
     allowed = {"mark-public"} | {"mark-" + u for u in SEES[user]}
     if user == "boss":
@@ -51,21 +51,23 @@ def test_queries(gate):
         want = sorted("mark-" + u for u in seen)
         for name in ("batchjob_job_cpus", "batchjob_step_cpus", "unknown_metric", "cgroup_info",
                      "site_figure", '{__name__="ALERTS"}'):
-            # these have no label for the account
+            # these metrics have no label with the account
             own = [m for m in want if user != "user2" or name not in ("cgroup_info", "site_figure")
                    or m == "mark-user2"]
             same(marks(gate.get(user, "query", query=name)), own, "%s: %s" % (user, name))
             a = gate.post(user, "query_range", query="max_over_time(%s[2m])" % name, start=NOW - 300,
                           end=NOW, step=60)
-            same(marks(a), own, "%s: a range of %s" % (user, name))
+            same(marks(a), own, "%s: a range query of %s" % (user, name))
         same(marks(gate.get(user, "query", query="batchjob_node_cpus or up")), ["mark-public"] * 2,
              user + ": public series")
-    same(marks(gate.get("user1", "query", query="uptime")), [], "a name that begins like a public one")
+    same(marks(gate.get("user1", "query", query="uptime")), [],
+         "a metric whose name starts with that of a public one is not public")
     a = gate.get("user1", "query", query="count(batchjob_job_cpus)")
-    same(a.data["result"][0]["value"][1], "1", "sums hold own series only")
-    same(gate.get("user1", "query", query="1+1", time=4).data["result"][1], "2", "Grafana's health check")
+    same(a.data["result"][0]["value"][1], "1", "a count includes only own series")
+    same(gate.get("user1", "query", query="1+1", time=4).data["result"][1], "2",
+         "the query of Grafana's health check works")
     same(gate.get("user1", "query", query="batchjob_job_cpus[1m]").data["resultType"], "matrix",
-         "a range of samples")
+         "a range selector returns a matrix")
 
 
 def test_names(gate):
@@ -87,18 +89,18 @@ def test_names(gate):
         same(names(user, "label/mark/values", m='{__name__="batchjob_node_cpus"}'), ["mark-public"],
              user + ": values of public series")
         a = gate.get(user, "label/mark/values", m=["batchjob_job_cpus", "up"])
-        same(set(a.data), {"mark-" + u for u in seen} | public, user + ": two selectors")
-    same(names("newcomer", "labels"), ["__name__", "instance", "mark", "node"], "names of labels")
-    same(names("newcomer", "label/__name__/values"), ["batchjob_node_cpus", "up"], "names of metrics")
+        same(set(a.data), {"mark-" + u for u in seen} | public, user + ": values of a label for two selectors")
+    same(names("newcomer", "labels"), ["__name__", "instance", "mark", "node"], "names of labels of public series")
+    same(names("newcomer", "label/__name__/values"), ["batchjob_node_cpus", "up"], "names of public metrics")
     same(gate.get("user1", "series").status, 400, "series requires a selector")
 
 
 def test_rest(gate):
-    same(gate.get("user1", "status/buildinfo").json["status"], "success", "the version")
+    same(gate.get("user1", "status/buildinfo").json["status"], "success", "the version is available")
     same(gate.get("user1", "format_query", query="sum( a )").data, "sum(a)", "a query is formatted")
     same(gate.post("user1", "query_exemplars", query="batchjob_job_cpus", start=NOW - 60, end=NOW).data,
-         [], "exemplars")
-    same(gate.get("user1", "metadata").data, {}, "descriptions of metrics")
+         [], "a query for exemplars returns none")
+    same(gate.get("user1", "metadata").data, {}, "descriptions of metrics are available")
 
 
 REFUSED = ["rules", "alerts", "targets", "targets/metadata", "alertmanagers", "read", "write",
@@ -116,41 +118,41 @@ def test_paths(gate):
                   "%s: %s is refused" % (user, path), a)
             same(gate.post(user, path, m="up").status, 403, "%s: POST %s" % (user, path))
     for path in ("federate", "", "api", "api/v1", "api/v1/", "graph", "api/v2/query"):
-        a = gate.ask("/prometheus/" + path, GRAFANA, ("X-Grafana-User", "boss"))
-        same(a.status, 403, "/prometheus/%s" % path)
+        a = gate.fetch("/prometheus/" + path, GRAFANA, ("X-Grafana-User", "boss"))
+        same(a.status, 403, "/prometheus/%s is refused" % path)
     for path in ("label/a%2Fb/values", "%00", "query%2F"):
         same(gate.get("user1", path, query="up").status, 400, path)
     for path in ("label/a-b/values", "label/a%20b/values", "label/%252e/values", "label/9/values"):
         a = gate.get("user1", path)
         check(a.status == 400 and a.json["errorType"] == "bad_data", path, a)
-    same(gate.ask(API + "query?query=up", GRAFANA, ("X-Grafana-User", "user1"), method="HEAD").status, 405,
-         "HEAD")
-    same(gate.post("user1", "label/mark/values").status, 405, "POST of values")
+    same(gate.fetch(API + "query?query=up", GRAFANA, ("X-Grafana-User", "user1"), method="HEAD").status, 405,
+         "HEAD is refused")
+    same(gate.post("user1", "label/mark/values").status, 405, "POST of label values is refused")
 
 
 def test_parameters(gate):
     own, q = "mark-user1", "batchjob_job_cpus"
     # encoded twice, the query is no PromQL
-    same(gate.get("user1", "query?query=batchjob%255fjob").status, 400, "an encoding within one")
+    same(gate.get("user1", "query?query=batchjob%255fjob").status, 400, "a query that is URL-encoded twice is refused")
     for what, a in (
-            ("twice in the URL", gate.get("user1", "query?query=up&" + form(query=q))),
-            ("in URL and body", gate.post("user1", "query", url="?query=up", query=q)),
-            ("twice in the body", gate.post("user1", "query", body="query=up&query=" + q)),
-            ("encoded names", gate.post("user1", "query", body="query=up&%71uery=" + q)),
+            ("a query twice in the URL", gate.get("user1", "query?query=up&" + form(query=q))),
+            ("a query in URL and body", gate.post("user1", "query", url="?query=up", query=q)),
+            ("a query twice in the body", gate.post("user1", "query", body="query=up&query=" + q)),
+            ("a second query with an encoded name", gate.post("user1", "query", body="query=up&%71uery=" + q)),
             ("a time twice", gate.get("user1", "query?query=up&time=1&time=2")),
             ("a semicolon", gate.post("user1", "query", body="query=up;query=" + q)),
             ("a bad escape", gate.post("user1", "query", body="query=%zz")),
             ("no query", gate.get("user1", "query", query="")),
-            ("another type of body", gate.post("user1", "query", ("Content-Type", "multipart/form-data"),
+            ("another Content-Type", gate.post("user1", "query", ("Content-Type", "multipart/form-data"),
                                                body="query=up")),
-            ("no type", gate.ask(API + "query", GRAFANA, ("X-Grafana-User", "user1"), method="POST",
+            ("no Content-Type", gate.fetch(API + "query", GRAFANA, ("X-Grafana-User", "user1"), method="POST",
                                  body=b"query=up")),
-            ("JSON", gate.ask(API + "query", GRAFANA, ("X-Grafana-User", "user1"), method="POST",
+            ("a body of JSON", gate.fetch(API + "query", GRAFANA, ("X-Grafana-User", "user1"), method="POST",
                               body={"query": "up"})),
             ("a broken query", gate.get("user1", "query", query="sum(")),
             ("MetricsQL", gate.get("user1", "query", query='WITH (x = up) x')),
-            ("an alternative", gate.get("user1", "query", query='{user="a" or user="b"}')),
-            ("a time in words", gate.get("user1", "query", query="up", time="now")),
+            ("or in a selector", gate.get("user1", "query", query='{user="a" or user="b"}')),
+            ("a time that is not a number", gate.get("user1", "query", query="up", time="now")),
             ("a hexadecimal time", gate.get("user1", "query", query="up", time="0x10")),
             ("a step of 0", gate.get("user1", "query_range", query="up", start=1, end=2, step=0)),
             ("no step", gate.get("user1", "query_range", query="up", start=1, end=2)),
@@ -158,30 +160,31 @@ def test_parameters(gate):
             ("too many steps", gate.get("user1", "query_range", query="up", start=1, end=20000, step=1)),
             ("too long a range", gate.get("user1", "query", query="rate(up[3y])")),
             ("too many points", gate.get("user1", "query", query="max_over_time(up[1d:1s])")),
-            ("a selector that is none", gate.get("user1", "series", m="up or up")),
+            ("an expression as a selector", gate.get("user1", "series", m="up or up")),
             ("an empty selector", gate.get("user1", "series", m="")),
-            ("a limit in words", gate.get("user1", "labels", limit="x"))):
+            ("a limit that is not a number", gate.get("user1", "labels", limit="x"))):
         check(a.status == 400 and a.json["errorType"] == "bad_data", what + " is refused", a)
     for query in ("info(up)", 'up{__tenant_id__="x"}', 'up{vm_account_id="1"}'):
         a = gate.get("user1", "query", query=query)
         check(a.status == 403 and a.json["errorType"] == "forbidden", query + " is refused", a)
-    # what is not known is not passed on
+    # unknown parameters are not passed on
     for extra in ("match[]={mark!=''}", "extra_label=a=b", "extra_filters[]={mark!=''}", "match=up",
                   "nocache=1", "storeMatch[]=x", "lookback_delta=1h", "stats=all"):
         a = gate.get("user1", "query?" + form(query=q) + "&" + extra)
-        same(marks(a), [own], "with " + extra)
+        same(marks(a), [own], "own series only, with " + extra)
     for match in ("match[]", "match%5B%5D", "match%5b%5d"):
         a = gate.get("user1", "label/mark/values?%s={mark!=''}" % match)
         same(a.data, ["mark-public", own], "a selector as " + match)
     a = gate.post("user1", "series", url="?match[]={mark='mark-user2'}", m='{mark!=""}')
-    same(foreign("user1", a), [], "selectors in URL and body")
+    same(hidden_marks("user1", a), [], "selectors in URL and body give no series of other users")
     for a in (gate.get("user1", "label/mark/values?user=user2&" + form(m='{mark!=""}')),
               gate.get("user1", "query", ("X-Grafana-User", "boss"), query=q),
               gate.get("user1", "query", ("X-Scope-OrgID", "boss"), ("X-Prom-Label-Policy", "a:b"),
                        query=q)):
-        same(foreign("user1", a), [], "other names of users")
-    same(gate.ask(API + "query?query=up").status, 403, "no credentials")
-    same(gate.ask(API + "query?query=up", GRAFANA).json["errorType"], "forbidden", "no user")
+        same(hidden_marks("user1", a), [], "a request with a second user name gives no series of others")
+    same(gate.fetch(API + "query?query=up").status, 403, "a request without credentials is refused")
+    same(gate.fetch(API + "query?query=up", GRAFANA).json["errorType"], "forbidden",
+         "a request without a user is refused")
 
 
 QUERIES = [
@@ -204,26 +207,26 @@ def test_leaks(gate):
         for query in QUERIES:
             for a in (gate.get(user, "query", query=query),
                       gate.post(user, "query_range", query=query, start=NOW - 120, end=NOW, step=60)):
-                # absent() repeats the request
-                if [m for m in foreign(user, a) if m not in query]:
+                # absent() returns labels of the query
+                if [m for m in hidden_marks(user, a) if m not in query]:
                     bad.append((query, a.body[:300]))
-        same(bad, [], user + ": nothing foreign in %d queries" % len(QUERIES))
+        same(bad, [], user + ": %d queries return no series of other users" % len(QUERIES))
 
 
 def main():
-    prom = History(list(series()))
-    if prom.why:
-        skip("the gate", prom.why)
+    prom = FilledPrometheus(list(series()))
+    if prom.failure:
+        skip("the gate", prom.failure)
         prom.stop()
         return plan()
     gate = Gate()
     try:
-        gate.start_for(prom.url, "--gate.metrics=site_figure user=owner")
+        gate.start_with_prometheus(prom.url, "--gate.metrics=site_figure user=owner")
         for test in (test_queries, test_names, test_rest, test_paths, test_parameters, test_leaks):
             test(gate)
-        same(gate.stop(), 0, "the server ends")
+        same(gate.stop(), 0, "the server ends with status 0")
     finally:
-        gate.done()
+        gate.clean_up()
         prom.stop()
     return plan()
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Random queries through the PromQL gate, and without it on a Prometheus that
-holds only what the user may see: the answers are equal.  VictoriaMetrics holds
-either all series or those, behind a gate each.  TAP.
+"""Random queries through the PromQL gate to a Prometheus with all series return the same
+as without the gate from a Prometheus that holds only the series that the user may see.
+With VictoriaMetrics both servers are behind a gate.  TAP.
 
-    tests/e2e/gate_equal.py [HOW-MANY [SEED [victoria]]]     victoria: VictoriaMetrics instead
+    tests/e2e/gate_equal.py [NUMBER [SEED [victoria]]]     victoria: VictoriaMetrics instead
 """
 import concurrent.futures
 import http.client
@@ -17,7 +17,7 @@ import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gate_lib import GRAFANA, Gate, History, VictoriaHistory  # noqa: E402
+from gate_lib import GRAFANA, Gate, FilledPrometheus, FilledVictoriaMetrics  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 START, STEP, COUNT = 1700000000, 30, 41
@@ -27,13 +27,13 @@ SEES = {"user1": set(), "user2": {"acct1"}, "user3": {"a.ct1", "acct2"}}
 
 
 def series(rnd):
-    """name, labels, values; with gaps, also without an owner."""
+    """(name, labels, [(time, value)]), some with gaps or without an owner."""
     out = []
     for name in ("job_a", "job_b", "other_c", "pub_n", "pub_up"):
         for k in range(10):
             labels = {"i": str(k % 4), "jobid": str(k)}
             if name == "other_c":
-                # user is not the owner here
+                # the label owner names the owner
                 labels.update(owner=rnd.choice(USERS), project=rnd.choice(ACCOUNTS), user=rnd.choice(USERS))
             elif not name.startswith("pub"):
                 labels.update(user=rnd.choice(USERS), account=rnd.choice(ACCOUNTS))
@@ -52,7 +52,7 @@ def visible(user, name, labels):
 
 
 class Grammar:
-    """Queries of the language; those with errors of types are rare and welcome."""
+    """Makes random PromQL queries; few have type errors, which are tested too."""
     binaries = [
         " or ", " and ", " unless ", " + ", " > ", " == bool ", " or on(i) ", " and on(user) ", " unless on() ",
         " * on(i,jobid) ", " + ignoring(user,account) ", " * on(i) group_left() ", " / on(jobid) group_right(i) ",
@@ -63,7 +63,7 @@ class Grammar:
 
     def __init__(self, rnd, server):
         self.rnd, self.pick = rnd, rnd.choice
-        if server is VictoriaHistory:
+        if server is FilledVictoriaMetrics:
             # 1.79.5: "or" merges series in the order of storage; label_replace of stddev takes a
             # value from the labels of any series.  It sums in the order of storage, too, and % makes
             # a whole number of a rounding error.
@@ -71,8 +71,8 @@ class Grammar:
             self.changes = self.changes[1:]
 
     def selector(self):
-        # A selector without a name reads no public series through the gate, and
-        # none of names that have their own labels.
+        # Without a metric name, the gate reads no public series and none of metrics
+        # with labels of their own for the owner.
         s = self.pick(["job_a", "job_b", "other_c", "pub_n", "pub_up", '{__name__=~"job_.*"}', '{__name__="job_a"}',
                        '{i="1",__name__!~"pub.*|other.*"}', '{__name__=~"pub_.*"}', '{__name__=~"other_.+"}',
                        '{jobid!="3",i=~".+",__name__!~"pub.*|other.*"}', '{__name__=~"pub_n|pub_up",i!="2"}',
@@ -135,7 +135,7 @@ class Grammar:
 
 
 def rounded(value):
-    """Sums of floats depend on the order of series."""
+    """The value with rounded numbers: sums of floats depend on the order of series."""
     if isinstance(value, list):
         return [rounded(v) for v in value]
     if isinstance(value, dict):
@@ -147,7 +147,7 @@ def rounded(value):
 
 
 def plain(status, answer):
-    """What must be equal."""
+    """The part of a response that must be equal."""
     if answer["status"] != "success":
         return answer["errorType"]
     data = answer["data"]
@@ -193,26 +193,26 @@ def parameters(rnd, query):
 
 
 def compare(server, gate, user, own, path, form):
-    """None when equal, else both answers; and what kind of answer."""
+    """None when both responses are equal, else both; and the kind of response."""
     headers = dict([GRAFANA, ("X-Grafana-User", user)])
     status, answer = post("http://127.0.0.1:%d/prometheus/api/v1/" % gate.port, path, form, headers)
     if status == 403:
         return None, "refused"
     a, b = plain(status, answer), plain(*post(own, path, form, headers))
     if path == "series":
-        # without a name, series of other_c and public ones of the same selector
-        # come from match[] of their own, which is tested here as well
+        # the gate adds match[] for accounts and public series, so a series can come twice;
+        # series of other_c that a selector without a name returns are not compared
         a, b = list(dict.fromkeys(a)), list(dict.fromkeys(b))
         if not re.match(r"job_a|pub_n|.__name__=~.job", form["match[]"]):
             a, b = ([s for s in x if '"other_c"' not in s] for x in (a, b))
     kind = "error" if isinstance(b, str) else "empty" if not b or not b[-1] else "full"
-    if server is VictoriaHistory and a != b and (isinstance(a, str) or isinstance(b, str)):
-        return None, "other error"  # it accepts more than PromQL, and fails by the order of series
+    if server is FilledVictoriaMetrics and a != b and (isinstance(a, str) or isinstance(b, str)):
+        return None, "other error"  # it accepts more than PromQL, and its errors depend on the order of series
     return (None if a == b else (a, b)), kind
 
 
 def compare_all(server, gate, own, count, rnd):
-    """Differences, and the kinds of answers."""
+    """The differences, and the number of responses of each kind."""
     grammar, users = Grammar(rnd, server), sorted(own)
     work = []
     for k in range(count):
@@ -232,19 +232,19 @@ def compare_all(server, gate, own, count, rnd):
 
 
 def start(gate, history):
-    gate.start_for(history.url, "--access.coordinators=a.ct1: user3", "--access.coordinators=acct2: user3",
-                   "--access.coordinators=acct1: user2", "--gate.metrics=pub_* public",
-                   "--gate.metrics=other_* user=owner account=project")
+    gate.start_with_prometheus(history.url, "--access.coordinators=a.ct1: user3", "--access.coordinators=acct2: user3",
+                               "--access.coordinators=acct1: user2", "--gate.metrics=pub_* public",
+                               "--gate.metrics=other_* user=owner account=project")
 
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 600
     rnd = random.Random(sys.argv[2] if len(sys.argv) > 2 else "gate")
     all_series = series(rnd)
-    server = VictoriaHistory if sys.argv[3:] == ["victoria"] else History
+    server = FilledVictoriaMetrics if sys.argv[3:] == ["victoria"] else FilledPrometheus
     everything = server(all_series)
-    if everything.why:
-        skip("random queries", everything.why)
+    if everything.failure:
+        skip("random queries", everything.failure)
         everything.stop()
         return plan()
     parts = {u: server([s for s in all_series if visible(u, *s[:2])]) for u in SEES}
@@ -252,7 +252,7 @@ def main():
     try:
         start(gates[0], everything)
         own = {u: p.url + "/api/v1/" for u, p in parts.items()}
-        if server is VictoriaHistory:
+        if server is FilledVictoriaMetrics:
             # A query and its restricted form can differ there, as both are not quite PromQL: series
             # of NaN stay in a query until "and" or "or".  So both have the restricted form.
             for u in own:
@@ -261,18 +261,18 @@ def main():
                 own[u] = "http://127.0.0.1:%d/prometheus/api/v1/" % gates[-1].port
         bad, kinds = compare_all(server, gates[0], own, count, rnd)
         print("# %d queries: %s" % (count, ", ".join("%d %s" % (n, k) for k, n in sorted(kinds.items()))))
-        check(not bad, "%s: %d random queries have equal answers %s" % (
-                  server.program, count, "through the gate, from all series and from the user's alone" if gates[1:]
-                  else "with the gate and with the user's series alone"),
+        check(not bad, "%s: %d random queries have equal responses %s" % (
+                  server.program, count, "through gates, from all series and from the user's series" if gates[1:]
+                  else "from all series through the gate and from the user's series"),
               "%d differ" % len(bad), *bad[:5])
-        check(kinds.get("full", 0) > count * 0.3, "many of them have a result", kinds)
+        check(kinds.get("full", 0) > count * 0.3, "more than 30 % of the queries have a result", kinds)
         check(kinds.get("refused", 0) < count * 0.02 and kinds.get("other error", 0) < count * 0.05,
-              "few are refused", kinds)
-        same([g.stop() for g in gates], [0] * len(gates), "the server ends")
+              "few queries are refused or fail", kinds)
+        same([g.stop() for g in gates], [0] * len(gates), "the servers end with status 0")
     finally:
         for g in gates:
             g.stop()
-            g.done()
+            g.clean_up()
         for p in [everything] + list(parts.values()):
             p.stop()
     return plan()

@@ -1,5 +1,5 @@
-"""For the tests of the PromQL gate: a Prometheus with known series, one that
-does what a test says, and requests of a user."""
+"""For tests of the PromQL gate: a Prometheus with given series, a simulated Prometheus
+whose replies a test defines, and requests of a user."""
 import http.server
 import json
 import os
@@ -20,13 +20,13 @@ API = "/prometheus/api/v1/"
 
 
 def form(**parameters):
-    """name=value for each; m is match[]."""
+    """URL-encoded parameters; m stands for match[]."""
     return urllib.parse.urlencode({"match[]" if k == "m" else k: v
                                    for k, v in parameters.items()}, doseq=True)
 
 
-class History:
-    """A server over series (name, labels, [(time, value)])."""
+class FilledPrometheus:
+    """A Prometheus server with series (name, labels, [(time, value)])."""
     program, ready = "prometheus", "/-/ready"
     options = ("--config.file={0}/conf.yml", "--storage.tsdb.path={0}/data", "--log.level=warn",
                "--storage.tsdb.retention.time=100y", "--web.listen-address={1}")
@@ -34,8 +34,8 @@ class History:
     def __init__(self, series):
         self.folder = tempfile.mkdtemp(prefix="bj-gate-")
         self.url = None
-        self.why = None if shutil.which(self.program) else self.program + " is not installed"
-        if self.why:
+        self.failure = None if shutil.which(self.program) else self.program + " is not installed"
+        if self.failure:
             return
         self.write(series)
         port = free_port()
@@ -45,7 +45,7 @@ class History:
                                   for o in self.options], stderr=log, stdout=log)
         self.url = "http://127.0.0.1:%d" % port
         if not wait_for(lambda: self.get(self.ready), 60):
-            self.why = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
+            self.failure = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
         self.load()
 
     def write(self, series):
@@ -79,7 +79,7 @@ class History:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class VictoriaHistory(History):
+class FilledVictoriaMetrics(FilledPrometheus):
     program, ready = "victoria-metrics", "/health"
     options = ("-storageDataPath={0}/data", "-httpListenAddr={1}", "-retentionPeriod=100y",
                "-search.latencyOffset=0s", "-loggerLevel=WARN", "-memory.allowedBytes=64MB")
@@ -93,13 +93,13 @@ class VictoriaHistory(History):
         assert self.get("/internal/force_flush")
 
 
-class Double:
-    """Replies as the test says: reply(handler) writes them.  seen: the requests, without the
-    checks of the gate, which get the status "health"."""
+class ScriptedPrometheus:
+    """A simulated Prometheus server: the test sets reply(handler), which writes the replies.
+    received: the requests, without the gate's health checks, which get the status "health"."""
 
     def __init__(self):
-        double = self
-        self.seen, self.reply, self.hung_up = [], None, threading.Event()
+        prometheus = self
+        self.received, self.reply, self.client_disconnected = [], None, threading.Event()
         self.health, self.stopped = 200, False
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -107,17 +107,17 @@ class Double:
 
             def do_GET(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                if double.stopped:
+                if prometheus.stopped:
                     self.connection.shutdown(2)
                     self.close_connection = True
                     return
                 if self.path.endswith("/status/buildinfo"):
-                    return self.send(double.health)
-                double.seen.append((self.command, self.path, dict(self.headers), body.decode()))
+                    return self.send(prometheus.health)
+                prometheus.received.append((self.command, self.path, dict(self.headers), body.decode()))
                 try:
-                    double.reply(self)
+                    prometheus.reply(self)
                 except OSError:
-                    double.hung_up.set()
+                    prometheus.client_disconnected.set()
                     self.close_connection = True
 
             do_POST = do_GET
@@ -136,37 +136,37 @@ class Double:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.handle_error = lambda *a: None  # clients may hang up
+        self.server.handle_error = lambda *a: None  # clients may disconnect
         self.server.daemon_threads = True
         self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):
-        self.stopped = True  # for connections that are open
+        self.stopped = True  # open connections end at their next request
         self.server.shutdown()
         self.server.server_close()
 
 
 class Gate(Site):
-    """The server with a gate; user2 coordinates acct1, boss is an admin."""
+    """batchjob_stats_server with a gate; user2 coordinates acct1, boss is an admin."""
 
     def __init__(self):
         super().__init__(30, 2)
         self.fill()
         self.web = self.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret"))
 
-    def start_for(self, url, *options):
-        self.start_over(["--prometheus.url=" + url, *options])
+    def start_with_prometheus(self, url, *options):
+        self.start_with_options(["--prometheus.url=" + url, *options])
 
-    def start_over(self, options):
+    def start_with_options(self, options):
         self.start("--web.config.file=" + self.web, "--gate.enabled",
                    "--access.admins=boss", "--access.coordinators=acct1: user2", *options)
 
     def get(self, user, path, *headers, **parameters):
-        return self.ask(API + path + ("?" + form(**parameters) if parameters else ""), GRAFANA,
-                        ("X-Grafana-User", user), *headers)
+        return self.fetch(API + path + ("?" + form(**parameters) if parameters else ""), GRAFANA,
+                          ("X-Grafana-User", user), *headers)
 
     def post(self, user, path, *headers, body=None, url="", **parameters):
-        return self.ask(API + path + url, GRAFANA, ("X-Grafana-User", user),
-                        ("Content-Type", "application/x-www-form-urlencoded"), *headers,
-                        method="POST", body=(form(**parameters) if body is None else body).encode())
+        return self.fetch(API + path + url, GRAFANA, ("X-Grafana-User", user),
+                          ("Content-Type", "application/x-www-form-urlencoded"), *headers,
+                          method="POST", body=(form(**parameters) if body is None else body).encode())

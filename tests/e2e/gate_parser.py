@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The parser of PromQL against a real Prometheus: the cases of its unit test and
-thousands of changed ones get the same verdict, and mean the same printed.  TAP.
+"""The gate's PromQL parser compared with a real Prometheus: both accept and refuse the same
+queries (the cases of the unit test, and thousands of random changes of them), and printed
+queries keep their meaning.  TAP.
 
-    tests/e2e/gate_parser.py [HOW-MANY]
+    tests/e2e/gate_parser.py [NUMBER of changed queries]
 """
 import json
 import os
@@ -30,12 +31,12 @@ NEWER = re.compile(
     r"|bad number or duration|unexpected duration|expected timestamp|unexpected <op:/>"
     r"|bad duration syntax|unexpected metric identifier|is not enabled|parsing regexp")
 NEWER_CALL = re.compile(r"(?i)\b(start|end|max_of|min_of)\s*\(")
-# A duration as a number; 2.42 says that the comma before it is a trailing one.
+# A duration as a number; 2.42 reports the comma before it as a trailing comma.
 NEWER_NUMBER = re.compile(r",\s*[\d.]+(ms|[smhdwy])")
 
 
 def cases(name):
-    """The strings of a C header."""
+    """The strings of a C header of tests/unit."""
     with open(os.path.join(TOP, "tests/unit", name), encoding="ascii") as f:
         return [line.encode().decode("unicode_escape").encode("latin-1").decode()
                 for line in re.findall(r'^    "(.*)",$', f.read(), re.M)]
@@ -58,7 +59,7 @@ def changed(query, tokens):
 
 
 def gate(queries):
-    """(accepted, printed query or error) of each."""
+    """(accepted, printed query or error) of each query, by the gate's parser."""
     out = subprocess.run([PROGRAM], input="".join(q + "\0" for q in queries).encode(),
                          stdout=subprocess.PIPE, check=True).stdout.decode().split("\0")[:-1]
     assert len(out) == len(queries)
@@ -75,8 +76,8 @@ def reference(url, query):
 
 
 def plain(text):
-    """Printed text without the order of matchers, which Prometheus sorts, the
-    empty lists and names that it leaves out, and its form of times."""
+    """The characters of a printed query, sorted, as Prometheus sorts matchers; without empty
+    lists and names, which it leaves out, and with one form of numbers."""
     text = text.replace(" by()", "").replace(" on()", "")
     text = text.replace('__name__="",', "").replace(',__name__=""', "")
     text = re.sub(r"(?<![\w.\"])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.\"])",
@@ -86,8 +87,8 @@ def plain(text):
 
 def main(count):
     prom = Prometheus()
-    if prom.why:
-        skip("the parser agrees with Prometheus", prom.why)
+    if prom.failure:
+        skip("the parser agrees with Prometheus", prom.failure)
         return plan()
     random.seed(16)
     good, wrong = cases("promql_good.h"), cases("promql_wrong.h")
@@ -107,7 +108,7 @@ def main(count):
             both.append((q, answer, text))
     check(not refused, "of %d queries, none is refused that Prometheus accepts" % len(queries),
           *refused[:20])
-    check(not accepted, "none is accepted that Prometheus refuses", *accepted[:20])
+    check(not accepted, "of them, none is accepted that Prometheus refuses", *accepted[:20])
     again = gate([answer for _, answer, _ in both])
     differ = [(b, a) for b, a in zip(both, again) if plain(b[2]) != plain(a[1])]
     check(len(both) > 100 and not differ,
@@ -115,7 +116,7 @@ def main(count):
           *differ[:20])
     formatted = gate([text for _, _, text in both])
     check(all(f == (True, b[2]) for f, b in zip(formatted, both)),
-          "a printed query is printed the same again")
+          "a printed query does not change when it is parsed and printed again")
     wrong_form = [(b, f) for b in both for f in [reference(prom.url, b[2])] if not f[0]]
     check(not wrong_form, "Prometheus accepts all printed queries", *wrong_form[:20])
     prom.stop()

@@ -1,6 +1,6 @@
-/* Parses queries from standard input, each ended by a NUL byte, and prints for
- * each "+" and the query as the gate prints it, or "-" and the error; NUL ends
- * these as well.  For gate_parser.py. */
+/* Parses queries from standard input, each ended by a NUL byte.  For each it
+ * prints "+" and the query as the gate prints it, or "-" and the error, and a
+ * NUL byte.  For gate_parser.py. */
 #include "promql/promql.h"
 
 #include <stdio.h>

@@ -1,27 +1,28 @@
 #!/usr/bin/python3
-"""A node with eight GPUs, what five jobs do on them, and what a page must say.
+"""Simulate a node with eight GPUs and five jobs, and check pages and final records.
 
-  gpu.py init DIR PID PID PID PID   the script of a made driver (tests/gpu/
-        fake_nvml.c) in DIR/script; the processes are those of the jobs 2001,
-        2003, 2004 and 2005.
-  gpu.py step DIR [WORD...]   change it, all at once:
-        energy        each device uses some energy, but for those without=N,N
-        zero=N        the counter of device N begins again
-        lost=N        the device has fallen off the bus; back=N: it is there again
-        hang=MSEC     counting the devices takes so long, or until hang=0
+  gpu.py init DIR PID PID PID PID   write the script of a simulated driver (tests/gpu/
+        fake_nvml.c) to DIR/script, with the processes of the jobs 2001, 2003,
+        2004 and 2005.
+  gpu.py step DIR [WORD...]   change the script, all at once:
+        energy        each device uses some energy, except without=N,N
+        zero=N        the counter of device N starts again at 0
+        lost=N        device N has fallen off the bus; back=N: it is back
+        hang=MSEC     the call that counts devices takes that long, or until hang=0
         xid=N:NUMBER  an Xid error of device N
-        driver=TEXT   another driver: what is open fails, counters begin again
+        driver=TEXT   another driver version: open handles fail, counters start at 0
   gpu.py check exporter|collectd PAGE DIR [counters] [conflicts=no]
-        owners, figures and joules against the truth; counters: levels may lack
-  gpu.py records DIR SPOOL      the final records of all jobs
-  gpu.py falls BEFORE AFTER     counters that are lower in the second page
+        compare owners, values and energy of the page with the expected ones;
+        counters: counters only; conflicts=no: without counts of conflicts
+  gpu.py records DIR SPOOL      compare the final records of all jobs
+  gpu.py check-decreases exporter|collectd BEFORE AFTER
+        print counters that are lower in page AFTER
 
-The truth is what is written down here and worked out with fractions; nothing of
-the programs under test is used.  Job 2001 has GPUs 0 and 1 and works on them;
-2002 has GPU 2 and does nothing; 2003 says that it has GPU 0 but runs on 3; 2004
-and 2005 share GPU 4, three parts to one; nobody has GPU 5.  GPU 6 has two
-instances, one of which is 2004's, GPU 7 another two, one of which a prolog's
-file gives to 2005."""
+The expected values are computed here with fractions, without the programs under
+test.  Job 2001 has GPUs 0 and 1 and works on them; 2002 has GPU 2 and does
+nothing; 2003 claims GPU 0 in its environment but runs on 3; 2004 and 2005 share
+GPU 4, three parts to one; no job has GPU 5.  GPU 6 has two MIG instances, one of
+them used by 2004; GPU 7 has two, one of which a prolog's file assigns to 2005."""
 import json
 import os
 import sys
@@ -40,8 +41,8 @@ MIG = {"6a": ("MIG-6a000000-1111-2222-3333-444444444444", 6, 1, 3, 40),
 MULTIPROCESSORS = 42
 GB = 1 << 30
 
-# Who gets which part of a device's energy.  Instances of 6 by what they do (40
-# to 20 %), those of 7 by their slices of 7.
+# The part of a device's energy by (job, GPU).  That of GPU 6 is split by the use of its
+# instances (40 to 20 %), that of GPU 7 by their slices of 7.
 TRUTH = {0: {("2001", "0"): 1}, 1: {("2001", "1"): 1}, 2: {("2002", "2"): 1},
          3: {("2003", "3"): 1},
          4: {("2004", "4"): Fraction(3, 4), ("2005", "4"): Fraction(1, 4)},
@@ -52,10 +53,10 @@ SOURCE = {("2001", "0"): "process", ("2001", "1"): "process",
           ("2004", "4"): "process", ("2005", "4"): "process",
           ("2004", "6a"): "process", ("2005", "7a"): "prolog"}
 # Percent, GB of the device, watts.
-DOES = {0: (80, 60, 300), 1: (40, 30, 200), 2: (0, 1, 60), 3: (90, 70, 400),
-        4: (55, 20, 320), 5: (0, 0, 50)}
-# Other values of devices, in the units of NVML: of 6, which is divided, as well.
-# Nothing else is reported.
+DEVICE_USE = {0: (80, 60, 300), 1: (40, 30, 200), 2: (0, 1, 60), 3: (90, 70, 400),
+              4: (55, 20, 320), 5: (0, 0, 50)}
+# Other values of devices in the units of NVML, also of GPU 6, which has MIG instances.
+# The driver reports no more.
 EXTRA = {0: {"fan": 35, "temperature": 61, "graphics_clock": 1980,
              "sm_clock": 1965, "memory_clock": 2619, "video_clock": 1545,
              "ecc_00": 5, "ecc_10": 1, "ecc_01": 105, "ecc_11": 11,
@@ -64,7 +65,7 @@ EXTRA = {0: {"fan": 35, "temperature": 61, "graphics_clock": 1980,
          3: {"temperature": 70, "ecc_00": 0, "throttle": 1, "events": 0},
          6: {"fan": 50, "temperature": 55, "sm_clock": 1410, "ecc_10": 2,
              "throttle": 8, "events": 8}}
-# GPM's metrics of device 0 by number: percent, and MiB a second from 20 on.
+# GPM metrics of device 0 by number: percent, from 20 on MiB per second.
 GPM = {1: 90, 2: 62.5, 3: 31.25, 4: 12.5, 5: 25, 10: 40, 11: 1, 12: 20, 13: 3,
        20: 16, 21: 32, 60: 64, 61: 128}
 SHARED = {"2004": (30, 12), "2005": (10, 4)}  # percent, GB of GPU 4
@@ -81,15 +82,15 @@ def name_of(gpu):
 # --- the driver --------------------------------------------------------------
 
 def lines_of(node):
-    a, liar, b, c = node["pids"]
+    a, false_claim, b, c = node["pids"]
     yield f"match\ndriver {node['driver']}"
     for gpu in range(8):
         yield f"gpu {gpu} uuid {DEVICE % gpu}\ngpu {gpu} name Made"
         yield f"gpu {gpu} minor {7 - gpu}"
         yield f"gpu {gpu} pci 00000000:{gpu + 1:02X}:00.0"
         yield f"gpu {gpu} energy {node['counter'][gpu]}"
-        if gpu in DOES:
-            busy, memory, watts = DOES[gpu]
+        if gpu in DEVICE_USE:
+            busy, memory, watts = DEVICE_USE[gpu]
             yield f"gpu {gpu} busy {busy}\ngpu {gpu} memory_busy 1"
             yield f"gpu {gpu} power {watts}000"
             yield f"gpu {gpu} memory_total {80 * GB}"
@@ -108,7 +109,7 @@ def lines_of(node):
         if active is not None:
             yield f"gpu {gpu} gpm 1\ngpm {gpu} {gi} 2 {active} 0"
     yield f"proc 0 compute {a} {50 * GB} -1 -1\nproc 1 compute {a} 4096 -1 -1"
-    yield f"proc 3 compute {liar} {69 * GB} -1 -1"
+    yield f"proc 3 compute {false_claim} {69 * GB} -1 -1"
     for job, pid in (("2004", b), ("2005", c)):
         yield f"proc 4 mps {pid} {SHARED[job][1] * GB} -1 -1"
         yield f"use 4 {pid} now {SHARED[job][0]}"
@@ -140,7 +141,7 @@ def init(where, *pids):
 
 
 def use_energy(node, without):
-    """Millijoules that every part of TRUTH divides."""
+    """Add energy to each GPU; all parts of TRUTH divide the millijoules without a rest."""
     for gpu in range(8):
         if gpu not in without:
             mj = 84000 * (gpu + 1)
@@ -172,10 +173,10 @@ def step(where, *words):
     save(where, node)
 
 
-# --- the truth ---------------------------------------------------------------
+# --- expected values ---------------------------------------------------------
 
 def truth(node):
-    """Microjoules by (job, GPU); those of nobody; all."""
+    """Microjoules by (job, GPU), those of no job, and all."""
     given, whole = {}, 1000 * sum(node["used"])
     for gpu, parts in TRUTH.items():
         for key, part in parts.items():
@@ -213,7 +214,7 @@ def wanted_levels():
         if gpu in MIG:
             put(job, gpu, "memory_used_bytes", MIG[gpu][2] * GB)
             continue
-        busy, memory, watts = DOES[int(gpu)]
+        busy, memory, watts = DEVICE_USE[int(gpu)]
         if shared:
             busy, memory = SHARED[job]
         put(job, gpu, "busy_ppm", busy * 10**4)
@@ -226,15 +227,15 @@ def wanted_levels():
     return want
 
 
-class All:
+class AnyName:
     def __contains__(self, name):
         return True
 
 
 def page_of(host, path):
-    """{(name, instance, type instance): value} under collectd's names."""
+    """{(name, instance, type instance): value} of a page, with collectd's names."""
     if host == "exporter":
-        page = translate(path, All())
+        page = translate(path, AnyName())
     else:
         page = {(n, l.get("batchjob"), l.get("type")): v
                 for n, l, v in parse(path) if "batchjob" in n}
@@ -248,7 +249,7 @@ def page_of(host, path):
 
 
 def times(page):
-    """Held, and idle for those that are to be."""
+    """Errors of the times held and idle: only GPU 2 and instance 7a are idle."""
     bad = []
     for (job, gpu), _ in SOURCE.items():
         held, idle = (page.get((f"job_gpu_{n}_usec_total", job, name_of(gpu)))
@@ -256,8 +257,8 @@ def times(page):
         if held is None or idle is None:
             bad.append(f"{job} {gpu}: no time")
             continue
-        rests = gpu in ("2", "7a")
-        if held <= 0 or (not 0 < idle <= held if rests else idle != 0):
+        is_idle = gpu in ("2", "7a")
+        if held <= 0 or (not 0 < idle <= held if is_idle else idle != 0):
             bad.append(f"{job} {gpu}: held {held}, idle {idle}")
     return bad
 
@@ -274,7 +275,7 @@ def check(host, path, where, *words):
            if page.get(k) is None or Fraction(page[k]) != v]
     bad += times(page)
     if "counters" not in words:
-        bad += [f"{k}: nobody's" for k in page
+        bad += [f"{k}: unexpected" for k in page
                 if k[0] == "job_gpu_info" and k not in want]
     print("\n".join(bad) or f"{len(want)} values, {sum(node['used'])} mJ")
     return 1 if bad else 0
@@ -299,18 +300,18 @@ def records(where, spool):
                 or g.get("estimated") != shared or not g.get("held_usec"):
             bad.append(f"{job} {gpu}: {g}, want {uj} uJ")
         if gpu in ("0", "1", "2", "3"):
-            busy, memory, _ = DOES[int(gpu)]
+            busy, memory, _ = DEVICE_USE[int(gpu)]
             if g.get("busy_ppm") != busy * 10**4 or \
                     g.get("memory_peak_bytes") != memory * GB:
                 bad.append(f"{job} {gpu}: {g}, want {busy} %, {memory} GB")
-    bad += [f"nobody's: {k}" for k in got]
+    bad += [f"unexpected: {k}" for k in got]
     if total + nobody != whole:
-        bad.append(f"records {total}, nobody {nobody}, all {whole}")
+        bad.append(f"records {total}, no job {nobody}, all {whole}")
     print("\n".join(bad) or f"{len(given)} GPUs of jobs, {total} uJ")
     return 1 if bad else 0
 
 
-def falls(host, before, after):
+def check_decreases(host, before, after):
     old, new = page_of(host, before), page_of(host, after)
     names = ("job_gpu_", "node_energy_", "job_energy_", "gpu_energy_")
     keys = [k for k in old if k in new and k[0].endswith("_total") and
@@ -322,5 +323,5 @@ def falls(host, before, after):
 
 if __name__ == "__main__":
     calls = {"init": init, "step": step, "check": check, "records": records,
-             "falls": falls}
+             "check-decreases": check_decreases}
     sys.exit(calls[sys.argv[1]](*sys.argv[2:]))

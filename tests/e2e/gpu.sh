@@ -1,7 +1,7 @@
 #!/bin/bash
-# Eight GPUs of a made driver, two of them with MIG instances, and five jobs in
-# real cgroups: who owns what, figures and joules on both hosts, over restarts
-# and faults of the driver.  What must come out is in gpu.py.  TAP.
+# Eight GPUs of a simulated driver, two of them with MIG instances, and five jobs in
+# real cgroups: owners, values and energy in the exporter and collectd, also after
+# restarts and faults of the driver.  gpu.py has the expected values.  TAP.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/collectd_lib.sh"
 gpu="$python $top/tests/e2e/gpu.py"
@@ -14,29 +14,29 @@ cg_init
 
 # --- jobs --------------------------------------------------------------------
 
-gpu_job() { # uid job variable=value...: sets cg_pid
+gpu_job() { # uid job variable=value...: start a job; sets cg_pid
     local uid=$1 job=$2
     shift 2
-    cg_job "$uid" "$job" && cg_by="env SLURM_JOB_ID=$job $*" cg_run "$uid" "$job" \
+    cg_job "$uid" "$job" && cg_prefix="env SLURM_JOB_ID=$job $*" cg_run "$uid" "$job" \
         "$work" -m 1 -i 100 -t 1800
-    later "stop $cg_pid"
+    on_exit "stop $cg_pid"
 }
 
 gpu_job 1000 2001 SLURM_JOB_GPUS=0,1
 works=$cg_pid
 gpu_job 1000 2002 SLURM_JOB_GPUS=2
 gpu_job 1001 2003 SLURM_JOB_GPUS=0 CUDA_VISIBLE_DEVICES=0
-lies=$cg_pid
+false_claim=$cg_pid
 gpu_job 1002 2004 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 \
     CUDA_VISIBLE_DEVICES=MIG-6a000000-1111-2222-3333-444444444444,GPU-40000000-1111-2222-3333-444444444444
 shares=$cg_pid
 gpu_job 1003 2005 SLURM_JOB_GPUS=4 SLURM_SHARDS_ON_NODE=1
-too=$cg_pid
+shares2=$cg_pid
 node=$tmp/node
 mkdir -p "$node" "$tmp/gpustat"
 echo "2005 1003" >"$tmp/gpustat/7.11"
 echo "1999 1003" >"$tmp/gpustat/5" # left behind by a crash
-$gpu init "$node" "$works" "$lies" "$shares" "$too"
+$gpu init "$node" "$works" "$false_claim" "$shares" "$shares2"
 export FAKE_NVML=$node/script
 
 # --- hosts -------------------------------------------------------------------
@@ -59,7 +59,7 @@ run_collectd() {
         lines="$lines
 $(tr -d '.-' <<<"${o%%=*}") \"${o#*=}\""
     done
-    daemon_conf collectd "$our_types" "$lines"
+    daemon_conf collectd "$typesdb_lines" "$lines"
     daemon_run
     daemon_answers
 }
@@ -84,7 +84,7 @@ fi
 once() { # host [word...]
     page_of "$1" "$tmp/$1/page" && $gpu check "$1" "$tmp/$1/page" "$node" "${@:2}"
 }
-true_soon() { # what [word...]: the same on all hosts, in the end
+true_soon() { # description [word...]: all hosts have the expected values within 60 s
     local h what=$1
     shift
     for h in $hosts; do
@@ -93,7 +93,7 @@ true_soon() { # what [word...]: the same on all hosts, in the end
         note "$(tail -n 1 "$tmp/check.out")"
     done
 }
-held() { # host seconds: the page shows that job 2001 has held a GPU that long
+held() { # host seconds: the page shows that job 2001 has held a GPU for this time
     page_of "$1" "$tmp/$1/page" && $python - "$1" "$tmp/$1/page" "$2" <<-'END'
 		import sys
 		sys.path.insert(0, "tests/e2e")
@@ -109,32 +109,32 @@ for h in $hosts; do
     check "$h: the GPUs are read" wait_for 60 held "$h" 3
 done
 
-# --- owners, figures, joules -------------------------------------------------
+# --- owners, values, energy --------------------------------------------------
 
 $gpu step "$node" energy
-true_soon "owners, figures and joules are right"
+true_soon "owners, values and energy are right"
 $gpu step "$node" energy
-true_soon "owners, figures and joules are right at the next reading"
-# Every sample of GPUs in the formats of other exporters, and no other one.
-says() { # dialect
+true_soon "owners, values and energy are right at the next reading"
+# Pages in the formats of other exporters have exactly the expected samples of GPUs.
+has_samples() { # dialect
     curl -sSf "$url/metrics/$1" >"$tmp/said" &&
         $python "$top/tests/e2e/gpu_pages.py" "$1" "$tmp/said" "$node"
 }
-says_all() {
+dialects() {
     local d
     for d in nvidia_gpu_prometheus_exporter nvidia_smi_exporter ceems \
         slurm-job-exporter; do
-        wait_for 60 says "$d"
-        check "$d: the driver's simulated values${1-}" says "$d"
+        wait_for 60 has_samples "$d"
+        check "$d: the driver's simulated values${1-}" has_samples "$d"
         note "$(tail -n 1 "$tmp/check.out")"
     done
 }
-says_all
+dialects
 $gpu step "$node" xid=3:13 xid=6:48 xid=0:31 xid=0:79
-says_all ", Xid errors too"
-check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page"
-# Both conflicts are logged once, with GPU and job.
-check "the log names the job whose environment lies" grep -q \
+dialects ", Xid errors too"
+check "exporter: promtool finds no fault" promtool_clean "$tmp/exporter/page"
+# Both conflicts are logged with GPU and job.
+check "the log names the job that claims another GPU in its environment" grep -q \
     'GPU GPU-00000000-.*: job 2003 claims it' "$tmp/exporter.log"
 check "the log names the GPU on which that job runs" grep -q \
     'GPU GPU-30000000-.*: job 2003 uses it' "$tmp/exporter.log"
@@ -146,7 +146,7 @@ map_of() { # host: "FILE:JOB,JOB " for each file, sorted
     done
 }
 for h in $hosts; do
-    is "$h: dcgm-exporter's files say the same" "$(map_of "$h")" \
+    is "$h: the files for dcgm-exporter name the same jobs" "$(map_of "$h")" \
         "0:2001 1:2001 2:2002 3:2003 4:2004,2005 6.1:2004 7.11:2005 "
 done
 
@@ -160,7 +160,7 @@ forks() {
     wait_for 60 traced || return
     for i in 1 2 3; do
         scrape || return
-        sleep 1 # the drivers are queried once a second
+        sleep 1 # drivers are read once a second
     done
     kill $tracer
     wait $tracer
@@ -172,9 +172,9 @@ else
     skip "passes and readings start no process" "strace is not installed"
 fi
 
-# --- our restarts ------------------------------------------------------------
+# --- restarts of the hosts ---------------------------------------------------
 
-again() { # how
+restart() { # stop|kill
     local h
     for h in $hosts; do page_of "$h" "$tmp/$h/before"; done
     if [ "$1" = kill ]; then
@@ -185,23 +185,23 @@ again() { # how
         [ "$hosts" = exporter ] || stop "$daemon"
     fi
     [ "$1" = kill ] || for h in $hosts; do
-        is "$h: dcgm-exporter's files go with us" "$(map_of "$h")" ""
+        is "$h: the files for dcgm-exporter are removed at exit" "$(map_of "$h")" ""
     done
-    # What GPU 6 takes is split by what its instances do, which a driver that
-    # is opened again knows at its second reading only.
+    # The energy of GPU 6 is split by the use of its instances, which the driver
+    # reports only from the second reading after it is opened.
     $gpu step "$node" energy without=6
     run_exporter
     [ "$hosts" = exporter ] || run_collectd
     for h in $hosts; do
         page_of "$h" "$tmp/$h/first"
-        true_soon_of "$h" "$1: what was used meanwhile has its owner"
-        check "$h: $1: no counter has fallen" $gpu falls "$h" "$tmp/$h/before" \
+        true_soon_of "$h" "$1: energy used meanwhile has its owner"
+        check "$h: $1: no counter has fallen" $gpu check-decreases "$h" "$tmp/$h/before" \
             "$tmp/$h/page"
-        check "$h: $1: not in the first page either" none_fell "$h"
+        check "$h: $1: no counter has fallen in the first page" none_fell "$h"
     done
 }
-none_fell() { # host: the first page may have none of them
-    $gpu falls "$1" "$tmp/$1/before" "$tmp/$1/first" >"$tmp/fell" ||
+none_fell() { # host: no counter of its first page has fallen; it may have none
+    $gpu check-decreases "$1" "$tmp/$1/before" "$tmp/$1/first" >"$tmp/fell" ||
         ! grep then "$tmp/fell"
 }
 true_soon_of() { # host what
@@ -210,12 +210,12 @@ true_soon_of() { # host what
     true_soon "$2"
     hosts=$all
 }
-again stop
-again kill
+restart stop
+restart kill
 
 # --- faults of the driver ----------------------------------------------------
 
-told() { # host name instance value
+has_value() { # host name instance value, or none
     page_of "$1" "$tmp/$1/page" && $python - "$@" "$tmp/$1/page" <<-'END'
 		import sys
 		sys.path.insert(0, "tests/e2e")
@@ -227,11 +227,11 @@ told() { # host name instance value
 		sys.exit(got != ([] if want == "none" else [int(want)]))
 	END
 }
-has() { # what name instance value
+has() { # description name instance value
     local h
     for h in $hosts; do
-        wait_for 60 told "$h" "$2" "$3" "$4"
-        check "$h: $1" told "$h" "$2" "$3" "$4"
+        wait_for 60 has_value "$h" "$2" "$3" "$4"
+        check "$h: $1" has_value "$h" "$2" "$3" "$4"
     done
 }
 gpu3=GPU-30000000-1111-2222-3333-444444444444
@@ -247,24 +247,24 @@ $gpu step "$node" back=3 zero=3
 has "a lost GPU returns after a reset" gpu_success $gpu3 1
 has "the reset of its counter is counted" gpu_energy_resets_total $gpu3 1
 $gpu step "$node" energy
-true_soon "owners, figures and joules are right after a reset"
+true_soon "owners, values and energy are right after a reset"
 
 $gpu step "$node" hang=600000
 has "a driver that hangs is reported" gpu_source_success nvml 0
 has "while the driver hangs its GPUs have no values" gpu_busy_ppm $gpu0 none
 $gpu step "$node" hang=0 energy
-true_soon "owners, figures and joules are right after the driver hung"
+true_soon "owners, values and energy are right after the driver hung"
 
 $gpu step "$node" driver=560.28.03
-for h in $hosts; do wait_for 60 told "$h" gpu_energy_resets_total $gpu0 1; done
+for h in $hosts; do wait_for 60 has_value "$h" gpu_energy_resets_total $gpu0 1; done
 has "another driver is opened without a restart" gpu_energy_resets_total $gpu0 1
 $gpu step "$node" energy without=6
-true_soon "owners, figures and joules are right with another driver"
+true_soon "owners, values and energy are right with another driver"
 
 # --- the end -----------------------------------------------------------------
 
-# What is used until a job ends is its own, though it is read afterwards.
-# (Of a GPU that two had, what is used after the end of one is the other's.)
+# Energy that a job used before its end is its own, also when it is read after it.
+# (Without GPU 4: two jobs share it, and what is read after the end of one is the other's.)
 $gpu step "$node" energy without=4
 for j in 1001:2003 1000:2001 1000:2002 1002:2004 1003:2005; do
     cg_kill "${j%:*}" "${j#*:}"
@@ -275,8 +275,8 @@ recorded() { # host
 }
 for h in $hosts; do
     wait_for 60 recorded "$h"
-    check "$h: final records say the same, to the microjoule" recorded "$h"
+    check "$h: final records have the expected values, energy to the microjoule" recorded "$h"
     note "$(cat "$tmp/check.out")"
-    is "$h: dcgm-exporter's files are gone with the jobs" "$(map_of "$h")" ""
+    is "$h: the files for dcgm-exporter are removed at the end of the jobs" "$(map_of "$h")" ""
 done
 complete=1

@@ -1,15 +1,15 @@
 #!/bin/bash
-# A GPU of AMD's and one of Intel's, and two jobs that are known by the files
-# their processes have open: the same on both hosts, with what the made
-# libraries of both vendors add.  Everything below /sys, /proc and the cgroups
-# is made up, too.  TAP.
+# A GPU of AMD and one of Intel, and two jobs recognized by the open files of their
+# processes: the exporter and collectd show the same values, also those of the
+# vendors' libraries.  All of it is simulated: libraries, sysfs, procfs, cgroups.
+# TAP.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/collectd_lib.sh"
 rocm=$O/gpu/librocm_smi64.so
 ze=$O/gpu/libze_loader.so.1
 [ -e "$rocm" ] && [ -e "$ze" ] || skip_all "no $rocm"
 
-put() { # file text: replaced as a whole
+put() { # file line...: replace the file atomically
     mkdir -p "${1%/*}"
     printf '%s\n' "${@:2}" >"$1.new" && mv "$1.new" "$1"
 }
@@ -30,7 +30,7 @@ mkdir -p "$tmp/sys/class/drm/card0" "$tmp/sys/class/drm/card1" \
 ln -s "../../../devices/${intel##*/}" "$tmp/sys/class/drm/card0/device"
 ln -s "../../../devices/${amd##*/}" "$tmp/sys/class/drm/card1/device"
 
-libraries() { # joules of AMD's
+libraries() { # joules of the AMD GPU
     put "$tmp/rocm" "gpu 0 pci 0 0xc1 0 0" "gpu 0 energy $1 1000000" \
         "ecc 0 1 5 1" "ecc 0 128 2 0" "gpu 0 replays 3"
     put "$tmp/ze" "gpu 0 pci 0 0x29 0 0" "memory 0 0 1 6442450944 8589934592" \
@@ -82,14 +82,14 @@ if [ -e "$O/batchjob.so" ] && command -v collectd >/dev/null &&
         lines="$lines
 $(tr -d '.-' <<<"${o%%=*}") \"${o#*=}\""
     done
-    daemon_conf collectd "$our_types" "$lines"
+    daemon_conf collectd "$typesdb_lines" "$lines"
     daemon_run
     daemon_answers
 else
     skip "collectd" "collectd or its plugin is not installed"
 fi
 
-says() { # host name instance type-instance value: under collectd's names
+shows_value() { # host name instance type-instance value, with collectd's names
     case $1 in
     exporter) scrape "$tmp/exporter/page" ;;
     collectd) curl -sf "$page" >"$tmp/collectd/page" ;;
@@ -99,8 +99,8 @@ says() { # host name instance type-instance value: under collectd's names
 		import gpu
 		host, path, name, instance, type_, want = sys.argv[1:]
 		page = gpu.page_of(host, path)
-		# An address has the character that is between parts: collectd's
-		# name of such a one ends in a hash.
+		# A PCI address contains the separator ":", so its name in
+		# collectd ends in a hash.
 		got = [v for k, v in page.items()
 		       if k[:2] == (name, instance)
 		       and k[2].split("--")[0] == type_]
@@ -111,34 +111,34 @@ says() { # host name instance type-instance value: under collectd's names
 		sys.exit(got != gpu.Decimal(want))
 	END
 }
-both() { # what name instance type-instance value
+both() { # description name instance type-instance value
     local h
     for h in $hosts; do
-        wait_for 60 says "$h" "${@:2}"
-        check "$h: $1" says "$h" "${@:2}"
+        wait_for 60 shows_value "$h" "${@:2}"
+        check "$h: $1" shows_value "$h" "${@:2}"
     done
 }
 cd "$top" || exit 1
 a=f45b8f2f3c7d6a11 i=0000:29:00.0
 
-# --- what must come out ------------------------------------------------------
+# --- expected values ---------------------------------------------------------
 
-both "AMD: the job's process is on it" job_gpu_share_ppm 3001 $a:0 1000000
-both "AMD: time of the job on its engines" \
+both "AMD: the job owns the GPU" job_gpu_share_ppm 3001 $a:0 1000000
+both "AMD: the job has its time on the engines" \
     job_gpu_engine_busy_usec_total 3001 $a:compute 5000000
-both "AMD: errors of memory, by the library" gpu_ecc_corrected_total $a 0 5
-both "AMD: errors of links" gpu_xgmi_corrected_total $a 0 2
-both "Intel: the job's process is on it" job_gpu_share_ppm 3002 $i:0 1000000
-both "Intel: time of the job on its engines" \
+both "AMD: the library's count of memory errors is shown" gpu_ecc_corrected_total $a 0 5
+both "AMD: the library's count of link errors is shown" gpu_xgmi_corrected_total $a 0 2
+both "Intel: the job owns the GPU" job_gpu_share_ppm 3002 $i:0 1000000
+both "Intel: the job has its time on the engines" \
     job_gpu_engine_busy_usec_total 3002 $i:compute 2000000
-both "Intel: memory, by the library" gpu_memory_total_bytes $i 0 8589934592
-both "Intel: memory that is used" job_gpu_memory_used_bytes 3002 $i:0 2147483648
+both "Intel: the library's memory size is shown" gpu_memory_total_bytes $i 0 8589934592
+both "Intel: the job has the used memory" job_gpu_memory_used_bytes 3002 $i:0 2147483648
 
 for h in $hosts; do
     for j in "3001 $a" "3002 $i"; do
         # shellcheck disable=SC2086
         set -- $j
-        says "$h" job_gpu_energy_uj_total "$1" "$2:0" 0 >"$tmp/was"
+        shows_value "$h" job_gpu_energy_uj_total "$1" "$2:0" 0 >"$tmp/was"
         eval "was_${h}_$1=$(awk '{ print $5; exit }' "$tmp/was")"
     done
 done
@@ -147,16 +147,16 @@ put "$intel/hwmon/hwmon1/energy1_input" 51000000
 uses 1100 amdgpu 0000:c1:00.0 1 "drm-memory-vram:	1024 MiB" 7000000000
 for h in $hosts; do
     v=was_${h}_3001
-    wait_for 60 says "$h" job_gpu_energy_uj_total 3001 "$a:0" $((${!v} + 100000000))
-    check "$h: AMD: 100 J by the library's counter are the job's" says "$h" \
+    wait_for 60 shows_value "$h" job_gpu_energy_uj_total 3001 "$a:0" $((${!v} + 100000000))
+    check "$h: AMD: the job gets 100 J of the library's counter" shows_value "$h" \
         job_gpu_energy_uj_total 3001 "$a:0" $((${!v} + 100000000))
     v=was_${h}_3002
-    wait_for 60 says "$h" job_gpu_energy_uj_total 3002 "$i:0" $((${!v} + 50000000))
-    check "$h: Intel: 50 J by its own counter are the job's" says "$h" \
+    wait_for 60 shows_value "$h" job_gpu_energy_uj_total 3002 "$i:0" $((${!v} + 50000000))
+    check "$h: Intel: the job gets 50 J of the counter in hwmon" shows_value "$h" \
         job_gpu_energy_uj_total 3002 "$i:0" $((${!v} + 50000000))
 done
 rm -r "$tmp/proc/1100"
-both "AMD: the process has gone, its time stays" \
+both "AMD: the job keeps the time of an ended process" \
     job_gpu_engine_busy_usec_total 3001 $a:compute 7000000
-check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page"
+check "exporter: promtool finds no fault" promtool_clean "$tmp/exporter/page"
 complete=1

@@ -1,20 +1,20 @@
 #!/usr/bin/python3
-"""What the driver of a real NVIDIA GPU reports, and what a page must say.
+"""Compare the exporter's pages with the driver of a real NVIDIA GPU.
 
-  gpu_nvidia.py uuid            of the first GPU
-  gpu_nvidia.py device PAGE     constants and slow values, compared with nvidia-smi
-  gpu_nvidia.py process PAGE PID JOB   memory of a job with one process
-  gpu_nvidia.py counter         the energy counter of the first GPU, millijoules
+  gpu_nvidia.py uuid            print the UUID of the first GPU
+  gpu_nvidia.py device PAGE     compare constants and slow values with nvidia-smi
+  gpu_nvidia.py process PAGE PID JOB   compare the memory of a job with one process
+  gpu_nvidia.py counter         print the energy counter of the first GPU in millijoules
   gpu_nvidia.py energy SECONDS PAGE COUNTER COUNTER PAGE COUNTER COUNTER
-        two pages, each with the counter before and after it: the energy between
-        them, if a page may be SECONDS old
-  gpu_nvidia.py sum PAGE        jobs and "unallocated" add up to the node's
-  gpu_nvidia.py record DIR JOB KIND    the final record of a job
-  gpu_nvidia.py dialects DIR JOB UID   pages of other exporters (DIR/NAME), while a job
-        computes alone on the GPU, compared with nvidia-smi
+        compare the energy between two pages with the driver's counter, which was read
+        before and after each page; a page may be SECONDS old
+  gpu_nvidia.py sum PAGE        check that jobs and "unallocated" add up to the node's energy
+  gpu_nvidia.py record DIR JOB KIND    check the final record of a job
+  gpu_nvidia.py dialects DIR JOB UID   compare pages in other exporters' formats (DIR/NAME)
+        with nvidia-smi, while a single job computes on the GPU
 
-The truth comes from nvidia-smi and, for the energy counter, which it does not
-print, from one call of the library."""
+Expected values come from nvidia-smi; the energy counter, which it does not
+print, comes from the library."""
 import csv
 import ctypes
 import json
@@ -65,7 +65,7 @@ def one(path, name, **labels):
     return found[0][1] if len(found) == 1 else None
 
 
-# Metric, field of nvidia-smi, factor, and how far apart two readings may be.
+# Metric, field of nvidia-smi, factor, tolerance.
 VALUES = [
     ("memory_total_bytes", "memory.total", MIB, 0),
     ("memory_reserved_bytes", "memory.reserved", MIB, MIB),
@@ -130,7 +130,7 @@ def process(page, pid, job):
         return [f"nvidia-smi shows {rows}, not process {pid} once"]
     want = int(mine[0]["used_memory"]) * MIB
     got = one(page, "batchjob_job_gpu_memory_used_bytes", jobid=job)
-    # A job alone on a GPU has its whole memory: some is the driver's.
+    # A single job gets all memory in use on its GPU, including the driver's own.
     return [] if got is not None and 0 <= got - want < 64 * MIB else \
         [f"memory of job {job}: {got}, want {want}"]
 
@@ -139,7 +139,7 @@ def energy(age, page1, *rest):
     before1, after1, page2, before2, after2 = rest
     first, last = (one(p, "batchjob_gpu_energy_joules_total", gpu=uuid())
                    for p in (page1, page2))
-    # Power falls for a while after work.
+    # Power still falls for a while after the GPU has become idle.
     slack = 2 * int(age) * one(page2, "batchjob_gpu_power_watts", gpu=uuid())
     most = (int(after2) - int(before1)) / Decimal(1000) + slack
     least = (int(before2) - int(after1)) / Decimal(1000) - slack
@@ -177,7 +177,7 @@ def record(where, job, kind):
     return []
 
 
-# Page, metric, labels, field of nvidia-smi, factor, how far apart.
+# Page, metric, labels, field of nvidia-smi, factor, tolerance.
 DIALECTS = [
     ("nvidia_gpu_prometheus_exporter", "nvidia_gpu_" + name, labels, *rest)
     for name, labels, *rest in (

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Jobs of a real Slurm on a real NVIDIA GPU: one holds it idle, one has none and cannot
-# open it, one computes, two share it by shards.  What must come out is what Slurm and
-# nvidia-smi report.  Changes no setting of the GPU.  Needs root, Slurm's packages, the
-# driver with nvidia-smi, and a GPU that nobody else uses.  TAP; about a minute.
+# open it, one computes, two share it by shards.  Expected values are those of Slurm and
+# nvidia-smi.  Changes no setting of the GPU.  Needs root, Slurm's packages, the
+# driver with nvidia-smi, and an unused GPU.  TAP; about a minute.
 . "$(dirname "$0")/lib.sh"
 [ -e /proc/driver/nvidia/version ] || skip_all "no NVIDIA GPU"
 command -v nvidia-smi >/dev/null || skip_all "not installed: nvidia-smi"
@@ -27,7 +27,7 @@ export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
 eval "$("$sandbox" env)"
 [ "$SLURM_SANDBOX_CGROUP" != none ] || skip_all "no cgroups to write to here"
-later "$sandbox purge"
+on_exit "$sandbox purge"
 mkdir -p "$SLURM_SANDBOX_DIR/etc"
 if compgen -G '/usr/lib/*/slurm*/gpu_nvml.so' >/dev/null; then
     gres="AutoDetect=nvml"
@@ -48,7 +48,7 @@ submit() { # name load-arguments sbatch-option...: prints the job's id
 printed() { grep "$2" "$SLURM_SANDBOX_DIR/home/$ua/$1"; } # name text
 runs() { squeue -h -j "$1" -t R -o %A | grep -q .; }
 cancel() { "$sandbox" as "$ua" scancel "$@"; }
-# For some seconds slurmdbd may not know when the job was eligible; no listing has it then.
+# For some seconds slurmdbd may not know when a job became eligible; sacct lists it after that.
 ended() { # job
     [ "$(sacct -nPX -j "$1" -o state,eligible,end | sed 's/ by [0-9]*//; s/20[-0-9T:]*/time/g')" = 'CANCELLED|time|time' ]
 }
@@ -58,7 +58,7 @@ job_within() { # job metric min max
         awk -v v="$(of_job "$1" "$2")" -v least="$3" -v most="$4" \
             'BEGIN { exit !(v != "" && v + 0 >= least && v + 0 <= most) }'
 }
-owner() { shows batchjob_job_gpu_info jobid="$1" gpu="$uuid" source="$2"; } # job evidence
+owner() { shows batchjob_job_gpu_info jobid="$1" gpu="$uuid" source="$2"; } # job source
 
 mkdir "$tmp/spool"
 start_exporter --gpu.interval=1 --gpu.map-dir="$tmp/none" --gpu.ask-scheduler \
@@ -70,29 +70,29 @@ check "the driver is read" wait_for 60 shows batchjob_gpu_success gpu="$uuid"
 
 sleeps=$("$sandbox" as "$ua" sbatch --parsable -p test -J sleeps -o /dev/null --mem=50 --gres=gpu:1 --wrap 'sleep 600')
 check "a job that requested the GPU runs" wait_for 60 runs "$sleeps"
-check "it owns the GPU, by Slurm's word" wait_for 60 owner "$sleeps" scheduler
+check "the job owns the GPU according to Slurm" wait_for 60 owner "$sleeps" scheduler
 note "Slurm: $(scontrol -d show job "$sleeps" | sed -n 's/.*\(GRES=.*\)/\1/p' | head -n 1)"
-check "all its time is idle" wait_for 60 job_within "$sleeps" idle_seconds_total 3 1000
+check "a job without work is idle" wait_for 60 job_within "$sleeps" idle_seconds_total 3 1000
 none=$(submit none fp32)
 check "a job without a GPU cannot use it" wait_for 60 printed none 'cuInit\|no GPU\|error'
 note "it printed: $(tail -n 1 "$SLURM_SANDBOX_DIR/home/$ua/none")"
 computes=$(submit computes "fp32 2048" --gres=gpu:1)
-check "a second job for the GPU waits" wait_for 60 eval "squeue -h -j $computes -o %r | grep -q Resources"
+check "a second job that requests the GPU waits" wait_for 60 eval "squeue -h -j $computes -o %r | grep -q Resources"
 scrape
-is "and has none" "$(value batchjob_job_gpu_info jobid="$computes")" ""
+is "a waiting job has no GPU" "$(value batchjob_job_gpu_info jobid="$computes")" ""
 cancel "$sleeps"
 
 # --- work ---------------------------------------------------------------------
 
-check "it gets the GPU and computes" wait_for 60 printed computes ready
-check "it owns the GPU" wait_for 60 owner "$computes" scheduler
-check "it has the busy time" wait_for 60 job_within "$computes" busy_ratio 0.9 1
-check "and the whole GPU" wait_for 60 job_within "$computes" share_ratio 1 1
+check "the second job starts and computes" wait_for 60 printed computes ready
+check "the computing job owns the GPU" wait_for 60 owner "$computes" scheduler
+check "the computing job is busy" wait_for 60 job_within "$computes" busy_ratio 0.9 1
+check "the computing job has the whole GPU" wait_for 60 job_within "$computes" share_ratio 1 1
 pid=$(pgrep -u "$ua" -x load)
 memory_as_smi() { scrape && $truth process "$tmp/page" "$pid" "$computes"; }
-check "its memory is that of nvidia-smi" wait_for 60 memory_as_smi
-check "it holds the GPU for a while" wait_for 60 job_within "$computes" held_seconds_total 5 1000
-check "without idle time after its start" job_within "$computes" idle_seconds_total 0 1
+check "the memory of the computing job is that of nvidia-smi" wait_for 60 memory_as_smi
+check "the computing job holds the GPU for at least 5 s" wait_for 60 job_within "$computes" held_seconds_total 5 1000
+check "the computing job has no idle time after its start" job_within "$computes" idle_seconds_total 0 1
 same_dialects() {
     local d
     for d in nvidia_gpu_prometheus_exporter nvidia_smi_exporter slurm-job-exporter; do
@@ -101,12 +101,12 @@ same_dialects() {
     $truth dialects "$tmp/dialects" "$computes" "$(id -u "$ua")" >"$tmp/dialects.out"
 }
 mkdir "$tmp/dialects"
-check "pages of other exporters have the values of nvidia-smi" wait_for 60 same_dialects
+check "pages in other exporters' formats have the values of nvidia-smi" wait_for 60 same_dialects
 note "$(cat "$tmp/dialects.out")"
-check "jobs and unallocated energy add up to the counter" $truth sum "$tmp/page"
+check "jobs and unallocated energy add up to the node's" $truth sum "$tmp/page"
 note "$(head -n 1 "$tmp/check.out")"
 cancel "$computes"
-check "it ends" wait_for 60 ended "$computes"
+check "the computing job ends" wait_for 60 ended "$computes"
 
 # --- shards -------------------------------------------------------------------
 
@@ -116,13 +116,13 @@ check "the first of two jobs computes on its shards" wait_for 60 printed one rea
 check "the second of two jobs computes on its shards" wait_for 60 printed two ready
 note "Slurm: $(scontrol -d show job "$one" | sed -n 's/.*\(GRES=.*\)/\1/p' | head -n 1)," \
     "$(scontrol -d show job "$two" | sed -n 's/.*\(GRES=.*\)/\1/p' | head -n 1)"
-check "the first has about half of the GPU" wait_for 60 job_within "$one" share_ratio 0.3 0.7
-check "the second has about half of the GPU" wait_for 60 job_within "$two" share_ratio 0.3 0.7
-check "its share is an estimate" wait_for 60 job_within "$two" estimated 1 1
+check "the first of two jobs has about half of the GPU" wait_for 60 job_within "$one" share_ratio 0.3 0.7
+check "the second of two jobs has about half of the GPU" wait_for 60 job_within "$two" share_ratio 0.3 0.7
+check "the share of a job with shards is an estimate" wait_for 60 job_within "$two" estimated 1 1
 note "$(grep '^batchjob_job_gpu_info' "$tmp/page")"
 is "sharing by shards is no conflict" "$(value batchjob_gpu_conflicts_total kind=double)" 0
 cancel "$one" "$two"
-check "both end" wait_for 60 eval "ended $one && ended $two"
+check "both jobs with shards end" wait_for 60 eval "ended $one && ended $two"
 
 # --- accounting -----------------------------------------------------------------
 
@@ -157,8 +157,9 @@ is "the model is that of nvidia-smi" "$(columns "$computes" GPUModel)" \
 is "the sleeping job used none of its GPUs" "$(columns "$sleeps" GPUsUnused)" 1
 is "the computing job used all of its GPUs" "$(columns "$computes" GPUsUnused)" 0
 eff=$(columns "$computes" GPUEff)
-check "the computing job was efficient ($eff)" awk -v v="$eff" 'BEGIN { exit !(v > 60 && v <= 100) }'
-is "the sleeping job was idle for all of its time" "$(columns "$sleeps" GPUIdle)" "$(columns "$sleeps" GPUHeld)"
+check "the GPU efficiency of the computing job is over 60 % ($eff)" \
+    awk -v v="$eff" 'BEGIN { exit !(v > 60 && v <= 100) }'
+is "the sleeping job was idle for the whole time" "$(columns "$sleeps" GPUIdle)" "$(columns "$sleeps" GPUHeld)"
 check "the log has no errors" eval "! grep -E 'level=(warn|error)' '$tmp/exporter.log'"
 
 complete=1

@@ -1,7 +1,6 @@
 #!/bin/bash
-# GPUs of a made driver and jobs in real cgroups of PBS' and LSF's layouts: what
-# CUDA_VISIBLE_DEVICES and the kernel's device cgroup say of whose they are.
-# TAP; about a quarter of a minute.
+# GPUs of a simulated driver, and jobs in real cgroups as PBS and LSF lay them out: owners
+# are found by CUDA_VISIBLE_DEVICES and the kernel's device cgroup.  TAP; about 15 s.
 . "$(dirname "$0")/lib.sh"
 nvml=$O/gpu/libnvidia-ml.so.1
 [ -e "$nvml" ] || skip_all "no $nvml"
@@ -12,7 +11,7 @@ cg_init
 
 # --- jobs --------------------------------------------------------------------
 
-# Below the root of each hierarchy that has them.
+# Paths of jobs below the root of each hierarchy.
 pbs=pbs_jobs.service/jobid
 lsf=lsf/cluster1
 roots() {
@@ -25,7 +24,7 @@ roots() {
         done
     fi
 }
-batch_job() { # path variable=value...: a process in cgroups of that path
+batch_job() { # path variable=value...: start a process in cgroups with this path
     local path=$1 root
     shift
     (
@@ -34,7 +33,7 @@ batch_job() { # path variable=value...: a process in cgroups of that path
     ) </dev/null >>"$tmp/jobs.out" 2>&1 &
     local pid=$!
     disown $pid
-    later "kill_ours $pid -KILL"
+    on_exit "kill_ours $pid -KILL"
     until grep -q '^State:.T' "/proc/$pid/status"; do sleep 0.01; done
     for root in $(roots); do
         mkdir -p "$root/$path" && echo $pid >"$root/$path/cgroup.procs" || return
@@ -46,15 +45,15 @@ mig=MIG-7a000000-1111-2222-3333-444444444444
 
 batch_job $pbs/77.srv PBS_JOBID=77.srv CUDA_VISIBLE_DEVICES="$(gpu 2)"
 batch_job "$pbs/78[4].srv" PBS_JOBID='78[4].srv' CUDA_VISIBLE_DEVICES=3
-# What it says is counted again where the kernel shows it one device only.
+# With a device cgroup, index 0 is the first GPU that the job can open.
 batch_job $pbs/79.srv PBS_JOBID=79.srv CUDA_VISIBLE_DEVICES=0
-batch_job $pbs/80.srv PBS_JOBID=81.srv CUDA_VISIBLE_DEVICES=1 # of another job
+batch_job $pbs/80.srv PBS_JOBID=81.srv CUDA_VISIBLE_DEVICES=1 # another job's id: not used
 batch_job $lsf/job.101.4711.1700000000 LSB_JOBID=101 CUDA_VISIBLE_DEVICES=4,5
 batch_job "$lsf/job.102[3].4712.1700000000" LSB_JOBID=102 LSB_JOBINDEX=3 \
     CUDA_VISIBLE_DEVICES=$mig
 
-# PBS' hook lets jobs make nodes of all GPUs and open their own: /dev/nvidia1 is
-# GPU 6.
+# Like PBS' hook, allow job 79 to create all device files, but to open only
+# /dev/nvidia1, which is GPU 6.
 devices=$cg_view/devices/$pbs/79.srv
 isolated=
 if [ -w "$devices/devices.deny" ] && echo a >"$devices/devices.deny"; then
@@ -82,9 +81,9 @@ export FAKE_NVML=$tmp/script
 start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/none" \
     --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 --energy.state-file=
 
-# --- who has what ------------------------------------------------------------
+# --- owners ------------------------------------------------------------------
 
-want() {
+expected() {
     local i
     for i in "77.srv $(gpu 2)" "78[4].srv $(gpu 3)" "101 $(gpu 4)" \
         "101 $(gpu 5)" "102[3] $mig"; do
@@ -96,16 +95,16 @@ want() {
         echo "79.srv $(gpu 0) environ"
     fi
 }
-holders() {
+gpu_owners() {
     scrape && $prom labels "$tmp/page" batchjob_job_gpu_info | $python -c '
 import json, sys
 for line in sys.stdin:
     l = json.loads(line)
     print(l["jobid"], l["gpu"], l["source"])' | sort
 }
-agreed() { [ "$(holders)" = "$(want | sort)" ]; }
+agreed() { [ "$(gpu_owners)" = "$(expected | sort)" ]; }
 wait_for 60 agreed
-is "the GPUs of PBS' and LSF's jobs" "$(holders)" "$(want | sort)"
+is "jobs of PBS and LSF have their GPUs" "$(gpu_owners)" "$(expected | sort)"
 is "no GPU has a conflict" "$($prom value "$tmp/page" batchjob_gpu_conflicts_total |
     sort -u)" 0
 [ $isolated ] || skip "the device cgroup decides which GPU a job has" "cgroup v2"

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""What the dialects of GPUs must say of the node in gpu.py, sample by sample.
+"""Check the GPU samples of pages in other exporters' formats (dialects).
 
-  gpu_pages.py DIALECT PAGE DIR   compare all of its samples that are of GPUs
+  gpu_pages.py DIALECT PAGE DIR   compare all samples of GPUs on the page
 
-The truth is worked out from gpu.py's tables and the definitions of the peers
-(docs/dialects.md has where we differ); a sample too many is wrong as well."""
+The expected samples are computed from the simulated node of gpu.py and the definitions
+of the other exporters (docs/dialects.md lists differences); other samples are errors."""
 import os
 import sys
 from fractions import Fraction
 
-from gpu import (DEVICE, DOES, GB, GPM, MIG, MULTIPROCESSORS, SHARED, SOURCE,
+from gpu import (DEVICE, DEVICE_USE, GB, GPM, MIG, MULTIPROCESSORS, SHARED, SOURCE,
                  EXTRA, TRUTH, load, uuid_of)
 from prom import parse
 
@@ -34,7 +34,7 @@ PROFILE = {"graphics_util_percent": 1, "sm_util_percent": 2,
 RATES = {"pcie_tx_per_sec": 20, "pcie_rx_per_sec": 21,
          "nvlink_total_rx_per_sec": 60, "nvlink_total_tx_per_sec": 61}
 MIB = 1 << 20
-WHOLE = [str(gpu) for gpu in DOES]
+WHOLE = [str(gpu) for gpu in DEVICE_USE]
 
 
 class Page:
@@ -61,7 +61,7 @@ def model_of(gpu):
 
 
 def holder(gpu):
-    """Of a shared one who has most of it."""
+    """The job that has the largest part of the GPU, else "0"."""
     jobs = [(TRUTH[card_of(gpu)][job, g], job) for job, g in SOURCE if g == gpu]
     return max(jobs)[1] if jobs else "0"
 
@@ -69,11 +69,11 @@ def holder(gpu):
 def memory(gpu):
     if gpu in MIG:
         return 40 * GB, MIG[gpu][2] * GB
-    return 80 * GB, DOES[int(gpu)][1] * GB
+    return 80 * GB, DEVICE_USE[int(gpu)][1] * GB
 
 
 def active(gpu):
-    """Percent of multiprocessors, where profiling reports it."""
+    """Percent of active multiprocessors, None where profiling does not report it."""
     if gpu in MIG:
         return MIG[gpu][4]
     return GPM[2] if extra(int(gpu), "gpm") else None
@@ -108,8 +108,8 @@ def nvidia_gpu(node, page):
         put("memory_total_bytes", total, labels)
         put("memory_used_bytes", used, labels)
         if gpu not in MIG:
-            put("duty_cycle", DOES[card][0], labels)
-            put("power_usage_milliwatts", DOES[card][2] * 1000, labels)
+            put("duty_cycle", DEVICE_USE[card][0], labels)
+            put("power_usage_milliwatts", DEVICE_USE[card][2] * 1000, labels)
         put("temperature_celsius", extra(card, "temperature"), labels)
         put("fanspeed_percent", extra(card, "fan"), labels)
         for type_, key in CLOCKS.items():
@@ -130,17 +130,17 @@ def nvidia_gpu(node, page):
                 put(name, GPM[number] * MIB, labels)
 
 
-# --- the others --------------------------------------------------------------
+# --- other dialects ----------------------------------------------------------
 
 def nvidia_smi(_, page):
     for card in range(8):
         labels = {"gpu": str(card), "instance": HOST.split(".")[0]}
         page.put("temperature_gpu", extra(card, "temperature"), labels)
-        if card not in DOES:
+        if card not in DEVICE_USE:
             continue
         total, used = memory(str(card))
         reserved = extra(card, "memory_reserved") or 0
-        page.put("utilization_gpu", DOES[card][0], labels)
+        page.put("utilization_gpu", DEVICE_USE[card][0], labels)
         page.put("utilization_memory", 1, labels)
         page.put("memory_total", Fraction(total, MIB), labels)
         page.put("memory_used", Fraction(used, MIB), labels)
@@ -158,7 +158,7 @@ def ceems(_, page):
         page.put("ceems_compute_unit_gpu_index_flag", share, labels)
         count = MULTIPROCESSORS if gpu in MIG else None
         if extra(card, "cores") and gpu not in MIG:
-            count = extra(card, "cores") // 128  # of compute capability 9.0
+            count = extra(card, "cores") // 128  # with compute capability 9.0
         page.put("ceems_compute_unit_gpu_sm_count", count, labels)
 
 
@@ -175,12 +175,12 @@ def slurm_job_exporter(_, page):
         put("memory_total_gpu", total, labels)
         put("memory_usage_gpu", SHARED[job][1] * GB if gpu == "4" else used,
             labels)
-        busy = DOES[card][0] if whole else None
+        busy = DEVICE_USE[card][0] if whole else None
         put("utilization_gpu", busy if active(gpu) is None else active(gpu),
             labels)
         profiled = whole and extra(card, "gpm")
         if whole:
-            put("power_gpu", DOES[card][2] * 1000 * part, labels)
+            put("power_gpu", DEVICE_USE[card][2] * 1000 * part, labels)
             put("utilization_gpu_memory", GPM[10] if profiled else 1, labels)
         if not profiled:
             continue
@@ -192,8 +192,8 @@ def slurm_job_exporter(_, page):
             put(f"{name}_gpu", GPM[rx] * MIB, labels, direction="RX")
 
 
-# Which samples of a page are of GPUs, and which of their labels are of jobs and
-# not of this test.
+# By dialect: function for the expected samples, names of samples of GPUs, and labels that
+# are not compared.
 PEERS = {
     "nvidia_gpu_prometheus_exporter": (nvidia_gpu, lambda name: True, ()),
     "nvidia_smi_exporter": (nvidia_smi, lambda name: True, ()),
@@ -204,16 +204,16 @@ PEERS = {
 
 
 def main(dialect, path, where):
-    truth, ours, passed = PEERS[dialect]
+    expected, is_gpu, ignored = PEERS[dialect]
     want, got = Page(), Page()
-    truth(load(where), want)
+    expected(load(where), want)
     for name, labels, value in parse(path):
-        if ours(name):
+        if is_gpu(name):
             got.put(name, value, {k: v for k, v in labels.items()
-                                  if k not in passed})
+                                  if k not in ignored})
     bad = [f"{k}: {got.samples.get(k)}, want {v}"
            for k, v in want.samples.items() if got.samples.get(k) != v]
-    bad += [f"{k}: nobody's" for k in got.samples if k not in want.samples]
+    bad += [f"{k}: unexpected" for k in got.samples if k not in want.samples]
     print("\n".join(bad) or f"{len(want.samples)} samples of "
           f"{len({k[0] for k in want.samples})} families")
     return 1 if bad else 0

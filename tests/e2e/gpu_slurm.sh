@@ -1,8 +1,8 @@
 #!/bin/bash
-# Which GPUs real Slurm says it gave its jobs, asked once for each: jobs whose
-# processes have another environment than Slurm gave them.  The GPUs are pretended
-# to Slurm, and a made driver has as many.  Needs root, Slurm's packages and
-# cgroups that can be written.  TAP; about half a minute.
+# The exporter queries real Slurm once for the GPUs of each job, here of jobs whose
+# processes changed the environment from Slurm.  Slurm's GPUs are plain device files,
+# and a simulated driver has as many.  Needs root, Slurm's packages and writable
+# cgroups.  TAP; about half a minute.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
@@ -22,7 +22,7 @@ export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
 eval "$("$sandbox" env)"
 [ "$SLURM_SANDBOX_CGROUP" != none ] || skip_all "no cgroups to write to here"
-later "$sandbox purge"
+on_exit "$sandbox purge"
 mkdir -p "$SLURM_SANDBOX_DIR/etc" "$SLURM_SANDBOX_DIR/dev"
 for i in 0 1 2 3; do
     mknod -m 666 "$SLURM_SANDBOX_DIR/dev/gpu$i" c 240 $i 2>"$tmp/mknod.out" ||
@@ -40,37 +40,38 @@ for i in 0 1 2 3; do
 done >"$tmp/script"
 export FAKE_NVML=$tmp/script
 
-# scontrol that counts its calls, and notes for which jobs.
+# A scontrol that logs its arguments.
 mkdir "$tmp/bin"
-printf '#!/bin/sh\necho "$*" >>%s\nexec %s "$@"\n' "$tmp/asked" "$(command -v scontrol)" \
+printf '#!/bin/sh\necho "$*" >>%s\nexec %s "$@"\n' "$tmp/queries" "$(command -v scontrol)" \
     >"$tmp/bin/scontrol"
 chmod 755 "$tmp/bin/scontrol"
-submit() { # environment-of-the-job sbatch-option...: prints the job id
+submit() { # variable=value-in-the-job sbatch-option...: prints the job id
     local env=$1
     shift
     "$sandbox" as "$ua" sbatch --parsable -p test -o /dev/null --mem=50M \
         --wrap "exec env -u SLURM_JOB_GPUS -u SLURM_STEP_GPUS -u CUDA_VISIBLE_DEVICES $env sleep 600" "$@"
 }
 forged=$(printf 'x\n     Nodes=%s01 CPU_IDs=0 Mem=50 GRES=gpu:tesla:4(IDX:0-3)' "$SLURM_SANDBOX_PREFIX")
-silent=$(submit "A=b" --gres=gpu:tesla:2)
-lies=$(submit "SLURM_JOB_GPUS=0" --gres=gpu:1)
+no_env=$(submit "A=b" --gres=gpu:tesla:2)
+false_claim=$(submit "SLURM_JOB_GPUS=0" --gres=gpu:1)
 none=$(submit "A=b")
 forger=$(submit "A=b" --gres=gpu:1 --comment "$forged" -J "$forged")
-truth() { # job: what Slurm says in another way
+slurm_gpus() { # job: the indexes of its GPUs as Slurm prints them
     scontrol -d show job "$1" | sed -n 's/.*GRES=gpu:tesla:[0-9]*(IDX:\([0-9-]*\)).*/\1/p' | head -n 1
 }
 runs() { squeue -h -j "$1" -t R -o %A | grep -q .; }
-for j in $silent $lies $none $forger; do
+for j in $no_env $false_claim $none $forger; do
     check "job $j runs" wait_for 60 runs "$j"
 done
-# An exporter that sees a job before its exec takes Slurm's own environment.
+# Before its exec, a job still has the environment from Slurm.
 changed() { [ "$(ps -u "$ua" -o comm= | grep -cx sleep)" = 4 ]; }
-check "the jobs have their environments" wait_for 60 changed
+check "all jobs have replaced their environment" wait_for 60 changed
 start_exporter --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 --gpu.map-dir="$tmp/none" \
     --gpu.ask-scheduler --cluster.path="$tmp/bin:/usr/bin:/bin" \
     --cluster.slurm-conf="$SLURM_SANDBOX_DIR/etc/slurm.conf" --path.sysfs="$tmp/none"
-note "Slurm gave $silent GPUs $(truth "$silent"), $lies GPU $(truth "$lies"), $forger GPU $(truth "$forger")"
-expand() { # 0-1 -> 0 and 1
+note "Slurm gave $no_env GPUs $(slurm_gpus "$no_env"), $false_claim GPU $(slurm_gpus "$false_claim")," \
+    "$forger GPU $(slurm_gpus "$forger")"
+expand() { # range: 0-1 gives 0 and 1
     local word=$1
     seq "${word%-*}" "${word#*-}"
 }
@@ -83,27 +84,27 @@ holds() { # job: "INDEX:SOURCE " of each GPU
 }
 as_given() { # job
     local want
-    want=$(for g in $(expand "$(truth "$1")"); do printf '%s:scheduler ' "$g"; done)
+    want=$(for g in $(expand "$(slurm_gpus "$1")"); do printf '%s:scheduler ' "$g"; done)
     scrape
     echo "has $(holds "$1"), want $want"
     [ "$(holds "$1")" = "$want" ]
 }
-for j in $silent $lies; do
+for j in $no_env $false_claim; do
     wait_for 60 as_given "$j"
-    check "job $j has what Slurm gave it" as_given "$j"
+    check "job $j has the GPUs that Slurm gave it" as_given "$j"
 done
 is "a job without GPUs has none" "$(holds "$none")" ""
 is "a job whose name looks like output of Slurm has no GPU" "$(holds "$forger")" ""
 check "a wrong environment counts as a conflict" \
     [ "$(value batchjob_gpu_conflicts_total kind=denied)" = 1 ]
-# Four more readings of the GPUs ask nothing.
+# Four more readings of the GPUs start no query.
 for _ in 1 2 3 4; do
     sleep 1
     scrape
 done
-# Jobs that others have on this machine are asked about as well.
-ours() { grep -xE "$(echo "$silent" "$lies" "$none" "$forger" | tr ' ' '|')"; }
-is "Slurm was asked once for each job" \
-    "$(awk '{ print $NF }' "$tmp/asked" | ours | sort | uniq -c | awk '{ print $1, $2 }' | sort)" \
-    "$(for j in $silent $lies $none $forger; do echo "1 $j"; done | sort)"
+# The exporter also queries jobs of other tests on this machine.
+ours() { grep -xE "$(echo "$no_env" "$false_claim" "$none" "$forger" | tr ' ' '|')"; }
+is "Slurm is queried once for each job" \
+    "$(awk '{ print $NF }' "$tmp/queries" | ours | sort | uniq -c | awk '{ print $1, $2 }' | sort)" \
+    "$(for j in $no_env $false_claim $none $forger; do echo "1 $j"; done | sort)"
 complete=1

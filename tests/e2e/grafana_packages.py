@@ -3,7 +3,7 @@
 
     grafana_packages.py [VERSION]     another version of Grafana, in O/grafana-node-VERSION
 
-Prints nothing on success; otherwise why not, and the exit status is 1."""
+Prints nothing on success; else prints the reason and exits with 1."""
 import fcntl
 import json
 import os
@@ -17,7 +17,8 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.path.join(HERE, "grafana")
 FOLDER = os.path.abspath(os.path.join(TOP, os.environ.get("O", "build"), "grafana-node"))
 VERSION = "11.6.0"  # in package.json
-# What draws in a browser is large and not used: empty packages of the same version.
+# Packages for user interfaces are large and not used: replaced by empty packages of the
+# same version.
 EMPTY = ["@floating-ui/react", "@grafana/e2e-selectors", "@grafana/faro-web-sdk", "@grafana/plugin-ui",
          "@grafana/ui", "@hello-pangea/dnd", "@reduxjs/toolkit", "monaco-promql", "react-highlight-words",
          "react-window"]
@@ -42,13 +43,13 @@ def node_version():
 
 
 def install(version=VERSION):
-    """None, or why the packages are missing."""
+    """Install the packages; return None, or the reason why they are missing."""
     if node_version() < (1 if version == VERSION else 20):
         return "npm and node are needed" + ("" if version == VERSION else ", version 20 or later")
     folder = folder_of(version)
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two steps use them
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test steps use the folder
         return install_alone(version, folder)
 
 
@@ -67,7 +68,7 @@ def failure(p):
 
 
 def add_empty(folder, version):
-    """Add the packages in EMPTY, in the versions that others require, to package.json."""
+    """Create the packages in EMPTY in the required versions, and add them to package.json."""
     path = os.path.join(folder, "package.json")
     package = json.loads(text(path))
     for user in ("@grafana/prometheus", "@grafana/runtime"):
@@ -96,13 +97,13 @@ def install_alone(version, folder):
         os.unlink(stamp)
     with open(os.path.join(folder, "package.json"), "w", encoding="utf-8") as f:
         f.write(wanted)
-    # npm does not change its own tree to other overrides.
+    # npm does not apply changed overrides to an existing tree.
     shutil.rmtree(os.path.join(folder, "node_modules"), ignore_errors=True)
     if os.path.exists(os.path.join(folder, "package-lock.json")):
         os.unlink(os.path.join(folder, "package-lock.json"))
-    why = add_empty(folder, version)
-    if why:
-        return why
+    error = add_empty(folder, version)
+    if error:
+        return error
     p = npm(folder, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--legacy-peer-deps")
     if p.returncode != 0:
         return failure(p)
@@ -112,6 +113,6 @@ def install_alone(version, folder):
 
 
 if __name__ == "__main__":
-    why = install(*sys.argv[1:2])
-    if why:
-        sys.exit(why)
+    error = install(*sys.argv[1:2])
+    if error:
+        sys.exit(error)

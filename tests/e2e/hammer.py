@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Scrape one URL after the other, again and again, until SIGTERM or for a
-number of seconds; then print "N scrapes, M bad" and what was bad.
+"""Scrape the URLs in turn until SIGTERM, or for a number of seconds; then print
+"N scrapes, M bad" and the reasons.
 
   hammer.py [-t SECONDS] [-p PAUSE] URL...
 
-Bad is: no answer in 10 s, a status that is not 200, a page that our strict
-parser refuses, a series that is there twice.  Exit 1 when there was any."""
+A scrape is bad if there is no response within 60 s, the status is not 200, the strict
+parser prom.py refuses the page, or a series occurs twice.  Exit 1 after a bad scrape."""
 import argparse
 import os
 import signal
@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import prom  # noqa: E402
 
 
-def look(url, path):
+def scrape(url, path):
     with urllib.request.urlopen(url, timeout=60) as r:
         body = r.read()
         if r.status != 200:
@@ -45,7 +45,7 @@ def main():
         while not stop and time.monotonic() < end:
             for url in args.url:
                 try:
-                    why = look(url, f.name)
+                    why = scrape(url, f.name)
                 except OSError as e:
                     why = str(e)
                 n += 1

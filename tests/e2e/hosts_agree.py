@@ -1,16 +1,16 @@
 #!/usr/bin/python3
-"""Do the exporter and the collectd plugin say the same?
+"""Compare the pages of the exporter and the collectd plugin.
 
-  hosts_agree.py freeze CGROUPFS NAME TO   copy what the kernel says of a node:
-        the directories called NAME (with their parents and all below) to
-        TO/cgroup, their processes to TO/proc
-  hosts_agree.py compare EXPORTER-PAGE COLLECTD-PAGE   print what one of them has
-        and the other has not, and values that differ; exit 1 when there is any
+  hosts_agree.py freeze CGROUPFS NAME TO   copy the kernel's files of a node: the
+        directories called NAME (with their parents and all below) to TO/cgroup,
+        their processes to TO/proc
+  hosts_agree.py compare EXPORTER-PAGE COLLECTD-PAGE   print series that only one
+        page has, and values that differ; exit 1 when there are any
 
-Names are translated by rule, not by table: a metric of the exporter without
-its prefix and with microseconds for seconds is a type, labels are the instances.
-What describes the moment or the program (sampler, collectors, process) must be
-there in both, with any value."""
+Names are translated by rule, not by table: a collectd type is the exporter's metric
+without its prefix and with microseconds instead of seconds; labels become instances.
+Metrics about the moment or the program (sampler, collectors, process) must be on both
+pages, with any value."""
 import os
 import re
 import shutil
@@ -19,10 +19,10 @@ from decimal import Decimal
 
 from prom import parse
 
-OF_THE_PROGRAM = re.compile(r"collectd_batchjob_(process|sampler|collector)_"
+ANY_VALUE = re.compile(r"collectd_batchjob_(process|sampler|collector)_"
                             r"|collectd_batchjob_(meter|gpu_source)_(age|duration)_"
                             r"|collectd_batchjob_job_gpu_(held|idle)_"
-                            # faults count at every reading, not at every look
+                            # errors are counted at each reading, not at each scrape
                             r"|collectd_batchjob_gpu_(source_)?errors_")
 FREE_TEXT = {"name"}
 PID_FILES = ("stat", "status", "io", "environ", "cgroup", "comm", "cmdline")
@@ -31,7 +31,7 @@ PID_FILES = ("stat", "status", "io", "environ", "cgroup", "comm", "cmdline")
 # --- freezing ----------------------------------------------------------------
 
 def copy_file(src, dst):
-    """As the kernel renders it now; what cannot be read is left out."""
+    """Copy the current content of a file; unreadable files are left out."""
     try:
         with open(src, "rb") as f:
             data = f.read()
@@ -49,7 +49,7 @@ def copy_files(src, dst):
 
 
 def copy_tree(root, rel, to):
-    """The directory rel, all below it, and the files of its parents."""
+    """Copy the directory rel, all below it, and the files of its parents."""
     parts = rel.split("/")
     for i in range(len(parts)):
         copy_files(os.path.join(root, *parts[:i]), os.path.join(to, *parts[:i]))
@@ -101,7 +101,7 @@ def freeze(root, name, to):
     print(len(pids), "processes")
 
 
-# --- names, as collectd-plugin/name.h has them -------------------------------
+# --- names, by the rules in collectd-plugin/name.h ---------------------------
 
 def digest(parts):
     h = 14695981039346656037
@@ -112,7 +112,7 @@ def digest(parts):
 
 
 def ident(parts, separators=""):
-    """The name of a text, or of a job and a step."""
+    """The collectd name for a text, or for a job, node and step."""
     text, hashed = parts[0], False
     for sep, part in zip(separators, parts[1:]):
         hashed |= sep in part
@@ -190,24 +190,24 @@ def translate(page, have):
 
 
 def compare(exporter_page, collectd_page):
-    theirs = {}
+    collectd = {}
     for name, labels, value in parse(collectd_page):
         if "batchjob" not in name:
             continue
         key = name, labels.get("batchjob"), labels.get("type")
-        if key in theirs:
+        if key in collectd:
             sys.exit(f"twice in collectd: {key}")
-        theirs[key] = Decimal(value)
-    ours = translate(exporter_page, {name for name, _, _ in theirs})
+        collectd[key] = Decimal(value)
+    exporter = translate(exporter_page, {name for name, _, _ in collectd})
     bad = [f"only in the exporter: {k}" for k in sorted(
-        ours.keys() - theirs.keys(), key=str)]
+        exporter.keys() - collectd.keys(), key=str)]
     bad += [f"only in collectd: {k}" for k in sorted(
-        theirs.keys() - ours.keys(), key=str)]
-    bad += [f"{k}: exporter {ours[k]}, collectd {theirs[k]}"
-            for k in sorted(ours.keys() & theirs.keys(), key=str)
-            if ours[k] != theirs[k] and not OF_THE_PROGRAM.match(k[0])]
+        collectd.keys() - exporter.keys(), key=str)]
+    bad += [f"{k}: exporter {exporter[k]}, collectd {collectd[k]}"
+            for k in sorted(exporter.keys() & collectd.keys(), key=str)
+            if exporter[k] != collectd[k] and not ANY_VALUE.match(k[0])]
     print("\n".join(bad) if bad else
-          f"{len(ours)} series, {len({k[0] for k in ours})} families")
+          f"{len(exporter)} series, {len({k[0] for k in exporter})} families")
     return 1 if bad else 0
 
 

@@ -1,20 +1,19 @@
 #!/bin/bash
-# The exporter and the collectd plugin on one frozen node must say the same,
-# metric by metric: nothing is in one of them only, and values are equal to the
-# last digit.  Frozen nodes are the fixture trees, and a copy of what this kernel
-# says of real jobs and their processes.
+# The exporter and the collectd plugin read the same frozen node and must have the same
+# metrics, with values equal to the last digit.  Frozen nodes are the fixture trees, and a
+# copy of this kernel's files of real jobs and their processes.  TAP.
 # shellcheck disable=SC2154
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/collectd_lib.sh"
 agree="$python $top/tests/e2e/hosts_agree.py"
 need_collectd
 
-# Options of both, as the exporter spells them.
+# Options for both hosts, in the exporter's spelling.
 everything="collector.pressure=true collector.percore=true collector.hugetlb=true
     collector.process=true collector.steps=tasks job.grace=1h sample.slow=0.5
     identity.wait=1 cluster=alpha"
 
-plugin_lines() { # option...: as collectd spells them
+plugin_lines() { # option...: in collectd's spelling
     local o key
     for o in "$@"; do
         key=${o%%=*}
@@ -22,22 +21,21 @@ plugin_lines() { # option...: as collectd spells them
     done
 }
 
-# With so many jobs.
-same() { # jobs
-    scrape && dpage && $agree compare "$tmp/page" "$dir/page" || return
+same() { # jobs: the pages are equal and have this number of jobs
+    scrape && scrape_daemon && $agree compare "$tmp/page" "$dir/page" || return
     is_number "$(grep -c '^batchjob_job_info' "$tmp/page")" "$1" && ${also:-:}
 }
 is_number() { [ "$1" = "$2" ] || { echo "$1 jobs, want $2"; return 1; }; }
 
-# Both hosts on cgroups and proc, where there are so many jobs.
-agree_on() { # what jobs cgroup proc option...
+# Run both hosts on these cgroup and proc folders and compare their pages.
+agree_on() { # description jobs cgroup proc option...
     local what=$1 jobs=$2
     set -- path.cgroupfs="$3" path.procfs="$4" "${@:5}"
     start_exporter "${@/#/--}"
-    daemon_conf "agree$tests" "$our_types" "$(plugin_lines "$@")"
+    daemon_conf "agree$tests" "$typesdb_lines" "$(plugin_lines "$@")"
     daemon_run
     daemon_answers
-    # Ids that have to be asked for take their time, but then nothing changes.
+    # Looking up the jobs' identities takes time; after that the pages no longer change.
     wait_for 60 same "$jobs"
     check "$what: the hosts agree on $jobs jobs" same "$jobs"
     note "$(head -n 1 "$tmp/check.out")"
@@ -50,9 +48,9 @@ freeze_jobs() {
     uid=$(id -u nobody)
     # A quota and a limit below a parent's, several users, an empty job.
     cg_job 0 81 82 && cg_job "$uid" 83 84 || return
-    cg_run 0 81 "$work" -m 20 -i 100 -n 3 -t 300 && later "stop $cg_pid"
-    cg_run 0 82 "$work" -m 5 -i 30 -t 300 && later "stop $cg_pid"
-    cg_run "$uid" 83 "$work" -i 100 -p 3 -t 300 && later "stop $cg_pid"
+    cg_run 0 81 "$work" -m 20 -i 100 -n 3 -t 300 && on_exit "stop $cg_pid"
+    cg_run 0 82 "$work" -m 5 -i 30 -t 300 && on_exit "stop $cg_pid"
+    cg_run "$uid" 83 "$work" -i 100 -p 3 -t 300 && on_exit "stop $cg_pid"
     for p in $(cg_paths 0 82); do
         [ $cg_version = v2 ] || mkdir -p "$p/step_0/task_0" "$p/step_batch"
         echo $((1 << 30)) >"$p/memory.limit_in_bytes"
@@ -72,7 +70,7 @@ for tree in "$top"/tests/fixtures/trees/*/; do
         "${tree%/}" "$tmp/proc" $everything
 done
 trees=$top/tests/fixtures/trees
-# Counters that stand still: two hosts do not look at the same moment.
+# Constant counters: the two hosts do not read at the same moment.
 $python - "$tmp/sys" <<-'END'
 	import sys
 	sys.path.insert(0, "tests/e2e")
@@ -83,8 +81,8 @@ agree_on "power meters and emission factors" 4 "$trees/v1-slurm" "$tmp/proc" \
     path.sysfs="$tmp/sys" collector.emissions=true emissions.country=FRA \
     emissions.factor=12.5 energy.interval=1
 
-# GPUs of a library that plays a script: one job proves the one it has, one says
-# that it has another, one has an instance.
+# GPUs of a simulated library: the processes of a job use one GPU and a MIG instance;
+# another job claims the second GPU in its environment.
 gpu_process() { # job step variable=value...
     local path=system.slice/node01_slurmstepd.scope/$1/$2/user/task_0 pid
     pid=$(head -n 1 "$trees/v2-slurm/$path/cgroup.procs")
@@ -137,7 +135,7 @@ if [ -e "$O/gpu/libnvidia-ml.so.1" ]; then
         gpu.nvml="$(realpath "$O/gpu/libnvidia-ml.so.1")" gpu.interval=1
     check "GPUs: three are shown, one is lost" \
         is_number "$(grep -c '^batchjob_gpu_success{.*} 1$' "$tmp/page")" 3
-    check "GPUs: the jobs have three of them" three_held
+    check "GPUs: jobs hold three GPUs" three_held
     also=
 else
     skip "GPUs" "no $O/gpu/libnvidia-ml.so.1"

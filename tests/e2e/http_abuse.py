@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Treat the exporter's HTTP server as badly as a network can.
+"""Abuse of the exporter's HTTP server: malformed and slow requests, clients that do not
+read, many connections, few descriptors.
 
   http_abuse.py [EXPORTER]     default: $O/batchjob_exporter
 
-Starts the program on free loopback ports with no jobs to look at.  Works with a
-sanitizer build too.  Results are TAP; exit 1 when something failed."""
+Starts the exporter on free loopback ports without jobs.  Also works with a
+sanitizer build.  Results are TAP; exit 1 when something failed."""
 import contextlib
 import gzip
 import os
@@ -35,7 +36,7 @@ scratch = tempfile.mkdtemp(prefix="bj-http.")
 # --- the program -------------------------------------------------------------
 
 class Exporter:
-    """A running exporter; .port is where it listens first."""
+    """A running exporter; .port is the port of its first address."""
 
     def __init__(self, program, *options, env=None, nofile=None,
                  listen=("127.0.0.1:0",)):
@@ -49,7 +50,7 @@ class Exporter:
         self.proc = subprocess.Popen(
             [program, *(f"--web.listen-address={a}" for a in listen),
              f"--path.cgroupfs={tree}",
-             # What this machine has is not the server's.
+             # This test does not need the meters and GPUs of this machine.
              "--no-collector.energy", "--no-collector.gpu", *options],
             stderr=self.log, stdout=self.log, preexec_fn=limit,
             env={**os.environ, **(env or {})})
@@ -76,18 +77,18 @@ class Exporter:
         s.connect(("127.0.0.1", self.port))
         return s
 
-    def ask(self, data, timeout=60):
-        """Send data on a new connection; all that comes until it is closed."""
+    def send_raw(self, data, timeout=60):
+        """Send data on a new connection; return all that is received until it is closed."""
         with contextlib.closing(self.connect(timeout=timeout)) as s:
             s.sendall(data)
             return drain(s)
 
     def request(self, path="/metrics", method="GET", body=b"", **headers):
-        """One request: status, headers in lower case, body."""
+        """Send one request; return status, headers in lower case, body."""
         lines = "".join(f"{k.replace('_', '-')}: {v}\r\n"
                         for k, v in headers.items())
-        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: x\r\n{lines}"
-                          "Connection: close\r\n\r\n".encode() + body)
+        answer = self.send_raw(f"{method} {path} HTTP/1.1\r\nHost: x\r\n{lines}"
+                               "Connection: close\r\n\r\n".encode() + body)
         head, _, rest = answer.partition(b"\r\n\r\n")
         first, *fields = head.decode("latin-1").split("\r\n")
         fields = {k.lower(): v for k, v in (f.split(": ", 1) for f in fields)}
@@ -99,7 +100,7 @@ class Exporter:
         return float(found.group(1)) if found else None
 
     def good(self, name):
-        """A scrape is answered."""
+        """Check that a scrape gets a page."""
         try:
             status, _, page = self.request()
         except OSError as e:
@@ -127,7 +128,7 @@ class Exporter:
         return n
 
     def still(self, value):
-        """A value of the exporter, once it has not changed for half a second."""
+        """Wait until a value of the exporter has not changed for half a second; return it."""
         last, now = None, value()
         while now != last:
             time.sleep(0.5)
@@ -141,7 +142,7 @@ class Exporter:
         return self.fds()
 
     def stop(self, name=None):
-        """SIGTERM; the exit status must be 0."""
+        """Send SIGTERM and check that the exit status is 0."""
         self.proc.terminate()
         try:
             rc = self.proc.wait(60)
@@ -155,7 +156,7 @@ class Exporter:
 
 
 def answer(s):
-    """One answer on a connection that stays open."""
+    """Read one response on a connection that stays open."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += s.recv(65536)
@@ -184,7 +185,7 @@ def reset(s):
 
 
 def stalled(e, n):
-    """Connections that ask for far more than they ever read."""
+    """Open n connections that send many requests and never read."""
     out = []
     for _ in range(n):
         s = e.connect(receive=4096)
@@ -214,7 +215,7 @@ def test_routes(e):
          (200, "text/plain; version=0.0.4; charset=utf-8"), "plain text by default")
     status, head, page = e.request(Accept=OPENMETRICS)
     check("application/openmetrics-text; version=1.0.0" in head["content-type"]
-          and page.endswith(b"\n# EOF\n"), "OpenMetrics for Prometheus", head)
+          and page.endswith(b"\n# EOF\n"), "Prometheus gets OpenMetrics", head)
     status, head, packed = e.request(Accept_Encoding="gzip")
     check(head.get("content-encoding") == "gzip" and
           b"batchjob_build_info" in gzip.decompress(packed),
@@ -223,15 +224,15 @@ def test_routes(e):
         p = subprocess.run(["promtool", "check", "metrics"], input=e.request()[2],
                            capture_output=True)
         same((p.returncode, p.stdout + p.stderr), (0, b""),
-             "promtool has nothing to say")
+             "promtool finds no fault")
     else:
-        skip("promtool has nothing to say", "promtool is not installed")
+        skip("promtool finds no fault", "promtool is not installed")
     paths = {"//metrics": 404, "/./metrics": 404, "/x/../metrics": 404,
              "/%2fmetrics": 400, "/metrics%00": 400, "/metric%73": 200,
              "/metric%2573": 404, "/%zz": 400, "/metrics?a=b": 200,
              "http://x/metrics": 200, "/metrics/": 404, "/" + "a" * 5000: 404}
     for path, want in paths.items():
-        same(e.request(path)[0], want, f"{path[:40]} is {want}")
+        same(e.request(path)[0], want, f"{path[:40]} gets status {want}")
 
 
 def test_methods(e):
@@ -283,30 +284,31 @@ def test_malformed(e):
             with contextlib.suppress(OSError):
                 answer = drain(s)
         check(b" 200 " not in answer[:20], f"{name}: refused", answer[:80])
-    e.good("a scrape after all that")
+    e.good("a scrape after malformed requests gets a page")
 
 
 def test_pipelined(e):
-    data = e.ask(GET * 19 + GET.replace(b"x\r\n", b"x\r\nConnection: close\r\n"))
-    same(data.count(b"HTTP/1.1 200 OK"), 20, "20 requests sent at once, 20 answers")
+    data = e.send_raw(GET * 19 + GET.replace(b"x\r\n", b"x\r\nConnection: close\r\n"))
+    same(data.count(b"HTTP/1.1 200 OK"), 20, "20 requests sent at once get 20 responses")
 
 
 def test_half_open(program):
-    """Under a deadline that no connection meets."""
+    """Half-open connections, with a request timeout of 10 minutes."""
     e = Exporter(program, "--web.max-requests=16", "--web.request-timeout=10m")
     held = []
     for i in range(200):
         s = e.connect()
         s.send([b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-A:"][i % 3])
         held.append(s)
-    e.good("a scrape is answered beside 200 half-open connections, of which 64 are allowed")
+    e.good("with 200 half-open connections, of which 64 are allowed, a scrape gets a page")
     check(e.fds() < 64 + 60, "no more connections are kept than allowed", e.fds())
     close_all(held)
     e.stop()
 
 
 def trickle(s, most):
-    """Send a byte every 0.2 s until the connection ends: the seconds, and whether it did."""
+    """Send up to "most" bytes, one every 0.2 s; return the seconds, and whether the connection was
+    closed."""
     begin, cut = time.monotonic(), False
     with contextlib.suppress(OSError):
         for _ in range(most):
@@ -318,13 +320,13 @@ def trickle(s, most):
 
 
 def test_deadline(e):
-    """The request timeout is 2 s, which a byte every 0.2 s does not move."""
+    """The request timeout is 2 s; a byte every 0.2 s does not extend it."""
     s = e.connect()
     s.send(b"GET /metrics HTTP/1.1\r\n")
     took, cut = trickle(s, 500)
     check(took > 1.9 and cut, "a request that arrives byte by byte ends at the deadline", took)
     s.close()
-    # The same on a connection that has had an answer.
+    # The same on a connection that has had a response.
     s = e.connect()
     s.send(GET)
     answer(s)
@@ -335,21 +337,21 @@ def test_deadline(e):
 
 
 def test_stalled(e):
-    """16 responses may be in flight."""
+    """The limit is 16 responses in flight."""
     held = stalled(e, 8)
-    e.good("a scrape beside 8 readers that never read")
+    e.good("with 8 clients that never read, a scrape gets a page")
     held += stalled(e, 8)
     got = [e.request()[0] for _ in range(3)]
     status, head, _ = e.request()
     check(503 in got or status == 503, "more than 16 responses in flight: 503",
           (got, status))
     if status == 503:
-        same(head.get("retry-after"), "1", "a 503 says when to try again")
-    same(e.request("/health")[0], 200, "/health is answered all the same")
+        same(head.get("retry-after"), "1", "a 503 has a Retry-After header")
+    same(e.request("/health")[0], 200, "/health is still answered")
     end = time.monotonic() + 60
     while e.request()[0] != 200 and time.monotonic() < end:
         time.sleep(0.2)
-    e.good("a response that nobody reads ends after two seconds")
+    e.good("unread responses end after two seconds, and a scrape gets a page")
     close_all(held)
 
 
@@ -369,11 +371,11 @@ def test_leaks(e, base):
             else:
                 s.close()
     abuse(1000)
-    e.good("a scrape after 1,000 abusive connections")
+    e.good("a scrape after 1,000 abusive connections gets a page")
     e.settle(base)
-    # Pages of files come and go with the page cache; a leak is not of them.  How
-    # many responses stand at once is a matter of timing, and the heap keeps the
-    # room of the most there were; a leak grows in every round.
+    # Anonymous memory only: file pages depend on the page cache.  The heap keeps the
+    # memory of the most simultaneous responses, which depends on timing; a leak grows
+    # in every round.
     grown = []
     for _ in range(1 if e.sanitized else 8):
         before = e.status("RssAnon")
@@ -382,7 +384,7 @@ def test_leaks(e, base):
         grown.append(e.status("RssAnon") - before)
         if len(grown) > 1 and grown[-1] <= 32:
             break
-    e.good(f"a scrape after {len(grown)},000 more")
+    e.good(f"a scrape after {len(grown)},000 more connections gets a page")
     check(e.settle(base) <= base, "no descriptor stays open",
           (e.fds(), base))
     if e.sanitized:
@@ -393,7 +395,7 @@ def test_leaks(e, base):
 
 
 class Idle:
-    """An exporter that nobody uses while the other tests run."""
+    """An exporter that gets no requests while the other tests run."""
 
     def __init__(self, program):
         self.e = Exporter(program)
@@ -418,11 +420,11 @@ def test_few_files(program):
     e = Exporter(program, nofile=40)
     held = [e.connect() for _ in range(100)]
     time.sleep(0.5)
-    e.good("a scrape when descriptors run out")
+    e.good("without free descriptors, a scrape gets a page")
     before, begin = e.cpu(), time.monotonic()
     time.sleep(2)
     used, took = e.cpu() - before, time.monotonic() - begin
-    check(used < 0.15 * took, "an exporter without free descriptors does not spin",
+    check(used < 0.15 * took, "an exporter without free descriptors does not use much CPU time",
           f"{used} s of CPU time in {took} s")
     close_all(held)
     e.stop()
@@ -446,7 +448,7 @@ def test_addresses(program):
     p = subprocess.run([program, f"--web.listen-address=127.0.0.1:{e.port}"],
                        capture_output=True, timeout=60)
     check(p.returncode == 1 and b"Address already in use" in p.stderr,
-          "an address that is taken is an error", p.stderr.decode())
+          "an address that is in use is an error", p.stderr.decode())
     e.stop()
 
 
@@ -486,7 +488,7 @@ def test_sampling(program):
 def test_stop(program):
     e = Exporter(program)
     os.kill(e.pid, signal.SIGHUP)
-    e.good("SIGHUP is survived")
+    e.good("after SIGHUP, a scrape gets a page")
     done = threading.Event()
 
     def load():
@@ -497,7 +499,7 @@ def test_stop(program):
     for t in threads:
         t.start()
     held = stalled(e, 10) + [e.connect() for _ in range(20)]
-    e.stop("SIGTERM under load: ends with 0 in 5 s")
+    e.stop("SIGTERM under load ends the exporter with status 0")
     done.set()
     for t in threads:
         t.join()

@@ -1,4 +1,4 @@
-# What the end-to-end tests share; sourced.  Results are TAP.
+# Functions for the end-to-end tests in shell; sourced.  Results are TAP.
 #
 # Environment: O (build folder), KEEP=1 leaves the scratch folder.
 # shellcheck shell=bash disable=SC2034
@@ -26,7 +26,7 @@ pass() { tests=$((tests + 1)); echo "ok $tests - $*"; }
 fail() { # description [file with the reason]
     tests=$((tests + 1)) failures=$((failures + 1))
     echo "not ok $tests - $1"
-    # The reason is at the end of a long one.
+    # The reason is at the end of the file.
     [ $# -lt 2 ] || tail -n 60 "$2" | sed 's/^/# /'
 }
 
@@ -48,12 +48,12 @@ check() { # description command...
     fi
 }
 
-# What the pages read last say of the metrics that are named in a command.
+# Print samples, from the last pages, of the metrics that a command names.
 samples() { # argument...
     local word
     for word in "$@"; do
         case $word in *_*)
-            grep -hsE -m 8 "^$word[{ ]" "$tmp/page" "$tmp/cpage" ${dir:+"$dir/page"} ;;
+            grep -hsE -m 8 "^$word[{ ]" "$tmp/page" "$tmp/collectd_page" ${dir:+"$dir/page"} ;;
         esac
     done
 }
@@ -67,7 +67,7 @@ is() { # description got want
     fi
 }
 
-near() { # description got want relative absolute: is got near want?
+near() { # description got want relative absolute: got is want within a tolerance
     if $prom near "$3" "${2:-nan}" "$4" "$5" 2>/dev/null; then
         pass "$1 ($2, want $3)"
     else
@@ -75,10 +75,10 @@ near() { # description got want relative absolute: is got near want?
     fi
 }
 
-# Take over the results of a program that prints TAP, numbered or not.
-absorb() { # command...
+# Report the results of a program that prints TAP, numbered or not.
+run_tap() { # command...
     local line rc seen=0 bad=0
-    "$@" >"$tmp/absorb.out" 2>&1
+    "$@" >"$tmp/run_tap.out" 2>&1
     rc=$?
     while IFS= read -r line; do
         case $line in
@@ -87,8 +87,8 @@ absorb() { # command...
         '#'*) echo "$line" ;;
         *) echo "# $line" ;;
         esac
-    done <"$tmp/absorb.out"
-    [ $seen = 1 ] && { [ $rc = 0 ] || [ $bad = 1 ]; } || fail "ran: $* (code $rc)" "$tmp/absorb.out"
+    done <"$tmp/run_tap.out"
+    [ $seen = 1 ] && { [ $rc = 0 ] || [ $bad = 1 ]; } || fail "ran: $* (code $rc)" "$tmp/run_tap.out"
 }
 
 skip_all() { # why
@@ -100,14 +100,14 @@ skip_all() { # why
 # --- the end -----------------------------------------------------------------
 
 at_exit=()
-later() { at_exit=("$*" "${at_exit[@]}"); }
+on_exit() { at_exit=("$*" "${at_exit[@]}"); }
 
 finish() {
     local rc=$? c
     trap '' INT TERM
     trap - EXIT
     for c in "${at_exit[@]}"; do eval "$c"; done
-    # A test that ends early is no test that passed.
+    # A test that ends early fails.
     [ -n "${complete:-}" ] || fail "ran to its end (it stopped with code $rc)"
     echo "1..$tests"
     if [ -n "${KEEP:-}" ]; then note "kept $tmp"; else rm -rf "$tmp"; fi
@@ -119,7 +119,7 @@ trap 'exit 143' TERM
 
 # --- waiting and processes ---------------------------------------------------
 
-wait_for() { # seconds command...: until it succeeds
+wait_for() { # seconds command...: repeat it until it succeeds
     local end=$((SECONDS + $1))
     shift
     until "$@" >/dev/null 2>&1; do
@@ -128,18 +128,19 @@ wait_for() { # seconds command...: until it succeeds
     done
 }
 
-free_ports() { $python "$top/tests/e2e/ports.py" "$@"; } # how many: the first of so many in a row
+free_ports() { $python "$top/tests/e2e/ports.py" "$@"; } # number: print the first of as many successive ports
 free_port() { free_ports 1; }
 
 dead() { ! kill -0 "$1" 2>/dev/null; }
 
-# By now another test may have the process id; each has a network name space of its own.
+# Another test may have a process with this id by now; each test has its own network
+# namespace.
 is_ours() { [ "$(readlink "/proc/$1/ns/net")" = "$(readlink /proc/self/ns/net)" ]; }
 kill_ours() { # pid [signal]
     is_ours "$1" && kill "${2:--TERM}" "$1" 2>/dev/null
 }
 
-stop() { # pid: politely, then not
+stop() { # pid: SIGTERM, after 60 s SIGKILL
     local n
     kill_ours "$1" || return 0
     for n in $(seq 1200); do
@@ -155,14 +156,14 @@ stop() { # pid: politely, then not
 
 # start_exporter OPTION...: sets exporter (its pid) and url.
 start_exporter() {
-    local log=$tmp/exporter.log begins
+    local log=$tmp/exporter.log first_line
     touch "$log"
-    begins=$(($(wc -l <"$log") + 1))
+    first_line=$(($(wc -l <"$log") + 1))
     ${EXPORTER_UNDER:-} "$O/batchjob_exporter" \
         --web.listen-address=127.0.0.1:0 --energy.state-file= "$@" >>"$log" 2>&1 &
     exporter=$!
-    later "stop $exporter"
-    url() { tail -n "+$begins" "$log" | sed -n 's/.*"listening on \(127[^"]*\)".*/http:\/\/\1/p' | grep -m 1 .; }
+    on_exit "stop $exporter"
+    url() { tail -n "+$first_line" "$log" | sed -n 's/.*"listening on \(127[^"]*\)".*/http:\/\/\1/p' | grep -m 1 .; }
     wait_for 60 eval "dead $exporter || url"
     url=$(url)
     [ -n "$url" ] && wait_for 60 curl -sf "$url/health" ||
@@ -177,7 +178,7 @@ scrape() { # [path of the page [curl option...]]
 
 value() { $prom value "$tmp/page" "$@"; } # of the last scrape
 
-# 0 when a scrape has that sample; for wait_for.
+# Whether a scrape has that sample; for wait_for.
 shows() { scrape && $prom value "$tmp/page" "$@"; }
 shows_not() { scrape && ! $prom value "$tmp/page" "$@"; }
 
@@ -224,7 +225,7 @@ start_collectd() {
 	END
     collectd -f -C "$dir/collectd.conf" >"$dir/out" 2>&1 &
     collectd=$!
-    later "stop $collectd"
+    on_exit "stop $collectd"
     wait_for 60 curl -sf "$collectd_url/metrics" ||
         { fail "collectd answers" "$dir/log"; exit 1; }
 }
@@ -238,11 +239,11 @@ collectd_plugins() {
 }
 
 scrape_collectd() { # [path of the page]
-    curl -sSf --max-time 60 "$collectd_url/metrics" >"${1:-$tmp/cpage}" \
+    curl -sSf --max-time 60 "$collectd_url/metrics" >"${1:-$tmp/collectd_page}" \
         2>"$tmp/scrape.err"
 }
-cvalue() { $prom value "$tmp/cpage" "$@"; }
-collectd_shows() { scrape_collectd && $prom value "$tmp/cpage" "$@"; }
-collectd_shows_not() { scrape_collectd && ! $prom value "$tmp/cpage" "$@"; }
+collectd_value() { $prom value "$tmp/collectd_page" "$@"; }
+collectd_shows() { scrape_collectd && $prom value "$tmp/collectd_page" "$@"; }
+collectd_shows_not() { scrape_collectd && ! $prom value "$tmp/collectd_page" "$@"; }
 
 . "$top/tests/e2e/cgroup.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Mails about jobs, read back from a real mail server (exim): text, HTML and headers
-as Python's email package reads them; the figures are those of batchjob_acct.  TAP."""
+"""Mails about jobs, delivered by a real mail server (exim) and parsed with Python's email
+package: headers, and figures in text and HTML equal to those of batchjob_acct.  TAP."""
 import email
 import email.policy
 import glob
@@ -23,7 +23,7 @@ import ports  # noqa: E402
 import store_lib  # noqa: E402
 import tls_lib  # noqa: E402
 import tap  # noqa: E402
-from gate_lib import History  # noqa: E402
+from gate_lib import FilledPrometheus  # noqa: E402
 from history import job  # noqa: E402
 from png import Image  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
@@ -86,8 +86,8 @@ plain:
 class Site:
     def __init__(self, folder):
         self.folder = folder
-        self.kept = store_lib.store(folder + "/stats.db")
-        self.store, self.rows = self.kept.url, self.kept.rows
+        self.database = store_lib.store(folder + "/stats.db")
+        self.store, self.rows = self.database.url, self.database.rows
         self.now = int(time.time())
         self.daemon = None
         for name in ("spool", "box", "eml"):
@@ -115,7 +115,7 @@ class Site:
             return f.read()
 
     def mail(self, **more):
-        """Options below mail."""
+        """Write the configuration with these options below mail."""
         options = {"default": "all", "from": "batch@example.org", "from-name": "J\u00f6bs, here",
                    "reply-to": "help@example.org", "envelope-sender": "bounce@example.org",
                    "address": "{user}@example.org", "address-file": self.folder + "/addresses",
@@ -139,7 +139,7 @@ class Site:
         self.daemon = subprocess.Popen([O + "/batchjob_stats_db", "--config.file=%s/site.yml" %
                                         self.folder], stdout=log, stderr=log)
         until(lambda: self.rows("SELECT count(*) FROM mail_state")[0][0] == 1 or None,
-              "mails are on")
+              "mails are enabled")
 
     def stop(self, how=signal.SIGTERM):
         self.daemon.send_signal(how)
@@ -157,14 +157,14 @@ class Site:
         return found
 
 
-def until(what, why, seconds=20):
+def until(what, failure, seconds=20):
     end = time.time() + seconds
     while time.time() < end:
         got = what()
         if got is not None:
             return got
         time.sleep(0.1)
-    check(False, why, "not within %d s" % seconds)
+    check(False, failure, "not within %d s" % seconds)
     return what()
 
 
@@ -173,25 +173,25 @@ def acct(site, *words):
                           capture_output=True, check=True).stdout.decode("utf-8")
 
 
-def begin(site):
-    """The jobs as if they all ended a moment ago."""
+def fill_store(site):
+    """Fill the store with jobs that have just ended."""
     subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s",
                     "O=" + os.path.relpath(O, TOP),
                     os.path.relpath(O, TOP) + "/unit/test_statsdb_report"],
                    check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([O + "/unit/test_statsdb_report", site.kept.file], check=True)
-    # before the copy: in PostgreSQL the numbers of jobs and records contain their times
-    rows = store_lib.File(site.kept.file).rows
+    subprocess.run([O + "/unit/test_statsdb_report", site.database.file], check=True)
+    # before the copy to PostgreSQL, where ids of jobs and records contain their times
+    rows = store_lib.File(site.database.file).rows
     last, = rows("SELECT max(\"end\") FROM job")[0]
     later = site.now - last - 60
     rows("UPDATE jobname SET text = ? WHERE id = (SELECT name FROM job WHERE jobid = 1001)", HOSTILE)
     rows("UPDATE job SET start = start + ?1, submit = submit + ?1, eligible = eligible + ?1, \"end\" = \"end\" + ?1", later)
     rows("UPDATE node_record SET start = start + ?1, \"end\" = \"end\" + ?1", later)
-    site.kept.taken()
+    site.database.file_changed()
 
 
 def end_jobs(site, which, user="anna"):
-    """These jobs end now, as an import writes it, while the daemon runs."""
+    """Let these jobs end now, as an import does while the daemon runs."""
     site.rows("INSERT INTO user(name) VALUES(?) ON CONFLICT DO NOTHING", user)
     was = site.rows("SELECT id, \"end\" FROM job WHERE " + which)
     ids = " WHERE id IN (%s)" % ", ".join(str(n) for n, _ in was)
@@ -201,7 +201,7 @@ def end_jobs(site, which, user="anna"):
         "WHEN %d THEN %d" % (n, max(now, end or 0)) for n, end in was) + ids)
 
 
-def serve(site):
+def start_exim(site):
     server = subprocess.Popen([EXIM, "-C", site.folder + "/exim.conf", "-bdf"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until(lambda: not ports.is_free(int(site.port)) or None, "exim listens")
@@ -212,13 +212,13 @@ def parts(m):
     return (m.get_body(("plain",)).get_content(), m.get_body(("html",)).get_content())
 
 
-def flat(text):
+def plain_text(text):
     return " ".join(html.unescape(re.sub("<style>.*</style>|<[^>]*>", " ", text,
                                          flags=re.S)).split())
 
 
 def same_figures(site, ids):
-    """Each mail has the report of batchjob_acct, and HTML has its figures."""
+    """Each mail has the report of batchjob_acct, and its HTML has the same figures."""
     box = site.box()
     same([len(v) for v in box.values() if len(v) != 1], [], "each mail arrived once")
     by_id = {}
@@ -233,7 +233,7 @@ def same_figures(site, ids):
         same(text[:len(want)].splitlines(), want.splitlines(), "job %s: the text is the report" %
              job)
         data = json.loads(acct(site, "--output=json", job))[0]
-        shown = flat(page)
+        shown = plain_text(page)
         missing = [s for s in [data["verdict"]["wrong"], data["verdict"]["cost"],
                                data["verdict"]["todo"], *[f["text"] for f in data["findings"]],
                                *[a["text"] for a in data["advice"]],
@@ -248,35 +248,36 @@ def headers(site, m):
     same([str(m[h]) for h in ("Auto-Submitted", "Precedence", "List-Unsubscribe", "To",
                               "Return-path", "Reply-To")],
          ["auto-generated", "bulk", "<mailto:help@example.org?subject=stop%20mails>",
-          "anna@example.org", "<bounce@example.org>", "help@example.org"], "headers")
+          "anna@example.org", "<bounce@example.org>", "help@example.org"], "the headers are right")
     sender = m["From"].addresses[0]
-    same((sender.display_name, sender.addr_spec), ("J\u00f6bs, here", "batch@example.org"), "From")
-    check(abs(m["Date"].datetime.timestamp() - time.time()) < 120, "Date", m["Date"])
-    check("esmtpsa" in str(m["Received"]), "it came over TLS, from an authenticated client",
+    same((sender.display_name, sender.addr_spec), ("J\u00f6bs, here", "batch@example.org"),
+         "From is the configured sender")
+    check(abs(m["Date"].datetime.timestamp() - time.time()) < 120, "Date is now", m["Date"])
+    check("esmtpsa" in str(m["Received"]), "the mail arrived over TLS from an authenticated client",
           m["Received"])
     same(m.defects + [d for p in m.walk() for d in p.defects], [], "MIME has no defects")
 
 
-def hostile(by_id):
+def hostile_names(by_id):
     m, text, page = by_id["1001"]
     same(m["Bcc"], None, "a job name adds no header")
     check("<b>" not in re.sub(r"<b class|<b>Next", "", page) and "&lt;b&gt;" in page,
-          "a job name is no HTML")
-    check("a?Bcc: x@example.org?<b>\u00e4" in text, "the name is in the text", text[:200])
+          "a job name adds no HTML")
+    check("a?Bcc: x@example.org?<b>\u00e4" in text, "the job name is in the text", text[:200])
     links = re.findall(r"(?:src|href|url)\s*[=(]\s*\"?([^\" >)]+)", page)
     same([u for u in links if not u.startswith(("https://stats.example.org/x/jobs/",
                                                 "https://stats.example.org/x/mail",
                                                 "mailto:help@example.org"))], [],
-         "HTML loads nothing")
+         "HTML loads no external content")
 
 
-def nothing_for_history(site):
+def no_mails_for_past_jobs(site):
     site.start()
     time.sleep(0)
     until(lambda: site.rows("SELECT count(*) FROM derive_todo")[0][0] == 0 or None,
           "all jobs are derived")
     same(site.rows("SELECT count(*) FROM mail_todo")[0][0], 0,
-         "jobs that ended before mails were on are not listed")
+         "jobs that ended before mails were enabled are not queued")
 
 
 def mails(site):
@@ -284,13 +285,13 @@ def mails(site):
     until(lambda: len(site.box()) >= len(IDS) or None, "mails arrive")
     by_id = same_figures(site, IDS)
     headers(site, by_id["1002"][0])
-    hostile(by_id)
-    same(sorted(by_id), sorted(IDS), "an array is one mail")
+    hostile_names(by_id)
+    same(sorted(by_id), sorted(IDS), "an array gets one mail")
     return by_id
 
 
 def refusals(site):
-    """5xx is final, 4xx is tried again, "-" gets nothing, off is honoured."""
+    """Status 5xx is final, 4xx is retried; the address "-" and the choice "off" stop mails."""
     site.write("greylist", "")
     site.run("mail", "choice", "bob", "off")
     for job, user in ((1000, "gone"), (3200, "slow"), (3300, "eve"), (3600, "bob")):
@@ -298,73 +299,73 @@ def refusals(site):
     until(lambda: len(site.rows("SELECT * FROM mail_sent WHERE user IN ('gone', 'slow') AND"
                                 " state != 'sending'")) == 2 or None, "the server refuses")
     same(site.rows("SELECT user, state, tries FROM mail_sent WHERE user != 'anna' ORDER BY user"),
-         [("gone", "failed", 1), ("slow", "waiting", 1)], "refused, and to be tried again")
+         [("gone", "failed", 1), ("slow", "waiting", 1)], "one mail is refused, another will be retried")
     until(lambda: site.rows("SELECT count(*) FROM mail_todo")[0][0] == 1 or None,
-          "the other jobs are decided")
+          "the other jobs are handled")
     os.unlink(site.folder + "/greylist")
     site.rows("UPDATE mail_sent SET at = at - 3600 WHERE user = 'slow'")
-    until(lambda: site.box("slow") or None, "tried again, it arrives")
+    until(lambda: site.box("slow") or None, "the retried mail arrives")
     same({str(m["Envelope-to"]) for v in site.box(None).values() for m in v},
-         {"anna@example.org", "slow@example.org"}, "other users got no mail")
+         {"anna@example.org", "slow@example.org"}, "other users get no mail")
 
 
-def killed(site):
-    """Killed at any moment: at most one mail of each job."""
+def kills(site):
+    """After SIGKILL at any moment there is at most one mail of each job."""
     for i in range(4):
         site.stop(signal.SIGKILL)
         site.start()
         end_jobs(site, JOBID + " IN (1004, 3100)")
         if i % 2:
             time.sleep(0.3 * i)
-    until(lambda: site.rows("SELECT count(*) FROM mail_todo")[0][0] == 0 or None, "all is decided")
+    until(lambda: site.rows("SELECT count(*) FROM mail_todo")[0][0] == 0 or None, "all jobs are handled")
     states = dict(site.rows("SELECT key, state FROM mail_sent WHERE user = 'anna'"))
     sent = len([s for s in states.values() if s == "sent"])
     until(lambda: len(site.box()) >= sent or None, "the server delivers what it accepted")
     box = site.box()
     same([len(v) for v in box.values() if len(v) != 1], [], "killed: no mail arrives twice")
-    check(sent <= len(box) <= len(states), "killed: what is sent has arrived",
+    check(sent <= len(box) <= len(states), "killed: all mails marked as sent have arrived",
           sent, len(box), states)
 
 
 def commands(site):
-    """The command, beside the daemon, and checks of the configuration."""
+    """The mail commands and check-config."""
     site.run("mail", "choice", "anna", "weekly")
-    same(site.run("mail", "choice", "anna").stdout, b"weekly\n", "mail choice")
-    same(site.run("mail", "choice", "zoe").stdout, b"all (default)\n", "mail choice: the default")
+    same(site.run("mail", "choice", "anna").stdout, b"weekly\n", "mail choice shows the choice")
+    same(site.run("mail", "choice", "zoe").stdout, b"all (default)\n", "mail choice shows the default")
     check(b"not a choice" in site.run("mail", "choice", "anna", "x", code=1).stderr,
-          "mail choice: a wrong one")
-    check(b"sent" in site.run("mail", "log").stdout, "mail log")
+          "mail choice refuses an unknown choice")
+    check(b"sent" in site.run("mail", "log").stdout, "mail log shows sent mails")
     site.run("mail", "send", "1002", "boss@example.org")
-    until(lambda: site.box("boss") or None, "mail send: it arrives at another address")
+    until(lambda: site.box("boss") or None, "mail send delivers to another address")
     site.run("check-config")
     os.mkdir(site.folder + "/templates")
     site.run("mail", "templates", site.folder + "/templates")
     page = site.read("templates/job.html")
     site.write("templates/job.html", page.replace("{{about}}", "{{abouts}}"))
     site.mail(send="smtp", **{"template-dir": site.folder + "/templates"})
-    why = site.run("check-config", code=1).stderr.decode()
-    check("templates/job.html, line" in why and "unknown placeholder abouts" in why,
-          "check-config names the line of a wrong placeholder", why)
+    failure = site.run("check-config", code=1).stderr.decode()
+    check("templates/job.html, line" in failure and "unknown placeholder abouts" in failure,
+          "check-config names the line of a wrong placeholder", failure)
     site.write("templates/job.html", page.replace("<h1>", "<h1>Our site: "))
-    check(b"Our site: Job" in site.run("mail", "show", "1002").stdout, "a template of the site")
+    check(b"Our site: Job" in site.run("mail", "show", "1002").stdout, "the site's template is used")
     for option, value in (("from", "nobody"), ("smtp-url", "http://x"), ("reply-to", ""),
                           ("quiet-hours", "night"), ("address", "x"), ("smtp-tls", "false")):
         site.mail(send="smtp", **{option: value})
-        why = site.run("check-config", code=1).stderr.decode()
-        check("mail." in why and (option in why or option == "smtp-tls"),
-              "check-config refuses mail.%s: %s" % (option, value), why)
+        failure = site.run("check-config", code=1).stderr.decode()
+        check("mail." in failure and (option in failure or option == "smtp-tls"),
+              "check-config refuses mail.%s: %s" % (option, value), failure)
 
 
 def images(m):
-    """The images of a mail by Content-ID, as its HTML refers to them."""
+    """The images of a mail by Content-ID; checks that its HTML refers to each."""
     found = {p["Content-ID"].strip("<>"): p.get_content() for p in m.walk()
              if p.get_content_type() == "image/png"}
     _, page = parts(m)
-    same(re.findall(r"src=\"cid:([^\"]+)\"", page), list(found), "each image has its place in HTML")
+    same(re.findall(r"src=\"cid:([^\"]+)\"", page), list(found), "HTML refers to each image")
     return found
 
 
-def arrived(site, name, *words):
+def received(site, name, *words):
     site.run("mail", "send", *words, name + "@example.org")
     (m,), = until(lambda: site.box(name) or None, "a mail to %s arrives" % name).values()
     same(m.defects + [d for p in m.walk() for d in p.defects], [], "MIME has no defects")
@@ -372,49 +373,49 @@ def arrived(site, name, *words):
 
 
 def plots(site):
-    """Mails with the curves of their jobs, from a real Prometheus."""
+    """Mails have plots of their jobs, from a real Prometheus."""
     row, = site.rows('SELECT start, "end" FROM job WHERE ' + JOBID + " = 1001")
-    prom = History(job(*row, "1001", "anna", 1, 4, 2, (1,), cluster="alpha"))
-    if prom.why:
-        skip("plots in mails", prom.why)
+    prom = FilledPrometheus(job(*row, "1001", "anna", 1, 4, 2, (1,), cluster="alpha"))
+    if prom.failure:
+        skip("plots in mails", prom.failure)
         return None
     try:
         site.write("cluster.yml", "name: alpha\nsacct:\n  command: \"\"\nprometheus:\n  url: %s\n"
                    % prom.url)
         site.mail(send="smtp")
-        m = arrived(site, "plots", "1001")
+        m = received(site, "plots", "1001")
         found = images(m)
-        same(len(found), 5, "CPUs, memory, data, use and memory of GPUs")
+        same(len(found), 5, "there are plots of CPUs, memory, data, and use and memory of GPUs")
         sizes = {(i.width, len(d) < 150000) for d in found.values() for i in [Image(d)]}
-        same(sizes, {(880, True)}, "images of two pixels for each of 440")
+        same(sizes, {(880, True)}, "images are 880 pixels wide, for a width of 440, and small")
         text, page = parts(m)
         words = " ".join(text.split("\nOver time\n")[1].split())
         for want in ("CPUs. CPUs used: 2 on average, at most 2. CPUs allocated: 4.",
                      "GPU use, each GPU. Mean: n1:0 80.0 %, n1:1 always 0."):
             check(want in words and want in html.unescape(page),
                   "text and alternative text: " + want, words)
-        same(sum(len(d) for d in found.values()) < 400000, True, "the images are small")
+        same(sum(len(d) for d in found.values()) < 400000, True, "all images together are small")
         rows = [Image(d) for d in found.values()]
         same([len(i.lines(0x8FC1E0, i.width // 2)) for i in rows][2:4], [1, 1],
              "one of two GPUs is idle")
-        m = arrived(site, "none", "1002")
+        m = received(site, "none", "1002")
         same(images(m), {}, "a job without samples has no images")
         for part in parts(m):
             check("Prometheus has no samples of this job" in " ".join(part.split()),
-                  "its mail says why")
+                  "a mail without plots has the reason")
         site.mail(send="smtp", plots=False)
-        same((images(arrived(site, "off", "1001")), "Over time" in parts(m)[0]), ({}, True),
-             "mail.plots can be off")
+        same((images(received(site, "off", "1001")), "Over time" in parts(m)[0]), ({}, True),
+             "mail.plots can disable plots")
     finally:
         prom.stop()
         site.mail(send="smtp")
-    m = arrived(site, "away", "1001")
-    check("did not answer" in parts(m)[0] and not images(m), "Prometheus is away: a mail without plots")
+    m = received(site, "away", "1001")
+    check("did not answer" in parts(m)[0] and not images(m), "without Prometheus, a mail has no plots")
     return m
 
 
 def digest(site):
-    """The digest has the report of batchjob_acct over the same jobs."""
+    """The digest has the report of batchjob_acct for the same jobs."""
     site.mail(send="smtp")
     m = email.message_from_bytes(site.run("mail", "digest", "anna").stdout,
                                  policy=email.policy.default)
@@ -430,35 +431,35 @@ def digest(site):
     want = acct(site, "--ascii", "--user=anna", "--since=" + first, "--until=" + end)
     n = len(want.splitlines()) - 1
     check(n > 20, "there are jobs to report on", want)
-    same(text.splitlines()[1:n + 1], want.splitlines()[1:], "a digest is the report of the jobs")
-    shown = flat(page)
+    same(text.splitlines()[1:n + 1], want.splitlines()[1:], "a digest contains the report of the jobs")
+    shown = plain_text(page)
     figures = re.findall(r"[\d.]+ (?:%|h\b|kWh)", want.split("most idle")[0])
-    same([f for f in figures if f not in shown], [], "its HTML has the same figures")
+    same([f for f in figures if f not in shown], [], "HTML of a digest has the same figures")
     image, = [Image(d) for d in images(m).values()] or [None]
     if check(image, "a digest has a plot of its days"):
-        same(image.width, 880, "its plot is an image")
-        check(len(image.lines(0x0072B2, 10)) >= 1, "it has bars")
+        same(image.width, 880, "the plot of a digest is 880 pixels wide")
+        check(len(image.lines(0x0072B2, 10)) >= 1, "the plot of a digest has bars")
 
 
 def by_sendmail(site):
-    """exim's sendmail, and a directory."""
+    """Mails sent by exim's sendmail, and written to a directory."""
     site.write("sendmail", "#!/bin/sh\nexec %s -C %s/exim.conf \"$@\"\n" % (EXIM, site.folder),
                0o755)
     site.mail(send="sendmail", sendmail=site.folder + "/sendmail", **{"envelope-sender": "<>"})
     site.run("mail", "send", "1002", "other@example.org")
-    m = until(lambda: site.box("other") or None, "sendmail: it arrives")
+    m = until(lambda: site.box("other") or None, "sendmail: the mail arrives")
     (m,), = m.values()
-    same(m["Return-path"], "<>", "sendmail: no address for bounces")
+    same(m["Return-path"], "<>", "sendmail: the envelope sender is empty")
     text, _ = parts(m)
     want = acct(site, "--ascii", "1002")
     same(text[:len(want)], want, "sendmail: the text is the report")
     site.mail(send="directory", directory=site.folder + "/eml")
     site.run("mail", "send", "1002")
-    same(len(glob.glob(site.folder + "/eml/*.eml")), 1, "directory: a file")
+    same(len(glob.glob(site.folder + "/eml/*.eml")), 1, "directory: the mail is a file")
 
 
 def chromium(site, m):
-    """The HTML part in a browser: a narrow window needs no scrolling."""
+    """In a browser, the HTML part needs no horizontal scrolling."""
     if not shutil.which("chromium"):
         skip("HTML in a browser", "chromium is not installed")
         return
@@ -489,12 +490,12 @@ def main():
         site = Site(folder)
         server = None
         try:
-            begin(site)
-            server = serve(site)
-            nothing_for_history(site)
+            fill_store(site)
+            server = start_exim(site)
+            no_mails_for_past_jobs(site)
             by_id = mails(site)
             refusals(site)
-            killed(site)
+            kills(site)
             site.stop()
             commands(site)
             plots(site)
@@ -510,7 +511,7 @@ def main():
             if server:
                 server.terminate()
                 server.wait()
-            site.kept.close()
+            site.database.close()
     return plan()
 
 

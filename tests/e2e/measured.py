@@ -1,18 +1,19 @@
 #!/usr/bin/python3
-"""The other side of measured.sh: a past for Prometheus and VictoriaMetrics, a sacct,
-and what the store must hold.
+"""Helper of measured.sh: makes samples for Prometheus and VictoriaMetrics, a simulated
+sacct and the configuration, and checks the store.
 
-  measured.py openmetrics                     made-up series of some hours ago
-  measured.py site FOLDER URL BEGIN END B1 E1 B2 E2    configuration, and a sacct
-  measured.py check FOLDER URL CPU CPU1 CPU2  the store against everything else
-  measured.py moved FOLDER JOB SECONDS        accounting reports another end
-  measured.py check-moved FOLDER JOB CPU      and Prometheus was asked again
-  measured.py same A B                        do two stores hold the same?
-  measured.py forget STORE                    as if nobody had been asked yet
-  measured.py waiting STORE                   all jobs wait to be asked about
-  measured.py small FOLDER PROGRAM            max-samples beyond the server's
-  measured.py factors FOLDER G ESTIMATED      the site's own file of factors
-  measured.py marginal FOLDER G ESTIMATED     grams by that file"""
+  measured.py openmetrics                     print simulated series of some hours ago
+  measured.py configure FOLDER URL BEGIN END B1 E1 B2 E2    write configuration and sacct
+  measured.py check FOLDER URL CPU CPU1 CPU2  compare the store with expected values
+  measured.py change-end FOLDER JOB SECONDS   make sacct report another end of a job
+  measured.py check-changed-end FOLDER JOB CPU    check that the job was queried again
+  measured.py compare-stores A B              check that two stores are equal
+  measured.py delete-measured STORE           delete what was imported from Prometheus
+  measured.py check-waiting STORE             check that all jobs wait for a query
+  measured.py import-with-large-queries FOLDER PROGRAM
+                                              import with max-samples above the server's limit
+  measured.py factors FOLDER G ESTIMATED      write the site's file of emission factors
+  measured.py check-marginal FOLDER G ESTIMATED   check the emissions by that file"""
 import json
 import os
 import re
@@ -30,20 +31,20 @@ HOUR, STEP = 3600, 30
 
 
 def base():
-    """A full hour, six to seven hours ago.  The time of the test is that of the
-    shell that runs it, so that all parts of it mean the same."""
+    """A full hour, six to seven hours ago.  The shell script sets NOW, so that all calls
+    return the same."""
     return (int(os.environ.get("NOW") or time.time()) // HOUR - 6) * HOUR
 
 
-# --- the made-up past -----------------------------------------------------------
+# --- simulated series -----------------------------------------------------------
 
-# Job 900: from 20 minutes past an hour for two hours and a half, on n1 and n2.
-# n1 draws 100 W in its first hour and 200 W then; n2 always 50 W, and was not
-# scraped for half an hour.  Its account was found after ten minutes.
+# Job 900: starts at 20 minutes past an hour and runs for two and a half hours on n1 and
+# n2.  n1 draws 100 W in its first hour, then 200 W; n2 always 50 W, and was not
+# scraped for half an hour.  The job's account was unknown for ten minutes.
 START, LENGTH = 1200, 9000
-# Job 901: an hour on g1, with four GPUs of which one does nothing.
+# Job 901: an hour on g1, with four GPUs, one of them unused.
 GPU_START, GPU_LENGTH = 600, 3600
-FACTORS = [20, 30, 40, 50]  # of the quarters of each hour
+FACTORS = [20, 30, 40, 50]  # in the quarters of each hour
 
 
 def energy(node, sec):
@@ -53,7 +54,7 @@ def energy(node, sec):
 
 
 def job_series(t0):
-    """(name, labels, time, value) of job 900."""
+    """(name, labels, time, value, kind) of job 900."""
     for node in ("n1", "n2"):
         for sec in range(0, LENGTH + 121, STEP):
             at, ran = t0 + START + sec, min(sec, LENGTH)
@@ -99,9 +100,9 @@ def gpu_series(t0):
             yield "batchjob_job_end_time_seconds", labels, at, at, "gauge"
 
 
-# Job 902: half an hour on n1 and n3, and half a minute later again, on n1 and n2, while
-# n3 still shows what it used before.  Job 903: one run for the nodes, whose job was resized
-# after ten minutes: two for the scheduler.
+# Job 902: half an hour on n1 and n3; requeued half a minute later on n1 and n2, while n3
+# still shows the first run.  Job 903: resized after ten minutes, so that it is one run on
+# the nodes and two in the scheduler.
 AGAIN, FIRST, SECOND = START + 1830, 1800, 5400
 RESIZED = 600
 
@@ -187,14 +188,14 @@ def job(cluster, jobid, start, end, cpus, nodes, **more):
     return row
 
 
-def site(folder, url, begin, end, *again):
-    """again: begin and end of both runs of job 4714."""
+def configure(folder, url, begin, end, *again):
+    """Write the configuration and the sacct; again: begin and end of both runs of job 4714."""
     t0 = base()
     b1, e1, b2, e2 = (int(a) for a in again)
     alpha = [job("alpha", "4711", begin, end, 2, 1), job("alpha", "4712", begin, end, 2, 1),
-             # never seen by anybody
+             # no exporter saw this job
              job("alpha", "4800", begin, end, 1, 1),
-             # two runs with one id, one right after the other
+             # two runs with the same id, one right after the other
              job("alpha", "4713", begin - 600, begin - 300, 1, 1),
              job("alpha", "4713", begin - 290, begin - 100, 1, 1),
              job("alpha", "4714", b1, e1, 1, 1), job("alpha", "4714", b2, e2, 1, 1)]
@@ -205,7 +206,7 @@ def site(folder, url, begin, end, *again):
              job("gamma", "903", t0 + START + RESIZED, t0 + START + 2 * RESIZED, 1, 1),
              job("gamma", "901", t0 + GPU_START, t0 + GPU_START + GPU_LENGTH, 8, 1,
                  AllocTRES="cpu=8,mem=1G,node=1,gres/gpu=4")]
-    # What slow meters say of a job's last seconds comes some seconds later.
+    # Slow meters report a job's last seconds some seconds later.
     for name, jobs, scrape, settle in (("alpha", alpha, 1, 6), ("gamma", gamma, STEP, 2 * STEP)):
         with open("%s/sacct-%s" % (folder, name), "w") as f:
             f.write(SACCT % (jobs,))
@@ -226,7 +227,7 @@ def site(folder, url, begin, end, *again):
 
 
 def factors(folder, grams_per_kwh, estimated):
-    """Marginal ones, of the first two hours and a half from job 900's hour on."""
+    """Write marginal factors for two and a half hours from base()."""
     def stamp(t):
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))
     with open(folder + "/new.csv", "w") as f:
@@ -238,18 +239,18 @@ def factors(folder, grams_per_kwh, estimated):
     os.rename(folder + "/new.csv", folder + "/factors.csv")
 
 
-def marginal(folder, grams_per_kwh, estimated):
-    """The fifth begins after two hours and holds on for two, as nothing follows: the
-    job ends before that."""
+def check_marginal(folder, grams_per_kwh, estimated):
+    """The last factor starts after two hours and, without a later one, is valid for two hours:
+    until after the end of job 900."""
     got = {r["provider"]: r for r in
            rows(folder + "/stats.db", "SELECT g.* FROM job_grams_v AS g JOIN job AS j ON j.id ="
                                       " g.job WHERE j.jobid = 900 AND g.kind = 'marginal'")}
     joules = 3600 * 100 + 5400 * 200 + 9000 * 50
     want = joules / 3.6e6 * float(grams_per_kwh) * 1.5
-    check(set(got) == {"file", "best"}, "marginal factors of the site's file, apart", got)
+    check(set(got) == {"file", "best"}, "the site's file gives marginal emissions, separate from other factors", got)
     for name, r in got.items():
         check(abs(r["grams"] - want) < 1e-5 and r["estimated"] == (estimated == "true")
-              and r["covered_uj"] == joules * 10**6, "grams by them (%s)" % name, r, want)
+              and r["covered_uj"] == joules * 10**6, "emissions by marginal factors (%s)" % name, r, want)
 
 
 # --- checks -----------------------------------------------------------------------
@@ -264,7 +265,7 @@ def rows(store, sql):
 
 
 def page(path, name, **labels):
-    """Samples of the exporter's page as (labels, value)."""
+    """Samples of the exporter's page, as (set of label pairs, value)."""
     want = {'%s="%s"' % l for l in labels.items()}
     for line in open(path, encoding="utf-8"):
         if line.startswith(name + "{"):
@@ -283,8 +284,8 @@ def use_of(store, jobid, cluster="alpha", run=0):
 
 
 def range_values(url, query, start, end, step):
-    ask = urllib.parse.urlencode({"query": query, "start": start, "end": end, "step": step})
-    with urllib.request.urlopen(url + "/api/v1/query_range?" + ask, timeout=60) as f:
+    form = urllib.parse.urlencode({"query": query, "start": start, "end": end, "step": step})
+    with urllib.request.urlopen(url + "/api/v1/query_range?" + form, timeout=60) as f:
         return [s["values"] for s in json.load(f)["data"]["result"]]
 
 
@@ -295,51 +296,51 @@ def check_real(folder, url, cpu):
         check(u is not None, "job %s was measured" % jobid)
         if u is None or u["job"] is None:
             continue
-        check((u["nodes_seen"], u["nodes_final"]) == (1, 1), "on one node, to its end", u)
-        told = [v for _, v in page(now, "batchjob_job_cpu_seconds_total", jobid=jobid)]
-        check(u["cpu_usec"] == round(float(told[0]) * 1e6), "CPU time as the exporter has it",
-              u["cpu_usec"], told)
-        told = [v for _, v in page(now, "batchjob_job_memory_held_peak_bytes", jobid=jobid)]
-        check(not told or u["memory_held_peak_bytes"] == int(float(told[0])), "the peak of memory is measured",
-              u["memory_held_peak_bytes"], told)
-        told = {l: v for l, v in ((c, v) for labels, v in
+        check((u["nodes_seen"], u["nodes_final"]) == (1, 1), "a job is measured on its node until its end", u)
+        shown = [v for _, v in page(now, "batchjob_job_cpu_seconds_total", jobid=jobid)]
+        check(u["cpu_usec"] == round(float(shown[0]) * 1e6), "CPU time is that of the exporter's page",
+              u["cpu_usec"], shown)
+        shown = [v for _, v in page(now, "batchjob_job_memory_held_peak_bytes", jobid=jobid)]
+        check(not shown or u["memory_held_peak_bytes"] == int(float(shown[0])),
+              "the peak of memory is that of the page", u["memory_held_peak_bytes"], shown)
+        shown = {l: v for l, v in ((c, v) for labels, v in
                                   page(now, "batchjob_job_energy_joules_total", jobid=jobid)
                                   for c in labels if c.startswith("component="))}
-        want = {c: round(float(v) * 1e6) for c, v in told.items()}
+        want = {c: round(float(v) * 1e6) for c, v in shown.items()}
         got = {'component="%s"' % c: u["energy_%s_uj" % c] for c in ("cpu", "dram", "gpu", "other")
                if u["energy_%s_uj" % c] is not None}
-        check(want == got and want, "energy by component, to the microjoule", want, got)
+        check(want == got and want, "energy by component is that of the page, to the microjoule", want, got)
         check(u["energy_uj"] == sum(want.values()) and u["energy_source"] == "prometheus",
               "the sum of energy is right", u["energy_uj"], u["energy_source"])
         check(u["energy_policy"] == "hybrid", "energy follows the node's policy", u["energy_policy"])
-        check(u["cover"] > 500000, "samples of most seconds", u["cover"])
+        check(u["cover"] > 500000, "samples cover more than half of the time", u["cover"])
         values = range_values(url, 'batchjob_job_memory_used_bytes{cluster="alpha",jobid="%s"}'
                               % jobid, int(time.time()) - 120, int(time.time()), 1)
         mean = sum(float(v) for _, v in values[0]) / len(values[0])
-        check(abs(u["memory_mean_bytes"] - mean) <= mean * 0.3 + 1e6, "mean of memory",
+        check(abs(u["memory_mean_bytes"] - mean) <= mean * 0.3 + 1e6, "the mean of memory is that of the samples",
               u["memory_mean_bytes"], mean)
     u = use_of(store, "4711")
-    check(abs(u["cpu_usec"] / 1e6 - cpu) < 2, "CPU time as the kernel has it", u["cpu_usec"], cpu)
-    check(u["io_read_bytes"] is not None and u["threads_peak"] > 0, "processes were measured")
+    check(abs(u["cpu_usec"] / 1e6 - cpu) < 2, "CPU time is that of the kernel", u["cpu_usec"], cpu)
+    check(u["io_read_bytes"] is not None and u["threads_peak"] > 0, "I/O and threads are measured")
     found = {r["jobid"]: r["outcome"] for r in
              rows(store, "SELECT j.jobid, p.outcome, j.start FROM job_prom AS p JOIN job AS j ON"
                          " j.id = p.job WHERE j.cluster = (SELECT id FROM cluster WHERE name ="
                          " 'alpha') ORDER BY j.start")}
-    check(found == {4711: 0, 4712: 0, 4800: 1, 4713: 2, 4714: 0}, "outcomes", found)
+    check(found == {4711: 0, 4712: 0, 4800: 1, 4713: 2, 4714: 0}, "each job has the right outcome", found)
 
 
 def check_again(folder, first, second):
-    """Job 4714 on one node, twice: CPU seconds of both runs as the kernel has them."""
+    """Job 4714 ran twice on one node: each run has the CPU seconds of the kernel."""
     store, now = folder + "/stats.db", folder + "/page"
-    told = [float(v) for _, v in page(now, "batchjob_job_cpu_seconds_total", jobid="4714")]
+    shown = [float(v) for _, v in page(now, "batchjob_job_cpu_seconds_total", jobid="4714")]
     a, b = use_of(store, "4714"), use_of(store, "4714", run=1)
-    check(first > 10 * second and abs(told[0] - second) < 1, "a requeued run used less than the "
-          "first", first, second, told)
-    check(b["cpu_usec"] == round(told[0] * 1e6), "CPU time of the second run alone",
-          b["cpu_usec"], told)
+    check(first > 10 * second and abs(shown[0] - second) < 1, "a requeued run used less than the "
+          "first", first, second, shown)
+    check(b["cpu_usec"] == round(shown[0] * 1e6), "the second run has only its own CPU time",
+          b["cpu_usec"], shown)
     check(first / 2 < a["cpu_usec"] / 1e6 < first + 1, "the first run has its own values", a["cpu_usec"], first)
     for u in (a, b):
-        # Without a coverage where the runs are so close that their series are separated.
+        # The coverage is unknown where series of close runs are separated.
         check((u["nodes_seen"], u["nodes_final"]) == (1, 1) and (u["cover"] or 10**6) > 500000,
               "series reach the end of the job", u["nodes_seen"], u["nodes_final"], u["cover"])
         check(u["energy_uj"] is not None, "a measured job has its energy", u)
@@ -348,60 +349,61 @@ def check_again(folder, first, second):
 def check_requeued(store):
     u = use_of(store, "902", "gamma", 1)
     check((u["outcome"], u["nodes_seen"], u["nodes_final"]) == (0, 2, 2),
-          "a requeued job's second run: its nodes, not the first one's", u)
-    check(u["cpu_usec"] == 2 * 3 * SECOND * 10**6, "the long job has its CPU time", u["cpu_usec"])
-    check(u["cpu_peak_milli"] == 6000, "the long job has its peak of CPU use", u["cpu_peak_milli"])
-    check(u["memory_held_peak_bytes"] == 6 * 10**9, "the long job has its memory", u["memory_held_peak_bytes"])
-    check(u["memory_mean_bytes"] == 6 * 10**8, "the long job has its mean of memory", u["memory_mean_bytes"])
+          "the second run of a requeued job has its own nodes", u)
+    check(u["cpu_usec"] == 2 * 3 * SECOND * 10**6, "the second run has its CPU time", u["cpu_usec"])
+    check(u["cpu_peak_milli"] == 6000, "the second run has its peak of CPU use", u["cpu_peak_milli"])
+    check(u["memory_held_peak_bytes"] == 6 * 10**9, "the second run has its memory", u["memory_held_peak_bytes"])
+    check(u["memory_mean_bytes"] == 6 * 10**8, "the second run has its mean of memory", u["memory_mean_bytes"])
     joules = 2 * 40 * SECOND
-    check(u["energy_uj"] == joules * 10**6, "the long job has its energy", u["energy_uj"])
+    check(u["energy_uj"] == joules * 10**6, "the second run has its energy", u["energy_uj"])
     bins = rows(store, "SELECT b.start, b.microjoules FROM job_bin AS b JOIN job AS j ON j.id ="
                        " b.job WHERE j.jobid = 902 ORDER BY 1")
     t0 = base()
     ends = [t0 + HOUR, t0 + 2 * HOUR, t0 + AGAIN + SECOND]
     want, since = [], t0 + AGAIN
     for end in ends:
-        # n1 and n2 are scraped each 30 s from its start on, a full hour among them
+        # n1 and n2 are scraped each 30 s from the start, also at each full hour
         want.append((since, 2 * 40 * (end - since)))
         since = end
     got = [(b["start"], b["microjoules"] / 1e6) for b in bins]
-    check(got == want, "hour by hour", got, want)
+    check(got == want, "the second run has its energy by hour", got, want)
     u = use_of(store, "902", "gamma")
-    check((u["outcome"], u["nodes_seen"]) == (0, 2), "the first run has its energy", u)
-    check((u["nodes_final"], u["cpu_usec"]) == (1, 2 * 50 * FIRST * 10**6), "CPU time; the end"
-          " on the node that did not go on at once", u)
+    check((u["outcome"], u["nodes_seen"]) == (0, 2), "the first run has values of both nodes", u)
+    check((u["nodes_final"], u["cpu_usec"]) == (1, 2 * 50 * FIRST * 10**6), "the first run has its"
+          " CPU time, and its end on the node that the second run did not use", u)
     u = use_of(store, "903", "gamma", 1)
     check((u["outcome"], u["job"]) == (2, None),
-          "runs that cannot be distinguished have no values, and a reason", u)
+          "runs that cannot be distinguished have no values, but a reason", u)
 
 
 def check_long(store):
-    """Job 900, by hand: n1 3600 s * 100 W + 5400 s * 200 W, n2 9000 s * 50 W."""
+    """Job 900: n1 3600 s * 100 W + 5400 s * 200 W, n2 9000 s * 50 W."""
     u = use_of(store, "900", "gamma")
     check(u["cpu_usec"] == 2 * 3 * LENGTH * 1000000, "a job on two nodes has its CPU time",
           u["cpu_usec"])
-    check(u["memory_held_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["memory_held_peak_bytes"])
+    check(u["memory_held_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)),
+          "a job on two nodes has its peak of memory", u["memory_held_peak_bytes"])
     check(u["memory_mean_bytes"] == 10**9, "a job on two nodes has its mean of memory", u["memory_mean_bytes"])
     joules = 3600 * 100 + 5400 * 200 + 9000 * 50
     check(u["energy_uj"] == joules * 10**6 and u["energy_cpu_uj"] == joules * 750000,
-          "energy", u["energy_uj"])
-    # 301 samples on n1, 301 - 60 on n2, of 300 each
-    check(u["cover"] == 542 * 10**6 // 600, "a gap is reported", u["cover"])
+          "a job on two nodes has its energy", u["energy_uj"])
+    # 301 samples on n1 and 301 - 60 on n2; without a gap, 300 on each
+    check(u["cover"] == 542 * 10**6 // 600, "the coverage shows a gap", u["cover"])
     bins = rows(store, "SELECT b.start, b.microjoules FROM job_bin AS b JOIN job AS j ON j.id ="
                        " b.job WHERE j.jobid = 900 ORDER BY 1")
     t0 = bins[0]["start"] - START
-    # full hours at 2400 s, 6000 s and 9600 s of its time; n2 is unknown at 6000
+    # full hours are at 2400 s and 6000 s after the start; at 6000 s, n2 has a gap
     total = [energy("n1", 2400) + energy("n2", 2400), None, joules]
     at6000 = energy("n1", 6000) + energy("n2", 5400)
     want = [(t0 + START, total[0]), (t0 + HOUR, at6000 - total[0]),
             (t0 + 2 * HOUR, joules - at6000)]
     got = [(b["start"], b["microjoules"] / 1e6) for b in bins]
-    check(got == want, "hour by hour", got, want)
+    check(got == want, "a job on two nodes has its energy by hour", got, want)
     grams(store, t0, want, joules)
 
 
 def grams(store, t0, bins, joules):
-    """sum of energy * factor * 1.5, in Python's own way."""
+    """The emissions are the sum over seconds of energy * factor * PUE 1.5."""
     ends = [b[0] for b in bins[1:]] + [t0 + START + LENGTH]
     total = 0.0
     for (start, j), end in zip(bins, ends):
@@ -411,26 +413,26 @@ def grams(store, t0, bins, joules):
            rows(store, "SELECT g.* FROM job_grams_v AS g JOIN job AS j ON j.id = g.job WHERE"
                        " j.jobid = 900")}
     rte = got[("rte", "average_direct")]
-    check(abs(rte["grams"] - total) < 1e-4, "grams by the factors of their time",
+    check(abs(rte["grams"] - total) < 1e-4, "emissions use the factors of their time",
           rte["grams"], total)
     check(rte["covered_uj"] == joules * 10**6 and rte["estimated"] == 0, "factors cover all energy", rte)
     check(abs(got[("best", "average")]["grams"] - rte["grams"]) < 1e-9,
-          "the best factors are the provider's")
+          "the best emissions are those by the provider's factors")
     constant = got[("constant", "average_lifecycle")]["grams"]
-    check(abs(constant - joules / 3.6e6 * 100 * 1.5) < 1e-5, "a constant beside them", constant)
+    check(abs(constant - joules / 3.6e6 * 100 * 1.5) < 1e-5, "emissions by a constant factor are stored too", constant)
 
 
 def check_gpu(store):
     u = use_of(store, "901", "gamma")
-    check((u["gpus_seen"], u["gpus_unused"]) == (4, 1), "GPUs, and one that did nothing", u)
-    # three of four: 0.2 and 0.4 by turns; the last of 121 samples is 0.  Prometheus 3 and
-    # VictoriaMetrics leave out the first, which is as old as the range is long.
+    check((u["gpus_seen"], u["gpus_unused"]) == (4, 1), "a job has its number of GPUs, and of unused ones", u)
+    # Three of four GPUs alternate between 0.2 and 0.4; the last of 121 samples is 0.
+    # Prometheus 3 and VictoriaMetrics leave out the first, at the start of the range.
     want = [3 / 4 * (60 * 0.2 + 60 * 0.4) / 121, 3 / 4 * (59 * 0.2 + 60 * 0.4) / 120]
     check(any(abs(u["gpu_busy_ppm"] / 1e6 - w) < 1e-5 for w in want), "GPUs have their mean use",
           u["gpu_busy_ppm"], want)
-    check(u["gpu_idle_usec"] == int((3600 + 3 * 1800) * 1e6), "idle GPU seconds",
+    check(u["gpu_idle_usec"] == int((3600 + 3 * 1800) * 1e6), "GPUs have their idle time",
           u["gpu_idle_usec"])
-    check(u["gpu_held_usec"] == 4 * 3600 * 10**6, "held GPU seconds", u["gpu_held_usec"])
+    check(u["gpu_held_usec"] == 4 * 3600 * 10**6, "GPUs have the time for which they were held", u["gpu_held_usec"])
     check(u["gpu_memory_peak_bytes"] == 6 * 10**9, "GPUs have their memory", u["gpu_memory_peak_bytes"])
     check(u["energy_uj"] is None, "energy without a meter is unknown")
     names = {r["name"]: r["text"] for r in
@@ -440,7 +442,7 @@ def check_gpu(store):
 
 
 def check_rules(folder):
-    """The command shows each rule as it was applied to each job."""
+    """batchjob_stats_db rules shows, for each job, the rules that gave its findings."""
     program = os.path.join(os.environ.get("O", "build"), "batchjob_stats_db")
     wrong, applied = [], 0
     for job in rows(folder + "/stats.db", "SELECT id, cluster, jobid, submit_sec FROM job_v WHERE end_sec > 0"):
@@ -471,12 +473,12 @@ def check_page(folder):
     name = 'batchjob_stats_prometheus_%s_total{cluster="alpha"}'
     got = [int(own[name % k]) for k in ("jobs", "unknown_jobs", "doubtful_jobs", "errors")]
     check(got == [4, 2, 1, 0], "metrics of the importer count the jobs", got)
-    # five batches: the ordinary ones, and four runs whose id another has
-    asked = int(own[name % "queries"])
-    check(asked <= 150, "%d queries were enough" % asked)
+    # five batches: one for most jobs, and four for runs whose id another run has
+    queries = int(own[name % "queries"])
+    check(queries <= 150, "not more than 150 queries are needed: %d" % queries)
 
 
-def same(a, b):
+def compare_stores(a, b):
     tables = ("job_use", "job_grams", "job_finding", "job_bin", "job_prom_energy",
               "rollup_energy_day", "rollup_grams_day")
     for t in tables:
@@ -484,7 +486,7 @@ def same(a, b):
         check(x == y, "%s is the same" % t, *[p for p in zip(x, y) if p[0] != p[1]][:2])
 
 
-def forget(store):
+def delete_measured(store):
     db = sqlite3.connect(store)
     db.executescript("DELETE FROM job_prom_energy; DELETE FROM job_bin; DELETE FROM job_prom;"
                      "DELETE FROM covered WHERE source = 'prometheus';"
@@ -492,14 +494,14 @@ def forget(store):
     db.close()
 
 
-def waiting(store):
+def check_waiting(store):
     n = rows(store, "SELECT (SELECT count(*) FROM prom_todo) AS w, (SELECT count(*) FROM job_prom)"
                     " AS done")[0]
     check(n == {"w": 13, "done": 0}, "all jobs wait for Prometheus", n)
 
 
-def moved(folder, jobid, by):
-    """Accounting has found out that a job ended at another time."""
+def change_end(folder, jobid, by):
+    """Make sacct report another end of a job."""
     path = folder + "/sacct-alpha"
     text, old = open(path).read(), rows(folder + "/stats.db", "SELECT \"end\" FROM job WHERE"
                                         " jobid = %s" % jobid)[0]["end"]
@@ -509,18 +511,18 @@ def moved(folder, jobid, by):
         f.write(text[:end] + text[end:].replace(str(old), str(old + int(by)), 1))
 
 
-def check_moved(folder, jobid, values):
-    """What was asked about it is for the new time, and there is something told."""
+def check_changed_end(folder, jobid, values):
+    """The stored values are for the new time of the job, and no job waits for a query."""
     r = rows(folder + "/stats.db", "SELECT p.outcome, p.start = j.start AS a, p.\"end\" ="
              " j.\"end\" AS b, p.cpu_usec, (SELECT count(*) FROM prom_todo) AS left FROM"
              " job_prom AS p JOIN job AS j ON j.id = p.job WHERE j.jobid = %s" % jobid)[0]
-    check((r["outcome"], r["a"], r["b"], r["left"]) == (0, 1, 1, 0), "job %s was asked about for"
+    check((r["outcome"], r["a"], r["b"], r["left"]) == (0, 1, 1, 0), "job %s was queried for"
           " its new time" % jobid, r)
     check(r["cpu_usec"] == int(values), "measured values are kept", r, values)
 
 
-def small(folder, program):
-    """We believe that it reads a billion samples at once; it does not."""
+def import_with_large_queries(folder, program):
+    """Import with max-samples above the limit of the server, which refuses the first queries."""
     for name in ("alpha", "gamma"):
         path = "%s/%s.yml" % (folder, name)
         text = open(path).read()
@@ -536,12 +538,12 @@ def small(folder, program):
 
 
 def main():
-    what, args = sys.argv[1], sys.argv[2:]
-    if what == "openmetrics":
+    command, args = sys.argv[1], sys.argv[2:]
+    if command == "openmetrics":
         openmetrics()
-    elif what == "site":
-        site(args[0], args[1], int(args[2]), int(args[3]), *args[4:])
-    elif what == "check":
+    elif command == "configure":
+        configure(args[0], args[1], int(args[2]), int(args[3]), *args[4:])
+    elif command == "check":
         check_real(args[0], args[1], float(args[2]))
         check_again(args[0], float(args[3]), float(args[4]))
         store = args[0] + "/stats.db"
@@ -551,22 +553,22 @@ def main():
         check_rules(args[0])
         check_sums(store)
         check_page(args[0])
-    elif what == "same":
-        same(*args)
-    elif what == "moved":
-        moved(*args)
-    elif what == "check-moved":
-        check_moved(*args)
-    elif what == "forget":
-        forget(*args)
-    elif what == "waiting":
-        waiting(*args)
-    elif what == "factors":
+    elif command == "compare-stores":
+        compare_stores(*args)
+    elif command == "change-end":
+        change_end(*args)
+    elif command == "check-changed-end":
+        check_changed_end(*args)
+    elif command == "delete-measured":
+        delete_measured(*args)
+    elif command == "check-waiting":
+        check_waiting(*args)
+    elif command == "factors":
         factors(*args)
-    elif what == "marginal":
-        marginal(*args)
-    elif what == "small":
-        return small(*args)
+    elif command == "check-marginal":
+        check_marginal(*args)
+    elif command == "import-with-large-queries":
+        return import_with_large_queries(*args)
     return int(tap.failed > 0)
 
 

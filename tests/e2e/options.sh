@@ -1,11 +1,11 @@
 #!/bin/bash
-# Completions for shells and manual pages name every option of the programs, and the
-# packages have what the quickstart names; TAP.
+# Shell completions and manual pages have every option of the programs, and the
+# quickstart matches the packages.  TAP.
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
 programs='batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct'
-options() { # program: the options of its command line, without "no-"
+options() { # program: the options of its command line, without the prefix "no-"
     "$O/$1" --help=all | sed -nE '/^In the YAML file/q; s/^      --(\[no-\])?([a-z][a-z0-9.-]*).*/\2/p' | sort -u
 }
 
@@ -15,14 +15,14 @@ manual() { # file
         grep -oE '(--|^\.B[A-Z]? )[a-z][a-z0-9.-]*' | sed -E 's/^(--|\.B[A-Z]? )//' | sort -u
 }
 
-# What bash completes at the end of a command line.
-by_bash() { # program line
+# bash's completions at the end of a command line.
+by_bash() { # program line [word breaks]
     bash -c '. "$1"; COMP_LINE=$3 COMP_POINT=${#3} COMP_WORDBREAKS=$4
         compopt() { :; }
         "_$2"; printf "%s\n" "${COMPREPLY[@]}"' bash "$tmp/share/bash-completion/completions/$1" "$1" "$2" \
         "${3:- =:}"
 }
-by_fish() { # line: a program in PATH is not needed
+by_fish() { # line: fish's completions; the program need not be in PATH
     HOME=$tmp fish --no-config -c 'for f in $argv[1]/*; source $f; end; complete -C $argv[2]' \
         "$tmp/share/fish/vendor_completions.d" "$1" | cut -f 1
 }
@@ -40,7 +40,7 @@ for p in $programs; do
 done
 is "bash completes the choices of an option" \
     "$(by_bash batchjob_acct 'batchjob_acct --color=a' | tr '\n' ' ')" "auto always "
-is "bash completes them where = is part of a word" \
+is "bash completes choices where = is part of a word" \
     "$(by_bash batchjob_acct 'batchjob_acct --color=n' ' :')" "--color=never"
 is "bash completes commands" "$(by_bash batchjob_stats_db 'batchjob_stats_db check-')" check-config
 is "bash completes files" "$(by_bash batchjob_exporter "batchjob_exporter --config.file=README.m")" README.md
@@ -61,13 +61,13 @@ for p in $programs; do
         "$tmp/share/zsh/site-functions/_$p" | grep -v '^no-' | sort -u)" "$(options "$p")"
 done
 for p in $programs; do
-    is "$p -V is --version" "$("$O/$p" -V)" "$("$O/$p" --version)"
-    is "$p -h is --help" "$("$O/$p" -h | md5sum)" "$("$O/$p" --help | md5sum)"
+    is "$p -V is the same as --version" "$("$O/$p" -V)" "$("$O/$p" --version)"
+    is "$p -h is the same as --help" "$("$O/$p" -h | md5sum)" "$("$O/$p" --help | md5sum)"
     check "--help of $p is shorter than --help=all" \
         [ "$("$O/$p" --help | wc -l)" -lt "$("$O/$p" --help=all | wc -l)" ]
 done
 
-absorb tests/e2e/quickstart.py check
-check "the recipe for Spack compiles" $python -c \
+run_tap tests/e2e/quickstart.py check
+check "the Spack recipe is valid Python" $python -c \
     'compile(open("packaging/spack/packages/batchjob-monitoring/package.py").read(), "package.py", "exec")'
 complete=1

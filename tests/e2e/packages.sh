@@ -1,14 +1,14 @@
 #!/bin/bash
-# The packages: built from what is committed, unpacked, and what their services
-# name is in them.  TAP; some minutes.
+# The packages, built from the committed source and unpacked: they contain the programs
+# and files that their services name.  TAP; some minutes.
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
 unpack_deb() { dpkg-deb -x "$1" "$root"; }
 unpack_rpm() { rpm2cpio "$1" | (cd "$root" && cpio -idm --quiet); }
 
-# Links between the installed guides that lead nowhere.
-dead_links() { # root
+# Broken links between the installed guides.
+broken_links() { # root
     local f link
     find "$1/usr/share/doc/batchjob" -name '*.md' | while read -r f; do
         grep -oE '\]\([^)#:]+' "$f" | while read -r link; do
@@ -17,8 +17,8 @@ dead_links() { # root
     done
 }
 
-# Programs and files in /etc that a service's command lines name.
-needs() {
+# Files in /usr and /etc that the command lines of a service name.
+named_files() {
     sed -n 's/^Exec[A-Za-z]*=//p' "$1" | grep -o '/\(usr\|etc\)/[^ ]*' | sort -u
 }
 
@@ -26,7 +26,7 @@ maker="Ann O'Nym & Co <ann@site.example>"
 made_by_deb() { dpkg-deb -f "$1" Maintainer; }
 made_by_rpm() { rpm -qp --qf '%{PACKAGER}' "$1"; }
 
-packed() { # kind tool
+test_packages() { # deb|rpm tool
     local f unit want have dir
     root=$tmp/$1
     mkdir -p "$root"
@@ -34,22 +34,22 @@ packed() { # kind tool
     check "make $1" make "$1" O="$tmp/build" RPMFLAGS=--nodeps PACKAGER="$maker"
     for f in $(find "$tmp/build/packages/$1" -name "*.$1" ! -name '*dbgsym*'); do
         check "${f##*/} unpacks" "unpack_$1" "$f"
-        is "${f##*/} says who made it" "$("made_by_$1" "$f")" "$maker"
+        is "${f##*/} names its packager" "$("made_by_$1" "$f")" "$maker"
     done
     for f in batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct; do
-        is "$1: $f says what it is" "$("$root/usr/bin/$f" --version)" \
+        is "$1: $f --version prints version and commit" "$("$root/usr/bin/$f" --version)" \
             "$f $(sed -n 's/^VERSION *:= //p' Makefile) ($(git rev-parse --short=12 HEAD))"
     done
     check "$1: the quickstart is installed" [ -e "$root/usr/share/doc/batchjob/docs/quickstart.md" ]
-    is "$1: every link in the guides leads to a file" "$(dead_links "$root")" ""
+    is "$1: every link in the guides leads to a file" "$(broken_links "$root")" ""
     dir=$(dirname "$(find "$root" -name batchjob_exporter.service)")
     for unit in "${dir:-no}"/*.service; do
-        want=$(needs "$unit")
+        want=$(named_files "$unit")
         have=$(for f in $want; do [ ! -e "$root$f" ] || echo "$f"; done)
-        is "$1: what ${unit##*/} starts and reads is there" "$have" "$want"
+        is "$1: the files that ${unit##*/} names are installed" "$have" "$want"
     done
-    # systemd gives such a directory to the service's user and removes it.
-    is "$1: the prolog's /run/batchjob stays root's" \
+    # With RuntimeDirectory=, systemd would change its owner, and remove it later.
+    is "$1: no service has the prolog's /run/batchjob as RuntimeDirectory" \
         "$(grep -lE '^RuntimeDirectory=(.* )?batchjob( |/|$)' "${dir:-no}"/*.service)" ""
 }
 
@@ -63,8 +63,8 @@ is "the packager's name comes from git" "$(packager GIT_CONFIG_COUNT=2 GIT_CONFI
 is "the packager's name is the local user" "$(packager)" "$(id -un) <$(id -un)@$(uname -n)>"
 
 git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
-packed deb dpkg-buildpackage
-# --check: every task is evaluated, and nothing is changed.
+test_packages deb dpkg-buildpackage
+# --check evaluates every task without changing anything.
 if command -v ansible-playbook >/dev/null; then
     for f in compute head login; do
         printf '[%s]\n%s ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n' $f host-$f
@@ -81,12 +81,12 @@ if command -v ansible-playbook >/dev/null; then
 	END
     check "the Ansible role runs in check mode" env LC_ALL=C.UTF-8 ANSIBLE_LOCAL_TEMP="$tmp/ansible" \
         ansible-playbook --check -i "$tmp/hosts" -e "@$tmp/vars.yml" packaging/ansible/site.yml
-    is "it runs on all hosts" "$(grep -cE 'failed=0 ' "$tmp/check.out")" 3
+    is "the Ansible role runs on all hosts" "$(grep -cE 'failed=0 ' "$tmp/check.out")" 3
 else
     skip "the Ansible role runs in check mode" "ansible-playbook is not installed"
 fi
-packed rpm rpmbuild
-# The plugin, with collectd's headers in a place of their own.
+test_packages rpm rpmbuild
+# The RPM of the plugin, with collectd's headers in another directory.
 if [ -e /usr/include/collectd/core ] && command -v rpmbuild >/dev/null; then
     cp -r /usr/include/collectd "$tmp/collectd"
     check "make rpm --with collectd" make rpm O="$tmp/build" PACKAGER="$maker" \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Install, upgrade and remove the packages, of Debian and RPM, in a bare root whose
-# systemctl is a stub that records its calls.  TAP; needs root and mmdebstrap; some
+# Install, upgrade and remove the deb and RPM packages in a minimal root file system, in
+# which systemctl is a stub that records its calls.  TAP; needs root and mmdebstrap; some
 # minutes.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cgroup.sh"
@@ -15,11 +15,11 @@ git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 root=$tmp/root
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | head -n 1)
-check "a bare $release" mmdebstrap --quiet --variant=minbase --mode=root \
+check "a minimal $release is installed" mmdebstrap --quiet --variant=minbase --mode=root \
     --skip=cleanup/apt/lists --include=adduser,init-system-helpers "$release" "$root" "$mirror"
 
-# The stub: what is enabled or runs is a file in /units.  deb-systemd-helper enables by
-# links.
+# The stub has a file in /units for each enabled and each running service.
+# deb-systemd-helper enables services by links.
 units=$root/units
 mkdir -p "$units/enabled" "$units/active" "$root/run/systemd/system" \
     "$root/etc/systemd/system/multi-user.target.wants"
@@ -59,33 +59,33 @@ calls() { in_order <"$units/log"; } # since the last forget
 forget() { : >"$units/log"; }
 inside() { DEBIAN_FRONTEND=noninteractive chroot "$root" "$@" </dev/null; }
 
-# The mirror is reached as this machine reaches it.
+# Reach the mirror with this machine's settings.
 cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 check "make deb" make deb O="$tmp/build" PACKAGER="Ann <ann@site.example>"
 mkdir -p "$root/packages" "$root/older"
 cp "$tmp"/build/packages/deb/*.deb "$root/packages/" && rm -f "$root"/packages/*dbgsym*
-check "the same packages as the version before" tests/e2e/older_debs "$root/packages" "$root/older"
+check "the packages are rebuilt as version 0.0.1" tests/e2e/older_debs "$root/packages" "$root/older"
 version=$(dpkg-deb -f "$root"/packages/batchjob-exporter_*.deb Version)
 names=$(cd "$root/packages" && for f in *.deb; do echo "${f%%_*}"; done)
 install() { inside sh -c "apt-get -q -y --no-install-recommends install /$1/*.deb"; }
-versions() { # of all packages, each once
+versions() { # the distinct versions and states of all packages
     # shellcheck disable=SC2086
     inside dpkg-query -W -f '${Version} ${db:Status-Status}\n' $names | sort -u
 }
 
 check "the packages install" install older
-is "all five packages are there" "$names=$(versions)" "batchjob-acct
+is "all five packages are installed" "$names=$(versions)" "batchjob-acct
 batchjob-doc
 batchjob-exporter
 batchjob-stats
 collectd-plugin-batchjob=0.0.1-1 installed"
 check "the exporter is enabled" enabled batchjob_exporter
-is "the exporter starts, and collectd; accounting needs a configuration first" "$(running)" "batchjob_exporter collectd"
+is "exporter and collectd start; accounting needs a configuration first" "$(running)" "batchjob_exporter collectd"
 check "the accounting user exists" inside getent passwd batchjob
-is "its configuration is readable by that user only" \
+is "the server's configuration is readable only by root and the accounting group" \
     "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
 
-is "the directory of final records" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" \
+is "the directory of final records has its mode and owner" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" \
     "2770 root batchjob"
 
 # --- a final record under the restrictions of the units ----------------------
@@ -97,10 +97,10 @@ records_arrive() {
     gid=$(inside getent group batchjob | cut -d: -f3) uid=$(inside id -u batchjob)
     port=$(free_port)
     sed -i "s/:9010/127.0.0.1:$port/" "$root/etc/batchjob/exporter.yml"
-    # As the comment in the file says.
+    # Enable final records as the comment in the file describes.
     sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' "$root/etc/batchjob/exporter.yml"
-    as_unit_by=exec as_unit "$root" batchjob_exporter 61234:61234 >"$tmp/exporter.log" 2>&1 &
-    later stop $!
+    as_unit_prefix=exec as_unit "$root" batchjob_exporter 61234:61234 >"$tmp/exporter.log" 2>&1 &
+    on_exit stop $!
     wait_for 60 grep -q "listening on" "$tmp/exporter.log"
     check "the exporter starts with records under its unit" grep -q "listening on" "$tmp/exporter.log"
     page_has . || return
@@ -110,11 +110,11 @@ records_arrive() {
     cg_kill 65534 4711
     wait_for 60 sh -c "ls $spool/*.4711.*.json"
     n=$(find "$spool" -name '*.4711.*.json' | head -n 1)
-    is "a record arrives, for the group" "$(stat -c '%a %u %g' "${n:-$spool}")" "640 61234 $gid"
+    is "a record is written, readable by the group" "$(stat -c '%a %u %g' "${n:-$spool}")" "640 61234 $gid"
     : >"$root/etc/batchjob/lsb.acct"
     { echo "name: alpha"; echo "lsf: {acct: /etc/batchjob/lsb.acct}"
         sed -n '/^records:/,/^    -/p' examples/cluster.yml; } >"$root/etc/batchjob/cluster.yml"
-    check "batchjob_stats_db finds its files under its unit" \
+    check "batchjob_stats_db can read its files under its unit" \
         as_unit "$root" batchjob_stats_db "$uid:$gid" check-config
     check "batchjob_stats_db imports under its unit" as_unit "$root" batchjob_stats_db "$uid:$gid" --once
     is "the record is in the store" "$($python - "$root/var/lib/batchjob/stats.db" <<'PY'
@@ -130,20 +130,20 @@ records_arrive
 
 # --- upgrade, removal and purge of the Debian packages -----------------------
 
-# The cluster's exporter runs, the import runs but is not enabled, the server was
-# stopped although it is enabled.
+# The cluster's exporter and the import run without being enabled; the server is enabled
+# but stopped.
 for u in batchjob_exporter_cluster batchjob_stats_db; do : >"$units/active/$u"; done
 inside env DPKG_MAINTSCRIPT_PACKAGE=batchjob-stats deb-systemd-helper enable batchjob_stats_server.service
 echo "# of the site" >>"$root/etc/batchjob/stats_db.yml"
 forget
 check "the packages upgrade" install packages
-is "all of them" "$(versions)" "$version installed"
+is "all packages are upgraded" "$(versions)" "$version installed"
 is "the services that ran are restarted, and no other" "$(calls)" \
     "restart batchjob_exporter restart batchjob_exporter_cluster restart batchjob_stats_db"
 is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster batchjob_stats_db collectd"
-check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
+check "the upgrade keeps the site's configuration" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
 
-# What services leave behind.
+# Create the files that services leave behind.
 leave() {
     inside install -d -m 700 /var/lib/private/batchjob_exporter
     inside ln -sfn private/batchjob_exporter /var/lib/batchjob_exporter
@@ -154,33 +154,33 @@ leave data
 forget
 # shellcheck disable=SC2086
 check "the packages are removed" inside dpkg --remove $names
-is "what ran is stopped" "$(calls)" "stop batchjob_exporter stop batchjob_exporter_cluster stop batchjob_stats_db"
-check "the configuration stays" [ -e "$root/etc/batchjob/stats_db.yml" ]
-check "the exporter's state stays" [ -e "$root/var/lib/private/batchjob_exporter" ]
+is "the running services are stopped" "$(calls)" "stop batchjob_exporter stop batchjob_exporter_cluster stop batchjob_stats_db"
+check "removal keeps the configuration" [ -e "$root/etc/batchjob/stats_db.yml" ]
+check "removal keeps the exporter's state" [ -e "$root/var/lib/private/batchjob_exporter" ]
 # shellcheck disable=SC2086
 check "the packages are purged" inside dpkg --purge $names
 cp "$tmp/check.out" "$tmp/purge.out"
-check "purge says what stays" grep -q "kept the data in /var/lib/batchjob, with its user" "$tmp/purge.out"
-left() { # files of the packages, and the user
+check "purge reports the data that it keeps" grep -q "kept the data in /var/lib/batchjob, with its user" "$tmp/purge.out"
+remaining() { # files, user and group of the packages that still exist
     (cd "$root" && find etc/batchjob* etc/systemd/system var/lib/batchjob* var/lib/private var/spool/batchjob \
         usr/share/batchjob usr/bin/batchjob* -name '*batchjob*' 2>/dev/null)
     grep -hoE '^batchjob' "$root/etc/passwd" "$root/etc/group"
 }
-is "the store stays, with its user and group" "$(left | in_order)" "batchjob batchjob var/lib/batchjob"
+is "purge keeps the store, with its user and group" "$(remaining | in_order)" "batchjob batchjob var/lib/batchjob"
 check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
 check "the packages install again" install packages
-is "the store's owner is the service" "$(inside stat -c '%U' /var/lib/batchjob/stats.db)" batchjob
+is "the service user owns the store" "$(inside stat -c '%U' /var/lib/batchjob/stats.db)" batchjob
 rm "$root"/var/lib/batchjob/*
 # shellcheck disable=SC2086
 check "the packages without data are purged" inside dpkg --purge $names
-is "nothing stays" "$(left)" ""
+is "purge without data leaves nothing" "$(remaining)" ""
 
 # --- RPM -----------------------------------------------------------------------
 
 rpms() {
     local old new u
     rm -f "$units"/active/* "$units"/enabled/*
-    # Built by make rpm of the same source: the version before, and this one.
+    # An older and the current version, both built from this source.
     check "make rpm of an older version" make rpm O="$tmp/older" VERSION=0.0.1 RPMFLAGS=--nodeps PACKAGER=Ann
     check "make rpm" make rpm O="$tmp/build" RPMFLAGS=--nodeps PACKAGER=Ann
     old=$(find "$tmp/older" -name '*.rpm' ! -name '*debug*') new=$(find "$tmp/build" -name '*.rpm' ! -name '*debug*')
@@ -192,9 +192,9 @@ rpms() {
     is "no service starts; the distribution decides what is enabled" "$(calls)" "$(printf 'preset %s ' \
         batchjob_exporter batchjob_exporter_cluster batchjob_slurm_access.timer batchjob_stats_db \
         batchjob_stats_server | sed 's/ $//')"
-    is "the directory of final records" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" "2770 root batchjob"
-    is "the directory of the store" "$(inside stat -c '%a %U %G' /var/lib/batchjob)" "750 batchjob batchjob"
-    is "the server's configuration" "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
+    is "the directory of final records has its mode and owner" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" "2770 root batchjob"
+    is "the directory of the store has its mode and owner" "$(inside stat -c '%a %U %G' /var/lib/batchjob)" "750 batchjob batchjob"
+    is "the server's configuration has its mode and group" "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
     for u in batchjob_exporter batchjob_stats_db batchjob_slurm_access.timer; do : >"$units/active/$u"; done
     echo "# of the site" >>"$root/etc/batchjob/stats_db.yml"
     forget
@@ -202,14 +202,14 @@ rpms() {
     check "the RPMs upgrade" tool --force-debian --nodeps -U $new
     is "the services that ran are restarted, and no other" "$(calls)" \
         "restart batchjob_exporter restart batchjob_slurm_access.timer restart batchjob_stats_db"
-    check "what the site configured stays" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
+    check "the upgrade keeps the site's configuration" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
     leave data
     forget
     # shellcheck disable=SC2046
     check "the RPMs are removed" tool --force-debian --nodeps -e $(tool -qa 'batchjob*')
-    is "what ran is stopped" "$(calls)" "stop batchjob_exporter stop batchjob_slurm_access.timer stop batchjob_stats_db"
+    is "the running services are stopped" "$(calls)" "stop batchjob_exporter stop batchjob_slurm_access.timer stop batchjob_stats_db"
     check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
-    is "what the site configured stays beside it" "$(cd "$root/etc/batchjob" && echo *)" "stats_db.yml.rpmsave"
+    is "removal keeps the changed configuration" "$(cd "$root/etc/batchjob" && echo *)" "stats_db.yml.rpmsave"
 }
 if command -v rpmbuild >/dev/null; then rpms; else skip "RPM packages" "rpmbuild is not installed"; fi
 complete=1

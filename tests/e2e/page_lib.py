@@ -1,5 +1,5 @@
-"""What tests of the web pages share: a parser that checks them, a site with a hostile
-job, and a Prometheus server that answers with what a test gives it."""
+"""Shared by the tests of the web pages: a parser that checks a page, a site with a job whose
+texts contain HTML, and a simulated Prometheus server."""
 import html.parser
 import http.server
 import json
@@ -16,11 +16,11 @@ GRAFANA = basic("grafana", "s3cret")
 
 
 class Page(html.parser.HTMLParser):
-    """Tags, attributes and text; tags must be closed in their order."""
+    """Collects tags, attributes, links and text; `misnested` has tags closed in the wrong order."""
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.tags, self.attrs, self.bad = [], [], [], []
+        self.open, self.tags, self.attrs, self.misnested = [], [], [], []
         self.rows, self.text, self.links = [], "", []
         self.feed(text)
         self.close()
@@ -40,7 +40,7 @@ class Page(html.parser.HTMLParser):
         if tag == "option":
             return
         if not self.open or self.open.pop() != tag:
-            self.bad.append(tag)
+            self.misnested.append(tag)
 
     def handle_data(self, text):
         self.text += text
@@ -48,43 +48,44 @@ class Page(html.parser.HTMLParser):
             self.rows[-1][-1] += text
 
 
-def safe(what, answer):
-    text = answer.body.decode()
+def check_page(what, response):
+    text = response.body.decode()
     page = Page(text)
-    csp = answer.headers.get_all("Content-Security-Policy") or []
+    csp = response.headers.get_all("Content-Security-Policy") or []
     check(len(csp) == 1 and csp[0].startswith("default-src 'none'; style-src 'self'")
-          and "unsafe" not in csp[0] and "frame-ancestors 'none'" in csp[0], what + ": policy", csp)
-    cache = "private, no-cache" if answer.status == 200 else "no-store"
-    same((answer.headers["X-Content-Type-Options"], answer.headers["Cache-Control"],
-          answer.headers["Content-Type"]), ("nosniff", cache, "text/html; charset=utf-8"),
+          and "unsafe" not in csp[0] and "frame-ancestors 'none'" in csp[0], what + ": Content-Security-Policy", csp)
+    cache = "private, no-cache" if response.status == 200 else "no-store"
+    same((response.headers["X-Content-Type-Options"], response.headers["Cache-Control"],
+          response.headers["Content-Type"]), ("nosniff", cache, "text/html; charset=utf-8"),
          what + ": headers")
-    same((page.open, page.bad), ([], []), what + ": every tag is closed")
+    same((page.open, page.misnested), ([], []), what + ": every tag is closed")
     check(set(page.tags) <= {"html", "head", "meta", "title", "link", "body", "header", "nav", "a",
                              "span", "main", "h1", "h2", "form", "label", "input", "select",
                              "option", "button", "div", "table", "thead", "tbody", "tr", "th", "td",
                              "bdi", "b", "time", "meter", "p", "dl", "dt", "dd", "footer", "ul",
                              "li", "section", "small", "h3", "caption", "figure", "figcaption", "svg", "path",
-                             "text", "rect", "details", "summary", "code", "span", "tfoot", "br"}, what + ": no other tags", set(page.tags))
+                             "text", "rect", "details", "summary", "code", "span", "tfoot", "br"},
+          what + ": only the expected tags", set(page.tags))
     check(not any(k.startswith("on") or k == "style" for k, _ in page.attrs),
           what + ": no scripts or styles in attributes")
-    check(all(not re.match(r"(?i)[a-z]+:|//", u) for u in page.links), what + ": no foreign hosts",
+    check(all(not re.match(r"(?i)[a-z]+:|//", u) for u in page.links), what + ": no links to other hosts",
           page.links)
     check(not any(ord(c) < 32 and c != "\n" for c in text), what + ": no control characters")
     return page
 
 
-def begin(site):
+def set_up(site):
     web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n  user3: %s\n"
                     % (bcrypt("s3cret"), bcrypt("pw3")))
     site.options = ["--web.config.file=" + web, "--access.admins=boss",
                     "--access.coordinators=acct1: user2"]
     site.start(*site.options)
-    mine = site.ask("/api/v1/jobs?from=0&limit=1000&fields=key,jobid,state", GRAFANA, user("user3")).data
-    site.mine = mine
+    own_jobs = site.fetch("/api/v1/jobs?from=0&limit=1000&fields=key,jobid,state", GRAFANA, user("user3")).data
+    site.own_jobs = own_jobs
     twice = [i for i, in site.db().execute("SELECT jobid FROM job GROUP BY 1 HAVING count(*) > 1")]
-    site.key = next(j["key"] for j in mine if j["state"] not in ("running", "pending")
+    site.key = next(j["key"] for j in own_jobs if j["state"] not in ("running", "pending")
                     and int(j["jobid"]) not in twice)
-    same(site.derive(site.key.split(":")[1]), site.key, "the store has a measured job")
+    same(site.add_measurements(site.key.split(":")[1]), site.key, "the store has a measured job")
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO jobname(text) VALUES(?)", (HOSTILE,))
     db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ? WHERE jobid"
@@ -95,21 +96,21 @@ def begin(site):
     site.refresh()
 
 
-def ask(site, path, who="user3"):
-    return site.ask(path, GRAFANA, user(who))
+def fetch(site, path, user_name="user3"):
+    return site.fetch(path, GRAFANA, user(user_name))
 
 
-class Fake:
-    """A Prometheus server: two nodes with two GPUs, of which one is idle."""
+class FakePrometheus:
+    """A simulated Prometheus server: two nodes with two GPUs each, of which GPU 1 is idle."""
 
     def __init__(self):
         self.delay = None
-        outer = self
+        prometheus = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 q = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-                body = json.dumps(outer.answer(q)).encode()
+                body = json.dumps(prometheus.response(q)).encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -122,7 +123,7 @@ class Fake:
         self.nodes = 2
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
-    def answer(self, q):
+    def response(self, q):
         times = range(int(q["start"][0]), int(q["end"][0]) + 1, int(q["step"][0]))
         query = q["query"][0]
         self.query = query

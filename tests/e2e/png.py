@@ -6,7 +6,7 @@ import zlib
 
 class Image:
     def __init__(self, data):
-        assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+        assert data[:8] == b"\x89PNG\r\n\x1a\n", "not a PNG file"
         at, packed = 8, b""
         while at < len(data):
             n, kind = struct.unpack(">I4s", data[at:at + 8])
@@ -20,34 +20,34 @@ class Image:
             elif kind == b"IDAT":
                 packed += body
             at += 12 + n
-        self.colours = {}  # by row: how many pixels have it
+        self.colours = {}  # row: number of pixels of each colour
         self.rows = self.unfilter(zlib.decompress(packed))
 
     def unfilter(self, raw):
         n, wide = self.bytes, self.width * self.bytes
         last, rows = bytearray(wide), []
         for y in range(self.height):
-            how = raw[y * (wide + 1)]
+            filter_type = raw[y * (wide + 1)]
             row = bytearray(raw[y * (wide + 1) + 1:(y + 1) * (wide + 1)])
-            if how == 2:
+            if filter_type == 2:
                 row = bytearray(x + b & 255 for x, b in zip(row, last))
-            elif how:
+            elif filter_type:
                 for k in range(n):
-                    self.predict(how, row, last, k)
+                    self.predict(filter_type, row, last, k)
             rows.append(row)
             last = row
         return rows
 
-    def predict(self, how, row, last, first):
-        """Add to each byte of a channel what its neighbours predict."""
+    def predict(self, filter_type, row, last, first):
+        """Undo the filter of one channel: add to each byte the value predicted from its neighbours."""
         n, a, c, out = self.bytes, 0, 0, []
         for x, b in zip(row[first::n], last[first::n]):
-            if how == 1:
+            if filter_type == 1:
                 a = x + a & 255
-            elif how == 3:
+            elif filter_type == 3:
                 a = x + (a + b) // 2 & 255
             elif a == c:
-                a = x + b & 255  # the nearest to a + b - c
+                a = x + b & 255  # Paeth: a + b - c is b
             elif b == c:
                 a = x + a & 255
             else:
@@ -58,7 +58,7 @@ class Image:
         row[first::n] = bytes(out)
 
     def count(self, y, colour):
-        """How many pixels of a row have nearly that colour, 0xRRGGBB."""
+        """Return how many pixels of row y have nearly that colour (0xRRGGBB)."""
         want = (colour >> 16, colour >> 8 & 255, colour & 255)
         if y not in self.colours:
             row, n = self.rows[y], self.bytes
@@ -67,7 +67,7 @@ class Image:
                    if all(abs(a - b) <= 3 for a, b in zip(pixel, want)))
 
     def lines(self, colour, least):
-        """The middle of each band of rows with at least so many pixels of the colour."""
+        """Return the middle of each band of rows that have at least `least` pixels of the colour."""
         has = [self.count(y, colour) >= least for y in range(self.height)] + [False]
         found, first = [], None
         for y, yes in enumerate(has):

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Choose TCP ports that no other test gets, and that Linux lends to no client.
+"""Choose TCP ports that no other test gets and that Linux does not use for outgoing connections.
 
-    ports.py [N]    print the first of N ports in a row (1)
+    ports.py [N]    print the first of N consecutive ports (default: 1)
 """
 import fcntl
 import os
 import socket
 import sys
 
-FIRST, END = 20000, 32000  # Linux lends ports from 32768 on
+FIRST, END = 20000, 32000  # below Linux's ephemeral ports (32768 and above)
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -22,7 +22,8 @@ def is_free(port):
 
 
 def free_ports(n):
-    """The next ports of all tests that share a build folder, in turn."""
+    """Return the first of n consecutive free ports.  Tests that share a build folder get
+    different ports."""
     folder = os.path.join(TOP, os.environ.get("O", "build"), "e2e")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "ports")

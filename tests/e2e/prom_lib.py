@@ -16,11 +16,11 @@ from ports import free_port
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def wait_for(what, seconds=60):
-    """Return what the call gives once that is true, or None after so many seconds."""
+def wait_for(condition, seconds=60):
+    """Call condition() until its result is true, and return that; None after so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        got = what()
+        got = condition()
         if got:
             return got
         time.sleep(0.2)
@@ -28,22 +28,22 @@ def wait_for(what, seconds=60):
 
 
 class Node:
-    """jobs: (id, uid, user, account); without why it is there."""
+    """A node with jobs: (id, uid, user, account).  If it cannot start, `failure` is the reason."""
 
     def __init__(self, cluster, jobs):
         self.p = subprocess.Popen(
             [os.path.join(HERE, "api_node.sh"), cluster] + [" ".join(map(str, j)) for j in jobs],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.url = self.why = None
+        self.url = self.failure = None
         for line in self.p.stdout:
             word, _, rest = line.strip().partition(" ")
             if word == "url":
                 self.url = rest
                 return
             if word == "none":
-                self.why = rest
+                self.failure = rest
                 break
-        self.why = self.why or "the node does not start"
+        self.failure = self.failure or "the node does not start"
 
     def stop(self):
         self.p.stdin.close()
@@ -59,8 +59,8 @@ class Prometheus:
     def __init__(self, *targets):
         self.folder = tempfile.mkdtemp(prefix="bj-prom-")
         self.url = None
-        self.why = None if shutil.which(self.program) else self.program + " is not installed"
-        if self.why:
+        self.failure = None if shutil.which(self.program) else self.program + " is not installed"
+        if self.failure:
             return
         port = free_port()
         with open(self.folder + "/conf.yml", "w") as f:
@@ -74,10 +74,10 @@ class Prometheus:
                                   for o in self.options], stderr=log, stdout=log)
         self.url = "http://127.0.0.1:%d" % port
         if not wait_for(lambda: self.get(self.ready), 60):
-            self.why = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
+            self.failure = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
 
     def prepare(self):
-        """For those that add to its folder before it starts."""
+        """Subclasses write files to the folder here, before the server starts."""
 
     def get(self, path):
         try:
@@ -90,15 +90,15 @@ class Prometheus:
         r = self.get("/api/v1/query?" + urllib.parse.urlencode({"query": promql}))
         return json.loads(r)["data"]["result"] if r else None
 
-    def hold(self):
-        """Let it answer nothing, without closing its connections."""
+    def suspend(self):
+        """Stop the process: it does not respond, but its connections stay open."""
         self.p.send_signal(signal.SIGSTOP)
         def stopped():
             with open("/proc/%d/stat" % self.p.pid) as f:
                 return f.read().rpartition(")")[2].split()[0] in "Tt"
         wait_for(stopped)
 
-    def go_on(self):
+    def resume(self):
         self.p.send_signal(signal.SIGCONT)
 
     def stop(self):

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""The quickstart to the letter.
+"""Runs the commands and writes the files of docs/quickstart.md exactly as they are there.
 
 Its fenced blocks are marked with a language, the role of the host, and for files
 the path:  ```sh node    ```yaml management /etc/batchjob/cluster.yml
 
-  quickstart.py check        the packages have every command and file that it names
+  quickstart.py check        the packages have every command and file that the page names
   quickstart.py print ROLE   the commands of a role
   quickstart.py walk [collectd]
-                             run the blocks of a site with the exporter, which then moves to
-                             PostgreSQL (docs/scale.md), or with collectd, as root of a
-                             machine with Slurm, Prometheus, PostgreSQL and the packages in
-                             the current directory; systemctl is tests/e2e/systemctl.py
+                             run the blocks for a site with the exporter, and then those
+                             that move its store to PostgreSQL (docs/scale.md); or the blocks
+                             for a site with collectd.  Needs root, a machine with Slurm,
+                             Prometheus and PostgreSQL, and the packages in the current
+                             directory; systemctl is tests/e2e/systemctl.py
 """
 
 import fnmatch
@@ -28,17 +29,17 @@ from tap import check, plan, same  # noqa: E402
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(HERE, "docs/quickstart.md")
 SCALE = os.path.join(HERE, "docs/scale.md")
-# What a site puts in its own words, and where everything is one machine.
+# Replacements for the names of the page: here all hosts are one machine.
 SITE = {"alpha": "sandbox", "PROMETHEUS": "127.0.0.1", "node001": "localhost", "node002": "127.0.0.1"}
 BOTH = {"slurm", "query", "management", "grafana"}
 WALKS = {"exporter": BOTH | {"node", "prometheus", "cluster"}, "collectd": BOTH | {"collectd", "collectd_prometheus"}}
-# Ports on which programs listen, collectd among them.
+# Ports on which the programs and collectd listen.
 PORTS = {"exporter": [9010, 9011, 9020], "collectd": [9020, 9103]}
 PASSWORD = "secret"
 
 
 def blocks(page=PAGE):
-    """(language, role, path, lines) of each marked block."""
+    """Yield (language, role, path, lines) of each marked block."""
     with open(page, encoding="utf-8") as f:
         text = f.read()
     for m in re.finditer(r"^( *)```(\w+) (\w+)(?: (\S+))?\n(.*?)^ *```$", text, re.M | re.S):
@@ -52,7 +53,7 @@ def command_of(line):
 
 
 def packaged():
-    """The paths that the packages contain: of dh_install's lists, and the units."""
+    """Return the paths that the packages contain, from dh_install's lists and the unit files."""
     paths = {f"/{unit}" for unit in os.listdir(os.path.join(HERE, "examples"))
              if unit.endswith((".service", ".timer"))}
     folder = os.path.join(HERE, "packaging/debian")
@@ -66,11 +67,11 @@ def packaged():
 
 
 def check_page():
-    """The packages have what the page names."""
+    """The packages have the files, commands and units that the page names; links are valid."""
     with open(PAGE, encoding="utf-8") as f:
         text = f.read()
     marked = list(blocks())
-    same({b[1] for b in marked}, {"build", "login"}.union(*WALKS.values()), "the page's blocks have roles")
+    same({b[1] for b in marked}, {"build", "login"}.union(*WALKS.values()), "the page's blocks have the expected roles")
     prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S)
     check(text.count("```") == 2 * len(marked) and not re.search(r"^    \S", prose, re.M),
           "every block of the page is marked", f"{text.count('```')} fences, {len(marked)} blocks")
@@ -93,7 +94,7 @@ def check_page():
         check(os.path.exists(os.path.join(os.path.dirname(PAGE), link)), f"the link to {link} leads to a file")
 
 
-# --- the walk ------------------------------------------------------------------
+# --- running the blocks ---------------------------------------------------------
 
 
 def sandbox(*words):
@@ -107,17 +108,17 @@ class Walk:
         self.conf = os.environ["SLURM_CONF"]
         self.words = dict(SITE)
         if kind == "collectd":
-            del self.words["node002"]  # both would have the same series
+            del self.words["node002"]  # two nodes on one machine would have the same series
         self.jobs = []
         self.started = []
 
-    def put(self, text):
+    def substitute(self, text):
         for word, value in self.words.items():
             text = re.sub(rf"\b{word}\b", lambda _, v=value: v, text)
         return text
 
     def submit(self):
-        """A job of anna that computes until the walk ends, and one of boris."""
+        """Submit a busy job of anna and one of boris, and wait until they run."""
         for user in ("anna", "boris"):
             p = sandbox("as", user, "sbatch", "--parsable", "-o", "/dev/null", "-n", "1", "--mem=50",
                         "-t", "20", "--wrap", "while :; do :; done")
@@ -133,7 +134,7 @@ class Walk:
             self.jobs.append(job)
 
     def wants(self, command):
-        """Words that the output of a command must have."""
+        """Return the words that the output of a command must contain."""
         if "cpu_seconds" in command and "curl" in command:
             return [f'jobid="{job}"' for job in self.jobs]
         if "collectd_batchjob_job_source" in command:
@@ -155,8 +156,8 @@ class Walk:
         return []
 
     def run(self, command, wants=(), what=None):
-        # The page's reader waits for a first import, and answers prompts: htpasswd's
-        # twice.
+        # Repeats the command, as a reader would until the first import is done.  htpasswd
+        # prompts twice for the password.
         wants = wants or self.wants(command)
         if "promtool query" in command and not self.started:
             self.prometheus("/etc/prometheus/prometheus.yml")
@@ -178,8 +179,8 @@ class Walk:
             self.words["HASH"] = m[1]
 
     def write(self, language, path, lines):
-        text = self.put("\n".join(lines)) + "\n"
-        path = (glob.glob(path) or [path])[0]  # "*" is a version
+        text = self.substitute("\n".join(lines)) + "\n"
+        path = (glob.glob(path) or [path])[0]  # "*" stands for a version
         if path.endswith("/slurm.conf"):
             with open(self.conf, encoding="utf-8") as f:
                 old = f.read()
@@ -204,7 +205,7 @@ class Walk:
         same(got, PORTS[self.kind], "the programs listen on the page's ports")
 
     def dashboards(self):
-        """Panels of the dashboards have the job of anna, and none lacks data that there is."""
+        """The dashboards show anna's job, and no panel is empty that Prometheus has data for."""
         with open("/var/lib/grafana/dashboards/batchjob/prometheus/job.json", encoding="utf-8") as f:
             panels = {p["title"]: p["targets"][0]["expr"] for p in json.load(f)["panels"]}
         for title in ("User", "CPUs used by node", "Memory held by node"):
@@ -218,7 +219,7 @@ class Walk:
         print("#", *lines[-1:])
 
     def files_of_jobs(self):
-        """collectd's file stores have none."""
+        """collectd writes no files for jobs."""
         found = [d for d, _, _ in os.walk("/var/lib/collectd") if os.path.basename(d).startswith("batchjob")]
         same(found, [], "collectd stores no files of jobs")
 
@@ -230,11 +231,11 @@ class Walk:
                 self.write(language, path, lines)
                 continue
             for line in lines:
-                command = self.put(command_of(line))
+                command = self.substitute(command_of(line))
                 if "prolog'" in command:
                     self.submit()
                 self.run(command)
-                if command == "apt-get install postgresql":  # no systemd starts it here
+                if command == "apt-get install postgresql":  # there is no systemd to start it
                     self.run("install -d -o postgres /run/postgresql && pg_ctlcluster --skip-systemctl-redirect"
                              " $(ls /etc/postgresql) main start")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Final records on their way from batchjob_exporter to batchjob_stats_db: both are
-killed again and again, the network is cut, the store is full, credentials are
-wrong; each record must be in the store once.  TAP; some seconds.
+"""Transfer of final records from batchjob_exporter to batchjob_stats_db: both are
+killed repeatedly, the network is cut, the store is full, credentials are wrong;
+each record must be in the store exactly once.  TAP; some seconds.
 
   records.py [RECORDS [KILLS]]"""
 import json
@@ -44,12 +44,12 @@ def write(path, text, mode=0o600):
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return answer.read().decode()
+    with urllib.request.urlopen(url, timeout=60) as response:
+        return response.read().decode()
 
 
 class Site:
-    """A receiver, and a node that sends."""
+    """batchjob_stats_db, which receives records, and an exporter, which sends them."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -93,7 +93,7 @@ record:
                  "--web.listen-address=127.0.0.1:%d" % self.metrics, *more], stderr=log)
 
     def send(self, *more, cert="node", ca="ca"):
-        """Start a node, with a certificate or with none."""
+        """Start the exporter, with a client certificate or without one."""
         args = [O + "/batchjob_exporter", "--energy.state-file=", "--job.file-dir=",
                 "--web.listen-address=127.0.0.1:%d" % self.web, "--record.dir=" + self.spool,
                 "--record.url=https://127.0.0.1:%d" % self.port, "--record.send-interval=0.05",
@@ -111,7 +111,7 @@ record:
                 p.wait(timeout=60)
 
     def put(self, n, **more):
-        """Records, as the exporter writes them."""
+        """Write n records into the spool, as the exporter writes them."""
         for _ in range(n):
             self.number += 1
             cpu = random.randrange(1, 10**9)
@@ -149,8 +149,8 @@ record:
         finally:
             db.close()
 
-    def log(self, who="node"):
-        with open("%s/%s.log" % (self.folder, who)) as f:
+    def log(self, program="node"):
+        with open("%s/%s.log" % (self.folder, program)) as f:
             return f.read()
 
     def value(self, name):
@@ -158,13 +158,13 @@ record:
                           re.M)
         return float(found.group(1)) if found else None
 
-    def all_once(self, what):
+    def check_stored_once(self, what):
         good = self.sent()
         same((good, self.row()), (True, (self.number, self.cpu, self.cpu)), what)
 
 
 def killed(site):
-    """Records appear all the time; either side may die at any moment."""
+    """Records are written continuously; the exporter or the receiver is killed at any moment."""
     rnd = random.Random(5)
     site.serve()
     site.send()
@@ -181,15 +181,15 @@ def killed(site):
             site.server.wait()
             time.sleep(rnd.random() * 0.3)
             site.serve()
-    site.all_once("%d records are in the store once after %d kills" % (site.number, KILLS))
-    same(site.files(".bad"), [], "none was refused")
+    site.check_stored_once("%d records are in the store once after %d kills" % (site.number, KILLS))
+    same(site.files(".bad"), [], "no record was refused")
     good = site.until(lambda: site.value("batchjob_sampler_records_waiting") == 0)
     check(good and site.value("batchjob_sampler_records_age_seconds") == 0,
-          "the exporter reports that none waits")
+          "the exporter reports that no record waits")
 
 
-def cut(site):
-    """The network fails in the middle, without a word."""
+def network_cut(site):
+    """The network fails during a transfer, and no connection is closed."""
     if os.environ.get("ISOLATED") != "1" or os.getuid() != 0 or not shutil.which("ip"):
         skip("records survive a network cut", "not root in a network namespace with ip(8)")
         return
@@ -199,11 +199,11 @@ def cut(site):
     site.put(500)
     time.sleep(1)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    site.all_once("records survive a network cut")
+    site.check_stored_once("records survive a network cut")
 
 
-def full(site):
-    """The store has no room for a time."""
+def store_full(site):
+    """The store is full for a while."""
     site.stop(site.server)
     site.serve("--store.max-size=%d" % (os.path.getsize(site.folder + "/stats.db") + (1 << 16)))
     site.put(2000)
@@ -214,11 +214,11 @@ def full(site):
     site.stop()
     site.serve()
     site.send()
-    site.all_once("all are stored once there is room")
+    site.check_stored_once("all records are in the store once after its limit is removed")
 
 
-def wrong(site):
-    """Who may not write, writes nothing; the records stay."""
+def wrong_credentials(site):
+    """A client with wrong credentials writes nothing; its records stay in the spool."""
     site.stop(site.node)
     before = site.row()
     cases = (("an unknown token", dict(cert=None), "--record.token-file=%s/token-of-none",
@@ -239,26 +239,26 @@ def wrong(site):
         good = site.until(lambda: message in site.log()[seen:])
         site.stop(site.node)
         check(good and len(site.files()) == 3 and site.row() == before,
-              "%s: nothing is written, the records stay" % what, site.log()[seen:], site.files())
+              "%s: nothing is stored, the records stay in the spool" % what, site.log()[seen:], site.files())
     site.send("--record.token-file=%s/token" % site.folder, cert=None)
-    site.all_once("with the token of this host they are written")
+    site.check_stored_once("with the token of this host the records are in the store once")
 
 
-def malformed(site):
+def malformed_record(site):
     """One bad record does not hold up the others."""
     write(site.spool + "/bad.json", '{"format":1,"host":"%s","jobid":"x","end":"soon"}\n' % HOST)
     site.put(5)
-    site.all_once("records beside a malformed one are written")
-    same(site.files(".bad"), ["bad.json.bad"], "the malformed one is kept as *.bad")
+    site.check_stored_once("records next to a malformed one are in the store once")
+    same(site.files(".bad"), ["bad.json.bad"], "the malformed record is kept as *.bad")
     check(site.until(lambda: site.value("batchjob_sampler_records_refused_total") == 1) and
           "end: expected a time in seconds" in site.log(),
-          "the exporter counts it, and logs record and field", site.log()[-600:])
+          "the exporter counts the malformed record, and logs the wrong field", site.log()[-600:])
     page = get("http://127.0.0.1:%d/metrics" % site.metrics)
     check("batchjob_stats_received_requests_total" in page, "batchjob_stats_db counts requests")
 
 
-def hostile(site):
-    """Requests that no exporter makes."""
+def invalid_requests(site):
+    """Invalid requests are refused, and silent clients do not block nodes."""
     import http.client
     import ssl
     context = ssl.create_default_context(cafile=site.folder + "/ca.pem")
@@ -272,10 +272,10 @@ def hostile(site):
         try:
             c.send(body)
         except OSError:
-            pass # answered before the body was read
+            pass # the response came before the body was read
         try:
-            answer = c.getresponse()
-            return answer.status, json.loads(answer.read())
+            response = c.getresponse()
+            return response.status, json.loads(response.read())
         finally:
             c.close()
     auth = {"Authorization": "Bearer " + TOKEN}
@@ -285,7 +285,7 @@ def hostile(site):
             ("a body without a length", b"", {"Transfer-Encoding": "chunked"}, 411),
             ("a body of a gigabyte", b"", {"Content-Length": "1000000000"}, 413),
             ("too many records", b"{}\n" * 3000, {}, 413),
-            ("another coding", line, {"Content-Encoding": "br"}, 415),
+            ("an unknown content encoding", line, {"Content-Encoding": "br"}, 415),
             ("a body that is not gzip", line, {"Content-Encoding": "gzip"}, 400)):
         if "Transfer-Encoding" not in headers:
             headers = {"Content-Length": str(len(body)), **headers}
@@ -293,8 +293,8 @@ def hostile(site):
         check(got[0] == status and got[1].get("error"), "%s: status %d" % (what, status), got)
     got = post(b"", {"Content-Length": "300000"})
     same(got[0], 401, "a client without credentials is refused before its body is read")
-    same(site.row(), rows, "nothing of it is in the store")
-    # More clients that send nothing than connections.
+    same(site.row(), rows, "refused requests store nothing")
+    # More silent clients than the server has connections.
     silent = [socket.create_connection(("127.0.0.1", site.port), timeout=60) for _ in range(300)]
     began = time.monotonic()
     got = post(line, {**auth, "Content-Length": str(len(line))})
@@ -304,8 +304,8 @@ def hostile(site):
         s.close()
 
 
-def configured(site):
-    """Mistakes in the configuration have a name."""
+def configuration(site):
+    """check-config names the option that is wrong."""
     for args, message in (
             (["--record.token-file="], "clients cannot authenticate"),
             (["--record.token-file=/none"], "record.token-file"),
@@ -317,7 +317,7 @@ def configured(site):
         check(p.returncode == 1 and message in p.stderr, "check-config: " + message, p.stderr)
     p = subprocess.run([O + "/batchjob_stats_db", "check-config", "--config.file=%s/site.yml" %
                         site.folder], capture_output=True, text=True, timeout=60)
-    same((p.returncode, p.stderr), (0, ""), "check-config accepts the rest")
+    same((p.returncode, p.stderr), (0, ""), "check-config accepts a correct configuration")
     p = subprocess.run([O + "/batchjob_exporter", "--record.url=http://x"], capture_output=True,
                        text=True, timeout=60)
     check(p.returncode == 1 and "record.url: set record.dir" in p.stderr,
@@ -329,12 +329,12 @@ def main():
     site = Site(folder)
     try:
         killed(site)
-        cut(site)
-        full(site)
-        wrong(site)
-        malformed(site)
-        hostile(site)
-        configured(site)
+        network_cut(site)
+        store_full(site)
+        wrong_credentials(site)
+        malformed_record(site)
+        invalid_requests(site)
+        configuration(site)
     finally:
         site.stop()
         if os.environ.get("KEEP"):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""10,000 nodes that send the records of a day to batchjob_stats_db at once, after
-a day without it: all arrive, once, in bounded memory.  TAP; some minutes.
+"""10,000 simulated nodes send the records of a day to batchjob_stats_db at the same
+time: each record is in the store once, and memory is bounded.  TAP; some minutes.
 
   records_storm.py [NODES]"""
 import os
@@ -22,14 +22,14 @@ from tap import check, plan, same, skip  # noqa: E402
 def main():
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if most < NODES + 100:
-        skip("nodes come back at once", "fewer than %d open files are permitted" % (NODES + 100))
+        skip("records of all nodes are in the store once", "fewer than %d open files are permitted" % (NODES + 100))
         return plan()
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     folder = tempfile.mkdtemp(prefix="bj-e2e.")
     receiver.certificates(folder)
     r = receiver.Receiver(folder)
     try:
-        sec, hands, again, held, cpu = r.load(NODES, 1, 50, 3)
+        sec, handshakes, repeated, held, cpu = r.load(NODES, 1, 50, 3)
         n = NODES * 50
         db = sqlite3.connect(r.store)
         rows = db.execute("SELECT count(*), sum(cpu_usec) FROM node_record").fetchone()
@@ -39,7 +39,7 @@ def main():
              "%d records of %d nodes are in the store once after %.0f s" % (n, NODES, sec))
         check(r.memory() <= 48, "at most 48 MiB are resident (%.0f)" % r.memory())
         check(held <= 256, "at most 256 connections are held (%d)" % held)
-        print("# %d handshakes, %d repeated requests, %.1f s of CPU time" % (hands, again, cpu))
+        print("# %d handshakes, %d repeated requests, %.1f s of CPU time" % (handshakes, repeated, cpu))
     finally:
         r.end()
         shutil.rmtree(folder)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Findings on running jobs: rules with "running", evaluated by batchjob_stats_db
-with a real Prometheus, and "escalate".  The samples of the last two hours are made
-up and imported by promtool; a script plays sacct, others scancel and sendmail.
-The clock is set by moving the times of the store.  TAP."""
+"""Findings on running jobs: rules with "running" and "escalate", evaluated by
+batchjob_stats_db with a real Prometheus.  promtool imports simulated samples of the
+last two hours; scripts stand in for sacct, scancel and sendmail.  To let time pass,
+the tests change the times in the store.  TAP."""
 import email
 import email.policy
 import json
@@ -25,10 +25,10 @@ O = os.path.join(TOP, os.environ.get("O", "build"))
 NOW = int(time.time())
 STEP, PAST, GIB = 30, 7200, 1 << 30
 
-# A job: nodes, CPUs, GPUs and hours as accounting has them; cores busy on each
-# node, bytes of I/O per second, share of the memory limit, use of each GPU.
+# A job: nodes, cpus, gpus and age as in accounting; busy: CPUs used on each node; io:
+# bytes per second; memory: fraction of the limit; use: utilisation of each GPU.
 JOBS = {
-    # what it is: job id, rule that holds
+    # description: job id, rule that matches, values
     "good": (100, None, dict(cpus=4, busy=[3.9], io=1000)),
     "one of two GPUs idle": (101, "running_gpus_unused", dict(cpus=4, gpus=2, busy=[1], use=[.8, 0])),
     "serial": (102, "running_serial", dict(cpus=4, busy=[.99])),
@@ -38,7 +38,7 @@ JOBS = {
     "near its memory limit": (105, "running_memory_limit", dict(cpus=1, busy=[1], memory=.97)),
     "few CPUs busy": (106, "running_cpu_very_low", dict(cpus=8, busy=[.2], io=1000)),
     "reads files only": (107, "running_cpu_very_low", dict(cpus=1, busy=[0.0005], io=50000)),
-    # Wrong, old, missing or contradicting data: silence.
+    # Wrong, old, missing or contradictory data: no finding.
     "idle GPU, but a gap in the samples": (110, None, dict(gpus=1, busy=[1], use=[0],
                                                            gap=(3000, 2000))),
     "idle GPU, but old samples": (111, None, dict(gpus=1, busy=[1], use=[0], until=900)),
@@ -54,7 +54,7 @@ JOBS = {
     "has ended": (121, None, dict(cpus=4, busy=[0], state="COMPLETED")),
     "idle GPU in a partition that cancels": (130, "running_gpus_unused",
                                              dict(gpus=1, busy=[1], use=[0], partition="gpu")),
-    "the same, not allowed": (131, "running_gpus_unused",
+    "the same, not listed in cancel-allow": (131, "running_gpus_unused",
                               dict(gpus=1, busy=[1], use=[0], partition="gpu", user="boss")),
 }
 
@@ -66,7 +66,7 @@ def sample(name, labels, value, at):
 
 
 def series(jobid, j, start):
-    """The exporter's metrics of a job, every 30 s."""
+    """Yield the exporter's samples of a job, every 30 s."""
     for n, busy in enumerate(j["busy"]):
         if busy is None:
             continue
@@ -106,7 +106,7 @@ def accounting(jobid, j, start):
                "Partition": "", "User": ""}
 
 
-def filled(spec):
+def with_defaults(spec):
     j = dict(cpus=1, gpus=0, io=0, memory=.1, use=[], age=6000, gap=None, until=0, between=0,
              interactive=False, suspended=0, state="RUNNING", partition="long", user="anna")
     j.update(spec)
@@ -115,7 +115,7 @@ def filled(spec):
 
 
 class Server(prom_lib.Prometheus):
-    """A Prometheus that scrapes nothing; its blocks are the past."""
+    """A Prometheus that scrapes nothing and starts with the given samples."""
 
     def __init__(self, lines):
         self.lines = lines
@@ -135,16 +135,16 @@ class Server(prom_lib.Prometheus):
         p = subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics",
                             self.folder + "/past", self.folder + "/data"],
                            capture_output=True, text=True)
-        check(p.returncode == 0, "promtool takes the past", p.stderr)
+        check(p.returncode == 0, "promtool imports the samples", p.stderr)
 
 
 class Site:
     def __init__(self, folder, url):
-        self.folder, self.url, self.kept = folder, url, store_lib.store(folder + "/stats.db")
-        self.store, self.rows = self.kept.url, self.kept.rows
+        self.folder, self.url, self.database = folder, url, store_lib.store(folder + "/stats.db")
+        self.store, self.rows = self.database.url, self.database.rows
         jobs = []
         for jobid, _, spec in JOBS.values():
-            j = filled(spec)
+            j = with_defaults(spec)
             jobs += accounting(jobid, j, NOW - j["age"])
         self.write("sacct", SACCT % (jobs,), 0o755)
         self.write("cancel", "#!/bin/sh\nprintf '%%s\\n' \"$*\" >>%s/cancelled\n" % folder, 0o755)
@@ -178,7 +178,7 @@ class Site:
 
     def once(self, code=0):
         p = self.run("--once")
-        return same(p.returncode, code, "an evaluation") or print("# " + p.stderr[-1500:])
+        return same(p.returncode, code, "an evaluation has the expected exit status") or print("# " + p.stderr[-1500:])
 
     def found(self):
         return self.rows("SELECT CAST(j.jobid AS INTEGER) AS jobid, r.name FROM job_finding AS f JOIN job AS j ON j.id ="
@@ -190,7 +190,7 @@ class Site:
                          " a.job WHERE CAST(j.jobid AS INTEGER) = ? ORDER BY a.id", jobid)
 
     def later(self, seconds):
-        """As if so much time had passed with an evaluation every five minutes."""
+        """Change the times in the store as if so many seconds had passed with regular evaluations."""
         self.rows("UPDATE running_finding SET since = since - ?", seconds)
         self.rows("UPDATE running_action SET at = at - ?1, since = since - ?1", seconds)
 
@@ -227,40 +227,42 @@ def rules(site):
     found = dict(site.found())
     for what, (jobid, rule, _) in JOBS.items():
         same(found.get(jobid), rule, "%s: %s" % (what, rule or "no finding"))
-    same(len(site.found()), len(found), "one finding each")
+    same(len(site.found()), len(found), "no job has more than one finding")
     page = site.file("page.prom")
-    running = sum(1 for _, _, spec in JOBS.values() if filled(spec)["state"] == "RUNNING")
+    running = sum(1 for _, _, spec in JOBS.values() if with_defaults(spec)["state"] == "RUNNING")
     check('batchjob_stats_running_jobs{cluster="alpha"} %d\n' % running in page,
-          "the page has the number of running jobs", page[-1500:])
+          "the metrics have the number of running jobs", page[-1500:])
     check('batchjob_stats_running_finding_since_timestamp_seconds{cluster="alpha",jobid="103",'
           'user="anna",account="phys",partition="long",rule="running_no_progress",'
-          'severity="warning"} ' in page, "the page has the finding", page[-1500:])
+          'severity="warning"} ' in page, "the metrics have the finding", page[-1500:])
     data = json.loads(site.report(101, "--output=json"))[0]
-    same(data["verdict"]["wrong"], "The job is running. GPUs unused for 1 h: 1.", "the verdict is the finding")
-    same(data["verdict"]["level"], "warning", "its level is that of the finding")
+    same(data["verdict"]["wrong"], "The job is running. GPUs unused for 1 h: 1.",
+         "the verdict of the report is the finding")
+    same(data["verdict"]["level"], "warning", "the level of the verdict is the severity of the finding")
     check("unused for 1 h: 1" in " ".join(site.report(101).split()),
-          "the text has it, too", site.report(101))
+          "the report as text has the finding", site.report(101))
     since = site.rows("SELECT since FROM running_finding")
     site.once()
-    same(site.rows("SELECT since FROM running_finding"), since, "the next evaluation continues them")
+    same(site.rows("SELECT since FROM running_finding"), since,
+         "the next evaluation keeps the start time of each finding")
 
 
 def dry_run(site):
     site.write("findings.yml", ESCALATE)
     site.once()
     same(site.actions(130), [("warn", "dry run")], "dry run: a warning is recorded")
-    same(site.actions(101), [], "only in that partition")
+    same(site.actions(101), [], "dry run: no action in another partition")
     site.later(45 * 60)
     site.once()
     site.later(15 * 60)
     site.once()
     site.once()
     same(site.actions(130), [("warn", "dry run")] * 2 + [("cancel", "dry run")],
-         "dry run: two warnings, and a cancelled job")
-    same((site.mails(), site.file("cancelled")), ([], ""), "dry run: nothing was done")
+         "dry run: two warnings and a cancellation are recorded")
+    same((site.mails(), site.file("cancelled")), ([], ""), "dry run: no mail is sent and no job is cancelled")
     text = " ".join(site.report(130).split())
     check("Dry run: the job would have been cancelled (running_gpus_unused)." in text,
-          "the report has the history", text)
+          "the report shows that the job would have been cancelled", text)
     site.rows("DELETE FROM running_action")
     site.rows("DELETE FROM running_finding")
 
@@ -269,21 +271,21 @@ def for_real(site):
     site.options(**{"dry-run": False})
     site.once()
     mails = [m for m in site.mails() if m["To"] == "anna@example.org"]
-    same(len(mails), 1, "the owner gets one warning, in quiet hours, too")
+    same(len(mails), 1, "the owner gets one warning, even in quiet hours")
     text = mails[0].get_body(("plain",)).get_content()
     check("GPUs unused for 1 h: 1" in " ".join(text.split()) and
-          "another warning in 45 min" in text, "its text", text)
-    same(mails[0]["List-Unsubscribe"], None, "it cannot be turned off")
-    same(site.actions(130), [("warn", "done")], "the warning was sent")
+          "another warning in 45 min" in text,
+          "the warning has the finding and the time of the next one", text)
+    same(mails[0]["List-Unsubscribe"], None, "the warning has no link to unsubscribe")
+    same(site.actions(130), [("warn", "done")], "the warning is recorded as sent")
     site.later(15 * 60)
     site.once()
-    same(len(site.mails()), 2, "no other warning before its time (one for each job)")
+    same(len(site.mails()), 2, "no second warning before its time (one for each job)")
     site.later(30 * 60)
     site.once()
-    same(site.actions(130), [("warn", "done")] * 2, "the second warning")
-    # The sentence of the second mail says when the job is cancelled.
+    same(site.actions(130), [("warn", "done")] * 2, "the second warning is sent at its time")
     check(any("will be cancelled in 15 min" in m.get_body(("plain",)).get_content()
-              for m in site.mails()), "it says when the job is cancelled")
+              for m in site.mails()), "the second warning says when the job will be cancelled")
     site.rows("UPDATE running_action SET at = at + 600")
     site.later(15 * 60)
     site.once()
@@ -291,15 +293,15 @@ def for_real(site):
     site.later(10 * 60)
     site.once()
     site.once()
-    same(site.file("cancelled"), "--quiet 130\n", "then it is cancelled, once")
-    same(site.actions(131)[-1], ("cancel", "failed"), "not a job that is not listed")
+    same(site.file("cancelled"), "--quiet 130\n", "then the job is cancelled, once")
+    same(site.actions(131)[-1], ("cancel", "failed"), "a job that is not listed in cancel-allow is not cancelled")
     check("not listed in running.cancel-allow" in " ".join(site.report(131).split()),
-          "its report says why", site.report(131))
+          "the report of that job gives the reason", site.report(131))
 
 
 def labels(site):
     p = site.run("--once")
-    check("prometheus.match selects" not in p.stderr, "no warning when values are known", p.stderr)
+    check("prometheus.match selects" not in p.stderr, "no warning when series have the labels", p.stderr)
     text = site.file("alpha.yml")
     site.write("alpha.yml", text.replace("[cluster=alpha]", "[site=alpha]"))
     p = site.run("--once")
@@ -309,24 +311,24 @@ def labels(site):
     site.once()
 
 
-def no_evidence(site):
-    """What must break an escalation."""
+def interruptions(site):
+    """Pauses of evaluation, failed mails and old accounting interrupt an escalation."""
     site.rows("DELETE FROM running_action")
     site.once()
-    same(site.actions(130), [("warn", "done")], "a warning")
+    same(site.actions(130), [("warn", "done")], "a warning is sent")
     site.later(50 * 60)
     site.rows("UPDATE running_finding SET seen = seen - 7200")
     site.once()
     since, = site.rows("SELECT since FROM running_finding AS f JOIN job AS j ON j.id = f.job WHERE"
                        " CAST(j.jobid AS INTEGER) = 130")[0]
-    check(since >= NOW, "after a pause of the evaluation the time begins again")
+    check(since >= NOW, "after a pause of the evaluations the finding begins again")
     site.rows("DELETE FROM running_action")
     site.write("sendmail", "#!/bin/sh\nexit 69\n", 0o755)
     site.later(7200)
     site.once()
     site.later(7200)
     site.once()
-    same(site.actions(130)[1:], [], "a warning that was not sent has no consequences")
+    same(site.actions(130)[1:], [], "after a warning that could not be sent there is no other action")
     before = site.rows("SELECT * FROM running_action")
     text = site.file("alpha.yml")
     site.write("alpha.yml", text.replace(site.folder + "/sacct", '""'))
@@ -334,7 +336,7 @@ def no_evidence(site):
     p = site.run("--once")
     check(p.returncode != 0 and "longer than running.max-age" in p.stderr,
           "old accounting: no evaluation", p.stderr)
-    same(site.rows("SELECT * FROM running_action"), before, "and no action")
+    same(site.rows("SELECT * FROM running_action"), before, "old accounting: no action")
     site.write("alpha.yml", text)
 
 
@@ -346,23 +348,23 @@ def refusals(site):
              "escalate must warn before it cancels"),
             ("falling times", "escalate: [warn after 2m, warn after 1m]", {},
              "the times in escalate must increase"),
-            ("no words", "escalate: [mail them]", {}, "'warn after TIME' or 'cancel after TIME'"),
-            ("no time", "running: soon", {}, "a time from 1m to 7d is expected"),
-            ("no command", "partition: gpu\n  escalate: [warn after 0m, cancel after 1h]",
+            ("an unknown action", "escalate: [mail them]", {}, "'warn after TIME' or 'cancel after TIME'"),
+            ("an invalid time", "running: soon", {}, "a time from 1m to 7d is expected"),
+            ("cancel without cancel-command", "partition: gpu\n  escalate: [warn after 0m, cancel after 1h]",
              {"cancel-command": []}, "running.cancel-command: required by rule"),
-            ("bad item", "enabled: true", {"cancel-allow": ["anna"]}, "'anna' is not user:NAME")):
+            ("an invalid item of cancel-allow", "enabled: true", {"cancel-allow": ["anna"]}, "'anna' is not user:NAME")):
         site.write("findings.yml", "rules:\n- name: running_gpus_unused\n  %s\n" % rule)
         site.options(**options)
         p = site.run("check-config")
         check(p.returncode != 0 and want in p.stderr, "%s is refused" % what, p.stderr)
 
 
-def gone(site, server):
+def without_prometheus(site, server):
     site.write("findings.yml", "rules: []\n")
     site.options()
     server.stop()
     p = site.run("--once")
-    check(p.returncode != 0 and "running jobs" in p.stderr, "no server: an error", p.stderr)
+    check(p.returncode != 0 and "running jobs" in p.stderr, "without Prometheus an evaluation fails", p.stderr)
     check(len(site.found()) > 0, "findings stay for running.max-age")
 
 
@@ -372,30 +374,30 @@ def main():
             skip("findings on running jobs", program + " is not installed")
             return plan()
     lines = [line for jobid, _, spec in JOBS.values()
-             for line in series(jobid, filled(spec), NOW - filled(spec)["age"])]
-    # The same ids on another cluster, all busy.
+             for line in series(jobid, with_defaults(spec), NOW - with_defaults(spec)["age"])]
+    # Job id 103 on another cluster, where the job is busy.
     lines += [(m, l.replace("alpha", "beta"), v + at - NOW + 2 * PAST if m.endswith("total") else v, at)
               for m, l, v, at in lines if 'jobid="103"' in l]
     server = Server(lines)
-    kept = None
+    database = None
     with tempfile.TemporaryDirectory(prefix="bj-running-") as folder:
         try:
-            if server.why:
-                check(False, "Prometheus starts", server.why)
+            if server.failure:
+                check(False, "Prometheus starts", server.failure)
                 return plan()
             site = Site(folder, server.url)
-            kept = site.kept
+            database = site.database
             rules(site)
             dry_run(site)
             for_real(site)
             labels(site)
-            no_evidence(site)
+            interruptions(site)
             refusals(site)
-            gone(site, server)
+            without_prometheus(site, server)
         finally:
             server.stop()
-            if kept:
-                kept.close()
+            if database:
+                database.close()
     return plan()
 
 

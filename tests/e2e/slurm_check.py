@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""Compare what both hosts say of Slurm's running jobs with the kernel's own
+"""Compare the values of the exporter and of collectd for Slurm's jobs with the kernel's
 files and with Slurm's accounting.  Prints "ok - ..." and "not ok - ..." lines.
 
   slurm_check.py files URL COLLECTD_URL PREFIX       cgroup files, job by job
   slurm_check.py sstat PAGE JOB.STEP                 a running step
   slurm_check.py sacct PAGE JOB                      a job that has ended
 
-PREFIX is that of the node names of our slurmd.  A figure of the exporter must
-lie between what the file said before and after the scrape.  collectd reads once
-a second: its figure may be as old as two reads, so what the job can have used
-in that time is allowed on top; memory must only be of the right size."""
+PREFIX is that of the node names of the test's slurmd.  A value of the exporter must
+lie between those of the file before and after the scrape.  collectd reads once a
+second, and its value may be two intervals old: its CPU time may be lower by what
+the job can have used in that time, and its memory must be roughly right."""
 import glob
 import os
 import re
@@ -26,7 +26,7 @@ from tap import check  # noqa: E402
 ROOT = "/sys/fs/cgroup"
 MIB = 1 << 20
 UNLIMITED = 1 << 62
-COLLECTD_AGE = 3.0  # seconds: interval 1, twice, and the way through collectd
+COLLECTD_AGE = 3.0  # seconds: two intervals of 1 s, and the delay in collectd
 
 
 def run(*argv):
@@ -70,15 +70,16 @@ def cpu_list(text):
     return n
 
 
-# metric of the exporter, collectd's type, (v1 file, parser), (v2 file, parser),
-# files' units in one of the exporter's, collectd's units in one of the
-# exporter's, and how far off a level may be: it changes while we look.
+# COUNTERS: metric of the exporter, collectd's type, (v1 controller, file, parser,
+# units), (v2 file, parser, units), collectd's units, tolerance.  LEVELS: the same
+# without collectd's.  units: how many of them are one unit of the exporter.  The
+# tolerance of a level allows for its change between the reads.
 TICK = os.sysconf("SC_CLK_TCK")
 COUNTERS = [
     ("cpu_seconds_total", "cpu_usec_total",
      ("cpuacct", "cpuacct.usage", number, 1e9),
      ("cpu.stat", key("usage_usec"), 1e6), 1e6, 0.0),
-    # v1 has these in ticks; the core may know a finer source.
+    # v1 has these in ticks; the exporter may have a finer source.
     ("cpu_user_seconds_total", "cpu_user_usec_total",
      ("cpuacct", "cpuacct.stat", key("user"), TICK),
      ("cpu.stat", key("user_usec"), 1e6), 1e6, 2.0 / TICK),
@@ -106,7 +107,7 @@ LEVELS = [
 
 
 def jobs_in_cgroups(prefix):
-    """(job id, node) -> function from (controller, file) to a path"""
+    """Return {(job id, node): directory}; with v1 relative to the controller's root."""
     found = {}
     for d in glob.glob(f"{ROOT}/memory/slurm_{prefix}*/uid_*/job_*"):
         rel = d[len(f"{ROOT}/memory/"):]
@@ -120,7 +121,7 @@ def jobs_in_cgroups(prefix):
 
 
 def source(where, v1, v2):
-    """(path, parser, units) of a figure of the job at where"""
+    """Return (path, parser, units) of a value of the job whose directory is `where`."""
     if where.startswith("/"):
         return (f"{where}/{v2[0]}",) + tuple(v2[1:])
     return (f"{ROOT}/{v1[0]}/{where}/{v1[1]}",) + tuple(v1[2:])
@@ -148,7 +149,7 @@ def index(samples):
 
 
 def collectd_index(samples):
-    """Without those that are one of several (per step, device, ...)."""
+    """Index samples by (name, job, node), without those per step, device, ..."""
     out = {}
     for name, labels, v in samples:
         if "type" in labels:
@@ -159,9 +160,9 @@ def collectd_index(samples):
 
 
 class Tally:
-    """One result for a metric of all jobs; what is wrong is named.  A level
-    can go up and down again between two looks at its file, so all is looked at
-    more than once, and each figure has to be right once."""
+    """One test result for each metric, which lists the jobs with a wrong value.
+    A level can rise and fall between two reads of its file, so all values are
+    compared more than once, and each one has to be right once."""
 
     def __init__(self):
         self.rows = {}
@@ -191,7 +192,7 @@ def check_counter(tally, row, job, before, after, ours, theirs):
     lo, hi = before[job][name], after[job][name]
     if lo is None or hi is None:
         return
-    # Rounded to a microsecond on the way out.
+    # The exporter rounds to a microsecond.
     compare(tally, "exporter", name, job,
             ours.get((f"batchjob_job_{name}", *job)), lo - slack - 2e-6,
             hi + slack + 2e-6)
@@ -210,7 +211,7 @@ def check_level(tally, row, job, before, after, ours, theirs):
     lo, hi = min(lo, hi), max(lo, hi)
     compare(tally, "exporter", name, job,
             ours.get((f"batchjob_job_{name}", *job)), lo - slack, hi + slack)
-    # A job that is a second younger may have had much less.
+    # collectd's value is older, and the job may have used much less then.
     loose = slack and max(slack, 0.25 * hi)
     if name == "memory_charged_peak_bytes":
         loose = hi
@@ -228,21 +229,21 @@ def files(url, collectd_url, prefix):
             running.add((job, node))
     check(bool(running), f"{len(running)} jobs run")
     lost = running - set(jobs)
-    check(not lost, f"each has a cgroup {sorted(lost) or ''}")
+    check(not lost, f"each running job has a cgroup {sorted(lost) or ''}")
     tally = Tally()
     for attempt in range(20):
-        shown, cshown = look(jobs, running, url, collectd_url, tally)
+        shown, cshown = compare_once(jobs, running, url, collectd_url, tally)
         if not tally.bad():
             break
         time.sleep(1)
     check(running <= shown,
-          f"the exporter shows them all {sorted(running - shown) or ''}")
+          f"the exporter shows all running jobs {sorted(running - shown) or ''}")
     check(running <= cshown,
-          f"collectd shows them all {sorted(running - cshown) or ''}")
+          f"collectd shows all running jobs {sorted(running - cshown) or ''}")
     tally.report()
 
 
-def look(jobs, running, url, collectd_url, tally):
+def compare_once(jobs, running, url, collectd_url, tally):
     before = read_all(jobs)
     ours_raw = page(url)
     after = read_all(jobs)
@@ -279,7 +280,7 @@ def one(path, name, *filters):
 
 def check_near(what, got, want, rel, least):
     good = got is not None and abs(got - want) <= max(rel * want, least)
-    check(good, f"{what}: {got}, Slurm says {want}")
+    check(good, f"{what}: {got}, Slurm has {want}")
 
 
 def sstat(path, step):
@@ -287,12 +288,12 @@ def sstat(path, step):
     out = run("sstat", "-nPa", "-j", step, "-o", "NTasks,AveCPU,MaxRSS")
     tasks, cpu, rss = out.splitlines()[0].split("|")
     label = (f"jobid={job}", f"step={number_}")
-    # sstat's figures are a sample up to a second old, in whole seconds for
-    # each task; both look at the same cgroup.
+    # sstat's values are up to a second old, in whole seconds for each task;
+    # both read the same cgroup.
     check_near(f"CPU time of step {step} agrees with sstat",
                one(path, "batchjob_step_cpu_seconds_total", *label),
                int(tasks) * seconds(cpu), 0.15, 3.0 * int(tasks))
-    # MaxRSS is of the greatest task, anonymous memory of its cgroup.
+    # MaxRSS is the anonymous memory in the cgroup of the largest task.
     per_task = [float(v) for _, v in prom.select(
         path, "batchjob_task_memory_rss_bytes", label)]
     check_near(f"memory of step {step} agrees with sstat's MaxRSS",
@@ -300,19 +301,19 @@ def sstat(path, step):
 
 
 def sacct(path, job):
-    """Figures that stay for the grace time, against the final record."""
+    """Compare the values kept for the grace period with the job's accounting."""
     deadline = time.time() + 60
     while True:
         rows = [r.split("|") for r in run(
             "sacct", "-nP", "-j", job, "-o",
             "State,TotalCPU,MaxRSS").splitlines()]
-        # The steps' records come one by one.
+        # Slurm stores the steps' records one by one.
         if not any(r[0] in ("RUNNING", "PENDING", "COMPLETING")
                    for r in rows) or time.time() > deadline:
             break
         time.sleep(0.5)
     state, cpu, _ = rows[0]
-    # The last look at a job is up to a scrape before its end, and Slurm's
+    # The last pass may be up to a scrape interval before its end, and Slurm's
     # TotalCPU includes slurmstepd, which v1 does not charge to the job.
     check_near(f"CPU time of job {job} agrees with sacct ({state})",
                one(path, "batchjob_job_cpu_seconds_total", f"jobid={job}"),
@@ -324,7 +325,7 @@ def sacct(path, job):
           f"peak of job {job}, {peak}, is not below sacct's MaxRSS {most}")
     held = one(path, "batchjob_job_memory_held_peak_bytes", f"jobid={job}")
     check(held is not None and 0.5 * most <= held <= peak,
-          f"held peak of job {job}, {held}, is that without page cache")
+          f"held peak of job {job}, {held}, is without page cache")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-/* Preloaded: append each SQL text that a program of ours prepares in SQLite,
- * and a NUL byte, to the file SQL_RECORD. */
+/* Preloaded into tests: append each SQL text that a batchjob_* program passes
+ * to SQLite, and a NUL byte, to the file that SQL_RECORD names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static void record(const char *sql)
     if (!path || strncmp(program_invocation_short_name, "batchjob_", 9) != 0)
         return;
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    /* Tests with limits on files fail here; others prepare the same. */
+    /* Fails in tests that limit files; other tests record the same SQL. */
     if (fd >= 0) {
         if (write(fd, sql, strlen(sql) + 1) < 0)
             errno = 0;
@@ -28,8 +28,7 @@ static void record(const char *sql)
     }
 }
 
-/* Other programs load the library by dlopen(), where RTLD_NEXT does not look.
- */
+/* Other programs load SQLite by dlopen(), and RTLD_NEXT does not find it. */
 static void *next_of(const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);

@@ -1,5 +1,5 @@
-/* Read SQL texts, each ended by a NUL byte, and write them as the engine
- * PostgreSQL spells them. */
+/* Read SQL texts, each ended by a NUL byte, and print them as the store
+ * rewrites them for PostgreSQL. */
 #include "store/postgres_impl.h"
 
 #include <stdio.h>

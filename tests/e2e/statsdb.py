@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""batchjob_stats_db against a made-up sacct: a full history, killed again and
-again, then reported once more; every job must be there once, as reported.  TAP."""
+"""batchjob_stats_db imports from a simulated sacct: it is killed repeatedly during the
+import of a history, which is then imported again; every job must be in the store
+once, as reported.  TAP."""
 import json
 import os
 import random
@@ -39,9 +40,9 @@ class Site:
         with open(os.path.join(folder, "site.yml"), "w") as f:
             f.write("store:\n  path: %s\n  batch-lines: 100\nmetrics:\n  file: %s/page.prom\n"
                     "cluster:\n  file: %s/fake.yml\n" % (self.store, folder, folder))
-        self.world()
+        self.configure_sacct()
 
-    def world(self, **more):
+    def configure_sacct(self, **more):
         self.env = dict(seed=7, now=self.now, count=COUNT, days=DAYS, **more)
         with open(os.path.join(self.folder, "sacct.env"), "w") as f:
             json.dump(self.env, f)
@@ -70,8 +71,8 @@ def seconds(text):
     return int(h) * 3600 + int(m) * 60 + int(s)
 
 
-def told(site):
-    """What the store must hold, from what the cluster reports."""
+def reported_jobs(site):
+    """Return the jobs and steps that the simulated cluster reports, as rows of the store."""
     want, steps = {}, {}
     for _, _, lines in statsdb_sacct.jobs(7, site.now, COUNT, DAYS):
         j = lines[0]
@@ -88,7 +89,7 @@ def told(site):
     return want, steps
 
 
-def kept(site):
+def stored_jobs(site):
     jobs = {tuple(r[:2]): tuple(r[2:]) for r in site.rows(
         "SELECT jobid, submit_sec, user, uid, account, name, state_raw, start_sec, end_sec,"
         " elapsed_seconds, cpus, cpu_usec, nodelist, work_dir FROM job_v")}
@@ -99,8 +100,8 @@ def kept(site):
 
 
 def compare(site, what):
-    want, want_steps = told(site)
-    jobs, steps = kept(site)
+    want, want_steps = reported_jobs(site)
+    jobs, steps = stored_jobs(site)
     wrong = [(k, want.get(k), jobs.get(k)) for k in set(want) | set(jobs)
              if want.get(k) != jobs.get(k)]
     check(not wrong, "%s: %d jobs are as reported" % (what, len(want)), len(wrong),
@@ -111,7 +112,7 @@ def compare(site, what):
 
 
 def same_sums(site, what):
-    """The daily sums against the jobs, which have run without a pause."""
+    """The daily sums are those of the jobs, none of which was suspended."""
     have = {(r[0], r[1]): (r[2], r[3]) for r in site.rows(
         "SELECT printf('%04d-%02d-%02d', month / 12, month % 12 + 1, day), u.name,"
         " sum(cpu_sec), sum(jobs_ended) FROM rollup_day JOIN assoc a ON a.id = assoc"
@@ -140,7 +141,7 @@ def same_sums(site, what):
 def killed(site):
     rnd = random.Random(3)
     kills, runs = 0, 0
-    site.world(fail=4, slow=0.01)
+    site.configure_sacct(fail=4, slow=0.01)
     while runs < 400:
         runs += 1
         p = subprocess.Popen(site.args("--once"), stdout=subprocess.DEVNULL,
@@ -152,29 +153,29 @@ def killed(site):
             p.send_signal(signal.SIGKILL)
             p.wait()
             kills += 1
-    site.world()
-    check(kills > 5, "killed %d times in %d runs, then through" % (kills, runs))
+    site.configure_sacct()
+    check(kills > 5, "the import ends after %d kills in %d runs" % (kills, runs))
 
 
 def stopped(site):
-    site.world(slow=600)
-    asked = os.path.join(site.folder, "sacct.asked")
-    os.unlink(asked)
+    site.configure_sacct(slow=600)
+    call_log = os.path.join(site.folder, "sacct.called")
+    os.unlink(call_log)
     fresh = "--store.path=" + os.path.join(site.folder, "fresh.db")
     p = subprocess.Popen(site.args(fresh), stderr=subprocess.PIPE)
     end = time.monotonic() + 60
-    while not os.path.exists(asked) and time.monotonic() < end:
+    while not os.path.exists(call_log) and time.monotonic() < end:
         time.sleep(0.05)
     p.terminate()
     err = p.communicate(timeout=60)[1]  # sacct would need 600 s
-    check(p.returncode == 0 and os.path.exists(asked), "SIGTERM ends an import while sacct runs",
+    check(p.returncode == 0 and os.path.exists(call_log), "SIGTERM ends an import while sacct runs",
           p.returncode, err)
-    site.world()
+    site.configure_sacct()
 
 
 def over_http(site):
-    """Its metrics, while it waits for a scheduler that takes its time."""
-    site.world(slow=600)
+    """Metrics are served while an import waits for a slow sacct."""
+    site.configure_sacct(slow=600)
     fresh = "--store.path=" + os.path.join(site.folder, "empty.db")
     p = subprocess.Popen(site.args("run", fresh, "--web.listen-address=127.0.0.1:0"),
                          stderr=subprocess.PIPE)
@@ -187,8 +188,8 @@ def over_http(site):
     text = status = None
     for _ in range(600):
         try:
-            with urllib.request.urlopen(where + "metrics", timeout=60) as answer:
-                text = answer.read().decode()
+            with urllib.request.urlopen(where + "metrics", timeout=60) as response:
+                text = response.read().decode()
             break
         except urllib.error.HTTPError as e: # no page yet
             status = e.code
@@ -204,11 +205,11 @@ def over_http(site):
     second = subprocess.run(site.args("run", "--web.listen-address=127.0.0.1:x"),
                             capture_output=True, timeout=60)
     check(second.returncode == 1 and b"web.listen-address" in second.stderr,
-          "an invalid address is named", second.stderr)
+          "the error names the invalid address", second.stderr)
     p.terminate()
     p.communicate(timeout=60)
     check(p.returncode == 0, "SIGTERM ends the daemon with status 0", p.returncode)
-    site.world()
+    site.configure_sacct()
 
 
 def copied(site):
@@ -256,7 +257,7 @@ BJOBS = """{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"77","STAT":"DONE","U
 
 
 def snapshots(site):
-    """PBS and LSF, from their lists of all jobs."""
+    """Jobs of PBS and LSF are imported from the lists of qstat and bjobs."""
     where = site.folder
     for name, text in (("qstat", ""), ("bjobs", "")):
         with open(os.path.join(where, name), "w") as f:
@@ -269,7 +270,7 @@ def snapshots(site):
     command = [PROGRAM, "--once", "--store.path=" + db, "--cluster.file=%s/qstat.yml" % where,
                "--cluster.file=%s/bjobs.yml" % where]
 
-    def ask(state, more, want):
+    def import_lists(state, more, want):
         for name, text in (("qstat", QSTAT % (state, more)), ("bjobs", BJOBS)):
             with open(os.path.join(where, name + ".json"), "w") as f:
                 f.write(text)
@@ -277,14 +278,14 @@ def snapshots(site):
         rows = sqlite3.connect(db).execute(
             "SELECT cluster, batch_system, jobid, user, state, cpus, nodes, cpu_usec,"
             " end_sec - start_sec FROM job_v ORDER BY 1").fetchall()
-        check(p.returncode == 0 and rows == want, "PBS and LSF, the former's job %s" % state,
+        check(p.returncode == 0 and rows == want, "jobs of PBS and LSF are imported, that of PBS with state %s" % state,
               rows, p.stderr)
 
     lsf = ("bjobs", "lsf", 77, "bob", "completed", 3, 2, 144500000, 3600)
-    ask("R", "", [lsf, ("qstat", "pbs", "123.pbs", "anna", "running", 8, 2, 14340000000, None)])
+    import_lists("R", "", [lsf, ("qstat", "pbs", "123.pbs", "anna", "running", 8, 2, 14340000000, None)])
     ended = [lsf, ("qstat", "pbs", "123.pbs", "anna", "completed", 8, 2, 14340000000, 3600)]
-    ask("F", ',"Exit_status":0', ended)
-    ask("R", "", ended)
+    import_lists("F", ',"Exit_status":0', ended)
+    import_lists("R", "", ended)
     hosts = sqlite3.connect(db).execute("SELECT name FROM host ORDER BY 1").fetchall()
     check(hosts == [("h1",), ("h2",), ("n1",), ("n2",)], "host lists of PBS and LSF are expanded",
           hosts)
@@ -293,9 +294,10 @@ def snapshots(site):
     p = subprocess.run(command, capture_output=True, timeout=60)
     check(p.returncode == 1 and b"qstat" in p.stderr, "output that is not JSON is an error", p.stderr)
     with open(os.path.join(where, "asked")) as f:
-        asked = f.read()
-    check("-x -f -F json" in asked and "-u all -a -o jobid" in asked, "qstat and bjobs are called with the right options",
-          asked[:300])
+        call_log = f.read()
+    check("-x -f -F json" in call_log and "-u all -a -o jobid" in call_log,
+          "qstat and bjobs are called with the right options",
+          call_log[:300])
 
 
 def dry(site):
@@ -319,7 +321,7 @@ def dry(site):
     with open(seen) as f:
         held = [line.split(" -> ")[1].strip() for line in f if " -> /" in line]
     check([h for h in held if not h.startswith("/dev/") and not h.endswith(" (deleted)")] == [],
-          "--dry-run writes no file elsewhere", held)
+          "--dry-run has no file open elsewhere", held)
     old = os.path.join(site.folder, "old.db")
     shutil.copy(site.store, old)
     db = sqlite3.connect(old)
@@ -342,15 +344,15 @@ def dry(site):
     for command in ("check-config", "run"):
         p = subprocess.run([PROGRAM, command, "--store.path=" + old], capture_output=True)
         check(p.returncode == 1 and b"cluster.file: no cluster is configured" in p.stderr,
-              "%s without a cluster" % command, p.stderr)
+              "%s without a cluster is an error" % command, p.stderr)
     p = subprocess.run([PROGRAM, "--config.file=/no/such"], capture_output=True)
     check(p.stderr == b"batchjob_stats_db: config.file: '/no/such': No such file or directory\n",
-          "a file that is not there", p.stderr)
+          "a missing configuration file is an error", p.stderr)
 
 
 def configured(site):
     p = site.run("check-config")
-    check(p.returncode == 0 and b"1 cluster: fine" in p.stdout, "check-config likes the files",
+    check(p.returncode == 0 and b"1 cluster: fine" in p.stdout, "check-config accepts the files",
           p.stdout, p.stderr)
     wrong = os.path.join(site.folder, "wrong.yml")
     for text, why in (("name: x\nsacct:\n  intervall: 5m\n", b"wrong.yml:3:"),
@@ -367,7 +369,7 @@ def configured(site):
 
 
 def missing(site, wrong):
-    """check-config tries every command, file and directory."""
+    """check-config checks every command, file and directory."""
     secret, empty = (os.path.join(site.folder, n) for n in ("secret", "empty"))
     for path in secret, empty:
         with open(path, "w") as f:
@@ -389,7 +391,7 @@ def missing(site, wrong):
                  "lsf.acct: /none/lsb.acct", "records.dir: /none/spool",
                  "prometheus.token-file: " + secret, "prometheus.ca-file: /none/ca"):
         check(p.returncode == 1 and sum(what in line for line in lines) == 1,
-              "check-config tries " + what.split(":")[0], p.stderr)
+              "check-config checks " + what.split(":")[0], p.stderr)
     check(len(lines) == 11, "the output has one line for each problem", *lines)
     with open(wrong, "w") as f:
         f.write("name: x\nsacct: {command: /bin/true}\nrecords: {dir: [/none/spool]}\n")
@@ -400,7 +402,7 @@ def missing(site, wrong):
     p = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
                        + site.args("check-config"), capture_output=True)
     check(p.returncode == 1 and b"store.path: " in p.stderr and b"Permission denied" in p.stderr,
-          "a directory that the user cannot write", p.stderr)
+          "check-config reports a directory that the user cannot write", p.stderr)
 
 
 def online(site):
@@ -415,13 +417,13 @@ def online(site):
     with open(os.path.join(site.folder, "broken.yml"), "w") as f:
         f.write("name: x\nsacct: {command: %s}\n" % broken)
     option = "--cluster.file=" + os.path.join(site.folder, "broken.yml")
-    for path, says in ((None, "SLURM_CONF is not set (option sacct.slurm-conf)"),
+    for path, message in ((None, "SLURM_CONF is not set (option sacct.slurm-conf)"),
                        ("/etc/x.conf", "SLURM_CONF is /etc/x.conf (option sacct.slurm-conf)")):
         env = {k: v for k, v in os.environ.items() if k != "SLURM_CONF"}
         p = subprocess.run(site.args("check-config", "--online", option), capture_output=True,
                            env=dict(env, **({"SLURM_CONF": path} if path else {})))
         check(p.returncode == 1 and b"no configuration source" in p.stderr
-              and says.encode() in p.stderr, "a failing sacct: " + says, p.stderr)
+              and message.encode() in p.stderr, "a failing sacct: " + message, p.stderr)
 
 
 def copy_of(site, name):
@@ -431,29 +433,29 @@ def copy_of(site, name):
 
 
 def damaged(site):
-    """An index that says something else than its table."""
+    """A store with a damaged index is reported and not written."""
     to = copy_of(site, "damaged.db")
     db = sqlite3.connect(to)
     size = db.execute("PRAGMA page_size").fetchone()[0]
     root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'job_user'").fetchone()[0]
     db.close()
     with open(to, "r+b") as f:
-        f.seek(root * size - 200) # where cells are
+        f.seek(root * size - 200) # the cells of the page
         f.write(b"\xaa" * 200)
     p = subprocess.run([PROGRAM, "check", "--store.path=" + to], capture_output=True)
-    check(p.returncode == 1 and b"damaged.db" in p.stderr, "a damaged store is noticed", p.stderr)
+    check(p.returncode == 1 and b"damaged.db" in p.stderr, "check reports a damaged store", p.stderr)
     p = site.run("run", "--once", "--store.check", "--store.path=" + to)
-    check(p.returncode == 1 and b"damaged.db" in p.stderr, "store.check does not write",
+    check(p.returncode == 1 and b"damaged.db" in p.stderr, "with --store.check a damaged store is not written",
           p.stderr)
 
 
 def clock_ahead(site):
-    """A clock that was two hours ahead when it was asked last, and was set back:
-    what came since is not taken for known."""
+    """If the clock was two hours ahead at the last import and is set back, jobs since
+    then are imported."""
     to = copy_of(site, "ahead.db")
     db = sqlite3.connect(to)
     since = site.now - 1800
-    gone = db.execute("SELECT count(*) FROM job WHERE submit >= ?", (since,)).fetchone()[0]
+    deleted = db.execute("SELECT count(*) FROM job WHERE submit >= ?", (since,)).fetchone()[0]
     db.execute("DELETE FROM step WHERE job IN (SELECT id FROM job WHERE submit >= ?)", (since,))
     db.execute("DELETE FROM job WHERE submit >= ?", (since,))
     db.execute("UPDATE covered SET to_sec = to_sec + 7200")
@@ -461,9 +463,9 @@ def clock_ahead(site):
     db.close()
     p = site.run("run", "--once", "--store.path=" + to)
     db = sqlite3.connect(to)
-    back = db.execute("SELECT count(*) FROM job WHERE submit >= ?", (since,)).fetchone()[0]
-    check(p.returncode == 0 and gone > 0 and back == gone,
-          "a clock that was set back by two hours loses none of %d jobs" % gone, back, p.stderr)
+    imported = db.execute("SELECT count(*) FROM job WHERE submit >= ?", (since,)).fetchone()[0]
+    check(p.returncode == 0 and deleted > 0 and imported == deleted,
+          "a clock that was set back by two hours loses none of %d jobs" % deleted, imported, p.stderr)
 
 
 def main():
@@ -476,7 +478,7 @@ def main():
         killed(site)
         compare(site, "after kills")
         same_sums(site, "after kills")
-        before = kept(site)
+        before = stored_jobs(site)
         for covered in (False, True):
             if covered:
                 db = sqlite3.connect(site.store)
@@ -484,10 +486,10 @@ def main():
                 db.commit()
                 db.close()
             p = site.run("--once")
-            check(p.returncode == 0 and kept(site) == before,
-                  "told %s again, nothing changes" % ("all" if covered else "what is new"),
+            check(p.returncode == 0 and stored_jobs(site) == before,
+                  "importing %s again changes nothing" % ("all jobs" if covered else "new jobs"),
                   p.stderr[-400:])
-        same_sums(site, "told again")
+        same_sums(site, "after repeated imports")
         page(site)
         snapshots(site)
         copied(site)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules that warn and then cancel ("escalate"), on jobs of a real Slurm: exporters
-measure them, a real Prometheus scrapes these, batchjob_stats_db imports from sacct,
-sends mails with sendmail, and runs scancel.  TAP.
+measure the jobs, a real Prometheus scrapes the exporters, batchjob_stats_db imports
+from sacct, sends mails with a script as sendmail, and runs scancel.  TAP.
 
     statsdb_cancel.py USER FOLDER
 
@@ -30,7 +30,7 @@ NODE = os.environ["SLURM_SANDBOX_PREFIX"] + "0%d"
 JOBS = {
     "idle": ("watched", NODE % 1, "exec sleep 900"),
     "busy": ("watched", NODE % 1, "exec %s -t 900 -i 70" % os.path.join(FOLDER, "work")),
-    # Warned once; then it is no longer measured.
+    # Its owner is warned once; then the job is no longer measured.
     "stale": ("watched", NODE % 1, "exec sleep 900"),
     "elsewhere": ("test", NODE % 2, "exec sleep 900"),
 }
@@ -43,7 +43,8 @@ RULES = """rules:
 
 
 class Exporter:
-    """Of the job "stale", or of the others: Prometheus drops other samples."""
+    """An exporter for the job "stale" (action keep) or for the others (action drop).
+    Prometheus drops the other samples."""
 
     def __init__(self, name, action):
         self.name, self.action, self.port = name, action, free_port()
@@ -130,7 +131,7 @@ def evaluate():
 
 
 def reaches(server, jobid, want, what):
-    """Evaluate the running jobs until the last action of the job is that."""
+    """Evaluate the running jobs until the last action of the job is `want`."""
     def done():
         evaluate()
         return actions(jobid)[-1:] == [want]
@@ -159,12 +160,12 @@ def report(jobid):
 def escalation(server, job, exporters):
     idle, stale = job["idle"], job["stale"]
     reaches(server, idle, ("warn", "done"), "the owner of an idle job is warned")
-    same(actions(stale), [("warn", "done")], "and of another one, whose data then end")
+    same(actions(stale), [("warn", "done")], "the owner of another job is warned, whose samples then end")
     exporters[1].stop()
     same([m["To"] for m in mails(idle)], [USER + "@example.org"], "the warning is a mail to the owner")
     text = " ".join(mails(idle)[0].get_body(("plain",)).get_content().split())
     check("almost no CPU time and no I/O for 1 min" in text and "another warning in 1 min" in text,
-          "it says why, and what comes next", text)
+          "the warning has the reason, and the time of the next one", text)
     check(report(idle).count("The owner was warned (running_no_progress).") == 1,
           "the report has the warning", report(idle))
 
@@ -173,9 +174,9 @@ def escalation(server, job, exporters):
         return len(actions(idle)) == 2
     check(prom_lib.wait_for(twice, 120), "there is a second warning")
     same(state(idle), "RUNNING", "the job still runs")
-    reaches(server, idle, ("cancel", "done"), "then the job is cancelled")
-    same(actions(idle), [("warn", "done")] * 2 + [("cancel", "done")], "after two warnings")
-    same(len(mails(idle)), 2, "both were mails")
+    reaches(server, idle, ("cancel", "done"), "the job is cancelled")
+    same(actions(idle), [("warn", "done")] * 2 + [("cancel", "done")], "the job was cancelled after two warnings")
+    same(len(mails(idle)), 2, "both warnings were mails")
     ended = prom_lib.wait_for(lambda: state(idle) in ("", "CANCELLED"), 60)
     check(ended, "Slurm has ended the job")
 
@@ -192,11 +193,11 @@ def others(job):
     def imported():
         evaluate()
         return rows("SELECT state FROM job_v WHERE jobid = ?", job["idle"]) == [("cancelled",)]
-    check(prom_lib.wait_for(imported, 60), "accounting has the cancelled job")
+    check(prom_lib.wait_for(imported, 60), "the store has the job as cancelled")
     text = report(job["idle"])
     check(text.count("The owner was warned (running_no_progress).") == 2 and
           "The job was cancelled by a rule of the site (running_no_progress)." in text,
-          "its report says who cancelled it, and why", text)
+          "its report says that a rule of the site cancelled it", text)
 
 
 def main():
@@ -204,8 +205,8 @@ def main():
     exporters = [Exporter("most", "drop"), Exporter("stale", "keep")]
     server = Prometheus(exporters, job["stale"])
     try:
-        if server.why:
-            skip("warnings and cancelling of real jobs", server.why)
+        if server.failure:
+            skip("warnings and cancelling of real jobs", server.failure)
             return plan()
         configure(server.url)
         check(prom_lib.wait_for(lambda: {state(j) for j in job.values()} == {"RUNNING"}, 90),

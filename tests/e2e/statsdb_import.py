@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""batchjob_stats_db import: the database of batchjob_monitoring, made here as
-its program made it, with the duplicates, zones and hostile rows that such a one
-has, and jobstats' summaries as its Python writes them.  TAP."""
+"""batchjob_stats_db import: a database in the format of batchjob_monitoring, with
+duplicates, local times and hostile rows; and summaries of jobstats in its format.
+TAP."""
 import base64
 import calendar
 import gzip
@@ -36,7 +36,7 @@ def row(job, submit, start, end, elapsed, state="COMPLETED", user="anna", exit="
 
 
 # Paris: one hour ahead of UTC in winter, two in summer; on 29 October 2023 the
-# hour from two to three came twice.
+# hour from two to three occurred twice.
 ROWS = [
     row("100", "2023-07-01T10:00:00", "2023-07-01T10:01:00", "2023-07-01T11:01:00", "01:00:00"),
     row("100", "2023-07-01T10:00:00", "2023-07-01T10:01:00", "2023-07-01T11:01:00", "01:00:00"),
@@ -44,8 +44,7 @@ ROWS = [
         "2-00:00:01", "TIMEOUT"),
     row("102_7", "2023-07-02T10:00:00", "2023-07-02T10:01:00", "2023-07-02T10:01:30", "00:00:30",
         "FAILED", exit="3:0"),
-    # 02:30 came first in summer time, then in winter time; one and a half hours
-    # later it was 03:00.
+    # The elapsed time shows that 02:30 was in summer time (103) or in winter time (104).
     row("103", "2023-10-29T02:10:00", "2023-10-29T02:30:00", "2023-10-29T03:00:00", "01:30:00"),
     row("104", "2023-10-29T02:10:00", "2023-10-29T02:30:00", "2023-10-29T03:00:00", "00:30:00"),
     row("105", "2023-07-03T10:00:00", "Unknown", "2023-07-03T10:05:00", "00:00:00",
@@ -57,7 +56,7 @@ ROWS = [
         user="o'neill|;--"),
 ]
 WANT = [
-    # raw id, array job and task, submit, start, end, elapsed, state, user, nodes, code
+    # jobid, array job and task, submit, start, end, elapsed, state, user, nodes, code
     (100, None, None, utc("2023-07-01T08:00:00"), utc("2023-07-01T08:01:00"),
      utc("2023-07-01T09:01:00"), 3600, "completed", "anna", 2, 0),
     (101, None, None, utc("2023-12-01T09:00:00"), utc("2023-12-01T09:01:00"),
@@ -111,8 +110,9 @@ def original(folder, run, read):
           "a second import changes nothing")
 
 
-def already(folder, run, read):
-    """What a better source has told stays, whatever the array's task is called."""
+def better_source(folder, run, read):
+    """An import does not overwrite a job of a better source, which has another id for an
+    array task."""
     db = sqlite3.connect(os.path.join(folder, "stats.db"))
     db.execute("UPDATE job SET jobid = 555, cpus = 12 WHERE jobid = '102_7'")
     db.commit()
@@ -123,7 +123,7 @@ def already(folder, run, read):
     p = run("import", "original", name, "--import.cluster=alpha")
     check(p.returncode == 0 and read(
         "SELECT jobid, cpus FROM job WHERE array_task = 7 ORDER BY submit")
-        == [(555, 12), ("102_7", None)], "a task that is known by its own id is left alone",
+        == [(555, 12), ("102_7", None)], "a task that is stored with its own job id is not changed",
         p.stdout, p.stderr)
 
 
@@ -138,7 +138,7 @@ def refused(folder, run):
     check(p.returncode == 1 and b"import.cluster" in p.stderr, "refused: without a cluster",
           p.stderr)
     p = run("import", "everything")
-    check(p.returncode == 1 and b"original" in p.stderr, "refused: something else", p.stderr)
+    check(p.returncode == 1 and b"original" in p.stderr, "refused: an unknown format", p.stderr)
 
 
 def summary(doc):
@@ -171,11 +171,11 @@ def jobstats(folder, run, read):
     check(got == [(ids[0], 0, 2, 2469000000, 2 << 30, None, None, None),
                   (ids[1], 0, 1, 1234500000, 1 << 30, 2, 750000, 30),
                   (ids[6], 0, None, 42, None, None, None, None)],
-          "added up; what a server told itself stays", got)
+          "values of nodes are added up; values from Prometheus stay", got)
     check(read("SELECT job FROM derive_todo") == [(ids[0],), (ids[1],)],
           "efficiencies of imported jobs will be derived")
     p = run("import", "jobstats")
-    check(b"6 rows: 0 imported, 3 known" in p.stdout, "a third import finds nothing new", p.stdout)
+    check(b"6 rows: 0 imported, 3 known" in p.stdout, "a second import of summaries finds nothing new", p.stdout)
 
 
 def main():
@@ -201,7 +201,7 @@ def main():
 
     try:
         original(folder, run, read)
-        already(folder, run, read)
+        better_source(folder, run, read)
         refused(folder, run)
         jobstats(folder, run, read)
         p = run("check")

@@ -1,8 +1,8 @@
 #!/bin/bash
-# mariadb.* of batchjob_stats_db against a MariaDB of our own, on a port of
-# loopback: TCP with a password, TLS, whom it believes, and what its user may.
-# The tables are those that a slurmdbd 22.05 had made, what is in them is made up
-# (statsdb_slurm.sh has the real thing, by the socket).  TAP; a quarter minute.
+# Options mariadb.* of batchjob_stats_db with a private MariaDB on a loopback port: TCP
+# with a password, TLS, verification of the server's certificate, and the rights of the
+# database user.  The tables are those of slurmdbd 22.05, with invented rows
+# (statsdb_slurm.sh tests a real slurmdbd, by the socket).  TAP; a quarter minute.
 . "$(dirname "$0")/lib.sh"
 stats=$O/batchjob_stats_db
 for c in mariadbd mariadb-install-db mariadb openssl; do
@@ -18,7 +18,7 @@ ca() { # name
     openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/$1.key" -out "$tmp/$1.pem" \
         -subj "/CN=$1" -days 30 2>/dev/null
 }
-cert() { # name what-it-is-called
+cert() { # name subject-alternative-names
     openssl req -newkey rsa:2048 -nodes -keyout "$tmp/$1.key" -out "$tmp/$1.csr" -subj "/CN=$1" \
         2>/dev/null
     echo "subjectAltName=$2" >"$tmp/$1.ext"
@@ -32,7 +32,7 @@ ca ca && ca foreign && cert own IP:127.0.0.1,IP:127.0.0.2,DNS:localhost && cert 
 port=$(free_port) socket=$tmp/db.sock server=
 sql() { mariadb --no-defaults --skip-ssl --default-character-set=utf8mb4 --socket="$socket" "$@"; }
 stop_server() { [ -z "$server" ] || { kill "$server" && wait "$server"; server=; } 2>/dev/null; }
-later stop_server
+on_exit stop_server
 start_server() { # option...
     stop_server
     mariadbd --no-defaults --user="$(id -un)" --datadir="$tmp/db" --tmpdir="$tmp/db.tmp" \
@@ -51,7 +51,7 @@ tls() { # certificate [option...]
 mkdir "$tmp/db.tmp"
 mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$tmp/db" --tmpdir="$tmp/db.tmp" \
     --skip-test-db --auth-root-authentication-method=normal >"$tmp/install.log" 2>&1 ||
-    { fail "a database is made" "$tmp/install.log"; exit 1; }
+    { fail "a database is created" "$tmp/install.log"; exit 1; }
 tls own
 
 now=$(date +%s)
@@ -74,15 +74,15 @@ now=$(date +%s)
 		  2, '1=2,2=512,4=1');
 	END
 } >"$tmp/tables.sql"
-check "the tables of Slurm" sql --user=root -e "source $tmp/tables.sql"
+check "the tables of Slurm are created" sql --user=root -e "source $tmp/tables.sql"
 (umask 077 && echo 'p#ss wörd' >"$tmp/password" && echo wrong >"$tmp/wrong")
 "$top/examples/slurm-database-view" alpha 127.0.0.1 <"$tmp/password" >"$tmp/view.sql"
-check "the views, and a user who comes by TCP" \
+check "the views, and a user for TCP, are created" \
     sql --user=root slurm_acct_db -e "source $tmp/view.sql"
 
 # --- accounts and TLS ------------------------------------------------------------
 
-conf() { # line-of-mariadb...: what they do not say is as it should be
+conf() { # line-of-mariadb...: other options have correct values
     local k
     {
         printf 'name: alpha\nsacct:\n  history: 1d\n  slice: 1d\n  pause: 0s\nmariadb:\n'
@@ -97,7 +97,7 @@ run() {
     timeout 60 "$stats" run --once --store.path="$tmp/stats.db" --cluster.file="$tmp/alpha.yml" \
         >"$tmp/stats.log" 2>&1
 }
-takes() { # description line-of-mariadb...
+accepts() { # description line-of-mariadb...
     local what=$1
     shift
     conf "$@"
@@ -116,20 +116,20 @@ refuses() { # description expression line-of-mariadb...
     else fail "$what: the message names the reason" "$tmp/stats.log"; fi
 }
 
-takes "TCP, with a password" 'host: 127.0.0.1'
-takes "localhost without a socket is TCP" 'host: localhost'
+accepts "TCP with a password" 'host: 127.0.0.1'
+accepts "localhost without a socket uses TCP" 'host: localhost'
 refuses "a wrong password is refused" "alpha: mariadb: 1045" 'host: 127.0.0.1' \
     "password-file: $tmp/wrong"
 refuses "a closed port is an error" "alpha: mariadb: 200[23]" 'host: 127.0.0.1' "port: $(free_port)"
-takes "TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
-takes "TLS with the name localhost" 'host: localhost' "ca-file: $tmp/ca.pem"
+accepts "TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
+accepts "TLS with the name localhost" 'host: localhost' "ca-file: $tmp/ca.pem"
 refuses "another CA is not trusted" "alpha: mariadb: 2026.*(certificate|verif)" \
     'host: 127.0.0.1' "ca-file: $tmp/foreign.pem"
 refuses "a CA file that is not one is refused" "ca-file|mariadb: 2026" 'host: 127.0.0.1' \
     "ca-file: $tmp/none.pem"
 sql --user=root -e "ALTER USER 'batchjob'@'127.0.0.1' REQUIRE SSL"
 refuses "a user who needs TLS is refused without TLS" "mariadb: 1045" 'host: 127.0.0.1'
-takes "a user who needs TLS connects with TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
+accepts "a user who needs TLS connects with TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
 by_tcp() {
     mariadb --no-defaults --default-character-set=utf8mb4 --host=127.0.0.1 --port="$port" --user=batchjob \
         --password="$(cat "$tmp/password")" --ssl-ca="$tmp/ca.pem" batchjob_alpha -e "$1"
@@ -142,12 +142,12 @@ done
 sql --user=root -e "ALTER USER 'batchjob'@'127.0.0.1' REQUIRE NONE"
 # The client library of MariaDB 11.4 and later does not compare names with 127.0.0.1.
 tls own --bind-address=127.0.0.2
-takes "a server with its own name is trusted" 'host: 127.0.0.2' "ca-file: $tmp/ca.pem"
+accepts "a server with its own name is trusted" 'host: 127.0.0.2' "ca-file: $tmp/ca.pem"
 tls other --bind-address=127.0.0.2
 refuses "a server with another name is not trusted" "mariadb: 2026.*" 'host: 127.0.0.2' \
     "ca-file: $tmp/ca.pem"
 start_server --skip-ssl
 refuses "a server without TLS is refused where a CA is named" "mariadb: 2026|SSL|TLS" 'host: 127.0.0.1' \
     "ca-file: $tmp/ca.pem"
-takes "which is fine where none is" 'host: 127.0.0.1'
+accepts "a server without TLS is accepted where no CA is named" 'host: 127.0.0.1'
 complete=1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare what slurmrestd told with what sacct told: TAP.
+"""Compare the jobs imported from slurmrestd with those imported from sacct.  TAP.
 
     statsdb_rest.py STORE-BY-SACCT STORE-BY-SLURMRESTD
 
@@ -11,7 +11,7 @@ import sys
 COLUMNS = ["display_id", "cluster", "user", "account", "partition", "qos", "name", "state",
            "start_sec", "end_sec", "time_limit_seconds", "nodes", "nodelist", "array_job_id",
            "array_task", "het_job_id", "het_offset", "gpus"]
-LATE = {"start_sec", "end_sec", "state", "nodes", "nodelist"}  # of runs that had not ended
+CHANGING = {"start_sec", "end_sec", "state", "nodes", "nodelist"}  # these may differ if a run had not ended
 
 
 def runs(path):
@@ -39,8 +39,8 @@ def main():
         for c in COLUMNS + ["steps"]:
             if c == "nodes" and a["nodelist"] is None:
                 continue  # sacct reports what was requested
-            if a[c] != b[c] and (over or c not in LATE | {"steps"}):
-                bad.append("%s: %s is %r, by slurmrestd %r" % (key, c, a[c], b[c]))
+            if a[c] != b[c] and (over or c not in CHANGING | {"steps"}):
+                bad.append("%s: %s is %r, from slurmrestd %r" % (key, c, a[c], b[c]))
     bad += ["only slurmrestd reports %s" % (k,) for k in sorted(set(rest) - set(sacct))]
     print("%sok - slurmrestd reports the same for %d runs" % ("not " if bad or not ended else "",
                                                             len(rest)))

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Stands in for sacct: answers a window of time from a made-up cluster.
+"""A simulated sacct: prints the jobs of an invented cluster in a window of time.
 
-The cluster is the same for the same SACCT_SEED.  Jobs have hostile names, are
-requeued, run over midnight, fail in every way.  Times lie before SACCT_NOW.
+Jobs have hostile names, are requeued, run over midnight, fail in every way.  The file
+sacct.env next to the program is a JSON object:
 
-  SACCT_FAIL=N   every N-th call (on average) breaks off in the middle
-  SACCT_SLOW=S   a call takes S seconds
+  seed           the same seed gives the same cluster
+  now            all times are before it
+  count, days    number of jobs, and of the days before "now" on which they are submitted
+  fail=N         every N-th call (on average) breaks off in the middle
+  slow=S         a call takes S seconds
 """
 import calendar
 import json
@@ -28,7 +31,7 @@ def clock(sec):
 
 
 def jobs(seed, now, count, days):
-    """Every line of the cluster as a dictionary, with when it was active."""
+    """Yield for each job its submit time, its end time (or now), and its lines as dictionaries."""
     rnd = random.Random(seed)
     submits = sorted(rnd.randrange(now - days * 86400, now - 60) for _ in range(count))
     for n, submit in enumerate(submits):
@@ -76,7 +79,7 @@ def main():
     opt = dict(a[2:].split("=", 1) for a in sys.argv[1:] if "=" in a)
     with open(os.path.join(os.path.dirname(sys.argv[0]), "sacct.env")) as f:
         env = json.load(f)
-    open(os.path.join(os.path.dirname(sys.argv[0]), "sacct.asked"), "w").close()
+    open(os.path.join(os.path.dirname(sys.argv[0]), "sacct.called"), "w").close()
     time.sleep(env.get("slow", 0))
     at = [time.strptime(opt[k], "%Y-%m-%dT%H:%M:%S") for k in ("starttime", "endtime")]
     since, until = (calendar.timegm(t) for t in at)

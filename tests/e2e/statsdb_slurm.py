@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compare a store with what sacct reports, job by job and step by step: TAP.
+"""Compare a store with the output of a real sacct, job by job and step by step.  TAP.
 
     statsdb_slurm.py STORE
 
-sacct is asked for a few columns at a time that hold no free text, and for the
-names of each job alone."""
+sacct prints columns without free text for all jobs, and the job name separately for
+each job."""
 import os
 import sqlite3
 import subprocess
@@ -46,7 +46,7 @@ def main():
     for key in sorted(set(want) | set(have)):
         a, b = want.get(key), have.get(key)
         if a is None or b is None:
-            bad.append("%s: told %s, kept %s" % (key, a, b))
+            bad.append("%s: reported %s, stored %s" % (key, a, b))
             continue
         states.add((a["State"] or "").split()[0])
         for c in COLUMNS:
@@ -55,7 +55,7 @@ def main():
             if c == "TimelimitRaw" and b[c] is None or a[c] is None and c in ("NNodes", "AllocCPUS"):
                 continue
             if a[c] != b[c] and not (c == "NodeList" and a[c] is None):
-                bad.append("%s: %s is '%s', kept '%s'" % (key, c, a[c], b[c]))
+                bad.append("%s: %s is '%s', stored '%s'" % (key, c, a[c], b[c]))
     print("%sok - %d runs are stored as sacct reports them (%s)"
           % ("not " if bad else "", len(want), " ".join(sorted(states))))
     for line in bad[:20]:
@@ -68,10 +68,10 @@ def main():
         out = subprocess.run(["sacct", "-nPX", "-j", str(raw), "-o", "JobName"], env=env,
                              stdout=subprocess.PIPE).stdout.decode("utf-8", "surrogateescape")
         names.add(name)
-        # Tasks of an array and parts of a het job come with it.
+        # sacct also prints all tasks of an array and all parts of a heterogeneous job.
         one = (name or "") + "\n"
         if out != one * max(1, len(out) // len(one)):
-            wrong.append("%s: told %r, kept %r" % (raw, out, name))
+            wrong.append("%s: reported %r, stored %r" % (raw, out, name))
     print("%sok - %d names are as sacct reports them" % ("not " if wrong else "", len(names)))
     for line in wrong[:10]:
         print("# " + line)
@@ -81,13 +81,13 @@ def main():
         if "." in row[0] and row[3] not in EMPTY:
             raw, step = row[0].split(".", 1)
             steps[raw, step, row[2]] = (row[1], row[3], row[5])
-    kept = {(str(r[0]), str(r[1]), str(r[2])): (r[3], str(r[4]), r[5] or "") for r in db.execute(
+    stored_steps = {(str(r[0]), str(r[1]), str(r[2])): (r[3], str(r[4]), r[5] or "") for r in db.execute(
         """SELECT j.jobid, s.step_id, s.start_sec, s.state_raw, s.end_sec,
            s.exit_code || ':' || s.exit_signal FROM step_v s JOIN job_v j ON j.id = s.job
            WHERE s.end_sec IS NOT NULL""")}
     print("%sok - %d steps that ended are stored as sacct reports them"
-          % ("not " if kept != steps else "", len(steps)))
-    for key in sorted(set(steps.items()) ^ set(kept.items()), key=str)[:10]:
+          % ("not " if stored_steps != steps else "", len(steps)))
+    for key in sorted(set(steps.items()) ^ set(stored_steps.items()), key=str)[:10]:
         print("# %s" % (key,))
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The accounting of a real Slurm: jobs of many ends, arrays, heterogeneous and
-# requeued ones, and hostile names; the store must hold what sacct -D reports about
-# each.  At the end, a rule warns about a real job that idles, and cancels it.
+# Import from a real Slurm: jobs that end in different ways, array, heterogeneous and
+# requeued jobs, and hostile names; the store must have what sacct -D reports about
+# each.  At the end, a rule warns about a real idle job and cancels it.
 # Needs root and Slurm's packages.  TAP; about three minutes.
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +21,7 @@ SLURM_SANDBOX_PORT=$(free_ports 6)
 export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
 eval "$("$sandbox" env)"
-later "$sandbox purge"
+on_exit "$sandbox purge"
 "$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
     { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
 pass "Slurm runs"
@@ -58,7 +58,7 @@ running() { [ "$(state_of "$(cat "$tmp/$1")")" = RUNNING ]; }
 for j in stopped again runs late; do
     wait_for 90 running $j || fail "$j runs"
 done
-scontrol update jobid="$(cat "$tmp/late")" EndTime=now+1 # a limit is at least a minute
+scontrol update jobid="$(cat "$tmp/late")" EndTime=now+1 # a time limit of a job is at least a minute
 # No source reports a job that was cancelled before it was eligible; this one waits
 # for nodes that are not free.
 submit $ua -J 'never' -n 2 -N 2 --exclusive --wrap true >"$tmp/never"
@@ -67,7 +67,7 @@ as $ua scancel "$(cat "$tmp/stopped")" "$(cat "$tmp/never")"
 scontrol requeue "$(cat "$tmp/again")"
 wait_for 120 running again || fail "the requeued job runs again"
 timed_out() { [ "$(sacct -nPX -j "$(cat "$tmp/late")" -o state)" = TIMEOUT ]; }
-wait_for 180 timed_out || fail "a job meets its limit"
+wait_for 180 timed_out || fail "a job reaches its time limit"
 sleep 2
 
 # --- the store -------------------------------------------------------------------
@@ -83,23 +83,23 @@ db=$tmp/stats.db
 stats() { "$O/batchjob_stats_db" "$@" --store.path="$db" --cluster.file="$tmp/cluster.yml"; }
 check "the first import succeeds" stats run --once
 
-absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
-is "a job that never started is there" "$(python3 -c "
+run_tap "$top/tests/e2e/statsdb_slurm.py" "$db"
+is "a job that never started is in the store" "$(python3 -c "
 import sqlite3
 print(sqlite3.connect('$db').execute('''SELECT count(*) FROM job_v WHERE name = 'never'
     AND state = 'cancelled' AND nodelist IS NULL''').fetchone()[0])")" 1
 check "a second import succeeds" stats run --once
-absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
+run_tap "$top/tests/e2e/statsdb_slurm.py" "$db"
 check "the store is consistent" stats check
 
-# --- who may see what ------------------------------------------------------------
+# --- access rules ----------------------------------------------------------------
 
 manage() { sacctmgr -iQ "$@" >>"$tmp/sacctmgr.out" 2>&1 || fail "sacctmgr $*" "$tmp/sacctmgr.out"; }
 manage add account theory parent=physics
 manage add coordinator account=physics name=$ua
 manage add coordinator account=chemistry name=$ua,$ub
 access() { "$top/examples/slurm-access.sh" "$tmp/access" cp "$tmp/access" "$tmp/told"; }
-check "Slurm is asked for its administrators and coordinators" access
+check "slurm-access.sh queries administrators and coordinators of Slurm" access
 coordinators="coordinator chemistry $ua $ub
 coordinator physics $ua
 coordinator theory $ua"
@@ -110,7 +110,7 @@ check "slurm-access.sh runs again" access
 check "slurm-access.sh does not call its command without a change" test ! -e "$tmp/told"
 manage modify user $ub set adminlevel=operator
 check "slurm-access.sh runs after an operator was added" access
-is "accounts and their users are exported" "$(cat "$tmp/told")" "admin $ub
+is "the command of slurm-access.sh gets a file with the new operator" "$(cat "$tmp/told")" "admin $ub
 admin root
 $coordinators"
 SLURM_CONF=$tmp/none refuses "slurm-access.sh fails without Slurm" timeout 5 "$top/examples/slurm-access.sh" "$tmp/access"
@@ -118,14 +118,14 @@ check "a failure leaves the access file unchanged" cmp "$tmp/access" "$tmp/told"
 server=127.0.0.1:$(free_port)
 "$O/batchjob_stats_server" --store.path="$db" --web.listen-address="$server" \
     --access.trust-loopback --access.file="$tmp/access" >"$tmp/server.log" 2>&1 &
-later "kill_ours $!"
+on_exit "kill_ours $!"
 me() { curl -sf -H "X-Grafana-User: $1" "http://$server/api/v1/me" | grep -o '"admin.*"}'; }
-check "the server takes that file" wait_for 60 me $ua
+check "the server reads the access file" wait_for 60 me $ua
 is "the server knows a coordinator" "$(me $ua)" \
     '"admin":false,"coordinator":true,"accounts":"chemistry,physics,theory"}'
 is "the server knows an admin" "$(me $ub)" '"admin":true,"coordinator":true,"accounts":"chemistry"}'
 
-# --- the same by slurmrestd ----------------------------------------------------
+# --- the same from slurmrestd --------------------------------------------------
 
 if command -v slurmrestd >/dev/null; then
     mkdir "$tmp/rest" && chmod 777 "$tmp/rest"
@@ -140,25 +140,25 @@ if command -v slurmrestd >/dev/null; then
     "$sandbox" as $ua slurmrestd -a rest_auth/local "unix:$tmp/rest/socket" \
         >"$tmp/rest.log" 2>&1 &
     restd=$!
-    later "kill_ours $restd"
+    on_exit "kill_ours $restd"
     wait_for 60 [ -S "$tmp/rest/socket" ] || fail "slurmrestd starts" "$tmp/rest.log"
     rest() {
         "$O/batchjob_stats_db" "$@" --store.path="$tmp/rest.db" \
             --cluster.file="$tmp/rest.yml"
     }
-    check "slurmrestd is asked for everything" rest run --once
-    absorb "$top/tests/e2e/statsdb_rest.py" "$db" "$tmp/rest.db"
+    check "the first import from slurmrestd succeeds" rest run --once
+    run_tap "$top/tests/e2e/statsdb_rest.py" "$db" "$tmp/rest.db"
     ended="import sqlite3; print(sqlite3.connect('$tmp/rest.db').execute('''SELECT * FROM job
         WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
     before=$(python3 -c "$ended")
-    check "slurmrestd is queried again" rest run --once
+    check "a second import from slurmrestd succeeds" rest run --once
     is "a second import changes no job that has ended" "$(python3 -c "$ended")" "$before"
     check "the second store is consistent" rest check
 else
-    skip "the same by slurmrestd" "not installed: slurmrestd"
+    skip "import from slurmrestd" "not installed: slurmrestd"
 fi
 
-# --- the same by Slurm's database ----------------------------------------------
+# --- the same from Slurm's database --------------------------------------------
 
 if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
     socket=$SLURM_SANDBOX_DIR/run/mariadb.sock
@@ -166,7 +166,7 @@ if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
     (umask 077 && echo 'a$ecret' >"$tmp/password")
     "$top/examples/slurm-database-view" sandbox <"$tmp/password" >"$tmp/view.sql"
     for n in 1 2; do
-        check "views and their user are made ($n)" \
+        check "views and their user are created ($n)" \
             sql --user=root slurm_acct_db -e "source $tmp/view.sql"
     done
     is "the user sees the views and nothing else" \
@@ -190,28 +190,28 @@ if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
         "$O/batchjob_stats_db" "$@" --store.path="$tmp/view.db" \
             --cluster.file="$tmp/view.yml"
     }
-    check "the views are asked for everything" view run --once
-    check "sacct is imported once more" stats run --once
-    absorb "$top/tests/e2e/statsdb_view.py" "$db" "$tmp/view.db"
+    check "the first import from the views succeeds" view run --once
+    check "another import from sacct succeeds" stats run --once
+    run_tap "$top/tests/e2e/statsdb_view.py" "$db" "$tmp/view.db"
     ended="import sqlite3; print(sqlite3.connect('$tmp/view.db').execute('''SELECT * FROM job
         WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
     before=$(python3 -c "$ended")
-    check "the views again" view run --once
+    check "a second import from the views succeeds" view run --once
     is "a second import changes no job that has ended" "$(python3 -c "$ended")" "$before"
     check "the second store is consistent" view check
     echo wrong >"$tmp/password"
-    sleep 2 # or there would be nothing to ask for
+    sleep 2 # so that there is a new interval to query
     refuses "a wrong password is refused" view run --once
 else
-    skip "the same by Slurm's database" "not installed: libmariadb3"
+    skip "import from Slurm's database" "not installed: libmariadb3"
 fi
 
 # --- warnings and cancelling ------------------------------------------------------
 
 if [ "$SLURM_SANDBOX_CGROUP" != none ]; then
-    scancel -p test # its jobs have the CPUs
+    scancel -p test # its jobs occupy the CPUs
     mkdir "$tmp/cancel" && cp "$work" "$tmp/cancel/work" && chmod 755 "$tmp/cancel/work"
-    absorb "$top/tests/e2e/statsdb_cancel.py" $ua "$tmp/cancel"
+    run_tap "$top/tests/e2e/statsdb_cancel.py" $ua "$tmp/cancel"
 else
     skip "warnings and cancelling" "no cgroups to write to here"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""batchjob_stats_db and sources other than sacct: accounting files of PBS and LSF
-that grow, rotate and are reported again, the daemon killed at random moments; a
-slurmrestd that wants a token; a source that fails beside others.  TAP."""
+"""batchjob_stats_db with sources other than sacct: accounting files of PBS and LSF
+that grow and rotate while the daemon is killed at random moments; a simulated
+slurmrestd that requires a token; a source that fails while others work.  TAP."""
 import http.server
 import json
 import os
@@ -26,11 +26,11 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9.made.up"
 
 
 class Rest(http.server.BaseHTTPRequestHandler):
-    asked = []
-    cut = False  # send half of it
+    paths = []
+    cut = False  # send half of the body
 
     def do_GET(self):
-        Rest.asked.append(self.path)
+        Rest.paths.append(self.path)
         body, status = b"{}", 200
         if (self.headers.get("X-SLURM-USER-TOKEN"), self.headers.get("X-SLURM-USER-NAME")) != \
                 (TOKEN, "anna"):
@@ -84,14 +84,14 @@ class Site:
 
 
 def pbs_lines(rng, count, first):
-    """Lines of the life of jobs, in the order of time, and what must be kept."""
+    """Return the accounting lines of jobs in order of time, and the runs that must be stored."""
     events, want = [], {}
     for i in range(count):
         raw = "%d%s.pbs" % (first + i, "[%d]" % (i % 4) if i % 6 == 0 else "")
         t = 1763600000 + rng.randrange(80000)
         name = rng.choice(["run", "a;E;1.pbs;", "x=y", "it's", 'say "hi"', "\xe4\xff"])
-        who = "user=u%d queue=workq jobname=\"%s\" ctime=%d" % (i % 5, name, t)
-        events.append((t, "Q", raw, who))
+        attributes = "user=u%d queue=workq jobname=\"%s\" ctime=%d" % (i % 5, name, t)
+        events.append((t, "Q", raw, attributes))
         if i % 11 == 0:
             events.append((t + 9, "D", raw, "requestor=u@h"))
             want[raw] = [("cancelled", None)]
@@ -103,7 +103,7 @@ def pbs_lines(rng, count, first):
                 want[raw][-1] = ("requeued", want[raw][-1][1])
                 events[-1] = (events[-1][0], "R") + events[-1][2:]
             start += 100
-            run_text = "%s start=%d exec_host=n%d/0*4" % (who, start, i % 9)
+            run_text = "%s start=%d exec_host=n%d/0*4" % (attributes, start, i % 9)
             events.append((start, "S", raw, run_text))
             code = rng.choice([0, 0, 1, 271])
             events.append((start + 50, "E", raw, "%s end=%d Exit_status=%d run_count=%d "
@@ -125,7 +125,7 @@ def write_piece(folder, t, text):
 
 
 def pbs_killed(site, rng):
-    """Write while the daemon follows and is killed again and again."""
+    """Accounting lines are written while the daemon reads them and is killed repeatedly."""
     folder = os.path.join(site.folder, "accounting")
     os.mkdir(folder)
     site.cluster("pbs", "pbs:\n  accounting: %s\n  interval: 1s\n" % folder)
@@ -147,17 +147,17 @@ def pbs_killed(site, rng):
         daemon.wait()
         kills += 1
     done = site.run("--once")
-    check(done.returncode == 0, "the files are followed to their end", done.stderr)
+    check(done.returncode == 0, "the files are read to their end", done.stderr)
     have = {}
     for raw, state, start in site.rows(
             "SELECT jobid, state, start_sec FROM job_v ORDER BY jobid, submit_sec"):
         have.setdefault(raw, []).append((state, start))
-    wrong = ["%s: wanted %s, kept %s" % (k, want.get(k), have.get(k))
+    wrong = ["%s: wanted %s, stored %s" % (k, want.get(k), have.get(k))
              for k in sorted(set(want) | set(have)) if want.get(k) != have.get(k)]
-    check(not wrong, "every run is there once, after %d kills (%d jobs, %d runs)"
+    check(not wrong, "every run is stored once, after %d kills (%d jobs, %d runs)"
           % (kills, len(want), sum(map(len, want.values()))), *wrong[:9])
     again = site.run("--once")
-    check(b"jobs" not in again.stderr, "nothing is read twice", again.stderr)
+    check(b"jobs" not in again.stderr, "no line is read twice", again.stderr)
     db = sqlite3.connect(site.store)
     dump = db.execute("SELECT * FROM job ORDER BY id").fetchall()
     db.execute("DELETE FROM covered")
@@ -171,7 +171,7 @@ def pbs_killed(site, rng):
 
 
 def lsf_line(rng, i):
-    """A line of lsb.acct, and what must be kept of it."""
+    """Return a line of lsb.acct, and the job that must be stored."""
     name = rng.choice(["run", 'a ""b"" 64 c', "x" * 300, "#no remark", "JOB_FINISH"])
     hosts = rng.randrange(1, 4)
     status, code = rng.choice([(64, 0), (32, 256)])
@@ -187,7 +187,7 @@ def lsf_line(rng, i):
 
 
 def lsf_killed(site, rng):
-    """The same with lsb.acct, which is renamed now and then."""
+    """The same with lsb.acct, which is sometimes rotated."""
     base = os.path.join(site.folder, "lsb.acct")
     site.cluster("lsf", "lsf:\n  acct: %s\n  interval: 1s\n" % base)
     want, at, kills, files = [], 1, 0, 0
@@ -215,20 +215,20 @@ def lsf_killed(site, rng):
         daemon.wait()
         kills += 1
     done = site.run("--once")
-    check(done.returncode == 0, "lsb.acct is followed to its end", done.stderr)
+    check(done.returncode == 0, "lsb.acct is read to its end", done.stderr)
     have = site.rows("SELECT jobid, state, name, cpus FROM job_v WHERE cluster = 'lsf'")
     key = str
-    wrong = ["%s: kept %s" % (w, h) for w, h in zip(sorted(want, key=key), sorted(have, key=key))
+    wrong = ["%s: stored %s" % (w, h) for w, h in zip(sorted(want, key=key), sorted(have, key=key))
              if (w[0], w[1], w[2], w[3]) != h]
     check(len(want) == len(have) and not wrong,
-          "every job of LSF is there once, after %d kills and %d new files" % (kills, files),
+          "every job of LSF is stored once, after %d kills and %d new files" % (kills, files),
           len(want), len(have), *wrong[:5])
     time.sleep(1.1)
     again = site.run("--once")
-    check(b"jobs" not in again.stderr, "nothing of LSF is read twice", again.stderr)
+    check(b"jobs" not in again.stderr, "no line of LSF is read twice", again.stderr)
 
 
-def people(site):
+def acct_output(site):
     out = subprocess.run([ACCT, "--store.path=" + site.store, "--since=2025-11-01", "--output=json",
                           "--user=u1", "--format=JobID,State,User,Elapsed,TotalCPU,CPUEff"],
                          capture_output=True)
@@ -263,17 +263,17 @@ def slurmrestd(site):
     site.run("--once")
     with open(FIXTURE) as f:
         reported = len({(j["job_id"], j["time"]["submission"]) for j in json.load(f)["jobs"]})
-    kept = site.rows("SELECT count(*) FROM job_v WHERE cluster NOT IN ('pbs', 'lsf')")[0][0]
-    check(reported == kept > 0, "the token is read again, and slurmrestd's jobs are kept",
-          (reported, kept), Rest.asked)
-    check(not any("v0.0.37" in a or "v0.0.40" in a for a in Rest.asked),
-          "the newest plugin of slurmrestd is queried", Rest.asked)
+    stored = site.rows("SELECT count(*) FROM job_v WHERE cluster NOT IN ('pbs', 'lsf')")[0][0]
+    check(reported == stored > 0, "the token file is read again, and slurmrestd's jobs are stored",
+          (reported, stored), Rest.paths)
+    check(not any("v0.0.37" in a or "v0.0.40" in a for a in Rest.paths),
+          "the newest plugin of slurmrestd is queried", Rest.paths)
     check(TOKEN.encode() not in out.stderr + out.stdout, "no output contains a token")
     time.sleep(1.1)
-    requests = len(Rest.asked)
+    requests = len(Rest.paths)
     out = site.run("--once")
     check(out.returncode == 1 and b"gone: " in out.stderr and b"nowhere" in out.stderr and
-          len(Rest.asked) > requests, "a failing source is reported, the others continue", out.stderr)
+          len(Rest.paths) > requests, "a failing source is reported, the others continue", out.stderr)
     state = "SELECT (SELECT group_concat(from_sec || '-' || to_sec) FROM covered WHERE source ="\
         " 'slurmrestd'), (SELECT count(*) FROM job), (SELECT count(*) FROM step)"
     before = site.rows(state)
@@ -297,7 +297,7 @@ def main():
         rng = random.Random(7)
         site = Site(folder)
         pbs_killed(site, rng)
-        people(site)
+        acct_output(site)
         lsf_killed(site, rng)
         slurmrestd(site)
     finally:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The same jobs by sacct and by the views of Slurm's database: all that both report
-is the same.  Arguments: the stores.  TAP lines for statsdb_slurm.sh."""
+"""Compare the jobs imported from sacct with those from the views of Slurm's database:
+columns that both report must be equal.  Arguments: the two stores.  TAP lines for
+statsdb_slurm.sh."""
 import sqlite3
 import sys
 
-# What the views do not show, and what sacct rounds to milliseconds; the mean of a step's
-# tasks it cuts to seconds.
+# Columns that the views lack, that sacct rounds to milliseconds, and that change while a
+# job runs.  sacct truncates the mean of a step's tasks (cpu_task_usec) to seconds.
 ONLY_SACCT = {"group", "flags", "reason", "memory_task_peak_node", "array_tasks", "batch_host",
               "restarts", "reservation", "licenses"}
 MILLI = {"cpu_usec", "cpu_user_usec", "cpu_system_usec"}
@@ -27,23 +28,23 @@ def read(name):
     return jobs, steps
 
 
-def compare(what, told, seen, ended):
-    bad = ["%s: %s" % (key, "not seen") for key in told if key not in seen]
-    for key in set(told) & set(seen):
-        for column, a in told[key].items():
-            b = seen[key][column]
+def compare(what, from_sacct, from_views, ended):
+    bad = ["%s: %s" % (key, "not in the views") for key in from_sacct if key not in from_views]
+    for key in set(from_sacct) & set(from_views):
+        for column, a in from_sacct[key].items():
+            b = from_views[key][column]
             if column in ONLY_SACCT or (column in RUNNING and not ended(key)):
                 continue
-            # Of a job that never started: none since Slurm 23.11, before that those requested.
-            if column == "cpus" and a == 0 and told[key]["start_sec"] is None:
+            # A job that never started has 0 since Slurm 23.11, before that the requested CPUs.
+            if column == "cpus" and a == 0 and from_sacct[key]["start_sec"] is None:
                 continue
             if column in MILLI and a is not None and b is not None and abs(a - b) <= 5000:
                 continue
             if column == "cpu_task_usec" and b is not None and b // 1000000 * 1000000 == a:
                 continue
             if a != b:
-                bad.append("%s: %s is %r, by the view %r" % (key, column, a, b))
-    print("%sok - %d %s are the same by the views" % ("not " if bad else "", len(told), what))
+                bad.append("%s: %s is %r, from the view %r" % (key, column, a, b))
+    print("%sok - %d %s are the same from the views" % ("not " if bad else "", len(from_sacct), what))
     for line in bad[:20]:
         print("# " + line)
 

@@ -1,4 +1,4 @@
-# The SQL of the programs, in both spellings, for store_sql.py.
+# Tools of store_sql.py: record the programs' SQL, and rewrite it for PostgreSQL.
 ifdef HAVE_SQLITE
 e2e-tools: $(O)/e2e/sql_record.so $(O)/e2e/sql_rewrite
 endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Several writers of one store in PostgreSQL: whichever leads is ended again and again
-at random moments, and in the end the store has what one undisturbed import has:
+"""Several writers of one store in PostgreSQL: the leading one is ended repeatedly at
+random moments, and in the end the store is equal to that of one undisturbed import:
 no job, step or sum is lost or doubled.  TAP.
 
     store_leaders.py [SEED]"""
@@ -22,7 +22,7 @@ from store_postgres import Daemon, empty, wait_for  # noqa: E402
 from tap import check, plan, same  # noqa: E402
 
 ROUNDS, WRITERS, KILLS = 4, 3, 4
-# Rows with names instead of numbers, which depend on the order of the import.
+# Rows with names instead of ids, which depend on the order of the import.
 JOB = "c.name || ':' || CAST(j.jobid AS TEXT) || ':' || j.submit"
 CONTENT = {
     "jobs": "SELECT %s, j.state, j.\"start\", j.\"end\", j.cpu_usec FROM job AS j JOIN cluster AS c ON c.id = j.cluster"
@@ -55,7 +55,7 @@ def of_server(pg, sql):
 
 
 def leader_of(pg, running):
-    """The writer that holds the lock; None: nobody that still runs."""
+    """Return the running writer that holds the lock, or None."""
     names = pg.sql("SELECT DISTINCT a.application_name FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
                    " WHERE l.locktype = 'advisory' AND l.granted").splitlines()
     return next((d for d in running if d.name in names), None)
@@ -71,25 +71,25 @@ def end(pg, leader, how):
 
 
 def once(site, store):
-    """Import all, and derive what follows from it; how long it took."""
+    """Import and derive everything; return how long it took."""
     begin = time.monotonic()
     p = subprocess.run([IMPORTER, "--once", "--store.path=" + store, "--store.batch-lines=100",
                         "--cluster.file=" + os.path.join(site.folder, "fake.yml")], capture_output=True, check=False)
-    same(p.returncode, 0, "an import that ends by itself")
+    same(p.returncode, 0, "an undisturbed import succeeds")
     return time.monotonic() - begin
 
 
 def disturb(site, pg, chance, seconds):
-    """Writers run and end, each within so many seconds; returns those that still run."""
+    """Start writers, and end each one that leads, within so many seconds; return those that still run."""
     running, ended = [], []
     for n in range(KILLS + WRITERS - 1):
         running.append(Daemon(site, pg.url(), "writer%d" % n))  # with a new log
         if len(running) < WRITERS:
             continue
-        if not check(wait_for(lambda: leader_of(pg, running)), "one leads"):
+        if not check(wait_for(lambda: leader_of(pg, running)), "one writer leads"):
             break
         leader = leader_of(pg, running)
-        time.sleep(chance.uniform(0, seconds))  # the moment
+        time.sleep(chance.uniform(0, seconds))
         how = chance.choice(["kill", "kill", "stop", "cut"])
         end(pg, leader, how)
         running.remove(leader)
@@ -103,20 +103,20 @@ def jobs(pg):
     return pg.sql("SELECT count(*) FROM job").strip() if there else "0"
 
 
-def again(site, pg, chance, seconds):
-    """From an empty store to a complete one."""
+def disturbed_import(site, pg, chance, seconds):
+    """Writers that are ended fill an empty store, which becomes equal to that of an undisturbed import."""
     empty(pg)
     running = disturb(site, pg, chance, seconds)
     try:
         want = of_file(site.store, CONTENT["jobs"])
-        check(wait_for(lambda: of_server(pg, CONTENT["jobs"]) == want, 120), "every job is there once")
+        check(wait_for(lambda: of_server(pg, CONTENT["jobs"]) == want, 120), "every job is stored once")
     finally:
         for d in running:
             d.kill(signal.SIGTERM)
-    once(site, pg.url())  # what is derived from them: a round of the daemon does a part
+    once(site, pg.url())  # derive everything: one round of the daemon derives a part
     for name, sql in CONTENT.items():
         here, there = of_file(site.store, sql), of_server(pg, sql)
-        check(here == there and len(here) > 10, "the same %s" % name, len(here), len(there),
+        check(here == there and len(here) > 10, "the %s are the same" % name, len(here), len(there),
               *sorted(set(here) ^ set(there))[:4])
 
 
@@ -131,9 +131,9 @@ def main():
         once(site, site.store)
         whole, chance = once(site, pg.url()), random.Random(seed)
         for _ in range(ROUNDS):
-            again(site, pg, chance, whole / 2)
+            disturbed_import(site, pg, chance, whole / 2)
     finally:
-        site.done()
+        site.clean_up()
         pg.close()
     return plan()
 

@@ -1,4 +1,4 @@
-"""A store for tests of batchjob_stats_db that look into it: a file, or with
+"""A store that tests of batchjob_stats_db can query: a file of SQLite, or with
 STORE_ENGINE=postgresql a database of a private server."""
 import json
 import os
@@ -19,8 +19,8 @@ class File:
     def __init__(self, path):
         self.url = self.file = path
 
-    def taken(self):
-        """The file was filled by another program."""
+    def file_changed(self):
+        """Call this after another program has filled the file."""
 
     def rows(self, sql, *values):
         """Run one statement, as the programs write it (docs/contributing.md)."""
@@ -36,13 +36,13 @@ class File:
 
 
 class Postgres:
-    """file: what taken() copies from."""
+    """A database.  Another program can fill the file; file_changed() copies it to the database."""
 
     def __init__(self, path):
         self.server = postgres.Server()
         self.file, self.url = path, self.server.url()
 
-    def taken(self):
+    def file_changed(self):
         subprocess.run([O + "/batchjob_stats_db", "copy", "--from=" + self.file, "--to=" + self.url], check=True,
                        stdout=subprocess.DEVNULL)
 
@@ -52,7 +52,7 @@ class Postgres:
         for n, v in sorted(enumerate(values, 1), reverse=True):
             text = text.replace("$%d" % n, "'%s'" % v.replace("'", "''") if isinstance(v, str) else str(int(v)))
         if not text.startswith("SELECT"):
-            # past the writer, which keeps the times of the months
+            # Not done by the writer, which would update the times of the months.
             self.server.sql(text + "; UPDATE job_month SET at_from = 0, at_upto = %d, end_upto = %d" %
                             (1 << 62, 1 << 62))
             return []

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The store in PostgreSQL: the same input gives the same answers as SQLite, copies
-are equal in both directions, one of several writers leads, and a server that crashes
-loses nothing that cannot be had again.  TAP.
+"""The store in PostgreSQL: with the same input, responses are the same as with SQLite;
+copies are equal in both directions; one of several writers leads; after a crash of the
+server, an import restores what was lost.  TAP.
 
     store_postgres.py [BIN]     BIN: folder of initdb and postgres of another version"""
 import json
@@ -22,7 +22,7 @@ from tap import check, plan, same  # noqa: E402
 
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
 BOSS = user("boss")
-# Everything that reads the store, asked of both.
+# Requests that read the store; they are sent to a server on each engine.
 PATHS = ["/api/v1/" + p for p in (
     "jobs?from=0&limit=1000", "jobs?from=0&limit=7&total=1", "jobs?from=0&sort=elapsed_seconds&limit=20",
     "jobs?from=0&sort=cpu_efficiency_percent&limit=50", "jobs?from=0&user=user3,user5&limit=50",
@@ -52,21 +52,21 @@ def empty(pg):
 
 
 def without_numbers(body):
-    """Cursors hold numbers of jobs, which an engine gives in its own way."""
+    """Remove the ids of jobs in cursors: each engine assigns its own."""
     return re.sub(rb'((?:"next": ?"|cursor=)\d+)\.\d+', rb"\1", body)
 
 
-def answers(site, store):
-    """What a server over the store says."""
-    site.served = lambda: store
+def responses(site, store):
+    """Return the responses of an API server on the store, by path."""
+    site.store_to_serve = lambda: store
     site.start("--access.trust-loopback", "--access.admins=boss")
-    # an end that does not depend on when it is asked
+    # a fixed end, so that the time of the request does not matter
     times = "from=0&to=%d" % site.now
-    keys = [j["key"] for j in site.ask("/api/v1/jobs?from=0&limit=40&fields=key", BOSS).data]
+    keys = [j["key"] for j in site.fetch("/api/v1/jobs?from=0&limit=40&fields=key", BOSS).data]
     ret = {}
     for path in PATHS + ["/api/v1/jobs/%s%s" % (k, part) for k in keys
                          for part in ("", "/steps", "/findings", "/energy", "/emissions", "/report")]:
-        a = site.ask(path.replace("from=0", times), BOSS)
+        a = site.fetch(path.replace("from=0", times), BOSS)
         ret[path] = (a.status, without_numbers(a.body))
         if "month" in path:  # rows of a month have no order
             ret[path] = (a.status, sorted(map(str, a.data)))
@@ -74,7 +74,7 @@ def answers(site, store):
     path, pages = "/api/v1/jobs?%s&limit=97&fields=key" % times, 0
     cursor = ""
     while cursor is not None and pages < 100:
-        a = site.ask(path + cursor, BOSS).json
+        a = site.fetch(path + cursor, BOSS).json
         cursor = "&cursor=" + a["meta"]["next"] if a["meta"].get("next") else None
         ret["page %d" % pages] = without_numbers(json.dumps(a).encode())
         pages += 1
@@ -82,58 +82,59 @@ def answers(site, store):
     return ret
 
 
-def same_answers(site, pg):
-    """Copied back: jobs of one second are then sorted as in PostgreSQL."""
+def same_responses(site, pg):
+    """The copy back is used: it sorts jobs of the same second as PostgreSQL does."""
     back = os.path.join(site.folder, "back.db")
-    here, there = answers(site, back), answers(site, pg.url())
-    same([p for p in here if here[p] != there.get(p)], [], "%d answers are the same" % len(here))
-    same([p for p in PATHS if here[p][0] != 200 and "storage" not in p], [], "none is an error")
-    check(len(here) > 250, "there were jobs", len(here))
+    here, there = responses(site, back), responses(site, pg.url())
+    same([p for p in here if here[p] != there.get(p)], [], "%d responses are the same" % len(here))
+    same([p for p in PATHS if here[p][0] != 200 and "storage" not in p], [], "no response is an error")
+    check(len(here) > 250, "the responses contain jobs", len(here))
     for words in WORDS:
         out = [run(ACCT, *words, "--store.path=" + s) for s in (back, pg.url())]
         check(out[0].returncode == out[1].returncode == 0 and out[0].stdout == out[1].stdout and
-              len(out[0].stdout) > 20, "batchjob_acct " + " ".join(words), out)
+              len(out[0].stdout) > 20, "batchjob_acct prints the same: " + " ".join(words), out)
     for form in ("csv", "jsonl"):
         out = [run(IMPORTER, "export", "--format=" + form, "--store.path=" + s).stdout for s in (back, pg.url())]
-        check(out[0] == out[1] and len(out[0]) > 1000, "export as " + form)
+        check(out[0] == out[1] and len(out[0]) > 1000, "exports are the same: " + form)
 
 
 def copies(site, pg):
     rc, out, err = copy(site.store, pg.url())
-    check(rc == 0 and "job " in out, "SQLite to PostgreSQL", out, err)
+    check(rc == 0 and "job " in out, "a store is copied from SQLite to PostgreSQL", out, err)
     rc, _, err = copy(site.store, pg.url())
     check(rc == 1 and "has jobs already" in err, "a store with jobs is not overwritten", err)
     back = os.path.join(site.folder, "back.db")
     rc, _, err = copy(pg.url(), back)
-    check(rc == 0, "and back", err)
+    check(rc == 0, "the store is copied back to SQLite", err)
     same(run(IMPORTER, "check", "--store.path=" + back).returncode, 0, "the file is consistent")
-    same(*[run(IMPORTER, "export", "--store.path=" + s).stdout for s in (site.store, back)], "it has the same jobs")
+    same(*[run(IMPORTER, "export", "--store.path=" + s).stdout for s in (site.store, back)],
+         "the file has the same jobs")
 
 
 def roles(site, pg):
-    """The recipe of examples/: the writer's role makes the tables, the other one reads."""
+    """With the roles of examples/postgresql.sql, the writer's creates the tables and the reader's only reads."""
     with open(os.path.join(TOP, "examples/postgresql.sql"), encoding="utf-8") as f:
         pg.sql(f.read(), "postgres")
     writer, reader = pg.url("batchjob", "batchjob_writer"), pg.url("batchjob", "batchjob_reader")
     rc, _, err = copy(site.store, writer)
     check(rc == 0, "the writer's role fills the store", err)
-    site.served = lambda: reader
+    site.store_to_serve = lambda: reader
     site.start("--access.trust-loopback", "--access.admins=boss")
-    check(len(site.ask("/api/v1/jobs?from=0", BOSS).data) > 10, "the reader's role reads")
-    choose = lambda: site.ask("/api/v1/mail", BOSS, ("Content-Type", "application/x-www-form-urlencoded"),  # noqa: E731
-                              method="POST", body=b"choice=off").status
-    same(choose(), 503, "a choice of mails is a write")
+    check(len(site.fetch("/api/v1/jobs?from=0", BOSS).data) > 10, "the reader's role reads")
+    choose = lambda: site.fetch("/api/v1/mail", BOSS, ("Content-Type", "application/x-www-form-urlencoded"),  # noqa: E731
+                                method="POST", body=b"choice=off").status
+    same(choose(), 503, "the reader's role cannot store a choice of mails")
     pg.sql("GRANT INSERT, UPDATE ON mail_choice TO batchjob_reader", "batchjob")
-    same((choose(), site.ask("/api/v1/mail", BOSS).data["choice"]), (200, "off"), "which needs another right")
+    same((choose(), site.fetch("/api/v1/mail", BOSS).data["choice"]), (200, "off"), "with rights on mail_choice it can")
     site.stop()
     fake = "--cluster.file=" + os.path.join(site.folder, "fake.yml")
     p = run(IMPORTER, "--once", "--store.path=" + reader, fake)
-    check(p.returncode == 1 and b"permission denied" in p.stderr, "but does not write", p.stderr)
+    check(p.returncode == 1 and b"permission denied" in p.stderr, "the reader's role cannot import", p.stderr)
     p = run(ACCT, "-S", "30d", "--store.path=" + reader)
-    check(p.returncode == 0 and len(p.stdout) > 100, "batchjob_acct reads", p.stderr)
+    check(p.returncode == 0 and len(p.stdout) > 100, "batchjob_acct works with the reader's role", p.stderr)
     pg.sql("CREATE ROLE stranger LOGIN", "postgres")
     p = run(ACCT, "-S", "30d", "--store.path=" + pg.url("batchjob", "stranger"))
-    check(p.returncode == 1 and b"permission denied" in p.stderr, "other roles do not read", p.stderr)
+    check(p.returncode == 1 and b"permission denied" in p.stderr, "other roles cannot read", p.stderr)
     p = run(ACCT, "-S", "30d", "--store.path=postgresql://u:secret@db.invalid/batchjob")
     check(p.returncode == 1 and b"secret" not in p.stderr, "errors do not show the password", p.stderr)
 
@@ -143,14 +144,14 @@ EXPLAINED = ("session_preload_libraries = 'auto_explain'", "auto_explain.log_min
 
 
 def plans(pg, site, path, kind):
-    """How a request reads which partitions: nodes of plans that are executed."""
+    """Return how the plans of a request read partitions: the executed scans, and their tables."""
     for setting in EXPLAINED:
         pg.sql("ALTER DATABASE store SET " + (setting % kind if "%" in setting else setting))
     site.start("--access.trust-loopback", "--access.admins=boss", "--web.threads=1")
     with open(os.path.join(pg.folder, "log"), encoding="utf-8") as log:
         log.seek(0, 2)
         for _ in range(2):
-            a = site.ask(path, BOSS)
+            a = site.fetch(path, BOSS)
             check(a.status == 200, path, a)
         text = log.read()
     site.stop()
@@ -163,11 +164,12 @@ def executed(text):
 
 
 def records_needed(site, pg):
-    """What looks for the records of a job reads the partitions of its time, and that of records without a start."""
+    """Queries for the records of a job read the partitions of its time, and that of records without a start."""
     count = site.import_records(pg.url())
     same(pg.sql("SELECT count(*), count(DISTINCT tableoid) > 3, (SELECT count(*) FROM job_use WHERE measured_nodes = 1) >"
-                " 100, (SELECT count(*) FROM derive_record) FROM node_record"), "%d|t|t|0\n" % count, "records of months")
-    # In the middle of a month.
+                " 100, (SELECT count(*) FROM derive_record) FROM node_record"), "%d|t|t|0\n" % count,
+         "records of several months are imported")
+    # A job in the middle of a month.
     number, key, month = pg.sql(
         "SELECT j.id, c.name || ':' || j.jobid || ':' || j.submit, to_char(to_timestamp(j.submit), 'YYYY_MM') FROM job AS j"
         " JOIN cluster AS c ON c.id = j.cluster JOIN job_use AS u ON u.job = j.id WHERE u.measured_nodes = 1 AND"
@@ -191,24 +193,25 @@ def records_needed(site, pg):
                 log.seek(0, 2)
                 site.derive_records(pg.url())
                 text = log.read()
-            same(pg.sql("SELECT (SELECT count(*) FROM derive_todo) + (SELECT count(*) FROM derive_record)"), "0\n", "derived")
+            same(pg.sql("SELECT (SELECT count(*) FROM derive_todo) + (SELECT count(*) FROM derive_record)"), "0\n",
+                 "all jobs are derived")
             all_of(executed(text), "%s plan, derive after %s" % (kind, what.split()[0]))
 
 
 def only_needed(pg):
-    """Queries read the partitions that have rows for them, by indexes."""
+    """Queries read only partitions that can have rows for them, and use indexes."""
     site = Site(count=600, days=100)
     site.postgres = None
     try:
         site.fill()
         empty(pg)
         rc, _, err = copy(site.store, pg.url())
-        check(rc == 0, "jobs of four months", err)
-        site.served = pg.url
+        check(rc == 0, "jobs of four months are copied", err)
+        site.store_to_serve = pg.url
         all_months = {m for m, in site.db().execute("SELECT DISTINCT strftime('%Y_%m', submit, 'unixepoch') FROM job")}
         upto = site.now - 60 * 86400
         since = upto - 10 * 86400
-        longest = 86400  # of the jobs here
+        longest = 86400  # duration of a job here, at most
         need = {m for m, in site.db().execute(
             "SELECT strftime('%Y_%m', submit, 'unixepoch') AS m FROM job GROUP BY m HAVING min(at) <= ?1 AND max(at) >= ?2"
             " AND max(coalesce(\"end\", 1 << 60)) >= ?3", (upto, since - longest, since))}
@@ -221,7 +224,7 @@ def only_needed(pg):
                              ("/api/v1/jobs?user=user3,user5&limit=20&" + times, need),
                              ("/api/v1/findings?" + times, need), ("/api/v1/jobs/%s" % key, {submit}),
                              ("/api/v1/jobs/%s/steps" % key, {submit})):
-            # a plan without the values would join tables as small as these by reading them
+            # a generic plan without a time would read such small tables whole
             for kind in ("custom", "generic") if "from=" in path else ("custom",):
                 found = plans(pg, site, path, kind)
                 same(sorted(name for scan, name in found if scan == "Seq Scan"), [], "no table is read whole: " + path)
@@ -229,7 +232,7 @@ def only_needed(pg):
                 check(found and read <= months, "%s plan: only %s" % (kind, sorted(months)), sorted(found))
         records_needed(site, pg)
     finally:
-        site.done()
+        site.clean_up()
         for setting in EXPLAINED:
             pg.sql("ALTER DATABASE store RESET " + setting.split()[0])
 
@@ -266,19 +269,19 @@ class Daemon:
 
 
 def leaders(site, pg):
-    """Writers are killed; another one goes on, and nothing is lost or doubled."""
+    """When a writer is killed, another one continues, and no job is lost or doubled."""
     want = keys(pg)
     empty(pg)
     first = Daemon(site, pg.url(), "first")
-    check(wait_for(lambda: first.says("jobs new")), "the first writes", open(first.log).read()[-500:])
+    check(wait_for(lambda: first.says("jobs new")), "the first writer imports jobs", open(first.log).read()[-500:])
     second = Daemon(site, pg.url(), "second")
-    check(wait_for(lambda: second.says("another process is writing it")), "the second waits")
+    check(wait_for(lambda: second.says("another process is writing it")), "the second writer waits")
     begin = time.monotonic()
     first.kill()
-    check(wait_for(lambda: second.says("this process writes it now"), 30), "it takes over",
+    check(wait_for(lambda: second.says("this process writes it now"), 30), "the second writer takes over",
           open(second.log).read()[-500:])
-    check(time.monotonic() - begin < 30, "within 30 s")
-    check(wait_for(lambda: keys(pg) == want), "every job is there once", len(keys(pg)), len(want))
+    check(time.monotonic() - begin < 30, "it takes over within 30 s")
+    check(wait_for(lambda: keys(pg) == want), "every job is stored once", len(keys(pg)), len(want))
     # The connection is lost; the server crashes.
     pg.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'second'")
     pg.kill()
@@ -286,9 +289,9 @@ def leaders(site, pg):
     check(wait_for(lambda: third.process.poll() is not None) and third.says("connect"),
           "without a server a new process ends with an error", open(third.log).read())
     pg.start()
-    same(second.kill(signal.SIGTERM), 0, "the second stops")
+    same(second.kill(signal.SIGTERM), 0, "SIGTERM ends the second writer")
     p = run(IMPORTER, "--once", "--store.path=" + pg.url(), "--cluster.file=" + os.path.join(site.folder, "fake.yml"))
-    check(p.returncode == 0 and keys(pg) == want, "after the crash every job is there once", p.stderr[-300:])
+    check(p.returncode == 0 and keys(pg) == want, "after the crash every job is stored once", p.stderr[-300:])
 
 
 def main():
@@ -297,14 +300,13 @@ def main():
     site.postgres = None
     try:
         site.fill()
-        site.derive("1010")
-        for part in (copies, same_answers, roles):
+        site.add_measurements("1010")
+        for part in (copies, same_responses, roles):
             part(site, pg)
-        # the same from the schedulers' side
         leaders(site, pg)
         only_needed(pg)
     finally:
-        site.done()
+        site.clean_up()
         pg.close()
     return plan()
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Tables of jobs and of final records can be spread over several servers: their
-partitions lie in three databases that a fourth one reads through postgres_fdw.  Rows
-go where the number of their job or record says, all rows of it are in one place, what
-names it is sent to that place only, and each place keeps its keys alone.  TAP."""
+"""Tables of jobs and of final records can be spread over several PostgreSQL servers:
+their partitions are in three databases ("places"), which a fourth one reads through
+postgres_fdw.  The id of a job or record determines the place of all its rows, a
+statement with an id is sent to that place only, and each place enforces its own
+keys.  TAP."""
 import os
 import re
 import subprocess
@@ -17,13 +18,13 @@ from api_lib import IMPORTER, Site  # noqa: E402
 from tap import check, plan, same  # noqa: E402
 
 PLACES = 3
-# The tables of a group: the first one is split by its number, the others by that column.
+# Groups of tables: the first one is partitioned by its id, the others by the column that names the group.
 GROUPS = {"job": ("job", "step", "job_more", "job_use", "job_grams", "job_finding", "job_bin", "job_prom",
                   "job_prom_energy"),
           "record": ("node_record", "node_energy", "node_device", "node_gpu")}
 TABLES = sum(GROUPS.values(), ())
 
-# Rows in tables that this store has none in.
+# Rows for tables that are empty in this store.
 MORE = """INSERT INTO job_more(job) SELECT id FROM job ON CONFLICT DO NOTHING;
     INSERT INTO job_use(job, sources, counted_cpu_sec, counted_start, counted_end) SELECT id, 0, 0, at, at FROM job
     ON CONFLICT DO NOTHING;
@@ -35,34 +36,34 @@ MORE = """INSERT INTO job_more(job) SELECT id FROM job ON CONFLICT DO NOTHING;
     ON CONFLICT DO NOTHING;"""
 
 
-def by(table):
+def partition_column(table):
     return next("id" if table == group[0] else column for column, group in GROUPS.items() if table in group)
 
 
 def make_places(pg, source):
-    """Databases with the tables of the program, but without jobs."""
+    """Create the databases with the tables of the program, but without jobs."""
     for i in range(PLACES):
         pg.sql("CREATE DATABASE place%d" % i, "postgres")
         p = subprocess.run([IMPORTER, "copy", "--from=" + source, "--to=" + pg.url("place%d" % i)],
                            capture_output=True, timeout=300, check=False)
-        check(p.returncode == 0, "tables in place %d" % i, p.stderr)
+        check(p.returncode == 0, "tables are created in place %d" % i, p.stderr)
         for column in GROUPS:
             make_months(pg, column, "place%d" % i)
         pg.sql("TRUNCATE " + ", ".join(TABLES), "place%d" % i)
-        # The lists of jobs to work on are with the writer.
+        # Without triggers: the lists of jobs to derive are in the database of the writer.
         pg.sql("DROP FUNCTION job_new, job_new_mail, job_changed, job_end_changed, job_ended, record_new, record_changed"
                " CASCADE", "place%d" % i)
 
 
 def make_months(pg, column, base):
-    """The partitions of the store, where they are missing."""
+    """Create the partitions of the store that are missing."""
     for month, bounds in months_of(pg, column):
         for table in GROUPS[column]:
             pg.sql("CREATE TABLE IF NOT EXISTS %s_%s PARTITION OF %s %s" % (table, month, table, bounds), base)
 
 
 def months_of(pg, column):
-    """Name and bounds of each partition of a group."""
+    """Return name and bounds of each partition of a group."""
     table = GROUPS[column][0]
     lines = pg.sql("SELECT substring(c.relname FROM %d), pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits AS i JOIN"
                    " pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = '%s'::regclass ORDER BY 1"
@@ -71,7 +72,7 @@ def months_of(pg, column):
 
 
 def spread(pg, months):
-    """In the schema spread the same tables with their partitions in the places.  A
+    """Create the same tables in the schema spread, with their partitions in the places.  A
     parent of foreign tables cannot have unique indexes: the places have them."""
     sql = ["CREATE EXTENSION postgres_fdw; CREATE SCHEMA spread;"]
     for i in range(PLACES):
@@ -80,7 +81,7 @@ def spread(pg, months):
                    % (i, pg.folder, i, postgres.USER, i, postgres.USER))
     for table in TABLES:
         sql.append("CREATE TABLE spread.%s (LIKE public.%s INCLUDING GENERATED) PARTITION BY RANGE (%s);"
-                   % (table, table, by(table)))
+                   % (table, table, partition_column(table)))
         for i, (month, bounds) in enumerate(months[table]):
             sql.append("CREATE FOREIGN TABLE spread.%s_%s PARTITION OF spread.%s %s SERVER place%d OPTIONS (schema_name"
                        " 'public', table_name '%s_%s');" % (table, month, table, bounds, i % PLACES, table, month))
@@ -95,12 +96,12 @@ def fill(pg):
 
 
 def rows(pg, table, base="store"):
-    """Number of rows, and the sum of their hashes."""
+    """Return the number of rows, and the sum of their hashes."""
     return pg.sql("SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM %s AS t" % table, base).strip()
 
 
-def servers(pg, sql):
-    """The places that a statement is sent to."""
+def months_read(pg, sql):
+    """Return the months of the partitions that a statement is sent to, and its plan."""
     text = pg.sql("EXPLAIN (VERBOSE, COSTS OFF) " + sql)
     tables = set(re.findall(r"(?:Foreign \w+ on|Remote SQL: .*? public\.)[^\n]*?((?:job|step|node)\w*_(?:\d{4}_\d\d|unknown))", text))
     return {t[-7:] for t in tables}, text
@@ -112,12 +113,12 @@ def main():
     site.postgres = None
     try:
         site.fill()
-        site.derive("1010")
+        site.add_measurements("1010")
         p = subprocess.run([IMPORTER, "copy", "--from=" + site.store, "--to=" + pg.url()], capture_output=True,
                            timeout=300, check=False)
-        check(p.returncode == 0, "the store", p.stderr)
+        check(p.returncode == 0, "the store is copied to PostgreSQL", p.stderr)
         count = site.import_records(pg.url())
-        same(rows(pg, "node_record").split("|")[0], str(count), "the records")
+        same(rows(pg, "node_record").split("|")[0], str(count), "the records are imported")
         pg.sql(MORE)
         make_places(pg, site.store)
         months = {table: months_of(pg, column) for column, group in GROUPS.items() for table in group}
@@ -126,13 +127,13 @@ def main():
         spread(pg, months)
         fill(pg)
         routed(pg, months)
-        beside(pg)
+        rows_together(pg)
         to_one_place(pg, "job", OF_JOB)
         to_one_place(pg, "node_record", OF_RECORD)
         keys(pg)
         same_rows(pg)
     finally:
-        site.done()
+        site.clean_up()
         pg.close()
     return plan()
 
@@ -141,28 +142,28 @@ def routed(pg, months):
     for table in TABLES:
         here = [rows(pg, "%s_%s" % (table, m)) for m, _ in months[table]]
         there = [rows(pg, "%s_%s" % (table, m), "place%d" % (i % PLACES)) for i, (m, _) in enumerate(months[table])]
-        same(there, here, "each row of %s is in its month, in one place" % table)
+        same(there, here, "each row of %s is in the partition of its month, in one place" % table)
         check(int(rows(pg, table).split("|")[0]) > 100, "%s has rows" % table)
     for table in ("job", "node_record"):
         used = [int(rows(pg, table, "place%d" % i).split("|")[0]) for i in range(PLACES)]
         check(min(used) > 0 and sum(used) == int(rows(pg, table).split("|")[0]), "all places have rows of " + table, used)
 
 
-def beside(pg):
-    """A place can answer for its jobs, and for its records, alone."""
+def rows_together(pg):
+    """All rows of a job or record are in one place."""
     for column, group in GROUPS.items():
         for table in group[1:]:
             lost = [pg.sql("SELECT count(*) FROM %s AS t WHERE NOT EXISTS (SELECT 1 FROM %s WHERE id = t.%s)"
                            % (table, group[0], column), "place%d" % i).strip() for i in range(PLACES)]
-            same(lost, ["0"] * PLACES, "rows of %s are beside those of %s" % (table, group[0]))
+            same(lost, ["0"] * PLACES, "rows of %s are in the place of their row of %s" % (table, group[0]))
 
 
 def to_one_place(pg, table, statements):
     number, month = pg.sql("SELECT id, right(tableoid::regclass::text, 7) FROM %s ORDER BY id OFFSET 200 LIMIT 1"
                            % table).strip().split("|")
     for sql in statements:
-        found, text = servers(pg, sql % number)
-        check(found == {month}, "one place: " + sql, found, text)
+        found, text = months_read(pg, sql % number)
+        check(found == {month}, "sent to one place: " + sql, found, text)
 
 
 OF_JOB = ("SELECT * FROM spread.job WHERE id = %s", "SELECT * FROM spread.step WHERE job = %s",
@@ -187,7 +188,7 @@ def keys(pg):
 
 def same_rows(pg):
     for table in TABLES:
-        same(rows(pg, "spread." + table), rows(pg, "public." + table), "all of %s is read" % table)
+        same(rows(pg, "spread." + table), rows(pg, "public." + table), "all rows of %s are read" % table)
     list_of = ("SELECT id, jobid, at FROM %s.job AS j WHERE \"user\" = (SELECT id FROM \"user\" ORDER BY id OFFSET 3 LIMIT 1)"
                " AND at > 0 ORDER BY at DESC, id DESC LIMIT 20")
     here, there = pg.sql(list_of % "public"), pg.sql(list_of % "spread")

@@ -18,11 +18,11 @@ TOOLS = os.path.abspath(os.path.join(TOP, O, "e2e"))
 RUNS = ["api_%s.py" % p for p in ("jobs", "usage", "acct", "access", "original", "series", "parts", "pages", "staff",
                                   "report", "plots", "simpod")] + [
     "statsdb.py", "mail.py", "running.py", "statsdb_import.py", "records.py"]
-# Of one engine only: bj_db_dialect() chooses them, store/sqlite*.c has them, or they
-# read a file of another program.
+# Statements for SQLite only: bj_db_dialect() chooses them, they are in store/sqlite*.c,
+# or they read a file of another program.
 SQLITE = re.compile(r"sqlite_|pragma|\btemp\b|EXPLAIN|FROM jobs AS", re.I)
 STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|VALUES)\b", re.I)
-NO_TYPE = "42P18"  # the engine knows types from the values
+NO_TYPE = "42P18"  # undetermined type of a parameter: the engine takes it from the value
 
 
 def recorded(site):
@@ -47,7 +47,7 @@ def rewritten(texts):
 
 
 def refused(pg, texts):
-    """One line each, so that the number of the line says which."""
+    """Return the statements that PostgreSQL refuses, with the error.  Each is one line, which its number identifies."""
     script = "\\set VERBOSITY verbose\n" + "".join(
         "PREPARE s%d AS %s;\n" % (i, t.replace("\n", " ").rstrip("; ")) for i, t in enumerate(texts))
     p = subprocess.run(["psql", "-X", "-q", "-f", "-", pg.url()], input=script, capture_output=True, text=True,
@@ -64,14 +64,14 @@ def main():
         site.fill()
         p = subprocess.run([IMPORTER, "copy", "--from=" + site.store, "--to=" + pg.url()], capture_output=True,
                            check=False)
-        same(p.returncode, 0, "a store in PostgreSQL")
+        same(p.returncode, 0, "a store is copied to PostgreSQL")
         texts = [t for t in recorded(site) if STATEMENT.match(t.decode()) and not SQLITE.search(t.decode())]
         check(len(texts) > 300, "there are many statements", len(texts))
         print("# %d statements" % len(texts))
         bad = refused(pg, rewritten(texts))
         check(not bad, "PostgreSQL accepts all of them", len(bad), *bad[:20])
     finally:
-        site.done()
+        site.clean_up()
         pg.close()
     return plan()
 

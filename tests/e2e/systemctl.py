@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """systemctl for a root directory without systemd: runs the services of the units that
 are installed, with their user, groups, capabilities and directories, and waits until
-they are ready.  Not kept: restarts, mounts and system call filters."""
+they are ready.  Not supported: restarts, mounts and system call filters."""
 
 import glob
 import os
@@ -19,7 +19,7 @@ UNITS = ("/etc/systemd/system", "/lib/systemd/system", "/usr/lib/systemd/system"
 
 
 def unit(name):
-    """The settings of a unit: name -> values."""
+    """Return the settings of a unit: name -> values."""
     for d in UNITS:
         path = f"{d}/{name}"
         if os.path.isfile(path):
@@ -47,7 +47,7 @@ def pid_of(name):
 
 
 def as_user(settings):
-    """The words that start a command as the unit's user, and who that is."""
+    """Return the words that start a command as the unit's user, its uid and its gid."""
     name = settings.get("User", ["root"])[-1]
     if name == "root" and "CapabilityBoundingSet" not in settings:
         return [], 0, 0
@@ -144,7 +144,7 @@ def main():
             print(f"Id={name}\nLoadState=loaded\nActiveState={'active' if pid_of(name) else 'inactive'}")
         elif verb == "is-active":
             sys.exit(not pid_of(name))
-        elif verb in ("enable", "disable", "preset"):  # a preset of Debian enables
+        elif verb in ("enable", "disable", "preset"):  # Debian's presets enable units
             unit(name)
             mark = f"{RUN}/{name}.enabled"
             if verb != "disable":

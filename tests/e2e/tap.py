@@ -6,7 +6,7 @@ number, failed = 0, 0
 
 
 def condition():
-    """The condition that was passed to check(), and the values of its variables."""
+    """Return the condition that was passed to check(), and the values of its variables."""
     frame = sys._getframe(2)
     try:
         with open(frame.f_code.co_filename, encoding="utf-8") as f:
@@ -25,28 +25,28 @@ def condition():
         if n in known and not callable(known[n]) and not isinstance(known[n], type(sys))]
 
 
-def check(good, what, *more):
-    """One test; where it fails, "more" says why."""
+def check(passed, description, *details):
+    """Print the result of a test; if it failed, also the details, or else the condition."""
     global number, failed
     number += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", number, what))
-    for m in () if good else more or condition():
+    failed += not passed
+    print("%sok %d - %s" % ("" if passed else "not ", number, description))
+    for m in () if passed else details or condition():
         for line in str(m)[:3000].splitlines()[:30]:
             print("# " + line[:600])
     sys.stdout.flush()
-    return good
+    return passed
 
 
-def same(got, want, what):
-    return check(got == want, what, "got:  %r" % (got,), "want: %r" % (want,))
+def same(got, want, description):
+    return check(got == want, description, "got:  %r" % (got,), "want: %r" % (want,))
 
 
-def skip(what, why):
-    check(True, "%s # SKIP %s" % (what, why))
+def skip(description, reason):
+    check(True, "%s # SKIP %s" % (description, reason))
 
 
 def plan():
-    """The end of a program: its exit status."""
+    """Print the TAP plan, and return the exit status of the program."""
     print("1..%d" % number)
     return int(failed > 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """TLS of batchjob_exporter, batchjob_stats_server and batchjob_stats_db, with curl and openssl as
-clients: versions, certificates of clients, passwords, certificates that change
-under open connections, handshakes that never end.  TAP."""
+clients: versions, client certificates, passwords, certificates that change while
+connections are open, handshakes that are never completed.  TAP."""
 import http.client
 import os
 import re
@@ -78,7 +78,7 @@ class Program:
         with open(self.log) as f:
             return f.read()
 
-    def says(self, what, times=1, seconds=60):
+    def logs(self, what, times=1, seconds=60):
         for _ in range(seconds * 20):
             if self.text().count(what) >= times:
                 return True
@@ -90,7 +90,7 @@ class Program:
             return int(f.read().split()[1]) * 4096 / 2**20
 
     def curl(self, *options, path=None, scheme="https"):
-        """Status, or 0 where there was no answer."""
+        """Return the HTTP status, or 0 without a response."""
         p = subprocess.run(
             ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", "ca.pem",
              "--max-time", "60"] + list(options) +
@@ -102,13 +102,13 @@ class Program:
         return self.curl("--cert", name + ".pem", "--key", name + ".key")
 
     def serial(self):
-        """Of the certificate that newcomers see."""
+        """Return the serial number of the certificate that a new connection gets."""
         _, out, _ = openssl("s_client", "-connect", "127.0.0.1:%d" % self.port, data=b"")
         return openssl("x509", "-noout", "-serial", data=out.encode())[1].strip()
 
     def reload(self):
-        """The store's files are looked at with a request, once a second; the others do that,
-        too, but at once on SIGHUP."""
+        """Make the program read its files again.  batchjob_stats_db checks them at a request, at most
+        once a second; the others do the same, and also on SIGHUP, at once."""
         if self.kind == "store":
             time.sleep(1.2)
             self.serial()
@@ -120,7 +120,7 @@ class Program:
         rc = self.p.wait(60)
         text = self.text()
         check(rc == 0 and "ERROR: " not in text and "runtime error" not in text,
-              "%s ends well" % self.kind, rc, text[-600:])
+              "%s ends without an error" % self.kind, rc, text[-600:])
 
 
 SERVING = "tls_server_config:\n  cert_file: own.pem\n  key_file: own.key\n"
@@ -147,9 +147,9 @@ def make_files():
 def versions(kind):
     p = Program(kind, SERVING)
     good = GOOD[kind]
-    same(p.curl(), good, "%s speaks TLS" % kind)
+    same(p.curl(), good, "%s accepts TLS" % kind)
     same(p.curl("--tlsv1.2", "--tls-max", "1.2"), good, "TLS 1.2 is accepted")
-    same(p.curl("--tlsv1.3"), good, "1.3")
+    same(p.curl("--tlsv1.3"), good, "TLS 1.3 is accepted")
     same(p.curl("--tls-max", "1.1"), 0, "TLS 1.1 is refused")
     same(p.curl("--tls-max", "1.2", "--ciphers", "AES128-SHA:AES128-GCM-SHA256"), 0,
          "a key exchange without forward secrecy is refused")
@@ -164,7 +164,7 @@ def versions(kind):
 
 
 def expiry(kind):
-    """The page shows when the first certificate of the chain ends, also after a reload."""
+    """The metrics show when the first certificate of the chain expires, also after a reload."""
     name = "batchjob_%stls_certificate_expiry_timestamp_seconds" % {
         "exporter": "", "store": "stats_", "server": "api_"}[kind]
     keep = {n: open(path(n)).read() for n in ("own.pem", "own.key")}
@@ -179,25 +179,26 @@ def expiry(kind):
         out = openssl("x509", "-noout", "-enddate", "-in", pem)[1]
         return ssl.cert_time_to_seconds(out.strip().partition("=")[2])
 
-    def told(text):
+    def expiry_times(text):
         return [int(v) for v in re.findall("^%s ([0-9]+)$" % name, text, re.M)]
 
     p = Program(kind, SERVING)
-    same(told(page("https")), [ends("own.pem")], "%s shows when its certificate ends" % kind)
+    same(expiry_times(page("https")), [ends("own.pem")], "%s shows when its certificate expires" % kind)
     if kind == "exporter":
         text = page("https", "-H", "Accept: application/openmetrics-text")
-        check(told(text) == [ends("own.pem")] and text.endswith("\n# EOF\n"), "OpenMetrics shows when the certificate ends",
+        check(expiry_times(text) == [ends("own.pem")] and text.endswith("\n# EOF\n"),
+              "OpenMetrics shows when the certificate expires",
               text[-300:])
     write("own.pem", open(path("long.pem")).read() + open(path("ca.pem")).read())
     write("own.key", open(path("long.key")).read())
     p.reload()
-    check(p.says("reloaded"), "a chain of certificates is loaded")
-    same(told(page("https")), [ends("ca.pem")], "of a chain the first certificate to end is shown")
+    check(p.logs("reloaded"), "a chain of certificates is loaded")
+    same(expiry_times(page("https")), [ends("ca.pem")], "of a chain the first expiry is shown")
     write("web.yml", "")
     time.sleep(1.2)
     p.reload()
-    check(p.says("reloaded", 2), "TLS is switched off by a reload")
-    same(told(page("http")), [], "without TLS there is no expiry metric")
+    check(p.logs("reloaded", 2), "TLS is switched off by a reload")
+    same(expiry_times(page("http")), [], "without TLS there is no expiry metric")
     p.stop()
     for n, text in keep.items():
         write(n, text)
@@ -212,20 +213,20 @@ def clients(kind):
     p.stop()
     p = Program(kind, MUTUAL % "RequireAndVerifyClientCert" +
                 "  client_allowed_sans: [grafana.example]\n")
-    same([p.client("grafana"), p.client("alice")], [good, 0], "client_allowed_sans")
+    same([p.client("grafana"), p.client("alice")], [good, 0], "client_allowed_sans is respected")
     p.stop()
     p = Program(kind, MUTUAL % "VerifyClientCertIfGiven")
     same([p.client("alice"), p.curl(), p.client("ended"), p.client("stranger")],
-         [good, good, 0, 0], "VerifyClientCertIfGiven")
+         [good, good, 0, 0], "VerifyClientCertIfGiven also accepts clients without a certificate")
     p.stop()
     p = Program(kind, SERVING + "  client_auth_type: RequireAnyClientCert\n")
     same([p.client("alice"), p.curl(), p.client("stranger")], [good, 0, good],
-         "RequireAnyClientCert")
+         "RequireAnyClientCert accepts a certificate of any CA")
     p.stop()
 
 
 def identities():
-    """In the server a verified certificate is somebody."""
+    """The server authenticates users by verified client certificates."""
     p = Program("server", MUTUAL % "VerifyClientCertIfGiven",
                 "--access.certificates=dns:grafana.example grafana",
                 "--access.certificates=email:*@hpc.example *",
@@ -241,30 +242,30 @@ def identities():
     user = "X-Grafana-User: bob"
     same(me("alice"), "alice", "a certificate identifies a user")
     same(me("alice", "-H", user), None, "a user with a certificate cannot name another user")
-    same(me("alice", "-H", "X-Grafana-User: alice"), "alice", "a user with a certificate may repeat his name")
+    same(me("alice", "-H", "X-Grafana-User: alice"), "alice", "a user with a certificate may name the same user")
     same(me("grafana", "-H", user), "bob", "a proxy's certificate may name other users")
     same(me("grafana"), None, "a proxy's certificate without a user is refused")
     same(me("grafana", "-H", user, "-H", user), None, "a proxy's certificate with two users is refused")
     same(me("grafana", "-H", user, "-H", "Connection: X-Grafana-User"), "bob",
          "a Connection header does not remove the user")
-    same(me("two"), None, "a certificate that matches two users is none")
-    same(me("odd"), None, "a certificate without a valid user name is none")
+    same(me("two"), None, "a certificate that matches two users identifies no user")
+    same(me("odd"), None, "a certificate without a valid user name identifies no user")
     same(me("alice", "-H", "Authorization: Bearer bj_00000000_x"), None,
-         "wrong credentials are refused beside a certificate")
+         "wrong credentials are refused even with a certificate")
     p.stop()
     p = Program("server", SERVING + "  client_auth_type: RequireAnyClientCert\n",
                 "--access.certificates=email:*@hpc.example *")
-    same(me("alice"), None, "a certificate that is not verified is none")
+    same(me("alice"), None, "a certificate that is not verified identifies no user")
     p.stop()
     p = Program("server", MUTUAL % "VerifyClientCertIfGiven",
                 "--access.certificates=cn:* *")
     write("other.pem", open(path("ca.pem")).read())
     c = connect(p, "alice")
-    same(ask(c, "/api/v1/me")[0], 200, "a connection with a certificate")
+    same(fetch(c, "/api/v1/me")[0], 200, "a connection with a certificate is accepted")
     write("web.yml", (MUTUAL % "VerifyClientCertIfGiven").replace("ca.pem", "foreign.pem"))
     p.p.send_signal(signal.SIGHUP)
-    check(p.says("reloaded"), "the CA changes")
-    same(ask(c, "/api/v1/me")[0], 403, "an open connection loses its identity with the CA")
+    check(p.logs("reloaded"), "a reload replaces the CA")
+    same(fetch(c, "/api/v1/me")[0], 403, "an open connection loses its identity with the CA")
     p.stop()
 
 
@@ -277,7 +278,7 @@ def connect(p, name=None):
     return c
 
 
-def ask(c, what):
+def fetch(c, what):
     c.request("GET", what)
     r = c.getresponse()
     return r.status, r.read()
@@ -290,18 +291,18 @@ def passwords():
         same([p.curl(), p.curl("-u", "prom:wrong"), p.curl("-u", "nobody:s3cret"),
               p.curl("-u", "prom:s3cret"), p.curl("-u", "prom:s3cret", path="/metrics"),
               p.curl(path="/metrics"), p.curl(path="/nothing")],
-             [401, 401, 401, 200, 200, 401, 401], kind + ": names and passwords")
+             [401, 401, 401, 200, 200, 401, 401], kind + ": only the right name and password are accepted")
         got = [p.curl("-u", "prom:guess%d" % i) for i in range(30)]
         check(set(got) == {401, 429}, "guesses are slowed down", got)
         same(p.curl("-u", "prom:s3cret"), 200, "a client that has authenticated is never delayed")
         p.stop()
     bad = subprocess.run([STORE, "check-config", "--web.config.file=" + path("bad.yml")],
                          capture_output=True, text=True)
-    check(bad.returncode == 1 and path("bad.yml") in bad.stderr, "check-config names the file",
+    check(bad.returncode == 1 and path("bad.yml") in bad.stderr, "the error of check-config names the file",
           bad.stderr)
     p = Program("exporter", "rate_limit:\n  interval: 10s\n  burst: 3\n")
     got = [p.curl(scheme="http") for _ in range(5)]
-    same(got, [200, 200, 200, 429, 429], "rate_limit")
+    same(got, [200, 200, 200, 429, 429], "rate_limit of the exporter")
     p.stop()
     p = Program("server", "rate_limit:\n  interval: 10s\n  burst: 3\n"
                 "http_server_config:\n  headers:\n    X-Frame-Options: deny\n",
@@ -310,7 +311,7 @@ def passwords():
     same(got, [200, 200, 200, 429, 429], "rate_limit of the server")
     q = subprocess.run(["curl", "-si", "http://localhost:%d/health" % p.port],
                        capture_output=True, text=True)
-    check("X-Frame-Options: deny" in q.stdout, "headers", q.stdout)
+    check("X-Frame-Options: deny" in q.stdout, "http_server_config.headers are sent", q.stdout)
     p.stop()
 
 
@@ -318,23 +319,23 @@ def rotation(kind):
     p = Program(kind, SERVING)
     keep = {n: open(path(n)).read() for n in ("own.pem", "own.key", "own2.pem", "own2.key")}
     old, c = p.serial(), connect(p)
-    good = ask(c, ALL[kind])[0]
+    good = fetch(c, ALL[kind])[0]
     write("own.pem", keep["own2.pem"])
     time.sleep(1.2)
-    same(p.serial(), old, "%s: half of a new pair is not taken" % kind)
-    check(p.says("the old configuration stays"), "the log reports half of a pair")
+    same(p.serial(), old, "%s: a certificate without its new key is not loaded" % kind)
+    check(p.logs("the old configuration stays"), "the log reports the certificate without its key")
     time.sleep(1.2)
-    same((p.serial(), p.text().count("the old configuration stays")), (old, 1), "a message is logged once")
+    same((p.serial(), p.text().count("the old configuration stays")), (old, 1), "the message is logged once")
     write("own.key", keep["own2.key"])
     time.sleep(1.2)
     p.serial()
     new = p.serial()
-    check(new and new != old, "the whole pair is taken without a restart", old, new)
-    same(ask(c, ALL[kind])[0], good, "an open connection continues after the change")
+    check(new and new != old, "certificate and key are loaded without a restart", old, new)
+    same(fetch(c, ALL[kind])[0], good, "an open connection continues after the change")
     write("web.yml", SERVING + "  nonsense: 1\n")
     p.reload()
-    check(p.says("nonsense"), "an invalid configuration is logged")
-    same((p.serial(), ask(c, ALL[kind])[0]), (new, good), "an invalid configuration changes nothing")
+    check(p.logs("nonsense"), "an invalid configuration is logged")
+    same((p.serial(), fetch(c, ALL[kind])[0]), (new, good), "an invalid configuration changes nothing")
     write("web.yml", SERVING)
     write("own.pem", keep["own.pem"])
     write("own.key", keep["own.key"])
@@ -345,24 +346,24 @@ def rotation(kind):
         time.sleep(0.05)
     same(p.serial(), old, "a restored certificate is loaded")
     same_state = True
-    for _ in range(20 if kind != "store" else 1):  # many times, under requests
+    for _ in range(20 if kind != "store" else 1):  # many times, during requests
         write("own.pem", keep["own2.pem"])
         write("own.key", keep["own2.key"])
         p.reload()
-        same_state = ask(c, ALL[kind])[0] == good and ask(connect(p), ALL[kind])[0] == good
+        same_state = fetch(c, ALL[kind])[0] == good and fetch(connect(p), ALL[kind])[0] == good
         write("own.pem", keep["own.pem"])
         write("own.key", keep["own.key"])
         p.reload()
         if not same_state:
             break
-    check(same_state, "changes of certificates fail no request")
+    check(same_state, "no request fails during changes of certificates")
     p.stop()
     write("own.pem", keep["own.pem"])
     write("own.key", keep["own.key"])
 
 
 def hello():
-    """The first flight of a TLS client."""
+    """Return the ClientHello of a TLS client."""
     a, b = ssl.MemoryBIO(), ssl.MemoryBIO()
     o = ssl.create_default_context().wrap_bio(a, b, server_hostname="localhost")
     try:
@@ -373,7 +374,7 @@ def hello():
 
 
 def half_open(kind):
-    """Handshakes that stop at several points."""
+    """Handshakes that stop at several points neither block other clients nor outlive the deadline."""
     first = hello()
 
     def begin(p, count):
@@ -385,12 +386,12 @@ def half_open(kind):
             socks.append(s)
         return socks
 
-    # Under a deadline that none of them meets.
+    # With a deadline that no handshake reaches.
     p = Program(kind, SERVING, "--web.request-timeout=10m", "--web.max-requests=100")
     good = p.curl()
     socks = begin(p, 150)
     same([p.curl() for _ in range(5)], [good] * 5,
-         "%s answers beside 150 half-open handshakes" % kind)
+         "%s responds while 150 handshakes are half-open" % kind)
     for s in socks:
         s.close()
     p.stop()
@@ -400,7 +401,7 @@ def half_open(kind):
     while time.monotonic() < end and gone < len(socks):
         for s in socks:
             try:
-                s.send(b"\x16", socket.MSG_DONTWAIT)  # a trickle moves no deadline
+                s.send(b"\x16", socket.MSG_DONTWAIT)  # single bytes do not extend the deadline
             except OSError:
                 pass
         gone = 0
@@ -420,7 +421,7 @@ def half_open(kind):
         check(memory < 20, "%s: half-open handshakes need less than 20 MiB" % kind, memory)
     for s in socks:
         s.close()
-    for _ in range(3):  # a client that wants to negotiate again
+    for _ in range(3):  # a client that requests renegotiation
         subprocess.run(["openssl", "s_client", "-tls1_2", "-connect", "127.0.0.1:%d" % p.port],
                        input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=60)
     same(p.curl(), good, "renegotiation does no harm")
@@ -428,7 +429,7 @@ def half_open(kind):
 
 
 def switched_on(kind):
-    """TLS comes with a reload, and addresses stay open."""
+    """A reload switches TLS on without closing the listening socket."""
     p = Program(kind, "")
     good = p.curl(scheme="http")
     check(good in (200, 403), "%s without TLS" % kind, good)
@@ -454,7 +455,7 @@ def main():
         for kind in kinds:
             for part in (versions, expiry, clients, rotation, half_open,
                          switched_on):
-                if kind != "store" or part != half_open:  # the others have options for that
+                if kind != "store" or part != half_open:  # only the others have options for that
                     part(kind)
         if len(kinds) == 3:
             identities()

@@ -6,7 +6,7 @@ RSA, EC = ("rsa:2048",), ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
 
 
 def write(folder, name, text):
-    """As a whole, the way tools that renew certificates do it."""
+    """Replace the file as a whole, as tools that renew certificates do."""
     path = os.path.join(folder, name)
     with open(path + ".new", "w") as f:
         f.write(text)
@@ -20,22 +20,22 @@ def openssl(folder, *args, data=None):
 
 
 def ca(folder, name, key=RSA):
-    # Python 3.13 checks strictly: a CA says that it signs.
+    # Python 3.13 requires the key usage of a CA.
     openssl(folder, "req", "-x509", "-newkey", *key, "-nodes", "-keyout", name + ".key", "-out",
             name + ".pem", "-subj", "/CN=" + name, "-days", "30",
             "-addext", "keyUsage=critical,keyCertSign,cRLSign")
 
 
-def cert(folder, name, by, subject, ext, days=10, key=RSA):
-    """A certificate; days may be negative: it has ended."""
+def cert(folder, name, issuer, subject, ext, days=10, key=RSA):
+    """Create a certificate signed by the CA `issuer`; with negative days it has expired."""
     openssl(folder, "req", "-newkey", *key, "-nodes", "-keyout", name + ".key", "-out",
             name + ".csr", "-subj", subject)
     write(folder, name + ".ext", ext)
-    sign = ["x509", "-req", "-in", name + ".csr", "-CA", by + ".pem", "-CAkey", by + ".key",
+    sign = ["x509", "-req", "-in", name + ".csr", "-CA", issuer + ".pem", "-CAkey", issuer + ".key",
             "-CAcreateserial", "-out", name + ".pem", "-extfile", name + ".ext"]
-    rc, _, why = openssl(folder, *sign, "-days", str(days))
-    if rc != 0 and days < 0:  # OpenSSL 3.5 needs the begin as well
-        rc, _, why = openssl(folder, *sign, "-not_before", "20200101000000Z",
-                             "-not_after", "20200102000000Z")
+    rc, _, error = openssl(folder, *sign, "-days", str(days))
+    if rc != 0 and days < 0:  # OpenSSL 3.5 also needs the start
+        rc, _, error = openssl(folder, *sign, "-not_before", "20200101000000Z",
+                               "-not_after", "20200102000000Z")
     if rc != 0:
-        raise RuntimeError(why)
+        raise RuntimeError(error)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tracing: what wrappers post, by curl and Python as others do it, and by our own
-# wrapper around a real process; what is refused.  TAP; about 20 seconds.
+# Tracing: the exporter accepts posts of curl, of Python and of batchjob_trace.sh, which
+# runs a real process, and refuses invalid ones.  TAP; about 20 seconds.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$O/batchjob_exporter" ] || { fail "the exporter was built"; exit 1; }
@@ -43,8 +43,8 @@ check "the page is served after the posts" scrape
 is "the page has the processes by job and host" "$(traced 77 n1) $(traced 77 n2) $(traced 78 n3)" "4711 5 6"
 is "the page has CPU use" "$(value slurm_proc_cpu_usage jobid=77 username=anna)" 98.5
 is "the page has memory" "$(value slurm_proc_mem_usage jobid=78 username=bob)" 1500000
-check "a reference parser reads it" $prom text "$tmp/page"
-check "OpenMetrics" scrape "$tmp/om" -H 'Accept: application/openmetrics-text; version=1.0.0'
+check "a reference parser reads the page" $prom text "$tmp/page"
+check "the page is served as OpenMetrics" scrape "$tmp/om" -H 'Accept: application/openmetrics-text; version=1.0.0'
 check "a reference parser reads OpenMetrics" $prom openmetrics "$tmp/om"
 check "OpenMetrics has the processes" grep -q '^slurm_proc_pid{jobid="77",hostname="n1"} 4711$' "$tmp/om"
 is "/trace serves a web page" "$(get_status "$url/trace")" 200
@@ -73,18 +73,18 @@ for i in range(300):
     again = r.getheader("Retry-After") or again if i else ""
 print(sorted(n), again)
 END
-is "a flood is refused" "$(cat "$tmp/flood")" "[200, 429] 1"
+is "posts above trace.max-rate are refused" "$(cat "$tmp/flood")" "[200, 429] 1"
 
-# --- our own wrapper -------------------------------------------------------------
+# --- the wrapper batchjob_trace.sh -----------------------------------------------
 
 stop "$exporter"
 start --trace.enabled --trace.rate=3
 SLURM_JOB_ID=900 "$top/examples/batchjob_trace.sh" -e "${url#http://}" -r 1 \
     "$work" -t 60 -m 20 -n 3 -i 75 &
 wrapped=$!
-later "kill_ours $wrapped"
+on_exit "kill_ours $wrapped"
 host=$(uname -n)
-at_work() { # its memory is filled, and it computes
+at_work() { # the job has filled its memory and uses CPU time
     shows slurm_proc_cpu_usage jobid=900 hostname="$host" &&
         awk -v cpu="$(value slurm_proc_cpu_usage jobid=900)" \
             -v mem="$(value slurm_proc_mem_usage jobid=900)" \
@@ -116,9 +116,9 @@ is "trace.path changes the path" "$(get_status "$url")" 200
 is "a post without the token is refused" "$(get_status -d '{"job_id":1}' "$url")" 401
 "$top/examples/batchjob_trace.sh" -e "$url" -j 903 -t "$tmp/token" sleep 600 &
 wrapped=$!
-later "kill_ours $wrapped"
+on_exit "kill_ours $wrapped"
 lists() { [ "$(get_status "$url")" = 200 ] && grep -q "<td>$1</td>" "$tmp/body"; }
-check "a post of the wrapper has the token" wait_for 60 lists 903
+check "a post of the wrapper contains the token" wait_for 60 lists 903
 kill $wrapped
 stop "$exporter"
 
@@ -128,9 +128,9 @@ if command -v openssl >/dev/null; then
     (umask 077 && echo "basic_auth_users: {prometheus: '$(openssl passwd -6 secret)'}" >"$tmp/web.yml")
     echo 'user = "prometheus:secret"' >"$tmp/.curlrc"
     CURL_HOME=$tmp start --trace.enabled --web.config.file="$tmp/web.yml"
-    is "a post needs a password where pages do" "$(post '{"job_id":1}')" 401
+    is "a post needs a password if pages need one" "$(post '{"job_id":1}')" 401
     is "a post with a wrong password is refused" "$(post '{"job_id":1}' -u prometheus:secre)" 401
-    is "a post with a right password is accepted" "$(post '{"job_id":1}' -u prometheus:secret)" 200
+    is "a post with the right password is accepted" "$(post '{"job_id":1}' -u prometheus:secret)" 200
     stop "$exporter"
     CURL_HOME=$tmp start --trace.enabled --web.config.file="$tmp/web.yml" \
         --trace.token-file="$tmp/token"
@@ -138,6 +138,6 @@ if command -v openssl >/dev/null; then
     is "a post with a password is refused where a token is needed" "$(post '{"job_id":1}' -u prometheus:secret)" 401
     stop "$exporter"
 else
-    skip "a post needs a password where pages do" "not installed: openssl"
+    skip "a post needs a password if pages need one" "not installed: openssl"
 fi
 complete=1

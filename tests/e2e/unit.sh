@@ -17,7 +17,7 @@ unit_groups() { # root name...
     for name; do awk -F: -v n="$name" '$1 == n { print $3 }' "$root/etc/group"; done | paste -sd, -
 }
 
-# The words of setpriv for the capabilities of a unit.
+# The options of setpriv for the capabilities of a unit.
 unit_caps() { # file
     local list c
     list=-all
@@ -42,8 +42,8 @@ unit_writable() { # root file uid:gid
     case $(unit_get "$2" ProtectSystem) in strict*) ;; *) echo /var ;; esac
 }
 
-# Without further words the service's own command line runs.  In the background set
-# as_unit_by=exec, so that the process id is that of the service.
+# Run the service's command line with further words, if any.  To run it in the
+# background set as_unit_prefix=exec, so that the process id is that of the service.
 as_unit() { # root unit uid:gid [word...]
     local root=$1 file groups line
     file=$(unit_file "$1" "$2")
@@ -65,5 +65,5 @@ as_unit() { # root unit uid:gid [word...]
         mount -o remount,bind,ro "$root" || exit 1
         umask 077
         exec chroot "$root" "$@"'
-    ${as_unit_by:-} unshare --mount --propagation private sh -c "$exec_unit" sh "$@"
+    ${as_unit_prefix:-} unshare --mount --propagation private sh -c "$exec_unit" sh "$@"
 }

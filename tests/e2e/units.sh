@@ -1,12 +1,12 @@
 #!/bin/bash
-# The service units: how exposed systemd finds them, and that their filters permit
-# the system calls of the programs; TAP.
+# The service units: their exposure by systemd-analyze is at most 2.0, and their filters
+# permit the system calls of the programs, which strace records.  TAP.
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
 command -v systemd-analyze >/dev/null || skip_all "systemd-analyze is not installed"
 
-# The system calls in sets, whose names begin with @, one per line.
+# Prints system calls, one per line: @NAME is a set of systemd.
 calls() { # word...
     local w
     for w; do
@@ -32,7 +32,7 @@ refused() { # unit
         comm -23 - <(permitted "examples/$1.service")
 }
 
-score() { # file: in tenths
+score() { # file: prints its exposure in tenths
     systemd-analyze security --offline=yes --no-pager "$1" 2>/dev/null |
         sed -nE 's/.*Overall exposure level[^:]*: ([0-9]+)\.([0-9]).*/\1\2/p'
 }
@@ -60,13 +60,13 @@ all_permitted() { # unit
     is "the filter of $1 permits the program's system calls" "$(refused "$1")" ""
 }
 answers() { curl -sf -o "$tmp/answer" "$@"; }
-serve() { # unit url program argument...: traced until the URL has answered, and until
-    # the call $awaited, if set
+serve() { # unit url program argument...: runs the program under strace until the
+    # URL responds, and until the system call $awaited, if set
     local unit=$1 url=$2 pid
     shift 2
     traced "$unit" "$@" &
     wait_for 60 answers "$url"
-    check "$unit answers under strace" answers "$url"
+    check "$unit responds under strace" answers "$url"
     [ -z "${awaited:-}" ] || wait_for 60 grep -q "$awaited" "$tmp/$unit.calls"
     pid=$(sed -nE '1s/^([0-9]+) .*/\1/p' "$tmp/$unit.calls")
     kill "$pid"
@@ -79,7 +79,7 @@ if ! strace -qq -o /dev/null true 2>/dev/null; then
     exit
 fi
 mkdir -p "$tmp/spool" "$tmp/bin" "$tmp/programs"
-# The source may be in a folder that only its owner may enter.
+# The build folder may be in a folder that only its owner may enter.
 cp "$O"/batchjob_{exporter,stats_db,stats_server} "$tmp/programs"
 chmod 777 "$tmp" "$tmp/spool"
 port=$(free_port)
@@ -119,7 +119,7 @@ kill "$(sed -nE '1s/^([0-9]+) .*/\1/p' "$tmp/batchjob_stats_db.calls")"
 wait $!
 all_permitted batchjob_stats_db
 
-# Commands of Slurm that print nothing, but for one administrator.
+# Simulated commands of Slurm: they print nothing except one administrator.
 for c in squeue sinfo scontrol sdiag sacctmgr; do
     printf '#!/bin/sh\n%s\n' "case \$0\$* in */sacctmgr*AdminLevel) echo 'root|Administrator' ;; esac" >"$tmp/bin/$c"
     chmod 755 "$tmp/bin/$c"

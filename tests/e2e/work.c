@@ -1,15 +1,15 @@
-/* work: a load of a known size, to run inside a job.
+/* work: a program with a known load, to run inside a job.
  *
  *   work [-t seconds] [-m MiB] [-w MiB] [-p processes] [-n threads]
  *        [-i idle%] [-d dir] [-x code] [-D]
  *   work -s sleepers [-t seconds]
  *
- * Every process keeps MiB touched, spins on each of its threads (idle% of the
- * time asleep; 100: all of it), writes and rereads a file of -w MiB in -d, and
- * ends after -t seconds with the code -x.  -D leaves one more process behind in
- * a session of its own, as a careless job would.  -s makes that many small
- * processes that only sleep, prints how many there are, and ends them all when
- * it ends itself. */
+ * Every process allocates and touches -m MiB, spins on each of its threads
+ * (asleep for idle% of the time; 100: all of it), and writes and rereads a file
+ * of -w MiB in -d.  All end after -t seconds, the first one with status -x.  -D
+ * leaves one more process behind in its own session, as a careless job would.
+ * -s starts that many small processes that only sleep, prints their number, and
+ * ends them when it ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -84,7 +84,7 @@ static void run_threads(const struct load *l, double start)
         pthread_join(id[n], NULL);
 }
 
-/* Memory that stays touched until the end. */
+/* Allocate and touch memory that is never freed. */
 static int take_memory(long mib)
 {
     for (long i = 0; i < mib; i++) {
@@ -93,7 +93,7 @@ static int take_memory(long mib)
         if (p == NULL)
             return -1;
         memset(p, (int)(i % 255) + 1, CHUNK);
-        /* The compiler must not see that nobody reads it. */
+        /* Keep the compiler from removing the unread memory. */
         __asm__ volatile("" : : "r"(p) : "memory");
     }
     return 0;

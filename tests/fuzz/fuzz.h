@@ -1,5 +1,5 @@
-/* What the fuzzers share.  A fuzzer feeds bytes to one parser and checks what
- * must hold of any result; a breach ends the program. */
+/* Shared by the fuzzers.  A fuzzer feeds bytes to one parser and checks
+ * conditions that hold for every result; it aborts when one is violated. */
 #ifndef BJ_TESTS_FUZZ_FUZZ_H
 #define BJ_TESTS_FUZZ_FUZZ_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The entry that libFuzzer calls; 0 always. */
+/* The entry point that libFuzzer calls; always returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MUST(cond)                                                             \
@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             __builtin_trap();                                                  \
     } while (0)
 
-/* A copy in memory of exactly its size, so that the address sanitizer sees
- * every byte read past the end; free(*mem). */
+/* A copy in a heap block of exactly n bytes, so that the address sanitizer
+ * detects every read past the end.  The caller frees *mem. */
 static inline struct bj_slice fuzz_exact(const void *p, size_t n, char **mem)
 {
     *mem = malloc(n ? n : 1);

@@ -1,5 +1,5 @@
-# Fuzzers: tests/fuzz/fuzz_NAME.c is a program of its own, built by clang, that
-# starts from the inputs in tests/fuzz/seeds/fuzz_NAME and uses the words of
+# Fuzzers: each tests/fuzz/fuzz_NAME.c is a program, built by clang. It starts
+# from the inputs in tests/fuzz/seeds/fuzz_NAME and uses the dictionary
 # tests/fuzz/fuzz_NAME.dict, if these exist.
 #
 #   make fuzz   build all of them below $(O)/san and run each on its seeds, then
@@ -36,7 +36,7 @@ $(FUZZ_RUN): fuzz-run-%: $(O)/fuzz/%
 fuzz-programs: $(addprefix $(O)/fuzz/,$(FUZZ))
 fuzz-run: $(FUZZ_RUN)
 
-# The same objects serve sanitized unit tests and fuzzers.
+# Sanitized unit tests and fuzzers use the same objects.
 SANITIZED = CC=$(FUZZ_CC) SAN=$(FUZZ_SAN) CFLAGS="$(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link"
 sanitized:
 	@$(MAKE) O=$(O)/san $(SANITIZED) $(O)/san/$(GOAL)

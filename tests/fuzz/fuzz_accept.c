@@ -1,5 +1,5 @@
-/* standalone/accept.c: nothing is read past the end, and what is not wanted at
- * all is not chosen. */
+/* standalone/accept.c: nothing is read past the end, and neither OpenMetrics
+ * nor gzip is chosen unless the header allows it. */
 #include "standalone/accept.h"
 
 #include "base/accept.h"

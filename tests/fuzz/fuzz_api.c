@@ -1,7 +1,7 @@
-/* batchjob_stats_server as a whole, with threads and store: any request,
- * several at a time, also while options change, gets an answer, never an error
- * of the server, and no data of other users, which all contains the word
- * OTHERS.
+/* The whole of batchjob_stats_server, with threads and store.  Every request
+ * gets a response without an error of the server and without data of other
+ * users, all of which contains the word OTHERS; also when requests run
+ * concurrently and options are reloaded.
  *
  * A byte of 0xff ends one request and begins another, which is sent together
  * with the first.  The first byte of each chooses an endpoint; the rest is its
@@ -22,17 +22,17 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-enum { JOBS = 40, WAIT_ROUNDS = 20000, ANSWER_BYTES = 1 << 20, CLIENTS = 6 };
+enum { JOBS = 40, WAIT_ROUNDS = 20000, RESPONSE_BYTES = 1 << 20, CLIENTS = 6 };
 
-/* Each sends one request and reads until the server closes. */
+/* Sends one request and reads until the server closes. */
 struct client {
-    const uint8_t *data; /* of the input */
+    const uint8_t *data; /* part of the input */
     size_t size;
     struct bj_buf request;
     size_t sent, got;
-    int fd;    /* -1: it is done */
-    bool rude; /* it disconnects before its answer */
-    char *answer;
+    int fd;           /* -1: finished */
+    bool early_close; /* disconnects before the response */
+    char *response;
 };
 
 static struct {
@@ -93,7 +93,7 @@ static void fill(const char *path)
     bj_store_close(s);
 }
 
-/* Options, different each time. */
+/* Options that differ at each reload. */
 static struct bj_api_conf *options(void)
 {
     char store[96], rows[32], trust[] = "--access.trust-loopback",
@@ -125,8 +125,8 @@ static void start(void)
     while (rig.server.endpoint[rig.endpoints])
         rig.endpoints++;
     for (int i = 0; i < CLIENTS; i++) {
-        rig.client[i].answer = malloc(ANSWER_BYTES + 1);
-        MUST(rig.client[i].answer);
+        rig.client[i].response = malloc(RESPONSE_BYTES + 1);
+        MUST(rig.client[i].response);
     }
 }
 
@@ -150,7 +150,7 @@ static void put_escaped(struct bj_buf *b, const uint8_t *p, size_t n)
             bj_buf_put(b, &p[i], 1);
 }
 
-/* Write the request; one of the user's jobs has the id 2. */
+/* Write the request; the id 2 is a job of the user. */
 static void write_request(struct client *c)
 {
     struct bj_buf *b = &c->request;
@@ -178,30 +178,32 @@ static void write_request(struct client *c)
     MUST(!b->failed);
 }
 
-static void begin(struct client *c, const uint8_t *data, size_t size, bool rude)
+static void begin(struct client *c, const uint8_t *data, size_t size,
+                  bool early_close)
 {
     c->data = data;
     c->size = size;
     c->sent = c->got = 0;
-    c->rude = rude;
+    c->early_close = early_close;
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     MUST(c->fd >= 0);
     MUST(connect(c->fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)) == 0);
     write_request(c);
 }
 
-/* Send and read what can be; true while there is more. */
-static bool go_on(struct client *c)
+/* Send and read without blocking; false when the client has finished. */
+static bool advance(struct client *c)
 {
     if (c->fd < 0)
         return false;
     ssize_t n = send(c->fd, c->request.p + c->sent, c->request.len - c->sent,
                      MSG_NOSIGNAL | MSG_DONTWAIT);
     c->sent += n > 0 ? (size_t)n : 0;
-    n = recv(c->fd, c->answer + c->got, ANSWER_BYTES - c->got, MSG_DONTWAIT);
+    n = recv(c->fd, c->response + c->got, RESPONSE_BYTES - c->got,
+             MSG_DONTWAIT);
     c->got += n > 0 ? (size_t)n : 0;
     bool over = n == 0 || (n < 0 && errno != EAGAIN);
-    if (!over && !(c->rude && c->sent == c->request.len))
+    if (!over && !(c->early_close && c->sent == c->request.len))
         return true;
     close(c->fd);
     c->fd = -1;
@@ -210,8 +212,8 @@ static bool go_on(struct client *c)
 
 static void check(const struct client *c)
 {
-    const char *p = c->answer;
-    if (c->rude)
+    const char *p = c->response;
+    if (c->early_close)
         return;
     MUST(c->got > 12 && memcmp(p, "HTTP/1.1 ", 9) == 0);
     struct bj_slice s = {p + 9, 3};
@@ -228,7 +230,7 @@ static void serve(unsigned n, bool with_reload)
     for (int i = 0; more && i < WAIT_ROUNDS; i++) {
         more = false;
         for (unsigned k = 0; k < n; k++)
-            more = go_on(&rig.client[k]) || more;
+            more = advance(&rig.client[k]) || more;
         pump();
         if (with_reload && i == 2)
             reload();
@@ -247,7 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (size > 0 && n < CLIENTS) {
         const uint8_t *end = memchr(data, 0xff, size);
         size_t len = end ? (size_t)(end - data) : size;
-        /* One of them hangs up. */
+        /* The fourth client disconnects early. */
         if (len > 0) {
             begin(&rig.client[n], data, len, n == 3);
             n++;

@@ -18,7 +18,7 @@ static void clean(void)
     unlink(path);
 }
 
-/* The readers need a path of their own. */
+/* The readers take the path of a file. */
 static void put_file(struct bj_slice text)
 {
     int fd;
@@ -49,7 +49,7 @@ static void tokens(struct bj_slice text)
         refused(r, &err);
         return;
     }
-    /* Every ID of the text is one of its tokens. */
+    /* Every ID in the file is found. */
     struct bj_slice line, word;
     while (bj_slice_line(&text, &line)) {
         if (!bj_slice_word(&line, &word) || word.p[0] == '#')
@@ -62,7 +62,7 @@ static void tokens(struct bj_slice text)
     bj_tokens_free(t);
 }
 
-/* Only users that a line names get rights. */
+/* Users get only rights that the file names. */
 static void access_file(struct bj_slice text)
 {
     struct bj_access *a = NULL;
@@ -88,7 +88,8 @@ static void access_file(struct bj_slice text)
     bj_access_free(a);
 }
 
-/* Lines up to an empty one, then names with a NUL behind each. */
+/* Rules, one a line, up to an empty line, then names, each terminated by
+ * NUL. */
 static void certs(struct bj_slice text)
 {
     char *line[8], user[BJ_USER_BYTES];

@@ -1,20 +1,20 @@
-/* A BMC that says anything at all, in any order: the input is its answers, a
- * length byte before each.  Whatever it says, opening and reading the meters
- * comes to an end within the deadlines of their questions. */
+/* A simulated BMC that sends any responses in any order: the input has a length
+ * byte before each.  Opening and reading the meters ends within the deadlines
+ * of their requests. */
 #include "core/energy/ipmi.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <linux/ipmi.h>
 #include <sys/ioctl.h>
 
-enum { QUESTIONS = 20000 };
+enum { REQUESTS_MAX = 20000 };
 
 struct bmc {
     struct bj_slice script;
     uint64_t now_usec;
     long msgid;
-    bool asked;
-    unsigned questions;
+    bool requested;
+    unsigned sent;
 };
 
 static int on_open(void *ctx, const char *path)
@@ -26,12 +26,12 @@ static int on_open(void *ctx, const char *path)
 
 static int on_receive(struct bmc *b, struct ipmi_recv *to)
 {
-    if (!b->asked || b->script.n == 0)
+    if (!b->requested || b->script.n == 0)
         return -EAGAIN;
     size_t n = (uint8_t)b->script.p[0];
     b->script.p++;
     b->script.n--;
-    if (n == 255) /* an event instead */
+    if (n == 255) /* an event, not a response */
         to->recv_type = IPMI_ASYNC_EVENT_RECV_TYPE;
     else
         to->recv_type = IPMI_RESPONSE_RECV_TYPE;
@@ -54,9 +54,9 @@ static int on_ioctl(void *ctx, int fd, unsigned long what, void *arg)
     if (what != IPMICTL_SEND_COMMAND)
         return on_receive(b, arg);
     const struct ipmi_req *q = arg;
-    MUST(q->msgid > b->msgid && ++b->questions < QUESTIONS);
+    MUST(q->msgid > b->msgid && ++b->sent < REQUESTS_MAX);
     b->msgid = q->msgid;
-    b->asked = true;
+    b->requested = true;
     return 0;
 }
 

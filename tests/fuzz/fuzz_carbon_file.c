@@ -1,5 +1,6 @@
-/* A site's factor file: accepted values are in order and within limits, and a
- * refusal is one clean line.  The first byte selects CSV or JSON. */
+/* A site's factor file: accepted values are in order and within limits, and an
+ * error message is one line without control characters.  The first byte selects
+ * CSV or JSON. */
 #include "carbon/factor_file.h"
 #include "tests/fuzz/fuzz.h"
 

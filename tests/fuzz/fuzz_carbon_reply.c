@@ -1,12 +1,13 @@
-/* Answers of providers: whatever comes, a value that is taken is a factor, of a
- * kind that the provider has, for a time; what is refused is explained in one
- * clean line.  The first byte chooses the provider, or the login. */
+/* Responses of providers: an accepted value is an emission factor within
+ * limits, of a kind that the provider has, with start and length; an error
+ * message is free of control characters.  The first byte chooses the provider,
+ * or the login. */
 #include "carbon/provider.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct {
     const char *name, *zone;
-    unsigned kinds; /* a bit each */
+    unsigned kinds; /* one bit per kind */
 } readers[] = {
     {"rte", "FR", 1u << BJ_FACTOR_DIRECT},
     {"electricitymaps", "DE",

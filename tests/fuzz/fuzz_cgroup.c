@@ -1,7 +1,8 @@
-/* core/collect: whatever a cgroup file holds, its parser stays inside it and
- * fails with one of the two codes for bad text.  The first line names the file:
- * "2memory.stat" is that of v2; any other line stands for one of them.  And
- * core/find/layout.c: whatever a path is, a hit has its fields. */
+/* core/collect: the parser of a cgroup file reads nothing outside its text and
+ * fails only with the documented codes.  The first line names the file
+ * ("2memory.stat" is that of v2); any other line selects one by its bytes.
+ *
+ * core/find/layout.c: a path that matches has a batch system and a job id. */
 #include "core/collect/unit.h"
 #include "core/find/layout.h"
 #include "tests/fuzz/fuzz.h"
@@ -45,7 +46,7 @@ static void check_file(const struct bj_cgfile *f, struct bj_slice text)
     hiers.v[0].version = BJ_CGROUP_V2;
     hiers.n = 1;
     u.ctl[BJ_CTL_MEMORY] = 0;
-    for (int again = 0; again < 2; again++) { /* learnt order, then by it */
+    for (int again = 0; again < 2; again++) { /* learn order, then use it */
         int r = f->parse(&rd, &u, f, text);
         MUST(r == 0 || r == -EINVAL || r == -ERANGE || r == -ENOMEM);
     }

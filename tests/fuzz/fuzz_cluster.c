@@ -1,7 +1,6 @@
-/* The texts of Slurm's commands about a cluster: whatever they say, nothing is
- * read past the end, parts make up the whole, no two series have the same
- * labels.  The first byte says which command it was, one of the site's from 128
- * on. */
+/* The output of Slurm's commands about a cluster: nothing is read past the end,
+ * parts add up to the whole, no two series have the same labels.  The first
+ * byte chooses the command, from 128 on one of the site's. */
 #include "tests/fuzz/fuzz_cluster.h"
 #include "core/cluster/own.h"
 

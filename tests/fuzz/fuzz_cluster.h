@@ -1,12 +1,13 @@
-/* What must hold of any sums over a cluster: parts make up the whole, no two
- * series have the same labels. */
+/* Conditions that hold for all sums over a cluster: parts add up to the whole,
+ * and no two series have the same labels. */
 #ifndef BJ_TESTS_FUZZ_FUZZ_CLUSTER_H
 #define BJ_TESTS_FUZZ_FUZZ_CLUSTER_H
 
 #include "core/cluster/part.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Without the host, which Slurm up to 22.05 does not report. */
+/* hosts: whether jobs by host are checked; Slurm up to 22.05 does not report
+ * the host. */
 static inline void check_jobs(const struct bj_cluster_part *p, bool hosts)
 {
     uint64_t whole = 0;

@@ -1,5 +1,5 @@
-/* core/gpu/dcgm.c: whatever a page says, reading it is safe; shares are shares,
- * names end, instances are of devices that are there. */
+/* core/gpu/dcgm.c: any page is read safely; ratios are at most 1, names are
+ * terminated, and an instance belongs to a GPU that precedes it. */
 #include "core/gpu/dcgm.h"
 #include "tests/fuzz/fuzz.h"
 

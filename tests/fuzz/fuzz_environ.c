@@ -1,5 +1,5 @@
-/* core/find/environ.c and HTCondor's job ad: an environment speaks for a job
- * only if it names it, and what is taken from it lies in it. */
+/* core/find/environ.c and HTCondor's job ad: an environment is used for a job
+ * only if it names the job, and the values taken from it lie inside it. */
 #include "core/find/environ.h"
 #include "core/find/ident_find.h"
 #include "tests/fuzz/fuzz.h"
@@ -12,8 +12,8 @@ static bool lies_in(struct bj_slice s, struct bj_slice text)
     return s.n <= text.n && s.p >= text.p && s.p + s.n <= text.p + text.n;
 }
 
-/* Is there a variable with that value, or with what is before its index?  Seen
- * without the functions that are tested. */
+/* Does a variable have the id, or the id up to its index, as value?  Does not
+ * use the code under test. */
 static bool names(struct bj_slice env, struct bj_slice id)
 {
     size_t base = 0;
@@ -58,7 +58,7 @@ static void ad(struct bj_slice text)
     MUST(f[BJ_ID_NAME].n == 0 || lies_in(f[BJ_ID_NAME], text));
 }
 
-/* First the number of the system, then the length of the id, the id, and the
+/* The input: number of the batch system, length of the id, the id, the
  * environment. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

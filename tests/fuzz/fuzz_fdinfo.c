@@ -1,6 +1,6 @@
-/* core/gpu/fdinfo.c and clients.c: whatever a driver reports about open files,
- * reading it is safe, names end, and no counter of a job ever falls.  Files are
- * separated by a NUL, readings by two. */
+/* core/gpu/fdinfo.c and clients.c: any text of a driver about open files is
+ * read safely, names are terminated, and no counter of a job ever falls.  Files
+ * are separated by a NUL, readings by two. */
 #include "core/gpu/clients.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -18,7 +18,7 @@ static void check(const struct bj_fdinfo *f)
     }
 }
 
-/* Each counter there was is there, and not less. */
+/* No counter disappears or falls. */
 static void end(struct bj_gpu_clients *c)
 {
     bj_gpu_clients_end(c);

@@ -1,5 +1,5 @@
-/* core/gpu/allot.c: whatever scontrol prints, reading it is safe, and what is
- * told are numbers. */
+/* core/gpu/allot.c: any output of scontrol is read safely, and the result is a
+ * list of numbers. */
 #include "core/gpu/allot.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -8,8 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bj_gpu_claim c = {.environ = false};
     char *mem;
     struct bj_slice text = fuzz_exact(data, size, &mem);
-    bool told = bj_gpu_allot_slurm(text, BJ_SLICE("7"), BJ_SLICE("n07"), &c);
-    MUST(told == c.environ && told == (*c.text != '\0'));
+    bool found = bj_gpu_allot_slurm(text, BJ_SLICE("7"), BJ_SLICE("n07"), &c);
+    MUST(found == c.environ && found == (*c.text != '\0'));
     MUST(memchr(c.text, '\0', sizeof(c.text)));
     MUST(strspn(c.text, "0123456789,-") == strlen(c.text));
     free(mem);

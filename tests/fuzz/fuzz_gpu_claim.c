@@ -1,5 +1,5 @@
-/* core/gpu/claim.c: whatever an environment, devices.list or the name of a
- * prolog's file says, reading it is safe, and nothing is made up. */
+/* core/gpu/claim.c: any environment, devices.list or name of a prolog's file is
+ * read safely, and a job gets no GPU that none of them names. */
 #include "core/gpu/claim.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -16,7 +16,7 @@ static const struct bj_gpu devices[] = {
      .use.minor = BJ_ABSENT},
 };
 
-static void ask(const struct bj_gpu_claim *c, struct bj_slice text)
+static void check_claim(const struct bj_gpu_claim *c, struct bj_slice text)
 {
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         const struct bj_gpu *g = &devices[i];
@@ -33,13 +33,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bj_gpu_claim c = {.environ = false}, list = {.environ = false};
     char *mem, name[BJ_GPU_TEXT];
     struct bj_slice text = fuzz_exact(data, size, &mem);
-    bool told =
+    bool found =
         bj_gpu_claim_environ(text, BJ_SLICE("slurm"), BJ_SLICE("7"), &c);
-    MUST(told == c.environ);
+    MUST(found == c.environ);
     MUST(memchr(c.text, '\0', sizeof(c.text)));
     bj_gpu_claim_devices(text, "/nowhere", &list);
-    ask(&c, text);
-    ask(&list, text);
+    check_claim(&c, text);
+    check_claim(&list, text);
     size_t n = size < sizeof(name) - 1 ? size : sizeof(name) - 1;
     if (n > 0)
         memcpy(name, text.p, n);

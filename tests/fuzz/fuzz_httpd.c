@@ -1,6 +1,6 @@
-/* base/httpd.c over a real socket: whatever arrives, nothing is read past its
- * end, no request that was not made gets an answer, and the next client is
- * served.  A byte of 0xff cuts the input into pieces that arrive apart. */
+/* base/httpd.c over a real socket: nothing is read past the end of the input,
+ * the handlers get well-formed requests only, and the next client is served.  A
+ * byte of 0xff splits the input into pieces that are sent separately. */
 #include "base/httpd.h"
 #include "base/listen.h"
 #include "tests/fuzz/fuzz.h"
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* One server for all inputs, on a clock of its own. */
+/* One server for all inputs, with a simulated clock. */
 static struct {
     struct bj_httpd *h;
     struct sockaddr_in addr;
@@ -40,7 +40,8 @@ static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
     return b->len > 4096;
 }
 
-/* What comes with a request: parameters, headers of a name, a tail, a body. */
+/* Echo the parameters, a header, the end of the path and the body of a
+ * request. */
 static void on_echo(void *ctx, const struct bj_http_request *req,
                     struct bj_http_reply *r)
 {
@@ -59,7 +60,7 @@ static void on_echo(void *ctx, const struct bj_http_request *req,
     rig.served = true;
 }
 
-/* Refusals in another form. */
+/* The handler of error responses. */
 static void on_refusal(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *r)
 {
@@ -95,14 +96,15 @@ static void turn(int timeout_ms)
     bj_httpd_run(rig.h, fds, n, rig.now);
 }
 
-/* The kernel mostly has what was sent before send(2) returns. */
+/* Four turns are enough for most inputs: the kernel has usually delivered the
+ * bytes when send(2) returns. */
 static void pump(void)
 {
     for (int i = 0; i < 4; i++)
         turn(0);
 }
 
-static bool is_through(int fd)
+static bool is_connected(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     int why = 0;
@@ -111,8 +113,8 @@ static bool is_through(int fd)
            getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len) == 0 && why == 0;
 }
 
-/* A connection, or -1.  Waits for no more than some turns of the server, which
- * may have to let go of others first. */
+/* Connect, or return -1 after 100 turns of the server, which may have to close
+ * other connections first. */
 static int try_dial(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -120,7 +122,7 @@ static int try_dial(void)
     if (connect(fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)) == 0 ||
         errno == EINPROGRESS)
         for (int i = 0; i < 100; i++) {
-            if (is_through(fd))
+            if (is_connected(fd))
                 return fd;
             turn(1);
         }
@@ -128,7 +130,7 @@ static int try_dial(void)
     return -1;
 }
 
-/* On a busy machine the first attempt need not be the one that succeeds. */
+/* Connect with up to 100 attempts, for busy machines. */
 static int dial(void)
 {
     int fd = -1;
@@ -141,7 +143,7 @@ static int dial(void)
     return fd;
 }
 
-static void hang_up(int fd)
+static void disconnect(int fd)
 {
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
@@ -155,11 +157,11 @@ static void check_alive(void)
     int fd = dial();
     rig.served = false;
     MUST(send(fd, get, sizeof(get) - 1, MSG_NOSIGNAL) == sizeof(get) - 1);
-    /* What is wanted has time to come on a busy machine, too. */
+    /* A busy machine may need many turns. */
     for (int i = 0; i < 10000 && !rig.served; i++)
         turn(i < 4 ? 0 : 1);
     MUST(rig.served);
-    hang_up(fd);
+    disconnect(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -180,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     ssize_t got = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
     MUST(got <= 0 || memcmp(buf, "HTTP/1.", 7) == 0);
-    hang_up(fd);
+    disconnect(fd);
     check_alive();
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Answers of a BMC: power readings, sensor data records, raw bytes of sensors.
- * The first byte of the input chooses. */
+/* Responses of a BMC: power readings, sensor data records, raw bytes of
+ * sensors.  The first byte of the input chooses. */
 #include "core/energy/ipmi_sdr.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-/* core/find/jobfile.c: whatever a file holds, what is taken from it lies in
- * it, numbers are numbers, and an identity can be made of it. */
+/* core/find/jobfile.c: values taken from any file lie inside it, a uid is a
+ * number, and an identity can be made from them. */
 #include "core/find/jobfile.h"
 #include "core/model/record.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,10 +1,11 @@
-/* base/json.h: whatever goes in is read within its limits; a tree that is
- * written reads back the same; and a stream that is cut anywhere sees what the
- * tree has.  The first byte says how it is cut and limited. */
+/* base/json.h: any input is read within the limits; a tree that is written and
+ * parsed again is the same; and a stream of pieces of any size passes on the
+ * same elements as the tree.  The first byte chooses the size of the pieces and
+ * the limits. */
 #include "base/json.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Write a tree; numbers, which are never computed, as strings. */
+/* Write a tree; numbers are written as strings. */
 static void write_tree(struct bj_json_out *o, const struct bj_json *v)
 {
     bool yes = false;
@@ -42,7 +43,7 @@ static void dump(struct bj_buf *b, const struct bj_json *v)
     MUST(bj_json_out_end(&o) == 0);
 }
 
-static void look_at(const struct bj_json *v, unsigned depth)
+static void check_value(const struct bj_json *v, unsigned depth)
 {
     uint64_t u = 1, s = 1;
     int64_t i = 1;
@@ -68,13 +69,13 @@ static void look_at(const struct bj_json *v, unsigned depth)
         MUST(bj_json_at(v, n) == c || n > 100);
         if (bj_json_kind(v) == BJ_JSON_OBJECT)
             MUST(bj_json_find(v, bj_json_key(c)) != NULL);
-        look_at(c, depth + 1);
+        check_value(c, depth + 1);
         n++;
     }
     MUST(n == bj_json_len(v));
 }
 
-static void there_and_back(const struct bj_json *v)
+static void round_trip(const struct bj_json *v)
 {
     struct bj_buf one = {0}, two = {0};
     struct bj_arena a = {0};
@@ -129,7 +130,7 @@ static int stream(struct bj_slice in, size_t step, const char *path,
     return r;
 }
 
-/* The elements of the document, which is what a tree's are. */
+/* A stream passes on the elements that the tree has. */
 static void compare(struct bj_slice in, size_t step, const struct bj_json *v)
 {
     struct seen got = {0}, want = {0};
@@ -169,8 +170,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int r = bj_json_parse(&a, in, "fuzz", &lim, &v, &err);
     MUST(r == err.code && (r == 0) == (v != NULL));
     if (r == 0) {
-        look_at(v, 1);
-        there_and_back(v);
+        check_value(v, 1);
+        round_trip(v);
     }
     if (r == 0 || r == -EINVAL)
         compare(in, step, v);

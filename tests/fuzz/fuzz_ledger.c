@@ -1,8 +1,9 @@
-/* core/energy/ledger_load.c: whatever a state file holds, it is refused with a
- * line, or it is a ledger whose sums are right, that can be saved and read
- * again to the same text, and that goes on without losing a microjoule.
+/* core/energy/ledger_load.c: a state file is refused with the number of a line,
+ * or it gives a ledger whose sums are right, which can be saved and loaded
+ * again to the same text, and which does not lose a microjoule in later ticks.
  *
- * The checksum is put right, else no input would pass it. */
+ * Each input is also tried with a correct checksum, since almost none has
+ * one. */
 #include "core/energy/ledger_impl.h"
 #include "core/energy/ledger_state.h"
 #include "tests/fuzz/fuzz.h"
@@ -26,8 +27,8 @@ static void must_add_up(const struct bj_ledger *l)
         }
 }
 
-/* A few ticks on top of whatever was read. */
-static void go_on(struct bj_ledger *l)
+/* Run a few ticks on the loaded ledger. */
+static void run_ticks(struct bj_ledger *l)
 {
     struct bj_account *a = bj_ledger_open(l, BJ_SLICE("job"), true);
     struct bj_tick t = {.now_usec = l->tick_usec,
@@ -78,7 +79,7 @@ static void feed(struct bj_slice text)
     must_add_up(l);
     if (r == 0 && same)
         must_round_trip(l, boot);
-    go_on(l);
+    run_ticks(l);
     bj_ledger_free(l);
 }
 
@@ -88,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bj_slice text = fuzz_exact(data, size, &mem);
     feed(text);
     free(mem);
-    /* The same with the sum that belongs below it. */
+    /* The same text with a correct checksum. */
     struct bj_slice above = {(const char *)data, size};
     int n = snprintf(tail, sizeof(tail), "sum %016llx\n",
                      (unsigned long long)bj_state_sum(above));

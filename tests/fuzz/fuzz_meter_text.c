@@ -1,5 +1,6 @@
-/* What meters read: a scale that is taken is the power of two that the C
- * library sees in it; numbers are digits only; names of zones are clean. */
+/* Text that meters read: an accepted scale is the power of two that strtod()
+ * computes; numbers consist of digits only; names of zones contain only allowed
+ * characters. */
 #include "core/energy/attr.h"
 #include "core/energy/rapl_scale.h"
 #include "core/energy/zone.h"

@@ -1,6 +1,6 @@
-/* Options from YAML, single values and command lines: what is refused is
- * explained in clean words, what is accepted is within its limits, and all is
- * freed.  The first byte chooses the reader. */
+/* Options from YAML, single values and command lines: an error message has no
+ * control characters, accepted values are within their limits, and all memory
+ * is freed.  The first byte chooses the reader. */
 #include "base/opt.h"
 #include "base/opt_value.h"
 #include "tests/fuzz/fuzz.h"
@@ -72,7 +72,7 @@ static int set_value(const struct bj_optset *set, struct bj_slice in,
     return bj_opt_set(set, 1, name, in, err);
 }
 
-/* Lines are arguments. */
+/* Each line is an argument. */
 static int set_argv(const struct bj_optset *set, struct bj_slice in,
                     struct bj_err *err)
 {
@@ -88,7 +88,7 @@ static int set_argv(const struct bj_optset *set, struct bj_slice in,
     return r;
 }
 
-/* What is read as an amount is written and read back the same. */
+/* An amount that is parsed, written and parsed again is the same. */
 static void amounts(struct bj_slice in)
 {
     char text[BJ_AMOUNT_MAX];

@@ -1,4 +1,4 @@
-/* Power as text: what commands print, and Redfish's documents.  The first byte
+/* Power as text: output of commands, and Redfish's documents.  The first byte
  * of the input chooses. */
 #include "core/energy/command.h"
 #include "core/energy/ipmi.h"
@@ -23,8 +23,8 @@ static void output(struct bj_slice in)
 
 static void zone(int r, const struct bj_zone_sample *z)
 {
-    bool told = z->power_uw != BJ_ABSENT || z->energy_uj != BJ_ABSENT;
-    MUST(told == (r == 0));
+    bool reported = z->power_uw != BJ_ABSENT || z->energy_uj != BJ_ABSENT;
+    MUST(reported == (r == 0));
     if (z->power_uw != BJ_ABSENT)
         is_power(z->power_uw);
     if (z->limit_uw != BJ_ABSENT)

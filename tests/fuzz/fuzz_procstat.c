@@ -4,7 +4,8 @@
 
 #include "base/text.h"
 
-/* What was parsed, written as the kernel writes it, is parsed the same. */
+/* Parsed values, written as the kernel writes them, are parsed the same
+ * again. */
 static void stat_again(const struct bj_procstat *st)
 {
     struct bj_procstat again;
@@ -77,7 +78,7 @@ static void label(struct bj_slice in)
     char a[BJ_LABEL_MAX + 1], b[BJ_LABEL_MAX + 1];
     size_t n = bj_exe_label(in, a);
     MUST(n <= BJ_LABEL_MAX && a[n] == 0 && strlen(a) == n);
-    /* Clean already. */
+    /* The label is clean already. */
     MUST(bj_text_clean((struct bj_slice){a, n}, b, sizeof(b)) == n);
     MUST(memcmp(a, b, n) == 0);
 }

@@ -1,5 +1,5 @@
-/* Answers of a Prometheus server, in pieces: series are handed over whole or
- * not at all, in whatever pieces they come, and what is wrong is an error. */
+/* Responses of a Prometheus server, in pieces of any size: a series is passed
+ * on whole or not at all, and a malformed response is an error. */
 #include "base/text.h"
 #include "statsdb/prom.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,7 +1,7 @@
-/* PromQL: any text is refused with a message, or printed in a form that is
- * accepted and printed the same again, and as a selector, too, if it is one.
- * The same for the query restricted to a user, whose selectors all have the
- * matchers of the restriction. */
+/* PromQL: a text is refused with a message, or its printed form is accepted and
+ * prints the same again; a selector is also accepted as a query.  In a query
+ * restricted to a user, every selector is of public metrics or has the matchers
+ * of the restriction. */
 #include "promql/reach.h"
 #include "promql/restrict.h"
 #include "tests/fuzz/fuzz.h"
@@ -36,7 +36,7 @@ static bool is_own(const struct bj_promql_matcher *m)
            bj_slice_eq(m->value, BJ_SLICE("anna"));
 }
 
-/* Every name that it sets is that of a public metric. */
+/* Whether the selector matches public metrics only. */
 static bool is_public(const struct bj_promql_node *n)
 {
     const struct bj_promql_rules all = {rules, 3};
@@ -68,8 +68,8 @@ static void check_reach(const struct bj_promql_node *tree)
          (s.from_ms == INT64_MAX && s.to_ms == INT64_MIN));
 }
 
-/* Parse, restrict and print as the gate does; the printed form is PromQL whose
- * every selector is restricted. */
+/* Parse, restrict and print as the gate does; in the printed form every
+ * selector is restricted. */
 static void restrict_query(struct bj_slice in, size_t account_count)
 {
     const struct bj_promql_viewer viewer = {

@@ -1,6 +1,6 @@
-/* Rules: whatever a file says, it is refused with a place in it, or what is
- * judged by it is within bounds, and the same twice.  Files that begin with 'r'
- * are single rows. */
+/* Rules: a file is refused with a message that begins with its name, or judging
+ * jobs with it gives valid numbers, and the same ones twice.  Input that begins
+ * with 'r' is also read as a single row. */
 #include "statsdb/rule_impl.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,5 @@
-/* What the fuzzers of schedulers' texts share: everything that a reader hands
- * over is read, byte by byte, and made into one number, which must not depend
- * on where the text was cut. */
+/* Shared by the fuzzers of schedulers' texts: combines every byte of a reader's
+ * results into one number, which must not depend on where the text was cut. */
 #ifndef BJ_TESTS_FUZZ_FUZZ_SCHED_H
 #define BJ_TESTS_FUZZ_FUZZ_SCHED_H
 
@@ -13,32 +12,32 @@ struct seen {
     uint64_t jobs, bad;
 };
 
-static inline void seen_num(struct seen *s, uint64_t v)
+static inline void hash_num(struct seen *s, uint64_t v)
 {
     s->hash = (s->hash ^ v) * 0x9e3779b97f4a7c15 + 1;
     s->hash ^= s->hash >> 29;
 }
 
-static inline void seen_text(struct seen *s, struct bj_slice t)
+static inline void hash_text(struct seen *s, struct bj_slice t)
 {
-    seen_num(s, t.n);
+    hash_num(s, t.n);
     for (size_t i = 0; i < t.n; i++)
-        seen_num(s, (unsigned char)t.p[i]);
+        hash_num(s, (unsigned char)t.p[i]);
 }
 
-static inline void seen_tres(struct seen *s, const struct bj_tres_list *list)
+static inline void hash_tres(struct seen *s, const struct bj_tres_list *list)
 {
     MUST(list->n <= BJ_TRES_MAX);
     for (unsigned i = 0; i < list->n; i++) {
         const struct bj_tres *t = &list->v[i];
         MUST((unsigned)t->type < BJ_TRES_TYPES);
-        seen_text(s, t->name);
-        seen_text(s, t->model);
-        seen_num(s, t->count);
+        hash_text(s, t->name);
+        hash_text(s, t->model);
+        hash_num(s, t->count);
     }
 }
 
-static inline void seen_use(struct seen *s, const struct bj_sched_usage *u)
+static inline void hash_usage(struct seen *s, const struct bj_sched_usage *u)
 {
     const uint64_t v[] = {u->cpu_usec,        u->cpu_user_usec,
                           u->cpu_system_usec, u->cpu_task_usec,
@@ -46,26 +45,26 @@ static inline void seen_use(struct seen *s, const struct bj_sched_usage *u)
                           u->vmem_peak_bytes, u->energy_joules,
                           u->read_bytes,      u->write_bytes};
     for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-        seen_num(s, v[i]);
+        hash_num(s, v[i]);
 }
 
-static inline void seen_step(struct seen *s, const struct bj_job_step *t)
+static inline void hash_step(struct seen *s, const struct bj_job_step *t)
 {
     MUST((unsigned)t->state < BJ_STATES);
     const struct bj_slice text[] = {
         t->step_id,       t->name,        t->state_raw,     t->nodelist,
         t->mem_peak_node, t->submit_line, t->tres_alloc_raw};
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-        seen_text(s, text[i]);
+        hash_text(s, text[i]);
     const uint64_t v[] = {t->start_sec,     t->end_sec,   t->elapsed_sec,
                           t->suspended_sec, t->exit_code, t->exit_signal,
                           t->cpus,          t->nodes,     t->tasks};
     for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-        seen_num(s, v[i]);
-    seen_use(s, &t->use);
+        hash_num(s, v[i]);
+    hash_usage(s, &t->use);
 }
 
-static inline int seen_job(void *ctx, const struct bj_sched_job *j,
+static inline int hash_job(void *ctx, const struct bj_sched_job *j,
                            struct bj_err *err)
 {
     struct seen *s = ctx;
@@ -107,7 +106,7 @@ static inline int seen_job(void *ctx, const struct bj_sched_job *j,
                                     j->tres_requested_raw,
                                     j->tres_allocated_raw};
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-        seen_text(s, text[i]);
+        hash_text(s, text[i]);
     const uint64_t v[] = {j->id_number,
                           j->array_job,
                           j->array_task,
@@ -135,12 +134,12 @@ static inline int seen_job(void *ctx, const struct bj_sched_job *j,
                           j->gpus,
                           j->priority};
     for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-        seen_num(s, v[i]);
-    seen_tres(s, &j->tres_requested);
-    seen_tres(s, &j->tres_allocated);
-    seen_use(s, &j->use);
+        hash_num(s, v[i]);
+    hash_tres(s, &j->tres_requested);
+    hash_tres(s, &j->tres_allocated);
+    hash_usage(s, &j->use);
     for (unsigned i = 0; i < j->steps; i++)
-        seen_step(s, &j->step[i]);
+        hash_step(s, &j->step[i]);
     return 0;
 }
 

@@ -1,6 +1,6 @@
-/* sched/jobstats.h: whatever a comment holds, it is read within its limits.
- * The first byte says whether the rest is a comment as it is, or JSON that is
- * packed into one first, which a fuzzer would never find. */
+/* sched/jobstats.h: any comment is read within the limits.  The first byte
+ * chooses whether the rest is the comment, or JSON that is compressed and
+ * encoded into one, which a fuzzer could not produce. */
 #include "base/absent.h"
 #include "sched/jobstats.h"
 #include "tests/fuzz/fuzz.h"

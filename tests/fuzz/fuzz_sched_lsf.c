@@ -1,5 +1,5 @@
-/* sched/lsf.h and sched/slurmrest.h: whatever the text, what is read of it does
- * not depend on where it was cut, and nothing is read behind its end. */
+/* sched/lsf.h and sched/slurmrest.h: the result does not depend on where the
+ * text was cut, and nothing is read past its end. */
 #include "sched/lsf.h"
 #include "sched/slurmrest.h"
 #include "tests/fuzz/fuzz_sched.h"
@@ -9,10 +9,10 @@ static void seen_bad(void *ctx, const struct bj_lsf_bad *bad)
     struct seen *s = ctx;
     s->bad++;
     MUST(bad->line > 0 && bad->expected);
-    seen_num(s, bad->line);
-    seen_text(s, bad->job);
-    seen_text(s, bad->field);
-    seen_text(s, bad->value);
+    hash_num(s, bad->line);
+    hash_text(s, bad->job);
+    hash_text(s, bad->field);
+    hash_text(s, bad->value);
 }
 
 static void seen_rest(void *ctx, const struct bj_slurmrest_bad *bad)
@@ -20,15 +20,15 @@ static void seen_rest(void *ctx, const struct bj_slurmrest_bad *bad)
     struct seen *s = ctx;
     s->bad++;
     MUST(bad->record > 0 && bad->expected && bad->field);
-    seen_num(s, bad->record);
-    seen_text(s, bad->job);
+    hash_num(s, bad->record);
+    hash_text(s, bad->job);
 }
 
 static struct seen read_json(struct bj_slice text, size_t n, int *ret)
 {
     struct seen s = {0};
     const struct bj_lsf_conf conf = {
-        .now_sec = 1795174000, .ctx = &s, .job = seen_job, .bad = seen_bad};
+        .now_sec = 1795174000, .ctx = &s, .job = hash_job, .bad = seen_bad};
     struct bj_lsf_json *r;
     MUST(bj_lsf_json_new(&conf, &r, NULL) == 0);
     FEED(*ret, bj_lsf_json_feed, r, text, n);
@@ -42,7 +42,7 @@ static struct seen read_acct(struct bj_slice text, size_t n, int *ret)
 {
     struct seen s = {0};
     const struct bj_lsf_conf conf = {
-        .max_line = 700, .ctx = &s, .job = seen_job, .bad = seen_bad};
+        .max_line = 700, .ctx = &s, .job = hash_job, .bad = seen_bad};
     struct bj_lsf_acct *r;
     MUST(bj_lsf_acct_new(&conf, &r, NULL) == 0);
     FEED(*ret, bj_lsf_acct_feed, r, text, n);
@@ -55,7 +55,7 @@ static struct seen read_rest(struct bj_slice text, size_t n, int *ret)
 {
     struct seen s = {0};
     const struct bj_slurmrest_conf conf = {
-        .max_steps = 2, .ctx = &s, .job = seen_job, .bad = seen_rest};
+        .max_steps = 2, .ctx = &s, .job = hash_job, .bad = seen_rest};
     struct bj_slurmrest *r;
     MUST(bj_slurmrest_new(&conf, &r, NULL) == 0);
     FEED(*ret, bj_slurmrest_feed, r, text, n);

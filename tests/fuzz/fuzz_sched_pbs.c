@@ -1,5 +1,5 @@
-/* sched/pbs.h: whatever the text, what is read of it does not depend on where
- * it was cut, and nothing is read behind its end. */
+/* sched/pbs.h: the result does not depend on where the text was cut, and
+ * nothing is read past its end. */
 #include "sched/pbs.h"
 #include "tests/fuzz/fuzz_sched.h"
 
@@ -8,17 +8,17 @@ static void seen_bad(void *ctx, const struct bj_pbs_bad *bad)
     struct seen *s = ctx;
     s->bad++;
     MUST(bad->line > 0 && bad->expected);
-    seen_num(s, bad->line);
-    seen_text(s, bad->job);
-    seen_text(s, bad->field);
-    seen_text(s, bad->value);
+    hash_num(s, bad->line);
+    hash_text(s, bad->job);
+    hash_text(s, bad->field);
+    hash_text(s, bad->value);
 }
 
 static struct seen read_json(struct bj_slice text, size_t n, int *ret)
 {
     struct seen s = {0};
     const struct bj_pbs_conf conf = {
-        .ctx = &s, .job = seen_job, .bad = seen_bad};
+        .ctx = &s, .job = hash_job, .bad = seen_bad};
     struct bj_pbs_json *r;
     MUST(bj_pbs_json_new(&conf, &r, NULL) == 0);
     FEED(*ret, bj_pbs_json_feed, r, text, n);
@@ -41,7 +41,7 @@ static struct seen read_acct(struct bj_slice text, size_t n, int *ret)
     const struct bj_pbs_conf conf = {.max_job = 300,
                                      .offset_min = zone,
                                      .ctx = &s,
-                                     .job = seen_job,
+                                     .job = hash_job,
                                      .bad = seen_bad};
     struct bj_pbs_acct *r;
     MUST(bj_pbs_acct_new(&conf, &r, NULL) == 0);

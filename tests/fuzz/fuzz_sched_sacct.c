@@ -1,5 +1,5 @@
-/* sched/sacct.h: whatever the text, what is read of it does not depend on where
- * it was cut, and nothing is read behind its end. */
+/* sched/sacct.h: the result does not depend on where the text was cut, and
+ * nothing is read past its end. */
 #include "sched/sacct.h"
 #include "tests/fuzz/fuzz_sched.h"
 
@@ -8,10 +8,10 @@ static void seen_bad(void *ctx, const struct bj_sacct_bad *bad)
     struct seen *s = ctx;
     s->bad++;
     MUST(bad->line > 0 && bad->expected);
-    seen_num(s, bad->line);
-    seen_text(s, bad->job);
-    seen_text(s, bad->field);
-    seen_text(s, bad->value);
+    hash_num(s, bad->line);
+    hash_text(s, bad->job);
+    hash_text(s, bad->field);
+    hash_text(s, bad->value);
 }
 
 static struct seen read_all(struct bj_slice text, bool bars, size_t n, int *ret)
@@ -23,7 +23,7 @@ static struct seen read_all(struct bj_slice text, bool bars, size_t n, int *ret)
                                        .max_record = 500,
                                        .max_steps = 3,
                                        .ctx = &s,
-                                       .job = seen_job,
+                                       .job = hash_job,
                                        .bad = seen_bad};
     struct bj_sacct *r;
     MUST(bj_sacct_new(&conf, &r, NULL) == 0);

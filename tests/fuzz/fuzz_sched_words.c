@@ -1,4 +1,5 @@
-/* The small grammars of sched/: what must hold of any result. */
+/* The small grammars of sched/ (durations, host lists, ids, ...): every result
+ * is within its limits. */
 #include "sched/duration.h"
 #include "sched/hostlist.h"
 #include "sched/jobid.h"
@@ -38,10 +39,10 @@ static void resources(struct bj_slice text)
     struct bj_tres_list list;
     struct bj_tres_used used;
     bj_tres_parse(text, BJ_TRES_REQUESTED, &list);
-    seen_tres(&s, &list);
+    hash_tres(&s, &list);
     bj_tres_sum(&list, BJ_TRES_GRES, BJ_SLICE("gpu"), NULL);
     MUST(bj_tres_parse(text, BJ_TRES_USED, &list) <= text.n);
-    seen_tres(&s, &list);
+    hash_tres(&s, &list);
     bj_tres_used(text, &used);
 }
 

@@ -1,12 +1,11 @@
-/* base/slice.c: pieces put together again give the input, numbers are those
- * of a slower reader. */
+/* base/slice.c: pieces joined again give the input, and numbers equal those of
+ * a simple digit loop. */
 #include "base/buf.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
 
-/* Pieces with their separators behind them; where one is missing at the end
- * is up to the input. */
+/* Each piece ends at a separator or at the end of the input. */
 static void pieces(struct bj_slice in, char sep,
                    bool (*cut)(struct bj_slice *, char, struct bj_slice *))
 {
@@ -74,7 +73,7 @@ static void numbers(struct bj_slice in)
     MUST(v == (r == 0 ? want : 4711));
     if (r < 0)
         return;
-    /* Written and read again it is the same. */
+    /* A number that is written and parsed again is the same. */
     struct bj_buf b = {0};
     bj_buf_u64(&b, want);
     MUST(bj_slice_u64((struct bj_slice){b.p, b.len}, &v) == 0 && v == want);

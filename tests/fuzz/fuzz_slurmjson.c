@@ -1,6 +1,7 @@
-/* Slurm's JSON about a cluster: whatever it says, nothing is read past the end,
- * a document that is cut elsewhere says the same, parts make up the whole.  The
- * first byte says what it is about, the second how it is cut. */
+/* Slurm's JSON about a cluster: nothing is read past the end, the result does
+ * not depend on where the document was cut, and parts add up to the whole.  The
+ * first byte chooses the kind of document, the second the size of the
+ * pieces. */
 #include "sched/slurmrestd.h"
 #include "tests/fuzz/fuzz_cluster.h"
 

@@ -1,5 +1,5 @@
-/* base/stamp.h: a stamp that is read is one that the C library agrees with, and
- * what is written reads back the same. */
+/* base/stamp.h: a parsed stamp equals the result of timegm(), and a stamp that
+ * is written and parsed again is the same. */
 #include "base/stamp.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bj_slice in = fuzz_exact(data, size, &mem);
     compare(in);
     free(mem);
-    /* Any number makes a stamp. */
+    /* Any number can be written as a stamp. */
     struct {
         int64_t usec;
         int offset;

@@ -1,5 +1,5 @@
-/* statsdb/record_body.h: whatever a client sends, each line is stored or
- * refused by its number, the answer is JSON that says so, and only records of
+/* statsdb/record_body.h: each line of a request is stored or refused, the
+ * response is JSON with the numbers of the refused lines, and only records of
  * the client's host get into the store.  The first byte chooses the client and
  * whether the body is compressed. */
 #include "base/gunzip.h"
@@ -28,7 +28,7 @@ static void open_once(void)
     MUST(bj_store_open(&(struct bj_store_options){.path = path}, &store,
                        NULL) == 0);
     MUST(bj_records_new(store, &records, NULL) == 0);
-    /* It goes with its last descriptor. */
+    /* The store disappears when its last descriptor is closed. */
     static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
     for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
         snprintf(path, sizeof(path), "%s/store.db%s", dir, tails[i]);
@@ -50,7 +50,7 @@ static struct bj_slice cluster(const void *ctx, size_t i)
     return i ? BJ_SLICE("b") : BJ_SLICE("a");
 }
 
-/* The answer speaks of each line once. */
+/* The response has the counts, and each refused line once. */
 static void check_answer(const struct bj_buf *answer, unsigned lines,
                          const struct bj_record_verdict *v)
 {

@@ -1,6 +1,6 @@
-/* report/charts_json.h: whatever JSON there is, charts that were read have
- * axes, summaries and marks within bounds, and what is written is read again as
- * the same. */
+/* report/charts_json.h: charts read from any JSON have axes and values within
+ * bounds and clean names, and charts that are written and read again are the
+ * same. */
 #include "base/json.h"
 #include "report/charts_json.h"
 #include "tests/fuzz/fuzz.h"

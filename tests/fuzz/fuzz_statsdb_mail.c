@@ -1,6 +1,5 @@
-/* mail/: whatever is in a header, a text, a template, an address or a file of
- * addresses, lines of a message cannot be broken or added, and no line is too
- * long.  The first byte chooses. */
+/* mail/: no header, text, template, address or file of addresses can break or
+ * add lines of a message, and no line is too long.  The first byte chooses. */
 #include "mail/address.h"
 #include "mail/mime.h"
 #include "mail/schedule.h"
@@ -20,7 +19,7 @@ static void check_lines(const struct bj_buf *b)
     }
 }
 
-/* Lines after the first continue it. */
+/* Lines after the first begin with a space. */
 static void check_header(struct bj_slice text)
 {
     struct bj_buf b = {0};
@@ -35,7 +34,7 @@ static void check_header(struct bj_slice text)
     bj_buf_free(&b);
 }
 
-/* The text can be read back. */
+/* Encoded text can be decoded again. */
 static void check_quoted(struct bj_slice text)
 {
     struct bj_buf b = {0}, back = {0};

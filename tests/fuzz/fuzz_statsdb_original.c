@@ -1,6 +1,6 @@
-/* statsdb/import.h: whatever the rows of the original's table hold (columns
- * apart by tabs, rows by 0x1e), they are taken or left out, and the same again
- * changes nothing. */
+/* statsdb/import.h: rows of the original's table (columns separated by tabs,
+ * rows by 0x1e) are imported or left out, and a second import changes
+ * nothing. */
 #include "statsdb/import.h"
 #include "store/db.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-/* statsdb/record.h: whatever a spool holds, it is a record or it is refused;
- * what was taken refers to nothing that is not there, and comes once. */
+/* statsdb/record.h: a text is stored as a record or refused; the same record is
+ * stored once, and all its foreign keys exist. */
 #include "statsdb/record.h"
 #include "store/db.h"
 #include "tests/fuzz/fuzz.h"
@@ -22,7 +22,7 @@ static void open_once(void)
     MUST(bj_store_open(&(struct bj_store_options){.path = path}, &store,
                        NULL) == 0);
     MUST(bj_records_new(store, &records, NULL) == 0);
-    /* It goes with its last descriptor. */
+    /* The store disappears when its last descriptor is closed. */
     static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
     for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
         snprintf(path, sizeof(path), "%s/store.db%s", dir, tails[i]);

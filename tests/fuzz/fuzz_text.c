@@ -1,10 +1,11 @@
-/* base/text.c and the label writer: whatever goes in, what comes out is valid
- * UTF-8 without controls, short enough, and labels read back the same. */
+/* base/text.c and the label writer: the output is valid UTF-8 without control
+ * characters and fits its buffer, and labels that are escaped and unescaped are
+ * the same. */
 #include "base/buf.h"
 #include "base/text.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The code point at p, which *n bytes hold; by arithmetic, not by table. */
+/* The code point at p and its length *n, computed without a table. */
 static uint32_t code_point(const unsigned char *p, size_t left, size_t *n)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -36,7 +37,7 @@ static void clean(struct bj_slice in, size_t cap)
     size_t n = bj_text_clean(in, dst, cap);
     MUST(n <= cap - 1 && dst[n] == '\0' && strlen(dst) == n);
     must_be_clean(dst, n);
-    /* Clean text stays as it is. */
+    /* Cleaning does not change clean text. */
     MUST(bj_text_clean((struct bj_slice){dst, n}, again, cap) == n);
     MUST(memcmp(dst, again, n) == 0);
     n = bj_text_ident(in, dst, cap);

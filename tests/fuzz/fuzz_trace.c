@@ -1,5 +1,5 @@
-/* standalone/trace.h: whatever is posted, it is taken and shown or refused and
- * not shown; what is shown are lines of samples, and text without markup. */
+/* standalone/trace.h: a posted body is accepted and shown, or refused and not
+ * shown; the page consists of lines of samples, and its text has no markup. */
 #include "standalone/trace.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -21,7 +21,7 @@ static void check_page(struct bj_slice rest)
     }
 }
 
-/* As many marks as the page has by itself: rows of ten cells. */
+/* Rows have ten cells, and text adds no markup. */
 static void check_html(struct bj_slice s, bool taken)
 {
     size_t open = 0, close = 0;

@@ -1,5 +1,5 @@
-/* URLs and headers of base/fetch.h: what is shown of a URL has no secret, and
- * no header leads out of what was received. */
+/* URLs and headers of base/fetch.h: the shown form of a URL has no credentials,
+ * and a header found lies inside the received bytes. */
 #include "base/fetch_priv.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *slashes = strstr(buf, "://");
     char *path = slashes ? strchr(slashes + 3, '/') : NULL;
     char *at = strchr(buf, '@');
-    MUST(!at || (path && at > path)); /* only behind the host */
+    MUST(!at || (path && at > path)); /* only in the path */
     struct bj_fetch_origin o;
     if (bj_fetch_origin(url, &o) == 0) {
         MUST(o.host.n > 0 && o.host.p >= url && o.port <= 65535);

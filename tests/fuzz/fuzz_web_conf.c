@@ -1,5 +1,5 @@
-/* base/web_conf.c: whatever a web configuration file holds, it is refused with
- * the file's name, or all that it asks for is whole. */
+/* base/web_conf.c: a web configuration file is refused with a message that
+ * begins with its name, or all settings are complete and within limits. */
 #include "base/web_conf.h"
 
 #include "base/secret.h"

@@ -1,17 +1,17 @@
 /* A libnvidia-ml.so.1 that plays a script, for machines without a GPU.  The
- * layouts are those of core/gpu/nvml.h; nothing else of ours is in it.
+ * layouts are those of core/gpu/nvml.h; it contains nothing else of ours.
  *
- * FAKE_NVML names the script, which is read again whenever it changes (it must
- * be replaced, not written over).  Lines, '#' begins a remark:
+ * FAKE_NVML names the script, which is read again whenever it changes (replace
+ * it, do not overwrite it).  Its lines; '#' begins a comment:
  *
  *   driver VERSION
- *   match                        when VERSION is another than it was at
- *                                nvmlInit, calls fail, as those of a library
- *                                whose driver was replaced
+ *   match                        calls fail if VERSION has changed since
+ *                                nvmlInit, as those of a library whose driver
+ *                                was replaced
  *   code SYMBOL CODE             what a call without device returns
- *   gpu N KEY VALUE              a value of device N (keys below); the devices
- *                                are those that have a uuid
- *   mig N K KEY VALUE            of instance K of device N
+ *   gpu N KEY VALUE              a value of device N (keys below); a device
+ *                                exists if it has a uuid
+ *   mig N K KEY VALUE            a value of instance K of device N
  *   fail N SYMBOL CODE           what a call returns for device N; SYMBOL may
  *                                be any
  *   hang SYMBOL MSEC             how long a call takes, for any device; the
@@ -20,8 +20,8 @@
  *                                -1: no instance, bytes not known
  *   use N PID STAMP SM           a sample of a process; STAMP may be now
  *   field N ID TYPE VALUE        a field value
- *   xid N NUMBER                 an Xid error: told once, to those who had
- *                                registered when the line was not there yet
+ *   xid N NUMBER                 an Xid error: reported once, to event sets
+ *                                created before the line was written
  *   gpm N GI ID VALUE CODE       a GPM metric; GI -1: of the device
  *
  * Keys: uuid name pci minor memory_total memory_used memory_reserved busy
@@ -41,7 +41,7 @@ struct bj_nvml_device handles[GPUS][MIGS + 1];
 
 struct fake_script script = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-int num(const char *text)
+int parse_int(const char *text)
 {
     return (int)strtol(text, NULL, 0);
 }
@@ -84,7 +84,8 @@ static void refresh(void)
     read_script(path);
 }
 
-const char *say(const char *a, const char *b, const char *c, const char *d)
+const char *script_value(const char *a, const char *b, const char *c,
+                         const char *d)
 {
     const char *want[] = {a, b, c, d}, *found = NULL;
     for (size_t i = 0; i < script.n; i++) {
@@ -97,21 +98,21 @@ const char *say(const char *a, const char *b, const char *c, const char *d)
     return found;
 }
 
-const char *number(int n, char text[12])
+const char *format_int(int n, char text[12])
 {
     snprintf(text, 12, "%d", n);
     return text;
 }
 
-const char *get(const struct bj_nvml_device *d, const char *key)
+const char *get_value(const struct bj_nvml_device *d, const char *key)
 {
     char gpu[12], mig[12];
-    return d->mig < 0
-               ? say("gpu", number(d->gpu, gpu), key, NULL)
-               : say("mig", number(d->gpu, gpu), number(d->mig, mig), key);
+    return d->mig < 0 ? script_value("gpu", format_int(d->gpu, gpu), key, NULL)
+                      : script_value("mig", format_int(d->gpu, gpu),
+                                     format_int(d->mig, mig), key);
 }
 
-static void mark(void)
+static void create_hangs_file(void)
 {
     char path[4200];
     const char *script_path = getenv("FAKE_NVML");
@@ -121,82 +122,83 @@ static void mark(void)
         close(fd);
 }
 
-/* For that long, or until the script does not say so any more.  A file beside
- * the script shows that it has begun. */
+/* Wait for the time in the script, or until the line is removed.  Creates the
+ * file SCRIPT.hangs at the start. */
 static void hang(const char *symbol)
 {
     const struct timespec pause = {0, 50000000};
-    const char *msec = say("hang", symbol, NULL, NULL);
+    const char *msec = script_value("hang", symbol, NULL, NULL);
     if (msec)
-        mark();
-    for (long slept = 0; msec && slept < num(msec); slept += 50) {
+        create_hangs_file();
+    for (long slept = 0; msec && slept < parse_int(msec); slept += 50) {
         pthread_mutex_unlock(&script.lock);
         nanosleep(&pause, NULL);
         pthread_mutex_lock(&script.lock);
         refresh();
-        msec = say("hang", symbol, NULL, NULL);
+        msec = script_value("hang", symbol, NULL, NULL);
     }
 }
 
 static bool replaced(void)
 {
-    const char *now = say("driver", NULL, NULL, NULL);
-    return now && say("match", NULL, NULL, NULL) && *script.driver &&
+    const char *now = script_value("driver", NULL, NULL, NULL);
+    return now && script_value("match", NULL, NULL, NULL) && *script.driver &&
            strcmp(now, script.driver) != 0;
 }
 
-int begin(const struct bj_nvml_device *d, const char *symbol)
+int begin_call(const struct bj_nvml_device *d, const char *symbol)
 {
     char gpu[12];
     pthread_mutex_lock(&script.lock);
     refresh();
     hang(symbol);
-    const char *code = d ? say("fail", number(d->gpu, gpu), symbol, NULL)
-                         : say("code", symbol, NULL, NULL);
+    const char *code =
+        d ? script_value("fail", format_int(d->gpu, gpu), symbol, NULL)
+          : script_value("code", symbol, NULL, NULL);
     if (d && !code)
-        code = say("fail", number(d->gpu, gpu), "any", NULL);
+        code = script_value("fail", format_int(d->gpu, gpu), "any", NULL);
     if (!code && replaced())
         return BJ_NVML_MISMATCH;
-    return code ? num(code) : 0;
+    return code ? parse_int(code) : 0;
 }
 
-int done(int code)
+int end_call(int code)
 {
     pthread_mutex_unlock(&script.lock);
     return code;
 }
 
-int give_u64(const struct bj_nvml_device *d, const char *symbol,
-             const char *key, unsigned long long *ret)
+int return_u64(const struct bj_nvml_device *d, const char *symbol,
+               const char *key, unsigned long long *ret)
 {
-    int code = begin(d, symbol);
-    const char *v = code ? NULL : get(d, key);
+    int code = begin_call(d, symbol);
+    const char *v = code ? NULL : get_value(d, key);
     if (v)
         *ret = strtoull(v, NULL, 0);
-    return done(code ? code : v ? 0 : BJ_NVML_NOT_SUPPORTED);
+    return end_call(code ? code : v ? 0 : BJ_NVML_NOT_SUPPORTED);
 }
 
-int give(const struct bj_nvml_device *d, const char *symbol, const char *key,
-         unsigned *ret)
+int return_value(const struct bj_nvml_device *d, const char *symbol,
+                 const char *key, unsigned *ret)
 {
     unsigned long long v;
-    int code = give_u64(d, symbol, key, &v);
+    int code = return_u64(d, symbol, key, &v);
     if (code == 0)
         *ret = (unsigned)v;
     return code;
 }
 
-static int give_text(const struct bj_nvml_device *d, const char *symbol,
-                     const char *key, char *to, unsigned n)
+static int return_text(const struct bj_nvml_device *d, const char *symbol,
+                       const char *key, char *to, unsigned n)
 {
-    int code = begin(d, symbol);
-    const char *v = code ? NULL : get(d, key);
+    int code = begin_call(d, symbol);
+    const char *v = code ? NULL : get_value(d, key);
     if (v && strlen(v) < n) {
         snprintf(to, n, "%s", v);
         for (char *c = to; *c; c++)
             *c = *c == '_' ? ' ' : *c;
     }
-    return done(code ? code : v ? 0 : BJ_NVML_NOT_SUPPORTED);
+    return end_call(code ? code : v ? 0 : BJ_NVML_NOT_SUPPORTED);
 }
 
 /* --- library --------------------------------------------------------------*/
@@ -205,25 +207,26 @@ CALL(nvmlInit_v2, void)
 {
     pthread_mutex_lock(&script.lock);
     refresh();
-    const char *now = say("driver", NULL, NULL, NULL);
+    const char *now = script_value("driver", NULL, NULL, NULL);
     snprintf(script.driver, WORD, "%s", now ? now : "");
     pthread_mutex_unlock(&script.lock);
-    return done(begin(NULL, "nvmlInit_v2"));
+    return end_call(begin_call(NULL, "nvmlInit_v2"));
 }
 
 CALL(nvmlShutdown, void)
 {
-    return done(begin(NULL, "nvmlShutdown"));
+    return end_call(begin_call(NULL, "nvmlShutdown"));
 }
 
 CALL(nvmlDeviceGetCount_v2, unsigned *n)
 {
-    int code = begin(NULL, "nvmlDeviceGetCount_v2");
+    int code = begin_call(NULL, "nvmlDeviceGetCount_v2");
     char gpu[12];
     *n = 0;
-    while (*n < GPUS && say("gpu", number((int)*n, gpu), "uuid", NULL))
+    while (*n < GPUS &&
+           script_value("gpu", format_int((int)*n, gpu), "uuid", NULL))
         ++*n;
-    return done(code);
+    return end_call(code);
 }
 
 CALL(nvmlDeviceGetHandleByIndex_v2, unsigned i, DEV *ret)
@@ -232,50 +235,50 @@ CALL(nvmlDeviceGetHandleByIndex_v2, unsigned i, DEV *ret)
         return 2;
     handles[i][0] = (struct bj_nvml_device){(int)i, -1};
     *ret = &handles[i][0];
-    return done(begin(*ret, "nvmlDeviceGetHandleByIndex_v2"));
+    return end_call(begin_call(*ret, "nvmlDeviceGetHandleByIndex_v2"));
 }
 
 CALL(nvmlSystemGetDriverVersion, char *to, unsigned n)
 {
-    int code = begin(NULL, "nvmlSystemGetDriverVersion");
-    const char *v = say("driver", NULL, NULL, NULL);
+    int code = begin_call(NULL, "nvmlSystemGetDriverVersion");
+    const char *v = script_value("driver", NULL, NULL, NULL);
     snprintf(to, n, "%s", v ? v : "");
-    return done(code);
+    return end_call(code);
 }
 
 /* --- values ---------------------------------------------------------------*/
 
 CALL(nvmlDeviceGetUUID, DEV d, char *to, unsigned n)
 {
-    return give_text(d, "nvmlDeviceGetUUID", "uuid", to, n);
+    return return_text(d, "nvmlDeviceGetUUID", "uuid", to, n);
 }
 
 CALL(nvmlDeviceGetName, DEV d, char *to, unsigned n)
 {
-    return give_text(d, "nvmlDeviceGetName", "name", to, n);
+    return return_text(d, "nvmlDeviceGetName", "name", to, n);
 }
 
 CALL(nvmlDeviceGetMinorNumber, DEV d, unsigned *ret)
 {
-    return give(d, "nvmlDeviceGetMinorNumber", "minor", ret);
+    return return_value(d, "nvmlDeviceGetMinorNumber", "minor", ret);
 }
 
 CALL(nvmlDeviceGetPciInfo_v3, DEV d, struct bj_nvml_pci *ret)
 {
     memset(ret, 0, sizeof(*ret));
-    return give_text(d, "nvmlDeviceGetPciInfo_v3", "pci", ret->bus_id,
-                     sizeof(ret->bus_id));
+    return return_text(d, "nvmlDeviceGetPciInfo_v3", "pci", ret->bus_id,
+                       sizeof(ret->bus_id));
 }
 
 static int memory(const struct bj_nvml_device *d, const char *symbol,
                   struct bj_nvml_memory2 *ret)
 {
     unsigned long long total, used = 0, reserved = 0;
-    int code = give_u64(d, symbol, "memory_total", &total);
+    int code = return_u64(d, symbol, "memory_total", &total);
     if (code)
         return code;
-    give_u64(d, symbol, "memory_used", &used);
-    give_u64(d, symbol, "memory_reserved", &reserved);
+    return_u64(d, symbol, "memory_used", &used);
+    return_u64(d, symbol, "memory_reserved", &reserved);
     ret->total = total;
     ret->used = used;
     ret->reserved = reserved;
@@ -290,7 +293,7 @@ CALL(nvmlDeviceGetMemoryInfo_v2, DEV d, struct bj_nvml_memory2 *ret)
     return memory(d, "nvmlDeviceGetMemoryInfo_v2", ret);
 }
 
-/* What is reserved counts as used here. */
+/* Here used memory includes reserved memory. */
 CALL(nvmlDeviceGetMemoryInfo, DEV d, struct bj_nvml_memory *ret)
 {
     struct bj_nvml_memory2 two = {.version = 0};
@@ -304,28 +307,31 @@ CALL(nvmlDeviceGetMemoryInfo, DEV d, struct bj_nvml_memory *ret)
 CALL(nvmlDeviceGetUtilizationRates, DEV d, struct bj_nvml_utilization *ret)
 {
     static const char me[] = "nvmlDeviceGetUtilizationRates";
-    int code = give(d, me, "busy", &ret->gpu);
-    return code ? code : give(d, me, "memory_busy", &ret->memory);
+    int code = return_value(d, me, "busy", &ret->gpu);
+    return code ? code : return_value(d, me, "memory_busy", &ret->memory);
 }
 
 CALL(nvmlDeviceGetPowerUsage, DEV d, unsigned *ret)
 {
-    return give(d, "nvmlDeviceGetPowerUsage", "power", ret);
+    return return_value(d, "nvmlDeviceGetPowerUsage", "power", ret);
 }
 
 CALL(nvmlDeviceGetEnforcedPowerLimit, DEV d, unsigned *ret)
 {
-    return give(d, "nvmlDeviceGetEnforcedPowerLimit", "power_limit", ret);
+    return return_value(d, "nvmlDeviceGetEnforcedPowerLimit", "power_limit",
+                        ret);
 }
 
 CALL(nvmlDeviceGetTotalEnergyConsumption, DEV d, unsigned long long *ret)
 {
-    return give_u64(d, "nvmlDeviceGetTotalEnergyConsumption", "energy", ret);
+    return return_u64(d, "nvmlDeviceGetTotalEnergyConsumption", "energy", ret);
 }
 
 CALL(nvmlDeviceGetTemperature, DEV d, int sensor, unsigned *ret)
 {
-    return sensor ? 2 : give(d, "nvmlDeviceGetTemperature", "temperature", ret);
+    return sensor ? 2
+                  : return_value(d, "nvmlDeviceGetTemperature", "temperature",
+                                 ret);
 }
 
 CALL(nvmlDeviceGetClockInfo, DEV d, int type, unsigned *ret)
@@ -334,24 +340,24 @@ CALL(nvmlDeviceGetClockInfo, DEV d, int type, unsigned *ret)
                                       "memory_clock", "video_clock"};
     return type < 0 || type > 3
                ? 2
-               : give(d, "nvmlDeviceGetClockInfo", key[type], ret);
+               : return_value(d, "nvmlDeviceGetClockInfo", key[type], ret);
 }
 
 CALL(nvmlDeviceGetFanSpeed, DEV d, unsigned *ret)
 {
-    return give(d, "nvmlDeviceGetFanSpeed", "fan", ret);
+    return return_value(d, "nvmlDeviceGetFanSpeed", "fan", ret);
 }
 
 CALL(nvmlDeviceGetNumGpuCores, DEV d, unsigned *ret)
 {
-    return give(d, "nvmlDeviceGetNumGpuCores", "cores", ret);
+    return return_value(d, "nvmlDeviceGetNumGpuCores", "cores", ret);
 }
 
 CALL(nvmlDeviceGetCudaComputeCapability, DEV d, int *major, int *minor)
 {
     unsigned both = 0;
-    int code =
-        give(d, "nvmlDeviceGetCudaComputeCapability", "capability", &both);
+    int code = return_value(d, "nvmlDeviceGetCudaComputeCapability",
+                            "capability", &both);
     *major = (int)both / 10;
     *minor = (int)both % 10;
     return code;
@@ -362,54 +368,54 @@ CALL(nvmlDeviceGetTotalEccErrors, DEV d, int type, int counter,
 {
     char key[24];
     snprintf(key, sizeof(key), "ecc_%d%d", type, counter);
-    return give_u64(d, "nvmlDeviceGetTotalEccErrors", key, ret);
+    return return_u64(d, "nvmlDeviceGetTotalEccErrors", key, ret);
 }
 
 CALL(nvmlDeviceGetRemappedRows, DEV d, unsigned *corrected,
      unsigned *uncorrected, unsigned *pending, unsigned *failed)
 {
     static const char me[] = "nvmlDeviceGetRemappedRows";
-    int code = give(d, me, "rows_corrected", corrected);
+    int code = return_value(d, me, "rows_corrected", corrected);
     if (!code)
-        code = give(d, me, "rows_uncorrected", uncorrected);
+        code = return_value(d, me, "rows_uncorrected", uncorrected);
     if (!code)
-        code = give(d, me, "rows_pending", pending);
-    return code ? code : give(d, me, "rows_failed", failed);
+        code = return_value(d, me, "rows_pending", pending);
+    return code ? code : return_value(d, me, "rows_failed", failed);
 }
 
 CALL(nvmlDeviceGetCurrentClocksEventReasons, DEV d, unsigned long long *ret)
 {
-    return give_u64(d, "nvmlDeviceGetCurrentClocksEventReasons", "throttle",
-                    ret);
+    return return_u64(d, "nvmlDeviceGetCurrentClocksEventReasons", "throttle",
+                      ret);
 }
 
 static void put_field(struct bj_nvml_field *f, const char *type,
                       const char *value)
 {
-    f->type = (uint32_t)num(type);
+    f->type = (uint32_t)parse_int(type);
     f->code = 0;
     memset(&f->value, 0, sizeof(f->value));
     if (f->type == BJ_NVML_U32)
         f->value.u32 = (uint32_t)strtoull(value, NULL, 0);
     else if (f->type == BJ_NVML_S32)
-        f->value.s32 = num(value);
+        f->value.s32 = parse_int(value);
     else
         f->value.u64 = strtoull(value, NULL, 0);
 }
 
 CALL(nvmlDeviceGetFieldValues, DEV d, int n, struct bj_nvml_field *f)
 {
-    int code = begin(d, "nvmlDeviceGetFieldValues");
+    int code = begin_call(d, "nvmlDeviceGetFieldValues");
     for (int i = 0; !code && i < n; i++) {
         f[i].code = BJ_NVML_NOT_SUPPORTED;
         for (size_t k = 0; k < script.n; k++) {
             char(*l)[WORD] = script.line[k];
-            if (!strcmp(l[0], "field") && num(l[1]) == d->gpu &&
-                (uint32_t)num(l[2]) == f[i].id)
+            if (!strcmp(l[0], "field") && parse_int(l[1]) == d->gpu &&
+                (uint32_t)parse_int(l[2]) == f[i].id)
                 put_field(&f[i], l[3], l[4]);
         }
     }
-    return done(code);
+    return end_call(code);
 }
 
 /* --- processes ------------------------------------------------------------*/
@@ -417,21 +423,21 @@ CALL(nvmlDeviceGetFieldValues, DEV d, int n, struct bj_nvml_field *f)
 static int list(const struct bj_nvml_device *d, const char *symbol,
                 const char *which, unsigned *n, struct bj_nvml_process *to)
 {
-    int code = begin(d, symbol);
+    int code = begin_call(d, symbol);
     unsigned room = *n, found = 0;
     for (size_t k = 0; !code && k < script.n; k++) {
         char(*l)[WORD] = script.line[k];
-        if (strcmp(l[0], "proc") != 0 || num(l[1]) != d->gpu ||
+        if (strcmp(l[0], "proc") != 0 || parse_int(l[1]) != d->gpu ||
             strcmp(l[2], which) != 0)
             continue;
         if (found < room)
             to[found] = (struct bj_nvml_process){
-                (uint32_t)num(l[3]), 0, strtoull(l[4], NULL, 0),
-                (uint32_t)num(l[5]), (uint32_t)num(l[6])};
+                (uint32_t)parse_int(l[3]), 0, strtoull(l[4], NULL, 0),
+                (uint32_t)parse_int(l[5]), (uint32_t)parse_int(l[6])};
         found++;
     }
     *n = found;
-    return done(code ? code : found > room ? BJ_NVML_TOO_SMALL : 0);
+    return end_call(code ? code : found > room ? BJ_NVML_TOO_SMALL : 0);
 }
 
 CALL(nvmlDeviceGetComputeRunningProcesses_v3, DEV d, unsigned *n,
@@ -465,23 +471,23 @@ static unsigned long long stamp_of(const char *text)
 CALL(nvmlDeviceGetProcessUtilization, DEV d, struct bj_nvml_process_use *to,
      unsigned *n, unsigned long long since)
 {
-    int code = begin(d, "nvmlDeviceGetProcessUtilization");
+    int code = begin_call(d, "nvmlDeviceGetProcessUtilization");
     unsigned room = *n, found = 0;
     for (size_t k = 0; !code && k < script.n; k++) {
         char(*l)[WORD] = script.line[k];
-        if (strcmp(l[0], "use") != 0 || num(l[1]) != d->gpu ||
+        if (strcmp(l[0], "use") != 0 || parse_int(l[1]) != d->gpu ||
             stamp_of(l[3]) <= since)
             continue;
         if (found < room)
             to[found] =
-                (struct bj_nvml_process_use){.pid = (uint32_t)num(l[2]),
+                (struct bj_nvml_process_use){.pid = (uint32_t)parse_int(l[2]),
                                              .stamp_usec = stamp_of(l[3]),
-                                             .sm = (uint32_t)num(l[4])};
+                                             .sm = (uint32_t)parse_int(l[4])};
         found++;
     }
     *n = found;
-    return done(code           ? code
-                : found > room ? BJ_NVML_TOO_SMALL
-                : found == 0   ? BJ_NVML_NOT_FOUND
-                               : 0);
+    return end_call(code           ? code
+                    : found > room ? BJ_NVML_TOO_SMALL
+                    : found == 0   ? BJ_NVML_NOT_FOUND
+                                   : 0);
 }

@@ -1,5 +1,5 @@
-/* The script of the made NVML, between its files: fake_nvml.c, which says what
- * a script has, and fake_nvml_parts.c. */
+/* Shared by the files of the simulated NVML: fake_nvml.c, which explains the
+ * script, and fake_nvml_parts.c. */
 #ifndef BJ_TESTS_GPU_FAKE_NVML_H
 #define BJ_TESTS_GPU_FAKE_NVML_H
 
@@ -19,8 +19,8 @@ struct bj_nvml_device {
     int gpu, mig;
 };
 struct bj_nvml_events {
-    size_t told;   /* of the script's */
-    unsigned gpus; /* mask */
+    size_t next_xid; /* Xid lines reported or skipped */
+    unsigned gpus;   /* mask */
 };
 struct bj_nvml_gpm_sample {
     const struct bj_nvml_device *dev;
@@ -40,25 +40,26 @@ struct fake_script {
 extern struct fake_script script;
 extern struct bj_nvml_device handles[GPUS][MIGS + 1];
 
-int num(const char *text);
-const char *number(int n, char text[12]);
+int parse_int(const char *text);
+const char *format_int(int n, char text[12]);
 
-/* The word behind those given, in the last line that begins with them. */
-const char *say(const char *a, const char *b, const char *c, const char *d);
+/* The word after the given ones, in the last line that begins with them. */
+const char *script_value(const char *a, const char *b, const char *c,
+                         const char *d);
 
 /* A value of a device or an instance; NULL: not supported. */
-const char *get(const struct bj_nvml_device *d, const char *key);
+const char *get_value(const struct bj_nvml_device *d, const char *key);
 
-/* A call begins: what it must return, 0 when it may go on.  Every call ends
- * with done(). */
-int begin(const struct bj_nvml_device *d, const char *symbol);
-int done(int code);
+/* Begin a call: returns the code that the call must return at once, or 0.
+ * Every call ends with end_call(). */
+int begin_call(const struct bj_nvml_device *d, const char *symbol);
+int end_call(int code);
 
-/* A whole call that gives one value. */
-int give(const struct bj_nvml_device *d, const char *symbol, const char *key,
-         unsigned *ret);
-int give_u64(const struct bj_nvml_device *d, const char *symbol,
-             const char *key, unsigned long long *ret);
+/* A complete call that returns one value. */
+int return_value(const struct bj_nvml_device *d, const char *symbol,
+                 const char *key, unsigned *ret);
+int return_u64(const struct bj_nvml_device *d, const char *symbol,
+               const char *key, unsigned long long *ret);
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALL(name, ...)                                                        \

@@ -1,5 +1,5 @@
-/* A librocm_smi64.so that plays a script (FAKE_ROCM), for machines without a
- * GPU of AMD's.  The layouts are those of core/gpu/rsmi.h.
+/* A librocm_smi64.so that plays a script (FAKE_ROCM), for machines without an
+ * AMD GPU.  The layouts are those of core/gpu/rsmi.h.
  *
  *   gpu N pci DOMAIN BUS DEVICE FUNCTION
  *   gpu N energy COUNT MICROJOULES
@@ -8,18 +8,18 @@
  *   proc PID BYTES GPU...
  *   fail SYMBOL CODE, hang SYMBOL MSEC
  *
- * What the script lacks is not supported. */
+ * Values that the script lacks are not supported. */
 #include "core/gpu/rsmi.h"
 #include "tests/gpu/fake_script.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Under lock, with the script as it is now: the code to return at once. */
+/* Lock and read the script; returns the code to return at once, or 0. */
 static unsigned begin(const char *symbol)
 {
     pthread_mutex_lock(&script.lock);
-    script_look("FAKE_ROCM");
-    return script_do(symbol);
+    script_refresh("FAKE_ROCM");
+    return script_apply(symbol);
 }
 
 static unsigned end(unsigned code)

@@ -1,5 +1,5 @@
-/* Scripts of made-up libraries: lines of words, '#' begins a remark.  A script
- * is read again whenever it changes; it must be replaced, not written over. */
+/* Scripts of simulated libraries: lines of words; '#' begins a comment.  A
+ * script is read again whenever it changes; replace it, do not overwrite it. */
 #ifndef BJ_TESTS_GPU_FAKE_SCRIPT_H
 #define BJ_TESTS_GPU_FAKE_SCRIPT_H
 
@@ -38,8 +38,9 @@ static void script_read(const char *path)
         fclose(f);
 }
 
-/* Before every call: what the script of that variable says now. */
-static void script_look(const char *variable)
+/* Called before every call: read the script that the variable names if it has
+ * changed. */
+static void script_refresh(const char *variable)
 {
     const char *path = getenv(variable);
     struct stat st;
@@ -56,7 +57,7 @@ static void script_look(const char *variable)
     script_read(path);
 }
 
-/* The words of the next line behind *at that begins with those three (NULL: any
+/* The words of the next line after *at that begins with a, b and c (NULL: any
  * word); NULL: there is none. */
 static char (*script_next(size_t *at, const char *a, const char *b,
                           const char *c))[SCRIPT_WORD]
@@ -84,9 +85,8 @@ static unsigned long long script_number(const char *text)
     return strtoull(text, NULL, 0);
 }
 
-/* "hang SYMBOL MSEC" and "fail SYMBOL CODE": what a call does whatever it is
- * asked; 0 when nothing. */
-static unsigned script_do(const char *symbol)
+/* Apply "hang SYMBOL MSEC"; return the CODE of "fail SYMBOL CODE", or 0. */
+static unsigned script_apply(const char *symbol)
 {
     char(*l)[SCRIPT_WORD] = script_find("hang", symbol, NULL);
     if (l) {

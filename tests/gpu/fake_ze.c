@@ -1,5 +1,5 @@
-/* A libze_loader.so.1 that plays a script (FAKE_ZE), for machines without a GPU
- * of Intel's.  The layouts are those of core/gpu/ze.h.
+/* A libze_loader.so.1 that plays a script (FAKE_ZE), for machines without an
+ * Intel GPU.  The layouts are those of core/gpu/ze.h.
  *
  *   gpu N pci DOMAIN BUS DEVICE FUNCTION
  *   power N K ON_SUBDEVICE MICROJOULES STAMP     K "card": of the whole card
@@ -9,7 +9,7 @@
  *   proc N PID BYTES
  *   fail SYMBOL CODE, hang SYMBOL MSEC
  *
- * K counts from 0.  What the script lacks is not supported. */
+ * K counts from 0.  Values that the script lacks are not supported. */
 #include "core/gpu/ze.h"
 #include "tests/gpu/fake_script.h"
 
@@ -31,8 +31,8 @@ static struct bj_ze_handle powers[GPUS][PARTS], engines[GPUS][PARTS],
 static unsigned begin(const char *symbol)
 {
     pthread_mutex_lock(&script.lock);
-    script_look("FAKE_ZE");
-    return script_do(symbol);
+    script_refresh("FAKE_ZE");
+    return script_apply(symbol);
 }
 
 static unsigned end(unsigned code)
@@ -53,7 +53,7 @@ static char (*line_of(const struct bj_ze_handle *h))[SCRIPT_WORD]
     return of(h->part, h->gpu, h->k);
 }
 
-/* The handles of the parts of a device that the script has. */
+/* Handles of a device's parts that the script lists. */
 static unsigned list(const struct bj_ze_handle *dev, const char *part,
                      struct bj_ze_handle v[PARTS], uint32_t *n,
                      struct bj_ze_handle **ret)
@@ -149,7 +149,7 @@ CALL(zesDeviceGetCardPowerDomain, H *d, H **ret)
     return end(code ? code : *ret ? BJ_ZE_OK : BJ_ZE_UNSUPPORTED);
 }
 
-/* Line of a part; the structure must say what it is. */
+/* The line of a part; NULL if the structure has another type. */
 static char (*part(const H *h, uint32_t stype, uint32_t want))[SCRIPT_WORD]
 {
     return stype == want ? line_of(h) : NULL;

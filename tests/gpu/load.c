@@ -1,6 +1,6 @@
-/* Work for a real NVIDIA GPU: what the processes of a job do in
- * tests/e2e/gpu_nvidia.sh.  Needs the driver only: libcuda.so.1 is loaded at
- * run time and compiles the kernels below.
+/* Load for a real NVIDIA GPU: the processes of jobs in tests/e2e/gpu_nvidia.sh.
+ * Needs the driver only: libcuda.so.1 is loaded at run time and compiles the
+ * kernels below.
  *
  *   load KIND [MIB [PERCENT]]
  *
@@ -60,7 +60,7 @@ static const char kernels[] =
         "fp32", FMA("%f1") FMA("%f2") FMA("%f3") FMA("%f4"))
         KERNEL("tensor", TENSOR) KERNEL("tensor64", TENSOR64) KERNEL("fault", );
 
-/* The calls that are used; each returns 0 or an error. */
+/* Functions of the driver; each returns 0 or an error. */
 static int (*init)(unsigned), (*device)(int *, int), (*retain)(void **, int),
     (*current)(void *), (*load)(void **, const void *),
     (*function)(void **, void *, const char *), (*allocate)(uint64_t *, size_t),

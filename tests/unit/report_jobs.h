@@ -1,5 +1,5 @@
-/* The jobs of which reports are tested, with final records as nodes write them:
- * one job of each kind that people ask about. */
+/* The jobs of the tests of reports, with their final records: one job for each
+ * kind of report. */
 #ifndef BJ_TEST_REPORT_JOBS_H
 #define BJ_TEST_REPORT_JOBS_H
 
@@ -9,9 +9,9 @@
 #define GIB(n) (UINT64_C(n) << 30)
 
 /* One node, 4 CPUs, one hour of 80 minutes, 8 GiB. */
-static inline void plain(struct bj_sched_job *j, const char *id, int64_t at)
+static inline void plain_job(struct bj_sched_job *j, const char *id, int64_t at)
 {
-    job_of(j, id, at, 3600);
+    make_job(j, id, at, 3600);
     j->nodes = 1;
     j->nodelist = BJ_SLICE("n1");
     j->name = BJ_SLICE("solve");
@@ -21,10 +21,10 @@ static inline void plain(struct bj_sched_job *j, const char *id, int64_t at)
     j->exit_signal = 0;
 }
 
-/* CPU seconds and GiB of a node, and more fields. */
-static inline void measured(struct site *w, const struct bj_sched_job *j,
-                            const char *host, unsigned cpu_sec, double gib,
-                            const char *more)
+/* Write a final record of the job on one node; more: additional fields. */
+static inline void put_measured(struct derive_rig *w,
+                                const struct bj_sched_job *j, const char *host,
+                                unsigned cpu_sec, double gib, const char *more)
 {
     char text[700], id[32];
     snprintf(id, sizeof(id), "%.*s", (int)j->raw_id.n, j->raw_id.p);
@@ -36,112 +36,114 @@ static inline void measured(struct site *w, const struct bj_sched_job *j,
              (unsigned long long)(j->cpus / j->nodes), cpu_sec * 1000000ull,
              (unsigned long long)(gib * (double)GIB(1)),
              (unsigned long long)(j->mem_allocated_bytes / j->nodes), more);
-    record(w, id, host, (int64_t)j->end_sec, text);
+    put_record(w, id, host, (int64_t)j->end_sec, text);
 }
 
 #define ENERGY                                                                 \
     ",\"energy_policy\":\"hybrid\",\"energy_uj\":{\"hybrid\":{\"cpu\":"        \
     "720000000000}}"
 
-static inline void put_single(struct site *w)
+static inline void put_single(struct derive_rig *w)
 {
     struct bj_sched_job j;
     /* 1000: good */
-    plain(&j, "1000", 0);
-    put(w, &j);
-    measured(w, &j, "n1", 13700, 7, ENERGY);
+    plain_job(&j, "1000", 0);
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 7, ENERGY);
     /* 1001: two GPUs, one of them idle */
-    plain(&j, "1001", 60);
+    plain_job(&j, "1001", 60);
     j.gpus = 2;
-    put(w, &j);
-    measured(w, &j, "n1", 13700, 7,
-             ",\"gpus\":{\"GPU-a\":{\"index\":\"0\",\"model\":\"H100\","
-             "\"held_usec\":3600000000,\"idle_usec\":360000000,\"busy_ppm\":"
-             "900000,\"memory_peak_bytes\":8589934592},\"GPU-b\":{\"index\":"
-             "\"1\",\"model\":\"H100\",\"held_usec\":3600000000,\"idle_usec\":"
-             "3600000000,\"busy_ppm\":0,\"memory_peak_bytes\":0}}");
+    put_job(w, &j);
+    put_measured(
+        w, &j, "n1", 13700, 7,
+        ",\"gpus\":{\"GPU-a\":{\"index\":\"0\",\"model\":\"H100\","
+        "\"held_usec\":3600000000,\"idle_usec\":360000000,\"busy_ppm\":"
+        "900000,\"memory_peak_bytes\":8589934592},\"GPU-b\":{\"index\":"
+        "\"1\",\"model\":\"H100\",\"held_usec\":3600000000,\"idle_usec\":"
+        "3600000000,\"busy_ppm\":0,\"memory_peak_bytes\":0}}");
     /* 1002: too much memory */
-    plain(&j, "1002", 120);
+    plain_job(&j, "1002", 120);
     j.mem_allocated_bytes = GIB(64);
-    put(w, &j);
-    measured(w, &j, "n1", 13700, 4.6, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 4.6, "");
     /* 1003: out of memory */
-    plain(&j, "1003", 180);
+    plain_job(&j, "1003", 180);
     j.state = BJ_STATE_OOM;
-    put(w, &j);
-    measured(w, &j, "n1", 13700, 8, ",\"oom_kills\":1");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 8, ",\"oom_kills\":1");
     /* 1004: time limit */
-    plain(&j, "1004", 240);
+    plain_job(&j, "1004", 240);
     j.state = BJ_STATE_TIMEOUT;
     j.time_limit_sec = 3600;
-    put(w, &j);
-    measured(w, &j, "n1", 13700, 7, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 7, "");
     /* 1005: one of three nodes works */
-    plain(&j, "1005", 300);
+    plain_job(&j, "1005", 300);
     j.cpus = 96;
     j.nodes = 3;
     j.nodelist = BJ_SLICE("n[1-3]");
     j.mem_allocated_bytes = GIB(24);
-    put(w, &j);
-    measured(w, &j, "n1", 113000, 7, "");
-    measured(w, &j, "n2", 0, 0.01, "");
-    measured(w, &j, "n3", 0, 0.01, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 113000, 7, "");
+    put_measured(w, &j, "n2", 0, 0.01, "");
+    put_measured(w, &j, "n3", 0, 0.01, "");
 }
 
-/* 2000: an array of 20 tasks of 32 GiB, of which one needs much more. */
-static inline void put_array(struct site *w)
+/* 2000: an array of 20 tasks with 32 GiB each; one uses much more memory and
+ * time than the others. */
+static inline void put_array(struct derive_rig *w)
 {
     struct bj_sched_job j;
     char id[16];
     for (unsigned i = 1; i <= 20; i++) {
         snprintf(id, sizeof(id), "%u", i == 20 ? 2000 : 2000 + i);
-        plain(&j, id, 1000 + (int64_t)i);
+        plain_job(&j, id, 1000 + (int64_t)i);
         j.array_job = 2000;
         j.array_task = i;
         j.mem_allocated_bytes = GIB(32);
         j.elapsed_sec = i == 7 ? 4000 : 1800 + i;
         j.end_sec = j.start_sec + j.elapsed_sec;
-        put(w, &j);
-        measured(w, &j, "n1", (unsigned)(j.elapsed_sec * 4 / 100 * 95),
-                 i == 7 ? 30 : 2.1, "");
+        put_job(w, &j);
+        put_measured(w, &j, "n1", (unsigned)(j.elapsed_sec * 4 / 100 * 95),
+                     i == 7 ? 30 : 2.1, "");
     }
 }
 
-static inline void put_odd(struct site *w)
+static inline void put_odd(struct derive_rig *w)
 {
     struct bj_sched_job j;
     /* 3000+1: a component of a heterogeneous job */
-    plain(&j, "3001", 2000);
+    plain_job(&j, "3001", 2000);
     j.het_job = 3000;
     j.het_offset = 1;
     j.shown_id = BJ_SLICE("3000+1");
-    put(w, &j);
-    measured(w, &j, "n1", 13700, 7, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 7, "");
     /* 3100: requeued; this is its second run */
-    plain(&j, "3100", 2100);
+    plain_job(&j, "3100", 2100);
     j.state = BJ_STATE_NODE_FAIL;
-    put(w, &j);
-    plain(&j, "3100", 9000);
+    put_job(w, &j);
+    plain_job(&j, "3100", 9000);
     j.restarts = 1;
-    put(w, &j);
-    measured(w, &j, "n1", 5400, 7, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 5400, 7, "");
     /* 3200: very short */
-    plain(&j, "3200", 2200);
+    plain_job(&j, "3200", 2200);
     j.elapsed_sec = 12;
     j.end_sec = j.start_sec + 12;
-    put(w, &j);
-    measured(w, &j, "n1", 1, 0.1, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 1, 0.1, "");
     /* 3300: nothing was measured */
-    plain(&j, "3300", 2300);
-    put(w, &j);
+    plain_job(&j, "3300", 2300);
+    put_job(w, &j);
     /* 3400: hostile names, and a failure */
-    plain(&j, "3400", 2400);
+    plain_job(&j, "3400", 2400);
     j.state = BJ_STATE_FAILED;
     j.exit_code = 3;
     j.name = BJ_SLICE("=1+\"x\"<script>\n\033[2J\xff\\\xe2\x80\xae");
     j.user = BJ_SLICE("a'; DROP--");
-    put(w, &j);
-    measured(w, &j, "n1", 5400, 1, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 5400, 1, "");
     /* 3500: pending, with a reason */
     bj_sched_job_init(&j);
     j.raw_id = BJ_SLICE("3500");
@@ -154,21 +156,21 @@ static inline void put_odd(struct site *w)
     j.submit_sec = T0 + 2500;
     j.cpus = 4;
     j.nodes = 1;
-    put(w, &j);
+    put_job(w, &j);
     /* 3600: a serial program on four CPUs; the scheduler measured it */
-    plain(&j, "3600", 2600);
+    plain_job(&j, "3600", 2600);
     j.use.cpu_usec = UINT64_C(3550) * 1000000;
     j.use.mem_task_peak_bytes = GIB(7);
-    put(w, &j);
+    put_job(w, &j);
     /* 3700: 3 of 32 CPUs, a tenth of the limit */
-    plain(&j, "3700", 2700);
+    plain_job(&j, "3700", 2700);
     j.cpus = 32;
     j.time_limit_sec = 86400;
-    put(w, &j);
-    measured(w, &j, "n1", 11000, 7, "");
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 11000, 7, "");
 }
 
-static inline void put_prices(struct site *w)
+static inline void put_prices(struct derive_rig *w)
 {
     char text[5][8] = {"EUR", "0.01", "0.5", "0.002", "0.25"};
     OK(bj_prices_write(w->s,
@@ -177,13 +179,13 @@ static inline void put_prices(struct site *w)
                        &err));
 }
 
-static inline void put_report_jobs(struct site *w)
+static inline void put_report_jobs(struct derive_rig *w)
 {
     put_prices(w);
     put_single(w);
     put_array(w);
     put_odd(w);
-    work(w);
+    derive_all(w);
 }
 
 #endif

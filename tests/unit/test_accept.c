@@ -1,5 +1,5 @@
-/* Content negotiation, RFC 9110 section 12.5: what real clients send, and the
- * corners of the grammar. */
+/* Content negotiation, RFC 9110 section 12.5: headers of real clients and edge
+ * cases of the grammar. */
 #include "standalone/accept.h"
 
 #include "base/accept.h"
@@ -46,7 +46,7 @@ static const struct {
     {OM ";q=0.001", BJ_PAGE_OPENMETRICS},
     {OM ";q=1.000", BJ_PAGE_OPENMETRICS},
     {"text/plain," OM, BJ_PAGE_OPENMETRICS},
-    /* the closest range decides over text */
+    /* the most specific range decides for text */
     {OM ";q=0.5,*/*", BJ_PAGE_TEXT},
     {OM ";q=0.5,text/*", BJ_PAGE_TEXT},
     {OM ";q=0.5,*/*,text/plain;q=0.2", BJ_PAGE_OPENMETRICS},

@@ -1,4 +1,5 @@
-/* Energy out of counters that wrap and are reset, and out of power levels. */
+/* The accumulator: energy from counters that wrap or are reset, and from power
+ * values. */
 #include "core/energy/accum.h"
 
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 #define W UINT64_C(1000000)
 #define NONE BJ_ABSENT
 
-/* Ranges that processors of the field have. */
+/* Counter ranges of real processors. */
 #define RANGE_65K UINT64_C(65532610987)
 #define RANGE_262K UINT64_C(262143328850)
 
@@ -50,28 +51,28 @@ static const struct {
     uint64_t range, max_uw, from, to, dt, total, resets, doubts;
 } pairs[] = {
     {"grows", RANGE_65K, NONE, 1000, 5000, 5 * SEC, 4000, 0, 0},
-    {"stands", RANGE_65K, NONE, 1000, 1000, 5 * SEC, 0, 0, 0},
+    {"is constant", RANGE_65K, NONE, 1000, 1000, 5 * SEC, 0, 0, 0},
     {"wraps", RANGE_65K, NONE, RANGE_65K - 700, 300, 5 * SEC, 1000, 0, 0},
     {"wraps to 0", RANGE_65K, NONE, RANGE_65K - 700, 0, 5 * SEC, 700, 0, 0},
     {"wraps from the end", RANGE_262K, NONE, RANGE_262K, 5, SEC, 5, 0, 0},
-    {"wraps with all that 1 kW can be", RANGE_65K, NONE, RANGE_65K - 4000 * W,
+    {"wraps, with exactly 1 kW", RANGE_65K, NONE, RANGE_65K - 4000 * W,
      1000 * W, 5 * SEC, 5000 * W, 0, 0},
     {"would need more than 1 kW", RANGE_65K, NONE, RANGE_65K - 4000 * W,
      1000 * W + 1, 5 * SEC, 0, 1, 0},
-    {"wraps with twice its limit", RANGE_262K, 150 * W, RANGE_262K - 1000 * W,
+    {"wraps, with twice its limit", RANGE_262K, 150 * W, RANGE_262K - 1000 * W,
      500 * W, 5 * SEC, 1500 * W, 0, 0},
     {"would need more than twice its limit", RANGE_262K, 150 * W,
      RANGE_262K - 1000 * W, 500 * W + 1, 5 * SEC, 0, 1, 0},
-    {"a limit of 0 is none", RANGE_262K, 0, RANGE_262K - 1000 * W, 500 * W,
+    {"a limit of 0 is unknown", RANGE_262K, 0, RANGE_262K - 1000 * W, 500 * W,
      5 * SEC, 1500 * W, 0, 0},
     {"is reset", RANGE_262K, NONE, 100000 * W, 12, 5 * SEC, 0, 1, 0},
-    {"falls, and never wraps", NONE, NONE, 100, 99, 5 * SEC, 0, 1, 0},
-    {"was beyond its range", 1000, NONE, 2000, 1, 5 * SEC, 0, 1, 0},
+    {"falls, without a range", NONE, NONE, 100, 99, 5 * SEC, 0, 1, 0},
+    {"was outside its range", 1000, NONE, 2000, 1, 5 * SEC, 0, 1, 0},
     {"may have wrapped unseen", RANGE_65K, NONE, 0, 7, 66 * SEC, 7, 0, 1},
     {"cannot have wrapped twice", RANGE_65K, NONE, 0, 7, 65 * SEC, 7, 0, 0},
     {"64 bits", NONE, NONE, UINT64_C(1) << 63, UINT64_MAX - 1, 5 * SEC,
      (UINT64_C(1) << 63) - 2, 0, 0},
-    {"any limit", UINT64_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 2, 1,
+    {"largest values", UINT64_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 2, 1,
      UINT64_MAX - 10 * SEC, 2, 0, 1},
 };
 
@@ -119,8 +120,8 @@ static void an_hour_of_wraps(void **state)
     }
 }
 
-/* A reset in the middle: what passed before and after is there. */
-static void goes_on_after_a_reset(void **state)
+/* Energy before and after a reset is counted. */
+static void counting_continues_after_a_reset(void **state)
 {
     (void)state;
     struct bj_accum a = {0};
@@ -134,8 +135,8 @@ static void goes_on_after_a_reset(void **state)
     assert_int_equal(a.resets, 1);
 }
 
-/* What looks like a wrap was a reset when the machine slept. */
-static void sleep_resets(void **state)
+/* After the machine slept, a counter that falls was reset and did not wrap. */
+static void wrap_after_sleep_is_a_reset(void **state)
 {
     (void)state;
     struct bj_accum a = {0};
@@ -145,7 +146,7 @@ static void sleep_resets(void **state)
     assert_int_equal(a.total_uj, 0);
     assert_int_equal(a.resets, 1);
     assert_false(a.slept);
-    a.slept = true; /* one that stood goes on */
+    a.slept = true; /* it did not fall: no reset */
     count(&a, 31 * W, RANGE_65K, NONE, 7200 * SEC);
     assert_int_equal(a.total_uj, 1 * W);
     struct bj_accum p = {0};
@@ -191,7 +192,7 @@ static void fractions(void **state)
     assert_int_equal(a.part, 1000000);
     a = (struct bj_accum){0};
     level(&a, UINT64_MAX - 1, SEC);
-    level(&a, UINT64_MAX - 1, 16 * SEC); /* more than fits */
+    level(&a, UINT64_MAX - 1, 16 * SEC); /* overflows */
     assert_true(a.total_uj == BJ_ABSENT - 1);
     level(&a, UINT64_MAX - 1, 31 * SEC);
     assert_true(a.total_uj == BJ_ABSENT - 1);
@@ -206,8 +207,8 @@ static void both(struct bj_accum *a, uint64_t uj, uint64_t uw, uint64_t now)
     bj_accum_take(a, &s, now, 5 * SEC);
 }
 
-/* The counter wins for energy, also over samples that lack it; the level is
- * told as it is. */
+/* Energy comes from the counter, even if some samples have only the power;
+ * power is the reported value. */
 static void counter_and_power(void **state)
 {
     (void)state;
@@ -231,7 +232,8 @@ static void counter_and_power(void **state)
     assert_int_equal(a.gaps + a.resets, 0);
 }
 
-/* Stamps of the source count; the same reading told twice is one. */
+/* The time stamps of the source are used; a reading whose time stamp is not
+ * newer is ignored. */
 static void stamps(void **state)
 {
     (void)state;
@@ -257,8 +259,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters),
         cmocka_unit_test(an_hour_of_wraps),
-        cmocka_unit_test(goes_on_after_a_reset),
-        cmocka_unit_test(sleep_resets),
+        cmocka_unit_test(counting_continues_after_a_reset),
+        cmocka_unit_test(wrap_after_sleep_is_a_reset),
         cmocka_unit_test(trapezoids),
         cmocka_unit_test(fractions),
         cmocka_unit_test(counter_and_power),

@@ -1,5 +1,4 @@
-/* Charts: units, axes, legends, limits, gaps, values on hover and as a table.
- */
+/* Charts: units, axes, legends, limits, gaps, tooltips and tables. */
 #include "apiserver/chart.h"
 
 #include <setjmp.h>
@@ -7,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 enum { POINTS = 4, START = 1700000000 };
@@ -93,7 +92,7 @@ static void test_axes(void **state)
         ">0</text>", ">2</text>", ">8</text>", ">0 min</text>",
         ">20 min</text>", ">80 min</text>", ">used</text>", ">allowed</text>",
         "class=\"l lim\"", "time since start", "prefers-color-scheme:dark",
-        /* three points in a row, then the fourth */
+        /* tooltips of the second and the fourth point */
         "2023-11-14 22:43, 30:00 min after start: used 2, allowed 8",
         "2023-11-14 23:43, 1:30 h after start: used 2, allowed 8",
         "used: 2 on average, at most 3. allowed: 8."};
@@ -103,7 +102,7 @@ static void test_axes(void **state)
     bj_buf_free(&b);
 }
 
-/* The axis of percent does not depend on the values. */
+/* An axis in percent always ends at 100 %. */
 static void test_percent(void **state)
 {
     const double used[POINTS] = {0, 0, 0, 0};
@@ -141,7 +140,7 @@ static void test_gaps(void **state)
     bj_buf_free(&b);
 }
 
-/* A limit alone is nothing to show, and names are text. */
+/* A chart with only a limit has no values, and names are escaped. */
 static void test_names(void **state)
 {
     const double allowed[POINTS] = {1, 1, 1, 1};
@@ -158,7 +157,7 @@ static void test_names(void **state)
     bj_buf_free(&b);
 }
 
-/* The size does not grow with the number of points without limit. */
+/* A chart of many points has a limited size. */
 static void test_size(void **state)
 {
     static double used[2000];

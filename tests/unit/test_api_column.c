@@ -1,5 +1,5 @@
-/* Numbers of a job that are made of several of the store, and the OpenAPI
- * document. */
+/* Values of a job that are computed from several columns of the store, and the
+ * OpenAPI document. */
 #include "apiserver/jobs.h"
 #include "apiserver/state.h"
 #include "base/json.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 #define NONE BJ_SQL_NULL
@@ -37,10 +37,10 @@ static const struct {
     {"cpu_allocated_seconds", {4, 100}, 400},
     {"cpu_allocated_seconds", {4, NONE}, NONE},
     {"cpu_allocated_seconds", {INT64_MAX, 2}, NONE},
-    /* measured, its source, accounting's */
+    /* measured, its source, the scheduler's */
     {"cpu_used_seconds", {7, BJ_FROM_NODES, 6}, 7},
     {"cpu_used_seconds", {7, BJ_FROM_PROM, NONE}, 7},
-    {"cpu_used_seconds", {7, BJ_FROM_NODES, 9}, 9}, /* not all was measured */
+    {"cpu_used_seconds", {7, BJ_FROM_NODES, 9}, 9}, /* the larger one */
     {"cpu_used_seconds", {7, BJ_FROM_SCHEDULER, 9}, 9},
     {"cpu_used_seconds", {7, NONE, 9}, 9},
     {"cpu_used_seconds", {NONE, NONE, NONE}, NONE},
@@ -68,7 +68,8 @@ static const struct {
      {NONE, NONE, 9, 360000000, 4, 100},
      BJ_FROM_SCHEDULER},
     {"cpu_efficiency_source", {NONE, NONE, 9, NONE, 4, 100}, NONE},
-    /* held, charged, their source, peak, of a task */
+    /* held, charged, their source, the scheduler's peaks of the job and a
+     * task */
     {"memory_peak_bytes", {5, 9, BJ_FROM_NODES, 2, 1}, 5},
     {"memory_peak_bytes", {5, 9, BJ_FROM_SCHEDULER, 2, 1}, 2},
     {"memory_peak_bytes", {NONE, 9, BJ_FROM_SCHEDULER, 2, 1}, 2},
@@ -94,7 +95,7 @@ static const struct {
     {"time_efficiency_percent", {0, 30, 9}, NONE},
     {"time_efficiency_percent", {60, NONE, 9}, NONE},
     {"time_efficiency_percent", {60, 30, NONE}, NONE},
-    /* measured, its source, the scheduler's, of which 0 is no meter */
+    /* measured, its source, the scheduler's (0: no meter) */
     {"energy_joules", {7, BJ_FROM_NODES, 9}, 7},
     {"energy_joules", {NONE, NONE, 9}, 9000000},
     {"energy_joules", {NONE, NONE, 0}, NONE},
@@ -135,7 +136,7 @@ static const struct {
     {"emissions_covered_percent", {1, NONE}, NONE},
 };
 
-static void test_made(void **state)
+static void test_computed_values(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -150,7 +151,7 @@ static void test_made(void **state)
     }
 }
 
-/* The limits of rows, picks and SQLite hold all columns. */
+/* The limits for rows and picked values suffice for all columns. */
 static void test_bounds(void **state)
 {
     (void)state;
@@ -168,7 +169,7 @@ static void test_bounds(void **state)
 /* --- OpenAPI ---------------------------------------------------------------
  */
 
-/* The path as the document has it: "/jobs/{job}". */
+/* The path as the document writes it: "/jobs/{job}". */
 static struct bj_slice documented(const char *path, struct bj_buf *b)
 {
     const char *what = strstr(path, "/users/")      ? "{user}"
@@ -216,7 +217,7 @@ static void test_openapi(void **state)
     struct bj_buf path = {0};
     const struct bj_json *paths = document(&call, &arena);
     for (unsigned i = 0; i < n; i++) {
-        /* What a gate refuses. */
+        /* Not documented: it rejects unknown Prometheus paths. */
         if (strcmp(all[i]->path, "/prometheus/**") == 0)
             continue;
         const struct bj_json *of =
@@ -236,7 +237,7 @@ static void test_openapi(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_made),
+        cmocka_unit_test(test_computed_values),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_openapi),
     };

@@ -23,7 +23,7 @@ struct upstream {
     int fd;
     unsigned port;
     unsigned fails_one_in; /* replies; 0: none */
-    unsigned served;       /* atomic, like the next */
+    unsigned served;       /* atomic, like connections */
     unsigned connections;
 };
 
@@ -47,7 +47,7 @@ static bool send_all(int fd, const char *p, size_t n)
     return true;
 }
 
-/* The body has as many bytes as the parameter limit says. */
+/* The parameter limit is the length of the body. */
 static bool reply_to(struct upstream *u, int fd, const char *request)
 {
     char head[160];
@@ -60,7 +60,7 @@ static bool reply_to(struct upstream *u, int fd, const char *request)
              "HTTP/1.1 %s\r\nContent-Type: application/json\r\n"
              "Content-Length: %zu\r\n\r\n",
              fails ? "502 Bad Gateway" : "200 OK", n);
-    if (fails) /* no reply of Prometheus */
+    if (fails) /* not a response of Prometheus */
         memcpy(strstr(head, "application/json"), "text/plain      ", 16);
     return send_all(fd, head, strlen(head)) && send_all(fd, body, n);
 }
@@ -119,7 +119,7 @@ static void open_upstream(struct upstream *u)
 /* --- the requests ----------------------------------------------------------
  */
 
-/* xorshift64* with a fixed start: each run is the same. */
+/* xorshift64* with a fixed seed. */
 static unsigned chance(unsigned below)
 {
     static uint64_t x = 88172645463325252u;
@@ -177,11 +177,11 @@ static void one_round(void)
             continue;
         }
         unsigned status = rig_receive(&rig, fd[i]);
-        const char *text = strstr(rig.answer, "\r\n\r\n");
+        const char *text = strstr(rig.response, "\r\n\r\n");
         assert_non_null(text);
         if (status != 200 || strlen(text + 4) != size[i])
             fail_msg("%u, %zu of %u bytes: %.300s", status, strlen(text + 4),
-                     size[i], rig.answer);
+                     size[i], rig.response);
     }
 }
 

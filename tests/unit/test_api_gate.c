@@ -1,10 +1,10 @@
-/* The servers of the PromQL gate: entries of gate.servers, and which server
- * gets a query. */
+/* The servers of the PromQL gate: entries of gate.servers, and the choice of a
+ * server for a query. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 #include "apiserver/gate_route.h"
@@ -35,7 +35,7 @@ static void read_list(const char *const *text, size_t n,
     bj_opt_free(&set);
 }
 
-static void entries_say_what_a_server_has(void **state)
+static void entries_are_parsed(void **state)
 {
     (void)state;
     static const char *const text[] = {
@@ -107,7 +107,7 @@ static void wrong_entries_are_refused(void **state)
     bj_gate_servers_free(&s);
 }
 
-/* --- which server ----------------------------------------------------------
+/* --- choice of a server ---------------------------------------------------
  */
 
 static const struct bj_gate_server recent = {.retention_usec = 15 * DAY,
@@ -120,7 +120,7 @@ static struct bj_gate_upstream server[4]; /* two recent, year, all */
 static struct bj_gate_upstream *const servers[4] = {&server[0], &server[1],
                                                     &server[2], &server[3]};
 
-static int fresh(void **state)
+static int reset_servers(void **state)
 {
     const struct bj_gate_server *const conf[] = {&recent, &recent, &year, &all};
     (void)state;
@@ -130,7 +130,7 @@ static int fresh(void **state)
     return 0;
 }
 
-/* A query of the days from..to ago. */
+/* Choose a server for a query of the time from..to, in days before now. */
 static int route(int64_t from, int64_t to,
                  const struct bj_gate_upstream *failed)
 {
@@ -142,14 +142,14 @@ static int route(int64_t from, int64_t to,
     return bj_gate_route(servers, 4, &need);
 }
 
-static void the_shortest_retention_that_covers_the_time(void **state)
+static void shortest_retention_that_covers_the_time_wins(void **state)
 {
     (void)state;
     assert_int_equal(route(1, 0, NULL), 0);
     assert_int_equal(route(15, 0, NULL), 0);
     assert_int_equal(route(16, 0, NULL), 2);
     assert_int_equal(route(400, 1, NULL), 3);
-    /* no server has both ends */
+    /* no server covers the whole time */
     assert_int_equal(route(400, 0, NULL), 3);
     const struct bj_gate_need none = {
         .span = BJ_PROMQL_NO_SPAN, .now_ms = now, .own_max = 1};
@@ -157,7 +157,7 @@ static void the_shortest_retention_that_covers_the_time(void **state)
     assert_int_equal(bj_gate_route(servers, 0, &none), -ENOENT);
 }
 
-static void the_server_with_fewest_queries(void **state)
+static void server_with_fewest_queries_wins(void **state)
 {
     (void)state;
     server[0].running = 2;
@@ -194,13 +194,13 @@ static void servers_that_are_down_are_the_last_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_say_what_a_server_has),
+        cmocka_unit_test(entries_are_parsed),
         cmocka_unit_test(wrong_entries_are_refused),
-        cmocka_unit_test_setup(the_shortest_retention_that_covers_the_time,
-                               fresh),
-        cmocka_unit_test_setup(the_server_with_fewest_queries, fresh),
+        cmocka_unit_test_setup(shortest_retention_that_covers_the_time_wins,
+                               reset_servers),
+        cmocka_unit_test_setup(server_with_fewest_queries_wins, reset_servers),
         cmocka_unit_test_setup(servers_that_are_down_are_the_last_choice,
-                               fresh),
+                               reset_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

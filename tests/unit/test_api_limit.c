@@ -1,4 +1,4 @@
-/* Request rates of users, and the users of certificates. */
+/* Rate limits of users, and the mapping of certificates to users. */
 #include "apiserver/certs.h"
 #include "apiserver/limit.h"
 
@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static uint64_t take(struct bj_limit *l, unsigned user, uint64_t now)
     return bj_limit_take(l, bj_slice_str(name), 100000, 3, now);
 }
 
-/* As many users as share a slot: all buckets are kept, whatever the seed. */
+/* As many users as fit in one slot: all buckets are kept with any hash seed. */
 static void users(void **state)
 {
     struct bj_limit *l;
@@ -37,9 +37,9 @@ static void users(void **state)
     bj_limit_free(l);
 }
 
-/* Which users share a slot is random: of five hundred, one time in seven five
- * share one, and the fifth replaces one of them.  Ten such slots are impossible
- * (1e-15). */
+/* Users are assigned to slots at random.  With 500 users, a slot gets five
+ * users in one of seven runs, and the fifth replaces one of the others.  Ten
+ * such slots have a probability of 1e-15. */
 static void many_users(void **state)
 {
     struct bj_limit *l;
@@ -56,8 +56,8 @@ static void many_users(void **state)
         refused += wait != 0;
     }
     assert_in_range(refused, 440, 500);
-    /* A hundred thousand other users come and go: none is refused, and a user
-     * at the limit may be forgotten, but is not refused for longer. */
+    /* 100,000 other users send requests: none is refused.  A user at the limit
+     * may be forgotten, but is not refused for longer. */
     for (unsigned u = 1000; u < 101000; u++)
         assert_int_equal(take(l, u, now), 0);
     assert_int_equal(take(l, 8, now + 3600 * (uint64_t)1000000), 0);
@@ -85,7 +85,7 @@ static void certificates(void **state)
         {{"dns:* *"}, ALICE, sizeof(ALICE) - 1, -ENOENT, NULL},
         {{NULL}, ALICE, sizeof(ALICE) - 1, -ENOENT, NULL},
         {{"cn:* *"}, "", 0, -ENOENT, NULL},
-        /* two names that fit one line */
+        /* two names match one line */
         {{"dns:*.x *"}, "dns:a.x\0dns:b.x\0", 16, -EINVAL, NULL},
         {{"dns:*.x *"}, "dns:a.x\0dns:a.x\0", 16, 0, "a"},
         {{"dns:*.x g"}, "dns:a.x\0dns:b.x\0", 16, 0, "g"},

@@ -1,4 +1,4 @@
-/* The man page has every option of --help with its default. */
+/* The man page describes every option of --help, with its default. */
 #include "apiserver/conf.h"
 
 #include <setjmp.h>
@@ -10,9 +10,9 @@
 
 static char manual[65536];
 
-/* The entry of an option.  As the manual writes a name: every '-' behind a
- * backslash. */
-static const char *expect(const char *name, size_t n, bool negatable)
+/* Find the entry of an option in the manual, which writes each '-' of a name as
+ * "\-". */
+static const char *find_entry(const char *name, size_t n, bool negatable)
 {
     char want[128] = "\\-\\-";
     size_t at = strlen(want);
@@ -31,7 +31,7 @@ static const char *expect(const char *name, size_t n, bool negatable)
     return entry;
 }
 
-/* The default in --help, if it is a number. */
+/* Check that the entry has the default of --help, if it is a number. */
 static void expect_number(const char *entry, const char *value)
 {
     char want[128];
@@ -62,7 +62,7 @@ static void options(void **state)
         bool negatable = strncmp(p, no, strlen(no)) == 0;
         p += negatable ? strlen(no) : 0;
         size_t name = strspn(p, "abcdefghijklmnopqrstuvwxyz.-");
-        const char *entry = expect(p, name, negatable);
+        const char *entry = find_entry(p, name, negatable);
         if (p[name] == '=')
             expect_number(entry, p + name + 1);
     }

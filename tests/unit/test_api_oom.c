@@ -1,6 +1,6 @@
-/* Every allocation of the API server fails once: at its start, when it reads
- * its files again, and in every answer.  There is a clear error, the old
- * settings stay in force, and nothing leaks (the address sanitizer checks). */
+/* Every allocation of the API server fails once: at its start, in a reload, and
+ * in every response.  The server reports an error, keeps the old settings, and
+ * does not leak memory (checked by the address sanitizer). */
 #include "apiserver/answer.h"
 #include "apiserver/server.h"
 #include "apiserver/settings.h"
@@ -42,8 +42,8 @@ static const char own_key[] =
     "XPmvaFNwvZZ2ZuxP/qTgrVbG/sGc0Xs8Q3TZhwCgJxlpFKjLrcjJmlwv\n"
     "-----END PRIVATE KEY-----\n";
 
-/* libyaml 0.2.5 leaks in yaml_parser_load when memory runs out.  The name of
- * the library is known without a symbolizer, that of the function is not. */
+/* libyaml 0.2.5 leaks in yaml_parser_load when memory runs out.  Without a
+ * symbolizer, only the name of the library is known. */
 const char *__lsan_default_suppressions(void);
 __attribute__((visibility("default"))) const char *
 __lsan_default_suppressions(void)
@@ -53,7 +53,7 @@ __lsan_default_suppressions(void)
 
 static struct fixture f;
 
-/* As bj_fail_each, but a run may do without some of its memory. */
+/* Like bj_fail_each, but a run may succeed despite a failed allocation. */
 static unsigned long each(int (*run)(void *arg), void *arg)
 {
     unsigned long n = 0, failures = 0;
@@ -147,7 +147,7 @@ static int access_file(void *arg)
     return r;
 }
 
-static int small(void *arg)
+static int other_objects(void *arg)
 {
     char *lines[] = {(char *)"cn:* *", (char *)"dns:a b"};
     struct bj_strv list = {lines, 2};
@@ -178,7 +178,7 @@ static void test_files(void **state)
     write_file("access", "admin chief\ncoordinator math ada bob\n");
     snprintf(name, sizeof(name), "%s", file("access"));
     assert_true(each(access_file, name) > 3);
-    assert_int_equal(bj_fail_each(small, NULL), 3);
+    assert_int_equal(bj_fail_each(other_objects, NULL), 3);
 }
 
 static int web(void *arg)
@@ -198,9 +198,9 @@ static void test_tls(void **state)
     (void)state;
     char name[96];
     snprintf(name, sizeof(name), "%s", file("web.yml"));
-    bj_fail_ours(true); /* libtasn1, for one, ends then */
+    bj_fail_own_code(true); /* libtasn1 ends the process otherwise */
     assert_in_range(each(web, name), 5, 1000);
-    bj_fail_ours(false);
+    bj_fail_own_code(false);
 }
 
 /* --- the server ------------------------------------------------------------
@@ -234,7 +234,7 @@ static struct bj_api_conf *options(const char *more)
 static void test_start(void **state)
 {
     (void)state;
-    bj_fail_ours(true);
+    bj_fail_own_code(true);
     for (unsigned long n = 0;; n++) {
         static struct bj_server s;
         struct bj_err err = {0};
@@ -249,10 +249,10 @@ static void test_start(void **state)
             break;
         }
     }
-    bj_fail_ours(false);
+    bj_fail_own_code(false);
 }
 
-/* A reload works as a whole or changes nothing. */
+/* A reload succeeds completely or changes nothing. */
 static void test_reload(void **state)
 {
     static struct bj_server s;
@@ -262,7 +262,7 @@ static void test_reload(void **state)
     assert_int_equal(bj_server_init(&s, options("--query.max-rows=1"),
                                     bj_endpoint_tables, &err),
                      0);
-    bj_fail_ours(true);
+    bj_fail_own_code(true);
     for (bool more = true; more; n++) {
         const struct bj_api_conf *before = bj_server_conf(&s);
         struct bj_web *web = bj_auth_web(s.settings->auth);
@@ -280,12 +280,12 @@ static void test_reload(void **state)
         assert_true(s.own.reader && s.own.words);
         assert_true(s.httpd->web == bj_auth_web(s.settings->auth));
     }
-    bj_fail_ours(false);
+    bj_fail_own_code(false);
     assert_in_range(n, 20, 1000);
     assert_true(bj_server_free(&s, 20));
 }
 
-/* --- answers ---------------------------------------------------------------
+/* --- responses -------------------------------------------------------------
  */
 
 static void fill(const char *user)
@@ -317,7 +317,7 @@ static void fill(const char *user)
     bj_store_close(s);
 }
 
-/* A body for each of the paths that take one. */
+/* One body for all paths that need one. */
 #define POST_BODY                                                              \
     "{\"targets\":[{\"target\":\"jobs\",\"refId\":\"A\"},"                     \
     "{\"target\":\"usage\"},{\"target\":\"core_hours\"}],"                     \
@@ -328,8 +328,8 @@ static void fill(const char *user)
 
 static int64_t now_sec;
 
-/* One request as this thread's work, from the socket's other end; the
- * body to be freed. */
+/* Process one request in this thread and let allocation fail_at fail; returns
+ * the status.  The caller frees the body. */
 static unsigned answer(struct bj_api_worker *worker, const char *path,
                        unsigned method, int fd, unsigned long fail_at,
                        bool *failed, struct bj_buf *body)
@@ -355,7 +355,7 @@ static unsigned answer(struct bj_api_worker *worker, const char *path,
     *body = t.reply.body;
     assert_true(body->failed || body->len > 0);
     assert_false(t.counted);
-    /* What is sent then. */
+    /* A failed body is sent as status 500. */
     return body->failed ? 500 : t.reply.status;
 }
 
@@ -364,8 +364,8 @@ static bool same(const struct bj_buf *a, const struct bj_buf *b)
     return a->len == b->len && memcmp(a->p, b->p, a->len) == 0;
 }
 
-/* The whole answer, or an error.  Each seventh allocation fails; make
- * check-long lets each one fail. */
+/* A response is complete or an error.  Every seventh allocation fails; in make
+ * check-long, each one. */
 static void each_answer(struct bj_api_worker *worker, const char *path,
                         unsigned method, int fd)
 {
@@ -379,7 +379,7 @@ static void each_answer(struct bj_api_worker *worker, const char *path,
     for (unsigned long n = 0; failed; n += bj_rounds(1, 7)) {
         unsigned status = answer(worker, path, method, fd, n, &failed, &got);
         bool right = status == whole && (changes || same(&got, &want));
-        /* 403: the user could not be read. */
+        /* 403: the user could not be determined. */
         if (!right &&
             (!failed || (status != 500 && status != 503 && status != 403)))
             fail_msg("%s: %u without memory %lu: %.*s", path, status, n,
@@ -459,7 +459,7 @@ int main(void)
         cmocka_unit_test(test_answers),
     };
     if (!bj_fail_works()) {
-        print_message("# skipped: malloc is somebody else's here\n");
+        print_message("# skipped: malloc cannot be replaced\n");
         return 0;
     }
     return cmocka_run_group_tests(tests, enter, leave);

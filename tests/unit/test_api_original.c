@@ -1,11 +1,11 @@
-/* Values of the original API. */
+/* Values that the API formats like the original API. */
 #include "apiserver/original.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 static void check(struct bj_buf *b, const char *want)
@@ -15,7 +15,7 @@ static void check(struct bj_buf *b, const char *want)
     b->len = 0;
 }
 
-/* From the tests of the original. */
+/* Values from the tests of the original API. */
 static void test_uuid(void **state)
 {
     (void)state;

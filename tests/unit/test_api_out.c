@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 static void write_table(const struct bj_output *out)
@@ -55,7 +55,7 @@ static void test_tables(void **state)
     bj_buf_free(&b);
 }
 
-/* Compared to base/stamp.h, with the ends of the range. */
+/* Times equal those of base/stamp.h, also at the limits of the range. */
 static void test_times(void **state)
 {
     (void)state;

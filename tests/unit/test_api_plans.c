@@ -1,8 +1,8 @@
-/* The query plans of the API.  Requests go to the whole server, and each
- * statement that it runs for them is explained: on a store of the daemon, which
- * has no statistics, and on one with ANALYZE over ten million jobs.  None may
- * scan a table or sort, except where a reason is given, and each has to use the
- * index that was made for it. */
+/* The query plans of the API, with a real server and SQLite.  EXPLAIN QUERY
+ * PLAN is run for each statement that the server runs for a request: on a store
+ * without statistics, as the daemon leaves it, and on one with the statistics
+ * of ten million jobs.  A plan may not scan a table or sort, unless a reason is
+ * given, and it must use the index that was made for it. */
 #include "tests/unit/test_api_plans.h"
 #include "store/sqlite_probe.h"
 #include "tests/unit/test_api_rig.h"
@@ -20,11 +20,11 @@ struct texts {
 static struct {
     struct rig r;
     pthread_mutex_t lock;
-    struct texts *now; /* statements of the server go there; under the lock */
-    struct texts of[COUNT(questions)];
+    struct texts *now; /* collects statements; under the lock */
+    struct texts of[COUNT(plan_requests)];
 } rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool asks(const char *sql)
+static bool is_query(const char *sql)
 {
     return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "WITH", 4) == 0;
 }
@@ -36,20 +36,20 @@ static void on_statement(const char *sql)
     struct texts *t = rig.now;
     while (t && i < t->n && strcmp(t->sql[i], sql) != 0)
         i++;
-    if (t && i == t->n && i < TEXTS && asks(sql))
+    if (t && i == t->n && i < TEXTS && is_query(sql))
         t->sql[t->n++] = strdup(sql);
     pthread_mutex_unlock(&rig.lock);
 }
 
-static unsigned ask(const struct plan_request *q)
+static unsigned send_request(const struct plan_request *q)
 {
-    return rig_ask(&rig.r, q->user, q->path, q->body);
+    return rig_request(&rig.r, q->user, q->path, q->body);
 }
 
 /* --- plans -----------------------------------------------------------------
  */
 
-/* "a|b": does the line begin with one of them, or contain it? */
+/* list is "a|b": does the line begin with one of its words, or contain one? */
 static bool is_among(const char *line, const char *list, bool anywhere)
 {
     while (list && *list) {
@@ -68,23 +68,23 @@ static bool is_fine(const struct plan_request *q, const char *line)
     /* Only rows that are equal in the first columns are sorted in memory. */
     bool sort = strstr(line, "TEMP B-TREE") && !strstr(line, "RIGHT PART OF") &&
                 !strstr(line, "TERMS OF") && !strstr(line, "TERM OF");
-    for (size_t i = 0; i < COUNT(harmless); i++)
-        if (is_among(line, harmless[i].line, false))
+    for (size_t i = 0; i < COUNT(allowed_lines); i++)
+        if (is_among(line, allowed_lines[i].line, false))
             return true;
-    /* Each statement makes both from a whole table. */
+    /* Each execution builds these from a whole table. */
     if (strstr(line, "AUTOMATIC") || strstr(line, "BLOOM FILTER"))
         return false;
-    return (!walk && !sort) || is_among(line, q->may, false);
+    return (!walk && !sort) || is_among(line, q->allowed, false);
 }
 
-/* Are the plans of a request right?  If not, why gets a text. */
-static bool is_planned(struct bj_db *db, size_t at, struct bj_buf *why)
+/* Are the plans of a request right?  If not, why gets the plans. */
+static bool has_right_plans(struct bj_db *db, size_t at, struct bj_buf *why)
 {
-    const struct plan_request *q = &questions[at];
-    bool found = q->by == NULL, fine = true;
+    const struct plan_request *q = &plan_requests[at];
+    bool found = q->want_line == NULL, fine = true;
     why->len = 0;
-    bj_buf_printf(why, "%s requests %s %s: not by %s\n", q->user, q->path,
-                  q->body ? q->body : "", q->by ? q->by : "-");
+    bj_buf_printf(why, "%s requests %s %s: no plan uses %s\n", q->user, q->path,
+                  q->body ? q->body : "", q->want_line ? q->want_line : "-");
     for (unsigned i = 0; i < rig.of[at].n; i++) {
         struct bj_buf sql = {0};
         struct bj_st *st = NULL;
@@ -97,7 +97,7 @@ static bool is_planned(struct bj_db *db, size_t at, struct bj_buf *why)
         while (bj_st_row(st, NULL) > 0) {
             const char *line = bj_st_get_text(st, 3).p;
             bool good = is_fine(q, line);
-            found = found || is_among(line, q->by, true);
+            found = found || is_among(line, q->want_line, true);
             fine = fine && good;
             bj_buf_printf(why, "  %s%s\n", line, good ? "" : "  <- !");
         }
@@ -108,12 +108,12 @@ static bool is_planned(struct bj_db *db, size_t at, struct bj_buf *why)
     return found && fine;
 }
 
-static void each_is_planned(struct bj_db *db)
+static void check_all_plans(struct bj_db *db)
 {
     struct bj_buf why = {0};
     unsigned bad = 0;
-    for (size_t i = 0; i < COUNT(questions); i++)
-        if (!is_planned(db, i, &why)) {
+    for (size_t i = 0; i < COUNT(plan_requests); i++)
+        if (!has_right_plans(db, i, &why)) {
             fputs(why.p, stderr);
             bad++;
         }
@@ -146,7 +146,7 @@ static struct bj_db *open_db(void)
 /* --- tests -----------------------------------------------------------------
  */
 
-static bool was_asked(unsigned endpoint)
+static bool was_requested(unsigned endpoint)
 {
     bool any = false;
     for (unsigned k = 0; k < BJ_API_CLASSES; k++)
@@ -155,24 +155,26 @@ static bool was_asked(unsigned endpoint)
 }
 
 /* Every endpoint that reads the store has requests here. */
-static void test_all_are_asked(void **state)
+static void test_all_endpoints_are_requested(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(questions); i++) {
-        const struct plan_request *q = &questions[i];
+    for (size_t i = 0; i < COUNT(plan_requests); i++) {
+        const struct plan_request *q = &plan_requests[i];
         rig.now = &rig.of[i];
-        unsigned status = ask(q), want = q->status ? q->status : 200;
+        unsigned status = send_request(q), want = q->status ? q->status : 200;
         if (status != want)
-            fail_msg("%s: %u, not %u: %s", q->path, status, want, rig.r.answer);
+            fail_msg("%s: %u, not %u: %s", q->path, status, want,
+                     rig.r.response);
         assert_in_range(rig.of[i].n, 1, TEXTS - 1);
         rig.now = NULL;
     }
     for (unsigned i = 0; rig.r.server.endpoint[i]; i++)
-        if ((rig.r.server.endpoint[i]->needs & BJ_NEED_STORE) && !was_asked(i))
+        if ((rig.r.server.endpoint[i]->needs & BJ_NEED_STORE) &&
+            !was_requested(i))
             fail_msg("no request for %s", rig.r.server.endpoint[i]->path);
 }
 
-static void test_as_the_daemon_leaves_it(void **state)
+static void test_without_statistics(void **state)
 {
     (void)state;
     struct bj_db *db = open_db();
@@ -184,32 +186,32 @@ static void test_as_the_daemon_leaves_it(void **state)
                   &n, NULL),
         0);
     assert_int_equal(n, 0);
-    each_is_planned(db);
+    check_all_plans(db);
     bj_db_close(db);
 }
 
-static bool is_elsewhere(const char *index)
+static bool is_used_elsewhere(const char *index)
 {
-    for (size_t i = 0; i < COUNT(elsewhere); i++)
-        if (strcmp(elsewhere[i].name, index) == 0)
+    for (size_t i = 0; i < COUNT(indexes_used_elsewhere); i++)
+        if (strcmp(indexes_used_elsewhere[i].name, index) == 0)
             return true;
     return false;
 }
 
-/* Without an index the plan of some request changes; if not, the index is
- * useless, or the requests here are incomplete. */
-static void without(struct bj_db *db, const char *index)
+/* Without an index, some request must get a wrong plan; if not, the index is
+ * useless or a request is missing here. */
+static void check_without(struct bj_db *db, const char *index)
 {
     struct bj_buf why = {0};
     char sql[128];
     bool same = true;
     snprintf(sql, sizeof(sql), "BEGIN; DROP INDEX \"%s\"", index);
     db_exec(db, sql);
-    for (size_t i = 0; i < COUNT(questions) && same; i++)
-        same = is_planned(db, i, &why);
+    for (size_t i = 0; i < COUNT(plan_requests) && same; i++)
+        same = has_right_plans(db, i, &why);
     bj_db_rollback(db);
     bj_buf_free(&why);
-    if (same != is_elsewhere(index))
+    if (same != is_used_elsewhere(index))
         fail_msg("%s: %s", index, same ? "it is not needed" : "it is needed");
 }
 
@@ -228,7 +230,7 @@ static void test_each_index_is_needed(void **state)
     bj_st_finalize(st);
     assert_in_range(n, 10, COUNT(names) - 1);
     while (n > 0)
-        without(db, names[--n]);
+        check_without(db, names[--n]);
     bj_db_close(db);
 }
 
@@ -237,7 +239,7 @@ static void test_with_statistics(void **state)
     (void)state;
     struct bj_db *db = open_db();
     db_exec(db, statistics);
-    each_is_planned(db);
+    check_all_plans(db);
     bj_db_close(db);
 }
 
@@ -279,7 +281,7 @@ static void fill(void)
 }
 
 /* More findings than the API reads one by one. */
-static void find(void)
+static void put_findings(void)
 {
     static const char sql[] =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE"
@@ -301,7 +303,7 @@ static int enter(void **state)
     bj_db_own_threads();
     fixture_open(&rig.r.f);
     fill();
-    find();
+    put_findings();
     bj_probe_all(on_statement);
     rig_open(&rig.r, "--prometheus.url=http://127.0.0.1:9");
     return 0;
@@ -310,7 +312,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(questions); i++)
+    for (size_t i = 0; i < COUNT(plan_requests); i++)
         while (rig.of[i].n > 0)
             free(rig.of[i].sql[--rig.of[i].n]);
     rig_close(&rig.r);
@@ -320,8 +322,8 @@ static int leave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_are_asked),
-        cmocka_unit_test(test_as_the_daemon_leaves_it),
+        cmocka_unit_test(test_all_endpoints_are_requested),
+        cmocka_unit_test(test_without_statistics),
         cmocka_unit_test(test_each_index_is_needed),
         cmocka_unit_test(test_with_statistics),
     };

@@ -4,16 +4,16 @@
 
 #include <stddef.h>
 
-/* --- questions -------------------------------------------------------------
+/* --- requests --------------------------------------------------------------
  */
 
 struct plan_request {
     const char *user, *path;
-    const char *by;   /* is among the lines of its plans */
-    const char *may;  /* another walk or sort that is allowed, and ... */
-    const char *why;  /* ... why that is bounded */
-    const char *body; /* of a POST */
-    unsigned status;  /* of the answer; 0: 200 */
+    const char *want_line; /* must be in a line of its plans */
+    const char *allowed;   /* a scan or sort that is allowed, and ... */
+    const char *why;       /* ... why its cost is limited */
+    const char *body;      /* of a POST */
+    unsigned status;       /* of the response; 0: 200 */
 };
 
 #define YEAR "from=1700000000&to=now"
@@ -34,14 +34,14 @@ struct plan_request {
 
 #define SORTS "USE TEMP B-TREE FOR ORDER BY"
 #define FEW SORTS, "few runs have one name"
-#define BRANCHES SORTS, "a page of one's own and one of each account"
+#define BRANCHES SORTS, "one page of the user's jobs and one of each account"
 #define PARTS SORTS, "parts of one job"
 #define GROUPS                                                                 \
     "USE TEMP B-TREE FOR GROUP BY|USE TEMP B-TREE FOR ORDER BY",               \
         "the requested groups"
 #define ASSOCS SORTS, "names, not jobs"
 
-static const struct plan_request questions[] = {
+static const struct plan_request plan_requests[] = {
 
     {"ada", "/api/v1/jobs?" YEAR, BY_USER, NULL, NULL, NULL, 0},
     {"ada", "/api/v1/jobs?order=asc&" YEAR, BY_USER, NULL, NULL, NULL, 0},
@@ -86,15 +86,15 @@ static const struct plan_request questions[] = {
      "/api/v1/jobs?node=n1&state=failed&gpu=0&partition=long&cluster=hal",
      BY_TIME, NULL, NULL, NULL, 0},
     {"boss", "/api/v1/jobs?running=1", "j USING INDEX job_open (cluster=?",
-     SORTS, "few run, of all that ever did", NULL, 0},
+     SORTS, "few jobs run at a time", NULL, 0},
     {"boss", "/api/v1/jobs?state=pending,running&began=1",
      "j USING INDEX job_open (cluster=?", SORTS,
-     "few wait or run, of all that ever did", NULL, 0},
+     "few jobs wait or run at a time", NULL, 0},
     {"boss", "/api/v1/jobs?began=1&" YEAR, BY_TIME, NULL, NULL, NULL, 0},
     {"boss", "/api/v1/jobs?job=2,3&began=1&" YEAR, BY_ID, FEW, NULL, 0},
     {"boss", "/api/v1/jobs?user=ada", BY_USER, NULL, NULL, NULL, 0},
     {"boss", "/api/v1/jobs?user=ada,bob", BY_USER, SORTS,
-     "the jobs of those who are named", NULL, 0},
+     "the jobs of the named users", NULL, 0},
     {"boss", "/api/v1/jobs?account=phys", BY_ACCOUNT, NULL, NULL, NULL, 0},
     {"boss", "/api/v1/jobs?user=ada&account=phys", BY_USER, NULL, NULL, NULL,
      0},
@@ -238,13 +238,13 @@ static const struct plan_request questions[] = {
      "{\"key\":\"partition\"}", 0},
 };
 
-/* What any plan may have. */
+/* Lines that every plan may have. */
 static const struct {
     const char *line, *why;
-} harmless[] = {
+} allowed_lines[] = {
     {"SCAN CONSTANT ROW", "one row"},
     {"SCAN sqlite_master|SCAN sqlite_schema", "the schema"},
-    {"SCAN (subquery|SCAN below", "as many as the query below it has"},
+    {"SCAN (subquery|SCAN below", "as many rows as its subquery has"},
     {"SCAN one", "one row"},
     {"SCAN p", "one row for each component of one job"},
     {"SCAN mo", "months"},
@@ -253,8 +253,8 @@ static const struct {
     {"SCAN running_finding|SCAN o", "findings on running jobs"},
     {"SCAN account|SEARCH fac ", "accounts, once"},
     {"SCAN c", "clusters"},
-    {"SCAN f", "findings until they are not few, and factors"},
-    {"SCAN jobname", "names, for a part of the time"},
+    {"SCAN f", "a limited number of findings, and factors"},
+    {"SCAN jobname", "names, for a part of the time limit"},
     {"SCAN rollup_day", "its first row, for the first month"},
     {"SCAN factor_source", "a row for each provider of factors"},
     {"BLOOM FILTER ON a|BLOOM FILTER ON r|BLOOM FILTER ON fac",
@@ -265,13 +265,13 @@ static const struct {
 /* Indexes that no request needs, and their users. */
 static const struct {
     const char *name, *why;
-} elsewhere[] = {
+} indexes_used_elsewhere[] = {
     {"owner_key", "the writer, for each new job"},
-    {"node_record_end", "records that came before their job"},
-    {"job_use_end", "jobs whose grams are to be computed again"},
+    {"node_record_end", "records that were imported before their job"},
+    {"job_use_end", "jobs whose emissions have to be recomputed"},
     {"factor_source_key", "the writer, for factors"},
     {"mail_sent_at", "mails of the last day"},
-    {"running_action_open", "warnings that wait to be sent"},
+    {"running_action_open", "warnings that are not yet sent"},
 };
 
 /* The result of ANALYZE for a store with ten million jobs of a thousand users,

@@ -1,5 +1,5 @@
-/* Requests that wait: for a place among the queries of admins, and for room for
- * their answers. */
+/* Requests that wait: for one of the admins' query slots, or for memory for the
+ * response. */
 #include "tests/unit/test_api_rig.h"
 
 #include "apiserver/room.h"
@@ -31,9 +31,9 @@ static void fill(void)
     bj_store_close(store);
 }
 
-static bool says(const char *text)
+static bool contains(const char *text)
 {
-    return strstr(rig.answer, text) != NULL;
+    return strstr(rig.response, text) != NULL;
 }
 
 static bool is_parked(void)
@@ -44,40 +44,40 @@ static bool is_parked(void)
     return parked;
 }
 
-static void set_places(unsigned n)
+static void set_admin_slots(unsigned n)
 {
     pthread_mutex_lock(&rig.server.lock);
     rig.server.admin_queries_max = n;
     pthread_mutex_unlock(&rig.server.lock);
 }
 
-/* A query of boss that has found no place. */
+/* Send a request of boss that waits for a slot. */
 static int park_one(void)
 {
-    set_places(0);
+    set_admin_slots(0);
     int fd = rig_send(&rig, "boss", JOBS, NULL);
     while (!is_parked())
         rig_pump(&rig);
     return fd;
 }
 
-/* The end of a query gives its place to the one that is parked. */
+/* When a query ends, a waiting request gets its slot. */
 static void test_parked(void **state)
 {
     (void)state;
     int fd = park_one();
-    assert_int_equal(rig_ask(&rig, "ada", JOBS, NULL), 200);
-    assert_true(says("\"ada\"") && !says("\"boss\""));
+    assert_int_equal(rig_request(&rig, "ada", JOBS, NULL), 200);
+    assert_true(contains("\"ada\"") && !contains("\"boss\""));
     assert_true(is_parked());
-    set_places(1);
-    assert_int_equal(rig_ask(&rig, "boss", JOBS "&limit=1", NULL), 200);
+    set_admin_slots(1);
+    assert_int_equal(rig_request(&rig, "boss", JOBS "&limit=1", NULL), 200);
     assert_int_equal(rig_receive(&rig, fd), 200);
-    assert_true(says("\"ada\"") && says("\"boss\""));
+    assert_true(contains("\"ada\"") && contains("\"boss\""));
     assert_false(is_parked());
     assert_int_equal(rig.server.admin_queries, 0);
 }
 
-/* The access rules are those of the time of the answer. */
+/* A waiting request uses the access rules of the time when it is processed. */
 static void test_parked_reload(void **state)
 {
     struct bj_api_conf *c = calloc(1, sizeof(*c));
@@ -91,14 +91,14 @@ static void test_parked_reload(void **state)
     if (bj_api_conf_load(c, COUNT(argv), argv, &err) < 0 ||
         bj_server_reload(&rig.server, c, &err) < 0)
         fail_msg("%s", err.msg);
-    set_places(1);
-    assert_int_equal(rig_ask(&rig, "chief", JOBS, NULL), 200);
-    assert_true(says("\"ada\"") && says("\"boss\""));
+    set_admin_slots(1);
+    assert_int_equal(rig_request(&rig, "chief", JOBS, NULL), 200);
+    assert_true(contains("\"ada\"") && contains("\"boss\""));
     assert_int_equal(rig_receive(&rig, fd), 200);
-    assert_true(!says("\"ada\"") && says("\"boss\""));
+    assert_true(!contains("\"ada\"") && contains("\"boss\""));
 }
 
-/* Does a request wait for room? */
+/* Does a request wait for memory? */
 static bool is_waiting(void)
 {
     pthread_mutex_lock(&rig.server.lock);
@@ -116,7 +116,7 @@ static void fill_room(bool full)
         __atomic_sub_fetch(&rig.server.made_bytes, all, __ATOMIC_RELAXED);
 }
 
-/* A request that waits for room. */
+/* Send a request that waits for memory. */
 static int wait_for_room(void)
 {
     fill_room(true);
@@ -136,9 +136,9 @@ static void test_room(void **state)
     fd = wait_for_room();
     testclock_advance(3000000);
     assert_int_equal(rig_receive(&rig, fd), 503);
-    assert_true(says("Retry-After: 1"));
+    assert_true(contains("Retry-After: 1"));
     fill_room(false);
-    assert_int_equal(rig_ask(&rig, "ada", JOBS, NULL), 200);
+    assert_int_equal(rig_request(&rig, "ada", JOBS, NULL), 200);
     testclock_run();
 }
 

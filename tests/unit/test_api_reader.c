@@ -1,4 +1,5 @@
-/* The store as the API reads it: missing, replaced, damaged, slow. */
+/* The API's reader of the store, if the store is missing, replaced, damaged or
+ * slow. */
 #include "tests/unit/test_statsdb.h"
 
 #include "apiserver/reader.h"
@@ -52,7 +53,7 @@ static void fill(const struct fixture *f, unsigned jobs)
     bj_store_close(s);
 }
 
-static void unlink_beside(const struct fixture *f)
+static void unlink_wal(const struct fixture *f)
 {
     static const char *const tails[] = {"-wal", "-shm"};
     for (int i = 0; i < 2; i++) {
@@ -62,7 +63,7 @@ static void unlink_beside(const struct fixture *f)
     }
 }
 
-static void test_comes_and_goes(void **state)
+static void test_store_is_replaced(void **state)
 {
     (void)state;
     struct fixture f, other;
@@ -78,18 +79,18 @@ static void test_comes_and_goes(void **state)
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(bj_reader_version(r), version);
 
-    /* more from its writer */
+    /* the writer adds jobs */
     fill(&f, 5);
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(n, 5);
     assert_true(bj_reader_version(r) > version);
 
-    /* another file under its name */
+    /* replaced by another file */
     fill(&other, 7);
     assert_int_equal(rename(other.path, f.path), 0);
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(n, 5); /* the WAL of the first one is still there */
-    unlink_beside(&f);
+    unlink_wal(&f);
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(n, 7);
 
@@ -98,7 +99,7 @@ static void test_comes_and_goes(void **state)
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(n, 7);
 
-    /* and so it does with a bad file in its place */
+    /* replaced by an invalid file: the open store stays in use */
     int fd = open(f.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(write(fd, "rubbish", 7) == 7);
     close(fd);
@@ -170,7 +171,7 @@ static void test_deadline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comes_and_goes),
+        cmocka_unit_test(test_store_is_replaced),
         cmocka_unit_test(test_only_reads),
         cmocka_unit_test(test_deadline),
     };

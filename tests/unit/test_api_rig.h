@@ -1,4 +1,4 @@
-/* The whole API server with a store of its own, queried over HTTP. */
+/* A complete API server with its own store, queried over HTTP. */
 #ifndef BJ_TEST_API_RIG_H
 #define BJ_TEST_API_RIG_H
 
@@ -14,13 +14,13 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-enum { ANSWER_BYTES = 4 << 20 };
+enum { RESPONSE_BYTES = 4 << 20 };
 
 struct rig {
     struct fixture f; /* opened and filled before rig_open */
     struct bj_server server;
     struct sockaddr_in addr;
-    char answer[ANSWER_BYTES + 1]; /* with its headers */
+    char response[RESPONSE_BYTES + 1]; /* with its headers */
 };
 
 /* boss is an admin, lead a coordinator of phys. */
@@ -80,27 +80,28 @@ static inline int rig_send(struct rig *r, const char *user, const char *path,
     return fd;
 }
 
-/* Wait for an answer, which goes to r->answer; returns its status. */
+/* Receive a response into r->answer; returns its status. */
 static inline unsigned rig_receive(struct rig *r, int fd)
 {
     size_t got = 0;
     ssize_t n = -1;
     while (n != 0) {
         rig_pump(r);
-        n = recv(fd, r->answer + got, ANSWER_BYTES - got, MSG_DONTWAIT);
+        n = recv(fd, r->response + got, RESPONSE_BYTES - got, MSG_DONTWAIT);
         if (n < 0)
             assert_int_equal(errno, EAGAIN);
         got += n > 0 ? (size_t)n : 0;
     }
-    r->answer[got] = '\0';
+    r->response[got] = '\0';
     close(fd);
     assert_true(got > 12);
-    return (unsigned)strtoul(r->answer + 9, NULL, 10);
+    return (unsigned)strtoul(r->response + 9, NULL, 10);
 }
 
-/* The status of the answer; body NULL: GET. */
-static inline unsigned rig_ask(struct rig *r, const char *user,
-                               const char *path, const char *body)
+/* Send a request (body NULL: GET) and receive the response; returns its
+ * status. */
+static inline unsigned rig_request(struct rig *r, const char *user,
+                                   const char *path, const char *body)
 {
     return rig_receive(r, rig_send(r, user, path, body));
 }

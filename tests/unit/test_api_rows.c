@@ -1,6 +1,6 @@
-/* A job in a list equals the same job alone: in a store in which each column is
- * absent, zero, negative, large or odd text in some rows, and equal in some
- * neighbours. */
+/* A job in a list equals the same job requested alone.  In the store, each
+ * column is absent, zero, negative, large or unusual text in some rows, and
+ * equal in some consecutive rows. */
 #include "tests/unit/test_api_rig.h"
 
 #include "apiserver/column.h"
@@ -32,8 +32,8 @@ static void put(struct bj_upsert *u, unsigned n)
     assert_int_equal(bj_upsert_job(u, BJ_SLICE("hal"), &j, NULL), 0);
 }
 
-/* Give each column one of five values, in runs of a different length for each
- * column. */
+/* Give each column one of five values, repeated in consecutive rows; the number
+ * of repetitions differs between columns. */
 static void vary(struct bj_db *db, const char *table)
 {
     static const char numbers[] =
@@ -88,20 +88,20 @@ static void fill(void)
     bj_db_close(db);
 }
 
-/* --- questions -------------------------------------------------------------
+/* --- requests --------------------------------------------------------------
  */
 
-static const char *ask(const char *path)
+static const char *get_data(const char *path)
 {
-    unsigned status = rig_ask(&rig, "boss", path, NULL);
+    unsigned status = rig_request(&rig, "boss", path, NULL);
     if (status != 200)
-        fail_msg("%s: %s", path, rig.answer);
-    const char *data = strstr(rig.answer, "\"data\":");
+        fail_msg("%s: %s", path, rig.response);
+    const char *data = strstr(rig.response, "\"data\":");
     assert_non_null(data);
     return data + strlen("\"data\":");
 }
 
-/* All keys that lists have by default, separated by commas. */
+/* The default keys of lists, separated by commas. */
 static void list_keys(char keys[static KEYS_BYTES])
 {
     size_t n = 0;
@@ -112,7 +112,8 @@ static void list_keys(char keys[static KEYS_BYTES])
     assert_true(n < KEYS_BYTES);
 }
 
-/* Compare the rows of a list to each job alone; returns how many there are. */
+/* Compare each row of a list with the job requested alone; returns the number
+ * of rows. */
 static unsigned compare(const char *list, const char *keys)
 {
     unsigned n = 0;
@@ -124,7 +125,7 @@ static unsigned compare(const char *list, const char *keys)
         const char *key = list + strlen(begin);
         snprintf(path, sizeof(path), "/api/v1/jobs/%.*s?fields=%s",
                  (int)strcspn(key, "\""), key, keys);
-        const char *one = ask(path) + 1;
+        const char *one = get_data(path) + 1;
         const char *end = strstr(one, "}]}");
         assert_non_null(end);
         size_t len = (size_t)(end - one) + 1;
@@ -148,7 +149,7 @@ static void test_rows(void **state)
         snprintf(path, sizeof(path),
                  "/api/v1/jobs?from=%d&to=%d&limit=%d&order=%s", WHEN - 1,
                  WHEN + JOBS * STEP, JOBS, orders[i]);
-        char *list = strdup(ask(path));
+        char *list = strdup(get_data(path));
         assert_non_null(list);
         assert_int_equal(compare(list, keys), JOBS);
         free(list);

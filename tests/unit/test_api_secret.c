@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 #include <dlfcn.h>
@@ -77,7 +77,7 @@ static void test_check(void **state)
     assert_int_equal(bj_secret_check(s, NULL, NULL, BJ_SLICE("U*U"), now), 0);
     assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE(""), now), 0);
     assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U\0x"), now), 0);
-    /* known secrets cost no try, the others are limited */
+    /* a known secret is not counted as a guess; wrong ones are limited */
     int tries = 0;
     while (bj_secret_check(s, five, NULL, BJ_SLICE("wrong"), now) == 0)
         assert_true(tries++ < 20);
@@ -92,7 +92,7 @@ static void test_check(void **state)
     assert_false(bj_secret_usable(""));
 }
 
-/* The last hash that was computed. */
+/* The setting of the last hash that was computed. */
 static char setting[BJ_HASH_BYTES];
 
 /* Replaces the function of the library. */
@@ -108,8 +108,8 @@ char *crypt_rn(const char *phrase, const char *want, void *data, int size)
     return real(phrase, want, data, size);
 }
 
-/* Correct secrets are no guesses, however many users send them. */
-static void test_many_right(void **state)
+/* Correct secrets are not counted as guesses. */
+static void test_many_correct_secrets(void **state)
 {
     (void)state;
     enum { MANY = 150 };
@@ -138,7 +138,8 @@ static void test_many_right(void **state)
     bj_secrets_free(s);
 }
 
-/* Threads read the clock before they wait for each other. */
+/* A time before that of the last check does not reset the limit: threads read
+ * the clock before they wait for the lock. */
 static void test_clock(void **state)
 {
     (void)state;
@@ -152,8 +153,8 @@ static void test_clock(void **state)
     bj_secrets_free(s);
 }
 
-/* An unknown name takes as much computing as a known one. */
-static void test_nobody(void **state)
+/* A hash is also computed for an unknown user. */
+static void test_unknown_user(void **state)
 {
     (void)state;
     static const char like[] = "$5$saltstring$x";
@@ -242,10 +243,14 @@ static void test_access(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base64),     cmocka_unit_test(test_check),
-        cmocka_unit_test(test_many_right), cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_nobody),     cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_access),
+        cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_many_correct_secrets),
+        cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_unknown_user),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_access),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
-/* The fuzzer of the API without clang's engine: its seeds, and these with
- * changed bytes, several requests at a time, while options are reloaded.  In
- * this form it also runs under the thread sanitizer. */
+/* The fuzz target of the API without libFuzzer: its seeds, unchanged and with
+ * changed bytes, several requests at a time, during reloads.  Also runs under
+ * the thread sanitizer. */
 #include "tests/fuzz/fuzz_api.c"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 enum { SEEDS = 40, INPUT_BYTES = 4000, ROUNDS = 200 };
@@ -18,7 +18,7 @@ static struct {
 } seed[SEEDS];
 static unsigned seeds;
 
-/* xorshift64* with a fixed start: each run is the same. */
+/* xorshift64* with a fixed seed. */
 static unsigned chance(unsigned below)
 {
     static uint64_t x = 88172645463325252u;
@@ -46,7 +46,7 @@ static void read_seeds(void)
     closedir(d);
 }
 
-/* Some requests of seeds, of which a few bytes are others. */
+/* Concatenate some seeds and change a few bytes. */
 static size_t make_input(uint8_t *to)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ static void test_storm(void **state)
     assert_true(rig.reloads > 10);
     assert_true(bj_server_free(&rig.server, 20));
     for (int i = 0; i < CLIENTS; i++) {
-        free(rig.client[i].answer);
+        free(rig.client[i].response);
         bj_buf_free(&rig.client[i].request);
     }
 }

@@ -1,6 +1,6 @@
-/* Lists that take too long end at their time limit with a cursor.  Wherever
- * they end, the pages one after another are the whole list: here a walk has
- * only time for its minimum of rows.  Plain SQL gives the expected rows. */
+/* A list that takes too long ends at its time limit, with a cursor.  The pages
+ * of all cursors together are the whole list, even if each page ends after the
+ * minimum of rows.  Plain SQL gives the expected rows. */
 #include "tests/unit/test_api_rig.h"
 
 #include "base/json.h"
@@ -8,13 +8,13 @@
 enum { JOBS = 4500, PAGES = 4000, WHEN = 1700000000 };
 
 static struct rig rig;
-static bool hurry;
+static bool no_time;
 
 void __real_bj_reader_walk(struct bj_reader *r, bool ascending, unsigned part);
 void __wrap_bj_reader_walk(struct bj_reader *r, bool ascending, unsigned part);
 void __wrap_bj_reader_walk(struct bj_reader *r, bool ascending, unsigned part)
 {
-    __real_bj_reader_walk(r, ascending, hurry ? 0 : part);
+    __real_bj_reader_walk(r, ascending, no_time ? 0 : part);
 }
 
 /* --- a store ---------------------------------------------------------------
@@ -26,7 +26,7 @@ static void put(struct bj_upsert *u, unsigned n)
     static const char *const accounts[] = {"phys", "chem"};
     struct bj_sched_job j;
     char id[16], name[24];
-    /* Many start at the same time. */
+    /* Seven jobs start at the same time. */
     const uint64_t at = WHEN + n / 7 * 100;
     snprintf(id, sizeof(id), "%u", n);
     if (n % 997 == 5)
@@ -61,7 +61,7 @@ static void fill(void)
     bj_store_close(s);
 }
 
-/* --- questions -------------------------------------------------------------
+/* --- requests --------------------------------------------------------------
  */
 
 #define VISIBLE "(user = 'lead' OR account = 'phys')"
@@ -69,7 +69,7 @@ static void fill(void)
 static const struct {
     const char *user, *filter;
     const char *where; /* the same in SQL, over job_v */
-    bool dense;        /* pages are full at once */
+    bool dense;        /* pages need not be partial */
 } lists[] = {
     {"boss", "name=rare", "name = 'rare'", false},
     {"boss", "name=run-4", "name LIKE '%run-4%'", true},
@@ -122,7 +122,7 @@ static void take_page(struct pages *p, unsigned limit)
     const struct bj_json *doc = NULL;
     struct bj_err err = {0};
     unsigned rows = 0;
-    const char *body = strstr(rig.answer, "\r\n\r\n") + 4;
+    const char *body = strstr(rig.response, "\r\n\r\n") + 4;
     if (bj_json_parse(&arena, bj_slice_str(body), "answer", NULL, &doc, &err))
         fail_msg("%s: %s", err.msg, body);
     BJ_JSON_EACH(row, bj_json_get(doc, "data"))
@@ -132,8 +132,8 @@ static void take_page(struct pages *p, unsigned limit)
         rows++;
     }
     struct bj_slice next = bj_json_text(bj_json_path(doc, "meta.next"));
-    bool partial = strstr(rig.answer, "\"partial\":true") != NULL;
-    /* A page that is not full says why. */
+    bool partial = strstr(rig.response, "\"partial\":true") != NULL;
+    /* A page that is not full is partial or the last. */
     assert_true(rows == limit || partial || next.n == 0);
     assert_true(!partial || next.n > 0);
     snprintf(p->next, sizeof(p->next), "%.*s", (int)next.n,
@@ -154,9 +154,9 @@ static void read_pages(struct pages *p, size_t list, bool ascending,
                  "&cursor=%s",
                  WHEN, WHEN + JOBS * 100, limit, ascending ? "asc" : "desc",
                  lists[list].filter, p->next);
-        unsigned status = rig_ask(&rig, lists[list].user, path, NULL);
+        unsigned status = rig_request(&rig, lists[list].user, path, NULL);
         if (status != 200)
-            fail_msg("%s: %s", path, rig.answer);
+            fail_msg("%s: %s", path, rig.response);
         take_page(p, limit);
         assert_true(p->n < PAGES);
     } while (p->next[0]);
@@ -169,8 +169,8 @@ static unsigned check(size_t list, bool ascending, unsigned limit)
     read_pages(&p, list, ascending, limit);
     char *want = expected(list, ascending);
     if (strcmp(p.ids.p, want) != 0)
-        fail_msg("%s asks %s: %s, not %s", lists[list].user, lists[list].filter,
-                 p.ids.p, want);
+        fail_msg("%s requests %s: %s, not %s", lists[list].user,
+                 lists[list].filter, p.ids.p, want);
     free(want);
     bj_buf_free(&p.ids);
     return p.partial;
@@ -182,7 +182,7 @@ static unsigned check(size_t list, bool ascending, unsigned limit)
 static void test_without_time(void **state)
 {
     (void)state;
-    hurry = true;
+    no_time = true;
     for (size_t i = 0; i < COUNT(lists); i++)
         for (unsigned k = 0; k < 4; k++) {
             unsigned partial = check(i, k & 1, k & 2 ? 3 : 100);
@@ -193,26 +193,27 @@ static void test_without_time(void **state)
 static void test_with_time(void **state)
 {
     (void)state;
-    hurry = false;
+    no_time = false;
     for (size_t i = 0; i < COUNT(lists); i++)
         assert_int_equal(check(i, i & 1, 500), 0);
 }
 
-static bool says(const char *text)
+static bool contains(const char *text)
 {
-    return strstr(rig.answer, text) != NULL;
+    return strstr(rig.response, text) != NULL;
 }
 
-/* A total that was not counted to its end is a minimum. */
+/* A total whose count ended early is reported as a minimum. */
 static void test_total(void **state)
 {
     const char path[] =
         "/api/v1/jobs?from=1700000000&to=1800000000&fields=jobid&"
         "total=1&limit=1&name=run-4";
     (void)state;
-    hurry = false;
+    no_time = false;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(rig_ask(&rig, i ? "lead" : "boss", path, NULL), 200);
+        assert_int_equal(rig_request(&rig, i ? "lead" : "boss", path, NULL),
+                         200);
         struct bj_store *s = store_open(&rig.f);
         char want[64];
         snprintf(want, sizeof(want),
@@ -222,14 +223,15 @@ static void test_total(void **state)
                                         : "SELECT count(*) FROM job_v WHERE "
                                           "name LIKE '%run-4%'"));
         bj_store_close(s);
-        assert_true(says(want));
+        assert_true(contains(want));
     }
-    hurry = true;
-    assert_int_equal(rig_ask(&rig, "boss", path, NULL), 200);
-    assert_true(says("\"total_is_minimum\":true"));
+    no_time = true;
+    assert_int_equal(rig_request(&rig, "boss", path, NULL), 200);
+    assert_true(contains("\"total_is_minimum\":true"));
 }
 
-/* Answers that cannot say that a list is partial are refused. */
+/* The SimPod API, which cannot mark a list as partial, returns an error; the
+ * web page shows that the list is partial. */
 static void test_others(void **state)
 {
     static const char body[] =
@@ -238,16 +240,17 @@ static void test_others(void **state)
         "\"to\":\"2030-01-01T00:00:00Z\"}}";
     static const char page[] = "/jobs?from=2023-11-01&to=2030-01-01&name=rare";
     (void)state;
-    hurry = true;
-    assert_int_equal(rig_ask(&rig, "boss", "/api/simpod/query", body), 503);
-    assert_true(says("narrow from and to"));
-    assert_int_equal(rig_ask(&rig, "boss", page, NULL), 200);
-    assert_true(says("No jobs found so far.") || says(">rare<"));
-    assert_true(says("The search took too long") && says(">Continue</a>"));
-    hurry = false;
-    assert_int_equal(rig_ask(&rig, "boss", "/api/simpod/query", body), 200);
-    assert_int_equal(rig_ask(&rig, "boss", page, NULL), 200);
-    assert_false(says("The search took too long"));
+    no_time = true;
+    assert_int_equal(rig_request(&rig, "boss", "/api/simpod/query", body), 503);
+    assert_true(contains("narrow from and to"));
+    assert_int_equal(rig_request(&rig, "boss", page, NULL), 200);
+    assert_true(contains("No jobs found so far.") || contains(">rare<"));
+    assert_true(contains("The search took too long") &&
+                contains(">Continue</a>"));
+    no_time = false;
+    assert_int_equal(rig_request(&rig, "boss", "/api/simpod/query", body), 200);
+    assert_int_equal(rig_request(&rig, "boss", page, NULL), 200);
+    assert_false(contains("The search took too long"));
 }
 
 static int enter(void **state)

@@ -1,4 +1,5 @@
-/* Arenas: what is handed out is zeroed, aligned, apart, and stays. */
+/* Arenas: allocations are zeroed, aligned, do not overlap, and keep their
+ * content. */
 #include "base/arena.h"
 
 #include <setjmp.h>
@@ -30,7 +31,7 @@ static void pieces_are_apart_aligned_and_zero(void **state)
                 assert_int_equal(p[i][k], 0);
             memset(p[i], (int)(i % 255 + 1), size);
         }
-        /* Nobody wrote into anybody else's piece. */
+        /* No allocation overlaps another one. */
         for (size_t i = 0; i < N; i++)
             for (size_t k = 0; k < i * 7 % 101; k++)
                 assert_int_equal(p[i][k], i % 255 + 1);
@@ -63,7 +64,7 @@ static void sizes_at_the_ends(void **state)
         assert_int_equal(a.failed, 1);
     }
     assert_non_null(bj_arena_alloc(&a, 5));
-    assert_int_equal(a.failed, 1); /* it is remembered */
+    assert_int_equal(a.failed, 1); /* the failure is remembered */
     bj_arena_reset(&a);
     assert_int_equal(a.failed, 0);
     bj_arena_free(&a);
@@ -78,7 +79,7 @@ static void one_block_is_kept(void **state)
     size_t used = a.used;
     bj_arena_reset(&a);
     const void *kept = a.blocks;
-    /* As much again fits into it ... */
+    /* The kept block is large enough for the same allocations ... */
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 100; i++)
             bj_arena_alloc(&a, 1000);
@@ -86,7 +87,7 @@ static void one_block_is_kept(void **state)
         assert_ptr_equal(a.blocks, kept);
         bj_arena_reset(&a);
     }
-    /* ... and a peak that has passed does not stay. */
+    /* ... and is freed after a peak. */
     bj_arena_alloc(&a, 1 << 20);
     bj_arena_reset(&a);
     assert_true(a.end - a.next >= 1 << 20);
@@ -94,7 +95,7 @@ static void one_block_is_kept(void **state)
     bj_arena_reset(&a);
     assert_true(a.end - a.next < 1 << 16);
     bj_arena_free(&a);
-    bj_arena_reset(&a); /* of nothing is nothing */
+    bj_arena_reset(&a); /* of an empty arena */
     assert_null(a.blocks);
 }
 

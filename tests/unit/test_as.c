@@ -1,6 +1,6 @@
-/* Command lines of the exporters that we stand in for: what they become, that
- * our options take it, and what is refused.  The flags are those of the
- * originals' main programs. */
+/* Command lines of the exporters that --as replaces: their translation, which
+ * batchjob_exporter must accept, and errors.  The flags are those of the
+ * original programs. */
 #include "standalone/as.h"
 #include "standalone/conf.h"
 #include "tests/unit/lib/fail.h"
@@ -34,7 +34,7 @@ enum { ARGS = 8 };
 static const struct {
     const char *as;
     const char *args[ARGS];
-    const char *want; /* arguments of ours; NULL: refused ... */
+    const char *want; /* our arguments; NULL: refused ... */
     const char *why;  /* ... with this in the message */
     const char *env[2];
 } cases[] = {
@@ -59,7 +59,7 @@ static const struct {
      RIVOS " --dialect.exclude=^slurm_(a|b) c",
      0,
      {0}},
-    /* The variables are weaker than the flags, wherever those stand. */
+    /* Flags override environment variables. */
     {"prometheus-slurm-exporter",
      {"-slurm.poll-limit=20"},
      RIVOS " --cluster.interval=5 --cluster.interval=20",
@@ -86,7 +86,7 @@ static const struct {
      RIVOS " --cluster.path=/opt/slurm/bin --cluster.path=/bin",
      0,
      {0}},
-    /* What is in front of one command is in front of all. */
+    /* A prefix of one command applies to all. */
     {"prometheus-slurm-exporter",
      {"-slurm.squeue-cli=ssh -l slurm head squeue"},
      RIVOS " --cluster.command-prefix=ssh -l slurm head",
@@ -449,8 +449,8 @@ static void flags(void **state)
         check_case(i);
 }
 
-/* Each program has its dialect, its names are nobody else's, and there are no
- * more flags than a translation can count. */
+/* Each program has a dialect, unique names, and not more flags than a
+ * translation supports. */
 static void programs(void **state)
 {
     (void)state;
@@ -476,7 +476,7 @@ static void programs(void **state)
 }
 
 static const struct {
-    const char *argv[3], *want; /* NULL: ourselves */
+    const char *argv[3], *want; /* NULL: batchjob_exporter */
     int skip;
 } names[] = {
     {{"/usr/bin/batchjob_exporter"}, NULL, 0},
@@ -519,7 +519,7 @@ static void names_of_programs(void **state)
     }
 }
 
-static void help_is_asked_for(void **state)
+static void help_flags(void **state)
 {
     static const char *const words[][2] = {
         {"vpenso", "-help"}, {"vpenso", "-h"}, {"cgroup_exporter", "--help"}};
@@ -550,7 +550,7 @@ static int translate_all(void *arg)
     return r;
 }
 
-static void want_of_memory(void **state)
+static void out_of_memory(void **state)
 {
     (void)state;
     const struct bj_as_program *p;
@@ -568,8 +568,8 @@ int main(void)
         cmocka_unit_test(flags),
         cmocka_unit_test(programs),
         cmocka_unit_test(names_of_programs),
-        cmocka_unit_test(help_is_asked_for),
-        cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(help_flags),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

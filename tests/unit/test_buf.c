@@ -1,5 +1,5 @@
-/* Buffers: growth, failure, and numbers compared with what the C library
- * prints. */
+/* Buffers: growth, failure, and numbers compared with those of the C
+ * library. */
 #include "base/buf.h"
 
 #include <inttypes.h>
@@ -44,7 +44,7 @@ static void texts(void **state)
     bj_buf_free(&b);
 }
 
-/* Every length around the ends of a growing buffer. */
+/* bj_buf_printf of texts of all lengths, at all positions of the buffer. */
 static void printing_across_the_end(void **state)
 {
     (void)state;
@@ -73,8 +73,7 @@ static void growing(void **state)
     bj_buf_free(&b);
 }
 
-/* After a failure nothing is added, though it would fit. */
-/* Room is given back where it is much; the text stays, and may grow again. */
+/* Trimming frees much unused memory; the text stays and may grow again. */
 static void trimming(void **state)
 {
     enum { SMALL = 1000, LARGE = 1 << 20 };
@@ -93,7 +92,7 @@ static void trimming(void **state)
     assert_text(&b, "text");
     bj_buf_str(&b, " and more");
     assert_text(&b, "text and more");
-    /* One that waits to be filled keeps what it has. */
+    /* An empty buffer keeps its memory. */
     b.len = 0;
     assert_true(bj_buf_grow(&b, LARGE));
     cap = b.cap;
@@ -102,6 +101,7 @@ static void trimming(void **state)
     bj_buf_free(&b);
 }
 
+/* After a failure no text is added, even if it would fit. */
 static void failure_is_final(void **state)
 {
     (void)state;
@@ -124,7 +124,8 @@ static void failure_is_final(void **state)
     }
 }
 
-/* Powers of ten and two, one off on both sides, and noise of all lengths. */
+/* Powers of ten and two, their neighbours, and random numbers of all
+ * lengths. */
 static size_t make_numbers(uint64_t *v, size_t cap)
 {
     size_t n = 0;
@@ -167,7 +168,7 @@ static void decimal(void **state)
     bj_buf_free(&b);
 }
 
-/* The same with the point moved by hand. */
+/* The expected text of bj_buf_fixed, made with snprintf. */
 static void point(char *text, uint64_t v, unsigned digits)
 {
     char plain[64];
@@ -224,7 +225,7 @@ static void fixed_point_by_hand(void **state)
     }
 }
 
-/* A buffer that is full to the byte: numbers must ask for their room. */
+/* Numbers grow a full buffer. */
 static void numbers_at_the_end(void **state)
 {
     (void)state;

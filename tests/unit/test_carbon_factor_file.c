@@ -1,4 +1,4 @@
-/* Factors dropped as a file: both formats, and every way to get them wrong. */
+/* Factor files of a site: both formats, and all errors. */
 #include "carbon/factor_file.h"
 
 #include "base/file.h"
@@ -20,7 +20,7 @@ typedef int read_fn(struct bj_slice, const char *,
                     const struct bj_factor_rows *, struct bj_points *,
                     struct bj_err *);
 
-/* Both files hold the same; of France: */
+/* The factors of France in both files. */
 static const struct bj_carbon_point france[] = {
     {Y26, 7, Y27 - Y26, 45500, BJ_FACTOR_LIFECYCLE, false},
     {T15 - 3600, 7, 3600, 28250, BJ_FACTOR_DIRECT, false},
@@ -72,7 +72,7 @@ static void test_files(void **state)
 #define HEAD "zone,kind,start,end,g_per_kwh\n"
 #define ROW "FR,marginal,2026-11-20T14:00:00Z,2026-11-20T15:00:00Z,5\n"
 
-/* Texts that are read, and how many rows are ours. */
+/* Valid texts, and the number of rows for zone FR. */
 static const struct {
     const char *text;
     size_t n;
@@ -86,9 +86,9 @@ static const struct {
     {HEAD "FR,marginal,2026-11-20T15:00+01:00,2026-11-20T15:00Z,5\n", 1},
 };
 
-/* Texts that are refused, and what is said. */
+/* Invalid texts and a part of the error message. */
 static const struct {
-    const char *text, *says;
+    const char *text, *message;
 } bad_csv[] = {
     {"", "f:0: '': expected a line that names the columns"},
     {"\n# nothing\n", "f:2: '': expected a line that names the columns"},
@@ -122,7 +122,7 @@ static const struct {
      "expected start and end, or year instead"},
     {"zone,kind,year,g_per_kwh,estimated\nFR,marginal,2026,5,yes\n",
      "f:2: estimated: 'yes': expected true or false"},
-    /* rows of other zones are looked at, too */
+    /* rows of other zones are checked, too */
     {HEAD "XX,marginal,a,b,five\n", "f:2: g_per_kwh: 'five'"},
 };
 
@@ -138,7 +138,7 @@ static const struct {
 };
 
 static const struct {
-    const char *text, *says;
+    const char *text, *message;
 } bad_json[] = {
     {"", "f: "},
     {"{", "f: "},
@@ -170,7 +170,7 @@ static int read_text(read_fn *read, const char *text, struct bj_points *p,
                 err);
 }
 
-static void refused(read_fn *read, const char *text, const char *says)
+static void refused(read_fn *read, const char *text, const char *message)
 {
     struct bj_points p = {0};
     struct bj_err err = {0};
@@ -178,8 +178,8 @@ static void refused(read_fn *read, const char *text, const char *says)
     print_message("# %s\n", err.msg);
     assert_int_equal(r, -EINVAL);
     assert_int_equal(err.code, -EINVAL);
-    assert_true(strncmp(err.msg, says, strlen(says)) == 0 ||
-                strstr(err.msg, says));
+    assert_true(strncmp(err.msg, message, strlen(message)) == 0 ||
+                strstr(err.msg, message));
     assert_null(p.v);
 }
 
@@ -195,7 +195,7 @@ static void test_csv(void **state)
         bj_points_free(&p);
     }
     for (size_t i = 0; i < COUNT(bad_csv); i++)
-        refused(bj_factor_file_csv, bad_csv[i].text, bad_csv[i].says);
+        refused(bj_factor_file_csv, bad_csv[i].text, bad_csv[i].message);
 }
 
 static void test_json(void **state)
@@ -209,10 +209,10 @@ static void test_json(void **state)
         bj_points_free(&p);
     }
     for (size_t i = 0; i < COUNT(bad_json); i++)
-        refused(bj_factor_file_json, bad_json[i].text, bad_json[i].says);
+        refused(bj_factor_file_json, bad_json[i].text, bad_json[i].message);
 }
 
-/* A refused file leaves what there was; a good one takes its place. */
+/* An invalid file keeps the old factors; a valid one replaces them. */
 static void test_replaces(void **state)
 {
     (void)state;

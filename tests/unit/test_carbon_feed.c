@@ -1,4 +1,5 @@
-/* The feed of emission factors over time: fallbacks, paces, restarts. */
+/* The feed of emission factors, with simulated providers and clocks: fallbacks,
+ * intervals, faults. */
 #include "carbon/feed.h"
 
 #include "base/absent.h"
@@ -16,7 +17,6 @@
 #define T 1795186800u /* 2026-11-20T15:00:00Z */
 enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
 
-/* What every test has. */
 struct room {
     struct grid grid;
     struct bj_carbon_conf conf;
@@ -82,7 +82,8 @@ static const char *rte_now(const struct room *r)
     return text;
 }
 
-/* --- what holds -----------------------------------------------------------*/
+/* --- valid factors
+ * ----------------------------------------------------------*/
 
 static void test_static_only(void **state)
 {
@@ -113,7 +114,7 @@ static void test_constant_first(void **state)
     assert_string_equal(first(r), "constant constant 50000");
 }
 
-/* A country whose value is 0 has none. */
+/* A country whose value is 0 has no factor. */
 static void test_nothing(void **state)
 {
     struct room *r = *state;
@@ -130,8 +131,9 @@ static uint32_t mean_of_hour(enum grid_provider p, uint64_t hour)
     return (uint32_t)((sum + n / 2) / n);
 }
 
-/* Three good days, then an outage: two hours, the profile of days before, the
- * table, and back again. */
+/* Three good days, then an outage: the last value is valid for two hours, then
+ * the profile of the days before, then the table; afterwards live values
+ * again. */
 static void test_fallbacks(void **state)
 {
     struct room *r = *state;
@@ -166,7 +168,8 @@ static void test_fallbacks(void **state)
     assert_true(strncmp(first(r), "rte live ", 9) == 0);
 }
 
-/* In the order of the list, also where the first one only remembers. */
+/* Factors have the order of the list, even if the first provider has only a
+ * profile. */
 static void test_order_of_providers(void **state)
 {
     struct room *r = *state;
@@ -187,7 +190,7 @@ static void test_order_of_providers(void **state)
                      1);
 }
 
-/* Marginal values are on their own side, whatever is missing on the other. */
+/* Marginal values are not replaced by averages, nor the other way round. */
 static void test_marginal(void **state)
 {
     struct room *r = *state;
@@ -233,8 +236,8 @@ static void test_history(void **state)
 
 /* --- faults ---------------------------------------------------------------*/
 
-/* How a provider answers, which fault it is, and when it is asked again: at
- * least and at most, in seconds. */
+/* A response, the fault it causes, and the least and most seconds until the
+ * next request. */
 static const struct {
     enum grid_mode mode;
     enum bj_carbon_fault fault;
@@ -263,7 +266,7 @@ static void test_faults(void **state)
     for (size_t i = 0; i < COUNT(faults); i++) {
         start(r);
         r->grid.mode[GRID_RTE] = faults[i].mode;
-        grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
+        grid_advance(&r->grid, grid_settle(&r->grid, r->feed, NULL));
         uint64_t next = grid_settle(&r->grid, r->feed, &r->err);
         struct bj_carbon_feed_status s = status(r, 0);
         print_message("# %s: %s, %u s\n", bj_carbon_fault_name(s.fault),
@@ -274,7 +277,7 @@ static void test_faults(void **state)
         assert_int_equal(s.errors[s.fault], s.fault != BJ_CARBON_OK);
         assert_int_equal(r->err.code == 0, s.fault == BJ_CARBON_OK);
         assert_in_range(next, faults[i].least, faults[i].most + 1);
-        if (faults[i].mode == GRID_LATE) /* yesterday's hour was in it */
+        if (faults[i].mode == GRID_LATE) /* it has yesterday's hour */
             assert_memory_equal(first(r), "rte profile ", 12);
         else
             assert_string_equal(first(r), s.success ? rte_now(r) : "none");
@@ -282,54 +285,55 @@ static void test_faults(void **state)
     }
 }
 
-/* A fault is logged once, another one is logged again, and so is the first
- * behind a success. */
-static void test_told_once(void **state)
+/* A fault is logged once; another fault, and the first one after a success, are
+ * logged again. */
+static void test_logged_once(void **state)
 {
     struct room *r = *state;
     r->conf = grid_conf(NULL, "provider=rte", NULL);
     start(r);
     static const struct {
         enum grid_mode mode;
-        bool told;
+        bool logged;
     } steps[] = {{GRID_DOWN, true},  {GRID_DOWN, false}, {GRID_DOWN, false},
                  {GRID_HANG, true},  {GRID_DOWN, true},  {GRID_GOOD, false},
                  {GRID_GOOD, false}, {GRID_DOWN, true}};
-    grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
+    grid_advance(&r->grid, grid_settle(&r->grid, r->feed, NULL));
     for (size_t i = 0; i < COUNT(steps); i++) {
         r->grid.mode[GRID_RTE] = steps[i].mode;
         uint64_t next = grid_settle(&r->grid, r->feed, &r->err);
-        assert_int_equal(r->err.code != 0, steps[i].told);
-        if (steps[i].told)
+        assert_int_equal(r->err.code != 0, steps[i].logged);
+        if (steps[i].logged)
             assert_non_null(strstr(r->err.msg, "rte: "));
-        grid_sleep(&r->grid, next);
+        grid_advance(&r->grid, next);
     }
-    assert_int_equal(r->grid.asked[GRID_RTE], COUNT(steps));
+    assert_int_equal(r->grid.value_requests[GRID_RTE], COUNT(steps));
 }
 
-/* 1, 2, 4, ... minutes, an hour at last; a day of outage is 30 questions. */
+/* The interval of retries is 1, 2, 4, ... minutes, at most an hour. */
 static void test_back_off(void **state)
 {
     struct room *r = *state;
     r->conf = grid_conf(NULL, "provider=rte", NULL);
     start(r);
     r->grid.mode[GRID_RTE] = GRID_DOWN;
-    grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
+    grid_advance(&r->grid, grid_settle(&r->grid, r->feed, NULL));
     for (unsigned i = 0; i < 40; i++) {
         uint64_t want = i < 6 ? (uint64_t)MINUTE << i : HOUR;
         uint64_t next = grid_settle(&r->grid, r->feed, NULL);
         assert_in_range(next, want, want + want / 4 + 1);
-        grid_sleep(&r->grid, next);
+        grid_advance(&r->grid, next);
     }
-    assert_int_equal(r->grid.asked[GRID_RTE], 40);
+    assert_int_equal(r->grid.value_requests[GRID_RTE], 40);
     r->grid.mode[GRID_RTE] = GRID_GOOD;
     assert_in_range(grid_settle(&r->grid, r->feed, NULL), 1800, 1891);
     r->grid.mode[GRID_RTE] = GRID_DOWN;
-    grid_sleep(&r->grid, 1891);
+    grid_advance(&r->grid, 1891);
     assert_in_range(grid_settle(&r->grid, r->feed, NULL), 60, 76);
 }
 
-/* Machines that start together do not ask together. */
+/* Exporters that start at the same time send their requests at different
+ * times. */
 static void test_jitter(void **state)
 {
     struct room *r = *state;
@@ -340,7 +344,7 @@ static void test_jitter(void **state)
         struct bj_carbon_net net = grid_net(&r->grid);
         assert_int_equal(
             bj_carbon_feed_new(&r->conf, &net, seed, &r->feed, NULL), 0);
-        grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
+        grid_advance(&r->grid, grid_settle(&r->grid, r->feed, NULL));
         seen[seed] = grid_settle(&r->grid, r->feed, NULL);
         different += seed > 0 && seen[seed] != seen[seed - 1];
         stop(r);
@@ -355,11 +359,11 @@ static void test_retry_after(void **state)
     start(r);
     r->grid.mode[GRID_RTE] = GRID_BUSY;
     r->grid.retry_after_usec = 3ull * HOUR * 1000000;
-    grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
+    grid_advance(&r->grid, grid_settle(&r->grid, r->feed, NULL));
     assert_in_range(grid_settle(&r->grid, r->feed, NULL), 3 * HOUR,
                     3 * HOUR + 3 * HOUR / 4 + 1);
-    r->grid.retry_after_usec = 5000000; /* less than we wait anyway */
-    grid_sleep(&r->grid, 4 * HOUR);
+    r->grid.retry_after_usec = 5000000; /* less than the normal wait */
+    grid_advance(&r->grid, 4 * HOUR);
     assert_in_range(grid_settle(&r->grid, r->feed, NULL), 1800, 2251);
 }
 
@@ -370,13 +374,13 @@ static void test_abort(void **state)
     start(r);
     bj_carbon_feed_abort(r->feed);
     r->grid.mode[GRID_RTE] = GRID_ABORT;
-    grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
+    grid_advance(&r->grid, grid_settle(&r->grid, r->feed, NULL));
     assert_int_equal(grid_settle(&r->grid, r->feed, &r->err), 1);
     assert_int_equal(r->err.code, 0);
     assert_int_equal(status(r, 0).queries, 0);
 }
 
-/* A machine whose clock is not set yet asks nobody and knows no profile. */
+/* No request is sent, and no profile is used, before the clock is set. */
 static void test_clock_not_set(void **state)
 {
     struct room *r = *state;
@@ -384,7 +388,7 @@ static void test_clock_not_set(void **state)
     r->grid.wall_sec = 600;
     start(r);
     grid_run(&r->grid, r->feed, HOUR);
-    assert_int_equal(r->grid.asked[GRID_RTE], 0);
+    assert_int_equal(r->grid.value_requests[GRID_RTE], 0);
     assert_string_equal(first(r), "none");
     r->grid.wall_sec = T;
     grid_run(&r->grid, r->feed, 20);
@@ -403,7 +407,7 @@ int main(void)
         TEST(test_marginal),
         TEST(test_history),
         TEST(test_faults),
-        TEST(test_told_once),
+        TEST(test_logged_once),
         TEST(test_back_off),
         TEST(test_jitter),
         TEST(test_retry_after),

@@ -1,5 +1,5 @@
-/* Answers of providers: the shapes they document, and what else may come.
- * tests/fixtures/carbon/README.md says where the shapes are from. */
+/* Responses of providers: documented formats and invalid responses.
+ * tests/fixtures/carbon/README.md has the sources of the formats. */
 #include "carbon/provider.h"
 
 #include "base/file.h"
@@ -19,7 +19,7 @@
 
 enum { ROWS = 8 };
 
-/* A file, and the points in it, in its order. */
+/* A file and its points, in its order. */
 static const struct {
     const char *file, *provider, *zone;
     size_t n, unknown;
@@ -109,7 +109,7 @@ static void test_documented(void **state)
     }
 }
 
-/* Texts that are read, and how many values they hold. */
+/* Valid texts, and their numbers of known and unknown values. */
 static const struct {
     const char *provider, *zone, *text;
     size_t n, unknown;
@@ -124,7 +124,7 @@ static const struct {
      "{\"results\":[{\"taux_co2\":3.15e1,\"date_heure\":\"2026-11-20 15:00:"
      "00+00\"}]}",
      1, 0},
-    /* not a number, not a time, beyond any grid */
+    /* not a number, not a time, out of range */
     {"rte", "FR",
      "{\"results\":[{\"taux_co2\":\"NaN\",\"date_heure\":\"2026-11-20T15:00:"
      "00Z\"},{\"taux_co2\":31,\"date_heure\":\"today\"},{\"taux_co2\":31},"
@@ -161,9 +161,9 @@ static void test_lenient(void **state)
     }
 }
 
-/* Texts that are refused, and what is said. */
+/* Invalid texts and a part of the error message. */
 static const struct {
-    const char *provider, *zone, *text, *says;
+    const char *provider, *zone, *text, *message;
 } bad[] = {
     {"rte", "FR", "", "answer"},
     {"rte", "FR", "null", "results: expected an array, got nothing"},
@@ -209,13 +209,12 @@ static void test_bad(void **state)
                       &err);
         print_message("# %s: %s\n", bad[i].text, err.msg);
         assert_int_equal(r, -EINVAL);
-        assert_non_null(strstr(err.msg, bad[i].says));
+        assert_non_null(strstr(err.msg, bad[i].message));
     }
 }
 
-/* A page with status 200 is refused by all, and so is every piece of a good
- * answer that is cut off. */
-static void test_cut(void **state)
+/* All parsers reject an HTML page and every truncated response. */
+static void test_truncated(void **state)
 {
     (void)state;
     char buf[8192], page[2048];
@@ -232,7 +231,7 @@ static void test_cut(void **state)
     }
 }
 
-/* More rows than there is room for, and more text than is looked at. */
+/* More rows than fit are ignored; too much text is an error. */
 static void test_huge(void **state)
 {
     (void)state;
@@ -289,7 +288,7 @@ static void test_login(void **state)
     }
 }
 
-/* What is asked; decoded and compared with the documentation by eye. */
+/* URLs of requests, decoded and compared with the documentation by hand. */
 static const struct {
     const char *provider, *zone, *url;
 } urls[] = {
@@ -324,7 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_documented), cmocka_unit_test(test_lenient),
-        cmocka_unit_test(test_bad),        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_bad),        cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_huge),       cmocka_unit_test(test_login),
         cmocka_unit_test(test_urls),
     };

@@ -1,4 +1,4 @@
-/* Options of emission factors: what belongs together. */
+/* Options of emission factors: valid and invalid combinations. */
 #include "carbon/plan.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { ARGS = 8 };
 
-/* Options, and the plan they make: "provider zone country period", in order. */
+/* Options and their plan, as "provider zone country period" in order. */
 static const struct {
     const char *args[ARGS];
     const char *plan;
@@ -41,10 +41,10 @@ static const struct {
     {{"provider=file", "file=/f", "zone=file=hall-2"}, "file hall-2 - 60;"},
 };
 
-/* Options that do not fit, and what is said. */
+/* Invalid options and a part of the error message. */
 static const struct {
     const char *args[ARGS];
-    const char *says;
+    const char *message;
 } bad[] = {
     {{0}, "emissions.provider: expected at least one, or emissions.country"},
     {{"country=XX"}, "emissions.country: 'XX': expected a code of ISO 3166-1"},
@@ -80,7 +80,7 @@ static const struct {
     {{"provider=rte", "url=rte=http://a\nHost: b"}, "emissions.url"},
 };
 
-/* The options from "name=value" strings; the plan as text, or the message. */
+/* Set options from "name=value" strings; text gets the plan or the error. */
 static int make(const char *const *args, char *text, size_t cap)
 {
     struct bj_carbon_conf conf = {0};
@@ -130,11 +130,11 @@ static void test_bad(void **state)
         int r = make(bad[i].args, text, sizeof(text));
         print_message("# %s\n", text);
         assert_int_equal(r, -EINVAL);
-        assert_non_null(strstr(text, bad[i].says));
+        assert_non_null(strstr(text, bad[i].message));
     }
 }
 
-/* Each provider that can be chosen is one, and the other way round. */
+/* The choices of emissions.provider are exactly the providers. */
 static void test_choices(void **state)
 {
     (void)state;

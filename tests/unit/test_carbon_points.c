@@ -1,4 +1,4 @@
-/* Values over time: order, what holds now, profiles. */
+/* Values over time: order, the current value, profiles. */
 #include "carbon/points.h"
 
 #include <errno.h>
@@ -63,8 +63,8 @@ static void test_order(void **state)
     bj_points_trim(&points, 0, 1);
 }
 
-/* A measured value takes the place of a forecast, not the other way round; a
- * later value takes that of an earlier one. */
+/* A measured value replaces a forecast, but not the other way round; of two
+ * measured values or two forecasts, the later one is kept. */
 static void test_replace(void **state)
 {
     (void)state;
@@ -86,11 +86,11 @@ static void test_now(void **state)
     add(T, 900, 28, DIRECT, false);
     add(T + 900, 900, 31, DIRECT, false);
     add(T + 900, 300, 400, MARGINAL, false);
-    assert_int_equal(at(T - 1, DIRECT, 0), 0); /* not begun */
+    assert_int_equal(at(T - 1, DIRECT, 0), 0); /* too early */
     assert_int_equal(at(T, DIRECT, BJ_FACTOR_LIVE), 28);
     assert_int_equal(at(T + 899, DIRECT, BJ_FACTOR_LIVE), 28);
     assert_int_equal(at(T + 900, DIRECT, BJ_FACTOR_LIVE), 31);
-    /* two hours from its start and not a second longer */
+    /* valid for exactly two hours from its start */
     assert_int_equal(at(T + 900 + 2 * HOUR - 1, DIRECT, BJ_FACTOR_LIVE), 31);
     assert_int_equal(at(T + 900 + 2 * HOUR, DIRECT, 0), 0);
     assert_int_equal(at(T + 900, MARGINAL, BJ_FACTOR_LIVE), 400);
@@ -98,7 +98,7 @@ static void test_now(void **state)
     assert_int_equal(at(T, BJ_FACTOR_LIFECYCLE, 0), 0);
 }
 
-/* A year that is stated, hours inside it, and what is behind both. */
+/* The value of a year, that of an hour in it, and the times after both. */
 static void test_stated(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void test_profile(void **state)
     assert_int_equal(profile(T + 3600, DIRECT), 500);
     assert_int_equal(profile(T, MARGINAL), 700);
     assert_int_equal(profile(T, BJ_FACTOR_LIFECYCLE), 0);
-    /* a week ago is better, eight days are worse, nine are too long ago */
+    /* preferred: 7 days ago; then 1 day, then 8; 9 days ago is not used */
     add(T - 8 * DAY, 900, 80, DIRECT, false);
     assert_int_equal(profile(T, DIRECT), 21);
     assert_int_equal(profile(T + 7 * DAY, DIRECT), 21);
@@ -151,8 +151,8 @@ static void test_profile(void **state)
     assert_int_equal(profile(T + 5 * HOUR, DIRECT), 0);
 }
 
-/* What is stated for a month is no profile of its first hour. */
-static void test_long_is_no_profile(void **state)
+/* The value of a month gives no profile of its first hour. */
+static void test_no_profile_of_long_period(void **state)
 {
     (void)state;
     add(T - DAY, 30 * DAY, 45, DIRECT, false);
@@ -165,7 +165,7 @@ static void test_limit(void **state)
     for (uint64_t i = 0; i < BJ_POINTS_MAX; i++)
         assert_int_equal(add(T + i, 60, 1, DIRECT, false), 0);
     assert_int_equal(add(T - 1, 60, 1, DIRECT, false), -E2BIG);
-    assert_int_equal(add(T + 1, 60, 2, DIRECT, false), 0); /* in its place */
+    assert_int_equal(add(T + 1, 60, 2, DIRECT, false), 0); /* replaces */
     assert_int_equal(points.n, BJ_POINTS_MAX);
 }
 
@@ -177,7 +177,7 @@ int main(void)
         cmocka_unit_test_teardown(test_now, clean),
         cmocka_unit_test_teardown(test_stated, clean),
         cmocka_unit_test_teardown(test_profile, clean),
-        cmocka_unit_test_teardown(test_long_is_no_profile, clean),
+        cmocka_unit_test_teardown(test_no_profile_of_long_period, clean),
         cmocka_unit_test_teardown(test_limit, clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

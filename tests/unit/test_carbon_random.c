@@ -1,5 +1,6 @@
-/* Whatever providers do, clocks jump and programs restart: a factor is never 0,
- * never invented, never old and called live, and never of the wrong side. */
+/* The feed with random responses of simulated providers, clock changes and
+ * restarts: a factor is never 0, is a value of its provider, is not called live
+ * when it is old, and is never average instead of marginal or vice versa. */
 #include "carbon/feed.h"
 
 #include "tests/unit/lib/fakegrid.h"
@@ -22,7 +23,7 @@ struct world {
     struct bj_carbon_conf conf;
     struct bj_carbon_feed *feed;
     uint64_t random;
-    unsigned live, profile, year; /* how often a factor was that */
+    unsigned live, profile, year; /* counts of factors by origin */
 };
 
 static uint64_t draw(struct world *w, uint64_t n)
@@ -72,7 +73,7 @@ static void check(const struct bj_factor *f, uint64_t now)
     assert_int_equal(f->start_sec, now - now % HOUR);
 }
 
-/* All kinds of origin are to come up in the end. */
+/* Count the origins, all of which must occur. */
 static void tally(struct world *w, enum bj_factor_from from)
 {
     w->live += from == BJ_FACTOR_LIVE;
@@ -97,7 +98,7 @@ static void check_all(struct world *w)
         assert_int_equal(s[i].errors[BJ_CARBON_OK], 0);
 }
 
-/* Something happens; most of the time, time passes. */
+/* A random event; in most cases, only time passes. */
 static void event(struct world *w)
 {
     switch (draw(w, 12)) {
@@ -114,10 +115,10 @@ static void event(struct world *w)
         restart(w);
         break;
     case 4:
-        w->grid.forget = true;
+        w->grid.tokens_expired = true;
         break;
     case 5:
-        if (draw(w, 6) == 0) /* somebody sets the clock */
+        if (draw(w, 6) == 0) /* the clock is set */
             w->grid.wall_sec += draw(w, 10ull * DAY) - 5ull * DAY;
         break;
     case 6:
@@ -155,7 +156,7 @@ static void test_worlds(void **state)
     int fd = mkstemp(token);
     assert_int_equal(write(fd, "user:password", 13), 13);
     close(fd);
-    /* The seventh world has all kinds of origin. */
+    /* Seed 7 alone gives all origins. */
     const unsigned first = bj_rounds(1, 7), least = 40;
     for (uint64_t seed = first; seed <= 7; seed++) {
         print_message("# world %u\n", (unsigned)seed);
@@ -163,7 +164,7 @@ static void test_worlds(void **state)
     }
     print_message("# live %u, profile %u, year %u\n", sum.live, sum.profile,
                   sum.year);
-    /* else the walk has not been anywhere */
+    /* else the test covers too little */
     assert_true(sum.live > least);
     assert_true(sum.profile > least);
     assert_true(sum.year > least);

@@ -1,4 +1,5 @@
-/* The feed of emission factors and a site's files: secrets and factor files. */
+/* The feed of emission factors with files of the site: secrets and factor
+ * files. */
 #include "carbon/feed.h"
 
 #include "tests/unit/lib/fakegrid.h"
@@ -29,7 +30,7 @@ struct room {
 
 static struct room room;
 
-/* The path of a file; several may be in use at a time. */
+/* The path of a file; valid until the next call with the same name. */
 static const char *at(const char *name)
 {
     static char paths[COUNT(files)][64];
@@ -98,15 +99,15 @@ static struct bj_carbon_feed_status status(struct room *r)
     return s;
 }
 
-/* Wait for what is due next and do it; the fault that came of it. */
-static enum bj_carbon_fault once(struct room *r)
+/* Run the next query of the feed, and return its fault. */
+static enum bj_carbon_fault next_fault(struct room *r)
 {
     uint64_t queries = status(r).queries;
     for (int i = 0; i < 1000; i++) {
         uint64_t wait = grid_settle(&r->grid, r->feed, &r->err);
         if (status(r).queries != queries)
             break;
-        grid_sleep(&r->grid, wait);
+        grid_advance(&r->grid, wait);
     }
     return status(r).fault;
 }
@@ -125,7 +126,7 @@ static void test_header(void **state)
     put("secret", " key-42 \n", 0600);
     r->conf = grid_conf(at("secret"), "provider=electricitymaps", NULL);
     start(r);
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
     assert_string_equal(r->grid.header, "auth-token: key-42");
     assert_string_equal(r->grid.url, "http://electricitymaps/v3/"
                                      "carbon-intensity/latest?zone=DE");
@@ -137,24 +138,24 @@ static void test_login(void **state)
     put("secret", "anna:pass:word\n", 0640);
     r->conf = grid_conf(at("secret"), "provider=watttime", NULL);
     start(r);
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
     assert_string_equal(r->grid.user, "anna");
     assert_string_equal(r->grid.password, "pass:word");
     assert_int_equal(r->grid.logins, 1);
-    /* the token is used for 25 minutes, then there is another */
+    /* a token is used for 25 minutes */
     grid_run(&r->grid, r->feed, 20 * 60);
     assert_int_equal(r->grid.logins, 1);
-    assert_in_range(r->grid.asked[GRID_WATTTIME], 4, 6);
+    assert_in_range(r->grid.value_requests[GRID_WATTTIME], 4, 6);
     grid_run(&r->grid, r->feed, 10 * 60);
     assert_int_equal(r->grid.logins, 2);
-    /* one that ends before its time costs no failure */
-    r->grid.forget = true;
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    /* a token that expires early causes no fault */
+    r->grid.tokens_expired = true;
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
     assert_int_equal(r->grid.logins, 3);
     assert_int_equal(status(r).errors[BJ_CARBON_DENIED], 0);
 }
 
-/* A login that is refused, or answered with a page. */
+/* A login that is denied, and one whose response is an HTML page. */
 static void test_login_fails(void **state)
 {
     struct room *r = *state;
@@ -162,19 +163,19 @@ static void test_login_fails(void **state)
     r->conf = grid_conf(at("secret"), "provider=watttime", NULL);
     start(r);
     r->grid.mode[GRID_WATTTIME] = GRID_DENY;
-    assert_int_equal(once(r), BJ_CARBON_DENIED);
+    assert_int_equal(next_fault(r), BJ_CARBON_DENIED);
     assert_null(strstr(r->err.msg, "password"));
     r->grid.mode[GRID_WATTTIME] = GRID_HTML;
-    assert_int_equal(once(r), BJ_CARBON_CONTENT);
+    assert_int_equal(next_fault(r), BJ_CARBON_CONTENT);
     assert_int_equal(r->grid.logins, 2);
-    assert_int_equal(r->grid.asked[GRID_WATTTIME], 0);
+    assert_int_equal(r->grid.value_requests[GRID_WATTTIME], 0);
 }
 
-/* What is in the file, its mode, and what is said. */
+/* A secret file, its mode, and a part of the error message. */
 static const struct {
     const char *text;
     mode_t mode;
-    const char *says;
+    const char *message;
 } secrets[] = {
     {NULL, 0, "secret: No such file or directory"},
     {"", 0600, "secret is empty"},
@@ -194,16 +195,16 @@ static void test_bad_secrets(void **state)
         if (secrets[i].text)
             put("secret", secrets[i].text, secrets[i].mode);
         restart(r);
-        assert_int_equal(once(r), BJ_CARBON_LOCAL);
+        assert_int_equal(next_fault(r), BJ_CARBON_LOCAL);
         print_message("# %s\n", r->err.msg);
-        assert_non_null(strstr(r->err.msg, secrets[i].says));
+        assert_non_null(strstr(r->err.msg, secrets[i].message));
         assert_int_equal(r->grid.logins, 0);
     }
     put("secret", "a:b", 0600);
-    assert_int_equal(once(r), BJ_CARBON_OK); /* looked at again each time */
+    assert_int_equal(next_fault(r), BJ_CARBON_OK); /* read again */
 }
 
-/* --- dropped factors ------------------------------------------------------*/
+/* --- factor files ---------------------------------------------------------*/
 
 #define HEAD "zone,kind,start,end,g_per_kwh\n"
 #define ROW(mg)                                                                \
@@ -222,38 +223,38 @@ static void test_file(void **state)
     struct room *r = *state;
     put("drop.csv", HEAD ROW("31"), 0644);
     start_file(r, "drop.csv", NULL);
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
     assert_int_equal(first_mg(r, false), 31000);
     grid_run(&r->grid, r->feed, 300);
-    assert_int_equal(status(r).queries, 1); /* read when it changes */
+    assert_int_equal(status(r).queries, 1); /* only read when it changes */
     put("drop.csv", HEAD ROW("32.5"), 0644);
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
     assert_int_equal(first_mg(r, false), 32500);
-    /* one that makes no sense keeps the old values, and is logged once */
+    /* an invalid file keeps the old values and is logged once */
     put("drop.csv", HEAD ROW("0"), 0644);
-    assert_int_equal(once(r), BJ_CARBON_CONTENT);
+    assert_int_equal(next_fault(r), BJ_CARBON_CONTENT);
     assert_non_null(strstr(r->err.msg, "drop.csv:2: g_per_kwh: '0'"));
     assert_int_equal(first_mg(r, false), 32500);
     grid_run(&r->grid, r->feed, 300);
     assert_int_equal(status(r).errors[BJ_CARBON_CONTENT], 1);
-    /* one that has gone takes them along */
+    /* the values of a removed file are dropped */
     unlink(at("drop.csv"));
-    assert_int_equal(once(r), BJ_CARBON_LOCAL);
+    assert_int_equal(next_fault(r), BJ_CARBON_LOCAL);
     assert_int_equal(first_mg(r, false), 0);
     put("drop.csv", HEAD ROW("33"), 0644);
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
     assert_int_equal(first_mg(r, false), 33000);
     assert_int_equal(status(r).remote, 0);
 }
 
-/* What it states ends; two hours from the start of a short period. */
+/* The value of a short period is valid for two hours from its start. */
 static void test_file_ends(void **state)
 {
     struct room *r = *state;
     put("drop.csv", HEAD ROW("31"), 0644);
     start_file(r, "drop.csv", NULL);
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(once(r), BJ_CARBON_EMPTY);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_EMPTY);
     assert_non_null(strstr(r->err.msg, "no current factor for zone FR"));
     assert_in_range(r->grid.wall_sec, T + 2 * HOUR, T + 2 * HOUR + 60);
     assert_int_equal(first_mg(r, false), 0);
@@ -269,7 +270,7 @@ static void test_file_json(void **state)
         "\"g_per_kwh\":480}]}",
         0644);
     start_file(r, "drop.json", NULL);
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
     assert_int_equal(first_mg(r, false), 0);
     assert_int_equal(first_mg(r, true), 480000);
     struct bj_factor f;
@@ -278,17 +279,16 @@ static void test_file_json(void **state)
     assert_int_equal(f.from, BJ_FACTOR_STATED);
 }
 
-/* Other users may not write it: they would change other people's
- * figures. */
+/* A factor file that other users can write is refused. */
 static void test_file_not_trusted(void **state)
 {
     struct room *r = *state;
     put("drop.csv", HEAD ROW("31"), 0666);
     start_file(r, "drop.csv", NULL);
-    assert_int_equal(once(r), BJ_CARBON_LOCAL);
+    assert_int_equal(next_fault(r), BJ_CARBON_LOCAL);
     assert_int_equal(first_mg(r, false), 0);
     assert_int_equal(chmod(at("drop.csv"), 0644), 0);
-    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(next_fault(r), BJ_CARBON_OK);
 }
 
 int main(void)

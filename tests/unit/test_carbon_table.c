@@ -1,4 +1,4 @@
-/* The yearly table against the file it is made from, and numbers of factors. */
+/* The yearly table compared with its source file, and the parser of factors. */
 #include "carbon/table.h"
 
 #include "base/file.h"
@@ -13,7 +13,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Known from the source: CodeCarbon's documentation and its JSON file. */
+/* Values from CodeCarbon's documentation and its JSON file. */
 static const struct {
     const char *code, *iso3, *name;
     uint32_t mg;
@@ -26,7 +26,7 @@ static const struct {
     {"USA", "USA", "United States", 369473, 2023},
     {"in", "IND", "India", 713441, 2023},
     {"jpn", "JPN", "Japan", 485392, 2023},
-    {"EH", "ESH", "Western Sahara", 0, 2009}, /* value not looked at */
+    {"EH", "ESH", "Western Sahara", 0, 2009}, /* value not checked */
 };
 
 static void test_known(void **state)
@@ -50,7 +50,7 @@ static void test_known(void **state)
     }
 }
 
-/* A value of 0 is none: the Central African Republic in this edition. */
+/* A value of 0 is unknown, such as that of the Central African Republic. */
 static void test_unknown(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void test_unknown(void **state)
     assert_false(bj_carbon_country_factor(c, &f));
 }
 
-/* Row by row the same as the file, read here in another way. */
+/* Each row equals that of the file, read here with other code. */
 static void test_file(void **state)
 {
     (void)state;

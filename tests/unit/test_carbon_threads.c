@@ -1,5 +1,5 @@
-/* Emission factors read from several threads while one asks, and want of
- * memory. */
+/* The feed of emission factors: several threads read factors while one steps
+ * the feed, and allocations fail. */
 #include "carbon/factor_file.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/fakegrid.h"
@@ -19,10 +19,10 @@ enum { HOUR = 3600, DAY = 86400, READERS = 3 };
 struct shared {
     struct bj_carbon_feed *feed;
     atomic_bool stop;
-    atomic_uint looks;
+    atomic_uint reads;
 };
 
-static void *look(void *arg)
+static void *read_factors(void *arg)
 {
     struct shared *s = arg;
     static const uint64_t at = T + 12 * HOUR;
@@ -33,7 +33,7 @@ static void *look(void *arg)
             bj_carbon_feed_factors(s->feed, at, f, BJ_CARBON_FEED_FACTORS);
         n += bj_carbon_feed_history(s->feed, T, T + DAY, history, 64);
         n += bj_carbon_feed_status(s->feed, at, status, BJ_CARBON_SLOTS);
-        atomic_fetch_add(&s->looks, n > 0);
+        atomic_fetch_add(&s->reads, n > 0);
     }
     return NULL;
 }
@@ -50,13 +50,14 @@ static void test_threads(void **state)
     assert_int_equal(bj_carbon_feed_new(&conf, &net, 1, &s.feed, NULL), 0);
     pthread_t readers[READERS];
     for (int i = 0; i < READERS; i++)
-        assert_int_equal(pthread_create(&readers[i], NULL, look, &s), 0);
+        assert_int_equal(pthread_create(&readers[i], NULL, read_factors, &s),
+                         0);
     for (int i = 0; i < 20; i++) {
         g.mode[GRID_RTE] = i % 4 == 3 ? GRID_DOWN : GRID_GOOD;
         grid_run(&g, s.feed, 3 * HOUR);
     }
     bj_carbon_feed_abort(s.feed);
-    while (atomic_load(&s.looks) < 10)
+    while (atomic_load(&s.reads) < 10)
         ;
     atomic_store(&s.stop, true);
     for (int i = 0; i < READERS; i++)
@@ -67,7 +68,7 @@ static void test_threads(void **state)
 
 /* --- memory ---------------------------------------------------------------*/
 
-static int no_memory(int r)
+static int success_or_enomem(int r)
 {
     assert_true(r == 0 || r == -ENOMEM);
     return r;
@@ -80,11 +81,12 @@ static int parse(void *arg)
     static const char text[] =
         "{\"results\":[{\"taux_co2\":31,\"date_heure\":\"2026-11-20T15:00:00Z\""
         "}]}";
-    return no_memory(bj_carbon_provider(BJ_SLICE("rte"))
-                         ->parse(bj_slice_str(text), "FR", &reply, NULL));
+    return success_or_enomem(
+        bj_carbon_provider(BJ_SLICE("rte"))
+            ->parse(bj_slice_str(text), "FR", &reply, NULL));
 }
 
-static int drop(void *arg)
+static int read_factor_file(void *arg)
 {
     struct bj_points p = {0};
     struct bj_factor_rows want = {"FR", 1};
@@ -99,7 +101,7 @@ static int drop(void *arg)
                       "f", &want, &p, NULL);
     assert_int_equal(p.n, r == 0);
     bj_points_free(&p);
-    return no_memory(r);
+    return success_or_enomem(r);
 }
 
 static int new_feed(void *arg)
@@ -109,7 +111,7 @@ static int new_feed(void *arg)
     int r = bj_carbon_feed_new(arg, &net, 1, &feed, NULL);
     assert_int_equal(feed != NULL, r == 0);
     bj_carbon_feed_free(feed);
-    return no_memory(r);
+    return success_or_enomem(r);
 }
 
 static void test_memory(void **state)
@@ -120,15 +122,14 @@ static void test_memory(void **state)
     struct bj_carbon_conf conf = grid_conf(NULL, "provider=rte", NULL);
     static int json = 1;
     assert_true(bj_fail_each(parse, NULL) > 0);
-    assert_true(bj_fail_each(drop, NULL) > 0);
-    assert_true(bj_fail_each(drop, &json) > 0);
+    assert_true(bj_fail_each(read_factor_file, NULL) > 0);
+    assert_true(bj_fail_each(read_factor_file, &json) > 0);
     assert_true(bj_fail_each(new_feed, &conf) > 0);
     grid_conf_free(&conf);
 }
 
-/* A question in want of memory is a fault like others, and the next one is as
- * good as new. */
-static void test_question(void **state)
+/* A request that runs out of memory is a fault, and the next request works. */
+static void test_request_without_memory(void **state)
 {
     (void)state;
     if (!bj_fail_works())
@@ -140,7 +141,7 @@ static void test_question(void **state)
     struct bj_carbon_feed_status s;
     bool ok = false;
     assert_int_equal(bj_carbon_feed_new(&conf, &net, 1, &feed, NULL), 0);
-    grid_sleep(&g, grid_settle(&g, feed, NULL));
+    grid_advance(&g, grid_settle(&g, feed, NULL));
     for (unsigned long n = 0; !ok; n++) {
         bj_fail_after(n);
         uint64_t next = grid_settle(&g, feed, NULL);
@@ -148,8 +149,8 @@ static void test_question(void **state)
         assert_int_equal(bj_carbon_feed_status(feed, g.wall_sec, &s, 1), 1);
         ok = s.success;
         assert_true(ok || s.fault == BJ_CARBON_LOCAL ||
-                    s.fault == BJ_CARBON_CONTENT); /* the double's own want */
-        grid_sleep(&g, next);
+                    s.fault == BJ_CARBON_CONTENT); /* failed in the fake */
+        grid_advance(&g, next);
     }
     bj_carbon_feed_free(feed);
     grid_conf_free(&conf);
@@ -160,7 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_question),
+        cmocka_unit_test(test_request_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

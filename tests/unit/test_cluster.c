@@ -1,5 +1,5 @@
-/* The cluster collector in a core, with commands that say what a test wants:
- * recordings of Slurm 22.05, nothing, garbage, or nothing for a long time. */
+/* The cluster collector in a core. Scripts replace Slurm's commands: they print
+ * recordings of Slurm 22.05, nothing or garbage, or hang. */
 #include "tests/unit/test_cluster.h"
 
 #include "core/final.h"
@@ -17,14 +17,14 @@ static void test_all(void **state)
     assert_int_equal(list(&r, BJ_CL_LICENSES)->n, 2);
     assert_int_equal(list(&r, BJ_CL_RESERVATIONS)->n, 3);
     assert_int_equal(list(&r, BJ_CL_CONTROLLER)->n, 1);
-    assert_int_equal(list(&r, BJ_CL_SHARES)->n, 0); /* not asked for */
+    assert_int_equal(list(&r, BJ_CL_SHARES)->n, 0); /* not configured */
     assert_null(source(&r, "limits"));
     assert_int_equal(source(&r, "nodes")->bad_lines, 4);
     /* A pass runs no command. */
     for (int i = 0; i < 50; i++)
         rig_pass(&r);
     assert_int_equal(source(&r, "queue")->runs, 1);
-    /* A snapshot outlives what it was made from. */
+    /* A snapshot stays valid after the core has ended. */
     struct bj_snap *old = bj_snap_ref(r.snap);
     rig_stop(&r);
     assert_true(bj_slice_eq(old->cluster, bj_slice_str("sandbox")));
@@ -33,8 +33,8 @@ static void test_all(void **state)
     bj_snap_unref(old);
 }
 
-/* A final record has the name that was learnt; one that is configured goes
- * first. */
+/* A final record names the cluster: as configured, else as scontrol reports
+ * it. */
 static void check_record(const char *name_opt, const char *want)
 {
     struct rig r;
@@ -72,8 +72,8 @@ static void test_configured_name(void **state)
     rig_stop(&r);
 }
 
-/* One that hangs costs its own figures only; the core ends without waiting for
- * it, and its values go when they are three periods old. */
+/* A command that hangs, is missing or prints garbage loses only its own values,
+ * which are removed after three intervals. */
 static void test_faults(void **state)
 {
     (void)state;
@@ -86,27 +86,29 @@ static void test_faults(void **state)
     char path[256];
     snprintf(path, sizeof(path), "%s/bin/sinfo", dir);
     assert_int_equal(unlink(path), 0);
-    SOON(&r, errors(&r, "queue", "timeout") > 0 &&
-                 errors(&r, "nodes", "missing") > 0 &&
-                 errors(&r, "diag", "output") > 0);
-    assert_int_equal(errors(&r, "licenses", "timeout"), 0);
+    AWAIT_PASSES(&r, error_count(&r, "queue", "timeout") > 0 &&
+                         error_count(&r, "nodes", "missing") > 0 &&
+                         error_count(&r, "diag", "output") > 0);
+    assert_int_equal(error_count(&r, "licenses", "timeout"), 0);
     assert_int_equal(source(&r, "queue")->success, 0);
     assert_int_equal(source(&r, "licenses")->success, 1);
-    SOON(&r, list(&r, BJ_CL_JOBS)->n == 0 && list(&r, BJ_CL_NODES)->n == 0);
+    AWAIT_PASSES(&r,
+                 list(&r, BJ_CL_JOBS)->n == 0 && list(&r, BJ_CL_NODES)->n == 0);
     assert_true(source(&r, "queue")->age_usec > 3 * SECOND);
     assert_int_equal(list(&r, BJ_CL_LICENSES)->n, 2);
-    recorded("squeue", "squeue.txt");
-    SOON(&r, jobs_of(&r, "RUNNING") == 2);
+    recorded_command("squeue", "squeue.txt");
+    AWAIT_PASSES(&r, jobs_of(&r, "RUNNING") == 2);
     wait_runs(&r, "queue", source(&r, "queue")->runs + 1);
     rig_stop(&r);
-    /* logged once, and once that it is over */
+    /* logged once, and once when it works again */
     const char *first = strstr(r.log, "cluster, queue: squeue");
     assert_non_null(first);
     assert_null(strstr(first + 1, "cluster, queue: squeue"));
     assert_non_null(strstr(first, "cluster, queue: works again"));
 }
 
-/* A file that changes shows without a restart; a missing one is logged. */
+/* A changed file of constants is read without a restart; a missing file is
+ * counted as an error. */
 static void test_constants(void **state)
 {
     (void)state;
@@ -115,9 +117,9 @@ static void test_constants(void **state)
     snprintf(opt, sizeof(opt), "cluster.constants=%s/numbers", dir);
     START(r, opt, "cluster.interval=1s", "cluster.source=none");
     wait_runs(&r, "constants", 1);
-    assert_int_equal(errors(&r, "constants", "missing"), 1);
+    assert_int_equal(error_count(&r, "constants", "missing"), 1);
     tmp_file("numbers", "gpu_years 40.5\n");
-    SOON(&r, list(&r, BJ_CL_CONSTANTS)->n == 1);
+    AWAIT_PASSES(&r, list(&r, BJ_CL_CONSTANTS)->n == 1);
     const struct bj_constant_stat *v = list(&r, BJ_CL_CONSTANTS)->v;
     assert_int_equal(v->micro, 40500000);
     /* An invalid line is logged once, with its place. */
@@ -127,14 +129,14 @@ static void test_constants(void **state)
     assert_int_equal(v->period_sec, 365 * 86400);
     assert_true(source(&r, "constants")->bad_lines >= 1);
     rig_stop(&r);
-    const char *told = strstr(r.log, "/numbers:2: 'oops' is not NAME NUMBER");
-    assert_non_null(told);
-    assert_null(strstr(told + 1, "/numbers:2:"));
+    const char *logged = strstr(r.log, "/numbers:2: 'oops' is not NAME NUMBER");
+    assert_non_null(logged);
+    assert_null(strstr(logged + 1, "/numbers:2:"));
 }
 
-/* A database with two clusters: as long as ours is not known, nobody's limits
- * are reported. */
-static void test_whose_limits(void **state)
+/* With two clusters in the database, no limits are reported until the name of
+ * this cluster is known. */
+static void test_limits_of_other_cluster(void **state)
 {
     (void)state;
     struct rig r;
@@ -145,16 +147,16 @@ static void test_whose_limits(void **state)
     wait_runs(&r, "limits", 1);
     assert_int_equal(list(&r, BJ_CL_LIMITS)->n, 0);
     assert_int_equal(source(&r, "limits")->success, 0);
-    recorded_scontrol();
-    SOON(&r, list(&r, BJ_CL_LIMITS)->n == 1);
+    recorded_scontrol_command();
+    AWAIT_PASSES(&r, list(&r, BJ_CL_LIMITS)->n == 1);
     const struct bj_limit_stat *v = list(&r, BJ_CL_LIMITS)->v;
     assert_true(bj_slice_eq(v->sub.key[0], BJ_SLICE("b")));
     assert_int_equal(v->jobs, 2);
     rig_stop(&r);
 }
 
-/* Where everything takes longer than its period, all have their turn. */
-static void test_slow_all(void **state)
+/* If the commands take longer than the interval, each still runs in turn. */
+static void test_slow_commands(void **state)
 {
     (void)state;
     struct rig r;
@@ -163,13 +165,14 @@ static void test_slow_all(void **state)
     wait_runs(&r, "config", 3);
     assert_true(source(&r, "queue")->runs >= 2);
     assert_true(source(&r, "nodes")->runs >= 2);
-    assert_true(errors(&r, "reservations", "timeout") >= 2);
-    SOON(&r, jobs_of(&r, "RUNNING") == 2);
+    assert_true(error_count(&r, "reservations", "timeout") >= 2);
+    AWAIT_PASSES(&r, jobs_of(&r, "RUNNING") == 2);
     rig_stop(&r);
 }
 
-/* One that takes longer than its interval has its rest. */
-static void test_rest(void **state)
+/* After a command that took longer than the interval, the collector pauses for
+ * as long as the command ran. */
+static void test_pause(void **state)
 {
     (void)state;
     struct rig r;
@@ -187,7 +190,7 @@ static void test_rest(void **state)
     rig_stop(&r);
 }
 
-static void test_stop_while_it_hangs(void **state)
+static void test_stop_while_command_hangs(void **state)
 {
     (void)state;
     struct rig r;
@@ -212,11 +215,11 @@ int main(void)
         TEST(test_record),
         TEST(test_configured_name),
         TEST(test_faults),
-        TEST(test_slow_all),
+        TEST(test_slow_commands),
         TEST(test_constants),
-        TEST(test_whose_limits),
-        TEST(test_rest),
-        TEST(test_stop_while_it_hangs),
+        TEST(test_limits_of_other_cluster),
+        TEST(test_pause),
+        TEST(test_stop_while_command_hangs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What the tests of the cluster collector in a core share: commands that say
- * what a test wants, and what the core made of it. */
+/* Shared by the tests of the cluster collector in a core: scripts that replace
+ * Slurm's commands, and access to the core's values. */
 #ifndef BJ_TESTS_UNIT_TEST_CLUSTER_H
 #define BJ_TESTS_UNIT_TEST_CLUSTER_H
 
@@ -22,7 +22,7 @@ enum { SECOND = 1000000 };
 static const char *dir;
 static char path_opt[128], cgroup_opt[128];
 
-/* A command: a script in the directory that the core looks in. */
+/* Write a script that replaces a command, in the directory of cluster.path. */
 static inline void command(const char *name, const char *body)
 {
     char rel[64], path[256], text[4200], tmp[64], from[256];
@@ -37,7 +37,7 @@ static inline void command(const char *name, const char *body)
     assert_int_equal(rename(from, path), 0);
 }
 
-static inline void recorded(const char *name, const char *file)
+static inline void recorded_command(const char *name, const char *file)
 {
     char cwd[1024], body[1200];
     assert_non_null(getcwd(cwd, sizeof(cwd)));
@@ -46,7 +46,7 @@ static inline void recorded(const char *name, const char *file)
     command(name, body);
 }
 
-static inline void recorded_scontrol(void)
+static inline void recorded_scontrol_command(void)
 {
     char cwd[1024], body[4000];
     assert_non_null(getcwd(cwd, sizeof(cwd)));
@@ -66,10 +66,10 @@ static inline int set_up(void **state)
     tmp_dir("cgroup");
     snprintf(path_opt, sizeof(path_opt), "cluster.path=%s/bin", dir);
     snprintf(cgroup_opt, sizeof(cgroup_opt), "path.cgroupfs=%s/cgroup", dir);
-    recorded("squeue", "squeue.txt");
-    recorded("sinfo", "sinfo.txt");
-    recorded("sdiag", "sdiag.txt");
-    recorded_scontrol();
+    recorded_command("squeue", "squeue.txt");
+    recorded_command("sinfo", "sinfo.txt");
+    recorded_command("sdiag", "sdiag.txt");
+    recorded_scontrol_command();
     return 0;
 }
 
@@ -102,8 +102,8 @@ static inline const struct bj_source_stat *source(const struct rig *r,
     return NULL;
 }
 
-static inline uint64_t errors(const struct rig *r, const char *name,
-                              const char *kind)
+static inline uint64_t error_count(const struct rig *r, const char *name,
+                                   const char *kind)
 {
     const struct bj_list *l = list(r, BJ_CL_SOURCE_ERRORS);
     const struct bj_count_stat *v = l->v;
@@ -114,11 +114,11 @@ static inline uint64_t errors(const struct rig *r, const char *name,
     return 0;
 }
 
-/* Passes until something is so, for a minute at most. */
-#define SOON(r, condition) AWAIT_STEP(rig_pass(r), condition)
+/* Run passes until the condition holds, for a minute at most. */
+#define AWAIT_PASSES(r, condition) AWAIT_STEP(rig_pass(r), condition)
 
-/* Passes until a source has run so often, for a minute at most; no pass may
- * wait for a command. */
+/* Run passes until a source has run this many times, for a minute at most; no
+ * pass may wait for a command. */
 static inline void wait_runs(struct rig *r, const char *name, uint64_t runs)
 {
     const struct bj_source_stat *s;

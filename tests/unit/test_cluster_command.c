@@ -1,4 +1,5 @@
-/* How the scheduler's commands are run. */
+/* Command lines of the scheduler's commands, and a real command that runs
+ * through a wrapper. */
 #include "core/cluster/command.h"
 
 #include "tests/unit/lib/fail.h"
@@ -104,7 +105,7 @@ static int make(void *arg)
     return r;
 }
 
-static void test_want_of_memory(void **state)
+static void test_out_of_memory(void **state)
 {
     (void)state;
     char *jobs[] = {(char[]){"user=a"}};
@@ -115,7 +116,8 @@ static void test_want_of_memory(void **state)
     assert_true(bj_fail_each(make, &c) >= 8);
 }
 
-/* Through a wrapper that drops its environment, as sudo and ssh do. */
+/* A command runs through a wrapper that drops its environment, as sudo and ssh
+ * do. */
 static void test_wrapped(void **state)
 {
     (void)state;
@@ -147,7 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_line),
         cmocka_unit_test(test_options),
-        cmocka_unit_test(test_want_of_memory),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test_setup_teardown(test_wrapped, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Queue and nodes summed up: recordings of Slurm 22.05, and nodes in states
- * that the recording has not. */
+/* Sums over queue and nodes, from recordings of Slurm 22.05 and from simulated
+ * text for states that were not recorded. */
 #include "tests/unit/test_cluster_parts.h"
 
 #include "core/cluster/own.h"
@@ -13,12 +13,13 @@
 
 #include <cmocka.h>
 
-/* Counted in the recording by hand; its array 1-40:3 has 14 tasks. */
+/* The expected values were counted by hand in the recording, whose array 1-40:3
+ * has 14 tasks. */
 static void test_queue(void **state)
 {
     (void)state;
     struct bj_cluster_work w =
-        make(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
+        make_work(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
     check_jobs(&w, BJ_CL_JOBS, "PENDING", NULL, 18, 67, 17 * 50 + 150);
     check_jobs(&w, BJ_CL_JOBS, "RUNNING", NULL, 2, 2, 100);
     check_jobs(&w, BJ_CL_JOBS, "COMPLETED", NULL, 4, 4, 200);
@@ -40,8 +41,8 @@ static void test_queue(void **state)
     bj_cluster_work_free(&w);
 }
 
-/* The seven jobs of the recording that do not wait, by their numbers; only for
- * those who ask. */
+/* With each_job set, the jobs that are not pending are listed by their ids:
+ * seven in the recording. */
 static void test_each_job(void **state)
 {
     static const char *const ids[] = {"3991300", "3991301", "3991302",
@@ -49,7 +50,7 @@ static void test_each_job(void **state)
                                       "3991311"};
     const char *text = load(FIXTURES "squeue.txt");
     struct bj_scheduler_conf each = conf;
-    struct bj_cluster_work w = make(BJ_CLUSTER_QUEUE, text, NULL);
+    struct bj_cluster_work w = make_work(BJ_CLUSTER_QUEUE, text, NULL);
     (void)state;
     assert_int_equal(w.part->list[BJ_CL_EACH_JOB].n, 0);
     bj_cluster_work_free(&w);
@@ -97,7 +98,7 @@ static void test_features(void **state)
     check_jobs(&w, BJ_CL_FEATURE_JOBS, "", "RUNNING", 1, 1, 1024);
     assert_int_equal(w.part->list[BJ_CL_FEATURE_JOBS].n, 4);
     bj_cluster_work_free(&w);
-    w = make(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
+    w = make_work(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
     check_jobs(&w, BJ_CL_FEATURE_JOBS, "", "RUNNING", 2, 2, 100);
     bj_cluster_work_free(&w);
 }
@@ -175,12 +176,12 @@ static void test_own(void **state)
     bj_cluster_work_free(&w);
 }
 
-/* The parts make up the whole, whatever the jobs are grouped by. */
+/* Every grouping of the jobs has the same totals. */
 static void test_queue_sums(void **state)
 {
     (void)state;
     struct bj_cluster_work w =
-        make(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
+        make_work(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
     for (unsigned k = BJ_CL_JOBS; k <= BJ_CL_RESERVATION_JOBS; k++) {
         const struct bj_jobs_stat *v = w.part->list[k].v;
         uint64_t jobs = 0, cpus = 0;
@@ -206,7 +207,7 @@ static void test_queue_gpus(void **state)
                 JOB("3", "RUNNING", "cpu=1,gres/gpu:v100=4")
                     JOB("4", "PENDING", "cpu=1,gres/gpu=5")
                         JOB("5", "RUNNING", "cpu=1,gres/tpu=5");
-    struct bj_cluster_work w = make(BJ_CLUSTER_QUEUE, text, NULL);
+    struct bj_cluster_work w = make_work(BJ_CLUSTER_QUEUE, text, NULL);
     static const struct {
         const char *state, *type;
         uint64_t n;
@@ -244,14 +245,14 @@ static void check_nodes(const struct bj_cluster_work *w,
     assert_int_equal(s->cpus, allocated + idle + other);
 }
 
-/* A node counts once, in three or four partitions. */
+/* A node in three or four partitions is counted once. */
 static void test_nodes(void **state)
 {
     (void)state;
-    struct bj_cluster_work r =
-        make(BJ_CLUSTER_RESERVATIONS, load(FIXTURES "reservations.txt"), NULL);
+    struct bj_cluster_work r = make_work(
+        BJ_CLUSTER_RESERVATIONS, load(FIXTURES "reservations.txt"), NULL);
     struct bj_cluster_work w =
-        make(BJ_CLUSTER_NODES, load(FIXTURES "sinfo.txt"), r.part);
+        make_work(BJ_CLUSTER_NODES, load(FIXTURES "sinfo.txt"), r.part);
     assert_int_equal(w.good, 18);
     assert_int_equal(w.bad, 4);
     assert_int_equal(w.part->list[BJ_CL_NODES].n, 5);
@@ -304,19 +305,19 @@ static void check_gpus(const struct bj_cluster_work *w, const char *node,
     assert_int_equal(s->gpus, allocated + idle + blocked + other);
 }
 
-/* A value that a node does not report is not 0. */
-static void test_untold(void **state)
+/* A value that a node does not report is absent, not 0. */
+static void test_absent_values(void **state)
 {
     (void)state;
     struct bj_cluster_work w =
-        make(BJ_CLUSTER_NODES,
-             "a" SEP "p" SEP "idle" SEP "0/8/0/8" SEP "10" SEP "0" SEP "N/A" SEP
-             "(null)" SEP "gpu:0" SEP "N/A" SEP "1" SEP "none\n"
-             "b" SEP "p" SEP "idle" SEP "0/8/0/8" SEP "10" SEP "0" SEP "3" SEP
-             "(null)" SEP "gpu:0" SEP "0.50" SEP "1" SEP "none\n"
-             "c" SEP "q" SEP "down" SEP "0/0/8/8" SEP "10" SEP "0" SEP "N/A" SEP
-             "(null)" SEP "gpu:0" SEP "N/A" SEP "1" SEP "none\n",
-             NULL);
+        make_work(BJ_CLUSTER_NODES,
+                  "a" SEP "p" SEP "idle" SEP "0/8/0/8" SEP "10" SEP "0" SEP
+                  "N/A" SEP "(null)" SEP "gpu:0" SEP "N/A" SEP "1" SEP "none\n"
+                  "b" SEP "p" SEP "idle" SEP "0/8/0/8" SEP "10" SEP "0" SEP
+                  "3" SEP "(null)" SEP "gpu:0" SEP "0.50" SEP "1" SEP "none\n"
+                  "c" SEP "q" SEP "down" SEP "0/0/8/8" SEP "10" SEP "0" SEP
+                  "N/A" SEP "(null)" SEP "gpu:0" SEP "N/A" SEP "1" SEP "none\n",
+                  NULL);
     const struct bj_nodes_stat *n = find(&w, BJ_CL_EACH_NODE, "a", NULL, NULL);
     assert_int_equal(n->mem_free_bytes, BJ_ABSENT);
     assert_int_equal(n->load_centi, BJ_ABSENT);
@@ -330,31 +331,30 @@ static void test_untold(void **state)
     bj_cluster_work_free(&w);
 }
 
-/* A reservation in force whose nodes are unknown is counted as not
- * understood. */
+/* An active reservation with an invalid list of nodes is counted as bad. */
 static void test_bad_nodes(void **state)
 {
     (void)state;
     struct bj_cluster_work w =
-        make(BJ_CLUSTER_RESERVATIONS,
-             "ReservationName=a StartTime=1 EndTime=2 Duration=1 "
-             "Nodes=n[1-3 NodeCnt=3 CoreCnt=3 State=ACTIVE\n"
-             "ReservationName=b StartTime=1 EndTime=2 Duration=1 "
-             "Nodes=(null) NodeCnt=0 CoreCnt=3 State=ACTIVE\n",
-             NULL);
+        make_work(BJ_CLUSTER_RESERVATIONS,
+                  "ReservationName=a StartTime=1 EndTime=2 Duration=1 "
+                  "Nodes=n[1-3 NodeCnt=3 CoreCnt=3 State=ACTIVE\n"
+                  "ReservationName=b StartTime=1 EndTime=2 Duration=1 "
+                  "Nodes=(null) NodeCnt=0 CoreCnt=3 State=ACTIVE\n",
+                  NULL);
     assert_int_equal(w.bad, 1);
     assert_int_equal(w.good, 1);
     bj_cluster_work_free(&w);
 }
 
-/* A flag of a version to come is shown under its own name. */
-static void test_new_words(void **state)
+/* An unknown flag, as of a future Slurm, is reported under its own name. */
+static void test_unknown_flags(void **state)
 {
     (void)state;
 #define STRANGE(name, state)                                                   \
     name SEP "p" SEP state SEP "2/6/0/8" SEP "10" SEP "5" SEP "1" SEP          \
              "gpu:2" SEP "gpu:0" SEP "none\n"
-    struct bj_cluster_work w = make(
+    struct bj_cluster_work w = make_work(
         BJ_CLUSTER_NODES,
         STRANGE("a", "mixed+Quarantined+drain*") STRANGE("b", "mixed+drain*")
             STRANGE("c", "asleep") STRANGE("d", "idle+x+X\xff+x+y+z+zz"),
@@ -379,19 +379,20 @@ static void test_gpus(void **state)
         /* all GPUs of a mixed node are used, 48 CPUs are idle */
         NODE("a", "mixed", "32/48/0/80", "gpu:rtx8000:8(S:0-1)",
              "gpu:rtx8000:8(IDX:0-7)")
-        /* no idle CPU: its free GPUs are blocked; one: they are idle */
+        /* without an idle CPU, free GPUs are blocked; with one, they are
+         * idle */
         NODE("b", "allocated", "80/0/0/80", "gpu:a100:4", "gpu:a100:1(IDX:0)")
             NODE("c", "mixed", "79/1/0/80", "gpu:a100:4", "gpu:a100:1(IDX:3)")
-        /* drained, but for one that a job still has */
+        /* drained, but a job still has one GPU */
         NODE("d", "mixed+drain", "1/0/79/80", "gpu:4", "gpu:(null):1(IDX:0)")
             NODE("e", "down*", "0/0/80/80", "gpu:4,tpu:2", "gpu:0,tpu:0") NODE(
                 "f", "idle+planned", "0/80/0/80", "gpu:a100:2,gpu:v100:2",
                 "gpu:a100:0(IDX:N/A),gpu:v100:1(IDX:2)")
                 NODE("g", "reboot^", "0/0/80/80", "gpu:a100:2", "gpu:a100:0")
                     NODE("h", "idle", "0/80/0/80", "(null)", "gpu:0")
-        /* more used than there are, of a type that is not there */
+        /* more GPUs used than exist, and one of a type that the node lacks */
         NODE("i", "mixed", "1/79/0/80", "gpu:a100:2", "gpu:h100:1,gpu:a100:2");
-    struct bj_cluster_work w = make(BJ_CLUSTER_NODES, text, NULL);
+    struct bj_cluster_work w = make_work(BJ_CLUSTER_NODES, text, NULL);
     check_gpus(&w, "a", "rtx8000", 8, 0, 0, 0);
     check_gpus(&w, "b", "a100", 1, 0, 3, 0);
     check_gpus(&w, "c", "a100", 1, 3, 0, 0);
@@ -415,7 +416,7 @@ static void test_gpus(void **state)
         assert_int_equal(t->gpus, types[i].gpus);
         assert_int_equal(t->nodes, types[i].nodes);
     }
-    /* as they are worded */
+    /* states as Slurm prints them */
     assert_non_null(find(&w, BJ_CL_NODE_STATES, "d", "mixed+drain", NULL));
     assert_non_null(find(&w, BJ_CL_NODE_STATES, "g", "reboot^", NULL));
     assert_int_equal(w.part->list[BJ_CL_NODE_STATES].n, 9);
@@ -440,11 +441,12 @@ static void test_garbage(void **state)
                              -EINVAL);
             bj_cluster_work_free(&w);
         }
-    /* nothing at all is an empty queue */
-    struct bj_cluster_work w = make(BJ_CLUSTER_QUEUE, "", NULL);
+    /* empty output is an empty queue */
+    struct bj_cluster_work w = make_work(BJ_CLUSTER_QUEUE, "", NULL);
     assert_int_equal(w.part->list[BJ_CL_JOBS].n, 0);
     bj_cluster_work_free(&w);
-    w = make(BJ_CLUSTER_LICENSES, "No licenses configured in Slurm.\n", NULL);
+    w = make_work(BJ_CLUSTER_LICENSES, "No licenses configured in Slurm.\n",
+                  NULL);
     bj_cluster_work_free(&w);
 }
 
@@ -467,19 +469,19 @@ static void test_accounting(void **state)
     assert_int_equal(l->max_jobs, 7);
     assert_int_equal(l->max_nodes, 2);
     bj_cluster_work_free(&w);
-    w = make(BJ_CLUSTER_SHARES, load(FIXTURES "shares.txt"), NULL);
+    w = make_work(BJ_CLUSTER_SHARES, load(FIXTURES "shares.txt"), NULL);
     const struct bj_share_stat *s =
         find(&w, BJ_CL_SHARES, "physics", "clanna", NULL);
     assert_int_equal(s->shares, 1);
     assert_int_equal(w.part->list[BJ_CL_SHARES].n, 7);
     bj_cluster_work_free(&w);
-    w = make(BJ_CLUSTER_DIAG, load(FIXTURES "sdiag.txt"), NULL);
+    w = make_work(BJ_CLUSTER_DIAG, load(FIXTURES "sdiag.txt"), NULL);
     assert_int_equal(w.part->list[BJ_CL_RPC_TYPES].n, 19);
     assert_int_equal(w.part->list[BJ_CL_RPC_USERS].n, 4);
     const struct bj_controller_stat *c = w.part->list[BJ_CL_CONTROLLER].v;
     assert_int_equal(c->diag.bf_max_usec, 831);
     bj_cluster_work_free(&w);
-    w = make(BJ_CLUSTER_CONFIG, load(FIXTURES "config.txt"), NULL);
+    w = make_work(BJ_CLUSTER_CONFIG, load(FIXTURES "config.txt"), NULL);
     assert_true(bj_slice_eq(w.part->cluster, S("sandbox")));
     bj_cluster_work_free(&w);
 }
@@ -504,7 +506,7 @@ static void test_constants(void **state)
         "[other]\nfactor 1 day\nelsewhere 2\n"
         "[sandbox]\nfactor 0.5 quarter\nlast=7\n[  ]\nnobody 1";
     (void)state;
-    struct bj_cluster_work w = make(BJ_CLUSTER_CONSTANTS, text, NULL);
+    struct bj_cluster_work w = make_work(BJ_CLUSTER_CONSTANTS, text, NULL);
     assert_int_equal(w.bad, 3);
     assert_string_equal(w.complaint.msg,
                         "numbers:6: 'broken' is not NAME NUMBER [PERIOD] or "
@@ -516,7 +518,7 @@ static void test_constants(void **state)
     check_constant(&w, "yearly", 40000000, 365 * 86400);
     check_constant(&w, "rolling", 7500000, 90 * 86400);
     bj_cluster_work_free(&w);
-    /* Those of this cluster go first, once it is known which that is. */
+    /* The section of this cluster takes precedence once its name is known. */
     w = (struct bj_cluster_work){
         .conf = &conf, .by = ALL, .name = {"sandbox", 7}};
     assert_int_equal(read_text(&w, BJ_CLUSTER_CONSTANTS, text), 0);
@@ -539,7 +541,7 @@ static int read_all(void *arg)
     return r;
 }
 
-static void test_want_of_memory(void **state)
+static void test_out_of_memory(void **state)
 {
     (void)state;
     static const char *const files[] = {
@@ -568,14 +570,14 @@ int main(void)
         cmocka_unit_test(test_queue_sums),
         cmocka_unit_test(test_queue_gpus),
         cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_absent_values),
         cmocka_unit_test(test_bad_nodes),
-        cmocka_unit_test(test_new_words),
+        cmocka_unit_test(test_unknown_flags),
         cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_accounting),
         cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_want_of_memory),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

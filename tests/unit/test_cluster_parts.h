@@ -1,5 +1,5 @@
-/* What the tests of the cluster's sums share: a text read as a source's, and
- * records by their keys. */
+/* Shared by the tests of the cluster's sums: reading a text as the output of a
+ * source, and finding records by their keys. */
 #ifndef BJ_TESTS_UNIT_TEST_CLUSTER_PARTS_H
 #define BJ_TESTS_UNIT_TEST_CLUSTER_PARTS_H
 
@@ -33,7 +33,7 @@ static inline char *load(const char *name)
     return text;
 }
 
-/* Read a text as a source's; the work is the caller's to free. */
+/* Read a text as the output of a source; the caller frees the work. */
 static inline int read_text(struct bj_cluster_work *w,
                             enum bj_cluster_source id, const char *text)
 {
@@ -46,9 +46,9 @@ static inline int read_text(struct bj_cluster_work *w,
     return r < 0 ? r : bj_cluster_work_end(w, &bj_cluster_readers[id]);
 }
 
-static inline struct bj_cluster_work make(enum bj_cluster_source id,
-                                          const char *text,
-                                          const struct bj_cluster_part *held)
+static inline struct bj_cluster_work
+make_work(enum bj_cluster_source id, const char *text,
+          const struct bj_cluster_part *held)
 {
     struct bj_cluster_work w = {
         .conf = &conf, .by = ALL, .wall_sec = NOW, .reservations = held};
@@ -56,7 +56,7 @@ static inline struct bj_cluster_work make(enum bj_cluster_source id,
     return w;
 }
 
-/* The record of keys; NULL when there is none. */
+/* The record with these keys, or NULL. */
 static inline const void *find(const struct bj_cluster_work *w,
                                enum bj_cluster_list list, const char *k0,
                                const char *k1, const char *k2)

@@ -1,5 +1,5 @@
-/* The texts of Slurm's commands about the whole cluster.  Recordings are of
- * Slurm 22.05 (tests/fixtures/cluster). */
+/* Parsers of the output of Slurm's commands about the whole cluster, with
+ * recordings of Slurm 22.05 (tests/fixtures/cluster). */
 #include "base/err.h"
 #include "sched/gres.h"
 #include "sched/sdiag.h"
@@ -103,7 +103,7 @@ static void test_squeue(void **state)
     free((void *)(uintptr_t)all.p);
 }
 
-/* Free text comes last: whatever is in it stays in it. */
+/* The last field is free text: separators in it do not end it. */
 static void test_squeue_lines(void **state)
 {
     const char *good = "7\x1fN/A\x1fPENDING\x1fp\x1f"
@@ -253,7 +253,7 @@ static void test_sinfo(void **state)
     free((void *)(uintptr_t)all.p);
 }
 
-/* Load and weight, which older recordings lack, before the free text. */
+/* Load and weight come before the free text; older recordings lack them. */
 static void test_sinfo_load(void **state)
 {
     struct bj_sinfo_node n;
@@ -361,7 +361,7 @@ static void test_licenses(void **state)
     assert_int_equal(l.used, 3);
     assert_int_equal(l.reserved, 1);
     assert_true(l.last_consumed == BJ_ABSENT && l.last_deficit == BJ_ABSENT);
-    /* A remote one, as newer scontrols word it. */
+    /* A remote license, as newer versions of scontrol print it. */
     assert_int_equal(
         bj_license_parse(S("LicenseName=ansys@db Total=50 Used=4 Free=46 "
                            "Reserved=0 Remote=yes LastConsumed=31 "

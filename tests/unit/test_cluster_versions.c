@@ -1,6 +1,6 @@
-/* Recordings of Slurm 22.05, 24.11 and 26.05: what the commands' text says of a
- * cluster, against the JSON of the same moment in every shape that this version
- * can write.  Both make the same sums. */
+/* Recordings of Slurm 22.05, 24.11 and 26.05: the commands' text and the JSON
+ * of the same moment, in every format that the version can write, give the same
+ * sums. */
 #include "core/cluster/part.h"
 
 #include <errno.h>
@@ -41,8 +41,8 @@ static struct bj_slice load(const struct version *v, const char *name)
     return (struct bj_slice){p, n};
 }
 
-/* When it was recorded: seconds in a file. */
-static uint64_t when(const struct version *v)
+/* The time of the recording, in seconds. */
+static uint64_t recorded_at(const struct version *v)
 {
     struct bj_slice s = load(v, "time"), line;
     uint64_t sec = 0;
@@ -57,7 +57,7 @@ static struct bj_cluster_work work(const struct version *v,
 {
     return (struct bj_cluster_work){.conf = &conf,
                                     .by = 255,
-                                    .wall_sec = when(v),
+                                    .wall_sec = recorded_at(v),
                                     .name = bj_slice_str(v->cluster),
                                     .reservations = held};
 }
@@ -106,8 +106,8 @@ static const struct bj_sub *record(const struct bj_cluster_work *w, unsigned k,
                           i * w->group[k].size);
 }
 
-/* What moves on while one command is run after the other, but is reported by
- * both; plugins up to 0.0.40 do not report all of the controller. */
+/* Whether a value may differ: it changes between the two commands, or plugins
+ * up to 0.0.40 do not report it for the controller. */
 static bool may_differ(bool old, unsigned k, size_t at, uint64_t x, uint64_t y)
 {
     /* The text was recorded without these. */
@@ -149,8 +149,8 @@ static void same_record(bool old, const char *what, unsigned k,
     }
 }
 
-/* Values that this version's JSON lacks. */
-static bool untold(const struct version *v, unsigned k)
+/* Whether this version's JSON lacks a list. */
+static bool not_in_json(const struct version *v, unsigned k)
 {
     return strcmp(v->dir, "22.05") == 0 && k == BJ_CL_HOST_JOBS;
 }
@@ -162,8 +162,8 @@ static unsigned compare(const struct version *v, const char *what,
     const bool old = strcmp(what + strlen(what) - 2, "40") <= 0;
     unsigned n = 0;
     for (unsigned k = 0; k < BJ_CL_LISTS; k++) {
-        /* Each way has its own words for a state. */
-        if (untold(v, k) || k == BJ_CL_RPC_TYPES || k == BJ_CL_RPC_USERS ||
+        /* Text and JSON use different words for a state. */
+        if (not_in_json(v, k) || k == BJ_CL_RPC_TYPES || k == BJ_CL_RPC_USERS ||
             k == BJ_CL_NODE_STATES)
             continue;
         if (a->part->list[k].n != b->part->list[k].n)
@@ -176,7 +176,7 @@ static unsigned compare(const struct version *v, const char *what,
     return n;
 }
 
-/* How many records were compared; 0 when there is no such recording. */
+/* Returns the number of compared records; 0 if there is no such recording. */
 static unsigned check(const struct version *v, enum bj_cluster_source id,
                       const char *plugin, const struct bj_cluster_part *held)
 {
@@ -218,7 +218,7 @@ static void test_same(void **state)
             unsigned seen = 0;
             for (size_t k = 0; k < COUNT(sources); k++)
                 seen += check(v, sources[k], v->plugins[p], held.part) > 0;
-            /* 0.0.37 has no licences, and none before 0.0.40 shares. */
+            /* 0.0.37 has no licences; plugins before 0.0.40 have no shares. */
             assert_true(seen >= (i == 0 ? 5 : 7));
         }
         bj_cluster_work_free(&held);
@@ -328,7 +328,7 @@ static void test_nodes(void **state)
 /* --- against sinfo's own sums of CPUs, counted from its text ---------------*/
 
 struct counted {
-    struct bj_slice partition; /* p NULL: of each node once */
+    struct bj_slice partition; /* p NULL: all nodes, each counted once */
     uint64_t nodes, cpus[4];   /* allocated, idle, other, all */
 };
 
@@ -344,7 +344,7 @@ static void count_line(struct counted *c, struct bj_slice cpus)
     }
 }
 
-/* Lines of a node follow each other. */
+/* Sum sinfo's CPUs; the lines of a node follow each other. */
 static size_t count_text(struct bj_slice text, struct counted *c, size_t max)
 {
     struct bj_slice line, last = {NULL, 0};
@@ -418,7 +418,7 @@ static void test_sums(void **state)
     }
 }
 
-/* Every job is there once, whatever jobs are grouped by. */
+/* Every grouping counts each job once. */
 static void test_job_sums(void **state)
 {
     (void)state;
@@ -432,7 +432,8 @@ static void test_job_sums(void **state)
                                     offsetof(struct bj_jobs_stat, mem_bytes),
                                     offsetof(struct bj_jobs_stat, gpus)};
         for (unsigned k = BJ_CL_JOBS; k <= BJ_CL_RESERVATION_JOBS; k++)
-            for (size_t a = 0; !untold(&versions[i], k) && a < COUNT(at); a++)
+            for (size_t a = 0; !not_in_json(&versions[i], k) && a < COUNT(at);
+                 a++)
                 assert_int_equal(sum(&w, k, at[a]), sum(&w, BJ_CL_JOBS, at[a]));
         assert_int_equal(SUM(&w, BJ_CL_JOBS_GPUS, bj_count_stat, count),
                          SUM(&w, BJ_CL_JOBS, bj_jobs_stat, gpus));

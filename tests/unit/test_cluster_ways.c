@@ -1,6 +1,6 @@
-/* The cluster collector in a core by JSON and by slurmrestd: recordings of
- * Slurm 22.05 and 26.05, commands that do not know --json, nonsense, nobody,
- * and answers that never come. */
+/* The cluster collector in a core with JSON and slurmrestd: recordings of Slurm
+ * 22.05 and 26.05, commands without --json, invalid responses, no server, and
+ * responses that never come. */
 #include "tests/unit/lib/httpstub.h"
 #include "tests/unit/test_cluster.h"
 
@@ -14,13 +14,13 @@
 #define OLD "22.05/"
 #define NEW "26.05/"
 
-/* Of the recordings: jobs in state RUNNING. */
+/* Jobs in state RUNNING in the recordings. */
 enum { OLD_RUNNING = 6, NEW_RUNNING = 13 };
 
 /* --- JSON -----------------------------------------------------------------*/
 
-/* A command that prints a recording when it is asked for JSON, else text. */
-static void both(const char *name, const char *json, const char *text)
+/* A command that prints one recording with --json, another one without. */
+static void json_or_text(const char *name, const char *json, const char *text)
 {
     char cwd[1024], body[3000];
     assert_non_null(getcwd(cwd, sizeof(cwd)));
@@ -31,7 +31,7 @@ static void both(const char *name, const char *json, const char *text)
     command(name, body);
 }
 
-/* One that is older than --json. */
+/* A command of a version without --json. */
 static void text_only(const char *name, const char *text)
 {
     char cwd[1024], body[3000];
@@ -46,7 +46,7 @@ static void text_only(const char *name, const char *text)
     command(name, body);
 }
 
-static unsigned ran(const char *name)
+static unsigned run_count(const char *name)
 {
     char path[256], c;
     unsigned n = 0;
@@ -59,14 +59,14 @@ static unsigned ran(const char *name)
     return n;
 }
 
-/* Slurm 22.05: squeue and sinfo print JSON, all else refuses to, which is
- * found out once. */
+/* Slurm 22.05: squeue and sinfo print JSON. The other commands refuse --json,
+ * which is tried only once. */
 static void test_old(void **state)
 {
     (void)state;
     struct rig r;
-    both("squeue", OLD "queue.38.json", "squeue.txt");
-    both("sinfo", OLD "nodes.38.json", "sinfo.txt");
+    json_or_text("squeue", OLD "queue.38.json", "squeue.txt");
+    json_or_text("sinfo", OLD "nodes.38.json", "sinfo.txt");
     text_only("scontrol", "config");
     text_only("sdiag", "sdiag");
     START(r, "cluster.via=json", "cluster.interval=1s");
@@ -78,24 +78,25 @@ static void test_old(void **state)
     assert_int_equal(list(&r, BJ_CL_CONTROLLER)->n, 1);
     assert_true(list(&r, BJ_CL_NODES)->n > 3);
     assert_int_equal(source(&r, "queue")->bad_lines, 0);
-    assert_int_equal(errors(&r, "diag", "exit"), 0);
+    assert_int_equal(error_count(&r, "diag", "exit"), 0);
     const uint64_t runs = source(&r, "diag")->runs;
     rig_stop(&r);
-    /* one that was refused, more than it counts as run, and not each time */
-    assert_true(ran("sdiag") >= runs + 1 && ran("sdiag") < 2 * runs);
+    /* a refused run is not counted, and --json is not tried each time */
+    assert_true(run_count("sdiag") >= runs + 1 &&
+                run_count("sdiag") < 2 * runs);
 }
 
-/* Slurm 26.05: everything is JSON but its name. */
+/* Slurm 26.05: everything is JSON except the cluster's name. */
 static void test_new(void **state)
 {
     (void)state;
     struct rig r;
     char cwd[1024], body[3000];
     assert_non_null(getcwd(cwd, sizeof(cwd)));
-    both("squeue", NEW "queue.45.json", "nothing");
-    both("sdiag", NEW "diag.45.json", "nothing");
-    both("sshare", NEW "shares.45.json", "nothing");
-    both("sacctmgr", NEW "limits.45.json", "nothing");
+    json_or_text("squeue", NEW "queue.45.json", "nothing");
+    json_or_text("sdiag", NEW "diag.45.json", "nothing");
+    json_or_text("sshare", NEW "shares.45.json", "nothing");
+    json_or_text("sacctmgr", NEW "limits.45.json", "nothing");
     command("sinfo", "exit 1");
     snprintf(body, sizeof(body),
              "case $* in *config) f=config.txt ;; *licenses) "
@@ -113,23 +114,24 @@ static void test_new(void **state)
     assert_int_equal(list(&r, BJ_CL_RESERVATIONS)->n, 2);
     assert_int_equal(list(&r, BJ_CL_CONTROLLER)->n, 1);
     assert_true(list(&r, BJ_CL_SHARES)->n > 5);
-    /* The name is another's than that of the recorded associations. */
+    /* The recorded associations belong to a cluster with another name. */
     assert_int_equal(list(&r, BJ_CL_LIMITS)->n, 0);
     for (int i = 0; i < 50; i++)
         rig_pass(&r);
     rig_stop(&r);
-    assert_int_equal(ran("squeue"), 1);
-    assert_int_equal(ran("sinfo"), 0);
+    assert_int_equal(run_count("squeue"), 1);
+    assert_int_equal(run_count("sinfo"), 0);
 }
 
-/* A Slurm between: sinfo's JSON has groups of nodes, scontrol has none yet. */
-static void test_between(void **state)
+/* A version between: sinfo's JSON has groups of nodes, and scontrol has no JSON
+ * yet. */
+static void test_intermediate_version(void **state)
 {
     (void)state;
     struct rig r;
     char cwd[1024], body[3000];
     assert_non_null(getcwd(cwd, sizeof(cwd)));
-    both("squeue", OLD "queue.38.json", "squeue.txt");
+    json_or_text("squeue", OLD "queue.38.json", "squeue.txt");
     text_only("scontrol", "config");
     snprintf(body, sizeof(body),
              "case \"$*\" in *--json*) echo '{\"sinfo\": [{}]}' ;; "
@@ -139,21 +141,22 @@ static void test_between(void **state)
     START(r, "cluster.via=json", "cluster.interval=1s", "cluster.source=none");
     wait_runs(&r, "nodes", 4);
     assert_int_equal(list(&r, BJ_CL_NODES)->n, 5);
-    assert_int_equal(errors(&r, "nodes", "output"), 0);
+    assert_int_equal(error_count(&r, "nodes", "output"), 0);
     assert_int_equal(source(&r, "nodes")->success, 1);
     const uint64_t runs = source(&r, "nodes")->runs;
     rig_stop(&r);
-    /* its JSON was asked for once */
-    assert_true(ran("sinfo") >= runs + 1 && ran("sinfo") < 2 * runs);
+    /* JSON was requested once */
+    assert_true(run_count("sinfo") >= runs + 1 &&
+                run_count("sinfo") < 2 * runs);
 }
 
 static void test_json_faults(void **state)
 {
     (void)state;
     struct rig r;
-    both("squeue", OLD "queue.38.json", "squeue.txt");
-    both("sinfo", OLD "nodes.38.json", "sinfo.txt");
-    both("sdiag", NEW "diag.45.json", "nothing");
+    json_or_text("squeue", OLD "queue.38.json", "squeue.txt");
+    json_or_text("sinfo", OLD "nodes.38.json", "sinfo.txt");
+    json_or_text("sdiag", NEW "diag.45.json", "nothing");
     text_only("scontrol", "config");
     START(r, "cluster.via=json", "cluster.interval=1s", "cluster.timeout=2s");
     wait_runs(&r, "licenses", 1);
@@ -162,13 +165,14 @@ static void test_json_faults(void **state)
     command("sinfo", "echo '{\"jobs\": []}'");
     command("sdiag",
             "echo '{\"statistics\": {}, \"errors\": [{\"error\": \"no\"}]}'");
-    SOON(&r, errors(&r, "queue", "timeout") > 0 &&
-                 errors(&r, "nodes", "output") > 0 &&
-                 errors(&r, "diag", "exit") > 0);
+    AWAIT_PASSES(&r, error_count(&r, "queue", "timeout") > 0 &&
+                         error_count(&r, "nodes", "output") > 0 &&
+                         error_count(&r, "diag", "exit") > 0);
     assert_int_equal(source(&r, "licenses")->success, 1);
     command("squeue", "echo '{\"jobs\": [{\"job_id\": 1}, '");
-    SOON(&r, errors(&r, "queue", "output") > 0 &&
-                 list(&r, BJ_CL_JOBS)->n == 0 && list(&r, BJ_CL_NODES)->n == 0);
+    AWAIT_PASSES(&r, error_count(&r, "queue", "output") > 0 &&
+                         list(&r, BJ_CL_JOBS)->n == 0 &&
+                         list(&r, BJ_CL_NODES)->n == 0);
     assert_int_equal(list(&r, BJ_CL_LICENSES)->n, 2);
     rig_stop(&r);
 }
@@ -202,13 +206,13 @@ static const char *page(size_t i, const char *file, const char *text)
     return b->p;
 }
 
-static void play(const struct bj_stub_answer *answers, size_t n)
+static void serve(const struct bj_stub_response *responses, size_t n)
 {
-    bj_stub_begin(&stub, NULL, answers, n);
+    bj_stub_begin(&stub, NULL, responses, n);
     snprintf(url_opt, sizeof(url_opt), "slurmrestd.url=%s", stub.url);
 }
 
-static void forget(void)
+static void free_stub(void)
 {
     bj_stub_free(&stub);
     memset(&stub, 0, sizeof(stub));
@@ -216,10 +220,10 @@ static void forget(void)
         bj_buf_free(&pages[i]);
 }
 
-static void stop_playing(void)
+static void stop_serving(void)
 {
     bj_stub_end(&stub);
-    forget();
+    free_stub();
 }
 
 #define PATHS                                                                  \
@@ -227,12 +231,12 @@ static void stop_playing(void)
     "\"/slurmdb/v0.0.45/jobs/\":1}"
 #define PING "{\"meta\":{\"slurm\":{\"cluster\":\"rec\"}},\"pings\":[]}"
 
-/* Its versions are requested once; a pass requests nothing. */
+/* The API versions are requested once; a pass sends no request. */
 static void test_rest(void **state)
 {
     (void)state;
     struct rig r;
-    const struct bj_stub_answer answers[] = {
+    const struct bj_stub_response responses[] = {
         {.text = page(0, NULL, PATHS)},
         {.text = page(1, NULL, PING)},
         {.text = page(2, NEW "reservations.45.json", NULL)},
@@ -242,10 +246,10 @@ static void test_rest(void **state)
         {.text = page(6, NEW "licenses.45.json", NULL)},
         {.text = page(7, NEW "limits.45.json", NULL)},
     };
-    play(answers, COUNT(answers));
-    mode_t others = umask(077);
+    serve(responses, COUNT(responses));
+    mode_t old_mask = umask(077);
     tmp_file("token", "SLURM_JWT=abc.def\n");
-    umask(others);
+    umask(old_mask);
     snprintf(token_opt, sizeof(token_opt), "slurmrestd.token-file=%s/token",
              dir);
     START(r, "cluster.via=rest", url_opt, token_opt, "slurmrestd.user=root",
@@ -262,22 +266,24 @@ static void test_rest(void **state)
         rig_pass(&r);
     rig_stop(&r);
     bj_stub_end(&stub);
-    assert_int_equal(stub.served, COUNT(answers));
-    assert_non_null(strstr(stub.seen.p, "GET /openapi/v3 "));
-    assert_non_null(strstr(stub.seen.p, "GET /slurm/v0.0.45/ping "));
-    assert_non_null(strstr(stub.seen.p, "GET /slurmdb/v0.0.45/associations "));
-    assert_non_null(strstr(stub.seen.p, "X-SLURM-USER-TOKEN: abc.def\r\n"));
-    assert_non_null(strstr(stub.seen.p, "X-SLURM-USER-NAME: root\r\n"));
-    forget();
+    assert_int_equal(stub.served, COUNT(responses));
+    assert_non_null(strstr(stub.received.p, "GET /openapi/v3 "));
+    assert_non_null(strstr(stub.received.p, "GET /slurm/v0.0.45/ping "));
+    assert_non_null(
+        strstr(stub.received.p, "GET /slurmdb/v0.0.45/associations "));
+    assert_non_null(strstr(stub.received.p, "X-SLURM-USER-TOKEN: abc.def\r\n"));
+    assert_non_null(strstr(stub.received.p, "X-SLURM-USER-NAME: root\r\n"));
+    free_stub();
 }
 
-/* Slurm 22.05 does not say which cluster it is: its database does when it has
- * one only, else its jobs do; until then nobody knows whose limits they are. */
+/* slurmrestd of Slurm 22.05 does not report the cluster's name. It comes from
+ * the database if that has only one cluster, else from the jobs; until then no
+ * limits are reported. */
 static void test_rest_name(void **state)
 {
     (void)state;
     struct rig r;
-    const struct bj_stub_answer answers[] = {
+    const struct bj_stub_response responses[] = {
         {.text = page(0, NULL, "{\"meta\":{\"Slurm\":{}},\"pings\":[]}")},
         {.text = page(1, NULL,
                       "{\"clusters\":[{\"name\":\"a\"},{\"name\":\"b\"}]}")},
@@ -285,7 +291,7 @@ static void test_rest_name(void **state)
         {.text = page(3, OLD "nodes.38.json", NULL)},
         {.text = page(4, OLD "limits.38.json", NULL)},
     };
-    play(answers, COUNT(answers));
+    serve(responses, COUNT(responses));
     START(r, "cluster.via=rest", url_opt, "slurmrestd.version=38",
           "cluster.interval=1h", "cluster.source=limits");
     wait_runs(&r, "limits", 1);
@@ -294,33 +300,33 @@ static void test_rest_name(void **state)
     assert_int_equal(list(&r, BJ_CL_HOST_JOBS)->n, 0);
     assert_true(list(&r, BJ_CL_LIMITS)->n > 3);
     rig_stop(&r);
-    stop_playing();
+    stop_serving();
 }
 
 static void test_rest_faults(void **state)
 {
     (void)state;
     struct rig r;
-    const struct bj_stub_answer answers[] = {
+    const struct bj_stub_response responses[] = {
         {.text = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"},
         {.text = page(0, NULL, "{\"jobs\": [{\"job_id\": 1}, ")},
         {.text = page(1, NULL, "{}"), .wait_ms = 60000},
     };
-    play(answers, COUNT(answers));
+    serve(responses, COUNT(responses));
     START(r, "cluster.via=rest", url_opt, "slurmrestd.version=45",
           "cluster.interval=1h", "cluster.source=none", "cluster.timeout=3s");
     wait_runs(&r, "nodes", 1);
-    assert_int_equal(errors(&r, "config", "exit"), 1);
-    assert_int_equal(errors(&r, "queue", "output"), 1);
-    assert_int_equal(errors(&r, "nodes", "timeout"), 1);
+    assert_int_equal(error_count(&r, "config", "exit"), 1);
+    assert_int_equal(error_count(&r, "queue", "output"), 1);
+    assert_int_equal(error_count(&r, "nodes", "timeout"), 1);
     assert_int_equal(list(&r, BJ_CL_JOBS)->n, 0);
     rig_stop(&r);
-    stop_playing();
-    /* nobody there */
+    stop_serving();
+    /* no server */
     START(r, "cluster.via=rest", url_opt, "cluster.interval=1h",
           "cluster.source=none");
     wait_runs(&r, "nodes", 1);
-    assert_int_equal(errors(&r, "queue", "missing"), 1);
+    assert_int_equal(error_count(&r, "queue", "missing"), 1);
     rig_stop(&r);
 }
 
@@ -352,9 +358,14 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_old),         TEST(test_new),     TEST(test_between),
-        TEST(test_json_faults), TEST(test_rest),    TEST(test_rest_name),
-        TEST(test_rest_faults), TEST(test_options),
+        TEST(test_old),
+        TEST(test_new),
+        TEST(test_intermediate_version),
+        TEST(test_json_faults),
+        TEST(test_rest),
+        TEST(test_rest_name),
+        TEST(test_rest_faults),
+        TEST(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

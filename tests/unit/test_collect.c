@@ -1,5 +1,5 @@
-/* What the collectors read, against figures copied by hand from the files of
- * recorded trees, and made-up files for what was not recorded. */
+/* Collectors, compared with values copied by hand from recorded cgroup trees,
+ * and with simulated files for what was not recorded. */
 #include "core/collect/kv.h"
 #include "core/find/ident.h"
 #include "core/internal.h"
@@ -15,8 +15,8 @@
 
 #define NONE BJ_ABSENT
 
-/* What a field of a job's bj_usage must be; one that is not listed must be
- * absent.  A list ends with an empty row. */
+/* The expected value of a field of a job's bj_usage. A field that is not listed
+ * must be absent. A list ends with an empty row. */
 struct value {
     const char *name;
     size_t off;
@@ -121,7 +121,7 @@ static const struct value v2_units[] = {
     {0},
 };
 
-/* Simulated: a recorded job as a pod, with a peak of swap space, of threads. */
+/* Simulated: a recorded job as a pod, with peaks of swap space and threads. */
 static const struct value v2_kubepods[] = {
     IS(cpu_usec, 7504772),
     IS(cpu_user_usec, 5902536),
@@ -242,7 +242,7 @@ static void test_cores(void **state)
     rig_stop(&r);
 }
 
-/* A limit of "max" is that of the nearest parent that has one. */
+/* For "max", the limit of the nearest parent that has one is used. */
 static void test_parent_limit(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void test_parent_limit(void **state)
     tmp_gone();
 }
 
-/* A broken file costs its own values, is counted and told once. */
+/* A broken file loses only its own values; it is counted, and logged once. */
 static void test_fault(void **state)
 {
     (void)state;
@@ -334,8 +334,8 @@ static void test_memsw_limit(void **state)
     tmp_gone();
 }
 
-static void memory_is(struct rig *r, uint64_t used, uint64_t peak,
-                      uint64_t anon, uint64_t shmem)
+static void set_memory(struct rig *r, uint64_t used, uint64_t peak,
+                       uint64_t anon, uint64_t shmem)
 {
     static const char *const names[] = {"current", "peak", "stat"};
     char text[3][128], name[128];
@@ -356,7 +356,8 @@ static uint64_t held(struct rig *r)
     return rig_job(r, "1")->use.mem_held_peak_bytes;
 }
 
-/* The peak of held memory: without page cache, with all that no sample saw. */
+/* The peak of held memory excludes page cache. A rise of the charged peak
+ * between two samples counts until a sample shows it as page cache. */
 static void test_held_peak(void **state)
 {
     (void)state;
@@ -367,26 +368,26 @@ static void test_held_peak(void **state)
     tmp_dir("system.slice/slurmstepd.scope/job_1");
     tmp_file("system.slice/slurmstepd.scope/job_1/cgroup.procs", "1\n");
     rig_start(&r, root, NULL);
-    memory_is(&r, 100, 100, 20, 5); /* the rest is page cache */
+    set_memory(&r, 100, 100, 20, 5); /* the rest is page cache */
     assert_int_equal(held(&r), 25);
-    memory_is(&r, 1000, 1000, 30, 5);
+    set_memory(&r, 1000, 1000, 30, 5);
     assert_int_equal(held(&r), 35);
-    memory_is(&r, 1000, 1000, 10, 0); /* it stays */
+    set_memory(&r, 1000, 1000, 10, 0); /* the peak stays */
     assert_int_equal(held(&r), 35);
-    memory_is(&r, 900, 1200, 40, 0); /* 200 between two samples */
+    set_memory(&r, 900, 1200, 40, 0); /* 200 between two samples */
     assert_int_equal(held(&r), 240);
-    memory_is(&r, 1200, 1200, 50, 0); /* ... were page cache */
+    set_memory(&r, 1200, 1200, 50, 0); /* those 200 were page cache */
     assert_int_equal(held(&r), 50);
-    memory_is(&r, 0, 2000, 0, 1190); /* never above the charged peak */
+    set_memory(&r, 0, 2000, 0, 1190); /* never above the charged peak */
     assert_int_equal(held(&r), 1990);
-    memory_is(&r, 0, 2500, 0, 1300);
+    set_memory(&r, 0, 2500, 0, 1300);
     assert_int_equal(held(&r), 2500);
     assert_int_equal(rig_job(&r, "1")->use.mem_peak_bytes, 2500);
     rig_stop(&r);
     tmp_gone();
 }
 
-/* The order that was learnt is a hint only. */
+/* The learnt order of lines is only a hint: other orders are read as well. */
 static void test_order(void **state)
 {
     (void)state;
@@ -411,7 +412,7 @@ static void test_order(void **state)
         {"a\nb 1\n", NONE, 10, -EINVAL},
         {"ab 1\na 2\n", 2, NONE, 0},
         {"\n\na 3\n", 3, NONE, 0},
-        /* One cgroup has no controller on, the next one has. */
+        /* One cgroup lacks a controller, the next one has it. */
         {"a 1\n", 1, NONE, 0},
         {"a 2\nb 3\n", 2, 30, 0},
         {"a 4\n", 4, NONE, 0},
@@ -429,7 +430,7 @@ static void test_order(void **state)
     }
 }
 
-/* A file of more lines than an order holds is read in full each time. */
+/* A file with more lines than an order holds is read in full each time. */
 static void test_long_file(void **state)
 {
     (void)state;
@@ -451,9 +452,9 @@ static void test_long_file(void **state)
     }
 }
 
-/* A host of many CPUs on which the batch system uses cpuset but not cpuacct:
- * there is no CPU time to report, and no error. */
-static void test_cpuset_alone(void **state)
+/* With cpuset but without cpuacct, a job on many CPUs has no CPU time, which is
+ * not an error. */
+static void test_cpuset_without_cpuacct(void **state)
 {
     (void)state;
     struct rig r;
@@ -471,8 +472,8 @@ static void test_cpuset_alone(void **state)
     tmp_gone();
 }
 
-/* A device that was taken out and put in again has its old name and another
- * number, while the kernel still reports the first one's. */
+/* A device that was removed and inserted again keeps its name but has a new
+ * number, while the kernel still reports the old number. */
 static void test_same_name(void **state)
 {
     (void)state;
@@ -505,7 +506,7 @@ static void test_same_name(void **state)
     tmp_gone();
 }
 
-/* v1 has the same files; a kernel before 6.1 has no peak. */
+/* v1 has the same files for pids; kernels before 6.1 have no pids.peak. */
 static void test_pids_v1(void **state)
 {
     (void)state;
@@ -569,7 +570,7 @@ int main(void)
         cmocka_unit_test(test_parent_limit),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_long_file),
-        cmocka_unit_test(test_cpuset_alone),
+        cmocka_unit_test(test_cpuset_without_cpuacct),
         cmocka_unit_test(test_same_name),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_node),

@@ -1,4 +1,4 @@
-/* Commands, run for real. */
+/* bj_command_run() with real processes. */
 #include "base/command.h"
 #include "tests/unit/lib/await.h"
 #include "tests/unit/lib/fail.h"
@@ -28,7 +28,7 @@ enum { MS = 1000, SECOND = 1000000 };
 static struct bj_command_result res;
 static struct bj_err err;
 
-static int leave(void **state)
+static int clean_up(void **state)
 {
     (void)state;
     bj_command_result_free(&res);
@@ -53,7 +53,7 @@ static int sh(const char *script)
 }
 
 /* Wait for the end of a process, 20 s at most. */
-static bool gone(pid_t pid)
+static bool wait_gone(pid_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)
@@ -84,7 +84,7 @@ static void output(void **state)
     assert_int_equal(res.exit, 0);
     assert_int_equal(res.signal, 0);
     assert_true(res.took_usec > 0 && res.took_usec < 20 * SECOND);
-    assert_int_equal(sh("cat"), 0); /* nothing to read */
+    assert_int_equal(sh("cat"), 0); /* standard input is empty */
     assert_string_equal(res.out.p, "");
     assert_string_equal(res.error_output, "");
     const char *const argv[] = {"printf", "%s.", "a b", "$(id)", "'", "", NULL};
@@ -117,10 +117,10 @@ static void ways_to_end(void **state)
         assert_int_equal(res.signal, cases[i].signal);
         assert_string_equal(err.msg, cases[i].msg);
     }
-    assert_string_equal(res.out.p, "out\n"); /* kept in spite of the code */
+    assert_string_equal(res.out.p, "out\n"); /* kept despite exit code 3 */
 }
 
-static void what_cannot_run(void **state)
+static void commands_that_cannot_run(void **state)
 {
     char dir[] = "/tmp/bj-command-XXXXXX", plain[64], text[64], want[200];
     (void)state;
@@ -174,14 +174,14 @@ static void what_cannot_run(void **state)
     rmdir(dir);
 }
 
-static void looking_for_it(void **state)
+static void search_path(void **state)
 {
     char buf[256], small[5];
     (void)state;
     assert_int_equal(
         bj_command_find("sh", "/none::/bin", buf, sizeof(buf), NULL), 0);
     assert_string_equal(buf, "/bin/sh");
-    /* Nothing is looked for where we happen to be. */
+    /* The current directory is not searched. */
     assert_int_equal(chdir("/bin"), 0);
     assert_int_equal(bj_command_find("sh", ":.:", buf, sizeof(buf), NULL),
                      -ENOENT);
@@ -228,7 +228,7 @@ static void clean_environment(void **state)
     assert_string_equal(res.out.p, "/usr\n");
 }
 
-/* Descriptors, signals and the group are the command's own. */
+/* A command inherits no descriptors, no signal mask and no ignored signals. */
 static void nothing_inherited(void **state)
 {
     sigset_t some, old;
@@ -246,13 +246,14 @@ static void nothing_inherited(void **state)
                         "grep -E '^Sig(Blk|Ign)' /proc/self/status; "
                         "readlink /proc/$$/fd/0"),
                      0);
-    /* The shell's own list of descriptors has no more than these. */
+    /* The shell has descriptors 0 to 2, and one to list them. */
     assert_non_null(strstr(res.out.p, "/fd/0"));
     assert_non_null(strstr(res.out.p, "/fd/2"));
     assert_null(strstr(res.out.p, "/fd/4"));
     assert_null(strstr(res.out.p, "/fd/200"));
     assert_non_null(strstr(res.out.p, "SigBlk:\t0000000000000000\n"));
-    /* 32 and 33 are the C library's own: it leaves them as they were. */
+    /* Signals 32 and 33 belong to the C library, which leaves them
+     * unchanged. */
     const char *ign = strstr(res.out.p, "SigIgn:\t");
     assert_non_null(ign);
     assert_memory_equal(ign + 8, "0000000", 7);
@@ -275,7 +276,7 @@ static void handler(int s)
     handled++;
 }
 
-/* Hosts do what they like with SIGCHLD. */
+/* A command's end is reported however the host program handles SIGCHLD. */
 static void child_signals(void **state)
 {
     void (*const ways[])(int) = {SIG_IGN, handler, SIG_DFL};
@@ -294,7 +295,7 @@ static void child_signals(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-/* The deadline passes when the command has written its first line. */
+/* Sink: the deadline passes when the command has written its first line. */
 static int pass_deadline(void *ctx, struct bj_slice piece, struct bj_err *e)
 {
     struct bj_buf *out = ctx;
@@ -324,14 +325,14 @@ static void deadline(void **state)
     run_late("echo begun; exec sleep 120", 0);
     assert_int_equal(res.exit, -1);
     assert_int_equal(res.signal, SIGTERM);
-    /* One that cleans up is still late. */
+    /* A command that exits in its SIGTERM handler is still late. */
     run_late("trap 'exit 0' TERM; echo begun; while :; do sleep 0.05; done",
              20 * SECOND);
     assert_int_equal(res.exit, 0);
-    /* One that ignores the signal. */
+    /* A command that ignores SIGTERM is killed. */
     run_late("trap '' TERM; echo $$; while :; do sleep 0.1; done", 200 * MS);
     assert_int_equal(res.signal, SIGKILL);
-    assert_true(gone(number_in(&res.out)));
+    assert_true(wait_gone(number_in(&res.out)));
     testclock_run();
     for (uint64_t us = 1; us < 3000; us += 300) {
         const struct bj_command cmd = {.argv = SH("trap '' TERM; sleep 60"),
@@ -357,14 +358,14 @@ static int add(void *ctx, struct bj_slice piece, struct bj_err *e)
 static void grandchildren(void **state)
 {
     (void)state;
-    /* A child that keeps the pipes open does not delay the end, */
+    /* A child that keeps the pipes open does not delay the end. */
     assert_int_equal(sh("sleep 1000 & echo $!"), 0);
-    assert_true(gone(number_in(&res.out)));
-    /* ends with the command, */
+    assert_true(wait_gone(number_in(&res.out)));
+    /* Children are killed with a late command. */
     run_late("sh -c 'trap \"\" TERM; sleep 1000' & echo $!; wait", 100 * MS);
     testclock_run();
-    assert_true(gone(number_in(&res.out)));
-    /* and may write without end. */
+    assert_true(wait_gone(number_in(&res.out)));
+    /* A child may write without end. */
     struct sum s = {0};
     const struct bj_command cmd = {
         .argv = SH("exec 3>&1; { { echo y >&3; echo; exec yes >&3; } & } | "
@@ -375,7 +376,7 @@ static void grandchildren(void **state)
     assert_true(s.bytes > 0);
 }
 
-/* A child in the background goes on if the caller wants that. */
+/* With leave_children, a background child continues after the command. */
 static void left_children(void **state)
 {
     char fifo[64], script[192];
@@ -412,17 +413,17 @@ static void large_outputs(void **state)
     cmd.max_bytes = 4;
     assert_int_equal(run(&cmd), -EFBIG);
     assert_string_equal(res.out.p, "1234");
-    /* and more than we want. */
+    /* A sink can stop the command. */
     s = (struct sum){.stop_at = 2};
     cmd = (struct bj_command){.argv = SH("yes"), .sink = add, .ctx = &s};
     assert_int_equal(run(&cmd), -ELOOP);
     assert_string_equal(err.msg, "enough");
     assert_int_equal(s.pieces, 2);
-    /* Complaints without end are read and forgotten. */
+    /* Error output beyond the buffer is read and discarded. */
     assert_int_equal(sh("head -c 3000000 /dev/zero | tr '\\0' x >&2"), 0);
     assert_int_equal(res.error_output_len, sizeof(res.error_output) - 1);
     assert_int_equal(strlen(res.error_output), sizeof(res.error_output) - 1);
-    /* What was written just before the end is there. */
+    /* Output written just before the exit is complete. */
     for (int i = 0; i < 20; i++) {
         assert_int_equal(sh("head -c 60000 /dev/zero"), 0);
         assert_int_equal(res.out.len, 60000);
@@ -450,7 +451,7 @@ static void aborted(void **state)
     assert_string_equal(err.msg, "sh: aborted");
 }
 
-static void *several(void *arg)
+static void *run_repeatedly(void *arg)
 {
     struct bj_command_result own = {0};
     struct bj_err e = {0};
@@ -475,7 +476,8 @@ static void many_threads(void **state)
     (void)state;
     signal(SIGCHLD, SIG_IGN);
     for (size_t i = 0; i < COUNT(names); i++)
-        assert_int_equal(pthread_create(&t[i], NULL, several, names[i]), 0);
+        assert_int_equal(pthread_create(&t[i], NULL, run_repeatedly, names[i]),
+                         0);
     for (size_t i = 0; i < COUNT(names); i++) {
         void *bad;
         pthread_join(t[i], &bad);
@@ -484,7 +486,7 @@ static void many_threads(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
-/* A host that is killed takes its command along. */
+/* When the host program is killed, its command is killed, too. */
 static void host_dies(void **state)
 {
     int fd[2];
@@ -494,7 +496,7 @@ static void host_dies(void **state)
     pid_t host = fork();
     if (host == 0) {
         char script[64];
-        /* The pipe by its name, since descriptors are not inherited. */
+        /* Named by its path, since descriptors are not inherited. */
         snprintf(script, sizeof(script),
                  "sleep 60 & echo $! >/proc/%d/fd/%d; wait", (int)getpid(),
                  fd[1]);
@@ -507,12 +509,13 @@ static void host_dies(void **state)
     kill(host, SIGKILL);
     waitpid(host, NULL, 0);
     struct bj_buf b = {.p = buf, .len = (size_t)n};
-    assert_true(gone(number_in(&b)));
+    assert_true(wait_gone(number_in(&b)));
     close(fd[0]);
     close(fd[1]);
 }
 
-/* Without any of our own descriptors 0 to 2, as a daemon may run. */
+/* A command runs although the caller has closed descriptors 0 to 2, as a daemon
+ * may. */
 static void no_standard_descriptors(void **state)
 {
     (void)state;
@@ -553,7 +556,7 @@ static int run_once(void *arg)
     return r;
 }
 
-static void nothing_lost(void **state)
+static void no_leaks(void **state)
 {
     unsigned before = open_fds();
     (void)state;
@@ -564,37 +567,27 @@ static void nothing_lost(void **state)
         run(&(struct bj_command){.argv = none});
     }
     assert_int_equal(open_fds(), before);
-    /* No descriptors at all. */
-    int fd[256], n = 0;
-    while (n < 256 && (fd[n] = fcntl(0, F_DUPFD_CLOEXEC, 3)) >= 0 &&
-           fd[n] < 100)
-        n++;
-    for (int i = 0; i < n; i++)
-        close(fd[i]);
-    if (n < 256 && fd[n] >= 0)
-        close(fd[n]);
-    assert_int_equal(open_fds(), before);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(output, leave),
-        cmocka_unit_test_teardown(ways_to_end, leave),
-        cmocka_unit_test_teardown(what_cannot_run, leave),
-        cmocka_unit_test_teardown(looking_for_it, leave),
-        cmocka_unit_test_teardown(clean_environment, leave),
-        cmocka_unit_test_teardown(nothing_inherited, leave),
-        cmocka_unit_test_teardown(child_signals, leave),
-        cmocka_unit_test_teardown(deadline, leave),
-        cmocka_unit_test_teardown(grandchildren, leave),
-        cmocka_unit_test_teardown(left_children, leave),
-        cmocka_unit_test_teardown(large_outputs, leave),
-        cmocka_unit_test_teardown(aborted, leave),
-        cmocka_unit_test_teardown(many_threads, leave),
-        cmocka_unit_test_teardown(host_dies, leave),
-        cmocka_unit_test_teardown(no_standard_descriptors, leave),
-        cmocka_unit_test_teardown(nothing_lost, leave),
+        cmocka_unit_test_teardown(output, clean_up),
+        cmocka_unit_test_teardown(ways_to_end, clean_up),
+        cmocka_unit_test_teardown(commands_that_cannot_run, clean_up),
+        cmocka_unit_test_teardown(search_path, clean_up),
+        cmocka_unit_test_teardown(clean_environment, clean_up),
+        cmocka_unit_test_teardown(nothing_inherited, clean_up),
+        cmocka_unit_test_teardown(child_signals, clean_up),
+        cmocka_unit_test_teardown(deadline, clean_up),
+        cmocka_unit_test_teardown(grandchildren, clean_up),
+        cmocka_unit_test_teardown(left_children, clean_up),
+        cmocka_unit_test_teardown(large_outputs, clean_up),
+        cmocka_unit_test_teardown(aborted, clean_up),
+        cmocka_unit_test_teardown(many_threads, clean_up),
+        cmocka_unit_test_teardown(host_dies, clean_up),
+        cmocka_unit_test_teardown(no_standard_descriptors, clean_up),
+        cmocka_unit_test_teardown(no_leaks, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

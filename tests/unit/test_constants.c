@@ -1,4 +1,4 @@
-/* Numbers of the site's own. */
+/* Parser of the site's constants (cluster.constants). */
 #include "base/constants.h"
 
 #include "base/absent.h"
@@ -11,7 +11,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* One line each; NULL as name: a line that is none, with its message. */
+/* One line each. If the name is NULL, the line is invalid and gives the
+ * message. */
 static const struct {
     const char *line, *name;
     int64_t micro;
@@ -68,7 +69,7 @@ static void test_lines(void **state)
     }
 }
 
-/* What is wrong does not end it, and lines are counted as an editor does. */
+/* An invalid line does not end the file, and every line is counted. */
 static void test_file(void **state)
 {
     (void)state;

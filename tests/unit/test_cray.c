@@ -1,4 +1,5 @@
-/* Cray's pm_counters: values of one refresh, restarts, caps, rubbish. */
+/* The meter of Cray's pm_counters: values of one refresh, restarts, power caps,
+ * invalid files. */
 #include "base/absent.h"
 #include "core/energy/cray.h"
 #include "tests/unit/lib/core.h"
@@ -20,18 +21,19 @@ static struct meter_rig rig;
 static int teardown(void **state)
 {
     (void)state;
-    meter_gone(&rig);
+    meter_cleanup(&rig);
     return 0;
 }
 
 static void start(void)
 {
-    meter_tree(&rig, "cray-ex");
+    meter_setup(&rig, "cray-ex");
     assert_true(bj_meter_cray.present(&rig.env));
     assert_int_equal(meter_open(&rig, &bj_meter_cray), 0);
 }
 
-/* One reading at that second, with a call in the midst of it. */
+/* Read at the given second, and call a function in the middle of the
+ * reading. */
 static int read_at(double second, void (*between)(void *), void *ctx)
 {
     struct bj_cray_now now = {(uint64_t)(second * 1e6), between, ctx};
@@ -57,43 +59,44 @@ static void test_machine(void **state)
 {
     (void)state;
     start();
-    meter_reads(&rig, 0,
-                "node node e=723456789000000 p=862000000\n"
-                "cpu cpu e=90000001000000 p=141000000\n"
-                "memory dram e=21000002000000 p=39000000\n"
-                "accel0 gpu e=80000000000000 p=100000000 l=560000000\n"
-                "accel1 gpu e=80000001000000 p=101000000\n"
-                "accel2 gpu e=80000002000000 p=102000000\n"
-                "accel3 gpu e=80000003000000 p=103000000\n");
+    meter_expect(&rig, 0,
+                 "node node e=723456789000000 p=862000000\n"
+                 "cpu cpu e=90000001000000 p=141000000\n"
+                 "memory dram e=21000002000000 p=39000000\n"
+                 "accel0 gpu e=80000000000000 p=100000000 l=560000000\n"
+                 "accel1 gpu e=80000001000000 p=101000000\n"
+                 "accel2 gpu e=80000002000000 p=102000000\n"
+                 "accel3 gpu e=80000003000000 p=103000000\n");
 }
 
 /* Other machines have fewer files; without freshness the time is unknown. */
 static void test_few_files(void **state)
 {
     (void)state;
-    meter_tree(&rig, NULL);
+    meter_setup(&rig, NULL);
     assert_false(bj_meter_cray.present(&rig.env));
     assert_int_equal(meter_open(&rig, &bj_meter_cray), -ENODEV);
-    meter_grow(DIR "version 1\n");
+    meter_add_files(DIR "version 1\n");
     assert_int_equal(meter_open(&rig, &bj_meter_cray), -ENODEV);
-    meter_grow(DIR "power 300 W\n" DIR "power_cap 0 W\n");
+    meter_add_files(DIR "power 300 W\n" DIR "power_cap 0 W\n");
     assert_int_equal(meter_open(&rig, &bj_meter_cray), 0);
-    meter_reads(&rig, 0, "node node p=300000000\n");
+    meter_expect(&rig, 0, "node node p=300000000\n");
     assert_true(rig.sample.zone[0].stamp_usec == BJ_ABSENT);
-    meter_grow(DIR "accel10_power 7 W 1 us\n" DIR "accel9_power 6 W 1 us\n" DIR
-                   "accel_power 5 W 1 us\n" DIR "accel0x_power 4 W 1 us\n");
+    meter_add_files(DIR
+                    "accel10_power 7 W 1 us\n" DIR "accel9_power 6 W 1 us\n" DIR
+                    "accel_power 5 W 1 us\n" DIR "accel0x_power 4 W 1 us\n");
     assert_int_equal(meter_open(&rig, &bj_meter_cray), 0);
-    meter_reads(&rig, 0,
-                "node node p=300000000\naccel9 gpu p=6000000\n"
-                "accel10 gpu p=7000000\n");
+    meter_expect(&rig, 0,
+                 "node node p=300000000\naccel9 gpu p=6000000\n"
+                 "accel10 gpu p=7000000\n");
 }
 
-static void test_directory_goes(void **state)
+static void test_directory_removed(void **state)
 {
     (void)state;
     start();
     assert_int_equal(read_at(1, NULL, NULL), 0);
-    meter_set(DIR "startup", "1\n");
+    meter_write(DIR "startup", "1\n");
     assert_int_equal(read_at(2, NULL, NULL), 0);
     tmp_remove("cray");
     assert_int_equal(read_at(3, NULL, NULL), -ENODEV);
@@ -102,7 +105,8 @@ static void test_directory_goes(void **state)
 
 /* --- one refresh ---------------------------------------------------------- */
 
-/* What changes between the values and the second look, so many times. */
+/* A file that changes between the reading of values and the second check, and
+ * how often. */
 struct change {
     const char *path;
     unsigned calls, changes;
@@ -115,12 +119,12 @@ static void change(void *ctx)
     if (c->calls++ >= c->changes)
         return;
     snprintf(text, sizeof(text), "%u\n", 2000 * c->changes + c->calls);
-    meter_set(c->path, text);
+    meter_write(c->path, text);
     snprintf(text, sizeof(text), "%u J 1 us\n", 1000 + c->calls);
-    meter_set(DIR "energy", text);
+    meter_write(DIR "energy", text);
 }
 
-static void test_refresh_meanwhile(void **state)
+static void test_refresh_during_read(void **state)
 {
     (void)state;
     static const char *const marks[] = {DIR "freshness", DIR "startup",
@@ -140,13 +144,13 @@ static void test_refresh_meanwhile(void **state)
         assert_int_equal(read_at(9, change, &always), -EBADMSG);
         assert_int_equal(always.calls, BJ_CRAY_TRIES);
         assert_int_equal(rig.sample.n, 0);
-        meter_gone(&rig);
+        meter_cleanup(&rig);
     }
 }
 
-static void stop_it(void *ctx)
+static void stop_reading(void *ctx)
 {
-    meter_set(DIR "freshness", "9\n");
+    meter_write(DIR "freshness", "9\n");
     atomic_store((atomic_bool *)ctx, true);
 }
 
@@ -154,11 +158,11 @@ static void test_stop(void **state)
 {
     (void)state;
     start();
-    assert_int_equal(read_at(1, stop_it, &rig.stop), -ECANCELED);
+    assert_int_equal(read_at(1, stop_reading, &rig.stop), -ECANCELED);
     assert_int_equal(rig.sample.n, 0);
 }
 
-/* The same refresh read twice has one stamp; what is too old is no answer. */
+/* Two readings of one refresh have one stamp; an old refresh is a timeout. */
 static void test_stamps(void **state)
 {
     (void)state;
@@ -170,26 +174,27 @@ static void test_stamps(void **state)
     assert_int_equal(rig.sample.n, 0);
     assert_non_null(strstr(rig.err.msg, "not refreshed for 10 s"));
     assert_int_equal(read_at(3700, NULL, NULL), -ETIMEDOUT);
-    meter_set(DIR "freshness", "1\n"); /* another is a new one, also lower */
+    meter_write(DIR "freshness", "1\n"); /* a lower value is also new */
     assert_int_equal(stamp_at(3701), 3701000000u);
     assert_int_equal(stamp_at(3702), 3701000000u);
-    meter_set(DIR "freshness", "2\n");
+    meter_write(DIR "freshness", "2\n");
     assert_int_equal(stamp_at(3703), 3703000000u);
 }
 
 /* --- over time ------------------------------------------------------------ */
 
-/* The controller begins again: lower counters are returned as they are, and
- * what there is is looked for again. */
+/* After a restart of the controller, lower counters are returned unchanged, and
+ * the files are searched again. */
 static void test_startup(void **state)
 {
     (void)state;
     start();
-    meter_grow(DIR "accel4_energy 1 J 1 us\n" DIR "accel4_power 2 W 1 us\n");
+    meter_add_files(DIR "accel4_energy 1 J 1 us\n" DIR
+                        "accel4_power 2 W 1 us\n");
     assert_int_equal(read_at(1, NULL, NULL), 0);
     assert_int_equal(rig.sample.n, 7);
-    meter_set(DIR "startup", "1699000000000001\n");
-    meter_set(DIR "energy", "12 J 1700000000000001 us\n");
+    meter_write(DIR "startup", "1699000000000001\n");
+    meter_write(DIR "energy", "12 J 1700000000000001 us\n");
     assert_int_equal(read_at(2, NULL, NULL), 0);
     assert_int_equal(rig.sample.zone[0].energy_uj, 12000000);
     assert_int_equal(read_at(3, NULL, NULL), 0);
@@ -203,9 +208,9 @@ static void test_power_cap(void **state)
     start();
     assert_int_equal(read_at(1, NULL, NULL), 0);
     assert_true(rig.sample.zone[0].limit_uw == BJ_ABSENT);
-    meter_set(DIR "power_cap", "700 W\n");
-    meter_set(DIR "accel0_power_cap", "rubbish\n");
-    meter_set(DIR "generation", "15\n");
+    meter_write(DIR "power_cap", "700 W\n");
+    meter_write(DIR "accel0_power_cap", "rubbish\n");
+    meter_write(DIR "generation", "15\n");
     assert_int_equal(read_at(2, NULL, NULL), 0);
     assert_int_equal(read_at(3, NULL, NULL), 0);
     assert_int_equal(rig.sample.zone[0].limit_uw, 700000000);
@@ -244,48 +249,48 @@ static const struct {
 static void test_contents(void **state)
 {
     (void)state;
-    meter_tree(&rig, NULL);
-    meter_grow(DIR "power 300 W\n" DIR "cpu_power 0 W\n" DIR
-                   "cpu_energy 0 J\n");
+    meter_setup(&rig, NULL);
+    meter_add_files(DIR "power 300 W\n" DIR "cpu_power 0 W\n" DIR
+                        "cpu_energy 0 J\n");
     assert_int_equal(meter_open(&rig, &bj_meter_cray), 0);
     for (size_t i = 0; i < COUNT(contents); i++) {
         char text[256];
-        meter_set(DIR "cpu_energy", contents[i].energy);
-        meter_set(DIR "cpu_power", contents[i].power);
+        meter_write(DIR "cpu_energy", contents[i].energy);
+        meter_write(DIR "cpu_power", contents[i].power);
         snprintf(text, sizeof(text), "node node p=300000000\n%s",
                  contents[i].text);
-        meter_reads(&rig, contents[i].want, text);
+        meter_expect(&rig, contents[i].want, text);
     }
 }
 
-/* Without good marks no value can be trusted. */
+/* Without valid freshness and startup files, no value is used. */
 static void test_bad_marks(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", "x\n", "1 2\n"};
     start();
     for (size_t i = 0; i < COUNT(bad); i++) {
-        meter_set(DIR "freshness", bad[i]);
-        meter_reads(&rig, -EBADMSG, "");
+        meter_write(DIR "freshness", bad[i]);
+        meter_expect(&rig, -EBADMSG, "");
         assert_int_equal(meter_open(&rig, &bj_meter_cray), -EBADMSG);
-        meter_set(DIR "freshness", "5\n");
+        meter_write(DIR "freshness", "5\n");
         assert_int_equal(meter_open(&rig, &bj_meter_cray), 0);
         assert_int_equal(meter_read(&rig), 0);
         assert_int_equal(rig.sample.n, 7);
     }
-    meter_set(DIR "startup", "-1\n");
-    meter_reads(&rig, -ERANGE, "");
+    meter_write(DIR "startup", "-1\n");
+    meter_expect(&rig, -ERANGE, "");
 }
 
-/* A file that the system refuses to read costs its value. */
+/* A file that cannot be read loses only its own value. */
 static void test_refused(void **state)
 {
     (void)state;
-    meter_tree(&rig, NULL);
+    meter_setup(&rig, NULL);
     tmp_dir(DIR "power");
-    meter_grow(DIR "energy 3 J\n");
+    meter_add_files(DIR "energy 3 J\n");
     assert_int_equal(meter_open(&rig, &bj_meter_cray), 0);
-    meter_reads(&rig, -EISDIR, "node node e=3000000\n");
+    meter_expect(&rig, -EISDIR, "node node e=3000000\n");
     assert_string_equal(rig.err.msg, "read power");
     tmp_dir(DIR "freshness");
     assert_int_equal(meter_open(&rig, &bj_meter_cray), -EISDIR);
@@ -300,7 +305,7 @@ static int open_and_close(void *arg)
 static void test_no_memory(void **state)
 {
     (void)state;
-    meter_tree(&rig, "cray-ex");
+    meter_setup(&rig, "cray-ex");
     if (!bj_fail_works())
         skip();
     bj_fail_each(open_and_close, NULL);
@@ -311,8 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_machine, teardown),
         cmocka_unit_test_teardown(test_few_files, teardown),
-        cmocka_unit_test_teardown(test_directory_goes, teardown),
-        cmocka_unit_test(test_refresh_meanwhile),
+        cmocka_unit_test_teardown(test_directory_removed, teardown),
+        cmocka_unit_test(test_refresh_during_read),
         cmocka_unit_test_teardown(test_stop, teardown),
         cmocka_unit_test_teardown(test_stamps, teardown),
         cmocka_unit_test_teardown(test_startup, teardown),

@@ -1,6 +1,6 @@
-/* Dialects: that the tables are sound, and that what they show of a snapshot is
- * what native shows of it, in another unit.  Whole pages by hand are in
- * test_dialect_page.c. */
+/* Dialects: the tables are consistent, and for random snapshots each value
+ * equals the native one, converted to the dialect's unit. test_dialect_page.c
+ * checks whole pages. */
 #include "core/view/dialect.h"
 
 #include "core/find/ident.h"
@@ -49,8 +49,8 @@ static size_t label_names(const struct bj_dialect *d,
     return n;
 }
 
-/* A row that continues the family before: the same labels, but for the value
- * of the one that is fixed, or with records that the other does not show. */
+/* A row that continues the family of the row before has the same labels; it
+ * differs in the value of a fixed label, or shows other records. */
 static void check_more(const struct bj_dialect_row *row,
                        const struct bj_dialect_row *before)
 {
@@ -72,7 +72,7 @@ static void check_more(const struct bj_dialect_row *row,
         assert_string_equal(row->key[i], before->key[i]);
 }
 
-/* As many names as there are values. */
+/* A row of GPUs has as many label names as label values. */
 static void check_gpu_names(const struct bj_dialect_row *row)
 {
     size_t fixed = 0, names = 0, want = 7;
@@ -85,7 +85,7 @@ static void check_gpu_names(const struct bj_dialect_row *row)
         assert_int_equal(fixed, row->key[2] ? 1 : 0);
     } else if (row->of >= BJ_ROW_GPU_EACH && row->of <= BJ_ROW_GPU_CARDS) {
         if (row->of == BJ_ROW_GPU_CARDS)
-            want = fixed > 0 || names == 4 ? 4 : 1; /* or the first only */
+            want = fixed > 0 || names == 4 ? 4 : 1; /* or only the first */
         assert_int_equal(names,
                          want + fixed + (row->of == BJ_ROW_GPU_EACH_REASON));
     } else {
@@ -142,7 +142,7 @@ static void tables(void **state)
     }
 }
 
-/* The row of the native tables over the same field. */
+/* Find the native metric of the same field as a row of a dialect. */
 
 static bool is_of_job(const struct bj_dialect_row *row)
 {
@@ -195,7 +195,8 @@ static const struct bj_metric *native_of(const struct bj_dialect_row *row,
     return NULL;
 }
 
-/* What a unit of ours is in a unit of theirs, and which of ours that fits. */
+/* How a scale converts a native value (times / by; whole: rounded down), and
+ * the native units that it accepts. */
 static const struct {
     double times, by;
     bool whole;
@@ -229,8 +230,8 @@ static const struct {
     [BJ_SCALE_ZERO] = {0, 1, true, {[BJ_BYTES] = 1}},
 };
 
-/* Fields that only dialects show; the pages check their values. */
-static bool is_theirs_alone(const char *name)
+/* Fields that only dialects show; other tests check their values. */
+static bool is_dialect_only(const char *name)
 {
     static const char *const names[] = {"slurm_lic_last_consumed",
                                         "slurm_lic_last_deficit"};
@@ -250,14 +251,14 @@ static bool is_extra(const struct bj_dialect_row *row)
             row->list == offsetof(struct bj_job, user_states));
 }
 
-static void rows_are_native(void **state)
+static void rows_match_native(void **state)
 {
     (void)state;
     for (size_t d = 0; bj_dialects[d]; d++)
         for (size_t i = 0; i < bj_dialects[d]->nrows; i++) {
             const struct bj_dialect_row *row = &bj_dialects[d]->rows[i];
             const struct bj_metric_table *t;
-            if (!has_field(row) || row->value || is_theirs_alone(row->name) ||
+            if (!has_field(row) || row->value || is_dialect_only(row->name) ||
                 is_extra(row))
                 continue;
             print_message("# %s %s\n", bj_dialects[d]->name, row->name);
@@ -281,7 +282,7 @@ static void rows_are_native(void **state)
         }
 }
 
-/* Snapshots of chance, through both views. */
+/* Random snapshots in the native view and in the dialects. */
 
 enum { JOBS = 9, SUBS = 4, SEEN = 100000 };
 
@@ -291,7 +292,8 @@ static uint64_t next_random(uint64_t *seed)
     return *seed >> 11;
 }
 
-/* Often absent, often 0, of any size that a counter may have. */
+/* A random value: often absent, often 0, else of any size that a counter may
+ * have. */
 static uint64_t any_value(uint64_t *seed)
 {
     uint64_t what = next_random(seed) % 8;
@@ -307,7 +309,7 @@ static void fill(uint64_t *seed, void *from, size_t bytes)
         v[i] = any_value(seed);
 }
 
-/* Identifiers that the tables ask for, and others. */
+/* Keys that the tables select, and others. */
 static const char *const first_keys[] = {"rapl", "disk_sleep", "/bin/bash",
                                          "scratch"};
 static const char *const second_keys[] = {"package-0", "package-1.dram",
@@ -343,8 +345,7 @@ static struct bj_ident *any_ident(uint64_t *seed, unsigned number)
     return ident;
 }
 
-/* Lists of a job, of the snapshot: where they are, and how big their records.
- */
+/* Fill all lists of a job, or of the snapshot. */
 static void any_lists(uint64_t *seed, enum bj_owner owner, char *record)
 {
     for (size_t t = 0; t < bj_metric_ntables; t++) {
@@ -405,7 +406,7 @@ static void free_snap(struct bj_snap *snap)
     free(snap);
 }
 
-/* What native shows of one metric, in its order. */
+/* The samples of one native metric, in order. */
 struct seen {
     const struct bj_metric *want, *now;
     size_t n;
@@ -433,7 +434,7 @@ static int native_sample(void *ctx, const struct bj_sample *s)
     return 0;
 }
 
-struct told {
+struct shown {
     const struct bj_dialect_row *now;
     size_t n;
     struct {
@@ -447,22 +448,23 @@ static int dialect_family(void *ctx, const struct bj_dialect_row *row,
                           const char *const *key)
 {
     (void)key;
-    ((struct told *)ctx)->now = row;
+    ((struct shown *)ctx)->now = row;
     return 0;
 }
 
 static int dialect_sample(void *ctx, const struct bj_dialect_sample *s)
 {
-    struct told *told = ctx;
-    assert_true(told->n < SEEN);
-    told->v[told->n].row = told->now;
-    told->v[told->n].job_itself = told->now->of != BJ_ROW_USAGE || !s->key;
-    told->v[told->n++].value =
+    struct shown *shown = ctx;
+    assert_true(shown->n < SEEN);
+    shown->v[shown->n].row = shown->now;
+    shown->v[shown->n].job_itself = shown->now->of != BJ_ROW_USAGE || !s->key;
+    shown->v[shown->n++].value =
         (double)s->value / (s->digits == BJ_DIGITS_MICRO ? 1e6 : 1);
     return 0;
 }
 
-/* Rows that show every record that native shows, as it is. */
+/* Rows that show every record of the native metric unchanged, except for its
+ * unit. */
 static bool is_plain(const struct bj_dialect_row *row)
 {
     return has_field(row) && row->use == BJ_SECOND_NONE && !row->lack &&
@@ -472,7 +474,7 @@ static bool is_plain(const struct bj_dialect_row *row)
            (row->when == BJ_WHEN_ANY || row->when & BJ_WHEN_RIGHT);
 }
 
-static void compare(const struct bj_snap *snap, const struct told *told,
+static void compare(const struct bj_snap *snap, const struct shown *shown,
                     const struct bj_dialect_row *row)
 {
     const struct bj_metric_table *t;
@@ -480,8 +482,8 @@ static void compare(const struct bj_snap *snap, const struct told *told,
     bj_view_native(snap,
                    &(struct bj_sink){&seen, native_family, native_sample});
     size_t k = 0;
-    for (size_t i = 0; i < told->n; i++) {
-        if (told->v[i].row != row || !told->v[i].job_itself)
+    for (size_t i = 0; i < shown->n; i++) {
+        if (shown->v[i].row != row || !shown->v[i].job_itself)
             continue;
         if (k >= seen.n)
             fail_msg("%s has a value that native lacks", row->name);
@@ -489,7 +491,7 @@ static void compare(const struct bj_snap *snap, const struct told *told,
                       scales[row->scale].by;
         if (scales[row->scale].whole)
             want = floor(want);
-        double off = fabs(told->v[i].value - want);
+        double off = fabs(shown->v[i].value - want);
         assert_true(off <= 1e-6 + 1e-9 * want);
     }
     assert_int_equal(k, seen.n);
@@ -498,33 +500,33 @@ static void compare(const struct bj_snap *snap, const struct told *told,
 static void agrees_with_native(void **state)
 {
     (void)state;
-    static struct told told;
+    static struct shown shown;
     struct bj_dialect_room room = {0};
     const struct bj_dialect_env env = {.host = BJ_SLICE("node1.site")};
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct bj_snap *snap = make_snap(seed * 7919);
         for (size_t d = 0; bj_dialects[d]; d++) {
             const struct bj_dialect *dialect = bj_dialects[d];
-            const struct bj_dialect_sink sink = {&told, dialect_family,
+            const struct bj_dialect_sink sink = {&shown, dialect_family,
                                                  dialect_sample};
-            told.n = 0;
+            shown.n = 0;
             assert_int_equal(bj_view_dialect(dialect, snap, &env, &room, &sink),
                              0);
             for (size_t i = 0; i < dialect->nrows; i++)
                 if (is_plain(&dialect->rows[i]) &&
                     (i + 1 == dialect->nrows || !dialect->rows[i + 1].more))
-                    compare(snap, &told, &dialect->rows[i]);
+                    compare(snap, &shown, &dialect->rows[i]);
         }
         free_snap(snap);
     }
     bj_dialect_room_free(&room);
 }
 
-/* Scales at their ends. */
+/* Scales at their limits: rounding, overflow, absent values. */
 static const struct {
     enum bj_scale scale;
     uint64_t in, out;
-} ends[] = {
+} limits[] = {
     {BJ_SCALE_NSEC, 1, 1000},
     {BJ_SCALE_NSEC, UINT64_MAX / 1000, UINT64_MAX / 1000 * 1000},
     {BJ_SCALE_NSEC, UINT64_MAX / 1000 + 1, BJ_ABSENT},
@@ -541,13 +543,13 @@ static const struct {
     {BJ_SCALE_NONE, BJ_ABSENT, BJ_ABSENT},
 };
 
-static void scale_ends(void **state)
+static void scale_limits(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(ends); i++) {
-        const struct bj_dialect_row row = {.scale = ends[i].scale};
-        assert_int_equal(bj_dialect_value(&row, (const char *)&ends[i].in),
-                         ends[i].out);
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        const struct bj_dialect_row row = {.scale = limits[i].scale};
+        assert_int_equal(bj_dialect_value(&row, (const char *)&limits[i].in),
+                         limits[i].out);
     }
     const uint64_t two[] = {5, BJ_ABSENT, 7};
     struct bj_dialect_row row = {.use = BJ_SECOND_ADD,
@@ -564,9 +566,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables),
-        cmocka_unit_test(rows_are_native),
+        cmocka_unit_test(rows_match_native),
         cmocka_unit_test(agrees_with_native),
-        cmocka_unit_test(scale_ends),
+        cmocka_unit_test(scale_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* The cluster under the names of others: a recording of Slurm 22.05, and a few
- * simulated nodes and jobs, against what tests/fixtures/cluster/peers.py works
- * out from the same texts by the originals' definitions. */
+/* The cluster in the formats of other exporters: a recording of Slurm 22.05 and
+ * a few simulated nodes and jobs, compared with what
+ * tests/fixtures/cluster/peers.py computes from the same texts by the
+ * definitions of those exporters. */
 #include "core/cluster/part.h"
 #include "standalone/dialect.h"
 #include "tests/unit/lib/fail.h"
@@ -57,7 +58,7 @@ static void read_file(struct bj_cluster_work *w, enum bj_cluster_source id,
     free((void *)(uintptr_t)all.p);
 }
 
-/* A part of a source, the snapshot's. */
+/* Read a source's files into the snapshot. */
 static void read_source(struct bj_snap *snap, size_t i)
 {
     enum bj_cluster_source id = sources[i].id;
@@ -84,7 +85,8 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The samples of a page as peers.py writes them; one string for the caller. */
+/* Returns the samples of a page, sorted as peers.py writes them; the caller
+ * frees them. */
 static char *sorted(const struct bj_buf *page)
 {
     static char *lines[LINES];
@@ -140,7 +142,7 @@ static char *write_page(const char *dialect, bool strict)
     return ret;
 }
 
-/* The first line in which two texts differ. */
+/* Fail with the first line in which two texts differ. */
 static void same(const char *name, const char *got, struct bj_slice want)
 {
     struct bj_slice g = S(got), a = {0}, b = {0};
@@ -155,7 +157,7 @@ static void same(const char *name, const char *got, struct bj_slice want)
                  b.p);
 }
 
-static void as_computed(void **state)
+static void same_as_peers_py(void **state)
 {
     static const char *const names[] = {"vpenso", "prometheus-slurm-exporter",
                                         "mila"};
@@ -173,8 +175,9 @@ static void as_computed(void **state)
     }
 }
 
-/* Of the process itself, and what only JSON has: the sum of backfill cycles. */
-static void of_itself(void **state)
+/* Values of the exporter's process, and one that only JSON has: the sum of
+ * backfill cycles. */
+static void process_values(void **state)
 {
     static const char *const want[] = {
         "\nprocess_cpu_seconds_total 1.5\n",
@@ -216,8 +219,8 @@ static void of_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_computed),
-        cmocka_unit_test(of_itself),
+        cmocka_unit_test(same_as_peers_py),
+        cmocka_unit_test(process_values),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

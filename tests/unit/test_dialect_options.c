@@ -1,4 +1,4 @@
-/* What options and rooms make of pages of dialects. */
+/* Pages of dialects with options, and with a used room. */
 #include "tests/unit/test_dialect_page.h"
 
 #include <unistd.h>
@@ -15,9 +15,9 @@
     "{manager=\"slurm\",hostname=\"node7.site\",cgrouphostname=\"\",uuid="     \
     "\"4711\"} "
 
-/* The errors of the originals: what each page has on v2, and on v1 where that
- * is something else.  The figures are those of the snapshot; what the originals
- * make of them is in their sources. */
+/* Errors of the original exporters, which dialect.strict reproduces: the line
+ * on cgroup v2, and the one on v1 where it differs. The values follow from the
+ * snapshot and from the sources of the originals. */
 static const struct {
     const char *dialect, *want, *v1;
 } strict[] = {
@@ -28,11 +28,11 @@ static const struct {
     {"slurm-job-exporter",
      "_core_usage_total" SJE ",core=\"2\"} 900000002000\n",
      "_core_usage_total" SJE ",core=\"9\"} 1000\n"},
-    /* without root's and the shell of the batch script */
+    /* without processes of root and the shell of the batch script */
     {"slurm-job-exporter", "_process_count" SJE "} 2\n", NULL},
     {"slurm-job-exporter", "_threads_count" SJE ",state=\"tracing-stop\"} 5\n",
      NULL},
-    /* of those that live */
+    /* of living processes */
     {"slurm-job-exporter",
      "_process_usage_total" SJE ",exe=\"/opt/app\"} 70.000001\n", NULL},
     {"slurm-job-exporter",
@@ -81,8 +81,8 @@ static const struct {
     {"ceems", "_memsw_total_bytes" UNIT "4096\n", NULL},
 };
 
-/* Only v2 is in error, and v1 has a figure that the snapshot's job lacks. */
-static bool of_v2_alone(const char *want)
+/* The error is on v2 only: the snapshot's job lacks the value of v1. */
+static bool only_on_v2(const char *want)
 {
     return strstr(want, "_memsw_total") || strstr(want, "_memsw_fail");
 }
@@ -99,22 +99,22 @@ static void errors_of_the_originals(void **state)
         struct bj_dialect_env e = env;
         const char *want =
             v2 || !strict[i / 2].v1 ? strict[i / 2].want : strict[i / 2].v1;
-        if (!v2 && of_v2_alone(want))
+        if (!v2 && only_on_v2(want))
             continue;
         e.strict = true;
         e.unified = v2;
         char *page = write_page(strict[i / 2].dialect, BJ_PAGE_TEXT, &snap, &e);
         if (!strstr(page, want))
             fail_msg("no %s in\n%s", want, page);
-        assert_null(strstr(page, "4712")); /* it has ended */
+        assert_null(strstr(page, "4712")); /* job 4712 has ended */
         assert_null(strstr(page, "alpha"));
         free(page);
     }
     free_jobs(job);
 }
 
-/* What the originals show for a job without a limit, where they show something
- * strange; of one without a name. */
+/* Placeholders that the originals show for a job without a limit, and for a
+ * hidden user. */
 static const struct {
     const char *dialect;
     bool v2, hidden;
@@ -146,14 +146,14 @@ static const struct {
     {"ceems", true, false, "_memsw_total_bytes" UNIT "274877906944\n"},
 };
 
-static void for_want_of_a_figure(void **state)
+static void placeholder_values(void **state)
 {
     static struct bj_snap snap;
     struct bj_job job[JOBS];
     (void)state;
     make_snap(&snap, job);
     job[1].use.mem_limit_bytes = job[1].use.mem_swap_limit_bytes =
-        job[1].use.memsw_limit_bytes = NO;
+        job[1].use.memsw_limit_bytes = NONE;
     for (size_t i = 0; i < COUNT(placeholders); i++) {
         struct bj_dialect_env e = env;
         e.strict = true;
@@ -174,7 +174,8 @@ static void for_want_of_a_figure(void **state)
     free_jobs(job);
 }
 
-/* What the options add. */
+/* Options: metrics are excluded, names get a prefix, jobs of skipped uids are
+ * hidden, and an invalid uid is an error. */
 static void options(void **state)
 {
     static struct bj_snap snap;
@@ -218,9 +219,8 @@ static void options(void **state)
     unlink(file);
 }
 
-/* A page from a room that has written others is the same as one from a new
- * room. */
-static void rooms_forget(void **state)
+/* A page from a used room is the same as one from a new room. */
+static void used_room(void **state)
 {
     (void)state;
     struct bj_dialect_room old = {0};
@@ -246,7 +246,7 @@ static void rooms_forget(void **state)
         job[0].use.cpus = i;
         job[1].use.cpus = i + 1;
         job[1].use.cpu_usec = 5;
-        job[1].end_sec = i & 32 ? 1 : NO;
+        job[1].end_sec = i & 32 ? 1 : NONE;
         assert_int_equal(
             bj_dialect_page(d, &snap, &options, BJ_PAGE_TEXT, &old, &used), 0);
         assert_int_equal(
@@ -266,9 +266,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_of_the_originals),
-        cmocka_unit_test(for_want_of_a_figure),
+        cmocka_unit_test(placeholder_values),
         cmocka_unit_test(options),
-        cmocka_unit_test(rooms_forget),
+        cmocka_unit_test(used_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

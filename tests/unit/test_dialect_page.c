@@ -1,7 +1,6 @@
-/* Whole pages of the dialects.  What they must say is in
- * tests/fixtures/dialects, worked out from the definitions of the exporters
- * that they stand in for (its README has them); lines of HELP are left out
- * there. */
+/* Whole pages of the dialects, compared with tests/fixtures/dialects. Those
+ * were computed from the definitions of the original exporters (see the README
+ * there) and lack HELP lines. */
 #include "tests/unit/test_dialect_page.h"
 
 static const struct {
@@ -50,7 +49,7 @@ static void golden(void **state)
     free_jobs(job);
 }
 
-/* A small page of jobs with a peak. */
+/* The samples of slurm_job_memory_max on a page. */
 static char *peaks(struct bj_job *job, size_t n, const char *cluster,
                    const struct bj_dialect_env *e)
 {
@@ -73,7 +72,8 @@ static void check_peaks(struct bj_job *job, size_t n, const char *cluster,
     free(page);
 }
 
-/* Labels of the host's options, and of nodes that a peer does not know. */
+/* Labels: cluster and slurm_node, which the original lacks, and user and
+ * account, which options hide. */
 static void labels(void **state)
 {
     (void)state;
@@ -96,17 +96,20 @@ static void labels(void **state)
     bj_ident_unref(job[1].ident);
 }
 
-/* Real-time factors are direct averages; of a provider with several kinds the
- * one that comes first is shown. */
+/* The real-time factor is a direct average. Of a provider with several kinds of
+ * factors, the first one is shown. */
 static void emission_factors(void **state)
 {
     (void)state;
     struct bj_factor_stat v[] = {
-        {{{WORD("x"), WORD("marginal"), WORD("FR")}}, 9 * SEC, 0, NO},
-        {{{WORD("rte"), WORD("average_direct"), WORD("FR")}}, 31 * SEC, 0, NO},
-        {{{WORD("f"), WORD("average_lifecycle"), WORD("FR")}}, 1, 0, NO},
-        {{{WORD("f"), WORD("average_direct"), WORD("FR")}}, 2, 0, NO},
-        {{{WORD("f"), WORD("average_direct"), WORD("DE")}}, 3, 0, NO},
+        {{{SLICE("x"), SLICE("marginal"), SLICE("FR")}}, 9 * SEC, 0, NONE},
+        {{{SLICE("rte"), SLICE("average_direct"), SLICE("FR")}},
+         31 * SEC,
+         0,
+         NONE},
+        {{{SLICE("f"), SLICE("average_lifecycle"), SLICE("FR")}}, 1, 0, NONE},
+        {{{SLICE("f"), SLICE("average_direct"), SLICE("FR")}}, 2, 0, NONE},
+        {{{SLICE("f"), SLICE("average_direct"), SLICE("DE")}}, 3, 0, NONE},
     };
     struct bj_snap snap = {.factors = LIST(v)};
     char *page = write_page("batchjob_monitoring", BJ_PAGE_TEXT, &snap, &env);
@@ -122,7 +125,8 @@ static void emission_factors(void **state)
     free(page);
 }
 
-/* The path of a job's cgroup, where Slurm's defaults are not all there is. */
+/* The path of a job's cgroup with Slurm's other layouts: a node name and a
+ * SLUID. */
 static void cgroup_label(void **state)
 {
     (void)state;
@@ -148,15 +152,16 @@ static void cgroup_label(void **state)
     bj_ident_unref(job.ident);
 }
 
-/* Of jobs with the same labels one is shown, preferably one that runs. */
+/* Of several jobs with the same labels one is shown, preferably a running
+ * one. */
 static void no_series_twice(void **state)
 {
     (void)state;
     const struct bj_dialect_env hidden = {.hide_user = true,
                                           .hide_account = true};
     static const uint64_t ends[][3] = {
-        {NO, NO, NO}, {1, NO, NO}, {1, 1, NO}, {1, 1, 1}};
-    static const char told[] = {'1', '2', '3', '1'};
+        {NONE, NONE, NONE}, {1, NONE, NONE}, {1, 1, NONE}, {1, 1, 1}};
+    static const char shown[] = {'1', '2', '3', '1'};
     for (size_t k = 0; k < COUNT(ends); k++) {
         struct bj_job job[3];
         char want[] = MAX "{user=\"\",account=\"\",slurmjobid=\"1\"} x\n";
@@ -167,14 +172,15 @@ static void no_series_twice(void **state)
             job[i].use.mem_peak_bytes = i + 1;
             job[i].end_sec = ends[k][i];
         }
-        want[sizeof(want) - 3] = told[k];
+        want[sizeof(want) - 3] = shown[k];
         check_peaks(job, 3, NULL, &hidden, want);
         for (int i = 0; i < 3; i++)
             bj_ident_unref(job[i].ident);
     }
 }
 
-/* Without jobs: families without samples, where the peer has them. */
+/* Without jobs, a dialect shows families without samples if the original
+ * does. */
 static void without_jobs(void **state)
 {
     (void)state;
@@ -202,7 +208,7 @@ static int write_once(void *arg)
     return r;
 }
 
-static void want_of_memory(void **state)
+static void out_of_memory(void **state)
 {
     (void)state;
     static struct bj_snap snap;
@@ -220,7 +226,7 @@ int main(void)
         cmocka_unit_test(golden),           cmocka_unit_test(labels),
         cmocka_unit_test(emission_factors), cmocka_unit_test(cgroup_label),
         cmocka_unit_test(no_series_twice),  cmocka_unit_test(without_jobs),
-        cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

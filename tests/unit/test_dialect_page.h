@@ -1,5 +1,5 @@
-/* A snapshot with everything that dialects show, and pages of it.
- * tests/fixtures/dialects/README.md lists the figures. */
+/* A snapshot with all values that dialects show, and pages of it.
+ * tests/fixtures/dialects/README.md lists the values. */
 #ifndef BJ_TESTS_UNIT_TEST_DIALECT_PAGE_H
 #define BJ_TESTS_UNIT_TEST_DIALECT_PAGE_H
 
@@ -21,30 +21,30 @@
     {                                                                          \
         (a), sizeof(a) / sizeof((a)[0])                                        \
     }
-/* BJ_SLICE, where the compiler wants a constant. */
-#define WORD(lit)                                                              \
+/* BJ_SLICE for places where the compiler requires a constant. */
+#define SLICE(lit)                                                             \
     {                                                                          \
         lit, sizeof(lit) - 1                                                   \
     }
 #define KEY1(a)                                                                \
     {                                                                          \
         {                                                                      \
-            WORD(a)                                                            \
+            SLICE(a)                                                           \
         }                                                                      \
     }
 #define KEY2(a, b)                                                             \
     {                                                                          \
         {                                                                      \
-            WORD(a), WORD(b)                                                   \
+            SLICE(a), SLICE(b)                                                 \
         }                                                                      \
     }
-#define NO BJ_ABSENT
+#define NONE BJ_ABSENT
 #define SEC 1000000ull
 
-/* A job that runs, with everything; tests/fixtures/dialects/README.md lists
- * the same figures. */
-static struct bj_core_use cores[] = {{KEY1("0"), 2 * SEC, NO},
-                                     {KEY1("9"), 1, NO}};
+/* A running job with all values; tests/fixtures/dialects/README.md lists the
+ * same values. */
+static struct bj_core_use cores[] = {{KEY1("0"), 2 * SEC, NONE},
+                                     {KEY1("9"), 1, NONE}};
 static struct bj_state_use states[] = {{KEY1("disk_sleep"), 1},
                                        {KEY1("running"), 2}};
 static struct bj_state_use user_states[] = {{KEY1("tracing_stop"), 5}};
@@ -71,47 +71,53 @@ static struct bj_extra_use extras[] = {{
     .alive_storage_write_bytes = 512,
     .user_processes = 2,
 }};
-static struct bj_core_use even_cores[] = {{KEY1("0"), 900 * SEC + 2, NO},
-                                          {KEY1("2"), 900 * SEC + 2, NO},
-                                          {KEY1("3"), 900 * SEC + 2, NO},
-                                          {KEY1("9"), 900 * SEC + 2, NO}};
+static struct bj_core_use even_cores[] = {{KEY1("0"), 900 * SEC + 2, NONE},
+                                          {KEY1("2"), 900 * SEC + 2, NONE},
+                                          {KEY1("3"), 900 * SEC + 2, NONE},
+                                          {KEY1("9"), 900 * SEC + 2, NONE}};
 static struct bj_place_use places[] = {
     {KEY1("files"), 17}, {KEY1("home"), 5}, {KEY1("scratch"), 2}};
 static struct bj_step_use steps[1], tasks[1];
 
-/* One that has ended, of cgroup v2. */
-static struct bj_core_use cores2[] = {{KEY1("3"), NO, 4 * SEC}};
+/* An ended job of cgroup v2. */
+static struct bj_core_use cores2[] = {{KEY1("3"), NONE, 4 * SEC}};
 
 static struct bj_mode_use modes[] = {{KEY1("idle"), 100 * SEC},
                                      {KEY1("user"), 1500000}};
 static struct bj_zone_stat zones[] = {
     {KEY2("cray", "node"), 7 * SEC, 300 * SEC, 900 * SEC, 0, 0, 0},
-    {KEY2("ipmi_dcmi", "node"), NO, 415 * SEC, NO, 0, 0, 0},
+    {KEY2("ipmi_dcmi", "node"), NONE, 415 * SEC, NONE, 0, 0, 0},
     {KEY2("perf", "package-0"), 1, 1, 1, 0, 0, 0},
     {KEY2("rapl", "package-1"), 12500000, 80 * SEC, 250 * SEC, 0, 0, 0},
     {KEY2("rapl", "package-1.dram"), 3 * SEC, 5 * SEC, 30 * SEC, 0, 0, 0},
-    {KEY2("rapl", "strange"), 4 * SEC, 5 * SEC, NO, 0, 0, 0},
-    {KEY2("redfish", "node"), NO, 400500000, NO, 0, 0, 0},
+    {KEY2("rapl", "strange"), 4 * SEC, 5 * SEC, NONE, 0, 0, 0},
+    {KEY2("redfish", "node"), NONE, 400500000, NONE, 0, 0, 0},
 };
 static struct bj_factor_stat factors[] = {
-    {{{WORD("other"), WORD("marginal"), WORD("FR")}}, 90 * SEC, 0, NO},
-    {{{WORD("rte"), WORD("average_lifecycle"), WORD("FR")}}, 56250000, 0, NO},
-    {{{WORD("table"), WORD("average_lifecycle"), WORD("FR")}}, 60 * SEC, 0, NO},
+    {{{SLICE("other"), SLICE("marginal"), SLICE("FR")}}, 90 * SEC, 0, NONE},
+    {{{SLICE("rte"), SLICE("average_lifecycle"), SLICE("FR")}},
+     56250000,
+     0,
+     NONE},
+    {{{SLICE("table"), SLICE("average_lifecycle"), SLICE("FR")}},
+     60 * SEC,
+     0,
+     NONE},
 };
 static struct bj_collector_stat collectors[] = {{KEY1("cpu"), 1, 1500, 0, 0}};
 
 static struct bj_gpu_use gpus[4];
 static struct bj_gpu_label models[] = {
-    {{{WORD("GPU-aa"), WORD("3"), WORD("NVIDIA H100")}}, 1},
-    {{{WORD("MIG-bb"), WORD("0"), WORD("1g.10gb")}}, 1},
+    {{{SLICE("GPU-aa"), SLICE("3"), SLICE("NVIDIA H100")}}, 1},
+    {{{SLICE("MIG-bb"), SLICE("0"), SLICE("1g.10gb")}}, 1},
 };
 static struct bj_gpu_label parents[] = {
-    {{{WORD("MIG-bb"), WORD("0"), WORD("GPU-dd")}}, 1},
+    {{{SLICE("MIG-bb"), SLICE("0"), SLICE("GPU-dd")}}, 1},
 };
 static struct bj_gpu_label reasons[] = {
-    {{{WORD("GPU-aa"), WORD("3"), WORD("idle")}}, 0},
-    {{{WORD("GPU-aa"), WORD("3"), WORD("power_cap")}}, 1},
-    {{{WORD("GPU-dd"), WORD("0"), WORD("hw_slowdown")}}, 1},
+    {{{SLICE("GPU-aa"), SLICE("3"), SLICE("idle")}}, 0},
+    {{{SLICE("GPU-aa"), SLICE("3"), SLICE("power_cap")}}, 1},
+    {{{SLICE("GPU-dd"), SLICE("0"), SLICE("hw_slowdown")}}, 1},
 };
 static struct bj_gpu_part parts[2];
 
@@ -305,9 +311,9 @@ static inline void free_jobs(struct bj_job job[JOBS])
         bj_ident_unref(job[i].ident);
 }
 
-static const struct bj_dialect_env env = {.host = WORD("node7.site")};
+static const struct bj_dialect_env env = {.host = SLICE("node7.site")};
 
-/* A page without its HELP, terminated; freed by the caller. */
+/* A page without HELP lines, NUL-terminated; the caller frees it. */
 static inline char *write_page(const char *name, enum bj_page_format format,
                                const struct bj_snap *snap,
                                const struct bj_dialect_env *e)

@@ -1,6 +1,6 @@
-/* Values from environments: recorded ones of Slurm 22.05, Grid Engine 8.1.9 and
- * OAR 2.5.9, made-up ones for the systems that could not be recorded, hostile
- * ones, and a real process. */
+/* Identities from environments: recorded with Slurm 22.05, Grid Engine 8.1.9
+ * and OAR 2.5.9, simulated for systems that could not be recorded, hostile
+ * ones, and that of a real process. */
 #include "core/find/environ.h"
 
 #include "base/file.h"
@@ -47,7 +47,7 @@ static const struct {
     bool step;
     struct want want[MAX_FIELDS];
 } recorded[] = {
-    /* task 3 of array 10 has raw id 13 */
+    /* task 3 of array 10 has jobid 13 */
     {"slurm-22.05-array-batch",
      "slurm",
      "13",
@@ -125,7 +125,8 @@ static const struct {
       {BJ_ID_NAME, "first"},
       {BJ_ID_ARRAY_JOB, "1"},
       {BJ_ID_ARRAY_TASK, "1"}}},
-    /* an operator's own layout: any batch system may speak */
+    /* with a layout that an operator configured, any batch system is
+     * accepted */
     {"gridengine-8.1.9-batch",
      "mine",
      "1",
@@ -157,7 +158,7 @@ static void test_recorded(void **state)
                                    bj_slice_str(recorded[i].jobid), &e));
         check(&e, recorded[i].want);
         assert_int_equal(e.step, recorded[i].step);
-        /* another job's cgroup, another batch system's */
+        /* the cgroup of another job, and of another batch system */
         struct bj_environ untouched = e;
         assert_false(bj_environ_job(env, bj_slice_str(recorded[i].system),
                                     (struct bj_slice)S("4711"), &e));
@@ -167,7 +168,8 @@ static void test_recorded(void **state)
     }
 }
 
-/* The step keeper's own environment and the one of its "sleep 100000000". */
+/* The environment of an extern step (slurmstepd and its "sleep 100000000")
+ * names no job. */
 static void test_extern(void **state)
 {
     (void)state;
@@ -185,7 +187,7 @@ static const struct {
     const char *system, *jobid;
     bool found;
     struct want want[MAX_FIELDS];
-} made[] = {
+} simulated[] = {
     {S("PBS_JOBID=12.srv\0PBS_ACCOUNT=phys\0PBS_QUEUE=workq\0"
        "PBS_JOBNAME=run\0PBS_USER=x\0"),
      "pbs",
@@ -238,7 +240,7 @@ static const struct {
     {S("SLURM_JOB_ID"), "slurm", "9", false, {{0}}},
     {S(""), "slurm", "9", false, {{0}}},
     {S("\0\0\0=\0==\0=9\0"), "slurm", "9", false, {{0}}},
-    /* the first of a name counts, also when it is empty */
+    /* the first variable of a name counts, even if it is empty */
     {S("SLURM_JOB_ID=8\0SLURM_JOB_ID=9\0"), "slurm", "9", false, {{0}}},
     {S("SLURM_JOB_ID=9\0SLURM_JOB_QOS=\0SLURM_JOB_QOS=x\0"
        "SLURM_JOB_ACCOUNT=(null)\0"),
@@ -263,7 +265,7 @@ static const struct {
      "9",
      true,
      {{BJ_ID_JOBID, "9"}, {BJ_ID_SYSTEM, "slurm"}}},
-    /* a job submitted from a het job inherits the groups of that one */
+    /* a job submitted from a heterogeneous job inherits its groups */
     {S("SLURM_JOB_ID=9\0SLURM_JOB_ID_HET_GROUP_0=7\0"
        "SLURM_JOB_ID_HET_GROUP_1=8\0SLURM_JOB_ACCOUNT_HET_GROUP_0=a\0"),
      "slurm",
@@ -295,7 +297,7 @@ static const struct {
      "9",
      true,
      {{BJ_ID_JOBID, "9"}, {BJ_ID_SYSTEM, "slurm"}}},
-    /* which job is it? */
+    /* the job's id is not known */
     {S("SLURM_JOB_ID=9\0"),
      "slurm",
      "",
@@ -304,21 +306,21 @@ static const struct {
     {S("SLURM_JOB_ID=9x\0"), "slurm", "", false, {{0}}},
 };
 
-static void test_made(void **state)
+static void test_simulated(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(made); i++) {
-        char *text = malloc(made[i].env.n + 1);
-        char *env = text + 1; /* bounds are watched at both ends */
-        if (made[i].env.n > 0)
-            memcpy(env, made[i].env.p, made[i].env.n);
+    for (size_t i = 0; i < COUNT(simulated); i++) {
+        char *text = malloc(simulated[i].env.n + 1);
+        char *env = text + 1; /* sanitizers check the bounds at both ends */
+        if (simulated[i].env.n > 0)
+            memcpy(env, simulated[i].env.p, simulated[i].env.n);
         struct bj_environ e;
-        bool found = bj_environ_job((struct bj_slice){env, made[i].env.n},
-                                    bj_slice_str(made[i].system),
-                                    bj_slice_str(made[i].jobid), &e);
-        assert_int_equal(found, made[i].found);
+        bool found = bj_environ_job((struct bj_slice){env, simulated[i].env.n},
+                                    bj_slice_str(simulated[i].system),
+                                    bj_slice_str(simulated[i].jobid), &e);
+        assert_int_equal(found, simulated[i].found);
         if (found)
-            check(&e, made[i].want);
+            check(&e, simulated[i].want);
         free(text);
     }
 }
@@ -339,7 +341,7 @@ static void test_get(void **state)
         bj_environ_get((struct bj_slice){0}, (struct bj_slice)S("A"), &v));
 }
 
-static void test_knows(void **state)
+static void test_known_systems(void **state)
 {
     (void)state;
     static const char *const yes[] = {"slurm", "pbs",        "lsf",
@@ -351,7 +353,7 @@ static void test_knows(void **state)
         assert_false(bj_environ_knows(bj_slice_str(no[i])));
 }
 
-/* A real process, with an environment larger than what is read. */
+/* A real process with an environment larger than the part that is read. */
 static void test_process(void **state)
 {
     (void)state;
@@ -403,9 +405,9 @@ static void test_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded), cmocka_unit_test(test_extern),
-        cmocka_unit_test(test_made),     cmocka_unit_test(test_get),
-        cmocka_unit_test(test_knows),    cmocka_unit_test(test_process),
+        cmocka_unit_test(test_recorded),      cmocka_unit_test(test_extern),
+        cmocka_unit_test(test_simulated),     cmocka_unit_test(test_get),
+        cmocka_unit_test(test_known_systems), cmocka_unit_test(test_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void set_and_text(void **state)
                         "open cpu.stat: No such file or directory");
 }
 
-static void without_anybody_listening(void **state)
+static void without_err(void **state)
 {
     (void)state;
     assert_int_equal(bj_err_set(NULL, -EIO, "x %d", 1), -EIO);
@@ -54,15 +54,15 @@ static void wrap_puts_context_in_front(void **state)
     assert_int_equal(bj_err_wrap(&err, -EIO, "job %d", 4711), -EIO);
     assert_int_equal(err.code, -EIO);
     assert_string_equal(err.msg, "job 4711: cpu.stat: bad line");
-    /* The new words may be made from the old ones. */
+    /* The new message may contain the old one. */
     bj_err_set(&err, -EIO, "a");
     bj_err_set(&err, -EIO, "<%s>", err.msg);
     bj_err_wrap(&err, -EIO, "[%s]", err.msg);
     assert_string_equal(err.msg, "[<a>]: <a>");
 }
 
-/* What it meant is still read, and only that, at every print. */
-static void recode_keeps_the_meaning(void **state)
+/* A recoded error keeps the text of its first code; printing adds no other. */
+static void recode_keeps_the_text(void **state)
 {
     (void)state;
     struct bj_err err = {0};
@@ -86,7 +86,7 @@ static void recode_keeps_the_meaning(void **state)
     assert_int_equal(bj_err_recode(NULL, -EIO), -EIO);
 }
 
-/* Whatever the lengths, the message is the full text cut to what fits. */
+/* A message of any length is the full text, cut to the buffer. */
 static void long_messages_are_cut(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void long_messages_are_cut(void **state)
             size_t len = strlen(err.msg);
             assert_true(len < sizeof(err.msg));
             assert_memory_equal(err.msg, want, len);
-            /* Nothing but want of room shortens it. */
+            /* It is cut only if it does not fit. */
             size_t full = strlen(want), room = sizeof(err.msg) - 1;
             if (full <= room)
                 assert_int_equal(len, full);
@@ -143,10 +143,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_and_text),
-        cmocka_unit_test(without_anybody_listening),
+        cmocka_unit_test(without_err),
         cmocka_unit_test(text_of_odd_errors),
         cmocka_unit_test(wrap_puts_context_in_front),
-        cmocka_unit_test(recode_keeps_the_meaning),
+        cmocka_unit_test(recode_keeps_the_text),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(reasons),
         cmocka_unit_test(gone),

@@ -1,4 +1,4 @@
-/* Text from outside in JSON, CSV, HTML and URLs. */
+/* Escaping of untrusted text in JSON, CSV, HTML and URLs. */
 #include "base/csv.h"
 #include "base/html.h"
 #include "base/json.h"
@@ -72,7 +72,7 @@ static void test_cases(void **state)
     }
 }
 
-/* Every byte is written the same way at every place. */
+/* Every byte is escaped in the same way at every position. */
 static void test_places(void **state)
 {
     (void)state;

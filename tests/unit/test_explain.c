@@ -1,4 +1,4 @@
-/* What the log says about cgroups and jobs, and at the start. */
+/* Log messages about cgroups and jobs, and at the start. */
 #include "tests/unit/lib/core.h"
 
 #include "core/internal.h"
@@ -23,7 +23,7 @@ static void start(struct rig *r, bool debug)
     rig_pass(r);
 }
 
-static void says(const struct rig *r, const char *line)
+static void check_logged(const struct rig *r, const char *line)
 {
     char text[300];
     snprintf(text, sizeof(text), "%d ", (int)BJ_LOG_DEBUG);
@@ -31,18 +31,20 @@ static void says(const struct rig *r, const char *line)
         fail_msg("no '%s' in\n%s", line, r->log);
 }
 
-/* Each directory is explained once; a job also when it begins and ends. */
+/* The debug log explains each directory once, and each job also at its start
+ * and end. */
 static void test_debug(void **state)
 {
     (void)state;
     struct rig r;
     start(&r, true);
-    says(&r, "/system.slice: no job itself, searched for jobs below\n");
-    says(&r, "/init.scope: no job and not searched, the path has no known "
-             "layout\n");
-    says(&r, "/" SCOPE "/job_1: taken for job 1 of slurm\n");
-    says(&r, "job 1: its cgroup is there, shown once it has a "
-             "process\n");
+    check_logged(&r, "/system.slice: no job itself, searched for jobs below\n");
+    check_logged(&r,
+                 "/init.scope: no job and not searched, the path has no known "
+                 "layout\n");
+    check_logged(&r, "/" SCOPE "/job_1: taken for job 1 of slurm\n");
+    check_logged(&r, "job 1: its cgroup is there, shown once it has a "
+                     "process\n");
     assert_null(strstr(r.log, "has processes"));
     *r.log = '\0';
     tmp_file(SCOPE "/job_1/cgroup.procs", "1\n");
@@ -52,7 +54,7 @@ static void test_debug(void **state)
     *r.log = '\0';
     tmp_remove(SCOPE "/job_1");
     rig_pass(&r);
-    says(&r, "job 1 of slurm: has ended: its cgroup has gone\n");
+    check_logged(&r, "job 1 of slurm: has ended: its cgroup has gone\n");
     rig_stop(&r);
     tmp_gone();
 }

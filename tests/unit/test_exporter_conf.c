@@ -1,5 +1,4 @@
-/* Options of the exporter: who wins over whom, and what is said when something
- * is wrong. */
+/* Options of the exporter: their precedence, and messages about mistakes. */
 #include "standalone/conf.h"
 
 #include "tests/unit/lib/fail.h"
@@ -25,7 +24,8 @@ static void write_file(const char *text)
     fclose(f);
 }
 
-/* Load a command line whose "FILE" is the test's own file. */
+/* Load a command line in which "FILE" stands for the test's configuration
+ * file. */
 static int load(struct bj_exporter_conf *c, const char *const args[ARGS],
                 struct bj_err *err)
 {
@@ -40,7 +40,7 @@ static int load(struct bj_exporter_conf *c, const char *const args[ARGS],
     return bj_exporter_conf_load(c, argc, argv, err);
 }
 
-static void presets(void **state)
+static void defaults(void **state)
 {
     (void)state;
     struct bj_exporter_conf c;
@@ -61,7 +61,7 @@ static void presets(void **state)
     bj_exporter_conf_free(&c);
 }
 
-static void line_over_file_over_presets(void **state)
+static void line_over_file_over_defaults(void **state)
 {
     (void)state;
     struct bj_exporter_conf c;
@@ -110,8 +110,8 @@ static void help_and_version_need_nothing_else(void **state)
     bj_exporter_conf_free(&c);
 }
 
-/* The dialect of another exporter takes its port and needs collectors, and both
- * only where nobody asked for something else. */
+/* A dialect of another exporter sets its port and enables the collectors that
+ * it needs, unless options set them. */
 static const struct {
     const char *args[ARGS];
     const char *listen;
@@ -134,7 +134,7 @@ static const struct {
      true},
 };
 
-static void dialect_of_others(void **state)
+static void dialect_defaults(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(dialects); i++) {
@@ -151,7 +151,7 @@ static void dialect_of_others(void **state)
     }
 }
 
-/* The file's name in messages is "FILE" here. */
+/* "FILE" stands for the file's name in messages. */
 static const struct {
     const char *args[ARGS];
     const char *text; /* of the file */
@@ -242,7 +242,7 @@ static const struct {
     {{"FILE"}, "webb:\n  gzip: no\n", "FILE:1:1: unknown option 'webb'"},
 };
 
-static void what_is_wrong(void **state)
+static void mistake_messages(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(mistakes); i++) {
@@ -298,8 +298,8 @@ static void help(void **state)
     bj_buf_free(&some);
 }
 
-/* Find name, with roff's escapes taken out of the text. */
-static bool names(const char *text, const char *name)
+/* Whether the text contains the name; roff's escapes are ignored. */
+static bool contains_name(const char *text, const char *name)
 {
     for (; *text; text++) {
         size_t i = 0, n = 0;
@@ -316,8 +316,7 @@ static bool names(const char *text, const char *name)
     return false;
 }
 
-/* The manual names every option, and the example is right.  Both are looked for
- * from the root of the source. */
+/* Whether a list contains a word. */
 static bool has(const struct bj_strv *list, const char *word)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -326,8 +325,9 @@ static bool has(const struct bj_strv *list, const char *word)
     return false;
 }
 
-/* What the scheduler is asked for, likewise. */
-static void cluster_of_others(void **state)
+/* A dialect of the cluster selects the groupings and sources that it needs,
+ * unless options name others. */
+static void dialect_cluster_options(void **state)
 {
     struct bj_exporter_conf c;
     const char *plain[ARGS] = {"--web.dialect=vpenso"};
@@ -346,8 +346,9 @@ static void cluster_of_others(void **state)
     bj_exporter_conf_free(&c);
 }
 
-/* Values that only dialects need are collected for the requested ones. */
-static void extras_of_others(void **state)
+/* Values that only dialects need are collected only for the selected
+ * dialects. */
+static void dialect_extras(void **state)
 {
     static const struct {
         const char *args[ARGS];
@@ -382,7 +383,7 @@ static void extras_of_others(void **state)
     }
 }
 
-/* Figures of each job of the queue are kept for those that are traced. */
+/* With trace.enabled, values of each job of the queue are kept. */
 static void each_job(void **state)
 {
     struct bj_exporter_conf c;
@@ -398,11 +399,13 @@ static void each_job(void **state)
     bj_exporter_conf_free(&c);
 }
 
+/* The manual names every option, and the example file is valid. Both paths are
+ * relative to the root of the source. */
 static void check_manual(void *ctx, struct bj_slice group,
                          const struct bj_opt *o)
 {
     (void)group;
-    if (!names(ctx, o->name))
+    if (!contains_name(ctx, o->name))
         fail_msg("%s is not in the manual", o->name);
 }
 
@@ -436,7 +439,7 @@ static int load_once(void *arg)
     return r;
 }
 
-static void want_of_memory(void **state)
+static void out_of_memory(void **state)
 {
     (void)state;
     if (!bj_fail_works())
@@ -461,17 +464,17 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(presets),
-        cmocka_unit_test(line_over_file_over_presets),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(line_over_file_over_defaults),
         cmocka_unit_test(help_and_version_need_nothing_else),
-        cmocka_unit_test(dialect_of_others),
-        cmocka_unit_test(cluster_of_others),
-        cmocka_unit_test(extras_of_others),
-        cmocka_unit_test(what_is_wrong),
+        cmocka_unit_test(dialect_defaults),
+        cmocka_unit_test(dialect_cluster_options),
+        cmocka_unit_test(dialect_extras),
+        cmocka_unit_test(mistake_messages),
         cmocka_unit_test(help),
         cmocka_unit_test(each_job),
         cmocka_unit_test(manual_and_example),
-        cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -1,5 +1,5 @@
-/* The small parts of the exporter: listening sockets, what is not seen, news
- * for systemd, compression, threads and log lines. */
+/* Small parts of the exporter: listening sockets, missing privileges,
+ * notifications to systemd, compression, threads and log lines. */
 #include "base/gzip.h"
 #include "base/listen.h"
 #include "standalone/host.h"
@@ -62,7 +62,7 @@ static void listening(void **state)
     assert_string_equal(bj_listen_name(-1, name), "?");
 }
 
-/* What is not seen */
+/* Missing privileges */
 
 static const char *const mounts[] = {
     "22 28 0:21 / /proc rw,nosuid shared:5 - proc proc rw\n",
@@ -77,7 +77,8 @@ static const char *const mounts[] = {
 };
 static const bool hidden[COUNT(mounts)] = {[2] = true, [3] = true};
 
-static unsigned judge(const char *caps, const char *mountinfo, bool files)
+static unsigned count_missing(const char *caps, const char *mountinfo,
+                              bool files)
 {
     struct bj_unreadable list[BJ_UNREADABLE_MAX];
     struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc",
@@ -97,14 +98,15 @@ static void privileges(void **state)
     static const char both[] = "CapEff:\t0000000000080004\n";
     static const char all[] = "CapEff:\t000001ffffffffff\n";
     for (size_t i = 0; i < COUNT(mounts); i++) {
-        assert_int_equal(judge(none, mounts[i], true), 3u + hidden[i]);
-        assert_int_equal(judge(none, mounts[i], false), 2u + hidden[i]);
-        assert_int_equal(judge(search, mounts[i], true), 2u + hidden[i]);
-        assert_int_equal(judge(ptrace, mounts[i], true), 2);
-        assert_int_equal(judge(ptrace, mounts[i], false), 1);
-        assert_int_equal(judge(both, mounts[i], true), 0);
-        assert_int_equal(judge(all, mounts[i], true), 0);
-        assert_int_equal(judge("", mounts[i], true), 0);
+        assert_int_equal(count_missing(none, mounts[i], true), 3u + hidden[i]);
+        assert_int_equal(count_missing(none, mounts[i], false), 2u + hidden[i]);
+        assert_int_equal(count_missing(search, mounts[i], true),
+                         2u + hidden[i]);
+        assert_int_equal(count_missing(ptrace, mounts[i], true), 2);
+        assert_int_equal(count_missing(ptrace, mounts[i], false), 1);
+        assert_int_equal(count_missing(both, mounts[i], true), 0);
+        assert_int_equal(count_missing(all, mounts[i], true), 0);
+        assert_int_equal(count_missing("", mounts[i], true), 0);
     }
     struct bj_unreadable list[BJ_UNREADABLE_MAX];
     struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc"};
@@ -156,7 +158,7 @@ static void notifying(void **state)
     unsetenv("NOTIFY_SOCKET");
 }
 
-static void pace(void **state)
+static void watchdog_interval(void **state)
 {
     (void)state;
     char pid[16];
@@ -209,7 +211,7 @@ static void packing(void **state)
         packed.len = 0;
         assert_int_equal(bj_gzip_pack(&g, in, &packed), 0);
         unpack(&packed, &page);
-        /* Text that packs well, then some that does not. */
+        /* Text that compresses well, later also text that does not. */
         for (int i = 0; i < round * 300; i++) {
             noise = noise * 6364136223846793005u + 1442695040888963407u;
             bj_buf_printf(&page, "name{a=\"%d\"} ", i);
@@ -223,9 +225,9 @@ static void packing(void **state)
     bj_gzip_free(NULL);
 }
 
-/* The host */
+/* The host: threads and log */
 
-static void *look_around(void *arg)
+static void *check_thread(void *arg)
 {
     sigset_t set;
     pthread_sigmask(SIG_BLOCK, NULL, &set);
@@ -244,9 +246,9 @@ static void threads(void **state)
     void *ret = NULL;
     sigset_t before, after;
     pthread_sigmask(SIG_BLOCK, NULL, &before);
-    assert_int_equal(
-        host.thread(host.ctx, &t, look_around, name, "a name that is too long"),
-        0);
+    assert_int_equal(host.thread(host.ctx, &t, check_thread, name,
+                                 "a name that is too long"),
+                     0);
     assert_int_equal(pthread_join(t, &ret), 0);
     assert_ptr_equal(ret, name);
     pthread_sigmask(SIG_BLOCK, NULL, &after);
@@ -291,10 +293,14 @@ static void repeats_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),  cmocka_unit_test(listening),
-        cmocka_unit_test(privileges), cmocka_unit_test(notifying),
-        cmocka_unit_test(pace),       cmocka_unit_test(packing),
-        cmocka_unit_test(threads),    cmocka_unit_test(repeats_are_counted),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(listening),
+        cmocka_unit_test(privileges),
+        cmocka_unit_test(notifying),
+        cmocka_unit_test(watchdog_interval),
+        cmocka_unit_test(packing),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(repeats_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

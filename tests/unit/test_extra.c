@@ -1,5 +1,5 @@
-/* What only the pages of other exporters show of a job: how fast it
- * uses CPU time, which CPUs it has. */
+/* Values of a job that only the pages of other exporters show: the rate of its
+ * CPU time, and its list of CPUs. */
 #include "core/internal.h"
 #include "tests/unit/lib/core.h"
 
@@ -12,20 +12,21 @@
 #define SEC 1000000ull
 #define NONE BJ_ABSENT
 
-/* Readings, one after the other: when, of what, and the rate after it. */
+/* Successive readings: the time, the counter, and the expected rate
+ * afterwards. */
 static const struct {
     uint64_t sec, cpu_usec, ppm;
 } readings[] = {
     {100, 5 * SEC, NONE},
-    {100, 5 * SEC, NONE},  /* at the same moment */
+    {100, 5 * SEC, NONE},  /* at the same time */
     {109, 50 * SEC, NONE}, /* too soon */
     {110, 25 * SEC, 2000000},
     {111, 90 * SEC, 2000000}, /* another scraper changes nothing */
     {125, 32500000, 500000},
     {135, 32500000, 0},
-    {145, 1 * SEC, NONE}, /* another counter */
+    {145, 1 * SEC, NONE}, /* the counter has restarted */
     {160, 2 * SEC, 66666},
-    {170, NONE, NONE}, /* not to be read */
+    {170, NONE, NONE}, /* could not be read */
     {180, 10 * SEC, NONE},
     {190, 20 * SEC, 1000000},
     {191, 20 * SEC, 1000000},
@@ -62,7 +63,7 @@ static void start(struct rig *r, unsigned extras)
     rig_pass(r);
 }
 
-static void not_asked_for(void **state)
+static void extras_off(void **state)
 {
     struct rig r;
     (void)state;
@@ -75,7 +76,7 @@ static void not_asked_for(void **state)
     tmp_gone();
 }
 
-static void which_cpus(void **state)
+static void cpu_lists(void **state)
 {
     struct rig r;
     (void)state;
@@ -108,7 +109,8 @@ static void which_cpus(void **state)
     tmp_gone();
 }
 
-/* Every CPU of the cpuset has a series where the estimate runs, 0 included. */
+/* With estimated CPU time per core, every CPU of the cpuset has a series, even
+ * at 0. */
 static void all_cpus_of_the_cpuset(void **state)
 {
     struct rig r;
@@ -135,8 +137,8 @@ static void all_cpus_of_the_cpuset(void **state)
     tmp_gone();
 }
 
-/* As if the window had begun 20 s ago, with 50 s of CPU time less. */
-static void how_fast(void **state)
+/* The rate over a window of 20 s in which the job used 50 s of CPU time. */
+static void cpu_rate(void **state)
 {
     struct rig r;
     (void)state;
@@ -151,7 +153,7 @@ static void how_fast(void **state)
     a = rig_job(&r, "1")->extras.v;
     assert_in_range(a->cpu_ppm, 2000000, 2500000);
     assert_int_equal(a->cpu_each_ppm, a->cpu_ppm / 4);
-    /* What cannot be read has no rate. */
+    /* A counter that cannot be read has no rate. */
     tmp_file(JOB "/cpu.stat", "usage_usec x\n");
     rig_pass(&r);
     a = rig_job(&r, "1")->extras.v;
@@ -163,9 +165,9 @@ static void how_fast(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates),      cmocka_unit_test(not_asked_for),
-        cmocka_unit_test(which_cpus), cmocka_unit_test(all_cpus_of_the_cpuset),
-        cmocka_unit_test(how_fast),
+        cmocka_unit_test(rates),     cmocka_unit_test(extras_off),
+        cmocka_unit_test(cpu_lists), cmocka_unit_test(all_cpus_of_the_cpuset),
+        cmocka_unit_test(cpu_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A handle, a reply and a server that plays, for tests of base/fetch.h. */
+/* A handle, a reply and a scripted server, for tests of base/fetch.h. */
 #ifndef BJ_TESTS_UNIT_TEST_FETCH_H
 #define BJ_TESTS_UNIT_TEST_FETCH_H
 
@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define PLAY(s, list) bj_stub_begin(s, NULL, list, COUNT(list))
+#define SERVE(s, list) bj_stub_begin(s, NULL, list, COUNT(list))
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 enum { MS = 1000, SECOND = 1000000 };
 
@@ -27,7 +27,7 @@ static struct bj_fetch_reply reply;
 static struct bj_err err;
 static struct bj_stub stub;
 
-static inline int enter(void **state)
+static inline int set_up(void **state)
 {
     (void)state;
     for (const char *const *v =
@@ -39,7 +39,7 @@ static inline int enter(void **state)
     return bj_fetch_new(&f, NULL);
 }
 
-static inline int leave(void **state)
+static inline int tear_down(void **state)
 {
     (void)state;
     bj_fetch_free(f);
@@ -49,7 +49,7 @@ static inline int leave(void **state)
     return 0;
 }
 
-static inline int ask(const struct bj_fetch_request *req)
+static inline int fetch(const struct bj_fetch_request *req)
 {
     err = (struct bj_err){0};
     int r = bj_fetch(f, req, &reply, &err);
@@ -58,7 +58,7 @@ static inline int ask(const struct bj_fetch_request *req)
     return r;
 }
 
-/* "GET http://127.0.0.1:PORT" and what follows. */
+/* Check the message: "GET http://127.0.0.1:PORT" and the given text. */
 static inline void assert_message(const char *what)
 {
     char want[256];
@@ -76,7 +76,7 @@ static inline void assert_body(const char *want)
     assert_slice((struct bj_slice){reply.body.p, reply.body.len}, want);
 }
 
-static inline const char *at(const char *path)
+static inline const char *url_of(const char *path)
 {
     static char url[256];
     snprintf(url, sizeof(url), "%s%s", stub.url, path);

@@ -1,4 +1,4 @@
-/* Asking a web server: limits, and all that can go wrong. */
+/* The HTTP client: limits, and everything that can go wrong. */
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/test_fetch.h"
 
@@ -26,7 +26,7 @@ static void too_big(void **state)
     int m = snprintf(headers, 100, OK_HEAD "X-Long: ");
     memset(headers + m, 'x', 70000);
     snprintf(headers + m + 70000, 100, "\r\nContent-Length: 0\r\n\r\n");
-    const struct bj_stub_answer answers[] = {
+    const struct bj_stub_response responses[] = {
         {.text = OK_HEAD "Content-Length: 11\r\n\r\n12345678901"},
         {.text = OK_HEAD "Transfer-Encoding: chunked\r\n\r\n6\r\n123456\r\n"
                          "5\r\n78901\r\n0\r\n\r\n"},
@@ -37,22 +37,22 @@ static void too_big(void **state)
         {.text = headers},
     };
     (void)state;
-    PLAY(&stub, answers);
-    struct bj_fetch_request req = {.url = at("/"), .max_bytes = 10};
+    SERVE(&stub, responses);
+    struct bj_fetch_request req = {.url = url_of("/"), .max_bytes = 10};
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(ask(&req), -EFBIG);
+        assert_int_equal(fetch(&req), -EFBIG);
         assert_int_equal(reply.fault, BJ_FETCH_TOO_BIG);
         assert_message("/: too_big: body larger than the limit");
         assert_true(reply.body.len <= 10);
     }
-    assert_int_equal(ask(&req), 0);
+    assert_int_equal(fetch(&req), 0);
     assert_body("1234567890");
     req.max_bytes = 0;
-    assert_int_equal(ask(&req), -EFBIG); /* 16 MiB */
+    assert_int_equal(fetch(&req), -EFBIG); /* 16 MiB */
     req.max_bytes = ZEROS;
-    assert_int_equal(ask(&req), 0);
+    assert_int_equal(fetch(&req), 0);
     assert_int_equal(reply.body.len, ZEROS);
-    assert_int_equal(ask(&req), -EFBIG);
+    assert_int_equal(fetch(&req), -EFBIG);
     assert_message("/: too_big: more than 64 KiB of headers");
     bj_stub_end(&stub);
     free(bomb);
@@ -60,7 +60,7 @@ static void too_big(void **state)
 
 static void deadlines(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
+    static const struct bj_stub_response responses[] = {
         {.text = OK_HEAD "\r\n", .wait_ms = 20000},
         {.text = OK_HEAD "\r\n..................................",
          .drip_ms = 20},
@@ -79,17 +79,17 @@ static void deadlines(void **state)
     };
     (void)state;
     for (int i = 0; i < 3; i++) {
-        bj_stub_begin(&stub, NULL, answers + i, i < 2 ? 1 : 3);
+        bj_stub_begin(&stub, NULL, responses + i, i < 2 ? 1 : 3);
         struct bj_fetch_request req = {
-            .url = at("/"), .total_usec = 400 * MS, .redirects = 9};
-        assert_int_equal(ask(&req), -ETIMEDOUT);
+            .url = url_of("/"), .total_usec = 400 * MS, .redirects = 9};
+        assert_int_equal(fetch(&req), -ETIMEDOUT);
         assert_int_equal(reply.fault, BJ_FETCH_TIMEOUT);
         bj_stub_end(&stub);
         bj_stub_free(&stub);
     }
 }
 
-/* Nobody accepts: the queue of a listener that is full. */
+/* Nothing listens, the listener's queue is full, or the host is unknown. */
 static void no_connection(void **state)
 {
     struct sockaddr_in in = {.sin_family = AF_INET,
@@ -101,8 +101,8 @@ static void no_connection(void **state)
     assert_int_equal(getsockname(l, (struct sockaddr *)&in, &len), 0);
     snprintf(stub.url, sizeof(stub.url), "http://127.0.0.1:%u",
              ntohs(in.sin_port));
-    /* Bound, but nobody listens. */
-    assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/")}),
+    /* Bound, but not listening. */
+    assert_int_equal(fetch(&(struct bj_fetch_request){.url = url_of("/")}),
                      -ECONNREFUSED);
     assert_int_equal(reply.fault, BJ_FETCH_CONNECT);
     assert_int_equal(reply.status, 0);
@@ -111,14 +111,14 @@ static void no_connection(void **state)
         c[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         connect(c[i], (struct sockaddr *)&in, len);
     }
-    assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/"),
-                                                    .connect_usec = 200 * MS}),
+    assert_int_equal(fetch(&(struct bj_fetch_request){
+                         .url = url_of("/"), .connect_usec = 200 * MS}),
                      -ETIMEDOUT);
     for (size_t i = 0; i < COUNT(c); i++)
         close(c[i]);
     close(l);
-    /* A name that nobody can have. */
-    assert_int_equal(ask(&(struct bj_fetch_request){.url = "http://a..b/"}),
+    /* An invalid host name. */
+    assert_int_equal(fetch(&(struct bj_fetch_request){.url = "http://a..b/"}),
                      -EHOSTUNREACH);
     assert_int_equal(reply.fault, BJ_FETCH_DNS);
     assert_memory_equal(err.msg, "GET http://a..b/: dns: ", 23);
@@ -135,29 +135,29 @@ static int set_flag(void *flag, struct bj_slice piece, struct bj_err *e)
 static void aborted(void **state)
 {
     /* The rest of the body never comes. */
-    static const struct bj_stub_answer answers[] = {
+    static const struct bj_stub_response responses[] = {
         {.text = OK_HEAD "Content-Length: 9\r\n\r\nbegun", .keep = true},
         {.text = ""}};
     atomic_bool stop = false;
     (void)state;
-    PLAY(&stub, answers);
-    struct bj_fetch_request req = {.url = at("/"),
+    SERVE(&stub, responses);
+    struct bj_fetch_request req = {.url = url_of("/"),
                                    .total_usec = 900ull * SECOND,
                                    .sink = set_flag,
                                    .ctx = &stop,
                                    .abort = &stop};
-    assert_int_equal(ask(&req), -ECANCELED);
+    assert_int_equal(fetch(&req), -ECANCELED);
     assert_int_equal(reply.fault, BJ_FETCH_ABORTED);
     bj_stub_end(&stub);
-    /* before it has begun */
-    assert_int_equal(ask(&req), -ECANCELED);
+    /* aborted before it begins */
+    assert_int_equal(fetch(&req), -ECANCELED);
 }
 
-/* --- bad ones ------------------------------------------------------------- */
+/* --- bad responses and requests ------------------------------------------- */
 
-static void no_http(void **state)
+static void not_http(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
+    static const struct bj_stub_response responses[] = {
         {.text = ""},
         {.text = "SSH-2.0-OpenSSH_9.2\r\n"},
         {.text = "<html>old</html>"},
@@ -170,10 +170,10 @@ static void no_http(void **state)
         {.text = "HTTP/1.1 20"},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT(answers); i++) {
-        bj_stub_begin(&stub, NULL, answers + i, 1);
-        int r = ask(&(struct bj_fetch_request){.url = at("/"),
-                                               .total_usec = 60 * SECOND});
+    for (size_t i = 0; i < COUNT(responses); i++) {
+        bj_stub_begin(&stub, NULL, responses + i, 1);
+        int r = fetch(&(struct bj_fetch_request){.url = url_of("/"),
+                                                 .total_usec = 60 * SECOND});
         if (r != -EPROTO || reply.fault != BJ_FETCH_PROTOCOL)
             fail_msg("%zu: %d %s", i, r, err.msg);
         bj_stub_end(&stub);
@@ -204,7 +204,7 @@ static void bad_requests(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        int r = ask(&cases[i]);
+        int r = fetch(&cases[i]);
         if (r != -EINVAL || reply.fault != BJ_FETCH_LOCAL)
             fail_msg("%zu: %d %s", i, r, err.msg);
     }
@@ -235,18 +235,18 @@ static void secrets_stay_secret(void **state)
     huge[999] = '\0';
     assert_int_equal(strlen(bj_fetch_show(huge, buf)), BJ_FETCH_SHOWN - 1);
 
-    static const struct bj_stub_answer answers[] = {
+    static const struct bj_stub_response responses[] = {
         {.text = "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"}};
     char url[200];
-    PLAY(&stub, answers);
+    SERVE(&stub, responses);
     snprintf(url, sizeof(url), "http://anna:geheim@127.0.0.1:%u/x?key=geheim",
              stub.port);
-    assert_int_equal(ask(&(struct bj_fetch_request){.url = url}), -EREMOTEIO);
+    assert_int_equal(fetch(&(struct bj_fetch_request){.url = url}), -EREMOTEIO);
     assert_message("/x: http: status 404");
     bj_stub_end(&stub);
     /* printf anna:geheim | base64 */
     assert_non_null(
-        strstr(stub.seen.p, "Authorization: Basic YW5uYTpnZWhlaW0=\r\n"));
+        strstr(stub.received.p, "Authorization: Basic YW5uYTpnZWhlaW0=\r\n"));
 }
 
 static void origins(void **state)
@@ -277,19 +277,19 @@ static void origins(void **state)
             fail_msg("%s %s", cases[i].a, cases[i].b);
 }
 
-/* Memory runs out at every allocation there is, those of libcurl too.  It may
- * do without, or name another reason; nothing is lost. */
+/* Every allocation fails once, including those of libcurl. The request may
+ * succeed nevertheless or fail for another reason; nothing leaks. */
 static void no_memory(void **state)
 {
     enum { ENOUGH = 1000 };
-    static struct bj_stub_answer answers[ENOUGH];
+    static struct bj_stub_response responses[ENOUGH];
     static const char *const headers[] = {"X-A: b", NULL};
     bool failed = true;
     unsigned long n = 0;
     (void)state;
     for (size_t i = 0; i < ENOUGH; i++)
-        answers[i].text = OK_HEAD "Content-Length: 2\r\n\r\nhi";
-    PLAY(&stub, answers);
+        responses[i].text = OK_HEAD "Content-Length: 2\r\n\r\nhi";
+    SERVE(&stub, responses);
     struct bj_fetch_request req = {
         .url = stub.url, .headers = headers, .bearer = "x"};
     for (; n < ENOUGH / 2 && failed; n++) {
@@ -316,7 +316,7 @@ int main(void)
         TEST(deadlines),
         TEST(no_connection),
         TEST(aborted),
-        TEST(no_http),
+        TEST(not_http),
         TEST(bad_requests),
         TEST(secrets_stay_secret),
         TEST(origins),

@@ -1,5 +1,5 @@
-/* Whom we trust: a web server with TLS, by openssl, whose certificates are made
- * for the test. */
+/* The HTTP client and TLS: which certificates it accepts. The server is
+ * openssl, with certificates created for the test. */
 #include "base/command.h"
 #include "base/fetch.h"
 #include "base/save.h"
@@ -44,7 +44,7 @@ static const char make_files[] =
 static char dir[] = "/tmp/bj-tls-XXXXXX";
 static bool missing;
 
-/* A file of ours, by its full name. */
+/* The full path of a file of the test. */
 static const char *file(const char *name)
 {
     static char buf[4][64];
@@ -94,7 +94,7 @@ struct server {
     char url[64];
 };
 
-/* openssl says where it listens: "ACCEPT 127.0.0.1:PORT". */
+/* openssl prints its address: "ACCEPT 127.0.0.1:PORT". */
 static void read_port(struct server *s, int fd)
 {
     char buf[1024];
@@ -133,7 +133,7 @@ static void serve(struct server *s, const char *cert, const char *key,
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
     posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
-    assert_int_equal(chdir(dir), 0); /* it serves files from where it is */
+    assert_int_equal(chdir(dir), 0); /* openssl serves files from here */
     assert_int_equal(posix_spawnp(&s->pid, argv[0], &fa, NULL,
                                   (char *const *)(uintptr_t)argv,
                                   (char *[]){NULL}),
@@ -142,7 +142,8 @@ static void serve(struct server *s, const char *cert, const char *key,
     posix_spawn_file_actions_destroy(&fa);
     close(fd[1]);
     read_port(s, fd[0]);
-    /* What it says later goes nowhere, but must not be its end. */
+    /* openssl's later output is not read, but the pipe stays open so that
+     * openssl does not end. */
     fcntl(fd[0], F_DUPFD_CLOEXEC, 100);
     close(fd[0]);
 }
@@ -202,11 +203,11 @@ static void expect_all(const char *name, bool verify,
     end(&s);
 }
 
-static void whom_we_trust(void **state)
+static void trusted_ca(void **state)
 {
     static const struct expectation e[] = {
         {.ca = "ours.pem"},
-        {.want = -EKEYREJECTED, .fault = BJ_FETCH_TLS}, /* the system's */
+        {.want = -EKEYREJECTED, .fault = BJ_FETCH_TLS}, /* CAs of the system */
         {.ca = "other.pem", .want = -EKEYREJECTED, .fault = BJ_FETCH_TLS},
         {.insecure = true},
         {.ca = "other.pem", .insecure = true},
@@ -221,7 +222,7 @@ static void whom_we_trust(void **state)
     expect_all("good", false, e, COUNT(e));
 }
 
-static void another_name(void **state)
+static void other_host_name(void **state)
 {
     static const struct expectation e[] = {
         {.ca = "ours.pem", .want = -EKEYREJECTED, .fault = BJ_FETCH_TLS},
@@ -231,10 +232,11 @@ static void another_name(void **state)
     expect_all("elsewhere", false, e, COUNT(e));
 }
 
-static void our_certificate(void **state)
+static void client_certificate(void **state)
 {
-    /* With TLS 1.3 a server says no when we believe to be through, so that
-     * what is missing looks like an answer that ends early. */
+    /* With TLS 1.3 a server refuses a client after the client has finished
+     * its handshake: a missing certificate looks like a response that ends
+     * early. */
     static const struct expectation e[] = {
         {.ca = "ours.pem", .cert = "client.pem", .key = "client.key"},
         {.ca = "ours.pem", .want = -EPROTO, .fault = BJ_FETCH_PROTOCOL},
@@ -248,10 +250,10 @@ static void our_certificate(void **state)
     expect_all("good", true, e, COUNT(e));
 }
 
-/* A server without TLS, and a redirect that would do without. */
+/* A server without TLS is refused, and a redirect to http is not followed. */
 static void no_tls(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
+    static const struct bj_stub_response responses[] = {
         {.text = NULL}, {.text = "HTTP/1.0 200 OK\r\n\r\n"}};
     struct bj_stub stub;
     struct server s;
@@ -263,7 +265,7 @@ static void no_tls(void **state)
     if (missing)
         skip(); /* openssl is not installed */
     assert_int_equal(bj_fetch_new(&f, NULL), 0);
-    bj_stub_begin(&stub, NULL, answers, 1);
+    bj_stub_begin(&stub, NULL, responses, 1);
     snprintf(url, sizeof(url), "https://127.0.0.1:%u/", stub.port);
     struct bj_fetch_request req = {
         .url = url, .no_proxy = true, .total_usec = 3000000};
@@ -289,9 +291,9 @@ static void no_tls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whom_we_trust),
-        cmocka_unit_test(another_name),
-        cmocka_unit_test(our_certificate),
+        cmocka_unit_test(trusted_ca),
+        cmocka_unit_test(other_host_name),
+        cmocka_unit_test(client_certificate),
         cmocka_unit_test(no_tls),
     };
     return cmocka_run_group_tests(tests, enter, leave);

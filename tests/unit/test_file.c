@@ -1,4 +1,4 @@
-/* Reading files: real ones of /proc and made ones in a directory of our own. */
+/* Reading files: those of /proc, and files created in a temporary directory. */
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -14,15 +14,15 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A directory for the test, removed at its end. */
-struct room {
+/* A temporary directory for a test. */
+struct dir {
     char path[64];
     int fd;
 };
 
-static int open_room(void **state)
+static int open_dir(void **state)
 {
-    struct room *r = calloc(1, sizeof(*r));
+    struct dir *r = calloc(1, sizeof(*r));
     assert_non_null(r);
     snprintf(r->path, sizeof(r->path), "/tmp/bj-test-file-XXXXXX");
     assert_non_null(mkdtemp(r->path));
@@ -32,9 +32,9 @@ static int open_room(void **state)
     return 0;
 }
 
-static int close_room(void **state)
+static int close_dir(void **state)
 {
-    struct room *r = *state;
+    struct dir *r = *state;
     static const char *const names[] = {"f", "link", "fifo"};
     for (size_t i = 0; i < COUNT(names); i++)
         unlinkat(r->fd, names[i], 0);
@@ -45,7 +45,7 @@ static int close_room(void **state)
     return 0;
 }
 
-static void write_file(const struct room *r, size_t bytes)
+static void write_file(const struct dir *r, size_t bytes)
 {
     int fd = openat(r->fd, "f", O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_true(fd >= 0);
@@ -66,13 +66,13 @@ static void assert_alphabet(struct bj_slice s, size_t bytes)
 /* All sizes around the limits, with all three ways to read. */
 static void sizes(void **state)
 {
-    const struct room *room = *state;
+    const struct dir *dir = *state;
     static const size_t bytes[] = {0,    1,    2047, 2048, 2049,
                                    4095, 4096, 4097, 8192, 20000};
     static const size_t caps[] = {0, 1, 2048, 2049, 4096, 8192, 20000, 20001};
     for (size_t i = 0; i < COUNT(bytes); i++) {
-        write_file(room, bytes[i]);
-        int fd = openat(room->fd, "f", O_RDONLY);
+        write_file(dir, bytes[i]);
+        int fd = openat(dir->fd, "f", O_RDONLY);
         for (size_t k = 0; k < COUNT(caps); k++) {
             char *buf = malloc(caps[k] ? caps[k] : 1);
             assert_non_null(buf);
@@ -80,17 +80,17 @@ static void sizes(void **state)
             struct bj_slice s[3] = {0};
             struct bj_err err = {0};
             assert_int_equal(
-                bj_file_read(room->fd, "f", buf, caps[k], &s[0], &err), want);
+                bj_file_read(dir->fd, "f", buf, caps[k], &s[0], &err), want);
             if (want == 0)
                 assert_alphabet(s[0], bytes[i]);
             else
                 assert_non_null(strstr(err.msg, "f has "));
             assert_int_equal(
-                bj_file_read_all(room->fd, "f", buf, caps[k], &s[1], NULL),
+                bj_file_read_all(dir->fd, "f", buf, caps[k], &s[1], NULL),
                 want);
             if (want == 0)
                 assert_alphabet(s[1], bytes[i]);
-            /* Twice: it always reads from the start. */
+            /* bj_file_pread() always reads from the start. */
             for (int again = 0; again < 2; again++)
                 assert_int_equal(bj_file_pread(fd, buf, caps[k], &s[2]), want);
             if (want == 0)
@@ -103,8 +103,8 @@ static void sizes(void **state)
     }
 }
 
-/* Files that the kernel makes record by record, against a reader that takes
- * small bites until the end. */
+/* Files that the kernel generates record by record are read as completely as by
+ * many small reads. */
 static void kernel_records(void **state)
 {
     (void)state;
@@ -145,24 +145,25 @@ static void kernel_records(void **state)
 
 static void failing(void **state)
 {
-    const struct room *room = *state;
+    const struct dir *dir = *state;
     char buf[64];
     struct bj_slice s = {NULL, 0};
     struct bj_err err = {0};
-    assert_int_equal(bj_file_read(room->fd, "f", buf, 64, &s, &err), -ENOENT);
+    assert_int_equal(bj_file_read(dir->fd, "f", buf, 64, &s, &err), -ENOENT);
     assert_string_equal(err.msg, "open f");
     assert_int_equal(err.code, -ENOENT);
-    mkdirat(room->fd, "dir", 0700);
-    assert_int_equal(bj_file_read(room->fd, "dir", buf, 64, &s, &err), -EISDIR);
+    mkdirat(dir->fd, "dir", 0700);
+    assert_int_equal(bj_file_read(dir->fd, "dir", buf, 64, &s, &err), -EISDIR);
     assert_string_equal(err.msg, "read dir");
     assert_int_equal(bj_file_pread(-1, buf, 64, &s), -EBADF);
-    assert_int_equal(bj_dir_open(room->fd, "none"), -ENOENT);
-    write_file(room, 1);
-    assert_int_equal(bj_dir_open(room->fd, "f"), -ENOTDIR);
+    assert_int_equal(bj_dir_open(dir->fd, "none"), -ENOENT);
+    write_file(dir, 1);
+    assert_int_equal(bj_dir_open(dir->fd, "f"), -ENOTDIR);
     assert_null(s.p);
 }
 
-/* A process that ends between opening and reading is gone, not a fault. */
+/* If a process ends between opening and reading, its file is gone, which is not
+ * a fault. */
 static void process_that_ends(void **state)
 {
     (void)state;
@@ -206,14 +207,15 @@ static void closing(void **state)
     assert_int_equal(fcntl(copy, F_GETFD), -1);
 }
 
-/* Every rule by itself; the message says which. */
+/* Each rule for trusted files refuses a file by itself, and the message names
+ * it. */
 static void trusting(void **state)
 {
-    const struct room *room = *state;
+    const struct dir *dir = *state;
     char buf[64];
     struct bj_slice s;
     struct bj_err err = {0};
-    write_file(room, 5);
+    write_file(dir, 5);
     static const struct {
         mode_t mode;
         const char *why; /* NULL: trusted */
@@ -226,40 +228,40 @@ static void trusting(void **state)
         {0666, "group or all users can write"},
     };
     for (size_t i = 0; i < COUNT(modes); i++) {
-        assert_int_equal(fchmodat(room->fd, "f", modes[i].mode, 0), 0);
-        int r = bj_file_read_trusted(room->fd, "f", buf, 64, &s, &err);
+        assert_int_equal(fchmodat(dir->fd, "f", modes[i].mode, 0), 0);
+        int r = bj_file_read_trusted(dir->fd, "f", buf, 64, &s, &err);
         assert_int_equal(r, modes[i].why ? -EPERM : 0);
         if (modes[i].why)
             assert_non_null(strstr(err.msg, modes[i].why));
         else
             assert_alphabet(s, 5);
     }
-    assert_int_equal(fchmodat(room->fd, "f", 0644, 0), 0);
-    assert_int_equal(bj_file_read_private(room->fd, "f", buf, 64, &s, &err),
+    assert_int_equal(fchmodat(dir->fd, "f", 0644, 0), 0);
+    assert_int_equal(bj_file_read_private(dir->fd, "f", buf, 64, &s, &err),
                      -EPERM);
     assert_non_null(strstr(err.msg, "all users can read"));
-    assert_int_equal(fchmodat(room->fd, "f", 0640, 0), 0);
-    assert_int_equal(bj_file_read_private(room->fd, "f", buf, 64, &s, &err), 0);
-    assert_int_equal(bj_file_read_trusted(room->fd, "f", buf, 5, &s, &err),
+    assert_int_equal(fchmodat(dir->fd, "f", 0640, 0), 0);
+    assert_int_equal(bj_file_read_private(dir->fd, "f", buf, 64, &s, &err), 0);
+    assert_int_equal(bj_file_read_trusted(dir->fd, "f", buf, 5, &s, &err),
                      -EFBIG);
-    assert_int_equal(bj_file_read_trusted(room->fd, "no", buf, 5, &s, &err),
+    assert_int_equal(bj_file_read_trusted(dir->fd, "no", buf, 5, &s, &err),
                      -ENOENT);
-    assert_int_equal(symlinkat("f", room->fd, "link"), 0);
-    assert_int_equal(bj_file_read_trusted(room->fd, "link", buf, 64, &s, &err),
+    assert_int_equal(symlinkat("f", dir->fd, "link"), 0);
+    assert_int_equal(bj_file_read_trusted(dir->fd, "link", buf, 64, &s, &err),
                      -EPERM);
     assert_non_null(strstr(err.msg, "a symbolic link"));
-    /* Nobody writes to the FIFO: opening must not wait for it. */
-    assert_int_equal(mkfifoat(room->fd, "fifo", 0600), 0);
-    assert_int_equal(bj_file_read_trusted(room->fd, "fifo", buf, 64, &s, &err),
+    /* The FIFO has no writer: opening it must not block. */
+    assert_int_equal(mkfifoat(dir->fd, "fifo", 0600), 0);
+    assert_int_equal(bj_file_read_trusted(dir->fd, "fifo", buf, 64, &s, &err),
                      -EPERM);
     assert_non_null(strstr(err.msg, "not a regular file"));
-    mkdirat(room->fd, "dir", 0700);
-    assert_int_equal(bj_file_read_trusted(room->fd, "dir", buf, 64, &s, &err),
+    mkdirat(dir->fd, "dir", 0700);
+    assert_int_equal(bj_file_read_trusted(dir->fd, "dir", buf, 64, &s, &err),
                      -EPERM);
     if (geteuid() != 0)
         return;
-    assert_int_equal(fchownat(room->fd, "f", 65534, 65534, 0), 0);
-    assert_int_equal(bj_file_read_trusted(room->fd, "f", buf, 64, &s, &err),
+    assert_int_equal(fchownat(dir->fd, "f", 65534, 65534, 0), 0);
+    assert_int_equal(bj_file_read_trusted(dir->fd, "f", buf, 64, &s, &err),
                      -EPERM);
     assert_non_null(strstr(err.msg, "neither root nor this user"));
 }
@@ -267,68 +269,67 @@ static void trusting(void **state)
 /* In a spool that only some users can write, any of them may be the owner. */
 static void spooled(void **state)
 {
-    struct room *room = *state;
+    struct dir *dir = *state;
     char buf[64];
     struct bj_slice s;
     struct bj_err err = {0};
-    write_file(room, 5);
-    assert_int_equal(symlinkat("f", room->fd, "link"), 0);
+    write_file(dir, 5);
+    assert_int_equal(symlinkat("f", dir->fd, "link"), 0);
     if (geteuid() == 0)
-        assert_int_equal(fchownat(room->fd, "f", 65534, 65534, 0), 0);
-    assert_int_equal(fchmod(room->fd, 02770), 0);
-    assert_int_equal(fchmodat(room->fd, "f", 0660, 0), 0);
-    assert_int_equal(bj_file_read_spooled(room->fd, "f", buf, 64, &s, &err), 0);
-    assert_int_equal(bj_file_read_spooled(room->fd, "link", buf, 64, &s, &err),
+        assert_int_equal(fchownat(dir->fd, "f", 65534, 65534, 0), 0);
+    assert_int_equal(fchmod(dir->fd, 02770), 0);
+    assert_int_equal(fchmodat(dir->fd, "f", 0660, 0), 0);
+    assert_int_equal(bj_file_read_spooled(dir->fd, "f", buf, 64, &s, &err), 0);
+    assert_int_equal(bj_file_read_spooled(dir->fd, "link", buf, 64, &s, &err),
                      -EPERM);
-    assert_int_equal(fchmod(room->fd, 01777), 0);
-    assert_int_equal(bj_file_read_spooled(room->fd, "f", buf, 64, &s, &err),
+    assert_int_equal(fchmod(dir->fd, 01777), 0);
+    assert_int_equal(bj_file_read_spooled(dir->fd, "f", buf, 64, &s, &err),
                      -EPERM);
-    assert_int_equal(fchmod(room->fd, 0700), 0);
-    assert_int_equal(fchmodat(room->fd, "f", 0666, 0), 0);
-    assert_int_equal(bj_file_read_spooled(room->fd, "f", buf, 64, &s, &err),
+    assert_int_equal(fchmod(dir->fd, 0700), 0);
+    assert_int_equal(fchmodat(dir->fd, "f", 0666, 0), 0);
+    assert_int_equal(bj_file_read_spooled(dir->fd, "f", buf, 64, &s, &err),
                      -EPERM);
     assert_non_null(strstr(err.msg, "all users can write"));
 }
 
 static void pool(void **state)
 {
-    const struct room *room = *state;
+    const struct dir *dir = *state;
     struct bj_fdpool pool = {.max = 2};
-    write_file(room, 3);
-    int a = bj_fdpool_open(&pool, room->fd, "f", O_RDONLY);
+    write_file(dir, 3);
+    int a = bj_fdpool_open(&pool, dir->fd, "f", O_RDONLY);
     assert_true(a >= 0);
     assert_true(fcntl(a, F_GETFD) & FD_CLOEXEC);
-    assert_int_equal(bj_fdpool_open(&pool, room->fd, "none", O_RDONLY),
-                     -ENOENT);
+    assert_int_equal(bj_fdpool_open(&pool, dir->fd, "none", O_RDONLY), -ENOENT);
     assert_int_equal(pool.used, 1);
-    int b = bj_fdpool_open(&pool, room->fd, "f", O_RDONLY);
+    int b = bj_fdpool_open(&pool, dir->fd, "f", O_RDONLY);
     assert_int_equal(pool.used, 2);
     assert_int_equal(pool.refused, 0);
-    assert_int_equal(bj_fdpool_open(&pool, room->fd, "f", O_RDONLY), -EMFILE);
+    assert_int_equal(bj_fdpool_open(&pool, dir->fd, "f", O_RDONLY), -EMFILE);
     assert_int_equal(pool.refused, 1);
     int was = a;
     bj_fdpool_close(&pool, &a);
     assert_int_equal(a, -1);
     assert_int_equal(fcntl(was, F_GETFD), -1);
     assert_int_equal(pool.used, 1);
-    bj_fdpool_close(&pool, &a); /* of none is nothing */
+    bj_fdpool_close(&pool, &a); /* closing it again does nothing */
     assert_int_equal(pool.used, 1);
     bj_fdpool_close(&pool, &b);
     assert_int_equal(pool.used, 0);
 }
 
-/* Kept descriptors move out of the way of select(2); where they cannot, they
- * stay where they are. */
+/* Kept descriptors are moved to BASE and above, out of the way of select(2). If
+ * that fails, they stay where they are. */
 static void pool_with_a_base(void **state)
 {
-    const struct room *room = *state;
-    write_file(room, 3);
+    const struct dir *dir = *state;
+    write_file(dir, 3);
     static const unsigned bases[] = {1, 200, 1u << 30};
     for (size_t i = 0; i < COUNT(bases); i++) {
         struct bj_fdpool pool = {.max = 9, .base = bases[i]};
         int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
         close(next);
-        int fd = bj_fdpool_open(&pool, room->fd, "f", O_RDONLY);
+        int fd = bj_fdpool_open(&pool, dir->fd, "f", O_RDONLY);
         assert_true(fd >= 0);
         assert_int_equal(fd, bases[i] == 200 ? 200 : next);
         assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -342,20 +343,20 @@ static void pool_with_a_base(void **state)
     }
 }
 
-#define ROOM(test) cmocka_unit_test_setup_teardown(test, open_room, close_room)
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROOM(sizes),
+        IN_DIR(sizes),
         cmocka_unit_test(kernel_records),
-        ROOM(failing),
+        IN_DIR(failing),
         cmocka_unit_test(process_that_ends),
         cmocka_unit_test(closing),
-        ROOM(trusting),
-        ROOM(spooled),
-        ROOM(pool),
-        ROOM(pool_with_a_base),
+        IN_DIR(trusting),
+        IN_DIR(spooled),
+        IN_DIR(pool),
+        IN_DIR(pool_with_a_base),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* GPUs that are not there: the fake library (tests/gpu/fake_nvml.c) and its
- * script.  The directory of the test (tmp_make) holds the script. */
+/* Simulated GPUs: the fake library (tests/gpu/fake_nvml.c) and its script, a
+ * file in the directory of the test (tmp_make). */
 #ifndef BJ_TESTS_UNIT_TEST_GPU_H
 #define BJ_TESTS_UNIT_TEST_GPU_H
 
@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-/* A fake: beside this program's directory.  One at a time. */
+/* The path of a fake library, which lies beside this program's directory. The
+ * next call overwrites it. */
 static inline const char *fake_lib(const char *name)
 {
     static char path[4200];
@@ -34,8 +35,8 @@ static inline const char *fake_nvml(void)
     return fake_lib("libnvidia-ml.so.1");
 }
 
-/* Replace the script that a variable names; the directory is the one that
- * tmp_make made. */
+/* Replace the script that an environment variable names; it lies in the
+ * directory of tmp_make. */
 static inline void fake_script_of(const char *variable, const char *dir,
                                   const char *text)
 {
@@ -47,7 +48,7 @@ static inline void fake_script_of(const char *variable, const char *dir,
     setenv(variable, path2, 1);
 }
 
-/* A call of the fake library has begun to hang. */
+/* Whether a call of the fake library hangs. */
 static inline bool fake_hangs(const char *dir)
 {
     char path[256];
@@ -60,7 +61,7 @@ static inline void fake_script(const char *dir, const char *text)
     fake_script_of("FAKE_NVML", dir, text);
 }
 
-/* Room for every value of a sample. */
+/* The fake library, opened, and the values of a reading. */
 struct gpu_rig {
     const char *dir;
     struct bj_gpu_env env;

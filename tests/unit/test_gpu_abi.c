@@ -1,7 +1,6 @@
-/* Layouts, numbers and prototypes of AMD's and Intel's libraries that are
- * written down in core/gpu, against the vendors' own headers where they are
- * installed (librocm-smi-dev, libze-dev).  The comparison is made when this is
- * compiled. */
+/* Compares, when compiled, the layouts, numbers and prototypes of AMD's and
+ * Intel's libraries in core/gpu with the vendors' headers, if those are
+ * installed (librocm-smi-dev, libze-dev). */
 #include "core/gpu/rsmi.h"
 #include "core/gpu/ze.h"
 

@@ -1,4 +1,5 @@
-/* What Slurm says it gave a job: recorded texts, and forged ones. */
+/* The GPUs that Slurm allocated to a job, in recorded, simulated and forged
+ * output of scontrol. */
 #include "core/gpu/allot.h"
 
 #include "base/file.h"
@@ -20,7 +21,7 @@
 #define LINE(node, gres) "     Nodes=" node " CPU_IDs=0-3 Mem=9 GRES=" gres "\n"
 
 static const struct {
-    const char *text, *gpus; /* NULL: not told */
+    const char *text, *gpus; /* NULL: unknown */
     bool shared;
 } texts[] = {
     {JOB(LINE("n07", "gpu:tesla:1(IDX:0)")), "0", false},
@@ -28,26 +29,27 @@ static const struct {
     {JOB(LINE("n07", "gpu:a:2(IDX:0,2),gpu:b:1(IDX:5)")), "0,2,5", false},
     {JOB(LINE("n07", "gpu:a:1(IDX:3),shard:a:2(2/4)")), "3", true},
     {JOB(LINE("n07", "tpu:2(IDX:0-1),gpu:a:1(IDX:3)")), "3", false},
-    /* nodes that are alike are on one line, others on one of their own */
+    /* equal nodes share a line, others have one each */
     {JOB(LINE("n[06-08]", "gpu:1(IDX:2)")), "2", false},
     {JOB(LINE("n08", "gpu:1(IDX:1)") LINE("n07", "gpu:1(IDX:2)")), "2", false},
     {JOB(LINE("n08", "gpu:1(IDX:1)") LINE("n09", "gpu:1(IDX:2)")), NULL, false},
-    /* the only node is ours, whatever it is called */
+    /* a single node is this one, under any name */
     {JOB(LINE("other", "gpu:1(IDX:4)")), "4", false},
     {JOB(LINE("other[1-2]", "gpu:1(IDX:4)")), NULL, false},
-    /* none */
+    /* no GPU */
     {JOB(LINE("n07", "")), NULL, false},
     {JOB(LINE("n07", "gpu:tesla:0(IDX:N/A)")), NULL, false},
     {JOB(LINE("n07", "gpu:tesla:1")), NULL, false},
     {JOB(""), NULL, false},
     {"", NULL, false},
     {"slurm_load_jobs error: Invalid job id specified\n", NULL, false},
-    /* another job's */
+    /* of another job */
     {"JobId=8 JobName=y\n" LINE("n07", "gpu:1(IDX:1)"), NULL, false},
     {"JobId=8 JobName=y\n" LINE("n07", "gpu:1(IDX:1)")
          JOB(LINE("n07", "gpu:1(IDX:2)")),
      "2", false},
-    /* Forged in a name, a comment: nothing is trusted any more. */
+    /* Forged in a name or comment: the forged line is ignored, or the whole
+     * text is not used. */
     {"JobId=7 JobName=x\n" LINE("n07", "gpu:8(IDX:0-7)")
          LINE("n07", "gpu:1(IDX:2)"),
      NULL, false},
@@ -57,7 +59,7 @@ static const struct {
     {JOB(LINE("n07", "gpu:1(IDX:2)")) "   Comment=Nodes=n07 CPU_IDs=0 Mem=1 "
                                       "GRES=gpu:8(IDX:0-7)\n",
      "2", false},
-    /* odd */
+    /* invalid */
     {JOB(LINE("n07", "gpu:1(IDX:2")), NULL, false},
     {JOB(LINE("n07", "gpu:1(IDX:2;3)")), NULL, false},
     {JOB(LINE("n[07", "gpu:1(IDX:2)")), NULL, false},
@@ -69,12 +71,12 @@ static void test_texts(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct bj_gpu_claim c = {.environ = false};
-        bool told = bj_gpu_allot_slurm(bj_slice_str(texts[i].text),
-                                       BJ_SLICE("7"), BJ_SLICE(NODE), &c);
-        if (told != (texts[i].gpus != NULL) || c.environ != told ||
+        bool known = bj_gpu_allot_slurm(bj_slice_str(texts[i].text),
+                                        BJ_SLICE("7"), BJ_SLICE(NODE), &c);
+        if (known != (texts[i].gpus != NULL) || c.environ != known ||
             c.shared != texts[i].shared ||
             strcmp(c.text, texts[i].gpus ? texts[i].gpus : "") != 0)
-            fail_msg("text %zu: %d '%s'", i, told, c.text);
+            fail_msg("text %zu: %d '%s'", i, known, c.text);
     }
 }
 
@@ -100,7 +102,7 @@ static void test_recorded(void **state)
     }
 }
 
-static void test_who(void **state)
+static void test_supported_jobs(void **state)
 {
     (void)state;
     assert_true(bj_gpu_allot_can(BJ_SLICE("slurm"), BJ_SLICE("4711")));
@@ -117,6 +119,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),
                                        cmocka_unit_test(test_recorded),
-                                       cmocka_unit_test(test_who)};
+                                       cmocka_unit_test(test_supported_jobs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Instances that are made and destroyed for months: more of them than there is
- * room for.  The processes and the library are made up, the core is not. */
+/* MIG instances that are created and destroyed for months, more than the tables
+ * hold. Processes and library are simulated, the core is real. */
 #include "tests/unit/test_gpu.h"
 
 #include "base/buf.h"
@@ -12,9 +12,9 @@ enum { GPUS = 16, INSTANCES = 7, ROUNDS = 7 };
 static struct rig rig;
 static const char *dir;
 
-/* Devices that are whole at first; then all but the last are divided, each time
- * again. */
-static void divide(unsigned round)
+/* Write a script: in round 0 all devices are whole, in later rounds all but the
+ * last have new instances. */
+static void write_script(unsigned round)
 {
     struct bj_buf text = {0};
     for (unsigned i = 0; i < GPUS; i++) {
@@ -32,7 +32,7 @@ static void divide(unsigned round)
     bj_buf_free(&text);
 }
 
-static const struct bj_gpu_use *told(const char *uuid)
+static const struct bj_gpu_use *find_gpu(const char *uuid)
 {
     const struct bj_gpu_use *u = rig.snap->gpus.v;
     for (size_t i = 0; i < rig.snap->gpus.n; i++)
@@ -41,13 +41,13 @@ static const struct bj_gpu_use *told(const char *uuid)
     return NULL;
 }
 
-/* Passes until the last instance of that round is there. */
-static void until(unsigned round)
+/* Run passes until the last instance of the round is reported. */
+static void wait_round(unsigned round)
 {
     char last[32];
     snprintf(last, sizeof(last), "MIG-%u-%u-%u", round, GPUS - 2,
              INSTANCES - 1);
-    AWAIT_STEP(rig_pass(&rig), told(round == 0 ? "GPU-0" : last));
+    AWAIT_STEP(rig_pass(&rig), find_gpu(round == 0 ? "GPU-0" : last));
 }
 
 static void test_churn(void **state)
@@ -63,14 +63,14 @@ static void test_churn(void **state)
     snprintf(cgroup, sizeof(cgroup), "path.cgroupfs=%s/cg", dir);
     snprintf(nvml, sizeof(nvml), "gpu.nvml=%s", fake_nvml());
     snprintf(name, sizeof(name), "GPU-%u", GPUS - 1);
-    divide(0);
+    write_script(0);
     rig_start(&rig, proc, sys, cgroup, nvml, "collector.node=false",
               "job.file-dir=", "gpu.interval=1s", "collector.energy=false",
               NULL);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        divide(round);
-        until(round);
-        const struct bj_gpu_use *u = told(name);
+        write_script(round);
+        wait_round(round);
+        const struct bj_gpu_use *u = find_gpu(name);
         assert_non_null(u);
         assert_int_equal(u->energy_uj, round * 1000000);
     }

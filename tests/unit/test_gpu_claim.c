@@ -1,4 +1,4 @@
-/* What jobs say they have: environments, devices.list, files of prologs. */
+/* The GPUs that jobs claim: environments, devices.list, files of prologs. */
 #include "tests/unit/test_gpu.h"
 
 #include "base/file.h"
@@ -28,41 +28,43 @@ static struct bj_gpu device(void)
 static const struct {
     struct bj_slice env;
     const char *system, *jobid;
-    bool told, step, by_uuid, shared;
-    bool by_index, by_minor; /* names the device */
+    bool claimed, step, by_uuid, shared;
+    bool by_index, by_minor; /* the claim names the device */
 } environs[] = {
-    {S(JOB "SLURM_JOB_GPUS=2\0"), "slurm", "7", .told = true, .by_index = true},
-    {S(JOB "SLURM_JOB_GPUS=0,1,5\0"), "slurm", "7", .told = true,
+    {S(JOB "SLURM_JOB_GPUS=2\0"), "slurm", "7", .claimed = true,
+     .by_index = true},
+    {S(JOB "SLURM_JOB_GPUS=0,1,5\0"), "slurm", "7", .claimed = true,
      .by_minor = true},
-    {S(JOB "SLURM_JOB_GPUS=0-3\0"), "slurm", "7", .told = true,
+    {S(JOB "SLURM_JOB_GPUS=0-3\0"), "slurm", "7", .claimed = true,
      .by_index = true},
-    {S(JOB "SLURM_JOB_GPUS=12,20-29\0"), "slurm", "7", .told = true},
-    {S(JOB "SLURM_JOB_GPUS=2x,3-,-2\0"), "slurm", "7", .told = true},
-    /* of another job, of none */
-    {S(JOB "SLURM_JOB_GPUS=2\0"), "slurm", "8", .told = false},
-    {S("SLURM_JOB_GPUS=2\0"), "slurm", "7", .told = false},
-    {S(JOB "SLURM_JOB_GPUS=\0"), "slurm", "7", .told = false},
-    /* the job's before a step's */
-    {S(JOB "SLURM_STEP_GPUS=1\0SLURM_JOB_GPUS=2\0"), "slurm", "7", .told = true,
-     .by_index = true},
-    {S(JOB "SLURM_STEP_ID=0\0SLURM_STEP_GPUS=2\0"), "slurm", "7", .told = true,
-     .step = true, .by_index = true},
-    /* Numbers that Slurm's cgroup has counted again say nothing. */
-    {S(JOB "CUDA_VISIBLE_DEVICES=2\0"), "slurm", "7", .told = false},
+    {S(JOB "SLURM_JOB_GPUS=12,20-29\0"), "slurm", "7", .claimed = true},
+    {S(JOB "SLURM_JOB_GPUS=2x,3-,-2\0"), "slurm", "7", .claimed = true},
+    /* of another job, of no job */
+    {S(JOB "SLURM_JOB_GPUS=2\0"), "slurm", "8", .claimed = false},
+    {S("SLURM_JOB_GPUS=2\0"), "slurm", "7", .claimed = false},
+    {S(JOB "SLURM_JOB_GPUS=\0"), "slurm", "7", .claimed = false},
+    /* the job's variable before the step's */
+    {S(JOB "SLURM_STEP_GPUS=1\0SLURM_JOB_GPUS=2\0"), "slurm", "7",
+     .claimed = true, .by_index = true},
+    {S(JOB "SLURM_STEP_ID=0\0SLURM_STEP_GPUS=2\0"), "slurm", "7",
+     .claimed = true, .step = true, .by_index = true},
+    /* Within Slurm's cgroup devices are renumbered: those numbers are not
+     * used. */
+    {S(JOB "CUDA_VISIBLE_DEVICES=2\0"), "slurm", "7", .claimed = false},
     {S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=2\0"), "pbs", "7.srv",
-     .told = true, .by_index = true},
+     .claimed = true, .by_index = true},
     {S(JOB "SLURM_JOB_GPUS=0\0CUDA_VISIBLE_DEVICES=GPU-6f0f0e3c-1111-2222-"
            "3333-444455556666\0"),
-     "slurm", "7", .told = true, .by_uuid = true, .by_index = true,
+     "slurm", "7", .claimed = true, .by_uuid = true, .by_index = true,
      .by_minor = true},
     {S(JOB "CUDA_VISIBLE_DEVICES=GPU-a,GPU-6f0f0e3c\0"), "slurm", "7",
-     .told = true, .by_uuid = true, .by_index = true, .by_minor = true},
-    {S(JOB "CUDA_VISIBLE_DEVICES=GPU-6\0"), "slurm", "7", .told = true,
+     .claimed = true, .by_uuid = true, .by_index = true, .by_minor = true},
+    {S(JOB "CUDA_VISIBLE_DEVICES=GPU-6\0"), "slurm", "7", .claimed = true,
      .by_uuid = true},
     {S(JOB "SLURM_JOB_GPUS=2\0SLURM_SHARDS_ON_NODE=4\0"), "slurm", "7",
-     .told = true, .shared = true, .by_index = true},
+     .claimed = true, .shared = true, .by_index = true},
     {S(JOB "SLURM_JOB_GPUS=2\0CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50\0"), "slurm",
-     "7", .told = true, .shared = true, .by_index = true},
+     "7", .claimed = true, .shared = true, .by_index = true},
 };
 
 static void test_environ(void **state)
@@ -71,10 +73,10 @@ static void test_environ(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(environs); i++) {
         struct bj_gpu_claim c = {.environ = false};
-        bool told = bj_gpu_claim_environ(environs[i].env,
-                                         bj_slice_str(environs[i].system),
-                                         bj_slice_str(environs[i].jobid), &c);
-        if (told != environs[i].told || c.environ != told ||
+        bool claimed = bj_gpu_claim_environ(
+            environs[i].env, bj_slice_str(environs[i].system),
+            bj_slice_str(environs[i].jobid), &c);
+        if (claimed != environs[i].claimed || c.environ != claimed ||
             c.step != environs[i].step || c.by_uuid != environs[i].by_uuid ||
             c.shared != environs[i].shared ||
             bj_gpu_claim_names(&c, &g, NULL, BJ_GPU_BY_BUS) !=
@@ -85,7 +87,7 @@ static void test_environ(void **state)
     }
 }
 
-/* Numbers do not say which instance is meant; UUIDs do. */
+/* A number does not identify an instance; a UUID does. */
 static void test_instances(void **state)
 {
     static const struct bj_slice env[] = {
@@ -113,8 +115,8 @@ static void test_instances(void **state)
     assert_true(bj_gpu_note_is("MIG-11111111-2222", &mig, BJ_GPU_BY_BUS));
 }
 
-/* GPU 0 whole, GPU 1 with two instances, GPU 2 whole; who is meant by a word,
- * as places in this set, -1 for none. */
+/* GPU 0 whole, GPU 1 with two instances, GPU 2 whole: the index in this set of
+ * the device that a word names, or -1. */
 static const struct {
     const char *list;
     enum bj_gpu_order order;
@@ -135,7 +137,7 @@ static const struct {
     {"6:1", BJ_GPU_BY_MINOR, 3}, /* its device is /dev/nvidia6 */
     {"1:1", BJ_GPU_BY_MINOR, -1},
     {"1:2", BJ_GPU_BY_BUS, -1},
-    {"0:0", BJ_GPU_BY_BUS, -1}, /* it has none */
+    {"0:0", BJ_GPU_BY_BUS, -1}, /* GPU 0 has no instances */
     {"1:", BJ_GPU_BY_BUS, -1},
     {":1", BJ_GPU_BY_BUS, -1},
     {"1:1:1", BJ_GPU_BY_BUS, -1},
@@ -211,8 +213,9 @@ static void test_devices(void **state)
     }
 }
 
-/* Lists recorded from a kernel: /dev/nvidia2, renderD129 and capability 21 (in
- * a made /proc that of instance 9 of /dev/nvidia0); all but /dev/nvidia1. */
+/* Recorded lists of a kernel. One allows /dev/nvidia2, renderD129 and
+ * capability 21, which the simulated /proc assigns to instance 9 of
+ * /dev/nvidia0. The other one allows all but /dev/nvidia1. */
 static void test_recorded_devices(void **state)
 {
     static char buf[4096];
@@ -241,7 +244,7 @@ static void test_recorded_devices(void **state)
     assert_true(bj_gpu_claim_opens(&c, &amd));
     amd.render = 128;
     assert_false(bj_gpu_claim_opens(&c, &amd));
-    /* The list lacks what is needed of the compute instance. */
+    /* The capability of the compute instance is missing. */
     mig.parent = 0;
     mig.use.minor = 0;
     mig.gi = 9;
@@ -266,7 +269,7 @@ static void test_recorded_devices(void **state)
     tmp_gone();
 }
 
-static const char *of(const struct bj_gpu_note *v, int n, const char *name)
+static const char *job_of(const struct bj_gpu_note *v, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
         if (strcmp(v[i].name, name) == 0)
@@ -274,7 +277,8 @@ static const char *of(const struct bj_gpu_note *v, int n, const char *name)
     return "-";
 }
 
-/* Both formats; a file that other users can write is not trusted. */
+/* Files of prologs in both formats; a file that other users can write is not
+ * used. */
 static void test_notes(void **state)
 {
     static struct bj_gpu_note v[16];
@@ -294,11 +298,11 @@ static void test_notes(void **state)
     snprintf(path, sizeof(path), "%s/gpustat", dir);
     int n = bj_gpu_notes_read(path, v, 16);
     assert_int_equal(n, 4);
-    assert_string_equal(of(v, n, "2"), "4711");
-    assert_string_equal(of(v, n, "GPU-6f0f0e3c-1111-2222-3333-444455556666"),
-                        "4712");
-    assert_string_equal(of(v, n, "3.1"), "4713");
-    assert_string_equal(of(v, n, "5"), "-");
+    assert_string_equal(job_of(v, n, "2"), "4711");
+    assert_string_equal(
+        job_of(v, n, "GPU-6f0f0e3c-1111-2222-3333-444455556666"), "4712");
+    assert_string_equal(job_of(v, n, "3.1"), "4713");
+    assert_string_equal(job_of(v, n, "5"), "-");
     assert_int_equal(bj_gpu_notes_read(path, v, 2), 2);
     assert_true(bj_gpu_note_is("2", &g, BJ_GPU_BY_BUS));
     assert_false(bj_gpu_note_is("2", &g, BJ_GPU_BY_MINOR));

@@ -1,5 +1,5 @@
-/* The page of dcgm-exporter, alone and beside NVML.  The page is simulated
- * (tests/fixtures/gpu/README.md). */
+/* The page of dcgm-exporter, alone and together with NVML. The page is
+ * simulated (tests/fixtures/gpu/README.md). */
 #include "tests/unit/test_gpu.h"
 
 #include "core/gpu/dcgm.h"
@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-enum { ANSWERS = 64 };
+enum { RESPONSES = 64 };
 
 static char page[8192], reply[8500];
 static size_t page_n;
@@ -35,7 +35,7 @@ static void test_page(void **state)
     assert_int_equal(g->use.tensor_ppm, 1000000);
     assert_int_equal(g->use.dram_ppm, BJ_ABSENT); /* "blank" */
     assert_int_equal(g->use.pcie_tx_rate, 1234567890);
-    assert_int_equal(g->use.pcie_rx_rate, BJ_ABSENT); /* the same */
+    assert_int_equal(g->use.pcie_rx_rate, BJ_ABSENT); /* "blank", too */
     assert_int_equal(g->use.nvlink_rx_rate, 300000000000);
     assert_int_equal(g->use.sm_ppm, BJ_ABSENT);
     g = &set.v[1];
@@ -57,8 +57,8 @@ static void test_page(void **state)
     assert_string_equal(set.v[5].uuid, "GPU-gone");
 }
 
-/* Too many devices are too many, no more. */
-static void test_crowd(void **state)
+/* Devices beyond BJ_GPUS_MAX are ignored. */
+static void test_too_many(void **state)
 {
     (void)state;
     bj_gpu_set_clear(&set);
@@ -72,7 +72,7 @@ static void test_crowd(void **state)
     assert_int_equal(set.n, BJ_GPUS_MAX);
 }
 
-/* --- beside NVML ----------------------------------------------------------*/
+/* --- together with NVML --------------------------------------------------- */
 
 static struct rig rig;
 static struct bj_stub stub;
@@ -124,8 +124,9 @@ static void end(void)
     unsetenv("FAKE_NVML");
 }
 
-/* Passes until a value is there, or is none any more. */
-static const struct bj_gpu_use *until(const char *gpu, size_t off, bool there)
+/* Run passes until a value of a GPU is present, or absent. */
+static const struct bj_gpu_use *wait_value(const char *gpu, size_t off,
+                                           bool there)
 {
     const struct bj_gpu_use *u;
     AWAIT_STEP((rig_pass(&rig), u = device(gpu)),
@@ -135,35 +136,35 @@ static const struct bj_gpu_use *until(const char *gpu, size_t off, bool there)
 }
 #define AT(member) offsetof(struct bj_gpu_use, member)
 
-static void test_beside(void **state)
+static void test_with_nvml(void **state)
 {
-    static struct bj_stub_answer answers[ANSWERS];
+    static struct bj_stub_response responses[RESPONSES];
     (void)state;
     read_page();
     int n = snprintf(reply, sizeof(reply),
                      "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n"
                      "Connection: close\r\n\r\n%.*s",
                      page_n, (int)page_n, page);
-    for (size_t i = 0; i < ANSWERS; i++)
-        answers[i] = (struct bj_stub_answer){.text = reply, .n = (size_t)n};
-    bj_stub_begin(&stub, NULL, answers, ANSWERS);
+    for (size_t i = 0; i < RESPONSES; i++)
+        responses[i] = (struct bj_stub_response){.text = reply, .n = (size_t)n};
+    bj_stub_begin(&stub, NULL, responses, RESPONSES);
     start(stub.url);
-    const struct bj_gpu_use *u = until("GPU-a", AT(graphics_ppm), true);
+    const struct bj_gpu_use *u = wait_value("GPU-a", AT(graphics_ppm), true);
     assert_int_equal(u->graphics_ppm, 987654);
     assert_int_equal(u->tensor_ppm, 1000000);
     assert_int_equal(u->success, 1);
     assert_int_equal(u->errors, 0);
-    /* The board's own value is preferred. */
-    u = until("GPU-b", AT(sm_ppm), true);
+    /* NVML's value is preferred. */
+    u = wait_value("GPU-b", AT(sm_ppm), true);
     AWAIT_STEP((rig_pass(&rig), u = device("GPU-b")), u->sm_ppm == 330000);
     assert_int_equal(u->tensor_ppm, 0);
     assert_int_equal(device("MIG-x")->sm_ppm, 750000);
     assert_null(device("GPU-gone"));
     assert_int_equal(rig.snap->gpus.n, 4);
     assert_int_equal(success("dcgm"), 1);
-    /* It goes: its values do, NVML's stay. */
+    /* When dcgm-exporter ends, its values are removed and NVML's stay. */
     bj_stub_end(&stub);
-    u = until("GPU-a", AT(graphics_ppm), false);
+    u = wait_value("GPU-a", AT(graphics_ppm), false);
     assert_int_equal(u->success, 1);
     assert_int_equal(device("GPU-b")->sm_ppm, 330000);
     assert_int_equal(success("dcgm"), 0);
@@ -173,17 +174,17 @@ static void test_beside(void **state)
     end();
 }
 
-/* A page of something else is a fault, once in the log. */
+/* A page without DCGM's metrics is a logged fault. */
 static void test_other_page(void **state)
 {
-    static struct bj_stub_answer answers[ANSWERS];
+    static struct bj_stub_response responses[RESPONSES];
     (void)state;
-    for (size_t i = 0; i < ANSWERS; i++)
-        answers[i] =
-            (struct bj_stub_answer){.text = "HTTP/1.1 200 OK\r\n"
-                                            "Content-Length: 5\r\n"
-                                            "Connection: close\r\n\r\nup 1\n"};
-    bj_stub_begin(&stub, NULL, answers, ANSWERS);
+    for (size_t i = 0; i < RESPONSES; i++)
+        responses[i] = (struct bj_stub_response){
+            .text = "HTTP/1.1 200 OK\r\n"
+                    "Content-Length: 5\r\n"
+                    "Connection: close\r\n\r\nup 1\n"};
+    bj_stub_begin(&stub, NULL, responses, RESPONSES);
     start(stub.url);
     rig_pass(&rig);
     AWAIT_STEP(rig_pass(&rig), success("dcgm") == 0 && device("GPU-a"));
@@ -197,7 +198,7 @@ static void test_other_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page), cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_beside), cmocka_unit_test(test_other_page)};
+        cmocka_unit_test(test_page), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_with_nvml), cmocka_unit_test(test_other_page)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

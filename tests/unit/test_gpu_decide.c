@@ -1,4 +1,4 @@
-/* Who holds a GPU, and shares that add up. */
+/* The decision which job holds a GPU, and shares that add up. */
 #include "core/gpu/decide.h"
 
 #include <setjmp.h>
@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-enum { SAYS = 1, NOTED = 2, OPENS = 4, RUNS = 8 };
+enum { CLAIMS = 1, NOTED = 2, OPENS = 4, RUNS = 8 };
 enum { OK, DENIED, STRAY, DOUBLE };
 
-/* Jobs that something speaks for: evidence, and S shared, E elsewhere, B
- * barred; what is decided: holds, conflict. */
+/* Candidates with evidence and flags (S shared, E elsewhere, B barred), and the
+ * decision: holds, conflict. */
 static const struct {
     const char *what;
     struct {
@@ -23,26 +23,29 @@ static const struct {
         int conflict;
     } job[3];
 } cases[] = {
-    {"one that says so", {{SAYS, "", true, OK}}},
-    {"one that runs", {{RUNS, "", true, OK}}},
-    {"one says, one proves",
-     {{SAYS, "", false, DENIED}, {SAYS | RUNS, "", true, OK}}},
-    {"one says, one was noted",
-     {{SAYS, "", false, DENIED}, {NOTED, "", true, OK}}},
-    {"idle, but let by the kernel",
-     {{OPENS | SAYS, "", true, OK}, {SAYS, "", false, DENIED}}},
-    {"a stray takes no GPU from who says it",
-     {{SAYS, "", true, OK}, {RUNS, "E", true, STRAY}}},
+    {"one job claims it", {{CLAIMS, "", true, OK}}},
+    {"one job runs on it", {{RUNS, "", true, OK}}},
+    {"one job claims it, another runs on it",
+     {{CLAIMS, "", false, DENIED}, {CLAIMS | RUNS, "", true, OK}}},
+    {"one job claims it, the prolog noted another",
+     {{CLAIMS, "", false, DENIED}, {NOTED, "", true, OK}}},
+    {"idle, but the kernel permits it",
+     {{OPENS | CLAIMS, "", true, OK}, {CLAIMS, "", false, DENIED}}},
+    {"a stray takes no GPU from a job that claims it",
+     {{CLAIMS, "", true, OK}, {RUNS, "E", true, STRAY}}},
     {"a stray alone", {{RUNS, "E", true, STRAY}}},
-    {"both say", {{SAYS, "", true, DOUBLE}, {SAYS, "", true, DOUBLE}}},
-    {"both prove", {{NOTED, "", true, DOUBLE}, {RUNS, "", true, DOUBLE}}},
-    {"sharing", {{SAYS | RUNS, "S", true, OK}, {SAYS, "S", true, OK}}},
-    {"sharing is said by one only",
-     {{SAYS | RUNS, "", true, OK}, {SAYS, "S", false, DENIED}}},
-    {"three share",
-     {{SAYS, "S", true, OK}, {SAYS, "S", true, OK}, {RUNS, "S", true, OK}}},
-    {"kept out by its device cgroup", {{SAYS, "B", false, DENIED}}},
-    {"nothing speaks for it", {{0, "", false, OK}}},
+    {"both jobs claim it",
+     {{CLAIMS, "", true, DOUBLE}, {CLAIMS, "", true, DOUBLE}}},
+    {"evidence for both jobs",
+     {{NOTED, "", true, DOUBLE}, {RUNS, "", true, DOUBLE}}},
+    {"both jobs share it",
+     {{CLAIMS | RUNS, "S", true, OK}, {CLAIMS, "S", true, OK}}},
+    {"only one job is marked as shared",
+     {{CLAIMS | RUNS, "", true, OK}, {CLAIMS, "S", false, DENIED}}},
+    {"three jobs share it",
+     {{CLAIMS, "S", true, OK}, {CLAIMS, "S", true, OK}, {RUNS, "S", true, OK}}},
+    {"kept out by its device cgroup", {{CLAIMS, "B", false, DENIED}}},
+    {"no evidence", {{0, "", false, OK}}},
 };
 
 static bool has(const char *flags, char c)
@@ -83,8 +86,8 @@ static uint64_t next_random(void)
     return random_state;
 }
 
-/* For any weights: the parts add up, none is 1 or more off, a larger weight
- * gets no less. */
+/* For any weights the parts add up, each is less than 1 off, and a weight of 0
+ * gets nothing. */
 static void test_divide(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* GPUs of AMD and Intel, over trees that stand for /sys (simulated, see
- * tests/fixtures/gpu/README.md). */
+/* GPUs of AMD and Intel, in simulated trees of /sys
+ * (tests/fixtures/gpu/README.md). */
 #include "tests/unit/test_gpu.h"
 
 static struct bj_gpu_set set;
@@ -23,7 +23,7 @@ static void grow_line(const char *dir, const char *line)
         tmp_file(path, blank + 1);
 }
 
-/* Make a directory of "path text" and "path -> target". */
+/* Create a directory from lines "path text" and "path -> target". */
 static const char *grow(const char *tree)
 {
     char path[128], line[512];
@@ -61,7 +61,8 @@ static void end(void)
     tmp_gone();
 }
 
-/* The driver is unloaded: what comes back is in another directory. */
+/* After the driver is unloaded, reading and opening report that there is no
+ * device. */
 static void test_unloaded(void **state)
 {
     struct bj_err err = {0};
@@ -108,7 +109,7 @@ static void test_amd(void **state)
     assert_int_equal(g->energy_raw_uj, BJ_ABSENT);
     assert_int_equal(g->use.processes, BJ_ABSENT);
     assert_int_equal(g->use.pcie_replays, 3);
-    /* A card that is taken out is no fault. */
+    /* A removed card is not a fault. */
     tmp_remove("class/drm/card1/device");
     struct bj_err err = {0};
     bj_gpu_set_clear(&set);

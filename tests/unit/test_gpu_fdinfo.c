@@ -1,4 +1,4 @@
-/* What the kernel reports about open files of DRM devices, one by one and over
+/* fdinfo of open DRM devices: parsing single files, and the use of jobs over
  * time. The texts are simulated (tests/fixtures/gpu/README.md). */
 #include "tests/unit/test_gpu.h"
 
@@ -19,7 +19,7 @@ static struct bj_slice read_text(const char *name)
     return (struct bj_slice){buf, n};
 }
 
-/* name, busy, cycles, of how many, engines */
+/* name, busy time, cycles, total cycles, engines */
 #define NONE BJ_ABSENT
 static const struct {
     const char *file, *pdev, *client;
@@ -77,8 +77,8 @@ static void test_files(void **state)
     assert_false(bj_fdinfo_parse(read_text("file"), &f));
 }
 
-/* Nothing is made up. */
-static void test_odd(void **state)
+/* Invalid files and lines give no values. */
+static void test_invalid(void **state)
 {
     (void)state;
     static const char *const none[] = {
@@ -138,7 +138,8 @@ static int cycles(uint64_t job, const char *client, uint64_t n, uint64_t of)
     return bj_gpu_clients_take(c, job, &f, true);
 }
 
-/* Milliseconds of a job; BJ_ABSENT: it has no counter. */
+/* End a reading. Returns the milliseconds of a job, BJ_ABSENT without
+ * counter. */
 static uint64_t end_of(uint64_t job)
 {
     uint64_t usec = BJ_ABSENT;
@@ -172,20 +173,20 @@ static void test_exits(void **state)
     begin(100);
     assert_int_equal(take(1, "10", 5), 1);
     assert_int_equal(take(1, "11", 2), 1);
-    assert_int_equal(take(1, "10", 5), 0); /* of a child */
-    assert_int_equal(take(2, "10", 5), 0); /* of any process */
+    assert_int_equal(take(1, "10", 5), 0); /* the same client, in a child */
+    assert_int_equal(take(2, "10", 5), 0); /* the same client, in another job */
     assert_int_equal(end_of(1), 7000);
     begin(105);
     assert_int_equal(take(1, "11", 4), 1);
-    assert_int_equal(end_of(1), 9000); /* the other has gone, with 5 s */
+    assert_int_equal(end_of(1), 9000); /* client 10 has gone, its 5 s remain */
     begin(110);
-    assert_int_equal(take(1, "11", 3), 1); /* behind, for a moment */
+    assert_int_equal(take(1, "11", 3), 1); /* a lower value is ignored */
     assert_int_equal(end_of(1), 9000);
     begin(115);
     assert_int_equal(take(1, "11", 5), 1);
     assert_int_equal(end_of(1), 10000);
     begin(120);
-    bj_gpu_clients_job(c, 1); /* nothing of it could be looked at */
+    bj_gpu_clients_job(c, 1); /* no file of the job could be read */
     assert_int_equal(end_of(1), 10000);
     begin(125);
     assert_int_equal(take(1, "11", 6), 1);
@@ -199,7 +200,8 @@ static void test_exits(void **state)
 static void test_cycles(void **state)
 {
     (void)state;
-    /* 19.2 MHz; what was used before we looked counts, once that is known. */
+    /* 19.2 MHz. Use before the first reading counts once the clock rate is
+     * known. */
     begin(100);
     assert_int_equal(cycles(1, "a", 19200000, 1920000000), 2);
     assert_int_equal(end_of(1), 0);
@@ -225,7 +227,7 @@ static void test_bad(void **state)
     assert_int_equal(bj_gpu_clients_take(c, 9, &f, true), -EINVAL);
     assert_true(bj_gpu_clients_job(c, 9));
     assert_int_equal(bj_gpu_clients_take(c, 9, &f, true), -EINVAL);
-    /* Whatever a driver says, the sum stays a number. */
+    /* Huge values of a driver do not make the sum BJ_ABSENT. */
     take(9, "1", BJ_ABSENT / 1000000000 - 1);
     take(9, "2", BJ_ABSENT / 1000000000 - 1);
     assert_int_not_equal(end_of(9), BJ_ABSENT);
@@ -236,9 +238,9 @@ static void test_bad(void **state)
     bj_gpu_clients_end(c);
 }
 
-/* How often the files of a process are looked at in two minutes, readings
- * being five seconds apart, from that one on. */
-static unsigned looks(struct bj_gpu_seens *s, pid_t pid, unsigned from)
+/* Count how often the files of a process are read in two minutes of readings at
+ * 5 s intervals, starting with reading FROM. */
+static unsigned count_reads(struct bj_gpu_seens *s, pid_t pid, unsigned from)
 {
     unsigned n = 0;
     for (unsigned i = from; i < from + 24; i++) {
@@ -254,10 +256,10 @@ static void test_seen(void **state)
     (void)state;
     struct bj_gpu_seens *s;
     assert_int_equal(bj_gpu_seens_new(&s), 0);
-    /* Each time for a minute, then each half. */
-    assert_int_equal(looks(s, 6, 0), 12 + 1 + 2);
-    assert_int_equal(looks(s, 6, 24), 4);
-    /* Another process with its number is new, and knows nothing. */
+    /* At every reading for a minute, then every 30 s. */
+    assert_int_equal(count_reads(s, 6, 0), 12 + 1 + 2);
+    assert_int_equal(count_reads(s, 6, 24), 4);
+    /* Another process with the same pid is new and has no data. */
     bj_gpu_seens_begin(s, 2000 * UINT64_C(1000000));
     struct bj_gpu_seen *p = bj_gpu_seens_of(s, 6, 8);
     assert_int_equal(p->n, 0);
@@ -265,7 +267,7 @@ static void test_seen(void **state)
     p->n = 3;
     assert_ptr_equal(bj_gpu_seens_of(s, 6, 8), p);
     bj_gpu_seens_end(s);
-    /* One that was not asked for is forgotten. */
+    /* A process that a reading does not request is forgotten. */
     bj_gpu_seens_begin(s, 2005 * UINT64_C(1000000));
     bj_gpu_seens_end(s);
     bj_gpu_seens_begin(s, 2010 * UINT64_C(1000000));
@@ -277,7 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
-        cmocka_unit_test(test_odd),
+        cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_seen),
         cmocka_unit_test_setup_teardown(test_exits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cycles, setup, teardown),

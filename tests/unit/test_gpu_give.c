@@ -1,5 +1,5 @@
-/* Whose a device's energy is when it goes from one job to another between two
- * readings, by hand. */
+/* Attribution of a device's energy when its job changes between two readings.
+ * Expected values were computed by hand. */
 #include "core/gpu/gpus_impl.h"
 #include "core/track.h"
 
@@ -11,9 +11,9 @@
 
 enum { SECOND = 1000000, FROM = 100 * SECOND, TO = 110 * SECOND, NOW = -1 };
 
-/* A job on the device: when it took it, and when it ended (seconds). */
+/* A job on the device: when it got the device, and when it ended (seconds). */
 struct life {
-    int since, end; /* NOW: it still has it */
+    int since, end; /* NOW: it still holds the device */
     uint64_t share_ppm;
     bool recorded;
     uint64_t want_uj;
@@ -21,10 +21,10 @@ struct life {
 
 static const struct {
     uint64_t uj;
-    bool first; /* the first reading: there is none before */
+    bool first; /* the first reading */
     struct life v[3];
 } cases[] = {
-    /* one, two that share, three */
+    /* one job, two that share, three */
     {1000, false, {{50, NOW, 1000000, false, 1000}}},
     {1000,
      false,
@@ -34,9 +34,9 @@ static const struct {
      {{50, NOW, 333334, false, 334},
       {60, NOW, 333333, false, 333},
       {60, NOW, 333333, false, 333}}},
-    /* It ended, and nobody has it now. */
+    /* The job ended, and no job holds the device now. */
     {1000, false, {{50, 104, 1000000, false, 1000}}},
-    /* A successor takes it at once, later, and one that waited for it. */
+    /* A successor gets the device at once, or later, or had started before. */
     {1000,
      false,
      {{50, 104, 1000000, false, 400}, {104, NOW, 1000000, false, 600}}},
@@ -46,11 +46,12 @@ static const struct {
     {1000,
      false,
      {{50, 104, 1000000, false, 400}, {101, NOW, 1000000, false, 600}}},
-    /* One of two that shared it ended; the other had it all the time. */
+    /* One of two sharing jobs ended; the other held the device all the time. */
     {1000,
      false,
      {{50, 105, 500000, false, 200}, {50, NOW, 1000000, false, 800}}},
-    /* Its record is written: what comes later is others', or nobody's. */
+    /* The record of the ended job is written: later energy belongs to another
+     * job, or to none. */
     {1000,
      false,
      {{50, 104, 1000000, true, 0}, {104, NOW, 1000000, false, 1000}}},
@@ -102,8 +103,8 @@ static void test_give(void **state)
     }
 }
 
-/* Two compute instances of one GPU instance have its slices together: 3 of 7,
- * as many as another GPU instance; one slice is nobody's. */
+/* Two compute instances of one GPU instance share its 3 of 7 slices. Another
+ * GPU instance has 3, and one slice is free. */
 static void test_compute_instances(void **state)
 {
     static const uint64_t want[] = {300, 300, 600};

@@ -1,4 +1,5 @@
-/* dcgm-exporter's job mapping files: what they say, and what is left alone. */
+/* Job mapping files for dcgm-exporter: their content, and files that are left
+ * alone. */
 #include "core/gpu/jobmap.h"
 #include "tests/unit/lib/core.h"
 
@@ -30,7 +31,7 @@ static int teardown(void **state)
 }
 
 /* The content of a file, or "gone". */
-static const char *says(const char *name)
+static const char *content(const char *name)
 {
     static char text[256];
     char path[512];
@@ -73,15 +74,15 @@ static void test_files(void **state)
     struct bj_buf map = {0};
     put(&map, "0", "4711");
     put(&map, "0", "4712");
-    put(&map, "0", "4711"); /* once */
+    put(&map, "0", "4711"); /* written once */
     put(&map, "1", "4711");
     put(&map, "2.9", "4713");
     assert_int_equal(sync_to(&map), 0);
-    assert_string_equal(says("0"), "4711\n4712\n");
-    assert_string_equal(says("1"), "4711\n");
-    assert_string_equal(says("2.9"), "4713\n");
+    assert_string_equal(content("0"), "4711\n4712\n");
+    assert_string_equal(content("1"), "4711\n");
+    assert_string_equal(content("2.9"), "4713\n");
     ino_t same = inode("1"), other = inode("0");
-    /* What is not of such a name is somebody else's. */
+    /* Files with other names are left alone. */
     tmp_file("map/2.9.1", "x\n");
     tmp_file("map/README", "x\n");
     tmp_file("map/.3", "x\n");
@@ -89,21 +90,23 @@ static void test_files(void **state)
     put(&map, "0", "4712");
     put(&map, "1", "4711");
     assert_int_equal(sync_to(&map), 0);
-    assert_string_equal(says("0"), "4712\n");
-    assert_string_equal(says("2.9"), "gone");
-    assert_string_equal(says("7"), "gone");
-    assert_string_equal(says("2.9.1"), "x\n");
-    assert_string_equal(says("README"), "x\n");
-    assert_string_equal(says(".3"), "x\n");
-    /* What says the same is not touched, what differs is replaced. */
+    assert_string_equal(content("0"), "4712\n");
+    assert_string_equal(content("2.9"), "gone");
+    assert_string_equal(content("7"), "gone");
+    assert_string_equal(content("2.9.1"), "x\n");
+    assert_string_equal(content("README"), "x\n");
+    assert_string_equal(content(".3"), "x\n");
+    /* A file whose content stays the same is not touched, others are
+     * replaced. */
     assert_int_equal(inode("1"), same);
     assert_int_not_equal(inode("0"), other);
     assert_int_equal(sync_to(&map), 0);
-    assert_string_equal(says("0"), "gone");
-    assert_string_equal(says("1"), "gone");
+    assert_string_equal(content("0"), "gone");
+    assert_string_equal(content("1"), "gone");
 }
 
-/* No directory and nothing to say is no fault; one that cannot be made is. */
+/* A missing directory is no fault if there is nothing to write; one that cannot
+ * be created is. */
 static void test_directory(void **state)
 {
     (void)state;

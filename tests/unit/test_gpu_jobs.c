@@ -1,5 +1,5 @@
-/* A node with GPUs and jobs on them: who has what, for how long, with how much
- * energy.  The processes and the library are made up, the core is not. */
+/* A node with GPUs and jobs: which job holds which GPU, for how long, and with
+ * how much energy. Processes and library are simulated, the core is real. */
 #include "tests/unit/test_gpu.h"
 
 #include "base/buf.h"
@@ -47,9 +47,9 @@ static void process(unsigned pid, const char *job, const char *env, size_t n)
 }
 #define PROCESS(pid, job, env) process(pid, job, env, sizeof(env) - 1)
 
-/* What the devices have counted, in joules, and more of the script. */
-static void count_and(unsigned a, unsigned b, unsigned c, unsigned d,
-                      const char *more)
+/* Write a script: the devices' energy in joules, and more lines. */
+static void set_energy_and(unsigned a, unsigned b, unsigned c, unsigned d,
+                           const char *more)
 {
     struct bj_buf text = {0};
     bj_buf_printf(&text,
@@ -61,9 +61,9 @@ static void count_and(unsigned a, unsigned b, unsigned c, unsigned d,
     bj_buf_free(&text);
 }
 
-static void count(unsigned a, unsigned b, unsigned c, unsigned d)
+static void set_energy(unsigned a, unsigned b, unsigned c, unsigned d)
 {
-    count_and(a, b, c, d, "");
+    set_energy_and(a, b, c, d, "");
 }
 
 static void start(void)
@@ -96,7 +96,7 @@ static int setup(void **state)
     snprintf(state_opt, sizeof(state_opt), "energy.state-file=%s/state", dir);
     snprintf(spool_opt, sizeof(spool_opt), "record.dir=%s/spool", dir);
     tmp_dir("spool");
-    count(10, 10, 10, 10);
+    set_energy(10, 10, 10, 10);
     start();
     return 0;
 }
@@ -140,15 +140,16 @@ static uint64_t conflicts(const char *kind)
     return BJ_ABSENT;
 }
 
-/* Passes until something is so. */
-#define SOON(condition) AWAIT_STEP(rig_pass(&rig), condition)
+/* Run passes until the condition holds. */
+#define AWAIT_PASSES(condition) AWAIT_STEP(rig_pass(&rig), condition)
 
-/* Passes until device 0 has that energy (J). */
-static void until(uint64_t joules)
+/* Run passes until device 0 reports this energy (J). */
+static void wait_energy(uint64_t joules)
 {
     const struct bj_gpu_use *u;
-    SOON((u = rig.snap->gpus.v, rig.snap->gpus.n == 6) &&
-         u->energy_uj == joules * 1000000 && part("14", "MIG-11111111-y"));
+    AWAIT_PASSES((u = rig.snap->gpus.v, rig.snap->gpus.n == 6) &&
+                 u->energy_uj == joules * 1000000 &&
+                 part("14", "MIG-11111111-y"));
 }
 
 static bool held_by(const char *jobid, const char *gpu)
@@ -157,7 +158,7 @@ static bool held_by(const char *jobid, const char *gpu)
     return p && p->share_ppm == 1000000;
 }
 
-/* Who has what at first. */
+/* The holders at first. */
 static const struct {
     const char *job, *gpu;
 } holders[] = {{"11", "GPU-a"},
@@ -177,19 +178,20 @@ static bool all_hold(void)
     return true;
 }
 
-/* All have held theirs for a second: what is used from now on is theirs. */
-static void ready(void)
+/* Wait until all jobs have held their devices for a second: later energy is
+ * theirs. */
+static void wait_ready(void)
 {
-    until(0);
-    SOON(all_hold());
+    wait_energy(0);
+    AWAIT_PASSES(all_hold());
 }
 
-/* Five jobs: one works, one is idle, two have an instance each, the
- * environment of the last lies. */
+/* Five jobs: one computes, one is idle, two have an instance each, and the
+ * environment of the last names the wrong GPU. */
 static void test_owners(void **state)
 {
     (void)state;
-    ready();
+    wait_ready();
     assert_true(held_by("11", "GPU-a"));
     assert_true(held_by("12", "GPU-b"));
     assert_true(held_by("13", "MIG-x"));
@@ -217,7 +219,7 @@ static void test_owners(void **state)
     assert_int_equal(p->processes, 1);
     assert_int_equal(p->estimated, 0);
     assert_int_equal(part("13", "MIG-x")->estimated, 1);
-    /* Held and idle. */
+    /* Time held and idle. */
     assert_true(p->held_usec > 900000);
     assert_int_equal(p->idle_usec, 0);
     p = part("12", "GPU-b");
@@ -237,8 +239,8 @@ static uint64_t ledger_gpu(const struct bj_job *job)
     return BJ_ABSENT;
 }
 
-/* The energy of each device is its holder's; of the one with instances 3/7 each
- * and 1/7 nobody's; the ledger has the same. */
+/* The energy of a device belongs to its holder. Of the partitioned device, each
+ * instance gets 3/7, and 1/7 is unallocated. The ledger agrees. */
 static void test_energy(void **state)
 {
     static const struct {
@@ -250,47 +252,48 @@ static void test_energy(void **state)
                 {"14", "MIG-11111111-y", 30000000},
                 {"15", "GPU-d", 5000000}};
     (void)state;
-    ready();
-    count(110, 30, 80, 15);
-    until(100);
+    wait_ready();
+    set_energy(110, 30, 80, 15);
+    wait_energy(100);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(part(want[i].job, want[i].gpu)->energy_uj, want[i].uj);
-    /* Shown once it has been settled. */
-    SOON(ledger_gpu(rig_job(&rig, "11")) == 100000000);
+    /* The ledger shows energy once it is settled. */
+    AWAIT_PASSES(ledger_gpu(rig_job(&rig, "11")) == 100000000);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(ledger_gpu(rig_job(&rig, want[i].job)), want[i].uj);
     const struct bj_energy_split *s = rig.snap->node.energy.v;
     assert_int_equal(rig.snap->node.energy.n, 1);
     assert_int_equal(s->energy_uj, 195000000);
     assert_int_equal(s->unallocated_uj, 10000000);
-    /* A counter that begins again adds nothing, and is counted. */
-    count(1, 31, 80, 15);
-    SOON(part("12", "GPU-b")->energy_uj == 21000000);
+    /* A counter that restarts adds nothing, and the reset is counted. */
+    set_energy(1, 31, 80, 15);
+    AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 21000000);
     const struct bj_gpu_use *u = rig.snap->gpus.v;
     assert_int_equal(u->energy_uj, 100000000);
-    /* Shown once it has been saved. */
+    /* The reset is shown once it is saved. */
     AWAIT_STEP((rig_pass(&rig), u = rig.snap->gpus.v), u->energy_resets == 1);
 }
 
-/* What was used while nobody looked goes to those who are there on both sides,
- * in the ledger too. */
+/* Energy used while no exporter ran belongs to the jobs that ran before and
+ * after, also in the ledger. */
 static void test_restart(void **state)
 {
     (void)state;
-    ready();
-    count(20, 30, 10, 10);
-    until(10);
-    SOON(ledger_gpu(rig_job(&rig, "12")) == 20000000);
+    wait_ready();
+    set_energy(20, 30, 10, 10);
+    wait_energy(10);
+    AWAIT_PASSES(ledger_gpu(rig_job(&rig, "12")) == 20000000);
     uint64_t held = part("12", "GPU-b")->held_usec;
     rig_stop(&rig);
-    count(120, 130, 10, 10);
+    set_energy(120, 130, 10, 10);
     start();
-    /* No counter is shown before the saved value is known: none ever falls. */
+    /* No counter is shown before its saved value is loaded, so that none
+     * decreases. */
     rig_pass(&rig);
     const struct bj_gpu_part *p = part("12", "GPU-b");
     assert_true(!p || p->held_usec == BJ_ABSENT || p->held_usec >= held);
-    until(110);
-    SOON(ledger_gpu(rig_job(&rig, "12")) == 120000000);
+    wait_energy(110);
+    AWAIT_PASSES(ledger_gpu(rig_job(&rig, "12")) == 120000000);
     assert_int_equal(ledger_gpu(rig_job(&rig, "11")), 110000000);
     const struct bj_energy_split *s = rig.snap->node.energy.v;
     assert_int_equal(s->energy_uj, 230000000);
@@ -298,18 +301,18 @@ static void test_restart(void **state)
     /* The counters of the job itself continue, too. */
     assert_int_equal(part("11", "GPU-a")->energy_uj, 110000000);
     assert_int_equal(part("12", "GPU-b")->energy_uj, 120000000);
-    SOON(part("12", "GPU-b")->held_usec > held &&
-         part("12", "GPU-b")->idle_usec > held);
+    AWAIT_PASSES(part("12", "GPU-b")->held_usec > held &&
+                 part("12", "GPU-b")->idle_usec > held);
 }
 
-/* The final record of a job that has ended by now. */
+/* Wait for the final record of an ended job, and return its text. */
 static const char *record(const char *jobid)
 {
     static char text[4096];
     char pattern[256];
     glob_t g;
     snprintf(pattern, sizeof(pattern), "%s/spool/*.%s.*.json", dir, jobid);
-    SOON(glob(pattern, 0, NULL, &g) == 0);
+    AWAIT_PASSES(glob(pattern, 0, NULL, &g) == 0);
     FILE *f = fopen(g.gl_pathv[0], "r");
     assert_int_equal(g.gl_pathc, 1);
     assert_non_null(f);
@@ -319,15 +322,15 @@ static const char *record(const char *jobid)
     return text;
 }
 
-/* What a device took until the job ended is in its record, though it is read
- * later; in the ledger's part of it too. */
+/* A record contains the device's energy until the end of the job, though it is
+ * read later; also in the ledger's part. */
 static void test_record(void **state)
 {
     (void)state;
-    ready();
-    count(20, 30, 10, 10);
-    until(10);
-    count(20, 35, 10, 10);
+    wait_ready();
+    set_energy(20, 30, 10, 10);
+    wait_energy(10);
+    set_energy(20, 35, 10, 10);
     tmp_remove("cg/" SCOPE "job_12");
     const char *text = record("12");
     assert_non_null(strstr(text, "\"hybrid\":{\"gpu\":25000000}"));
@@ -345,45 +348,45 @@ static void test_record(void **state)
     tmp_remove("cg/" SCOPE "job_13");
     assert_non_null(strstr(record("13"), "\"MIG-x\":{\"index\":2"));
     assert_non_null(strstr(record("13"), "\"estimated\":true"));
-    /* A restart makes no second record of a job whose record was made. */
+    /* A restart writes no second record of a job. */
     uint64_t held = part("14", "MIG-11111111-y")->held_usec;
     rig_stop(&rig);
     start();
-    SOON(part("14", "MIG-11111111-y") &&
-         part("14", "MIG-11111111-y")->held_usec != BJ_ABSENT &&
-         part("14", "MIG-11111111-y")->held_usec > held + 2000000);
+    AWAIT_PASSES(part("14", "MIG-11111111-y") &&
+                 part("14", "MIG-11111111-y")->held_usec != BJ_ABSENT &&
+                 part("14", "MIG-11111111-y")->held_usec > held + 2000000);
     assert_int_equal(rig.snap->self.records, 0);
 }
 
-/* A reading that is under way when the job ends may have looked at its device
- * before: the next one counts. */
+/* A reading in progress when a job ends may have read its device before: the
+ * record waits for the next reading. */
 static void test_record_late(void **state)
 {
-    /* Devices 0 and 1 have been read by then. */
+    /* The driver hangs after devices 0 and 1 have been read. */
     static const char hang[] = "hang nvmlDeviceGetMigDeviceHandleByIndex 60000";
     (void)state;
-    ready();
-    count(20, 30, 10, 10);
-    until(10);
-    count_and(20, 30, 10, 10, hang);
+    wait_ready();
+    set_energy(20, 30, 10, 10);
+    wait_energy(10);
+    set_energy_and(20, 30, 10, 10, hang);
     AWAIT_STEP(rig_pass(&rig), fake_hangs(dir));
-    count_and(20, 35, 10, 10, hang);
+    set_energy_and(20, 35, 10, 10, hang);
     tmp_remove("cg/" SCOPE "job_12");
-    SOON(rig_job(&rig, "12")->end_sec != BJ_ABSENT);
-    count(20, 35, 10, 10);
+    AWAIT_PASSES(rig_job(&rig, "12")->end_sec != BJ_ABSENT);
+    set_energy(20, 35, 10, 10);
     const char *text = record("12");
     assert_non_null(strstr(text, "\"hybrid\":{\"gpu\":25000000}"));
     assert_non_null(strstr(text, "\"energy_uj\":25000000,"));
 }
 
-/* A job that ended while nobody looked. */
+/* A job that ended while no exporter ran gets a record. */
 static void test_orphan(void **state)
 {
     (void)state;
-    ready();
-    count(20, 30, 10, 10);
-    until(10);
-    SOON(part("12", "GPU-b")->energy_uj == 20000000);
+    wait_ready();
+    set_energy(20, 30, 10, 10);
+    wait_energy(10);
+    AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 20000000);
     rig_stop(&rig);
     tmp_remove("cg/" SCOPE "job_12");
     start();
@@ -393,7 +396,7 @@ static void test_orphan(void **state)
     assert_non_null(strstr(text, "\"energy_uj\":20000000,"));
 }
 
-/* A pass that does not wait for the driver. */
+/* Run a pass, which must not wait for the driver. */
 static void short_pass(void)
 {
     uint64_t before = bj_clock_boot_usec();
@@ -401,12 +404,12 @@ static void short_pass(void)
     assert_true(bj_clock_boot_usec() - before < 10000000);
 }
 
-/* While the driver hangs, levels are absent, counters and jobs stay; afterwards
- * all are read again. */
+/* While the driver hangs, current values are absent, and counters and jobs
+ * stay; afterwards all are read again. */
 static void test_hang(void **state)
 {
     (void)state;
-    until(0);
+    wait_energy(0);
     const struct bj_gpu_use *u = rig.snap->gpus.v;
     assert_int_equal(u->busy_ppm, 800000);
     fake_script(dir, DEVICES "hang nvmlDeviceGetCount_v2 15000\n");
@@ -419,59 +422,59 @@ static void test_hang(void **state)
     assert_non_null(p);
     assert_int_equal(p->busy_ppm, BJ_ABSENT);
     assert_int_not_equal(p->held_usec, BJ_ABSENT);
-    count(17, 10, 10, 10);
-    until(7);
+    set_energy(17, 10, 10, 10);
+    wait_energy(7);
     u = rig.snap->gpus.v;
     assert_int_equal(u->success, 1);
     assert_int_equal(part("11", "GPU-a")->energy_uj, 7000000);
 }
 
-/* The last device goes: no series, and nobody holds anything. */
+/* After the last device is removed there are no series, and no job holds a
+ * GPU. */
 static void test_gone(void **state)
 {
     (void)state;
-    until(0);
+    wait_energy(0);
     fake_script(dir, "");
-    SOON(rig.snap->gpus.n == 0);
+    AWAIT_PASSES(rig.snap->gpus.n == 0);
     const struct bj_gpu_part *p = part("11", "GPU-a");
     assert_non_null(p);
     assert_int_equal(p->share_ppm, BJ_ABSENT);
     assert_int_equal(rig_job(&rig, "11")->gpu_claims.n, 0);
 }
 
-/* A prolog's file speaks against an environment, and a stale one against
- * nobody. */
+/* A prolog's file overrides an environment; a stale file does not. */
 static void test_prolog(void **state)
 {
     (void)state;
     tmp_file("gpustat/1", "15 1000\n");
     tmp_file("gpustat/0", "4711 1000\n");
-    until(0);
-    SOON(held_by("15", "GPU-b") && !held_by("12", "GPU-b"));
-    SOON(part("15", "GPU-b")->held_usec >= 2000000);
+    wait_energy(0);
+    AWAIT_PASSES(held_by("15", "GPU-b") && !held_by("12", "GPU-b"));
+    AWAIT_PASSES(part("15", "GPU-b")->held_usec >= 2000000);
     assert_true(held_by("15", "GPU-b"));
     assert_false(held_by("12", "GPU-b"));
     assert_true(held_by("11", "GPU-a"));
 }
 
-/* The driver reports what clients of an MPS server use as the server's use, as
- * it did on a real H200: they share equally and are not idle. */
+/* The driver reports the use of an MPS server's clients as the server's, as
+ * seen on a real H200: the clients share equally and are not idle. */
 static void test_mps(void **state)
 {
     (void)state;
-    /* A cgroup of the kernel has all its files at once; this one has them
-     * before the programs start. */
+    /* A real cgroup appears with all its files, so this one is complete before
+     * the core starts. */
     rig_stop(&rig);
     PROCESS(1600, "job_16",
             "SLURM_JOB_ID=16\0SLURM_JOB_GPUS=0\0"
             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50\0");
-    count_and(10, 10, 10, 10,
-              "proc 0 mps 1100 50 -1 -1\nproc 0 mps 1600 30 -1 -1\n"
-              "proc 0 compute 9 5 -1 -1\nuse 0 9 now 99\n");
+    set_energy_and(10, 10, 10, 10,
+                   "proc 0 mps 1100 50 -1 -1\nproc 0 mps 1600 30 -1 -1\n"
+                   "proc 0 compute 9 5 -1 -1\nuse 0 9 now 99\n");
     start();
     const struct bj_gpu_part *p;
-    SOON((p = part("16", "GPU-a")) && p->held_usec != BJ_ABSENT &&
-         p->held_usec >= 2000000);
+    AWAIT_PASSES((p = part("16", "GPU-a")) && p->held_usec != BJ_ABSENT &&
+                 p->held_usec >= 2000000);
     assert_int_equal(p->idle_usec, 0);
     assert_int_equal(p->share_ppm, 500000);
     assert_int_equal(p->estimated, 1);

@@ -1,5 +1,5 @@
-/* AMD's and Intel's management libraries, played by fakes (tests/gpu), alone
- * and beside sysfs. */
+/* AMD's and Intel's management libraries, replaced by fakes (tests/gpu), alone
+ * and together with sysfs. */
 #include "tests/unit/test_gpu.h"
 
 #include "tests/unit/lib/await.h"
@@ -82,7 +82,7 @@ static void test_rocm(void **state)
     assert_int_equal(set.n, 2);
     const struct bj_gpu *g = &set.v[0];
     assert_string_equal(g->pci, A);
-    /* 10^9 of the float nearest to 15.259 uJ, which is 15.2590 to six places */
+    /* 10^9 x 15.259 uJ, as the library's float */
     assert_true(g->energy_raw_uj > 15258990000 &&
                 g->energy_raw_uj < 15259010000);
     assert_int_equal(g->use.pcie_replays, 3);
@@ -102,11 +102,11 @@ static void test_rocm(void **state)
     assert_int_equal(set.proc[0].pid, 1100);
     assert_int_equal(set.proc[0].memory_bytes, 4096);
     assert_int_equal(set.proc[0].sm_ppm, BJ_ABSENT);
-    assert_int_equal(set.proc[1].pid, 1200); /* of which part is whose? */
+    assert_int_equal(set.proc[1].pid, 1200); /* split of memory unknown */
     assert_int_equal(set.proc[1].memory_bytes, BJ_ABSENT);
     assert_int_equal(set.proc[2].pid, 1200);
     assert_int_equal(set.proc[2].gpu, 1);
-    /* Counters of errors are read once a minute, and stay meanwhile. */
+    /* Error counters are read once a minute and keep their values meanwhile. */
     fake_script_of("FAKE_ROCM", dir, AMD "ecc 0 1 50 1\n");
     assert_int_equal(read_kind(), 0);
     assert_int_equal(set.v[0].use.ecc_corrected, 13);
@@ -167,7 +167,7 @@ static void test_ze(void **state)
     assert_int_equal(g->use.processes, 2);
     assert_int_equal(set.proc[1].pid, 1400);
     assert_int_equal(set.proc[1].memory_bytes, 8192);
-    /* 250 J in half a second; tiles at work 30 and 80 % of the time. */
+    /* 250 J in half a second; the tiles are busy 30 and 80 % of the time. */
     fake_script_of("FAKE_ZE", dir,
                    TILES "power 0 card 0 251000000 1000000\n"
                          "engine 0 0 3 0 1 1\nengine 0 1 0 1 400 2000\n"
@@ -175,14 +175,14 @@ static void test_ze(void **state)
     assert_int_equal(read_kind(), 0);
     assert_int_equal(set.v[0].use.power_uw, 500000000);
     assert_int_equal(set.v[0].use.busy_ppm, 550000);
-    /* Nothing has passed. */
+    /* No time has passed. */
     assert_int_equal(read_kind(), 0);
     assert_int_equal(set.v[0].use.power_uw, BJ_ABSENT);
     assert_int_equal(set.v[0].use.busy_ppm, BJ_ABSENT);
 }
 
-/* A domain of a tile is not the card; engines of the card come before those of
- * tiles. */
+/* A power domain of a tile is not used for the card; engines of the card are
+ * preferred to those of tiles. */
 static void test_ze_whole(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void test_ze_whole(void **state)
     assert_int_equal(read_kind(), 0);
     assert_int_equal(set.v[0].use.busy_ppm, 400000);
     close_kind();
-    fake_script_of("FAKE_ZE", dir, text[2]); /* which of them? */
+    fake_script_of("FAKE_ZE", dir, text[2]); /* ambiguous: two domains */
     assert_int_equal(open_kind(&bj_gpu_level_zero, ZE), 0);
     assert_int_equal(read_kind(), 0);
     assert_int_equal(set.v[0].energy_raw_uj, BJ_ABSENT);
@@ -218,7 +218,7 @@ static void test_ze_faults(void **state)
     assert_int_equal(open_kind(&bj_gpu_level_zero, ZE), -EIO);
     fake_script_of("FAKE_ZE", dir, "");
     assert_int_equal(open_kind(&bj_gpu_level_zero, ZE), -ENODEV);
-    /* A loader without what we need is none. */
+    /* A library without the required functions is not used. */
     assert_int_equal(open_kind(&bj_gpu_level_zero, ROCM), -ENODEV);
     fake_script_of("FAKE_ZE", dir,
                    TILES "fail zesMemoryGetState 0x70000001\n"
@@ -232,7 +232,7 @@ static void test_ze_faults(void **state)
     assert_int_equal(set.v[0].use.temperature_uc, 42000000);
 }
 
-/* --- beside sysfs ---------------------------------------------------------*/
+/* --- together with sysfs -------------------------------------------------- */
 
 static struct rig rig;
 
@@ -270,9 +270,9 @@ static const struct bj_gpu_use *device(const char *gpu)
     return NULL;
 }
 
-/* What sysfs has is not told twice, what it has not is there; energy comes from
- * AMD's counter once that is known. */
-static void test_beside(void **state)
+/* The libraries add only values that sysfs lacks; energy comes from AMD's
+ * counter once it is known. */
+static void test_with_sysfs(void **state)
 {
     char proc[4400], sys[4400], cg[4400], rocm[4400], ze[4400];
     (void)state;
@@ -308,14 +308,14 @@ static void test_beside(void **state)
                    "gpu 0 pci 0 0xc1 0 0\ngpu 0 energy 4600 1000000\n");
     AWAIT_STEP((rig_pass(&rig), a = device(A)),
                a->energy_uj >= before + 3600000000);
-    assert_true(a->energy_uj < before + 3700000000); /* no power on top */
+    assert_true(a->energy_uj < before + 3700000000); /* power is not added */
     assert_int_equal(a->energy_resets, 0);
     assert_int_equal(device(B)->energy_uj, intel); /* its own counter */
     assert_int_equal(rig.snap->gpu_sources.n, 5);
     rig_stop(&rig);
 }
 
-/* While AMD's library hangs what it added is gone, and nothing else. */
+/* While AMD's library hangs, only the values that it added are absent. */
 static void test_hang(void **state)
 {
     char proc[4400], sys[4400], cg[4400], rocm[4400];
@@ -334,7 +334,7 @@ static void test_hang(void **state)
     const struct bj_gpu_use *a = NULL;
     snprintf(slow, sizeof(slow),
              "%shang rsmi_dev_pci_replay_counter_get 6000\n", good);
-    /* there, gone, and there again */
+    /* present, absent, present again */
     for (int step = 0; step < 3; step++) {
         bool there = step != 1;
         fake_script_of("FAKE_ROCM", dir, there ? good : slow);
@@ -355,7 +355,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ze, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ze_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ze_faults, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_beside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_with_sysfs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hang, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Queries about jobs, and a process that blocks its readers. */
+/* Lookup of the GPUs that jobs claim, with a process that blocks its
+ * readers. */
 #include "tests/unit/test_gpu.h"
 
 #include "core/gpu/lookup.h"
@@ -15,7 +16,7 @@ static const char *dir;
 static char logged[2048];
 static pthread_mutex_t logged_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Threads of the product that run. */
+/* The number of running threads of the core. */
 static atomic_uint running;
 
 struct call {
@@ -54,8 +55,8 @@ static void keep(void *ctx, enum bj_log_level level, const char *msg)
     pthread_mutex_unlock(&logged_lock);
 }
 
-/* A process of a job; where it is stuck, a reader of its environment waits
- * until somebody writes there. */
+/* Create a process of a job. If it is stuck, reading its environment blocks
+ * until the file is written. */
 static void process(unsigned job, bool stuck)
 {
     char name[64], path[256], text[64];
@@ -80,7 +81,7 @@ static void process(unsigned job, bool stuck)
     fclose(f);
 }
 
-static struct bj_gpu_request *ask(struct bj_gpu_lookup *a, unsigned job)
+static struct bj_gpu_request *submit(struct bj_gpu_lookup *a, unsigned job)
 {
     char id[16], path[256];
     snprintf(id, sizeof(id), "%u", job);
@@ -92,16 +93,15 @@ static struct bj_gpu_request *ask(struct bj_gpu_lookup *a, unsigned job)
     return ret;
 }
 
-static void get(struct bj_gpu_lookup *a, struct bj_gpu_request *q,
-                struct bj_gpu_claim *ret)
+static void wait_result(struct bj_gpu_lookup *a, struct bj_gpu_request *q,
+                        struct bj_gpu_claim *ret)
 {
     static struct bj_gpu_note notes[BJ_GPU_NOTES_MAX];
     AWAIT_STEP(bj_gpu_lookup_notes(a, notes), bj_gpu_request_result(a, q, ret));
     bj_gpu_request_drop(a, q);
 }
 
-/* Jobs 1 and 3 block their readers: they have failed, the others answer.  More
- * threads than a few are not left behind. */
+/* The lookups of jobs 1 and 3 block and fail, the others succeed. */
 static void test_stuck(void **state)
 {
     static struct bj_gpu_claim c;
@@ -117,11 +117,11 @@ static void test_stuck(void **state)
     assert_int_equal(bj_gpu_lookup_new(&conf, &host, &a), 0);
     for (unsigned i = 0; i < JOBS; i++) {
         process(i, i == 1 || i == 3);
-        q[i] = ask(a, i);
+        q[i] = submit(a, i);
     }
     for (unsigned i = 0; i < JOBS; i++) {
         bool stuck = i == 1 || i == 3;
-        get(a, q[i], &c);
+        wait_result(a, q[i], &c);
         assert_int_equal(c.failed, stuck);
         assert_int_equal(c.environ, !stuck);
     }
@@ -130,7 +130,7 @@ static void test_stuck(void **state)
     assert_non_null(strstr(logged, "job 3,"));
     pthread_mutex_unlock(&logged_lock);
     bj_gpu_lookup_free(a);
-    /* They come back, long after. */
+    /* The blocked threads end when their files are written. */
     for (unsigned i = 1; i <= 3; i += 2) {
         snprintf(path, sizeof(path), "%s/%u/environ", dir, 1000 + i);
         close(open(path, O_WRONLY));

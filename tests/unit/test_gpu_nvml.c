@@ -1,4 +1,4 @@
-/* NVIDIA's GPUs, read through a library that plays a script. */
+/* GPUs of NVIDIA, read through a fake NVML library that follows a script. */
 #include "tests/unit/lib/testclock.h"
 #include "tests/unit/test_gpu.h"
 
@@ -29,7 +29,7 @@ static void test_no_library(void **state)
     rig.env.nvml = "/nonexistent/libnvidia-ml.so.1";
     assert_false(bj_gpu_nvml.present(&rig.env));
     assert_int_equal(gpu_open(&rig), -ENODEV);
-    rig.env.nvml = "/proc/self/exe"; /* a library without its calls */
+    rig.env.nvml = "/proc/self/exe"; /* a file without NVML's functions */
     int r = gpu_open(&rig);
     assert_true(r == -ENODEV || r == -ELIBBAD);
     /* Without an option the driver must be there. */
@@ -40,7 +40,7 @@ static void test_no_library(void **state)
     assert_true(bj_gpu_nvml.present(&rig.env));
 }
 
-/* What is said at the start, and what it means. */
+/* Error codes of nvmlInit, and the resulting errors. */
 static void test_init(void **state)
 {
     static const struct {
@@ -60,8 +60,8 @@ static void test_init(void **state)
     }
 }
 
-/* Values and the units they come in: NVML's are milliwatts, millijoules,
- * percent, degrees, MHz, KiB. */
+/* Values after conversion: NVML reports milliwatts, millijoules, percent,
+ * degrees, MHz, KiB. */
 static const struct {
     size_t off;
     uint64_t want;
@@ -136,8 +136,8 @@ static void test_values(void **state)
                      (unsigned long long)value(g, values[i].off));
 }
 
-/* A driver of old that knows only the first version, which counts what is
- * reserved as used. */
+/* An old driver has only the first version of the call, which counts reserved
+ * memory as used. */
 static void test_old_memory(void **state)
 {
     (void)state;
@@ -151,7 +151,8 @@ static void test_old_memory(void **state)
     assert_int_equal(rig.set.v[0].use.memory_reserved_bytes, BJ_ABSENT);
 }
 
-/* Nothing is supported: the device is there, without a value or a fault. */
+/* A device that supports no call is reported without a value and without a
+ * fault. */
 static void test_bare(void **state)
 {
     (void)state;
@@ -165,7 +166,8 @@ static void test_bare(void **state)
     assert_int_equal(rig.set.v[0].throttle, BJ_ABSENT);
 }
 
-/* A fault costs one value; a lost GPU costs its own values, not another's. */
+/* A fault loses one value; a lost GPU loses its own values, not those of
+ * others. */
 static void test_faults(void **state)
 {
     (void)state;
@@ -186,12 +188,12 @@ static void test_faults(void **state)
                 "gpu 0 power 1000\ngpu 0 temperature 30\ngpu 1 power 2000\n"
                 "fail 0 nvmlDeviceGetPowerUsage 15\n");
     assert_int_equal(gpu_read(&rig), -ENXIO);
-    assert_int_equal(rig.set.faults, 1); /* nothing more was asked of it */
+    assert_int_equal(rig.set.faults, 1); /* no further call for that GPU */
     assert_int_equal(rig.set.v[0].use.temperature_uc, BJ_ABSENT);
     assert_int_equal(rig.set.v[1].use.power_uw, 2000000);
 }
 
-/* What makes the library be opened again. */
+/* Events after which the library must be opened again. */
 static void test_reopen(void **state)
 {
     (void)state;
@@ -209,7 +211,7 @@ static void test_reopen(void **state)
     assert_int_equal(gpu_read(&rig), -ENODEV);
 }
 
-/* One that cannot be opened leaves the numbers of the others as they are. */
+/* A device that cannot be opened does not change the indexes of others. */
 static void test_closed_device(void **state)
 {
     (void)state;
@@ -228,7 +230,7 @@ static void test_closed_device(void **state)
     "mig 0 3 uuid MIG-b\nmig 0 3 gi 5\nmig 0 3 ci 0\nmig 0 3 slices 2\n"       \
     "mig 0 3 sms 28\n"
 
-/* Instances, with a hole between them, and processes on each. */
+/* Instances with a gap in their numbers, and processes on each. */
 static void test_mig(void **state)
 {
     (void)state;
@@ -261,7 +263,8 @@ static void test_mig(void **state)
     assert_int_equal(g[0].use.processes, 0);
 }
 
-/* Processes: many, in two lists, with memory that is not told; samples. */
+/* Many processes, in two lists, one with unknown memory; samples of their
+ * use. */
 static void test_processes(void **state)
 {
     char text[16384] = GPU_A "proc 0 compute 7 -1 -1 -1\n"
@@ -291,14 +294,14 @@ static void test_processes(void **state)
     /* Samples count once. */
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.proc[1].sm_ppm, 0);
-    /* They are not known: that is not idle. */
+    /* An unknown number of processes is not 0. */
     fake_script(rig.dir,
                 GPU_A "fail 0 nvmlDeviceGetComputeRunningProcesses_v3 3\n");
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.v[0].use.processes, BJ_ABSENT);
 }
 
-/* What clients of an MPS server use is in the samples of the server. */
+/* The samples of an MPS server include the use of its clients. */
 static void test_mps(void **state)
 {
 #define CLIENTS                                                                \
@@ -313,11 +316,11 @@ static void test_mps(void **state)
     assert_int_equal(rig.set.nprocs, 3);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(p[i].sm_ppm, works[i]);
-    /* No new samples: the server did nothing, and so did they. */
+    /* No new samples: the server and its clients were idle. */
     assert_int_equal(gpu_read(&rig), 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(p[i].sm_ppm, 0);
-    /* One has samples of its own. */
+    /* One client has its own samples. */
     fake_script(rig.dir, CLIENTS "use 0 9 2000 99\nuse 0 8 2000 30\n");
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(p[1].sm_ppm, BJ_ABSENT);
@@ -343,43 +346,43 @@ static void test_pci_text(void **state)
     }
 }
 
-/* Xid errors are those that came while we looked, and are not forgotten when
- * the library is opened again: that may be because of one. */
+/* Xid errors count while the library is open. The count is kept when the
+ * library is opened again, which may be because of such an error. */
 static void test_xids(void **state)
 {
-#define TOLD GPU_A GPU_B "gpu 0 events 8\ngpu 1 events 0x17\n"
+#define EVENTS GPU_A GPU_B "gpu 0 events 8\ngpu 1 events 0x17\n"
     (void)state;
     const struct bj_gpu_use *a = &rig.set.v[0].use, *b = &rig.set.v[1].use;
-    gpu_begin(&rig, TOLD "xid 0 13\n");
+    gpu_begin(&rig, EVENTS "xid 0 13\n");
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(a->xids, 0);
     assert_int_equal(a->last_xid, 0);
-    assert_int_equal(b->xids, BJ_ABSENT); /* it does not report them */
-    fake_script(rig.dir, TOLD "xid 0 13\nxid 0 31\nxid 1 48\nxid 0 79\n"
-                              "fail 0 any 15\n");
+    assert_int_equal(b->xids, BJ_ABSENT); /* device 1 does not report them */
+    fake_script(rig.dir, EVENTS "xid 0 13\nxid 0 31\nxid 1 48\nxid 0 79\n"
+                                "fail 0 any 15\n");
     assert_int_equal(gpu_read(&rig), -ENXIO);
     assert_int_equal(a->xids, 2);
     assert_int_equal(a->last_xid, 79);
     assert_int_equal(b->last_xid, BJ_ABSENT);
     bj_gpu_nvml.close(rig.source);
-    fake_script(rig.dir, TOLD "xid 0 31\n");
+    fake_script(rig.dir, EVENTS "xid 0 31\n");
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(a->xids, 2);
     assert_int_equal(a->last_xid, 79);
-    fake_script(rig.dir, TOLD "xid 0 31\nxid 0 94\n"
-                              "code nvmlEventSetWait_v2 999\n");
+    fake_script(rig.dir, EVENTS "xid 0 31\nxid 0 94\n"
+                                "code nvmlEventSetWait_v2 999\n");
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(a->xids, 2);
-    fake_script(rig.dir, TOLD "xid 0 31\nxid 0 94\n");
+    fake_script(rig.dir, EVENTS "xid 0 31\nxid 0 94\n");
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(a->xids, 3);
     assert_int_equal(a->last_xid, 94);
 }
 
-/* CUDA cores of an unknown generation say nothing, nor does a
- * number that its multiprocessors do not make up. */
+/* The number of multiprocessors is absent if the generation is unknown or the
+ * number of CUDA cores does not fit it. */
 static void test_multiprocessors(void **state)
 {
     static const struct {
@@ -405,8 +408,8 @@ static void test_multiprocessors(void **state)
     rig.source = NULL;
 }
 
-/* Figures cover the time between two readings; codes of single metrics count;
- * what is no percentage is no figure. */
+/* GPM values cover the time between two readings; a metric with an error code,
+ * or that is not a percentage, is absent. */
 static void test_gpm(void **state)
 {
     (void)state;
@@ -419,7 +422,7 @@ static void test_gpm(void **state)
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
     const struct bj_gpu_use *u = &rig.set.v[0].use;
-    assert_int_equal(u->sm_ppm, BJ_ABSENT); /* one sample is none */
+    assert_int_equal(u->sm_ppm, BJ_ABSENT); /* needs two samples */
     testclock_advance(110000);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(u->sm_ppm, 635000);
@@ -441,7 +444,7 @@ static void test_gpm(void **state)
     assert_int_equal(u->sm_ppm, BJ_ABSENT);
 }
 
-/* A sample that fails begins the pair again; so does a new instance. */
+/* After a failed sample, and for a new instance, two new samples are needed. */
 static void test_gpm_mig(void **state)
 {
     (void)state;
@@ -466,7 +469,7 @@ static void test_gpm_mig(void **state)
     testclock_advance(110000);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.v[1].use.sm_ppm, 300000);
-    assert_int_equal(rig.set.v[2].use.sm_ppm, BJ_ABSENT); /* not told */
+    assert_int_equal(rig.set.v[2].use.sm_ppm, BJ_ABSENT); /* not reported */
 }
 
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)

@@ -1,5 +1,5 @@
-/* Energy of GPUs at random: held, shared, partitioned or free, no
- * microjoule is made or lost, on the way to the jobs and in the ledger. */
+/* Random GPUs, held, shared, partitioned or free: no microjoule of energy is
+ * created or lost on the way to the jobs and in the ledger. */
 #include "core/energy/energy.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
@@ -15,7 +15,7 @@ enum { DEVS = 24, JOBS = 6, HOLDS = 64, ROUNDS = 400, TICKS = 40 };
 
 static uint64_t state_of_random;
 
-static uint64_t below(uint64_t n)
+static uint64_t random_below(uint64_t n)
 {
     state_of_random ^= state_of_random << 13;
     state_of_random ^= state_of_random >> 7;
@@ -33,7 +33,7 @@ struct world {
     struct bj_ledger *ledger;
     struct bj_tick tick;
     bool full[DEVS];       /* every part of it is held */
-    uint64_t before[DEVS]; /* what it had counted at the last reading */
+    uint64_t before[DEVS]; /* its energy at the last reading */
 };
 
 static struct world w;
@@ -54,23 +54,23 @@ static size_t add_dev(int parent, uint64_t slices)
     return w.g.n++;
 }
 
-/* A few devices, some of them cut into up to seven parts. */
+/* A few devices, some of them divided into up to seven parts. */
 static void make_devices(void)
 {
-    size_t n = below(3) + 1;
+    size_t n = random_below(3) + 1;
     w.g.n = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = add_dev(-1, BJ_ABSENT);
-        w.dev[at].now.split = below(2);
-        bool told = below(2);
+        w.dev[at].now.split = random_below(2);
+        bool known_use = random_below(2);
         for (uint64_t left = 7; w.dev[at].now.split && left > 0;) {
-            uint64_t slices = below(left) + 1;
+            uint64_t slices = random_below(left) + 1;
             left -= slices;
-            if (below(4) == 0)
-                continue; /* nobody's */
+            if (random_below(4) == 0)
+                continue; /* free */
             size_t part = add_dev((int)at, slices);
-            if (told) {
-                w.dev[part].now.use.sm_ppm = below(1000001);
+            if (known_use) {
+                w.dev[part].now.use.sm_ppm = random_below(1000001);
                 w.dev[part].now.use.multiprocessors = slices * 14;
             }
         }
@@ -82,9 +82,9 @@ static size_t make_holders(size_t dev)
 {
     uint64_t weight[3], part[3];
     bool taken[JOBS] = {false};
-    size_t n = below(4), first = w.g.nholds;
+    size_t n = random_below(4), first = w.g.nholds;
     for (size_t i = 0; i < n; i++) {
-        size_t job = below(JOBS);
+        size_t job = random_below(JOBS);
         if (taken[job])
             continue;
         taken[job] = true;
@@ -93,7 +93,7 @@ static size_t make_holders(size_t dev)
     }
     n = w.g.nholds - first;
     for (size_t i = 0; i < n; i++)
-        weight[i] = below(3) ? below(1000000) : 0;
+        weight[i] = random_below(3) ? random_below(1000000) : 0;
     bj_gpu_divide(1000000, weight, n, part);
     for (size_t i = 0; i < n; i++)
         w.hold[first + i].share_ppm = part[i];
@@ -143,8 +143,7 @@ static void begin(uint64_t seed)
     w.g.metered = true;
 }
 
-/* Each device's energy went to its holders, all of it where nothing of it is
- * free. */
+/* A device's energy goes to its holders: all of it if no part is free. */
 static uint64_t check_devices(void)
 {
     uint64_t given = 0;
@@ -171,9 +170,10 @@ static void one_tick(uint64_t want[JOBS], uint64_t *all, uint64_t *given)
         if (d->parent >= 0)
             continue;
         w.before[i] = d->energy.total_uj;
-        d->energy.total_uj += below(3) ? below(4000000000) : below(10);
+        d->energy.total_uj +=
+            random_below(3) ? random_below(4000000000) : random_below(10);
         d->now.use.power_uw =
-            below(2) ? 40000000 + below(300000000) : BJ_ABSENT;
+            random_below(2) ? 40000000 + random_below(300000000) : BJ_ABSENT;
         *all += d->energy.total_uj - w.before[i];
     }
     bj_gpus_meter(&w.g, 0);

@@ -1,4 +1,4 @@
-/* What is kept of GPUs over a restart, as lines of the state file. */
+/* The counters of GPUs that survive a restart, as lines of the state file. */
 #include "base/buf.h"
 #include "core/gpu/gpus_impl.h"
 
@@ -18,14 +18,14 @@ static void drop(struct bj_gpus *g)
     free(g->dev);
 }
 
-/* No job has counts but those that were loaded. */
+/* No job runs: only loaded counters are saved. */
 static struct bj_slice no_key(const struct bj_track *t)
 {
     (void)t;
     return (struct bj_slice){NULL, 0};
 }
 
-/* Load lines, save them again. */
+/* Load lines, save them again, and return the result. */
 static const char *kept(const char *lines)
 {
     static char text[4096];
@@ -60,7 +60,7 @@ static void test_round_trip(void **state)
         assert_string_equal(kept(same[i]), same[i]);
 }
 
-/* What is not understood is left out, and the rest taken. */
+/* An invalid line or field is left out, and the rest is loaded. */
 static void test_bad(void **state)
 {
     static const char *const bad[] = {
@@ -84,7 +84,7 @@ static void test_bad(void **state)
     assert_string_equal(kept(JOB " compute\n"), JOB "\n");
 }
 
-/* A job that ended unseen is forgotten with its account. */
+/* The counters of a job that ended while no exporter ran are removed. */
 static void test_forget(void **state)
 {
     struct bj_gpus g = {0};

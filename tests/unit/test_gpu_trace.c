@@ -1,6 +1,6 @@
-/* A node with GPUs of AMD and Intel and jobs on them: who has what is seen by
- * the files that processes have open.  Trees stand for /sys, /proc and cgroups;
- * the core is the real one. */
+/* A node with AMD and Intel GPUs and jobs: open files of processes show
+ * which job uses which GPU. /sys, /proc and cgroups are simulated, the core
+ * is real. */
 #include "core/gpu/gpus_impl.h"
 #include "tests/unit/test_gpu.h"
 
@@ -144,7 +144,7 @@ static const struct bj_gpu_part *part(const char *jobid, const char *gpu)
     return NULL;
 }
 
-/* Milliseconds on compute engines of all GPUs. */
+/* A job's milliseconds on compute engines of all GPUs. */
 static uint64_t engine(const char *jobid)
 {
     const struct bj_job *job = rig_job(&rig, jobid);
@@ -155,13 +155,13 @@ static uint64_t engine(const char *jobid)
     return e->busy_usec / 1000;
 }
 
-/* Passes until a counter has that value. */
-static void until(const char *jobid, uint64_t msec)
+/* Run passes until a job's counter has this value. */
+static void wait_engine(const char *jobid, uint64_t msec)
 {
     AWAIT_STEP(rig_pass(&rig), engine(jobid) == msec);
 }
 
-/* Passes until something is so. */
+/* Run passes until the condition holds. */
 #define SOON(condition) AWAIT_STEP(rig_pass(&rig), condition)
 
 #define GPU_AMD "f45b8f2f3c7d6a11"
@@ -175,8 +175,8 @@ static void test_shares(void **state)
     use_amd(1101, 6, 2, 2000000000, 50);
     use_amd(1200, 3, 3, 1000000, 30);
     start();
-    until("11", 3000);
-    until("12", 1);
+    wait_engine("11", 3000);
+    wait_engine("12", 1);
     const struct bj_gpu_part *a = NULL, *b = NULL;
     SOON((a = part("11", GPU_AMD)) && (b = part("12", GPU_AMD)) &&
          a->busy_ppm == 0 && b->busy_ppm == 0);
@@ -186,29 +186,30 @@ static void test_shares(void **state)
     assert_int_equal(a->memory_used_bytes, 150 * 1048576);
     assert_int_equal(b->memory_used_bytes, 30 * 1048576);
     assert_int_equal(a->estimated, 1);
-    /* nobody did anything */
+    /* no job used the GPU */
     assert_int_equal(a->share_ppm + b->share_ppm, 1000000);
     assert_int_equal(a->share_ppm, 500000);
     assert_int_equal(a->busy_ppm, 0);
-    /* One goes with 3 s in all; what both have used is known. */
+    /* A process ends. The job keeps its 3 s, and the use of both jobs is
+     * known. */
     tmp_remove("proc/1101");
     use_amd(1100, 5, 1, 1300000000, 100);
     use_amd(1200, 3, 3, 101000000, 30);
-    until("11", 3300);
-    until("12", 101);
+    wait_engine("11", 3300);
+    wait_engine("12", 101);
     SOON((a = part("11", GPU_AMD))->processes == 1);
     assert_int_equal(a->memory_used_bytes, 100 * 1048576);
     const struct bj_gpu_use *u = rig.snap->gpus.v;
     assert_int_equal(rig.snap->gpus.n, 2);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(u[i].processes, BJ_ABSENT); /* others are not seen */
+        assert_int_equal(u[i].processes, BJ_ABSENT); /* others are unknown */
     const struct bj_gpu_source *s = rig.snap->gpu_sources.v;
     assert_int_equal(rig.snap->gpu_sources.n, 3);
     assert_true(bj_slice_eq(s[2].sub.key[0], BJ_SLICE("fdinfo")));
     assert_int_equal(s[2].success, 1);
 }
 
-/* The kernel reports no time of ROCm's queues: absent is better than 0. */
+/* The kernel reports no time of ROCm's queues: the time is absent, not 0. */
 static void test_rocm(void **state)
 {
     (void)state;
@@ -217,7 +218,7 @@ static void test_rocm(void **state)
     use_amd(1101, 6, 2, 0, 1);
     use_amd(1200, 3, 3, 1000000, 30);
     start();
-    until("11", 1000);
+    wait_engine("11", 1000);
     const struct bj_gpu_part *p = NULL;
     SOON((p = part("12", GPU_AMD)) && p->share_ppm == 500000 &&
          p->held_usec > 2000000);
@@ -227,13 +228,13 @@ static void test_rocm(void **state)
     assert_int_equal(p->memory_used_bytes, 30 * 1048576);
 }
 
-/* A card without values of its own: the use of its only job is known. */
+/* A card that reports no utilisation: that of its only job is known. */
 static void test_intel(void **state)
 {
     (void)state;
     use_intel(1300, 3, 5000000000);
     start();
-    until("13", 5000);
+    wait_engine("13", 5000);
     const struct bj_gpu_part *p = NULL;
     SOON((p = part("13", GPU_INTEL)) && p->idle_usec > 0 && p->busy_ppm == 0);
     assert_int_equal(p->share_ppm, 1000000);
@@ -242,22 +243,22 @@ static void test_intel(void **state)
     uint64_t idle = p->idle_usec;
     assert_true(idle > 0 && idle <= p->held_usec);
     use_intel(1300, 3, 5000000000 + 3600000000000);
-    until("13", 3605000);
+    wait_engine("13", 3605000);
     p = part("13", GPU_INTEL);
     assert_int_equal(p->busy_ppm, 1000000);
-    /* An hour that it had while it was seen to be there. */
+    /* The hour stays in the counter after the files are closed. */
     tmp_remove("proc/1300/fd");
     SOON(part("13", GPU_INTEL)->processes != 1);
     assert_int_equal(engine("13"), 3605000);
 }
 
-/* What we may not look into is not told, and said once: neither a process on
- * the device nor that there is none. */
+/* A process whose files cannot be read is logged once. It counts neither as
+ * using the GPU nor as not using it. */
 static void test_denied(void **state)
 {
     (void)state;
     char path[512];
-    if (geteuid() == 0) { /* whom nothing is denied: a link that is none */
+    if (geteuid() == 0) { /* root reads all: use a file, not a link */
         snprintf(path, sizeof(path), "%s/proc/1300/fd/3", dir);
         unlink(path);
         tmp_file("proc/1300/fd/3", "");
@@ -268,7 +269,7 @@ static void test_denied(void **state)
     use_amd(1100, 5, 1, 1000000000, 100);
     use_amd(1101, 6, 2, 0, 1);
     start();
-    until("11", 1000);
+    wait_engine("11", 1000);
     SOON(strstr(rig.log, "open files of process 1300 of a job") &&
          part("11", GPU_AMD) && part("11", GPU_AMD)->processes == 2);
     assert_null(part("13", GPU_INTEL));
@@ -277,79 +278,79 @@ static void test_denied(void **state)
     const struct bj_gpu_source *s = rig.snap->gpu_sources.v;
     assert_int_equal(rig.snap->gpu_sources.n, 3);
     assert_int_equal(s[2].success, 0);
-    const char *said = strstr(rig.log, "open files of process 1300 of a job");
-    assert_non_null(said);
-    assert_null(strstr(said + 1, "open files of process 1300"));
+    const char *logged = strstr(rig.log, "open files of process 1300 of a job");
+    assert_non_null(logged);
+    assert_null(strstr(logged + 1, "open files of process 1300"));
     if (geteuid() != 0)
         chmod(path, 0755);
 }
 
-/* --- use out of times -----------------------------------------------------*/
+/* --- use computed from times ---------------------------------------------- */
 
-static struct bj_gpu_set told;
+static struct bj_gpu_set reading;
 
 static void report(uint64_t sec, uint64_t compute_msec, uint64_t copy_msec)
 {
-    bj_gpu_set_clear(&told);
-    bj_gpu_at(&told, "0000:c1:00.0");
-    told.traced_usec = sec * 1000000;
-    told.traced[told.ntraced++] = 7;
-    told.time[told.ntimes++] =
+    bj_gpu_set_clear(&reading);
+    bj_gpu_at(&reading, "0000:c1:00.0");
+    reading.traced_usec = sec * 1000000;
+    reading.traced[reading.ntraced++] = 7;
+    reading.time[reading.ntimes++] =
         (struct bj_gpu_time){.job = 7,
                              .busy_usec = compute_msec * 1000,
                              .capacity = 4,
                              .engine = "ccs"};
-    told.time[told.ntimes++] =
+    reading.time[reading.ntimes++] =
         (struct bj_gpu_time){.job = 7,
                              .busy_usec = copy_msec * 1000,
                              .capacity = 1,
                              .engine = "bcs"};
-    /* another's */
-    told.time[told.ntimes] = told.time[0];
-    told.time[told.ntimes++].job = 8;
+    /* of another job */
+    reading.time[reading.ntimes] = reading.time[0];
+    reading.time[reading.ntimes++].job = 8;
 }
 
-/* The use of a job is that of the class it used most, engines of it counted:
- * 4 of 10 s on four engines are a tenth. */
+/* The use of a job is that of its busiest engine class, divided by the number
+ * of engines: 4 of 10 s on four engines are a tenth. */
 static void test_use(void **state)
 {
     (void)state;
     struct bj_gpu_hold h = {.sm_ppm = 0};
     const struct bj_gpu_job j = {.id = 7}, other = {.id = 9};
     report(100, 5000, 0);
-    bj_gpus_engines(&h, &told, &j, 0);
-    assert_int_equal(h.sm_ppm, BJ_ABSENT); /* since when? */
+    bj_gpus_engines(&h, &reading, &j, 0);
+    assert_int_equal(h.sm_ppm, BJ_ABSENT); /* no earlier reading */
     assert_int_equal(h.sums.nengines, 2);
     report(110, 9000, 500);
     h.sm_ppm = 0;
-    bj_gpus_engines(&h, &told, &j, 0);
+    bj_gpus_engines(&h, &reading, &j, 0);
     assert_int_equal(h.sm_ppm, 100000);
     /* The same reading again. */
     h.sm_ppm = 0;
-    bj_gpus_engines(&h, &told, &j, 0);
+    bj_gpus_engines(&h, &reading, &j, 0);
     assert_int_equal(h.sm_ppm, 100000);
     report(120, 9000, 3500);
     h.sm_ppm = 0;
-    bj_gpus_engines(&h, &told, &j, 0);
+    bj_gpus_engines(&h, &reading, &j, 0);
     assert_int_equal(h.sm_ppm, 300000);
-    /* More than there can be, by what was used before it was seen. */
+    /* Limited to 100 %: the time includes use before the first reading. */
     report(130, 999000, 3500);
     h.sm_ppm = 0;
-    bj_gpus_engines(&h, &told, &j, 0);
+    bj_gpus_engines(&h, &reading, &j, 0);
     assert_int_equal(h.sm_ppm, 1000000);
     assert_int_equal(h.sums.engine[0].busy_usec, 999000000);
-    /* A process whose time is not told; a job that could not be looked into;
-     * a source that has gone. */
+    /* A process without times; a job that could not be read; a source that has
+     * gone. */
     report(140, 999000, 3500);
     h.sm_ppm = BJ_ABSENT;
-    bj_gpus_engines(&h, &told, &j, 0);
+    bj_gpus_engines(&h, &reading, &j, 0);
     assert_int_equal(h.sm_ppm, BJ_ABSENT);
     h.sm_ppm = 0;
-    bj_gpus_engines(&h, &told, &other, 0);
+    bj_gpus_engines(&h, &reading, &other, 0);
     assert_int_equal(h.sm_ppm, BJ_ABSENT);
-    told.traced_usec = 0;
+    reading.traced_usec = 0;
     h.sm_ppm = 5;
-    bj_gpus_engines(&h, &told, &j, 0);
+    bj_gpus_engines(&h, &reading, &j, 0);
     assert_int_equal(h.sm_ppm, 5);
     assert_false(h.engines_known);
     assert_int_equal(h.sums.engine[0].busy_usec, 999000000);

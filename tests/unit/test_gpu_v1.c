@@ -1,5 +1,5 @@
-/* cgroup v1: what the device cgroup lets a job open is what it was given,
- * whatever its environment says. */
+/* cgroup v1: the device cgroup, not the environment, determines which GPUs a
+ * job has. */
 #include "tests/unit/test_gpu.h"
 
 #include "tests/unit/lib/await.h"
@@ -77,9 +77,9 @@ static uint64_t check_held(const char *gpu, const char *source)
     return p->held_usec == BJ_ABSENT ? 0 : p->held_usec;
 }
 
-/* The job has one GPU, known from that source, also after more readings of the
- * driver. */
-static void is(const char *gpu, const char *source)
+/* Check that the job has only this GPU, known from this source, also after more
+ * readings of the driver. */
+static void check_gpu(const char *gpu, const char *source)
 {
     AWAIT_STEP(rig_pass(&rig), has(rig_job(&rig, "21"), gpu, source));
     AWAIT(check_held(gpu, source) >= 2000000);
@@ -89,28 +89,28 @@ static void test_list(void **state)
 {
     (void)state;
     run("c 1:3 rwm\nc 195:2 rwm\nc 195:255 rw\n", NODE);
-    is("GPU-6f0f0e3c-1111-2222-3333-444455556666", "devices");
+    check_gpu("GPU-6f0f0e3c-1111-2222-3333-444455556666", "devices");
     assert_non_null(strstr(rig.log, "job 21 claims it"));
     end();
 }
 
-/* A list that allows everything says nothing: the environment has to do. */
+/* A list that allows everything is not used; the environment is. */
 static void test_everything(void **state)
 {
     (void)state;
     run("a *:* rwm\n", NODE);
-    is("GPU-7f0f0e3c-1111-2222-3333-444455556666", "environ");
+    check_gpu("GPU-7f0f0e3c-1111-2222-3333-444455556666", "environ");
     end();
 }
 
-/* Who has an instance may open its device as well, and has none of that. */
+/* A job with an instance may open its device, too, but does not hold it. */
 static void test_instance(void **state)
 {
     (void)state;
     run("c 195:2 rw\nc 195:255 rw\nc 234:21 r\nc 234:22 r\n",
         GPU_A GPU_B "gpu 0 mig_mode 1\nmig 0 0 uuid MIG-x\nmig 0 0 gi 1\n"
                     "mig 0 0 ci 0\nproc 0 compute 2100 7 -1 -1\n");
-    is("MIG-x", "devices");
+    check_gpu("MIG-x", "devices");
     end();
 }
 

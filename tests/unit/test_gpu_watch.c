@@ -16,7 +16,7 @@ static char lines[2048];
 static pthread_mutex_t lines_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int threads, ended;
 
-/* The thread of a source, and what it runs. */
+/* The function that the thread of a source runs. */
 static struct {
     void *(*fn)(void *);
     void *arg;
@@ -51,7 +51,7 @@ static void keep(void *ctx, enum bj_log_level level, const char *msg)
     pthread_mutex_unlock(&lines_lock);
 }
 
-static bool said(const char *what)
+static bool logged(const char *what)
 {
     pthread_mutex_lock(&lines_lock);
     bool found = strstr(lines, what) != NULL;
@@ -89,8 +89,8 @@ static struct bj_gpu_watch_stat stat_now(void)
     return s;
 }
 
-/* Wait until a reading has that power on device 0. */
-static bool power_comes(uint64_t uw)
+/* Wait until a reading has this power on device 0. */
+static bool wait_power(uint64_t uw)
 {
     while (!bj_gpu_watch_take(watch, &rig.set) || rig.set.n == 0 ||
            rig.set.v[0].use.power_uw != uw)
@@ -103,16 +103,16 @@ static void test_reads(void **state)
     (void)state;
     begin(GPU_A "gpu 0 power 1000\n");
     assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
-    assert_true(power_comes(1000000));
+    assert_true(wait_power(1000000));
     fake_script(rig.dir, GPU_A "gpu 0 power 2000\n");
-    assert_true(power_comes(2000000));
+    assert_true(wait_power(2000000));
     struct bj_gpu_watch_stat s = stat_now();
     assert_true(s.ran && s.running && !s.failing && !s.hung);
     assert_true(s.good_usec > 0);
-    assert_true(said("GPU source nvml: works"));
+    assert_true(logged("GPU source nvml: works"));
 }
 
-/* A reading says when it began: what is used later may not be in it. */
+/* A reading contains the time at which it began; later use may be missing. */
 static void test_times(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void test_times(void **state)
     begin(GPU_A "gpu 0 power 1000\nhang nvmlDeviceGetCount_v2 50\n");
     assert_true(bj_gpu_watch_search(watch, before));
     for (int i = 0; i < 3; i++) {
-        assert_true(power_comes(1000000));
+        assert_true(wait_power(1000000));
         assert_true(rig.set.begun_usec >= before);
         assert_true(rig.set.stamp_usec >= rig.set.begun_usec + 50 * MSEC);
         before = rig.set.stamp_usec;
@@ -128,7 +128,7 @@ static void test_times(void **state)
 }
 
 /* No library: no thread, no message. */
-static void test_nothing(void **state)
+static void test_no_library(void **state)
 {
     (void)state;
     begin(GPU_A);
@@ -144,7 +144,7 @@ static void test_nothing(void **state)
     assert_string_equal(lines, "");
 }
 
-/* A driver with no GPU: silent, too. */
+/* A driver without a GPU logs nothing, too. */
 static void test_no_gpu(void **state)
 {
     (void)state;
@@ -158,27 +158,27 @@ static void test_no_gpu(void **state)
     /* The next search is a minute later. */
     fake_script(rig.dir, GPU_A "gpu 0 power 1000\n");
     assert_true(bj_gpu_watch_search(watch, now + 61000 * MSEC));
-    assert_true(power_comes(1000000));
+    assert_true(wait_power(1000000));
 }
 
-/* While the driver hangs nothing waits, and one message is logged; then it
- * continues. */
+/* While the driver hangs, no caller waits and one message is logged; then
+ * readings continue. */
 static void test_hang(void **state)
 {
     (void)state;
     begin(GPU_A "gpu 0 power 1000\n");
     assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
-    assert_true(power_comes(1000000));
+    assert_true(wait_power(1000000));
     fake_script(rig.dir,
                 GPU_A "gpu 0 power 3000\nhang nvmlDeviceGetPowerUsage 4000\n");
     while (!stat_now().hung)
         sched_yield();
     assert_true(stat_now().failing);
-    assert_true(said("the driver does not answer"));
+    assert_true(logged("the driver does not answer"));
     uint64_t faults = stat_now().faults;
     assert_int_equal(stat_now().faults, faults);
     fake_script(rig.dir, GPU_A "gpu 0 power 4000\n");
-    assert_true(power_comes(4000000));
+    assert_true(wait_power(4000000));
     assert_false(stat_now().hung);
     assert_false(stat_now().failing);
 }
@@ -197,7 +197,7 @@ static void test_abandoned(void **state)
     assert_int_equal(atomic_load(&ended), 0);
     while (atomic_load(&ended) == 0)
         sched_yield();
-    assert_false(said("works"));
+    assert_false(logged("works"));
 }
 
 /* The number of devices changes: the library is opened again at once. */
@@ -206,9 +206,9 @@ static void test_more_devices(void **state)
     (void)state;
     begin(GPU_A "gpu 0 power 1000\n");
     assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
-    assert_true(power_comes(1000000));
+    assert_true(wait_power(1000000));
     fake_script(rig.dir, GPU_A GPU_B "gpu 0 power 5000\n");
-    assert_true(power_comes(5000000));
+    assert_true(wait_power(5000000));
     assert_int_equal(rig.set.n, 2);
     assert_false(stat_now().failing);
 }
@@ -219,7 +219,7 @@ int main(void)
 {
     alarm(120); /* for the loops that wait for the thread */
     const struct CMUnitTest tests[] = {
-        TEST(test_reads),        TEST(test_times), TEST(test_nothing),
+        TEST(test_reads),        TEST(test_times), TEST(test_no_library),
         TEST(test_no_gpu),       TEST(test_hang),  TEST(test_abandoned),
         TEST(test_more_devices),
     };

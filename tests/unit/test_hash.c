@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-/* Of the test vectors in draft-eastlake-fnv. */
+/* Test vectors of draft-eastlake-fnv. */
 static void vectors(void **state)
 {
     static const struct {
@@ -23,7 +23,7 @@ static void vectors(void **state)
                 want[2].hash);
 }
 
-/* A unit beyond a byte keeps texts apart. */
+/* A unit beyond a byte has a hash that no byte has. */
 static void units(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The HTTP server over real sockets and a clock of the test's own: what it
- * answers. */
+/* Responses of the HTTP server, over real sockets and with a simulated
+ * clock. */
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/webrig.h"
 
@@ -21,8 +21,8 @@ static void answering(void **state)
     (void)state;
     struct web_rig g;
     web_start(&g, (struct bj_http_limits){0});
-    const char *got =
-        web_ask(&g, "GET /hello HTTP/1.1\r\nHost: x\r\nACCEPT: a, b\r\n\r\n");
+    const char *got = web_request(
+        &g, "GET /hello HTTP/1.1\r\nHost: x\r\nACCEPT: a, b\r\n\r\n");
     assert_int_equal(web_status(got), 200);
     assert_string_equal(g.accept, "a, b");
     assert_non_null(strstr(got, "\r\nContent-Type: text/hello\r\n"));
@@ -31,13 +31,13 @@ static void answering(void **state)
     assert_non_null(strstr(got, "\r\nX-Two: 2\r\n"));
     assert_non_null(strstr(got, "\r\n\r\nhello\n"));
 
-    got = web_ask(&g, "HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    got = web_request(&g, "HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(web_status(got), 200);
     assert_null(strstr(got, "Content-Length"));
     assert_null(strstr(got, "chunked"));
     assert_string_equal(strstr(got, "\r\n\r\n"), "\r\n\r\n");
 
-    got = web_ask(&g, GET("/failed"));
+    got = web_request(&g, GET("/failed"));
     assert_int_equal(web_status(got), 500);
     assert_non_null(strstr(got, "\r\n\r\nNot enough memory"));
     assert_null(strstr(got, "half of it"));
@@ -90,16 +90,16 @@ static void refusing(void **state)
     struct web_rig g;
     web_start(&g, (struct bj_http_limits){0});
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *got = web_ask(&g, cases[i].request);
+        const char *got = web_request(&g, cases[i].request);
         if (web_status(got) != cases[i].status || !strstr(got, cases[i].has))
             fail_msg("%s\ngot: %s", cases[i].request, got);
     }
     web_stop(&g);
 }
 
-/* Where a request ends is no matter of opinion: what may be another request to
- * somebody else is not answered. */
-static void doubtful(void **state)
+/* A request whose end is ambiguous is refused, and the connection is closed:
+ * bytes after it are not taken for another request. */
+static void ambiguous_length(void **state)
 {
     (void)state;
     static const struct {
@@ -119,7 +119,7 @@ static void doubtful(void **state)
         snprintf(request, sizeof(request),
                  "GET /hello HTTP/1.1\r\nHost: x\r\n%s\r\n" GET("/hello"),
                  cases[i].headers);
-        const char *got = web_ask(&g, request);
+        const char *got = web_request(&g, request);
         unsigned status = web_status(got);
         /* libmicrohttpd 1.0 refuses the last one itself. */
         if ((status != cases[i].status &&
@@ -153,14 +153,14 @@ static void echoing(void **state)
     struct web_rig g;
     web_start(&g, (struct bj_http_limits){0});
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *got = web_ask(&g, cases[i].request);
+        const char *got = web_request(&g, cases[i].request);
         const char *body = strstr(got, "\r\n\r\n");
         assert_non_null(body);
         assert_string_equal(body + 4, cases[i].want);
     }
-    assert_int_equal(web_status(web_ask(&g, GET("/echo/"))), 404);
-    assert_int_equal(web_status(web_ask(&g, GET("/echo"))), 404);
-    assert_int_equal(web_status(web_ask(&g, GET("/echo%2fx"))), 400);
+    assert_int_equal(web_status(web_request(&g, GET("/echo/"))), 404);
+    assert_int_equal(web_status(web_request(&g, GET("/echo"))), 404);
+    assert_int_equal(web_status(web_request(&g, GET("/echo%2fx"))), 400);
     web_stop(&g);
 }
 
@@ -169,8 +169,8 @@ static void keeping_alive(void **state)
     (void)state;
     struct web_rig g;
     web_start(&g, (struct bj_http_limits){0});
-    int fd = web_dial(&g, GET("/hello") GET("/none") GET("/hello"));
-    const char *first = web_take(&g, fd);
+    int fd = web_connect(&g, GET("/hello") GET("/none") GET("/hello"));
+    const char *first = web_receive(&g, fd);
     assert_int_equal(web_status(first), 200);
     const char *second = strstr(first + 1, "HTTP/1.1");
     assert_int_equal(web_status(second), 404);
@@ -225,22 +225,22 @@ static void wrong_options(void **state)
     web_stop(&g);
 }
 
-/* Whatever allocation fails, a request ends in some way and nothing is lost. */
-static void want_of_memory(void **state)
+/* Whichever allocation fails, the request ends, and the next one succeeds. */
+static void out_of_memory(void **state)
 {
     (void)state;
     if (!bj_fail_works())
         skip();
     struct web_rig g;
     web_start(&g, (struct bj_http_limits){0});
-    web_ask(&g, GET("/hello"));
+    web_request(&g, GET("/hello"));
     for (unsigned long i = 0, failed = 1; failed; i++) {
         bj_fail_after(i);
-        int fd = web_dial(&g, GET("/hello"));
+        int fd = web_connect(&g, GET("/hello"));
         failed = bj_fail_stop();
         close(fd);
         web_pump(&g);
-        assert_int_equal(web_status(web_ask(&g, GET("/hello"))), 200);
+        assert_int_equal(web_status(web_request(&g, GET("/hello"))), 200);
         assert_true(i < 1000);
     }
     web_stop(&g);
@@ -249,10 +249,10 @@ static void want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answering),     cmocka_unit_test(refusing),
-        cmocka_unit_test(doubtful),      cmocka_unit_test(echoing),
-        cmocka_unit_test(keeping_alive), cmocka_unit_test(buffers),
-        cmocka_unit_test(wrong_options), cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(answering),        cmocka_unit_test(refusing),
+        cmocka_unit_test(ambiguous_length), cmocka_unit_test(echoing),
+        cmocka_unit_test(keeping_alive),    cmocka_unit_test(buffers),
+        cmocka_unit_test(wrong_options),    cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Huge pages of jobs, against simulated trees of both versions of cgroups and
- * made-up files. */
+/* Huge pages of jobs, from simulated trees of both versions of cgroups and from
+ * invented files. */
 #include "tests/unit/lib/core.h"
 
 #include <setjmp.h>

@@ -19,7 +19,7 @@ static struct meter_rig rig;
 static int teardown(void **state)
 {
     (void)state;
-    meter_gone(&rig);
+    meter_cleanup(&rig);
     return 0;
 }
 
@@ -28,8 +28,8 @@ static int teardown(void **state)
 static const struct {
     const char *tree, *want;
 } machines[] = {
-    /* The module holds the accelerator: it is the node, and all others are in
-     * it.  Grace holds CPU and SysIO. */
+    /* The module includes the accelerator and all others: it is the node. Grace
+     * includes CPU and SysIO. */
     {"grace-hopper", "module_power_socket_0 platform p=612345000\n"
                      "grace_power_socket_0 cpu p=141222000\n"
                      "cpu_power_socket_0 part p=88111000\n"
@@ -40,7 +40,8 @@ static const struct {
                      "grace_power_socket_1 cpu p=201000001\n"
                      "cpu_power_socket_1 part p=150000001\n"
                      "sysio_power_socket_1 part p=30000001\n"},
-    /* No graphics, no drive, no core counters, nothing that is switched off. */
+    /* Graphics cards, drives, counters of cores and disabled channels are left
+     * out. */
     {"server-acpi-meter",
      "power_meter-acpi000d_00.power1 node p=431000000 l=800000000\n"
      "pmbus-3-0058.pin part p=448000000\n"
@@ -53,24 +54,24 @@ static void test_machines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(machines); i++) {
-        meter_tree(&rig, machines[i].tree);
+        meter_setup(&rig, machines[i].tree);
         assert_true(bj_meter_hwmon.present(&rig.env));
         assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
-        meter_reads(&rig, 0, machines[i].want);
-        meter_gone(&rig);
+        meter_expect(&rig, 0, machines[i].want);
+        meter_cleanup(&rig);
     }
 }
 
 static void test_no_machine(void **state)
 {
     (void)state;
-    meter_tree(&rig, NULL);
+    meter_setup(&rig, NULL);
     assert_false(bj_meter_hwmon.present(&rig.env));
     assert_int_equal(meter_open(&rig, &bj_meter_hwmon), -ENODEV);
-    meter_grow("class/hwmon/hwmon0/name drivetemp\n"
-               "class/hwmon/hwmon0/temp1_input 31000\n"
-               "class/hwmon/hwmon1/name amdgpu\n"
-               "class/hwmon/hwmon1/power1_average 31000\n");
+    meter_add_files("class/hwmon/hwmon0/name drivetemp\n"
+                    "class/hwmon/hwmon0/temp1_input 31000\n"
+                    "class/hwmon/hwmon1/name amdgpu\n"
+                    "class/hwmon/hwmon1/power1_average 31000\n");
     assert_false(bj_meter_hwmon.present(&rig.env));
     assert_int_equal(meter_open(&rig, &bj_meter_hwmon), -ENODEV);
     rig.env.sysfs = "/nonexistent";
@@ -79,7 +80,7 @@ static void test_no_machine(void **state)
 }
 
 /* A module in each of four sockets; the second ACPI meter of a server; a CPU
- * rail where no Grace is named; labels that only look like a socket's. */
+ * rail without a Grace label; labels that only look like a socket's. */
 static const struct {
     const char *lines, *want;
 } others[] = {
@@ -113,13 +114,13 @@ static const struct {
      "class/hwmon/hwmon0/power1_average 300000000\n"
      "class/hwmon/hwmon0/power1_label Module Power Socket 0\n",
      "other-hwmon0.module_power_socket_0 part p=300000000\n"},
-    /* An average goes before the level of the moment. */
+    /* An average is preferred to the current value. */
     {"class/hwmon/hwmon0/power1_average 3\nclass/hwmon/hwmon0/power1_input 4\n"
      "class/hwmon/hwmon0/power10_input 5\nclass/hwmon/hwmon0/power2_input 6\n"
      "class/hwmon/hwmon0/power2_max 7\nclass/hwmon/hwmon0/powerx_input 8\n",
      "chip-hwmon0.power1 part p=3\nchip-hwmon0.power2 part p=6\n"
      "chip-hwmon0.power10 part p=5\n"},
-    /* Labels of one name, and one that is too long. */
+    /* Two equal labels, and one that is too long. */
     {"class/hwmon/hwmon0/name a\nclass/hwmon/hwmon0/power1_input 1\n"
      "class/hwmon/hwmon0/power1_label X\nclass/hwmon/hwmon0/power2_input 2\n"
      "class/hwmon/hwmon0/power2_label x\nclass/hwmon/hwmon0/power3_input 3\n"
@@ -136,11 +137,11 @@ static void test_other_machines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(others); i++) {
-        meter_tree(&rig, NULL);
-        meter_grow(others[i].lines);
+        meter_setup(&rig, NULL);
+        meter_add_files(others[i].lines);
         assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
-        meter_reads(&rig, 0, others[i].want);
-        meter_gone(&rig);
+        meter_expect(&rig, 0, others[i].want);
+        meter_cleanup(&rig);
     }
 }
 
@@ -153,7 +154,7 @@ static const struct {
 } values[] = {
     {"300000000\n", "5\n", 0, "N node p=300000000\nP part p=5\n"},
     {"300000000", " 5 ", 0, "N node p=300000000\nP part p=5\n"},
-    {"0\n", "0\n", 0, "P part p=0\n"}, /* no node draws nothing; a part may */
+    {"0\n", "0\n", 0, "P part p=0\n"}, /* a node cannot draw 0 W, a part can */
     {"50000000000\n", "0\n", 0, "N node p=50000000000\nP part p=0\n"},
     {"50000000001\n", "0\n", -ERANGE, "P part p=0\n"},
     {"65535000000\n", "0\n", -ERANGE, "P part p=0\n"},
@@ -170,17 +171,18 @@ static const struct {
 static void test_values(void **state)
 {
     (void)state;
-    meter_tree(&rig, NULL);
-    meter_grow("class/hwmon/hwmon0/name power_meter\n"
-               "class/hwmon/hwmon0/power1_average 1\n"
-               "class/hwmon/hwmon0/power1_oem_info Module Power Socket 0\n"
-               "class/hwmon/hwmon1/name p\nclass/hwmon/hwmon1/power1_input 1\n"
-               "class/hwmon/hwmon1/power1_label p\n");
+    meter_setup(&rig, NULL);
+    meter_add_files(
+        "class/hwmon/hwmon0/name power_meter\n"
+        "class/hwmon/hwmon0/power1_average 1\n"
+        "class/hwmon/hwmon0/power1_oem_info Module Power Socket 0\n"
+        "class/hwmon/hwmon1/name p\nclass/hwmon/hwmon1/power1_input 1\n"
+        "class/hwmon/hwmon1/power1_label p\n");
     assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
     for (size_t i = 0; i < COUNT(values); i++) {
         char got[256] = "";
-        meter_set("class/hwmon/hwmon0/power1_average", values[i].node);
-        meter_set("class/hwmon/hwmon1/power1_input", values[i].part);
+        meter_write("class/hwmon/hwmon0/power1_average", values[i].node);
+        meter_write("class/hwmon/hwmon1/power1_input", values[i].part);
         assert_int_equal(meter_read(&rig), values[i].want);
         for (size_t k = 0; k < rig.sample.n; k++) {
             bool node = rig.sample.zone[k].role == BJ_ZONE_PLATFORM;
@@ -192,7 +194,7 @@ static void test_values(void **state)
     }
 }
 
-/* The limit is that of ACPI; nonsense is none. */
+/* The limit is ACPI's cap; an implausible cap is absent. */
 static void test_power_cap(void **state)
 {
     (void)state;
@@ -204,31 +206,31 @@ static void test_power_cap(void **state)
                 {"unknown\n", BJ_ABSENT},
                 {"4294967295000\n", BJ_ABSENT}};
     for (size_t i = 0; i < COUNT(caps); i++) {
-        meter_tree(&rig, "server-acpi-meter");
-        meter_set(ACPI "ACPI000D:00/power1_cap", caps[i].text);
+        meter_setup(&rig, "server-acpi-meter");
+        meter_write(ACPI "ACPI000D:00/power1_cap", caps[i].text);
         assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
         assert_int_equal(meter_read(&rig), 0);
         assert_true(rig.sample.zone[0].limit_uw == caps[i].want);
-        meter_gone(&rig);
+        meter_cleanup(&rig);
     }
 }
 
-/* A file that the system refuses to read costs its channel. */
+/* A file that cannot be read loses only its own channel. */
 static void test_refused(void **state)
 {
     (void)state;
-    meter_tree(&rig, "grace-hopper");
+    meter_setup(&rig, "grace-hopper");
     tmp_remove(ACPI "ACPI000D:01/power1_average");
     tmp_dir(ACPI "ACPI000D:01/power1_average");
     assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
-    meter_reads(&rig, -EISDIR,
-                "module_power_socket_0 platform p=612345000\n"
-                "cpu_power_socket_0 part p=88111000\n"
-                "sysio_power_socket_0 part p=23999000\n");
+    meter_expect(&rig, -EISDIR,
+                 "module_power_socket_0 platform p=612345000\n"
+                 "cpu_power_socket_0 part p=88111000\n"
+                 "sysio_power_socket_0 part p=23999000\n");
     assert_string_equal(rig.err.msg, "read hwmon2/power1_average");
 }
 
-/* --- chips that go and come ----------------------------------------------- */
+/* --- chips that are removed and added ------------------------------------- */
 
 static void read_often(int want)
 {
@@ -240,7 +242,7 @@ static void read_often(int want)
 static void test_chips_come_and_go(void **state)
 {
     (void)state;
-    meter_tree(&rig, "grace-cpu-2s");
+    meter_setup(&rig, "grace-cpu-2s");
     assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
     for (int k = 1; k <= 6; k++) {
         char path[64];
@@ -251,8 +253,9 @@ static void test_chips_come_and_go(void **state)
     read_often(0);
     assert_string_equal(meter_text(&rig),
                         "grace_power_socket_1 cpu p=201000001\n");
-    meter_grow("class/hwmon/hwmon9/name x\nclass/hwmon/hwmon9/energy1_input 7\n"
-               "class/hwmon/hwmon9/power1_input 8\n");
+    meter_add_files(
+        "class/hwmon/hwmon9/name x\nclass/hwmon/hwmon9/energy1_input 7\n"
+        "class/hwmon/hwmon9/power1_input 8\n");
     read_often(0);
     assert_string_equal(meter_text(&rig),
                         "grace_power_socket_1 cpu p=201000001\n"
@@ -267,12 +270,12 @@ static void test_more_channels_than_fit(void **state)
 {
     (void)state;
     char line[64];
-    meter_tree(&rig, NULL);
+    meter_setup(&rig, NULL);
     for (int chip = 0; chip < 3; chip++)
         for (int k = 1; k < 70; k++) {
             snprintf(line, sizeof(line), "class/hwmon/hwmon%d/power%d_input 1",
                      chip, k);
-            meter_grow(line);
+            meter_add_files(line);
         }
     assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
     assert_int_equal(meter_read(&rig), 0);
@@ -288,7 +291,7 @@ static int open_and_close(void *arg)
 static void test_no_memory(void **state)
 {
     (void)state;
-    meter_tree(&rig, "server-acpi-meter");
+    meter_setup(&rig, "server-acpi-meter");
     if (!bj_fail_works())
         skip();
     bj_fail_each(open_and_close, NULL);

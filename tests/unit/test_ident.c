@@ -1,4 +1,4 @@
-/* Identities: their labels, what hostile text becomes, references. */
+/* Identities: labels, sanitised text, reference counts. */
 #include "core/find/ident.h"
 
 #include "core/model/record.h"
@@ -64,7 +64,7 @@ static void test_fields(void **state)
     }
     f[BJ_ID_QOS] = (struct bj_slice){0};
     struct bj_ident *id = bj_ident_new(f, &conf);
-    memset(text, 'x', sizeof(text)); /* nothing points there any more */
+    memset(text, 'x', sizeof(text)); /* the identity must not refer to it */
     for (int i = 0; i < BJ_ID_FIELDS; i++) {
         char want[8] = "";
         if (i != BJ_ID_QOS)
@@ -108,10 +108,10 @@ static struct bj_ident *of_job(const char *p, size_t n)
     return bj_ident_new(f, &conf);
 }
 
-/* Ids that look the same once they are clean must stay two: one series that
- * comes twice costs the whole scrape.  The hashes are those of Python's
- * functools.reduce(lambda h, c: ((h ^ c) * 16777619) % 2**32, b, 2166136261).
- */
+/* Ids that look the same when sanitised must stay different: a duplicate
+ * series makes the whole scrape fail. The hashes are those of Python's
+ * functools.reduce(lambda h, c: ((h ^ c) * 16777619) % 2**32, b,
+ * 2166136261). */
 static void test_ids_stay_apart(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void test_ids_stay_apart(void **state)
     assert_string_equal(a->f[BJ_ID_JOBID].p, "a?b~28e4c710");
     assert_string_equal(b->f[BJ_ID_JOBID].p, "a?b~42e2b167");
     assert_string_equal(c->f[BJ_ID_JOBID].p, "a?b");
-    /* made again from what it became it stays the same */
+    /* a sanitised id does not change again */
     struct bj_ident *again = of_job(a->f[BJ_ID_JOBID].p, a->f[BJ_ID_JOBID].n);
     assert_string_equal(again->f[BJ_ID_JOBID].p, a->f[BJ_ID_JOBID].p);
     char text[200];

@@ -1,5 +1,5 @@
-/* Who a job is, found out from real processes and files: whose is it, when is
- * that certain, and who lies. */
+/* The identity of a job, from real processes and files: its owner, when it is
+ * complete, and forged data. */
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/fakejob.h"
 
@@ -22,11 +22,11 @@
 static void test_path_only(void **state)
 {
     (void)state;
-    struct question q = {.system = "slurm", .jobid = "7", .uid = "4242"};
-    struct bj_ident *id = fake_ask_once(q, 0);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .uid = "4242"};
+    struct bj_ident *id = fake_resolve(q, 0);
     assert_string_equal(id->labels.p, "jobid=\"7\",user=\"u4242\"");
-    fake_is(id, BJ_ID_UID, "4242");
-    fake_is(id, BJ_ID_SOURCE, "cgroup");
+    fake_check_field(id, BJ_ID_UID, "4242");
+    fake_check_field(id, BJ_ID_SOURCE, "cgroup");
     assert_false(id->complete);
     bj_ident_unref(id);
 }
@@ -36,49 +36,51 @@ static void test_environ(void **state)
     (void)state;
     fake_join("cg/job_7/step_batch/task_0",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
     char want[96];
     snprintf(want, sizeof(want), "jobid=\"7\",user=\"%s\",account=\"physics\"",
              fake_user);
     assert_string_equal(id->labels.p, want);
-    fake_is(id, BJ_ID_UID, fake_uid_text); /* not what the environment says */
-    fake_is(id, BJ_ID_PARTITION, "p");
-    fake_is(id, BJ_ID_QOS, "q");
-    fake_is(id, BJ_ID_NAME, "sim");
-    fake_is(id, BJ_ID_SOURCE, "environ");
+    fake_check_field(id, BJ_ID_UID,
+                     fake_uid_text); /* not the one in the environment */
+    fake_check_field(id, BJ_ID_PARTITION, "p");
+    fake_check_field(id, BJ_ID_QOS, "q");
+    fake_check_field(id, BJ_ID_NAME, "sim");
+    fake_check_field(id, BJ_ID_SOURCE, "environ");
     assert_true(id->start_sec == BJ_ABSENT);
     assert_true(id->complete);
     bj_ident_unref(id);
 }
 
-/* What there is when a job has just begun: the batch system's processes. */
+/* A job that has just started has only processes of the batch system. */
 static void test_too_early(void **state)
 {
     (void)state;
     fake_join("cg/job_7/step_extern", fake_stepd("slurmstepd: [7.extern]"));
     fake_join("cg/job_7/step_extern/task_0",
               fake_start("/bin/sleep", "sleep", geteuid(), NULL));
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
     assert_false(id->complete);
-    fake_is(id, BJ_ID_ACCOUNT, "");
-    if (geteuid() == 0) { /* else the sleep is the job's user's */
-        fake_is(id, BJ_ID_UID, "");
+    fake_check_field(id, BJ_ID_ACCOUNT, "");
+    if (geteuid() == 0) { /* else the sleep belongs to the job's owner */
+        fake_check_field(id, BJ_ID_UID, "");
         assert_string_equal(id->labels.p, "jobid=\"7\"");
     }
     bj_ident_unref(id);
     /* a while later */
     fake_join("cg/job_7/step_batch/task_0",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    id = fake_ask_once(q, 0);
+    id = fake_resolve(q, 0);
     assert_true(id->complete);
-    fake_is(id, BJ_ID_ACCOUNT, "physics");
-    fake_is(id, BJ_ID_UID, fake_uid_text);
+    fake_check_field(id, BJ_ID_ACCOUNT, "physics");
+    fake_check_field(id, BJ_ID_UID, fake_uid_text);
     bj_ident_unref(id);
 }
 
-/* A job of root looks like the batch system, but names itself. */
+/* The processes of root's job look like the batch system's, but their
+ * environment names the job. */
 static void test_own_job(void **state)
 {
     (void)state;
@@ -86,42 +88,42 @@ static void test_own_job(void **state)
     snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
     fake_join("cg/job_7/step_0",
               fake_start("/bin/sleep", "sleep", geteuid(), fake_env_7));
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_UID, uid);
-    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_UID, uid);
+    fake_check_field(id, BJ_ID_ACCOUNT, "physics");
     assert_true(id->complete);
     bj_ident_unref(id);
 }
 
-/* Processes of somebody else in the job's cgroup do not speak for it, and an
- * environment that names another job says nothing. */
-static void test_liars(void **state)
+/* Processes of another user in the job's cgroup, and environments that name
+ * another job, are not used. */
+static void test_misleading_processes(void **state)
 {
     (void)state;
     static const char *const env_8[] = {"SLURM_JOB_ID=8",
                                         "SLURM_JOB_ACCOUNT=other", NULL};
     fake_join("cg/job_7/step_0",
               fake_start("/bin/sleep", "sleep", fake_uid, env_8));
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_UID, fake_uid_text);
-    fake_is(id, BJ_ID_ACCOUNT, "");
-    fake_is(id, BJ_ID_SOURCE, "process");
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_UID, fake_uid_text);
+    fake_check_field(id, BJ_ID_ACCOUNT, "");
+    fake_check_field(id, BJ_ID_SOURCE, "process");
     assert_false(id->complete);
     bj_ident_unref(id);
 
     fake_join("cg/job_7/step_0",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
     q.uid = "777";
-    id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_UID, "777");
-    fake_is(id, BJ_ID_ACCOUNT, "");
-    fake_is(id, BJ_ID_USER, "u777");
+    id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_UID, "777");
+    fake_check_field(id, BJ_ID_ACCOUNT, "");
+    fake_check_field(id, BJ_ID_USER, "u777");
     bj_ident_unref(id);
 }
 
-/* The batch script is better than a step, whatever comes first. */
+/* The batch script is preferred to a step, in any order. */
 static void test_step_and_batch(void **state)
 {
     (void)state;
@@ -134,18 +136,18 @@ static void test_step_and_batch(void **state)
                                        NULL};
     fake_join("cg/job_7/step_0/task_0",
               fake_start("/bin/sleep", "sleep", fake_uid, step));
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_ACCOUNT, "physics");
-    fake_is(id, BJ_ID_NAME, "");
-    fake_is(id, BJ_ID_PARTITION, "step");
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_ACCOUNT, "physics");
+    fake_check_field(id, BJ_ID_NAME, "");
+    fake_check_field(id, BJ_ID_PARTITION, "step");
     assert_true(id->complete);
     bj_ident_unref(id);
     fake_join("cg/job_7/step_batch/task_0",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_NAME, "sim");
-    fake_is(id, BJ_ID_PARTITION, "p");
+    id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_NAME, "sim");
+    fake_check_field(id, BJ_ID_PARTITION, "p");
     bj_ident_unref(id);
 }
 
@@ -159,27 +161,28 @@ static void test_prolog(void **state)
              "start=1700000000\n",
              (unsigned)fake_uid);
     fake_append("jobs/7", text);
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
     assert_string_equal(id->labels.p,
                         "jobid=\"7\",user=\"anna\",account=\"chemistry\"");
-    fake_is(id, BJ_ID_SOURCE, "prolog");
+    fake_check_field(id, BJ_ID_SOURCE, "prolog");
     assert_true(id->start_sec == 1700000000);
-    assert_false(id->complete); /* the name of the job is still to come */
+    assert_false(id->complete); /* the name of the job is still unknown */
     bj_ident_unref(id);
     /* an environment adds to it but changes nothing */
     fake_join("cg/job_7/step_batch/task_0",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_ACCOUNT, "chemistry");
-    fake_is(id, BJ_ID_PARTITION, "long");
-    fake_is(id, BJ_ID_NAME, "sim");
-    fake_is(id, BJ_ID_SOURCE, "prolog+environ");
+    id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_ACCOUNT, "chemistry");
+    fake_check_field(id, BJ_ID_PARTITION, "long");
+    fake_check_field(id, BJ_ID_NAME, "sim");
+    fake_check_field(id, BJ_ID_SOURCE, "prolog+environ");
     assert_true(id->complete);
     bj_ident_unref(id);
 }
 
-/* The id that the older stack has for a job: the vector is of its own tests. */
+/* The UUID of a job in the older software stack; the vector is from its
+ * tests. */
 static void test_uuid(void **state)
 {
     (void)state;
@@ -195,33 +198,33 @@ static void test_uuid(void **state)
     for (size_t i = 0; i < COUNT(texts); i++) {
         fake_dir("jobs");
         fake_append("jobs/1009248", texts[i]);
-        struct question q = {"slurm", "1009248", NULL, "1000",
-                             "cg/job_1009248"};
-        struct bj_ident *id = fake_ask_once(q, 0);
-        fake_is(id, BJ_ID_UUID, i < 2 ? vector : "");
+        struct ident_query q = {"slurm", "1009248", NULL, "1000",
+                                "cg/job_1009248"};
+        struct bj_ident *id = fake_resolve(q, 0);
+        fake_check_field(id, BJ_ID_UUID, i < 2 ? vector : "");
         bj_ident_unref(id);
         assert_int_equal(unlink(fake_path("jobs/1009248", path)), 0);
     }
     char want[BJ_JOB_UUID_BYTES];
     fake_join("cg/job_7/step_batch/task_0",
               fake_start("/bin/sleep", "sleep", fake_uid, env));
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
     assert_true(bj_job_uuid(BJ_SLICE("7"), bj_slice_str(fake_uid_text),
                             BJ_SLICE("physics"), BJ_SLICE("n[1-4],gpu7"),
                             want));
-    fake_is(id, BJ_ID_UUID, want);
+    fake_check_field(id, BJ_ID_UUID, want);
     bj_ident_unref(id);
 }
 
-/* A file that is damaged or of another job is reported, and passed over. */
+/* A file that is damaged or of another job is reported and ignored. */
 static void test_bad_prolog(void **state)
 {
     (void)state;
     static const char *const texts[] = {
         "4711 1000\n",                 /* not one of the formats */
         "jobid=8\naccount=wrong\n",    /* another job */
-        "uid=424242\naccount=wrong\n", /* another user: a left-over */
+        "uid=424242\naccount=wrong\n", /* another user: a stale file */
     };
     char path[PATH_CAP];
     fake_join("cg/job_7/step_batch/task_0",
@@ -229,17 +232,17 @@ static void test_bad_prolog(void **state)
     for (size_t i = 0; i < COUNT(texts); i++) {
         fake_dir("jobs");
         fake_append("jobs/7", texts[i]);
-        struct question q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
-        struct bj_ident *id = fake_ask_once(q, 1);
-        fake_is(id, BJ_ID_ACCOUNT, "physics");
-        fake_is(id, BJ_ID_SOURCE, "environ");
+        struct ident_query q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+        struct bj_ident *id = fake_resolve(q, 1);
+        fake_check_field(id, BJ_ID_ACCOUNT, "physics");
+        fake_check_field(id, BJ_ID_SOURCE, "environ");
         bj_ident_unref(id);
         assert_int_equal(unlink(fake_path("jobs/7", path)), 0);
     }
     assert_int_equal(mkfifo(fake_path("jobs/7", path), 0644), 0);
-    struct question q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 1);
-    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    struct ident_query q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 1);
+    fake_check_field(id, BJ_ID_ACCOUNT, "physics");
     bj_ident_unref(id);
 }
 
@@ -250,17 +253,18 @@ static void test_sluid_title(void **state)
     (void)state;
     char line[96];
     fake_join("cg/" SLUID "/step_0/slurm", fake_stepd("slurmstepd: [3385.0]"));
-    struct question q = {.system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_JOBID, "3385");
-    fake_is(id, BJ_ID_SLUID, SLUID);
+    struct ident_query q = {
+        .system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_JOBID, "3385");
+    fake_check_field(id, BJ_ID_SLUID, SLUID);
     bj_ident_unref(id);
     /* with the id the file of the job is found too */
     snprintf(line, sizeof(line), "%u acc nodes\n", (unsigned)fake_uid);
     fake_append("jobs/3385", line);
-    id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_ACCOUNT, "acc");
-    fake_is(id, BJ_ID_SOURCE, "prolog");
+    id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_ACCOUNT, "acc");
+    fake_check_field(id, BJ_ID_SOURCE, "prolog");
     bj_ident_unref(id);
 }
 
@@ -269,8 +273,8 @@ static void test_sluid_file(void **state)
     (void)state;
     fake_dir("jobs");
     fake_append("jobs/" SLUID, "jobid=12\nsluid=" SLUID "\nuid=4\naccount=a\n");
-    struct question q = {.system = "slurm", .sluid = SLUID};
-    struct bj_ident *id = fake_ask_once(q, 0);
+    struct ident_query q = {.system = "slurm", .sluid = SLUID};
+    struct bj_ident *id = fake_resolve(q, 0);
     assert_string_equal(id->labels.p, "jobid=\"12\",user=\"u4\",account=\"a\"");
     bj_ident_unref(id);
 }
@@ -280,14 +284,15 @@ static void test_sluid_environ(void **state)
     (void)state;
     fake_join("cg/" SLUID "/step_0/user/task_0",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    struct question q = {.system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_JOBID, "7");
-    fake_is(id, BJ_ID_SOURCE, "environ");
+    struct ident_query q = {
+        .system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_JOBID, "7");
+    fake_check_field(id, BJ_ID_SOURCE, "environ");
     bj_ident_unref(id);
 }
 
-/* Titles that are none, and a process that only took the name. */
+/* Invalid process titles, and processes that imitate slurmstepd. */
 static void test_sluid_forged(void **state)
 {
     (void)state;
@@ -300,7 +305,7 @@ static void test_sluid_forged(void **state)
     fake_dir("forged");
     fake_path("forged/slurmstepd", path);
     assert_int_equal(symlink("/bin/sleep", path), 0);
-    /* root's process and root's name, but not the program: what a user gets
+    /* root's process with the right name, but another program: what a user gets
      * by starting a set-user-id program through a link */
     fake_join("cg/" SLUID "/step_0/user/task_0",
               fake_start(path, "slurmstepd: [666.0]", geteuid(), NULL));
@@ -308,14 +313,15 @@ static void test_sluid_forged(void **state)
         fake_join("cg/" SLUID "/step_0/user/task_0",
                   fake_start(fake_path("bin/slurmstepd", path),
                              "slurmstepd: [667.0]", fake_uid, NULL));
-    struct question q = {.system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_JOBID, "");
+    struct ident_query q = {
+        .system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_JOBID, "");
     assert_false(id->complete);
     bj_ident_unref(id);
 }
 
-/* What lies where the job ad should. */
+/* The kind of file that takes the place of the job ad. */
 enum ad_kind { AD_FILE, AD_FIFO, AD_LINK, AD_FOREIGN, AD_NONE };
 
 static void put_ad(enum ad_kind kind, const char *ad)
@@ -343,11 +349,11 @@ static void condor(const char *variable, const char *ad, enum ad_kind kind,
              strstr(variable, "JOB_AD") ? "/.job.ad" : "");
     put_ad(kind, ad);
     fake_join("cg/slot1", fake_start("/bin/sleep", "sleep", fake_uid, env));
-    struct question q = {.system = "htcondor", .dir = "cg/slot1"};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_JOBID, want_id);
-    fake_is(id, BJ_ID_ACCOUNT, want_account);
-    fake_is(id, BJ_ID_USER, fake_user);
+    struct ident_query q = {.system = "htcondor", .dir = "cg/slot1"};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_JOBID, want_id);
+    fake_check_field(id, BJ_ID_ACCOUNT, want_account);
+    fake_check_field(id, BJ_ID_USER, fake_user);
     assert_int_equal(id->complete, want_id[0] != '\0');
     bj_ident_unref(id);
     fake_teardown(NULL);
@@ -372,28 +378,29 @@ static void test_condor(void **state)
     condor("_CONDOR_JOB_AD=/etc/passwd#", ad, AD_FILE, "", "");
 }
 
-/* Who runs a container says nothing of whose it is. */
+/* The user of a container's processes is not the owner of the job. */
 static void test_no_owner(void **state)
 {
     (void)state;
     fake_join("cg/pod",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    struct question q = {.system = "kubernetes", .jobid = "7", .dir = "cg/pod"};
-    struct bj_ident *id = fake_ask_once(q, 0);
+    struct ident_query q = {
+        .system = "kubernetes", .jobid = "7", .dir = "cg/pod"};
+    struct bj_ident *id = fake_resolve(q, 0);
     assert_string_equal(id->labels.p, "jobid=\"7\"");
     assert_true(id->complete);
     bj_ident_unref(id);
-    /* an operator's own layout has an owner, and nothing else to be found */
+    /* with an operator's own layout, only the owner can be found */
     q.system = "service";
     q.jobid = "web";
-    id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_UID, fake_uid_text);
-    fake_is(id, BJ_ID_ACCOUNT, "");
+    id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_UID, fake_uid_text);
+    fake_check_field(id, BJ_ID_ACCOUNT, "");
     assert_true(id->complete);
     bj_ident_unref(id);
 }
 
-/* Ids that were reused, have gone, or are nonsense. */
+/* Process ids that do not exist or are invalid. */
 static void test_odd_pids(void **state)
 {
     (void)state;
@@ -401,9 +408,9 @@ static void test_odd_pids(void **state)
     fake_append("cg/job_7/cgroup.procs",
                 "0\n99999999999999999999\n-5\n4194304\nx\n");
     fake_append("cg/job_7/a/cgroup.procs", "2147483647\n2147483648\n");
-    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
-    struct bj_ident *id = fake_ask_once(q, 0);
-    fake_is(id, BJ_ID_UID, "");
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_UID, "");
     assert_false(id->complete);
     bj_ident_unref(id);
 }
@@ -414,9 +421,9 @@ static void no_fault(void *ctx, const struct bj_err *err)
     (void)err;
 }
 
-/* Ask while memory is short at one place: no answer, or one that says that
- * there is more to be had, or all of it. */
-static bool ask_short(const struct bj_ident_query *q, unsigned long n)
+/* Find an identity while one allocation fails: there is none, an incomplete
+ * one, or the complete one. */
+static bool find_with_failure(const struct bj_ident_query *q, unsigned long n)
 {
     struct bj_users *users = bj_users_new(&fake_users);
     struct bj_ident_sources src = {&fake_conf, users, no_fault, NULL};
@@ -424,9 +431,9 @@ static bool ask_short(const struct bj_ident_query *q, unsigned long n)
     struct bj_ident *id = bj_ident_find(&src, q);
     bool failed = bj_fail_stop();
     if (id && id->complete) {
-        fake_is(id, BJ_ID_ACCOUNT, "chemistry");
-        fake_is(id, BJ_ID_NAME, "sim");
-        fake_is(id, BJ_ID_UID, fake_uid_text);
+        fake_check_field(id, BJ_ID_ACCOUNT, "chemistry");
+        fake_check_field(id, BJ_ID_NAME, "sim");
+        fake_check_field(id, BJ_ID_UID, fake_uid_text);
     }
     assert_true(failed || (id && id->complete));
     bj_ident_unref(id);
@@ -434,7 +441,7 @@ static bool ask_short(const struct bj_ident_query *q, unsigned long n)
     return failed;
 }
 
-static void test_short_of_memory(void **state)
+static void test_out_of_memory(void **state)
 {
     (void)state;
     char path[PATH_CAP];
@@ -449,7 +456,7 @@ static void test_short_of_memory(void **state)
                                      [BJ_ID_JOBID] = bj_slice_str("7")}};
     q.dirs[0] = bj_slice_str(fake_path("cg/job_7", path));
     unsigned long n = 0;
-    while (ask_short(&q, n))
+    while (find_with_failure(&q, n))
         n++;
     assert_true(n >= 8);
 }
@@ -463,7 +470,7 @@ int main(void)
         TEST(test_environ),
         TEST(test_too_early),
         TEST(test_own_job),
-        TEST(test_liars),
+        TEST(test_misleading_processes),
         TEST(test_step_and_batch),
         TEST(test_prolog),
         TEST(test_bad_prolog),
@@ -475,7 +482,7 @@ int main(void)
         TEST(test_condor),
         TEST(test_no_owner),
         TEST(test_odd_pids),
-        TEST(test_short_of_memory),
+        TEST(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

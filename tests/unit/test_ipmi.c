@@ -1,5 +1,5 @@
-/* The IPMI device: opening, asking, everything that a BMC or the kernel can do
- * to a question. */
+/* The IPMI device: opening it, sending requests, and all faults of a simulated
+ * BMC and of the kernel. */
 #include "tests/unit/lib/fakebmc.h"
 
 #include "base/clock.h"
@@ -31,15 +31,15 @@ static struct bj_ipmi *start(struct fake_bmc *f)
     return bmc;
 }
 
-/* One question to a BMC with one rule. */
-struct one {
+/* One request to a BMC with one rule. */
+struct request_case {
     struct fake_rule rule;
     int want;
     const char *message; /* part of it */
     unsigned waited_msec;
 };
 
-static void ask_one(const struct one *c)
+static void send_one(const struct request_case *c)
 {
     struct fake_bmc f;
     struct bj_ipmi_reply reply;
@@ -48,7 +48,7 @@ static void ask_one(const struct one *c)
     uint64_t begin = f.now_usec;
     int r = bj_ipmi_send(bmc, &hello, &reply, &f.err);
     if (r != c->want)
-        fail_msg("%s: %d instead of %d: %s", c->rule.answer, r, c->want,
+        fail_msg("%s: %d instead of %d: %s", c->rule.response, r, c->want,
                  f.err.msg);
     if (r < 0) {
         assert_int_equal(f.err.code, r);
@@ -66,52 +66,55 @@ static void ask_one(const struct one *c)
 static void test_completion_codes(void **state)
 {
     (void)state;
-    static const struct one cases[] = {
-        {{.answer = "00 DC"}, 0, NULL, 0},
-        {{.answer = "80"}, -EIO, "completion code 0x80", 0},
-        {{.answer = "83"}, -EIO, "no device at that address", 0},
-        {{.answer = "C1"}, -ENODEV, "does not know this command (0xC1)", 0},
-        {{.answer = "C2"}, -ENODEV, "LUN", 0},
-        {{.answer = "C3"}, -ETIMEDOUT, "timeout within", 0},
-        {{.answer = "C5"}, -ESTALE, "reservation", 0},
-        {{.answer = "C7"}, -EBADMSG, "length", 0},
-        {{.answer = "C8"}, -EBADMSG, "length", 0},
-        {{.answer = "CB"}, -ENODEV, "no such sensor", 0},
-        {{.answer = "CC"}, -EIO, "invalid", 0},
-        {{.answer = "D4"}, -EACCES, "privilege", 0},
-        {{.answer = "D5"}, -EIO, "state", 0},
-        {{.answer = "FF"}, -EIO, "unspecified", 0},
-        {{.answer = "FF 00 11 22"}, -EIO, "unspecified", 0},
-        {{.answer = "7E"}, -EIO, "completion code 0x7E", 0},
-        {{.answer = ""}, -EBADMSG, "empty answer", 0},
+    static const struct request_case cases[] = {
+        {{.response = "00 DC"}, 0, NULL, 0},
+        {{.response = "80"}, -EIO, "completion code 0x80", 0},
+        {{.response = "83"}, -EIO, "no device at that address", 0},
+        {{.response = "C1"}, -ENODEV, "does not know this command (0xC1)", 0},
+        {{.response = "C2"}, -ENODEV, "LUN", 0},
+        {{.response = "C3"}, -ETIMEDOUT, "timeout within", 0},
+        {{.response = "C5"}, -ESTALE, "reservation", 0},
+        {{.response = "C7"}, -EBADMSG, "length", 0},
+        {{.response = "C8"}, -EBADMSG, "length", 0},
+        {{.response = "CB"}, -ENODEV, "no such sensor", 0},
+        {{.response = "CC"}, -EIO, "invalid", 0},
+        {{.response = "D4"}, -EACCES, "privilege", 0},
+        {{.response = "D5"}, -EIO, "state", 0},
+        {{.response = "FF"}, -EIO, "unspecified", 0},
+        {{.response = "FF 00 11 22"}, -EIO, "unspecified", 0},
+        {{.response = "7E"}, -EIO, "completion code 0x7E", 0},
+        {{.response = ""}, -EBADMSG, "empty answer", 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        ask_one(&cases[i]);
+        send_one(&cases[i]);
 }
 
-/* What comes late, or never, or is not for us. */
+/* Responses that are late, missing, or to another request. */
 static void test_waiting(void **state)
 {
     (void)state;
-    static const struct one cases[] = {
-        {{.answer = "00", .delay_msec = 350}, 0, NULL, 350},
-        {{.answer = "00", .delay_msec = 1999}, 0, NULL, 1999},
-        {{.answer = "00", .delay_msec = 2001}, -ETIMEDOUT, "no answer", 2000},
-        {{.answer = NULL}, -ETIMEDOUT, "no answer", 2000},
-        {{.answer = NULL, .event = true}, -ETIMEDOUT, "no answer", 2000},
-        {{.answer = "00", .delay_msec = 30, .event = true}, 0, NULL, 30},
-        {{.answer = "00 01 02", .stale = true, .delay_msec = 30}, 0, NULL, 30},
-        {{.answer = "C0"}, -ETIMEDOUT, "busy", 2000},
-        {{.answer = "00 01 02", .cut = true}, 0, NULL, 0},
+    static const struct request_case cases[] = {
+        {{.response = "00", .delay_msec = 350}, 0, NULL, 350},
+        {{.response = "00", .delay_msec = 1999}, 0, NULL, 1999},
+        {{.response = "00", .delay_msec = 2001}, -ETIMEDOUT, "no answer", 2000},
+        {{.response = NULL}, -ETIMEDOUT, "no answer", 2000},
+        {{.response = NULL, .event = true}, -ETIMEDOUT, "no answer", 2000},
+        {{.response = "00", .delay_msec = 30, .event = true}, 0, NULL, 30},
+        {{.response = "00 01 02", .stale = true, .delay_msec = 30},
+         0,
+         NULL,
+         30},
+        {{.response = "C0"}, -ETIMEDOUT, "busy", 2000},
+        {{.response = "00 01 02", .truncated = true}, 0, NULL, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        ask_one(&cases[i]);
+        send_one(&cases[i]);
 }
 
 static void test_system_faults(void **state)
 {
     (void)state;
-    static const struct one cases[] = {
+    static const struct request_case cases[] = {
         {{.send_fault = ENODEV}, -ENODEV, "has gone", 0},
         {{.send_fault = ENXIO}, -ENODEV, "has gone", 0},
         {{.send_fault = ENOTTY}, -ENODEV, "has gone", 0},
@@ -126,43 +129,44 @@ static void test_system_faults(void **state)
         {{.receive_fault = EINTR}, -ETIMEDOUT, "no answer", 2000},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        ask_one(&cases[i]);
+        send_one(&cases[i]);
 }
 
-/* A busy BMC is asked again, with a new id. */
+/* A request to a busy BMC is repeated with a new id. */
 static void test_busy(void **state)
 {
     (void)state;
     struct fake_bmc f;
     struct bj_ipmi_reply reply;
     struct bj_ipmi *bmc = start(&f);
-    fake_bmc_rule(&f, (struct fake_rule){.answer = "C0", .times = 3});
-    fake_bmc_rule(&f, (struct fake_rule){.answer = "00 2A"});
+    fake_bmc_rule(&f, (struct fake_rule){.response = "C0", .times = 3});
+    fake_bmc_rule(&f, (struct fake_rule){.response = "00 2A"});
     assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), 0);
     assert_int_equal(reply.n, 2);
     assert_int_equal(reply.b[1], 0x2a);
-    assert_int_equal(f.asked, 4);
-    assert_false(f.msgid_again);
+    assert_int_equal(f.commands, 4);
+    assert_false(f.msgid_repeated);
     bj_ipmi_close(bmc);
 }
 
 /* A late response arrives while the next request waits. */
-static void test_late_answer(void **state)
+static void test_late_response(void **state)
 {
     (void)state;
     struct fake_bmc f;
     struct bj_ipmi_reply reply;
     struct bj_ipmi *bmc = start(&f);
     fake_bmc_rule(&f, (struct fake_rule){
-                          .answer = "00 11", .delay_msec = 2100, .times = 1});
-    fake_bmc_rule(&f, (struct fake_rule){.answer = "00 22", .delay_msec = 500});
+                          .response = "00 11", .delay_msec = 2100, .times = 1});
+    fake_bmc_rule(&f,
+                  (struct fake_rule){.response = "00 22", .delay_msec = 500});
     assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ETIMEDOUT);
     assert_int_equal(reply.n, 0);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), 0);
         assert_int_equal(reply.b[1], 0x22);
     }
-    assert_false(f.msgid_again);
+    assert_false(f.msgid_repeated);
     assert_int_equal(f.queued, 0);
     bj_ipmi_close(bmc);
 }
@@ -173,28 +177,28 @@ static void test_stop(void **state)
     struct fake_bmc f;
     struct bj_ipmi_reply reply;
     struct bj_ipmi *bmc = start(&f);
-    fake_bmc_rule(&f, (struct fake_rule){.answer = NULL});
+    fake_bmc_rule(&f, (struct fake_rule){.response = NULL});
     f.stop_usec = f.now_usec + 300000;
     assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ECANCELED);
     assert_in_range(f.now_usec, f.stop_usec, f.stop_usec + 100000);
     bj_ipmi_close(bmc);
     /* while the BMC is busy */
     bmc = start(&f);
-    fake_bmc_rule(&f, (struct fake_rule){.answer = "C0"});
+    fake_bmc_rule(&f, (struct fake_rule){.response = "C0"});
     f.stop_usec = f.now_usec + 300000;
     assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ECANCELED);
     assert_in_range(f.now_usec, f.stop_usec, f.stop_usec + 100000);
     bj_ipmi_close(bmc);
 }
 
-/* The device goes while an answer is awaited. */
+/* The device disappears while a response is awaited. */
 static void test_vanish(void **state)
 {
     (void)state;
     struct fake_bmc f;
     struct bj_ipmi_reply reply;
     struct bj_ipmi *bmc = start(&f);
-    f.gone = true;
+    f.device_gone = true;
     assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ENODEV);
     bj_ipmi_close(bmc);
     assert_int_equal(f.closed, 1);
@@ -223,7 +227,7 @@ static void test_open(void **state)
         assert_int_equal(bj_ipmi_open(&f.env, &f.sys, &bmc, &f.err),
                          cases[i].want);
         assert_non_null(strstr(f.err.msg, cases[i].message));
-        assert_int_equal(f.paths, cases[i].want == -ENODEV ? 3 : 1);
+        assert_int_equal(f.open_calls, cases[i].want == -ENODEV ? 3 : 1);
         assert_int_equal(f.opened, 0);
     }
     /* the usual names, then a given one */
@@ -235,7 +239,7 @@ static void test_open(void **state)
         if (i == 3)
             f.conf.ipmi_device = other;
         assert_int_equal(bj_ipmi_open(&f.env, &f.sys, &bmc, &f.err), 0);
-        assert_int_equal(f.paths, i == 3 ? 1 : i + 1);
+        assert_int_equal(f.open_calls, i == 3 ? 1 : i + 1);
         bj_ipmi_close(bmc);
         assert_int_equal(f.closed, 1);
     }
@@ -245,24 +249,24 @@ static void test_open(void **state)
     bj_ipmi_close(NULL);
 }
 
-/* The bridged address, and what the BMC itself is asked with. */
+/* Requests to a bridged address and to the BMC itself. */
 static void test_address(void **state)
 {
     (void)state;
     struct fake_bmc f;
     struct bj_ipmi_reply reply;
     struct bj_ipmi *bmc = start(&f);
-    struct bj_ipmi_send ask = hello;
-    fake_bmc_rule(&f, (struct fake_rule){.slave = 0x2c, .answer = "00 01"});
-    fake_bmc_rule(&f, (struct fake_rule){.slave = 0x20, .answer = "00 02"});
-    ask.slave = 0x2c;
-    assert_int_equal(bj_ipmi_send(bmc, &ask, &reply, &f.err), 0);
+    struct bj_ipmi_send req = hello;
+    fake_bmc_rule(&f, (struct fake_rule){.slave = 0x2c, .response = "00 01"});
+    fake_bmc_rule(&f, (struct fake_rule){.slave = 0x20, .response = "00 02"});
+    req.slave = 0x2c;
+    assert_int_equal(bj_ipmi_send(bmc, &req, &reply, &f.err), 0);
     assert_int_equal(reply.b[1], 1);
-    ask.slave = BJ_IPMI_BMC;
-    assert_int_equal(bj_ipmi_send(bmc, &ask, &reply, &f.err), 0);
+    req.slave = BJ_IPMI_BMC;
+    assert_int_equal(bj_ipmi_send(bmc, &req, &reply, &f.err), 0);
     assert_int_equal(reply.b[1], 2);
-    ask.n = BJ_IPMI_MAX + 1;
-    assert_int_equal(bj_ipmi_send(bmc, &ask, &reply, &f.err), -EINVAL);
+    req.n = BJ_IPMI_MAX + 1;
+    assert_int_equal(bj_ipmi_send(bmc, &req, &reply, &f.err), -EINVAL);
     bj_ipmi_close(bmc);
 }
 
@@ -270,7 +274,7 @@ static void test_identify(void **state)
 {
     (void)state;
     static const struct {
-        const char *answer;
+        const char *response;
         int want;
         uint32_t manufacturer;
         bool repository, device;
@@ -287,7 +291,7 @@ static void test_identify(void **state)
         struct fake_bmc f;
         struct bj_ipmi_id id;
         struct bj_ipmi *bmc = start(&f);
-        fake_bmc_says(&f, BJ_IPMI_APP, 1, cases[i].answer);
+        fake_bmc_respond(&f, BJ_IPMI_APP, 1, cases[i].response);
         assert_int_equal(bj_ipmi_identify(bmc, &id, &f.err), cases[i].want);
         if (cases[i].want == 0) {
             assert_int_equal(id.manufacturer, cases[i].manufacturer);
@@ -298,7 +302,7 @@ static void test_identify(void **state)
     }
 }
 
-/* The system's own calls, on what is no IPMI device. */
+/* The kernel's calls, on a file that is not an IPMI device. */
 static void test_kernel_calls(void **state)
 {
     (void)state;
@@ -356,7 +360,7 @@ int main(void)
         cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_system_faults),
         cmocka_unit_test(test_busy),
-        cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_late_response),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_vanish),
         cmocka_unit_test(test_open),

@@ -1,4 +1,4 @@
-/* DCMI's power reading, of a BMC that answers and of many that do not. */
+/* DCMI's power reading, with a simulated BMC that works and many that fail. */
 #include "tests/unit/lib/fakebmc.h"
 
 #include <setjmp.h>
@@ -21,14 +21,14 @@
 enum { DCMI = 0x2c, READING = 2, GET_LIMIT = 3 };
 
 static const struct {
-    const char *answer;
+    const char *response;
     int want;
     uint64_t watts;
     const char *message;
-} answers[] = {
+} responses[] = {
     {GOOD, 0, 332, NULL},
-    {GOOD " 00 00", 0, 332, NULL}, /* more than there should be */
-    /* bit 6 is what counts of the last byte */
+    {GOOD " 00 00", 0, 332, NULL}, /* more bytes than expected */
+    /* only bit 6 of the last byte counts */
     {STATE("C0"), 0, 332, NULL},
     {STATE("FF"), 0, 332, NULL},
     {STATE("00"), -ENODATA, 0, "not active"},
@@ -38,7 +38,7 @@ static const struct {
     {WATTS("31", "75"), -ERANGE, 0, "30001 W"},
     {WATTS("30", "75"), 0, 30000, NULL},
     {WATTS("01", "00"), 0, 1, NULL},
-    /* statistics that make no sense do no harm */
+    /* implausible statistics are ignored */
     {"00 DC 4C 01 FF FF 00 00 00 00 00 00 00 00 00 00 00 00 40", 0, 332, NULL},
     {"00 DC 4C 01 00 00 00 00 FF FF FF FF FF FF FF FF FF FF 40", 0, 332, NULL},
     {"00 DD 4C 01 78 00 E0 01 2C 01 6E 30 00 6B E8 03 00 00 40", -EBADMSG, 0,
@@ -48,37 +48,37 @@ static const struct {
     {"00 DC", -EBADMSG, 0, "2 bytes"},
     {"00", -EBADMSG, 0, "1 bytes"},
 };
-enum { ANSWERS = sizeof(answers) / sizeof(answers[0]) };
+enum { RESPONSES = sizeof(responses) / sizeof(responses[0]) };
 
 static void test_decode(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ANSWERS; i++) {
+    for (size_t i = 0; i < RESPONSES; i++) {
         struct bj_err err = {0};
         struct bj_ipmi_reply reply;
         uint64_t watts = 0;
-        reply.n = fake_hex(answers[i].answer, reply.b, sizeof(reply.b));
+        reply.n = fake_hex(responses[i].response, reply.b, sizeof(reply.b));
         int r = bj_dcmi_decode(&reply, &watts, &err);
-        if (r != answers[i].want)
-            fail_msg("%s: %d: %s", answers[i].answer, r, err.msg);
-        assert_int_equal(watts, answers[i].watts);
+        if (r != responses[i].want)
+            fail_msg("%s: %d: %s", responses[i].response, r, err.msg);
+        assert_int_equal(watts, responses[i].watts);
         assert_int_equal(err.code, r);
         if (r < 0)
-            assert_non_null(strstr(err.msg, answers[i].message));
+            assert_non_null(strstr(err.msg, responses[i].message));
     }
 }
 
-/* What a BMC has said, with what two other programs made of it: see
- * tests/fixtures/ipmi/README. */
+/* Recorded responses of a BMC, which two other programs decoded to the same
+ * value: see tests/fixtures/ipmi/README. */
 static void test_recorded(void **state)
 {
     (void)state;
     struct bj_ipmi_reply reply =
-        fake_recorded("tests/fixtures/ipmi/dcmi-reading.raw");
+        fake_read_recording("tests/fixtures/ipmi/dcmi-reading.raw");
     uint64_t watts = 0;
     assert_int_equal(bj_dcmi_decode(&reply, &watts, NULL), 0);
     assert_int_equal(watts, 332);
-    reply = fake_recorded("tests/fixtures/ipmi/dcmi-unknown.raw");
+    reply = fake_read_recording("tests/fixtures/ipmi/dcmi-unknown.raw");
     assert_int_equal(reply.n, 1);
     assert_int_equal(reply.b[0], BJ_IPMI_UNKNOWN);
 }
@@ -87,9 +87,9 @@ static void *start(struct fake_bmc *f)
 {
     void *m = NULL;
     fake_bmc_init(f);
-    fake_bmc_says(f, DCMI, READING, GOOD);
+    fake_bmc_respond(f, DCMI, READING, GOOD);
     assert_int_equal(bj_dcmi_open(&f->env, &f->sys, &m, &f->err), 0);
-    fake_bmc_no_rules(f);
+    fake_bmc_clear_rules(f);
     return m;
 }
 
@@ -117,8 +117,8 @@ static void test_read(void **state)
     fake_bmc_rule(&f, (struct fake_rule){.netfn = DCMI,
                                          .cmd = READING,
                                          .data = "DC 01 00 00",
-                                         .answer = GOOD});
-    fake_bmc_says(&f, DCMI, GET_LIMIT, LIMIT);
+                                         .response = GOOD});
+    fake_bmc_respond(&f, DCMI, GET_LIMIT, LIMIT);
     assert_int_equal(read_it(&f, m, &s), 0);
     assert_int_equal(s.n, 1);
     assert_string_equal(s.zone[0].name, "node");
@@ -132,7 +132,7 @@ static void test_read(void **state)
     stop(&f, m);
 }
 
-/* Every answer that a working meter can get suddenly. */
+/* All faults of a meter that has worked; afterwards it works again. */
 static void test_faults(void **state)
 {
     (void)state;
@@ -140,12 +140,12 @@ static void test_faults(void **state)
         struct fake_rule rule;
         int want;
     } cases[] = {
-        {{.answer = "C3"}, -ETIMEDOUT},    {{.answer = NULL}, -ETIMEDOUT},
-        {{.answer = "C0"}, -ETIMEDOUT},    {{.answer = "C1"}, -ENODEV},
-        {{.answer = "C7"}, -EBADMSG},      {{.answer = "C8"}, -EBADMSG},
-        {{.answer = "FF"}, -EIO},          {{.answer = "80"}, -EIO},
-        {{.answer = "84"}, -EIO},          {{.answer = "D5"}, -EIO},
-        {{.answer = "D4"}, -EACCES},       {{.answer = ""}, -EBADMSG},
+        {{.response = "C3"}, -ETIMEDOUT},  {{.response = NULL}, -ETIMEDOUT},
+        {{.response = "C0"}, -ETIMEDOUT},  {{.response = "C1"}, -ENODEV},
+        {{.response = "C7"}, -EBADMSG},    {{.response = "C8"}, -EBADMSG},
+        {{.response = "FF"}, -EIO},        {{.response = "80"}, -EIO},
+        {{.response = "84"}, -EIO},        {{.response = "D5"}, -EIO},
+        {{.response = "D4"}, -EACCES},     {{.response = ""}, -EBADMSG},
         {{.send_fault = ENODEV}, -ENODEV}, {{.send_fault = EIO}, -EIO},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -155,20 +155,19 @@ static void test_faults(void **state)
         fake_bmc_rule(&f, cases[i].rule);
         assert_int_equal(read_it(&f, m, &s), cases[i].want);
         assert_int_equal(s.n, 0);
-        /* and then it works again */
-        fake_bmc_no_rules(&f);
-        fake_bmc_says(&f, DCMI, READING, GOOD);
+        fake_bmc_clear_rules(&f);
+        fake_bmc_respond(&f, DCMI, READING, GOOD);
         assert_int_equal(read_it(&f, m, &s), 0);
         assert_int_equal(s.n, 1);
         stop(&f, m);
     }
-    for (size_t i = 0; i < ANSWERS; i++) {
+    for (size_t i = 0; i < RESPONSES; i++) {
         struct fake_bmc f;
         struct bj_meter_sample s;
         void *m = start(&f);
-        fake_bmc_says(&f, DCMI, READING, answers[i].answer);
-        assert_int_equal(read_it(&f, m, &s), answers[i].want);
-        assert_int_equal(s.n, answers[i].want == 0);
+        fake_bmc_respond(&f, DCMI, READING, responses[i].response);
+        assert_int_equal(read_it(&f, m, &s), responses[i].want);
+        assert_int_equal(s.n, responses[i].want == 0);
         stop(&f, m);
     }
 }
@@ -182,17 +181,17 @@ static void test_hang(void **state)
     void *m = start(&f);
     for (int i = 0; i < 15; i++) {
         uint64_t begin = f.now_usec;
-        fake_bmc_no_rules(&f);
+        fake_bmc_clear_rules(&f);
         fake_bmc_rule(
             &f, (struct fake_rule){.netfn = DCMI,
-                                   .answer = WATTS("64", "00"),
+                                   .response = WATTS("64", "00"),
                                    .delay_msec = 30000 - 2000 * (unsigned)i});
         assert_int_equal(read_it(&f, m, &s), -ETIMEDOUT);
         assert_in_range(f.now_usec - begin, 2000000, 2001000);
     }
-    /* All late answers come at once; none of them is used. */
-    fake_bmc_no_rules(&f);
-    fake_bmc_says(&f, DCMI, READING, GOOD);
+    /* All late responses arrive at once; none of them is used. */
+    fake_bmc_clear_rules(&f);
+    fake_bmc_respond(&f, DCMI, READING, GOOD);
     assert_int_equal(read_it(&f, m, &s), 0);
     assert_int_equal(s.zone[0].power_uw, 332000000);
     stop(&f, m);
@@ -202,15 +201,15 @@ static void test_limits(void **state)
 {
     (void)state;
     static const struct {
-        const char *answer;
+        const char *response;
         uint64_t limit;
-        unsigned asked; /* in two readings */
+        unsigned commands; /* in two readings */
         int want;
     } cases[] = {
         {LIMIT, 500000000, 4, 0},
         {NO_LIMIT, BJ_ABSENT, 4, 0},
         {"80", BJ_ABSENT, 4, 0},
-        {"C1", BJ_ABSENT, 3, 0}, /* asked once */
+        {"C1", BJ_ABSENT, 3, 0}, /* requested once */
         {"CC", BJ_ABSENT, 3, 0},
         {"00 DD 00 00 01 F4 01 E8", BJ_ABSENT, 3, 0},
         {"00 DC 00 00 01 F4 01", BJ_ABSENT, 3, 0},
@@ -222,9 +221,9 @@ static void test_limits(void **state)
         struct fake_bmc f;
         struct bj_meter_sample s;
         void *m = start(&f);
-        fake_bmc_says(&f, DCMI, READING, GOOD);
-        fake_bmc_says(&f, DCMI, GET_LIMIT, cases[i].answer);
-        f.asked = 0;
+        fake_bmc_respond(&f, DCMI, READING, GOOD);
+        fake_bmc_respond(&f, DCMI, GET_LIMIT, cases[i].response);
+        f.commands = 0;
         for (int k = 0; k < 2; k++) {
             assert_int_equal(read_it(&f, m, &s), cases[i].want);
             /* the power is reported all the same */
@@ -232,12 +231,12 @@ static void test_limits(void **state)
             assert_int_equal(s.zone[0].power_uw, 332000000);
             assert_true(s.zone[0].limit_uw == cases[i].limit);
         }
-        assert_int_equal(f.asked, cases[i].asked);
+        assert_int_equal(f.commands, cases[i].commands);
         stop(&f, m);
     }
 }
 
-/* What is no DCMI is no fault; what is broken is. */
+/* A BMC without DCMI is no fault; a broken one is. */
 static void test_detect(void **state)
 {
     (void)state;
@@ -245,24 +244,24 @@ static void test_detect(void **state)
         struct fake_rule rule;
         int want;
     } cases[] = {
-        {{.answer = "C1"}, -ENODEV},
-        {{.answer = "C2"}, -ENODEV},
-        {{.answer = "C7"}, -ENODEV},
-        {{.answer = "C8"}, -ENODEV},
-        {{.answer = "C9"}, -ENODEV},
-        {{.answer = "CC"}, -ENODEV},
-        {{.answer = "D5"}, -ENODEV},
-        {{.answer = "D6"}, -ENODEV},
-        {{.answer = "FF"}, -ENODEV},
-        {{.answer = "80"}, -ENODEV},
-        {{.answer = STATE("00")}, -ENODEV},
-        {{.answer = "D4"}, -EACCES},
-        {{.answer = NULL}, -ETIMEDOUT},
-        {{.answer = "C3"}, -ETIMEDOUT},
-        {{.answer = WATTS("00", "00")}, -ERANGE},
-        {{.answer = WATTS("FF", "FF")}, -ERANGE},
-        {{.answer = "00 DD 4C 01"}, -EBADMSG},
-        {{.answer = ""}, -EBADMSG},
+        {{.response = "C1"}, -ENODEV},
+        {{.response = "C2"}, -ENODEV},
+        {{.response = "C7"}, -ENODEV},
+        {{.response = "C8"}, -ENODEV},
+        {{.response = "C9"}, -ENODEV},
+        {{.response = "CC"}, -ENODEV},
+        {{.response = "D5"}, -ENODEV},
+        {{.response = "D6"}, -ENODEV},
+        {{.response = "FF"}, -ENODEV},
+        {{.response = "80"}, -ENODEV},
+        {{.response = STATE("00")}, -ENODEV},
+        {{.response = "D4"}, -EACCES},
+        {{.response = NULL}, -ETIMEDOUT},
+        {{.response = "C3"}, -ETIMEDOUT},
+        {{.response = WATTS("00", "00")}, -ERANGE},
+        {{.response = WATTS("FF", "FF")}, -ERANGE},
+        {{.response = "00 DD 4C 01"}, -EBADMSG},
+        {{.response = ""}, -EBADMSG},
         {{.send_fault = EIO}, -EIO},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -272,7 +271,7 @@ static void test_detect(void **state)
         fake_bmc_rule(&f, cases[i].rule);
         int r = bj_dcmi_open(&f.env, &f.sys, &m, &f.err);
         if (r != cases[i].want)
-            fail_msg("%s: %d: %s", cases[i].rule.answer, r, f.err.msg);
+            fail_msg("%s: %d: %s", cases[i].rule.response, r, f.err.msg);
         assert_ptr_equal(m, &f);
         assert_true(f.err.msg[0]);
         assert_int_equal(f.opened, 1);
@@ -298,7 +297,7 @@ static void test_stop(void **state)
     struct fake_bmc f;
     struct bj_meter_sample s;
     void *m = start(&f);
-    fake_bmc_rule(&f, (struct fake_rule){.answer = NULL});
+    fake_bmc_rule(&f, (struct fake_rule){.response = NULL});
     f.stop_usec = f.now_usec + 500000;
     assert_int_equal(read_it(&f, m, &s), -ECANCELED);
     assert_in_range(f.now_usec, f.stop_usec, f.stop_usec + 100000);

@@ -1,4 +1,4 @@
-/* Intel Node Manager and Lenovo's XCC, behind a scripted BMC. */
+/* Intel Node Manager and Lenovo's XCC, with a scripted BMC. */
 #include "tests/unit/lib/fakebmc.h"
 
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static void test_nm_decode(void **state)
 {
     (void)state;
     static const struct {
-        const char *answer;
+        const char *response;
         int want;
         uint64_t watts;
     } cases[] = {
@@ -59,7 +59,7 @@ static void test_nm_decode(void **state)
         struct bj_err err = {0};
         struct bj_ipmi_reply reply;
         uint64_t watts = 0;
-        reply.n = fake_hex(cases[i].answer, reply.b, sizeof(reply.b));
+        reply.n = fake_hex(cases[i].response, reply.b, sizeof(reply.b));
         assert_int_equal(bj_nm_decode(&reply, &watts, &err), cases[i].want);
         assert_int_equal(watts, cases[i].watts);
         assert_int_equal(err.code, cases[i].want);
@@ -70,7 +70,7 @@ static void test_xcc_decode(void **state)
 {
     (void)state;
     static const struct {
-        const char *answer;
+        const char *response;
         int want;
         uint64_t uj, uw;
     } cases[] = {
@@ -94,10 +94,10 @@ static void test_xcc_decode(void **state)
         struct bj_err err = {0};
         struct bj_ipmi_reply reply;
         uint64_t uj = 0, uw = 0;
-        reply.n = fake_hex(cases[i].answer, reply.b, sizeof(reply.b));
+        reply.n = fake_hex(cases[i].response, reply.b, sizeof(reply.b));
         int r = bj_xcc_decode(&reply, &uj, &uw, &err);
         if (r != cases[i].want)
-            fail_msg("%s: %d: %s", cases[i].answer, r, err.msg);
+            fail_msg("%s: %d: %s", cases[i].response, r, err.msg);
         assert_true(uj == cases[i].uj);
         assert_true(uw == cases[i].uw);
     }
@@ -117,12 +117,12 @@ static void test_nm_reads(void **state)
     struct bj_meter_sample s;
     void *m = NULL;
     fake_bmc_init(&f);
-    fake_bmc_says(&f, BJ_IPMI_APP, 1, ID_INTEL);
+    fake_bmc_respond(&f, BJ_IPMI_APP, 1, ID_INTEL);
     fake_bmc_rule(&f, (struct fake_rule){.netfn = OEM,
                                          .cmd = 0xc8,
                                          .slave = ENGINE,
                                          .data = "57 01 00 01 00 00",
-                                         .answer = NM_GOOD});
+                                         .response = NM_GOOD});
     assert_int_equal(bj_nm_open(&f.env, &f.sys, &m, &f.err), 0);
     assert_int_equal(read_it(&bj_meter_nm, &f, m, &s), 0);
     assert_int_equal(s.n, 1);
@@ -130,24 +130,24 @@ static void test_nm_reads(void **state)
     assert_int_equal(s.zone[0].role, BJ_ZONE_NODE);
     assert_int_equal(s.zone[0].power_uw, 412000000);
     assert_true(s.zone[0].energy_uj == BJ_ABSENT);
-    fake_bmc_no_rules(&f);
-    fake_bmc_says(&f, OEM, 0xc8, NM("00 00", "BC 02"));
+    fake_bmc_clear_rules(&f);
+    fake_bmc_respond(&f, OEM, 0xc8, NM("00 00", "BC 02"));
     assert_int_equal(read_it(&bj_meter_nm, &f, m, &s), -ERANGE);
     assert_int_equal(s.n, 0);
-    fake_bmc_no_rules(&f);
-    fake_bmc_says(&f, OEM, 0xc8, NULL);
+    fake_bmc_clear_rules(&f);
+    fake_bmc_respond(&f, OEM, 0xc8, NULL);
     assert_int_equal(read_it(&bj_meter_nm, &f, m, &s), -ETIMEDOUT);
     bj_meter_nm.close(m);
     assert_int_equal(f.closed, 1);
 }
 
-/* How a BMC says that it has none of that. */
+/* How opening a meter ends, by the BMC's responses. */
 struct detect {
-    struct fake_rule rule; /* about the command itself */
+    struct fake_rule rule; /* for the meter's command */
     const char *id;
     bool forced;
     int want;
-    unsigned asked;
+    unsigned commands;
 };
 
 static void detect(const struct detect *c,
@@ -158,12 +158,12 @@ static void detect(const struct detect *c,
     struct fake_bmc f;
     void *m = NULL;
     fake_bmc_init(&f);
-    fake_bmc_says(&f, BJ_IPMI_APP, 1, c->id);
+    fake_bmc_respond(&f, BJ_IPMI_APP, 1, c->id);
     fake_bmc_rule(&f, c->rule);
     f.env.forced = c->forced;
     int r = open(&f.env, &f.sys, &m, &f.err);
-    if (r != c->want || f.asked != c->asked)
-        fail_msg("%s: %d, asked %u times: %s", c->rule.answer, r, f.asked,
+    if (r != c->want || f.commands != c->commands)
+        fail_msg("%s: %d, asked %u times: %s", c->rule.response, r, f.commands,
                  f.err.msg);
     assert_int_equal(f.opened, 1);
     if (r == 0)
@@ -177,33 +177,33 @@ static void test_nm_detect(void **state)
 {
     (void)state;
     static const struct detect cases[] = {
-        {{.answer = NM_GOOD}, ID_INTEL, false, 0, 2},
-        {{.answer = NM_GOOD}, ID_LENOVO, false, 0, 2},
-        {{.answer = "83"}, ID_INTEL, false, -ENODEV, 3},
-        {{.answer = "C1"}, ID_INTEL, false, -ENODEV, 3},
-        {{.answer = "D3"}, ID_INTEL, false, -ENODEV, 3},
-        {{.answer = "CC"}, ID_INTEL, false, -ENODEV, 3},
-        {{.answer = "C3"}, ID_INTEL, false, -ENODEV, 3},
-        {{.answer = NULL}, ID_INTEL, false, -ENODEV, 3},
-        {{.answer = NULL}, ID_INTEL, true, -ETIMEDOUT, 3},
-        {{.answer = NM_GOOD}, NULL, false, -ETIMEDOUT, 1}, /* BMC hangs */
-        {{.answer = NM_SHORT " 30"}, ID_INTEL, false, -ENODEV, 2},
-        {{.answer = "00 58 01 00"}, ID_INTEL, false, -EBADMSG, 2},
-        {{.answer = NM("00 00", "00 00")}, ID_INTEL, false, -ERANGE, 2},
+        {{.response = NM_GOOD}, ID_INTEL, false, 0, 2},
+        {{.response = NM_GOOD}, ID_LENOVO, false, 0, 2},
+        {{.response = "83"}, ID_INTEL, false, -ENODEV, 3},
+        {{.response = "C1"}, ID_INTEL, false, -ENODEV, 3},
+        {{.response = "D3"}, ID_INTEL, false, -ENODEV, 3},
+        {{.response = "CC"}, ID_INTEL, false, -ENODEV, 3},
+        {{.response = "C3"}, ID_INTEL, false, -ENODEV, 3},
+        {{.response = NULL}, ID_INTEL, false, -ENODEV, 3},
+        {{.response = NULL}, ID_INTEL, true, -ETIMEDOUT, 3},
+        {{.response = NM_GOOD}, NULL, false, -ETIMEDOUT, 1}, /* BMC hangs */
+        {{.response = NM_SHORT " 30"}, ID_INTEL, false, -ENODEV, 2},
+        {{.response = "00 58 01 00"}, ID_INTEL, false, -EBADMSG, 2},
+        {{.response = NM("00 00", "00 00")}, ID_INTEL, false, -ERANGE, 2},
         {{.send_fault = EIO}, ID_INTEL, false, -EIO, 2},
         {{.netfn = OEM, .send_fault = EINVAL}, ID_INTEL, false, -ENODEV, 3},
-        {{.answer = "83", .times = 1}, ID_INTEL, false, -ENODEV, 3},
+        {{.response = "83", .times = 1}, ID_INTEL, false, -ENODEV, 3},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         detect(&cases[i], bj_nm_open);
-    /* only there by the other channel */
+    /* available only on the other channel */
     struct fake_bmc f;
     void *m = NULL;
     fake_bmc_init(&f);
-    fake_bmc_says(&f, BJ_IPMI_APP, 1, ID_INTEL);
-    fake_bmc_rule(&f,
-                  (struct fake_rule){.netfn = OEM, .answer = "83", .times = 1});
-    fake_bmc_says(&f, OEM, 0xc8, NM_GOOD);
+    fake_bmc_respond(&f, BJ_IPMI_APP, 1, ID_INTEL);
+    fake_bmc_rule(
+        &f, (struct fake_rule){.netfn = OEM, .response = "83", .times = 1});
+    fake_bmc_respond(&f, OEM, 0xc8, NM_GOOD);
     assert_int_equal(bj_nm_open(&f.env, &f.sys, &m, &f.err), 0);
     bj_meter_nm.close(m);
 }
@@ -212,18 +212,18 @@ static void test_xcc_detect(void **state)
 {
     (void)state;
     static const struct detect cases[] = {
-        {{.answer = XCC1}, ID_LENOVO, false, 0, 2},
-        {{.answer = XCC2}, ID_LENOVO, false, 0, 2},
-        /* nobody else's BMC is asked */
-        {{.answer = XCC1}, ID_INTEL, false, -ENODEV, 1},
-        {{.answer = XCC1}, ID_INTEL, true, 0, 2},
-        {{.answer = XCC2_NONE}, ID_LENOVO, false, -ENODEV, 2},
-        {{.answer = "C1"}, ID_LENOVO, false, -ENODEV, 2},
-        {{.answer = "CC"}, ID_LENOVO, false, -ENODEV, 2},
-        {{.answer = NULL}, ID_LENOVO, false, -ETIMEDOUT, 2},
-        {{.answer = "00 01 02"}, ID_LENOVO, false, -EBADMSG, 2},
-        {{.answer = XCC1}, "00 20 81", false, -EBADMSG, 1},
-        {{.answer = XCC1}, NULL, false, -ETIMEDOUT, 1},
+        {{.response = XCC1}, ID_LENOVO, false, 0, 2},
+        {{.response = XCC2}, ID_LENOVO, false, 0, 2},
+        /* BMCs of other vendors get no request */
+        {{.response = XCC1}, ID_INTEL, false, -ENODEV, 1},
+        {{.response = XCC1}, ID_INTEL, true, 0, 2},
+        {{.response = XCC2_NONE}, ID_LENOVO, false, -ENODEV, 2},
+        {{.response = "C1"}, ID_LENOVO, false, -ENODEV, 2},
+        {{.response = "CC"}, ID_LENOVO, false, -ENODEV, 2},
+        {{.response = NULL}, ID_LENOVO, false, -ETIMEDOUT, 2},
+        {{.response = "00 01 02"}, ID_LENOVO, false, -EBADMSG, 2},
+        {{.response = XCC1}, "00 20 81", false, -EBADMSG, 1},
+        {{.response = XCC1}, NULL, false, -ETIMEDOUT, 1},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         detect(&cases[i], bj_xcc_open);
@@ -236,11 +236,11 @@ static void test_xcc_reads(void **state)
     struct bj_meter_sample s;
     void *m = NULL;
     fake_bmc_init(&f);
-    fake_bmc_says(&f, BJ_IPMI_APP, 1, ID_LENOVO);
+    fake_bmc_respond(&f, BJ_IPMI_APP, 1, ID_LENOVO);
     fake_bmc_rule(&f, (struct fake_rule){.netfn = LENOVO,
                                          .cmd = 0x32,
                                          .data = "04 02 00 00 00",
-                                         .answer = XCC1});
+                                         .response = XCC1});
     assert_int_equal(bj_xcc_open(&f.env, &f.sys, &m, &f.err), 0);
     assert_int_equal(read_it(&bj_meter_xcc, &f, m, &s), 0);
     assert_int_equal(s.n, 1);
@@ -250,14 +250,14 @@ static void test_xcc_reads(void **state)
     /* 2^32 J less one millijoule */
     assert_int_equal(s.zone[0].range_uj, 4294967296000000 - 1000);
     assert_true(s.zone[0].power_uw == BJ_ABSENT);
-    fake_bmc_no_rules(&f);
-    fake_bmc_says(&f, LENOVO, 0x32, XCC2);
+    fake_bmc_clear_rules(&f);
+    fake_bmc_respond(&f, LENOVO, 0x32, XCC2);
     assert_int_equal(read_it(&bj_meter_xcc, &f, m, &s), 0);
     assert_int_equal(s.zone[0].power_uw, 412345000);
     assert_true(s.zone[0].energy_uj == BJ_ABSENT);
     assert_true(s.zone[0].range_uj == BJ_ABSENT);
-    fake_bmc_no_rules(&f);
-    fake_bmc_says(&f, LENOVO, 0x32, "FF");
+    fake_bmc_clear_rules(&f);
+    fake_bmc_respond(&f, LENOVO, 0x32, "FF");
     assert_int_equal(read_it(&bj_meter_xcc, &f, m, &s), -EIO);
     assert_int_equal(s.n, 0);
     bj_meter_xcc.close(m);

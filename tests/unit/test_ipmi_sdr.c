@@ -1,4 +1,5 @@
-/* Finding sensors of watts in a repository, and reading them. */
+/* Finding power sensors in the repository of a simulated BMC, and reading
+ * them. */
 #include "tests/unit/lib/fakebmc.h"
 
 #include "core/energy/ipmi_sdr.h"
@@ -34,12 +35,12 @@ static const struct fake_sensor recorded[] = {
         text, nr, type, entity, 0, 0, 0, 6, 0, 0, 4, 0, 0, 0                   \
     }
 
-/* --- looking through a repository -----------------------------------------*/
+/* --- scanning a repository ------------------------------------------------ */
 
-static void with(struct fake_bmc *f, const struct fake_sensor *s, size_t n)
+static void init_bmc(struct fake_bmc *f, const struct fake_sensor *s, size_t n)
 {
     fake_bmc_init(f);
-    fake_bmc_says(f, BJ_IPMI_APP, 1, ID_REPOSITORY);
+    fake_bmc_respond(f, BJ_IPMI_APP, 1, ID_REPOSITORY);
     for (size_t i = 0; i < n; i++)
         fake_bmc_sensor(f, s[i]);
     f->changed = 1600000000;
@@ -58,7 +59,7 @@ static int scan(struct fake_bmc *f, struct bj_sdr_sensor *s, size_t *n)
     return r;
 }
 
-static void found_two(struct fake_bmc *f)
+static void check_two_found(struct fake_bmc *f)
 {
     struct bj_sdr_sensor s[8];
     size_t n;
@@ -71,41 +72,41 @@ static void found_two(struct fake_bmc *f)
     assert_int_equal(s[1].m, 2);
 }
 
-/* However the BMC wants to be read, the same sensors are found. */
+/* The same sensors are found in whatever way the records must be read. */
 static void test_scan(void **state)
 {
     (void)state;
     static struct fake_bmc f;
     static const uint8_t codes[] = {BJ_IPMI_TOO_MANY, BJ_IPMI_TOO_LONG,
                                     BJ_IPMI_UNSPECIFIED};
-    with(&f, recorded, 6);
-    found_two(&f);
-    assert_in_range(f.asked, 10, 40);
+    init_bmc(&f, recorded, 6);
+    check_two_found(&f);
+    assert_in_range(f.commands, 10, 40);
     for (size_t i = 0; i < sizeof(codes); i++) {
         for (unsigned chunk = 4; chunk < 20; chunk++) {
-            with(&f, recorded, 6);
+            init_bmc(&f, recorded, 6);
             f.chunk = chunk;
             f.chunk_code = codes[i];
-            found_two(&f);
+            check_two_found(&f);
         }
     }
-    with(&f, recorded, 6);
+    init_bmc(&f, recorded, 6);
     f.cancel_after = 6;
-    found_two(&f);
+    check_two_found(&f);
     assert_true(f.reservation > 1);
-    with(&f, recorded, 6);
+    init_bmc(&f, recorded, 6);
     f.no_reserve = true;
-    found_two(&f);
-    with(&f, recorded, 6);
+    check_two_found(&f);
+    init_bmc(&f, recorded, 6);
     f.device_records = true;
-    fake_bmc_no_rules(&f);
-    fake_bmc_says(&f, BJ_IPMI_APP, 1, ID_DEVICE);
-    found_two(&f);
-    with(&f, recorded, 6);
+    fake_bmc_clear_rules(&f);
+    fake_bmc_respond(&f, BJ_IPMI_APP, 1, ID_DEVICE);
+    check_two_found(&f);
+    init_bmc(&f, recorded, 6);
     fake_bmc_rule(&f, (struct fake_rule){.netfn = BJ_IPMI_STORAGE,
-                                         .answer = "C0",
+                                         .response = "C0",
                                          .times = 2});
-    found_two(&f);
+    check_two_found(&f);
 }
 
 static void test_scan_faults(void **state)
@@ -113,8 +114,8 @@ static void test_scan_faults(void **state)
     (void)state;
     static const struct {
         const char *id;
-        int cmd; /* what this is answered to */
-        const char *answer;
+        int cmd; /* the command that gets this response */
+        const char *response;
         int want;
     } cases[] = {
         {ID_NEITHER, 0xff, "00", -ENODEV},
@@ -130,17 +131,17 @@ static void test_scan_faults(void **state)
         {ID_REPOSITORY, 0x23, "C5", -EIO}, /* always cancelled */
         {ID_REPOSITORY, 0x23, "00 02 00 01 00", -EBADMSG},
         {ID_REPOSITORY, 0x23, NULL, -ETIMEDOUT},
-        /* records that follow themselves */
+        /* a record that is its own successor */
         {ID_REPOSITORY, 0x23, "00 01 00 01 00 51 C0 05", -EBADMSG},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static struct fake_bmc f;
         struct bj_sdr_sensor s[8];
         size_t n;
-        with(&f, recorded, 6);
-        fake_bmc_no_rules(&f);
-        fake_bmc_says(&f, BJ_IPMI_APP, 1, cases[i].id);
-        fake_bmc_says(&f, BJ_IPMI_STORAGE, cases[i].cmd, cases[i].answer);
+        init_bmc(&f, recorded, 6);
+        fake_bmc_clear_rules(&f);
+        fake_bmc_respond(&f, BJ_IPMI_APP, 1, cases[i].id);
+        fake_bmc_respond(&f, BJ_IPMI_STORAGE, cases[i].cmd, cases[i].response);
         int r = scan(&f, s, &n);
         if (r != cases[i].want)
             fail_msg("case %zu: %d: %s", i, r, f.err.msg);
@@ -154,38 +155,39 @@ static void test_many(void **state)
     static struct fake_bmc f;
     struct bj_sdr_sensor s[8];
     size_t n;
-    with(&f, NULL, 0);
+    init_bmc(&f, NULL, 0);
     for (int i = 0; i < FAKE_RECORDS; i++)
         fake_bmc_sensor(&f, i % 20 ? recorded[i % 4] : recorded[4]);
     assert_int_equal(scan(&f, s, &n), 0);
-    assert_int_equal(n, 8); /* as much as there is room */
+    assert_int_equal(n, 8); /* as many as fit */
     assert_string_equal(s[0].name, "pwr_consumption");
     assert_string_equal(s[1].name, "pwr_consumption-2");
     assert_string_equal(s[7].name, "pwr_consumption-8");
-    with(&f, recorded, 4);
+    init_bmc(&f, recorded, 4);
     f.endless = true;
     assert_int_equal(scan(&f, s, &n), -EBADMSG);
-    with(&f, recorded, 6);
+    init_bmc(&f, recorded, 6);
     f.stop_usec = f.now_usec + 20000;
     fake_bmc_rule(&f,
                   (struct fake_rule){.netfn = BJ_IPMI_STORAGE, .cmd = 0x23});
     assert_int_equal(scan(&f, s, &n), -ECANCELED);
-    /* a sensor that has the node's name */
+    /* a sensor with the node's name */
     static const struct fake_sensor node = WATTS(7, "Node", 0x0b, BOARD);
-    with(&f, &node, 1);
+    init_bmc(&f, &node, 1);
     assert_int_equal(scan(&f, s, &n), 0);
     assert_string_equal(s[0].name, "node-2");
 }
 
 /* --- the meter ------------------------------------------------------------*/
 
-/* What sensor "nr" says: a raw byte and flags, or a completion code. */
-static void sensor_says(struct fake_bmc *f, const char *nr, const char *answer)
+/* Set the response of sensor "nr": a raw byte and flags, or a completion
+ * code. */
+static void set_sensor(struct fake_bmc *f, const char *nr, const char *response)
 {
     fake_bmc_rule(f, (struct fake_rule){.netfn = BJ_IPMI_SENSOR,
                                         .cmd = 0x2d,
                                         .data = nr,
-                                        .answer = answer});
+                                        .response = response});
 }
 
 static int read_it(struct fake_bmc *f, void *m, struct bj_meter_sample *s)
@@ -213,9 +215,9 @@ static void test_total(void **state)
     static struct fake_bmc f;
     struct bj_meter_sample s;
     void *m;
-    with(&f, recorded, 6);
-    sensor_says(&f, "05", "00 53 C0 00");
-    sensor_says(&f, "06", "00 6E C0 00 80");
+    init_bmc(&f, recorded, 6);
+    set_sensor(&f, "05", "00 53 C0 00");
+    set_sensor(&f, "06", "00 6E C0 00 80");
     assert_int_equal(bj_sdr_open(&f.env, &f.sys, &m, &f.err), 0);
     assert_int_equal(read_it(&f, m, &s), 0);
     assert_int_equal(s.n, 2);
@@ -224,14 +226,14 @@ static void test_total(void **state)
     assert_true(zone(&s, "node")->energy_uj == BJ_ABSENT);
     assert_int_equal(zone(&s, "psu1_input")->role, BJ_ZONE_PART);
     assert_int_equal(zone(&s, "psu1_input")->power_uw, 220000000);
-    /* a fault of a part does not take the node away */
-    fake_bmc_no_rules(&f);
-    sensor_says(&f, "05", "00 54 C0 00");
-    sensor_says(&f, "06", "FF");
+    /* a fault of a part does not remove the node */
+    fake_bmc_clear_rules(&f);
+    set_sensor(&f, "05", "00 54 C0 00");
+    set_sensor(&f, "06", "FF");
     assert_int_equal(read_it(&f, m, &s), 0);
     assert_int_equal(s.n, 1);
     assert_int_equal(zone(&s, "node")->power_uw, 336000000);
-    /* the records change under it */
+    /* the records have changed since the meter was opened */
     f.changed++;
     assert_int_equal(read_it(&f, m, &s), -ENODEV);
     bj_meter_sdr.close(m);
@@ -248,23 +250,23 @@ static void *start_supplies(struct fake_bmc *f, const char *first,
                             const char *second)
 {
     void *m = NULL;
-    with(f, supplies, 3);
-    sensor_says(f, "01", first);
-    sensor_says(f, "02", second);
-    sensor_says(f, "03", "00 28 C0 00");
+    init_bmc(f, supplies, 3);
+    set_sensor(f, "01", first);
+    set_sensor(f, "02", second);
+    set_sensor(f, "03", "00 28 C0 00");
     int r = bj_sdr_open(&f->env, &f->sys, &m, &f->err);
     if (r < 0)
         fail_msg("%d: %s", r, f->err.msg);
     return m;
 }
 
-static int supplies_say(struct fake_bmc *f, void *m, const char *first,
-                        const char *second, struct bj_meter_sample *s)
+static int read_supplies(struct fake_bmc *f, void *m, const char *first,
+                         const char *second, struct bj_meter_sample *s)
 {
-    fake_bmc_no_rules(f);
-    sensor_says(f, "01", first);
-    sensor_says(f, "02", second);
-    sensor_says(f, "03", "00 28 C0 00");
+    fake_bmc_clear_rules(f);
+    set_sensor(f, "01", first);
+    set_sensor(f, "02", second);
+    set_sensor(f, "03", "00 28 C0 00");
     return read_it(f, m, s);
 }
 
@@ -299,8 +301,8 @@ static void test_supplies(void **state)
         static struct fake_bmc f;
         struct bj_meter_sample s;
         void *m = start_supplies(&f, W100, W140);
-        assert_int_equal(supplies_say(&f, m, W100, W140, &s), 0);
-        int r = supplies_say(&f, m, cases[i].first, cases[i].second, &s);
+        assert_int_equal(read_supplies(&f, m, W100, W140, &s), 0);
+        int r = read_supplies(&f, m, cases[i].first, cases[i].second, &s);
         if (r != cases[i].want)
             fail_msg("case %zu: %d: %s", i, r, f.err.msg);
         assert_int_equal(s.n, cases[i].zones);
@@ -312,7 +314,7 @@ static void test_supplies(void **state)
     }
 }
 
-/* A supply that is silent for long has been switched off. */
+/* A supply that stays silent counts as switched off. */
 static void test_silence(void **state)
 {
     (void)state;
@@ -320,24 +322,24 @@ static void test_silence(void **state)
     struct bj_meter_sample s;
     void *m = start_supplies(&f, W100, W140);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(supplies_say(&f, m, W100, SILENT, &s), -ENODATA);
+        assert_int_equal(read_supplies(&f, m, W100, SILENT, &s), -ENODATA);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(supplies_say(&f, m, W100, SILENT, &s), 0);
+        assert_int_equal(read_supplies(&f, m, W100, SILENT, &s), 0);
         assert_int_equal(zone(&s, "node")->power_uw, 100000000);
     }
-    assert_int_equal(supplies_say(&f, m, SILENT, SILENT, &s), -ENODATA);
-    assert_int_equal(supplies_say(&f, m, W100, W140, &s), 0);
+    assert_int_equal(read_supplies(&f, m, SILENT, SILENT, &s), -ENODATA);
+    assert_int_equal(read_supplies(&f, m, W100, W140, &s), 0);
     assert_int_equal(zone(&s, "node")->power_uw, 240000000);
-    assert_int_equal(supplies_say(&f, m, W100, SILENT, &s), -ENODATA);
+    assert_int_equal(read_supplies(&f, m, W100, SILENT, &s), -ENODATA);
     bj_meter_sdr.close(m);
-    /* one that was silent from the beginning is not waited for */
+    /* a supply that was silent from the beginning is not waited for */
     m = start_supplies(&f, SILENT, W140);
-    assert_int_equal(supplies_say(&f, m, SILENT, W140, &s), 0);
+    assert_int_equal(read_supplies(&f, m, SILENT, W140, &s), 0);
     assert_int_equal(zone(&s, "node")->power_uw, 140000000);
     bj_meter_sdr.close(m);
 }
 
-/* Outputs alone leave out what the supplies lose. */
+/* The sum of outputs lacks the losses of the supplies: it is not the node. */
 static void test_outputs(void **state)
 {
     (void)state;
@@ -346,9 +348,9 @@ static void test_outputs(void **state)
                                                  PSU(2, "PSU2 Output")};
     struct bj_meter_sample s;
     void *m;
-    with(&f, outputs, 2);
-    sensor_says(&f, "01", W100);
-    sensor_says(&f, "02", W140);
+    init_bmc(&f, outputs, 2);
+    set_sensor(&f, "01", W100);
+    set_sensor(&f, "02", W140);
     assert_int_equal(bj_sdr_open(&f.env, &f.sys, &m, &f.err), 0);
     assert_int_equal(read_it(&f, m, &s), 0);
     assert_int_equal(s.n, 3);
@@ -359,7 +361,7 @@ static void test_outputs(void **state)
     bj_meter_sdr.close(m);
 }
 
-/* A sensor that belongs to another controller, and one at another LUN. */
+/* A sensor of another controller is read at that controller's address. */
 static void test_owner(void **state)
 {
     (void)state;
@@ -367,11 +369,11 @@ static void test_owner(void **state)
     static const struct fake_sensor away = {
         "Sys Power", 9, 0x0b, BOARD, 0x2c, 0, 0, 6, 0, 0, 4, 0, 0, 0};
     void *m;
-    with(&f, &away, 1);
+    init_bmc(&f, &away, 1);
     fake_bmc_rule(&f, (struct fake_rule){.netfn = BJ_IPMI_SENSOR,
                                          .slave = 0x2c,
                                          .data = "09",
-                                         .answer = W100});
+                                         .response = W100});
     assert_int_equal(bj_sdr_open(&f.env, &f.sys, &m, &f.err), 0);
     bj_meter_sdr.close(m);
 }
@@ -384,7 +386,7 @@ static void test_detect(void **state)
         size_t sensors;
         int want;
     } cases[] = {
-        {ID_REPOSITORY, W100, 4, -ENODEV}, /* none of watts */
+        {ID_REPOSITORY, W100, 4, -ENODEV}, /* no power sensor */
         {ID_NEITHER, W100, 6, -ENODEV},    {ID_REPOSITORY, SILENT, 6, -ENODEV},
         {ID_REPOSITORY, "CB", 6, -ENODEV}, {ID_REPOSITORY, W0, 6, -ERANGE},
         {ID_REPOSITORY, "FF", 6, -EIO},    {ID_REPOSITORY, NULL, 6, -ETIMEDOUT},
@@ -393,11 +395,11 @@ static void test_detect(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static struct fake_bmc f;
         void *m = &f;
-        with(&f, recorded, cases[i].sensors);
-        fake_bmc_no_rules(&f);
-        fake_bmc_says(&f, BJ_IPMI_APP, 1, cases[i].id);
-        sensor_says(&f, "05", cases[i].first);
-        sensor_says(&f, "06", W100);
+        init_bmc(&f, recorded, cases[i].sensors);
+        fake_bmc_clear_rules(&f);
+        fake_bmc_respond(&f, BJ_IPMI_APP, 1, cases[i].id);
+        set_sensor(&f, "05", cases[i].first);
+        set_sensor(&f, "06", W100);
         int r = bj_sdr_open(&f.env, &f.sys, &m, &f.err);
         if (r != cases[i].want)
             fail_msg("case %zu: %d: %s", i, r, f.err.msg);

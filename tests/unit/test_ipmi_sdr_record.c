@@ -1,5 +1,5 @@
-/* Sensor data records: which contain watts, what their numbers mean, and which
- * of them is the node. */
+/* Sensor data records: which ones measure power, how values are converted, and
+ * which sensors are the node's. */
 #include "tests/unit/lib/fakebmc.h"
 
 #include "core/energy/ipmi_sdr.h"
@@ -87,9 +87,9 @@ static const struct {
     {2, 100, 0, 0, 1, 0, 0xff, 0, 100000000},
     {2, 100, 0, 0, 1, 0, 0x80, -ERANGE, 0}, /* -127 */
     {511, 511, 7, 7, 0, 0, 255, -ERANGE, 0},
-    {1, 0, 0, 4, 0, 0, 3, 0, 30000000000}, /* as much as may be */
+    {1, 0, 0, 4, 0, 0, 3, 0, 30000000000}, /* the maximum */
     {1, 0, 0, 4, 0, 0, 4, -ERANGE, 0},
-    /* other curves */
+    /* other linearisations */
     {1, 0, 0, 0, 0, 1, 100, 0, 4605170}, /* ln */
     {1, 0, 0, 0, 0, 1, 0, -ERANGE, 0},   /* of 0 */
     {1, -5, 0, 0, 0, 1, 0, -ERANGE, 0},  /* of a negative number */
@@ -97,7 +97,7 @@ static const struct {
     {1, 0, 0, 0, 0, 3, 8, 0, 3000000},
     {1, 0, 0, 0, 0, 4, 5, 0, 148413159},
     {1, 0, 0, 0, 0, 4, 255, -ERANGE, 0},
-    {1, 0, 0, 7, 0, 4, 255, -ERANGE, 0}, /* beyond all numbers */
+    {1, 0, 0, 7, 0, 4, 255, -ERANGE, 0}, /* infinite */
     {1, 0, 0, 0, 0, 5, 2, 0, 100000000},
     {1, 0, 0, 0, 0, 6, 10, 0, 1024000000},
     {1, 0, 0, 0, 0, 7, 4, 0, 250000},
@@ -134,7 +134,7 @@ static void test_convert(void **state)
     }
 }
 
-/* Records that contain no watts, or not by a fixed formula. */
+/* Records without watts, or without a fixed formula. */
 static void test_no_watts(void **state)
 {
     (void)state;
@@ -194,15 +194,15 @@ static void test_names(void **state)
     }
 }
 
-/* --- which of them is the node --------------------------------------------*/
+/* --- which sensors are the node's ----------------------------------------- */
 
-/* Sets of sensors as makers name them. */
+/* Sets of sensors, named as by several vendors. */
 static void test_choose(void **state)
 {
     (void)state;
     static const struct {
         struct fake_sensor s[6];
-        const char *node; /* names, blanks between */
+        const char *node; /* names, separated by blanks */
     } cases[] = {
         {{WATTS(1, "Pwr Consumption", 0x0b, BOARD), PSU(2, "PSU1 Input")},
          "pwr_consumption"},
@@ -229,7 +229,7 @@ static void test_choose(void **state)
         {{WATTS(1, "Power", 0x0b, BOARD)}, "power"},
         {{WATTS(1, "Power Limit", 0x0b, BOARD), PSU(2, "PS1 Input")},
          "ps1_input"},
-        /* by its kind, when nothing else says */
+        /* by its type, if no name decides */
         {{WATTS(1, "HSC Input", 0x0b, BOARD)}, "hsc_input"},
         {{WATTS(1, "HSC Input", 0x0b, BOARD), PSU(2, "PS1 Input")},
          "ps1_input"},

@@ -1,5 +1,5 @@
-/* Files that prologs leave: formats, damage, trust; and that what our prolog
- * writes is read back as it was. */
+/* Files of prologs: formats, damage, ownership and permissions; and reading
+ * what our prolog writes. */
 #include "core/find/jobfile.h"
 
 #include "base/file.h"
@@ -30,7 +30,7 @@ struct want {
     const char *value;
 };
 
-/* Everything that is not wanted must be absent. */
+/* Fields that are not listed must be absent. */
 static void check(const struct bj_jobfile *file, const struct want *want)
 {
     for (int f = 0; f < BJ_ID_FIELDS; f++) {
@@ -98,7 +98,7 @@ static void test_good(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(good); i++) {
-        char *text = malloc(good[i].text.n); /* bounds are watched */
+        char *text = malloc(good[i].text.n); /* sanitizers check the bounds */
         memcpy(text, good[i].text.p, good[i].text.n);
         struct bj_jobfile file;
         struct bj_err err = {0};
@@ -123,7 +123,7 @@ static const struct {
     {S("1000 acc nodes\n1001 acc nodes\n"), "uid account nodelist"},
     {S("1000x acc nodes\n"), "line 1"},
     {S("4294967296 acc nodes\n"), "line 1"},
-    {S("4294967295 acc nodes\n"), "line 1"}, /* (uid_t)-1 is nobody's */
+    {S("4294967295 acc nodes\n"), "line 1"}, /* (uid_t)-1 is not a user */
     {S("jobid=1\nnonsense\n"), "line 2"},
     {S("jobid=1\n=x\n"), "line 2"},
     {S("uid=anna\n"), "line 1: uid: expected a number"},
@@ -152,7 +152,7 @@ static void test_bad(void **state)
     }
 }
 
-/* A directory of our own for what follows. */
+/* A temporary directory for the following tests. */
 static char dir[64];
 
 static int setup(void **state)
@@ -203,7 +203,7 @@ static int read_one(const char *name, const char *jobid, const char *uid,
     return bj_jobfile_read(dir, bj_slice_str(name), f, buf, file, err);
 }
 
-/* Files recorded from our prolog in Slurm 22.05, in a job array and in a
+/* Files that our prolog wrote in Slurm 22.05, in a job array and in a
  * heterogeneous job. */
 static void test_recorded(void **state)
 {
@@ -306,7 +306,7 @@ static void test_not_trusted(void **state)
     assert_int_equal(symlink(other, path), 0);
     assert_int_equal(read_one("5", "5", NULL, &file, &err), -EPERM);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0644), 0); /* must not hold us */
+    assert_int_equal(mkfifo(path, 0644), 0); /* must not block */
     assert_int_equal(read_one("5", "5", NULL, &file, &err), -EPERM);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0755), 0);
@@ -348,7 +348,7 @@ static void test_large(void **state)
     free(text);
 }
 
-/* Run a script in an environment of nothing but env. */
+/* Run a script with only the environment ENV. */
 static void run(const char *script, const char *const env[])
 {
     const char *const argv[] = {"sh", script, dir, NULL};
@@ -401,7 +401,7 @@ static void test_prolog(void **state)
     assert_int_equal(read_one("99", "99", NULL, &file, &err), -ENOENT);
     assert_int_equal(read_one("sEKNKTV3WPV500", "99", NULL, &file, &err),
                      -ENOENT);
-    /* ids that are none leave nothing and remove nothing: teardown sees it */
+    /* invalid ids create and remove no file: teardown checks it */
     put("1", "jobid=1\n", 8);
     const char *const odd[] = {"SLURM_JOB_ID=../1", "SLURM_JOB_SLUID=../1",
                                NULL};

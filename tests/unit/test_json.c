@@ -1,5 +1,6 @@
-/* JSON read into trees.  Documents are of RFC 8259 or as Slurm 22.05, PBS and
- * Redfish services write them; numbers were worked out with bc(1). */
+/* The JSON parser that builds trees. The documents are those of RFC 8259 or of
+ * Slurm 22.05, PBS and Redfish services; expected numbers were computed with
+ * bc(1). */
 #include "base/json.h"
 #include "tests/unit/lib/fail.h"
 
@@ -13,8 +14,8 @@
 
 static struct bj_arena arena;
 
-/* A copy without anything after it, so that the address sanitizer sees what
- * is read past its end. */
+/* Parse a copy of exactly its size, so that the address sanitizer detects reads
+ * past its end. */
 static int parse(struct bj_slice s, const struct bj_json_limits *lim,
                  const struct bj_json **ret, struct bj_err *err)
 {
@@ -22,7 +23,7 @@ static int parse(struct bj_slice s, const struct bj_json_limits *lim,
     memcpy(exact, s.p, s.n);
     int r = bj_json_parse(&arena, (struct bj_slice){exact, s.n}, "doc", lim,
                           ret, err);
-    memset(exact, 'x', s.n); /* the tree must not look back */
+    memset(exact, 'x', s.n); /* the tree must not refer to it */
     free(exact);
     return r;
 }
@@ -64,7 +65,7 @@ static const char job[] =
     "\"number\": 120}},\n"
     "   {\"job_id\": 18446744073709551615, \"prio\": 1.5e3} ] }\n";
 
-static void looking_around(void **state)
+static void navigation(void **state)
 {
     (void)state;
     const struct bj_json *d = good(job), *jobs = bj_json_get(d, "jobs");
@@ -101,7 +102,7 @@ static void looking_around(void **state)
     assert_text(bj_json_get(bj_json_at(jobs, 1), "prio"), "1.5e3");
 }
 
-static void nothing_is_fine(void **state)
+static void null_values_are_accepted(void **state)
 {
     uint64_t u = 3;
     int64_t i = 3;
@@ -124,7 +125,7 @@ static void nothing_is_fine(void **state)
     assert_int_equal(u, 3);
     assert_int_equal(i, 3);
     assert_true(b);
-    /* Of the wrong kind. */
+    /* Values of the wrong kind. */
     const struct bj_json *n = good("5");
     assert_null(bj_json_get(n, "a"));
     assert_null(bj_json_first(n));
@@ -135,7 +136,7 @@ static void nothing_is_fine(void **state)
 static void keys(void **state)
 {
     (void)state;
-    /* The last of two counts, as for everybody else. */
+    /* Of two equal keys the last one counts, as in other parsers. */
     const struct bj_json *d =
         good("{\"a\":1,\"b\":2,\"a\":3,\"\":4,\"x.y\":5,\"x/y\":6,"
              "\"@odata.id\":\"/redfish/v1\",\"n\\u0000l\":7}");
@@ -154,7 +155,7 @@ static void keys(void **state)
 static void odd_strings(void **state)
 {
     (void)state;
-    /* Latin 1, and half a pair of surrogates, as a qstat passes them on. */
+    /* Latin 1 and an unpaired surrogate, as qstat passes them on. */
     assert_text(good("\"M\xfcller\""), "M\xfcller");
     assert_int_equal(bj_json_kind(good("\"\\ud83c\"")), BJ_JSON_STRING);
     assert_text(good("\"\""), "");
@@ -252,7 +253,7 @@ static void limits(void **state)
         if (cases[i].msg)
             assert_string_equal(err.msg, cases[i].msg);
     }
-    /* 64 in each other without being asked, and no more when asked. */
+    /* 64 levels are the default limit and also the maximum. */
     char deep[131];
     struct bj_json_limits many = {.depth = 1000};
     const struct bj_json *v;
@@ -268,7 +269,7 @@ static void limits(void **state)
 
 enum { N = 1 << 20 };
 
-static void nested_for_ever(void **state)
+static void a_million_open_brackets(void **state)
 {
     (void)state;
     char *deep = malloc(N);
@@ -387,7 +388,7 @@ static const struct {
     {"[5]", 0, -EINVAL, 0},
 };
 
-static void numbers_as_they_come(void **state)
+static void fixed_point_numbers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(number_cases); i++) {
@@ -412,7 +413,8 @@ static void unsigned_numbers(void **state)
         {"18446744073709551616", -ERANGE, 0},
         {"1.8446744073709551615e19", 0, UINT64_MAX},
         {"1.8446744073709551614e19", 0, UINT64_MAX - 1},
-        {"9007199254740993", 0, 9007199254740993}, /* no double has it */
+        {"9007199254740993", 0,
+         9007199254740993}, /* no double has this value */
         {"-1", -ERANGE, 0},
         {"-0", 0, 0},
         {"-0.1", 0, 0},
@@ -451,7 +453,7 @@ static void no_memory(void **state)
     static const char head[] = "{\"a\":[\"tab\\ttab\"],\"",
                       tail[] = "\\n\":[[{}]]}";
     char text[20000];
-    memset(text, 'a', sizeof(text)); /* a key that yajl has to collect */
+    memset(text, 'a', sizeof(text)); /* a key that yajl must buffer */
     memcpy(text, head, sizeof(head) - 1);
     memcpy(text + sizeof(text) - sizeof(tail), tail, sizeof(tail));
     assert_true(bj_fail_each(parse_once, text) > 3);
@@ -460,16 +462,16 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(looking_around, reset),
-        cmocka_unit_test_teardown(nothing_is_fine, reset),
+        cmocka_unit_test_teardown(navigation, reset),
+        cmocka_unit_test_teardown(null_values_are_accepted, reset),
         cmocka_unit_test_teardown(keys, reset),
         cmocka_unit_test_teardown(odd_strings, reset),
         cmocka_unit_test_teardown(bad_documents, reset),
         cmocka_unit_test_teardown(limits, reset),
-        cmocka_unit_test_teardown(nested_for_ever, reset),
+        cmocka_unit_test_teardown(a_million_open_brackets, reset),
         cmocka_unit_test_teardown(booleans, reset),
         cmocka_unit_test_teardown(slurm_numbers, reset),
-        cmocka_unit_test_teardown(numbers_as_they_come, reset),
+        cmocka_unit_test_teardown(fixed_point_numbers, reset),
         cmocka_unit_test_teardown(unsigned_numbers, reset),
         cmocka_unit_test_teardown(no_memory, reset),
     };

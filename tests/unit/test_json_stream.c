@@ -1,4 +1,5 @@
-/* JSON read element by element, in pieces of every size. */
+/* The JSON stream reader, which hands over single elements of a document, with
+ * input in pieces of every size. */
 #include "base/json.h"
 #include "tests/unit/lib/fail.h"
 
@@ -10,11 +11,12 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What was handed over: "key=text;" for scalars, "key{n}" and "key[n]" with the
- * texts of what is in them. */
+/* The elements that the callbacks got, as text: "a:KEY:VALUE " for each, where
+ * a is the target, scalars end in a comma, and members have "key=" before
+ * them. */
 struct seen {
     struct bj_buf got;
-    int stop_at, count; /* element that is refused; 0: none */
+    int stop_at, count; /* element that the callback refuses; 0: none */
 };
 
 static void show(struct bj_buf *b, const struct bj_json *v)
@@ -88,7 +90,7 @@ static const struct {
 } target_cases[] = {
     {"jobs", NULL, "{\"jobs\":[{\"id\":1,\"n\":\"x\"},{\"id\":2}]}",
      "a::{id=1,n=x,} a::{id=2,} ", "a"},
-    /* what lies beside is passed over, of whatever shape */
+    /* values of any shape outside the target are skipped */
     {"jobs", NULL,
      "{\"meta\":{\"jobs\":[9]},\"x\":[[{\"jobs\":[8]}]],\"jobs\":[1,null,"
      "[2,[3]],true,\"s\"],\"jobs2\":[7],\"y\":{\"jobs\":[6]}}",
@@ -99,11 +101,11 @@ static const struct {
      "\"Job_Name\":\"a\"},\"2[].srv\":{\"Job_Name\":\"b\"}}}",
      "b:pbs_version:22.05, a:1.srv:{Job_Name=a,} a:2[].srv:{Job_Name=b,} ",
      "ab"},
-    /* the document itself */
+    /* the whole document */
     {"", NULL, "[[1],[2,3],4]", "a::[1,] a::[2,3,] a::4, ", "a"},
     {"", NULL, "{\"a\":1,\"b\":[2]}", "a:a:1, a:b:[2,] ", "a"},
     {"", NULL, "\"s\"", "a::s, ", "a"},
-    /* deeper, and through arrays */
+    /* nested targets, also through arrays */
     {"a.b.c", NULL, "{\"a\":{\"b\":{\"c\":[1,2]},\"c\":[3]},\"c\":[4]}",
      "a::1, a::2, ", "a"},
     {"x.1.y", NULL, "{\"x\":[{\"y\":[0]},{\"z\":1,\"y\":[1]},{\"y\":[2]}]}",
@@ -216,7 +218,7 @@ static void failures(void **state)
         assert_memory_equal(err.msg, cases[i].msg, strlen(cases[i].msg));
         bj_buf_put(&s.got, "", 1);
         assert_string_equal(s.got.p, cases[i].got);
-        /* It stays so. */
+        /* The error persists. */
         struct bj_err again = {0};
         assert_int_equal(bj_json_stream_feed(st, BJ_SLICE("1"), &again),
                          cases[i].want);
@@ -245,7 +247,7 @@ static void limits(void **state)
                           bytes = {.bytes = 100000};
     struct bj_err err = {0};
     (void)state;
-    /* of one element, not of all */
+    /* the limit is for one element, not for all */
     assert_int_equal(
         stream_limits(&values, "{\"jobs\":[[1,2],[1,2],[1,2]]}", &err), 0);
     assert_int_equal(stream_limits(&values, "{\"jobs\":[[1,2,3]]}", &err),
@@ -256,14 +258,14 @@ static void limits(void **state)
                      -EFBIG);
     assert_string_equal(err.msg, "doc: line 1, byte 8: more than 3 nested "
                                  "arrays and objects");
-    /* The depth of an element is counted from it, */
+    /* The depth of an element is counted from the element. */
     assert_int_equal(stream_limits(&depth, "{\"jobs\":[[[[1]]]]}", &err), 0);
     assert_int_equal(stream_limits(&depth, "{\"jobs\":[[[[[1]]]]]}", &err),
                      -EFBIG);
 
     enum { BIG = 400000 };
     char *text = malloc(BIG + 100);
-    /* 40000 small elements of 10 bytes, */
+    /* 40000 small elements of 10 bytes are accepted. */
     struct bj_buf b = {0};
     bj_buf_str(&b, "{\"jobs\":[");
     for (int i = 0; i < BIG / 10; i++)
@@ -271,7 +273,7 @@ static void limits(void **state)
     bj_buf_put(&b, "1]}", 4);
     assert_int_equal(stream_limits(&bytes, b.p, &err), 0);
     bj_buf_free(&b);
-    /* against one large string, inside and outside. */
+    /* One large string is refused, inside and outside the target. */
     memset(text, 'x', BIG);
     memcpy(text, "{\"jobs\":[\"", 10);
     memcpy(text + BIG, "\"]}", 4);
@@ -279,7 +281,7 @@ static void limits(void **state)
     assert_string_equal(err.msg, "doc: an element of more than 100000 bytes");
     memcpy(text, "{\"jobz\":[\"", 10);
     assert_int_equal(stream_limits(&bytes, text, &err), -EFBIG);
-    /* and blanks without end */
+    /* So are blanks without end. */
     memset(text, ' ', BIG);
     assert_int_equal(stream_limits(&bytes, text, &err), -EFBIG);
     free(text);
@@ -296,8 +298,8 @@ static int count_one(void *ctx, struct bj_slice key, const struct bj_json *v,
     return 0;
 }
 
-/* A hundred thousand jobs: all come, in the memory of one. */
-static void many(void **state)
+/* The reader hands over 100,000 jobs. There is no limit on the whole. */
+static void a_hundred_thousand_jobs(void **state)
 {
     static const struct bj_json_target want[] = {{"jobs", count_one}, {0}};
     uint64_t sum = 0;
@@ -322,8 +324,8 @@ static void many(void **state)
     bj_buf_free(&b);
 }
 
-/* Members of elements that are not wanted, whatever is in them and however much
- * it is; the same names elsewhere are. */
+/* The reader skips the named members of elements, of any content and size.
+ * Members of the same name at other levels are kept. */
 static void skipped(void **state)
 {
     static const char *const names[] = {"x", "big", NULL};
@@ -360,7 +362,7 @@ static void skipped(void **state)
         bj_buf_str(&b, "[1,2],");
     bj_buf_put(&b, "0]}]}", 6);
     assert_int_equal(stream_limits(&lim, b.p, &err), 0);
-    /* One string in there is as long as an element may be, at most, */
+    /* A string in a skipped member may not be longer than an element, */
     b.len = 0;
     bj_buf_str(&b, "{\"jobs\":[{\"big\":\"");
     for (int i = 0; i < 200000; i++)
@@ -368,7 +370,7 @@ static void skipped(void **state)
     bj_buf_put(&b, "\"}]}", 5);
     assert_int_equal(stream_limits(&lim, b.p, &err), -EFBIG);
     bj_buf_free(&b);
-    /* and so is the depth limited. */
+    /* and the limit of depth applies to it. */
     assert_int_equal(
         stream_limits(&lim, "{\"jobs\":[{\"big\":[[[[[[[1]]]]]]]}]}", &err),
         -EFBIG);
@@ -401,9 +403,12 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(targets),   cmocka_unit_test(bad_targets),
-        cmocka_unit_test(failures),  cmocka_unit_test(limits),
-        cmocka_unit_test(many),      cmocka_unit_test(skipped),
+        cmocka_unit_test(targets),
+        cmocka_unit_test(bad_targets),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(a_hundred_thousand_jobs),
+        cmocka_unit_test(skipped),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

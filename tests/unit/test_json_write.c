@@ -1,4 +1,4 @@
-/* JSON written.  What is wanted was written by Python's json module. */
+/* The JSON writer. Expected texts were written by Python's json module. */
 #include "base/json.h"
 #include "tests/unit/lib/fail.h"
 
@@ -96,8 +96,10 @@ static void strings(void **state)
     bj_buf_free(&b);
 }
 
-/* One letter a call: { [ ] or } as end, k key, v value, K value with key. */
-static int play(const char *calls, bool *empty)
+/* Call the writer, one call for each letter: { [ begin, any other character
+ * ends an object or array, k is a key, v and V are values, K and O have a
+ * key. */
+static int call_writer(const char *calls, bool *empty)
 {
     struct bj_buf b = {0};
     struct bj_json_out out = {.to = &b}, *o = &out;
@@ -134,7 +136,7 @@ static int play(const char *calls, bool *empty)
     return r;
 }
 
-static void order(void **state)
+static void order_of_calls(void **state)
 {
     static const char *const right[] = {
         "v", "V", "{}", "[]", "[vV[]{}]", "{K}", "{kvK}", "{k[]}", "{O}k{}}"};
@@ -144,23 +146,23 @@ static void order(void **state)
     bool empty;
     (void)state;
     for (size_t i = 0; i < COUNT(right); i++)
-        if (play(right[i], &empty) != 0)
+        if (call_writer(right[i], &empty) != 0)
             fail_msg("%s", right[i]);
     for (size_t i = 0; i < COUNT(wrong); i++)
-        if (play(wrong[i], &empty) != -EINVAL)
+        if (call_writer(wrong[i], &empty) != -EINVAL)
             fail_msg("%s", wrong[i]);
 
     char deep[201];
     memset(deep, '[', 100);
     memset(deep + 100, ']', 100);
     deep[200] = '\0';
-    assert_int_equal(play(deep, &empty), 0);
+    assert_int_equal(call_writer(deep, &empty), 0);
     memset(deep, '[', 101);
-    assert_int_equal(play(deep, &empty), -EINVAL);
+    assert_int_equal(call_writer(deep, &empty), -EINVAL);
 }
 
-/* What is written reads back the same. */
-static void there_and_back(void **state)
+/* The parser reads back what the writer wrote. */
+static void written_documents_are_readable(void **state)
 {
     struct bj_buf b = {0};
     struct bj_arena a = {0};
@@ -204,8 +206,10 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_kinds), cmocka_unit_test(strings),
-        cmocka_unit_test(order),     cmocka_unit_test(there_and_back),
+        cmocka_unit_test(all_kinds),
+        cmocka_unit_test(strings),
+        cmocka_unit_test(order_of_calls),
+        cmocka_unit_test(written_documents_are_readable),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

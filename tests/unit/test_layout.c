@@ -1,5 +1,5 @@
-/* Layouts against trees whose expected jobs were written by hand from the
- * schedulers' documentation (tests/fixtures/trees). */
+/* The layouts of cgroup trees (tests/fixtures/trees), with expected jobs that
+ * were written by hand from the schedulers' documentation. */
 #include "base/file.h"
 #include "core/find/layout.h"
 #include "tests/unit/lib/core.h"
@@ -82,7 +82,7 @@ static void test_trees(void **state)
     bj_layouts_free(l);
 }
 
-/* The whole core sees exactly the jobs of each tree, with no complaint. */
+/* A core finds exactly the jobs of each tree and logs nothing. */
 static void test_whole_trees(void **state)
 {
     (void)state;
@@ -99,7 +99,8 @@ static void test_whole_trees(void **state)
         rig_start(&r, root, "collector.node=false", NULL);
         rig_pass(&r);
         rig_pass(&r);
-        /* A SLUID replaces an unknown id only after a while. */
+        /* Jobs with a SLUID appear only after their id could not be
+         * resolved. */
         if (!strstr(g.gl_pathv[i], "sluid") && r.snap->jobs.n != jobs)
             fail_msg("%s: %zu jobs, expected %zu", g.gl_pathv[i],
                      r.snap->jobs.n, jobs);
@@ -161,8 +162,8 @@ static void test_steps(void **state)
     bj_layouts_free(l);
 }
 
-/* What an operator writes, and what is said when it is wrong. */
-static void test_operator(void **state)
+/* Patterns that an operator configures, and the messages for wrong ones. */
+static void test_operator_patterns(void **state)
 {
     (void)state;
     static const struct {
@@ -200,9 +201,11 @@ static void test_operator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trees),       cmocka_unit_test(test_whole_trees),
-        cmocka_unit_test(test_other_paths), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_operator),
+        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_whole_trees),
+        cmocka_unit_test(test_other_paths),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_operator_patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

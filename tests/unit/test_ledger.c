@@ -1,5 +1,5 @@
-/* The ledger: the test vector of docs/energy.md, and what a window does at its
- * edges, each computed by hand. */
+/* The ledger: the test vector of docs/energy.md, with expected values that were
+ * computed by hand. */
 #include "core/energy/ledger.h"
 
 #include <setjmp.h>
@@ -43,10 +43,10 @@ struct vector {
     struct bj_ledger_sums sums;
 };
 
-/* Node 64 CPUs, 256 GiB, 120 W at rest; ten seconds; 4000 J, of which cpu 2000
- * and dram 300.  Job A reserves 16 CPUs and 64 GiB, uses 150 CPU seconds and
- * 40 GiB; job B 32 CPUs and 64 GiB, 20 CPU seconds and 10 GiB; the system 2 CPU
- * seconds and 5 GiB.  base: where all counters begin. */
+/* Node: 64 CPUs, 256 GiB, 120 W idle; ten seconds; 4000 J, of which cpu 2000
+ * and dram 300. Job A reserves 16 CPUs and 64 GiB, uses 150 CPU seconds and 40
+ * GiB; job B reserves 32 CPUs and 64 GiB, uses 20 CPU seconds and 10 GiB; the
+ * system uses 2 CPU seconds and 5 GiB. base: initial value of all counters. */
 static void run_vector(struct vector *v, uint64_t base)
 {
     struct bj_ledger_conf conf = {
@@ -76,8 +76,8 @@ static void run_vector(struct vector *v, uint64_t base)
     bj_ledger_sums(v->l, &v->sums);
 }
 
-/* Exact to the microjoule: the largest remainders of each component's division
- * in rational numbers, done with Python's fractions. */
+/* Exact to the microjoule: each component divided by largest remainders,
+ * computed with Python's fractions. */
 static const struct {
     enum bj_policy policy;
     enum bj_component c;
@@ -130,8 +130,9 @@ static uint64_t mj(uint64_t uj)
     return (uj + 500) / 1000;
 }
 
-/* The table as it is printed: static, dynamic and total in millijoules. */
-static void vector_as_printed(void **state)
+/* The table as docs/energy.md prints it: static, dynamic and total in
+ * millijoules. */
+static void vector_as_documented(void **state)
 {
     (void)state;
     struct vector v;
@@ -162,9 +163,10 @@ static void vector_as_printed(void **state)
     bj_ledger_free(v.l);
 }
 
-/* What other ways of splitting make of the same window: tenths of a joule, as
- * in docs/energy.md.  Formulas: each project's documentation. */
-static void vector_elsewhere(void **state)
+/* What the formulas of other projects give for the same window, in tenths of a
+ * joule, as in docs/energy.md. The formulas are from the documentation of each
+ * project. */
+static void vector_by_other_formulas(void **state)
 {
     (void)state;
     const double node = 4000, cpu = 2000, dram = 300, idle_free = 172.0 / 640;
@@ -186,8 +188,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vector_to_the_microjoule),
-        cmocka_unit_test(vector_as_printed),
-        cmocka_unit_test(vector_elsewhere),
+        cmocka_unit_test(vector_as_documented),
+        cmocka_unit_test(vector_by_other_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

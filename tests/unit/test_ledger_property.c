@@ -1,8 +1,8 @@
-/* Nodes that live at random: whatever happens, every microjoule is somewhere,
- * no total falls, and each receiver of each window gets what an oracle of its
- * own arithmetic says, to less than one microjoule.
+/* The ledger on random nodes: no microjoule is lost, no total falls, and each
+ * receiver of each window gets what an independent oracle computes, to less
+ * than one microjoule.
  *
- * The seed of each life is printed; BJ_SEED=N lives that one only. */
+ * The seed of each node is printed; BJ_SEED=N runs only that one. */
 #include "tests/unit/lib/ledger_oracle.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void open_job(struct node *n, struct job *j)
 
 static void begin_job(struct node *n, struct job *j)
 {
-    *j = (struct job){.born = true, .whole = !chance(n, 20)};
+    *j = (struct job){.is_new = true, .whole = !chance(n, 20)};
     n->serial++;
     snprintf(j->key, sizeof(j->key), "slurm/%u#%u", n->serial, n->serial);
     j->cpus = chance(n, 10) ? NONE : 1 + rnd(n, chance(n, 10) ? 300 : 32);
@@ -56,17 +56,17 @@ static void use_job(struct node *n, struct job *j)
         j->cpu_usec += more;
         n->cpu_usec += more;
     }
-    bool told = !chance(n, 5); /* else it could not be read this time */
-    if (told)
+    bool readable = !chance(n, 5); /* else the memory could not be read */
+    if (readable)
         j->mem = chance(n, 50) ? rnd(n, 16 * GIB) : j->mem;
-    struct bj_job_use use = {j->cpu_usec, told ? j->mem : NONE, j->cpus,
+    struct bj_job_use use = {j->cpu_usec, readable ? j->mem : NONE, j->cpus,
                              j->limit};
     bj_account_use(j->account, &use);
     if (n->gpu != GPU_NONE && chance(n, 20)) {
         uint64_t uj = rnd(n, 900 * SEC);
         bj_account_gpu(j->account, uj);
         n->gpu_uj += uj;
-        n->told_uj += uj;
+        n->reported_uj += uj;
         j->w[G] += (long double)uj;
     }
     if (chance(n, 6)) {
@@ -83,7 +83,7 @@ static void draw(struct node *n, struct counter *c, uint64_t uj)
     n->wraps += c->raw + uj >= c->range;
     c->raw = (c->raw + uj) % c->range;
     n->node_uj += uj * n->node_percent / 100;
-    /* Where a reset cannot be taken for a wrap. */
+    /* Only where a reset cannot be mistaken for a wrap. */
     if (chance(n, 1) && c->accum.raw_uj < c->range / 16) {
         c->raw = 0;
         c->reset = true;
@@ -91,7 +91,7 @@ static void draw(struct node *n, struct counter *c, uint64_t uj)
     }
 }
 
-/* The total of a counter, or no sample. */
+/* The accumulated total of a counter, or NONE without a sample. */
 static uint64_t sample(struct node *n, struct counter *c)
 {
     struct bj_zone_sample s = {.energy_uj = c->raw,
@@ -118,8 +118,8 @@ static uint64_t sample(struct node *n, struct counter *c)
     return c->accum.total_uj;
 }
 
-/* A slow meter of the node: returns the same until it is read again; dies for a
- * while, silent or stuck. */
+/* The slow meter of the node: returns the same value until it is read again;
+ * sometimes fails for a time, without a value or with an old one. */
 static void read_node(struct node *n, struct bj_tick *t)
 {
     if (!n->has_node)
@@ -127,14 +127,14 @@ static void read_node(struct node *n, struct bj_tick *t)
     if (n->node_dead == 0 && chance(n, 1))
         n->node_dead = 1 + (unsigned)rnd(n, 40);
     if (n->node_dead > 0 && --n->node_dead > 0) {
-        t->node_uj = n->node_dead & 16 ? NONE : n->node_shown;
+        t->node_uj = n->node_dead & 16 ? NONE : n->node_reported_uj;
     } else if (n->node_wait-- == 0) {
         n->node_wait = (unsigned)rnd(n, 6);
-        n->node_shown = chance(n, 2) ? n->node_shown : n->node_uj;
+        n->node_reported_uj = chance(n, 2) ? n->node_reported_uj : n->node_uj;
         n->node_stamp = n->now;
-        t->node_uj = n->node_shown;
+        t->node_uj = n->node_reported_uj;
     } else {
-        t->node_uj = n->node_shown;
+        t->node_uj = n->node_reported_uj;
     }
     t->node_stamp_usec = n->node_stamp;
 }
@@ -155,16 +155,16 @@ static void read_meters(struct node *n, struct bj_tick *t, uint64_t dt)
     read_node(n, t);
     for (int c = 0; c < BJ_COMPONENTS; c++) {
         uint64_t v = c == BJ_ENERGY_OTHER ? t->node_uj : t->total_uj[c];
-        if (n->base[c] == NONE && v != NONE)
-            n->base[c] = v;
-        n->given[c] = v;
+        if (n->first_uj[c] == NONE && v != NONE)
+            n->first_uj[c] = v;
+        n->meter_uj[c] = v;
     }
 }
 
-/* --- a life --------------------------------------------------------------- */
+/* --- a node's life -------------------------------------------------------- */
 
-/* CPU time of the root as the kernel's ticks show it, more or less; memory of
- * the node, which may be less than its jobs'. */
+/* CPU time of the root cgroup, with the inaccuracy of the kernel's ticks;
+ * memory of the node, which may be less than that of its jobs. */
 static void read_root(struct node *n, struct bj_tick *t, long double dt)
 {
     uint64_t system = rnd(n, 8 * SEC);
@@ -174,25 +174,25 @@ static void read_root(struct node *n, struct bj_tick *t, long double dt)
     t->cpu_usec = chance(n, 5) ? NONE : n->root_usec;
     t->mem_bytes = chance(n, 5) ? NONE : n->mem;
     if (t->cpu_usec != NONE && n->seen_root != NONE)
-        n->u_node += (long double)(t->cpu_usec - n->seen_root);
+        n->node_cpu_weight += (long double)(t->cpu_usec - n->seen_root);
     if (t->cpu_usec != NONE)
         n->seen_root = t->cpu_usec;
     uint64_t now = t->mem_bytes != NONE ? t->mem_bytes : n->seen_mem;
     uint64_t then = n->seen_mem != NONE ? n->seen_mem : now;
     if (now != NONE)
-        n->m_node += ((long double)now + (long double)then) / 2 * dt;
+        n->node_mem_weight += ((long double)now + (long double)then) / 2 * dt;
     n->seen_mem = now;
 }
 
-/* Time goes on; what of it the ledger must count. */
-static uint64_t pass_time(struct node *n, struct bj_tick *t)
+/* Advance the time. Returns the length of the interval for the ledger. */
+static uint64_t advance_time(struct node *n, struct bj_tick *t)
 {
     t->suspended = chance(n, 2);
     if (t->suspended)
         n->now += rnd(n, 7200 * SEC);
     else if (chance(n, 2) && n->counter[0].lost + n->counter[1].lost == 0)
-        /* No clock does that, but if it did.  What was drawn and not read would
-         * have taken less time than it can. */
+        /* No boot clock goes back, but test it. Not after lost samples: their
+         * energy would be too much for the shorter time. */
         n->now -= rnd(n, 2 * SEC);
     else
         n->now += SEC + rnd(n, 7 * SEC);
@@ -221,8 +221,8 @@ static void live_jobs(struct node *n)
     }
 }
 
-/* A window is over for a job. */
-static void turn_over(struct node *n, struct job *j)
+/* Check the account of a job after a window, and begin the next one. */
+static void new_job_window(struct node *n, struct job *j)
 {
     j->flagged |= j->involved && n->gap;
     assert_int_equal(bj_account_flagged(j->account), j->flagged);
@@ -239,8 +239,8 @@ static void new_window(struct node *n)
 {
     for (unsigned i = 0; i < n->max_jobs; i++)
         if (n->job[i].account)
-            turn_over(n, &n->job[i]);
-    n->u_node = n->m_node = n->span = 0;
+            new_job_window(n, &n->job[i]);
+    n->node_cpu_weight = n->node_mem_weight = n->window_usec = 0;
     n->gap = false;
 }
 
@@ -248,16 +248,16 @@ static void step(struct node *n)
 {
     struct bj_tick t = {.total_uj = {NONE, NONE, NONE, NONE}, .node_uj = NONE};
     struct bj_ledger_sums is;
-    uint64_t dt = pass_time(n, &t);
+    uint64_t dt = advance_time(n, &t);
     live_jobs(n);
     read_meters(n, &t, dt);
     for (unsigned i = 0; i < n->max_jobs; i++)
         if (n->job[i].account && !n->job[i].ended)
             oracle_weigh(n, &n->job[i], (long double)dt);
-    n->span += (long double)dt;
+    n->window_usec += (long double)dt;
     read_root(n, &t, (long double)dt);
     n->gap |= n->resumed;
-    n->told_uj = n->first ? 0 : n->told_uj;
+    n->reported_uj = n->first ? 0 : n->reported_uj;
     bj_ledger_tick(n->l, &t);
     bj_ledger_sums(n->l, &is);
     oracle_sums(n, &is);
@@ -275,7 +275,7 @@ static void make_ledger(struct node *n)
     assert_non_null(n->l);
 }
 
-/* Everything begins again. */
+/* A reboot: all counters and the ledger begin again. */
 static void boot(struct node *n)
 {
     bj_ledger_free(n->l);
@@ -288,19 +288,20 @@ static void boot(struct node *n)
     n->counter[0].raw = rnd(n, n->counter[0].range);
     n->counter[1].raw = n->counter[1].range - rnd(n, 1000 * SEC);
     n->now = n->last_now = 60 * SEC;
-    n->interval = n->gpu_uj = n->told_uj = n->node_uj = n->node_shown = 0;
+    n->interval = n->gpu_uj = n->reported_uj = n->node_uj =
+        n->node_reported_uj = 0;
     n->node_stamp = n->cpu_usec = n->root_usec = 0;
     n->node_wait = n->node_dead = 0;
     n->seen_root = n->seen_mem = NONE;
     for (int c = 0; c < BJ_COMPONENTS; c++)
-        n->base[c] = n->given[c] = NONE;
+        n->first_uj[c] = n->meter_uj[c] = NONE;
     n->first = true;
     n->resumed = n->gap = false;
-    n->u_node = n->m_node = n->span = 0;
+    n->node_cpu_weight = n->node_mem_weight = n->window_usec = 0;
 }
 
-/* Jobs that have ended while nobody looked are read and dropped. */
-static void drop_sleepers(struct node *n)
+/* Drop the accounts of jobs that ended during the restart. */
+static void drop_unopened(struct node *n)
 {
     struct bj_account *a;
     struct bj_slice key;
@@ -308,7 +309,7 @@ static void drop_sleepers(struct node *n)
         bj_ledger_drop(n->l, a);
 }
 
-static void wake_job(struct node *n, struct job *j)
+static void reopen_job(struct node *n, struct job *j)
 {
     if (!j->account)
         return;
@@ -342,15 +343,15 @@ static void restart(struct node *n)
     assert_memory_equal(&is, &n->sums, sizeof(is));
     bj_buf_free(&text);
     for (unsigned i = 0; i < n->max_jobs; i++)
-        wake_job(n, &n->job[i]);
-    drop_sleepers(n);
+        reopen_job(n, &n->job[i]);
+    drop_unopened(n);
     bj_ledger_sums(n->l, &n->sums);
     n->now += rnd(n, 15 * SEC);
     n->resumed = !n->first;
     n->restarts++;
 }
 
-static void live(uint64_t seed, unsigned max_jobs, unsigned *checked)
+static void run_node(uint64_t seed, unsigned max_jobs, unsigned *checked)
 {
     struct node *n = calloc(1, sizeof(*n));
     n->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -385,7 +386,7 @@ static void live(uint64_t seed, unsigned max_jobs, unsigned *checked)
     free(n);
 }
 
-static void lives(unsigned max_jobs, uint64_t from, uint64_t to)
+static void run_nodes(unsigned max_jobs, uint64_t from, uint64_t to)
 {
     const char *only = getenv("BJ_SEED");
     unsigned checked = 0;
@@ -393,28 +394,28 @@ static void lives(unsigned max_jobs, uint64_t from, uint64_t to)
     if (only && bj_slice_u64(bj_slice_str(only), &seed) == 0)
         from = to = seed;
     for (seed = from; seed <= to; seed++)
-        live(seed, max_jobs, &checked);
+        run_node(seed, max_jobs, &checked);
     assert_true(only || checked > 10000);
 }
 
 static void a_few_jobs(void **state)
 {
     (void)state;
-    lives(6, 1, 60);
+    run_nodes(6, 1, 60);
 }
 
 static void two_hundred_jobs(void **state)
 {
     (void)state;
-    lives(MAX_JOBS, 101, 104);
+    run_nodes(MAX_JOBS, 101, 104);
 }
 
-/* A seed that nobody has seen before. */
-static void today(void **state)
+/* New seeds at each run. */
+static void seeds_of_today(void **state)
 {
     (void)state;
     uint64_t seed = (uint64_t)time(NULL);
-    lives(20, seed, seed + 5);
+    run_nodes(20, seed, seed + 5);
 }
 
 int main(void)
@@ -422,7 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_few_jobs),
         cmocka_unit_test(two_hundred_jobs),
-        cmocka_unit_test(today),
+        cmocka_unit_test(seeds_of_today),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

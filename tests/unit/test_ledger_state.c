@@ -1,4 +1,5 @@
-/* The ledger's state: what continues after a restart, and what is refused. */
+/* The ledger's state file: what continues after a restart, and which files are
+ * refused. */
 #include "core/energy/ledger_state.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/ledger_room.h"
@@ -7,7 +8,7 @@
 #define THERE BJ_SLICE("5e3f1c00-1b7d-4a43-8f2e-6a0d1e9c4b22")
 #define ZONES BJ_SLICE("rapl package-0 12 34\nrapl dram-0 56 78\n")
 
-static struct bj_buf save(const struct room *r, struct bj_slice extra)
+static struct bj_buf save(const struct ledger_rig *r, struct bj_slice extra)
 {
     struct bj_buf text = {0};
     bj_ledger_save(r->l, HERE, extra, &text);
@@ -20,10 +21,11 @@ static struct bj_slice slice(const struct bj_buf *b)
     return (struct bj_slice){b->p, b->len};
 }
 
-/* A new process: r continues from text. */
-static bool restart(struct room *r, struct bj_slice text, struct bj_slice boot)
+/* Continue r from the text, as after a restart of the process. */
+static bool restart(struct ledger_rig *r, struct bj_slice text,
+                    struct bj_slice boot)
 {
-    struct room fresh = room_of(0);
+    struct ledger_rig fresh = ledger_rig_new(0);
     struct bj_slice extra;
     struct bj_err err = {0};
     bool same;
@@ -37,24 +39,24 @@ static bool restart(struct room *r, struct bj_slice text, struct bj_slice boot)
     return same;
 }
 
-/* A ledger with something in every place. */
-static struct room lived(void)
+/* A ledger in which every field of the state has a value. */
+static struct ledger_rig used_ledger(void)
 {
-    struct room r = room_of(0);
-    struct bj_account *a = job(&r, "slurm/4711#99", true);
-    struct bj_account *b = job(&r, "odd key \xff%\n", false);
-    job(&r, "", true);
+    struct ledger_rig r = ledger_rig_new(0);
+    struct bj_account *a = open_job(&r, "slurm/4711#99", true);
+    struct bj_account *b = open_job(&r, "odd key \xff%\n", false);
+    open_job(&r, "", true);
     r.t.total_uj[BJ_ENERGY_DRAM] = 0;
     r.t.mem_bytes = 50 * GIB;
-    node(&r, 0);
+    add_node_reading(&r, 0);
     tick(&r, 0, 0, 0);
     for (uint64_t i = 1; i < 12; i++) {
-        use(a, 3 * i, 4);
-        use(b, i, NONE);
+        use_cpu(a, 3 * i, 4);
+        use_cpu(b, i, NONE);
         bj_account_gpu(a, 1000 * i);
         r.t.total_uj[BJ_ENERGY_DRAM] += 77 * J + i;
         if (i % 3 == 0)
-            node(&r, i % 2 ? 900 * J : 100 * J);
+            add_node_reading(&r, i % 2 ? 900 * J : 100 * J);
         tick(&r, 10, 123 * J + i, 5);
         if (i == 8)
             bj_account_close(b);
@@ -62,11 +64,11 @@ static struct room lived(void)
     return r;
 }
 
-/* Saved, loaded and saved again it is the same text. */
+/* A state that is saved, loaded and saved again is the same text. */
 static void round_trip(void **state)
 {
     (void)state;
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     struct bj_ledger_sums before = r.s;
     struct bj_buf one = save(&r, ZONES);
     assert_true(restart(&r, slice(&one), HERE));
@@ -76,7 +78,7 @@ static void round_trip(void **state)
     assert_memory_equal(one.p, two.p, one.len);
     bj_buf_free(&one);
     bj_buf_free(&two);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
 static void extra_lines(void **state)
@@ -90,7 +92,7 @@ static void extra_lines(void **state)
                  {"sum 0123456789abcdef\n", "sum 0123456789abcdef\n"},
                  {"\n\n", "\n\n"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct room r = room_of(0), fresh = room_of(0);
+        struct ledger_rig r = ledger_rig_new(0), fresh = ledger_rig_new(0);
         struct bj_buf text = save(&r, bj_slice_str(cases[i].in));
         struct bj_slice extra;
         bool same;
@@ -99,16 +101,16 @@ static void extra_lines(void **state)
             0);
         assert_true(bj_slice_eq(extra, bj_slice_str(cases[i].out)));
         bj_buf_free(&text);
-        leave(&r);
-        leave(&fresh);
+        ledger_rig_free(&r);
+        ledger_rig_free(&fresh);
     }
 }
 
-/* The state goes behind what the buffer has. */
+/* Saving appends to the buffer. */
 static void appended(void **state)
 {
     (void)state;
-    struct room r = lived(), fresh = room_of(0);
+    struct ledger_rig r = used_ledger(), fresh = ledger_rig_new(0);
     struct bj_buf text = {0};
     struct bj_slice extra;
     bool same;
@@ -117,58 +119,59 @@ static void appended(void **state)
     struct bj_slice s = {text.p + 8, text.len - 8};
     assert_int_equal(bj_ledger_load(fresh.l, s, HERE, &extra, &same, NULL), 0);
     bj_buf_free(&text);
-    leave(&r);
-    leave(&fresh);
+    ledger_rig_free(&r);
+    ledger_rig_free(&fresh);
 }
 
-/* --- going on ------------------------------------------------------------- */
+/* --- continuing after a restart ------------------------------------------- */
 
-/* A gap of 100 s: A was there before and after, B ended in it, C began in it.
- * Its energy follows use; A and C are flagged. */
+/* A restart with a gap of 100 s: job A ran before and after it, B ended in it,
+ * C began in it. The energy of the gap follows usage; A and C are flagged. */
 static void same_boot(void **state)
 {
     (void)state;
-    struct room r = room_of(0);
-    struct bj_account *a = job(&r, "a", true), *b = job(&r, "b", true);
-    use(a, 0, 5);
-    use(b, 0, 5);
+    struct ledger_rig r = ledger_rig_new(0);
+    struct bj_account *a = open_job(&r, "a", true),
+                      *b = open_job(&r, "b", true);
+    use_cpu(a, 0, 5);
+    use_cpu(b, 0, 5);
     tick(&r, 0, 0, 0);
-    use(a, 5, 5);
-    use(b, 5, 5);
+    use_cpu(a, 5, 5);
+    use_cpu(b, 5, 5);
     tick(&r, 10, 1000 * J, 10);
-    assert_int_equal(cpu(a, BJ_USAGE), 500 * J);
+    assert_int_equal(cpu_uj(a, BJ_USAGE), 500 * J);
     struct bj_buf text = save(&r, ZONES);
     assert_true(restart(&r, slice(&text), HERE));
     assert_int_equal(r.s.tick_usec, 10 * SEC);
-    a = job(&r, "a", false);
-    struct bj_account *c = job(&r, "c", true);
-    assert_int_equal(cpu(a, BJ_USAGE), 500 * J);
-    use(a, 25, 5);
-    use(c, 10, 5);
+    a = open_job(&r, "a", false);
+    struct bj_account *c = open_job(&r, "c", true);
+    assert_int_equal(cpu_uj(a, BJ_USAGE), 500 * J);
+    use_cpu(a, 25, 5);
+    use_cpu(c, 10, 5);
     tick(&r, 100, 4000 * J, 40);
-    assert_int_equal(cpu(a, BJ_USAGE), 500 * J + 2000 * J);
-    assert_int_equal(cpu(c, BJ_USAGE), 1000 * J);
+    assert_int_equal(cpu_uj(a, BJ_USAGE), 500 * J + 2000 * J);
+    assert_int_equal(cpu_uj(c, BJ_USAGE), 1000 * J);
     assert_int_equal(r.s.system_uj[BJ_USAGE][BJ_ENERGY_CPU], 1000 * J);
     assert_true(bj_account_flagged(a) && bj_account_flagged(c));
-    struct bj_account *d = job(&r, "d", true);
-    use(d, 1, 1);
+    struct bj_account *d = open_job(&r, "d", true);
+    use_cpu(d, 1, 1);
     tick(&r, 10, 100 * J, 1);
     assert_false(bj_account_flagged(d));
     struct bj_slice key;
     b = bj_ledger_asleep(r.l, &key);
     assert_true(b && bj_slice_eq(key, BJ_SLICE("b")));
-    assert_int_equal(cpu(b, BJ_USAGE), 500 * J);
+    assert_int_equal(cpu_uj(b, BJ_USAGE), 500 * J);
     assert_false(bj_account_flagged(b));
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* An account that is not opened keeps its energy until the caller has made the
- * record of its job and drops it, however long that takes. */
-static void sleepers(void **state)
+/* An account that is not opened again keeps its energy until the caller drops
+ * it, however long that takes. */
+static void unopened_accounts(void **state)
 {
     (void)state;
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     struct bj_buf text = save(&r, ZONES);
     struct bj_slice key;
     restart(&r, slice(&text), HERE);
@@ -188,40 +191,40 @@ static void sleepers(void **state)
                              r.s.pending_uj[BJ_ENERGY_CPU],
                          had + 50 * J);
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* Opened late it still has what it had, but not the usage of all that time in
- * one window. */
+/* An account that is opened late has its earlier energy; the usage of the whole
+ * time does not count in one window. */
 static void opened_late(void **state)
 {
     (void)state;
-    struct room r = room_of(0);
-    struct bj_account *a = job(&r, "a", true);
+    struct ledger_rig r = ledger_rig_new(0);
+    struct bj_account *a = open_job(&r, "a", true);
     tick(&r, 0, 0, 0);
-    use(a, 5, 5);
+    use_cpu(a, 5, 5);
     tick(&r, 10, 1000 * J, 5);
     struct bj_buf text = save(&r, ZONES);
     restart(&r, slice(&text), HERE);
     tick(&r, 500, 100 * J, 600);
-    a = job(&r, "a", false);
-    assert_int_equal(cpu(a, BJ_USAGE), 1000 * J);
-    use(a, 505, 5);
+    a = open_job(&r, "a", false);
+    assert_int_equal(cpu_uj(a, BJ_USAGE), 1000 * J);
+    use_cpu(a, 505, 5);
     tick(&r, 10, 100 * J, 2);
-    assert_int_equal(cpu(a, BJ_USAGE), 1000 * J);
-    use(a, 506, 5);
+    assert_int_equal(cpu_uj(a, BJ_USAGE), 1000 * J);
+    use_cpu(a, 506, 5);
     tick(&r, 10, 100 * J, 2);
-    assert_int_equal(cpu(a, BJ_USAGE), 1050 * J);
+    assert_int_equal(cpu_uj(a, BJ_USAGE), 1050 * J);
     assert_true(bj_account_flagged(a));
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* Another boot: nothing but the idle power that was learnt. */
+/* After a reboot only the learnt idle power continues. */
 static void other_boot(void **state)
 {
     (void)state;
-    struct room r = room_of(0);
+    struct ledger_rig r = ledger_rig_new(0);
     tick(&r, 0, 0, 0);
     for (int i = 0; i < 10; i++)
         tick(&r, 10, 1100 * J, 0);
@@ -239,18 +242,19 @@ static void other_boot(void **state)
     assert_int_equal(r.s.idle_uw, 110 * J);
     assert_int_equal(r.s.unallocated_uj[BJ_HYBRID][BJ_ENERGY_CPU], 1100 * J);
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* In the open window the node was half as big: shares of it are of no use. */
+/* The node had half the size in the open window: shares of that size are
+ * dropped. */
 static void resized(void **state)
 {
     (void)state;
-    struct room r = room_of(0);
-    struct bj_account *a = job(&r, "a", true);
-    node(&r, 0);
+    struct ledger_rig r = ledger_rig_new(0);
+    struct bj_account *a = open_job(&r, "a", true);
+    add_node_reading(&r, 0);
     tick(&r, 0, 0, 0);
-    use(a, 5, 10);
+    use_cpu(a, 5, 10);
     tick(&r, 10, 1000 * J, 5);
     struct bj_buf text = save(&r, ZONES);
     struct bj_ledger_conf conf = {.cpus = 20, .mem_bytes = 100 * GIB};
@@ -260,17 +264,17 @@ static void resized(void **state)
     r.l = bj_ledger_new(&conf);
     assert_int_equal(
         bj_ledger_load(r.l, slice(&text), HERE, &extra, &same, NULL), 0);
-    a = job(&r, "a", false);
-    use(a, 5, 10);
-    node(&r, 3000 * J);
+    a = open_job(&r, "a", false);
+    use_cpu(a, 5, 10);
+    add_node_reading(&r, 3000 * J);
     tick(&r, 10, 1000 * J, 0);
-    assert_int_equal(cpu(a, BJ_USAGE), 2000 * J);
-    assert_int_equal(cpu(a, BJ_RESERVATION), 500 * J);
+    assert_int_equal(cpu_uj(a, BJ_USAGE), 2000 * J);
+    assert_int_equal(cpu_uj(a, BJ_RESERVATION), 500 * J);
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* --- what is refused ------------------------------------------------------ */
+/* --- refused files -------------------------------------------------------- */
 
 /* The number that a message begins with: "line N: ". */
 static uint64_t line_of(const struct bj_err *err)
@@ -286,8 +290,8 @@ static uint64_t line_of(const struct bj_err *err)
 
 static void refused(const char *text, size_t n, uint64_t lines)
 {
-    struct room r = room_of(0);
-    char *copy = malloc(n + 1); /* so that reading past its end is seen */
+    struct ledger_rig r = ledger_rig_new(0);
+    char *copy = malloc(n + 1); /* so that a read past its end is detected */
     memcpy(copy, text, n);
     copy = realloc(copy, n ? n : 1);
     struct bj_slice extra = BJ_SLICE("untouched");
@@ -303,7 +307,7 @@ static void refused(const char *text, size_t n, uint64_t lines)
     struct bj_ledger_sums zero = {0};
     assert_memory_equal(&r.s, &zero, sizeof(zero));
     free(copy);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
 static uint64_t lines_in(const struct bj_buf *b)
@@ -314,24 +318,24 @@ static uint64_t lines_in(const struct bj_buf *b)
     return n;
 }
 
-static void cut_anywhere(void **state)
+static void truncated_anywhere(void **state)
 {
     (void)state;
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     struct bj_buf text = save(&r, ZONES);
     for (size_t n = 0; n < text.len; n++)
         refused(text.p, n, lines_in(&text));
     bj_buf_put(&text, "\n", 1);
     refused(text.p, text.len, lines_in(&text));
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* Every byte: a bit of it, and what could pass for another. */
+/* One flipped bit, and each of three other characters, at every byte. */
 static void damaged_anywhere(void **state)
 {
     (void)state;
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     struct bj_buf text = save(&r, ZONES);
     uint64_t lines = lines_in(&text);
     for (size_t i = 0; i < text.len; i++) {
@@ -346,13 +350,13 @@ static void damaged_anywhere(void **state)
         text.p[i] = was;
     }
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
 static const struct {
     const char *text;
     uint64_t line;
-} foreign[] = {
+} others[] = {
     {"", 1},
     {"\n", 1},
     {"batchjob-ledger 2\nboot x\n", 1},
@@ -366,40 +370,40 @@ static const struct {
     {"batchjob-ledger 1\nboot x\nnode-cpus 1\nnode-memory 1\nticked 2\n", 5},
 };
 
-static void foreign_text(void **state)
+static void other_texts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-        struct room r = room_of(0);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct ledger_rig r = ledger_rig_new(0);
         struct bj_slice extra;
         struct bj_err err = {0};
         bool same;
-        assert_int_equal(bj_ledger_load(r.l, bj_slice_str(foreign[i].text),
-                                        HERE, &extra, &same, &err),
+        assert_int_equal(bj_ledger_load(r.l, bj_slice_str(others[i].text), HERE,
+                                        &extra, &same, &err),
                          -EBADMSG);
-        assert_int_equal(line_of(&err), foreign[i].line);
-        leave(&r);
+        assert_int_equal(line_of(&err), others[i].line);
+        ledger_rig_free(&r);
     }
 }
 
-/* Put to for from, and the sum that belongs to the result below it. */
+/* The text with from replaced by to, and a correct checksum. */
 static struct bj_buf forged(const struct bj_buf *text, const char *from,
                             const char *to)
 {
     struct bj_buf out = {0};
     char *line = memmem(text->p, text->len, from, strlen(from));
     assert_non_null(line);
-    size_t at = (size_t)(line - text->p), behind = at + strlen(from);
+    size_t at = (size_t)(line - text->p), after = at + strlen(from);
     bj_buf_put(&out, text->p, at);
     bj_buf_str(&out, to);
-    bj_buf_put(&out, text->p + behind, text->len - behind - 21);
+    bj_buf_put(&out, text->p + after, text->len - after - 21);
     bj_buf_printf(&out, "sum %016llx\n",
                   (unsigned long long)bj_state_sum(slice(&out)));
     return out;
 }
 
-/* The sum is right, what is above it cannot be. */
-static void unsound(void **state)
+/* Texts with a correct checksum and impossible values. */
+static void impossible_values(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
@@ -423,7 +427,7 @@ static void unsound(void **state)
         {"extra 39", "extra 38"},
         {"extra 39", "extra 18446744073709551615"},
     };
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     struct bj_buf text = save(&r, ZONES), same = forged(&text, "boot", "boot");
     assert_int_equal(same.len, text.len);
     assert_memory_equal(same.p, text.p, text.len);
@@ -434,26 +438,26 @@ static void unsound(void **state)
     }
     bj_buf_free(&same);
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* Into a ledger that has begun. */
-static void too_late(void **state)
+/* A ledger that has had a tick loads no state. */
+static void load_after_a_tick(void **state)
 {
     (void)state;
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     struct bj_buf text = save(&r, ZONES);
     struct bj_slice extra;
     bool same;
     assert_int_equal(
         bj_ledger_load(r.l, slice(&text), HERE, &extra, &same, NULL), -EBUSY);
     bj_buf_free(&text);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
 /* --- no memory ------------------------------------------------------------ */
 
-static int all_of_it(void *arg)
+static int load_and_open(void *arg)
 {
     const struct bj_buf *text = arg;
     struct bj_ledger_conf conf = {.cpus = 4};
@@ -478,21 +482,21 @@ static void no_memory(void **state)
     (void)state;
     if (!bj_fail_works())
         skip();
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     struct bj_buf text = save(&r, ZONES);
-    assert_true(bj_fail_each(all_of_it, &text) > 10);
+    assert_true(bj_fail_each(load_and_open, &text) > 10);
     bj_buf_free(&text);
     bj_ledger_free(NULL);
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* A state that has no room says so, wherever that happens. */
+/* Saving without memory marks the buffer as failed, at every allocation. */
 static void save_without_memory(void **state)
 {
     (void)state;
     if (!bj_fail_works())
         skip();
-    struct room r = lived();
+    struct ledger_rig r = used_ledger();
     for (unsigned long i = 0; i < 8; i++) {
         struct bj_buf text = {0};
         bj_fail_from(i);
@@ -500,24 +504,24 @@ static void save_without_memory(void **state)
         assert_true(bj_fail_stop() == text.failed);
         bj_buf_free(&text);
     }
-    leave(&r);
+    ledger_rig_free(&r);
 }
 
-/* A tick allocates nothing, neither when it settles nor when it learns. */
+/* A tick allocates nothing, also when it settles a window or learns. */
 static void ticks_need_no_memory(void **state)
 {
     (void)state;
-    struct room r = lived(), empty = room_of(0);
+    struct ledger_rig r = used_ledger(), empty = ledger_rig_new(0);
     tick(&empty, 0, 0, 0);
     bj_fail_from(0);
-    node(&r, 10000 * J);
+    add_node_reading(&r, 10000 * J);
     tick(&r, 10, 1000 * J, 5);
     for (int i = 0; i < 200; i++)
         tick(&empty, 10, 1000 * J, 0);
     assert_false(bj_fail_stop());
     assert_int_equal(empty.s.idle_uw, 100 * J);
-    leave(&r);
-    leave(&empty);
+    ledger_rig_free(&r);
+    ledger_rig_free(&empty);
 }
 
 int main(void)
@@ -527,15 +531,15 @@ int main(void)
         cmocka_unit_test(extra_lines),
         cmocka_unit_test(appended),
         cmocka_unit_test(same_boot),
-        cmocka_unit_test(sleepers),
+        cmocka_unit_test(unopened_accounts),
         cmocka_unit_test(opened_late),
         cmocka_unit_test(other_boot),
         cmocka_unit_test(resized),
-        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(truncated_anywhere),
         cmocka_unit_test(damaged_anywhere),
-        cmocka_unit_test(foreign_text),
-        cmocka_unit_test(unsound),
-        cmocka_unit_test(too_late),
+        cmocka_unit_test(other_texts),
+        cmocka_unit_test(impossible_values),
+        cmocka_unit_test(load_after_a_tick),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(save_without_memory),
         cmocka_unit_test(ticks_need_no_memory),

@@ -1,4 +1,4 @@
-/* The life of jobs, on a tree of plain files. */
+/* The life of jobs in a core, on a cgroup tree of plain files. */
 #include "core/find/ident.h"
 #include "core/internal.h"
 #include "tests/unit/lib/core.h"
@@ -22,7 +22,7 @@ static int make_tree(void **state)
 {
     (void)state;
     snprintf(root_opt, sizeof(root_opt), "path.cgroupfs=%s", tmp_make());
-    testclock_stop(); /* only the test moves it */
+    testclock_stop(); /* only the test advances the clock */
     return 0;
 }
 
@@ -44,7 +44,7 @@ static void make_root(void)
     rig_start(&(r), root_opt, "collector.node=false",                          \
               "job.file-dir=", "identity.wait=0s", __VA_ARGS__, NULL)
 
-/* The metric of success of the scan. */
+/* Whether the scan of the last pass succeeded, by its metric. */
 static uint64_t find_succeeds(const struct rig *r)
 {
     const struct bj_collector_stat *c = r->snap->self.collectors.v;
@@ -54,8 +54,9 @@ static uint64_t find_succeeds(const struct rig *r)
     return BJ_ABSENT;
 }
 
-/* No hierarchy is a fault in every pass, logged when it begins and ends. */
-static void test_nothing_then_all(void **state)
+/* A missing hierarchy is a fault in every pass; the log reports its begin and
+ * its end. */
+static void test_hierarchy_appears(void **state)
 {
     (void)state;
     struct rig r;
@@ -123,8 +124,9 @@ static void test_same_id_again(void **state)
     tmp_v2_job(SCOPE "job_6", 6, 6, "1\n");
     START(r, "job.grace=1h");
     rig_pass(&r);
-    /* Between two passes: the number of directories is the same. */
-    tmp_dir("keep"); /* so that the inode is not given out again at once */
+    /* The directory is replaced between two passes: their number is the
+     * same. */
+    tmp_dir("keep"); /* so that the inode is not reused at once */
     tmp_remove(SCOPE "job_5");
     tmp_dir("keep2");
     tmp_v2_job(SCOPE "job_5", 7, 8192, "1\n");
@@ -133,7 +135,7 @@ static void test_same_id_again(void **state)
     const struct bj_job *job = rig_job(&r, "5");
     assert_int_equal(job->use.cpu_usec, 7);
     assert_true(job->end_sec == BJ_ABSENT);
-    /* And once more, with a pass between. */
+    /* Again, with a pass between removal and the new directory. */
     tmp_remove(SCOPE "job_5");
     rig_pass(&r);
     assert_true(rig_job(&r, "5")->end_sec != BJ_ABSENT);
@@ -144,7 +146,7 @@ static void test_same_id_again(void **state)
     rig_stop(&r);
 }
 
-static void test_emptied(void **state)
+static void test_empty_directories(void **state)
 {
     (void)state;
     struct rig r;
@@ -153,7 +155,7 @@ static void test_emptied(void **state)
     tmp_v2_job(SCOPE "job_6", 1000, 4096, "1\n");
     START(r, "job.grace=200ms", "sample.slow=100ms");
     rig_pass(&r);
-    assert_null(rig_job(&r, "5")); /* left behind by a crash */
+    assert_null(rig_job(&r, "5")); /* a crash may leave an empty directory */
     assert_non_null(rig_job(&r, "6"));
     tmp_file(SCOPE "job_6/cgroup.procs", "");
     for (int i = 0; i < 4; i++) {
@@ -170,7 +172,7 @@ static void test_emptied(void **state)
     rig_stop(&r);
 }
 
-/* What cannot be read for now has not gone: its jobs go on. */
+/* The jobs of a directory that temporarily cannot be read continue. */
 static void test_fault_ends_nothing(void **state)
 {
     (void)state;
@@ -251,8 +253,9 @@ static void test_steps(void **state)
     rig_stop(&r);
 }
 
-/* v1 keeps memory events for each cgroup on its own: the job's are their sum,
- * and stay when a step goes. */
+/* A cgroup of v1 with this number of OOM kills. v1 counts memory events for
+ * each cgroup separately: those of a job are their sum, and remain when a step
+ * ends. */
 static void v1_dir(const char *rel, const char *kills)
 {
     char name[256], text[128];
@@ -314,10 +317,11 @@ static void v1_job(const char *job)
     tmp_file(name, "1\n");
 }
 
-/* Hierarchies lose a job one after the other: what is left of it is not a job
- * of the same id, and its last values stay.  One of the two is not watched, and
- * seen for the first time when the job has begun to go. */
-static void test_v1_ends_piecemeal(void **state)
+/* The directories of a job disappear from one hierarchy after the other: the
+ * rest is not a new job of the same id, and the last values remain. Only one of
+ * the hierarchies is watched; the job is first seen in the other when it has
+ * begun to end. */
+static void test_v1_hierarchies_end_in_turn(void **state)
 {
     static const char *const order[][2] = {{"memory", "cpuacct"},
                                            {"cpuacct", "memory"}};
@@ -337,7 +341,7 @@ static void test_v1_ends_piecemeal(void **state)
             snprintf(rel, sizeof(rel), "%s/slurm/uid_7/job_5", order[i][gone]);
             tmp_remove(rel);
             for (int n = 0; n < 3; n++) {
-                rig_pass(&r); /* scans what is watched, then everything */
+                rig_pass(&r); /* scans the watched hierarchy, later all */
                 assert_int_equal(r.snap->jobs.n, 2);
                 assert_int_equal(rig_job(&r, "5")->use.cpu_usec, 9000);
                 testclock_advance(150000);
@@ -350,7 +354,7 @@ static void test_v1_ends_piecemeal(void **state)
 
 #define V1_JOB "memory/slurm/uid_7/job_5"
 
-/* A pass after the slow interval; the OOM kills that it reports. */
+/* Run a pass after the slow interval; returns the OOM kills that it reports. */
 static uint64_t kills_reported(struct rig *r)
 {
     testclock_advance(110000);
@@ -358,9 +362,9 @@ static uint64_t kills_reported(struct rig *r)
     return rig_job(r, "5")->use.mem_oom_kills;
 }
 
-/* While the peak stands still below the limits and the machine counts no OOM
- * kill, nothing can have happened, and nothing is read. */
-static void test_v1_events_due(void **state)
+/* The events are read only when the peak rises near a limit or the machine has
+ * counted an OOM kill: else there cannot be any. */
+static void test_v1_events_are_read_when_due(void **state)
 {
     (void)state;
     struct rig r;
@@ -376,13 +380,13 @@ static void test_v1_events_due(void **state)
     tmp_file(V1_JOB "/step_0/memory.limit_in_bytes", "9223372036854771712\n");
     START(r, procfs, "sample.slow=100ms");
     assert_int_equal(kills_reported(&r), 1);
-    v1_dir(V1_JOB "/step_0", "2"); /* not possible, so seen only if read */
+    v1_dir(V1_JOB "/step_0", "2"); /* impossible in practice: shows a read */
     assert_int_equal(kills_reported(&r), 1);
     tmp_file("proc/vmstat", "nr_free_pages 1\noom_kill 6\nother 2\n");
     assert_int_equal(kills_reported(&r), 2);
     v1_dir(V1_JOB "/step_0", "3");
     assert_int_equal(kills_reported(&r), 2);
-    v1_dir(V1_JOB "/step_1", "1"); /* what is new has not been read */
+    v1_dir(V1_JOB "/step_1", "1"); /* a new cgroup has not been read yet */
     assert_int_equal(kills_reported(&r), 4);
     v1_dir(V1_JOB "/step_0", "4");
     tmp_file(V1_JOB "/memory.max_usage_in_bytes", "15900000000\n");
@@ -392,7 +396,7 @@ static void test_v1_events_due(void **state)
     rig_stop(&r);
 }
 
-/* The CPU quota of v1: looked at slowly while it has never been enforced. */
+/* The CPU quota of v1 is read at the slow interval until it was enforced. */
 static void test_v1_quota(void **state)
 {
     (void)state;
@@ -416,8 +420,8 @@ static void test_v1_quota(void **state)
     rig_stop(&r);
 }
 
-/* Jobs of two schedulers in different hierarchies: those of either are found in
- * the next pass, also when only the other has jobs. */
+/* Two schedulers use different hierarchies: a new job of either is found in the
+ * next pass, even if so far only the other had jobs. */
 static void test_two_schedulers(void **state)
 {
     (void)state;
@@ -434,7 +438,7 @@ static void test_two_schedulers(void **state)
     rig_stop(&r);
 }
 
-/* Jobs that come and go leave nothing. */
+/* Jobs that begin and end leave no open files. */
 static void test_churn(void **state)
 {
     (void)state;
@@ -458,8 +462,8 @@ static void test_churn(void **state)
     rig_stop(&r);
 }
 
-/* A job whose path has no id is shown although a process of it is stuck in the
- * kernel, so that its environment cannot be read. */
+/* A job whose path has no id is published although a process of it is stuck in
+ * the kernel, so that its environment cannot be read. */
 static void test_resolver_hangs(void **state)
 {
     static const char sluid[] = "sEKNKTV3WPV500";
@@ -484,13 +488,13 @@ static void test_resolver_hangs(void **state)
     testclock_advance(60000000);
     rig_pass(&r);
     assert_non_null(rig_job(&r, sluid));
-    int fd = open(fifo, O_RDWR);       /* go on */
-    assert_int_equal(unlink(fifo), 0); /* and do not hang again */
+    int fd = open(fifo, O_RDWR);       /* release the reader */
+    assert_int_equal(unlink(fifo), 0); /* it must not block again */
     close(fd);
     rig_stop(&r);
 }
 
-static void test_only_named(void **state)
+static void test_named_collectors_only(void **state)
 {
     (void)state;
     struct rig r;
@@ -508,21 +512,21 @@ static void test_only_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_nothing_then_all),
+        TEST(test_hierarchy_appears),
         TEST(test_end_and_grace),
         TEST(test_same_id_again),
-        TEST(test_emptied),
+        TEST(test_empty_directories),
         TEST(test_fault_ends_nothing),
         TEST(test_caps),
         TEST(test_steps),
         TEST(test_v1_events),
-        TEST(test_v1_ends_piecemeal),
-        TEST(test_v1_events_due),
+        TEST(test_v1_hierarchies_end_in_turn),
+        TEST(test_v1_events_are_read_when_due),
         TEST(test_v1_quota),
         TEST(test_two_schedulers),
         TEST(test_churn),
         TEST(test_resolver_hangs),
-        TEST(test_only_named),
+        TEST(test_named_collectors_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Which of a host's addresses is listened on. */
+/* A host name with several addresses: the server listens on the first one that
+ * this host has. */
 #include "base/listen.h"
 
 #include <arpa/inet.h>
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* What names stand for here, in place of the system's. */
+/* The addresses that getaddrinfo() returns in this test. */
 static struct sockaddr_in6 foreign = {.sin6_family = AF_INET6};
 static struct sockaddr_in ours = {.sin_family = AF_INET};
 static struct addrinfo list[2];
@@ -42,7 +43,7 @@ static void test_second_address(void **state)
     char name[BJ_ADDRESS_MAX];
     struct bj_err err = {0};
     (void)state;
-    /* Of documents (RFC 3849): nobody's. */
+    /* For documentation (RFC 3849): no host has it. */
     inet_pton(AF_INET6, "2001:db8::1", &foreign.sin6_addr);
     inet_pton(AF_INET, "127.0.0.1", &ours.sin_addr);
     int fd = bj_listen_open("host:0", 1, &err);

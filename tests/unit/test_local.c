@@ -1,4 +1,4 @@
-/* Texts in the words of a site. */
+/* Texts that a site translates. */
 #include "base/local.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void test_site(void **state)
     assert_string_equal(bj_local("a"), "second");
     assert_string_equal(bj_local("zz"), "last");
     assert_string_equal(bj_local("Job"), "Job");
-    /* Values keep their place; a text is never a format. */
+    /* Each placeholder gets its value; a translation is never a format. */
     bj_local_put(&b, "%s {%d of %zu jobs, %s} %d", "x", 3, (size_t)7, "<y>", 9);
     expect(&b, "x %n 7: <<y>> & 3%s 9");
     bj_local_html(&b, "<b>{%d of %zu jobs, %s}</b>", 3, (size_t)7, "y");

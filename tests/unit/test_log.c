@@ -1,4 +1,4 @@
-/* Logging: standard error goes into a pipe and is compared. */
+/* Logging: standard error is redirected to a pipe and compared. */
 #include "base/log.h"
 
 #include "tests/unit/lib/testclock.h"
@@ -18,7 +18,7 @@
 
 static char got[1 << 16];
 
-/* Call fn and keep what it wrote. */
+/* Call fn and store its output in got. */
 static size_t catch_stderr(void (*fn)(const void *), const void *arg)
 {
     int ends[2], saved = dup(STDERR_FILENO);
@@ -43,7 +43,7 @@ static void log_text(const void *text)
     bj_log(BJ_LOG_WARN, NULL, "%s", (const char *)text);
 }
 
-/* The text behind a prefix and the time of the test. */
+/* The text after a prefix and the time stamp of the test. */
 static const char *after_stamp(const char *line, const char *before)
 {
     static const char stamp[] = "2023-11-14T22:13:20.123Z";
@@ -129,7 +129,7 @@ static void levels(void **state)
     }
 }
 
-/* Whatever the length and the escapes, a line ends as it should. */
+/* A line of any length and with any escapes ends correctly. */
 static void long_lines_are_cut(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void long_lines_are_cut(void **state)
             text[len] = '\0';
             bj_log_setup(BJ_LOG_INFO, BJ_LOG_JSON);
             size_t n = catch_stderr(log_text, text);
-            assert_true(n < 4096); /* a pipe takes it in one piece */
+            assert_true(n < 4096); /* so that a pipe takes it as a whole */
             assert_string_equal(got + n - 3, "\"}\n");
             assert_ptr_equal(strchr(got, '\n'), got + n - 1);
         }

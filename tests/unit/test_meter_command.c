@@ -1,5 +1,5 @@
-/* The power of the node by a command: what others print, and commands that do
- * not do what they should. */
+/* The node's power from a command: the output of common tools, and commands
+ * that fail. */
 #include "core/energy/command.h"
 
 #include "base/clock.h"
@@ -57,7 +57,7 @@ static void test_output(void **state)
          250000000},
         {"Current Power : 250 Watts\nCurrent Power : 260 Watts\n", 0,
          250000000},
-        /* averages and extremes are not the power now */
+        /* averages and extremes are not the current power */
         {"Minimum Power over sampling duration : 120 watts\n"
          "Average Power over sampling duration : 300 watts\n",
          -EBADMSG, 0},
@@ -114,7 +114,7 @@ static int once(struct bj_meter_sample *s, struct bj_err *err)
     return r;
 }
 
-/* A script in a directory of its own; %s in arguments is that directory. */
+/* Create a script in a new directory, and configure it as the command. */
 static void script(const char *text, const char *arguments)
 {
     char path[256];
@@ -177,7 +177,7 @@ static void test_faults(void **state)
     assert_int_equal(once(&s, &err), -EACCES);
 }
 
-/* One that hangs is ended at the deadline. */
+/* A command that hangs is killed at the deadline or when the program stops. */
 static void test_hang(void **state)
 {
     (void)state;

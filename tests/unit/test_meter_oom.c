@@ -1,4 +1,4 @@
-/* The BMC's meters when memory is short. */
+/* The meters of a BMC when memory allocations fail. */
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/fakebmc.h"
 
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* Enough for each of the four. */
+/* Responses of the BMC that suffice for all four meters. */
 #define DCMI "00 DC 4C 01 78 00 E0 01 2C 01 6E 30 00 6B E8 03 00 00 40"
 #define NM "00 57 01 00 9C 01 5A 00 BC 02 8E 01 80 51 01 00 10 0E 00 00 70"
 #define XCC "00 05 00 E0 67 A4 00 FA 00 00 10 5E 5F 7D 00"
@@ -29,11 +29,11 @@ static void prepare(void)
     static const struct fake_sensor power = {"Sys Power", 5, 0x0b, 7, 0, 0, 0,
                                              6,           0, 0,    4, 0, 0, 0};
     fake_bmc_init(&bmc);
-    fake_bmc_says(&bmc, BJ_IPMI_APP, 1, LENOVO_ID);
-    fake_bmc_says(&bmc, 0x2c, 2, DCMI);
-    fake_bmc_says(&bmc, 0x2e, 0xc8, NM);
-    fake_bmc_says(&bmc, 0x3a, 0x32, XCC);
-    fake_bmc_says(&bmc, BJ_IPMI_SENSOR, 0x2d, "00 53 C0 00");
+    fake_bmc_respond(&bmc, BJ_IPMI_APP, 1, LENOVO_ID);
+    fake_bmc_respond(&bmc, 0x2c, 2, DCMI);
+    fake_bmc_respond(&bmc, 0x2e, 0xc8, NM);
+    fake_bmc_respond(&bmc, 0x3a, 0x32, XCC);
+    fake_bmc_respond(&bmc, BJ_IPMI_SENSOR, 0x2d, "00 53 C0 00");
     fake_bmc_sensor(&bmc, power);
 }
 
@@ -66,7 +66,7 @@ static void test_ipmi(void **state)
         {bj_sdr_open, &bj_meter_sdr},
     };
     for (size_t i = 0; i < sizeof(meters) / sizeof(meters[0]); i++) {
-        /* the meter and its handle; readings need no memory */
+        /* the meter and its handle; readings allocate nothing */
         unsigned long n = bj_fail_each(ipmi_once, &meters[i]);
         assert_int_equal(n, 2);
     }

@@ -1,4 +1,5 @@
-/* Which meter is preferred for what, and what a change of it costs. */
+/* Which meter is preferred, and how much energy is missed when the preferred
+ * meter changes. */
 #include "core/energy/meters.h"
 
 #include "base/clock.h"
@@ -41,7 +42,7 @@ static void no_log(void *ctx, enum bj_log_level level, const char *msg)
     (void)msg;
 }
 
-/* A machine whose processors have two meters; cray goes before rapl. */
+/* A machine with two meters of its processors; cray is preferred to rapl. */
 static int setup(void **state)
 {
     static char root[256];
@@ -51,10 +52,11 @@ static int setup(void **state)
     struct bj_err err = {0};
     (void)state;
     testclock_stop();
-    meter_tree(&rig, NULL);
-    meter_grow(CRAY "version 1\n" CRAY "cpu_energy 0 J\n" RAPL
-                    "name package-0\n" RAPL "enabled 1\n" RAPL
-                    "max_energy_range_uj 262143328850\n" RAPL "energy_uj 0\n");
+    meter_setup(&rig, NULL);
+    meter_add_files(CRAY "version 1\n" CRAY "cpu_energy 0 J\n" RAPL
+                         "name package-0\n" RAPL "enabled 1\n" RAPL
+                         "max_energy_range_uj 262143328850\n" RAPL
+                         "energy_uj 0\n");
     snprintf(root, sizeof(root), "%s", rig.env.sysfs);
     conf = (struct bj_conf){
         .sysfs = root,
@@ -68,7 +70,7 @@ static int teardown(void **state)
 {
     (void)state;
     bj_meters_free(meters);
-    meter_gone(&rig);
+    meter_cleanup(&rig);
     testclock_run();
     return 0;
 }
@@ -77,17 +79,18 @@ static void set_cray(unsigned joules)
 {
     char text[32];
     snprintf(text, sizeof(text), "%u J\n", joules);
-    meter_set(CRAY "cpu_energy", text);
+    meter_write(CRAY "cpu_energy", text);
 }
 
 static void set_rapl(unsigned joules)
 {
     char text[32];
     snprintf(text, sizeof(text), "%u000000\n", joules);
-    meter_set(RAPL "energy_uj", text);
+    meter_write(RAPL "energy_uj", text);
 }
 
-/* One sample comes from that meter, "" for none, and adds this energy. */
+/* The next sample comes from this meter ("": from none), and the total is then
+ * so many joules. */
 static void reads(const char *source, unsigned joules)
 {
     struct bj_totals t;
@@ -98,14 +101,14 @@ static void reads(const char *source, unsigned joules)
     assert_string_equal(cpu->source ? cpu->source : "", source);
 }
 
-/* Long enough that older values are no longer fresh. */
-static void silence(void)
+/* Wait until older values are no longer fresh. */
+static void let_values_expire(void)
 {
     testclock_advance(4 * PERIOD);
 }
 
-/* The counter of a meter that comes back holds what passed meanwhile, which
- * another one has reported: that is not counted twice. */
+/* A failed meter counts on; energy that another meter reported meanwhile is not
+ * counted twice when it returns. */
 static void test_returns(void **state)
 {
     (void)state;
@@ -113,8 +116,8 @@ static void test_returns(void **state)
     set_cray(10);
     set_rapl(10);
     reads("cray", 10);
-    meter_set(CRAY "cpu_energy", "rubbish\n");
-    silence();
+    meter_write(CRAY "cpu_energy", "rubbish\n");
+    let_values_expire();
     set_rapl(25);
     reads("rapl", 25);
     set_cray(32);
@@ -125,17 +128,18 @@ static void test_returns(void **state)
     reads("cray", 40);
 }
 
-/* Both come back at once: what passed meanwhile is unknown. */
-static void test_both_return(void **state)
+/* The first meter that returns after both failed: the energy between is
+ * unknown. */
+static void test_return_after_both_failed(void **state)
 {
     (void)state;
     reads("cray", 0);
-    meter_set(CRAY "cpu_energy", "rubbish\n");
-    silence();
+    meter_write(CRAY "cpu_energy", "rubbish\n");
+    let_values_expire();
     set_rapl(25);
     reads("rapl", 25);
-    meter_set(RAPL "energy_uj", "rubbish\n");
-    silence();
+    meter_write(RAPL "energy_uj", "rubbish\n");
+    let_values_expire();
     reads("", 25);
     set_cray(60);
     reads("", 25);
@@ -143,14 +147,14 @@ static void test_both_return(void **state)
     reads("cray", 27);
 }
 
-/* If no other meter was read, nothing is missing. */
-static void test_alone(void **state)
+/* If no other meter was read meanwhile, its counter has all energy. */
+static void test_return_without_another_meter(void **state)
 {
     (void)state;
-    meter_set(RAPL "energy_uj", "rubbish\n");
+    meter_write(RAPL "energy_uj", "rubbish\n");
     reads("cray", 0);
-    meter_set(CRAY "cpu_energy", "rubbish\n");
-    silence();
+    meter_write(CRAY "cpu_energy", "rubbish\n");
+    let_values_expire();
     reads("", 0);
     set_cray(60);
     reads("cray", 60);
@@ -159,7 +163,8 @@ static void test_alone(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_returns), T(test_both_return),
-                                       T(test_alone)};
+    const struct CMUnitTest tests[] = {T(test_returns),
+                                       T(test_return_after_both_failed),
+                                       T(test_return_without_another_meter)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

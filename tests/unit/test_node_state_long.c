@@ -1,5 +1,5 @@
-/* The word that sinfo has for a node's state, against what Slurm's own library
- * says of 901 combinations of base states and flags. */
+/* The long form of a node's state in sinfo, compared with the output of Slurm's
+ * own library for 901 combinations of base states and flags. */
 #include "base/err.h"
 #include "sched/sinfo_long.h"
 #include "tests/unit/test_sched.h"
@@ -21,7 +21,7 @@ static void check_line(struct bj_slice line)
         fail_msg("%.*s: got %.*s", (int)line.n, line.p, (int)got.n, got.p);
 }
 
-static void as_slurm(void **state)
+static void same_as_slurm(void **state)
 {
     struct bj_slice all = load("tests/fixtures/cluster/node-states.txt");
     struct bj_slice rest = all, line;
@@ -36,8 +36,9 @@ static void as_slurm(void **state)
     free((void *)(uintptr_t)all.p);
 }
 
-/* All flags at once, and what is no state. */
-static void fits_its_room(void **state)
+/* Combinations of flags fit into the buffer, also with an invalid base
+ * state. */
+static void fits_into_the_buffer(void **state)
 {
     char text[BJ_NODE_LONG_BYTES];
     (void)state;
@@ -52,8 +53,8 @@ static void fits_its_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_slurm),
-        cmocka_unit_test(fits_its_room),
+        cmocka_unit_test(same_as_slurm),
+        cmocka_unit_test(fits_into_the_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* Memory runs out at every allocation there is: the call fails with -ENOMEM,
- * what it has is still right, and nothing is lost (which the leak checker of
- * the address sanitizer sees). */
+/* Each memory allocation fails in turn: the call returns -ENOMEM, its data
+ * remain valid, and nothing leaks (the address sanitizer checks that). */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/opt.h"
@@ -33,7 +32,7 @@ static const struct bj_opt opts[] = {
     {0},
 };
 
-/* Fill a structure by way of fill, between presets and finish. */
+/* Configure a structure with fill, between the presets and the finish. */
 static int configure(int (*fill)(const struct bj_optset *, void *,
                                  struct bj_err *),
                      void *arg)
@@ -137,7 +136,7 @@ static void options(void **state)
     unlink(name);
 }
 
-/* An error that is found while memory is short is one or the other. */
+/* With an error in the YAML and too little memory, either error is reported. */
 static void errors_in_yaml(void **state)
 {
     static const char *const texts[] = {"cluster: [x\n", "cluster: \xff\n",
@@ -183,7 +182,7 @@ static int buffer(void *arg)
         bj_buf_fixed(&b, i * 1500000, 6);
         bj_buf_str(&b, "\n");
     }
-    /* What is there is whole up to where memory ran out. */
+    /* Either an allocation failed or all lines are there. */
     struct bj_slice rest = {b.p, b.len}, line;
     unsigned lines = 0;
     while (bj_slice_line(&rest, &line))
@@ -221,7 +220,7 @@ static int arena(void *arg)
     return r;
 }
 
-/* A reset that gets no block is no failure: the next allocation tries again. */
+/* A reset without a block does not fail: the next allocation tries again. */
 static void arenas(void **state)
 {
     (void)state;
@@ -246,7 +245,7 @@ int main(void)
         cmocka_unit_test(arenas),
     };
     if (!bj_fail_works()) {
-        print_message("# skipped: malloc is somebody else's here\n");
+        print_message("# skipped: malloc cannot be made to fail here\n");
         return 0;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

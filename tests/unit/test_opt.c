@@ -1,4 +1,4 @@
-/* Options: one table, fed from text, the command line and YAML. */
+/* Options: one table, filled from text, the command line and YAML. */
 #include "base/opt.h"
 #include "base/opt_value.h"
 #include "tests/unit/lib/optroom.h"
@@ -14,7 +14,7 @@
 static void presets(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     char got[300];
     init(&r);
     show(&r, got, sizeof(got));
@@ -23,25 +23,29 @@ static void presets(void **state)
     assert_int_equal(bj_opt_finish(&r.sets[0], &r.err), 0);
     show(&r, got, sizeof(got));
     assert_string_equal(got, "listen=:9010 listen=[::1]:9011");
-    /* Again, over what is there. */
+    /* The presets again, over existing values. */
     assert_int_equal(bj_opt_presets(&r.sets[0], &r.err), 0);
     assert_int_equal(r.c.listen.n, 0);
     fini(&r);
     fini(&r);
 }
 
-/* A table whose preset breaks its own limits is found out. */
+/* A table whose preset violates its own limits is an error. */
 static void presets_are_checked(void **state)
 {
     (void)state;
     static const struct bj_opt bad[] = {
-        {.name = "path.procfs", AT(STR, proc), .preset = "/proc"},
+        {.name = "path.procfs", MEMBER(STR, proc), .preset = "/proc"},
         {.name = "job-files",
-         AT(LIST, files),
+         MEMBER(LIST, files),
          .preset = "a,z",
          .choices = "a|b"},
-        {.name = "max-jobs", AT(U64, jobs), .lo = 1, .hi = 10, .preset = "11"},
-        {.name = "log.level", AT(STR, level), .preset = "info"},
+        {.name = "max-jobs",
+         MEMBER(U64, jobs),
+         .lo = 1,
+         .hi = 10,
+         .preset = "11"},
+        {.name = "log.level", MEMBER(STR, level), .preset = "info"},
         {0},
     };
     struct conf c = {0};
@@ -56,7 +60,7 @@ static void presets_are_checked(void **state)
     assert_true(!c.proc && !c.level && !c.files.v);
 }
 
-/* A value and what it makes of the presets; NULL: message and code. */
+/* A value, and the options that it changes or the error message. */
 static const struct {
     struct bj_slice name, value;
     int status;
@@ -151,7 +155,7 @@ static void setting(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(values); i++) {
-        struct room r;
+        struct opt_rig r;
         char got[300];
         init(&r);
         int status =
@@ -167,16 +171,16 @@ static void setting(void **state)
         show(&r, got, sizeof(got));
         assert_string_equal(status == 0 ? got : r.err.msg, values[i].want);
         if (status < 0)
-            assert_string_equal(got, ""); /* nothing has changed */
+            assert_string_equal(got, ""); /* nothing was changed */
         fini(&r);
     }
 }
 
-/* Values are cut in messages, so that what was expected stays readable. */
+/* Messages shorten a long value, so that the rest stays readable. */
 static void long_values_in_messages(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     char value[1000];
     init(&r);
     memset(value, 'x', sizeof(value));
@@ -191,7 +195,7 @@ static void long_values_in_messages(void **state)
 static void lists(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     char got[300];
     init(&r);
     bj_opt_set(r.sets, 2, BJ_SLICE("WebListenAddress"), BJ_SLICE("a"), NULL);
@@ -199,7 +203,7 @@ static void lists(void **state)
     assert_int_equal(bj_opt_finish(&r.sets[0], &r.err), 0);
     show(&r, got, sizeof(got));
     assert_string_equal(got, "listen=a listen=b");
-    /* Emptied on purpose: the preset does not come back. */
+    /* The list was emptied: the preset does not return. */
     bj_opt_set(r.sets, 2, BJ_SLICE("web.listen-address"), BJ_SLICE(""), NULL);
     assert_int_equal(bj_opt_finish(&r.sets[0], &r.err), 0);
     show(&r, got, sizeof(got));
@@ -330,7 +334,7 @@ static void amounts_as_text(void **state)
     assert_string_equal(bj_size_text(1, buf), "1");
     assert_string_equal(bj_size_text(65536, buf), "64K");
     assert_string_equal(bj_size_text(UINT64_MAX, buf), "18446744073709551615");
-    /* What is written reads back the same. */
+    /* The parser reads back what was written. */
     for (unsigned bit = 0; bit < 64; bit++)
         for (int off = -1; off <= 1; off++) {
             uint64_t v = (UINT64_C(1) << bit) + (uint64_t)off, back = 0;
@@ -407,7 +411,7 @@ static void command_lines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(lines); i++) {
-        struct room r;
+        struct opt_rig r;
         char text[100], got[300], *argv[8];
         init(&r);
         snprintf(text, sizeof(text), "prog%s%s", lines[i].args[0] ? "|" : "",
@@ -425,11 +429,11 @@ static void command_lines(void **state)
     assert_int_equal(bj_opt_argv(NULL, 0, 0, NULL, NULL), 0);
 }
 
-/* The next source replaces a list; one source collects it. */
+/* A later source replaces a list; the values of one source are collected. */
 static void sources_replace_lists(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     char got[300], a[] = "p|--job-files=a|--job-files=b|--max-jobs=2",
                    b[] = "p|--job-files=c|--job-files=d", *argv[8];
     init(&r);
@@ -455,10 +459,10 @@ static void sources_replace_lists(void **state)
 }
 
 /* A BOOL may record whether a source has set it. */
-static void whether_it_was_set(void **state)
+static void flags_record_that_they_were_set(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     init(&r);
     assert_true(r.c.flag);
     assert_false(r.c.flag_set);
@@ -471,10 +475,10 @@ static void whether_it_was_set(void **state)
     fini(&r);
 }
 
-static void finding(void **state)
+static void find_by_name(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     const struct bj_optset *set = NULL;
     init(&r);
     assert_ptr_equal(bj_opt_find(r.sets, 2, BJ_SLICE("WEB_NAME"), &set),
@@ -537,8 +541,8 @@ int main(void)
         cmocka_unit_test(amounts_as_text),
         cmocka_unit_test(command_lines),
         cmocka_unit_test(sources_replace_lists),
-        cmocka_unit_test(whether_it_was_set),
-        cmocka_unit_test(finding),
+        cmocka_unit_test(flags_record_that_they_were_set),
+        cmocka_unit_test(find_by_name),
         cmocka_unit_test(help_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

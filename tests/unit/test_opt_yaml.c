@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-/* What a YAML text sets, or its message after the name of the file. */
+/* A YAML text, and the options that it sets or the error message after the name
+ * of the file. */
 static const struct {
     struct bj_slice text;
     int status;
@@ -31,7 +32,7 @@ static const struct {
      "timeout=120000000 level=debug fast=1"},
     {S("WEB:\n  Timeout: 2m\n"), 0, "timeout=120000000"},
     {S("collector:\n  cpu: off\nopen-fds: on\n"), 0, "cpu=0 fds=1"},
-    /* a name that is an option and a section */
+    /* a name that is both an option and a section */
     {S("collector:\n  cpu:\n    rest: 2\n"), 0, "rest=2"},
     {S("collector:\n  cpu: no\n  cpu.rest: 2\n"), 0, "cpu=0 rest=2"},
     {S("collector.cpu: no\ncollector: {cpu: {rest: 2}}\n"), 0, "cpu=0 rest=2"},
@@ -49,7 +50,7 @@ static const struct {
     {S("web: {}\n"), 0, ""},
     {S("web:\n  # name: x\n"), 0, ""},
 
-    /* values: the place is that of the value */
+    /* values: the position in the message is that of the value */
     {S("max-jobs: 0\n"), -ERANGE,
      "1:11: max-jobs: '0' is not between 1 and 65536"},
     {S("\n\nweb:\n  timeout: [1s]\n"), -EINVAL,
@@ -77,7 +78,7 @@ static const struct {
     {S("# \xc3\xa9\n{cluster: \xc3\xa9, max-jobs: x}\n"), -EINVAL,
      "2:24: max-jobs: 'x' is not a whole number"},
 
-    /* keys: the place is that of the key */
+    /* keys: the position in the message is that of the key */
     {S("max-jobs: 1\nnosuch: 2\n"), -EINVAL, "2:1: unknown option 'nosuch'"},
     {S("web:\n  nosuch: 2\n"), -EINVAL, "2:3: unknown option 'web.nosuch'"},
     {S("nosuch:\n  a: 1\n"), -EINVAL, "1:1: unknown option 'nosuch'"},
@@ -109,7 +110,7 @@ static const struct {
     {S("max-jobs: !!int 5\n"), -EINVAL, "1:11: tags are not supported"},
     {S("web: !x {}\n"), -EINVAL, "1:6: tags are not supported"},
 
-    /* syntax: the words are those of libyaml */
+    /* syntax: the messages are those of libyaml */
     {S("max-jobs: 1\n\topen-fds: 1\n"), -EINVAL,
      "2:1: a tab: YAML is indented with blanks"},
     {S("max-jobs: 1: 2\n"), -EINVAL,
@@ -136,7 +137,7 @@ static void yaml_texts(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(yamls); i++) {
-        struct room r;
+        struct opt_rig r;
         char got[300];
         init(&r);
         int status =
@@ -156,7 +157,7 @@ static void yaml_texts(void **state)
     }
 }
 
-/* Texts that grow without end in depth, names or lists. */
+/* Texts of very deep nesting, or with very long names or lists. */
 static void yaml_bombs(void **state)
 {
     (void)state;
@@ -183,7 +184,7 @@ static void yaml_bombs(void **state)
     char *text = malloc(BYTES + 100);
     assert_non_null(text);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct room r;
+        struct opt_rig r;
         init(&r);
         size_t n = strlen(cases[i].head), step = strlen(cases[i].piece);
         memcpy(text, cases[i].head, n);
@@ -200,7 +201,7 @@ static void yaml_bombs(void **state)
 static void yaml_files(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     char name[] = "/tmp/bj-test-opt-XXXXXX", got[300], want[300];
     init(&r);
     int fd = mkstemp(name);
@@ -214,7 +215,7 @@ static void yaml_files(void **state)
     assert_int_equal(bj_opt_yaml(r.sets, 2, name, &r.err), -EINVAL);
     snprintf(want, sizeof(want), "%s:2:1: unknown option 'nosuch'", name);
     assert_string_equal(r.err.msg, want);
-    /* A mebibyte of comment is read, one byte more is not. */
+    /* A comment of one mebibyte is read, one byte more is not. */
     assert_int_equal(ftruncate(fd, 0), 0);
     char *big = malloc((1 << 20) + 1);
     assert_non_null(big);
@@ -233,11 +234,11 @@ static void yaml_files(void **state)
     fini(&r);
 }
 
-/* A path as long as paths may be leaves room for what is wrong. */
+/* A message with a path of maximum length still names the error. */
 static void yaml_long_path(void **state)
 {
     (void)state;
-    struct room r;
+    struct opt_rig r;
     char name[4000];
     init(&r);
     memset(name, 'd', sizeof(name));

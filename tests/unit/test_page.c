@@ -1,5 +1,5 @@
-/* Pages: every line is written out here by hand, from the format's own rules
- * (prometheus.io "Exposition formats", OpenMetrics 1.0.0). */
+/* Pages of metrics. Every expected line was written by hand from the rules of
+ * the formats (prometheus.io "Exposition formats", OpenMetrics 1.0.0). */
 #include "standalone/page.h"
 
 #include "base/digits.h"
@@ -16,7 +16,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Metrics with everything that matters to a writer. */
+/* Metrics with all properties that matter to a writer. */
 static const char *const info_keys[] = {"colour", "shape", "note", NULL};
 static const struct bj_metric rows[] = {
     {.name = "cpu",
@@ -149,20 +149,19 @@ static void check_page(enum bj_page_format format, struct bj_slice cluster,
     free_job(job);
 }
 
-static void text_by_hand(void **state)
+static void text_format(void **state)
 {
     (void)state;
     check_page(BJ_PAGE_TEXT, (struct bj_slice){0}, text_page);
 }
 
-static void openmetrics_by_hand(void **state)
+static void openmetrics_format(void **state)
 {
     (void)state;
     check_page(BJ_PAGE_OPENMETRICS, BJ_SLICE("c\"1\""), openmetrics_page);
 }
 
-/* A snapshot through the native view.  The texts of HELP are the tables'
- * business and left out here. */
+/* A snapshot through the native view. HELP texts are not compared. */
 static void native_view(void **state)
 {
     (void)state;
@@ -226,7 +225,7 @@ static int write_once(void *arg)
     return r;
 }
 
-/* What is kept of one page is not used for another cluster's. */
+/* Headers that are kept for one cluster are not used for another. */
 static void another_cluster(void **state)
 {
     (void)state;
@@ -248,7 +247,7 @@ static void another_cluster(void **state)
     bj_page_heads_free(&heads);
 }
 
-static void want_of_memory(void **state)
+static void no_memory(void **state)
 {
     (void)state;
     if (!bj_fail_works())
@@ -258,7 +257,7 @@ static void want_of_memory(void **state)
     free_job(job);
 }
 
-/* Digits against what the C library prints. */
+/* The digits are the same as those of printf(). */
 static void check_digits(uint64_t v)
 {
     char got[BJ_DIGITS_ROOM + 1], want[BJ_DIGITS_ROOM];
@@ -296,12 +295,9 @@ static void digits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_by_hand),
-        cmocka_unit_test(openmetrics_by_hand),
-        cmocka_unit_test(native_view),
-        cmocka_unit_test(want_of_memory),
-        cmocka_unit_test(another_cluster),
-        cmocka_unit_test(digits),
+        cmocka_unit_test(text_format),     cmocka_unit_test(openmetrics_format),
+        cmocka_unit_test(native_view),     cmocka_unit_test(no_memory),
+        cmocka_unit_test(another_cluster), cmocka_unit_test(digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Fields of a path come back as they were. */
+/* Fields of a path are stored and returned unchanged. */
 #include "core/find/path_fields.h"
 
 #include <setjmp.h>

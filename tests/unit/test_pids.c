@@ -1,4 +1,5 @@
-/* The processes below a directory: bounds, odd lines, what is no process. */
+/* The processes below a directory: limits, malformed lines, entries that are
+ * not processes. */
 #include "tests/unit/lib/fakejob.h"
 
 #include "core/find/pids.h"
@@ -36,17 +37,17 @@ static void test_pids(void **state)
     assert_true(bj_pids_has(path, 18));
     assert_false(bj_pids_has(path, 1));
     assert_false(bj_pids_has(path, 8));
-    /* a process of another pid namespace is somebody all the same */
+    /* a process of another pid namespace counts, although it has no id here */
     fake_dir("q");
     fake_append("q/cgroup.procs", "0\n");
     assert_true(bj_pids_any(fake_path("q", path)));
     assert_int_equal(bj_pids_below(AT_FDCWD, path, pids, 8), 0);
-    /* v2 says it in one file */
+    /* v2 reports it in one file */
     fake_append("q/cgroup.events", "populated 0\nfrozen 0\n");
     assert_false(bj_pids_any(path));
     assert_false(bj_pids_any(fake_path("none", path)));
     assert_int_equal(bj_pids_below(AT_FDCWD, path, pids, 8), -ENOENT);
-    /* deeper than anybody nests, and a loop of links */
+    /* nested too deeply, and a loop of links */
     for (int i = 0; i < BJ_PIDS_DEPTH + 1; i++)
         memcpy(deep + 1 + 2 * i, "/d", 3);
     fake_join(deep, 99);
@@ -55,7 +56,7 @@ static void test_pids(void **state)
     assert_int_equal(bj_pids_below(AT_FDCWD, path, pids, 8), 3);
 }
 
-/* More ids than a buffer holds. */
+/* More ids than fit into a buffer. */
 static void test_many_pids(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* A snapshot made by hand, and every identifier, kind and value that collectd
- * gets of it. */
+/* The identifier, kind and value of everything that the plugin dispatches to a
+ * simulated collectd, for snapshots made by hand. */
 #include "collectd-plugin/dataset.h"
 #include "collectd-plugin/dispatch.h"
 #include "collectd-plugin/double.h"
@@ -95,7 +95,7 @@ static void dispatch(struct world *w, const struct bj_snap *snap)
         assert_true(bj_double.times[i] <= bj_double.now);
 }
 
-/* Exactly these lines, in any order. */
+/* Exactly these lines were dispatched, in any order. */
 static void expect(const char *const *want, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -308,7 +308,7 @@ static void test_attributes(void **state)
            "batchjob-4711/job_account-physics gauge 1" META3,
            "batchjob-4711/job_cluster-alpha gauge 1" META3,
            "batchjob-4711/job_uid-1001 gauge 1" META3,
-           /* hash: see test_plugin_name.c for how it is computed */
+           /* hash: computed as described in test_plugin_name.c */
            "batchjob-4711/job_partition-long_run--3d657454d4ed gauge 1" META3,
            "batchjob-4711/job_array_job_id-4700 gauge 1" META3,
            "batchjob-4711/job_array_task-11 gauge 1" META3,
@@ -316,7 +316,7 @@ static void test_attributes(void **state)
     bj_ident_unref(id);
 }
 
-/* What the options hide shows nowhere. */
+/* Labels that the options hide appear nowhere. */
 static void test_hidden_user(void **state)
 {
     struct world *w = *state;
@@ -331,7 +331,8 @@ static void test_hidden_user(void **state)
     bj_ident_unref(id);
 }
 
-/* Meta data must be plain, short and not empty, or JSON breaks. */
+/* Meta data that is empty, too long or not ASCII is left out, as it would break
+ * collectd's JSON. */
 static void test_meta(void **state)
 {
     struct world *w = *state;
@@ -358,9 +359,9 @@ static void test_meta(void **state)
         bj_ident_unref(ids[i]);
 }
 
-/* Meta data are made once for a job, not once for a pass; a job that ends takes
- * its own along, and an identity, or the cluster's name, that was learnt later
- * replaces them. */
+/* Meta data is made once for a job, not once for a pass. It is freed when the
+ * job ends, and replaced when the identity or the cluster's name becomes
+ * known. */
 static void test_passes(void **state)
 {
     struct world *w = *state;
@@ -391,7 +392,7 @@ static void test_passes(void **state)
     assert_int_equal(bj_double.metas, 1);
 
     bj_double_clear();
-    snap.cluster = BJ_SLICE("alpha"); /* the scheduler has said its name */
+    snap.cluster = BJ_SLICE("alpha"); /* the scheduler has reported its name */
     dispatch(w, &snap);
     EXPECT("batchjob-2/job_pids gauge 1 jobid=2 user=bert "
            "cluster=alpha");
@@ -404,8 +405,8 @@ static void test_passes(void **state)
     bj_ident_unref(b);
 }
 
-/* Two jobs of one name would spoil each other's values, and one without a name
- * would pass for the node. */
+/* A second job of the same name would mix the values of both, and a job without
+ * a name would look like the node: both are left out. */
 static void test_hostile_ids(void **state)
 {
     struct world *w = *state;

@@ -1,5 +1,5 @@
-/* The plugin's callbacks in the order in which collectd calls them, with a real
- * core over a tree without jobs. */
+/* The plugin's callbacks in the order of collectd, which is simulated, with a
+ * real core over a tree without jobs. */
 #include "collectd-plugin/config.h"
 #include "collectd-plugin/double.h"
 
@@ -96,7 +96,7 @@ static void test_config_good(void **state)
     assert_int_equal(configure_one("limit-jobs", str("100")), 0);
     assert_int_equal(configure_one("JobGrace", num(0.5)), 0);
     assert_string_equal(bj_double.log, "");
-    /* nothing but remembered */
+    /* the options are stored, nothing is started */
     assert_int_equal(bj_double.threads + bj_double.readers, 0);
 }
 
@@ -128,7 +128,7 @@ static const struct {
     const char *key;
     oconfig_value_t value;
     int n;
-    const char *says; /* in the log */
+    const char *message; /* the log contains it */
 } bad[] = {
     {"NoSuchOption",
      {{.string = (char[]){"x"}}, OCONFIG_TYPE_STRING},
@@ -161,8 +161,8 @@ static void test_config_bad(void **state)
         assert_int_not_equal(configure(bad[i].key, v, bad[i].n), 0);
         assert_ptr_equal(strstr(bj_double.log, "error batchjob plugin: "),
                          bj_double.log);
-        if (!strstr(bj_double.log, bad[i].says))
-            fail_msg("'%s' not in '%s'", bad[i].says, bj_double.log);
+        if (!strstr(bj_double.log, bad[i].message))
+            fail_msg("'%s' not in '%s'", bad[i].message, bj_double.log);
     }
 }
 
@@ -181,7 +181,7 @@ static void test_config_block_inside(void **state)
     assert_non_null(strstr(bj_double.log, "LimitJobs"));
 }
 
-static void test_life(void **state)
+static void test_start_and_read(void **state)
 {
     (void)state;
     assert_int_equal(bj_double.init(), 0);
@@ -201,14 +201,14 @@ static void test_life(void **state)
     assert_non_null(bj_double_find("batchjob/node_cpu_usec-user derive "));
     assert_non_null(bj_double_find("batchjob/sampler_passes derive 3"));
     assert_non_null(bj_double_find("batchjob/process_cpu_usec derive "));
-    /* one time for a pass */
+    /* all values of a pass have the same time */
     for (size_t i = 1; i < bj_double.nlines; i++)
         assert_true(bj_double.times[i] == bj_double.times[i - 1] ||
                     bj_double.times[i] ==
                         bj_double.times[i - 1] + TIME_T_TO_CDTIME_T(10));
 }
 
-/* Types that the site has already are left alone. */
+/* Types that the site has defined already are not registered. */
 static void test_site_types(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void test_wrong_types(void **state)
     setup(state);
 }
 
-/* A start that fails leaves no reader behind and may be tried again. */
+/* A failed start leaves no reader and can be repeated. */
 static void test_start_fails(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void test_start_fails(void **state)
 static const struct {
     uint64_t limit, max_files, kept, base;
 } bounds[] = {
-    {1024, 4096, 256, 0}, /* what most daemons get */
+    {1024, 4096, 256, 0}, /* the usual limit of a daemon */
     {1024, 100, 100, 0},
     {512, 4096, 0, 0},
     {256, 4096, 0, 0},
@@ -298,7 +298,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_register),   T(test_config_good),         T(test_config_list),
-        T(test_config_bad), T(test_config_block_inside), T(test_life),
+        T(test_config_bad), T(test_config_block_inside), T(test_start_and_read),
         T(test_site_types), T(test_wrong_types),         T(test_start_fails),
         T(test_bounds),
     };

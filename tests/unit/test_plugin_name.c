@@ -1,6 +1,6 @@
-/* Names for collectd: readable, clean, and never the same for two texts.  The
- * hashes were computed by another implementation (FNV-1a of every part and a
- * NUL after it, folded to 48 bits). */
+/* Names for collectd: readable, clean, and different for different texts. The
+ * expected hashes were computed by another implementation (FNV-1a of every part
+ * and a NUL after it, folded to 48 bits). */
 #include "collectd-plugin/name.h"
 
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static const struct {
     {"1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809",
      "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809"},
     {X113 "xxxxxxxxxxxxxx", X113 "xxxxxxxxxxxxxx"}, /* 127 bytes */
-    /* what cannot stay as it is */
+    /* texts with characters that must be replaced, or too long */
     {"a b", "a_b--b782aaf9e15f"},
     {"\xc3\xa9", "_--231c1dfaa458"},
     {"a\\b", "a_b--83835ae0dda7"},
@@ -36,7 +36,7 @@ static const struct {
     {"/opt/my app/x", ":opt:my_app:x--0270e58faeec"},
     {"/usr/bin/python3 (deleted)", ":usr:bin:python3_[deleted]--b1ca05b32339"},
     {X113 "xxxxxxxxxxxxxxx", X113 "--5638324d6d0b"}, /* 128 bytes */
-    /* what would look like another one */
+    /* texts that look like the name of another text */
     {":usr:bin", ":usr:bin--54e7f85f72c5"},
     {"[other]", "[other]--01b199b6ccf2"},
     {"/a:b/c", ":a:b:c--9a21801846d5"},
@@ -64,7 +64,7 @@ static const struct {
     {"123[4].pbs01", "", "", "x", "123[4].pbs01", "123[4].pbs01.x"},
     {"", "sABC", "", "0", "sABC", "sABC.0"},
     {"", "", "n1", "0", "", ""},
-    /* the same letters, other parts */
+    /* the same characters in other parts */
     {"1.2", "", "", "3", "1.2", "1.2.3"},
     {"1", "", "", "2.3", "1", "1.2.3--6c18732eea32"},
     {"5", "", "n1", "0", "5@n1", "5@n1.0"},
@@ -88,7 +88,7 @@ static void test_jobs(void **state)
     }
 }
 
-/* Texts of up to four characters from an alphabet of the dangerous ones. */
+/* All texts of four characters from an alphabet of critical ones. */
 enum { ALPHABET = 11, WORDS = ALPHABET * ALPHABET * ALPHABET * ALPHABET };
 
 static int by_name(const void *a, const void *b)
@@ -117,7 +117,7 @@ static void test_unique(void **state)
     free(names);
 }
 
-/* The parts of a job may each be as long as a label. */
+/* Each part of a job may be as long as a label, or longer. */
 static void test_long_parts(void **state)
 {
     char big[4 * 128];

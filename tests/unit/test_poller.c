@@ -1,4 +1,5 @@
-/* The thread of slow sources: when it runs, how it stops, what is abandoned. */
+/* The thread of a slow source: when it runs, how it stops, and when it is
+ * abandoned. */
 #include "base/wait.h"
 #include "core/poller.h"
 #include "tests/unit/lib/testclock.h"
@@ -13,7 +14,7 @@
 
 enum { SECOND = 1000000 };
 
-/* A source.  Its steps block while it is held. */
+/* A source. Its steps block while `held` is set. */
 struct source {
     struct bj_poller poller;
     unsigned steps, finished; /* under the poller's lock */
@@ -23,7 +24,7 @@ struct source {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change;
 static bool held;      /* under lock */
-static unsigned freed; /* under lock: sources that are gone */
+static unsigned freed; /* under lock: number of freed sources */
 
 static void hold(bool on)
 {
@@ -164,7 +165,7 @@ static void *stop(void *arg)
     return bj_poller_stop(arg) ? arg : NULL;
 }
 
-/* The struct stays until the abandoned thread has ended. */
+/* The struct remains until the abandoned thread has ended. */
 static void test_abandons_at_the_end(void **state)
 {
     (void)state;
@@ -192,7 +193,7 @@ static bool replace(struct source *s)
     return replaced;
 }
 
-/* Another thread goes on; the first one leaves the source alone. */
+/* A new thread continues; the first one does not touch the source again. */
 static void test_replaces_a_stuck_thread(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What the tests of the engine PostgreSQL share. */
+/* Helpers of the tests with PostgreSQL. */
 #ifndef BJ_TEST_POSTGRES_H
 #define BJ_TEST_POSTGRES_H
 

@@ -1,5 +1,5 @@
-/* The process collector on real processes in hand-made cgroup directories:
- * who is counted, and within which limits. */
+/* The process collector on real processes in simulated cgroup directories:
+ * which processes it counts, and within which limits. */
 #include "tests/unit/test_process.h"
 
 #include "tests/unit/lib/await.h"
@@ -30,7 +30,7 @@ static void open_three(void *arg)
             _exit(1);
 }
 
-/* --- who is counted --- */
+/* --- which processes are counted --- */
 
 static void counts(void **state)
 {
@@ -75,7 +75,7 @@ static void name_badly(void *arg)
     prctl(PR_SET_NAME, ") S 1 (\n) Z");
 }
 
-/* Names with parentheses, also ones that look like the batch system's. */
+/* A name that looks like the fields of a stat line after it. */
 static void names(void **state)
 {
     struct rig r;
@@ -92,7 +92,7 @@ static void names(void **state)
     rig_stop(&r);
 }
 
-/* A process of a user in many groups has a long /proc/PID/status. */
+/* A user in many groups has a long /proc/PID/status. */
 static void join_groups(void)
 {
     gid_t g[1000];
@@ -113,7 +113,7 @@ static void become_stepd(void *arg)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* Only root's slurmstepd is the batch system. */
+/* Only a slurmstepd of root belongs to the batch system. */
 static void batch_system(void **state)
 {
     struct rig r;
@@ -158,13 +158,13 @@ static void await_name(pid_t pid, const char *name)
     AWAIT_STEP(first_line(path, got, sizeof(got)), strcmp(got, name) == 0);
 }
 
-static void become_stepd_for_now(void *arg)
+static void become_stepd_until_signal(void *arg)
 {
     signal(SIGUSR1, rename_self);
     become_stepd(arg);
 }
 
-/* A fork of slurmstepd has its name until it starts its program. */
+/* A fork of slurmstepd has the same name until it executes its program. */
 static void batch_child(void **state)
 {
     struct rig r;
@@ -173,9 +173,9 @@ static void batch_child(void **state)
     if (geteuid() != 0)
         skip();
     rig_init(&r);
-    pid_t pid = rig_spawn(become_stepd_for_now, &root);
+    pid_t pid = rig_spawn(become_stepd_until_signal, &root);
     rig_procs(&r, "", &pid, 1);
-    /* On its own clock: the process is young. */
+    /* By its clock the process is young. */
     r.now_usec = (uint64_t)rig_field(pid, START) * 10000;
     rig_start(&r, r.dir, false);
     assert_int_equal(rig_pass(&r, 1), 0);
@@ -192,7 +192,7 @@ static void batch_child(void **state)
 
 /* --- limits --- */
 
-/* What the budget leaves out is neither lost nor ended. */
+/* Processes beyond the budget are neither lost nor counted as ended. */
 static void budget(void **state)
 {
     struct rig r;
@@ -231,7 +231,7 @@ static void budget(void **state)
     rig_stop(&r);
 }
 
-/* With few descriptors or none everything is the same, only slower. */
+/* The number of descriptors does not change the results. */
 static void descriptors(void **state)
 {
     static const unsigned max[] = {0, 1, 2, 3, 5, 8, 12, 16, 24, 64};
@@ -281,13 +281,13 @@ static void directories(void **state)
     pid_t pid[2] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL)};
     snprintf(path, sizeof(path), "%s/job", r.dir);
     rig_start(&r, path, true);
-    /* Not there yet. */
+    /* The directory does not exist yet. */
     assert_int_equal(rig_pass(&r, 2), -ENOENT);
     assert_int_equal(r.job.proc.processes, BJ_ABSENT);
     rig_procs(&r, "job", pid, 1);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 1);
-    /* A step comes, and the other process in it; then deeper. */
+    /* A step with the other process appears; then the process moves deeper. */
     rig_procs(&r, "job/s", pid + 1, 1);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 2);
@@ -297,19 +297,19 @@ static void directories(void **state)
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 2);
     assert_int_equal(r.job.proc.processes_seen, 2);
-    /* A file is no directory, nor is a link. */
+    /* Links are not followed. */
     snprintf(path, sizeof(path), "%s/job/link", r.dir);
     assert_int_equal(symlink("s", path), 0);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.p->alive, 2);
-    /* The steps go. */
+    /* The steps end. */
     snprintf(path, sizeof(path), "%s/job/s", r.dir);
     nftw(path, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
     rig_kill(pid[1]);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 1);
     assert_int_equal(r.p->alive, 1);
-    /* The job goes: totals stay. */
+    /* The job ends: its totals remain. */
     snprintf(path, sizeof(path), "%s/job", r.dir);
     nftw(path, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
     uint64_t reads = r.job.proc.io_read_ops;
@@ -318,14 +318,14 @@ static void directories(void **state)
     assert_int_equal(r.pool.used, 0);
     assert_int_equal(r.job.proc.processes_seen, 2);
     assert_int_equal(r.job.proc.io_read_ops, reads);
-    /* Another one of its name is not this one. */
+    /* A new directory of the same name is another job. */
     rig_procs(&r, "job", pid, 1);
     assert_int_equal(bj_proctab_faults(r.t), 0);
     rig_kill(pid[0]);
     rig_stop(&r);
 }
 
-/* The list may be as much as a second old, unless someone on it has ended. */
+/* The list may be up to a second old, unless a process of it has ended. */
 static void fresh_lists(void **state)
 {
     struct rig r;
@@ -351,7 +351,7 @@ static void fresh_lists(void **state)
     rig_stop(&r);
 }
 
-/* Out of the job, and in again. */
+/* A process leaves the job and comes back. */
 static void moved(void **state)
 {
     struct rig r;
@@ -363,7 +363,7 @@ static void moved(void **state)
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 2);
     rig_procs(&r, "", pid, 1);
-    /* It could have been between two directories. */
+    /* Still counted once: it could be between two directories. */
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 2);
     assert_int_equal(rig_pass(&r, 2), 0);
@@ -377,7 +377,8 @@ static void moved(void **state)
     rig_stop(&r);
 }
 
-/* A list that does not fit into one read, junk in it, and foreign pids. */
+/* A list that does not fit into one read, with invalid lines, and processes of
+ * other namespaces. */
 static void long_list(void **state)
 {
     struct rig r;
@@ -405,9 +406,9 @@ static void long_list(void **state)
 
 /* --- rights --- */
 
-/* What another user sees of root's process: run in a process of its own, whose
- * exit status counts what was not as expected. */
-static int look_as_nobody(struct rig *r)
+/* Run passes over a process of root as another user. To be called in a child
+ * process; returns the number of failed checks. */
+static int passes_as_nobody(struct rig *r)
 {
     int bad = 0;
     if (setresuid(65534, 65534, 65534) < 0)
@@ -421,7 +422,7 @@ static int look_as_nobody(struct rig *r)
     bad += r->job.proc.io_cancelled_write_bytes != BJ_ABSENT;
     bad += r->t->fd_size == (r->job.proc.open_fds == BJ_ABSENT);
     bad += r->job.states.n == 0;
-    /* One fault in all its life. */
+    /* One fault for the process, in all passes. */
     for (int i = 0; i < 5; i++)
         bad += rig_pass(r, 60) != 0;
     bad += bj_proctab_faults(r->t) != 1;
@@ -431,9 +432,9 @@ static int look_as_nobody(struct rig *r)
     return bad;
 }
 
-/* The same where one of two processes is the looker's own: a sum without the
- * other one's I/O is none. */
-static int look_at_own_too(struct rig *r, pid_t other)
+/* The same with a process of this user as well: as the I/O of the other one is
+ * unknown, there is no sum. */
+static int pass_with_own_process(struct rig *r, pid_t other)
 {
     int bad = 0;
     rig_procs(r, "", (pid_t[]){other, getpid()}, 2);
@@ -448,10 +449,10 @@ static int look_at_own_too(struct rig *r, pid_t other)
     return bad;
 }
 
-static void await_looker(pid_t looker)
+static void await_child(pid_t child)
 {
     int status;
-    assert_int_equal(waitpid(looker, &status, 0), looker);
+    assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
@@ -465,14 +466,14 @@ static void rights(void **state)
     pid_t pid = rig_spawn(NULL, NULL);
     rig_procs(&r, "", &pid, 1);
     assert_int_equal(chmod(r.dir, 0755), 0);
-    pid_t looker = fork();
-    if (looker == 0)
-        _exit(look_as_nobody(&r));
-    await_looker(looker);
-    looker = fork();
-    if (looker == 0)
-        _exit(look_at_own_too(&r, pid));
-    await_looker(looker);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(passes_as_nobody(&r));
+    await_child(child);
+    child = fork();
+    if (child == 0)
+        _exit(pass_with_own_process(&r, pid));
+    await_child(child);
     rig_kill(pid);
     nftw(r.dir, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -1,5 +1,5 @@
-/* What the tests of the process collector share: a job that is a directory
- * with hand-made cgroup.procs files, and processes to put into it. */
+/* Helpers of the process collector's tests: a job that is a directory with
+ * simulated cgroup.procs files, and processes to put into it. */
 #ifndef BJ_TESTS_UNIT_TEST_PROCESS_H
 #define BJ_TESTS_UNIT_TEST_PROCESS_H
 
@@ -44,8 +44,8 @@ struct rig {
     struct bj_err err;
 };
 
-/* What only root can read, such as the I/O of a process that is dead and has
- * not been waited for, even of one's own processes. */
+/* Skip a test unless it runs as root: only root can read, for example, the I/O
+ * of a process that has ended and was not waited for. */
 static inline void need_root(const char *test)
 {
     if (geteuid() == 0)
@@ -60,7 +60,7 @@ static inline void rig_init(struct rig *r)
                       .pool.max = 4096,
                       .now_usec = 1000 * SECOND,
                       .cgroup_cpu_usec = BJ_ABSENT};
-    /* In memory where that can be had: it is many small files. */
+    /* In memory if possible: there are many small files. */
     snprintf(r->dir, sizeof(r->dir), "%s/bjproc.XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(r->dir));
@@ -103,7 +103,7 @@ static inline int rig_update(struct rig *r)
     return bj_proctab_update(r->t, &job, 1, &r->err);
 }
 
-/* One pass, seconds after the last. */
+/* Run a pass, so many seconds after the last one. */
 static inline int rig_pass(struct rig *r, uint64_t seconds)
 {
     bj_arena_reset(&r->arena);
@@ -115,8 +115,8 @@ static inline int rig_pass(struct rig *r, uint64_t seconds)
     return ret;
 }
 
-/* Make the directory rel of the job with these processes in it (none: an
- * empty list; n < 0: leave its list alone). */
+/* Make the directory rel of the job with these processes in its list (0: an
+ * empty list; n < 0: the list is not changed). */
 static inline void rig_procs(const struct rig *r, const char *rel,
                              const pid_t *pids, int n)
 {
@@ -131,8 +131,8 @@ static inline void rig_procs(const struct rig *r, const char *rel,
     assert_int_equal(fclose(f), 0);
 }
 
-/* Field number n (3 or more) of a stat line, by another reader than the one
- * under test.  A letter counts as its code; 0: the file has gone. */
+/* Field number n (3 or more) of a stat line, read independently of the code
+ * under test. A letter counts as its code; 0: the file does not exist. */
 static inline long rig_field_of(const char *path, int n)
 {
     char buf[1024];
@@ -143,7 +143,7 @@ static inline long rig_field_of(const char *path, int n)
     fclose(f);
     char *at = strrchr(buf, ')');
     if (!at)
-        return 0; /* it went between open and read */
+        return 0; /* the process ended between open and read */
     at++;
     for (int i = 3; i < n; i++)
         at = strchr(at + 1, ' ');
@@ -196,8 +196,8 @@ static inline void first_line(const char *path, char *buf, size_t cap)
         fclose(f);
 }
 
-/* A process that runs fn(arg) and then waits to be killed.  Returns when all of
- * its threads sleep. */
+/* Start a process that runs fn(arg) and then waits to be killed. Returns when
+ * all of its threads sleep. */
 static inline pid_t rig_spawn(void (*fn)(void *), void *arg)
 {
     int ready[2];

@@ -1,5 +1,5 @@
-/* The process collector on real cgroups, where this machine lets us make some:
- * each hierarchy of version 1 that is of use, and version 2. */
+/* The process collector on real cgroups, if this machine allows to create them:
+ * hierarchies of version 1 and version 2. */
 #include "tests/unit/test_process.h"
 
 #include "tests/unit/lib/await.h"
@@ -75,9 +75,9 @@ static void check(struct rig *r, uint64_t seconds, uint64_t processes,
     assert_int_equal(r->p->alive, alive);
 }
 
-/* Descriptors of lists are kept; on v1 the kernel makes the list that they show
- * again when nobody has asked for a second, or when somebody opens it. */
-static void settle(const struct place *pl, const char *rel)
+/* Open a list once: v1 updates a list that is already open only when it is
+ * opened again, or when it was not read for a second. */
+static void refresh_list(const struct place *pl, const char *rel)
 {
     char path[200], buf[64];
     snprintf(path, sizeof(path), "%s%s/cgroup.procs", pl->top, rel);
@@ -103,12 +103,12 @@ static void one_place(const struct place *pl, unsigned max_fds)
     assert_true(r.p->exact);
     for (int i = 0; i < 5; i++)
         check(&r, 5, 1, 1);
-    /* A process more in a list that is kept. */
+    /* One more process in a list that is kept open. */
     join(pl, "/step_extern/task_0", pid[1]);
-    settle(pl, "/step_extern/task_0");
+    refresh_list(pl, "/step_extern/task_0");
     check(&r, 5, 2, 2);
-    /* A step more; then the first one ends and another one of its name comes.
-     */
+    /* One more step; then the first step ends and another one of its name
+     * begins. */
     make(pl, "/step_0");
     join(pl, "/step_0", pid[2]);
     check(&r, 2, 3, 3);
@@ -123,10 +123,10 @@ static void one_place(const struct place *pl, unsigned max_fds)
     make(pl, "/step_extern/task_0");
     check(&r, 2, 1, 1);
     join(pl, "/step_extern/task_0", pid[2]);
-    settle(pl, "/step_extern/task_0");
+    refresh_list(pl, "/step_extern/task_0");
     check(&r, 5, 1, 1);
     assert_int_equal(r.job.proc.processes_seen, 3);
-    /* Dead, and not waited for: not in the list, but a process of the job. */
+    /* A zombie is not in the list, but is a process of the job. */
     kill(pid[2], SIGKILL);
     rig_await(pid[2], STATE, 'Z');
     check(&r, 2, 1, 0);
@@ -141,7 +141,7 @@ static void one_place(const struct place *pl, unsigned max_fds)
     assert_true(bj_err_gone(rig_pass(&r, 2)));
     assert_int_equal(r.pool.used, 0);
     assert_int_equal(bj_proctab_faults(r.t), 0);
-    /* The next job of that name is not this one. */
+    /* A new directory of the same name is another job. */
     make(pl, "");
     assert_true(bj_err_gone(rig_pass(&r, 2)));
     rig_stop(&r);
@@ -166,7 +166,7 @@ static void cgroups(void **state)
         skip();
 }
 
-/* A process of a threaded cgroup shows in the list of the directory above. */
+/* A process of a threaded cgroup is in the list of the parent directory. */
 static void threaded(void **state)
 {
     struct rig r;

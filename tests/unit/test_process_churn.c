@@ -1,5 +1,5 @@
-/* Thousands of looks while processes, threads and directories come and go:
- * memory and descriptors stay what they were. */
+/* Thousands of passes while processes, threads and directories appear and
+ * disappear: neither memory nor the number of descriptors grows. */
 #include "tests/unit/lib/rounds.h"
 #include "tests/unit/test_process.h"
 
@@ -23,7 +23,7 @@ static void *nap(void *arg)
     return arg;
 }
 
-/* Like rig_spawn without waiting for anything: as it happens. */
+/* Start a process without waiting until its threads run. */
 static pid_t spawn(unsigned threads)
 {
     pid_t pid = fork();
@@ -101,7 +101,7 @@ static void never_falls(struct churn *c)
     c->last = *b;
 }
 
-/* Bytes handed out by malloc. */
+/* Bytes that malloc has allocated. */
 static size_t in_use(void)
 {
     return mallinfo2().uordblks;
@@ -132,7 +132,7 @@ static void churn(void **state)
     }
     print_message("%u processes seen, %zu then %zu bytes at most\n",
                   (unsigned)c.last.processes_seen, early, most);
-    /* Tables double: as much again is no growth, more would be. */
+    /* Tables double in size: only more than twice the memory is growth. */
     assert_true(most <= 2 * early);
     for (int i = 0; i < SLOTS; i++)
         if (c.pid[i])
@@ -142,15 +142,15 @@ static void churn(void **state)
     assert_int_equal(rig_pass(&c.r, 2), 0);
     assert_int_equal(rig_pass(&c.r, 2), 0);
     assert_int_equal(c.r.job.proc.processes, 0);
-    /* Nothing but directories is left. */
+    /* Only descriptors of directories are left. */
     assert_in_range(c.r.pool.used, 1, 1 + DIRS);
     assert_int_equal(bj_proctab_faults(c.r.t), 0);
     rig_stop(&c.r);
     assert_int_equal(rig_open_fds(), fds - 1); /* /proc itself */
 }
 
-/* Many jobs, one after the other. */
-static void jobs(void **state)
+/* Memory does not grow over many jobs in sequence. */
+static void jobs_in_sequence(void **state)
 {
     struct rig r;
     size_t early = 0;
@@ -179,7 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(churn),
-        cmocka_unit_test(jobs),
+        cmocka_unit_test(jobs_in_sequence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* CPU time by executable, and by core where it is estimated. */
+/* CPU time by executable, and estimated CPU time by core. */
 #include "tests/unit/test_process.h"
 
 #include "base/text.h"
@@ -34,14 +34,14 @@ static void burn(void *arg)
     burn_ms(*ms);
 }
 
-/* What the process has used, by its stat line. */
+/* CPU time of the process according to its stat line. */
 static uint64_t used(pid_t pid)
 {
     return (uint64_t)(rig_field(pid, UTIME) + rig_field(pid, STIME)) *
            tick_usec;
 }
 
-static void follows(void **state)
+static void cpu_time(void **state)
 {
     struct rig r;
     long ms = 250;
@@ -55,7 +55,7 @@ static void follows(void **state)
     assert_int_equal(rig_exe(&r, self), used(pid[0]) + used(pid[1]));
     assert_in_range(rig_exe(&r, self), 200000, 400000);
     assert_int_equal(rig_exe(&r, "(other)"), 0);
-    /* What nobody accounts for; never less than before. */
+    /* CPU time that no process accounts for. It never falls. */
     uint64_t exe = rig_exe(&r, self);
     r.cgroup_cpu_usec = exe + 1234567;
     assert_int_equal(rig_pass(&r, 2), 0);
@@ -103,8 +103,8 @@ static void await_used(pid_t pid, uint64_t usec)
     rig_await(pid, STATE, 'S');
 }
 
-/* A program whose file is no more keeps its name; one of the same comm at
- * another path is another one. */
+/* A program whose file was deleted keeps its name; a program of the same comm
+ * at another path is another one. */
 static void programs(void **state)
 {
     struct rig r;
@@ -143,7 +143,7 @@ static uint64_t count_of(const struct rig *r, const char *exe)
     return 0;
 }
 
-/* Processes by executable where that is asked for. */
+/* Processes are counted by executable if that is configured. */
 static void counts(void **state)
 {
     struct rig r;
@@ -176,12 +176,12 @@ static void counts(void **state)
 static void exec_on_signal(int sig)
 {
     (void)sig;
-    /* The clock goes on over the exec. */
+    /* The CPU time continues over the exec. */
     execl(program, "burner", "burn", "450", (char *)NULL);
     _exit(127);
 }
 
-/* Burn, and become another program of the same name when told to. */
+/* Use CPU time, and execute another program of the same name on SIGUSR1. */
 static void burn_then_wait(void *arg)
 {
     (void)arg;
@@ -190,8 +190,8 @@ static void burn_then_wait(void *arg)
     prctl(PR_SET_NAME, "burner");
 }
 
-/* After an exec its time goes to what it runs now, although the name of the
- * process is the same. */
+/* After an exec the CPU time counts for the new executable, although the name
+ * of the process is the same. */
 static void exec(void **state)
 {
     struct rig r;
@@ -202,7 +202,7 @@ static void exec(void **state)
     pid_t pid = rig_spawn(burn_then_wait, NULL);
     rig_procs(&r, "", &pid, 1);
     rig_start(&r, r.dir, false);
-    /* Long enough to be left alone. */
+    /* Enough passes that the process counts as quiet. */
     for (int i = 0; i < 8; i++)
         assert_int_equal(rig_pass(&r, 2), 0);
     uint64_t before = rig_exe(&r, self);
@@ -292,8 +292,8 @@ static void cores(void **state)
     }
 }
 
-/* On v1 the kernel counts exactly: no estimate. */
-static void no_cores(void **state)
+/* On v1 the kernel counts exactly: nothing is estimated. */
+static void no_estimate_on_v1(void **state)
 {
     struct rig r;
     long ms = 50;
@@ -318,9 +318,9 @@ int main(int argc, char **argv)
             pause();
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows), cmocka_unit_test(programs),
-        cmocka_unit_test(counts),  cmocka_unit_test(exec),
-        cmocka_unit_test(cores),   cmocka_unit_test(no_cores),
+        cmocka_unit_test(cpu_time), cmocka_unit_test(programs),
+        cmocka_unit_test(counts),   cmocka_unit_test(exec),
+        cmocka_unit_test(cores),    cmocka_unit_test(no_estimate_on_v1),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

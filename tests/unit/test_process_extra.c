@@ -1,5 +1,5 @@
-/* What only the pages of other exporters show of processes: threads by name,
- * those of users, and sums over those that are alive. */
+/* Values of processes that only the formats of other exporters have: threads by
+ * name, processes of users, and sums over living processes. */
 #include "tests/unit/test_process.h"
 
 #include "base/text.h"
@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <time.h>
 
-enum { TOLD = 64 }; /* names of a job */
+enum { MOST_NAMES = 64 }; /* names of a job that are published */
 
 static char self[PATH_MAX];
 
@@ -35,21 +35,21 @@ static uint64_t threads_of(const struct rig *r, const char *name)
     return ret;
 }
 
-static void be_called(void *arg)
+static void take_name(void *arg)
 {
     prctl(PR_SET_NAME, (const char *)arg);
     rig_three_sleepers(NULL);
 }
 
-/* Names that two have are added up; who renames itself has another one. */
+/* Threads of processes with the same name are added up. */
 static void names(void **state)
 {
     struct rig r;
     char same[] = "a (b) \"c\"", other[] = "solver";
     (void)state;
     rig_init(&r);
-    pid_t pid[3] = {rig_spawn(be_called, same), rig_spawn(be_called, same),
-                    rig_spawn(be_called, other)};
+    pid_t pid[3] = {rig_spawn(take_name, same), rig_spawn(take_name, same),
+                    rig_spawn(take_name, other)};
     rig_procs(&r, "", pid, 3);
     rig_start(&r, r.dir, false);
     assert_int_equal(rig_pass(&r, 2), 0);
@@ -72,7 +72,7 @@ static void names(void **state)
     rig_stop(&r);
 }
 
-/* Start ourselves under a path, and wait until that is what runs. */
+/* Start this program under a path, and wait until it runs. */
 static pid_t run_as(const char *path, const char *arg0)
 {
     assert_true(symlink(self, path) == 0 || errno == EEXIST);
@@ -82,7 +82,7 @@ static pid_t run_as(const char *path, const char *arg0)
         execl(path, arg0, "wait", (char *)NULL);
         _exit(127);
     }
-    /* It waits once it is what was to be started. */
+    /* It sleeps when the new program runs. */
     char link[64], exe[PATH_MAX] = "";
     snprintf(link, sizeof(link), "/proc/%d/cmdline", (int)pid);
     AWAIT_STEP(first_line(link, exe, sizeof(exe)), strcmp(exe, arg0) == 0);
@@ -90,8 +90,8 @@ static pid_t run_as(const char *path, const char *arg0)
     return pid;
 }
 
-/* The kernel keeps 15 bytes of a name; the rest is in the command line, where
- * that begins alike. */
+/* The kernel keeps 15 bytes of a name; the rest is taken from the command line
+ * if that begins with the same bytes. */
 static void long_names(void **state)
 {
     struct rig r;
@@ -115,7 +115,7 @@ static void long_names(void **state)
     rig_stop(&r);
 }
 
-static void be_number(void *arg)
+static void take_numbered_name(void *arg)
 {
     char name[16];
     int n = *(const int *)arg;
@@ -125,32 +125,32 @@ static void be_number(void *arg)
         rig_three_sleepers(NULL);
 }
 
-/* Those with the most threads are shown, the others as one sum. */
+/* The names with the most threads are published, the others as one sum. */
 static void many_names(void **state)
 {
-    enum { MANY = TOLD + 9 };
+    enum { MANY = MOST_NAMES + 9 };
     struct rig r;
     pid_t pid[MANY];
     (void)state;
     rig_init(&r);
     for (int i = 0; i < MANY; i++)
-        pid[i] = rig_spawn(be_number, &i);
+        pid[i] = rig_spawn(take_numbered_name, &i);
     rig_procs(&r, "", pid, MANY);
     start(&r, BJ_EXTRA_NAMES);
     assert_int_equal(rig_pass(&r, 2), 0);
-    assert_int_equal(r.job.names.n, TOLD + 1);
-    assert_int_equal(threads_of(&r, "(other)"), MANY - TOLD);
+    assert_int_equal(r.job.names.n, MOST_NAMES + 1);
+    assert_int_equal(threads_of(&r, "(other)"), MANY - MOST_NAMES);
     assert_int_equal(threads_of(&r, "p000"), 4);
     for (int i = 0; i < MANY; i++)
         rig_kill(pid[i]);
     rig_stop(&r);
 }
 
-/* --- those that are alive --------------------------------------------------
- */
+/* --- living processes ----------------------------------------------------- */
 
-/* A number after the key in a file of /proc/PID, or the second of the file. */
-static uint64_t told(pid_t pid, const char *file, const char *key)
+/* The number after the key in a file of /proc/PID; for an empty key, the second
+ * number of the file. */
+static uint64_t proc_number(pid_t pid, const char *file, const char *key)
 {
     char path[64], line[256];
     uint64_t ret = UINT64_MAX;
@@ -172,7 +172,8 @@ static void burn_ms(long ms)
     while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
 }
 
-/* Uses 100 ms itself and 200 in a child that it waits for; calls. */
+/* Use 100 ms of CPU time, and 200 ms in a child that is waited for; make 50
+ * read calls. */
 static void work(void *arg)
 {
     char buf[8];
@@ -215,8 +216,8 @@ static void check_alive(const struct rig *r, const pid_t *pid, int n)
     memset(&a, 0xff, sizeof(a));
     bj_jobproc_living(r->p, &a);
     for (int i = 0; i < n; i++) {
-        calls += told(pid[i], "io", "syscr:");
-        pages += told(pid[i], "statm", "");
+        calls += proc_number(pid[i], "io", "syscr:");
+        pages += proc_number(pid[i], "statm", "");
         cpu += cpu_of(pid[i]);
     }
     assert_int_equal(a.alive_read_ops, calls);
@@ -226,7 +227,8 @@ static void check_alive(const struct rig *r, const pid_t *pid, int n)
     assert_int_equal(of_exe(r, self)->cpu_usec, cpu);
 }
 
-/* They fall when one ends, children that were waited for included. */
+/* The sums fall when a process ends, also by its children that were waited
+ * for. */
 static void alive(void **state)
 {
     struct rig r;
@@ -249,8 +251,7 @@ static void alive(void **state)
     rig_stop(&r);
 }
 
-/* --- those of users --------------------------------------------------------
- */
+/* --- processes of users --------------------------------------------------- */
 
 enum { NOBODY = 65534 };
 
@@ -262,7 +263,7 @@ static void be_nobody(void *arg)
         rig_three_sleepers(NULL);
 }
 
-/* A shell of another user that runs a script and has stopped itself. */
+/* A stopped shell of another user that runs a script. */
 static pid_t run_script(const char *script)
 {
     FILE *f = fopen(script, "w");
@@ -315,7 +316,7 @@ static void users(void **state)
     assert_int_equal(a.user_processes, 2);
     assert_int_equal(in_state(&r, "sleeping"), 4);
     assert_int_equal(in_state(&r, "stopped"), 1);
-    /* What root's has used is left out. */
+    /* The CPU time of root's processes is left out. */
     assert_int_equal(of_exe(&r, self)->processes, 2);
     assert_in_range(of_exe(&r, self)->cpu_usec, 0, 50000);
     for (int i = 0; i < 4; i++)

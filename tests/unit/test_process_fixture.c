@@ -1,16 +1,16 @@
-/* The process collector on files: a Slurm job as it was recorded, and a /proc
- * made by hand for what real processes do not do on demand. */
+/* The process collector on files: a recorded Slurm job, and a simulated /proc
+ * for what real processes do not do on demand. */
 #include "tests/unit/test_process.h"
 
 #define RECORDED "tests/fixtures/proc-slurm-v1"
 
 /* --- recorded --- */
 
-static void is_recorded(const struct rig *r, uint64_t work_usec,
-                        uint64_t other_usec)
+static void check_recorded(const struct rig *r, uint64_t work_usec,
+                           uint64_t other_usec)
 {
     const struct bj_procsum *s = &r->job.proc;
-    /* All but the four slurmstepd. */
+    /* All processes but the four slurmstepd. */
     assert_int_equal(s->processes, 10);
     assert_int_equal(s->threads, 19);
     assert_int_equal(s->processes_seen, 10);
@@ -18,7 +18,7 @@ static void is_recorded(const struct rig *r, uint64_t work_usec,
     assert_int_equal(r->job.states.n, 2);
     assert_int_equal(rig_state(r, "running"), 5);
     assert_int_equal(rig_state(r, "sleeping"), 14);
-    /* Sums over the recorded files, by awk. */
+    /* Sums over the recorded files, computed with awk. */
     assert_int_equal(s->io_read_bytes, 100804767);
     assert_int_equal(s->io_write_bytes, 100679418);
     assert_int_equal(s->io_read_ops, 388);
@@ -45,7 +45,7 @@ static void copy_file(const char *from, const char *to)
     assert_int_equal(fclose(out), 0);
 }
 
-/* Copy what is below from over what is below to. */
+/* Copy a directory with everything below it. */
 static void copy_tree(const char *from, const char *to)
 {
     mkdir(to, 0755);
@@ -65,7 +65,7 @@ static void copy_tree(const char *from, const char *to)
     closedir(d);
 }
 
-/* Two looks at a job, 17 s apart. */
+/* A job at two times, 17 s apart. */
 static void recorded(void **state)
 {
     struct rig r;
@@ -76,18 +76,18 @@ static void recorded(void **state)
     rig_start(&r, RECORDED "/memory/job_2", false);
     r.cgroup_cpu_usec = 3688301;
     assert_int_equal(rig_pass(&r, 2), 0);
-    is_recorded(&r, 5770000, 0);
+    check_recorded(&r, 5770000, 0);
     assert_int_equal(rig_pass(&r, 2), 0);
-    is_recorded(&r, 5770000, 0);
+    check_recorded(&r, 5770000, 0);
     copy_tree(RECORDED "/t1", r.procfs);
     r.cgroup_cpu_usec = 17000000;
     assert_int_equal(rig_pass(&r, 17), 0);
-    is_recorded(&r, 16850000, 150000);
+    check_recorded(&r, 16850000, 150000);
     assert_int_equal(bj_proctab_faults(r.t), 0);
     rig_stop(&r);
 }
 
-/* --- made by hand --- */
+/* --- simulated --- */
 
 struct fake {
     pid_t pid, ppid;
@@ -134,7 +134,7 @@ static void fake_io(const struct rig *r, pid_t pid, unsigned n)
     put(r, pid, "io", text);
 }
 
-static void fake_gone(const struct rig *r, pid_t pid)
+static void fake_remove(const struct rig *r, pid_t pid)
 {
     char path[160];
     snprintf(path, sizeof(path), "%s/%d", r->procfs, (int)pid);
@@ -147,7 +147,7 @@ static void fake_init(struct rig *r)
     snprintf(r->procfs, sizeof(r->procfs), "%s/proc", r->dir);
     assert_int_equal(mkdir(r->procfs, 0755), 0);
     rig_procs(r, "job", NULL, 0);
-    /* Files that are gone could still be read if they were kept open. */
+    /* Files that stay open could be read after their removal. */
     r->pool.max = 0;
 }
 
@@ -160,7 +160,7 @@ static void fake_start(struct rig *r)
 
 #define PROC(...) ((struct fake){.state = 'S', .threads = 1, __VA_ARGS__})
 
-/* The number of a dead process is another one's. */
+/* The pid of an ended process belongs to another one. */
 static void pid_reused(void **state)
 {
     struct rig r;
@@ -188,9 +188,9 @@ static void pid_reused(void **state)
     rig_stop(&r);
 }
 
-/* Counters that fall, lines that are none: nothing falls, faults are counted
- * once a process. */
-static void nonsense(void **state)
+/* Counters that fall, and invalid lines: no published value falls, and faults
+ * are counted once per process. */
+static void invalid_values(void **state)
 {
     struct rig r;
     const pid_t pid = 100;
@@ -224,8 +224,8 @@ static void nonsense(void **state)
     rig_stop(&r);
 }
 
-/* Slots go to the first that deserve them, the rest is "(other)", and a job
- * with ever new programs needs no more memory. */
+/* The first executables with enough CPU time get slots, the rest is "(other)".
+ * A job that runs ever new programs needs no more memory. */
 static void slots(void **state)
 {
     struct rig r;
@@ -242,7 +242,7 @@ static void slots(void **state)
         snprintf(exe, sizeof(exe), "/bin/x%u%s", i, i % 2 ? "" : " (deleted)");
         f.exe = exe;
         f.stack = i + 10;
-        /* The 5th, 10th ... use enough for a slot. */
+        /* Every fifth one uses enough CPU time for a slot. */
         f.utime += i % 5 ? 9 : 10;
         spent = f.utime * (uint64_t)10000;
         fake(&r, f);
@@ -256,7 +256,7 @@ static void slots(void **state)
     assert_int_equal(rig_exe(&r, "/bin/x15"), 100000);
     assert_int_equal(other, spent - 300000);
     assert_in_range(r.p->nexes, 3, 3 + 64);
-    /* One with a slot goes on. */
+    /* An executable with a slot keeps it. */
     f.exe = "/bin/x5";
     f.stack = 15;
     f.stime = 7;
@@ -266,7 +266,8 @@ static void slots(void **state)
     rig_stop(&r);
 }
 
-/* A candidate's first tenth of a second stays where it was published. */
+/* CPU time that was published as "(other)" remains there when the executable
+ * gets a slot. */
 static void late_slot(void **state)
 {
     struct rig r;
@@ -294,15 +295,15 @@ static void late_slot(void **state)
     rig_stop(&r);
 }
 
-/* A pid with the name and start of another look, listed but not there. */
-static void not_there(void **state)
+/* A listed pid that is not in /proc does not count. */
+static void not_in_proc(void **state)
 {
     struct rig r;
     const pid_t pid[] = {100, 101};
     (void)state;
     fake_init(&r);
     fake(&r, PROC(.pid = 100, .comm = "a", .start = 7));
-    /* So that /proc does not seem to hide the processes of others. */
+    /* So that /proc does not seem to hide processes of other users. */
     fake(&r, PROC(.pid = 1, .comm = "init", .start = 1));
     rig_procs(&r, "job", pid, 2);
     fake_start(&r);
@@ -313,7 +314,7 @@ static void not_there(void **state)
     rig_stop(&r);
 }
 
-/* Where processes of others are hidden (hidepid), those listed are there. */
+/* If /proc hides processes of other users (hidepid), all listed ones count. */
 static void hidden(void **state)
 {
     struct rig r;
@@ -332,7 +333,7 @@ static void hidden(void **state)
     rig_stop(&r);
 }
 
-/* Ten thousand processes, and none of them left behind. */
+/* Ten thousand processes are read, and their memory is freed at their end. */
 static void many(void **state)
 {
     enum { MANY = 10000 };
@@ -355,9 +356,9 @@ static void many(void **state)
         assert_int_equal(rig_state(&r, "sleeping"), MANY);
         assert_int_equal(bj_proctab_refused(r.t), 0);
     }
-    /* All but a few end at once. */
+    /* All but five end at once. */
     for (int i = 5; i < MANY; i++)
-        fake_gone(&r, pid[i]);
+        fake_remove(&r, pid[i]);
     rig_procs(&r, "job", pid, 5);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 5);
@@ -370,10 +371,10 @@ static void many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded),  cmocka_unit_test(pid_reused),
-        cmocka_unit_test(nonsense),  cmocka_unit_test(slots),
-        cmocka_unit_test(late_slot), cmocka_unit_test(not_there),
-        cmocka_unit_test(hidden),    cmocka_unit_test(many),
+        cmocka_unit_test(recorded),       cmocka_unit_test(pid_reused),
+        cmocka_unit_test(invalid_values), cmocka_unit_test(slots),
+        cmocka_unit_test(late_slot),      cmocka_unit_test(not_in_proc),
+        cmocka_unit_test(hidden),         cmocka_unit_test(many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

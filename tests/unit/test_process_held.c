@@ -1,4 +1,4 @@
-/* Processes that hang in a file system that does not respond must not block a
+/* Processes that hang in a file system that does not respond do not block a
  * pass. */
 #include "tests/unit/lib/hungfs.h"
 #include "tests/unit/test_process.h"
@@ -20,8 +20,9 @@ static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
     return -pthread_create(ret, NULL, fn, arg);
 }
 
-/* A child that starts a program, for which the kernel must first write back a
- * mapped file.  Until it can, it holds reads of /proc/PID/io and others. */
+/* A child that executes a program, for which the kernel must first write back a
+ * mapped file. Until then the kernel blocks reads of /proc/PID/io and other
+ * files. */
 static pid_t hang(const struct hungfs *fs, int file)
 {
     char path[96], c;
@@ -37,7 +38,7 @@ static pid_t hang(const struct hungfs *fs, int file)
         execl("/bin/true", "true", NULL);
         _exit(1);
     }
-    assert_int_equal(read(fs->waits, &c, 1), 1);
+    assert_int_equal(read(fs->blocked_fd, &c, 1), 1);
     return pid;
 }
 
@@ -51,7 +52,7 @@ static void read_zeros(size_t n)
     raise(SIGSTOP);
 }
 
-/* A child that reads, and again when it is continued. */
+/* A child that reads, stops, and reads again when it is continued. */
 static pid_t reader(void)
 {
     pid_t pid = fork();
@@ -112,7 +113,7 @@ static void hung_processes_block_nothing(void **state)
     }
     assert_int_equal(atomic_load(&threads), HUNG + 1);
 
-    hungfs_stop(&fs); /* what the kernel held goes on */
+    hungfs_stop(&fs); /* the blocked reads continue */
     for (int i = 0; i < HUNG; i++)
         assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
     while (held(&r) > 0)
@@ -128,7 +129,7 @@ static void hung_processes_block_nothing(void **state)
     alarm(0);
 }
 
-/* While the file system hangs, all can be freed, too. */
+/* The collector can be freed while the file system hangs. */
 static void held_reads_do_not_block_the_end(void **state)
 {
     (void)state;

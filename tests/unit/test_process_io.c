@@ -1,5 +1,5 @@
-/* I/O of a job is conserved: compared with what its processes themselves say
- * they did, through births, deaths and orphans. */
+/* The I/O of a job is complete: it is compared with what the processes did,
+ * while they start, end and become orphans. */
 #include "tests/unit/test_process_io.h"
 
 #include "tests/unit/lib/await.h"
@@ -9,17 +9,17 @@ enum { ACTORS = 24, OUTSIDE = -1 };
 
 enum order { NONE, DO_IO, FORK, EXIT, REAP, IGNORE, ADOPT };
 
-/* A process that follows orders.  They come through shared memory, as
- * a pipe would be I/O too. */
+/* A process that follows orders. They are in shared memory, because a pipe
+ * would be I/O as well. */
 struct actor {
-    atomic_int pid; /* 0: free, or dead */
+    atomic_int pid; /* 0: free, or ended */
     atomic_int order, arg;
-    int parent; /* who started it; OUTSIDE: the test */
+    int parent; /* number of its parent; OUTSIDE: the test */
 };
 
 struct stage {
     struct actor actor[ACTORS];
-    struct done done;
+    struct recorded_io recorded_io;
     pid_t test; /* the test itself */
 };
 static struct stage *stage;
@@ -39,13 +39,13 @@ static void reap_all(void)
 
 static void actor_main(int self);
 
-static void actor_fork(int who)
+static void actor_fork(int number)
 {
-    stage->actor[who].order = NONE;
+    stage->actor[number].order = NONE;
     pid_t pid = fork();
     if (pid == 0)
-        actor_main(who);
-    atomic_store(&stage->actor[who].pid, pid < 0 ? 0 : pid);
+        actor_main(number);
+    atomic_store(&stage->actor[number].pid, pid < 0 ? 0 : pid);
 }
 
 static void actor_main(int self)
@@ -55,13 +55,13 @@ static void actor_main(int self)
         int order = atomic_load(&a->order), arg = atomic_load(&a->arg);
         switch (order) {
         case NONE:
-            /* Nobody is to outlive the test. */
+            /* Do not outlive the test. */
             if (kill(stage->test, 0) < 0)
                 _exit(1);
             await_random(100);
             continue;
         case DO_IO:
-            do_io(&stage->done, (unsigned)arg);
+            do_io(&stage->recorded_io, (unsigned)arg);
             break;
         case FORK:
             actor_fork(arg);
@@ -89,12 +89,12 @@ static bool zombie_or_gone(pid_t pid)
 }
 
 /* Give an order and wait until it is done. */
-static void command(int who, enum order order, int arg)
+static void command(int number, enum order order, int arg)
 {
-    struct actor *a = &stage->actor[who];
+    struct actor *a = &stage->actor[number];
     if (order == FORK) {
         atomic_store(&stage->actor[arg].pid, 0);
-        stage->actor[arg].parent = who;
+        stage->actor[arg].parent = number;
     }
     atomic_store(&a->arg, arg);
     atomic_store(&a->order, order);
@@ -137,7 +137,7 @@ static void list(struct rig *r)
     rig_procs(r, "", pids, n);
 }
 
-/* --- one thing at a time --- */
+/* --- single cases --- */
 
 struct scene {
     struct rig r;
@@ -153,10 +153,10 @@ static void scene_begin(struct scene *s)
     rig_start(&s->r, s->r.dir, false);
 }
 
-static void see(struct scene *s)
+static void scene_pass(struct scene *s)
 {
     list(&s->r);
-    pass(&s->r, &stage->done, 31, s->last);
+    check_pass(&s->r, &stage->recorded_io, 31, s->last);
 }
 
 static void scene_end(struct scene *s)
@@ -173,14 +173,14 @@ static void child_seen(void **state)
     scene_begin(&s);
     command(0, FORK, 1);
     command(1, DO_IO, 1000);
-    see(&s);
+    scene_pass(&s);
     assert_int_equal(s.last[0], 1000);
     command(1, DO_IO, 500);
     command(1, EXIT, 0);
     command(0, REAP, 0);
     command(0, DO_IO, 30);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
@@ -189,16 +189,17 @@ static void child_not_seen(void **state)
     struct scene s;
     (void)state;
     scene_begin(&s);
-    see(&s);
+    scene_pass(&s);
     command(0, FORK, 1);
     command(1, DO_IO, 1000);
     command(1, EXIT, 0);
     command(0, REAP, 0);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
-/* Dead and not waited for: no longer listed, but its account is there yet. */
+/* A child that has ended and was not waited for is not listed, but its I/O can
+ * still be read. */
 static void child_zombie(void **state)
 {
     struct scene s;
@@ -207,15 +208,15 @@ static void child_zombie(void **state)
     scene_begin(&s);
     command(0, FORK, 1);
     command(1, DO_IO, 1000);
-    see(&s);
+    scene_pass(&s);
     command(1, DO_IO, 700);
     command(1, EXIT, 0);
     command(0, DO_IO, 5000);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     command(0, DO_IO, 5000);
     command(0, REAP, 0);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
@@ -229,7 +230,7 @@ static void child_and_parent(void **state)
     command(1, FORK, 2);
     command(2, DO_IO, 3000);
     command(1, DO_IO, 200);
-    see(&s);
+    scene_pass(&s);
     command(2, DO_IO, 10);
     command(2, EXIT, 0);
     command(1, REAP, 0);
@@ -237,11 +238,12 @@ static void child_and_parent(void **state)
     command(0, REAP, 0);
     command(0, DO_IO, 1);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
-/* Children of a parent that ignores SIGCHLD are nobody's. */
+/* The kernel adds the I/O of children to no process if the parent ignores
+ * SIGCHLD. */
 static void parent_ignores(void **state)
 {
     struct scene s;
@@ -251,16 +253,16 @@ static void parent_ignores(void **state)
     command(0, IGNORE, 0);
     command(0, FORK, 1);
     command(1, DO_IO, 3000);
-    see(&s);
-    see(&s);
+    scene_pass(&s);
+    scene_pass(&s);
     command(1, EXIT, 0);
     command(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
-/* The grandchild is adopted by the root, which is seen before it ends ... */
+/* Actor 0 adopts a grandchild, and a pass sees it before it ends. */
 static void orphan_seen(void **state)
 {
     struct scene s;
@@ -272,19 +274,19 @@ static void orphan_seen(void **state)
     command(1, FORK, 2);
     command(2, DO_IO, 3000);
     for (int i = 0; i < 6; i++)
-        see(&s); /* long enough to be left alone */
+        scene_pass(&s); /* enough passes that it counts as quiet */
     command(1, EXIT, 0);
     command(0, REAP, 0);
-    see(&s);
+    scene_pass(&s);
     command(2, EXIT, 0);
     command(0, REAP, 0);
     command(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
-/* ... or not ... */
+/* The same without a pass between adoption and end. */
 static void orphan_not_seen(void **state)
 {
     struct scene s;
@@ -295,18 +297,18 @@ static void orphan_not_seen(void **state)
     command(0, FORK, 1);
     command(1, FORK, 2);
     command(2, DO_IO, 3000);
-    see(&s);
+    scene_pass(&s);
     command(1, EXIT, 0);
     command(0, REAP, 0);
     command(2, EXIT, 0);
     command(0, REAP, 0);
     command(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
-/* ... and its dead parent may not have been waited for. */
+/* The same when the ended parent was not waited for. */
 static void orphan_of_zombie(void **state)
 {
     struct scene s;
@@ -319,18 +321,19 @@ static void orphan_of_zombie(void **state)
     command(1, DO_IO, 100);
     command(2, DO_IO, 3000);
     for (int i = 0; i < 6; i++)
-        see(&s);
+        scene_pass(&s);
     command(1, EXIT, 0);
-    see(&s);
+    scene_pass(&s);
     command(2, EXIT, 0);
     command(0, REAP, 0);
     command(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
 }
 
-/* Adopted outside the job: what it does unseen is lost, nothing else is. */
+/* A grandchild is adopted outside the job: only I/O that no pass saw is
+ * lost. */
 static void orphan_leaves(void **state)
 {
     struct scene s;
@@ -342,17 +345,17 @@ static void orphan_leaves(void **state)
     command(1, FORK, 2);
     command(2, DO_IO, 3000);
     command(1, DO_IO, 200);
-    see(&s);
+    scene_pass(&s);
     command(1, EXIT, 0);
     command(0, REAP, 0);
-    see(&s);
-    exact(&s.r, &stage->done, s.last);
+    scene_pass(&s);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     command(2, EXIT, 0);
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
     command(0, DO_IO, 10);
     list(&s.r);
-    exact(&s.r, &stage->done, s.last);
+    check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
@@ -375,42 +378,44 @@ static int free_actor(void)
     return -1;
 }
 
-static bool has_children(int who)
+static bool has_children(int number)
 {
     for (int i = 0; i < ACTORS; i++)
-        if (atomic_load(&stage->actor[i].pid) && stage->actor[i].parent == who)
+        if (atomic_load(&stage->actor[i].pid) &&
+            stage->actor[i].parent == number)
             return true;
     return false;
 }
 
-/* Children of that parent have none of ours now. */
-static void orphan(int who)
+/* The children of that actor are now adopted by a process that is not one. */
+static void orphan(int number)
 {
     for (int i = 0; i < ACTORS; i++)
-        if (stage->actor[i].parent == who)
+        if (stage->actor[i].parent == number)
             stage->actor[i].parent = OUTSIDE;
 }
 
-static void random_order(int who, bool orphans)
+static void random_order(int number, bool orphans)
 {
     unsigned what = rnd(100);
     int child = free_actor();
     if (what < 40)
-        command(who, DO_IO, (int)rnd(IO_MOST));
+        command(number, DO_IO, (int)rnd(IO_MAX));
     else if (what < 65 && child > 0)
-        command(who, FORK, child);
+        command(number, FORK, child);
     else if (what < 80)
-        command(who, REAP, 0);
-    else if (who > 0 && (orphans || !has_children(who))) {
-        /* Ended processes become orphans as well. */
+        command(number, REAP, 0);
+    else if (number > 0 && (orphans || !has_children(number))) {
+        /* Children that have ended would become orphans as well. */
         if (!orphans)
-            command(who, REAP, 0);
-        command(who, EXIT, 0);
-        orphan(who);
+            command(number, REAP, 0);
+        command(number, EXIT, 0);
+        orphan(number);
     }
 }
 
-static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
+static void run_random_orders(uint64_t seed, bool orphans, bool adopt,
+                              unsigned max_fds)
 {
     struct scene s = {.last = {0}};
     rng = seed;
@@ -424,15 +429,15 @@ static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
     list(&s.r);
     rig_start(&s.r, s.r.dir, false);
     for (int i = 0; i < 700; i++) {
-        int who = (int)rnd(ACTORS);
+        int number = (int)rnd(ACTORS);
         if (rnd(8) == 0) {
             list(&s.r);
-            pass(&s.r, &stage->done, 1 + rnd(40), s.last);
-        } else if (atomic_load(&stage->actor[who].pid)) {
-            random_order(who, orphans);
+            check_pass(&s.r, &stage->recorded_io, 1 + rnd(40), s.last);
+        } else if (atomic_load(&stage->actor[number].pid)) {
+            random_order(number, orphans);
         }
     }
-    /* The youngest first, so that all are waited for by their parents. */
+    /* Children before their parents, which then wait for them. */
     for (bool any = true; any;) {
         any = false;
         for (int i = ACTORS - 1; i >= 0; i--)
@@ -447,9 +452,9 @@ static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
     command(0, REAP, 0);
     list(&s.r);
     if (orphans)
-        pass(&s.r, &stage->done, 31, s.last);
+        check_pass(&s.r, &stage->recorded_io, 31, s.last);
     else
-        exact(&s.r, &stage->done, s.last);
+        check_all_counted(&s.r, &stage->recorded_io, s.last);
     scene_end(&s);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
@@ -459,11 +464,11 @@ static void at_random(void **state)
     (void)state;
     need_root("at_random");
     for (uint64_t seed = 1; seed <= bj_rounds(6, 2); seed++) {
-        play(seed, false, false, 4096);
-        play(seed + 100, true, false, 4096);
-        play(seed + 200, true, true, 4096);
+        run_random_orders(seed, false, false, 4096);
+        run_random_orders(seed + 100, true, false, 4096);
+        run_random_orders(seed + 200, true, true, 4096);
     }
-    play(300, false, false, 7);
+    run_random_orders(300, false, false, 7);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* I/O that is noted by who does it, to be compared with what is counted. */
+/* I/O that processes record themselves, for comparison with what is counted. */
 #ifndef BJ_TESTS_UNIT_TEST_PROCESS_IO_H
 #define BJ_TESTS_UNIT_TEST_PROCESS_IO_H
 
@@ -7,10 +7,10 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-enum { IO_MOST = 65536 };
+enum { IO_MAX = 65536 };
 
-/* rchar, wchar, syscr, syscw of all processes of a test, which share it. */
-struct done {
+/* rchar, wchar, syscr, syscw of all processes of a test, in shared memory. */
+struct recorded_io {
     atomic_ullong n[4];
 };
 
@@ -22,15 +22,15 @@ static inline void *shared_memory(size_t n)
     return p;
 }
 
-/* Read n bytes and write half as many.  Noted before it is done, so that what
- * is counted can never be more than what is noted. */
-static inline void do_io(struct done *done, unsigned n)
+/* Read n bytes and write half as many. They are recorded first, so that never
+ * more is counted than recorded. */
+static inline void do_io(struct recorded_io *recorded_io, unsigned n)
 {
-    static char buf[IO_MOST];
-    atomic_fetch_add(&done->n[0], n);
-    atomic_fetch_add(&done->n[1], n / 2);
-    atomic_fetch_add(&done->n[2], 1);
-    atomic_fetch_add(&done->n[3], 1);
+    static char buf[IO_MAX];
+    atomic_fetch_add(&recorded_io->n[0], n);
+    atomic_fetch_add(&recorded_io->n[1], n / 2);
+    atomic_fetch_add(&recorded_io->n[2], 1);
+    atomic_fetch_add(&recorded_io->n[3], 1);
     int in = open("/dev/zero", O_RDONLY), out = open("/dev/null", O_WRONLY);
     if (read(in, buf, n) != (ssize_t)n ||
         write(out, buf, n / 2) != (ssize_t)(n / 2))
@@ -39,9 +39,9 @@ static inline void do_io(struct done *done, unsigned n)
     close(out);
 }
 
-/* A pass; what is counted may neither fall nor be more than what was done. */
-static inline void pass(struct rig *r, struct done *done, uint64_t seconds,
-                        uint64_t last[4])
+/* A pass. The counted I/O must neither fall nor exceed the recorded I/O. */
+static inline void check_pass(struct rig *r, struct recorded_io *recorded_io,
+                              uint64_t seconds, uint64_t last[4])
 {
     assert_int_equal(rig_pass(r, seconds), 0);
     const struct bj_procsum *s = &r->job.proc;
@@ -49,19 +49,21 @@ static inline void pass(struct rig *r, struct done *done, uint64_t seconds,
                            s->io_write_ops};
     for (int f = 0; f < 4; f++) {
         assert_true(v[f] >= last[f]);
-        assert_true(v[f] <= atomic_load(&done->n[f]));
+        assert_true(v[f] <= atomic_load(&recorded_io->n[f]));
         last[f] = v[f];
     }
 }
 
-/* All that was done is counted.  Twice half a minute: even what does not show
- * in stat has been read by then. */
-static inline void exact(struct rig *r, struct done *done, uint64_t last[4])
+/* All recorded I/O is counted. Two passes of half a minute: by then processes
+ * were read even if their stat has not changed. */
+static inline void check_all_counted(struct rig *r,
+                                     struct recorded_io *recorded_io,
+                                     uint64_t last[4])
 {
-    pass(r, done, 31, last);
-    pass(r, done, 31, last);
+    check_pass(r, recorded_io, 31, last);
+    check_pass(r, recorded_io, 31, last);
     for (int f = 0; f < 4; f++)
-        assert_int_equal(last[f], atomic_load(&done->n[f]));
+        assert_int_equal(last[f], atomic_load(&recorded_io->n[f]));
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Open files by named place. */
+/* Open files below configured places. */
 #include "tests/unit/test_process.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -12,7 +12,7 @@ static uint64_t place(const struct rig *r, const char *name)
     return BJ_ABSENT;
 }
 
-/* Opens what it is given: paths, a NULL at the end. */
+/* Open the files of a list of paths that ends with NULL. */
 static void open_files(void *arg)
 {
     const char *const *path = arg;
@@ -39,7 +39,8 @@ static void counted(void **state)
     const char *const third[] = {file[4], NULL};
     pid_t pid[3] = {rig_spawn(open_files, (void *)(uintptr_t)first),
                     rig_spawn(open_files, (void *)(uintptr_t)second),
-                    /* Before the collector has files that it would inherit. */
+                    /* Started before the collector has files that it would
+                     * inherit. */
                     rig_spawn(open_files, (void *)(uintptr_t)third)};
     unlink(file[3]);
     snprintf(text[0], sizeof(text[0]), "scratch=%s/a/", r.dir);
@@ -60,13 +61,13 @@ static void counted(void **state)
     const struct bj_place_use *v = r.job.places.v;
     for (size_t i = 1; i < r.job.places.n; i++)
         assert_true(strcmp(v[i - 1].sub.key[0].p, v[i].sub.key[0].p) < 0);
-    /* Others are in the job: not before 5 s.  The same ones: not before 30. */
+    /* New processes are read after 5 s, known ones after 30 s. */
     rig_procs(&r, "", pid, 3);
     assert_int_equal(rig_pass(&r, 3), 0);
     assert_int_equal(place(&r, "scratch"), 3);
     assert_int_equal(rig_pass(&r, 3), 0);
     assert_int_equal(place(&r, "scratch"), 4);
-    /* What the budget of links leaves out is counted. */
+    /* Links beyond the budget count as refused. */
     uint64_t refused = bj_proctab_refused(r.t);
     bj_proctab_begin(r.t, r.now_usec += 40 * SECOND);
     r.t->links_left = 2;
@@ -90,13 +91,13 @@ static void root_is_all(void **state)
     rig_procs(&r, "", &pid, 1);
     rig_start(&r, r.dir, false);
     assert_int_equal(rig_pass(&r, 2), 0);
-    /* And whatever its standard files are. */
+    /* Up to three standard files as well. */
     assert_in_range(place(&r, "all"), 3, 6);
     rig_kill(pid);
     rig_stop(&r);
 }
 
-/* More different files than the table begins with. */
+/* Open more different files than the initial size of the table. */
 static void open_many(void *arg)
 {
     const char *dir = arg;

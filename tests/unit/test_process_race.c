@@ -1,5 +1,5 @@
-/* I/O of a job is conserved while its processes do what they want: looks and
- * deaths overlap in every way. */
+/* The I/O of a job is complete while its processes run freely: passes and ends
+ * of processes overlap in every way. */
 #include "tests/unit/test_process_io.h"
 
 #include "tests/unit/lib/await.h"
@@ -8,7 +8,7 @@
 enum { RUNNERS = 4096, LISTED = 500 };
 
 struct stage {
-    struct done done;
+    struct recorded_io recorded_io;
     atomic_int pids[RUNNERS];
     atomic_int npids, stop;
 };
@@ -29,8 +29,8 @@ static void runner_register(void)
     rng ^= (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
 }
 
-/* Does something, lets children do something, waits for all of them.  A child
- * goes on here too, one level deeper. */
+/* Does I/O, starts children, and waits for all of them. A child runs the same
+ * loop, one level deeper. */
 static void runner(void)
 {
     int depth = 0, children = 0;
@@ -38,7 +38,7 @@ static void runner(void)
     while (!atomic_load(&stage->stop) && (depth == 0 || rnd(12) > 0)) {
         unsigned what = rnd(10);
         if (what < 4) {
-            do_io(&stage->done, rnd(IO_MOST));
+            do_io(&stage->recorded_io, rnd(IO_MAX));
         } else if (what < 7 && depth < 4 && children < 3) {
             children++;
             if (fork() == 0) {
@@ -66,7 +66,8 @@ static void list_runners(struct rig *r)
 {
     pid_t pids[LISTED + 1];
     int n = 0, all = atomic_load(&stage->npids);
-    /* Children register in the order of their birth; the old ones are dead. */
+    /* Children register in the order of their start; the old ones have
+     * ended. */
     pids[n++] = atomic_load(&stage->pids[0]);
     for (int i = all > LISTED ? all - LISTED : 1; i < all; i++)
         if (atomic_load(&stage->pids[i % RUNNERS]))
@@ -91,13 +92,13 @@ static void race(uint64_t seed)
     rig_start(&r, r.dir, false);
     for (int i = 0; i < 150; i++) {
         list_runners(&r);
-        pass(&r, &stage->done, 2, last);
+        check_pass(&r, &stage->recorded_io, 2, last);
         await_random(rnd(8000));
     }
     atomic_store(&stage->stop, 1);
     AWAIT(atomic_load(&stage->stop) == 2);
     rig_procs(&r, "", &pid, 1);
-    exact(&r, &stage->done, last);
+    check_all_counted(&r, &stage->recorded_io, last);
     print_message("%d processes, %u seen, %u reads\n",
                   atomic_load(&stage->npids),
                   (unsigned)r.job.proc.processes_seen, (unsigned)last[2]);

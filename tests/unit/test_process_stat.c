@@ -1,4 +1,4 @@
-/* Lines of /proc/PID/stat and io: recorded ones, and ones nobody means well. */
+/* Lines of /proc/PID/stat and io: recorded and malformed ones. */
 #include "core/collect/process_impl.h"
 
 #include "base/text.h"
@@ -16,8 +16,8 @@
         "" lit, sizeof(lit) - 1                                                \
     }
 
-/* Copies the input to memory of exactly its size, so that the sanitizer sees
- * every byte read past the end. */
+/* A copy in memory of exactly its size, so that the address sanitizer detects
+ * reads past its end. */
 static struct bj_slice exact(struct bj_slice s)
 {
     char *p = malloc(s.n ? s.n : 1);
@@ -39,9 +39,8 @@ static struct bj_slice slurp(const char *name, char *buf, size_t cap)
     return (struct bj_slice){buf, n};
 }
 
-/* The fields of the recorded lines by another reader, awk (-F"[ )]+" and so
- * on): comm, state, ppid, utime, stime, threads, start, stack, sigignore, cpu.
- */
+/* The fields of the recorded lines, read by awk (-F"[ )]+" and so on): comm,
+ * state, ppid, utime, stime, threads, start, stack, sigignore, cpu. */
 struct want {
     const char *comm;
     char state;
@@ -102,7 +101,7 @@ static void recorded(void **state)
     check_file("stat-6.18", want_6_18, COUNT(want_6_18));
 }
 
-/* From the state to the start, and further. */
+/* The fields from the state to the start, and all fields. */
 #define TAIL " R 2 3 3 0 -1 0 5 6 7 8 14 15 16 17 -20 -19 3 0 99"
 #define WHOLE                                                                  \
     TAIL " 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42\n"
@@ -118,7 +117,7 @@ static const struct {
     {S("7 () S 1 (x)) Z 1)" WHOLE), S(") S 1 (x)) Z 1"), 28, 39},
     {S("7 (a\nb)" WHOLE), S("a\nb"), 28, 39},
     {S("7 (\0\xff)" WHOLE), S("\0\xff"), 28, 39},
-    /* A kernel that says less. */
+    /* A kernel with fewer fields. */
     {S("7 (x)" TAIL), S("x"), 0, BJ_ABSENT},
     {S("7 (x)" TAIL "\n"), S("x"), 0, BJ_ABSENT},
     {S("7 (x)" TAIL " 23 24 25 26 27 28"), S("x"), 28, BJ_ABSENT},
@@ -274,7 +273,8 @@ static void labels(void **state)
     assert_int_equal(n, strlen(x));
     memset(a, 'a', sizeof(a));
     a[0] = '/';
-    /* The longest that stays as it is, and longer ones that begin alike. */
+    /* The longest label that is not shortened, and longer ones that begin with
+     * the same text. */
     assert_int_equal(bj_exe_label((struct bj_slice){a, BJ_LABEL_MAX}, x),
                      BJ_LABEL_MAX);
     assert_memory_equal(x, a, BJ_LABEL_MAX);
@@ -283,13 +283,13 @@ static void labels(void **state)
     bj_exe_label((struct bj_slice){a, BJ_LABEL_MAX + 2}, y);
     assert_string_not_equal(x, y);
     assert_memory_equal(x, a, 100);
-    /* Ones that cleaning would make the same. */
+    /* Labels that would be the same after cleaning. */
     bj_exe_label(BJ_SLICE("/x\n"), x);
     bj_exe_label(BJ_SLICE("/x\t"), y);
     assert_memory_equal(x, "/x?~", 4);
     assert_memory_equal(y, "/x?~", 4);
     assert_string_not_equal(x, y);
-    /* Two-byte characters across the cut. */
+    /* Two-byte characters are not cut in half. */
     for (size_t i = 0; i + 1 < sizeof(a); i += 2)
         memcpy(a + i, "\xc3\xa9", 2);
     n = bj_exe_label((struct bj_slice){a, sizeof(a)}, x);

@@ -1,5 +1,5 @@
-/* The process collector: what threads do, and leaving alone those that sleep.
- */
+/* The process collector: states of threads, and quiet threads, which are not
+ * read. */
 #include "tests/unit/test_process.h"
 
 #include "tests/unit/lib/await.h"
@@ -9,12 +9,12 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What a test and its processes share. */
+/* Shared by a test and its processes. */
 struct shared {
-    atomic_int threads; /* wanted, the leader not counted */
-    atomic_int seen;    /* what the leader has seen of that */
-    atomic_int spin;    /* so many of them are to spin; the others sleep */
-    atomic_int spins;   /* so many have begun to */
+    atomic_int threads; /* wanted, without the leader */
+    atomic_int seen;    /* the last value of it that the leader has read */
+    atomic_int spin;  /* number of threads that are to spin; the others sleep */
+    atomic_int spins; /* number of threads that have begun to spin */
 };
 static struct shared *shared;
 
@@ -26,7 +26,7 @@ static int setup(void **state)
     return shared == MAP_FAILED ? -1 : 0;
 }
 
-/* Thread n: there while it is wanted, spinning or asleep. */
+/* Thread n: exists while it is wanted, and spins or sleeps. */
 static void *thread_main(void *arg)
 {
     int n = (int)(intptr_t)arg;
@@ -71,7 +71,7 @@ static pid_t spawn_threads(int threads)
 static void set_threads(pid_t pid, int threads)
 {
     atomic_store(&shared->threads, threads);
-    /* The threads may all be gone before the leader has looked once. */
+    /* All threads may end before the leader reads the wanted number. */
     AWAIT(atomic_load(&shared->seen) == threads);
     rig_await(pid, THREADS, threads + 1);
 }
@@ -94,7 +94,7 @@ static void states(void **state)
     assert_int_equal(rig_state(&r, "stopped"), 1);
     kill(pid[0], SIGCONT);
     rig_await(pid[0], STATE, 'S');
-    /* Dead, not waited for, and so no longer listed by the kernel. */
+    /* A zombie, which the kernel therefore does not list any more. */
     kill(pid[1], SIGKILL);
     rig_await(pid[1], STATE, 'Z');
     rig_procs(&r, "", (pid_t[]){pid[0], pid[2]}, 2);
@@ -134,7 +134,7 @@ static void threads(void **state)
         set_threads(pid, want[i]);
         assert_int_equal(rig_pass(&r, 2), 0);
         assert_int_equal(r.job.proc.threads, want[i] + 1);
-        /* The same number, others. */
+        /* The same number of new threads. */
         set_threads(pid, 0);
         set_threads(pid, want[i]);
         assert_int_equal(rig_pass(&r, 2), 0);
@@ -145,7 +145,7 @@ static void threads(void **state)
     rig_stop(&r);
 }
 
-/* Those who sleep are left alone and are looked at once they have run. */
+/* Sleeping threads are not read until they have run. */
 static void quiet(void **state)
 {
     struct rig r;
@@ -182,7 +182,7 @@ static void quiet(void **state)
         assert_int_equal(rig_pass(&r, 2), 0);
         assert_int_equal(rig_state(&r, "sleeping"), 4);
     }
-    /* They wake too often to be asked first. */
+    /* They run too often to count as quiet. */
     assert_false(r.p->v[0].quiet.on);
     for (int i = 0; i < 20; i++)
         rig_pass(&r, 2);

@@ -1,10 +1,11 @@
-/* PromQL: what is accepted and refused, the form in which it is printed, and
- * limits.  Most cases are those of Prometheus' promql/parser/parse_test.go. */
+/* PromQL: which queries are accepted and refused, the form in which they are
+ * printed, and limits. Most cases are from Prometheus'
+ * promql/parser/parse_test.go. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 #include "promql/promql.h"
@@ -25,7 +26,7 @@ static int parse(const char *text, struct bj_buf *ret, struct bj_err *err)
     return e;
 }
 
-/* Printed text, parsed and printed again, is the same. */
+/* The query is accepted; its printed form, parsed and printed, is the same. */
 static void accept(const char *text)
 {
     struct bj_buf once = {0}, twice = {0};
@@ -72,7 +73,7 @@ static void refuses_what_prometheus_refuses(void **state)
         refuse(wrong[i]);
 }
 
-/* Not PromQL, but VictoriaMetrics reads it. */
+/* Queries in the language of VictoriaMetrics that are not PromQL. */
 static void refuses_metricsql(void **state)
 {
     (void)state;
@@ -103,7 +104,7 @@ static void refuses_metricsql(void **state)
         refuse(cases[i]);
 }
 
-static void prints_one_form(void **state)
+static void prints_a_canonical_form(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
@@ -251,7 +252,7 @@ int main(void)
         cmocka_unit_test(accepts_promql),
         cmocka_unit_test(refuses_what_prometheus_refuses),
         cmocka_unit_test(refuses_metricsql),
-        cmocka_unit_test(prints_one_form),
+        cmocka_unit_test(prints_a_canonical_form),
         cmocka_unit_test(the_walk_visits_parameters_and_matchers),
         cmocka_unit_test(match_parameters_are_single_selectors),
         cmocka_unit_test(errors_name_line_and_column),

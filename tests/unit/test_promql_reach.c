@@ -1,16 +1,16 @@
-/* Which times a query reads. */
+/* The times of the samples that a query reads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 #include "promql/reach.h"
 
 enum { MIN = 60000, HOUR = 60 * MIN };
 
-/* Evaluated from 1000 h to 1001 h. */
+/* The times that a query reads when it is evaluated from 1000 h to 1001 h. */
 static struct bj_promql_span reach_of(const char *text)
 {
     struct bj_arena arena = {0};
@@ -35,7 +35,7 @@ static void reaches(const char *text, int64_t back, int64_t ahead)
                  (long long)(s.to_ms - 1001ll * HOUR) / MIN);
 }
 
-static void each_part_reads_its_own_times(void **state)
+static void each_selector_has_its_own_range(void **state)
 {
     (void)state;
     reaches("m", 5, 0);
@@ -78,7 +78,7 @@ static void a_query_without_series_reads_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_part_reads_its_own_times),
+        cmocka_unit_test(each_selector_has_its_own_range),
         cmocka_unit_test(fixed_times_replace_those_of_the_query),
         cmocka_unit_test(a_query_without_series_reads_nothing),
     };

@@ -1,17 +1,17 @@
-/* Restriction of PromQL: what is public, and the query that a user and a
- * coordinator get. */
+/* Restriction of PromQL: which series are public, and the queries that result
+ * for a user and a coordinator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the headers above */
 #include <cmocka.h>
 
 #include "promql/restrict.h"
 
 #include <string.h>
 
-/* of a constant table */
+/* for constant tables */
 #define S(lit)                                                                 \
     {                                                                          \
         lit, sizeof(lit) - 1                                                   \
@@ -29,7 +29,7 @@ static const struct bj_promql_rule rules[] = {
     {S("batchjob_job_limit_public"), .public = true},
     {S("batchjob_step_x"), .exact = true},
 };
-/* with labels of other programs */
+/* rules for metrics with the labels of other programs */
 static const struct bj_promql_rule others[] = {
     {S("up"), .exact = true, .public = true},
     {S("a_"), .user = S("owner"), .account = S("project")},
@@ -72,7 +72,8 @@ static int restricted(const char *text, size_t account_count,
     return restricted_for(&viewer, text, ret);
 }
 
-static void becomes(const char *text, size_t account_count, const char *want)
+static void assert_restricted(const char *text, size_t account_count,
+                              const char *want)
 {
     struct bj_buf b = {0};
     assert_int_equal(restricted(text, account_count, &b), 0);
@@ -105,7 +106,7 @@ static void users_get_their_own_series(void **state)
         {"1 + 1", "1 + 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        becomes(cases[i][0], 0, cases[i][1]);
+        assert_restricted(cases[i][0], 0, cases[i][1]);
 }
 
 static void coordinators_get_their_accounts_as_well(void **state)
@@ -137,10 +138,10 @@ static void coordinators_get_their_accounts_as_well(void **state)
          "{__name__=\"m\"," B "}[60s]))"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        becomes(cases[i][0], 2, cases[i][1]);
-    becomes("m", 1,
-            "({__name__=\"m\"," A "} or {__name__=\"m\","
-            "user!=\"anna\",account=\"x.y\"})");
+        assert_restricted(cases[i][0], 2, cases[i][1]);
+    assert_restricted("m", 1,
+                      "({__name__=\"m\"," A "} or {__name__=\"m\","
+                      "user!=\"anna\",account=\"x.y\"})");
 }
 
 static void only_names_set_to_public_ones_are_public(void **state)
@@ -180,7 +181,7 @@ static void only_names_set_to_public_ones_are_public(void **state)
         {"{__name__!~\"m.*\",x=\"y\"}", false},
         {"{x=\"up\"}", false},
         {"m{name=\"up\"}", false},
-        {"{__name__=\"up\",__name__=\"m\"}", true}, /* reads nothing */
+        {"{__name__=\"up\",__name__=\"m\"}", true}, /* matches nothing */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bj_buf b = {0};
@@ -231,7 +232,7 @@ static void selectors_of_any_name_skip_names_with_other_labels(void **state)
     }
 }
 
-/* The selectors of a match[], one a line. */
+/* The selectors that result from a match[], one per line. */
 static void matches(const char *text, size_t account_count, const char *want)
 {
     const struct bj_promql_viewer viewer = anna(account_count);
@@ -267,7 +268,7 @@ static void matches_read_public_series_as_well(void **state)
             "{x=\"y\"," A "}\n{x=\"y\"," B "}\n{x=\"y\"," PUBLIC);
 }
 
-static void what_cannot_be_restricted_is_refused(void **state)
+static void unrestrictable_queries_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -334,7 +335,7 @@ int main(void)
         cmocka_unit_test(rules_name_the_labels_of_owner_and_account),
         cmocka_unit_test(selectors_of_any_name_skip_names_with_other_labels),
         cmocka_unit_test(matches_read_public_series_as_well),
-        cmocka_unit_test(what_cannot_be_restricted_is_refused),
+        cmocka_unit_test(unrestrictable_queries_are_refused),
         cmocka_unit_test(doubled_arguments_are_bounded),
         cmocka_unit_test(a_viewer_without_a_name_gets_nothing),
     };

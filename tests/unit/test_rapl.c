@@ -1,4 +1,5 @@
-/* RAPL by powercap: machines, closed files, faults, CPUs that go and come. */
+/* RAPL by powercap: different machines, files without access, faults, and
+ * hot-plugged CPUs. */
 #include "base/absent.h"
 #include "tests/unit/lib/core.h"
 #include "tests/unit/lib/fail.h"
@@ -23,7 +24,7 @@ static struct meter_rig rig;
 static int teardown(void **state)
 {
     (void)state;
-    meter_gone(&rig);
+    meter_cleanup(&rig);
     return 0;
 }
 
@@ -32,8 +33,8 @@ static int teardown(void **state)
 static const struct {
     const char *tree, *want;
 } machines[] = {
-    /* The package by mmio is the package; psys stands beside it; a limit of a
-     * zone that is not enabled is none. */
+    /* The mmio driver reports the same package, which is shown once; psys is a
+     * zone of its own; a zone that is not enabled has no limit. */
     {"client-psys-mmio",
      "package-0 cpu e=48123456789 r=262143328850 l=28000000 m=121000000\n"
      "package-0.core part e=20011111111 r=262143328850\n"
@@ -63,22 +64,22 @@ static void test_machines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(machines); i++) {
-        meter_tree(&rig, machines[i].tree);
+        meter_setup(&rig, machines[i].tree);
         assert_true(bj_meter_rapl.present(&rig.env));
         assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
-        meter_reads(&rig, 0, machines[i].want);
-        meter_gone(&rig);
+        meter_expect(&rig, 0, machines[i].want);
+        meter_cleanup(&rig);
     }
 }
 
-/* Zones from 0 to b in the order of their numbers, not of their letters; the
- * psys of two sockets stand at 0 and are not there. */
+/* Zones 0 to b are in the order of their hexadecimal numbers. Two of the four
+ * psys counters stay at 0 and are left out. */
 static void test_hexadecimal_numbers(void **state)
 {
     (void)state;
     char name[32];
     size_t at = 0, k = 0;
-    meter_tree(&rig, "xeon-4s-hex");
+    meter_setup(&rig, "xeon-4s-hex");
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
     assert_int_equal(meter_read(&rig), 0);
     for (unsigned s = 0; s < 4; s++) {
@@ -101,29 +102,29 @@ static void test_hexadecimal_numbers(void **state)
     assert_int_equal(rig.sample.n, at);
 }
 
-/* Two psys of one name, a package that two drivers report, and one that only
- * mmio has; what is no zone. */
+/* Two psys zones of the same name, a package that two drivers report, a package
+ * that only mmio reports, and directories that are not zones. */
 static void test_odd_machines(void **state)
 {
     (void)state;
     static const char mmio[] = "devices/virtual/powercap/intel-rapl-mmio/";
     char lines[256];
-    meter_tree(&rig, "client-psys-mmio");
-    meter_grow(ROOT "intel-rapl:2/name psys\n" ROOT
-                    "intel-rapl:2/energy_uj 5\n");
-    meter_grow(ROOT "intel-rapl:3/name package-0\n" ROOT
-                    "intel-rapl:3/energy_uj 7\n" ROOT
-                    "intel-rapl:3/intel-rapl:3:0/name dram\n" ROOT
-                    "intel-rapl:3/intel-rapl:3:0/energy_uj 8\n");
-    meter_grow(ROOT "intel-rapl:02/name no-zone\n" ROOT
-                    "intel-rapl:G/name no-zone\n");
+    meter_setup(&rig, "client-psys-mmio");
+    meter_add_files(ROOT "intel-rapl:2/name psys\n" ROOT
+                         "intel-rapl:2/energy_uj 5\n");
+    meter_add_files(ROOT "intel-rapl:3/name package-0\n" ROOT
+                         "intel-rapl:3/energy_uj 7\n" ROOT
+                         "intel-rapl:3/intel-rapl:3:0/name dram\n" ROOT
+                         "intel-rapl:3/intel-rapl:3:0/energy_uj 8\n");
+    meter_add_files(ROOT "intel-rapl:02/name no-zone\n" ROOT
+                         "intel-rapl:G/name no-zone\n");
     snprintf(lines, sizeof(lines),
              "%sintel-rapl-mmio:1/name package-1\n"
              "%sintel-rapl-mmio:1/energy_uj 6\n",
              mmio, mmio);
-    meter_grow(lines);
+    meter_add_files(lines);
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
-    meter_reads(
+    meter_expect(
         &rig, 0,
         "package-0 cpu e=48123456789 r=262143328850 l=28000000 m=121000000\n"
         "package-0.core part e=20011111111 r=262143328850\n"
@@ -138,7 +139,7 @@ static void test_odd_machines(void **state)
 static void test_no_machine(void **state)
 {
     (void)state;
-    meter_tree(&rig, NULL);
+    meter_setup(&rig, NULL);
     assert_false(bj_meter_rapl.present(&rig.env));
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), -ENODEV);
     tmp_dir("class/powercap/intel-rapl/power");
@@ -149,39 +150,39 @@ static void test_no_machine(void **state)
 
 /* --- readings ------------------------------------------------------------- */
 
-/* The counter is returned as it is, also where it has wrapped; one that was
- * replaced by another file as well. */
+/* The counter is returned as it is, also after a wrap. */
 static void test_counters_move(void **state)
 {
     (void)state;
     static const uint64_t steps[] = {0, 1, 65532610987, 3, 700};
     char text[32];
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
     for (size_t i = 0; i < COUNT(steps); i++) {
         snprintf(text, sizeof(text), "%llu\n", (unsigned long long)steps[i]);
-        meter_set(ROOT "intel-rapl:0/energy_uj", text);
+        meter_write(ROOT "intel-rapl:0/energy_uj", text);
         assert_int_equal(meter_read(&rig), 0);
         assert_int_equal(rig.sample.n, 4);
         assert_int_equal(rig.sample.zone[0].energy_uj, steps[i]);
     }
 }
 
-/* Limits that an administrator changes are seen some readings later. */
+/* A power limit that an administrator changes is read some readings later. */
 static void test_power_limit_changes(void **state)
 {
     (void)state;
-    meter_tree(&rig, "xeon-2s-dram");
+    meter_setup(&rig, "xeon-2s-dram");
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
-    meter_set(ROOT "intel-rapl:0/constraint_0_power_limit_uw", "90000000\n");
-    meter_set(ROOT "intel-rapl:1/enabled", "0\n");
+    meter_write(ROOT "intel-rapl:0/constraint_0_power_limit_uw", "90000000\n");
+    meter_write(ROOT "intel-rapl:1/enabled", "0\n");
     for (int i = 0; i < 12; i++)
         assert_int_equal(meter_read(&rig), 0);
     assert_int_equal(rig.sample.zone[0].limit_uw, 90000000);
     assert_true(rig.sample.zone[2].limit_uw == BJ_ABSENT);
 }
 
-/* What energy_uj of one zone may hold, and what it costs: that zone. */
+/* Contents of energy_uj of one zone. If they are invalid, only this zone is
+ * left out. */
 static const struct {
     const char *text;
     int want;
@@ -210,10 +211,10 @@ static const struct {
 static void test_contents(void **state)
 {
     (void)state;
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
     for (size_t i = 0; i < COUNT(contents); i++) {
-        meter_set(ROOT "intel-rapl:0/energy_uj", contents[i].text);
+        meter_write(ROOT "intel-rapl:0/energy_uj", contents[i].text);
         assert_int_equal(meter_read(&rig), contents[i].want);
         bool good = contents[i].want == 0;
         assert_int_equal(rig.sample.n, good ? 4 : 3);
@@ -224,36 +225,35 @@ static void test_contents(void **state)
     }
 }
 
-/* A file that the system refuses to read: the zone is left out, and comes back
- * when it can be read again. */
+/* A zone whose file cannot be read is left out until it can be read again. */
 static void test_refused(void **state)
 {
     (void)state;
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     tmp_remove(ROOT "intel-rapl:0/energy_uj");
     tmp_dir(ROOT "intel-rapl:0/energy_uj");
     tmp_remove(ROOT "intel-rapl:1/energy_uj");
-    meter_grow(ROOT "intel-rapl:1/energy_uj -> /proc/self/mem\n");
+    meter_add_files(ROOT "intel-rapl:1/energy_uj -> /proc/self/mem\n");
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
-    meter_reads(&rig, -EISDIR,
-                "package-0.core part e=21844203662 r=65532610987\n"
-                "package-1.core part e=4 r=65532610987\n");
+    meter_expect(&rig, -EISDIR,
+                 "package-0.core part e=21844203662 r=65532610987\n"
+                 "package-1.core part e=4 r=65532610987\n");
     assert_string_equal(rig.err.msg, "intel-rapl:0: read energy_uj");
     tmp_remove(ROOT "intel-rapl:0/energy_uj");
-    meter_set(ROOT "intel-rapl:0/energy_uj", "7\n");
+    meter_write(ROOT "intel-rapl:0/energy_uj", "7\n");
     for (int i = 0; i < 12; i++)
         assert_int_equal(meter_read(&rig) == 0, false);
     assert_int_equal(rig.sample.n, 3);
-    /* Reading at 0 of no address space gives EIO. */
+    /* A read of /proc/self/mem at offset 0 fails with EIO. */
     assert_int_equal(rig.err.code, -EIO);
 }
 
-/* A pipe in the file's place must not hold us. */
+/* A pipe in place of the file does not block. */
 static void test_pipe(void **state)
 {
     (void)state;
     char path[128];
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     tmp_remove(ROOT "intel-rapl:0/energy_uj");
     snprintf(path, sizeof(path), "%s/" ROOT "intel-rapl:0/energy_uj",
              rig.env.sysfs);
@@ -263,10 +263,10 @@ static void test_pipe(void **state)
     assert_int_equal(rig.sample.n, 3);
 }
 
-/* --- closed files --------------------------------------------------------- */
+/* --- files without access ------------------------------------------------- */
 
-/* As somebody who may not read what only root may: the message names the file
- * and what is missing. */
+/* A user who may not read the files of root: the message contains the file and
+ * the missing capability. */
 static void test_denied(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_denied(void **state)
                                         ROOT "intel-rapl:1/intel-rapl:1:0"
                                              "/energy_uj"};
     char path[256];
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     chmod(rig.env.sysfs, 0755);
     for (size_t i = 0; i < COUNT(files); i++) {
         snprintf(path, sizeof(path), "%s/%s", rig.env.sysfs, files[i]);
@@ -287,8 +287,8 @@ static void test_denied(void **state)
     if (root)
         assert_int_equal(seteuid(65534), 0);
     int all = meter_open(&rig, &bj_meter_rapl);
-    char said[240];
-    snprintf(said, sizeof(said), "%s", rig.err.msg);
+    char message[240];
+    snprintf(message, sizeof(message), "%s", rig.err.msg);
     if (root)
         assert_int_equal(seteuid(0), 0);
     assert_int_equal(chmod(path, 0444), 0);
@@ -299,15 +299,15 @@ static void test_denied(void **state)
     if (root)
         assert_int_equal(seteuid(0), 0);
     assert_int_equal(all, -EACCES);
-    assert_non_null(strstr(said, "intel-rapl:0/energy_uj"));
-    assert_non_null(strstr(said, "CAP_DAC_READ_SEARCH"));
+    assert_non_null(strstr(message, "intel-rapl:0/energy_uj"));
+    assert_non_null(strstr(message, "CAP_DAC_READ_SEARCH"));
     assert_int_equal(one, 0);
     assert_int_equal(partly, -EACCES);
     assert_string_equal(meter_text(&rig),
                         "package-1.core part e=4 r=65532610987\n");
 }
 
-/* --- CPUs that go and come ------------------------------------------------ */
+/* --- hot-plugged CPUs ----------------------------------------------------- */
 
 static const char zone_1[] =
     ROOT "intel-rapl:1/name package-1\n" ROOT "intel-rapl:1/energy_uj 100\n";
@@ -322,40 +322,40 @@ static void package_0_and(const char *rest)
 {
     char want[512];
     snprintf(want, sizeof(want), "%s%s", package_0, rest);
-    meter_reads(&rig, 0, want);
+    meter_expect(&rig, 0, want);
 }
 
-/* A package goes, comes back, and what is in it a little later. */
+/* A package disappears and comes back, its subzone a little later. */
 static void test_hotplug(void **state)
 {
     (void)state;
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
     assert_int_equal(meter_read(&rig), 0);
     assert_int_equal(rig.sample.n, 4);
     tmp_remove(ROOT "intel-rapl:1");
     package_0_and("");
     package_0_and("");
-    meter_grow(zone_1);
+    meter_add_files(zone_1);
     package_0_and("package-1 cpu e=100\n");
-    meter_grow(zone_1_0);
+    meter_add_files(zone_1_0);
     package_0_and("package-1 cpu e=100\npackage-1.core part e=7\n");
     tmp_remove(ROOT "intel-rapl:0");
     tmp_remove(ROOT "intel-rapl:1");
-    meter_reads(&rig, -ENODEV, "");
-    meter_grow(zone_1);
-    meter_reads(&rig, 0, "package-1 cpu e=100\n");
+    meter_expect(&rig, -ENODEV, "");
+    meter_add_files(zone_1);
+    meter_expect(&rig, 0, "package-1 cpu e=100\n");
     tmp_remove("devices");
-    meter_reads(&rig, -ENODEV, "");
+    meter_expect(&rig, -ENODEV, "");
 }
 
-/* The zone's files go from under an open descriptor: as a file of a process
- * that has ended does. */
-static void test_gone_descriptor(void **state)
+/* The file of a zone disappears while it is open. A file in /proc of a process
+ * that ends simulates that. */
+static void test_file_disappears_while_open(void **state)
 {
     (void)state;
     char line[128];
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     pid_t child = fork();
     if (child == 0) {
         pause();
@@ -364,8 +364,8 @@ static void test_gone_descriptor(void **state)
     tmp_remove(ROOT "intel-rapl:1");
     snprintf(line, sizeof(line),
              ROOT "intel-rapl:1/energy_uj -> /proc/%d/oom_score\n", (int)child);
-    meter_grow(ROOT "intel-rapl:1/name package-1\n");
-    meter_grow(line);
+    meter_add_files(ROOT "intel-rapl:1/name package-1\n");
+    meter_add_files(line);
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
     assert_int_equal(meter_read(&rig), 0);
     assert_int_equal(rig.sample.n, 3);
@@ -374,7 +374,7 @@ static void test_gone_descriptor(void **state)
     package_0_and("");
     package_0_and("");
     tmp_remove(ROOT "intel-rapl:1/energy_uj");
-    meter_set(ROOT "intel-rapl:1/energy_uj", "100\n");
+    meter_write(ROOT "intel-rapl:1/energy_uj", "100\n");
     package_0_and("package-1 cpu e=100\n");
 }
 
@@ -384,13 +384,13 @@ static void test_more_zones_than_fit(void **state)
 {
     (void)state;
     char lines[256];
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     for (unsigned i = 2; i < 80; i++) {
         snprintf(lines, sizeof(lines),
                  ROOT "intel-rapl:%x/name package-%u\n" ROOT
                       "intel-rapl:%x/energy_uj 1\n",
                  i, i, i);
-        meter_grow(lines);
+        meter_add_files(lines);
     }
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
     assert_int_equal(meter_read(&rig), 0);
@@ -406,7 +406,7 @@ static int open_and_close(void *arg)
 static void test_no_memory(void **state)
 {
     (void)state;
-    meter_tree(&rig, "amd-epyc-2s");
+    meter_setup(&rig, "amd-epyc-2s");
     if (!bj_fail_works())
         skip();
     bj_fail_each(open_and_close, NULL);
@@ -426,7 +426,7 @@ int main(void)
         cmocka_unit_test_teardown(test_pipe, teardown),
         cmocka_unit_test_teardown(test_denied, teardown),
         cmocka_unit_test_teardown(test_hotplug, teardown),
-        cmocka_unit_test_teardown(test_gone_descriptor, teardown),
+        cmocka_unit_test_teardown(test_file_disappears_while_open, teardown),
         cmocka_unit_test_teardown(test_more_zones_than_fit, teardown),
         cmocka_unit_test_teardown(test_no_memory, teardown),
     };

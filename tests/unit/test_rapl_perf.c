@@ -1,5 +1,6 @@
-/* RAPL by the perf PMU: its scales, machines, closed doors, CPUs that go.
- * Events are files in memory that the test writes counts to. */
+/* RAPL by the PMU of perf: scales, machines, missing access, hot-plugged CPUs.
+ * The events are simulated by files in memory, to which the test writes
+ * counts. */
 #include "base/absent.h"
 #include "core/energy/rapl_perf.h"
 #include "core/energy/rapl_scale.h"
@@ -26,7 +27,7 @@ static const struct {
     const char *text;
     int shift; /* or -errno */
 } scales[] = {
-    {"2.3283064365386962890625e-10", 32}, /* what the kernel says */
+    {"2.3283064365386962890625e-10", 32}, /* as the kernel writes it */
     {"2.3283064365386962890625E-10", 32},
     {"0.00000000023283064365386962890625", 32},
     {"23283064365386962890625e-32", 32},
@@ -83,7 +84,7 @@ static void test_scales(void **state)
     }
 }
 
-/* Computed with rational numbers of another language. */
+/* Computed with rational numbers in another language. */
 static const struct {
     uint64_t count;
     unsigned shift;
@@ -118,10 +119,10 @@ static void test_counts(void **state)
     }
 }
 
-/* --- a fake of perf_event_open -------------------------------------------- */
+/* --- simulated perf_event_open -------------------------------------------- */
 
 struct fake_event {
-    int fd; /* shares its place with the meter's */
+    int fd; /* shares the file position with the meter's */
     int cpu;
     uint64_t config;
 };
@@ -129,9 +130,9 @@ struct fake_event {
 static struct {
     struct fake_event event[64];
     size_t n;
-    int refuse; /* all, with this error */
+    int refuse; /* error of all calls, or of those with refuse_config */
     int refuse_cpu;
-    uint64_t refuse_config; /* 0: none */
+    uint64_t refuse_config; /* 0: all */
 } fake;
 
 static struct meter_rig rig;
@@ -145,7 +146,7 @@ static struct fake_event *event_of(int cpu, uint64_t config)
     return NULL;
 }
 
-/* What the next reading of an event gives: so many bytes of the count. */
+/* The next reading of an event gives this many bytes of the count. */
 static void give(int cpu, uint64_t config, uint64_t count, size_t bytes)
 {
     int fd = event_of(cpu, config)->fd;
@@ -178,7 +179,7 @@ static int open_fake(const struct bj_meter_env *env, void **ret,
     return bj_perf_open(env, &door, ret, err);
 }
 
-/* The meter, through the fake. */
+/* The meter with simulated events. */
 static int open_meter(void)
 {
     static struct bj_meter_kind kind;
@@ -191,7 +192,7 @@ static void start(const char *tree)
 {
     memset(&fake, 0, sizeof(fake));
     fake.refuse_cpu = -1;
-    meter_tree(&rig, tree);
+    meter_setup(&rig, tree);
 }
 
 static void drop_events(void)
@@ -204,12 +205,12 @@ static void drop_events(void)
 static int teardown(void **state)
 {
     (void)state;
-    meter_gone(&rig);
+    meter_cleanup(&rig);
     drop_events();
     return 0;
 }
 
-/* Package and dram of the first two packages of xeon-2s-dram. */
+/* Counts of package and dram for both packages of xeon-2s-dram. */
 static void give_all(uint64_t joules)
 {
     give(0, 2, joules << 32, 8);
@@ -229,15 +230,15 @@ static void test_two_sockets(void **state)
     assert_int_equal(fake.n, 4);
     give_all(0);
     give(0, 2, 4295, 8);
-    meter_reads(&rig, 0,
-                "package-0 cpu e=1\npackage-0.dram dram e=1000000\n"
-                "package-1 cpu e=2000000\npackage-1.dram dram e=3000000\n");
+    meter_expect(&rig, 0,
+                 "package-0 cpu e=1\npackage-0.dram dram e=1000000\n"
+                 "package-1 cpu e=2000000\npackage-1.dram dram e=3000000\n");
     give_all(1000000000);
-    meter_reads(&rig, 0,
-                "package-0 cpu e=1000000000000000\n"
-                "package-0.dram dram e=1000000001000000\n"
-                "package-1 cpu e=1000000002000000\n"
-                "package-1.dram dram e=1000000003000000\n");
+    meter_expect(&rig, 0,
+                 "package-0 cpu e=1000000000000000\n"
+                 "package-0.dram dram e=1000000001000000\n"
+                 "package-1 cpu e=1000000002000000\n"
+                 "package-1.dram dram e=1000000003000000\n");
 }
 
 static void test_dies(void **state)
@@ -250,34 +251,35 @@ static void test_dies(void **state)
         give(cpu, 2, (uint64_t)cpu << 32, 8);
         give(cpu, 3, (uint64_t)cpu << 31, 8);
     }
-    meter_reads(&rig, 0,
-                "package-0-die-0 cpu e=0\npackage-0-die-0.dram dram e=0\n"
-                "package-0-die-1 cpu e=24000000\n"
-                "package-0-die-1.dram dram e=12000000\n"
-                "package-1-die-0 cpu e=48000000\n"
-                "package-1-die-0.dram dram e=24000000\n"
-                "package-1-die-1 cpu e=72000000\n"
-                "package-1-die-1.dram dram e=36000000\n");
+    meter_expect(&rig, 0,
+                 "package-0-die-0 cpu e=0\npackage-0-die-0.dram dram e=0\n"
+                 "package-0-die-1 cpu e=24000000\n"
+                 "package-0-die-1.dram dram e=12000000\n"
+                 "package-1-die-0 cpu e=48000000\n"
+                 "package-1-die-0.dram dram e=24000000\n"
+                 "package-1-die-1 cpu e=72000000\n"
+                 "package-1-die-1.dram dram e=36000000\n");
 }
 
-/* A client: all five events; psys once for a package, and not while it is 0. */
+/* A client with all five events. There is one psys for each package, and none
+ * while its counter is 0. */
 static void test_psys(void **state)
 {
     (void)state;
     start("xeon-multi-die");
-    meter_grow(PMU "events/energy-psys event=0x05\n" PMU
-                   "events/energy-psys.scale 2.3283064365386962890625e-10\n" PMU
-                   "events/energy-cores event=0x01\n" PMU
-                   "events/energy-cores.scale 0.5\n" PMU
-                   "events/energy-gpu event=0x04\n" PMU
-                   "events/energy-gpu.scale 1\n");
-    meter_set(PMU "cpumask", "0,24,48\n");
+    meter_add_files(
+        PMU "events/energy-psys event=0x05\n" PMU
+            "events/energy-psys.scale 2.3283064365386962890625e-10\n" PMU
+            "events/energy-cores event=0x01\n" PMU
+            "events/energy-cores.scale 0.5\n" PMU
+            "events/energy-gpu event=0x04\n" PMU "events/energy-gpu.scale 1\n");
+    meter_write(PMU "cpumask", "0,24,48\n");
     assert_int_equal(open_meter(), 0);
     for (size_t i = 0; i < fake.n; i++)
         give(fake.event[i].cpu, fake.event[i].config, 2, 8);
     give(0, 5, UINT64_C(7) << 32, 8);
     give(48, 5, 0, 8);
-    meter_reads(
+    meter_expect(
         &rig, 0,
         "package-0-die-0 cpu e=0\npackage-0-die-0.dram dram e=0\n"
         "package-0-die-0.core part e=1000000\n"
@@ -290,7 +292,7 @@ static void test_psys(void **state)
         "package-1.uncore part e=2000000\n");
 }
 
-/* --- what the files may hold ---------------------------------------------- */
+/* --- contents of the files ------------------------------------------------ */
 
 static const struct {
     const char *file, *text;
@@ -305,7 +307,7 @@ static const struct {
     {"cpumask", "", -ENODEV},
     {"cpumask", "zero\n", -EBADMSG},
     {"cpumask", "0-99999999\n", -EBADMSG},
-    {"cpumask", "7\n", -ENODEV}, /* that CPU is not there */
+    {"cpumask", "7\n", -ENODEV}, /* that CPU does not exist */
     {"events/energy-pkg", NULL, -ENODEV},
     {"events/energy-pkg", "event=0x\n", -EBADMSG},
     {"events/energy-pkg", "event=0x0g\n", -EBADMSG},
@@ -327,7 +329,7 @@ static void test_files(void **state)
         start("xeon-2s-dram");
         snprintf(path, sizeof(path), PMU "%s", files[i].file);
         if (files[i].text)
-            meter_set(path, files[i].text);
+            meter_write(path, files[i].text);
         else
             tmp_remove(path);
         int r = open_meter();
@@ -342,13 +344,14 @@ static void test_package_numbers(void **state)
 {
     (void)state;
     start("xeon-2s-dram");
-    meter_set("devices/system/cpu/cpu20/topology/physical_package_id", "-1\n");
+    meter_write("devices/system/cpu/cpu20/topology/physical_package_id",
+                "-1\n");
     assert_int_equal(open_meter(), -ERANGE);
-    meter_set("devices/system/cpu/cpu20/topology/physical_package_id",
-              "99999\n");
+    meter_write("devices/system/cpu/cpu20/topology/physical_package_id",
+                "99999\n");
     assert_int_equal(open_meter(), -EBADMSG);
     tmp_remove("devices/system/cpu/cpu20/topology/die_id");
-    meter_set("devices/system/cpu/cpu20/topology/physical_package_id", "3\n");
+    meter_write("devices/system/cpu/cpu20/topology/physical_package_id", "3\n");
     assert_int_equal(open_meter(), 0);
     assert_int_equal(meter_read(&rig), 0);
     assert_string_equal(rig.sample.zone[2].name, "package-3");
@@ -365,7 +368,7 @@ static void test_no_machine(void **state)
     assert_int_equal(open_meter(), -ENODEV);
 }
 
-/* --- doors that are closed ------------------------------------------------ */
+/* --- missing access ------------------------------------------------------- */
 
 static void test_denied(void **state)
 {
@@ -381,13 +384,13 @@ static void test_denied(void **state)
         assert_int_equal(open_meter(), 0);
         give(0, 2, 0, 8);
         give(20, 2, 0, 8);
-        meter_reads(&rig, codes[i], "package-0 cpu e=0\npackage-1 cpu e=0\n");
+        meter_expect(&rig, codes[i], "package-0 cpu e=0\npackage-1 cpu e=0\n");
         teardown(NULL);
     }
 }
 
-/* An event that the hardware has not after all is not there, silently; one
- * that cannot be had for another reason is a fault. */
+/* An event that the hardware does not have is left out silently; an event that
+ * cannot be opened for another reason is a fault. */
 static void test_refused(void **state)
 {
     (void)state;
@@ -397,30 +400,30 @@ static void test_refused(void **state)
     assert_int_equal(open_meter(), 0);
     give(0, 2, 0, 8);
     give(20, 2, 0, 8);
-    meter_reads(&rig, 0, "package-0 cpu e=0\npackage-1 cpu e=0\n");
+    meter_expect(&rig, 0, "package-0 cpu e=0\npackage-1 cpu e=0\n");
     fake.refuse = -EMFILE;
     assert_int_equal(open_meter(), 0);
     give(0, 2, 0, 8);
     give(20, 2, 0, 8);
-    meter_reads(&rig, -EMFILE, "package-0 cpu e=0\npackage-1 cpu e=0\n");
+    meter_expect(&rig, -EMFILE, "package-0 cpu e=0\npackage-1 cpu e=0\n");
     fake.refuse_config = 0;
     assert_int_equal(open_meter(), -EMFILE);
     fake.refuse = -ENODEV;
     assert_int_equal(open_meter(), -ENODEV);
 }
 
-/* The system call itself: PMU types that no kernel has. */
-static void test_real_door(void **state)
+/* The real system call, with a PMU type that no kernel has. */
+static void test_real_system_call(void **state)
 {
     (void)state;
     start("xeon-2s-dram");
-    meter_set(PMU "type", "4000000000\n");
-    meter_set(PMU "cpumask", "0\n");
+    meter_write(PMU "type", "4000000000\n");
+    meter_write(PMU "cpumask", "0\n");
     int r = meter_open(&rig, &bj_meter_perf);
     assert_true(r == -ENODEV || r == -EACCES || r == -EPERM || r == -ENOSYS);
 }
 
-/* --- CPUs that go and come ------------------------------------------------ */
+/* --- hot-plugged CPUs ----------------------------------------------------- */
 
 static void read_often(int want)
 {
@@ -430,30 +433,30 @@ static void read_often(int want)
     }
 }
 
-/* The CPU that counts changes: the kernel moves the event, which goes on. */
+/* The kernel moves an event to another CPU: it continues to count. */
 static void test_migration(void **state)
 {
     (void)state;
     start("xeon-2s-dram");
-    meter_grow("devices/system/cpu/cpu1/topology/physical_package_id 0\n");
+    meter_add_files("devices/system/cpu/cpu1/topology/physical_package_id 0\n");
     assert_int_equal(open_meter(), 0);
-    meter_set(PMU "cpumask", "1,20\n");
+    meter_write(PMU "cpumask", "1,20\n");
     read_often(0);
     assert_int_equal(fake.n, 4);
     assert_int_equal(rig.sample.n, 4);
     assert_int_equal(rig.sample.zone[0].energy_uj, 5000000);
 }
 
-/* A package goes and comes back. */
+/* A package disappears and comes back. */
 static void test_hotplug(void **state)
 {
     (void)state;
     start("xeon-2s-dram");
     assert_int_equal(open_meter(), 0);
-    meter_set(PMU "cpumask", "0\n");
+    meter_write(PMU "cpumask", "0\n");
     read_often(0);
     assert_int_equal(rig.sample.n, 2);
-    meter_set(PMU "cpumask", "0,20\n");
+    meter_write(PMU "cpumask", "0,20\n");
     read_often(0);
     assert_int_equal(fake.n, 6);
     give_all(6);
@@ -462,7 +465,7 @@ static void test_hotplug(void **state)
     assert_int_equal(rig.sample.zone[2].energy_uj, 8000000);
 }
 
-/* Events that end give no bytes any more: they are opened again. */
+/* An event that has ended returns no bytes and is opened again. */
 static void test_events_end(void **state)
 {
     (void)state;
@@ -485,12 +488,12 @@ static void test_events_end(void **state)
     assert_int_equal(rig.sample.n, 4);
     for (size_t i = 0; i < 4; i++)
         give(i < 2 ? 0 : 20, 2 + i % 2, 0, 0);
-    meter_reads(&rig, -ENODEV, "");
-    meter_set(PMU "cpumask", "zero\n");
+    meter_expect(&rig, -ENODEV, "");
+    meter_write(PMU "cpumask", "zero\n");
     assert_int_equal(meter_read(&rig), -EBADMSG);
 }
 
-/* Half a count, and a descriptor that cannot be read. */
+/* A reading that is only half a count is a fault. */
 static void test_bad_counts(void **state)
 {
     (void)state;
@@ -533,7 +536,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_machine, teardown),
         cmocka_unit_test(test_denied),
         cmocka_unit_test_teardown(test_refused, teardown),
-        cmocka_unit_test_teardown(test_real_door, teardown),
+        cmocka_unit_test_teardown(test_real_system_call, teardown),
         cmocka_unit_test_teardown(test_migration, teardown),
         cmocka_unit_test_teardown(test_hotplug, teardown),
         cmocka_unit_test_teardown(test_events_end, teardown),

@@ -1,4 +1,4 @@
-/* Redfish: what services say, sessions, and services that misbehave. */
+/* Redfish: documents of services, sessions, and services that misbehave. */
 #include "core/energy/redfish.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@ enum { SECOND = 1000000 };
 
 /* --- documents ------------------------------------------------------------*/
 
-/* In the shape of DMTF's public mock-ups (DSP2043): a rack server. */
+/* A rack server, in the form of DMTF's public mock-ups (DSP2043). */
 #define POWER                                                                  \
     "{\"@odata.type\":\"#Power.v1_7_0.Power\",\"Id\":\"Power\","               \
     "\"PowerControl\":[{\"MemberId\":\"0\",\"Name\":\"Server Power Control\"," \
@@ -76,7 +76,7 @@ static void test_power(void **state)
         {CONTROL("7"), -ENODATA, BJ_ABSENT, BJ_ABSENT},
         {"{\"PowerControl\":null}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
         {"{}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
-        /* the parts behind the whole are not added */
+        /* parts that follow the total are not added */
         {CONTROL("{\"PowerConsumedWatts\":300},{\"Name\":\"CPU Sub-system "
                  "Power\",\"PowerConsumedWatts\":120}"),
          0, 300000000, BJ_ABSENT},
@@ -116,7 +116,7 @@ static void test_environment(void **state)
          0, 374000000, BJ_ABSENT},
         {"{\"PowerWatts\":{\"Reading\":374},\"EnergyJoules\":{\"Reading\":-1}}",
          0, 374000000, BJ_ABSENT},
-        /* a coarse counter is better than nothing */
+        /* a coarse counter is used if there is nothing else */
         {"{\"EnergykWh\":{\"Reading\":325675.5}}", 0, BJ_ABSENT,
          1172431800000000000},
         {"{\"EnergykWh\":{\"Reading\":0}}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
@@ -267,7 +267,7 @@ static void test_session(void **state)
     assert_int_equal(service.logouts, 1);
 }
 
-/* The BMC forgets the session: a new one, and no reading is lost. */
+/* After the BMC has forgotten the session, the meter begins a new one. */
 static void test_renewal(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void test_renewal(void **state)
     assert_int_equal(read_it(m, &s, &err), 0);
     assert_int_equal(s.n, 1);
     assert_int_equal(service.logins, 2);
-    /* now it does not let us in any more */
+    /* now the login fails */
     fake_redfish_expire(&service);
     service.login_status = 401;
     assert_int_equal(read_it(m, &s, &err), -EACCES);
@@ -293,7 +293,7 @@ static void test_renewal(void **state)
     assert_int_equal(service.logouts, 1);
 }
 
-/* Services without sessions, and without any wish for credentials. */
+/* Services without sessions, and services without authentication. */
 static void test_basic(void **state)
 {
     (void)state;
@@ -314,7 +314,7 @@ static void test_basic(void **state)
     assert_int_equal(service.basic, 0);
 }
 
-static void fails(int want, const char *message)
+static void open_fails(int want, const char *message)
 {
     struct bj_err err = {0};
     void *m = NULL;
@@ -330,60 +330,60 @@ static void test_open_faults(void **state)
 {
     (void)state;
     service.login_status = 401;
-    fails(-EACCES, "log in");
+    open_fails(-EACCES, "log in");
     service.login_status = 403;
-    fails(-EACCES, "log in");
+    open_fails(-EACCES, "log in");
     service.login_status = 503;
-    fails(-EAGAIN, "503");
+    open_fails(-EAGAIN, "503");
     service.login_status = 500;
-    fails(-EIO, "500");
+    open_fails(-EIO, "500");
     service.login_status = 0;
     service.no_token = true;
-    fails(-EBADMSG, "has no token");
+    open_fails(-EBADMSG, "has no token");
     service.no_token = false;
     service.no_location = true;
     bj_meter_redfish.close(start());
-    assert_int_equal(service.logouts, 0); /* where should it go? */
+    assert_int_equal(service.logouts, 0); /* its location is unknown */
     fake_redfish_put(&service, ROOT, "<html>Please log in</html>");
-    fails(-EBADMSG, ROOT);
+    open_fails(-EBADMSG, ROOT);
     fake_redfish_put(&service, ROOT, "null");
-    fails(-EBADMSG, "expected a JSON object");
+    open_fails(-EBADMSG, "expected a JSON object");
     fake_redfish_put(&service, ROOT, "{\"Members\":[{\"@odata.id\":");
-    fails(-EBADMSG, ROOT);
+    open_fails(-EBADMSG, ROOT);
     fake_redfish_put(&service, ROOT, "{\"Members\":[]}");
-    fails(-EIO, "no chassis");
+    open_fails(-EIO, "no chassis");
     fake_redfish_put(&service, ROOT, NULL);
-    fails(-EIO, "404");
+    open_fails(-EIO, "404");
     service.junk = "SSH-2.0-OpenSSH_9.2\r\n";
-    fails(-EBADMSG, NULL);
+    open_fails(-EBADMSG, NULL);
     service.junk = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}";
-    fails(-EBADMSG, NULL);
+    open_fails(-EBADMSG, NULL);
     service.junk = NULL;
     char url[] = "http://127.0.0.1:1";
     conf.redfish_url = url;
-    fails(-ECONNREFUSED, "127.0.0.1:1");
+    open_fails(-ECONNREFUSED, "127.0.0.1:1");
 }
 
 static void test_no_power(void **state)
 {
     (void)state;
     fake_redfish_put(&service, ROOT "/1/Power", CONSUMED("0"));
-    fails(-ERANGE, "0 W");
+    open_fails(-ERANGE, "0 W");
     fake_redfish_put(&service, ROOT "/1/Power", CONSUMED("null"));
-    fails(-EIO, "no chassis");
+    open_fails(-EIO, "no chassis");
     fake_redfish_put(&service, ROOT "/1/Power", NULL);
-    fails(-EIO, "no chassis");
+    open_fails(-EIO, "no chassis");
     fake_redfish_put(&service, ROOT "/1", "{\"Power\":{\"@odata.id\":7}}");
-    fails(-EIO, "no chassis");
+    open_fails(-EIO, "no chassis");
     fake_redfish_put(&service, ROOT "/1",
                      "{\"Power\":{\"@odata.id\":\"//evil/x\"}}");
-    fails(-EIO, "no chassis");
+    open_fails(-EIO, "no chassis");
     char slash[] = "/";
     conf.redfish_url = slash;
-    fails(-ENODEV, "URL of the Redfish service is missing");
+    open_fails(-ENODEV, "URL of the Redfish service is missing");
     conf.redfish_url = NULL;
     assert_false(bj_meter_redfish.present(&env));
-    fails(-ENODEV, "URL of the Redfish service is missing");
+    open_fails(-ENODEV, "URL of the Redfish service is missing");
 }
 
 /* A password file that other users can read or write is refused. */
@@ -393,16 +393,16 @@ static void test_password(void **state)
     assert_int_equal(chmod(password_file, 0640), 0);
     bj_meter_redfish.close(start());
     assert_int_equal(chmod(password_file, 0644), 0);
-    fails(-EACCES, "all users can read it");
+    open_fails(-EACCES, "all users can read it");
     assert_int_equal(chmod(password_file, 0602), 0);
-    fails(-EACCES, "all users can write to it");
+    open_fails(-EACCES, "all users can write to it");
     assert_int_equal(chmod(password_file, 0620), 0);
-    fails(-EACCES, "energy.redfish-password-file: ");
+    open_fails(-EACCES, "energy.redfish-password-file: ");
     tmp_remove("password");
-    fails(-EACCES, "/password: No such file or directory");
+    open_fails(-EACCES, "/password: No such file or directory");
     tmp_file("password", "\n");
     assert_int_equal(chmod(password_file, 0600), 0);
-    fails(-EACCES, "is empty");
+    open_fails(-EACCES, "is empty");
     assert_int_equal(service.logins, 1);
     tmp_file("password", "pass\"word\r\n");
     bj_meter_redfish.close(start());
@@ -410,7 +410,7 @@ static void test_password(void **state)
                                            "\"Password\":\"pass\\\"word\"}");
 }
 
-/* Statuses in the middle of it, and whether they end the reading. */
+/* Status codes within a session. The next reading works again. */
 static void test_statuses(void **state)
 {
     (void)state;
@@ -451,16 +451,16 @@ static void test_hang(void **state)
     assert_in_range(bj_clock_boot_usec() - begin, SECOND / 5, 10 * SECOND);
     service.hang = false;
     assert_int_equal(read_it(m, &s, &err), 0);
-    /* told to stop */
+    /* the program stops */
     service.hang = true;
     atomic_store(&stop, true);
     conf.timeout_usec = 60 * SECOND;
     begin = bj_clock_boot_usec();
     assert_int_equal(read_it(m, &s, &err), -ECANCELED);
     assert_in_range(bj_clock_boot_usec() - begin, 0, 10 * SECOND);
-    /* the goodbye is short */
+    /* a logout has a short deadline */
     service.hang = false;
-    service.hang_goodbye = true;
+    service.hang_logout = true;
     begin = bj_clock_boot_usec();
     bj_meter_redfish.close(m);
     assert_in_range(bj_clock_boot_usec() - begin, 0, 10 * SECOND);
@@ -483,7 +483,7 @@ static void put_three(void)
                      "/Base/P\"}}");
     fake_redfish_put(&service, ROOT "/Base/E", ENVIRONMENT);
     fake_redfish_put(&service, ROOT "/Base/P", POWER);
-    /* its EnvironmentMetrics have no power, but Power does */
+    /* its EnvironmentMetrics have no power, but its Power has */
     fake_redfish_put(&service, ROOT "/GPU_1",
                      "{\"EnvironmentMetrics\":{\"@odata.id\":\"" ROOT
                      "/GPU_1/E\"},\"Power\":{\"@odata.id\":\"" ROOT
@@ -511,9 +511,9 @@ static void test_several(void **state)
     assert_int_equal(zone(&s, "chassis-base")->role, BJ_ZONE_NODE);
     assert_int_equal(zone(&s, "chassis-gpu_1")->power_uw, 700000000);
     assert_int_equal(zone(&s, "chassis-gpu_1")->role, BJ_ZONE_NODE);
-    /* within another one whose power is reported */
+    /* inside a chassis whose power is reported */
     assert_int_equal(zone(&s, "chassis-tray")->role, BJ_ZONE_PART);
-    /* the fault of one does not hide the others */
+    /* the fault of one chassis does not hide the others */
     fake_redfish_put(&service, ROOT "/GPU_1/P", CONSUMED("65535"));
     assert_int_equal(read_it(m, &s, &err), -ERANGE);
     assert_int_equal(s.n, 2);
@@ -521,20 +521,20 @@ static void test_several(void **state)
     fake_redfish_put(&service, ROOT "/GPU_1/P", "<html>");
     assert_int_equal(read_it(m, &s, &err), -EBADMSG);
     assert_int_equal(s.n, 2);
-    /* one that vanishes makes us look again */
+    /* -ENODEV causes a new search after a chassis has disappeared */
     fake_redfish_put(&service, ROOT "/Base/E", NULL);
     assert_int_equal(read_it(m, &s, &err), -ENODEV);
     bj_meter_redfish.close(m);
 }
 
-static void test_chosen(void **state)
+static void test_chassis_option(void **state)
 {
     (void)state;
     struct bj_meter_sample s;
     struct bj_err err;
     char tray[] = "Tray", base[] = "Base", none[] = "None";
     char *one[] = {tray, NULL}, *two[] = {base, tray, NULL},
-         *nobody[] = {none, NULL};
+         *unknown[] = {none, NULL};
     put_three();
     conf.redfish_chassis = (struct bj_strv){one, 1};
     void *m = start();
@@ -549,12 +549,12 @@ static void test_chosen(void **state)
     assert_int_equal(s.n, 2);
     assert_int_equal(zone(&s, "chassis-tray")->role, BJ_ZONE_NODE);
     bj_meter_redfish.close(m);
-    conf.redfish_chassis = (struct bj_strv){nobody, 1};
-    fails(-EIO, "no chassis");
+    conf.redfish_chassis = (struct bj_strv){unknown, 1};
+    open_fails(-EIO, "no chassis");
 }
 
-/* Names that become the same, a list that never ends, and more than there is
- * room for. */
+/* Two chassis with the same name, a list that links to itself, and more chassis
+ * than fit. */
 static void test_odd_lists(void **state)
 {
     (void)state;
@@ -594,7 +594,7 @@ int main(void)
         SERVICE(test_open_faults),    SERVICE(test_no_power),
         SERVICE(test_password),       SERVICE(test_statuses),
         SERVICE(test_hang),           SERVICE(test_several),
-        SERVICE(test_chosen),         SERVICE(test_odd_lists),
+        SERVICE(test_chassis_option), SERVICE(test_odd_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

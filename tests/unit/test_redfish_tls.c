@@ -1,5 +1,5 @@
-/* Redfish over TLS: which certificate is trusted.  The server is openssl's,
- * its certificates are made for the test. */
+/* Redfish over TLS: which certificates are trusted. The server is that of
+ * openssl, with certificates that the test makes. */
 #include "base/command.h"
 #include "core/energy/meter.h"
 #include "tests/unit/lib/core.h"
@@ -38,7 +38,7 @@ static const char make_files[] =
 static char dir[64], url[64], ca[96];
 static pid_t server;
 
-static void make(void)
+static void make_certificates(void)
 {
     const char *const argv[] = {"sh", "-c", make_files, NULL};
     struct bj_command_result res = {0};
@@ -50,7 +50,7 @@ static void make(void)
     bj_command_result_free(&res);
 }
 
-/* openssl says where it listens: "ACCEPT 127.0.0.1:PORT". */
+/* openssl prints where it listens: "ACCEPT 127.0.0.1:PORT". */
 static void read_port(int fd)
 {
     char buf[1024];
@@ -93,7 +93,7 @@ static void serve(const char *name)
     assert_int_equal(r, 0);
     close(fd[1]);
     read_port(fd[0]);
-    /* What it says later goes nowhere, but must not be its end. */
+    /* Later output is not read, but must not end the server. */
     fcntl(fd[0], F_DUPFD_CLOEXEC, 100);
     close(fd[0]);
 }
@@ -131,17 +131,17 @@ static void test_tls(void **state)
                         NULL) < 0)
         skip(); /* openssl is not installed */
     snprintf(dir, sizeof(dir), "%s", tmp_make());
-    make();
+    make_certificates();
     serve("bmc");
     expect("bmc", false, 0);
     expect(NULL, true, 0);
-    expect(NULL, false, -EKEYREJECTED);        /* nobody knows it */
-    expect("elsewhere", false, -EKEYREJECTED); /* signed by somebody else */
+    expect(NULL, false, -EKEYREJECTED);        /* unknown authority */
+    expect("elsewhere", false, -EKEYREJECTED); /* signed by another authority */
     expect("missing", false, -EACCES);
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
     serve("elsewhere");
-    expect("elsewhere", false, -EKEYREJECTED); /* another name */
+    expect("elsewhere", false, -EKEYREJECTED); /* made for another name */
     expect("elsewhere", true, 0);
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);

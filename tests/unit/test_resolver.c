@@ -1,4 +1,4 @@
-/* The resolver: faults, threads, and a user database that never answers. */
+/* The resolver: faults, threads, and a user database that does not respond. */
 #include "tests/unit/lib/await.h"
 #include "tests/unit/lib/fakejob.h"
 #include "tests/unit/lib/testclock.h"
@@ -18,7 +18,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define SEC ((uint64_t)1000000)
 
-/* Each fault comes once, on one line. */
+/* Each fault is reported once, on one line. */
 static void test_faults(void **state)
 {
     (void)state;
@@ -26,20 +26,20 @@ static void test_faults(void **state)
     fake_append("jobs/7", "jobid=a\x1b[31m\taccount=x\n");
     fake_append("jobs/8", "nonsense\n");
     struct bj_err err = {0};
-    struct question q7 = {.system = "slurm", .jobid = "7"};
-    struct question q8 = {.system = "slurm", .jobid = "8"};
+    struct ident_query q7 = {.system = "slurm", .jobid = "7"};
+    struct ident_query q8 = {.system = "slurm", .jobid = "8"};
     assert_false(bj_resolver_fault(r, &err));
-    bj_ident_unref(fake_wait(r, fake_ask(r, q7)));
+    bj_ident_unref(fake_wait(r, fake_request(r, q7)));
     assert_true(bj_resolver_fault(r, &err));
     assert_int_equal(err.code, -EINVAL);
     assert_non_null(strstr(err.msg, "/jobs/7: "));
     assert_null(strpbrk(err.msg, "\x1b\t\n"));
     assert_false(bj_resolver_fault(r, &err));
-    bj_ident_unref(fake_wait(r, fake_ask(r, q8)));
+    bj_ident_unref(fake_wait(r, fake_request(r, q8)));
     assert_true(bj_resolver_fault(r, &err));
     assert_non_null(strstr(err.msg, "/jobs/8: "));
-    bj_ident_unref(fake_wait(r, fake_ask(r, q7)));
-    bj_ident_unref(fake_wait(r, fake_ask(r, q8)));
+    bj_ident_unref(fake_wait(r, fake_request(r, q7)));
+    bj_ident_unref(fake_wait(r, fake_request(r, q8)));
     assert_false(bj_resolver_fault(r, &err));
     struct bj_resolver_stat st;
     bj_resolver_stat(r, &st);
@@ -47,7 +47,7 @@ static void test_faults(void **state)
     bj_resolver_free(r);
 }
 
-/* A user database that does not answer until it is let. */
+/* A user database that does not respond until it is released. */
 struct slow {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -94,8 +94,8 @@ static void test_slow_users(void **state)
     struct slow slow = SLOW;
     const struct bj_userdb db = {&slow, slow_name};
     struct bj_resolver *r = fake_resolver(&db);
-    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
-    struct bj_ident_request *a = fake_ask(r, q), *b = fake_ask(r, q);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    struct bj_ident_request *a = fake_request(r, q), *b = fake_request(r, q);
     slow_reached(&slow);
     uint64_t begun = bj_clock_boot_usec();
     bj_resolver_wait(r, begun + SEC / 20);
@@ -105,38 +105,38 @@ static void test_slow_users(void **state)
     struct bj_resolver_stat st;
     bj_resolver_stat(r, &st);
     assert_int_equal(st.waiting, 2);
-    bj_ident_request_drop(b); /* while it waits in the queue */
+    bj_ident_request_drop(b); /* while it is queued */
     slow_release(&slow);
     struct bj_ident *id = fake_wait(r, a);
-    fake_is(id, BJ_ID_USER, "u5");
+    fake_check_field(id, BJ_ID_USER, "u5");
     bj_ident_unref(id);
     bj_resolver_stat(r, &st);
     assert_int_equal(st.answered, 1);
-    bj_resolver_wait(r, 0); /* long ago: returns at once */
+    bj_resolver_wait(r, 0); /* a deadline in the past: returns at once */
     bj_resolver_free(r);
     assert_int_equal(atomic_load(&fake_threads.running), 0);
 }
 
-/* A thread that is stuck is left behind, with what it needs. */
+/* A stuck thread is abandoned, and keeps the memory that it needs. */
 static void test_free_while_stuck(void **state)
 {
     (void)state;
     struct slow slow = SLOW;
     const struct bj_userdb db = {&slow, slow_name};
     struct bj_resolver *r = fake_resolver(&db);
-    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
-    struct bj_ident_request *a = fake_ask(r, q), *b = fake_ask(r, q);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    struct bj_ident_request *a = fake_request(r, q), *b = fake_request(r, q);
     slow_reached(&slow);
     uint64_t begun = bj_clock_boot_usec();
     bj_resolver_free(r);
     uint64_t took = bj_clock_boot_usec() - begun;
     assert_true(took >= 2 * SEC && took < 60 * SEC);
-    fake_conf = (struct bj_conf){0}; /* it has a copy */
+    fake_conf = (struct bj_conf){0}; /* the resolver has a copy */
     assert_null(bj_ident_request_result(a));
     assert_int_equal(atomic_load(&fake_threads.running), 1);
     slow_release(&slow);
-    fake_threads_end();
-    struct bj_ident *id = bj_ident_request_result(a); /* late, but there */
+    fake_threads_wait();
+    struct bj_ident *id = bj_ident_request_result(a); /* late, but not lost */
     assert_non_null(id);
     bj_ident_unref(id);
     assert_null(bj_ident_request_result(b));
@@ -146,10 +146,11 @@ static void test_free_while_stuck(void **state)
 
 enum { STUCK_USEC = 300000, JOBS = 11, LEFT_MAX = 8 };
 
-static struct bj_resolver *impatient(const char *procfs,
-                                     const struct bj_userdb *db)
+static struct bj_resolver *
+resolver_with_short_deadline(const char *procfs, const struct bj_userdb *db)
 {
-    const struct bj_host host = {.ctx = &fake_threads, .thread = fake_thread};
+    const struct bj_host host = {.ctx = &fake_threads,
+                                 .thread = fake_thread_start};
     char path[PATH_CAP];
     struct bj_conf conf = {.label_user = true, .label_account = true};
     conf.procfs = (char *)fake_path(procfs, path);
@@ -160,19 +161,19 @@ static struct bj_resolver *impatient(const char *procfs,
     return r;
 }
 
-static struct bj_ident_request *ask_job(struct bj_resolver *r, unsigned job)
+static struct bj_ident_request *request_job(struct bj_resolver *r, unsigned job)
 {
     char id[16], uid[16], dir[32];
     snprintf(id, sizeof(id), "%u", job);
     snprintf(uid, sizeof(uid), "%u", 5 + job);
     snprintf(dir, sizeof(dir), "cg/job_%u", job);
-    struct question q = {"slurm", id, NULL, uid, dir};
-    return fake_ask(r, q);
+    struct ident_query q = {"slurm", id, NULL, uid, dir};
+    return fake_request(r, q);
 }
 
 static char faults[1024];
 
-/* Its caller checks it now and then. */
+/* Add the last fault of the resolver to faults. */
 static void note_faults(struct bj_resolver *r)
 {
     struct bj_resolver_stat st;
@@ -197,8 +198,8 @@ static size_t job_environ(unsigned job, char buf[64])
         buf, 64, "SLURM_JOB_ID=%u%cSLURM_JOB_ACCOUNT=physics", job, 0);
 }
 
-/* A process of a job; where it is stuck, a reader of its environment waits for
- * a writer. */
+/* Make a process of a job. If it is stuck, a read of its environment blocks
+ * until there is a writer. */
 static void job_process(unsigned job, bool stuck)
 {
     char name[32], text[96], path[PATH_CAP];
@@ -223,7 +224,7 @@ static void job_process(unsigned job, bool stuck)
     fclose(f);
 }
 
-static void get_free(unsigned job)
+static void release_job(unsigned job)
 {
     char name[32], text[64], path[PATH_CAP];
     snprintf(name, sizeof(name), "proc/%u/environ", 1000 + job);
@@ -233,24 +234,24 @@ static void get_free(unsigned job)
     fclose(f);
 }
 
-/* Jobs 1 and 3 hold who reads of them: the others have their names, and these
- * two when they get free, one of them too late for anybody. */
+/* Reads of jobs 1 and 3 block. The other jobs get their names, and these two
+ * when they are released; by then the request for job 3 was dropped. */
 static void test_stuck_process(void **state)
 {
     (void)state;
     fake_dir("proc");
-    struct bj_resolver *r = impatient("proc", &fake_users);
+    struct bj_resolver *r = resolver_with_short_deadline("proc", &fake_users);
     struct bj_ident_request *a[JOBS];
     for (unsigned i = 0; i < JOBS; i++) {
         job_process(i, i == 1 || i == 3);
-        a[i] = ask_job(r, i);
+        a[i] = request_job(r, i);
     }
     struct bj_ident *id;
     for (unsigned i = 0; i < JOBS; i++) {
         if (i == 1 || i == 3)
             continue;
         id = await_result(r, a[i]);
-        fake_is(id, BJ_ID_ACCOUNT, "physics");
+        fake_check_field(id, BJ_ID_ACCOUNT, "physics");
         bj_ident_unref(id);
         bj_ident_request_drop(a[i]);
     }
@@ -261,30 +262,30 @@ static void test_stuck_process(void **state)
     assert_non_null(strstr(faults, "job 1: "));
     assert_non_null(strstr(faults, "job 3: "));
     assert_null(bj_ident_request_result(a[1]));
-    get_free(1);
+    release_job(1);
     id = await_result(r, a[1]);
-    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    fake_check_field(id, BJ_ID_ACCOUNT, "physics");
     bj_ident_unref(id);
     bj_ident_request_drop(a[1]);
     bj_ident_request_drop(a[3]);
     bj_resolver_free(r);
-    get_free(3);
-    fake_threads_end();
+    release_job(3);
+    fake_threads_wait();
 }
 
-/* Where all hang, a few threads are left behind and no more; nothing is lost.
- */
+/* If all reads hang, only a few threads are abandoned, and no request is
+ * lost. */
 static void test_stuck_users(void **state)
 {
     (void)state;
     struct slow slow = SLOW;
     const struct bj_userdb db = {&slow, slow_name};
-    struct bj_resolver *r = impatient("none", &db);
+    struct bj_resolver *r = resolver_with_short_deadline("none", &db);
     struct bj_ident_request *a[JOBS];
     struct bj_resolver_stat st = {0};
     struct bj_err err = {0};
     for (unsigned i = 0; i < JOBS; i++)
-        a[i] = ask_job(r, i);
+        a[i] = request_job(r, i);
     AWAIT_STEP(bj_resolver_stat(r, &st), st.faults >= LEFT_MAX);
     testclock_advance(2 * STUCK_USEC);
     bj_resolver_stat(r, &st);
@@ -298,45 +299,46 @@ static void test_stuck_users(void **state)
         char want[16];
         snprintf(want, sizeof(want), "u%u", 5 + i);
         struct bj_ident *id = await_result(r, a[i]);
-        fake_is(id, BJ_ID_USER, want);
+        fake_check_field(id, BJ_ID_USER, want);
         bj_ident_unref(id);
         bj_ident_request_drop(a[i]);
     }
     bj_resolver_free(r);
-    fake_threads_end();
+    fake_threads_wait();
 }
 
-/* Asks outlive the resolver; unanswered ones stay so. */
+/* Requests outlive the resolver; those that it did not process have no
+ * result. */
 static void test_free_with_queue(void **state)
 {
     (void)state;
-    struct bj_ident_request *asks[500];
+    struct bj_ident_request *requests[500];
     struct bj_resolver *r = fake_resolver(&fake_users);
-    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
-    for (size_t i = 0; i < COUNT(asks); i++)
-        asks[i] = fake_ask(r, q);
+    struct ident_query q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    for (size_t i = 0; i < COUNT(requests); i++)
+        requests[i] = fake_request(r, q);
     bj_resolver_free(r);
-    for (size_t i = 0; i < COUNT(asks); i++) {
-        bj_ident_unref(bj_ident_request_result(asks[i]));
-        bj_ident_request_drop(asks[i]);
+    for (size_t i = 0; i < COUNT(requests); i++) {
+        bj_ident_unref(bj_ident_request_result(requests[i]));
+        bj_ident_request_drop(requests[i]);
     }
     bj_resolver_free(NULL);
     bj_ident_request_drop(NULL);
 }
 
-enum { ASKERS = 4, ROUNDS = 500 };
+enum { THREADS = 4, ROUNDS = 500 };
 
-static void *asker(void *arg)
+static void *request_often(void *arg)
 {
     struct bj_resolver *r = arg;
-    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    struct ident_query q = {.system = "slurm", .jobid = "7", .uid = "5"};
     for (int i = 0; i < ROUNDS; i++) {
-        struct bj_ident_request *a = fake_ask(r, q);
+        struct bj_ident_request *a = fake_request(r, q);
         if (i % 3 == 0)
             bj_resolver_wait(r, bj_clock_boot_usec() + SEC);
         struct bj_ident *id = bj_ident_request_result(a);
         if (id)
-            fake_is(id, BJ_ID_USER, "u5");
+            fake_check_field(id, BJ_ID_USER, "u5");
         struct bj_resolver_stat st;
         struct bj_err err;
         bj_resolver_stat(r, &st);
@@ -347,21 +349,21 @@ static void *asker(void *arg)
     return NULL;
 }
 
-static void test_many_askers(void **state)
+static void test_many_threads(void **state)
 {
     (void)state;
     struct bj_resolver *r = fake_resolver(&fake_users);
-    fake_append("jobs/7", "damaged\n"); /* so that faults run too */
-    pthread_t t[ASKERS];
-    for (int i = 0; i < ASKERS; i++)
-        assert_int_equal(pthread_create(&t[i], NULL, asker, r), 0);
-    for (int i = 0; i < ASKERS; i++)
+    fake_append("jobs/7", "damaged\n"); /* so that faults occur as well */
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, request_often, r), 0);
+    for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);
     bj_resolver_wait(r, bj_clock_boot_usec() + 20 * SEC);
     struct bj_resolver_stat st;
     bj_resolver_stat(r, &st);
     assert_int_equal(st.waiting, 0);
-    assert_true(st.answered <= ASKERS * ROUNDS);
+    assert_true(st.answered <= THREADS * ROUNDS);
     bj_resolver_free(r);
 }
 
@@ -380,22 +382,22 @@ static void test_users_fail(void **state)
     const struct bj_userdb db = {&result, failing_name};
     fake_join("cg/job_7/b",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    struct question q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+    struct ident_query q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
     struct bj_resolver *r = fake_resolver(&db);
-    struct bj_ident *id = fake_wait(r, fake_ask(r, q));
+    struct bj_ident *id = fake_wait(r, fake_request(r, q));
     assert_string_equal(id->labels.p, "jobid=\"7\",account=\"physics\"");
-    assert_false(id->complete); /* the name may come yet */
+    assert_false(id->complete); /* the name may be found later */
     struct bj_err err;
     assert_true(bj_resolver_fault(r, &err));
     assert_non_null(strstr(err.msg, fake_uid_text));
     bj_ident_unref(id);
     bj_resolver_free(r);
-    /* no such user: absent, and that is all there will be */
+    /* no such user: the name is absent, and that is final */
     result = -ENOENT;
     r = fake_resolver(&db);
-    id = fake_wait(r, fake_ask(r, q));
-    fake_is(id, BJ_ID_USER, "");
-    fake_is(id, BJ_ID_UID, fake_uid_text);
+    id = fake_wait(r, fake_request(r, q));
+    fake_check_field(id, BJ_ID_USER, "");
+    fake_check_field(id, BJ_ID_UID, fake_uid_text);
     assert_true(id->complete);
     assert_false(bj_resolver_fault(r, &err));
     bj_ident_unref(id);
@@ -406,7 +408,7 @@ static void test_no_thread(void **state)
 {
     (void)state;
     struct fake_threads none = {.fail = -EAGAIN};
-    const struct bj_host host = {.ctx = &none, .thread = fake_thread};
+    const struct bj_host host = {.ctx = &none, .thread = fake_thread_start};
     struct bj_resolver *r = NULL;
     struct bj_err err = {0};
     struct bj_conf empty = {0};
@@ -423,7 +425,7 @@ int main(void)
         TEST(test_faults),           TEST(test_slow_users),
         TEST(test_free_while_stuck), TEST(test_stuck_process),
         TEST(test_stuck_users),      TEST(test_free_with_queue),
-        TEST(test_many_askers),      TEST(test_users_fail),
+        TEST(test_many_threads),     TEST(test_users_fail),
         TEST(test_no_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void settle(void)
     testclock_await(2);
 }
 
-/* So many ticks of the sampler. */
+/* Advance the clock by n ticks of the sampler. */
 static void ticks(unsigned n)
 {
     settle();
@@ -71,7 +71,7 @@ static void ticks(unsigned n)
     }
 }
 
-/* The record in the spool, at the latest after a minute of ticks. */
+/* The record in the spool. Waits for at most a minute of ticks. */
 static const struct bj_json *await_record(struct bj_arena *a)
 {
     char path[300], name[600] = "", buf[4096];
@@ -103,7 +103,7 @@ static uint64_t number(const struct bj_json *doc, const char *path)
     return bj_json_u64_or(bj_json_path(doc, path), UINT64_MAX);
 }
 
-/* Without a meter and without a scrape. */
+/* A final record needs neither a meter nor a scrape. */
 static void test_record_of_a_job(void **state)
 {
     (void)state;
@@ -134,7 +134,8 @@ static void test_record_of_a_job(void **state)
     bj_arena_free(&a);
 }
 
-/* The CPU time of a track, as sampled last. */
+/* Whether a job has this CPU time: as its value without processes (last), or as
+ * its current one. */
 static bool sampled(struct rig *r, uint64_t cpu_usec, bool last)
 {
     bool ret = false;
@@ -148,13 +149,13 @@ static bool sampled(struct rig *r, uint64_t cpu_usec, bool last)
     return ret;
 }
 
-/* The watcher is a real thread, which waits for the kernel. */
+/* The watcher is a real thread, which the kernel wakes. */
 static void await_sample(struct rig *r, uint64_t cpu_usec, bool last)
 {
     AWAIT(sampled(r, cpu_usec, last));
 }
 
-/* A job appears as the kernel makes it: with all its files. */
+/* Make a job with all its files at once, as the kernel does. */
 static void make_whole_job(unsigned long cpu_usec)
 {
     char from[300], to[300];
@@ -165,7 +166,7 @@ static void make_whole_job(unsigned long cpu_usec)
     assert_int_equal(rename(from, to), 0);
 }
 
-/* One change of the file, as the kernel does it: not truncated before. */
+/* One change of the file without truncation, as the kernel makes it. */
 static void empty_job(void)
 {
     char path[300];
@@ -182,8 +183,8 @@ static bool complete(const struct bj_json *doc)
     return ret;
 }
 
-/* A job that begins and ends between two passes has a record, with the values
- * that it had when its last process ended. */
+/* A job that begins and ends between two passes has a record, with its values
+ * at the end of its last process. */
 static void test_short_job(void **state)
 {
     (void)state;
@@ -207,8 +208,9 @@ static void test_short_job(void **state)
     bj_arena_free(&a);
 }
 
-/* An epilog requests a sample, and waits until its file is removed.  Without,
- * what was used after the last sample is missing, and the record says so. */
+/* An epilog requests a sample with a file, and waits until that is removed.
+ * Without the sample, usage after the last one is missing, and the record is
+ * marked as incomplete. */
 static void test_requested_sample(void **state)
 {
     (void)state;
@@ -227,7 +229,7 @@ static void test_requested_sample(void **state)
             tmp_file("sample/17", "");
             AWAIT(access(file, F_OK) != 0);
         }
-        /* Watched files are removed last: they would cause a sample. */
+        /* Watched files are removed last: their removal causes a sample. */
         tmp_remove(SCOPE "job_17/cpu.stat");
         tmp_remove(SCOPE "job_17");
         const struct bj_json *doc = await_record(&a);
@@ -238,7 +240,7 @@ static void test_requested_sample(void **state)
     }
 }
 
-/* The spool is in no state to take the record of the job, which ends. */
+/* The job ends while its record cannot be written to the spool. */
 static void end_without_spool(struct rig *r)
 {
     tmp_remove("spool");
@@ -251,7 +253,7 @@ static void end_without_spool(struct rig *r)
 }
 
 /* A record that could not be written is written later. */
-static void test_spool_is_back(void **state)
+static void test_spool_works_again(void **state)
 {
     (void)state;
     struct rig r;
@@ -274,8 +276,8 @@ static void test_spool_is_back(void **state)
     bj_arena_free(&a);
 }
 
-/* The end of the program does not wait. */
-static void test_spool_is_not_back(void **state)
+/* The program ends even if a record could not be written. */
+static void test_spool_fails_until_the_end(void **state)
 {
     (void)state;
     struct rig r;
@@ -315,7 +317,7 @@ static void make_rapl(void)
     tmp_file("sys/devices/system/cpu/online", "0-3\n");
 }
 
-/* The counter of the one component that is metered, of the only job. */
+/* The energy of the only job, of which one component is metered. */
 static uint64_t job_energy(const struct rig *r)
 {
     const struct bj_job *job = rig_job(r, "17");
@@ -335,20 +337,20 @@ static void await_energy(struct rig *r, uint64_t least)
     fail_msg("no energy for the job after 60 s\n%s", r->log);
 }
 
-/* All energy goes to the only user of a CPU but for what the rest of this
- * machine uses; it is given once, over a restart as well. */
+/* All energy is attributed to the only job that uses CPU time, and only once,
+ * also after a restart. */
 static void test_energy_and_restart(void **state)
 {
     (void)state;
     struct rig r;
     struct bj_arena a = {0};
     make_rapl();
-    /* The whole node has used what the job has: nothing is left to system. */
+    /* The node has used as much as the job: there is no system energy. */
     tmp_file("cgroup/cpu.stat", "usage_usec 1000000\n");
     tmp_v2_job(SCOPE "job_17", 1000000, 4096, "1\n");
     START(r, spool_opt, state_opt, "collector.energy=true");
     rig_pass(&r);
-    /* Nothing is known yet. */
+    /* No energy is known yet. */
     assert_true(job_energy(&r) == BJ_ABSENT || job_energy(&r) == 0);
     ticks(1);
     tmp_file("cgroup/cpu.stat", "usage_usec 3000000\n");
@@ -359,7 +361,7 @@ static void test_energy_and_restart(void **state)
     assert_int_equal(r.snap->meters.n, 1);
     assert_int_equal(r.snap->zones.n, 1);
     rig_stop(&r);
-    /* Meanwhile the meter goes on. */
+    /* Meanwhile the meter counts. */
     tmp_file("cgroup/cpu.stat", "usage_usec 4000000\n");
     tmp_v2_job(SCOPE "job_17", 4000000, 4096, "1\n");
     set_energy(5000000 + 700001 + 300002);
@@ -368,7 +370,7 @@ static void test_energy_and_restart(void **state)
     assert_int_equal(job_energy(&r), 1000003);
     tmp_remove(SCOPE "job_17");
     ticks(1);
-    set_energy(5000000 + 700001 + 300002 + 10); /* its window ends */
+    set_energy(5000000 + 700001 + 300002 + 10); /* ends the window of the job */
     const struct bj_json *doc = await_record(&a);
     assert_int_equal(number(doc, "energy_uj.hybrid.cpu"), 1000003);
     assert_int_equal(number(doc, "energy_uj.usage.cpu"), 1000003);
@@ -381,7 +383,8 @@ static void test_energy_and_restart(void **state)
     bj_arena_free(&a);
 }
 
-/* The job alone uses the node: ten microseconds of CPU for each microjoule. */
+/* Only the job uses the node: ten microseconds of CPU time for each
+ * microjoule. */
 static void use_energy(uint64_t uj)
 {
     char text[40];
@@ -401,8 +404,8 @@ static bool energy_fails(const struct rig *r)
     return false;
 }
 
-/* While the state cannot be saved, the values that were saved last are shown: a
- * restart begins with them. */
+/* While the state cannot be saved, the values that were saved last are
+ * published: a restart would begin with them. */
 static void test_state_not_saved(void **state)
 {
     (void)state;
@@ -434,9 +437,9 @@ static void test_state_not_saved(void **state)
     rig_stop(&r);
 }
 
-/* A batch system may make the directory long before the first process: all that
- * has been used since is the job's. */
-static void test_late_birth(void **state)
+/* A batch system may make the directory long before the first process starts:
+ * all usage since then counts for the job. */
+static void test_late_first_process(void **state)
 {
     (void)state;
     struct rig r;
@@ -455,8 +458,8 @@ static void test_late_birth(void **state)
     rig_stop(&r);
 }
 
-/* The account of a job is found again whichever of its directories are there,
- * and kept open, at the next start. */
+/* The account of a job is found again at the next start, whichever of its
+ * directories exist then and are kept open. */
 static void test_same_job_again(void **state)
 {
     static const char *const later[] = {"memory", "cpuset", "pids", "devices",
@@ -492,14 +495,13 @@ static void test_same_job_again(void **state)
     ticks(2);
     rig_pass(&r);
     assert_int_equal(job_energy(&r), 52);
-    assert_int_equal(r.snap->self.records,
-                     0); /* none of a job that ended unseen */
+    assert_int_equal(r.snap->self.records, 0); /* the job has not ended */
     rig_stop(&r);
 }
 
-/* The record of a job that ended while the program did not run has what is
- * known. */
-static void test_orphan(void **state)
+/* The record of a job that ended while the program did not run has the values
+ * that were saved. */
+static void test_end_between_two_runs(void **state)
 {
     (void)state;
     struct rig r;
@@ -527,8 +529,7 @@ static void test_orphan(void **state)
     bj_arena_free(&a);
 }
 
-/* Nothing to sample: no sampler and no thread for a meter, only the resolver.
- */
+/* If there is nothing to sample, the resolver's thread is the only one. */
 static void test_nothing_to_do(void **state)
 {
     (void)state;
@@ -543,11 +544,16 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_record_of_a_job),   T(test_energy_and_restart),
-        T(test_state_not_saved),   T(test_spool_is_back),
-        T(test_spool_is_not_back), T(test_late_birth),
-        T(test_same_job_again),    T(test_orphan),
-        T(test_nothing_to_do),     T(test_short_job),
+        T(test_record_of_a_job),
+        T(test_energy_and_restart),
+        T(test_state_not_saved),
+        T(test_spool_works_again),
+        T(test_spool_fails_until_the_end),
+        T(test_late_first_process),
+        T(test_same_job_again),
+        T(test_end_between_two_runs),
+        T(test_nothing_to_do),
+        T(test_short_job),
         T(test_requested_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Files that appear whole: also when any system call on the way fails. */
+/* Files that are replaced as a whole, also when a system call fails. */
 #include "base/save.h"
 
 #include <dirent.h>
@@ -21,65 +21,65 @@
 
 /* --- system calls that fail on demand ------------------------------------ */
 
-/* The n-th call (from 1) of those below fails with code; 0: none.  The calls of
- * the C library's own functions do not come here. */
+/* The n-th of the calls below (from 1) fails with code; 0: none. Calls within
+ * the C library are not affected. */
 static struct {
     unsigned at, count;
     int code;
-} trouble;
+} injected;
 
-static const char *failed; /* which one it was */
+static const char *failed; /* name of the call */
 
-static bool strikes(const char *what)
+static bool must_fail(const char *what)
 {
-    if (trouble.at == 0 || ++trouble.count != trouble.at)
+    if (injected.at == 0 || ++injected.count != injected.at)
         return false;
     failed = what;
-    errno = trouble.code;
+    errno = injected.code;
     return true;
 }
 
 ssize_t write(int fd, const void *p, size_t n)
 {
-    return strikes("write") ? -1 : syscall(SYS_write, fd, p, n);
+    return must_fail("write") ? -1 : syscall(SYS_write, fd, p, n);
 }
 
 int fsync(int fd)
 {
-    return strikes("fsync") ? -1 : (int)syscall(SYS_fsync, fd);
+    return must_fail("fsync") ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 int fchmod(int fd, mode_t mode)
 {
-    return strikes("fchmod") ? -1 : (int)syscall(SYS_fchmod, fd, mode);
+    return must_fail("fchmod") ? -1 : (int)syscall(SYS_fchmod, fd, mode);
 }
 
-/* Like the kernel: what fails is closed, too. */
+/* As in the kernel, a failed close has closed the file. */
 int close(int fd)
 {
     int r = (int)syscall(SYS_close, fd);
-    return strikes("close") ? -1 : r;
+    return must_fail("close") ? -1 : r;
 }
 
 ssize_t getrandom(void *p, size_t n, unsigned flags)
 {
-    return strikes("getrandom") ? -1 : syscall(SYS_getrandom, p, n, flags);
+    return must_fail("getrandom") ? -1 : syscall(SYS_getrandom, p, n, flags);
 }
 
 int renameat(int from, const char *a, int to, const char *b)
 {
-    return strikes("rename") ? -1
-                             : (int)syscall(SYS_renameat2, from, a, to, b, 0);
+    return must_fail("rename") ? -1
+                               : (int)syscall(SYS_renameat2, from, a, to, b, 0);
 }
 
 int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
 {
-    return strikes("renameat2")
+    return must_fail("renameat2")
                ? -1
                : (int)syscall(SYS_renameat2, from, a, to, b, flags);
 }
 
-/* --- a directory to work in ----------------------------------------------- */
+/* --- a working directory -------------------------------------------------- */
 
 static char dir[] = "/tmp/bj-save-XXXXXX";
 
@@ -124,7 +124,7 @@ static void assert_file(const char *path, const char *want, mode_t mode)
 
 /* --- tests ---------------------------------------------------------------- */
 
-static void new_and_again(void **state)
+static void create_and_replace(void **state)
 {
     struct bj_err err = {0};
     (void)state;
@@ -155,20 +155,20 @@ static void must_be_new(void **state)
     assert_file("a", "1", 0600);
     assert_int_equal(entries(), 1);
     unlink("a");
-    /* A link is a name, too. */
+    /* A link counts as an existing file. */
     assert_int_equal(symlink("nowhere", "a"), 0);
     assert_int_equal(bj_save("a", BJ_SLICE("2"), 0600, BJ_SAVE_NEW, &err),
                      -EEXIST);
     assert_int_equal(entries(), 1);
-    /* A file system without that kind of renaming. */
+    /* A file system that cannot rename without replacing. */
     unlink("a");
-    trouble.code = EINVAL;
+    injected.code = EINVAL;
     for (int i = 0; i < 2; i++) {
-        trouble.at = 5; /* getrandom write fchmod close renameat2 */
-        trouble.count = 0;
+        injected.at = 5; /* getrandom write fchmod close renameat2 */
+        injected.count = 0;
         assert_int_equal(bj_save("a", BJ_SLICE("3"), 0600, BJ_SAVE_NEW, &err),
                          i == 0 ? 0 : -EEXIST);
-        trouble.at = 0;
+        injected.at = 0;
         assert_string_equal(failed, "renameat2");
         assert_file("a", "3", 0600);
         assert_int_equal(entries(), 1);
@@ -239,7 +239,7 @@ static void bad_names(void **state)
     assert_int_equal(bj_save(longest, BJ_SLICE("x"), 0600, 0, NULL), 0);
     assert_file(longest, "x", 0600);
     unlink(longest);
-    /* A directory is not replaced, and nothing stays behind. */
+    /* A directory is not replaced, and no temporary file remains. */
     struct bj_err err = {0};
     mkdir("d", 0700);
     assert_int_equal(bj_save("d", BJ_SLICE("x"), 0600, 0, &err), -EISDIR);
@@ -257,19 +257,19 @@ static void every_call_fails(void **state)
             struct bj_err err = {0};
             const char *name = flags & BJ_SAVE_NEW ? "new" : "a";
             bj_save("a", BJ_SLICE("old"), 0600, 0, NULL);
-            trouble.at = at;
-            trouble.count = 0;
-            trouble.code = at % 2 ? EIO : ENOSPC;
+            injected.at = at;
+            injected.count = 0;
+            injected.code = at % 2 ? EIO : ENOSPC;
             failed = NULL;
             int r = bj_save(name, BJ_SLICE("young"), 0644, flags, &err);
-            trouble.at = 0;
+            injected.at = 0;
             if (!failed) {
                 assert_int_equal(r, 0);
                 unlink("new");
                 break;
             }
-            /* What comes behind the renaming is the directory: synced, and
-             * closed, which may fail as it likes. */
+            /* After the rename, the directory is synced and closed; a failure
+             * of that close is no failure of the call. */
             bool named =
                 access("new", F_OK) == 0 || (!(flags & BJ_SAVE_NEW) && at > 4);
             assert_int_equal(entries(), access("new", F_OK) == 0 ? 2 : 1);
@@ -278,7 +278,7 @@ static void every_call_fails(void **state)
                 unlink("new");
                 continue;
             }
-            assert_int_equal(r, -trouble.code);
+            assert_int_equal(r, -injected.code);
             assert_int_equal(err.code, r);
             assert_non_null(strstr(err.msg, name));
             if (strncmp(err.msg, "sync the directory", 18) == 0) {
@@ -294,7 +294,7 @@ static void every_call_fails(void **state)
     unlink("a");
 }
 
-/* The real thing: a file that must not grow on. */
+/* A real failure: the file must not grow beyond a limit. */
 static void disk_full(void **state)
 {
     struct rlimit old, small = {1000, RLIM_INFINITY};
@@ -317,7 +317,7 @@ static void disk_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_and_again),
+        cmocka_unit_test(create_and_replace),
         cmocka_unit_test(must_be_new),
         cmocka_unit_test(links_are_replaced),
         cmocka_unit_test(below_a_directory),

@@ -1,4 +1,4 @@
-/* What the tests of schedulers share: recordings, and jobs as lines of text. */
+/* Helpers of the schedulers' tests: recordings, and jobs as lines of text. */
 #ifndef BJ_TESTS_UNIT_TEST_SCHED_H
 #define BJ_TESTS_UNIT_TEST_SCHED_H
 
@@ -29,8 +29,8 @@ static inline struct bj_slice load(const char *name)
 
 struct log {
     struct bj_buf jobs, bad;
-    int (*more)(struct log *log, const struct bj_sched_job *job);
-    int stop; /* what the callback is to return, when not 0 */
+    int (*on_job)(struct log *log, const struct bj_sched_job *job);
+    int stop; /* result of the callback, if not 0 */
 };
 
 static inline void put_num(struct bj_buf *b, uint64_t v)
@@ -78,7 +78,8 @@ static inline void put_step(struct bj_buf *b, const struct bj_job_step *s)
     b->p[b->len - 1] = '\n';
 }
 
-/* The same lines as tests/fixtures/sched/golden.py makes of Slurm's JSON. */
+/* Writes the lines that tests/fixtures/sched/golden.py makes of Slurm's
+ * JSON. */
 static inline int put_job(void *ctx, const struct bj_sched_job *j,
                           struct bj_err *err)
 {
@@ -112,7 +113,7 @@ static inline int put_job(void *ctx, const struct bj_sched_job *j,
     b->p[b->len - 1] = '\n';
     for (unsigned i = 0; i < j->steps; i++)
         put_step(b, &j->step[i]);
-    return log->more ? log->more(log, j) : log->stop;
+    return log->on_job ? log->on_job(log, j) : log->stop;
 }
 
 static inline void same_text(const struct bj_buf *have, struct bj_slice want)

@@ -1,5 +1,6 @@
-/* sched/jobstats.h: comments made by Python's gzip and base64 as jobstats makes
- * them, of the JSON above each; damage; and what only looks small. */
+/* sched/jobstats.h: comments that Python's gzip and base64 made of the JSON
+ * above each, as jobstats does; damaged ones; and a large text that is small
+ * when compressed. */
 #include "base/absent.h"
 #include "sched/jobstats.h"
 #include "tests/unit/test_sched.h"
@@ -63,7 +64,7 @@ static void test_cases(void **state)
     }
 }
 
-static void test_nothing(void **state)
+static void test_no_statistics(void **state)
 {
     (void)state;
     struct bj_jobstats got;
@@ -77,7 +78,7 @@ static void test_nothing(void **state)
         assert_int_equal(decode(texts[i], &got), -ENOENT);
 }
 
-/* Whatever is cut off or changed is noticed: gzip has a checksum. */
+/* Truncated and changed comments are refused: gzip has a checksum. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -115,7 +116,7 @@ static void encode(const unsigned char *p, size_t n, char *to)
     *to = '\0';
 }
 
-/* 16 MiB of blanks in 16 KiB. */
+/* 16 MiB of blanks that are compressed to 16 KiB. */
 static void test_bomb(void **state)
 {
     (void)state;
@@ -141,7 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_no_statistics),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_bomb),
     };

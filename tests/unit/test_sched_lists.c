@@ -1,5 +1,5 @@
-/* Lists of resources and of hosts as schedulers write them, states as people
- * do. */
+/* Lists of resources and hosts as schedulers write them, and states as users
+ * write them. */
 #include "sched/hostlist.h"
 #include "sched/state.h"
 #include "sched/tres.h"
@@ -14,7 +14,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A copy in memory of exactly its size: free(*mem). */
+/* A copy in memory of exactly its size, to be freed with free(*mem). */
 static struct bj_slice exact(const char *text, char **mem)
 {
     const size_t n = strlen(text);
@@ -80,7 +80,7 @@ static const struct {
     {"1=4,2=256512,3=0,4=1,5=4,6=10,7=11,8=12,1001=2", BJ_TRES_REQUESTED, 0,
      "cpu   4;mem   268972326912;energy   0;node   1;billing   4;fs disk  10;"
      "vmem   11;pages   12;other 1001  2;"},
-    /* what Slurm says for "nothing" */
+    /* Slurm's numbers for an unknown value */
     {"cpu=1,energy=18446744073709551614,mem=1M", BJ_TRES_REQUESTED, 0,
      "cpu   1;mem   1048576;"},
     {"energy=4294967294", BJ_TRES_REQUESTED, 0, ""},
@@ -117,7 +117,7 @@ static void test_lists(void **state)
     }
 }
 
-/* More entries than fit: the first ones stay, nothing is written behind. */
+/* More entries than fit: the first ones are kept. */
 static void test_many(void **state)
 {
     (void)state;
@@ -292,7 +292,7 @@ static void test_hosts(void **state)
     }
 }
 
-/* Huge lists cost nothing until they are walked. */
+/* Huge lists are not expanded before they are read. */
 static void test_huge(void **state)
 {
     (void)state;
@@ -319,27 +319,27 @@ static void test_huge(void **state)
     free(text);
 }
 
-static void test_states_of_people(void **state)
+static void test_states_by_users(void **state)
 {
     static const struct {
         const char *text;
         enum bj_job_state want;
-    } people[] = {{"running", BJ_STATE_RUNNING},
-                  {"Running", BJ_STATE_RUNNING},
-                  {"OUT_OF_MEMORY", BJ_STATE_OOM},
-                  {"out_of_memory", BJ_STATE_OOM},
-                  {"cd", BJ_STATE_COMPLETED},
-                  {"unknown", BJ_STATE_UNKNOWN},
-                  {"UNKNOWN", BJ_STATE_UNKNOWN},
-                  {"", BJ_STATES},
-                  {"sleeping", BJ_STATES},
-                  {"completedx", BJ_STATES},
-                  {"CANCELLED BY 1000 AND A LOT MORE", BJ_STATES}};
+    } cases[] = {{"running", BJ_STATE_RUNNING},
+                 {"Running", BJ_STATE_RUNNING},
+                 {"OUT_OF_MEMORY", BJ_STATE_OOM},
+                 {"out_of_memory", BJ_STATE_OOM},
+                 {"cd", BJ_STATE_COMPLETED},
+                 {"unknown", BJ_STATE_UNKNOWN},
+                 {"UNKNOWN", BJ_STATE_UNKNOWN},
+                 {"", BJ_STATES},
+                 {"sleeping", BJ_STATES},
+                 {"completedx", BJ_STATES},
+                 {"CANCELLED BY 1000 AND A LOT MORE", BJ_STATES}};
     (void)state;
-    for (size_t i = 0; i < COUNT(people); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char *mem;
-        const struct bj_slice text = exact(people[i].text, &mem);
-        assert_int_equal(bj_state_from_people(text), people[i].want);
+        const struct bj_slice text = exact(cases[i].text, &mem);
+        assert_int_equal(bj_state_from_people(text), cases[i].want);
         free(mem);
     }
 }
@@ -353,7 +353,7 @@ int main(void)
         cmocka_unit_test(test_used),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_states_of_people),
+        cmocka_unit_test(test_states_by_users),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What LSF reports about its jobs: lsb.acct and bjobs -json as IBM documents
- * them (LSF 10.1, lsb.acct(5), bjobs(1)), older, newer and damaged. */
+/* Jobs that LSF reports: lsb.acct and bjobs -json as IBM documents them (LSF
+ * 10.1, lsb.acct(5), bjobs(1)), older, newer and damaged ones. */
 #include "sched/lsf.h"
 
 #include "base/buf.h"
@@ -33,7 +33,7 @@ static void num(struct bj_buf *b, const char *name, uint64_t v)
         bj_buf_printf(b, " %s=%llu", name, (unsigned long long)v);
 }
 
-/* All that is not absent. */
+/* Write all values that are not absent. */
 static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
 {
     struct log *log = ctx;
@@ -92,7 +92,8 @@ static void same(const struct log *log, const char *want, const char *what)
 
 /* --- lsb.acct -------------------------------------------------------------*/
 
-/* Up to the exec hosts; from status to project; from exit status on. */
+/* The fields up to the execution hosts; from status to project; from the exit
+ * status to the end. */
 #define HEAD(id)                                                               \
     "\"JOB_FINISH\" \"10.1\" 1795173700 " id                                   \
     " 1001 33816579 4 1795170000 0 0 1795170100 \"anna\" \"normal\" "          \
@@ -261,7 +262,7 @@ static const struct {
      "1 cancelled why=TERM_OWNER: job killed by owner code=130\n"
      "2 oom why=TERM_MEMLIMIT: job killed after reaching LSF memory usage "
      "limit\n3 failed code=1\n"},
-    {"one that runs, one that waits",
+    {"a running and a pending job",
      DOC("{\"JOBID\":\"1\",\"JOBINDEX\":\"4\",\"STAT\":\"RUN\",\"FINISH_"
          "TIME\":\"Nov 20 12:00 L\",\"EXEC_HOST\":\"hostA\"},{\"JOBID\":\"2\","
          "\"STAT\":\"PEND\",\"NREQ_SLOT\":\"8\",\"START_TIME\":\"-\",\"EXEC_"
@@ -280,7 +281,7 @@ static const struct {
      "5: 10 RUNTIMELIMIT: minutes\n10 completed code=0\n"},
     {"cut short", "{\"RECORDS\":[{\"JOBID\":\"1\",\"STAT\":\"RUN\"},{\"JO",
      -EINVAL, "1 running\n"},
-    {"no JSON", "No job found\n", -EINVAL, ""},
+    {"not JSON", "No job found\n", -EINVAL, ""},
 };
 
 static int feed_json(struct bj_lsf_json *r, struct bj_slice text, size_t n)
@@ -325,11 +326,11 @@ static void test_stop(void **state)
     (void)state;
     struct log log = {.stop = -ECANCELED};
     const struct bj_lsf_conf conf = {.ctx = &log, .job = put_job};
-    const struct bj_lsf_conf nobody = {.ctx = &log};
+    const struct bj_lsf_conf no_callback = {.ctx = &log};
     struct bj_lsf_json *j;
     struct bj_lsf_acct *a;
-    assert_int_equal(bj_lsf_json_new(&nobody, &j, NULL), -EINVAL);
-    assert_int_equal(bj_lsf_acct_new(&nobody, &a, NULL), -EINVAL);
+    assert_int_equal(bj_lsf_json_new(&no_callback, &j, NULL), -EINVAL);
+    assert_int_equal(bj_lsf_acct_new(&no_callback, &a, NULL), -EINVAL);
     assert_int_equal(bj_lsf_json_new(&conf, &j, NULL), 0);
     assert_int_equal(
         feed_json(j, BJ_SLICE(DOC("{\"JOBID\":\"1\"},{\"JOBID\":\"2\"}")), 99),
@@ -342,7 +343,7 @@ static void test_stop(void **state)
         BJ_SLICE(HEAD("1") HOSTS MID("64") "\n" HEAD("2") HOSTS MID("64") "\n");
     assert_int_equal(feed_acct(a, two, 9999), -ECANCELED);
     assert_int_equal(feed_acct(a, BJ_SLICE("x"), 1), -ECANCELED);
-    assert_int_equal(log.jobs, 2); /* one of each */
+    assert_int_equal(log.jobs, 2); /* one by each reader */
     bj_lsf_acct_free(a);
     bj_lsf_acct_free(NULL);
     bj_buf_free(&log.text);

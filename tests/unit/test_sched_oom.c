@@ -1,5 +1,5 @@
-/* The readers of schedulers' texts when memory runs out, at every allocation in
- * turn: -ENOMEM, nothing leaks, and the next reader is none the worse. */
+/* The readers of schedulers' output when each memory allocation fails in turn:
+ * they return -ENOMEM, nothing leaks, and the next reader works. */
 #include "sched/lsf.h"
 #include "sched/pbs.h"
 #include "sched/sacct.h"
@@ -20,7 +20,7 @@ static int count_job(void *ctx, const struct bj_sched_job *job,
     return 0;
 }
 
-/* Each reads a text of two jobs. */
+/* Each function reads a text of two jobs. */
 static int sacct(unsigned *jobs)
 {
     static const char text[] = "JobIDRaw|AllocTRES\n1|cpu=1\n1.0|cpu=1\n"
@@ -121,11 +121,11 @@ static int lsf_acct(unsigned *jobs)
 
 static int command(unsigned *jobs)
 {
-    const struct bj_sacct_query ask = {
+    const struct bj_sacct_query query = {
         .start_sec = 1, .end_sec = 2, .delimiter = "|"};
     struct bj_arena a = {0};
     const char *const *argv, *const *env;
-    const int e = bj_sacct_command(&ask, &a, &argv, &env, NULL);
+    const int e = bj_sacct_command(&query, &a, &argv, &env, NULL);
     bj_arena_free(&a);
     *jobs = e == 0 ? 2 : 0;
     return e;

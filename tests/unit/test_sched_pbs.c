@@ -1,6 +1,6 @@
-/* What PBS reports about its jobs: the accounting lines and qstat's JSON as
- * they are documented (PBS Professional Administrator's Guide;
- * pbs_job_attributes(7)), and as users and older versions of PBS spoil them. */
+/* Jobs that PBS reports: accounting lines and the JSON of qstat as documented
+ * (PBS Professional Administrator's Guide; pbs_job_attributes(7)), and as users
+ * and older versions of PBS damage them. */
 #include "sched/pbs.h"
 
 #include "base/buf.h"
@@ -34,7 +34,7 @@ static void num(struct bj_buf *b, const char *name, uint64_t v)
         bj_buf_printf(b, " %s=%llu", name, (unsigned long long)v);
 }
 
-/* All that is not absent. */
+/* Write all values that are not absent. */
 static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
 {
     struct log *log = ctx;
@@ -119,7 +119,7 @@ static void same(const struct log *log, const char *want, const char *what)
     "limit=36000 cpus=8 nodes=2 gpus=2 asked=8589934592 peak=1073741824 "      \
     "cpu_usec=14340000000 restarts=0 on=n1/0*4+n2/0*4\n"
 
-/* Stamps of the lines are an hour ahead of UTC; 1795172400 is 11:00:00. */
+/* Times of the lines are an hour ahead of UTC; 1795172400 is 11:00:00. */
 static const struct {
     const char *what, *text, *want;
 } accounts[] = {
@@ -139,10 +139,10 @@ static const struct {
      "7.pbs running user=anna submit=1795172400 start=1795172410\n"
      "7.pbs cancelled user=anna exit=271 code=0 signal=15 submit=1795172400 "
      "start=1795172410 end=1795172461\n"},
-    {"killed by a signal, nobody deleted it",
+    {"killed by a signal, not deleted",
      "11/20/2026 12:01:01;E;7.pbs;user=anna Exit_status=265\n",
      "7.pbs failed user=anna exit=265 code=0 signal=9 end=1795172461\n"},
-    {"run again",
+    {"requeued and run again",
      "11/20/2026 12:00:10;S;7.pbs;qtime=1795172400 run_count=1\n"
      "11/20/2026 12:01:00;R;7.pbs;Exit_status=-9 run_count=1\n"
      "11/20/2026 12:02:00;S;7.pbs;qtime=1795172400 run_count=2\n"
@@ -153,7 +153,7 @@ static const struct {
      "7.pbs running submit=1795172400 start=1795172520 restarts=1\n"
      "7.pbs completed exit=0 code=0 signal=0 submit=1795172400 "
      "start=1795172520 end=1795172580 restarts=1\n"},
-    {"PBS ended it",
+    {"ended by PBS",
      "11/20/2026 12:00:00;E;1.pbs;Exit_status=-29\n"
      "11/20/2026 12:00:00;E;2.pbs;Exit_status=-27\n"
      "11/20/2026 12:00:00;E;3.pbs;Exit_status=-1\n"
@@ -167,22 +167,22 @@ static const struct {
      "11/20/2026 12:00:00;E;9[].pbs;Exit_status=0\n",
      "9[3].pbs failed array=9 task=3 exit=1 code=1 signal=0 end=1795172400\n"
      "9[].pbs completed array=9 exit=0 code=0 signal=0 end=1795172400\n"},
-    {"types that are not about a job's run",
+    {"records that are not about a run of a job",
      "11/20/2026 12:00:00;L;license;floating license hour:3\n"
      "11/20/2026 12:00:00;k;R5.pbs;requestor=root@pbs\n"
      "11/20/2026 12:00:00;u;7.pbs;user=anna\n"
      "11/20/2026 12:00:00;Z;7.pbs;\n",
      ""},
-    {"values that want to be other keys",
+    {"values that contain other keys",
      "11/20/2026 12:00:00;E;7.pbs;user=anna jobname=\"a user=root b\" "
      "account='it's queue=x' group=g Exit_status=0\n",
      "7.pbs completed name=a user=root b user=anna group=g "
      "account=it's queue=x exit=0 code=0 signal=0 end=1795172400\n"},
-    {"a quote that does not end",
+    {"a quote without an end",
      "11/20/2026 12:00:00;E;7.pbs;jobname=\"a user=anna Exit_status=0\n",
      "7.pbs completed name=\"a user=anna exit=0 code=0 signal=0 "
      "end=1795172400\n"},
-    {"fields that are no numbers",
+    {"fields that are not numbers",
      "11/20/2026 12:00:00;E;7.pbs;Resource_List.mem=lots start=x "
      "Exit_status=9999999999 end=1795172400 Resource_List.walltime=\n",
      "line 1: 7.pbs Resource_List.mem: a size\n"
@@ -219,8 +219,8 @@ static int feed_acct(struct bj_pbs_acct *r, struct bj_slice text, size_t n)
     return e;
 }
 
-/* An hour ahead of UTC, and from noon of 2026-11-22 on two. */
-static int zone(void *ctx, uint64_t local_sec)
+/* One hour ahead of UTC, and two hours from noon of 2026-11-22 on. */
+static int utc_offset(void *ctx, uint64_t local_sec)
 {
     (void)ctx;
     return local_sec < 1795348800 ? 60 : 120;
@@ -232,7 +232,7 @@ static void test_accounts(void **state)
     for (size_t i = 0; i < COUNT(accounts); i++) {
         for (size_t n = 1; n < 2000; n += 1998) {
             struct log log = {.stop = 0};
-            const struct bj_pbs_conf conf = {.offset_min = zone,
+            const struct bj_pbs_conf conf = {.offset_min = utc_offset,
                                              .ctx = &log,
                                              .job = put_job,
                                              .bad = put_bad};
@@ -349,26 +349,26 @@ static const struct {
      0,
      "7.pbs cancelled exit=0 code=0 signal=0\n8.pbs cancelled\n"
      "9.pbs pending\n"},
-    {"what looks like a number",
+    {"text that looks like a number",
      HEAD JOB("7.pbs", "\"Job_Name\":0123,\n\"Account_Name\":inf,\n"
                        "\"project\":0x1f,\n\"queue\":.5,\n\"euser\":1e5,\n"
                        "\"egroup\":-nan,\n\"comment\":null,\n") TAIL,
      0,
      "7.pbs completed name=0123 user=1e5 group=-nan account=inf project=0x1f "
      "queue=.5 exit=0 code=0 signal=0\n"},
-    {"quotes that nobody escaped",
+    {"unescaped quotes",
      HEAD JOB("7.pbs", "\"Job_Name\":\"a\"b\",\n\"comment\":\"he said \"x\", "
                        "and \"y\"\",\n") TAIL,
      0,
      "7.pbs completed name=a\"b exit=0 code=0 signal=0 comment=he said \"x\", "
      "and \"y\"\n"},
-    {"quotes and commas that nobody escaped: no guess is made",
+    {"unescaped quotes and commas: not guessed",
      HEAD JOB("7.pbs", "\"euser\":\"an\",\"na\",\n") ",\n" JOB("8.pbs", "")
          TAIL,
      0,
      "line 10: 7.pbs : a colon behind a key!\n"
      "8.pbs completed exit=0 code=0 signal=0\n"},
-    {"newlines that nobody escaped, and a quote left out",
+    {"unescaped newlines, and a missing quote",
      HEAD JOB("7.pbs", "\"comment\":\"one\ntwo \" x\n{ three\",\n"
                        "\"Job_Name\":\"no end\n\"euser\":\"anna\",\n") TAIL,
      0,
@@ -384,27 +384,28 @@ static const struct {
     {"the same key twice: the last one counts",
      HEAD JOB("7.pbs", "\"euser\":\"a\",\n\"euser\":\"b\",\n") TAIL, 0,
      "7.pbs completed user=b exit=0 code=0 signal=0\n"},
-    {"bytes that are no UTF-8",
+    {"bytes that are not UTF-8",
      HEAD JOB("7.pbs", "\"Job_Name\":\"\xff\xfe\",\n") TAIL, 0,
      "7.pbs completed name=\xff\xfe exit=0 code=0 signal=0\n"},
     {"a comma too many, and an array",
      HEAD JOB("7.pbs",
               "\"a\":[1,{\"euser\":\"x\"},\"y]\"],\n\"b\":{},\n") ",\n" TAIL,
      0, "7.pbs completed exit=0 code=0 signal=0\n"},
-    {"attributes of other things",
+    {"attributes of other objects",
      "{\"Job_Name\":\"x\",\"Queue\":{\"q\":{\"job_state\":\"F\"}},\"Jobs\":{"
      "\"7.pbs\":{\"job_state\":\"Q\",\"deep\":{\"er\":{\"euser\":\"root\"}}}"
      "}}",
      0, "7.pbs pending\n"},
-    {"fields that are no numbers",
+    {"fields that are not numbers",
      HEAD JOB("7.pbs", "\"ctime\":\"soon\",\n\"Resource_List\":{\"mem\":"
                        "\"lots\"},\n") TAIL,
      0,
      "line 11: 7.pbs ctime: a time\n"
      "line 11: 7.pbs Resource_List.mem: a size\n"
      "7.pbs completed exit=0 code=0 signal=0\n"},
-    {"an id that is none", HEAD JOB("R7.pbs", "") ",\n" JOB("8.pbs", "") TAIL,
-     0, "line 9: R7.pbs : a job id!\n8.pbs completed exit=0 code=0 signal=0\n"},
+    {"an id that is not a job id",
+     HEAD JOB("R7.pbs", "") ",\n" JOB("8.pbs", "") TAIL, 0,
+     "line 9: R7.pbs : a job id!\n8.pbs completed exit=0 code=0 signal=0\n"},
     {"a value without a key",
      HEAD JOB("7.pbs", "5,\n") ",\n" JOB("8.pbs", "") TAIL, 0,
      "line 10: 7.pbs job_state: a letter\n"
@@ -412,7 +413,7 @@ static const struct {
      "8.pbs completed exit=0 code=0 signal=0\n"},
     {"cut short", HEAD JOB("7.pbs", "") ",\n\"8.pbs\":{\"job_state\":\"F",
      -EINVAL, "7.pbs completed exit=0 code=0 signal=0\n"},
-    {"no JSON", "qstat: cannot connect to server\n", -EINVAL, ""},
+    {"not JSON", "qstat: cannot connect to server\n", -EINVAL, ""},
 };
 
 static int feed_json(struct bj_pbs_json *r, struct bj_slice text, size_t n)
@@ -453,7 +454,8 @@ static void test_docs(void **state)
     }
 }
 
-/* Jobs and values of any size cost bounded memory, and no other job. */
+/* Jobs and values of any size use bounded memory; the next job is still
+ * read. */
 static void test_huge(void **state)
 {
     (void)state;
@@ -482,12 +484,12 @@ static void test_stop(void **state)
     (void)state;
     struct log log = {.stop = -ECANCELED};
     const struct bj_pbs_conf conf = {.ctx = &log, .job = put_job};
-    const struct bj_pbs_conf nobody = {.ctx = &log};
+    const struct bj_pbs_conf no_callback = {.ctx = &log};
     struct bj_pbs_json *j;
     struct bj_pbs_acct *a;
     struct bj_err err = {0};
-    assert_int_equal(bj_pbs_json_new(&nobody, &j, &err), -EINVAL);
-    assert_int_equal(bj_pbs_acct_new(&nobody, &a, &err), -EINVAL);
+    assert_int_equal(bj_pbs_json_new(&no_callback, &j, &err), -EINVAL);
+    assert_int_equal(bj_pbs_acct_new(&no_callback, &a, &err), -EINVAL);
     assert_int_equal(bj_pbs_json_new(&conf, &j, NULL), 0);
     assert_int_equal(
         feed_json(j, BJ_SLICE(HEAD JOB("7.pbs", "") "," JOB("8.pbs", "") TAIL),
@@ -500,7 +502,7 @@ static void test_stop(void **state)
     assert_int_equal(bj_pbs_acct_new(&conf, &a, NULL), 0);
     assert_int_equal(feed_acct(a, BJ_SLICE(E_RECORD E_RECORD), 9999),
                      -ECANCELED);
-    assert_int_equal(log.jobs, 2); /* one of each */
+    assert_int_equal(log.jobs, 2); /* one by each reader */
     bj_pbs_acct_free(a);
     bj_pbs_acct_free(NULL);
     bj_buf_free(&log.text);

@@ -1,5 +1,5 @@
-/* sacct's text: what a real Slurm printed of hostile jobs, cut anywhere;
- * damage; and how it is asked. */
+/* The output of sacct: what a real Slurm printed for jobs with hostile names,
+ * in pieces of any size; damaged output; and the command. */
 #include "sched/sacct.h"
 
 #include "sched/sacct_cmd.h"
@@ -62,7 +62,8 @@ static int feed(struct bj_sacct *r, struct bj_slice text, size_t n)
 /* --- real recordings ------------------------------------------------------*/
 
 /* Names with newlines, bars, a control character and forged records, arrays, a
- * het job, a suspended one: all as Slurm's JSON of the same jobs says. */
+ * heterogeneous job, a suspended one: all values equal those of Slurm's
+ * JSON. */
 static void test_hostile(void **state)
 {
     (void)state;
@@ -110,12 +111,13 @@ static int check_exit(struct log *log, const struct bj_sched_job *j)
     if (j->use.write_bytes != BJ_ABSENT)
         bj_buf_printf(&log->bad, " write %llu",
                       (unsigned long long)j->use.write_bytes);
-    assert_true(j->use.energy_joules == BJ_ABSENT); /* nobody measured any */
+    assert_true(j->use.energy_joules == BJ_ABSENT); /* no energy was measured */
     bj_buf_str(&log->bad, "\n");
     return 0;
 }
 
-/* awk over the recording: MaxRSS the largest, fs/disk summed over the steps. */
+/* Computed with awk from the recording: the largest MaxRSS, and the sum of
+ * fs/disk over the steps. */
 static const char usage_want[] =
     "1 0:0 0:0 by 0 gpus 1 tesla rss 106680320 read 31890 write 4006\n"
     "2 0:0 0:0 rss 161243136 read 33751711 write 33581378\n"
@@ -126,7 +128,7 @@ static void test_usage(void **state)
 {
     (void)state;
     const struct bj_slice text = load(FIXTURES "sacct-usage.txt");
-    struct log log = {.more = check_exit};
+    struct log log = {.on_job = check_exit};
     struct bj_sacct *r = reader(&log, "|");
     assert_int_equal(feed(r, text, 4096), 0);
     assert_int_equal(bj_sacct_counts(r)->bad_lines, 0);
@@ -138,8 +140,8 @@ static void test_usage(void **state)
     free((void *)text.p);
 }
 
-/* Lines with a bar and a newline in them, bars being the delimiter: what cannot
- * be parsed is reported, and the rest is there. */
+/* Some lines contain the delimiter or a newline: they are reported if they
+ * cannot be parsed, and the others are read. */
 static void test_bars(void **state)
 {
     (void)state;
@@ -158,7 +160,7 @@ static void test_bars(void **state)
     free((void *)text.p);
 }
 
-/* --- made up: one thing each ----------------------------------------------*/
+/* --- invented texts, one property each ------------------------------------ */
 
 static const struct {
     const char *what, *text;
@@ -171,18 +173,18 @@ static const struct {
     {"a header only", "JobIDRaw|State\n", 0, "", 0, ""},
     {"an empty first line", "\nJobIDRaw\n", -EINVAL, "", 0, ""},
     {"no header", "1|COMPLETED\n2|FAILED\n", -EINVAL, "", 0, ""},
-    {"columns that nobody knows", "Foo|JobID|Bar\nx|7|y\n", 0,
+    {"unknown columns", "Foo|JobID|Bar\nx|7|y\n", 0,
      "7|-|-|-|-||||||||unknown|-|-|-|-|-|-|-||-|-|-|-|-|"
      "|here\n",
      1, ""},
-    {"the other delimiter of -p, at the end too",
+    {"the delimiter of -p, also at the end of lines",
      "JobIDRaw|State|\n7|FAILED|\n", 0, "", 1, ""},
     {"a field that is not a number",
      "JobIDRaw|Submit|NCPUS|State\n7|tomorrow|x|FAILED\n8|5|1|FAILED\n", 0, "",
      2, "2 7 Submit: a time\n2 7 NCPUS: a number\n"},
     {"no job id", "JobIDRaw|State\nx|FAILED\n|FAILED\n8|FAILED\n", 0, "", 1,
      "2  JobIDRaw: a job id!\n3  JobIDRaw: a job id!\n"},
-    {"too few fields, and a line after it",
+    {"too few fields, then a good line",
      "JobIDRaw|State|User\n7|FAILED\n8|FAILED|anna\n", 0, "", 1,
      "2  : as many fields as there are columns!\n"},
     {"too many fields", "JobIDRaw|State|User\n7|FAILED|anna|x\n8|FAILED|anna\n",
@@ -192,7 +194,7 @@ static const struct {
      "", 1,
      "2  : a step after the line of its job!\n"
      "4  : a step after the line of its job!\n"},
-    {"the last line is cut", "JobIDRaw|State\n7|FAILED\n8|FAIL", 0, "", 0,
+    {"a truncated last line", "JobIDRaw|State\n7|FAILED\n8|FAIL", 0, "", 0,
      "3  : a newline at the end!\n"},
     {"alternatives: the better column counts",
      "Timelimit|ElapsedRaw|Elapsed|TimelimitRaw|JobID\n"
@@ -251,20 +253,20 @@ static int sum_energy(struct log *log, const struct bj_sched_job *j)
     return 0;
 }
 
-/* What is counted once, although several lines report it. */
+/* Values that several lines report count once. */
 static void test_fold(void **state)
 {
     (void)state;
     static const char text[] =
         "JobIDRaw|ConsumedEnergyRaw|TotalCPU|AllocTRES|ReqMem|NNodes|ReqCPUS\n"
-        /* extern spans everything that the others measured */
+        /* extern includes what the other steps measured */
         "1||00:00:00|cpu=1|4Gn|3|2\n1.batch|100|00:01.000||||\n"
         "1.extern|450|00:00.500||||\n1.0|150|00:02.000||||\n"
         "1.1|200|00:03.000||||\n"
-        /* the sruns together are more than the batch step */
+        /* the steps of srun together used more than the batch step */
         "2||00:10.000|cpu=1|2Gc|3|2\n2.batch|100|00:01.000||||\n"
         "2.0|90|00:01.000||||\n2.1|80|00:01.000||||\n"
-        /* the job's own row counts */
+        /* the line of the job counts */
         "3|77||cpu=1|500M|3|2\n3.0|90|||||\n"
         "4|0||cpu=1,energy=88|0n|3|2\n4.0|90|||||\n"
         /* nothing was measured */
@@ -276,7 +278,7 @@ static void test_fold(void **state)
                                "4 88|-|-|1+0\n"
                                "5 -|-|-|1+0\n"
                                "6 -|-|-|0+0\n";
-    struct log log = {.more = sum_energy};
+    struct log log = {.on_job = sum_energy};
     struct bj_sacct *r = reader(&log, "|");
     assert_int_equal(feed(r, bj_slice_str(text), 50), 0);
     same_text(&log.bad, bj_slice_str(want));
@@ -284,11 +286,11 @@ static void test_fold(void **state)
     log_free(&log);
 }
 
-/* A job of very many steps: those that are not kept count all the same. */
+/* A job with very many steps: those that are not kept count as well. */
 static void test_many_steps(void **state)
 {
     (void)state;
-    struct log log = {.more = sum_energy};
+    struct log log = {.on_job = sum_energy};
     const struct bj_sacct_conf conf = {
         .max_steps = 3, .ctx = &log, .job = put_job, .bad = put_bad};
     struct bj_sacct *r;
@@ -304,7 +306,7 @@ static void test_many_steps(void **state)
     log_free(&log);
 }
 
-/* A line without an end costs bounded memory, and no other line. */
+/* A line of any length uses bounded memory; the other lines are still read. */
 static void test_long_line(void **state)
 {
     (void)state;
@@ -341,7 +343,8 @@ static void test_stop(void **state)
     assert_int_equal(bj_sacct_end(r, true, &err), -ECANCELED);
     assert_int_equal(bj_sacct_counts(r)->jobs, 1);
     bj_sacct_free(r);
-    /* a command that failed: its last job may lack steps */
+    /* a command that failed: its last job is left out, as steps may be
+     * missing */
     log.stop = 0;
     r = reader(&log, "|");
     assert_int_equal(bj_sacct_feed(r, text, &err), 0);
@@ -353,8 +356,8 @@ static void test_stop(void **state)
     const struct bj_sacct_conf bad = {.delimiter = BJ_SLICE("\n"),
                                       .job = put_job};
     assert_int_equal(bj_sacct_new(&bad, &r, &err), -EINVAL);
-    const struct bj_sacct_conf nobody = {.delimiter = BJ_SLICE("|")};
-    assert_int_equal(bj_sacct_new(&nobody, &r, &err), -EINVAL);
+    const struct bj_sacct_conf no_callback = {.delimiter = BJ_SLICE("|")};
+    assert_int_equal(bj_sacct_new(&no_callback, &r, &err), -EINVAL);
 }
 
 static void test_columns_cap(void **state)
@@ -373,13 +376,13 @@ static void test_columns_cap(void **state)
     log_free(&log);
 }
 
-/* --- how it is asked ------------------------------------------------------*/
+/* --- the command ---------------------------------------------------------- */
 
-static const struct bj_sacct_query good_ask = {.start_sec = 1795171872,
-                                               .end_sec = 1795258272,
-                                               .delimiter = "\x1fxxxxxxxx",
-                                               .clusters = "a,b-1.x",
-                                               .slurm_conf = "/etc/x.conf"};
+static const struct bj_sacct_query good_query = {.start_sec = 1795171872,
+                                                 .end_sec = 1795258272,
+                                                 .delimiter = "\x1fxxxxxxxx",
+                                                 .clusters = "a,b-1.x",
+                                                 .slurm_conf = "/etc/x.conf"};
 
 static void test_command(void **state)
 {
@@ -388,7 +391,7 @@ static void test_command(void **state)
     struct bj_arena a = {0};
     struct bj_err err = {0};
     const char *const *argv, *const *env;
-    struct bj_sacct_query ask = good_ask;
+    struct bj_sacct_query query = good_query;
     static const char *const want[] = {"sacct",
                                        "--allusers",
                                        "--duplicates",
@@ -398,7 +401,7 @@ static void test_command(void **state)
                                        "--clusters=a,b-1.x",
                                        "--starttime=2026-11-20T10:51:12",
                                        "--endtime=2026-11-21T10:51:12"};
-    assert_int_equal(bj_sacct_command(&ask, &a, &argv, &env, &err), 0);
+    assert_int_equal(bj_sacct_command(&query, &a, &argv, &env, &err), 0);
     for (size_t i = 0; i < COUNT(want); i++)
         assert_string_equal(argv[i], want[i]);
     assert_memory_equal(argv[9], "--format=JobIDRaw,", 18);
@@ -407,28 +410,28 @@ static void test_command(void **state)
     assert_null(argv[10]);
     assert_string_equal(env[0], "SLURM_TIME_FORMAT=%s");
     assert_string_equal(env[2], "SLURM_CONF=/etc/x.conf");
-    ask.helpformat = help;
-    assert_int_equal(bj_sacct_command(&ask, &a, &argv, &env, &err), 0);
+    query.helpformat = help;
+    assert_int_equal(bj_sacct_command(&query, &a, &argv, &env, &err), 0);
     assert_non_null(strstr(argv[9], ",SubmitLine,"));
     assert_null(strstr(argv[9], "SLUID"));
     assert_null(strstr(argv[9], "Restarts"));
-    ask.jobs_only = true;
-    assert_int_equal(bj_sacct_command(&ask, &a, &argv, &env, &err), 0);
+    query.jobs_only = true;
+    assert_int_equal(bj_sacct_command(&query, &a, &argv, &env, &err), 0);
     assert_string_equal(argv[6], "--allocations");
     assert_null(strstr(argv[10], "MaxRSS"));
-    ask.clusters = "a;b";
-    assert_int_equal(bj_sacct_command(&ask, &a, &argv, &env, &err), -EINVAL);
-    ask = good_ask;
-    ask.end_sec = ask.start_sec - 1;
-    assert_int_equal(bj_sacct_command(&ask, &a, &argv, &env, &err), -EINVAL);
-    ask = good_ask;
-    ask.delimiter = NULL;
-    assert_int_equal(bj_sacct_command(&ask, &a, &argv, &env, &err), -EINVAL);
+    query.clusters = "a;b";
+    assert_int_equal(bj_sacct_command(&query, &a, &argv, &env, &err), -EINVAL);
+    query = good_query;
+    query.end_sec = query.start_sec - 1;
+    assert_int_equal(bj_sacct_command(&query, &a, &argv, &env, &err), -EINVAL);
+    query = good_query;
+    query.delimiter = NULL;
+    assert_int_equal(bj_sacct_command(&query, &a, &argv, &env, &err), -EINVAL);
     bj_arena_free(&a);
     free((void *)help.p);
 }
 
-static void test_chance(void **state)
+static void test_random_delimiter(void **state)
 {
     (void)state;
     char a[BJ_SACCT_DELIMITER + 1], b[BJ_SACCT_DELIMITER + 1];
@@ -442,12 +445,17 @@ static void test_chance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_bars),        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_fold),        cmocka_unit_test(test_many_steps),
-        cmocka_unit_test(test_long_line),   cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_columns_cap), cmocka_unit_test(test_command),
-        cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_bars),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_many_steps),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_columns_cap),
+        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_random_delimiter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

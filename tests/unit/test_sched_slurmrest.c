@@ -1,5 +1,6 @@
-/* slurmrestd's JSON: a recording of Slurm 22.05 against what sacct printed of
- * the same jobs, and the shapes of later versions as they are documented. */
+/* The JSON of slurmrestd: a recording of Slurm 22.05, compared with sacct's
+ * output for the same jobs, and the formats that are documented for later
+ * versions. */
 #include "sched/slurmrest.h"
 
 #include "tests/unit/test_sched.h"
@@ -69,7 +70,7 @@ static void test_recording(void **state)
 #define UNSET "{\"set\":false,\"infinite\":false,\"number\":0}"
 #define INFINITE "{\"set\":true,\"infinite\":true,\"number\":0}"
 
-/* Shapes of data_parser v0.0.40 and later. */
+/* The format of data_parser v0.0.40 and later. */
 static const char later[] =
     "{\"jobs\":[{\"account\":\"phys\",\"association\":{\"account\":\"other\","
     "\"user\":\"anna\"},\"user\":\"\",\"comment\":{\"administrator\":\"adm\","
@@ -322,21 +323,22 @@ static int check_later(struct log *log, const struct bj_sched_job *j)
     assert_int_equal(j->step[0].cpus, 4);
     assert_true(j->step[0].end_sec == BJ_ABSENT);
     assert_true(bj_slice_eq(j->step[1].step_id, BJ_SLICE("0")));
-    assert_true(j->step[1].exit_code == BJ_ABSENT); /* a failed success */
+    assert_true(j->step[1].exit_code ==
+                BJ_ABSENT); /* SUCCESS of a failed step */
     return 0;
 }
 
 static void test_later(void **state)
 {
     (void)state;
-    struct log log = {.more = check_later};
+    struct log log = {.on_job = check_later};
     assert_int_equal(read_text(&log, bj_slice_str(later), 50), 0);
     same_text(&log.bad, BJ_SLICE(""));
     assert_int_equal(log.stop, 1);
     bj_buf_free(&log.jobs);
 }
 
-/* Slurm 24.11 and 26.05, as recorded: energy that nothing measures. */
+/* Energy that was not measured, as recorded with Slurm 24.11 and 26.05. */
 static int check_unmeasured(struct log *log, const struct bj_sched_job *j)
 {
     log->stop++;
@@ -351,7 +353,7 @@ static int check_unmeasured(struct log *log, const struct bj_sched_job *j)
 static void test_unmeasured(void **state)
 {
     (void)state;
-    struct log log = {.more = check_unmeasured};
+    struct log log = {.on_job = check_unmeasured};
     assert_int_equal(
         read_text(
             &log,
@@ -422,9 +424,9 @@ static void test_docs(void **state)
         read_text(&log, BJ_SLICE("{\"jobs\":[{\"job_id\":1},{\"job_id\":2}]}"),
                   99),
         -ECANCELED);
-    const struct bj_slurmrest_conf nobody = {.ctx = NULL};
+    const struct bj_slurmrest_conf no_callback = {.ctx = NULL};
     struct bj_slurmrest *r;
-    assert_int_equal(bj_slurmrest_new(&nobody, &r, NULL), -EINVAL);
+    assert_int_equal(bj_slurmrest_new(&no_callback, &r, NULL), -EINVAL);
     bj_slurmrest_free(NULL);
     bj_buf_free(&log.jobs);
     bj_buf_free(&log.bad);

@@ -1,4 +1,4 @@
-/* Sizes, lengths of time, moments, states and ids as schedulers write them. */
+/* Sizes, durations, times, states and ids as schedulers write them. */
 #include "sched/duration.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
@@ -16,8 +16,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A copy in memory of exactly its size, so that the address sanitizer sees
- * every byte read after the end; the tests' one exit frees it. */
+/* A copy in memory of exactly its size, so that the address sanitizer detects
+ * reads past its end. The next call frees it. */
 static struct bj_slice exact(const char *text)
 {
     static char *copy;
@@ -41,7 +41,7 @@ static const struct {
     {"106680320", 1, 0, 106680320},       /* sacct --noconvert, MaxRSS */
     {"104180K", 1, 0, 106680320},         /* the same without */
     {"256M", 1 << 20, 0, 268435456},      /* ReqMem */
-    {"256", 1 << 20, 0, 268435456},       /* before there were letters */
+    {"256", 1 << 20, 0, 268435456},       /* of versions without letters */
     {"250.5G", 1 << 20, 0, 268972326912}, /* 250.5 * 2^30 */
     {"0.03M", 1, 0, 31457},               /* 0.03 * 2^20 = 31457.28 */
     {"1.5T", 1, 0, 1649267441664},
@@ -67,7 +67,7 @@ static const struct {
     {" 5", 1, -EINVAL, 0},
     {"5 M", 1, -EINVAL, 0},
     {"5MB2", 1, -EINVAL, 0},
-    {"5|", 1, -EINVAL, 0}, /* what a class of letters [K|M|G] would take */
+    {"5|", 1, -EINVAL, 0}, /* a character class [K|M|G] would accept it */
     {"5x", 1, -EINVAL, 0},
     {"5Mi", 1, -EINVAL, 0},
     {"1e5", 1, -EINVAL, 0},
@@ -120,7 +120,7 @@ static void test_requests(void **state)
     }
 }
 
-/* --- lengths of time ------------------------------------------------------*/
+/* --- durations ------------------------------------------------------------ */
 
 #define SEC(n) ((n) * (uint64_t)1000000)
 
@@ -140,7 +140,7 @@ static const struct {
     {"365-23:59:59", 0, SEC(31622399)},
     {"2-12", 0, SEC(216000)}, /* two days and a half */
     {"0-00:30", 0, SEC(1800)},
-    {"100:00:00", 0, SEC(360000)}, /* PBS: hours without bound */
+    {"100:00:00", 0, SEC(360000)}, /* PBS: any number of hours */
     {"1000:30:15", 0, SEC(3601815)},
     {"3600", 0, SEC(3600)},
     {"00:00:00.5", 0, 500000},
@@ -171,7 +171,7 @@ static const struct {
     {"99999999999999999-00:00:00", -ERANGE, 0},
     {"999999999999999999999", -ERANGE, 0},
     {"9223372036854", 0, 9223372036854000000},
-    {"9223372036855", -ERANGE, 0}, /* would be BJ_UNLIMITED and more */
+    {"9223372036855", -ERANGE, 0}, /* would be BJ_UNLIMITED or more */
 };
 
 static void test_durations(void **state)
@@ -193,14 +193,14 @@ static void test_durations(void **state)
     }
 }
 
-/* --- moments --------------------------------------------------------------*/
+/* --- times ---------------------------------------------------------------- */
 
-/* Seconds by `date -u -d TEXT +%s`. */
+/* Seconds as printed by `date -u -d TEXT +%s`. */
 static const struct {
     const char *text;
     int status;
     uint64_t want;
-} moments[] = {
+} time_cases[] = {
     {"1795171872", 0, 1795171872},
     {"2026-11-20T10:51:12", 0, 1795171872},
     {"2026-11-20T10:51:12Z", 0, 1795171872},
@@ -232,20 +232,20 @@ static const struct {
     {"-1795171872", -EINVAL, 0},
 };
 
-static void test_moments(void **state)
+static void test_times(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(moments); i++) {
+    for (size_t i = 0; i < COUNT(time_cases); i++) {
         uint64_t v = 77;
-        const int r = bj_time_slurm(exact(moments[i].text), &v);
-        if (r != moments[i].status || v != (r < 0 ? 77 : moments[i].want))
-            print_message("'%s': %d\n", moments[i].text, r);
-        assert_int_equal(r, moments[i].status);
-        assert_true(v == (r < 0 ? 77 : moments[i].want));
+        const int r = bj_time_slurm(exact(time_cases[i].text), &v);
+        if (r != time_cases[i].status || v != (r < 0 ? 77 : time_cases[i].want))
+            print_message("'%s': %d\n", time_cases[i].text, r);
+        assert_int_equal(r, time_cases[i].status);
+        assert_true(v == (r < 0 ? 77 : time_cases[i].want));
     }
 }
 
-static void test_pbs_moments(void **state)
+static void test_pbs_times(void **state)
 {
     (void)state;
     static const struct {
@@ -287,7 +287,7 @@ static void test_pbs_moments(void **state)
     assert_int_equal(v, 1795171872);
 }
 
-static void test_lsf_moments(void **state)
+static void test_lsf_times(void **state)
 {
     (void)state;
     static const struct {
@@ -295,7 +295,7 @@ static void test_lsf_moments(void **state)
         int status;
         uint64_t want;
     } t[] = {
-        /* told on 20 November 2026, 10:51:12 */
+        /* as of 20 November 2026, 10:51:12 */
         {"Nov 20 10:51", 0, 1795171860},
         {"Nov 20 10:51:12", 0, 1795171872},
         {"Nov 21 10:51:12", 0, 1795258272}, /* up to a day ahead */
@@ -370,7 +370,7 @@ static const struct {
     {"SIGNALING", BJ_STATE_RUNNING, 0},
     {"STAGE_OUT", BJ_STATE_RUNNING, 0},
     {"EXPEDITING", BJ_STATE_PENDING, 0},
-    /* compact and cut short */
+    /* short or truncated */
     {"CD", BJ_STATE_COMPLETED, 0},
     {"OOM", BJ_STATE_OOM, 0},
     {"CA", BJ_STATE_CANCELLED, 0},
@@ -378,13 +378,13 @@ static const struct {
     {"CANCELLED+", BJ_STATE_CANCELLED, 0},
     {"OUT_OF_ME+", BJ_STATE_OOM, 0},
     {"COMPLETI+", BJ_STATE_RUNNING, 0},
-    /* several, as JSON lists them */
+    /* several states, as JSON lists them */
     {"PENDING+REQUEUED", BJ_STATE_REQUEUED, 0},
     {"CANCELLED,COMPLETING", BJ_STATE_CANCELLED, 0},
     {"RUNNING+CONFIGURING", BJ_STATE_RUNNING, 0},
     {"COMPLETING+TIMEOUT", BJ_STATE_TIMEOUT, 0},
     {"FAILED+LAUNCH_FAILED", BJ_STATE_FAILED, 0},
-    /* nothing we know */
+    /* unknown states */
     {"", BJ_STATE_UNKNOWN, 0},
     {"+", BJ_STATE_UNKNOWN, 0},
     {"BRAND_NEW", BJ_STATE_UNKNOWN, 0},
@@ -562,7 +562,7 @@ static void test_ids(void **state)
     }
 }
 
-static void test_words(void **state)
+static void test_words_for_nothing(void **state)
 {
     (void)state;
     static const char *const none[] = {
@@ -574,7 +574,7 @@ static void test_words(void **state)
         assert_false(bj_word_is_none(exact(some[i])));
 }
 
-static int tidy(void **state)
+static int free_copy(void **state)
 {
     (void)state;
     exact("");
@@ -584,11 +584,16 @@ static int tidy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_durations),   cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_pbs_moments), cmocka_unit_test(test_lsf_moments),
-        cmocka_unit_test(test_states),      cmocka_unit_test(test_other_states),
-        cmocka_unit_test(test_ids),         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_pbs_times),
+        cmocka_unit_test(test_lsf_times),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_other_states),
+        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_words_for_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, tidy);
+    return cmocka_run_group_tests(tests, NULL, free_copy);
 }

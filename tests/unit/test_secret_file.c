@@ -1,5 +1,5 @@
-/* Files with a password or a token: what is taken, and what is said when there
- * is none. */
+/* Files with a password or a token: which contents are accepted, and the
+ * messages for the others. */
 #include "base/secret_file.h"
 
 #include "tests/unit/lib/core.h"
@@ -19,8 +19,8 @@
 static const struct {
     const char *text; /* NULL: no file */
     mode_t mode;
-    const char *secret; /* NULL: there is none */
-    const char *says;   /* all that is said behind the path */
+    const char *secret;  /* NULL: an error */
+    const char *message; /* the whole message after the path */
 } cases[] = {
     {"s3cret\n", 0600, "s3cret", NULL},
     {"s3cret", 0400, "s3cret", NULL},
@@ -60,7 +60,7 @@ static void files(void **state)
             const char *at =
                 strstr(bj_err_text(&err, text, sizeof(text)), path);
             assert_non_null(at);
-            assert_string_equal(at + strlen(path), cases[i].says);
+            assert_string_equal(at + strlen(path), cases[i].message);
             for (size_t k = 0; k < sizeof(buf); k++)
                 assert_int_equal(buf[k], 0);
         }
@@ -70,7 +70,7 @@ static void files(void **state)
     tmp_gone();
 }
 
-static void none_wanted(void **state)
+static void no_file_configured(void **state)
 {
     (void)state;
     char buf[8] = "x";
@@ -87,7 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files),
-        cmocka_unit_test(none_wanted),
+        cmocka_unit_test(no_file_configured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Final records on their way from the spool to batchjob_stats_db. */
+/* The sender of final records from the spool to batchjob_stats_db, with a
+ * simulated HTTP server. */
 #include "core/send_batch.h"
 #include "core/sender.h"
 #include "tests/unit/lib/await.h"
@@ -21,7 +22,7 @@
 
 enum { SECOND = 1000000 };
 
-#define ANSWER(status, more, body)                                             \
+#define RESPONSE(status, more, body)                                           \
     "HTTP/1.1 " status "\r\nContent-Type: application/json\r\n" more           \
     "Connection: close\r\n\r\n" body
 
@@ -52,7 +53,7 @@ static void put(const char *name, const char *text)
     tmp_file(rel, text);
 }
 
-static bool there(const char *name)
+static bool exists(const char *name)
 {
     char path[300];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -74,7 +75,7 @@ static unsigned files(void)
 
 static struct bj_send_batch batch;
 
-/* Fill the batch from the whole spool. */
+/* Fill the batch from the spool; returns the number of invalid files. */
 static uint64_t fill(unsigned max)
 {
     uint64_t bad = 0;
@@ -85,10 +86,10 @@ static uint64_t fill(unsigned max)
     return bad;
 }
 
-static int settle(const char *answer, struct bj_send_result *n)
+static int settle(const char *response, struct bj_send_result *n)
 {
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, dir);
-    return bj_send_batch_settle(&batch, fd, bj_slice_str(answer), n, NULL);
+    return bj_send_batch_settle(&batch, fd, bj_slice_str(response), n, NULL);
 }
 
 static void test_a_record_is_one_line(void **state)
@@ -102,7 +103,7 @@ static void test_a_record_is_one_line(void **state)
     bj_send_batch_free(&batch);
 }
 
-static void test_what_is_no_record_is_kept_as_bad(void **state)
+static void test_invalid_files_are_renamed_to_bad(void **state)
 {
     (void)state;
     char path[300];
@@ -117,9 +118,9 @@ static void test_what_is_no_record_is_kept_as_bad(void **state)
     close(fd);
     assert_int_equal(fill(10), 3);
     assert_int_equal(batch.n, 0);
-    assert_true(there("empty.json.bad") && there("link.json.bad") &&
-                there("long.json.bad"));
-    assert_true(there("other.txt") && there(".hidden.json"));
+    assert_true(exists("empty.json.bad") && exists("link.json.bad") &&
+                exists("long.json.bad"));
+    assert_true(exists("other.txt") && exists(".hidden.json"));
     assert_int_equal(fill(10), 0);
     bj_send_batch_free(&batch);
 }
@@ -141,7 +142,7 @@ static void test_a_batch_is_bounded(void **state)
     bj_send_batch_free(&batch);
 }
 
-static void test_files_go_as_the_answer_says(void **state)
+static void test_the_response_decides_which_files_are_removed(void **state)
 {
     struct bj_send_result n;
     (void)state;
@@ -165,13 +166,13 @@ static void test_files_go_as_the_answer_says(void **state)
     assert_string_equal(n.bad_why.msg, "why");
     assert_string_equal(n.denied_why.msg, "not you");
     assert_int_equal(files(), 1);
-    assert_true(there(bad) && there(denied));
+    assert_true(exists(bad) && exists(denied));
     bj_send_batch_free(&batch);
 }
 
-static void test_another_answer_removes_nothing(void **state)
+static void test_an_invalid_response_removes_nothing(void **state)
 {
-    static const char *const answers[] = {
+    static const char *const responses[] = {
         "",
         "<html>200 OK</html>",
         "[]",
@@ -192,8 +193,8 @@ static void test_another_answer_removes_nothing(void **state)
     put("a.json", "{}");
     put("b.json", "{}");
     fill(10);
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-        assert_int_equal(settle(answers[i], &n), -EPROTO);
+    for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
+        assert_int_equal(settle(responses[i], &n), -EPROTO);
         assert_int_equal(n.stored + n.bad, 0);
     }
     assert_int_equal(files(), 2);
@@ -221,11 +222,12 @@ static void take_log(void *ctx, enum bj_log_level level, const char *msg)
 static const struct bj_host host = {.thread = make_thread, .log = take_log};
 static struct bj_stub stub;
 
-static struct bj_sender *start(const struct bj_stub_answer *answers, size_t n)
+static struct bj_sender *start(const struct bj_stub_response *responses,
+                               size_t n)
 {
     struct bj_sender *s;
     struct bj_err err = {0};
-    bj_stub_begin(&stub, NULL, answers, n);
+    bj_stub_begin(&stub, NULL, responses, n);
     testclock_stop();
     const struct bj_sender_conf conf = {.url = stub.url,
                                         .interval_usec = 10 * SECOND};
@@ -254,12 +256,12 @@ static struct bj_sender_stat later(struct bj_sender *s, unsigned sec)
 
 static void test_a_committed_record_is_removed(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
-        {.text = ANSWER("200 OK", "", "{\"stored\":2,\"refused\":[]}")}};
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("200 OK", "", "{\"stored\":2,\"refused\":[]}")}};
     (void)state;
     put("a.json", "{\"a\":1}\n");
     put("b.json", "{\"b\":1}\n");
-    struct bj_sender *s = start(answers, 1);
+    struct bj_sender *s = start(responses, 1);
     struct bj_sender_stat st;
     bj_sender_stat(s, &st);
     assert_int_equal(st.waiting, 2);
@@ -268,13 +270,13 @@ static void test_a_committed_record_is_removed(void **state)
     assert_int_equal(st.waiting + st.errors + st.refused + st.age_usec, 0);
     assert_int_equal(files(), 0);
     stop(s);
-    assert_non_null(strstr(stub.seen.p, "POST /records HTTP/1.1"));
-    assert_non_null(strstr(stub.seen.p, "Content-Encoding: gzip"));
+    assert_non_null(strstr(stub.received.p, "POST /records HTTP/1.1"));
+    assert_non_null(strstr(stub.received.p, "Content-Encoding: gzip"));
     struct bj_gunzip *g = NULL;
     struct bj_buf text = {0};
-    char *body = strstr(stub.seen.p, "\r\n\r\n") + 4;
-    struct bj_slice packed = {body,
-                              stub.seen.len - 1 - (size_t)(body - stub.seen.p)};
+    char *body = strstr(stub.received.p, "\r\n\r\n") + 4;
+    struct bj_slice packed = {body, stub.received.len - 1 -
+                                        (size_t)(body - stub.received.p)};
     assert_int_equal(bj_gunzip(&g, packed, 1000, &text), 0);
     assert_int_equal(text.len, 16);
     bj_gunzip_free(g);
@@ -285,15 +287,15 @@ static void test_a_committed_record_is_removed(void **state)
 
 static void test_failures_remove_nothing_and_back_off(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
-        {.text = ANSWER("503 Busy", "Retry-After: 100\r\n",
-                        "{\"error\":\"no room\"}")},
-        {.text = ANSWER("200 OK", "", "a login page")},
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("503 Busy", "Retry-After: 100\r\n",
+                          "{\"error\":\"no room\"}")},
+        {.text = RESPONSE("200 OK", "", "a login page")},
         {.text = NULL},
-        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
+        {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
     (void)state;
     put("a.json", "{}");
-    struct bj_sender *s = start(answers, 4);
+    struct bj_sender *s = start(responses, 4);
     struct bj_sender_stat st = later(s, 10);
     assert_int_equal(st.errors, 1);
     assert_int_equal(st.waiting, 1);
@@ -316,15 +318,15 @@ static void test_failures_remove_nothing_and_back_off(void **state)
 
 static void test_a_request_that_is_too_long_is_split(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
-        {.text = ANSWER("413 Long", "", "")},
-        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")},
-        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")},
-        {.text = ANSWER("413 Long", "", "")}};
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("413 Long", "", "")},
+        {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")},
+        {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")},
+        {.text = RESPONSE("413 Long", "", "")}};
     (void)state;
     put("a.json", "{}");
     put("b.json", "{}");
-    struct bj_sender *s = start(answers, 4);
+    struct bj_sender *s = start(responses, 4);
     struct bj_sender_stat st = later(s, 10);
     while (st.sent < 2)
         st = later(s, 70);
@@ -333,21 +335,22 @@ static void test_a_request_that_is_too_long_is_split(void **state)
     testclock_advance(10 * SECOND);
     AWAIT((bj_sender_stat(s, &st), st.refused == 1));
     testclock_await(1);
-    assert_true(there("c.json.bad"));
+    assert_true(exists("c.json.bad"));
     stop(s);
     bj_stub_free(&stub);
 }
 
-/* The answer to the request before must not count. */
+/* Without its token the sender sends nothing and does not use the status of the
+ * previous request again. */
 static void test_an_unreadable_token_changes_nothing(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
-        {.text = ANSWER("413 Long", "Retry-After: 600\r\n", "")}};
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("413 Long", "Retry-After: 600\r\n", "")}};
     (void)state;
     char path[300];
     struct bj_sender *s;
     struct bj_sender_stat st;
-    bj_stub_begin(&stub, NULL, answers, 1);
+    bj_stub_begin(&stub, NULL, responses, 1);
     testclock_stop();
     snprintf(path, sizeof(path), "%s/../token", dir);
     struct bj_sender_conf conf = {
@@ -363,24 +366,25 @@ static void test_an_unreadable_token_changes_nothing(void **state)
     st = later(s, 70);
     assert_int_equal(st.refused, 1);
     assert_int_equal(st.errors, 1);
-    assert_true(there("b.json"));
+    assert_true(exists("b.json"));
     stop(s);
-    assert_non_null(strstr(stub.seen.p, "Authorization: Bearer secret\r\n"));
+    assert_non_null(
+        strstr(stub.received.p, "Authorization: Bearer secret\r\n"));
     bj_stub_free(&stub);
     assert_non_null(strstr(log_text, "not sent: record.token-file: "));
 }
 
 static void test_a_denied_record_does_not_hold_up_others(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
-        {.text = ANSWER("200 OK", "",
-                        "{\"stored\":1,\"refused\":[{\"record\":1,\"status\":"
-                        "403,\"error\":\"host: not you\"}]}")},
-        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("200 OK", "",
+                          "{\"stored\":1,\"refused\":[{\"record\":1,\"status\":"
+                          "403,\"error\":\"host: not you\"}]}")},
+        {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
     (void)state;
     put("a.json", "{}");
     put("b.json", "{}");
-    struct bj_sender *s = start(answers, 2);
+    struct bj_sender *s = start(responses, 2);
     struct bj_sender_stat st = later(s, 10);
     assert_int_equal(st.sent, 1);
     assert_int_equal(st.errors, 1);
@@ -394,8 +398,8 @@ static void test_a_denied_record_does_not_hold_up_others(void **state)
 
 static void test_a_file_that_cannot_be_read_stays_and_is_logged(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
-        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
     (void)state;
     char path[300];
     bool root = geteuid() == 0;
@@ -408,13 +412,13 @@ static void test_a_file_that_cannot_be_read_stays_and_is_logged(void **state)
     if (root)
         assert_int_equal(chown(dir, 65534, (gid_t)-1), 0);
     assert_int_equal(root ? seteuid(65534) : 0, 0);
-    struct bj_sender *s = start(answers, 1);
+    struct bj_sender *s = start(responses, 1);
     struct bj_sender_stat st = later(s, 10);
     stop(s);
     assert_int_equal(root ? seteuid(0) : 0, 0);
     assert_int_equal(st.sent, 1);
     assert_int_equal(st.errors, 1);
-    assert_true(there("b.json"));
+    assert_true(exists("b.json"));
     bj_stub_free(&stub);
     assert_non_null(
         strstr(log_text, "final records are not sent: open b.json"));
@@ -422,18 +426,18 @@ static void test_a_file_that_cannot_be_read_stays_and_is_logged(void **state)
 
 static void test_a_new_record_is_sent_within_the_interval(void **state)
 {
-    static const struct bj_stub_answer answers[] = {
-        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")},
-        {.text = ANSWER("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")},
+        {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
     (void)state;
-    struct bj_sender *s = start(answers, 2);
+    struct bj_sender *s = start(responses, 2);
     struct bj_sender_stat st = later(s, 10);
     assert_int_equal(st.sent, 0);
     put("a.json", "{}");
     bj_sender_wake(s);
     testclock_advance(10 * SECOND);
     AWAIT((bj_sender_stat(s, &st), st.sent == 1));
-    put("b.json", "{}"); /* of another program */
+    put("b.json", "{}"); /* written by another program */
     assert_int_equal(later(s, 71).sent, 2);
     stop(s);
     bj_stub_free(&stub);
@@ -444,10 +448,10 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_a_record_is_one_line),
-        T(test_what_is_no_record_is_kept_as_bad),
+        T(test_invalid_files_are_renamed_to_bad),
         T(test_a_batch_is_bounded),
-        T(test_files_go_as_the_answer_says),
-        T(test_another_answer_removes_nothing),
+        T(test_the_response_decides_which_files_are_removed),
+        T(test_an_invalid_response_removes_nothing),
         T(test_a_committed_record_is_removed),
         T(test_failures_remove_nothing_and_back_off),
         T(test_a_request_that_is_too_long_is_split),

@@ -1,5 +1,5 @@
-/* A server of PostgreSQL for all tests of a program: start and stop are its
- * group's setup and teardown. */
+/* A PostgreSQL server for all tests of a program; start() and stop() are the
+ * setup and teardown of its test group. */
 #ifndef BJ_TEST_SERVER_H
 #define BJ_TEST_SERVER_H
 
@@ -13,18 +13,18 @@
 #include <cmocka.h>
 
 static struct pgserver server;
-static bool there;
+static bool server_available;
 
-#define SERVER                                                                 \
-    if (!there) {                                                              \
-        print_message("%s\n", server.why);                                     \
+#define NEED_SERVER                                                            \
+    if (!server_available) {                                                   \
+        print_message("%s\n", server.reason);                                  \
         skip();                                                                \
     }
 
 static inline int start(void **state)
 {
     (void)state;
-    there = pgserver_start(&server);
+    server_available = pgserver_start(&server);
     return 0;
 }
 
@@ -35,7 +35,7 @@ static inline int stop(void **state)
     return 0;
 }
 
-/* Its URL, without tables. */
+/* Remove all tables; returns the server's URL. */
 static inline const char *empty_server(void)
 {
     pgserver_sql(&server, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");

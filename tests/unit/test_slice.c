@@ -1,4 +1,4 @@
-/* Slices: cutting, trimming and numbers, on inputs that nobody means well. */
+/* Slices: cutting, trimming and numbers, also with malformed input. */
 #include "base/slice.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool cut_comma(struct bj_slice *rest, struct bj_slice *ret)
     return bj_slice_field(rest, ',', ret);
 }
 
-/* What comes out is written "<a><b>". */
+/* want: the pieces, written "<a><b>". */
 static const struct {
     bool (*cut)(struct bj_slice *rest, struct bj_slice *ret);
     struct bj_slice in;
@@ -113,8 +113,8 @@ static void comparing(void **state)
     assert_int_equal(bj_slice_str("abc").n, 3);
 }
 
-/* status is that of bj_slice_u64; left is what bj_slice_number leaves, NULL
- * when it refuses. */
+/* status: the result of bj_slice_u64; left: the text after the number that
+ * bj_slice_number reads, NULL if it fails. */
 static const struct {
     struct bj_slice in;
     int status;
@@ -178,7 +178,7 @@ static void leading_numbers(void **state)
     }
 }
 
-/* All lengths of digits, against the C library. */
+/* Numbers of all lengths, as snprintf() writes them. */
 static void numbers_of_any_length(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Slots of meters, with meters that do what the test says. */
+/* Slots of meters, with simulated meters. */
 #include "core/energy/slot.h"
 
 #include "base/clock.h"
@@ -14,17 +14,17 @@
 #include <cmocka.h>
 
 #define SECOND 1000000u
-#define PERIOD 20000u /* of the slow ones */
+#define PERIOD 20000u /* of slow meters */
 
-/* What the fakes do next, and what was done to them. */
+/* What the simulated meters do next, and counts of their calls. */
 static struct {
-    bool there[2];
-    int open_code[2], code; /* what open and read return */
+    bool present[2];
+    int open_code[2], code; /* results of open and read */
     size_t zones;
     uint64_t energy_uj;
     atomic_uint opened[2], closed, reads;
-    atomic_bool hang, hangs; /* read waits, is waiting, until hang is false */
-    bool heeds_stop;
+    atomic_bool hang, waiting; /* read waits until hang is false */
+    bool obeys_stop;
     char log[2048];
 } fake;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,8 +56,8 @@ static int read_fake(void *m, struct bj_meter_sample *out, struct bj_err *err)
     const struct bj_meter_env *env = m;
     fake.reads++;
     while (atomic_load(&fake.hang)) {
-        atomic_store(&fake.hangs, true);
-        if (fake.heeds_stop && atomic_load(env->stop))
+        atomic_store(&fake.waiting, true);
+        if (fake.obeys_stop && atomic_load(env->stop))
             return -ECANCELED;
         sched_yield();
     }
@@ -81,22 +81,22 @@ static void close_fake(void *m)
     fake.closed++;
 }
 
-static bool first_there(const struct bj_meter_env *env)
+static bool first_present(const struct bj_meter_env *env)
 {
     (void)env;
-    return fake.there[0];
+    return fake.present[0];
 }
 
-static bool second_there(const struct bj_meter_env *env)
+static bool second_present(const struct bj_meter_env *env)
 {
     (void)env;
-    return fake.there[1];
+    return fake.present[1];
 }
 
 static const struct bj_meter_kind fast[2] = {
-    {"one", false, first_there, open_first, read_fake, close_fake},
-    {"two", false, second_there, open_second, read_fake, close_fake}};
-static const struct bj_meter_kind slow = {"slow",     true,      first_there,
+    {"one", false, first_present, open_first, read_fake, close_fake},
+    {"two", false, second_present, open_second, read_fake, close_fake}};
+static const struct bj_meter_kind slow = {"slow",     true,      first_present,
                                           open_first, read_fake, close_fake};
 
 static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
@@ -139,7 +139,7 @@ static int reset(void **state)
 {
     (void)state;
     memset(&fake, 0, sizeof(fake));
-    fake.there[0] = fake.there[1] = true;
+    fake.present[0] = fake.present[1] = true;
     fake.zones = 1;
     testclock_stop();
     return 0;
@@ -159,16 +159,16 @@ static struct bj_slot_view view(struct bj_slot *s)
     return v;
 }
 
-/* The slot's thread makes it true; main sets an alarm. */
+/* Wait until the slot's thread makes condition true; main() sets an alarm. */
 #define WAIT_FOR(condition)                                                    \
     while (!(condition))                                                       \
     sched_yield()
 
-static void test_first_that_is_there(void **state)
+static void test_first_present_meter(void **state)
 {
     (void)state;
     struct bj_slot *s = make(&fast[0], &fast[1]);
-    fake.there[0] = false;
+    fake.present[0] = false;
     uint64_t now = bj_clock_boot_usec();
     assert_true(bj_slot_search(s, now));
     assert_int_equal(fake.opened[0], 0);
@@ -183,7 +183,7 @@ static void test_first_that_is_there(void **state)
     assert_int_equal(fake.closed, 1);
 }
 
-/* One that cannot be opened does not keep the next from being tried. */
+/* If a meter cannot be opened, the next one is tried. */
 static void test_next_after_a_fault(void **state)
 {
     (void)state;
@@ -200,10 +200,10 @@ static void test_none(void **state)
     (void)state;
     struct bj_slot *s = make(&fast[0], &fast[1]);
     uint64_t now = bj_clock_boot_usec();
-    fake.there[0] = fake.there[1] = false;
+    fake.present[0] = fake.present[1] = false;
     assert_false(bj_slot_search(s, now));
-    fake.there[0] = true;
-    assert_false(bj_slot_search(s, now + SECOND)); /* not searched so soon */
+    fake.present[0] = true;
+    assert_false(bj_slot_search(s, now + SECOND)); /* too early */
     fake.open_code[0] = -ENODEV;
     assert_false(bj_slot_search(s, now + 61 * SECOND));
     assert_false(bj_slot_has_values(s));
@@ -216,27 +216,28 @@ static void test_none(void **state)
 /* A meter named by an option but missing is logged once. */
 static void test_named_and_missing(void **state)
 {
-    static const char told[] = "1 power meter one: named by energy.meter, and "
-                               "not there: No such device\n";
+    static const char logged[] =
+        "1 power meter one: named by energy.meter, and "
+        "not there: No such device\n";
     (void)state;
     uint64_t now = bj_clock_boot_usec();
     for (int late = 0; late < 2; late++) {
         struct bj_slot *s = make_as(&fast[0], NULL, true);
         fake.log[0] = '\0';
-        fake.there[0] = late;
+        fake.present[0] = late;
         fake.open_code[0] = -ENODEV;
         assert_false(bj_slot_search(s, now));
-        assert_string_equal(fake.log, told);
+        assert_string_equal(fake.log, logged);
         assert_false(bj_slot_search(s, now + 61 * SECOND));
-        fake.there[0] = true;
+        fake.present[0] = true;
         assert_false(bj_slot_search(s, now + 122 * SECOND));
-        assert_string_equal(fake.log, told);
+        assert_string_equal(fake.log, logged);
         bj_slot_free(s);
     }
 }
 
-/* A fault of one zone costs that zone; the others count. */
-static void test_fault_beside_zones(void **state)
+/* If a read returns zones and an error, the zones count. */
+static void test_zones_and_an_error(void **state)
 {
     (void)state;
     struct bj_slot *s = make(&fast[0], NULL);
@@ -253,7 +254,7 @@ static void test_fault_beside_zones(void **state)
     assert_int_equal(v.zone[0].accum.total_uj, 700);
     fake.code = 0;
     bj_slot_tick(s, now);
-    /* logged when it begins and when it is over */
+    /* logged when the fault begins and when it ends */
     assert_string_equal(fake.log, "2 power meter one: works\n"
                                   "1 power meter one: what went wrong: "
                                   "Input/output error\n"
@@ -284,7 +285,8 @@ static void test_kinds_of_fault(void **state)
     }
 }
 
-/* Gone: closed, no fault, and looked for again; what was counted stays. */
+/* A meter that disappears is closed and searched again. It is not a fault, and
+ * its total stays. */
 static void test_gone_and_back(void **state)
 {
     (void)state;
@@ -330,7 +332,7 @@ static void test_restored(void **state)
     bj_slot_free(s);
 }
 
-/* What another kind counted is no position of this one's. */
+/* The counter of a meter is not compared with that of another kind of meter. */
 static void test_another_kind(void **state)
 {
     (void)state;
@@ -338,12 +340,12 @@ static void test_another_kind(void **state)
     uint64_t now = bj_clock_boot_usec();
     bj_slot_search(s, now);
     fake.energy_uj = 100;
-    testclock_advance(10); /* samples of one microsecond are one */
+    testclock_advance(10); /* samples of the same microsecond count as one */
     bj_slot_tick(s, now);
     fake.code = -ENODEV;
     bj_slot_tick(s, now);
     fake.code = 0;
-    fake.there[0] = false;
+    fake.present[0] = false;
     fake.energy_uj = 1000000;
     bj_slot_search(s, now + 61 * SECOND);
     testclock_advance(10);
@@ -381,24 +383,24 @@ static void *free_slot(void *slot)
     return NULL;
 }
 
-/* A meter that hangs delays neither a tick nor a view.  The end waits two
- * seconds for it, less if it obeys the stop. */
+/* A meter that hangs delays neither a tick nor a view. bj_slot_free() waits two
+ * seconds for it, or less if the meter obeys the stop flag. */
 static void test_hanging(void **state)
 {
     (void)state;
-    for (int heeds = 0; heeds < 2; heeds++) {
+    for (int obeys = 0; obeys < 2; obeys++) {
         pthread_t t;
         reset(NULL);
-        fake.heeds_stop = heeds;
+        fake.obeys_stop = obeys;
         fake.hang = true;
         struct bj_slot *s = make(&slow, NULL);
         uint64_t begun = bj_clock_boot_usec();
         bj_slot_search(s, begun);
-        WAIT_FOR(atomic_load(&fake.hangs));
+        WAIT_FOR(atomic_load(&fake.waiting));
         bj_slot_tick(s, begun);
         assert_false(view(s).ran);
         assert_int_equal(pthread_create(&t, NULL, free_slot, s), 0);
-        if (!heeds) {
+        if (!obeys) {
             testclock_await(1);
             assert_int_equal(testclock_deadline(), begun + 2 * SECOND);
             testclock_advance(2 * SECOND);
@@ -431,11 +433,11 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, reset, run_clock)
     alarm(60);
     const struct CMUnitTest tests[] = {
-        T(test_first_that_is_there),
+        T(test_first_present_meter),
         T(test_next_after_a_fault),
         T(test_none),
         T(test_named_and_missing),
-        T(test_fault_beside_zones),
+        T(test_zones_and_an_error),
         T(test_kinds_of_fault),
         T(test_gone_and_back),
         T(test_restored),

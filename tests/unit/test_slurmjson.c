@@ -1,6 +1,6 @@
-/* Slurm's JSON about a cluster, piece by piece: words that are no numbers,
- * states, shapes of versions without a recording (21.08 and 23.02, simulated
- * after Slurm's sources), documents that are cut, wrong or empty. */
+/* Slurm's JSON documents, parsed in pieces: numbers that JSON does not allow
+ * (Infinity, NaN), states, the formats of Slurm 21.08 and 23.02 (simulated
+ * after Slurm's sources), and documents that are cut off, wrong or empty. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "sched/slurmjson.h"
@@ -18,7 +18,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define S(text) bj_slice_str(text)
 
-/* --- words ----------------------------------------------------------------*/
+/* --- invalid numbers, states, versions ------------------------------------ */
 
 static int append(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
@@ -116,7 +116,7 @@ static void test_newest(void **state)
 struct seen {
     struct bj_buf got;
     unsigned bad;
-    int stop; /* what the callbacks are to return */
+    int stop; /* result of the callbacks */
 };
 
 static void put(struct bj_buf *b, struct bj_slice s)
@@ -298,7 +298,7 @@ static const struct {
      "n2|a|idle+DRAIN|8|0|0|8|104857600|7340032|\n"
      "n2|b|idle+DRAIN|8|0|0|8|104857600|7340032|\n",
      0},
-    /* 23.02, simulated: numbers that may be unset, infinite, no number */
+    /* 23.02, simulated: numbers that may be unset, infinite or not a number */
     {BJ_SLURMJSON_JOBS,
      "{\"meta\":{\"Slurm\":{\"release\":\"23.02.7\"}},\"jobs\":[{\"job_id\":8,"
      "\"account\":\"a\",\"allocating_node\":\"login\",\"billable_tres\":{"
@@ -317,7 +317,7 @@ static const struct {
      "0,\"real_memory\":1,\"alloc_memory\":0,\"free_mem\":{\"set\":false,"
      "\"infinite\":false,\"number\":0},\"partitions\":[\"p\"]}]}",
      "n|p|DOWN+NOT_RESPONDING|4|0|0|4|1048576|-|\n", 0},
-    /* what is wrong or missing is left out and counted */
+    /* invalid or incomplete entries are left out and counted */
     {BJ_SLURMJSON_JOBS,
      "{\"jobs\":[7,{},{\"job_id\":1},{\"job_id\":\"x\",\"job_state\":\"R\"},"
      "{\"job_id\":2,\"job_state\":[]},{\"job_id\":3,\"job_state\":[\"RUNNING\"]"
@@ -331,7 +331,7 @@ static const struct {
      "{\"name\":\"o\",\"state\":\"idle\",\"cpus\":1,\"alloc_cpus\":9,"
      "\"real_memory\":1,\"alloc_memory\":0,\"partitions\":[\"p\"]}]}",
      "o|p|idle|1|1|0|0|1048576|-|\n", 2},
-    /* a node in no partition is none of sinfo's */
+    /* a node without a partition is left out, as by sinfo */
     {BJ_SLURMJSON_NODES,
      "{\"nodes\":[{\"name\":\"n\",\"state\":\"idle\",\"cpus\":1,\"alloc_cpus\":"
      "0,\"real_memory\":1,\"alloc_memory\":0,\"partitions\":[]}]}",
@@ -378,7 +378,7 @@ static const struct {
      "<x>", 0},
     {BJ_SLURMJSON_CLUSTERS,
      "{\"clusters\":[{\"name\":\"a\"},{\"name\":\"b\"},{}]}", "<a><b>", 1},
-    /* that there are none is no error */
+    /* an empty list is not an error */
     {BJ_SLURMJSON_RESERVATIONS,
      "{\"errors\":[{\"error_number\":9003,\"error\":\"Nothing found\"}],"
      "\"reservations\":[]}",
@@ -442,7 +442,7 @@ static void test_broken(void **state)
     bj_slurmjson_free(NULL);
 }
 
-/* The callback's refusal ends it. */
+/* An error of a callback ends parsing. */
 static void test_stop(void **state)
 {
     (void)state;
@@ -466,7 +466,7 @@ static int read_one(void *arg)
     return r;
 }
 
-static void test_want_of_memory(void **state)
+static void test_out_of_memory(void **state)
 {
     (void)state;
     if (!bj_fail_works())
@@ -478,13 +478,10 @@ static void test_want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fix),
-        cmocka_unit_test(test_job_state),
-        cmocka_unit_test(test_newest),
-        cmocka_unit_test(test_docs),
-        cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_want_of_memory),
+        cmocka_unit_test(test_fix),           cmocka_unit_test(test_job_state),
+        cmocka_unit_test(test_newest),        cmocka_unit_test(test_docs),
+        cmocka_unit_test(test_broken),        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

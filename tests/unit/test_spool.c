@@ -47,7 +47,8 @@ static int put(struct bj_spool *s, const char *id, const char *line)
                         NULL);
 }
 
-/* Names in the spool, hidden ones too; the last one goes to name. */
+/* The number of files in the spool, hidden ones too; the last name goes to
+ * name. */
 static int count(char name[256])
 {
     DIR *d = opendir(dir);
@@ -85,7 +86,7 @@ static void test_a_record(void **state)
     bj_spool_free(s);
 }
 
-/* The name of a job is anything; the file stays in the spool. */
+/* A record with any job id becomes a file in the spool, not elsewhere. */
 static void test_hostile_ids(void **state)
 {
     static const char *const ids[] = {"../../etc/passwd", "",   ".", "a\nb",
@@ -115,7 +116,7 @@ static void test_bounds(void **state)
     assert_non_null(strstr(err.msg, "is full: 2 records, 6 bytes"));
     assert_int_equal(count(name), 2);
     bj_spool_free(s);
-    /* What waited before counts, and what was taken away does not. */
+    /* Records that were in the spool before count, removed ones do not. */
     s = start(2, 1000);
     assert_int_equal(put(s, "3", "{}\n"), -EDQUOT);
     bj_spool_free(s);
@@ -130,13 +131,13 @@ static void test_bounds(void **state)
     bj_spool_free(s);
 }
 
-/* A disk that is full: counted by the caller, nothing half-written. */
-static void test_no_room(void **state)
+/* If no file can be created, the error names the directory. */
+static void test_unwritable_directory(void **state)
 {
     (void)state;
     struct bj_err err = {0};
     struct bj_spool *s = start(10, 1 << 20);
-    /* /proc takes no files. */
+    /* No file can be created in /proc. */
     bj_spool_free(s);
     assert_int_equal(rmdir(dir), 0);
     assert_int_equal(symlink("/proc/self", dir), 0);
@@ -157,7 +158,7 @@ static void test_no_directory(void **state)
     assert_int_equal(bj_spool_new("/dev/null", 1, 1, &s, &err), -ENOTDIR);
 }
 
-/* The directory is taken away while we run. */
+/* The directory is removed while the program runs. */
 static void test_removed(void **state)
 {
     (void)state;
@@ -177,8 +178,8 @@ static void test_removed(void **state)
     bj_spool_free(s);
 }
 
-/* What a killed writer has left goes after an hour, not before; hidden files of
- * others stay. */
+/* Temporary files of a killed writer are removed after an hour, not before;
+ * other hidden files stay. */
 static void test_left_over(void **state)
 {
     static const char *const names[] = {".left.0~", ".left.1~", ".keep"};
@@ -205,8 +206,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_a_record), T(test_hostile_ids),  T(test_bounds),
-        T(test_no_room),  T(test_no_directory), T(test_left_over),
+        T(test_a_record),     T(test_hostile_ids),
+        T(test_bounds),       T(test_unwritable_directory),
+        T(test_no_directory), T(test_left_over),
         T(test_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

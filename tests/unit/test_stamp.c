@@ -1,4 +1,4 @@
-/* Stamps and seconds.  What is wanted was asked of GNU date. */
+/* Time stamps and seconds since 1970; expected values are from GNU date. */
 #include "base/stamp.h"
 
 #include <errno.h>
@@ -174,7 +174,7 @@ static void refused(void **state)
     assert_int_equal(bj_stamp_usec(nul, BJ_STAMP_BARE_UTC, &usec), -EINVAL);
 }
 
-static void taken_apart(void **state)
+static void parsed_fields(void **state)
 {
     struct bj_civil c = {0};
     (void)state;
@@ -194,7 +194,7 @@ static void taken_apart(void **state)
     assert_int_equal(c.hour, 0);
 }
 
-/* Every day of the calendar, against the C library's. */
+/* Every day of the calendar, compared with the C library's gmtime_r(). */
 static void whole_calendar(void **state)
 {
     (void)state;
@@ -256,9 +256,9 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seconds),     cmocka_unit_test(without_zone),
-        cmocka_unit_test(fractions),   cmocka_unit_test(refused),
-        cmocka_unit_test(taken_apart), cmocka_unit_test(whole_calendar),
+        cmocka_unit_test(seconds),       cmocka_unit_test(without_zone),
+        cmocka_unit_test(fractions),     cmocka_unit_test(refused),
+        cmocka_unit_test(parsed_fields), cmocka_unit_test(whole_calendar),
         cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What the tests of the store share. */
+/* Helpers for the tests of the store. */
 #ifndef BJ_TEST_STATSDB_H
 #define BJ_TEST_STATSDB_H
 
@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include "base/buf.h"
@@ -73,8 +73,7 @@ static inline void upsert_job(struct bj_upsert *u, const struct bj_sched_job *j)
         fail_msg("%s", err.msg);
 }
 
-/* A connection to the file, which is made if it is missing, whatever is in it.
- */
+/* Open a database file with any content; create it if it is missing. */
 static inline struct bj_db *db_open(const char *path)
 {
     struct bj_db *db = NULL;
@@ -92,7 +91,7 @@ static inline void db_exec(struct bj_db *db, const char *sql)
         fail_msg("%s: %s", sql, err.msg);
 }
 
-/* The rows of a query as text: columns with '|' between, lines end in '\n'. */
+/* The rows of a query as text: '|' between columns, '\n' after each row. */
 static inline char *query(struct bj_store *s, const char *sql)
 {
     struct bj_buf out = {0};

@@ -1,8 +1,7 @@
-/* batchjob_acct: what it makes of jobs. */
+/* batchjob_acct: the output as a table, list, CSV and JSON. */
 #include "tests/unit/test_statsdb_acct.h"
 
-/* --- showing ---------------------------------------------------------------
- */
+/* --- output --------------------------------------------------------------- */
 
 static int write_row(void *ctx, const struct bj_acct_row *row,
                      struct bj_err *err)
@@ -10,8 +9,8 @@ static int write_row(void *ctx, const struct bj_acct_row *row,
     return bj_acct_out_row(ctx, row, err);
 }
 
-static char *shown(struct world *w, const char *format, enum bj_acct_form form,
-                   unsigned width, bool colour)
+static char *shown(struct acct_rig *w, const char *format,
+                   enum bj_acct_form form, unsigned width, bool colour)
 {
     const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_look look = {.form = form,
@@ -21,7 +20,7 @@ static char *shown(struct world *w, const char *format, enum bj_acct_form form,
                                 .colour = colour,
                                 .width = width};
     struct bj_err err = {0};
-    struct bj_strv names = list(&format);
+    struct bj_strv names = value_list(&format);
     struct bj_acct_out *out;
     char *text = NULL;
     size_t len;
@@ -30,8 +29,8 @@ static char *shown(struct world *w, const char *format, enum bj_acct_form form,
     look.to = open_memstream(&text, &len);
     assert_non_null(look.to);
     assert_int_equal(bj_acct_out_new(&look, &out, &err), 0);
-    struct ask all = {.user = NULL};
-    struct bj_acct_query q = {filter_of(&all), column, look.columns};
+    struct filter_case all = {.user = NULL};
+    struct bj_acct_query q = {make_filter(&all), column, look.columns};
     struct bj_acct_source from;
     if (bj_acct_store_open(w->f.path, false, &from, &err) < 0 ||
         from.jobs(from.source, &q, write_row, out, &err) < 0)
@@ -43,7 +42,7 @@ static char *shown(struct world *w, const char *format, enum bj_acct_form form,
     return text;
 }
 
-static void expect_shown(struct world *w, const char *format,
+static void expect_shown(struct acct_rig *w, const char *format,
                          enum bj_acct_form form, const char *want)
 {
     char *got = shown(w, format, form, 0, false);
@@ -51,10 +50,11 @@ static void expect_shown(struct world *w, const char *format,
     free(got);
 }
 
-/* A job that used 160 s of 4 x 50 s, 3 GiB of 2 GiB, 50 s of 100 s. */
-static void put_used(struct world *w)
+/* A job that used 160 s of 4 x 50 s of CPU time, 3 GiB of 2 GiB of memory and
+ * 50 s of a limit of 100 s. */
+static void put_used(struct acct_rig *w)
 {
-    struct bj_sched_job j = job_of("1", "ada", T0);
+    struct bj_sched_job j = make_job("1", "ada", T0);
     j.elapsed_sec = 50;
     j.end_sec = T0 + 60;
     j.suspended_sec = 10;
@@ -67,12 +67,12 @@ static void put_used(struct world *w)
     j.mem_requested_bytes = 2ull << 30;
     j.use.energy_joules = 7200;
     put(w, "one", &j);
-    /* Nothing is known of this one, and that one still runs. */
+    /* A job without any values, and one that still runs. */
     bj_sched_job_init(&j);
     j.raw_id = BJ_SLICE("2");
     j.submit_sec = T0 - 1;
     put(w, "one", &j);
-    j = job_of("3", "bob", T0 - 2);
+    j = make_job("3", "bob", T0 - 2);
     j.state = BJ_STATE_RUNNING;
     j.end_sec = BJ_ABSENT;
     j.time_limit_sec = BJ_UNLIMITED;
@@ -83,7 +83,7 @@ static void put_used(struct world *w)
 
 static void test_values(void **state)
 {
-    struct world *w = *state;
+    struct acct_rig *w = *state;
     put_used(w);
     expect_shown(w, "jobid,CPUEff,MEMEFF,TimeEff,Energy,energy_source",
                  BJ_ACCT_CSV,
@@ -123,18 +123,18 @@ static void test_values(void **state)
                  "\"time_limit_seconds\":null,\"end\":null}\n]\n");
 }
 
-/* An end that is nonsense is shown as the last moment there is. */
+/* An end time after the year 9999 is shown as the last second of 9999. */
 static void test_far(void **state)
 {
-    struct world *w = *state;
-    struct bj_sched_job j = job_of("1", "ada", T0);
+    struct acct_rig *w = *state;
+    struct bj_sched_job j = make_job("1", "ada", T0);
     j.end_sec = 10000000000000;
     put(w, "one", &j);
     expect_shown(w, "End", BJ_ACCT_CSV, "end\r\n9999-12-31T23:59:59Z\r\n");
     expect_shown(w, "End", BJ_ACCT_TABLE, "End\n9999-12-31T23:59:59\n");
 }
 
-static void record(struct world *w, const char *host, uint64_t start,
+static void record(struct acct_rig *w, const char *host, uint64_t start,
                    const char *energy)
 {
     struct bj_err err = {0};
@@ -154,8 +154,8 @@ static void record(struct world *w, const char *host, uint64_t start,
     bj_records_free(r);
 }
 
-/* What nodes measured, even if not all of them; an earlier run with the same
- * id has its own. */
+/* The energy that nodes measured is shown even if not all of them measured it;
+ * an earlier run with the same job id has its own. */
 static void test_energy(void **state)
 {
     static const char format[] =
@@ -163,13 +163,13 @@ static void test_energy(void **state)
     static const char head[] =
         "jobid,start,energy_measured_nodes,energy_measured_joules,"
         "energy_scheduler_joules\r\n";
-    struct world *w = *state;
+    struct acct_rig *w = *state;
     char want[512];
-    struct bj_sched_job j = job_of("1", "ada", T0);
+    struct bj_sched_job j = make_job("1", "ada", T0);
     j.nodes = 2;
     j.use.energy_joules = 7200;
     put(w, "one", &j);
-    j = job_of("1", "ada", T0 - 1000);
+    j = make_job("1", "ada", T0 - 1000);
     j.nodes = 1;
     put(w, "one", &j);
     record(w, "n1", T0, "\"cpu\":5000000,\"dram\":1500000");
@@ -187,12 +187,12 @@ static void test_energy(void **state)
     expect_shown(w, format, BJ_ACCT_CSV, want);
 }
 
-/* Derived values come before those of accounting. */
+/* Derived values are preferred to those of accounting. */
 static void test_derived(void **state)
 {
-    struct world *w = *state;
+    struct acct_rig *w = *state;
     struct bj_err err = {0};
-    struct bj_sched_job j = job_of("1", "ada", T0);
+    struct bj_sched_job j = make_job("1", "ada", T0);
     j.nodes = 1;
     j.use.energy_joules = 7200;
     put(w, "one", &j);
@@ -229,11 +229,11 @@ static void test_derived(void **state)
 
 static void test_hostile(void **state)
 {
-    struct world *w = *state;
-    struct bj_sched_job j = job_of("1", "ada", T0);
+    struct acct_rig *w = *state;
+    struct bj_sched_job j = make_job("1", "ada", T0);
     j.name = BJ_SLICE("=1+\"x\",\n\033[2J\xff\\");
     put(w, "one", &j);
-    j = job_of("2", "bob", T0 - 1);
+    j = make_job("2", "bob", T0 - 1);
     j.name = BJ_SLICE("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4"
                       "\xc3\xb6\xc3\xbc");
     put(w, "one", &j);
@@ -259,14 +259,14 @@ static void test_hostile(void **state)
     free(got);
 }
 
-/* More rows than the table waits for; the later ones have their width. */
+/* Column widths come from the first rows of a table; later rows keep them. */
 static void test_many(void **state)
 {
-    struct world *w = *state;
+    struct acct_rig *w = *state;
     char id[16];
     for (unsigned i = 0; i < 1500; i++) {
         snprintf(id, sizeof(id), "%u", 1000 + i);
-        struct bj_sched_job j = job_of(id, "ada", T0 + i);
+        struct bj_sched_job j = make_job(id, "ada", T0 + i);
         if (i == 3)
             j.user = BJ_SLICE("somebody_with_a_long_name");
         put(w, "one", &j);
@@ -304,7 +304,7 @@ static void test_format(void **state)
         const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
         struct bj_err err = {0};
         unsigned n = 0;
-        struct bj_strv names = list(&cases[i].text);
+        struct bj_strv names = value_list(&cases[i].text);
         assert_int_equal(bj_acct_format(&names, column, &n, &err),
                          cases[i].code);
         if (cases[i].code < 0)

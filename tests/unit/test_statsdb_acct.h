@@ -1,4 +1,4 @@
-/* A store with jobs, and what batchjob_acct selects of them. */
+/* A store with jobs, and filters of batchjob_acct. */
 #ifndef BJ_TEST_STATSDB_ACCT_H
 #define BJ_TEST_STATSDB_ACCT_H
 
@@ -13,15 +13,15 @@
 
 enum { DAY = 86400, T0 = 1700000000 };
 
-struct world {
+struct acct_rig {
     struct fixture f;
     struct bj_store *s;
     struct bj_upsert *u;
-    int scans, sorts; /* of the last statement that found jobs */
+    int scans, sorts; /* of the last SQL statement */
 };
 
-static inline struct bj_sched_job job_of(const char *raw, const char *user,
-                                         uint64_t start)
+static inline struct bj_sched_job make_job(const char *raw, const char *user,
+                                           uint64_t start)
 {
     struct bj_sched_job j;
     bj_sched_job_init(&j);
@@ -40,7 +40,7 @@ static inline struct bj_sched_job job_of(const char *raw, const char *user,
     return j;
 }
 
-static inline void put(struct world *w, const char *cluster,
+static inline void put(struct acct_rig *w, const char *cluster,
                        const struct bj_sched_job *j)
 {
     struct bj_err err = {0};
@@ -52,14 +52,14 @@ static inline void put(struct world *w, const char *cluster,
 
 static inline void on_statement(void *ctx, const struct bj_probe_cost *cost)
 {
-    struct world *w = ctx;
+    struct acct_rig *w = ctx;
     w->scans = cost->scans;
     w->sorts = cost->sorts;
 }
 
 static inline int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof(*w));
+    struct acct_rig *w = calloc(1, sizeof(*w));
     assert_non_null(w);
     fixture_open(&w->f);
     w->s = store_open(&w->f);
@@ -71,7 +71,7 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct acct_rig *w = *state;
     bj_upsert_free(w->u);
     bj_store_close(w->s);
     fixture_close(&w->f);
@@ -79,29 +79,29 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-struct ask {
+struct filter_case {
     const char *user, *account, *partition, *state, *cluster, *job;
     int64_t since, until;
     uint64_t limit;
-    const char *want; /* shown ids with blanks; NULL: only how many */
+    const char *want; /* display ids with blanks; NULL: only n counts */
     size_t n;
-    bool sorted; /* the index does not give the order */
+    bool sorted; /* the query must sort, as the index does not give the order */
 };
 
-static inline struct bj_strv list(const char *const *text)
+static inline struct bj_strv value_list(const char *const *text)
 {
-    /* bj_strv is not const, but nothing here writes */
+    /* bj_strv has no const, but nothing writes to it */
     return (struct bj_strv){(char **)(uintptr_t)text, *text ? 1 : 0};
 }
 
-static inline struct bj_acct_filter filter_of(const struct ask *a)
+static inline struct bj_acct_filter make_filter(const struct filter_case *a)
 {
-    return (struct bj_acct_filter){.user = list(&a->user),
-                                   .account = list(&a->account),
-                                   .partition = list(&a->partition),
-                                   .state = list(&a->state),
-                                   .cluster = list(&a->cluster),
-                                   .job = list(&a->job),
+    return (struct bj_acct_filter){.user = value_list(&a->user),
+                                   .account = value_list(&a->account),
+                                   .partition = value_list(&a->partition),
+                                   .state = value_list(&a->state),
+                                   .cluster = value_list(&a->cluster),
+                                   .job = value_list(&a->job),
                                    .since_sec = a->since ? a->since : INT64_MIN,
                                    .until_sec = a->until ? a->until : INT64_MAX,
                                    .limit = a->limit};

@@ -1,4 +1,4 @@
-/* Transactions of a source's reply. */
+/* Division of a source's reply into transactions. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/source_sacct.h"
@@ -12,12 +12,12 @@ static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
 {
     struct calls *t = ctx;
     (void)counts;
-    assert_false(bj_db_in_transaction(t->db)); /* between transactions */
+    assert_false(bj_db_in_transaction(t->db)); /* called between transactions */
     t->n++;
 }
 
-/* Lines of 7 jobs with two steps each: one transaction holds at least so many
- * lines before the next job begins another. */
+/* 7 jobs of 3 lines each (the job and two steps): a job begins a new
+ * transaction if the current one has at least batch_lines lines. */
 static void check(uint64_t batch_lines, unsigned commits, uint64_t left)
 {
     struct fixture f;

@@ -1,13 +1,13 @@
-/* One rule for the best value: what batchjob_acct and the API show of a job is
- * what its findings quote, whatever is known of it. */
+/* The best values that batchjob_acct and the API show for a job equal those of
+ * its findings, whichever values are known. */
 #include "tests/unit/test_statsdb_derive.h"
 
 #include "statsdb/acct_store.h"
 
 #include <math.h>
 
-/* Rules that hold wherever their fact is known. */
-static const char every[] =
+/* Rules that give a finding whenever their fact is known. */
+static const char rules_yaml[] =
     "rules:\n"
     "- {name: a, when: [cpu_efficiency >= 0], text: t}\n"
     "- {name: b, when: [mem_efficiency >= 0], text: t}\n"
@@ -18,11 +18,11 @@ static const char every[] =
 enum { CPU, MEMORY, PEAK, BUSY, TIME, VALUES };
 
 struct shown {
-    struct site *w;
-    unsigned known; /* values that were compared */
+    struct derive_rig *w;
+    unsigned known; /* number of values that were known */
 };
 
-static double finding(struct site *w, const char *jobid, char name)
+static double finding(struct derive_rig *w, const char *jobid, char name)
 {
     char sql[200];
     struct bj_st *st;
@@ -38,7 +38,8 @@ static double finding(struct site *w, const char *jobid, char name)
     return v;
 }
 
-/* A column is known where the finding is, and shows the same value. */
+/* Check that a column and its finding have the same value, or that neither has
+ * one. */
 static void same(struct shown *s, const char *jobid, unsigned which,
                  double value)
 {
@@ -72,13 +73,13 @@ static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *e)
     return 0;
 }
 
-/* Bit by bit: what the accounting, and what the nodes know. */
-static void put_known(struct site *w, unsigned bits)
+/* Store a job; each bit adds or removes a value of accounting or of a node. */
+static void put_known(struct derive_rig *w, unsigned bits)
 {
     struct bj_sched_job j;
     char id[16];
     snprintf(id, sizeof(id), "%u", 1000 + bits);
-    job_of(&j, id, 3600, 3600);
+    make_job(&j, id, 3600, 3600);
     if (bits & 1)
         j.use.cpu_usec = BJ_ABSENT;
     if (bits & 2)
@@ -88,13 +89,13 @@ static void put_known(struct site *w, unsigned bits)
     if (bits & 8)
         j.cpus = BJ_ABSENT;
     if (bits & 16)
-        record(w, id, "n1", T0 + 7201, node1);
+        put_record(w, id, "n1", T0 + 7201, node1);
     if (bits & 32)
-        record(w, id, "n2", T0 + 7205,
-               bits & 64 ? ",\"cpu_usec\":1000000" : node2);
+        put_record(w, id, "n2", T0 + 7205,
+                   bits & 64 ? ",\"cpu_usec\":1000000" : node2);
     if (bits & 128)
         j.use.cpu_usec = UINT64_C(14000) * 1000000;
-    put(w, &j);
+    put_job(w, &j);
 }
 
 static void test_same(void **state)
@@ -108,17 +109,17 @@ static void test_same(void **state)
                                         "jobid"};
     enum { COLUMNS = sizeof(names) / sizeof(names[0]) };
     const struct bj_job_column *column[COLUMNS];
-    struct site w;
+    struct derive_rig w;
     struct shown s = {.w = &w};
     (void)state;
-    site_open(&w);
+    derive_rig_open(&w);
     bj_derive_free(w.d);
     bj_rules_free(w.rules);
-    OK(bj_rules_text("x", bj_slice_str(every), &w.rules, &err));
+    OK(bj_rules_text("x", bj_slice_str(rules_yaml), &w.rules, &err));
     derive_open(&w);
     for (unsigned bits = 0; bits < 256; bits++)
         put_known(&w, bits);
-    work(&w);
+    derive_all(&w);
     for (unsigned i = 0; i < COLUMNS; i++)
         assert_non_null(column[i] = bj_job_column(bj_slice_str(names[i])));
     struct bj_acct_source from;
@@ -128,7 +129,7 @@ static void test_same(void **state)
     OK(from.jobs(from.source, &q, on_job, &s, &err));
     from.close(from.source);
     assert_true(s.known > 700);
-    site_close(&w);
+    derive_rig_close(&w);
 }
 
 int main(void)

@@ -1,9 +1,9 @@
-/* Charts of a job: from samples, in JSON, drawn. */
+/* Charts of a job: made from samples, written to and read from JSON, drawn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include "base/json.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fontconfig and Pango keep what they have read until the process ends. */
+/* Fontconfig and Pango do not free their caches. */
 __attribute__((visibility("default"))) const char *
 __lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -101,7 +101,7 @@ static void end(struct reply *r)
     free(r->s);
 }
 
-/* A series as Prometheus has it: labels and values are JSON. */
+/* Add a series as Prometheus sends it: labels and values are JSON. */
 static int series(struct reply *r, const char *labels, const char *values)
 {
     const struct bj_json *metric, *pairs;
@@ -129,7 +129,7 @@ static void test_job(void **state)
                             "[1764000060,\"NaN\"],[1763999999,\"9\"]]"),
                      0);
     assert_int_equal(series(&r, "{\"bj\":\"cpus_allocated\"}", ALL("4")), 0);
-    /* 20 PB: more than micro-bytes in 64 bits */
+    /* 20 PB: too large for 64 bits in millionths of a byte */
     assert_int_equal(series(&r, "{\"bj\":\"memory_bytes\"}", ALL("2e16")), 0);
     assert_int_equal(series(&r, "{\"bj\":\"up\"}", ALL("1")), -EPROTO);
     assert_true(bj_charts_add(&c, r.s, START, INT64_C(30000000000000000)));
@@ -147,8 +147,8 @@ static void test_job(void **state)
     end(&r);
 }
 
-/* Eight GPUs, two of them idle: rows in the order of their numbers, which
- * replace the mean. */
+/* Eight GPUs, two of them idle: a row for each, in the order of their numbers,
+ * replaces the mean. */
 static void test_gpus(void **state)
 {
     struct reply job, gpus;
@@ -180,7 +180,7 @@ static void test_gpus(void **state)
     end(&gpus);
 }
 
-/* Of many nodes those that differ most, n9 before n10. */
+/* Of many nodes the chart shows those that differ most, n9 before n10. */
 static void test_many_nodes(void **state)
 {
     struct reply r;
@@ -243,7 +243,7 @@ static void test_days(void **state)
     bj_charts_free(&c);
     bj_period_free(&p);
     bj_period_by_day(&p, first, first + DAY, true);
-    assert_int_equal(p.days, 0); /* one day has no curve */
+    assert_int_equal(p.days, 0); /* a single day gives no chart */
     bj_period_by_day(&p, INT64_MIN, INT64_MAX, true);
     assert_int_equal(p.days, 0);
 }
@@ -327,7 +327,8 @@ static uint32_t word(const char *p)
            u[3];
 }
 
-/* An image has its size in its head, and is the same each time. */
+/* Check that an image has the right size in its header, and that drawing it
+ * twice gives the same bytes. */
 static void draw(const struct bj_chart *k, double width)
 {
     const struct bj_chart_place place = {10, 10, width - 20, 12};

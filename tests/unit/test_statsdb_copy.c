@@ -1,5 +1,5 @@
-/* Copies of a store between the engines, with a real server of PostgreSQL: they
- * are complete, go on after an interruption, and are made equal again. */
+/* Copies of a store between SQLite and a real PostgreSQL server: a copy is
+ * complete, continues after an interruption, and can be updated. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/copy.h"
@@ -8,7 +8,7 @@
 
 enum { SUBMIT = 1767225600, DAY = 86400 }; /* 2026-01-01 */
 
-/* Ids with one hash (computed by a script). */
+/* Two job ids with the same hash (found by a script). */
 #define ONE BJ_SLICE("6213[].pbs")
 #define OTHER BJ_SLICE("9880[].pbs")
 
@@ -31,7 +31,8 @@ static void exec(const char *url, const char *sql)
     bj_store_close(s);
 }
 
-/* Without making it a store of its own. */
+/* Check the rows of a query. The store is opened read-only, so that it remains
+ * a copy. */
 static void expect_in(const char *url, const char *sql, const char *text)
 {
     struct bj_store *s = NULL;
@@ -43,7 +44,7 @@ static void expect_in(const char *url, const char *sql, const char *text)
     bj_store_close(s);
 }
 
-/* A job with one step; end_sec 0: it has not ended. */
+/* Store a job with one step; end_sec 0: it has not ended. */
 static void put(const char *url, struct bj_slice jobid, uint64_t submit_sec,
                 uint64_t end_sec)
 {
@@ -69,7 +70,7 @@ static void put(const char *url, struct bj_slice jobid, uint64_t submit_sec,
     bj_store_close(s);
 }
 
-/* A final record with a device; start 0: unknown. */
+/* Store a final record with a device; start 0: unknown. */
 static void put_record(const char *url, int jobid, int64_t start, int64_t end)
 {
     char text[300], begins[40] = "";
@@ -95,7 +96,7 @@ static void put_record(const char *url, int jobid, int64_t start, int64_t end)
  */
 
 struct run {
-    int stop_after; /* so many reports; 0: never */
+    int stop_after; /* stop after this many reports; 0: never */
     int reports, by_day, days, days_written, records_written;
     uint64_t jobs;
 };
@@ -132,8 +133,8 @@ static int copy(const char *from, const char *to, bool update, struct run *run)
     return r;
 }
 
-/* Jobs get the numbers of the other engine, everywhere; what was yet to be
- * derived still is. */
+/* Jobs get the numbers of the other engine in all tables; jobs that were not
+ * yet derived are still listed. */
 static void test_copy(void **state)
 {
     static const char numbers[] =
@@ -143,7 +144,7 @@ static void test_copy(void **state)
         " job = id ORDER BY jobid";
     struct fixture f, g;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     fixture_open(&f);
     fixture_open(&g);
     const char *pg = empty_server();
@@ -174,7 +175,7 @@ static void test_copy(void **state)
     fixture_close(&g);
 }
 
-/* What both engines show of all jobs. */
+/* All jobs with their number of steps, in SQL of both engines. */
 static const char all_jobs[] =
     "SELECT jobid, submit, j.\"end\", count(slot) FROM job AS j LEFT JOIN step"
     " ON job = id GROUP BY id, jobid, submit, j.\"end\" ORDER BY submit, jobid";
@@ -203,7 +204,7 @@ static const char record_numbers[] =
     "SELECT id, jobid FROM node_record ORDER BY"
     " id";
 
-/* Other programs do not open a copy that has not finished. */
+/* Other programs cannot open a copy that has not finished. */
 static void expect_unfinished(const char *url)
 {
     static const bool reads[] = {false, true};
@@ -217,8 +218,8 @@ static void expect_unfinished(const char *url)
     }
 }
 
-/* Stopped after 1, 10, 19... reports, of which a day has nine: what was written
- * is not written again. */
+/* A copy that is interrupted after 1, 10, 19... reports (a day has nine) writes
+ * nothing twice. */
 static void interrupt(const char *from, const char *to)
 {
     struct run run = {.stop_after = 1};
@@ -247,7 +248,7 @@ static void test_interrupted(void **state)
                                "4|1770681600|1770681620|1\n";
     struct fixture f, g, h;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     fixture_open(&f);
     fixture_open(&g);
     fixture_open(&h);
@@ -279,7 +280,8 @@ static void test_interrupted(void **state)
     fixture_close(&h);
 }
 
-/* The store goes on: a job ends, one is new, one is removed, a step is gone. */
+/* Change the original: a job ends, one is new, one is removed, one loses its
+ * step. */
 static void change(const char *url)
 {
     put(url, BJ_SLICE("3"), SUBMIT + DAY, SUBMIT + DAY + 50);
@@ -304,7 +306,7 @@ static void update(const char *from, const char *to)
     assert_int_equal(copy(from, to, false, &run), -EEXIST);
     assert_int_equal(run.reports, 0);
     assert_int_equal(copy(from, to, true, &run), 0);
-    assert_int_equal(run.days_written, 4); /* one is empty now */
+    assert_int_equal(run.days_written, 4); /* one of them is empty now */
     assert_int_equal(run.records_written, 4);
     expect_in(to, all_jobs, jobs);
     expect_in(to, all_records,
@@ -317,7 +319,7 @@ static void update(const char *from, const char *to)
     assert_int_equal(copy(from, to, true, &run), 0);
     assert_int_equal(run.days_written + run.records_written, 0);
     assert_int_equal(run.days, 3);
-    /* A wrong value of the copy is found, too. */
+    /* A wrong value in the copy is corrected, too. */
     struct bj_db *db = db_open(to);
     db_exec(db, "UPDATE step SET cpus = 77 WHERE job IN (SELECT id FROM job"
                 " WHERE CAST(jobid AS TEXT) = '2')");
@@ -329,12 +331,12 @@ static void update(const char *from, const char *to)
     expect_in(to, all_jobs, jobs);
 }
 
-/* A job keeps its number in the copy. */
+/* An update keeps the numbers of the jobs in the copy. */
 static void test_update(void **state)
 {
     struct fixture f, g;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     fixture_open(&f);
     fixture_open(&g);
     const char *pg = empty_server();
@@ -349,7 +351,8 @@ static void test_update(void **state)
     expect_in(g.path, "SELECT id, jobid FROM job ORDER BY id",
               "2|1\n3|2\n4|3\n5|4\n6|9\n");
     expect_in(g.path, record_numbers, "1|5\n2|4712\n3|4711\n4|2\n5|9\n");
-    /* A store that was written since is not overwritten. */
+    /* A copy that was written to, or a store that is not a copy, is not
+     * overwritten. */
     put(g.path, BJ_SLICE("77"), SUBMIT, SUBMIT + 20);
     assert_int_equal(copy(pg, g.path, true, &(struct run){0}), -EEXIST);
     assert_int_equal(copy(pg, f.path, true, &(struct run){0}), -EEXIST);
@@ -362,7 +365,7 @@ static void test_tables(void **state)
 {
     struct fixture f;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     fixture_open(&f);
     const char *pg = empty_server();
     put(f.path, BJ_SLICE("1"), SUBMIT, SUBMIT + 20);

@@ -26,7 +26,7 @@ static struct bj_cluster_conf cluster(char *name, unsigned slices,
 
 /* With --once, a finished cluster does not use the processor while another one
  * pauses. */
-static void test_rest(void **state)
+static void test_pause(void **state)
 {
     static char fast[] = "fast", slow[] = "slow";
     struct bj_cluster_conf clusters[] = {cluster(fast, 1, SEC(1)),
@@ -43,7 +43,7 @@ static void test_rest(void **state)
     time_t began = time(NULL);
     if (bj_daemon_run(&conf, s, 0, &stop, &err) < 0)
         fail_msg("%s", err.msg);
-    assert_true(time(NULL) - began >= 3); /* two rests */
+    assert_true(time(NULL) - began >= 3); /* two pauses */
     assert_true(clock() - before < CLOCKS_PER_SEC);
     assert_int_equal(number(s, "SELECT count(*) FROM covered"), 2);
     close(stop.wake_fd);
@@ -52,7 +52,7 @@ static void test_rest(void **state)
 }
 
 /* With --once, an error of the store ends the program. */
-static void test_wrong(void **state)
+static void test_store_error(void **state)
 {
     static char name[] = "fast";
     struct bj_cluster_conf c = cluster(name, 1, SEC(1));
@@ -81,8 +81,10 @@ static const char sacct[] =
     "echo \"JobIDRaw${d}Cluster${d}State${d}Submit${d}JobID\"\n"
     "echo \"1${d}beta${d}PENDING${d}1700000000${d}1\"\n";
 
-/* The daemon's log for a cluster of that name, imported once. */
-static void say(char *name, struct bj_strv pue, char *said, size_t cap)
+/* Import a cluster of that name once, with a sacct whose jobs are of beta;
+ * returns the log of the daemon in logged. */
+static void import_once(char *name, struct bj_strv pue, char *logged,
+                        size_t cap)
 {
     struct fixture f;
     struct bj_err err = {0};
@@ -107,8 +109,8 @@ static void say(char *name, struct bj_strv pue, char *said, size_t cap)
     dup2(to, 2);
     int r = bj_daemon_run(&conf, s, 0, &stop, &err);
     dup2(was, 2);
-    ssize_t n = pread(to, said, cap - 1, 0);
-    said[n > 0 ? n : 0] = '\0';
+    ssize_t n = pread(to, logged, cap - 1, 0);
+    logged[n > 0 ? n : 0] = '\0';
     if (r < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(number(s, "SELECT count(*) FROM job"), 1);
@@ -123,23 +125,23 @@ static void say(char *name, struct bj_strv pue, char *said, size_t cap)
 
 static void test_name(void **state)
 {
-    static char alpha[] = "alpha", beta[] = "beta", number_of[] = "1.5";
-    char *list[] = {number_of}, said[4096];
+    static char alpha[] = "alpha", beta[] = "beta", factor[] = "1.5";
+    char *list[] = {factor}, logged[4096];
     const struct bj_strv none = {NULL, 0}, pue = {list, 1};
     (void)state;
-    say(alpha, pue, said, sizeof(said));
+    import_once(alpha, pue, logged, sizeof(logged));
     assert_non_null(
-        strstr(said, "alpha: the scheduler's name of the cluster is 'beta'"));
-    say(alpha, none, said, sizeof(said)); /* the name is not used */
-    assert_null(strstr(said, "scheduler's name"));
-    say(beta, pue, said, sizeof(said));
-    assert_null(strstr(said, "scheduler's name"));
+        strstr(logged, "alpha: the scheduler's name of the cluster is 'beta'"));
+    import_once(alpha, none, logged, sizeof(logged)); /* needs no name */
+    assert_null(strstr(logged, "scheduler's name"));
+    import_once(beta, pue, logged, sizeof(logged));
+    assert_null(strstr(logged, "scheduler's name"));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),
-                                       cmocka_unit_test(test_wrong),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pause),
+                                       cmocka_unit_test(test_store_error),
                                        cmocka_unit_test(test_name)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

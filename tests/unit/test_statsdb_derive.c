@@ -1,10 +1,10 @@
-/* What is worked out of jobs: which source counts, efficiency, energy, grams,
- * findings and their daily sums.  Expected values are computed by hand. */
+/* Derived values of jobs: choice of the source, efficiency, energy, emissions,
+ * findings and their daily sums. Expected values were computed by hand. */
 #include "tests/unit/test_statsdb_derive.h"
 
 #include "statsdb/retention.h"
 
-static void factor(struct site *w, const char *provider,
+static void factor(struct derive_rig *w, const char *provider,
                    enum bj_factor_kind kind, int64_t start, int64_t end,
                    uint32_t mg, bool estimated, int rank)
 {
@@ -26,7 +26,7 @@ static void factor(struct site *w, const char *provider,
 }
 
 /* The daily sums equal the sums of the jobs. */
-static void expect_sums(struct site *w)
+static void expect_sums(struct derive_rig *w)
 {
     expect(w->s,
            "SELECT (SELECT ifnull(sum(energy_uj / 1000), 0) FROM job_use WHERE"
@@ -42,7 +42,7 @@ static void expect_sums(struct site *w)
            " WHERE counted_assoc IS NOT NULL) = (SELECT"
            " ifnull(sum(energy_reserved_mj), 0) FROM rollup_energy_day)",
            "1|1|1|1\n");
-    /* CPU time of accounting and what was measured beyond it */
+    /* CPU time of accounting, and what was measured beyond it */
     expect(w->s,
            "SELECT (SELECT ifnull(sum(max(ifnull(iif(u.cpu_efficiency_source <"
            " 3, u.cpu_usec, 0), 0), ifnull(j.cpu_usec, 0)) / 1000), 0) FROM"
@@ -50,7 +50,7 @@ static void expect_sums(struct site *w)
            " ifnull(sum(cpu_used_msec), 0) FROM rollup_day) + (SELECT"
            " ifnull(sum(cpu_more_msec), 0) FROM rollup_energy_day)",
            "1\n");
-    /* GPU time with a measured use, and that use */
+    /* GPU time of jobs whose GPU use was measured, and that use */
     expect(w->s,
            "WITH g(held, used) AS (SELECT j.gpus * j.elapsed, j.gpus *"
            " j.elapsed * u.gpu_efficiency_ppm / 1000 FROM job AS j JOIN job_use"
@@ -73,30 +73,30 @@ static void expect_sums(struct site *w)
 /* --- sources ---------------------------------------------------------------
  */
 
-/* Nothing is written where nothing changes. */
-static void unchanged(struct site *w)
+/* If nothing changes, nothing is written. */
+static void unchanged(struct derive_rig *w)
 {
     int64_t before = number(w->s, "SELECT total_changes()");
-    assert_int_equal(work(w), 0);
+    assert_int_equal(derive_all(w), 0);
     assert_int_equal(number(w->s, "SELECT total_changes()"), before);
-    record(w, "4711", "n2", T0 + 7205, node2);
+    put_record(w, "4711", "n2", T0 + 7205, node2);
     const struct bj_derive_counts *n = bj_derive_counts(w->d);
     uint64_t changed = n->changed;
-    assert_int_equal(work(w), 1);
+    assert_int_equal(derive_all(w), 1);
     assert_int_equal(n->changed, changed);
 }
 
 static void test_sources(void **state)
 {
     (void)state;
-    struct site w;
+    struct derive_rig w;
     struct bj_sched_job j;
-    site_open(&w);
-    job_of(&j, "4711", 3600, 3600);
-    put(&w, &j);
-    assert_int_equal(work(&w), 1);
-    /* nothing was measured: efficiency is the scheduler's affair, and a finding
-     * of it: 1000 s of 4 CPUs for an hour */
+    derive_rig_open(&w);
+    make_job(&j, "4711", 3600, 3600);
+    put_job(&w, &j);
+    assert_int_equal(derive_all(&w), 1);
+    /* nothing was measured: efficiency and its finding come from the
+     * scheduler's CPU time: 1000 s on 4 CPUs in an hour */
     assert_int_equal(number(w.s, "SELECT count(*) FROM job_use"), 0);
     expect(w.s,
            "SELECT name, severity, text, value, threshold FROM job_finding_v"
@@ -106,16 +106,16 @@ static void test_sources(void **state)
            "time_limit_too_long|info|The job used 50 % of its time "
            "limit.|50.0|60.0\n");
     /* a record of one of its two nodes */
-    record(&w, "4711", "n1", T0 + 7201, node1);
-    assert_int_equal(work(&w), 1);
+    put_record(&w, "4711", "n1", T0 + 7201, node1);
+    assert_int_equal(derive_all(&w), 1);
     expect(w.s,
            "SELECT measured_nodes, cpu_usec, cpu_usec_source, energy_uj,"
            " cpu_efficiency_ppm, cpu_efficiency_source FROM job_use_v",
            "1|5000000000|nodes||69444|scheduler\n");
     assert_int_equal(number(w.s, "SELECT count(*) FROM rollup_energy_day"), 0);
     /* and of the other: 12960 s of 14400 are 90 %, 4 of 8 GiB */
-    record(&w, "4711", "n2", T0 + 7205, node2);
-    assert_int_equal(work(&w), 1);
+    put_record(&w, "4711", "n2", T0 + 7205, node2);
+    assert_int_equal(derive_all(&w), 1);
     expect(w.s,
            "SELECT measured_nodes, cpu_usec, cpu_efficiency_ppm,"
            " cpu_efficiency_source, memory_held_peak_bytes,"
@@ -132,21 +132,21 @@ static void test_sources(void **state)
            "time_limit_too_long\ntoo_many_nodes\n");
     expect_sums(&w);
     unchanged(&w);
-    /* the same in another account: its sums move */
-    job_of(&j, "4711", 3600, 3600);
+    /* the job moves to another account, and its sums with it */
+    make_job(&j, "4711", 3600, 3600);
     j.account = BJ_SLICE("chem");
-    put(&w, &j);
-    work(&w);
+    put_job(&w, &j);
+    derive_all(&w);
     expect(w.s,
            "SELECT c.name, energy_mj, cpu_sec FROM rollup_energy_day AS r JOIN"
            " assoc AS a ON a.id = r.assoc JOIN account AS c ON c.id ="
            " a.account",
            "chem|3600000|14400\n");
     expect_sums(&w);
-    site_close(&w);
+    derive_rig_close(&w);
 }
 
-static void prom(struct site *w, const char *values)
+static void prom(struct derive_rig *w, const char *values)
 {
     char sql[600];
     snprintf(sql, sizeof(sql),
@@ -166,31 +166,32 @@ static void test_prometheus(void **state)
     static const struct {
         const char *values, *want;
     } cases[] = {
-        /* all of it; other names are "other" */
+        /* complete; energy of an unknown component is "other" */
         {"0, 2, 2, 990000, 2, 7200000000, 5000, 250000",
          "2|7200000000|prometheus|5000|prometheus|500000|250000|1000000000|"
          "500000000|500000000|prometheus|990000\n"},
-        /* not to its end: no energy, but a lower bound of the rest */
+        /* samples end before the job: no energy, and the other values are lower
+         * bounds */
         {"0, 2, 1, 500000, 2, 7200000000, 5000, NULL",
          "2|7200000000|prometheus|5000|prometheus|500000||7000000||||500000"
          "\n"},
-        /* one node of two: nothing can be said of the whole */
+        /* one node of two: no values of the whole job */
         {"0, 1, 1, 990000, 1, 7200000000, 5000, 250000",
          "1|7200000000|prometheus|5000|prometheus|69444||7000000||||990000"
          "\n"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct site w;
+        struct derive_rig w;
         struct bj_sched_job j;
-        site_open(&w);
-        job_of(&j, "4711", 3600, 3600);
+        derive_rig_open(&w);
+        make_job(&j, "4711", 3600, 3600);
         j.use.energy_joules = 7;
-        put(&w, &j);
-        work(&w);
+        put_job(&w, &j);
+        derive_all(&w);
         expect(w.s, "SELECT \"end\" FROM prom_todo", "1763604000\n");
         prom(&w, cases[i].values);
-        work(&w);
+        derive_all(&w);
         expect(
             w.s,
             "SELECT measured_nodes, cpu_usec, cpu_usec_source,"
@@ -199,41 +200,42 @@ static void test_prometheus(void **state)
             " energy_other_uj, iif(energy_source = 'prometheus',"
             " energy_source, NULL), coverage_ppm FROM job_use_v",
             cases[i].want);
-        /* nodes win, value by value */
-        record(&w, "4711", "n1", T0 + 7201, node1);
-        record(&w, "4711", "n2", T0 + 7205, node2);
-        work(&w);
+        /* values of nodes are preferred, one by one */
+        put_record(&w, "4711", "n1", T0 + 7201, node1);
+        put_record(&w, "4711", "n2", T0 + 7205, node2);
+        derive_all(&w);
         expect(w.s,
                "SELECT cpu_usec, cpu_usec_source, memory_mean_bytes,"
                " memory_mean_bytes_source, energy_uj, energy_source FROM"
                " job_use_v",
                "12960000000|nodes|5000|prometheus|3600000000|nodes\n");
         expect_sums(&w);
-        site_close(&w);
+        derive_rig_close(&w);
     }
 }
 
-/* GPUs of records: a node with two, of which one did nothing, and one with one.
- */
+/* GPUs in final records: a node with two, of which one was never used, and a
+ * node with one. */
 static void test_gpus(void **state)
 {
     (void)state;
-    struct site w;
+    struct derive_rig w;
     struct bj_sched_job j;
-    site_open(&w);
-    job_of(&j, "7", 3600, 3600);
+    derive_rig_open(&w);
+    make_job(&j, "7", 3600, 3600);
     j.gpus = 3;
-    put(&w, &j);
-    record(&w, "7", "n1", T0 + 7200,
-           ",\"gpus\":{\"GPU-a\":{\"index\":\"0\",\"model\":\"H100\","
-           "\"source\":\"devices\",\"held_usec\":3600000000,\"idle_usec\":"
-           "600000000,\"busy_ppm\":800000,\"memory_peak_bytes\":1000,"
-           "\"energy_uj\":5,\"estimated\":true},\"GPU-b\":{\"held_usec\":"
-           "1800000000,\"idle_usec\":1800000000,\"busy_ppm\":0}}");
-    record(&w, "7", "n2", T0 + 7200,
-           ",\"gpus\":{\"GPU-c\":{\"held_usec\":3600000000,\"idle_usec\":0,"
-           "\"busy_ppm\":500000,\"memory_peak_bytes\":24},\"\":{},\"x\":1}");
-    work(&w);
+    put_job(&w, &j);
+    put_record(&w, "7", "n1", T0 + 7200,
+               ",\"gpus\":{\"GPU-a\":{\"index\":\"0\",\"model\":\"H100\","
+               "\"source\":\"devices\",\"held_usec\":3600000000,\"idle_usec\":"
+               "600000000,\"busy_ppm\":800000,\"memory_peak_bytes\":1000,"
+               "\"energy_uj\":5,\"estimated\":true},\"GPU-b\":{\"held_usec\":"
+               "1800000000,\"idle_usec\":1800000000,\"busy_ppm\":0}}");
+    put_record(
+        &w, "7", "n2", T0 + 7200,
+        ",\"gpus\":{\"GPU-c\":{\"held_usec\":3600000000,\"idle_usec\":0,"
+        "\"busy_ppm\":500000,\"memory_peak_bytes\":24},\"\":{},\"x\":1}");
+    derive_all(&w);
     /* (0.8 * 3600 + 0 * 1800 + 0.5 * 3600) / 9000 */
     expect(w.s,
            "SELECT gpus_seen, gpus_unused, gpu_busy_ppm, gpu_held_usec,"
@@ -248,35 +250,34 @@ static void test_gpus(void **state)
            "SELECT gpu, \"index\", w.text, estimated FROM node_gpu LEFT JOIN"
            " word AS w ON w.id = model ORDER BY 1",
            "GPU-a|0|H100|1\nGPU-b|||\nGPU-c|||\n");
-    site_close(&w);
+    derive_rig_close(&w);
 }
 
-/* Which of two runs with one id a record is about. */
+/* A record belongs to one of two runs with the same job id. */
 static void test_runs(void **state)
 {
     (void)state;
-    struct site w;
+    struct derive_rig w;
     struct bj_sched_job j;
-    site_open(&w);
-    for (int i = 0; i < 2; i++) { /* the second begins a minute later */
-        job_of(&j, "9", 3600 + i * 660, 600);
+    derive_rig_open(&w);
+    for (int i = 0; i < 2; i++) { /* the second follows a minute later */
+        make_job(&j, "9", 3600 + i * 660, 600);
         j.nodes = 1;
-        put(&w, &j);
+        put_job(&w, &j);
     }
-    record(&w, "9", "n1", T0 + 3600 + 601, node1);
-    record(&w, "9", "n2", T0 + 3600 + 1261, node2);
-    work(&w);
+    put_record(&w, "9", "n1", T0 + 3600 + 601, node1);
+    put_record(&w, "9", "n2", T0 + 3600 + 1261, node2);
+    derive_all(&w);
     expect(w.s,
            "SELECT j.start - 1763596800, u.cpu_usec FROM job_use AS u JOIN job"
            " AS j ON j.id = u.job ORDER BY 1",
            "3600|5000000000\n4260|7960000000\n");
-    site_close(&w);
+    derive_rig_close(&w);
 }
 
-/* --- grams -----------------------------------------------------------------
- */
+/* --- emissions ------------------------------------------------------------ */
 
-static void pue_and_bins(struct site *w)
+static void pue_and_bins(struct derive_rig *w)
 {
     /* PUE 1.5, and 2 for the last quarter: (20 + 40 + 40) / 4 * 1.5 + 60 / 4 *
      * 2, in thousandths */
@@ -291,19 +292,20 @@ static void pue_and_bins(struct site *w)
         OK((int)bj_factors_flush(w->h, &err));
         OK(bj_store_commit(w->s, &err));
         bj_derive_forget(w->d);
-        work(w);
+        derive_all(w);
         expect(w->s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
                i ? "0.04\n" : "0.0675\n");
     }
     expect_sums(w);
-    /* hours of a counter: all of it in the first quarter (20), then a bit */
+    /* energy by quarter of an hour: 90 % in the first (factor 20), 10 % in the
+     * last (60) */
     OK(bj_db_exec(bj_store_db(w->s),
                   "INSERT INTO job_bin SELECT id, 1763600400, 90 FROM job;"
                   "INSERT INTO job_bin SELECT id, 1763601300, 0 FROM job;"
                   "INSERT INTO job_bin SELECT id, 1763603100, 10 FROM job;"
                   "INSERT INTO derive_todo SELECT id FROM job",
                   &err));
-    work(w);
+    derive_all(w);
     /* 20 * 0.9 + 60 * 0.1 */
     expect(w->s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
            "0.024\n");
@@ -315,19 +317,19 @@ static void pue_and_bins(struct site *w)
 static void test_grams(void **state)
 {
     (void)state;
-    struct site w;
+    struct derive_rig w;
     struct bj_sched_job j;
-    site_open(&w);
-    job_of(&j, "1", 3600, 3600);
-    put(&w, &j);
-    record(&w, "1", "n1", T0 + 7200, node1);
-    record(&w, "1", "n2", T0 + 7200, node2);
-    work(&w);
+    derive_rig_open(&w);
+    make_job(&j, "1", 3600, 3600);
+    put_job(&w, &j);
+    put_record(&w, "1", "n1", T0 + 7200, node1);
+    put_record(&w, "1", "n2", T0 + 7200, node2);
+    derive_all(&w);
     assert_int_equal(number(w.s, "SELECT count(*) FROM job_grams"), 0);
-    /* a constant, an hour of rte that lacks the third quarter (whose second
-     * holds on) and comes late, and something marginal */
+    /* a constant factor; later an hour of rte without the third quarter, in
+     * which the factor of the second continues; and a marginal factor */
     factor(&w, "constant", BJ_FACTOR_LIFECYCLE, 0, 0, 100000, false, 1);
-    work(&w);
+    derive_all(&w);
     expect(w.s,
            "SELECT provider, kind, grams, covered_uj, estimated FROM"
            " job_grams_v ORDER BY 1, 2",
@@ -338,7 +340,7 @@ static void test_grams(void **state)
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 80000, true, 0);
     factor(&w, "watttime", BJ_FACTOR_MARGINAL, T0 + 7000, T0 + 7100, 500000,
            false, 2);
-    work(&w);
+    derive_all(&w);
     /* rte: (20 + 40 + 40 + 80) / 4; watttime: the last 200 s of the hour */
     expect(w.s,
            "SELECT provider, kind, grams, covered_uj, estimated FROM"
@@ -352,21 +354,20 @@ static void test_grams(void **state)
     /* a measured value replaces the estimate, not the reverse */
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 60000, false, 0);
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 90000, true, 0);
-    work(&w);
+    derive_all(&w);
     expect(w.s,
            "SELECT grams, estimated FROM job_grams_v WHERE provider = 'rte'",
            "0.04|0\n");
     /* factors of other times affect no job */
     uint64_t jobs = bj_derive_counts(w.d)->jobs;
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 86400, T0 + 87300, 1, false, 0);
-    work(&w);
+    derive_all(&w);
     assert_int_equal(bj_derive_counts(w.d)->jobs, jobs);
     pue_and_bins(&w);
-    site_close(&w);
+    derive_rig_close(&w);
 }
 
-/* --- sums ------------------------------------------------------------------
- */
+/* --- daily sums ----------------------------------------------------------- */
 
 static uint32_t rnd(uint32_t *seed, uint32_t n)
 {
@@ -374,9 +375,9 @@ static uint32_t rnd(uint32_t *seed, uint32_t n)
     return (*seed >> 12) % n;
 }
 
-static void again_and_removed(struct site *w)
+static void derive_again_and_remove(struct derive_rig *w)
 {
-    /* worked out again from nothing, it is the same */
+    /* derived again from the beginning, all values are the same */
     char *use = query(w->s, "SELECT * FROM job_use ORDER BY job"),
          *grams = query(w->s, "SELECT * FROM job_grams ORDER BY job, source"),
          *days = query(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2");
@@ -385,13 +386,13 @@ static void again_and_removed(struct site *w)
                   " job_finding; DELETE FROM rollup_energy_day; DELETE FROM"
                   " rollup_grams_day; UPDATE derive_state SET job_upto = 0",
                   &err));
-    work(w);
+    derive_all(w);
     expect(w->s, "SELECT * FROM job_use ORDER BY job", use);
     expect(w->s, "SELECT * FROM job_grams ORDER BY job, source", grams);
     expect(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
     free(use);
     free(grams);
-    /* retention takes the jobs, and leaves the sums */
+    /* retention removes the jobs and keeps the sums */
     bool more = true;
     while (more)
         assert_true(
@@ -402,23 +403,23 @@ static void again_and_removed(struct site *w)
     free(days);
 }
 
-/* Jobs that come, change and are measured in any order. */
+/* Sums are right while jobs are added, changed and measured in any order. */
 static void test_random(void **state)
 {
     (void)state;
-    struct site w;
-    static const char *const who[] = {"phys", "chem", "", "bio"};
+    struct derive_rig w;
+    static const char *const accounts[] = {"phys", "chem", "", "bio"};
     uint32_t seed = 12345;
-    site_open(&w);
+    derive_rig_open(&w);
     factor(&w, "constant", BJ_FACTOR_LIFECYCLE, 0, 0, 56039, false, 1);
     for (int i = 0; i < 400; i++) {
         struct bj_sched_job j;
         char id[16], rest[300];
         unsigned n = rnd(&seed, 60);
         snprintf(id, sizeof(id), "%u", n);
-        job_of(&j, id, n * 5000, 1 + n * n * 50);
+        make_job(&j, id, n * 5000, 1 + n * n * 50);
         j.nodes = 1;
-        j.account = bj_slice_str(who[rnd(&seed, 4)]);
+        j.account = bj_slice_str(accounts[rnd(&seed, 4)]);
         if (rnd(&seed, 3) == 0)
             j.use.energy_joules = rnd(&seed, 100000);
         snprintf(rest, sizeof(rest),
@@ -426,37 +427,37 @@ static void test_random(void **state)
                  "{\"cpu\":%u%06u},\"reservation\":{\"cpu\":%u}}",
                  rnd(&seed, 9999), rnd(&seed, 1000000), rnd(&seed, 60000));
         if (rnd(&seed, 4))
-            put(&w, &j);
+            put_job(&w, &j);
         else
-            record(&w, id, rnd(&seed, 9) ? "n1" : "n2", (int64_t)j.end_sec,
-                   rest);
+            put_record(&w, id, rnd(&seed, 9) ? "n1" : "n2", (int64_t)j.end_sec,
+                       rest);
         if (rnd(&seed, 5) == 0)
             factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + rnd(&seed, 300) * 900,
                    T0 + 400 * 900, 1 + rnd(&seed, 90000), rnd(&seed, 2), 0);
         if (rnd(&seed, 3) == 0)
-            work(&w);
+            derive_all(&w);
         if (i % 50 == 0)
             expect_sums(&w);
     }
-    work(&w);
+    derive_all(&w);
     expect_sums(&w);
     assert_true(number(w.s, "SELECT count(*) FROM job_grams") > 50);
     assert_true(number(w.s, "SELECT count(DISTINCT assoc) FROM"
                             " rollup_energy_day") >= 3);
-    again_and_removed(&w);
-    site_close(&w);
+    derive_again_and_remove(&w);
+    derive_rig_close(&w);
 }
 
-/* Other rules: jobs are judged again, and the old rule stays for who has it. */
+/* If the rules change, jobs are judged again. */
 static void test_rules_change(void **state)
 {
     (void)state;
-    struct site w;
+    struct derive_rig w;
     struct bj_sched_job j;
-    site_open(&w);
-    job_of(&j, "1", 0, 3600);
-    put(&w, &j);
-    work(&w);
+    derive_rig_open(&w);
+    make_job(&j, "1", 0, 3600);
+    put_job(&w, &j);
+    derive_all(&w);
     assert_int_equal(number(w.s, "SELECT count(*) FROM job_finding"), 2);
     bj_derive_free(w.d);
     bj_rules_free(w.rules);
@@ -469,21 +470,21 @@ static void test_rules_change(void **state)
                                   "  url: https://x/y\n"),
                      &w.rules, &err));
     derive_open(&w);
-    assert_int_equal(work(&w), 1);
+    assert_int_equal(derive_all(&w), 1);
     expect(w.s, "SELECT name, advice, url FROM job_finding_v",
            "time_limit_too_long|Less than 50 %.|https://x/y\n");
     bj_derive_free(w.d);
     derive_open(&w);
-    assert_int_equal(work(&w), 0);
-    /* none at all: nothing is touched */
+    assert_int_equal(derive_all(&w), 0);
+    /* without rules, findings do not change */
     bj_derive_free(w.d);
     struct bj_rules *rules = w.rules;
     w.rules = NULL;
     derive_open(&w);
     w.rules = rules;
-    assert_int_equal(work(&w), 0);
+    assert_int_equal(derive_all(&w), 0);
     assert_int_equal(number(w.s, "SELECT count(*) FROM job_finding"), 1);
-    site_close(&w);
+    derive_rig_close(&w);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* A store with jobs, final records and what is derived from them. */
+/* A store with jobs, final records and derived values. */
 #ifndef BJ_TEST_STATSDB_DERIVE_H
 #define BJ_TEST_STATSDB_DERIVE_H
 
@@ -12,7 +12,7 @@
 
 enum { T0 = 1763596800 }; /* 2025-11-20 00:00:00 UTC */
 
-struct site {
+struct derive_rig {
     struct fixture f;
     struct bj_store *s;
     struct bj_upsert *u;
@@ -30,7 +30,7 @@ static struct bj_err err;
             fail_msg("%s", err.msg);                                           \
     } while (0)
 
-static inline void derive_open(struct site *w)
+static inline void derive_open(struct derive_rig *w)
 {
     static const char *const clusters[] = {"alpha"};
     static const int64_t history[] = {86400};
@@ -41,7 +41,7 @@ static inline void derive_open(struct site *w)
     OK(bj_derive_new(w->s, &opt, &w->d, &err));
 }
 
-static inline void site_open(struct site *w)
+static inline void derive_rig_open(struct derive_rig *w)
 {
     memset(w, 0, sizeof(*w));
     fixture_open(&w->f);
@@ -53,7 +53,7 @@ static inline void site_open(struct site *w)
     derive_open(w);
 }
 
-static inline void site_close(struct site *w)
+static inline void derive_rig_close(struct derive_rig *w)
 {
     assert_int_equal(bj_db_check(bj_store_db(w->s), NULL), 0);
     bj_derive_free(w->d);
@@ -65,8 +65,8 @@ static inline void site_close(struct site *w)
     fixture_close(&w->f);
 }
 
-/* Until there is nothing left; how many steps did something. */
-static inline unsigned work(struct site *w)
+/* Derive until nothing is left; returns how many steps did something. */
+static inline unsigned derive_all(struct derive_rig *w)
 {
     unsigned n = 0;
     int r;
@@ -76,16 +76,16 @@ static inline unsigned work(struct site *w)
     return n;
 }
 
-static inline void put(struct site *w, const struct bj_sched_job *j)
+static inline void put_job(struct derive_rig *w, const struct bj_sched_job *j)
 {
     OK(bj_upsert_begin(w->u, &err));
     OK(bj_upsert_job(w->u, BJ_SLICE("alpha"), j, &err));
     OK(bj_upsert_commit(w->u, &err));
 }
 
-/* One hour on two nodes with 4 CPUs in all and 8 GiB, from T0 + at. */
-static inline void job_of(struct bj_sched_job *j, const char *id, int64_t at,
-                          uint64_t seconds)
+/* A job on two nodes with 4 CPUs and 8 GiB in all, from T0 + at on. */
+static inline void make_job(struct bj_sched_job *j, const char *id, int64_t at,
+                            uint64_t seconds)
 {
     bj_sched_job_init(j);
     j->raw_id = bj_slice_str(id);
@@ -105,8 +105,8 @@ static inline void job_of(struct bj_sched_job *j, const char *id, int64_t at,
     j->use.cpu_usec = UINT64_C(1000) * 1000000;
 }
 
-static inline void record(struct site *w, const char *id, const char *host,
-                          int64_t end, const char *rest)
+static inline void put_record(struct derive_rig *w, const char *id,
+                              const char *host, int64_t end, const char *rest)
 {
     char text[1000];
     snprintf(text, sizeof(text),
@@ -118,7 +118,7 @@ static inline void record(struct site *w, const char *id, const char *host,
     OK(bj_records_commit(w->r, &err));
 }
 
-/* Records of a job's two nodes. */
+/* Values of the final records of a job's two nodes. */
 static const char node1[] =
     ",\"cpu_usec\":5000000000,\"memory_held_peak_bytes\":3221225472,"
     "\"memory_charged_peak_bytes\":4294967296,"

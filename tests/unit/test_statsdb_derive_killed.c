@@ -1,5 +1,5 @@
-/* Derivation of jobs, killed at any moment: finished jobs stay, the others
- * follow, and nothing counts twice. */
+/* Derivation that is killed at any moment: derived jobs stay, the others are
+ * derived later, and nothing counts twice. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/derive.h"
@@ -48,7 +48,7 @@ static void fill(struct bj_store *s)
     bj_upsert_free(u);
 }
 
-/* Until there is nothing left. */
+/* Derive until nothing is left. */
 static int work(const struct fixture *f, unsigned at_once)
 {
     struct bj_store *s = NULL;
@@ -69,8 +69,8 @@ static int work(const struct fixture *f, unsigned at_once)
     return r;
 }
 
-/* A child works and is killed after some microseconds: true when it was
- * through. */
+/* Derive in a child process, which is killed after some microseconds; returns
+ * true if it had finished. */
 static bool child(const struct fixture *f, unsigned usec)
 {
     int status;
@@ -109,7 +109,7 @@ static void test_killed(void **state)
     fill(s);
     bj_store_close(s);
     assert_int_equal(work(&a, 5000), 0);
-    /* Later and later, so that it ends on any machine. */
+    /* Each child gets more time, so that one finishes on any machine. */
     while (!child(&b, 500 + killed * killed * 20))
         killed++;
     print_message("# killed %u times\n", killed);

@@ -1,5 +1,5 @@
-/* Following accounting files that grow, are renamed and made again, and finding
- * the run of a line of PBS. */
+/* Import of accounting files that grow, are renamed and created again, and
+ * assignment of the lines of PBS to runs. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/source_follow.h"
@@ -56,7 +56,7 @@ static void open_all(struct world *w)
     struct bj_err err = {0};
     w->s = store_open(&w->f);
     w->u = upsert_open(w->s);
-    /* The source keeps neither name nor path: both are the world's. */
+    /* The source keeps no pointer to name or path. */
     static const char *const base[] = {"", "/lsb.acct"};
     snprintf(path, sizeof(path), "%s%s", w->dir, base[w->kind]);
     if (bj_source_follow_new(w->kind, "c", path, w->s, &w->follow, &err) < 0)
@@ -130,7 +130,7 @@ static const char all_runs[] =
 /* 12:03:00 is 1795176180. */
 static const struct {
     const char *what, *text, *want;
-} stories[] = {
+} pbs_cases[] = {
     {"a run", Q("1.s") S("1.s", "1500") E("1.s", "1500", "2000", "1"),
      "1.s|1000|4|1500|2000|0\n"},
     {"run again",
@@ -142,7 +142,7 @@ static const struct {
          R("1.s", "1950", "2") S("1.s", "2950") E("1.s", "2950", "3500", "3"),
      "1.s|1000|11|1500|1900|0\n1.s|1001|11|1950|1900|1\n"
      "1.s|1002|4|2950|3500|2\n"},
-    {"run again, still going on",
+    {"run again, still running",
      S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950"),
      "1.s|1000|11|1500|1900|0\n1.s|1001|2|1950||\n"},
     {"the end of the first run is never reported",
@@ -175,10 +175,10 @@ static const struct {
      "1[2].s|1000|4|1500|2000|0\n"},
 };
 
-/* The result does not depend on the cuts: the source is made again at each cut,
- * and all of it is sent again in the end. */
-static void report(const char *what, const char *text, const char *want,
-                   size_t cut)
+/* Import a text that arrives in two parts, with a new source for the second
+ * one, and then all of it again: the result does not depend on the cut. */
+static void check_cut(const char *what, const char *text, const char *want,
+                      size_t cut)
 {
     struct world w;
     char head[2048];
@@ -195,7 +195,7 @@ static void report(const char *what, const char *text, const char *want,
         fail_msg("%s, cut at %zu:\n%s", what, cut, got);
     free(got);
     assert_int_equal(take(&w), 0);
-    /* Forgotten, how far it was read. */
+    /* Forget how far the file was read. */
     assert_int_equal(bj_db_exec(bj_store_db(w.s), "DELETE FROM covered", NULL),
                      0);
     close_all(&w);
@@ -209,26 +209,27 @@ static void report(const char *what, const char *text, const char *want,
     world_close(&w);
 }
 
-static void test_stories(void **state)
+static void test_pbs_runs(void **state)
 {
     (void)state;
-    /* At each line end: after the newline and within a line, or by turns. */
+    /* Cut before and after each newline, or alternately. */
     const bool both = bj_rounds(1, 0);
     unsigned turn = 0;
-    for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++)
-        for (const char *p = stories[i].text; p; p = strchr(p + 1, '\n')) {
-            size_t cut = (size_t)(p - stories[i].text);
+    for (size_t i = 0; i < sizeof(pbs_cases) / sizeof(pbs_cases[0]); i++)
+        for (const char *p = pbs_cases[i].text; p; p = strchr(p + 1, '\n')) {
+            size_t cut = (size_t)(p - pbs_cases[i].text);
             bool after = cut > 0 && turn++ % 2;
             if (both || !after)
-                report(stories[i].what, stories[i].text, stories[i].want, cut);
+                check_cut(pbs_cases[i].what, pbs_cases[i].text,
+                          pbs_cases[i].want, cut);
             if (cut > 0 && (both || after))
-                report(stories[i].what, stories[i].text, stories[i].want,
-                       cut + 1);
+                check_cut(pbs_cases[i].what, pbs_cases[i].text,
+                          pbs_cases[i].want, cut + 1);
         }
 }
 
-/* On days on which clocks are set, stamps before that are of the time before:
- * two jobs deleted at half past midnight, one at noon. */
+/* On days when clocks change, times before the change are in the old zone: jobs
+ * deleted at half past midnight and at noon. */
 static void test_zone(void **state)
 {
     struct world w;
@@ -248,7 +249,7 @@ static void test_zone(void **state)
     world_close(&w);
 }
 
-/* A record about a job finds earlier records in the same transaction. */
+/* A line about a job finds earlier lines in the same transaction. */
 static void test_same_transaction(void **state)
 {
     char line[128];
@@ -300,17 +301,17 @@ static void test_files(void **state)
     char from[192], to[192];
     (void)state;
     world_open(&w, BJ_FOLLOW_PBS);
-    /* No newline yet, not even a first line. */
+    /* The file does not yet contain a whole line. */
     add(&w, "20261120", "11/20/2026 12:00:00;E;1.s;ctime=1000 start=15");
     assert_int_equal(take(&w), 0);
     add(&w, "20261120", "00 end=2000 Exit_status=0\n");
     assert_int_equal(take(&w), 1);
-    /* A copy under another name, and the same one cut short and grown. */
+    /* The file is renamed, and a new one with its old name has bad lines, which
+     * are skipped. */
     path_of(&w, "20261120", from);
     path_of(&w, "20261119", to);
     assert_int_equal(rename(from, to), 0);
     assert_int_equal(take(&w), 0);
-    /* Rubbish is passed over; the rest goes on. */
     add(&w, "20261120", "rubbish\n\n;;;;\n" E("2.s", "1", "2", "1"));
     assert_int_equal(take(&w), 1);
     assert_int_equal(w.bad, 2);
@@ -322,7 +323,7 @@ static void test_files(void **state)
     world_close(&w);
 }
 
-/* A line that is longer than anybody's, which is one bad line. */
+/* A line of 5 MiB is skipped; the lines before and after it are imported. */
 static void test_long(void **state)
 {
     struct world w;
@@ -364,7 +365,7 @@ static void test_lsf(void **state)
     add(&w, "lsb.acct", FINISH("3"));
     add(&w, "lsb.acct.bak", FINISH("9"));
     assert_int_equal(take(&w), 3);
-    /* What is written between a read and the renaming is not lost. */
+    /* Lines written between the last import and the renaming are not lost. */
     add(&w, "lsb.acct", FINISH("4"));
     path_of(&w, "lsb.acct.1", from);
     path_of(&w, "lsb.acct.2", to);
@@ -409,7 +410,8 @@ static void write_many(const struct world *w, unsigned jobs, int padding)
     assert_int_equal(fclose(f), 0);
 }
 
-/* How many transactions, then steps of SQLite, this process has to live. */
+/* The process is killed after so many transactions, and then so many calls of
+ * on_steps(). */
 static int commits_left, steps_left;
 
 static void on_commit(void)
@@ -423,7 +425,7 @@ static void on_steps(void)
         raise(SIGKILL);
 }
 
-/* In a process of its own; true when it ends by itself, with 0. */
+/* Import in a child process; returns true if it ended by itself. */
 static bool follow_for(struct world *w, int commits, int steps)
 {
     int status;
@@ -485,7 +487,7 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stories),
+        cmocka_unit_test(test_pbs_runs),
         cmocka_unit_test(test_zone),
         cmocka_unit_test(test_same_transaction),
         cmocka_unit_test(test_days),

@@ -30,8 +30,8 @@ put(struct record *r, const char *format, ...)
     return (struct bj_slice){p, (size_t)len};
 }
 
-/* Most texts repeat, some need escapes, one is long; hostile ones are not
- * UTF-8, and some become equal when they are made so. */
+/* A random text. Most repeat, some need escapes; hostile ones can be invalid
+ * UTF-8, of which some become equal when they are made valid. */
 static struct bj_slice text(struct record *r, bool hostile)
 {
     static const char *const odd[] = {"a\"b\\c",
@@ -171,7 +171,8 @@ static void batch(struct bj_upsert *u, unsigned n, bool hostile, bool abort)
         bj_upsert_rollback(u);
 }
 
-/* The same batches for all stores from the first one on. */
+/* Put the same batches into all stores (hostile ones not into SQLite), and
+ * compare their rows and counts. */
 static void compare(unsigned n, unsigned batches, unsigned size, bool hostile)
 {
     const int first = hostile ? ONE_BY_ONE : SQLITE;
@@ -192,7 +193,7 @@ static void compare(unsigned n, unsigned batches, unsigned size, bool hostile)
 static void test_random(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     for (unsigned n = 1; n <= bj_rounds(20, 1); n++) {
         compare(n, 8, 120, false);
         compare(n, 8, 120, true);
@@ -203,7 +204,7 @@ static void test_random(void **state)
 static void test_many(void **state)
 {
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     compare(1000, 1, 2500, false);
 }
@@ -222,13 +223,13 @@ static void put_run(struct bj_upsert *u, const char *id, uint64_t submit,
         fail_msg("%s", err.msg);
 }
 
-/* One run by two keys, the second time by its SLUID, then by its own key: the
- * last one counts. */
+/* One run, the second time found by its SLUID, the third time by its key: the
+ * last record counts. */
 static void test_two_keys(void **state)
 {
     struct stores w;
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     open_all(&w);
     for (int i = ONE_BY_ONE; i < STORES; i++) {
@@ -246,13 +247,13 @@ static void test_two_keys(void **state)
     close_all(&w);
 }
 
-/* Another job has the number. */
-static void test_taken(void **state)
+/* Two jobs whose computed numbers are equal are stored as two jobs. */
+static void test_same_number(void **state)
 {
     struct stores w;
     char id[16];
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     snprintf(id, sizeof(id), "%d",
              (int)(bj_job_number_of(1, BJ_SLICE("1.srv"), 0) & 0x3ffffff));
@@ -302,7 +303,7 @@ static void test_errors(void **state)
 {
     struct stores w;
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     open_all(&w);
     struct bj_store *s = w.store[GATHERED];
@@ -323,7 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_two_keys), cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_two_keys), cmocka_unit_test(test_same_number),
         cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests_name("statsdb_gather", tests, start, stop);
 }

@@ -1,7 +1,7 @@
-/* Sources whose jobs are gathered give the same rows, sums and counts as with
- * jobs that are stored one by one, in PostgreSQL and in SQLite: accounting
- * files of PBS and LSF that grow, with records of a job in any order, and
- * batchjob_stats_db import. */
+/* Imports that gather jobs give the same rows, sums and counts as imports that
+ * store jobs one by one, in PostgreSQL and in SQLite: growing accounting files
+ * of PBS and LSF, with records of a job in any order, and batchjob_stats_db
+ * import. */
 #include "statsdb/import.h"
 #include "statsdb/source_follow.h"
 #include "tests/unit/lib/rounds.h"
@@ -55,7 +55,7 @@ static void on_bad_line(void *ctx, const struct bj_sacct_bad *bad)
     ++*(unsigned *)ctx;
 }
 
-/* Let the stores read what is new; dry runs change nothing, but count. */
+/* Import new lines into all stores; a dry run only counts them. */
 static void take(struct files *f, bool dry)
 {
     struct bj_err err = {0};
@@ -94,7 +94,7 @@ static void same_files(struct files *f)
     expect(f->w.store[GATHERED], "SELECT count(*) FROM covered", "1\n");
 }
 
-/* A job of a few, with a submit time of a few, and its starts. */
+/* Write the id of a job, in one of several forms. */
 static void put_id(FILE *to, unsigned job)
 {
     if (job % 7 == 3)
@@ -172,7 +172,7 @@ static void write_lines(const struct files *f, unsigned lines, unsigned jobs,
     assert_int_equal(fclose(to), 0);
 }
 
-/* The file grows several times, then it is read once more. */
+/* The file grows several times, then all of it is read again. */
 static void compare(uint64_t n, enum bj_follow_kind kind, unsigned jobs,
                     unsigned lines)
 {
@@ -197,7 +197,7 @@ static void compare(uint64_t n, enum bj_follow_kind kind, unsigned jobs,
 static void test_pbs(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     for (unsigned n = 1; n <= bj_rounds(20, 1); n++) {
         compare(n, BJ_FOLLOW_PBS, 40, 150);
         compare(n, BJ_FOLLOW_PBS, 500, bj_rounds(900, 400));
@@ -207,21 +207,21 @@ static void test_pbs(void **state)
 static void test_lsf(void **state)
 {
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     for (unsigned n = 1; n <= bj_rounds(20, 1); n++)
         compare(n, BJ_FOLLOW_LSF, 900, bj_rounds(1500, 600));
 }
 
-/* A record that is refused ends its transaction, and leaves nothing of it; the
- * rest is read when it is no longer there. */
+/* A record that the store refuses rolls back its transaction; after the
+ * constraint is dropped, all records are imported. */
 static void test_error(void **state)
 {
     struct files f;
     struct bj_sacct_counts n;
     struct bj_err err = {0};
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     files_open(&f, BJ_FOLLOW_LSF);
     seed = 1;
@@ -285,7 +285,7 @@ static void make_original(const char *path, unsigned rows)
     bj_db_close(db);
 }
 
-static void no_upserts(struct stores *w)
+static void free_upserts(struct stores *w)
 {
     for (int i = 0; i < STORES; i++) {
         bj_upsert_free(w->upsert[i]);
@@ -293,19 +293,19 @@ static void no_upserts(struct stores *w)
     }
 }
 
-/* Imports have an upsert of their own, so there is none job by job. Twice: the
- * second time all is known. */
+/* Imports create their own upsert, so none of them stores jobs one by one. The
+ * second import finds all jobs known. */
 static void test_original(void **state)
 {
     struct stores w;
     char path[128];
     struct bj_err err = {0};
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     seed = 7;
     open_all(&w);
-    no_upserts(&w);
+    free_upserts(&w);
     snprintf(path, sizeof(path), "%s/original.db", w.f.dir);
     make_original(path, 4000);
     for (int round = 0; round < 2; round++) {
@@ -343,7 +343,8 @@ static const char *const comments[] = {
     "AAAA",
     "JS1:H4sIdamaged", "JS1:Short", "by hand"};
 
-/* The numbers of the jobs differ, and with them the order of rows. */
+/* Store jobs with comments. The numbers of jobs, and so the order of rows,
+ * differ between the stores. */
 static void put_comments(struct bj_upsert *u)
 {
     struct bj_err err = {0};
@@ -371,7 +372,7 @@ static void test_jobstats(void **state)
     char *text[STORES];
     struct bj_err err = {0};
     (void)state;
-    if (!there)
+    if (!server_available)
         skip();
     open_all(&w);
     for (int i = 0; i < STORES; i++) {
@@ -380,14 +381,14 @@ static void test_jobstats(void **state)
         struct bj_import_counts n;
         struct bj_buf out = {0};
         put_comments(w.upsert[i]);
-        /* Of two jobs values are there: these failed, those did not. */
+        /* Values of three jobs exist: one query failed, two did not. */
         db_exec(db, "INSERT INTO job_prom(job, queried_sec, outcome, cpu_usec)"
                     " SELECT id, 5, submit % 2, 42 FROM job WHERE submit IN"
                     " (1795000005, 1795000006, 1795000010)");
         db_exec(db, "DELETE FROM derive_todo");
         if (bj_import_jobstats(&im, &n, &err) < 0)
             fail_msg("%s", err.msg);
-        /* Of five comments each 340. */
+        /* Each of the five comments occurs 340 times. */
         assert_int_equal(n.rows, 4 * 340);
         assert_int_equal(n.known, 2);
         assert_int_equal(n.taken, 2 * 340 - 2);
@@ -406,8 +407,8 @@ static void test_jobstats(void **state)
         bj_buf_put(&out, "", 1);
         text[i] = out.p;
     }
-    same(text[SQLITE], text[ONE_BY_ONE]);
-    same(text[SQLITE], text[GATHERED]);
+    assert_same_text(text[SQLITE], text[ONE_BY_ONE]);
+    assert_same_text(text[SQLITE], text[GATHERED]);
     assert_true(strlen(text[SQLITE]) > 10000);
     for (int i = 0; i < STORES; i++)
         free(text[i]);

@@ -1,5 +1,5 @@
-/* Partitions of jobs by month, with a real server of PostgreSQL: made when they
- * are needed, removed as a whole when all jobs in them are old. */
+/* Partitions of jobs by month, with a real PostgreSQL server: created when
+ * needed, dropped when all their jobs are old. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/job_month.h"
@@ -21,7 +21,7 @@ static struct bj_store *open_store(void)
     return s;
 }
 
-/* 0: unknown */
+/* Store a job; a time of 0 is unknown. */
 static void put(struct bj_upsert *u, const char *jobid, uint64_t submit,
                 uint64_t start, uint64_t end)
 {
@@ -71,10 +71,10 @@ static const char partitions[] =
     " JOIN pg_inherits AS i ON i.inhrelid = c.oid WHERE c.relkind = 'r' AND"
     " i.inhparent = 'step'::regclass ORDER BY 1";
 
-static void test_made(void **state)
+static void test_created(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     expect(s, partitions, "");
@@ -95,7 +95,7 @@ static void test_made(void **state)
            "SELECT tableoid::regclass::text, count(*) FROM job GROUP BY 1"
            " ORDER BY 1",
            "job_2026_01|2\njob_2026_02|1\njob_2068_01|1\njob_unknown|1\n");
-    /* All tables of jobs have the same ones, those of records none of them. */
+    /* All tables of jobs have the same partitions, those of records none. */
     expect(s,
            "SELECT n, count(*) FROM (SELECT count(*) AS n FROM pg_inherits AS i"
            " JOIN pg_class AS c ON c.oid = i.inhparent AND c.relkind = 'p'"
@@ -116,7 +116,7 @@ static void ahead(struct bj_store *s, int64_t now_sec)
 static void test_ahead(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     ahead(s, JANUARY - 15 * 86400);
     ahead(s, JANUARY - 15 * 86400);
@@ -127,14 +127,14 @@ static void test_ahead(void **state)
     bj_store_close(s);
 }
 
-/* The times of a month only widen. */
+/* The time range of a month only grows. */
 static void test_times(void **state)
 {
     static const char times[] =
         "SELECT month, at_from, at_upto, nullif(end_upto, 9223372036854775807)"
         " FROM job_month ORDER BY month";
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     put(u, "1", JANUARY, 0, 0);
@@ -146,7 +146,7 @@ static void test_times(void **state)
     expect(s, times,
            "313|1768003200|1770681600|\n"
            "314|1770681601|1770681601|1770681602\n");
-    /* The largest end is read when no job is open. */
+    /* The latest end is determined when no job is open. */
     ahead(s, MARCH);
     expect(s, times,
            "313|1768003200|1770681600|\n"
@@ -185,7 +185,7 @@ static void test_retention(void **state)
 {
     bool more;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     put(u, "1", JANUARY, JANUARY + 10, JANUARY + 20);
@@ -195,23 +195,23 @@ static void test_retention(void **state)
     put(u, "5", 0, JANUARY, JANUARY + 20);
     expect(s, left,
            "step_2026_01 step_2026_02 step_unknown|1 2 3 4 5|5|5|5|5\n");
-    /* In January all are old, but the month is not. */
+    /* One of two jobs of January is old, so that its partition stays. */
     assert_int_equal(remove_before(s, JANUARY + 25, &more), 2);
     assert_false(more);
     expect(s, left, "step_2026_01 step_2026_02 step_unknown|2 3 4|3|3|3|5\n");
-    /* January as a whole; of February one job is not old. */
+    /* January is dropped as a whole; one job of February is not old. */
     assert_int_equal(remove_before(s, MARCH, &more), 1);
     assert_true(more);
     expect(s, left, "step_2026_02 step_unknown|3 4|2|2|2|5\n");
     assert_int_equal(remove_before(s, MARCH, &more), 1);
     assert_false(more);
     expect(s, left, "step_2026_02 step_unknown|4|1|1|1|5\n");
-    /* What was removed is not imported; what ended later is. */
+    /* A removed job is not imported again; a job that ended later is. */
     put(u, "1", JANUARY, JANUARY + 10, JANUARY + 20);
     expect(s, left, "step_2026_02 step_unknown|4|1|1|1|5\n");
     put(u, "6", JANUARY, JANUARY + 10, MARCH + 20);
     expect(s, left, "step_2026_01 step_2026_02 step_unknown|4 6|2|2|2|6\n");
-    /* An open job keeps its month. */
+    /* An open job keeps its partition. */
     put(u, "7", FEBRUARY, FEBRUARY + 10, 0);
     assert_int_equal(remove_before(s, MARCH + 40 * 86400, &more), 1);
     assert_int_equal(remove_before(s, MARCH + 40 * 86400, &more), 1);
@@ -221,14 +221,13 @@ static void test_retention(void **state)
     bj_store_close(s);
 }
 
-/* A query that goes on for long does not keep the writer from making
- * partitions; it does keep them from being removed. */
+/* While a long query runs, partitions can be created, but not dropped. */
 static void test_readers(void **state)
 {
     bool more;
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     put(u, "1", JANUARY, JANUARY + 10, JANUARY + 20);
@@ -246,13 +245,13 @@ static void test_readers(void **state)
     bj_store_close(s);
 }
 
-/* What distribution over servers needs: each unique key of a split table has
- * its column, nothing refers to it by a foreign key, and no counter numbers it.
- */
+/* Requirements for distribution over servers: each unique key of a partitioned
+ * table contains the partition column, no foreign key refers to the table, and
+ * no sequence numbers its rows. */
 static void test_schema(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     expect(s,
            "SELECT i.indexrelid::regclass FROM pg_partitioned_table AS p JOIN"
@@ -266,7 +265,7 @@ static void test_schema(void **state)
            " c.oid WHERE a.attidentity <> '' OR pg_get_serial_sequence("
            "c.relname, a.attname) IS NOT NULL",
            "");
-    /* Each is split by the number of the job, or of the final record. */
+    /* Each is partitioned by the number of the job, or of the final record. */
     expect(s,
            "SELECT DISTINCT a.attname FROM pg_partitioned_table AS p JOIN"
            " pg_attribute AS a ON a.attrelid = p.partrelid AND a.attnum ="
@@ -278,7 +277,7 @@ static void test_schema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_month_of),  cmocka_unit_test(test_made),
+        cmocka_unit_test(test_month_of),  cmocka_unit_test(test_created),
         cmocka_unit_test(test_ahead),     cmocka_unit_test(test_times),
         cmocka_unit_test(test_retention), cmocka_unit_test(test_readers),
         cmocka_unit_test(test_schema),

@@ -1,11 +1,11 @@
-/* Which jobs a name and the filters of batchjob_acct select, and how. */
+/* Which jobs the ids and filters of batchjob_acct select, and that the queries
+ * use an index. */
 #include "tests/unit/test_statsdb_acct.h"
 
-/* --- finding ---------------------------------------------------------------
- */
+/* --- selecting jobs ------------------------------------------------------- */
 
 /* A hundred jobs of four users, and some with ids of other shapes. */
-static void populate(struct world *w)
+static void populate(struct acct_rig *w)
 {
     static const char *const users[] = {"ada", "bob", "cid", "dan"};
     char id[16], id_shown[16];
@@ -13,7 +13,7 @@ static void populate(struct world *w)
         snprintf(id, sizeof(id), "%u", 1000 + i);
         snprintf(id_shown, sizeof(id_shown), i >= 90 ? "1090_%u" : "1050+%u",
                  i >= 90 ? i - 90 : i - 50);
-        struct bj_sched_job j = job_of(id, users[i % 4], T0 + i * 3600);
+        struct bj_sched_job j = make_job(id, users[i % 4], T0 + i * 3600);
         j.account = i % 2 ? BJ_SLICE("math") : BJ_SLICE("physics");
         if (i >= 90 || i == 50 || i == 51)
             j.shown_id = bj_slice_str(id_shown);
@@ -34,24 +34,24 @@ static void populate(struct world *w)
             j.state = BJ_STATE_OOM;
         put(w, i % 10 == 9 ? "two" : "one", &j);
     }
-    struct bj_sched_job j = job_of("5000.pbs.example", "eve", T0);
+    struct bj_sched_job j = make_job("5000.pbs.example", "eve", T0);
     put(w, "pbs", &j);
-    j = job_of("5001[3].pbs.example", "eve", T0 + 1);
+    j = make_job("5001[3].pbs.example", "eve", T0 + 1);
     put(w, "pbs", &j);
-    j = job_of("50001.pbs.example", "eve", T0 + 2);
+    j = make_job("50001.pbs.example", "eve", T0 + 2);
     put(w, "pbs", &j);
-    j = job_of("6000", "eve", T0 - 100 * DAY); /* runs for long */
+    j = make_job("6000", "eve", T0 - 100 * DAY); /* has run for a long time */
     j.state = BJ_STATE_RUNNING;
     j.end_sec = BJ_ABSENT;
     put(w, "one", &j);
-    j = job_of("6001", "eve", BJ_ABSENT);
+    j = make_job("6001", "eve", BJ_ABSENT);
     j.state = BJ_STATE_PENDING;
     j.submit_sec = T0 + 5;
     j.start_sec = j.end_sec = j.elapsed_sec = BJ_ABSENT;
     put(w, "one", &j);
 }
 
-static const struct ask found[] = {
+static const struct filter_case found[] = {
     {.user = "ada", .n = 25},
     {.user = "ada", .limit = 2, .want = "1090_6 1090_2", .n = 2},
     {.user = "ada", .since = T0 + 90 * 3600, .n = 2},
@@ -117,17 +117,17 @@ static const struct ask found[] = {
 
 static void test_find(void **state)
 {
-    struct world *w = *state;
+    struct acct_rig *w = *state;
     struct bj_err err = {0};
     populate(w);
     for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
-        const struct ask *a = &found[i];
-        struct bj_acct_filter f = filter_of(a);
+        const struct filter_case *a = &found[i];
+        struct bj_acct_filter f = make_filter(a);
         struct bj_acct_ids ids;
         if (bj_acct_find(w->s, &f, &ids, &err) < 0)
-            fail_msg("ask %zu: %s", i, err.msg);
+            fail_msg("case %zu: %s", i, err.msg);
         if (ids.n != a->n || (w->sorts > 0 && !a->sorted))
-            fail_msg("ask %zu: %zu jobs, %d sorts", i, ids.n, w->sorts);
+            fail_msg("case %zu: %zu jobs, %d sorts", i, ids.n, w->sorts);
         struct bj_buf got = {0};
         for (size_t k = 0; a->want && k < ids.n; k++) {
             char sql[96];
@@ -145,8 +145,8 @@ static void test_find(void **state)
         bj_buf_free(&got);
         free(ids.v);
     }
-    struct ask bad = {.state = "tired"};
-    struct bj_acct_filter f = filter_of(&bad);
+    struct filter_case bad = {.state = "tired"};
+    struct bj_acct_filter f = make_filter(&bad);
     struct bj_acct_ids ids;
     assert_int_equal(bj_acct_find(w->s, &f, &ids, &err), -EINVAL);
     assert_string_equal(err.msg, "state: unknown state 'tired'; see --help");
@@ -156,7 +156,7 @@ static void test_find(void **state)
  * jobs. */
 static void test_no_scan(void **state)
 {
-    static const struct ask asks[] = {
+    static const struct filter_case filters[] = {
         {.user = "ada", .since = T0 + 50 * 3600},
         {.user = "ada,bob", .since = T0 + 50 * 3600},
         {.account = "math", .until = T0},
@@ -167,15 +167,15 @@ static void test_no_scan(void **state)
         {.state = "running", .cluster = "one"},
         {.user = "ada", .partition = "cpu", .state = "oom", .account = "x"},
     };
-    struct world *w = *state;
+    struct acct_rig *w = *state;
     populate(w);
-    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-        struct bj_acct_filter f = filter_of(&asks[i]);
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        struct bj_acct_filter f = make_filter(&filters[i]);
         struct bj_acct_ids ids;
         assert_int_equal(bj_acct_find(w->s, &f, &ids, NULL), 0);
-        /* the clusters are few */
+        /* these scan the table of clusters, which is small */
         if (w->scans > 40)
-            fail_msg("ask %zu: %d steps of scans", i, w->scans);
+            fail_msg("case %zu: %d steps of scans", i, w->scans);
         free(ids.v);
     }
 }

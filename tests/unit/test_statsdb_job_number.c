@@ -1,5 +1,5 @@
-/* Numbers of jobs: what they are made of, and with a real server of PostgreSQL
- * that they are free and found again. */
+/* Numbers of jobs: how they are computed, and, with a real PostgreSQL server,
+ * that each is unique and a job keeps it. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/job_number.h"
@@ -7,12 +7,12 @@
 
 enum { SUBMIT = 1767225600 }; /* 2026-01-01 */
 
-/* Ids with one hash (computed by a script). */
+/* Two job ids with the same hash (found by a script). */
 #define ONE BJ_SLICE("6213[].pbs")
 #define OTHER BJ_SLICE("9880[].pbs")
 
 /* Computed by a script: (submit - 946684800) << 32 | cluster << 26 | id, where
- * the id may be 26 bit of FNV-1a, its upper ones folded in. */
+ * the id may be 26 bits of FNV-1a, with its upper bits folded in. */
 static void test_number(void **state)
 {
     static const struct {
@@ -40,7 +40,7 @@ static void test_number(void **state)
             fail_msg("%s", cases[i].jobid);
 }
 
-/* The next one is of the same second. */
+/* The next number belongs to the same second. */
 static void test_next(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ static struct bj_store *open_store(void)
     return s;
 }
 
-/* end_sec 0: it has not ended. */
+/* Store a job; end_sec 0: it has not ended. */
 static void put_sluid(struct bj_upsert *u, struct bj_slice jobid,
                       struct bj_slice sluid, uint64_t submit_sec,
                       uint64_t end_sec)
@@ -81,7 +81,7 @@ static void put_sluid(struct bj_upsert *u, struct bj_slice jobid,
     upsert_job(u, &j);
 }
 
-/* A job of one second. */
+/* Store a job that was submitted at SUBMIT, without a SLUID. */
 static void put(struct bj_upsert *u, struct bj_slice jobid, uint64_t end_sec)
 {
     put_sluid(u, jobid, BJ_SLICE(""), SUBMIT, end_sec);
@@ -90,12 +90,12 @@ static void put(struct bj_upsert *u, struct bj_slice jobid, uint64_t end_sec)
 static const char numbers[] =
     "SELECT id - (SELECT min(id) FROM job), jobid FROM job ORDER BY id";
 
-/* A number that is taken: the job gets the next one, and keeps it. */
+/* If the number of a job is taken, the job gets the next one and keeps it. */
 static void test_taken(void **state)
 {
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     put(u, ONE, SUBMIT + 20);
@@ -105,7 +105,7 @@ static void test_taken(void **state)
     put(u, ONE, SUBMIT + 30);
     expect(s, numbers, "0|6213[].pbs\n1|9880[].pbs\n");
     expect(s, "SELECT \"end\", count(*) FROM job GROUP BY 1", "1767225630|2\n");
-    /* Its own number is free later. */
+    /* It keeps that number when its own becomes free. */
     assert_int_equal(bj_db_exec(bj_store_db(s),
                                 "DELETE FROM job WHERE jobid = '6213[].pbs'",
                                 &err),
@@ -119,13 +119,13 @@ static void test_taken(void **state)
     bj_store_close(s);
 }
 
-/* A job that is found by its SLUID keeps the submit time that is in its number,
- * so that its key leads to it. */
+/* A job that is found by its SLUID keeps the submit time that its number
+ * contains, so that it is found by its key. */
 static void test_sluid(void **state)
 {
     static const struct bj_slice sluid = {"s1234567890123", 14};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     put_sluid(u, BJ_SLICE("5"), sluid, SUBMIT, 0);
@@ -140,7 +140,7 @@ static void test_sluid(void **state)
 static void test_listed(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_store *s = open_store();
     struct bj_upsert *u = upsert_open(s);
     static const char listed[] = "SELECT jobid FROM job JOIN derive_todo AS d"
@@ -157,7 +157,7 @@ static void test_listed(void **state)
 /* --- references ------------------------------------------------------------
  */
 
-/* Each column that refers to jobs is called so. */
+/* Each column that refers to jobs is named "job". */
 static void test_columns(void **state)
 {
     struct fixture f;

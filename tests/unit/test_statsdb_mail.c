@@ -1,5 +1,5 @@
-/* Mails: message format, addresses, templates, times; who gets which mail, and
- * that nothing is sent twice. */
+/* Mails: message format, addresses, templates, times; which user gets which
+ * mail, and that no mail is sent twice. */
 #include "tests/unit/report_jobs.h"
 
 #include "base/stamp.h"
@@ -118,7 +118,7 @@ static void test_addresses(void **state)
     unlink(path);
 }
 
-static void template_says(const char *text, bool html, const char *want)
+static void template_error_is(const char *text, bool html, const char *want)
 {
     struct bj_err e = {0};
     assert_int_equal(bj_mail_template_check(
@@ -131,16 +131,16 @@ static void template_says(const char *text, bool html, const char *want)
 static void test_templates(void **state)
 {
     (void)state;
-    template_says("<b>{ {{ report }}{{job}}{{stop}}", true, NULL);
-    template_says("a\n{{reprot}}", true,
-                  "t, line 2: unknown placeholder reprot");
-    template_says("{{report}}\n{{stop", true,
-                  "t, line 2: }} is missing after {{stop");
-    template_says("{{report}}", true, "t: {{stop}} is missing");
-    template_says("{{report}}{{stop}}", false,
-                  "t, line 1: expected 'Subject: TEXT' and an empty line");
-    template_says("Subject: {{job}}\n\n{{report}}{{stop}}", false,
-                  "t, line 1: this mail has no placeholder job");
+    template_error_is("<b>{ {{ report }}{{job}}{{stop}}", true, NULL);
+    template_error_is("a\n{{reprot}}", true,
+                      "t, line 2: unknown placeholder reprot");
+    template_error_is("{{report}}\n{{stop", true,
+                      "t, line 2: }} is missing after {{stop");
+    template_error_is("{{report}}", true, "t: {{stop}} is missing");
+    template_error_is("{{report}}{{stop}}", false,
+                      "t, line 1: expected 'Subject: TEXT' and an empty line");
+    template_error_is("Subject: {{job}}\n\n{{report}}{{stop}}", false,
+                      "t, line 1: this mail has no placeholder job");
 }
 
 /* --- times -----------------------------------------------------------------
@@ -192,13 +192,12 @@ static void test_schedule(void **state)
     }
 }
 
-/* --- who gets which mail ---------------------------------------------------
- */
+/* --- which mails are sent ------------------------------------------------- */
 
 enum { NOW = T0 + 5 * 86400 };
 
 struct post {
-    struct site w;
+    struct derive_rig w;
     char dir[64];
     struct bj_mail_conf conf;
     struct bj_mail_service *service;
@@ -208,7 +207,7 @@ struct post {
 static void post_open(struct post *p, const char *choice)
 {
     memset(p, 0, sizeof(*p));
-    site_open(&p->w);
+    derive_rig_open(&p->w);
     snprintf(p->dir, sizeof(p->dir), "/tmp/bj-mails-XXXXXX");
     assert_non_null(mkdtemp(p->dir));
     setenv("TZ", "UTC", 1);
@@ -234,7 +233,7 @@ static void start(struct post *p)
                            &err));
 }
 
-/* The number of files, which are removed. */
+/* Send all due mails; returns their number and deletes their files. */
 static unsigned mails(struct post *p)
 {
     DIR *d = opendir(p->dir);
@@ -263,18 +262,18 @@ static void post_close(struct post *p)
     free(p->conf.address);
     free(p->conf.digest_time);
     assert_int_equal(rmdir(p->dir), 0);
-    site_close(&p->w);
+    derive_rig_close(&p->w);
 }
 
-/* A job of anna that ended at that time and used a tenth of its memory. */
+/* Store a job of anna that ended then and used a tenth of its memory. */
 static void ended(struct post *p, const char *id, int64_t end)
 {
     struct bj_sched_job j;
-    plain(&j, id, end - T0 - 3600);
+    plain_job(&j, id, end - T0 - 3600);
     j.mem_allocated_bytes = GIB(64);
-    put(&p->w, &j);
-    measured(&p->w, &j, "n1", 13700, 4.6, "");
-    work(&p->w);
+    put_job(&p->w, &j);
+    put_measured(&p->w, &j, "n1", 13700, 4.6, "");
+    derive_all(&p->w);
 }
 
 static void choose(struct post *p, const char *choice, int64_t at)
@@ -288,12 +287,12 @@ static void advance(int64_t sec)
     testclock_advance((uint64_t)sec * 1000000);
 }
 
-static void test_once(void **state)
+static void test_one_mail_for_a_job(void **state)
 {
     struct post p;
     (void)state;
     post_open(&p, "advice");
-    ended(&p, "1", NOW - 9000); /* before mails were on */
+    ended(&p, "1", NOW - 9000); /* before mails were switched on */
     start(&p);
     ended(&p, "2", NOW - 7000);
     ended(&p, "3", NOW - 86400 * 3); /* history, imported later */
@@ -302,7 +301,7 @@ static void test_once(void **state)
     assert_int_equal(mails(&p), 0);
     start(&p);
     assert_int_equal(mails(&p), 0);
-    /* Changed by a later import. */
+    /* A later import changes the job. */
     OK(bj_db_exec(bj_store_db(p.w.s), "UPDATE job SET cpus = 5", &err));
     assert_int_equal(mails(&p), 0);
     expect(p.w.s, "SELECT count(*) FROM mail_todo", "0\n");
@@ -316,17 +315,17 @@ static void test_a_job_that_was_seen_running(void **state)
     (void)state;
     post_open(&p, "all");
     start(&p);
-    plain(&j, "1", NOW - T0 - 7300);
+    plain_job(&j, "1", NOW - T0 - 7300);
     j.state = BJ_STATE_RUNNING;
     j.end_sec = BJ_ABSENT;
-    put(&p.w, &j);
+    put_job(&p.w, &j);
     advance(7200);
     assert_int_equal(mails(&p), 0);
     j.state = BJ_STATE_COMPLETED;
     j.end_sec = NOW - 700;
-    put(&p.w, &j);
+    put_job(&p.w, &j);
     assert_int_equal(mails(&p), 0); /* not derived yet */
-    work(&p.w);
+    derive_all(&p.w);
     assert_int_equal(mails(&p), 1);
     post_close(&p);
 }
@@ -365,10 +364,10 @@ static void test_good_jobs_get_no_advice(void **state)
     (void)state;
     post_open(&p, "advice");
     start(&p);
-    plain(&j, "1", NOW - T0 - 10600);
-    put(&p.w, &j);
-    measured(&p.w, &j, "n1", 13700, 7, "");
-    work(&p.w);
+    plain_job(&j, "1", NOW - T0 - 10600);
+    put_job(&p.w, &j);
+    put_measured(&p.w, &j, "n1", 13700, 7, "");
+    derive_all(&p.w);
     advance(7200);
     assert_int_equal(mails(&p), 0);
     post_close(&p);
@@ -384,22 +383,22 @@ static void test_an_array_is_one_mail(void **state)
     start(&p);
     for (unsigned i = 0; i < 6; i++) {
         snprintf(id, sizeof(id), "%u", 100 + i);
-        plain(&j, id, NOW - T0 - 10500);
+        plain_job(&j, id, NOW - T0 - 10500);
         j.array_job = 100;
         j.array_task = i;
         if (i == 5) {
             j.state = BJ_STATE_RUNNING;
             j.end_sec = BJ_ABSENT;
         }
-        put(&p.w, &j);
+        put_job(&p.w, &j);
     }
-    work(&p.w);
+    derive_all(&p.w);
     advance(7200);
     assert_int_equal(mails(&p), 0);
     j.state = BJ_STATE_COMPLETED;
     j.end_sec = NOW - 700;
-    put(&p.w, &j);
-    work(&p.w);
+    put_job(&p.w, &j);
+    derive_all(&p.w);
     assert_int_equal(mails(&p), 1);
     post_close(&p);
 }
@@ -419,8 +418,8 @@ static void test_limits(void **state)
     advance(7200);
     assert_int_equal(mails(&p), 3);
     advance(80000);
-    assert_int_equal(mails(&p), 0); /* the others are left out */
-    /* Of all users: they wait. */
+    assert_int_equal(mails(&p), 0); /* the others are never sent */
+    /* Mails above the limit of all users wait. */
     p.conf.per_user = 10;
     p.conf.per_day = 4;
     ended(&p, "6", NOW + 70000);
@@ -460,7 +459,7 @@ static void test_a_failing_server(void **state)
     assert_int_equal(mails(&p), 0);
     expect(p.w.s, "SELECT state, tries FROM mail_sent", "waiting|1\n");
     p.conf.directory = p.dir;
-    assert_int_equal(mails(&p), 0); /* not at once */
+    assert_int_equal(mails(&p), 0); /* too early to try again */
     advance(90);
     assert_int_equal(mails(&p), 1);
     expect(p.w.s, "SELECT state, tries, error FROM mail_sent", "sent|2|\n");
@@ -573,7 +572,7 @@ int main(void)
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_templates),
         cmocka_unit_test(test_schedule),
-        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_one_mail_for_a_job),
         cmocka_unit_test(test_a_job_that_was_seen_running),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_good_jobs_get_no_advice),

@@ -1,4 +1,5 @@
-/* Export, retention, backup and configuration. */
+/* Parts of batchjob_stats_db: export, retention, cluster files, the cache,
+ * progress, metrics. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/cache.h"
@@ -36,7 +37,7 @@ static void put_job(struct bj_upsert *u, unsigned id, uint64_t end,
         fail_msg("%s", err.msg);
 }
 
-/* The named columns of the first exported line. */
+/* All jobs in that format. */
 static char *exported(struct bj_store *s, enum bj_export_format format)
 {
     char *text = NULL;
@@ -87,7 +88,7 @@ static void test_export(void **state)
     }
 }
 
-/* What is old goes, its sums stay, and it does not come back. */
+/* Old jobs are removed, their sums stay, and they are not imported again. */
 static void test_retention(void **state)
 {
     (void)state;
@@ -127,8 +128,8 @@ static void test_retention(void **state)
     fixture_close(&f);
 }
 
-/* A job of many nodes has many records: they go on going when the last old job
- * has gone. */
+/* A job of many nodes has many records: their removal continues after the last
+ * old job is removed. */
 static void test_retention_records(void **state)
 {
     (void)state;
@@ -186,7 +187,7 @@ static void test_conf(void **state)
 {
     static const struct {
         const char *yaml;
-        const char *want; /* in the message; NULL: fine */
+        const char *want; /* part of the error message; NULL: valid */
     } cases[] = {
         {"name: a\n", NULL},
         {"name: a\nsacct:\n  interval: 1m\nrecords:\n  dir: [/x, /y]\n", NULL},
@@ -229,7 +230,7 @@ static void test_conf(void **state)
     rmdir(dir);
 }
 
-/* A full cache is emptied; the entries that it has are right. */
+/* A full cache is emptied; the entries that it contains are right. */
 static void test_cache(void **state)
 {
     (void)state;
@@ -285,16 +286,16 @@ static void test_progress_ends(void **state)
     struct bj_progress p = {.name = "alpha"};
     bj_progress_add(&p, 10, 500, 1000000);
     bj_progress_add(&p, 10, 1000, 2000000);
-    assert_int_equal(p.logged_usec, 2000000); /* the end is logged at once, */
+    assert_int_equal(p.logged_usec, 2000000); /* logged at the end, */
     bj_progress_add(&p, 1, 1000, 90000000);
-    assert_int_equal(p.logged_usec, 2000000); /* and once */
+    assert_int_equal(p.logged_usec, 2000000); /* and only once */
     bj_progress_add(&p, 5, 300, 100000000);
     bj_progress_add(&p, 5, 400, 131000000);
     assert_int_equal(p.logged_usec, 131000000);
     assert_int_equal(p.lines, 10); /* of this import */
 }
 
-static void test_report(void **state)
+static void test_metrics(void **state)
 {
     static const char *const lines[] = {
         "# TYPE batchjob_stats_requests_total counter\n",
@@ -317,7 +318,7 @@ static void test_report(void **state)
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (!strstr(out.p, lines[i]))
             fail_msg("no '%s' in %s", lines[i], out.p);
-    /* A time that is not known is not there. */
+    /* An unknown time is left out. */
     assert_null(strstr(out.p, "covered_to_timestamp_seconds{cluster=\"a"));
     bj_buf_free(&out);
 }
@@ -333,7 +334,7 @@ int main(void)
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_progress_ends),
-        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests_name("statsdb_parts", tests, NULL, NULL);
 }

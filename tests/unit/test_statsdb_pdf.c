@@ -1,9 +1,9 @@
-/* Reports as PDF: where pages end, and the document. */
+/* Reports as PDF: page breaks, and the document. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include "report/flow.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Fontconfig and Pango keep what they have read until the process ends. */
+/* Fontconfig and Pango do not free their caches. */
 __attribute__((visibility("default"))) const char *
 __lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -43,7 +43,7 @@ static void test_full(void **state)
     assert_int_equal(bj_flow(row, 0, PAGE, LEAST), 0);
 }
 
-static void test_lone(void **state)
+static void test_few_rows_stay_together(void **state)
 {
     struct bj_flow_row row[ROWS];
     (void)state;
@@ -58,7 +58,7 @@ static void test_lone(void **state)
     assert_int_equal(row[8].page, 1);
 }
 
-static void test_kept(void **state)
+static void test_kept_with_next_row(void **state)
 {
     struct bj_flow_row row[ROWS];
     (void)state;
@@ -93,7 +93,7 @@ static void test_repeated_head(void **state)
 /* --- the document ----------------------------------------------------------
  */
 
-/* A document of a table of rows, of one text each. */
+/* Write a document with a table of rows, which all have the same text. */
 static void document(struct bj_slice text, unsigned rows, struct bj_buf *out)
 {
     struct bj_sheet *s = NULL;
@@ -147,9 +147,12 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full),     cmocka_unit_test(test_lone),
-        cmocka_unit_test(test_kept),     cmocka_unit_test(test_repeated_head),
-        cmocka_unit_test(test_document), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_few_rows_stay_together),
+        cmocka_unit_test(test_kept_with_next_row),
+        cmocka_unit_test(test_repeated_head),
+        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* The report of a period: sums, the part that is known, order, waste. */
+/* The report of a period: sums, sums of known values, order, waste. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include "report/period.h"
@@ -67,13 +67,13 @@ static void test_sums(void **state)
     assert_int_equal(p.groups, 2);
     assert_memory_equal(p.group[0].name.p, "b", 1);
     assert_int_equal(p.group[1].jobs, 2);
-    /* The unused hour of 1; 3 has a GPU, 2 is not known. */
+    /* Job 1 wasted an hour; job 3 has a GPU, the use of job 2 is not known. */
     assert_int_equal(p.wasters[BJ_WASTE_CPU], 1);
     assert_int_equal(p.waster[BJ_WASTE_CPU][0].amount, 3600000000);
     assert_int_equal(p.waster[BJ_WASTE_CPU][0].ppm, 500000);
     assert_int_equal(p.wasters[BJ_WASTE_GPU], 1);
     assert_int_equal(p.waster[BJ_WASTE_GPU][0].amount, 2700000000);
-    /* 3 GiB for an hour, twice; 3 ran out of memory */
+    /* Jobs 1 and 2 wasted 3 GiB for an hour; job 3 ran out of memory. */
     assert_int_equal(p.wasters[BJ_WASTE_MEMORY], 2);
     assert_int_equal(p.waster[BJ_WASTE_MEMORY][0].amount, 3 * 1024 * 3600);
     assert_int_equal(p.findings, 2);
@@ -82,7 +82,7 @@ static void test_sums(void **state)
     bj_period_free(&p);
 }
 
-/* Of many jobs the ten worst are kept, in order; groups grow. */
+/* Of many jobs the ten worst are kept, in order; all groups are kept. */
 static void test_many(void **state)
 {
     struct bj_period p = {.by_user = false};
@@ -106,7 +106,7 @@ static void test_many(void **state)
     bj_period_free(&p);
 }
 
-/* Values beyond reason do not overflow, nothing at all is no error. */
+/* Very large values do not overflow; a period without jobs is not an error. */
 static void test_odd(void **state)
 {
     struct bj_period p = {.by_user = true};

@@ -1,11 +1,11 @@
-/* The engine PostgreSQL against a real server: texts, types, rows that arrive
- * while other statements run. */
+/* The PostgreSQL engine with a real server: rewriting of SQL, types, rows that
+ * arrive while other statements run. */
 #include "store/arrays.h"
 #include "tests/unit/test_postgres.h"
 
 #include <math.h>
 
-/* --- texts of statements -------------------------------------------------- */
+/* --- rewriting of SQL ----------------------------------------------------- */
 
 static void test_rewrite(void **state)
 {
@@ -82,7 +82,7 @@ static void test_types(void **state)
                                    5000000000, INT64_MAX, INT64_MIN + 1};
     static const double reals[] = {0, 1.5, -1e300, 0.1, 1e-300, 3};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     assert_string_equal(bj_db_engine(db), "PostgreSQL");
     assert_int_equal(bj_db_dialect(db), BJ_DIALECT_POSTGRESQL);
@@ -115,7 +115,7 @@ static void test_types(void **state)
     bj_db_close(db);
 }
 
-/* Values of types that no parameter has. */
+/* Results can have types that parameters cannot have. */
 static void test_results(void **state)
 {
     static const struct {
@@ -140,7 +140,7 @@ static void test_results(void **state)
         {"SELECT '4711'::text", BJ_TYPE_TEXT, 4711, 4711},
     };
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct bj_st *st = prepare(db, cases[i].sql);
@@ -157,7 +157,7 @@ static void test_results(void **state)
     bj_db_close(db);
 }
 
-/* Functions of SQLite. */
+/* The functions of SQLite that the engine adds give SQLite's results. */
 static void test_functions(void **state)
 {
     static const double values[] = {
@@ -165,7 +165,7 @@ static void test_functions(void **state)
         0.00012, 0.0001,  0.000099, -0.3333, 1e20, 1e-20,  99.995, 2.0 / 3,
         1e6,     9999.49, 9999.5,   102.5,   99.5, 1e15,   -103.5};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     struct bj_st *st =
         prepare(db, "SELECT printf('%.3g', ?1), printf('%.0f', ?1)");
@@ -176,7 +176,7 @@ static void test_functions(void **state)
         bj_st_bind_f64(st, 1, values[i]);
         assert_int_equal(row(st), 1);
         assert_text(bj_st_get_text(st, 0), digits);
-        if (fabs(values[i]) >= 100) /* smaller ones are written in digits */
+        if (fabs(values[i]) >= 100) /* below 100 only %.3g is used */
             assert_text(bj_st_get_text(st, 1), integer);
         bj_st_reset(st);
     }
@@ -194,12 +194,12 @@ static void test_functions(void **state)
     bj_db_close(db);
 }
 
-/* The first value decides the type at the server; later ones of another kind
- * still arrive. */
+/* The first value decides the type at the server; later values of another type
+ * are stored, too. */
 static void test_types_change(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     exec(db, "CREATE TEMP TABLE t(a bigint, b double precision, c text)");
     struct bj_st *st = prepare(db, "INSERT INTO t VALUES(?, ?, ?)");
@@ -230,7 +230,7 @@ static void test_types_change(void **state)
 static void test_texts(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     struct bj_st *st = prepare(db, "SELECT ?1, octet_length(?1)");
     /* empty is not NULL */
@@ -254,7 +254,7 @@ static void test_texts(void **state)
     assert_text(bj_st_get_text(st, 0), "xxx");
     bj_st_reset(st);
     free(text);
-    /* what PostgreSQL refuses is made UTF-8 */
+    /* bytes that PostgreSQL refuses are replaced */
     static const char *const good[] = {"a?b", "\xef\xbf\xbd",
                                        "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd",
                                        "\xef\xbf\xbd"};
@@ -273,7 +273,7 @@ static void test_texts(void **state)
 static void test_columns(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     struct bj_st *st =
         prepare(db, "SELECT 1 AS one, 'x'::text AS \"Two\" WHERE ?1 = 1");
@@ -299,7 +299,7 @@ static void test_rows_between(void **state)
     enum { ROWS = 20000 };
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     exec(db, "CREATE TEMP TABLE t(n bigint, double bigint)");
     assert_int_equal(bj_db_begin(db, BJ_BEGIN_WRITE, &err), 0);
@@ -312,7 +312,7 @@ static void test_rows_between(void **state)
     while (row(all) > 0) {
         char expected[32];
         n++;
-        /* the first is here, the rest still comes */
+        /* another statement runs while rows arrive */
         if (n == 1 || n == 17 || n == ROWS) {
             bj_st_bind_i64(add, 1, n);
             assert_int_equal(bj_st_run(add, &err), 0);
@@ -325,7 +325,7 @@ static void test_rows_between(void **state)
             assert_null(bj_st_get_text(all, 1).p);
     }
     assert_int_equal(n, ROWS);
-    /* A statement that is left before its end, twice */
+    /* A statement that is reset before its last row, twice */
     for (int i = 0; i < 2; i++) {
         assert_int_equal(row(all), 1);
         assert_true(bj_st_get_i64(all, 0) == 1);
@@ -340,11 +340,11 @@ static void test_rows_between(void **state)
     bj_db_close(db);
 }
 
-/* Many statements that come and go leave nothing at the server. */
-static void test_names(void **state)
+/* Finalized statements do not stay prepared at the server. */
+static void test_finalized_statements(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     for (int i = 0; i < 300; i++) {
         struct bj_st *st = prepare(db, "SELECT ?1 + 1");
@@ -361,7 +361,7 @@ static void test_names(void **state)
     bj_db_close(db);
 }
 
-/* Many rows as parameters: each value comes back as it was. */
+/* Rows that are passed as arrays: each value comes back unchanged. */
 static void test_arrays(void **state)
 {
     static const struct {
@@ -377,7 +377,7 @@ static void test_arrays(void **state)
     struct bj_err err = {0};
     int64_t numbers[2];
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     struct bj_st *st = prepare(
         db, "SELECT a, b FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS text[]))"
@@ -427,7 +427,7 @@ int main(void)
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_rows_between),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_finalized_statements),
         cmocka_unit_test(test_arrays),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

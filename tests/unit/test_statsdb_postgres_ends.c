@@ -1,5 +1,5 @@
-/* The engine PostgreSQL when something goes wrong: errors, deadlines, cancels,
- * several connections, a server that is killed. */
+/* Faults of the PostgreSQL engine, with a real server: errors, deadlines,
+ * interrupts, several connections, a killed server. */
 #include "tests/unit/test_postgres.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* A thousand million rows, the first ones at once. */
+/* A query of 900 million rows, of which the first ones arrive at once. */
 static const char endless[] =
     "SELECT a.n, repeat('x', 1000) FROM generate_series(1, 30000) AS a(n),"
     " generate_series(1, 30000) AS b(n)";
@@ -33,7 +33,7 @@ static void test_errors(void **state)
         {"SELECT 'x'::bytea::text", 0},
     };
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     exec(db, "CREATE TEMP TABLE e(a bigint PRIMARY KEY CHECK(a > 0));"
              "INSERT INTO e VALUES(1)");
@@ -59,7 +59,7 @@ static void test_failed_transaction(void **state)
 {
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     exec(db, "CREATE TEMP TABLE f(a bigint UNIQUE)");
     assert_int_equal(bj_db_begin(db, BJ_BEGIN_WRITE, &err), 0);
@@ -82,7 +82,7 @@ static void test_read_only(void **state)
 {
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     exec(db, "CREATE TABLE IF NOT EXISTS ro(a bigint)");
     struct bj_db *reader = open_as((struct bj_db_options){.read_only = true});
@@ -102,7 +102,7 @@ static void test_writers(void **state)
 {
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *a = open_as(
         (struct bj_db_options){.only_writer = true, .busy_usec = 50000});
     struct bj_db *b = open_as((struct bj_db_options){.busy_usec = 50000}), *c;
@@ -128,7 +128,7 @@ static void test_snapshot(void **state)
     struct bj_err err = {0};
     int64_t before, same, after;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *a = open_db(), *b = open_db();
     exec(a, "CREATE TABLE IF NOT EXISTS snap(a bigint); DELETE FROM snap");
     assert_int_equal(bj_db_begin(b, BJ_BEGIN_SNAPSHOT, &err), 0);
@@ -148,13 +148,13 @@ static void test_snapshot(void **state)
     bj_db_close(b);
 }
 
-/* --- ends ----------------------------------------------------------------- */
+/* --- interrupted queries -------------------------------------------------- */
 
 static void test_deadline(void **state)
 {
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     bj_db_deadline(db, bj_clock_boot_usec() + 50000);
     assert_int_equal(bj_db_exec(db, "SELECT pg_sleep(600)", &err), -EINTR);
@@ -192,7 +192,7 @@ static void test_interrupt(void **state)
     struct bj_err err = {0};
     pthread_t thread;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db();
     assert_int_equal(
         pthread_create(&thread, NULL, interrupt_when_it_sleeps, db), 0);
@@ -207,7 +207,7 @@ static void test_killed(void **state)
 {
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_as((struct bj_db_options){.durable = true}), *again;
     exec(db, "CREATE TABLE IF NOT EXISTS k(a bigint); DELETE FROM k;"
              "INSERT INTO k VALUES(1)");
@@ -226,7 +226,7 @@ static void test_killed(void **state)
     bj_db_close(db);
     struct bj_db_options opt = {.url = server.url};
     assert_int_equal(bj_db_open(&opt, &again, &err), -ECONNREFUSED);
-    pgserver_again(&server);
+    pgserver_restart(&server);
     again = open_db();
     assert_int_equal(number(again, "SELECT max(a) FROM k"), 1);
     bj_db_close(again);
@@ -237,7 +237,7 @@ static void test_terminated(void **state)
 {
     struct bj_err err = {0};
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_db(), *other = open_db();
     int64_t pid = number(db, "SELECT pg_backend_pid()");
     struct bj_st *st = prepare(db, endless);
@@ -274,7 +274,7 @@ static void test_urls(void **state)
     struct bj_err err;
     char url[400];
     (void)state;
-    SERVER;
+    NEED_SERVER;
     assert_false(bj_postgres_is_for("/var/lib/store"));
     assert_false(bj_postgres_is_for("postgresql"));
     assert_false(bj_postgres_is_for(NULL));

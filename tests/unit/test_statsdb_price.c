@@ -1,10 +1,10 @@
-/* Prices: what options accept, what the store keeps, and how money reads. */
+/* Prices: valid options, storing, and how amounts of money are printed. */
 #include "tests/unit/test_statsdb_derive.h"
 
 #include "report/show.h"
 #include "statsdb/price.h"
 
-static void set(struct site *w, const char *currency, const char *cpu,
+static void set(struct derive_rig *w, const char *currency, const char *cpu,
                 const char *kwh)
 {
     char text[3][40];
@@ -20,7 +20,7 @@ static void set(struct site *w, const char *currency, const char *cpu,
 
 static void test_store(void **state)
 {
-    struct site *w = *state;
+    struct derive_rig *w = *state;
     struct bj_prices p;
     OK(bj_prices_read(bj_store_db(w->s), &p, &err));
     assert_true(p.cpu_hour == BJ_SQL_NULL && p.kwh == BJ_SQL_NULL);
@@ -30,7 +30,7 @@ static void test_store(void **state)
     assert_int_equal(p.cpu_hour, 15000);
     assert_int_equal(p.kwh, 0);
     assert_true(p.gpu_hour == BJ_SQL_NULL && p.gib_hour == BJ_SQL_NULL);
-    /* Without a price there is no currency either. */
+    /* Without a price no currency is stored. */
     set(w, "EUR", "", "");
     assert_int_equal(number(w->s, "SELECT count(*) FROM price"), 0);
 }
@@ -91,16 +91,16 @@ static void test_money(void **state)
 
 static int open_store(void **state)
 {
-    struct site *w = calloc(1, sizeof(*w));
+    struct derive_rig *w = calloc(1, sizeof(*w));
     assert_non_null(w);
-    site_open(w);
+    derive_rig_open(w);
     *state = w;
     return 0;
 }
 
 static int close_store(void **state)
 {
-    site_close(*state);
+    derive_rig_close(*state);
     free(*state);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Queries to Prometheus: the requests, and replies as Prometheus 2.42 sends
- * them (tests/fixtures/prometheus), and bad ones. */
+/* Queries to Prometheus: the requests, recorded responses of Prometheus 2.42
+ * (tests/fixtures/prometheus), and invalid responses. */
 #include "tests/unit/lib/httpstub.h"
 #include "tests/unit/test_statsdb.h"
 
@@ -15,7 +15,7 @@
 static struct bj_err err;
 static atomic_bool stop;
 
-/* Series as lines: labels, then time=value pairs. */
+/* Write a series as a line: labels, then time=value pairs. */
 static int on_series(void *ctx, const struct bj_json *metric,
                      const struct bj_json *value, struct bj_err *e)
 {
@@ -67,7 +67,7 @@ static void test_recorded(void **state)
         const char *file;
         bool range;
         int code;
-        const char *want; /* series, or of a failure a part of the message */
+        const char *want; /* series, or part of the error message */
     } cases[] = {
         {"vector.json", false, 0,
          "component=cpu jobid=900 1795189860=1417500000 \n"
@@ -101,7 +101,7 @@ static void test_recorded(void **state)
 
 #define HEAD "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
 
-static void test_bad(void **state)
+static void test_invalid(void **state)
 {
     static const struct {
         const char *text;
@@ -197,11 +197,11 @@ static void test_matchers(void **state)
 }
 
 /* Query a server that sends this reply. */
-static int send_query(const char *reply, const char *token, char *seen,
+static int send_query(const char *reply, const char *token, char *received,
                       size_t cap)
 {
     struct bj_stub stub = {0};
-    const struct bj_stub_answer replies[] = {{.text = reply}};
+    const struct bj_stub_response replies[] = {{.text = reply}};
     bj_stub_begin(&stub, NULL, replies, 1);
     char url[80];
     char *header[] = {(char *)"X-Scope-OrgID: site"};
@@ -219,16 +219,16 @@ static int send_query(const char *reply, const char *token, char *seen,
     int r = bj_prom_query(p, "sum(a{b=\"c\"}[5m] + 1)", 17, &sink, &err);
     bj_prom_free(p);
     bj_stub_end(&stub);
-    snprintf(seen, cap, "%s", stub.seen.p ? stub.seen.p : "");
+    snprintf(received, cap, "%s", stub.received.p ? stub.received.p : "");
     bj_stub_free(&stub);
     bj_buf_free(&out);
     return r;
 }
 
-static void test_line(void **state)
+static void test_request(void **state)
 {
     (void)state;
-    char seen[2000], token[] = "/tmp/bj-token-XXXXXX";
+    char received[2000], token[] = "/tmp/bj-token-XXXXXX";
     unsetenv("http_proxy");
     int fd = mkstemp(token);
     assert_int_equal(write(fd, "s3cret\n", 7), 7);
@@ -237,7 +237,7 @@ static void test_line(void **state)
         "HTTP/1.1 200 OK\r\nContent-Length: 63\r\n\r\n"
         "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
         "\"result\":[]}}",
-        token, seen, sizeof(seen));
+        token, received, sizeof(received));
     if (r < 0)
         fail_msg("%s", err.msg);
     static const char *const wanted[] = {
@@ -250,14 +250,14 @@ static void test_line(void **state)
         "&partial_response=false",
     };
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        if (!strstr(seen, wanted[i]))
-            fail_msg("%s\nin\n%s", wanted[i], seen);
+        if (!strstr(received, wanted[i]))
+            fail_msg("%s\nin\n%s", wanted[i], received);
     /* the server's reason is in the error, the token is not */
     r = send_query(
         "HTTP/1.1 422 Unprocessable Entity\r\nConnection: close\r\n\r\n"
         "{\"status\":\"error\",\"error\":\"query processing would load too"
         " many samples into memory in query execution\"}",
-        token, seen, sizeof(seen));
+        token, received, sizeof(received));
     assert_int_equal(r, -EREMOTEIO);
     if (!strstr(err.msg, "status 422"))
         fail_msg("%s", err.msg);
@@ -265,17 +265,17 @@ static void test_line(void **state)
     assert_null(strstr(err.msg, "s3cret"));
     r = send_query(
         "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n<html>login</html>", token,
-        seen, sizeof(seen));
+        received, sizeof(received));
     assert_int_equal(r, -EPROTO);
-    /* a token that others can write is none */
+    /* a token file that others can write is refused */
     assert_int_equal(chmod(token, 0666), 0);
-    r = send_query("", token, seen, sizeof(seen));
+    r = send_query("", token, received, sizeof(received));
     assert_int_equal(r, -EACCES);
-    assert_string_equal(seen, "");
+    assert_string_equal(received, "");
     unlink(token);
 }
 
-static void test_fits(void **state)
+static void test_settle_time(void **state)
 {
     static const struct {
         const char *url;
@@ -284,7 +284,7 @@ static void test_fits(void **state)
     } cases[] = {
         {"http://h:9090", 30, 60, 0},
         {"http://h:9090", 30, 59, -EINVAL},
-        {"", 30, 0, 0}, /* no server is queried */
+        {"", 30, 0, 0}, /* without a URL it is not checked */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -298,7 +298,7 @@ static void test_fits(void **state)
     }
 }
 
-/* Options that are wrong by themselves. */
+/* Single options with valid and invalid values. */
 static void test_options(void **state)
 {
     static const struct {
@@ -335,9 +335,9 @@ static void test_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded), cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_recorded), cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_matchers),
-        cmocka_unit_test(test_line),     cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_request),  cmocka_unit_test(test_settle_time),
         cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Properties of an import, over random jobs, orders, repetitions, batches and
- * aborted batches: what is in the store depends only on what was reported, and
- * the daily sums are those of the jobs. */
+/* Random imports, with jobs in any order, repeated, in batches and aborted
+ * batches: the store depends only on the reported values, and the daily sums
+ * are those of the jobs. */
 #include "tests/unit/test_statsdb.h"
 
 #include "tests/unit/lib/rounds.h"
@@ -15,14 +15,14 @@ static uint64_t rnd(uint64_t n)
 }
 
 /* One run, from which the records of its stages are made. */
-struct life {
+struct run {
     char raw[24], step_id[STEPS][8], user[12], account[12];
     uint64_t submit, start, end, cpus, nodes, gpus, mem, cpu_usec, joules;
     enum bj_job_state final;
     unsigned steps;
 };
 
-static void make_life(struct life *l, unsigned i)
+static void make_run(struct run *l, unsigned i)
 {
     static const enum bj_job_state ends[] = {
         BJ_STATE_COMPLETED, BJ_STATE_FAILED, BJ_STATE_CANCELLED,
@@ -52,9 +52,9 @@ static void make_life(struct life *l, unsigned i)
                           : "0+1");
 }
 
-/* What the scheduler reports about it at a stage; sparse: only of what it is.
- */
-static void record(const struct life *l, unsigned stage, bool sparse,
+/* The scheduler's record of a run at a stage; sparse: only id, submit time and
+ * state. */
+static void record(const struct run *l, unsigned stage, bool sparse,
                    struct bj_sched_job *j, struct bj_job_step step[STEPS])
 {
     bj_sched_job_init(j);
@@ -97,7 +97,7 @@ static void record(const struct life *l, unsigned stage, bool sparse,
 /* Report all jobs in random batches: every stage up to the given one comes at
  * least once, in any order, some again, and some batches are aborted and sent
  * again. */
-static void report(struct bj_upsert *u, const struct life *l, unsigned upto)
+static void report(struct bj_upsert *u, const struct run *l, unsigned upto)
 {
     struct bj_err err = {0};
     unsigned todo[JOBS * (STAGES + 2)], n = 0;
@@ -137,8 +137,8 @@ static void report(struct bj_upsert *u, const struct life *l, unsigned upto)
     }
 }
 
-/* All that is stored about jobs, steps and sums, in an order that does not
- * depend on how it came there. */
+/* All stored jobs, steps and sums, in an order that does not depend on the
+ * import. */
 static char *dump(struct bj_store *s)
 {
     struct bj_buf out = {0};
@@ -168,9 +168,8 @@ static char *dump(struct bj_store *s)
     return out.p;
 }
 
-/* CPU seconds of a user on a day, from the lives: each job has run at the same
- * pace, so what falls into a day is the overlap. */
-static uint64_t cpu_sec(const struct life *l, const char *user, uint64_t day)
+/* CPU seconds that the runs of a user had allocated on a day. */
+static uint64_t cpu_sec(const struct run *l, const char *user, uint64_t day)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < JOBS; i++) {
@@ -183,7 +182,7 @@ static uint64_t cpu_sec(const struct life *l, const char *user, uint64_t day)
     return sum;
 }
 
-static void check_sums(struct bj_store *s, const struct life *l)
+static void check_sums(struct bj_store *s, const struct run *l)
 {
     char sql[400];
     for (unsigned n = 0; n < 5; n++)
@@ -222,11 +221,11 @@ static void check_sums(struct bj_store *s, const struct life *l)
 static void round_of(unsigned n)
 {
     struct fixture f[2];
-    struct life l[JOBS];
+    struct run l[JOBS];
     char *first = NULL;
     seed = n;
     for (unsigned i = 0; i < JOBS; i++)
-        make_life(&l[i], i);
+        make_run(&l[i], i);
     for (int k = 0; k < 2; k++) {
         fixture_open(&f[k]);
         struct bj_store *s = store_open(&f[k]);

@@ -1,4 +1,4 @@
-/* Reasons for waiting, in words. */
+/* Texts that explain why a job waits. */
 #include "report/reason.h"
 
 #include <setjmp.h>
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 static void test_reasons(void **state)

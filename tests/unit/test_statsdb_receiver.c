@@ -1,5 +1,5 @@
-/* Final records that nodes send: who may write what, tokens, and the thread
- * that stores them. */
+/* Final records that nodes send: which records a client may write, tokens, and
+ * the thread that stores them. */
 #include "tests/unit/test_statsdb.h"
 
 #include "base/gzip.h"
@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-/* --- who may write what ---------------------------------------------------*/
+/* --- which records a client may write ------------------------------------- */
 
 static void test_a_client_writes_records_of_its_host(void **state)
 {
@@ -26,7 +26,7 @@ static void test_a_client_writes_records_of_its_host(void **state)
         {"NODE07.Site", "", true},
         {"node08", "", true},
         {"node08.site.org", "", true},
-        {"node08.site", "", false}, /* neither short nor whole */
+        {"node08.site", "", false}, /* neither the short nor the whole name */
         {"node07.site.evil", "", false},
         {"node0", "", false},
         {"node09", "", false},
@@ -65,7 +65,7 @@ static const struct bj_record_client any = {.host = {"*", 1}};
 
 static struct bj_record_verdict body(struct bj_records *r, size_t clusters,
                                      const struct bj_record_client *client,
-                                     const char *text, const char *answer)
+                                     const char *text, const char *response)
 {
     const struct bj_record_clusters known = {clusters, name_of, two};
     struct bj_record_verdict v;
@@ -77,7 +77,7 @@ static struct bj_record_verdict body(struct bj_records *r, size_t clusters,
         fail_msg("%s", err.msg);
     assert_int_equal(bj_records_commit(r, &err), 0);
     bj_buf_put(&out, "", 1);
-    assert_string_equal(out.p, answer);
+    assert_string_equal(out.p, response);
     bj_buf_free(&out);
     return v;
 }
@@ -127,7 +127,7 @@ static void test_a_bad_record_does_not_hold_up_others(void **state)
          "\"stored\":1}");
     body(r, 2, &any, "", "{\"refused\":[],\"stored\":0}");
     assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 3);
-    /* A cluster that the scheduler reports needs no file of its own. */
+    /* A cluster that the scheduler reports needs no cluster file. */
     assert_int_equal(
         bj_db_exec(bj_store_db(s),
                    "INSERT INTO cluster(name, system) VALUES('gamma', '')",
@@ -252,7 +252,7 @@ static struct bj_record_post *make_post(struct bj_slice text, bool packed)
     return p;
 }
 
-/* Wait for a number of answers; returns them in a list. */
+/* Wait for n responses; returns them in a list. */
 static struct bj_record_post *answered(struct bj_record_writer *w, unsigned n)
 {
     struct bj_record_post *all = NULL, *p = NULL, *next;
@@ -292,7 +292,7 @@ static void test_requests_that_wait_share_a_transaction(void **state)
         .path = f.path, .cluster = &cluster, .clusters = 1};
     if (bj_record_writer_new(&conf, s, wake, NULL, &w, &err) < 0)
         fail_msg("%s", err.msg);
-    /* The daemon's own transaction. */
+    /* A transaction of the daemon blocks the thread. */
     assert_int_equal(bj_store_begin(s, &err), 0);
     for (int i = 0; i < 20; i++) {
         snprintf(text[i], sizeof(text[i]),
@@ -385,7 +385,7 @@ static void test_a_full_store_refuses_all_and_recovers(void **state)
     bj_record_writer_counts(w, &n);
     assert_int_equal(n.failures, 1);
     assert_int_equal(n.stored, 0);
-    /* What its dictionaries learned then is gone, too. */
+    /* The dictionaries no longer contain the rows that were rolled back. */
     bj_record_writer_add(w, make_post(BJ_SLICE(RECORD("n1", "", "7")), false));
     done(answered(w, 1), 200);
     assert_int_equal(number(s, "SELECT count(*) FROM node_record JOIN host ON"
@@ -397,7 +397,7 @@ static void test_a_full_store_refuses_all_and_recovers(void **state)
     fixture_close(&f);
 }
 
-static void test_the_end_refuses_what_waits(void **state)
+static void test_stop_refuses_waiting_requests(void **state)
 {
     (void)state;
     struct fixture f;
@@ -430,7 +430,7 @@ static void test_the_end_refuses_what_waits(void **state)
     fixture_close(&f);
 }
 
-/* Two connections write; neither keeps the other from it. */
+/* Run 300 transactions, of which 100 are rolled back. */
 static void *write_much(void *store)
 {
     for (int i = 0; i < 300; i++) {
@@ -448,7 +448,7 @@ static void *write_much(void *store)
     return NULL;
 }
 
-static void test_two_connections_take_turns(void **state)
+static void test_two_connections_can_write(void **state)
 {
     (void)state;
     struct fixture f;
@@ -468,7 +468,7 @@ static void test_two_connections_take_turns(void **state)
     fixture_close(&f);
 }
 
-/* While a scheduler prepares its answer, received records are stored. */
+/* Records are stored while a scheduler prepares its response. */
 static void test_a_batch_without_a_job_lets_others_write(void **state)
 {
     (void)state;
@@ -493,7 +493,7 @@ static void test_a_batch_without_a_job_lets_others_write(void **state)
     bj_upsert_begin_later(u);
     assert_int_equal(bj_upsert_job(u, BJ_SLICE("alpha"), &j, NULL), 0);
     assert_int_equal(bj_upsert_commit(u, NULL), 0);
-    bj_upsert_begin_later(u); /* an answer without jobs */
+    bj_upsert_begin_later(u); /* a response without jobs */
     assert_int_equal(bj_upsert_commit(u, NULL), 0);
     assert_int_equal(number(s, "SELECT count(*) FROM job"), 1);
     bj_upsert_free(u);
@@ -513,8 +513,8 @@ int main(void)
         cmocka_unit_test(test_requests_that_wait_share_a_transaction),
         cmocka_unit_test(test_bodies_are_unpacked_within_a_limit),
         cmocka_unit_test(test_a_full_store_refuses_all_and_recovers),
-        cmocka_unit_test(test_the_end_refuses_what_waits),
-        cmocka_unit_test(test_two_connections_take_turns),
+        cmocka_unit_test(test_stop_refuses_waiting_requests),
+        cmocka_unit_test(test_two_connections_can_write),
         cmocka_unit_test(test_a_batch_without_a_job_lets_others_write),
     };
     return cmocka_run_group_tests_name("statsdb_receiver", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Import of final records, of spools, and of invalid files. */
+/* Import of final records: single ones, spools, invalid files. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/record.h"
@@ -58,7 +58,8 @@ static void test_record(void **state)
         expect(s, "SELECT device, read_bytes, write_bytes FROM node_device",
                "sda|5|\n");
     }
-    /* The run it belongs to, and another with the same id. */
+    /* The run to which the record belongs, and another one with the same job
+     * id. */
     struct bj_upsert *u = upsert_open(s);
     for (uint64_t start = 1763000000; start < 1764000000; start += 649000) {
         struct bj_sched_job j;
@@ -83,7 +84,7 @@ static void test_record(void **state)
     fixture_close(&f);
 }
 
-static void test_none(void **state)
+static void test_invalid(void **state)
 {
     static const char *const cases[] = {
         "",
@@ -96,7 +97,7 @@ static void test_none(void **state)
         "{\"format\":1,\"jobid\":\"1\",\"host\":\"h\"}",
         "{\"format\":1,\"jobid\":\"1\",\"host\":\"h\",\"end\":1",
     };
-    /* Nonsense in other fields is nothing known. */
+    /* Invalid values in other fields are unknown values. */
     static const char *const odd[] = {
         "{\"format\":1,\"jobid\":\"7[1].s\",\"host\":\"h\",\"end\":\"1\","
         "\"energy_uj\":[1],\"devices\":7,\"cpus\":\"many\",\"user\":{}}",
@@ -138,16 +139,16 @@ static void write_file(const char *dir, const char *name, const char *text,
     assert_int_equal(chmod(path, mode), 0);
 }
 
-static bool there(const char *dir, const char *name)
+static bool exists(const char *dir, const char *name)
 {
     char path[200];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     return access(path, F_OK) == 0;
 }
 
-/* A file that can't be removed or renamed is logged, and not imported again. */
-static void stays(struct bj_records *r, const char *dir, const char *text,
-                  const char *message)
+/* Check that a file that cannot be removed or renamed gives this error. */
+static void collect_fails(struct bj_records *r, const char *dir,
+                          const char *text, const char *message)
 {
     struct bj_err err = {0}, why = {0};
     struct bj_records_counts n;
@@ -187,24 +188,24 @@ static void test_spool(void **state)
     assert_int_equal(n.taken, 1);
     assert_int_equal(n.bad, 2);
     assert_true(why.code < 0);
-    assert_false(there(dir, "a.json"));
-    assert_true(there(dir, "bad.json.bad"));
-    assert_true(there(dir, "open.json.bad"));
-    assert_true(there(dir, ".hidden.json"));
-    assert_true(there(dir, "other.txt"));
+    assert_false(exists(dir, "a.json"));
+    assert_true(exists(dir, "bad.json.bad"));
+    assert_true(exists(dir, "open.json.bad"));
+    assert_true(exists(dir, ".hidden.json"));
+    assert_true(exists(dir, "other.txt"));
     assert_int_equal(
         bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err), 0);
     assert_int_equal(chmod(f.dir, 0755), 0);
-    stays(r, dir, example, "remove b.json");
+    collect_fails(r, dir, example, "remove b.json");
     assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 1);
-    stays(r, dir, "{", "rename b.json");
-    /* What can't be written stays. */
+    collect_fails(r, dir, "{", "rename b.json");
+    /* A record that cannot be stored stays in the spool. */
     write_file(dir, "b.json", example, 0640);
     assert_int_equal(bj_db_exec(bj_store_db(s), "PRAGMA query_only = ON", NULL),
                      0);
     assert_true(bj_records_collect(r, BJ_SLICE("d"), dir, 10, &n, &why, &err) <
                 0);
-    assert_true(there(dir, "b.json"));
+    assert_true(exists(dir, "b.json"));
     assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 1);
     bj_records_free(r);
     bj_store_close(s);
@@ -219,8 +220,8 @@ static void test_spool(void **state)
     fixture_close(&f);
 }
 
-/* A bad file does not delay others: one whose end is no time, one that cannot
- * be opened, and one with the longest name. */
+/* A bad file does not delay others: one whose end is not a time, one that
+ * cannot be opened, and one with the longest name. */
 static void test_bad_file(void **state)
 {
     (void)state;
@@ -265,7 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record),
-        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_spool),
         cmocka_unit_test(test_bad_file),
     };

@@ -1,5 +1,5 @@
-/* Final records in PostgreSQL, with a real server: their numbers, the
- * partitions by the month of their start, and their removal. */
+/* Final records in a real PostgreSQL server: their numbers, partitions by the
+ * month of their start, and removal. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/fragment.h"
@@ -15,13 +15,13 @@ enum { START = 1767225600 }; /* 2026-01-01 */
 /* 2026-01-10, 2026-02-10, 2026-03-10 */
 enum { JANUARY = 1768003200, FEBRUARY = 1770681600, MARCH = 1773100800 };
 
-/* Ids with one hash on the first host of the first cluster (computed by a
- * script). */
+/* Two job ids with the same hash on the first host of the first cluster (found
+ * by a script). */
 enum { ONE = 132063, OTHER = 144095 };
 
-/* Computed by a script: (start - 946684800) << 32 | h ^ h >> 32, of h its lower
- * 32 bits, where h is FNV-1a of cluster and host (8 bytes each, the lowest one
- * first), jobid, one unit 256, slurm_node. */
+/* Computed by a script. h is FNV-1a of cluster and host (8 bytes each, the
+ * lowest one first), jobid, one unit 256, slurm_node; the number is (start -
+ * 946684800) << 32 | the lower 32 bits of (h ^ h >> 32). */
 static void test_number(void **state)
 {
     static const struct {
@@ -51,12 +51,12 @@ static void test_number(void **state)
 /* --- a store in PostgreSQL -------------------------------------------------
  */
 
-struct site {
+struct record_store {
     struct bj_store *s;
     struct bj_records *r;
 };
 
-static void site_open(struct site *w)
+static void record_store_open(struct record_store *w)
 {
     struct bj_err err = {0};
     if (bj_store_open(&(struct bj_store_options){.path = empty_server()}, &w->s,
@@ -65,26 +65,26 @@ static void site_open(struct site *w)
         fail_msg("%s", err.msg);
 }
 
-static void site_close(struct site *w)
+static void record_store_close(struct record_store *w)
 {
     bj_records_free(w->r);
     bj_store_close(w->s);
 }
 
-static void begin(struct site *w)
+static void begin(struct record_store *w)
 {
     assert_int_equal(bj_records_begin(w->r, NULL), 0);
 }
 
-static void commit(struct site *w)
+static void commit(struct record_store *w)
 {
     struct bj_err err = {0};
     if (bj_records_commit(w->r, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
-/* start 0: unknown */
-static void add(struct site *w, int jobid, int64_t start, int64_t end,
+/* Add a record to the transaction; start 0: unknown. */
+static void add(struct record_store *w, int jobid, int64_t start, int64_t end,
                 const char *rest)
 {
     char text[600], begins[40] = "";
@@ -99,7 +99,7 @@ static void add(struct site *w, int jobid, int64_t start, int64_t end,
         fail_msg("%s", err.msg);
 }
 
-static void put(struct site *w, int jobid, int64_t start, int64_t end,
+static void put(struct record_store *w, int jobid, int64_t start, int64_t end,
                 const char *rest)
 {
     begin(w);
@@ -110,26 +110,27 @@ static void put(struct site *w, int jobid, int64_t start, int64_t end,
 static const char numbers[] =
     "SELECT id - 3524195904447079311, jobid, cpus FROM node_record ORDER BY id";
 
-/* A number that is taken: the record gets the next one, and keeps it. */
+/* If the number of a record is taken, the record gets the next one and keeps
+ * it. */
 static void test_taken(void **state)
 {
-    struct site w;
+    struct record_store w;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     put(&w, ONE, START, START + 20, "");
     put(&w, OTHER, START, START + 30, ",\"cpus\":4");
     expect(w.s, numbers, "0|132063|\n1|144095|4\n");
     put(&w, OTHER, START, START + 30, ",\"uid\":7");
     put(&w, ONE, START, START + 20, ",\"cpus\":2");
     expect(w.s, numbers, "0|132063|2\n1|144095|4\n");
-    /* Its own number is free later. */
+    /* It keeps that number when its own becomes free. */
     assert_int_equal(bj_db_exec(bj_store_db(w.s),
                                 "DELETE FROM node_record WHERE cpus = 2", NULL),
                      0);
     put(&w, OTHER, START, START + 30, ",\"cpus\":5");
     expect(w.s, numbers, "1|144095|5\n");
-    site_close(&w);
+    record_store_close(&w);
 }
 
 static const char rest[] =
@@ -137,18 +138,18 @@ static const char rest[] =
     "\"devices\":{\"sda\":{\"read_bytes\":8}},\"gpus\":{\"GPU-1\":{\"index\":"
     "\"\",\"model\":\"A\",\"held_usec\":9,\"estimated\":true}}";
 
-/* Rows of the other tables: of one record they are written together, and once
- * more with the record. */
+/* Rows of energy, devices and GPUs are written with their record, and updated
+ * if it is reported again. */
 static void test_rows(void **state)
 {
     static const char energy[] =
         "SELECT r.jobid, c.text, microjoules FROM node_energy JOIN word AS c ON"
         " c.id = component JOIN node_record AS r ON r.id = record ORDER BY 1, "
         "2";
-    struct site w;
+    struct record_store w;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     begin(&w);
     add(&w, 1, JANUARY, JANUARY + 9, rest);
     add(&w, 2, 0, JANUARY + 9, rest);
@@ -169,16 +170,16 @@ static void test_rows(void **state)
     expect(w.s,
            "SELECT DISTINCT tableoid::regclass::text FROM node_gpu ORDER BY 1",
            "node_gpu_2026_01\nnode_gpu_unknown\n");
-    site_close(&w);
+    record_store_close(&w);
 }
 
 /* More rows than one statement writes. */
 static void test_many(void **state)
 {
-    struct site w;
+    struct record_store w;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     begin(&w);
     for (int i = 1; i <= 2600; i++)
         add(&w, i, JANUARY, JANUARY + i, rest);
@@ -187,7 +188,7 @@ static void test_many(void **state)
            "SELECT count(*), count(DISTINCT record), sum(microjoules) FROM"
            " node_energy",
            "5200|2600|33800\n");
-    site_close(&w);
+    record_store_close(&w);
 }
 
 static void test_rolled_back(void **state)
@@ -196,10 +197,10 @@ static void test_rolled_back(void **state)
         "SELECT (SELECT count(*) FROM node_record), (SELECT count(*) FROM"
         " node_energy), (SELECT count(*) FROM pg_inherits WHERE inhparent ="
         " 'node_record'::regclass)";
-    struct site w;
+    struct record_store w;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     begin(&w);
     add(&w, 1, JANUARY, JANUARY + 9, rest);
     bj_records_rollback(w.r);
@@ -208,31 +209,31 @@ static void test_rolled_back(void **state)
     expect(w.s, rows, "0|0|0\n");
     put(&w, 2, JANUARY, JANUARY + 9, rest);
     expect(w.s, rows, "1|2|1\n");
-    site_close(&w);
+    record_store_close(&w);
 }
 
 /* --- months ----------------------------------------------------------------
  */
 
-/* Of each table the months that it has. */
-static const char made[] =
+/* The months for which the tables have partitions. */
+static const char months[] =
     "SELECT DISTINCT string_agg(substring(c.relname FROM '\\d.*|unknown'), ' '"
     " ORDER BY c.relname) FROM pg_inherits AS i JOIN pg_class AS c ON c.oid ="
     " i.inhrelid AND c.relkind = 'r' WHERE i.inhparent IN"
     " ('node_record'::regclass, 'node_energy'::regclass,"
     " 'node_device'::regclass, 'node_gpu'::regclass) GROUP BY i.inhparent";
 
-static void test_made(void **state)
+static void test_created(void **state)
 {
-    struct site w;
+    struct record_store w;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     put(&w, 1, JANUARY, JANUARY + 20, rest);
     put(&w, 2, FEBRUARY, MARCH, rest);
     put(&w, 3, 0, MARCH, rest);
     put(&w, 4, INT64_C(5000000000), MARCH, rest);
-    expect(w.s, made, "2026_01 2026_02 2068_01 unknown\n");
+    expect(w.s, months, "2026_01 2026_02 2068_01 unknown\n");
     expect(w.s,
            "SELECT tableoid::regclass::text, string_agg(jobid, ' ') FROM"
            " node_record GROUP BY 1 ORDER BY 1",
@@ -241,12 +242,12 @@ static void test_made(void **state)
     begin(&w);
     assert_int_equal(bj_record_months_ahead(bj_store_db(w.s), MARCH, NULL), 0);
     commit(&w);
-    expect(w.s, made,
+    expect(w.s, months,
            "2026_01 2026_02 2026_03 2026_04 2026_05 2068_01 unknown\n");
-    site_close(&w);
+    record_store_close(&w);
 }
 
-static void remove_before(struct site *w, int64_t sec, bool more)
+static void remove_before(struct record_store *w, int64_t sec, bool more)
 {
     struct bj_err err = {0};
     bool got;
@@ -262,47 +263,47 @@ static const char left[] =
 
 static void test_retention(void **state)
 {
-    struct site w;
+    struct record_store w;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     put(&w, 1, JANUARY, JANUARY + 20, rest);
     put(&w, 2, JANUARY, JANUARY + 30, rest);
     put(&w, 3, FEBRUARY, FEBRUARY + 20, rest);
     put(&w, 4, FEBRUARY, MARCH + 20, rest);
     put(&w, 5, 0, JANUARY + 20, rest);
     expect(w.s, left, "1 2 3 4 5|10|5|5|5\n");
-    /* In January all are old, but the month is not. */
+    /* One of two records of January is old, so that its partition stays. */
     remove_before(&w, JANUARY + 25, false);
     expect(w.s, left, "2 3 4|6|3|3|3\n");
-    expect(w.s, made, "2026_01 2026_02 unknown\n");
-    /* January as a whole; of February one record is not old. */
+    expect(w.s, months, "2026_01 2026_02 unknown\n");
+    /* January is dropped as a whole; one record of February is not old. */
     remove_before(&w, MARCH, true);
     expect(w.s, left, "3 4|4|2|2|2\n");
-    expect(w.s, made, "2026_02 unknown\n");
+    expect(w.s, months, "2026_02 unknown\n");
     remove_before(&w, MARCH, false);
     expect(w.s, left, "4|2|1|1|1\n");
-    expect(w.s, made, "2026_02 unknown\n");
-    /* A month comes again. */
+    expect(w.s, months, "2026_02 unknown\n");
+    /* A dropped month is created again. */
     put(&w, 6, JANUARY, MARCH + 30, rest);
     expect(w.s, left, "4 6|4|2|2|2\n");
     remove_before(&w, MARCH + 40 * 86400, true);
     remove_before(&w, MARCH + 40 * 86400, true);
     remove_before(&w, MARCH + 40 * 86400, false);
     expect(w.s, left, "|0|0|0|0\n");
-    expect(w.s, made, "unknown\n");
-    site_close(&w);
+    expect(w.s, months, "unknown\n");
+    record_store_close(&w);
 }
 
-/* A query keeps a month from being removed, but none from being made. */
+/* While a query runs, partitions can be created, but not dropped. */
 static void test_readers(void **state)
 {
-    struct site w;
+    struct record_store w;
     struct bj_err err = {0};
     bool more;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     put(&w, 1, JANUARY, JANUARY + 20, rest);
     struct bj_db *reader = db_open(server.url);
     db_exec(reader,
@@ -315,13 +316,13 @@ static void test_readers(void **state)
     remove_before(&w, FEBRUARY, true);
     expect(w.s, left, "2|2|1|1|1\n");
     bj_db_close(reader);
-    site_close(&w);
+    record_store_close(&w);
 }
 
 /* --- records of a job ------------------------------------------------------
  */
 
-static void put_job(struct site *w, const char *jobid, uint64_t submit,
+static void put_job(struct record_store *w, const char *jobid, uint64_t submit,
                     uint64_t start, uint64_t end)
 {
     struct bj_err err = {0};
@@ -340,7 +341,9 @@ static void put_job(struct site *w, const char *jobid, uint64_t submit,
     bj_upsert_free(u);
 }
 
-/* Clocks differ by a day at most; a resized job has a later submit time. */
+/* The start of a record is at most a day before the submit time or after the
+ * end of its job, as clocks may differ; a resized job, which has a later submit
+ * time, also has earlier records. */
 static void test_of_job(void **state)
 {
     static const char starts[] =
@@ -354,10 +357,10 @@ static void test_of_job(void **state)
                                  JANUARY + 10,
                                  JANUARY + 1000 + 86399,
                                  JANUARY + 1000 + 86400};
-    struct site w;
+    struct record_store w;
     (void)state;
-    SERVER;
-    site_open(&w);
+    NEED_SERVER;
+    record_store_open(&w);
     put_job(&w, "1", JANUARY, JANUARY + 10, JANUARY + 1000);
     put_job(&w, "2", JANUARY, JANUARY, JANUARY + 1000);
     put_job(&w, "3", INT64_C(5000000000), INT64_C(5000000010),
@@ -373,7 +376,7 @@ static void test_of_job(void **state)
            "1|-1768003200 -86400 10 87399\n"
            "2|-1768003200 -3456000 -86401 -86400 10 87399\n"
            "3|3231996810\n4|10\n");
-    site_close(&w);
+    record_store_close(&w);
 }
 
 int main(void)
@@ -381,7 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_number),      cmocka_unit_test(test_taken),
         cmocka_unit_test(test_rows),        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_rolled_back), cmocka_unit_test(test_made),
+        cmocka_unit_test(test_rolled_back), cmocka_unit_test(test_created),
         cmocka_unit_test(test_retention),   cmocka_unit_test(test_readers),
         cmocka_unit_test(test_of_job),
     };

@@ -32,7 +32,7 @@ static int job(struct bj_upsert *u, unsigned id, const char *name,
     return bj_upsert_job(u, BJ_SLICE("here"), &j, err);
 }
 
-/* Put a job in a transaction of its own. */
+/* Store a job in a transaction of its own. */
 static int put(struct bj_upsert *u, unsigned id, const char *name,
                struct bj_err *err)
 {
@@ -59,7 +59,7 @@ static void remove_rows(struct bj_store *s, const char *sql)
 
 static const struct {
     const char *table, *remove;
-} gone[] = {
+} missing[] = {
     {"user", "DELETE FROM user WHERE name = 'ada'"},
     {"account", "DELETE FROM account WHERE name = 'ada'"},
     {"jobname", "DELETE FROM jobname WHERE text = 'ada'"},
@@ -72,10 +72,10 @@ static const struct {
 
 /* A missing row is an error, nothing of the transaction is kept, and the next
  * transaction adds the row again. */
-static void test_gone(void **state)
+static void test_missing(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
         struct fixture f;
         struct bj_err err = {0};
         fixture_open(&f);
@@ -84,11 +84,11 @@ static void test_gone(void **state)
         assert_int_equal(put(u, 1, "ada", &err), 0);
         remove_rows(s, "DELETE FROM step; DELETE FROM job_more; DELETE FROM "
                        "job; DELETE FROM rollup_day; DELETE FROM derive_todo");
-        if (strcmp(gone[i].table, "assoc") != 0)
+        if (strcmp(missing[i].table, "assoc") != 0)
             remove_rows(s, "DELETE FROM assoc");
-        remove_rows(s, gone[i].remove);
+        remove_rows(s, missing[i].remove);
         int r = put(u, 2, "ada", &err);
-        print_message("# %s: %s\n", gone[i].table, err.msg);
+        print_message("# %s: %s\n", missing[i].table, err.msg);
         assert_int_equal(r, -EEXIST);
         assert_int_equal(number(s, "SELECT count(*) FROM job"), 0);
         assert_int_equal(put(u, 2, "ada", &err), 0);
@@ -121,8 +121,9 @@ static void test_states(void **state)
     fixture_close(&f);
 }
 
-/* SQLite checks references again after bulk mode, in any case. */
-static void test_on_again(void **state)
+/* SQLite checks references again after bulk mode, even if bulk mode was not
+ * switched off. */
+static void test_checks_after_bulk(void **state)
 {
     (void)state;
     struct fixture f;
@@ -148,8 +149,8 @@ static void test_on_again(void **state)
     fixture_close(&f);
 }
 
-/* Retention removes no row that another row refers to: from an unknown table,
- * or steps. */
+/* Retention removes no row that another row refers to: a row of an unknown
+ * table, or a step. */
 static void test_retention(void **state)
 {
     static const char *const tables[][2] = {
@@ -191,9 +192,9 @@ static void test_retention(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_states),
-        cmocka_unit_test(test_on_again),
+        cmocka_unit_test(test_checks_after_bulk),
         cmocka_unit_test(test_retention),
     };
     return cmocka_run_group_tests_name("statsdb_references", tests, NULL, NULL);

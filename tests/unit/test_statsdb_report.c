@@ -1,5 +1,5 @@
-/* Reports: what people read first of a dozen jobs, and that JSON keeps all of
- * it.  With a path: writes these jobs into a store there. */
+/* Reports: verdicts, figures and advice of 15 jobs, JSON, texts of the
+ * catalogue. With a path: writes these jobs into a store there. */
 #include "tests/unit/report_jobs.h"
 
 #include "base/json.h"
@@ -55,7 +55,8 @@ static const struct {
      "Next time request --cpus-per-task=4 --time=01:30:00."},
 };
 
-static void read_report(struct site *w, const char *id, struct bj_report *r)
+static void read_report(struct derive_rig *w, const char *id,
+                        struct bj_report *r)
 {
     char sql[200];
     snprintf(sql, sizeof(sql),
@@ -76,7 +77,7 @@ static void same(const char *id, struct bj_slice got, const char *want)
 
 static void test_verdicts(void **state)
 {
-    struct site *w = *state;
+    struct derive_rig *w = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct bj_report r;
         read_report(w, cases[i].id, &r);
@@ -89,7 +90,7 @@ static void test_verdicts(void **state)
 
 static void test_figures(void **state)
 {
-    struct site *w = *state;
+    struct derive_rig *w = *state;
     struct bj_report r;
     read_report(w, "1001", &r);
     const struct bj_report_figure *f = r.figure;
@@ -124,7 +125,7 @@ static void test_figures(void **state)
     read_report(w, "1003", &r);
     same("oom", r.figure[BJ_FIGURE_MEMORY].quality, "at least");
     bj_report_free(&r);
-    /* It had less than it used, as its memory was not limited. */
+    /* It was allocated less than it used, as its memory was not limited. */
     struct bj_err e = {0};
     OK(bj_db_exec(bj_store_db(w->s),
                   "UPDATE job SET memory_task_peak_bytes = 40 << 30 WHERE"
@@ -138,10 +139,11 @@ static void test_figures(void **state)
     bj_report_free(&r);
 }
 
-/* The straggler is named, and does not decide for the others. */
+/* The report of an array names the straggler, which does not decide the advice
+ * for the other tasks. */
 static void test_array(void **state)
 {
-    struct site *w = *state;
+    struct derive_rig *w = *state;
     struct bj_report r;
     read_report(w, "2003", &r);
     assert_int_equal(r.array.tasks, 20);
@@ -163,10 +165,10 @@ static void test_array(void **state)
     bj_report_free(&r);
 }
 
-/* Written and read again, nothing is lost. */
+/* A report that is written as JSON, read and written again is the same. */
 static void test_json(void **state)
 {
-    struct site *w = *state;
+    struct derive_rig *w = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct bj_report r, back;
         struct bj_buf one = {0}, two = {0};
@@ -188,7 +190,7 @@ static void test_json(void **state)
     }
 }
 
-/* What is no report is refused. */
+/* JSON that is not a report is refused. */
 static void test_bad_json(void **state)
 {
     static const char *const bad[] = {
@@ -237,14 +239,14 @@ static void test_rounding(void **state)
         assert_int_equal(bj_request_round_time(time[i].sec), time[i].want);
 }
 
-static void test_words(void **state)
+static void test_options(void **state)
 {
     static const struct {
         const char *system;
         enum bj_request what;
         int64_t amount;
-        const char *line; /* NULL: no word */
-    } words[] = {
+        const char *line; /* NULL: no option */
+    } options[] = {
         {"slurm", BJ_REQUEST_MEMORY, GIB(6), "#SBATCH --mem=6G"},
         {"slurm", BJ_REQUEST_MEMORY, GIB(1) / 2, "#SBATCH --mem=512M"},
         {"slurm", BJ_REQUEST_TIME, 7200, "#SBATCH --time=02:00:00"},
@@ -259,14 +261,14 @@ static void test_words(void **state)
         {"", BJ_REQUEST_NODES, 4, "#SBATCH --nodes=4"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         struct bj_buf option = {0}, line = {0};
         bool ok =
-            bj_request_option(bj_slice_str(words[i].system), words[i].what,
-                              words[i].amount, &option, &line);
-        assert_int_equal(ok, words[i].line != NULL);
-        same(words[i].system, (struct bj_slice){line.p, line.len},
-             words[i].line);
+            bj_request_option(bj_slice_str(options[i].system), options[i].what,
+                              options[i].amount, &option, &line);
+        assert_int_equal(ok, options[i].line != NULL);
+        same(options[i].system, (struct bj_slice){line.p, line.len},
+             options[i].line);
         bj_buf_free(&option);
         bj_buf_free(&line);
     }
@@ -279,7 +281,7 @@ static void test_catalogue_errors(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } bad[] = {
         {"# fine\n\n ends = x\n", "f:3: 'ends' is not the name of a text"},
         {"timeout\n", "f:1: NAME = TEXT is expected"},
@@ -301,7 +303,7 @@ static void test_catalogue_errors(void **state)
         assert_int_equal(
             bj_catalogue_parse(bj_slice_str(bad[i].text), "f", &c, &err),
             -EINVAL);
-        if (strncmp(err.msg, bad[i].says, strlen(bad[i].says)) != 0)
+        if (strncmp(err.msg, bad[i].message, strlen(bad[i].message)) != 0)
             fail_msg("%s", err.msg);
         bj_catalogue_free(&c);
     }
@@ -310,8 +312,8 @@ static void test_catalogue_errors(void **state)
     assert_non_null(strstr(err.msg, "/nonexistent"));
 }
 
-/* What is printed can be read again, and says the same. */
-static void test_catalogue_itself(void **state)
+/* The printed catalogue can be read again and contains the same texts. */
+static void test_printed_catalogue(void **state)
 {
     (void)state;
     struct bj_buf text = {0};
@@ -329,7 +331,7 @@ static void test_catalogue_itself(void **state)
 
 static void test_catalogue(void **state)
 {
-    struct site *w = *state;
+    struct derive_rig *w = *state;
     struct bj_report r;
     struct bj_catalogue c = {.arena = {0}};
     OK(bj_catalogue_parse(
@@ -346,7 +348,7 @@ static void test_catalogue(void **state)
     same("label", r.figure[BJ_FIGURE_CPU].label, "CPU-Zeit");
     same("label", r.figure[BJ_FIGURE_READ].label, "Read");
     bj_report_free(&r);
-    /* A row of another release that has other values. */
+    /* A text of another release, with other values, is not used. */
     OK(bj_db_exec(bj_store_db(w->s),
                   "UPDATE sentence SET text = 'x' WHERE name = 'timeout';"
                   "INSERT INTO sentence VALUES('unknown', 'y')",
@@ -363,9 +365,9 @@ static void test_catalogue(void **state)
 
 static int open_jobs(void **state)
 {
-    struct site *w = calloc(1, sizeof(*w));
+    struct derive_rig *w = calloc(1, sizeof(*w));
     assert_non_null(w);
-    site_open(w);
+    derive_rig_open(w);
     put_report_jobs(w);
     *state = w;
     return 0;
@@ -373,7 +375,7 @@ static int open_jobs(void **state)
 
 static int close_jobs(void **state)
 {
-    site_close(*state);
+    derive_rig_close(*state);
     free(*state);
     return 0;
 }
@@ -381,14 +383,14 @@ static int close_jobs(void **state)
 /* For end-to-end tests. */
 static int write_store(const char *path)
 {
-    struct site w;
+    struct derive_rig w;
     struct bj_err e = {0};
     char sql[200];
-    site_open(&w);
+    derive_rig_open(&w);
     put_report_jobs(&w);
     snprintf(sql, sizeof(sql), "VACUUM INTO '%.150s'", path);
     int r = bj_db_exec(bj_store_db(w.s), sql, &e);
-    site_close(&w);
+    derive_rig_close(&w);
     return r < 0;
 }
 
@@ -401,9 +403,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_bad_json),
         cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_options),
         cmocka_unit_test(test_catalogue),
-        cmocka_unit_test(test_catalogue_itself),
+        cmocka_unit_test(test_printed_catalogue),
         cmocka_unit_test(test_catalogue_errors),
     };
     if (argc > 1)

@@ -1,10 +1,10 @@
-/* Rules: which rows are taken, when they hold, what overrides do, and the
- * built-in ones against the tables of the sites they come from. */
+/* Rules: conditions, overrides, errors, and the built-in rules compared with
+ * the tables of the sites from which they come. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include "sched/job.h"
@@ -53,12 +53,12 @@ static const struct {
     {"state = completed", 1},
     {"state != completed", 0},
     {"state = oom", 0},
-    /* an unknown value, or a division by 0, does not hold */
+    /* a condition with an unknown value or a division by 0 does not hold */
     {"gpu_efficiency < 50", 0},
     {"gpu_efficiency != 50", 0},
     {"cpus / gpus < 1000", 0},
     {"cpus > 0 * gpu_efficiency", 0},
-    /* no row */
+    /* not a condition */
     {"", -1},
     {"cpus", -1},
     {"cpus >", -1},
@@ -118,7 +118,7 @@ static size_t judged(const struct bj_rules *r, const char *cluster,
                           max);
 }
 
-/* Names of findings, separated by blanks. */
+/* Check the names of the findings, separated by blanks. */
 static void judge(const struct bj_rules *r, const char *cluster,
                   const char *partition, const double *fact, const char *want)
 {
@@ -164,7 +164,7 @@ static void test_overrides(void **state)
     judge(plain, "alpha", "debug", fact, "cpu_low");
     judge(r, "alpha", "long", fact, "cpu_low");
     judge(r, "alpha", "debug", fact, "");
-    /* the last that fits counts */
+    /* the last override that matches counts */
     judge(r, "beta", "debug", fact, "cpu_low");
     fact[BJ_FACT_CPU_EFFICIENCY] = 85;
     judge(r, "alpha", "long", fact, "");
@@ -237,7 +237,7 @@ static void test_refused(void **state)
     assert_int_equal(bj_rules_load(path, &r, &err), -EINVAL);
 }
 
-/* A job of 64 CPUs on two nodes that does well in all. */
+/* Facts of an efficient job with 64 CPUs on two nodes. */
 static void good(double *fact)
 {
     unknown(fact);
@@ -263,7 +263,7 @@ static void good(double *fact)
     fact[BJ_FACT_OOM_KILLS] = 0;
 }
 
-/* "fact=value ..." changes the good job; the resulting findings. */
+/* Changes of the good job, and the resulting findings. */
 static const struct {
     const char *change, *found;
 } site_cases[] = {
@@ -335,7 +335,7 @@ static void change_job(const char *change, double *fact)
     print_message("# %s\n", change);
 }
 
-/* examples/findings-petricore.yml: its seven checks alone. */
+/* With examples/findings-petricore.yml only its seven checks apply. */
 static void test_petricore(void **state)
 {
     static const struct {
@@ -394,15 +394,15 @@ static void test_builtin(void **state)
         change_job(site_cases[i].change, fact);
         judge(r, "c", "p", fact, site_cases[i].found);
     }
-    /* of a job of which nothing is known nothing is said */
+    /* a job without known facts has no findings */
     double fact[BJ_FACT_COUNT];
     unknown(fact);
     judge(r, "c", "p", fact, "");
     bj_rules_free(r);
 }
 
-/* A rule of the jobs above, its conditions, and whether they are what decides.
- */
+/* For all jobs above, the trace of a rule agrees with the findings and with its
+ * conditions. */
 static void test_trace(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
-/* Findings on running jobs: without current data of all nodes there is none,
- * and no job is cancelled without a warning that was sent long enough before.
- */
+/* Findings on running jobs: without current data of all nodes there are none,
+ * and no job is cancelled unless a warning was sent long enough before. */
 #include "base/log.h"
 #include "statsdb/escalation.h"
 #include "statsdb/rule.h"
@@ -17,7 +16,7 @@ enum { NOW = 1000000, HOUR = 3600, GRACE = 300, TRIES = 20000 };
 
 static unsigned seed = 12345;
 
-static unsigned any(unsigned n)
+static unsigned rnd(unsigned n)
 {
     seed = seed * 1103515245 + 12345;
     return (seed >> 16) % n;
@@ -42,7 +41,7 @@ static struct bj_running_job idle(void)
     return j;
 }
 
-/* Findings with the facts about the last hour, and half an hour. */
+/* The findings of a job, with its facts in each window of the rules. */
 static size_t judged(const struct bj_rules *rules,
                      const struct bj_running_job *j,
                      struct bj_rule_match found[BJ_RUNNING_FOUND])
@@ -80,8 +79,9 @@ static void test_idle(void **state)
     bj_rules_free(rules);
 }
 
-/* Whatever else is known: one doubt and there is no finding. */
-static void test_doubt(void **state)
+/* If one required value is missing or wrong, there is no finding, whatever the
+ * other values are. */
+static void test_missing_values(void **state)
 {
     (void)state;
     struct bj_rules *rules = builtin();
@@ -89,29 +89,29 @@ static void test_doubt(void **state)
     for (unsigned i = 0; i < TRIES; i++) {
         struct bj_running_job j = idle();
         for (int k = BJ_RV_CPU; k < BJ_RUNNING_VALUES; k++)
-            j.v[k] = any(3) == 0   ? BJ_SQL_NULL
-                     : any(2) == 0 ? (int64_t)any(3)
-                                   : (int64_t)any(1000000) * any(1000000);
+            j.v[k] = rnd(3) == 0   ? BJ_SQL_NULL
+                     : rnd(2) == 0 ? (int64_t)rnd(3)
+                                   : (int64_t)rnd(1000000) * rnd(1000000);
         static const int counts[] = {BJ_RV_NODES, BJ_RV_COVERED, BJ_RV_FRESH};
-        int64_t *count = &j.v[counts[any(3)]];
-        switch (any(6)) {
+        int64_t *count = &j.v[counts[rnd(3)]];
+        switch (rnd(6)) {
         case 0: /* missing, or too many */
-            *count = any(2) == 0 ? BJ_SQL_NULL : *count + 1 + any(3);
+            *count = rnd(2) == 0 ? BJ_SQL_NULL : *count + 1 + rnd(3);
             break;
         case 1:
-            *count -= 1 + any(2);
+            *count -= 1 + rnd(2);
             break;
         case 2: /* another run may have left samples */
-            j.start_sec = NOW - any(60);
+            j.start_sec = NOW - rnd(60);
             break;
         case 3:
-            j.suspended_sec = 1 + any(100);
+            j.suspended_sec = 1 + rnd(100);
             break;
-        case 4: /* two jobs, or two answers */
+        case 4: /* two jobs, or two responses */
             j.twice = true;
             break;
-        default: /* accounting does not say on how many */
-            j.nodes = any(2) == 0 ? BJ_SQL_NULL : 0;
+        default: /* accounting does not report how many nodes */
+            j.nodes = rnd(2) == 0 ? BJ_SQL_NULL : 0;
             break;
         }
         assert_int_equal(judged(rules, &j, found), 0);
@@ -119,9 +119,9 @@ static void test_doubt(void **state)
     bj_rules_free(rules);
 }
 
-/* Whatever the samples say, also nonsense: a finding holds against the samples
- * themselves, so a job that shows work is never said to be idle. */
-static void test_evidence(void **state)
+/* With any samples, even impossible ones, each finding agrees with them: a job
+ * that does work is never reported as idle. */
+static void test_random_samples(void **state)
 {
     (void)state;
     struct bj_rules *rules = builtin();
@@ -130,10 +130,10 @@ static void test_evidence(void **state)
     for (unsigned i = 0; i < TRIES; i++) {
         struct bj_running_job j = idle();
         for (int k = BJ_RV_IO_NODES; k < BJ_RUNNING_VALUES; k++)
-            j.v[k] = any(4) == 0   ? BJ_SQL_NULL
-                     : any(3) == 0 ? (int64_t)any(3)
-                     : any(8) == 0 ? -(int64_t)any(1000)
-                                   : (int64_t)any(30000) * any(30000);
+            j.v[k] = rnd(4) == 0   ? BJ_SQL_NULL
+                     : rnd(3) == 0 ? (int64_t)rnd(3)
+                     : rnd(8) == 0 ? -(int64_t)rnd(1000)
+                                   : (int64_t)rnd(30000) * rnd(30000);
         size_t n = judged(rules, &j, found);
         for (size_t f = 0; f < n; f++) {
             const char *name = found[f].rule->name;
@@ -158,8 +158,8 @@ static void test_evidence(void **state)
     bj_rules_free(rules);
 }
 
-/* GPUs that accounting and exporters do not agree on are neither used nor
- * unused. */
+/* If accounting and exporters disagree on the GPUs, there is no finding on
+ * GPUs. */
 static void test_gpus(void **state)
 {
     (void)state;
@@ -212,8 +212,8 @@ static void test_steps(void **state)
     assert_int_equal(bj_escalation_next(&e), -1);
 }
 
-/* In any order of events a job is only cancelled when the action before was a
- * warning that was sent, as long ago as the rule says. */
+/* In any order of events a job is only cancelled if the previous action was a
+ * warning that was sent, at least as long before as the rule requires. */
 static void test_never_unwarned(void **state)
 {
     (void)state;
@@ -222,14 +222,14 @@ static void test_never_unwarned(void **state)
         struct bj_escalation e = {.rule = &rule,
                                   .since_sec = NOW,
                                   .now_sec = NOW,
-                                  .dry_run = any(4) == 0};
+                                  .dry_run = rnd(4) == 0};
         for (int k = 0; k < 40; k++) {
-            e.now_sec += any(1200);
+            e.now_sec += rnd(1200);
             int next = bj_escalation_next(&e);
             if (next < 0) {
-                if (e.last_state == BJ_ACTION_WAITING && any(2) == 0) {
+                if (e.last_state == BJ_ACTION_WAITING && rnd(2) == 0) {
                     e.last_state =
-                        any(3) > 0 ? BJ_ACTION_DONE : BJ_ACTION_FAILED;
+                        rnd(3) > 0 ? BJ_ACTION_DONE : BJ_ACTION_FAILED;
                     e.last_sec = e.now_sec;
                 }
                 continue;
@@ -244,15 +244,14 @@ static void test_never_unwarned(void **state)
                 cancelled++;
             }
             e.actions++;
-            e.last_state = (enum bj_action_state)any(BJ_ACTION_STATES);
+            e.last_state = (enum bj_action_state)rnd(BJ_ACTION_STATES);
             e.last_sec = e.now_sec;
         }
     }
     assert_true(cancelled > 100);
 }
 
-/* --- evaluations, as they come ---------------------------------------------
- */
+/* --- evaluations in random order ------------------------------------------ */
 
 enum { INTERVAL = 300, MAX_AGE = 600, ROUNDS = 60 };
 
@@ -262,12 +261,11 @@ static const char escalate[] =
     "  partition: gpu\n"
     "  escalate: [warn after 0m, warn after 45m, cancel after 1h]\n";
 
-/* What the job went through, apart from what the store says. */
-struct life {
-    int64_t since, last;       /* an unbroken run of findings */
-    unsigned sent;             /* warnings in it */
-    int64_t sent_sec;          /* the last of them */
-    unsigned waiting, refused; /* a mail in it */
+/* What happened to the job, recorded independently of the store. */
+struct history {
+    int64_t since, last; /* begin and end of uninterrupted findings */
+    unsigned sent;       /* warnings sent in that time */
+    int64_t sent_sec;    /* the last of them */
 };
 
 struct world {
@@ -284,8 +282,9 @@ static int64_t count(struct world *w, const char *sql)
     return n;
 }
 
-/* One evaluation; clear: the job idles, and all about it is known. */
-static void evaluate(struct world *w, struct life *l, int64_t now, bool clear)
+/* One evaluation; clear: the job is idle, and all its values are known. */
+static void evaluate(struct world *w, struct history *l, int64_t now,
+                     bool clear)
 {
     struct bj_running_job j = idle();
     struct bj_running_jobs jobs = {.job = &j, .n = 1};
@@ -293,18 +292,17 @@ static void evaluate(struct world *w, struct life *l, int64_t now, bool clear)
     int64_t before = count(w, "SELECT count(*) FROM running_action WHERE action"
                               " = 'cancel'");
     j.id = 1;
-    if (!clear && any(2) == 0)
+    if (!clear && rnd(2) == 0)
         j.v[BJ_RV_FRESH] = 1;
     else if (!clear)
-        j.v[BJ_RV_GPUS] = any(2) == 0 ? 3 : BJ_SQL_NULL;
-    /* Other findings are of no interest. */
+        j.v[BJ_RV_GPUS] = rnd(2) == 0 ? 3 : BJ_SQL_NULL;
     j.n_found = judged(w->r.rules, &j, j.found);
     assert_true(clear ? j.n_found > 0 : true);
     assert_int_equal(bj_running_write(&w->r, &w->cluster, &jobs, now, &err), 0);
     if (!clear)
-        *l = (struct life){.since = 0};
+        *l = (struct history){.since = 0};
     else if (l->since == 0 || now - l->last > 2 * INTERVAL + MAX_AGE)
-        *l = (struct life){.since = now};
+        *l = (struct history){.since = now};
     l->last = now;
     assert_int_equal(bj_running_act(&w->r, &w->cluster, &jobs, now, &err), 0);
     if (count(w, "SELECT count(*) FROM running_action WHERE action ="
@@ -315,15 +313,15 @@ static void evaluate(struct world *w, struct life *l, int64_t now, bool clear)
     assert_true(l->sent >= 1 && now - l->sent_sec >= HOUR / 4);
 }
 
-/* The mail service: sends, fails, or is late. */
-static void post(struct world *w, struct life *l, int64_t now)
+/* Simulate the mail service: it sends, fails, or is late. */
+static void post(struct world *w, struct history *l, int64_t now)
 {
     char sql[120];
     if (count(w, "SELECT count(*) FROM running_action WHERE state ="
                  " 'waiting'") == 0 ||
-        any(4) == 0)
+        rnd(4) == 0)
         return;
-    const bool sent = any(6) > 0;
+    const bool sent = rnd(6) > 0;
     snprintf(sql, sizeof(sql),
              "UPDATE running_action SET state = '%s', at = %lld WHERE state ="
              " 'waiting'",
@@ -333,12 +331,12 @@ static void post(struct world *w, struct life *l, int64_t now)
     l->sent_sec = now;
 }
 
-/* The job idles, with doubts, pauses of the program, and late or failed mails
- * in between: it is only cancelled after an hour of findings without a break,
- * and a warning that was sent a quarter of an hour before. */
-static void test_lives(void **state)
+/* A job is idle, with missing values, pauses of the program, and late or failed
+ * mails in between: it is only cancelled after an hour of uninterrupted
+ * findings, and a quarter of an hour after a warning was sent. */
+static void test_histories(void **state)
 {
-    const unsigned lives = bj_rounds(60, 20);
+    const unsigned histories = bj_rounds(60, 20);
     (void)state;
     struct fixture f;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
@@ -366,19 +364,19 @@ static void test_lives(void **state)
             "INSERT INTO cluster(id, name, system) VALUES(1, 'c', 'slurm')");
     db_exec(w.db, "INSERT INTO job(id, cluster, jobid, submit, start, state)"
                   " VALUES(1, 1, 1, 1, 992800, 2)");
-    for (unsigned i = 0; i < lives; i++) {
-        struct life l = {.since = 0};
+    for (unsigned i = 0; i < histories; i++) {
+        struct history l = {.since = 0};
         int64_t now = NOW;
         db_exec(w.db, "DELETE FROM running_action");
         db_exec(w.db, "DELETE FROM running_finding");
         for (int k = 0; k < ROUNDS; k++) {
-            now += any(20) == 0 ? 2 * INTERVAL + MAX_AGE + 1 + any(600)
-                                : INTERVAL + any(300);
-            evaluate(&w, &l, now, any(25) > 0);
-            post(&w, &l, now + any(60));
+            now += rnd(20) == 0 ? 2 * INTERVAL + MAX_AGE + 1 + rnd(600)
+                                : INTERVAL + rnd(300);
+            evaluate(&w, &l, now, rnd(25) > 0);
+            post(&w, &l, now + rnd(60));
         }
     }
-    assert_in_range(w.cancelled, 10, lives * ROUNDS);
+    assert_in_range(w.cancelled, 10, histories * ROUNDS);
     bj_finding_rules_free(w.r.finding_rules);
     bj_rules_free(w.r.rules);
     bj_store_close(s);
@@ -388,10 +386,13 @@ static void test_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle),     cmocka_unit_test(test_doubt),
-        cmocka_unit_test(test_gpus),     cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_lives),    cmocka_unit_test(test_never_unwarned),
-        cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_missing_values),
+        cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_histories),
+        cmocka_unit_test(test_never_unwarned),
+        cmocka_unit_test(test_random_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The tables are the same in SQLite and PostgreSQL, whatever version they were
- * made with: names, types, keys, indexes, views, triggers. */
+/* The schema is the same in SQLite and PostgreSQL, whatever version it was
+ * migrated from: names, types, keys, indexes, views, triggers. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/schema.h"
@@ -78,7 +78,7 @@ static const char *const postgresql[] = {
     " 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND"
     " NOT c.relispartition AND c.relname NOT IN ('store_meta', 'job_month') "
     "ORDER BY 1",
-    /* Those of tables that are split by their number have it, too. */
+    /* Indexes of tables partitioned by their number contain it, too. */
     "SELECT c.relname || CASE WHEN i.indisunique THEN ' unique' ELSE '' END ||"
     " CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END || ' ' || "
     "t.relname"
@@ -98,7 +98,8 @@ static const char *const postgresql[] = {
     " ')' FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid WHERE"
     " c.relkind = 'v' AND c.relnamespace = 'public'::regnamespace GROUP BY"
     " c.relname ORDER BY 1",
-    /* The two more list new jobs, which SQLite numbers in their order. */
+    /* Two more triggers list new jobs; SQLite needs none, as it numbers jobs in
+     * order. */
     "SELECT tgname || ' ' || tgrelid::regclass FROM pg_trigger WHERE NOT"
     " tgisinternal AND tgparentid = 0 AND tgname NOT IN ('job_new', "
     "'job_new_mail') ORDER BY 1",
@@ -126,7 +127,7 @@ static void compare(struct bj_db *file, struct bj_db *pg, int from)
 static void test_all_versions(void **state)
 {
     (void)state;
-    SERVER;
+    NEED_SERVER;
     for (int from = 0; from <= bj_schema_version(); from++) {
         struct bj_err err = {0};
         struct bj_db *file = open_db(NULL), *pg = open_empty();
@@ -134,7 +135,7 @@ static void test_all_versions(void **state)
         assert_int_equal(bj_schema_make(file, from, &err), 0);
         if (bj_schema_make(pg, from, &err) < 0)
             fail_msg("version %d: %s", from, err.msg);
-        /* the last version has its views from the migration */
+        /* views of the last version are only created by a migration */
         if (from == bj_schema_version()) {
             bj_db_close(file);
             bj_db_close(pg);
@@ -156,7 +157,7 @@ static void test_not_a_store(void **state)
     struct bj_err err = {0};
     int version;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_empty();
     assert_int_equal(bj_schema_read(db, &version, &err), 0);
     assert_int_equal(version, 0);
@@ -171,13 +172,13 @@ static void test_not_a_store(void **state)
     bj_db_close(db);
 }
 
-/* Views of other people stay, and stop a migration that would break them. */
+/* A view that a user made stays, and stops a migration that would break it. */
 static void test_other_views(void **state)
 {
     struct bj_err err = {0};
     int version;
     (void)state;
-    SERVER;
+    NEED_SERVER;
     struct bj_db *db = open_empty();
     assert_int_equal(bj_schema_migrate(db, &err), 0);
     assert_int_equal(bj_db_exec(db,

@@ -1,12 +1,12 @@
-/* The queries that the API sends to Prometheus: no name of a job becomes part
- * of their grammar. */
+/* The queries that the API sends to Prometheus: ids and names of jobs are
+ * escaped. */
 #include "report/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 static void is(struct bj_buf *b, const char *want)

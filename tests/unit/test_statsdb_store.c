@@ -1,4 +1,5 @@
-/* The file: application id, version, locks, full disks, sudden death. */
+/* The store's file: application id, version, locks, full disk, killed writer.
+ */
 #include "tests/unit/test_statsdb.h"
 
 #include "tests/unit/lib/await.h"
@@ -36,9 +37,9 @@ static unsigned descriptors(void)
     return n;
 }
 
-/* One without a name takes no file, until it is too large for its cache; that
- * one has no name either. */
-static void test_nowhere(void **state)
+/* A store without a path uses no file until it exceeds its cache, and then a
+ * file without a name. */
+static void test_without_path(void **state)
 {
     (void)state;
     struct fixture f;
@@ -59,7 +60,7 @@ static void test_nowhere(void **state)
             " INSERT INTO t SELECT zeroblob(65536) FROM n");
     assert_true(descriptors() > before);
     expect(s, "SELECT count(*), sum(length(b)) FROM t", "64|4194304\n");
-    assert_int_equal(rmdir(f.dir), 0); /* nothing is in it */
+    assert_int_equal(rmdir(f.dir), 0); /* the directory is empty */
     assert_int_equal(mkdir(f.dir, 0700), 0);
     bj_store_rollback(s);
     expect(s, "SELECT count(*) FROM sqlite_schema WHERE name = 't'", "0\n");
@@ -93,8 +94,7 @@ static void test_versions(void **state)
     assert_int_equal(try_open(&ro, &err), -ENOTSUP);
     exec_file(&f, "PRAGMA user_version = 0");
     assert_int_equal(try_open(&ro, &err), -EAGAIN);
-    /* the tables are there already: a migration that fails leaves all as it
-     * was */
+    /* the tables exist already: a migration that fails changes nothing */
     assert_true(try_open(&rw, &err) < 0);
     exec_file(&f, "PRAGMA application_id = 1");
     assert_int_equal(try_open(&rw, &err), -EBADMSG);
@@ -134,15 +134,15 @@ static void test_migration(void **state)
     fixture_close(&f);
 }
 
-/* What is wrong with other files is not taken for a fault of the store. */
-static void test_not_its_fault(void **state)
+/* Errors of other files are not reported as errors of the store. */
+static void test_errors_of_other_files(void **state)
 {
-    static const int ours[] = {-EIO, -ENOSPC, -EROFS, -EBADMSG};
+    static const int codes[] = {-EIO, -ENOSPC, -EROFS, -EBADMSG};
     struct bj_err err = {0};
     (void)state;
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        bj_err_set(&err, ours[i], "spool");
-        assert_int_equal(bj_store_other_error(&err, ours[i]), -EREMOTEIO);
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        bj_err_set(&err, codes[i], "spool");
+        assert_int_equal(bj_store_other_error(&err, codes[i]), -EREMOTEIO);
         assert_int_equal(err.code, -EREMOTEIO);
         assert_int_equal(strncmp(err.msg, "spool: ", 7), 0);
         assert_true(strlen(err.msg) > 15);
@@ -151,8 +151,8 @@ static void test_not_its_fault(void **state)
     assert_int_equal(bj_store_other_error(NULL, 0), 0);
 }
 
-/* One of another version can be copied, and is left as it is where nothing is
- * to be written. */
+/* A store of another version can be opened to be copied; with as_it_is, opening
+ * neither creates nor migrates a store. */
 static void test_any_version(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_any_version(void **state)
     fixture_close(&f);
 }
 
-/* A job waits for Prometheus under its end, and no longer when that changes. */
+/* The entry of a job in prom_todo is removed when the job's end changes. */
 static void test_end_changes(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_end_changes(void **state)
     fixture_close(&f);
 }
 
-static void test_not_ours(void **state)
+static void test_not_a_store(void **state)
 {
     (void)state;
     struct fixture f;
@@ -213,7 +213,7 @@ static void test_not_ours(void **state)
     assert_non_null(strstr(err.msg, "not a store"));
     rw.path = "/nonexistent/dir/x";
     assert_int_equal(try_open(&rw, &err), -ENOENT);
-    /* a link leads nowhere */
+    /* a symbolic link is not followed */
     char name[128];
     snprintf(name, sizeof(name), "%.60s/link", f.dir);
     assert_int_equal(symlink(f.path, name), 0);
@@ -269,7 +269,8 @@ static void test_locks(void **state)
     bj_upsert_free(u);
     bj_store_close(s);
 
-    /* Somebody else's transaction: we wait, then say so, then go on. */
+    /* While another program has a transaction, the store waits and then reports
+     * -EBUSY; later it can write again. */
     struct bj_db *other;
     assert_int_equal(bj_store_open(&rw, &s, &err), 0);
     u = upsert_open(s);
@@ -288,7 +289,7 @@ static void test_locks(void **state)
     fixture_close(&f);
 }
 
-/* Batches until one fails: committed data is there and complete. */
+/* Store batches until one fails; all committed jobs are in the store. */
 static void fill_up(const struct bj_store_options *opt, bool unlimit)
 {
     struct bj_store *s;
@@ -353,14 +354,14 @@ static void test_full(void **state)
 
 enum { BATCHES = 60, BATCH = 50 };
 
-/* Writes all batches from the start, and says so before each of them. */
-static void writer(const struct fixture *f, int says)
+/* Write all batches in order, and a byte to the pipe before each. */
+static void writer(const struct fixture *f, int progress_pipe)
 {
     struct bj_err err = {0};
     struct bj_store *s = store_open(f);
     struct bj_upsert *u = upsert_open(s);
     for (unsigned k = 0; k < BATCHES && err.code == 0; k++) {
-        assert_int_equal(write(says, "", 1), 1);
+        assert_int_equal(write(progress_pipe, "", 1), 1);
         bj_upsert_begin(u, &err);
         for (unsigned id = k * BATCH; id < (k + 1) * BATCH; id++)
             put_one(u, id, &err);
@@ -369,19 +370,18 @@ static void writer(const struct fixture *f, int says)
     _exit(err.code != 0);
 }
 
-/* Kill a writer somewhere in its batch of that number; all of them: let it end.
- */
+/* Kill a writer during that batch; with BATCHES let it finish. */
 static void write_until(const struct fixture *f, unsigned batch)
 {
-    int says[2], status;
+    int progress_pipe[2], status;
     char c;
-    assert_int_equal(pipe(says), 0);
+    assert_int_equal(pipe(progress_pipe), 0);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        writer(f, says[1]);
-    close(says[1]);
-    for (unsigned k = 0; k <= batch && read(says[0], &c, 1) == 1; k++)
+        writer(f, progress_pipe[1]);
+    close(progress_pipe[1]);
+    for (unsigned k = 0; k <= batch && read(progress_pipe[0], &c, 1) == 1; k++)
         ;
     if (batch < BATCHES) {
         await_random((unsigned)rand() % 2000);
@@ -390,7 +390,7 @@ static void write_until(const struct fixture *f, unsigned batch)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(batch < BATCHES ||
                 (WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    close(says[0]);
+    close(progress_pipe[0]);
 }
 
 static void test_killed(void **state)
@@ -418,13 +418,13 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nowhere),
+        cmocka_unit_test(test_without_path),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_migration),
         cmocka_unit_test(test_any_version),
         cmocka_unit_test(test_end_changes),
-        cmocka_unit_test(test_not_ours),
-        cmocka_unit_test(test_not_its_fault),
+        cmocka_unit_test(test_not_a_store),
+        cmocka_unit_test(test_errors_of_other_files),
         cmocka_unit_test(test_locks),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_killed),

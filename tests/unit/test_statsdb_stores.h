@@ -1,5 +1,5 @@
-/* Three stores that get the same records: of SQLite, of PostgreSQL job by job,
- * and of PostgreSQL gathered.  Their rows are compared. */
+/* Three stores that get the same records, and whose rows are compared: SQLite,
+ * PostgreSQL that stores jobs one by one, and PostgreSQL that gathers jobs. */
 #ifndef BJ_TEST_STATSDB_STORES_H
 #define BJ_TEST_STATSDB_STORES_H
 
@@ -61,7 +61,8 @@ static inline void close_all(struct stores *w)
     fixture_close(&w->f);
 }
 
-/* The rows of a query without its first column, a number that differs. */
+/* Append the rows of a query, without the first column, a number that differs
+ * between the stores. */
 static inline void dump_rows(struct bj_store *s, const char *sql,
                              struct bj_buf *to)
 {
@@ -123,8 +124,8 @@ static inline char *dump(struct bj_store *s, bool todo)
     return out.p;
 }
 
-/* Show the first difference, and what is before it. */
-static inline void same(const char *a, const char *b)
+/* If two texts differ, fail and show the first difference. */
+static inline void assert_same_text(const char *a, const char *b)
 {
     size_t i = 0;
     while (a[i] && a[i] == b[i])
@@ -141,7 +142,7 @@ static inline void same_stores(struct stores *w, int first)
         text[i] = dump(w->store[i], first != SQLITE);
     assert_true(strlen(text[first]) > 1000);
     for (int i = first + 1; i < STORES; i++) {
-        same(text[first], text[i]);
+        assert_same_text(text[first], text[i]);
         free(text[i]);
     }
     free(text[first]);

@@ -1,5 +1,5 @@
-/* statsdb/tres_names.h: lists of Slurm's database against what sacct of 22.05
- * printed of the same jobs. */
+/* statsdb/tres_names.h: lists of Slurm's database, compared with the output of
+ * sacct 22.05 for the same jobs. */
 #include "statsdb/tres_names.h"
 
 #include "tests/unit/test_statsdb.h"
@@ -57,7 +57,7 @@ static void test_lists(void **state)
     bj_tres_names_free(&t);
 }
 
-/* Names and lists longer than there is room for. */
+/* Names and lists that are too long. */
 static void test_long(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Storing records of jobs: round trip, and which record changes what. */
+/* Storing accounting records of jobs: round trip, merging, rollback, many jobs,
+ * a full store, arrays. */
 #include "tests/unit/test_statsdb.h"
 
 #include <errno.h>
@@ -175,7 +176,7 @@ static void test_round_trip(void **state)
     fixture_close(&f);
 }
 
-/* Ids and directories of every shape come back as they were. */
+/* Ids and directories of all forms come back unchanged. */
 static void test_shapes(void **state)
 {
     static const struct {
@@ -239,14 +240,14 @@ static const struct {
      "running|100||10||a\n"},
     {"runs", BJ_STATE_RUNNING, 100, BJ_ABSENT, 20, BJ_ABSENT, "a",
      "running|100||20||a\n"},
-    {"an older word of it", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0,
-     BJ_ABSENT, "b", "running|100||20||a\n"},
+    {"an older record", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0, BJ_ABSENT,
+     "b", "running|100||20||a\n"},
     {"ends", BJ_STATE_COMPLETED, 100, 150, 50, 7, "a",
      "completed|100|150|50|7|a\n"},
     {"record without its steps", BJ_STATE_COMPLETED, 100, 150, 50, BJ_ABSENT,
      "", "completed|100|150|50|7|a\n"},
-    {"late word of its running", BJ_STATE_RUNNING, 100, BJ_ABSENT, 30, 3, "c",
-     "completed|100|150|50|7|a\n"},
+    {"a late record of the running job", BJ_STATE_RUNNING, 100, BJ_ABSENT, 30,
+     3, "c", "completed|100|150|50|7|a\n"},
     {"without a state", BJ_STATE_UNKNOWN, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
      BJ_ABSENT, "", "completed|100|150|50|7|a\n"},
     {"corrected", BJ_STATE_TIMEOUT, 100, 160, 60, 8, "d",
@@ -278,7 +279,8 @@ static void test_merge(void **state)
                " account FROM job_v",
                merges[i].want);
     }
-    /* A run of its own, and the same run found by its SLUID. */
+    /* Another run, and the same run with another submit time, found by its
+     * SLUID. */
     struct bj_sched_job j;
     bj_sched_job_init(&j);
     j.raw_id = BJ_SLICE("1");
@@ -294,7 +296,7 @@ static void test_merge(void **state)
     fixture_close(&f);
 }
 
-/* What is rolled back has not happened, in memory neither. */
+/* A rollback undoes everything, also in memory. */
 static void test_rollback(void **state)
 {
     (void)state;
@@ -327,9 +329,8 @@ static void test_rollback(void **state)
     fixture_close(&f);
 }
 
-/* So many jobs that they go into the store in batches, in a thread of their
- * own: jobs from id on, with a step each, of owners and directories that are
- * new. */
+/* Store jobs from id to end, each with a step, with new owners and directories.
+ * Their number makes a thread write them in batches. */
 static int many(struct bj_upsert *u, unsigned id, unsigned end)
 {
     struct bj_err err = {0};
@@ -401,7 +402,7 @@ static void many_times(bool bulk)
         assert_int_equal(bj_upsert_commit(u, &err), 0);
         expect_many(s, n);
     }
-    /* New and known ones by turns, in one transaction. */
+    /* New and known jobs alternate in one transaction. */
     assert_int_equal(bj_upsert_begin(u, &err), 0);
     for (unsigned i = 8000; i < 14000; i += 1500)
         assert_true(many(u, i, i + 1500) == 0 &&
@@ -456,8 +457,8 @@ static void test_many_full(void **state)
     many_full(true);
 }
 
-/* While its tasks wait an array is one record, under the id that its last task
- * will have: then it is that task, and no list. */
+/* While its tasks wait, an array is one record with the id of its last task;
+ * when that task starts, the record is the task. */
 static void test_array(void **state)
 {
     (void)state;

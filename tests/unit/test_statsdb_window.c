@@ -1,9 +1,9 @@
-/* The next time window. */
+/* The next time window to request from a source. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include "statsdb/window.h"
@@ -22,26 +22,34 @@ static void test_cases(void **state)
         bool any;
         struct bj_window want;
     } cases[] = {
-        {"nothing yet", {0, 0}, 9000, true, {8500, 9000, {8500, 9000}, false}},
-        {"nothing yet, little to request",
+        {"nothing imported yet",
+         {0, 0},
+         9000,
+         true,
+         {8500, 9000, {8500, 9000}, false}},
+        {"nothing imported yet, little to request",
          {0, 0},
          1200,
          true,
          {1000, 1200, {1000, 1200}, false}},
-        {"back", {8500, 9000}, 9059, true, {8000, 8500, {8000, 9000}, true}},
+        {"older history",
+         {8500, 9000},
+         9059,
+         true,
+         {8000, 8500, {8000, 9000}, true}},
         {"the new end goes first",
          {8500, 9000},
          9060,
          true,
          {8900, 9060, {8500, 9060}, false}},
-        {"the last slice back",
+        {"the oldest slice",
          {1200, 9000},
          9001,
          true,
          {1000, 1200, {1000, 9000}, true}},
-        {"all is there", {1000, 9000}, 9059, false, {0}},
-        {"more than was wanted", {900, 9000}, 9059, false, {0}},
-        {"after a long rest",
+        {"all imported", {1000, 9000}, 9059, false, {0}},
+        {"more imported than requested", {900, 9000}, 9059, false, {0}},
+        {"after a long pause",
          {1000, 9000},
          20000,
          true,
@@ -67,7 +75,7 @@ static void test_cases(void **state)
     }
 }
 
-/* Bulk mode: history, and pauses of more than an hour. */
+/* Bulk mode is used for history, and after pauses of more than an hour. */
 static void test_bulk(void **state)
 {
     static const struct bj_window_rules day = {
@@ -106,7 +114,7 @@ static void test_no_gap(void **state)
         assert_true(w.start_sec < w.end_sec && w.end_sec <= now);
         assert_true(w.end_sec - w.start_sec <=
                     rules.slice_sec + rules.overlap_sec);
-        if ((seed >> 40) % 3 == 0) { /* it failed */
+        if ((seed >> 40) % 3 == 0) { /* the request failed */
             now += (int64_t)(seed >> 33) % 50;
             continue;
         }

@@ -1,4 +1,4 @@
-/* A command line as people write it: words among options, and times. */
+/* Command lines with words between options, and times as users write them. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/acct_text.h"
@@ -24,7 +24,7 @@ static const struct bj_opt options[] = {
     {.name = NULL},
 };
 
-/* Arguments with blanks between, and what becomes of them. */
+/* Command lines, and the options and words into which they are divided. */
 static const struct {
     const char *line, *options, *words;
 } lines[] = {
@@ -110,7 +110,7 @@ static void test_time(void **state)
         {"today", false, T0 - T0 % DAY - 3600},
         {"yesterday", false, T0 - T0 % DAY - DAY - 3600},
         {"tomorrow", true, INT64_MIN},
-        {"20231114", true, INT64_MIN}, /* not so many seconds ago */
+        {"20231114", true, INT64_MIN}, /* not a number of seconds */
         {"2023-02-30", true, INT64_MIN},
         {"-1d", true, INT64_MIN},
     };

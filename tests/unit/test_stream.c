@@ -1,11 +1,11 @@
-/* The pipe of a streamed response: bytes come out as they went in, whatever the
- * sizes of pieces and reads; a full one refuses; both ends learn of the other's
- * end. */
+/* The pipe of a streamed response: bytes keep their order for all sizes of
+ * writes and reads, a full pipe refuses more, and each side notices when the
+ * other one ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include "base/stream.h"
@@ -34,7 +34,7 @@ static char byte_at(size_t i)
     return (char)(i * 7 + i / 251);
 }
 
-/* Put at most n bytes from the position on; returns how many. */
+/* Put at most n bytes, from position at on; returns how many were put. */
 static size_t put_some(struct bj_stream *s, size_t at, size_t n)
 {
     char piece[CAP];
@@ -74,7 +74,7 @@ static void bytes_keep_their_order(void **state)
     bj_stream_close(s);
 }
 
-static void a_full_one_refuses(void **state)
+static void a_full_pipe_refuses(void **state)
 {
     static const char bytes[CAP] = "x";
     unsigned woken = 0;
@@ -88,7 +88,7 @@ static void a_full_one_refuses(void **state)
     assert_int_equal(bj_stream_put(s, (struct bj_slice){bytes, CAP / 2}),
                      BJ_STREAM_FULL);
     assert_int_equal(bj_stream_put(s, (struct bj_slice){bytes, 1}), -EAGAIN);
-    /* not for each small read */
+    /* a small read does not wake the writer */
     assert_int_equal(bj_stream_take(s, got, 1), 1);
     assert_int_equal(woken, 0);
     assert_int_equal(bj_stream_take(s, got, CAP - CAP / 4 - 1),
@@ -102,7 +102,7 @@ static void a_full_one_refuses(void **state)
     bj_stream_end(s, false);
 }
 
-static void the_reader_learns_of_the_end(void **state)
+static void the_reader_notices_the_end(void **state)
 {
     char got[CAP];
     unsigned woken = 0;
@@ -126,8 +126,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_keep_their_order),
-        cmocka_unit_test(a_full_one_refuses),
-        cmocka_unit_test(the_reader_learns_of_the_end),
+        cmocka_unit_test(a_full_pipe_refuses),
+        cmocka_unit_test(the_reader_notices_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* Cleaning text: what is not UTF-8, what controls terminals, what is too long.
- * The expected replacements were made by another decoder (Python's
- * bytes.decode("utf-8", "replace")). */
+/* Cleaning text: invalid UTF-8, control characters, text that is too long. The
+ * expected replacements come from Python's bytes.decode("utf-8", "replace"). */
 #include "base/text.h"
 
 #include <setjmp.h>
@@ -32,7 +31,7 @@ static const struct {
     {S("\xed\x9f\xbf"), "\xed\x9f\xbf"},
     {S("\xee\x80\x80"), "\xee\x80\x80"},
     {S("\xf0\x90\x80\x80"), "\xf0\x90\x80\x80"},
-    /* continuations without a beginning, beginnings without an end */
+    /* continuation bytes alone, incomplete sequences */
     {S("\x80"), R},
     {S("\xbf\xbf"), R R},
     {S("\xc3"), R},
@@ -51,7 +50,7 @@ static const struct {
     {S("\xe0\x9f\xbf"), R R R},
     {S("\xf0\x80\x80\xaf"), R R R R},
     {S("\xf0\x8f\xbf\xbf"), R R R R},
-    /* surrogates, too high, never used */
+    /* surrogates, above U+10FFFF, bytes that UTF-8 never uses */
     {S("\xed\xa0\x80"), R R R},
     {S("\xed\xbf\xbf"), R R R},
     {S("\xf4\x90\x80\x80"), R R R R},
@@ -92,7 +91,7 @@ static void cleaning(void **state)
     }
 }
 
-/* One character is n bytes; whole ones only, however little room there is. */
+/* Only whole characters are copied, for all sizes of characters and buffers. */
 static void cutting_keeps_characters_whole(void **state)
 {
     static const char *const characters[] = {"a", "\xc3\xa9", "\xe2\x82\xac",
@@ -130,11 +129,11 @@ static void label_limit(void **state)
         bj_text_clean((struct bj_slice){in, 128}, got, sizeof(got)), 128);
     assert_int_equal(
         bj_text_clean((struct bj_slice){in, 129}, got, sizeof(got)), 128);
-    /* A character of three bytes across the limit goes as a whole ... */
+    /* A character of three bytes across the limit is left out ... */
     memcpy(in + 126, "\xe2\x82\xac", 3);
     assert_int_equal(
         bj_text_clean((struct bj_slice){in, 200}, got, sizeof(got)), 126);
-    /* ... and so does the replacement of a single bad byte. */
+    /* ... and so is the replacement of a single bad byte. */
     memcpy(in + 126,
            "\xff"
            "aa",
@@ -146,7 +145,7 @@ static void label_limit(void **state)
         bj_text_clean((struct bj_slice){in, 126}, got, sizeof(got)), 128);
 }
 
-static void nothing_at_all(void **state)
+static void empty_input_or_buffer(void **state)
 {
     (void)state;
     char got[2] = "x";
@@ -230,7 +229,7 @@ int main(void)
         cmocka_unit_test(cleaning),
         cmocka_unit_test(cutting_keeps_characters_whole),
         cmocka_unit_test(label_limit),
-        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(empty_input_or_buffer),
         cmocka_unit_test(identifiers),
         cmocka_unit_test(unit_names),
     };

@@ -1,5 +1,6 @@
-/* Tracing: what wrappers may post, and what is made of it.  Bodies follow the
- * protocol of prometheus-slurm-exporter 1.7; pages are written out by hand. */
+/* Tracing: what wrappers may post, and the resulting metrics. Bodies follow the
+ * protocol of prometheus-slurm-exporter 1.7; the expected pages were written by
+ * hand. */
 #include "standalone/trace.h"
 
 #include "core/model/cluster.h"
@@ -30,7 +31,7 @@ static struct bj_trace *make(const struct bj_trace_conf *conf)
     return t;
 }
 
-/* The status of a post at a time. */
+/* Post a body and return the status; the response must contain why. */
 static unsigned post_as(struct bj_trace *t, const char *body, const char *auth,
                         uint64_t now_usec, const char *why)
 {
@@ -64,7 +65,7 @@ static char *metrics(struct bj_trace *t, enum bj_page_format format,
     return out.p;
 }
 
-/* How many samples there are of a family. */
+/* The number of samples of a metric. */
 static size_t samples(struct bj_trace *t, const char *family, uint64_t now_usec)
 {
     char *page = metrics(t, BJ_PAGE_TEXT, NULL, "", now_usec);
@@ -107,7 +108,7 @@ static const char whole_page[] =
     "slurm_proc_write_bytes{jobid=\"17\",hostname=\"n1\","
     "username=\"an\\\"na\"} 1000\n";
 
-static void page_by_hand(void **state)
+static void expected_pages(void **state)
 {
     (void)state;
     struct bj_trace *t = make(&plain);
@@ -130,10 +131,10 @@ static void page_by_hand(void **state)
     bj_trace_free(t);
 }
 
-/* What the queue gave the jobs, once for each; none of those that it does not
- * know.  1500 MiB are 1572864000 bytes, and 1500000000 as the original has it.
- */
-static void given(void **state)
+/* CPUs and memory that the queue allocated to the traced jobs, once for each;
+ * none for jobs that are not in the queue. 1500 MiB are 1572864000 bytes, but
+ * 1500000000 in the original exporter. */
+static void allocations(void **state)
 {
     struct bj_jobs_stat v[] = {
         {.sub = {.key = {BJ_SLICE("9")}}, .cpus = 1, .mem_bytes = 1},
@@ -168,7 +169,7 @@ static void given(void **state)
     bj_trace_free(t);
 }
 
-/* What is taken, and what is wrong with the rest. */
+/* Valid bodies, and the errors of invalid ones. */
 static const struct {
     const char *body;
     unsigned status;
@@ -197,7 +198,7 @@ static const struct {
     {"{\"job_id\":1,\"x\":[[[[[[[[[[1]]]]]]]]]]}", 400, NULL},
 };
 
-static void what_is_taken(void **state)
+static void valid_and_invalid_bodies(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(bodies); i++) {
@@ -218,7 +219,7 @@ static void what_is_taken(void **state)
 #define ON(job, host, pid)                                                     \
     "{\"job_id\":" #job ",\"hostname\":\"" host "\",\"pid\":" #pid "}"
 
-/* An entry for each job and host; the newest counts; they go in time. */
+/* Each job and host has one entry, the newest; entries expire. */
 static void entries(void **state)
 {
     (void)state;
@@ -250,7 +251,7 @@ static void rate(void **state)
         .keep_usec = 10 * SEC, .entries = 3, .rate = 5};
     struct bj_trace *t = make(&conf);
     uint64_t now = 100 * SEC;
-    for (int i = 0; i < 10; i++) /* two seconds' worth at once */
+    for (int i = 0; i < 10; i++) /* the posts of two seconds at once */
         assert_int_equal(post(t, ON(1, "a", 1), now), 200);
     assert_int_equal(post_as(t, ON(1, "a", 1), NULL, now, "trace.max-rate"),
                      429);
@@ -275,7 +276,7 @@ static void token(void **state)
     struct bj_trace *t = NULL;
     struct bj_err err = {0};
     conf.token_file = path;
-    conf.rate = 1; /* two at once, of those who have the token */
+    conf.rate = 1; /* two at once; posts without the token do not count */
     assert_int_equal(bj_trace_new(&conf, &t, &err), -EACCES);
     assert_int_equal(write(fd, " s3cret\n", 8), 8);
     assert_int_equal(fchmod(fd, 0604), 0);
@@ -303,7 +304,7 @@ static void token(void **state)
     assert_int_equal(bj_trace_new(&conf, &t, &err), -EACCES);
 }
 
-/* Text of others, where people look at it. */
+/* Text of users is escaped in HTML. */
 static void hostile_text(void **state)
 {
     (void)state;
@@ -324,7 +325,7 @@ static void hostile_text(void **state)
     bj_trace_free(t);
 }
 
-static int once(void *arg)
+static int trace_once(void *arg)
 {
     (void)arg;
     struct bj_trace *t = NULL;
@@ -344,21 +345,25 @@ static int once(void *arg)
     return r;
 }
 
-static void want_of_memory(void **state)
+static void out_of_memory(void **state)
 {
     (void)state;
     if (!bj_fail_works())
         skip();
-    assert_true(bj_fail_each(once, NULL) > 3);
+    assert_true(bj_fail_each(trace_once, NULL) > 3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(page_by_hand),   cmocka_unit_test(what_is_taken),
-        cmocka_unit_test(entries),        cmocka_unit_test(rate),
-        cmocka_unit_test(token),          cmocka_unit_test(hostile_text),
-        cmocka_unit_test(want_of_memory), cmocka_unit_test(given),
+        cmocka_unit_test(expected_pages),
+        cmocka_unit_test(valid_and_invalid_bodies),
+        cmocka_unit_test(entries),
+        cmocka_unit_test(rate),
+        cmocka_unit_test(token),
+        cmocka_unit_test(hostile_text),
+        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The cache of user names, over a database that counts and can fail. */
+/* The cache of user names, with a simulated database that counts lookups and
+ * can fail. */
 #include "core/find/users.h"
 
 #include <errno.h>
@@ -15,20 +16,20 @@
 #define SEC(n) ((uint64_t)(n)*1000000)
 
 struct db {
-    int asked, result;
+    int lookups, result;
     const char *prefix;
 };
 
 static int db_name(void *ctx, uid_t uid, char *buf, size_t cap)
 {
     struct db *db = ctx;
-    db->asked++;
+    db->lookups++;
     if (db->result == 0)
         snprintf(buf, cap, "%s%u", db->prefix, (unsigned)uid);
     return db->result;
 }
 
-static struct bj_users *with(struct db *db)
+static struct bj_users *new_users(struct db *db)
 {
     struct bj_userdb udb = {db, db_name};
     struct bj_users *u = bj_users_new(&udb);
@@ -40,7 +41,7 @@ static void test_keeps(void **state)
 {
     (void)state;
     struct db db = {.prefix = "u"};
-    struct bj_users *u = with(&db);
+    struct bj_users *u = new_users(&db);
     char name[BJ_USER_NAME_CAP];
     for (int round = 0; round < 3; round++)
         for (uid_t uid = 0; uid < 1000; uid++) {
@@ -49,53 +50,53 @@ static void test_keeps(void **state)
             assert_int_equal(bj_users_name(u, uid, SEC(5), name), 0);
             assert_string_equal(name, want);
         }
-    assert_int_equal(db.asked, 1000);
+    assert_int_equal(db.lookups, 1000);
     assert_int_equal(bj_users_count(u), 1000);
     /* a name is kept for an hour */
     assert_int_equal(bj_users_name(u, 7, SEC(5 + 3599), name), 0);
-    assert_int_equal(db.asked, 1000);
+    assert_int_equal(db.lookups, 1000);
     db.prefix = "v";
     assert_int_equal(bj_users_name(u, 7, SEC(5 + 3600), name), 0);
-    assert_int_equal(db.asked, 1001);
+    assert_int_equal(db.lookups, 1001);
     assert_string_equal(name, "v7");
     bj_users_free(u);
 }
 
-/* That there is no such user is kept for a minute. */
-static void test_nobody(void **state)
+/* An unknown user is remembered for a minute. */
+static void test_unknown_user(void **state)
 {
     (void)state;
     struct db db = {.result = -ENOENT, .prefix = "late"};
-    struct bj_users *u = with(&db);
+    struct bj_users *u = new_users(&db);
     char name[BJ_USER_NAME_CAP];
     for (int s = 0; s < 60; s++)
         assert_int_equal(bj_users_name(u, 9, SEC(s), name), -ENOENT);
-    assert_int_equal(db.asked, 1);
+    assert_int_equal(db.lookups, 1);
     db.result = 0;
     assert_int_equal(bj_users_name(u, 9, SEC(60), name), 0);
     assert_string_equal(name, "late9");
     bj_users_free(u);
 }
 
-/* A database that fails takes no name away. */
+/* If the database fails, a known name stays. */
 static void test_fails(void **state)
 {
     (void)state;
     struct db db = {.result = -EIO, .prefix = "u"};
-    struct bj_users *u = with(&db);
+    struct bj_users *u = new_users(&db);
     char name[BJ_USER_NAME_CAP];
     assert_int_equal(bj_users_name(u, 1, SEC(0), name), -EIO);
     assert_int_equal(bj_users_name(u, 1, SEC(59), name), -EIO);
-    assert_int_equal(db.asked, 1);
+    assert_int_equal(db.lookups, 1);
     db.result = 0;
     assert_int_equal(bj_users_name(u, 1, SEC(60), name), 0);
     db.result = -EIO;
     assert_int_equal(bj_users_name(u, 1, SEC(60 + 3600), name), 0);
     assert_string_equal(name, "u1");
-    assert_int_equal(db.asked, 3);
+    assert_int_equal(db.lookups, 3);
     assert_int_equal(bj_users_name(u, 1, SEC(60 + 3659), name), 0);
-    assert_int_equal(db.asked, 3);
-    /* but one that says that the user is gone does */
+    assert_int_equal(db.lookups, 3);
+    /* but not if it reports that the user no longer exists */
     db.result = -ENOENT;
     assert_int_equal(bj_users_name(u, 1, SEC(60 + 3660), name), -ENOENT);
     bj_users_free(u);
@@ -105,7 +106,7 @@ static void test_bounded(void **state)
 {
     (void)state;
     struct db db = {.prefix = "u"};
-    struct bj_users *u = with(&db);
+    struct bj_users *u = new_users(&db);
     char name[BJ_USER_NAME_CAP];
     for (uid_t uid = 0; uid < 3 * BJ_USERS_MAX; uid++) {
         assert_int_equal(bj_users_name(u, uid * 65536 + uid, 0, name), 0);
@@ -134,7 +135,7 @@ static void test_system(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps),  cmocka_unit_test(test_nobody),
+        cmocka_unit_test(test_keeps),  cmocka_unit_test(test_unknown_user),
         cmocka_unit_test(test_fails),  cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_system),
     };

@@ -1,4 +1,4 @@
-/* base/wait.h under the clock that tests set. */
+/* base/wait.h with the simulated clock of tests. */
 #include "base/clock.h"
 #include "base/wait.h"
 #include "tests/unit/lib/testclock.h"
@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h needs those above. */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #define SECOND 1000000ull
@@ -86,7 +86,7 @@ static void test_deadline(void **state)
         bj_wait_until(&p.wake, &p.lock, UINT64_MAX);
     assert_int_equal(p.calls, 1);
     assert_int_equal(p.passes, 5);
-    /* The time has come: no wait at all. */
+    /* A deadline that has passed: no wait. */
     assert_false(bj_wait_until(&p.wake, &p.lock, bj_clock_boot_usec()));
     p.stop = true;
     pthread_cond_broadcast(&p.wake);

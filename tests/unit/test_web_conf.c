@@ -1,4 +1,4 @@
-/* The web configuration file: what it may say, and what it may not. */
+/* The web configuration file: valid and invalid contents. */
 #include "base/web.h"
 #include "base/web_conf.h"
 
@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka.h wants those above */
+/* cmocka.h needs the includes above */
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int parse(struct bj_web_conf *c, const char *text, struct bj_err *err)
     return bj_web_conf_parse(c, "/etc/x/web.yml", bj_slice_str(text), err);
 }
 
-static void whole(void **state)
+static void all_keys(void **state)
 {
     struct bj_web_conf c;
     struct bj_err err = {0};
@@ -71,7 +71,7 @@ static void whole(void **state)
     bj_web_conf_free(&c);
 }
 
-static void little(void **state)
+static void minimal(void **state)
 {
     static const char *const texts[] = {
         "", "# nothing\n", "basic_auth_users:\n", "tls_server_config: {}\n",
@@ -92,7 +92,7 @@ static void little(void **state)
 static void wrong(void **state)
 {
     static const struct {
-        const char *text, *says; /* and where */
+        const char *text, *message; /* part of the error */
     } cases[] = {
         {"tls_server_config:\n  cert_file: a\n", ":2: tls_server_config: cert"},
         {"tls_server_config:\n  key_file: a\n", "key_file without cert_file"},
@@ -143,16 +143,16 @@ static void wrong(void **state)
         struct bj_web_conf c;
         struct bj_err err = {0};
         int r = parse(&c, cases[i].text, &err);
-        if (r != -EINVAL || !strstr(err.msg, cases[i].says))
+        if (r != -EINVAL || !strstr(err.msg, cases[i].message))
             print_error("%s: %d %s\n", cases[i].text, r, err.msg);
         assert_int_equal(r, -EINVAL);
-        assert_non_null(strstr(err.msg, cases[i].says));
+        assert_non_null(strstr(err.msg, cases[i].message));
         assert_non_null(strstr(err.msg, "/etc/x/web.yml:"));
         bj_web_conf_free(&c);
     }
 }
 
-/* Ten at once, then one each 100 ms; a bucket never holds more than it can. */
+/* A bucket gives ten at once, then one each 100 ms, and never holds more. */
 static void bucket(void **state)
 {
     struct bj_bucket b = {0};
@@ -173,7 +173,7 @@ static void bucket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole), cmocka_unit_test(little),
+        cmocka_unit_test(all_keys), cmocka_unit_test(minimal),
         cmocka_unit_test(wrong), cmocka_unit_test(bucket)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

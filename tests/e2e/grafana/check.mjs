@@ -1,6 +1,7 @@
-// What Grafana makes of answers: its own data frames, units and
-// transformations, the JSONPath library of the JSON API plugin, Prometheus'
-// own parser.  Reads a JSON array of cases, prints "ok WHAT" or "not ok WHAT: WHY".
+// Check responses and panels with the code that Grafana uses: its data frames,
+// units and transformations, the JSONPath library of the JSON API plugin,
+// Prometheus' parser.  Reads a JSON array of cases, prints "ok DESCRIPTION" or
+// "not ok DESCRIPTION: REASON".
 import { createRequire } from 'module';
 import { pathToFileURL } from 'url';
 globalThis.window = globalThis;
@@ -11,7 +12,7 @@ const { JSONPath } = require('jsonpath-plus');
 const { parser } = require('@prometheus-io/lezer-promql');
 const { standardTransformers, standardTransformersRegistry } = data;
 
-// Some are there under two names.
+// Some transformations are exported under two names.
 const steps = new Map(Object.values(standardTransformers).map(
   (t) => [t.id, { id: t.id, name: t.name, transformation: t, editor: () => null }]));
 standardTransformersRegistry.setInit(() => [...steps.values()]);
@@ -28,7 +29,7 @@ async function transform(frames, steps) {
   return got;
 }
 
-// As the plugin does: a column for each JSONPath, all of one length.
+// As the plugin does: a column for each JSONPath, all of the same length.
 async function jsonapi(c) {
   const json = JSON.parse(c.body);
   const fields = c.fields.map((f) => ({
@@ -73,14 +74,14 @@ async function panel(c) {
       `no column ${name}: ` + got.map((f) => f.fields.map((x) => data.getFieldDisplayName(x, f, got))));
 }
 
-// The API's description of itself, and what it answered by that.
+// The OpenAPI document is valid, and responses match its schemas.
 async function openapi(c) {
   const { Validator } = await import('@seriousme/openapi-schema-validator');
   const Ajv = require('ajv/dist/2020').default;
   const doc = JSON.parse(c.doc);
   const verdict = await new Validator().validate(doc);
   demand(verdict.valid, JSON.stringify(verdict.errors));
-  for (const [path, body] of Object.entries(c.answers)) {
+  for (const [path, body] of Object.entries(c.responses)) {
     const { schema } = doc.paths[path].get.responses['200'].content['application/json'];
     const check = new Ajv({ strict: false, allowUnionTypes: true }).compile(schema);
     demand(check(JSON.parse(body)), `${path}: ${JSON.stringify(check.errors)}`);
@@ -92,8 +93,8 @@ for await (const piece of process.stdin) text += piece;
 for (const c of JSON.parse(text)) {
   try {
     await { jsonapi, simpod, promql, panel, openapi }[c.kind](c);
-    console.log(`ok ${c.what}`);
+    console.log(`ok ${c.description}`);
   } catch (e) {
-    console.log(`not ok ${c.what}: ${e.message.replaceAll('\n', ' ')}`);
+    console.log(`not ok ${c.description}: ${e.message.replaceAll('\n', ' ')}`);
   }
 }

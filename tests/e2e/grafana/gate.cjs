@@ -1,17 +1,18 @@
-// Grafana's Prometheus data source as users have it, for gate_grafana.py.
+// Run Grafana's Prometheus data source as a browser does, for gate_grafana.py.
 //
 // Grafana's own code: the packages @grafana/prometheus (data source, variables, language
 // provider), @grafana/runtime (requests to the backend, responses) and @grafana/data
 // (data frames, intervals, transformations of panels).
 //
-// Written here, as npm has none of it:
+// Reimplemented here, as npm has no package of it:
 // - the replacement of variables in dashboards (TemplateSrv);
 // - Grafana's backend in Go (pkg/promlib): the requests that it sends, and the data
 //   frames that it makes of responses.
-// Libraries of user interfaces are missing; what they export does nothing.
+// Libraries of user interfaces are not installed; stubs replace them.
 //
-// Reads the work from standard input, as JSON; prints requests, panels and variables.
-process.env.NODE_ENV = 'test'; // no history of a browser
+// Reads dashboards and users from standard input as JSON; prints requests, panels,
+// variables and results of other calls.
+process.env.NODE_ENV = 'test'; // without the history API of a browser
 globalThis.window = globalThis;
 globalThis.location = new URL('http://grafana.example/');
 globalThis.localStorage = { getItem: () => null, setItem() {} };
@@ -73,9 +74,9 @@ function send(ds, method, path, parameters) {
       reply.on('end', () => {
         let text = Buffer.concat(pieces);
         if (reply.headers['content-encoding'] === 'gzip') text = zlib.gunzipSync(text);
-        const done = { what: ds.what, user: ds.user, method, path, form, status: reply.statusCode, body: text.toString() };
-        requests.push(done);
-        resolve(done);
+        const request = { action: ds.action, user: ds.user, method, path, form, status: reply.statusCode, body: text.toString() };
+        requests.push(request);
+        resolve(request);
       });
     });
     r.on('error', reject);
@@ -90,7 +91,7 @@ function go_duration(ms) {
   return (h ? `${h}h` : '') + (h || m ? `${m}m` : '') + `${s}s`;
 }
 
-// promlib/models/query.go: steps, variables, and times that are multiples of a step.
+// As promlib/models/query.go: steps, variables, and times that are multiples of the step.
 function parse(ds, q, from_ms, to_ms) {
   const scrape = data.rangeUtil.intervalToMs(ds.interval);
   const least = q.interval && !q.interval.startsWith('$') ? data.rangeUtil.intervalToMs(q.interval) : scrape;
@@ -130,7 +131,7 @@ function frames(q, p, reply) {
   });
 }
 
-// promlib/querydata/request.go and promlib/client/client.go
+// As promlib/querydata/request.go and promlib/client/client.go.
 async function query_data(ds, body) {
   const results = {};
   for (const q of body.queries) {
@@ -153,7 +154,7 @@ async function query_data(ds, body) {
 
 const ONLY_GET = ['api/v1/label/', 'api/v1/metadata', '/api/v1/status/buildinfo'];
 
-// QueryResource() of promlib/client/client.go.  Grafana 11 sends what the browser sent;
+// As QueryResource() of promlib/client/client.go.  Grafana 11 sends what the browser sent;
 // Grafana 12 sends POST, and GET if that is refused.
 async function resource(ds, method, path, url_form, body_form) {
   const both = [...new URLSearchParams(url_form), ...new URLSearchParams(body_form)];
@@ -167,7 +168,7 @@ async function resource(ds, method, path, url_form, body_form) {
   return send(ds, 'GET', full, both);
 }
 
-// promlib/healthcheck.go and promlib/heuristics.go
+// As promlib/healthcheck.go and promlib/heuristics.go.
 async function health(ds) {
   const reply = await send(ds, ds.method, '/api/v1/query', { query: '1+1', time: 4, timeout: '60' });
   const info = await resource(ds, 'GET', 'api/v1/status/buildinfo', '', '');
@@ -175,7 +176,7 @@ async function health(ds) {
     ? { status: 'OK', message: 'Successfully queried the Prometheus API.' } : { status: 'ERROR', message: reply.body + info.body };
 }
 
-// What @grafana/runtime calls BackendSrv, with Grafana's server behind it.
+// The BackendSrv of @grafana/runtime, including Grafana's server.
 async function serve(ds, o) {
   const url = new URL(o.url, 'http://grafana.example');
   if (url.pathname === '/api/ds/query') return { status: 200, data: await query_data(ds, o.data) };
@@ -186,14 +187,14 @@ async function serve(ds, o) {
   for (const [k, v] of Object.entries(o.params ?? {})) parameters.append(k, v);
   const body = o.data === undefined ? '' : (o.data instanceof URLSearchParams ? o.data : new URLSearchParams(o.data)).toString();
   const reply = await resource(ds, o.method ?? 'GET', url.pathname.slice(prefix.length), parameters.toString(), body);
-  const answer = { status: reply.status, data: JSON.parse(reply.body), config: o };
-  if (reply.status < 200 || reply.status > 299) throw answer;
-  return answer;
+  const result = { status: reply.status, data: JSON.parse(reply.body), config: o };
+  if (reply.status < 200 || reply.status > 299) throw result;
+  return result;
 }
 
 // --- Grafana's dashboards -------------------------------------------------------
 
-// As TemplateSrv: a variable that is All with a value of its own is not formatted.
+// As TemplateSrv: a variable set to All that has an allValue is not formatted.
 function template(values) {
   return {
     getVariables: () => [...values.values()],
@@ -215,9 +216,9 @@ function time_range(work, raw) {
   return { from, to, raw };
 }
 
-function data_source(work, person, method, backend, extra) {
+function data_source(work, user_name, method, backend, extra) {
   const values = new Map();
-  const server = { url: work.url, password: work.password, user: person, method, backend, interval: work.settings.timeInterval, what: 'start' };
+  const server = { url: work.url, password: work.password, user: user_name, method, backend, interval: work.settings.timeInterval, action: 'start' };
   const srv = template(values);
   runtime.setTemplateSrv(srv);
   runtime.setBackendSrv({ fetch: (o) => from(serve(server, o)) });
@@ -234,11 +235,11 @@ async function variables(site, board, range, choose) {
   const found = {};
   site.values.clear();
   for (const v of board.templating.list.filter((v) => v.type === 'query')) {
-    site.server.what = `${board.title}: variable ${v.name}`;
+    site.server.action = `${board.title}: variable ${v.name}`;
     const { data: options } = await lastValueFrom(site.ds.variables.query({ targets: [v.query], range, scopedVars: {} }));
     const texts = options.map((o) => o.text);
     found[v.name] = texts;
-    // "All" or the first one, as dashboards open, or what somebody chooses.
+    // The value when a dashboard opens ("All" or the first), or one that a user chooses.
     const all = v.includeAll && choose === 'first';
     site.values.set(v.name, { ...v, value: all ? '$__all' : v.multi ? texts : choose === 'first' ? texts[0] : texts.at(-1) });
   }
@@ -246,7 +247,7 @@ async function variables(site, board, range, choose) {
 }
 
 async function panel(work, site, board, p, range) {
-  site.server.what = `${board.title}: ${p.title}`;
+  site.server.action = `${board.title}: ${p.title}`;
   const interval = data.rangeUtil.calculateInterval(range, 1000, work.settings.timeInterval);
   const before = requests.length;
   const response = await lastValueFrom(site.ds.query({
@@ -259,18 +260,18 @@ async function panel(work, site, board, p, range) {
     { next: (v) => { shown = v; }, complete: resolve, error: reject }));
   const names = shown.flatMap((f) => f.fields.map((x) => data.getFieldDisplayName(x, f, shown)));
   return {
-    what: site.server.what, user: site.server.user, method: site.server.method, error: response.error?.message ?? response.errors?.[0]?.message,
+    action: site.server.action, user: site.server.user, method: site.server.method, error: response.error?.message ?? response.errors?.[0]?.message,
     full: requests.slice(before).map((r) => r.status === 200 && JSON.parse(r.body).data.result.length > 0),
     rows: shown.reduce((n, f) => n + f.length, 0), names,
   };
 }
 
-async function dashboards(work, out, person, method, choose) {
-  const site = data_source(work, person, method, 12);
+async function dashboards(work, out, user_name, method, choose) {
+  const site = data_source(work, user_name, method, 12);
   for (const board of work.boards) {
     const range = time_range(work, board.time);
     const found = await variables(site, board, range, choose);
-    if (choose === 'first') out.variables.push({ board: board.title, user: person, method, found });
+    if (choose === 'first') out.variables.push({ board: board.title, user: user_name, method, found });
     for (const p of board.panels.filter((p) => p.targets)) {
       const got = await panel(work, site, board, p, range);
       if (choose === 'first') out.panels.push(got);
@@ -303,7 +304,7 @@ function editors11(lp, ds, range) {
   };
 }
 
-// From Grafana 12 on.
+// The same calls from Grafana 12 on.
 function editors(lp, range) {
   const selector = '{__name__="batchjob_job_cpus",account=~"acct.*"}';
   return {
@@ -319,9 +320,9 @@ function editors(lp, range) {
   };
 }
 
-// What the editors, the metrics browser, ad hoc filters and annotations request.
-async function others(work, out, person, method, backend, extra) {
-  const site = data_source(work, person, method, backend, extra), { ds, server } = site;
+// The requests of editors, the metrics browser, ad hoc filters and annotations.
+async function others(work, out, user_name, method, backend, extra) {
+  const site = data_source(work, user_name, method, backend, extra), { ds, server } = site;
   const range = time_range(work, { from: 'now-6h', to: 'now' });
   const lp = ds.languageProvider;
   const calls = {
@@ -336,12 +337,12 @@ async function others(work, out, person, method, backend, extra) {
     'label_values(batchjob_job_info{account=~".+"}, jobid)', 'metrics(batchjob_job_.*)', 'query_result(sum by (jobid) (batchjob_job_cpus))',
     'query_result(topk(3, max_over_time(batchjob_job_cpus[$__range])))', 'query_result(vector(1))', 'batchjob_job_cpus{jobid!="1"}'])
     calls[q] = () => ds.metricFindQuery(q, { range });
-  for (const [what, call] of Object.entries(calls)) {
-    server.what = what;
+  for (const [action, call] of Object.entries(calls)) {
+    server.action = action;
     try {
-      out.others.push({ what, user: person, method, backend, got: await call() });
+      out.others.push({ action, user: user_name, method, backend, got: await call() });
     } catch (e) {
-      out.others.push({ what, user: person, method, backend, error: String(e.message ?? JSON.stringify(e)) });
+      out.others.push({ action, user: user_name, method, backend, error: String(e.message ?? JSON.stringify(e)) });
     }
   }
 }
@@ -351,12 +352,12 @@ async function main() {
   for await (const piece of process.stdin) text += piece;
   const work = JSON.parse(text);
   const out = { requests, panels: [], variables: [], others: [] };
-  for (const person of work.people) {
-    await dashboards(work, out, person, 'POST', 'first');
-    await dashboards(work, out, person, 'GET', 'last');
-    await others(work, out, person, 'POST', 12, {});
-    await others(work, out, person, 'POST', 11, {});
-    await others(work, out, person, 'GET', 12, { seriesEndpoint: true, disableRecordingRules: false });
+  for (const user_name of work.users) {
+    await dashboards(work, out, user_name, 'POST', 'first');
+    await dashboards(work, out, user_name, 'GET', 'last');
+    await others(work, out, user_name, 'POST', 12, {});
+    await others(work, out, user_name, 'POST', 11, {});
+    await others(work, out, user_name, 'GET', 12, { seriesEndpoint: true, disableRecordingRules: false });
   }
   agent.destroy();
   process.stdout.write(JSON.stringify(out));

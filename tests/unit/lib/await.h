@@ -1,6 +1,6 @@
-/* Waiting for what has no event that a test could wait for: the state of
- * another process, a value that a thread of the product has read.  Checks every
- * millisecond, for a minute at most, by the real clock. */
+/* Polling for conditions that give no event, such as the state of another
+ * process or a value that a thread of the product has read.  Checks every
+ * millisecond, for one minute at most, by the real clock. */
 #ifndef BJ_TESTS_UNIT_LIB_AWAIT_H
 #define BJ_TESTS_UNIT_LIB_AWAIT_H
 
@@ -20,13 +20,14 @@
                 fail_msg("not within a minute: %s", #condition);               \
     } while (0)
 
-/* When to give up: a minute from now, in microseconds of CLOCK_MONOTONIC. */
+/* The deadline: one minute from now, in microseconds of CLOCK_MONOTONIC. */
 uint64_t await_until(void);
 
-/* Pause for a millisecond; false, without a pause, when it is too late. */
+/* Sleep for a millisecond; returns false at once when the deadline has
+ * passed. */
 bool await_pause(uint64_t until_usec);
 
-/* A pause of that many microseconds, for tests of races and kills at random
+/* Sleep for usec microseconds, for tests of races and of kills at random
  * moments. */
 void await_random(unsigned usec);
 

@@ -23,7 +23,7 @@ static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
     return -pthread_create(ret, NULL, fn, arg);
 }
 
-/* Threads of the core log, too. */
+/* Also called by threads of the core. */
 static void keep_line(void *ctx, enum bj_log_level level, const char *msg)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -42,7 +42,7 @@ void rig_start(struct rig *r, ...)
     *r = (struct rig){0};
     for (int i = 0; i < BJ_CONF_SETS; i++)
         assert_int_equal(bj_opt_presets(&sets[i], &err), 0);
-    /* The machine may have meters, and a state of its own. */
+    /* The test machine may have meters and a state file. */
     r->conf.collect[BJ_COLLECT_ENERGY] = false;
     assert_int_equal(bj_opt_set(sets, BJ_CONF_SETS,
                                 BJ_SLICE("energy.state-file"), BJ_SLICE(""),

@@ -1,4 +1,4 @@
-/* A core over a tree of plain files, for tests. */
+/* A core that reads a tree of plain files, for tests. */
 #ifndef BJ_TESTS_UNIT_LIB_CORE_H
 #define BJ_TESTS_UNIT_LIB_CORE_H
 
@@ -6,37 +6,37 @@
 
 #include <stdbool.h>
 
-/* Options and the core made from them.  One at a time. */
+/* Options and the core made from them.  Only one may exist at a time. */
 struct rig {
     struct bj_conf conf;
     struct bj_core *core;
-    struct bj_snap *snap; /* of the last pass; dropped by the next */
-    atomic_uint threads;  /* that the core has started */
-    char log[4096];       /* what the core has logged, a line each */
+    struct bj_snap *snap; /* of the last pass; freed by the next */
+    atomic_uint threads;  /* started by the core */
+    char log[4096];       /* messages of the core, one per line */
 };
 
-/* Options from "name=value" strings, up to NULL; then the core. */
+/* Set options from "name=value" strings, up to NULL, then create the core. */
 void rig_start(struct rig *r, ...);
 void rig_stop(struct rig *r);
 
-/* One pass; r->snap holds what it found. */
+/* Run one pass; r->snap is its snapshot. */
 void rig_pass(struct rig *r);
 
-/* The job of that id, or NULL. */
+/* The job in the snapshot with this id, or NULL. */
 const struct bj_job *rig_job(const struct rig *r, const char *jobid);
 
-/* A directory of its own for the test; removed with all in it by tmp_gone. */
+/* Make a temporary directory; tmp_gone removes it with its contents. */
 const char *tmp_make(void);
 void tmp_gone(void);
 
-/* Below that directory: make a directory with its parents; write a file;
- * remove a directory with all in it. */
+/* Below that directory: make a directory with its parents; write a file; remove
+ * a directory with its contents. */
 void tmp_dir(const char *rel);
 void tmp_file(const char *rel, const char *text);
 void tmp_remove(const char *rel);
 
-/* A v2 job directory as the kernel makes it: files with the given CPU time,
- * memory and process ids. */
+/* Write a cgroup v2 directory of a job, with the given CPU time, memory and
+ * process ids. */
 void tmp_v2_job(const char *rel, unsigned long cpu_usec, unsigned long bytes,
                 const char *pids);
 

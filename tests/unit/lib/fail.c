@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-/* The real ones: those of the sanitizer where there is one, else the C
- * library's.  dlsym(3) would do, too, but it allocates by itself. */
+/* The real functions: those of the sanitizer if there is one, else those of the
+ * C library.  dlsym(3) is not used, because it allocates memory. */
 #define WEAK __attribute__((weak))
 extern void *__interceptor_malloc(size_t n) WEAK;
 extern void *__interceptor_calloc(size_t n, size_t size) WEAK;
@@ -22,19 +22,20 @@ extern void *__libc_realloc(void *p, size_t n);
 
 enum state { OFF, ARMED, ONCE, FOREVER };
 
-/* Volatile: compilers know that malloc changes no variable of its caller. */
+/* Volatile, because compilers assume that malloc changes no variable of its
+ * caller. */
 static _Thread_local volatile enum state state;
 static _Thread_local bool lasting;
 static _Thread_local unsigned long left;
 static _Thread_local bool ours;
 
-/* Where the linker has put the program. */
+/* Addresses of the program's code, set by the linker. */
 extern char __executable_start, etext;
 
 /* The sanitizers allocate before they can follow threads and addresses. */
 #define UNWATCHED __attribute__((no_sanitize("address", "thread", "undefined")))
 
-/* True when this allocation, which caller asks for, has to fail. */
+/* Does this allocation, called from the address caller, have to fail? */
 UNWATCHED static bool fails(const void *caller)
 {
     uintptr_t at = (uintptr_t)caller;
@@ -68,7 +69,8 @@ EXPORT void *realloc(void *p, size_t n)
     return fails(CALLER) ? NULL : REAL(realloc)(p, n);
 }
 
-/* The C library's, and the sanitizers', do not come by here. */
+/* The reallocarray of the C library and of the sanitizers does not call the
+ * realloc above. */
 EXPORT void *reallocarray(void *p, size_t n, size_t size)
 {
     size_t bytes;
@@ -116,7 +118,7 @@ void bj_fail_from(unsigned long n)
     arm(n, true);
 }
 
-void bj_fail_ours(bool only)
+void bj_fail_own_code(bool only)
 {
     ours = only;
 }

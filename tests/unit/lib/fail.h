@@ -1,7 +1,6 @@
-/* Want of memory on demand: malloc, calloc and realloc of the whole program,
- * its libraries included, fail when a test asks for it.  Works together with
- * the address and thread sanitizers; under valgrind, which has its own malloc,
- * nothing fails. */
+/* Fault injection for memory: malloc, calloc and realloc of the whole program
+ * and its libraries fail when a test requests it.  Works with the address and
+ * thread sanitizers; under valgrind, which replaces malloc, nothing fails. */
 #ifndef BJ_TESTS_UNIT_LIB_FAIL_H
 #define BJ_TESTS_UNIT_LIB_FAIL_H
 
@@ -10,24 +9,26 @@
 /* Let n allocations of this thread succeed and the next one fail. */
 void bj_fail_after(unsigned long n);
 
-/* The same, but all that follow fail, too. */
+/* The same, but all following allocations fail, too. */
 void bj_fail_from(unsigned long n);
 
-/* Count and fail only what the program's own code asks for, from now on, or
- * what shared libraries do as well: some of them do not survive it. */
-void bj_fail_ours(bool only);
+/* true: count and fail only allocations of the program's own code, because some
+ * shared libraries crash when memory runs out; false: also those of shared
+ * libraries. */
+void bj_fail_own_code(bool only);
 
-/* No more failures; true when there was one since it was asked for. */
+/* Stop failing; returns whether an allocation has failed since the failures
+ * were requested. */
 bool bj_fail_stop(void);
 
-/* Whether asking for failures has an effect in this process. */
+/* Does fault injection work in this process? */
 bool bj_fail_works(void);
 
-/* Call run(arg) without memory at its first allocation, at its second and so on
- * until it needs no more, once with a single failure and once with lasting
- * ones.  run returns 0 on success and -ENOMEM when memory was short; anything
- * else, or success in spite of a failure, ends the test.  Returns the number
- * of allocations that a run needs. */
+/* Call run(arg) repeatedly and let its first allocation fail, then its second,
+ * and so on until no allocation is left to fail; first with a single failure
+ * each, then with all following allocations failing, too.  run returns 0 on
+ * success and -ENOMEM when memory was short; another result, or success despite
+ * a failure, fails the test.  Returns the number of allocations in one run. */
 unsigned long bj_fail_each(int (*run)(void *arg), void *arg);
 
 #endif

@@ -34,7 +34,7 @@ size_t fake_hex(const char *text, uint8_t *b, size_t cap)
     return n;
 }
 
-struct bj_ipmi_reply fake_recorded(const char *path)
+struct bj_ipmi_reply fake_read_recording(const char *path)
 {
     struct bj_ipmi_reply r = {0};
     char line[1024] = "";
@@ -140,7 +140,7 @@ static size_t repository(struct fake_bmc *f, const struct ipmi_msg *q,
     return fail_with(out, BJ_IPMI_UNKNOWN);
 }
 
-/* --- answering ------------------------------------------------------------*/
+/* --- responses ------------------------------------------------------------*/
 
 static struct fake_message *push(struct fake_bmc *f, int type, long msgid)
 {
@@ -179,24 +179,24 @@ static void follow(struct fake_bmc *f, const struct fake_rule *r, long msgid)
     }
     if (r->stale) {
         m = push(f, IPMI_RESPONSE_RECV_TYPE, msgid - 1);
-        m->n = fake_hex(r->answer, m->b, sizeof(m->b));
+        m->n = fake_hex(r->response, m->b, sizeof(m->b));
         m->b[2] = 99;
     }
-    if (!r->answer && !r->receive_fault)
+    if (!r->response && !r->receive_fault)
         return;
     m = push(f, IPMI_RESPONSE_RECV_TYPE, msgid);
     m->ready_usec += 1000ull * r->delay_msec;
     m->fault = r->receive_fault;
-    m->cut = r->cut;
-    if (r->answer)
-        m->n = fake_hex(r->answer, m->b, sizeof(m->b));
+    m->truncated = r->truncated;
+    if (r->response)
+        m->n = fake_hex(r->response, m->b, sizeof(m->b));
 }
 
-static int question(struct fake_bmc *f, const struct ipmi_req *q)
+static int send_command(struct fake_bmc *f, const struct ipmi_req *q)
 {
-    f->msgid_again |= q->msgid == f->last_msgid;
+    f->msgid_repeated |= q->msgid == f->last_msgid;
     f->last_msgid = q->msgid;
-    f->asked++;
+    f->commands++;
     for (size_t i = 0; i < f->rules; i++) {
         if (!fits(f, i, q))
             continue;
@@ -212,11 +212,11 @@ static int question(struct fake_bmc *f, const struct ipmi_req *q)
     if (q->msg.netfn == keeps && q->msg.cmd >= 0x20 && q->msg.cmd <= 0x23)
         m->n = repository(f, &q->msg, m->b);
     else
-        m->n = fake_hex(f->no_answer, m->b, sizeof(m->b));
+        m->n = fake_hex(f->default_response, m->b, sizeof(m->b));
     return 0;
 }
 
-static int answer(struct fake_bmc *f, struct ipmi_recv *to)
+static int response(struct fake_bmc *f, struct ipmi_recv *to)
 {
     for (size_t i = 0; i < f->queued; i++) {
         struct fake_message m = f->queue[i];
@@ -233,7 +233,7 @@ static int answer(struct fake_bmc *f, struct ipmi_recv *to)
         to->msgid = m.msgid;
         to->msg.data_len = (unsigned short)m.n;
         memcpy(to->msg.data, m.b, m.n);
-        return m.cut ? -EMSGSIZE : 0;
+        return m.truncated ? -EMSGSIZE : 0;
     }
     return -EAGAIN;
 }
@@ -243,7 +243,7 @@ static int answer(struct fake_bmc *f, struct ipmi_recv *to)
 static int fake_open(void *ctx, const char *path)
 {
     struct fake_bmc *f = ctx;
-    f->paths++;
+    f->open_calls++;
     if (f->open_path && strcmp(path, f->open_path) != 0)
         return -ENOENT;
     if (f->open_fault)
@@ -257,12 +257,12 @@ static int fake_ioctl(void *ctx, int fd, unsigned long what, void *arg)
     struct fake_bmc *f = ctx;
     if (fd != 77)
         FATAL("not our descriptor");
-    if (f->gone)
+    if (f->device_gone)
         return -ENODEV;
     if (what == IPMICTL_SEND_COMMAND)
-        return question(f, arg);
+        return send_command(f, arg);
     if (what == IPMICTL_RECEIVE_MSG_TRUNC)
-        return answer(f, arg);
+        return response(f, arg);
     FATAL("what ioctl?");
 }
 
@@ -276,7 +276,7 @@ static void pass_time(struct fake_bmc *f, uint64_t to_usec)
 static int fake_poll(void *ctx, int fd, int timeout_msec)
 {
     struct fake_bmc *f = ctx;
-    if (f->gone)
+    if (f->device_gone)
         return -ENODEV;
     if (timeout_msec < 0)
         FATAL("waits for ever");
@@ -308,7 +308,7 @@ static uint64_t fake_now(void *ctx)
     return f->now_usec;
 }
 
-void fake_bmc_no_rules(struct fake_bmc *f)
+void fake_bmc_clear_rules(struct fake_bmc *f)
 {
     f->rules = 0;
     memset(f->used, 0, sizeof(f->used));
@@ -321,10 +321,10 @@ void fake_bmc_rule(struct fake_bmc *f, struct fake_rule rule)
     f->rule[f->rules++] = rule;
 }
 
-void fake_bmc_says(struct fake_bmc *f, int netfn, int cmd, const char *text)
+void fake_bmc_respond(struct fake_bmc *f, int netfn, int cmd, const char *text)
 {
     fake_bmc_rule(
-        f, (struct fake_rule){.netfn = netfn, .cmd = cmd, .answer = text});
+        f, (struct fake_rule){.netfn = netfn, .cmd = cmd, .response = text});
 }
 
 void fake_bmc_init(struct fake_bmc *f)
@@ -335,7 +335,7 @@ void fake_bmc_init(struct fake_bmc *f)
     f->conf.timeout_usec = 2000000;
     f->env = (struct bj_meter_env){&f->conf, "/proc", "/sys",
                                    "/dev",   false,   &f->stop};
-    f->no_answer = "C1";
+    f->default_response = "C1";
     f->now_usec = 1000000;
     f->chunk_code = BJ_IPMI_TOO_MANY;
 }

@@ -30,8 +30,8 @@ uint32_t grid_step(enum grid_provider p)
     return grids[p].step;
 }
 
-/* Whole grams, so that what is sent is what is read; for WattTime 1000, 1001,
- * ... lb/MWh. */
+/* Whole grams, so that no value is rounded; for WattTime 1000, 1001, ...
+ * lb/MWh. */
 static uint32_t unit(enum grid_provider p, uint64_t start_sec)
 {
     return (uint32_t)(start_sec / grids[p].step * 7919 % 61);
@@ -44,7 +44,7 @@ uint32_t grid_mg(enum grid_provider p, uint64_t start_sec)
     return (uint32_t)((1000 + unit(p, start_sec)) * 453.59237 + 0.5);
 }
 
-/* --- answers --------------------------------------------------------------*/
+/* --- responses ------------------------------------------------------------*/
 
 static void put_value(struct bj_buf *b, const struct grid *g,
                       enum grid_provider p, uint64_t start)
@@ -89,7 +89,7 @@ static void put_rows(struct bj_buf *b, const struct grid *g,
     if (g->mode[p] == GRID_LATE)
         end -= LATE_SEC;
     else
-        end += 2 * grids[p].step; /* rows of the time to come */
+        end += 2 * grids[p].step; /* rows of the future */
     bj_buf_str(b, before[p]);
     for (uint64_t t = end - span; g->mode[p] != GRID_EMPTY && t <= end;
          t += grids[p].step) {
@@ -119,8 +119,8 @@ static int refuse(struct bj_fetch_reply *reply, enum bj_fetch_fault fault,
     return bj_err_set(err, code, "GET: %s", bj_fetch_fault_name(fault));
 }
 
-static int answer(struct grid *g, enum grid_provider p,
-                  struct bj_fetch_reply *reply, struct bj_err *err)
+static int respond(struct grid *g, enum grid_provider p,
+                   struct bj_fetch_reply *reply, struct bj_err *err)
 {
     switch (g->mode[p]) {
     case GRID_DOWN:
@@ -146,7 +146,7 @@ static int answer(struct grid *g, enum grid_provider p,
     }
 }
 
-/* Tokens are numbered; only the last one is any good. */
+/* Tokens are numbered; only the last one is valid. */
 static int log_in(struct grid *g, const struct bj_fetch_request *req,
                   struct bj_fetch_reply *reply, struct bj_err *err)
 {
@@ -156,9 +156,9 @@ static int log_in(struct grid *g, const struct bj_fetch_request *req,
              req->password ? req->password : "");
     g->logins++;
     if (m >= GRID_HTML)
-        return answer(g, GRID_WATTTIME, reply, err);
+        return respond(g, GRID_WATTTIME, reply, err);
     snprintf(g->token, sizeof(g->token), "secret-token-%u", g->logins);
-    g->forget = false;
+    g->tokens_expired = false;
     bj_buf_printf(&reply->body, "{\"token\":\"%s\"}", g->token);
     return 0;
 }
@@ -183,11 +183,11 @@ static int fetch(void *ctx, const struct bj_fetch_request *req,
     while (p < GRIDS && !strstr(req->url, grids[p].mark))
         p++;
     assert_true(p < GRIDS);
-    g->asked[p]++;
-    if (p == GRID_WATTTIME &&
-        (g->forget || !req->bearer || strcmp(req->bearer, g->token) != 0))
+    g->value_requests[p]++;
+    if (p == GRID_WATTTIME && (g->tokens_expired || !req->bearer ||
+                               strcmp(req->bearer, g->token) != 0))
         return refuse(reply, BJ_FETCH_HTTP, 401, -EACCES, err);
-    return answer(g, (enum grid_provider)p, reply, err);
+    return respond(g, (enum grid_provider)p, reply, err);
 }
 
 struct bj_carbon_net grid_net(struct grid *g)
@@ -197,7 +197,7 @@ struct bj_carbon_net grid_net(struct grid *g)
 
 /* --- time -----------------------------------------------------------------*/
 
-void grid_sleep(struct grid *g, uint64_t sec)
+void grid_advance(struct grid *g, uint64_t sec)
 {
     g->boot_usec += sec * SECOND;
     g->wall_sec += sec;
@@ -229,10 +229,10 @@ void grid_run(struct grid *g, struct bj_carbon_feed *feed, uint64_t sec)
         uint64_t wait = grid_settle(g, feed, NULL);
         uint64_t left = (end - g->boot_usec) / SECOND;
         if (wait > left) {
-            grid_sleep(g, left);
+            grid_advance(g, left);
             return;
         }
-        grid_sleep(g, wait);
+        grid_advance(g, wait);
     }
 }
 

@@ -98,7 +98,6 @@ void fake_join(const char *rel, pid_t pid)
     fake_append(file, line);
 }
 
-/* Start program with argv[0] and environment, as user uid; waits for exec. */
 pid_t fake_start(const char *program, const char *argv0, uid_t uid,
                  const char *const env[])
 {
@@ -109,7 +108,7 @@ pid_t fake_start(const char *program, const char *argv0, uid_t uid,
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        /* In so many groups that /proc/PID/status gets long. */
+        /* 1000 groups make /proc/PID/status long. */
         gid_t groups[1000];
         for (unsigned i = 0; i < COUNT(groups); i++)
             groups[i] = 1234500000 + i;
@@ -117,7 +116,7 @@ pid_t fake_start(const char *program, const char *argv0, uid_t uid,
             (setgroups(COUNT(groups), groups) || setresgid(uid, uid, uid) ||
              setresuid(uid, uid, uid)))
             _exit(126);
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* setresuid would undo it */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setresuid, which resets it */
         execve(program, (char *const *)argv, (char *const *)(env ? env : none));
         _exit(127);
     }
@@ -144,8 +143,7 @@ static void copy_file(const char *from, const char *to)
     close(out);
 }
 
-/* A program of that name which does nothing, titled as slurmstepd titles
- * itself. */
+/* A copy of sleep(1) named slurmstepd, with a title like that of slurmstepd. */
 pid_t fake_stepd(const char *title)
 {
     char path[PATH_CAP];
@@ -179,7 +177,7 @@ static void *jump(void *arg)
     return NULL;
 }
 
-void fake_threads_end(void)
+void fake_threads_wait(void)
 {
     struct timespec until;
     int r = 0;
@@ -192,8 +190,8 @@ void fake_threads_end(void)
     assert_int_equal(r, 0);
 }
 
-int fake_thread(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,
-                const char *name)
+int fake_thread_start(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,
+                      const char *name)
 {
     struct fake_threads *threads = ctx;
     assert_true(strlen(name) < 16);
@@ -221,7 +219,8 @@ struct bj_conf fake_conf;
 
 struct bj_resolver *fake_resolver(const struct bj_userdb *db)
 {
-    const struct bj_host host = {.ctx = &fake_threads, .thread = fake_thread};
+    const struct bj_host host = {.ctx = &fake_threads,
+                                 .thread = fake_thread_start};
     fake_conf = (struct bj_conf){.procfs = proc_dir,
                                  .label_user = true,
                                  .label_account = true,
@@ -235,7 +234,8 @@ struct bj_resolver *fake_resolver(const struct bj_userdb *db)
     return r;
 }
 
-struct bj_ident_request *fake_ask(struct bj_resolver *r, struct question q)
+struct bj_ident_request *fake_request(struct bj_resolver *r,
+                                      struct ident_query q)
 {
     char path[PATH_CAP];
     struct bj_ident_query query = {
@@ -243,7 +243,7 @@ struct bj_ident_request *fake_ask(struct bj_resolver *r, struct question q)
               [BJ_ID_JOBID] = bj_slice_str(q.jobid),
               [BJ_ID_SLUID] = bj_slice_str(q.sluid),
               [BJ_ID_UID] = bj_slice_str(q.uid)}};
-    if (q.dir) /* the second of several, as where a controller has none */
+    if (q.dir) /* not the first: that controller has no directory */
         query.dirs[1] = bj_slice_str(fake_path(q.dir, path));
     query.dirs[0] = (struct bj_slice){"/nonexistent", 12};
     struct bj_ident_request *a = bj_resolver_submit(r, &query);
@@ -260,15 +260,16 @@ struct bj_ident *fake_wait(struct bj_resolver *r, struct bj_ident_request *a)
     return id;
 }
 
-void fake_is(const struct bj_ident *id, enum bj_ident_field f, const char *want)
+void fake_check_field(const struct bj_ident *id, enum bj_ident_field f,
+                      const char *want)
 {
     assert_string_equal(id->f[f].p, want);
 }
 
-struct bj_ident *fake_ask_once(struct question q, uint64_t want_faults)
+struct bj_ident *fake_resolve(struct ident_query q, uint64_t want_faults)
 {
     struct bj_resolver *r = fake_resolver(&fake_users);
-    struct bj_ident *id = fake_wait(r, fake_ask(r, q));
+    struct bj_ident *id = fake_wait(r, fake_request(r, q));
     struct bj_resolver_stat st;
     struct bj_err err;
     bj_resolver_stat(r, &st);

@@ -25,7 +25,7 @@ struct request {
     char body[512];
 };
 
-/* The value of a header, "" without. */
+/* The value of a header, or "". */
 static void header(const char *head, const char *name, char *dst, size_t cap)
 {
     size_t n = strlen(name);
@@ -77,8 +77,8 @@ static void send_all(int c, const char *p, size_t n)
     }
 }
 
-static void answer(int c, unsigned status, const char *headers,
-                   const char *body)
+static void respond(int c, unsigned status, const char *headers,
+                    const char *body)
 {
     char head[512];
     int n = snprintf(head, sizeof(head),
@@ -95,7 +95,7 @@ static void log_in(struct fake_redfish *s, int c, const struct request *q)
     s->logins++;
     snprintf(s->last_body, sizeof(s->last_body), "%.255s", q->body);
     if (s->login_status) {
-        answer(c, s->login_status, "", "{\"error\":{}}");
+        respond(c, s->login_status, "", "{\"error\":{}}");
         return;
     }
     snprintf(s->token, sizeof(s->token), "token-%u", s->logins);
@@ -105,7 +105,7 @@ static void log_in(struct fake_redfish *s, int c, const struct request *q)
         snprintf(headers + strlen(headers), sizeof(headers) - strlen(headers),
                  "Location: %s/redfish/v1/SessionService/Sessions/%u\r\n",
                  s->absolute ? s->url : "", s->logins);
-    answer(c, 201, headers, "{}");
+    respond(c, 201, headers, "{}");
 }
 
 static void log_out(struct fake_redfish *s, int c, const struct request *q)
@@ -114,12 +114,12 @@ static void log_out(struct fake_redfish *s, int c, const struct request *q)
     snprintf(path, sizeof(path), "/redfish/v1/SessionService/Sessions/%u",
              s->logins);
     if (strcmp(q->path, path) != 0 || strcmp(q->token, s->token) != 0) {
-        answer(c, 404, "", "");
+        respond(c, 404, "", "");
         return;
     }
     s->logouts++;
     s->token[0] = '\0';
-    answer(c, 204, "", "");
+    respond(c, 204, "", "");
 }
 
 static void get(struct fake_redfish *s, int c, const struct request *q)
@@ -129,16 +129,16 @@ static void get(struct fake_redfish *s, int c, const struct request *q)
     s->gets++;
     s->basic += basic;
     if (!s->open && !basic && !session) {
-        answer(c, 401, "", "{}");
+        respond(c, 401, "", "{}");
         return;
     }
     for (size_t i = 0; i < REDFISH_DOCS; i++) {
         if (!s->doc[i].path || strcmp(s->doc[i].path, q->path) != 0)
             continue;
-        answer(c, s->get_status ? s->get_status : 200, "", s->doc[i].body);
+        respond(c, s->get_status ? s->get_status : 200, "", s->doc[i].body);
         return;
     }
-    answer(c, 404, "", "{}");
+    respond(c, 404, "", "{}");
 }
 
 static void until_gone(int c)
@@ -152,10 +152,10 @@ static void serve(struct fake_redfish *s, int c)
     struct request q;
     if (!read_request(c, &q))
         return;
-    /* Once it has its answer, the test may change everything. */
+    /* Read these first: the test may change them when it has the response. */
     const char *junk = s->junk;
     bool silent =
-        strcmp(q.method, "DELETE") == 0 ? s->hang || s->hang_goodbye : s->hang;
+        strcmp(q.method, "DELETE") == 0 ? s->hang || s->hang_logout : s->hang;
     if (silent)
         until_gone(c);
     else if (junk)

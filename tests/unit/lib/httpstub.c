@@ -13,14 +13,14 @@
 
 #include <cmocka.h>
 
-enum { LOOK_MS = 20 };
+enum { POLL_MS = 20 };
 
-/* Wait until something can be read; false when it is time to stop. */
+/* Wait until fd is readable; false: the server has to stop. */
 static bool readable(struct bj_stub *s, int fd)
 {
     while (!atomic_load(&s->stop)) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (poll(&p, 1, LOOK_MS) > 0)
+        if (poll(&p, 1, POLL_MS) > 0)
             return true;
     }
     return false;
@@ -28,11 +28,11 @@ static bool readable(struct bj_stub *s, int fd)
 
 static void nap(struct bj_stub *s, unsigned ms)
 {
-    for (; ms > 0 && !atomic_load(&s->stop); ms -= ms < LOOK_MS ? ms : LOOK_MS)
-        poll(NULL, 0, (int)(ms < LOOK_MS ? ms : LOOK_MS));
+    for (; ms > 0 && !atomic_load(&s->stop); ms -= ms < POLL_MS ? ms : POLL_MS)
+        poll(NULL, 0, (int)(ms < POLL_MS ? ms : POLL_MS));
 }
 
-/* Whether the request that begins at from is complete. */
+/* Is the request that begins at offset from complete? */
 static bool complete(const struct bj_buf *b, size_t from)
 {
     struct bj_slice rest = {b->p + from, b->len - from}, line;
@@ -51,20 +51,20 @@ static bool complete(const struct bj_buf *b, size_t from)
 static bool take_request(struct bj_stub *s, int fd)
 {
     char buf[65536];
-    size_t from = s->seen.len;
-    while (!complete(&s->seen, from)) {
+    size_t from = s->received.len;
+    while (!complete(&s->received, from)) {
         if (!readable(s, fd))
             return false;
         ssize_t n = recv(fd, buf, sizeof(buf), 0);
         if (n <= 0)
             return false;
-        bj_buf_put(&s->seen, buf, (size_t)n);
+        bj_buf_put(&s->received, buf, (size_t)n);
     }
     return true;
 }
 
 static void give_answer(struct bj_stub *s, int fd,
-                        const struct bj_stub_answer *a)
+                        const struct bj_stub_response *a)
 {
     size_t n = a->n ? a->n : strlen(a->text);
     nap(s, a->wait_ms);
@@ -84,7 +84,7 @@ static void *play(void *stub)
     struct bj_stub *s = stub;
     int fd = -1;
     while (s->served < s->n && !atomic_load(&s->stop)) {
-        const struct bj_stub_answer *a = &s->answers[s->served];
+        const struct bj_stub_response *a = &s->responses[s->served];
         if (fd < 0) {
             if (!readable(s, s->fd))
                 break;
@@ -92,7 +92,7 @@ static void *play(void *stub)
             s->accepted++;
         }
         if (a->text && !take_request(s, fd)) {
-            close(fd); /* it was for another connection, then */
+            close(fd); /* use this response for the next connection */
             fd = -1;
             continue;
         }
@@ -119,13 +119,13 @@ static void listen_on(struct bj_stub *s, const struct sockaddr *sa,
 }
 
 void bj_stub_begin(struct bj_stub *s, const char *path,
-                   const struct bj_stub_answer *answers, size_t n)
+                   const struct bj_stub_response *responses, size_t n)
 {
     struct sockaddr_in in = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     socklen_t len = sizeof(in);
-    *s = (struct bj_stub){.answers = answers, .n = n};
+    *s = (struct bj_stub){.responses = responses, .n = n};
     if (path) {
         snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
         listen_on(s, (struct sockaddr *)&un, sizeof(un));
@@ -143,10 +143,10 @@ void bj_stub_end(struct bj_stub *s)
     atomic_store(&s->stop, true);
     pthread_join(s->thread, NULL);
     close(s->fd);
-    bj_buf_put(&s->seen, "", 1);
+    bj_buf_put(&s->received, "", 1);
 }
 
 void bj_stub_free(struct bj_stub *s)
 {
-    bj_buf_free(&s->seen);
+    bj_buf_free(&s->received);
 }

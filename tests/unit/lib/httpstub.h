@@ -1,7 +1,7 @@
-/* A web server that plays a script, for tests of what asks one: it takes
- * requests one after the other, gives the answers of a list, and remembers what
- * it was asked.  It knows nothing of HTTP but where a request ends, so that an
- * answer may be as bad as is wanted. */
+/* A scripted web server for tests of HTTP clients: it receives requests one
+ * after the other, sends the responses of a list, and records the requests.  Of
+ * HTTP it only recognizes the end of a request, so a response may be arbitrary
+ * bytes. */
 #ifndef BJ_TESTS_UNIT_LIB_HTTPSTUB_H
 #define BJ_TESTS_UNIT_LIB_HTTPSTUB_H
 
@@ -11,12 +11,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* An answer, as it goes over the line. */
-struct bj_stub_answer {
-    const char *text; /* NULL: hang up without reading */
+/* The raw bytes of a response. */
+struct bj_stub_response {
+    const char *text; /* NULL: close without reading */
     size_t n;         /* its length; 0: text is terminated */
     bool keep;        /* leave the connection open for the next request */
-    unsigned wait_ms; /* before it */
+    unsigned wait_ms; /* before the response */
     unsigned drip_ms; /* between its bytes; 0: all at once */
 };
 
@@ -24,25 +24,25 @@ struct bj_stub {
     int fd;
     unsigned port;
     char url[64]; /* "http://127.0.0.1:PORT" */
-    const struct bj_stub_answer *answers;
+    const struct bj_stub_response *responses;
     size_t n;
     pthread_t thread;
     atomic_bool stop;
-    /* To be read after bj_stub_end. */
-    struct bj_buf seen; /* the requests as they came, terminated */
-    unsigned accepted;  /* connections */
-    size_t served;      /* answers given, or begun */
+    /* Read these only after bj_stub_end. */
+    struct bj_buf received; /* all requests received, terminated */
+    unsigned accepted;      /* connections */
+    size_t served;          /* responses sent or begun */
 };
 
-/* Listen on 127.0.0.1, or on a socket of that path, and play.  Ends the test
- * when it can't. */
+/* Listen on 127.0.0.1, or on a Unix socket with this path, and run the script.
+ * An error fails the test. */
 void bj_stub_begin(struct bj_stub *s, const char *path,
-                   const struct bj_stub_answer *answers, size_t n);
+                   const struct bj_stub_response *responses, size_t n);
 
-/* Stop and wait for it; what is left of the script is not played. */
+/* Stop the server's thread, even if responses are left. */
 void bj_stub_end(struct bj_stub *s);
 
-/* Free what it has seen. */
+/* Free the recorded requests. */
 void bj_stub_free(struct bj_stub *s);
 
 #endif

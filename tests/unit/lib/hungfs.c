@@ -49,7 +49,7 @@ static void lookup(int dev, const struct fuse_in_header *in, const char *name)
           out.nodeid ? sizeof(out) : 0);
 }
 
-static void serve_one(int dev, const struct fuse_in_header *in, int waits)
+static void serve_one(int dev, const struct fuse_in_header *in, int blocked_fd)
 {
     static const char zeros[SIZE];
     const struct fuse_init_out init = {
@@ -74,7 +74,7 @@ static void serve_one(int dev, const struct fuse_in_header *in, int waits)
         reply(dev, in->unique, 0, zeros, sizeof(zeros));
         break;
     case FUSE_WRITE:
-        if (write(waits, "", 1) != 1)
+        if (write(blocked_fd, "", 1) != 1)
             _exit(1);
         break;
     case FUSE_FORGET:
@@ -86,14 +86,15 @@ static void serve_one(int dev, const struct fuse_in_header *in, int waits)
     }
 }
 
-static void serve(int dev, int waits)
+static void serve(int dev, int blocked_fd)
 {
     char *buf = malloc(REQUEST);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (buf) {
         ssize_t n = read(dev, buf, REQUEST);
         if (n >= (ssize_t)sizeof(struct fuse_in_header))
-            serve_one(dev, (const struct fuse_in_header *)(void *)buf, waits);
+            serve_one(dev, (const struct fuse_in_header *)(void *)buf,
+                      blocked_fd);
         else if (n >= 0 || (errno != EINTR && errno != ENOENT))
             break;
     }
@@ -120,12 +121,12 @@ static int mount_it(struct hungfs *fs, int dev)
 
 int hungfs_start(struct hungfs *fs)
 {
-    int waits[2];
+    int blocked_fd[2];
     int dev = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     if (dev < 0)
         return -errno;
     int r = mount_it(fs, dev);
-    if (r == 0 && pipe2(waits, O_CLOEXEC) < 0)
+    if (r == 0 && pipe2(blocked_fd, O_CLOEXEC) < 0)
         r = -errno;
     if (r < 0) {
         close(dev);
@@ -133,10 +134,10 @@ int hungfs_start(struct hungfs *fs)
     }
     fs->server = fork();
     if (fs->server == 0)
-        serve(dev, waits[1]);
+        serve(dev, blocked_fd[1]);
     close(dev);
-    close(waits[1]);
-    fs->waits = waits[0];
+    close(blocked_fd[1]);
+    fs->blocked_fd = blocked_fd[0];
     return fs->server < 0 ? -errno : 0;
 }
 
@@ -146,5 +147,5 @@ void hungfs_stop(struct hungfs *fs)
     waitpid(fs->server, NULL, 0);
     umount2(fs->dir, MNT_DETACH);
     rmdir(fs->dir);
-    close(fs->waits);
+    close(fs->blocked_fd);
 }

@@ -7,14 +7,14 @@
 struct hungfs {
     char dir[64];
     pid_t server;
-    int waits; /* one byte for each request that is not answered */
+    int blocked_fd; /* one byte for each request that is not answered */
 };
 
-/* Mount it in a mount name space of this process.  0, or -errno where this is
- * not possible.  Its files are "0" to "9", of 4096 bytes.  They can be read,
- * but no write to them returns. */
+/* Mount it in a private mount namespace of this process.  Returns 0, or -errno
+ * if this is not possible.  Its files are "0" to "9", of 4096 bytes.  Reads
+ * work, but writes never return. */
 int hungfs_start(struct hungfs *fs);
-/* All calls that it held fail. */
+/* Unmount it; all blocked calls fail. */
 void hungfs_stop(struct hungfs *fs);
 
 #endif

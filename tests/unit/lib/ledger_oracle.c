@@ -1,5 +1,5 @@
-/* The oracle of the ledger: the method of docs/energy.md once more, in 80-bit
- * fractions and without any code of the ledger's. */
+/* The method of docs/energy.md implemented a second time, with long double and
+ * without code of the ledger. */
 #include "tests/unit/lib/ledger_oracle.h"
 
 #include <setjmp.h>
@@ -32,10 +32,10 @@ void oracle_weigh(struct node *n, struct job *j, long double dt)
         r = most(r, least(1, share));
     }
     j->w[U] += (long double)(j->cpu_usec - j->seen_cpu);
-    if (!j->born || j->whole) {
-        long double there = j->born || j->closed ? .5L : 1;
+    if (!j->is_new || j->whole) {
+        long double there = j->is_new || j->closed ? .5L : 1;
         long double from = (long double)j->seen_mem, to = (long double)j->mem;
-        if (j->born)
+        if (j->is_new)
             from = j->closed ? to : 0;
         if (j->closed)
             to = 0;
@@ -44,7 +44,7 @@ void oracle_weigh(struct node *n, struct job *j, long double dt)
     }
     j->seen_cpu = j->cpu_usec;
     j->seen_mem = j->mem;
-    j->born = false;
+    j->is_new = false;
     j->ended = j->closed;
     j->involved = true;
 }
@@ -53,7 +53,8 @@ void oracle_weigh(struct node *n, struct job *j, long double dt)
 
 static const int by_use[BJ_COMPONENTS] = {U, M, G, U};
 
-/* Static parts are whole microjoules, cut by largest remainder. */
+/* Static parts are whole microjoules, rounded by the largest remainder
+ * method. */
 static void static_parts(const uint64_t *e, uint64_t part, uint64_t *still)
 {
     static const int c[] = {BJ_ENERGY_CPU, BJ_ENERGY_DRAM, BJ_ENERGY_OTHER};
@@ -124,7 +125,6 @@ static void check_split(struct node *n, const struct window *w,
                    w->is->unallocated_uj[p][c] - w->was->unallocated_uj[p][c]);
 }
 
-/* Work the window that was just settled out again. */
 void oracle_window(struct node *n, const struct bj_ledger_sums *is)
 {
     struct window w = {.was = &n->sums, .is = is};
@@ -143,12 +143,12 @@ void oracle_window(struct node *n, const struct bj_ledger_sums *is)
     for (unsigned i = 0; i < n->max_jobs; i++)
         for (int k = 0; k < KINDS && n->job[i].account; k++)
             w.sum[k] += n->job[i].w[k];
-    w.rest[R] = most(0, n->span - w.sum[R]);
-    w.rest[U] = most(0, n->u_node - w.sum[U]);
-    w.rest[M] = most(0, n->m_node - w.sum[M]);
+    w.rest[R] = most(0, n->window_usec - w.sum[R]);
+    w.rest[U] = most(0, n->node_cpu_weight - w.sum[U]);
+    w.rest[M] = most(0, n->node_mem_weight - w.sum[M]);
     w.rest[G] = most(0, (long double)w.e[BJ_ENERGY_GPU] - w.sum[G]);
     uint64_t host = w.e[0] + w.e[1] + w.e[BJ_ENERGY_OTHER];
-    uint64_t idle = (uint64_t)(n->span) * n->conf.idle_uw / SEC;
+    uint64_t idle = (uint64_t)(n->window_usec) * n->conf.idle_uw / SEC;
     static_parts(w.e, idle < host ? idle : host, w.still);
     for (int p = 0; p < BJ_POLICIES; p++)
         for (int c = 0; c < BJ_COMPONENTS; c++)
@@ -156,7 +156,7 @@ void oracle_window(struct node *n, const struct bj_ledger_sums *is)
     n->windows++;
 }
 
-/* Every microjoule of a component is somewhere; nothing falls. */
+/* The parts of a component add up to its total, and no sum decreases. */
 static void check_component(struct node *n, const struct bj_ledger_sums *s,
                             enum bj_policy p, enum bj_component c)
 {
@@ -182,18 +182,20 @@ void oracle_sums(struct node *n, const struct bj_ledger_sums *s)
         settled += s->taken_uj[c] - s->pending_uj[c] - s->alone_uj[c];
     assert_int_equal(settled + s->taken_uj[BJ_ENERGY_OTHER],
                      s->node_uj + s->deficit_uj);
-    /* What the meters told is there, all of it. */
+    /* The sums equal the energy that the meters reported. */
     for (int c = 0; c < BJ_ENERGY_GPU; c++)
-        if (n->given[c] != NONE) {
-            assert_int_equal(s->taken_uj[c], n->given[c] - n->base[c]);
+        if (n->meter_uj[c] != NONE) {
+            assert_int_equal(s->taken_uj[c], n->meter_uj[c] - n->first_uj[c]);
             assert_int_equal(s->missed_uj[c], 0);
         }
-    if (n->gpu == GPU_TOTAL && n->given[BJ_ENERGY_GPU] != NONE)
+    if (n->gpu == GPU_TOTAL && n->meter_uj[BJ_ENERGY_GPU] != NONE)
         assert_int_equal(s->taken_uj[BJ_ENERGY_GPU],
-                         n->given[BJ_ENERGY_GPU] - n->base[BJ_ENERGY_GPU]);
-    if (n->gpu == GPU_TOLD)
-        assert_int_equal(s->taken_uj[BJ_ENERGY_GPU], n->told_uj);
-    if (n->given[BJ_ENERGY_OTHER] != NONE)
+                         n->meter_uj[BJ_ENERGY_GPU] -
+                             n->first_uj[BJ_ENERGY_GPU]);
+    if (n->gpu == GPU_PER_JOB)
+        assert_int_equal(s->taken_uj[BJ_ENERGY_GPU], n->reported_uj);
+    if (n->meter_uj[BJ_ENERGY_OTHER] != NONE)
         assert_true(s->node_uj + s->node_missed_uj <=
-                    n->given[BJ_ENERGY_OTHER] - n->base[BJ_ENERGY_OTHER]);
+                    n->meter_uj[BJ_ENERGY_OTHER] -
+                        n->first_uj[BJ_ENERGY_OTHER]);
 }

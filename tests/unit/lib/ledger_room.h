@@ -16,27 +16,28 @@
 #define GIB (UINT64_C(1) << 30)
 #define NONE BJ_ABSENT
 
-/* A node of 10 CPUs and 100 GiB, which takes 100 W at rest, at second 0. */
-struct room {
+/* A ledger, its next tick and its sums. */
+struct ledger_rig {
     struct bj_ledger *l;
     struct bj_tick t;
     struct bj_ledger_sums s;
 };
 
-static inline struct room room_of(uint64_t idle_watts)
+static inline struct ledger_rig ledger_rig_new(uint64_t idle_watts)
 {
     struct bj_ledger_conf conf = {.idle_uw = idle_watts * J,
                                   .cpus = 10,
                                   .mem_bytes = 100 * GIB,
                                   .patience_usec = 30 * SEC};
-    struct room r = {.l = bj_ledger_new(&conf)};
+    struct ledger_rig r = {.l = bj_ledger_new(&conf)};
     assert_non_null(r.l);
     r.t = (struct bj_tick){.total_uj = {0, NONE, NONE, NONE}, .node_uj = NONE};
     return r;
 }
 
-/* A tick sec later, with uj more of cpu and what the node has used. */
-static inline void tick(struct room *r, uint64_t sec, uint64_t uj,
+/* A tick sec seconds later, with uj more energy of the CPUs and cpu_sec more
+ * CPU time. */
+static inline void tick(struct ledger_rig *r, uint64_t sec, uint64_t uj,
                         uint64_t cpu_sec)
 {
     r->t.now_usec += sec * SEC;
@@ -46,8 +47,8 @@ static inline void tick(struct room *r, uint64_t sec, uint64_t uj,
     bj_ledger_sums(r->l, &r->s);
 }
 
-/* The node was read, too. */
-static inline void node(struct room *r, uint64_t uj)
+/* Add a reading of the node's meter, uj higher, to the next tick. */
+static inline void add_node_reading(struct ledger_rig *r, uint64_t uj)
 {
     if (r->t.node_uj == NONE)
         r->t.node_uj = 0;
@@ -55,24 +56,25 @@ static inline void node(struct room *r, uint64_t uj)
     r->t.node_stamp_usec++;
 }
 
-static inline struct bj_account *job(struct room *r, const char *key,
-                                     bool whole)
+static inline struct bj_account *open_job(struct ledger_rig *r, const char *key,
+                                          bool whole)
 {
     return bj_ledger_open(r->l, bj_slice_str(key), whole);
 }
 
-static inline void use(struct bj_account *a, uint64_t cpu_sec, uint64_t cpus)
+static inline void use_cpu(struct bj_account *a, uint64_t cpu_sec,
+                           uint64_t cpus)
 {
     struct bj_job_use u = {cpu_sec * SEC, NONE, cpus, NONE};
     bj_account_use(a, &u);
 }
 
-static inline uint64_t cpu(const struct bj_account *a, enum bj_policy p)
+static inline uint64_t cpu_uj(const struct bj_account *a, enum bj_policy p)
 {
     return bj_account_uj(a, p, BJ_ENERGY_CPU);
 }
 
-static inline void leave(struct room *r)
+static inline void ledger_rig_free(struct ledger_rig *r)
 {
     bj_ledger_free(r->l);
 }

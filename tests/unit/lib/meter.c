@@ -35,7 +35,7 @@ static void plant(struct bj_slice path, struct bj_slice text, bool link)
         tmp_file(rel, what);
 }
 
-void meter_grow(const char *lines)
+void meter_add_files(const char *lines)
 {
     struct bj_slice rest = bj_slice_str(lines), line, path;
     const struct bj_slice arrow = BJ_SLICE("-> ");
@@ -62,10 +62,10 @@ static void grow_file(const char *tree)
         0)
         fail_msg("%s", err.msg);
     text[all.n] = '\0';
-    meter_grow(text);
+    meter_add_files(text);
 }
 
-void meter_tree(struct meter_rig *r, const char *tree)
+void meter_setup(struct meter_rig *r, const char *tree)
 {
     memset(r, 0, sizeof(*r));
     snprintf(root, sizeof(root), "%s", tmp_make());
@@ -85,7 +85,7 @@ static void shut(struct meter_rig *r)
     r->meter = NULL;
 }
 
-void meter_gone(struct meter_rig *r)
+void meter_cleanup(struct meter_rig *r)
 {
     shut(r);
     tmp_gone();
@@ -153,7 +153,7 @@ const char *meter_text(struct meter_rig *r)
     return r->text;
 }
 
-void meter_reads(struct meter_rig *r, int want, const char *text)
+void meter_expect(struct meter_rig *r, int want, const char *text)
 {
     int code = meter_read(r);
     if (code != want)
@@ -162,7 +162,7 @@ void meter_reads(struct meter_rig *r, int want, const char *text)
     assert_string_equal(meter_text(r), text);
 }
 
-void meter_set(const char *path, const char *text)
+void meter_write(const char *path, const char *text)
 {
     tmp_file(path, text);
 }

@@ -1,4 +1,4 @@
-/* A meter over a tree of plain files that stands for /sys. */
+/* A meter that reads a tree of plain files instead of /sys. */
 #ifndef BJ_TESTS_UNIT_LIB_METER_H
 #define BJ_TESTS_UNIT_LIB_METER_H
 
@@ -16,27 +16,28 @@ struct meter_rig {
 };
 
 /* Make the directory of the test (tmp_make), and fill it with a tree of
- * tests/fixtures/energy, NULL for none.  meter_gone removes it and closes. */
-void meter_tree(struct meter_rig *r, const char *tree);
-void meter_gone(struct meter_rig *r);
+ * tests/fixtures/energy, NULL for none.  meter_cleanup removes it and closes.
+ */
+void meter_setup(struct meter_rig *r, const char *tree);
+void meter_cleanup(struct meter_rig *r);
 
 /* Add the lines of a tree: "path value", "path -> target", "# remark". */
-void meter_grow(const char *lines);
+void meter_add_files(const char *lines);
 
-/* Open the meter; its result.  A meter that is open is closed before. */
+/* Open the meter and return the result.  Closes an open meter first. */
 int meter_open(struct meter_rig *r, const struct bj_meter_kind *kind);
 
-/* Read it; its result. */
+/* Read the meter and return the result. */
 int meter_read(struct meter_rig *r);
 
-/* The sample as lines "name role", behind which every value that is not absent
- * follows: " e=energy r=range p=power l=limit m=max". */
+/* The sample as lines "name role e=energy r=range p=power l=limit m=max",
+ * without values that are absent. */
 const char *meter_text(struct meter_rig *r);
 
-/* One reading has this result and this text. */
-void meter_reads(struct meter_rig *r, int want, const char *text);
+/* Read the meter and check the result and the text. */
+void meter_expect(struct meter_rig *r, int want, const char *text);
 
-/* Write a file of the tree, whose directory is there. */
-void meter_set(const char *path, const char *text);
+/* Write a file of the tree, in an existing directory. */
+void meter_write(const char *path, const char *text);
 
 #endif

@@ -17,54 +17,54 @@ static int no_dash(const char *text, struct bj_err *err)
 
 const struct bj_opt conf_opts[] = {
     {.name = "collector.cpu",
-     AT(BOOL, flag),
+     MEMBER(BOOL, flag),
      .preset = "true",
      .help = "Read CPU time.",
      .set_off = offsetof(struct conf, flag_set)},
-    {.name = "collector.cpu.rest", AT(U64, rest), .help = "More of it."},
-    {.name = "open-fds", AT(BOOL, off), .help = "Count descriptors."},
+    {.name = "collector.cpu.rest", MEMBER(U64, rest), .help = "More of it."},
+    {.name = "open-fds", MEMBER(BOOL, off), .help = "Count descriptors."},
     {.name = "max-jobs",
-     AT(U64, jobs),
+     MEMBER(U64, jobs),
      .lo = 1,
      .hi = 65536,
      .preset = "1024",
      .help = "Jobs followed at a time."},
-    {.name = "free", AT(U64, free), .help = "Any number."},
+    {.name = "free", MEMBER(U64, free), .help = "Any number."},
     {.name = "web.timeout",
-     AT(DURATION, timeout),
+     MEMBER(DURATION, timeout),
      .lo = 1000,
      .hi = 3600000000,
      .preset = "15s",
      .help = "Time that a request may take from its first byte to the last "
              "one of the answer, whatever the client does."},
     {.name = "web.max-size",
-     AT(SIZE, size),
+     MEMBER(SIZE, size),
      .lo = 1024,
      .hi = 1 << 30,
      .preset = "64K",
      .help = "Longest request."},
     {.name = "path.procfs",
-     AT(STR, proc),
+     MEMBER(STR, proc),
      .preset = "/proc",
      .arg = "PATH",
      .help = "Where procfs is mounted."},
     {.name = "log.level",
-     AT(STR, level),
+     MEMBER(STR, level),
      .preset = "info",
      .help = "What is logged.",
      .choices = "error|warn|info|debug"},
     {.name = "cluster",
-     AT(STR, none),
+     MEMBER(STR, none),
      .arg = "NAME",
      .check = no_dash,
      .help = "Name of the cluster."},
     {.name = "job-files",
-     AT(LIST, files),
+     MEMBER(LIST, files),
      .arg = "DIR",
      .check = no_dash,
      .help = "Directories with files of the prolog."},
     {.name = "web.listen-address",
-     AT(LIST, listen),
+     MEMBER(LIST, listen),
      .preset = ":9010,[::1]:9011",
      .help = "Where to listen."},
     {0},
@@ -83,16 +83,16 @@ const struct bj_opt other_opts[] = {
     {0},
 };
 
-void init(struct room *r)
+void init(struct opt_rig *r)
 {
-    *r = (struct room){0};
+    *r = (struct opt_rig){0};
     r->sets[0] = (struct bj_optset){conf_opts, &r->c};
     r->sets[1] = (struct bj_optset){other_opts, &r->o};
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(bj_opt_presets(&r->sets[i], &r->err), 0);
 }
 
-void fini(struct room *r)
+void fini(struct opt_rig *r)
 {
     for (size_t i = 0; i < 2; i++)
         bj_opt_free(&r->sets[i]);
@@ -101,7 +101,7 @@ void fini(struct room *r)
     assert_true(!r->c.listen.v && r->c.listen.n == 0);
 }
 
-void show(const struct room *r, char *out, size_t cap)
+void show(const struct opt_rig *r, char *out, size_t cap)
 {
     size_t n = 0;
     out[0] = '\0';

@@ -1,4 +1,5 @@
-/* Options to test with: two tables, their structures, and what they hold. */
+/* Options for tests: two tables, their structures, and a text of their
+ * values. */
 #ifndef BJ_TESTS_UNIT_LIB_OPTROOM_H
 #define BJ_TESTS_UNIT_LIB_OPTROOM_H
 
@@ -25,25 +26,25 @@ struct other {
 };
 
 /* Kind and place of an option of struct conf. */
-#define AT(type, member)                                                       \
+#define MEMBER(type, member)                                                   \
     .kind = BJ_OPT_##type, .off = offsetof(struct conf, member)
 
-/* Both structures with their presets, and the sets over them. */
-struct room {
+/* Both structures and their option sets. */
+struct opt_rig {
     struct conf c;
     struct other o;
     struct bj_optset sets[2];
     struct bj_err err;
 };
 
-/* Set everything to its preset; free it, and see that nothing is left. */
-void init(struct room *r);
-void fini(struct room *r);
+/* Set all options to their presets; free them and check that all are
+ * cleared. */
+void init(struct opt_rig *r);
+void fini(struct opt_rig *r);
 
-/* Everything that differs from the presets is written into one line. */
-void show(const struct room *r, char *out, size_t cap);
+/* Write all values that differ from their presets into one line. */
+void show(const struct opt_rig *r, char *out, size_t cap);
 
-/* The tables, for those who use them in other ways. */
 extern const struct bj_opt conf_opts[], other_opts[];
 
 #endif

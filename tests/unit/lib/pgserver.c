@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* A line from the script, without its end. */
+/* Read a line from the script, without its newline. */
 static void get_line(struct pgserver *s, char *line, size_t size)
 {
     size_t n = 0;
@@ -63,7 +63,7 @@ bool pgserver_start(struct pgserver *ret)
     ret->from = out[0];
     get_line(ret, line, sizeof(line));
     if (strncmp(line, "none: ", 6) == 0) {
-        snprintf(ret->why, sizeof(ret->why), "%.150s", line + 6);
+        snprintf(ret->reason, sizeof(ret->reason), "%.150s", line + 6);
         pgserver_stop(ret);
         return false;
     }
@@ -91,7 +91,7 @@ void pgserver_kill(struct pgserver *s)
     assert_string_equal(line, "killed");
 }
 
-void pgserver_again(struct pgserver *s)
+void pgserver_restart(struct pgserver *s)
 {
     char line[512];
     put_line(s, "start");

@@ -7,24 +7,24 @@
 
 struct pgserver {
     char url[256];
-    char why[160]; /* it does not run */
-    pid_t pid;     /* of the server */
+    char reason[160]; /* why it does not run */
+    pid_t pid;        /* of the server */
     pid_t script;
     int to, from;
 };
 
-/* Start one and wait until it answers; false: PostgreSQL is not installed, why
- * says so.  Anything else that goes wrong fails the test. */
+/* Start a server and wait until it accepts connections; false: PostgreSQL is
+ * not available, and reason says why.  Any other error fails the test. */
 bool pgserver_start(struct pgserver *ret);
 
-/* End it and remove its files. */
+/* Stop the server and remove its files. */
 void pgserver_stop(struct pgserver *s);
 
-/* End it as a crash does; start it again. */
+/* Kill the server like a crash; start it again. */
 void pgserver_kill(struct pgserver *s);
-void pgserver_again(struct pgserver *s);
+void pgserver_restart(struct pgserver *s);
 
-/* Run statements (on one line) as its superuser. */
+/* Run SQL statements (on one line) as superuser. */
 void pgserver_sql(struct pgserver *s, const char *sql);
 
 #endif

@@ -1,10 +1,10 @@
-/* How often a test that draws its cases at random repeats. */
+/* The number of rounds of a test with random cases. */
 #ifndef BJ_TEST_ROUNDS_H
 #define BJ_TEST_ROUNDS_H
 
 #include <stdlib.h>
 
-/* all in make check-long, which sets BJ_TEST_LONG; else few. */
+/* Returns all in make check-long, which sets BJ_TEST_LONG, else few. */
 static inline unsigned bj_rounds(unsigned all, unsigned few)
 {
     return getenv("BJ_TEST_LONG") ? all : few;

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-/* cmocka.h needs those above. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 #include <errno.h>
 #include <time.h>
@@ -90,9 +90,9 @@ static void wait_ends(int i)
     pthread_mutex_unlock(&lock);
 }
 
-/* Short waits, so that a clock set meanwhile is noticed.  The end of each looks
- * like a signal: the caller checks what it waits for, which may have come true
- * while this thread waited for the mutex. */
+/* Waits in short steps, so that it notices when the clock is set.  Each step
+ * ends like a spurious wakeup: the caller checks its condition, which may have
+ * become true while this thread waited for the mutex. */
 bool bj_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
                    uint64_t when_usec)
 {

@@ -35,7 +35,7 @@ void testclock_set(uint64_t boot_usec, uint64_t wall_usec);
  * for clocks that run: they continue from the new time. */
 void testclock_advance(uint64_t usec);
 
-/* The same as a suspend does it: the time does not count as awake. */
+/* The same as in a suspend: the time does not count as awake. */
 void testclock_suspend(uint64_t usec);
 
 /* Set the wall clock only, as an administrator or NTP does. */

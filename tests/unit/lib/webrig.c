@@ -49,7 +49,7 @@ static void on_later(void *ctx, const struct bj_http_request *req,
 {
     struct web_rig *g = ctx;
     r->later = true;
-    g->waiting = req;
+    g->pending_request = req;
 }
 
 static void on_failed(void *ctx, const struct bj_http_request *req,
@@ -114,7 +114,7 @@ void web_start(struct web_rig *g, struct bj_http_limits limits)
 void web_stop(struct web_rig *g)
 {
     bj_httpd_free(g->h);
-    bj_buf_free(&g->answer);
+    bj_buf_free(&g->response);
 }
 
 void web_pump(struct web_rig *g)
@@ -128,7 +128,7 @@ void web_pump(struct web_rig *g)
     }
 }
 
-int web_dial(struct web_rig *g, const char *text)
+int web_connect(struct web_rig *g, const char *text)
 {
     int small = 4096;
     struct sockaddr_in a = {.sin_family = AF_INET,
@@ -145,40 +145,40 @@ int web_dial(struct web_rig *g, const char *text)
     return fd;
 }
 
-const char *web_take(struct web_rig *g, int fd)
+const char *web_receive(struct web_rig *g, int fd)
 {
     char buf[4096];
     ssize_t n;
-    g->answer.len = 0;
+    g->response.len = 0;
     while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
-        bj_buf_put(&g->answer, buf, (size_t)n);
+        bj_buf_put(&g->response, buf, (size_t)n);
     bool over = n == 0 || (n < 0 && errno == ECONNRESET);
-    if (over && g->answer.len == 0)
+    if (over && g->response.len == 0)
         return NULL;
-    bj_buf_put(&g->answer, "", 1);
-    return g->answer.p;
+    bj_buf_put(&g->response, "", 1);
+    return g->response.p;
 }
 
 bool web_is_open(struct web_rig *g, int fd)
 {
-    return web_take(g, fd) != NULL;
+    return web_receive(g, fd) != NULL;
 }
 
-unsigned web_status(const char *answer)
+unsigned web_status(const char *response)
 {
     uint64_t v = 0;
-    struct bj_slice s = bj_slice_str(answer);
+    struct bj_slice s = bj_slice_str(response);
     return bj_slice_starts(s, BJ_SLICE("HTTP/1.")) && s.n > 12 &&
                    bj_slice_u64((struct bj_slice){s.p + 9, 3}, &v) == 0
                ? (unsigned)v
                : 0;
 }
 
-const char *web_ask(struct web_rig *g, const char *text)
+const char *web_request(struct web_rig *g, const char *text)
 {
-    int fd = web_dial(g, text);
-    const char *answer = web_take(g, fd);
+    int fd = web_connect(g, text);
+    const char *response = web_receive(g, fd);
     close(fd);
     web_pump(g);
-    return answer ? answer : "";
+    return response ? response : "";
 }

@@ -1,4 +1,4 @@
-/* The HTTP server over real sockets and a clock of the test's own. */
+/* The HTTP server with real sockets and a simulated clock. */
 #ifndef BJ_TESTS_UNIT_LIB_WEBRIG_H
 #define BJ_TESTS_UNIT_LIB_WEBRIG_H
 
@@ -9,39 +9,41 @@
 
 enum { BIG = 16 << 20, START_SEC = 1000 };
 
-/* A server, its clock, and what its handlers have seen. */
+/* A server, its clock, and data that its handlers recorded. */
 struct web_rig {
     struct bj_httpd *h;
     uint64_t now;
     unsigned short port;
     unsigned calls;
     char accept[64];
-    struct bj_buf answer;
-    const struct bj_http_request *waiting; /* for its answer */
+    struct bj_buf response;
+    const struct bj_http_request *pending_request; /* waits for its response */
 };
 
-/* /hello, /big (BIG bytes), /always (hello at any limit), /later (see waiting),
- * /failed, /head and what is below /echo. */
+/* /hello, /big (BIG bytes), /always (hello, exempt from limits), /later (see
+ * pending_request), /failed, /head and all paths below /echo. */
 extern const struct bj_http_route web_routes[];
 
 void web_start(struct web_rig *g, struct bj_http_limits limits);
 void web_stop(struct web_rig *g);
 
-/* Serve until nothing is left to do at once. */
+/* Run the server until it is idle. */
 void web_pump(struct web_rig *g);
 
-/* Connect, send a text and serve; the client's end. */
-int web_dial(struct web_rig *g, const char *text);
+/* Connect, send a text and run the server; returns the client's socket. */
+int web_connect(struct web_rig *g, const char *text);
 
-/* What there is to read without waiting, as text; NULL at the end. */
-const char *web_take(struct web_rig *g, int fd);
+/* Read all data received so far, as text; NULL: none, and the connection is
+ * closed. */
+const char *web_receive(struct web_rig *g, int fd);
 
 bool web_is_open(struct web_rig *g, int fd);
 
-/* The status of an answer; 0: it is none. */
-unsigned web_status(const char *answer);
+/* The HTTP status of a response; 0: it is not a valid response. */
+unsigned web_status(const char *response);
 
-/* Ask on a connection of its own; the answer stays until the next. */
-const char *web_ask(struct web_rig *g, const char *text);
+/* Send a request on a new connection; the response is valid until the next
+ * call. */
+const char *web_request(struct web_rig *g, const char *text);
 
 #endif

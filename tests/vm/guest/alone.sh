@@ -1,5 +1,5 @@
-# The exporter by itself: without root, under systemd's eyes, and its end.
-# Sourced after hosts.sh.
+# The exporter by itself: without root, as a systemd service, and when it is
+# stopped. Sourced after hosts.sh.
 
 other=http://127.0.0.1:9011/metrics
 
@@ -20,8 +20,8 @@ exporter_without_root() {
     systemctl stop batch-plain
 }
 
-# The unit file that is shipped, with the configuration that is shipped and one
-# line more: a user without a name of its own, two capabilities, a small jail.
+# The shipped unit file and configuration, with one line added: a dynamic user,
+# two capabilities, a sandbox.
 exporter_as_a_service() {
     local units=/run/systemd/system
     grep -q ^batchjob: /etc/group || echo batchjob:x:990: >>/etc/group
@@ -45,7 +45,8 @@ exporter_as_a_service() {
     systemctl daemon-reload
 }
 
-# What only they allow: I/O counters and descriptors of another user's process.
+# I/O counters and open files of another user's process: each needs one of the
+# two capabilities.
 both_capabilities_help() { # job
     [ -n "$(value exporter job_io_read_bytes_total "$1")" ] &&
         ok "with CAP_SYS_PTRACE it sees the I/O of another user" ||

@@ -1,10 +1,10 @@
-# The two hosts inside the guest: start, stop, and what their pages have in
-# common.  Sourced after lib.sh.
+# The two hosts of the core in the guest, exporter and collectd: start, stop,
+# and checks of their pages.  Sourced after lib.sh.
 
-job_files=/tmp/bj-slurm/jobs # where the sandbox's prolog leaves them
+job_files=/tmp/bj-slurm/jobs # the sandbox's prolog writes them
 unit_pattern='unit=batch\.slice/batch-(?<jobid>[^/]+)\.service'
 
-exporter_options() { # one to a line
+exporter_options() { # one per line
     cat <<-END
 		--web.listen-address=127.0.0.1:9010
 		--job.grace=${grace}s
@@ -17,7 +17,7 @@ exporter_options() { # one to a line
 	END
 }
 
-start_exporter() { # in a service of its own, so that it is in no job's cgroup
+start_exporter() { # as a service, so that it is in no job's cgroup
     local args
     mapfile -t args < <(exporter_options)
     systemd-run --quiet --unit=bj-exporter --property=StandardError="file:$tmp/exporter.log" \
@@ -57,7 +57,7 @@ write_collectd_conf() {
 	END
 }
 
-# Plugins are looked for in the last PluginDir before their line.
+# collectd loads a plugin from the last PluginDir before its line.
 start_collectd() {
     write_collectd_conf
     systemd-run --quiet --unit=bj-collectd --property=StandardError="file:$tmp/collectd.err" \
@@ -75,7 +75,7 @@ start_hosts() {
     eventually "collectd answers" answers collectd || tail -n 20 "$tmp/collectd.log" "$tmp/collectd.err" | sed 's/^/#   /'
 }
 
-# Both are still there, as they were started.
+# Check that both still run, and stop them.
 stop_hosts() {
     local unit
     for unit in bj-exporter bj-collectd; do
@@ -89,7 +89,7 @@ stop_hosts() {
 shows() { # host job: the CPU seconds are there, so the job has been read
     [ -n "$(value "$1" job_cpu_seconds_total "$2")" ]
 }
-hides() { # host job: nothing at all of it is left
+hides() { # host job: its page has no series of the job
     local label=jobid
     [ "$1" = exporter ] || label=batchjob
     page "$1" >/dev/null && ! grep -q "[{,]$label=\"$2[\"@]" "$tmp/$1.page"
@@ -101,8 +101,8 @@ shown() { # job what-it-is
     eventually "collectd shows $2" shows collectd "$1"
 }
 
-# A job that has ended stays for the grace time and then goes.  since is when
-# it was last seen running, in $SECONDS.
+# An ended job stays for the grace time and then disappears.  since: when it was
+# last seen running, in $SECONDS.
 leaves() { # host job what since
     local host=$1 job=$2 what=$3 since=$4 slack=60 took
     eventually "$host: $what leaves" hides "$host" "$job" || return
@@ -116,7 +116,7 @@ leaves() { # host job what since
         not_ok "$host: $what left in time" "gone only after $took s, grace $grace s"
 }
 
-# Every series once, every line whole.
+# No series is repeated, and every line is well-formed.
 page_is_sound() { # host
     local twice odd
     page "$1" >/dev/null || return 1

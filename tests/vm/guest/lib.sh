@@ -1,8 +1,8 @@
 # Helpers of the checks that run inside the guest.  Sourced, not run.
 #
 # Everything here is ten to twenty times slower than on a real machine, so
-# nothing waits for a time: conditions are waited for, and $patience is only
-# the moment to give up.
+# nothing waits for a fixed time: tests wait for conditions, and fail after
+# $patience seconds.
 
 export LC_ALL=C
 here=/opt/bj
@@ -49,7 +49,7 @@ done_testing() {
 
 # --- waiting -----------------------------------------------------------------
 
-within() { # seconds command...: true as soon as the command is
+within() { # seconds command...: wait until the command succeeds
     local end=$((SECONDS + $1))
     shift
     until "$@" >/dev/null 2>&1; do
@@ -75,9 +75,9 @@ page() { # exporter|collectd: the page, also kept in $tmp/HOST.page
     curl -sS --max-time 60 "${!1}" >"$tmp/$1.page" && cat "$tmp/$1.page"
 }
 
-# samples NAME LABEL...: values on the page on stdin of the series with that
-# name and all these labels, written as they are there: jobid="77".  A label
-# that ends in @ stands for itself or for the beginning of a longer one.
+# samples NAME LABEL...: values of the series with that name and all these
+# labels on the page on stdin.  Labels are written as on the page: jobid="77";
+# one that ends in @ also matches longer values that continue with @.
 samples() {
     gawk -v name="$1" -v wanted="$(shift; printf '%s\n' "$@")" '
         BEGIN { n = split(wanted, want, "\n") }
@@ -104,13 +104,13 @@ collectd_name() {
     echo "collectd_batchjob_$n$end"
 }
 
-# value HOST NAME JOB [LABEL VALUE]: what HOST says of NAME (without batchjob_)
-# in the unit that collectd counts in, so that the two compare; nothing when it
-# says nothing.
+# value HOST NAME JOB [LABEL VALUE]: the value of NAME (without batchjob_) on
+# HOST's page, in the unit that collectd counts in, so that the hosts can be
+# compared; nothing if it is absent.
 value() {
     local host=$1 name=$2 job=$3 label=${4:-} sub=${5:-} scale=1
     if [ "$host" = collectd ]; then
-        # The plugin instance is JOB, or JOB@NODE where there are several slurmd.
+        # The plugin instance is JOB, or JOB@NODE if there are several slurmd.
         page collectd | samples "$(collectd_name "$name")" "batchjob=\"$job@" \
             ${label:+"type=\"$sub\""}
         return
@@ -130,18 +130,19 @@ collectd_stamp() { # job
 }
 
 now_msec() { date +%s%3N; }
-fresh() { [ "$(collectd_stamp "$1")" -gt "$2" ]; }
+collectd_is_newer() { # job msec
+    [ "$(collectd_stamp "$1")" -gt "$2" ]; }
 
 # --- comparing ---------------------------------------------------------------
 
-# agree HOST NAME JOB SLACK READER...: READER prints what the kernel says; the
-# host's value, taken between two readings, lies between them, give or take
-# SLACK.  A host that says nothing does not agree.
+# agree HOST NAME JOB SLACK READER...: READER prints the kernel's value.  The
+# host's value, taken between two readings, must lie between them, with a
+# tolerance of SLACK.  An absent value does not agree.
 agree() {
     local host=$1 name=$2 job=$3 slack=$4 before after v since
     shift 4
     before=$("$@") since=$(now_msec)
-    [ "$host" = exporter ] || within "$patience" fresh "$job" "$since"
+    [ "$host" = exporter ] || within "$patience" collectd_is_newer "$job" "$since"
     v=$(value "$host" "$name" "$job" ${sub:+$sub})
     after=$("$@")
     if gawk -v a="$before" -v b="$after" -v v="$v" -v s="$slack" 'BEGIN {
@@ -174,12 +175,12 @@ near() {
 
 key() { gawk -v k="$2" '$1 == k { print $2 }' "$1"; }          # FILE KEY
 key_usec() { key "$1" "$2"; }
-whole() { cat "$1"; }
+read_file() { cat "$1"; }
 psi() { sed -n "s/^$2 .*total=\([0-9]*\)/\1/p" "$1"; }         # FILE some|full
 io_of() { # FILE KEY: summed over the devices of io.stat
     gawk -v k="$2=" '{ for (i = 2; i <= NF; i++) if (index($i, k) == 1) n += substr($i, length(k) + 1) }
         END { printf "%.0f\n", n }' "$1"
 }
-cpus_of() { # a list such as 0-3,7 -> how many
+cpus_of() { # a list such as 0-3,7 -> number of CPUs
     gawk -F, '{ for (i = 1; i <= NF; i++) { m = split($i, r, "-"); n += m == 2 ? r[2] - r[1] + 1 : 1 } } END { print n + 0 }' "$1"
 }

@@ -4,14 +4,14 @@
 debs=$here/debs # older/ and newer/, the same packages with two versions
 services="batchjob_exporter batchjob_exporter_cluster batchjob_stats_db batchjob_stats_server"
 
-# Everything that needs no tests of its own: state of each service, in one line.
+# The state of each service, in one line.
 are() { # enabled|active
     local s
     for s in $services; do echo -n "$(systemctl "is-$1" "$s" 2>/dev/null) "; done | sed 's/ $//'
 }
 pid_of() { systemctl show -P MainPID "$1"; }
 
-# Where the units can read it: their /tmp is their own.
+# Slurm's directory is not in /tmp, since the units have a private one.
 export_slurm() { export SLURM_SANDBOX_DIR=$here/slurm SLURM_SANDBOX_NODES=1; }
 
 packages_install() {
@@ -21,7 +21,8 @@ packages_install() {
     eventually "it answers at its port" answers exporter
 }
 
-# As the comments of the installed files and docs/quickstart.md say.
+# Configure as the comments of the installed files and docs/quickstart.md
+# describe.
 packages_configure() {
     sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' /etc/batchjob/exporter.yml
     { echo "name: sandbox"; echo "sacct: {interval: 1s, history: 1d, slurm-conf: $SLURM_CONF}"
@@ -35,7 +36,7 @@ packages_configure() {
     equal "they run" "$(are active)" "active inactive active active"
 }
 
-acct_has() { # job: the columns of a job whose figures a node measured
+acct_has() { # job: batchjob_acct prints the job with values that a node measured
     "$slurm" as bjanna batchjob_acct -n --output=csv --format=jobid,user,state,cpu_efficiency_source -j "$1" |
         tr -d '\r' | tee "$tmp/acct.out" | grep -q nodes
 }

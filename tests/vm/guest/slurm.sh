@@ -9,7 +9,7 @@ start_slurm() {
     ok "Slurm runs"
 }
 
-# The programs of the jobs.  A job runs until its release file is there.
+# The programs of the jobs.  A job runs until its release file exists.
 write_programs() {
     cat >"$here/jobs/step" <<-END
 		#!/bin/bash
@@ -57,7 +57,7 @@ over() { [ -z "$(state "$1")" ] || [[ $(state "$1") != *RUNNING* && $(state "$1"
 job_dir() { ls -d $cgroup/system.slice/*_slurmstepd.scope/job_"$1" 2>/dev/null; }
 accounted() { [ -n "$(sacct -nXP -j "$1" -o End | grep -v Unknown)" ]; }
 
-# What Slurm's accounting says a job used: its steps' CPU time, microseconds.
+# The CPU time of a job's steps in Slurm's accounting, in microseconds.
 sacct_cpu() { # job
     sacct -nP -j "$1" -o JobID,TotalCPU | gawk -F'|' '
         $1 ~ /\./ && $2 != "" {
@@ -82,12 +82,12 @@ labels_of() { # job: user and account in the exporter's samples
 info_of() { # job key
     page exporter | sed -n "s/^batchjob_job_info{\(.*jobid=\"$1\".*\)} 1$/\1/p" | grep -o "\b$2=\"[^\"]*\""
 }
-# Attributes in collectd are series of their own.
+# In collectd, attributes are separate series.
 collectd_has() { # job attribute value
     [ "$(value collectd "job_$2" "$1" x "$3")" = 1 ]
 }
 
-processes_of() { # job directory: those of the user
+processes_of() { # job directory: number of the user's processes
     find "$1" -path '*/user/*' -name cgroup.procs -exec cat {} + 2>/dev/null | sort -un | wc -l
 }
 threads_of() {
@@ -101,11 +101,11 @@ figures_agree() { # job directory
     both_agree job_cpu_seconds_total "$job" 0 key "$dir/cpu.stat" usage_usec
     both_agree job_cpu_user_seconds_total "$job" 0 key "$dir/cpu.stat" user_usec
     both_agree job_cpu_system_seconds_total "$job" 0 key "$dir/cpu.stat" system_usec
-    both_agree job_memory_used_bytes "$job" 4194304 whole "$dir/memory.current"
+    both_agree job_memory_used_bytes "$job" 4194304 read_file "$dir/memory.current"
     both_agree job_memory_rss_bytes "$job" 2097152 key "$dir/memory.stat" anon
     both_agree job_memory_cache_bytes "$job" 2097152 key "$dir/memory.stat" file
-    both_agree job_memory_charged_peak_bytes "$job" 0 whole "$dir/memory.peak"
-    both_agree job_memory_limit_bytes "$job" 0 whole "$dir/memory.max"
+    both_agree job_memory_charged_peak_bytes "$job" 0 read_file "$dir/memory.peak"
+    both_agree job_memory_limit_bytes "$job" 0 read_file "$dir/memory.max"
     both_agree job_oom_kills_total "$job" 0 key "$dir/memory.events" oom_kill
     both_agree job_cpus "$job" 0 cpus_of "$dir/cpuset.cpus.effective"
     both_agree job_pressure_cpu_some_seconds_total "$job" 0 psi "$dir/cpu.pressure" some
@@ -116,7 +116,7 @@ figures_agree() { # job directory
 
 wrote() { [ "$(value exporter job_io_write_bytes_total "$1")" -ge "$2" ]; }
 
-# slurmstepd is in a job's cgroup, but not in Slurm's figures.
+# slurmstepd is in a job's cgroup, but not in Slurm's usage.
 stepd_cpu() { # job directory
     cat "$1"/step_*/slurm/cpu.stat | gawk '$1 == "usage_usec" { n += $2 } END { printf "%.0f\n", n }'
 }
@@ -195,7 +195,7 @@ slurm_oom() {
     eventually "collectd counts its OOM kill" oom_counted collectd "$job"
     dir=$(job_dir "$job")
     both_agree job_oom_kills_total "$job" 0 key "$dir/memory.events" oom_kill
-    both_agree job_memory_limit_bytes "$job" 0 whole "$dir/memory.max"
+    both_agree job_memory_limit_bytes "$job" 0 read_file "$dir/memory.max"
     check "a hostile job name harms no page of the exporter" page_is_sound exporter
     check "a hostile job name harms no page of collectd" page_is_sound collectd
     release oom
@@ -215,7 +215,7 @@ slurm_two_nodes() {
     eventually "the job on two nodes is over" over "$job"
 }
 
-# Less CPU time than before: the counters are those of the second run.
+# Less CPU time than before, since the counters are those of the second run.
 restarted() { local v; v=$(value exporter job_cpu_seconds_total "$1"); [ -n "$v" ] && [ "$v" -lt "$2" ]; }
 
 slurm_requeue() {

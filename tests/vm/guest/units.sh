@@ -1,6 +1,6 @@
-# systemd units as jobs, found by an operator-defined layout: the controllers
-# that Slurm leaves off (io, pids, CPU quota), and names that need unescaping.
-# Sourced after hosts.sh.
+# systemd units as jobs, found by a configured pattern: with controllers that
+# Slurm does not enable (io, pids, CPU quota), and with names that need
+# unescaping.  Sourced after hosts.sh.
 
 batch_unit() { # name properties... -- command...
     local name=$1 args=()
@@ -17,7 +17,7 @@ disk() { # the device that the root file system is on
     lsblk -ndo NAME "$(findmnt -no SOURCE /)" 2>/dev/null || basename "$(findmnt -no SOURCE /)"
 }
 
-# Writes past the page cache, so that the block layer sees it at once.
+# Writes without the page cache, so that the block layer counts it at once.
 write_once() {
     cat >"$here/jobs/writer" <<-END
 		#!/bin/bash
@@ -50,8 +50,8 @@ unit_io_and_quota() {
     both_agree job_cpu_periods_total 77 0 key "$dir/cpu.stat" nr_periods
     [ "$(value exporter job_cpu_throttled_seconds_total 77)" -gt 1000000 ] 2>/dev/null &&
         ok "its quota held it back" || not_ok "its quota held it back"
-    both_agree job_pids 77 1 whole "$dir/pids.current"
-    both_agree job_memory_limit_bytes 77 0 whole "$dir/memory.max"
+    both_agree job_pids 77 1 read_file "$dir/pids.current"
+    both_agree job_memory_limit_bytes 77 0 read_file "$dir/memory.max"
     both_agree job_pressure_cpu_some_seconds_total 77 0 psi "$dir/cpu.pressure" some
     both_agree job_pressure_cpu_full_seconds_total 77 0 psi "$dir/cpu.pressure" full
     both_agree job_pressure_io_some_seconds_total 77 0 psi "$dir/io.pressure" some
@@ -80,26 +80,26 @@ unit_oom() {
     eventually "collectd counts its OOM kill" oom_counted collectd oom
     both_agree job_oom_kills_total oom 0 key "$dir/memory.events" oom_kill
     both_agree job_memory_limit_hits_total oom 0 key "$dir/memory.events" max
-    both_agree job_memory_charged_peak_bytes oom 0 whole "$dir/memory.peak"
+    both_agree job_memory_charged_peak_bytes oom 0 read_file "$dir/memory.peak"
     systemctl stop batch-oom.service
 }
 
-# A limit of a parent holds for those below.
+# A limit of a parent cgroup applies to its children.
 unit_parent_limit() {
     mkdir -p /run/systemd/system
     printf '[Slice]\nMemoryMax=300M\n' >/run/systemd/system/batch.slice
     systemctl daemon-reload
     batch_unit 'odd:a_b\x2dc' -- "$here/work" -t 90000 -i 95
     shown odd:a_b-c "a unit with an escaped name"
-    both_agree job_memory_limit_bytes odd:a_b-c 0 whole "$cgroup/batch.slice/memory.max"
+    both_agree job_memory_limit_bytes odd:a_b-c 0 read_file "$cgroup/batch.slice/memory.max"
     systemctl stop 'batch-odd:a_b\x2dc.service'
     rm -f /run/systemd/system/batch.slice
     systemctl daemon-reload
 }
 
-# The directories that Slurm 26.05 makes, with its long ids for names; this
-# guest's Slurm is older, so they are made by hand.  Their controllers are off:
-# CPU time is there and memory is not.
+# The directories of Slurm 26.05, named by SLUID.  This guest's Slurm is older,
+# so the test creates them.  Their controllers are disabled: CPU time is known,
+# memory is not.
 unit_sluid() {
     local top=$cgroup/system.slice/slurmstepd.scope sluid=sEKNKTV3WPV500 dir pid
     dir=$top/$sluid/step_0/user/task_0

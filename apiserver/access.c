@@ -19,7 +19,7 @@ struct right {
 
 struct bj_access {
     struct right *v;
-    struct bj_slice *account; /* of each right in v; empty for admins */
+    struct bj_slice *account; /* account of each right in v; empty for admins */
     size_t n, cap;
 };
 
@@ -224,7 +224,7 @@ int bj_access_new(const struct bj_strv *admins,
     return 0;
 }
 
-/* The first right of a user; n when there is none. */
+/* Find the first right of a user; n: there is none. */
 static size_t first(const struct bj_access *a, struct bj_slice user)
 {
     size_t lo = 0, hi = a->n;

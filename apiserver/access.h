@@ -11,11 +11,11 @@
 
 struct bj_access;
 
-/* Make the lists.  admins: words; coordinators: "ACCOUNT: WORD WORD ..."; file
+/* Read the rules.  admins: words; coordinators: "ACCOUNT: WORD WORD ..."; file
  * (NULL or empty: none): lines "admin WORD ..." and "coordinator ACCOUNT WORD
- * ...", '#' begins a comment.  A WORD is a user's name, or "@GROUP" for the
- * members of a Unix group in the user database. -EINVAL with a message that
- * names file and line, or the option. */
+ * ...", '#' begins a comment.  A WORD is the name of a user, or "@GROUP" for
+ * the members of a Unix group in the user database. -EINVAL with file and line,
+ * or the option, in the message. */
 int bj_access_new(const struct bj_strv *admins,
                   const struct bj_strv *coordinators, const char *file,
                   struct bj_access **ret, struct bj_err *err);
@@ -23,12 +23,13 @@ void bj_access_free(struct bj_access *a); /* NULL is fine */
 
 bool bj_access_is_admin(const struct bj_access *a, struct bj_slice user);
 
-/* The accounts that user coordinates, which a owns; returns how many. */
+/* Return the accounts that a user coordinates, which a owns; returns their
+ * number. */
 unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
                             const struct bj_slice **ret);
 
-/* The right at position i, in the order of users; an empty account is that of
- * an admin.  false: there are fewer. */
+/* Return right number i, in the order of users; an empty account means that the
+ * user is an admin.  false: there are fewer rights. */
 bool bj_access_right(const struct bj_access *a, size_t i,
                      struct bj_slice *ret_user, struct bj_slice *ret_account);
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Seconds' worth of requests that may arrive at once. */
+/* The requests of this many seconds may arrive at once. */
 enum { BURST_SEC = 10 };
 
 static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)

@@ -4,13 +4,13 @@
 
 #include "apiserver/call.h"
 
-/* Check the rate of all requests and that of the authenticated user. 0, or a
- * refusal. */
+/* Check the rate of all requests; check the rate of the authenticated user. 0,
+ * or a refusal. */
 int bj_admit_request(struct bj_call *c);
 int bj_admit_user(struct bj_call *c);
 
-/* Queries of admins may read all jobs, which can take long, so they get all
- * threads but one. True: the request needs no such thread, or has one now. */
+/* Limit the queries of admins, which may read all jobs and take long, to all
+ * threads but one. True: the request is not such a query, or may run now. */
 bool bj_admit_query(struct bj_call *c);
 
 #endif

@@ -44,9 +44,10 @@ unsigned bj_answer_find(struct bj_call *c, struct bj_slice path)
     return BJ_API_ENDPOINTS - 1;
 }
 
-enum { QUICK_ACCOUNTS = 16 }; /* each makes a query of the gate longer */
+/* each account makes a query of the gate longer */
+enum { QUICK_ACCOUNTS = 16 };
 
-/* --- running it ------------------------------------------------------------
+/* --- running the endpoint ---------------------------------------------------
  */
 
 static const char *allowed(unsigned methods)
@@ -100,8 +101,8 @@ static int with_store(struct bj_call *c)
     return r;
 }
 
-/* A page that does not need the store is also in the words of the site, if
- * these can be read. */
+/* A page that does not need the store also uses the site's texts, if these can
+ * be read. */
 static int without_store(struct bj_call *c)
 {
     struct bj_err ignored = {0};
@@ -115,7 +116,7 @@ static int without_store(struct bj_call *c)
 }
 
 /* Repeat the request once, in a new connection, if the store was replaced
- * meanwhile, or if a replica had to end the query to go on replaying. */
+ * meanwhile, or if a replica had to end the query to continue replaying. */
 static int first_part(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
@@ -132,7 +133,7 @@ static int first_part(struct bj_call *c)
     return r;
 }
 
-/* Turn the result of run or after into a response. */
+/* Convert the result of run or after to a response. */
 static void settle(struct bj_call *c, int r)
 {
     if (r < 0)
@@ -143,7 +144,7 @@ static void settle(struct bj_call *c, int r)
         bj_encode(c);
 }
 
-/* 0, a refusal, or BJ_AUTH_LATER. */
+/* Authenticate the request: 0, a refusal, or BJ_AUTH_LATER. */
 static int authenticate(struct bj_call *c)
 {
     const struct bj_auth_time at = {.boot_usec = bj_clock_boot_usec(),
@@ -160,7 +161,7 @@ static int authenticate(struct bj_call *c)
     return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
 }
 
-/* 0, or a refusal: the path or the method is unknown. */
+/* Check the path and the method: 0, or a refusal. */
 static int check(struct bj_call *c)
 {
     int r = bj_admit_request(c);
@@ -199,8 +200,8 @@ static void begin(struct bj_call *c)
         settle(c, r == 0 ? first_part(c) : r);
 }
 
-/* The options may have changed while the request was parked, and with them the
- * access rules of its user. */
+/* The options, including the access rules of the user, may have changed while
+ * the request was parked. */
 static void go_on(struct bj_call *c)
 {
     struct bj_request *t = bj_request_of(c);

@@ -30,7 +30,7 @@ struct bj_auth {
     struct bj_certs *certs;
     struct bj_access *access;
     struct bj_secrets *secrets;
-    pthread_mutex_t lock; /* time of the last read of peer */
+    pthread_mutex_t lock; /* protects the names of peers */
     struct peer peer[PEERS];
 };
 
@@ -107,7 +107,7 @@ static unsigned take_name(struct bj_slice name, struct bj_identity *ret,
 /* --- credentials -----------------------------------------------------------
  */
 
-/* Is hash the hash of secret?  0 or a status. */
+/* Check that hash is the hash of secret: 0 or a status. */
 static unsigned check_secret(struct bj_auth *auth, const char *hash,
                              const char *like, struct bj_slice secret,
                              const struct bj_auth_time *at, struct bj_err *err)
@@ -119,7 +119,7 @@ static unsigned check_secret(struct bj_auth *auth, const char *hash,
     if (right == -EAGAIN)
         return refuse(err, 429,
                       "Too many wrong passwords; try again in a moment.");
-    /* Grafana would replace the text of a 401. */
+    /* Grafana would replace the text of status 401. */
     return right ? 0 : refuse(err, 403, "The credentials are wrong.");
 }
 
@@ -228,7 +228,7 @@ static unsigned by_peer(struct bj_auth *auth, int fd,
                                       : take_name(bj_slice_str(name), ret, err);
 }
 
-/* The certificate maps to a name of access.certificates, or to none. */
+/* Find the user of a certificate by the rules of access.certificates. */
 static unsigned by_certificate(struct bj_auth *auth, struct bj_slice names,
                                struct bj_identity *ret, enum credentials *kind,
                                struct bj_err *err)
@@ -284,8 +284,8 @@ static unsigned authenticate(struct bj_auth *auth,
     return by_connection(auth, req, at, ret, kind, err);
 }
 
-/* X-Grafana-User names the user of a proxy's request; with other credentials it
- * must name their user. */
+/* X-Grafana-User contains the user of a proxy's request; with other credentials
+ * it must contain their user. */
 static unsigned check_header(const struct bj_http_request *req,
                              enum credentials kind, struct bj_identity *ret,
                              struct bj_err *err)

@@ -7,9 +7,10 @@
  *   a client certificate that access.certificates maps to a user (mutual TLS),
  *   the user of the process at the other end of a unix socket,
  *   the loopback interface, with access.trust-loopback.
- * Those of a proxy (Grafana) do not name the user: exactly one header
- * X-Grafana-User has to.  Others belong to a user, and the header, if there is
- * one, must name the same.  A request without credentials is refused. */
+ * Credentials of a proxy (Grafana) do not determine the user; the request must
+ * have exactly one header X-Grafana-User.  Other credentials belong to a user;
+ * the header, if present, must contain the same user.  A request without
+ * credentials is refused. */
 #ifndef BJ_APISERVER_AUTH_H
 #define BJ_APISERVER_AUTH_H
 
@@ -19,40 +20,42 @@
 #include "base/httpd.h"
 #include "base/web.h"
 
-/* Maximum of one coordinator; a query holds up to three values for each. */
+/* Maximum number of accounts of a coordinator; a query has up to three values
+ * for each. */
 enum { BJ_COORDINATED = 500 };
 
 struct bj_identity {
     char user[BJ_USER_BYTES];
     bool admin;
-    const struct bj_slice *account; /* coordinated; bj_auth owns them */
-    unsigned accounts;              /* at most BJ_COORDINATED */
+    /* coordinated accounts; bj_auth owns them */
+    const struct bj_slice *account;
+    unsigned accounts; /* at most BJ_COORDINATED */
 };
 
 struct bj_auth;
 
 /* Read the files that conf names: web configuration, tokens, access lists. conf
- * must outlive it.  Threads may share it. */
+ * must outlive *ret.  Threads may share *ret. */
 int bj_auth_new(const struct bj_api_conf *conf, struct bj_auth **ret,
                 struct bj_err *err);
 void bj_auth_free(struct bj_auth *g); /* NULL is fine */
 
-/* The web configuration in force; bj_auth keeps the reference. */
+/* The current web configuration; bj_auth keeps the reference. */
 struct bj_web *bj_auth_web(const struct bj_auth *g);
 
-/* When a request is authenticated, and whether this may take time: to
- * compute the hash of a password, or to ask the user database. */
+/* The time of authentication, and whether it may take long, to compute the hash
+ * of a password or to query the user database. */
 struct bj_auth_time {
     uint64_t boot_usec;
     int64_t wall_sec;
     bool may_wait;
 };
 
-/* Not a status: it would take time. */
+/* Returned instead of a status: authentication would take long. */
 enum { BJ_AUTH_LATER = 1 };
 
-/* Authenticate a request.  0, BJ_AUTH_LATER, or the status to refuse it with
- * (400, 403, 429, 500) and a sentence in err. */
+/* Authenticate a request.  0, BJ_AUTH_LATER, or the status of the refusal (400,
+ * 403, 429, 500) with a sentence in err. */
 unsigned bj_auth_identify(struct bj_auth *g, const struct bj_http_request *req,
                           const struct bj_auth_time *at,
                           struct bj_identity *ret, struct bj_err *err);

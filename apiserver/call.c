@@ -75,7 +75,8 @@ void bj_call_open(struct bj_call *c)
     bj_buf_str(&c->reply->body, "{\"status\":\"success\",\"data\":");
 }
 
-/* The documents of the original's API stay as they were. */
+/* Does the response include the lag?  Documents of the original API stay
+ * unchanged. */
 static bool says_lag(const struct bj_call *c)
 {
     static const char v1[] = "/api/v1/";
@@ -104,7 +105,8 @@ static int find_format(void *ctx, struct bj_slice key, struct bj_slice value)
     return 0;
 }
 
-/* Only if CSV is first in the list: browsers end their list with "anything". */
+/* CSV must be first in the list, because browsers end their list with
+ * "anything". */
 enum bj_shape bj_call_shape(const struct bj_call *c)
 {
     struct bj_slice format = {0};

@@ -24,22 +24,25 @@ struct bj_call {
     const struct bj_endpoint *endpoint; /* NULL: no endpoint matches */
     const struct bj_http_request *req;
     struct bj_http_reply *reply;
-    struct bj_slice tail;     /* what '*' of the endpoint matches */
-    struct bj_reader *reader; /* transaction begun, if the endpoint needs one */
-    struct bj_identity who;   /* if the endpoint needs it */
+    /* the part of the path that '*' of the endpoint matches */
+    struct bj_slice tail;
+    /* in a transaction, if the endpoint needs the store */
+    struct bj_reader *reader;
+    struct bj_identity who;      /* the user, if the endpoint needs one */
     const struct bj_json *body;  /* of a POST, if parsed */
     void *work;                  /* from run to after */
     struct bj_texts *texts;      /* a reference */
-    struct bj_gate_job *forward; /* set by run: Prometheus answers */
+    struct bj_gate_job *forward; /* set by run: Prometheus responds */
     char request_id[40];
-    char refusal[400];      /* the sentence of a refusal */
-    char about[80];         /* whose jobs an admin queried, for the log */
-    char next[48];          /* cursor of the next page, sent as a header */
+    char refusal[400]; /* the sentence of a refusal */
+    char about[80]; /* the users or accounts that an admin queried, for the log
+                     */
+    char next[48];  /* cursor of the next page, sent as a header */
     char tag[BJ_TAG_BYTES]; /* ETag, sent as a header */
-    char lag[24];    /* seconds that a replica is behind, or "null"; empty: the
-                        store is none */
-    char retry[24];  /* seconds until the client may try again, sent as a header
-                      */
+    char lag[24];   /* the replica's lag in seconds, or "null"; empty: the store
+                       is not a replica */
+    char retry[24]; /* seconds until the client may try again, sent as a header
+                     */
     int64_t now_sec; /* wall clock */
     struct bj_err err;
 };
@@ -57,18 +60,18 @@ enum { BJ_NEED_STORE = 1, BJ_NEED_USER = 2 };
 
 /* One path of the API. */
 struct bj_endpoint {
-    const char *path; /* as in base/httpd.h, '*' included */
+    const char *path; /* as in base/httpd.h; may contain '*' */
     unsigned methods;
     unsigned needs;
-    bool quick; /* run takes a millisecond at most with few parameters, and
+    bool quick; /* with few parameters, run needs a millisecond at most and
                    never waits */
-    /* Write the response. 0: done; positive: a refusal, as bj_call_refuse
-     * returns it; negative: an error of the store, with call->err filled in.
-     * Anything but 0 discards what was written. */
+    /* Write the response. 0: done; positive: a refusal, as returned by
+     * bj_call_refuse; negative: an error of the store, with call->err filled
+     * in. For results other than 0, the written response is discarded. */
     int (*run)(struct bj_call *call);
-    /* NULL, or the second part, after run has returned 0 and without the store.
-     * It may block, so it uses nothing but work (which it frees), req, reply
-     * and err, and the server's room.  Returns as run does. */
+    /* The second part, which runs after run has returned 0, without the store;
+     * NULL: none.  It may block, so it uses only work (which it frees), req,
+     * reply and err, and the server's room.  Returns the same as run. */
     int (*after)(struct bj_call *call);
     /* Converts the document of a refusal to another form; may be NULL. */
     void (*refused)(struct bj_call *call);
@@ -81,11 +84,11 @@ struct bj_endpoint {
     unsigned own_params, required;  /* masks of own */
     const struct bj_key *keys;
     const struct bj_api_column *columns; /* of the rows */
-    bool jobs;                           /* keys are those of jobs */
-    bool series;                         /* keys are those of series */
+    bool jobs;                           /* rows have the keys of jobs */
+    bool series;                         /* rows have the keys of series */
 };
 
-/* Has it rows, which may be CSV? */
+/* Does the endpoint return rows, which may be CSV? */
 static inline bool bj_endpoint_has_rows(const struct bj_endpoint *e)
 {
     return e->jobs || e->series || e->columns || e->keys;
@@ -99,11 +102,12 @@ struct bj_key {
 
 enum { BJ_KEYS = 40 };
 
-/* The names of a table of keys, for bj_rows_begin; returns how many. */
+/* Return the names of a table of keys, for bj_rows_begin; returns their number.
+ */
 unsigned bj_key_names(const struct bj_key *keys,
                       const char *ret[static BJ_KEYS]);
 
-/* The parts of the API, each with path NULL at its end. */
+/* The endpoints of the parts of the API; each table ends with path NULL. */
 extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
     bj_endpoints_openapi[], bj_endpoints_simpod[], bj_endpoints_series[],
@@ -117,35 +121,37 @@ extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_page_management[], bj_endpoints_page_cluster[],
     bj_endpoints_page_gpus[];
 
-/* All of them; NULL at the end. */
+/* All tables of endpoints; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];
 
 /* Write an error document with one sentence. Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Log the error of the call; about is what failed. */
+/* Log the error of the call; about: what failed. */
 void bj_call_log(const struct bj_call *c, const char *about);
 
-/* Record for the log whose jobs an admin queries; s is copied. */
+/* Record for the log which user's or account's jobs an admin queries; s is
+ * copied. */
 void bj_call_about(struct bj_call *c, struct bj_slice s);
 
-/* Set a header of the response, replacing one of that name; value must be
+/* Set a header of the response, or replace the one of that name; value must be
  * static or belong to the call. */
 void bj_call_header(struct bj_call *c, const char *name, const char *value);
 
-/* The envelope: {"status":"success","data": is written, what follows is the
- * value of data, then bj_call_close with more members: "" or
- * ",\"meta\":{...}", to which it adds the lag of a replica. */
+/* The envelope of JSON responses.  bj_call_open writes
+ * {"status":"success","data":, then the caller appends the value of data.
+ * bj_call_close appends more members, "" or ",\"meta\":{...}", to which it adds
+ * the lag of a replica. */
 void bj_call_open(struct bj_call *c);
 void bj_call_close(struct bj_call *c, const char *more);
 
-/* CSV if the parameter format says so or the client accepts that first, else
- * objects. */
+/* CSV if the parameter format is "csv", or without it if the header Accept
+ * begins with CSV; else objects. */
 enum bj_shape bj_call_shape(const struct bj_call *c);
 
-/* Rows in that shape, with the envelope in JSON: begin, put rows, end; more is
- * that of bj_call_close, and not in CSV. */
+/* Write rows in the shape of bj_call_shape, in JSON with the envelope: begin,
+ * put rows, end.  more: see bj_call_close; not used for CSV. */
 void bj_call_rows(struct bj_call *c, struct bj_rows *rows,
                   const char *const *key, unsigned keys);
 void bj_call_rows_end(struct bj_call *c, struct bj_rows *rows,

@@ -28,7 +28,8 @@ void bj_cells_put(struct bj_cells *c, struct bj_cell v)
 void bj_cells_row(struct bj_cells *c)
 {
     size_t at = 0;
-    /* The texts of the row are in one buffer, which may have moved. */
+    /* Set the pointers to the row's texts, because their buffer may have moved.
+     */
     for (unsigned i = 0; i < c->n && !c->text.failed; i++)
         if (c->cell[i].kind == BJ_CELL_TEXT) {
             c->cell[i].text.p = c->text.p ? c->text.p + at : "";
@@ -40,7 +41,7 @@ void bj_cells_row(struct bj_cells *c)
     c->text.len = 0;
 }
 
-/* The column of a key; c->keys: unknown. */
+/* Find the column of a key; c->keys: unknown. */
 static unsigned find(const struct bj_cells *c, const char *key)
 {
     unsigned i = 0;

@@ -1,4 +1,4 @@
-/* Rows as values, for output that is neither a table in JSON nor CSV: web
+/* Passes rows as values, for output other than tables in JSON or CSV: web
  * pages, series of pairs, annotations. */
 #ifndef BJ_APISERVER_CELLS_H
 #define BJ_APISERVER_CELLS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BJ_ROW_KEYS = 112 }; /* of a row, at most */
+enum { BJ_ROW_KEYS = 112 }; /* maximum number in a row */
 
 enum bj_cell_kind {
     BJ_CELL_NULL,
@@ -28,13 +28,13 @@ struct bj_cell {
 
 /* Zero-initialise, then set row and ctx. */
 struct bj_cells {
-    /* Called with each row when it is complete. */
+    /* Called with each complete row. */
     void (*row)(void *ctx, const struct bj_cells *row);
     void *ctx;
     const char *const *key;
     unsigned keys, n;
     struct bj_cell cell[BJ_ROW_KEYS];
-    struct bj_buf text; /* failed: out of memory for a text */
+    struct bj_buf text; /* if failed: out of memory for a text */
 };
 void bj_cells_free(struct bj_cells *c);
 
@@ -43,13 +43,13 @@ void bj_cells_begin(struct bj_cells *c, const char *const *key, unsigned keys);
 void bj_cells_put(struct bj_cells *c, struct bj_cell v);
 void bj_cells_row(struct bj_cells *c);
 
-/* The cell of a key; NULL: unknown key. */
+/* Find the cell of a key; NULL: unknown key. */
 const struct bj_cell *bj_cells_get(const struct bj_cells *c, const char *key);
 
-/* Nothing to show: null, an unknown key, or an empty text. */
+/* Is there nothing to show: null, an unknown key, or an empty text? */
 bool bj_cell_is_empty(const struct bj_cell *v);
 
-/* Append a number exactly, or any other cell as text. */
+/* Append a cell as text; numbers are exact. */
 void bj_cell_text(struct bj_buf *b, const struct bj_cell *v);
 
 #endif

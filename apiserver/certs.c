@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 struct line {
-    struct bj_slice head, tail; /* of the pattern, around its '*' */
+    struct bj_slice head, tail; /* parts of the pattern before and after '*' */
     bool star;
     struct bj_slice name; /* NULL: the text that the '*' matches */
 };

@@ -14,14 +14,15 @@ enum { BJ_USER_BYTES = 64 };
 
 struct bj_certs;
 
-/* lines must outlive it.  -EINVAL with the line. */
+/* lines must outlive *ret.  -EINVAL with the line in the message. */
 int bj_certs_new(const struct bj_strv *lines, struct bj_certs **ret,
                  struct bj_err *err);
 void bj_certs_free(struct bj_certs *c); /* NULL is fine */
 
-/* The name for a certificate with these names (bj_tls_names in base/tls.h), by
- * the first line that fits one of them.  0; -ENOENT: no line fits; -EINVAL: the
- * line fits several names with different users, or the name is too long. */
+/* Find the user for a certificate with these names (bj_tls_names in base/tls.h)
+ * by the first line that matches one of them.  0; -ENOENT: no line matches;
+ * -EINVAL: the line matches several names with different users, or the user's
+ * name is too long. */
 int bj_certs_match(const struct bj_certs *c, struct bj_slice names,
                    char ret[static BJ_USER_BYTES]);
 

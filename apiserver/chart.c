@@ -12,8 +12,8 @@ enum {
     RIGHT = 12,
     TOP = 28,
     BOTTOM = 38,
-    HOVERS = 40, /* places with values on hover, at most */
-    ROWS = 20,   /* of the table, at most */
+    HOVERS = 40, /* maximum number of points with values on hover */
+    ROWS = 20,   /* maximum number of rows of the table */
     DAY = 86400
 };
 
@@ -87,7 +87,7 @@ static int at_x(const struct frame *f, int64_t after_from)
     return LEFT + (int)((double)after_from / (double)f->span * room);
 }
 
-/* In tenths. */
+/* The vertical position of a value, in tenths. */
 static int at_y(const struct frame *f, double v)
 {
     const int room = 10 * (f->height - TOP - BOTTOM);
@@ -171,7 +171,8 @@ static void put_legend(const struct frame *f)
     }
 }
 
-/* A gap in the values is a gap in the line; a single value is a short line. */
+/* Draw a line, with a gap where values are unknown; a single value is a short
+ * line. */
 static void put_line(const struct frame *f, unsigned line)
 {
     const double *value = f->k->line[line].value;
@@ -194,7 +195,8 @@ static void put_line(const struct frame *f, unsigned line)
     bj_buf_str(f->b, alone ? "h2\"/>\n" : "\"/>\n");
 }
 
-/* The mean of known values of points [first, end); NaN: none is known. */
+/* The mean of the known values of points [first, end); NaN: no value is known.
+ */
 static double mean_of(const double *value, unsigned first, unsigned end)
 {
     double sum = 0;
@@ -228,7 +230,7 @@ static void put_values(struct bj_buf *b, const struct bj_chart *k,
     }
 }
 
-/* Part i of so many equal parts of the points. */
+/* The first point of part i, if the points are divided into equal parts. */
 static unsigned part_of(const struct bj_chart *k, unsigned i, unsigned parts)
 {
     return (unsigned)((uint64_t)k->points * i / parts);

@@ -13,6 +13,6 @@ struct bj_api_column {
     const char *help;
 };
 
-enum { BJ_API_COLUMNS = 96 }; /* at most */
+enum { BJ_API_COLUMNS = 96 }; /* maximum number */
 
 #endif

@@ -20,9 +20,9 @@ struct bj_api_conf {
     uint64_t cache_bytes;
     uint64_t query_usec; /* time limit of the queries of a request */
     uint64_t max_rows;
-    uint64_t longest_usec; /* lists leave out jobs that started this long before
-                              the requested time */
-    struct bj_strv proxies;      /* names of proxies in web.config.file */
+    uint64_t longest_usec;  /* lists omit jobs that started longer than this
+                               before the requested time */
+    struct bj_strv proxies; /* names of proxies in web.config.file */
     struct bj_strv certificates; /* rules of apiserver/certs.h */
     struct bj_strv proxy_users;  /* system users that are proxies */
     bool trust_loopback;
@@ -36,22 +36,22 @@ struct bj_api_conf {
     struct bj_prompool_conf prom;
     struct bj_gate_conf gate;
     struct bj_program program;
-    unsigned refs; /* for its owners (apiserver/settings.c) */
+    unsigned refs; /* number of owners (apiserver/settings.c) */
 };
 
 /* Fill a zeroed conf: defaults, then the file, then the command line, then
- * check that the options fit together.  With help or version given, nothing
- * else is checked.  0, or -errno with a message that names the option, or file
- * and line. Free it with bj_api_conf_free in any case. */
+ * check that the options are consistent.  With --help or --version, nothing is
+ * checked.  0, or -errno with the option, or file and line, in the message.
+ * Free it with bj_api_conf_free in any case. */
 int bj_api_conf_load(struct bj_api_conf *conf, int argc, char **argv,
                      struct bj_err *err);
 void bj_api_conf_free(struct bj_api_conf *conf);
 
-/* The file that an option names cannot be read: turn err into -EINVAL with the
- * name of the option and the reason. */
+/* Change the error of reading an option's file into -EINVAL, with the name of
+ * the option and the reason in the message. */
 int bj_api_conf_unread(const char *option, struct bj_err *err);
 
-/* Append the text of the options for --help; rare ones only with all. */
+/* Append the options for --help; rare ones only with all. */
 void bj_api_conf_help(bool all, struct bj_buf *out);
 
 #endif

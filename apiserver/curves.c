@@ -6,9 +6,9 @@
 #include "base/local.h"
 
 enum {
-    MULTIPLES = 12,     /* charts of nodes or of GPUs, at most */
-    RECENT = 5,         /* a value is current for so many steps */
-    PAGE_USEC = 4000000 /* a page waits no longer for a query */
+    MULTIPLES = 12,     /* maximum number of charts of nodes or of GPUs */
+    RECENT = 5,         /* number of steps for which a value is current */
+    PAGE_USEC = 4000000 /* maximum time that a page waits for a query */
 };
 
 /* --- queries ---------------------------------------------------------------
@@ -214,7 +214,7 @@ static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
     }
 }
 
-/* --- all of them -----------------------------------------------------------
+/* --- all charts -------------------------------------------------------------
  */
 
 void bj_curves_put(struct bj_buf *b, const struct bj_curves *k)

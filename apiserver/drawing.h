@@ -1,11 +1,11 @@
-/* Charts of a job as PDF, PNG and JSON: what their endpoints share. */
+/* Shared by the endpoints that return charts of a job as PDF, PNG and JSON. */
 #ifndef BJ_APISERVER_DRAWING_H
 #define BJ_APISERVER_DRAWING_H
 
 #include "apiserver/curves.h"
 #include "report/report.h"
 
-/* A drawing between its two parts. */
+/* A drawing between the two parts of its endpoint. */
 struct bj_drawing {
     struct bj_server *server;
     struct bj_arena arena;
@@ -13,8 +13,10 @@ struct bj_drawing {
     struct bj_report report; /* of a PDF */
     struct bj_curves curves;
     struct bj_charts charts;
-    struct bj_series_work *one; /* of one chart; NULL: all of the job */
-    const char *none; /* why there are no charts; "": the site has none */
+    /* the query of one chart; NULL: all charts of the job */
+    struct bj_series_work *one;
+    const char *none; /* the reason if there are no charts; "": the site has no
+                         Prometheus server */
     unsigned width;   /* of an image */
     bool letter;      /* paper; else A4 */
 };
@@ -24,19 +26,19 @@ struct bj_drawing {
 typedef int bj_drawing_step(struct bj_call *c, struct bj_params *p,
                             struct bj_drawing *d);
 
-/* The first part of an endpoint: c->work becomes a drawing that prepare has
- * filled, and which the second part frees.  0, a refusal or an error. */
+/* The first part of an endpoint: prepare fills a drawing, which becomes c->work
+ * and which the second part frees.  0, a refusal or an error. */
 int bj_drawing_begin(struct bj_call *c, bj_drawing_step *prepare);
 void bj_drawing_free(struct bj_drawing *d); /* NULL is fine */
 
-/* Find the job that the path names, and make the queries of all its charts;
- * reads the report with them. */
+/* Find the job in the path, read its report, and make the queries of all its
+ * charts. */
 bj_drawing_step bj_drawing_prepare;
 
 /* In the second part: query and make the charts.  0 or -ENOMEM. */
 int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d);
 
-/* Respond with bytes of that type, when there is room.  0 or a refusal. */
+/* Wait for room, then respond with bytes of that type.  0 or a refusal. */
 int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
                       const struct bj_buf *bytes, const char *type);
 
@@ -44,17 +46,18 @@ int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
  * refusal. */
 int bj_drawing_image(struct bj_call *c, struct bj_drawing *d);
 
-/* The parts of an endpoint for a PDF (pdf.c). */
+/* The two parts of the endpoint for a PDF (pdf.c). */
 int bj_pdf_prepare(struct bj_call *c);
 int bj_pdf_answer(struct bj_call *c);
 
-/* The parts of an endpoint for one plot (plot.c): the metrics, by and width of
- * p, of the job of that name; and the answer, which frees the work. */
+/* The two parts of an endpoint for one plot (plot.c).  The first one uses the
+ * metrics, by and width of p for the job of that name; the second one frees the
+ * work. */
 int bj_plot_prepare(struct bj_call *c, const struct bj_params *p,
                     struct bj_slice job, struct bj_drawing *d);
 int bj_plot_answer(struct bj_call *c);
 
-/* The refusal after a drawing failed with code; what: "PDF", "PNG". */
+/* Refuse a request after its drawing failed with code; what: "PDF", "PNG". */
 int bj_drawing_failed(struct bj_call *c, int code, const char *what);
 
 #endif

@@ -12,7 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A weak tag: the compressed response has the same. */
+/* Make a weak tag, because the compressed response has the same one. */
 static bool make_tag(const struct bj_buf *body, char tag[BJ_TAG_BYTES])
 {
     snprintf(tag, BJ_TAG_BYTES, "W/\"%016" PRIx64 "\"",
@@ -27,9 +27,9 @@ static bool make_tag(const struct bj_buf *body, char tag[BJ_TAG_BYTES])
 }
 #endif
 
-enum { GZIP_BYTES = 1400 }; /* less fits into one packet */
+enum { GZIP_BYTES = 1400 }; /* smaller responses fit into one packet */
 
-/* Does If-None-Match name the tag?  Weak comparison: "W/" does not count. */
+/* Does If-None-Match contain the tag?  Weak comparison: "W/" is ignored. */
 static bool client_has(const struct bj_call *c)
 {
     struct bj_slice known = bj_http_header(c->req, "If-None-Match");
@@ -51,7 +51,7 @@ static void compress(struct bj_call *c)
     struct bj_gzip *gzip = NULL;
     int r = bj_gzip_pack(&gzip, (struct bj_slice){body->p, body->len}, &packed);
     bj_gzip_free(gzip);
-    if (r < 0) { /* out of memory: uncompressed, then */
+    if (r < 0) { /* out of memory: send it uncompressed */
         bj_httpd_buf_return(httpd, &packed);
         return;
     }

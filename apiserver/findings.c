@@ -11,8 +11,8 @@
 enum {
     WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
-    /* Findings that are read and sorted; with more, jobs are walked newest
-     * first, since many of these have findings. */
+    /* Maximum number of findings that are read and sorted; if there are more,
+       jobs are walked newest first, because many of them have findings. */
     FEW = 50000,
     UNTIL_COUNTED = 300 /* in thousandths of the request's time */
 };
@@ -20,12 +20,12 @@ enum {
 struct span {
     int64_t from, to;
     uint64_t limit;
-    int64_t at, id; /* of the job at which a page begins ... */
-    uint64_t shown; /* ... and its findings on the page before */
+    int64_t at, id; /* job at which the page begins ... */
+    uint64_t shown; /* ... and number of its findings on the previous page */
     bool continued;
 };
 
-/* "AT.ID.SHOWN", as meta.next gives it. */
+/* Parse "AT.ID.SHOWN", the form of meta.next. */
 static bool read_cursor(struct bj_slice s, struct span *ret)
 {
     struct bj_slice at, id;
@@ -107,7 +107,7 @@ static const struct bj_api_column finding_columns[] = {
     {.key = NULL},
 };
 
-/* Only findings with the requested names. */
+/* Select only findings with the requested names. */
 static void add_rules(struct bj_query *q, const struct bj_params *p,
                       const char *without)
 {
@@ -145,14 +145,14 @@ static int are_few(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-/* Findings on running jobs are few. */
+/* There are few findings on running jobs. */
 #define OPEN                                                                   \
     " FROM (SELECT DISTINCT job FROM running_finding) AS o CROSS JOIN"         \
     " job_finding AS f CROSS JOIN job AS j CROSS JOIN finding_rule AS r WHERE" \
     " f.job = o.job AND j.id = f.job AND r.id = f.rule AND "
 
-/* Walk in the order of jobs, except for rare findings in an admin's query: then
- * walk job_finding. */
+/* Walk jobs in order, except for rare findings in an admin's query: then walk
+ * job_finding. */
 static int make_findings(struct bj_call *c, struct bj_query *q,
                          const struct bj_params *p, struct span *s)
 {
@@ -208,7 +208,7 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
 /* --- the list --------------------------------------------------------------
  */
 
-/* Rows, and the cursor if there are more. */
+/* Write rows, and the cursor if there are more. */
 static int write_rows(struct bj_call *c, struct bj_query *q,
                       const struct span *s, const struct bj_output *out,
                       char next[BJ_FINDINGS_CURSOR])

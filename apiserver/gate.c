@@ -1,6 +1,6 @@
-/* /prometheus/api/v1: the HTTP API of Prometheus, where each user sees public
- * series and those of own jobs.  Which paths there are, and what of their
- * requests goes to the Prometheus server. */
+/* /prometheus/api/v1: the HTTP API of Prometheus, in which users see public
+ * series and those of their own jobs.  Defines its paths, and the parts of
+ * requests that are forwarded to the Prometheus server. */
 #include "apiserver/gate_error.h"
 #include "apiserver/gate_query.h"
 #include "apiserver/gate_send.h"
@@ -13,12 +13,11 @@
 /* --- the common part --------------------------------------------------------
  */
 
-/* What an endpoint puts into the form and the span of the job; 0 or a refusal.
- */
+/* Fills the form and the span of the job for an endpoint; 0 or a refusal. */
 typedef int fill_t(struct bj_call *c, const struct bj_gate_params *p,
                    struct bj_arena *arena, struct bj_gate_job *j);
 
-/* Send no more time than the client waits. */
+/* Send a timeout that is not longer than the client waits. */
 static void put_timeout(struct bj_gate_job *j, const struct bj_gate_params *p)
 {
     uint64_t usec = j->end_usec - j->start_usec;
@@ -44,7 +43,7 @@ static int fill(struct bj_call *c, struct bj_gate_job *j, fill_t *how)
     return r;
 }
 
-/* 0: the gate serves this request. */
+/* Check whether the gate serves this request: 0, or a refusal. */
 static int check(struct bj_call *c)
 {
     if (!c->worker->conf->gate.enabled)
@@ -257,7 +256,8 @@ static int write_metadata(struct bj_call *c, const struct bj_gate_kept *k)
     return 0;
 }
 
-/* A long text takes too long for the thread of the HTTP server. */
+/* Converting a long text would take too long in the thread of the HTTP server.
+ */
 static int after_metadata(struct bj_call *c)
 {
     struct bj_gate_kept *k = c->work;
@@ -272,7 +272,7 @@ static int on_metadata(struct bj_call *c)
     return forward(c, "/api/v1/metadata", false, fill_metadata);
 }
 
-/* --- the rest ---------------------------------------------------------------
+/* --- other paths ------------------------------------------------------------
  */
 
 static int on_buildinfo(struct bj_call *c)
@@ -280,8 +280,8 @@ static int on_buildinfo(struct bj_call *c)
     return forward(c, "/api/v1/status/buildinfo", false, NULL);
 }
 
-/* Rules, alerts, targets, federate, remote read and write, the configuration,
- * and all that other servers have below their paths. */
+/* Refuses rules, alerts, targets, federate, remote read and write, the
+ * configuration, and all other paths of servers. */
 static int on_others(struct bj_call *c)
 {
     int r = check(c);

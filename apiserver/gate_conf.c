@@ -105,8 +105,9 @@ const struct bj_opt bj_gate_opts[] = {
     {.name = NULL},
 };
 
-/* As in gate.metrics.  Figures of small groups of people (QOS, reservations,
- * reasons, submit hosts) are not public unless a site says so. */
+/* Built-in rules in the form of gate.metrics.  Figures of small groups of
+ * people (QOS, reservations, reasons, submit hosts) are public only if the site
+ * has a rule for that. */
 static const char *const presets[] = {
     "up public",
     "scrape_duration_seconds public",

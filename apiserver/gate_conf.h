@@ -1,4 +1,4 @@
-/* Options of the PromQL gate: who may read which series, and limits. */
+/* Options of the PromQL gate: rules for series, servers, and limits. */
 #ifndef BJ_APISERVER_GATE_CONF_H
 #define BJ_APISERVER_GATE_CONF_H
 
@@ -11,14 +11,14 @@ struct bj_gate_conf {
     struct bj_strv entries; /* servers */
     uint64_t timeout_usec, range_usec, steps, bytes;
     uint64_t queries, user_queries;
-    struct bj_promql_rule *rule; /* those of the site, then the presets */
+    struct bj_promql_rule *rule; /* the site's rules, then the built-in ones */
     size_t rules;
     struct bj_gate_servers servers;
 };
 extern const struct bj_opt bj_gate_opts[];
 
 /* Read the rules and the servers; prom, which must outlive conf, is the server
- * when gate.servers is empty.  -EINVAL with a message that names the option. */
+ * if gate.servers is empty.  -EINVAL with the option in the message. */
 int bj_gate_conf_check(struct bj_gate_conf *conf,
                        const struct bj_prom_conf *prom, struct bj_err *err);
 void bj_gate_conf_free(struct bj_gate_conf *conf);

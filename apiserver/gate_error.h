@@ -1,10 +1,10 @@
-/* Errors of the gate, in the form of Prometheus. */
+/* Errors of the gate in Prometheus' format. */
 #ifndef BJ_APISERVER_GATE_ERROR_H
 #define BJ_APISERVER_GATE_ERROR_H
 
 #include "apiserver/call.h"
 
-/* Write the response to a refused call again, in that form. */
+/* Rewrite the response to a refused call in that format. */
 void bj_gate_refused(struct bj_call *c);
 
 /* Refuse a call with an errorType of Prometheus.  Returns status. */

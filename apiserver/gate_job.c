@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 enum {
-    KEPT_BYTES = 16 << 20, /* of a response kept until its end */
-    FEW = 4,               /* requests with large pieces */
+    KEPT_BYTES = 16 << 20, /* maximum size of a response kept until its end */
+    FEW = 4,               /* number of requests up to which pieces are large */
     LARGE_BYTES = 96 << 10,
     SMALL_BYTES = 16 << 10,
 };
@@ -31,17 +31,17 @@ struct bj_gate_job *bj_gate_job_new(struct bj_gate_list *l, struct bj_call *c)
     return j;
 }
 
-/* How many requests may be admitted: other requests keep half of the responses
- * that the server makes at a time. */
+/* Maximum number of admitted requests: half of the responses that the server
+ * makes at a time are left for other requests. */
 static unsigned most(const struct bj_api_conf *conf)
 {
     unsigned n = (unsigned)conf->max_requests / 2;
     return n > 0 ? n : 1;
 }
 
-/* Put j into its list, if there is room: 0, or the status of the refusal.  With
- * servers for different times, those of one time get half of the places, so
- * that a slow one does not fill all. */
+/* Add j to its list if there is room: 0, or the status of the refusal.  If
+ * servers have different retentions, requests for one of them get at most half
+ * of the places, so that a slow server does not fill the list. */
 static unsigned enter_list(struct bj_gate_job *j, unsigned all, unsigned part)
 {
     struct bj_gate_list *l = j->list;
@@ -137,7 +137,7 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
     j->using = bj_settings_ref(settings);
     j->gzip = !j->keep &&
               bj_accept_gzip(bj_http_header(j->call->req, "Accept-Encoding"));
-    /* without many at a time, they cost less in large pieces */
+    /* with few requests, large pieces cost less */
     const size_t piece = running <= FEW ? LARGE_BYTES : SMALL_BYTES;
     const struct bj_gate_target t = {
         .path = j->path.p,

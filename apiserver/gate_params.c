@@ -42,8 +42,8 @@ const struct bj_own_param bj_gate_param_docs[] = {
 /* --- values ----------------------------------------------------------------
  */
 
-/* To test for exemplars, Grafana sends milliseconds, which Prometheus reads as
- * seconds.  So the limit is beyond the year 300000. */
+/* The limit is beyond the year 300000, because Grafana tests for exemplars with
+ * milliseconds, which Prometheus reads as seconds. */
 static bool in_range(int64_t ms)
 {
     const int64_t max = 10000000000000000;
@@ -118,7 +118,7 @@ static int take(void *ctx, struct bj_slice key, struct bj_slice value)
             return -EINVAL;
         }
         p->text[i] = value.p ? value : BJ_SLICE("");
-        /* Grafana sends empty ones; Prometheus reads them as not given */
+        /* Grafana sends empty parameters, which Prometheus ignores */
         return value.n > 0 ? check_value(p, i, value) : 0;
     }
     return 0;
@@ -135,8 +135,8 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* False for a '%' without two digits, and a ';', which some servers read as
- * '&'. */
+/* Decode a value; false: it has a '%' without two digits, or a ';', which some
+ * servers read as '&'. */
 static bool decode(struct bj_slice s, struct bj_arena *arena,
                    struct bj_slice *ret)
 {
@@ -194,8 +194,8 @@ static bool is_form(const struct bj_http_request *req)
            strncasecmp(first.p, form, first.n) == 0;
 }
 
-/* A parameter that is not decoded once here might be decoded twice elsewhere:
- * the library leaves a bad escape as it is. */
+/* Decodes the query itself, because the library leaves wrong escapes unchanged,
+ * which another server might decode again. */
 int bj_gate_params_read(struct bj_call *c, struct bj_arena *arena,
                         struct bj_gate_params *ret)
 {

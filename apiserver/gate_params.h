@@ -1,6 +1,6 @@
-/* The parameters of a request to the gate.  Only those below are read; they are
- * checked and written again, so that the Prometheus server reads the same ones.
- */
+/* The parameters of a request to the gate.  Only the parameters below are read;
+ * they are checked and encoded again, so that the Prometheus server reads the
+ * same values. */
 #ifndef BJ_APISERVER_GATE_PARAMS_H
 #define BJ_APISERVER_GATE_PARAMS_H
 
@@ -30,7 +30,7 @@ struct bj_gate_params {
     struct bj_slice match[BJ_GATE_MATCHES];
     unsigned matches;
     struct bj_arena *arena; /* for decoded bodies */
-    char why[120];          /* what is wrong */
+    char why[120];          /* the error, as text */
 };
 
 /* Read the URL and the form in the body of a POST; texts live as long as the
@@ -38,12 +38,12 @@ struct bj_gate_params {
 int bj_gate_params_read(struct bj_call *c, struct bj_arena *arena,
                         struct bj_gate_params *ret);
 
-/* Append "&NAME=VALUE", encoded. */
+/* Append "&NAME=VALUE" in URL encoding. */
 void bj_gate_param_put(struct bj_buf *b, const char *name,
                        struct bj_slice value);
-/* The same for a time or duration, in seconds. */
+/* Append a time or duration, in seconds. */
 void bj_gate_time_put(struct bj_buf *b, enum bj_gate_param which, int64_t ms);
-/* The same for a parameter that the client sent; times in seconds. */
+/* Append a parameter as the client sent it; times in seconds. */
 void bj_gate_param_pass(struct bj_buf *b, const struct bj_gate_params *p,
                         enum bj_gate_param which);
 

@@ -11,21 +11,23 @@
 
 enum {
     SECOND = 1000000,
-    CHECK_USEC = 15 * SECOND,   /* between checks of a server that is up */
-    BACKOFF_USEC = 30 * SECOND, /* at most, of one that is down */
-    PATIENCE_USEC = 5 * SECOND, /* of a check */
+    CHECK_USEC = 15 * SECOND, /* between checks of a server that is up */
+    /* maximum between checks of a server that is down */
+    BACKOFF_USEC = 30 * SECOND,
+    PATIENCE_USEC = 5 * SECOND, /* timeout of a check */
     REPLY_BYTES = 64 << 10,     /* of a check */
 };
 
 /* One server. */
 struct member {
-    struct bj_gate_upstream up; /* first: pointers to it are to the member */
+    /* first, so that pointers to it point to the member */
+    struct bj_gate_upstream up;
     struct member *next;
     char *url;
     char name[BJ_FETCH_SHOWN]; /* the URL without a password */
     uint64_t check_usec;       /* when the next check is due */
-    uint64_t wait_usec;        /* between checks while it is down */
-    struct bj_flow *flow;      /* of the check under way */
+    uint64_t wait_usec;        /* time between checks while it is down */
+    struct bj_flow *flow;      /* flow of the running check */
     struct bj_gate_request request;
     uint64_t queries, failures; /* metrics */
 };
@@ -94,7 +96,7 @@ static void check_failed(struct member *m, const char *text)
     m->check_usec = bj_clock_boot_usec() + m->wait_usec;
 }
 
-/* A server without this path is up: it answered. */
+/* A server without this path is up, because it responded. */
 static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
                    const struct bj_err *err)
 {
@@ -117,7 +119,8 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
 static void begin_check(struct member *m, struct bj_fetches *fetches)
 {
     static const struct bj_flow_events events = {on_head, on_piece, on_end};
-    /* answered by all servers, below the URL of the API, once they are ready */
+    /* all servers respond to this path below the URL of the API, once they are
+     * ready */
     const struct bj_gate_target target = {.path = "/api/v1/status/buildinfo",
                                           .usec = PATIENCE_USEC,
                                           .max_bytes = REPLY_BYTES};
@@ -200,7 +203,7 @@ static struct member *find(struct bj_gate_pool *p, const char *url)
     return m;
 }
 
-/* The servers are taken to be up until one fails. */
+/* A server counts as up until it fails. */
 static struct member *add(struct bj_gate_pool *p, const char *url)
 {
     struct member *m = calloc(1, sizeof(*m));

@@ -1,9 +1,9 @@
-/* The Prometheus servers of the gate while it runs: which are up, what runs
- * there, and their checks.
+/* The Prometheus servers of the gate: which are up, how many queries run there,
+ * and their health checks.
  *
- * Every server is checked at intervals.  One that does not answer a check or a
- * query is down until it answers again; the checks then begin after a second
- * and become rarer. */
+ * Every server is checked at intervals.  A server that does not respond to a
+ * check or a query is down until it responds again; it is then checked after a
+ * second, and later less often. */
 #ifndef BJ_APISERVER_GATE_POOL_H
 #define BJ_APISERVER_GATE_POOL_H
 
@@ -17,25 +17,29 @@ struct bj_settings;
 int bj_gate_pool_new(struct bj_gate_pool **ret, struct bj_err *err);
 void bj_gate_pool_free(struct bj_gate_pool *p); /* NULL is fine */
 
-/* Use the servers of these settings; takes the reference over.  Servers with an
- * unchanged URL keep their state.  Without memory the old ones stay. */
+/* Use the servers of these settings; takes ownership of the reference.  Servers
+ * with an unchanged URL keep their state.  If memory is exhausted, the old
+ * servers stay. */
 void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
                       struct bj_settings *settings);
 struct bj_settings *bj_gate_pool_settings(const struct bj_gate_pool *p);
 
-/* The servers: pointers to *n of them, valid until the next use. */
+/* Return pointers to the *n servers, valid until the next bj_gate_pool_use().
+ */
 struct bj_gate_upstream *const *bj_gate_pool_all(const struct bj_gate_pool *p,
                                                  unsigned *ret_n);
 
-/* A query begins and ends there.  Between, u remains valid. */
+/* Report that a query begins and ends at a server.  Between these calls, u
+ * stays valid. */
 void bj_gate_pool_begin(struct bj_gate_pool *p, struct bj_gate_upstream *u);
 void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u);
-/* It failed, for the reason in text, or gave a reply of Prometheus. */
+/* Report that a query failed, for the reason in text, or that the server sent a
+ * reply of Prometheus. */
 void bj_gate_pool_failed(struct bj_gate_upstream *u, const char *text);
 void bj_gate_pool_worked(struct bj_gate_upstream *u);
 
-/* Begin the checks that are due.  Returns when the next is; boot clock,
- * UINT64_MAX: never. */
+/* Begin the checks that are due.  Returns when the next one is due, by the boot
+ * clock; UINT64_MAX: never. */
 uint64_t bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
                             uint64_t now_usec);
 /* End all checks. */

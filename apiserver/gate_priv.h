@@ -16,7 +16,7 @@ struct bj_gate {
     struct bj_fetches *fetches; /* NULL: the gate was never on */
     struct bj_gate_pool *pool;
     struct bj_gate_queue waiting, running;
-    bool changed;          /* a job came, ended, or its client has read */
+    bool changed; /* a job arrived or ended, or its client has read data */
     uint64_t checked_usec; /* when clients were checked for a disconnect */
     uint64_t pool_usec;    /* when the next check of a server is due */
     /* metrics */
@@ -31,13 +31,13 @@ static inline void bj_gate_push(struct bj_gate_queue *q, struct bj_gate_job *j)
     q->last = &j->next;
 }
 
-/* Serve the jobs: continue where there is room again, cancel what no client
- * waits for, start what waits.  check: also find clients that have
+/* Serve the jobs: continue those whose streams have room again, cancel those
+ * without a client, and start waiting ones.  check: also find clients that have
  * disconnected. */
 void bj_gate_serve(struct bj_gate *g, uint64_t now_usec, bool check);
-/* Does a job wait for its response? */
+/* Does any job wait for its response? */
 bool bj_gate_is_busy(const struct bj_gate *g);
-/* Refuse all jobs: the server stops. */
+/* Refuse all jobs, because the server stops. */
 void bj_gate_refuse_all(struct bj_gate *g);
 
 #endif

@@ -131,7 +131,7 @@ static int put_tree(struct bj_call *c, const char *name,
     return failed ? bj_call_refuse(c, 500, "The server is out of memory.") : 0;
 }
 
-/* When the query is evaluated. */
+/* The times at which the query is evaluated. */
 static struct bj_promql_span
 times_of(const struct bj_call *c, const struct bj_gate_params *p, bool ranged)
 {
@@ -187,7 +187,7 @@ int bj_gate_put_range(struct bj_call *c, const struct bj_gate_params *p,
     return 0;
 }
 
-/* One selector; NULL: all series. */
+/* Append one selector, restricted; NULL: all series. */
 static int put_match(struct bj_call *c, const struct bj_promql_node *tree,
                      struct bj_arena *arena, struct bj_buf *b)
 {

@@ -10,7 +10,7 @@ static bool equals(struct bj_slice s, const char *word)
     return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
 }
 
-/* Is the reply one that Prometheus itself made? */
+/* Is the reply from Prometheus itself? */
 static bool is_json(const struct bj_fetch_reply *reply)
 {
     static const char json[] = "application/json";

@@ -1,4 +1,4 @@
-/* From a reply of the Prometheus server to the response of the gate. */
+/* Converts a reply of the Prometheus server to the response of the gate. */
 #ifndef BJ_APISERVER_GATE_REPLY_H
 #define BJ_APISERVER_GATE_REPLY_H
 
@@ -8,18 +8,18 @@
 int bj_gate_reply_check(struct bj_gate_job *j,
                         const struct bj_fetch_reply *reply);
 
-/* Remember what the response needs of the headers of such a reply.  0 or a
- * refusal. */
+/* Store the headers of such a reply that the response needs.  0 or a refusal.
+ */
 int bj_gate_reply_begin(struct bj_gate_job *j,
                         const struct bj_fetch_reply *reply);
 
-/* Make the response with a stream that begins with j->whole; wake and ctx are
- * those of the stream.  0 or a refusal. */
+/* Make the response as a stream that begins with j->whole; wake and ctx are for
+ * the stream.  0 or a refusal. */
 int bj_gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
                          void *ctx);
 
-/* The reply is complete in j->whole: make the response, or the work of the
- * endpoint's second part. */
+/* Make the response, or the work of the endpoint's second part, from the
+ * complete reply in j->whole. */
 void bj_gate_reply_whole(struct bj_gate_job *j);
 
 #endif

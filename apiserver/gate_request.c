@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { HEADERS_MAX = 16 }; /* of the options */
+enum { HEADERS_MAX = 16 }; /* maximum number of headers in the options */
 
 static int read_secrets(struct bj_gate_request *q, const struct bj_prom_conf *c,
                         struct bj_err *err)

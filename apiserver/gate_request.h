@@ -14,23 +14,24 @@ struct bj_gate_request {
     char token[2048], password[512];
 };
 
-/* What is requested. */
+/* The target of a request. */
 struct bj_gate_target {
     const char *path;     /* below the URL of the server */
     struct bj_slice form; /* NAME=VALUE&..., must outlive the request */
     bool post;            /* else form is a part of the URL */
     bool gzip;            /* the response may be compressed */
-    uint64_t usec;        /* longest time */
-    size_t max_bytes;     /* of the response */
-    size_t piece_bytes;   /* of its pieces */
+    uint64_t usec;        /* maximum duration */
+    size_t max_bytes;     /* maximum size of the response */
+    size_t piece_bytes;   /* maximum size of its pieces */
 };
 
-/* Fill it in; -ENOMEM, or an error of a file with a message. */
+/* Fill in a request; -ENOMEM, or an error of a file with a message. */
 int bj_gate_request_make(struct bj_gate_request *q,
                          const struct bj_gate_server *server,
                          const struct bj_gate_target *t, struct bj_err *err);
 
-/* Free its memory and erase its secrets.  It is then zero. */
+/* Free the memory of a request and erase its secrets.  It is zero afterwards.
+ */
 void bj_gate_request_clear(struct bj_gate_request *q);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-/* Which servers may be chosen. */
+/* The servers that may be chosen. */
 struct fit {
     struct bj_gate_upstream *const *v;
     unsigned n;
@@ -14,7 +14,8 @@ static uint64_t reach_of(const struct fit *f, unsigned i)
     return bj_gate_server_reach(f->v[i]->conf);
 }
 
-/* Those that cover the time, or else those with the longest retention. */
+/* Select the servers that cover the time; if there are none, those with the
+ * longest retention. */
 static void find_covering(struct fit *f, const struct bj_gate_need *need)
 {
     uint64_t longest = 0;
@@ -29,7 +30,7 @@ static void find_covering(struct fit *f, const struct bj_gate_need *need)
         f->yes[i] = reach_of(f, i) == longest;
 }
 
-/* Leave out those that are down, unless all are. */
+/* Leave out servers that are down, unless all are down. */
 static void leave_out_down(struct fit *f, const struct bj_gate_need *need)
 {
     bool any = need->failed != NULL;

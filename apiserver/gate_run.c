@@ -7,8 +7,9 @@
 #include "base/log.h"
 
 enum {
-    CLOSE_USEC = 10000, /* before a deadline that libcurl may meet earlier */
-    HUNG_UP = 499,      /* status in the log after a disconnect */
+    /* tolerance for a deadline that libcurl may reach earlier */
+    CLOSE_USEC = 10000,
+    HUNG_UP = 499, /* status in the log after a disconnect */
 };
 
 /* Unlink the job that *at points to. */
@@ -20,7 +21,7 @@ static void unlink_at(struct bj_gate_queue *q, struct bj_gate_job **at)
         q->last = at;
 }
 
-/* The reader of a stream has made room or has closed. */
+/* The reader of a stream has read data or closed the stream. */
 static void on_stream(void *gate)
 {
     struct bj_gate *g = gate;
@@ -73,7 +74,7 @@ static void fail(struct bj_gate *g, struct bj_gate_job *j, int code,
 /* --- servers ----------------------------------------------------------------
  */
 
-/* The server for a job; else as bj_gate_route(). */
+/* Choose the server for a job; errors are those of bj_gate_route(). */
 static int choose(struct bj_gate *g, const struct bj_gate_job *j,
                   struct bj_gate_upstream **ret)
 {
@@ -95,8 +96,8 @@ static int choose(struct bj_gate *g, const struct bj_gate_job *j,
     return r;
 }
 
-/* The server of a job has failed, for that reason.  True: another gets the job.
- */
+/* The server of a job has failed, for the reason in text.  True: send the job
+ * to another server. */
 static bool may_go_elsewhere(struct bj_gate *g, struct bj_gate_job *j,
                              const char *text)
 {
@@ -172,7 +173,7 @@ static enum bj_flow_next pass_on(struct bj_gate_job *j, struct bj_slice piece)
         g->events.readable(g->ctx);
     if (r < 0 || !(r & BJ_STREAM_FULL) || has_all(j))
         return BJ_FLOW_MORE;
-    j->blocked = true; /* also when other pieces of this pass find room */
+    j->blocked = true; /* also if other pieces of this pass have room */
     return BJ_FLOW_PAUSE;
 }
 
@@ -214,7 +215,7 @@ static void log_end(const struct bj_gate_job *j, const char *end)
     bj_log_event(BJ_LOG_DEBUG, "gate", fields);
 }
 
-/* Take a job out of those that run. */
+/* Remove a job from its server's running jobs. */
 static void leave_server(struct bj_gate *g, struct bj_gate_job *j)
 {
     struct bj_gate_job **at = &g->running.first;
@@ -222,7 +223,7 @@ static void leave_server(struct bj_gate *g, struct bj_gate_job *j)
         at = &(*at)->next;
     unlink_at(&g->running, at);
     g->running_now--;
-    g->changed = true; /* there is room for another one */
+    g->changed = true; /* there is room for another job */
     bj_gate_pool_end(g->pool, j->upstream);
     j->upstream = NULL;
 }
@@ -235,7 +236,7 @@ static void drop(struct bj_gate *g, struct bj_gate_job *j, const char *end)
     bj_gate_job_free(j);
 }
 
-/* The same, but another server gets the job. */
+/* End the job at its server, and send it to another one. */
 static void send_elsewhere(struct bj_gate *g, struct bj_gate_job *j)
 {
     leave_server(g, j);
@@ -316,7 +317,7 @@ static void begin(struct bj_gate *g, struct bj_gate_job *j,
     drop(g, j, "failed");
 }
 
-/* Refuse a job that no server gets. */
+/* Refuse a job for which there is no server. */
 static void give_up(struct bj_gate *g, struct bj_gate_job *j, int code,
                     const char *text)
 {
@@ -325,8 +326,8 @@ static void give_up(struct bj_gate *g, struct bj_gate_job *j, int code,
     bj_gate_job_free(j);
 }
 
-/* Start or refuse a waiting job, or take it out of the queue for its client has
- * left.  False: it waits on. */
+/* Start or refuse a waiting job, or remove it from the queue if its client has
+ * disconnected.  False: it continues to wait. */
 static bool serve_waiting(struct bj_gate *g, struct bj_gate_job **at,
                           uint64_t now, bool check)
 {
@@ -363,7 +364,7 @@ static void start_waiting(struct bj_gate *g, uint64_t now, bool check)
     g->waiting_now = left;
 }
 
-/* Read on when the client has read. */
+/* Continue to read the reply after the client has read data. */
 static void go_on(struct bj_gate_job *j)
 {
     if (!j->blocked || (!has_all(j) && bj_stream_is_full(j->stream)))
@@ -372,7 +373,8 @@ static void go_on(struct bj_gate_job *j)
     bj_flow_go_on(j->flow);
 }
 
-/* Cancel what no client waits for, and continue where there is room again. */
+/* Cancel jobs without a client, and continue those whose streams have room
+ * again. */
 static void serve_running(struct bj_gate *g, bool check)
 {
     for (struct bj_gate_job *j = g->running.first, *next; j; j = next) {

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 enum {
-    CHECK_USEC = 200 * 1000, /* how often clients are checked for a disconnect
-                              */
+    CHECK_USEC = 200 * 1000, /* interval of checks for disconnected clients */
     KEEP_BYTES = 1 << 20,
 };
 
@@ -65,10 +64,11 @@ void bj_gate_run(struct bj_gate *g, const struct pollfd *fds, nfds_t n,
         bj_gate_serve(g, now_usec, check);
     }
     g->pool_usec = bj_gate_pool_check(g->pool, g->fetches, now_usec);
-    bj_fetches_run(g->fetches, NULL, 0, now_usec); /* what has just begun */
+    /* run requests that have just begun */
+    bj_fetches_run(g->fetches, NULL, 0, now_usec);
 }
 
-/* --- its life ---------------------------------------------------------------
+/* --- start and end ----------------------------------------------------------
  */
 
 int bj_gate_new(const struct bj_gate_events *events, void *ctx,
@@ -95,8 +95,8 @@ int bj_gate_start(struct bj_gate *g, struct bj_err *err)
 {
     if (g->fetches)
         return 0;
-    /* The next response needs the buffers of the last one: fresh pages would
-     * cost a fifth of the CPU time of forwarding. */
+    /* Keep freed buffers for the next response: new pages would cost a fifth of
+     * the CPU time of forwarding. */
     mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
     return bj_fetches_new(&g->fetches, err);
 }

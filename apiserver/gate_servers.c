@@ -10,7 +10,7 @@
 
 enum kind { TEXT, DURATION, COUNT, HEADER };
 
-/* What the value of a word must be. */
+/* The expected values of words, for messages. */
 static const char *const expected[] = {
     [TEXT] = "a value, given once",
     [DURATION] = "a duration above 0 such as 15d, given once",
@@ -140,7 +140,7 @@ int bj_gate_server_check(const char *text, struct bj_err *err)
     return r;
 }
 
-/* --- all of them -----------------------------------------------------------
+/* --- all entries ------------------------------------------------------------
  */
 
 static bool has_own_access(const struct bj_prom_conf *c)
@@ -199,7 +199,7 @@ void bj_gate_servers_free(struct bj_gate_servers *s)
     *s = (struct bj_gate_servers){0};
 }
 
-/* --- which has what --------------------------------------------------------
+/* --- covered times ----------------------------------------------------------
  */
 
 bool bj_gate_server_covers(const struct bj_gate_server *s,

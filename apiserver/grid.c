@@ -26,7 +26,7 @@ static void free_grid(struct bj_grid *g)
 /* --- the query -------------------------------------------------------------
  */
 
-/* Names of clusters; others could change the query. */
+/* Is it a name of a cluster that cannot change the query? */
 static bool is_plain(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)

@@ -1,5 +1,5 @@
-/* Values of many series over time, for pages about nodes and GPUs: one query,
- * each series a row.  The queries are made of fixed text. */
+/* Queries values of many series over time, for pages about nodes and GPUs: one
+ * query, with a row for each series.  Queries consist of fixed text. */
 #ifndef BJ_APISERVER_GRID_H
 #define BJ_APISERVER_GRID_H
 
@@ -10,9 +10,9 @@
 enum { BJ_GRID_LABELS = 3, BJ_GRID_ROWS = 10000, BJ_GRID_POINTS = 200 };
 
 struct bj_grid_row {
-    const char *part; /* of bj_grid_add */
+    const char *part; /* part passed to bj_grid_add */
     struct bj_slice label[BJ_GRID_LABELS];
-    double *value; /* one for each point; NaN: unknown */
+    double *value; /* one value for each point; NaN: unknown */
 };
 
 struct bj_grid {
@@ -28,35 +28,39 @@ struct bj_grid {
     struct bj_grid_row *row;
     size_t rows, room;
     struct bj_arena arena;
-    const char *why; /* why there are no values, in a sentence; NULL: there
-                        are */
+    const char *why; /* the reason if there are no values, a sentence; NULL:
+                        there are values */
 };
 
-/* A grid of points that end now, step seconds apart; cluster (may be empty)
- * limits it to series with that label.  0, a refusal or -ENOMEM; pass it to
- * bj_grid_run. */
+/* Make a grid of points that end now, step seconds apart; cluster (may be
+ * empty) limits it to series with that label.  0, a refusal or -ENOMEM; pass
+ * *ret to bj_grid_run. */
 int bj_grid_new(struct bj_call *c, struct bj_slice cluster, unsigned points,
                 int64_t step, struct bj_grid **ret);
 
-/* Add a query; "$S" in it becomes the selector.  part names its rows. */
+/* Add a query; "$S" in it is replaced by the selector.  part is the name of its
+ * rows. */
 void bj_grid_add(struct bj_grid *g, const char *part, const char *promql);
 
-/* The end of an endpoint's first part, and its second part: query, wait, and
- * write the rest of the page (row or why is then set).  They take g, and return
- * as the parts of endpoints do. */
+/* bj_grid_run ends the first part of an endpoint; bj_grid_after is its second
+ * part, which queries, waits, and calls put to write the rest of the page, with
+ * row or why set.  They take ownership of g and return the same as the parts of
+ * endpoints. */
 typedef void bj_grid_page(struct bj_call *c, const struct bj_grid *g);
 int bj_grid_run(struct bj_call *c, struct bj_grid *g, bj_grid_page *put);
 int bj_grid_after(struct bj_call *c, bj_grid_page *put);
 
-/* The row of a part with these labels; NULL: none. */
+/* Find the row of a part with these labels; NULL: none. */
 const struct bj_grid_row *bj_grid_find(const struct bj_grid *g,
                                        const char *part,
                                        const struct bj_slice *label);
 
-/* Its newest value among the last few points; NaN: unknown.  NULL is fine. */
+/* The newest value of a row among the last few points; NaN: unknown.  row may
+ * be NULL. */
 double bj_grid_now(const struct bj_grid *g, const struct bj_grid_row *row);
 
-/* Append why there are no values, as a paragraph.  False: there are. */
+/* If there are no values, append the reason as a paragraph.  False: there are
+ * values. */
 bool bj_grid_put_why(struct bj_buf *b, const struct bj_grid *g);
 
 #endif

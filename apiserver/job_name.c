@@ -69,7 +69,7 @@ static int search_name(struct bj_call *c, const struct bj_params *p,
 
 static void add_found(struct bj_query *q, const struct bj_job_found *found)
 {
-    bj_query_sql(q, " AND j.id IN (NULL"); /* perhaps none */
+    bj_query_sql(q, " AND j.id IN (NULL"); /* the list may be empty */
     for (unsigned i = 0; i < found->n; i++) {
         bj_query_sql(q, ",");
         bj_query_int(q, found->id[i]);
@@ -126,7 +126,7 @@ int bj_jobs_search(struct bj_call *c, const struct bj_params *p,
     return 0;
 }
 
-/* Several names, of which none is a UUID. */
+/* Append several names, none of them a UUID. */
 static void add_names(struct bj_query *q, struct bj_call *c,
                       const struct bj_params *p)
 {

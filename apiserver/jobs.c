@@ -4,7 +4,7 @@
 #include "apiserver/table.h"
 #include "statsdb/job_value.h"
 
-/* --- which keys -------------------------------------------------------------
+/* --- keys -------------------------------------------------------------------
  */
 
 /* The index of a value in the statement, which contains each value once. */
@@ -74,7 +74,7 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
 /* --- rows ------------------------------------------------------------------
  */
 
-enum { FIRST = 2 }; /* value of a statement, after j.at and j.id */
+enum { FIRST = 2 }; /* first value of a statement, after j.at and j.id */
 
 static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
                 struct bj_err *err)
@@ -83,7 +83,7 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
     return bj_words_text(c->worker->words, c->reader, which, id, ret, err);
 }
 
-/* Column i of the row. */
+/* Write column i of the row. */
 static int put_cell(const struct bj_picked *k, unsigned i,
                     struct bj_job_raw *raw, struct bj_rows *rows,
                     struct bj_err *err)

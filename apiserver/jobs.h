@@ -1,4 +1,4 @@
-/* Jobs of API v1, as rows. */
+/* Writes jobs of API v1 as rows. */
 #ifndef BJ_APISERVER_JOBS_H
 #define BJ_APISERVER_JOBS_H
 
@@ -9,8 +9,8 @@
 enum { BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS };
 _Static_assert(BJ_JOB_COLUMNS <= (int)BJ_ROW_KEYS, "a row has all columns");
 
-/* The columns of bj_job_columns that a request selects, in their order, and the
- * SQL values that they need, each once. */
+/* The columns of bj_job_columns that a request selects, in order, and the SQL
+ * values that they need, each once. */
 struct bj_picked {
     const char *key[BJ_JOB_COLUMNS];
     unsigned char at[BJ_JOB_COLUMNS];                   /* in bj_job_columns */
@@ -18,7 +18,7 @@ struct bj_picked {
     unsigned n;
     const char *sql[BJ_PICKED_VALUES];
     unsigned values;
-    bool derived; /* some of them are */
+    bool derived; /* some columns are derived */
 };
 
 /* Select the columns named by "fields"; by default those of lists, or all. 0 or
@@ -29,11 +29,11 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
 /* Begin "SELECT j.at, j.id, VALUES FROM ... WHERE 1". */
 void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
 
-/* Write the row that a statement of bj_jobs_select stands on. */
+/* Write the current row of a statement of bj_jobs_select. */
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
                 struct bj_rows *rows);
 
-/* The number of the only column of such a statement's row, or BJ_SQL_NULL. */
+/* Return the number in the only column of such a row, or BJ_SQL_NULL. */
 int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st);
 
 /* Parameters of a list of jobs. */
@@ -52,26 +52,26 @@ enum { BJ_CURSOR_BYTES = 48 };
 
 /* The end of a list. */
 struct bj_jobs_end {
-    char next[BJ_CURSOR_BYTES]; /* the cursor to continue with; empty: complete
-                                 */
-    /* Incomplete: the time limit ended the search at jobs that started at this
-     * time. */
+    char next[BJ_CURSOR_BYTES]; /* the cursor of the next page; empty: the list
+                                   is complete */
+    /* The list is incomplete: the time limit ended the search at jobs that
+     * started at this time. */
     bool partial;
     int64_t at;
-    int64_t total; /* of jobs that match, if it was requested; else negative */
-    bool least;    /* there are more than that */
+    int64_t total; /* number of matching jobs, if requested; else negative */
+    bool least;    /* total is only a lower bound */
 };
 
-/* A whole list, without an envelope: the columns are those of bj_jobs_pick.  0,
+/* Write a whole list, without an envelope, with the columns of bj_jobs_pick. 0,
  * a refusal, or an error of the store. */
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
                  const struct bj_output *out, struct bj_jobs_end *ret);
 
-/* For responses that cannot mark a list as partial: refuse a partial one, else
- * 0. */
+/* Refuse a partial list, for responses that cannot mark it as partial; 0 if it
+ * is not partial. */
 int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end);
 
-/* Append " AND ..." for the parameter gpu. */
+/* Append the condition " AND ..." for the parameter gpu. */
 void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p);
 
 #endif

@@ -8,7 +8,7 @@
 enum {
     WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
-    FILTERS = 12, /* values of a branch, apart from those of the request */
+    FILTERS = 12, /* bound values of a branch, without those of the request */
     BRANCH_VALUES = 1500,
     UNTIL_NAMED = 200, /* in thousandths of query.timeout */
     WHOLE = 1000
@@ -24,7 +24,7 @@ void bj_jobs_query_free(struct bj_jobs_query *l)
 /* --- the request -----------------------------------------------------------
  */
 
-/* "AT.ID", as meta.next gives it. */
+/* Parse "AT.ID", the form of meta.next. */
 static bool read_cursor(struct bj_slice s, int64_t *at, int64_t *id)
 {
     struct bj_slice first;
@@ -91,7 +91,7 @@ static int no_state(struct bj_call *c, struct bj_slice s)
     return r;
 }
 
-/* Does it select only states of jobs that have not ended? */
+/* Does the request select only states of jobs that have not ended? */
 static bool only_open(const struct bj_params *p)
 {
     for (unsigned i = 0; p->given[BJ_PARAM_STATE] && i < p->values; i++)
@@ -139,7 +139,8 @@ static void add_nodes(struct bj_query *q, const struct bj_params *p)
     bj_query_sql(q, ")");
 }
 
-/* The text with the special characters of LIKE escaped. */
+/* Make the pattern from the text, with the special characters of LIKE escaped.
+ */
 static int read_pattern(struct bj_call *c, struct bj_jobs_query *l)
 {
     struct bj_slice s = bj_params_text(&l->p, BJ_PARAM_NAME);
@@ -250,13 +251,13 @@ static int add_filters(struct bj_call *c, struct bj_jobs_query *l)
     return 0;
 }
 
-/* By the time? */
+/* Is the list limited to a period? */
 static bool is_limited(const struct bj_jobs_query *l)
 {
     return !l->p.given[BJ_PARAM_JOB] || l->exact;
 }
 
-/* Jobs that ended earlier are not listed. */
+/* The time before which ended jobs are not listed. */
 static int64_t ended_from(const struct bj_jobs_query *l)
 {
     return l->exact ? 0 : l->from;
@@ -276,7 +277,7 @@ int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
-    /* Few jobs are pending or running; most have ended. */
+    /* Read only open jobs, which are few, because most jobs have ended. */
     bool open = bj_query_wide(c, p) && !p->given[BJ_PARAM_JOB] &&
                 ((p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING]) ||
                  only_open(p));
@@ -317,8 +318,8 @@ void bj_jobs_query_page(struct bj_jobs_query *l)
     bj_query_int(q, l->limit + 1);
 }
 
-/* A page of several users or accounts is among the first jobs of each of them:
- * an index has the jobs of each in order, but not of all. */
+/* For several users or accounts, query the first jobs of each and merge them,
+ * because an index has the jobs of each user in order, but not those of all. */
 static int add_branches(struct bj_call *c, struct bj_jobs_query *l,
                         unsigned branches)
 {
@@ -339,7 +340,8 @@ static int add_branches(struct bj_call *c, struct bj_jobs_query *l,
     return r;
 }
 
-/* Each of them repeats all filters: many cost more than they save. */
+/* Every branch repeats all filters, so many branches cost more than they save.
+ */
 static bool wants_branches(const struct bj_jobs_query *l, unsigned branches)
 {
     unsigned names = l->named ? l->names : 0;

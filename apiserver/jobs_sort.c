@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-    SORTED_MAX = 50000, /* jobs that are sorted: the newest */
+    SORTED_MAX = 50000, /* maximum number of jobs that are sorted, the newest */
     PAGE_MAX = 500      /* rows of a page */
 };
 
@@ -88,7 +88,7 @@ static int read_items(struct bj_call *c, struct bj_jobs_query *l,
     return r;
 }
 
-/* Unknown values last, equal ones by start time, the newest first. */
+/* Order: unknown values last; equal values by start time, the newest first. */
 static int compare(const struct item *a, const struct item *b, bool ascending)
 {
     if (a->value != b->value) {

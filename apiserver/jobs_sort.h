@@ -1,12 +1,12 @@
-/* Lists of jobs in the order of a column. */
+/* Lists of jobs, sorted by a column. */
 #ifndef BJ_APISERVER_JOBS_SORT_H
 #define BJ_APISERVER_JOBS_SORT_H
 
 #include "apiserver/jobs_query.h"
 
-/* Write the page at the cursor, which is a number of rows here.  Of very many
- * jobs only the newest are sorted; l->end.partial says so.  0, a refusal, or an
- * error of the store. */
+/* Write the page at the cursor, which is a number of rows here.  If there are
+ * too many jobs, only the newest are sorted, and l->end.partial is set.  0, a
+ * refusal, or an error of the store. */
 int bj_jobs_sort(struct bj_call *c, struct bj_jobs_query *l,
                  struct bj_rows *rows);
 

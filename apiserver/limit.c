@@ -10,14 +10,14 @@
 enum { SETS = 1024, WAYS = 4 };
 
 struct slot {
-    uint64_t user; /* a hash; 0: unused */
+    uint64_t user; /* hash of the user; 0: unused */
     struct bj_bucket bucket;
 };
 
 struct bj_limit {
     pthread_mutex_t lock;
-    uint64_t seed; /* random, so that no user can choose a name with the slot of
-                      another */
+    uint64_t seed; /* random, so that no user can choose a name that shares the
+                      slot of another user */
     struct slot slot[SETS][WAYS];
 };
 
@@ -43,7 +43,7 @@ void bj_limit_free(struct bj_limit *l)
     free(l);
 }
 
-/* With a mixing of its bits (the finalizer of MurmurHash3). */
+/* Hash with mixed bits (finalizer of MurmurHash3). */
 static uint64_t hash(uint64_t seed, struct bj_slice s)
 {
     uint64_t h = bj_hash(BJ_HASH ^ seed, s);
@@ -52,7 +52,7 @@ static uint64_t hash(uint64_t seed, struct bj_slice s)
     return (h ^ (h >> 33)) | 1;
 }
 
-/* The slot of a user, or the one with the fullest bucket. */
+/* Find the slot of a user, or else the slot with the fullest bucket. */
 static struct slot *place(struct bj_limit *l, uint64_t user)
 {
     struct slot *set = l->slot[(user >> 1) % SETS], *found = &set[0];

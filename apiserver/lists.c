@@ -49,8 +49,8 @@ static int on_me(struct bj_call *c)
 /* --- lists -----------------------------------------------------------------
  */
 
-/* Rows of two texts, a time, and the same in milliseconds, or the first of
- * these, as the keys require. */
+/* Write rows of two texts, a time, and the time in milliseconds, or only the
+ * first of these, depending on the keys. */
 static int put_rows(struct bj_call *c, struct bj_st *st, struct bj_rows *rows)
 {
     int r;
@@ -87,7 +87,7 @@ static int list(struct bj_call *c, struct bj_query *q)
     return r;
 }
 
-/* A list with SQL from a function. */
+/* Respond with a list whose SQL a function appends. */
 static int with_query(struct bj_call *c,
                       int (*make)(struct bj_call *c, struct bj_query *q,
                                   const struct bj_params *p))

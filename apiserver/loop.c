@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 enum {
-    OWN = 2,            /* the descriptor of the caller, and "wake" */
-    LOW_MEMORY_MS = 50, /* until descriptors that found no room are tried again
-                         */
+    OWN = 2, /* the descriptor of the caller, and "wake" */
+    /* time until descriptors without room are tried again */
+    LOW_MEMORY_MS = 50,
 };
 
 /* --- responses -------------------------------------------------------------
@@ -47,7 +47,8 @@ static void collect(struct bj_server *s)
     }
 }
 
-/* The gate has a response, its head, or the work of a second part. */
+/* The gate has a response, the head of a response, or the work of a second
+ * part. */
 static void on_forwarded(void *ctx, struct bj_call *c)
 {
     struct bj_server *s = ctx;
@@ -65,14 +66,14 @@ static void on_forwarded(void *ctx, struct bj_call *c)
     bj_server_finish(s, bj_request_of(c));
 }
 
-/* The gate has more of a response. */
+/* The gate has more data of a response. */
 static void on_readable(void *ctx)
 {
     struct bj_server *s = ctx;
     s->readable = true;
 }
 
-/* Responses that were sent have made room: resume what waits for it. */
+/* Sent responses have made room: wake threads that wait for it. */
 static void go_on(struct bj_server *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -88,7 +89,7 @@ const struct bj_gate_events bj_server_events = {on_forwarded, on_readable};
 /* The descriptors of one turn. */
 struct turn {
     struct pollfd few[OWN + BJ_HTTPD_FDS], *fds;
-    nfds_t httpd, gate; /* how many */
+    nfds_t httpd, gate; /* numbers of descriptors */
 };
 
 static bool make_room(struct bj_server *s, size_t n)
@@ -103,7 +104,7 @@ static bool make_room(struct bj_server *s, size_t n)
     return true;
 }
 
-/* False: some found no room. */
+/* Collect the descriptors to poll.  False: some found no room. */
 static bool collect_fds(struct bj_server *s, int fd, struct turn *t)
 {
     const struct pollfd *gate = bj_gate_poll(s->gate, &t->gate);
@@ -148,7 +149,7 @@ int bj_server_turn(struct bj_server *s, int fd, int max_ms)
         collect(s);
     run_gate(s, t.fds + OWN + t.httpd, t.gate, now);
     bj_httpd_run(s->httpd, t.fds + OWN, t.httpd, now);
-    run_gate(s, NULL, 0, now); /* requests that have just come */
+    run_gate(s, NULL, 0, now); /* requests that have just arrived */
     go_on(s);
     return t.fds[0].revents != 0;
 }

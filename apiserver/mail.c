@@ -1,6 +1,6 @@
-/* What the user gets by mail: /api/v1/mail and the page /mail (docs/mail.md).
+/* The user's choice of mails: /api/v1/mail and the page /mail (docs/mail.md).
  * These are the only requests that write into the store, each in a short
- * transaction beside batchjob_stats_db. */
+ * transaction while batchjob_stats_db may run. */
 #include "statsdb/mail_choice.h"
 
 #include "apiserver/page.h"
@@ -27,11 +27,12 @@ static const struct {
 
 enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
 
-/* --- changing it -----------------------------------------------------------
+/* --- changing the choice ----------------------------------------------------
  */
 
-/* Browsers name the page that sends a form; another site's must not be able to
- * use the credentials that a browser adds.  Programs name none. */
+/* Was a form sent from a page of this server?  Browsers send the origin of the
+ * page; forms of other sites must not use the credentials that the browser
+ * adds. Other programs send no origin. */
 static bool is_own_page(const struct bj_call *c)
 {
     struct bj_slice from = bj_http_header(c->req, "Sec-Fetch-Site");
@@ -49,7 +50,7 @@ static bool is_own_page(const struct bj_call *c)
     return false;
 }
 
-/* The value of choice in a form; false: it has none, or a wrong one. */
+/* Read the value of choice in a form; false: missing or invalid. */
 static bool read_choice(const struct bj_call *c, struct bj_slice *ret)
 {
     struct bj_slice rest = c->req->body, field, name;
@@ -84,7 +85,7 @@ static int write_choice(struct bj_call *c, struct bj_slice choice)
     return bj_call_refuse(c, 503, "The choice cannot be stored at the moment.");
 }
 
-/* 0, or a refusal. */
+/* Change the choice of the user: 0, or a refusal. */
 static int change(struct bj_call *c)
 {
     struct bj_slice choice;
@@ -116,7 +117,7 @@ static int read_own(struct bj_call *c, struct bj_mail_choice *ret)
     return r;
 }
 
-/* --- showing it ------------------------------------------------------------
+/* --- showing the choice -----------------------------------------------------
  */
 
 static void put_member(struct bj_buf *b, const char *before, const char *text)

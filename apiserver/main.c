@@ -24,11 +24,11 @@ enum { FAREWELL_USEC = 5 * 1000000, RETRY_SEC = 5, BIG_BYTES = 256 * 1024 };
 struct program {
     int argc;
     char **argv;
-    struct bj_api_conf *conf; /* until the server has it */
+    struct bj_api_conf *conf; /* options, until the server owns them */
     struct bj_server server;
-    bool made; /* the server */
+    bool made; /* the server was made */
     int signals;
-    char *socket; /* removed at the end */
+    char *socket; /* path of the socket, which is removed at the end */
     bool stopping;
     uint64_t stop_usec; /* deadline for responses in progress */
 };
@@ -191,7 +191,7 @@ static int loop(struct program *p, struct bj_err *err)
 /* --- start and end ---------------------------------------------------------
  */
 
-/* Print --help or --version.  False: neither was given. */
+/* Print --help or --version.  False: neither was requested. */
 static bool print_text(const struct bj_api_conf *c)
 {
     struct bj_buf out = {0};
@@ -290,7 +290,7 @@ static int make_token(int argc, char **argv)
     return 0;
 }
 
-/* write-access [OPTION]...: the access rules into the store. */
+/* write-access [OPTION]...: write the access rules into the store. */
 static int write_access(int argc, char **argv)
 {
     struct program p = {.argc = argc - 1, .argv = argv + 1};

@@ -40,7 +40,7 @@ static void put_own_param(struct bj_buf *b, const struct bj_own_param *p,
                   p->schema);
 }
 
-/* What the first and second '*' of a path are; NULL: it has none. */
+/* The name of the first or second '*' of a path; NULL: it has none. */
 static const char *name_in_path(const struct bj_endpoint *e, int which)
 {
     if (!strstr(e->path, which == 0 ? "*" : "**"))
@@ -112,7 +112,7 @@ static void put_series_keys(struct bj_buf *b)
         put_key(b, m->name, "number", m->help, false);
 }
 
-/* Rows, as JSON and as CSV. */
+/* Describe rows as JSON and as CSV. */
 static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
 {
     bj_buf_str(b, "\"description\":\"Rows; every row has every field, or those "
@@ -149,7 +149,7 @@ static void put_operation(struct bj_buf *b, const struct bj_endpoint *e,
     bj_buf_str(b, "\"");
 }
 
-/* The refusals that a client must expect. */
+/* Describe the possible refusals. */
 static void put_refusals(struct bj_buf *b, const struct bj_endpoint *e)
 {
     static const char ref[] = "{\"$ref\":\"#/components/responses/error\"}";
@@ -166,7 +166,7 @@ static void put_refusals(struct bj_buf *b, const struct bj_endpoint *e)
     bj_buf_printf(b, ",\"default\":%s}}", ref);
 }
 
-/* A form with the endpoint's own parameters, or JSON. */
+/* Describe the body: a form with the endpoint's own parameters, or JSON. */
 static void put_request_body(struct bj_buf *b, const struct bj_endpoint *e)
 {
     const char *comma = "";

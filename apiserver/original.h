@@ -1,10 +1,10 @@
-/* Functions of the original API that do not use the store. */
+/* Functions for the API of the original server that do not use the store. */
 #ifndef BJ_APISERVER_ORIGINAL_H
 #define BJ_APISERVER_ORIGINAL_H
 
 #include "base/buf.h"
 
-/* Append the original's id of a job (base/jobuuid.h). */
+/* Append the original server's id of a job (base/jobuuid.h). */
 void bj_original_uuid(struct bj_slice jobid, struct bj_slice uid,
                       struct bj_slice account, struct bj_slice nodelist,
                       struct bj_buf *to);

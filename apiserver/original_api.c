@@ -1,9 +1,9 @@
 /* The API of the original stats server: /api/health, /api/accounts, /api/jobs.
  *
- * With original.strict it repeats the mistakes of the original: every answer
- * has status 200, empty lists are null, without an account there are no jobs,
- * times are local without a zone and compared as text.  The access rules hold
- * in any case. */
+ * With original.strict it repeats the mistakes of the original: every response
+ * has status 200, empty lists are null, a request without an account returns no
+ * jobs, and times are local, without a zone, and compared as text.  The access
+ * rules apply in any case. */
 #include "apiserver/original.h"
 #include "apiserver/params.h"
 #include "apiserver/query.h"
@@ -43,7 +43,7 @@ static int refuse(struct bj_call *c, const char *type, const char *text)
     return 200;
 }
 
-/* With original.strict, a request without a user gets a document of its own. */
+/* With original.strict, a request without a user gets a special document. */
 static void refused(struct bj_call *c)
 {
     if (c->worker->conf->original_strict && !c->who.user[0])
@@ -168,7 +168,7 @@ static struct bj_slice text_of(struct bj_st *st, int col)
     return s.p ? s : BJ_SLICE("");
 }
 
-/* The row, in the order of the keys. */
+/* Write a row, in the order of the keys. */
 static void put_row(struct bj_rows *rows, struct bj_st *st)
 {
     struct bj_buf uuid = {0}, elapsed = {0}, hosts = {0};
@@ -199,7 +199,7 @@ static void put_row(struct bj_rows *rows, struct bj_st *st)
     bj_buf_free(&hosts);
 }
 
-/* Put the jobs into found; *cut: there are more than the limit. */
+/* Write the jobs as rows; *cut: there are more than the limit. */
 static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
 {
     struct bj_call *c = a->c;

@@ -74,8 +74,8 @@ void bj_row_end(struct bj_rows *r)
         bj_buf_str(r->to, end[r->shape]);
 }
 
-/* The place of the next value, with room for so many bytes; NULL: out of
- * memory. */
+/* Begin the next value, and return a place with room for this many bytes; NULL:
+ * out of memory. */
 static inline char *open_value(struct bj_rows *r, size_t room)
 {
     if (!bj_buf_room(r->to, sizeof(struct bj_head) + room))
@@ -100,7 +100,7 @@ static void put_plain(struct bj_rows *r, const char *text, size_t n)
         close_value(r, (char *)memcpy(p, text, n) + n);
 }
 
-/* True: the value was passed on as a cell. */
+/* True: the value was stored as a cell. */
 static bool put_cell(struct bj_rows *r, enum bj_cell_kind kind, int64_t number,
                      unsigned digits)
 {
@@ -166,8 +166,8 @@ void bj_put_bool(struct bj_rows *r, bool v)
         put_plain(r, v ? "true" : "false", v ? 4 : 5);
 }
 
-/* A date and 'T'. Consecutive times are often of the same day, so the last date
- * is kept. */
+/* Return a date and 'T'. The last date is kept, because consecutive times are
+ * often of the same day. */
 static const char *date_of(struct bj_rows *r, int64_t days)
 {
     if (r->days != days || !r->date[0]) {

@@ -12,29 +12,28 @@
 /* The form of a table. */
 enum bj_shape {
     BJ_SHAPE_OBJECTS, /* JSON: [{"key":value},...] */
-    BJ_SHAPE_CSV,     /* a line of names, then a line for each row */
+    BJ_SHAPE_CSV,     /* a line of names, then one line per row */
     BJ_SHAPE_ARRAYS   /* JSON: [[value,...],...] */
 };
 
-/* The destination of rows: a buffer, in that shape, or a function that gets
- * cells. */
+/* The destination of rows: a buffer, in a shape, or a receiver of cells. */
 struct bj_output {
     struct bj_buf *to;
     enum bj_shape shape;
-    struct bj_cells *cells; /* NULL: to the buffer */
+    struct bj_cells *cells; /* NULL: write to the buffer */
 };
 
-/* Most bytes of a key, and of a key with its quotes and separators. */
+/* Maximum bytes of a key, and of a key with its quotes and separators. */
 enum { BJ_KEY_MAX = 43, BJ_HEAD_BYTES = 47 };
 
-/* The text before a value: a comma, and in JSON objects the key. */
+/* The text before a value: a comma, and the key in JSON objects. */
 struct bj_head {
     char text[BJ_HEAD_BYTES];
     unsigned char n;
 };
 
-/* A table being written: every row has every key, in one order.  Put exactly
- * one value per key between row_begin and row_end. */
+/* A table that is being written.  Each row has all keys, in the same order:
+ * write exactly one value per key between row_begin and row_end. */
 struct bj_rows {
     struct bj_buf *to;
     enum bj_shape shape;
@@ -42,7 +41,7 @@ struct bj_rows {
     unsigned keys, at; /* index of the next value */
     uint64_t n;        /* rows so far */
     struct bj_head head[BJ_ROW_KEYS];
-    int64_t days;  /* since 1970, of the last date ... */
+    int64_t days;  /* days since 1970 of the last date ... */
     char date[16]; /* ... and that date, "2026-11-20T"; empty: none yet */
 };
 
@@ -55,18 +54,18 @@ void bj_rows_end(struct bj_rows *r);
 void bj_row_begin(struct bj_rows *r);
 void bj_row_end(struct bj_rows *r);
 
-/* Values; {NULL, 0} is null, which CSV leaves empty. */
+/* Write a text; {NULL, 0} is null, which is empty in CSV. */
 void bj_put_text(struct bj_rows *r, struct bj_slice s);
 void bj_put_null(struct bj_rows *r);
 void bj_put_int(struct bj_rows *r, int64_t v);
-/* A number given as JSON text; {NULL, 0} is null. */
+/* Write a number that is JSON text; {NULL, 0} is null. */
 void bj_put_number(struct bj_rows *r, struct bj_slice s);
 void bj_put_bool(struct bj_rows *r, bool v);
 
-/* v / 10^digits, exact. */
+/* Write v / 10^digits, exactly. */
 void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits);
 
-/* Seconds since 1970 as "2026-11-20T15:04:05Z", and as milliseconds. */
+/* Write seconds since 1970 as "2026-11-20T15:04:05Z", and as milliseconds. */
 void bj_put_time(struct bj_rows *r, int64_t sec);
 void bj_put_time_ms(struct bj_rows *r, int64_t sec);
 

@@ -14,7 +14,7 @@ static const char policy[] =
 /* --- the frame -------------------------------------------------------------
  */
 
-/* The links to the main pages; the one of this page is marked. */
+/* Append the links to the main pages; the link to this page is marked. */
 static void put_places(struct bj_call *c, const char *up)
 {
     static const struct {
@@ -84,8 +84,8 @@ void bj_page_close(struct bj_call *c)
     bj_buf_str(b, "</footer></body></html>\n");
 }
 
-/* Should the browser prompt for a name and password? Also when they were wrong:
- * otherwise it keeps sending them. */
+/* Should the browser prompt for a name and password? Also if they were wrong,
+ * because it would keep sending them. */
 static bool may_log_in(const struct bj_call *c)
 {
     struct bj_slice auth = {0}, word;

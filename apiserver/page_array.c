@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { TASKS = 300 /* with a link, at most */ };
+enum { TASKS = 300 /* maximum number of tasks with a link */ };
 
 static void put_count(struct bj_buf *b, const char *title, int64_t n)
 {
@@ -70,10 +70,10 @@ static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
     bj_buf_str(b, "</tbody></table></div>\n");
 }
 
-/* --- its tasks -------------------------------------------------------------
+/* --- tasks ------------------------------------------------------------------
  */
 
-/* A letter beside the colour; none: completed. */
+/* The letter for a state, in addition to the colour; none: completed. */
 static const char *letter_of(struct bj_slice state)
 {
     static const struct {

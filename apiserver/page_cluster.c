@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    POINTS = 96, /* of a day */
+    POINTS = 96, /* points of a day */
     STEP = 900,
-    STATES = 60, /* at most, of base state and flags */
+    STATES = 60, /* maximum number of states with their flags */
     MASK = BJ_BIT(BJ_PARAM_CLUSTER)
 };
 
@@ -94,7 +94,7 @@ static void put_total(struct bj_buf *b, const bool *has, const double *sum)
     bj_buf_str(b, "</tr></tfoot></table></div>\n");
 }
 
-/* Rows of states that some nodes have now, the most nodes first. */
+/* Append rows of the current states of nodes, the most frequent first. */
 static void put_now(struct bj_buf *b, const struct bj_grid *g)
 {
     const struct bj_grid_row *row[STATES];

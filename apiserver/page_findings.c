@@ -1,4 +1,4 @@
-/* The page of findings: by rule, then one by one. */
+/* The page of findings: counts by rule, then a list. */
 #include "apiserver/findings.h"
 #include "apiserver/page_form.h"
 #include "apiserver/page_person.h"

@@ -1,4 +1,4 @@
-/* What pages with a list share: forms, default times, the fields to request. */
+/* Shared by pages with lists: forms, default times, the fields to request. */
 #ifndef BJ_APISERVER_PAGE_FORM_H
 #define BJ_APISERVER_PAGE_FORM_H
 
@@ -8,21 +8,21 @@
 /* May the user see jobs of other users? */
 bool bj_page_sees_others(const struct bj_call *c);
 
-/* Request the fields that columns show, and the key. 0 or a refusal. */
+/* Select the fields that columns show, and the key. 0 or a refusal. */
 int bj_page_fields(struct bj_call *c, struct bj_params *p,
                    const struct bj_page_column *columns);
 
-/* Forms have dates instead of times: the default is a week, and the last day is
- * included. */
+/* Set the times of a page from the dates of its form: the default is a week,
+ * and the last day is included. */
 void bj_page_times(const struct bj_call *c, struct bj_params *p);
 
-/* Append an input with the value of the request. */
+/* Append an input element with the value in the request. */
 void bj_page_input(struct bj_buf *b, const struct bj_params *p,
                    enum bj_param which, const char *title, const char *type);
 void bj_page_date(struct bj_buf *b, const struct bj_params *p,
                   enum bj_param which, const char *title);
 
-/* A choice ends with value NULL. */
+/* A choice of a select element; a list of choices ends with value NULL. */
 struct bj_page_choice {
     const char *value, *title;
 };
@@ -30,8 +30,8 @@ void bj_page_select(struct bj_buf *b, const struct bj_params *p,
                     enum bj_param which, const char *title,
                     const struct bj_page_choice *choices);
 
-/* Append the parameters of the request except some, each with "&amp;" after
- * it, for links that change those. */
+/* Append the parameters of the request, except those in the mask except, each
+ * followed by "&amp;", for links that change the excepted ones. */
 void bj_page_args(struct bj_buf *b, const struct bj_call *c, unsigned except);
 
 #endif

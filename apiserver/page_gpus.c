@@ -11,8 +11,8 @@
 enum {
     HOURS = 24,
     HOUR = 3600,
-    SHOWN = 100, /* GPUs of a page */
-    LEVELS = 5,  /* colours */
+    SHOWN = 100, /* maximum number of GPUs of a page */
+    LEVELS = 5,  /* number of colours */
     MASK = BJ_BIT(BJ_PARAM_CLUSTER)
 };
 
@@ -21,16 +21,16 @@ static bool known(double v)
     return v - v == 0;
 }
 
-/* --- GPUs in order ---------------------------------------------------------
+/* --- sorted GPUs ------------------------------------------------------------
  */
 
 struct gpu {
     const struct bj_grid_row *use, *held;
-    double mean; /* use while held, percent; NaN: it was not held */
-    double idle; /* hours held and not used */
+    double mean; /* use while held, percent; NaN: never held */
+    double idle; /* hours held but idle */
 };
 
-/* Share of the hour in which jobs held it; NaN: nothing is known. */
+/* The part of an hour in which jobs held the GPU; NaN: unknown. */
 static double held_at(const struct gpu *g, unsigned i)
 {
     double v = g->held ? g->held->value[i] : __builtin_nan("");
@@ -47,7 +47,7 @@ static void judge(struct gpu *g)
         if (!known(h) || !known(u))
             continue;
         held += h;
-        used += u < h ? u : h; /* kernels outside of jobs do not count */
+        used += u < h ? u : h; /* use outside of jobs does not count */
     }
     g->idle = held - used;
     g->mean = held >= 0.05 ? 100 * used / held : __builtin_nan("");

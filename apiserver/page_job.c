@@ -72,7 +72,7 @@ static const struct bj_page_column detail_columns[] = {
     {NULL, NULL, 0, false},
 };
 
-/* Shown below the title. */
+/* Columns shown below the title. */
 static const struct bj_page_column head_columns[] = {
     {"state", "State", BJ_SHOW_STATE, false},
     {"name", "Name", BJ_SHOW_TEXT, false},
@@ -118,7 +118,7 @@ static void take_row(void *ctx, const struct bj_cells *row)
     const struct bj_cell *state = bj_cells_get(row, "state");
     for (int i = 0; i < BJ_JOB_FACTS; i++)
         g->fact[i] = number_of(bj_cells_get(row, fact_keys[i]));
-    /* Accounting is read at intervals; the run time continues. */
+    /* Accounting is read at intervals; compute the current run time. */
     if (!bj_cell_is_empty(state) &&
         bj_slice_eq(state->text, BJ_SLICE("running")) &&
         known(g->fact[BJ_JOB_START]))
@@ -147,7 +147,7 @@ static const struct bj_page_column step_columns[] = {
     {NULL, NULL, 0, false},
 };
 
-/* The steps belong in front of the details. */
+/* Insert the steps before the details. */
 static int put_steps(struct bj_call *c, struct bj_job_page *g)
 {
     struct bj_page_table table;
@@ -176,7 +176,7 @@ static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
         bj_curves_put(b, &g->curves);
 }
 
-/* All below the verdict. */
+/* Append the page below the verdict. */
 static void put_lower(struct bj_call *c, struct bj_job_page *g)
 {
     struct bj_buf *b = &c->reply->body;
@@ -252,7 +252,7 @@ static int read_row(struct bj_call *c, struct bj_params *p,
     return r;
 }
 
-/* All but what Prometheus adds. */
+/* Make the page without the data from Prometheus. */
 static int make_page(struct bj_call *c, struct bj_job_page *g)
 {
     struct bj_params p;
@@ -284,7 +284,7 @@ static int make_page(struct bj_call *c, struct bj_job_page *g)
                : bj_curves_prepare(c, &g->f, &g->curves);
 }
 
-/* Several jobs have this id: list them. */
+/* If several jobs have this id, list them. */
 static int put_choice(struct bj_call *c)
 {
     static const struct bj_page_column columns[] = {

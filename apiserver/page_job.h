@@ -1,4 +1,4 @@
-/* The page of a job between its two parts. */
+/* The page of a job, between the two parts of its endpoint. */
 #ifndef BJ_APISERVER_PAGE_JOB_H
 #define BJ_APISERVER_PAGE_JOB_H
 
@@ -22,12 +22,13 @@ struct bj_job_page {
     struct bj_arena arena;
     struct bj_curves curves;
     struct bj_buf figures; /* rows of the report of an ended job */
-    struct bj_buf details; /* the end of the page */
+    struct bj_buf details; /* HTML of the end of the page */
     double fact[BJ_JOB_FACTS];
     char state[24];
-    bool of_array;         /* it is a task */
+    bool of_array;         /* the job is a task of an array */
     bool live;             /* reload the page at intervals */
-    const char *no_curves; /* why there are no charts; NULL: there are */
+    const char *no_curves; /* the reason if there are no charts; NULL: there are
+                              charts */
 };
 
 static inline bool bj_job_has_ended(const struct bj_job_page *g)
@@ -35,20 +36,20 @@ static inline bool bj_job_has_ended(const struct bj_job_page *g)
     return g->f.end != BJ_SQL_NULL;
 }
 
-/* Append the verdict, findings, advice and the array of the job's report.  0, a
+/* Append verdict, findings, advice and the array of the job's report.  0, a
  * refusal, or an error of the store. */
 int bj_job_verdict(struct bj_call *c, struct bj_job_page *g);
 
-/* Append how the tasks of its array ended, what they used, and links to them;
- * nothing without an array.  Returns as bj_job_verdict. */
+/* Append how the tasks of the job's array ended and what they used, with links
+ * to them; nothing without an array.  Returns the same as bj_job_verdict. */
 struct bj_report;
 int bj_job_array(struct bj_call *c, const struct bj_report *r);
 
 /* Append the rows of the figures of a report. */
 void bj_job_figures(struct bj_buf *b, const struct bj_report *r);
 
-/* Append the table of what the job requested and used: the figures of its
- * report, or while it runs, what it uses now. */
+/* Append the table of resources requested and used: the figures of the report,
+ * or for a running job its current use. */
 void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g);
 
 #endif

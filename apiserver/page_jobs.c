@@ -10,7 +10,7 @@
 
 enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
-    ROWS_MAX = 500, /* rows of a page */
+    ROWS_MAX = 500, /* maximum number of rows of a page */
     DAY = 86400,
     JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR)
 };
@@ -110,7 +110,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
 /* --- the list --------------------------------------------------------------
  */
 
-/* Users who see only their own jobs do not need the column user. */
+/* Remove the column user for users who see only their own jobs. */
 static void leave_out(struct bj_call *c, struct bj_page_column *ret)
 {
     for (size_t i = 0; i < COLUMNS; i++)

@@ -6,7 +6,7 @@
 
 enum {
     DAY = 86400,
-    DAYS = 30, /* the default */
+    DAYS = 30, /* default period */
     MASK =
         BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_CLUSTER)
 };

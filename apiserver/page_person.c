@@ -29,7 +29,7 @@ static const struct bj_page_column finding_titles[] = {
     {NULL, NULL, 0, false},
 };
 
-/* The filters of p, for links. */
+/* Append the filters of p, for links. */
 static void put_filters(struct bj_buf *b, const struct bj_params *p)
 {
     static const enum bj_param filters[] = {

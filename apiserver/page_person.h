@@ -5,9 +5,9 @@
 #include "apiserver/page.h"
 #include "apiserver/params.h"
 
-/* Append the number of jobs for each finding, the most frequent first: of jobs
- * that match p and started between its times.  0, or an
- * error of the store. */
+/* Append the number of jobs for each finding, the most frequent first, among
+ * jobs that match p and started between its times.  0, or an error of the
+ * store. */
 int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
                            const char *up);
 

@@ -11,8 +11,9 @@
 enum {
     DAY = 86400,
     DAYS = 7,
-    GROUPS = 25,         /* of a table */
-    STARTED_MAX = 50000, /* jobs whose waits are read, the newest */
+    GROUPS = 25, /* maximum number of groups of a table */
+    /* maximum number of started jobs that are read, the newest */
+    STARTED_MAX = 50000,
     QUEUE = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
             BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER)
 };
@@ -88,7 +89,7 @@ struct waits {
     size_t n;
 };
 
-/* Those of one partition, account or user. */
+/* The waits of one partition, account or user. */
 struct group {
     const struct wait *v;
     size_t n;
@@ -140,7 +141,7 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-/* The wait below which so many percent of a group are. */
+/* A percentile of the waits of a group. */
 static int64_t percentile(const struct group *g, unsigned percent)
 {
     size_t at = (g->n * percent + 99) / 100;
@@ -176,7 +177,7 @@ static int put_group(struct bj_call *c, enum by by, const struct group *g)
     return r;
 }
 
-/* The groups, those with the most jobs first; free() them. */
+/* Make the groups, those with the most jobs first; free() them. */
 static struct group *make_groups(struct waits *w, enum by by, size_t *ret)
 {
     struct group *v = calloc(w->n + 1, sizeof(*v));

@@ -1,5 +1,5 @@
-/* The page for support staff: what needs attention now, and who leaves most
- * unused. */
+/* The page for support staff: problems that need attention now, and the users
+ * with the most unused resources. */
 #include "apiserver/findings.h"
 #include "apiserver/jobs.h"
 #include "apiserver/page_form.h"
@@ -57,7 +57,7 @@ static int put_running(struct bj_call *c, const struct bj_params *filters)
     return r;
 }
 
-/* --- who leaves most unused ------------------------------------------------
+/* --- unused resources by user -----------------------------------------------
  */
 
 static int put_users(struct bj_call *c, const struct bj_params *filters,

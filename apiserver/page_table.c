@@ -31,8 +31,8 @@ static void put_none(struct bj_buf *b, const char *text)
     bj_buf_printf(b, "<p class=\"none\">%s</p>\n", bj_local_escaped(text));
 }
 
-/* The title of a column, as a link that sorts by it; once more: in the other
- * direction. */
+/* Append the title of a column as a link that sorts by it, or in the other
+ * direction if the table is sorted by it already. */
 static void put_sort(const struct bj_page_table *t,
                      const struct bj_page_column *k)
 {

@@ -11,7 +11,7 @@ enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
     DAY = 86400,
     GROUPS = 7,
-    ROWS_MAX = 250 /* of a page */
+    ROWS_MAX = 250 /* maximum number of rows of a page */
 };
 
 /* The groups come first in each table. */
@@ -68,8 +68,8 @@ static bool is_grouped(const struct bj_params *p, const char *key)
     return false;
 }
 
-/* Leave out the columns of groups that were not requested, and the cost where
- * the site has no prices. */
+/* Remove the columns of groups that were not requested, and the cost if the
+ * site has no prices. */
 static int choose(struct bj_call *c, const struct bj_params *p,
                   const struct bj_page_column *from, struct bj_page_column *ret)
 {
@@ -87,7 +87,7 @@ static int choose(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-/* The same without groups: one row. */
+/* Remove all groups, for one row of totals. */
 static void without_groups(struct bj_params *p)
 {
     unsigned n = 0;
@@ -98,7 +98,7 @@ static void without_groups(struct bj_params *p)
     p->given[BJ_PARAM_GROUP_BY] = false;
 }
 
-/* The column by which rows are sorted; NULL: none of them. */
+/* The column by which rows are sorted; NULL: no column. */
 static const char *order_key(const struct bj_params *p)
 {
     const struct bj_slice name = bj_params_text(p, BJ_PARAM_SORT);
@@ -108,7 +108,8 @@ static const char *order_key(const struct bj_params *p)
     return NULL;
 }
 
-/* most: rows to show, without a total; 0: all that fit, and the total. */
+/* Append the rows.  most: maximum number of rows, without a total; 0: ROWS_MAX
+ * rows, and the total. */
 static int put_rows(struct bj_call *c, const struct bj_params *p,
                     const struct bj_page_place *at,
                     const struct bj_page_column *from, uint64_t most)

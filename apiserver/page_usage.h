@@ -10,15 +10,15 @@
 int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
                         const struct bj_page_place *at);
 
-/* The same with fewer columns; most: rows to show, then without a total; 0: all
- * of them. */
+/* Append such a table with fewer columns.  most: maximum number of rows,
+ * without a total; 0: all rows. */
 int bj_page_usage_brief(struct bj_call *c, const struct bj_params *p,
                         const struct bj_page_place *at, uint64_t most);
 
-/* Does the site say to which faculty an account belongs? */
+/* Does the site have a file of faculties of accounts? */
 bool bj_page_has_faculties(const struct bj_call *c);
 
-/* Append links to whole months and the last days of such a page. */
+/* Append links to the page for whole months and for the last days. */
 void bj_page_periods(struct bj_call *c, const char *page);
 
 #endif

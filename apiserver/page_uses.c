@@ -6,7 +6,8 @@
 
 static const double nearly_full = 95; /* percent */
 
-/* What a job requested and used: figures of its report, or values of now. */
+/* Resources that a job requested and used: figures of its report, or current
+ * values. */
 static bool known(double v)
 {
     return v - v == 0;
@@ -17,7 +18,7 @@ struct use {
     const char *title;
     enum bj_page_form form;
     double requested, used;
-    const char *used_unit; /* after it */
+    const char *used_unit; /* unit after the used amount */
     double percent;
     enum bj_page_form percent_form;
     const char *note;
@@ -46,7 +47,7 @@ static void put_use(struct bj_buf *b, const struct use *u)
                   bj_local_escaped(u->note));
 }
 
-/* What the job uses now; NaN: unknown. */
+/* The current use of the job; NaN: unknown. */
 static double now(const struct bj_job_page *g, const char *metric)
 {
     double v;
@@ -76,7 +77,7 @@ static void put_gpus(struct bj_buf *b, const struct bj_job_page *g)
                              now(g, "gpu_memory_bytes"), "now", none, 0, ""});
 }
 
-/* Of a job that runs or waits. */
+/* The uses of a running or waiting job. */
 static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
     const double none = __builtin_nan("");
@@ -87,7 +88,7 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
     put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus, "now",
                              100 * ratio(cpus, v[BJ_JOB_CPUS]), BJ_SHOW_PERCENT,
                              ""});
-    /* Only memory that is nearly full is a problem before the end. */
+    /* Before the end of a job, only memory that is nearly full is a problem. */
     double memory = 100 * ratio(bytes, of);
     put_use(b, &(struct use){
                    "Memory", BJ_SHOW_BYTES, of, bytes, "now", memory,

@@ -8,8 +8,8 @@
 #define MICRO UINT64_C(1000000)
 enum { DIGITS = 6 };
 
-/* Efficiency below poor % is poor, below fair % fair, above full % almost
- * exhausted; above OVER % it is more than was allocated.  These are the
+/* Efficiency below poor % is poor, below fair % fair, and above full % almost
+ * exhausted; above OVER % the job used more than was allocated.  These are the
  * thresholds of the rules about the same values (docs/derived.md). */
 struct levels {
     unsigned poor, fair, full;
@@ -41,7 +41,7 @@ static void put_tenths(struct bj_buf *b, uint64_t tenths, const char *unit)
                   (unsigned)(tenths % 10), unit);
 }
 
-/* v / by, halves up. */
+/* v / by, rounded half up. */
 static uint64_t rounded(uint64_t v, uint64_t by)
 {
     return v / by + (v % by >= by - by / 2);
@@ -65,7 +65,7 @@ static void put_bytes(struct bj_buf *b, uint64_t bytes)
                units[u]);
 }
 
-/* Efficiency in words; the style sheet has a colour for each of them. */
+/* Efficiency in words; the style sheet has a colour for each word. */
 static const char *level_of(struct levels l, uint64_t micro)
 {
     if (micro < l.poor * MICRO)
@@ -95,7 +95,7 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
                       bj_local_escaped(level));
 }
 
-/* In units of by millionths, or in thousands of such units. */
+/* Append a value in units of by millionths, or in thousands of such units. */
 static void put_scaled(struct bj_buf *b, uint64_t micro, uint64_t by,
                        const char *small, const char *large)
 {
@@ -166,7 +166,7 @@ static void put_link(struct bj_buf *b, const struct bj_cell *v,
     bj_buf_str(b, "</a>");
 }
 
-/* "a,b" as links to jobs with the same findings. */
+/* Append "a,b" as links to jobs with the same findings. */
 static void put_findings(struct bj_buf *b, struct bj_slice names,
                          const struct bj_page_place *at)
 {
@@ -189,8 +189,8 @@ static void put_findings(struct bj_buf *b, struct bj_slice names,
     bj_buf_str(b, "</span>");
 }
 
-/* The number of a cell with so many digits after the point; false: not a
- * number, or too large. */
+/* Return the number of a cell times 10^digits; false: not a number, or too
+ * large. */
 static bool scale(const struct bj_cell *v, unsigned digits, int64_t *ret)
 {
     *ret = v->number;
@@ -210,7 +210,7 @@ static void put_word(struct bj_buf *b, const struct bj_cell *v)
         bj_cell_text(b, v);
 }
 
-/* A link to the list of jobs with this value. */
+/* Append a link to the list of jobs with this value. */
 static void put_filter(struct bj_buf *b, enum bj_page_form form,
                        const struct bj_cell *v, const char *up)
 {
@@ -227,7 +227,7 @@ static void put_filter(struct bj_buf *b, enum bj_page_form form,
     bj_buf_str(b, "</bdi></a>");
 }
 
-/* Text in the page may run in either direction. */
+/* Append text, which may run in either direction. */
 static void put_text(struct bj_buf *b, enum bj_page_form form,
                      const struct bj_cell *v)
 {
@@ -252,7 +252,7 @@ static void put_reason(struct bj_buf *b, struct bj_slice reason)
     bj_buf_str(b, "</bdi>");
 }
 
-/* From the first of a month, which is there, to its last day. */
+/* Append the last day of a month, after its first day. */
 static void put_month_end(struct bj_buf *b, struct bj_slice month)
 {
     struct bj_slice rest = month, year;
@@ -264,13 +264,14 @@ static void put_month_end(struct bj_buf *b, struct bj_slice month)
                   bj_days_of_month((int)y, (unsigned)m));
 }
 
-/* A group of the usage, as a link to its parts. */
+/* Append a group of the usage, as a link to its parts. */
 static void put_group(struct bj_buf *b, const char *key, struct bj_slice name,
                       const struct bj_page_place *at)
 {
     static const struct {
         const char *key, *path;
-        bool parameter, timed; /* the name is one; the times stay the same */
+        bool parameter, timed; /* the name is a parameter of the link; the link
+                                  keeps the times */
     } targets[] = {
         {"account", "accounts/", false, false},
         {"user", "users/", false, false},
@@ -298,7 +299,7 @@ static void put_group(struct bj_buf *b, const char *key, struct bj_slice name,
     bj_buf_str(b, "</bdi></a>");
 }
 
-/* For how much of the use a value is known, unless for all of it. */
+/* Append the part of the use for which a value is known, unless it is all. */
 static void put_coverage(struct bj_buf *b, const struct bj_cells *row,
                          const char *key)
 {

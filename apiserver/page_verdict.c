@@ -14,7 +14,7 @@ static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
     bj_buf_str(b, behind);
 }
 
-/* Only links to pages: the site sets them. */
+/* Append a URL of the site if it is a link to a page. */
 static void put_url(struct bj_buf *b, struct bj_slice url)
 {
     if (bj_slice_starts(url, BJ_SLICE("https://")) ||
@@ -99,7 +99,7 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     put_text(b, "<h2><bdi>", v->wrong, "</bdi></h2>\n");
     put_running(b, g);
     put_text(b, "<p>", v->cost, "</p>\n");
-    /* One sentence of advice is both; more are a list. */
+    /* A single sentence of advice follows directly; several are a list. */
     if (r->advices == 0)
         put_text(b, "<p><b>", v->todo, "</b></p>\n");
     put_advice(b, r);

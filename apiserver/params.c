@@ -90,7 +90,7 @@ struct reading {
 };
 
 /* Round down to the start of a day, a week (Monday), a month, a year or an hour
- * of UTC, or for the end of a time up to the last second of it. */
+ * of UTC; for the end of a range, round up to its last second. */
 static int rounded(char unit, bool end, int64_t *sec)
 {
     struct bj_civil t = {0};
@@ -124,7 +124,7 @@ static int rounded(char unit, bool end, int64_t *sec)
     return *sec < 0 ? -EINVAL : 0;
 }
 
-/* A duration, which may be in weeks: "2w". */
+/* Parse a duration, which may be in weeks: "2w". */
 static int read_duration(struct bj_slice s, uint64_t *usec)
 {
     uint64_t weeks;
@@ -136,7 +136,8 @@ static int read_duration(struct bj_slice s, uint64_t *usec)
                : 0;
 }
 
-/* "now", "now-7d", "now/d" or "now-1w/w" as in Grafana; not before 1970. */
+/* Parse "now", "now-7d", "now/d" or "now-1w/w" as in Grafana; not before 1970.
+ */
 static int ago(struct bj_slice behind, int64_t now_sec, bool end, int64_t *ret)
 {
     const char *slash = behind.n > 0 ? memchr(behind.p, '/', behind.n) : NULL;
@@ -165,7 +166,8 @@ int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret)
     if (bj_slice_starts(s, BJ_SLICE("now")))
         return ago((struct bj_slice){s.p + 3, s.n - 3}, now_sec, end, ret);
     if (bj_slice_u64(s, &v) == 0) {
-        /* Seconds until the year 5138, milliseconds since 1973. */
+        /* Smaller numbers are seconds, until the year 5138; larger ones
+         * milliseconds, since 1973. */
         v = v >= 100000000000 ? v / 1000 : v;
         if (v > 253402300799) /* the end of the year 9999 */
             return -EINVAL;
@@ -281,7 +283,7 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
     return 0;
 }
 
-/* -1: the parameter is unknown. */
+/* Find a parameter by its name; -1: unknown. */
 static int find(unsigned mask, struct bj_slice name)
 {
     for (int i = 0; i < BJ_PARAMS; i++)

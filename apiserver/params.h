@@ -1,4 +1,4 @@
-/* The parameters of a request, in the forms that people and Grafana use. */
+/* Parameters of requests, as people and Grafana write them. */
 #ifndef BJ_APISERVER_PARAMS_H
 #define BJ_APISERVER_PARAMS_H
 
@@ -52,9 +52,9 @@ enum bj_param {
 struct bj_param_rule {
     const char *name;
     enum {
-        BJ_PARAM_LIST, /* repeated, "a,b", "{a,b}"; empty, "*", "$__all": no
-                          filter */
-        BJ_PARAM_TEXT, /* one text as it is; empty: none */
+        BJ_PARAM_LIST, /* repeated, or "a,b", or "{a,b}"; empty, "*" and
+                          "$__all": no filter */
+        BJ_PARAM_TEXT, /* one text, unchanged; empty: none */
         BJ_PARAM_TIME, /* BJ_PARAM_TIMES */
         BJ_PARAM_UINT,
         BJ_PARAM_FLAG /* true, false, 1, 0; without value: true */
@@ -63,7 +63,7 @@ struct bj_param_rule {
 };
 extern const struct bj_param_rule bj_param_rules[BJ_PARAMS];
 
-enum { BJ_PARAM_VALUES = 200 }; /* of all lists together */
+enum { BJ_PARAM_VALUES = 200 }; /* of all lists in total */
 
 struct bj_params {
     struct {
@@ -72,31 +72,31 @@ struct bj_params {
     } value[BJ_PARAM_VALUES];
     unsigned values;
     bool given[BJ_PARAMS];     /* the parameter filters */
-    bool all[BJ_PARAMS];       /* one of its values means "no filter" */
-    int64_t number[BJ_PARAMS]; /* of times (seconds), counts and flags */
+    bool all[BJ_PARAMS];       /* one of its values is "no filter" */
+    int64_t number[BJ_PARAMS]; /* value of times (seconds), counts and flags */
 };
 
-/* Bit of a parameter in a mask. */
+/* The bit of a parameter in a mask. */
 #define BJ_BIT(param) (1 << (param))
 
-/* Read those of the request; the mask says which the endpoint has.  A name may
- * have "var-" in front; unknown names that begin so are ignored.  0 or a
- * refusal. */
+/* Read the parameters of the request; mask: the parameters of the endpoint.
+ * Names may begin with "var-"; unknown names that begin with it are ignored.  0
+ * or a refusal. */
 int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret);
 
-/* The same step by step, for values from other sources: clear, put any number
- * of values, end. bj_params_put returns as bj_params_read does and ignores
- * unknown names. */
+/* Read parameters from other sources: clear, put any number of values, end.
+ * bj_params_put returns the same as bj_params_read and ignores unknown names.
+ */
 void bj_params_clear(struct bj_params *p);
 int bj_params_put(struct bj_call *c, struct bj_params *p, unsigned mask,
                   struct bj_slice name, struct bj_slice value);
 void bj_params_end(struct bj_params *p);
 
-/* The first value of a parameter, or {NULL, 0}. */
+/* Return the first value of a parameter, or {NULL, 0}. */
 struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which);
 
-/* Parse a time (BJ_PARAM_TIMES); end: that of a range, which "/d" rounds up.
- * -EINVAL. */
+/* Parse a time (BJ_PARAM_TIMES); end: it is the end of a range, which "/d"
+ * rounds up. -EINVAL. */
 int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret);
 
 #endif

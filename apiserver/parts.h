@@ -11,9 +11,9 @@ enum bj_part {
     BJ_PART_FINDINGS
 };
 
-/* Write the rows of one part of a job, given its number in the store. The
- * caller has checked that the user may see the job. 0 or an error of the store.
- */
+/* Write the rows of one part of a job, by the job's number in the store. The
+ * caller must have checked that the user may see the job. 0 or an error of the
+ * store. */
 int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
                   const struct bj_output *out);
 

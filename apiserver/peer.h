@@ -1,4 +1,4 @@
-/* The other end of a connection. */
+/* The client at the other end of a connection. */
 #ifndef BJ_APISERVER_PEER_H
 #define BJ_APISERVER_PEER_H
 
@@ -17,7 +17,7 @@ bool bj_peer_is_loopback(const struct sockaddr *a);
  * interface? */
 bool bj_peer_is_local(const struct bj_http_request *req);
 
-/* Its address, or "unix:UID". */
+/* The client's address, or "unix:UID". */
 const char *bj_peer_name(const struct bj_http_request *req,
                          char buf[BJ_PEER_BYTES]);
 

@@ -1,6 +1,6 @@
 /* Paths of petricore's web application: plots, a pie, a PDF and the text of its
- * mail, from the reports of this server (docs/dialects.md).  The two with JSON
- * are in petricore_json.c. */
+ * mail, from the reports of this server (docs/dialects.md).  The two paths with
+ * JSON are in petricore_json.c. */
 #include "apiserver/petricore.h"
 
 #include "apiserver/drawing.h"
@@ -34,7 +34,7 @@ static struct bj_slice metric_of(struct bj_slice name)
     return name;
 }
 
-/* A job on several nodes has a row for each of them. */
+/* The chart of a job on several nodes has a row for each node. */
 static int prepare_metric(struct bj_call *c, struct bj_slice job,
                           struct bj_slice metric, struct bj_params *p,
                           struct bj_drawing *d)
@@ -85,7 +85,7 @@ static bool add_part(struct bj_charts *c, const char *name, int64_t usec,
     return true;
 }
 
-/* The CPU time that the job had: user, system, and not used. */
+/* The allocated CPU time of the job: user, system, and unused. */
 static bool make_pie(const struct bj_report *r, const struct bj_petricore *x,
                      struct bj_charts *c)
 {

@@ -1,13 +1,13 @@
-/* Petricore's paths: what they share. */
+/* Shared by petricore's endpoints. */
 #ifndef BJ_APISERVER_PETRICORE_H
 #define BJ_APISERVER_PETRICORE_H
 
 #include "apiserver/visible_job.h"
 #include "report/report.h"
 
-/* What petricore shows beside the report; BJ_SQL_NULL: unknown. */
+/* Values for petricore that are not in the report; BJ_SQL_NULL: unknown. */
 enum bj_petricore_number {
-    BJ_PETRICORE_THREADS, /* most */
+    BJ_PETRICORE_THREADS, /* maximum number of threads */
     BJ_PETRICORE_OPEN,    /* files, most */
     BJ_PETRICORE_SCRATCH, /* files, most */
     BJ_PETRICORE_SYSTEM_USEC,
@@ -21,14 +21,13 @@ struct bj_petricore {
     struct bj_slice tres; /* allocated, as the scheduler writes it */
 };
 
-/* Find the job that the path names, which must have ended, and read its report.
- * Texts are in the arena.  0, a refusal or an error.  Free the report in any
- * case. */
+/* Find the job in the path, which must have ended, and read its report. Texts
+ * are in the arena.  0, a refusal or an error.  Free the report in any case. */
 int bj_petricore_read(struct bj_call *c, const struct bj_params *p,
                       struct bj_visible_job *f, struct bj_arena *arena,
                       struct bj_report *r, struct bj_petricore *ret);
 
-/* Endpoints: /api/v1/jobs/JOB/usage and /api/v1/users/USER. */
+/* The endpoints /api/v1/jobs/JOB/usage and /api/v1/users/USER. */
 int bj_petricore_usage(struct bj_call *c);
 int bj_petricore_user(struct bj_call *c);
 

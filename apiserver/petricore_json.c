@@ -13,10 +13,11 @@
 
 #define MIB 1048576.0
 
-/* --- what the report does not have -----------------------------------------
+/* --- values not in the report -----------------------------------------------
  */
 
-/* The sum of all nodes; where one is unknown, it is. */
+/* The sum of all nodes, which is unknown if the value of one node is unknown.
+ */
 #define SUM(column)                                                            \
     "(SELECT CASE WHEN count(" column ") = j.nodes THEN sum(" column           \
     ") END FROM node_record AS n WHERE " BJ_SQL_RECORD_OF("n", "j") ")"
@@ -105,7 +106,7 @@ static int64_t number(const struct bj_report *r, enum bj_report_column c)
     return bj_report_number(r, c);
 }
 
-/* "billing=4,cpu=4,mem=8000M,node=1": the value of a name. */
+/* The value of a name in "billing=4,cpu=4,mem=8000M,node=1". */
 static struct bj_slice tres_of(struct bj_slice tres, const char *name)
 {
     struct bj_slice one, key;
@@ -164,7 +165,8 @@ static void put_memory(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, ",\"unit\":\"MB\"}}");
 }
 
-/* Two of the original's values of each GPU, in the order of alloc_gpu. */
+/* Append two values of each GPU, as in the original, in the order of alloc_gpu.
+ */
 static void put_gpu_values(struct bj_buf *b, const struct bj_report *r)
 {
     bj_buf_str(b, "\"metrics\":{\"avg_utilization_gpu\":[");
@@ -180,7 +182,7 @@ static void put_gpu_values(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, "]}}");
 }
 
-/* {"n1":["0","1"]}: GPUs by node; the report has them in that order. */
+/* Append GPUs by node: {"n1":["0","1"]}.  The report has them in that order. */
 static void put_gpus(struct bj_buf *b, const struct bj_report *r)
 {
     bj_buf_str(b, "\"gpu\":{\"alloc_gpu\":{");
@@ -281,7 +283,8 @@ struct person {
     bool found; /* there are jobs of this user */
 };
 
-/* The newest jobs that the caller may see; the user's uid is that of one. */
+/* Append the newest jobs that the caller may see, and get the user's uid from
+ * one of them. */
 static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
                     struct bj_buf *b)
 {
@@ -316,8 +319,8 @@ static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
     return r;
 }
 
-/* Lines of the user in storage.file: of one kind, as members of an
- * object; any: it has others before. */
+/* Append the lines of the user in storage.file of one kind, as members of an
+ * object; any: the object has members before them. */
 static void put_storage(struct bj_buf *b, struct bj_slice all,
                         struct bj_slice user, const char *kind, bool any,
                         void (*put)(struct bj_buf *b,
@@ -364,7 +367,7 @@ static void put_files(struct bj_buf *b, const struct bj_storage *s)
     bj_buf_str(b, "}");
 }
 
-/* Projects and quotas; only the user and admins see them. */
+/* Append projects and quotas, which only the user and admins see. */
 static int put_projects(struct bj_call *c, const struct person *who,
                         struct bj_buf *b)
 {

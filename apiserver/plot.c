@@ -6,7 +6,7 @@
 
 enum { JOB = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE) };
 
-/* --- which chart -----------------------------------------------------------
+/* --- choice of the chart ----------------------------------------------------
  */
 
 static const struct bj_series_metric *metric_of(const struct bj_samples *s,
@@ -34,7 +34,7 @@ static int add_metric(struct bj_call *c, struct bj_slice name,
     return 0;
 }
 
-/* A single metric gets its limit, as on the page of the job. */
+/* Add the limit of a single metric, as on the page of the job. */
 static void add_limit(struct bj_samples *s)
 {
     const char *first = metric_of(s, 0)->name;
@@ -123,7 +123,7 @@ static int on_plot(struct bj_call *c)
 /* --- the image -------------------------------------------------------------
  */
 
-/* The chart of what was asked for; its title is that of its first metric. */
+/* Make the requested chart; its title is that of its first metric. */
 static bool make_chart(struct bj_drawing *d)
 {
     const struct bj_samples *s = &d->one->s;

@@ -141,7 +141,7 @@ int bj_prompool_check(const struct bj_prompool_conf *c, struct bj_err *err)
     return bj_prom_check_server(s, err);
 }
 
-/* --- its life --------------------------------------------------------------
+/* --- start and end ----------------------------------------------------------
  */
 
 static int copy_list(struct bj_strv *to, const struct bj_strv *from)

@@ -56,7 +56,7 @@ void bj_query_in(struct bj_query *q, const struct bj_params *p,
         bj_query_text(q, p->value[i].text);
         first = false;
     }
-    bj_query_sql(q, first ? "NULL)" : ")"); /* in an empty list is nothing */
+    bj_query_sql(q, first ? "NULL)" : ")"); /* an empty list matches no row */
 }
 
 int bj_query_open(struct bj_query *q, struct bj_reader *reader,
@@ -83,7 +83,7 @@ static bool wanted(const struct bj_query *q, unsigned branch)
     return !q->branch || *q->branch == branch;
 }
 
-/* One of several alternatives that make a row visible. */
+/* Append one of several alternative conditions that make a row visible. */
 static void alternative(struct bj_query *q, const char *alias, const char *name,
                         int64_t id, bool first)
 {
@@ -128,7 +128,7 @@ int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
     return r;
 }
 
-/* The filters, in the order of preference for the index to use. */
+/* The filters, in the order in which their indexes are preferred. */
 static const struct {
     enum bj_param param;
     enum bj_word word;
@@ -141,9 +141,9 @@ static const struct {
 };
 enum { FILTERS = sizeof(filters) / sizeof(filters[0]) };
 
-/* One filter by the numbers of its values; values that no dictionary has match
- * nothing.  The '+' keeps SQLite from using another index for a list that one
- * narrows already. */
+/* Append one filter by the numbers of its values; values that are in no
+ * dictionary match no row.  The '+' keeps SQLite from using the index of this
+ * filter if another index leads the query. */
 static int filter(struct bj_query *q, struct bj_call *c,
                   const struct bj_params *p, unsigned which, const char *alias,
                   bool leads)
@@ -173,7 +173,8 @@ static bool is_mine(const struct bj_params *p)
     return p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
 }
 
-/* The filter whose index is used; FILTERS: the access rules, or none. */
+/* The filter whose index is used; FILTERS: that of the access rules, or none.
+ */
 static unsigned leader(const struct bj_call *c, const struct bj_params *p)
 {
     unsigned i = 0;

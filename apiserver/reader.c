@@ -9,21 +9,21 @@
 enum {
     STATEMENTS = 48,
     BUSY_USEC = 200 * 1000, /* readers of a WAL hardly ever wait */
-    WALK_ROWS = 1024,       /* rows that a walk reads in any case, and ... */
-    WALK_LOOKS = 64         /* ... between two reads of the clock */
+    WALK_ROWS = 1024,       /* rows that a walk always reads, and ... */
+    WALK_LOOKS = 64         /* ... rows between two reads of the clock */
 };
 
 struct walk {
     uint64_t from, until;
     int64_t part, rows; /* of the current statement, and its rows so far */
-    bool over;          /* its time */
+    bool over;          /* the time of the current statement is over */
     bool ascending, late;
     struct bj_reader_row row;
 };
 
 struct statement {
     struct bj_st *st;
-    uint64_t used; /* number of the request of the last use */
+    uint64_t used; /* number of the request that used it last */
 };
 
 struct bj_reader {
@@ -148,8 +148,9 @@ int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
     return 0;
 }
 
-/* Only reading, and the SQL functions of the API.  PostgreSQL computes
- * elsewhere: its queries end at the deadline without a part of the rows. */
+/* Make the connection read-only, and add the SQL functions of the API.
+ * PostgreSQL cannot call them: its queries end at the deadline, without partial
+ * results. */
 static int set_up(struct bj_reader *r, struct bj_db *db, struct bj_err *err)
 {
     bj_db_fence(db);
@@ -235,7 +236,8 @@ void bj_reader_end(struct bj_reader *r)
         bj_db_rollback(db);
 }
 
-/* The slot of a statement: its own, else the one unused for longest. */
+/* The slot of a statement: its own, else the slot not used for the longest
+ * time. */
 static struct statement *place(struct bj_reader *r, const char *sql)
 {
     struct statement *oldest = &r->statement[0];

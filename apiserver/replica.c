@@ -7,8 +7,9 @@
 
 enum { EVERY_USEC = 5 * 1000000 };
 
-/* The last change that a replica has got may be hours old although it has got
- * the next one a moment late: it is behind at most since it last was not. */
+/* If the last change that a replica has received is hours old, it may still be
+ * only a moment late with the next one.  The lag is at most the time since
+ * there was no lag. */
 static int64_t at_most(struct bj_replica *p, uint64_t now_usec, int64_t msec)
 {
     uint64_t last = __atomic_load_n(&p->last_usec, __ATOMIC_RELAXED);
@@ -31,7 +32,7 @@ static int query(struct bj_replica *p, struct bj_call *c, uint64_t now_usec)
     return 0;
 }
 
-/* One thread gets the turn. */
+/* Is a query of the lag due?  True for only one thread. */
 static bool is_due(struct bj_replica *p, uint64_t now_usec)
 {
     uint64_t due = __atomic_load_n(&p->due_usec, __ATOMIC_RELAXED);

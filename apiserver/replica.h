@@ -1,12 +1,12 @@
-/* A store in a replica of PostgreSQL: how far it is behind. */
+/* The lag of a store in a replica of PostgreSQL. */
 #ifndef BJ_APISERVER_REPLICA_H
 #define BJ_APISERVER_REPLICA_H
 
 #include "apiserver/call.h"
 
-/* In a transaction of the reader of c's thread: set c->lag.  The server is
- * queried once in some seconds for all threads.  Errors are those of the
- * store. */
+/* Set c->lag, in a transaction of the reader of c's thread.  The server is
+ * queried every few seconds, for all threads.  Errors are those of the store.
+ */
 int bj_replica_look(struct bj_call *c);
 
 #endif

@@ -13,7 +13,7 @@ int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret)
     return r < 0 ? r : r > 0 ? 0 : bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
 }
 
-/* The report of the job that the path of the request names. */
+/* Make the report of the job in the path of the request. */
 static int find_report(struct bj_call *c, const struct bj_params *p,
                        struct bj_report *ret)
 {

@@ -6,12 +6,12 @@
 #include "apiserver/params.h"
 #include "report/report.h"
 
-/* Make the report of a job that the user may see, by its number in the store
- * (bj_visible_job_find).  0, a refusal, or an error of the store.  Free it in
- * any case. */
+/* Make the report of a job, by its number in the store; the user must be
+ * allowed to see the job (bj_visible_job_find).  0, a refusal, or an error of
+ * the store.  Free the report in any case. */
 int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret);
 
-/* /api/v1/jobs/JOB/report: the endpoint. */
+/* The endpoint /api/v1/jobs/JOB/report. */
 int bj_report_answer(struct bj_call *c);
 
 #endif

@@ -39,14 +39,14 @@ static int64_t scrape_sec(const struct bj_call *c)
     return (int64_t)((usec + 999999) / 1000000);
 }
 
-/* The requested part of the job's time: outside of it the same jobid may be
- * another job's. */
+/* Read the requested part of the job's time.  It is limited to that, because at
+ * other times another job may have the same jobid. */
 static int read_range(struct bj_call *c, const struct bj_params *p,
                       const struct bj_visible_job *f, struct bj_series_work *w)
 {
     struct bj_prompool_range *ret = &w->range;
     int64_t least = scrape_sec(c);
-    if (f->start == BJ_SQL_NULL) { /* it has not run yet */
+    if (f->start == BJ_SQL_NULL) { /* it has not started yet */
         *ret = (struct bj_prompool_range){
             .from = c->now_sec, .to = c->now_sec - 1, .step = least};
         return 0;
@@ -108,7 +108,7 @@ int bj_series_prepare(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-/* --- the answer ------------------------------------------------------------
+/* --- the result -------------------------------------------------------------
  */
 
 int bj_series_ask(struct bj_series_work *w, const struct bj_http_request *req,
@@ -116,7 +116,8 @@ int bj_series_ask(struct bj_series_work *w, const struct bj_http_request *req,
 {
     if (w->s.points == 0 || w->s.metrics == 0)
         return 0;
-    /* The queries before it got no reply, or the client has disconnected. */
+    /* Prometheus did not respond to the queries before it, or the client has
+     * disconnected. */
     if (bj_prompool_late(w->prom, w->since_usec) || bj_http_given_up(req))
         return bj_err_set(err, -EBUSY, "prometheus: the query waited too long");
     return bj_prompool_ask(

@@ -19,11 +19,12 @@
 enum {
     CONNECTIONS_PER_REQUEST = 2,
     STACK_BYTES = 512 << 10,
-    PATIENT_USEC = 100 * 1000, /* until it is checked for a disconnect */
+    PATIENT_USEC = 100 * 1000, /* wait of a request until its client is checked
+                                  for a disconnect */
     HUNG_UP = 499,             /* status in the log after a disconnect */
-    LONGEST_SEC = 660,         /* no query of the gate takes longer */
-    KEEP_BYTES = 256 << 10,    /* a list of a hundred jobs fits in */
-    QUICK_BYTES = 4 << 10,     /* of parameters that the HTTP thread reads */
+    LONGEST_SEC = 660,         /* maximum duration of a query of the gate */
+    KEEP_BYTES = 256 << 10,    /* enough for a list of a hundred jobs */
+    QUICK_BYTES = 4 << 10,     /* parameters that the HTTP thread reads */
 };
 
 /* --- queues ----------------------------------------------------------------
@@ -40,8 +41,9 @@ static void push_first(struct bj_queue *q, struct bj_request *t)
 /* --- work threads ----------------------------------------------------------
  */
 
-/* Pass a response to the thread of the HTTP server. The lock is held. True:
- * wake_http() must follow, best without the lock, which that thread takes. */
+/* Pass a response to the thread of the HTTP server. The lock is held. True: the
+ * caller must call wake_http(), if possible without the lock, which that thread
+ * needs. */
 static bool hand_over(struct bj_server *s, struct bj_request *t)
 {
     bool first = !s->done.first;
@@ -54,7 +56,7 @@ static void wake_http(const struct bj_server *s)
 {
     const uint64_t one = 1;
     if (write(s->wake, &one, sizeof(one)) < 0)
-        return; /* the counter is at its limit: it will be read */
+        return; /* the counter is at its limit, so the thread is woken anyway */
 }
 
 /* The query of an admin has ended: resume the next parked one. The lock is
@@ -71,7 +73,7 @@ static void end_admin_query(struct bj_server *s)
     pthread_cond_signal(&s->work_cond);
 }
 
-/* The lock is held. */
+/* Park a request. The lock is held. */
 static void park(struct bj_server *s, struct bj_request *t)
 {
     t->parked = false;
@@ -83,7 +85,7 @@ static void park(struct bj_server *s, struct bj_request *t)
     }
 }
 
-/* The next stage of a request after a work thread. */
+/* Pass a request to its next stage after a work thread. */
 static void pass_on(struct bj_server *s, struct bj_request *t)
 {
     bool counted = t->counted, wake = false;
@@ -119,8 +121,8 @@ static void serve(struct bj_api_worker *a, struct bj_request *t)
         bj_answer_end(c);
 }
 
-/* Has the client disconnected while its request waited? Browsers do so when a
- * dashboard is loaded again. */
+/* Has the client disconnected while its request waited? Browsers do that when a
+ * user reloads a dashboard. */
 static bool has_hung_up(const struct bj_request *t)
 {
     return bj_clock_boot_usec() - t->start_usec > PATIENT_USEC &&
@@ -154,8 +156,9 @@ static void work_on(struct bj_api_worker *a, struct bj_request *t,
     }
 }
 
-/* The next request, with room for its response; *room is false when the request
- * has waited too long for room. NULL: the server stops. The lock is held. */
+/* Wait for the next request, with room for its response; *room is false if the
+ * request has waited too long for room. NULL: the server stops. The lock is
+ * held. */
 static struct bj_request *next_request(struct bj_server *s, bool *room)
 {
     *room = false;
@@ -194,7 +197,8 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-/* The second parts of endpoints, which wait for other servers or take long. */
+/* Thread for the second parts of endpoints, which wait for other servers or
+ * take long. */
 static void *run_waiter(void *arg)
 {
     struct bj_server *s = arg;
@@ -230,8 +234,9 @@ static int add_length(void *ctx, struct bj_slice key, struct bj_slice value)
     return 0;
 }
 
-/* May the thread of the HTTP server process it?  A long query can take
- * milliseconds, and without room for responses all requests wait. */
+/* May the thread of the HTTP server process the request?  Not with long
+ * parameters, which can take milliseconds, and not without room for responses,
+ * for which all requests wait. */
 static bool is_quick(const struct bj_server *s, const struct bj_request *t)
 {
     size_t n = t->call.req->body.n;
@@ -241,7 +246,7 @@ static bool is_quick(const struct bj_server *s, const struct bj_request *t)
     return n <= QUICK_BYTES;
 }
 
-/* Process a request in this thread.  False: it takes time. */
+/* Process a request in this thread.  False: it would take long. */
 static bool serve_now(struct bj_server *s, struct bj_request *t)
 {
     const struct bj_endpoint *e = t->call.endpoint;
@@ -328,7 +333,7 @@ static const struct bj_http_route routes[] = {
     {"/*", BJ_HTTP_GET | BJ_HTTP_HEAD | BJ_HTTP_POST, false, on_request},
     {NULL, 0, false, on_refusal}};
 
-/* --- its life --------------------------------------------------------------
+/* --- start and end ----------------------------------------------------------
  */
 
 /* Start the threads that the settings need and that do not run yet. */
@@ -336,7 +341,7 @@ static int start_threads(struct bj_server *s,
                          const struct bj_settings *settings, struct bj_err *err)
 {
     pthread_attr_t attr;
-    unsigned waiters = /* one draws, at least */
+    unsigned waiters = /* at least one, for drawings */
         settings->prom ? (unsigned)settings->conf->prom.queries : 1;
     int r = 0;
     pthread_attr_init(&attr);
@@ -458,7 +463,7 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
 }
 
 /* The threads have ended: release the requests without a response. (The memory
- * of second parts ends with the process.) */
+ * of second parts is not freed, because the process ends.) */
 static void drop(struct bj_server *s, struct bj_queue *q)
 {
     for (struct bj_request *t; (t = bj_queue_pop(q));) {
@@ -504,7 +509,8 @@ static int take_settings(struct bj_server *s, struct bj_settings *settings,
     int r = start_threads(s, settings, err);
     if (r == 0)
         r = bj_httpd_configure(s->httpd, bj_auth_web(settings->auth), err);
-    /* The old settings need nothing new, so this cannot fail. */
+    /* Switching back to the old settings allocates nothing, so it cannot fail.
+     */
     if (r == 0 &&
         (r = bj_worker_use(&s->own, bj_settings_ref(settings), err)) < 0)
         bj_httpd_configure(s->httpd, bj_auth_web(old->auth), NULL);

@@ -68,7 +68,7 @@ void bj_settings_unref(struct bj_settings *s)
     free(s);
 }
 
-/* The memory for pages of the store is for all threads together. */
+/* The cache of one thread: all threads share the configured memory. */
 static uint64_t cache_bytes(const struct bj_api_worker *a,
                             const struct bj_api_conf *conf)
 {
@@ -89,7 +89,8 @@ int bj_worker_use(struct bj_api_worker *a, struct bj_settings *settings,
     struct bj_reader *reader = NULL;
     struct bj_words *words = NULL;
     int r = bj_reader_new(&opt, &reader, err);
-    /* Another store may use other numbers for words. */
+    /* Drop the cached words, because another store may use other numbers for
+     * them. */
     if (r == 0)
         r = bj_words_new(&words, err);
     if (r < 0) {

@@ -2,9 +2,9 @@
  * new: base URL /api/simpod.
  *
  * Targets are "jobs" and "usage", which are tables, and the sums of usage,
- * which are series by day.  The payload has the names and values of the
- * parameters of API v1. Source: simPod/GrafanaJsonDatasource, README and
- * src/types.ts, 0.2 to 0.6. */
+ * which are series by day.  The payload contains names and values of parameters
+ * of API v1. Source: simPod/GrafanaJsonDatasource, README and src/types.ts, 0.2
+ * to 0.6. */
 #include "apiserver/jobs.h"
 #include "apiserver/state.h"
 #include "apiserver/usage.h"
@@ -22,7 +22,7 @@ static const char *const series[] = {
     "energy_kwh",           "emissions_grams"};
 enum { SERIES = sizeof(series) / sizeof(series[0]) };
 
-/* Parameters that a payload may hold. */
+/* Parameters that a payload may contain. */
 static const enum bj_param payloads[] = {
     BJ_PARAM_USER,    BJ_PARAM_ACCOUNT,  BJ_PARAM_PARTITION,
     BJ_PARAM_CLUSTER, BJ_PARAM_STATE,    BJ_PARAM_NAME,
@@ -39,7 +39,7 @@ static int read_body(struct bj_call *c, struct body *b)
     struct bj_json_limits limits = {.values = BODY_VALUES, .depth = DEPTH};
     struct bj_err err = {0};
     struct bj_slice text = c->req->body;
-    /* Some requests come without one. */
+    /* Some requests have no body. */
     if (bj_slice_trim(text).n == 0)
         text = BJ_SLICE("{}");
     int r = bj_json_parse(&b->arena, text, "body", &limits, &b->doc, &err);
@@ -65,7 +65,7 @@ static int put_value(struct bj_call *c, struct bj_params *p, unsigned mask,
     return r;
 }
 
-/* Ad hoc filters, which had another name until 0.6.3. */
+/* Read ad hoc filters, which had another name until 0.6.3. */
 static int read_filters(struct bj_call *c, const struct bj_json *doc,
                         unsigned mask, struct bj_params *p)
 {
@@ -86,8 +86,8 @@ static int read_filters(struct bj_call *c, const struct bj_json *doc,
     return r;
 }
 
-/* The parameters of a target: its payload ("data" until 0.2), and the range of
- * the panel. */
+/* Read the parameters of a target: its payload ("data" until 0.2), and the
+ * range of the panel. */
 static int read_payload(struct bj_call *c, const struct bj_json *doc,
                         const struct bj_json *target, unsigned mask,
                         struct bj_params *p)
@@ -177,7 +177,7 @@ static int put_usage(struct bj_call *c, const struct bj_json *target,
     return r;
 }
 
-/* Rows of usage by day become pairs of a value and its time. */
+/* Converts rows of usage by day to pairs of a value and its time. */
 struct pairs {
     struct bj_cells cells;
     struct bj_buf *b;
@@ -310,7 +310,8 @@ static const struct {
                 "ON n.id = a.cluster WHERE n.name <> ''"},
 };
 
-/* "accounts" and "account" are the same; -1: neither of them. */
+/* Find the kind of words; "accounts" and "account" are the same; -1: unknown.
+ */
 static int find_words(struct bj_slice what)
 {
     if (what.n > 0 && what.p[what.n - 1] == 's')
@@ -324,7 +325,7 @@ static int find_words(struct bj_slice what)
 static int put_words(struct bj_call *c, struct bj_slice what,
                      const char *before, const char *between);
 
-/* Until 0.5 metrics are texts; until 0.3 variables are queried here too. */
+/* Until 0.5, metrics are texts; until 0.3, variables are also queried here. */
 static int on_search_body(struct bj_call *c, const struct bj_json *doc)
 {
     struct bj_buf *b = &c->reply->body;
@@ -338,8 +339,8 @@ static int on_search_body(struct bj_call *c, const struct bj_json *doc)
     return 0;
 }
 
-/* Words that the user may choose from: names of users, accounts, partitions or
- * clusters.  before and between are the JSON around a word. */
+/* Append the words that a user may choose from: names of users, accounts,
+ * partitions or clusters.  before and between are the JSON around a word. */
 static int put_words(struct bj_call *c, struct bj_slice what,
                      const char *before, const char *between)
 {
@@ -409,12 +410,12 @@ struct annotations {
     struct bj_cells cells;
     struct bj_buf *b;
     bool any;
-    struct bj_params p; /* texts are in these two: */
+    struct bj_params p; /* its texts are in the next two members */
     struct bj_arena arena;
     struct bj_buf target;
 };
 
-/* The text of a cell as a JSON string. */
+/* Append the text of a cell as a JSON string. */
 static void put_cell(struct bj_buf *b, const char *before,
                      const struct bj_cells *row, const char *key)
 {
@@ -434,7 +435,7 @@ static void put_annotation(void *ctx, const struct bj_cells *row)
     const struct bj_cell *start = bj_cells_get(row, "start_ms");
     const struct bj_cell *end = bj_cells_get(row, "end_ms");
     if (bj_cell_is_empty(
-            start)) /* not started: there is no time to show it at */
+            start)) /* not started, so there is no time at which to show it */
         return;
     bj_buf_str(b, a->any ? ",{\"time\":" : "{\"time\":");
     bj_cell_text(b, start);
@@ -454,8 +455,8 @@ static void put_annotation(void *ctx, const struct bj_cells *row)
     a->any = true;
 }
 
-/* A query's text is a payload as JSON, or nothing: jobs that overlap with the
- * time of the panel. */
+/* Read a query, whose text is a payload as JSON or empty: it selects jobs that
+ * overlap with the range of the panel. */
 static int read_annotation(struct bj_call *c, const struct bj_json *doc,
                            struct annotations *a)
 {
@@ -499,7 +500,7 @@ static int answer_annotations(struct bj_call *c, struct annotations *a)
     return r;
 }
 
-/* Until 0.4; later they are queries. */
+/* Annotations until 0.4; later versions send queries. */
 static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
 {
     struct annotations a = {.cells = {.row = put_annotation, .ctx = &a},

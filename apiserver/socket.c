@@ -15,7 +15,7 @@ static int fail(int fd, struct bj_err *err, const char *what, const char *path)
     return r;
 }
 
-/* A socket left over from a server that has ended. */
+/* Remove the socket of a server that has ended. */
 static int remove_dead(int fd, const struct sockaddr_un *a, struct bj_err *err)
 {
     struct stat st;

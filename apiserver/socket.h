@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 
-/* Listen at a path; an existing socket is replaced if no process listens on it
- * (-EADDRINUSE otherwise). All users may connect; the kernel reports their uid.
+/* Listen at a path; an existing socket is replaced unless a process listens on
+ * it (-EADDRINUSE). All users may connect; the kernel reports their uid.
  * Returns the descriptor. */
 int bj_socket_open(const char *path, struct bj_err *err);
 

@@ -25,7 +25,8 @@ static int on_root(struct bj_call *c)
     return 0;
 }
 
-/* Visible to all users, hence without paths; the log has them. */
+/* The reason of an error, which all users can see; so it has no paths, which
+ * are in the log. */
 static const char *reason(int code, char *buf, size_t n)
 {
     switch (code) {
@@ -43,8 +44,8 @@ static const char *reason(int code, char *buf, size_t n)
     }
 }
 
-/* 503 only when the server cannot process any request: a service manager may
- * then restart it. */
+/* Responds with 503 only if the server cannot process any request, because a
+ * service manager may then restart it. */
 static int on_health(struct bj_call *c)
 {
     int r = bj_reader_begin(c->worker->reader, &c->err);

@@ -98,7 +98,7 @@ static const struct bj_key keys[] = {
     {NULL, NULL, NULL},
 };
 
-/* Users see their own lines, admins all. */
+/* May the user see this line?  Users see their own lines, admins all lines. */
 static bool may_see(const struct bj_call *c, const struct bj_params *p,
                     struct bj_slice user)
 {
@@ -137,8 +137,8 @@ static void put_row(struct bj_rows *rows, const struct bj_storage *s)
     bj_row_end(rows);
 }
 
-/* Bad lines are left out and counted; only admins see the first of them, which
- * may be of another user. */
+/* Bad lines are skipped and counted; only admins see the first one, because it
+ * may belong to another user. */
 static void put_rows(struct bj_call *c, const struct bj_params *p,
                      struct bj_slice text)
 {
@@ -159,7 +159,7 @@ static void put_rows(struct bj_call *c, const struct bj_params *p,
         bj_buf_str(&more, ",\"bad_line\":");
         bj_json_string(&more, bj_slice_str(first.msg));
     }
-    bj_buf_put(&more, "}", 2); /* and its end */
+    bj_buf_put(&more, "}", 2); /* the end of the document */
     bj_call_rows_end(c, &rows, more.failed ? "" : more.p);
     c->reply->body.failed |= more.failed;
     bj_buf_free(&more);
@@ -173,7 +173,7 @@ int bj_storage_read(const char *path, char **ret_text, struct bj_slice *ret,
         return bj_err_set(err, -errno, "%s", path);
     if (st.st_size > FILE_MOST)
         return bj_err_set(err, -EFBIG, "%s", path);
-    /* It may grow meanwhile. */
+    /* The file may grow meanwhile. */
     size_t cap = (size_t)st.st_size + 65536;
     *ret_text = malloc(cap);
     return *ret_text
@@ -181,7 +181,7 @@ int bj_storage_read(const char *path, char **ret_text, struct bj_slice *ret,
                : bj_err_set(err, -ENOMEM, "storage");
 }
 
-/* Read for each request: changes show at once. */
+/* The file is read for each request, so that changes are visible at once. */
 static int on_storage(struct bj_call *c)
 {
     const char *path = c->worker->conf->storage;

@@ -1,5 +1,5 @@
-/* Projects and quotas of users, from a file of the site (storage.file), a line
- * each:
+/* Projects and quotas of users, from a file of the site (storage.file) with one
+ * line for each:
  *
  *   # USER KIND NAME BYTES BYTES_LIMIT FILES FILES_LIMIT [PATH]
  *   anna project smith 1.5T 10T 45210 5000000 /project/smith/anna
@@ -24,14 +24,14 @@ struct bj_storage {
     int64_t limit[BJ_STORAGE_AMOUNTS]; /* BJ_SQL_NULL: none, or unknown */
 };
 
-/* Cut the next line with values off *rest; slices point into the text. *line
- * counts lines, from 1; zero it before. 1, 0 at the end, or -EINVAL for a bad
- * line, which err names; the next call continues after it. */
+/* Parse the next line with values and remove it from *rest; slices point into
+ * the text. *line counts lines from 1; set it to 0 before the first call. 1; 0
+ * at the end; or -EINVAL with the line in the message: the next call continues
+ * after that line. */
 int bj_storage_next(struct bj_slice *rest, uint64_t *line,
                     struct bj_storage *ret, struct bj_err *err);
 
-/* Read the whole file; *ret_text is freed by the caller, also after an error.
- */
+/* Read the whole file; the caller frees *ret_text, also after an error. */
 int bj_storage_read(const char *path, char **ret_text, struct bj_slice *ret,
                     struct bj_err *err);
 

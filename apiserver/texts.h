@@ -1,5 +1,4 @@
-/* The texts of pages in the words of the site, from the store (base/local.h).
- */
+/* The texts of pages as replaced by the site, from the store (base/local.h). */
 #ifndef BJ_APISERVER_TEXTS_H
 #define BJ_APISERVER_TEXTS_H
 
@@ -9,16 +8,16 @@ struct bj_api_worker;
 struct bj_reader;
 struct bj_texts; /* counts its references */
 
-/* The texts of the store for a thread that has begun to read it; read again
- * when the store has changed.  0 or an error of the store. */
+/* Read the texts for a thread that has begun to read the store, if the store
+ * has changed since it last read them.  0 or an error of the store. */
 int bj_texts_read(struct bj_api_worker *a, struct bj_reader *r,
                   struct bj_err *err);
 
-/* Another reference; NULL stays NULL. */
+/* Add a reference; NULL stays NULL. */
 struct bj_texts *bj_texts_ref(struct bj_texts *t);
 void bj_texts_unref(struct bj_texts *t);
 
-/* The thread uses these from now on; NULL: English. */
+/* Let the thread use these texts from now on; NULL: English. */
 void bj_texts_use(const struct bj_texts *t);
 
 #endif

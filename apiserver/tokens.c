@@ -114,7 +114,7 @@ int bj_tokens_read(const char *path, struct bj_tokens **ret, struct bj_err *err)
         *ret = t;
     return r;
 }
-/* --- making them ------------------------------------------------------------
+/* --- making tokens ----------------------------------------------------------
  */
 
 int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
@@ -129,7 +129,7 @@ int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
     for (unsigned i = 0; i < 24; i++)
         snprintf(secret + 2 * i, 3, "%02x", random[4 + i]);
     snprintf(token, BJ_TOKEN_BYTES, "bj_%s_%s", id, secret);
-    /* The secret is random, so more rounds add no safety. */
+    /* The secret is random, so more rounds would not make it safer. */
     if (!crypt_gensalt_rn("$5$", 1000, (const char *)random + 28, 16, salt,
                           sizeof(salt)))
         return bj_err_set(err, -errno, "crypt_gensalt");

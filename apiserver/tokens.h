@@ -1,4 +1,4 @@
-/* Tokens for scripts: a file with a line for each,
+/* Tokens for scripts, from a file with one line for each token,
  *     ID HASH USER EXPIRES [NOTE]
  * EXPIRES is a date, a time with its zone, or "never"; '#' begins a comment.
  * The command make-token prints such a line. */
@@ -18,18 +18,18 @@ struct bj_token {
 
 struct bj_tokens;
 
-/* Read the file, which only root or the user of the program may own and write.
- * -EINVAL with file and line. */
+/* Read the file; it must be owned by root or the user of the program, and
+ * others must not be able to write it. -EINVAL with file and line. */
 int bj_tokens_read(const char *path, struct bj_tokens **ret,
                    struct bj_err *err);
 void bj_tokens_free(struct bj_tokens *t); /* NULL is fine */
 
-/* NULL when there is none; t may be NULL. */
+/* Find a token by its id; NULL: unknown; t may be NULL. */
 const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
                                       struct bj_slice id);
 
-/* A hash to check when the token is unknown, so that the time does not reveal
- * that (base/secret.h). */
+/* Return a hash to check if the token is unknown, so that the response time
+ * does not reveal that (base/secret.h). */
 const char *bj_tokens_like(const struct bj_tokens *t);
 
 enum { BJ_TOKEN_BYTES = 80 };
@@ -39,11 +39,11 @@ enum { BJ_TOKEN_BYTES = 80 };
 int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
                   char hash[static BJ_HASH_BYTES], struct bj_err *err);
 
-/* The time at which a token with this EXPIRES ends; -EINVAL when it is not a
- * date, a time or "never". */
+/* Parse EXPIRES of a token into a time; -EINVAL: not a date, a time or "never".
+ */
 int bj_token_expiry(struct bj_slice word, int64_t *ret_sec);
 
-/* Split a token; false when it does not have the form of one. */
+/* Split a token into id and secret; false: not the form of a token. */
 bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,
                     struct bj_slice *ret_secret);
 

@@ -60,9 +60,9 @@ enum sum {
     BEST_CPU,
     GRAMS_UG,
     GRAMS_MJ,
-    MORE,      /* the best CPU time beyond that of accounting */
-    KNOWN,     /* of UNKNOWN */
-    GPU_KNOWN, /* of GPU */
+    MORE,      /* the best CPU time minus that of accounting */
+    KNOWN,     /* part of UNKNOWN with a measured CPU time */
+    GPU_KNOWN, /* part of GPU with a measured use */
     GPU_USED,
     SUMS
 };
@@ -183,7 +183,7 @@ static int read_groups(struct bj_call *c, struct usage *a)
                 s.n < 60 ? (int)s.n : 60, s.p);
         a->by[g] = true;
     }
-    /* A day needs its month. */
+    /* Grouping by day requires the month. */
     a->by[BY_MONTH] = a->by[BY_MONTH] || a->by[BY_DAY];
     return 0;
 }
@@ -305,7 +305,7 @@ static int build(struct bj_call *c, struct usage *a)
     }
     bj_query_sql(q, sums);
     /* The sums of one month and one combination are adjacent.  The source of
-     * the factors is a table: for a constant SQLite may read all of
+     * the factors is a subquery, because with a constant SQLite may read all of
      * rollup_grams_day. */
     bj_query_sql(q, " FROM (SELECT (SELECT id FROM factor_source WHERE cluster"
                     " IS NULL AND provider = 'best' AND kind = 'average' AND"
@@ -372,8 +372,7 @@ static int put_groups(struct bj_call *c, const struct usage *a,
     return r;
 }
 
-/* Write v * times / by, rounded half up, with so many digits after the point.
- */
+/* Write v * times / by, rounded half up, with digits digits after the point. */
 static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
                       int64_t by, unsigned digits)
 {
@@ -391,7 +390,7 @@ static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
         bj_put_fixed(rows, whole, digits);
 }
 
-/* Hours of seconds that were not used; null when nothing is known. */
+/* Write the hours that were not used; null if no use is known. */
 static void put_unused(struct bj_rows *rows, int64_t known_sec,
                        int64_t used_msec)
 {
@@ -443,7 +442,7 @@ static void put_sums(struct bj_st *st, const struct bj_prices *prices,
     put_cost(prices, v, rows);
 }
 
-/* The table; *cut: there are more rows. */
+/* Write the table; *cut: there are more rows. */
 static int write_table(struct bj_call *c, struct usage *a,
                        const struct bj_output *out, bool *cut)
 {

@@ -1,4 +1,4 @@
-/* Usage of API v1, as a table. */
+/* Usage of API v1 as a table. */
 #ifndef BJ_APISERVER_USAGE_H
 #define BJ_APISERVER_USAGE_H
 
@@ -15,8 +15,8 @@ enum {
 };
 extern const struct bj_key bj_usage_keys[];
 
-/* The table; *cut: there are more rows.  0, a refusal, or an error of
- * the store. */
+/* Write the table; *cut: there are more rows.  0, a refusal, or an error of the
+ * store. */
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
                   const struct bj_output *out, bool *cut);
 

@@ -120,7 +120,7 @@ static const struct bj_key constant_keys[] = {
     {NULL, NULL, NULL},
 };
 
-/* Invalid lines are skipped and counted, and the first of them is reported. */
+/* Invalid lines are skipped and counted, and the first one is reported. */
 static unsigned put_constants(struct bj_rows *rows, struct bj_slice text,
                               struct bj_err *first)
 {
@@ -156,13 +156,14 @@ static void end_constants(struct bj_call *c, struct bj_rows *rows, unsigned bad,
         bj_buf_str(&more, ",\"bad_line\":");
         bj_json_string(&more, bj_slice_str(first->msg));
     }
-    bj_buf_put(&more, "}", 2); /* and its end */
+    bj_buf_put(&more, "}", 2); /* the end of the document */
     bj_call_rows_end(c, rows, more.failed ? "" : more.p);
     c->reply->body.failed |= more.failed;
     bj_buf_free(&more);
 }
 
-/* The file is small and read for each request: changes show at once. */
+/* The file is small and read for each request, so that changes are visible at
+ * once. */
 static int on_constants(struct bj_call *c)
 {
     const char *path = c->worker->conf->constants;

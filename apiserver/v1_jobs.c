@@ -9,9 +9,10 @@
 #include <stdlib.h>
 
 enum {
-    TOTAL_MAX = 100000,     /* maximum of a total */
-    PAGE_TOTAL_MAX = 10000, /* the same for pages, which must be fast */
-    NAMED_MAX = 100         /* most jobs with one name */
+    TOTAL_MAX = 100000, /* maximum of a total */
+    /* maximum of a total on pages, which must be fast */
+    PAGE_TOTAL_MAX = 10000,
+    NAMED_MAX = 100 /* maximum number of jobs with one name */
 };
 
 enum {
@@ -21,7 +22,7 @@ enum {
                BJ_BIT(BJ_PARAM_MINE)
 };
 
-/* --- answers ---------------------------------------------------------------
+/* --- responses --------------------------------------------------------------
  */
 
 /* Is the row past the end of the walk? */
@@ -42,7 +43,7 @@ static bool is_past(struct bj_call *c, struct bj_jobs_query *l, int64_t at,
     return true;
 }
 
-/* The order does not matter, so stop as soon as the time is over. */
+/* Count the jobs, in any order, until the time is over. */
 static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
 {
     struct bj_st *st;
@@ -67,7 +68,7 @@ static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
     return r;
 }
 
-/* Rows, and the cursor if there are more. */
+/* Write rows, and the cursor if there are more. */
 static int write_rows(struct bj_call *c, struct bj_jobs_query *l,
                       struct bj_rows *rows)
 {
@@ -181,7 +182,7 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-/* --- one -------------------------------------------------------------------
+/* --- one job ----------------------------------------------------------------
  */
 
 static int find_named(struct bj_call *c, struct bj_jobs_query *l,

@@ -1,6 +1,6 @@
 /* /api/v1/jobs/JOB/series: the time series of a job in Prometheus.  The client
- * names metrics of a table; the queries are made here, after the access check,
- * and match only this job. */
+ * chooses metrics of a table; this program makes the queries, after the access
+ * check, so that they match only this job. */
 #include "apiserver/chart.h"
 #include "apiserver/curves.h"
 #include "apiserver/page.h"
@@ -12,7 +12,7 @@ enum { FIXED_KEYS = 4, SVG_LINES = 5 };
 /* --- the request -----------------------------------------------------------
  */
 
-/* The named metrics, or all, in the order of the table. */
+/* Select the named metrics, or all, in the order of the table. */
 static int pick(struct bj_call *c, const struct bj_params *p,
                 struct bj_series_work *w)
 {
@@ -86,7 +86,7 @@ static int on_series(struct bj_call *c)
     return r;
 }
 
-/* --- the answer ------------------------------------------------------------
+/* --- the response -----------------------------------------------------------
  */
 
 static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
@@ -142,7 +142,8 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
     return 0;
 }
 
-/* A chart as a document of its own; all lines have the unit of the first. */
+/* Write a chart as a separate document; all lines have the unit of the first.
+ */
 static int write_chart(struct bj_call *c, const struct bj_series_work *w)
 {
     struct bj_arena arena = {0};
@@ -205,7 +206,7 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
     return r;
 }
 
-/* May take twice prometheus.timeout, with the wait for its turn. */
+/* May last twice prometheus.timeout, including the wait for a free client. */
 static int after_series(struct bj_call *c)
 {
     struct bj_series_work *w = c->work;
@@ -216,7 +217,7 @@ static int after_series(struct bj_call *c)
     return r;
 }
 
-/* --- the names -------------------------------------------------------------
+/* --- names of metrics -------------------------------------------------------
  */
 
 static const struct bj_key list_keys[] = {

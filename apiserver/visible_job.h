@@ -17,7 +17,7 @@ struct bj_visible_job {
     int64_t uid, start, end, nodes, gpus; /* BJ_SQL_NULL: unknown */
 };
 
-/* Find the job of a name (job_name.h) among those that the user may see and
+/* Find a job by its name (job_name.h) among the jobs that the user may see and
  * that match the filters of p.  0; a refusal: 404 if there is none, 409 if
  * there are several; or an error of the store. */
 int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,

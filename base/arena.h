@@ -21,7 +21,8 @@ void *bj_arena_alloc(struct bj_arena *a, size_t n);
 /* A terminated copy of s; "" without memory (failed is then set). */
 struct bj_slice bj_arena_copy(struct bj_arena *a, struct bj_slice s);
 
-/* Free all allocations but keep one block large enough for as much again. */
+/* Free all allocations but keep one block that is large enough for the same
+ * amount. */
 void bj_arena_reset(struct bj_arena *a);
 void bj_arena_free(struct bj_arena *a);
 

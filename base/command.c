@@ -31,7 +31,7 @@ struct run {
     int hold;                      /* write end; closing it ends the runner */
     size_t max, got;               /* bytes of output */
     uint64_t start, kill_at;
-    int verdict; /* why it is killed; 0: it is not */
+    int verdict; /* why it is killed; 0: not killed */
     bool termed, killed;
     struct bj_command_report how;
     bool reported;
@@ -45,8 +45,8 @@ void bj_command_result_free(struct bj_command_result *res)
 
 /* --- killing --------------------------------------------------------------*/
 
-/* The runner leads the group.  Until end_group() waits for it, no other process
- * can have its id. */
+/* The runner leads the group.  No other process can get its id before
+ * end_group() waits for it. */
 static void kill_group(struct run *r, int verdict)
 {
     if (r->verdict == 0)

@@ -1,11 +1,11 @@
 /* Running other programs: squeue, sacct, qstat, ipmi-dcmi.
  *
  * No shell.  A command gets a clean environment, /dev/null or a text as input,
- * a session and process group of its own, default signals and no other
- * descriptors.  It and its children are killed at its deadline, when it has
- * ended (unless leave_children is set), and when the calling thread ends. Works
- * in any thread of any host, even where SIGCHLD is ignored, as in collectd, or
- * handled elsewhere: the exit status comes through a pipe. */
+ * its own session and process group, default signals and no other descriptors.
+ * It and its children are killed at its deadline, when it has ended (unless
+ * leave_children is set), and when the calling thread ends. Works in any thread
+ * of any program, even one that ignores SIGCHLD, as collectd, or handles it
+ * elsewhere: the exit status arrives through a pipe. */
 #ifndef BJ_BASE_COMMAND_H
 #define BJ_BASE_COMMAND_H
 
@@ -35,8 +35,8 @@ struct bj_command {
     const char *tz;         /* TZ of the command [UTC] */
     const char *dir;        /* working directory [/] */
     struct bj_slice input;  /* standard input [/dev/null] */
-    bool leave_children;    /* when it has exited: sendmail delivers in the
-                               background [they are killed] */
+    bool leave_children; /* leave them running after its exit: sendmail delivers
+                            in the background [they are killed] */
 
     uint64_t deadline_usec; /* until SIGTERM to its group [30 s] */
     uint64_t grace_usec;    /* from then to SIGKILL [2 s] */
@@ -58,7 +58,7 @@ enum { BJ_COMMAND_ERROR_OUTPUT = 2048 };
  * bj_command_result_free. */
 struct bj_command_result {
     int exit;          /* exit code; -1: did not run, or a signal ended it */
-    int signal;        /* that ended it; 0: none */
+    int signal;        /* that terminated it; 0: none */
     struct bj_buf out; /* standard output, without a sink */
     char error_output[BJ_COMMAND_ERROR_OUTPUT]; /* first part of standard error,
                                              raw, terminated */
@@ -70,7 +70,7 @@ void bj_command_result_free(struct bj_command_result *res);
 
 /* Run it and wait for its end; 0 when it exits with code 0.  Output that
  * children write later is lost.  The message begins with the program's name and
- * has the first line of its standard error, cleaned:
+ * contains the first line of its standard error, cleaned:
  *   "squeue: exit code 1: slurm_load_jobs error: Unable to contact ..."
  *   -ENOENT     program not found     -EACCES  it is not executable
  *   -ENOEXEC    neither a program nor a script with an interpreter

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-/* What to start; made before the fork. */
+/* The command to start, prepared before the fork. */
 struct bj_command_child {
     const char *program; /* absolute */
     const char *const *argv;
@@ -16,7 +16,7 @@ struct bj_command_child {
     struct bj_slice input; /* p NULL: /dev/null */
 };
 
-/* The result, sent in one piece.  The first one counts. */
+/* The result, written in one piece; the first one that arrives counts. */
 struct bj_command_report {
     int dir_errno;  /* of chdir(2); 0: done */
     int exec_errno; /* of execve(2); 0: started */
@@ -33,8 +33,8 @@ struct bj_command_ends {
     int hold;
 };
 
-/* Start it.  -errno of pipe2(2), open(2) or fork(2); then nothing is left
- * behind. */
+/* Start it.  -errno of pipe2(2), open(2) or fork(2); nothing is left to close
+ * or wait for then. */
 int bj_command_start(const struct bj_command_child *plan,
                      struct bj_command_ends *ret);
 

@@ -8,7 +8,8 @@
  *
  * A number may have a sign, a fraction and an exponent.  A period may follow
  * it: hour, day, week, month, quarter, year, or a duration such as 90d or 36h.
- * A year has 365 days, a quarter is a fourth and a month a twelfth of it. */
+ * A year has 365 days, a quarter is a fourth and a month a twelfth of a
+ * year. */
 #ifndef BJ_BASE_CONSTANTS_H
 #define BJ_BASE_CONSTANTS_H
 

@@ -6,7 +6,7 @@
 
 /* Append a field, cleaned (bj_buf_clean), in quotes where RFC 4180 requires or
  * a spreadsheet needs them; a row stays one line.  A field that a spreadsheet
- * takes for a formula gets an apostrophe in front, also after a semicolon,
+ * would treat as a formula gets an apostrophe in front, also after a semicolon,
  * which separates fields where the comma is the decimal point. */
 void bj_csv_text(struct bj_buf *out, struct bj_slice s);
 

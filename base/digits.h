@@ -1,5 +1,6 @@
-/* Decimal digits, eight at a time in one register, for writers that make room
- * themselves.  These functions may write up to 8 bytes after their result.
+/* Decimal digits, eight at a time in one register, for writers that reserve the
+ * space themselves.  These functions may write up to 8 bytes after their
+ * result.
  *
  * Method: P. Khuong, "How to print integers really fast" (2017): a number below
  * 10^8 is halved three times, each time in all lanes at once. */
@@ -13,8 +14,8 @@
 enum { BJ_DIGITS_ROOM = 48 }; /* most bytes that a call writes */
 
 /* The eight digits of v (below 10^8), the first in the lowest byte, as numbers
- * and not yet as text.  Each step takes the quotient q of every lane and leaves
- * q in the lower half of it, and lane - q * base in the upper half. */
+ * and not yet as text.  Each step divides every lane by base; the quotient q
+ * goes to the lower half of the lane, and lane - q * base to the upper half. */
 static inline uint64_t bj_digits_split(uint64_t v)
 {
     uint64_t q = v / 10000;

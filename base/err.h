@@ -19,27 +19,29 @@ struct bj_err {
 int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/* Put context in front of a message: "fmt: message". */
+/* Add context before a message: "fmt: message". */
 int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/* Replace the code of an error, where it would mean something else to the
- * caller (ENOENT: "it has ended").  The text of the old code is appended to the
- * message, and that of the new one is not added when it is printed. */
+/* Replace the code of an error, where the caller would misunderstand it
+ * (ENOENT: the job has ended).  Appends the text of the old code to the
+ * message; the text of the new code is not added when the message is
+ * printed. */
 int bj_err_recode(struct bj_err *err, int code) __attribute__((cold));
 
 /* The message with the text of its code, "open x: No such file or directory",
  * in buf (cap bytes, always terminated).  Returns buf. */
 const char *bj_err_text(const struct bj_err *err, char *buf, unsigned cap);
 
-/* The same for the person who started the program: a message that explains
- * itself comes without the text of its code.  These are a wrong option
- * (-EINVAL, -ERANGE), a file of another kind or version (-EBADMSG, -ENOTSUP), a
- * temporary condition (-EAGAIN), a message of another program (-EREMOTEIO). */
+/* As bj_err_text(), for messages to the user of a program: without the text of
+ * the code, if the message alone suffices.  That is so for wrong options
+ * (-EINVAL, -ERANGE), files of another kind or version (-EBADMSG, -ENOTSUP),
+ * temporary conditions (-EAGAIN) and messages of other programs
+ * (-EREMOTEIO). */
 const char *bj_err_reason(const struct bj_err *err, char *buf, unsigned cap);
 
-/* True for the codes that mean "it has gone", which is not a fault: the cgroup,
- * device or process ended between two reads (ENOENT, ENODEV, ESRCH). */
+/* True if the code means that a cgroup, device or process ended between two
+ * reads (-ENOENT, -ENODEV, -ESRCH), which is not a fault. */
 static inline bool bj_err_gone(int code)
 {
     return code == -ENOENT || code == -ENODEV || code == -ESRCH;

@@ -57,7 +57,7 @@ struct bj_fetch_call {
 int bj_fetch_fail(struct bj_fetch_call *c, enum bj_fetch_fault fault, int code,
                   const char *message);
 
-/* The same for a code of libcurl, other than CURLE_OK. */
+/* As bj_fetch_fail(), for an error code of libcurl. */
 int bj_fetch_explain(struct bj_fetch_call *c, CURLcode code);
 
 /* Check that the files of the request are readable; -EACCES. */

@@ -36,11 +36,11 @@ static bool add_bearer(struct bj_fetch_call *c)
     return good;
 }
 
-/* Default headers first, since libcurl uses the last one.  A body is JSON
- * unless headers say otherwise, or what libcurl says without a header, a form;
- * it is sent without "Expect: 100-continue", which libcurl leaves out before
- * short ones itself.  Each header of our own costs libcurl a comparison with
- * each of its own. */
+/* Default headers first, since libcurl uses the last one.  The Content-Type of
+ * a body is JSON unless the headers name another one; for a form libcurl adds
+ * it.  A long body is sent without "Expect: 100-continue", which libcurl adds
+ * only for long ones. libcurl compares each header of ours with all of its own,
+ * so add few. */
 int bj_fetch_make_headers(struct bj_fetch_call *c)
 {
     const char *const *h = c->req->headers;

@@ -96,7 +96,7 @@ bool bj_fetch_same_origin(const char *a, const char *b)
            strncasecmp(x.host.p, y.host.p, x.host.n) == 0;
 }
 
-/* A text that is not a URL may be anything, also a password. */
+/* A text that is not a URL may be anything, even a password. */
 const char *bj_fetch_show(const char *url, char buf[static BJ_FETCH_SHOWN])
 {
     struct bj_slice s = bj_slice_str(url);

@@ -282,7 +282,7 @@ void bj_flow_go_on(struct bj_flow *f)
         return;
     f->paused = false;
     f->fetch.lib.easy_pause(f->fetch.curl, CURLPAUSE_CONT);
-    f->all->due_usec = 0; /* libcurl before 7.66 does not say so */
+    f->all->due_usec = 0; /* libcurl before 7.66 does not report it */
 }
 
 void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f)

@@ -14,33 +14,34 @@ struct bj_fetches;
 /* One request, until its end or bj_fetches_cancel(). */
 struct bj_flow;
 
-/* After a piece. */
+/* What to do after a piece. */
 enum bj_flow_next {
     BJ_FLOW_MORE,
-    BJ_FLOW_PAUSE,  /* the next one comes after bj_flow_go_on() */
-    BJ_FLOW_REFUSED /* the same, and this piece then comes again, copied */
+    BJ_FLOW_PAUSE,  /* no further piece before bj_flow_go_on() */
+    BJ_FLOW_REFUSED /* as PAUSE; this piece is delivered again, as a copy */
 };
 
-/* Called from bj_fetches_run().  They must not start or cancel requests. */
+/* Called from bj_fetches_run().  These functions must not start or cancel
+ * requests. */
 struct bj_flow_events {
-    /* The headers are complete (bj_fetch_header()), or the reply has none of
-     * its own before it fails.  Called at most once, before piece. */
+    /* The headers of the reply are complete (read them with bj_fetch_header()).
+     * Called at most once, before piece. */
     void (*head)(void *ctx, const struct bj_fetch_reply *reply);
     /* A piece of the body, at most piece_bytes of the request. */
     enum bj_flow_next (*piece)(void *ctx, struct bj_slice piece);
-    /* The end, code 0 or as bj_fetch() returns it, but 0 for every status.  The
-     * flow is invalid afterwards. */
+    /* The request has ended.  code is as bj_fetch() returns it, but 0 for every
+     * HTTP status.  The flow is invalid afterwards. */
     void (*end)(void *ctx, const struct bj_fetch_reply *reply, int code,
                 const struct bj_err *err);
 };
 
 /* Starts libcurl, as bj_fetch_new() does. */
 int bj_fetches_new(struct bj_fetches **ret, struct bj_err *err);
-/* No request may be under way. */
+/* All requests must have ended. */
 void bj_fetches_free(struct bj_fetches *fs); /* NULL is fine */
 
-/* Start a request.  req and what it points to, events and ctx must outlive it;
- * max_bytes counts as sent; sink and abort are ignored. */
+/* Start a request.  req and its data, events and ctx must outlive it; max_bytes
+ * counts as sent; sink and abort are ignored. */
 int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
                      const struct bj_flow_events *events, void *ctx,
                      struct bj_flow **ret, struct bj_err *err);
@@ -55,12 +56,12 @@ void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f);
 const struct pollfd *bj_fetches_poll(const struct bj_fetches *fs,
                                      nfds_t *ret_n);
 
-/* When bj_fetches_run() is due without a descriptor; boot clock, UINT64_MAX:
- * never. */
+/* When to call bj_fetches_run() although no descriptor is ready; boot clock,
+ * UINT64_MAX: never. */
 uint64_t bj_fetches_due(const struct bj_fetches *fs);
 
-/* Serve the descriptors that poll(2) reports, of those of bj_fetches_poll(),
- * and what is due. */
+/* Process the descriptors of bj_fetches_poll() that poll(2) reports as ready,
+ * and timers that are due. */
 void bj_fetches_run(struct bj_fetches *fs, const struct pollfd *fds, nfds_t n,
                     uint64_t now_usec);
 

@@ -13,9 +13,9 @@ void bj_close_fd(int *fd);
 
 /* Read a whole file, relative to dirfd (or AT_FDCWD), into buf with as few
  * read(2) as possible: one for up to 2 KiB, else until the end.  For regular
- * files and all kernel files that are made in one piece or of records below 2
- * KiB each (cgroup.procs, *.stat); for longer records (mountinfo) see
- * bj_file_read_all. The slice points into buf.
+ * files, and for kernel files that the kernel writes in one piece or in records
+ * below 2 KiB each (cgroup.procs, *.stat); for longer records (mountinfo) see
+ * bj_file_read_all.  The slice points into buf.
  *   -ENOENT, -ENODEV, -ESRCH  the job, device or process has gone
  *   -EFBIG                    the file has cap bytes or more; nothing returned
  * err may be NULL. */

@@ -32,7 +32,7 @@ PUBLIC int gnutls_global_init(void)
     if (is_microhttpd(__builtin_return_address(0)))
         return 0;
     void *call = dlsym(RTLD_NEXT, "gnutls_global_init");
-    memcpy(&real, &call, sizeof(real)); /* POSIX guarantees that it fits */
+    memcpy(&real, &call, sizeof(real)); /* POSIX guarantees the size */
     return real ? real() : -1;
 }
 

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Make room for n elements, and some more when there was none.  v and cap are
- * the variables of the array and of its room (size_t), NULL and 0 at first.
- * False: no memory, and the array is as it was. */
+/* Make room for at least n elements; a new allocation is larger than necessary.
+ * v and cap are the variables of the array and of its capacity (size_t),
+ * initially NULL and 0.  False: no memory, and the array is unchanged. */
 #define BJ_GROW(v, n, cap) bj_grow(&(v), n, &(cap), sizeof(*(v)))
 
 /* v: the address of the pointer to the array. */

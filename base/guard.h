@@ -36,7 +36,7 @@ void bj_guard_follow(struct bj_guard *g, struct bj_httpd *httpd, bool at_once,
 void bj_guard_metric(const struct bj_guard *g, const char *name,
                      struct bj_buf *out);
 
-/* May this request be answered?  Else ret has the refusal. */
+/* Is the request allowed?  If not, *ret is the response that refuses it. */
 bool bj_guard_check(struct bj_guard *g, const struct bj_http_request *req,
                     struct bj_http_reply *ret);
 

@@ -5,10 +5,10 @@
 
 #include "base/slice.h"
 
-/* The hash of nothing. */
+/* The hash of the empty text. */
 #define BJ_HASH UINT64_C(0xcbf29ce484222325)
 
-/* Continue h with v; a v beyond a byte separates texts. */
+/* Continue h with v; a value above 255 separates texts. */
 static inline uint64_t bj_hash_unit(uint64_t h, unsigned v)
 {
     return (h ^ v) * UINT64_C(0x100000001b3);

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 
 /* Append text with & < > " ' escaped, so that it is safe in elements and in
- * quoted attributes.  Control characters of ASCII become blanks, what is not
- * UTF-8 U+FFFD. */
+ * quoted attributes.  Control characters of ASCII become blanks, bytes that are
+ * not UTF-8 U+FFFD. */
 void bj_html_text(struct bj_buf *b, struct bj_slice s);
 
 /* Append text as part of a path or query string: every byte that is not

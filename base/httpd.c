@@ -81,9 +81,9 @@ static void fill_limits(struct bj_http_limits *l)
     l->keep_bytes = l->keep_bytes ? l->keep_bytes : 512 * 1024;
 }
 
-/* This file accepts connections and hands them to the library: on its own the
- * library can only stop accepting at a limit, and it spins when the process is
- * out of descriptors. */
+/* This file accepts connections and passes them to the library: the library
+ * itself can only stop accepting at a limit, and spins when the process is out
+ * of descriptors. */
 static struct MHD_Daemon *start(struct bj_httpd *h, unsigned kind)
 {
     unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |

@@ -7,8 +7,8 @@
  * responses in flight, one whose client has stopped reading is closed, else the
  * new request gets a 503.
  *
- * A handler answers at once or later: then its request waits, without blocking
- * others, for bj_httpd_finish().
+ * A handler fills in the response at once, or later: the request then waits for
+ * bj_httpd_finish(), without blocking others.
  *
  * Protocol: libmicrohttpd (HTTP/1.0 and 1.1, with TLS by GnuTLS).  RFC 9110,
  * RFC 9112. */
@@ -35,7 +35,7 @@ struct bj_tls;
 struct bj_web;
 
 /* A complete request, valid while its handler runs, or until bj_httpd_finish()
- * when it is answered later.  For one thread at a time. */
+ * if the response is made later.  For one thread at a time. */
 struct bj_http_request {
     unsigned method;                /* one of BJ_HTTP_... */
     void *handle;                   /* private */
@@ -54,8 +54,8 @@ struct bj_http_request {
 struct bj_slice bj_http_header(const struct bj_http_request *req,
                                const char *name);
 
-/* Return the number of request headers of that name and put the values of the
- * first max of them into ret. */
+/* Return the number of request headers of that name, and store the values of
+ * the first max of them in ret. */
 unsigned bj_http_header_all(const struct bj_http_request *req, const char *name,
                             struct bj_slice *ret, unsigned max);
 
@@ -78,10 +78,10 @@ struct bj_http_reply {
     } header[12];             /* more headers, ending with name NULL; copied */
     bool unsized;             /* HEAD: the length of a GET is unknown */
     struct bj_stream *stream; /* the body, instead of body; owned by the server
-                                 as its reader.  Only for an answer that
-                                 bj_httpd_finish() brings */
+                                 as its reader.  Only with
+                                 bj_httpd_finish() */
     uint64_t stream_bytes;    /* of it in all; 0: unknown */
-    bool later;               /* bj_httpd_finish() brings the response */
+    bool later;               /* bj_httpd_finish() will pass the response */
 };
 
 /* One path; the first match counts.  A path that ends with "/" and "*" matches
@@ -110,24 +110,24 @@ struct bj_http_limits {
                               [send_usec] */
     uint64_t stream_usec;  /* from a streamed response's first byte to its
                               writer's end [11 min] */
-    uint64_t stall_usec;   /* from when on a response in flight may be closed
-                              for a new one, at the limit [2 s] */
-    uint64_t hold_usec;    /* how long a connection without a complete request
-                              is never closed to make room; new ones then wait
-                              to be accepted [0] */
-    size_t body_bytes;     /* of a request; 413 beyond.  Only read for a POST
-                              to a route with POST [4 K] */
-    size_t bodies_bytes;   /* of all requests with a body, from their headers
-                              to their response; 503 beyond [no limit] */
-    size_t memory_bytes;   /* per connection, for the headers of request and
-                              response [16 K] */
-    size_t keep_bytes;     /* buffers up to this size are reused [512 K] */
-    size_t flight_bytes;   /* of bodies in flight; beyond, as with too many
-                              responses.  Requests answered later wait for
-                              bj_httpd_room() [no limit] */
-    size_t room_bytes;     /* with less room below flight_bytes, stalled
-                              responses are closed already [0] */
-    bool later;            /* handlers may answer later */
+    uint64_t stall_usec; /* at the limit, a response in flight may be closed for
+                            a new one after this time of sending [2 s] */
+    uint64_t hold_usec;  /* time for which a connection without a complete
+                            request is not closed to make room; new ones wait to
+                            be accepted [0] */
+    size_t body_bytes;   /* of a request; 413 beyond.  Only read for a POST
+                            to a route with POST [4 K] */
+    size_t bodies_bytes; /* of all requests with a body, from their headers
+                            to their response; 503 beyond [no limit] */
+    size_t memory_bytes; /* per connection, for the headers of request and
+                            response [16 K] */
+    size_t keep_bytes;   /* buffers up to this size are reused [512 K] */
+    size_t flight_bytes; /* of bodies in flight; beyond, as with too many
+                            responses.  Handlers that respond later wait for
+                            bj_httpd_room() [no limit] */
+    size_t room_bytes;   /* close stalled responses as soon as less than this is
+                            left of flight_bytes [0] */
+    bool later;          /* handlers may respond later */
 };
 
 /* Counters since the start. */
@@ -168,8 +168,8 @@ int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err);
 int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
                        struct bj_err *err);
 
-/* Call guard before every handler; when it returns false, it has filled in the
- * response itself.  NULL: no guard. */
+/* Call guard before every handler.  If it returns false, it has filled in the
+ * response, and the handler is not called.  NULL: no guard. */
 void bj_httpd_guard(struct bj_httpd *h,
                     bool (*guard)(void *ctx, const struct bj_http_request *req,
                                   struct bj_http_reply *ret));
@@ -180,9 +180,9 @@ void bj_httpd_admit(struct bj_httpd *h,
                     unsigned (*admit)(void *ctx,
                                       const struct bj_http_request *req));
 
-/* Answer a request whose handler has set "later"; req is invalid afterwards.
- * The next bj_httpd_run() sends the response.  All such requests must be
- * answered before bj_httpd_free(). */
+/* Pass the response to a request whose handler has set "later"; req is invalid
+ * afterwards.  The next bj_httpd_run() sends it.  All such requests need their
+ * response before bj_httpd_free(). */
 void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
                      struct bj_http_reply *reply);
 
@@ -190,8 +190,8 @@ void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
  * Call it in the thread of the server, before bj_httpd_run(). */
 void bj_httpd_resume(struct bj_httpd *h);
 
-/* Is there room for one more body, when responses that are being made need
- * planned bytes?  For handlers that answer later, since a body counts only
+/* Is there room for one more body, if the responses that are being made need
+ * planned bytes?  For handlers that respond later, since a body counts only
  * after bj_httpd_finish().  From any thread. */
 bool bj_httpd_room(const struct bj_httpd *h, size_t planned);
 
@@ -206,9 +206,9 @@ nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds);
 /* The timeout for poll(2) in milliseconds; -1: none. */
 int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec);
 
-/* Serve what can be served without blocking.  Call it after poll(2), with the
- * descriptors of bj_httpd_poll(); now_usec is the boot clock.  Handlers run
- * here. */
+/* Process all connections that are ready, without blocking.  Call it after
+ * poll(2), with the descriptors of bj_httpd_poll(); now_usec is the boot clock.
+ * Handlers run here. */
 void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
                   uint64_t now_usec);
 
@@ -218,10 +218,10 @@ void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
 void bj_httpd_drain(struct bj_httpd *h);
 unsigned bj_httpd_busy(const struct bj_httpd *h);
 
-/* A buffer for a body of about so many bytes: that of an earlier response, or a
- * new one.  A buffer too large to be kept uses huge pages if possible, which
- * cost a tenth to allocate.  The caller owns it and puts it into a reply or
- * returns it; its capacity is a hint and may be 0.  This function,
+/* A buffer for a body of about that size: that of an earlier response, or a new
+ * one.  A buffer too large to be kept uses huge pages if possible, which cost a
+ * tenth to allocate.  The caller owns it, and moves it into a reply or returns
+ * it.  Its capacity is a hint and may be 0.  This function,
  * bj_httpd_buf_return() and bj_httpd_stat() may be called from any thread. */
 struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes);
 

@@ -147,7 +147,7 @@ static unsigned refuse_body(struct bj_httpd_conn *c)
     return 0;
 }
 
-/* Requests that are answered later wait for room; they are not refused. */
+/* Requests whose response is made later wait for room; they are not refused. */
 static bool is_full(const struct bj_httpd *h)
 {
     return bj_httpd_in_flight(h) >= h->lim.responses ||

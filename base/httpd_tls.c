@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* Never called: bj_httpd_tls_begin() gives every session its credentials. */
+/* Never called: bj_httpd_tls_begin() sets the credentials of every session. */
 int bj_httpd_no_cert(gnutls_session_t session, const gnutls_datum_t *issuers,
                      int n, const gnutls_pk_algorithm_t *algorithms,
                      int algorithms_n, gnutls_pcert_st **ret, unsigned *ret_n,

@@ -1,4 +1,4 @@
-/* The id that the first batch job monitoring stack gave a Slurm job, which its
+/* The id of a Slurm job in the first batch job monitoring stack, which its
  * dashboards still use. */
 #ifndef BJ_BASE_JOBUUID_H
 #define BJ_BASE_JOBUUID_H

@@ -115,19 +115,20 @@ int bj_json_i64(const struct bj_json *v, int64_t *ret);
 /* v * 10^digits (0 to 18): 56.039 with 3 digits is 56039.  Errors as above. */
 int bj_json_fixed(const struct bj_json *v, unsigned digits, int64_t *ret);
 
-/* The same as bj_json_u64, with otherwise on every failure. */
+/* As bj_json_u64; returns otherwise on failure. */
 uint64_t bj_json_u64_or(const struct bj_json *v, uint64_t otherwise);
 
-/* The same from text that is not JSON: an optional sign, digits with an
- * optional point, an optional exponent; at least one digit; blanks around it.
- * For the first two also "+5", ".5" and "5.".  Errors as above. */
+/* Parse a number, times 10^digits, from text that is not JSON: an optional
+ * sign, digits with an optional point, an optional exponent, blanks around
+ * them.  "+5", ".5" and "5." are accepted; at least one digit is required.
+ * Errors as above. */
 int bj_decimal_i64(struct bj_slice text, unsigned digits, int64_t *ret);
 int bj_decimal_u64(struct bj_slice text, unsigned digits, uint64_t *ret);
 
 /* true, false; also as strings in any case, and 1 and 0.  Errors as above. */
 int bj_json_bool(const struct bj_json *v, bool *ret);
 
-/* A value that exists and is null. */
+/* Whether v exists and is null. */
 bool bj_json_is_null(const struct bj_json *v);
 
 /* A number as Slurm writes it since its data parser 0.0.38:
@@ -142,9 +143,9 @@ int bj_json_slurm_u64(const struct bj_json *v, uint64_t *ret);
 /* --- documents of any size ------------------------------------------------*/
 
 /* What to read from a document: the elements of an array or members of an
- * object at a path (as for bj_json_path), each as a tree of its own.  A scalar
- * at that path is passed itself, with its key.  key is empty for elements of
- * arrays and the document itself.  key and v are valid during the call only.  A
+ * object at a path (as for bj_json_path), each as its own tree.  If a scalar is
+ * at that path, it is passed with its key.  key is empty for elements of arrays
+ * and the document itself.  key and v are valid during the call only.  A
  * negative return ends the reading with that code; it must fill in err. */
 struct bj_json_target {
     const char *path; /* NULL ends a table of these */
@@ -198,7 +199,7 @@ struct bj_json_out {
     bool more;  /* a comma comes before the next value */
     bool keyed; /* a key waits for its value */
     bool done;  /* the document is complete */
-    bool wrong; /* something was put where it is not allowed */
+    bool wrong; /* a value was written where it is not allowed */
 };
 
 /* Open an object or an array; bj_json_put_end closes the innermost one.  In an
@@ -208,8 +209,8 @@ void bj_json_put_object(struct bj_json_out *o, const char *key);
 void bj_json_put_array(struct bj_json_out *o, const char *key);
 void bj_json_put_end(struct bj_json_out *o);
 
-/* A key from outside: cleaned like a string.  The value that follows then has
- * key NULL. */
+/* Write a key from external text, cleaned like a string.  Pass key NULL with
+ * the value that follows it. */
 void bj_json_put_key(struct bj_json_out *o, struct bj_slice key);
 
 /* A string, as bj_json_string() writes it. */
@@ -222,12 +223,12 @@ void bj_json_put_i64(struct bj_json_out *o, const char *key, int64_t v);
 void bj_json_put_bool(struct bj_json_out *o, const char *key, bool v);
 void bj_json_put_null(struct bj_json_out *o, const char *key);
 
-/* 0, -ENOMEM, or -EINVAL when what was put is not a document (a key missing,
- * not all closed, two values). */
+/* Returns 0, -ENOMEM, or -EINVAL when the calls did not write one complete
+ * document (a missing key, an open object or array, a second value). */
 int bj_json_out_end(const struct bj_json_out *o);
 
-/* Append one string with its quotes.  What is not UTF-8 becomes U+FFFD; control
- * characters of ASCII are escaped, DEL and those of C1 become '?'. */
+/* Append one string with its quotes.  Bytes that are not UTF-8 become U+FFFD;
+ * control characters of ASCII are escaped, DEL and those of C1 become '?'. */
 void bj_json_string(struct bj_buf *to, struct bj_slice s);
 
 #endif

@@ -33,9 +33,9 @@ bool bj_json_step(struct bj_json_steps *s, struct bj_slice *ret);
 
 /* --- memory for yajl ------------------------------------------------------*/
 
-/* yajl does not check for failed allocations, so it must never see one: the
- * allocator jumps to out.  The list then still has all that yajl allocated, and
- * frees it. */
+/* yajl does not check for failed allocations, so the allocator does not return
+ * on failure: it jumps to out.  The list has all that yajl allocated and frees
+ * it. */
 struct bj_json_mem {
     struct bj_json_block *blocks;
     jmp_buf out;

@@ -59,8 +59,8 @@ static bool steps_there(const struct bj_json_stream *s, struct bj_slice step)
     return bj_slice_u64(step, &i) == 0 && i == s->open[s->depth - 1].next;
 }
 
-/* Whether the next value is on the path to a target, or, with the last step,
- * the target itself. */
+/* Whether the next value is on the path to a target, or is the target
+ * itself. */
 static bool on_the_way(const struct bj_json_stream *s, const struct target *t)
 {
     if (s->depth == 0)
@@ -74,7 +74,7 @@ static bool there(const struct bj_json_stream *s, const struct target *t)
     return t->steps == s->depth && on_the_way(s, t);
 }
 
-/* The target that the next value is, else -1. */
+/* The target at which the next value is, else -1. */
 static int find_target(const struct bj_json_stream *s)
 {
     for (unsigned i = 0; i < s->targets; i++)

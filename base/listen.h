@@ -11,9 +11,9 @@ enum { BJ_ADDRESS_MAX = 80 }; /* bytes of an address as text, with NUL */
 int bj_listen_check(const char *address, struct bj_err *err);
 
 /* Make a listening socket, non-blocking and close-on-exec, for "HOST:PORT",
- * ":PORT" or "[IPV6]:PORT".  ":PORT" and "[::]:PORT" take IPv4 and IPv6, and
- * ":PORT" only IPv4 where the kernel has no IPv6.  Port 0 lets the kernel
- * choose. HOST may be a name; its first address is taken.  Returns the
+ * ":PORT" or "[IPV6]:PORT".  ":PORT" and "[::]:PORT" accept IPv4 and IPv6;
+ * without IPv6 in the kernel, ":PORT" accepts IPv4 alone.  Port 0 lets the
+ * kernel choose. HOST may be a name; its first address is used.  Returns the
  * descriptor. -EINVAL: not an address, or an unknown host; else the error of
  * socket(2), bind(2) or listen(2), with a message. */
 int bj_listen_open(const char *address, int backlog, struct bj_err *err);

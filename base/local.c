@@ -14,7 +14,7 @@ static _Thread_local const struct bj_locals *used;
 /* --- the set ---------------------------------------------------------------
  */
 
-/* Where the text is, or belongs. */
+/* The index of the text, or where to insert it. */
 static size_t place(const struct bj_locals *l, struct bj_slice s, bool *found)
 {
     size_t from = 0, to = l->n;
@@ -112,7 +112,7 @@ const char *bj_local_escaped(const char *english)
 /* --- formats ---------------------------------------------------------------
  */
 
-/* A directive behind its %, such as "zu", and which argument it takes. */
+/* A directive without its %, such as "zu", and its argument. */
 struct directive {
     struct bj_slice s;
     unsigned arg;
@@ -163,7 +163,7 @@ static void put_part(struct format *f, struct bj_slice s)
     bj_buf_free(&text);
 }
 
-/* Take the directive at s, behind its %; returns its length. */
+/* Read the directive at s, after its %; returns its length. */
 static size_t take_directive(struct format *f, const char *s, bool in_part)
 {
     const struct directive d = {{s, strcspn(s, "diucsfgxX") + 1}, ++f->args};
@@ -202,8 +202,8 @@ static void convert(struct format *f, const char *fmt)
     bj_buf_put(&f->out, "", 1);
 }
 
-/* The format is a literal with texts whose % are doubled, and a catalogue is
- * only taken with the same values. */
+/* The format is a literal, the % of replaced texts are doubled, and a catalogue
+ * is only accepted with the same directives. */
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void put(struct bj_buf *b, struct format f, const char *fmt, va_list ap)
 {

@@ -28,23 +28,23 @@ void bj_locals_free(struct bj_locals *l); /* this thread uses English then */
 void bj_locals_use(const struct bj_locals *l);
 const struct bj_locals *bj_locals_used(void);
 
-/* The text in words of the site; itself if it is not replaced. */
+/* The site's text for english; english itself if it is not replaced. */
 const char *bj_local(const char *english);
 struct bj_slice bj_local_slice(struct bj_slice english);
 
-/* The same for HTML: the site's words are escaped, english is a literal. */
+/* As bj_local(), for HTML: the site's text is escaped; english is a literal. */
 const char *bj_local_escaped(const char *english);
 
-/* bj_buf_printf in which {parts in braces} are in words of the site; the second
- * also escapes these parts for HTML.  A part that contains directives, such as
- * {%d of %zu jobs}, is named "{1} of {2} jobs" in the catalogue, where their
- * order may be another one.  The format must not contain '*'. */
+/* bj_buf_printf() that replaces {parts in braces} by the site's texts; the
+ * second also escapes these parts for HTML.  A part that contains directives,
+ * such as {%d of %zu jobs}, is named "{1} of {2} jobs" in the catalogue, where
+ * their order may differ.  The format must not contain '*'. */
 void bj_local_put(struct bj_buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void bj_local_html(struct bj_buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same of a text that is no format. */
+/* The same for a text that is not a format. */
 void bj_local_str(struct bj_buf *b, const char *text);
 void bj_local_html_str(struct bj_buf *b, const char *text);
 

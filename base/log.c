@@ -94,7 +94,7 @@ static void put_value(struct line *l, const char *s)
     }
 }
 
-/* A number of n digits, at most 8, and what follows. */
+/* A number of n digits, at most 8, and the text after it. */
 static void put_digits(struct line *l, size_t n, int v, const char *behind)
 {
     char text[8];

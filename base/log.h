@@ -10,7 +10,7 @@
 enum bj_log_level { BJ_LOG_ERROR, BJ_LOG_WARN, BJ_LOG_INFO, BJ_LOG_DEBUG };
 enum bj_log_format { BJ_LOG_LOGFMT, BJ_LOG_JSON };
 
-/* What is written to standard error, and how. */
+/* Set the level and the format of the log on standard error. */
 void bj_log_setup(enum bj_log_level level, enum bj_log_format format);
 
 /* Whether lines of this level are written. */

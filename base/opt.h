@@ -57,12 +57,12 @@ struct bj_optset {
     void *base;
 };
 
-/* How to use them: bj_opt_presets on a zeroed structure, then each source, the
- * weakest first (file, command line), then bj_opt_finish, in the end
- * bj_opt_free. Each may fail; bj_opt_free is then still right.  err may be NULL
- * in all calls. */
+/* How to use them: call bj_opt_presets for a zeroed structure, then read each
+ * source, the one with the lowest precedence first (file, command line), then
+ * call bj_opt_finish, and bj_opt_free at the end, also after a failure.  err
+ * may be NULL in all calls. */
 
-/* Set every option of the table to its preset, and every LIST to none. The
+/* Set every option of the table to its preset, and every LIST to empty.  The
  * structure must be zeroed or filled by these calls. */
 int bj_opt_presets(const struct bj_optset *set, struct bj_err *err);
 
@@ -87,8 +87,8 @@ int bj_opt_set(const struct bj_optset *sets, size_t n, struct bj_slice name,
 
 /* Parse a command line, argv[0] being the program: "--name value" (the value
  * must not begin with two dashes), "--name=value"; for a BOOL "--name",
- * "--no-name", "--name=false".  The last one counts, but a LIST takes all, and
- * they replace those of an earlier source.  Stops at the first error.
+ * "--no-name", "--name=false".  The last one counts; a LIST collects all
+ * values, which replace those of an earlier source.  Stops at the first error.
  * Arguments that are not options are errors too. */
 int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
                 struct bj_err *err);
@@ -102,7 +102,7 @@ int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
 int bj_opt_yaml(const struct bj_optset *sets, size_t n, const char *path,
                 struct bj_err *err);
 
-/* The same for YAML in memory; name is the file in messages. */
+/* As bj_opt_yaml, for YAML in memory; name is the file name in messages. */
 int bj_opt_yaml_text(const struct bj_optset *sets, size_t n, const char *name,
                      struct bj_slice text, struct bj_err *err);
 
@@ -110,8 +110,8 @@ int bj_opt_yaml_text(const struct bj_optset *sets, size_t n, const char *name,
  * option, at most 80 columns wide. */
 void bj_opt_help(const struct bj_optset *set, struct bj_buf *out);
 
-/* The same for n sets, under a heading for each group; rare options only with
- * all. */
+/* As bj_opt_help, for n sets, with a heading for each group; rare options only
+ * if all is set. */
 void bj_opt_help_groups(const struct bj_optset *sets, size_t n, bool all,
                         struct bj_buf *out);
 

@@ -11,12 +11,12 @@ struct line {
     struct bj_err *err;
 };
 
-/* One argument, taken apart. */
+/* One argument, split. */
 struct arg {
     struct bj_slice name;  /* without dashes */
-    struct bj_slice value; /* what follows "=" */
+    struct bj_slice value; /* after "=" */
     bool has_value;
-    const struct bj_optset *set; /* what it names */
+    const struct bj_optset *set; /* the set of its option */
     const struct bj_opt *opt;
     bool no; /* it was "--no-name" */
 };

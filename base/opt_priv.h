@@ -4,9 +4,9 @@
 
 #include "base/opt.h"
 
-/* What one source has named so far: options (len 0) and sections, identified by
- * their first option and the length of their name.  Zero-initialise; free with
- * bj_optseen_free. */
+/* Options (len 0) and sections that one source has named so far.  A section is
+ * identified by its first option and the length of its name.  Zero-initialise;
+ * free with bj_optseen_free. */
 struct bj_optseen {
     struct bj_optseen_row {
         const struct bj_opt *opt;
@@ -15,7 +15,8 @@ struct bj_optseen {
     size_t n;
 };
 
-/* 1 when it is new (and recorded now), 0 when it was there, -ENOMEM. */
+/* Record an option or section: 1 if it is new, 0 if it was recorded before,
+ * -ENOMEM. */
 int bj_optseen_add(struct bj_optseen *seen, const struct bj_opt *opt,
                    size_t len);
 void bj_optseen_free(struct bj_optseen *seen);

@@ -18,11 +18,11 @@ struct bj_program {
 /* Their option table; use with a struct bj_program as base. */
 extern const struct bj_opt bj_program_opts[];
 
-/* Fill what n sets describe, p's own among them, from all sources: presets,
+/* Fill the structures of n sets, including p's own, from all sources: presets,
  * then the YAML file of --config.file, then the command line.  With --help or
  * --version the file is not read.  The previous content of the sets is freed;
- * zeroed structures are fine.  0, or -errno with a message that names the
- * option, or file and line; bj_opt_free of the sets is right in any case. */
+ * zeroed structures are fine.  Returns 0, or -errno with a message that names
+ * the option, or file and line.  Call bj_opt_free for the sets in any case. */
 int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
                     size_t n, int argc, char **argv, struct bj_err *err);
 

@@ -16,7 +16,7 @@ enum {
  * it: the file at path, or a symbolic link there, is replaced.  The file
  * belongs to this process's user and has exactly that mode, whatever the umask.
  * On failure (-errno, with a message that names path) nothing has changed and
- * nothing is left behind; but when only the last step of BJ_SAVE_SYNC fails,
+ * no temporary file remains; but if only the last step of BJ_SAVE_SYNC fails,
  * the new content is in place and may not survive a crash.  err may be NULL. */
 int bj_save(const char *path, struct bj_slice data, mode_t mode, unsigned flags,
             struct bj_err *err);

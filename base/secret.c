@@ -115,7 +115,8 @@ static bool may_try(struct bj_secrets *s, uint64_t now)
     return true;
 }
 
-/* Is the secret known to be right, or may it be tried?  1, 0 or -EAGAIN. */
+/* 1: the secret is in the cache; 0: it may be tried; -EAGAIN: too many
+ * tries. */
 static int look_up(struct bj_secrets *s, const char *hash,
                    struct bj_slice secret, bool trying, uint64_t now)
 {

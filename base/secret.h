@@ -8,22 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A cache of secrets that were right, so that not every request costs one
- * bcrypt, and a limit on wrong ones: bcrypt is slow by design, and clients
- * without a password must not keep the server busy.  Threads may share it. */
+/* A cache of correct secrets, so that not every request computes a bcrypt hash,
+ * and a limit on wrong ones: bcrypt is slow by design, and clients without a
+ * password must not keep the server busy.  Threads may share it. */
 struct bj_secrets;
 
 int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err);
 void bj_secrets_free(struct bj_secrets *s); /* NULL is fine */
 
-/* Is hash the hash of secret?  hash is any that crypt(3) supports; NULL means
- * an unknown user: then the same work is done as for like (NULL: for some
- * bcrypt), so that the time does not reveal which users exist, and the result
- * is 0.  1, 0, or -EAGAIN: too many wrong secrets were tried just now. */
+/* Compare secret with hash, which crypt(3) must support: 1: equal; 0: not;
+ * -EAGAIN: too many wrong secrets were tried recently. hash NULL means an
+ * unknown user: returns 0 after the same work as for the hash like (NULL: a
+ * bcrypt hash), so that the time does not reveal which users exist. */
 int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
                     struct bj_slice secret, uint64_t now_usec);
 
-/* Is the answer known to be 1?  Takes no time. */
+/* Would bj_secret_check() return 1 from its cache, without computing a hash? */
 bool bj_secret_known(struct bj_secrets *s, const char *hash,
                      struct bj_slice secret);
 

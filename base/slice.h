@@ -54,9 +54,9 @@ struct bj_slice bj_slice_trim(struct bj_slice s);
  * -ERANGE (above 2^64-1); *ret is unchanged on failure. */
 int bj_slice_u64(struct bj_slice s, uint64_t *ret);
 
-/* The decimal number that s starts with; s moves after it.  False when s does
- * not start with a digit or the number is above 2^64-1: s and *ret are then
- * unchanged. */
+/* Read the decimal number at the start of s and advance s past it.  False when
+ * s does not start with a digit or the number is above 2^64-1: s and *ret are
+ * then unchanged. */
 bool bj_slice_number(struct bj_slice *s, uint64_t *ret);
 
 /* How many CPUs a kernel cpulist ("0-3,8,10-11") names, at most max; with set

@@ -45,14 +45,14 @@ enum {
     BJ_STAMP_BARE_UTC, /* without a zone, it is UTC; dates are midnight */
 };
 
-/* Microseconds or seconds (fractions dropped) since 1970-01-01T00:00:00Z of
- * such a text.  mode is one of the above.  Errors as above; -ERANGE also when
- * the offset leads out of the years. */
+/* Parse such a text into microseconds or seconds (fractions dropped) since
+ * 1970-01-01T00:00:00Z. mode is one of the above.  Errors as above; -ERANGE
+ * also when the offset moves the time out of the years 1 to 9999. */
 int bj_stamp_usec(struct bj_slice s, unsigned mode, int64_t *ret);
 int bj_stamp_sec(struct bj_slice s, unsigned mode, int64_t *ret);
 
-/* The same of a split stamp; offset_min counts whether zoned or not.  Parts
- * must be in range (as bj_civil_parse leaves them). */
+/* The microseconds of a split stamp; offset_min is used even if zoned is false.
+ * Parts must be in range (as bj_civil_parse leaves them). */
 int64_t bj_civil_usec(const struct bj_civil *c);
 
 enum { BJ_STAMP_MAX = 40 }; /* most bytes of the texts below */

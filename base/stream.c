@@ -5,7 +5,7 @@
 
 struct bj_stream {
     size_t cap, begin,
-        n;        /* n bytes from begin, around the end, are to be read */
+        n;        /* n bytes from begin on, wrapping at the end, are unread */
     char *p;      /* cap bytes; NULL before the first piece */
     bool full;    /* the writer waits for room */
     bool waiting; /* the reader found nothing */
@@ -96,7 +96,7 @@ long bj_stream_take(struct bj_stream *s, char *buf, size_t max)
     if (n > 0)
         take_bytes(s, buf, n);
     s->waiting = n == 0 && !s->ended;
-    /* not for each small read */
+    /* not after each small read */
     if (s->full && s->n <= s->cap / 4) {
         s->full = false;
         s->wake(s->ctx);

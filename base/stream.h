@@ -22,7 +22,7 @@ enum {
     BJ_STREAM_FULL = 2    /* a piece of half of cap may find no room: wait */
 };
 
-/* Add a piece of at most cap bytes.  -EAGAIN: no room yet, nothing is taken;
+/* Add a piece of at most cap bytes.  -EAGAIN: no room yet, nothing was added;
  * -EPIPE: the reader has closed; -ENOMEM.  Else a mask of the above. */
 int bj_stream_put(struct bj_stream *s, struct bj_slice piece);
 
@@ -32,22 +32,22 @@ bool bj_stream_is_full(const struct bj_stream *s);
 /* Has the reader closed? */
 bool bj_stream_is_closed(const struct bj_stream *s);
 
-/* The last piece is in, or the rest will never come.  s is invalid afterwards.
- */
+/* End the stream; complete is false if the rest of the response is missing. s
+ * is invalid afterwards. */
 void bj_stream_end(struct bj_stream *s, bool complete);
 
 /* --- the reader ----------------------------------------------------------- */
 
 enum { BJ_STREAM_END = -1, BJ_STREAM_BROKEN = -2 };
 
-/* Move at most max bytes to buf: their number; 0: none yet; or one of the
- * above. */
+/* Move at most max bytes to buf.  Returns their number, 0 if there are none
+ * yet, or one of the above. */
 long bj_stream_take(struct bj_stream *s, char *buf, size_t max);
 
-/* The most bytes that one read should take. */
+/* The maximum useful size of one read. */
 size_t bj_stream_block(const struct bj_stream *s);
 
-/* Would bj_stream_take() return other than 0? */
+/* Would bj_stream_take() return a value other than 0? */
 bool bj_stream_is_ready(const struct bj_stream *s);
 
 /* Has the writer ended? */

@@ -16,10 +16,10 @@ size_t bj_text_clean(struct bj_slice s, char *dst, size_t cap);
 
 /* Append s to dst (room for 3 * s.n bytes): bytes that are not UTF-8 become
  * U+FFFD as above, NUL '?'; other control characters stay.  Returns the number
- * of bytes, without a NUL behind them. */
+ * of bytes; appends no NUL. */
 size_t bj_text_utf8(struct bj_slice s, char *dst);
 
-/* Is that the same text? */
+/* Would bj_text_utf8 leave s unchanged? */
 bool bj_text_is_utf8(struct bj_slice s);
 
 /* Clean s into a collectd identifier: bj_text_clean, then every character other

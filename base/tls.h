@@ -28,9 +28,9 @@ int64_t bj_tls_expires(const struct bj_tls *t);
  * 0 or -EIO. */
 int bj_tls_attach(struct bj_tls *t, gnutls_session_t session);
 
-/* Verify the certificate of a session's client again, by the rules of t, which
- * may be others than at its handshake, and which the session uses from now on.
- */
+/* Verify the certificate of a session's client again, with the credentials t,
+ * which may differ from those of its handshake.  The session uses t from now
+ * on. */
 bool bj_tls_recheck(struct bj_tls *t, gnutls_session_t session);
 
 /* The names in the verified certificate of a session's client: one after the

@@ -2,13 +2,13 @@
 #ifndef BJ_BASE_TRIM_H
 #define BJ_BASE_TRIM_H
 
-/* Return unused parts of the heap: identifying many new jobs leaves holes
- * between blocks that stay.  Also drop the pages of code and constants of the
- * program and its libraries: used ones come back from the page cache, those
- * that only the dynamic linker, the start and the user database needed stay
- * away: about 1.4 MiB of the libraries of GnuTLS, 7 MiB of those of libcurl.
- * The latter not under a debugger, whose breakpoints are in such pages.  Other
- * threads may run. */
+/* Return unused parts of the heap to the kernel: identifying many new jobs
+ * leaves holes between blocks that stay.  Also drop pages of code and constants
+ * of the program and its libraries, unless under a debugger, whose breakpoints
+ * are in such pages.  The kernel reads pages in use from the page cache again;
+ * pages that only the dynamic linker, the start and the user database needed
+ * are saved: about 1.4 MiB for the libraries of GnuTLS, 7 MiB for those of
+ * libcurl.  Other threads may run. */
 void bj_trim(void);
 
 #endif

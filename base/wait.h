@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A lock and a condition on CLOCK_MONOTONIC; -ENOMEM. */
+/* Initialise a lock and a condition on CLOCK_MONOTONIC; -ENOMEM. */
 int bj_wait_init(pthread_mutex_t *lock, pthread_cond_t *cond);
 void bj_wait_destroy(pthread_mutex_t *lock, pthread_cond_t *cond);
 
-/* The condition alone, for a lock that exists already. */
+/* Initialise only the condition, for an existing lock. */
 int bj_wait_cond_init(pthread_cond_t *cond);
 
 /* Wait until the condition is signalled or bj_clock_boot_usec() reaches

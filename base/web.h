@@ -42,7 +42,8 @@ struct bj_web_watch {
 };
 
 /* Have the files changed?  Checks them at most once a second, and reports each
- * version of the files once: a bad one is not tried again before it changes. */
+ * version of the files once: a bad version is not read again before the file
+ * changes. */
 bool bj_web_changed(const struct bj_web *w, struct bj_web_watch *watch,
                     uint64_t now_usec);
 

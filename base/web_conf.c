@@ -23,7 +23,7 @@ struct walk {
 };
 
 /* A key of a section, and the function that stores its value at at; take NULL:
- * a key of the format that is not supported, help says why. */
+ * a key of the format that is not supported, for the reason in help. */
 struct field {
     const char *name;
     int (*take)(struct walk *w, const yaml_node_t *value, void *at);

@@ -68,7 +68,7 @@ void bj_web_conf_free(struct bj_web_conf *c);
 /* The hash of a user, or NULL. */
 const char *bj_web_conf_hash(const struct bj_web_conf *c, struct bj_slice name);
 
-/* The hash that gives the time to check an unknown user (base/secret.h). */
+/* A hash of the file, for argument like of bj_secret_check(). */
 const char *bj_web_conf_like(const struct bj_web_conf *c);
 
 #endif

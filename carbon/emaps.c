@@ -1,5 +1,5 @@
-/* Electricity Maps: hourly values of a zone, API v3.  The reply says whether it
- * is about life cycles (the default of the API) or direct emissions. */
+/* Electricity Maps: hourly values of a zone, API v3.  The reply shows whether
+ * its values are life-cycle (the default of the API) or direct emissions. */
 #include "carbon/provider_list.h"
 
 enum { STEP_SEC = 3600 };

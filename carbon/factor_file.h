@@ -6,8 +6,8 @@
 
 #include "carbon/points.h"
 
-/* Which rows of a file to read: those of zone, or of a country by either of its
- * codes when zone is one. */
+/* The rows of a file to read: those of zone; if zone is a code of a country,
+ * those with either code of the country. */
 struct bj_factor_rows {
     const char *zone;
     uint64_t fetched_sec; /* copied into the points */

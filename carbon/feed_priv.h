@@ -25,7 +25,7 @@ struct bj_carbon_feed {
     atomic_bool abort;
     uint64_t random;              /* state of the generator, never 0 */
     bool started;                 /* the first requests are due */
-    struct bj_carbon_reply reply; /* of the stepping thread */
+    struct bj_carbon_reply reply; /* used by the stepping thread only */
     /* Guards the fields below.  Only the stepping thread writes them, so it
      * reads them without the lock. */
     pthread_mutex_t lock;
@@ -42,7 +42,7 @@ enum bj_carbon_fault bj_carbon_feed_check_file(struct bj_carbon_feed *feed,
                                                bool *ret_news,
                                                struct bj_err *err);
 
-/* Some value of slot i, of any kind, is current at a time. */
+/* Whether slot i has a value of any kind that is current at a time. */
 bool bj_carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
                           uint64_t wall_sec);
 

@@ -1,4 +1,4 @@
-/* Values of one provider over time: all of them, the current one, and that of
+/* Values of one provider over time: all values, the current one, and that of
  * the same hour some days ago. */
 #ifndef BJ_CARBON_POINTS_H
 #define BJ_CARBON_POINTS_H

@@ -42,7 +42,7 @@ struct bj_carbon_provider {
     /* Append the URL of a request. */
     void (*url)(const struct bj_carbon_target *target, struct bj_buf *out);
     /* Read the body of a reply about a zone; text may be any bytes.  -EINVAL
-     * with a message when it is not the requested one (a page of HTML, another
+     * with a message if it is not the requested data (a page of HTML, another
      * zone, another unit), -EFBIG, -ENOMEM; *ret is then undefined.  A reply
      * without values is valid: n is 0. */
     int (*parse)(struct bj_slice text, const char *zone,
@@ -52,7 +52,7 @@ struct bj_carbon_provider {
 /* All providers; ends with name NULL. */
 extern const struct bj_carbon_provider bj_carbon_providers[];
 
-/* The one of that name; NULL: unknown. */
+/* The provider of that name; NULL: unknown. */
 const struct bj_carbon_provider *bj_carbon_provider(struct bj_slice name);
 
 #endif

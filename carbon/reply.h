@@ -24,7 +24,7 @@ struct bj_carbon_reply {
     size_t unknown; /* rows without a valid value or time, also null */
 };
 
-/* What a request is about. */
+/* The zone and the time of a request. */
 struct bj_carbon_target {
     const char *origin; /* "https://host" and an optional path */
     const char *zone;   /* "": the provider has only one */

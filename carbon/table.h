@@ -17,7 +17,7 @@ struct bj_country {
  * lower case; NULL: unknown. */
 const struct bj_country *bj_carbon_country(struct bj_slice code);
 
-/* The table's factor of a country; false when it has none. */
+/* The table's factor of a country; false: none. */
 bool bj_carbon_country_factor(const struct bj_country *c,
                               struct bj_factor *ret);
 

@@ -274,8 +274,8 @@ static void put_attrs(struct bj_dispatch *d, const struct bj_sample *s)
     }
 }
 
-/* Where the keys of a sample go: a step into the plugin instance, and so does
- * the first of several keys without a job; all others into the type instance,
+/* Put the keys of a sample into the list: a step, or the first of several keys
+ * without a job, becomes the plugin instance; all others the type instance,
  * "a:b" for two keys of a job. */
 static void list_sub(struct bj_dispatch *d, const struct bj_sample *s)
 {

@@ -1,4 +1,4 @@
-/* From snapshots to value lists.
+/* Converts snapshots to collectd's value lists.
  *
  * plugin: "batchjob"; plugin instance: the job, "JOBID", or its step,
  * "JOBID.STEP", empty for the node and this plugin; type: the metric

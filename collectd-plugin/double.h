@@ -29,7 +29,7 @@ struct bj_double {
     size_t nlines;
     unsigned unknown; /* of a type without data set, or of a different kind */
     unsigned duplicates; /* with identifier and time of another value */
-    /* all others */
+    /* other data */
     char log[8192];             /* "LEVEL message\n" ... */
     unsigned threads;           /* started */
     unsigned metas;             /* alive */

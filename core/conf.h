@@ -20,7 +20,7 @@ enum bj_collector_id {
     BJ_COLLECT_PRESSURE,
     BJ_COLLECT_PERCORE,
     BJ_COLLECT_HUGETLB,
-    BJ_CGROUP_COLLECTORS, /* so many read files of cgroups */
+    BJ_CGROUP_COLLECTORS, /* number of collectors that read files of cgroups */
     BJ_COLLECT_PROCESS = BJ_CGROUP_COLLECTORS,
     BJ_COLLECT_NODE,
     BJ_COLLECT_ENERGY,
@@ -30,15 +30,15 @@ enum bj_collector_id {
     BJ_COLLECTORS
 };
 
-/* Extra values of jobs, which only dialects report: collected where a dialect
- * needs them, and of no cost otherwise. */
+/* Extra values of jobs that only dialects report: collected only if a dialect
+ * needs them, else at no cost. */
 enum bj_extra {
     BJ_EXTRA_EXES = 1,    /* processes by executable */
     BJ_EXTRA_NAMES = 2,   /* threads by name of their process */
     BJ_EXTRA_ALIVE = 4,   /* sums over the processes that live now */
     BJ_EXTRA_RATE = 8,    /* CPU time a second */
-    BJ_EXTRA_CPUS = 16,   /* which CPUs it may use */
-    BJ_EXTRA_CPUSET = 32, /* v2: and which its cpuset names */
+    BJ_EXTRA_CPUS = 16,   /* numbers of the CPUs that the job may use */
+    BJ_EXTRA_CPUSET = 32, /* v2: also those configured in its cpuset */
     BJ_EXTRA_EVEN = 64,   /* its CPU time, split evenly over them */
     BJ_EXTRA_STATM = 128, /* with ALIVE: memory of these processes */
     BJ_EXTRA_USERS = 256  /* processes that slurm-job-exporter counts */
@@ -47,12 +47,14 @@ enum bj_extra {
 struct bj_conf {
     char *procfs, *sysfs, *cgroupfs; /* mount points */
     bool collect[BJ_COLLECTORS];     /* which collectors run */
-    bool collect_set[BJ_COLLECTORS]; /* named by a source, not by its preset */
-    bool disable_defaults;           /* only those that are named run */
+    bool collect_set[BJ_COLLECTORS]; /* set by the configuration, not by a
+                                        preset */
+    bool disable_defaults;           /* only collectors that are named run */
     bool basic;       /* only the files that are read in every mode */
     char *steps;      /* "off", "steps", "tasks" */
-    uint64_t exe_top; /* executables of a job that get a series */
-    unsigned extras;  /* enum bj_extra; no option: the host's dialects */
+    uint64_t exe_top; /* number of executables of a job with their own series */
+    unsigned extras;  /* enum bj_extra; not an option: set by the host for its
+                         dialects */
     bool open_fds;
     struct bj_strv places; /* "name=path" */
     char *cluster;
@@ -60,33 +62,35 @@ struct bj_conf {
     struct bj_strv job_files; /* directories with prolog files */
     struct bj_strv patterns;  /* operator-defined layouts, "name=regex" */
     struct bj_strv systems; /* batch systems whose jobs are found; empty: all */
-    uint64_t grace_usec;    /* how long an ended job stays */
-    uint64_t slow_usec; /* the slow interval: of values that rarely change or
+    uint64_t grace_usec;    /* grace period of ended jobs */
+    uint64_t slow_usec; /* the slow interval, for values that change rarely or
                            are expensive */
     bool watch;         /* sample jobs when their processes begin and end */
-    char *request_dir;  /* where an epilog requests a sample; empty: nowhere */
-    uint64_t ident_wait_usec; /* how long a pass waits for identities */
+    char *request_dir;  /* directory in which an epilog requests a sample;
+                           empty: none */
+    uint64_t ident_wait_usec; /* time for which a pass waits for identities */
     uint64_t max_jobs, max_processes;
     uint64_t max_files; /* kept descriptors */
     uint64_t gpu_usec;  /* interval at which the drivers of GPUs are read */
     char *gpu_nvml;     /* path of NVIDIA's library; empty: the system's */
     char *gpu_rocm, *gpu_level_zero; /* likewise AMD's, Intel's; "none" */
     char *gpu_dcgm;  /* URL of dcgm-exporter's page; empty: none */
-    char *gpu_order; /* what a GPU's number means: "bus", "minor", "mig" */
+    char *gpu_order; /* meaning of a GPU's number: "bus", "minor", "mig" */
     struct bj_strv gpu_map_dirs; /* prolog files by GPU */
     bool gpu_ask_scheduler;      /* once for each job */
-    char *gpu_job_map_dir;       /* dcgm-exporter's, which we write; empty */
+    char *gpu_job_map_dir;       /* for files for dcgm-exporter; empty: none */
     struct bj_energy_conf energy;
     struct bj_sender_conf sender;
     struct bj_carbon_conf carbon;
     struct bj_scheduler_conf scheduler;
-    /* No option, the host sets it: kept descriptors get numbers of at least
-     * this (bj_fdpool.base), clear of those that select(2) needs.  0: any. */
+    /* Not an option, set by the host: kept descriptors get numbers of at least
+     * this (bj_fdpool.base), so that select(2) can use the lower ones.  0:
+     * any. */
     uint64_t fd_base;
 };
 
-/* The option tables: bj_conf_opts over a struct bj_conf, and those of the rooms
- * below over their parts of it. */
+/* The option tables: bj_conf_opts for a struct bj_conf, and those of other
+ * rooms for their parts of it. */
 extern const struct bj_opt bj_conf_opts[];
 enum { BJ_CONF_SETS = 3 };
 void bj_conf_sets(struct bj_conf *conf, struct bj_optset ret[BJ_CONF_SETS]);

@@ -1,13 +1,13 @@
-/* Counters that continue after a restart are shown once they are saved, so that
- * no crash makes one fall.  Each has two copies: one of the last tick, and one
- * of the last tick that was saved, which is shown.  All change roles at once
- * when the state is saved, and none when that fails. */
+/* Counters that continue after a restart are shown only after they were saved,
+ * so that none falls after a crash.  Each has two copies: one of the last tick,
+ * and one of the last tick that was saved, which is shown.  When the state is
+ * saved, all copies change roles at once; if saving fails, none does. */
 #ifndef BJ_CORE_COPIES_H
 #define BJ_CORE_COPIES_H
 
 enum { BJ_COPIES = 2 };
 
-/* Which is which: bj_core.copies. */
+/* The indices of the two copies: bj_core.copies. */
 struct bj_copies {
     unsigned last, shown;
 };

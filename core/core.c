@@ -1,4 +1,4 @@
-/* Makes a core out of its parts, runs passes, and takes it down. */
+/* Creates a core, runs passes, frees it. */
 #include "core/core.h"
 
 #include "base/text.h"
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { RECORD_BYTES = 2560 }; /* of a final record, about */
+enum { RECORD_BYTES = 2560 }; /* approximate size of a final record */
 
 static bool is_set(const char *text)
 {
     return text && *text;
 }
 
-/* The spool of final records, and what sends them. */
+/* Start the spool of final records and their sender. */
 static int start_records(struct bj_core *core, struct bj_err *err)
 {
     const struct bj_conf *conf = core->conf;
@@ -92,8 +92,8 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
     return bj_resolver_new(conf, &core->host, &core->resolver, err);
 }
 
-/* How many descriptors may be kept.  The process needs some for itself; one
- * that the kernel refuses would count as an error. */
+/* The number of descriptors that may be kept.  The process needs some for
+ * itself; a descriptor that the kernel refuses would count as an error. */
 static uint64_t keepable(uint64_t wanted)
 {
     enum { RESERVE = 256 };

@@ -1,4 +1,4 @@
-/* The collection core as a host sees it. */
+/* The interface of the collection core for its host. */
 #ifndef BJ_CORE_CORE_H
 #define BJ_CORE_CORE_H
 
@@ -10,11 +10,11 @@
 
 #include <stdatomic.h>
 
-/* What one pass found.  Immutable and shared: each holder of a reference may
+/* The result of a pass.  Immutable and shared: each holder of a reference may
  * read it from any thread. */
 struct bj_snap {
     atomic_uint refs;
-    uint64_t boot_usec, wall_usec; /* when the pass ended */
+    uint64_t boot_usec, wall_usec; /* the end of the pass */
     struct bj_slice cluster;       /* label value, clean; empty: none */
     struct bj_node node;
     struct bj_self self;
@@ -24,22 +24,22 @@ struct bj_snap {
     struct bj_list factors, providers, provider_errors;
     struct bj_list gpus, gpu_sources, gpu_conflicts;
     struct bj_list gpu_models, gpu_addresses, gpu_parents, gpu_reasons;
-    struct bj_cluster_lists cluster_lists; /* held by its parts */
+    struct bj_cluster_lists cluster_lists; /* memory: owned by its parts */
     struct bj_arena arena;
 };
 
 struct bj_core;
 
-/* Make a core.  conf is taken as it is and must outlive the core.  A missing
- * cgroup root is not an error: jobs are found when it appears.  Errors are
- * wrong options (-EINVAL) and no memory or threads. */
+/* Create a core.  conf is not copied and must outlive the core.  A missing
+ * cgroup root is not an error: jobs are found when it appears.  Errors: wrong
+ * options (-EINVAL), no memory, no threads. */
 int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_core **ret, struct bj_err *err);
 void bj_core_free(struct bj_core *core);
 
 /* Run all collectors once and return a snapshot with a reference for the
- * caller.  Fails only when memory is out (-ENOMEM): a source that is broken
- * shows in its collector's record.  One pass at a time: calls from several
+ * caller.  Fails only without memory (-ENOMEM): errors of sources are in the
+ * records of their collectors.  One pass runs at a time: calls from several
  * threads wait for each other. */
 int bj_core_pass(struct bj_core *core, struct bj_snap **ret,
                  struct bj_err *err);

@@ -1,5 +1,5 @@
-/* Emission factors in the core: a thread that feeds, and what goes into
- * snapshots.  The work is done in carbon/. */
+/* Emission factors in the core: a thread that runs the feed of carbon/, and the
+ * factors in snapshots. */
 #ifndef BJ_CORE_EMISSIONS_H
 #define BJ_CORE_EMISSIONS_H
 
@@ -7,7 +7,7 @@
 
 struct bj_emissions;
 
-/* -EINVAL when the options do not fit each other, -ENOMEM, or no thread. */
+/* -EINVAL if the options contradict each other, -ENOMEM, or no thread. */
 int bj_emissions_new(const struct bj_conf *conf, const struct bj_host *host,
                      struct bj_emissions **ret, struct bj_err *err);
 void bj_emissions_free(struct bj_emissions *e); /* NULL is fine */

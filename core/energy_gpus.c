@@ -15,7 +15,7 @@ static struct bj_slice key_of(const struct bj_track *t)
     return a ? bj_account_key(a) : (struct bj_slice){NULL, 0};
 }
 
-/* Energy of a job's GPUs to its account, before and after its end. */
+/* Add the energy of a job's GPUs to its account, also after its end. */
 static void give(struct bj_core *core, struct bj_track *t)
 {
     struct bj_account *a = account_of(t);
@@ -28,7 +28,7 @@ static void give(struct bj_core *core, struct bj_track *t)
         bj_account_gpu(a, uj);
 }
 
-/* What GPUs counted before energy first used their own total is in the energy
+/* Energy that GPUs counted before their own total was used is included in that
  * of a meter, or unknown: no job gets it. */
 static uint64_t give_all(struct bj_core *core)
 {

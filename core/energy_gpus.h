@@ -9,12 +9,12 @@
  * state to be saved.  -ENOMEM at the first call. */
 int bj_energy_gpus_tick(struct bj_core *core);
 
-/* After the last tick, before the state is saved: without the jobs that have
+/* Prepare the state to be saved after the last tick: without the jobs that have
  * a final record. */
 void bj_energy_gpus_finish(struct bj_core *core);
 
 /* The next account of a job that ended while the program did not run, and its
- * key; NULL: none.  Forget it when its record was made. */
+ * key; NULL: none.  Call forget when its record was made. */
 struct bj_account;
 struct bj_account *bj_energy_gpus_orphan(struct bj_core *core,
                                          struct bj_slice *ret_key);

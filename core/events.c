@@ -7,20 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The most that is charged at once, a huge page: 512 MiB on arm64 with pages
- * of 64 KiB.  What stays further below its limit has not hit it. */
+/* The largest single charge, a huge page: 512 MiB on arm64 with pages of 64
+ * KiB. A cgroup whose peak is further below its limit has not hit it. */
 #define CHARGE_BYTES (512ull << 20)
 #define MINUTE 60000000u
 
 struct bj_job_events {
     struct bj_event_counts counts; /* of its own cgroup */
-    uint64_t due_usec;             /* when they are read at the latest */
-    /* Peak, and OOM kills of the machine, when they were read last. */
+    uint64_t due_usec;             /* latest time of the next read */
+    /* Peak, and OOM kills of the machine, at the last read. */
     uint64_t peak_bytes, oom_kills;
     uint64_t step_limit_bytes; /* the lowest limit of a step */
 };
 
-/* The events of one cgroup, BJ_ABSENT where they are not known. */
+/* The events of one cgroup; BJ_ABSENT: unknown. */
 struct events {
     uint64_t of[BJ_EVENTS], limit_bytes;
 };
@@ -79,8 +79,8 @@ static struct events read_events(struct bj_track *t, const char *rel)
     return e;
 }
 
-/* OOM kills of the whole machine: while they stand still, so do those of each
- * job.  A kernel before Linux 4.13 does not count them. */
+/* OOM kills of the whole machine: while they do not change, those of no job do.
+ * A kernel before Linux 4.13 does not count them. */
 static uint64_t all_kills(struct bj_core *core)
 {
     static const struct bj_kv_key key[] = {{{"oom_kill", 8}, 0, 1}};
@@ -99,8 +99,9 @@ static uint64_t all_kills(struct bj_core *core)
     return core->oom_kills;
 }
 
-/* Whether they must be read: not while the peak stands still well below every
- * limit; but a limit may be lowered, so once a minute they are read anyway. */
+/* Whether the events must be read: not while the peak is constant and well
+ * below every limit.  As a limit may be lowered, they are read at least once a
+ * minute. */
 static bool must_read(struct bj_track *t)
 {
     const struct bj_job_events *e = t->events;
@@ -116,7 +117,7 @@ static bool must_read(struct bj_track *t)
            t->core->now_usec >= e->due_usec;
 }
 
-/* Kinds of events that this kernel does not count, as a mask, are absent. */
+/* Set the events of a unit; those in the mask unknown become absent. */
 static void set_events(struct bj_unit *u, const uint64_t sum[BJ_EVENTS],
                        unsigned unknown)
 {
@@ -129,7 +130,8 @@ static void set_events(struct bj_unit *u, const uint64_t sum[BJ_EVENTS],
         *to[e] = unknown & 1u << e ? BJ_ABSENT : sum[e];
 }
 
-/* Kinds of events that the job's own cgroup does not count, and never has. */
+/* The mask of events that the kernel has never counted for the job's own
+ * cgroup. */
 static unsigned unknown_events(const struct bj_unit *u,
                                const struct events *own)
 {
@@ -142,8 +144,8 @@ static unsigned unknown_events(const struct bj_unit *u,
     return unknown;
 }
 
-/* What a step has counted itself, what its tasks have, and what those had that
- * have gone. */
+/* Sum up the events of a step itself, of its tasks, and of tasks that have
+ * gone. */
 static void set_step(const struct bj_track *t, const struct bj_step *s,
                      unsigned unknown)
 {
@@ -157,7 +159,7 @@ static void set_step(const struct bj_track *t, const struct bj_step *s,
     set_events(s->unit, sum, unknown);
 }
 
-/* What could not be read stays as it was. */
+/* Values that could not be read stay unchanged. */
 static void keep(uint64_t own[BJ_EVENTS], const struct events *e)
 {
     for (int i = 0; i < BJ_EVENTS; i++)
@@ -217,7 +219,7 @@ void bj_events_read(struct bj_track *t, bool slow)
 void bj_events_step_added(struct bj_track *t)
 {
     if (t->events)
-        t->events->due_usec = 0; /* what it counts has not been read yet */
+        t->events->due_usec = 0; /* its events have not been read yet */
 }
 
 void bj_events_step_lost(struct bj_track *t, const struct bj_step *s,

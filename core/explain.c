@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXPLAINED = 8192 }; /* paths that are remembered, a power of two */
+enum { EXPLAINED = 8192 }; /* paths remembered; a power of two */
 
 /* --- the start ------------------------------------------------------------ */
 
@@ -40,7 +40,7 @@ static void put_cgroups(const struct bj_core *core, struct bj_buf *out)
     bj_buf_printf(out, " at %s", core->conf->cgroupfs);
 }
 
-/* The systems of the jobs that are known. */
+/* The batch systems of the known jobs. */
 static void put_systems(const struct bj_core *core, struct bj_buf *out)
 {
     const struct bj_tracks *ts = &core->tracks;

@@ -1,4 +1,4 @@
-/* Extra values of jobs, which only dialects report (enum bj_extra). */
+/* Extra values of jobs that only dialects report (enum bj_extra). */
 #include "core/internal.h"
 
 void bj_core_rates(struct bj_core *core)
@@ -13,7 +13,7 @@ void bj_core_rates(struct bj_core *core)
     }
 }
 
-/* The same part of the job's CPU time for each of the CPUs that it may use. */
+/* The job's CPU time, divided evenly among the CPUs that it may use. */
 static struct bj_list split_evenly(const struct bj_track *t, struct bj_arena *a,
                                    struct bj_slice cpus)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* Fields of a record; what is absent is left out. */
+/* Fields of a record; absent values are left out. */
 struct field {
     const char *name;
     size_t off;
@@ -169,7 +169,7 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
     struct bj_slice system, node, id;
     begin(core, o);
     struct bj_slice whole = key;
-    /* The inode means nothing to readers. */
+    /* Leave out the inode, which has no meaning for readers. */
     while (key.n > 0 && key.p[key.n - 1] != '#')
         key.n--;
     key.n -= key.n > 0;

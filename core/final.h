@@ -11,8 +11,8 @@
 int bj_final_write(const struct bj_core *core, const struct bj_track *t,
                    struct bj_buf *out);
 
-/* The same for a job that ended while we did not run: key is its track's, and
- * an inode. */
+/* The same for a job that ended while the program did not run: key is the key
+ * of its track and an inode. */
 int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
                     const struct bj_account *a, struct bj_buf *out);
 

@@ -10,7 +10,7 @@
 struct bj_identity {
     struct bj_path_fields *path;
     struct bj_ident_request *request; /* at the resolver; NULL: none */
-    bool resolved;                    /* t->ident has more than the path */
+    bool resolved; /* t->ident has more fields than the path */
     unsigned requests, results;
     uint64_t request_usec; /* when the next one is due */
 };
@@ -54,8 +54,8 @@ struct bj_slice bj_identity_path_uid(const struct bj_track *t)
     return f[BJ_ID_UID];
 }
 
-/* Make the identity of t from these fields.  false, and it stays as it is, when
- * memory is out. */
+/* Make the identity of t from these fields.  False without memory; the identity
+ * is then unchanged. */
 static bool set_fields(struct bj_track *t, const struct bj_slice f[])
 {
     struct bj_ident *id = bj_ident_new(f, t->core->conf);
@@ -159,7 +159,7 @@ void bj_identity_end(struct bj_track *t)
     drop_request(t);
 }
 
-/* The resolver does not answer, and may never. */
+/* The resolver has not responded for long, and may never respond. */
 static bool hangs(const struct bj_track *t)
 {
     enum { PATIENCE_SEC = 30 };
@@ -168,9 +168,9 @@ static bool hangs(const struct bj_track *t)
            t->core->now_usec >= i->request_usec + PATIENCE_SEC * SECOND;
 }
 
-/* Until there is a result the fields of the path are the identity.  When the
- * resolver has not found the job id after some tries, the SLUID or the name of
- * the slot is used as the id. */
+/* Until there is a result, the identity consists of the fields of the path.  If
+ * the resolver has not found the job id after some tries, the SLUID or the name
+ * of the slot is used as the id. */
 static void use_path(struct bj_track *t)
 {
     enum { TRIES = 4 };

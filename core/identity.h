@@ -1,5 +1,5 @@
-/* The identity of a job: the fields in its path, and those that the resolver
- * finds. Internal to the core. */
+/* The identity of a job: the fields in its path, and those found by the
+ * resolver. Internal to the core. */
 #ifndef BJ_CORE_IDENTITY_H
 #define BJ_CORE_IDENTITY_H
 
@@ -10,24 +10,25 @@ struct bj_core;
 struct bj_track;
 struct bj_identity; /* of one job; core/identity.c */
 
-/* Give t an identity: t->identity from the fields of its path, t->ident
+/* Set the identity of t: t->identity from the fields of its path, t->ident
  * unknown.  -ENOMEM. */
 int bj_identity_new(struct bj_track *t, const struct bj_path_match *m);
 void bj_identity_free(struct bj_track *t); /* also after a failed new */
 
-/* Another directory of t was found, whose path may have more fields. */
+/* Add the fields in the path of another directory of t. */
 void bj_identity_learn(struct bj_track *t, const struct bj_path_match *m);
 
 /* The uid in its path; empty: the path has none. */
 struct bj_slice bj_identity_path_uid(const struct bj_track *t);
 
-/* t has ended: take what the resolver has found; the rest is not needed. */
+/* t has ended: take the resolver's result if there is one, and cancel the
+ * request. */
 void bj_identity_end(struct bj_track *t);
 
 /* Submit a request for t to the resolver, if one is due. */
 void bj_identity_request(struct bj_track *t);
 
-/* Submit requests for new jobs to the resolver and take its results. */
+/* Submit requests for new jobs to the resolver, and take its results. */
 void bj_core_identify(struct bj_core *core);
 
 #endif

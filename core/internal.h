@@ -7,7 +7,7 @@
 #include "core/core.h"
 #include "core/track.h"
 
-/* What runs in a pass and reports errors: the collectors of the options, then
+/* The parts of a pass that report errors: the collectors of the options, then
  * two that always run.  core/run.c */
 enum { BJ_RUN_FIND = BJ_COLLECTORS, BJ_RUN_IDENT, BJ_RUNS };
 extern const char *const bj_run_names[BJ_RUNS];
@@ -16,10 +16,10 @@ struct bj_run {
     bool ran, failing;
     uint64_t pass; /* number of the pass it ran in last */
     uint64_t errors, duration_usec, good_usec; /* good: end of the last run
-                                                  without fault, boot clock */
+                                                  without a fault, boot clock */
 };
 
-/* The tree of one hierarchy and the way back from it. */
+/* The tree of one hierarchy, and the core that it belongs to. */
 struct bj_hier_scan {
     struct bj_core *core;
     unsigned hier;
@@ -66,59 +66,61 @@ struct bj_core {
     struct bj_run run[BJ_RUNS];
     char cluster[132];
     uint64_t now_usec, wall_usec;    /* of the pass */
-    uint64_t scan_usec, reread_usec; /* when hierarchies are searched for, all
-                                        directories read again */
+    uint64_t scan_usec, reread_usec; /* when hierarchies are searched again,
+                                        when all directories are read again */
     uint64_t node_usec;              /* when the node is read again */
-    uint64_t own_fds_usec, own_fds;  /* when they are counted again; how many */
-    uint64_t oom_kills, oom_pass;    /* of the machine, BJ_ABSENT; read when */
-    bool rescan;                     /* something has gone: scan again */
+    uint64_t own_fds_usec, own_fds;  /* when our descriptors are counted again;
+                                        their number */
+    uint64_t oom_kills, oom_pass;    /* of the machine, or BJ_ABSENT; number of
+                                        the pass that read it */
+    bool rescan;                     /* a directory has gone: scan again */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
     uint64_t *explained;     /* hashes of paths; NULL: none.  core/explain.c */
     struct bj_snap *last;
 };
 
-/* One scan for jobs; full reads every directory although it seems unchanged.
+/* Scan for jobs; full: read every directory, even if it seems unchanged.
  * core/scan.c */
 void bj_core_scan(struct bj_core *core, bool full);
 void bj_core_scan_free(struct bj_core *core);
 /* The directory at this path has changed: the next scan reads it. */
 void bj_core_stale(struct bj_core *core, const char *path);
 
-/* Note how a run went: faults since start of the run, the newest of them.
+/* Record the result of a run: the number of its faults, and the newest one.
  * core/run.c */
 void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
                  uint64_t faults, const struct bj_err *fault);
 
-/* Read what costs little of one job, between two passes; the last time: also
- * what is read at the slow interval.  core/pass.c */
+/* Read the inexpensive values of one job between two passes; if last is set,
+ * also those of the slow interval.  core/pass.c */
 void bj_core_read_job(struct bj_track *t, bool last);
 
 /* Scan, read and identify; the first part of every pass.  core/pass.c */
 void bj_core_read(struct bj_core *core);
 
-/* The controllers that the files of the enabled collectors need, as bits of
- * enum bj_controller.  core/pass.c */
+/* The controllers with files of enabled collectors, as bits of enum
+ * bj_controller.  core/pass.c */
 unsigned bj_core_controllers(const struct bj_core *core);
 
-/* The sampler: a thread with an interval of its own, for what must not depend
- * on scrapes: energy and final records.  core/sampler.c */
+/* The sampler: a thread with its own interval, for energy and final records,
+ * which must not depend on scrapes.  core/sampler.c */
 
-/* Start it if there is something to do for it; called again in every pass, with
- * the lock held. */
+/* Start the sampler if it is needed; called in every pass, with the lock
+ * held. */
 void bj_core_sampler_want(struct bj_core *core);
-/* Stop it, without the lock.  false: it hangs in a write to a disk, and what it
- * uses must stay. */
+/* Stop the sampler, without the lock.  False: it hangs in a write to a disk, so
+ * the data that it uses must stay. */
 bool bj_core_sampler_free(struct bj_core *core);
 
-/* Extra values of a job, which only dialects report (conf->extras).  After a
- * read: note how fast jobs use CPU time.  core/extra.c */
+/* Extra values of jobs that only dialects report (conf->extras).  After a read:
+ * update the rates at which jobs use CPU time.  core/extra.c */
 void bj_core_rates(struct bj_core *core);
-/* Into the snapshot, after the job's processes. */
+/* Put extra values into the snapshot, after the job's processes. */
 void bj_extras_publish(const struct bj_core *core, const struct bj_track *t,
                        struct bj_arena *a, struct bj_job *job);
 
-/* Any text as a label value, in the arena.  core/label.c */
+/* Make a label value from any text, in the arena.  core/label.c */
 struct bj_slice bj_core_clean(struct bj_arena *a, const char *s);
 
 /* The name of the cluster: the configured one, else the scheduler's where the
@@ -142,8 +144,8 @@ void bj_node_publish(const struct bj_node_state *n, struct bj_arena *arena,
                      struct bj_node *ret);
 
 /* core/collect/self.c: the monitoring process.  Before Linux 6.2 its
- * descriptors have to be counted one by one, which may cost a tenth of a pass:
- * that is done when count says so, and remembered in *counted. */
+ * descriptors must be counted one by one, which may cost a tenth of a pass:
+ * done only if count is set, else the last number in *counted is used. */
 void bj_self_read(struct bj_self *ret, bool count, uint64_t *counted);
 uint64_t bj_self_start_sec(void);
 

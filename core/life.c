@@ -18,7 +18,7 @@ bool bj_life_any(const struct bj_track *t)
     return false;
 }
 
-/* A new directory whose processes have used CPU time, but are gone. */
+/* Whether a new directory had processes: they used CPU time, but have ended. */
 static bool had_processes(const struct bj_track *t)
 {
     uint64_t usec = t->unit.use.cpu_usec;
@@ -45,8 +45,8 @@ void bj_life_begin(struct bj_track *t)
             (core->wall_usec - (core->now_usec - t->life.first_usec)) / 1000000;
 }
 
-/* At the slow interval: whether a job without new CPU time has lost its
- * processes, or an empty one has got some. */
+/* At the slow interval: check whether the processes of a job without new CPU
+ * time have ended, or an empty job has processes again. */
 static void check_empty(struct bj_track *t)
 {
     struct bj_core *core = t->core;
@@ -81,7 +81,6 @@ void bj_life_update(struct bj_track *t)
         t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
 }
 
-/* After reading: what has gone has ended. */
 void bj_core_settle(struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
@@ -103,7 +102,7 @@ void bj_core_settle(struct bj_core *core)
     }
 }
 
-/* Its energy is not settled, or its final record not written. */
+/* Its energy is not settled, or its final record is not written. */
 static bool owes(const struct bj_track *t)
 {
     return t->core->sampler && t->life.born && !t->life.recorded;
@@ -117,7 +116,7 @@ void bj_core_drop(struct bj_core *core, struct bj_track *t)
 }
 
 /* Forget jobs whose grace period is over.  A job without processes stays known,
- * unpublished, as long as its directory is there. */
+ * but unpublished, as long as its directory exists. */
 void bj_core_forget(struct bj_core *core)
 {
     size_t n = 0;

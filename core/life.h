@@ -10,46 +10,46 @@ struct bj_core;
 struct bj_track;
 
 struct bj_life {
-    unsigned trees; /* hierarchies whose tree has a directory of it */
+    unsigned trees; /* number of trees that contain a directory of it */
     bool born;      /* it has had processes */
-    bool fresh;     /* its directory was made after the first pass */
-    bool lost;      /* a tree has lost its directory: it is over */
-    bool reused;    /* over, and directories of its name are there again: left
-                       over from it, or of another job of that id */
-    bool replaced;  /* ... of another job, since processes are in them */
-    bool emptied;   /* it has no processes any more, but its cgroup is there */
+    bool fresh;     /* its directory was created after the first pass */
+    bool lost;      /* its directory has gone from a tree: it has ended */
+    bool reused;    /* it has ended, and its directories exist again: left
+                       behind, or those of another job with the same id */
+    bool replaced;  /* ... those of another job, since they have processes */
+    bool emptied;   /* it has no processes any more, but its cgroup exists */
     bool hidden;    /* its grace period is over */
     bool recorded;  /* its final record is written, or none is due */
     uint16_t there; /* bj_unit.there after the last pass */
-    unsigned empty_checks; /* in a row that found no process */
+    unsigned empty_checks; /* checks in a row that found no process */
     unsigned place_tries;
     uint64_t place_usec; /* when to search for missing directories */
-    /* Boot clock: when it was first seen, and when it began; end is 0 while
-     * it runs. */
+    /* Boot clock: when it was first seen, when it began, and when it ended (0:
+     * it runs). */
     uint64_t first_usec, born_usec, end_usec;
     uint64_t start_sec, end_sec; /* wall clock, BJ_ABSENT */
     uint64_t checked_cpu_usec;   /* CPU time at the last check for processes */
-    uint64_t last_cpu_usec;      /* CPU time when it was sampled without
-                                    processes; BJ_ABSENT: has some since */
+    uint64_t last_cpu_usec;      /* CPU time at its last sample without
+                                    processes; BJ_ABSENT: it has some again */
     uint64_t read_pass;          /* number of the pass that read it last */
 };
 
-/* Before a job is read: search for its directories, its first process, the
- * last one. */
+/* Before a job is read: search for its missing directories, check for its first
+ * process, and whether the last one has ended. */
 void bj_life_update(struct bj_track *t);
 
-/* Has it processes? */
+/* Does the job have processes? */
 bool bj_life_any(const struct bj_track *t);
-/* If they are its first: it begins. */
+/* Begin the job if it has processes for the first time. */
 void bj_life_begin(struct bj_track *t);
 
-/* After all jobs are read: those that have gone have ended. */
+/* After all jobs are read: end the jobs whose cgroups have gone. */
 void bj_core_settle(struct bj_core *core);
 
 /* At the end of a pass: forget jobs whose grace period is over. */
 void bj_core_forget(struct bj_core *core);
 
-/* Free a track and what energy and GPUs hold of it. */
+/* Free a track, and its data in energy and GPUs. */
 void bj_core_drop(struct bj_core *core, struct bj_track *t);
 
 #endif

@@ -22,8 +22,8 @@ static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
             bj_unit_read(s->unit, &core->reader, c, which_files(core, s->unit));
 }
 
-/* Jobs to be read in this round: those that run, and only the new ones when
- * the round is not the first. */
+/* Whether a job is read in this round: running jobs in the first, only new jobs
+ * in later ones. */
 static bool due(const struct bj_track *t, unsigned round)
 {
     return bj_track_live(t) && t->unit.there != 0 &&
@@ -103,7 +103,7 @@ static void note_read(struct bj_core *core, unsigned round)
 void bj_core_read_job(struct bj_track *t, bool last)
 {
     struct bj_core *core = t->core;
-    /* Those with values in final records (core/final.c). */
+    /* The collectors whose values are in final records (core/final.c). */
     const struct bj_cgroup_collector *const recorded[] = {
         &bj_cpu_collector, &bj_memory_collector, &bj_pids_collector,
         &bj_block_collector};
@@ -175,7 +175,6 @@ void bj_core_read(struct bj_core *core)
         read_node(core);
 }
 
-/* The controllers that any file of a collector that runs needs. */
 unsigned bj_core_controllers(const struct bj_core *core)
 {
     unsigned mask = 0;

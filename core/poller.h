@@ -1,8 +1,8 @@
 /* A thread for a source that is slow or may block forever: a driver, a
  * management controller, the scheduler, a user database, a disk.  It sleeps
  * until it is due, works without the lock, and stops within a deadline.  A
- * thread that the kernel holds is abandoned: it keeps what it needs until it
- * returns, and another thread may take its place. */
+ * thread that is blocked in the kernel is abandoned: it keeps the data that it
+ * needs until it returns, and another thread may replace it. */
 #ifndef BJ_CORE_POLLER_H
 #define BJ_CORE_POLLER_H
 
@@ -15,29 +15,29 @@
 
 struct bj_poller;
 
-/* A thread of a poller, and what only this thread uses. */
+/* A thread of a poller, and the data that only this thread uses. */
 struct bj_worker {
     struct bj_poller *poller;
     unsigned turn;
 };
 
-/* What a poller does.  All but gone is called with the lock held. */
+/* The functions of a poller.  All but gone are called with the lock held. */
 struct bj_poller_work {
     size_t worker_size; /* of a struct that begins with a struct bj_worker; 0:
                            that struct */
     bool (*worker_init)(struct bj_worker *w); /* false: no memory; or NULL */
     void (*worker_fini)(struct bj_worker *w); /* or NULL */
-    /* The poller is due.  Does one thing and sets due_usec.  False when
-     * bj_worker_lock returned false. */
+    /* Called when the poller is due.  Does one step of work and sets due_usec.
+     * False if bj_worker_lock returned false. */
     bool (*step)(struct bj_worker *w);
-    bool (*finish)(struct bj_worker *w); /* after the last step; likewise; or
-                                            NULL */
-    /* Without the lock: the owner and all threads are done.  Frees the struct
-     * that contains the poller. */
+    bool (*finish)(struct bj_worker *w); /* called after the last step; as step;
+                                            or NULL */
+    /* Without the lock: the owner and all threads have released the poller.
+     * Frees the struct that contains it. */
     void (*gone)(struct bj_poller *p);
-    uint64_t stop_usec;     /* how long bj_poller_stop waits; 0: two seconds,
-                               UINT64_MAX: until the thread ends */
-    unsigned abandoned_max; /* threads that the kernel holds; 0: 4 */
+    uint64_t stop_usec; /* time for which bj_poller_stop waits; 0: two seconds,
+                           UINT64_MAX: until the thread ends */
+    unsigned abandoned_max; /* maximum number of abandoned threads; 0: 4 */
 };
 
 /* The first member of its owner's struct. */
@@ -48,22 +48,24 @@ struct bj_poller {
     pthread_mutex_t *lock;
     pthread_cond_t
         change;          /* broadcast after a change that a thread waits for */
-    uint64_t stuck_usec; /* how long a worker may be without the lock */
+    uint64_t stuck_usec; /* maximum time for which a worker may work without the
+                            lock */
     atomic_bool stop;    /* sources may read it without the lock */
     /* under lock */
     uint64_t due_usec;    /* of the next step; UINT64_MAX: none */
     uint64_t search_usec; /* see bj_poller_searches */
-    uint64_t busy_usec; /* since when the worker is without the lock; 0: it has
-                           it */
+    uint64_t busy_usec;   /* since when the worker works without the lock; 0: it
+                             has the lock */
     /* Internal to core/poller.c. */
     pthread_mutex_t own_lock;
     pthread_t thread;
     unsigned refs; /* the owner's, and one for each thread */
     bool threaded, ended;
-    unsigned turn, abandoned; /* of the present thread; number of others */
+    unsigned turn, abandoned; /* turn: of the current thread; abandoned: number
+                                 of such threads */
 };
 
-/* lock: NULL for one of its own.  host is copied; its ctx must live until
+/* lock NULL: the poller has its own.  host is copied; its ctx must live until
  * bj_poller_free.  Not due until due_usec is set.  -ENOMEM. */
 int bj_poller_init(struct bj_poller *p, const struct bj_poller_work *work,
                    const char *name, const struct bj_host *host,
@@ -81,8 +83,8 @@ void bj_poller_wake(struct bj_poller *p);
 bool bj_poller_searches(struct bj_poller *p, uint64_t now_usec);
 
 /* With the lock: replace a thread that has been busy for stuck_usec, unless too
- * many are abandoned.  True if it was replaced; the owner settles what that
- * thread was doing. */
+ * many are abandoned.  True if it was replaced; the owner then ends the work of
+ * that thread. */
 bool bj_poller_replace(struct bj_poller *p);
 
 /* Without the lock: stop the thread.  False if it was abandoned. */
@@ -93,8 +95,8 @@ void bj_poller_free(struct bj_poller *p);
 
 /* For step and finish: release the lock around work that may block, ... */
 void bj_worker_unlock(struct bj_worker *w);
-/* ... and take it again.  False when this thread was replaced: it must touch
- * nothing but its own worker. */
+/* ... and take it again.  False if this thread was replaced: it may then access
+ * only its own worker. */
 bool bj_worker_lock(struct bj_worker *w);
 
 /* first_usec, doubled for each fault, ten minutes at most. */

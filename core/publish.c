@@ -1,4 +1,4 @@
-/* From tracks to an immutable snapshot. */
+/* Makes an immutable snapshot from the tracks. */
 #include "base/version.h"
 #include "core/cluster/cluster.h"
 #include "core/emissions.h"
@@ -16,7 +16,7 @@ struct bj_snap *bj_snap_ref(struct bj_snap *s)
     return s;
 }
 
-/* Let go of all that is not in the arena. */
+/* Release all data outside the arena. */
 static void release(struct bj_snap *s)
 {
     const struct bj_job *jobs = s->jobs.v;
@@ -42,7 +42,8 @@ static struct bj_slice number_text(struct bj_arena *a, uint64_t v)
     return bj_arena_copy(a, (struct bj_slice){text, (size_t)n});
 }
 
-/* CPU time by CPU as v1 has it: CPUs of its cpuset, and those it has used. */
+/* CPU time by CPU, from v1: the CPUs of the job's cpuset, and others that it
+ * has used. */
 static void publish_cores(const struct bj_unit *u, struct bj_arena *a,
                           struct bj_job *job)
 {
@@ -61,8 +62,8 @@ static void publish_cores(const struct bj_unit *u, struct bj_arena *a,
     job->cores = (struct bj_list){v, n};
 }
 
-/* Estimates of v2 have only the CPUs that were used: add those of its cpuset,
- * with 0.  Both lists are sorted by number. */
+/* Estimates of v2 contain only used CPUs: add the others of the cpuset, with 0.
+ * Both lists are sorted by number. */
 static void add_unused_cores(const struct bj_unit *u, struct bj_arena *a,
                              struct bj_job *job)
 {
@@ -206,8 +207,8 @@ static bool publishable(const struct bj_track *t)
            t->ident->f[BJ_ID_JOBID].n > 0;
 }
 
-/* By id; of those under the same labels the one that runs, or ran last, comes
- * first. */
+/* Order jobs by id; of those with the same labels, the running one or the
+ * newest one comes first. */
 static int by_labels(const void *a, const void *b)
 {
     const struct bj_track *x = *(const struct bj_track *const *)a;
@@ -222,8 +223,9 @@ static int by_labels(const void *a, const void *b)
     return d;
 }
 
-/* Tracks are sorted by the id of their directory.  That is the order wanted,
- * unless a job has another id than its directory, or one id is there twice. */
+/* Tracks are sorted by the id of their directory.  That is the required order,
+ * unless the id of a job differs from that of its directory, or two jobs have
+ * the same id. */
 static void sort_tracks(const struct bj_track **v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -234,8 +236,9 @@ static void sort_tracks(const struct bj_track **v, size_t n)
         }
 }
 
-/* Never two with the same labels: Prometheus rejects a scrape with a duplicate
- * series.  Ids repeat when a job is requeued or a directory is left behind. */
+/* Publish no two jobs with the same labels: Prometheus rejects a scrape with a
+ * duplicate series.  Ids repeat when a job is requeued or a directory is left
+ * behind. */
 static int publish_jobs(struct bj_core *core, struct bj_snap *s)
 {
     size_t n = 0;
@@ -319,7 +322,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     publish_runs(core, s);
 }
 
-/* The last snapshot, when there is no other reference to it, or a new one. */
+/* The last snapshot, if there is no other reference to it, else a new one. */
 static struct bj_snap *take(struct bj_core *core)
 {
     struct bj_snap *s = core->last;
@@ -336,7 +339,7 @@ static struct bj_snap *take(struct bj_core *core)
     return s;
 }
 
-/* A snapshot that is used again has those of an arena that is no more. */
+/* The lists of a reused snapshot point into the memory of its earlier arena. */
 static void clear_lists(struct bj_snap *s)
 {
     const size_t first = offsetof(struct bj_snap, jobs);

@@ -1,4 +1,4 @@
-/* How the runs of a pass fared: their names, times, faults, log lines. */
+/* Results of the runs of a pass: names, times, faults, log lines. */
 #include "core/internal.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
     r->errors += faults;
     if (!failing)
         r->good_usec = now;
-    /* Logged when it begins and when it is over, not at every pass. */
+    /* Log the first failure and the first success after it, not every pass. */
     if (failing != r->failing)
         say(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
             failing ? fault : NULL);

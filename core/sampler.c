@@ -1,6 +1,6 @@
 /* The sampler: a thread that runs passes at its own interval, independent of
- * scrapes, for energy and final records.  It writes to disks without the lock:
- * a scrape never waits for a disk. */
+ * scrapes, for energy and final records.  It writes to disks without the lock,
+ * so a scrape never waits for a disk. */
 #include "core/energy/energy.h"
 #include "core/energy_gpus.h"
 #include "core/final.h"
@@ -27,10 +27,10 @@ struct bj_sampler {
     struct bj_poller poller; /* uses the core's lock */
     struct bj_core *core;
     struct record *first, **last;
-    size_t waiting; /* how many these are */
+    size_t waiting; /* number of waiting records */
     bool spool_fails, spool_waits;
-    struct bj_err energy_err; /* of this tick ... */
-    uint64_t energy_usec;     /* ... and how long energy took */
+    struct bj_err energy_err; /* error of energy in this tick */
+    uint64_t energy_usec;     /* duration of energy in this tick */
 };
 
 /* --- records --------------------------------------------------------------*/
@@ -164,7 +164,7 @@ static void write_records(struct bj_core *core)
     }
 }
 
-/* At the end. */
+/* At the end: drop the records that still wait. */
 static void give_up_records(struct bj_core *core)
 {
     struct bj_sampler *s = core->sampler;
@@ -202,7 +202,7 @@ static void tick(struct bj_core *core)
     bj_core_forget(core);
 }
 
-/* Without the lock; then, with it, show what was saved. */
+/* Save without the lock; then, with the lock, show the saved values. */
 static bool save(struct bj_worker *w)
 {
     struct bj_sampler *s = (struct bj_sampler *)w->poller;

@@ -15,7 +15,7 @@ static unsigned classify(void *ctx, const char *rel)
     return kind;
 }
 
-/* A track of that key which can take another directory. */
+/* The track of that key, if it can get another directory. */
 static struct bj_track *known(struct bj_core *core,
                               const struct bj_path_match *m, const char *key)
 {
@@ -109,9 +109,9 @@ static void add_trees(struct bj_core *core)
     }
 }
 
-/* Whether directories are read although they seem unchanged: something has gone
- * and may be back under its name, or the last time is a minute ago.  The
- * kernel's directories only show how many entries they hold. */
+/* Whether to read directories that seem unchanged: a directory has gone and may
+ * exist again under its name, or the last full read was a minute ago.  The
+ * kernel's directories only show the number of their entries. */
 static bool force(struct bj_core *core, bool full)
 {
     enum { MINUTE = 60 * 1000000 };
@@ -122,8 +122,8 @@ static bool force(struct bj_core *core, bool full)
     return true;
 }
 
-/* Search for hierarchies.  A root that cannot be read, or has none, is a fault
- * until it has one. */
+/* Search for hierarchies.  A root that cannot be read, or has no hierarchy, is
+ * a fault. */
 static void find_hiers(struct bj_core *core)
 {
     const char *root = core->conf->cgroupfs;

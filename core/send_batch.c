@@ -40,7 +40,7 @@ int bj_send_batch_set_bad(const struct bj_send_batch *b, int dir,
 
 /* --- filling --------------------------------------------------------------*/
 
-/* Errors of a file that will not be a record later either. */
+/* Whether the error is permanent: the file will never be a record. */
 static bool is_bad(int e)
 {
     return e == -EINVAL || e == -EPERM || e == -EFBIG || e == -ELOOP ||
@@ -108,11 +108,12 @@ int bj_send_batch_fill(struct bj_send_batch *b, DIR *d, unsigned max,
                : 0;
 }
 
-/* --- the answer -----------------------------------------------------------*/
+/* --- the response ---------------------------------------------------------*/
 
 enum verdict { STORED, BAD, DENIED };
 
-/* The verdict on each record; -EPROTO: the answer is not about this batch. */
+/* Read the result of each record; -EPROTO: the response is not about this
+ * batch. */
 static int read_answer(const struct bj_send_batch *b, const struct bj_json *doc,
                        unsigned char *verdict, struct bj_send_result *ret)
 {

@@ -1,5 +1,5 @@
-/* A request with final records: files of the spool, and what becomes of them
- * when batchjob_stats_db has answered. */
+/* A request with final records: files of the spool, and their handling after
+ * the response of batchjob_stats_db. */
 #ifndef BJ_CORE_SEND_BATCH_H
 #define BJ_CORE_SEND_BATCH_H
 
@@ -11,7 +11,8 @@
 
 enum {
     BJ_SEND_RECORDS = 500,
-    BJ_SEND_BYTES = 256 * 1024, /* of all, and at most of one record */
+    BJ_SEND_BYTES = 256 * 1024, /* of all records; also the maximum of one
+                                   record */
 };
 
 struct bj_send_batch {
@@ -19,7 +20,7 @@ struct bj_send_batch {
     struct bj_buf body;  /* their records, a line each */
     unsigned n;
     unsigned unreadable; /* files that were left out */
-    struct bj_err why;   /* they could not be read: of the newest */
+    struct bj_err why;   /* error of the last file that could not be read */
     char *text;          /* BJ_SEND_BYTES */
 };
 
@@ -28,24 +29,24 @@ void bj_send_batch_free(struct bj_send_batch *b);
 /* Is it the name of a record's file? */
 bool bj_send_is_record(const char *name);
 
-/* Fill it with files that follow in d, an open directory, at most max of them.
- * A file that cannot be a record is renamed to NAME.bad and counted in
- * *ret_bad; err then has the reason for the newest.  One that cannot be read is
- * left out and counted.  0, or -ENOMEM. */
+/* Fill it with at most max of the next files in the open directory d.  A file
+ * that cannot be a record is renamed to NAME.bad and counted in *ret_bad; err
+ * then has the reason for the last one.  A file that cannot be read is left out
+ * and counted.  Returns 0 or -ENOMEM. */
 int bj_send_batch_fill(struct bj_send_batch *b, DIR *d, unsigned max,
                        uint64_t *ret_bad, struct bj_err *err);
 
-/* The result of each record in the answer. */
+/* The numbers of records by result, from the response. */
 struct bj_send_result {
-    unsigned stored; /* their files are removed */
-    unsigned bad;    /* can never be stored: renamed to NAME.bad */
-    unsigned denied; /* refused for now: they stay */
+    unsigned stored; /* stored: their files are removed */
+    unsigned bad; /* can never be stored: their files are renamed to NAME.bad */
+    unsigned denied;                   /* refused for now: their files stay */
     struct bj_err bad_why, denied_why; /* of the first one */
 };
 
-/* Apply the answer of batchjob_stats_db (statsdb/record_body.h) to the files in
- * the open directory dir.
- *   -EPROTO  not an answer about these records; nothing is changed
+/* Apply the response of batchjob_stats_db (statsdb/record_body.h) to the files
+ * in the open directory dir.
+ *   -EPROTO  not a response about these records; no file is changed
  *   others   a file could not be removed or renamed */
 int bj_send_batch_settle(const struct bj_send_batch *b, int dir,
                          struct bj_slice answer, struct bj_send_result *ret,

@@ -19,7 +19,8 @@
 
 enum {
     SECOND = 1000000,
-    IDLE_INTERVALS = 6, /* until files of other programs are found */
+    IDLE_INTERVALS = 6, /* until the spool is searched for files of other
+                           programs */
     CONNECT_USEC = 10 * SECOND,
     TOTAL_USEC = 120 * SECOND,
     RETRY_MAX_USEC = 600 * SECOND,
@@ -46,7 +47,7 @@ struct bj_sender {
     uint64_t oldest_usec; /* wall clock; 0: none waits */
 };
 
-/* What a walk through the spool has found and done. */
+/* The results of one walk through the spool. */
 struct round {
     int dir;
     uint64_t denied, bad, unreadable, retry_after_usec;
@@ -63,7 +64,7 @@ static const char *if_set(const char *text)
     return is_set(text) ? text : NULL;
 }
 
-/* With the lock.  Many nodes must not come at the same time. */
+/* With the lock.  Spreads the requests of many nodes over time. */
 static uint64_t random_below(struct bj_sender *s, uint64_t n)
 {
     s->random ^= s->random << 13;
@@ -95,7 +96,7 @@ static void count_file(int dir, const char *name, uint64_t *n, uint64_t *oldest)
         *oldest = usec;
 }
 
-/* Open the spool as a stream; NULL: err says why. */
+/* Open the spool as a directory stream; NULL: err has the reason. */
 static DIR *open_dir(const struct bj_sender *s, struct bj_err *err)
 {
     int fd = bj_dir_open(AT_FDCWD, s->dir);
@@ -108,7 +109,7 @@ static DIR *open_dir(const struct bj_sender *s, struct bj_err *err)
     return d;
 }
 
-/* Count what waits. */
+/* Count the waiting records. */
 static void survey(struct bj_sender *s)
 {
     uint64_t n = 0, oldest = 0;
@@ -149,7 +150,7 @@ static int post(struct bj_sender *s, struct bj_err *err)
     static const char *const headers[] = {"Content-Type: application/x-ndjson",
                                           "Content-Encoding: gzip", NULL};
     char token[TOKEN_BYTES];
-    s->reply.fault = BJ_FETCH_OK; /* not those of the last request */
+    s->reply.fault = BJ_FETCH_OK; /* clear the fault of the last request */
     s->reply.retry_after_usec = 0;
     s->packed.len = 0;
     int r = bj_gzip_pack(&s->gzip,
@@ -203,7 +204,7 @@ static int shrink(struct bj_sender *s, struct round *w, struct bj_err *err)
     return bj_send_batch_set_bad(&s->batch, w->dir, err);
 }
 
-/* Send the batch and apply the answer to its files. */
+/* Send the batch and apply the response to its files. */
 static int exchange(struct bj_sender *s, struct round *w, struct bj_err *err)
 {
     struct bj_send_result n;

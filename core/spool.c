@@ -21,13 +21,14 @@ struct bj_spool {
     int dir;
     char host[65];
     uint64_t max_files, max_bytes;
-    uint64_t files, bytes; /* when counted last, and what we added since */
+    uint64_t files, bytes; /* at the last count, plus the records that we added
+                              since */
     uint64_t count_usec;   /* when it may be counted again */
     uint64_t number;       /* of the next record */
 };
 
-/* A writer that was killed leaves its unfinished file behind: it has a name as
- * bj_save gives them. */
+/* Remove the unfinished file of a killed writer, which has a temporary name of
+ * bj_save. */
 static void sweep(struct bj_spool *s, const char *name, const struct stat *st)
 {
     uint64_t now = bj_clock_wall_usec() / 1000000;
@@ -51,7 +52,7 @@ static void count_one(struct bj_spool *s, const char *name)
 }
 
 /* Other programs remove records, so the waiting ones are counted again at
- * times when the limit is reached. */
+ * intervals while the limit is reached. */
 static void count(struct bj_spool *s)
 {
     int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -78,7 +79,7 @@ static bool is_full(struct bj_spool *s, size_t more)
     return s->files >= s->max_files || s->bytes + more > s->max_bytes;
 }
 
-/* Open the directory, which is made when only its last part is missing. */
+/* Open the directory; create it if only its last part is missing. */
 static int open_dir(struct bj_spool *s, struct bj_err *err)
 {
     int made = mkdir(s->path, 0750) < 0 ? -errno : 0;

@@ -1,5 +1,5 @@
-/* The spool: a directory that gets a file for each job that has ended, and
- * from which the accounting database takes them (docs/records.md). */
+/* The spool: a directory with a file for each ended job, from which
+ * batchjob_stats_db takes the records (docs/records.md). */
 #ifndef BJ_CORE_SPOOL_H
 #define BJ_CORE_SPOOL_H
 
@@ -10,18 +10,18 @@
 
 struct bj_spool;
 
-/* Use dir, which is made when only its last part is missing, and again when it
- * has been removed since.  At most
- * max_files records and max_bytes wait in it.  -errno when it cannot be used.
- */
+/* Use dir as the spool.  It is created if only its last part is missing, and
+ * again if it is removed later.  At most max_files records and max_bytes wait
+ * in it.  -errno if it cannot be used. */
 int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,
                  struct bj_spool **ret, struct bj_err *err);
 void bj_spool_free(struct bj_spool *s); /* NULL is fine */
 
-/* Write a record: one line, given with its newline.  id (a job id; any text)
- * distinguishes records of the same end.  When the call returns 0, the record
- * is complete and on disk; otherwise it does not exist: -EDQUOT  too much waits
- * already -ENOSPC and others: what the system says */
+/* Write a record: one line, including its newline.  id (a job id; any text)
+ * distinguishes records with the same end time.  When the call returns 0, the
+ * record is complete and on disk; otherwise it does not exist:
+ *   -EDQUOT             the limit of waiting records is reached
+ *   -ENOSPC and others  errors of the system */
 int bj_spool_put(struct bj_spool *s, uint64_t end_sec, struct bj_slice id,
                  struct bj_slice line, struct bj_err *err);
 

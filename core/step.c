@@ -39,7 +39,7 @@ static void step_free(struct bj_step *s)
     free(s);
 }
 
-/* The step of that name; NULL when it is not there. */
+/* The step of that name, or NULL. */
 static struct bj_step *find_step(const struct bj_track *t, const char *step)
 {
     struct bj_step *s = t->steps.first;
@@ -48,7 +48,7 @@ static struct bj_step *find_step(const struct bj_track *t, const char *step)
     return s;
 }
 
-/* Its directories, in which its files are read. */
+/* Find the directories of a step. */
 static void place_step(struct bj_track *t, struct bj_step *s)
 {
     const struct bj_cgroup_reader *rd = &t->core->reader;
@@ -130,7 +130,7 @@ static void lost(void *ctx, void *cookie)
     step_free(s);
 }
 
-/* Drop the tree and its steps without keeping what they have counted. */
+/* Drop the tree and its steps, and discard their events. */
 static void forget_steps(struct bj_track *t)
 {
     bj_tree_free(t->steps.tree, false);
@@ -142,7 +142,8 @@ static void forget_steps(struct bj_track *t)
     }
 }
 
-/* The hierarchy whose directories show the steps: not all have the tasks. */
+/* The hierarchy with the most complete directories of steps: not all contain
+ * the tasks. */
 static int best_hier(const struct bj_track *t)
 {
     int h = t->unit.ctl[BJ_CTL_MEMORY];
@@ -166,8 +167,8 @@ static void open_tree(struct bj_track *t, int h)
         t->steps.tree = NULL;
 }
 
-/* The directories of a step appear one after the other, hierarchy by
- * hierarchy, like those of its job. */
+/* Find directories that appeared later: a step gets them one after the other,
+ * hierarchy by hierarchy, as its job does. */
 static void place_late(struct bj_track *t, struct bj_step *s)
 {
     enum { PATIENCE_USEC = 20 * 1000000 };
@@ -187,7 +188,7 @@ void bj_steps_scan(struct bj_track *t)
     int h = best_hier(t);
     if (h < 0)
         return;
-    /* A better one has appeared since: nothing has been counted yet. */
+    /* A better hierarchy has appeared; the steps have counted no events yet. */
     if (t->steps.tree && (unsigned)h != t->steps.hier)
         forget_steps(t);
     if (!t->steps.tree)

@@ -17,12 +17,12 @@ struct bj_step {
     struct bj_unit *unit;          /* NULL: steps are not published */
     const char *rel;               /* path below the directories of the job */
     const char *step, *task;       /* task: "" for the step itself */
-    uint64_t first_usec;           /* when it was seen first */
+    uint64_t first_usec;           /* when it was first seen */
     struct bj_event_counts events; /* v1 */
-    char text[];                   /* what rel, step and task point to */
+    char text[];                   /* memory of rel, step and task */
 };
 
-/* Those of a job. */
+/* The steps of a job. */
 struct bj_steps {
     struct bj_step *first;
     struct bj_tree *tree; /* NULL: not searched yet */

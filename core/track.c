@@ -16,7 +16,7 @@ static const char *last_part(const char *rel)
     return slash ? slash + 1 : rel;
 }
 
-/* What is used as the job id: itself, the SLUID, or the directory's name. */
+/* The job id, or its substitute: the SLUID, or the directory's name. */
 static struct bj_slice id_of(const struct bj_path_match *m, const char *rel)
 {
     if (m->f[BJ_ID_JOBID].n > 0)
@@ -36,7 +36,7 @@ const char *bj_track_key(const struct bj_path_match *m, const char *rel,
     return buf;
 }
 
-/* After the second slash of a key; a NUL in the id has cut it short. */
+/* The id in a key, after the second slash; cut at a NUL in the id. */
 static const char *id_in(const char *key, const struct bj_path_match *m)
 {
     size_t at = m->f[BJ_ID_SYSTEM].n + 1 + m->f[BJ_ID_NODE].n + 1;
@@ -84,7 +84,7 @@ void bj_track_free(struct bj_track *t)
     free(t);
 }
 
-/* Where the first track is that does not come before that id and key. */
+/* The index of the first track that is not before that id and key. */
 static size_t place_of(const struct bj_tracks *ts, const char *id,
                        const char *key)
 {
@@ -111,7 +111,7 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
     return 0;
 }
 
-/* Not every path has the owner: only two that differ make two jobs. */
+/* Not every path has the owner: only two different owners mean two jobs. */
 static bool same_owner(const struct bj_track *t, struct bj_slice uid)
 {
     struct bj_slice known = bj_identity_path_uid(t);

@@ -1,4 +1,5 @@
-/* Tracks: what outlives a pass of a job.  Internal to the core. */
+/* Tracks: the data of jobs that is kept between passes.  Internal to the
+ * core. */
 #ifndef BJ_CORE_TRACK_H
 #define BJ_CORE_TRACK_H
 
@@ -12,20 +13,20 @@
 
 struct bj_job_energy; /* core/energy/energy.h */
 
-/* A job: its cgroups, and the parts that the files of the core keep for it. */
+/* A job: its cgroups, and the data that the files of the core keep for it. */
 struct bj_track {
     struct bj_core *core;
     struct bj_unit unit;
     const struct bj_layout *layout;
-    char *key;      /* system, node, id: what makes it this job */
-    const char *id; /* job id, or what is used for it until it is known: the
-                       end of key */
+    char *key;      /* system, node, id: identifies the job */
+    const char *id; /* job id, or its substitute until it is known; the end of
+                       key */
     struct bj_life life;
     struct bj_ident *ident; /* its identity, as far as known; never NULL */
     struct bj_identity *identity;
     struct bj_steps steps;
     struct bj_job_events *events; /* NULL: none read */
-    struct bj_rate rate;          /* of its CPU time, where it is needed */
+    struct bj_rate rate;          /* of its CPU time, if needed */
     struct bj_jobproc *proc;      /* its processes; NULL: not followed */
     struct bj_job_energy *energy; /* NULL: none */
     struct bj_watched watched;
@@ -35,7 +36,8 @@ struct bj_track {
 struct bj_tracks {
     struct bj_track **v;
     size_t n, cap;
-    size_t live;  /* that run; counted when a scan begins, and kept during it */
+    size_t live;  /* number of running jobs; counted when a scan begins, updated
+                     during it */
     size_t steps; /* of all jobs */
 };
 
@@ -43,8 +45,8 @@ struct bj_track *bj_track_new(struct bj_core *core,
                               const struct bj_path_match *m, const char *rel);
 void bj_track_free(struct bj_track *t);
 
-/* Insert at its place; -ENOMEM.  Find by key, which is that of m, and by owner
- * where the path has one; NULL.  Remove without freeing. */
+/* Insert a track in order; -ENOMEM.  Find a track by the key of m, and by owner
+ * if the path has one; or NULL.  Remove a track without freeing it. */
 int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t);
 struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
                                 const struct bj_path_match *m, const char *key);
@@ -57,17 +59,17 @@ void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t);
 const char *bj_track_key(const struct bj_path_match *m, const char *rel,
                          char *buf, size_t cap);
 
-/* True while its cgroup is there and has, or may get, processes. */
+/* True while its cgroup exists and has, or may get, processes. */
 static inline bool bj_track_live(const struct bj_track *t)
 {
     return t->life.end_usec == 0;
 }
 
-/* True once it will not come back: a cgroup that has only lost its processes
- * may get others, for the grace time. */
+/* True if the job cannot continue: a cgroup that is only empty may get
+ * processes again during the grace period. */
 bool bj_track_over(const struct bj_track *t);
 
-/* Its end was noticed now. */
+/* End the job at this time. */
 void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec);
 
 /* Search the hierarchies where it has no directory yet. */

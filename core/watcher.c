@@ -12,7 +12,7 @@
 
 enum {
     SECOND = 1000000,
-    EXITS_MAX = 16, /* processes of a job waited for in an interval */
+    EXITS_MAX = 16, /* processes of a job watched for their end, per interval */
     AGAIN_MSEC = 100
 };
 
@@ -38,9 +38,9 @@ static void note_full(struct bj_core *core)
     core->watcher->full = true;
 }
 
-/* v1 reports no empty cgroup, v2 through a work queue, which is late on a busy
- * machine: wait for one process, most likely the oldest, and then for another.
- */
+/* v1 does not report empty cgroups; v2 does, through a work queue, which is
+ * late on a busy machine. So wait for the end of one process, most likely the
+ * oldest, and then of another one. */
 static void wait_for_exit(struct bj_core *core, struct bj_track *t,
                           const char *path)
 {
@@ -75,7 +75,7 @@ static void sample(struct bj_core *core, struct bj_track *t, bool requested)
     bool empty = !bj_life_any(t);
     bj_core_read_job(t, empty);
     bj_life_begin(t);
-    if (t->unit.there != 0) /* else it has gone: the last sample holds */
+    if (t->unit.there != 0) /* else it has gone: the last sample is final */
         t->life.last_cpu_usec =
             empty || requested ? t->unit.use.cpu_usec : BJ_ABSENT;
     if (!empty)
@@ -141,7 +141,7 @@ static void serve_requests(struct bj_watcher *w)
 
 /* --- the thread -----------------------------------------------------------*/
 
-/* As much as a pass does, for the jobs that have changed. */
+/* Do the work of a pass for the jobs that have changed. */
 static void react(struct bj_watcher *w, struct bj_changes c)
 {
     struct bj_core *core = w->core;

@@ -1,6 +1,6 @@
 /* The watcher: a thread that samples a job as soon as its processes begin or
- * end, so that its final record holds what it used between two passes, and
- * short jobs have one.  Internal to the core. */
+ * end, so that its final record includes its use between two passes, and short
+ * jobs get a record.  Internal to the core. */
 #ifndef BJ_CORE_WATCHER_H
 #define BJ_CORE_WATCHER_H
 

@@ -15,7 +15,7 @@
 
 enum {
     BUCKETS = 1024,
-    JOB_DIRS = 64, /* watched directories of a job at most */
+    JOB_DIRS = 64, /* maximum number of watched directories of a job */
     JOB_DEPTH = 4, /* levels below its own directory */
     PARENT_MASK = IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR,
     REQUEST_MASK = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR,
@@ -85,8 +85,8 @@ static struct bj_watch *find(const struct bj_watches *w, int wd)
     return v;
 }
 
-/* The new watch of path, or NULL: there was one, it is gone, or there is no
- * room (errno is ENOSPC, ENOMEM). */
+/* Add a watch of path. NULL: one exists, the path has gone, or there is no room
+ * (errno is ENOSPC or ENOMEM). */
 static struct bj_watch *add(struct bj_watches *w, const char *path,
                             const char *keep, uint32_t mask)
 {
@@ -113,7 +113,7 @@ static bool room_left(const struct bj_watch *v)
     return v || (errno != ENOSPC && errno != ENOMEM);
 }
 
-/* Take it out of the table and of its job. */
+/* Remove it from the table and from its job. */
 static void drop(struct bj_watches *w, struct bj_watch *v)
 {
     struct bj_watch **at = &w->bucket[(unsigned)v->wd % BUCKETS];
@@ -162,7 +162,7 @@ bool bj_watches_requests(struct bj_watches *w, const char *path)
 static bool watch_dir(struct bj_watches *w, struct bj_track *t,
                       const char *path, bool v2, unsigned depth);
 
-/* Directories that were made before their parent was watched. */
+/* Watch directories that were created before their parent was watched. */
 static bool watch_below(struct bj_watches *w, struct bj_track *t,
                         const char *path, bool v2, unsigned depth)
 {
@@ -247,7 +247,7 @@ void bj_watches_wake(struct bj_watches *w)
     eventfd_write(w->wake, 1);
 }
 
-/* A directory was made below one of a job. */
+/* A directory was created below one of a job. */
 static void take_subdir(struct bj_watches *w, struct bj_watch *v,
                         const char *name)
 {

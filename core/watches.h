@@ -1,5 +1,6 @@
 /* Watches on the directories of jobs and on those above them: the kernel
- * reports new cgroups, and first and last processes, as they come and go.
+ * reports new and removed cgroups, and the first and last processes of a
+ * cgroup.
  *
  *   new job, its end   inotify(7) of the directories above jobs
  *   cgroup v2          inotify of cgroup.events ("populated") in the job's
@@ -22,44 +23,47 @@ struct bj_track;
 struct bj_watch;
 struct bj_watches;
 
-/* What a job has of them. */
+/* The watches of a job. */
 struct bj_watched {
     struct bj_watch *first;
-    unsigned dirs;  /* directories among them */
-    int pidfd;      /* of a process whose end is waited for; -1: none */
-    unsigned exits; /* waited for since the interval began */
+    unsigned dirs;  /* number of watched directories */
+    int pidfd;      /* of a process whose end is watched; -1: none */
+    unsigned exits; /* processes whose ends were watched since the interval
+                       began */
     bool changed;   /* its processes may have changed since it was sampled */
 };
 
-/* -errno when the kernel has no more instances of inotify.  pool must outlive
+/* -errno if the kernel allows no more instances of inotify.  pool must outlive
  * it. */
 int bj_watches_new(struct bj_fdpool *pool, struct bj_watches **ret);
 void bj_watches_free(struct bj_watches *w); /* NULL is fine */
 
 /* Watch a directory above jobs; the directory of requests; a job's directory
- * and those below it.  What cannot be watched is found by scans.  False when
- * the kernel has no watch left (fs.inotify.max_user_watches).  w: NULL is
- * fine. */
+ * and those below it.  Changes in directories without a watch are found by
+ * scans.  False if the kernel has no watch left (fs.inotify.max_user_watches).
+ * w: NULL is fine. */
 bool bj_watches_parent(struct bj_watches *w, const char *path);
 bool bj_watches_requests(struct bj_watches *w, const char *path);
 bool bj_watches_job(struct bj_watches *w, struct bj_track *t, const char *path,
                     bool v2);
 
-/* Wait for the end of that process. */
+/* Watch for the end of that process. */
 bool bj_watches_exit(struct bj_watches *w, struct bj_track *t, pid_t pid);
 
-/* t is about to be freed, or has ended. */
+/* Remove the watches of t, which has ended or will be freed. */
 void bj_watches_forget(struct bj_watches *w, struct bj_track *t);
 
-/* Wait for changes, without the lock: until bj_watches_wake, or so many
- * milliseconds (-1: any). */
+/* Wait for changes, without the lock: until bj_watches_wake is called or msec
+ * milliseconds have passed (-1: no limit). */
 void bj_watches_wait(const struct bj_watches *w, int msec);
 void bj_watches_wake(struct bj_watches *w);
 
-/* Note what has changed: directories above jobs, for which stale is called, the
- * directory of requests, or jobs, which get watched.changed. */
+/* Read the changes: calls stale for directories above jobs, and sets
+ * watched.changed of jobs.  The result shows whether a scan is needed and
+ * whether the directory of requests has changed. */
 struct bj_changes {
-    bool scan, requests, lost; /* lost: events were, so anything may have */
+    bool scan, requests, lost; /* lost: events were lost, so anything may have
+                                  changed */
 };
 struct bj_changes bj_watches_read(struct bj_watches *w, struct bj_core *core,
                                   void (*stale)(struct bj_core *core,

@@ -5,11 +5,11 @@
 
 #include "base/buf.h"
 
-/* The scrape configuration for a collectd with the plugin; gives its series the
- * labels of the exporter. */
+/* The scrape configuration for a collectd with the plugin; it changes the
+ * labels of its series to those of the exporter. */
 int bj_gen_scrape(struct bj_buf *out);
 
-/* Recording rules that turn collectd's names and units into the exporter's. */
+/* Recording rules that convert collectd's names and units to the exporter's. */
 int bj_gen_rules(struct bj_buf *out);
 
 /* The manuals of the collectd plugin and of the exporter. */

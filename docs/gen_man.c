@@ -14,7 +14,7 @@ enum { TEMPLATE_MAX = 65536 };
 /* A list of options being written. */
 struct page {
     struct bj_buf *out;
-    bool collectd; /* names as in collectd's files */
+    bool collectd; /* write names as in collectd's files */
     struct bj_slice group;
 };
 

@@ -55,7 +55,7 @@ static void put_relabel(struct bj_buf *out, const char *from, const char *regex,
                   from, regex, label, replacement);
 }
 
-/* The same for the types of a table, or of one attribute. */
+/* Relabel the types of a table, or of one attribute. */
 static void put_relabel_type(struct bj_buf *out,
                              const struct bj_metric_table *t, const char *which,
                              const char *label)
@@ -102,7 +102,8 @@ static void put_relabel_key(struct bj_buf *out, const struct bj_metric_table *t,
     bj_buf_free(&all);
 }
 
-/* Where the keys of a table are: as in dispatch.c of the plugin. */
+/* Relabel the keys of a table, which are in the labels that dispatch.c of the
+ * plugin chooses. */
 static void put_relabel_table(struct bj_buf *out,
                               const struct bj_metric_table *t)
 {
@@ -172,7 +173,7 @@ static void put_rule(struct bj_buf *out, const char *record)
     bj_buf_printf(out, "      - record: %s\n        expr: ", record);
 }
 
-/* Add one label where it is known. */
+/* Add one label to the series for which it is known. */
 static void put_gather(struct bj_buf *out, const struct bj_metric_table *t,
                        const char *before, const char *key)
 {

@@ -23,7 +23,7 @@ enum {
 
 struct bj_mail_addresses {
     const struct bj_mail_conf *conf;
-    struct stat seen; /* of the file that text was read from */
+    struct stat seen; /* state of the file when text was read */
     char *text;
     size_t n;
 };
@@ -59,7 +59,7 @@ bool bj_mail_address_is(struct bj_slice s)
 /* --- the file --------------------------------------------------------------
  */
 
-/* The next line with a user; 0 at the end. */
+/* Read the next line with a user; 0 at the end. */
 static int next_line(struct bj_slice *rest, unsigned *number,
                      struct bj_slice *user, struct bj_slice *address)
 {
@@ -200,7 +200,7 @@ static int by_command(const struct bj_strv *words, struct bj_slice user,
     return r < 0 ? bj_err_wrap(err, r, "mail.address-command") : 0;
 }
 
-/* A name that is not an option, path or pattern in an argument. */
+/* Can the name be an argument, and not an option, path or pattern? */
 static bool is_user(struct bj_slice user)
 {
     for (size_t i = 0; i < user.n; i++)

@@ -10,21 +10,21 @@
 
 enum { BJ_MAIL_ADDRESS_MAX = 255 }; /* with NUL */
 
-/* Is it LOCAL@DOMAIN of characters that need no quotes (RFC 5321), and not an
- * option of a command? */
+/* Is it LOCAL@DOMAIN with characters that need no quotes (RFC 5321), which a
+ * command cannot mistake for an option? */
 bool bj_mail_address_is(struct bj_slice s);
 
 struct bj_mail_addresses;
 
-/* conf must outlive it.  The file is read at first use, and again when it has
- * changed. */
+/* conf must outlive *ret.  The file is read at first use, and again after it
+ * has changed. */
 int bj_mail_addresses_new(const struct bj_mail_conf *conf,
                           struct bj_mail_addresses **ret, struct bj_err *err);
 void bj_mail_addresses_free(struct bj_mail_addresses *a); /* NULL is fine */
 
-/* The address of a user in ret (BJ_MAIL_ADDRESS_MAX bytes), which is "" when
- * the user gets no mail.  stop ends the command.  Returns 0, or an error that
- * may go away: the file cannot be read, the command fails. */
+/* Return the address of a user in ret (BJ_MAIL_ADDRESS_MAX bytes); "": the user
+ * gets no mail.  Setting *stop ends the command.  0, or an error that may be
+ * temporary: the file cannot be read, or the command fails. */
 int bj_mail_address(struct bj_mail_addresses *a, struct bj_slice user,
                     const atomic_bool *stop, char *ret, struct bj_err *err);
 

@@ -36,7 +36,7 @@ static int64_t wall_sec(void)
     return (int64_t)(bj_clock_wall_usec() / 1000000);
 }
 
-static struct bj_locals texts; /* of the site */
+static struct bj_locals texts; /* texts of the site */
 
 static int open_store(const struct bj_statsdb_conf *c, bool write,
                       struct bj_store **ret, struct bj_err *err)
@@ -56,7 +56,7 @@ static int open_store(const struct bj_statsdb_conf *c, bool write,
 /* --- one mail --------------------------------------------------------------
  */
 
-/* Make the mail; to is its address, or "" for that of the owner. */
+/* Make the mail; to: its address, or "" for the owner's address. */
 static int compose(const struct bj_statsdb_conf *c, const char *name,
                    char to[BJ_MAIL_ADDRESS_MAX], struct bj_buf *out,
                    struct bj_err *err)
@@ -108,7 +108,7 @@ static int show(const struct bj_statsdb_conf *c, char *const *word,
     return r;
 }
 
-/* The digest that was due last: "weekly", or "daily". */
+/* Show the digest that was due last: "weekly" or "daily". */
 static int show_digest(const struct bj_statsdb_conf *c, char *const *word,
                        struct bj_err *err)
 {

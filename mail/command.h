@@ -5,7 +5,8 @@
 #include "base/err.h"
 #include "statsdb/conf.h"
 
-/* word: the command's arguments, NULL at the end.  The daemon may run. */
+/* Run the command; word: its arguments, NULL at the end.  The daemon may run
+ * meanwhile. */
 int bj_mail_command(const struct bj_statsdb_conf *conf, char *const *word,
                     struct bj_err *err);
 

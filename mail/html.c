@@ -154,8 +154,8 @@ static void put_figures(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, "</table>\n");
 }
 
-/* The number of the row with the least value that is not yet shown; the row's
- * value becomes INT64_MAX. */
+/* Return the index of the row with the smallest value, and set the value to
+ * INT64_MAX, so that each row is returned once. */
 static size_t take_least(int64_t *v, size_t n)
 {
     size_t best = 0;
@@ -191,7 +191,7 @@ static void put_gpu(struct bj_buf *b, const struct bj_report *r, size_t i)
     bj_buf_str(b, "</td></tr>\n");
 }
 
-/* The rows with the least use, which show what is wrong. */
+/* Append the rows with the least use, which indicate the problem. */
 static void put_least(struct bj_buf *b, const char *const *head,
                       const struct bj_report *r, const int64_t *use, size_t n,
                       void (*put)(struct bj_buf *b, const struct bj_report *r,

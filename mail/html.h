@@ -1,4 +1,4 @@
-/* Reports as parts of an HTML mail: no scripts, nothing from elsewhere. */
+/* Reports as parts of an HTML mail, without scripts and external resources. */
 #ifndef BJ_MAIL_HTML_H
 #define BJ_MAIL_HTML_H
 
@@ -6,10 +6,10 @@
 #include "report/period.h"
 #include "report/report.h"
 
-/* The report of a job, with the values of the other forms. */
+/* Append the report of a job; values are the same as in its other forms. */
 void bj_mail_html_report(const struct bj_report *r, struct bj_buf *out);
 
-/* The report of a user's jobs. */
+/* Append the report of a user's jobs. */
 void bj_mail_html_period(const struct bj_period *p, struct bj_buf *out);
 
 #endif

@@ -16,7 +16,8 @@ enum { SUBJECT_MAX = 120 };
 
 /* The pieces of a message; freed together. */
 struct parts {
-    struct bj_slice value[BJ_MAIL_WORD_COUNT]; /* of both forms, but: */
+    /* values for both forms, except: */
+    struct bj_slice value[BJ_MAIL_WORD_COUNT];
     struct bj_buf title, about, text_report, html_report;
     struct bj_buf text_link, html_link, text_stop, html_stop;
     struct bj_buf subject, text, html;
@@ -64,7 +65,7 @@ static void put_url(const struct bj_mail_conf *c, const char *path,
     bj_buf_str(out, path);
 }
 
-/* A page below mail.url, as text and as a link. */
+/* Append a page below mail.url, as text and as a link. */
 static void put_page(const struct bj_mail_conf *c, const char *words,
                      const char *path, struct bj_slice last, struct parts *p)
 {
@@ -223,7 +224,7 @@ static void set_job_values(const struct bj_report *r, struct parts *p)
     put_about(r, p);
 }
 
-/* Both forms of the report, with what the plots show. */
+/* Append the plots to both forms of the report. */
 static void put_plots(struct parts *p)
 {
     bj_mail_plots_text(&p->plots, &p->text_report);

@@ -7,9 +7,9 @@
 
 enum {
     LINE = 76,        /* RFC 2045, without the line end */
-    TEXT_MAX = 400,   /* of a header's text */
-    WORD_BYTES = 42,  /* of text in an encoded word of 68 */
-    BASE64_BYTES = 57 /* in a line of 76 */
+    TEXT_MAX = 400,   /* bytes of a header's text */
+    WORD_BYTES = 42,  /* bytes of text in an encoded word of 68 */
+    BASE64_BYTES = 57 /* bytes in a line of 76 */
 };
 
 /* Neither quoted-printable nor base64 contains "=_". */
@@ -28,7 +28,7 @@ static bool is_plain(struct bj_slice s)
     return true;
 }
 
-/* Encoded words, none of which splits a character. */
+/* Append encoded words; no word splits a character. */
 static void put_words(struct bj_buf *out, struct bj_slice s)
 {
     for (size_t at = 0; at < s.n;) {
@@ -128,7 +128,7 @@ static void put_unsubscribe(struct bj_buf *out, const struct bj_mail *m)
     }
     if (m->unsubscribe_mail.n > 0) {
         bj_buf_printf(out, "%s<mailto:", more);
-        /* '@' needs no escape, other characters of an address may. */
+        /* '@' needs no escape, but other characters of an address may. */
         for (size_t i = 0; i < m->unsubscribe_mail.n; i++) {
             struct bj_slice c = {m->unsubscribe_mail.p + i, 1};
             if (c.p[0] == '@')
@@ -143,7 +143,7 @@ static void put_unsubscribe(struct bj_buf *out, const struct bj_mail *m)
         bj_buf_str(out, "List-Unsubscribe-Post: List-Unsubscribe=One-Click\n");
 }
 
-/* No automatic answers: the headers of RFC 3834, and those of older
+/* Prevent automatic replies by the headers of RFC 3834 and those of older
  * systems. */
 static void put_headers(struct bj_buf *out, const struct bj_mail *m)
 {
@@ -181,8 +181,8 @@ static void put_quoted_line(struct bj_buf *out, struct bj_slice line)
             bj_buf_str(out, "=\n");
             column = 0;
         }
-        /* A line of one dot, or that begins with "From ", is changed by some
-         * programs on the way. */
+        /* Some mail programs change a line with only a dot, or one that begins
+         * with "From ". */
         if (literal && column == 0 && (c == '.' || c == 'F')) {
             literal = false;
             need = 3;

@@ -1,8 +1,8 @@
-/* A message with a text, the same as HTML, and images in it, as RFC 5322 and
- * MIME have it; and header lines, which no text can break or extend.
+/* Writes a message of RFC 5322 and MIME with plain text, the same content as
+ * HTML, and images; and header lines, which no text can break or extend.
  *
- * libcurl writes MIME only into a transfer; the same bytes go to sendmail and
- * to files. */
+ * libcurl can write MIME only into a transfer, but the same bytes are needed
+ * for sendmail and files. */
 #ifndef BJ_MAIL_MIME_H
 #define BJ_MAIL_MIME_H
 
@@ -21,10 +21,10 @@ struct bj_mail_image {
 struct bj_mail {
     struct bj_slice from_name, from, to, reply_to;
     struct bj_slice subject;
-    struct bj_slice message_id; /* what is before '@': letters and digits */
+    struct bj_slice message_id; /* the part before '@': letters and digits */
     int64_t date_sec;
     struct bj_slice unsubscribe_mail; /* an address */
-    struct bj_slice unsubscribe_url;  /* takes POST: RFC 8058 */
+    struct bj_slice unsubscribe_url;  /* accepts POST: RFC 8058 */
     struct bj_slice text, html;
     const struct bj_mail_image *image;
     size_t images;
@@ -34,8 +34,8 @@ struct bj_mail {
  * long addresses. */
 void bj_mail_write(const struct bj_mail *m, struct bj_buf *out);
 
-/* Append "Name: text": printable ASCII as it is, anything else as encoded words
- * (RFC 2047).  Control characters become '?'. */
+/* Append "Name: text": printable ASCII unchanged, other characters as encoded
+ * words (RFC 2047).  Control characters become '?'. */
 void bj_mail_header(struct bj_buf *out, const char *name, struct bj_slice text);
 
 /* Append text in the encoding quoted-printable (RFC 2045). */

@@ -36,7 +36,7 @@ void bj_mail_plots_free(struct bj_mail_plots *p)
     bj_charts_free(&p->charts);
 }
 
-/* Draw the first charts, and take images while they have room. */
+/* Draw the first charts, and use their images up to the maximum size. */
 static int draw(const struct bj_mail_plots_from *from, const char *name,
                 struct bj_mail_plots *p, struct bj_err *err)
 {

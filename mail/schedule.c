@@ -58,7 +58,7 @@ bool bj_mail_is_quiet(const struct bj_mail_schedule *s, int64_t now_sec)
                            : now >= s->from || now < s->to;
 }
 
-/* That minute of the day which is days after the day of tm. */
+/* The time of a minute of the day, days after the day of tm. */
 static int64_t at_minute(struct tm tm, int days, unsigned minute)
 {
     struct tm t = {.tm_year = tm.tm_year,

@@ -45,7 +45,7 @@ static enum bj_mail_outcome to_directory(const struct bj_mail_conf *c,
 /* --- sendmail(1) -----------------------------------------------------------
  */
 
-/* Exit codes of sysexits.h are answers: nothing was accepted. */
+/* After an exit code of sysexits.h, the mail was not accepted. */
 static enum bj_mail_outcome outcome_of(int r,
                                        const struct bj_command_result *res)
 {
@@ -95,9 +95,10 @@ static enum bj_mail_outcome to_sendmail(const struct bj_mail_conf *c,
 
 struct upload {
     struct bj_slice rest;
-    bool at_line_feed; /* its carriage return was sent */
+    bool at_line_feed; /* the carriage return before a line feed was sent */
     const atomic_bool *stop;
-    bool sent; /* all of it: the server may have accepted it */
+    bool sent; /* the whole message was sent, so the server may have accepted it
+                */
 };
 
 /* SMTP's lines end in \r\n. */
@@ -161,7 +162,7 @@ static bool set_server(const struct bj_libcurl *lib, CURL *h,
     return !bad;
 }
 
-/* libcurl adds <> where an address lacks them. */
+/* libcurl adds missing <> to addresses. */
 static bool set_message(const struct bj_libcurl *lib, CURL *h,
                         const char *sender, struct curl_slist *to,
                         struct upload *u)
@@ -178,8 +179,8 @@ static bool set_message(const struct bj_libcurl *lib, CURL *h,
     return !bad;
 }
 
-/* libcurl's codes: SEND_ERROR for MAIL, RCPT and DATA, and for the last answer
- * WEIRD_SERVER_REPLY. */
+/* libcurl returns SEND_ERROR if the server refuses MAIL, RCPT or DATA, and
+ * WEIRD_SERVER_REPLY if it refuses the message. */
 static enum bj_mail_outcome judge(CURLcode code, long status,
                                   const struct upload *u)
 {

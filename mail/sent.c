@@ -8,7 +8,7 @@
 
 enum { COLLECTED = 5000, FIRST_WAIT_SEC = 60, LONGEST_WAIT_SEC = 3600 };
 
-/* A value of a statement: text if it has some, else the number. */
+/* A value of a statement: the text if set, else the number. */
 struct value {
     struct bj_slice text;
     int64_t number;
@@ -46,7 +46,7 @@ static int run(struct bj_store *s, const char *sql, const struct value *v,
     return r;
 }
 
-/* The numbers of the first row; 0: there is none. */
+/* Read the numbers of the first row; 0: no row. */
 static int read_row(struct bj_store *s, const char *sql, const struct value *v,
                     int n, int64_t *ret, int columns, struct bj_err *err)
 {
@@ -60,7 +60,7 @@ static int read_row(struct bj_store *s, const char *sql, const struct value *v,
     return r;
 }
 
-/* One statement as a transaction. */
+/* Run one statement as a transaction. */
 static int write_one(struct bj_store *s, const char *sql, const struct value *v,
                      int n, struct bj_err *err)
 {
@@ -142,9 +142,9 @@ int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
 /* --- jobs ------------------------------------------------------------------
  */
 
-/* SQLite: jobs are found by their numbers, which grow; those that were stored
- * before they ended are listed by the trigger job_ended.  PostgreSQL: triggers
- * list all. */
+/* With SQLite, new jobs are found by their increasing numbers; the trigger
+ * job_ended lists jobs that were stored before they ended.  With PostgreSQL,
+ * triggers list all jobs. */
 int bj_mail_collect(struct bj_store *s, struct bj_err *err)
 {
     static const char last[] = "SELECT max(id) FROM (SELECT id FROM job WHERE"
@@ -180,8 +180,8 @@ int bj_mail_collect(struct bj_store *s, struct bj_err *err)
     "t.array_job_id = j.array_job_id AND t.cluster = j.cluster AND t.user ="   \
     " j.user"
 
-/* Of an array its last task.  Tasks that were requeued have another submit
- * time. */
+/* Selects the last task of an array.  Requeued tasks have another submit time.
+ */
 static const char jobs_sql[] =
     "WITH last AS (SELECT id FROM (SELECT j.id AS id, row_number() OVER"
     " (PARTITION BY j.cluster, j.user, coalesce(j.array_job_id, -j.id)"

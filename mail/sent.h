@@ -1,6 +1,6 @@
-/* The tables of mails in the store: which jobs wait, what was
- * sent.  Nothing is sent twice: a mail is claimed in a transaction of its own
- * before it is sent, and what becomes of it is written after. */
+/* The tables of mails in the store: jobs that wait for a mail, and mails that
+ * were sent.  No mail is sent twice: it is claimed in a separate transaction
+ * before it is sent, and its result is written afterwards. */
 #ifndef BJ_MAIL_SENT_H
 #define BJ_MAIL_SENT_H
 
@@ -16,17 +16,17 @@
  */
 
 struct bj_mail_state {
-    int64_t since;         /* mails are on */
-    int64_t daily, weekly; /* the last digests that were made */
+    int64_t since;         /* time since which mails are on */
+    int64_t daily, weekly; /* the last digests that were sent */
 };
 
-/* Mails are on from now on, unless they were; choice is the default of the
- * site.  Mails that were being sent when
- * the program ended become "failed": *ret_lost of them. */
+/* Turn mails on, unless they are on; choice is the default of the site.  Mails
+ * that were being sent when the program ended become "failed"; *ret_lost is
+ * their number. */
 int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
                     int64_t *ret_lost, struct bj_err *err);
 
-/* Mails are off: jobs that end from now on are not listed. */
+/* Turn mails off: jobs that end from now on are not listed. */
 int bj_mail_turn_off(struct bj_store *s, struct bj_err *err);
 
 int bj_mail_state_read(struct bj_store *s, struct bj_mail_state *ret,
@@ -37,25 +37,26 @@ int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
 /* --- jobs ------------------------------------------------------------------
  */
 
-/* List jobs that were stored since the last call and have ended. */
+/* Add jobs to the list that were stored since the last call and have ended. */
 int bj_mail_collect(struct bj_store *s, struct bj_err *err);
 
 struct bj_mail_job {
     int64_t job, end_sec;
     struct bj_slice user;
-    struct bj_slice key; /* of the mail; of an array one for all tasks */
-    bool derived, open;  /* open: other tasks of the array have not ended */
+    /* key of the mail; all tasks of an array have one key */
+    struct bj_slice key;
+    bool derived, open; /* open: other tasks of the array have not ended */
 };
 
-/* Listed jobs that ended at or before until_sec, the oldest first, in the
- * arena; of an array one task; jobs that ended before since_sec are taken off
- * the list.  Returns their number, at most BJ_MAIL_JOBS. */
+/* Return the listed jobs that ended at or before until_sec, the oldest first,
+ * in the arena; only one task of an array.  Jobs that ended before since_sec
+ * are removed from the list.  Returns their number, at most BJ_MAIL_JOBS. */
 enum { BJ_MAIL_JOBS = 1000 };
 int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
                  struct bj_arena *arena, struct bj_mail_job **ret,
                  struct bj_err *err);
 
-/* Take a job off the list, or all tasks of its array. */
+/* Remove a job, or all tasks of its array, from the list. */
 int bj_mail_drop(struct bj_store *s, int64_t job, struct bj_err *err);
 
 /* --- mails -----------------------------------------------------------------
@@ -63,25 +64,27 @@ int bj_mail_drop(struct bj_store *s, int64_t job, struct bj_err *err);
 
 enum bj_mail_claim {
     BJ_MAIL_CLAIMED, /* send it, then call bj_mail_note */
-    BJ_MAIL_DONE,    /* was sent, or must not be */
-    BJ_MAIL_WAITS,   /* failed a moment ago, or a limit per day is reached */
-    BJ_MAIL_CAPPED,  /* the user has got enough today: it will not be sent */
+    BJ_MAIL_DONE,    /* it was sent, or must not be sent */
+    BJ_MAIL_WAITS,   /* it failed recently, or a limit per day is reached */
+    BJ_MAIL_CAPPED,  /* the user's limit per day is reached: it will not be sent
+                      */
 };
 
 struct bj_mail_caps {
     uint64_t per_user, per_day;
 };
 
-/* Claim the mail with this key.  Returns an enum bj_mail_claim or an error. */
+/* Claim the mail with this key before sending it.  Returns an enum
+ * bj_mail_claim or an error. */
 int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
                   const struct bj_mail_caps *caps, int64_t now_sec,
                   struct bj_err *err);
 
-/* Its result; error is NULL when it was sent. */
+/* Store the result of a claimed mail; error NULL: it was sent. */
 int bj_mail_note(struct bj_store *s, struct bj_slice key, bool again,
                  const char *error, int64_t now_sec, struct bj_err *err);
 
-/* Forget mails older than that. */
+/* Delete the rows of mails older than before_sec. */
 int bj_mail_forget(struct bj_store *s, int64_t before_sec, struct bj_err *err);
 
 #endif

@@ -26,7 +26,7 @@
 enum {
     SECOND = 1000000,
     ROUND_MSEC = 5000,
-    DIGEST_STALE_SEC = 12 * 3600, /* an outage: the next one will do */
+    DIGEST_STALE_SEC = 12 * 3600, /* after an outage, skip older digests */
     KEPT_SEC = 90 * 86400,
     FORGET_SEC = 6 * 3600
 };
@@ -41,13 +41,14 @@ struct bj_mail_service {
     struct bj_mail_schedule schedule;
     struct bj_mail_state state;
     int64_t now_sec, forget_sec;
-    int64_t down_sec;  /* no attempt before, as the server was down */
-    unsigned failures; /* in a row */
-    char problem[240]; /* the last one that was logged */
+    /* no attempt before this time, because the server was down */
+    int64_t down_sec;
+    unsigned failures; /* number of consecutive failures */
+    char problem[240]; /* the last problem that was logged */
     pthread_t thread;
     bool runs;
     int wake_fd;
-    struct bj_locals texts; /* of the site */
+    struct bj_locals texts; /* texts of the site */
 };
 
 /* --- one mail --------------------------------------------------------------
@@ -62,8 +63,8 @@ static void complain(struct bj_mail_service *m, const struct bj_err *err)
     bj_log(BJ_LOG_ERROR, err, "mail");
 }
 
-/* While the server is down, one mail at a time tries it: after 1 min, 2 min, up
- * to 16 min. */
+/* While the server is down, only one mail is tried, after 1 min, 2 min, up to
+ * 16 min. */
 static void follow_server(struct bj_mail_service *m, enum bj_mail_outcome o)
 {
     m->failures = o != BJ_MAIL_DOWN ? 0 : m->failures + (m->failures < 5);
@@ -76,8 +77,8 @@ static bool is_down(const struct bj_mail_service *m)
     return atomic_load(m->stop) || m->now_sec < m->down_sec;
 }
 
-/* Send a claimed mail and record its result.  Returns whether it is
- * decided, or an error of the store. */
+/* Send a claimed mail and record its result.  1: the result is final, 0: it is
+ * not; or an error of the store. */
 static int deliver(struct bj_mail_service *m, struct bj_slice key,
                    const char *to, const struct bj_buf *bytes,
                    struct bj_err *err)
@@ -141,8 +142,8 @@ static int put_back(struct bj_mail_service *m, struct bj_slice key, int code,
     return code;
 }
 
-/* The mail is made when it has been claimed, since its plots take time.
- * Returns whether the job is decided, or an error. */
+/* The mail is made after it was claimed, because its plots take time. 1: the
+ * job is done, 0: it is not; or an error. */
 static int mail_report(struct bj_mail_service *m, const struct bj_mail_job *job,
                        const char *choice, const char *to, struct bj_err *err)
 {
@@ -248,7 +249,7 @@ static int send_warning(struct bj_mail_service *m,
                                   : finish_warning(m, w, how, err);
 }
 
-/* Neither the choice of the user nor quiet hours delay them. */
+/* Send warnings; neither the user's choice nor quiet hours delay them. */
 static int mail_warnings(struct bj_mail_service *m, struct bj_err *err)
 {
     struct bj_arena arena = {0};
@@ -277,7 +278,7 @@ static int mail_warnings(struct bj_mail_service *m, struct bj_err *err)
 /* --- digests ---------------------------------------------------------------
  */
 
-/* Returns whether it is decided, or an error. */
+/* 1: the digest is done, 0: it is not; or an error. */
 static int mail_digest(struct bj_mail_service *m,
                        const struct bj_mail_digest *d, struct bj_slice user,
                        struct bj_err *err)

@@ -1,5 +1,5 @@
-/* Sends mails while the daemon runs: a thread with a connection to the store of
- * its own, so that a slow mail server delays no import. */
+/* Sends mails while the daemon runs, in a thread with its own connection to the
+ * store, so that a slow mail server delays no import. */
 #ifndef BJ_MAIL_SERVICE_H
 #define BJ_MAIL_SERVICE_H
 
@@ -12,25 +12,25 @@
 
 struct bj_mail_service;
 
-/* Check the options and the files that they name.  -EINVAL and others with the
- * option in the message. */
+/* Check the options and the files that they name.  -EINVAL and other errors
+ * with the option in the message. */
 int bj_mail_check(const struct bj_mail_conf *conf, struct bj_err *err);
 
-/* Turn mails on in the store, or off, as conf says; *ret is NULL when they are
- * off.  plots: where their plots come from; NULL: they have none.  With thread,
- * rounds are made until it is freed.  conf, store, stop and plots must outlive
- * it. */
+/* Turn mails on or off in the store according to conf; *ret is NULL if they are
+ * off.  plots: source of plots; NULL: mails have no plots.  With thread, mails
+ * are sent until *ret is freed.  conf, store, stop and plots must outlive *ret.
+ */
 struct bj_mail_plots_from;
 int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
                         const atomic_bool *stop,
                         struct bj_mail_plots_from *plots, bool thread,
                         struct bj_mail_service **ret, struct bj_err *err);
 
-/* Send what is due; without thread only. */
+/* Send the mails that are due; only without thread. */
 int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err);
 
-/* Stop the thread.  A mail that is being sent is given up only when *stop is
- * set.  NULL is fine. */
+/* Stop the thread.  A mail that is being sent is aborted only if *stop is set.
+ * NULL is fine. */
 void bj_mail_service_free(struct bj_mail_service *m);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum { FILE_BYTES = 1 << 18 };
 
-/* A text, then a word, unless it is the last piece. */
+/* A text, followed by the value of a word unless it is the last piece. */
 struct piece {
     struct bj_slice text;
     int word; /* -1: none */
@@ -32,7 +32,8 @@ static const char *const word_names[BJ_MAIL_WORD_COUNT] = {
 #undef NAME
 };
 
-/* A digest has no single job; only a warning has consequences. */
+/* Can this kind of mail have the word?  A digest has no single job; only a
+ * warning has a next action. */
 static bool is_of(enum bj_mail_kind kind, int word)
 {
     if (word == BJ_MAIL_NEXT)

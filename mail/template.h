@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* The placeholders. */
+/* The placeholders of templates. */
 #define BJ_MAIL_WORDS(X)                                                       \
     X(TITLE, title)                                                            \
     X(JOB, job)                                                                \
@@ -35,8 +35,8 @@ enum bj_mail_word {
         BJ_MAIL_WORD_COUNT
 };
 
-/* The mails, and the files of each: NAME.txt begins with "Subject: " and an
- * empty line, NAME.html is the same as HTML. */
+/* The kinds of mails.  Each has two files: NAME.txt, which begins with a line
+ * "Subject: ..." and an empty line, and NAME.html, the same content as HTML. */
 enum bj_mail_kind {
     BJ_MAIL_OF_JOB,
     BJ_MAIL_DIGEST,
@@ -60,8 +60,8 @@ enum bj_mail_form {
     BJ_MAIL_FORMS
 };
 
-/* Append a form with values.  In HTML, values are escaped, except for report,
- * link and stop, which must be HTML. */
+/* Append a template, filled with values.  In HTML, values are escaped, except
+ * for report, link and stop, which must be HTML. */
 void bj_mail_fill(const struct bj_mail_templates *t, enum bj_mail_kind kind,
                   enum bj_mail_form form, const struct bj_slice *value,
                   struct bj_buf *out);

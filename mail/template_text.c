@@ -14,8 +14,8 @@ const char bj_mail_digest_text[] = "Subject: {{title}}\n"
                                    "-- \n"
                                    "{{stop}}\n";
 
-/* The look of the pages, in colours that have a contrast of at least 4.5:1 on
- * light and on dark. */
+/* The style of the web pages, in colours with a contrast of at least 4.5:1 on
+ * light and dark backgrounds. */
 #define HEAD                                                                   \
     "<!DOCTYPE html>\n"                                                        \
     "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"                       \

@@ -13,17 +13,18 @@
 struct bj_mail_warning {
     int64_t id, job;
     struct bj_slice user; /* may be empty */
-    struct bj_slice key;  /* of the mail: mail/sent.h */
-    struct bj_slice next; /* a sentence: what happens next; may be empty */
+    struct bj_slice key;  /* key of the mail: mail/sent.h */
+    struct bj_slice next; /* a sentence about what happens next; may be empty */
 };
 
-/* The oldest of them, in the arena; of jobs that have ended none.  Returns
- * their number, at most BJ_MAIL_WARNINGS. */
+/* Return the oldest waiting warnings, in the arena, without those about ended
+ * jobs.  Returns their number, at most BJ_MAIL_WARNINGS. */
 enum { BJ_MAIL_WARNINGS = 100 };
 int bj_mail_warnings(struct bj_store *s, struct bj_arena *arena,
                      struct bj_mail_warning **ret, struct bj_err *err);
 
-/* It was sent, or, with the reason, it never will be. */
+/* Record that a warning was sent (failure NULL), or the reason why it will
+ * never be sent. */
 int bj_mail_warned(struct bj_store *s, int64_t id, const char *failure,
                    int64_t now_sec, struct bj_err *err);
 

@@ -13,7 +13,7 @@ static const char *const type_names[] = {
     [BJ_PROMQL_T_STRING] = "a string",
 };
 
-/* Fail at the last token; NULL. */
+/* Set the error at the last token; NULL. */
 #define WRONG(p, ...)                                                          \
     (bj_promql_fail(p, (p)->token, -EINVAL, __VA_ARGS__), NULL)
 
@@ -59,7 +59,7 @@ static void take_children(struct bj_promql_node *n, struct bj_promql_node *from)
     n->depth = from->depth;
 }
 
-/* n, unless the parse has failed. */
+/* Return n, or NULL if the parse has failed. */
 static struct bj_promql_node *good(struct bj_promql_parser *p,
                                    struct bj_promql_node *n)
 {
@@ -74,7 +74,7 @@ static struct bj_slice lower(struct bj_promql_parser *p, struct bj_slice s)
     return (struct bj_slice){c, c ? s.n : 0};
 }
 
-/* Durations end in a letter that no number has. */
+/* Durations end in a letter that numbers do not contain. */
 static bool is_duration(struct bj_slice s)
 {
     return s.n > 1 && s.p[0] >= '0' && s.p[0] <= '9' &&
@@ -175,7 +175,7 @@ static bool is_comparison(const char *op)
            ((op[0] == '<' || op[0] == '>') && op[1] != '/');
 }
 
-/* The first label of a that is also in b. */
+/* Find the first label of a that is also in b. */
 static const struct bj_promql_label *common(const struct bj_promql_label *a,
                                             const struct bj_promql_label *b)
 {
@@ -395,7 +395,7 @@ struct bj_promql_node *bj_promql_subquery(struct bj_promql_parser *p,
     return good(p, n);
 }
 
-/* n can have modifiers. */
+/* Can n have modifiers?  Else set the error. */
 static bool modifiable(struct bj_promql_parser *p,
                        const struct bj_promql_node *n, const char *modifier)
 {

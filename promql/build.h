@@ -1,13 +1,13 @@
-/* Nodes of the tree, and what Prometheus checks about each.  All return NULL or
- * false when the query is wrong or memory runs out: the parser then has its
- * error. */
+/* Builds nodes of the tree, with the checks that Prometheus does.  All
+ * functions return NULL or false if the query is wrong or memory is exhausted,
+ * and set the parser's error. */
 #ifndef BJ_PROMQL_BUILD_H
 #define BJ_PROMQL_BUILD_H
 
 #include "promql/parser.h"
 
-/* An empty node; the grammar collects arguments, modifiers and matchers in
- * nodes as well. */
+/* Make an empty node; the grammar also collects arguments, modifiers and
+ * matchers in nodes. */
 struct bj_promql_node *bj_promql_node(struct bj_promql_parser *p,
                                       enum bj_promql_kind kind);
 
@@ -23,14 +23,15 @@ struct bj_promql_node *bj_promql_paren(struct bj_promql_parser *p,
 struct bj_promql_node *bj_promql_unary(struct bj_promql_parser *p, char sign,
                                        struct bj_promql_node *operand);
 
-/* node, an empty BINARY with its modifiers, gets its operands. */
+/* Set the operands of node, an empty BINARY with its modifiers. */
 struct bj_promql_node *bj_promql_binary(struct bj_promql_parser *p,
                                         const char *op,
                                         struct bj_promql_node *node,
                                         struct bj_promql_node *left,
                                         struct bj_promql_node *right);
 
-/* clause may be NULL; the children of args become those of the result. */
+/* Make an aggregation; clause may be NULL; the children of args become those of
+ * the result. */
 struct bj_promql_node *bj_promql_aggregate(struct bj_promql_parser *p,
                                            struct bj_slice name,
                                            struct bj_promql_node *clause,
@@ -50,7 +51,7 @@ struct bj_promql_node *bj_promql_subquery(struct bj_promql_parser *p,
                                           struct bj_slice range,
                                           struct bj_slice step);
 
-/* Modifiers of a selector, range or subquery. */
+/* Set modifiers of a selector, range or subquery. */
 bool bj_promql_offset(struct bj_promql_parser *p, struct bj_promql_node *n,
                       bool negative, struct bj_slice duration);
 bool bj_promql_at_time(struct bj_promql_parser *p, struct bj_promql_node *n,
@@ -67,7 +68,7 @@ struct bj_promql_matcher *bj_promql_matcher(struct bj_promql_parser *p,
 void bj_promql_add_matcher(struct bj_promql_node *n,
                            struct bj_promql_matcher *m);
 
-/* Lists of labels grow at their head. */
+/* Prepend a label to a list of labels. */
 struct bj_promql_label *bj_promql_label(struct bj_promql_parser *p,
                                         struct bj_slice name,
                                         struct bj_promql_label *rest);
@@ -76,11 +77,11 @@ struct bj_promql_node *bj_promql_group_by(struct bj_promql_node *n,
                                           enum bj_promql_grouping grouping,
                                           struct bj_promql_label *labels);
 
-/* A number with its sign, as decimal text; a duration becomes seconds. */
+/* Return a number with its sign as decimal text; a duration becomes seconds. */
 struct bj_slice bj_promql_signed(struct bj_promql_parser *p, bool negative,
                                  struct bj_slice number);
 
-/* Set the error of a syntax error at the last token. */
+/* Set the parser's error to a syntax error at the last token. */
 void bj_promql_unexpected(struct bj_promql_parser *p, const char *what);
 
 #endif

@@ -6,14 +6,14 @@
 
 struct bj_promql_function {
     const char *name;
-    /* A letter for each argument: S scalar, V instant vector, M range vector,
-     * T string, B selector in braces.  The arguments after '?' may be left
-     * out; '*': any number of the last one. */
+    /* A letter for each argument: S scalar, V instant vector, M range vector, T
+     * string, B selector in braces.  Arguments after '?' are optional; '*': any
+     * number of the last one. */
     const char *args;
     enum bj_promql_type result;
 };
 
-/* NULL when Prometheus has no function of that name. */
+/* Find a function by its name; NULL: Prometheus has none of that name. */
 const struct bj_promql_function *bj_promql_function(struct bj_slice name);
 
 #endif

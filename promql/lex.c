@@ -22,7 +22,7 @@ static bool is_word(char c)
     return is_alpha(c) || is_digit(c);
 }
 
-/* The byte that is n after the next, 0 after the end. */
+/* The byte n positions after the next one; 0 after the end. */
 static char peek(const struct bj_promql_parser *p, size_t n)
 {
     return p->at + n < p->text.n ? p->text.p[p->at + n] : '\0';
@@ -76,7 +76,7 @@ static const struct word words[] = {
     {"min_of", T_MIN_OF},
     {"inf", T_INF},
     {"nan", T_NAN},
-    /* keywords only in front of a parenthesis */
+    /* keywords only if a parenthesis follows */
     {"fill", T_FILL},
     {"fill_left", T_FILL_LEFT},
     {"fill_right", T_FILL_RIGHT},
@@ -121,7 +121,7 @@ static int lex_word(struct bj_promql_parser *p, struct bj_slice *ret)
     return colon ? T_METRIC : T_IDENT;
 }
 
-/* The bytes of a number or duration; which of both they are. */
+/* Read the bytes of a number or duration; returns which one it is. */
 static int lex_number(struct bj_promql_parser *p, struct bj_slice *ret)
 {
     size_t from = p->at;
@@ -194,7 +194,7 @@ static const struct {
     {"@", T_AT},         {":", T_COLON},
 };
 
-/* Whether this token may stand in the present mode, which it may change. */
+/* Is this token allowed in the current mode, which it may change? */
 static bool allowed(struct bj_promql_parser *p, int token)
 {
     switch (p->mode) {

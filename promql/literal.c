@@ -17,8 +17,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The number without underscores; one must be between two digits, or between a
- * prefix and a digit. */
+/* Copy a number without underscores; an underscore must be between two digits,
+ * or between a prefix and a digit. */
 static int without_underscores(struct bj_slice s, char *dst, size_t *ret_n)
 {
     size_t n = 0;
@@ -67,7 +67,7 @@ static bool all(struct bj_slice s, char last)
 
 /* A decimal number in pieces. */
 struct decimal {
-    struct bj_slice before, after; /* the point */
+    struct bj_slice before, after; /* digits before and after the point */
     struct bj_slice exponent;      /* digits, without leading zeros */
     bool negative;                 /* the exponent */
 };
@@ -124,7 +124,7 @@ static int decimal(struct bj_slice s, struct decimal *d)
     return s.n == 0 ? 0 : -EINVAL;
 }
 
-/* At most 10^308; the few larger doubles are refused, too. */
+/* Is the value at most 10^308?  The few larger doubles are refused, too. */
 static bool in_range(const struct decimal *d)
 {
     uint64_t e = 0;
@@ -177,7 +177,7 @@ int bj_promql_number(struct bj_slice s, struct bj_arena *arena,
     return 0;
 }
 
-/* Nanoseconds in 64 bits: what Go's time.Duration holds. */
+/* Maximum of Go's time.Duration, which has nanoseconds in 64 bits. */
 #define DURATION_MAX_MS (INT64_MAX / 1000000)
 
 static int seconds(struct bj_slice s, int64_t *ret_ms)
@@ -280,7 +280,7 @@ static size_t put_utf8(char *dst, uint32_t c)
     return n;
 }
 
-/* digits in base (8 or 16) at the start of s as a number. */
+/* Read a number with this many digits in base 8 or 16 at the start of s. */
 static bool fixed_digits(struct bj_slice *s, unsigned digits, unsigned base,
                          uint32_t *ret)
 {
@@ -299,7 +299,8 @@ static bool fixed_digits(struct bj_slice *s, unsigned digits, unsigned base,
     return true;
 }
 
-/* What follows a backslash; how many bytes were written, 0 when it is wrong. */
+/* Decode the characters after a backslash; returns the number of bytes written,
+ * 0 if they are wrong. */
 static size_t escape(struct bj_slice *s, char quote, char *dst)
 {
     static const char from[] = "abfnrtv\\", to[] = "\a\b\f\n\r\t\v\\";
@@ -356,7 +357,7 @@ int bj_promql_string(struct bj_slice quoted, struct bj_arena *arena,
             dst[n++] = c;
             continue;
         }
-        /* an escape is never shorter than what it means */
+        /* an escape sequence is never shorter than its bytes */
         size_t m = escape(&s, quote, dst + n);
         if (m == 0)
             return -EINVAL;

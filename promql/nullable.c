@@ -2,7 +2,7 @@
 
 struct re {
     struct bj_slice s;
-    bool unknown; /* something that is not understood */
+    bool unknown; /* contains something that this parser does not understand */
 };
 
 static char next(const struct re *re)
@@ -17,7 +17,7 @@ static void skip(struct re *re, size_t n)
     re->s.n -= n;
 }
 
-/* After the end of a class such as "[^]a-z[:alpha:]]". */
+/* Skip a class such as "[^]a-z[:alpha:]]". */
 static void skip_class(struct re *re)
 {
     skip(re, 1);
@@ -33,8 +33,8 @@ static void skip_class(struct re *re)
     skip(re, 1);
 }
 
-/* "?:", "?P<name>" and flags after a parenthesis; true when it was all:
- * "(?i)". */
+/* Skip "?:", "?P<name>" and flags after a parenthesis; true if the group
+ * contains nothing else: "(?i)". */
 static bool skip_flags(struct re *re)
 {
     if (next(re) != '?')
@@ -46,7 +46,7 @@ static bool skip_flags(struct re *re)
     return all;
 }
 
-/* The end of "{2,3}", 0 when it is not a repetition; whether it begins with 0.
+/* Find the end of "{2,3}"; 0: not a repetition.  *ret_zero: the minimum is 0.
  */
 static size_t repetition(struct bj_slice s, bool *ret_zero)
 {
@@ -61,7 +61,7 @@ static size_t repetition(struct bj_slice s, bool *ret_zero)
     return digits > 0 && i < s.n && s.p[i] == '}' ? i + 1 : 0;
 }
 
-/* What follows an atom; true when it allows none of it. */
+/* Skip the repetition after an atom; true if the atom may be missing. */
 static bool optional(struct re *re)
 {
     bool result = false, zero;

@@ -59,7 +59,7 @@ static int parse(struct bj_slice text, bool only_selector,
     if (text.n > BJ_PROMQL_TEXT_MAX)
         return bj_err_set(err, -E2BIG, "the query has more than %d bytes",
                           BJ_PROMQL_TEXT_MAX);
-    /* Prometheus takes U+FFFD for a wrong byte */
+    /* Prometheus treats U+FFFD as a wrong byte */
     if (!bj_promql_utf8(text) || memmem(text.p, text.n, "\xEF\xBF\xBD", 3))
         return bj_err_set(err, -EINVAL, "the query is not UTF-8");
     int r = bj_grammar_parse(&p);

@@ -15,7 +15,7 @@ static void put_string(struct bj_slice s, struct bj_buf *b)
             bj_buf_str(b, "\\n");
         else if (n == 0 || c < ' ' || c == 0x7F)
             bj_buf_printf(b, "\\x%02x", c);
-        else if (replacement) /* Prometheus takes it for wrong UTF-8 */
+        else if (replacement) /* Prometheus treats it as wrong UTF-8 */
             bj_buf_str(b, "\\ufffd");
         else
             bj_buf_put(b, s.p, n);

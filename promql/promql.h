@@ -1,9 +1,9 @@
-/* PromQL: text to tree, tree to text.  The language is that of Prometheus 3.x
- * (its promql/parser), with these parts refused: arithmetic in durations
- * (`m[1m+step()]`), and a subsecond duration that is not a whole number of
- * milliseconds.  VictoriaMetrics' additions are not PromQL and are refused.
+/* PromQL: parses a query into a tree and prints a tree as a query.  The
+ * language is that of Prometheus 3.x (its promql/parser), without arithmetic in
+ * durations (`m[1m+step()]`) and without durations that are not a whole number
+ * of milliseconds.  VictoriaMetrics' additions are not PromQL and are refused.
  *
- * Nothing here evaluates a query, and regular expressions are not compiled:
+ * Queries are not evaluated, and regular expressions are not compiled:
  * Prometheus refuses the wrong ones. */
 #ifndef BJ_PROMQL_PROMQL_H
 #define BJ_PROMQL_PROMQL_H
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Longer, deeper or larger queries are refused. */
+/* Limits; longer, deeper or larger queries are refused. */
 enum {
     BJ_PROMQL_TEXT_MAX = 128 * 1024, /* bytes */
     BJ_PROMQL_DEPTH_MAX = 100,       /* levels of the tree */
@@ -71,7 +71,7 @@ enum bj_promql_grouping {
     BJ_PROMQL_IGNORING, /* binary operators */
 };
 
-/* Where @ points. */
+/* The time of the modifier @. */
 enum bj_promql_at {
     BJ_PROMQL_AT_NONE,
     BJ_PROMQL_AT_TIME,
@@ -82,8 +82,9 @@ enum bj_promql_at {
 struct bj_promql_node {
     enum bj_promql_kind kind;
     enum bj_promql_type type;
-    /* NUMBER: its text, which every server reads alike; STRING: its bytes;
-     * UNARY, BINARY, CALL, AGGREGATE: operator or function in lower case */
+    /* NUMBER: its text, which all servers parse in the same way; STRING: its
+     * bytes; UNARY, BINARY, CALL, AGGREGATE: operator or function in lower case
+     */
     struct bj_slice text;
     struct bj_promql_node *child, *last, *next; /* children in order */
     unsigned depth; /* 1 + the greatest depth of a child */
@@ -108,24 +109,25 @@ struct bj_promql_node {
 };
 
 /* Parse text into a tree in arena; text need not outlive the call.  0, -EINVAL
- * (no PromQL, or a part of it that is refused), -E2BIG (over a limit) or
- * -ENOMEM, with a message "LINE:COLUMN: ...". */
+ * (not PromQL, or a refused part of it), -E2BIG (over a limit) or -ENOMEM, with
+ * a message "LINE:COLUMN: ...". */
 int bj_promql_parse(struct bj_slice text, struct bj_arena *arena,
                     const struct bj_promql_node **ret, struct bj_err *err);
 
-/* The same for one selector, as match[] of the HTTP API has it. */
+/* Parse one selector, as in match[] of the HTTP API; otherwise like
+ * bj_promql_parse. */
 int bj_promql_parse_selector(struct bj_slice text, struct bj_arena *arena,
                              const struct bj_promql_node **ret,
                              struct bj_err *err);
 
-/* Append the query in a form that all servers read alike: names inside the
- * braces, all operands of operators in parentheses unless they are simple,
- * durations in s or ms.  Printing, parsing and printing again gives the same
- * text.  Check b->failed. */
+/* Append the query in a form that all servers parse in the same way: names
+ * inside the braces, operands of operators in parentheses unless they are
+ * simple, durations in s or ms.  Parsing and printing that text again results
+ * in the same text.  Check b->failed. */
 void bj_promql_print(const struct bj_promql_node *tree, struct bj_buf *b);
 
-/* Call visit for each node, parents first, until it returns other than 0;
- * returns that. */
+/* Call visit for each node, parents first, until it returns a value other than
+ * 0, which is returned. */
 int bj_promql_walk(const struct bj_promql_node *tree,
                    int (*visit)(const struct bj_promql_node *node, void *arg),
                    void *arg);

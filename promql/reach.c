@@ -4,7 +4,7 @@
 
 static const int64_t far_ms = INT64_MAX / 4; /* sums do not overflow */
 
-/* The time of "@ time", in whole milliseconds around it. */
+/* The time of "@ time", rounded down and up to whole milliseconds. */
 static struct bj_promql_span fixed(struct bj_slice seconds)
 {
     int64_t ms;
@@ -13,8 +13,8 @@ static struct bj_promql_span fixed(struct bj_slice seconds)
     return (struct bj_promql_span){ms - 1, ms + 1};
 }
 
-/* The evaluation times of a selector or subquery with its @ and offset; query:
- * those of the whole query. */
+/* The evaluation times of a selector or subquery, from its @ and offset; query:
+ * evaluation times of the whole query. */
 static struct bj_promql_span modified(const struct bj_promql_node *n,
                                       struct bj_promql_span at,
                                       struct bj_promql_span query)

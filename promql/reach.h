@@ -1,4 +1,4 @@
-/* Which times of its series a query reads. */
+/* Computes the range of times from which a query reads samples. */
 #ifndef BJ_PROMQL_REACH_H
 #define BJ_PROMQL_REACH_H
 
@@ -9,13 +9,13 @@ struct bj_promql_span {
     int64_t from_ms, to_ms;
 };
 
-/* The span of a query that reads no series; it lies in every other one. */
+/* The span of a query that reads no series; every other span contains it. */
 #define BJ_PROMQL_NO_SPAN ((struct bj_promql_span){INT64_MAX, INT64_MIN})
 
 enum { BJ_PROMQL_LOOKBACK_MS = 300000 }; /* default of Prometheus */
 
-/* The earliest and the latest time of a sample that the query may read when it
- * is evaluated at times from at.from_ms to at.to_ms. */
+/* Return the earliest and latest times of samples that the query may read when
+ * it is evaluated at times from at.from_ms to at.to_ms. */
 struct bj_promql_span bj_promql_reach(const struct bj_promql_node *tree,
                                       struct bj_promql_span at);
 

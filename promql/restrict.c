@@ -5,10 +5,10 @@ enum { NODES_MAX = 4 * BJ_PROMQL_NODES_MAX };
 struct work {
     const struct bj_promql_viewer *viewer;
     struct bj_arena *arena;
-    struct bj_err *err; /* its code is set: the work has failed */
+    struct bj_err *err; /* if its code is set, the work has failed */
     unsigned nodes;
     struct bj_slice accounts; /* the accounts as a regular expression */
-    struct bj_slice user;     /* the user as one */
+    struct bj_slice user;     /* the user as a regular expression */
     bool in_absent;           /* the selector is the argument of absent() */
     struct bj_slice others; /* names that selectors of any name must not read */
 };
@@ -73,7 +73,7 @@ static struct bj_promql_node *both(struct work *w, const char *op,
 /* --- selectors -------------------------------------------------------------
  */
 
-/* Which of the viewer's series a copy of a selector reads. */
+/* The part of the viewer's series that a copy of a selector reads. */
 enum part { OWN, ACCOUNTS };
 
 static void add_matcher(struct work *w, struct bj_promql_node *n,
@@ -93,7 +93,7 @@ static void add_matcher(struct work *w, struct bj_promql_node *n,
     n->last_matcher = m;
 }
 
-/* The list is copied, as the copy of the node gets more of them. */
+/* The list is copied, because the copy of the node gets more matchers. */
 static void add_matchers(struct work *w, struct bj_promql_node *n,
                          const struct bj_promql_matcher *m)
 {
@@ -111,9 +111,9 @@ static bool has_matcher(const struct bj_promql_node *n, struct bj_slice label,
     return m != NULL;
 }
 
-/* The result of absent() has the labels that equality matchers set.  Those that
- * are added there are regular expressions, and come first: a later matcher of
- * the same label would remove it. */
+/* The result of absent() has the labels that equality matchers set.  The
+ * matchers added here are regular expressions, and come first, because a later
+ * matcher of the same label would remove that label. */
 static void add_limits(struct work *w, struct bj_promql_node *n,
                        const struct bj_promql_labels *label, enum part part)
 {
@@ -152,7 +152,7 @@ limited(struct work *w, const struct bj_promql_node *selector, enum part part)
     return w->err->code ? NULL : n;
 }
 
-/* These labels are orders to VictoriaMetrics or Grafana Mimir. */
+/* VictoriaMetrics or Grafana Mimir interpret these labels as instructions. */
 static bool has_special_label(const struct bj_promql_node *selector)
 {
     static const char *const special[] = {"__graphite__", "vm_account_id",
@@ -164,8 +164,8 @@ static bool has_special_label(const struct bj_promql_node *selector)
     return false;
 }
 
-/* One selector is not enough: no pair of matchers is "mine or of my accounts".
- */
+/* Does the user need two selectors?  Matchers cannot express "own jobs or jobs
+ * of coordinated accounts". */
 static bool needs_two(const struct work *w,
                       const struct bj_promql_node *selector)
 {
@@ -206,8 +206,8 @@ static bool is_absent(const struct bj_promql_node *call)
            bj_slice_eq(call->text, BJ_SLICE("absent_over_time"));
 }
 
-/* The argument of a call whose selector cannot become (a or b) in place: a
- * range, or a selector whose own time or labels the function returns. */
+/* Find an argument whose selector cannot be replaced by (a or b): a range, or a
+ * selector whose own times or labels the function returns. */
 static const struct bj_promql_node *
 argument_of_two(const struct work *w, const struct bj_promql_node *call)
 {
@@ -227,7 +227,7 @@ argument_of_two(const struct work *w, const struct bj_promql_node *call)
 static struct bj_promql_node *restricted(struct work *w,
                                          const struct bj_promql_node *n);
 
-/* A range or selector, without its parentheses, limited to one part. */
+/* Copy a range or selector, without parentheses, limited to one part. */
 static struct bj_promql_node *
 one_part(struct work *w, const struct bj_promql_node *argument, enum part part)
 {
@@ -244,7 +244,8 @@ one_part(struct work *w, const struct bj_promql_node *argument, enum part part)
     return range;
 }
 
-/* The call with its arguments restricted; those of special for one part. */
+/* Copy the call with restricted arguments; special is restricted to one part.
+ */
 static struct bj_promql_node *
 with_arguments(struct work *w, const struct bj_promql_node *n,
                const struct bj_promql_node *special, enum part part)
@@ -336,7 +337,7 @@ static struct bj_slice kept(struct work *w, struct bj_buf *b)
     return s;
 }
 
-/* "x|y", with each name quoted for a regular expression. */
+/* Return "x|y", with each name quoted for a regular expression. */
 static struct bj_slice one_of(struct work *w, const struct bj_slice *names,
                               size_t n)
 {
@@ -398,7 +399,7 @@ static bool has_name(const struct bj_promql_node *selector)
     return m != NULL;
 }
 
-/* The selector for any name that is public; false: there is none. */
+/* Limit a selector of any name to public names; false: there are none. */
 static bool limit_to_public(struct work *w, struct bj_promql_node *n)
 {
     struct bj_buf names = {0}, except = {0};

@@ -11,8 +11,7 @@ static bool is_better(const struct bj_promql_rule *a,
     return a->exact != b->exact ? a->exact : !a->public;
 }
 
-/* The rule of a name, or with open that of names that begin with it; NULL:
- * none. */
+/* The rule of a name; if open, of all names that begin with it; NULL: none. */
 static const struct bj_promql_rule *rule_of(struct bj_slice name, bool open,
                                             rules_t *r)
 {
@@ -33,7 +32,7 @@ static bool public_name(struct bj_slice name, rules_t *r)
     return name.n > 0 && rule && rule->public;
 }
 
-/* All names that begin with start are public. */
+/* Are all names that begin with start public? */
 static bool public_start(struct bj_slice start, rules_t *r)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -64,7 +63,7 @@ static struct bj_promql_labels default_labels(rules_t *r)
     return labels_of_rule(rule_of((struct bj_slice){0}, true, r));
 }
 
-/* Names that begin with start have one pair of labels. */
+/* Do all names that begin with start have the same pair of labels? */
 static bool labels_of_start(struct bj_slice start, rules_t *r,
                             struct bj_promql_labels *ret)
 {
@@ -87,8 +86,9 @@ static bool is_name_byte(char c)
            (c >= '0' && c <= '9') || c == '_' || c == ':';
 }
 
-/* One alternative of a regular expression: a name, or the start of one and then
- * ".*" or ".+".  False: something else, which may match any name. */
+/* Parse one alternative of a regular expression: a name, or the start of names
+ * followed by ".*" or ".+".  False: something else, which may match any name.
+ */
 static bool read_pattern(struct bj_slice s, struct bj_slice *ret_start,
                          bool *ret_open)
 {
@@ -102,7 +102,7 @@ static bool read_pattern(struct bj_slice s, struct bj_slice *ret_start,
            bj_slice_eq(rest, BJ_SLICE(".+"));
 }
 
-/* A matcher that only a list of names or starts of names satisfies. */
+/* Does the matcher match only names of a list? */
 static bool names_a_list(const struct bj_promql_matcher *m)
 {
     return bj_slice_eq(m->label, BJ_SLICE("__name__")) &&

@@ -12,7 +12,8 @@ enum { ADVICE_MAX = 32, MICRO = 1000000 };
 struct advisor {
     struct bj_report *r;
     const struct bj_report_known *known;
-    const struct bj_report_finding *finding; /* that is being answered */
+    /* the finding to which the advice belongs */
+    const struct bj_report_finding *finding;
     struct bj_buf value[BJ_SENTENCE_VALUES];
     unsigned values;
     struct bj_buf option, line;
@@ -34,8 +35,7 @@ static void start(struct advisor *a)
     a->option.len = a->line.len = 0;
 }
 
-/* The option becomes the first value; false: the scheduler has no such
- * option. */
+/* Make the option the first value; false: the scheduler has no such option. */
 static bool request(struct advisor *a, enum bj_request what, int64_t amount)
 {
     start(a);
@@ -62,7 +62,7 @@ static void say(struct advisor *a, const char *name, enum bj_sentence which)
         return;
     for (size_t i = 0; i < r->advices; i++)
         if (bj_slice_eq(r->advice[i].advice, bj_slice_str(name)))
-            return; /* another finding gave it */
+            return; /* another finding has caused this advice already */
     r->advice[r->advices++] = (struct bj_report_advice){
         .advice = bj_slice_str(name),
         .text = bj_say(r, which, a->value, a->values),
@@ -73,7 +73,7 @@ static void say(struct advisor *a, const char *name, enum bj_sentence which)
         .runs = a->known->tasks > 0 ? a->known->tasks : 1};
 }
 
-/* --- evidence --------------------------------------------------------------
+/* --- data ------------------------------------------------------------------
  */
 
 static int64_t number(const struct advisor *a, enum bj_report_column c)
@@ -95,7 +95,7 @@ static bool is_judged(const struct advisor *a)
             coverage >= BJ_REPORT_LEAST_COVERAGE);
 }
 
-/* Of an array a finding counts if half of the tasks have it. */
+/* In an array, a finding counts if half of the tasks have it. */
 static bool is_common(const struct advisor *a)
 {
     return a->r->array.tasks <= 1 ||
@@ -108,7 +108,7 @@ static bool submitted_with(const struct advisor *a, const char *option)
     return line.p && memmem(line.p, line.n, option, strlen(option));
 }
 
-/* The highest memory of a node; scale: of 1 / so many of it. */
+/* The highest memory of a node, and its CPUs. */
 static int64_t node_peak(const struct advisor *a, int64_t *cpus)
 {
     const struct bj_report *r = a->r;
@@ -126,17 +126,17 @@ static int64_t node_peak(const struct advisor *a, int64_t *cpus)
         }
         return (int64_t)r->nodes >= nodes ? peak : BJ_SQL_NULL;
     }
-    /* The scheduler's value of the largest process is less than all. */
+    /* The scheduler's value, of the largest process, is less than the total. */
     peak = number(a, BJ_REPORT_MEMORY_PEAK);
     bool recorded = bj_report_is(r, BJ_REPORT_MEMORY_SOURCE, "scheduler");
     return recorded && peak == number(a, BJ_REPORT_TASK_PEAK) ? BJ_SQL_NULL
                                                               : peak;
 }
 
-/* --- one answer for each kind of finding -----------------------------------
+/* --- advice for each kind of finding ---------------------------------------
  */
 
-/* Memory of one node, CPU or GPU, as the job was submitted. */
+/* Memory per node, CPU or GPU, in the way the job requested it. */
 static void less_memory(struct advisor *a)
 {
     int64_t cpus, peak = node_peak(a, &cpus);
@@ -158,7 +158,7 @@ static void less_memory(struct advisor *a)
     int64_t want = bj_request_memory(peak / parts);
     if (what == BJ_REQUEST_MEMORY_PER_GPU && want < INT64_C(8) << 30)
         want = INT64_C(8) << 30;
-    /* Not worth a word unless a tenth is saved. */
+    /* No advice unless it saves a tenth. */
     if (want * parts > had / nodes / 10 * 9 || !request(a, what, want))
         return;
     bj_show_bytes(value(a), peak);
@@ -171,8 +171,8 @@ static void less_memory(struct advisor *a)
                                     : BJ_SAY_MEMORY);
 }
 
-/* What a job used that ran out of memory is less than it needs.  It may have
- * used more than it had, where memory is not limited. */
+/* A job that ran out of memory used less than it needs.  It may have used more
+ * than was allocated if memory is not limited. */
 static void more_memory(struct advisor *a)
 {
     int64_t cpus, used = node_peak(a, &cpus);
@@ -215,7 +215,7 @@ static void less_time(struct advisor *a)
                               : BJ_SAY_TIME);
 }
 
-/* Only other tasks of the array show how long it should run. */
+/* Only other tasks of the array show how much time it needs. */
 static void more_time(struct advisor *a)
 {
     int64_t limit = number(a, BJ_REPORT_LIMIT);
@@ -243,7 +243,7 @@ static void serial(struct advisor *a)
     say(a, "cpus", BJ_SAY_SERIAL);
 }
 
-/* Busy CPUs on average, and a tenth more. */
+/* The mean number of busy CPUs, and a tenth more. */
 static void fewer_cpus(struct advisor *a)
 {
     int64_t cpus = number(a, BJ_REPORT_CPUS);
@@ -253,7 +253,7 @@ static void fewer_cpus(struct advisor *a)
         number(a, BJ_REPORT_TASKS) > 1 || sec <= 0)
         return;
     if (bj_report_found(a->r, "cpu_uneven"))
-        return; /* it has phases */
+        return; /* the job has phases of different use */
     busy = a->known->tasks > 0 ? a->known->busy_micro : used / sec;
     if (busy < 0 || busy > INT64_MAX / 4)
         return;
@@ -266,7 +266,7 @@ static void fewer_cpus(struct advisor *a)
     say(a, "cpus", BJ_SAY_FEWER_CPUS);
 }
 
-/* A job that failed may not have come as far as its GPUs. */
+/* A failed job may have ended before it used its GPUs. */
 static void fewer_gpus(struct advisor *a)
 {
     int64_t gpus = number(a, BJ_REPORT_GPUS);
@@ -285,7 +285,7 @@ static void fewer_gpus(struct advisor *a)
     say(a, "gpus", BJ_SAY_FEWER_GPUS);
 }
 
-/* A node counts as unused that used less than a second of CPU time. */
+/* A node with less than a second of CPU time counts as unused. */
 static void fewer_nodes(struct advisor *a)
 {
     int64_t nodes = number(a, BJ_REPORT_NODES), unused = 0;
@@ -306,12 +306,12 @@ static void one_node(struct advisor *a)
         say(a, "nodes", BJ_SAY_ONE_NODE);
 }
 
-/* --- which finding has which answer ----------------------------------------
+/* --- findings and their advice ---------------------------------------------
  */
 
 static const struct {
     const char *finding;
-    void (*answer)(struct advisor *a); /* else the sentence */
+    void (*answer)(struct advisor *a); /* NULL: only the sentence */
     enum bj_sentence sentence;
     const char *name;
 } answers[] = {
@@ -341,7 +341,8 @@ static const struct {
     {"oom_steps", NULL, BJ_SAY_OOM_STEPS, "oom_steps"},
 };
 
-/* The site's own words replace ours, but not a request that was computed. */
+/* A text of the site's rule replaces the built-in sentence, but not a computed
+ * request. */
 static void answer(struct advisor *a)
 {
     const struct bj_report_finding *f = a->finding;

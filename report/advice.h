@@ -1,5 +1,6 @@
-/* Advice: what to change in the next request.  It answers findings, so rules
- * decide when it is given, and it is silent where the evidence is thin. */
+/* Advice: what to change in the next request.  It follows from findings, so
+ * rules decide when there is advice; there is none if too little data support
+ * it. */
 #ifndef BJ_REPORT_ADVICE_H
 #define BJ_REPORT_ADVICE_H
 

@@ -42,7 +42,7 @@ static unsigned find(struct bj_slice name)
     return i;
 }
 
-/* Other texts are named by themselves, in quotes. */
+/* The name of a text other than a sentence is the text itself, in quotes. */
 static bool take_quotes(struct bj_slice name, struct bj_slice *ret)
 {
     const bool quoted =
@@ -51,7 +51,7 @@ static bool take_quotes(struct bj_slice name, struct bj_slice *ret)
     return quoted;
 }
 
-/* Is it one of the other texts, or one of a built-in rule? */
+/* Is it a text other than a sentence, or a text of a built-in rule? */
 static bool is_known(const struct bj_rules *rules, struct bj_slice text)
 {
     struct bj_slice of_rule, advice;
@@ -77,7 +77,7 @@ static bool next_value(struct bj_slice *s, struct bj_slice *ret)
     return true;
 }
 
-/* Does b have all values of a? */
+/* Does b contain all values of a? */
 static bool has_values(struct bj_slice a, struct bj_slice b)
 {
     struct bj_slice v;
@@ -177,7 +177,7 @@ void bj_catalogue_free(struct bj_catalogue *c)
     bj_locals_free(&c->locals);
 }
 
-/* Once, though several rules may have it. */
+/* Print a text only once, because several rules may have it. */
 static void print_quoted(struct bj_buf *out, struct bj_locals *printed,
                          struct bj_slice s)
 {
@@ -272,7 +272,7 @@ int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
     return r;
 }
 
-/* Texts of another release, whose values differ, are left out. */
+/* Texts of another release, whose values differ, are ignored. */
 int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err)
 {
     struct bj_st *st = NULL;

@@ -6,8 +6,9 @@
  *   timeout = Der Auftrag erreichte seine Zeitgrenze von {1}.
  *   "Waiting jobs" = Wartende Aufträge
  *
- * A text must have the same {1} to {9} as the built-in one, in any order.  The
- * store has the texts, so that all programs say the same. */
+ * A text must have the same placeholders {1} to {9} as the built-in one, in any
+ * order.  The texts are in the store, so that all programs use the same ones.
+ */
 #ifndef BJ_REPORT_CATALOGUE_H
 #define BJ_REPORT_CATALOGUE_H
 
@@ -25,32 +26,32 @@ struct bj_catalogue {
     struct bj_locals locals;                 /* all others */
 };
 
-/* All texts but sentences; the last is NULL. */
+/* All texts except sentences; NULL at the end. */
 extern const char *const bj_local_texts[];
 
-/* Read a file into a zeroed catalogue; without a path it has no texts.  -EINVAL
- * with file, line, and what was expected, or an error of reading.  Free it in
- * any case. */
+/* Read a file into a zeroed catalogue, which stays empty without a path.
+ * -EINVAL with file, line and the expected text, or an error of reading.  Free
+ * the catalogue in any case. */
 int bj_catalogue_load(const char *path, struct bj_catalogue *ret,
                       struct bj_err *err);
 void bj_catalogue_free(struct bj_catalogue *c);
 
-/* The same from a text; name stands for the file in messages. */
+/* Read the content of such a file from a text; name is the file in messages. */
 int bj_catalogue_parse(struct bj_slice text, const char *name,
                        struct bj_catalogue *ret, struct bj_err *err);
 
 /* Append all built-in texts in the form of such a file. */
 void bj_catalogue_print(struct bj_buf *out);
 
-/* Replace the texts of the store.  0 or an error of the store. */
+/* Replace the texts in the store.  0 or an error of the store. */
 int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
                        struct bj_err *err);
 
-/* Add the texts of the store that are no sentences.  0 or an error. */
+/* Read the texts other than sentences from the store.  0 or an error. */
 int bj_catalogue_locals(struct bj_db *db, struct bj_locals *ret,
                         struct bj_err *err);
 
-/* Use the sentences of the store in a report.  0 or an error of the store. */
+/* Use the sentences from the store in a report.  0 or an error of the store. */
 int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err);
 
 #endif

@@ -11,7 +11,7 @@ enum { DAY = 86400 };
 /* --- numbers ---------------------------------------------------------------
  */
 
-/* digits after the point; exact: with zeros at the end. */
+/* Append a number with digits after the point; exact: with trailing zeros. */
 static void put_fixed(struct bj_buf *b, double v, unsigned digits, bool exact)
 {
     const double by[] = {1, 10, 100};
@@ -27,7 +27,7 @@ static void put_fixed(struct bj_buf *b, double v, unsigned digits, bool exact)
         bj_buf_fixed(b, n, digits);
 }
 
-/* The unit in which a value reads best. */
+/* Choose the unit in which a value is most readable. */
 static double scale_of(enum bj_chart_unit unit, double v, const char **name)
 {
     static const char *const binary[] = {" B",   " KiB", " MiB",
@@ -67,7 +67,7 @@ void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v)
     bj_buf_str(b, name);
 }
 
-/* A value at an axis: without zeros at the end. */
+/* The label of a tick, without trailing zeros. */
 void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v)
 {
     const char *name;
@@ -76,7 +76,7 @@ void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v)
     bj_buf_str(b, name);
 }
 
-/* Of large numbers fewer digits after the point matter. */
+/* Large numbers need fewer digits after the point. */
 bool bj_chart_number(struct bj_slice text, double *ret)
 {
     static const struct {
@@ -132,7 +132,7 @@ static double top_of(const struct bj_chart *k)
     return top;
 }
 
-/* The smallest round number that is not below v: 1, 2 or 5 times a power. */
+/* The smallest round number that is at least v: 1, 2 or 5 times a power. */
 static double round_up(double v)
 {
     double power = 1;

@@ -20,17 +20,17 @@ enum { /* colours; curves: Okabe and Ito, those with contrast 3:1 on white */
        BAR = 0x0072B2,
        BAR_GROUND = 0xD5DDE5,
        DAY = 86400,
-       TICKS = 20 /* at most */
+       TICKS = 20 /* maximum number */
 };
 
 static const uint32_t colours[] = {0x0072B2, 0xD55E00, 0x00734F, 0xAA3377};
 
-/* A chart while it is drawn; all lengths in those of the sheet. */
+/* A chart while it is drawn; lengths in units of the sheet. */
 struct drawing {
     struct bj_sheet *s;
     const struct bj_chart *k;
-    double size;        /* of text at axes */
-    double x, y, width; /* of the whole */
+    double size;        /* size of axis labels */
+    double x, y, width; /* place of the whole chart */
     double left, right; /* edges of the area of values */
     double top, bottom;
     struct bj_chart_axis axis;
@@ -41,7 +41,7 @@ struct drawing {
 /* --- measures --------------------------------------------------------------
  */
 
-/* About the width of a text, which is known before it is drawn; ASCII. */
+/* Estimate the width of an ASCII text before it is drawn. */
 static double width_of_text(const char *text, double size)
 {
     return (double)strlen(text) * 0.61 * size;
@@ -57,9 +57,9 @@ static unsigned lines_of_summary(const struct bj_chart *k, double width,
     return k->kind == BJ_CHART_ROWS || n < 0.98 ? 1 : n < 1.9 ? 2 : 3;
 }
 
-#define SWATCH 2.5 /* of the legend, with the space after it */
+#define SWATCH 2.5 /* in the legend, with the space after it */
 
-/* Where the next entry of the legend is: at *x, in line *line. */
+/* Compute the position of the next entry of the legend: *x, in line *line. */
 static void place_entry(const char *name, double width, double size, double *x,
                         unsigned *line)
 {
@@ -187,7 +187,8 @@ static uint32_t colour_of(const struct bj_chart *k, unsigned line)
                : colours[n % (sizeof(colours) / sizeof(colours[0]))];
 }
 
-/* Dashes beside colours: limits short ones, every second line long ones. */
+/* Lines differ by dashes as well as colours: limits have short dashes, every
+ * second line long ones. */
 static double dash_of(const struct drawing *d, unsigned line)
 {
     if (d->k->line[line].limit)
@@ -290,7 +291,7 @@ static void put_x_label(struct drawing *d, double x, struct bj_slice text)
                                  .colour = MUTED});
 }
 
-/* How many labels of time have room. */
+/* The number of time labels for which there is room. */
 static unsigned time_ticks(const struct drawing *d)
 {
     double n = (d->right - d->left) / (6 * d->size);
@@ -321,7 +322,7 @@ static void put_time_axis(struct drawing *d)
                            .colour = MUTED});
 }
 
-/* --- lines over each other -------------------------------------------------
+/* --- lines in one diagram --------------------------------------------------
  */
 
 static bool known(const struct drawing *d, unsigned line, unsigned point)
@@ -329,7 +330,7 @@ static bool known(const struct drawing *d, unsigned line, unsigned point)
     return bj_chart_known(d->k->line[line].value[point]);
 }
 
-/* The points of a line; gaps stay gaps. */
+/* Collect the points of a line; gaps stay gaps. */
 static void trace(struct drawing *d, unsigned line)
 {
     for (unsigned i = 0; i < d->k->points; i++) {
@@ -348,7 +349,7 @@ static void put_curve(struct drawing *d, unsigned line)
                                       dash_of(d, line), colour_of(d->k, line)});
 }
 
-/* The area below a line, one for each piece of it. */
+/* Draw the area below a line, one for each part between gaps. */
 static void put_area(struct drawing *d, unsigned line, uint32_t colour)
 {
     const unsigned n = d->k->points;
@@ -386,7 +387,7 @@ static void put_curves(struct drawing *d)
 /* --- a row for each line ---------------------------------------------------
  */
 
-/* "93.1 %", or that it was idle all the time. */
+/* Draw "93.1 %", or that the row was idle all the time. */
 static void put_mean(struct drawing *d, unsigned line, double y)
 {
     double mean, highest;

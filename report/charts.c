@@ -120,7 +120,7 @@ bool bj_chart_make(const struct bj_samples *s, unsigned group,
                                                    bj_chart_is_limit(m)};
         k->lines++;
         if (!bj_chart_mean(k, k->lines - 1, &mean, &highest))
-            k->lines--; /* nothing is known */
+            k->lines--; /* no value is known */
     }
     return true;
 }
@@ -139,12 +139,12 @@ void bj_chart_add_requested(struct bj_chart *k, const struct bj_chart_plan *p,
             (struct bj_chart_line){bj_local("Memory requested"), value, true};
 }
 
-/* --- which nodes or GPUs ---------------------------------------------------
+/* --- choice of nodes or GPUs -----------------------------------------------
  */
 
 struct rank {
     unsigned group;
-    double mean, distance; /* from the median */
+    double mean, distance; /* distance from the median */
 };
 
 static int by_mean(const void *a, const void *b)
@@ -166,7 +166,7 @@ static int compare(struct bj_slice a, struct bj_slice b)
     return strverscmp(a.p ? a.p : "", b.p ? b.p : "");
 }
 
-/* Numbers in names as numbers. */
+/* Order by name, with numbers in names compared as numbers. */
 static int by_name(const void *a, const void *b, void *samples)
 {
     const struct bj_samples *s = samples;
@@ -241,7 +241,7 @@ static const char *name_of(struct bj_charts *c,
     return s.p ? s.p : "";
 }
 
-/* GPUs replace the chart of their mean or sum. */
+/* The place of a chart; one of GPUs replaces the chart of their mean or sum. */
 static struct bj_chart *place_of(struct bj_charts *c, const struct bj_chart *k,
                                  bool replace)
 {

@@ -1,5 +1,4 @@
-/* The charts of a job: which there are, from its samples.  Pages, PDF, mails
- * and PNG show them. */
+/* Makes the charts of a job from its samples, for pages, PDF, mails and PNG. */
 #ifndef BJ_REPORT_CHARTS_H
 #define BJ_REPORT_CHARTS_H
 
@@ -7,9 +6,9 @@
 #include "report/samples.h"
 
 enum {
-    BJ_CHARTS = 12,           /* of a job, at most */
-    BJ_CHARTS_METRICS = 4,    /* of a chart, at most */
-    BJ_CHARTS_ROW_POINTS = 80 /* are enough for a row */
+    BJ_CHARTS = 12,           /* maximum number for a job */
+    BJ_CHARTS_METRICS = 4,    /* maximum number in a chart */
+    BJ_CHARTS_ROW_POINTS = 80 /* points of a row */
 };
 
 /* A chart of one unit. */
@@ -18,25 +17,25 @@ struct bj_chart_plan {
     const char *metric[BJ_CHARTS_METRICS];
 };
 
-/* By enum bj_series_by; each ends with title NULL. */
+/* The plans, indexed by enum bj_series_by; each table ends with title NULL. */
 extern const struct bj_chart_plan *const bj_chart_plans[BJ_SERIES_GPU + 1];
 
-/* Query all metrics of the plans for s->by. */
+/* Select all metrics of the plans for s->by. */
 void bj_charts_pick(struct bj_samples *s);
 
 /* The unit of the chart for a metric. */
 enum bj_chart_unit bj_chart_unit_of(const struct bj_series_metric *m);
 
-/* Is it a limit instead of a use? */
+/* Is the metric a limit instead of a use? */
 bool bj_chart_is_limit(const struct bj_series_metric *m);
 
-/* The values of one metric of a group in the unit of its chart, one for each
- * point, in the arena; NULL: out of memory. */
+/* Return the values of one metric of a group in the unit of its chart, one for
+ * each point, in the arena; NULL: out of memory. */
 double *bj_chart_values(const struct bj_samples *s, unsigned group,
                         unsigned metric, struct bj_arena *a);
 
-/* Make a chart of one group: lines without values are left out.  start: of the
- * job.  False: out of memory. */
+/* Make a chart of one group; lines without values are left out.  start: start
+ * of the job.  False: out of memory. */
 bool bj_chart_make(const struct bj_samples *s, unsigned group,
                    const struct bj_chart_plan *p, int64_t start,
                    struct bj_arena *a, struct bj_chart *ret);
@@ -46,9 +45,9 @@ bool bj_chart_make(const struct bj_samples *s, unsigned group,
 void bj_chart_add_requested(struct bj_chart *k, const struct bj_chart_plan *p,
                             int64_t bytes, struct bj_arena *a);
 
-/* Which groups to show, in order: all, or most of them, those furthest from the
- * median of their first metric.  ret has room for s->groups.  Returns their
- * number; 0 also when out of memory. */
+/* Choose the groups to show, in order: all, or if there are more than most,
+ * those furthest from the median of their first metric.  ret has room for
+ * s->groups.  Returns their number; 0 also if out of memory. */
 unsigned bj_charts_choose(const struct bj_samples *s, unsigned most,
                           unsigned *ret);
 
@@ -60,22 +59,23 @@ struct bj_charts {
     struct bj_arena arena;
     struct bj_chart chart[BJ_CHARTS];
     unsigned charts;
-    const char *why; /* a sentence: why there are none; NULL: there are some, or
-                        none are expected */
+    const char *why; /* the reason if there are no charts, a sentence; NULL:
+                        there are charts, or none are expected */
 };
 
 void bj_charts_free(struct bj_charts *c);
 
-/* Add the charts of samples: of the whole job before those of its GPUs and
- * nodes, of which each is a row.  False: out of memory. */
+/* Add the charts of samples.  Add those of the whole job before those of its
+ * GPUs and nodes, each of which is a row.  False: out of memory. */
 bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
                    int64_t start, int64_t memory_requested);
 
-/* Add one chart of rows: a metric of each node or GPU. */
+/* Add one chart of rows, with one metric of each node or GPU. */
 bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
                         const struct bj_chart_plan *p, int64_t start);
 
-/* Why a query with that result gave no charts; static.  s may be NULL. */
+/* The reason why a query with that result led to no charts; static text.  s may
+ * be NULL. */
 const char *bj_charts_why(const struct bj_samples *s, int result, bool running);
 
 #endif

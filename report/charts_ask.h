@@ -7,11 +7,11 @@
 #include "report/report.h"
 #include "statsdb/prom.h"
 
-/* Ask for the charts of the job of a report, for its whole time.  Series are
+/* Query the charts of the job of a report, for its whole time.  Series are
  * selected as for its measured values: by jobid and the labels of the cluster
- * (prometheus.match).  Each query takes at most limit_usec.  Without samples,
- * or when the server does not answer, ret->why says so, and err has the reason.
- * 0 or -ENOMEM. */
+ * (prometheus.match).  Each query is limited to limit_usec.  Without samples,
+ * or if the server does not respond, ret->why is set, and err has the reason. 0
+ * or -ENOMEM. */
 int bj_charts_ask(const struct bj_prom_conf *conf, const atomic_bool *stop,
                   uint64_t limit_usec, const struct bj_report *r,
                   int64_t now_sec, struct bj_charts *ret, struct bj_err *err);

@@ -19,10 +19,11 @@ enum {
     DEADLINE_USEC = 10000000,
     CPU_SEC = 20,
     NO_LIBRARY = 3, /* exit status */
-    HEAD_BYTES = 10 /* in front of each image: its length in digits, and \n */
+    /* of the header of each image: its length in digits, and \n */
+    HEAD_BYTES = 10
 };
 
-#define SIZE 12.0 /* pixels of text at axes */
+#define SIZE 12.0 /* size of axis labels in pixels */
 #define PAD 10.0
 
 /* --- the process that draws ------------------------------------------------
@@ -159,7 +160,7 @@ int bj_draw_process(void)
     return r == -ENOSYS ? NO_LIBRARY : 1;
 }
 
-/* --- the program that wants a drawing --------------------------------------
+/* --- the program that requests a drawing -----------------------------------
  */
 
 static atomic_uint processes;
@@ -228,7 +229,7 @@ int bj_draw_pdf(const char *program, const struct bj_report *report,
     return r;
 }
 
-/* Take the images apart. */
+/* Split the output into images. */
 static int split(struct bj_slice all, unsigned n, struct bj_buf *ret,
                  struct bj_err *err)
 {

@@ -17,7 +17,7 @@ const struct bj_report_field bj_verdict_fields[] = {
     END,
 };
 
-/* Kinds of numbers are those of the unit. */
+/* The kind of numbers depends on the unit of the figure. */
 const struct bj_report_field bj_figure_fields[] = {
     FIELD("figure", TEXT, figure, figure),
     FIELD("label", TEXT, figure, label),

@@ -1,5 +1,5 @@
-/* The parts of a report as fields: one table for writing, reading and
- * describing its JSON. */
+/* The fields of the parts of a report: one table to write, read and describe
+ * its JSON. */
 #ifndef BJ_REPORT_FIELDS_H
 #define BJ_REPORT_FIELDS_H
 
@@ -7,17 +7,17 @@
 
 struct bj_report_field {
     const char *name;
-    enum bj_value_kind kind; /* of an int64_t, or BJ_AS_TEXT of a slice */
+    enum bj_value_kind kind; /* kind of an int64_t; BJ_AS_TEXT: a slice */
     size_t off;
 };
 
-/* Tables end with name NULL. */
+/* The tables of fields, which end with name NULL. */
 extern const struct bj_report_field bj_verdict_fields[], bj_figure_fields[],
     bj_finding_fields[], bj_warning_fields[], bj_advice_fields[],
     bj_node_fields[], bj_gpu_fields[], bj_array_fields[], bj_spread_fields[];
 
-/* Figures count seconds, joules and grams in millionths, bytes in bytes: the
- * kind of the numbers of a figure of that unit. */
+/* The kind of the numbers of a figure with that unit: seconds, joules, grams
+ * and money are millionths, bytes are bytes. */
 enum bj_value_kind bj_figure_kind(struct bj_slice unit);
 
 #endif

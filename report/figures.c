@@ -66,12 +66,12 @@ static void put_memory(struct bj_report *r, struct bj_report_figure *f)
     f->used = bj_report_number(r, BJ_REPORT_MEMORY_PEAK);
     f->ppm = bj_report_number(r, BJ_REPORT_MEMORY_EFFICIENCY);
     put_source(f, bj_report_text(r, BJ_REPORT_MEMORY_SOURCE));
-    /* The kernel ended the job when it needed more. */
+    /* The kernel killed the job because it needed more. */
     if (f->used != BJ_SQL_NULL && bj_report_is(r, BJ_REPORT_STATE, "oom"))
         f->quality = BJ_SLICE("at least");
 }
 
-/* The source of what only nodes and Prometheus measure. */
+/* The source of values that only nodes and Prometheus measure. */
 static struct bj_slice measured(const struct bj_report *r)
 {
     return r->nodes > 0 ? BJ_SLICE("nodes") : BJ_SLICE("prometheus");
@@ -113,7 +113,7 @@ static void put_limit(struct bj_report *r, struct bj_report_figure *f)
         f->quality = BJ_SLICE("at least");
 }
 
-/* System calls include what the page cache holds; accounting has disks. */
+/* System calls include data in the page cache; accounting counts disk I/O. */
 static void put_io(struct bj_report *r, struct bj_report_figure *f,
                    enum bj_report_column measured_by,
                    enum bj_report_column recorded_by)

@@ -1,4 +1,4 @@
-/* Requested against used. */
+/* Figures: resources requested and used. */
 #ifndef BJ_REPORT_FIGURES_H
 #define BJ_REPORT_FIGURES_H
 

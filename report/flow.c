@@ -16,7 +16,8 @@ static size_t allowed(const struct bj_flow_row *row, size_t first, size_t at)
     size_t i = at;
     while (i > first && row[i - 1].keep)
         i--;
-    return i > first ? i : at; /* all are kept: break where the page is full */
+    return i > first ? i : at; /* all rows must stay together: break where the
+                                  page is full */
 }
 
 /* The end of the page that begins at first, of rows up to end. */

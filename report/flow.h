@@ -6,20 +6,20 @@
 #include <stddef.h>
 
 struct bj_flow_row {
-    double before; /* space above it, but not at the top of a page */
+    double before; /* space above the row, but not at the top of a page */
     double height;
     bool keep;   /* stays with the next row */
-    bool begins; /* a page */
-    size_t head; /* number + 1 of the row that is repeated above it at the top
-                    of a page; 0: none */
+    bool begins; /* begins a page */
+    size_t head; /* number + 1 of the row that is repeated above this one if it
+                    is the first of a page; 0: none */
     /* Result: */
     unsigned page; /* from 0 */
-    double y;      /* of its upper edge */
+    double y;      /* position of its upper edge on the page */
 };
 
-/* Place rows on pages of that height; returns the number of pages.  The last
- * rows before a page that must begin, or before the end, do not stand alone:
- * they are at least least high, or rows before them move there, too. */
+/* Place rows on pages of that height; returns the number of pages.  If the last
+ * rows before a forced page, or before the end, are less than least high in
+ * total, rows before them are moved to their page. */
 unsigned bj_flow(struct bj_flow_row *row, size_t n, double height,
                  double least);
 

@@ -111,7 +111,7 @@ static void put_head(struct page *p)
     put_times(p);
 }
 
-/* "[|||||      10%]": bars for each two percent; the number displaces them. */
+/* "[|||||      10%]": one bar for each two percent; the number covers bars. */
 static void put_meter(struct page *p, const char *label, int64_t ppm)
 {
     if (ppm == BJ_SQL_NULL)

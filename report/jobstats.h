@@ -5,7 +5,8 @@
 #include "base/buf.h"
 #include "report/report.h"
 
-/* Append its sections in 80 columns; times are local unless utc. */
+/* Append the sections of the report in 80 columns; times are local unless utc.
+ */
 void bj_report_jobstats(const struct bj_report *r, bool colour, bool utc,
                         struct bj_buf *out);
 

@@ -11,7 +11,8 @@ enum { SHORT_SEC = 60, GZIP_BITS = 15 + 16 };
 /* --- JSON ------------------------------------------------------------------
  */
 
-/* Nothing measures the size of a GPU's memory; its model often names it. */
+/* The size of a GPU's memory, which is not measured, from the name of its
+ * model. */
 static int64_t gpu_total(struct bj_slice model)
 {
     for (size_t i = 0; i + 2 <= model.n; i++) {
@@ -33,7 +34,7 @@ static int64_t known(int64_t v)
     return v == BJ_SQL_NULL || v < 0 ? 0 : v;
 }
 
-/* One of the objects with a member for each GPU of the node. */
+/* Append one of the objects that have a member for each GPU of the node. */
 static void put_gpus(const struct bj_report *r, struct bj_slice node,
                      const char *name, int which, struct bj_buf *out)
 {
@@ -73,7 +74,7 @@ static void put_node(const struct bj_report *r, struct bj_slice node,
     bj_buf_str(out, "}");
 }
 
-/* False: nothing is known. */
+/* False: no value is known. */
 static bool put_json(const struct bj_report *r, struct bj_buf *out)
 {
     int64_t nodes = bj_report_number(r, BJ_REPORT_NODES);

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "report/report.h"
 
-/* Append "JS1:" with base64 of gzipped JSON; "JS1:Short" for a job of less than
- * a minute without final records, "JS1:None" where the use of its nodes is not
+/* Append "JS1:" and gzipped JSON in base64; "JS1:Short" for a job of less than
+ * a minute without final records, "JS1:None" if the use of its nodes is not
  * known.  0 or -ENOMEM. */
 int bj_report_js1(const struct bj_report *r, struct bj_buf *out,
                   struct bj_err *err);

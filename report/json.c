@@ -13,7 +13,7 @@ static const void *at(const void *base, const struct bj_report_field *f)
     return (const char *)base + f->off;
 }
 
-/* The numbers of figures and spreads depend on what they count. */
+/* The kind of numbers in figures and spreads depends on the unit. */
 static enum bj_value_kind kind_of(const struct bj_report_field *f,
                                   struct bj_slice unit)
 {
@@ -85,7 +85,7 @@ static void put_spreads(const struct bj_report *r, struct bj_buf *out)
         return;
     }
     put_object(out, bj_array_fields, a, (struct bj_slice){0});
-    out->len -= out->len > 0; /* the brace, to add a member */
+    out->len -= out->len > 0; /* remove the closing brace, to add a member */
     bj_buf_str(out, ",\"spread\":[");
     for (unsigned i = 0; i < BJ_SPREADS; i++) {
         bj_buf_str(out, i ? "," : "");

@@ -1,4 +1,4 @@
-/* A report in JSON, as /api/v1/jobs/JOB/report has it, and back. */
+/* Writes a report as JSON, as in /api/v1/jobs/JOB/report, and reads it. */
 #ifndef BJ_REPORT_JSON_H
 #define BJ_REPORT_JSON_H
 
@@ -7,10 +7,11 @@
 
 struct bj_json;
 
-/* Append the object. */
+/* Append the report as a JSON object. */
 void bj_report_write(const struct bj_report *r, struct bj_buf *out);
 
-/* Read it.  -EBADMSG: it is not a report.  Free the report in any case. */
+/* Read such an object.  -EBADMSG: not a report.  Free the report in any case.
+ */
 int bj_report_parse(const struct bj_json *object, struct bj_report *ret,
                     struct bj_err *err);
 

@@ -72,7 +72,7 @@ static const struct {
     CALL(glib, free, "g_free"),
 };
 
-/* Without any font, pango ends the program. */
+/* Check for fonts, because pango ends the program if there are none. */
 static int check_fonts(const struct bj_libpango *p, struct bj_err *err)
 {
     void **families = NULL;

@@ -20,7 +20,7 @@ struct bj_pango_map;
 /* 0, or another value when the write failed. */
 typedef int bj_cairo_write(void *ctx, const unsigned char *p, unsigned n);
 
-/* cairo_pdf_metadata_t, the values in use. */
+/* Values of cairo_pdf_metadata_t that are used. */
 enum {
     BJ_CAIRO_TITLE = 0,
     BJ_CAIRO_AUTHOR = 1,

@@ -1,13 +1,15 @@
-/* Below these the evidence is too thin for advice (docs/reports.md). */
+/* Minimum amounts of data for advice (docs/reports.md), and a maximum. */
 #ifndef BJ_REPORT_LIMITS_H
 #define BJ_REPORT_LIMITS_H
 
 enum {
-    BJ_REPORT_LEAST_SEC = 300,         /* run time */
-    BJ_REPORT_LEAST_TIME_SEC = 900,    /* run time for advice on the limit */
-    BJ_REPORT_LEAST_TASKS = 5,         /* completed tasks of an array */
-    BJ_REPORT_LEAST_COVERAGE = 900000, /* of samples in Prometheus, ppm */
-    BJ_REPORT_ARRAY_MAX = 5000         /* tasks of an array that are read */
+    BJ_REPORT_LEAST_SEC = 300,      /* run time */
+    BJ_REPORT_LEAST_TIME_SEC = 900, /* run time for advice on the limit */
+    BJ_REPORT_LEAST_TASKS = 5,      /* completed tasks of an array */
+    /* of the expected samples in Prometheus, ppm */
+    BJ_REPORT_LEAST_COVERAGE = 900000,
+    /* maximum number of tasks of an array that are read */
+    BJ_REPORT_ARRAY_MAX = 5000
 };
 
 #endif

@@ -1,6 +1,6 @@
-/* The texts of reports, pages and mails that are no sentences of reports; a
- * site replaces them by a file: report/catalogue.h.  {1} and so on are values.
- */
+/* The texts of reports, pages and mails other than the sentences of reports; a
+ * site can replace them by a file (report/catalogue.h).  {1} and so on are
+ * values. */
 #include "report/catalogue.h"
 
 const char *const bj_local_texts[] = {

@@ -7,8 +7,8 @@
 #include "report/report.h"
 #include "report/sheet.h"
 
-/* Add the pages of a job.  charts: its curves, or why there are none; NULL:
- * without a word. */
+/* Add the pages of a job.  charts: its charts, or the reason why there are
+ * none; NULL: neither is shown. */
 int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
                const struct bj_charts *charts, bool utc, struct bj_err *err);
 
@@ -16,13 +16,13 @@ int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
 #define BJ_PDF_JOB_SUBJECT                                                     \
     "What batch jobs requested and used, what was wrong, and what to change"
 
-/* "Report of job 4711 (solve)", clean. */
+/* Append the title: "Report of job 4711 (solve)", as clean UTF-8. */
 void bj_pdf_job_title(const struct bj_report *r, struct bj_buf *out);
 
-/* The time of its report: its end, begin or submission, or 0. */
+/* The time for the document: the job's end, begin or submission, or 0. */
 int64_t bj_pdf_job_time(const struct bj_report *r);
 
-/* Add the pages of a period; title is as for bj_period_print(). */
+/* Add the pages of a period; title: see bj_period_print(). */
 int bj_pdf_period(struct bj_sheet *s, const struct bj_period *p,
                   const char *title, struct bj_err *err);
 

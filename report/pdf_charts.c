@@ -4,7 +4,7 @@
 #include "report/pdf_parts.h"
 
 #define GAP 16.0
-#define HALF_SIZE 7.0 /* of text, of two charts side by side */
+#define HALF_SIZE 7.0 /* size of text in two charts side by side */
 #define FULL_SIZE 7.4
 
 static bool is_wide(const struct bj_chart *k)
@@ -26,7 +26,7 @@ static void put_chart(struct bj_pdf_page *p, const struct bj_chart *k,
         k);
 }
 
-/* Two charts beside each other, but rows and days take the whole width. */
+/* Two charts side by side; charts of rows and days have the whole width. */
 void bj_pdf_charts(struct bj_pdf_page *p, const struct bj_charts *c,
                    struct bj_slice task)
 {

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHOWN = 40 }; /* nodes and GPUs, the least busy */
+/* maximum number of nodes and GPUs shown, the least busy first */
+enum { SHOWN = 40 };
 
 struct page {
     struct bj_pdf_page pdf;
@@ -152,7 +153,7 @@ static void put_verdict(struct page *p)
 /* --- advice and findings ---------------------------------------------------
  */
 
-/* A line to paste, on a tint. */
+/* A line to copy, on a tinted background. */
 static void put_line(struct page *p, struct bj_slice line)
 {
     if (line.n == 0)
@@ -171,7 +172,7 @@ static void put_line(struct page *p, struct bj_slice line)
     bj_sheet_grow(p->pdf.sheet, h + 8);
 }
 
-/* Label at the left, text at x. */
+/* Put a label at the left, and a text at x. */
 static void put_item(struct page *p, struct bj_slice label, uint32_t colour,
                      double x, struct bj_slice s, bool keep)
 {
@@ -383,7 +384,7 @@ static void put_gpu(struct page *p, size_t i)
     bj_pdf_text(&p->pdf, &part_columns[MEMORY], g->model);
 }
 
-/* The rows with the least use, which show what is wrong. */
+/* The rows with the least use, which indicate the problem. */
 static void put_least(struct page *p, const char *what, size_t n, bool gpus)
 {
     struct rank *rank = calloc(n, sizeof(*rank));
@@ -446,7 +447,8 @@ static void show_spread(struct bj_buf *b, unsigned which, int64_t v)
         bj_buf_printf(b, "%.1f", (double)v / 1e6);
 }
 
-/* A line from the least to the most, with marks at the median and 95 %. */
+/* Draw a line from the minimum to the maximum, with marks at the median and at
+ * 95 %. */
 static void draw_spread(struct page *p, const struct bj_report_spread *s)
 {
     const struct bj_pdf_column *c = &spread_columns[DRAWING];

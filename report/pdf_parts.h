@@ -1,5 +1,4 @@
-/* What the PDF of a job and that of a period have in common: titles, tables,
- * meters. */
+/* Parts for the PDFs of jobs and of periods: titles, tables, meters. */
 #ifndef BJ_REPORT_PDF_PARTS_H
 #define BJ_REPORT_PDF_PARTS_H
 
@@ -31,34 +30,36 @@ struct bj_pdf_column {
 
 uint32_t bj_pdf_colour(struct bj_slice level);
 
-/* The name of a section, which stays with what follows. */
+/* Add the title of a section, on the same page as the next row. */
 void bj_pdf_title(struct bj_pdf_page *p, const char *text);
 
-/* The names of the columns. */
+/* Add the heading row of a table. */
 void bj_pdf_head(struct bj_pdf_page *p, const struct bj_pdf_column *c,
                  size_t columns);
 
-/* A row of the table; the first stays with the second. */
+/* Begin row i of a table; the first row is on the same page as the second. */
 void bj_pdf_row(struct bj_pdf_page *p, size_t i, size_t rows);
 
-/* Text in a column.  The second clears the cell. */
+/* Put a text, or the text of the cell, into a column.  bj_pdf_cell clears the
+ * cell. */
 void bj_pdf_text(struct bj_pdf_page *p, const struct bj_pdf_column *c,
                  struct bj_slice text);
 void bj_pdf_cell(struct bj_pdf_page *p, const struct bj_pdf_column *c);
 
-/* The meter fills a column; unknown: it is empty. */
+/* Put a meter into a column; it is empty for BJ_SQL_NULL. */
 void bj_pdf_meter(struct bj_pdf_page *p, const struct bj_pdf_column *c,
                   int64_t ppm);
 
-/* A line of a label and the cell, which is cleared; none if it is empty. */
+/* Add a line with a label and the text of the cell, and clear the cell; no line
+ * if the cell is empty. */
 void bj_pdf_fact(struct bj_pdf_page *p, const char *label);
 
-/* A section of charts, or why there are none; none of both: nothing.  task: of
- * an array, of which they are. */
+/* Add a section of charts, or the reason why there are none; nothing if there
+ * is neither.  task: the array's task of the charts, or empty. */
 void bj_pdf_charts(struct bj_pdf_page *p, const struct bj_charts *c,
                    struct bj_slice task);
 
-/* A paragraph: the cell, which is cleared. */
+/* Add a paragraph with the text of the cell, and clear the cell. */
 void bj_pdf_paragraph(struct bj_pdf_page *p, double before, uint32_t colour);
 
 #endif

@@ -84,7 +84,7 @@ static void add(struct bj_period_sums *s, const struct bj_period_job *j)
         plus(&s->cost_cpu, cpu);
 }
 
-/* The group with a name, a new one if there is none; NULL: no memory. */
+/* Find or make the group with a name; NULL: out of memory. */
 static struct bj_period_sums *group_of(struct bj_period *p,
                                        struct bj_slice name)
 {
@@ -114,7 +114,7 @@ static struct bj_period_sums *group_of(struct bj_period *p,
 /* --- waste -----------------------------------------------------------------
  */
 
-/* Insert it among the largest. */
+/* Insert a job among those with the largest waste. */
 static void waste(struct bj_period *p, enum bj_waste which, int64_t amount,
                   int64_t ppm, const struct bj_period_job *j)
 {
@@ -212,6 +212,6 @@ void bj_period_settle(struct bj_period *p)
     if (p->groups > 0)
         qsort(p->group, p->groups, sizeof(*p->group), by_cpu);
     qsort(p->finding, p->findings, sizeof(p->finding[0]), by_jobs);
-    free(p->slot); /* it has the old order */
+    free(p->slot); /* its indexes refer to the old order */
     p->slot = NULL;
 }

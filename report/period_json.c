@@ -7,7 +7,7 @@
 
 enum { MICRO = 1000000 };
 
-/* Millionths as a number; null where all is 0. */
+/* Append millionths as a number; null if all is 0. */
 static void put_micro(struct bj_buf *out, const char *name, int64_t v,
                       int64_t all)
 {

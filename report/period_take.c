@@ -61,7 +61,7 @@ const struct bj_job_column *const *bj_period_columns(void)
 typedef int value_fn(void *ctx, unsigned i, struct bj_job_value *ret,
                      struct bj_err *err);
 
-/* Texts are good until the next call, so they are collected first. */
+/* Texts are valid only until the next call, so they are collected first. */
 static int read_texts(struct bj_buf *texts, value_fn *value, void *ctx,
                       struct bj_slice text[TEXTS], struct bj_err *err)
 {

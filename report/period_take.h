@@ -1,4 +1,4 @@
-/* Jobs of which the columns are read, into the report of a period. */
+/* Adds jobs to the report of a period, from columns of the jobs. */
 #ifndef BJ_REPORT_PERIOD_TAKE_H
 #define BJ_REPORT_PERIOD_TAKE_H
 
@@ -7,11 +7,11 @@
 
 enum { BJ_PERIOD_COLUMNS = 21 };
 
-/* The columns of a job that it needs. */
+/* The columns of a job that bj_period_take needs. */
 const struct bj_job_column *const *bj_period_columns(void);
 
-/* Add a job, whose columns value() returns; its texts need to be good only
- * until the next call.  texts is scratch. */
+/* Add a job.  value() returns its columns; texts need to be valid only until
+ * the next call of value().  texts is scratch memory. */
 int bj_period_take(struct bj_period *p, struct bj_buf *texts,
                    int (*value)(void *ctx, unsigned i, struct bj_job_value *ret,
                                 struct bj_err *err),

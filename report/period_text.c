@@ -28,7 +28,7 @@ static void title(struct page *g, const char *text)
     colour(g, "\033[0m");
 }
 
-/* The cell at the right of a column; then it is empty. */
+/* Append the cell, aligned to the right of a column, and clear it. */
 static void right(struct page *g, unsigned width)
 {
     struct bj_slice s = {g->cell.p, g->cell.len};
@@ -38,7 +38,7 @@ static void right(struct page *g, unsigned width)
     g->cell.len = 0;
 }
 
-/* The text at the left, cut to the column. */
+/* Append text at the left of a column, truncated to its width. */
 static void left(struct page *g, struct bj_slice s, unsigned width)
 {
     bj_buf_clean(&g->cell, s);

@@ -8,13 +8,13 @@ enum { STEPS = 180, TEXT = 0x1A1A1A };
 
 static const uint32_t colours[] = {0x0072B2, 0xD55E00, 0x00734F, 0xAA3377};
 
-/* What is left of the whole is pale. */
+/* The rest of the whole has a pale colour. */
 static uint32_t colour_of(const struct bj_chart *k, unsigned i)
 {
     return k->line[i].limit ? 0xD5DDE5 : colours[i];
 }
 
-#define RADIUS 5.6 /* in sizes of text */
+#define RADIUS 5.6 /* in multiples of the text size */
 #define HEAD 2.6
 
 double bj_pie_height(double size)
@@ -28,7 +28,8 @@ static double value_of(const struct bj_chart *k, unsigned i)
     return bj_chart_known(v) && v > 0 ? v : 0;
 }
 
-/* A wedge from one part of a turn to another, clockwise from the top. */
+/* Draw a wedge between two angles, in parts of a turn clockwise from the top.
+ */
 static void put_wedge(struct bj_sheet *s, double x, double y, double radius,
                       double from, double to, uint32_t colour)
 {

@@ -4,7 +4,7 @@
 
 #include "report/chart_draw.h"
 
-/* k is of kind BJ_CHART_PIE. */
+/* Draw a chart of kind BJ_CHART_PIE. */
 void bj_pie_draw(struct bj_sheet *s, const struct bj_chart_place *p,
                  const struct bj_chart *k);
 double bj_pie_height(double size);

@@ -15,7 +15,7 @@
 /* --- rows ------------------------------------------------------------------
  */
 
-/* Runs a statement for job ?1 and passes each row on; *ret_n of them. */
+/* Receives a row of a statement. */
 typedef void take_fn(struct bj_report *r, struct bj_st *st, void *row);
 
 struct rows {
@@ -81,7 +81,7 @@ static int read_job(struct bj_db *db, int64_t job, struct bj_report *r,
                                        : code;
 }
 
-/* Jobs of people at a prompt: their CPUs idle while they think. */
+/* Is the job interactive?  Its CPUs may be idle while its user thinks. */
 static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
                             struct bj_err *err)
 {
@@ -152,7 +152,7 @@ static const char findings_sql[] =
     ", nullif(r.url, ''), r.condition, NULL FROM job_finding AS f JOIN"
     " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
 
-/* Of the tasks of an array: the numbers of the last of them. */
+/* Findings on the tasks of an array, with the numbers of the last task. */
 static const char array_findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
     ", nullif(r.url, ''), r.condition, n.tasks FROM (SELECT o.rule AS rule,"

@@ -4,8 +4,8 @@
 
 #include "report/report.h"
 
-/* Make the report of job number job; of a task of an array that of the whole
- * array of its owner.  1, or 0 when the job does not exist.  Free it in any
+/* Make the report of job number job; for a task of an array, it includes the
+ * whole array of its owner.  1, or 0 if the job does not exist.  Free it in any
  * case. */
 int bj_report_read(struct bj_db *db, int64_t job, struct bj_report *ret,
                    struct bj_err *err);

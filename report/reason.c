@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Slurm: squeue(1), "JOB REASON CODES".  A name is that of
- * all reasons that begin with it; the first match counts. */
+/* Slurm: squeue(1), "JOB REASON CODES".  A name stands for all reasons that
+ * begin with it; the first match counts. */
 static const struct {
     const char *name, *text;
 } reasons[] = {

@@ -1,6 +1,7 @@
-/* The report of a job: what it requested, got and used, what was wrong, what
- * that cost, and what to do.  batchjob_acct, the API and the pages show this
- * one model, so that their figures agree.  docs/reports.md has the formulas.
+/* The report of a job: what it requested, was allocated and used, what was
+ * wrong, what that cost, and what to do.  batchjob_acct, the API and the pages
+ * show this one model, so their figures are equal.  docs/reports.md has the
+ * formulas.
  *
  * Any number may be BJ_SQL_NULL and any text {NULL, 0}: unknown.  Texts belong
  * to the report. */
@@ -17,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The columns of the job (statsdb/job_column.h) that a report has. */
+/* The columns of a job (statsdb/job_column.h) in its report. */
 #define BJ_REPORT_COLUMNS(X)                                                   \
     X(KEY, key)                                                                \
     X(CLUSTER, cluster)                                                        \
@@ -90,14 +91,14 @@ enum bj_report_column {
         BJ_REPORT_COLUMN_COUNT
 };
 
-/* Requested against used, in this order. */
+/* The figures, in this order. */
 enum bj_figure {
-    BJ_FIGURE_CPU,     /* CPU time */
-    BJ_FIGURE_MEMORY,  /* highest memory that the whole job held */
-    BJ_FIGURE_CHARGED, /* highest memory charged to it, page cache included */
-    BJ_FIGURE_GPU,     /* GPU time */
-    BJ_FIGURE_GPU_MEMORY, /* highest memory of its GPUs */
-    BJ_FIGURE_TIME,       /* run time, of the limit */
+    BJ_FIGURE_CPU,        /* CPU time */
+    BJ_FIGURE_MEMORY,     /* peak of memory held by the whole job */
+    BJ_FIGURE_CHARGED,    /* peak of memory charged, page cache included */
+    BJ_FIGURE_GPU,        /* GPU time */
+    BJ_FIGURE_GPU_MEMORY, /* peak of its GPUs' memory */
+    BJ_FIGURE_TIME,       /* run time; allocated: the limit */
     BJ_FIGURE_READ,
     BJ_FIGURE_WRITE,
     BJ_FIGURE_ENERGY,
@@ -114,7 +115,7 @@ struct bj_report_figure {
     struct bj_slice unit;   /* "seconds", "bytes", "joules", "grams", or the
                                currency; unknown: a currency without name */
     int64_t requested, allocated, used;
-    int64_t ppm;             /* used, of allocated */
+    int64_t ppm;             /* used divided by allocated */
     struct bj_slice source;  /* "nodes", "prometheus", "scheduler", "prices" */
     struct bj_slice quality; /* "measured", "recorded" by the scheduler,
                                 "estimated", "calculated" from recorded and
@@ -123,15 +124,15 @@ struct bj_report_figure {
 
 struct bj_report_finding {
     struct bj_slice finding, severity, text, advice, url, condition;
-    int64_t tasks; /* of an array, that have it */
+    int64_t tasks; /* number of tasks of the array with this finding */
 };
 
-/* What was done about a finding while the job ran. */
+/* An action because of a finding while the job ran. */
 struct bj_report_warning {
     int64_t at;                      /* seconds since 1970 */
     struct bj_slice finding, action; /* "warn", "cancel" */
     struct bj_slice state;           /* statsdb/escalation.h */
-    struct bj_slice detail;          /* why it failed, or what follows */
+    struct bj_slice detail;          /* why it failed, or what happens next */
     struct bj_slice text;            /* a sentence */
 };
 
@@ -140,16 +141,16 @@ struct bj_report_advice {
     struct bj_slice text;    /* a sentence */
     struct bj_slice option;  /* "--mem=6G"; unknown: nothing to paste */
     struct bj_slice line;    /* "#SBATCH --mem=6G" */
-    struct bj_slice finding; /* the finding that it answers */
+    struct bj_slice finding; /* the finding that causes the advice */
     struct bj_slice url;
-    int64_t runs; /* on which it is based */
+    int64_t runs; /* number of runs on which the advice is based */
 };
 
-/* What a node measured. */
+/* The values that a node measured. */
 struct bj_report_node {
     struct bj_slice node;
     int64_t cpus, cpu_usec, cpu_ppm, memory_peak, memory_limit, gpus;
-    int64_t memory_charged; /* its peak */
+    int64_t memory_charged; /* peak of memory charged */
 };
 
 struct bj_report_gpu {
@@ -157,7 +158,7 @@ struct bj_report_gpu {
     int64_t held_usec, idle_usec, busy_ppm, memory_peak;
 };
 
-/* The tasks of an array; the spreads are over those that completed. */
+/* The tasks of an array; spreads include only completed tasks. */
 struct bj_report_spread {
     struct bj_slice value; /* "elapsed_seconds", ... */
     int64_t tasks, min, median, p95, max;
@@ -166,7 +167,7 @@ struct bj_report_spread {
 
 enum {
     BJ_SPREAD_ELAPSED,
-    BJ_SPREAD_MEMORY, /* bytes of a task */
+    BJ_SPREAD_MEMORY, /* memory of a task, bytes */
     BJ_SPREAD_CPU,    /* busy CPUs, millionths */
     BJ_SPREADS
 };
@@ -190,8 +191,8 @@ struct bj_report {
     struct bj_arena arena;
     struct bj_job_value job[BJ_REPORT_COLUMN_COUNT];
     bool interactive;
-    struct bj_slice sentence[BJ_SENTENCE_COUNT]; /* of the site; p NULL: the
-                                                    built-in one */
+    struct bj_slice sentence[BJ_SENTENCE_COUNT]; /* sentences of the site; p
+                                                    NULL: the built-in one */
     struct bj_report_verdict verdict;
     struct bj_report_figure figure[BJ_FIGURES];
     struct bj_report_finding *finding; /* the worst first */
@@ -203,10 +204,10 @@ struct bj_report {
     struct bj_report_array array; /* tasks is 0 for jobs without array */
 };
 
-/* The columns in SQL's table; NULL at the end. */
+/* The columns of BJ_REPORT_COLUMNS, in that order; NULL at the end. */
 const struct bj_job_column *const *bj_report_columns(void);
 
-/* A number or text of the job. */
+/* Return a number or text of the job. */
 int64_t bj_report_number(const struct bj_report *r, enum bj_report_column c);
 struct bj_slice bj_report_text(const struct bj_report *r,
                                enum bj_report_column c);

@@ -10,7 +10,7 @@ static int64_t up(int64_t v, int64_t step)
     return (v + step - 1) / step * step;
 }
 
-/* jobstats' steps for whole GiB (docs/reports.md); MiB below. */
+/* Whole GiB in the steps of jobstats (docs/reports.md); MiB below 1 GiB. */
 int64_t bj_request_round_memory(int64_t bytes)
 {
     int64_t gib = up(bytes, GIB) / GIB;

@@ -13,7 +13,7 @@ void bj_samples_free(struct bj_samples *w)
     bj_arena_free(&w->arena);
 }
 
-/* The shortest step with which all values fit into one answer. */
+/* The shortest step with which all values fit into one result. */
 static int64_t fitting_step(const struct bj_samples *s, int64_t rows,
                             int64_t span)
 {
@@ -54,7 +54,7 @@ int bj_samples_query(struct bj_samples *s, const struct bj_series_job *job,
     return r;
 }
 
-/* --- the answer ------------------------------------------------------------
+/* --- the result ------------------------------------------------------------
  */
 
 static bool digits(struct bj_slice *s)
@@ -98,8 +98,8 @@ static struct bj_slice label(const struct bj_json *metric, const char *name)
     return bj_json_text(bj_json_get(metric, name));
 }
 
-/* The node: its name in the batch system, else the host of the scraped address.
- */
+/* The name of the node in the batch system, else the host of the scraped
+ * address. */
 static struct bj_slice node_of(const struct bj_json *metric)
 {
     struct bj_slice s = label(metric, "slurm_node");

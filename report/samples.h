@@ -1,5 +1,4 @@
-/* The samples of a job: the answer of Prometheus to a query of
- * report/series.h. */
+/* The samples of a job: Prometheus' result of a query of report/series.h. */
 #ifndef BJ_REPORT_SAMPLES_H
 #define BJ_REPORT_SAMPLES_H
 
@@ -11,15 +10,17 @@
 
 struct bj_json;
 
-enum { BJ_SAMPLES_GROUPS = 2000, BJ_SAMPLES_CELLS = 20000 }; /* at most */
+/* maximum numbers */
+enum { BJ_SAMPLES_GROUPS = 2000, BJ_SAMPLES_CELLS = 20000 };
 
 /* The samples of one node, or of one of its GPUs. */
 struct bj_samples_group {
     struct bj_slice node, gpu;
-    uint32_t *cell; /* [point * metrics + metric]: where in values, or 0 */
+    /* [point * metrics + metric]: position in values; 0: no value */
+    uint32_t *cell;
 };
 
-/* Zero-initialise, and set what the query asks for. */
+/* Zero-initialise, then set by, metric, metrics and the times. */
 struct bj_samples {
     enum bj_series_by by;
     unsigned char metric[BJ_SERIES_METRICS]; /* in bj_series_metrics */
@@ -28,32 +29,34 @@ struct bj_samples {
     unsigned points;
     struct bj_samples_group group[BJ_SAMPLES_GROUPS];
     unsigned groups;
-    bool too_much; /* the answer has more values than there is room for */
+    bool too_much; /* the result has more values than there is room for */
     struct bj_arena arena;
     struct bj_buf values; /* numbers as texts, each with a NUL after it */
 };
 
-/* A round step for a span of time with which all values fit into one answer:
- * about 300 points, or most_points (0: no matter); at least least_sec.  rows:
- * how many nodes or GPUs there are. */
+/* Return a round step, with which all values of the time span fit into one
+ * result: about 300 points, or most_points if not 0; at least least_sec.  rows:
+ * number of nodes or GPUs. */
 int64_t bj_samples_step(const struct bj_samples *s, int64_t rows,
                         int64_t span_sec, unsigned most_points,
                         int64_t least_sec);
 
 /* Append the query, with a NUL at its end, for the time from s->from to s->to,
- * and set s->points; 0 points: there is nothing to ask for.  -ENOMEM. */
+ * and set s->points; 0 points: there is nothing to query.  -ENOMEM. */
 int bj_samples_query(struct bj_samples *s, const struct bj_series_job *job,
                      int64_t scrape_sec, struct bj_buf *query,
                      struct bj_err *err);
 
 void bj_samples_free(struct bj_samples *s);
 
-/* A series of the answer: of struct bj_prom_sink; ctx is struct bj_samples.
- * -EPROTO: it was not queried; -EFBIG, with too_much set; -ENOMEM. */
+/* Add a series of the result: a callback of struct bj_prom_sink; ctx is a
+ * struct bj_samples.
+ * -EPROTO: the series was not queried; -EFBIG: too many values (too_much is
+ * set); -ENOMEM. */
 int bj_samples_take(void *ctx, const struct bj_json *metric,
                     const struct bj_json *values, struct bj_err *err);
 
-/* A value as text, or NULL. */
+/* Return a value as text, or NULL. */
 static inline const char *bj_samples_text(const struct bj_samples *s,
                                           const struct bj_samples_group *g,
                                           unsigned point, unsigned metric)
@@ -62,7 +65,7 @@ static inline const char *bj_samples_text(const struct bj_samples *s,
     return at > 0 ? s->values.p + at : NULL;
 }
 
-/* The same as a number; false: it is unknown. */
+/* Return a value as a number; false: it is unknown. */
 bool bj_samples_number(const struct bj_samples *s,
                        const struct bj_samples_group *g, unsigned point,
                        unsigned metric, double *ret);

@@ -13,8 +13,8 @@ static void put_text(struct bj_buf *out, const struct bj_report *r,
     bj_buf_str(out, "\n");
 }
 
-/* seff has two digits and the unit that leaves a number above one; its GB are
- * GiB. */
+/* seff prints two digits and the largest unit in which the number is above one;
+ * its GB are GiB. */
 static void put_bytes(struct bj_buf *out, int64_t bytes)
 {
     static const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};

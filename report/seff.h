@@ -1,11 +1,11 @@
-/* A report in the forms of other programs. */
+/* A report in the form of Slurm's seff. */
 #ifndef BJ_REPORT_SEFF_H
 #define BJ_REPORT_SEFF_H
 
 #include "base/buf.h"
 #include "report/report.h"
 
-/* The lines of Slurm's seff. */
+/* Append the lines of seff. */
 void bj_report_seff(const struct bj_report *r, struct bj_buf *out);
 
 #endif

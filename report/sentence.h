@@ -1,12 +1,11 @@
-/* All sentences of reports, which a site may replace: report/catalogue.h. */
+/* All sentences of reports; a site may replace them (report/catalogue.h). */
 #ifndef BJ_REPORT_SENTENCE_H
 #define BJ_REPORT_SENTENCE_H
 
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* In the order of use: the verdict, what it cost, advice, warnings, labels of
- * figures. */
+/* In the order of use: verdict, cost, advice, warnings, labels of figures. */
 #define BJ_SENTENCES(X)                                                        \
     X(WAITS)                                                                   \
     X(WAITS_FOR)                                                               \
@@ -88,13 +87,13 @@ enum bj_sentence {
         BJ_SENTENCE_COUNT
 };
 
-/* {1} to {4} are filled with values. */
+/* The built-in sentences; values replace {1} to {4}. */
 extern const char *const bj_sentences[BJ_SENTENCE_COUNT];
 
 enum { BJ_SENTENCE_VALUES = 4 };
 
-/* The sentence with values, in the arena of the report and in the words of its
- * catalogue; missing values are "". */
+/* Return a sentence of the report's catalogue, filled with values, in the arena
+ * of the report; missing values are "". */
 struct bj_report;
 struct bj_slice bj_say(struct bj_report *r, enum bj_sentence which,
                        const struct bj_buf *value, unsigned values);

@@ -1,9 +1,9 @@
 /* The built-in texts of reports; {1} to {4} are values with their units.  A
- * site replaces them by a file: report/catalogue.h. */
+ * site can replace them by a file (report/catalogue.h). */
 #include "report/sentence.h"
 
 const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
-    /* What was wrong. */
+    /* What was wrong with the job. */
     [BJ_SAY_WAITS] = "The job waits to start.",
     [BJ_SAY_WAITS_FOR] = "The job waits to start; the scheduler's reason is "
                          "{1}.",
@@ -33,7 +33,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                             "timed out or ran out of memory.",
     [BJ_SAY_TASKS_HAVE] = "{1} tasks: {2}",
 
-    /* What it cost. */
+    /* What the job cost. */
     [BJ_SAY_COST_CPU] = "It held {1} CPU hours and used {2} of them ({3}).",
     [BJ_SAY_COST_CPU_UNKNOWN] = "It held {1} CPU hours.",
     [BJ_SAY_COST_GPU] = "Of {1} GPU hours {2} were idle.",
@@ -42,7 +42,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_COST_MONEY] = "Cost: {1}.",
     [BJ_SAY_COST_MONEY_AT_LEAST] = "Cost: at least {1}.",
 
-    /* What to do.  {1} is what to write into the next request. */
+    /* What to do.  {1} is the option for the next request. */
     [BJ_SAY_NEXT_TIME] = "Next time request {1}.",
     [BJ_SAY_MEMORY] = "Request {1}: the job used at most {2} of {3} on each "
                       "node.",
@@ -93,7 +93,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_OOM_STEPS] = "Read the output of the job: parts of its work may be "
                          "missing.",
 
-    /* What was done while it ran.  {1} is the finding, {2} the reason. */
+    /* Actions while the job ran.  {1} is the finding, {2} the reason. */
     [BJ_SAY_WARN_DRY] = "Dry run: the owner would have been warned ({1}).",
     [BJ_SAY_WARN_WAITS] = "A warning to the owner is being sent ({1}).",
     [BJ_SAY_WARN_DONE] = "The owner was warned ({1}).",
@@ -103,7 +103,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_CANCEL_DONE] = "The job was cancelled by a rule of the site ({1}).",
     [BJ_SAY_CANCEL_FAILED] = "The job was not cancelled ({1}): {2}.",
 
-    /* What figures are of; at most 12 characters fit a terminal. */
+    /* Labels of figures; at most 12 characters, so that they fit a terminal. */
     [BJ_SAY_LABEL_CPU] = "CPU time",
     [BJ_SAY_LABEL_MEMORY] = "Memory",
     [BJ_SAY_LABEL_CHARGED] = "With cache",

@@ -72,7 +72,7 @@ int bj_series_find(struct bj_slice name)
 /* --- the selector ----------------------------------------------------------
  */
 
-/* A string of PromQL, which has Go's escapes. */
+/* Append a string of PromQL, which uses the escapes of Go. */
 static void put_string(struct bj_buf *b, struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -85,7 +85,7 @@ static void put_string(struct bj_buf *b, struct bj_slice s)
     }
 }
 
-/* Text in a regular expression (RE2) in such a string. */
+/* Append text, escaped for a regular expression (RE2) in such a string. */
 static void put_plain(struct bj_buf *b, struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -100,7 +100,7 @@ void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
     bj_buf_str(b, "{jobid=\"");
     put_string(b, j->id);
     bj_buf_str(b, "\"");
-    /* Series without the label match too; the jobid selects among them. */
+    /* Series without the label also match; the jobid selects among them. */
     if (j->user.n > 0) {
         bj_buf_str(b, ",user=~\"");
         put_plain(b, j->user);

@@ -14,12 +14,13 @@
 #define FOOTER 8.0
 #define LEAST 42.0 /* three lines */
 
-enum { TEXT_MAX = 4000 }; /* bytes; more than a text has room for */
+enum { TEXT_MAX = 4000 }; /* maximum bytes of a text, more than fit on a page */
 
-/* A text, a path, or else a box. */
+/* A text, a path, or a box. */
 struct mark {
     struct bj_pango_layout *layout;
-    double *xy; /* of a path; its line has width and dashes of height */
+    double *xy; /* points of a path, whose line has this width and dashes of
+                   this height */
     size_t points;
     double x, y, width, height;
     uint32_t colour;
@@ -31,7 +32,7 @@ struct bj_sheet {
     struct bj_pango_font *font[BJ_FONTS];
     struct bj_cairo_surface *surface;
     struct bj_cairo *cairo;
-    double width, height, margin; /* of the page */
+    double width, height, margin; /* size of the page */
     struct bj_flow_row *row;
     struct mark *mark;
     size_t rows, rows_cap, marks, marks_cap, head;
@@ -212,7 +213,7 @@ void bj_sheet_path(struct bj_sheet *s, const struct bj_sheet_path *p)
     if (m->xy)
         memcpy(m->xy, p->xy, 2 * p->points * sizeof(*m->xy));
     for (size_t i = 0; i < m->points; i++)
-        if (m->xy[2 * i + 1] > 0) /* and no gap */
+        if (m->xy[2 * i + 1] > 0) /* and not a gap */
             bj_sheet_grow(s, m->xy[2 * i + 1]);
 }
 
@@ -269,7 +270,7 @@ static struct bj_pango_layout *layout(struct bj_sheet *s,
     struct bj_pango_layout *l = lib->layout_new(s->cairo);
     struct bj_pango_font *font = s->font[t->font];
     const struct bj_slice text = plain(s, t->text);
-    if (lib->round_positions) /* or letters stand apart */
+    if (lib->round_positions) /* else letters are spaced unevenly */
         lib->round_positions(lib->layout_context(l), 0);
     lib->font_size(font, t->size * (double)BJ_PANGO_SCALE);
     lib->layout_font(l, font);
@@ -315,7 +316,7 @@ static bool is_gap(const double *xy)
     return xy[0] != xy[0] || xy[1] != xy[1];
 }
 
-/* Lines of one point are short lines. */
+/* A line with only one point is drawn as a short line. */
 static void draw_path(struct bj_sheet *s, const struct mark *m, double x,
                       double y)
 {
@@ -354,7 +355,7 @@ static void draw_mark(struct bj_sheet *s, const struct mark *m, double y)
     lib->save(s->cairo);
     if (m->xy) {
         draw_path(s, m, x, y);
-    } else if (m->layout) { /* stacked accents stay in their line */
+    } else if (m->layout) { /* clip stacked accents to their line */
         lib->rectangle(s->cairo, x - 1, y - 1, m->width + 2, height + 2);
         lib->clip(s->cairo);
         lib->move_to(s->cairo, x, y);

@@ -4,13 +4,14 @@
 #include "base/stamp.h"
 #include "store/db.h"
 
-/* v / by, halves up. */
+/* v / by, rounded half up. */
 static uint64_t rounded(uint64_t v, uint64_t by)
 {
     return v / by + (v % by >= by - by / 2);
 }
 
-/* Is it known?  A dash stands where it is not; a sign before it. */
+/* Is the value known?  Appends a dash if not; for a negative value, appends the
+ * sign and negates it. */
 static bool known(struct bj_buf *b, int64_t *v)
 {
     bj_buf_str(b, *v == BJ_SQL_NULL || *v < 0 ? "-" : "");
@@ -61,7 +62,7 @@ void bj_show_percent(struct bj_buf *b, int64_t ppm)
         put_tenths(b, rounded((uint64_t)ppm, 1000), " %");
 }
 
-/* In units of by millionths, or in thousands of such units. */
+/* Append a value in units of by millionths, or in thousands of such units. */
 static void put_scaled(struct bj_buf *b, int64_t micro, uint64_t by,
                        const char *small, const char *large)
 {

@@ -1,4 +1,4 @@
-/* Values as people read them; batchjob_acct and the pages show the same text.
+/* Formats values for people; batchjob_acct and the pages show the same text.
  * Numbers are rounded half up. */
 #ifndef BJ_REPORT_SHOW_H
 #define BJ_REPORT_SHOW_H
@@ -17,15 +17,16 @@ void bj_show_hours(struct bj_buf *b, int64_t usec);  /* 12.3: seconds / 3600 */
 void bj_show_number(struct bj_buf *b, int64_t v);
 void bj_show_time(struct bj_buf *b, int64_t sec, int offset_minutes);
 
-/* 12.34 EUR; below 0.01 with up to six digits.  currency may be empty. */
+/* Append money: 12.34 EUR; below 0.01 with up to six digits.  currency may be
+ * empty. */
 struct bj_slice;
 void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency);
 
-/* A value of a figure, by its unit: "seconds", "bytes", "joules", "grams", or a
- * currency. */
+/* Append a value of a figure, by its unit: "seconds", "bytes", "joules",
+ * "grams", or a currency. */
 void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v);
 
-/* The same, escaped for HTML. */
+/* Append such a value, escaped for HTML. */
 void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v);
 
 #endif

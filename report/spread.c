@@ -8,7 +8,7 @@
 
 enum { STATE, ELAPSED, CPUS, PEAK, TASK_PEAK, SOURCE, USED, COST, ID, COLUMNS };
 
-/* The known values of tasks, and the task with the largest. */
+/* The known values of tasks, and the task with the largest value. */
 struct values {
     int64_t *v;
     int64_t n, max;
@@ -76,7 +76,8 @@ static void count(struct tasks *t)
         }
 }
 
-/* CPU time of all tasks; unknown if it is unknown of one. */
+/* Add to the CPU time of all tasks, which is unknown if that of one task is
+ * unknown. */
 static void add_cpu(struct tasks *t, int64_t elapsed, int64_t used)
 {
     struct bj_report_array *a = &t->r->array;
@@ -98,7 +99,8 @@ static void add_cost(struct tasks *t)
         *sum = *sum == BJ_SQL_NULL ? v : *sum + v;
 }
 
-/* A peak that the scheduler recorded of the largest process is too low. */
+/* The peak of a task; one that the scheduler recorded for the largest process
+ * is too low. */
 static int64_t peak(struct tasks *t)
 {
     int64_t v = number(t, PEAK);
@@ -128,7 +130,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value that a share of them does not exceed. */
+/* The value that this percentage of the values does not exceed. */
 static int64_t quantile(const struct values *of, int percent)
 {
     return of->v[(of->n * percent + 99) / 100 - 1];
@@ -158,7 +160,8 @@ static void settle(struct tasks *t, unsigned which)
     s->max = of->v[of->n - 1];
 }
 
-/* A few that need much more than the others should not decide for all. */
+/* The value that most tasks need, because a few tasks that need much more
+ * should not decide for all. */
 static int64_t common(const struct tasks *t, unsigned which, int64_t *beyond)
 {
     const struct bj_report_spread *s = &t->r->array.spread[which];

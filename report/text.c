@@ -7,7 +7,8 @@
 
 enum {
     LABEL = 12, /* columns */
-    SHOWN = 10, /* nodes and GPUs, the least busy */
+    /* maximum number of nodes and GPUs shown, the least busy first */
+    SHOWN = 10,
     INDENT = 2
 };
 
@@ -156,7 +157,8 @@ static void put_figure(struct page *p, const struct bj_report_figure *f)
     bj_buf_str(p->out, "\n");
 }
 
-/* The percentage of allocated memory may be that of the requested. */
+/* The percentage of memory may refer to the requested instead of the allocated
+ * memory. */
 static void put_figures(struct page *p)
 {
     bool any = false;
@@ -287,7 +289,7 @@ static void put_advice(struct page *p)
 /* --- nodes, GPUs, tasks ----------------------------------------------------
  */
 
-/* Row numbers in the order of a value, the least first. */
+/* Return the next row in the order of a value, the smallest first. */
 static size_t least(const int64_t *v, const bool *done, size_t n)
 {
     size_t best = n;
@@ -336,7 +338,7 @@ static void put_gpu(struct page *p, size_t i)
     bj_buf_str(p->out, "\n");
 }
 
-/* The rows with the least use, which show what is wrong. */
+/* The rows with the least use, which indicate the problem. */
 static void put_least(struct page *p, const char *what, size_t n,
                       int64_t (*value)(const struct bj_report *r, size_t i),
                       void (*put)(struct page *p, size_t i))

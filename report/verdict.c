@@ -34,7 +34,7 @@ static void say(struct judge *j, enum bj_sentence which)
     j->values = 0;
 }
 
-/* The sentences; then begin again. */
+/* Return the sentences so far, and begin again. */
 static struct bj_slice taken(struct judge *j)
 {
     struct bj_report *r = j->r;
@@ -63,7 +63,7 @@ static void put_elapsed(struct judge *j)
     bj_show_seconds(value(j), number(j, BJ_REPORT_ELAPSED));
 }
 
-/* --- what was wrong --------------------------------------------------------
+/* --- the problem -----------------------------------------------------------
  */
 
 static void say_failed(struct judge *j)
@@ -89,7 +89,7 @@ static void say_oom(struct judge *j)
     say(j, BJ_SAY_OOM);
 }
 
-/* How a job ended that did not complete; false: it did. */
+/* Add how a job ended that did not complete; false: it completed. */
 static bool say_end(struct judge *j)
 {
     struct bj_slice state = bj_report_text(j->r, BJ_REPORT_STATE);
@@ -115,7 +115,7 @@ static bool say_end(struct judge *j)
     return true;
 }
 
-/* The job has not ended: true, and why. */
+/* Add that the job has not ended, and why; false: it has ended. */
 static bool say_open(struct judge *j)
 {
     struct bj_slice reason = bj_report_text(j->r, BJ_REPORT_REASON);
@@ -151,7 +151,7 @@ static bool repeats(const struct bj_report_finding *f)
            bj_slice_eq(f->finding, BJ_SLICE("timeout"));
 }
 
-/* The worst finding of those that matter; returns its severity. */
+/* Add the most severe relevant finding; returns its severity. */
 static struct bj_slice say_finding(struct judge *j)
 {
     const struct bj_report *r = j->r;
@@ -187,7 +187,7 @@ static void say_array(struct judge *j)
     say(j, bad > 0 ? BJ_SAY_ARRAY_FAILED : BJ_SAY_ARRAY);
 }
 
-/* The level of an end without findings that matter. */
+/* Add a sentence for a job without relevant findings; returns the level. */
 static struct bj_slice say_rest(struct judge *j, bool ended_badly)
 {
     if (ended_badly)
@@ -221,13 +221,13 @@ static struct bj_slice say_wrong(struct judge *j)
     else
         ended = say_end(j);
     struct bj_slice level = say_finding(j);
-    /* oom and timeout have a severity of their own. */
+    /* oom and timeout have their own severity. */
     if (r->findings > 0 && is_severe(&r->finding[0]))
         return r->finding[0].severity;
     return level.n > 0 ? level : say_rest(j, ended);
 }
 
-/* --- what it cost, and what to do ------------------------------------------
+/* --- cost and advice -------------------------------------------------------
  */
 
 static void say_cpu_cost(struct judge *j, int64_t had, int64_t used,
@@ -266,7 +266,7 @@ static void say_energy(struct judge *j)
     say(j, grams ? BJ_SAY_COST_EMISSIONS : BJ_SAY_COST_ENERGY);
 }
 
-/* Of an array the CPU hours and the cost of all its tasks. */
+/* For an array, the CPU hours and the cost of all its tasks. */
 static void say_cost(struct judge *j)
 {
     const struct bj_report_array *a = &j->r->array;
@@ -294,7 +294,7 @@ static void say_cost(struct judge *j)
     say_money(j, f[BJ_FIGURE_COST].used);
 }
 
-/* All options together, else the first advice in words. */
+/* Add all options, or without options the first advice in words. */
 static void say_todo(struct judge *j)
 {
     const struct bj_report *r = j->r;

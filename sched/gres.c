@@ -31,8 +31,8 @@ static struct bj_slice cut_last(struct bj_slice *s)
     return last;
 }
 
-/* "gpu:a100:4(S:0-1)".  Brackets after the number say where the resources are;
- * brackets before it are an unknown type. */
+/* "gpu:a100:4(S:0-1)".  Brackets after the number contain the location of the
+ * resources; brackets before it mean an unknown type. */
 static bool parse_entry(struct bj_slice e, struct bj_gres *ret)
 {
     static const struct bj_slice no_consume = BJ_WORD("no_consume");

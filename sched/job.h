@@ -113,7 +113,7 @@ struct bj_job_step {
 /* One run of a job.  The runs of a requeued job have the same raw_id and differ
  * in submit_sec (Slurm sets a new one) or sluid. */
 struct bj_sched_job {
-    /* --- which one --- */
+    /* --- id --- */
     struct bj_slice cluster;      /* may be empty */
     struct bj_slice batch_system; /* "slurm", "pbs", "lsf" */
     struct bj_slice
@@ -128,7 +128,7 @@ struct bj_sched_job {
     uint64_t het_job;            /* id of the leader; absent: not a het job */
     uint64_t het_offset;
 
-    /* --- whose --- */
+    /* --- owner --- */
     struct bj_slice user, group;
     uint64_t uid, gid;
     struct bj_slice account; /* PBS Account_Name, LSF none */
@@ -148,13 +148,13 @@ struct bj_sched_job {
     uint64_t derived_exit_code, derived_exit_signal; /* highest of its steps */
     uint64_t restarts;
 
-    /* --- when --- */
+    /* --- times --- */
     uint64_t submit_sec, eligible_sec, start_sec, end_sec;
     uint64_t elapsed_sec; /* run time; Slurm: without the suspended time */
     uint64_t suspended_sec;
     uint64_t time_limit_sec; /* BJ_UNLIMITED; absent: the partition's */
 
-    /* --- with what --- */
+    /* --- resources --- */
     uint64_t cpus; /* allocated; while pending requested */
     uint64_t cpus_requested;
     uint64_t nodes; /* allocated; while pending requested */
@@ -169,7 +169,7 @@ struct bj_sched_job {
     struct bj_slice tres_requested_raw, tres_allocated_raw; /* as reported */
     struct bj_tres_list tres_requested, tres_allocated;
 
-    /* --- use --- */
+    /* --- usage --- */
     struct bj_sched_usage use; /* over its steps: time, energy and I/O added up,
                                   the largest task's memory */
 
@@ -181,7 +181,7 @@ struct bj_sched_job {
     struct bj_slice work_dir, submit_line, container;
     struct bj_slice comment, admin_comment, system_comment;
 
-    /* --- its parts --- */
+    /* --- steps --- */
     const struct bj_job_step *step; /* NULL when steps is 0 */
     unsigned steps;
     unsigned steps_left_out; /* counted in use, but not in step */

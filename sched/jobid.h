@@ -1,4 +1,4 @@
-/* Job ids as schedulers print them, split. */
+/* Splits job ids as schedulers print them. */
 #ifndef BJ_SCHED_JOBID_H
 #define BJ_SCHED_JOBID_H
 

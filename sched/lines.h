@@ -1,4 +1,4 @@
-/* Lines of a text that comes in pieces.  Private to sched/. */
+/* Lines of a text that arrives in pieces.  Private to sched/. */
 #ifndef BJ_SCHED_LINES_H
 #define BJ_SCHED_LINES_H
 
@@ -25,8 +25,8 @@ struct bj_lines {
 };
 
 /* Read all lines of a piece, without their newlines; of a line that is too long
- * only the first max bytes (cut).  -ENOMEM, or the result of take, which ends
- * the reading and is returned from then on. */
+ * only the first max bytes (cut).  -ENOMEM, or a negative result of take, which
+ * ends the reading; later calls return it again. */
 int bj_lines_feed(struct bj_lines *l, struct bj_slice piece,
                   int (*take)(void *ctx, struct bj_slice line, bool cut,
                               struct bj_err *err),

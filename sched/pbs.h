@@ -30,9 +30,9 @@ struct bj_pbs_conf {
     size_t max_job; /* most bytes of a job or a line [0: 1 MiB] */
     void *ctx;
     /* Accounting files: the minutes by which the server's local time is ahead
-     * of UTC when its clock shows local_sec, counted as if it were UTC.  Only
-     * for the stamps of lines, which count where a record has no times of its
-     * own.  NULL: they are UTC. */
+     * of UTC when its clock shows local_sec (seconds since 1970 as if it were
+     * UTC).  Only for the stamps of lines, which are used if a record has no
+     * own times.  NULL: they are UTC. */
     int (*offset_min)(void *ctx, uint64_t local_sec);
     /* Receives a job.  A negative return ends the reading with it. */
     int (*job)(void *ctx, const struct bj_sched_job *job, struct bj_err *err);

@@ -65,7 +65,8 @@ struct bj_sacct_counts {
 
 struct bj_sacct;
 
-/* Make a reader.  *conf is copied, what it points to must outlive the reader.
+/* Make a reader.  *conf is copied; the data it points to must outlive the
+ * reader.
  *   -EINVAL  a delimiter that is too long or contains a newline; no callback
  *   -ENOMEM */
 int bj_sacct_new(const struct bj_sacct_conf *conf, struct bj_sacct **ret,

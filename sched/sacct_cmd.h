@@ -36,8 +36,8 @@ struct bj_sacct_query {
     struct bj_slice helpformat;
 };
 
-/* The argument vector and the environment for that, NULL at their ends, in the
- * arena.  TZ=UTC comes from base/command.h.
+/* Make the argument vector and the environment of a query, NULL at their ends,
+ * in the arena.  TZ=UTC comes from base/command.h.
  *   -EINVAL  no window, or one that ends before it begins; a cluster's name
  * with anything but letters, digits and _ - . ,; no delimiter -ENOMEM */
 int bj_sacct_command(const struct bj_sacct_query *query, struct bj_arena *a,

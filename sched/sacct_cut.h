@@ -29,8 +29,8 @@ struct bj_cut {
     size_t max_record;  /* bytes; below 2^31 */
     unsigned columns; /* of each record; 0: the next line is the header and sets
                          the number */
-    bool id_first;    /* the first column is an id: a number and more, without
-                         blanks; it identifies lines */
+    bool id_first;    /* the first column is an id: it begins with a number and
+                         has no blanks; it identifies lines */
 
     /* The last record or bad text; valid until the next call. */
     struct bj_slice record; /* without its newline */

@@ -25,7 +25,7 @@ static char mark_of(uint32_t flags)
 }
 
 /* The word for flags that hide the base state; NULL: none is set.  *mark is
- * unchanged where the word takes the usual mark. */
+ * unchanged if the word has the usual mark. */
 static const char *hiding_word(struct bj_slurm_node_state s, char *mark)
 {
     const bool busy = s.base == BJ_NODE_ALLOCATED || s.base == BJ_NODE_MIXED;

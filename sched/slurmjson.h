@@ -56,8 +56,8 @@ struct bj_slurmjson_conf {
     int (*license)(void *ctx, const struct bj_license *v);
     int (*share)(void *ctx, const struct bj_share *v);
     int (*limits)(void *ctx, const struct bj_limits *v);
-    /* A cluster: the answering one (jobs and, after 22.05, every document
-     * contain it), or each one in the accounting database.  May be NULL. */
+    /* Receives a cluster: the one that replies (in jobs and, after 22.05, in
+     * every document), or each one in the accounting database.  May be NULL. */
     int (*cluster)(void *ctx, struct bj_slice name);
     /* A record could not be read and was left out.  May be NULL. */
     void (*bad)(void *ctx);

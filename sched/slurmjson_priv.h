@@ -53,7 +53,7 @@ int bj_slurmjson_take_stat(struct bj_slurmjson *j, struct bj_slice key,
 /* All of them were read. */
 void bj_slurmjson_settle_diag(struct bj_slurmjson *j);
 
-/* Report the name of the answering cluster, once. */
+/* Report the name of the replying cluster, once. */
 int bj_slurmjson_name(struct bj_slurmjson *j, struct bj_slice name);
 
 #endif

@@ -90,7 +90,7 @@ static const struct bj_slurmjson_field job_fields[] = {
     {"cluster", bj_slurmjson_raw, J(cluster)},
 };
 
-/* A user who is unknown on the answering host is a number. */
+/* A user who is unknown on the replying host is a number. */
 static int settle_user(struct bj_slurmjson *j, struct job *job)
 {
     char text[24];

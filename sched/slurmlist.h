@@ -16,8 +16,8 @@ extern const char *const bj_shares_argv[];
 extern const char *const bj_limits_argv[];
 extern const char *const bj_slurm_config_argv[];
 
-/* All line parsers: 0, -EINVAL when the line is another one, -ENOENT when it
- * says that the list is empty.  Unknown numbers are BJ_ABSENT. */
+/* All line parsers return 0, -EINVAL if the line has another format, -ENOENT if
+ * it reports an empty list.  Unknown numbers are BJ_ABSENT. */
 
 struct bj_license {
     struct bj_slice name;
@@ -40,7 +40,7 @@ struct bj_share {
     uint64_t shares, usage;      /* as configured; TRES-seconds, decayed */
     uint64_t norm_ppm, used_ppm; /* of the whole tree, in millionths */
     uint64_t fairshare_ppm;      /* fair-share factor: 1 is best */
-    uint64_t level_ppm; /* LevelFS: shares by usage, both among siblings */
+    uint64_t level_ppm; /* LevelFS: shares by usage, within the same parent */
 };
 int bj_share_parse(struct bj_slice line, struct bj_share *ret);
 

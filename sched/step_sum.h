@@ -1,4 +1,4 @@
-/* Adds up what the steps of a Slurm job used.  Private to sched/. */
+/* Adds up the usage of the steps of a Slurm job.  Private to sched/. */
 #ifndef BJ_SCHED_STEP_SUM_H
 #define BJ_SCHED_STEP_SUM_H
 

@@ -76,7 +76,7 @@ int bj_as_translate(const struct bj_as_program *p, int argc, char **argv,
                     struct bj_as *ret, bool *help, struct bj_err *err);
 void bj_as_free(struct bj_as *as);
 
-/* Append the program's flags and what they are converted to. */
+/* Append the program's flags and their conversions. */
 void bj_as_help(const struct bj_as_program *p, struct bj_buf *out);
 
 #endif

@@ -1,7 +1,7 @@
-/* Flags of prometheus-slurm-exporter, some of them command lines. From those of
- * Slurm's commands we take the prefix words, the directory, and the selection
- * of jobs and nodes; output options are replaced by ours. Other commands are
- * run as they are. */
+/* Flags of prometheus-slurm-exporter, some of which are command lines. Of
+ * command lines of Slurm we use the prefix words, the directory, and the
+ * selection of jobs and nodes; their output options are replaced by ours. Other
+ * commands are run unchanged. */
 #include "standalone/as_tables.h"
 
 #include <errno.h>

@@ -19,7 +19,8 @@
         SWITCH("web.systemd-socket"),                                          \
             .only = "false", .why = "systemd sockets are not supported"        \
     }
-/* We have no metrics that it would leave out. */
+/* Flags that exclude metrics of the exporter itself: we have no such
+ * metrics. */
 #define OWN_METRICS                                                            \
     {                                                                          \
         SWITCH("web.disable-exporter-metrics"), .why = "not exported"          \

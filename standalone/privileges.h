@@ -1,4 +1,4 @@
-/* What the exporter cannot read with its privileges. */
+/* Data that the exporter cannot read with its privileges. */
 #ifndef BJ_STANDALONE_PRIVILEGES_H
 #define BJ_STANDALONE_PRIVILEGES_H
 

@@ -2,8 +2,8 @@
  *
  * Before each push the group is deleted, so that ended jobs leave no stale
  * series; an empty page is not pushed. The group is deleted again when the
- * exporter stops. Runs in its own thread: a gateway that does not answer delays
- * nothing else. Sources: Pushgateway, README ("API"); petricore,
+ * exporter stops. Runs in its own thread: a gateway that does not respond
+ * delays nothing else. Sources: Pushgateway, README ("API"); petricore,
  * jobs_exporter.py. */
 #ifndef BJ_STANDALONE_PUSH_H
 #define BJ_STANDALONE_PUSH_H

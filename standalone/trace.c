@@ -18,7 +18,7 @@
 enum {
     TEXT_BYTES = BJ_LABEL_MAX + 1,
     TOKEN_BYTES = 512,
-    BURST = 2, /* seconds' worth of posts that may come at once */
+    BURST = 2, /* posts of that many seconds may arrive at once */
     SECOND = 1000000
 };
 
@@ -251,7 +251,7 @@ static int take_entry(struct bj_trace *t, struct bj_slice body, struct entry *e,
     return r;
 }
 
-/* The index of a report, or where it would go. */
+/* The index of a report, or the place to insert it. */
 static size_t place_of(const struct bj_trace *t, const struct entry *e,
                        bool *found)
 {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    PAGE_ROWS = 2000, /* rows that one request asks for */
+    PAGE_ROWS = 2000, /* rows of one request */
     PAGE_BYTES = 256 << 20,
     TOKEN_BYTES = 4096,
     CURSOR_BYTES = 64,
@@ -48,7 +48,7 @@ int bj_acct_api_check(const char *server, struct bj_err *err)
                                        "expected an absolute path after unix:");
 }
 
-/* Put the message of the API after that of the request. */
+/* Append the message of the API to that of the request. */
 static int explain(struct api *a, int code, struct bj_err *err)
 {
     struct bj_arena arena = {0};
@@ -75,7 +75,8 @@ static const char *given(const char *text)
     return text && text[0] ? text : NULL;
 }
 
-/* GET path, which has its query; the reply stays until the next request. */
+/* GET path, which includes its query; the reply is valid until the next
+ * request. */
 static int get(struct api *a, struct bj_slice path, struct bj_err *err)
 {
     const struct bj_acct_api_conf *c = a->conf;
@@ -103,7 +104,7 @@ static int get(struct api *a, struct bj_slice path, struct bj_err *err)
     return r < 0 ? explain(a, r, err) : 0;
 }
 
-/* Pass the rows of the reply and the members of its meta on. */
+/* Pass the rows of the reply and the members of its meta to targets. */
 static int read_reply(struct api *a, const struct bj_json_target *targets,
                       void *ctx, struct bj_err *err)
 {
@@ -167,7 +168,7 @@ struct list {
     const struct bj_acct_query *query;
     bj_acct_row_fn *fn;
     void *ctx;
-    uint64_t left; /* of the limit */
+    uint64_t left; /* rows left until the limit */
     char cursor[CURSOR_BYTES];
 };
 
@@ -216,7 +217,7 @@ static void add_fields(struct bj_buf *to, const struct bj_acct_query *q)
     }
 }
 
-/* A time that the API takes for seconds. */
+/* A time that the API interprets as seconds. */
 static long long seconds(int64_t sec)
 {
     const long long last = 99999999999;

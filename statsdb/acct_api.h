@@ -1,14 +1,14 @@
-/* The API as the source of batchjob_acct: the jobs that its access rules show
- * to the user. */
+/* batchjob_acct reads jobs from the API, which returns only jobs that the user
+ * may see. */
 #ifndef BJ_STATSDB_ACCT_API_H
 #define BJ_STATSDB_ACCT_API_H
 
 #include "statsdb/acct_source.h"
 
-/* Its options; NULL and "" are none. */
+/* Options of the API source; NULL or "": not set. */
 struct bj_acct_api_conf {
     char *server;     /* http://HOST, https://HOST or unix:/PATH */
-    char *token_file; /* "~/" at its start is the home directory */
+    char *token_file; /* "~/" at the start means the home directory */
     char *ca_file, *cert_file, *key_file;
     uint64_t timeout_usec; /* of each request */
 };

@@ -2,7 +2,8 @@
 
 #include <errno.h>
 
-/* "JobName%30": sacct's width, which the table chooses itself. */
+/* "JobName%30": remove sacct's width, because the table chooses widths itself.
+ */
 static struct bj_slice without_width(struct bj_slice name)
 {
     const char *percent = name.n > 0 ? memchr(name.p, '%', name.n) : NULL;

@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-/* Replace the file at path by what print writes, or leave it if that fails. */
+/* Replace the file at path by the output of print.  If print or writing fails,
+ * the old file stays. */
 int bj_acct_to_file(const char *path,
                     int (*print)(void *ctx, FILE *to, struct bj_err *err),
                     void *ctx, struct bj_err *err);

@@ -13,9 +13,9 @@ struct bj_acct_at {
     struct bj_slice rest;
 };
 
-/* The next value of a list in which commas, except those in brackets, separate
- * values; blanks around it are cut off, empty ones are skipped.  False: the
- * list has ended. */
+/* Return the next value of a list.  Commas separate values, except inside
+ * brackets; blanks around a value are removed, and empty values are skipped.
+ * False: the list has ended. */
 bool bj_acct_list_next(const struct bj_strv *list, struct bj_acct_at *at,
                        struct bj_slice *ret);
 

@@ -277,7 +277,7 @@ static void print_help(bool all)
 /* --- form ------------------------------------------------------------------
  */
 
-/* By default with the cluster where there are several, since each has its own
+/* By default, show the cluster if there are several, because each has its own
  * ids. */
 static int columns(const struct conf *c, const struct bj_acct_source *from,
                    const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
@@ -321,7 +321,7 @@ static int time_option(const struct conf *c, const char *name, const char *text,
     return 0;
 }
 
-/* Is any begin selected unless an option gives one? */
+/* Are jobs with any begin selected, unless an option limits it? */
 static bool whenever(const struct conf *c)
 {
     return c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
@@ -418,7 +418,7 @@ static void set_look(const struct conf *c, struct bj_acct_look *look)
 /* --- reports ---------------------------------------------------------------
  */
 
-/* The form of reports: --output=json, --format=js1 or pdf, or that of --as. */
+/* The form of reports, from --output=json, --format=js1 or pdf, or --as. */
 static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
                        struct bj_err *err)
 {
@@ -526,7 +526,7 @@ static int run(struct conf *c, struct bj_err *err)
 /* --- start -----------------------------------------------------------------
  */
 
-/* The program whose name a link has. */
+/* The program that the name of a link stands for. */
 static const char *called_as(const char *program)
 {
     const char *slash = strrchr(program, '/');
@@ -536,8 +536,8 @@ static const char *called_as(const char *program)
                                            : NULL;
 }
 
-/* The arguments with the configuration file in front, if it exists, and
- * "--job 4711" for each word but "report" as the first.  NULL: no memory. */
+/* The arguments after the configuration file, if it exists, with "--job 4711"
+ * for each word but a first "report".  NULL: no memory. */
 static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
                         char **argv, bool *ret_report)
 {

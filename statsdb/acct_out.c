@@ -7,17 +7,17 @@
 #include <string.h>
 
 enum {
-    WAIT_ROWS = 1000, /* whose widths count */
+    WAIT_ROWS = 1000, /* rows that determine the widths of columns */
     FLUSH_BYTES = 1 << 16,
-    LEAST = 6, /* columns that are cut keep so much */
+    LEAST = 6, /* minimum width of truncated columns */
     GAP = 2,   /* between columns */
 };
 
 struct bj_acct_out {
     const struct bj_acct_look *look;
-    struct bj_buf text;  /* to be written */
-    struct bj_buf cells; /* of rows that wait: texts, each with a NUL */
-    unsigned rows;       /* that wait */
+    struct bj_buf text;  /* text to write */
+    struct bj_buf cells; /* texts of waiting rows, each with a NUL */
+    unsigned rows;       /* waiting rows */
     uint64_t done;       /* rows in all */
     bool settled;        /* the widths are known */
     unsigned width[BJ_ACCT_COLUMNS_MAX];
@@ -112,7 +112,7 @@ static void put_cell(struct bj_acct_out *o, unsigned i, struct bj_slice s,
     bj_buf_str(&o->text, last ? "\n" : "  ");
 }
 
-/* Take from the widest of the columns that can be cut until a line fits. */
+/* Narrow the widest column that may be truncated, until a line fits. */
 static void fit(struct bj_acct_out *o)
 {
     const struct bj_acct_look *look = o->look;

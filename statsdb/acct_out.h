@@ -22,22 +22,23 @@ struct bj_acct_look {
     bool header;    /* of tables and CSV */
     bool utc;       /* times for people; else local time */
     bool colour;    /* states for people */
-    unsigned width; /* of lines of tables; 0: any */
+    unsigned width; /* maximum width of table lines; 0: no limit */
     FILE *to;
 };
 
 struct bj_acct_out;
 
-/* look and what it points to must outlive it. */
+/* look and everything that it points to must outlive the output. */
 int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
                     struct bj_err *err);
 
-/* Write a job.  Tables wait until the widths of their columns are known.
- *   -ENOMEM, an error of writing, or one of the row's source */
+/* Write a job.  A table is kept in memory until the widths of its columns are
+ * known.
+ *   -ENOMEM, an error of writing, or an error of the row's source */
 int bj_acct_out_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err);
 
-/* Write what waits, and the end. */
+/* Write the rows kept in memory, and the end of the output. */
 int bj_acct_out_end(struct bj_acct_out *o, struct bj_err *err);
 void bj_acct_out_free(struct bj_acct_out *o); /* NULL is fine */
 

@@ -48,7 +48,8 @@ static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
 /* --- text ------------------------------------------------------------------
  */
 
-/* one and many: what the names are, as texts of the catalogue. */
+/* one and many: the kind of the names in singular and plural, as texts of the
+ * catalogue. */
 static void put_names(struct bj_buf *out, bool *any, const char *one,
                       const char *many, const struct bj_strv *list)
 {

@@ -4,8 +4,8 @@
 
 #include "statsdb/acct_report.h"
 
-/* The first second of a month and of the next ("2026-11"), local time unless
- * utc.  -EINVAL. */
+/* Parse a month ("2026-11"): returns its first second and the first second of
+ * the next month, in local time unless utc.  -EINVAL: not a month. */
 int bj_acct_month(const char *text, bool utc, int64_t *ret_since,
                   int64_t *ret_until);
 

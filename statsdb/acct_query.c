@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A statement being built. */
+/* A statement that is being built. */
 struct question {
     struct bj_sql_build b;
     struct bj_err err;
@@ -24,8 +24,8 @@ static void add(struct question *q, const char *sql)
 /* --- lists -----------------------------------------------------------------
  */
 
-/* "AND j.user = (...)": one value, so that an index gives the order; a plus
- * keeps SQLite from taking another index than it should. */
+/* "AND j.user = (...)": one value, so that an index provides the order; a plus
+ * keeps SQLite from using an unsuitable index. */
 static void by_name(struct question *q, const struct bj_strv *list,
                     const char *table, bool drives)
 {
@@ -94,7 +94,7 @@ static void by_ids(struct question *q, const struct bj_strv *list)
     add(q, n ? " AS n)" : "");
 }
 
-/* --- the question ----------------------------------------------------------
+/* --- the statement ---------------------------------------------------------
  */
 
 static void by_time(struct question *q, const struct bj_acct_filter *f,
@@ -171,7 +171,7 @@ int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
     struct question q = {.b.dialect = bj_db_dialect(bj_store_db(s))};
     struct bj_job_ranges months;
     *ret = (struct bj_acct_ids){NULL, 0, 0};
-    /* INT64_MIN, no limit, would be SQL's NULL. */
+    /* INT64_MIN (no limit) would become SQL's NULL. */
     int r = bj_job_months_find(bj_store_db(s),
                                f->since_sec > INT64_MIN ? f->since_sec : 0,
                                f->until_sec, 0, &months, err);

@@ -1,4 +1,4 @@
-/* Which jobs batchjob_acct shows. */
+/* Selects the jobs that batchjob_acct shows. */
 #ifndef BJ_STATSDB_ACCT_QUERY_H
 #define BJ_STATSDB_ACCT_QUERY_H
 
@@ -6,21 +6,21 @@
 #include "statsdb/acct_source.h"
 #include "statsdb/store.h"
 
-/* Numbers of jobs, the newest first; free v. */
+/* Numbers of jobs, the newest first; the caller frees v. */
 struct bj_acct_ids {
     int64_t *v;
     size_t n, cap;
 };
 
-/* Find them by an index: the jobs' ids, else the one user (or account), else
- * the time; runs that have not ended by their own.  Only numbers are read, so
- * that a slow reader does not hold a transaction open, which would let the
- * writer's log grow.
+/* Find the selected jobs by an index: that of job ids, else that of the single
+ * user (or account), else that of times; runs that have not ended have their
+ * own index.  Reads only numbers, because a slow reader of rows would hold a
+ * transaction open, and the writer's log would grow.
  *   -EINVAL  unknown state */
 int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
                  struct bj_acct_ids *ret, struct bj_err *err);
 
-/* True when all these are states of runs that have not ended. */
+/* Are all these states of runs that have not ended? */
 bool bj_acct_only_open(const struct bj_strv *states);
 
 #endif

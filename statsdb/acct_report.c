@@ -19,7 +19,7 @@ enum { KEY, CLUSTER, JOBID, ARRAY, COLUMNS };
 
 /* The jobs to report on: the key of one run each. */
 struct chosen {
-    struct bj_slice key, id; /* of what a report is: "alpha/a2000" */
+    struct bj_slice key, id; /* id of a report: "alpha/a2000" */
     struct chosen *next;
 };
 
@@ -29,7 +29,7 @@ struct choice {
     struct bj_buf id;
 };
 
-/* --- which jobs ------------------------------------------------------------
+/* --- selected jobs ---------------------------------------------------------
  */
 
 static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
@@ -86,7 +86,7 @@ static int choose(const struct bj_acct_source *from,
 /* --- one report ------------------------------------------------------------
  */
 
-/* From the store: 1, or 0 when the job has been removed. */
+/* Read a report from the store: 1, or 0 if the job has been removed. */
 static int read_stored(struct bj_db *db, struct bj_slice key,
                        struct bj_report *ret, struct bj_err *err)
 {
@@ -129,8 +129,8 @@ static int read_remote(const struct bj_acct_source *from, struct bj_slice key,
     return r < 0 ? r : 1;
 }
 
-/* The curves of a PDF, which only the server has.  A report without them is
- * better than none. */
+/* The charts for a PDF, which only the server has.  If they fail, the report is
+ * printed without them. */
 static int read_charts(const struct bj_acct_source *from, struct bj_slice key,
                        struct bj_charts *ret, struct bj_err *err)
 {
@@ -150,15 +150,15 @@ static int read_charts(const struct bj_acct_source *from, struct bj_slice key,
     return r == -ENOMEM ? bj_err_set(err, r, "charts") : 0;
 }
 
-/* Reports as they are printed. */
+/* State of printing reports. */
 struct printer {
     const struct bj_acct_report_look *look;
     const struct bj_acct_source *from;
-    struct bj_slice key; /* of the job */
+    struct bj_slice key; /* key of the job */
     struct bj_buf out;
     uint64_t reports;
-    struct bj_sheet *sheet; /* of a PDF */
-    struct bj_buf title;    /* of its first report */
+    struct bj_sheet *sheet; /* the pages of a PDF */
+    struct bj_buf title;    /* title of the first report */
     int64_t created_sec;
 };
 
@@ -235,7 +235,7 @@ static int put_report(const struct bj_acct_source *from, struct bj_slice key,
     return r < 0 ? r : write_out(&p->out, p->look->to, err);
 }
 
-/* What follows the last report. */
+/* Print the end of the output, after the last report. */
 static int put_end(struct printer *p, struct bj_err *err)
 {
     int r = 0;

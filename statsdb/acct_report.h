@@ -22,9 +22,9 @@ struct bj_acct_report_look {
     FILE *to;
 };
 
-/* Print the report of each selected job, once for each array and for the newest
- * run of a job that was requeued; *ret_reports: how many.  A PDF holds all of
- * them.
+/* Print the report of each selected job: one for each array, and for a requeued
+ * job only that of its newest run.  *ret_reports: number of reports.  A PDF
+ * contains all of them.
  *   an error of the source, -ENOMEM, or an error of writing */
 int bj_acct_report(const struct bj_acct_source *from,
                    const struct bj_acct_filter *filter,

@@ -6,7 +6,7 @@
 #include "statsdb/job_read.h"
 
 struct bj_acct_row {
-    /* The value of chosen column i.  0 or an error. */
+    /* Read the value of selected column i.  0 or an error. */
     int (*value)(void *ctx, unsigned i, struct bj_job_value *ret,
                  struct bj_err *err);
     void *ctx;

@@ -1,5 +1,5 @@
-/* Where batchjob_acct reads jobs: the store (acct_store.h), or the API
- * (acct_api.h). */
+/* The source from which batchjob_acct reads jobs: the store (acct_store.h) or
+ * the API (acct_api.h). */
 #ifndef BJ_STATSDB_ACCT_SOURCE_H
 #define BJ_STATSDB_ACCT_SOURCE_H
 
@@ -13,7 +13,7 @@ struct bj_acct_filter {
     /* Jobs that began in [since, until); INT64_MIN and INT64_MAX: no limit.
      * Pending jobs began when they were submitted. */
     int64_t since_sec, until_sec;
-    uint64_t limit; /* at most, the newest; 0: all */
+    uint64_t limit; /* maximum number of jobs, the newest first; 0: all */
 };
 
 struct bj_acct_query {
@@ -33,11 +33,11 @@ struct bj_acct_source {
      *   -EINVAL  unknown state */
     int (*jobs)(void *source, const struct bj_acct_query *q, bj_acct_row_fn *fn,
                 void *ctx, struct bj_err *err);
-    /* Of the API: GET a path with its query; the reply stays until the next
-     * request.  NULL: it is the store. */
+    /* API only: GET a path with its query; the reply is valid until the next
+     * request.  NULL: the source is the store. */
     int (*get)(void *source, struct bj_slice path, struct bj_slice *ret,
                struct bj_err *err);
-    struct bj_db *db; /* of the store, else NULL */
+    struct bj_db *db; /* the store's connection; NULL: the source is the API */
     void (*close)(void *source);
     void *source;
 };

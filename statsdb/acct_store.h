@@ -1,11 +1,11 @@
-/* The store as the source of batchjob_acct: all jobs, for those who can read
- * the file. */
+/* batchjob_acct reads jobs from the store: all jobs, for users who can read the
+ * file. */
 #ifndef BJ_STATSDB_ACCT_STORE_H
 #define BJ_STATSDB_ACCT_STORE_H
 
 #include "statsdb/acct_source.h"
 
-/* Errors of bj_store_open. */
+/* Open the store for reading.  Errors are those of bj_store_open. */
 int bj_acct_store_open(const char *path, bool any_filesystem,
                        struct bj_acct_source *ret, struct bj_err *err);
 

@@ -1,13 +1,13 @@
-/* What the terminal can show. */
+/* Properties of the terminal. */
 #ifndef BJ_STATSDB_ACCT_TERMINAL_H
 #define BJ_STATSDB_ACCT_TERMINAL_H
 
 #include <stdbool.h>
 
-/* Columns; 0: the output is not a terminal. */
+/* Number of columns; 0: the output is not a terminal. */
 unsigned bj_terminal_width(void);
 
-/* Is text coloured?  choice is "always", "never" or "auto", which means on a
+/* Should text be coloured?  choice is "always", "never" or "auto": on a
  * terminal unless NO_COLOR is set. */
 bool bj_terminal_coloured(const char *choice);
 

@@ -13,7 +13,7 @@
 /* --- time ------------------------------------------------------------------
  */
 
-/* Minutes by which local time is ahead of UTC then. */
+/* Minutes by which local time is ahead of UTC at that time. */
 static int offset_at(int64_t sec)
 {
     time_t t = (time_t)sec;
@@ -35,7 +35,7 @@ static int local(const struct bj_civil *c, int64_t *ret)
     return t == (time_t)-1 ? -EINVAL : 0;
 }
 
-/* Midnight, so many days ago. */
+/* Midnight, some days ago. */
 static int midnight(int64_t now_sec, int days, bool utc, int64_t *ret_sec)
 {
     enum { DAY = 86400 };
@@ -55,7 +55,8 @@ static int midnight(int64_t now_sec, int days, bool utc, int64_t *ret_sec)
     return t == (time_t)-1 ? -EINVAL : 0;
 }
 
-/* "-2hours", as sacct has it after "now": seconds; -EINVAL: it is none. */
+/* Parse "-2hours", which follows "now" in sacct, into seconds; -EINVAL: not
+ * that form. */
 static int before_now(struct bj_slice s, uint64_t *ret_sec)
 {
     static const struct {
@@ -83,7 +84,7 @@ static int before_now(struct bj_slice s, uint64_t *ret_sec)
     return -EINVAL;
 }
 
-/* How long ago; a number without a unit might be anything. */
+/* Parse an age.  A number must have a unit, because it could mean anything. */
 static int ago(struct bj_slice s, uint64_t *ret_sec)
 {
     const struct bj_slice now = BJ_SLICE("now");
@@ -117,7 +118,7 @@ int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
     return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret_sec);
 }
 
-/* What is beyond all years stays there. */
+/* Times beyond the range of years stay beyond it. */
 static int64_t usec_of(int64_t sec)
 {
     int64_t usec;
@@ -130,7 +131,7 @@ static void put_time(struct bj_buf *out, int64_t sec, bool utc)
     int offset = utc ? 0 : offset_at(sec);
     struct bj_slice s =
         bj_slice_str(bj_stamp_text(usec_of(sec), 0, offset, text));
-    /* The table has one zone. */
+    /* All times in the table have one zone. */
     bj_buf_put(out, s.p, s.n < 19 ? s.n : 19);
 }
 
@@ -148,7 +149,7 @@ static void put_seconds(struct bj_buf *out, int64_t v)
                   (unsigned)(s / 60 % 60), (unsigned)(s % 60));
 }
 
-/* Three digits or four, and a unit. */
+/* Append three or four digits, and a unit. */
 static void put_amount(struct bj_buf *out, int64_t v, unsigned base,
                        const char *const *unit)
 {
@@ -167,7 +168,7 @@ static const char *const joules[] = {"J", "kJ", "MJ", "GJ", "TJ", NULL};
 
 static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v);
 
-/* A number that has a unit. */
+/* Append a number with its unit. */
 static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
                           int64_t v)
 {

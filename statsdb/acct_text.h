@@ -6,21 +6,21 @@
 #include "statsdb/acct_row.h"
 #include "statsdb/job_column.h"
 
-/* Append a value as people read it: "1-02:03:04", "13.8G", "2.5kJ"; nothing
- * where it is unknown.  Text is cleaned.  Times are local unless utc. */
+/* Append a value for people: "1-02:03:04", "13.8G", "2.5kJ"; nothing if it is
+ * unknown.  Text is cleaned.  Times are local unless utc. */
 void bj_acct_for_people(struct bj_buf *out, const struct bj_job_column *c,
                         const struct bj_job_value *v, bool utc);
 
-/* As programs read it, and as the API writes it: RFC 3339 in UTC, seconds,
+/* Append a value for programs, as the API writes it: RFC 3339 in UTC, seconds,
  * bytes, joules, percent. */
 void bj_acct_csv(struct bj_buf *out, const struct bj_job_column *c,
                  const struct bj_job_value *v);
 void bj_acct_json(struct bj_buf *out, const struct bj_job_column *c,
                   const struct bj_job_value *v);
 
-/* A time as people write it: a date or a stamp, local unless it has a zone or
- * utc is set; an age: "7d", "12h"; "today", "yesterday" (their
- * midnight); or as in sacct, "now", "now-2hours".  -EINVAL. */
+/* Parse a time as people write it: a date or a time stamp (local unless it has
+ * a zone or utc is set); an age: "7d", "12h"; "today" or "yesterday"
+ * (midnight); or as in sacct: "now", "now-2hours".  -EINVAL: not a time. */
 int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec);
 
 #endif

@@ -1,5 +1,5 @@
 /* The best value of a job: the measured one where all its nodes were measured,
- * else the accounting's. Every program takes it from here.
+ * else the one from accounting. All programs compute it with these functions.
  *
  * Any argument and any result may be BJ_SQL_NULL: unknown. */
 #ifndef BJ_STATSDB_BEST_H
@@ -7,32 +7,32 @@
 
 #include <stdint.h>
 
-/* Source of a value, as the store keeps it. */
+/* Source of a value, as stored. */
 enum bj_source {
     BJ_FROM_NODES = 1,    /* final records */
     BJ_FROM_PROM = 2,     /* a Prometheus server */
     BJ_FROM_SCHEDULER = 3 /* accounting */
 };
 
-/* "nodes", "prometheus", "scheduler"; NULL: none of them. */
+/* "nodes", "prometheus", "scheduler"; NULL: not a source. */
 const char *bj_source_name(int64_t source);
 
 struct bj_best {
     int64_t value, source;
 };
 
-/* Returns the measured value unless its source is the scheduler, else the
- * accounting's. */
+/* Returns the measured value unless its source is the scheduler, else the value
+ * from accounting. */
 struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting);
 
-/* The same for CPU time: the larger one, since a node may have missed the end
- * of a job (docs/records.md). */
+/* Returns the larger CPU time, because a node may have missed the end of a job
+ * (docs/records.md). */
 struct bj_best bj_best_cpu(int64_t measured, int64_t source,
                            int64_t accounting);
 
-/* The same for memory: the measured peak of what the job held; where neither
- * that nor the accounting's is known, the peak of what was charged to it, page
- * cache included. */
+/* Returns the peak of memory: the best of the measured memory held and the peak
+ * from accounting; if neither is known, the measured memory charged, page cache
+ * included. */
 struct bj_best bj_best_peak(int64_t held, int64_t charged, int64_t source,
                             int64_t accounting);
 
@@ -40,9 +40,9 @@ struct bj_best bj_best_peak(int64_t held, int64_t charged, int64_t source,
 int64_t bj_best_cpu_ppm(int64_t used_usec, int64_t cpus, int64_t elapsed_sec);
 int64_t bj_best_memory_ppm(int64_t peak_bytes, int64_t of_bytes);
 
-/* Values of the accounting: the peak of the whole job, at least that of its
- * largest task; its energy, where 0 J means that the scheduler has no meters.
- */
+/* Values from accounting: the peak of the whole job, which is at least that of
+ * its largest task; and its energy, which is unknown if it is 0 J, since the
+ * scheduler then has no meters. */
 int64_t bj_accounting_peak(int64_t peak_bytes, int64_t task_peak_bytes);
 int64_t bj_accounting_uj(int64_t joules);
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zero-initialise with max_entries and max_bytes (of keys) set; free with
+/* Zero-initialise, then set max_entries and max_bytes (of keys); free with
  * bj_cache_free. */
 struct bj_cache {
     uint32_t max_entries, max_bytes;
@@ -17,8 +17,8 @@ struct bj_cache {
     char *key;
 };
 
-/* A number that differs from process to process, so that a user cannot choose
- * texts that make searches slow. */
+/* A seed for hashes that differs between processes, so that no user can choose
+ * texts that make look-ups slow. */
 uint64_t bj_cache_seed(void);
 uint64_t bj_cache_hash(uint64_t seed, struct bj_slice key);
 
@@ -28,8 +28,8 @@ bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
 /* Would bj_cache_add add this key without dropping others? */
 bool bj_cache_has_room(const struct bj_cache *c, struct bj_slice key);
 
-/* The entries in the order in which they were added: false at the end. *at is 0
- * at first. */
+/* Return the next entry, in the order in which entries were added; false at the
+ * end. Start with *at 0. */
 bool bj_cache_next(const struct bj_cache *c, uint32_t *at,
                    struct bj_slice *ret_key, int64_t *ret_value);
 

@@ -14,7 +14,8 @@
 enum { SECRET_BYTES = 65536 };
 
 struct check {
-    const char *cluster; /* whose options are checked; NULL: the program's */
+    const char *cluster; /* the cluster whose options are checked; NULL: the
+                            program's options */
     struct bj_err *err;  /* the last problem */
 };
 
@@ -67,7 +68,7 @@ static void check_secret(struct check *c, const char *option, const char *path)
     explicit_bzero(secret, sizeof(secret));
 }
 
-/* The directory of a file that is to be written. */
+/* Check the directory of a file that the program will write. */
 static void check_folder_of(struct check *c, const char *option,
                             const char *path)
 {
@@ -97,7 +98,7 @@ static void check_prometheus(struct check *c, const struct bj_prom_conf *p)
 }
 
 /* A missing directory is not an error: it may be on a file system that is
- * mounted later, and the rest works without it. */
+ * mounted later, and all other functions work without it. */
 static void check_records(struct check *c, const char *dir)
 {
     if (faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS) < 0 && errno == ENOENT)

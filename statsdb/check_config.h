@@ -5,8 +5,8 @@
 
 #include "statsdb/conf.h"
 
-/* Prints every problem but the last to standard error, and returns the last one
- * in err.  0: there is none. */
+/* Prints all problems but the last to standard error, and returns the last one
+ * in err.  0: no problem. */
 int bj_check_config(const struct bj_statsdb_conf *conf, struct bj_err *err);
 
 #endif

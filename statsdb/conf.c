@@ -488,7 +488,8 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
     return 0;
 }
 
-enum { FILE_SETS = 6, SETS = 7 }; /* the last: of the command line only */
+/* the last set is for the command line only */
+enum { FILE_SETS = 6, SETS = 7 };
 static const struct bj_optset names[SETS] = {
     {options, NULL},         {bj_carbon_opts, NULL}, {bj_mail_opts, NULL},
     {bj_running_opts, NULL}, {bj_report_opts, NULL}, {bj_program_opts, NULL},
@@ -514,7 +515,8 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
         bj_opt_free(&sets[i]);
 }
 
-/* Refuse options of the command line only, at their place in the file. */
+/* Refuse options in the file that only the command line accepts; the message
+ * has their place. */
 static int only_lasting(const char *path, struct bj_err *err)
 {
     struct bj_statsdb_conf c = {.path = NULL};

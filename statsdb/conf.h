@@ -17,7 +17,7 @@
 enum bj_snapshot_kind {
     BJ_SNAPSHOT_QSTAT,
     BJ_SNAPSHOT_BJOBS,
-    BJ_SNAPSHOT_COMMANDS, /* those above */
+    BJ_SNAPSHOT_COMMANDS, /* the sources above are commands */
     BJ_SNAPSHOT_PBS_FILES = BJ_SNAPSHOT_COMMANDS,
     BJ_SNAPSHOT_LSF_FILES,
     BJ_SNAPSHOTS
@@ -53,7 +53,7 @@ struct bj_cluster_conf {
     uint64_t slice_usec;    /* longest period of a request */
     uint64_t pause_usec;    /* minimum between two requests */
     uint64_t timeout_usec;  /* of a request */
-    uint64_t history_usec;  /* how far back */
+    uint64_t history_usec;  /* how far back jobs are imported */
     struct bj_strv records; /* directories with final records of nodes */
     struct bj_prom_conf prom;
     struct bj_strv pue; /* statsdb/factors.h */
@@ -61,7 +61,7 @@ struct bj_cluster_conf {
 
 /* Final records that nodes send: statsdb/receiver.h. */
 struct bj_receiver_conf {
-    struct bj_strv listen; /* empty: none are received */
+    struct bj_strv listen; /* empty: no records are received */
     char *web_file, *token_file;
     uint64_t connections;
 };
@@ -77,7 +77,7 @@ struct bj_statsdb_conf {
     char *web_file; /* NULL or empty: none */
     struct bj_receiver_conf receiver;
     bool findings;
-    char *findings_file; /* NULL or empty: the built-in rules alone */
+    char *findings_file; /* NULL or empty: only the built-in rules */
     uint64_t findings_history_usec;
     struct bj_carbon_conf carbon;
     struct bj_mail_conf mail;
@@ -93,15 +93,17 @@ struct bj_statsdb_conf {
     size_t clusters;
 };
 
-/* Is slurmrestd configured; Slurm's database; any source with time windows? */
+/* Does the cluster use slurmrestd, Slurm's database, or any source with time
+ * windows? */
 bool bj_cluster_has_rest(const struct bj_cluster_conf *c);
 bool bj_cluster_has_mariadb(const struct bj_cluster_conf *c);
 bool bj_cluster_has_windows(const struct bj_cluster_conf *c);
 
-/* Fill a zeroed conf: presets, then the file of --config.file, then the command
- * line without its program and command, then the files of the clusters. With
- * help or version, nothing else is read. The message names the option, or file,
- * line and column. Free it with bj_statsdb_conf_free, also after an error. */
+/* Fill a zeroed conf from defaults, then the file of --config.file, then the
+ * command line (argv without the name of the program and the command), then the
+ * files of the clusters. With --help or --version, nothing else is read. Error
+ * messages contain the option, or file, line and column. Free conf with
+ * bj_statsdb_conf_free, also after an error. */
 int bj_statsdb_conf_load(struct bj_statsdb_conf *conf, int argc, char **argv,
                          struct bj_err *err);
 void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
@@ -112,7 +114,7 @@ size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
 /* Append the options for --help, rare ones only with all. */
 void bj_statsdb_conf_help(bool all, struct bj_buf *out);
 
-/* Options of the command line only, of struct bj_statsdb_conf. */
+/* Options of struct bj_statsdb_conf that only the command line accepts. */
 extern const struct bj_opt bj_command_opts[];
 
 #endif

@@ -1,4 +1,4 @@
-/* Options of the command line only. */
+/* Options that only the command line accepts. */
 #include "statsdb/conf.h"
 
 #include <stddef.h>

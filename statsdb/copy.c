@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* New rows get numbers behind those that were copied. */
+/* New rows get numbers after those of the copied rows. */
 static const char postgres_numbers[] =
     "DO $$ DECLARE r record; m bigint; BEGIN FOR r IN SELECT table_name AS t,"
     " column_name AS c FROM information_schema.columns WHERE table_schema ="
@@ -32,7 +32,7 @@ struct pair {
 struct copy {
     const struct bj_copy *c;
     struct bj_store *from, *to;
-    struct bj_copy_numbers *numbers; /* NULL: they stay */
+    struct bj_copy_numbers *numbers; /* NULL: numbers stay the same */
     struct bj_job_months months;
     /* the group of tables that is copied by day */
     const struct bj_month_group *group;
@@ -51,7 +51,7 @@ static void close_pair(struct pair *p)
     bj_st_finalize(p->drop);
 }
 
-/* key: its column with the number of the group, or NULL. */
+/* key: the table's column with the number of the job or record, or NULL. */
 static int open_pair(struct copy *c, const char *table, const char *key,
                      struct pair *ret, struct bj_err *err)
 {
@@ -78,7 +78,8 @@ static int open_pair(struct copy *c, const char *table, const char *key,
     return r;
 }
 
-/* What is kept of a row of the group's first table that is written. */
+/* State while rows are written; of rows of the group's first table, number and
+ * times are noted. */
 struct loading {
     struct copy *c;
     struct bj_copy_rows *rows;
@@ -129,7 +130,7 @@ static int load_row(void *ctx, struct bj_value *ret, struct bj_err *err)
     return kept < 0 ? kept : r;
 }
 
-/* Write the rows of a day, or all, and compare. */
+/* Write the rows of a day, or all rows, and compare them. */
 static int load(struct copy *c, struct pair *p, int64_t day, struct bj_err *err)
 {
     const struct bj_copy_names *columns = bj_copy_rows_columns(p->from);
@@ -154,7 +155,7 @@ static int load(struct copy *c, struct pair *p, int64_t day, struct bj_err *err)
     return r;
 }
 
-/* Are the rows of a day, or all, equal?  1: yes. */
+/* Compare the rows of a day, or all rows: 1 if they are equal. */
 static int compare(struct copy *c, struct pair *p, int64_t day,
                    struct bj_err *err)
 {
@@ -177,7 +178,7 @@ static int report(struct copy *c, const struct pair *p, int64_t day,
 
 /* --- days ----------------------------------------------------------------- */
 
-/* Are the rows of all tables equal?  1: yes. */
+/* Compare the day's rows in all tables: 1 if they are equal. */
 static int compare_day(struct copy *c, int64_t day, struct bj_err *err)
 {
     int r = 1;
@@ -209,7 +210,7 @@ static int drop_day(struct copy *c, int64_t day, struct bj_err *err)
     return r == 0 ? bj_copy_days_drop(c->to_days, day, err) : r;
 }
 
-/* Partitions cannot be made while rows are loaded. */
+/* Make partitions first, because that is not possible while rows are loaded. */
 static int write_day(struct copy *c, int64_t day, struct bj_err *err)
 {
     struct bj_db *to = bj_store_db(c->to);
@@ -250,7 +251,8 @@ static int copy_day(struct copy *c, int64_t day, struct bj_err *err)
     return r < 0 ? r : 0;
 }
 
-/* The first day from this one on with rows in one of the stores: 1, or 0. */
+/* Find the first day with rows in either store, beginning with this day: 1, or
+ * 0. */
 static int next_day(struct copy *c, int64_t from, int64_t *ret,
                     struct bj_err *err)
 {
@@ -345,7 +347,7 @@ static int copy_tables(struct copy *c, struct bj_err *err)
 
 /* --- stores --------------------------------------------------------------- */
 
-/* An empty one, one into which a copy has begun, or an earlier copy. */
+/* The target may be an empty store, an unfinished copy, or an earlier copy. */
 static int begin(struct copy *c, struct bj_err *err)
 {
     struct bj_db *to = bj_store_db(c->to);

@@ -1,4 +1,4 @@
-/* Copy a store into another one, also of another engine. */
+/* Copies a store into another one; their engines may differ. */
 #ifndef BJ_STATSDB_COPY_H
 #define BJ_STATSDB_COPY_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The rows of a table that are equal in both stores. */
+/* A report about rows of a table that are equal in both stores. */
 struct bj_copy_equal {
     const char *table;
     int64_t day; /* since 1970 (statsdb/copy_days.h); BJ_SQL_NULL: all rows */
@@ -18,25 +18,27 @@ struct bj_copy_equal {
 };
 
 struct bj_copy {
-    const char *from, *to; /* URLs; the first one may be written meanwhile */
-    bool update;           /* to may be an earlier copy */
+    /* URLs; the store "from" may be written during the copy */
+    const char *from, *to;
+    bool update; /* "to" may be an earlier copy */
     const atomic_bool *stop;
     int (*equal)(void *ctx, const struct bj_copy_equal *e, struct bj_err *err);
     void *ctx;
 };
 
-/* Copy a store as it is at one moment: each day of jobs and of final records,
- * and each other table, in a transaction, which compares what it has written
- * before it ends.  Until all of it is equal, other programs do not open the
- * copy (-EINPROGRESS).  After an error, the next call goes on: it compares what
- * is there, and writes what differs from the store as it then is.
+/* Copy one state of a store.  Each day of jobs and of final records, and each
+ * other table, is written in one transaction, which compares the rows before it
+ * commits.  Until all rows are equal, other programs cannot open the copy
+ * (-EINPROGRESS).  After an error, another call continues: it compares the
+ * existing rows with the current state of the store and writes those that
+ * differ.
  *
- * PostgreSQL stores texts that are not UTF-8 as bj_text_utf8 makes them, and
- * jobs and final records get other numbers in another engine; they are
- * compared so.
+ * For PostgreSQL, texts that are not UTF-8 are converted by bj_text_utf8; in
+ * another engine, jobs and final records get new numbers.  Converted values are
+ * compared.
  *
- * -EEXIST: there are jobs, and no unfinished copy, or none to be updated;
- * -EBADMSG: what was written is not equal; -EINTR: stopped; what equal
+ * -EEXIST: "to" has jobs, but is not a copy to finish or to update;
+ * -EBADMSG: written rows are not equal; -EINTR: stopped; or an error that equal
  * returned. */
 int bj_copy_store(const struct bj_copy *c, struct bj_err *err);
 

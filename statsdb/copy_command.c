@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What was equal, by table; one day's rows come table by table. */
+/* Counts of equal rows by table; the rows of one day are reported table by
+ * table. */
 struct report {
     FILE *proof; /* or NULL */
     int n;

@@ -10,7 +10,7 @@
 int bj_copy_command(const struct bj_statsdb_conf *conf, const atomic_bool *stop,
                     struct bj_err *err);
 
-/* A file of the store of the configuration, whichever engine that has. */
+/* Copy the configured store, of any engine, into a new file. */
 int bj_backup_command(const struct bj_statsdb_conf *conf, const char *file,
                       const atomic_bool *stop, struct bj_err *err);
 

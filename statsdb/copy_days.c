@@ -10,10 +10,11 @@
 #define DAY INT64_C(86400)
 
 struct bj_copy_days {
-    struct bj_db *list; /* a database without a name, or NULL: by the numbers */
+    struct bj_db *list; /* a database without a name; NULL: days follow from the
+                           numbers */
     struct bj_st *from, *find, *add, *extend, *drop;
     int64_t day;
-    bool is_new; /* the day that begins */
+    bool is_new; /* the day has just begun */
 };
 
 static int64_t day_of(int64_t sec)
@@ -32,8 +33,8 @@ static int64_t last_of(int64_t day)
 }
 
 /* --- the list --------------------------------------------------------------
- * Numbers of SQLite have no time: each range of them that has rows of one day
- * only. */
+ * SQLite's numbers contain no time, so this lists the ranges of numbers in
+ * which all rows are of one day. */
 
 static int add_range(struct bj_copy_days *d, int64_t day, int64_t first,
                      int64_t last, struct bj_err *err)

@@ -1,9 +1,9 @@
 /* The jobs, or final records, of each day in a store that is copied, as ranges
  * of their numbers.
  *
- * The day is that of the time in the number that they have in PostgreSQL
- * (statsdb/month.h), in UTC, so that it is the same in both engines and never
- * changes; day 0 has those without one. */
+ * The day is the UTC day of the time that the row's number in PostgreSQL
+ * contains (statsdb/month.h), so it is the same in both engines and never
+ * changes.  Day 0 has the rows without a time. */
 #ifndef BJ_STATSDB_COPY_DAYS_H
 #define BJ_STATSDB_COPY_DAYS_H
 
@@ -23,17 +23,20 @@ int bj_copy_days_new(struct bj_db *db, const struct bj_month_group *g,
                      struct bj_copy_days **ret, struct bj_err *err);
 void bj_copy_days_free(struct bj_copy_days *d); /* NULL is fine */
 
-/* The first day with rows from this one on: 1, or 0 without one. */
+/* Find the first day with rows, beginning with this day: 1, or 0 if there is
+ * none. */
 int bj_copy_days_from(struct bj_copy_days *d, int64_t day, int64_t *ret,
                       struct bj_err *err);
 
-/* Go to the ranges of a day, then to the next range: 1 with its first and last
- * number, in which no other day has a row, or 0. */
+/* begin selects a day; each call of range returns 1 with the first and last
+ * number of its next range, or 0 at the end.  Rows of other days are never in
+ * such a range. */
 void bj_copy_days_begin(struct bj_copy_days *d, int64_t day);
 int bj_copy_days_range(struct bj_copy_days *d, int64_t *ret_first,
                        int64_t *ret_last, struct bj_err *err);
 
-/* A row of the first table is added; those of a day are removed. */
+/* Report that a row was added to the first table, or that the rows of a day
+ * were removed. */
 int bj_copy_days_add(struct bj_copy_days *d, int64_t day, int64_t number,
                      struct bj_err *err);
 int bj_copy_days_drop(struct bj_copy_days *d, int64_t day, struct bj_err *err);

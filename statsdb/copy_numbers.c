@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of jobs, or of records. */
+/* The numbers of jobs, or of records. */
 struct map {
     struct bj_db *db; /* a database without a name */
     struct bj_st *add, *find;
-    bool follow;  /* do the copy's numbers follow from the rows? */
-    int64_t upto; /* the largest one */
+    bool follow;  /* are the copy's numbers computed from the rows? */
+    int64_t upto; /* the largest number */
 };
 
 enum { JOBS, RECORDS, MAPS };
@@ -40,7 +40,7 @@ static int64_t number_of_record(struct bj_st *st)
 
 static const struct kind {
     const struct bj_month_group *group;
-    const char *sql; /* all of them */
+    const char *sql; /* selects all rows */
     int64_t (*number_of)(struct bj_st *st);
 } kinds[MAPS] = {
     {&bj_month_jobs, "SELECT id, cluster, jobid, submit FROM job ORDER BY id",
@@ -53,7 +53,7 @@ static const struct kind {
 
 static const char job_upto[] = "job_upto";
 
-/* With SQLite, jobs after the last one that was seen are in no list. */
+/* With SQLite, jobs newer than the last processed one are in no list. */
 static const struct {
     const char *table, *rows;
 } unlisted[] = {
@@ -78,7 +78,7 @@ static int add(struct map *m, int64_t was, int64_t v, struct bj_err *err)
     return r < 0 ? r : bj_db_changes(m->db) > 0;
 }
 
-/* The first free number from v on. */
+/* Add the first free number from v on. */
 static int add_following(struct map *m, int64_t was, int64_t v,
                          struct bj_err *err)
 {
@@ -92,7 +92,7 @@ static int add_following(struct map *m, int64_t was, int64_t v,
     return r;
 }
 
-/* The number that it has in an earlier copy, or the next one. */
+/* Add the number in an earlier copy, or the next number. */
 static int add_next(struct map *m, int64_t was, struct bj_err *err)
 {
     int r = add(m, was, m->upto + 1, err);
@@ -100,7 +100,7 @@ static int add_next(struct map *m, int64_t was, struct bj_err *err)
     return r;
 }
 
-/* Of a copy that has begun. */
+/* Fill in the numbers of a copy that has begun. */
 static int fill_earlier(struct map *m, const struct kind *k, struct bj_db *to,
                         struct bj_err *err)
 {
@@ -187,7 +187,7 @@ void bj_copy_numbers_free(struct bj_copy_numbers *n)
 /* --- tables ----------------------------------------------------------------
  */
 
-/* Whose numbers a column holds; MAPS: none. */
+/* The kind of numbers in a column; MAPS: none. */
 static int map_of(const char *table, const char *column)
 {
     int i = 0;

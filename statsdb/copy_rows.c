@@ -16,9 +16,9 @@ struct bj_copy_rows {
     struct bj_copy_names columns;
     struct bj_st *st;
     struct bj_copy_days *days;
-    bool in_range; /* rows may follow without the next range */
+    bool in_range; /* the current range may have more rows */
     struct bj_copy_sum sum;
-    struct bj_buf bytes; /* of the last row */
+    struct bj_buf bytes; /* bytes of the last row */
 };
 
 static bool is_postgresql(struct bj_db *db)
@@ -146,7 +146,7 @@ void bj_copy_rows_begin(struct bj_copy_rows *r, struct bj_copy_days *days,
         bj_copy_days_begin(days, day);
 }
 
-/* Go to the next row, if need be in another range: 1, or 0. */
+/* Go to the next row, in the next range if necessary: 1, or 0. */
 static int step(struct bj_copy_rows *r, struct bj_err *err)
 {
     for (;;) {
@@ -163,8 +163,8 @@ static int step(struct bj_copy_rows *r, struct bj_err *err)
     }
 }
 
-/* A value in the same bytes, whichever engine it comes from: an id may be a
- * number in one and its digits in the other. */
+/* Add a value as bytes that are the same for both engines: a jobid may be a
+ * number in one and text in the other. */
 static void add_value(struct bj_copy_rows *r, const struct bj_value *v)
 {
     struct bj_buf *to = &r->bytes;
@@ -181,7 +181,8 @@ static void add_value(struct bj_copy_rows *r, const struct bj_value *v)
     bj_buf_put(to, "", 1);
 }
 
-/* SQLite keeps an id of digits as a number, and finds it by that only. */
+/* SQLite stores a jobid of digits as a number, and finds it only by the number.
+ */
 static void set_jobid(struct bj_value *v)
 {
     int64_t number;

@@ -1,5 +1,5 @@
-/* The rows of a table in one of the stores of a copy, as values that are the
- * same in both of them. */
+/* Reads the rows of a table in one of the two stores of a copy, with values
+ * converted so that equal rows have equal values. */
 #ifndef BJ_STATSDB_COPY_ROWS_H
 #define BJ_STATSDB_COPY_ROWS_H
 
@@ -23,7 +23,7 @@ struct bj_copy_names {
     char name[BJ_COPY_NAMES][BJ_COPY_NAME_BYTES];
 };
 
-/* The tables of a store; those with rows that triggers write come last. */
+/* List the tables of a store; those whose rows triggers write come last. */
 int bj_copy_tables(struct bj_db *db, struct bj_copy_names *ret,
                    struct bj_err *err);
 
@@ -31,14 +31,16 @@ int bj_copy_tables(struct bj_db *db, struct bj_copy_names *ret,
 struct bj_copy_sum {
     uint64_t rows;
     uint64_t sum;  /* of all integers, modulo 2^64 */
-    uint64_t hash; /* sum of the hashes of the rows */
+    uint64_t hash; /* sum of the rows' hashes */
 };
 
 struct bj_copy_from {
-    struct bj_db *db, *to; /* the store with the rows, and the copy */
+    struct bj_db *db, *to; /* the store to read, and the copy */
     const char *table;
-    const char *key; /* its column with the group's number, or NULL */
-    struct bj_copy_numbers *numbers; /* NULL: they are those of the copy */
+    const char *key; /* the table's column with the number of the job or record,
+                        or NULL */
+    /* NULL: the numbers are those of the copy already */
+    struct bj_copy_numbers *numbers;
     const atomic_bool *stop;
 };
 
@@ -47,18 +49,18 @@ int bj_copy_rows_new(const struct bj_copy_from *from, struct bj_copy_rows **ret,
 void bj_copy_rows_free(struct bj_copy_rows *r); /* NULL is fine */
 const struct bj_copy_names *bj_copy_rows_columns(const struct bj_copy_rows *r);
 
-/* Begin with the rows of a day; without a key with all rows. */
+/* Begin to read the rows of a day; all rows if there is no key. */
 void bj_copy_rows_begin(struct bj_copy_rows *r, struct bj_copy_days *days,
                         int64_t day);
 
-/* The next one: 1 with its values, or 0. -EINTR: stopped. */
+/* Read the next row: 1 with its values, or 0 at the end. -EINTR: stopped. */
 int bj_copy_rows_next(struct bj_copy_rows *r, struct bj_value *ret,
                       struct bj_err *err);
 
-/* Of the rows since begin. */
+/* The sum of the rows read since begin. */
 struct bj_copy_sum bj_copy_rows_sum(const struct bj_copy_rows *r);
 
-/* begin, and all rows. */
+/* Begin, and read all rows. */
 int bj_copy_rows_read(struct bj_copy_rows *r, struct bj_copy_days *days,
                       int64_t day, struct bj_copy_sum *ret, struct bj_err *err);
 

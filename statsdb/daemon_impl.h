@@ -20,7 +20,7 @@
 
 #define SEC(usec) ((int64_t)((usec) / 1000000))
 
-enum { BJ_DAEMON_BAD_LOGGED = 5 /* of one reply, in the log */ };
+enum { BJ_DAEMON_BAD_LOGGED = 5 /* lines of one reply that are logged */ };
 
 /* A command that reports all jobs at once, or followed files. */
 struct bj_daemon_snapshot {
@@ -36,8 +36,9 @@ struct bj_daemon_source {
     struct bj_daemon *daemon;
     const struct bj_cluster_conf *conf;
     struct bj_source_sacct *sacct;
-    struct bj_source_rest *rest;       /* NULL: not used */
-    struct bj_source_mariadb *mariadb; /* NULL: not used; then sacct is */
+    struct bj_source_rest *rest; /* NULL: not used */
+    /* NULL: not used; if both are NULL, sacct is used */
+    struct bj_source_mariadb *mariadb;
     struct bj_covered covered;
     struct bj_window_rules rules;
     struct bj_progress progress;
@@ -45,10 +46,10 @@ struct bj_daemon_source {
     unsigned failures;  /* in a row */
     unsigned bad;       /* of this reply */
     uint64_t lines;     /* of this reply, reported to progress */
-    bool requested_new; /* a window at the new end was imported since the start
-                         */
-    bool named;         /* the scheduler's name of the cluster was checked */
-    bool finished;      /* once: nothing is left to request */
+    bool requested_new; /* a window at the new end has been imported since the
+                           start */
+    bool named;         /* the cluster's name in the scheduler was checked */
+    bool finished;      /* with --once: nothing is left to request */
 };
 
 struct bj_daemon {
@@ -60,7 +61,7 @@ struct bj_daemon {
     struct bj_records *records;
     struct bj_work *work;                    /* NULL: dry run */
     uint64_t records_due_usec, old_due_usec; /* next import, next removal */
-    uint64_t months_due_usec;                /* next look at partitions */
+    uint64_t months_due_usec;                /* when partitions are made next */
     uint64_t report_due_usec, web_due_usec;
     struct bj_metrics_http *web;  /* NULL: no HTTP */
     struct bj_receiver *receiver; /* NULL: none */
@@ -121,7 +122,7 @@ void bj_daemon_count(struct bj_metrics_cluster *r,
 
 bool bj_daemon_has_snapshot(const struct bj_daemon_source *s, int kind);
 
-/* Import from those that are due. */
+/* Import from the commands and files that are due. */
 int bj_daemon_import_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
                                struct bj_err *err);
 
@@ -137,8 +138,8 @@ int bj_daemon_months(struct bj_daemon *d, struct bj_err *err);
 /* Remove some old jobs, when due. */
 int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err);
 
-/* Write the program's metrics to the file and the HTTP page, when due or, with
- * now, at once. */
+/* Write the program's metrics to the file and the HTTP page, when due; with
+ * now: at once. */
 void bj_daemon_report(struct bj_daemon *d, bool now);
 
 #endif

@@ -8,9 +8,9 @@
 #include "store/db.h"
 
 enum {
-    OLD_JOBS = 2000, /* removed in one transaction */
+    OLD_JOBS = 2000, /* jobs removed in one transaction */
     SHRINK_PAGES = 2000,
-    RECORDS = 1000, /* of a directory, in one transaction */
+    RECORDS = 1000, /* records of a directory in one transaction */
     RECORDS_SEC = 20,
     REPORT_SEC = 15,
     WEB_SEC = 1 /* during a request */
@@ -70,7 +70,7 @@ int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err)
 /* --- old jobs --------------------------------------------------------------
  */
 
-/* A few at a time, so that requests do not wait. */
+/* Removes a few jobs at a time, so that requests do not wait. */
 int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
 {
     uint64_t now = bj_clock_boot_usec();
@@ -92,7 +92,7 @@ int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
 /* --- partitions ------------------------------------------------------------
  */
 
-/* Before they are needed: an import then makes none. */
+/* Makes partitions before an import needs them. */
 int bj_daemon_months(struct bj_daemon *d, struct bj_err *err)
 {
     uint64_t now = bj_clock_boot_usec();

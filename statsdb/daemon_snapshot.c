@@ -4,7 +4,7 @@
 #include "statsdb/retry.h"
 #include "statsdb/source_snapshot.h"
 
-/* The time of the import says how current the running jobs are. */
+/* The time of the import shows how current the running jobs are. */
 static int commit(struct bj_daemon *d, const struct bj_daemon_source *s,
                   enum bj_snapshot_kind kind, struct bj_err *err)
 {

@@ -40,7 +40,7 @@ static int check_rules(struct bj_derive *d, struct bj_err *err)
     return r;
 }
 
-/* SQLite uses numbers again when the last job was removed. */
+/* SQLite reuses numbers after the job with the largest one was removed. */
 static int check_upto(struct bj_derive *d, struct bj_err *err)
 {
     static const char sql[] =
@@ -126,7 +126,7 @@ const struct bj_derive_counts *bj_derive_counts(const struct bj_derive *d)
 /* --- one job ---------------------------------------------------------------
  */
 
-/* The combination that the job counts for; unknown parts are "" in sums. */
+/* The combination whose sums include the job; unknown parts are "". */
 static int assoc(struct bj_derive *d, struct bj_err *err)
 {
     static const struct {

@@ -30,28 +30,29 @@ struct bj_derive_counts {
     uint64_t findings; /* of those */
 };
 
-/* What rules are evaluated for. */
+/* The job and facts for which rules are evaluated. */
 struct bj_derive_facts {
     char cluster[256], partition[256], qos[256];
     double fact[BJ_FACT_COUNT];
 };
 
-/* The facts of an ended job, computed again; the store may be open for reading
- * only.  -ENOENT: it is not in the store.  -EBUSY: it has not ended. */
+/* Compute the facts of an ended job again; the store may be open for reading
+ * only.  -ENOENT: the job is not in the store.  -EBUSY: it has not ended. */
 int bj_derive_facts_of(struct bj_store *s, int64_t job,
                        struct bj_derive_facts *ret, struct bj_err *err);
 
-/* For the store's writer.  What options point to must outlive it. */
+/* For the store's writer.  Everything that the options point to must outlive
+ * *ret. */
 int bj_derive_new(struct bj_store *s, const struct bj_derive_options *opt,
                   struct bj_derive **ret, struct bj_err *err);
 void bj_derive_free(struct bj_derive *d);
 
 /* Derive up to max jobs in one transaction. Returns their number (0: nothing to
- * do), or an error; then nothing has changed. */
+ * do), or an error, after which nothing has changed. */
 int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
                    struct bj_err *err);
 
-/* Factors have changed: read them again. */
+/* Read emission factors again, because they have changed. */
 void bj_derive_forget(struct bj_derive *d);
 
 const struct bj_derive_counts *bj_derive_counts(const struct bj_derive *d);

@@ -10,7 +10,7 @@ enum { DAY = 86400, PARTS_MAX = 8 };
 struct stretch {
     int64_t assoc, start, end;
     int sign;
-    bool counts; /* the job itself, on its last day */
+    bool counts; /* count the job itself, on its last day */
 };
 
 static int64_t share(int64_t total, int64_t part, int64_t whole)
@@ -27,7 +27,7 @@ static int64_t day_id(int64_t assoc, int64_t day)
     return month << 37 | assoc << 5 | (int64_t)date.day;
 }
 
-/* Add parts to one row; column ?1 is the day, followed by the source if the
+/* Add parts to one row.  Parameter ?1 is the row, followed by the source if the
  * table has one. */
 static int put(struct bj_derive *d, int add, int sweep, int64_t id,
                int64_t source, const int64_t *part, int parts, int sign,

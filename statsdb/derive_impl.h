@@ -206,8 +206,8 @@ struct bj_derive {
     struct bj_derive_job job;
 };
 
-/* The first n statements, derive_sql.c; BJ_DE_USE_PUT: those that read a job.
- */
+/* Prepare the first n statements (derive_sql.c); n BJ_DE_USE_PUT: only those
+ * that read a job. */
 int bj_derive_prepare(struct bj_derive *d, int n, struct bj_err *err);
 
 /* Read the inputs of a job: 1, or 0 when the job does not exist. */

@@ -12,7 +12,7 @@ static struct bj_st *bound(struct bj_derive *d, int which)
     return d->st[which];
 }
 
-/* The same for the records of the job. */
+/* Like bound(), for the records of the job. */
 static struct bj_st *bound_records(struct bj_derive *d, int which)
 {
     struct bj_st *st = bound(d, which);

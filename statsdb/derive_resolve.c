@@ -4,11 +4,12 @@
 
 #include <math.h>
 
-/* Were all nodes measured?  Yes where the scheduler does not report their
+/* Were all nodes measured?  Also true if the scheduler does not report their
  * number. */
 static bool all_nodes(const struct bj_derive_job *j, int64_t measured)
 {
-    return measured > 0 && measured >= j->v[BJ_DJ_NODES]; /* NULL is below */
+    /* BJ_SQL_NULL is smaller */
+    return measured > 0 && measured >= j->v[BJ_DJ_NODES];
 }
 
 static int64_t times(int64_t a, int64_t b)
@@ -79,8 +80,8 @@ static struct bj_best best_peak(const struct bj_derive_job *j)
         bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]));
 }
 
-/* The sources are those of the CPU time and of the peak, which may be known
- * without what was allocated. */
+/* The sources are those of the CPU time and the peak, which may be known when
+ * the allocated amount is not. */
 static void resolve_efficiency(struct bj_derive_job *j)
 {
     struct bj_best cpu = best_cpu(j), peak = best_peak(j);
@@ -140,13 +141,13 @@ static void resolve_energy(struct bj_derive_job *j)
     }
 }
 
-/* As in rollup.c: larger values are nonsense and count as 0. */
+/* As in rollup.c, larger values are invalid and count as 0. */
 static int64_t sane(int64_t v)
 {
     return v >= 0 && v < INT64_C(1) << 53 ? v : 0;
 }
 
-/* What the best CPU time adds to that of accounting. */
+/* The difference between the best CPU time and that of accounting. */
 static void resolve_cpu_count(struct bj_derive_job *j, int64_t cpu_sec)
 {
     int64_t had = j->v[BJ_DJ_CPU], best = best_cpu(j).value;
@@ -157,7 +158,7 @@ static void resolve_cpu_count(struct bj_derive_job *j, int64_t cpu_sec)
         had == BJ_SQL_NULL && best != BJ_SQL_NULL ? cpu_sec : 0;
 }
 
-/* GPU time with a measured use, and that use. */
+/* GPU time of jobs with a measured use, and the used time. */
 static void resolve_gpu_count(struct bj_derive_job *j)
 {
     int64_t busy = j->use[BJ_USE_GPU_EFF];
@@ -168,7 +169,7 @@ static void resolve_gpu_count(struct bj_derive_job *j)
     j->use[BJ_USE_COUNTED_GPU_USED] = sane(times(gpu_sec, busy)) / 1000;
 }
 
-/* Values for the daily sums; its assoc follows later. */
+/* Values for the daily sums; assoc is set later. */
 static void resolve_count(struct bj_derive_job *j)
 {
     static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* The limits of the numbers of records are values, too, and said of each table:
- * so PostgreSQL plans only the partitions within them. */
+/* The limits of the numbers of records are values, too, and conditions on each
+ * table, so that PostgreSQL reads only the partitions within them. */
 #define WITHIN(number) BJ_SQL_RECORD_WITHIN(number, "?2", "?3")
 #define OF_RECORD " WHERE record = n.id AND " WITHIN("record")
 

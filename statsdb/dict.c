@@ -9,9 +9,8 @@
 
 #include <stdlib.h>
 
-/* Both statements of a dictionary have the same parameters, its columns: so
- * many numbers, then a text if there are more. Entries and bytes limit its
- * cache. */
+/* Both statements of a dictionary have its columns as parameters: ints numbers,
+ * then a text if there are more columns. Entries and bytes limit its cache. */
 struct shape {
     const char *table, *find, *add, *names;
     unsigned columns, ints;
@@ -65,7 +64,7 @@ struct deferred {
     struct bj_cache keys; /* its values are positions in rows */
     struct bj_arrays rows;
     struct bj_st *settle;
-    int64_t *number; /* of the rows that were settled last */
+    int64_t *number; /* final numbers of the rows settled last */
     size_t cap;
 };
 
@@ -167,7 +166,7 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
 
 /* --- many at once -------------------------------------------------------- */
 
-/* Their order: by position, then by dictionary. */
+/* A preliminary number encodes the position and the dictionary. */
 static int64_t preliminary(enum bj_dict_id which, int64_t at)
 {
     return -1 - (at * BJ_DICTS + which);
@@ -186,8 +185,8 @@ int64_t bj_dicts_settled(const struct bj_dicts *d, int64_t number)
     return d->of[v % BJ_DICTS].deferred.number[v / BJ_DICTS];
 }
 
-/* Texts that PostgreSQL would change are looked up one by one: two of them may
- * become the same. */
+/* Texts that PostgreSQL would change are looked up one by one, because two of
+ * them may become equal. */
 static bool defer(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
                   struct bj_slice key, const struct entry *e, int64_t *ret)
 {
@@ -226,8 +225,8 @@ static void put_columns(struct bj_buf *sql, unsigned n)
         bj_buf_printf(sql, "c%u, ", i);
 }
 
-/* Finds or adds the rows of arrays; the numbers of those that it has added are
- * negative. */
+/* A statement that finds or adds the rows of arrays; it returns negative
+ * numbers for added rows. */
 static void put_settle(struct bj_buf *sql, const struct shape *s)
 {
     bj_buf_str(sql, "WITH w AS MATERIALIZED (SELECT w.*, (");
@@ -261,7 +260,7 @@ static int prepare_settle(struct bj_dicts *d, enum bj_dict_id which,
     return bj_db_prepare_buf(d->db, &sql, &d->of[which].deferred.settle, err);
 }
 
-/* Hosts and items of a new text. */
+/* Add the hosts or items of a new text. */
 static int add_parts(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
                      struct bj_slice text, struct bj_err *err)
 {
@@ -272,7 +271,7 @@ static int add_parts(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
     return 0;
 }
 
-/* Put what was settled into the cache. */
+/* Add the settled entries to the cache. */
 static int take_settled(struct bj_dicts *d, enum bj_dict_id which,
                         struct bj_err *err)
 {
@@ -375,7 +374,7 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
                     struct bj_slice system, int64_t *ret, struct bj_err *err)
 {
-    /* Sets the batch system when it becomes known. */
+    /* Also sets the batch system when it becomes known. */
     static const char *const sql[] = {
         "INSERT INTO cluster(name, system) VALUES(?1, ?2)"
         " ON CONFLICT(name) DO UPDATE SET system = excluded.system"

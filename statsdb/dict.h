@@ -22,7 +22,8 @@ enum bj_dict_id {
     BJ_DICT_DIR,
     BJ_DICT_TRES,
     BJ_DICT_WORD,
-    BJ_DICT_TEXTS, /* those above hold texts, those below combinations */
+    BJ_DICT_TEXTS, /* dictionaries above contain texts, those below combinations
+                    */
     BJ_DICT_OWNER = BJ_DICT_TEXTS,
     BJ_DICT_ASSOC,
     BJ_DICTS
@@ -40,33 +41,37 @@ void bj_dicts_free(struct bj_dicts *d);
 /* Drop the caches, after a rollback. */
 void bj_dicts_clear(struct bj_dicts *d);
 
-/* With PostgreSQL many texts are looked up by one request: while this is on,
- * the functions below give an entry that the cache lacks a preliminary number,
- * which is negative. bj_dicts_settle then finds or adds all of them, and
- * bj_dicts_settled says their numbers, until the next one is given. */
+/* Look up many texts by one request (PostgreSQL): while this is on, the
+ * functions below return a preliminary, negative number for an entry that is
+ * not in the cache. bj_dicts_settle finds or adds all these entries; then
+ * bj_dicts_settled returns their final numbers, until the next preliminary
+ * number is returned. */
 void bj_dicts_defer(struct bj_dicts *d, bool on);
 int bj_dicts_settle(struct bj_dicts *d, struct bj_err *err);
 
-/* The number for a preliminary one; others stay. */
+/* Return the final number for a preliminary one; other numbers are returned
+ * unchanged. */
 int64_t bj_dicts_settled(const struct bj_dicts *d, int64_t number);
 
-/* The grammar of the host lists added from now on. */
+/* Set the grammar of the host lists that are added from now on. */
 void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar);
 
-/* The number of a text, which is added if it is new. The empty text is an
- * entry, too. */
+/* Return the number of a text; a new text is added. The empty text is an entry,
+ * too. */
 int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
                  struct bj_slice text, int64_t *ret, struct bj_err *err);
 
-/* The number of a job's owner; uid and gid may be BJ_SQL_NULL. */
+/* Return the number of a job's owner; uid and gid may be BJ_SQL_NULL. */
 int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
                   struct bj_slice group, int64_t *ret, struct bj_err *err);
 
-/* The number of a combination of cluster, account, user and partition. */
+/* Return the number of a combination of cluster, account, user and partition.
+ */
 int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
                   struct bj_err *err);
 
-/* The number of a cluster, and its batch system.  Not cached. */
+/* Return the number of a cluster, which is added if it is new; stores its batch
+ * system when that becomes known.  Not cached. */
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
                     struct bj_slice system, int64_t *ret, struct bj_err *err);
 

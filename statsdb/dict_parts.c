@@ -130,7 +130,7 @@ int bj_dict_add_hosts(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
 {
     struct bj_hostlist list;
     struct bj_slice name;
-    /* A list that cannot be read is kept as text without hosts. */
+    /* A list that cannot be parsed has no hosts, only its text. */
     if (bj_hostlist_begin(&list, text, grammar) < 0)
         return 0;
     int r = 0;

@@ -1,5 +1,5 @@
-/* The parts of two dictionaries: hosts of a host list, items of a list of
- * resources. Added once, with the text. */
+/* Parts of the entries of two dictionaries: the hosts of a host list and the
+ * items of a list of resources. They are added once, with the text. */
 #ifndef BJ_STATSDB_DICT_PARTS_H
 #define BJ_STATSDB_DICT_PARTS_H
 
@@ -15,7 +15,7 @@ struct bj_dict_parts;
 
 enum {
     BJ_DICT_HOSTS_MAX = 10000
-}; /* hosts of a list; searches by host do not find further ones */
+}; /* hosts of a list that are stored; searches do not find further ones */
 
 int bj_dict_parts_new(struct bj_db *db, struct bj_dict_parts **ret,
                       struct bj_err *err);
@@ -26,7 +26,7 @@ void bj_dict_parts_free(struct bj_dict_parts *p);
 void bj_dict_parts_defer(struct bj_dict_parts *p, bool on);
 int bj_dict_parts_flush(struct bj_dict_parts *p, struct bj_err *err);
 
-/* Drop what was kept. */
+/* Drop the parts that were kept. */
 void bj_dict_parts_clear(struct bj_dict_parts *p);
 
 /* Add the hosts of the host list with this number. */

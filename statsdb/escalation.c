@@ -14,7 +14,7 @@ enum bj_action_state bj_action_state(struct bj_slice name)
     return BJ_ACTION_FAILED;
 }
 
-/* Did the owner get the warning before this action, long enough ago? */
+/* Was the owner warned before this action, long enough ago? */
 static bool was_warned(const struct bj_escalation *e, unsigned next)
 {
     const struct bj_rule_action *a = e->rule->action;

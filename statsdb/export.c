@@ -8,7 +8,7 @@
 
 enum {
     FLUSH_BYTES = 1 << 16,
-    FIRST = 1 /* column, after the number of the job in this store */
+    FIRST = 1 /* first column after the job's number in this store */
 };
 
 static void csv_value(struct bj_buf *out, struct bj_st *st, int col)
@@ -42,7 +42,7 @@ static int json_row(struct bj_buf *out, struct bj_st *st)
         const char *name = bj_st_column_name(st, i);
         struct bj_value v;
         bj_st_get(st, i, 1, &v);
-        /* PostgreSQL keeps numbers among the ids as texts. */
+        /* PostgreSQL stores ids as texts, also if they are numbers. */
         if (v.type == BJ_TYPE_TEXT && is_jobid(name) &&
             bj_jobid_number(v.text, &v.i64))
             v.type = BJ_TYPE_INTEGER;

@@ -6,14 +6,14 @@
 /* Percentages may exceed 100. A value measured on only some of a job's nodes is
  * unknown. */
 #define BJ_FACTS(X)                                                            \
-    X(STATE, state)     /* number of sched/job.h; rules write its name */      \
+    X(STATE, state)     /* a number of sched/job.h; rules use its name */      \
     X(RUNTIME, runtime) /* seconds, without suspension */                      \
     X(TIME_LIMIT, time_limit) /* seconds; unknown without a limit */           \
     X(WAIT, wait)             /* seconds from eligible to start */             \
     X(NODES, nodes)                                                            \
     X(CPUS, cpus)                                                              \
     X(GPUS, gpus)               /* allocated; 0: none */                       \
-    X(INTERACTIVE, interactive) /* 1: it has an interactive step */            \
+    X(INTERACTIVE, interactive) /* 1: the job has an interactive step */       \
     X(RESTARTS, restarts)                                                      \
     X(EXIT_CODE, exit_code)                                                    \
     X(TIME_EFFICIENCY, time_efficiency) /* % of the limit */                   \

@@ -122,7 +122,7 @@ static int source(struct bj_factors *h, int64_t cluster, int rank,
     return r > 0 ? 0 : r < 0 ? r : bj_err_set(err, -EPROTO, "factor source");
 }
 
-/* Time scale of the factor; yearly factors include stated ones. */
+/* Time scale of the factor; factors stated by the site count as yearly. */
 static enum bj_factor_from basis(const struct bj_factor *f, int64_t len)
 {
     if (f->from > BJ_FACTOR_STATED)

@@ -32,15 +32,15 @@
     "CASE s.slot WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN"         \
     " 'interactive' ELSE coalesce(s.other, CAST(s.slot - 16 AS TEXT)) END"
 
-/* Has job this step of a person at a prompt? */
+/* Does the job have an interactive step? */
 #define BJ_SQL_INTERACTIVE(job)                                                \
     "EXISTS (SELECT 1 FROM step WHERE job = " job " AND slot = 3)"
 
-/* Numbers of the final records of job j, from the first to before the end: they
- * may have started up to a day, the largest difference of clocks, before its
- * submit time or after its end.  A job of Slurm that was resized has the time
- * of that as submit time and start (statsdb/record_number.h; 2000 is
- * 946684800). */
+/* Range of the numbers of the final records of job j: FIRST is included, END is
+ * not.  A record may have started up to a day (the largest difference of
+ * clocks) before the job's submit time or after its end.  There is no lower
+ * limit unless the job started after its submit time, because Slurm sets both
+ * to the time of a resize (statsdb/record_number.h; 2000 is 946684800). */
 #define BJ_SQL_RECORDS_FIRST(j)                                                \
     "CASE WHEN " j ".start > " j ".submit THEN (" j                            \
     ".submit - 946684800 - 86400) << 32 ELSE 0 END"
@@ -48,8 +48,9 @@
     "CASE WHEN " j ".\"end\" < 3094000000 THEN (" j                            \
     ".\"end\" - 946684800 + 86400) << 32 ELSE 9223372036854775807 END"
 
-/* Is a record without a start, or within these numbers?  So PostgreSQL reads
- * partitions of these months only.  In SQLite all numbers are below 2^32. */
+/* Does a record have no start, or a number in this range?  With this condition
+ * PostgreSQL reads only the partitions of these months.  In SQLite all numbers
+ * are below 2^32. */
 #define BJ_SQL_RECORD_WITHIN(number, first, end)                               \
     "(" number " < 4294967296 OR " number " >= " first " AND " number          \
     " < " end ")"
@@ -61,7 +62,8 @@
     " AND " n ".cluster = " j ".cluster AND " n ".jobid = " j ".jobid AND " j  \
     ".id = (SELECT job FROM node_record_job WHERE record = " n ".id)"
 
-/* A number in a sentence: three digits, from 100 on all of the integer. */
+/* A number as text in a sentence: rounded to three digits; from 100 on, to an
+ * integer. */
 #define BJ_SQL_NUMBER(v)                                                       \
     "coalesce(CASE WHEN abs(" v ") < 100 THEN printf('%.3g', " v ")"           \
     " ELSE printf('%.0f', " v ") END, '?')"
@@ -69,13 +71,15 @@
 #define BJ_SQL_PUT(text, name, v)                                              \
     "replace(" text ", '{" name "}', " BJ_SQL_NUMBER(v) ")"
 
-/* The text, and the advice, of finding f by rule r, with its numbers. */
+/* The text and the advice of finding f by rule r, with the numbers filled in.
+ */
 #define BJ_SQL_FILLED(text)                                                    \
     BJ_SQL_PUT(BJ_SQL_PUT(text, "value", "f.value"), "threshold", "f.threshold")
 #define BJ_SQL_FINDING BJ_SQL_FILLED("r.text")
 #define BJ_SQL_ADVICE "nullif(" BJ_SQL_FILLED("r.advice") ", '')"
 
-/* Open ends are the largest number. */
+/* The end of a period; NULL if it is open, which is stored as the largest
+ * number. */
 #define BJ_SQL_UNLESS_OPEN(end) "nullif(" end ", 9223372036854775807)"
 
 #endif

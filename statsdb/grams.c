@@ -10,7 +10,7 @@ enum { PUE_MAX = 64, BASES = BJ_FACTOR_CONSTANT + 1 };
 
 __extension__ typedef __int128 wide;
 
-/* A factor and its period; without a factor: a gap. */
+/* A factor and its period; a gap if there is no factor. */
 struct piece {
     int64_t from, to;
     uint32_t mg;
@@ -139,7 +139,8 @@ static int64_t lives_to(const struct piece *p, int basis)
     return basis == BJ_FACTOR_LIVE && to > p->to ? to : p->to;
 }
 
-/* Its pieces between two times; each ends where the next begins. */
+/* Read the layer's pieces between two times; each ends where the next begins.
+ */
 static int read_layer(struct bj_grams *g, int64_t source, int basis,
                       int64_t from, int64_t to, struct bj_err *err)
 {
@@ -201,7 +202,7 @@ static void add_bins(struct sum *s, const struct bj_grams_job *job,
     const struct bj_energy_bin whole = {job->start_sec, job->microjoules};
     const struct bj_energy_bin *bin = job->bins ? job->bin : &whole;
     size_t n = job->bins ? job->bins : 1, lo = 0, hi = n;
-    while (hi - lo > 1) { /* the last one that begins at or before from */
+    while (hi - lo > 1) { /* find the last bin that begins at or before from */
         size_t mid = lo + (hi - lo) / 2;
         *(bin[mid].start_sec <= from ? &lo : &hi) = mid;
     }
@@ -214,7 +215,7 @@ static void add_bins(struct sum *s, const struct bj_grams_job *job,
     }
 }
 
-/* A period with one factor, cut where the PUE changes. */
+/* Add a period with one factor, split where the PUE changes. */
 static void add_piece(const struct bj_grams *g, struct sum *s,
                       const struct bj_grams_job *job, struct piece p)
 {
@@ -233,7 +234,7 @@ static void add_piece(const struct bj_grams *g, struct sum *s,
     s->estimated = s->estimated || p.estimated;
 }
 
-/* Cover the gaps with the layer; remaining gaps are in rest. */
+/* Cover the gaps with the layer, and store the remaining gaps in rest. */
 static int cover(struct bj_grams *g, const struct bj_grams_job *job,
                  struct sum *s)
 {
@@ -273,8 +274,8 @@ static bool counts_for(const struct source *s, int64_t cluster)
     return !s->best && (s->cluster == 0 || s->cluster == cluster);
 }
 
-/* The layers of a source, or for "best" those of all sources of its kind, in
- * the order of preference. */
+/* Sum up the layers of a source, or for "best" those of all sources of its
+ * kind, in the order of preference. */
 static int sum_up(struct bj_grams *g, const struct bj_grams_job *job,
                   const struct source *of, struct sum *s, struct bj_err *err)
 {

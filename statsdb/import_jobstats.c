@@ -7,7 +7,7 @@ enum { BATCH = 500 };
 
 enum { NEXT, PUT, LIST, STATEMENTS };
 
-/* What a summary becomes: the job, the time, what was measured, its start and
+/* The values from a summary: job, time of the query, measured values, start and
  * end. */
 enum { JOB, QUERIED, MEASURED, START = MEASURED + 7, END, VALUES };
 
@@ -28,7 +28,7 @@ enum { JOB, QUERIED, MEASURED, START = MEASURED + 7, END, VALUES };
 #define LIST_SQL "INSERT INTO derive_todo(job) "
 #define BIGINTS(n) "CAST(?" #n " AS bigint[])"
 
-/* PostgreSQL puts all summaries of a transaction at once, and counts them. */
+/* PostgreSQL writes all summaries of a transaction at once, and counts them. */
 static const char *const texts[STATEMENTS] = {
     [NEXT] = "SELECT m.job, m.admin_comment, j.start, j.\"end\""
              " FROM job_more AS m JOIN job AS j ON j.id = m.job"
@@ -55,7 +55,7 @@ struct summaries {
     struct bj_st *st[STATEMENTS];
     struct bj_arena arena;
     bool many;
-    struct bj_arrays rows; /* to put */
+    struct bj_arrays rows; /* rows to write */
     int64_t last;          /* last job read */
 };
 
@@ -137,7 +137,7 @@ static int take(struct summaries *s, struct bj_err *err)
     return 0;
 }
 
-/* One transaction: 1 if there may be more, else 0. */
+/* Import summaries in one transaction: 1 if there may be more, else 0. */
 static int take_some(struct summaries *s, struct bj_err *err)
 {
     struct bj_st *next = s->st[NEXT];

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Its columns and sacct's names for them. A row becomes a line of sacct's text,
- * so that one reader handles ids, states and the rest. */
+/* The columns of the table, and sacct's names for them. A row is converted to a
+ * line of sacct's text, so that one reader handles ids, states and all else. */
 static const struct {
     const char *column, *field;
 } columns[] = {
@@ -48,7 +48,7 @@ struct original {
     struct bj_st *rows;
     struct bj_buf line;
     int64_t row;
-    bool open; /* rows of a transaction */
+    bool open; /* a transaction is open */
     unsigned batch;
 };
 
@@ -113,8 +113,8 @@ static bool local(const struct bj_civil *c, int dst, int64_t *ret)
            tm.tm_hour == (int)c->hour && tm.tm_min == (int)c->minute;
 }
 
-/* The UTC times of a local time: one, two in autumn (the later one second), or
- * none. Returns their number; 0 also for a text that is no time. */
+/* Return the UTC times of a local time: one; in autumn two, the later one
+ * second; or none. Returns their number; 0 also if the text is not a time. */
 static unsigned moments(struct bj_slice text, int64_t ret[2])
 {
     struct bj_civil c;
@@ -140,7 +140,7 @@ struct times {
     unsigned n[COLUMNS - SUBMIT];
 };
 
-/* Choose start and end whose distance equals the elapsed time, and the last
+/* Choose start and end so that their distance is the elapsed time, and the last
  * submit time before the start. */
 static void decide(const struct times *t, uint64_t elapsed, int64_t ret[3])
 {
@@ -230,7 +230,8 @@ static int open_from(struct original *o, const char *path, struct bj_err *err)
     if (r < 0)
         return r;
     bj_buf_str(&sql, "SELECT ");
-    for (int i = 0; i < COLUMNS; i++) /* it would be a text */
+    /* without "j.", an unknown name would be a text */
+    for (int i = 0; i < COLUMNS; i++)
         bj_buf_printf(&sql, "j.\"%s\", ", columns[i].column);
     bj_buf_str(&sql, "j.id FROM jobs AS j ORDER BY j.id");
     bj_buf_put(&sql, "", 1);

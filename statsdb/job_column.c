@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* --- what is made of values -------------------------------------------------
+/* --- computed columns -------------------------------------------------------
  */
 
 static int64_t first(int64_t a, int64_t b)
@@ -28,7 +28,7 @@ static int64_t make_cpu_allocated(const int64_t *v)
     return bj_best_ratio(v[0], v[1], 1);
 }
 
-/* value, end: Slurm has a 0 for jobs that still run. */
+/* value, end: Slurm reports 0 for running jobs. */
 static int64_t make_ended(const int64_t *v)
 {
     return v[1] == BJ_SQL_NULL ? BJ_SQL_NULL : v[0];
@@ -178,20 +178,19 @@ static int64_t make_share(const int64_t *v)
     "j.cpus", "j.elapsed", "j.gpus", "j.memory_allocated_bytes", "j.\"end\"",  \
         ENERGY, BJ_SQL_PRICES
 
-/* Grams of all providers together: for each moment the best factor there was.
- */
+/* Grams by the best factor of all providers at each moment. */
 #define GRAMS(column, kind)                                                    \
     "(SELECT g." column " FROM job_grams AS g WHERE g.job = j.id AND g.source" \
     " = (SELECT id FROM factor_source WHERE cluster IS NULL AND provider = "   \
     "'best' AND kind = '" kind "' AND zone = ''))"
 
-/* What nodes measured of a job, of each by the policy that it prefers. */
+/* The values that nodes measured for a job, with each node's own policy. */
 #define MEASURED                                                               \
     " FROM node_record AS r JOIN node_energy AS e ON e.record = r.id"          \
     " AND e.policy = r.energy_policy WHERE " BJ_SQL_RECORD_OF("r", "j") ")"
 
-/* As bj_tres_sum of tres_requested; of a scheduler without such lists those
- * allocated. */
+/* Like bj_tres_sum of tres_requested; allocated GPUs if the scheduler has no
+ * such lists. */
 _Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED and gpu_model");
 #define GPUS_REQUESTED                                                         \
     "CASE WHEN j.tres_requested IS NULL THEN j.gpus ELSE (SELECT coalesce("    \
@@ -199,14 +198,14 @@ _Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED and gpu_model");
     " FROM tres_item AS t WHERE t.tres = j.tres_requested AND t.type = 6"      \
     " AND t.name = 'gpu') END"
 
-/* As the driver of a node reports it, else the scheduler's type. */
+/* The model reported by a node's driver, else the scheduler's type. */
 static const char gpu_model[] =
     "CASE WHEN u.gpu_model IS NOT NULL OR m.gpu_model IS NOT NULL THEN"
     " (SELECT text FROM word WHERE id = coalesce(u.gpu_model, m.gpu_model))"
     " WHEN j.gpus > 0 THEN (SELECT min(t.model) FROM tres_item AS t"
     " WHERE t.tres = j.tres_allocated AND t.type = 6 AND t.name = 'gpu') END";
 
-/* The worst first, without a sort. */
+/* The most severe first, without a sort. */
 static const char finding_names[] =
     "(SELECT nullif(substr("
     "coalesce(',' || group_concat(CASE WHEN r.severity = 'critical'"

@@ -45,7 +45,7 @@ int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
     return r;
 }
 
-/* --- their times -----------------------------------------------------------
+/* --- times of jobs ---------------------------------------------------------
  */
 
 static int write_times(struct bj_st *st, int month,
@@ -82,7 +82,8 @@ int bj_job_months_flush(struct bj_job_months *m, struct bj_err *err)
     return r;
 }
 
-/* Read the jobs of a month whose largest end is not known, if none is open. */
+/* Determine the times of a month whose largest end is not known, if no job is
+ * open. */
 static int close_month(struct bj_db *db, int month, struct bj_err *err)
 {
     static const char sql[] =
@@ -126,10 +127,10 @@ int bj_job_months_ahead(struct bj_db *db, int64_t now_sec, struct bj_err *err)
     return r < 0 ? r : close_months(db, bj_month_of_time(now_sec), err);
 }
 
-/* --- old ones --------------------------------------------------------------
+/* --- old months ------------------------------------------------------------
  */
 
-/* 1 with the first month whose jobs all ended before a time. */
+/* Find the first month whose jobs all ended before a time: 1, or 0. */
 static int find_old(struct bj_db *db, int64_t before_sec, int64_t *ret,
                     struct bj_err *err)
 {
@@ -180,7 +181,8 @@ int bj_job_months_drop(struct bj_db *db, int64_t before_sec, int64_t *ret_jobs,
 /* --- queries ---------------------------------------------------------------
  */
 
-/* Adjacent months are one range; what would be one too many joins the last. */
+/* Adjacent months are one range.  If there are too many ranges, the last one is
+ * extended. */
 static void add_month(struct bj_job_ranges *r, int month)
 {
     struct bj_job_range *last = r->n > 0 ? &r->of[r->n - 1] : NULL;

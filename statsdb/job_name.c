@@ -37,7 +37,7 @@ static bool is_uuid(struct bj_slice s)
     return true;
 }
 
-/* "cluster:jobid:submit"; a jobid may hold colons. */
+/* "cluster:jobid:submit"; a jobid may contain colons. */
 static bool is_key(struct bj_slice s, struct bj_job_name *n)
 {
     size_t last = s.n;
@@ -58,7 +58,7 @@ static bool is_key(struct bj_slice s, struct bj_job_name *n)
     return true;
 }
 
-/* A step of Slurm, not a server of PBS? */
+/* Is it a step of Slurm, not a server of PBS? */
 static bool is_step(struct bj_slice s)
 {
     static const char *const names[] = {"batch", "extern", "interactive"};
@@ -135,11 +135,12 @@ struct bj_slice bj_job_name_cut(struct bj_slice *list)
 /* --- queries ---------------------------------------------------------------
  */
 
-/* By the index over cluster, jobid and submit. */
+/* Uses the index over cluster, jobid and submit. */
 #define BY_JOBID                                                               \
     "SELECT id FROM job WHERE cluster IN (SELECT id FROM cluster) AND "
 
-/* Texts that begin with an id and a character from low to high (exclusive). */
+/* Select texts that begin with an id followed by a character from low to high
+ * (exclusive). */
 static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
                    const char *high)
 {
@@ -150,7 +151,7 @@ static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
     bj_buf_printf(&b->sql, " || '%s'", high);
 }
 
-/* The jobid, with or without PBS' suffix. */
+/* Select a jobid, with or without PBS' suffix. */
 static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
 {
     bj_sql_build_add(b, BY_JOBID "jobid = ");
@@ -158,8 +159,8 @@ static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
     begins(b, id, ".", "/");
 }
 
-/* Components of a heterogeneous job: their ids follow its own; Slurm skips ids
- * in use. */
+/* Select components of a heterogeneous job: their ids follow that of the
+ * leader; Slurm skips ids in use. */
 static void by_leader(struct bj_sql_build *b, const struct bj_job_name *n,
                       bool one)
 {
@@ -202,7 +203,7 @@ static void by_number(struct bj_sql_build *b, const struct bj_job_name *n)
     }
 }
 
-/* One range: "3", "1-10", "1-10:2". */
+/* Parse one range: "3", "1-10", "1-10:2". */
 static bool range(struct bj_slice s, uint64_t ret[3])
 {
     if (!bj_slice_number(&s, &ret[0]))
@@ -222,7 +223,7 @@ static bool range(struct bj_slice s, uint64_t ret[3])
     return s.n == 0 && ret[1] <= INT64_MAX && ret[2] > 0 && ret[2] <= INT64_MAX;
 }
 
-/* Tasks, and the record of all waiting tasks. */
+/* Select tasks, and the record of all waiting tasks. */
 static void by_tasks(struct bj_sql_build *b, const struct bj_job_name *n)
 {
     struct bj_slice rest = n->tasks, one;
@@ -263,7 +264,7 @@ static void by_key(struct bj_sql_build *b, const struct bj_job_name *n)
     bj_sql_build_int(b, n->submit);
     if (b->dialect != BJ_DIALECT_POSTGRESQL)
         return;
-    /* Only the partition of that time. */
+    /* Read only the partition of that time. */
     bj_sql_build_add(b, " AND id BETWEEN ");
     bj_sql_build_int(b, bj_job_number_first(n->submit));
     bj_sql_build_add(b, " AND ");

@@ -1,5 +1,5 @@
-/* Names of jobs, as users and programs write them: the only parser, and the
- * query that finds them. */
+/* Parses names of jobs, as users and programs write them, and builds the query
+ * that finds the jobs. */
 #ifndef BJ_STATSDB_JOB_NAME_H
 #define BJ_STATSDB_JOB_NAME_H
 
@@ -14,7 +14,7 @@ enum bj_job_name_kind {
     BJ_NAME_JOBID,     /* any other jobid: 4711.server, 4711[3].server */
     BJ_NAME_KEY,       /* cluster:jobid:submit */
     BJ_NAME_SLUID,
-    BJ_NAME_UUID, /* of the original server; only the API finds it */
+    BJ_NAME_UUID, /* UUID of the original server; only the API can find it */
 };
 
 struct bj_job_name {
@@ -27,32 +27,32 @@ struct bj_job_name {
     int64_t submit;
 };
 
-/* Parse a name; every text is one. Slices point into it. */
+/* Parse a name; every text is a valid name. Slices point into the text. */
 struct bj_job_name bj_job_name_parse(struct bj_slice text);
 
-/* Cut the first name off a list that commas separate; commas in brackets
- * belong to a name: 4711_[1,3]. */
+/* Cut the first name off a list separated by commas; commas in brackets are
+ * part of a name: 4711_[1,3]. */
 struct bj_slice bj_job_name_cut(struct bj_slice *list);
 
-/* The jobs that a name selects. */
+/* Which jobs a name selects. */
 enum bj_job_name_parts {
     BJ_NAME_EXACT,     /* the job with that jobid */
     BJ_NAME_WITH_PARTS /* also the tasks of an array, the components of a
                           heterogeneous job */
 };
 
-/* Append "SELECT id FROM job ..." for a name that is no UUID.  Each lookup uses
- * an index. */
+/* Append "SELECT id FROM job ..." for a name that is not a UUID.  Each look-up
+ * uses an index. */
 void bj_job_name_query(const struct bj_job_name *name,
                        enum bj_job_name_parts parts, struct bj_sql_build *b);
 
-/* The newest run with that name: 1, or 0 when there is none. */
+/* Find the newest run with that name: 1, or 0 if there is none. */
 int bj_job_name_newest(struct bj_db *db, struct bj_slice name,
                        enum bj_job_name_parts parts, int64_t *ret,
                        struct bj_err *err);
 
-/* The same for a name from the command line, parts included.  -EINVAL: there is
- * none. */
+/* Find the newest run for a name from the command line, parts included.
+ * -EINVAL: there is none. */
 int bj_job_name_find(struct bj_db *db, const char *name, int64_t *ret,
                      struct bj_err *err);
 

@@ -10,9 +10,10 @@ struct bj_job_read {
     struct bj_db *db;
     const struct bj_job_column *const *column;
     unsigned columns;
-    int *first; /* of each column its first value, then their count */
+    int *first; /* index of each column's first value, then the number of values
+                 */
     struct bj_st *st, *word[BJ_WORDS];
-    struct bj_job_raw raw; /* of the last column that was read */
+    struct bj_job_raw raw; /* values of the column that was read last */
     struct bj_buf joined;
 };
 

@@ -1,5 +1,4 @@
-/* Values of a job's columns, from the columns that a query read from the store.
- */
+/* Computes values of a job's columns from a row of a query. */
 #ifndef BJ_STATSDB_JOB_VALUE_H
 #define BJ_STATSDB_JOB_VALUE_H
 
@@ -9,20 +8,21 @@
 #include "statsdb/job_column.h"
 #include "store/db.h"
 
-/* The values that a column is made of, and how its text is made. */
+/* A row of SQL values, and how to convert them to the value of a column. */
 struct bj_job_raw {
     const struct bj_value *row;
-    const unsigned char *at; /* its values in row, in the order of its sql */
-    /* The text of a number of a dictionary, valid until the next call; {NULL,
-     * 0}: none. Returns 0 or an error of the store. */
+    /* positions in row, for each SQL value of the column */
+    const unsigned char *at;
+    /* Looks up the text for a number of a dictionary, valid until the next
+     * call; {NULL, 0}: none. Returns 0 or an error of the store. */
     int (*word)(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
                 struct bj_err *err);
     void *ctx;
-    struct bj_buf *scratch; /* for joined texts */
+    struct bj_buf *scratch; /* for composed texts */
     char digits[BJ_DIGITS_ROOM];
 };
 
-/* Is it a text (bj_job_text) or a number (bj_job_number)? */
+/* Does this kind of value need bj_job_text (true) or bj_job_number? */
 static inline bool bj_job_is_text(enum bj_value_kind kind)
 {
     return kind >= BJ_AS_TEXT;

@@ -1,5 +1,5 @@
-/* libmariadb, loaded at run time when a cluster uses its database; few sites
- * do, so the build needs neither header nor library.
+/* libmariadb, loaded at run time if Slurm's database is a source of a cluster.
+ * Few sites need that, so the build needs neither header nor library.
  *
  * Source: MariaDB Connector/C 3, include/mysql.h; its ABI is that of the
  * library's file name, libmariadb.so.3. */
@@ -16,7 +16,7 @@ struct bj_mysql_field {
     char *name;
 };
 
-/* enum mysql_option, the values in use. */
+/* Values of enum mysql_option that are used. */
 enum {
     BJ_MYSQL_CONNECT_TIMEOUT = 0,
     BJ_MYSQL_CHARSET_NAME = 7,
@@ -31,7 +31,7 @@ enum {
 /* enum mysql_protocol_type. */
 enum { BJ_MYSQL_TCP = 1, BJ_MYSQL_SOCKET = 2 };
 
-/* The functions in use, without the prefix "mysql_". */
+/* The functions that are used, without the prefix "mysql_". */
 struct bj_libmariadb {
     int (*server_init)(int argc, char **argv, char **groups);
     struct bj_mysql *(*init)(struct bj_mysql *m);

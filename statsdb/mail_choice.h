@@ -1,5 +1,5 @@
-/* What users chose to get by mail (docs/mail.md): batchjob_stats_db reads it,
- * its command and the API write it. */
+/* The mails that users chose to receive (docs/mail.md). The daemon
+ * batchjob_stats_db reads the choices; its command and the API write them. */
 #ifndef BJ_STATSDB_MAIL_CHOICE_H
 #define BJ_STATSDB_MAIL_CHOICE_H
 
@@ -17,17 +17,18 @@ enum { BJ_MAIL_CHOICE_MAX = 8, BJ_MAIL_USER_MAX = 256 };
 struct bj_mail_choice {
     char choice[BJ_MAIL_CHOICE_MAX];     /* "": the user has not chosen */
     int64_t since;                       /* 0: not chosen */
-    char by_default[BJ_MAIL_CHOICE_MAX]; /* of the site; "": mails are off */
+    char by_default[BJ_MAIL_CHOICE_MAX]; /* default of the site; "": mails are
+                                            off */
 };
 
 int bj_mail_choice_read(struct bj_db *db, struct bj_slice user,
                         struct bj_mail_choice *ret, struct bj_err *err);
 
-/* Is it a choice?  "" is: the default of the site. */
+/* Is it a valid choice?  "" is valid: the default of the site. */
 bool bj_mail_choice_is(struct bj_slice choice);
 
-/* Choose from now on, in a transaction of its own.  -EINVAL: not a choice, or
- * no user. */
+/* Store the choice of a user from now on, in its own transaction.  -EINVAL: the
+ * choice or the user is not valid. */
 int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
                          struct bj_slice choice, int64_t now_sec,
                          struct bj_err *err);

@@ -58,12 +58,12 @@ static int catch_signals(struct bj_err *err)
     return 0;
 }
 
-/* The time of which check-config --online reads the jobs. */
+/* The period whose jobs check-config --online reads. */
 static const uint64_t ONLINE_USEC = UINT64_C(600) * 1000000;
 
-enum { WAIT_MSEC = 5000 }; /* between two looks at the writer's lock */
+enum { WAIT_MSEC = 5000 }; /* between two attempts to get the writer's lock */
 
-/* The store was open once: a server that does not answer is waited for. */
+/* The store was open once, so wait for a server that does not respond. */
 static bool began;
 
 enum how { WRITE, READ, TRY };
@@ -135,7 +135,7 @@ static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
                             "name the YAML file of a cluster");
 }
 
-/* From now on this thread uses the texts; free them at the end. */
+/* The texts that this thread uses; freed at the end. */
 static struct bj_catalogue catalogue;
 
 static int load_texts(const struct bj_statsdb_conf *c, struct bj_store *store,
@@ -184,7 +184,7 @@ static int explain_rules(const struct bj_statsdb_conf *c, char *const *word,
 }
 
 /* Several processes may wait for a store on a server; one of them writes it,
- * and when its connection ends, the next one does. */
+ * and after its connection has ended, the next one. */
 static int open_leading(const struct bj_statsdb_conf *c, struct bj_store **ret,
                         struct bj_err *err)
 {
@@ -205,7 +205,7 @@ static int open_leading(const struct bj_statsdb_conf *c, struct bj_store **ret,
     return r;
 }
 
-/* Until it is stopped, or fails. */
+/* Run until stopped, or until an error. */
 static int run_once(const struct bj_statsdb_conf *c, int64_t since,
                     struct bj_err *err)
 {
@@ -251,10 +251,10 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
     if (!atomic_load(&stop.now))
         return r;
     bj_log(BJ_LOG_INFO, NULL, "stopped");
-    return r == -EBUSY ? 0 : r; /* it still waited */
+    return r == -EBUSY ? 0 : r; /* it was still waiting */
 }
 
-/* A dry run over a short time, beside a daemon that may run. */
+/* A dry run for a short period; a daemon may run at the same time. */
 static int query_schedulers(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
     struct bj_statsdb_conf dry = *c;
@@ -436,7 +436,7 @@ static void print_help(bool all)
 
 static const struct command {
     const char *name;
-    unsigned most; /* arguments */
+    unsigned most; /* maximum number of arguments */
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {

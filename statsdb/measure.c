@@ -161,7 +161,7 @@ static int run_for(struct bj_st *st, const struct bj_measure_job *j,
     return bj_st_run(st, err);
 }
 
-/* Share of the expected samples of all nodes that the server has, in
+/* The part of the expected samples of all nodes that the server has, in
  * millionths. */
 static int64_t coverage(const struct bj_measure *m,
                         const struct bj_measure_job *j)

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Largest number of series per job and node that a query may read: components.
+/* Maximum number of series per job and node that a query reads: the components.
  */
 enum { SERIES = 4 };
 
-enum { QUERY_JOBS = 200 }; /* in one query */
+enum { QUERY_JOBS = 200 }; /* jobs in one query */
 
 static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
 {
@@ -41,7 +41,7 @@ static bool read_row(struct bj_st *st, struct bj_measure_job *j)
     return take_id(bj_st_get_text(st, 2), j->id);
 }
 
-/* Samples that a query for it may read on the server. */
+/* Number of samples that a query for the job may read on the server. */
 static uint64_t cost(const struct bj_measure *m, const struct bj_measure_job *j)
 {
     uint64_t scrape = m->conf->scrape_usec / 1000000;

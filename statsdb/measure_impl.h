@@ -23,7 +23,8 @@ enum {
 struct bj_measure_job {
     char id[BJ_MEASURE_ID]; /* jobid, as in the label */
     int64_t job, start_sec, end_sec, nodes, gpus;
-    int64_t prev_start_sec, prev_end_sec; /* of other runs with that jobid */
+    int64_t prev_start_sec, prev_end_sec; /* times of the runs before and after
+                                             it with that jobid */
     int64_t next_start_sec;
     bool other_runs;
     /* Queried alone, and only for series that began in [since_sec, until_sec);
@@ -41,7 +42,7 @@ struct bj_measure_batch {
     struct bj_measure_job job[BJ_MEASURE_JOBS]; /* in the order of ids */
     unsigned n;
     int64_t at_sec;    /* time of the query */
-    int64_t range_sec; /* and its range */
+    int64_t range_sec; /* range of the query */
     int64_t step_sec;  /* 0: every sample; else seconds between samples */
     const struct bj_measure_job *own; /* the only job, or NULL */
     bool gpus;
@@ -72,7 +73,7 @@ int bj_measure_choose(struct bj_measure *m, int64_t now_sec,
 /* measure_query.c: send all queries for the batch. */
 int bj_measure_query(struct bj_measure *m, struct bj_err *err);
 
-/* The job with that id; NULL: not in the batch. */
+/* Find the job with that id; NULL: not in the batch. */
 struct bj_measure_job *bj_measure_find(struct bj_measure_batch *b,
                                        struct bj_slice id);
 

@@ -10,12 +10,12 @@ enum { HOUR = 3600 };
 /* Placeholders in queries: $S labels of the cluster and the jobs, $M labels of
  * the cluster, $D range with its step, $E range for rates, $R window of a rate,
  * $P place of scratch. $(SERIES$) is the range of a series, $(SERIES$h its last
- * hour and $(SERIES$@ its present value; in all three, series of another run
- * with the id of the only job are excluded.
+ * hour and $(SERIES$@ its present value; all three exclude series of other runs
+ * with the id of the only job.
  *
  * A job's series is split when a label changes, for example when its account
- * becomes known, and a node may be scraped twice. So each query takes the
- * maximum over labels that differ first, then the sum over nodes. */
+ * becomes known, and a node may be scraped twice. So each query first computes
+ * the maximum over differing labels, then the sum over nodes. */
 #define NODE "jobid, instance, slurm_node"
 #define EACH(more, over, name)                                                 \
     "max by (" NODE more ") (" over "_over_time($(" name "{$S}$)))"

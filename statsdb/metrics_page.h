@@ -17,8 +17,8 @@ enum bj_metrics_fault {
     BJ_FAULTS
 };
 
-/* One cluster; numbers since the start, times in seconds since 1970 (0: not
- * yet). */
+/* Metrics of one cluster; counters since the start of the program, times in
+ * seconds since 1970 (0: not yet). */
 struct bj_metrics_cluster {
     const char *name;
     uint64_t requests, lines, bad_lines, bad_fields;

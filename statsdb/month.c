@@ -100,7 +100,8 @@ static int run(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
     return r;
 }
 
-/* Attaching a table does not wait for readers, as making a partition would. */
+/* Attach a table, because that does not wait for readers, while making a
+ * partition does. */
 int bj_month_make(struct bj_db *db, const struct bj_month_group *g, int month,
                   struct bj_err *err)
 {
@@ -137,7 +138,8 @@ int bj_month_make_ahead(struct bj_db *db, const struct bj_month_group *g,
     return r;
 }
 
-/* A query that reads a partition makes this wait, and others wait for that. */
+/* This waits for queries that read a partition, and other queries wait for
+ * this. */
 int bj_month_drop(struct bj_db *db, const struct bj_month_group *g, int month,
                   struct bj_err *err)
 {

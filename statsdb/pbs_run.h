@@ -1,15 +1,15 @@
-/* Distinguishes the runs of PBS' jobs.
+/* Distinguishes the runs of a job of PBS.
  *
- * A job that PBS runs again keeps its id and submit time, which is one row for
- * all its runs. So each run gets the submit time plus a second for each earlier
- * run: the n-th run of a job has the key (cluster, jobid, submit + n - 1). The
- * run of a record follows from its start if a run with that start is known;
- * else from run_count, if the record has it; else it is the run that has not
- * ended, or the next one if the last was requeued. So records may be read again
- * in any order, from accounting files and from qstat.
+ * A job that PBS runs again keeps its id and submit time, so all its runs would
+ * be one row. Therefore a second is added to the submit time for each earlier
+ * run: the n-th run of a job has the key (cluster, jobid, submit + n - 1). A
+ * record belongs to the run with the same start if that is known; else to the
+ * run that run_count in the record determines; else to the run that has not
+ * ended, or to the next one if the last was requeued. So records may be read
+ * again in any order, from accounting files and from qstat.
  *
  * Source: OpenPBS, src/server/accounting.c: run_count is in records E and R,
- * not in S, Q, D and A; the last two have no times either. */
+ * not in S, Q, D and A; D and A have no times either. */
 #ifndef BJ_STATSDB_PBS_RUN_H
 #define BJ_STATSDB_PBS_RUN_H
 
@@ -23,30 +23,32 @@ struct bj_pbs_run {
 /* The known runs of a record's job. Zero-initialise. */
 struct bj_pbs_known {
     struct bj_pbs_run newest;
-    struct bj_pbs_run same; /* with the record's start */
+    struct bj_pbs_run same; /* the run with the record's start */
     struct bj_pbs_run open; /* the first one that has not ended */
     bool any, has_same, has_open;
 };
 
-/* The keys that the runs of a record's job may have: from the first time up to
- * before the second one. A record without submit time: all of its id. */
+/* Return the range of submit times that keys of the record's job may have,
+ * without *ret_to. For a record without submit time the range includes all runs
+ * of its id. */
 void bj_pbs_keys(const struct bj_row *record, int64_t *ret_from,
                  int64_t *ret_to);
 
-/* Note a run that the store has; others than those of the record's job are
- * left out. */
+/* Note a run from the store; runs of other jobs than the record's are ignored.
+ */
 void bj_pbs_note(struct bj_pbs_known *k, const struct bj_pbs_run *run,
                  const struct bj_row *record);
 
-/* When all are noted, set the submit time of the record to that of its run's
- * key. A record without submit time gets that of the last run of its id, if
- * that run has not ended or ended at the same time. True if an earlier run has
- * no reported end: *left then says that it was requeued, and is stored before
- * the record. */
+/* After all runs were noted: set the submit time of the record to that of its
+ * run's key. A record without submit time gets that of the last run of its id,
+ * if that run has not ended or ended at the same time. True: the end of an
+ * earlier run was not reported; the caller must store *left, which marks that
+ * run as requeued, before the record. */
 bool bj_pbs_place(const struct bj_pbs_known *k, struct bj_row *record,
                   struct bj_row *left);
 
-/* A row of the record's job with values of a run; all else is unknown. */
+/* Make a row of the record's job with the values of a run; all other values are
+ * unknown. */
 void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
                 struct bj_row *ret);
 

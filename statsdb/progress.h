@@ -17,9 +17,9 @@ struct bj_progress {
     unsigned first, done; /* thousandths: at the start, now */
 };
 
-/* As text: "[=====>    ]  52 %  123456 lines/s  3m left  alpha" for a terminal,
- * "alpha: 52 % imported, 123456 lines/s, 3m left" for the log. Returns buf,
- * terminated. */
+/* Format the progress: "[=====>    ]  52 %  123456 lines/s  3m left  alpha" for
+ * a terminal, "alpha: 52 % imported, 123456 lines/s, 3m left" for the log.
+ * Returns buf, terminated. */
 const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
                              char *buf, size_t cap);
 
@@ -28,7 +28,7 @@ const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
 void bj_progress_add(struct bj_progress *p, uint64_t lines, unsigned done,
                      uint64_t now_usec);
 
-/* Remove the bar from the screen, before something else is printed there. */
+/* Remove the bar from the screen, before other output is printed. */
 void bj_progress_clear(struct bj_progress *p);
 
 #endif

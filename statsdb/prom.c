@@ -13,7 +13,7 @@ enum { SECRET_MAX = 8192, HEADERS_MAX = 16, REPLY_BYTES = 32 << 20 };
 struct bj_prom {
     const struct bj_prom_conf *conf;
     const atomic_bool *stop;
-    uint64_t limit_usec; /* 0: that of conf */
+    uint64_t limit_usec; /* 0: the limit in conf */
     struct bj_fetch *fetch;
     struct bj_buf url, body;
     struct bj_fetch_reply reply;
@@ -102,8 +102,8 @@ static void put_time(struct bj_buf *out, const char *name, int64_t v)
     put_param(out, name, text);
 }
 
-/* Only complete replies, of exactly these times. Prometheus ignores the
- * parameters of VictoriaMetrics and Thanos. */
+/* Request complete replies for exactly these times. Prometheus ignores the
+ * parameters for VictoriaMetrics and Thanos. */
 static void put_common(struct bj_prom *p)
 {
     put_time(&p->body, "timeout", (int64_t)(timeout_usec(p) / 1000000));

@@ -31,15 +31,16 @@ struct bj_receiver {
     const struct bj_receiver_conf *conf;
     struct bj_httpd *httpd;
     struct bj_guard guard;
-    struct bj_record_tokens *tokens; /* NULL: none are configured */
+    struct bj_record_tokens *tokens; /* NULL: no tokens are configured */
     struct stat tokens_stat;
-    uint64_t tokens_usec; /* of the next check */
+    uint64_t tokens_usec; /* time of the next check */
     struct bj_record_writer *writer;
     pthread_t thread;
     bool runs;
     int wake_fd;
-    bool stop;           /* atomic */
-    int64_t expires_sec; /* atomic: of the certificate; 0: no TLS */
+    bool stop; /* atomic */
+    /* atomic: end of the certificate's validity; 0: no TLS */
+    int64_t expires_sec;
 };
 
 static bool is_set(const char *text)
@@ -134,7 +135,7 @@ static void follow(struct bj_receiver *v, uint64_t now)
 
 /* --- requests -------------------------------------------------------------*/
 
-/* The host of the request's token; {NULL, 0}: none, or unknown. */
+/* The host of the request's token; {NULL, 0}: no token, or an unknown one. */
 static struct bj_slice token_host(const struct bj_receiver *v,
                                   const struct bj_http_request *req)
 {

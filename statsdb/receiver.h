@@ -1,6 +1,7 @@
-/* Receives final records of nodes over HTTP: POST /records, one record a line,
- * answered when they are committed (statsdb/record_body.h has the answer).  One
- * thread serves the connections, another one stores the records. */
+/* Receives final records of nodes over HTTP: POST /records, with one record per
+ * line.  The response (statsdb/record_body.h) is sent after the records are
+ * committed.  One thread serves the connections, another one stores the
+ * records. */
 #ifndef BJ_STATSDB_RECEIVER_H
 #define BJ_STATSDB_RECEIVER_H
 
@@ -12,7 +13,7 @@
 struct bj_receiver;
 
 /* Check the options and their files: clients must be able to authenticate.
- * -EINVAL with a message that names the option. */
+ * -EINVAL with the option in the message. */
 int bj_receiver_check(const struct bj_receiver_conf *c, struct bj_err *err);
 
 /* Listen on the addresses of conf->receiver and serve.  conf and store must
@@ -20,7 +21,7 @@ int bj_receiver_check(const struct bj_receiver_conf *c, struct bj_err *err);
 int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
                     struct bj_receiver **ret, struct bj_err *err);
 
-/* Stop: what is not committed is refused.  NULL is fine. */
+/* Stop, and refuse requests whose records are not committed.  NULL is fine. */
 void bj_receiver_free(struct bj_receiver *v);
 
 /* Fill in the counters of received records; from any thread. */

@@ -72,7 +72,8 @@ static const char *const texts[BJ_RECORD_STATEMENTS] = {
     [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
 };
 
-/* Parameters behind those of the fields, where numbers follow from records. */
+/* Parameters after those of the fields, if numbers are computed from records.
+ */
 enum { NUMBER = FIELDS + 1, FIRST, LAST };
 
 /* " AND " between conditions on the columns of the key. */
@@ -88,7 +89,7 @@ static void put_key(struct bj_buf *sql, const char *value)
     }
 }
 
-/* The number of the record, if it is there, else the one that it gets. */
+/* SQL for the number of the record if it exists, else for its new number. */
 static void put_number(struct bj_buf *sql, const char *table)
 {
     bj_buf_printf(sql, ", coalesce((SELECT id FROM %s AS node_record WHERE ",
@@ -98,9 +99,10 @@ static void put_number(struct bj_buf *sql, const char *table)
                   NUMBER);
 }
 
-/* One row with the number, or none: another record has it.  partition: NULL, or
- * where numbers follow from records that of the record, because PostgreSQL
- * would plan a statement of the whole table again for each record. */
+/* Make the statement; it returns one row with the number, or none if another
+ * record has the number.  partition: NULL, or the record's partition if numbers
+ * are computed from records, because PostgreSQL would plan a statement of the
+ * whole table again for each record. */
 static void put_sql(struct bj_buf *sql, const char *partition)
 {
     bj_buf_str(sql, "INSERT INTO ");
@@ -204,7 +206,7 @@ static int entry(struct bj_records *r, enum kind kind, struct bj_slice text,
     return text.n > 0 ? bj_dict_text(r->dicts, which, text, ret, err) : 0;
 }
 
-/* The number of a cluster, mostly that of the record before. */
+/* The number of a cluster, usually that of the previous record. */
 static int cluster_id(struct bj_records *r, struct bj_slice name,
                       struct bj_slice system, int64_t *ret, struct bj_err *err)
 {
@@ -302,7 +304,7 @@ static int put_energy(struct bj_records *r, int64_t id,
     return 0;
 }
 
-/* Counts of one row: the fields of these names. */
+/* Append the counts of one row, from the fields with these names. */
 static void put_counts(struct bj_records *r, enum bj_record_table table,
                        const struct bj_json *doc, const char *const *name)
 {
@@ -400,7 +402,8 @@ int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
     return e < 0 ? e : check(*ret, name, err);
 }
 
-/* Insert or change a row: 1 with its number, 0 the number is another's. */
+/* Insert or change a row: 1 with its number; 0: another record has the number.
+ */
 static int add(struct bj_st *st, int64_t *ret, struct bj_err *err)
 {
     int e = bj_st_row(st, err);
@@ -413,7 +416,8 @@ static int add(struct bj_st *st, int64_t *ret, struct bj_err *err)
     return e < 0 ? e : there;
 }
 
-/* The same under the first free number of its second, or the one it has. */
+/* Insert or change a row under the first free number of its second, or its
+ * existing number. */
 static int add_numbered(struct bj_records *r, struct bj_st *st, int64_t *ret,
                         struct bj_err *err)
 {

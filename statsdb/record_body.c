@@ -7,14 +7,14 @@
 
 enum { MALFORMED = 400, DENIED = 403 };
 
-/* --- who may write what ---------------------------------------------------*/
+/* --- access --------------------------------------------------------------- */
 
 static bool equal(struct bj_slice a, struct bj_slice b)
 {
     return a.n == b.n && a.n > 0 && strncasecmp(a.p, b.p, a.n) == 0;
 }
 
-/* name is the host's whole name, or begins with it and a dot. */
+/* Is name the host, or does it begin with the host and a dot? */
 static bool is_of(struct bj_slice name, struct bj_slice host)
 {
     if (equal(name, host))
@@ -85,7 +85,7 @@ static int admit(struct bj_records *r, const struct bj_record_clusters *known,
 
 /* --- a body ---------------------------------------------------------------*/
 
-/* Is it an error of the record, not of the store? */
+/* Is this an error of the record, not of the store? */
 static bool of_record(int e)
 {
     return e == -EINVAL || e == -EPERM || e == -EEXIST || e == -EFBIG;

@@ -48,7 +48,7 @@ static int list(int fd, unsigned max, struct names *names, const char *dir,
     return names->text.failed ? bj_err_set(err, -ENOMEM, "%s", dir) : 0;
 }
 
-/* Rename it, for an administrator to examine. */
+/* Rename the file, so that an administrator can examine it. */
 static int set_aside(int fd, const char *name, struct bj_err *err)
 {
     char to[NAME_MAX + 1];
@@ -73,7 +73,7 @@ static int remove_all(int fd, const struct names *names,
     return 0;
 }
 
-/* Errors of one file, not of all: a file that cannot be opened (EACCES) mostly
+/* Is it an error of one file?  A file that cannot be opened (EACCES) usually
  * means that the program is in the wrong group for the whole spool. */
 static bool of_file(int e)
 {

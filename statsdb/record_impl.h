@@ -20,11 +20,11 @@ struct bj_records {
     struct bj_store *store;
     struct bj_dicts *dicts;
     struct bj_arena arena; /* per record */
-    char cluster[256];     /* name and batch system of the last one */
+    char cluster[256];     /* name and batch system of the last cluster */
     size_t cluster_bytes;
     int64_t cluster_id;
-    bool follow;              /* do numbers follow from records? */
-    struct bj_record_key key; /* of the one that is stored */
+    bool follow;              /* are numbers computed from records? */
+    struct bj_record_key key; /* of the record that is stored */
     struct bj_record_months months;
     struct bj_record_rows *rows;
     struct bj_st *st[BJ_RECORD_STATEMENTS];

@@ -28,7 +28,7 @@ int bj_record_months_ahead(struct bj_db *db, int64_t now_sec,
                : 0;
 }
 
-/* 1: no record of a month ended at a time or later. */
+/* Did all records of a month end before a time?  1: yes. */
 static int is_old(struct bj_db *db, int month, int64_t before_sec,
                   struct bj_err *err)
 {

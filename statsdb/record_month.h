@@ -1,7 +1,7 @@
 /* Months of final records.  In PostgreSQL node_record and its tables are split
  * into partitions by the month of a record's start, which its number contains
  * (statsdb/record_number.h).  With SQLite, which has no partitions, these
- * functions do nothing; only bj_record_months_drop is for PostgreSQL alone. */
+ * functions do nothing; bj_record_months_drop must not be called. */
 #ifndef BJ_STATSDB_RECORD_MONTH_H
 #define BJ_STATSDB_RECORD_MONTH_H
 
@@ -11,27 +11,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The months that a transaction has made. */
+/* The months whose partitions a transaction has made. */
 struct bj_record_months {
     struct bj_db *db;
     bool made[BJ_MONTHS];
 };
 
-/* At the beginning of a transaction. */
+/* Call it at the beginning of a transaction. */
 void bj_record_months_begin(struct bj_record_months *m, struct bj_db *db);
 
-/* Before a record of a month is inserted: make the partitions if they are
- * missing. */
+/* Make the partitions of a month if they are missing; call it before a record
+ * of the month is inserted. */
 int bj_record_months_add(struct bj_record_months *m, int month,
                          struct bj_err *err);
 
-/* In a transaction: make the partitions of a time's month and the next two. */
+/* In a transaction: make the partitions of the month of now_sec and of the next
+ * two. */
 int bj_record_months_ahead(struct bj_db *db, int64_t now_sec,
                            struct bj_err *err);
 
-/* In a transaction: remove the partitions of the first month that is over and
- * whose records all ended before a time.  -ENOENT: there is none. -EBUSY: a
- * query reads them. */
+/* In a transaction: remove the partitions of the first past month whose records
+ * all ended before a time.  -ENOENT: there is none. -EBUSY: a query reads them.
+ */
 int bj_record_months_drop(struct bj_db *db, int64_t before_sec,
                           struct bj_err *err);
 

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "statsdb/job_number.h"
 
-enum { SEPARATOR = 256 }; /* no byte */
+enum { SEPARATOR = 256 }; /* not the value of a byte */
 
 static uint64_t add_number(uint64_t h, int64_t v)
 {

@@ -2,14 +2,14 @@
  * the column record of its tables refers.
  *
  * SQLite numbers records in the order of their arrival.  In PostgreSQL the
- * number follows from the record alone, as that of a job does from the job
- * (statsdb/job_number.h):
+ * number is computed from the record, as for jobs (statsdb/job_number.h):
  *
  *   bits 32 to 62   start, seconds since 2000; 0: unknown
  *   bits  0 to 31   hash of cluster, jobid, host and slurm_node
  *
- * Two records of one second may have one hash.  The writer, which is alone,
- * then takes the next free number of that second (bj_job_number_next). */
+ * Two records of one second may have the same hash.  The writer, of which there
+ * is only one, then uses the next free number of that second
+ * (bj_job_number_next). */
 #ifndef BJ_STATSDB_RECORD_NUMBER_H
 #define BJ_STATSDB_RECORD_NUMBER_H
 
@@ -23,7 +23,7 @@ struct bj_record_key {
     struct bj_slice jobid, slurm_node;
 };
 
-/* Not negative. */
+/* The number of a record; never negative. */
 int64_t bj_record_number_of(const struct bj_record_key *k);
 
 #endif

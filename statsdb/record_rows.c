@@ -4,15 +4,15 @@
 
 #include <stdlib.h>
 
-enum { COLUMNS_MAX = 12, ROWS = 5000 /* of a statement */ };
+enum { COLUMNS_MAX = 12, ROWS = 5000 /* rows of a statement */ };
 
 /* The columns of the key come first. */
 static const struct {
     const char *name;
     unsigned keys;
     const char *column[COLUMNS_MAX + 1];
-    unsigned texts;    /* columns of text, a bit for each */
-    const char *where; /* a row with its key is replaced */
+    unsigned texts;    /* bit mask of text columns */
+    const char *where; /* condition of the key, by which a row is replaced */
 } tables[BJ_RECORD_TABLES] = {
     [BJ_RECORD_ENERGY] = {"node_energy",
                           3,
@@ -36,11 +36,11 @@ static const struct {
 };
 
 struct bj_record_rows {
-    bool many; /* gather them */
+    bool many; /* gather rows */
     struct of {
         struct bj_st *put;
         struct bj_arrays rows;
-        unsigned at; /* columns of the next row that have a value */
+        unsigned at; /* number of values in the next row */
     } of[BJ_RECORD_TABLES];
 };
 
@@ -69,7 +69,8 @@ static void put_values(struct bj_buf *sql, unsigned n)
     bj_buf_str(sql, ")");
 }
 
-/* Of rows with one key the last one: a statement writes a row only once. */
+/* Write only the last of several rows with one key, because a statement can
+ * write a row only once. */
 static void put_arrays(struct bj_buf *sql, int table, unsigned n)
 {
     bj_buf_str(sql, "SELECT DISTINCT ON (");

@@ -1,5 +1,6 @@
-/* Rows of the tables of a final record: its energy, devices and GPUs.  With
- * SQLite each is written at once, with PostgreSQL many by one statement. */
+/* Writes rows of the tables of a final record: its energy, devices and GPUs.
+ * With SQLite each row is written at once, with PostgreSQL many by one
+ * statement. */
 #ifndef BJ_STATSDB_RECORD_ROWS_H
 #define BJ_STATSDB_RECORD_ROWS_H
 
@@ -11,7 +12,7 @@
 struct bj_db;
 struct bj_record_rows;
 
-/* The columns of a row, in their order; "record" is the first. */
+/* The tables; their columns in order, after the first, "record". */
 enum bj_record_table {
     BJ_RECORD_ENERGY, /* policy, component, microjoules */
     BJ_RECORD_DEVICE, /* device, read_bytes, write_bytes, read_operations,
@@ -26,21 +27,22 @@ int bj_record_rows_new(struct bj_db *db, struct bj_record_rows **ret,
                        struct bj_err *err);
 void bj_record_rows_free(struct bj_record_rows *w);
 
-/* Values of the next row, column by column.  The text of an empty one is NULL.
- */
+/* Append a value to the next row, in the order of the columns.  An empty text
+ * becomes NULL. */
 void bj_record_rows_i64(struct bj_record_rows *w, enum bj_record_table table,
                         int64_t v);
 void bj_record_rows_text(struct bj_record_rows *w, enum bj_record_table table,
                          struct bj_slice s);
 
-/* Its last value was added: insert it, or replace that with its key. */
+/* End the row after its last value: insert it, or replace the row with its key.
+ */
 int bj_record_rows_put(struct bj_record_rows *w, enum bj_record_table table,
                        struct bj_err *err);
 
-/* Before the commit: write what is left. */
+/* Write the remaining rows; call it before the commit. */
 int bj_record_rows_flush(struct bj_record_rows *w, struct bj_err *err);
 
-/* The transaction was rolled back. */
+/* Drop all rows, after a rollback. */
 void bj_record_rows_forget(struct bj_record_rows *w);
 
 #endif

@@ -15,7 +15,7 @@ struct line {
 
 struct bj_record_tokens {
     uint64_t seed;
-    char *text; /* of the file, to which the slots point */
+    char *text; /* text of the file; slots point into it */
     struct line *slot;
     size_t n, cap; /* cap: a power of two, at least twice n */
 };
@@ -29,7 +29,7 @@ void bj_record_tokens_free(struct bj_record_tokens *t)
     free(t);
 }
 
-/* All bytes are compared, whichever differs. */
+/* Always compares all bytes, so that the duration reveals nothing. */
 static bool same(struct bj_slice a, struct bj_slice b)
 {
     unsigned differ = a.n != b.n;
@@ -38,7 +38,7 @@ static bool same(struct bj_slice a, struct bj_slice b)
     return differ == 0;
 }
 
-/* The slot of a token, or the empty one where it belongs. */
+/* Find the slot of a token, or the empty slot for it. */
 static struct line *find(const struct bj_record_tokens *t, uint64_t hash,
                          struct bj_slice token)
 {

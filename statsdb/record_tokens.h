@@ -1,4 +1,5 @@
-/* Tokens of nodes that send final records: a file with a line for each,
+/* Tokens of nodes that send final records, from a file with one line for each
+ * token,
  *     HOST TOKEN
  * HOST is the host of the records that a client with this token may write, or
  * '*' for any host; '#' begins a comment. */
@@ -12,15 +13,15 @@ enum { BJ_RECORD_TOKEN_MIN = 16, BJ_RECORD_TOKEN_MAX = 256 };
 
 struct bj_record_tokens;
 
-/* Read the file, which others may not read (bj_file_read_private).  -EINVAL
- * with file and line: not two words, or a token that is too short or comes
- * twice. */
+/* Read the file, which other users must not be able to read
+ * (bj_file_read_private).  -EINVAL with file and line: a line without exactly
+ * two words, or a token that is too short or occurs twice. */
 int bj_record_tokens_read(const char *path, struct bj_record_tokens **ret,
                           struct bj_err *err);
 void bj_record_tokens_free(struct bj_record_tokens *t); /* NULL is fine */
 
-/* The host of a token; {NULL, 0}: no line has it.  The time does not depend on
- * how much of the token is right. */
+/* Return the host of a token; {NULL, 0}: unknown token.  The duration does not
+ * reveal how much of the token is right. */
 struct bj_slice bj_record_tokens_host(const struct bj_record_tokens *t,
                                       struct bj_slice token);
 

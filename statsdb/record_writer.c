@@ -10,13 +10,14 @@
 #include <stdlib.h>
 
 enum {
-    GROUP_RECORDS = 4000, /* of a transaction; the last request may exceed it */
+    /* records of a transaction; the last request may exceed it */
+    GROUP_RECORDS = 4000,
     BUFFER_KEEP = 256 * 1024
 };
 
 struct bj_record_writer {
     const struct bj_statsdb_conf *conf;
-    struct bj_store *store; /* a connection of its own */
+    struct bj_store *store; /* its own connection */
     struct bj_records *records;
     struct bj_gunzip *gunzip;
     struct bj_buf text;
@@ -27,7 +28,7 @@ struct bj_record_writer {
     pthread_mutex_t lock;
     pthread_cond_t change;
     /* under lock */
-    struct bj_record_post *first, **last; /* to be stored */
+    struct bj_record_post *first, **last; /* posts to store */
     struct bj_record_post *answered;
     bool stop;
     struct bj_record_counts counts; /* atomic */
@@ -64,7 +65,7 @@ static struct bj_slice cluster_name(const void *ctx, size_t i)
     return bj_slice_str(conf->cluster[i].name);
 }
 
-/* The records of a post as text; false: the post is answered. */
+/* Return the records of a post as text; false: the post is answered already. */
 static bool unpack(struct bj_record_writer *w, struct bj_record_post *p,
                    struct bj_slice *ret)
 {
@@ -107,7 +108,7 @@ static int store_one(struct bj_record_writer *w, struct bj_record_post *p,
     return r;
 }
 
-/* Store posts until there are enough; *rest are those that follow. */
+/* Store posts until there are enough; *rest: the remaining posts. */
 static int store_group(struct bj_record_writer *w, struct bj_record_post *first,
                        struct bj_record_post **rest,
                        struct bj_record_verdict *sum, struct bj_err *err)
@@ -128,7 +129,7 @@ static int store_group(struct bj_record_writer *w, struct bj_record_post *first,
     return r;
 }
 
-/* The store has failed: the clients keep their records and come again. */
+/* The store has failed: the clients keep their records and send them again. */
 static void fail_group(struct bj_record_writer *w, struct bj_record_post *first,
                        const struct bj_record_post *end,
                        const struct bj_err *err)
@@ -155,7 +156,7 @@ static void count_group(struct bj_record_writer *w,
     count(&w->counts.denied, sum->denied);
 }
 
-/* Without the lock.  Returns the posts that are left. */
+/* Without the lock.  Returns the remaining posts. */
 static struct bj_record_post *run_group(struct bj_record_writer *w,
                                         struct bj_record_post *first)
 {
@@ -164,7 +165,7 @@ static struct bj_record_post *run_group(struct bj_record_writer *w,
     struct bj_err err = {0};
     int r = store_group(w, first, &rest, &sum, &err);
     if (r < 0 && rest == first)
-        rest = NULL; /* no transaction began: none of them can be stored */
+        rest = NULL; /* no transaction began: no post can be stored */
     if (r < 0)
         fail_group(w, first, rest, &err);
     else
@@ -182,7 +183,8 @@ static struct bj_record_post *take_all(struct bj_record_writer *w)
     return first;
 }
 
-/* With the lock: posts from first to before rest are answered. */
+/* With the lock: move the posts from first until rest (excluded) to the
+ * answered ones. */
 static void hand_back(struct bj_record_writer *w, struct bj_record_post *first,
                       const struct bj_record_post *rest)
 {

@@ -1,4 +1,4 @@
-/* Options of what reports show: prices and texts of the site. */
+/* Options of reports: prices and texts of the site. */
 #ifndef BJ_STATSDB_REPORT_CONF_H
 #define BJ_STATSDB_REPORT_CONF_H
 
@@ -8,14 +8,15 @@
 
 enum { BJ_CURRENCY_MAX = 24 };
 
-/* As texts; NULL or empty: no such price, no file. */
+/* Values as texts; NULL or empty: not set. */
 struct bj_report_conf {
     char *currency, *cpu_hour, *gpu_hour, *gib_hour, *kwh;
     char *texts; /* path: report/catalogue.h */
 };
 extern const struct bj_opt bj_report_opts[];
 
-/* Millionths of a price; BJ_SQL_NULL without one.  -EINVAL. */
+/* Parse a price into millionths; BJ_SQL_NULL if it is not set.  -EINVAL: not a
+ * price. */
 int bj_price_read(const char *text, int64_t *ret);
 
 #endif

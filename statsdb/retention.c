@@ -5,8 +5,8 @@
 #include "statsdb/record_month.h"
 #include "store/db.h"
 
-/* Between the least and the largest of them, so that PostgreSQL leaves other
- * partitions out. */
+/* Also limits the column to the range of the list, so that PostgreSQL skips
+ * other partitions. */
 #define IN(column, list)                                                       \
     column " IN (SELECT id FROM " list ") AND " column                         \
            " BETWEEN (SELECT min(id) FROM " list                               \
@@ -14,8 +14,8 @@
 #define OLD(column) IN(column, "temp.old")
 #define OLD_RECORD(column) IN(column, "temp.old_record")
 
-/* Rows that refer to a job are removed first. A job that started before the
- * time may have ended later: its end decides. */
+/* Rows that refer to a job are removed first. The end of a job decides, because
+ * a job that started before the time may have ended later. */
 static const char *const texts[] = {
     "INSERT INTO removed(id, before_sec) VALUES(1, ?1) ON CONFLICT(id)"
     " DO UPDATE SET before_sec = ?1 WHERE removed.before_sec < ?1",
@@ -63,8 +63,9 @@ static int run(struct bj_db *db, const char *sql, int64_t before, unsigned max,
     return r;
 }
 
-/* SQLite would search each table for each job. This check replaces SQLite's: no
- * table that refers to jobs or records may have a row of a removed one. */
+/* Replaces SQLite's check of foreign keys, which would search each table for
+ * each job: no table that refers to jobs or records may have a row of a removed
+ * one. */
 static const char left_sql[] =
     "SELECT 'SELECT 1 FROM temp.' || o.name || ' AS o WHERE EXISTS (SELECT 1"
     " FROM \"' || t.name || '\" AS t WHERE t.\"' || k.\"from\" ||"
@@ -116,8 +117,8 @@ static int remove_old(struct bj_db *db, int64_t before, unsigned max,
     return r < 0 ? r : (int)jobs;
 }
 
-/* Remove a month of PostgreSQL, of jobs or else of records: its jobs, or
- * -ENOENT. */
+/* Remove a month of jobs, or else of records, in PostgreSQL. Returns the number
+ * of its jobs, or -ENOENT. */
 static int drop_month(struct bj_store *s, int64_t before_sec,
                       struct bj_err *err)
 {

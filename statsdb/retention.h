@@ -1,4 +1,4 @@
-/* Removes old jobs and returns their space. */
+/* Removes old jobs and releases their disk space. */
 #ifndef BJ_STATSDB_RETENTION_H
 #define BJ_STATSDB_RETENTION_H
 
@@ -10,9 +10,9 @@
 
 /* Remove jobs that ended before a time, with their steps, and final records, at
  * most max of each, in one transaction; or, in PostgreSQL, the jobs or the
- * records of a whole month. Their daily sums stay; so that they are not counted
- * again, such jobs are not imported any more. Returns the number of jobs
- * removed; *ret_more: there may be more to remove. */
+ * records of a whole month. Their daily sums stay; removed jobs are not
+ * imported again, so that they are not counted twice. Returns the number of
+ * jobs removed; *ret_more: there may be more to remove. */
 int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max,
                       bool *ret_more, struct bj_err *err);
 

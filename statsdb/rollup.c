@@ -17,7 +17,7 @@ enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
 enum { DAY = 86400 };
 
 struct bj_rollup {
-    bool many; /* the statements below have arrays, for all rows */
+    bool many; /* the statements below write many rows, from arrays */
     struct bj_st *add, *sweep;
     struct bj_arrays rows, negative;
     uint32_t n;
@@ -112,14 +112,14 @@ void bj_rollup_free(struct bj_rollup *u)
 /* --- values of one job --------------------------------------------------
  */
 
-/* Larger values are nonsense and count as 0, so that sums cannot overflow. 2^53
+/* Larger values are invalid and count as 0, so that sums cannot overflow. 2^53
  * ms of CPU time are 100 days of a machine with a million CPUs. */
 static const int64_t most = INT64_C(1) << 53;
 static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
 
 static int64_t sane(int64_t v)
 {
-    return v < 0 || v > most ? 0 : v; /* BJ_SQL_NULL is below 0 */
+    return v < 0 || v > most ? 0 : v; /* BJ_SQL_NULL is negative */
 }
 
 static int64_t times(int64_t a, int64_t b)
@@ -330,7 +330,7 @@ static uint32_t pack(struct bj_rollup *u)
     return n;
 }
 
-/* Keep it for write_kept. */
+/* Keep a cell for write_kept. */
 static void keep_cell(struct bj_rollup *u, const struct cell *c, int64_t id)
 {
     bj_arrays_i64(&u->rows, 0, id);

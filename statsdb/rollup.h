@@ -7,9 +7,10 @@
  *
  * Values that grow with time (seconds, CPU time, energy) are spread evenly over
  * the days between start and end, as Slurm's sreport does with its hours. A day
- * gets the whole units at its end minus those at its start, so that no unit is
- * lost or counted twice. Starts and ends count on their day. A run longer than
- * BJ_ROLLUP_DAYS, or one that ends before it starts, counts on its last day. */
+ * counts the whole units until its end minus those until its start, so that no
+ * unit is lost or counted twice. Starts and ends count on their day. A run
+ * longer than BJ_ROLLUP_DAYS, or one that ends before it starts, counts on its
+ * last day. */
 #ifndef BJ_STATSDB_ROLLUP_H
 #define BJ_STATSDB_ROLLUP_H
 
@@ -25,7 +26,7 @@ enum bj_rollup_sum {
     BJ_SUM_STARTED,
     BJ_SUM_ENDED,
     BJ_SUM_COMPLETED,
-    BJ_SUM_FAILED, /* also by a node or at boot */
+    BJ_SUM_FAILED, /* also by failure of a node or at boot */
     BJ_SUM_CANCELLED,
     BJ_SUM_TIMEOUT, /* or deadline */
     BJ_SUM_OOM,
@@ -36,9 +37,9 @@ enum bj_rollup_sum {
     BJ_SUM_GPU_SEC,
     BJ_SUM_MEM_MIB_SEC,
     BJ_SUM_CPU_USED_MSEC,
-    BJ_SUM_CPU_UNKNOWN_SEC, /* of cpu_sec: jobs with unknown use */
+    BJ_SUM_CPU_UNKNOWN_SEC, /* part of cpu_sec: jobs with unknown use */
     BJ_SUM_ENERGY_JOULES,
-    BJ_SUM_ENERGY_CPU_SEC, /* of cpu_sec: jobs with known energy */
+    BJ_SUM_ENERGY_CPU_SEC, /* part of cpu_sec: jobs with known energy */
     BJ_SUMS
 };
 
@@ -47,8 +48,8 @@ struct bj_rollup;
 int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err);
 void bj_rollup_free(struct bj_rollup *u);
 
-/* Add a job's values to assoc, or subtract them with sign -1. They are written
- * by bj_rollup_flush, or earlier when memory is full. */
+/* Add a job's values to the sums of assoc, or subtract them (sign -1).
+ * bj_rollup_flush writes the changes, or this function when there are many. */
 int bj_rollup_add(struct bj_rollup *u, int64_t assoc, const struct bj_row *job,
                   int sign, struct bj_err *err);
 

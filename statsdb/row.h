@@ -1,5 +1,5 @@
 /* Rows of the tables job, job_more and step: converts records of the scheduler
- * to numbers, binds and reads statements. Values are bytes, seconds,
+ * to rows, binds rows to statements and reads them. Values are bytes, seconds,
  * microseconds and numbers of dictionaries; unknown is BJ_SQL_NULL. */
 #ifndef BJ_STATSDB_ROW_H
 #define BJ_STATSDB_ROW_H
@@ -141,11 +141,11 @@ int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
 void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
                      unsigned col, struct bj_st *st, int at);
 
-/* All columns as values to load. */
+/* Return all columns as values for bj_db_load. */
 void bj_row_values(const struct bj_row_table *t, const struct bj_row *row,
                    struct bj_value *ret);
 
-/* Their names; returns their number. */
+/* Return the names of all columns; returns their number. */
 int bj_row_names(const struct bj_row_table *t, const char **ret);
 
 /* Read all columns; col is the first one in the statement. */
@@ -165,16 +165,18 @@ enum bj_row_change {
 enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row);
 
-/* SQL statements: all columns, with parameters in order; an INSERT has one more
- * column, unless it is NULL. */
+/* Append SQL with all columns, and parameters in the same order: an INSERT,
+ * which has the column more in addition unless that is NULL; the list of
+ * columns; an UPDATE. */
 void bj_row_sql_insert(const struct bj_row_table *t, const char *more,
                        struct bj_buf *ret);
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_update(const struct bj_row_table *t, bool plain,
                        struct bj_buf *ret);
 
-/* For PostgreSQL: an UPDATE of all rows of arrays (store/arrays.h) with all
- * columns, and one more unless it is NULL, which then is the key. */
+/* For PostgreSQL: append an UPDATE of many rows from arrays (store/arrays.h),
+ * with all columns; unless more is NULL, that is an additional column and the
+ * key. */
 void bj_row_sql_change(const struct bj_row_table *t, const char *more,
                        struct bj_buf *ret);
 

@@ -10,8 +10,8 @@
 enum bj_row_kind {
     BJ_KIND_U64,
     BJ_KIND_ENUM, /* a state */
-    BJ_KIND_DICT, /* a text's number in a dictionary, NULL when empty */
-    BJ_KIND_TEXT, /* a text of its own */
+    BJ_KIND_DICT, /* the number of a text in a dictionary; NULL: empty */
+    BJ_KIND_TEXT, /* a text, stored as it is */
     BJ_KIND_OWN,  /* a number set by code */
     BJ_KIND_ID    /* a number or a text, set by code */
 };

@@ -61,7 +61,7 @@ static int fill(struct bj_dicts *d, const struct bj_row_table *t,
     return 0;
 }
 
-/* User time that follows from total and system time is not stored. */
+/* User time that is the difference of total and system time is not stored. */
 static void drop_user(int64_t *v)
 {
     int64_t total = v[BJ_COL_CPU], system = v[BJ_COL_CPU_SYSTEM];
@@ -69,8 +69,8 @@ static void drop_user(int64_t *v)
         v[BJ_COL_CPU_USER] = BJ_SQL_NULL;
 }
 
-/* A plain number is stored as a number: it takes four bytes and sorts in
- * numeric order. An id with leading zeros stays a text. */
+/* A plain number is stored as an integer, which needs four bytes and sorts
+ * numerically. An id with leading zeros stays a text. */
 static void set_id(struct bj_row *row, unsigned col, unsigned place,
                    struct bj_slice s)
 {
@@ -118,7 +118,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     return r;
 }
 
-/* Does the display_id follow from the other ids? */
+/* Can the display_id be computed from the other ids? */
 static bool shown_follows(const struct bj_sched_job *job)
 {
     char text[64];
@@ -320,7 +320,7 @@ void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
 /* --- merging -------------------------------------------------------------- */
 
 /* Rank of a state: later states win. A requeued run may continue under the same
- * key where the scheduler does not count runs. */
+ * key if the scheduler does not count runs. */
 static int rank(int64_t state)
 {
     if (state == BJ_STATE_RUNNING || state == BJ_STATE_SUSPENDED ||

@@ -10,7 +10,7 @@
 /* --- adding ----------------------------------------------------------------
  */
 
-/* Is the text after '$' this whole name? */
+/* Is this name the whole text after '$'? */
 static bool names(struct bj_slice s, struct bj_slice name)
 {
     struct bj_slice rest = {s.p + 1, s.n - 1};
@@ -81,8 +81,8 @@ static bool known(const struct bj_rules *r, struct bj_slice name)
     return false;
 }
 
-/* The keys of rules for running jobs.  A job is cancelled only where the site
- * says so, and not before its owner was warned. */
+/* The keys of rules for running jobs.  Jobs are cancelled only if the site
+ * configures it, and not before the owner was warned. */
 static int check_running(const struct bj_rules *r, const struct bj_rule_text *t,
                          struct bj_err *err)
 {

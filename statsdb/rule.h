@@ -1,7 +1,7 @@
 /* Rules: findings about jobs, as rows of "FACT OP THRESHOLD".
  *
- * A rule holds if all its rows do. Rules have no code and no nesting; a row
- * with an unknown fact does not hold. docs/derived.md describes them for their
+ * A rule holds if all its rows hold. Rules have no code and no nesting; a row
+ * with an unknown fact does not hold. docs/derived.md describes rules for their
  * authors. */
 #ifndef BJ_STATSDB_RULE_H
 #define BJ_STATSDB_RULE_H
@@ -32,7 +32,7 @@ struct bj_rule_row {
     double factor, value;
 };
 
-/* What happens when a job has had a finding for some time. */
+/* The action when a job has had a finding for some time. */
 struct bj_rule_action {
     uint32_t after_sec; /* since the finding began; increasing */
     bool cancel;        /* else warn */
@@ -42,11 +42,11 @@ struct bj_rule_action {
 struct bj_rule {
     const char *name, *severity, *text;
     const char *advice, *url; /* "": none */
-    const char *condition;    /* its rows, with numbers */
+    const char *condition;    /* the rows of the rule as text, with numbers */
     struct bj_rule_row row[BJ_RULE_ROWS];
     unsigned rows;
     bool enabled;
-    uint32_t running_sec; /* facts are about the last so many seconds of a
+    uint32_t running_sec; /* facts are about the last running_sec seconds of a
                              running job; 0: about an ended job */
     struct bj_rule_action action[BJ_RULE_ACTIONS];
     unsigned actions;
@@ -65,14 +65,14 @@ struct bj_rule_facts {
 
 struct bj_rule_match {
     const struct bj_rule *rule;
-    double value, threshold; /* of its last row */
+    double value, threshold; /* of the rule's last row */
 };
 
-/* Why a rule applies to an ended job, or does not. */
+/* Explains why a rule applies to an ended job or does not. */
 struct bj_rule_trace {
     const struct bj_rule *rule;
     bool applies;
-    const char *unless; /* the finding that excludes it; NULL: none does */
+    const char *unless; /* the finding that excludes the rule; NULL: none */
     struct {
         struct bj_slice text; /* with numbers */
         double left, right;   /* NAN: unknown */
@@ -82,12 +82,12 @@ struct bj_rule_trace {
 
 struct bj_rules;
 
-/* Load the built-in rules and those of a file (path NULL or empty: none). The
- * message names file, line and column. -EINVAL: missing or invalid. -EPERM:
- * others can write the file. -ENOMEM. */
+/* Load the built-in rules and those of a file (path NULL or empty: none).
+ * Messages contain file, line and column. -EINVAL: the file is missing or
+ * invalid. -EPERM: other users can write the file. -ENOMEM. */
 int bj_rules_load(const char *path, struct bj_rules **ret, struct bj_err *err);
 
-/* The same from memory; name is the file in messages. */
+/* Load the built-in rules and those of a text; name is the file in messages. */
 int bj_rules_text(const char *name, struct bj_slice yaml, struct bj_rules **ret,
                   struct bj_err *err);
 void bj_rules_free(struct bj_rules *r); /* NULL is fine */
@@ -95,38 +95,38 @@ void bj_rules_free(struct bj_rules *r); /* NULL is fine */
 /* Identifies the set of rules: 16 hexadecimal digits. */
 const char *bj_rules_sign(const struct bj_rules *r);
 
-/* Rule i, from 0, each override counted; NULL after the last one. */
+/* Return rule i, from 0, overrides included; NULL after the last one. */
 const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
 
-/* The text and advice of rule i as they are written, with {value} and {time};
+/* Return the text and advice of rule i as written, with {value} and {time};
  * false: there is no such rule. */
 bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,
                       struct bj_slice *advice);
 
-/* The different running_sec of enabled rules, except 0; returns their number.
- */
+/* Return the different values of running_sec in enabled rules, except 0;
+ * returns their number. */
 unsigned bj_rules_windows(const struct bj_rules *r,
                           uint32_t ret[BJ_RULE_WINDOWS]);
 
-/* Evaluate the rules of which facts are given: findings in their order, at most
- * max. */
+/* Evaluate the rules for which facts are passed.  Returns the number of
+ * findings, at most max, in the order of the rules. */
 size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
                       const struct bj_rule_facts *facts, size_t n,
                       struct bj_rule_match *ret, size_t max);
 
-/* The next rule about ended jobs that this job has, from place *at on, and its
- * conditions; found are the findings of bj_rules_judge.  False: there are no
- * more. */
+/* Return the next rule about ended jobs that is valid for this job, beginning
+ * at rule *at, with its conditions; found are the findings of bj_rules_judge.
+ * False: there are no more. */
 bool bj_rules_trace(const struct bj_rules *r, size_t *at,
                     const struct bj_rule_job *job,
                     const double fact[BJ_FACT_COUNT],
                     const struct bj_rule_match *found, size_t n,
                     struct bj_rule_trace *ret);
 
-/* The fact with a name; -1: none. */
+/* Find a fact by its name; -1: none. */
 int bj_fact_find(struct bj_slice name);
 
-/* The name of a fact; NULL: there is none with that number. */
+/* The name of a fact; NULL: there is no fact with that number. */
 const char *bj_fact_name(int fact);
 
 #endif

@@ -4,7 +4,7 @@
 #include <yaml.h>
 
 /* The document is a mapping with one key, "rules": a list of mappings. Deeper
- * nesting is refused, so that aliases do no harm. */
+ * nesting is refused, so that aliases cannot do harm. */
 struct reader {
     struct bj_rules *rules;
     const char *name;
@@ -92,7 +92,7 @@ static int get_severity(struct reader *d, const yaml_node_t *n,
     return r < 0 ? r : wrong(d, n, "info, warning or critical is expected");
 }
 
-/* A page for people: a browser must not run it as a script. */
+/* The URL of a page; a browser must not run it as a script. */
 static int get_url(struct reader *d, const yaml_node_t *n, struct bj_slice *ret)
 {
     int r = get_text(d, n, 500, ret);
@@ -102,8 +102,7 @@ static int get_url(struct reader *d, const yaml_node_t *n, struct bj_slice *ret)
     return wrong(d, n, "a URL with https:// or http:// is expected");
 }
 
-/* A time of whole seconds from a minute to a week; 0: the rule is for ended
- * jobs. */
+/* Whole seconds, from a minute to a week; 0: the rule is for ended jobs. */
 static int get_running(struct reader *d, const yaml_node_t *n, uint32_t *ret)
 {
     double sec;
@@ -300,8 +299,8 @@ static int start(yaml_parser_t *parser, struct bj_slice yaml,
     return 0;
 }
 
-/* Stop at deeper nesting than a rule needs: libyaml's time grows with its
- * square. */
+/* Refuse deeper nesting than rules need, because libyaml's time grows with the
+ * square of the depth. */
 static int check_depth(struct reader *d, struct bj_slice yaml)
 {
     yaml_parser_t parser;

@@ -18,7 +18,7 @@ struct bj_rule_text {
     unsigned rows;
     struct bj_threshold set[BJ_RULE_THRESHOLDS];
     unsigned sets;
-    struct bj_slice unless[BJ_RULE_ROWS]; /* not used together with these */
+    struct bj_slice unless[BJ_RULE_ROWS]; /* findings that exclude the rule */
     unsigned unlesses;
     struct bj_slice cluster[BJ_RULE_WHERE], partition[BJ_RULE_WHERE],
         qos[BJ_RULE_WHERE];
@@ -33,26 +33,27 @@ struct bj_rules {
     struct bj_arena arena;
     struct bj_rule rule[BJ_RULES_MAX];
     struct bj_rule_text *text[BJ_RULES_MAX]; /* in the arena */
-    bool first[BJ_RULES_MAX];                /* of its name */
+    bool first[BJ_RULES_MAX];                /* the first rule of its name */
     size_t n;
     char sign[17];
 };
 
-/* Add a rule; t is copied, its slices must stay valid.  -EINVAL with a
- * message about a condition. */
+/* Add a rule; t is copied, but its slices must stay valid.  -EINVAL: a
+ * condition is wrong. */
 int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
                  struct bj_err *err);
 
-/* The last rule of that name without cluster, partition and QOS, or NULL. */
+/* Find the last rule of that name without cluster, partition and QOS, or NULL.
+ */
 const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
                                          struct bj_slice name);
 
-/* The rule with the name of rule i that a job has: the last one for its
- * cluster, partition and QOS; r->n: none. */
+/* Find the rule that is valid for a job among those with the name of rule i:
+ * the last one for its cluster, partition and QOS; r->n: none. */
 size_t bj_rules_of_job(const struct bj_rules *r, size_t i,
                        const struct bj_rule_job *job);
 
-/* Is the name of a finding in "unless"? */
+/* Does "unless" of the rule contain the name of this finding? */
 bool bj_rule_is_unless(const struct bj_rule_text *t,
                        const struct bj_rule_match *found);
 

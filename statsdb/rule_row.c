@@ -143,8 +143,8 @@ static int take_number(struct bj_slice *s, const struct bj_threshold *set,
                named ? "expected a threshold of set" : "a number is expected");
 }
 
-/* The right side without a fact in front: a number, or a number times a fact.
- */
+/* Parse a right side that does not begin with a fact: a number, or a number
+ * times a fact. */
 static int take_scaled(struct bj_slice *s, const struct bj_threshold *set,
                        unsigned sets, struct bj_rule_row *row,
                        struct bj_err *err)

@@ -10,7 +10,7 @@
  * except the last four.
  *
  * critical: the job lost its result, or a whole GPU or node did nothing.
- * warning: another request saves much.  info: everything else. */
+ * warning: another request would save much.  info: everything else. */
 #define RULE "rules:\n- name: "
 
 const char *const bj_rules_builtin[] = {

@@ -10,8 +10,8 @@
 
 enum { FOUND = 64, NUMBER = 32 };
 
-/* A value of a fact, or of another number (-1).  All digits of an integer, else
- * four. */
+/* Format a value of a fact, or (fact -1) of another number: integers with all
+ * digits, else four digits. */
 static const char *text_of(int fact, double v, char to[NUMBER])
 {
     if (isnan(v))

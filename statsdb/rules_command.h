@@ -1,4 +1,4 @@
-/* "batchjob_stats_db rules JOB": which rules apply to a job, and why. */
+/* "batchjob_stats_db rules JOB": shows which rules apply to a job, and why. */
 #ifndef BJ_STATSDB_RULES_COMMAND_H
 #define BJ_STATSDB_RULES_COMMAND_H
 
@@ -6,8 +6,8 @@
 #include "statsdb/rule.h"
 #include "statsdb/store.h"
 
-/* Append the facts of the newest run with that name, and each rule with the
- * values of its conditions.  -EINVAL: no such job, or it has not ended. */
+/* Append the facts of the newest run of a job, and each rule with the values of
+ * its conditions.  -EINVAL: no such job, or it has not ended. */
 int bj_rules_explain(struct bj_store *s, const struct bj_rules *rules,
                      const char *name, struct bj_buf *out, struct bj_err *err);
 

@@ -19,12 +19,13 @@
 enum {
     SECOND = 1000000,
     PAGE_FINDINGS = 10000,
-    LASTING_SEC = 90 * 60, /* longer than built-in rules look back */
+    LASTING_SEC = 90 * 60, /* longer than the windows of built-in rules */
 };
 
 struct bj_running_thread {
     pthread_t thread;
-    const struct bj_locals *texts; /* of the thread that starts it */
+    /* texts of the thread that starts this one */
+    const struct bj_locals *texts;
     bool runs;
     int wake_fd;
     pthread_mutex_t lock; /* of page */
@@ -53,7 +54,7 @@ static bool cancels(const struct bj_rule *rule)
            rule->action[rule->actions - 1].cancel;
 }
 
-/* A job is only cancelled when its owner could be warned. */
+/* A job can be cancelled only if its owner can be warned. */
 static int check_cancel(const struct bj_statsdb_conf *conf, const char *rule,
                         struct bj_err *err)
 {
@@ -110,7 +111,7 @@ static void judge(struct bj_running *r, const struct bj_running_cluster *c,
                                 BJ_RUNNING_FOUND);
 }
 
-/* Old accounting: nothing is known of the jobs that run now. */
+/* If accounting is too old, the jobs that run now are unknown. */
 static int check_imported(const struct bj_running *r, int64_t imported_sec,
                           int64_t now_sec, struct bj_err *err)
 {
@@ -123,8 +124,8 @@ static int check_imported(const struct bj_running *r, int64_t imported_sec,
                : 0;
 }
 
-/* Warn once when nothing is known of jobs that have run long enough, since
- * labels that the series lack would not be noticed. */
+/* Warn once if all facts of jobs that have run long enough are unknown, because
+ * otherwise it would not be noticed that the series lack labels. */
 static void count(struct bj_running_cluster *c,
                   const struct bj_running_jobs *jobs, int64_t now_sec)
 {
@@ -250,7 +251,7 @@ static void put_counters(const struct bj_running *r, struct bj_buf *out)
     }
 }
 
-/* The series differ in the job and the rule, so their number is limited. */
+/* Limit the number of series, because there is one for each job and rule. */
 static int put_findings(struct bj_running *r, struct bj_buf *out,
                         struct bj_err *err)
 {

@@ -56,15 +56,15 @@ int bj_running_act_start(struct bj_running *r, struct bj_err *err)
     return n < 0 ? n : 0;
 }
 
-/* --- what is due -----------------------------------------------------------
+/* --- due actions -----------------------------------------------------------
  */
 
 #define DONE_SINCE                                                             \
     " FROM running_action AS a WHERE a.job = f.job AND a.rule = f.rule AND"    \
     " a.since = f.since"
 
-/* Read the finding's time and what was done since, and find the action that is
- * due: *ret is its number, or -1. */
+/* Read the begin of the finding and the actions since then, and find the action
+ * that is due: *ret is its number, or -1. */
 static int next_action(struct act *a, int *ret, struct bj_err *err)
 {
     struct bj_escalation e = {.rule = a->rule,
@@ -95,8 +95,8 @@ static int next_action(struct act *a, int *ret, struct bj_err *err)
     return r < 0 ? r : 0;
 }
 
-/* Record the action, unless it was recorded or the job has ended; returns
- * whether it was. */
+/* Record the action, unless it is recorded already or the job has ended;
+ * returns whether it did. */
 static int record(struct act *a, enum bj_action_state state, const char *detail,
                   struct bj_err *err)
 {
@@ -156,7 +156,7 @@ static void log_act(const struct act *a, const char *what, const char *detail)
 /* --- warnings --------------------------------------------------------------
  */
 
-/* The mail adds this sentence. */
+/* Write the sentence of the mail about what happens next. */
 static void say_next(const struct act *a, char ret[DETAIL_MAX])
 {
     struct bj_buf text = {0};
@@ -210,8 +210,8 @@ static bool is_allowed(const struct act *a)
            bj_running_allows(c, "qos", j->qos);
 }
 
-/* A word with {jobid} and {cluster} replaced.  -EINVAL: it would be too long,
- * or the value could be taken for an option or has control characters. */
+/* Replace {jobid} and {cluster} in a word.  -EINVAL: the result is too long, or
+ * the value looks like an option or contains control characters. */
 static int put_word(const struct act *a, const char *word, char ret[WORD_MAX])
 {
     const struct {

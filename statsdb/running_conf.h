@@ -9,15 +9,15 @@
 struct bj_running_conf {
     bool findings;
     uint64_t interval_usec;
-    uint64_t max_age_usec;         /* of data on which findings are based */
-    bool dry_run;                  /* of "escalate" in rules */
+    uint64_t max_age_usec; /* of data on which findings are based */
+    bool dry_run; /* record actions of "escalate", but do not perform them */
     struct bj_strv cancel_allow;   /* user:NAME, account:NAME, ... */
     struct bj_strv cancel_command; /* and its arguments */
 };
 
 extern const struct bj_opt bj_running_opts[];
 
-/* Does an item of cancel_allow name this value ("user", "alice")? */
+/* Does cancel_allow contain this kind and value ("user", "alice")? */
 bool bj_running_allows(const struct bj_running_conf *c, const char *kind,
                        struct bj_slice name);
 

@@ -9,8 +9,8 @@
 
 enum { BJ_RUNNING_FOUND = 32 }; /* findings of a job, at most */
 
-/* What Prometheus is queried for, about one time window; BJ_SQL_NULL unknown.
- * The first are counts of nodes and GPUs. */
+/* Values queried from Prometheus for one time window; BJ_SQL_NULL: unknown. The
+ * first are counts of nodes and GPUs. */
 enum bj_running_value {
     BJ_RV_NODES,       /* with any sample */
     BJ_RV_COVERED,     /* with nearly all samples */
@@ -60,8 +60,8 @@ struct bj_running_cluster {
     struct bj_prom *prom;
     struct bj_buf match; /* labels of the cluster, each with a comma */
     int64_t success_sec; /* of the last evaluation */
-    bool cleared;        /* its findings were removed, as they are too old */
-    bool warned;         /* of missing values */
+    bool cleared; /* its findings were removed, because they were too old */
+    bool warned;  /* a warning about missing values was logged */
     uint64_t rounds, failures, actions[2]; /* warn, cancel */
     uint64_t jobs, known;                  /* in the last evaluation */
 };
@@ -86,8 +86,8 @@ int bj_running_query(struct bj_running *r, struct bj_running_cluster *c,
                      struct bj_running_jobs *jobs, int64_t now_sec,
                      struct bj_err *err);
 
-/* The facts of a job from its values: for tests, too.  max_age of samples was
- * part of the queries. */
+/* Compute the facts of a job from its values; also for tests.  The queries have
+ * checked the maximum age of samples. */
 void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
                       int64_t grace_sec, int64_t now_sec,
                       double fact[BJ_FACT_COUNT]);
@@ -105,20 +105,20 @@ struct bj_running_job *bj_running_find(const struct bj_running_jobs *jobs,
 
 /* --- running_write.c ------------------------------------------------------ */
 
-/* Store the findings of a cluster's running jobs in one transaction; jobs
- * without findings, and jobs that are not among these, lose theirs. */
+/* Store the findings of a cluster's running jobs in one transaction.  Stored
+ * findings of all other jobs of the cluster are removed. */
 int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
                      const struct bj_running_jobs *jobs, int64_t now_sec,
                      struct bj_err *err);
 
 /* --- running_act.c -------------------------------------------------------- */
 
-/* Warn and cancel as the rules of the findings say. */
+/* Perform the actions of the findings' rules: warn and cancel. */
 int bj_running_act(struct bj_running *r, struct bj_running_cluster *c,
                    const struct bj_running_jobs *jobs, int64_t now_sec,
                    struct bj_err *err);
 
-/* Commands that ran when the program ended have failed. */
+/* Mark commands as failed that were running when the program ended. */
 int bj_running_act_start(struct bj_running *r, struct bj_err *err);
 
 #endif

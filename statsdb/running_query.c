@@ -5,15 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Share of a window's expected samples that a node must have. */
+/* Percentage of a window's expected samples that a node must have. */
 enum { COVERED_PERCENT = 90, FEWEST_SAMPLES = 2, FACTS = 4 };
 
 /* Placeholders: $S labels of the cluster, $W the window, $N the number of
- * samples that are nearly all, $F the oldest time of a current sample.
+ * samples that counts as nearly all, $F the oldest time of a current sample.
  *
  * A job's series is split when a label changes, and a node may be scraped
- * twice.  Counts take the largest part; what was used is the sum of the parts,
- * so that a job never seems to use less than it does. */
+ * twice.  Counts are those of the largest part; use is the sum of the parts, so
+ * that it is never too small. */
 #define NODE "jobid, instance, slurm_node"
 #define GPU NODE ", gpu"
 #define NODES(more, expr) "count by (jobid) (max by (" NODE more ") (" expr "))"
@@ -93,7 +93,7 @@ static const struct query {
      0,
      {BJ_FACT_GPUS_UNUSED, BJ_FACT_GPU_EFFICIENCY, BJ_FACT_GPU_IDLE, -1},
      SAMPLES(", gpu", "batchjob_job_gpu_busy_ratio")},
-    /* Never busy in a sample, and idle in between, too. */
+    /* GPUs that were never busy in a sample, and idle between samples. */
     {BJ_RV_GPUS_UNUSED,
      0,
      {BJ_FACT_GPUS_UNUSED, -1},
@@ -125,7 +125,7 @@ static double number(int64_t v)
     return v == BJ_SQL_NULL ? (double)NAN : (double)v;
 }
 
-/* Without a series the count is 0 if the parts that it counts are known. */
+/* A count without a series is 0, provided that the counted parts are known. */
 static double counted(int64_t v)
 {
     return v == BJ_SQL_NULL ? 0 : (double)v;
@@ -137,7 +137,7 @@ static void gpu_facts(const struct bj_running_job *j, double *f)
     int64_t gpus = j->gpus > 0 ? j->gpus : 0;
     int64_t seen = v[BJ_RV_GPUS] > 0 ? v[BJ_RV_GPUS] : 0;
     int64_t covered = v[BJ_RV_GPU_COVERED] > 0 ? v[BJ_RV_GPU_COVERED] : 0;
-    /* Other GPUs than accounting has: its number is in doubt. */
+    /* If the number of GPUs differs from accounting, the value is unknown. */
     if (seen != gpus)
         return;
     f[BJ_FACT_GPUS] = (double)gpus;
@@ -166,8 +166,8 @@ void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
     double window = window_sec;
     for (int i = 0; i < BJ_FACT_COUNT; i++)
         f[i] = (double)NAN;
-    /* Not while samples of an earlier run, or of its start, are in the window,
-     * or the job was stopped for an unknown part of it. */
+    /* Unknown while the window includes samples of an earlier run or of the
+     * job's start, or if the job was suspended for an unknown part of it. */
     if (j->twice || !is_complete(j) || j->suspended_sec > 0 ||
         now_sec - j->start_sec < (int64_t)window_sec + grace_sec)
         return;
@@ -208,7 +208,8 @@ struct reply {
     const struct query *q;
 };
 
-/* A second value for a job contradicts the first: unknown. */
+/* If a job has two values, they contradict each other, and the value is
+ * unknown. */
 static int on_value(void *ctx, const struct bj_json *metric,
                     const struct bj_json *value, struct bj_err *err)
 {

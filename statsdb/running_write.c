@@ -1,7 +1,7 @@
 #include "statsdb/running_impl.h"
 #include "store/db.h"
 
-/* A job that ended meanwhile belongs to statsdb/derive.h. */
+/* statsdb/derive.h handles jobs that ended meanwhile. */
 #define RUNS " AND (SELECT \"end\" FROM job WHERE id = ?1) IS NULL"
 
 enum { LIST, FORGET, DROP, PUT, NOTE, OLD, LATE, STATEMENTS };
@@ -16,7 +16,7 @@ static const char *const texts[STATEMENTS] = {
     [PUT] = "INSERT INTO job_finding(job, rule, value, threshold) SELECT ?1,"
             " ?2, ?3, ?4 WHERE (SELECT \"end\" FROM job WHERE id = ?1) IS NULL"
             " ON CONFLICT DO NOTHING",
-    /* An evaluation that was left out breaks the time of a finding. */
+    /* After a missed evaluation, the time of a finding begins again. */
     [NOTE] =
         "INSERT INTO running_finding(job, rule, since, seen) VALUES(?1,"
         " ?2, ?3, ?3) ON CONFLICT(job, rule) DO UPDATE SET since = CASE WHEN"
@@ -65,7 +65,7 @@ static int put_job(struct writer *w, const struct bj_running_job *j,
     return e;
 }
 
-/* Remove the findings that were not found again. */
+/* Remove findings that this evaluation did not find again. */
 static int drop_others(struct writer *w, const char *cluster,
                        const struct bj_running_jobs *jobs, struct bj_err *err)
 {

@@ -35,8 +35,8 @@ static bool is_postgresql(struct bj_db *db)
 }
 
 /* --- the version -----------------------------------------------------------
- * As it is stored: negative while a copy into the store has not finished, COPY
- * more in a copy that only this program has written. */
+ * The stored number is negative while a copy into the store has not finished;
+ * COPY is added to it in a copy that only this program has written. */
 
 static int not_a_store(struct bj_err *err)
 {
@@ -137,7 +137,8 @@ int bj_schema_set_copy(struct bj_db *db, enum bj_schema_copy copy,
 
 /* --- steps ---------------------------------------------------------------- */
 
-/* A statement without the word of its engine; NULL: it is for another one. */
+/* Return a statement without the mark of its engine; NULL: it is for another
+ * engine. */
 static const char *of_engine(struct bj_db *db, const char *sql)
 {
     static const char sqlite[] = BJ_ONLY_SQLITE,
@@ -149,7 +150,8 @@ static const char *of_engine(struct bj_db *db, const char *sql)
     return sql;
 }
 
-/* A table that PostgreSQL splits: the column in the comment before it. */
+/* Make a partitioned table in PostgreSQL; the mark before the statement names
+ * the column. */
 static int run_split(struct bj_db *db, const char *sql, struct bj_err *err)
 {
     static const char by[] = "/*by ";
@@ -200,7 +202,7 @@ static int list_sqlite(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
     return r;
 }
 
-/* The schema people, in which this role makes views if it may. */
+/* The state of the schema people, in which this role makes views if it may. */
 enum people { NO_SCHEMA, NO_VIEWS, HAS_VIEWS };
 
 static int find_people(struct bj_db *db, enum people *ret, struct bj_err *err)
@@ -225,7 +227,7 @@ int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err)
     return r < 0 ? bj_err_wrap(err, r, "views of the schema people") : 0;
 }
 
-/* The names of views from the statements that make them. */
+/* List the names of views, from the statements that make them. */
 static void list(struct bj_buf *sql, const char *const *views)
 {
     static const char create[] = "CREATE VIEW ";
@@ -235,7 +237,8 @@ static void list(struct bj_buf *sql, const char *const *views)
     }
 }
 
-/* Only its own ones; other people's views may be in the same schema. */
+/* List only this program's views, because the schema may contain other views.
+ */
 static int list_own(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
 {
     enum people people = NO_SCHEMA;
@@ -274,7 +277,8 @@ static int migrate(struct bj_db *db, int to, bool views, struct bj_err *err)
     int version = 0;
     int r = bj_db_begin(db, BJ_BEGIN_WRITE, err);
     if (r == 0)
-        r = bj_schema_read(db, &version, err); /* now nobody else migrates */
+        /* now no other process can migrate */
+        r = bj_schema_read(db, &version, err);
     if (r == 0 && version < to)
         r = drop_views(db, err);
     for (int i = version; r == 0 && i < to; i++)

@@ -1,21 +1,21 @@
-/* What people see who read a store in PostgreSQL by SQL (docs/scale.md): in the
- * schema "people" there are the store's views once more, each with the rows
- * that the API shows to the same user.  The schema exists if the administrator
- * has made it.
+/* Views for people who read a store in PostgreSQL by SQL (docs/scale.md): the
+ * schema "people" has the store's views, each restricted to the rows that the
+ * API shows to the same user.  The schema exists if the administrator has made
+ * it.
  *
- * Not policies of row-level security: names and directories of jobs are in
- * dictionaries that jobs share, so a policy would have to look for a job with
- * that name for each row.  Here nobody reads a table; views do so as their
- * owner, and as security barriers they keep conditions of a query from seeing
- * other rows. */
+ * Row-level security is not used: names and directories of jobs are in
+ * dictionaries that jobs share, so for each of their rows a policy would have
+ * to search for a job with that name.  Here people cannot read tables; views
+ * read them with the rights of their owner, and as security barriers they keep
+ * conditions of a query from seeing other rows. */
 #include "statsdb/fragment.h"
 #include "statsdb/schema_sql.h"
 
 #include <stddef.h>
 
 const char *const bj_schema_access[] = {
-    /* The rights beyond that to the own jobs; account '': all jobs.  Written by
-     * batchjob_stats_server write-access. */
+    /* Rights of users in addition to their own jobs; account '': all jobs.
+       "batchjob_stats_server write-access" writes them. */
     "CREATE TABLE access_rule("
     "user TEXT NOT NULL,"
     "account TEXT NOT NULL,"
@@ -27,11 +27,10 @@ const char *const bj_schema_access[] = {
 #define RULES "SELECT 1 FROM access_rule AS x WHERE x.user = " ME
 #define IS_ADMIN "EXISTS (" RULES " AND x.account = '')"
 
-/* Three queries, of which a user needs the first, a coordinator the first two,
- * and an admin the last: each has its own plan, which begins with the index of
- * users, with that of accounts, or as if there were no rules, and the server
- * leaves out those that are not needed.  t is the table with user and account.
- */
+/* A union of three queries: for the user's own jobs, for those of coordinated
+ * accounts, and for admins.  Each has its own plan, which uses the index of
+ * users, the index of accounts, or no rule; the server skips those that the
+ * user does not need.  t is the table with user and account. */
 #define OWN " WHERE t.user = " MY_NUMBER " AND NOT " IS_ADMIN
 #define COORDINATED                                                            \
     " JOIN account AS ac ON ac.id = t.account JOIN access_rule AS ru ON"       \
@@ -48,7 +47,7 @@ const char *const bj_schema_access[] = {
 #define OF_JOB(view, job)                                                      \
     THREE(view,                                                                \
           "SELECT v.* FROM " view " AS v JOIN job AS t ON t.id = v." job, "")
-/* Sums, with the names of what they are of. */
+/* Sums, with the names of cluster, account, user and partition. */
 #define OF_ASSOC(view)                                                         \
     THREE(view,                                                                \
           "SELECT c.name AS cluster, n.name AS account, u.name AS user,"       \
@@ -61,7 +60,8 @@ const char *const bj_schema_access[] = {
 const char *const bj_schema_people[] = {
     OF_JOB("job_v", "id"), OF_JOB("step_v", "job"), OF_JOB("job_use_v", "job"),
     OF_JOB("job_grams_v", "job"), OF_JOB("job_finding_v", "job"),
-    /* Begins with the job: the other view reads the records of all. */
+    /* This view begins with the job; the store's view reads the records of all
+       jobs. */
     THREE("job_energy_v",
           "SELECT t.id AS job, p.text AS policy, c.text AS component,"
           " sum(e.microjoules) AS microjoules, count(*) AS nodes FROM job AS t"

@@ -95,7 +95,7 @@ const char *const bj_schema_accounting[] = {
 
     BJ_BY_ID
     "CREATE TABLE job(" BOTH "cluster INT NOT NULL REFERENCES cluster,"
-    "jobid ANY NOT NULL,"  /* an integer where it is all digits */
+    "jobid ANY NOT NULL,"  /* an integer if it has only digits */
     "submit INT NOT NULL," /* 0: unknown */
     "user INT REFERENCES user,"
     "account INT REFERENCES account,"
@@ -124,8 +124,9 @@ const char *const bj_schema_accounting[] = {
     "sluid TEXT,"
     "id INTEGER PRIMARY KEY NOT NULL," /* statsdb/job_number.h */
     "at INT GENERATED ALWAYS AS (ifnull(start, submit)) VIRTUAL) STRICT",
-    /* Of partitions each unique index has to have the number; the writer, which
-     * is alone, looks for a job before it inserts it. */
+    /* In a partitioned table, each unique index must contain the number; the
+       writer, of which there is only one, searches for a job before it inserts
+       it. */
     BJ_ONLY_SQLITE "CREATE UNIQUE INDEX job_key ON job(cluster, jobid, submit)",
     BJ_ONLY_POSTGRESQL
     "CREATE UNIQUE INDEX job_key ON job(cluster, jobid, submit, id)",
@@ -133,8 +134,8 @@ const char *const bj_schema_accounting[] = {
     "CREATE UNIQUE INDEX job_sluid ON job(sluid) WHERE sluid IS NOT NULL",
     BJ_ONLY_POSTGRESQL
     "CREATE UNIQUE INDEX job_sluid ON job(sluid, id) WHERE sluid IS NOT NULL",
-    /* Of each month with jobs their least and largest at, and largest end;
-     * 2^63-1 if one may be open. */
+    /* For each month with jobs their smallest and largest at, and largest end;
+       2^63-1 if a job may be open. */
     BJ_ONLY_POSTGRESQL
     "CREATE TABLE job_month(month INT PRIMARY KEY, at_from INT NOT NULL,"
     " at_upto INT NOT NULL, end_upto INT NOT NULL)",
@@ -149,14 +150,14 @@ const char *const bj_schema_accounting[] = {
     BJ_BY_JOB
     "CREATE TABLE job_more("
     "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
-    "display_id TEXT," /* if the other ids do not give it */
+    "display_id TEXT," /* if it cannot be computed from the other ids */
     "array_tasks TEXT,"
     "het_job_id INT,"
     "het_offset INT,"
     "cancelled_by INT,"              /* if state_raw does not contain it */
     "exit_raw INT REFERENCES word,"  /* if it is not \"code:signal\" */
     "cpus_requested INT,"            /* if they differ from cpus */
-    "gpu_model INT REFERENCES word," /* if tres_allocated has none */
+    "gpu_model INT REFERENCES word," /* if tres_allocated contains no model */
     "project INT REFERENCES word,"
     "wckey INT REFERENCES word,"
     "reservation INT REFERENCES word,"
@@ -175,7 +176,7 @@ const char *const bj_schema_accounting[] = {
      * 2^19 on other names. */
     BJ_BY_JOB "CREATE TABLE step(" BOTH "job INT NOT NULL REFERENCES job,"
               "slot INT NOT NULL,"
-              "other TEXT," /* its name, if the slot does not give it */
+              "other TEXT," /* its name, if the slot does not determine it */
               "tasks INT,"
               "peak_node INT REFERENCES word," /* node of the largest task */
               "cpu_task_usec INT,"
@@ -183,7 +184,7 @@ const char *const bj_schema_accounting[] = {
               "submit_line TEXT,"
               "PRIMARY KEY(job, slot)) STRICT, WITHOUT ROWID",
 
-    /* The combinations that have daily sums. */
+    /* Combinations with daily sums. */
     "CREATE TABLE assoc(id INTEGER PRIMARY KEY,"
     "cluster INT NOT NULL REFERENCES cluster,"
     "account INT NOT NULL REFERENCES account,"
@@ -199,7 +200,8 @@ const char *const bj_schema_accounting[] = {
     "assoc INT GENERATED ALWAYS AS ((id >> 5) & 0xffffffff) VIRTUAL"
     " REFERENCES assoc,"
     "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL) STRICT",
-    /* Imported period of each source, and until when jobs were removed. */
+    /* Imported period of each source, and the time before which jobs were
+       removed. */
     "CREATE TABLE covered(cluster TEXT NOT NULL, source TEXT NOT NULL,"
     " from_sec INT NOT NULL, to_sec INT NOT NULL,"
     " PRIMARY KEY(cluster, source)) STRICT, WITHOUT ROWID",

@@ -4,15 +4,16 @@
 #include <stddef.h>
 
 const char *const bj_schema_mail[] = {
-    /* What a user chose, and when: jobs that ended before get no mail. */
+    /* The choice of a user, and its time: no mail is sent for jobs that ended
+       before. */
     "CREATE TABLE mail_choice("
     "user TEXT PRIMARY KEY,"
     "choice TEXT CHECK(choice IN ('off', 'advice', 'all', 'daily', 'weekly')),"
     "since INT NOT NULL) STRICT, WITHOUT ROWID",
 
-    /* Has a row while mails are on: since when, the last job that was read (as
-     * in derive_state), the times of the last digests, and the default of the
-     * site. */
+    /* Has a row while mails are on: the time since then, the last job that was
+       read (as in derive_state), the times of the last digests, and the site's
+       default. */
     "CREATE TABLE mail_state("
     "id INTEGER PRIMARY KEY CHECK(id = 1),"
     "since INT NOT NULL,"
@@ -21,14 +22,15 @@ const char *const bj_schema_mail[] = {
     "weekly INT NOT NULL,"
     "choice TEXT NOT NULL) STRICT",
 
-    /* Ended jobs whose mail is not decided. */
+    /* Ended jobs whose mail has not been decided yet. */
     "CREATE TABLE mail_todo(job INTEGER PRIMARY KEY NOT NULL) STRICT",
 
-    /* Mails, and jobs for which none was sent: nothing is sent twice. */
+    /* Mails that were sent, and decisions to send none, so that no mail is sent
+       twice. */
     "CREATE TABLE mail_sent("
     "key TEXT PRIMARY KEY,"
     "user TEXT NOT NULL,"
-    "at INT NOT NULL," /* of the last change */
+    "at INT NOT NULL," /* time of the last change */
     "state TEXT NOT NULL CHECK(state IN ('sending', 'sent', 'waiting',"
     " 'failed')),"
     "tries INT NOT NULL,"

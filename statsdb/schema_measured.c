@@ -2,10 +2,10 @@
 
 #include <stddef.h>
 
-/* What nodes and a Prometheus server measured, and what is derived from that
- * and accounting: use, energy, emissions, findings, and their daily sums
- * (docs/derived.md).  derive.c can derive all of it again; values from
- * Prometheus are kept, because Prometheus deletes old samples. */
+/* Values measured by nodes and a Prometheus server, and values derived from
+ * them and from accounting: use, energy, emissions, findings, and their daily
+ * sums (docs/derived.md).  derive.c can derive all derived values again; values
+ * from Prometheus are kept, because Prometheus deletes old samples. */
 
 /* Measured values of a job. Sums are over nodes (and GPUs). */
 #define VALUES                                                                 \
@@ -21,7 +21,7 @@
     "device_write_bytes INT,"                                                  \
     "oom_kills INT,"                                                           \
     "gpus_seen INT,"                                                           \
-    "gpus_unused INT,"  /* of them: never used */                              \
+    "gpus_unused INT,"  /* of these: never used */                             \
     "gpu_busy_ppm INT," /* mean over its GPUs and their time */                \
     "gpu_held_usec INT,"                                                       \
     "gpu_idle_usec INT,"                                                       \
@@ -34,7 +34,8 @@
     "cores_used INT,"   /* with at least 80 % of the mean */                   \
     "nodes_unused INT," /* less than a second of CPU time */
 
-/* What a trigger of PostgreSQL adds to a table of one column. */
+/* The statement by which a trigger of PostgreSQL adds a row to a table of one
+ * column. */
 #define TODO(table)                                                            \
     "INSERT INTO " table " VALUES(new.id) ON CONFLICT DO NOTHING"
 
@@ -96,11 +97,11 @@ const char *const bj_schema_measured[] = {
                  "write_operations INT,"
                  "PRIMARY KEY(record, device)) STRICT, WITHOUT ROWID",
 
-    /* Ended jobs to be derived (again). */
+    /* Ended jobs that have to be derived, also again. */
     "CREATE TABLE derive_todo(job INTEGER PRIMARY KEY NOT NULL) STRICT",
     "CREATE TABLE derive_record(record INTEGER PRIMARY KEY NOT NULL) STRICT",
-    /* The last derived job of those that are numbered in the order of their
-     * import (statsdb/job_number.h); version of the rules of the findings. */
+    /* The last derived job, if jobs are numbered in the order of their import
+       (statsdb/job_number.h), and the version of the rules for findings. */
     "CREATE TABLE derive_state(id INTEGER PRIMARY KEY CHECK(id = 1),"
     " job_upto INT NOT NULL, rules TEXT NOT NULL) STRICT",
     BJ_ONLY_SQLITE
@@ -116,7 +117,7 @@ const char *const bj_schema_measured[] = {
     " BEGIN INSERT INTO derive_todo(job) VALUES(new.id); END",
     BJ_POSTGRESQL_TRIGGER("job_changed", "UPDATE", "job",
                           "new.\"end\" IS NOT NULL", TODO("derive_todo")),
-    /* A job is listed with its end. */
+    /* A job is listed when its end is known. */
     BJ_ONLY_SQLITE
     "CREATE TRIGGER job_end_changed AFTER UPDATE OF \"end\" ON job WHEN"
     " old.\"end\" IS NOT new.\"end\" BEGIN DELETE FROM prom_todo WHERE"
@@ -164,8 +165,8 @@ const char *const bj_schema_measured[] = {
     "outcome INT NOT NULL," /* 0 found, 1 no data, 2 ambiguous: another run has
                                its id at about the same time */
     "nodes_seen INT,"
-    "nodes_final INT,"  /* of them: last values seen */
-    "coverage_ppm INT," /* share of the expected samples */
+    "nodes_final INT,"  /* of these: with known last values */
+    "coverage_ppm INT," /* part of the expected samples */
     VALUES "energy_policy INT REFERENCES word," /* NULL: different policies */
     "energy_nodes INT) STRICT",
     BJ_BY_JOB "CREATE TABLE job_prom_energy("
@@ -219,9 +220,9 @@ const char *const bj_schema_measured[] = {
     "CREATE INDEX job_use_end ON job_use(counted_end)"
     " WHERE energy_uj IS NOT NULL",
 
-    /* Emission factors over time. cluster NULL: all. provider 'best': no
-     * factor, but the best of the others at each moment; its kind is 'average'
-     * or 'marginal'. */
+    /* Emission factors over time. cluster NULL: all. provider 'best': not a
+       source of factors, but the best factor of the others at each moment; its
+       kind is 'average' or 'marginal'. */
     "CREATE TABLE factor_source(id INTEGER PRIMARY KEY,"
     " cluster INT REFERENCES cluster, provider TEXT NOT NULL,"
     " kind TEXT NOT NULL, zone TEXT NOT NULL, country TEXT NOT NULL,"
@@ -264,11 +265,12 @@ const char *const bj_schema_measured[] = {
               "threshold REAL,"
               "PRIMARY KEY(job, rule)) STRICT, WITHOUT ROWID",
 
-    /* Daily sums; id as in rollup_day.  Thousandths of a joule; jobs and
-     * cpu_sec are those with known energy.  cpu_more_msec: the best CPU time
-     * beyond that of accounting in rollup_day; cpu_known_sec: of its
-     * cpu_unknown_sec, those with a measured CPU time.  gpu_sec: of its
-     * gpu_sec, those with a measured use, and gpu_used_msec: that use. */
+    /* Daily sums; id as in rollup_day.  Energy in millijoules; jobs and cpu_sec
+       include only jobs with known energy.  cpu_more_msec: the best CPU time
+       minus that of accounting in rollup_day; cpu_known_sec: the part of
+       cpu_unknown_sec in rollup_day with a measured CPU time.  gpu_sec: the
+       part of gpu_sec in rollup_day with a measured use; gpu_used_msec: that
+       use. */
     "CREATE TABLE rollup_energy_day("
     "id INTEGER PRIMARY KEY,"
     "jobs INT NOT NULL,"
@@ -296,7 +298,7 @@ const char *const bj_schema_measured[] = {
     "PRIMARY KEY(id, source)) STRICT, WITHOUT ROWID",
     NULL};
 
-/* The peak of held memory; what was called peak is that of charged memory. */
+/* The peak of memory held; the older column peak is that of memory charged. */
 #define HELD(table)                                                            \
     "ALTER TABLE " table " RENAME COLUMN memory_peak_bytes TO"                 \
     " memory_charged_peak_bytes",                                              \
@@ -305,6 +307,7 @@ const char *const bj_schema_measured[] = {
 const char *const bj_schema_held[] = {HELD("node_record"), HELD("job_prom"),
                                       HELD("job_use"), NULL};
 
-/* The model of its GPUs as the driver reports it; one of several. */
+/* The model of the job's GPUs as the driver reports it; one of them if there
+ * are several. */
 const char *const bj_schema_gpu_model[] = {
     "ALTER TABLE job_use ADD COLUMN gpu_model INT REFERENCES word", NULL};

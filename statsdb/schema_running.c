@@ -8,19 +8,19 @@ const char *const bj_schema_running[] = {
     "CREATE TABLE running_finding("
     "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
     "rule TEXT NOT NULL,"
-    "since INT NOT NULL," /* found in each evaluation since then */
-    "seen INT NOT NULL,"  /* in the last one */
+    "since INT NOT NULL," /* the finding exists in each evaluation since then */
+    "seen INT NOT NULL,"  /* time of the last evaluation with the finding */
     "PRIMARY KEY(job, rule)) STRICT, WITHOUT ROWID",
 
-    /* What was done about them; kept as long as the job. */
+    /* Actions because of findings; kept as long as the job. */
     "CREATE TABLE running_action("
     "id INTEGER PRIMARY KEY,"
     "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
     "rule TEXT NOT NULL,"
-    "since INT NOT NULL," /* of the finding */
-    "step INT NOT NULL,"  /* in \"escalate\" of the rule */
+    "since INT NOT NULL," /* begin of the finding */
+    "step INT NOT NULL,"  /* index in \"escalate\" of the rule */
     "action TEXT NOT NULL CHECK(action IN ('warn', 'cancel')),"
-    "at INT NOT NULL," /* of the last change */
+    "at INT NOT NULL," /* time of the last change */
     "state TEXT NOT NULL CHECK(state IN ('dry run', 'waiting', 'doing',"
     " 'done', 'failed')),"
     "detail TEXT) STRICT",

@@ -1,5 +1,5 @@
-/* Tables of what the site sets in options, so that all programs use the same:
- * prices (statsdb/price.h), and the words of reports (report/catalogue.h). */
+/* Tables with options of the site, so that all programs use the same values:
+ * prices (statsdb/price.h), and texts of reports (report/catalogue.h). */
 #include "statsdb/schema_sql.h"
 
 #include <stddef.h>

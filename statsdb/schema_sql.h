@@ -2,21 +2,20 @@
 #ifndef BJ_STATSDB_SCHEMA_SQL_H
 #define BJ_STATSDB_SCHEMA_SQL_H
 
-/* SQL of a step is written once, in words that store/postgres_sql.c knows;
- * where the engines differ altogether, both spellings follow each other, each
- * with the word of its engine in front. */
+/* The SQL of a step is written once, in forms that store/postgres_sql.c can
+ * rewrite; where the engines differ too much, there is a statement for each,
+ * which begins with the mark of its engine. */
 #define BJ_ONLY_SQLITE "/*sqlite*/"
 #define BJ_ONLY_POSTGRESQL "/*postgresql*/"
 
-/* In front of a CREATE TABLE: in PostgreSQL it is split by a column that holds
- * numbers of jobs or of final records (statsdb/month.h).  BJ_BY_ID for the
- * tables job and node_record. */
+/* Mark in front of a CREATE TABLE: in PostgreSQL the table is partitioned by a
+ * column with numbers of jobs or of final records (statsdb/month.h).  BJ_BY_ID
+ * is for the tables job and node_record. */
 #define BJ_BY_ID "/*by id*/"
 #define BJ_BY_JOB "/*by job*/"
 #define BJ_BY_RECORD "/*by record*/"
 
-/* A trigger of PostgreSQL for each row: when, on which table, under which
- * condition, and its statement. */
+/* A row trigger of PostgreSQL: its event, table, condition and statement. */
 #define BJ_POSTGRESQL_TRIGGER(name, when, table, condition, sql)               \
     BJ_ONLY_POSTGRESQL "CREATE FUNCTION " name "() RETURNS trigger LANGUAGE"   \
                        " plpgsql AS $$ BEGIN " sql "; RETURN NULL; END $$;"    \

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Views with names instead of numbers; NULL is unknown.  schema_access.c has
- * each of them for people. */
+/* Views with names instead of numbers; NULL is unknown.  schema_access.c has a
+ * restricted version of each. */
 
 /* Dictionaries of a job's row. */
 #define NAME(table, column) " " BJ_SQL_NAME(table, "j." column) " AS " column
@@ -12,7 +12,8 @@
     " " BJ_SQL_WORD(table, "j." column) " AS " name
 #define MORE(column) " " BJ_SQL_WORD("word", "m." column) " AS " column
 
-/* Two bits for each value: bj_source_name. */
+/* The name of a value's source (bj_source_name), from two bits for each value.
+ */
 #define SOURCE(n)                                                              \
     "CASE (u.sources >> 2 * " #n ") & 3 WHEN 1 THEN 'nodes' WHEN 2 THEN"       \
     " 'prometheus' END"

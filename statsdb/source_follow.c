@@ -21,10 +21,10 @@ enum {
                         bulk mode */
     BATCH = 8 << 20, /* bytes of a transaction */
     HEAD = 64 << 10, /* limit for the first line */
-    FILES_MAX = 100000, /* of a directory */
+    FILES_MAX = 100000, /* maximum number of files of a directory */
 };
 
-/* A file of the list, and its state when it had been read to its end. */
+/* A file of the list, and its state when it was last read to its end. */
 struct file {
     char name[NAME_MAX + 1];
     uint64_t order; /* the day; for lsb.acct.N a falling number */
@@ -41,13 +41,14 @@ struct bj_source_follow {
     const char *cluster_name;
     char dir[PATH_MAX], base[NAME_MAX + 1]; /* base: of LSF */
     struct bj_store *store;
-    struct bj_pbs_acct *pbs; /* one of both, kept between files */
+    /* only one of the two is used; kept between files */
+    struct bj_pbs_acct *pbs;
     struct bj_lsf_acct *lsf;
     struct file *file;
     size_t files;
     char *chunk;
 
-    /* for one call */
+    /* for one call of bj_source_follow_run */
     const struct bj_source_run *run;
     struct bj_sacct_counts counts;
     bool dry, open;
@@ -97,7 +98,8 @@ static void close_reader(struct bj_source_follow *f)
     f->lsf = NULL;
 }
 
-/* Times of PBS are its server's local time, which is ours. */
+/* PBS writes local time of its server, which is assumed to be that of this
+ * machine. */
 static int local_offset(void *ctx, uint64_t local_sec)
 {
     const time_t as_utc = (time_t)local_sec;
@@ -170,8 +172,8 @@ static int keep(struct bj_source_follow *f, const char *source, int64_t at,
 /* --- one file --------------------------------------------------------------
  */
 
-/* Name of a file in the store: from its first line that is not a comment. False
- * while there is no such line. */
+/* Compute the name of a file in the store from its first line that is not a
+ * comment. False while there is no such line. */
 static bool name_of(const struct bj_source_follow *f, int fd,
                     char name[static 48])
 {
@@ -192,9 +194,9 @@ static bool name_of(const struct bj_source_follow *f, int fd,
     return false;
 }
 
-/* Bytes up to the end of the last complete line of a chunk of the file. Lines
- * that are too long are skipped; *skip is their length. 0: no complete line; or
- * -errno. */
+/* Read a chunk of the file; returns the bytes up to the end of its last
+ * complete line. Lines that are too long are skipped; *skip is their length. 0:
+ * no complete line; or -errno. */
 static ssize_t whole_lines(struct bj_source_follow *f, int fd, off_t at,
                            off_t *skip)
 {
@@ -302,7 +304,7 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
 /* --- all files -------------------------------------------------------------
  */
 
-/* Is it an accounting file, and what is its place in the order? */
+/* Is it an accounting file?  Returns its position in the order. */
 static bool order_of(const struct bj_source_follow *f, const char *name,
                      uint64_t *ret)
 {

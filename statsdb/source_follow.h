@@ -1,5 +1,5 @@
-/* Follows accounting files of schedulers: PBS's one file per day, and LSF's
- * lsb.acct with older ones next to it.
+/* Reads accounting files of schedulers as they grow: one file per day of PBS,
+ * and lsb.acct of LSF with its older files.
  *
  * The position in a file is stored in the transaction with the last data read,
  * so that nothing is lost or imported twice when the program ends. A file is
@@ -19,17 +19,17 @@ enum bj_follow_kind {
 
 struct bj_source_follow;
 
-/* The store, cluster and path must outlive it. */
+/* The store, cluster and path must outlive *ret. */
 int bj_source_follow_new(enum bj_follow_kind kind, const char *cluster,
                          const char *path, struct bj_store *store,
                          struct bj_source_follow **ret, struct bj_err *err);
 void bj_source_follow_free(struct bj_source_follow *f); /* NULL is fine */
 
-/* Import new data, the oldest first, in several transactions; with dry in one
- * that is rolled back. progress of run is not used. When stopped, it returns 0
- * and the data read so far is committed. Counts are of this call: bytes, lines
- * (jobs), bad_lines, bad_fields. Errors name the file; those of the store as in
- * statsdb/sql.h. */
+/* Import new data, the oldest first, in several transactions; with dry, in one
+ * that is rolled back. run->progress is not used. When stopped, it returns 0,
+ * and the data read so far are committed. Counts are those of this call: bytes,
+ * lines (jobs), bad_lines, bad_fields. Error messages contain the file; errors
+ * of the store are those of store/db.h. */
 int bj_source_follow_run(struct bj_source_follow *f,
                          const struct bj_source_run *run, bool dry,
                          struct bj_sacct_counts *ret, struct bj_err *err);

@@ -23,7 +23,7 @@ enum how { PLAIN, ASKED, USED };
 struct rows {
     struct bj_mysql *conn;
     struct bj_mysql_result *result;
-    char **row; /* NULL: at its end */
+    char **row; /* NULL: at the end */
     unsigned long *length;
     unsigned columns;
     uint64_t inx; /* Slurm's number of the run */
@@ -68,8 +68,8 @@ void bj_source_mariadb_free(struct bj_source_mariadb *s)
 
 /* --- connections -----------------------------------------------------------*/
 
-/* Error numbers of the server and the client library that have their own errno:
- * mysqld_error.h, errmsg.h. */
+/* The errno for error numbers of the server and the client library
+ * (mysqld_error.h, errmsg.h). */
 static int code_of(unsigned number)
 {
     switch (number) {
@@ -110,7 +110,7 @@ static void set_options(const struct reply *a, struct bj_mysql *conn)
     const struct bj_cluster_conf *c = a->source->conf;
     const struct bj_libmariadb *lib = &a->source->lib;
     unsigned connect = CONNECT_SEC, off = 0;
-    /* Without it "localhost" means a default socket. */
+    /* Without this option, "localhost" means a default socket. */
     unsigned way = is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
     lib->options(conn, BJ_MYSQL_PROTOCOL, &way);
     unsigned timeout_sec = (unsigned)(c->timeout_usec / 1000000);
@@ -227,7 +227,7 @@ static int query_view(const struct reply *a, struct rows *rows,
                       struct bj_err *err)
 {
     char sql[256];
-    /* Jobs pending, running or ended in the period, like sacct. */
+    /* Select jobs pending, running or ended in the period, like sacct. */
     snprintf(sql, sizeof(sql),
              "SELECT * FROM %s WHERE (t_end >= %lld OR t_end = 0)"
              " AND t_submit < %lld ORDER BY job_db_inx",
@@ -305,8 +305,8 @@ static int put_row(struct reply *a, const struct rows *rows, struct bj_err *err)
     return put_line(a, err);
 }
 
-/* Each job followed by its steps. Steps of jobs that appeared between the two
- * queries wait for the next window. */
+/* Write each job followed by its steps. Steps of jobs that appeared between the
+ * two queries are left for the next window. */
 static int put_rows(struct reply *a, struct bj_err *err)
 {
     int r = next(a, &a->job, err);

@@ -1,8 +1,8 @@
-/* Slurm's own database as a source, through three views that a script makes
- * (examples/slurm-database-view), with sacct's column names. Their rows become
- * sacct's text, so that one reader handles both. Only SELECT is sent, in a
- * read-only session; libmariadb is loaded when the first such source is made.
- */
+/* Slurm's own database as a source, through three views with sacct's column
+ * names, which a script makes (examples/slurm-database-view). Rows are
+ * converted to sacct's text, so that one reader handles both. Sends only
+ * SELECT, in a read-only session; libmariadb is loaded when the first such
+ * source is made. */
 #ifndef BJ_STATSDB_SOURCE_MARIADB_H
 #define BJ_STATSDB_SOURCE_MARIADB_H
 
@@ -10,7 +10,7 @@
 
 struct bj_source_mariadb;
 
-/* conf must outlive it.  -ENOSYS without the library. */
+/* conf must outlive *ret.  -ENOSYS: the library is missing. */
 int bj_source_mariadb_new(const struct bj_cluster_conf *conf,
                           struct bj_source_mariadb **ret, struct bj_err *err);
 void bj_source_mariadb_free(struct bj_source_mariadb *s); /* NULL is fine */

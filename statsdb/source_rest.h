@@ -1,4 +1,4 @@
-/* Slurm's accounting through slurmrestd, requested for a time window. */
+/* Slurm's accounting as a source: slurmrestd, for a time window. */
 #ifndef BJ_STATSDB_SOURCE_REST_H
 #define BJ_STATSDB_SOURCE_REST_H
 

@@ -10,8 +10,9 @@
 
 struct bj_source_sacct {
     const struct bj_cluster_conf *conf;
-    struct bj_arena arena; /* of one request */
-    struct bj_buf columns; /* columns of this sacct; empty: not queried yet */
+    struct bj_arena arena; /* memory of one request */
+    /* columns that this sacct supports; empty: not queried yet */
+    struct bj_buf columns;
 };
 
 int bj_source_sacct_new(const struct bj_cluster_conf *conf,

@@ -27,9 +27,9 @@ struct bj_source_run {
     void (*bad)(void *ctx, const struct bj_sacct_bad *bad);
 };
 
-/* For sources: make room for more lines in the open transaction. If it holds
- * batch_lines, commit it, report counts to progress (may be NULL), and begin
- * the next. *lines: lines in the open one. */
+/* For sources: make room for more lines in the open transaction. If it contains
+ * batch_lines, commit it, call progress (may be NULL) with the counts, and
+ * begin the next one. *lines: lines in the open transaction. */
 int bj_source_room(const struct bj_source_run *run, uint64_t *lines,
                    uint64_t more, const struct bj_sacct_counts *counts,
                    struct bj_err *err);
@@ -53,9 +53,9 @@ int bj_source_sacct_new(const struct bj_cluster_conf *conf,
 void bj_source_sacct_free(struct bj_source_sacct *s);
 
 /* Request a window and store the reply. On success a transaction with the last
- * data is open: the caller writes the covered period and commits. On failure
- * the last transaction was rolled back; earlier ones are valid but incomplete.
- * Errors are those of base/command.h, sacct.h and upsert.h. */
+ * data is still open: the caller writes the covered period and commits. On
+ * failure the last transaction was rolled back; earlier ones are valid but
+ * incomplete. Errors are those of base/command.h, sacct.h and upsert.h. */
 int bj_source_sacct_run(struct bj_source_sacct *s,
                         const struct bj_window *window,
                         const struct bj_source_run *run,

@@ -76,7 +76,7 @@ static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
                   : bj_lsf_json_feed(a->lsf, piece, err);
 }
 
-/* Counts of the reader, which is freed. */
+/* Return the counts of the reader, and free it. */
 static void close_reader(struct reply *a, struct bj_sacct_counts *ret)
 {
     *ret = (struct bj_sacct_counts){0};

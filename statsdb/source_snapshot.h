@@ -7,9 +7,9 @@
 #include "statsdb/source_sacct.h"
 
 /* Request all jobs and store the reply. On success a transaction with the last
- * data is open, on failure the last one was rolled back. Counts: bytes, jobs
- * (lines are jobs, too), bad_lines (jobs skipped), bad_fields. Errors as of
- * bj_source_sacct_run. */
+ * data is still open, on failure the last one was rolled back. Counts: bytes,
+ * jobs (lines are jobs, too), bad_lines (jobs skipped), bad_fields. Errors are
+ * those of bj_source_sacct_run. */
 int bj_source_snapshot_run(enum bj_snapshot_kind kind,
                            const struct bj_cluster_conf *conf,
                            const struct bj_source_run *run,

@@ -15,14 +15,15 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-/* Whose transaction is next.  SQLite alone would let a connection that always
- * begins another one keep the rest from writing. */
+/* The order of transactions of several connections.  With SQLite alone, a
+ * connection that always begins another transaction could keep others from
+ * writing. */
 struct turn {
     pthread_mutex_t lock;
     pthread_cond_t change;
     uint64_t next, now;
-    /* One of the connections to a server is lost: the program begins again with
-     * new ones. */
+    /* One of the connections to a server is lost: the program must open new
+     * ones. */
     atomic_bool lost;
 };
 
@@ -57,7 +58,8 @@ static int check_unfinished(struct bj_store *s, struct bj_err *err)
                       " finished; empty the store and copy again");
 }
 
-/* From now on it differs from the store that it was copied from. */
+/* Mark a copy as an independent store, because it may differ from its source
+ * from now on. */
 static int own_copy(struct bj_store *s, struct bj_err *err)
 {
     enum bj_schema_copy copy = BJ_SCHEMA_OWN;

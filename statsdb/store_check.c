@@ -4,7 +4,7 @@
 #include "statsdb/store.h"
 #include "store/db.h"
 
-/* What the schema says of SQLite's tables is true of PostgreSQL's. */
+/* Checks that the references in SQLite's schema hold in PostgreSQL's tables. */
 static const char references[] =
     "SELECT t.name, k.\"from\", k.\"table\" FROM sqlite_schema AS t,"
     " pragma_foreign_key_list(t.name) AS k WHERE t.type = 'table'"

@@ -6,9 +6,9 @@
 
 struct bj_store;
 
-/* SQLite: its pages, indexes and references.  PostgreSQL, where references are
- * not kept by the server: the references; pages and indexes are pg_amcheck's.
- * Takes long. -EBADMSG with the first error. */
+/* With SQLite, check pages, indexes and references; with PostgreSQL, where the
+ * tables have no foreign keys, only references (pg_amcheck checks pages and
+ * indexes). Takes long. -EBADMSG with the first error. */
 int bj_store_check(struct bj_store *s, struct bj_err *err);
 
 #endif

@@ -17,13 +17,15 @@ struct bj_tres_names {
     unsigned n, cap;
 };
 
-/* Add a row of tres_table; the first row of a number counts. -ENOMEM. */
+/* Add a row of tres_table; further rows with the same number are ignored.
+ * -ENOMEM. */
 int bj_tres_names_add(struct bj_tres_names *t, uint64_t id,
                       struct bj_slice type, struct bj_slice name);
 void bj_tres_names_free(struct bj_tres_names *t);
 
-/* Append a list. requested: memory is in MiB, and stays so. Items that have no
- * name, are unknown or cannot be read are omitted. */
+/* Append a list as sacct's text. requested: memory is in MiB and gets the
+ * suffix "M". Items that have no name, are unknown or cannot be read are
+ * omitted. */
 void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
                        bool requested, struct bj_buf *out);
 

@@ -174,8 +174,8 @@ static int64_t number_of(const struct bj_upsert *u,
                : BJ_SQL_NULL;
 }
 
-/* Choose the run of a record of PBS. An earlier run that it shows to have ended
- * is stored first. */
+/* Choose the run of a record of PBS. If the record shows that an earlier run
+ * has ended, that run is stored first. */
 static int put_run(struct bj_upsert *u, const struct bj_sched_job *job,
                    struct bj_err *err)
 {
@@ -224,8 +224,8 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
     return r;
 }
 
-/* Runs of PBS are listed by jobid: those that differ must differ in the
- * database, which takes UTF-8 only. */
+/* Runs of PBS are listed by jobid: different jobids must differ in the
+ * database, too, which accepts only UTF-8. */
 static bool can_gather(const struct bj_upsert *u,
                        const struct bj_sched_job *job)
 {

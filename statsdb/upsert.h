@@ -1,15 +1,15 @@
-/* Stores records of jobs; repetition changes nothing.
+/* Stores records of jobs; storing a record again changes nothing.
  *
  * A run is identified by its SLUID if it has one, else by cluster, jobid and
- * submit time; a requeued job is several runs, also in PBS
- * (statsdb/pbs_run.h). Values missing in a record stay, and a record of a run
- * that had not ended changes nothing of an ended one. Daily sums are updated in
- * the same transaction.
+ * submit time; a requeued job is several runs, also in PBS (statsdb/pbs_run.h).
+ * Stored values that a record lacks stay, and a record of a run that had not
+ * ended changes no value of an ended run. Daily sums are updated in the same
+ * transaction.
  *
  * For PostgreSQL jobs are gathered, and many of them are stored by a few
- * requests. What follows bj_upsert_job may not read jobs before bj_upsert_flush
- * or bj_upsert_commit has stored them; errors may name a later job, or
- * several. */
+ * requests. After bj_upsert_job, a job cannot be read before bj_upsert_flush or
+ * bj_upsert_commit has stored it; an error may concern jobs that were passed
+ * earlier. */
 #ifndef BJ_STATSDB_UPSERT_H
 #define BJ_STATSDB_UPSERT_H
 
@@ -21,7 +21,7 @@
 
 struct bj_upsert;
 
-/* Counts since it was made, including transactions that were rolled back. */
+/* Counts since bj_upsert_new, including transactions that were rolled back. */
 struct bj_upsert_counts {
     uint64_t jobs_new, jobs_changed, jobs_same;
     uint64_t jobs_removed; /* not stored, because retention removed them */
@@ -29,7 +29,7 @@ struct bj_upsert_counts {
     uint64_t steps_new, steps_changed, steps_same;
 };
 
-/* For the store's writer; the store must outlive it. */
+/* For the store's writer; the store must outlive *ret. */
 int bj_upsert_new(struct bj_store *s, struct bj_upsert **ret,
                   struct bj_err *err);
 void bj_upsert_free(struct bj_upsert *u); /* rolls back an open transaction */
@@ -37,9 +37,10 @@ void bj_upsert_free(struct bj_upsert *u); /* rolls back an open transaction */
 /* A batch is a transaction. If anything in it fails, roll it back: then nothing
  * has changed. -EEXIST: a row refers to a missing one. */
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err);
-/* The same, but the transaction begins with its first job, with the commit, or
- * with bj_upsert_ready() before other statements of the batch: until then other
- * connections may write, while a scheduler prepares its answer. */
+/* Like bj_upsert_begin, but the transaction begins with its first job, with the
+ * commit, or with bj_upsert_ready(), which must precede other statements of the
+ * batch. Until then other connections may write, while the scheduler prepares
+ * its output. */
 void bj_upsert_begin_later(struct bj_upsert *u);
 int bj_upsert_ready(struct bj_upsert *u, struct bj_err *err);
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err);
@@ -51,19 +52,19 @@ void bj_upsert_rollback(struct bj_upsert *u);
  * import: no write of the connection is checked meanwhile. */
 int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err);
 
-/* Are jobs gathered? At first they are. Between two transactions; with SQLite
- * nothing changes. -ENOMEM. */
+/* Switch gathering of jobs on (the default) or off, between two transactions.
+ * No effect with SQLite. -ENOMEM. */
 int bj_upsert_gather(struct bj_upsert *u, bool on, struct bj_err *err);
 
-/* Leave out jobs that the store has: under the same jobid, or the same array
- * job and task, with the same submit, start or end. */
+/* From now on, leave out jobs that the store has: jobs with the same jobid, or
+ * array job and task, and the same submit, start or end. */
 void bj_upsert_only_new(struct bj_upsert *u);
 
-/* Store what was gathered; then the counts include it. */
+/* Store the gathered jobs; the counts then include them. */
 int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err);
 
-/* Store one job with its steps. The cluster is the record's, or the given one
- * if it has none. -EINVAL: without a jobid. */
+/* Store one job with its steps. cluster is used if the record has none.
+ * -EINVAL: the record has no jobid. */
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
                   const struct bj_sched_job *job, struct bj_err *err);
 

@@ -57,8 +57,8 @@ void bj_gather_keep(struct bj_gather *g, struct bj_row *row)
             row->s[i] = bj_arena_copy(&g->memory, row->s[i]);
 }
 
-/* The slots of most steps rise; another order, or a name, may need a slot that
- * is taken. */
+/* The slots of most steps increase; a step in another order, or with a name,
+ * may need a slot that is in use, so it is stored alone. */
 static int add_steps(struct bj_upsert *u, struct bj_gathered *to,
                      const struct bj_sched_job *job, struct bj_err *err)
 {

@@ -1,4 +1,4 @@
-/* Jobs that are gathered (upsert_gather.c), then stored together
+/* Gathers jobs (upsert_gather.c), then stores them together
  * (upsert_gather_store.c). */
 #ifndef BJ_STATSDB_UPSERT_GATHER_H
 #define BJ_STATSDB_UPSERT_GATHER_H
@@ -15,20 +15,24 @@ enum { BJ_GATHER_JOB, BJ_GATHER_MORE, BJ_GATHER_STEP, BJ_GATHER_TABLES };
 
 struct bj_gathered {
     struct bj_row row;
-    int64_t id;               /* its number */
-    int64_t assoc, old_assoc; /* of its daily sums; of those that it had */
+    int64_t id; /* the job's number */
+    /* combinations of its daily sums: new, and stored ones */
+    int64_t assoc, old_assoc;
     const struct bj_row *old, *old_more; /* of the database */
-    int more; /* its position in other, or BJ_GATHER_NONE */
+    int more; /* position in gather.other of its row of job_more, or
+                 BJ_GATHER_NONE */
     int step, steps;
     bool changed, more_changed;
-    struct bj_gathered *first;     /* the first one of its key, or NULL */
-    bool task, rest, closed;       /* of the first one: the key has a task of an
-                                      array, waiting tasks; no more is merged */
-    struct bj_gathered_runs *runs; /* of PBS: those of its jobid */
+    /* the first gathered job with its key, or NULL */
+    struct bj_gathered *first;
+    bool task, rest, closed; /* only in the first job of a key: jobs of the key
+                                include a task of an array; include waiting
+                                tasks; no more jobs are merged */
+    struct bj_gathered_runs *runs; /* PBS only: the runs of its jobid */
     enum {
         BJ_JOB_NEW,
         BJ_JOB_KNOWN,
-        BJ_JOB_AGAIN, /* merged into the first one */
+        BJ_JOB_AGAIN, /* merged into the first job of its key */
         BJ_JOB_ALONE  /* stored one by one */
     } how;
 };
@@ -40,7 +44,7 @@ struct bj_gathered_row {
     bool alone;
 };
 
-/* Rows to write; those of jobs begin a struct bj_gathered. */
+/* Rows to write; rows of jobs are the first member of a struct bj_gathered. */
 struct bj_row_list {
     const struct bj_row **row;
     size_t n, cap;
@@ -54,8 +58,9 @@ struct bj_gather {
     struct bj_arena memory; /* texts of rows, old rows */
     struct bj_cache seen;
     uint64_t seed;
-    struct bj_arrays rows;             /* of a request */
-    int64_t found[2 * BJ_GATHER_JOBS]; /* each may end an earlier run */
+    struct bj_arrays rows;             /* parameters of a request */
+    int64_t found[2 * BJ_GATHER_JOBS]; /* twice as many, since each job may end
+                                          an earlier run */
     struct bj_st *known, *runs, *find;
     struct {
         struct bj_st *fetch, *change;
@@ -63,24 +68,25 @@ struct bj_gather {
     } of[BJ_GATHER_TABLES];
 };
 
-/* The numbers of dictionaries in all rows. */
+/* Replace the preliminary numbers of dictionaries in all rows. */
 int bj_gather_settle(struct bj_upsert *u, struct bj_err *err);
 
-/* Copy the texts of a row, to keep it. */
+/* Copy the texts of a row, so that it can be kept. */
 void bj_gather_keep(struct bj_gather *g, struct bj_row *row);
 
-/* The position of the first job with a key: this one if there is none before.
- * -1: no memory. The cache seen is cleared before. */
+/* Return the position of the first job with a key: at, if no earlier job has
+ * it. -1: no memory. Clear the cache g->seen before the first call. */
 int bj_gather_first(struct bj_gather *g, struct bj_slice key, int at);
 
-/* Give a job the number of its key, when its submit time has changed. */
+/* Compute the number of a job from its key again, after its submit time
+ * changed. */
 void bj_gather_number(struct bj_gather *g, struct bj_gathered *j);
 
-/* Its jobid, as a parameter. */
+/* Append the jobid of a row as a parameter. */
 void bj_gather_put_id(struct bj_arrays *a, unsigned column,
                       const struct bj_row *row);
 
-/* Is it a task of an array? Has it waiting tasks? */
+/* Is the row a task of an array? Does the job have waiting tasks? */
 static inline bool bj_gather_is_task(const struct bj_row *row)
 {
     return row->v[BJ_JOB_ARRAY_TASK] != BJ_SQL_NULL;
@@ -93,9 +99,9 @@ static inline bool bj_gather_has_rest(const struct bj_gather *g,
            g->other[j->more].row.v[BJ_MORE_REST] != BJ_SQL_NULL;
 }
 
-/* Leave out what bj_upsert_only_new leaves out (upsert_gather_known.c), choose
- * the runs of PBS (upsert_gather_runs.c), find out which jobs exist
- * (upsert_gather_find.c). */
+/* Steps of storing: leave out known jobs for bj_upsert_only_new
+ * (upsert_gather_known.c), choose the runs of PBS (upsert_gather_runs.c), find
+ * the jobs that exist (upsert_gather_find.c). */
 int bj_gather_known(struct bj_upsert *u, struct bj_err *err);
 int bj_gather_runs(struct bj_upsert *u, struct bj_err *err);
 int bj_gather_find(struct bj_upsert *u, struct bj_err *err);

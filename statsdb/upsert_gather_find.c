@@ -1,11 +1,12 @@
-/* Which gathered jobs the database has, and which of them are the same. */
+/* Finds the gathered jobs that the database has, and those that are the same
+ * job. */
 #include "base/text.h"
 #include "statsdb/upsert_gather.h"
 
 enum { NONE = 0, TAKEN = -1, NO_MEMORY = -1 };
 
-/* The number of each job that exists; NONE, or TAKEN: another one has it. Jobs
- * of a key are in the partition of its second. */
+/* Selects the number of each job that exists; else NONE, or TAKEN: another job
+ * has the number. Jobs with a key are in the partition of its second. */
 static const char find_sql[] =
     "SELECT string_agg(CAST(coalesce((SELECT id FROM job WHERE cluster = w.c1"
     " AND jobid = w.c2 AND submit = w.c3 AND id BETWEEN w.c5 >> 32 << 32 AND"
@@ -41,8 +42,9 @@ static bool same_key(const struct bj_row *a, const struct bj_row *b)
            a->v[BJ_JOB_SUBMIT] == b->v[BJ_JOB_SUBMIT];
 }
 
-/* May it be merged into an earlier one? What follows one that may not is stored
- * after that. Waiting tasks and one of them: bj_upsert_put_job splits them. */
+/* May the job be merged into an earlier one? After one that may not, later jobs
+ * of the key are not merged either, so that the order stays. Waiting tasks and
+ * one of these tasks are not merged: bj_upsert_put_job splits them. */
 static bool joins(const struct bj_gather *g, struct bj_gathered *first,
                   const struct bj_gathered *j)
 {
@@ -59,7 +61,8 @@ static bool joins(const struct bj_gather *g, struct bj_gathered *first,
     return true;
 }
 
-/* Keys that differ must differ in the database. False without memory. */
+/* Decide how to store a job. Ids that are not UTF-8 are stored alone, because
+ * different ones may become equal in the database. False: out of memory. */
 static bool judge(struct bj_gather *g, int at)
 {
     struct bj_gathered *j = &g->job[at];
@@ -91,8 +94,8 @@ static void add_key(struct bj_arrays *a, const struct bj_gathered *job)
     a->rows++;
 }
 
-/* Jobs with a number of another key, and others with their rows, are stored in
- * their order. */
+/* Jobs whose number another key has, and jobs related to these, are stored one
+ * by one, in their order. */
 static void choose(struct bj_gather *g)
 {
     bj_cache_clear(&g->seen);

@@ -33,7 +33,7 @@ static bool same(int64_t a, int64_t b)
     return a != BJ_SQL_NULL && a == b;
 }
 
-/* What the statement finds. */
+/* Do two rows match by the same rules as in the statement? */
 static bool is_same(const struct bj_row *a, const struct bj_row *b)
 {
     bool id = a->v[BJ_JOB_RAW_ID] == b->v[BJ_JOB_RAW_ID] &&

@@ -1,6 +1,6 @@
-/* Chooses the runs of gathered records of PBS (pbs_run.h), in their order.
- * Those that the database has are read by one request; the list of a jobid is
- * then kept as its records change it. */
+/* Chooses the runs of gathered records of PBS (pbs_run.h), in the order of the
+ * records. One request reads the runs from the database; the list of each jobid
+ * is then updated with its records. */
 #include "base/grow.h"
 #include "statsdb/pbs_run.h"
 #include "statsdb/upsert_gather.h"
@@ -9,15 +9,16 @@
 
 /* Runs of a jobid. */
 struct bj_gathered_runs {
-    int64_t from, to; /* the keys to read: up to before the second one */
+    int64_t from, to; /* range of keys to read, without to */
     bool wanted;
     struct listed {
-        struct bj_row row; /* its times and state; all else is unknown */
+        /* times and state of the run; all other values are unknown */
+        struct bj_row row;
         struct listed *next;
     } * run;
 };
 
-/* OFFSET 0: an index is searched for each jobid. */
+/* OFFSET 0 makes PostgreSQL search an index for each jobid. */
 static const char runs_sql[] =
     "SELECT w.n, t.submit, t.start, t.\"end\", t.state FROM"
     " unnest(CAST(?1 AS bigint[]), CAST(?2 AS bigint[]), CAST(?3 AS text[]),"
@@ -34,7 +35,7 @@ static int no_memory(struct bj_err *err)
     return bj_err_set(err, -ENOMEM, "runs");
 }
 
-/* Cluster and jobid, a number or a text. */
+/* A key of cluster and jobid, which is a number or a text. */
 static struct bj_slice key_of(struct bj_gather *g, const struct bj_row *row)
 {
     const struct bj_slice text = row->s[0];
@@ -72,7 +73,8 @@ static int find_list(struct bj_gather *g, int at, struct bj_err *err)
     return 0;
 }
 
-/* What is stored with a key changes the run that has it, or is another one. */
+/* Update the list with a stored row: it changes the run with its key, or is a
+ * new run. */
 static int list_run(struct bj_gather *g, struct bj_gathered_runs *runs,
                     const struct bj_row *row, struct bj_err *err)
 {

@@ -1,10 +1,10 @@
 /* Stores gathered jobs by few requests, for PostgreSQL.
  *
- * The words of all are looked up and added together. One request says which
- * jobs exist, others read the rows of those, which are merged; the rows that
- * are new are loaded. Records of one job are merged in memory. Jobs with steps
- * that come twice, and others whose keys are unusual, are stored one by one at
- * the end, in their order. */
+ * The words of all jobs are looked up and added together. One request finds the
+ * jobs that exist, others read their rows, into which the gathered ones are
+ * merged; new rows are loaded. Records of one job are merged in memory. Jobs
+ * with repeated steps, and jobs with unusual keys, are stored one by one at the
+ * end, in their order. */
 #include "base/grow.h"
 #include "statsdb/upsert_gather.h"
 
@@ -17,8 +17,8 @@ static const char *const keys[BJ_GATHER_TABLES] = {"id", "job", "job"};
 
 /* --- rows of jobs that exist ---------------------------------------------- */
 
-/* OFFSET 0: an index is searched for each row. Without statistics PostgreSQL
- * expects so many steps of a job that it would read all. */
+/* OFFSET 0 makes PostgreSQL search an index for each row. Without statistics,
+ * it expects so many steps per job that it would read the whole table. */
 static int prepare_fetch(struct bj_upsert *u, int table, struct bj_err *err)
 {
     struct bj_buf sql = {0};
@@ -45,7 +45,7 @@ static void add_wanted(struct bj_arrays *a, int position, int64_t id,
     a->rows++;
 }
 
-/* The rows that known jobs may have. */
+/* Add the keys of rows that known jobs may have. */
 static void want(struct bj_gather *g, int table)
 {
     for (int i = 0; i < g->jobs; i++) {
@@ -99,8 +99,8 @@ static int fetch_table(struct bj_upsert *u, int table, struct bj_err *err)
     return r;
 }
 
-/* One of all waiting tasks becomes the last of them: bj_upsert_put_job does
- * that. */
+/* Would the job split a record of waiting tasks? bj_upsert_put_job does that.
+ */
 static bool is_split(const struct bj_gathered *j)
 {
     return (j->task || bj_gather_is_task(j->old)) && j->old_more &&
@@ -130,7 +130,7 @@ static int list(struct bj_row_list *l, const struct bj_row *row,
     return 0;
 }
 
-/* Merge a row into the one that the database has; 1: it has changed. */
+/* Merge a row into that of the database; 1: it has changed. */
 static int merge_row(struct bj_gather *g, int table, const struct bj_row *old,
                      struct bj_row *row, struct bj_err *err)
 {
@@ -182,8 +182,8 @@ static int merge_job(struct bj_upsert *u, struct bj_gathered *j,
     return r > 0 ? bj_upsert_month(u, j->id, &j->row, err) : r;
 }
 
-/* Merge the rare values of a later record of a job into its row, which is
- * listed once. */
+/* Merge the row of job_more of a later record of a job into its row, which is
+ * listed only once. */
 static int merge_more_again(struct bj_gather *g, struct bj_gathered *j,
                             struct bj_err *err)
 {
@@ -222,7 +222,7 @@ static int merge_again(struct bj_upsert *u, struct bj_gathered *j,
     return r < 0 ? r : merge_more_again(u->gather, j, err);
 }
 
-/* List what is new or has changed of a job. */
+/* List the new and changed rows of a job. */
 static int merge(struct bj_upsert *u, struct bj_gathered *j, struct bj_err *err)
 {
     if (j->how == BJ_JOB_AGAIN && j->first->how == BJ_JOB_ALONE)
@@ -269,7 +269,7 @@ static int settle_assoc(struct bj_upsert *u, struct bj_err *err)
 
 /* --- writing -------------------------------------------------------------- */
 
-/* The number of a job is not in its row. */
+/* The column for the number of a job, which is not in its row. */
 static const char *number_column(int table)
 {
     return table == BJ_GATHER_JOB ? "id" : NULL;
@@ -412,7 +412,7 @@ static const char *id_text(const struct bj_gathered *j, char *ret, size_t size)
     return ret;
 }
 
-/* Call a function for each job; errors name it. */
+/* Call a function for each job; error messages contain the job. */
 static int each(struct bj_upsert *u,
                 int (*call)(struct bj_upsert *, struct bj_gathered *,
                             struct bj_err *),
@@ -430,7 +430,8 @@ static int each(struct bj_upsert *u,
     return 0;
 }
 
-/* The same for a function for all jobs. */
+/* Call a function for all jobs; error messages contain the first and the last
+ * job. */
 static int together(struct bj_upsert *u,
                     int (*call)(struct bj_upsert *, struct bj_err *),
                     struct bj_err *err)

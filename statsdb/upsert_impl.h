@@ -30,9 +30,9 @@ enum {
 
 enum { BJ_CLUSTER_MAX = 256 };
 
-/* Selects a row if the store has a job, in the sense of bj_upsert_only_new. Its
- * parameters begin with p: cluster, jobid, array job and task, submit, start
- * and end. */
+/* Selects a row if the store has a job, as defined by bj_upsert_only_new. The
+ * names of its parameters begin with p: cluster, jobid, array job and task,
+ * submit, start and end. */
 #define BJ_SQL_KNOWN_JOB(p)                                                    \
     "SELECT 1 FROM job WHERE jobid = " p "2" BJ_SQL_KNOWN_TIME(                \
         p) " UNION ALL SELECT 1 FROM job WHERE array_job_id = " p "3"          \
@@ -49,14 +49,16 @@ struct bj_upsert {
     struct bj_st *st[BJ_STATEMENTS];
     struct bj_upsert_counts counts;
     int64_t removed_before;
-    bool later;                   /* the transaction has yet to begin */
-    char cluster[BJ_CLUSTER_MAX]; /* the last one, and its number */
+    bool later;                   /* the transaction has not begun yet */
+    char cluster[BJ_CLUSTER_MAX]; /* the last cluster; its number is cluster_id
+                                   */
     size_t cluster_len;
     int64_t cluster_id;
     struct bj_row row, old;
     struct bj_job_months months;
-    int64_t number;     /* for a new job; NULL: the database gives one */
-    bool bulk, was_new; /* was_new: the last job */
+    int64_t number; /* number for a new job; BJ_SQL_NULL: the database assigns
+                       one */
+    bool bulk, was_new; /* was_new: the last job was new */
     bool only_new;
     struct bj_gather *gather; /* NULL: each job is stored at once */
     enum bj_hosts_grammar grammar;
@@ -64,28 +66,28 @@ struct bj_upsert {
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err);
 
-/* Insert u->row or merge it into its row: a job (its number, and whether it is
- * new), its rare values, a step. */
+/* Insert u->row or merge it into the stored row: a job (returns its number, and
+ * whether it is new), its row of job_more, or a step. */
 int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err);
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
                        struct bj_err *err);
 int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err);
 
-/* Does the store have u->row, in the sense of bj_upsert_only_new? */
+/* Does the store have the job u->row, as defined by bj_upsert_only_new? */
 int bj_upsert_is_known(struct bj_upsert *u, struct bj_err *err);
 
-/* Find the run of u->row, a record of PBS: 1 if *left is to be stored, too
+/* Find the run of u->row, a record of PBS. 1: the caller must store *left, too
  * (statsdb/pbs_run.h). */
 int bj_upsert_find_run(struct bj_upsert *u, struct bj_row *left,
                        struct bj_err *err);
 
-/* Before a job is inserted or changed: its month. */
+/* Note the month of a job; call it before the job is inserted or changed. */
 int bj_upsert_month(struct bj_upsert *u, int64_t id, const struct bj_row *row,
                     struct bj_err *err);
 
-/* The combination of a job that has the daily sums. While dictionaries defer
- * (bj_dicts_defer), its number may be preliminary. */
+/* Return the number of the job's combination for daily sums. While dictionaries
+ * defer (bj_dicts_defer), it may be preliminary. */
 int bj_upsert_assoc(struct bj_upsert *u, const struct bj_row *row, bool defer,
                     int64_t *ret, struct bj_err *err);
 
@@ -95,7 +97,7 @@ struct bj_gather *bj_gather_new(void); /* NULL: no memory */
 void bj_gather_free(struct bj_gather *g);
 void bj_gather_drop(struct bj_gather *g);
 
-/* Keep a job; when there are many, store them. */
+/* Gather a job; when there are many, store them. */
 int bj_gather_add(struct bj_upsert *u, const struct bj_sched_job *job,
                   struct bj_err *err);
 bool bj_gather_is_full(const struct bj_gather *g);

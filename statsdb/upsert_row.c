@@ -48,7 +48,7 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
     struct bj_buf sql = {0};
     if (s->kind == FIND) {
         sql_find(s, &sql);
-        /* Only the partition of the submit time. */
+        /* Read only the partition of the submit time. */
         if (i == BJ_ST_JOB_FIND && bj_job_numbers_follow(u->db))
             bj_buf_str(&sql, " AND id BETWEEN ?4 AND ?5");
     } else if (s->kind == PLAIN) {
@@ -70,7 +70,7 @@ int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err)
     return r;
 }
 
-/* --- which run ------------------------------------------------------------ */
+/* --- runs ----------------------------------------------------------------- */
 
 int bj_upsert_is_known(struct bj_upsert *u, struct bj_err *err)
 {
@@ -213,7 +213,7 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
     return r < 0 ? r : bj_st_run(st, err);
 }
 
-/* A record of all waiting tasks becomes the last of them. */
+/* The row of all waiting tasks becomes that of the last task. */
 static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
 {
     if (u->row.v[BJ_JOB_ARRAY_TASK] == BJ_SQL_NULL)
@@ -238,7 +238,7 @@ static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
     return r < 0 ? r : 1;
 }
 
-/* The same for a job that was not found. */
+/* Insert a job that was not found: 1 inserted, 0 not. */
 static int job_add_new(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 {
     const int64_t first = u->number;
@@ -253,7 +253,8 @@ static int job_add_new(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 
 static int job_merge(struct bj_upsert *u, int64_t id, struct bj_err *err)
 {
-    /* A number has the submit time; jobs found by their SLUID keep both. */
+    /* A number contains the submit time; jobs found by their SLUID keep both.
+     */
     if (u->number != BJ_SQL_NULL)
         u->row.v[BJ_JOB_SUBMIT] = u->old.v[BJ_JOB_SUBMIT];
     enum bj_row_change change = bj_row_merge(&bj_table_job, &u->old, &u->row);
@@ -271,7 +272,7 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err)
 {
     struct bj_st *st;
-    /* A number may be free although the job is there, under another one. */
+    /* A number may be free although the job exists under another number. */
     bool try = u->was_new && u->number == BJ_SQL_NULL;
     int added = try ? job_add(u, ret_id, err) : 0;
     int found = added == 0 ? job_find(u, &st, ret_id, err) : 0;

@@ -24,8 +24,8 @@ static void first(const struct bj_window_rules *rules, int64_t now,
     *ret = (struct bj_window){start, now, {start, now}, false};
 }
 
-/* After a long pause several slices may be missing; import them in the order of
- * time, so that the covered period stays continuous. */
+/* After a long pause several slices may be missing; import them in
+ * chronological order, so that the covered period stays continuous. */
 static void newer(const struct bj_window_rules *rules,
                   const struct bj_covered *c, int64_t now,
                   struct bj_window *ret)

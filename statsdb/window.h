@@ -1,16 +1,16 @@
 /* Chooses the next time window to request from a source.
  *
- * The imported data is one continuous period [from, to). It grows at its new
- * end with time, and at its old end until it reaches the wanted history; the
- * new end goes first. Each window at the new end starts before the known end,
- * because the databases of schedulers are completed late. */
+ * The imported data are one continuous period [from, to). It grows at its new
+ * end with time, and at its old end until it reaches the configured history;
+ * the new end has priority. Each window at the new end overlaps the imported
+ * period, because the databases of schedulers are completed late. */
 #ifndef BJ_STATSDB_WINDOW_H
 #define BJ_STATSDB_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The imported period; from == to: nothing yet. */
+/* The imported period; from == to: nothing imported yet. */
 struct bj_covered {
     int64_t from_sec, to_sec;
 };
@@ -25,12 +25,12 @@ struct bj_window_rules {
 struct bj_window {
     int64_t start_sec, end_sec; /* to request */
     struct bj_covered after;    /* the covered period after success */
-    bool backfill;              /* it is at the old end */
+    bool backfill;              /* the window is at the old end */
 };
 
-/* The next window at this time; false if none is due. After the clock was set
- * back, data in the future is kept, and the time since then is requested again.
- */
+/* Return the next window at this time; false if none is due. After the clock
+ * was set back, data in the future are kept, and the time since the new time is
+ * requested again. */
 bool bj_window_next(const struct bj_window_rules *rules,
                     const struct bj_covered *covered, int64_t now_sec,
                     struct bj_window *ret);
@@ -40,7 +40,7 @@ bool bj_window_next(const struct bj_window_rules *rules,
 bool bj_window_bulk(const struct bj_window_rules *rules,
                     const struct bj_window *w);
 
-/* Part of the history that is imported, in thousandths. */
+/* The imported part of the history, in thousandths. */
 unsigned bj_window_done(const struct bj_window_rules *rules,
                         const struct bj_covered *covered);
 

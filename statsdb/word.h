@@ -15,14 +15,14 @@ enum bj_word {
     BJ_WORD_TRES,
     BJ_WORD_STATE,
     BJ_WORD_OTHER,
-    /* Of an owner; numbers are digits. No query by text. */
+    /* Ids of an owner, as digits. There is no query by text for these. */
     BJ_WORD_UID,
     BJ_WORD_GROUP,
     BJ_WORD_GID,
     BJ_WORDS
 };
 
-/* Queries with one parameter: the text of a number, the number of a text. */
+/* Queries with one parameter: text by number, and number by text. */
 struct bj_word_sql {
     const char *text, *find;
 };

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* "-u" to "--user", if the letter is known. */
+/* Replace "-u" by "--user", if the letter is known. */
 static char *spell_out(struct bj_letter *letters, char *arg)
 {
     const bool letter = arg[0] == '-' && arg[1] && arg[1] != '-' && !arg[2];

@@ -10,11 +10,12 @@ struct bj_letter {
     char option[24];
 };
 
-/* Remove arguments that are neither options nor their values from a command
- * line; after "--" all of them. "-u" becomes "--user" by letters, which may be
- * NULL and must stay as long as argv. word has room for *argc + 1 pointers, and
- * gets a NULL after the last. argv keeps its program and its options, *argc
- * counts them. Returns the number of words. bj_opt_argv checks the options. */
+/* Move the positional arguments (all arguments after "--") from argv to word.
+ * argv keeps the name of the program and the options, and *argc their number.
+ * word must have room for *argc + 1 pointers; a NULL follows the last one.
+ * letters (may be NULL) replaces short options, "-u" by "--user"; it must stay
+ * as long as argv. Returns the number of words. bj_opt_argv checks the options.
+ */
 size_t bj_words_cut(const struct bj_optset *sets, size_t n,
                     struct bj_letter *letters, int *argc, char **argv,
                     char **word);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    JOBS = 1000, /* derived in one transaction */
+    JOBS = 1000, /* jobs derived in one transaction */
     SECOND = 1000000,
     NEW_JOBS_SEC = 10, /* between searches for new jobs */
     IDLE_SEC = 30,     /* between searches for jobs to query */
@@ -51,7 +51,7 @@ int bj_work_check(const struct bj_statsdb_conf *conf, struct bj_err *err)
 /* --- start -----------------------------------------------------------------
  */
 
-/* Query the existing jobs, too, when a server is new. */
+/* Also query the existing jobs when a server is new. */
 static int backlog(struct bj_work *w, struct bj_work_prom *p,
                    struct bj_err *err)
 {
@@ -226,7 +226,7 @@ static int query_jobs(struct bj_work *w, struct bj_work_prom *p,
         bj_log(BJ_LOG_DEBUG, NULL, "%s: queried prometheus for %d jobs",
                p->conf->name, n);
     }
-    /* Leave the server to others for half of the time. */
+    /* Use the server for at most half of the time. */
     p->due_usec = now + (n > 0 ? now - began : IDLE_SEC * (uint64_t)SECOND);
     return 0;
 }

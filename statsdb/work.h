@@ -1,6 +1,6 @@
-/* Work of batchjob_stats_db between requests to schedulers: it derives values
- * of jobs, queries Prometheus servers for ended jobs, and stores emission
- * factors, in small steps, so that nothing else waits long. */
+/* Work of batchjob_stats_db between requests to schedulers: derives values of
+ * jobs, queries Prometheus servers for ended jobs, and stores emission factors,
+ * in small steps, so that imports do not wait long. */
 #ifndef BJ_STATSDB_WORK_H
 #define BJ_STATSDB_WORK_H
 
@@ -12,7 +12,8 @@
 
 struct bj_work;
 
-/* All must outlive it. -EINVAL: invalid rules, factors or servers. */
+/* All arguments must outlive *ret. -EINVAL: invalid rules, factors or servers.
+ */
 int bj_work_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
                 const atomic_bool *stop, struct bj_work **ret,
                 struct bj_err *err);
@@ -26,13 +27,14 @@ int bj_work_check(const struct bj_statsdb_conf *conf, struct bj_err *err);
  * errors are those of the store. */
 int bj_work_step(struct bj_work *w, struct bj_err *err);
 
-/* When the next work is due, boot clock. */
+/* When the next work is due, in microseconds of the boot clock. */
 uint64_t bj_work_due(const struct bj_work *w);
 
-/* Is nothing left to do now? For --once. */
+/* Is all work done? For --once. */
 bool bj_work_idle(const struct bj_work *w);
 
-/* Fill in the counters; cluster has the clusters of conf, in their order. */
+/* Fill in the counters; cluster has one element for each cluster of conf, in
+ * the same order. */
 void bj_work_report(const struct bj_work *w, struct bj_metrics_values *r,
                     struct bj_metrics_cluster *cluster);
 

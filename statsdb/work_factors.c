@@ -54,8 +54,8 @@ static int put_all(struct bj_work *w, const struct bj_factor *f, size_t n,
         bool year =
             one.from == BJ_FACTOR_YEAR || one.from == BJ_FACTOR_CONSTANT;
         if (standing && !year && one.from != BJ_FACTOR_PROFILE)
-            continue; /* part of the history */
-        if (year)     /* the last one is used for all times */
+            continue; /* the factor is part of the history */
+        if (year)     /* the last year is used for all times */
             one.start_sec = one.end_sec = 0;
         int rank = 0;
         for (size_t k = 0; k < w->conf->carbon.providers.n; k++)
@@ -136,7 +136,7 @@ static const char *const queries[2] = {
     "max by (provider, kind, country) (" FACTOR " and" ESTIMATED ")",
 };
 
-/* Collect first: no transaction waits for the network. */
+/* Collect samples first, so that no transaction waits for the network. */
 struct sample {
     struct bj_factor f;
     char provider[BJ_ZONE_MAX];

@@ -17,7 +17,7 @@ struct bj_work_prom {
     uint64_t due_usec, factors_due_usec;
     unsigned failures, factors_failures;
     uint64_t errors;
-    bool done, factors_done; /* once: factors were read */
+    bool done, factors_done; /* with --once: factors were read */
 };
 
 struct bj_work {
@@ -30,7 +30,7 @@ struct bj_work {
     struct bj_carbon_feed *feed; /* NULL: no providers */
     struct bj_fetch *fetch;
     uint64_t feed_due_usec;
-    bool fed; /* once */
+    bool fed; /* with --once: the feed was read */
     struct bj_work_prom *prom;
     size_t proms;
     const char **prom_cluster; /* for derive, in the order of prom */
@@ -40,14 +40,15 @@ struct bj_work {
     bool prices_done;
 };
 
-/* work_factors.c: factors of providers, and those that an exporter reported to
- * a Prometheus server. */
+/* work_factors.c: factors from providers, and from exporters through a
+ * Prometheus server. */
 int bj_work_feed_new(struct bj_work *w, struct bj_err *err);
 int bj_work_feed(struct bj_work *w, struct bj_err *err);
 int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
                          int64_t now_sec, struct bj_err *err);
 
-/* work_cluster.c: id of a cluster in the store; 0: it has no job yet. */
+/* work_cluster.c: number of a cluster in the store; 0: the cluster has no job
+ * yet. */
 int64_t bj_work_cluster(struct bj_work *w, const char *name);
 
 #endif

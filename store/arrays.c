@@ -61,7 +61,7 @@ int bj_arrays_bind(struct bj_arrays *a, unsigned columns, struct bj_st *st,
         if (b->failed)
             return bj_err_set(err, -ENOMEM, "rows");
         bj_st_bind_text(st, (int)i + 1, (struct bj_slice){b->p, b->len});
-        b->len--; /* it may be bound again */
+        b->len--; /* remove the NUL, because it may be bound again */
     }
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "store/db.h"
 
-enum { BJ_ARRAYS = 64 }; /* most columns */
+enum { BJ_ARRAYS = 64 }; /* maximum number of columns */
 
 /* Zero-initialise; free with bj_arrays_free. */
 struct bj_arrays {
@@ -18,20 +18,23 @@ struct bj_arrays {
 void bj_arrays_free(struct bj_arrays *a);
 void bj_arrays_clear(struct bj_arrays *a);
 
-/* Append a value to a column, from 0.  BJ_SQL_NULL, and p NULL, are NULL. */
+/* Append a value to a column (counted from 0).  BJ_SQL_NULL, and a text with p
+ * NULL, become NULL. */
 void bj_arrays_i64(struct bj_arrays *a, unsigned column, int64_t v);
 void bj_arrays_text(struct bj_arrays *a, unsigned column, struct bj_slice s);
 
-/* Make the first columns the parameters of a statement, until *a is changed. */
+/* Bind the first columns as the parameters of a statement; they are valid until
+ * *a is changed. */
 int bj_arrays_bind(struct bj_arrays *a, unsigned columns, struct bj_st *st,
                    struct bj_err *err);
 
-/* Run a statement without rows with these parameters, and clear them. */
+/* Run a statement that returns no rows with these parameters, then clear them.
+ */
 int bj_arrays_run(struct bj_arrays *a, unsigned columns, struct bj_st *st,
                   struct bj_err *err);
 
-/* The same for a statement with one row of one text, a number for each row of
- * *a with commas between: "1,-2,3". */
+/* Run a statement that returns one text, "1,-2,3", with one number for each row
+ * of *a, then clear them. */
 int bj_arrays_numbers(struct bj_arrays *a, unsigned columns, struct bj_st *st,
                       int64_t *ret, struct bj_err *err);
 

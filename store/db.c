@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* The last one takes every other URL: a path. */
+/* The last engine accepts all other URLs, as paths. */
 static const struct bj_engine *const engines[] = {
     &bj_engine_postgres,
     &bj_engine_sqlite,
@@ -86,7 +86,7 @@ void bj_st_bind_jobid(struct bj_st *st, int at, struct bj_slice s)
 
 void bj_st_bind_jobid_number(struct bj_st *st, int at, int64_t v)
 {
-    /* PostgreSQL sends a number as a text where a text was bound before. */
+    /* PostgreSQL sends a number as text if text was bound before. */
     if (st->engine->dialect == BJ_DIALECT_POSTGRESQL)
         bj_st_bind_text(st, at, BJ_SLICE(""));
     bj_st_bind_i64(st, at, v);

@@ -1,11 +1,11 @@
-/* A database, whichever engine holds it: connections, statements, transactions.
+/* A database of any engine: connections, statements, transactions.
  *
  * A URL chooses the engine: "postgresql://USER@HOST/DATABASE?..." and
  * "service=NAME" are PostgreSQL, a path or "sqlite:PATH" is a file of SQLite.
  * SQL is written in the forms that all engines know (docs/contributing.md).
  *
- * Functions that return int return 0 or a negative errno, and put the server's
- * words into *err (which may be NULL):
+ * Functions that return int return 0 or a negative errno, and store the
+ * server's message in *err (which may be NULL):
  * -EBUSY: another connection holds the lock (after busy_usec)
  * -ENOSPC: the disk, a quota or the limit of the database is full
  * -EIO: reading or writing failed
@@ -13,9 +13,9 @@
  * -EEXIST: a constraint failed
  * -EINTR: interrupted, or at its deadline
  * -ECONNREFUSED, -ENOLINK: no connection to the server; it is lost
- * -EINVAL: a value that the engine refuses, such as text that is not UTF-8
+ * -EINVAL: the engine refuses a value, such as text that is not UTF-8
  * -EROFS, -EACCES, -ENOENT, -ENOMEM, -EFBIG
- * -EPROTO: any other, which is a programming error
+ * -EPROTO: any other error, which is a programming error
  * After an error in a transaction, roll it back. */
 #ifndef BJ_STORE_DB_H
 #define BJ_STORE_DB_H
@@ -32,8 +32,8 @@
 /* No value, in rows of integers: SQL's NULL. */
 #define BJ_SQL_NULL INT64_MIN
 
-/* A count of a record as a value of a row: BJ_ABSENT is NULL; larger values
- * than a signed 64 bit number are limited to it. */
+/* Convert a count of a record to a value of a row: BJ_ABSENT becomes
+ * BJ_SQL_NULL; values beyond INT64_MAX become INT64_MAX. */
 static inline int64_t bj_sql_u64(uint64_t v)
 {
     if (v == BJ_ABSENT)
@@ -43,14 +43,17 @@ static inline int64_t bj_sql_u64(uint64_t v)
 
 /* --- connections ---------------------------------------------------------- */
 
-/* A number of 0 is the default in brackets. */
+/* A number of 0 means the default in brackets. */
 struct bj_db_options {
-    const char *url; /* NULL: an empty one that is removed when it is closed */
-    bool read_only;  /* no file is made; statements that write fail */
-    bool create;     /* make it if it is missing */
-    bool foreign;    /* of another program: nothing in its schema is run */
-    bool any_filesystem;  /* a file may be on a network file system */
-    bool only_writer;     /* -EBUSY if another connection has this, too */
+    /* NULL: an empty database that is removed when it is closed */
+    const char *url;
+    bool read_only; /* make no file; statements that write fail */
+    bool create;    /* make the database if it is missing */
+    /* the file is of another program: run nothing in its schema */
+    bool foreign;
+    bool any_filesystem; /* a file may be on a network file system */
+    /* -EBUSY if another connection with this option is open */
+    bool only_writer;
     bool durable;         /* commits survive a power failure */
     bool shrink;          /* a new file can shrink: bj_db_shrink */
     uint64_t cache_bytes; /* memory for pages [12 M] */
@@ -59,12 +62,13 @@ struct bj_db_options {
     uint64_t value_bytes; /* maximum size of a value [the engine's] */
 };
 
-/* For programs that use databases in one thread only, before they open one:
- * omits locks and memory statistics, which saves a fifth of an import's work.
- */
+/* For programs that use databases in one thread only; call it before the first
+ * open.  Omits locks and memory statistics, which saves a fifth of the work of
+ * an import. */
 void bj_db_single_thread(void);
 
-/* The same for programs whose threads each have their own connections. */
+/* For programs in which each thread has its own connections; call it before the
+ * first open. */
 void bj_db_own_threads(void);
 
 /* Open a connection.  The errors above, and:
@@ -73,15 +77,15 @@ void bj_db_own_threads(void);
 int bj_db_open(const struct bj_db_options *opt, struct bj_db **ret,
                struct bj_err *err);
 
-/* Is the URL that of a file, rather than of a server? */
+/* Does the URL name a file, rather than a server? */
 bool bj_db_is_file(const char *url);
 
-/* What messages show of a URL, which may have a password: the path of a file,
- * or "PostgreSQL". */
+/* The text for a URL in messages, without its password: the path of a file, or
+ * "PostgreSQL". */
 const char *bj_db_shown(const char *url);
 
-/* Close it and what it holds; a transaction that is open is rolled back. Its
- * statements must be gone.  NULL is fine. */
+/* Close the connection and roll back an open transaction. All its statements
+ * must have been finalized.  NULL is fine. */
 void bj_db_close(struct bj_db *db);
 
 /* "SQLite", "PostgreSQL" */
@@ -102,19 +106,20 @@ static inline int bj_db_exec(struct bj_db *db, const char *sql,
     return db->engine->exec(db, sql, err);
 }
 
-/* Compile one statement.  An engine may look at its text only when it runs. */
+/* Compile one statement.  An engine may report errors in the text only when the
+ * statement runs. */
 static inline int bj_db_prepare(struct bj_db *db, const char *sql,
                                 struct bj_st **ret, struct bj_err *err)
 {
     return db->engine->prepare(db, sql, ret, err);
 }
 
-/* The same for the statement in a buffer, which is freed. */
+/* Compile the statement in a buffer, then free the buffer. */
 int bj_db_prepare_buf(struct bj_db *db, struct bj_buf *sql, struct bj_st **ret,
                       struct bj_err *err);
 
-/* The single integer of a query without parameters; BJ_SQL_NULL for NULL,
- * -ENOENT without a row. */
+/* Run a query without parameters that returns one integer; BJ_SQL_NULL for
+ * NULL.  -ENOENT: no row. */
 int bj_db_int(struct bj_db *db, const char *sql, int64_t *ret,
               struct bj_err *err);
 
@@ -124,7 +129,7 @@ static inline int64_t bj_db_changes(struct bj_db *db)
     return db->engine->changes(db);
 }
 
-/* Transactions.  WRITE takes the writer's lock at once, so that later
+/* Begin a transaction.  WRITE gets the writer's lock at once, so that later
  * statements cannot fail to get it.  In a SNAPSHOT all reads see one state. */
 static inline int bj_db_begin(struct bj_db *db, enum bj_begin mode,
                               struct bj_err *err)
@@ -137,19 +142,20 @@ static inline int bj_db_commit(struct bj_db *db, struct bj_err *err)
     return db->engine->commit(db, err);
 }
 
-/* Without a transaction, or after its connection is lost, nothing happens. */
+/* Without a transaction, or after the connection was lost, this does nothing.
+ */
 static inline void bj_db_rollback(struct bj_db *db)
 {
     db->engine->rollback(db);
 }
 
-/* Some errors, such as a full disk, may end a transaction. */
+/* Is a transaction open?  Some errors, such as a full disk, end it. */
 static inline bool bj_db_in_transaction(struct bj_db *db)
 {
     return db->engine->in_transaction(db);
 }
 
-/* End the statement that runs, with -EINTR.  From any thread. */
+/* End the running statement with -EINTR; from any thread. */
 static inline void bj_db_interrupt(struct bj_db *db)
 {
     db->engine->interrupt(db);
@@ -168,14 +174,14 @@ static inline bool bj_db_is_late(const struct bj_db *db)
     return db->late;
 }
 
-/* Is the connection of no use: the server has gone, or another file has taken
- * the place of the open one?  Open another one then. */
+/* Must the caller open a new connection, because the server has gone, or
+ * another file has replaced the open one? */
 static inline bool bj_db_is_lost(struct bj_db *db)
 {
     return db->engine->is_lost(db);
 }
 
-/* A number that is another one after another connection has committed. In a
+/* Return a number that changes whenever another connection commits. In a
  * transaction. */
 static inline int bj_db_version(struct bj_db *db, int64_t *ret,
                                 struct bj_err *err)
@@ -183,28 +189,28 @@ static inline int bj_db_version(struct bj_db *db, int64_t *ret,
     return db->engine->version(db, ret, err);
 }
 
-/* Is it a replica of another server's database?  1 with the time in
- * milliseconds since the last change that it has got from there, 0 if it has
- * all that it was sent, BJ_SQL_NULL if that time is not known; 0: it is none.
- */
+/* Is the database a replica of another server's?  0: no.  1: yes, and *ret_msec
+ * is the time since the last change that the replica has received, in
+ * milliseconds; 0 if it has applied all changes it received; BJ_SQL_NULL if the
+ * time is unknown. */
 static inline int bj_db_replica(struct bj_db *db, int64_t *ret_msec,
                                 struct bj_err *err)
 {
     return db->engine->replica ? db->engine->replica(db, ret_msec, err) : 0;
 }
 
-/* From now on the connection only reads, whatever the statements say: -EACCES.
- * Long statements and long patterns of LIKE are refused. */
+/* From now on the connection can only read: statements that write fail with
+ * -EACCES. Long statements and long patterns of LIKE are refused. */
 static inline void bj_db_fence(struct bj_db *db)
 {
     db->engine->fence(db);
 }
 
-/* A function of SQL whose result this program computes. */
+/* An SQL function that this program computes. */
 struct bj_db_function {
     const char *name;
     int arguments; /* at most BJ_FUNCTION_ARGUMENTS */
-    bool pure;     /* the same arguments give the same result */
+    bool pure;     /* the result depends only on the arguments */
     /* Set *ret; a text must stay valid until the next call.  -ENOMEM. */
     int (*call)(void *ctx, const struct bj_value *argument,
                 struct bj_value *ret);
@@ -214,7 +220,7 @@ struct bj_db_function {
 enum { BJ_FUNCTION_ARGUMENTS = 4 };
 
 /* Add a function to the connection; f must outlive it.  -ENOTSUP: the engine
- * computes elsewhere. */
+ * runs in another process. */
 static inline int bj_db_function(struct bj_db *db,
                                  const struct bj_db_function *f,
                                  struct bj_err *err)
@@ -239,21 +245,21 @@ static inline const char *bj_st_sql(const struct bj_st *st)
     return st->sql;
 }
 
-/* Go to the next row: 1 a row, 0 none (the statement is then reset), or an
- * error (reset, too). */
+/* Read the next row: 1; 0: no more rows; or an error.  After 0 and errors the
+ * statement is reset. */
 static inline int bj_st_row(struct bj_st *st, struct bj_err *err)
 {
     return st->engine->row(st, err);
 }
 
-/* Make it ready to run again; its values stay.  NULL is fine. */
+/* Make the statement ready to run again; bound values stay.  NULL is fine. */
 static inline void bj_st_reset(struct bj_st *st)
 {
     if (st)
         st->engine->reset(st);
 }
 
-/* Run a statement without rows, then reset it. */
+/* Run a statement that returns no rows, then reset it. */
 static inline int bj_st_run(struct bj_st *st, struct bj_err *err)
 {
     int r = bj_st_row(st, err);
@@ -262,30 +268,30 @@ static inline int bj_st_run(struct bj_st *st, struct bj_err *err)
     return r < 0 ? r : 0;
 }
 
-/* Run a statement of at most one row, an integer, then reset it: 1 with it, 0
- * without a row. */
+/* Run a statement that returns at most one row with one integer, then reset it.
+ * 1: *ret is the integer; 0: no row. */
 int bj_st_int(struct bj_st *st, int64_t *ret, struct bj_err *err);
 
-/* Run an INSERT of one row into a table with a number, its column id, then
- * reset it: 1 with the number of the new row, 0 when ON CONFLICT DO NOTHING
- * leaves it out.  The text has no RETURNING, for which SQLite makes a table at
- * each run. A statement is run by this function only or never. */
+/* Run an INSERT of one row into a table whose rows are numbered by the column
+ * id, then reset it. 1: *ret_id is the number of the new row; 0: ON CONFLICT DO
+ * NOTHING left the row out.  The text must not have RETURNING, for which SQLite
+ * makes a table at each run. Run such a statement only by this function. */
 static inline int bj_st_insert(struct bj_st *st, int64_t *ret_id,
                                struct bj_err *err)
 {
     return st->engine->insert(st, ret_id, err);
 }
 
-/* Parameters are "?" or "?1", not both; each is NULL until it is bound.  A
- * bound value stays until another one takes its place. */
+/* Parameters are written "?" or "?1", not both; each is NULL until it is bound.
+ * A bound value stays until it is replaced. */
 
-/* How many there are. */
+/* The number of parameters. */
 static inline int bj_st_parameters(struct bj_st *st)
 {
     return st->engine->parameters(st);
 }
 
-/* Make all values NULL. */
+/* Set all parameters to NULL. */
 static inline void bj_st_clear(struct bj_st *st)
 {
     st->engine->clear(st);
@@ -296,7 +302,7 @@ static inline void bj_st_bind_null(struct bj_st *st, int at)
     st->engine->bind_null(st, at);
 }
 
-/* BJ_SQL_NULL is NULL. */
+/* Bind an integer; BJ_SQL_NULL becomes NULL. */
 static inline void bj_st_bind_i64(struct bj_st *st, int at, int64_t v)
 {
     if (v == BJ_SQL_NULL)
@@ -310,7 +316,8 @@ static inline void bj_st_bind_f64(struct bj_st *st, int at, double v)
     st->engine->bind_f64(st, at, v);
 }
 
-/* Text that stays valid until the statement has run; p NULL is NULL. */
+/* Bind text, which must stay valid until the statement has run; p NULL becomes
+ * NULL. */
 static inline void bj_st_bind_text(struct bj_st *st, int at, struct bj_slice s)
 {
     if (s.p)
@@ -319,17 +326,18 @@ static inline void bj_st_bind_text(struct bj_st *st, int at, struct bj_slice s)
         st->engine->bind_null(st, at);
 }
 
-/* Is it a number without leading zeros? */
+/* Is the jobid a number without leading zeros? */
 bool bj_jobid_number(struct bj_slice s, int64_t *ret);
 
-/* The id of a job, a text that mostly is a number.  SQLite stores a number as a
- * number, which takes less room and sorts so, PostgreSQL always as text. */
+/* Bind a jobid, a text that usually is a number.  SQLite stores numbers as
+ * integers, which need less space and sort numerically; PostgreSQL always
+ * stores text. */
 void bj_st_bind_jobid(struct bj_st *st, int at, struct bj_slice s);
 
-/* The same for one that is a number. */
+/* Bind a jobid that is a number. */
 void bj_st_bind_jobid_number(struct bj_st *st, int at, int64_t v);
 
-/* Text; an empty one is NULL, too. */
+/* Bind text; an empty text also becomes NULL. */
 static inline void bj_st_bind_filled(struct bj_st *st, int at,
                                      struct bj_slice s)
 {
@@ -339,7 +347,7 @@ static inline void bj_st_bind_filled(struct bj_st *st, int at,
         st->engine->bind_text(st, at, s);
 }
 
-/* The columns of the result. */
+/* The number of columns of the result. */
 static inline int bj_st_columns(struct bj_st *st)
 {
     return st->engine->columns(st);
@@ -350,8 +358,8 @@ static inline const char *bj_st_column_name(struct bj_st *st, int col)
     return st->engine->column_name(st, col);
 }
 
-/* Values of the current row: n columns from col on.  Texts stay valid until the
- * next row, and are followed by a NUL. */
+/* Return values of the current row: n columns from col on.  Texts are valid
+ * until the next row, and a NUL follows them. */
 static inline void bj_st_get(struct bj_st *st, int col, unsigned n,
                              struct bj_value *ret)
 {
@@ -365,19 +373,20 @@ static inline enum bj_type bj_st_type(struct bj_st *st, int col)
     return v.type;
 }
 
-/* One value, as an integer: reals lose their fraction; NULL is BJ_SQL_NULL. */
+/* Return one value as an integer: reals lose their fraction; NULL is
+ * BJ_SQL_NULL. */
 static inline int64_t bj_st_get_i64(struct bj_st *st, int col)
 {
     return st->engine->get_i64(st, col);
 }
 
-/* As a real number; NULL is 0. */
+/* Return one value as a real number; NULL is 0. */
 static inline double bj_st_get_f64(struct bj_st *st, int col)
 {
     return st->engine->get_f64(st, col);
 }
 
-/* As text: numbers in decimal; NULL has p NULL. */
+/* Return one value as text: numbers in decimal; p is NULL for NULL. */
 static inline struct bj_slice bj_st_get_text(struct bj_st *st, int col)
 {
     return st->engine->get_text(st, col);
@@ -385,8 +394,8 @@ static inline struct bj_slice bj_st_get_text(struct bj_st *st, int col)
 
 /* --- the whole database --------------------------------------------------- */
 
-/* Check all of it: pages, indexes, foreign keys.  Takes long. -EBADMSG with the
- * first error; -ENOTSUP: a server checks its own files. */
+/* Check the whole database: pages, indexes, foreign keys.  Takes long. -EBADMSG
+ * with the first error; -ENOTSUP: a server checks its own files. */
 static inline int bj_db_check(struct bj_db *db, struct bj_err *err)
 {
     if (!db->engine->check)
@@ -402,17 +411,19 @@ static inline int bj_db_references(struct bj_db *db, bool on,
     return db->engine->references ? db->engine->references(db, on, err) : 0;
 }
 
-/* Give at most so many unused pages of a file back, in a transaction. */
+/* Return at most this many unused pages of a file to the file system, in a
+ * transaction. */
 static inline int bj_db_shrink(struct bj_db *db, unsigned pages,
                                struct bj_err *err)
 {
     return db->engine->shrink ? db->engine->shrink(db, pages, err) : 0;
 }
 
-/* Copy it, as it is now, into a new file while it is used.  The copy gets its
- * name only when it is complete and on disk.  -EEXIST: the file exists.
- * progress (may be NULL) is called with the pages done and the total; a
- * negative return stops the copy and becomes the result. */
+/* Copy the current state of the database into a new file while it is in use.
+ * The file gets its name only after the copy is complete and on disk.  -EEXIST:
+ * the file exists. progress (may be NULL) is called with the number of copied
+ * pages and the total; if it returns a negative value, the copy stops with that
+ * result. */
 static inline int bj_db_copy(struct bj_db *db, const char *to,
                              int (*progress)(void *ctx, uint64_t done,
                                              uint64_t all),
@@ -430,13 +441,13 @@ static inline int bj_db_load(struct bj_db *db, const struct bj_load *l,
     return db->engine->load(db, l, err);
 }
 
-/* Its bytes on disk. */
+/* Size of the database on disk in bytes. */
 static inline uint64_t bj_db_bytes(struct bj_db *db)
 {
     return db->engine->bytes(db);
 }
 
-/* Bytes of a log beside it that are not yet written to their place. */
+/* Bytes in the write-ahead log that are not yet in the database file. */
 static inline uint64_t bj_db_log_bytes(struct bj_db *db)
 {
     return db->engine->log_bytes ? db->engine->log_bytes(db) : 0;

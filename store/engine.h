@@ -1,6 +1,6 @@
-/* What an engine of the store provides: a table of functions for each, called
- * by store/db.h only.  Connections and statements of an engine begin with the
- * structs below. */
+/* The functions of an engine of the store, one table for each engine; only
+ * store/db.h calls them.  The structs of an engine for connections and
+ * statements begin with the structs below. */
 #ifndef BJ_STORE_ENGINE_H
 #define BJ_STORE_ENGINE_H
 
@@ -13,7 +13,7 @@
 struct bj_db_options;
 struct bj_db_function;
 
-/* Fragments of SQL that differ. */
+/* The engine's variant of SQL. */
 enum bj_dialect { BJ_DIALECT_SQLITE, BJ_DIALECT_POSTGRESQL };
 
 enum bj_begin { BJ_BEGIN_WRITE, BJ_BEGIN_SNAPSHOT };
@@ -33,14 +33,14 @@ struct bj_value {
 /* A connection.  It belongs to one thread at a time. */
 struct bj_db {
     const struct bj_engine *engine;
-    bool late; /* a statement was ended by the deadline */
+    bool late; /* the deadline has ended a statement */
 };
 
 /* A statement of a connection. */
 struct bj_st {
     const struct bj_engine *engine;
     struct bj_db *db;
-    const char *sql; /* its text, while it lives */
+    const char *sql; /* its text; valid as long as the statement */
 };
 
 enum { BJ_LOAD_COLUMNS = 128 };
@@ -50,19 +50,19 @@ struct bj_load {
     const char *table;
     const char *const *column;
     int columns;
-    /* The values of the next row: 1, 0 at the end, or an error, which becomes
-     * the result.  Texts must stay valid until the next call. */
+    /* Returns the values of the next row: 1; 0: no more rows; or an error,
+     * which becomes the result.  Texts must stay valid until the next call. */
     int (*next)(void *ctx, struct bj_value *ret, struct bj_err *err);
     void *ctx;
 };
 
-/* Positions of parameters begin with 1, those of columns with 0.  The functions
- * of db.h with the same names say more; where a function may be NULL, db.h
- * answers -ENOTSUP, 0 or nothing. */
+/* Parameters are counted from 1, columns from 0.  The functions with the same
+ * names are documented in db.h; for a function that is NULL, db.h returns
+ * -ENOTSUP or 0, or does nothing. */
 struct bj_engine {
     const char *name;
     enum bj_dialect dialect;
-    /* Is it for this URL?  NULL: a database without a name. */
+    /* Does this engine handle the URL?  NULL: a database without a name. */
     bool (*is_for)(const char *url);
 
     int (*open)(const struct bj_db_options *opt, struct bj_db **ret,

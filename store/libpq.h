@@ -1,5 +1,6 @@
 /* libpq, loaded at run time when a store is in PostgreSQL, so that sites with
- * SQLite need neither the library nor what it links (OpenSSL, LDAP, Kerberos).
+ * SQLite need neither the library nor its dependencies (OpenSSL, LDAP,
+ * Kerberos).
  *
  * Source: PostgreSQL 13, libpq-fe.h; the ABI is that of the library's file
  * name, libpq.so.5. */
@@ -40,7 +41,7 @@ enum {
     BJ_PG_SINGLE_TUPLE = 9
 };
 
-/* PG_DIAG_ of a result's error. */
+/* PG_DIAG_ fields of a result's error. */
 enum { BJ_PG_DIAG_SQLSTATE = 'C', BJ_PG_DIAG_MESSAGE = 'M' };
 
 /* Oids of types: pg_type.dat. */
@@ -58,7 +59,7 @@ enum {
 
 typedef void bj_pg_notice(void *arg, const char *message);
 
-/* The functions in use, without the prefix "PQ". */
+/* The functions that are used, without the prefix "PQ". */
 struct bj_libpq {
     struct bj_pg_option *(*conninfo_parse)(const char *info, char **message);
     void (*conninfo_free)(struct bj_pg_option *o);

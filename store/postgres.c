@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The longest prefix of an SQLSTATE comes first.  PostgreSQL's manual, appendix
- * A. */
+/* Prefixes of SQLSTATE; longer ones precede shorter ones.  Source: PostgreSQL's
+ * manual, appendix A. */
 static const struct {
     const char *state;
     int code;
@@ -29,7 +29,7 @@ int bj_postgres_errno(const char *state)
     return -EPROTO;
 }
 
-/* Without the end of line, and on one line. */
+/* Copy a message as one line, without the line end. */
 static void copy_words(const char *from, char *to, size_t size)
 {
     size_t n = 0;
@@ -121,8 +121,8 @@ static void set_deadline(struct bj_db *db, uint64_t boot_usec)
 
 /* --- transactions --------------------------------------------------------- */
 
-/* A writer waits for the others, as in a file: code above looks up first and
- * inserts then.  The lock ends with the transaction. */
+/* Writers wait for each other, as with a file, because callers first search and
+ * then insert.  The lock ends with the transaction. */
 static int begin(struct bj_db *db, enum bj_begin mode, struct bj_err *err)
 {
     struct bj_postgres *p = bj_postgres_of(db);
@@ -159,7 +159,8 @@ static int commit(struct bj_db *db, struct bj_err *err)
     if (!p->lib->send_query(p->conn, "COMMIT"))
         return bj_postgres_fail(p, NULL, err, "");
     r = bj_postgres_finish(p, &res, err, "");
-    /* The server ends a transaction that has failed without an error. */
+    /* If a statement had failed, the server ends the transaction without
+     * reporting an error. */
     if (r == 0 && strcmp(p->lib->command(res), "COMMIT") != 0)
         r = bj_err_set(err, -EPROTO,
                        "a statement of the transaction had failed");
@@ -191,7 +192,7 @@ static bool is_lost(struct bj_db *db)
     return p->lost || p->lib->status(p->conn) != BJ_PG_CONNECTION_OK;
 }
 
-/* Another snapshot has another text, after each commit of anyone. */
+/* The text of the snapshot changes with each commit of any connection. */
 static int version(struct bj_db *db, int64_t *ret, struct bj_err *err)
 {
     return bj_db_int(db,
@@ -199,11 +200,11 @@ static int version(struct bj_db *db, int64_t *ret, struct bj_err *err)
                      ret, err);
 }
 
-/* A replica that has replayed all that it has received is not behind, however
- * long ago the last change was, but only while it is connected: the view has a
- * row then.  What it has received may end with a page of the log, within a
- * record whose rest the primary sends with its next change.  No row of a
- * heartbeat: it would need a writer that runs, and clocks that agree. */
+/* A replica that has replayed all received changes has no lag, regardless of
+ * the age of the last change, but only while it is connected: the view has a
+ * row then.  The received log may end at the end of a page, within a record
+ * whose rest the primary sends with its next change.  A heartbeat row is not
+ * used, because it would need a running writer and synchronised clocks. */
 static int replica(struct bj_db *db, int64_t *ret_msec, struct bj_err *err)
 {
     enum { NONE = -1 };

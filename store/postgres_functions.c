@@ -1,12 +1,14 @@
-/* SQLite's functions that PostgreSQL lacks: postgres_sql.c writes their names.
- * The first program that makes tables makes them, too, in the same schema. */
+/* SQLite's functions that PostgreSQL lacks; postgres_sql.c uses their names.
+ * The first program that makes tables also makes these functions, in the same
+ * schema. */
 #include "store/postgres_impl.h"
 
-/* Another name when the text below changes. */
+/* Change this name when the text below changes. */
 #define MARK "bj_functions_5"
 
 static const char sql[] =
-    /* SQLite's sum: integers give an integer, NULLs are left out. */
+    /* SQLite's sum: the sum of integers is an integer, and NULLs are ignored.
+     */
     "CREATE OR REPLACE AGGREGATE bj_sum(bigint)(SFUNC = int8pl, STYPE = bigint,"
     " COMBINEFUNC = int8pl, PARALLEL = SAFE);"
     "CREATE OR REPLACE AGGREGATE bj_sum(integer)(SFUNC = int4_sum, STYPE ="
@@ -16,15 +18,15 @@ static const char sql[] =
     "CREATE OR REPLACE AGGREGATE bj_sum(double precision)(SFUNC = float8pl,"
     " STYPE = double precision, COMBINEFUNC = float8pl, PARALLEL = SAFE);"
 
-    /* of conditions, which are 0 and 1 */
+    /* sum of conditions, which count as 0 and 1 */
     "CREATE OR REPLACE FUNCTION bj_count_true(bigint, boolean) RETURNS bigint"
     " LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE WHEN $2 IS NULL"
     " THEN $1 ELSE coalesce($1, 0) + $2::int END $$;"
     "CREATE OR REPLACE AGGREGATE bj_sum(boolean)(SFUNC = bj_count_true, STYPE ="
     " bigint, COMBINEFUNC = int8pl, PARALLEL = SAFE);"
 
-    /* Only SQLite looks at the clock within a statement; here the deadline
-     * ends it. */
+    /* Only SQLite reads the clock within a statement; in PostgreSQL the
+       deadline ends the statement. */
     "CREATE OR REPLACE FUNCTION bj_late(bigint, bigint, bigint) RETURNS boolean"
     " LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT false $$;"
 

@@ -1,4 +1,4 @@
-/* What the files of the engine PostgreSQL share. */
+/* Shared by the files of the engine PostgreSQL only. */
 #ifndef BJ_STORE_POSTGRES_IMPL_H
 #define BJ_STORE_POSTGRES_IMPL_H
 
@@ -16,13 +16,16 @@ struct bj_postgres {
     struct bj_pg_conn *conn;
     struct bj_pg_cancel *cancel;
     uint64_t deadline; /* boot clock, or 0 */
-    uint64_t grace;    /* after a cancel: until when its answer must come */
+    uint64_t grace; /* deadline for the server's response to a cancel request;
+                       boot clock */
     uint64_t busy_usec;
     int64_t changes;
-    struct bj_postgres_st *reading; /* its rows are not all here */
-    unsigned names;                 /* of prepared statements so far */
-    struct bj_buf unused;           /* statements that drop such names */
-    int unusable;                   /* a failed fence: its error */
+    /* a statement whose rows have not all arrived */
+    struct bj_postgres_st *reading;
+    unsigned names; /* of prepared statements so far */
+    /* SQL that drops prepared statements no longer used */
+    struct bj_buf unused;
+    int unusable; /* error of a failed fence; 0: usable */
     bool fenced, lost;
 };
 
@@ -33,32 +36,33 @@ static inline struct bj_postgres *bj_postgres_of(struct bj_db *db)
 
 /* --- postgres.c ----------------------------------------------------------- */
 
-/* Set *err to the server's words for a result (NULL: of the connection) after a
- * text, and return its errno. */
+/* Set *err to a text followed by the server's message for a result (NULL: the
+ * connection's message), and return its errno. */
 int bj_postgres_fail(struct bj_postgres *p, const struct bj_pg_result *res,
                      struct bj_err *err, const char *what);
 
 /* The errno for an SQLSTATE. */
 int bj_postgres_errno(const char *state);
 
-/* How many rows the statement of a result changed. */
+/* Number of rows that the statement of a result changed. */
 int64_t bj_postgres_changed(struct bj_postgres *p, struct bj_pg_result *res);
 
-/* Run statements in PostgreSQL's own words. */
+/* Run statements written for PostgreSQL, without rewriting them. */
 int bj_postgres_exec_own(struct bj_postgres *p, const char *sql,
                          struct bj_err *err);
 
 /* --- postgres_wait.c ------------------------------------------------------ */
 
-/* Before something is sent: a statement whose rows are still coming keeps them
- * in memory, statements that are gone are dropped at the server. */
+/* Call it before something is sent: reads the remaining rows of a running
+ * statement into memory, and drops finalized statements at the server. */
 int bj_postgres_ready(struct bj_postgres *p, struct bj_err *err);
 
-/* Wait for the next result of what was sent.  NULL: there is none, or the
- * connection is lost.  At the deadline the server gets a request to cancel. */
+/* Wait for the next result of the last request.  NULL: no more results, or the
+ * connection is lost.  At the deadline a cancel request is sent to the server.
+ */
 struct bj_pg_result *bj_postgres_next(struct bj_postgres *p);
 
-/* Take the last result of what was sent, and drop all before it; errors take
+/* Read all results of the last request and return the last one; an error has
  * precedence.  0 with *ret (may be NULL), or an error. */
 int bj_postgres_finish(struct bj_postgres *p, struct bj_pg_result **ret,
                        struct bj_err *err, const char *what);
@@ -79,7 +83,7 @@ int bj_postgres_rewrite(const char *sql, struct bj_buf *ret);
 
 /* --- postgres_functions.c ------------------------------------------------- */
 
-/* Make the functions that statements use, unless they exist. */
+/* Make the SQL functions that statements use, unless they exist. */
 int bj_postgres_make_functions(struct bj_db *db, struct bj_err *err);
 
 /* --- postgres_load.c ------------------------------------------------------ */
@@ -102,7 +106,7 @@ void bj_postgres_bind_i64(struct bj_st *st, int at, int64_t v);
 void bj_postgres_bind_f64(struct bj_st *st, int at, double v);
 void bj_postgres_bind_text(struct bj_st *st, int at, struct bj_slice s);
 
-/* Keep the rows that are still to come in memory. */
+/* Read the remaining rows into memory. */
 void bj_postgres_keep(struct bj_postgres_st *st);
 
 /* --- postgres_row.c ------------------------------------------------------- */

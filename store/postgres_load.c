@@ -6,7 +6,8 @@
 
 enum { BLOCK = 64 * 1024 };
 
-/* The character after the backslash, for one that needs it, or 0. */
+/* The character to write after a backslash, or 0 if the character needs no
+ * escape. */
 static char escaped(char c)
 {
     switch (c) {
@@ -132,7 +133,7 @@ int bj_postgres_load(struct bj_db *db, const struct bj_load *l,
     if (r == 0)
         r = send(p, &block, err);
     bj_buf_free(&block);
-    /* On an error the server throws the rows away. */
+    /* After an error the server discards the rows. */
     if (p->lib->end_copy(p->conn, r < 0 ? "stopped" : NULL) != 1)
         return r < 0 ? r : bj_postgres_fail(p, NULL, err, "");
     int end = bj_postgres_finish(p, NULL, r < 0 ? NULL : err, l->table);

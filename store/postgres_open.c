@@ -1,5 +1,4 @@
-/* Connections to PostgreSQL: TLS, what is set for a session, the writer's
- * lock. */
+/* Connections to PostgreSQL: TLS, settings of a session, the writer's lock. */
 #include "store/postgres_impl.h"
 
 #include <errno.h>
@@ -30,7 +29,7 @@ static bool is_loopback(struct bj_slice host)
            bj_slice_starts(host, BJ_SLICE("127."));
 }
 
-/* Are all hosts of a list with commas on this machine? */
+/* Are all hosts of a comma-separated list on this machine? */
 static bool are_loopback(const char *hosts)
 {
     for (;;) {
@@ -54,15 +53,16 @@ static const char *setting(const struct bj_pg_option *o, const char *keyword,
     return v ? v : "";
 }
 
-/* Must the server prove its name?  Hosts in a service file are not known
- * here. */
+/* Must the server's certificate be verified?  Hosts in a service file are not
+ * known here. */
 static int needs_proof(const struct bj_libpq *lib, const char *url, bool *ret,
                        struct bj_err *err)
 {
     char *message = NULL;
     struct bj_pg_option *o = lib->conninfo_parse(url, &message);
     if (!o) {
-        /* Not its message: it repeats the URL, which may have a password. */
+        /* Do not use the message: it repeats the URL, which may have a
+         * password. */
         lib->freemem(message);
         return bj_err_set(err, -EINVAL,
                           "the URL of the store cannot be read; expected "
@@ -92,7 +92,7 @@ static int connect_to(struct bj_postgres *p, const char *url,
     if (r < 0)
         return r;
 #define ADD(key, value) (keys[n] = (key), values[n++] = (value))
-    /* What the URL says comes later and counts. */
+    /* Parameters in the URL come later and override this. */
     if (proof)
         ADD("sslmode", "verify-full");
     ADD("connect_timeout", "10");
@@ -119,8 +119,8 @@ static int connect_to(struct bj_postgres *p, const char *url,
     return p->cancel ? 0 : bj_err_set(err, -ENOMEM, "store");
 }
 
-/* The time zone of this program, as a name: TZ, or the file that /etc/localtime
- * links to; "" if it has none. */
+/* The name of this program's time zone: TZ, or the target of the link
+ * /etc/localtime; "": unknown. */
 static void zone_of(char *ret, size_t size)
 {
     static const char folder[] = "zoneinfo/";
@@ -152,7 +152,7 @@ static int check_server(struct bj_postgres *p, struct bj_err *err)
     return 0;
 }
 
-/* Texts are compared by their bytes, as in SQLite. */
+/* Check that texts are compared by bytes, as in SQLite. */
 static int check_order(struct bj_postgres *p, struct bj_err *err)
 {
     int64_t other = 0;
@@ -191,8 +191,9 @@ static int set_lock_timeout(struct bj_postgres *p, uint64_t usec,
     return bj_postgres_exec_own(p, sql, err);
 }
 
-/* Held until the connection ends, so a writer that has lost it writes no
- * more.  The server may need a moment to notice that a connection has ended. */
+/* The lock is held until the connection ends, so a writer that has lost its
+ * connection cannot write.  The server may need some time to notice that a
+ * connection has ended. */
 static int take_lock(struct bj_postgres *p, struct bj_err *err)
 {
     int64_t got = 0;
@@ -210,8 +211,8 @@ static int take_lock(struct bj_postgres *p, struct bj_err *err)
     return r < 0 ? r : set_lock_timeout(p, p->busy_usec, err);
 }
 
-/* For local times in texts; a zone that the server does not know is left
- * out. */
+/* Set the time zone, for local times in texts; a zone that the server does not
+ * know is ignored. */
 static void set_zone(struct bj_postgres *p)
 {
     char zone[80], sql[120];
@@ -266,7 +267,7 @@ int bj_postgres_open(const struct bj_db_options *opt, struct bj_db **ret,
     return 0;
 }
 
-/* The server rolls back what is open. */
+/* The server rolls back an open transaction. */
 void bj_postgres_close(struct bj_db *db)
 {
     struct bj_postgres *p = bj_postgres_of(db);

@@ -95,7 +95,7 @@ const char *bj_postgres_column_name(struct bj_st *of, int col)
                                                      : NULL;
 }
 
-/* An integer of 64 bit. */
+/* Parse a 64 bit integer. */
 static bool get_integer(struct bj_slice s, int64_t *ret)
 {
     bool minus = s.n > 0 && s.p[0] == '-';
@@ -110,8 +110,8 @@ static bool get_integer(struct bj_slice s, int64_t *ret)
     return true;
 }
 
-/* A number of PostgreSQL: an integer if it has no fraction and fits.  Programs
- * keep the C locale, so the point is the decimal one. */
+/* Parse a number of PostgreSQL: an integer if it has no fraction and fits.
+ * Programs use the C locale, so the decimal separator is a point. */
 static void get_number(const struct bj_postgres_field *f, struct bj_value *ret)
 {
     ret->type = BJ_TYPE_INTEGER;
@@ -159,7 +159,7 @@ void bj_postgres_get(struct bj_st *of, int col, unsigned n,
         get_one(bj_postgres_st_of(of), col + (int)i, &ret[i]);
 }
 
-/* A text that is a number has its value, as in SQLite. */
+/* A text that is a number is converted, as in SQLite. */
 int64_t bj_postgres_get_i64(struct bj_st *of, int col)
 {
     struct bj_value v;

@@ -1,7 +1,7 @@
 /* Statements of PostgreSQL.  The first run is one round trip; a statement that
  * runs again is prepared, and later runs send its name and values only.  Rows
- * come one by one; when the connection is needed for something else, those that
- * are still to come are kept in memory. */
+ * arrive one by one; if the connection is needed for another statement, the
+ * remaining rows are kept in memory. */
 #include "store/postgres_st.h"
 
 #include "base/text.h"
@@ -51,7 +51,8 @@ int bj_postgres_prepare(struct bj_db *db, const char *sql, struct bj_st **ret,
     return 0;
 }
 
-/* Its name at the server is dropped later, together with others. */
+/* The prepared statement is dropped at the server later, together with others.
+ */
 static void drop_name(struct bj_postgres_st *st)
 {
     if (st->name)
@@ -104,7 +105,7 @@ void bj_postgres_bind_null(struct bj_st *st, int at)
         v->p = NULL;
 }
 
-/* A number fits into a text, an integer into a real number. */
+/* A number can be sent as text, and an integer as a real number. */
 void bj_postgres_bind_i64(struct bj_st *st, int at, int64_t i)
 {
     struct bj_postgres_param *v = param(st, at);
@@ -137,8 +138,9 @@ void bj_postgres_bind_text(struct bj_st *st, int at, struct bj_slice s)
     v->n = s.n > INT32_MAX ? INT32_MAX : (int)s.n;
 }
 
-/* PostgreSQL refuses texts that are not UTF-8: they are stored as people would
- * see them.  Searches for such a text find it. */
+/* PostgreSQL refuses texts that are not UTF-8: they are stored as they would be
+ * displayed.  Searches for such a text find it, because they convert it, too.
+ */
 static int clean(struct bj_postgres_param *v, struct bj_err *err)
 {
     const struct bj_slice s = {v->p, (size_t)v->n};
@@ -153,7 +155,7 @@ static int clean(struct bj_postgres_param *v, struct bj_err *err)
     return 0;
 }
 
-/* Texts are sent in binary format: with a length, checked by the server. */
+/* Texts are sent in binary format, with a length; the server checks them. */
 static int gather(struct bj_postgres_st *st, struct bj_err *err)
 {
     for (int i = 0; i < st->params; i++) {
@@ -167,7 +169,7 @@ static int gather(struct bj_postgres_st *st, struct bj_err *err)
     return 0;
 }
 
-/* Do the types of the prepared statement take these values? */
+/* Can the types of the prepared statement represent these values? */
 static bool fits(const struct bj_postgres_st *st)
 {
     for (int i = 0; i < st->params; i++)
@@ -257,7 +259,8 @@ static int start(struct bj_postgres_st *st, struct bj_err *err)
     return 0;
 }
 
-/* The result after the last row, which has the number of changed rows. */
+/* Process the result after the last row, which has the number of changed rows.
+ */
 static int take_end(struct bj_postgres_st *st, struct bj_pg_result *res,
                     struct bj_err *err)
 {
@@ -278,7 +281,7 @@ static int take_end(struct bj_postgres_st *st, struct bj_pg_result *res,
     return r;
 }
 
-/* The next row from the server: 1 in *ret, 0, or an error. */
+/* Receive the next row from the server: 1 with *ret, 0, or an error. */
 static int receive(struct bj_postgres_st *st, struct bj_pg_result **ret,
                    struct bj_err *err)
 {
@@ -344,7 +347,7 @@ static int end_of_kept(struct bj_postgres_st *st, struct bj_err *err)
     return r;
 }
 
-/* The statement itself is wrong: show its begin. */
+/* The statement itself is wrong: add its begin to the message. */
 static int wrong(const struct bj_postgres_st *st, struct bj_err *err)
 {
     return bj_err_wrap(err, -EPROTO, "%.80s", st->sql);

@@ -5,11 +5,12 @@
 #include <poll.h>
 
 enum {
-    GRACE_USEC = 5000000, /* for the answer to a cancel */
-    UNUSED_BYTES = 1024   /* drop statements when their text is so long */
+    GRACE_USEC = 5000000, /* to wait for the response to a cancel request */
+    /* drop unused statements when the SQL for it is this long */
+    UNUSED_BYTES = 1024
 };
 
-/* Request the server to cancel what runs, once. */
+/* Request the server to cancel the running statement, once. */
 static void cancel_late(struct bj_postgres *p)
 {
     char why[256];
@@ -19,8 +20,8 @@ static void cancel_late(struct bj_postgres *p)
     p->grace = bj_clock_boot_usec() + GRACE_USEC;
 }
 
-/* Wait until the connection can be read or the time (0: none) has come: false
- * then. */
+/* Wait until the connection can be read; false: the time until (0: none) has
+ * passed. */
 static bool wait_readable(struct bj_postgres *p, uint64_t until)
 {
     struct pollfd fd = {p->lib->socket(p->conn), POLLIN, 0};
@@ -72,7 +73,7 @@ int bj_postgres_finish(struct bj_postgres *p, struct bj_pg_result **ret,
             r = bj_postgres_fail(p, res, err, what);
         p->lib->clear(last);
         last = res;
-        /* The connection is of no use while it waits for data of a COPY. */
+        /* The connection cannot be used while it waits for data of a COPY. */
         int status = p->lib->result_status(res);
         if (status == BJ_PG_COPY_IN || status == BJ_PG_COPY_OUT)
             break;
@@ -87,7 +88,7 @@ int bj_postgres_finish(struct bj_postgres *p, struct bj_pg_result **ret,
     return 0;
 }
 
-/* Not in a transaction that has failed: it would be refused there. */
+/* Does nothing in a failed transaction, in which the server would refuse it. */
 static int drop_unused(struct bj_postgres *p, struct bj_err *err)
 {
     int state = p->lib->transaction(p->conn);

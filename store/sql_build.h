@@ -1,5 +1,5 @@
-/* Builds a statement from fixed text and values, which are bound, never written
- * into it. */
+/* Builds a statement from fixed text and values; values are bound, never
+ * written into the text. */
 #ifndef BJ_STORE_SQL_BUILD_H
 #define BJ_STORE_SQL_BUILD_H
 
@@ -20,7 +20,7 @@ struct bj_sql_build {
     enum bj_dialect dialect;
     struct bj_buf sql;
     struct bj_sql_value {
-        struct bj_slice text; /* p NULL: the number */
+        struct bj_slice text; /* p NULL: the value is the number */
         int64_t number;
         bool jobid;
     } * value;
@@ -30,10 +30,11 @@ struct bj_sql_build {
 
 void bj_sql_build_free(struct bj_sql_build *b);
 
-/* Append SQL. */
+/* Append SQL text. */
 void bj_sql_build_add(struct bj_sql_build *b, const char *sql);
 
-/* Append a parameter with its value. Texts must stay valid. */
+/* Append a parameter with its value. Texts must stay valid until the statement
+ * has run. */
 void bj_sql_build_int(struct bj_sql_build *b, int64_t v);
 void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s);
 void bj_sql_build_jobid(struct bj_sql_build *b, struct bj_slice s);

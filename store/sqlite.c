@@ -80,7 +80,8 @@ static void interrupt(struct bj_db *db)
 
 /* --- transactions --------------------------------------------------------- */
 
-/* Run one of the own statements: a row's integer goes to *ret. */
+/* Run one of the engine's statements, and return the integer of its row in
+ * *ret. */
 static int run_own(struct bj_sqlite *s, enum bj_sqlite_own which, int64_t *ret,
                    struct bj_err *err)
 {

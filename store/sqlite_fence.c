@@ -1,4 +1,5 @@
-/* Limits on what statements may do: deadline, reading only, own functions. */
+/* Limits of statements: deadline, read-only access, and the program's
+ * functions. */
 #include "base/clock.h"
 #include "store/sqlite_impl.h"
 

@@ -1,5 +1,5 @@
-/* The file of a database of SQLite: where it may be, its lock, how it is opened
- * and whether it is still the same one. */
+/* The file of a database of SQLite: its file system, lock and options, and
+ * whether it was replaced. */
 #include "base/file.h"
 #include "base/log.h"
 #include "store/sqlite_impl.h"
@@ -14,9 +14,9 @@
 #include <sys/statfs.h>
 
 /* File systems of more than one host.  Their locks and shared memory do not
- * hold what WAL needs.  Sources: linux/magic.h, which in Linux 5.15 lacks
- * three of its own (SMB2, CIFS, Ceph), and the numbers that the clients
- * themselves define (Lustre lustre_user.h, GPFS, BeeGFS, PanFS). */
+ * satisfy the requirements of WAL.  Sources: linux/magic.h (in Linux 5.15
+ * without SMB2, CIFS and Ceph, which are also in the kernel), and the clients
+ * of Lustre (lustre_user.h), GPFS, BeeGFS and PanFS. */
 static const struct {
     unsigned long magic;
     const char *name;
@@ -83,8 +83,8 @@ static int set_up_write(struct bj_sqlite *s, const struct bj_db_options *opt,
      * removed. */
     if (opt->shrink)
         r = bj_sqlite_exec(&s->base, "PRAGMA auto_vacuum = INCREMENTAL", err);
-    /* A changed page is written to the WAL and later to its place; a longer WAL
-     * combines some of these writes. */
+    /* A changed page is written to the WAL, and later to the database file; a
+     * longer WAL combines some of these writes. */
     if (r == 0)
         r = bj_sqlite_exec(&s->base,
                            "PRAGMA journal_mode = WAL;"
@@ -215,16 +215,17 @@ void bj_sqlite_close(struct bj_db *db)
     struct bj_sqlite *s = bj_sqlite_of(db);
     for (int i = 0; i < BJ_SQLITE_OWN; i++)
         sqlite3_finalize(s->own[i]);
-    /* It rolls back. */
+    /* This rolls back an open transaction. */
     sqlite3_close_v2(s->db);
     bj_close_fd(&s->lock);
     free(s->path);
     free(s);
 }
 
-/* --- the same file? ------------------------------------------------------- */
+/* --- replaced files ------------------------------------------------------- */
 
-/* The file beside the database whose name ends so. */
+/* Read the state of the file whose name is that of the database and an ending.
+ */
 static bool stat_beside(const struct bj_sqlite *s, const char *end,
                         struct stat *ret)
 {
@@ -243,7 +244,7 @@ void bj_sqlite_note_shm(struct bj_sqlite *s)
 }
 
 /* While the WAL of the old file exists, SQLite would apply its pages to the new
- * one: wait. */
+ * file, so this still returns false. */
 bool bj_sqlite_is_lost(struct bj_db *db)
 {
     struct bj_sqlite *s = bj_sqlite_of(db);

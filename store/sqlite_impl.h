@@ -1,4 +1,4 @@
-/* What the files of the engine SQLite share. */
+/* Shared by the files of the engine SQLite only. */
 #ifndef BJ_STORE_SQLITE_IMPL_H
 #define BJ_STORE_SQLITE_IMPL_H
 
@@ -7,14 +7,14 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-/* Statements that the engine itself needs, compiled once. */
+/* Statements of the engine itself, compiled once. */
 enum bj_sqlite_own {
     BJ_SQLITE_BEGIN_WRITE,
     BJ_SQLITE_BEGIN_SNAPSHOT,
     BJ_SQLITE_COMMIT,
     BJ_SQLITE_ROLLBACK,
     BJ_SQLITE_VERSION,
-    BJ_SQLITE_OWN /* how many */
+    BJ_SQLITE_OWN /* number of these */
 };
 
 struct bj_sqlite {
@@ -22,7 +22,7 @@ struct bj_sqlite {
     struct sqlite3 *db;
     struct sqlite3_stmt *own[BJ_SQLITE_OWN];
     uint64_t deadline;
-    char *path;         /* "" without a name */
+    char *path;         /* "": a database without a name */
     int lock;           /* descriptor of PATH.lock, or -1 */
     dev_t dev;          /* identity of the file ... */
     ino_t ino, shm_ino; /* ... and of the index of its WAL */
@@ -39,12 +39,12 @@ static inline struct bj_sqlite *bj_sqlite_of(struct bj_db *db)
     return (struct bj_sqlite *)db;
 }
 
-/* Set *err to the connection's words for rc (of SQLite itself, if db is NULL)
- * after a text, and return its errno. */
+/* Set *err to a text followed by the connection's message for rc (SQLite's
+ * general message if db is NULL), and return its errno. */
 int bj_sqlite_fail(struct sqlite3 *db, int rc, struct bj_err *err,
                    const char *what);
 
-/* The errno for a result of SQLite, 0 for SQLITE_OK, ROW and DONE. */
+/* The errno for a result code of SQLite; 0 for SQLITE_OK, ROW and DONE. */
 int bj_sqlite_errno(int rc);
 
 int bj_sqlite_exec(struct bj_db *db, const char *sql, struct bj_err *err);
@@ -78,7 +78,8 @@ bool bj_sqlite_is_lost(struct bj_db *db);
 uint64_t bj_sqlite_bytes(struct bj_db *db);
 uint64_t bj_sqlite_log_bytes(struct bj_db *db);
 
-/* Record the identity of the index of the WAL, which exists since a read. */
+/* Record the identity of the WAL's index file, which exists after the first
+ * read. */
 void bj_sqlite_note_shm(struct bj_sqlite *s);
 
 /* sqlite_fence.c */

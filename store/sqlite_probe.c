@@ -2,7 +2,7 @@
 
 #include "store/sqlite_impl.h"
 
-/* The functions of the test, one of each kind at a time. */
+/* The callbacks of the test, one of each kind. */
 static struct {
     void (*begun)(const char *sql);
     void (*ended)(void *ctx, const struct bj_probe_cost *cost);

@@ -1,4 +1,4 @@
-/* Work on a whole file of SQLite: check, copy, what it does with references. */
+/* Operations on a whole file of SQLite: check, copy, switching references. */
 #include "base/buf.h"
 #include "base/file.h"
 #include "store/sqlite_impl.h"
@@ -108,8 +108,8 @@ int bj_sqlite_shrink(struct bj_db *db, unsigned pages, struct bj_err *err)
 
 /* --- copy ----------------------------------------------------------------- */
 
-/* Copy all pages, some at a time, so that a writer of another process gets its
- * turn; SQLite restarts the copy after its writes. */
+/* Copy all pages, some at a time, so that a writer of another process can write
+ * meanwhile; SQLite restarts the copy after such writes. */
 static int copy(struct bj_sqlite *s, struct sqlite3 *to,
                 int (*progress)(void *ctx, uint64_t done, uint64_t all),
                 void *ctx, struct bj_err *err)

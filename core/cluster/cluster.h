@@ -1,6 +1,6 @@
-/* The cluster collector: queries the scheduler in a thread of its own, each
- * source at its interval, and puts the newest replies into snapshots. The
- * number of queries does not depend on scrapes; nothing here blocks a pass. */
+/* The cluster collector: queries the scheduler in its own thread, each source
+ * at its interval, and puts the newest replies into snapshots. The number of
+ * queries does not depend on scrapes; nothing here blocks a pass. */
 #ifndef BJ_CORE_CLUSTER_CLUSTER_H
 #define BJ_CORE_CLUSTER_CLUSTER_H
 

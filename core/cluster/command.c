@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What selects jobs and nodes, and the option for it. */
+/* The criteria that select jobs and nodes, and their options. */
 static const struct {
     const char *what, *jobs, *nodes; /* of squeue, of sinfo; NULL: none */
 } choices[] = {

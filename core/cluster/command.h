@@ -23,16 +23,16 @@ struct bj_cluster_command {
     struct bj_cluster_line *own[BJ_CLUSTER_SOURCES]; /* cluster.command */
 };
 
-/* Take the options from conf, which must outlive it. -EINVAL with a message. */
+/* Initialise it with the options of conf, which must outlive it. -EINVAL with a
+ * message. */
 int bj_cluster_command_init(struct bj_cluster_command *c,
                             const struct bj_scheduler_conf *conf,
                             struct bj_err *err);
 void bj_cluster_command_free(struct bj_cluster_command *c);
 
-/* The command line for a source, from its argv, or the site's own. With a
- * command prefix, env
- * (NULL-terminated) is passed through env(1), since sudo and ssh drop
- * variables. -E2BIG. */
+/* Make the command line for a source: argv, or the site's own command. With a
+ * command prefix, env (NULL-terminated) is passed through env(1), since sudo
+ * and ssh drop variables. -E2BIG. */
 int bj_cluster_command_line(const struct bj_cluster_command *c,
                             enum bj_cluster_source id, const char *const *argv,
                             const char *const *env, struct bj_cluster_line *ret,

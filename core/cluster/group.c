@@ -29,7 +29,7 @@ static bool same(const struct bj_slice *a, const struct bj_slice *b)
     return true;
 }
 
-/* The slot of the keys, or where they would go. */
+/* The slot of the keys, or the empty slot for them. */
 static size_t slot_of(const struct bj_group *g, const struct bj_slice *key)
 {
     size_t s = hash_keys(key) & (g->slots - 1);

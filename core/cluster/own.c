@@ -110,8 +110,8 @@ int bj_cluster_own_job_line(struct bj_cluster_work *w, struct bj_slice line)
 }
 
 /* {"s": "idle", "mem": 1000, "n": name, "l": "0.01", "p": partition, "fmem":
- * "900", "cstate": "0/4/0/4", "w": 1}, one for each partition. The memory
- * allocated is that which is not free. */
+ * "900", "cstate": "0/4/0/4", "w": 1}, one for each partition. Memory that is
+ * not free counts as allocated. */
 int bj_cluster_own_node_line(struct bj_cluster_work *w, struct bj_slice line)
 {
     struct line l = {0};

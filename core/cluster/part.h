@@ -1,4 +1,4 @@
-/* From a command's output to records. Private to core/cluster/. */
+/* Converts a command's output to records. Private to core/cluster/. */
 #ifndef BJ_CORE_CLUSTER_PART_H
 #define BJ_CORE_CLUSTER_PART_H
 
@@ -83,8 +83,8 @@ extern const struct bj_cluster_reader
     bj_cluster_readers[BJ_CLUSTER_SOURCES]; /* readers.c */
 
 /* Begin with an empty part (-ENOMEM); after the last line, end puts the lists
- * into the part. Free frees what is left, except a part that was taken (part
- * set to NULL). */
+ * into the part. Free frees the rest, except a part that was taken (part set to
+ * NULL). */
 int bj_cluster_work_begin(struct bj_cluster_work *w);
 int bj_cluster_work_line(struct bj_cluster_work *w,
                          const struct bj_cluster_reader *r,
@@ -101,8 +101,8 @@ void bj_cluster_part_unref(struct bj_cluster_part *p); /* NULL is fine */
 void *bj_cluster_at(struct bj_cluster_work *w, enum bj_cluster_list list,
                     struct bj_slice k0, struct bj_slice k1, struct bj_slice k2);
 
-/* The same for records that cannot be summed up: NULL also beyond the maximum,
- * which is counted. */
+/* As bj_cluster_at, for records that cannot be summed up: also NULL, and
+ * counted, beyond the maximum. */
 void *bj_cluster_own(struct bj_cluster_work *w, enum bj_cluster_list list,
                      struct bj_slice k0, struct bj_slice k1,
                      struct bj_slice k2);

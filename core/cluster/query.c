@@ -204,7 +204,7 @@ static int run_json(struct reading *r, const char *const *argv,
     return end_json(r, e, err);
 }
 
-/* Discard what was read. */
+/* Discard the data read so far. */
 static int restart(struct bj_cluster_work *w, struct bj_err *err)
 {
     bj_cluster_work_free(w);

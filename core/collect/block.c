@@ -1,5 +1,6 @@
-/* Block I/O of a cgroup, by device.  At the slow interval: on a kernel with
- * many CPUs io.stat costs as much as everything but memory.stat together. */
+/* Block I/O of a cgroup, by device.  Read at the slow interval: on a kernel
+ * with many CPUs io.stat costs as much as all other files together, except
+ * memory.stat. */
 #include "base/text.h"
 #include "core/collect/unit.h"
 #include "core/find/layout.h"
@@ -17,8 +18,8 @@ static void number_device(struct bj_unit_device *d)
              (unsigned)d->minor);
 }
 
-/* The kernel's name, the last part of the link /sys/dev/block/MAJ:MIN; its
- * number where there is none. */
+/* The kernel's name of the device, which is the last part of the link
+ * /sys/dev/block/MAJ:MIN; its number if there is no link. */
 static void name_device(const struct bj_cgroup_reader *rd,
                         struct bj_unit_device *d)
 {
@@ -35,8 +36,9 @@ static void name_device(const struct bj_cgroup_reader *rd,
                   sizeof(d->name));
 }
 
-/* The last device has the name of another one: it was taken out and put in
- * again.  Two series of one name would cost a scrape. */
+/* Whether the last device has the name of an earlier one, since it was removed
+ * and inserted again.  Prometheus rejects a scrape with two series of one
+ * name. */
 static bool name_taken(const struct bj_unit *u)
 {
     const struct bj_unit_device *last = &u->devices[u->ndevices - 1];
@@ -106,7 +108,7 @@ static void pair(struct bj_unit_device *d, struct bj_slice word)
 }
 
 /* "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6"; a line may end after
- * the device, or hold keys of other policies. */
+ * the device, or contain keys of other policies. */
 static int parse_v2(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text)
 {

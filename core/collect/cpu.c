@@ -17,8 +17,8 @@ static const struct bj_kv_key v2_keys[] = {
     {{"throttled_usec", 14}, FIELD(cpu_throttled_usec), 1},
 };
 
-/* The kernel counts periods also where there is no quota to enforce: 0 of them
- * means that nothing could have been throttled, which is a true 0. */
+/* The kernel prints these counters also without a quota. With 0 periods nothing
+ * could have been throttled, so 0 is a true value. */
 static int parse_v2(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text)
 {
@@ -55,7 +55,7 @@ static int parse_v1_quota(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return r;
 }
 
-/* Write the list out, each number of it. */
+/* Keep a CPU list with its ranges expanded to single numbers. */
 static int keep_list(struct bj_unit *u, unsigned which, struct bj_slice text)
 {
     unsigned char set[BJ_CPUS_MAX / 8] = {0};
@@ -77,8 +77,8 @@ static int keep_list(struct bj_unit *u, unsigned which, struct bj_slice text)
     return 0;
 }
 
-/* What was configured for a v2 cgroup itself, which may be nothing: then it has
- * its parent's. */
+/* The CPUs configured for a v2 cgroup itself; if none are, those of its parent
+ * apply. */
 static int keep_configured(struct bj_cgroup_reader *rd, struct bj_unit *u)
 {
     char path[4096], text[4096];
@@ -136,7 +136,7 @@ static const struct bj_cgfile files[] = {
      .version = V1,
      .ctl = BJ_CTL_CPU,
      .keep = BJ_KEPT_NONE,
-     .zero_slow = true, /* no period without a quota */
+     .zero_slow = true, /* without a quota there are no periods */
      .parse = parse_v1_quota,
      .off = FIELD(cpu_periods)},
     {.name = "cpuset.effective_cpus",

@@ -1,13 +1,13 @@
-/* Huge pages of a cgroup that a process reserves itself (hugetlbfs), by their
- * size; transparent huge pages are memory of collect/memory.c. */
+/* Huge pages of a cgroup that processes request themselves (hugetlbfs), by
+ * size; transparent huge pages are part of collect/memory.c. */
 #include "core/collect/unit.h"
 #include "core/find/layout.h"
 
 #include <stdlib.h>
 
-/* Of all architectures with batch jobs: x86-64 has 2MB and 1GB, arm64 64KB,
- * 2MB, 32MB, 512MB, 1GB and 16GB (by the size of its small pages), POWER 2MB
- * and 1GB, or 16MB and 16GB.  A machine has files for its own sizes only
+/* The sizes of all architectures with batch jobs: x86-64 has 2MB and 1GB, arm64
+ * 64KB, 2MB, 32MB, 512MB, 1GB and 16GB (by the size of its small pages), POWER
+ * 2MB and 1GB, or 16MB and 16GB.  A machine has files for its own sizes only
  * (mm/hugetlb_cgroup.c of the kernel, mem_fmt). */
 #define SIZES(X)                                                               \
     X(0, "64KB")                                                               \
@@ -24,10 +24,10 @@ const char *const bj_page_sizes[BJ_PAGE_SIZES] = {
 #undef NAME
 };
 
-/* Where there is no limit v1 prints 2^63-1, rounded down to a huge page. */
+/* For "no limit" v1 prints 2^63-1, rounded down to a huge page. */
 #define NO_LIMIT ((uint64_t)INT64_MAX / 2)
 
-/* f->off is that of the value in the array of all sizes. */
+/* f->off is the offset of the value in the array of all sizes. */
 static int put(struct bj_unit *u, const struct bj_cgfile *f, uint64_t v)
 {
     size_t size = BJ_PAGE_SIZES * sizeof(*u->hugetlb);
@@ -81,7 +81,7 @@ static int parse_events(struct bj_cgroup_reader *rd, struct bj_unit *u,
         .off = (i) * sizeof(struct bj_unit_hugetlb) +                          \
                offsetof(struct bj_unit_hugetlb, field)                         \
     }
-/* v1 has failcnt too, which does not count what happens in cgroups below. */
+/* failcnt of v1 is not used: it does not count events in cgroups below. */
 #define FILES(i, size)                                                         \
     HUGETLB(i, BJ_CGROUP_V1, "hugetlb." size ".usage_in_bytes", parse_number,  \
             used_bytes),                                                       \

@@ -25,8 +25,8 @@ static inline bool take(struct bj_slice *rest, const struct bj_kv_key *k,
     return true;
 }
 
-/* To the next line, which is width bytes away at least.  What is in between is
- * the rest of a number: too short for memchr(3) to pay. */
+/* Advance to the next line, which is at least width bytes away.  After these
+ * only the rest of a number follows, too short for memchr(3) to be faster. */
 static inline bool next_line(struct bj_slice *rest, size_t width)
 {
     const char *end = rest->p + rest->n;
@@ -39,7 +39,7 @@ static inline bool next_line(struct bj_slice *rest, size_t width)
     return rest->n > 0;
 }
 
-/* As the lines were last time; false when one is not. */
+/* Read the lines in the remembered order; false when a line differs from it. */
 static bool by_order(struct bj_slice rest, const struct bj_kv_key *keys,
                      size_t n, const struct bj_kv_order *order, void *record)
 {

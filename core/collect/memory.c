@@ -9,8 +9,8 @@
 #define V1 BJ_CGROUP_V1
 #define V2 BJ_CGROUP_V2
 
-/* What v1 prints where there is no limit is PAGE_COUNTER_MAX in bytes: 2^63-1
- * rounded down to a page. */
+/* For "no limit" v1 prints PAGE_COUNTER_MAX in bytes: 2^63-1 rounded down to a
+ * page. */
 #define NO_LIMIT (INT64_MAX - 65536)
 
 static const struct bj_kv_key v2_keys[] = {
@@ -25,11 +25,11 @@ static const struct bj_kv_key v2_keys[] = {
     {{"unevictable", 11}, FIELD(mem_unevictable_bytes), 1},
 };
 
-/* The peak of what the job holds: anonymous and shared memory, without the page
- * cache, which the kernel takes back.  The kernel keeps a peak of all charged
- * memory only.  What that exceeds the samples of charged memory by was used
- * between two samples; it counts as held, so that short jobs and short peaks
- * are not underestimated. */
+/* The peak of the memory held: anonymous and shared memory, without the page
+ * cache, which the kernel can reclaim.  The kernel records only the peak of all
+ * charged memory.  The difference of that to the largest sample of charged
+ * memory was used between two samples; it is counted as held, so that short
+ * jobs and short peaks are not underestimated. */
 static void note_held(struct bj_unit *u)
 {
     struct bj_usage *use = &u->use;
@@ -57,8 +57,8 @@ static int parse_v2_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return r;
 }
 
-/* total_: the cgroup with all below it.  The limit comes with it for nothing:
- * the lowest of its own and its parents'. */
+/* total_ means the cgroup and all below it.  The same file has the limit, the
+ * lowest of its own and its parents'. */
 static const struct bj_kv_key v1_keys[] = {
     {{"hierarchical_memory_limit", 25}, FIELD(mem_limit_bytes), 1},
     {{"total_cache", 11}, FIELD(mem_cache_bytes), 1},
@@ -84,7 +84,7 @@ static int parse_v1_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return r;
 }
 
-/* memory.events of v2; v1 has them otherwise (core/events.c). */
+/* memory.events of v2; for v1 see core/events.c. */
 static const struct bj_kv_key oom_keys[] = {
     {{"oom_kill", 8}, FIELD(mem_oom_kills), 1},
     {{"oom", 3}, FIELD(mem_ooms), 1},
@@ -99,8 +99,8 @@ static int parse_events(struct bj_cgroup_reader *rd, struct bj_unit *u,
                        &rd->order[BJ_KV_MEMORY_EVENTS], &u->use);
 }
 
-/* The nearest parent that has a limit in the file.  rel is cut from the right;
- * the root of the hierarchy has no such file. */
+/* The limit of the nearest parent with a limit in that file.  The path is
+ * shortened from its end; the root of the hierarchy has no such file. */
 static uint64_t parent_limit(struct bj_unit *u, struct bj_cgroup_reader *rd,
                              const char *file)
 {
@@ -150,8 +150,8 @@ static int parse_v1_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
         .basic = base, .parse = bj_parse_number, .off = FIELD(field)           \
     }
 
-/* No limit on kept descriptors is worth one for kmem: it is read by name.
- * memory.stat comes after usage and peak (note_held). */
+/* kmem is read by name, as it is not worth a kept descriptor. memory.stat must
+ * follow usage and peak (note_held). */
 static const struct bj_cgfile files[] = {
     NUMBER("memory.current", V2, BJ_KEPT_MEMORY_CURRENT, true, mem_used_bytes),
     NUMBER("memory.peak", V2, BJ_KEPT_MEMORY_PEAK, true, mem_peak_bytes),

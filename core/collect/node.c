@@ -18,7 +18,7 @@ struct bj_node_state {
     struct bj_fdpool *pool;
     struct bj_node node; /* without modes */
     uint64_t mode_usec[MODES];
-    unsigned modes; /* how many the kernel has */
+    unsigned modes; /* number of modes in the kernel */
     uint64_t tick_usec, topology_due_usec;
     int stat_fd, meminfo_fd;
     char *buf;
@@ -165,8 +165,7 @@ static bool read_id(struct bj_node_state *n, unsigned cpu, const char *file,
            bj_slice_number(&text, ret);
 }
 
-/* The ids of the CPUs that are on line show how many sockets and cores there
- * are. */
+/* Count sockets and cores by the ids of the online CPUs. */
 static int read_topology(struct bj_node_state *n, struct bj_err *err)
 {
     unsigned char set[BJ_CPUS_MAX / 8] = {0};

@@ -1,5 +1,5 @@
-/* CPU time by CPU: exact, and only where cgroup v1 has it.  (On v2 it is
- * estimated from threads, core/collect/process.h.) */
+/* CPU time by CPU: exact, for cgroup v1 only.  (On v2 it is estimated from
+ * threads, core/collect/process.h.) */
 #include "core/collect/unit.h"
 #include "core/find/layout.h"
 
@@ -43,8 +43,8 @@ static int parse_usage(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return 0;
 }
 
-/* Which of them the job may use: those are published even when they are 0.  It
- * is read after the CPU times, without which nothing is published. */
+/* The CPUs that the job may use: they are published even when their time is 0.
+ * Read after the CPU times, without which nothing is published. */
 static int parse_set(struct bj_cgroup_reader *rd, struct bj_unit *u,
                      const struct bj_cgfile *f, struct bj_slice text)
 {

@@ -15,10 +15,10 @@ enum {
     BUF_KEEP = 1024 * 1024,
     HELD_A_JOB = 4, /* threads that one job may cost */
     HELD_A_PASS =
-        3, /* and one pass, with the time in which a blocked read is noticed */
+        3, /* and one pass; each costs the time to notice a blocked read */
 };
 
-/* --- what all jobs share --- */
+/* --- shared by all jobs --- */
 
 int bj_proctab_new(const struct bj_conf *conf, const struct bj_host *host,
                    struct bj_fdpool *pool, struct bj_proctab **ret,
@@ -134,8 +134,8 @@ static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     bj_proc_bury(t, p, e);
 }
 
-/* Read entry e.  fresh: the list was read in this pass, so that a process that
- * is not on it has ended or moved. */
+/* Read entry e. fresh: the list was read in this pass, so a process that is not
+ * on it has ended or moved. */
 static void read_one(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e, bool fresh)
 {
@@ -155,7 +155,7 @@ static void read_one(struct bj_proctab *t, struct bj_jobproc *p,
         ended(t, p, e);
 }
 
-/* Read the entries from index on.  True when one on the list has ended. */
+/* Read the entries from that index on.  True if a listed process has ended. */
 static bool read_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
                      bool fresh)
 {
@@ -216,7 +216,7 @@ static int update(struct bj_proctab *t, struct bj_jobproc *p, uint64_t cpu_usec)
 struct round {
     struct bj_proctab *t;
     const struct bj_procjob *v;
-    size_t n, k; /* k: the one that is read */
+    size_t n, k; /* k: the job being read */
     int result;
 };
 
@@ -232,8 +232,7 @@ static void run(void *ctx, struct bj_procguard *g)
     }
 }
 
-/* The kernel holds a read of e, of the job that is being read, which begins
- * again. */
+/* The kernel blocks a read of e; its job, the current one, is read again. */
 static void take_held(struct round *r, struct bj_proc *e,
                       struct bj_procguard *held)
 {
@@ -262,7 +261,7 @@ int bj_proctab_update(struct bj_proctab *t, const struct bj_procjob *v,
         if (s == -ETIMEDOUT)
             take_held(&r, e, held);
         else if (s < 0)
-            r.k = n; /* none can be read */
+            r.k = n; /* no job can be read */
         if (s < 0)
             r.result = s;
         if (s < 0 && s != -ETIMEDOUT) {

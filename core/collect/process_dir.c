@@ -1,8 +1,8 @@
 /* The /proc directory of a process.
  *
  * A descriptor of /proc/PID, or of a file in it, belongs to the process and not
- * to the number: once the process is reaped it gives ESRCH, even if another
- * process has the number by then.  (kernel fs/proc/base.c, get_proc_task) */
+ * to the pid: once the process is reaped, reads fail with ESRCH, even if
+ * another process has the pid.  (kernel fs/proc/base.c, get_proc_task) */
 #include "core/collect/process_impl.h"
 
 #include "base/buf.h"
@@ -25,7 +25,8 @@ void bj_proc_dir_done(struct bj_proctab *t)
     t->tmp_pid = 0;
 }
 
-/* Whether the directory is that of e, which has been read before. */
+/* Whether the directory is that of e, by its start time from an earlier
+ * read. */
 static int same_process(struct bj_proctab *t, struct bj_proc *e, int dir)
 {
     char buf[BJ_STAT_BYTES];
@@ -42,8 +43,8 @@ static int same_process(struct bj_proctab *t, struct bj_proc *e, int dir)
     return st.start_ticks == e->start_ticks ? 0 : -ESRCH;
 }
 
-/* Open the directory of a process that has none kept.  sure: make certain that
- * it is its own. */
+/* Open the directory of a process that has none kept.  sure: verify that it
+ * belongs to e. */
 static int dir_open(struct bj_proctab *t, struct bj_proc *e, bool sure)
 {
     char text[PID_TEXT];

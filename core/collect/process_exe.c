@@ -1,8 +1,8 @@
 /* CPU time by executable.
  *
- * What a process has used since the last read goes to the executable that it
- * runs now.  An executable gets a slot of its own once it has used a tenth of a
- * second, while there are slots; it keeps it.  All else is "(other)". */
+ * The CPU time of a process since the last read is counted for the executable
+ * that it runs now.  An executable gets a permanent slot once it has used a
+ * tenth of a second, while slots are free.  All other time is "(other)". */
 #include "core/collect/process_impl.h"
 
 #include "base/text.h"
@@ -29,10 +29,10 @@ size_t bj_exe_label(struct bj_slice path, char dst[])
     return n + HASH_TEXT - 1;
 }
 
-/* --- what a process runs --- */
+/* --- the executable of a process --- */
 
-/* The path of its executable; "[comm]" for those that have none or whose path
- * may not be read. */
+/* The path of the executable of e; "[comm]" if it has none, or if the path may
+ * not be read. */
 static struct bj_slice exe_path(struct bj_proctab *t, struct bj_proc *e,
                                 struct bj_slice comm, char *buf, size_t cap)
 {
@@ -65,8 +65,8 @@ static uint16_t exe_find(const struct bj_jobproc *p, const char *label,
     return BJ_PROC_NO_EXE;
 }
 
-/* A place for one more: a new one, or that of the smallest candidate that
- * no process runs now. */
+/* A place for another executable: a new one, or that of the candidate with the
+ * least CPU time that no process runs now. */
 static uint16_t exe_place(const struct bj_proctab *t, struct bj_jobproc *p)
 {
     uint64_t top = t->conf->exe_top;
@@ -123,7 +123,7 @@ void bj_proc_exe(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e,
                  struct bj_slice comm)
 {
     char path[PATH_MAX], label[BJ_LABEL_MAX + 1];
-    /* An ended process runs nothing; the time of what it ran stays. */
+    /* An ended process runs no executable; the time counted so far stays. */
     if (e->state == 'Z' && e->exe != BJ_PROC_NO_EXE)
         return;
     bj_exe_label(exe_path(t, e, comm, path, sizeof(path)), label);
@@ -144,7 +144,7 @@ void bj_proc_exe_used(struct bj_jobproc *p, const struct bj_proc *e,
 
 /* --- slots --- */
 
-/* The candidate with the most CPU time that gets a slot; NULL for none. */
+/* The candidate with the most CPU time, if it should get a slot; else NULL. */
 static struct bj_exe *best_candidate(const struct bj_proctab *t,
                                      struct bj_jobproc *p)
 {
@@ -162,7 +162,7 @@ static struct bj_exe *best_candidate(const struct bj_proctab *t,
     return best;
 }
 
-/* What x used before stays in "(other)", where it has been published. */
+/* Earlier CPU time of x stays in "(other)", where it was published. */
 static bool give_slot(struct bj_jobproc *p, struct bj_exe *x)
 {
     uint16_t *order = realloc(p->order, (p->norder + 1u) * sizeof(*order));

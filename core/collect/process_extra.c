@@ -1,5 +1,5 @@
-/* Extra values of processes, which only dialects report: how many there are by
- * executable and by name, those of users, and sums over those alive. */
+/* Extra values that only dialects report: numbers of processes by executable
+ * and by name, processes of users, and sums over live processes. */
 #include "core/collect/process_impl.h"
 
 #include <fcntl.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum {
-    NAMES = 64,    /* of a job that are published; the rest is "(other)" */
-    COMM_CUT = 15, /* the kernel keeps so many bytes of a name */
+    NAMES = 64,    /* names published for a job; the rest is "(other)" */
+    COMM_CUT = 15, /* bytes of a name that the kernel keeps */
     COMMAND_BYTES = 4096
 };
 
@@ -24,8 +24,7 @@ static bool is_alive(const struct bj_proc *e)
     return bj_proc_counts(e) && e->state != 'Z';
 }
 
-/* Its arguments, each with a zero byte at its end; empty when they cannot be
- * read. */
+/* The arguments of e, each terminated by NUL; empty if they cannot be read. */
 static struct bj_slice arguments(struct bj_proctab *t, struct bj_proc *e,
                                  char buf[COMMAND_BYTES])
 {
@@ -40,8 +39,7 @@ static struct bj_slice arguments(struct bj_proctab *t, struct bj_proc *e,
 
 /* --- names ---------------------------------------------------------------- */
 
-/* The last part of what the process was started as; empty when that cannot be
- * read. */
+/* The last part of the path in argv[0]; empty if it cannot be read. */
 static struct bj_slice started_as(struct bj_proctab *t, struct bj_proc *e,
                                   char buf[COMMAND_BYTES])
 {
@@ -52,9 +50,9 @@ static struct bj_slice started_as(struct bj_proctab *t, struct bj_proc *e,
                  : s;
 }
 
-/* The name that the kernel has, which a program may have chosen; one that was
- * cut is completed from the command line, if that begins with it.  So do ps and
- * psutil. */
+/* The name in the kernel, which a program can set.  A name that was cut is
+ * completed from the command line, if that begins with it, as ps and psutil
+ * do. */
 void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
                         struct bj_slice comm)
 {
@@ -98,7 +96,7 @@ static size_t merge_names(struct bj_name_use *v, size_t n)
     return last + 1;
 }
 
-/* Those with the most threads keep their name. */
+/* The names with the most threads are kept. */
 static size_t few_names(struct bj_name_use *v, size_t n)
 {
     if (n <= NAMES)
@@ -225,11 +223,12 @@ void bj_proc_extra_publish(const struct bj_proctab *t,
         job->user_states = user_states(p, arena);
 }
 
-/* --- sums over those alive ------------------------------------------------ */
+/* --- sums over live processes --------------------------------------------- */
 
-/* The second number of statm, as psutil reads it.  Newer kernels sum it
- * exactly, while that of stat lacks what the CPUs have not added yet.  (kernel
- * fs/proc/task_mmu.c, task_statm; fs/proc/array.c, do_task_stat) */
+/* The resident pages in statm, its second number, as psutil reads them.  Newer
+ * kernels sum them exactly there, while the number in stat lacks changes that
+ * the CPUs have not added yet.  (kernel fs/proc/task_mmu.c, task_statm;
+ * fs/proc/array.c, do_task_stat) */
 static uint64_t resident_pages(struct bj_proctab *t, struct bj_proc *e)
 {
     char buf[256];

@@ -1,4 +1,4 @@
-/* How many descriptors a process has open.
+/* The number of descriptors that a process has open.
  *
  * Since Linux 6.2 the st_size of /proc/PID/fd is their number; before, it is 0
  * and the entries must be counted.  (kernel f1f1f2569901, "proc: report open

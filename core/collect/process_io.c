@@ -14,7 +14,7 @@
 enum {
     IO_BYTES = 512,
     IO_USEC = 30 * 1000 * 1000,
-    KEEP_READS = 2, /* a descriptor is kept for what is read often */
+    KEEP_READS = 2, /* a descriptor is kept after this many reads */
     MAX_ROUNDS = 16,
     MAX_ANCESTORS = 64,
 };
@@ -50,7 +50,7 @@ static int io_text(struct bj_proctab *t, struct bj_proc *e, char *buf,
     return r;
 }
 
-/* Read the I/O counters of e. A gone code when it has ended. */
+/* Read the I/O counters of e. A code of bj_err_gone() if it has ended. */
 static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
                    struct bj_proc *e)
 {
@@ -167,9 +167,9 @@ static bool is_zombie(const struct bj_proc *e)
     return e->state == 'Z' && e->nr_threads <= 1;
 }
 
-/* What was counted for d is in the counters of e, if e waited for it. sure:
- * e is its parent; otherwise the parent has ended too, and another process
- * may have adopted d. */
+/* Subtract the I/O counted for d from the next growth of e, whose counters
+ * include it if e waited for d. sure: e is the parent of d; otherwise the
+ * parent has ended too, and another process may have adopted d. */
 static void owe(struct bj_proctab *t, struct bj_proc *e,
                 const struct bj_dead *d, bool sure)
 {
@@ -222,8 +222,8 @@ static void reckon_debts(struct bj_proctab *t, struct bj_jobproc *p)
 
 /* --- races --- */
 
-/* Read again the processes from which something is subtracted: the ends of
- * their children are known by now, so their counters are complete. */
+/* Read the processes again from which something is subtracted: the ends of
+ * their children are known now, so their counters include these children. */
 static void read_debtors(struct bj_proctab *t, struct bj_jobproc *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -233,7 +233,7 @@ static void read_debtors(struct bj_proctab *t, struct bj_jobproc *p)
     }
 }
 
-/* The counters of parent have grown by at least those of child. */
+/* Have the counters of parent grown by at least those of child? */
 static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
 {
     const uint64_t *v = child->io_fresh ? child->io_now : child->io;
@@ -245,8 +245,8 @@ static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
     return true;
 }
 
-/* Whether the counters of e may be in those of an ancestor by now: of its
- * parent, or, if that has ended too, of one further up. */
+/* Whether the counters of an ancestor may include those of e now: of its parent
+ * or, if that has ended too, of an ancestor further up. */
 static bool may_be_reaped(const struct bj_jobproc *p, const struct bj_proc *e)
 {
     const struct bj_proc *child = e;
@@ -261,9 +261,9 @@ static bool may_be_reaped(const struct bj_jobproc *p, const struct bj_proc *e)
     return false;
 }
 
-/* A process that was alive when it was read may have ended before its
- * ancestor was read, and be in the counters of that. Where the numbers
- * allow that, read it again. */
+/* A process that was alive when it was read may have ended before its ancestor
+ * was read, whose counters then include those of the process. If the numbers
+ * allow that, check whether the process still exists. */
 static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 {
     sort_dead(p);
@@ -277,7 +277,7 @@ static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 
 /* --- sums --- */
 
-/* What e has done, less what is to be subtracted; at least 0. */
+/* The growth of a counter of e, less the debt; at least 0. */
 static uint64_t surplus(const struct bj_proc *e, const struct bj_debt *debt,
                         unsigned f)
 {
@@ -326,8 +326,8 @@ static void settle_one(struct bj_proctab *t, struct bj_jobproc *p,
     e->io_fresh = false;
 }
 
-/* Processes whose parent has ended have another one now, which must be
- * known before they end themselves. */
+/* Processes whose parent has ended have a new one, which must be known before
+ * they end themselves. */
 static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
 {
     p->orphans = false;
@@ -344,9 +344,9 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
     }
 }
 
-/* A process that has left the job, or whose read is blocked, is not read.
- * What it got from its children has been counted and must not be counted
- * again if it returns or ends. */
+/* A process that has left the job, or whose read is blocked, is not read. The
+ * I/O that it inherits from its children has been counted, and must not be
+ * counted again if it returns or ends. */
 static void settle_absent(const struct bj_proctab *t, struct bj_proc *e)
 {
     if (e->debt && !io_may(e))

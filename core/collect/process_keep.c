@@ -1,4 +1,4 @@
-/* Faults, and which descriptors are kept open. */
+/* Faults, and kept descriptors. */
 #include "core/collect/process_impl.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Which processes a job has: cgroup.procs of every directory of its cgroup.
+/* The processes of a job, from cgroup.procs of every directory of its cgroup.
  *
  * Sources: kernel admin-guide/cgroup-v2.rst ("Processes", "Threads"),
  * admin-guide/cgroup-v1/cgroups.rst; fs/kernfs/inode.c, kernfs_refresh_inode,
@@ -32,8 +32,8 @@ static const char procs_file[] = "cgroup.procs";
 
 /* --- the tree of directories --- */
 
-/* Where file (or the directory itself: ".") of d is found: relative to what is
- * kept, by path otherwise.  Returns the descriptor for openat(2). */
+/* The name of a file of d (or "." for d itself) for openat(2): relative to a
+ * kept descriptor, else a path.  Returns the descriptor for openat(2). */
 static int dir_at(const struct bj_jobproc *p, const struct bj_procdir *d,
                   const char *file, char *name, size_t cap)
 {
@@ -90,7 +90,7 @@ static void dirs_free(struct bj_proctab *t, struct bj_procdir *v, size_t n)
     free(v);
 }
 
-/* Open the job's own directory and note which one it is. */
+/* Open the directory of the job itself and record its inode. */
 static int root_open(struct bj_proctab *t, struct bj_jobproc *p)
 {
     struct bj_procdir *d = &p->dirs[0];
@@ -104,7 +104,7 @@ static int root_open(struct bj_proctab *t, struct bj_jobproc *p)
     int r = dir_stat(p, d, &st);
     if (r < 0)
         return r;
-    /* Another directory of the same name is another job's. */
+    /* A new directory of the same name belongs to another job. */
     if (p->ino != 0 && st.st_ino != p->ino)
         return -ENOENT;
     p->ino = st.st_ino;
@@ -118,13 +118,13 @@ static int root_open(struct bj_proctab *t, struct bj_jobproc *p)
 struct walk {
     struct bj_procdir *v;
     size_t n, cap;
-    struct bj_procdir *old; /* what was there before: descriptors to reuse */
+    struct bj_procdir *old; /* the previous tree: its descriptors are reused */
     size_t nold, hint;
 };
 
-/* Take the directory rel over from the old tree, or make a new one.  Both are
- * in the same order, so that the search continues where the last one was found
- * and finds it at once. */
+/* Move the directory rel from the old tree, or make a new one.  Both trees have
+ * the same order, so the search begins after the last match and mostly succeeds
+ * at once. */
 static bool walk_take(struct walk *w, const char *rel, struct bj_procdir *ret)
 {
     for (size_t i = 0; i < w->nold; i++) {
@@ -189,7 +189,7 @@ static int walk_dir(struct bj_proctab *t, struct bj_jobproc *p, struct walk *w,
     struct stat st;
     struct bj_procdir *d = &w->v[i];
     bj_autoclose int tmp = -1;
-    p->dirs = w->v; /* dir_at wants the first one */
+    p->dirs = w->v; /* dir_at needs the first one */
     int at = dir_at(p, d, ".", name, sizeof(name));
     if (d->fd < 0 && at != AT_FDCWD)
         d->fd = bj_proc_keep(t, at, name, O_RDONLY | O_DIRECTORY, 7, false);
@@ -219,7 +219,7 @@ static int walk(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
     int r = walk_add(&w, "");
     for (size_t i = 0; r == 0 && i < w.n; i++) {
         r = walk_dir(t, p, &w, i);
-        /* A child may end at any moment: the next list shows it. */
+        /* A child may be removed at any time: the next list shows it. */
         if (i > 0 && bj_err_gone(r))
             r = 0;
     }
@@ -262,7 +262,7 @@ static int tree_refresh(struct bj_proctab *t, struct bj_jobproc *p)
 
 /* --- the lists --- */
 
-/* A pid is in the job. */
+/* The list contains this pid. */
 static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
 {
     struct bj_proc *e = bj_proc_find(p, pid);
@@ -281,8 +281,8 @@ static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
     e->list_no = p->list_no;
 }
 
-/* Every line is a pid; 0 is one of another pid namespace.  Returns how many
- * there are. */
+/* Read the pids, one a line; 0 is a pid of another pid namespace.  Returns
+ * their number. */
 static uint32_t members(struct bj_proctab *t, struct bj_jobproc *p,
                         struct bj_slice text)
 {
@@ -311,10 +311,9 @@ static bool buf_double(struct bj_proctab *t)
 }
 
 /* On v1 the kernel makes the list of a descriptor at its first read, and again
- * only when no program has read any list of the directory for a second.
- * (kernel kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start)  At our own interval
- * that is long over; with several programs like this one it takes some
- * margin. */
+ * only when no program has read any list of the directory for a second. (kernel
+ * kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start)  At our own interval that
+ * time has passed; with several programs like this one a margin is needed. */
 static bool may_use_kept(const struct bj_proctab *t, const struct bj_jobproc *p)
 {
     return p->exact && (p->v2 || t->now_usec - p->list_usec >= KEPT_V1_USEC);
@@ -360,15 +359,16 @@ static int procs_read(struct bj_proctab *t, struct bj_jobproc *p,
     return r;
 }
 
-/* Inner directories are mostly empty: on v2 unless no controller is enabled
- * below them or they are the root of threaded ones, on v1 by convention.
- * One that was empty is read again at times. */
+/* Whether to read a list.  Inner directories are mostly empty: on v2 by the
+ * kernel's rules, unless no controller is enabled below them or they are the
+ * root of threaded ones; on v1 by convention.  Lists that were empty are read
+ * only if all is set, at a longer interval. */
 static bool wanted(const struct bj_procdir *d, bool all)
 {
     return !d->threaded && (all || !d->inner || d->pids > 0);
 }
 
-/* Read every list once.  Gone when some directory has. */
+/* Read every list once.  A code of bj_err_gone() if a directory was removed. */
 static int lists_read(struct bj_proctab *t, struct bj_jobproc *p)
 {
     bool all = p->inner_usec == 0 || t->now_usec - p->inner_usec >= INNER_USEC;

@@ -1,7 +1,7 @@
 /* Open files by named place.
  *
- * Only the text of the links in /proc/PID/fd is read; what they point to is
- * never touched, as it may lie on a file server that does not answer. */
+ * Only the text of the links in /proc/PID/fd is read; the files are never
+ * accessed, as they may be on a file server that does not respond. */
 #include "core/collect/process_impl.h"
 
 #include "base/text.h"
@@ -74,7 +74,7 @@ void bj_places_free(struct bj_proctab *t)
     free(t->places);
 }
 
-/* --- what has been seen --- */
+/* --- links seen so far --- */
 
 static bool links_grow(struct bj_proctab *t)
 {
@@ -95,12 +95,12 @@ static bool links_grow(struct bj_proctab *t)
     return true;
 }
 
-/* True when the key had not been seen yet in this read. */
+/* Record a key; true if it is new in this read. */
 static bool link_new(struct bj_proctab *t, uint64_t key)
 {
     if (2 * t->nlinks >= t->links_cap && !links_grow(t))
         return false;
-    key |= 1; /* 0 marks an empty place */
+    key |= 1; /* 0 marks an empty slot */
     size_t i = (size_t)key & (t->links_cap - 1);
     for (; t->links[i]; i = (i + 1) & (t->links_cap - 1))
         if (t->links[i] == key)
@@ -165,7 +165,7 @@ static bool read_links(struct bj_proctab *t, struct bj_jobproc *p,
     }
 }
 
-/* A number that is another one when the job's processes are others. */
+/* A hash of the set of the job's processes. */
 static uint64_t process_set(const struct bj_jobproc *p)
 {
     uint64_t sum = 0;
@@ -190,7 +190,7 @@ void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p)
         p->places = calloc(t->nplaces, sizeof(*p->places));
     if (!p->places)
         return;
-    p->places_usec = 0; /* unless all are read */
+    p->places_usec = 0;
     memset(p->places, 0, t->nplaces * sizeof(*p->places));
     t->nlinks = 0;
     if (t->links)

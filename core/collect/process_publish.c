@@ -1,4 +1,4 @@
-/* From what is kept for a job to its record. */
+/* Fills the record of a job from its kept state. */
 #include "core/collect/process_impl.h"
 
 #include "base/buf.h"
@@ -41,8 +41,8 @@ static void publish_states(const struct bj_jobproc *p, struct bj_arena *arena,
         }
 }
 
-/* Labels begin with "/" or "[" or "(u" for unreachable, so that "(other)" is
- * the first of all. */
+/* Labels begin with "/", "[" or "(u" ("(unreachable)"), so "(other)" sorts
+ * first. */
 static void publish_exes(const struct bj_proctab *t, const struct bj_jobproc *p,
                          struct bj_arena *arena, struct bj_list *list)
 {

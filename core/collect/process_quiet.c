@@ -1,14 +1,13 @@
-/* Leaving alone what sleeps.
+/* Avoids reading threads that sleep.
  *
- * A thread that has not been on a CPU since the last read is in the state in
- * which it was, has opened no file and started nothing.  schedstat shows how
- * often it has been on one, and costs a fifth of stat.  So of threads that were
- * found asleep and unchanged a few times only schedstat is read, until it
- * changes.  A sleeper that has been woken but has not got a CPU yet is noticed
- * later.
+ * A thread that has not run since the last read is in the same state, has
+ * opened no file and started no process.  schedstat shows how often it has run,
+ * and costs a fifth of stat.  So for threads that were found asleep and
+ * unchanged a few times, only schedstat is read, until it changes.  A thread
+ * that was woken but is still waiting for a CPU is noticed later.
  *
- * schedstat is always read before the stat line: what runs in between is
- * noticed at the next read.
+ * schedstat is always read before the stat line: a thread that runs in between
+ * is noticed at the next read.
  *
  * Source: kernel fs/proc/base.c, proc_pid_schedstat;
  * Documentation/scheduler/sched-stats.rst ("/proc/<pid>/schedstat"). */
@@ -40,7 +39,7 @@ static int read_base(struct bj_proctab *t, int fd, uint32_t *ret)
     if (n <= 0)
         return n < 0 ? -errno : -ESRCH;
     struct bj_slice text = {buf, (size_t)n};
-    /* This is what a kernel without these statistics prints. */
+    /* The output of a kernel without these statistics. */
     if (bj_slice_starts(text, BJ_SLICE("0 0 0")))
         t->schedstat = false;
     *ret = (uint32_t)bj_proc_hash(text);
@@ -78,8 +77,8 @@ void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
                     bool running)
 {
     if (q->on) {
-        /* Reading schedstat first costs more for busy threads: leave them
-         * out. */
+        /* For busy threads, reading schedstat first costs more: switch it
+         * off. */
         q->busy += q->ran;
         if (!running && q->busy < BUSY_MOST)
             return;

@@ -11,7 +11,7 @@ enum {
     BATCH_YOUNG_USEC = 5 * 1000 * 1000,
     BATCH_READ_USEC = 30 * 1000 * 1000,
     FULL_USEC = 300 * 1000 *
-                1000, /* for sleeping processes: at least once in this time */
+                1000, /* maximum time between two reads of a sleeping process */
 };
 
 /* --- its stat line --- */
@@ -21,7 +21,8 @@ static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
 {
     int r, dir = -1;
     if (e->stat < 0) {
-        /* The line shows which process it is, unless it is to be kept. */
+        /* The stat line identifies the process, unless its descriptor is
+         * kept. */
         dir = bj_proc_dir_any(t, e, bj_proc_room(t, 7));
         if (dir < 0)
             return dir;
@@ -61,7 +62,7 @@ static bool is_batch_system(struct bj_proctab *t, struct bj_proc *e,
            is_root(t, e);
 }
 
-/* Find out what it runs: when it is first seen, and after every exec. */
+/* Determine its executable: when it is first seen, and after every exec. */
 static void identify(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e, struct bj_slice comm)
 {
@@ -118,7 +119,7 @@ static bool other_program(const struct bj_proc *e, const struct bj_procstat *st,
     return comm != e->comm || (st->stack > 1 && st->stack != e->stack);
 }
 
-/* Its parent has changed: that process has adopted it. */
+/* If its parent has changed, the new one has adopted it. */
 static void note_parent(const struct bj_jobproc *p, struct bj_proc *e,
                         int32_t ppid)
 {
@@ -132,9 +133,9 @@ static void note_parent(const struct bj_jobproc *p, struct bj_proc *e,
 
 enum { SIGCHLD_BIT = 1 << 16 }; /* signal 17: bit 16 */
 
-/* It has been waited for and is being removed: its counters are in its
- * parent's, and the rest of the line is not valid. (kernel kernel/exit.c,
- * wait_task_zombie; fs/proc/array.c, do_task_stat) */
+/* Its parent has waited for it, and the kernel is removing it: the parent's
+ * counters include its own, and the rest of the line is not valid. (kernel
+ * kernel/exit.c, wait_task_zombie; fs/proc/array.c, do_task_stat) */
 static bool is_reaped(const struct bj_procstat *st)
 {
     return st->threads == 0 || st->state == 'X' || st->state == 'x';
@@ -173,9 +174,9 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
     return 0;
 }
 
-/* Of a process of the batch system no numbers are read, only whether it still
- * is one: it forks the job's processes, which have its name until they start
- * their program. */
+/* Whether to read a process of the batch system again. Its numbers are not
+ * needed, but it may not be one any more: forked processes of the job have its
+ * name until they start their program. */
 static bool batch_due(const struct bj_proctab *t, struct bj_proc *e)
 {
     if (t->now_usec < e->due_usec)
@@ -186,8 +187,8 @@ static bool batch_due(const struct bj_proctab *t, struct bj_proc *e)
     return true;
 }
 
-/* Whether its stat line must be read: not while it and all its threads
- * sleep. A gone code when it has ended. */
+/* Whether its stat line must be read: not while it and all its threads sleep. A
+ * code of bj_err_gone() if it has ended. */
 static int must_read(struct bj_proctab *t, struct bj_proc *e)
 {
     bool threads = bj_proc_threads_probe(t, e);
@@ -212,7 +213,7 @@ static void arm(struct bj_proctab *t, struct bj_proc *e)
     e->io_stale = true;
 }
 
-/* Read its stat line and take it in. */
+/* Read its stat line and update its state. */
 static int read_line(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e)
 {

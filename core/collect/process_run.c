@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 enum {
-    HELD_MAX = 32,         /* threads that the kernel may hold */
+    HELD_MAX = 32,         /* maximum number of blocked threads */
     PATIENCE = 100 * 1000, /* microseconds for a read; at most twice that */
 };
 
-/* In a state: the lowest bits; the rest counts reads. */
+/* Flags in the lowest bits of a state; the other bits count reads. */
 enum { INSIDE = 1, GIVEN_UP = 2, ONE = 4 };
 
 struct bj_procguard {
@@ -30,9 +30,9 @@ struct bj_procthread {
     void (*fn)(void *ctx, struct bj_procguard *g);
     void *ctx;
     struct bj_procguard
-        *guard; /* of the thread that runs fn; NULL: not begun */
+        *guard; /* of the thread that runs fn; NULL: not started */
     bool running;
-    bool stuck; /* the thread was given up and could not be replaced */
+    bool stuck; /* the thread was abandoned and could not be replaced */
 };
 
 struct worker {
@@ -151,7 +151,7 @@ void bj_procthread_free(struct bj_procthread *r)
         bj_poller_free(&r->poller);
 }
 
-/* Under lock: wait until fn has returned.  False when it was given up. */
+/* Under lock: wait until fn has returned.  False if a read takes too long. */
 static bool wait(struct bj_procthread *r)
 {
     uint64_t end = bj_clock_boot_usec() + PATIENCE;

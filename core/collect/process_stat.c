@@ -7,7 +7,7 @@
         n, offsetof(struct bj_procstat, member)                                \
     }
 
-/* In rising order.  All up to the start are there since Linux 2.6. */
+/* In rising order.  All fields up to the start time exist since Linux 2.6. */
 static const struct {
     unsigned number;
     size_t off;
@@ -18,7 +18,7 @@ static const struct {
 };
 enum { FIRST_NUMBER = 4, NEEDED = 5, WANTED = 8 };
 
-/* The name and state; *rest is what follows. */
+/* The name and the state; *rest begins after them. */
 static int parse_head(struct bj_slice line, struct bj_procstat *ret,
                       struct bj_slice *rest)
 {
@@ -34,7 +34,7 @@ static int parse_head(struct bj_slice line, struct bj_procstat *ret,
     return 0;
 }
 
-/* Step over n fields; false when there are not so many. */
+/* Skip n fields; false if there are fewer. */
 static bool skip_fields(struct bj_slice *rest, unsigned n)
 {
     const char *p = rest->p, *end = p + rest->n;
@@ -101,8 +101,8 @@ static const struct bj_slice io_keys[BJ_PROCIO_FIELDS] = {
     {"cancelled_write_bytes", 21},
 };
 
-/* Which key a line has, and its number; -1 for other lines.  The file has them
- * in the order of the table, so the one that is expected is tried first. */
+/* The index of the line's key, and its number; -1 for other lines.  The file
+ * has the order of the table, so the expected key is tried first. */
 static int io_line(struct bj_slice line, unsigned expect, uint64_t *ret)
 {
     struct bj_slice key;

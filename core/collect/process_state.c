@@ -1,4 +1,4 @@
-/* Threads: what each of them does, and on which CPU. */
+/* Threads: their states and CPUs. */
 #include "core/collect/process_impl.h"
 
 #include <fcntl.h>
@@ -55,12 +55,12 @@ void bj_proc_threads_drop(struct bj_proctab *t, struct bj_proc *e)
 struct tids {
     struct bj_thread *v;
     uint32_t n, cap;
-    uint32_t old; /* those before this one in the old list are used up */
+    uint32_t old; /* index in the old list; earlier entries are done */
 };
 
-/* Take tid over from the old list, or make a new one.  The kernel lists
- * threads in the order in which they were made, so the old ones come first and
- * in the old order. */
+/* Move tid from the old list, or make a new entry.  The kernel lists threads in
+ * the order of their creation, so known threads come first and in the old
+ * order. */
 static bool tids_add(struct bj_proctab *t, struct bj_proc *e, struct tids *l,
                      int32_t tid)
 {
@@ -89,8 +89,8 @@ static bool tids_add(struct bj_proctab *t, struct bj_proc *e, struct tids *l,
     return true;
 }
 
-/* Read /proc/PID/task into the process.  Its leader is left out, whose state is
- * in PID/stat, unless its own CPU time is needed. */
+/* Read /proc/PID/task into the process.  The leader, whose state is in
+ * PID/stat, is left out unless its own CPU time is needed. */
 static int list_threads(struct bj_proctab *t, struct bj_jobproc *p,
                         struct bj_proc *e)
 {
@@ -158,8 +158,8 @@ void bj_proc_core(struct bj_jobproc *p, uint64_t cpu, uint64_t ticks)
     p->cores[cpu] += ticks;
 }
 
-/* Count what the thread has used since the last read.  What the leader used
- * while it was alone has been counted for the process. */
+/* Count the CPU time of the thread since the last read.  The time that the
+ * leader used while it was the only thread has been counted for the process. */
 static void thread_cpu(struct bj_jobproc *p, const struct bj_proc *e,
                        struct bj_thread *th, struct bj_slice line,
                        uint64_t alone_ticks)
@@ -237,13 +237,13 @@ bool bj_proc_threads_quiet(const struct bj_proc *e)
     return true;
 }
 
-/* How many threads the list should have. */
+/* The number of threads that the list should have. */
 static uint32_t expected(const struct bj_jobproc *p, const struct bj_proc *e)
 {
     return e->nr_threads - (p->percore ? 0 : 1);
 }
 
-/* Read all; true when one of them has ended. */
+/* Read all threads; true if one has ended. */
 static bool update_all(struct bj_proctab *t, struct bj_jobproc *p,
                        struct bj_proc *e)
 {
@@ -268,7 +268,7 @@ void bj_proc_threads(struct bj_proctab *t, struct bj_jobproc *p,
     }
     t->threads_left -= e->nr_threads;
     bool list = e->nthreads != expected(p, e);
-    /* As many as before, and all of them there: the same ones. */
+    /* The same number of threads, and none has ended: the list is current. */
     for (int i = 0; i < 2; i++) {
         int r = list ? list_threads(t, p, e) : 0;
         if (r < 0 && !bj_err_gone(r))
@@ -293,7 +293,7 @@ uint32_t bj_proc_add_states(const struct bj_proc *e,
         states[bj_proc_state(th->state)]++;
         n++;
     }
-    /* Threads that the budget left out are there in an unknown state. */
+    /* Threads beyond the budget count as being in an unknown state. */
     if (e->nthreads == 0 && e->nr_threads > 1) {
         states[STATE_UNKNOWN] += e->nr_threads - 1;
         n = e->nr_threads;

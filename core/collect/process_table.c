@@ -95,7 +95,7 @@ void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e)
     p->held--;
 }
 
-/* Close and free what a process holds. */
+/* Close the descriptors of a process and free its memory. */
 static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
     if (t->tmp_pid == e->pid)
@@ -141,7 +141,7 @@ void bj_proc_sweep(struct bj_jobproc *p)
         }
     p->n = n;
     p->buried = 0;
-    /* Give memory back, but not so soon that it is wanted again at once. */
+    /* Return memory, but late enough that it is not needed again at once. */
     size_t cap = p->cap;
     while (cap > FIRST_PROCS && n <= cap / 4)
         cap /= 2;

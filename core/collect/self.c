@@ -17,7 +17,7 @@ static uint64_t count_fds(void)
     while ((e = readdir(d)))
         n += e->d_name[0] != '.';
     closedir(d);
-    return n - 1; /* the one that counts them */
+    return n - 1; /* without the descriptor used to count them */
 }
 
 /* Open descriptors: the size of the directory since Linux 6.2. */

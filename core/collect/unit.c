@@ -79,10 +79,10 @@ static bool make_room(struct bj_cgroup_reader *rd, int fd)
     return true;
 }
 
-/* Have the kernel signal when a file changes.  Cgroups do that for some files
+/* Let the kernel signal changes of a file.  Cgroups support that for some files
  * (kernel admin-guide/cgroup-v2.rst), a copied tree for none.  Closing the file
- * ends it; where a process that was forked off still has it, another file of
- * that number may be signalled in its place, which costs a read. */
+ * ends the watch.  If a forked process still has it open, its changes may be
+ * signalled for another file with the same descriptor, which costs a read. */
 static bool watch(struct bj_cgroup_reader *rd, int fd)
 {
     struct epoll_event e = {.events = EPOLLPRI | EPOLLET, .data.fd = fd};
@@ -125,8 +125,9 @@ void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool)
     bj_unit_init(u);
 }
 
-/* Which hierarchy serves which controller: v1 where the unit is in one, since
- * a controller is bound to one hierarchy and v2 claims them all here. */
+/* Choose the hierarchy of each controller: v1 where the unit has a directory,
+ * since a controller is bound to one hierarchy and v2 is registered here with
+ * all of them. */
 static void route(struct bj_unit *u, const struct bj_cgroup_reader *rd)
 {
     memset(u->ctl, -1, sizeof(u->ctl));
@@ -168,12 +169,12 @@ int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
     if (r < 0 && r != -EMFILE)
         return r;
     u->dir[h] = r < 0 ? -1 : r;
-    /* Nothing is read here, or the pool is full and files are opened by path:
-     * it has to be there all the same. */
+    /* No file is read here, or the pool is full and files are opened by path:
+     * the directory must exist nevertheless. */
     if (r < 0 && access(path, F_OK) < 0)
         return -errno;
     u->there |= (uint16_t)(1u << h);
-    u->slow_due_usec = 0; /* what is here has not been read yet */
+    u->slow_due_usec = 0; /* the slow files here have not been read yet */
     route(u, rd);
     return 0;
 }
@@ -190,7 +191,7 @@ void bj_unit_lose(struct bj_unit *u, const struct bj_cgroup_reader *rd,
     route(u, rd);
 }
 
-/* Where the descriptor of a file is kept; NULL: it is not. */
+/* The place of a file's kept descriptor; NULL: it is not kept. */
 static int *slot(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                  const struct bj_cgfile *f)
 {
@@ -225,7 +226,7 @@ static int read_file(struct bj_unit *u, struct bj_cgroup_reader *rd,
                  : bj_file_read(AT_FDCWD, path, rd->buf, rd->cap, ret, NULL);
 }
 
-/* Is the directory still a cgroup?  Its cgroup.procs goes when it does. */
+/* Does the cgroup still exist?  Its cgroup.procs disappears with it. */
 static bool still_there(const struct bj_unit *u,
                         const struct bj_cgroup_reader *rd, unsigned h)
 {
@@ -256,11 +257,11 @@ static void trouble(struct bj_unit *u, struct bj_cgroup_reader *rd,
         return;
     }
     int *fd = slot(u, rd, f);
-    if (fd) /* the next one may do better */
+    if (fd) /* a new descriptor may work */
         bj_fdpool_close(rd->pool, fd);
-    /* A file that this kernel does not have, or a controller or PSI that is
-     * off, is not a fault; it may be switched on, so it is tried again at the
-     * slow interval. */
+    /* A file that this kernel lacks, or a controller or PSI that is disabled,
+     * is not a fault; it may be enabled later, so it is tried again at the slow
+     * interval. */
     if (bj_err_gone(r) || r == -EOPNOTSUPP) {
         u->missing[c->id] |= UINT64_C(1) << i;
         return;
@@ -276,7 +277,7 @@ static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
     return (uint64_t *)(void *)((char *)&u->use + f->off);
 }
 
-/* Is what was read last still true? */
+/* Is the last value of the file still valid? */
 static bool stands(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                    const struct bj_cgfile *f, unsigned which)
 {

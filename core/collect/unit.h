@@ -1,5 +1,5 @@
 /* Units: a job, step or task as a set of cgroup directories, one in each
- * hierarchy, with the descriptors that are kept for it and the values read. */
+ * hierarchy, with its kept descriptors and its values. */
 #ifndef BJ_CORE_COLLECT_UNIT_H
 #define BJ_CORE_COLLECT_UNIT_H
 
@@ -9,10 +9,10 @@
 #include "core/find/hier.h"
 #include "core/model/record.h"
 
-/* Slots of kept descriptors, one for each file that every pass reads; those of
- * both versions, since a job on a hybrid host may have both.  Two files that
- * share one are never kept at the same time (keep_basic below).  A slot costs
- * each job up to 4.6 KiB of kernel memory. */
+/* Slots of kept descriptors, one for each file that every pass reads, for both
+ * cgroup versions, since a job on a hybrid host may have both.  Two files with
+ * the same slot are never kept at the same time (keep_basic below).  A slot
+ * costs each job up to 4.6 KiB of kernel memory. */
 enum bj_kept {
     BJ_KEPT_NONE,          /* opened each time; slot 0 stays unused */
     BJ_KEPT_CPUACCT_USAGE, /* v1 */
@@ -32,7 +32,7 @@ enum bj_kept {
 
 enum { BJ_CPUS_MAX = 8192 };
 
-/* Files of one collector at most. */
+/* Maximum number of files of a collector. */
 enum { BJ_CGFILES_MAX = 64 };
 
 /* Block I/O by device.  The name is text, "sda" or "8:0". */
@@ -51,15 +51,16 @@ extern const char *const bj_page_sizes[BJ_PAGE_SIZES]; /* "2MB" */
 
 struct bj_unit {
     struct bj_usage use;
-    uint64_t most_used_bytes, most_held_bytes; /* of all samples: of memory
-                                                  charged, and held */
-    uint64_t slow_due_usec; /* when the slow files are to be read next */
-    /* By collector; bit i: its file i is not there, could not be read. */
+    uint64_t most_used_bytes, most_held_bytes; /* the largest samples of memory
+                                                  charged and held */
+    uint64_t slow_due_usec; /* when the slow files are read next */
+    /* By collector; bit i: its file i is missing, its file i could not be
+     * read. */
     uint64_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];
     bool watched;               /* the kernel signals changes of its notified
                                    file */
     uint16_t there;             /* bit h: it has a directory in hierarchy h */
-    int8_t ctl[BJ_CONTROLLERS]; /* hierarchy that serves it; -1: none */
+    int8_t ctl[BJ_CONTROLLERS]; /* hierarchy of each controller; -1: none */
     int dir[BJ_HIERS];
     int kept[BJ_KEPT_FILES];
     char *rel[2]; /* path below a v1 root, below a v2 root */
@@ -75,26 +76,26 @@ struct bj_unit {
 
 struct bj_cgroup_reader;
 
-/* One file of a cgroup and how it is read. */
+/* A file of a cgroup and how it is read. */
 struct bj_cgfile {
     const char *name;
     uint8_t version; /* BJ_CGROUP_V1 or _V2 */
-    uint8_t ctl;     /* enum bj_controller: which hierarchy has it */
+    uint8_t ctl;     /* enum bj_controller: determines the hierarchy */
     uint8_t keep;    /* enum bj_kept */
-    bool slow;       /* rarely changes or is expensive: read at the slow
-                        interval */
-    bool basic;      /* read even when only the basic files are wanted */
-    bool job_only;   /* not for steps and tasks */
-    bool notified;   /* a kept one whose changes the kernel signals, one a
-                        unit at most: read when it has changed */
+    bool slow;  /* changes rarely or is expensive: read at the slow interval */
+    bool basic; /* read even when only the basic files are wanted */
+    bool job_only; /* not for steps and tasks */
+    bool notified; /* its descriptor is kept and the kernel signals its changes:
+                      read only after a change; at most one file of a unit */
     bool zero_slow;  /* at the slow interval while its field (off) is 0 */
-    bool keep_basic; /* keep is the slot of a file that the basic mode leaves
-                        out, so it is kept in that mode only */
+    bool keep_basic; /* keep is the slot of a file that is not read in basic
+                        mode, so this file is kept in basic mode only */
     bool swap;       /* stays 0 on a machine without swap space */
     size_t off;      /* for the parsers that fill one field */
-    uint64_t mul;    /* ... and the factor (0: 1); divided by if div */
+    uint64_t mul; /* for the same parsers: the number is multiplied by mul (0:
+                     1), or divided by div if that is not 0 */
     uint64_t div;
-    /* Put text into the unit; 0 or -errno for what it cannot be. */
+    /* Parse text into the unit; 0, or -errno if it is malformed. */
     int (*parse)(struct bj_cgroup_reader *rd, struct bj_unit *u,
                  const struct bj_cgfile *f, struct bj_slice text);
 };
@@ -125,7 +126,7 @@ enum bj_kv_file {
     BJ_KV_FILES
 };
 
-/* What reading needs, shared by all units of a core. */
+/* Data for reading, shared by all units of a core. */
 struct bj_cgroup_reader {
     const struct bj_conf *conf;
     const struct bj_hiers *hiers;
@@ -133,11 +134,12 @@ struct bj_cgroup_reader {
     unsigned needed;        /* mask of the controllers whose files are read */
     bool swapless;          /* the machine has no swap space now */
     int watch;              /* epoll of the notified files; -1: none */
-    unsigned char *changed; /* bit n: that on descriptor n has, since read */
+    unsigned char *changed; /* bit n: the file of descriptor n has changed since
+                               it was read */
     size_t changed_bytes;
     uint64_t tick_usec; /* 1/USER_HZ */
     struct bj_kv_order order[BJ_KV_FILES];
-    uint64_t faults;     /* counted up by bj_unit_read */
+    uint64_t faults;     /* incremented by bj_unit_read */
     struct bj_err fault; /* the newest one */
     char *buf;
     size_t cap;
@@ -147,19 +149,20 @@ int bj_cgroup_reader_init(struct bj_cgroup_reader *rd,
                           const struct bj_conf *conf,
                           const struct bj_hiers *hiers, struct bj_fdpool *pool);
 void bj_cgroup_reader_fini(struct bj_cgroup_reader *rd);
-/* A pass begins: take note of what has changed since the last one. */
+/* Begin a pass: record which notified files have changed since the last one. */
 void bj_cgroup_reader_begin(struct bj_cgroup_reader *rd);
 
 void bj_unit_init(struct bj_unit *u);
 void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool);
 
-/* The unit has the directory rel in hierarchy h: open it, when files are read
- * in that hierarchy.  -errno when it is not there. */
+/* Add the directory rel of hierarchy h to the unit; opens it if files of that
+ * hierarchy are read.  -errno if it does not exist. */
 int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                   unsigned h, const char *rel);
 
-/* Read the files of a collector that are due; which says which, as a mask of
- * BJ_UNIT_... below.  Faults are counted in rd. */
+/* Read the files of a collector that are due.  which is a mask of the values
+ * below: the unit is a job, read basic files only, read slow files too.  Faults
+ * are counted in rd. */
 enum { BJ_UNIT_JOB = 1, BJ_UNIT_BASIC = 2, BJ_UNIT_SLOW = 4 };
 void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
                   const struct bj_cgroup_collector *c, unsigned which);
@@ -168,15 +171,15 @@ void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
 int bj_unit_path(const struct bj_unit *u, const struct bj_cgroup_reader *rd,
                  unsigned h, const char *file, char *buf, size_t cap);
 
-/* The directory in hierarchy h has gone: forget it. */
+/* Remove the directory in hierarchy h, which has gone, from the unit. */
 void bj_unit_lose(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                   unsigned h);
 
-/* Parsers that several tables share. */
+/* A parser for several tables: reads a number into the field of the file. */
 int bj_parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text);
 
-/* The collectors, each in a file of its own. */
+/* The collectors, each in its own file. */
 extern const struct bj_cgroup_collector bj_cpu_collector, bj_memory_collector,
     bj_pids_collector, bj_block_collector, bj_pressure_collector,
     bj_percore_collector, bj_hugetlb_collector;

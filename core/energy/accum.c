@@ -7,7 +7,8 @@
 
 __extension__ typedef unsigned __int128 bj_u128;
 
-/* What a zone without known limit cannot exceed, doubled as the others. */
+/* The maximum power of a zone without a known limit; doubled like other
+ * limits. */
 static const uint64_t default_max_uw = 500000000;
 
 static void add(struct bj_accum *a, uint64_t uj)
@@ -20,7 +21,7 @@ static bj_u128 possible_uj(const struct bj_zone_sample *s, uint64_t dt_usec)
 {
     bool known = s->max_uw != BJ_ABSENT && s->max_uw != 0;
     bj_u128 uw = 2 * (bj_u128)(known ? s->max_uw : default_max_uw);
-    /* A level beyond 2^64 uW only has to stay above any counter. */
+    /* Above 2^64 uW, any value above all counters will do. */
     if (uw > UINT64_MAX)
         uw = UINT64_MAX;
     return uw * dt_usec / USEC_PER_SEC;
@@ -65,8 +66,8 @@ static void take_counter(struct bj_accum *a, const struct bj_zone_sample *s,
     a->slept = false;
 }
 
-/* The trapezoid below two levels, with the fraction of a microjoule that is
- * left carried on. */
+/* Add the trapezoid below two levels; the remaining fraction of a microjoule is
+ * carried over. */
 static void take_power(struct bj_accum *a, const struct bj_zone_sample *s,
                        uint64_t stamp, uint64_t period_usec)
 {

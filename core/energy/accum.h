@@ -12,8 +12,8 @@
 /* Zero-initialise. */
 struct bj_accum {
     uint64_t total_uj;     /* never falls */
-    uint64_t power_uw;     /* reported, or energy over time of the last two
-                              samples; BJ_ABSENT: neither */
+    uint64_t power_uw;     /* reported, or computed from the last two samples;
+                              BJ_ABSENT: neither */
     uint64_t limit_uw;     /* BJ_ABSENT: none */
     uint64_t stamp_usec;   /* of the last sample; 0: none yet */
     uint64_t raw_uj;       /* of the last sample with a counter ... */
@@ -30,19 +30,19 @@ struct bj_accum {
                    was reset, power samples leave a gap */
 };
 
-/* Take a sample.  period_usec is the interval at which the meter is read;
- * power samples more than three intervals apart leave a gap.  A counter that
- * fell has wrapped if the resulting energy is possible (twice max_uw, or 1 kW
- * if absent or 0, for the time between), otherwise it was reset.  Once a
- * counter was reported, energy comes from the counter alone, also over samples
- * without it.  A sample whose stamp is not later than the last one's changes
- * nothing. */
+/* Add a sample.  period_usec is the interval at which the meter is read; power
+ * samples more than three intervals apart leave a gap.  A counter that fell has
+ * wrapped if the resulting energy is possible (at most twice max_uw, or 1 kW if
+ * that is absent or 0, for the time between); otherwise it was reset.  Once a
+ * counter was reported, only the counter is used for energy, even across
+ * samples without it.  A sample that is not newer than the last one is
+ * ignored. */
 void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
                    uint64_t now_usec, uint64_t period_usec);
 
-/* For a state file: the values from which it continues, as numbers with a
- * blank before each; and the reverse, which cuts them off the line. False:
- * some are missing. */
+/* Append the values of the state, for a state file, as numbers with a blank
+ * before each.  Load them back, and cut them off the line; false: some are
+ * missing. */
 void bj_accum_save(const struct bj_accum *a, struct bj_buf *out);
 bool bj_accum_load(struct bj_accum *a, struct bj_slice *line);
 

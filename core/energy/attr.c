@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* O_NONBLOCK has no effect on sysfs; any other file at this path cannot
- * block us. */
+/* O_NONBLOCK has no effect on sysfs; with it, another kind of file at this path
+ * cannot block us. */
 int bj_attr_open(int dirfd, const char *name)
 {
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -109,7 +109,8 @@ static bool matches(struct bj_slice name, struct bj_slice prefix,
            digits(name, base, ret);
 }
 
-/* Put v into the sorted list of n, unless it is there; the new length. */
+/* Insert v into the sorted list of n, unless it is in it; returns the new
+ * length. */
 static size_t insert(unsigned *list, size_t n, size_t max, unsigned v)
 {
     size_t at = n;

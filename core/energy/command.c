@@ -15,12 +15,12 @@ enum { WORDS = 64, OUTPUT_BYTES = 65536, SECOND = 1000000 };
 
 struct command {
     const char *argv[WORDS + 1];
-    char *words; /* what argv points into */
+    char *words; /* memory of argv */
     uint64_t timeout_usec;
     const atomic_bool *stop;
 };
 
-/* --- what it prints -------------------------------------------------------*/
+/* --- its output -----------------------------------------------------------*/
 
 static bool same_letters(struct bj_slice a, const char *lower)
 {
@@ -46,7 +46,7 @@ static bool is_one_of(struct bj_slice s, const char *const *words)
     return false;
 }
 
-/* "332", "332.5 W", "332 Watts": all of s.  -EINVAL: it is something else. */
+/* "332", "332.5 W", "332 Watts": all of s.  -EINVAL: another text. */
 static int parse_watts(struct bj_slice s, uint64_t *ret_uw)
 {
     static const char *const units[] = {"w", "watt", "watts", NULL};
@@ -72,8 +72,8 @@ static bool cut_key(struct bj_slice line, struct bj_slice *key,
     return true;
 }
 
-/* freeipmi's, ipmitool's and others' words for the power now; and for whether
- * it is measured at all. */
+/* Names of the current power in the output of freeipmi, ipmitool and others,
+ * and of the state of the measurement. */
 static const char *const power_keys[] = {
     "current power", "instantaneous power reading",
     "power reading", "current power reading",
@@ -92,7 +92,7 @@ static const char *const good_states[] = {
 struct found {
     uint64_t uw;
     bool any, inactive;
-    bool blank; /* the power's place holds something else, as "N/A" */
+    bool blank; /* the value of power is not a number, such as "N/A" */
 };
 
 static int take_line(struct found *f, struct bj_slice line, struct bj_err *err)
@@ -114,7 +114,7 @@ static int take_line(struct found *f, struct bj_slice line, struct bj_err *err)
     return 0;
 }
 
-/* Output that is a number and nothing else. */
+/* Whether the output is only a number. */
 static bool plain_number(struct bj_slice out, struct found *f)
 {
     f->any = parse_watts(out, &f->uw) == 0;
@@ -144,7 +144,7 @@ int bj_power_output(struct bj_slice out, uint64_t *ret_uw, struct bj_err *err)
     return 0;
 }
 
-/* --- running it -----------------------------------------------------------*/
+/* --- execution ------------------------------------------------------------*/
 
 /* Errors of bj_command_run as errors of meters: -ENOENT would mean that the
  * meter has gone, but a configured command must exist. */
@@ -198,7 +198,7 @@ static void command_close(void *m)
     free(c);
 }
 
-/* Cut the words apart in place: a NUL after each. */
+/* Split the words in place: a NUL after each. */
 static int split(struct command *c, struct bj_err *err)
 {
     struct bj_slice rest = bj_slice_str(c->words), word;
@@ -209,7 +209,7 @@ static int split(struct command *c, struct bj_err *err)
                               WORDS);
         c->argv[n++] = word.p;
         c->words[word.p + word.n - c->words] = '\0';
-        if (rest.n > 0) { /* step over what is a NUL now */
+        if (rest.n > 0) { /* skip the NUL */
             rest.p++;
             rest.n--;
         }

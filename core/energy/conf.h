@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 struct bj_energy_conf {
-    struct bj_strv meters; /* kinds; empty: all that are found, except those
-                              that must be configured (redfish, command) */
+    struct bj_strv meters; /* kinds; empty: all that exist, except those that
+                              must be configured (redfish, command) */
     uint64_t period_usec;  /* of the fast meters and the ledger */
     uint64_t slow_usec;    /* of the slow meters */
     uint64_t timeout_usec; /* for one command to a slow meter */
@@ -21,7 +21,8 @@ struct bj_energy_conf {
     char *redfish_user, *redfish_password_file;
     char *redfish_ca_file;          /* "": the system's */
     bool redfish_insecure;          /* certificate not verified */
-    struct bj_strv redfish_chassis; /* ids that feed this node; empty: all */
+    struct bj_strv redfish_chassis; /* ids of the chassis of this node; empty:
+                                       all */
     char *spool_dir;                /* final records; "": none */
     uint64_t spool_bytes;           /* limit of the spool */
 };

@@ -22,7 +22,7 @@ enum { ACCELERATORS = 32, ZONES = 3 + ACCELERATORS };
 enum { POWER, ENERGY, VALUES };
 
 struct zone {
-    int fd[VALUES]; /* or -errno of its open */
+    int fd[VALUES]; /* or -errno of open(2) */
     char prefix[16];
     struct bj_zone_sample sample;
 };
@@ -38,7 +38,8 @@ struct cray {
     const atomic_bool *stop;
     int mark_fd[MARKS];
     uint64_t mark[MARKS]; /* of the last reading */
-    uint64_t stamp_usec;  /* when freshness was seen to change last; 0: never */
+    uint64_t stamp_usec;  /* when a change of freshness was last noticed; 0:
+                             never */
     bool search;
     size_t n;
     struct zone zone[ZONES];
@@ -96,7 +97,7 @@ static uint64_t power_cap(const struct cray *m, const char *prefix)
     return uw;
 }
 
-/* The zone whose files are PREFIXpower and PREFIXenergy, if there are any. */
+/* Add the zone with the files PREFIXpower and PREFIXenergy, if they exist. */
 static void add_zone(struct cray *m, const char *prefix, const char *name,
                      enum bj_zone_role role)
 {
@@ -148,7 +149,7 @@ static int search(struct cray *m, struct bj_err *err)
 
 /* --- one reading ---------------------------------------------------------- */
 
-/* A mark that is not there is absent. */
+/* Read a mark; absent if its file is missing. */
 static int read_mark(struct cray *m, size_t i, uint64_t *ret,
                      struct bj_err *err)
 {
@@ -208,7 +209,7 @@ static void read_zone(struct cray *m, const struct zone *z,
     s->energy_uj = value[ENERGY];
 }
 
-/* All values of one refresh: freshness is the same before and after. */
+/* Read all values of one refresh: freshness must be equal before and after. */
 static int read_once(struct cray *m, const struct bj_cray_now *now,
                      uint64_t mark[MARKS], struct bj_meter_sample *out,
                      struct bj_err *err)
@@ -252,7 +253,7 @@ static int read_whole(struct cray *m, const struct bj_cray_now *now,
 
 /* --- over time ------------------------------------------------------------ */
 
-/* A refresh gets the time at which it is first seen, so that values that are
+/* A refresh gets the time when it is first noticed, so that values that are
  * read twice count once.  A controller that stops refreshing counts as a
  * timeout. */
 static int stamp(struct cray *m, uint64_t fresh, uint64_t now_usec,

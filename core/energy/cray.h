@@ -1,16 +1,17 @@
-/* Cray's pm_counters, at a time that a test may choose.  Internal. */
+/* Cray's pm_counters, with a clock that tests can set.  Internal. */
 #ifndef BJ_CORE_ENERGY_CRAY_H
 #define BJ_CORE_ENERGY_CRAY_H
 
 #include "core/energy/meter.h"
 
 enum {
-    BJ_CRAY_TRIES = 5,             /* for a reading within one refresh */
-    BJ_CRAY_STALE_USEC = 10000000, /* without a refresh, at 10 a second */
+    BJ_CRAY_TRIES = 5,             /* attempts to read all values within one
+                                      refresh */
+    BJ_CRAY_STALE_USEC = 10000000, /* without a refresh; usual: 10 a second */
 };
 
-/* What the meter's read does, with CLOCK_BOOTTIME given.  between is called
- * with ctx between the values and the second read of freshness; or NULL. */
+/* For bj_cray_read, the meter's read with now_usec as CLOCK_BOOTTIME. between
+ * (or NULL) is called with ctx before the second read of freshness. */
 struct bj_cray_now {
     uint64_t usec;
     void (*between)(void *ctx);

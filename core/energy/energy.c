@@ -22,20 +22,20 @@ struct bj_energy {
     const struct bj_conf *conf;
     struct bj_host host;
     struct bj_meters *meters;
-    struct bj_ledger *ledger; /* made at the first tick, when the node's size is
-                                 known */
-    struct bj_state *state;   /* NULL: totals end with us */
+    struct bj_ledger *ledger; /* created at the first tick, when the node's size
+                                 is known */
+    struct bj_state *state;   /* NULL: totals are not saved */
     struct bj_buf text;       /* state to be saved */
     enum bj_policy policy;
-    uint64_t last_usec;  /* of the last tick, of a process before us too; 0:
+    uint64_t last_usec;  /* of the last tick, also of an earlier process; 0:
                             none */
     uint64_t begun_usec; /* of our first tick */
     bool ticked;
     uint64_t slept_usec; /* boot clock minus monotonic clock */
     bool gpu_own;        /* GPUs report their energy themselves */
-    uint64_t gpu_given;  /* to the ledger, at the last tick */
-    uint64_t gpu_base;   /* what that is above the GPUs' own total; may be below
-                            0 */
+    uint64_t gpu_given;  /* total passed to the ledger at the last tick */
+    uint64_t gpu_base;   /* gpu_given less the GPUs' own total; may be negative
+                            (wraps) */
     const struct bj_copies *copies;
     struct bj_node_energy {
         struct bj_ledger_sums sums;
@@ -198,7 +198,7 @@ static void copy_account(const struct bj_energy *e, struct bj_job_energy *j,
             bj_account_uj(j->account, e->policy, (enum bj_component)c);
 }
 
-/* The values of the job stay. */
+/* Drop the account of a job; the job keeps its values. */
 static void drop_account(struct bj_energy *e, struct bj_track *t)
 {
     if (!has_account(t))
@@ -211,7 +211,7 @@ static void drop_account(struct bj_energy *e, struct bj_track *t)
 
 enum { KEY_CAP = 1200 };
 
-/* Its directory in hierarchy h, which is kept open or is not. */
+/* Get the status of its directory in hierarchy h, by descriptor or by path. */
 static bool stat_dir(const struct bj_track *t, unsigned h, struct stat *st)
 {
     char path[4096];
@@ -222,8 +222,9 @@ static bool stat_dir(const struct bj_track *t, unsigned h, struct stat *st)
            stat(path, st) == 0;
 }
 
-/* The same id under another inode is another job.  The key of t by its
- * directory in hierarchy h; false when it has none there. */
+/* Make the key of t from its directory in hierarchy h; false: no such
+ * directory.  The inode is part of it, since the same id with another inode is
+ * another job. */
 static bool key_of(const struct bj_track *t, unsigned h, char key[KEY_CAP])
 {
     struct stat st;
@@ -233,8 +234,8 @@ static bool key_of(const struct bj_track *t, unsigned h, char key[KEY_CAP])
     return true;
 }
 
-/* The key under which t's account was saved, by whichever of its directories
- * was there first at that time; else that of the first one now. */
+/* Find the key under which t's account was saved: that of any of its
+ * directories.  If none was saved, use the key of the first directory. */
 static void find_key(const struct bj_energy *e, const struct bj_track *t,
                      char key[KEY_CAP])
 {
@@ -253,8 +254,8 @@ static void find_key(const struct bj_energy *e, const struct bj_track *t,
         snprintf(key, KEY_CAP, "%s#0", t->key);
 }
 
-/* Whether all that it has used was used since the last tick.  Its directory may
- * be older than its first process. */
+/* Whether all its use was after the last tick.  Its directory may be older than
+ * its first process. */
 static bool is_new(const struct bj_energy *e, const struct bj_track *t)
 {
     const struct bj_core *core = t->core;
@@ -300,8 +301,8 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        /* Its final record lies on the disk: after a restart there must not be
-         * another one. */
+        /* Its final record is on disk: it must not get another one after a
+         * restart. */
         if (t->life.recorded)
             drop_account(e, t);
         if (t->energy)
@@ -315,8 +316,9 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
 
 /* --- a tick ---------------------------------------------------------------*/
 
-/* Energy of the accelerators: own_uj of their drivers, which know each device,
- * else of a meter.  The source may change; the total continues. */
+/* Total energy of the accelerators: own_uj from their drivers, which report
+ * each device, else that of a meter.  The source may change; the total
+ * continues. */
 static uint64_t gpu_total(struct bj_energy *e, uint64_t own_uj,
                           uint64_t metered_uj)
 {
@@ -458,7 +460,7 @@ void bj_energy_drop(struct bj_energy *e, struct bj_track *t)
 
 /* --- publishing -----------------------------------------------------------*/
 
-/* Components that have ever been metered. */
+/* Whether a component was ever metered. */
 static bool known(const struct bj_ledger_sums *s, int c)
 {
     bool deficit = c == BJ_ENERGY_OTHER && s->deficit_uj > 0;

@@ -1,5 +1,5 @@
-/* Energy in the core: meters, ledger, accounts of jobs, and the state that
- * survives a restart.
+/* Energy in the core: meters, ledger, accounts of jobs, and the state that is
+ * kept over a restart.
  *
  * Only the sampler calls bj_energy_tick. */
 #ifndef BJ_CORE_ENERGY_ENERGY_H
@@ -17,7 +17,8 @@ struct bj_track;
 struct bj_job_energy {
     struct bj_account *account; /* NULL: none, or settled */
     bool opened;                /* by the last bj_energy_accounts */
-    bool closed;                /* the account knows that the job has ended */
+    bool closed;                /* bj_account_close was called: the job has
+                                   ended */
     uint64_t uj[BJ_COPIES][BJ_COMPONENTS]; /* BJ_ABSENT: had no account */
 };
 
@@ -28,14 +29,14 @@ int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,
                   struct bj_err *err);
 void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 
-/* Search for meters periodically; true while there is one. */
+/* Search for meters periodically; true while a meter exists. */
 bool bj_energy_search(struct bj_energy *e, uint64_t now_usec);
 
 /* bj_meters_names; e may be NULL. */
 bool bj_energy_meters(const struct bj_energy *e, struct bj_buf *out);
 
-/* A tick: accounts, then tick, then write.  The tracks are those of core, read
- * in this pass.
+/* In a tick call accounts, then tick, then write.  The tracks are those of
+ * core, read in this pass.
  *
  * Open, use and close the accounts of the tracks.  *ret_extra: at the first
  * call the lines of the state file that were passed to bj_energy_write, else
@@ -43,32 +44,33 @@ bool bj_energy_meters(const struct bj_energy *e, struct bj_buf *out);
 int bj_energy_accounts(struct bj_energy *e, struct bj_core *core,
                        struct bj_slice *ret_extra);
 
-/* There was a tick. */
+/* Was there a tick? */
 bool bj_energy_ticked(const struct bj_energy *e);
 
 /* Whether earlier ticks used the GPUs' own energy, instead of a meter's. */
 bool bj_energy_gpus_counted(const struct bj_energy *e);
 
-/* Read the meters, attribute the energy, copy what will be shown.  gpu_uj:
- * total energy that the GPUs report themselves, of which their jobs got theirs
- * by bj_account_gpu; BJ_ABSENT: none.  Errors of meters are in their own
- * metrics. */
+/* Read the meters, attribute the energy, and copy the values to show after
+ * saving.  gpu_uj: total energy that the GPUs report themselves, of which jobs
+ * got their part by bj_account_gpu; BJ_ABSENT: none.  Errors of meters are in
+ * their own metrics. */
 void bj_energy_tick(struct bj_energy *e, const struct bj_core *core,
                     uint64_t gpu_uj);
 
-/* Make the state to be saved.  lines: further lines for it, to which those of
- * energy are added. */
+/* Format the state to be saved.  lines: further lines for it; the lines of
+ * energy are appended to them. */
 void bj_energy_write(struct bj_energy *e, struct bj_buf *lines);
 
 /* Save the state, without the core's lock. */
 int bj_energy_save(struct bj_energy *e, struct bj_err *err);
 
-/* The job's energy is final (or it has none): write its final record. */
+/* Whether the job's energy is final (or it has none), so that its final record
+ * can be written. */
 bool bj_energy_settled(const struct bj_track *t);
 /* The track is removed: drop its account and free t->energy. */
 void bj_energy_drop(struct bj_energy *e, struct bj_track *t);
 
-/* Into a snapshot: a job, the node and its meters. */
+/* Fill a snapshot: a job; the node and its meters. */
 void bj_energy_publish_job(const struct bj_energy *e, const struct bj_track *t,
                            struct bj_arena *a, struct bj_job *job);
 void bj_energy_publish(const struct bj_energy *e, struct bj_snap *snap);

@@ -20,20 +20,20 @@ enum {
     CHIPS = 256,
 };
 
-/* More than any node draws: some interfaces report 0xffff W or 0xffffffff mW
- * for unknown. */
+/* More than the power of any node: some interfaces report 0xffff W or
+ * 0xffffffff mW for unknown. */
 static const uint64_t implausible_uw = 50000000000;
 
-/* What a sensor is on, from its label. */
+/* The place of a sensor, from its label. */
 enum site { ELSEWHERE, ACPI, MODULE, SOCKET, CORES, SYSIO };
 
 struct channel {
-    int fd; /* or -errno of its open */
+    int fd; /* or -errno of open(2) */
     bool energy;
     enum site site;
     unsigned number;              /* of the socket */
     char file[48];                /* "hwmon3/power1_average" */
-    struct bj_zone_sample sample; /* what does not change */
+    struct bj_zone_sample sample; /* constant values */
 };
 
 struct hwmon {
@@ -46,7 +46,7 @@ struct hwmon {
 
 /* --- channels ------------------------------------------------------------- */
 
-/* "Module Power Socket 0": module is Grace, Hopper and all else on it; Grace is
+/* "Module Power Socket 0": the module contains Grace, Hopper and more; Grace is
  * the processor with its memory; the two others are parts of Grace. */
 static enum site site_of(const struct bj_hwmon_chip *c, struct bj_slice label,
                          unsigned *socket)
@@ -103,8 +103,8 @@ static void name_channel(const struct hwmon *m, struct channel *ch,
     bj_zone_name(ch->sample.name, bj_slice_str(text));
 }
 
-/* The label that the chip, or the firmware, has for a channel, else its name
- * in the interface. */
+/* The label of a channel from the chip or the firmware, else its name in the
+ * interface. */
 static struct bj_slice label_of(int dir, const char *channel,
                                 char buf[BJ_ATTR_CAP])
 {
@@ -170,8 +170,8 @@ static bool contains(const unsigned *list, int n, unsigned v)
     return false;
 }
 
-/* An average misses nothing between two readings: it goes before the level of
- * the moment. */
+/* An average covers all time between two readings, so it is preferred to the
+ * current level. */
 static int add_chip(struct hwmon *m, const struct bj_hwmon_chip *c)
 {
     unsigned average[BJ_HWMON_CHANNELS], input[BJ_HWMON_CHANNELS],
@@ -209,8 +209,8 @@ static bool socket_told(const struct hwmon *m, unsigned number)
     return false;
 }
 
-/* What each of several ACPI meters measures is unknown, so none is the node;
- * modules add up to it. */
+/* With several ACPI meters it is unknown what each measures, so none counts as
+ * the node; modules are added up to the node. */
 static enum bj_zone_role role_of(const struct hwmon *m,
                                  const struct channel *ch)
 {

@@ -61,8 +61,8 @@ static void read_device(int dir, unsigned number, char dst[BJ_ZONE_NAME])
     bj_zone_name(dst, text);
 }
 
-/* The attributes of some drivers, ACPI's among them, are at the device, and
- * not at the chip; the name may be at either. */
+/* Some drivers, such as ACPI's, have their attributes in the directory of the
+ * device, not of the chip; the name may be in either. */
 int bj_hwmon_chip_open(int class_dir, unsigned number,
                        struct bj_hwmon_chip *ret)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    SLICE_MSEC = 100, /* how long to wait without checking stop */
+    SLICE_MSEC = 100, /* longest wait between checks of stop */
     BUSY_MSEC = 50,   /* between two requests to a busy BMC */
 };
 
@@ -94,7 +94,7 @@ bool bj_ipmi_present(const struct bj_meter_env *env)
     return false;
 }
 
-/* Errors of a device file without a BMC. */
+/* Whether the error means that the device file has no BMC. */
 static bool no_device(int code)
 {
     return code == -ENOENT || code == -ENOTDIR || code == -ENODEV ||
@@ -161,9 +161,9 @@ void bj_ipmi_close(struct bj_ipmi *bmc)
     free(bmc);
 }
 
-/* --- asking ---------------------------------------------------------------*/
+/* --- requests -------------------------------------------------------------*/
 
-/* A question on its way. */
+/* A request in progress. */
 struct talk {
     const struct bj_ipmi_send *ask;
     struct bj_ipmi_reply *reply;
@@ -217,7 +217,8 @@ static int send_ask(struct bj_ipmi *bmc, const struct talk *t)
     return r < 0 ? device_fault(t, r, "send") : 0;
 }
 
-/* 1: *t->reply holds the answer; 0: nothing there, or nothing for us. */
+/* 1: the response is in *t->reply; 0: no message, or one for another
+ * request. */
 static int receive(struct bj_ipmi *bmc, const struct talk *t)
 {
     struct ipmi_addr from;
@@ -231,7 +232,7 @@ static int receive(struct bj_ipmi *bmc, const struct talk *t)
         bmc->sys.ioctl(bmc->sys.ctx, bmc->fd, IPMICTL_RECEIVE_MSG_TRUNC, &recv);
     if (r == -EAGAIN || r == -EINTR)
         return 0;
-    /* An answer that is too long comes with its beginning all the same. */
+    /* Of a response that is too long, the kernel returns the beginning. */
     if (r < 0 && r != -EMSGSIZE)
         return device_fault(t, r, "receive");
     if (recv.recv_type != IPMI_RESPONSE_RECV_TYPE || recv.msgid != bmc->msgid)
@@ -247,8 +248,8 @@ static bool stopping(const struct bj_ipmi *bmc)
     return bmc->stop && atomic_load(bmc->stop);
 }
 
-/* Wait until the device has something (fd), or for that time (fd -1), at most
- * until the deadline. */
+/* Wait until fd is readable, or for that time if fd is -1, at most until the
+ * deadline. */
 static int wait_some(struct bj_ipmi *bmc, const struct talk *t, int fd,
                      unsigned msec)
 {
@@ -335,7 +336,7 @@ int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *ask,
             return completion(&t);
         r = wait_some(bmc, &t, -1, BUSY_MSEC);
         if (r == 0)
-            r = wait_some(bmc, &t, -1, 0); /* is there time for another? */
+            r = wait_some(bmc, &t, -1, 0); /* is there time to repeat it? */
         if (r < 0)
             return r;
     }
@@ -347,7 +348,7 @@ int bj_ipmi_missing(int r, const struct bj_ipmi_reply *reply)
     return refused && (r == -EIO || r == -EBADMSG) ? -ENODEV : r;
 }
 
-/* --- what the meters share ------------------------------------------------*/
+/* --- shared by the meters -------------------------------------------------*/
 
 int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
                      struct bj_err *err)

@@ -1,8 +1,8 @@
-/* Talking to the machine's own BMC through the IPMI device of the kernel.
+/* Requests to the machine's own BMC through the IPMI device of the kernel.
  *
- * One handle is one open device and one thread's.  Each question gets an id of
- * its own, so that a late response to a request that timed out is never
- * taken for the answer to the next one.
+ * A handle is an open device, for one thread.  Each request has its own id, so
+ * that a late response to a request that timed out is never used for the next
+ * one.
  *
  * Source: linux/ipmi.h, kernel driver-api/ipmi.rst; IPMI v2.0 rev. 1.1,
  * section 5.2 (completion codes), 20.1 (Get Device ID). */
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-    BJ_IPMI_MAX = 272,  /* bytes of a message, at most */
+    BJ_IPMI_MAX = 272,  /* maximum size of a message */
     BJ_IPMI_BMC = 0x20, /* address of the BMC itself */
     BJ_IPMI_APP = 0x06, /* network functions */
     BJ_IPMI_SENSOR = 0x04,
@@ -35,32 +35,32 @@ enum {
     BJ_IPMI_UNSPECIFIED = 0xff,
 };
 
-/* The system calls, so that a test can put a BMC of its own behind them.  All
- * return -errno on failure. */
+/* The system calls, which tests replace to simulate a BMC.  All return -errno
+ * on failure. */
 struct bj_ipmi_sys {
     void *ctx;
     int (*open)(void *ctx, const char *path); /* for reading and writing */
     int (*ioctl)(void *ctx, int fd, unsigned long what, void *arg);
-    /* 1: there is something to read; 0: not within that time, or a signal.
-     * fd -1 only waits. */
+    /* 1: fd is readable; 0: not within that time, or a signal.  fd -1 only
+     * waits. */
     int (*poll)(void *ctx, int fd, int timeout_msec);
     void (*close)(void *ctx, int fd);
     uint64_t (*now_usec)(void *ctx); /* CLOCK_BOOTTIME */
 };
 
-/* Those of the kernel. */
+/* The system calls of the kernel. */
 extern const struct bj_ipmi_sys bj_ipmi_kernel;
 
-/* Whether the device file exists; it may lead to no BMC. "present" of all
- * meters that need one. */
+/* Whether the device file exists, even if there is no BMC.  Function present of
+ * all meters that use IPMI. */
 bool bj_ipmi_present(const struct bj_meter_env *env);
 
 struct bj_ipmi;
 
 /* Open the device (env->conf->ipmi_device, else the usual names below
  * env->devfs).  env->stop and env->conf must live as long as the handle; sys is
- * copied.  -ENODEV: there is none.  -EACCES, with a message that says what
- * would help. */
+ * copied.  -ENODEV: no device.  -EACCES, with a message that shows what to
+ * change. */
 int bj_ipmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
                  struct bj_ipmi **ret, struct bj_err *err);
 
@@ -77,7 +77,7 @@ struct bj_ipmi_send {
     size_t n;
 };
 
-/* The answer as the kernel hands it over, completion code first. */
+/* The response from the kernel; the completion code is its first byte. */
 struct bj_ipmi_reply {
     size_t n;
     uint8_t b[BJ_IPMI_MAX];
@@ -85,38 +85,40 @@ struct bj_ipmi_reply {
 
 /* Send a request and wait for the response, env->conf->timeout_usec at most.
  * The request is repeated within that time if the BMC reports that it is busy.
- * 0: the completion code is 0.  Else the faults of meter.h, and reply->n is
- * above 0 when there was an answer with another completion code: -ENODEV the
- * device has gone, or the BMC does not know the command or has no such bus
- *   -ETIMEDOUT  no answer, or none but "busy" or "timeout"
- *   -EACCES     the BMC wants a higher privilege
- *   -EBADMSG    the BMC complains about the length; an empty answer
- *   -ESTALE     the reservation is no longer good
+ * Returns 0 for completion code 0, else a fault of meter.h; reply->n is above 0
+ * if there was a response with another completion code.
+ *   -ENODEV     the device has gone, or the BMC does not know the command or
+ *               has no such bus
+ *   -ETIMEDOUT  no response, or only "busy" or "timeout"
+ *   -EACCES     the BMC requires a higher privilege
+ *   -EBADMSG    the BMC rejects the length; an empty response
+ *   -ESTALE     the reservation is no longer valid
  *   -EIO        any other completion code
  *   -ECANCELED  env->stop */
 int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *ask,
                  struct bj_ipmi_reply *reply, struct bj_err *err);
 
-/* The result of opening a meter from the result r of its first request:
- * -ENODEV if the BMC refuses it with any completion code, else r. */
+/* Convert the result r of a meter's first request to the result of opening the
+ * meter: -ENODEV if the BMC refused the request with any completion code, else
+ * r. */
 int bj_ipmi_missing(int r, const struct bj_ipmi_reply *reply);
 
-/* Who the BMC is. */
+/* Identity of the BMC. */
 struct bj_ipmi_id {
     uint32_t manufacturer; /* IANA enterprise number */
-    bool repository;       /* it holds sensor data records of all sensors */
-    bool device_records;   /* it holds records of its own sensors */
+    bool repository;       /* it stores sensor data records of all sensors */
+    bool device_records;   /* it stores records of its own sensors */
 };
 int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
                      struct bj_err *err);
 
 enum { BJ_IPMI_WATTS_MAX = 30000 };
 
-/* -ERANGE, with a message, for what no node draws: 0 W, 65535 W (unknown), more
- * than BJ_IPMI_WATTS_MAX. */
+/* -ERANGE, with a message, for values that are no power of a node: 0 W, 65535 W
+ * (unknown), more than BJ_IPMI_WATTS_MAX. */
 int bj_ipmi_plausible(uint64_t watts, struct bj_err *err);
 
-/* Numbers in messages have their low byte first. */
+/* A number in a message, low byte first. */
 static inline uint32_t bj_ipmi_le(const uint8_t *p, unsigned bytes)
 {
     uint32_t v = 0;
@@ -125,7 +127,7 @@ static inline uint32_t bj_ipmi_le(const uint8_t *p, unsigned bytes)
     return v;
 }
 
-/* --- the meters, on other system calls than the kernel's: for tests -------*/
+/* --- the meters with other system calls, for tests ------------------------*/
 
 int bj_dcmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
                  void **ret, struct bj_err *err);
@@ -136,7 +138,7 @@ int bj_xcc_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
 int bj_sdr_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
                 void **ret, struct bj_err *err);
 
-/* --- their decoders: answers as above, completion code 0 ------------------*/
+/* --- their decoders, of responses with completion code 0 ------------------*/
 
 /* Get Power Reading of DCMI: the watts.  -EBADMSG, -ERANGE; -ENODATA when the
  * measurement is not active. */
@@ -147,7 +149,8 @@ int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
 int bj_nm_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
                  struct bj_err *err);
 
-/* Lenovo's energy reading: the counter or the power, the other one absent. */
+/* Lenovo's energy reading: the counter or the power; the other one is
+ * absent. */
 int bj_xcc_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_uj,
                   uint64_t *ret_uw, struct bj_err *err);
 

@@ -1,7 +1,7 @@
 /* DCMI's power reading: the whole node, in watts.
  *
  * Source: DCMI v1.5, sections 6.6.1 (Get Power Reading), 6.6.2 (Get Power
- * Limit); freeipmi and ipmitool, which read it the same way. */
+ * Limit); freeipmi and ipmitool, which use it the same way. */
 #include "core/energy/ipmi.h"
 #include "core/energy/zone.h"
 
@@ -13,7 +13,7 @@ enum {
     GET_READING = 0x02,
     GET_LIMIT = 0x03,
     READING_BYTES = 19,
-    LIMIT_BYTES = 8, /* that are used */
+    LIMIT_BYTES = 8, /* bytes of the limit that are used */
     STATE_ACTIVE = 0x40,
 };
 
@@ -22,8 +22,8 @@ struct dcmi {
     bool no_limit; /* the BMC does not report limits */
 };
 
-/* Minimum, maximum and average of the reply are not looked at: they span a time
- * of the BMC's choice, and some BMCs never fill them in. */
+/* Minimum, maximum and average in the reply are not used: they cover a time
+ * that the BMC chooses, and some BMCs never fill them in. */
 int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
                    struct bj_err *err)
 {
@@ -35,7 +35,7 @@ int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
         return bj_err_set(err, -EBADMSG,
                           "DCMI power reading: group 0x%02X instead of 0xDC",
                           b[1]);
-    /* A mask: other bits of this byte are set by some BMCs. */
+    /* Only this bit: some BMCs set other bits of the byte. */
     if (!(b[18] & STATE_ACTIVE))
         return bj_err_set(err, -ENODATA,
                           "DCMI power reading: measurement is not active");
@@ -62,8 +62,8 @@ static int reading(struct dcmi *d, struct bj_ipmi_reply *reply,
     return r < 0 ? r : bj_dcmi_decode(reply, ret_watts, err);
 }
 
-/* The limit in force, if any.  If the BMC refuses, the request is not
- * repeated; only a missing response is a fault. */
+/* Read the active power limit, if any.  If the BMC refuses, the limit is not
+ * requested again; only a missing response is a fault. */
 static int limit(struct dcmi *d, uint64_t *ret_uw, struct bj_err *err)
 {
     static const uint8_t data[] = {GROUP_DCMI, 0x00, 0x00};
@@ -126,7 +126,7 @@ int bj_dcmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
     if (r == 0) {
         r = bj_ipmi_missing(reading(d, &reply, &watts, err), &reply);
         if (r == -ENODATA)
-            r = -ENODEV; /* others may measure where DCMI does not */
+            r = -ENODEV; /* another meter may work where DCMI does not */
     }
     if (r < 0) {
         dcmi_close(d);

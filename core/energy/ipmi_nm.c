@@ -1,8 +1,8 @@
 /* Intel Node Manager: the power of the platform, in watts, from the management
- * engine, which sits behind the BMC on its bus.
+ * engine, which is on a bus of the BMC.
  *
  * Source: Intel Node Manager 3.0 external interface, Get Node Manager
- * Statistics (C8h); EAR energy_inm_power.c, ipmitool ipmi_dcmi.c, which read it
+ * Statistics (C8h); EAR energy_inm_power.c, ipmitool ipmi_dcmi.c, which use it
  * the same way. */
 #include "core/energy/ipmi.h"
 #include "core/energy/zone.h"
@@ -15,7 +15,7 @@ enum {
     GET_STATISTICS = 0xc8,
     ENGINE = 0x2c, /* address of the management engine */
     STATISTICS_BYTES = 20,
-    STATE_MEASURING = 0x40, /* in the byte after these, if it is sent */
+    STATE_MEASURING = 0x40, /* in the next byte, if it is sent */
     NONSENSE = 10,          /* times the maximum */
 };
 

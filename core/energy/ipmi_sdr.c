@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-    SENSORS = BJ_ZONES_MAX - 1, /* and one for the node */
+    SENSORS = BJ_ZONES_MAX - 1, /* one more zone is for the node */
     GET_READING = 0x2d,
     UNAVAILABLE = 0x20, /* flags of a reading */
     SCANNING = 0x40,
@@ -18,14 +18,14 @@ struct sdr {
     enum bj_sdr_part part;
     size_t n;
     struct bj_sdr_sensor s[SENSORS];
-    unsigned silent[SENSORS]; /* how often in a row */
+    unsigned silent[SENSORS]; /* reads in a row without a value */
 };
 
-/* The node's power as it is added up. */
+/* The sum of the node's power. */
 struct sum {
     uint64_t uw;
     size_t n;
-    int fault; /* why it is not known */
+    int fault; /* why the sum is unknown */
     struct bj_err err;
 };
 
@@ -63,8 +63,9 @@ static int reading(struct sdr *m, const struct bj_sdr_sensor *s,
     return bj_sdr_convert(s, reply.b[1], ret_uw, err);
 }
 
-/* A node of two supplies does not draw half of its power when one does not
- * answer; only one that stays silent is taken for gone. */
+/* If one of two power supplies reports no value, the power of the other one is
+ * not that of the node: the sum is unknown. A supply without a value for
+ * several reads counts as removed. */
 static void add_up(struct sum *sum, int r, uint64_t uw, unsigned silent,
                    const struct bj_err *err)
 {
@@ -80,7 +81,7 @@ static void add_up(struct sum *sum, int r, uint64_t uw, unsigned silent,
     }
 }
 
-/* Nobody else will answer either. */
+/* Would requests to other sensors fail as well? */
 static bool hopeless(int r)
 {
     return r == -ETIMEDOUT || r == -ECANCELED || r == -ENODEV;
@@ -130,7 +131,7 @@ static int read_sensors(struct sdr *m, struct bj_meter_sample *out,
     return 0;
 }
 
-/* -ENODEV when the records are no longer those that were read. */
+/* -ENODEV: the sensor records have changed. */
 static int check_records(struct sdr *m, struct bj_err *err)
 {
     uint64_t changed;

@@ -1,4 +1,4 @@
-/* Sensor data records of watts, and which of them is the node.
+/* Sensor data records of watts, and the choice of those that measure the node.
  *
  * Source: IPMI v2.0 rev. 1.1, sections 43.1 (full sensor record), 36.3
  * (conversion), 43.15 (names), 43.14 (entities). */
@@ -16,19 +16,19 @@
 enum {
     BJ_SDR_MAX = 64,    /* bytes of a record that are used */
     BJ_SDR_FULL = 0x01, /* type of records that describe analog sensors */
-    BJ_SDR_UNITS = 24,  /* bytes that show whether it is about watts */
+    BJ_SDR_UNITS = 24,  /* first bytes of a record, up to the units */
 };
 
-/* What a sensor is to the node's power. */
+/* The part of the node's power that a sensor measures. */
 enum bj_sdr_part {
-    BJ_SDR_OTHER,  /* a part of it */
-    BJ_SDR_INPUT,  /* what a power supply takes in */
-    BJ_SDR_OUTPUT, /* what it gives */
+    BJ_SDR_OTHER,  /* a part of the node */
+    BJ_SDR_INPUT,  /* input of a power supply */
+    BJ_SDR_OUTPUT, /* output of a power supply */
     BJ_SDR_MAYBE,  /* power of the node by its type, but not by its name */
-    BJ_SDR_TOTAL,  /* all of it */
+    BJ_SDR_TOTAL,  /* the whole node */
 };
 
-/* How a sensor is read and its raw byte becomes watts. */
+/* How to read a sensor and convert its raw byte to watts. */
 struct bj_sdr_sensor {
     char name[BJ_ZONE_NAME];
     uint8_t owner, channel, lun,
@@ -37,11 +37,11 @@ struct bj_sdr_sensor {
     uint8_t linearisation;
     int m, b, b_exp, r_exp;
     enum bj_sdr_part part;
-    unsigned rank; /* of several totals the lowest is the best */
+    unsigned rank; /* of several totals the one with the lowest rank is used */
 };
 
-/* True when the beginning of a record (BJ_SDR_UNITS bytes at least) is of a
- * full sensor record in plain watts. */
+/* Is a record, of which at least BJ_SDR_UNITS bytes are given, a full sensor
+ * record in plain watts? */
 bool bj_sdr_watts(const uint8_t *record, size_t n);
 
 /* Decode a whole record.  -ENOENT: not a sensor of watts, or one that cannot be
@@ -49,26 +49,26 @@ bool bj_sdr_watts(const uint8_t *record, size_t n);
 int bj_sdr_decode(const uint8_t *record, size_t n, struct bj_sdr_sensor *ret,
                   struct bj_err *err);
 
-/* A raw byte in microwatts.  -ERANGE: not a number that power can have. */
+/* Convert a raw byte to microwatts.  -ERANGE: not a possible power. */
 int bj_sdr_convert(const struct bj_sdr_sensor *s, uint8_t raw, uint64_t *ret_uw,
                    struct bj_err *err);
 
-/* Which sensors make up the node: those of *ret_part, added.  That is a total,
- * the best one if there are several (the others then become BJ_SDR_OTHER); else
- * the inputs of power supplies; else what may be a total, if it is the only
- * one; else the outputs.  Never inputs and outputs together.  False when none
- * is of the node. */
+/* Choose the sensors whose sum is the power of the node: those of *ret_part.
+ * That is a total, the best one if there are several (the others then become
+ * BJ_SDR_OTHER); else the inputs of power supplies; else BJ_SDR_MAYBE, if there
+ * is only one; else the outputs.  Never inputs and outputs together.  False: no
+ * sensor measures the node. */
 bool bj_sdr_choose(struct bj_sdr_sensor *s, size_t n,
                    enum bj_sdr_part *ret_part);
 
-/* All power sensors of the BMC: reads its repository, in pieces of the size
- * that it accepts.  At most max; those after are left out.  *ret_changed is
- * when the repository was last changed, in the BMC's own words (0: it does not
- * say). -ENODEV: it keeps no records. */
+/* Find all power sensors of the BMC, at most max.  Reads its repository in
+ * pieces of the size that it accepts.  *ret_changed identifies the time of the
+ * repository's last change, as the BMC encodes it (0: not reported).  -ENODEV:
+ * the BMC has no records. */
 int bj_sdr_scan(struct bj_ipmi *bmc, struct bj_sdr_sensor *s, size_t max,
                 size_t *ret_n, uint64_t *ret_changed, struct bj_err *err);
 
-/* When the repository was last changed; as above. */
+/* Read the time of the repository's last change, as above. */
 int bj_sdr_changed(struct bj_ipmi *bmc, uint64_t *ret_changed,
                    struct bj_err *err);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    FULL_BYTES = 48, /* before the name */
+    FULL_BYTES = 48, /* bytes before the name */
     UNIT_WATT = 6,
     TYPE_SUPPLY = 0x08,
     TYPE_POWER_UNIT = 0x09,
@@ -57,7 +57,7 @@ static size_t text_plain(const uint8_t *p, size_t n, char *out)
     return n;
 }
 
-/* The name into out (NAME_MAX * 2 bytes); how long it is. */
+/* Write the name to out (NAME_MAX * 2 bytes); returns its length. */
 static size_t name_text(const uint8_t *record, size_t n, char *out)
 {
     static size_t (*const texts[])(const uint8_t *, size_t, char *) = {
@@ -68,15 +68,14 @@ static size_t name_text(const uint8_t *record, size_t n, char *out)
     return code >> 6 ? texts[code >> 6](record + FULL_BYTES, len, out) : 0;
 }
 
-/* --- the part that a sensor measures
- * --------------------------------------- */
+/* --- the part that a sensor measures ---------------------------------------*/
 
 static bool is_alnum(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Letters and digits only. */
+/* Copy only the letters and digits. */
 static void squeeze(const char *name, char *out)
 {
     for (; *name; name++) {
@@ -97,14 +96,14 @@ static unsigned find_word(const char *text, const char *const *words,
     return n;
 }
 
-/* Sensors of parts, and those of limits and records. */
+/* Words in names of sensors of parts, of limits and of recorded values. */
 static const char *const part_words[] = {
     "cpu", "mem",    "dimm", "dram", "gpu", "fan",
     "hdd", "disk",   "nvme", "pcie", "soc", "limit",
     "cap", "budget", "peak", "max",  "min", "threshold",
 };
 
-/* What makers call the power of the whole machine, the clearest first. */
+/* Vendors' words for the power of the whole machine, the clearest first. */
 static const char *const total_words[] = {
     "pwrconsumption", "powerconsumption", "pwconsumption", "totalpower",
     "totalpwr",       "powertotal",       "syspower",      "syspwr",
@@ -192,7 +191,7 @@ static double cube(double x)
     return x * x * x;
 }
 
-/* By their number in a record. */
+/* Indexed by their number in a record. */
 static double (*const linear[])(double) = {
     same, log,     log10,  log2, exp,  ten_to,
     exp2, inverse, square, cube, sqrt, cbrt,
@@ -248,7 +247,7 @@ int bj_sdr_convert(const struct bj_sdr_sensor *s, uint8_t raw, uint64_t *ret_uw,
     double y =
         (s->m * x + s->b * power_of_ten(s->b_exp)) * power_of_ten(s->r_exp);
     double watts = linear[s->linearisation](y);
-    /* Written so that what is not a number fails, too. */
+    /* Written so that NaN fails, too. */
     if (!(watts >= 0 && watts <= (double)BJ_IPMI_WATTS_MAX))
         return bj_err_set(err, -ERANGE, "sensor %s: %g W is not plausible",
                           s->name, watts);

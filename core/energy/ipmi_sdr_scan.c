@@ -1,4 +1,4 @@
-/* Looking through the sensor data records of a BMC.
+/* Reads the sensor data records of a BMC.
  *
  * Source: IPMI v2.0 rev. 1.1, sections 33 (repository), 35.2 to 35.4 (records
  * of a device). */
@@ -15,7 +15,7 @@ enum {
     HEADER = 5,
     CHUNK = 16, /* bytes at a time; not all BMCs can do more */
     CHUNK_MIN = 4,
-    TRIES = 6, /* for a record whose reservation is cancelled each time */
+    TRIES = 6, /* attempts to read a record while reservations are cancelled */
     RECORDS = 4096,
     LAST = 0xffff,
 };
@@ -28,7 +28,7 @@ struct scan {
     struct bj_err *err;
 };
 
-/* A record as far as it was read. */
+/* A record, and the number of bytes read so far. */
 struct record {
     unsigned id, next;
     size_t n;
@@ -70,8 +70,8 @@ static bool wants_less(const struct bj_ipmi_reply *reply)
            code == BJ_IPMI_UNSPECIFIED;
 }
 
-/* Add count bytes to the record.  Also 0 if the BMC can only send fewer bytes:
- * then nothing was added. */
+/* Read count more bytes of the record.  Returns 0 also if the BMC can only send
+ * fewer bytes: then none were added. */
 static int read_piece(struct scan *c, struct record *rec, unsigned count)
 {
     const uint8_t data[] = {
@@ -97,7 +97,7 @@ static int read_piece(struct scan *c, struct record *rec, unsigned count)
     return 0;
 }
 
-/* Read up to that many bytes of it in all. */
+/* Read until the record has up to n bytes. */
 static int read_until(struct scan *c, struct record *rec, size_t n)
 {
     while (rec->n < n) {
@@ -110,7 +110,8 @@ static int read_until(struct scan *c, struct record *rec, size_t n)
     return 0;
 }
 
-/* The header, then what shows the units, and the rest if they are watts. */
+/* Read the header, then the bytes up to the units, and the rest if the unit is
+ * watts. */
 static int read_once(struct scan *c, struct record *rec)
 {
     rec->n = 0;
@@ -126,8 +127,8 @@ static int read_once(struct scan *c, struct record *rec)
     return read_until(c, rec, size);
 }
 
-/* Whatever changes the repository cancels reservations; a record may then be
- * another one and is begun again. */
+/* A change of the repository cancels reservations; the record may then be
+ * another one, so its reading starts again. */
 static int read_record(struct scan *c, struct record *rec)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -189,7 +190,7 @@ static int last_change(struct scan *c, uint64_t *ret)
     if (reply.n < 14)
         return bj_err_set(c->err, -EBADMSG, "SDR repository: %zu bytes",
                           reply.n);
-    /* When something was added, and when something was taken away. */
+    /* The times of the last addition and of the last removal. */
     *ret = (uint64_t)bj_ipmi_le(reply.b + 6, 4) << 32 |
            bj_ipmi_le(reply.b + 10, 4);
     return 0;

@@ -1,8 +1,8 @@
 /* Lenovo's controller (XCC) of dense water-cooled nodes: an energy counter in
  * the first generation, fine power samples in the second.
  *
- * Source: Slurm acct_gather_energy/xcc, which counts one byte more, the command
- * that its library puts in front. */
+ * Source: Slurm acct_gather_energy/xcc, whose offsets are one higher, since its
+ * library prepends the command. */
 #include "core/energy/ipmi.h"
 #include "core/energy/zone.h"
 
@@ -98,8 +98,8 @@ static int xcc_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
     return 0;
 }
 
-/* The command is specific to Lenovo and may mean anything to the BMC of another
- * vendor, which gets it only if the configuration names this meter. */
+/* The command is specific to Lenovo, and its effect on BMCs of other vendors is
+ * unknown: they get it only if the configuration names this meter. */
 static int find(struct xcc *x, bool forced, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;

@@ -1,4 +1,4 @@
-/* The ledger: accounts, and what they have been given. */
+/* The ledger: accounts and their totals. */
 #include "core/energy/ledger.h"
 #include "core/energy/ledger_impl.h"
 
@@ -22,7 +22,7 @@ static uint64_t size(uint64_t value, uint64_t max)
     return value == BJ_ABSENT ? 0 : bj_min64(value, max);
 }
 
-/* Room for one more account, and for as many receivers: a tick allocates
+/* Make room for one more account and its receiver, so that a tick allocates
  * nothing. */
 static bool grow(struct bj_ledger *l)
 {
@@ -52,7 +52,7 @@ struct bj_ledger *bj_ledger_new(const struct bj_ledger_conf *conf)
     l->conf.cpus = size(conf->cpus, BJ_LEDGER_CPUS_MAX);
     l->conf.mem_bytes = size(conf->mem_bytes, BJ_LEDGER_MEM_MAX);
     l->cpu_usec = l->mem_bytes = BJ_ABSENT;
-    /* system and unallocated need room without any job. */
+    /* system and unallocated need room even without a job. */
     if (!grow(l)) {
         bj_ledger_free(l);
         return NULL;
@@ -90,8 +90,8 @@ struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key)
     return a;
 }
 
-/* It continues from where it was saved at the first tick after the restart.
- * Later that would be the usage of many windows in one: it begins again. */
+/* At the first tick after the restart, use continues from the saved value.
+ * Later, that would be the use of many windows in one, so it starts again. */
 static void wake(struct bj_ledger *l, struct bj_account *a)
 {
     a->asleep = a->closed = a->ended = a->final = false;
@@ -124,7 +124,7 @@ struct bj_account *bj_ledger_open(struct bj_ledger *l, struct bj_slice key,
     return a;
 }
 
-/* A value that is known stays until a newer one is. */
+/* Keep a known value until a newer one is known. */
 static void learn(uint64_t *known, uint64_t value)
 {
     if (value != BJ_ABSENT)

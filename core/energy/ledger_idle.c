@@ -1,14 +1,13 @@
 /* Power of the node without jobs, learned from windows without jobs.
  *
- * The tenth percentile of the last windows: the least of them would be the
- * error of one bad reading forever, the median would hold what runs on a node
- * now and then between jobs (updates, health checks), which is not a part of
- * what it takes at rest.  Old windows are forgotten, so that the value can
- * fall, and rise, with the machine. */
+ * The tenth percentile of the last windows: the minimum would keep the error of
+ * one bad reading forever, and the median would include the power of occasional
+ * work between jobs (updates, health checks).  Old windows are dropped, so that
+ * the value can fall and rise with the machine. */
 #include "core/energy/ledger_impl.h"
 
 enum {
-    ENOUGH = 10, /* windows, so that one of them may be too low */
+    ENOUGH = 10, /* minimum number of windows, so that one may be too low */
     SHORTEST_USEC = 1000000,
     PART = 10, /* one tenth */
 };
@@ -33,7 +32,7 @@ static void swap(uint64_t *a, uint64_t *b)
     *b = t;
 }
 
-/* The least ones are brought to the front, as many as it takes; qsort(3) would
+/* Moves as many of the lowest values to the front as needed; qsort(3) would
  * allocate. */
 void bj_idle_refresh(struct bj_idle *idle)
 {

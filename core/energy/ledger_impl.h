@@ -1,5 +1,5 @@
-/* Inside the ledger: ledger.c (accounts), ledger_tick.c (what a tick brings),
- * ledger_settle.c (the end of a window), ledger_share.c (exact shares),
+/* Shared by the files of the ledger: ledger.c (accounts), ledger_tick.c (input
+ * of a tick), ledger_settle.c (end of a window), ledger_share.c (exact shares),
  * ledger_idle.c (idle power), ledger_state.c and ledger_load.c (its text). */
 #ifndef BJ_CORE_ENERGY_LEDGER_IMPL_H
 #define BJ_CORE_ENERGY_LEDGER_IMPL_H
@@ -8,8 +8,9 @@
 
 __extension__ typedef unsigned __int128 bj_u128;
 
-/* Bounds that no real figure reaches.  They keep every product and every sum
- * below 2^128: what is above is cut, energy is kept for the next window. */
+/* Bounds that no real value reaches.  They keep every product and every sum
+ * below 2^128: values above them are cut; energy above is kept for the next
+ * window. */
 #define BJ_LEDGER_CPUS_MAX (UINT64_C(1) << 16)
 #define BJ_LEDGER_MEM_MAX (UINT64_C(1) << 48)
 #define BJ_LEDGER_TIME_MAX (UINT64_C(1) << 42)   /* of a window; 50 days */
@@ -17,22 +18,22 @@ __extension__ typedef unsigned __int128 bj_u128;
 #define BJ_LEDGER_TOTAL_MAX (UINT64_MAX / 4)     /* ever */
 #define BJ_LEDGER_WEIGHT_MAX ((bj_u128)1 << 108) /* of one receiver */
 
-/* By what energy is split. */
+/* The weights by which energy is divided. */
 enum bj_weight { BJ_W_RESERVED, BJ_W_CPU, BJ_W_MEM, BJ_W_GPU, BJ_WEIGHTS };
 
-/* What gets a part of a window: a job, the system, or unallocated. */
+/* A receiver of energy of a window: a job, the system, or unallocated. */
 struct bj_receiver {
     struct bj_account *account; /* NULL: system or unallocated */
     bj_u128 raw[BJ_WEIGHTS];
     uint64_t weight[BJ_WEIGHTS]; /* scaled, so that each sum is below 2^63 */
-    uint64_t uj;                 /* what it gets */
-    bj_u128 fraction;            /* what was cut off that */
+    uint64_t uj;                 /* its share */
+    bj_u128 fraction;            /* the fraction that was cut off uj */
 };
 
 /* The receivers of a window; the last two are system and unallocated. */
 struct bj_split {
     struct bj_receiver *v;
-    uint32_t *order; /* scratch, as long as v */
+    uint32_t *order; /* used by bj_split_share; as long as v */
     size_t n;
     uint64_t sum[BJ_WEIGHTS]; /* of the scaled weights, never 0 */
 };
@@ -40,25 +41,26 @@ struct bj_split {
 struct bj_account {
     struct bj_ledger *ledger;
     struct bj_slice key;
-    bool cpu_known;          /* cpu_seen_usec is from where its usage counts */
+    bool cpu_known;          /* cpu_seen_usec is valid: use counts from it */
     bool born;               /* opened since the last tick */
-    bool whole;              /* all that it has used belongs to the window */
+    bool whole;              /* its whole use belongs to the window */
     bool closed;             /* has ended; the next tick is its last one */
-    bool ended;              /* that tick was taken */
-    bool lingers;            /* energy of accelerators is still to come */
+    bool ended;              /* that tick is done */
+    bool lingers;            /* energy of accelerators will be added later */
     bool final;              /* its last window is settled */
     bool asleep;             /* from a state file; not opened yet */
     bool flagged;            /* see bj_account_flagged */
     bool involved;           /* in the open window */
-    uint64_t cpu_usec;       /* reported last; BJ_ABSENT: never */
+    uint64_t cpu_usec;       /* last reported; BJ_ABSENT: never */
     uint64_t cpu_seen_usec;  /* at the last tick */
-    uint64_t mem_bytes;      /* reported last; BJ_ABSENT: never */
+    uint64_t mem_bytes;      /* last reported; BJ_ABSENT: never */
     uint64_t mem_seen_bytes; /* at the last tick; 0 before it began */
     uint64_t cpus, mem_limit_bytes;
     uint64_t gpu_new_uj; /* since the last tick */
     /* In the open window.  Presence is counted in halves: a tick in which a job
-     * began or ended counts half, so that successors on the same CPUs add up to
-     * one.  Memory is twice the trapezoid below two ticks, for the same. */
+     * began or ended counts half, so that two successive jobs on the same CPUs
+     * count as one.  For the same reason memory is twice the trapezoid below
+     * two ticks. */
     bj_u128 raw[BJ_WEIGHTS];
     uint64_t total_uj[BJ_POLICIES][BJ_COMPONENTS];
 };
@@ -68,7 +70,7 @@ struct bj_intake {
     uint64_t last_uj;
     bool known;           /* last_uj is valid */
     bool live;            /* the window waits for it */
-    uint64_t silent_usec; /* since when it has no value */
+    uint64_t silent_usec; /* time without a value so far */
 };
 
 /* Powers of windows without jobs: a ring. */
@@ -83,7 +85,8 @@ struct bj_ledger {
     struct bj_ledger_conf conf;
     struct bj_account **accounts; /* in the order of opening */
     size_t n, cap;
-    size_t asleep;                 /* accounts that wait for bj_ledger_open */
+    size_t asleep;                 /* number of accounts that wait for
+                                      bj_ledger_open */
     struct bj_receiver *receivers; /* cap + 2 */
     uint32_t *order;
 
@@ -93,16 +96,16 @@ struct bj_ledger {
     uint64_t interval_usec; /* between the last two */
     uint64_t cpu_usec, mem_bytes;           /* of the node, at the last tick */
     struct bj_intake intake[BJ_COMPONENTS]; /* BJ_ENERGY_OTHER: the node */
-    uint64_t node_stamp_usec; /* of the last reading that counted */
-    uint64_t gpu_given_uj;    /* by owners since the last tick */
+    uint64_t node_stamp_usec; /* of the last reading that was used */
+    uint64_t gpu_given_uj;    /* sum of bj_account_gpu since the last tick */
 
     /* The open window. */
-    uint64_t span_usec;   /* its length, the machine being awake */
-    uint64_t waited_usec; /* the same, without the time of a restart */
-    bool odd;             /* not usable for learning */
+    uint64_t span_usec;   /* its length, without suspended time */
+    uint64_t waited_usec; /* as span_usec, without the time of a restart */
+    bool odd;             /* not usable for learning idle power */
     bool gap;             /* there was a restart in it */
-    bool jobs;            /* there was one */
-    bj_u128 node_cpu;     /* used by everything, as BJ_W_CPU of an account */
+    bool jobs;            /* there was a job in it */
+    bj_u128 node_cpu;     /* used by the whole node, as in BJ_W_CPU */
     bj_u128 node_mem;     /* the same for BJ_W_MEM */
 
     struct bj_idle idle[2]; /* without and with a reading of the node */
@@ -120,31 +123,34 @@ static inline uint64_t bj_min64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Scale the raw weights.  A kind without any weight goes to
+/* Scale the raw weights.  If all weights of a kind are 0, its energy goes to
  * unallocated (reservations, gpu) or system (usage). */
 void bj_split_scale(struct bj_split *s);
 
-/* still by reservation and moving by kind, in whole microjoules: what each
- * receiver gets is less than one away from the exact sum of both of its shares,
- * and together it is still + moving.  Both at most BJ_LEDGER_ENERGY_MAX. */
+/* Divide still by reservation and moving by kind, in whole microjoules.  The
+ * result of each receiver differs by less than one from the exact sum of its
+ * two shares, and all results add up to still + moving.  Both are at most
+ * BJ_LEDGER_ENERGY_MAX. */
 void bj_split_share(struct bj_split *s, uint64_t still, uint64_t moving,
                     enum bj_weight kind);
 
-/* Cut part, which is at most whole, the sum of n of v, in proportion to v. */
+/* Divide part in proportion to the n values of v.  whole is the sum of v; part
+ * is at most whole. */
 void bj_share_few(uint64_t part, uint64_t whole, const uint64_t *v, size_t n,
                   uint64_t *ret);
 
-/* Settle the window: with the energy of the node, or BJ_ABSENT. */
+/* Attribute the energy of the window.  node_uj: energy of the node, or
+ * BJ_ABSENT. */
 void bj_ledger_settle(struct bj_ledger *l, uint64_t node_uj);
-/* Forget what the open window holds; accounts that have ended become final. */
+/* Start a new window; closed accounts become final. */
 void bj_ledger_window(struct bj_ledger *l);
 
-/* A window without jobs took uj in usec, with or without a node reading. */
+/* Add a window without jobs that used uj in usec. */
 void bj_idle_learn(struct bj_idle *idle, uint64_t uj, uint64_t usec);
 /* Compute the idle power from the ring. */
 void bj_idle_refresh(struct bj_idle *idle);
 
-/* A new account, also for the state's; NULL: no memory. */
+/* Add a new account, or one of the state; NULL: no memory. */
 struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key);
 
 #endif

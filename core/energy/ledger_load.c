@@ -1,9 +1,9 @@
-/* Reading the state of a ledger back (the text is ledger_state.c's). */
+/* Loads the state of a ledger (ledger_state.c writes it). */
 #include "core/energy/ledger_state.h"
 
 #include <stdlib.h>
 
-/* Where we are in the text. */
+/* The position in the text. */
 struct cursor {
     struct bj_slice all, rest;
     size_t line; /* number of the last one cut off */
@@ -15,7 +15,7 @@ static int bad(const struct cursor *c, const char *what)
     return bj_err_set(c->err, -EBADMSG, "line %zu: %s", c->line, what);
 }
 
-/* The next line, without its newline, which it must have. */
+/* Cut the next line; it must end with a newline, which is removed. */
 static int next(struct cursor *c, struct bj_slice *ret)
 {
     const char *end = c->rest.n ? memchr(c->rest.p, '\n', c->rest.n) : NULL;
@@ -28,7 +28,7 @@ static int next(struct cursor *c, struct bj_slice *ret)
     return 0;
 }
 
-/* Take "word " off the line. */
+/* Cut "word " off the line. */
 static bool starts(struct bj_slice *line, const char *word)
 {
     size_t n = strlen(word);
@@ -94,7 +94,7 @@ int bj_state_unword(char *s, size_t n)
     return n > 0 ? (int)to : -EINVAL;
 }
 
-/* "job KEY NUMBER..." without the first word. */
+/* Read "job KEY NUMBER..." after the first word. */
 static int read_account(struct cursor *c, struct bj_ledger *l,
                         struct bj_slice line)
 {
@@ -134,7 +134,7 @@ static int read_rows(struct cursor *c, struct bj_ledger *l)
     return 0;
 }
 
-/* Jobs, up to the line "extra", which is left in *line without its word. */
+/* Read jobs up to the line "extra"; *line is then the rest of that line. */
 static int read_accounts(struct cursor *c, struct bj_ledger *l,
                          struct bj_slice *line)
 {
@@ -225,7 +225,7 @@ static void forget_shares(struct bj_ledger *l)
         l->accounts[i]->raw[BJ_W_RESERVED] = 0;
 }
 
-/* Everything but the configuration. */
+/* Move all data but the configuration. */
 static void move(struct bj_ledger *to, struct bj_ledger *from)
 {
     struct bj_ledger old = *to;

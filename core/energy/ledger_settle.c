@@ -1,7 +1,7 @@
-/* The end of a window: its energy is given away. */
+/* The end of a window: its energy is attributed. */
 #include "core/energy/ledger_impl.h"
 
-/* By what the dynamic part of a component is split. */
+/* The weight by which the dynamic part of a component is divided. */
 static const enum bj_weight by_use[BJ_COMPONENTS] = {
     [BJ_ENERGY_CPU] = BJ_W_CPU,
     [BJ_ENERGY_DRAM] = BJ_W_MEM,
@@ -12,9 +12,9 @@ static const enum bj_weight by_use[BJ_COMPONENTS] = {
 /* The energy of a window. */
 struct window {
     uint64_t uj[BJ_COMPONENTS];
-    uint64_t still_uj[BJ_COMPONENTS]; /* the static part of it */
+    uint64_t still_uj[BJ_COMPONENTS]; /* the static part of uj */
     uint64_t host_uj, idle_uw;
-    bool node; /* there is a reading of the node */
+    bool node; /* it has a reading of the node */
     bool agree;
 };
 
@@ -31,14 +31,14 @@ static bj_u128 above(bj_u128 all, bj_u128 part)
     return all > part ? all - part : 0;
 }
 
-/* All of the node for all of the window, in the units of reserved(). */
+/* The whole node for the whole window, in the units of reserved(). */
 static bj_u128 whole_node(const struct bj_ledger *l)
 {
     uint64_t cpus = l->conf.cpus, mem = l->conf.mem_bytes;
     return (bj_u128)(cpus ? cpus : 1) * (mem ? mem : 1) * 2 * l->span_usec;
 }
 
-/* Who gets something: jobs in the order of opening, system, unallocated. */
+/* Set the receivers: jobs in the order of opening, system, unallocated. */
 static void receivers(struct bj_ledger *l, const struct window *w,
                       struct bj_split *s)
 {
@@ -91,7 +91,7 @@ static void split_component(struct bj_ledger *l, struct bj_split *s,
     give(l, s, BJ_RESERVATION, c);
 }
 
-/* Energy of the node beyond its components, or the deficit. */
+/* Compute the energy of the node beyond its components, or the deficit. */
 static void take_other(struct bj_ledger *l, uint64_t node_uj, struct window *w)
 {
     uint64_t parts =

@@ -32,15 +32,15 @@ void bj_split_scale(struct bj_split *s)
         scale(s, kind);
         if (s->sum[kind] > 0)
             continue;
-        /* What no job has reserved is unallocated; what no job has used is the
-         * system's. */
+        /* Energy without a reservation is unallocated; energy without use by a
+         * job belongs to the system. */
         bool system = kind == BJ_W_CPU || kind == BJ_W_MEM;
         s->v[s->n - (system ? 2 : 1)].weight[kind] = 1;
         s->sum[kind] = 1;
     }
 }
 
-/* a * w / sum, and what is left over; 0 is common. */
+/* a * w / sum and its remainder; values of 0 are common. */
 static uint64_t quotient(uint64_t a, uint64_t w, uint64_t sum, uint64_t *left)
 {
     *left = 0;
@@ -65,8 +65,8 @@ static void swap(uint32_t *a, uint32_t *b)
     *b = t;
 }
 
-/* Between lo and hi, bring what comes before the middle one of three in front
- * of it; returns where that one lies then. */
+/* Partition lo to hi around the median of three; returns the new index of that
+ * median. */
 static size_t partition(const struct bj_split *s, size_t lo, size_t hi)
 {
     uint32_t *o = s->order;
@@ -85,8 +85,8 @@ static size_t partition(const struct bj_split *s, size_t lo, size_t hi)
     return at;
 }
 
-/* One more for each of the k receivers with the largest fractions; selected,
- * not sorted, which takes time in proportion to their number. */
+/* Add one to each of the k receivers with the largest fractions, which are
+ * selected without sorting, in linear time. */
 static void give_rest(struct bj_split *s, size_t k)
 {
     if (k == 0)

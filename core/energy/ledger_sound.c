@@ -1,5 +1,5 @@
 /* Checks a ledger that was loaded.  The arithmetic relies on these bounds, and
- * a state whose sums do not add up must not be continued. */
+ * a state with inconsistent sums must not be continued. */
 #include "core/energy/ledger_state.h"
 
 static bool weights_fit(const bj_u128 *raw, size_t n)
@@ -48,7 +48,7 @@ static bool adds_up(const struct bj_ledger *l, enum bj_policy p,
     return sum == s->taken_uj[c];
 }
 
-/* other = node - what was settled with the node + deficit */
+/* other = node - components settled with the node + deficit */
 static bool other_adds_up(const struct bj_ledger_sums *s)
 {
     bj_u128 parts = 0;

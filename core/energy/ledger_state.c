@@ -8,11 +8,11 @@
  *   the caller's lines, so many bytes
  *   sum 16 hexadecimal digits   of all above
  *
- * The sum is FNV-1a with 64 bits that takes eight bytes in a step (little
- * endian; what is left at the end one by one) and folds the upper half of the
- * sum into the lower one, which a multiplication never does.  Each step can be
- * undone: a change within one of them changes the sum for certain.
- * Source: G. Fowler, L. C. Noll, K.-P. Vo, "FNV hash" (RFC 9923). */
+ * The sum is FNV-1a with 64 bits, but each step uses eight bytes (little
+ * endian; the last ones singly) and folds the upper half of the sum into the
+ * lower one, which a multiplication never does.  Each step is reversible, so a
+ * change of the bytes of one step always changes the sum.  Source: G. Fowler,
+ * L. C. Noll, K.-P. Vo, "FNV hash" (RFC 9923). */
 #include "core/energy/ledger_state.h"
 
 #include "base/digits.h"

@@ -1,4 +1,4 @@
-/* Inside the ledger: its state as text, what writing and reading share. */
+/* Shared by writing and loading the state of a ledger as text. */
 #ifndef BJ_CORE_ENERGY_LEDGER_STATE_H
 #define BJ_CORE_ENERGY_LEDGER_STATE_H
 
@@ -25,11 +25,11 @@ uint64_t bj_state_sum(struct bj_slice s);
  * "%" when it is empty. */
 void bj_state_word(struct bj_buf *out, struct bj_slice s);
 
-/* Undo that, in place; the length, or -EINVAL. */
+/* Decode such a word in place; returns the length, or -EINVAL. */
 int bj_state_unword(char *s, size_t n);
 
-/* What a ledger must be for its arithmetic to hold; false: no ledger wrote
- * this. */
+/* Does a ledger satisfy the conditions of its arithmetic? False: no ledger
+ * wrote this state. */
 bool bj_state_sound(const struct bj_ledger *l);
 
 #endif

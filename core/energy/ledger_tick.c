@@ -1,4 +1,4 @@
-/* What a tick brings: energy, the jobs' usage, and the end of a window. */
+/* The input of a tick: energy, the jobs' usage, and the end of a window. */
 #include "core/energy/ledger_impl.h"
 
 /* The default patience. */
@@ -6,13 +6,13 @@ static const uint64_t default_patience_usec = 180000000;
 
 /* --- energy --------------------------------------------------------------- */
 
-/* Energy that a meter reported and that no job gets. */
+/* Count energy that a meter reported and that no job gets. */
 static void miss(uint64_t *missed, uint64_t uj)
 {
     *missed += bj_min64(uj, BJ_ABSENT - 1 - *missed);
 }
 
-/* Take what is new of a component. */
+/* Add the new energy of a component. */
 static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
 {
     struct bj_intake *in = &l->intake[c];
@@ -32,7 +32,7 @@ static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
     *in = (struct bj_intake){total_uj, true, true, 0};
 }
 
-/* Without a total of accelerators, it is the sum over their owners. */
+/* Without a total of accelerators, use the sum over their holders. */
 static void take_told(struct bj_ledger *l)
 {
     struct bj_ledger_sums *sums = &l->sums;
@@ -55,7 +55,7 @@ static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
 
 /* --- usage ---------------------------------------------------------------- */
 
-/* What a job reserves, in CPUs times bytes: the larger of its shares of
+/* The reservation of a job, in CPUs times bytes: the larger of its shares of
  * CPUs and memory, times the whole node (cpus * mem_bytes). */
 static bj_u128 reserved(const struct bj_ledger *l, const struct bj_account *a)
 {
@@ -78,7 +78,8 @@ static void add_weight(struct bj_account *a, enum bj_weight kind, bj_u128 w)
     a->raw[kind] = bj_weight_add(a->raw[kind], w);
 }
 
-/* What it had before the interval and has after it. */
+/* Add the weights of reservation and memory, from the values at the begin and
+ * at the end of the interval. */
 static void weigh_time(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
 {
     uint64_t now = memory(a->mem_bytes), then = a->mem_seen_bytes;
@@ -91,7 +92,7 @@ static void weigh_time(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
     add_weight(a, BJ_W_MEM, ((bj_u128)then + now) * dt);
 }
 
-/* Energy of its accelerators from before its end, which arrived late. */
+/* Add energy of its accelerators from before its end, which arrived late. */
 static void weigh_late(struct bj_account *a)
 {
     if (a->final || a->gpu_new_uj == 0)
@@ -143,8 +144,9 @@ static void weigh_node(struct bj_ledger *l, const struct bj_tick *t,
 
 /* --- windows -------------------------------------------------------------- */
 
-/* How long the machine was awake since the last tick. After a suspend this
- * is unknown, and the time between the two ticks before is used. */
+/* The time since the last tick during which the machine was awake.  After a
+ * suspend it is unknown, and the time between the two previous ticks is
+ * used. */
 static uint64_t awake(struct bj_ledger *l, const struct bj_tick *t)
 {
     uint64_t dt = 0;
@@ -165,7 +167,7 @@ static uint64_t patience(const struct bj_ledger *l)
                                  : default_patience_usec;
 }
 
-/* The node was read again. */
+/* Was the node read again? */
 static bool is_fresh(const struct bj_ledger *l, const struct bj_tick *t)
 {
     return t->node_uj != BJ_ABSENT &&
@@ -174,7 +176,7 @@ static bool is_fresh(const struct bj_ledger *l, const struct bj_tick *t)
 }
 
 /* Whether the window waits for a meter that had values before and has none at
- * this tick.  After the patience it is given up. */
+ * this tick.  After patience_usec the window no longer waits for it. */
 static bool wait_for(struct bj_ledger *l, struct bj_intake *in, bool has_value,
                      uint64_t dt)
 {
@@ -196,7 +198,7 @@ static bool wait_for_any(struct bj_ledger *l, const struct bj_tick *t,
     return wait_for(l, &l->intake[BJ_ENERGY_OTHER], is_fresh(l, t), dt) || wait;
 }
 
-/* Meters were read, but have moved nothing yet. */
+/* Whether meters were read, but have reported no new energy yet. */
 static bool nothing_to_settle(const struct bj_ledger *l)
 {
     bool live = false;
@@ -208,8 +210,8 @@ static bool nothing_to_settle(const struct bj_ledger *l)
     return live;
 }
 
-/* Close the window with the node's new reading, or without one if it started
- * again: an unchanged total means that its meter had a gap. */
+/* Close the window with the node's new reading, or without the node if its
+ * total did not grow, which means that its meter had a gap. */
 static void end_window(struct bj_ledger *l, const struct bj_tick *t, bool fresh)
 {
     struct bj_intake *node = &l->intake[BJ_ENERGY_OTHER];
@@ -258,7 +260,8 @@ void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *t)
 {
     bool first = !l->ticked;
     uint64_t dt = first ? 0 : awake(l, t);
-    /* Nobody was there to wait while we did not run. */
+    /* The time during which the program did not run does not count as
+     * waiting. */
     uint64_t waited = l->resumed ? 0 : dt;
     take_energy(l, t);
     for (size_t i = 0; i < l->n; i++)

@@ -1,8 +1,9 @@
 /* Power meters: the interface of each kind of meter.
  *
  * A meter returns raw samples of zones; wraps, resets, gaps, threads,
- * deadlines, back-off and errors are handled once for all kinds (accum.h,
- * meters.h).  A kind is a file and an entry in the list of meters.c. */
+ * deadlines, back-off and errors are handled in one place for all kinds
+ * (accum.h, meters.h).  Each kind has a file and an entry in the list of
+ * meters.c. */
 #ifndef BJ_CORE_ENERGY_METER_H
 #define BJ_CORE_ENERGY_METER_H
 
@@ -28,17 +29,19 @@ enum bj_zone_role {
 
 enum { BJ_ZONES_MAX = 64, BJ_ZONE_NAME = 48 };
 
-/* One zone as its source reports it now.  Fields without value: BJ_ABSENT. */
+/* The current values of a zone, as its source reports them.  Unknown fields are
+ * BJ_ABSENT. */
 struct bj_zone_sample {
     char name[BJ_ZONE_NAME]; /* unique in its meter; [a-z0-9_.-] */
     enum bj_zone_role role;
     uint64_t energy_uj;  /* counter, 0 .. range_uj */
-    uint64_t range_uj;   /* after this value comes 0; absent: never wraps */
+    uint64_t range_uj;   /* the counter wraps to 0 after this value; absent:
+                            never */
     uint64_t power_uw;   /* level; may be an average over the source's period */
-    uint64_t limit_uw;   /* power limit that is in force */
-    uint64_t max_uw;     /* the most that the zone can draw, for plausibility */
-    uint64_t stamp_usec; /* CLOCK_BOOTTIME when the source measured; absent:
-                            when it was read */
+    uint64_t limit_uw;   /* active power limit */
+    uint64_t max_uw;     /* maximum power of the zone, to check values */
+    uint64_t stamp_usec; /* CLOCK_BOOTTIME of the measurement; absent: time of
+                            the read */
 };
 
 struct bj_meter_sample {
@@ -46,36 +49,38 @@ struct bj_meter_sample {
     struct bj_zone_sample zone[BJ_ZONES_MAX];
 };
 
-/* What a meter may read. */
+/* The environment of a meter. */
 struct bj_meter_env {
     const struct bj_energy_conf *conf;
     const char *procfs, *sysfs, *devfs; /* mount points */
-    bool forced;             /* named by an option, not tried by itself */
+    bool forced;             /* named by an option, not tried automatically */
     const atomic_bool *stop; /* true: give up soon, with -ECANCELED */
 };
 
-/* A kind of meter.  The calls of one meter come from one thread. */
+/* A kind of meter.  All functions of a meter are called from one thread. */
 struct bj_meter_kind {
     const char *name; /* value of --energy.meter and label "meter" */
     bool slow;        /* may block for longer than a millisecond: gets a thread
                          and the period of conf->slow_usec */
-    /* Whether there may be one: a file exists, an option is set.  Cheap, never
-     * blocks; called periodically while there is none.  NULL: always. */
+    /* Whether such a meter may exist: a file exists, an option is set.  Cheap,
+     * never blocks; called periodically until a meter is found.  NULL:
+     * always. */
     bool (*present)(const struct bj_meter_env *env);
-    /* Open the meter.  0 and *ret; -ENODEV if this machine has none (not
-     * logged, tried again at a long interval); else an error with a message. */
+    /* Open the meter.  Returns 0 and *ret; -ENODEV if this machine has no such
+     * meter (not logged, tried again at a long interval); else an error with a
+     * message. */
     int (*open)(const struct bj_meter_env *env, void **ret, struct bj_err *err);
     /* Fill *out, which is zeroed with n = 0 before.  Zones may come and go.
      * Returns 0, or the kind of fault:
-     *   -ETIMEDOUT  no answer before the deadline     (timeout)
+     *   -ETIMEDOUT  no response before the deadline   (timeout)
      *   -EIO etc.   the system refused                (io)
      *   -EACCES     -EPERM                            (denied)
      *   -EBADMSG    an invalid reply                  (protocol)
      *   -ERANGE     an impossible value               (implausible)
      *   -ENODEV     the meter has gone: closed, and opened again later
      *   -ECANCELED  env->stop was set
-     * An error of one zone leaves only that zone out: return the error with
-     * out->n > 0; both count. */
+     * After an error of one zone return the others and the error; both are
+     * used. */
     int (*read)(void *m, struct bj_meter_sample *out, struct bj_err *err);
     void (*close)(void *m);
 };

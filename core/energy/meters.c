@@ -22,8 +22,8 @@ enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };
 
 struct bj_meters {
     struct bj_slot *slot[SLOTS];
-    struct bj_slot_view *view[BJ_COPIES][SLOTS]; /* NULL: nothing */
-    uint64_t look_usec; /* when meters are looked for again */
+    struct bj_slot_view *view[BJ_COPIES][SLOTS]; /* NULL: no values */
+    uint64_t look_usec; /* when meters are searched for again */
     bool any;
     uint64_t role_uj[BJ_ROLES];
     size_t preferred[BJ_ROLES];        /* the slot in use; SLOTS: none yet */
@@ -147,16 +147,17 @@ static struct role_value told_of(const struct bj_slot_view *v,
 }
 
 /* A counter that returns includes all energy since its last value, which
- * another meter may have counted: a meter that was absent at the last reading
- * is used from the next one on. */
+ * another meter may have counted. So a meter without a value at the last
+ * reading is used from the next reading on. */
 static bool may_use(const struct bj_meters *m, size_t i, int role)
 {
     return m->seen_fresh[i][role] || m->preferred[role] == i ||
            m->preferred[role] == SLOTS;
 }
 
-/* Energy that passed while another meter was preferred is not counted again: a
- * change of the meter continues from the new one's last reading. */
+/* Energy that was counted while another meter was preferred must not be counted
+ * again: after a change, the total continues from the last reading of the new
+ * meter. */
 static void add_slot(struct bj_meters *m, size_t i,
                      const struct bj_slot_view *v, uint64_t now_usec,
                      struct bj_totals *ret)
@@ -214,8 +215,7 @@ void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
     }
 }
 
-/* --- samples
- * -------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------*/
 
 static void put_zones(const struct bj_slot_view *v, struct bj_arena *a,
                       struct bj_zone_stat *out, size_t *n)

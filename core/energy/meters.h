@@ -1,8 +1,8 @@
 /* The power meters of this machine: finds, reads and sums them.
  *
  * Meters that measure the same thing (the protocols of one BMC) are
- * alternatives: the first that works is read.  Each slow meter has a thread,
- * which provides its newest sample; fast meters are read in place. */
+ * alternatives: the first one that works is read.  Each slow meter has a
+ * thread, which provides its newest sample; fast meters are read in place. */
 #ifndef BJ_CORE_ENERGY_METERS_H
 #define BJ_CORE_ENERGY_METERS_H
 
@@ -16,37 +16,38 @@ struct bj_meters;
 /* Energy of one role, from its preferred meter: the first in the order of
  * preference with a recent value. */
 struct bj_role_total {
-    uint64_t uj;         /* since the start, over changes of the meter too */
+    uint64_t uj;         /* since the start, also across changes of the meter */
     uint64_t power_uw;   /* BJ_ABSENT: not known */
     uint64_t stamp_usec; /* of its newest sample */
     const char *source;  /* kind's name; NULL: no meter has a value now */
     bool partial;
 };
 
-enum { BJ_ROLES = BJ_ZONE_NODE + 1 }; /* those that are summed */
+enum { BJ_ROLES = BJ_ZONE_NODE + 1 }; /* number of roles that are summed */
 
 struct bj_totals {
     struct bj_role_total role[BJ_ROLES];
 };
 
-/* conf names the kinds (-EINVAL for an unknown name); it and host must
- * outlive the meters.  Without any meter there is no thread. */
+/* conf has the names of kinds (-EINVAL: unknown name); it and host must outlive
+ * the meters.  A thread is only started for an existing slow meter. */
 int bj_meters_new(const struct bj_conf *conf, const struct bj_host *host,
                   struct bj_meters **ret, struct bj_err *err);
-/* Stop the threads.  One that hangs in the kernel is abandoned after two
- * seconds with its memory.  NULL is fine. */
+/* Stop the threads.  A thread that hangs in the kernel is abandoned after two
+ * seconds, with its memory.  NULL is fine. */
 void bj_meters_free(struct bj_meters *m);
 
-/* Search for further meters, at most once a minute; cheap.  True while there is
- * any. */
+/* Search for further meters, at most once a minute; cheap.  True while a meter
+ * exists. */
 bool bj_meters_search(struct bj_meters *m, uint64_t now_usec);
 
-/* Append the names of the meters that are open, each after " " or ", "; false:
- * none. */
+/* Append the names of open meters, each after " " or ", "; false: none is
+ * open. */
 bool bj_meters_names(const struct bj_meters *m, struct bj_buf *out);
 
-/* Read the fast meters, take the newest samples of the slow ones, into a copy
- * (core/copies.h).  slept: the machine was suspended since the last reading. */
+/* Read the fast meters, and take the newest samples of the slow ones, into a
+ * copy (core/copies.h).  slept: the machine was suspended since the last
+ * reading. */
 void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
                     bool slept, struct bj_totals *ret);
 
@@ -54,8 +55,8 @@ void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
 void bj_meters_publish(const struct bj_meters *m, unsigned copy,
                        uint64_t now_usec, struct bj_snap *snap);
 
-/* The positions of all counters in a copy, which is of the last reading, as
- * lines of text, and back.  Lines that are not understood are skipped. */
+/* Save the positions of all counters in a copy of the last reading as lines of
+ * text, and load them.  Unknown lines are skipped. */
 void bj_meters_save(const struct bj_meters *m, unsigned copy,
                     struct bj_buf *out);
 void bj_meters_load(struct bj_meters *m, struct bj_slice text);

@@ -14,23 +14,24 @@
 #include <unistd.h>
 
 enum {
-    SEARCH_READS = 12, /* between two searches for limits and missed zones */
+    SEARCH_READS = 12, /* reads between searches for limits and missed zones */
     CONSTRAINTS = 5,
     ID_CAP = 40,
 };
 
-/* The most that a platform without a limit can draw; its counter includes the
- * accelerators of some machines. */
+/* The maximum power of a platform without a limit; on some machines its counter
+ * includes accelerators. */
 static const uint64_t psys_max_uw = 4000000000;
 
-/* Control types.  mmio repeats a package of the first through another door. */
+/* Control types.  mmio shows a package of the first one again, through another
+ * interface. */
 static const char *const controls[] = {"intel-rapl", "intel-rapl-mmio"};
 enum { CONTROLS = 2 };
 
 struct zone {
-    int fd;                       /* of energy_uj; or -errno of its open */
+    int fd;                       /* of energy_uj; or -errno of open(2) */
     char id[ID_CAP];              /* "intel-rapl:0:1", the directory's name */
-    struct bj_zone_sample sample; /* what does not change from read to read */
+    struct bj_zone_sample sample; /* constant values */
 };
 
 struct rapl {
@@ -57,11 +58,11 @@ static const char *control_path(size_t control, char path[64])
     return path;
 }
 
-/* --- what a zone is ------------------------------------------------------- */
+/* --- kinds of zones ------------------------------------------------------- */
 
-/* A package holds its core and uncore, on servers not its dram.  psys is the
- * platform: all packages and dram are in it, so it is never added to them.
- * Unknown ones are shown and not added. */
+/* A package includes core and uncore, but on servers not its dram.  psys is the
+ * platform: it includes all packages and dram, so it is never added to them.
+ * Unknown zones are shown but not added. */
 static enum bj_zone_role role_of(struct bj_slice name)
 {
     static const struct {
@@ -78,7 +79,7 @@ static enum bj_zone_role role_of(struct bj_slice name)
     return BJ_ZONE_PART;
 }
 
-/* "constraint_K_what" of a zone; absent where it has none, or says 0. */
+/* "constraint_K_what" of a zone; absent if it is missing or 0. */
 static uint64_t constraint(int dir, unsigned k, const char *what)
 {
     char name[64];
@@ -96,10 +97,10 @@ static bool is_long_term(int dir, unsigned k)
            bj_slice_eq(text, BJ_SLICE("long_term"));
 }
 
-/* Power limit in force and the most that is possible.  enabled is about the
- * limits only: the counter of a zone runs in any case, and AMD's are never
- * enabled.  For short times a zone draws more than max_power_uw of its long
- * term, so the limits count too. */
+/* Read the active power limit and the maximum power.  enabled refers to the
+ * limits only: the counter of a zone always runs, and AMD's zones are never
+ * enabled.  For short times a zone can draw more than the max_power_uw of its
+ * long term, so the limits are considered too. */
 static void learn_power(int dir, struct bj_zone_sample *s)
 {
     bool enabled = bj_attr_maybe(dir, "enabled") == 1;
@@ -130,9 +131,8 @@ static bool taken(const struct rapl *m, const char *name)
 }
 
 /* "package-0", below it "package-0.dram"; the end of the directory's name is
- * added to a name that is there already.  Two drivers that find one package
- * must not make it two: the second is shown and not added, with all its zones.
- */
+ * appended to a name that exists already.  If two drivers find the same
+ * package, the second one and all its zones are shown but not added. */
 static void name_zone(const struct rapl *m, struct zone *z,
                       struct bj_slice name, const struct zone *parent)
 {
@@ -151,9 +151,9 @@ static void name_zone(const struct rapl *m, struct zone *z,
     bj_zone_name(z->sample.name, bj_slice_str(text));
 }
 
-/* --- looking for zones ---------------------------------------------------- */
+/* --- search for zones ----------------------------------------------------- */
 
-/* Take the zone of directory dir into the table.  -EEXIST: another control type
+/* Add the zone of directory dir to the table.  -EEXIST: another control type
  * has it; -ENOENT: it is being removed, or there is no room. */
 static int take_zone(struct rapl *m, int dir, const char *id, size_t control,
                      const struct zone *parent)
@@ -181,14 +181,14 @@ static int take_zone(struct rapl *m, int dir, const char *id, size_t control,
     return 0;
 }
 
-/* What else than "it has gone" kept us from looking. */
+/* Keep an error of the search, unless it means that a file has gone. */
 static void keep_fault(struct rapl *m, int r)
 {
     if (r < 0 && !bj_err_gone(r) && m->fault == 0)
         m->fault = r;
 }
 
-/* The zone "ID:k" in up, and what lies in it. */
+/* Add the zone "ID:k" in up, and the zones in it. */
 static void add_zone(struct rapl *m, int up, const char *up_id, unsigned k,
                      size_t control, const struct zone *parent)
 {
@@ -232,8 +232,8 @@ static int search(struct rapl *m, struct bj_err *err)
     return m->fault ? bj_err_set(err, m->fault, "search for RAPL zones") : 0;
 }
 
-/* Zones have appeared or vanished: a kernel directory's link count counts its
- * directories, while its times need not change. */
+/* Have zones appeared or vanished?  The link count of a kernel directory shows
+ * the number of its directories; its times may not change. */
 static bool changed(struct rapl *m)
 {
     bool any = false;
@@ -293,7 +293,7 @@ static int read_zone(const struct zone *z, uint64_t *ret, struct bj_err *err)
     return 0;
 }
 
-/* A domain that the platform does not feed stands at 0. */
+/* A psys domain that the platform does not support stays at 0. */
 static bool dead_psys(const struct zone *z, uint64_t energy_uj)
 {
     return z->sample.role == BJ_ZONE_PLATFORM && energy_uj == 0;
@@ -332,7 +332,7 @@ static void rapl_close(void *meter)
     free(m);
 }
 
-/* Whether any zone can be read; else why not. */
+/* Whether any zone can be read; if not, err has the reason. */
 static int usable(const struct rapl *m, struct bj_err *err)
 {
     if (m->n == 0)

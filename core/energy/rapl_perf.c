@@ -1,5 +1,6 @@
-/* RAPL by the perf PMU "power", for where the files of powercap are closed.
- * Counts have 64 bits and begin at 0 when an event is opened: they never wrap.
+/* RAPL by the perf PMU "power", for machines where the files of powercap cannot
+ * be read.  Counts have 64 bits and begin at 0 when an event is opened: they
+ * never wrap.
  *
  * Sources: kernel arch/x86/events/rapl.c, perf_event_open(2),
  * ABI/testing/sysfs-bus-event_source-devices-events. */
@@ -19,13 +20,13 @@
 #define PMU "bus/event_source/devices/power"
 
 enum {
-    SEARCH_READS = 12, /* reads between two checks of the CPUs to count on */
+    SEARCH_READS = 12, /* reads between two checks of the CPUs to use */
     CPUS_MAX = 32,     /* packages or dies */
     CPU_IDS = 8192,
 };
 
 static const struct source {
-    const char *event, *part; /* its zone is "package-0" and part */
+    const char *event, *part; /* the name of a zone is "package-0" and part */
     enum bj_zone_role role;
 } sources[] = {
     {"energy-pkg", "", BJ_ZONE_CPU},
@@ -42,13 +43,13 @@ struct event {
     unsigned shift;
 };
 
-/* A CPU that counts for its package, or die. */
+/* A CPU on which a package, or die, is counted. */
 struct place {
     unsigned cpu, package, die;
 };
 
 struct zone {
-    int fd; /* or -errno of its open */
+    int fd; /* or -errno of open(2) */
     unsigned shift;
     struct bj_zone_sample sample;
 };
@@ -85,7 +86,7 @@ static int config_of(struct bj_slice text, uint64_t *ret)
     return 0;
 }
 
-/* An attribute of an event; -ENOENT when it has none of that name. */
+/* Read an attribute of an event; -ENOENT: the event does not have it. */
 static int event_text(const struct perf *m, const char *event, const char *what,
                       char buf[BJ_ATTR_CAP], struct bj_slice *ret)
 {
@@ -116,7 +117,8 @@ static int read_event(const struct perf *m, const char *name, struct event *ret,
     return 0;
 }
 
-/* A guest may have a PMU without a package, whose counts stand still. */
+/* A virtual machine may have a PMU without a package, whose counts never
+ * change. */
 static int read_pmu(struct perf *m, struct bj_err *err)
 {
     uint64_t type;
@@ -135,7 +137,7 @@ static int read_pmu(struct perf *m, struct bj_err *err)
     return r;
 }
 
-/* --- where to count ------------------------------------------------------- */
+/* --- CPUs ----------------------------------------------------------------- */
 
 static int read_place(const struct perf *m, unsigned cpu, struct place *ret,
                       struct bj_err *err)
@@ -158,8 +160,8 @@ static int read_place(const struct perf *m, unsigned cpu, struct place *ret,
     return 0;
 }
 
-/* The CPUs that the PMU lists for counting: one of each package, or die.
- * Returns how many. */
+/* Read the CPUs that the PMU lists for counting: one of each package, or die.
+ * Returns their number. */
 static int read_places(const struct perf *m, struct place place[CPUS_MAX],
                        struct bj_err *err)
 {
@@ -187,9 +189,9 @@ static int read_places(const struct perf *m, struct place place[CPUS_MAX],
     return n;
 }
 
-/* Names are those of powercap.  Dies are zones when a package has several; the
- * platform once for a package, of its first CPU.  False: it has no such zone.
- */
+/* Make the name of a zone, as in powercap.  Dies are zones if a package has
+ * several; the platform is a zone of the first CPU of each package.  False: no
+ * such zone. */
 static bool name_zone(const struct place *place, int n, int at,
                       const struct source *source, char text[64])
 {
@@ -224,8 +226,9 @@ static int open_event(void *ctx, struct perf_event_attr *attr, int cpu)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* The zone of that name in the old table, whose event continues to count also
- * when the kernel moves it to another CPU of the package; else a new one. */
+/* Keep the zone of that name from the old table, whose event continues to count
+ * even when the kernel moves it to another CPU of the package; else open a new
+ * one. */
 static int keep_or_open(const struct perf *m, struct zone *old, size_t nold,
                         const struct zone *z, uint64_t config, unsigned cpu)
 {
@@ -294,7 +297,7 @@ static int denied(const struct zone *z, struct bj_err *err)
                       z->sample.name);
 }
 
-/* An event whose CPUs have gone ends: read then returns nothing. */
+/* An event ends when its CPUs have gone: read(2) then returns 0. */
 static int read_zone(struct zone *z, uint64_t *ret, struct bj_err *err)
 {
     uint64_t count;

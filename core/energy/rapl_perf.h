@@ -1,4 +1,4 @@
-/* RAPL by the perf PMU "power": what its tests need of it.  Internal. */
+/* RAPL by the perf PMU "power": interface for its tests.  Internal. */
 #ifndef BJ_CORE_ENERGY_RAPL_PERF_H
 #define BJ_CORE_ENERGY_RAPL_PERF_H
 
@@ -6,14 +6,14 @@
 
 #include <linux/perf_event.h>
 
-/* How an event of a CPU is opened: a descriptor whose read(2) gives its count,
- * or -errno. */
+/* Opens an event of a CPU: returns a descriptor from which read(2) returns the
+ * count, or -errno. */
 struct bj_perf_door {
     int (*open)(void *ctx, struct perf_event_attr *attr, int cpu);
     void *ctx;
 };
 
-/* The meter's open, through another door than perf_event_open(2). */
+/* The meter's open, with another function instead of perf_event_open(2). */
 int bj_perf_open(const struct bj_meter_env *env,
                  const struct bj_perf_door *door, void **ret,
                  struct bj_err *err);

@@ -56,7 +56,7 @@ static bool decimal_of(struct bj_slice s, struct decimal *ret)
     return any && x.n > 0 && take_exponent(&s, &ret->exponent);
 }
 
-/* Twice 0.d0d1d2...; what is carried over the point. */
+/* Double 0.d0d1d2...; returns the carry before the point. */
 static unsigned double_it(unsigned char *d, size_t n)
 {
     unsigned carry = 0;
@@ -68,7 +68,7 @@ static unsigned double_it(unsigned char *d, size_t n)
     return carry;
 }
 
-/* 2^-k is what becomes 1 by k doublings. */
+/* 2^-k becomes 1 after k doublings. */
 int bj_rapl_scale(struct bj_slice text, unsigned *ret_shift)
 {
     struct decimal x;
@@ -94,8 +94,8 @@ int bj_rapl_scale(struct bj_slice text, unsigned *ret_shift)
     return -EBADMSG;
 }
 
-/* The remainder times a million fits into 64 bits, as 2^44 * 10^6 does.  It is
- * the whole count that is converted each time, so no rest is ever lost. */
+/* The remainder times a million fits into 64 bits, since 2^44 * 10^6 does.  The
+ * whole count is converted each time, so rounding errors do not add up. */
 int bj_rapl_uj(uint64_t count, unsigned shift, uint64_t *ret)
 {
     uint64_t joules = count >> shift, uj;

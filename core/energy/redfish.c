@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGES = 8 }; /* of the list of chassis */
+enum { PAGES = 8 }; /* maximum number of pages of the list of chassis */
 
 /* A chassis that reports power, and how. */
 struct source {
@@ -39,7 +39,8 @@ static int read_source(struct redfish *m, const struct source *s,
     return r < 0 ? bj_err_wrap(err, r, "Redfish: %s", uri) : 0;
 }
 
-/* The service itself does not answer, so further requests are useless. */
+/* Whether the service itself does not respond, so that further requests are
+ * useless. */
 static bool hopeless(int r)
 {
     return r != -ENODATA && r != -ERANGE && r != -EBADMSG && r != -EIO;
@@ -66,7 +67,7 @@ static int redfish_read(void *p, struct bj_meter_sample *out,
     return first;
 }
 
-/* --- finding --------------------------------------------------------------*/
+/* --- search ---------------------------------------------------------------*/
 
 static bool wanted(const struct bj_energy_conf *conf, const char *uri)
 {
@@ -78,7 +79,7 @@ static bool wanted(const struct bj_energy_conf *conf, const char *uri)
     return conf->redfish_chassis.n == 0;
 }
 
-/* The paths of all chassis that are wanted. */
+/* List the paths of all wanted chassis. */
 static int list_chassis(struct redfish *m, const struct bj_energy_conf *conf,
                         struct bj_err *err)
 {
@@ -164,8 +165,8 @@ static bool name_taken(const struct redfish *m, size_t i)
     return false;
 }
 
-/* "node", or "chassis-ID" each.  A chassis within another one that reports
- * power is a part of that, unless it is configured. */
+/* Name the zones "node", or "chassis-ID" each.  A chassis within another one
+ * that reports power is a part of that one, unless it is configured. */
 static void name_all(struct redfish *m, bool asked_for)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -190,7 +191,7 @@ static void redfish_close(void *p)
     free(m);
 }
 
-/* A service is configured: its absence, or no power, is an error. */
+/* The service is configured, so its absence, or missing power, is an error. */
 static int find(struct redfish *m, const struct bj_meter_env *env,
                 struct bj_err *err)
 {

@@ -62,8 +62,7 @@ void bj_redfish_links(const struct bj_json *doc, struct bj_redfish_chassis *c)
 
 /* --- numbers --------------------------------------------------------------*/
 
-/* A number with 6 digits after its point, that is not negative.  -ENOENT:
- * missing or null. */
+/* Read a number in millionths, not negative.  -ENOENT: missing or null. */
 static int micro(const struct bj_json *v, const char *what, uint64_t *ret,
                  struct bj_err *err)
 {
@@ -93,7 +92,7 @@ static int watts(const struct bj_json *v, const char *what, uint64_t *ret,
     return 0;
 }
 
-/* A limit that makes no sense is none. */
+/* Read a limit; implausible values are absent. */
 static void limit(const struct bj_json *v, uint64_t *ret)
 {
     uint64_t uw;
@@ -101,8 +100,8 @@ static void limit(const struct bj_json *v, uint64_t *ret)
         *ret = uw;
 }
 
-/* Joules, from EnergyJoules, or from EnergykWh when there is no power: its
- * steps may be of 3.6 MJ, too coarse where there is a power. */
+/* Read the energy from EnergyJoules or, if power is missing, from EnergykWh,
+ * whose steps of up to 3.6 MJ are too coarse otherwise. */
 static int energy(const struct bj_json *doc, bool kwh, uint64_t *ret_uj,
                   struct bj_err *err)
 {
@@ -122,7 +121,7 @@ static int energy(const struct bj_json *doc, bool kwh, uint64_t *ret_uj,
     return 0;
 }
 
-/* BMCs report 0 for a counter that they do not have. */
+/* Whether the value is valid: BMCs report 0 for a missing counter. */
 static bool reported(int r, uint64_t uj)
 {
     return r == 0 && uj > 0 && uj != BJ_ABSENT;
@@ -148,8 +147,8 @@ int bj_redfish_environment(const struct bj_json *doc, struct bj_zone_sample *z,
     return 0;
 }
 
-/* The first one with a number is the chassis; those after it are its parts
- * (processors, memory), if any. */
+/* The first entry with a number is that of the chassis; later ones are its
+ * parts (processors, memory). */
 int bj_redfish_power(const struct bj_json *doc, struct bj_zone_sample *z,
                      struct bj_err *err)
 {

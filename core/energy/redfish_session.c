@@ -21,10 +21,10 @@ struct bj_redfish {
     struct bj_fetch *fetch;
     struct bj_fetch_reply reply;
     struct bj_arena arena;
-    char origin[URL_BYTES / 2];   /* without '/' at its end */
+    char origin[URL_BYTES / 2];   /* without a final '/' */
     char password[SECRET_BYTES];  /* "": none */
     char header[SECRET_BYTES];    /* "X-Auth-Token: ..." ; "": no session */
-    char session[BJ_REDFISH_URI]; /* what to delete in the end */
+    char session[BJ_REDFISH_URI]; /* the session to delete at the end */
     bool basic;                   /* the service has no sessions */
 };
 
@@ -78,9 +78,9 @@ int bj_redfish_new(const struct bj_meter_env *env, struct bj_redfish **ret,
     return 0;
 }
 
-/* --- asking ---------------------------------------------------------------*/
+/* --- requests -------------------------------------------------------------*/
 
-/* What is special about a request; the rest is the same for all. */
+/* The parts of a request that differ between requests. */
 struct ask {
     const char *method, *uri;
     struct bj_slice body;
@@ -123,7 +123,8 @@ static int ask(struct bj_redfish *s, const struct ask *a, struct bj_err *err)
 
 /* --- sessions -------------------------------------------------------------*/
 
-/* The Location of a session is a path, or a whole URL, of the service. */
+/* Keep the Location of a session, which is a path or a whole URL of the
+ * service. */
 static void keep_session(struct bj_redfish *s)
 {
     struct bj_slice at = bj_fetch_header(&s->reply, "Location");
@@ -161,7 +162,7 @@ static int credentials_body(struct bj_redfish *s, struct bj_buf *b)
     return bj_json_out_end(&o);
 }
 
-/* Statuses of services without sessions. */
+/* Whether the status means that the service has no sessions. */
 static bool has_no_sessions(unsigned status)
 {
     return status == 400 || status == 404 || status == 405 || status == 501;

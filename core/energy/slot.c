@@ -25,13 +25,13 @@ struct bj_slot {
     bool slow; /* is served by a thread */
     /* of the thread that reads it */
     void *meter;
-    const struct bj_meter_kind *kind; /* of meter, or tried last */
-    unsigned in_a_row;                /* faults */
+    const struct bj_meter_kind *kind; /* kind of meter, or the one tried last */
+    unsigned in_a_row;                /* number of faults in a row */
     /* under lock */
     bool missed; /* the missing meter was logged */
     struct bj_slot_view view;
-    /* Of the thread that reads it.  Last, like the zones of the view: most
-     * slots have no meter, and never touch the pages of either. */
+    /* Used by the thread that reads the meter.  Last, like the zones of the
+     * view: most slots have no meter and never use these pages. */
     struct bj_meter_sample sample;
 };
 
@@ -44,8 +44,8 @@ static void say(struct bj_slot *s, const char *name, const struct bj_err *err)
                        line);
 }
 
-/* Most machines lack most meters: only a missing meter that the configuration
- * names is logged. */
+/* Most machines lack most meters, so a missing meter is logged only if the
+ * configuration names it. */
 static void log_missing(struct bj_slot *s)
 {
     const struct bj_err err = {.code = -ENODEV,
@@ -91,7 +91,8 @@ static struct bj_meter_zone *zone_of(struct bj_slot_view *v, const char *name)
     return z;
 }
 
-/* Another kind has another start value: totals continue, positions do not. */
+/* Another kind has other start values: totals continue, counter positions do
+ * not. */
 static void forget_positions(struct bj_slot_view *v)
 {
     for (size_t i = 0; i < v->nzones; i++) {
@@ -114,8 +115,8 @@ static void take_sample(struct bj_slot *s, uint64_t now_usec)
 
 /* --- serving --------------------------------------------------------------*/
 
-/* Open the first alternative that is there.  A fault of one does not keep the
- * next from being tried. */
+/* Open the first alternative that exists.  After a fault of one the next is
+ * tried. */
 static int open_first(struct bj_slot *s, struct bj_err *err)
 {
     int worst = -ENODEV;
@@ -146,7 +147,7 @@ static void close_meter(struct bj_slot *s)
     s->meter = NULL;
 }
 
-/* Read the meter once, and open it if needed: 0, -ENODEV (there is none), or a
+/* Read the meter once, and open it if needed: 0, -ENODEV (no meter), or a
  * fault. */
 static int attempt(struct bj_slot *s, struct bj_err *err)
 {
@@ -161,7 +162,8 @@ static int attempt(struct bj_slot *s, struct bj_err *err)
     return bj_err_gone(r) ? -ENODEV : r;
 }
 
-/* When it is due again.  A fast meter that is open is read at every tick. */
+/* When the meter is due again.  A fast meter that is open is read at every
+ * tick. */
 static uint64_t next_due(const struct bj_slot *s, int r, uint64_t now)
 {
     if (r == -ENODEV)
@@ -200,7 +202,7 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
         say(s, s->kind->name, fails ? err : NULL);
 }
 
-/* In the caller's thread. */
+/* Read a fast meter in the caller's thread. */
 static void read_fast(struct bj_slot *s)
 {
     struct bj_err err = {0};
@@ -282,7 +284,7 @@ static bool maybe_there(const struct bj_slot *s)
     return false;
 }
 
-/* There may be a meter: read it, a slow one in a thread. */
+/* A meter may exist: start to read it, a slow one in a thread. */
 static void start(struct bj_slot *s)
 {
     int r = s->slow ? bj_poller_start(&s->poller) : 0;

@@ -17,8 +17,9 @@ struct bj_meter_zone {
 
 /* State of a slot, copied under its lock. */
 struct bj_slot_view {
-    const struct bj_meter_kind *kind; /* open now or last; NULL: none */
-    bool running;                     /* it is open */
+    const struct bj_meter_kind *kind; /* kind that is open, or was open last;
+                                         NULL: none */
+    bool running;                     /* the meter is open */
     bool ran, failing;
     uint64_t good_usec, duration_usec, faults[BJ_METER_FAULTS];
     uint64_t period_usec; /* interval of readings */
@@ -35,25 +36,26 @@ int bj_slot_new(const struct bj_meter_kind *const *kinds, size_t n,
                 struct bj_slot **ret);
 void bj_slot_free(struct bj_slot *s); /* waits two seconds at most */
 
-/* While it has no meter: check whether there may be one now, and start reading
- * it.  True when it is being read. */
+/* Without a meter: check whether one may exist now, and start reading it.  True
+ * if a meter is being read. */
 bool bj_slot_search(struct bj_slot *s, uint64_t now_usec);
 
-/* Read it if it is a fast meter. */
+/* Read the meter if it is a fast one. */
 void bj_slot_tick(struct bj_slot *s, uint64_t now_usec);
 
 /* The machine was suspended: counters may have been reset. */
 void bj_slot_slept(struct bj_slot *s);
 
-/* Whether it has values: it was read, or restored. */
+/* Whether the slot has values, read or restored. */
 bool bj_slot_has_values(struct bj_slot *s);
 
-/* Zones without a sample for three periods have power BJ_ABSENT in it. */
+/* Copy the state.  Zones without a sample for three periods have power
+ * BJ_ABSENT. */
 void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
                   struct bj_slot_view *ret);
 
-/* Restore the state of a zone of that kind, before the first reading.  -ENOENT
- * when the slot does not have this kind. */
+/* Restore the state of a zone of that kind, before the first reading.  -ENOENT:
+ * the slot does not have this kind. */
 int bj_slot_restore(struct bj_slot *s, struct bj_slice kind,
                     const struct bj_meter_zone *zone);
 

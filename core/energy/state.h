@@ -7,9 +7,9 @@
 
 struct bj_state;
 
-/* Lock the file and read it; its directory is made when only that is missing.
- * The text belongs to the state and is empty when there is no file.  -EBUSY:
- * another process has it. */
+/* Lock the file and read it; its directory is created if only that is missing.
+ * The text belongs to the state; it is empty without a file.  -EBUSY: another
+ * process has the lock. */
 int bj_state_open(const char *path, struct bj_state **ret,
                   struct bj_slice *ret_text, struct bj_err *err);
 void bj_state_free(struct bj_state *s); /* NULL is fine */
@@ -17,11 +17,11 @@ void bj_state_free(struct bj_state *s); /* NULL is fine */
 /* The id of this boot; empty if the kernel has none. */
 struct bj_slice bj_state_boot_id(const struct bj_state *s);
 
-/* Replace it; synced to disk when the call returns 0. */
+/* Replace the file; synced to disk when the call returns 0. */
 int bj_state_save(struct bj_state *s, struct bj_slice text, struct bj_err *err);
 
-/* Rename an unusable file to PATH.bad.  err has the reason, and gets the new
- * name appended. */
+/* Rename an unusable file to PATH.bad.  err has the reason; the new name is
+ * appended to it. */
 void bj_state_keep_aside(struct bj_state *s, struct bj_err *err);
 
 #endif

@@ -52,7 +52,7 @@ static uint64_t of_root_v2(const char *root)
     return value_of(text, "usage_usec");
 }
 
-/* Busy ticks: all modes but idle and iowait; guest time is in user's. */
+/* Busy ticks: all modes but idle and iowait; user includes guest time. */
 static uint64_t of_proc(const char *procfs)
 {
     char buf[TEXT_CAP];
@@ -62,7 +62,7 @@ static uint64_t of_proc(const char *procfs)
     char path[4096];
     snprintf(path, sizeof(path), "%.4000s/stat", procfs);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    /* The first line is what is wanted: the rest is for the CPUs. */
+    /* Only the first line is needed; the others are for single CPUs. */
     ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf));
     if (n <= 0)
         return BJ_ABSENT;
@@ -92,7 +92,7 @@ static uint64_t cpu_of(const struct bj_conf *conf, const struct bj_hiers *hiers)
     return v == BJ_ABSENT ? of_proc(conf->procfs) : v;
 }
 
-/* Total memory, and what of it is not free. */
+/* Read the total memory, and the memory that is not free. */
 static void read_memory(const char *procfs, uint64_t *total, uint64_t *used)
 {
     char buf[TEXT_CAP];

@@ -5,7 +5,7 @@
 #include "core/conf.h"
 #include "core/find/hier.h"
 
-/* BJ_ABSENT for what cannot be read. */
+/* Values that cannot be read are BJ_ABSENT. */
 struct bj_node_size {
     uint64_t cpus; /* on line */
     uint64_t mem_bytes;
@@ -17,8 +17,8 @@ struct bj_whole {
     uint64_t mem_bytes; /* not free: page cache counts, as it does for jobs */
 };
 
-/* CPU time from the root cgroup if it has it (the same clock as the jobs'),
- * else from /proc/stat.  Sources: kernel admin-guide/cgroup-v2.rst,
+/* CPU time comes from the root cgroup if possible (the same clock as that of
+ * jobs), else from /proc/stat.  Sources: kernel admin-guide/cgroup-v2.rst,
  * cgroup-v1/cpuacct.rst, proc(5). */
 void bj_whole_read(const struct bj_conf *conf, const struct bj_hiers *hiers,
                    struct bj_whole *ret);

@@ -24,7 +24,7 @@ struct bj_zone_sample *bj_zone_add(struct bj_meter_sample *out,
     return &out->zone[out->n++];
 }
 
-/* The character as it may be in a name; '_' for those that may not. */
+/* A character of a name in lower case; '_' for invalid ones. */
 static char lower(char c)
 {
     if (c >= 'A' && c <= 'Z')

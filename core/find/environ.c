@@ -4,7 +4,7 @@
 
 /* Uses of a variable other than a field of the identity. */
 enum {
-    STEP = BJ_ID_FIELDS, /* there is one: this is the environment of a step */
+    STEP = BJ_ID_FIELDS, /* if set, this is the environment of a step */
     BATCH,               /* "BATCH": below a batch script */
     NODELIST,
     LAST
@@ -60,7 +60,7 @@ static const struct row {
 };
 enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* Split NAME=VALUE; false when it is none. */
+/* Split NAME=VALUE; false if it has another form. */
 static bool split(struct bj_slice entry, struct bj_slice *name,
                   struct bj_slice *value)
 {
@@ -84,7 +84,7 @@ bool bj_environ_get(struct bj_slice env, struct bj_slice name,
     return false;
 }
 
-/* What batch systems write for "none". */
+/* Whether a value is one that batch systems write for "none". */
 static bool is_none(struct bj_slice v)
 {
     return v.n == 0 || bj_slice_eq(v, BJ_SLICE("(null)")) ||
@@ -113,7 +113,7 @@ static bool of_system(const struct row *row, const char *system)
     return strcmp(row->system, system) == 0;
 }
 
-/* The first value of that kind. */
+/* The value of the first row of that kind. */
 static struct bj_slice pick(const struct bj_slice v[NROWS], const char *system,
                             int what)
 {
@@ -144,7 +144,8 @@ static const struct bj_slice group_id[] = {S("SLURM_JOB_ID_HET_GROUP_"),
                                            S("SLURM_JOB_ID_PACK_GROUP_")};
 static const char *const group_suffix[] = {"HET_GROUP_", "PACK_GROUP_"};
 
-/* Which component has that id?  *ret_spelling is the spelling that was used. */
+/* Find the component with that id.  *ret_spelling is the spelling of the
+ * variables. */
 static bool group_find(struct bj_slice env, struct bj_slice jobid,
                        struct bj_slice *ret_offset, size_t *ret_spelling)
 {
@@ -180,7 +181,7 @@ static struct bj_slice group_value(struct bj_slice env, struct bj_slice var,
     return (struct bj_slice){0};
 }
 
-/* What a component has of its own.  The offset was checked to be short. */
+/* Set the fields of the component itself.  The offset is known to be short. */
 static void group_fields(struct bj_slice env, size_t spelling,
                          struct bj_slice offset, struct bj_environ *ret)
 {
@@ -200,7 +201,7 @@ static void group_fields(struct bj_slice env, size_t spelling,
     ret->f[BJ_ID_HET_OFFSET] = offset;
 }
 
-/* An index without an array, and LSF's index 0, mean that there is none. */
+/* An index without an array, and LSF's index 0, mean "not an array task". */
 static void check_array(struct bj_slice f[BJ_ID_FIELDS])
 {
     if (f[BJ_ID_ARRAY_JOB].n > 0 && f[BJ_ID_ARRAY_TASK].n > 0 &&
@@ -226,7 +227,7 @@ static bool try_system(struct bj_slice env, const struct bj_slice v[NROWS],
         e.f[f] = pick(v, system, f);
     e.f[BJ_ID_SYSTEM] = bj_slice_str(system);
     e.step = pick(v, system, STEP).n > 0;
-    /* srun -J puts the name of the step where that of the job was. */
+    /* srun -J replaces the name of the job by that of the step. */
     if (e.step && bj_slice_eq(pick(v, system, BATCH), BJ_SLICE("BATCH")))
         e.f[BJ_ID_NAME] = (struct bj_slice){0};
     check_array(e.f);

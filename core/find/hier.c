@@ -33,7 +33,7 @@ static unsigned mask_of(const char *dir)
     return mask;
 }
 
-/* Add one unless it is there already, as it is when a controller's name is a
+/* Add a hierarchy unless it is known already: the name of a controller may be a
  * link to the directory of several. */
 static int add(struct bj_hiers *h, const char *path, unsigned version,
                unsigned mask)
@@ -62,8 +62,8 @@ static bool is_unified(const char *path)
     return n > 0 && (size_t)n < sizeof(name) && access(name, F_OK) == 0;
 }
 
-/* One entry of the root.  The longest directory name is kept for all its
- * controllers, so links to it must not come first: see add(). */
+/* Add an entry of the root.  A directory is kept for all controllers in its
+ * name, so directories must be added before links to them: see add(). */
 static int take_entry(struct bj_hiers *h, const char *root, const char *name)
 {
     char path[4096];

@@ -19,11 +19,11 @@ enum bj_controller {
     BJ_CTL_DEVICES,
     BJ_CTL_HUGETLB,
     BJ_CTL_NAMED,   /* v1 without a controller: name=systemd */
-    BJ_CTL_UNIFIED, /* what only v2 has, such as *.pressure */
+    BJ_CTL_UNIFIED, /* files of v2 only, such as *.pressure */
     BJ_CONTROLLERS
 };
 
-enum { BJ_HIERS = 12 }; /* more than there are controllers */
+enum { BJ_HIERS = 12 }; /* more than the number of controllers */
 
 struct bj_hier {
     unsigned version;     /* BJ_CGROUP_V1 or BJ_CGROUP_V2 */
@@ -38,10 +38,10 @@ struct bj_hiers {
     unsigned n;
 };
 
-/* Find the hierarchies below root (conf's cgroupfs) by what lies there, so
- * that a copied tree works like a mounted one.  Those already in *h keep their
- * place.  Returns how many were new; -errno when root cannot be read, which
- * may pass. */
+/* Find the hierarchies below root (conf's cgroupfs) by the contents of root, so
+ * that a copied tree works like a mounted one.  Known hierarchies keep their
+ * place in *h.  Returns the number of new ones; -errno if root cannot be read,
+ * which may be temporary. */
 int bj_hiers_find(struct bj_hiers *h, const char *root, struct bj_err *err);
 void bj_hiers_free(struct bj_hiers *h);
 

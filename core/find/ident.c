@@ -62,7 +62,7 @@ static uint32_t hash(struct bj_slice s)
     return h;
 }
 
-/* Cleaning may make two job ids one, and Prometheus rejects a scrape with a
+/* Cleaning may make two job ids equal, and Prometheus rejects a scrape with a
  * duplicate series, so a changed id gets a hash of the original. */
 static size_t mark_id(struct bj_slice raw, char *clean, size_t n)
 {

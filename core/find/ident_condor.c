@@ -1,5 +1,5 @@
-/* The identity of an HTCondor job: its cgroup is named by the slot, so the id
- * comes from the job ad that the starter leaves in the scratch directory.
+/* The identity of an HTCondor job: its cgroup is named after the slot, so the
+ * id comes from the job ad that the starter writes to the scratch directory.
  *
  * Source: HTCondor manual, "Services for Running Jobs" (_CONDOR_JOB_AD,
  * _CONDOR_SCRATCH_DIR) and "ClassAd Attributes" (ClusterId, ProcId). */
@@ -77,8 +77,8 @@ int bj_condor_parse(struct bj_slice ad, char *id, size_t cap,
     return 0;
 }
 
-/* Where the ad lies.  The user of the job may have put any path there, so the
- * last part of it must be what it always is. */
+/* The path of the ad.  The user of the job may have set any path, so its last
+ * part must be the usual name. */
 static bool ad_path(struct bj_slice env, char *path, size_t cap)
 {
     static const struct bj_slice leaf = {"/.job.ad", 8};
@@ -98,8 +98,8 @@ static bool ad_path(struct bj_slice env, char *path, size_t cap)
     return true;
 }
 
-/* Read it like any file that other programs may have put there: no link, no
- * FIFO, and only of root or the owner of the job. */
+/* Read the ad as an untrusted file: not a link or FIFO, and owned by root or by
+ * the owner of the job. */
 static int read_ad(const char *path, uid_t uid, char *buf, struct bj_slice *ret)
 {
     bj_autoclose int fd =

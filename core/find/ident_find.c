@@ -60,7 +60,7 @@ static void file_named(struct bj_ident_search *s, struct bj_slice name,
         if (r == 0 || bj_err_gone(r))
             continue;
         s->src->fault(s->src->ctx, &err);
-        /* what is wrong with the file itself stays wrong */
+        /* errors in the file itself are permanent */
         s->missed |= r != -EINVAL && r != -EPERM && r != -EFBIG;
     }
 }
@@ -111,9 +111,9 @@ static const char *source_text(const struct bj_ident_search *s)
                                                : "";
 }
 
-/* Whether an environment may add anything.  A prolog's file may have all; but
- * Slurm gives a prolog neither the name of the job nor, before 24.05, its place
- * in an array. */
+/* Whether an environment may add fields.  A prolog's file may have all of them,
+ * but Slurm passes to a prolog neither the name of the job nor, before 24.05,
+ * its array task. */
 static bool wants_environ(const struct bj_ident_search *s)
 {
     return s->unknown_job || s->f[BJ_ID_ACCOUNT].n == 0 ||
@@ -155,7 +155,7 @@ static void from_procs(struct bj_ident_search *s)
         bj_search_environ(s);
 }
 
-/* The older stack's id of a job, once all that goes into it is known. */
+/* Set the older stack's id of a job, if all its parts are known. */
 static void uuid(struct bj_ident_search *s)
 {
     char text[BJ_JOB_UUID_BYTES];

@@ -2,12 +2,12 @@
  * the part that may block; the resolver (core/find/ident.h) calls it from its
  * thread.
  *
- *   1  the path of the cgroup, which only root and the batch system make
+ *   1  the path of the cgroup, which only root and the batch system create
  *   2  a file that the prolog left (core/find/jobfile.h)
  *   3  owner of the job's processes
  *   4  environment of a process of that owner (core/find/environ.h)
  *
- * A later source only fills what the earlier ones left open. */
+ * A later source only adds fields that the earlier ones lack. */
 #ifndef BJ_CORE_FIND_IDENT_FIND_H
 #define BJ_CORE_FIND_IDENT_FIND_H
 
@@ -16,8 +16,8 @@
 
 #include <sys/types.h>
 
-/* What the search uses.  fault is called for what should not be (a damaged
- * file, a user database that fails), not for what has merely gone. */
+/* The sources of the search.  fault is called for errors (a damaged file, a
+ * failing user database), not for a process or file that has gone. */
 struct bj_ident_sources {
     const struct bj_conf *conf; /* procfs, job_files, label_... */
     struct bj_users *users;
@@ -25,11 +25,11 @@ struct bj_ident_sources {
     void *ctx;
 };
 
-/* Find out.  NULL when memory is out. */
+/* Determine the identity of a job.  NULL: out of memory. */
 struct bj_ident *bj_ident_find(const struct bj_ident_sources *src,
                                const struct bj_ident_query *q);
 
-/* -- Between the files of the search -- */
+/* -- Shared by the files of the search -- */
 
 enum {
     BJ_RAW_CAP = 512,    /* bytes of a field before it is cleaned */
@@ -43,10 +43,10 @@ struct bj_ident_proc {
     pid_t pid;
     uid_t uid;            /* real one: a set-user-id program keeps it */
     uint64_t start_ticks; /* after boot */
-    bool batch;           /* of the batch system itself */
+    bool batch;           /* it belongs to the batch system */
 };
 
-/* What is known so far. */
+/* The state of a search. */
 struct bj_ident_search {
     const struct bj_ident_sources *src;
     const struct bj_ident_query *q;
@@ -55,19 +55,19 @@ struct bj_ident_search {
     char nodes[BJ_NODES_CAP];
     struct bj_slice nodelist; /* into nodes */
     uint64_t start_sec;
-    bool file, environ; /* these had fields of the job */
-    bool unknown_job;   /* JOBID of the query is only a stand-in */
-    bool denied;        /* an environment must not be read */
-    bool missed;        /* something could not be read for now */
+    bool file, environ; /* these sources had fields of the job */
+    bool unknown_job;   /* the real job id is unknown; JOBID is a substitute */
+    bool denied;        /* an environment could not be read: no permission */
+    bool missed;        /* a source could not be read now: try again later */
     enum bj_ident_source uid_source;
     struct bj_ident_proc *procs; /* oldest first */
     size_t nprocs;
 };
 
-/* Take a field unless it has a value already. */
+/* Set a field unless it has a value already. */
 void bj_search_take(struct bj_ident_search *s, enum bj_ident_field field,
                     struct bj_slice value);
-/* Likewise the list of nodes; not at all when there is no room for it. */
+/* Set the list of nodes in the same way; not if there is no room for it. */
 void bj_search_take_nodes(struct bj_ident_search *s, struct bj_slice nodelist);
 void bj_search_take_uid(struct bj_ident_search *s, uid_t uid,
                         enum bj_ident_source source);
@@ -81,13 +81,13 @@ void bj_search_owner(struct bj_ident_search *s);
 /* The rest, from an environment. */
 void bj_search_environ(struct bj_ident_search *s);
 
-/* The attributes in HTCondor's job ad, found through the environment env of a
- * process of the job that belongs to uid.  False when there is no ad to be
- * trusted. */
+/* Set the attributes in HTCondor's job ad, found by the environment env of a
+ * process of the job; uid is the owner of the process.  False: there is no
+ * trusted ad. */
 bool bj_condor_take(struct bj_ident_search *s, struct bj_slice env, uid_t uid);
 
-/* Parse an ad: -EINVAL when it has no ClusterId or no ProcId.  f gets JOBID
- * ("cluster.proc", in id of cap bytes), ACCOUNT and NAME; the others pass. */
+/* Parse an ad into f: JOBID ("cluster.proc", in id of cap bytes), ACCOUNT and
+ * NAME; other attributes are ignored.  -EINVAL: no ClusterId or no ProcId. */
 int bj_condor_parse(struct bj_slice ad, char *id, size_t cap,
                     struct bj_slice f[BJ_ID_FIELDS]);
 

@@ -37,8 +37,8 @@ static int open_proc(const struct bj_ident_search *s, pid_t pid)
     return bj_dir_open(AT_FDCWD, path);
 }
 
-/* Name and real uid from /proc/PID/status.  The owner of the directory would
- * not do: it is root when the process may not be dumped (proc(5)). */
+/* Name and real uid from /proc/PID/status.  The owner of the directory is not
+ * sufficient: it is root if the process may not be dumped (proc(5)). */
 static bool read_status(int dir, struct bj_ident_proc *p)
 {
     char buf[SMALL_CAP];
@@ -115,9 +115,9 @@ void bj_search_procs(struct bj_ident_search *s)
         qsort(s->procs, s->nprocs, sizeof(*s->procs), by_start);
 }
 
-/* Between the list and now another process may have got the id.  One that is
- * still listed while the directory that was opened is alive is the one whose
- * files were read. */
+/* The id may have been reused since the list was read.  If it is still listed
+ * while the opened directory is alive, the files read are those of the listed
+ * process. */
 static bool still_there(const struct bj_ident_search *s, int dir, pid_t pid)
 {
     bool listed = false;
@@ -131,9 +131,9 @@ static bool still_there(const struct bj_ident_search *s, int dir, pid_t pid)
            text.n > 0;
 }
 
-/* Is it the program itself?  A set-user-id program can be started under any
- * name and with any arguments.  Where the link may not be read (we are not
- * root), name and owner have to do. */
+/* Is it really slurmstepd?  A set-user-id program can be started under any name
+ * and with any arguments.  If the link may not be read (we are not root), name
+ * and owner must suffice. */
 static bool is_stepd(int dir)
 {
     char exe[PATH_MAX];
@@ -181,8 +181,8 @@ void bj_search_title(struct bj_ident_search *s)
     }
 }
 
-/* The oldest process that is not root's: what a job starts in a container of
- * its user may have other owners. */
+/* Take the owner of the oldest process that does not belong to root: processes
+ * in a container of the user may have other owners. */
 void bj_search_owner(struct bj_ident_search *s)
 {
     for (size_t i = 0; i < s->nprocs && s->f[BJ_ID_UID].n == 0; i++) {
@@ -195,8 +195,9 @@ void bj_search_owner(struct bj_ident_search *s)
     }
 }
 
-/* A job of root has nothing but processes of root, as the batch system's own
- * ones are: only one that names the job is the job's. */
+/* Whether an environment counts.  A job of root has only processes of root, as
+ * the batch system has: only an environment that names the job belongs to
+ * it. */
 static bool may_speak(const struct bj_ident_search *s,
                       const struct bj_ident_proc *p)
 {
@@ -222,8 +223,8 @@ static void take_environ(struct bj_ident_search *s, const struct bj_environ *e,
 
 enum content { NOTHING, STEP, JOB };
 
-/* Read the environment of one process and use its attributes; of a step only
- * when steps is set. */
+/* Read the environment of one process and use its attributes; that of a step
+ * only if steps is set. */
 static enum content read_environ(struct bj_ident_search *s,
                                  const struct bj_ident_proc *p, char *buf,
                                  bool steps)
@@ -252,7 +253,7 @@ static enum content read_environ(struct bj_ident_search *s,
     return e.step ? STEP : JOB;
 }
 
-/* The environment of the job itself if there is one on this node, else that
+/* Use the environment of the job itself if there is one on this node, else that
  * of a step. */
 void bj_search_environ(struct bj_ident_search *s)
 {

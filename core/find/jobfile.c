@@ -36,7 +36,7 @@ static bool is_uid(struct bj_slice s)
     return bj_slice_u64(s, &v) == 0 && v < UINT32_MAX;
 }
 
-/* Undo the escapes of a value where it lies. */
+/* Decode the escapes of a value in place. */
 static struct bj_slice unescape(char *p, size_t n)
 {
     size_t out = 0;
@@ -113,8 +113,8 @@ static int parse_words(struct bj_slice text, struct bj_jobfile *ret,
     return 0;
 }
 
-/* Our format: the first line that is not empty or a comment has a '='
- * before any blank. */
+/* Is it our format? Then the first line that is not empty or a comment has a
+ * '=' before any blank. */
 static bool is_pairs(struct bj_slice text)
 {
     struct bj_slice line, word;
@@ -156,7 +156,7 @@ int bj_jobfile_check(const struct bj_jobfile *file,
     return 0;
 }
 
-/* The name goes into a path, so it must be not a path itself. */
+/* The name becomes a part of a path, so it must not contain a path. */
 static bool file_name(struct bj_slice s, char *dst, size_t cap)
 {
     if (s.n == 0 || s.n >= cap || s.p[0] == '.' || memchr(s.p, '/', s.n) ||
@@ -167,8 +167,9 @@ static bool file_name(struct bj_slice s, char *dst, size_t cap)
     return true;
 }
 
-/* Where every user may create files, a file of root proves nothing: it may be
- * a link to, or a file moved from, somewhere else. */
+/* If every user may create files in the directory, a file of root is not
+ * trustworthy: it may be a hard link to, or a file moved from, another
+ * directory. */
 static int check_dir(int fd, struct bj_err *err)
 {
     struct stat st;

@@ -5,13 +5,12 @@
  *   ours (examples/slurm-prolog.sh): lines "key=value".  Keys are jobid,
  *       sluid, uid, user, account, partition, qos, name, array_job_id,
  *       array_task, het_job_id, het_offset, nodelist and start (seconds since
- *       1970);
- *       others pass.  A value goes to the end of its line; in it "\n" is a
- *       newline and "\\" a backslash.  Lines that start with '#' pass.
+ *       1970); others are ignored.  A value ends with its line; in it "\n" is a
+ *       newline and "\\" a backslash.  Lines that start with '#' are ignored.
  *   three words, "uid account nodelist", as prologs for the older batch job
  *       stack write them below /run/slurmjobstat
- *   three words, "user account nodelist", the first being no number: its later
- *       versions
+ *   three words, "user account nodelist", the first not a number: later
+ *       versions of that stack
  *
  * More words on such a line, such as the job's directory, are ignored. */
 #ifndef BJ_CORE_FIND_JOBFILE_H
@@ -20,19 +19,19 @@
 #include "base/err.h"
 #include "core/find/ident.h"
 
-enum { BJ_JOBFILE_CAP = 64 * 1024 }; /* bytes that are read at most */
+enum { BJ_JOBFILE_CAP = 64 * 1024 }; /* maximum number of bytes read */
 
-/* The content of a file.  The slices point into its text; what is not in the
- * file is empty, or BJ_ABSENT. */
+/* The content of a file.  The slices point into its text; missing fields are
+ * empty, or BJ_ABSENT. */
 struct bj_jobfile {
     struct bj_slice f[BJ_ID_FIELDS];
     struct bj_slice nodelist; /* as Slurm writes it */
     uint64_t start_sec;
 };
 
-/* Parse n bytes at text, which are changed: escapes are undone in place.
- * -EINVAL, with a message that names the line and what was expected there,
- * when the text is none of the three formats or a number is none. */
+/* Parse n bytes at text; escapes are decoded in place.  -EINVAL, with a message
+ * that names the line and what was expected there, if the text has none of the
+ * three formats, or a malformed number. */
 int bj_jobfile_parse(char *text, size_t n, struct bj_jobfile *ret,
                      struct bj_err *err);
 
@@ -41,11 +40,11 @@ int bj_jobfile_parse(char *text, size_t n, struct bj_jobfile *ret,
 int bj_jobfile_check(const struct bj_jobfile *file,
                      const struct bj_slice f[BJ_ID_FIELDS], struct bj_err *err);
 
-/* Read the file of a job from directory dir (a path): parse and check it.
- * name is the job id or the SLUID.  buf has BJ_JOBFILE_CAP bytes and holds
- * what the slices point to.
+/* Read the file of a job from directory dir (a path): parse and check it. name
+ * is the job id or the SLUID.  buf has BJ_JOBFILE_CAP bytes; the slices point
+ * into it.
  *   0        *ret is filled
- *   -ENOENT  there is none; a name that cannot be a file name counts as that
+ *   -ENOENT  no file; also for a name that cannot be a file name
  *   -EPERM   not trusted (bj_file_read_trusted), or others may write to dir
  *   -EINVAL  damaged, foreign, or about another job
  * The message names the file. */

@@ -8,7 +8,7 @@
 
 enum { PATH_CAP = 4096, MATCH_LIMIT = 100000, MATCH_PAIRS = 32 };
 
-/* How the id in the path is spelt. */
+/* The spelling of the id in the path. */
 enum spelling {
     PLAIN,
     UNIT,   /* systemd's \xNN escapes */
@@ -67,7 +67,7 @@ static const struct row rows[] = {
 };
 enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* Named groups, and where what they catch goes. */
+/* Named groups, and the fields that they fill. */
 static const struct {
     const char *name;
     int field; /* of bj_path_match.f; -1 step, -2 task */
@@ -80,7 +80,7 @@ enum { NGROUPS = sizeof(groups) / sizeof(groups[0]) };
 
 struct regex {
     pcre2_code *code;
-    pcre2_match_data *match;     /* borrowed, all expressions share it */
+    pcre2_match_data *match;     /* borrowed; shared by all expressions */
     pcre2_match_context *limits; /* likewise */
     int group[NGROUPS]; /* number of the group; 0: the expression has none */
 };
@@ -142,7 +142,7 @@ static unsigned regex_kind(const struct regex *r, const char *path, size_t n)
     if (pcre2_match(r->code, (PCRE2_SPTR)below, n + 1, 0, PCRE2_PARTIAL_HARD,
                     r->match, r->limits) == PCRE2_ERROR_PARTIAL)
         kind |= BJ_PATH_INNER;
-    /* 0: matched, with more groups than there is room for. */
+    /* 0: matched, with more groups than fit. */
     if (pcre2_match(r->code, (PCRE2_SPTR)path, n, 0, 0, r->match, r->limits) >=
         0)
         kind |= BJ_PATH_HIT;

@@ -1,8 +1,8 @@
-/* Layouts: where batch systems put their jobs in the cgroup tree.
+/* Layouts: the places of batch systems' jobs in the cgroup tree.
  *
- * One table of regular expressions over the path of a cgroup below the root of
- * its hierarchy, without a leading slash.  Another scheduler is another row.
- * Named groups are the fields of the path:
+ * A table of regular expressions for the path of a cgroup below the root of its
+ * hierarchy, without a leading slash; a row for each batch system.  Named
+ * groups are the fields of the path:
  *
  *   jobid  raw job id            sluid  Slurm's SLUID instead of it
  *   node   slurmd's node name    uid, user  the owner
@@ -11,7 +11,7 @@
  * Sources: Slurm doc/html/cgroup_v2.shtml and cgroup_v1 plugin, OpenPBS
  * pbs_cgroups hook, OAR job_resource_manager_cgroups, HTCondor
  * ep-policy-configuration, Kubernetes kubelet cgroup drivers, libvirt
- * cgroups.html; LSF's path is known from sites only. */
+ * cgroups.html; LSF's path was reported by sites. */
 #ifndef BJ_CORE_FIND_LAYOUT_H
 #define BJ_CORE_FIND_LAYOUT_H
 
@@ -21,10 +21,10 @@
 
 #include <stdbool.h>
 
-/* What a path is in a set of layouts. */
+/* The kind of a path in a set of layouts. */
 enum bj_path_kind {
-    BJ_PATH_OTHER = 0, /* no job there or below */
-    BJ_PATH_INNER = 1, /* something may be below */
+    BJ_PATH_OTHER = 0, /* no job, and none below it */
+    BJ_PATH_INNER = 1, /* jobs may be below it */
     BJ_PATH_HIT = 2,   /* a job (or step); INNER may be set too */
 };
 
@@ -41,14 +41,14 @@ struct bj_path_match {
     char buf[512]; /* unescaped job id */
 };
 
-/* Compile the built-in rows that conf selects and the configured
- * (conf->patterns, "name=expression"; these come first).  -EINVAL with a
- * message that names the option, the expression and the place in it. */
+/* Compile the configured rows (conf->patterns, "name=expression"; they come
+ * first) and the built-in rows that conf selects.  -EINVAL with a message that
+ * names the option, the expression and the position in it. */
 int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,
                    struct bj_err *err);
 void bj_layouts_free(struct bj_layouts *l);
 
-/* What is path in a hierarchy of that version?  On a hit *ret is filled. */
+/* The kind of a path in a hierarchy of that version.  A hit fills *ret. */
 unsigned bj_layouts_job(const struct bj_layouts *l, unsigned version,
                         const char *path, struct bj_path_match *ret);
 

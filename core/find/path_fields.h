@@ -1,5 +1,5 @@
-/* The fields of a cgroup path, packed: they are kept as long as the job, next
- * to the identity that was resolved from them. */
+/* The fields of a cgroup path, packed.  They are kept as long as the job,
+ * beside its resolved identity. */
 #ifndef BJ_CORE_FIND_PATH_FIELDS_H
 #define BJ_CORE_FIND_PATH_FIELDS_H
 
@@ -8,7 +8,7 @@
 struct bj_path_fields;
 
 /* f: fields of an identity, whose text is clean and so without NUL; absent ones
- * are empty.  NULL when memory is out; freed by free(). */
+ * are empty.  NULL: out of memory.  Free with free(). */
 struct bj_path_fields *
 bj_path_fields_new(const struct bj_slice f[BJ_ID_FIELDS]);
 

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a walk stands. */
+/* The state of a walk. */
 struct walk {
     pid_t *pids;
     size_t n, max;
     unsigned dirs;
     pid_t one; /* stop at this process ... */
-    bool any;  /* ... or at the first one, of whatever pid namespace */
+    bool any;  /* ... or at the first one, of any pid namespace */
     bool found;
     int fault; /* the first error other than the end of a process */
 };
@@ -31,7 +31,7 @@ static void take(struct walk *w, uint64_t pid)
         w->pids[w->n++] = (pid_t)pid;
 }
 
-/* A number may be cut by the end of a buffer, hence the state in *num. */
+/* A number may continue in the next buffer, so *num keeps its state. */
 static void take_chunk(struct walk *w, const char *p, size_t n, uint64_t *num,
                        bool *digits)
 {
@@ -49,8 +49,7 @@ static void take_chunk(struct walk *w, const char *p, size_t n, uint64_t *num,
     }
 }
 
-/* cgroup.procs of a big job is larger than any buffer that one would like to
- * keep, so it is taken in pieces. */
+/* cgroup.procs of a big job may be large, so it is read in pieces. */
 static int read_procs(struct walk *w, int dir)
 {
     bj_autoclose int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
@@ -131,7 +130,7 @@ int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max)
     return w.n == 0 && bj_err_gone(r) ? r : (int)w.n;
 }
 
-/* 1 populated, 0 not, -1 when the kernel does not say (v1). */
+/* 1: populated; 0: not; -1: the kernel does not report it (v1). */
 static int populated(int dir)
 {
     char buf[256];

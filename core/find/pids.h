@@ -15,21 +15,21 @@ enum {
 };
 
 /* List the processes in the cgroup directory path (relative to dirfd, or to
- * AT_FDCWD, when it is not absolute) and in all below it: at most max ids go
- * to pids, in no order.  Links below path are not followed.  Ids of other pid
- * namespaces, which the kernel shows as 0, are left out; an id may come twice
- * when its process moved meanwhile.  Returns how many ids there are, or, when
- * there is none, -errno for what could not be read (-ENOENT: path has gone).
- * Directories that vanish during the walk are not an error. */
+ * AT_FDCWD, when it is not absolute) and in all below it: at most max ids are
+ * stored in pids, unordered.  Links below path are not followed.  Ids of other
+ * pid namespaces, which the kernel shows as 0, are left out; an id may appear
+ * twice if its process moves meanwhile.  Returns the number of ids; if there
+ * are none, -errno of a failed read (-ENOENT: path has gone).  Directories that
+ * vanish during the walk are not an error. */
 int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max);
 
-/* True when any process is in path or below it: stops at the first one, and
- * needs one small read where the kernel has cgroup.events (v2).  False when
- * path has gone.  True when something in there cannot be read (EACCES, EMFILE
- * and the like): a fault must not end a job. */
+/* Is any process in path or below it?  Stops at the first one; with
+ * cgroup.events (v2) one small read suffices.  False if path has gone.  True if
+ * a directory cannot be read (EACCES, EMFILE and similar): an error must not
+ * end a job. */
 bool bj_pids_any(const char *path);
 
-/* True when pid is in path or below it. */
+/* Is pid in path or below it? */
 bool bj_pids_has(const char *path, pid_t pid);
 
 #endif

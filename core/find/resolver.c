@@ -15,16 +15,16 @@ struct bj_ident_request {
     _Atomic(struct bj_ident *) answer; /* set once */
     struct bj_ident_request *next;
     struct bj_ident_query q;
-    char text[]; /* what q points to; directories are terminated */
+    char text[]; /* memory of q; directories are terminated */
 };
 
 struct bj_resolver {
     struct bj_poller poller;
-    struct bj_conf conf; /* own copy of what the search needs */
+    struct bj_conf conf; /* own copy of the parts for the search */
     struct bj_users *users;
     /* under lock */
     struct bj_ident_request *first, *last;
-    struct bj_ident_request *now; /* the one that the thread is at */
+    struct bj_ident_request *now; /* the one that the thread works on */
     bool fault_new;
     struct bj_err fault;
     uint32_t seen[SEEN]; /* hashes of the last messages */
@@ -79,8 +79,8 @@ static void gone(struct bj_poller *poller)
     free(r);
 }
 
-/* The message may quote a name with any text in it, and goes to a log that
- * takes one line at a time. */
+/* The message may quote a name with any characters, but must be one line of the
+ * log. */
 static void one_line(struct bj_err *err)
 {
     for (char *p = err->msg; *p; p++)
@@ -88,7 +88,7 @@ static void one_line(struct bj_err *err)
             *p = '?';
 }
 
-/* Is the message another one than the last few were? */
+/* Is the message different from the last few? */
 static bool is_news(struct bj_resolver *r, const struct bj_err *err)
 {
     uint32_t h = (uint32_t)-err->code;
@@ -121,7 +121,7 @@ static void note_fault(void *ctx, const struct bj_err *err)
     pthread_mutex_unlock(r->poller.lock);
 }
 
-/* Under lock: one question less to wait for. */
+/* Under lock: one request less to wait for. */
 static void settled(struct bj_resolver *r)
 {
     r->now = NULL;
@@ -159,7 +159,7 @@ static bool step(struct bj_worker *w)
     return true;
 }
 
-/* Under lock.  What hangs keeps one job from its names, not the others. */
+/* Under lock.  A hanging lookup delays only one job, not the others. */
 static void replace_stuck(struct bj_resolver *r)
 {
     if (bj_poller_replace(&r->poller)) {
@@ -174,7 +174,7 @@ static void replace_stuck(struct bj_resolver *r)
         settled(r);
     }
     if (r->first)
-        bj_poller_start(&r->poller); /* if there was no memory for one before */
+        bj_poller_start(&r->poller); /* if starting one failed before */
 }
 
 int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,

@@ -5,9 +5,9 @@
 #include "core/find/ident.h"
 #include "core/find/users.h"
 
-/* bj_resolver_new with another user database.  users is copied; its name call
- * comes from the resolver's threads, of which there may be several when it
- * hangs for longer than stuck_usec (0: 10 s). */
+/* bj_resolver_new with another user database.  users is copied; its function
+ * name is called by threads of the resolver, by several at a time if it hangs
+ * for longer than stuck_usec (0: 10 s). */
 int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
                          const struct bj_userdb *users, uint64_t stuck_usec,
                          struct bj_resolver **ret, struct bj_err *err);

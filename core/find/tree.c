@@ -11,26 +11,26 @@
 
 enum { DEPTH_MAX = 24, PATH_CAP = 4096 };
 
-/* What fstat(2) reported when a directory was read last. */
+/* The result of fstat(2) when a directory was last read. */
 struct stamp {
     nlink_t nlink;
     struct timespec mtime, ctime;
 };
 
-/* Needed only for a directory whose entries are read. */
+/* The part of a node for directories whose entries are read. */
 struct inner {
     struct node *child;
     char *rel; /* below the root; "" for the root itself */
-    int fd;    /* while the pool has room; -1 */
+    int fd;    /* if the pool has room; else -1 */
     struct stamp stamp;
     bool read_once;
-    size_t unseen; /* children that the reading under way has not shown yet */
+    size_t unseen; /* children that were not found yet in the current read */
 };
 
-/* There may be one for each job in each hierarchy: kept small. */
+/* There may be one for each job in each hierarchy, so nodes are small. */
 struct node {
     struct node *next;
-    struct inner *inner; /* NULL: the directories below do not matter */
+    struct inner *inner; /* NULL: the directories below are irrelevant */
     void *cookie;        /* of a hit */
     ino_t ino;
     unsigned hash; /* of name */
@@ -43,7 +43,7 @@ struct bj_tree {
     struct bj_tree_ops ops;
     struct bj_fdpool *pool;
     char *path;
-    bool refused; /* some hit was: scan again without waiting for a change */
+    bool refused; /* a hit was refused: scan again even without a change */
 };
 
 int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
@@ -171,11 +171,11 @@ static bool is_named(const struct node *n, const char *name, unsigned hash)
     return n->hash == hash && strcmp(n->name, name) == 0;
 }
 
-/* The link that leads to the child of that name, or NULL; last leads to the
- * one that was shown last (NULL: none yet).  Directories are read in the same
- * order each time, so the next one is tried first; last itself is shown twice
- * when it was made again meanwhile.  Once all that were known have been seen,
- * what is left is new. */
+/* The pointer to the child of that name, or NULL.  last is the pointer to the
+ * previous entry (NULL: none yet).  Directories are always read in the same
+ * order, so the child after last is tried first; last itself appears twice if
+ * it was created again meanwhile.  When all known children have been found, the
+ * others are new. */
 static struct node **find_child(struct inner *parent, struct node **last,
                                 const char *name, unsigned hash)
 {
@@ -207,8 +207,8 @@ static bool child_rel(const struct inner *parent, const char *name,
     return true;
 }
 
-/* A directory of that name is there: keep, replace or make its node, and return
- * the link to it. */
+/* A directory of that name exists: keep, replace or create its node, and return
+ * the pointer to it. */
 static struct node **see(struct bj_tree *t, struct inner *parent,
                          struct node **last, const char *name, ino_t ino)
 {
@@ -243,7 +243,8 @@ static struct node **see(struct bj_tree *t, struct inner *parent,
     return at;
 }
 
-/* After a reading: what it did not show has gone, unless it was cut short. */
+/* After a read: drop the children that were not found, if the read was
+ * complete. */
 static void drop_unseen(struct bj_tree *t, struct inner *n, bool whole)
 {
     for (struct node **at = &n->child; *at;) {
@@ -308,7 +309,8 @@ static int scan_dir(struct bj_tree *t, struct inner *n, bool force, int depth)
     int r = changed(t, n, &stamp);
     if (r > 0 || (r == 0 && force)) {
         r = scan(t, n);
-        n->stamp = stamp; /* taken before: a change meanwhile shows next time */
+        n->stamp = stamp; /* from before the read: a change meanwhile is noticed
+                             next time */
         n->read_once = r == 0;
     }
     if (bj_err_gone(r)) {

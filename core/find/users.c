@@ -18,7 +18,7 @@ struct user {
 };
 
 /* A hash table with open addressing: nslots is a power of two, at most half of
- * the slots are used, nothing is ever taken out alone. */
+ * the slots are used, and single entries are never removed. */
 struct bj_users {
     struct bj_userdb db;
     pthread_mutex_t lock; /* not held during a lookup in the database */
@@ -28,7 +28,7 @@ struct bj_users {
 
 static bool is_no_user(int e)
 {
-    /* What getpwuid_r(3) lists for "not found". */
+    /* The errors for "not found" in getpwuid_r(3). */
     return e == 0 || e == ENOENT || e == ESRCH || e == EBADF || e == EPERM;
 }
 
@@ -61,7 +61,7 @@ const struct bj_userdb bj_userdb_system = {NULL, system_name};
 
 static struct user *find_slot(struct user *slots, size_t nslots, uid_t uid)
 {
-    /* Knuth's multiplicative hash spreads the runs that uids come in. */
+    /* Knuth's multiplicative hash, since uids are often consecutive. */
     size_t i = (size_t)(uid * 2654435761u) & (nslots - 1);
     while (slots[i].used && slots[i].uid != uid)
         i = (i + 1) & (nslots - 1);
@@ -119,7 +119,7 @@ size_t bj_users_count(const struct bj_users *u)
     return u->n;
 }
 
-/* The entry of uid, a new one if need be; NULL when memory is out. */
+/* The entry of uid, created if missing; NULL: out of memory. */
 static struct user *entry(struct bj_users *u, uid_t uid)
 {
     struct user *e = find_slot(u->slots, u->nslots, uid);
@@ -135,7 +135,7 @@ static struct user *entry(struct bj_users *u, uid_t uid)
     return e;
 }
 
-/* Cache the answer of the user database. */
+/* Cache the result of the user database. */
 static void keep(struct user *e, int r, const char *name, uint64_t now_usec)
 {
     char *copy = r == 0 ? strdup(name) : NULL;

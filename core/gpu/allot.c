@@ -11,9 +11,9 @@
 
 enum { SECOND = 1000000, HOSTS = 65536, OUTPUT = 4 << 20, ID = 20 };
 
-/* --- reading --------------------------------------------------------------*/
+/* --- parser ---------------------------------------------------------------*/
 
-/* "Key=value", the next word of a line; the value. */
+/* Cut the next word of a line, "Key=value"; *ret is the value. */
 static bool cut(struct bj_slice *line, const char *key, struct bj_slice *ret)
 {
     struct bj_slice word, want = bj_slice_str(key);
@@ -23,7 +23,8 @@ static bool cut(struct bj_slice *line, const char *key, struct bj_slice *ret)
     return true;
 }
 
-/* The next entry of "gpu:tesla:2(IDX:0,2),shard:4": brackets hold commas. */
+/* Cut the next entry of "gpu:tesla:2(IDX:0,2),shard:4": brackets contain
+ * commas. */
 static bool next_entry(struct bj_slice *rest, struct bj_slice *ret)
 {
     size_t n = 0;
@@ -47,7 +48,7 @@ static bool is_list(struct bj_slice s)
     return s.n > 0;
 }
 
-/* The numbers of "gpu:tesla:2(IDX:0-1)". */
+/* Add the numbers of "gpu:tesla:2(IDX:0-1)". */
 static void take_entry(struct bj_slice entry, struct bj_gpu_claim *ret)
 {
     struct bj_slice name, list, part;
@@ -70,7 +71,7 @@ static void take_entry(struct bj_slice entry, struct bj_gpu_claim *ret)
              used > 0 ? "," : "", (int)list.n, list.p);
 }
 
-/* Is the node in the list; or is it the only one there? */
+/* Is the node in the list? *only: the list has only one node. */
 static bool has_node(struct bj_slice hosts, struct bj_slice node, bool *only)
 {
     struct bj_hostlist l;
@@ -87,10 +88,10 @@ static bool has_node(struct bj_slice hosts, struct bj_slice node, bool *only)
     return found;
 }
 
-/* Lines of a job about nodes. */
+/* The lines of a job with its nodes. */
 struct lines {
     unsigned all, ours;
-    bool only; /* the last one is about one node */
+    bool only; /* the last line is about a single node */
     struct bj_slice gres;
 };
 
@@ -134,7 +135,7 @@ bool bj_gpu_allot_slurm(struct bj_slice text, struct bj_slice jobid,
     return true;
 }
 
-/* --- asking ---------------------------------------------------------------*/
+/* --- query ----------------------------------------------------------------*/
 
 bool bj_gpu_allot_can(struct bj_slice system, struct bj_slice jobid)
 {
@@ -143,7 +144,7 @@ bool bj_gpu_allot_can(struct bj_slice system, struct bj_slice jobid)
            !memchr(jobid.p, ',', jobid.n);
 }
 
-/* The part of the host's name that Slurm takes for a node's. */
+/* The part of the host name that Slurm uses as the node name. */
 static struct bj_slice own_name(char *buf, size_t cap)
 {
     if (gethostname(buf, cap - 1) < 0)

@@ -15,24 +15,24 @@
 
 #include <stdatomic.h>
 
-/* From the text of "scontrol -d show job".  node: this one's name in Slurm; a
- * job that has one node only is on it, whatever it is called.  False, and
- * nothing changes, without GPUs of the job. */
+/* Parse the output of "scontrol -d show job".  node: name of this node in
+ * Slurm; if the job has only one node, any name matches.  False, with *ret
+ * unchanged, if no GPUs of the job are found. */
 bool bj_gpu_allot_slurm(struct bj_slice text, struct bj_slice jobid,
                         struct bj_slice node, struct bj_gpu_claim *ret);
 
-/* How to query it. */
+/* How to query Slurm. */
 struct bj_gpu_allot_conf {
-    const char *path;       /* directories with scontrol; NULL or empty: the
-                               usual ones */
+    const char *path;       /* directories to search for scontrol; NULL or
+                               empty: the usual ones */
     const char *slurm_conf; /* NULL or empty: Slurm's default */
 };
 
-/* Whether the scheduler of that name can be queried about such a job id. */
+/* Whether that batch system can be queried about such a job id. */
 bool bj_gpu_allot_can(struct bj_slice system, struct bj_slice jobid);
 
-/* Query Slurm; blocks for at most ten seconds, or until abort is set.  0 with
- * ret->environ true if the reply has GPUs, false if not; -errno. */
+/* Query Slurm; blocks for at most ten seconds, or until abort is set.  Returns
+ * 0, with ret->environ true if the reply has GPUs, else false; or -errno. */
 int bj_gpu_allot_read(const struct bj_gpu_allot_conf *conf,
                       struct bj_slice jobid, struct bj_slice node,
                       const atomic_bool *abort, struct bj_gpu_claim *ret,

@@ -64,7 +64,7 @@ bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
     return true;
 }
 
-/* The major number of a character device's driver; 0: it has none. */
+/* The major number of a character device's driver; 0: none. */
 static uint64_t major_of(const char *procfs, struct bj_slice driver)
 {
     char name[512], buf[8192];
@@ -101,7 +101,7 @@ static bool lists(struct bj_slice text, uint64_t major, uint64_t minor)
     return false;
 }
 
-/* May it open what "DeviceFileMinor: 21" in that file is about? */
+/* May the job open the device of "DeviceFileMinor: 21" in that file? */
 static bool may(int dir, const char *name, struct bj_slice text, uint64_t major)
 {
     char buf[512];
@@ -169,7 +169,7 @@ static void find_caps(const char *procfs, struct bj_slice text,
 
 static void take_node(uint64_t major, uint64_t minor, struct bj_gpu_claim *ret)
 {
-    /* Those at the end of NVIDIA's are the control devices. */
+    /* The highest minor numbers of NVIDIA are control devices. */
     if (major == NVIDIA_MAJOR && minor < BJ_GPU_MINORS - 8) {
         ret->minors[minor / 64] |= UINT64_C(1) << minor % 64;
         ret->devices = true;
@@ -255,7 +255,7 @@ enum bj_gpu_order bj_gpu_order_of(const char *name)
                                               : BJ_GPU_BY_BUS;
 }
 
-/* The number of a device, or of the device of an instance. */
+/* The number of a device; of an instance, that of its device. */
 static uint64_t own_number(const struct bj_gpu *g, enum bj_gpu_order order)
 {
     return order == BJ_GPU_BY_MINOR ? g->use.minor : g->index;

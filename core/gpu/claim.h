@@ -1,12 +1,12 @@
-/* The accelerators that a job claims or was given.
+/* The accelerators that a job claims or that were allocated to it.
  *
- *   devices   cgroup v1, devices.list: what the kernel lets it open
+ *   devices   cgroup v1, devices.list: devices that the kernel lets it open
  *   prolog    a file of root's, in the formats of jobstats ("JOBID UID" in
  *             <index>, <index>.<instance>, GPU-<uuid> or MIG-<uuid>) and of
  *             dcgm-exporter's HPC jobs (a job id on each line of <index> or
  *             <index>.<instance>)
  *   environ   SLURM_JOB_GPUS, SLURM_STEP_GPUS, or CUDA_VISIBLE_DEVICES; the
- *             user can put anything there
+ *             user can set any value
  *
  * Sources: Slurm sbatch(1), gres.conf(5); kernel cgroup-v1/devices.rst; CUDA
  * C++ Programming Guide, "CUDA Environment Variables". */
@@ -30,9 +30,9 @@ struct bj_gpu_cap {
 
 struct bj_gpu_claim {
     bool environ; /* the environment names devices */
-    bool step;    /* only that of a step */
+    bool step;    /* only the environment of a step names them */
     bool by_uuid; /* text has UUIDs */
-    bool cudas;   /* text has CUDA's numbers */
+    bool cudas;   /* text has numbers of CUDA */
     bool shared;  /* a part of a device was requested (shards, MPS) */
     bool devices; /* minors is known */
     bool failed;  /* the source could not be read */
@@ -43,33 +43,33 @@ struct bj_gpu_claim {
     unsigned ncaps;
 };
 
-/* From the environment of a process of a job (NAME=VALUE, each with a NUL).
- * False, and nothing changes, if it is not of that job or names no accelerator.
- */
+/* Read the environment of a process of a job (NAME=VALUE, each with a NUL).
+ * False, with *ret unchanged, if it is not of that job or names no
+ * accelerator. */
 bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
                           struct bj_slice jobid, struct bj_gpu_claim *ret);
 
-/* From devices.list: /dev/nvidiaN (major 195), render nodes (226:128 and on),
- * and the capabilities of MIG instances, whose numbers are below procfs. A
- * list that allows everything is not evidence; permission to make a node (m) is
- * not permission to open it.
- * Source: kernel cgroup-v1/devices.rst, admin-guide/devices.txt; NVIDIA MIG
- * User Guide, "Device Nodes and Capabilities". */
+/* Read devices.list: /dev/nvidiaN (major 195), render nodes (226:128 and up),
+ * and the capabilities of MIG instances, whose numbers are in files below
+ * procfs. A list that allows everything is not evidence; permission to make a
+ * node (m) is not permission to open it. Source: kernel cgroup-v1/devices.rst,
+ * admin-guide/devices.txt; NVIDIA MIG User Guide, "Device Nodes and
+ * Capabilities". */
 void bj_gpu_claim_devices(struct bj_slice text, const char *procfs,
                           struct bj_gpu_claim *ret);
 
-/* What a number means. */
+/* The meaning of a number. */
 enum bj_gpu_order {
     BJ_GPU_BY_BUS,   /* place on the bus */
     BJ_GPU_BY_MINOR, /* N of /dev/nvidiaN */
     BJ_GPU_BY_PLACE, /* place among whole devices and instances */
 };
 
-/* From "bus", "minor" or "mig"; NULL: the first. */
+/* The order named "bus", "minor" or "mig"; NULL: "bus". */
 enum bj_gpu_order bj_gpu_order_of(const char *name);
 
-/* Does the environment, or devices.list, name the device?  whole is the device
- * of an instance, else NULL.  Words of the list:
+/* Does the environment, or devices.list, name the device? If g is an instance,
+ * whole is its device, else NULL. Words of the list:
  *
  *   3, 0-3               numbers; an instance is numbered by its place only
  *   0:1                  an instance by the number of its device and its place
@@ -88,9 +88,10 @@ struct bj_gpu_note {
     char jobid[64];
 };
 
-/* Read the files of a directory; at most max notes, how many is returned.
- * -errno when the directory cannot be read (gone codes: there is none).
- * Files that root or we do not own, or that others may write, pass. */
+/* Read the files of a directory into at most max notes; returns their number.
+ * -errno if the directory cannot be read (a code of bj_err_gone(): it does not
+ * exist). Files that others than root or this program's user own or can write
+ * are skipped. */
 int bj_gpu_notes_read(const char *dir, struct bj_gpu_note *notes, size_t max);
 
 /* Is the file of that name about the device? */

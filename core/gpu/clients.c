@@ -8,8 +8,8 @@
 
 __extension__ typedef unsigned __int128 bj_u128;
 
-/* A file that was missed once and comes again must not be counted twice: it is
- * remembered for that many readings. */
+/* KEEP: number of readings for which a missing file is remembered, so that it
+ * is not counted twice if it appears again. */
 enum { BUCKETS = 1024, CLIENTS_MAX = 16384, KEEP = 64 };
 
 /* Time of a job on an engine class of a device. */
@@ -25,15 +25,15 @@ struct job {
     struct sum *sums;
 };
 
-/* How long a cycle of an engine class lasts: the cycles there could have been
- * against our clock. */
+/* The duration of a cycle of an engine class: possible cycles, compared with
+ * our clock. */
 struct rate {
     struct rate *next;
     char pdev[BJ_FDINFO_TEXT], engine[BJ_FDINFO_TEXT];
     uint64_t first_total, first_usec, total, usec, reading;
 };
 
-/* An open file; of its engines what has been counted so far. */
+/* An open file, and the amounts counted so far for its engines. */
 struct client {
     struct client *next;
     char pdev[BJ_FDINFO_TEXT], id[BJ_FDINFO_TEXT];
@@ -130,8 +130,8 @@ static struct rate *rate_of(struct bj_gpu_clients *c, const char *pdev,
     return c->rates = r;
 }
 
-/* The first file of a reading moves the clock; one that runs backwards was
- * restarted. */
+/* Update the clock from the first file of a reading. If its cycles fell, the
+ * clock was restarted. */
 static void learn(const struct bj_gpu_clients *c, struct rate *r,
                   uint64_t total)
 {
@@ -146,14 +146,14 @@ static void learn(const struct bj_gpu_clients *c, struct rate *r,
     r->reading = c->reading;
 }
 
-/* Cycles as nanoseconds; BJ_ABSENT: not known yet. */
+/* Convert cycles to nanoseconds; BJ_ABSENT: not known yet. */
 static uint64_t cycles_ns(const struct rate *r, uint64_t cycles)
 {
     uint64_t of = r->total - r->first_total, usec = r->usec - r->first_usec;
     if (of == 0 || usec == 0)
         return BJ_ABSENT;
     bj_u128 ns = (bj_u128)usec * 1000;
-    /* Bounded, so that nothing overflows: a century. */
+    /* At most a century, so that nothing overflows. */
     if (ns >> 62 || (bj_u128)cycles * ns / of >> 62)
         return BJ_ABSENT;
     return (uint64_t)((bj_u128)cycles * ns / of);
@@ -191,7 +191,7 @@ static int client_of(struct bj_gpu_clients *c, const struct bj_fdinfo *f,
     return 0;
 }
 
-/* What was counted of an engine; NULL: no room. */
+/* The amount counted for an engine; NULL: no room. */
 static uint64_t *counted_of(struct client *k, const char *name, bool cycles)
 {
     for (unsigned i = 0; i < k->n; i++)
@@ -205,8 +205,9 @@ static uint64_t *counted_of(struct client *k, const char *name, bool cycles)
     return &k->engine[k->n++].counted;
 }
 
-/* A value may fall for a moment: what was counted stays until it is passed.
- * False when it is not known yet. */
+/* Count the growth of an engine's value. A value that falls temporarily is
+ * ignored until it exceeds the counted amount. False: the time is not known
+ * yet. */
 static bool count(struct bj_gpu_clients *c, struct job *j, struct client *k,
                   const struct bj_fdinfo_engine *e)
 {

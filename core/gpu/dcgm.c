@@ -6,19 +6,19 @@
 
 #define AT(member) offsetof(struct bj_gpu_use, member)
 
-/* Names of the page, without the prefix of all.  A share is 0 to 1, and up to a
- * hundredth more by rounding. */
+/* Names in the page, without their common prefix.  A share is 0 to 1, and up to
+ * a hundredth more by rounding. */
 static const struct {
     struct bj_slice name;
     size_t off;
-    unsigned digits; /* places that are taken: 6 of a share */
+    unsigned digits; /* decimal places that are read: 6 of a share */
     uint64_t most;
 } fields[] = {
 #define SHARE(name, member)                                                    \
     {                                                                          \
         {name, sizeof(name) - 1}, AT(member), 6, 1010000                       \
     }
-/* DCGM's "blank" of a floating point is 2^47 and more. */
+/* A "blank" floating point value of DCGM is 2^47 or more. */
 #define RATE(name, member)                                                     \
     {                                                                          \
         {name, sizeof(name) - 1}, AT(member), 0, (UINT64_C(1) << 47) - 1       \
@@ -47,8 +47,8 @@ struct labels {
     struct bj_slice uuid, instance;
 };
 
-/* A value ends at a quote after which the next label begins, or none: they are
- * written without escaping anything.  False when it does not end. */
+/* Cut a label value.  Values are not escaped, so one ends at a quote that is
+ * followed by the next label or by the end of the labels.  False: no end. */
 static bool cut_value(struct bj_slice *rest, struct bj_slice *ret)
 {
     for (size_t i = 0; i + 1 < rest->n; i++) {
@@ -63,7 +63,7 @@ static bool cut_value(struct bj_slice *rest, struct bj_slice *ret)
     return false;
 }
 
-/* From after the opening brace to after the closing one. */
+/* Cut the labels, from after the opening brace to after the closing one. */
 static bool cut_labels(struct bj_slice *rest, struct labels *ret)
 {
     *ret = (struct labels){{"", 0}, {"", 0}};

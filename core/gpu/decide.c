@@ -5,7 +5,7 @@ __extension__ typedef unsigned __int128 bj_u128;
 const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS] = {"none", "denied",
                                                              "stray", "double"};
 
-/* Nobody can make this up. */
+/* Whether the evidence cannot be forged by a user. */
 static bool firm(const struct bj_gpu_candidate *c)
 {
     if (c->evidence & (BJ_GPU_NOTED | BJ_GPU_OPENS | BJ_GPU_ALLOTTED))
@@ -60,8 +60,8 @@ void bj_gpu_divide(uint64_t whole, const uint64_t *weight, size_t n,
         ret[i] = (uint64_t)((bj_u128)whole * (equal ? 1 : weight[i]) / sum);
         given += ret[i];
     }
-    /* Fewer than n are left: one each to the largest remainders.  A receiver
-     * that got one has more than its quotient. */
+    /* Fewer than n units are left: add one each to the parts with the largest
+     * remainders.  A part that got one exceeds its quotient. */
     for (; n > 0 && given < whole; given++) {
         size_t best = n;
         bj_u128 most = 0;

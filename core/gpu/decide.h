@@ -1,5 +1,5 @@
-/* Which job holds an accelerator, by all evidence, and how a shared one is
- * divided.  Arithmetic only. */
+/* Decides which job holds an accelerator, by all evidence, and divides shared
+ * ones.  Arithmetic only. */
 #ifndef BJ_CORE_GPU_DECIDE_H
 #define BJ_CORE_GPU_DECIDE_H
 
@@ -11,7 +11,7 @@
 enum {
     BJ_GPU_SAYS = 1,     /* its environment */
     BJ_GPU_NOTED = 2,    /* a file of the prolog */
-    BJ_GPU_OPENS = 4,    /* the device cgroup lets it, and names devices */
+    BJ_GPU_OPENS = 4,    /* the device cgroup lists it, among single devices */
     BJ_GPU_RUNS = 8,     /* a process of it is on the device */
     BJ_GPU_ALLOTTED = 16 /* the scheduler reports that it allocated it */
 };
@@ -27,27 +27,27 @@ extern const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS];
 
 /* A job with evidence. */
 struct bj_gpu_candidate {
-    size_t job; /* of the caller */
+    size_t job; /* the caller's index */
     unsigned evidence;
     bool shared;    /* it requested a part of a device */
     bool elsewhere; /* its allocation is known and does not contain this device
                      */
     bool barred;    /* the device cgroup excludes it, or the scheduler allocated
                        others */
-    /* the answer */
+    /* the result */
     bool holds;
     enum bj_gpu_conflict conflict;
 };
 
-/* Decide about one device.  What the kernel shows counts more than what root
- * has noted, and that more than an environment: a job that only claims a device
- * does not get it if another job uses it. A job that uses a device that it was
- * not allocated gets it, and the conflict is counted. */
+/* Decide about one device.  A job whose only evidence is its environment does
+ * not get the device if another job verifiably holds it, by the kernel, the
+ * prolog or the scheduler.  A job that uses a device that was not allocated to
+ * it gets it, and the conflict is counted. */
 void bj_gpu_decide(struct bj_gpu_candidate *c, size_t n);
 
-/* Cut whole in proportion to n weights, which may all be 0 (then in equal
- * parts).  The parts add up to it; none is 1 or more off.  Ties go to the
- * first. */
+/* Divide whole in proportion to n weights; if all are 0, into equal parts.  The
+ * parts add up to whole; each differs by less than 1 from the exact value.
+ * Ties go to the first. */
 void bj_gpu_divide(uint64_t whole, const uint64_t *weight, size_t n,
                    uint64_t *ret);
 

@@ -19,16 +19,17 @@ enum { CARDS = 64, PPM_PERCENT = 10000, TEMPERATURES = 4 };
 
 #define AT(member) offsetof(struct bj_gpu_use, member)
 
-/* Files with one number, and what to multiply it by. */
+/* Files with one number, and its factor. */
 struct number_file {
     const char *name;
     size_t off;
     uint64_t mul, max;
 };
 
-/* A vendor: the file that makes a card one that computes, the address of what
- * is none unless its monitor has a file, and the files with values, of
- * the device and of its monitor; the first of two for one field counts. */
+/* A vendor: the file that identifies compute cards; the address of a GPU inside
+ * the processor, which only counts if its monitor has that file; and the files
+ * with values, of the device and of its monitor.  Of two files for one field
+ * the first one counts. */
 struct vendor {
     const char *id, *must, *inside, *must_monitor;
     struct number_file device[6], monitor[6];
@@ -51,7 +52,7 @@ static const struct vendor amd = {
 
 static const struct vendor intel = {
     .id = "0x8086",
-    .inside = "0000:00:02.0", /* of a processor */
+    .inside = "0000:00:02.0", /* GPU inside a processor */
     .must_monitor = "energy1_input",
     .monitor = {{"power1_max", AT(power_limit_uw), 1, UINT64_MAX}},
 };
@@ -79,7 +80,7 @@ static bool is_there(int dir, const char *name)
     return faccessat(dir, name, F_OK, 0) == 0;
 }
 
-/* The address is the last part of where "device" leads to. */
+/* Read the address: the last part of the target of link "device". */
 static bool read_address(int card, char pci[32])
 {
     char link[512];
@@ -92,7 +93,7 @@ static bool read_address(int card, char pci[32])
     return true;
 }
 
-/* Whether the card has the values to read: cards for display only have not. */
+/* Open a card with values to read; cards for display only have none. */
 static int open_card(const struct drm *d, unsigned number, int *monitor)
 {
     char name[32], buf[BJ_ATTR_CAP], path[64];
@@ -145,8 +146,8 @@ static void read_identity(int card, struct bj_gpu *g)
         memcpy(g->model, text.p, text.n);
 }
 
-/* Missing values, and values that cannot be read while the card sleeps, are
- * absent. */
+/* Read the numbers.  Missing values, and values that cannot be read while the
+ * card sleeps, are absent. */
 static void read_numbers(int dir, const char *prefix,
                          const struct number_file *files, struct bj_gpu *g)
 {
@@ -160,7 +161,8 @@ static void read_numbers(int dir, const char *prefix,
     }
 }
 
-/* The memory's is labelled so; the first of the others is the card's. */
+/* Read the temperatures.  That of the memory has a label; the first of the
+ * others is that of the card. */
 static void read_temperatures(int monitor, struct bj_gpu *g)
 {
     for (int i = 1; i <= TEMPERATURES; i++) {
@@ -201,7 +203,7 @@ static int open_class(const char *sysfs)
     return bj_dir_open(AT_FDCWD, path);
 }
 
-/* Numbers of the cards of the vendor. */
+/* List the numbers of the vendor's cards. */
 static size_t list_cards(const struct drm *d, unsigned list[CARDS])
 {
     unsigned all[CARDS];
@@ -271,9 +273,9 @@ static int by_address(const void *a, const void *b)
     return strcmp(x->pci, y->pci);
 }
 
-/* Numbers of cards change from boot to boot; places on the bus do not.  Where
- * there are none any more the directory may be another by the time there are.
- */
+/* Numbers of cards may change with a boot; their places on the bus do not.
+ * -ENODEV without cards: when there are some again, the directory may be a new
+ * one. */
 static int read_drm(void *m, struct bj_gpu_set *out, struct bj_err *err)
 {
     const struct drm *d = m;

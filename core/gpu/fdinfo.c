@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* What a line about an engine is, by its prefix; the longer of two that fit
- * comes first. */
+/* Kinds of lines about engines, by prefix; if two prefixes match, the longer
+ * one is first. */
 static const struct {
     struct bj_slice prefix;
     size_t off;
@@ -28,8 +28,8 @@ static bool copy(struct bj_slice from, char to[BJ_FDINFO_TEXT])
     return true;
 }
 
-/* The engine of that name, a new one if need be; NULL: too many, or no name
- * that could be a label. */
+/* The engine of that name, added if missing; NULL: too many, or the name cannot
+ * be a label. */
 static struct bj_fdinfo_engine *engine_of(struct bj_fdinfo *f,
                                           struct bj_slice name)
 {
@@ -99,8 +99,8 @@ static bool bytes(struct bj_slice text, uint64_t *ret)
     return true;
 }
 
-/* Sums over the memory regions of the card: resident memory, under its present
- * and its older name. "total" includes memory elsewhere. */
+/* Sums over the memory regions of the card: resident memory, by its current and
+ * by its older name. "total" includes memory outside the card. */
 struct memory {
     uint64_t resident, memory;
 };

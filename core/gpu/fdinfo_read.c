@@ -33,24 +33,24 @@ struct tracer {
     pid_t pids[PIDS];
 };
 
-/* A process that is looked at. */
+/* The process being read. */
 struct process {
     struct tracer *t;
     struct bj_gpu_set *set;
     uint64_t job;
     const char *cgroup;
     pid_t pid;
-    int dir; /* /proc/PID of this process, also when its number is used again */
-    struct bj_gpu_seen *seen; /* with kfd it computes through ROCm's queues,
-                                 whose time is unknown */
-    bool ours, checked;       /* it is still in the job */
+    int dir; /* /proc/PID of this process, even if its pid is reused */
+    struct bj_gpu_seen *seen; /* with kfd it uses queues of ROCm, whose time is
+                                 unknown */
+    bool ours, checked;       /* it is still in the job; was this checked */
 };
 
 /* --- an open file ---------------------------------------------------------*/
 
 enum kind { OTHER, DRM, KFD };
 
-/* One of them, or -errno, also when the file was closed or replaced
+/* The kind of an open file, or -errno, also if it was closed or replaced
  * meanwhile. */
 static int kind_of(int fds, const char *name)
 {
@@ -72,7 +72,8 @@ static bool still_ours(struct process *p)
     return p->ours;
 }
 
-/* The process on the device; it may have several files of it open. */
+/* The entry of the process for the device, of which it may have several files
+ * open. */
 static struct bj_gpu_proc *proc_of(struct process *p, const char *pdev)
 {
     struct bj_gpu *g = bj_gpu_at(p->set, pdev);
@@ -111,7 +112,7 @@ static int take_file(struct process *p, unsigned fd)
     snprintf(path, sizeof(path), "fdinfo/%u", fd);
     int r = bj_file_read_all(p->dir, path, buf, sizeof(buf), &text, NULL);
     if (r < 0 || !bj_fdinfo_parse(text, &f)) {
-        p->seen->due_usec = 0; /* it is another file now: read it */
+        p->seen->due_usec = 0; /* the file was replaced: read all again */
         return bj_err_gone(r) ? 0 : r;
     }
     if (!still_ours(p))
@@ -180,7 +181,8 @@ static int walk_process(struct process *p)
     return r;
 }
 
-/* Whether all of it could be seen; what is not allowed is a fault. */
+/* Read a process.  False if a part could not be read; missing permissions are a
+ * fault. */
 static bool look_at(const struct process *like, pid_t pid)
 {
     struct process p = *like;
@@ -202,7 +204,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A file that processes share is the oldest one's, more or less. */
+/* A file shared by processes counts for the first one, usually the oldest. */
 static void look_at_job(struct tracer *t, struct bj_gpu_set *out, uint64_t job,
                         const char *const dirs[DIRS])
 {

@@ -1,8 +1,9 @@
-/* Accelerators as their driver reports them: the interface of each kind of
+/* Accelerators as their drivers report them: the interface of each kind of
  * source.
  *
- * A driver may hang, so a source is read by a thread of its own (core/gpu/
- * watch.h) and a pass takes what was read last.  A kind is a file. */
+ * A driver may hang, so each source is read by its own thread
+ * (core/gpu/watch.h), and a pass takes the last values.  Each kind has a
+ * file. */
 #ifndef BJ_CORE_GPU_GPU_H
 #define BJ_CORE_GPU_GPU_H
 
@@ -24,23 +25,24 @@ enum {
 
 /* A device or an instance of one. */
 struct bj_gpu {
-    char uuid[BJ_GPU_TEXT]; /* never empty, unique on the machine; where there
-                               is none, the PCI address */
+    char uuid[BJ_GPU_TEXT]; /* never empty, unique on the machine; the PCI
+                               address if the device has no UUID */
     char model[BJ_GPU_TEXT];
     char pci[32];    /* "0000:65:00.0", lower case; empty: not known */
-    uint64_t index;  /* among the devices; an instance has its parent's */
+    uint64_t index;  /* among the devices; of an instance: of its parent */
     int parent;      /* of an instance: place in the set; -1: a device */
-    bool split;      /* a device that is partitioned: its instances are used */
+    bool split;      /* a partitioned device: its instances are used instead */
     uint32_t gi, ci; /* of an instance */
     uint64_t render; /* N of /dev/dri/renderDN; BJ_ABSENT */
-    uint64_t nth;    /* of an instance: its place among those of its device */
-    uint64_t place;  /* among whole devices and instances, as they can be used;
-                        BJ_ABSENT: of a device that is partitioned */
+    uint64_t nth;    /* of an instance: its place among the instances of its
+                        device */
+    uint64_t place;  /* among usable devices and instances; BJ_ABSENT: a
+                        partitioned device */
     uint64_t throttle;      /* mask of bj_gpu_reasons; BJ_ABSENT */
-    uint64_t energy_raw_uj; /* counter; BJ_ABSENT: there is none */
+    uint64_t energy_raw_uj; /* counter; BJ_ABSENT: none */
     bool failed;            /* a fault in this reading */
-    struct bj_gpu_use use;  /* sub, success, errors, energy_uj and
-                               energy_resets: not here */
+    struct bj_gpu_use use;  /* without sub, success, errors, energy_uj and
+                               energy_resets */
 };
 
 /* A process on a device. */
@@ -52,19 +54,19 @@ struct bj_gpu_proc {
     bool mps;              /* client of an MPS server (NVIDIA) */
 };
 
-/* What processes of a job have used of an engine class of a device since the
- * job is looked at; never falls. */
+/* Time that processes of a job have used on an engine class of a device, since
+ * the job is read; never falls. */
 struct bj_gpu_time {
     uint32_t gpu; /* place in the set */
-    uint64_t job; /* its number among the places of env */
+    uint64_t job; /* its number in the places of env */
     uint64_t busy_usec, capacity;
     char engine[BJ_GPU_ENGINE];
 };
 
 /* The result of a reading. */
 struct bj_gpu_set {
-    /* When it began and ended, boot clock.  What a device has counted is at
-     * least what it had at the beginning. */
+    /* When the reading began and ended, boot clock.  Counters have at least
+     * their values of the beginning. */
     uint64_t begun_usec, stamp_usec;
     size_t n, nprocs, ntimes, ntraced;
     uint64_t faults; /* of this reading */
@@ -72,17 +74,17 @@ struct bj_gpu_set {
     struct bj_gpu v[BJ_GPUS_MAX];
     struct bj_gpu_proc proc[BJ_GPU_PROCS_MAX];
     struct bj_gpu_time time[BJ_GPU_TIMES_MAX];
-    uint64_t traced[BJ_GPU_TRACED_MAX]; /* jobs all of whose processes are in
+    uint64_t traced[BJ_GPU_TRACED_MAX]; /* jobs with all their processes in
                                            proc, and their times in time */
-    uint64_t traced_usec;               /* boot clock, when that was */
+    uint64_t traced_usec;               /* time of these data, boot clock */
 };
 
 /* Names of the bits of bj_gpu.throttle. */
 enum { BJ_GPU_REASONS = 9 };
 extern const char *const bj_gpu_reasons[BJ_GPU_REASONS];
 
-/* Xid errors of devices, while we run: a source may be closed because of one.
- */
+/* Xid errors of devices since the start of the program; kept outside the
+ * source, which may be closed because of one. */
 struct bj_gpu_xid {
     char uuid[BJ_GPU_TEXT];
     uint64_t count, last;
@@ -94,29 +96,29 @@ struct bj_gpu_xids {
 
 struct bj_gpu_places;
 
-/* What a source reads.  All of it outlives the source. */
+/* The environment of a source.  All of it must outlive the source. */
 struct bj_gpu_env {
     const char *procfs, *sysfs;
-    const char *nvml; /* path of NVIDIA's library; "": the system's, when the
-                         driver is there */
+    const char *nvml; /* path of NVIDIA's library; "": the system's, if the
+                         driver exists */
     const char *rocm, *level_zero; /* path of AMD's and Intel's library; "": the
                                       system's; "none": not wanted */
     const char *dcgm;              /* URL of dcgm-exporter's page; "": none */
     struct bj_gpu_places *places;  /* of jobs; NULL: none */
-    struct bj_gpu_xids *xids;      /* the source's alone; NULL: not wanted */
-    const atomic_bool *stop;       /* set when the source should end */
+    struct bj_gpu_xids *xids;      /* of this source only; NULL: not wanted */
+    const atomic_bool *stop;       /* set when the source must end */
 };
 
-/* A kind of source.  The calls of one source come from one thread. */
+/* A kind of source.  All functions of a source are called from one thread. */
 struct bj_gpu_kind {
     const char *name;
-    /* May there be one?  Cheap, never blocks. */
+    /* Whether such a source may exist.  Cheap, never blocks. */
     bool (*present)(const struct bj_gpu_env *env);
-    /* 0 and *ret; -ENODEV when there is none; else a fault. */
+    /* Open the source: 0 and *ret; -ENODEV: it does not exist; else a fault. */
     int (*open)(const struct bj_gpu_env *env, void **ret, struct bj_err *err);
-    /* Fill *out, which bj_gpu_set_clear has emptied.  0, a fault (what was read
-     * in spite of it is in *out; *err has the newest), or -ENODEV: close it and
-     * open it again. */
+    /* Fill *out, which bj_gpu_set_clear has emptied.  Returns 0; a fault (other
+     * values are in *out nevertheless; *err has the last fault); or -ENODEV:
+     * the source must be closed and opened again. */
     int (*read)(void *m, struct bj_gpu_set *out, struct bj_err *err);
     void (*close)(void *m);
 };
@@ -132,22 +134,23 @@ extern const struct bj_gpu_kind bj_gpu_level_zero; /* ze_read.c */
 
 void bj_gpu_set_clear(struct bj_gpu_set *s);
 
-/* Add a device with absent values; NULL: there are too many. */
+/* Add a device with absent values; NULL: too many devices. */
 struct bj_gpu *bj_gpu_add(struct bj_gpu_set *s);
 struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
                                     uint32_t pid);
 
-/* The device of that PCI address, a new one if need be; NULL: too many. */
+/* The device with that PCI address, added if missing; NULL: too many. */
 struct bj_gpu *bj_gpu_at(struct bj_gpu_set *s, const char *pci);
 
-/* Work out nth and place of all in a set: an instance follows its device. */
+/* Set nth and place of all devices in a set; an instance must follow its
+ * device. */
 void bj_gpu_set_number(struct bj_gpu_set *s);
 
-/* Copy what is used of a set. */
+/* Copy the used parts of a set. */
 void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from);
 
-/* A PCI address as sysfs has it, "0000:65:00.0", from "00000000:65:00.0" or
- * "65:00.0" in any case of letters. */
+/* Convert a PCI address, "00000000:65:00.0" or "65:00.0" in upper or lower
+ * case, to the form of sysfs, "0000:65:00.0". */
 void bj_gpu_pci_text(const char *from, char ret[32]);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };
 
-/* Our own files would count as evidence. */
+/* Refuse directories in which our own files would count as evidence. */
 static int check_dirs(const struct bj_conf *conf, struct bj_err *err)
 {
     const char *ours = conf->gpu_job_map_dir ? conf->gpu_job_map_dir : "";
@@ -105,7 +105,7 @@ bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec)
 
 /* --- devices --------------------------------------------------------------*/
 
-/* Nobody refers to it any more. */
+/* Whether a device is missing and not referenced any more. */
 static bool forgotten(const struct bj_gpus *g, size_t at)
 {
     if (g->dev[at].there)
@@ -122,8 +122,8 @@ static bool forgotten(const struct bj_gpus *g, size_t at)
     return true;
 }
 
-/* Room for one more.  Instances come and go; the oldest places are used again
- * when there are very many. */
+/* A place for another device.  As instances come and go, places of forgotten
+ * devices are reused when the maximum is reached. */
 static struct bj_gpu_dev *free_dev(struct bj_gpus *g)
 {
     for (size_t i = 0; i < g->n && g->n == BJ_GPU_DEVS_MAX; i++)
@@ -170,8 +170,8 @@ static bool has(const struct bj_gpu_set *set, const char *uuid)
     return false;
 }
 
-/* A set has come: what is not in it is not there.  That is settled first, so
- * that no new one gets the place of one that comes after it. */
+/* Take a new set.  First mark which devices exist, so that a new device does
+ * not get the place of one that follows in the set. */
 static void take_set(struct bj_gpus *g, unsigned kind)
 {
     const struct bj_gpu_set *set = g->set[kind];
@@ -249,8 +249,8 @@ void bj_gpus_copy(struct bj_gpus *g)
         g->hold[i].copy[last] = g->hold[i].sums;
 }
 
-/* In that order: energy goes to the job that held the device while it was used.
- * Frequent scrapes must not cause as many reads of claims. */
+/* The order matters: energy must go to the job that held the device while it
+ * was used.  Frequent scrapes must not read claims each time. */
 static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
                       const bool news[BJ_GPU_KINDS])
 {
@@ -266,7 +266,7 @@ static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
         }
     if (any && g->conf->gpu_job_map_dir && *g->conf->gpu_job_map_dir)
         bj_gpus_write_map(g);
-    if (!core->energy) /* nothing is saved: shown at once */
+    if (!core->energy) /* nothing is saved: show the values at once */
         bj_gpus_copy(g);
 }
 

@@ -1,10 +1,11 @@
-/* Energy of devices goes to the jobs that hold them.  For a partitioned device,
- * idle power is divided by slices, the rest by activity of the instances. */
+/* Attributes the energy of devices to the jobs that hold them.  The idle power
+ * of a partitioned device is divided by slices, the rest by the activity of its
+ * instances. */
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
-/* Slices of a device, in parts that as many compute instances as there can be
- * divide evenly. */
+/* Slices of a device, in units that any possible number of compute instances
+ * divides evenly. */
 enum { EVENLY = 840, SLICES = 7 * EVENLY, SECOND = 1000000 };
 
 __extension__ typedef unsigned __int128 bj_u128;
@@ -14,10 +15,10 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The time between two readings that was its. */
+/* The time between two readings of a device. */
 struct span {
-    uint64_t from_usec, to_usec; /* of the readings */
-    uint64_t end_usec;           /* when the last of those before ended */
+    uint64_t from_usec, to_usec; /* times of the two readings */
+    uint64_t end_usec;           /* end of the last previous holder; 0: none */
 };
 
 static uint64_t had_for(const struct bj_gpu_hold *h, const struct span *s)
@@ -30,9 +31,9 @@ static uint64_t had_for(const struct bj_gpu_hold *h, const struct span *s)
     return end > begin ? end - begin : 0;
 }
 
-/* To the jobs that hold the device, and to jobs that have ended since the last
- * reading: by their shares, and by the time of each if it changed hands. Exact;
- * the rest is unallocated. */
+/* Attribute energy to the jobs that hold the device, and to jobs that have
+ * ended since the last reading: by their shares, and by the time of each if the
+ * holder changed.  Exact; the rest is unallocated. */
 static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
 {
     const struct bj_gpu_dev *d = &g->dev[dev];
@@ -62,15 +63,16 @@ static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
     }
 }
 
-/* Instances of a device, and one more receiver: what no job can use. */
+/* The instances of a device, and one more receiver for the slices without an
+ * instance. */
 struct parts {
     size_t n, dev[BJ_GPUS_MAX];
     uint64_t slices[BJ_GPUS_MAX + 1], active[BJ_GPUS_MAX + 1];
-    bool known; /* what each does is known */
+    bool known; /* the activity of each instance is known */
 };
 
-/* Each of several compute instances in one GPU instance reports the slices of
- * the GPU instance, and has a part of them. */
+/* The slices of an instance.  Several compute instances in one GPU instance all
+ * report the slices of the GPU instance, so each gets a part of them. */
 static uint64_t slices_of(const struct bj_gpus *g, const struct bj_gpu_dev *d)
 {
     uint64_t slices = d->now.use.slices, n = 0;
@@ -130,8 +132,9 @@ static void learn_idle(struct bj_gpu_dev *d)
         d->idle_uw = uw;
 }
 
-/* What a job that is new here has used, and after a restart that is much, must
- * not be counted as unallocated only because its claim is not read yet. */
+/* Whether to wait for claims: energy of a new job, which may be much after a
+ * restart, must not count as unallocated only because its claim was not read
+ * yet. */
 static bool defer(struct bj_gpus *g)
 {
     enum { PATIENCE = 3 };
@@ -165,7 +168,7 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
     }
 }
 
-/* How long to wait for a silent driver. */
+/* The time to wait for a driver that does not respond. */
 enum { LINGER_USEC = 30 * SECOND };
 
 bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,

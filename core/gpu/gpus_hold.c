@@ -1,4 +1,4 @@
-/* Which job holds which device, how long, and what part of it. */
+/* Determines which job holds which device, how long, and which share of it. */
 #include "base/grow.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
@@ -44,7 +44,7 @@ static struct bj_track **owners_of(const struct bj_gpus *g,
     return v;
 }
 
-/* What the processes of a job use of a device. */
+/* Sum up the use of a device by the processes of a job. */
 static void sum_processes(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
                           struct bj_track *const *owner, size_t at, bool traced)
 {
@@ -70,7 +70,7 @@ static void sum_processes(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
         h->sm_ppm = 0;
 }
 
-/* --- deciding -------------------------------------------------------------*/
+/* --- decisions ------------------------------------------------------------*/
 
 static void count_conflict(struct bj_gpus *g, struct bj_gpu_hold *h,
                            enum bj_gpu_conflict conflict)
@@ -104,7 +104,7 @@ static bool runs_on(const struct bj_gpu_set *set, struct bj_track *const *owner,
     return false;
 }
 
-/* Its allocation is known and does not contain this device. */
+/* Whether its allocation is known and does not contain this device. */
 static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
                    const struct bj_gpu *dev, unsigned evidence)
 {
@@ -116,8 +116,8 @@ static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
     return bj_gpus_allotted(g, j) || (j->claim.devices && !dev->split && named);
 }
 
-/* The evidence for each job.  No job holds a divided device: a job that has one
- * of its instances can open it, too. */
+/* Collect the evidence for each job.  No job holds a partitioned device: a job
+ * with one of its instances can open it, too. */
 static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
                          struct bj_track *const *owner, size_t at,
                          struct bj_gpu_candidate *c)
@@ -145,8 +145,8 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
     return n;
 }
 
-/* Idle: none of its processes ran since the last reading. Unknown is not
- * idle. */
+/* Whether the device was idle for the job: none of its processes ran since the
+ * last reading.  Unknown is not idle. */
 static bool is_idle(const struct bj_gpu_dev *d, const struct bj_gpu_hold *h,
                     size_t holders)
 {
@@ -162,7 +162,8 @@ static bool is_idle(const struct bj_gpu_dev *d, const struct bj_gpu_hold *h,
     return u->processes == 0;
 }
 
-/* Parts by what their processes use, or equal ones. */
+/* Set the shares of the holders by the use of their processes, else to equal
+ * parts. */
 static void share(struct bj_gpus *g, size_t dev)
 {
     uint64_t weight[BJ_GPU_HOLDERS_MAX], part[BJ_GPU_HOLDERS_MAX];
@@ -186,8 +187,8 @@ static void share(struct bj_gpus *g, size_t dev)
     }
 }
 
-/* How long of the time between two readings: a job that is new is not older
- * than it is. */
+/* The time for which the job held the device between the last two readings:
+ * since the first of them, or since the job was first seen. */
 static uint64_t held_for(const struct bj_gpu_dev *d,
                          const struct bj_gpu_hold *h)
 {
@@ -216,8 +217,8 @@ static void add_levels(struct bj_gpus *g, struct bj_gpu_hold *h, uint64_t usec)
         s->memory_peak_bytes = l.memory_bytes;
 }
 
-/* It holds the device no more, but held it after that was given to anybody
- * last. */
+/* Whether the job still gets energy: it holds the device, or held it after
+ * energy of the device was last given. */
 static bool owed(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                  const struct bj_gpu_hold *h)
 {
@@ -226,7 +227,7 @@ static bool owed(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                                  h->track->life.end_usec > whole->given_usec));
 }
 
-/* Nobody has it, for the moment. */
+/* End all holds on the device, before they are determined again. */
 static void let_go(struct bj_gpus *g, size_t dev)
 {
     for (size_t i = 0; i < g->nholds; i++) {
@@ -275,7 +276,7 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
         sum_processes(h, set, owner, at, bj_gpus_traced(set, g->job[c[i].job]));
         bj_gpus_engines(h, set, g->job[c[i].job], at);
         h->sums.held_usec += held_for(d, h);
-        /* What ran during a silence is unknown. */
+        /* Use during a gap between readings is unknown. */
         if (known && is_idle(d, h, holders))
             h->sums.idle_usec += held_for(d, h);
     }
@@ -289,7 +290,7 @@ void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
 {
     const struct bj_gpu_set *set = g->set[kind];
     struct bj_track **owner = owners_of(g, core, set);
-    /* A claim that is not read yet may still agree. */
+    /* A claim that was not read yet may resolve a conflict. */
     bool certain = !bj_gpus_waits(g);
     g->allots = bj_gpus_allots(g, set);
     for (size_t i = 0; i < g->nholds; i++)

@@ -1,9 +1,8 @@
-/* Between the files of the accelerators: gpus.c (devices over time),
- * gpus_jobs.c (claims of jobs), gpus_over.c (sources that
- * add to devices of others), gpus_hold.c (which job holds which device),
- * gpus_energy.c (whose energy it is), gpus_state.c (over a restart),
- * gpus_publish.c (snapshots), gpus_final.c (final records), gpus_map.c
- * (for dcgm-exporter). */
+/* Shared by the files of the accelerators: gpus.c (devices over time),
+ * gpus_jobs.c (claims of jobs), gpus_over.c (sources that add values to devices
+ * of others), gpus_hold.c (which job holds which device), gpus_energy.c (energy
+ * of jobs), gpus_state.c (state over a restart), gpus_publish.c (snapshots),
+ * gpus_final.c (final records), gpus_map.c (files for dcgm-exporter). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
@@ -19,59 +18,59 @@ enum {
     BJ_GPU_OVER = 3,
     BJ_GPU_KINDS = 7,
     BJ_GPU_DEVS_MAX = 512,
-    BJ_GPU_JOBS_MAX = 1024,  /* jobs whose claims are read */
+    BJ_GPU_JOBS_MAX = 1024,  /* maximum number of jobs with claims */
     BJ_GPU_HOLDERS_MAX = 64, /* of one device */
-    BJ_GPU_FRESH = 3 /* periods after which values of a source are old */
+    BJ_GPU_FRESH = 3 /* periods after which values of a source are too old */
 };
 
-/* A device or an instance, as long as we run. */
+/* A device or an instance, kept while the program runs. */
 struct bj_gpu_dev {
-    struct bj_gpu now;      /* of the last reading that had it */
+    struct bj_gpu now;      /* from the last reading that contained it */
     unsigned kind;          /* number of its source */
-    bool there;             /* in the last reading of its source */
-    bool fresh;             /* its source answers: its levels count */
+    bool there;             /* it is in the last reading of its source */
+    bool fresh;             /* its source responds: its levels are valid */
     struct bj_accum energy; /* of devices */
     uint64_t errors;
     int parent;           /* number of the device of an instance, or -1 */
-    uint64_t stamp_usec;  /* when the last reading that had it began ... */
+    uint64_t stamp_usec;  /* begin of the last reading that contained it ... */
     uint64_t before_usec; /* ... and the one before; 0: none */
-    uint64_t given_uj;    /* of its energy, to its holders ... */
+    uint64_t given_uj;    /* its energy given to holders ... */
     uint64_t given_usec;  /* ... up to this reading */
-    uint64_t idle_uw;     /* the least power seen; BJ_ABSENT */
+    uint64_t idle_uw;     /* the lowest power so far; BJ_ABSENT */
     struct {
         uint64_t energy_uj, energy_resets; /* BJ_ABSENT */
     } copy[BJ_COPIES];
 };
 
-/* A mean over time: the sum of parts of a million by microseconds, and these.
- */
+/* A mean over time: sum of values times microseconds, and sum of
+ * microseconds. */
 struct bj_gpu_mean {
     uint64_t sum_usec, of_usec;
 };
 
-/* What a job's processes have used of an engine class of a device. */
+/* Time of a job's processes on an engine class of a device. */
 enum { BJ_GPU_ENGINES = 12 };
 struct bj_gpu_engine {
     char name[BJ_GPU_ENGINE];
     uint64_t busy_usec;
-    uint64_t seen_usec; /* of the processes that were there, last ... */
-    bool seen;          /* ... if ever */
+    uint64_t seen_usec; /* total at the last reading ... */
+    bool seen;          /* ... if there was one */
 };
 
-/* What counts up while a job holds a device. */
+/* Values that accumulate while a job holds a device. */
 struct bj_gpu_sums {
     uint64_t held_usec, idle_usec;
-    uint64_t energy_uj;          /* given to it */
+    uint64_t energy_uj;          /* attributed to the job */
     struct bj_gpu_mean busy, sm; /* if reported */
-    uint64_t memory_peak_bytes;  /* the most of all readings; BJ_ABSENT */
+    uint64_t memory_peak_bytes;  /* maximum of all readings; BJ_ABSENT */
     unsigned nengines;
     struct bj_gpu_engine engine[BJ_GPU_ENGINES];
 };
 
-/* The time on an engine class; NULL: there are too many. */
+/* The entry of an engine class, added if missing; NULL: too many. */
 struct bj_gpu_engine *bj_gpus_engine(struct bj_gpu_sums *s, const char *name);
 
-/* What a job of a process before us had, until the job is seen. */
+/* Saved counts of a job, loaded from the state, until the job is found. */
 struct bj_gpu_kept {
     char *key; /* of its account */
     size_t dev;
@@ -85,9 +84,9 @@ struct bj_gpu_job {
     uint64_t id; /* never used again */
     struct bj_track *track;
     struct bj_gpu_request *request;
-    uint64_t request_usec; /* when its processes are read again */
+    uint64_t request_usec; /* when to read its processes again */
     unsigned requests;
-    bool noted; /* some file of the prolog is about it */
+    bool noted; /* a file of the prolog names it */
     struct bj_gpu_claim claim;
     struct bj_gpu_request *allot_request; /* to the scheduler */
     uint64_t allot_usec;
@@ -95,35 +94,37 @@ struct bj_gpu_job {
     struct bj_gpu_claim allot;
 };
 
-/* A job on a device. */
+/* The hold of a job on a device. */
 struct bj_gpu_hold {
     struct bj_track *track;
     size_t dev;
-    bool now, had; /* in the last reading; in the one before */
-    bool was;      /* not in it, but it has a part of what was not given yet */
-    uint64_t since_usec; /* now: from when on */
-    bool logged;         /* the conflict was */
+    bool now, had; /* held at the last reading; at the one before */
+    bool was;      /* not held now, but has a share of energy not given yet */
+    uint64_t since_usec; /* if now: since when */
+    bool logged;         /* the conflict was logged */
     unsigned evidence;
-    bool estimated;                                      /* its share is */
-    bool ever_estimated;                                 /* or was */
+    bool estimated;                                      /* its share is
+                                                            estimated */
+    bool ever_estimated;                                 /* or was estimated
+                                                            before */
     uint64_t share_ppm, memory_bytes, processes, sm_ppm; /* of its processes */
     struct bj_gpu_sums sums, copy[BJ_COPIES];
-    uint64_t pending_uj;  /* of its energy, not yet in its account */
-    uint64_t traced_usec; /* when that was reported; 0: never */
-    uint64_t engine_ppm;  /* of the busiest class in the time before ... */
+    uint64_t pending_uj;  /* energy not yet added to its account */
+    uint64_t traced_usec; /* time of the last engine data; 0: never */
+    uint64_t engine_ppm;  /* use of the busiest class before that time ... */
     bool engines_known;
 };
 
 struct bj_gpus {
-    uint64_t search_usec; /* when drivers are searched for again */
-    uint64_t claims_usec; /* when claims are read again */
-    struct bj_buf map;    /* written for dcgm-exporter last, and a NUL */
-    bool any;             /* one is there, or may be */
+    uint64_t search_usec; /* when to search for drivers again */
+    uint64_t claims_usec; /* when to read claims again */
+    struct bj_buf map;    /* last written for dcgm-exporter, and a NUL */
+    bool any;             /* a driver exists, or may exist */
     const struct bj_conf *conf;
     struct bj_host host;
     enum bj_gpu_order order;
     struct bj_gpu_watch *watch[BJ_GPU_KINDS];
-    struct bj_gpu_set *set[BJ_GPU_KINDS]; /* NULL: it has never been there */
+    struct bj_gpu_set *set[BJ_GPU_KINDS]; /* NULL: never read */
     struct bj_gpu_watch_stat stat[BJ_GPU_KINDS];
     struct bj_gpu_dev *dev;
     size_t n, cap;
@@ -131,18 +132,19 @@ struct bj_gpus {
     struct bj_gpu_lookup *lookup, *scheduler; /* scheduler: NULL, not queried */
     struct bj_gpu_job **job;
     size_t njobs, job_cap;
-    uint64_t job_ids;             /* given so far */
-    struct bj_gpu_places *places; /* of these jobs ... */
-    uint64_t places_sum;          /* ... when they were set last */
-    struct bj_gpu_note *notes;    /* BJ_GPU_NOTES_MAX; NULL until they matter */
+    uint64_t job_ids;             /* number of ids used so far */
+    struct bj_gpu_places *places; /* directories of these jobs ... */
+    uint64_t places_sum;          /* ... hash of the jobs when they were last
+                                     set */
+    struct bj_gpu_note *notes;    /* BJ_GPU_NOTES_MAX; NULL until needed */
     size_t nnotes;
     struct bj_gpu_hold *hold;
     size_t nholds, hold_cap;
     uint64_t conflicts[BJ_GPU_CONFLICTS];
-    struct bj_gpu_kept *kept; /* of jobs that have not been seen yet */
+    struct bj_gpu_kept *kept; /* of jobs that were not found yet */
     size_t nkept;
     bool allots;    /* numbers of the scheduler are usable */
-    unsigned waits; /* readings whose energy waits for answers about jobs */
+    unsigned waits; /* readings whose energy waits for claims of jobs */
     bool metered;
     const struct bj_copies *copies;
     uint64_t total_uj; /* of all devices since the start */
@@ -150,17 +152,17 @@ struct bj_gpus {
 
 extern const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS];
 
-/* The device of that UUID, a new one if need be; NULL: no room.  Pointers to
- * devices hold until then. */
+/* The device with that UUID, added if missing; NULL: no room.  Pointers to
+ * devices are valid until the next addition. */
 struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid);
 
-/* What a job has of a device, made if need be; NULL: no memory.  Pointers hold
- * until the next call. */
+/* The hold of a job on a device, added if missing; NULL: no memory.  Pointers
+ * are valid until the next call. */
 struct bj_gpu_hold *bj_gpus_hold_of(struct bj_gpus *g, struct bj_track *t,
                                     size_t dev);
 
 /* Values of a job on a device: those of the device if no other job is on it,
- * else what its processes use.  BJ_ABSENT: unknown. */
+ * else those of the job's processes.  BJ_ABSENT: unknown. */
 struct bj_gpu_levels {
     uint64_t busy_ppm, sm_ppm, memory_bytes;
 };
@@ -171,7 +173,7 @@ struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
  * environ. */
 struct bj_slice bj_gpus_source(unsigned evidence);
 
-/* Take the last reading of a device into an accumulator. */
+/* Add the last reading of a device to an accumulator. */
 void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                    struct bj_accum *a);
 
@@ -182,7 +184,7 @@ void bj_gpus_jobs_free(struct bj_gpus *g);
 /* Whether the first result about a job is missing. */
 bool bj_gpus_waits(const struct bj_gpus *g);
 
-/* The job on whose cgroup a process is, or NULL. */
+/* The job whose cgroup contains a process, or NULL. */
 struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
                                 const struct bj_core *core, uint32_t pid);
 
@@ -190,27 +192,29 @@ struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
 unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
                           const struct bj_gpu_set *set, size_t at);
 
-/* Whether that job was given something. */
+/* Whether the GPUs of the job are known from a claim or an allocation. */
 bool bj_gpus_given(const struct bj_gpus *g, const struct bj_gpu_job *j);
 
-/* Whether the scheduler's answer about it counts, for devices of a set: where
- * some are partitioned its numbers are places among instances. */
+/* Whether the scheduler's numbers are usable for the devices of a set: if some
+ * are partitioned, its numbers are places among instances.  Whether the
+ * scheduler's result about a job is known and usable. */
 bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set);
 bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j);
 
-/* A source has new values: which job holds which device, and how long. */
+/* A source has new values: update which job holds which device, and for how
+ * long. */
 void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind);
 
 /* Write dcgm-exporter's job mapping files, if the jobs on devices have changed.
  * gpus_map.c */
 void bj_gpus_write_map(struct bj_gpus *g);
 
-/* Give the energy of its devices since the last reading away. */
+/* Attribute the energy of the source's devices since the last reading. */
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
 
 /* gpus_over.c: sources that add values to devices of other sources.  Search for
- * those that can add to the kinds found (bits); set the jobs; take their
- * values; add them to a set of the others. */
+ * sources that can add to the existing kinds (bits); pass the jobs to them;
+ * take their values; add the values to a set of another source. */
 void bj_gpus_over_search(struct bj_gpus *g, unsigned there, uint64_t now_usec);
 void bj_gpus_over_set_jobs(struct bj_gpus *g);
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
@@ -220,17 +224,19 @@ void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
 /* Whether all processes of the job, and their engine time, are known. */
 bool bj_gpus_traced(const struct bj_gpu_set *set, const struct bj_gpu_job *j);
 
-/* Take the times of a job on the device at that place of a set: what it uses of
- * it is known from them, where its processes let it. */
+/* Add the times of a job on the engines of the device at that place of a set.
+ * If the times of all its processes are known, they also determine its use of
+ * the device. */
 void bj_gpus_engines(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
                      const struct bj_gpu_job *j, size_t at);
 
-/* Directories of a job: at most max, of BJ_GPU_PATH bytes each.  How many. */
+/* Copy the directories of a job, at most max, of BJ_GPU_PATH bytes each.
+ * Returns their number. */
 enum { BJ_GPU_PATH = 4096, BJ_GPU_DIRS = 4 };
 size_t bj_gpus_dirs(const struct bj_track *t, char (*paths)[BJ_GPU_PATH],
                     size_t max);
 
-/* Whether a hold is of that device, and counts now. */
+/* Whether this is a current hold on that device. */
 static inline bool bj_gpus_holds(const struct bj_gpu_hold *h, size_t dev)
 {
     return h->now && h->dev == dev;

@@ -1,4 +1,4 @@
-/* What the jobs claim: read in a thread, several times while a job is young. */
+/* The claims of jobs: read in a thread, several times while a job is young. */
 #include "base/grow.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
@@ -64,7 +64,8 @@ void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t)
 
 /* --- claims ---------------------------------------------------------------*/
 
-/* devices.list of v1, in a hierarchy that need not be one we read. */
+/* The path of devices.list of v1; we may not read other files of its
+ * hierarchy. */
 static const char *devices_path(const struct bj_track *t, char *buf, size_t cap)
 {
     const struct bj_core *core = t->core;
@@ -109,7 +110,7 @@ static void submit(struct bj_gpus *g, struct bj_gpu_job *j)
     j->requests++;
 }
 
-/* Reading a process of it may block: try once more, later. */
+/* A read of one of its processes may block: try once more, later. */
 static void last_try(struct bj_gpu_job *j)
 {
     if (j->requests < TRIES)
@@ -124,7 +125,7 @@ static void read_claim(struct bj_gpus *g, struct bj_gpu_job *j)
     if (j->request && bj_gpu_request_result(g->lookup, j->request, &claim)) {
         bj_gpu_request_drop(g->lookup, j->request);
         j->request = NULL;
-        /* The claim of a step that has ended since counts. */
+        /* Keep the claim of a step that has ended since. */
         if (claim.environ || !j->claim.environ)
             j->claim = claim;
         if (claim.failed)
@@ -135,7 +136,7 @@ static void read_claim(struct bj_gpus *g, struct bj_gpu_job *j)
     }
 }
 
-/* Once; again only after a failed query. */
+/* Query once; again only after a failed query. */
 static void query_scheduler(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     enum { SCHEDULER_TRIES = 3 };
@@ -244,8 +245,8 @@ bool bj_gpus_given(const struct bj_gpus *g, const struct bj_gpu_job *j)
            bj_gpus_allotted(g, j);
 }
 
-/* Is the path of a cgroup that of the job, or below it?  What is in front of it
- * does not count: namespaces cut and add there. */
+/* Is the path of a cgroup that of the job, or below it? Namespaces change the
+ * beginning of the path, so it is ignored. */
 static bool path_has(struct bj_slice path, const char *rel)
 {
     size_t n = rel ? strlen(rel) : 0;

@@ -1,4 +1,4 @@
-/* The jobs on each device, for dcgm-exporter. */
+/* Files with the jobs on each device, for dcgm-exporter. */
 #include "core/gpu/gpus_impl.h"
 #include "core/gpu/jobmap.h"
 #include "core/internal.h"
@@ -7,8 +7,8 @@
 
 enum { NVML };
 
-/* Several compute instances are one file, that of their GPU instance; of one
- * whose number is not known there is none. */
+/* Whether the device has a file. Several compute instances share that of their
+ * GPU instance; instances without a known number have none. */
 static bool is_named(const struct bj_gpu_dev *d)
 {
     return d->there && d->kind == NVML && d->now.index != BJ_ABSENT &&
@@ -43,7 +43,8 @@ static bool has_name(const struct bj_gpu_dev *d, const char *name)
     return is_named(d) && strcmp(own, name) == 0;
 }
 
-/* A name is put once: with its first device, for all of that name. */
+/* Whether this is the first device with that name: a name is written once, for
+ * all devices with it. */
 static bool is_first(const struct bj_gpus *g, size_t dev, const char *name)
 {
     for (size_t i = 0; i < dev; i++)
@@ -66,8 +67,8 @@ static void put_device(const struct bj_gpus *g, size_t dev, struct bj_buf *map)
 void bj_gpus_write_map(struct bj_gpus *g)
 {
     struct bj_buf map = {0}, copy = {0};
-    /* The files of a process before us may be more complete than a map without
-     * all claims. */
+    /* While claims are missing, the files of an earlier process may be more
+     * complete. */
     if (bj_gpus_waits(g))
         return;
     for (size_t i = 0; i < g->n; i++)

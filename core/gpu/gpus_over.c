@@ -19,7 +19,7 @@ static const unsigned over[BJ_GPU_KINDS - BJ_GPU_OVER] = {
 
 /* --- jobs for these sources -----------------------------------------------*/
 
-/* Changes whenever a job comes or goes. */
+/* A hash that changes when a job begins or ends. */
 static uint64_t sum_of_jobs(const struct bj_gpus *g)
 {
     uint64_t sum = 1;
@@ -60,7 +60,7 @@ void bj_gpus_over_set_jobs(struct bj_gpus *g)
     g->places_sum = sum;
 }
 
-/* --- looking and taking ---------------------------------------------------*/
+/* --- search and values ----------------------------------------------------*/
 
 void bj_gpus_over_search(struct bj_gpus *g, unsigned there, uint64_t now_usec)
 {
@@ -84,8 +84,8 @@ void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec)
 
 /* --- adding to a set ------------------------------------------------------*/
 
-/* A process that two sources report is one. fdinfo comes first: only it
- * reports whether the use of the device is known. */
+/* Add a process; two sources may report the same one.  fdinfo comes first: only
+ * it reports whether the use of the device is known. */
 static bool add_process(struct bj_gpu_set *set, uint32_t at,
                         const struct bj_gpu_proc *p)
 {
@@ -113,7 +113,7 @@ static void add_times(struct bj_gpu_set *set, uint32_t at,
         }
 }
 
-/* Values that the device does not report itself. */
+/* Add values that the device does not report itself. */
 static void add_values(struct bj_gpu_use *to, const struct bj_gpu_use *from)
 {
     enum { FIRST = sizeof(struct bj_sub) / sizeof(uint64_t) };
@@ -124,7 +124,7 @@ static void add_values(struct bj_gpu_use *to, const struct bj_gpu_use *from)
             v[i] = w[i];
 }
 
-/* Values of one source for the device at that place. */
+/* Add the values of one source to the device at that place. */
 static bool add_device(struct bj_gpu_set *set, uint32_t at,
                        const struct bj_gpu_set *from, uint32_t from_at)
 {
@@ -140,14 +140,14 @@ static bool add_device(struct bj_gpu_set *set, uint32_t at,
     return whole;
 }
 
-/* Two devices are one when both have a UUID or an address that is the same. */
+/* Are two UUIDs, or two addresses, known and equal? */
 static bool same(const char *a, const char *b)
 {
     return *a && strcmp(a, b) == 0;
 }
 
-/* Where a device or an instance of another set is in this one; set->n:
- * nowhere. */
+/* The place in this set of a device or an instance of another set; set->n:
+ * none. */
 static uint32_t place_of(const struct bj_gpu_set *set,
                          const struct bj_gpu_set *from, uint32_t from_at)
 {
@@ -179,7 +179,7 @@ static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from)
     memcpy(set->traced, from->traced, from->ntraced * sizeof(set->traced[0]));
 }
 
-/* A source that is silent adds nothing. */
+/* Whether a source responds; else its values are not added. */
 static bool answers(const struct bj_gpus *g, unsigned k)
 {
     return g->set[k] && g->stat[k].running && !g->stat[k].hung &&
@@ -218,8 +218,9 @@ struct bj_gpu_engine *bj_gpus_engine(struct bj_gpu_sums *s, const char *name)
     return e;
 }
 
-/* The reported time is that of the processes seen, from their start on.  It is
- * incomplete if the job had other processes before the first reading. */
+/* Add the growth of the reported time, which covers the known processes from
+ * their start on.  It is incomplete if the job had other processes before the
+ * first reading. */
 static uint64_t add_time(struct bj_gpu_engine *e, uint64_t total_usec)
 {
     uint64_t more = total_usec > e->seen_usec ? total_usec - e->seen_usec : 0;
@@ -233,7 +234,7 @@ static uint64_t add_time(struct bj_gpu_engine *e, uint64_t total_usec)
     return more;
 }
 
-/* The part of the time that the busiest class was at work. */
+/* Add the times; returns the use of the busiest class in millionths. */
 static uint64_t take_times(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
                            uint64_t job, size_t at, uint64_t dt_usec)
 {

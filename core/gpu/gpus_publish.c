@@ -13,7 +13,8 @@ static struct bj_slice number(struct bj_arena *a, uint64_t v)
     return bj_arena_copy(a, (struct bj_slice){text, (size_t)n});
 }
 
-/* A device whose driver does not respond has no levels; its counters stay. */
+/* Publish the values of a device. If its driver does not respond, it has no
+ * levels; its counters stay. */
 static void put_values(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                        struct bj_gpu_use *u)
 {
@@ -161,7 +162,7 @@ struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
     return l;
 }
 
-/* The power of an instance is not known. */
+/* Publish the levels of a job; the power of an instance is unknown. */
 static void put_levels(const struct bj_gpus *g, const struct bj_gpu_hold *h,
                        struct bj_gpu_part *p)
 {
@@ -192,7 +193,7 @@ struct bj_slice bj_gpus_source(unsigned evidence)
                                         : BJ_SLICE("environ");
 }
 
-/* What counts up. */
+/* Publish the accumulated values. */
 static void put_sums(const struct bj_gpus *g, const struct bj_gpu_hold *h,
                      struct bj_gpu_part *p)
 {
@@ -202,7 +203,7 @@ static void put_sums(const struct bj_gpus *g, const struct bj_gpu_hold *h,
     p->energy_uj = g->metered ? s->energy_uj : BJ_ABSENT;
 }
 
-/* It has had the device at some time. */
+/* Whether the job has held the device at some time. */
 static bool counts(const struct bj_gpu_hold *h, const struct bj_track *t)
 {
     return h->track == t && h->evidence != 0;

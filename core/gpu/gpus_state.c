@@ -1,4 +1,4 @@
-/* What is kept over a restart:
+/* The state that is kept over a restart:
  *
  * gpu UUID and the numbers of bj_accum_save
  * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[], then ENGINE
@@ -97,7 +97,7 @@ static bool cut_number(struct bj_slice *line, uint64_t *ret)
     return bj_slice_word(line, &word) && bj_slice_u64(word, ret) == 0;
 }
 
-/* A device that is not there, or not yet. */
+/* Find or add a device, which may be missing. */
 static struct bj_gpu_dev *dev_of(struct bj_gpus *g, const char *uuid)
 {
     struct bj_gpu_dev *d = bj_gpus_dev(g, uuid);
@@ -119,13 +119,13 @@ static void load_line(struct bj_gpus *g, struct bj_slice line)
     if (!d)
         return;
     d->given_uj += a.total_uj;
-    /* Was it read already?  As if that had been with the old position. */
+    /* If it was read already, repeat that with the loaded position. */
     if (d->energy.stamp_usec != 0)
         bj_gpus_count(g, d, &a);
     d->energy = a;
 }
 
-/* The key of an account, without the escapes. */
+/* Cut the key of an account and decode its escapes. */
 static char *cut_key(struct bj_slice *line)
 {
     struct bj_slice word;
@@ -200,8 +200,7 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
     }
 }
 
-/* --- jobs of the state
- * ---------------------------------------------------- */
+/* --- jobs of the state -----------------------------------------------------*/
 
 static void forget(struct bj_gpus *g, size_t i)
 {
@@ -209,7 +208,7 @@ static void forget(struct bj_gpus *g, size_t i)
     g->kept[i] = g->kept[--g->nkept];
 }
 
-/* Some of it may have been counted before the state was read. */
+/* Add the saved counts to those since the start of this process. */
 static void resume(struct bj_gpu_hold *h, struct bj_gpu_kept *k)
 {
     uint64_t peak = h->sums.memory_peak_bytes;

@@ -21,7 +21,7 @@ bool bj_gpu_jobmap_fits(struct bj_slice jobid)
     return jobid.n > 0;
 }
 
-/* The next entry of a map. */
+/* Cut the next entry of a map. */
 static bool next(struct bj_slice *map, const char **name,
                  struct bj_slice *content)
 {
@@ -40,8 +40,8 @@ static bool next(struct bj_slice *map, const char **name,
     return true;
 }
 
-/* One more line of the last entry, or the first of a new one.  An entry's
- * instances are put one after the other. */
+/* Adds a line to the last entry, or the first line of a new one.  Lines of an
+ * entry must be added one after the other. */
 void bj_gpu_jobmap_put(struct bj_buf *map, const char *name,
                        struct bj_slice jobid)
 {

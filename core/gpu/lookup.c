@@ -13,7 +13,8 @@
 
 enum { PIDS = 512, READS = 64, DIRS = 4 };
 
-/* A request: of the caller until dropped, and of the thread until answered. */
+/* A request: referenced by the caller until dropped, and by the thread until it
+ * has a result. */
 struct bj_gpu_request {
     struct bj_gpu_request *next;
     unsigned refs; /* under lock */
@@ -25,13 +26,13 @@ struct bj_gpu_request {
 struct bj_gpu_lookup {
     struct bj_poller poller;
     char *procfs, *map_dir;
-    bool allots; /* it queries the scheduler, not processes */
+    bool allots; /* the thread queries the scheduler, not processes */
     char *scheduler_path, *slurm_conf;
     struct bj_strv note_dirs;
     /* under lock */
     bool notes_wanted, map_wanted;
-    struct bj_gpu_request *now; /* that the thread works on; or NULL */
-    struct bj_buf map;          /* while it is wanted */
+    struct bj_gpu_request *now; /* the thread works on it; NULL: none */
+    struct bj_buf map;          /* the map to write */
     struct bj_gpu_request *first, **last;
     struct bj_gpu_note *notes;
     size_t nnotes;
@@ -43,7 +44,7 @@ struct worker {
     struct bj_gpu_lookup *a;
     char *environ;
     struct bj_gpu_note *read;
-    struct bj_gpu_claim claim; /* that it is finding */
+    struct bj_gpu_claim claim; /* the claim that it determines */
 };
 
 static void request_unref(struct bj_gpu_request *request)
@@ -103,8 +104,8 @@ static bool copy_conf(struct bj_gpu_lookup *a,
 
 /* --- the thread -----------------------------------------------------------*/
 
-/* The claim of one process; the environment of the job itself ends the search.
- */
+/* Read the claim of one process; that of the environment of the job itself ends
+ * the search. */
 static bool read_process(struct worker *w, const struct bj_gpu_request *request,
                          const char *dir, pid_t pid)
 {
@@ -118,7 +119,7 @@ static bool read_process(struct worker *w, const struct bj_gpu_request *request,
             0 ||
         !bj_gpu_claim_environ(env, bj_slice_str(request->system),
                               bj_slice_str(request->jobid), &c) ||
-        !bj_pids_has(dir, pid)) /* the number may be another's by now */
+        !bj_pids_has(dir, pid)) /* the pid may have been reused */
         return false;
     if (!w->claim.environ || !c.step)
         w->claim = c;
@@ -177,7 +178,7 @@ static size_t read_notes(struct worker *w)
     return n;
 }
 
-/* False when another thread has its place by now. */
+/* False if the thread was replaced. */
 static bool come_back(struct worker *w)
 {
     bool ours = bj_worker_lock(&w->worker);
@@ -186,8 +187,8 @@ static bool come_back(struct worker *w)
     return ours;
 }
 
-/* Under lock, which is released meanwhile: log an error once, until it is over.
- */
+/* Under lock, which is released meanwhile: log an error once, until the next
+ * success. */
 static void log_once(struct bj_gpu_lookup *a, bool fails, bool *logged,
                      const struct bj_err *err)
 {
@@ -262,7 +263,7 @@ static bool take_notes(struct worker *w)
     return true;
 }
 
-/* Under lock.  False when another thread has its place. */
+/* Under lock.  False if the thread was replaced. */
 static bool step(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
@@ -277,7 +278,7 @@ static bool step(struct bj_worker *worker)
     return true;
 }
 
-/* The files would become wrong: remove them. */
+/* Remove the files, which would become outdated. */
 static bool finish(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
@@ -341,9 +342,9 @@ void bj_gpu_lookup_free(struct bj_gpu_lookup *a)
         bj_poller_free(&a->poller);
 }
 
-/* Under lock, which is left meanwhile.  Reading a process that hangs in the
- * kernel may block.  One process must not delay the other jobs: its lookup
- * failed, and another thread continues. */
+/* Under lock, which is released meanwhile.  Reading a process that hangs in the
+ * kernel may block.  To not delay the other jobs, the lookup fails, and another
+ * thread continues. */
 static void replace_stuck(struct bj_gpu_lookup *a)
 {
     char line[200];

@@ -6,8 +6,8 @@
 
 #define AT(member) offsetof(struct bj_nvml, member)
 
-/* Symbols.  Where a call has several, the first that is there is taken; they
- * have the same arguments and layouts. */
+/* Symbols.  Of several for one call, the first existing one is used; they have
+ * the same arguments and layouts. */
 static const struct {
     const char *symbol;
     size_t off;
@@ -103,7 +103,7 @@ const char *bj_nvml_text(int code)
     return "error";
 }
 
-/* False, with a message, when one is missing that must be there. */
+/* False, with a message, if a required symbol is missing. */
 static bool resolve(struct bj_nvml *nv, struct bj_err *err)
 {
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
@@ -137,8 +137,8 @@ int bj_nvml_open(struct bj_nvml *nv, const char *path, struct bj_err *err)
         return 0;
     dlclose(nv->lib);
     nv->lib = NULL;
-    /* Driver and library differ while the driver is being replaced: that is
-     * logged, although only waiting helps. */
+    /* Driver and library differ while the driver is being replaced: log this,
+     * although no action is needed. */
     int r = code == BJ_NVML_MISMATCH ? -EIO : bj_nvml_errno(code);
     if (r == -ENXIO || r == -ENODATA)
         r = -ENODEV;

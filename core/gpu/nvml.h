@@ -1,5 +1,5 @@
-/* NVIDIA's management library as it is loaded at run time: prototypes and
- * layouts of our own, so that nothing of NVIDIA's is needed to build.
+/* NVIDIA's management library, loaded at run time: our own prototypes and
+ * layouts, so that no file of NVIDIA is needed to build.
  *
  * Source: nvml.h of CUDA 11 to 13.  Names follow it; nvmlReturn_t and the enums
  * are int, nvmlDevice_t is an opaque pointer. */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* nvmlReturn_t, the values that are distinguished. */
+/* The values of nvmlReturn_t that we use. */
 enum {
     BJ_NVML_OK = 0,
     BJ_NVML_UNINITIALIZED = 1,
@@ -182,7 +182,7 @@ BJ_NVML_AT(bj_nvml_gpm_get, newer, 16);
 BJ_NVML_AT(bj_nvml_gpm_get, metric, 24);
 BJ_NVML_SIZE(bj_nvml_gpm_get, 13344);
 
-/* All calls: name here, arguments.  Which symbols they are: nvml.c. */
+/* All calls: our name, arguments.  Their symbols are in nvml.c. */
 #define BJ_NVML_DEV struct bj_nvml_device *
 #define BJ_NVML_CALLS(X)                                                       \
     X(init, (void))                                                            \
@@ -233,7 +233,7 @@ BJ_NVML_SIZE(bj_nvml_gpm_get, 13344);
     X(gpm_mig_sample, (BJ_NVML_DEV, unsigned, struct bj_nvml_gpm_sample *))    \
     X(gpm_metrics, (struct bj_nvml_gpm_get *))
 
-/* The library.  A call that it lacks is NULL. */
+/* The loaded library.  Missing calls are NULL. */
 struct bj_nvml {
     void *lib;
 #define BJ_NVML_MEMBER(name, args) int(*name) args;
@@ -241,18 +241,18 @@ struct bj_nvml {
 #undef BJ_NVML_MEMBER
 };
 
-/* Load the library, path NULL or "": the system's, and initialise it.  -ENODEV
- * when there is no library, no driver or no GPU; else a fault with a message.
- * Blocks as long as the driver does. */
+/* Load the library, path NULL or "": the system's, and initialise it.  -ENODEV:
+ * no library, no driver or no GPU; else a fault with a message.  May block in
+ * the driver. */
 int bj_nvml_open(struct bj_nvml *nv, const char *path, struct bj_err *err);
 void bj_nvml_close(struct bj_nvml *nv);
 
-/* The result for a return code: 0; -ENODATA for a value that this device or
- * driver lacks, which is not a fault; -ENODEV when the library must be opened
- * again; -ENXIO when this GPU is lost; else a fault. */
+/* Convert a return code to 0; -ENODATA: this device or driver lacks the value,
+ * which is not a fault; -ENODEV: the library must be opened again; -ENXIO: this
+ * GPU is lost; else a fault. */
 int bj_nvml_errno(int code);
 
-/* Its meaning in words. */
+/* A return code as text. */
 const char *bj_nvml_text(int code);
 
 #endif

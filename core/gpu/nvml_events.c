@@ -1,12 +1,12 @@
 /* Xid errors: events of the driver since a device was registered.
  *
- * Source: nvml.h, "Event Handling Methods".  A wait of 0 ms takes what is there
- * and returns. */
+ * Source: nvml.h, "Event Handling Methods".  A wait of 0 ms returns pending
+ * events. */
 #include "core/gpu/nvml_read.h"
 
 #include <string.h>
 
-/* The entry of a device, a new one if need be; NULL: there are too many. */
+/* The entry of a device, added if missing; NULL: too many. */
 static struct bj_gpu_xid *entry_of(struct bj_gpu_xids *x, const char *uuid)
 {
     for (size_t i = 0; i < x->n; i++)
@@ -52,7 +52,7 @@ void bj_nvml_events_close(struct bj_nvml_reader *r)
 
 void bj_nvml_events_take(struct bj_nvml_reader *r)
 {
-    enum { MOST = 256 }; /* what is left is there at the next reading */
+    enum { MOST = 256 }; /* the others are read next time */
     struct bj_nvml_event e = {0};
     for (int n = 0; r->events && n < MOST &&
                     r->nv.event_wait(r->events, &e, 0) == BJ_NVML_OK;

@@ -1,6 +1,6 @@
 /* Profiling of Hopper and later without DCGM: two samples of each device and
- * instance, swapped at each reading, so that figures cover all the time between
- * two readings.
+ * instance, swapped at each reading, so that values cover the whole time
+ * between two readings.
  *
  * Source: nvml.h, "GPM"; ids of nvmlGpmMetricId_t. */
 #include "core/gpu/nvml_read.h"
@@ -36,8 +36,8 @@ struct bj_nvml_gpm {
     struct bj_nvml_gpm *next;
     struct bj_nvml_gpm_sample *sample[2];
     unsigned newest;
-    uint64_t stamp_usec; /* of the newest; 0: there is none */
-    uint64_t reading;    /* in which it was seen last */
+    uint64_t stamp_usec; /* of the newest; 0: none */
+    uint64_t reading;    /* last reading that contained it */
     char uuid[BJ_GPU_TEXT];
 };
 
@@ -88,7 +88,7 @@ static struct bj_nvml_gpm *pair_of(struct bj_nvml_reader *r, const char *uuid)
     return r->gpm = p;
 }
 
-/* Whether the device can do it; queried once. */
+/* Whether the device supports profiling; queried once. */
 static bool supported(struct bj_nvml_visit *v)
 {
     const struct bj_nvml *nv = &v->r->nv;
@@ -109,7 +109,7 @@ static void take(struct bj_gpu *g, size_t i, double value)
     if (!isfinite(value) || value < 0 || value > most)
         return;
     if (metrics[i].mul == PPM_PERCENT && value > 100)
-        value = 100; /* as far as rounding takes it */
+        value = 100; /* values above are due to rounding */
     *(uint64_t *)(void *)((char *)&g->use + metrics[i].off) =
         (uint64_t)(value * metrics[i].mul + 0.5);
 }
@@ -137,8 +137,8 @@ static void compare(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p)
             take(v->gpu, i, r->get->metric[i].value);
 }
 
-/* Compute instances of one GPU instance: it is sampled as a whole, and its
- * figures are the first one's. */
+/* Whether an earlier compute instance is in the same GPU instance, which is
+ * sampled as a whole: the values belong to the first one. */
 static bool repeated(const struct bj_nvml_visit *v)
 {
     const struct bj_gpu *g = v->gpu;

@@ -1,11 +1,11 @@
-/* Processes on a device, and what each uses of it. */
+/* Processes on a device, and their use of it. */
 #include "core/gpu/nvml_read.h"
 
 #include <stdlib.h>
 
 enum { LIST_MAX = 8192, ROOM = 32, PPM_PERCENT = 10000 };
 
-/* Room for n; false when there is none. */
+/* Make room for n elements; false: no memory. */
 static bool grow(void **v, unsigned *have, unsigned n, size_t size)
 {
     if (*have >= n)
@@ -36,8 +36,8 @@ static bool grow_uses(struct bj_nvml_reader *r, unsigned n)
     return grown;
 }
 
-/* The instance a process is on, or the device.  A number that is not known may
- * be any. */
+/* The place of the instance that a process runs on, or of the device.  An
+ * unknown number matches any instance. */
 static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
                          uint32_t ci)
 {
@@ -51,7 +51,7 @@ static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
     return parent;
 }
 
-/* A process may be in two lists. */
+/* Add a process, which may be in two lists. */
 static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p,
                 bool mps)
 {
@@ -64,12 +64,13 @@ static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p,
     struct bj_gpu_proc *n = bj_gpu_add_proc(v->set, at, p->pid);
     if (!n)
         return;
-    n->memory_bytes = p->used_memory; /* -1 is what absent is, too */
+    n->memory_bytes = p->used_memory; /* -1, unknown, equals BJ_ABSENT */
     n->mps = mps;
     v->set->v[at].use.processes++;
 }
 
-/* The list may grow between two calls: it is read again once or twice. */
+/* Read a list of processes, again up to two times, since it may grow between
+ * two calls. */
 static bool list(struct bj_nvml_visit *v,
                  int (*call)(struct bj_nvml_device *, unsigned *,
                              struct bj_nvml_process *),
@@ -92,7 +93,7 @@ static bool list(struct bj_nvml_visit *v,
     return true;
 }
 
-/* Instances begin with no processes once the device reports processes. */
+/* The device reports processes: set those of its instances to 0 first. */
 static void begin(struct bj_nvml_visit *v, uint64_t n)
 {
     int parent = (int)(v->gpu - v->set->v);
@@ -102,9 +103,9 @@ static void begin(struct bj_nvml_visit *v, uint64_t n)
             v->set->v[i].use.processes = n;
 }
 
-/* The mean of the samples of each process since the last reading.  Samples are
- * of processes that did something; one that did nothing has none.  What clients
- * of an MPS server did is in the samples of the server. */
+/* Set the use of each process to the mean of its samples since the last
+ * reading.  Idle processes have no samples.  Use by clients of an MPS server is
+ * in the samples of the server. */
 static void take_uses(struct bj_nvml_visit *v, unsigned n)
 {
     struct bj_nvml_process_use *use = v->r->uses;

@@ -87,7 +87,7 @@ static void know(const struct bj_nvml *nv, struct bj_nvml_dev *dev)
         memcpy(dev->uuid, dev->pci, sizeof(dev->pci));
 }
 
-/* A device that cannot be had now is counted, so that the others keep their
+/* A device that cannot be opened now is counted, so that the others keep their
  * numbers. */
 static int open_reader(const struct bj_gpu_env *env, void **ret,
                        struct bj_err *err)
@@ -134,7 +134,7 @@ static void read_instance(struct bj_nvml_visit *v, struct bj_nvml_device *mig)
     if (!g)
         return;
     text(nv->uuid, mig, g->uuid);
-    if (!*g->uuid) { /* it has gone meanwhile */
+    if (!*g->uuid) { /* the instance has gone meanwhile */
         v->set->n--;
         return;
     }
@@ -211,8 +211,8 @@ static int read_device(struct bj_nvml_reader *r, unsigned i,
     return v.worst;
 }
 
-/* A lost GPU may return after a reset, which the library does not notice
- * while it is open. */
+/* Whether the library must be opened again: a lost GPU may return after a
+ * reset, which an open library does not notice. */
 static bool stale(const struct bj_nvml_reader *r, int worst)
 {
     return worst == -ENODEV ||

@@ -9,7 +9,7 @@
 
 enum { BJ_NVML_DEVICES = 32, BJ_NVML_INSTANCES = 8 };
 
-/* A device, while the library is open. */
+/* A device; valid while the library is open. */
 struct bj_nvml_dev {
     struct bj_nvml_device *handle; /* NULL: the driver returned none */
     char uuid[BJ_GPU_TEXT], model[BJ_GPU_TEXT], pci[32];
@@ -27,7 +27,7 @@ struct bj_nvml_reader {
     uint64_t opened_usec;
     unsigned n;
     struct bj_nvml_dev dev[BJ_NVML_DEVICES];
-    struct bj_nvml_process *procs; /* scratch */
+    struct bj_nvml_process *procs; /* reused by all readings */
     unsigned nprocs;
     struct bj_nvml_process_use *uses;
     unsigned nuses;
@@ -45,7 +45,7 @@ struct bj_nvml_visit {
     struct bj_gpu *gpu;
     struct bj_err *err;
     int worst; /* the latest error; -ENODEV takes precedence */
-    bool lost; /* the device returns nothing any more */
+    bool lost; /* the device returns no values any more */
 };
 
 /* Whether a call returned a value.  Records an error of the call. */
@@ -59,14 +59,14 @@ void bj_nvml_memory_values(struct bj_nvml_visit *v,
 /* Processes of the device and its instances, for the GPUs in the set. */
 void bj_nvml_processes(struct bj_nvml_visit *v);
 
-/* Xid errors: subscribe, take pending events, unsubscribe.  xids outlives the
- * reader; NULL: not wanted. */
+/* Xid errors: subscribe, read pending events, unsubscribe.  xids must outlive
+ * the reader; NULL: not wanted. */
 void bj_nvml_events_open(struct bj_nvml_reader *r, struct bj_gpu_xids *xids);
 void bj_nvml_events_take(struct bj_nvml_reader *r);
 void bj_nvml_events_close(struct bj_nvml_reader *r);
 
 /* Profiling of the device or instance in v->gpu.  prune frees the samples of
- * devices that were not in this reading, or of all. */
+ * devices that were not in this reading; free those of all. */
 void bj_nvml_profile(struct bj_nvml_visit *v);
 void bj_nvml_gpm_prune(struct bj_nvml_reader *r, bool all);
 

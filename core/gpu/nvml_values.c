@@ -1,10 +1,10 @@
-/* Values of a device: one table for each shape of call. */
+/* Values of a device: one table for each type of call. */
 #include "core/gpu/nvml_read.h"
 
 #define AT(member) offsetof(struct bj_gpu_use, member)
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Do not continue with a device that is lost, or without the call. */
+/* Make a call, unless the device is lost or the library lacks the call. */
 #define ASK(v, call, ...)                                                      \
     (!(v)->lost && (v)->r->nv.call &&                                          \
      bj_nvml_took(v, (v)->r->nv.call(__VA_ARGS__), #call))
@@ -111,7 +111,7 @@ static void health_values(struct bj_nvml_visit *v)
     }
 }
 
-/* A field's value; false for one that is none. */
+/* Get the value of a field; false: it has no valid value. */
 static bool field_value(const struct bj_nvml_field *f, uint64_t *ret)
 {
     switch (f->type) {
@@ -136,8 +136,9 @@ static bool field_value(const struct bj_nvml_field *f, uint64_t *ret)
     }
 }
 
-/* One call for what has no call of its own.  Not the bytes of PCI Express (197,
- * 198): they have 32 bits, which an H100 fills in 75 ms. */
+/* Read the values without their own call in a single call.  The bytes of PCI
+ * Express (197, 198) are not read: they have 32 bits, which an H100 fills in 75
+ * ms. */
 static void field_values(struct bj_nvml_visit *v)
 {
     static const struct {

@@ -61,7 +61,7 @@ bool bj_gpu_places_get(struct bj_gpu_places *p, struct bj_buf *ret)
     return !ret->failed;
 }
 
-/* The text up to the next NUL; NULL when there is none. */
+/* Cut the text up to the next NUL; NULL: no NUL. */
 static const char *cut(struct bj_slice *list)
 {
     const char *text = list->p;

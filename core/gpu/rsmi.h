@@ -1,16 +1,15 @@
-/* AMD's ROCm System Management Interface as it is loaded at run time:
- * prototypes and layouts of our own, so that nothing of AMD's is needed to
- * build.
+/* AMD's ROCm System Management Interface, loaded at run time: our own
+ * prototypes and layouts, so that no file of AMD is needed to build.
  *
- * Source: rocm_smi.h of ROCm 5.2.3, which the unit tests compare with where it
- * is installed (librocm-smi-dev); the same in ROCm 6. */
+ * Source: rocm_smi.h of ROCm 5.2.3, with which the unit tests compare if it is
+ * installed (librocm-smi-dev); the same in ROCm 6. */
 #ifndef BJ_CORE_GPU_RSMI_H
 #define BJ_CORE_GPU_RSMI_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* rsmi_status_t, the values that are distinguished. */
+/* The values of rsmi_status_t that we use. */
 enum {
     BJ_RSMI_OK = 0,
     BJ_RSMI_NOT_SUPPORTED = 2,
@@ -24,7 +23,7 @@ enum {
     BJ_RSMI_BUSY = 16
 };
 
-/* rsmi_gpu_block_t: bits, the last of those that ROCm 5.2 has. */
+/* rsmi_gpu_block_t: bits; the last block of ROCm 5.2. */
 enum {
     BJ_RSMI_BLOCK_PCIE = 0x20,
     BJ_RSMI_BLOCK_XGMI = 0x80,
@@ -46,7 +45,7 @@ _Static_assert(sizeof(struct bj_rsmi_process) == 32, "rsmi_process_info_t");
 _Static_assert(offsetof(struct bj_rsmi_process, vram_bytes) == 8, "vram");
 _Static_assert(offsetof(struct bj_rsmi_process, occupancy) == 24, "occupancy");
 
-/* All calls: name here, symbol, whether it must be there, arguments. */
+/* All calls: our name, symbol, whether it is required, arguments. */
 #define BJ_RSMI_CALLS(X)                                                       \
     X(init, rsmi_init, true, (uint64_t))                                       \
     X(shutdown, rsmi_shut_down, true, (void))                                  \
@@ -62,7 +61,7 @@ _Static_assert(offsetof(struct bj_rsmi_process, occupancy) == 24, "occupancy");
     X(process_gpus, rsmi_compute_process_gpus_get, false,                      \
       (uint32_t, uint32_t *, uint32_t *))
 
-/* The library.  A call that it lacks is NULL. */
+/* The loaded library.  Missing calls are NULL. */
 struct bj_rsmi {
     void *lib;
 #define BJ_RSMI_MEMBER(name, symbol, must, args) unsigned(*name) args;

@@ -62,7 +62,7 @@ struct visit {
     int worst;
 };
 
-/* Whether a call brought a value; what is a fault is noted. */
+/* Whether a call returned a value; records faults. */
 static bool took(struct visit *v, unsigned code, const char *what,
                  const char *pci)
 {
@@ -92,7 +92,8 @@ static void add(uint64_t *sum, uint64_t n)
         *sum = (*sum == BJ_ABSENT ? 0 : *sum) + n;
 }
 
-/* Blocks are memory and caches, but for the links to other devices. */
+/* Count the errors: blocks are memory and caches, except for the links to other
+ * devices. */
 static void count_errors(struct visit *v, uint32_t i)
 {
     struct device *d = &v->r->dev[i];
@@ -111,7 +112,7 @@ static void count_errors(struct visit *v, uint32_t i)
 
 /* --- devices --------------------------------------------------------------*/
 
-/* A counter, and what one of it is in microjoules. */
+/* Read the energy counter and its unit in microjoules. */
 static void read_energy(struct visit *v, uint32_t i, struct bj_gpu *g)
 {
     uint64_t count = 0, stamp = 0;
@@ -131,7 +132,7 @@ static void read_device(struct visit *v, uint32_t i, bool errors)
     uint64_t n = 0;
     size_t before = v->set->n;
     struct bj_gpu *g = *d->pci ? bj_gpu_at(v->set, d->pci) : NULL;
-    if (!g || v->set->n == before) /* partitions of one device share it */
+    if (!g || v->set->n == before) /* partitions of one device share an entry */
         return;
     read_energy(v, i, g);
     if (r->lib.replays &&
@@ -147,7 +148,8 @@ static void read_device(struct visit *v, uint32_t i, bool errors)
 
 /* --- processes ------------------------------------------------------------*/
 
-/* Partitions of a device are one device here. */
+/* Whether the process is known for the device: partitions of a device are one
+ * device here. */
 static bool known(const struct bj_gpu_set *set, uint32_t gpu, uint32_t pid)
 {
     for (size_t i = set->nprocs; i-- > 0 && set->proc[i].pid == pid;)
@@ -156,7 +158,7 @@ static bool known(const struct bj_gpu_set *set, uint32_t gpu, uint32_t pid)
     return false;
 }
 
-/* Its memory is reported for all devices together. */
+/* Add a process; its memory is only reported for all devices together. */
 static void add_process(struct visit *v, const struct bj_rsmi_process *p)
 {
     uint32_t at[DEVICES], n = DEVICES;

@@ -1,5 +1,5 @@
-/* Which files of processes lead to a DRM device, remembered: looking at every
- * file of every process at every reading would cost more than all the rest. */
+/* Remembers which files of processes are DRM devices: checking every file of
+ * every process at each reading would cost more than all the rest. */
 #ifndef BJ_CORE_GPU_SEEN_H
 #define BJ_CORE_GPU_SEEN_H
 
@@ -9,16 +9,16 @@
 
 enum {
     BJ_GPU_SEEN_FILES = 128,
-    BJ_GPU_SEEN_YOUNG_USEC =
-        60000000,                    /* for how long it is read each time ... */
-    BJ_GPU_SEEN_PACE_USEC = 30000000 /* ... then at this interval */
+    BJ_GPU_SEEN_YOUNG_USEC = 60000000, /* time for which all its files are read
+                                          each time ... */
+    BJ_GPU_SEEN_PACE_USEC = 30000000   /* ... then at this interval */
 };
 
 /* A process. */
 struct bj_gpu_seen {
     struct bj_gpu_seen *next;
     pid_t pid;
-    ino_t inode; /* of /proc/PID: another process has another */
+    ino_t inode; /* of /proc/PID: changes when the pid is reused */
     uint64_t first_usec, due_usec, reading;
     bool kfd; /* it has /dev/kfd open */
     unsigned n;
@@ -30,17 +30,17 @@ struct bj_gpu_seens;
 int bj_gpu_seens_new(struct bj_gpu_seens **ret);
 void bj_gpu_seens_free(struct bj_gpu_seens *s); /* NULL is fine */
 
-/* A reading: begin, bj_gpu_seens_of for each process, end, which forgets the
- * others. */
+/* For a reading, call begin, bj_gpu_seens_of for each process, and end, which
+ * drops the others. */
 void bj_gpu_seens_begin(struct bj_gpu_seens *s, uint64_t now_usec);
 void bj_gpu_seens_end(struct bj_gpu_seens *s);
 
-/* The entry of a process; NULL: no memory.  It is the caller's until the
+/* The entry of a process; NULL: no memory.  The caller may change it until the
  * end of the reading. */
 struct bj_gpu_seen *bj_gpu_seens_of(struct bj_gpu_seens *s, pid_t pid,
                                     ino_t inode);
 
-/* Whether all its files are read now; sets when they are read next. */
+/* Whether all files of the process are due; sets the next time. */
 bool bj_gpu_seens_due(const struct bj_gpu_seens *s, struct bj_gpu_seen *p);
 
 #endif

@@ -71,7 +71,8 @@ static int copy_env(const struct bj_gpu_env *from, struct bj_gpu_env *to)
 
 /* --- the thread -----------------------------------------------------------*/
 
-/* 0, a fault, or -ENODEV: there is none (any more). */
+/* Read the source, and open it if needed: 0, a fault, or -ENODEV: it does not
+ * exist (any more). */
 static int attempt(struct bj_gpu_watch *w, struct bj_err *err)
 {
     bool was_open = w->source != NULL;
@@ -84,8 +85,8 @@ static int attempt(struct bj_gpu_watch *w, struct bj_err *err)
     w->work->stamp_usec = bj_clock_boot_usec();
     if (r != -ENODEV)
         return r;
-    /* Open it again, at once when it had been open for a while.  What was read
-     * before it noticed may be empty and is not shown. */
+    /* Open it again, at once if it was open for a while.  The last reading may
+     * be empty, and is then not shown. */
     if (w->work->n == 0)
         w->work->stamp_usec = 0;
     w->kind->close(w->source);
@@ -100,8 +101,8 @@ static uint64_t wait_after(const struct bj_gpu_watch *w, int r)
     return r == -EAGAIN ? 0 : bj_poller_back_off(BACK_OFF_USEC, w->in_a_row);
 }
 
-/* Under lock.  True if there is something to log: an error, or that it works.
- */
+/* Under lock.  True if a message must be logged: an error, or that the source
+ * works again. */
 static bool note(struct bj_gpu_watch *w, int r, uint64_t begun,
                  struct bj_err *err)
 {
@@ -116,7 +117,7 @@ static bool note(struct bj_gpu_watch *w, int r, uint64_t begun,
     w->in_a_row = fails && !w->source ? w->in_a_row + 1 : 0;
     if (r != -ENODEV)
         s->ran = true;
-    /* Faults of single devices are many in one reading. */
+    /* One reading may have faults of several devices. */
     uint64_t faults = w->work->faults;
     s->faults += fails && faults == 0 ? 1 : faults;
     w->fresh = w->work;
@@ -201,7 +202,7 @@ void bj_gpu_watch_free(struct bj_gpu_watch *w)
         bj_poller_free(&w->poller);
 }
 
-/* The sets are made when there is something to put into them. */
+/* Start the thread; the sets are allocated only now. */
 static int start(struct bj_gpu_watch *w)
 {
     if (!w->work)

@@ -1,17 +1,16 @@
-/* Level Zero's system management (Sysman) as it is loaded at run time:
- * prototypes and layouts of our own, so that nothing of Intel's is needed to
- * build.
+/* Level Zero's system management (Sysman), loaded at run time: our own
+ * prototypes and layouts, so that no file of Intel is needed to build.
  *
- * Source: zes_api.h of Level Zero 1.8, which the unit tests compare with where
- * it is installed (libze-dev); zesInit, zesDriverGet and zesDeviceGet are of
- * 1.10 and later. */
+ * Source: zes_api.h of Level Zero 1.8, with which the unit tests compare if it
+ * is installed (libze-dev); zesInit, zesDriverGet and zesDeviceGet exist since
+ * 1.10. */
 #ifndef BJ_CORE_GPU_ZE_H
 #define BJ_CORE_GPU_ZE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* ze_result_t, the values that are distinguished. */
+/* The values of ze_result_t that we use. */
 #define BJ_ZE_OK 0u
 #define BJ_ZE_LOST 0x70000001u
 #define BJ_ZE_NEEDS_RESET 0x70000006u
@@ -132,9 +131,8 @@ BJ_ZE_AT(bj_ze_process, memory_bytes, 24);
 
 struct bj_ze_handle; /* opaque */
 
-/* All calls: name here, symbol, whether it must be there, arguments.  Lists
- * are requested with the room available, and return their length.
- */
+/* All calls: our name, symbol, whether it is required, arguments.  Calls for
+ * lists get the size of the array and return the length of the list. */
 #define BJ_ZE_CALLS(X)                                                         \
     X(init, zesInit, true, (uint32_t))                                         \
     X(drivers, zesDriverGet, true, (uint32_t *, struct bj_ze_handle **))       \
@@ -171,7 +169,7 @@ struct bj_ze_handle; /* opaque */
     X(processes, zesDeviceProcessesGetState, false,                            \
       (struct bj_ze_handle *, uint32_t *, struct bj_ze_process *))
 
-/* The library.  A call that it lacks is NULL. */
+/* The loaded library.  Missing calls are NULL. */
 struct bj_ze {
     void *lib;
 #define BJ_ZE_MEMBER(name, symbol, must, args) unsigned(*name) args;

@@ -1,9 +1,8 @@
-/* Values of Level Zero for Intel GPUs that sysfs lacks: energy, memory, how
- * busy the engines are, temperatures, processes.  Devices are matched by PCI
- * address.
+/* Values of Level Zero for Intel GPUs that sysfs lacks: energy, memory, use of
+ * the engines, temperatures, processes.  Devices are matched by PCI address.
  *
- * Counters of energy and activity are only good for differences, each by its
- * own clock.  Level Zero cannot be unloaded: what is loaded stays. */
+ * Counters of energy and activity are only usable as differences, each with its
+ * own clock.  Level Zero cannot be unloaded, so it stays loaded. */
 #include "core/gpu/ze.h"
 
 #include "core/gpu/gpu.h"
@@ -30,7 +29,7 @@ struct device {
     char pci[32];
     struct bj_ze_handle *power; /* of the whole card; NULL: none */
     struct bj_ze_energy energy; /* of the reading before */
-    /* engines: of the whole card, or where there is none, of its tiles */
+    /* engines: of the whole card, else of its tiles */
     uint32_t nengines, nmemories, nsensors;
     struct bj_ze_handle *engine[PARTS], *memory[PARTS], *sensor[PARTS];
     struct bj_ze_activity activity[PARTS];
@@ -54,7 +53,7 @@ struct visit {
     int worst;
 };
 
-/* Whether a call brought a value; what is a fault is noted. */
+/* Whether a call returned a value; records faults. */
 static bool took(struct visit *v, unsigned code, const char *what)
 {
     switch (code) {
@@ -180,9 +179,9 @@ static void read_processes(struct visit *v)
     }
 }
 
-/* --- what a device has ----------------------------------------------------*/
+/* --- parts of a device ----------------------------------------------------*/
 
-/* List parts of a device; how many. */
+/* List parts of a device; returns their number. */
 static uint32_t list(unsigned (*call)(struct bj_ze_handle *, uint32_t *,
                                       struct bj_ze_handle **),
                      struct bj_ze_handle *dev, struct bj_ze_handle *ret[PARTS])
@@ -193,8 +192,8 @@ static uint32_t list(unsigned (*call)(struct bj_ze_handle *, uint32_t *,
     return n < PARTS ? n : PARTS;
 }
 
-/* The card's own domain; of others one that is not of a tile, if it is the only
- * one. */
+/* Choose the power domain: that of the card, else the only one that does not
+ * belong to a tile. */
 static void know_power(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *power[PARTS], *found = NULL;
@@ -312,7 +311,7 @@ static int open_ze(const struct bj_gpu_env *env, void **ret, struct bj_err *err)
     int r = bj_gpu_lib_open(env->level_zero, names, symbols,
                             sizeof(symbols) / sizeof(symbols[0]), &z->lib,
                             &z->lib.lib, err);
-    if (r == -ELIBBAD) /* it is older than what we need of it */
+    if (r == -ELIBBAD) /* an older version without the calls that we need */
         r = -ENODEV;
     unsigned code = r < 0 ? BJ_ZE_OK : z->lib.init(0);
     if (r == 0 && code == BJ_ZE_OK)

@@ -46,7 +46,7 @@ struct bj_metric {
     const char *help;
 };
 
-/* What a table's records belong to. */
+/* The owner of a table's records. */
 enum bj_owner { BJ_OF_SNAP, BJ_OF_JOB };
 
 /* A table: records of one type, their keys and metrics. */

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Numbers absent up to the first of the lists, which end the record. */
+/* Set numbers to absent, up to the first of the lists at the end of the
+ * record. */
 #define CLEAR(record, first)                                                   \
     do {                                                                       \
         const size_t numbers = offsetof(__typeof__(*(record)), first);         \

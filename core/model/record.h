@@ -204,7 +204,7 @@ struct bj_provider_errors {
 };
 
 /* A GPU, or an instance of a partitioned one. Levels are absent while its
- * driver does not answer. Sources: core/gpu/gpu.h. */
+ * driver does not respond. Sources: core/gpu/gpu.h. */
 struct bj_gpu_use {
     struct bj_sub sub; /* UUID, index */
     uint64_t success;  /* 1: its last read succeeded */

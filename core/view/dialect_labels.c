@@ -92,8 +92,8 @@ static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
 }
 
 /* With several slurmd on a host, as in tests and emulations, two jobs may have
- * the same id. Originals without a label for the node do not see such jobs;
- * here they get our label. */
+ * the same id. Originals without a label for the node do not support this; here
+ * such jobs get our label. */
 static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
                      const struct bj_job *job)
 {

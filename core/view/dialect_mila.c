@@ -48,7 +48,8 @@ static bool map_typed(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
     return key[2].n > 0;
 }
 
-/* The original's sums: counts all CPUs of a node as idle, or all as drained. */
+/* As in the original's sums: all CPUs of a node count as idle, or all as
+ * drained. */
 static bool usable(const struct bj_nodes_stat *n)
 {
     const struct bj_slice s = reduced(&n->sub.key[1]);

@@ -125,7 +125,7 @@ static const struct bj_dialect_row rows[] = {
     BYTES("slurm_account_job_state_mem_alloc",
           "Memory of the account's jobs, in bytes.",
           JOBS(BJ_CL_ACCOUNT_JOBS, mem_bytes), BY_STATE("account")),
-    /* Of its README. */
+    /* Names in the README of the original. */
     ROW("slurm_account_cpu_alloc", "CPUs of the account's jobs of all states.",
         JOBS(BJ_CL_ACCOUNT_JOBS, cpus), .key = {"account"}),
     BYTES("slurm_account_mem_alloc",
@@ -153,7 +153,7 @@ static const struct bj_dialect_row rows[] = {
           .map = bj_dialect_no_key, .value = held_bytes, BJ_OR_ZERO(QUEUE)),
     TOOK("slurm_job_scrape_duration", "queue"),
     BAD_LINES("job_scrape_errors"),
-    /* Other names for the same in its README. */
+    /* Other names of the same families in its README. */
     BAD_LINES("slurm_job_scrape_error"),
     ROW("slurm_partition_total_cpus", "CPUs of the partition.", PARTITION(cpus),
         .key = {"partition"}),

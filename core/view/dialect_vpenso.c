@@ -214,7 +214,7 @@ static const struct bj_dialect_row rows[] = {
         BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, fairshare_ppm), BJ_UNIT(MICRO),
         .value = fairshare_or_zero, .only = {NULL, ""}, .key = {"account"},
         BJ_WHEN(STRICT)),
-    /* Of a fork of it (docs/dialects.md). */
+    /* From a fork of the original (docs/dialects.md). */
     ROW("account_levelfs",
         "Shares of the account divided by its usage, both relative to its "
         "siblings.",

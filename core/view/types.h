@@ -14,8 +14,8 @@
 int bj_types_walk(int (*fn)(void *ctx, const char *name, enum bj_kind kind),
                   void *ctx);
 
-/* Labels of every sample of a job in the exporter, which are types of their own
- * in collectd: user, account, cluster. NULL-terminated. */
+/* Labels of every sample of a job in the exporter that are separate types in
+ * collectd: user, account, cluster. NULL-terminated. */
 extern const char *const bj_job_attr_keys[];
 
 /* Whether the label of an info metric is a type in collectd: all except free

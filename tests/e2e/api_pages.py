@@ -114,7 +114,7 @@ def levels(site):
 
 
 def one(site):
-    a = fetch(site, "/jobs/" + urllib.parse.quote(site.key, check_page=""))
+    a = fetch(site, "/jobs/" + urllib.parse.quote(site.key, safe=""))
     page = check_page("one job", a)
     same(a.status, 200, "the page of a job exists")
     shown = HOSTILE.replace("\x01", " ")
@@ -172,7 +172,7 @@ def charts(site):
     """Charts show names, units, limits, each GPU and node; a page without charts says why."""
     fake = FakePrometheus()
     site.start(*site.options, "--prometheus.url=" + fake.url, "--prometheus.scrape-interval=30s")
-    path = "/jobs/" + urllib.parse.quote(site.key, check_page="")
+    path = "/jobs/" + urllib.parse.quote(site.key, safe="")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("UPDATE job SET gpus = 4, nodes = 2, memory_requested_bytes = 4 << 30"
                    " WHERE jobid = ?", (int(site.key.split(":")[1]),))
@@ -298,7 +298,7 @@ def lists(site):
     check(total >= 2, "the store has findings", total)
     same(fetch(site, "/api/v1/findings?cursor=x").status, 400, "a cursor is checked")
     page = check_page("findings", fetch(site, "/findings?from=2000-01-01"))
-    check("1.5 of its GPUs did nothing." in page.text and "jobs/" + urllib.parse.quote(site.key, check_page="")
+    check("1.5 of its GPUs did nothing." in page.text and "jobs/" + urllib.parse.quote(site.key, safe="")
           in page.links, "findings have links to their jobs", page.text[:900])
     check([r[:3] for r in page.rows if len(r) == 3] and "By rule" in page.text, "findings by rule")
     page = check_page("one rule", fetch(site, "/findings?from=2000-01-01&finding=low_cpu"))
@@ -333,7 +333,7 @@ def lists(site):
               for p, w in waits.items()}, "percentiles of waits by " + by)
     keys = [j["key"] for j in site.own_jobs[:3]]
     page = check_page("a comparison", fetch(site, "/compare?job=" + "&job=".join(keys)))
-    check(all("jobs/" + urllib.parse.quote(k, check_page="") in page.links for k in keys)
+    check(all("jobs/" + urllib.parse.quote(k, safe="") in page.links for k in keys)
           and {len(r) for r in page.rows if r} == {3} and "Verdict" in page.text, "three jobs side by side")
     same((fetch(site, "/compare?job=" + ",".join(["1"] * 5)).status,
           fetch(site, "/compare?job=" + keys[0], "newcomer").status), (400, 404),

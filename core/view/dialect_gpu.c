@@ -133,7 +133,8 @@ void bj_dialect_gpu_keys(const struct bj_dialect_walk *w,
         key[n++] = bj_slice_str(row->fixed[0]);
 }
 
-/* --- what there is --------------------------------------------------------*/
+/* --- devices
+ * ----------------------------------------------------------------*/
 
 /* The labels of a GPU: those of all rows, fixed ones, and one of the row. */
 struct labels {

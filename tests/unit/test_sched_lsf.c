@@ -149,7 +149,7 @@ static const struct {
             {"an old version, which ends behind the project",
              HEAD("123") HOSTS MID("64") "\n",
              WANT("123", "completed") TIMES REST},
-            {"hosts that were asked for",
+            {"requested hosts",
              HEAD("123") "2 \"a b\" \"c\"\"d\" 1 \"hostA\" " MID("192")
                  TAIL("0", "0", "0"),
              WANT("123",

@@ -1,12 +1,17 @@
 #include "core/collect/process_run.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/wait.h"
+#include "core/collect/procstat.h"
 #include "core/poller.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -20,6 +25,7 @@ enum { INSIDE = 1, GIVEN_UP = 2, ONE = 4 };
 struct bj_procguard {
     atomic_uint refs, state;
     atomic_bool over;
+    pid_t tid; /* of the thread that runs fn */
     void *whose;
     jmp_buf away;
 };
@@ -108,6 +114,7 @@ static bool step(struct bj_worker *worker)
     void (*fn)(void *ctx, struct bj_procguard *g) = r->fn;
     void *ctx = r->ctx;
     r->guard = w->guard;
+    w->guard->tid = (pid_t)syscall(SYS_gettid);
     atomic_store(&w->guard->state, 0);
     bj_worker_unlock(worker);
     if (setjmp(w->guard->away) == 0)
@@ -151,7 +158,19 @@ void bj_procthread_free(struct bj_procthread *r)
         bj_poller_free(&r->poller);
 }
 
-/* Under lock: wait until fn has returned.  False if a read takes too long. */
+/* Does the thread run, or wait only for a CPU? */
+static bool is_runnable(pid_t tid)
+{
+    char path[64], buf[2048];
+    struct bj_slice line;
+    struct bj_procstat stat;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+    return bj_file_read(AT_FDCWD, path, buf, sizeof(buf), &line, NULL) == 0 &&
+           bj_procstat_parse(line, &stat) == 0 && stat.state == 'R';
+}
+
+/* Under lock: wait until fn has returned.  False if a read is blocked for too
+ * long. */
 static bool wait(struct bj_procthread *r)
 {
     uint64_t end = bj_clock_boot_usec() + PATIENCE;
@@ -163,7 +182,7 @@ static bool wait(struct bj_procthread *r)
         if (!r->guard)
             continue;
         unsigned s = atomic_load(&r->guard->state);
-        if ((s & INSIDE) && s == last &&
+        if ((s & INSIDE) && s == last && !is_runnable(r->guard->tid) &&
             atomic_compare_exchange_strong(&r->guard->state, &s, s | GIVEN_UP))
             return false;
         last = s;

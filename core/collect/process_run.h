@@ -4,8 +4,9 @@
  * a file system that does not respond: io and, in some versions, stat, exe and
  * fd while the process starts a program (exec_update_lock, cred_guard_mutex
  * before Linux 5.11), cmdline while its pages are read, exe before Linux 4.1.
- * So a separate thread reads these files.  If one read takes too long, the
- * thread is abandoned and replaced.  It ends when the kernel returns, without
+ * So a separate thread reads these files.  If one read is blocked for too long
+ * (it sleeps; a thread that waits for a CPU is not blocked), the thread is
+ * abandoned and replaced.  It ends when the kernel returns, without
  * accessing shared data.  (kernel fs/proc/base.c; fs/exec.c, exec_mmap) */
 #ifndef BJ_CORE_COLLECT_PROCESS_RUN_H
 #define BJ_CORE_COLLECT_PROCESS_RUN_H

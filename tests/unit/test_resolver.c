@@ -6,6 +6,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,10 +68,11 @@ static int slow_name(void *ctx, uid_t uid, char *buf, size_t cap)
     return fake_user_name(NULL, uid, buf, cap);
 }
 
-static void slow_reached(struct slow *s)
+/* Wait until that many calls have begun. */
+static void slow_reached(struct slow *s, int calls)
 {
     pthread_mutex_lock(&s->lock);
-    while (s->inside == 0)
+    while (s->inside < calls)
         pthread_cond_wait(&s->changed, &s->lock);
     pthread_mutex_unlock(&s->lock);
 }
@@ -96,7 +98,7 @@ static void test_slow_users(void **state)
     struct bj_resolver *r = fake_resolver(&db);
     struct ident_query q = {.system = "slurm", .jobid = "7", .uid = "5"};
     struct bj_ident_request *a = fake_request(r, q), *b = fake_request(r, q);
-    slow_reached(&slow);
+    slow_reached(&slow, 1);
     uint64_t begun = bj_clock_boot_usec();
     bj_resolver_wait(r, begun + SEC / 20);
     uint64_t took = bj_clock_boot_usec() - begun;
@@ -126,7 +128,7 @@ static void test_free_while_stuck(void **state)
     struct bj_resolver *r = fake_resolver(&db);
     struct ident_query q = {.system = "slurm", .jobid = "7", .uid = "5"};
     struct bj_ident_request *a = fake_request(r, q), *b = fake_request(r, q);
-    slow_reached(&slow);
+    slow_reached(&slow, 1);
     uint64_t begun = bj_clock_boot_usec();
     bj_resolver_free(r);
     uint64_t took = bj_clock_boot_usec() - begun;
@@ -171,25 +173,20 @@ static struct bj_ident_request *request_job(struct bj_resolver *r, unsigned job)
     return fake_request(r, q);
 }
 
-static char faults[1024];
-
-/* Add the last fault of the resolver to faults. */
-static void note_faults(struct bj_resolver *r)
-{
-    struct bj_resolver_stat st;
-    struct bj_err err;
-    size_t n = strlen(faults);
-    bj_resolver_stat(r, &st);
-    if (bj_resolver_fault(r, &err))
-        snprintf(faults + n, sizeof(faults) - n, "%s\n", err.msg);
-}
-
-static struct bj_ident *await_result(struct bj_resolver *r,
-                                     struct bj_ident_request *a)
+static struct bj_ident *await_result(struct bj_ident_request *a)
 {
     struct bj_ident *id;
-    AWAIT_STEP(note_faults(r), (id = bj_ident_request_result(a)) != NULL);
+    AWAIT((id = bj_ident_request_result(a)) != NULL);
     return id;
+}
+
+/* Let the deadline of the read in progress pass; returns the faults so far. */
+static unsigned pass_deadline(struct bj_resolver *r)
+{
+    struct bj_resolver_stat st;
+    testclock_advance(STUCK_USEC);
+    bj_resolver_stat(r, &st);
+    return (unsigned)st.faults;
 }
 
 static size_t job_environ(unsigned job, char buf[64])
@@ -224,14 +221,24 @@ static void job_process(unsigned job, bool stuck)
     fclose(f);
 }
 
-static void release_job(unsigned job)
+/* Wait until the resolver reads the environment of a stuck job; returns the
+ * other end of the pipe. */
+static int await_read(unsigned job)
 {
-    char name[32], text[64], path[PATH_CAP];
+    char name[32], path[PATH_CAP];
+    int fd;
     snprintf(name, sizeof(name), "proc/%u/environ", 1000 + job);
-    FILE *f = fopen(fake_path(name, path), "w");
-    assert_non_null(f);
-    fwrite(text, 1, job_environ(job, text), f);
-    fclose(f);
+    AWAIT((fd = open(fake_path(name, path), O_WRONLY | O_NONBLOCK)) >= 0);
+    return fd;
+}
+
+/* End the read of a stuck job. */
+static void release_job(unsigned job, int fd)
+{
+    char text[64];
+    size_t n = job_environ(job, text);
+    assert_int_equal(write(fd, text, n), n);
+    close(fd);
 }
 
 /* Reads of jobs 1 and 3 block. The other jobs get their names, and these two
@@ -239,6 +246,7 @@ static void release_job(unsigned job)
 static void test_stuck_process(void **state)
 {
     (void)state;
+    testclock_stop();
     fake_dir("proc");
     struct bj_resolver *r = resolver_with_short_deadline("proc", &fake_users);
     struct bj_ident_request *a[JOBS];
@@ -246,11 +254,21 @@ static void test_stuck_process(void **state)
         job_process(i, i == 1 || i == 3);
         a[i] = request_job(r, i);
     }
+    struct bj_err err;
+    int fd[JOBS];
+    for (unsigned i = 1; i <= 3; i += 2) {
+        char want[16];
+        snprintf(want, sizeof(want), "job %u: ", i);
+        fd[i] = await_read(i);
+        assert_int_equal(pass_deadline(r), (i + 1) / 2);
+        assert_true(bj_resolver_fault(r, &err));
+        assert_non_null(strstr(err.msg, want));
+    }
     struct bj_ident *id;
     for (unsigned i = 0; i < JOBS; i++) {
         if (i == 1 || i == 3)
             continue;
-        id = await_result(r, a[i]);
+        id = await_result(a[i]);
         fake_check_field(id, BJ_ID_ACCOUNT, "physics");
         bj_ident_unref(id);
         bj_ident_request_drop(a[i]);
@@ -258,18 +276,17 @@ static void test_stuck_process(void **state)
     struct bj_resolver_stat st;
     bj_resolver_stat(r, &st);
     assert_int_equal(st.waiting, 0);
-    assert_true(st.faults >= 2);
-    assert_non_null(strstr(faults, "job 1: "));
-    assert_non_null(strstr(faults, "job 3: "));
+    assert_int_equal(st.faults, 2);
     assert_null(bj_ident_request_result(a[1]));
-    release_job(1);
-    id = await_result(r, a[1]);
+    release_job(1, fd[1]);
+    id = await_result(a[1]);
     fake_check_field(id, BJ_ID_ACCOUNT, "physics");
     bj_ident_unref(id);
     bj_ident_request_drop(a[1]);
     bj_ident_request_drop(a[3]);
+    testclock_run();
     bj_resolver_free(r);
-    release_job(3);
+    release_job(3, fd[3]);
     fake_threads_wait();
 }
 
@@ -278,6 +295,7 @@ static void test_stuck_process(void **state)
 static void test_stuck_users(void **state)
 {
     (void)state;
+    testclock_stop();
     struct slow slow = SLOW;
     const struct bj_userdb db = {&slow, slow_name};
     struct bj_resolver *r = resolver_with_short_deadline("none", &db);
@@ -286,8 +304,12 @@ static void test_stuck_users(void **state)
     struct bj_err err = {0};
     for (unsigned i = 0; i < JOBS; i++)
         a[i] = request_job(r, i);
-    AWAIT_STEP(bj_resolver_stat(r, &st), st.faults >= LEFT_MAX);
-    testclock_advance(2 * STUCK_USEC);
+    for (int i = 1; i <= LEFT_MAX; i++) {
+        slow_reached(&slow, i);
+        assert_int_equal(pass_deadline(r), i);
+    }
+    slow_reached(&slow, LEFT_MAX + 1);
+    pass_deadline(r);
     bj_resolver_stat(r, &st);
     assert_int_equal(st.faults, LEFT_MAX);
     assert_int_equal(st.waiting, JOBS - LEFT_MAX);
@@ -298,11 +320,12 @@ static void test_stuck_users(void **state)
     for (unsigned i = 0; i < JOBS; i++) {
         char want[16];
         snprintf(want, sizeof(want), "u%u", 5 + i);
-        struct bj_ident *id = await_result(r, a[i]);
+        struct bj_ident *id = await_result(a[i]);
         fake_check_field(id, BJ_ID_USER, want);
         bj_ident_unref(id);
         bj_ident_request_drop(a[i]);
     }
+    testclock_run();
     bj_resolver_free(r);
     fake_threads_wait();
 }

@@ -37,7 +37,7 @@ int bj_admit_user(struct bj_call *c)
     if (conf->user_rate == 0)
         return 0;
     uint64_t wait =
-        bj_limit_take(c->worker->server->limit, bj_slice_str(c->who.user),
+        bj_limit_take(c->worker->server->limit, bj_slice_str(c->identity.user),
                       1000000 / conf->user_rate, BURST_SEC * conf->user_rate,
                       bj_clock_boot_usec());
     return wait == 0
@@ -49,7 +49,7 @@ bool bj_admit_query(struct bj_call *c)
 {
     struct bj_server *s = c->worker->server;
     struct bj_request *t = bj_request_of(c);
-    if (!c->who.admin || !(c->endpoint->needs & BJ_NEED_STORE))
+    if (!c->identity.admin || !(c->endpoint->needs & BJ_NEED_STORE))
         return true;
     pthread_mutex_lock(&s->lock);
     if (s->admin_queries < s->admin_queries_max) {

@@ -89,7 +89,7 @@ static int with_store(struct bj_call *c)
     if (r < 0)
         return r;
     c->reader = c->worker->reader;
-    r = bj_replica_look(c);
+    r = bj_replica_read_lag(c);
     if (r == 0)
         r = bj_texts_read(c->worker, c->reader, &c->err);
     use_texts(c);
@@ -152,9 +152,9 @@ static int authenticate(struct bj_call *c)
                                     .may_wait = !bj_request_of(c)->quick};
     struct bj_err why = {0};
     unsigned status =
-        bj_auth_identify(c->worker->auth, c->req, &at, &c->who, &why);
+        bj_auth_identify(c->worker->auth, c->req, &at, &c->identity, &why);
     if (status == BJ_AUTH_LATER ||
-        (!at.may_wait && status == 0 && c->who.accounts > QUICK_ACCOUNTS))
+        (!at.may_wait && status == 0 && c->identity.accounts > QUICK_ACCOUNTS))
         return BJ_AUTH_LATER;
     if (status == 429)
         bj_call_header(c, "Retry-After", "1");
@@ -202,7 +202,7 @@ static void begin(struct bj_call *c)
 
 /* The options, including the access rules of the user, may have changed while
  * the request was parked. */
-static void go_on(struct bj_call *c)
+static void resume(struct bj_call *c)
 {
     struct bj_request *t = bj_request_of(c);
     int r = t->settings == c->worker->settings ? 0 : authenticate(c);
@@ -215,7 +215,7 @@ void bj_answer(struct bj_call *c)
 {
     use_texts(c);
     if (bj_request_of(c)->settings)
-        go_on(c);
+        resume(c);
     else
         begin(c);
 }

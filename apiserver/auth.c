@@ -134,7 +134,7 @@ static unsigned by_password(struct bj_auth *auth, struct bj_slice coded,
         return refuse(err, 403, "The credentials are malformed.");
     const struct bj_web_conf *conf = &auth->web->conf;
     unsigned bad = check_secret(auth, bj_web_conf_hash(conf, name),
-                                bj_web_conf_like(conf), secret, at, err);
+                                bj_web_conf_any_hash(conf), secret, at, err);
     explicit_bzero(plain + (secret.p - plain), secret.n);
     if (bad)
         return bad;

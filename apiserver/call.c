@@ -77,7 +77,7 @@ void bj_call_open(struct bj_call *c)
 
 /* Does the response include the lag?  Documents of the original API stay
  * unchanged. */
-static bool says_lag(const struct bj_call *c)
+static bool has_lag(const struct bj_call *c)
 {
     static const char v1[] = "/api/v1/";
     return c->lag[0] && c->endpoint &&
@@ -88,7 +88,7 @@ void bj_call_close(struct bj_call *c, const char *more)
 {
     static const char meta[] = ",\"meta\":{";
     struct bj_buf *b = &c->reply->body;
-    if (says_lag(c)) {
+    if (has_lag(c)) {
         bj_buf_printf(b, "%s\"replica_lag_seconds\":%s%s", meta, c->lag,
                       *more ? "," : "}");
         more += *more ? sizeof(meta) - 1 : 0;

@@ -28,7 +28,7 @@ struct bj_call {
     struct bj_slice tail;
     /* in a transaction, if the endpoint needs the store */
     struct bj_reader *reader;
-    struct bj_identity who;      /* the user, if the endpoint needs one */
+    struct bj_identity identity; /* the user, if the endpoint needs one */
     const struct bj_json *body;  /* of a POST, if parsed */
     void *work;                  /* from run to after */
     struct bj_texts *texts;      /* a reference */
@@ -75,7 +75,7 @@ struct bj_endpoint {
     int (*after)(struct bj_call *call);
     /* Converts the document of a refusal to another form; may be NULL. */
     void (*refused)(struct bj_call *call);
-    const char *up; /* pages: relative path to the root, "" or "../" */
+    const char *to_root; /* pages: relative path to the root, "" or "../" */
     /* For the OpenAPI document. */
     const char *help; /* NULL: not listed there */
     const char *type; /* type of a response without rows; NULL: JSON */

@@ -52,14 +52,14 @@ int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
     return r;
 }
 
-void bj_curves_ask(struct bj_call *c, struct bj_curves *k)
+void bj_curves_query(struct bj_call *c, struct bj_curves *k)
 {
     int failed = 0;
     for (unsigned i = 0; i < BJ_CURVES; i++) {
         if (!k->work[i])
             continue;
         if (failed == 0)
-            failed = bj_series_ask(k->work[i], c->req, &c->err);
+            failed = bj_series_fetch(k->work[i], c->req, &c->err);
         k->result[i] = failed;
         if (failed != 0 && i == BJ_SERIES_JOB)
             bj_call_log(c, "prometheus");

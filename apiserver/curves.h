@@ -11,7 +11,7 @@ enum { BJ_CURVES = BJ_SERIES_GPU + 1 };
 /* Zero-initialise. */
 struct bj_curves {
     struct bj_series_work *work[BJ_CURVES]; /* NULL: not queried */
-    int result[BJ_CURVES];                  /* results of bj_series_ask */
+    int result[BJ_CURVES];                  /* results of bj_series_fetch */
     bool running;
     int64_t memory_requested; /* bytes; BJ_SQL_NULL: unknown */
 };
@@ -26,7 +26,7 @@ int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
                       struct bj_curves *k);
 
 /* Query Prometheus; after the first failure no further query is sent. */
-void bj_curves_ask(struct bj_call *c, struct bj_curves *k);
+void bj_curves_query(struct bj_call *c, struct bj_curves *k);
 void bj_curves_free(struct bj_curves *k);
 
 /* Append the charts to a page, or a sentence with the reason if there are none.

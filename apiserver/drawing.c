@@ -52,18 +52,18 @@ int bj_drawing_prepare(struct bj_call *c, struct bj_params *p,
     return d->none ? 0 : bj_curves_prepare(c, &d->f, &d->curves);
 }
 
-int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d)
+int bj_drawing_query(struct bj_call *c, struct bj_drawing *d)
 {
     if (d->none) {
         d->charts.why = d->none[0] ? d->none : NULL;
         return 0;
     }
-    bj_curves_ask(c, &d->curves);
+    bj_curves_query(c, &d->curves);
     return bj_curves_charts(&d->curves, &d->charts, &c->err);
 }
 
-int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
-                      const struct bj_buf *bytes, const char *type)
+int bj_drawing_reply(struct bj_call *c, const struct bj_drawing *d,
+                     const struct bj_buf *bytes, const char *type)
 {
     if (!bj_room_take_later(d->server)) {
         bj_call_header(c, "Retry-After", "1");
@@ -100,7 +100,7 @@ int bj_drawing_image(struct bj_call *c, struct bj_drawing *d)
     struct bj_buf png[BJ_CHARTS] = {{0}};
     int r =
         bj_draw_png(d->server->program, &d->charts, d->width, 2, png, &c->err);
-    r = r == 0 ? bj_drawing_answer(c, d, &png[0], "image/png")
+    r = r == 0 ? bj_drawing_reply(c, d, &png[0], "image/png")
                : bj_drawing_failed(c, r, "PNG");
     for (unsigned i = 0; i < BJ_CHARTS; i++)
         bj_buf_free(&png[i]);

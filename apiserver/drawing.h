@@ -36,11 +36,11 @@ void bj_drawing_free(struct bj_drawing *d); /* NULL is fine */
 bj_drawing_step bj_drawing_prepare;
 
 /* In the second part: query and make the charts.  0 or -ENOMEM. */
-int bj_drawing_ask(struct bj_call *c, struct bj_drawing *d);
+int bj_drawing_query(struct bj_call *c, struct bj_drawing *d);
 
 /* Wait for room, then respond with bytes of that type.  0 or a refusal. */
-int bj_drawing_answer(struct bj_call *c, const struct bj_drawing *d,
-                      const struct bj_buf *bytes, const char *type);
+int bj_drawing_reply(struct bj_call *c, const struct bj_drawing *d,
+                     const struct bj_buf *bytes, const char *type);
 
 /* Draw the first chart as an image of d->width and respond with it.  0 or a
  * refusal. */
@@ -48,14 +48,14 @@ int bj_drawing_image(struct bj_call *c, struct bj_drawing *d);
 
 /* The two parts of the endpoint for a PDF (pdf.c). */
 int bj_pdf_prepare(struct bj_call *c);
-int bj_pdf_answer(struct bj_call *c);
+int bj_pdf_reply(struct bj_call *c);
 
 /* The two parts of an endpoint for one plot (plot.c).  The first one uses the
  * metrics, by and width of p for the job of that name; the second one frees the
  * work. */
 int bj_plot_prepare(struct bj_call *c, const struct bj_params *p,
                     struct bj_slice job, struct bj_drawing *d);
-int bj_plot_answer(struct bj_call *c);
+int bj_plot_reply(struct bj_call *c);
 
 /* Refuse a request after its drawing failed with code; what: "PDF", "PNG". */
 int bj_drawing_failed(struct bj_call *c, int code, const char *what);

@@ -245,7 +245,8 @@ static int write_metadata(struct bj_call *c, const struct bj_gate_kept *k)
     bj_buf_str(b, "{\"status\":\"success\",\"data\":{");
     BJ_JSON_EACH(metric, bj_json_get(doc, "data"))
     {
-        if (!c->who.admin && !bj_promql_is_known(bj_json_key(metric), &rules))
+        if (!c->identity.admin &&
+            !bj_promql_is_known(bj_json_key(metric), &rules))
             continue;
         bj_buf_str(b, before);
         put_metric(b, metric);

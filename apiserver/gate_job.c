@@ -27,13 +27,13 @@ struct bj_gate_job *bj_gate_job_new(struct bj_gate_list *l, struct bj_call *c)
     j->span = BJ_PROMQL_NO_SPAN;
     j->start_usec = bj_request_of(c)->start_usec;
     j->end_usec = j->start_usec + c->worker->conf->gate.timeout_usec;
-    memcpy(j->user, c->who.user, sizeof(j->user));
+    memcpy(j->user, c->identity.user, sizeof(j->user));
     return j;
 }
 
 /* Maximum number of admitted requests: half of the responses that the server
  * makes at a time are left for other requests. */
-static unsigned most(const struct bj_api_conf *conf)
+static unsigned max_admitted(const struct bj_api_conf *conf)
 {
     unsigned n = (unsigned)conf->max_requests / 2;
     return n > 0 ? n : 1;
@@ -47,14 +47,14 @@ static unsigned enter_list(struct bj_gate_job *j, unsigned all, unsigned part)
     struct bj_gate_list *l = j->list;
     unsigned shared = 0, own = 0;
     pthread_mutex_lock(&l->lock);
-    for (const struct bj_gate_job *k = l->first; k; k = k->more) {
-        shared += k->reach == j->reach;
-        own += k->reach == j->reach && strcmp(k->user, j->user) == 0;
+    for (const struct bj_gate_job *k = l->first; k; k = k->next_all) {
+        shared += k->retention == j->retention;
+        own += k->retention == j->retention && strcmp(k->user, j->user) == 0;
     }
     bool many = own >= (part + 1) / 2;
     bool full = shared >= part || l->n >= all;
     if (!many && !full) {
-        j->more = l->first;
+        j->next_all = l->first;
         l->first = j;
         l->n++;
     }
@@ -66,8 +66,8 @@ int bj_gate_admit(struct bj_gate_job *j, struct bj_call *c)
 {
     const struct bj_api_conf *conf = j->settings->conf;
     const struct bj_gate_servers *servers = &conf->gate.servers;
-    unsigned all = most(conf);
-    j->reach = bj_gate_servers_for(servers, j->span, c->now_sec * 1000);
+    unsigned all = max_admitted(conf);
+    j->retention = bj_gate_servers_for(servers, j->span, c->now_sec * 1000);
     unsigned status = enter_list(
         j, all, bj_gate_servers_differ(servers) ? (all + 1) / 2 : all);
     if (status == 0)
@@ -86,9 +86,9 @@ static void leave_list(struct bj_gate_job *j)
     pthread_mutex_lock(&l->lock);
     struct bj_gate_job **at = &l->first;
     while (*at && *at != j)
-        at = &(*at)->more;
+        at = &(*at)->next_all;
     if (*at) {
-        *at = j->more;
+        *at = j->next_all;
         l->n--;
     }
     pthread_mutex_unlock(&l->lock);
@@ -100,11 +100,11 @@ void bj_gate_job_free(struct bj_gate_job *j)
         return;
     leave_list(j);
     bj_settings_unref(j->settings);
-    bj_settings_unref(j->using);
+    bj_settings_unref(j->used_settings);
     bj_gate_request_clear(&j->request);
     bj_buf_free(&j->path);
     bj_buf_free(&j->form);
-    bj_buf_free(&j->whole);
+    bj_buf_free(&j->reply_body);
     free(j);
 }
 
@@ -114,8 +114,8 @@ struct bj_gate_kept *bj_gate_kept_new(struct bj_gate_job *j)
     if (!k)
         return NULL;
     k->settings = bj_settings_ref(j->settings);
-    k->body = j->whole;
-    j->whole = (struct bj_buf){0};
+    k->body = j->reply_body;
+    j->reply_body = (struct bj_buf){0};
     return k;
 }
 
@@ -134,7 +134,7 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
                         struct bj_settings *settings, uint64_t running,
                         uint64_t now_usec, struct bj_err *err)
 {
-    j->using = bj_settings_ref(settings);
+    j->used_settings = bj_settings_ref(settings);
     j->gzip = !j->keep &&
               bj_accept_gzip(bj_http_header(j->call->req, "Accept-Encoding"));
     /* with few requests, large pieces cost less */
@@ -154,10 +154,10 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
 void bj_gate_job_reset(struct bj_gate_job *j)
 {
     bj_gate_request_clear(&j->request);
-    bj_settings_unref(j->using);
-    j->using = NULL;
-    j->whole.len = 0;
+    bj_settings_unref(j->used_settings);
+    j->used_settings = NULL;
+    j->reply_body.len = 0;
     j->call->reply->body.len = 0;
-    j->discard = j->again = j->blocked = j->headed = false;
+    j->discard = j->retry = j->blocked = j->has_head = false;
     j->flow = NULL;
 }

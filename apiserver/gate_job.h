@@ -16,8 +16,8 @@ struct bj_settings;
 
 /* A request while it is processed. */
 struct bj_gate_job {
-    struct bj_gate_job *next; /* in the queue of its stage */
-    struct bj_gate_job *more; /* in the list of all */
+    struct bj_gate_job *next;     /* in the queue of its stage */
+    struct bj_gate_job *next_all; /* in the list of all */
     struct bj_gate_list *list;
     struct bj_gate *gate;
     struct bj_call *call;         /* valid until it is answered */
@@ -28,21 +28,22 @@ struct bj_gate_job {
     struct bj_buf path;
     struct bj_buf form;         /* parameters; for a GET a part of the path */
     struct bj_promql_span span; /* times of the series that it reads */
-    uint64_t reach; /* retention of the servers that can answer it */
+    uint64_t retention; /* retention of the servers that can answer it */
     uint64_t start_usec, end_usec; /* boot clock */
     bool keep; /* keep the whole body of a success for the second part of the
                   endpoint; else long bodies are forwarded as they arrive */
     /* only bj_gate_run() uses the rest */
     bool gzip, discard, blocked;
-    bool again; /* after discard, send it to another server */
+    bool retry; /* after discard, send it to another server */
     struct bj_gate_upstream *upstream, *failed; /* failed: not dereferenced */
-    struct bj_settings *using; /* settings that request uses; a reference */
+    struct bj_settings
+        *used_settings; /* settings that request uses; a reference */
     struct bj_gate_request request;
-    bool headed;         /* the next three are known */
-    bool packed;         /* the body is compressed by gzip */
-    unsigned status;     /* status of the reply */
-    uint64_t length;     /* length of the reply's body; 0: unknown */
-    struct bj_buf whole; /* the reply's body, until the response begins */
+    bool has_head;            /* the next three are known */
+    bool packed;              /* the body is compressed by gzip */
+    unsigned status;          /* status of the reply */
+    uint64_t length;          /* length of the reply's body; 0: unknown */
+    struct bj_buf reply_body; /* the reply's body, until the response begins */
     struct bj_flow *flow;
     struct bj_stream *stream;
     struct bj_request_log log; /* log line of the stream */

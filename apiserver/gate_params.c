@@ -96,7 +96,7 @@ static int check_value(struct bj_gate_params *p, enum bj_gate_param which,
     return -EINVAL;
 }
 
-static int take(void *ctx, struct bj_slice key, struct bj_slice value)
+static int on_param(void *ctx, struct bj_slice key, struct bj_slice value)
 {
     struct bj_gate_params *p = ctx;
     if (bj_slice_eq(key, BJ_SLICE("match[]"))) {
@@ -174,7 +174,7 @@ static int take_form(struct bj_gate_params *p, struct bj_slice body)
                      "The form in the body is malformed.");
             return -EINVAL;
         }
-        int r = take(p, key, value);
+        int r = on_param(p, key, value);
         if (r < 0)
             return r;
     }
@@ -200,7 +200,7 @@ int bj_gate_params_read(struct bj_call *c, struct bj_arena *arena,
                         struct bj_gate_params *ret)
 {
     *ret = (struct bj_gate_params){.arena = arena};
-    int r = bj_http_each_arg(c->req, take, ret);
+    int r = bj_http_each_arg(c->req, on_param, ret);
     if (r == 0 && c->req->body.n > 0 && !is_form(c->req))
         return bj_call_refuse(c, 400,
                               "The body must be a form with the type "

@@ -34,7 +34,7 @@ struct member {
 
 struct bj_gate_pool {
     struct bj_settings *settings; /* NULL: none yet */
-    uint64_t turn;
+    uint64_t last_use;
     unsigned n;
     struct bj_gate_upstream *v[BJ_GATE_SERVERS];
     struct member *first;
@@ -219,7 +219,7 @@ static struct member *add(struct bj_gate_pool *p, const char *url)
 }
 
 /* Remove the servers that the options no longer name and no query uses. */
-static void sweep(struct bj_gate_pool *p)
+static void remove_unused(struct bj_gate_pool *p)
 {
     for (struct member **at = &p->first; *at;) {
         struct member *m = *at;
@@ -250,7 +250,7 @@ void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
     if (failed) {
         bj_log(BJ_LOG_ERROR, NULL, "gate: no memory for new servers");
         bj_settings_unref(settings);
-        sweep(p);
+        remove_unused(p);
         return;
     }
     bj_gate_pool_stop(p, fetches); /* checks refer to the old settings */
@@ -262,7 +262,7 @@ void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
         p->v[i] = &fresh[i]->up;
     }
     p->n = (unsigned)n;
-    sweep(p);
+    remove_unused(p);
     bj_settings_unref(p->settings);
     p->settings = settings;
 }
@@ -282,7 +282,7 @@ struct bj_gate_upstream *const *bj_gate_pool_all(const struct bj_gate_pool *p,
 void bj_gate_pool_begin(struct bj_gate_pool *p, struct bj_gate_upstream *u)
 {
     u->running++;
-    u->turn = ++p->turn;
+    u->last_use = ++p->last_use;
     member_of(u)->queries++;
 }
 
@@ -290,7 +290,7 @@ void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u)
 {
     u->running--;
     if (!u->conf)
-        sweep(p);
+        remove_unused(p);
 }
 
 /* --- metrics ---------------------------------------------------------------

@@ -23,7 +23,7 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? (uint64_t)-v : (uint64_t)v;
 }
 
-static uint64_t more(uint64_t a, uint64_t b)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -42,7 +42,7 @@ static uint64_t span_of(const struct bj_promql_node *n, uint64_t points,
         points = points > c->max_points ? 1 : points;
     }
     for (const struct bj_promql_node *k = n->child; k; k = k->next)
-        inside = more(inside, span_of(k, points, c));
+        inside = larger(inside, span_of(k, points, c));
     return own + inside;
 }
 
@@ -104,9 +104,9 @@ static int refuse(struct bj_call *c, int code, const struct bj_err *err)
 static struct bj_promql_viewer viewer_of(const struct bj_call *c)
 {
     const struct bj_gate_conf *conf = &c->worker->conf->gate;
-    return (struct bj_promql_viewer){.user = bj_slice_str(c->who.user),
-                                     .accounts = c->who.account,
-                                     .account_count = c->who.accounts,
+    return (struct bj_promql_viewer){.user = bj_slice_str(c->identity.user),
+                                     .accounts = c->identity.account,
+                                     .account_count = c->identity.accounts,
                                      .rules = {conf->rule, conf->rules}};
 }
 
@@ -158,7 +158,7 @@ int bj_gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
     if (r != 0)
         return r;
     *ret = bj_promql_reach(tree, at);
-    if (!c->who.admin &&
+    if (!c->identity.admin &&
         (r = bj_promql_restrict(tree, &viewer, arena, &tree, &err)) < 0)
         return refuse(c, r, &err);
     return put_tree(c, "query", tree, b);
@@ -195,7 +195,7 @@ static int put_match(struct bj_call *c, const struct bj_promql_node *tree,
     const struct bj_promql_viewer viewer = viewer_of(c);
     struct bj_err err = {0};
     int n = tree != NULL, r = 0;
-    if (!c->who.admin)
+    if (!c->identity.admin)
         n = bj_promql_restrict_match(tree, &viewer, arena, all, &err);
     if (n < 0)
         return refuse(c, n, &err);

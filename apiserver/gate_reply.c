@@ -82,30 +82,31 @@ int bj_gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
 {
     size_t cap = 2 * j->request.fetch.piece_bytes;
     struct bj_stream *s = NULL;
-    if (!j->whole.failed)
-        s = bj_stream_new(cap > j->whole.len ? cap : j->whole.len, wake, ctx);
+    if (!j->reply_body.failed)
+        s = bj_stream_new(cap > j->reply_body.len ? cap : j->reply_body.len,
+                          wake, ctx);
     if (!s)
         return no_memory(j);
-    bj_stream_put(s, (struct bj_slice){j->whole.p, j->whole.len});
-    bj_buf_free(&j->whole);
+    bj_stream_put(s, (struct bj_slice){j->reply_body.p, j->reply_body.len});
+    bj_buf_free(&j->reply_body);
     set_head(j);
     j->call->reply->stream = j->stream = s;
     j->call->reply->stream_bytes = j->length;
     return 0;
 }
 
-void bj_gate_reply_whole(struct bj_gate_job *j)
+void bj_gate_reply_body(struct bj_gate_job *j)
 {
     struct bj_call *c = j->call;
     const struct bj_buf spare = c->reply->body;
-    if (j->whole.failed) {
+    if (j->reply_body.failed) {
         no_memory(j);
         return;
     }
     set_head(j);
     if (!j->keep || j->status / 100 != 2) {
-        c->reply->body = j->whole;
-        j->whole = spare;
+        c->reply->body = j->reply_body;
+        j->reply_body = spare;
     } else if (!(c->work = bj_gate_kept_new(j))) {
         no_memory(j);
     }

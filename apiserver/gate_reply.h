@@ -13,13 +13,13 @@ int bj_gate_reply_check(struct bj_gate_job *j,
 int bj_gate_reply_begin(struct bj_gate_job *j,
                         const struct bj_fetch_reply *reply);
 
-/* Make the response as a stream that begins with j->whole; wake and ctx are for
- * the stream.  0 or a refusal. */
+/* Make the response as a stream that begins with j->reply_body; wake and ctx
+ * are for the stream.  0 or a refusal. */
 int bj_gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
                          void *ctx);
 
 /* Make the response, or the work of the endpoint's second part, from the
- * complete reply in j->whole. */
-void bj_gate_reply_whole(struct bj_gate_job *j);
+ * complete reply in j->reply_body. */
+void bj_gate_reply_body(struct bj_gate_job *j);
 
 #endif

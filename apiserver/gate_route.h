@@ -9,8 +9,8 @@ struct bj_gate_upstream {
     const struct bj_gate_server *conf; /* NULL: no longer in the options */
     bool up;                           /* its last response was valid */
     unsigned running;                  /* queries of the gate */
-    unsigned own;                      /* of these: queries of the user */
-    uint64_t turn; /* larger for servers that were used later */
+    unsigned user_running;             /* of these: queries of the user */
+    uint64_t last_use; /* larger for servers that were used later */
 };
 
 /* Requirements of a query. */

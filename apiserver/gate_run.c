@@ -32,7 +32,7 @@ static void on_stream(void *gate)
  */
 
 /* The response of the call is complete, or its body is a stream. */
-static void answer(struct bj_gate *g, struct bj_gate_job *j)
+static void respond(struct bj_gate *g, struct bj_gate_job *j)
 {
     struct bj_call *c = j->call;
     const struct bj_request *t = bj_request_of(c);
@@ -68,7 +68,7 @@ static void fail(struct bj_gate *g, struct bj_gate_job *j, int code,
     else
         bj_gate_refuse(j->call, 502, "unavailable",
                        "The Prometheus server did not answer.");
-    answer(g, j);
+    respond(g, j);
 }
 
 /* --- servers ----------------------------------------------------------------
@@ -88,9 +88,9 @@ static int choose(struct bj_gate *g, const struct bj_gate_job *j,
         .own_max = bj_gate_pool_settings(g->pool)->conf->gate.user_queries,
         .failed = j->failed};
     for (unsigned i = 0; i < n; i++)
-        v[i]->own = 0;
+        v[i]->user_running = 0;
     for (const struct bj_gate_job *k = g->running.first; k; k = k->next)
-        k->upstream->own += strcmp(k->user, j->user) == 0;
+        k->upstream->user_running += strcmp(k->user, j->user) == 0;
     int r = bj_gate_route(v, n, &need);
     *ret = r >= 0 ? v[r] : NULL;
     return r;
@@ -98,8 +98,8 @@ static int choose(struct bj_gate *g, const struct bj_gate_job *j,
 
 /* The server of a job has failed, for the reason in text.  True: send the job
  * to another server. */
-static bool may_go_elsewhere(struct bj_gate *g, struct bj_gate_job *j,
-                             const char *text)
+static bool can_retry(struct bj_gate *g, struct bj_gate_job *j,
+                      const char *text)
 {
     struct bj_gate_upstream *other;
     bj_gate_pool_failed(j->upstream, text);
@@ -127,8 +127,8 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
     int r = bj_gate_reply_check(j, reply);
     g->changed = true;
     if (r > 0) {
-        j->again = may_go_elsewhere(g, j, j->call->refusal);
-        if (!j->again)
+        j->retry = can_retry(g, j, j->call->refusal);
+        if (!j->retry)
             bj_log(BJ_LOG_ERROR, NULL, "request %s: gate: %s",
                    j->call->request_id, j->call->refusal);
     } else {
@@ -136,23 +136,23 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
         r = bj_gate_reply_begin(j, reply);
     }
     j->discard = r > 0;
-    j->headed = r == 0;
-    if (r > 0 && !j->again) {
+    j->has_head = r == 0;
+    if (r > 0 && !j->retry) {
         g->failures++;
-        answer(g, j);
+        respond(g, j);
     }
 }
 
 /* A response that is not complete yet becomes a stream. */
 static void begin_stream(struct bj_gate *g, struct bj_gate_job *j)
 {
-    j->bytes = j->whole.len;
+    j->bytes = j->reply_body.len;
     g->bytes += j->bytes;
     j->discard = bj_gate_reply_stream(j, on_stream, g) > 0;
-    answer(g, j);
+    respond(g, j);
 }
 
-static bool has_all(const struct bj_gate_job *j)
+static bool is_complete(const struct bj_gate_job *j)
 {
     return j->length > 0 && j->bytes == j->length;
 }
@@ -171,7 +171,7 @@ static enum bj_flow_next pass_on(struct bj_gate_job *j, struct bj_slice piece)
     g->bytes += piece.n;
     if (r > 0 && (r & BJ_STREAM_WAITED))
         g->events.readable(g->ctx);
-    if (r < 0 || !(r & BJ_STREAM_FULL) || has_all(j))
+    if (r < 0 || !(r & BJ_STREAM_FULL) || is_complete(j))
         return BJ_FLOW_MORE;
     j->blocked = true; /* also if other pieces of this pass have room */
     return BJ_FLOW_PAUSE;
@@ -185,8 +185,8 @@ static enum bj_flow_next on_piece(void *ctx, struct bj_slice piece)
         return BJ_FLOW_MORE;
     if (j->stream)
         return pass_on(j, piece);
-    bj_buf_slice(&j->whole, piece);
-    if (!j->keep && j->whole.len > j->request.fetch.piece_bytes)
+    bj_buf_slice(&j->reply_body, piece);
+    if (!j->keep && j->reply_body.len > j->request.fetch.piece_bytes)
         begin_stream(g, j);
     g->changed = g->changed || j->discard;
     return BJ_FLOW_MORE;
@@ -237,7 +237,7 @@ static void drop(struct bj_gate *g, struct bj_gate_job *j, const char *end)
 }
 
 /* End the job at its server, and send it to another one. */
-static void send_elsewhere(struct bj_gate *g, struct bj_gate_job *j)
+static void requeue(struct bj_gate *g, struct bj_gate_job *j)
 {
     leave_server(g, j);
     bj_gate_job_reset(j);
@@ -253,19 +253,19 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
     char text[320];
     (void)reply;
     bj_err_reason(err, text, sizeof(text));
-    bool again = j->again || (!j->discard && is_fault(j, code) &&
-                              may_go_elsewhere(g, j, text));
-    if (again) {
-        send_elsewhere(g, j);
+    bool retry =
+        j->retry || (!j->discard && is_fault(j, code) && can_retry(g, j, text));
+    if (retry) {
+        requeue(g, j);
         return;
     }
     if (code < 0 && !j->discard) {
         fail(g, j, code, text);
     } else if (j->call) {
-        j->bytes = j->whole.len;
+        j->bytes = j->reply_body.len;
         g->bytes += j->bytes;
-        bj_gate_reply_whole(j);
-        answer(g, j);
+        bj_gate_reply_body(j);
+        respond(g, j);
     }
     end_stream(j, code == 0);
     drop(g, j, code == 0 ? "complete" : "failed");
@@ -278,7 +278,7 @@ static const struct bj_flow_events flow_events = {on_head, on_piece, on_end};
 
 static bool has_hung_up(const struct bj_gate_job *j)
 {
-    return j->call && bj_http_given_up(j->call->req);
+    return j->call && bj_http_client_gone(j->call->req);
 }
 
 static void hang_up(struct bj_gate *g, struct bj_gate_job *j)
@@ -288,7 +288,7 @@ static void hang_up(struct bj_gate *g, struct bj_gate_job *j)
         return;
     bj_gate_refuse(j->call, HUNG_UP, "canceled",
                    "The client disconnected while it waited.");
-    answer(g, j);
+    respond(g, j);
 }
 
 /* Send a job to a server, or refuse it. */
@@ -309,8 +309,8 @@ static void begin(struct bj_gate *g, struct bj_gate_job *j,
     if (r == 0)
         return;
     bj_err_reason(&err, text, sizeof(text));
-    if (is_fault(j, r) && may_go_elsewhere(g, j, text)) {
-        send_elsewhere(g, j);
+    if (is_fault(j, r) && can_retry(g, j, text)) {
+        requeue(g, j);
         return;
     }
     fail(g, j, r, text);
@@ -365,12 +365,12 @@ static void start_waiting(struct bj_gate *g, uint64_t now, bool check)
 }
 
 /* Continue to read the reply after the client has read data. */
-static void go_on(struct bj_gate_job *j)
+static void resume(struct bj_gate_job *j)
 {
-    if (!j->blocked || (!has_all(j) && bj_stream_is_full(j->stream)))
+    if (!j->blocked || (!is_complete(j) && bj_stream_is_full(j->stream)))
         return;
     j->blocked = false;
-    bj_flow_go_on(j->flow);
+    bj_flow_resume(j->flow);
 }
 
 /* Cancel jobs without a client, and continue those whose streams have room
@@ -379,18 +379,18 @@ static void serve_running(struct bj_gate *g, bool check)
 {
     for (struct bj_gate_job *j = g->running.first, *next; j; j = next) {
         bool gone =
-            (j->stream && !has_all(j) && bj_stream_is_closed(j->stream)) ||
+            (j->stream && !is_complete(j) && bj_stream_is_closed(j->stream)) ||
             (check && has_hung_up(j));
         next = j->next;
-        if (!gone && !j->discard && j->headed && j->call && !j->keep)
+        if (!gone && !j->discard && j->has_head && j->call && !j->keep)
             begin_stream(g, j);
         if (!gone && !j->discard) {
-            go_on(j);
+            resume(j);
             continue;
         }
         bj_fetches_cancel(g->fetches, j->flow);
-        if (j->again && !gone) {
-            send_elsewhere(g, j);
+        if (j->retry && !gone) {
+            requeue(g, j);
             continue;
         }
         if (gone)

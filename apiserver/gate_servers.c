@@ -214,7 +214,7 @@ bool bj_gate_server_covers(const struct bj_gate_server *s,
     return span.from_ms >= oldest && span.to_ms <= newest;
 }
 
-uint64_t bj_gate_server_reach(const struct bj_gate_server *s)
+uint64_t bj_gate_server_retention(const struct bj_gate_server *s)
 {
     return s->retention_usec > 0 ? s->retention_usec : UINT64_MAX;
 }
@@ -224,11 +224,11 @@ uint64_t bj_gate_servers_for(const struct bj_gate_servers *all,
 {
     uint64_t least = 0, longest = 0;
     for (size_t i = 0; i < all->n; i++) {
-        uint64_t reach = bj_gate_server_reach(&all->v[i]);
-        longest = reach > longest ? reach : longest;
+        uint64_t retention = bj_gate_server_retention(&all->v[i]);
+        longest = retention > longest ? retention : longest;
         if (bj_gate_server_covers(&all->v[i], span, now_ms) &&
-            (least == 0 || reach < least))
-            least = reach;
+            (least == 0 || retention < least))
+            least = retention;
     }
     return least > 0 ? least : longest;
 }
@@ -236,8 +236,8 @@ uint64_t bj_gate_servers_for(const struct bj_gate_servers *all,
 bool bj_gate_servers_differ(const struct bj_gate_servers *all)
 {
     for (size_t i = 1; i < all->n; i++)
-        if (bj_gate_server_reach(&all->v[i]) !=
-            bj_gate_server_reach(&all->v[0]))
+        if (bj_gate_server_retention(&all->v[i]) !=
+            bj_gate_server_retention(&all->v[0]))
             return true;
     return false;
 }

@@ -39,7 +39,7 @@ bool bj_gate_server_covers(const struct bj_gate_server *s,
                            struct bj_promql_span span, int64_t now_ms);
 
 /* The retention of a server in microseconds; UINT64_MAX: unlimited. */
-uint64_t bj_gate_server_reach(const struct bj_gate_server *s);
+uint64_t bj_gate_server_retention(const struct bj_gate_server *s);
 
 /* The retention of the servers that get a query for that period if all servers
  * are up: the shortest one that covers it, or the longest of all. */

@@ -120,8 +120,8 @@ static double *values_of(struct bj_grid *g)
     return v;
 }
 
-static int take(void *ctx, const struct bj_json *metric,
-                const struct bj_json *values, struct bj_err *err)
+static int on_series(void *ctx, const struct bj_json *metric,
+                     const struct bj_json *values, struct bj_err *err)
 {
     struct bj_grid *g = ctx;
     unsigned part = 0;
@@ -152,18 +152,18 @@ static int take(void *ctx, const struct bj_json *metric,
     return 0;
 }
 
-static int ask(struct bj_grid *g, const struct bj_http_request *req,
-               struct bj_err *err)
+static int query_prom(struct bj_grid *g, const struct bj_http_request *req,
+                      struct bj_err *err)
 {
-    const struct bj_prom_sink sink = {.ctx = g, .series = take};
+    const struct bj_prom_sink sink = {.ctx = g, .series = on_series};
     bj_buf_put(&g->query, "", 1);
     if (g->query.failed || g->selector.failed)
         return bj_err_set(err, -ENOMEM, "grid");
     if (g->why)
         return 0;
-    int r = bj_prompool_late(g->prom, g->since_usec) || bj_http_given_up(req)
+    int r = bj_prompool_late(g->prom, g->since_usec) || bj_http_client_gone(req)
                 ? -EBUSY
-                : bj_prompool_ask(g->prom, g->query.p, &g->range, &sink, err);
+                : bj_prompool_query(g->prom, g->query.p, &g->range, &sink, err);
     if (r == -ENOMEM)
         return r;
     if (r == -EBUSY)
@@ -192,7 +192,7 @@ int bj_grid_after(struct bj_call *c, bj_grid_page *put)
 {
     struct bj_grid *g = c->work;
     c->work = NULL;
-    int r = ask(g, c->req, &c->err);
+    int r = query_prom(g, c->req, &c->err);
     if (r == 0 && bj_room_take_later(g->server)) {
         put(c, g);
         bj_room_give_later(g->server);

@@ -138,7 +138,7 @@ void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p)
                             : " AND coalesce(j.gpus, 0) = 0");
 }
 
-int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end)
+int bj_jobs_refuse_partial(struct bj_call *c, const struct bj_jobs_end *end)
 {
     return !end->partial
                ? 0

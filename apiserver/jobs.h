@@ -59,7 +59,7 @@ struct bj_jobs_end {
     bool partial;
     int64_t at;
     int64_t total; /* number of matching jobs, if requested; else negative */
-    bool least;    /* total is only a lower bound */
+    bool at_least; /* total is only a lower bound */
 };
 
 /* Write a whole list, without an envelope, with the columns of bj_jobs_pick. 0,
@@ -69,7 +69,7 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
 
 /* Refuse a partial list, for responses that cannot mark it as partial; 0 if it
  * is not partial. */
-int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end);
+int bj_jobs_refuse_partial(struct bj_call *c, const struct bj_jobs_end *end);
 
 /* Append the condition " AND ..." for the parameter gpu. */
 void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p);

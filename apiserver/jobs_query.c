@@ -11,7 +11,7 @@ enum {
     FILTERS = 12, /* bound values of a branch, without those of the request */
     BRANCH_VALUES = 1500,
     UNTIL_NAMED = 200, /* in thousandths of query.timeout */
-    WHOLE = 1000
+    FULL_TIME = 1000
 };
 
 void bj_jobs_query_free(struct bj_jobs_query *l)
@@ -175,7 +175,7 @@ static int search_names(struct bj_call *c, struct bj_jobs_query *l)
     bj_query_sql(q, "SELECT id FROM jobname WHERE text");
     add_like(q, l);
     bj_query_sql(q, " OR bj_late(id, id, ");
-    bj_query_int(q, WHOLE);
+    bj_query_int(q, FULL_TIME);
     bj_query_sql(q, ") LIMIT ");
     bj_query_int(q, BJ_JOBS_NAMES + 1);
     bj_reader_walk(c->reader, true, UNTIL_NAMED);
@@ -296,7 +296,7 @@ int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
     bj_query_sql(q, " AND ((1 = 1");
     r = add_filters(c, l);
     bj_query_sql(q, ") OR bj_late(j.at, j.id, ");
-    bj_query_int(q, WHOLE * (part + 1) / parts);
+    bj_query_int(q, FULL_TIME * (part + 1) / parts);
     bj_query_sql(q, "))");
     return r;
 }

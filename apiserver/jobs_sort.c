@@ -160,7 +160,7 @@ int bj_jobs_sort(struct bj_call *c, struct bj_jobs_query *l,
         if (limit > 0 && first + n < all.n)
             snprintf(l->end.next, sizeof(l->end.next), "%zu.0", first + n);
         l->end.total = (int64_t)all.n;
-        l->end.least = l->end.partial;
+        l->end.at_least = l->end.partial;
     }
     free(all.item);
     return r;

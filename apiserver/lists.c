@@ -28,15 +28,15 @@ static int on_me(struct bj_call *c)
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r != 0)
         return r;
-    for (unsigned i = 0; i < c->who.accounts; i++) {
+    for (unsigned i = 0; i < c->identity.accounts; i++) {
         bj_buf_str(&accounts, i ? "," : "");
-        bj_buf_slice(&accounts, c->who.account[i]);
+        bj_buf_slice(&accounts, c->identity.account[i]);
     }
     bj_call_rows(c, &rows, names, bj_key_names(me_keys, names));
     bj_row_begin(&rows);
-    bj_put_text(&rows, bj_slice_str(c->who.user));
-    bj_put_bool(&rows, c->who.admin);
-    bj_put_bool(&rows, c->who.accounts > 0);
+    bj_put_text(&rows, bj_slice_str(c->identity.user));
+    bj_put_bool(&rows, c->identity.admin);
+    bj_put_bool(&rows, c->identity.accounts > 0);
     bj_put_text(&rows,
                 (struct bj_slice){accounts.p ? accounts.p : "", accounts.len});
     bj_row_end(&rows);
@@ -135,9 +135,9 @@ static int make_users(struct bj_call *c, struct bj_query *q,
                     "a.user WHERE n.name <> ''");
     int r = bj_query_scope(q, c, p, "a");
     /* Include the user, even without jobs. */
-    bj_query_sql(q, c->who.admin ? " GROUP BY 1" : " UNION SELECT ");
-    if (!c->who.admin)
-        bj_query_text(q, bj_slice_str(c->who.user));
+    bj_query_sql(q, c->identity.admin ? " GROUP BY 1" : " UNION SELECT ");
+    if (!c->identity.admin)
+        bj_query_text(q, bj_slice_str(c->identity.user));
     bj_query_sql(q, " ORDER BY 1");
     return r;
 }

@@ -55,7 +55,7 @@ static void on_forwarded(void *ctx, struct bj_call *c)
     c->forward = NULL;
     if (c->work) {
         pthread_mutex_lock(&s->lock);
-        bj_queue_push(&s->waits, bj_request_of(c));
+        bj_queue_push(&s->waiting, bj_request_of(c));
         pthread_mutex_unlock(&s->lock);
         pthread_cond_signal(&s->wait_cond);
         return;
@@ -74,7 +74,7 @@ static void on_readable(void *ctx)
 }
 
 /* Sent responses have made room: wake threads that wait for it. */
-static void go_on(struct bj_server *s)
+static void wake_waiters(struct bj_server *s)
 {
     pthread_mutex_lock(&s->lock);
     bj_room_changed(s);
@@ -120,7 +120,7 @@ static bool collect_fds(struct bj_server *s, int fd, struct turn *t)
 }
 
 /* -1 is forever. */
-static int sooner(int a, int b)
+static int min_timeout(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -139,9 +139,9 @@ int bj_server_turn(struct bj_server *s, int fd, int max_ms)
     struct turn t;
     uint64_t now = bj_clock_boot_usec();
     bool room = collect_fds(s, fd, &t);
-    int ms =
-        sooner(bj_httpd_timeout(s->httpd, now), bj_gate_timeout(s->gate, now));
-    ms = sooner(ms, room ? max_ms : LOW_MEMORY_MS);
+    int ms = min_timeout(bj_httpd_timeout(s->httpd, now),
+                         bj_gate_timeout(s->gate, now));
+    ms = min_timeout(ms, room ? max_ms : LOW_MEMORY_MS);
     if (poll(t.fds, OWN + t.httpd + t.gate, ms) < 0)
         return errno == EINTR ? 0 : -errno;
     now = bj_clock_boot_usec();
@@ -150,6 +150,6 @@ int bj_server_turn(struct bj_server *s, int fd, int max_ms)
     run_gate(s, t.fds + OWN + t.httpd, t.gate, now);
     bj_httpd_run(s->httpd, t.fds + OWN, t.httpd, now);
     run_gate(s, NULL, 0, now); /* requests that have just arrived */
-    go_on(s);
+    wake_waiters(s);
     return t.fds[0].revents != 0;
 }

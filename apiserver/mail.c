@@ -76,7 +76,7 @@ static int write_choice(struct bj_call *c, struct bj_slice choice)
     struct bj_store *s = NULL;
     int r = bj_store_open(&opt, &s, &c->err);
     if (r == 0)
-        r = bj_mail_choice_write(s, bj_slice_str(c->who.user), choice,
+        r = bj_mail_choice_write(s, bj_slice_str(c->identity.user), choice,
                                  c->now_sec, &c->err);
     bj_store_close(s);
     if (r == 0)
@@ -112,7 +112,7 @@ static int read_own(struct bj_call *c, struct bj_mail_choice *ret)
     if (r != 0)
         return r;
     r = bj_mail_choice_read(bj_reader_db(c->worker->reader),
-                            bj_slice_str(c->who.user), ret, &c->err);
+                            bj_slice_str(c->identity.user), ret, &c->err);
     bj_reader_end(c->worker->reader);
     return r;
 }
@@ -136,7 +136,7 @@ static int on_api(struct bj_call *c)
     if (r != 0)
         return r;
     bj_call_open(c);
-    put_member(&c->reply->body, "{\"user\":", c->who.user);
+    put_member(&c->reply->body, "{\"user\":", c->identity.user);
     put_member(&c->reply->body, ",\"choice\":", own.choice);
     put_member(&c->reply->body, ",\"default\":", own.by_default);
     bj_buf_str(&c->reply->body, "}");
@@ -193,7 +193,7 @@ const struct bj_endpoint bj_endpoints_mail[] = {
      .needs = BJ_NEED_USER,
      .run = on_page,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help = "Web page: what the user gets by mail.",
      .type = "text/html"},
     {.path = NULL},

@@ -110,7 +110,7 @@ static int same_sockets(const struct bj_api_conf *a,
 /* The store may appear later: each request tries to open it. */
 static void check_store(struct program *p)
 {
-    struct bj_reader *reader = p->server.own.reader;
+    struct bj_reader *reader = p->server.http_worker.reader;
     struct bj_err err = {0};
     char text[320];
     if (bj_reader_begin(reader, &err) < 0)

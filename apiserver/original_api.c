@@ -46,7 +46,7 @@ static int refuse(struct bj_call *c, const char *type, const char *text)
 /* With original.strict, a request without a user gets a special document. */
 static void refused(struct bj_call *c)
 {
-    if (c->worker->conf->original_strict && !c->who.user[0])
+    if (c->worker->conf->original_strict && !c->identity.user[0])
         refuse(c, "User Error", "No user identified");
 }
 
@@ -230,7 +230,7 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
     return r;
 }
 
-static int answer_jobs(struct job_list *a)
+static int reply_jobs(struct job_list *a)
 {
     static const char *const keys[TEXTS] = {
         "jobid",    "id",    "partition", "account",  "group",      "gid",
@@ -272,7 +272,7 @@ static int on_jobs(struct bj_call *c)
         return bj_err_set(&c->err, -ENOMEM, "jobs");
     a->c = c;
     a->strict = c->worker->conf->original_strict;
-    int r = answer_jobs(a);
+    int r = reply_jobs(a);
     free(a);
     return r;
 }
@@ -290,7 +290,7 @@ static int on_accounts(struct bj_call *c)
         &st, &c->err);
     if (r != 0)
         return r;
-    bj_st_bind_text(st, 1, bj_slice_str(c->who.user));
+    bj_st_bind_text(st, 1, bj_slice_str(c->identity.user));
     open_envelope(c, "null");
     size_t start = c->reply->body.len;
     bj_rows_begin(&rows, &(struct bj_output){.to = &c->reply->body}, keys, 1);

@@ -15,11 +15,11 @@ static const char policy[] =
  */
 
 /* Append the links to the main pages; the link to this page is marked. */
-static void put_places(struct bj_call *c, const char *up)
+static void put_places(struct bj_call *c, const char *to_root)
 {
     static const struct {
         const char *path, *name;
-        enum { ALL, COORDINATORS, ADMINS } whom;
+        enum { ALL, COORDINATORS, ADMINS } audience;
     } places[] = {{"jobs", "Jobs", ALL},
                   {"queue", "Queue", ALL},
                   {"findings", "Findings", ALL},
@@ -31,10 +31,10 @@ static void put_places(struct bj_call *c, const char *up)
     struct bj_buf *b = &c->reply->body;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         const char *path = c->endpoint ? c->endpoint->path : "/";
-        if ((places[i].whom != ALL && !c->who.admin) &&
-            (places[i].whom == ADMINS || c->who.accounts == 0))
+        if ((places[i].audience != ALL && !c->identity.admin) &&
+            (places[i].audience == ADMINS || c->identity.accounts == 0))
             continue;
-        bj_buf_printf(b, "<a href=\"%s%s\"%s>%s</a> ", up, places[i].path,
+        bj_buf_printf(b, "<a href=\"%s%s\"%s>%s</a> ", to_root, places[i].path,
                       strcmp(path + 1, places[i].path) == 0
                           ? " aria-current=\"page\""
                           : "",
@@ -42,7 +42,7 @@ static void put_places(struct bj_call *c, const char *up)
     }
 }
 
-void bj_page_open(struct bj_call *c, const char *title, const char *up)
+void bj_page_open(struct bj_call *c, const char *title, const char *to_root)
 {
     struct bj_buf *b = &c->reply->body;
     c->reply->type = "text/html; charset=utf-8";
@@ -56,17 +56,17 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
                   "</title><link rel=\"stylesheet\" "
                   "href=\"%sstyle.css\"></head>\n<body><a class=\"skip\" "
                   "href=\"#main\">{Skip to the content}</a><header><nav>",
-                  up);
-    put_places(c, up);
+                  to_root);
+    put_places(c, to_root);
     bj_buf_str(b, "</nav><span>");
-    if (c->who.user[0]) {
-        bj_buf_printf(b, "<a href=\"%susers/", up);
-        bj_url_text(b, bj_slice_str(c->who.user));
+    if (c->identity.user[0]) {
+        bj_buf_printf(b, "<a href=\"%susers/", to_root);
+        bj_url_text(b, bj_slice_str(c->identity.user));
         bj_buf_str(b, "\">");
-        bj_html_text(b, bj_slice_str(c->who.user));
+        bj_html_text(b, bj_slice_str(c->identity.user));
         bj_buf_str(b, "</a>");
     }
-    if (c->who.admin)
+    if (c->identity.admin)
         bj_local_html(b, " ({admin})");
     bj_buf_str(b, "</span></header>\n<main id=\"main\"><h1>");
     bj_html_text(b, bj_slice_str(title));
@@ -104,7 +104,7 @@ void bj_page_refuse(struct bj_call *c)
         bj_call_header(c, "WWW-Authenticate",
                        "Basic realm=\"batch jobs\", charset=\"UTF-8\"");
     }
-    bj_page_open(c, bj_local("This cannot be shown"), c->endpoint->up);
+    bj_page_open(c, bj_local("This cannot be shown"), c->endpoint->to_root);
     bj_buf_str(b, "<p>");
     bj_html_text(b, bj_slice_str(c->refusal));
     bj_buf_str(b, "</p>\n");

@@ -46,13 +46,14 @@ struct bj_page_column {
     bool sorts; /* the title is a link that sorts by this column */
 };
 
-/* Begin a page; up is the relative path from it to the root ("" or "../"). */
-void bj_page_open(struct bj_call *c, const char *title, const char *up);
+/* Begin a page; to_root is the relative path from it to the root ("" or "../").
+ */
+void bj_page_open(struct bj_call *c, const char *title, const char *to_root);
 void bj_page_close(struct bj_call *c);
 
 /* Parts of links from a page. */
 struct bj_page_place {
-    const char *up; /* relative path to the root, "" or "../" */
+    const char *to_root; /* relative path to the root, "" or "../" */
     /* The parameters of the page that links keep: filters, and times.  Each is
      * a part of a URL, escaped for HTML, or NULL. */
     const char *filters, *times;
@@ -63,7 +64,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
                    const struct bj_cells *row, const struct bj_page_place *at);
 
 /* Shows rows as a table: between begin and end, pass cells to the writer of
- * rows. columns end with key NULL; missing values are dashes; up is the
+ * rows. columns end with key NULL; missing values are dashes; to_root is the
  * relative path to the root, for links to jobs; none is the text if there are
  * no rows. */
 struct bj_page_table {
@@ -84,7 +85,8 @@ struct bj_page_table {
     bool ascending;
 };
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
-                         const struct bj_page_column *columns, const char *up);
+                         const struct bj_page_column *columns,
+                         const char *to_root);
 /* Make the next row the row of totals; call it after the last other row. */
 void bj_page_table_total(struct bj_page_table *t);
 void bj_page_table_end(struct bj_page_table *t, const char *none);

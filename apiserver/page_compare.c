@@ -50,7 +50,7 @@ static void put_row(void *ctx, const struct bj_cells *row)
     for (unsigned i = 0; i < LINES; i++) {
         bj_buf_str(&t->line[i], "<td class=\"s\">");
         bj_page_value(&t->line[i], &lines[i], row,
-                      &(struct bj_page_place){.up = ""});
+                      &(struct bj_page_place){.to_root = ""});
         bj_buf_str(&t->line[i], "</td>");
     }
 }
@@ -154,7 +154,7 @@ const struct bj_endpoint bj_endpoints_page_compare[] = {
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_compare,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help = "Web page: two to four jobs side by side.",
      .type = "text/html",
      .params = COMPARE},

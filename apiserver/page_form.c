@@ -8,7 +8,7 @@ enum { DAY = 86400 };
 
 bool bj_page_sees_others(const struct bj_call *c)
 {
-    return c->who.admin || c->who.accounts > 0;
+    return c->identity.admin || c->identity.accounts > 0;
 }
 
 int bj_page_fields(struct bj_call *c, struct bj_params *p,

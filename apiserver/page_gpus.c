@@ -232,7 +232,7 @@ static int on_gpus(struct bj_call *c)
     struct bj_params p;
     struct bj_grid *g = NULL;
     int r = bj_params_read(c, MASK, &p);
-    if (r == 0 && !c->who.admin)
+    if (r == 0 && !c->identity.admin)
         r = bj_call_refuse(c, 404,
                            "Only administrators see the use of all "
                            "GPUs; the page of a job shows its own.");
@@ -269,7 +269,7 @@ const struct bj_endpoint bj_endpoints_page_gpus[] = {
      .run = on_gpus,
      .after = after_gpus,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help = "Web page: use of all GPUs over the last day; admins only.",
      .type = "text/html",
      .params = MASK},

@@ -340,13 +340,13 @@ static int on_one(struct bj_call *c)
     return r;
 }
 
-static int after_one(struct bj_call *c)
+static int after_job(struct bj_call *c)
 {
     struct bj_job_page *g = c->work;
     struct bj_server *server = g->curves.work[BJ_SERIES_JOB]->server;
     int r = 0;
     c->work = NULL;
-    bj_curves_ask(c, &g->curves);
+    bj_curves_query(c, &g->curves);
     if (bj_room_take_later(server)) {
         put_lower(c, g);
         bj_room_give_later(server);
@@ -364,9 +364,9 @@ const struct bj_endpoint bj_endpoints_page_job[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_one,
-     .after = after_one,
+     .after = after_job,
      .refused = bj_page_refuse,
-     .up = "../",
+     .to_root = "../",
      .help = "Web page: one job.",
      .type = "text/html",
      .params = ONE},

@@ -25,7 +25,7 @@ struct bj_job_page {
     struct bj_buf details; /* HTML of the end of the page */
     double fact[BJ_JOB_FACTS];
     char state[24];
-    bool of_array;         /* the job is a task of an array */
+    bool is_array_task;    /* the job is a task of an array */
     bool live;             /* reload the page at intervals */
     const char *no_curves; /* the reason if there are no charts; NULL: there are
                               charts */

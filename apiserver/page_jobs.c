@@ -157,7 +157,7 @@ static void put_count(struct bj_buf *b, const struct bj_jobs_end *end)
     if (end->total < 0)
         return;
     bj_local_html(b,
-                  end->least ? "<p class=\"sub\">{More than %lld jobs}</p>\n"
+                  end->at_least ? "<p class=\"sub\">{More than %lld jobs}</p>\n"
                   : end->total == 1 ? "<p class=\"sub\">{%lld job}</p>\n"
                                     : "<p class=\"sub\">{%lld jobs}</p>\n",
                   (long long)end->total);
@@ -228,7 +228,7 @@ const struct bj_endpoint bj_endpoints_page_jobs[] = {
      .needs = NEED,
      .run = on_jobs,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help = "Web page: jobs.",
      .type = "text/html",
      .params = JOBS},

@@ -18,8 +18,8 @@ static int put_group(struct bj_call *c, const struct bj_params *p,
     int r = bj_params_put(c, &one, BJ_BIT(BJ_PARAM_GROUP_BY),
                           BJ_SLICE("group_by"), bj_slice_str(group));
     bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local_escaped(title));
-    return r == 0 ? bj_page_usage_brief(c, &one,
-                                        &(struct bj_page_place){.up = ""}, 0)
+    return r == 0 ? bj_page_usage_brief(
+                        c, &one, &(struct bj_page_place){.to_root = ""}, 0)
                   : r;
 }
 
@@ -69,7 +69,7 @@ const struct bj_endpoint bj_endpoints_page_management[] = {
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_management,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help = "Web page: usage by faculty, account and month.",
      .type = "text/html",
      .params = MASK},

@@ -47,7 +47,7 @@ static void put_filters(struct bj_buf *b, const struct bj_params *p)
 }
 
 int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
-                           const char *up)
+                           const char *to_root)
 {
     const struct bj_query_time time = {p->number[BJ_PARAM_FROM],
                                        p->number[BJ_PARAM_TO]};
@@ -65,7 +65,7 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
     bj_query_sql(&q, " GROUP BY r.name, r.severity ORDER BY count(*) DESC,"
                      " r.name");
     put_filters(&filters, p);
-    bj_page_table_begin(&table, &c->reply->body, finding_titles, up);
+    bj_page_table_begin(&table, &c->reply->body, finding_titles, to_root);
     table.at.filters = filters.failed || !filters.p[0] ? NULL : filters.p;
     if (r == 0)
         r = bj_table_rows(c, &q, finding_columns,
@@ -87,8 +87,8 @@ static int put_usage(struct bj_call *c, const struct bj_params *p,
     one.number[BJ_PARAM_TO] = c->now_sec;
     one.number[BJ_PARAM_FROM] = c->now_sec - days * DAY;
     bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local_escaped(title));
-    return r == 0 ? bj_page_usage_table(c, &one,
-                                        &(struct bj_page_place){.up = "../"})
+    return r == 0 ? bj_page_usage_table(
+                        c, &one, &(struct bj_page_place){.to_root = "../"})
                   : r;
 }
 
@@ -145,7 +145,7 @@ static int on_person(struct bj_call *c, enum bj_param which, const char *what,
     open_page(c, what);
     put_links(c, bj_param_rules[which].name,
               which == BJ_PARAM_USER &&
-                  bj_slice_eq(c->tail, bj_slice_str(c->who.user)));
+                  bj_slice_eq(c->tail, bj_slice_str(c->identity.user)));
     bj_local_html(&c->reply->body, "<h2>{Findings of the last 30 days}</h2>\n");
     r = bj_page_finding_counts(c, &p, "../");
     if (r == 0)
@@ -171,7 +171,7 @@ static int on_account(struct bj_call *c)
 #define PERSON(name, handler, text)                                            \
     {                                                                          \
         .path = name, .methods = BJ_HTTP_GET, .needs = NEED, .run = handler,   \
-        .refused = bj_page_refuse, .up = "../", .help = text,                  \
+        .refused = bj_page_refuse, .to_root = "../", .help = text,             \
         .type = "text/html"                                                    \
     }
 

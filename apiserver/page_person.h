@@ -9,6 +9,6 @@
  * jobs that match p and started between its times.  0, or an error of the
  * store. */
 int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
-                           const char *up);
+                           const char *to_root);
 
 #endif

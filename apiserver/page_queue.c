@@ -80,7 +80,7 @@ static const struct {
 };
 
 struct wait {
-    int64_t of[BYS]; /* ids; BJ_SQL_NULL: none */
+    int64_t ids[BYS]; /* ids; BJ_SQL_NULL: none */
     int64_t sec;
 };
 
@@ -99,8 +99,8 @@ static int by_group(const void *a, const void *b, void *ctx)
 {
     const struct wait *x = a, *y = b;
     const enum by by = *(const enum by *)ctx;
-    if (x->of[by] != y->of[by])
-        return x->of[by] < y->of[by] ? -1 : 1;
+    if (x->ids[by] != y->ids[by])
+        return x->ids[by] < y->ids[by] ? -1 : 1;
     return (x->sec > y->sec) - (x->sec < y->sec);
 }
 
@@ -130,7 +130,7 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
         struct wait *to = &w->v[w->n];
         r = 0;
         for (int i = 0; i < BYS; i++)
-            to->of[i] = bj_st_get_i64(st, i);
+            to->ids[i] = bj_st_get_i64(st, i);
         const int64_t sec = bj_st_get_i64(st, BYS);
         if (sec == BJ_SQL_NULL)
             continue;
@@ -159,7 +159,7 @@ static int put_group(struct bj_call *c, enum by by, const struct group *g)
     struct bj_buf *b = &c->reply->body;
     struct bj_slice name;
     int r = bj_words_text(c->worker->words, c->reader, bys[by].word,
-                          g->v->of[by], &name, &c->err);
+                          g->v->ids[by], &name, &c->err);
     bj_buf_printf(b, "<tr><td data-l=\"%s\"><a href=\"jobs?%s=",
                   bj_local_escaped(bys[by].title), bys[by].parameter);
     bj_url_text(b, name);
@@ -186,9 +186,9 @@ static struct group *make_groups(struct waits *w, enum by by, size_t *ret)
         return NULL;
     qsort_r(w->v, w->n, sizeof(*w->v), by_group, &by);
     for (size_t first = 0, i = 1; i <= w->n; i++) {
-        if (i < w->n && w->v[i].of[by] == w->v[first].of[by])
+        if (i < w->n && w->v[i].ids[by] == w->v[first].ids[by])
             continue;
-        if (w->v[first].of[by] != BJ_SQL_NULL)
+        if (w->v[first].ids[by] != BJ_SQL_NULL)
             v[(*ret)++] = (struct group){w->v + first, i - first};
         first = i;
     }
@@ -287,7 +287,7 @@ const struct bj_endpoint bj_endpoints_page_queue[] = {
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_queue,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help =
          "Web page: waiting jobs, and waiting times by partition, account and "
          "user.",

@@ -71,7 +71,7 @@ static int put_users(struct bj_call *c, const struct bj_params *filters,
                           bj_slice_str(order));
     bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local_escaped(title));
     return r == 0 ? bj_page_usage_brief(
-                        c, &p, &(struct bj_page_place){.up = ""}, USERS)
+                        c, &p, &(struct bj_page_place){.to_root = ""}, USERS)
                   : r;
 }
 
@@ -160,7 +160,7 @@ const struct bj_endpoint bj_endpoints_page_support[] = {
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_support,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help = "Web page: running jobs with findings, and who leaves most "
              "unused.",
      .type = "text/html",

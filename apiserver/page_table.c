@@ -89,11 +89,12 @@ static void put_row(void *ctx, const struct bj_cells *row)
 }
 
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
-                         const struct bj_page_column *columns, const char *up)
+                         const struct bj_page_column *columns,
+                         const char *to_root)
 {
     t->b = b;
     t->columns = columns;
-    t->at = (struct bj_page_place){.up = up};
+    t->at = (struct bj_page_place){.to_root = to_root};
     t->rows = t->most = 0;
     t->needs = t->link = NULL;
     t->sorted = (struct bj_slice){0};
@@ -145,7 +146,7 @@ void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
             continue;
         bj_buf_printf(b, "%s<div><dt>%s</dt><dd>", any ? "" : "<dl>",
                       bj_local_escaped(k->title));
-        bj_page_value(b, k, row, &(struct bj_page_place){.up = "../"});
+        bj_page_value(b, k, row, &(struct bj_page_place){.to_root = "../"});
         bj_buf_str(b, "</dd></div>\n");
         any = true;
     }

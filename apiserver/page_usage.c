@@ -70,8 +70,9 @@ static bool is_grouped(const struct bj_params *p, const char *key)
 
 /* Remove the columns of groups that were not requested, and the cost if the
  * site has no prices. */
-static int choose(struct bj_call *c, const struct bj_params *p,
-                  const struct bj_page_column *from, struct bj_page_column *ret)
+static int choose_columns(struct bj_call *c, const struct bj_params *p,
+                          const struct bj_page_column *from,
+                          struct bj_page_column *ret)
 {
     struct bj_prices prices;
     unsigned n = 0;
@@ -118,9 +119,9 @@ static int put_rows(struct bj_call *c, const struct bj_params *p,
     struct bj_page_table table;
     struct bj_params all = *p;
     bool cut = false, cut_total;
-    int r = choose(c, p, from, columns);
+    int r = choose_columns(c, p, from, columns);
     without_groups(&all);
-    bj_page_table_begin(&table, &c->reply->body, columns, at->up);
+    bj_page_table_begin(&table, &c->reply->body, columns, at->to_root);
     table.at = *at;
     table.most = most ? most : ROWS_MAX;
     if (most > 0 && p->given[BJ_PARAM_SORT])
@@ -282,7 +283,7 @@ const struct bj_endpoint bj_endpoints_page_usage[] = {
      .needs = NEED,
      .run = on_usage,
      .refused = bj_page_refuse,
-     .up = "",
+     .to_root = "",
      .help = "Web page: usage.",
      .type = "text/html",
      .params = BJ_USAGE_MASK},

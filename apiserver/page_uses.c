@@ -48,7 +48,7 @@ static void put_use(struct bj_buf *b, const struct use *u)
 }
 
 /* The current use of the job; NaN: unknown. */
-static double now(const struct bj_job_page *g, const char *metric)
+static double current_value(const struct bj_job_page *g, const char *metric)
 {
     double v;
     return bj_curves_now(&g->curves, metric, &v) ? v : __builtin_nan("");
@@ -67,14 +67,15 @@ static double first_known(double a, double b)
 static void put_gpus(struct bj_buf *b, const struct bj_job_page *g)
 {
     const double none = __builtin_nan(""), gpus = g->fact[BJ_JOB_GPUS];
-    double percent = now(g, "gpu_busy_ratio");
+    double percent = current_value(g, "gpu_busy_ratio");
     if (!known(gpus) || gpus <= 0)
         return;
     put_use(b, &(struct use){"GPUs", BJ_SHOW_ROUND, gpus,
                              ratio(percent * gpus, 100), "now", percent,
                              BJ_SHOW_GPU, ""});
     put_use(b, &(struct use){"GPU memory", BJ_SHOW_BYTES, none,
-                             now(g, "gpu_memory_bytes"), "now", none, 0, ""});
+                             current_value(g, "gpu_memory_bytes"), "now", none,
+                             0, ""});
 }
 
 /* The uses of a running or waiting job. */
@@ -82,7 +83,8 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
     const double none = __builtin_nan("");
     const double *v = g->fact;
-    double cpus = now(g, "cpus_used"), bytes = now(g, "memory_held_bytes");
+    double cpus = current_value(g, "cpus_used"),
+           bytes = current_value(g, "memory_held_bytes");
     double of =
         first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
     put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus, "now",
@@ -100,7 +102,8 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
                              BJ_SHOW_PART,
                              known(v[BJ_JOB_LIMIT]) ? "" : "no time limit"});
     put_use(b, &(struct use){"Power", BJ_SHOW_ROUND, none,
-                             now(g, "power_watts"), "W now", none, 0, ""});
+                             current_value(g, "power_watts"), "W now", none, 0,
+                             ""});
 }
 
 /* --- the figures of an ended job -------------------------------------------
@@ -160,8 +163,9 @@ void bj_job_figures(struct bj_buf *b, const struct bj_report *r)
 
 void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
-    bj_local_html(b, g->of_array ? "<h2>{This task: requested and used}</h2>\n"
-                                 : "<h2>{Requested and used}</h2>\n");
+    bj_local_html(b, g->is_array_task
+                         ? "<h2>{This task: requested and used}</h2>\n"
+                         : "<h2>{Requested and used}</h2>\n");
     bj_local_html(
         b, "<div class=\"wide\"><table class=\"uses\"><thead><tr><th></th><th "
            "scope=\"col\" class=\"n\">{Held}</th><th scope=\"col\" "

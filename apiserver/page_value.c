@@ -155,10 +155,10 @@ void bj_page_time(struct bj_buf *b, int64_t sec)
 }
 
 static void put_link(struct bj_buf *b, const struct bj_cell *v,
-                     const struct bj_cells *row, const char *up)
+                     const struct bj_cells *row, const char *to_root)
 {
     const struct bj_cell *key = bj_cells_get(row, "key");
-    bj_buf_printf(b, "<a href=\"%sjobs/", up);
+    bj_buf_printf(b, "<a href=\"%sjobs/", to_root);
     if (key)
         bj_url_text(b, key->text);
     bj_buf_str(b, "\">");
@@ -173,7 +173,8 @@ static void put_findings(struct bj_buf *b, struct bj_slice names,
     struct bj_slice name;
     bj_buf_str(b, "<span>");
     for (unsigned n = 0; bj_slice_field(&names, ',', &name); n++) {
-        bj_buf_printf(b, "%s<a href=\"%sjobs?finding=", n ? ", " : "", at->up);
+        bj_buf_printf(b, "%s<a href=\"%sjobs?finding=", n ? ", " : "",
+                      at->to_root);
         bj_url_text(b, name);
         if (at->filters)
             bj_buf_printf(b, "&amp;%s", at->filters);
@@ -212,7 +213,7 @@ static void put_word(struct bj_buf *b, const struct bj_cell *v)
 
 /* Append a link to the list of jobs with this value. */
 static void put_filter(struct bj_buf *b, enum bj_page_form form,
-                       const struct bj_cell *v, const char *up)
+                       const struct bj_cell *v, const char *to_root)
 {
     static const char *const target[] = {[BJ_SHOW_USER] = "jobs?user=",
                                          [BJ_SHOW_ACCOUNT] = "jobs?account=",
@@ -220,7 +221,7 @@ static void put_filter(struct bj_buf *b, enum bj_page_form form,
                                              "jobs?partition=",
                                          [BJ_SHOW_CLUSTER] = "jobs?cluster=",
                                          [BJ_SHOW_NODE] = "jobs?node="};
-    bj_buf_printf(b, "<a href=\"%s%s", up, target[form]);
+    bj_buf_printf(b, "<a href=\"%s%s", to_root, target[form]);
     bj_url_text(b, v->text);
     bj_buf_str(b, "\"><bdi>");
     bj_html_text(b, v->text);
@@ -284,7 +285,7 @@ static void put_group(struct bj_buf *b, const char *key, struct bj_slice name,
     while (i + 1 < sizeof(targets) / sizeof(targets[0]) &&
            strcmp(targets[i].key, key) != 0)
         i++;
-    bj_buf_printf(b, "<a href=\"%s%s", at->up, targets[i].path);
+    bj_buf_printf(b, "<a href=\"%s%s", at->to_root, targets[i].path);
     bj_url_text(b, name);
     if (strcmp(key, "month") == 0)
         put_month_end(b, name);
@@ -336,7 +337,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
 {
     const struct bj_cell *v = bj_cells_get(row, k->key);
     const enum bj_page_form form = k->form;
-    const char *up = at->up;
+    const char *to_root = at->to_root;
     int64_t n;
     if (bj_cell_is_empty(v))
         bj_buf_str(b, form == BJ_SHOW_FACULTY
@@ -345,7 +346,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     else if (v->kind == BJ_CELL_TIME)
         bj_page_time(b, v->number);
     else if (form == BJ_SHOW_JOB)
-        put_link(b, v, row, up);
+        put_link(b, v, row, to_root);
     else if (form == BJ_SHOW_FINDINGS && v->kind == BJ_CELL_TEXT)
         put_findings(b, v->text, at);
     else if (form == BJ_SHOW_GROUP && v->kind == BJ_CELL_TEXT)
@@ -358,7 +359,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_money(b, v, row);
     else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
              v->kind == BJ_CELL_TEXT)
-        put_filter(b, form, v, up);
+        put_filter(b, form, v, to_root);
     else if (form > BJ_SHOW_NUMBER &&
              scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
         put_number(b, form, n);

@@ -118,7 +118,7 @@ int bj_job_verdict(struct bj_call *c, struct bj_job_page *g)
         put_report(&c->reply->body, g, &report);
     if (r == 0)
         r = bj_job_array(c, &report);
-    g->of_array = report.array.tasks > 1;
+    g->is_array_task = report.array.tasks > 1;
     if (r == 0 && bj_job_has_ended(g))
         bj_job_figures(&g->figures, &report);
     bj_report_free(&report);

@@ -138,7 +138,8 @@ static int read_duration(struct bj_slice s, uint64_t *usec)
 
 /* Parse "now", "now-7d", "now/d" or "now-1w/w" as in Grafana; not before 1970.
  */
-static int ago(struct bj_slice behind, int64_t now_sec, bool end, int64_t *ret)
+static int parse_now(struct bj_slice behind, int64_t now_sec, bool end,
+                     int64_t *ret)
 {
     const char *slash = behind.n > 0 ? memchr(behind.p, '/', behind.n) : NULL;
     struct bj_slice unit = {0};
@@ -164,7 +165,8 @@ int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret)
 {
     uint64_t v;
     if (bj_slice_starts(s, BJ_SLICE("now")))
-        return ago((struct bj_slice){s.p + 3, s.n - 3}, now_sec, end, ret);
+        return parse_now((struct bj_slice){s.p + 3, s.n - 3}, now_sec, end,
+                         ret);
     if (bj_slice_u64(s, &v) == 0) {
         /* Smaller numbers are seconds, until the year 5138; larger ones
          * milliseconds, since 1973. */

@@ -30,16 +30,16 @@ int bj_pdf_prepare(struct bj_call *c)
     return bj_drawing_begin(c, prepare);
 }
 
-int bj_pdf_answer(struct bj_call *c)
+int bj_pdf_reply(struct bj_call *c)
 {
     struct bj_drawing *d = c->work;
     struct bj_buf pdf = {0};
     c->work = NULL;
-    int r = bj_drawing_ask(c, d);
+    int r = bj_drawing_query(c, d);
     if (r == 0) {
         r = bj_draw_pdf(d->server->program, &d->report, &d->charts, d->letter,
                         &pdf, &c->err);
-        r = r == 0 ? bj_drawing_answer(c, d, &pdf, "application/pdf")
+        r = r == 0 ? bj_drawing_reply(c, d, &pdf, "application/pdf")
                    : bj_drawing_failed(c, r, "PDF");
     }
     bj_buf_free(&pdf);
@@ -52,7 +52,7 @@ const struct bj_endpoint bj_endpoints_pdf[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = bj_pdf_prepare,
-     .after = bj_pdf_answer,
+     .after = bj_pdf_reply,
      .help = "The report of a job as PDF, with its charts.",
      .type = "application/pdf",
      .params = JOB},

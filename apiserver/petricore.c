@@ -174,7 +174,7 @@ const struct bj_endpoint bj_endpoints_petricore[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_plot,
-     .after = bj_plot_answer,
+     .after = bj_plot_reply,
      .help =
          "A plot of one metric of a job, as in petricore: cpu_percent, rss, "
          "read_mb, and others.",
@@ -193,7 +193,7 @@ const struct bj_endpoint bj_endpoints_petricore[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = bj_pdf_prepare,
-     .after = bj_pdf_answer,
+     .after = bj_pdf_reply,
      .help = "The same as report.pdf of the job, as in petricore.",
      .type = "application/pdf",
      .params = JOB | BJ_BIT(BJ_PARAM_PAPER)},

@@ -285,15 +285,15 @@ struct person {
 
 /* Append the newest jobs that the caller may see, and get the user's uid from
  * one of them. */
-static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
-                    struct bj_buf *b)
+static int put_jobs(struct bj_call *c, struct bj_params *p,
+                    struct person *identity, struct bj_buf *b)
 {
     struct bj_query q = {0};
     struct bj_st *st = NULL;
     const int64_t most = (int64_t)c->worker->conf->max_rows;
     const int64_t limit = p->number[BJ_PARAM_LIMIT];
-    int r =
-        bj_params_put(c, p, BJ_BIT(BJ_PARAM_USER), BJ_SLICE("user"), who->name);
+    int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_USER), BJ_SLICE("user"),
+                          identity->name);
     bj_query_sql(&q, "SELECT j.jobid, o.uid FROM job AS j LEFT JOIN owner AS o "
                      "ON o.id = j.owner WHERE 1 = 1");
     if (r == 0)
@@ -305,14 +305,14 @@ static int put_jobs(struct bj_call *c, struct bj_params *p, struct person *who,
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         struct bj_slice id = bj_st_get_text(st, 0);
         uint64_t n;
-        bj_buf_str(b, who->found ? "," : "");
+        bj_buf_str(b, identity->found ? "," : "");
         if (bj_slice_u64(id, &n) == 0)
             bj_buf_slice(b, id);
         else
             bj_json_string(b, id);
-        if (who->uid == BJ_SQL_NULL)
-            who->uid = bj_st_get_i64(st, 1);
-        who->found = true;
+        if (identity->uid == BJ_SQL_NULL)
+            identity->uid = bj_st_get_i64(st, 1);
+        identity->found = true;
         r = 0;
     }
     bj_query_free(&q);
@@ -368,14 +368,15 @@ static void put_files(struct bj_buf *b, const struct bj_storage *s)
 }
 
 /* Append projects and quotas, which only the user and admins see. */
-static int put_projects(struct bj_call *c, const struct person *who,
+static int put_projects(struct bj_call *c, const struct person *identity,
                         struct bj_buf *b)
 {
     const char *path = c->worker->conf->storage;
     struct bj_slice all = {0};
     char *text = NULL;
     int r = 0;
-    if ((c->who.admin || bj_slice_eq(who->name, bj_slice_str(c->who.user))) &&
+    if ((c->identity.admin ||
+         bj_slice_eq(identity->name, bj_slice_str(c->identity.user))) &&
         path && *path &&
         (r = bj_storage_read(path, &text, &all, &c->err)) < 0) {
         bj_call_log(c, "storage.file");
@@ -383,11 +384,11 @@ static int put_projects(struct bj_call *c, const struct person *who,
                            "Projects and quotas cannot be read at the moment.");
     }
     bj_buf_str(b, "],\"projects\":{");
-    put_storage(b, all, who->name, "project", false, put_path);
+    put_storage(b, all, identity->name, "project", false, put_path);
     bj_buf_str(b, "},\"project_usages\":{\"unit\":\"B\"");
-    put_storage(b, all, who->name, "project", true, put_bytes);
+    put_storage(b, all, identity->name, "project", true, put_bytes);
     bj_buf_str(b, "},\"file_usages\":{");
-    put_storage(b, all, who->name, "quota", false, put_files);
+    put_storage(b, all, identity->name, "quota", false, put_files);
     bj_buf_str(b, "}}\n");
     free(text);
     return r;
@@ -395,27 +396,27 @@ static int put_projects(struct bj_call *c, const struct person *who,
 
 int bj_petricore_user(struct bj_call *c)
 {
-    struct person who = {.name = c->tail, .uid = BJ_SQL_NULL};
+    struct person identity = {.name = c->tail, .uid = BJ_SQL_NULL};
     struct bj_buf jobs = {0};
     struct bj_params p;
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r == 0)
-        r = put_jobs(c, &p, &who, &jobs);
-    if (r == 0 && !who.found &&
-        !bj_slice_eq(who.name, bj_slice_str(c->who.user)))
+        r = put_jobs(c, &p, &identity, &jobs);
+    if (r == 0 && !identity.found &&
+        !bj_slice_eq(identity.name, bj_slice_str(c->identity.user)))
         r = bj_call_refuse(c, 404,
                            "The user does not exist, or you may not see it.");
     if (r == 0) {
         struct bj_buf *b = &c->reply->body;
         c->reply->type = "application/json";
         bj_buf_str(b, "{\"user\":{");
-        put_text(b, "username", who.name);
+        put_text(b, "username", identity.name);
         bj_buf_str(b, ",");
-        put_int(b, "uid", who.uid);
+        put_int(b, "uid", identity.uid);
         bj_buf_str(b, "},\"jobs\":[");
         bj_buf_slice(b, (struct bj_slice){jobs.p, jobs.len});
         b->failed |= jobs.failed;
-        r = put_projects(c, &who, b);
+        r = put_projects(c, &identity, b);
     }
     bj_call_about(c, c->tail);
     bj_buf_free(&jobs);

@@ -141,11 +141,11 @@ static bool make_chart(struct bj_drawing *d)
     return made;
 }
 
-int bj_plot_answer(struct bj_call *c)
+int bj_plot_reply(struct bj_call *c)
 {
     struct bj_drawing *d = c->work;
     c->work = NULL;
-    int r = bj_series_ask(d->one, c->req, &c->err);
+    int r = bj_series_fetch(d->one, c->req, &c->err);
     if (r == 0 && !make_chart(d))
         r = bj_err_set(&c->err, -ENOMEM, "plot");
     if (r == -ENOMEM)
@@ -180,12 +180,12 @@ static int after_charts(struct bj_call *c)
     struct bj_drawing *d = c->work;
     struct bj_buf json = {0};
     c->work = NULL;
-    int r = bj_drawing_ask(c, d);
+    int r = bj_drawing_query(c, d);
     if (r == 0) {
         bj_buf_str(&json, "{\"status\":\"success\",\"data\":");
         bj_charts_write(&d->charts, &json);
         bj_buf_str(&json, "}\n");
-        r = bj_drawing_answer(c, d, &json, "application/json");
+        r = bj_drawing_reply(c, d, &json, "application/json");
     }
     bj_buf_free(&json);
     bj_drawing_free(d);
@@ -197,7 +197,7 @@ const struct bj_endpoint bj_endpoints_plot[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_plot,
-     .after = bj_plot_answer,
+     .after = bj_plot_reply,
      .help = "A plot of time series of a job; metrics of one unit. by=node and "
              "by=gpu plot the first metric, each node or GPU in a row.",
      .type = "image/png",

@@ -121,7 +121,7 @@ struct bj_prompool {
     atomic_uint refs;
     pthread_mutex_t lock;
     struct bj_prom *idle[BJ_PROM_QUERIES]; /* clients that are not in use */
-    unsigned idles, busy, queries;
+    unsigned n_idle, busy, queries;
     struct bj_prom_conf conf; /* texts owned by the pool */
     atomic_bool stop;         /* always false: a deadline ends each query */
 };
@@ -204,7 +204,7 @@ int bj_prompool_new(const struct bj_prompool_conf *conf,
         bj_prompool_unref(p);
         return r;
     }
-    p->idles = 1;
+    p->n_idle = 1;
     *ret = p;
     return 0;
 }
@@ -220,8 +220,8 @@ void bj_prompool_unref(struct bj_prompool *p)
 {
     if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
         return;
-    while (p->idles > 0)
-        bj_prom_free(p->idle[--p->idles]);
+    while (p->n_idle > 0)
+        bj_prom_free(p->idle[--p->n_idle]);
     pthread_mutex_destroy(&p->lock);
     for (unsigned i = 0; text_of(&p->conf, i); i++)
         free(*text_of(&p->conf, i));
@@ -232,7 +232,8 @@ void bj_prompool_unref(struct bj_prompool *p)
 /* --- queries ---------------------------------------------------------------
  */
 
-static int take(struct bj_prompool *p, struct bj_prom **ret, struct bj_err *err)
+static int take_client(struct bj_prompool *p, struct bj_prom **ret,
+                       struct bj_err *err)
 {
     int r = 0;
     *ret = NULL;
@@ -242,8 +243,8 @@ static int take(struct bj_prompool *p, struct bj_prom **ret, struct bj_err *err)
                        p->queries);
     else
         p->busy++;
-    if (r == 0 && p->idles > 0)
-        *ret = p->idle[--p->idles];
+    if (r == 0 && p->n_idle > 0)
+        *ret = p->idle[--p->n_idle];
     pthread_mutex_unlock(&p->lock);
     if (r < 0 || *ret)
         return r;
@@ -256,11 +257,11 @@ static int take(struct bj_prompool *p, struct bj_prom **ret, struct bj_err *err)
     return r;
 }
 
-static void give_back(struct bj_prompool *p, struct bj_prom *client)
+static void put_client(struct bj_prompool *p, struct bj_prom *client)
 {
     pthread_mutex_lock(&p->lock);
     p->busy--;
-    p->idle[p->idles++] = client;
+    p->idle[p->n_idle++] = client;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -269,17 +270,17 @@ bool bj_prompool_late(const struct bj_prompool *p, uint64_t since_usec)
     return bj_clock_boot_usec() - since_usec > p->conf.timeout_usec;
 }
 
-int bj_prompool_ask(struct bj_prompool *p, const char *query,
-                    const struct bj_prompool_range *range,
-                    const struct bj_prom_sink *sink, struct bj_err *err)
+int bj_prompool_query(struct bj_prompool *p, const char *query,
+                      const struct bj_prompool_range *range,
+                      const struct bj_prom_sink *sink, struct bj_err *err)
 {
     struct bj_prom *client;
-    int r = take(p, &client, err);
+    int r = take_client(p, &client, err);
     if (r < 0)
         return r;
     bj_prom_limit(client, range->limit_usec);
     r = bj_prom_range(client, query, range->from, range->to, range->step, sink,
                       err);
-    give_back(p, client);
+    put_client(p, client);
     return r;
 }

@@ -43,8 +43,8 @@ bool bj_prompool_late(const struct bj_prompool *p, uint64_t since_usec);
 
 /* Query a range and wait.  -EBUSY: the maximum number of queries is running;
  * other errors are those of bj_prom_range. */
-int bj_prompool_ask(struct bj_prompool *p, const char *query,
-                    const struct bj_prompool_range *range,
-                    const struct bj_prom_sink *sink, struct bj_err *err);
+int bj_prompool_query(struct bj_prompool *p, const char *query,
+                      const struct bj_prompool_range *range,
+                      const struct bj_prom_sink *sink, struct bj_err *err);
 
 #endif

@@ -107,20 +107,20 @@ int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
 {
     int64_t id;
     bool first = true;
-    if (c->who.admin && !mine)
+    if (c->identity.admin && !mine)
         return 0;
-    int r = bj_words_find(c->reader, BJ_WORD_USER, bj_slice_str(c->who.user),
-                          &id, &c->err);
+    int r = bj_words_find(c->reader, BJ_WORD_USER,
+                          bj_slice_str(c->identity.user), &id, &c->err);
     bj_query_sql(q, " AND (");
     if (wanted(q, 0)) {
         alternative(q, alias, "user", id, first);
         first = false;
     }
-    for (unsigned i = 0; r == 0 && !mine && i < c->who.accounts; i++) {
+    for (unsigned i = 0; r == 0 && !mine && i < c->identity.accounts; i++) {
         if (!wanted(q, i + 1))
             continue;
-        r = bj_words_find(c->reader, BJ_WORD_ACCOUNT, c->who.account[i], &id,
-                          &c->err);
+        r = bj_words_find(c->reader, BJ_WORD_ACCOUNT, c->identity.account[i],
+                          &id, &c->err);
         alternative(q, alias, "account", id, first);
         first = false;
     }
@@ -178,7 +178,7 @@ static bool is_mine(const struct bj_params *p)
 static unsigned leader(const struct bj_call *c, const struct bj_params *p)
 {
     unsigned i = 0;
-    if (!c->who.admin || is_mine(p))
+    if (!c->identity.admin || is_mine(p))
         return FILTERS;
     while (i < FILTERS && !(filters[i].leads && p->given[filters[i].param]))
         i++;
@@ -187,14 +187,16 @@ static unsigned leader(const struct bj_call *c, const struct bj_params *p)
 
 bool bj_query_wide(const struct bj_call *c, const struct bj_params *p)
 {
-    return c->who.admin && !is_mine(p) && leader(c, p) == FILTERS;
+    return c->identity.admin && !is_mine(p) && leader(c, p) == FILTERS;
 }
 
 unsigned bj_query_branches(const struct bj_call *c, const struct bj_params *p)
 {
     unsigned lead = leader(c, p), n = 0;
     if (lead == FILTERS)
-        return bj_query_wide(c, p) ? 0 : is_mine(p) ? 1 : 1 + c->who.accounts;
+        return bj_query_wide(c, p) ? 0
+               : is_mine(p)        ? 1
+                                   : 1 + c->identity.accounts;
     for (unsigned i = 0; i < p->values; i++)
         n += p->value[i].which == filters[lead].param;
     return n;
@@ -205,7 +207,7 @@ int bj_query_lead(struct bj_query *q, struct bj_call *c,
 {
     bool mine = is_mine(p);
     unsigned lead = leader(c, p);
-    bj_call_about(c, mine ? bj_slice_str(c->who.user)
+    bj_call_about(c, mine ? bj_slice_str(c->identity.user)
                           : bj_params_text(p, BJ_PARAM_USER));
     return lead < FILTERS ? filter(q, c, p, lead, alias, true)
                           : bj_query_visible(q, c, mine, alias);

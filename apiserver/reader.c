@@ -16,7 +16,7 @@ enum {
 struct walk {
     uint64_t from, until;
     int64_t part, rows; /* of the current statement, and its rows so far */
-    bool over;          /* the time of the current statement is over */
+    bool expired;       /* the time of the current statement is over */
     bool ascending, late;
     struct bj_reader_row row;
 };
@@ -116,16 +116,16 @@ static int is_late(void *ctx, const struct bj_value *v, struct bj_value *ret)
     if (w->part != part) {
         w->part = part;
         w->rows = 0;
-        w->over = false;
+        w->expired = false;
     }
     w->rows++;
-    w->over = w->over ||
-              (w->rows >= WALK_ROWS && w->rows % WALK_LOOKS == 0 && is_time(w));
-    if (w->over && (!w->late || is_before(w, row, w->row)))
+    w->expired = w->expired || (w->rows >= WALK_ROWS &&
+                                w->rows % WALK_LOOKS == 0 && is_time(w));
+    if (w->expired && (!w->late || is_before(w, row, w->row)))
         w->row = row;
-    w->late = w->late || w->over;
+    w->late = w->late || w->expired;
     ret->type = BJ_TYPE_INTEGER;
-    ret->i64 = w->over;
+    ret->i64 = w->expired;
     return 0;
 }
 

@@ -10,7 +10,7 @@ enum { EVERY_USEC = 5 * 1000000 };
 /* If the last change that a replica has received is hours old, it may still be
  * only a moment late with the next one.  The lag is at most the time since
  * there was no lag. */
-static int64_t at_most(struct bj_replica *p, uint64_t now_usec, int64_t msec)
+static int64_t limit_lag(struct bj_replica *p, uint64_t now_usec, int64_t msec)
 {
     uint64_t last = __atomic_load_n(&p->last_usec, __ATOMIC_RELAXED);
     if (msec == 0)
@@ -27,7 +27,7 @@ static int query(struct bj_replica *p, struct bj_call *c, uint64_t now_usec)
     int r = bj_db_replica(bj_reader_db(c->worker->reader), &msec, &c->err);
     if (r < 0)
         return r;
-    msec = r > 0 ? at_most(p, now_usec, msec) : BJ_REPLICA_NONE;
+    msec = r > 0 ? limit_lag(p, now_usec, msec) : BJ_REPLICA_NONE;
     __atomic_store_n(&p->lag_msec, msec, __ATOMIC_RELAXED);
     return 0;
 }
@@ -41,7 +41,7 @@ static bool is_due(struct bj_replica *p, uint64_t now_usec)
                                   false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-int bj_replica_look(struct bj_call *c)
+int bj_replica_read_lag(struct bj_call *c)
 {
     struct bj_replica *p = &c->worker->server->replica;
     uint64_t now_usec = bj_clock_boot_usec();

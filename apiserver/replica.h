@@ -7,6 +7,6 @@
 /* Set c->lag, in a transaction of the reader of c's thread.  The server is
  * queried every few seconds, for all threads.  Errors are those of the store.
  */
-int bj_replica_look(struct bj_call *c);
+int bj_replica_read_lag(struct bj_call *c);
 
 #endif

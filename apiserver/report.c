@@ -26,7 +26,7 @@ static int find_report(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-int bj_report_answer(struct bj_call *c)
+int bj_report_reply(struct bj_call *c)
 {
     struct bj_params p;
     struct bj_report report = {.interactive = false};

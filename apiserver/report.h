@@ -12,6 +12,6 @@
 int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret);
 
 /* The endpoint /api/v1/jobs/JOB/report. */
-int bj_report_answer(struct bj_call *c);
+int bj_report_reply(struct bj_call *c);
 
 #endif

@@ -25,11 +25,11 @@ void bj_request_log_begin(struct bj_request_log *l, const struct bj_call *c,
     char peer[BJ_PEER_BYTES];
     copy(l->id, sizeof(l->id), c->request_id, "-");
     copy(l->client, sizeof(l->client), bj_peer_name(c->req, peer), "?");
-    copy(l->user, sizeof(l->user), c->who.user, "-");
+    copy(l->user, sizeof(l->user), c->identity.user, "-");
     copy(l->about, sizeof(l->about), c->about, "everybody");
     l->method = method_name(c->req->method);
     l->endpoint = c->endpoint ? c->endpoint->path : "?";
-    l->admin = c->who.admin;
+    l->admin = c->identity.admin;
     l->status = c->reply->status;
     l->start_usec = start_usec;
     l->count = count;

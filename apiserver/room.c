@@ -61,7 +61,7 @@ void bj_room_changed(struct bj_server *s)
 bool bj_room_has_waiter(struct bj_server *s)
 {
     pthread_mutex_lock(&s->lock);
-    bool ret = !s->waits.first && s->waiters_busy < s->waiters;
+    bool ret = !s->waiting.first && s->waiters_busy < s->waiters;
     pthread_mutex_unlock(&s->lock);
     return ret;
 }

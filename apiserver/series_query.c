@@ -111,16 +111,16 @@ int bj_series_prepare(struct bj_call *c, const struct bj_params *p,
 /* --- the result -------------------------------------------------------------
  */
 
-int bj_series_ask(struct bj_series_work *w, const struct bj_http_request *req,
-                  struct bj_err *err)
+int bj_series_fetch(struct bj_series_work *w, const struct bj_http_request *req,
+                    struct bj_err *err)
 {
     if (w->s.points == 0 || w->s.metrics == 0)
         return 0;
     /* Prometheus did not respond to the queries before it, or the client has
      * disconnected. */
-    if (bj_prompool_late(w->prom, w->since_usec) || bj_http_given_up(req))
+    if (bj_prompool_late(w->prom, w->since_usec) || bj_http_client_gone(req))
         return bj_err_set(err, -EBUSY, "prometheus: the query waited too long");
-    return bj_prompool_ask(
+    return bj_prompool_query(
         w->prom, w->query.p, &w->range,
         &(struct bj_prom_sink){.ctx = &w->s, .series = bj_samples_take}, err);
 }

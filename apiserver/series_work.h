@@ -39,7 +39,7 @@ int bj_series_prepare(struct bj_call *c, const struct bj_params *p,
  * free client; the values are stored in w->s.  0; -EBUSY: too many queries;
  * -EFBIG: too many values (w->s.too_much is set); -ENOMEM; or the errors of
  * bj_prom_range. */
-int bj_series_ask(struct bj_series_work *w, const struct bj_http_request *req,
-                  struct bj_err *err);
+int bj_series_fetch(struct bj_series_work *w, const struct bj_http_request *req,
+                    struct bj_err *err);
 
 #endif

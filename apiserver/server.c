@@ -93,7 +93,7 @@ static void pass_on(struct bj_server *s, struct bj_request *t)
     if (t->parked) {
         park(s, t);
     } else if (t->call.work) {
-        bj_queue_push(&s->waits, t);
+        bj_queue_push(&s->waiting, t);
         pthread_cond_signal(&s->wait_cond);
     } else {
         wake = hand_over(s, t);
@@ -126,7 +126,7 @@ static void serve(struct bj_api_worker *a, struct bj_request *t)
 static bool has_hung_up(const struct bj_request *t)
 {
     return bj_clock_boot_usec() - t->start_usec > PATIENT_USEC &&
-           bj_http_given_up(t->call.req);
+           bj_http_client_gone(t->call.req);
 }
 
 static void refuse(struct bj_request *t, unsigned status, const char *text)
@@ -140,7 +140,7 @@ static void refuse(struct bj_request *t, unsigned status, const char *text)
 }
 
 /* Process one request. settings: new ones for the thread; NULL: unchanged. */
-static void work_on(struct bj_api_worker *a, struct bj_request *t,
+static void process(struct bj_api_worker *a, struct bj_request *t,
                     struct bj_settings *settings, bool room)
 {
     t->call.worker = a;
@@ -186,7 +186,7 @@ static void *run_worker(void *arg)
         struct bj_settings *settings =
             a->settings == s->settings ? NULL : bj_settings_ref(s->settings);
         pthread_mutex_unlock(&s->lock);
-        work_on(a, t, settings, room);
+        process(a, t, settings, room);
         pass_on(s, t);
         pthread_mutex_lock(&s->lock);
         if (room)
@@ -205,11 +205,11 @@ static void *run_waiter(void *arg)
     struct bj_request *t;
     pthread_mutex_lock(&s->lock);
     for (;;) {
-        while (!s->waits.first && !s->stop)
+        while (!s->waiting.first && !s->stop)
             pthread_cond_wait(&s->wait_cond, &s->lock);
         if (s->stop)
             break;
-        t = bj_queue_pop(&s->waits);
+        t = bj_queue_pop(&s->waiting);
         s->waiters_busy++;
         pthread_mutex_unlock(&s->lock);
         bj_answer_rest(&t->call);
@@ -253,13 +253,13 @@ static bool serve_now(struct bj_server *s, struct bj_request *t)
     t->quick = is_quick(s, t);
     if (e && e->needs != 0 && !t->quick)
         return false;
-    serve(&s->own, t);
+    serve(&s->http_worker, t);
     t->quick = false;
     return !t->checked;
 }
 
-static void take(struct bj_server *s, const struct bj_http_request *req,
-                 struct bj_http_reply *reply, struct bj_slice path)
+static void take_request(struct bj_server *s, const struct bj_http_request *req,
+                         struct bj_http_reply *reply, struct bj_slice path)
 {
     struct bj_request *t = calloc(1, sizeof(*t));
     if (!t) {
@@ -269,7 +269,7 @@ static void take(struct bj_server *s, const struct bj_http_request *req,
     t->start_usec = bj_clock_boot_usec();
     t->reply = *reply;
     t->call =
-        (struct bj_call){.worker = &s->own,
+        (struct bj_call){.worker = &s->http_worker,
                          .req = req,
                          .reply = &t->reply,
                          .now_sec = (int64_t)(bj_clock_wall_usec() / 1000000)};
@@ -298,14 +298,14 @@ static void take(struct bj_server *s, const struct bj_http_request *req,
 static void on_request(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *reply)
 {
-    take(ctx, req, reply, req->tail);
+    take_request(ctx, req, reply, req->tail);
 }
 
 /* Answered even when the server is busy. */
 static void on_health(void *ctx, const struct bj_http_request *req,
                       struct bj_http_reply *reply)
 {
-    take(ctx, req, reply, BJ_SLICE("health"));
+    take_request(ctx, req, reply, BJ_SLICE("health"));
 }
 
 /* Convert a refusal of the HTTP server to our error document. */
@@ -349,7 +349,7 @@ static int start_threads(struct bj_server *s,
     for (; r == 0 && s->workers < settings->conf->threads;
          s->workers += r == 0) {
         struct bj_api_worker *a = &s->worker[s->workers];
-        *a = s->own;
+        *a = s->http_worker;
         a->settings = NULL;
         a->reader = NULL;
         a->words = NULL;
@@ -377,7 +377,7 @@ static void add_endpoints(struct bj_server *s,
 static void prepare(struct bj_server *s,
                     const struct bj_endpoint *const *tables)
 {
-    struct bj_queue *const queues[] = {&s->todo, &s->parked, &s->waits,
+    struct bj_queue *const queues[] = {&s->todo, &s->parked, &s->waiting,
                                        &s->done};
     *s = (struct bj_server){.started_sec = bj_clock_wall_usec() / 1000000,
                             .replica = {.lag_msec = BJ_REPLICA_NONE},
@@ -389,8 +389,8 @@ static void prepare(struct bj_server *s,
     bj_wait_cond_init(&s->room_cond);
     pthread_cond_init(&s->wait_cond, NULL);
     add_endpoints(s, tables);
-    s->own.server = s;
-    s->own.endpoint = s->endpoint;
+    s->http_worker.server = s;
+    s->http_worker.endpoint = s->endpoint;
 }
 
 static int open_httpd(struct bj_server *s, struct bj_err *err)
@@ -410,7 +410,7 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
         .later = true,
     };
     int r = bj_httpd_new(routes, s, &limits, &s->httpd, err);
-    s->own.httpd = s->httpd;
+    s->http_worker.httpd = s->httpd;
     return r < 0 ? r
                  : bj_httpd_configure(s->httpd, bj_auth_web(s->settings->auth),
                                       err);
@@ -426,7 +426,7 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
     if (r == 0)
         r = bj_gate_new(&bj_server_events, s, &s->gate, err);
     if (r == 0)
-        r = bj_worker_use(&s->own, bj_settings_ref(s->settings), err);
+        r = bj_worker_use(&s->http_worker, bj_settings_ref(s->settings), err);
     if (r == 0)
         r = open_httpd(s, err);
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -464,7 +464,7 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
 
 /* The threads have ended: release the requests without a response. (The memory
  * of second parts is not freed, because the process ends.) */
-static void drop(struct bj_server *s, struct bj_queue *q)
+static void drop_queue(struct bj_server *s, struct bj_queue *q)
 {
     for (struct bj_request *t; (t = bj_queue_pop(q));) {
         bj_gate_job_free(t->call.forward);
@@ -477,13 +477,13 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
     if (!join_all(s, patience_sec))
         return false;
     bj_gate_stop(s->gate);
-    drop(s, &s->todo);
-    drop(s, &s->parked);
-    drop(s, &s->waits);
-    drop(s, &s->done);
+    drop_queue(s, &s->todo);
+    drop_queue(s, &s->parked);
+    drop_queue(s, &s->waiting);
+    drop_queue(s, &s->done);
     bj_httpd_free(s->httpd);
     bj_gate_free(s->gate);
-    bj_worker_release(&s->own);
+    bj_worker_release(&s->http_worker);
     bj_settings_unref(s->settings);
     bj_limit_free(s->limit);
     free(s->last);
@@ -511,8 +511,8 @@ static int take_settings(struct bj_server *s, struct bj_settings *settings,
         r = bj_httpd_configure(s->httpd, bj_auth_web(settings->auth), err);
     /* Switching back to the old settings allocates nothing, so it cannot fail.
      */
-    if (r == 0 &&
-        (r = bj_worker_use(&s->own, bj_settings_ref(settings), err)) < 0)
+    if (r == 0 && (r = bj_worker_use(&s->http_worker, bj_settings_ref(settings),
+                                     err)) < 0)
         bj_httpd_configure(s->httpd, bj_auth_web(old->auth), NULL);
     if (r < 0) {
         bj_settings_unref(settings);

@@ -72,7 +72,7 @@ void bj_settings_unref(struct bj_settings *s)
 static uint64_t cache_bytes(const struct bj_api_worker *a,
                             const struct bj_api_conf *conf)
 {
-    if (a == &a->server->own)
+    if (a == &a->server->http_worker)
         return 64 << 10;
     uint64_t part = conf->cache_bytes / conf->threads;
     return part < 256 << 10 ? 256 << 10 : part;

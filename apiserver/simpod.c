@@ -154,7 +154,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
     r = bj_jobs_list(
         c, &p, &(struct bj_output){.to = b, .shape = BJ_SHAPE_ARRAYS}, &end);
     if (r == 0)
-        r = bj_jobs_whole(c, &end);
+        r = bj_jobs_refuse_partial(c, &end);
     bj_buf_str(b, "}");
     return r;
 }
@@ -486,14 +486,14 @@ static int read_annotation(struct bj_call *c, const struct bj_json *doc,
                                            "state,user,account"));
 }
 
-static int answer_annotations(struct bj_call *c, struct annotations *a)
+static int reply_annotations(struct bj_call *c, struct annotations *a)
 {
     struct bj_jobs_end end;
     bj_buf_str(a->b, "[");
     int r =
         bj_jobs_list(c, &a->p, &(struct bj_output){.cells = &a->cells}, &end);
     if (r == 0)
-        r = bj_jobs_whole(c, &end);
+        r = bj_jobs_refuse_partial(c, &end);
     if (r == 0)
         bj_buf_str(a->b, "]\n");
     a->b->failed |= a->cells.text.failed;
@@ -507,7 +507,7 @@ static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
                             .b = &c->reply->body};
     int r = read_annotation(c, doc, &a);
     if (r == 0)
-        r = answer_annotations(c, &a);
+        r = reply_annotations(c, &a);
     bj_cells_free(&a.cells);
     bj_arena_free(&a.arena);
     bj_buf_free(&a.target);

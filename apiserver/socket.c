@@ -16,7 +16,7 @@ static int fail(int fd, struct bj_err *err, const char *what, const char *path)
 }
 
 /* Remove the socket of a server that has ended. */
-static int remove_dead(int fd, const struct sockaddr_un *a, struct bj_err *err)
+static int remove_stale(int fd, const struct sockaddr_un *a, struct bj_err *err)
 {
     struct stat st;
     if (lstat(a->sun_path, &st) < 0)
@@ -41,7 +41,7 @@ int bj_socket_open(const char *path, struct bj_err *err)
     int probe = socket(AF_UNIX, type, 0);
     if (probe < 0)
         return fail(probe, err, "socket", path);
-    int r = remove_dead(probe, &a, err);
+    int r = remove_stale(probe, &a, err);
     close(probe);
     if (r < 0)
         return r;

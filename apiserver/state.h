@@ -127,17 +127,17 @@ struct bj_server {
     size_t made_bytes; /* bytes of finished and unfinished responses; atomic */
     bool store_open, reload_failed; /* atomic */
     struct bj_replica replica;
-    struct bj_request *last;  /* the last request that was answered at once */
-    bool readable;            /* streams of the gate have more data */
-    struct pollfd *poll;      /* descriptors that the loop polls */
-    size_t polls;             /* allocated elements of poll */
-    struct bj_api_worker own; /* worker of the HTTP server's thread */
-    int wake;                 /* eventfd: responses are finished */
+    struct bj_request *last; /* the last request that was answered at once */
+    bool readable;           /* streams of the gate have more data */
+    struct pollfd *poll;     /* descriptors that the loop polls */
+    size_t polls;            /* allocated elements of poll */
+    struct bj_api_worker http_worker; /* worker of the HTTP server's thread */
+    int wake;                         /* eventfd: responses are finished */
     /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t work_cond, wait_cond;
     struct bj_settings *settings;
-    struct bj_queue todo, parked, waits, done;
+    struct bj_queue todo, parked, waiting, done;
     unsigned admin_queries, admin_queries_max;
     pthread_cond_t room_cond; /* there may be room for a second part */
     /* threads that wait for room on room_cond or work_cond */

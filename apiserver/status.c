@@ -51,7 +51,7 @@ static int on_health(struct bj_call *c)
     int r = bj_reader_begin(c->worker->reader, &c->err);
     char text[128];
     if (r == 0) {
-        r = bj_replica_look(c);
+        r = bj_replica_read_lag(c);
         bj_reader_end(c->worker->reader);
     }
     if (r < 0)
@@ -83,7 +83,7 @@ static void single(struct bj_buf *b, const char *name, const char *type,
     bj_buf_printf(b, "batchjob_api_%s %llu\n", name, (unsigned long long)v);
 }
 
-static uint64_t now(const uint64_t *n)
+static uint64_t load_count(const uint64_t *n)
 {
     return __atomic_load_n(n, __ATOMIC_RELAXED);
 }
@@ -104,19 +104,20 @@ static void put_requests(const struct bj_server *a, struct bj_buf *b)
            "Requests by endpoint and class of status.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
         for (unsigned k = 1; k < BJ_API_CLASSES && present(a, i); k++)
-            if (now(&a->count[i].n[k]) > 0)
-                bj_buf_printf(b,
-                              "batchjob_api_requests_total{endpoint=\"%s\","
-                              "code=\"%uxx\"} %llu\n",
-                              endpoint_name(a, i), k,
-                              (unsigned long long)now(&a->count[i].n[k]));
+            if (load_count(&a->count[i].n[k]) > 0)
+                bj_buf_printf(
+                    b,
+                    "batchjob_api_requests_total{endpoint=\"%s\","
+                    "code=\"%uxx\"} %llu\n",
+                    endpoint_name(a, i), k,
+                    (unsigned long long)load_count(&a->count[i].n[k]));
     family(b, "request_seconds_total", "counter", "Time spent on requests.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
-        if (present(a, i) && now(&a->count[i].usec) > 0) {
+        if (present(a, i) && load_count(&a->count[i].usec) > 0) {
             bj_buf_printf(
                 b, "batchjob_api_request_seconds_total{endpoint=\"%s\"} ",
                 endpoint_name(a, i));
-            bj_buf_fixed(b, now(&a->count[i].usec), 6);
+            bj_buf_fixed(b, load_count(&a->count[i].usec), 6);
             bj_buf_str(b, "\n");
         }
 }
@@ -188,10 +189,11 @@ static int on_metrics(struct bj_call *c)
     single(b, "store_up", "gauge", "1 if the store is open, else 0.",
            __atomic_load_n(&a->store_open, __ATOMIC_RELAXED));
     single(b, "store_opens_total", "counter",
-           "Times that the store was opened.", now(&a->store_opened));
+           "Times that the store was opened.", load_count(&a->store_opened));
     put_lag(&a->replica, b);
     single(b, "query_timeouts_total", "counter",
-           "Requests that exceeded query.timeout.", now(&a->store_timeouts));
+           "Requests that exceeded query.timeout.",
+           load_count(&a->store_timeouts));
     single(b, "connections_total", "counter", "Connections accepted.",
            http.connections);
     single(b, "refused_total", "counter",

@@ -106,8 +106,8 @@ static bool may_see(const struct bj_call *c, const struct bj_params *p,
     for (unsigned i = 0; i < p->values && !named; i++)
         named = p->value[i].which == BJ_PARAM_USER &&
                 bj_slice_eq(p->value[i].text, user);
-    return named &&
-           (c->who.admin || bj_slice_eq(user, bj_slice_str(c->who.user)));
+    return named && (c->identity.admin ||
+                     bj_slice_eq(user, bj_slice_str(c->identity.user)));
 }
 
 static void put_int(struct bj_rows *rows, int64_t v)
@@ -155,7 +155,7 @@ static void put_rows(struct bj_call *c, const struct bj_params *p,
         else if (r > 0 && may_see(c, p, s.user))
             put_row(&rows, &s);
     bj_buf_printf(&more, ",\"meta\":{\"bad_lines\":%" PRIu64, bad);
-    if (bad > 0 && c->who.admin) {
+    if (bad > 0 && c->identity.admin) {
         bj_buf_str(&more, ",\"bad_line\":");
         bj_json_string(&more, bj_slice_str(first.msg));
     }

@@ -126,8 +126,8 @@ int bj_table_rows(struct bj_call *c, struct bj_query *q,
     return r < 0 ? r : 0;
 }
 
-int bj_table_answer(struct bj_call *c, struct bj_query *q,
-                    const struct bj_api_column *columns, uint64_t max)
+int bj_table_reply(struct bj_call *c, struct bj_query *q,
+                   const struct bj_api_column *columns, uint64_t max)
 {
     bool csv = bj_call_shape(c) == BJ_SHAPE_CSV, cut;
     if (csv)
@@ -160,7 +160,7 @@ static int of_job(struct bj_call *c, const struct bj_api_column *columns,
         bj_query_sql(q, from);
         bj_query_int(q, f.job);
         bj_query_sql(q, behind);
-        r = bj_table_answer(c, q, columns, c->worker->conf->max_rows);
+        r = bj_table_reply(c, q, columns, c->worker->conf->max_rows);
     }
     bj_arena_free(&arena);
     return r;

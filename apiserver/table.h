@@ -30,8 +30,8 @@ int bj_table_rows(struct bj_call *c, struct bj_query *q,
 /* Run a query whose first columns are these, and respond with at most max rows;
  * meta.cut in the response is true if there are more.  0, or an error of the
  * store. */
-int bj_table_answer(struct bj_call *c, struct bj_query *q,
-                    const struct bj_api_column *columns, uint64_t max);
+int bj_table_reply(struct bj_call *c, struct bj_query *q,
+                   const struct bj_api_column *columns, uint64_t max);
 
 /* Respond with such rows for the job in the call's tail.  The query consists of
  * the columns, the text from FROM up to the number of the job, that number as a

@@ -97,7 +97,7 @@ static int with_query(struct bj_call *c,
     bj_table_select(&q, c->endpoint->columns);
     r = make(c, &q, &p, &s);
     if (r == 0)
-        r = bj_table_answer(c, &q, c->endpoint->columns, s.limit);
+        r = bj_table_reply(c, &q, c->endpoint->columns, s.limit);
     bj_query_free(&q);
     return r;
 }

@@ -58,8 +58,9 @@ static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
-        l->end.least = l->end.total == most || bj_reader_late(c->reader, &row);
-        if (l->end.least)
+        l->end.at_least =
+            l->end.total == most || bj_reader_late(c->reader, &row);
+        if (l->end.at_least)
             break;
         l->end.total++;
     }
@@ -110,7 +111,7 @@ static void end_list(struct bj_call *c, const struct bj_jobs_query *l,
              (unsigned long long)rows->n, (long long)l->limit,
              *l->end.next ? "\"" : "", *l->end.next ? l->end.next : "null",
              *l->end.next ? "\"" : "", l->end.partial ? "true" : "false", count,
-             l->end.least ? "true" : "false", (long long)l->from * 1000,
+             l->end.at_least ? "true" : "false", (long long)l->from * 1000,
              (long long)l->to * 1000);
     bj_call_rows_end(c, rows, more);
 }
@@ -120,7 +121,7 @@ static bool wants_total(const struct bj_jobs_query *l)
     return l->p.given[BJ_PARAM_TOTAL] && l->p.number[BJ_PARAM_TOTAL];
 }
 
-static int answer_list(struct bj_call *c, struct bj_jobs_query *l)
+static int reply_list(struct bj_call *c, struct bj_jobs_query *l)
 {
     struct bj_rows rows;
     int r = bj_params_read(c, JOBS_MASK, &l->p);
@@ -148,7 +149,7 @@ static int on_jobs(struct bj_call *c)
     struct bj_jobs_query *l = calloc(1, sizeof(*l));
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "list");
-    int r = answer_list(c, l);
+    int r = reply_list(c, l);
     bj_jobs_query_free(l);
     return r;
 }
@@ -200,7 +201,7 @@ static int find_named(struct bj_call *c, struct bj_jobs_query *l,
     return r;
 }
 
-static int answer_one(struct bj_call *c, struct bj_jobs_query *l)
+static int reply_job(struct bj_call *c, struct bj_jobs_query *l)
 {
     struct bj_rows rows;
     struct bj_buf found = {0};
@@ -245,7 +246,7 @@ static int on_job(struct bj_call *c)
     struct bj_jobs_query *l = calloc(1, sizeof(*l));
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "job");
-    int r = answer_one(c, l);
+    int r = reply_job(c, l);
     bj_jobs_query_free(l);
     return r;
 }

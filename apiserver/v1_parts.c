@@ -211,7 +211,7 @@ const struct bj_endpoint bj_endpoints_parts[] = {
     {.path = "/api/v1/jobs/*/report",
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
-     .run = bj_report_answer,
+     .run = bj_report_reply,
      .help = "The report of a job: verdict, requested and used, findings, "
              "advice, nodes, GPUs, and the tasks of its array.",
      .params = JOB},

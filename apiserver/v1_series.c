@@ -210,7 +210,7 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
 static int after_series(struct bj_call *c)
 {
     struct bj_series_work *w = c->work;
-    int r = bj_series_ask(w, c->req, &c->err);
+    int r = bj_series_fetch(w, c->req, &c->err);
     r = r == 0 ? write_answer(c, w) : failed(c, w, r);
     bj_series_free(w);
     c->work = NULL;
@@ -265,7 +265,7 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .run = on_series,
      .after = after_series,
      .refused = bj_page_refuse,
-     .up = "../../",
+     .to_root = "../../",
      .help = "Plot of time series of a job, for web pages.",
      .type = "image/svg+xml",
      .params = BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_FROM) |

@@ -11,7 +11,8 @@ static const char found_sql[] =
     "LEFT JOIN job_more AS m ON m.job = j.id "
     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
 
-static void take(struct bj_st *st, struct bj_arena *a, struct bj_visible_job *f)
+static void take_row(struct bj_st *st, struct bj_arena *a,
+                     struct bj_visible_job *f)
 {
     f->job = bj_st_get_i64(st, 0);
     f->key = bj_arena_copy(a, bj_st_get_text(st, 1));
@@ -36,7 +37,7 @@ static int find(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
         return bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
     if (r < 0)
         return r;
-    take(st, arena, ret);
+    take_row(st, arena, ret);
     r = bj_st_row(st, &c->err);
     if (r > 0)
         return bj_call_refuse(c, 409, BJ_JOB_AMBIGUOUS);

@@ -29,7 +29,7 @@ static bool add_block(struct bj_arena *a, size_t size)
 
 /* The rest of the current block is lost: since blocks double, that is at most
  * half of the memory. */
-static bool more(struct bj_arena *a, size_t n)
+static bool add_larger(struct bj_arena *a, size_t n)
 {
     size_t size = FIRST_BYTES;
     if (a->blocks && a->blocks->size <= SIZE_MAX / 2)
@@ -43,7 +43,7 @@ void *bj_arena_alloc(struct bj_arena *a, size_t n)
     size_t take = n > SIZE_MAX - ALIGN
                       ? SIZE_MAX
                       : ((n ? n : 1) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (room < take && !more(a, take)) {
+    if (room < take && !add_larger(a, take)) {
         a->failed = 1;
         return NULL;
     }

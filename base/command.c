@@ -16,7 +16,7 @@
 
 enum {
     READ_BYTES = 65536,
-    ABORT_LOOK_MS = 200, /* interval at which the abort flag is read */
+    ABORT_POLL_MS = 200, /* interval at which the abort flag is read */
     SECOND = 1000000,
 };
 
@@ -86,9 +86,9 @@ static int timeout_ms(const struct run *r)
     uint64_t now = bj_clock_boot_usec();
     uint64_t ms = until > now ? (until - now) / 1000 + 1 : 0;
     if (r->killed)
-        ms = ABORT_LOOK_MS;
-    if (r->cmd->abort && ms > ABORT_LOOK_MS)
-        ms = ABORT_LOOK_MS;
+        ms = ABORT_POLL_MS;
+    if (r->cmd->abort && ms > ABORT_POLL_MS)
+        ms = ABORT_POLL_MS;
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 

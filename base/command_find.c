@@ -53,7 +53,7 @@ int bj_command_find(const char *name, const char *path, char *buf, size_t cap,
                     struct bj_err *err)
 {
     struct bj_slice rest = bj_slice_str(path), dir;
-    bool there = false;
+    bool found = false;
     if (strchr(name, '/'))
         return find_file(name, buf, cap, err);
     while (bj_slice_field(&rest, ':', &dir)) {
@@ -63,9 +63,9 @@ int bj_command_find(const char *name, const char *path, char *buf, size_t cap,
             r = try_program(buf);
         if (r == 0)
             return 0;
-        there = there || r == -EACCES;
+        found = found || r == -EACCES;
     }
-    if (there)
+    if (found)
         return bj_err_set(err, -EACCES, "%s in %s cannot be executed", name,
                           path);
     return bj_err_set(err, -ENOENT, "%s not found in %s", name, path);

@@ -201,7 +201,7 @@ static int send_once(struct bj_fetch_call *c)
 static const char *redirect(const struct bj_fetch_call *c)
 {
     const char *to = NULL;
-    struct bj_fetch_origin from, there;
+    struct bj_fetch_origin from, target;
     unsigned s = c->reply->status;
     bool moved = s == 301 || s == 302 || s == 303 || s == 307 || s == 308;
     bool safe = strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0;
@@ -209,7 +209,7 @@ static const char *redirect(const struct bj_fetch_call *c)
         return NULL;
     c->f->lib.easy_getinfo(c->f->curl, CURLINFO_REDIRECT_URL, &to);
     if (!to || bj_fetch_origin(c->url, &from) < 0 ||
-        bj_fetch_origin(to, &there) < 0 || (from.https && !there.https))
+        bj_fetch_origin(to, &target) < 0 || (from.https && !target.https))
         return NULL;
     return c->req->cross_origin || bj_fetch_same_origin(c->url, to) ? to : NULL;
 }

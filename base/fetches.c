@@ -276,7 +276,7 @@ int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
     return r;
 }
 
-void bj_flow_go_on(struct bj_flow *f)
+void bj_flow_resume(struct bj_flow *f)
 {
     if (!f->paused)
         return;

@@ -17,7 +17,7 @@ struct bj_flow;
 /* What to do after a piece. */
 enum bj_flow_next {
     BJ_FLOW_MORE,
-    BJ_FLOW_PAUSE,  /* no further piece before bj_flow_go_on() */
+    BJ_FLOW_PAUSE,  /* no further piece before bj_flow_resume() */
     BJ_FLOW_REFUSED /* as PAUSE; this piece is delivered again, as a copy */
 };
 
@@ -47,7 +47,7 @@ int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
                      struct bj_flow **ret, struct bj_err *err);
 
 /* Continue after a pause, in the next bj_fetches_run(). */
-void bj_flow_go_on(struct bj_flow *f);
+void bj_flow_resume(struct bj_flow *f);
 /* End a request without calling its end. */
 void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f);
 

@@ -11,7 +11,7 @@
 
 enum { CREDENTIAL_BYTES = 512 };
 
-static int take(struct bj_guard *g, struct bj_httpd *httpd, struct bj_err *err)
+static int load(struct bj_guard *g, struct bj_httpd *httpd, struct bj_err *err)
 {
     struct bj_web *web;
     int r = bj_web_new(g->option, g->path, &web, err);
@@ -33,7 +33,7 @@ int bj_guard_init(struct bj_guard *g, const char *option, const char *path,
                   struct bj_httpd *httpd, struct bj_err *err)
 {
     *g = (struct bj_guard){.option = option, .path = path};
-    return take(g, httpd, err);
+    return load(g, httpd, err);
 }
 
 void bj_guard_free(struct bj_guard *g)
@@ -49,7 +49,7 @@ void bj_guard_follow(struct bj_guard *g, struct bj_httpd *httpd, bool at_once,
     struct bj_err err = {0};
     if (!bj_web_changed(g->web, &g->watch, now_usec) && !at_once)
         return;
-    if (take(g, httpd, &err) < 0)
+    if (load(g, httpd, &err) < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
     else
         bj_log(BJ_LOG_INFO, NULL, "%s reloaded", g->path);
@@ -80,9 +80,9 @@ static int is_known(struct bj_guard *g, const struct bj_http_request *req)
                          &secret))
         return 0;
     const struct bj_web_conf *conf = &g->web->conf;
-    int r =
-        bj_secret_check(g->secrets, bj_web_conf_hash(conf, name),
-                        bj_web_conf_like(conf), secret, bj_clock_boot_usec());
+    int r = bj_secret_check(g->secrets, bj_web_conf_hash(conf, name),
+                            bj_web_conf_any_hash(conf), secret,
+                            bj_clock_boot_usec());
     explicit_bzero(plain, sizeof(plain));
     return r;
 }

@@ -28,7 +28,7 @@ static unsigned expire(struct bj_httpd *h)
     unsigned n = 0;
     while (is_crowded(h) && bj_httpd_evict_stalled(h))
         ;
-    for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++)
+    for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_CLOSED; p++)
         for (struct bj_httpd_conn *c;
              (c = bj_httpd_oldest(h, p)) && c->deadline <= h->now; n++)
             bj_httpd_conn_hang_up(c);
@@ -259,7 +259,7 @@ int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
     uint64_t next = h->accept_after ? h->accept_after : UINT64_MAX;
     if (has_work(h, BJ_HTTPD_PLAIN) || has_work(h, BJ_HTTPD_TLS))
         return 0;
-    for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++) {
+    for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_CLOSED; p++) {
         const struct bj_httpd_conn *c = bj_httpd_oldest(h, p);
         if (c && c->deadline < next)
             next = c->deadline;
@@ -346,7 +346,7 @@ void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
     }
     unsigned changed = accept_all(h, fds, n);
     changed += expire(h);
-    if (changed > 0 || h->count[BJ_HTTPD_DEAD] > 0)
+    if (changed > 0 || h->count[BJ_HTTPD_CLOSED] > 0)
         run_all(h);
 }
 

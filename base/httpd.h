@@ -198,7 +198,7 @@ bool bj_httpd_room(const struct bj_httpd *h, size_t planned);
 /* Has the client of such a request closed its connection, so that no response
  * is needed?  (A client that only shut down its sending side counts as gone;
  * few do that.)  From any thread, before bj_httpd_finish(). */
-bool bj_http_given_up(const struct bj_http_request *req);
+bool bj_http_client_gone(const struct bj_http_request *req);
 
 /* Fill in what to poll (room for BJ_HTTPD_FDS) and return the number. */
 nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds);

@@ -32,7 +32,7 @@ static void enter_phase(struct bj_httpd_conn *c, enum bj_httpd_phase to)
     };
     struct bj_httpd *h = c->h;
     struct bj_httpd_link *end = &h->list[to];
-    if (to != BJ_HTTPD_DEAD) {
+    if (to != BJ_HTTPD_CLOSED) {
         uint64_t span;
         memcpy(&span, (const char *)&h->lim + spans[to], sizeof(span));
         c->deadline = h->now + span;
@@ -112,8 +112,8 @@ void bj_httpd_conn_hang_up(struct bj_httpd_conn *c)
     /* Its memory is freed soon. */
     __atomic_sub_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
     c->counted = 0;
-    __atomic_store_n(&c->given_up, true, __ATOMIC_RELAXED);
-    bj_httpd_conn_move(c, BJ_HTTPD_DEAD);
+    __atomic_store_n(&c->client_gone, true, __ATOMIC_RELAXED);
+    bj_httpd_conn_move(c, BJ_HTTPD_CLOSED);
     /* The library does not see the shutdown of a suspended connection. */
     if (c->stream && c->suspended)
         bj_httpd_conn_resume(c);

@@ -18,7 +18,7 @@ enum bj_httpd_phase {
     BJ_HTTPD_WORK,   /* for bj_httpd_finish() */
     BJ_HTTPD_STREAM, /* for the writer of a streamed response */
     BJ_HTTPD_SEND,   /* for the client to read the response */
-    BJ_HTTPD_DEAD,   /* for the library to free it */
+    BJ_HTTPD_CLOSED, /* for the library to free it */
     BJ_HTTPD_PHASES
 };
 
@@ -50,7 +50,7 @@ struct bj_httpd_conn {
     struct bj_http_request req;
     struct bj_stream *stream;      /* body of the response; NULL: body */
     bool suspended;                /* MHD_suspend_connection() */
-    bool given_up;                 /* atomic; the client is gone */
+    bool client_gone;              /* atomic; the client is gone */
     struct MHD_Response *response; /* from bj_httpd_finish() */
     unsigned response_status;
     struct bj_tls *tls;  /* NULL: none */

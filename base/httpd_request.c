@@ -46,18 +46,18 @@ static unsigned decode(const char *uri, char *path)
 static const struct bj_http_route *find_route(struct bj_httpd_conn *c,
                                               const char *path)
 {
-    struct bj_slice whole = bj_slice_str(path);
+    struct bj_slice full = bj_slice_str(path);
     for (const struct bj_http_route *r = c->h->routes; r->path; r++) {
         struct bj_slice want = bj_slice_str(r->path);
         bool below = want.n > 1 && want.p[want.n - 1] == '*' &&
                      want.p[want.n - 2] == '/';
-        if (!below && bj_slice_eq(whole, want))
+        if (!below && bj_slice_eq(full, want))
             return r;
         want.n -= below;
-        if (!below || whole.n <= want.n || !bj_slice_starts(whole, want) ||
-            whole.n - want.n >= sizeof(c->tail))
+        if (!below || full.n <= want.n || !bj_slice_starts(full, want) ||
+            full.n - want.n >= sizeof(c->tail))
             continue;
-        memcpy(c->tail, path + want.n, whole.n - want.n + 1);
+        memcpy(c->tail, path + want.n, full.n - want.n + 1);
         return r;
     }
     return NULL;
@@ -71,7 +71,7 @@ void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
             ->socket_context;
     char path[PATH_BYTES];
     (void)ctx;
-    if (!c || c->phase == BJ_HTTPD_DEAD)
+    if (!c || c->phase == BJ_HTTPD_CLOSED)
         return NULL;
     if (c->phase == BJ_HTTPD_IDLE)
         bj_httpd_conn_move(c, BJ_HTTPD_WAIT);
@@ -298,7 +298,7 @@ static enum MHD_Result queue(struct bj_httpd_conn *c, unsigned status,
         return MHD_NO;
     enum MHD_Result ok = MHD_queue_response(c->mhd, status, m);
     MHD_destroy_response(m);
-    if (ok == MHD_YES && c->phase != BJ_HTTPD_DEAD)
+    if (ok == MHD_YES && c->phase != BJ_HTTPD_CLOSED)
         bj_httpd_conn_move(c, c->stream ? BJ_HTTPD_STREAM : BJ_HTTPD_SEND);
     return ok;
 }
@@ -326,7 +326,7 @@ void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
     struct bj_httpd_conn *c =
         (struct bj_httpd_conn *)((char *)(uintptr_t)req -
                                  offsetof(struct bj_httpd_conn, req));
-    if (c->phase == BJ_HTTPD_DEAD) {
+    if (c->phase == BJ_HTTPD_CLOSED) {
         bj_httpd_buf_return(h, &reply->body);
         if (reply->stream)
             bj_stream_close(reply->stream);
@@ -337,20 +337,20 @@ void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
     bj_httpd_conn_resume(c);
 }
 
-bool bj_http_given_up(const struct bj_http_request *req)
+bool bj_http_client_gone(const struct bj_http_request *req)
 {
     const struct bj_httpd_conn *c =
         (const struct bj_httpd_conn *)((const char *)req -
                                        offsetof(struct bj_httpd_conn, req));
     /* The library does not poll a suspended connection. */
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
-    return __atomic_load_n(&c->given_up, __ATOMIC_RELAXED) ||
+    return __atomic_load_n(&c->client_gone, __ATOMIC_RELAXED) ||
            (poll(&p, 1, 0) == 1 &&
             (p.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }
 
-static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
-                   struct bj_http_reply *r)
+static void respond(struct bj_httpd_conn *c, const struct bj_http_request *req,
+                    struct bj_http_reply *r)
 {
     struct bj_httpd *h = c->h;
     bool refused = true;
@@ -395,7 +395,7 @@ static enum MHD_Result complete(struct bj_httpd_conn *c,
     }
     c->req.body = (struct bj_slice){c->upload.p, c->upload.len};
     bj_httpd_tls_peer(c);
-    answer(c, &c->req, reply);
+    respond(c, &c->req, reply);
     return reply->later ? suspend(c) : send_reply(c, reply);
 }
 
@@ -444,7 +444,7 @@ enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
     (void)mhd;
     (void)url;
     (void)version;
-    if (!c || c->phase == BJ_HTTPD_DEAD)
+    if (!c || c->phase == BJ_HTTPD_CLOSED)
         return MHD_NO;
     if (!c->seen)
         return begin(c, method, &reply);
@@ -466,7 +466,7 @@ void bj_httpd_on_completed(void *ctx, struct MHD_Connection *mhd, void **slot,
         MHD_destroy_response(c->response);
     if (c)
         c->response = NULL;
-    if (!c || c->phase == BJ_HTTPD_DEAD)
+    if (!c || c->phase == BJ_HTTPD_CLOSED)
         return;
     bj_httpd_forget_body(c);
     bj_httpd_conn_move(c, BJ_HTTPD_IDLE);

@@ -7,7 +7,7 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max)
 {
     struct bj_httpd_conn *c = cls;
     (void)pos;
-    if (c->phase == BJ_HTTPD_DEAD)
+    if (c->phase == BJ_HTTPD_CLOSED)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     long n = bj_stream_take(c->stream, buf, max);
     if (n == BJ_STREAM_END)

@@ -175,7 +175,7 @@ int bj_json_stream_feed(struct bj_json_stream *s, struct bj_slice piece,
 int bj_json_stream_end(struct bj_json_stream *s, struct bj_err *err);
 
 /* Whether target i of the table was found so far, even empty. */
-bool bj_json_stream_met(const struct bj_json_stream *s, size_t i);
+bool bj_json_stream_found(const struct bj_json_stream *s, size_t i);
 
 /* Free it, at any time; NULL is fine. */
 void bj_json_stream_free(struct bj_json_stream *s);

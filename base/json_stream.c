@@ -11,7 +11,7 @@ enum { STEPS = 16, PIECE = 65536 };
 struct target {
     struct bj_slice step[STEPS];
     unsigned steps, taken;
-    bool met;
+    bool seen;
 };
 
 struct bj_json_stream {
@@ -51,7 +51,7 @@ static struct bj_slice key_of(const struct bj_json_stream *s)
 }
 
 /* Whether a step matches the next value. */
-static bool steps_there(const struct bj_json_stream *s, struct bj_slice step)
+static bool step_matches(const struct bj_json_stream *s, struct bj_slice step)
 {
     uint64_t i;
     if (!s->open[s->depth - 1].array)
@@ -61,30 +61,30 @@ static bool steps_there(const struct bj_json_stream *s, struct bj_slice step)
 
 /* Whether the next value is on the path to a target, or is the target
  * itself. */
-static bool on_the_way(const struct bj_json_stream *s, const struct target *t)
+static bool on_path(const struct bj_json_stream *s, const struct target *t)
 {
     if (s->depth == 0)
         return true;
     return t->taken == s->depth - 1 && t->taken < t->steps &&
-           steps_there(s, t->step[t->taken]);
+           step_matches(s, t->step[t->taken]);
 }
 
-static bool there(const struct bj_json_stream *s, const struct target *t)
+static bool is_target(const struct bj_json_stream *s, const struct target *t)
 {
-    return t->steps == s->depth && on_the_way(s, t);
+    return t->steps == s->depth && on_path(s, t);
 }
 
 /* The target at which the next value is, else -1. */
 static int find_target(const struct bj_json_stream *s)
 {
     for (unsigned i = 0; i < s->targets; i++)
-        if (there(s, &s->target[i]))
+        if (is_target(s, &s->target[i]))
             return (int)i;
     return -1;
 }
 
 /* A value outside of elements, or a whole element, is complete. */
-static void passed(struct bj_json_stream *s)
+static void value_done(struct bj_json_stream *s)
 {
     if (s->depth > 0)
         s->open[s->depth - 1].next++;
@@ -98,7 +98,7 @@ static int hand_over(struct bj_json_stream *s, struct bj_err *err)
     struct bj_slice key = key_of(s);
     s->building = false;
     int r = s->wanted[s->chosen].element(s->ctx, key, s->build.root, err);
-    passed(s);
+    value_done(s);
     return r < 0 ? r : 0;
 }
 
@@ -182,11 +182,11 @@ static int on_scalar(void *ctx, enum bj_json_kind kind, struct bj_slice text,
         return element_scalar(s, kind, text, err);
     int i = find_target(s);
     if (i < 0) {
-        passed(s);
+        value_done(s);
         return 0;
     }
     s->chosen = (unsigned)i;
-    s->target[i].met = true;
+    s->target[i].seen = true;
     return element_scalar(s, kind, text, err);
 }
 
@@ -199,13 +199,13 @@ static int descend(struct bj_json_stream *s, enum bj_json_kind kind,
                           s->build.limits.depth);
     int found = find_target(s);
     for (unsigned i = 0; s->depth > 0 && i < s->targets; i++)
-        if (on_the_way(s, &s->target[i]))
+        if (on_path(s, &s->target[i]))
             s->target[i].taken++;
     s->open[s->depth].array = kind == BJ_JSON_ARRAY;
     s->open[s->depth].next = 0;
     s->depth++;
     if (found >= 0) {
-        s->target[found].met = true;
+        s->target[found].seen = true;
         s->chosen = (unsigned)found;
         s->inside = s->depth;
     }
@@ -240,7 +240,7 @@ static int on_close(void *ctx, struct bj_err *err)
     for (unsigned i = 0; s->depth > 0 && i < s->targets; i++)
         if (s->target[i].taken > s->depth - 1)
             s->target[i].taken = s->depth - 1;
-    passed(s);
+    value_done(s);
     return 0;
 }
 
@@ -343,9 +343,9 @@ int bj_json_stream_end(struct bj_json_stream *s, struct bj_err *err)
     return bj_json_reader_end(&s->reader, err);
 }
 
-bool bj_json_stream_met(const struct bj_json_stream *s, size_t i)
+bool bj_json_stream_found(const struct bj_json_stream *s, size_t i)
 {
-    return i < s->targets && s->target[i].met;
+    return i < s->targets && s->target[i].seen;
 }
 
 void bj_json_stream_free(struct bj_json_stream *s)

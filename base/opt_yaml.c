@@ -26,7 +26,7 @@ struct walk {
 #define autoevent __attribute__((cleanup(yaml_event_delete))) yaml_event_t
 
 /* Put "FILE:LINE:COLUMN: " before the message; a long path is cut in front. */
-static int at(struct walk *w, const yaml_mark_t *mark, int r)
+static int add_position(struct walk *w, const yaml_mark_t *mark, int r)
 {
     size_t len = strlen(w->file);
     const char *file = len > 100 ? w->file + len - 100 : w->file;
@@ -53,7 +53,7 @@ static int syntax(struct walk *w)
     if (w->parser.error == YAML_SCANNER_ERROR && mark.index < w->text.n &&
         w->text.p[mark.index] == '\t')
         what = "a tab: YAML is indented with blanks";
-    return at(w, &mark, bj_err_set(w->err, -EINVAL, "%s", what));
+    return add_position(w, &mark, bj_err_set(w->err, -EINVAL, "%s", what));
 }
 
 /* Options need no anchors, aliases or tags; without them a small file cannot
@@ -91,7 +91,8 @@ static int next(struct walk *w, yaml_event_t *ev)
     const char *why = unwanted(ev);
     if (!why)
         return 0;
-    return at(w, &ev->start_mark, bj_err_set(w->err, -EINVAL, "%s", why));
+    return add_position(w, &ev->start_mark,
+                        bj_err_set(w->err, -EINVAL, "%s", why));
 }
 
 static struct bj_slice scalar(const yaml_event_t *ev)
@@ -149,7 +150,7 @@ static int note(struct walk *w, const struct key *k, bool section)
         return 0;
     r = r < 0 ? bj_err_set(w->err, r, "%s", w->name)
               : bj_err_set(w->err, -EINVAL, "%s: given twice", w->name);
-    return at(w, &k->mark, r);
+    return add_position(w, &k->mark, r);
 }
 
 /* Append ".key" to the name of the section. */
@@ -181,7 +182,7 @@ static int set_scalar(struct walk *w, const struct key *k,
     else if (!is_null(ev))
         r = bj_err_set(w->err, -EINVAL, "%s: is a section, not an option",
                        w->name);
-    return r < 0 ? at(w, &ev->start_mark, r) : 0;
+    return r < 0 ? add_position(w, &ev->start_mark, r) : 0;
 }
 
 static int set_item(struct walk *w, const struct key *k, const yaml_event_t *ev)
@@ -194,20 +195,21 @@ static int set_item(struct walk *w, const struct key *k, const yaml_event_t *ev)
         r = bj_err_set(w->err, -EINVAL, "%s: an entry is empty", w->name);
     else
         r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
-    return r < 0 ? at(w, &ev->start_mark, r) : 0;
+    return r < 0 ? add_position(w, &ev->start_mark, r) : 0;
 }
 
 static int set_list(struct walk *w, const struct key *k,
                     const yaml_mark_t *mark)
 {
     if (!k->opt || k->opt->kind != BJ_OPT_LIST)
-        return at(w, mark,
-                  bj_err_set(w->err, -EINVAL, "%s: %s, not a list", w->name,
-                             k->opt ? "takes one value" : "is a section"));
+        return add_position(
+            w, mark,
+            bj_err_set(w->err, -EINVAL, "%s: %s, not a list", w->name,
+                       k->opt ? "takes one value" : "is a section"));
     /* An empty list is a setting too. */
     int r = bj_opt_assign(k->set, k->opt, BJ_SLICE(""), w->err);
     if (r < 0)
-        return at(w, mark, r);
+        return add_position(w, mark, r);
     for (;;) {
         autoevent ev = {0};
         r = next(w, &ev);
@@ -228,9 +230,10 @@ static int read_value(struct walk *w, const struct key *k)
     int r = next(w, &ev);
     bool mapping = r == 0 && ev.type == YAML_MAPPING_START_EVENT;
     if (mapping && !k->section)
-        r = at(w, &ev.start_mark,
-               bj_err_set(w->err, -EINVAL, "%s: is an option, not a section",
-                          w->name));
+        r = add_position(w, &ev.start_mark,
+                         bj_err_set(w->err, -EINVAL,
+                                    "%s: is an option, not a section",
+                                    w->name));
     if (r == 0)
         r = note(w, k, mapping || !k->opt);
     if (r < 0)
@@ -255,7 +258,7 @@ static int read_key(struct walk *w, const yaml_event_t *ev)
     if (r == 0)
         r = find_key(w, &k);
     if (r < 0)
-        return at(w, &k.mark, r);
+        return add_position(w, &k.mark, r);
     r = read_value(w, &k);
     w->len = len;
     w->name[len] = '\0';
@@ -284,8 +287,9 @@ static int read_document(struct walk *w, const yaml_event_t *ev)
         return read_section(w);
     if (ev->type == YAML_SCALAR_EVENT && is_null(ev))
         return 0;
-    return at(w, &ev->start_mark,
-              bj_err_set(w->err, -EINVAL, "expected options, \"name: value\""));
+    return add_position(
+        w, &ev->start_mark,
+        bj_err_set(w->err, -EINVAL, "expected options, \"name: value\""));
 }
 
 static int read_stream(struct walk *w)
@@ -296,8 +300,9 @@ static int read_stream(struct walk *w)
         if (r < 0 || ev.type == YAML_STREAM_END_EVENT)
             return r;
         if (ev.type == YAML_DOCUMENT_START_EVENT && ++documents > 1)
-            return at(w, &ev.start_mark,
-                      bj_err_set(w->err, -EINVAL, "a second document"));
+            return add_position(
+                w, &ev.start_mark,
+                bj_err_set(w->err, -EINVAL, "a second document"));
         if (ev.type != YAML_STREAM_START_EVENT &&
             ev.type != YAML_DOCUMENT_START_EVENT &&
             ev.type != YAML_DOCUMENT_END_EVENT)

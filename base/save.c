@@ -16,7 +16,7 @@ struct draft {
     int dir;
     const char *name; /* final name in dir */
     char temp[NAME_MAX + 1];
-    bool there; /* temp must be removed */
+    bool exists; /* temp must be removed */
 };
 
 /* The directory of path, opened; *ret_name is the rest. */
@@ -97,11 +97,11 @@ static int publish(struct draft *d, unsigned flags)
     if (!(flags & BJ_SAVE_NEW)) {
         if (renameat(d->dir, d->temp, d->dir, d->name) < 0)
             return -errno;
-        d->there = false;
+        d->exists = false;
         return 0;
     }
     if (renameat2(d->dir, d->temp, d->dir, d->name, RENAME_NOREPLACE) == 0) {
-        d->there = false;
+        d->exists = false;
         return 0;
     }
     if (errno != EINVAL && errno != ENOSYS)
@@ -116,7 +116,7 @@ static int save(struct draft *d, struct bj_slice data, mode_t mode,
     int fd = open_temp(d);
     if (fd < 0)
         return fd;
-    d->there = true;
+    d->exists = true;
     *ret_step = "write";
     int r = fill(fd, data, mode, flags);
     if (r < 0)
@@ -135,7 +135,7 @@ int bj_save_at(int dirfd, const char *path, struct bj_slice data, mode_t mode,
         return bj_err_set(err, dir, "open the directory of %s", path);
     d.dir = dir;
     int r = save(&d, data, mode, flags, &step);
-    if (d.there)
+    if (d.exists)
         unlinkat(dir, d.temp, 0);
     if (r < 0)
         return bj_err_set(err, r, "%s %s", step, path);

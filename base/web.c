@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LOOK_USEC = 1000 * 1000 };
+enum { CHECK_USEC = 1000 * 1000 };
 
 static struct bj_web_stamp stamp_of(const char *path)
 {
@@ -98,7 +98,7 @@ bool bj_web_changed(const struct bj_web *w, struct bj_web_watch *watch,
     struct bj_web_stamp now[BJ_WEB_FILES];
     if (!w->path || now_usec < watch->next_usec)
         return false;
-    watch->next_usec = now_usec + LOOK_USEC;
+    watch->next_usec = now_usec + CHECK_USEC;
     stamp_files(w, now);
     if (same(now, w->stamp) || same(now, watch->tried))
         return false;

@@ -71,7 +71,7 @@ const char *bj_web_conf_hash(const struct bj_web_conf *c, struct bj_slice name)
     return NULL;
 }
 
-const char *bj_web_conf_like(const struct bj_web_conf *c)
+const char *bj_web_conf_any_hash(const struct bj_web_conf *c)
 {
     return c->users > 0 ? c->user[0].hash : NULL;
 }
@@ -310,7 +310,7 @@ static int take_field(struct walk *w, const yaml_node_t *key,
     return wrong(w, key, text);
 }
 
-static bool came_before(struct walk *w, const yaml_node_t *map,
+static bool is_repeated(struct walk *w, const yaml_node_t *map,
                         const yaml_node_pair_t *end)
 {
     struct bj_slice name = scalar(yaml_document_get_node(w->doc, end->key));
@@ -331,7 +331,7 @@ static int take_fields(struct walk *w, const yaml_node_t *map,
     for (yaml_node_pair_t *p = map->data.mapping.pairs.start;
          r == 0 && p < map->data.mapping.pairs.top; p++) {
         const yaml_node_t *key = yaml_document_get_node(w->doc, p->key);
-        if (came_before(w, map, p))
+        if (is_repeated(w, map, p))
             return wrong(w, key, "a key comes twice");
         r = take_field(w, key, yaml_document_get_node(w->doc, p->value), fields,
                        base);
@@ -486,7 +486,7 @@ static int take_headers(struct walk *w, const yaml_node_t *value, void *at)
     for (yaml_node_pair_t *p = value->data.mapping.pairs.start;
          r == 0 && p < value->data.mapping.pairs.top; p++) {
         const yaml_node_t *key = yaml_document_get_node(w->doc, p->key);
-        r = came_before(w, value, p)
+        r = is_repeated(w, value, p)
                 ? wrong(w, key, "headers: a key comes twice")
                 : take_header(w, key, yaml_document_get_node(w->doc, p->value));
     }

@@ -69,6 +69,6 @@ void bj_web_conf_free(struct bj_web_conf *c);
 const char *bj_web_conf_hash(const struct bj_web_conf *c, struct bj_slice name);
 
 /* A hash of the file, for argument like of bj_secret_check(). */
-const char *bj_web_conf_like(const struct bj_web_conf *c);
+const char *bj_web_conf_any_hash(const struct bj_web_conf *c);
 
 #endif

@@ -19,7 +19,7 @@ static int read_kind(const struct bj_json *v, uint8_t *ret, struct bj_err *err)
     else if (bj_slice_eq(s, BJ_SLICE("direct")))
         *ret = BJ_FACTOR_DIRECT;
     else
-        return bj_carbon_reply_odd("emissionFactorType", s,
+        return bj_carbon_reply_bad("emissionFactorType", s,
                                    "lifecycle' or 'direct", err);
     return 0;
 }
@@ -30,7 +30,7 @@ static int check_zone(const struct bj_json *row, const char *zone,
     struct bj_slice s = bj_json_text(bj_json_get(row, "zone"));
     if (s.n == 0 || bj_slice_eq(s, bj_slice_str(zone)))
         return 0;
-    return bj_carbon_reply_odd("zone", s, zone, err);
+    return bj_carbon_reply_bad("zone", s, zone, err);
 }
 
 static int read_row(const struct bj_json *row, const char *zone,

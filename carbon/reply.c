@@ -75,7 +75,7 @@ void bj_carbon_reply_add(struct bj_carbon_reply *ret,
     ret->v[ret->n++] = point;
 }
 
-int bj_carbon_reply_odd(const char *what, struct bj_slice got,
+int bj_carbon_reply_bad(const char *what, struct bj_slice got,
                         const char *expected, struct bj_err *err)
 {
     char text[64];

@@ -53,7 +53,7 @@ void bj_carbon_reply_add(struct bj_carbon_reply *ret,
                          struct bj_carbon_point point);
 
 /* Set the error that a member of the reply is not as expected; -EINVAL. */
-int bj_carbon_reply_odd(const char *what, struct bj_slice got,
+int bj_carbon_reply_bad(const char *what, struct bj_slice got,
                         const char *expected, struct bj_err *err);
 
 /* Append origin and path; then parameters, NAME=VALUE, the value

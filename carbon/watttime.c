@@ -27,7 +27,7 @@ static int check(const struct bj_json *doc, const char *path, const char *want,
     struct bj_slice s = bj_json_text(bj_json_path(doc, path));
     if (s.n == 0 || bj_slice_eq(s, bj_slice_str(want)))
         return 0;
-    return bj_carbon_reply_odd(path, s, want, err);
+    return bj_carbon_reply_bad(path, s, want, err);
 }
 
 static int read_row(const struct bj_json *row, const char *zone,

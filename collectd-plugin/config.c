@@ -16,13 +16,13 @@ static struct bj_slice value_text(const oconfig_value_t *v,
      */
     const double exact = 9007199254740992.0;
     double d = v->type == OCONFIG_TYPE_NUMBER ? v->value.number : 0;
-    bool whole = d >= -exact && d <= exact && (double)(int64_t)d == d;
+    bool is_integer = d >= -exact && d <= exact && (double)(int64_t)d == d;
 
     switch (v->type) {
     case OCONFIG_TYPE_BOOLEAN:
         return v->value.boolean ? BJ_SLICE("true") : BJ_SLICE("false");
     case OCONFIG_TYPE_NUMBER:
-        snprintf(number, NUMBER_SIZE, whole ? "%.0f" : "%.15g", d);
+        snprintf(number, NUMBER_SIZE, is_integer ? "%.0f" : "%.15g", d);
         return bj_slice_str(number);
     default:
         return bj_slice_str(v->value.string);

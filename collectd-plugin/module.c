@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #define NAME "batchjob"
-#define SAYS NAME " plugin: "
+#define LOG_PREFIX NAME " plugin: "
 
 enum { TEXT_SIZE = 320 };
 
@@ -41,7 +41,7 @@ static void host_log(void *ctx, enum bj_log_level level, const char *msg)
         [BJ_LOG_DEBUG] = LOG_DEBUG,
     };
     (void)ctx;
-    plugin_log(severity[level], SAYS "%s", msg);
+    plugin_log(severity[level], LOG_PREFIX "%s", msg);
 }
 
 #if COLLECT_DEBUG
@@ -50,10 +50,10 @@ static const struct bj_host host = {NULL, host_thread, host_log, true};
 static const struct bj_host host = {NULL, host_thread, host_log, false};
 #endif
 
-static int say_error(const struct bj_err *err)
+static int log_error(const struct bj_err *err)
 {
     char text[TEXT_SIZE];
-    ERROR(SAYS "%s", bj_err_reason(err, text, sizeof(text)));
+    ERROR(LOG_PREFIX "%s", bj_err_reason(err, text, sizeof(text)));
     return -1;
 }
 
@@ -77,7 +77,7 @@ static int on_config(oconfig_item_t *block)
     struct bj_err err = {0};
     if (need_presets(&err) < 0 ||
         bj_config_block(&plugin.conf, block, &err) < 0)
-        return say_error(&err);
+        return log_error(&err);
     return 0;
 }
 
@@ -114,10 +114,10 @@ static int on_read(user_data_t *ud)
         bj_snap_unref(snap);
     }
     if (r < 0)
-        c_complain(LOG_ERR, &plugin.failing, SAYS "%s",
+        c_complain(LOG_ERR, &plugin.failing, LOG_PREFIX "%s",
                    bj_err_text(&err, text, sizeof(text)));
     else
-        c_release(LOG_INFO, &plugin.failing, SAYS "works again");
+        c_release(LOG_INFO, &plugin.failing, LOG_PREFIX "works again");
     return 0;
 }
 
@@ -135,7 +135,7 @@ static int start(struct bj_err *err)
         r = bj_dataset_ensure(&types, err);
     if (r < 0)
         return r;
-    INFO(SAYS "%u types from the TypesDB, %u registered by the plugin",
+    INFO(LOG_PREFIX "%u types from the TypesDB, %u registered by the plugin",
          types.known, types.registered);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
         bj_config_bound_files(&plugin.conf, files.rlim_cur);
@@ -156,7 +156,7 @@ static int on_init(void)
         r = bj_err_set(&err, -EINVAL, "reader not registered");
     if (r == 0)
         return 0;
-    say_error(&err);
+    log_error(&err);
     on_shutdown();
     return -1;
 }

@@ -134,8 +134,8 @@ int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
         return r;
     }
     pthread_mutex_lock(&core->lock);
-    bj_core_sampler_want(core);
-    bj_watcher_want(core);
+    bj_core_sampler_ensure(core);
+    bj_watcher_ensure(core);
     pthread_mutex_unlock(&core->lock);
     *ret = core;
     return 0;
@@ -150,7 +150,7 @@ void bj_core_free(struct bj_core *core)
         return;
     bj_core_scan_free(core);
     for (size_t k = 0; k < core->tracks.n; k++)
-        bj_core_drop(core, core->tracks.v[k]);
+        bj_core_drop_track(core, core->tracks.v[k]);
     free(core->tracks.v);
     bj_energy_free(core->energy);
     bj_sender_free(core->sender);
@@ -175,9 +175,9 @@ int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
 {
     pthread_mutex_lock(&core->lock);
     bj_core_read(core);
-    bj_core_sampler_want(core);
-    bj_watcher_want(core);
-    bj_core_forget(core);
+    bj_core_sampler_ensure(core);
+    bj_watcher_ensure(core);
+    bj_core_forget_jobs(core);
     int r = bj_core_publish(core, ret, err);
     pthread_mutex_unlock(&core->lock);
     return r;

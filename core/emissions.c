@@ -22,7 +22,7 @@ static struct bj_carbon_now now(void)
                                   .wall_sec = bj_clock_wall_usec() / SECOND};
 }
 
-static void say(struct bj_emissions *e, const struct bj_err *err)
+static void log_error(struct bj_emissions *e, const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "emissions: %s",
@@ -37,7 +37,7 @@ static bool step(struct bj_worker *w)
     bj_worker_unlock(w);
     uint64_t due = bj_carbon_feed_step(e->feed, now(), &err);
     if (err.code)
-        say(e, &err);
+        log_error(e, &err);
     bool ours = bj_worker_lock(w);
     e->poller.due_usec = due;
     return ours;
@@ -101,7 +101,7 @@ static void publish_factors(const struct bj_emissions *e, uint64_t wall_sec,
     for (size_t i = 0; i < n; i++) {
         v[i].sub.key[0] = bj_slice_str(f[i].provider);
         v[i].sub.key[1] = bj_slice_str(bj_factor_kind_name(f[i].kind));
-        v[i].sub.key[2] = bj_core_clean(
+        v[i].sub.key[2] = bj_core_label(
             &snap->arena, *f[i].country ? f[i].country : f[i].zone);
         v[i].ug_per_kwh = (uint64_t)f[i].mg_per_kwh * 1000;
         v[i].estimated = f[i].estimated;

@@ -22,7 +22,7 @@ static void give(struct bj_core *core, struct bj_track *t)
     if (a && t->energy->opened)
         bj_gpus_resume(core->gpus, t, bj_account_key(a));
     if (a && t->energy->closed)
-        bj_account_linger(a, bj_gpus_owe(core->gpus, t, core->now_usec));
+        bj_account_linger(a, bj_gpus_energy_due(core->gpus, t, core->now_usec));
     uint64_t uj = bj_gpus_take(core->gpus, t);
     if (a)
         bj_account_gpu(a, uj);

@@ -168,7 +168,7 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
     struct bj_json_out json = {.to = out}, *o = &json;
     struct bj_slice system, node, id;
     begin(core, o);
-    struct bj_slice whole = key;
+    struct bj_slice full_key = key;
     /* Leave out the inode, which has no meaning for readers. */
     while (key.n > 0 && key.p[key.n - 1] != '#')
         key.n--;
@@ -182,7 +182,7 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
     put_text(o, "slurm_node", node);
     bj_energy_final(core->energy, a, o);
     if (core->gpus)
-        bj_gpus_final_orphan(core->gpus, whole, o);
+        bj_gpus_final_orphan(core->gpus, full_key, o);
     bj_json_put_bool(o, "complete", false);
     return end(o, out);
 }

@@ -96,7 +96,7 @@ static void submit(struct bj_track *t)
     size_t n = 0;
     bj_path_fields_get(i->path, q.f);
     for (unsigned h = 0; h < core->hiers.n && n < 4; h++)
-        if ((t->unit.there & 1u << h) &&
+        if ((t->unit.in_hiers & 1u << h) &&
             bj_unit_path(&t->unit, &core->reader, h, "", paths[n],
                          sizeof(paths[n])) == 0) {
             q.dirs[n] = bj_slice_str(paths[n]);
@@ -207,7 +207,7 @@ void bj_core_identify(struct bj_core *core)
     struct bj_err err = {0};
     bj_resolver_stat(core->resolver, &st);
     bj_resolver_fault(core->resolver, &err);
-    bj_core_ran(core, BJ_RUN_IDENT, begun, st.faults - core->ident_faults,
-                &err);
+    bj_core_run_done(core, BJ_RUN_IDENT, begun, st.faults - core->ident_faults,
+                     &err);
     core->ident_faults = st.faults;
 }

@@ -85,12 +85,12 @@ struct bj_core {
 void bj_core_scan(struct bj_core *core, bool full);
 void bj_core_scan_free(struct bj_core *core);
 /* The directory at this path has changed: the next scan reads it. */
-void bj_core_stale(struct bj_core *core, const char *path);
+void bj_core_mark_stale(struct bj_core *core, const char *path);
 
 /* Record the result of a run: the number of its faults, and the newest one.
  * core/run.c */
-void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
-                 uint64_t faults, const struct bj_err *fault);
+void bj_core_run_done(struct bj_core *core, unsigned run, uint64_t begun_usec,
+                      uint64_t faults, const struct bj_err *fault);
 
 /* Read the inexpensive values of one job between two passes; if last is set,
  * also those of the slow interval.  core/pass.c */
@@ -108,7 +108,7 @@ unsigned bj_core_controllers(const struct bj_core *core);
 
 /* Start the sampler if it is needed; called in every pass, with the lock
  * held. */
-void bj_core_sampler_want(struct bj_core *core);
+void bj_core_sampler_ensure(struct bj_core *core);
 /* Stop the sampler, without the lock.  False: it hangs in a write to a disk, so
  * the data that it uses must stay. */
 bool bj_core_sampler_free(struct bj_core *core);
@@ -121,7 +121,7 @@ void bj_extras_publish(const struct bj_core *core, const struct bj_track *t,
                        struct bj_arena *a, struct bj_job *job);
 
 /* Make a label value from any text, in the arena.  core/label.c */
-struct bj_slice bj_core_clean(struct bj_arena *a, const char *s);
+struct bj_slice bj_core_label(struct bj_arena *a, const char *s);
 
 /* The name of the cluster: the configured one, else the scheduler's where the
  * collector "cluster" runs; empty: unknown.  In the arena, or the core's.

@@ -3,7 +3,7 @@
 #include "core/cluster/cluster.h"
 #include "core/internal.h"
 
-struct bj_slice bj_core_clean(struct bj_arena *a, const char *s)
+struct bj_slice bj_core_label(struct bj_arena *a, const char *s)
 {
     char buf[BJ_LABEL_MAX + 1];
     size_t n = bj_text_clean(bj_slice_str(s), buf, sizeof(buf));

@@ -6,12 +6,12 @@
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 
-bool bj_life_any(const struct bj_track *t)
+bool bj_life_has_processes(const struct bj_track *t)
 {
     char path[4096];
     const struct bj_cgroup_reader *rd = &t->core->reader;
     for (unsigned h = 0; h < rd->hiers->n; h++)
-        if ((t->unit.there & 1u << h) &&
+        if ((t->unit.in_hiers & 1u << h) &&
             bj_unit_path(&t->unit, rd, h, "", path, sizeof(path)) == 0 &&
             bj_pids_any(path))
             return true;
@@ -32,7 +32,7 @@ void bj_life_begin(struct bj_track *t)
     struct bj_core *core = t->core;
     if (t->life.born)
         return;
-    bool any = bj_life_any(t);
+    bool any = bj_life_has_processes(t);
     if (!any && !had_processes(t))
         return;
     t->life.born = true;
@@ -54,12 +54,13 @@ static void check_empty(struct bj_track *t)
                 t->unit.use.cpu_usec == BJ_ABSENT;
     t->life.checked_cpu_usec = t->unit.use.cpu_usec;
     t->life.empty_checks =
-        idle && !bj_life_any(t) ? t->life.empty_checks + 1 : 0;
+        idle && !bj_life_has_processes(t) ? t->life.empty_checks + 1 : 0;
     if (t->life.empty_checks == 2 && bj_track_live(t)) {
         bj_explain_job(t, "has ended: it has no processes any more");
         bj_track_end(t, core->now_usec, core->wall_usec);
         t->life.emptied = true;
-    } else if (t->life.empty_checks == 0 && t->life.emptied && bj_life_any(t)) {
+    } else if (t->life.empty_checks == 0 && t->life.emptied &&
+               bj_life_has_processes(t)) {
         t->life.emptied = false;
         t->life.end_usec = 0;
         t->life.end_sec = BJ_ABSENT;
@@ -81,13 +82,13 @@ void bj_life_update(struct bj_track *t)
         t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
 }
 
-void bj_core_settle(struct bj_core *core)
+void bj_core_end_jobs(struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if (!bj_track_live(t) && !t->life.emptied)
             continue;
-        if (t->life.lost || t->life.replaced || t->unit.there == 0) {
+        if (t->life.lost || t->life.replaced || t->unit.in_hiers == 0) {
             if (bj_track_live(t)) {
                 bj_explain_job(t, "has ended: its cgroup has gone");
                 bj_track_end(t, core->now_usec, core->wall_usec);
@@ -97,18 +98,18 @@ void bj_core_settle(struct bj_core *core)
             bj_steps_free(t);
             continue;
         }
-        core->rescan |= (t->life.there & ~t->unit.there) != 0;
-        t->life.there = t->unit.there;
+        core->rescan |= (t->life.in_hiers & ~t->unit.in_hiers) != 0;
+        t->life.in_hiers = t->unit.in_hiers;
     }
 }
 
 /* Its energy is not settled, or its final record is not written. */
-static bool owes(const struct bj_track *t)
+static bool is_unsettled(const struct bj_track *t)
 {
     return t->core->sampler && t->life.born && !t->life.recorded;
 }
 
-void bj_core_drop(struct bj_core *core, struct bj_track *t)
+void bj_core_drop_track(struct bj_core *core, struct bj_track *t)
 {
     bj_energy_drop(core->energy, t);
     bj_gpus_drop(core->gpus, t);
@@ -117,17 +118,18 @@ void bj_core_drop(struct bj_core *core, struct bj_track *t)
 
 /* Forget jobs whose grace period is over.  A job without processes stays known,
  * but unpublished, as long as its directory exists. */
-void bj_core_forget(struct bj_core *core)
+void bj_core_forget_jobs(struct bj_core *core)
 {
     size_t n = 0;
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         bool over = !bj_track_live(t) &&
                     core->now_usec >= t->life.end_usec + core->conf->grace_usec;
-        over |= !t->life.born && t->unit.there == 0;
+        over |= !t->life.born && t->unit.in_hiers == 0;
         t->life.hidden = over;
-        if ((over || t->life.replaced) && t->life.trees == 0 && !owes(t))
-            bj_core_drop(core, t);
+        if ((over || t->life.replaced) && t->life.trees == 0 &&
+            !is_unsettled(t))
+            bj_core_drop_track(core, t);
         else
             core->tracks.v[n++] = t;
     }

@@ -10,17 +10,17 @@ struct bj_core;
 struct bj_track;
 
 struct bj_life {
-    unsigned trees; /* number of trees that contain a directory of it */
-    bool born;      /* it has had processes */
-    bool fresh;     /* its directory was created after the first pass */
-    bool lost;      /* its directory has gone from a tree: it has ended */
-    bool reused;    /* it has ended, and its directories exist again: left
-                       behind, or those of another job with the same id */
-    bool replaced;  /* ... those of another job, since they have processes */
-    bool emptied;   /* it has no processes any more, but its cgroup exists */
-    bool hidden;    /* its grace period is over */
-    bool recorded;  /* its final record is written, or none is due */
-    uint16_t there; /* bj_unit.there after the last pass */
+    unsigned trees;    /* number of trees that contain a directory of it */
+    bool born;         /* it has had processes */
+    bool fresh;        /* its directory was created after the first pass */
+    bool lost;         /* its directory has gone from a tree: it has ended */
+    bool reused;       /* it has ended, and its directories exist again: left
+                          behind, or those of another job with the same id */
+    bool replaced;     /* ... those of another job, since they have processes */
+    bool emptied;      /* it has no processes any more, but its cgroup exists */
+    bool hidden;       /* its grace period is over */
+    bool recorded;     /* its final record is written, or none is due */
+    uint16_t in_hiers; /* bj_unit.in_hiers after the last pass */
     unsigned empty_checks; /* checks in a row that found no process */
     unsigned place_tries;
     uint64_t place_usec; /* when to search for missing directories */
@@ -39,17 +39,17 @@ struct bj_life {
 void bj_life_update(struct bj_track *t);
 
 /* Does the job have processes? */
-bool bj_life_any(const struct bj_track *t);
+bool bj_life_has_processes(const struct bj_track *t);
 /* Begin the job if it has processes for the first time. */
 void bj_life_begin(struct bj_track *t);
 
 /* After all jobs are read: end the jobs whose cgroups have gone. */
-void bj_core_settle(struct bj_core *core);
+void bj_core_end_jobs(struct bj_core *core);
 
 /* At the end of a pass: forget jobs whose grace period is over. */
-void bj_core_forget(struct bj_core *core);
+void bj_core_forget_jobs(struct bj_core *core);
 
 /* Free a track, and its data in energy and GPUs. */
-void bj_core_drop(struct bj_core *core, struct bj_track *t);
+void bj_core_drop_track(struct bj_core *core, struct bj_track *t);
 
 #endif

@@ -26,7 +26,7 @@ static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
  * in later ones. */
 static bool due(const struct bj_track *t, unsigned round)
 {
-    return bj_track_live(t) && t->unit.there != 0 &&
+    return bj_track_live(t) && t->unit.in_hiers != 0 &&
            (round == 0 || t->life.read_pass != t->core->passes);
 }
 
@@ -48,7 +48,8 @@ static void run_cgroup_collector(struct bj_core *core,
             bj_steps_scan(t);
             bj_events_read(t, slow);
         }
-    bj_core_ran(core, c->id, begun, core->reader.faults, &core->reader.fault);
+    bj_core_run_done(core, c->id, begun, core->reader.faults,
+                     &core->reader.fault);
 }
 
 static void follow_processes(struct bj_track *t)
@@ -81,8 +82,8 @@ static void run_processes(struct bj_core *core, unsigned round)
     if (jobs)
         bj_proctab_update(core->proctab, jobs, n, &err);
     free(jobs);
-    bj_core_ran(core, BJ_COLLECT_PROCESS, begun,
-                bj_proctab_faults(core->proctab) - before, &err);
+    bj_core_run_done(core, BJ_COLLECT_PROCESS, begun,
+                     bj_proctab_faults(core->proctab) - before, &err);
 }
 
 static void note_read(struct bj_core *core, unsigned round)
@@ -127,7 +128,7 @@ static void read_round(struct bj_core *core, unsigned round)
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if ((bj_track_live(t) || t->life.emptied) && !t->life.lost &&
-            t->unit.there)
+            t->unit.in_hiers)
             bj_life_update(t);
     }
     for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)
@@ -136,7 +137,7 @@ static void read_round(struct bj_core *core, unsigned round)
     if (core->proctab)
         run_processes(core, round);
     note_read(core, round);
-    bj_core_settle(core);
+    bj_core_end_jobs(core);
 }
 
 /* At the slow interval: on a machine with many CPUs /proc/stat costs more than
@@ -149,7 +150,7 @@ static void read_node(struct bj_core *core)
     uint64_t begun = bj_clock_boot_usec();
     struct bj_err err = {0};
     unsigned faults = bj_node_read(core->node, core->now_usec, &err);
-    bj_core_ran(core, BJ_COLLECT_NODE, begun, faults, &err);
+    bj_core_run_done(core, BJ_COLLECT_NODE, begun, faults, &err);
 }
 
 void bj_core_read(struct bj_core *core)

@@ -156,9 +156,9 @@ static struct bj_list publish_steps(const struct bj_track *t,
     for (const struct bj_step *s = t->steps.first; s; s = s->next) {
         if (tasks != (*s->task != '\0'))
             continue;
-        v[n].sub.key[0] = bj_core_clean(a, s->step);
+        v[n].sub.key[0] = bj_core_label(a, s->step);
         if (tasks)
-            v[n].sub.key[1] = bj_core_clean(a, s->task);
+            v[n].sub.key[1] = bj_core_label(a, s->task);
         v[n++].use = s->unit->use;
     }
     qsort(v, n, sizeof(*v), by_step);

@@ -21,8 +21,8 @@ const char *const bj_run_names[BJ_RUNS] = {
     [BJ_RUN_IDENT] = "identity",
 };
 
-static void say(struct bj_core *core, enum bj_log_level level, const char *run,
-                const struct bj_err *err)
+static void log_change(struct bj_core *core, enum bj_log_level level,
+                       const char *run, const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "collector %s: %s", run,
@@ -30,8 +30,8 @@ static void say(struct bj_core *core, enum bj_log_level level, const char *run,
     core->host.log(core->host.ctx, level, line);
 }
 
-void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
-                 uint64_t faults, const struct bj_err *fault)
+void bj_core_run_done(struct bj_core *core, unsigned run, uint64_t begun_usec,
+                      uint64_t faults, const struct bj_err *fault)
 {
     struct bj_run *r = &core->run[run];
     uint64_t now = bj_clock_boot_usec();
@@ -45,7 +45,7 @@ void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
         r->good_usec = now;
     /* Log the first failure and the first success after it, not every pass. */
     if (failing != r->failing)
-        say(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
-            failing ? fault : NULL);
+        log_change(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
+                   failing ? fault : NULL);
     r->failing = failing;
 }

@@ -144,8 +144,8 @@ static void note_written(struct bj_core *core)
 static void write_records(struct bj_core *core)
 {
     struct bj_sampler *s = core->sampler;
-    bool go_on = true;
-    while (go_on && s->first) {
+    bool more = true;
+    while (more && s->first) {
         const struct record *rec = s->first;
         struct bj_err err = {0};
         int r =
@@ -155,11 +155,11 @@ static void write_records(struct bj_core *core)
         if (r == 0)
             note_written(core);
         else if (may_wait(core, &err))
-            go_on = false;
+            more = false;
         else
             lose(core, &err);
         pthread_mutex_unlock(&core->lock);
-        if (go_on)
+        if (more)
             drop_first(s);
     }
 }
@@ -199,7 +199,7 @@ static void tick(struct bj_core *core)
     finish_jobs(core);
     if (core->energy)
         make_orphans(core);
-    bj_core_forget(core);
+    bj_core_forget_jobs(core);
 }
 
 /* Save without the lock; then, with the lock, show the saved values. */
@@ -215,8 +215,9 @@ static bool save(struct bj_worker *w)
         return ours;
     if (r == 0)
         bj_copies_show(&core->copies);
-    bj_core_ran(core, BJ_COLLECT_ENERGY, bj_clock_boot_usec() - s->energy_usec,
-                s->energy_err.code < 0, &s->energy_err);
+    bj_core_run_done(core, BJ_COLLECT_ENERGY,
+                     bj_clock_boot_usec() - s->energy_usec,
+                     s->energy_err.code < 0, &s->energy_err);
     return ours;
 }
 
@@ -272,7 +273,7 @@ static void start(struct bj_core *core)
     }
 }
 
-void bj_core_sampler_want(struct bj_core *core)
+void bj_core_sampler_ensure(struct bj_core *core)
 {
     bool metered =
         core->energy && bj_energy_search(core->energy, bj_clock_boot_usec());

@@ -154,17 +154,17 @@ void bj_core_scan(struct bj_core *core, bool full)
             bj_err_set(&err, r, "read %s", core->hiers.v[h].path);
         }
     }
-    bj_core_ran(core, BJ_RUN_FIND, begun, faults, &err);
+    bj_core_run_done(core, BJ_RUN_FIND, begun, faults, &err);
 }
 
-void bj_core_stale(struct bj_core *core, const char *path)
+void bj_core_mark_stale(struct bj_core *core, const char *path)
 {
     for (unsigned h = 0; h < core->hiers.n; h++) {
         size_t n = strlen(core->hiers.v[h].path);
         if (core->scan[h].tree &&
             strncmp(path, core->hiers.v[h].path, n) == 0 &&
             (path[n] == '/' || path[n] == '\0'))
-            bj_tree_stale(core->scan[h].tree, path + n + (path[n] == '/'));
+            bj_tree_mark_stale(core->scan[h].tree, path + n + (path[n] == '/'));
     }
 }
 

@@ -114,8 +114,9 @@ enum verdict { STORED, BAD, DENIED };
 
 /* Read the result of each record; -EPROTO: the response is not about this
  * batch. */
-static int read_answer(const struct bj_send_batch *b, const struct bj_json *doc,
-                       unsigned char *verdict, struct bj_send_result *ret)
+static int read_response(const struct bj_send_batch *b,
+                         const struct bj_json *doc, unsigned char *verdict,
+                         struct bj_send_result *ret)
 {
     const struct bj_json *refused = bj_json_get(doc, "refused");
     uint64_t stored = bj_json_u64_or(bj_json_get(doc, "stored"), UINT64_MAX);
@@ -153,7 +154,7 @@ static int settle_one(int dir, const char *name, unsigned verdict,
 }
 
 int bj_send_batch_settle(const struct bj_send_batch *b, int dir,
-                         struct bj_slice answer, struct bj_send_result *ret,
+                         struct bj_slice response, struct bj_send_result *ret,
                          struct bj_err *err)
 {
     struct bj_arena arena = {0};
@@ -163,8 +164,8 @@ int bj_send_batch_settle(const struct bj_send_batch *b, int dir,
     *ret = (struct bj_send_result){0};
     int r = verdict ? 0 : bj_err_set(err, -ENOMEM, "final records");
     if (r == 0 &&
-        (bj_json_parse(&arena, answer, "answer", NULL, &doc, NULL) < 0 ||
-         read_answer(b, doc, verdict, ret) < 0))
+        (bj_json_parse(&arena, response, "answer", NULL, &doc, NULL) < 0 ||
+         read_response(b, doc, verdict, ret) < 0))
         r = bj_err_set(err, -EPROTO,
                        "the answer is not that of batchjob_stats_db");
     for (unsigned i = 0; r == 0 && i < b->n; i++) {

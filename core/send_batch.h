@@ -49,7 +49,7 @@ struct bj_send_result {
  *   -EPROTO  not a response about these records; no file is changed
  *   others   a file could not be removed or renamed */
 int bj_send_batch_settle(const struct bj_send_batch *b, int dir,
-                         struct bj_slice answer, struct bj_send_result *ret,
+                         struct bj_slice response, struct bj_send_result *ret,
                          struct bj_err *err);
 
 /* Rename the only file of a batch to NAME.bad. */

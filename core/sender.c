@@ -24,7 +24,7 @@ enum {
     CONNECT_USEC = 10 * SECOND,
     TOTAL_USEC = 120 * SECOND,
     RETRY_MAX_USEC = 600 * SECOND,
-    ANSWER_BYTES = 1 << 20,
+    RESPONSE_BYTES = 1 << 20,
     TOKEN_BYTES = 512,
 };
 
@@ -73,8 +73,8 @@ static uint64_t random_below(struct bj_sender *s, uint64_t n)
     return n ? (s->random >> 11) % n : 0;
 }
 
-static void say(const struct bj_sender *s, enum bj_log_level level,
-                const char *what, const struct bj_err *err)
+static void log_error(const struct bj_sender *s, enum bj_log_level level,
+                      const char *what, const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "%s: %s", what,
@@ -171,7 +171,7 @@ static int post(struct bj_sender *s, struct bj_err *err)
                                          .no_proxy = true,
                                          .connect_usec = CONNECT_USEC,
                                          .total_usec = TOTAL_USEC,
-                                         .max_bytes = ANSWER_BYTES,
+                                         .max_bytes = RESPONSE_BYTES,
                                          .abort = &s->poller.stop};
     r = bj_fetch(s->fetch, &req, &s->reply, err);
     explicit_bzero(token, sizeof(token));
@@ -215,8 +215,8 @@ static int exchange(struct bj_sender *s, struct round *w, struct bj_err *err)
                    ? shrink(s, w, err)
                    : r;
     s->max = s->max < BJ_SEND_RECORDS / 2 ? 2 * s->max : BJ_SEND_RECORDS;
-    struct bj_slice answer = {s->reply.body.p, s->reply.body.len};
-    r = bj_send_batch_settle(&s->batch, w->dir, answer, &n, err);
+    struct bj_slice response = {s->reply.body.p, s->reply.body.len};
+    r = bj_send_batch_settle(&s->batch, w->dir, response, &n, err);
     count(s, n.stored, n.bad);
     w->denied += n.denied;
     w->bad += n.bad;
@@ -261,10 +261,10 @@ static void log_round(struct bj_sender *s, const struct round *w, int r,
                       const struct bj_err *err)
 {
     if (w->bad > 0)
-        say(s, BJ_LOG_WARN, "final records refused and kept as *.bad",
-            &w->bad_why);
+        log_error(s, BJ_LOG_WARN, "final records refused and kept as *.bad",
+                  &w->bad_why);
     if (r < 0 && !s->failing)
-        say(s, BJ_LOG_ERROR, "final records are not sent", err);
+        log_error(s, BJ_LOG_ERROR, "final records are not sent", err);
     else if (r == 0 && s->failing)
         s->poller.host.log(s->poller.host.ctx, BJ_LOG_INFO,
                            "sending final records works again");
@@ -334,7 +334,7 @@ static void gone(struct bj_poller *poller)
 /* --- for the owner --------------------------------------------------------*/
 
 /* A copy of *text in its place, "" for NULL. */
-static bool own(char **ret, const char *text)
+static bool copy_text(char **ret, const char *text)
 {
     *ret = strdup(text ? text : "");
     return *ret != NULL;
@@ -349,10 +349,11 @@ static bool copy_texts(struct bj_sender *s, const struct bj_sender_conf *c,
     s->conf.interval_usec = c->interval_usec;
     if (asprintf(&s->url, "%.*s/records", (int)n, c->url) < 0)
         s->url = NULL;
-    return s->url && own(&s->dir, dir) && own(&s->conf.ca_file, c->ca_file) &&
-           own(&s->conf.cert_file, c->cert_file) &&
-           own(&s->conf.key_file, c->key_file) &&
-           own(&s->conf.token_file, c->token_file);
+    return s->url && copy_text(&s->dir, dir) &&
+           copy_text(&s->conf.ca_file, c->ca_file) &&
+           copy_text(&s->conf.cert_file, c->cert_file) &&
+           copy_text(&s->conf.key_file, c->key_file) &&
+           copy_text(&s->conf.token_file, c->token_file);
 }
 
 int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,

@@ -55,7 +55,7 @@ static void place_step(struct bj_track *t, struct bj_step *s)
     for (unsigned h = 0; h < rd->hiers->n; h++) {
         const char *job = t->unit.rel[rd->hiers->v[h].version - 1];
         char path[4096];
-        if (!(t->unit.there & 1u << h))
+        if (!(t->unit.in_hiers & 1u << h))
             continue;
         int n = snprintf(path, sizeof(path), "%s/%s", job, s->rel);
         if (n > 0 && (size_t)n < sizeof(path))
@@ -150,7 +150,7 @@ static int best_hier(const struct bj_track *t)
     if (h < 0)
         h = t->unit.ctl[BJ_CTL_CPUACCT];
     for (unsigned k = 0; h < 0 && k < BJ_HIERS; k++)
-        if (t->unit.there & 1u << k)
+        if (t->unit.in_hiers & 1u << k)
             h = (int)k;
     return h;
 }
@@ -179,7 +179,7 @@ static void place_late(struct bj_track *t, struct bj_step *s)
     for (unsigned h = 0; h < rd->hiers->n; h++)
         if (rd->hiers->v[h].version == BJ_CGROUP_V1 &&
             (rd->hiers->v[h].controllers & rd->needed) &&
-            (t->unit.there & 1u << h) && !(s->unit->there & 1u << h))
+            (t->unit.in_hiers & 1u << h) && !(s->unit->in_hiers & 1u << h))
             bj_unit_place(s->unit, rd, h, rel);
 }
 

@@ -169,7 +169,7 @@ void bj_track_place(struct bj_track *t, uint64_t now_usec)
         const char *rel = t->unit.rel[hier->version - 1];
         /* Directories appear one after the other while a job starts. */
         if (rel && hier->version == BJ_CGROUP_V1 &&
-            (hier->controllers & rd->needed) && !(t->unit.there & 1u << h))
+            (hier->controllers & rd->needed) && !(t->unit.in_hiers & 1u << h))
             bj_unit_place(&t->unit, rd, h, rel);
     }
     static const uint64_t wait_usec[] = {200000, 1000000, 5000000, 15000000};

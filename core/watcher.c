@@ -66,16 +66,16 @@ static void sample(struct bj_core *core, struct bj_track *t, bool requested)
     char path[4096];
     bool v2;
     t->watched.changed = false;
-    if (!bj_track_live(t) || t->unit.there == 0 ||
+    if (!bj_track_live(t) || t->unit.in_hiers == 0 ||
         !bj_track_procs_path(t, path, sizeof(path), &v2))
         return;
     if (!bj_watches_job(core->watches, t, path, v2))
         note_full(core);
     t->watched.changed = false;
-    bool empty = !bj_life_any(t);
+    bool empty = !bj_life_has_processes(t);
     bj_core_read_job(t, empty);
     bj_life_begin(t);
-    if (t->unit.there != 0) /* else it has gone: the last sample is final */
+    if (t->unit.in_hiers != 0) /* else it has gone: the last sample is final */
         t->life.last_cpu_usec =
             empty || requested ? t->unit.use.cpu_usec : BJ_ABSENT;
     if (!empty)
@@ -161,7 +161,7 @@ static void react(struct bj_watcher *w, struct bj_changes c)
     }
     if (c.requests)
         serve_requests(w);
-    bj_core_settle(core);
+    bj_core_end_jobs(core);
 }
 
 static void *run(void *arg)
@@ -178,13 +178,13 @@ static void *run(void *arg)
         bj_watches_wait(core->watches, msec);
         pthread_mutex_lock(&core->lock);
         if (!w->stop)
-            react(w, bj_watches_read(core->watches, core, bj_core_stale));
+            react(w, bj_watches_read(core->watches, core, bj_core_mark_stale));
     }
     pthread_mutex_unlock(&core->lock);
     return NULL;
 }
 
-void bj_watcher_want(struct bj_core *core)
+void bj_watcher_ensure(struct bj_core *core)
 {
     if (core->watcher || !core->sampler || !core->conf->watch)
         return;

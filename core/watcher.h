@@ -8,7 +8,7 @@ struct bj_core;
 
 /* Start it if final records or energy need it (the sampler runs); with the
  * lock held. */
-void bj_watcher_want(struct bj_core *core);
+void bj_watcher_ensure(struct bj_core *core);
 /* Stop it, without the lock, before the sampler. */
 void bj_watcher_free(struct bj_core *core);
 

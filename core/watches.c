@@ -25,9 +25,9 @@ enum {
 
 /* One watch descriptor of inotify. */
 struct bj_watch {
-    struct bj_watch *next;   /* of its bucket */
-    struct bj_watch *sister; /* of the same job */
-    struct bj_track *track;  /* NULL: not of a job */
+    struct bj_watch *next;        /* of its bucket */
+    struct bj_watch *next_of_job; /* of the same job */
+    struct bj_track *track;       /* NULL: not of a job */
     int wd;
     unsigned depth; /* below the job's directory */
     bool v2, requests;
@@ -123,8 +123,8 @@ static void drop(struct bj_watches *w, struct bj_watch *v)
     if (v->track) {
         at = &v->track->watched.first;
         while (*at != v)
-            at = &(*at)->sister;
-        *at = v->sister;
+            at = &(*at)->next_of_job;
+        *at = v->next_of_job;
         v->track->watched.dirs -= *v->path != '\0';
     }
     free(v);
@@ -138,7 +138,7 @@ static struct bj_watch *add_to(struct bj_watches *w, struct bj_track *t,
     if (!v)
         return NULL;
     v->track = t;
-    v->sister = t->watched.first;
+    v->next_of_job = t->watched.first;
     t->watched.first = v;
     t->watched.dirs += *keep != '\0';
     return v;

@@ -90,19 +90,19 @@ int bj_mail_plots_of_job(struct bj_mail_plots_from *from,
     const struct bj_cluster_conf *c = from ? cluster_of(from, r) : NULL;
     if (!c || !c->prom.url || !c->prom.url[0])
         return 0;
-    if (c == from->away && now_sec < from->again_sec) {
+    if (c == from->unreachable && now_sec < from->retry_sec) {
         ret->charts.why = bj_charts_why(NULL, -EIO, false);
         return 0;
     }
     struct bj_err why = {0};
-    int e = bj_charts_ask(&c->prom, from->stop, QUERY_USEC, r, now_sec,
-                          &ret->charts, &why);
+    int e = bj_charts_query(&c->prom, from->stop, QUERY_USEC, r, now_sec,
+                            &ret->charts, &why);
     if (e < 0)
         return bj_err_set(err, e, "plots");
     if (why.code != 0) {
         bj_log(BJ_LOG_WARN, &why, "a mail lacks plots");
-        from->away = c;
-        from->again_sec = now_sec + AGAIN_SEC;
+        from->unreachable = c;
+        from->retry_sec = now_sec + AGAIN_SEC;
     }
     return draw(from, name, ret, err);
 }

@@ -19,8 +19,8 @@ struct bj_mail_plots_from {
     const atomic_bool *stop; /* set: ends a query */
     /* The cluster whose server did not respond, and when to query it again, so
      * that not every mail waits for it. */
-    const struct bj_cluster_conf *away;
-    int64_t again_sec;
+    const struct bj_cluster_conf *unreachable;
+    int64_t retry_sec;
 };
 
 /* The source from the configured clusters, with the running program to draw;

@@ -40,7 +40,7 @@ int bj_mail_schedule(const struct bj_mail_conf *c, struct bj_mail_schedule *ret,
     return 0;
 }
 
-static struct tm local(int64_t sec)
+static struct tm local_time(int64_t sec)
 {
     time_t t = (time_t)sec;
     struct tm tm = {0};
@@ -50,7 +50,7 @@ static struct tm local(int64_t sec)
 
 bool bj_mail_is_quiet(const struct bj_mail_schedule *s, int64_t now_sec)
 {
-    struct tm tm = local(now_sec);
+    struct tm tm = local_time(now_sec);
     unsigned now = (unsigned)(tm.tm_hour * 60 + tm.tm_min);
     if (!s->quiet)
         return false;
@@ -74,7 +74,7 @@ int64_t bj_mail_digest_due(const struct bj_mail_schedule *s, bool weekly,
                            int64_t now_sec, int64_t *ret_since,
                            int64_t *ret_until)
 {
-    struct tm tm = local(now_sec);
+    struct tm tm = local_time(now_sec);
     int days = weekly ? -((tm.tm_wday + WEEK - MONDAY) % WEEK) : 0;
     int step = weekly ? WEEK : 1;
     if (at_minute(tm, days, s->digest) > now_sec)

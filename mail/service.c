@@ -132,8 +132,8 @@ static bool is_worth(const struct bj_report *r, const char *choice)
 }
 
 /* A claimed mail could not be made: try again. */
-static int put_back(struct bj_mail_service *m, struct bj_slice key, int code,
-                    struct bj_err *err)
+static int retry_mail(struct bj_mail_service *m, struct bj_slice key, int code,
+                      struct bj_err *err)
 {
     char text[320];
     struct bj_err ignored = {0};
@@ -157,7 +157,7 @@ static int mail_report(struct bj_mail_service *m, const struct bj_mail_job *job,
         r = claim(m, job->key, job->user, err);
     if (worth && r == BJ_MAIL_CLAIMED) {
         r = bj_mail_of_job(&w, &who, &report, &bytes, err);
-        r = r < 0 ? put_back(m, job->key, r, err)
+        r = r < 0 ? retry_mail(m, job->key, r, err)
                   : deliver(m, job->key, to, &bytes, err);
     } else if (r >= 0) {
         r = !worth || r != BJ_MAIL_WAITS;
@@ -307,7 +307,7 @@ static int mail_digest(struct bj_mail_service *m,
         r = claim(m, text, user, err);
     if (r == BJ_MAIL_CLAIMED) {
         r = bj_mail_of_period(&w, &who, &period, d->title, &bytes, err);
-        r = r < 0 ? put_back(m, text, r, err)
+        r = r < 0 ? retry_mail(m, text, r, err)
                   : deliver(m, text, to, &bytes, err);
     } else if (r > 0) {
         r = r != BJ_MAIL_WAITS;
@@ -458,7 +458,7 @@ int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
     if (r == 0)
         r = bj_mail_addresses_new(conf, &m->addresses, err);
     if (r == 0)
-        r = bj_store_open(&(struct bj_store_options){.beside = store},
+        r = bj_store_open(&(struct bj_store_options){.shared_with = store},
                           &m->store, err);
     if (r == 0)
         r = bj_catalogue_locals(bj_store_db(m->store), &m->texts, err);

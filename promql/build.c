@@ -60,8 +60,8 @@ static void take_children(struct bj_promql_node *n, struct bj_promql_node *from)
 }
 
 /* Return n, or NULL if the parse has failed. */
-static struct bj_promql_node *good(struct bj_promql_parser *p,
-                                   struct bj_promql_node *n)
+static struct bj_promql_node *unless_failed(struct bj_promql_parser *p,
+                                            struct bj_promql_node *n)
 {
     return p->err->code || p->arena->failed ? NULL : n;
 }
@@ -124,7 +124,7 @@ struct bj_promql_node *bj_promql_literal(struct bj_promql_parser *p,
     bool number = kind == BJ_PROMQL_NUMBER;
     n->type = number ? BJ_PROMQL_T_SCALAR : BJ_PROMQL_T_STRING;
     n->text = number ? plain_number(p, text) : text;
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 struct bj_promql_node *bj_promql_paren(struct bj_promql_parser *p,
@@ -135,7 +135,7 @@ struct bj_promql_node *bj_promql_paren(struct bj_promql_parser *p,
         return NULL;
     n->type = inner->type;
     bj_promql_add(p, n, inner);
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 struct bj_promql_node *bj_promql_unary(struct bj_promql_parser *p, char sign,
@@ -152,7 +152,7 @@ struct bj_promql_node *bj_promql_unary(struct bj_promql_parser *p, char sign,
             *t = (struct bj_slice){t->p + 1, t->n - 1};
         else if (sign == '-')
             *t = bj_promql_signed(p, true, *t);
-        return good(p, operand);
+        return unless_failed(p, operand);
     }
     struct bj_promql_node *n = bj_promql_node(p, BJ_PROMQL_UNARY);
     if (!n)
@@ -160,7 +160,7 @@ struct bj_promql_node *bj_promql_unary(struct bj_promql_parser *p, char sign,
     n->type = operand->type;
     n->text = sign == '-' ? BJ_SLICE("-") : BJ_SLICE("+");
     bj_promql_add(p, n, operand);
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 static bool is_set(const char *op)
@@ -229,7 +229,7 @@ struct bj_promql_node *bj_promql_binary(struct bj_promql_parser *p,
     node->type = sl && sr ? BJ_PROMQL_T_SCALAR : BJ_PROMQL_T_VECTOR;
     bj_promql_add(p, node, left);
     bj_promql_add(p, node, right);
-    return good(p, node);
+    return unless_failed(p, node);
 }
 
 static unsigned count_children(const struct bj_promql_node *n)
@@ -274,7 +274,7 @@ struct bj_promql_node *bj_promql_aggregate(struct bj_promql_parser *p,
         return WRONG(p, "%.*s() needs an instant vector, not %s", (int)name.n,
                      name.p, type_names[args->last->type]);
     take_children(n, args);
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 static bool fits(char want, struct bj_promql_node *arg)
@@ -322,7 +322,7 @@ struct bj_promql_node *bj_promql_call(struct bj_promql_parser *p,
         return WRONG(p, "an argument of %s() is missing", f->name);
     args->text = bj_slice_str(f->name);
     args->type = f->result;
-    return good(p, args);
+    return unless_failed(p, args);
 }
 
 struct bj_promql_node *bj_promql_selector(struct bj_promql_parser *p,
@@ -332,7 +332,7 @@ struct bj_promql_node *bj_promql_selector(struct bj_promql_parser *p,
     struct bj_promql_node *n =
         braces ? braces : bj_promql_node(p, BJ_PROMQL_SELECTOR);
     if (!n || name.n == 0)
-        return good(p, n);
+        return unless_failed(p, n);
     for (struct bj_promql_matcher *m = n->matchers; m; m = m->next)
         if (bj_slice_eq(m->label, BJ_SLICE("__name__")))
             return WRONG(p, "the name of the metric is set twice");
@@ -345,7 +345,7 @@ struct bj_promql_node *bj_promql_selector(struct bj_promql_parser *p,
     if (!n->last_matcher)
         n->last_matcher = m;
     n->name_outside = true;
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 static bool duration(struct bj_promql_parser *p, struct bj_slice s, bool zero,
@@ -375,7 +375,7 @@ struct bj_promql_node *bj_promql_range(struct bj_promql_parser *p,
         return NULL;
     n->type = BJ_PROMQL_T_RANGE;
     bj_promql_add(p, n, selector);
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 struct bj_promql_node *bj_promql_subquery(struct bj_promql_parser *p,
@@ -392,7 +392,7 @@ struct bj_promql_node *bj_promql_subquery(struct bj_promql_parser *p,
         return NULL;
     n->type = BJ_PROMQL_T_RANGE;
     bj_promql_add(p, n, operand);
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 /* Can n have modifiers?  Else set the error. */
@@ -438,7 +438,7 @@ bool bj_promql_at_time(struct bj_promql_parser *p, struct bj_promql_node *n,
                      : (struct bj_slice){0};
     if (n->at_time.n > 0 && (n->at_time.p[n->at_time.n - 1] | 0x20) >= 'a')
         return WRONG(p, "@ needs a time");
-    return good(p, n);
+    return unless_failed(p, n);
 }
 
 bool bj_promql_extent(struct bj_promql_parser *p, struct bj_promql_node *n,

@@ -28,7 +28,7 @@ static char peek(const struct bj_promql_parser *p, size_t n)
     return p->at + n < p->text.n ? p->text.p[p->at + n] : '\0';
 }
 
-static int bad(struct bj_promql_parser *p, const char *what)
+static int bad_token(struct bj_promql_parser *p, const char *what)
 {
     bj_promql_fail(p, p->token, -EINVAL, "%s", what);
     return T_BAD;
@@ -151,8 +151,8 @@ static int lex_number(struct bj_promql_parser *p, struct bj_slice *ret)
         *ret = s;
         return T_DURATION;
     }
-    return bad(p, e == -ERANGE ? "the number is too large"
-                               : "wrong number or duration");
+    return bad_token(p, e == -ERANGE ? "the number is too large"
+                                     : "wrong number or duration");
 }
 
 static int lex_string(struct bj_promql_parser *p, struct bj_slice *ret)
@@ -161,21 +161,21 @@ static int lex_string(struct bj_promql_parser *p, struct bj_slice *ret)
     char quote = p->text.p[from];
     for (;; p->at++) {
         if (p->at >= p->text.n)
-            return bad(p, "the string does not end");
+            return bad_token(p, "the string does not end");
         char c = p->text.p[p->at];
         if (c == quote)
             break;
         if (c == '\n' && quote != '`')
-            return bad(p, "the string does not end in its line");
+            return bad_token(p, "the string does not end in its line");
         if (c == '\\' && quote != '`' && ++p->at >= p->text.n)
-            return bad(p, "the string does not end");
+            return bad_token(p, "the string does not end");
         if (c == '\\' && quote != '`' && p->text.p[p->at] == '\n')
-            return bad(p, "the string does not end in its line");
+            return bad_token(p, "the string does not end in its line");
     }
     p->at++;
     struct bj_slice s = {p->text.p + from, p->at - from};
     int e = bj_promql_string(s, p->arena, ret);
-    return e ? bad(p, "wrong escape in the string") : T_STRING;
+    return e ? bad_token(p, "wrong escape in the string") : T_STRING;
 }
 
 static const struct {
@@ -239,7 +239,7 @@ static int lex_operator(struct bj_promql_parser *p)
     else
         snprintf(msg, sizeof msg, "unexpected byte 0x%02x",
                  (unsigned char)rest.p[0]);
-    return bad(p, msg);
+    return bad_token(p, msg);
 }
 
 static void skip_blanks(struct bj_promql_parser *p)

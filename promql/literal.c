@@ -38,8 +38,8 @@ static int without_underscores(struct bj_slice s, char *dst, size_t *ret_n)
     return 0;
 }
 
-static int whole(struct bj_slice digits, unsigned base, struct bj_arena *arena,
-                 struct bj_slice *ret)
+static int parse_integer(struct bj_slice digits, unsigned base,
+                         struct bj_arena *arena, struct bj_slice *ret)
 {
     uint64_t v = 0;
     if (digits.n == 0)
@@ -150,9 +150,10 @@ int bj_promql_number(struct bj_slice s, struct bj_arena *arena,
         return -EINVAL;
     struct bj_slice t = {text, n};
     if (n > 2 && text[0] == '0' && (text[1] | 0x20) == 'x')
-        return whole((struct bj_slice){text + 2, n - 2}, 16, arena, ret);
+        return parse_integer((struct bj_slice){text + 2, n - 2}, 16, arena,
+                             ret);
     if (n > 1 && text[0] == '0' && all(t, '7'))
-        return whole(t, 8, arena, ret);
+        return parse_integer(t, 8, arena, ret);
     struct decimal d;
     if (decimal(t, &d))
         return -EINVAL;

@@ -327,7 +327,7 @@ static struct bj_promql_node *restricted(struct work *w,
 }
 
 /* The text of a buffer, which is freed. */
-static struct bj_slice kept(struct work *w, struct bj_buf *b)
+static struct bj_slice take_text(struct work *w, struct bj_buf *b)
 {
     if (b->failed)
         refuse(w, -ENOMEM, "cannot restrict the query");
@@ -351,7 +351,7 @@ static struct bj_slice one_of(struct work *w, const struct bj_slice *names,
             bj_buf_put(&b, &c, 1);
         }
     }
-    return kept(w, &b);
+    return take_text(w, &b);
 }
 
 static void begin(struct work *w, struct bj_err *err)
@@ -369,7 +369,7 @@ static void begin(struct work *w, struct bj_err *err)
     w->accounts = one_of(w, viewer->accounts, viewer->account_count);
     w->user = one_of(w, &viewer->user, 1);
     bj_promql_other_names(&viewer->rules, &others);
-    w->others = kept(w, &others);
+    w->others = take_text(w, &others);
 }
 
 int bj_promql_restrict(const struct bj_promql_node *tree,
@@ -406,10 +406,11 @@ static bool limit_to_public(struct work *w, struct bj_promql_node *n)
     bj_promql_public_names(&w->viewer->rules, &names, &except);
     bool any = names.len > 0;
     if (any)
-        add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_RE, kept(w, &names));
+        add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_RE,
+                    take_text(w, &names));
     if (any && except.len > 0)
         add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_NRE,
-                    kept(w, &except));
+                    take_text(w, &except));
     bj_buf_free(&names);
     bj_buf_free(&except);
     return any;

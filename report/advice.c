@@ -29,7 +29,7 @@ static struct bj_buf *value(struct advisor *a)
     return b;
 }
 
-static void start(struct advisor *a)
+static void reset(struct advisor *a)
 {
     a->values = 0;
     a->option.len = a->line.len = 0;
@@ -38,7 +38,7 @@ static void start(struct advisor *a)
 /* Make the option the first value; false: the scheduler has no such option. */
 static bool request(struct advisor *a, enum bj_request what, int64_t amount)
 {
-    start(a);
+    reset(a);
     if (!bj_request_option(bj_report_text(a->r, BJ_REPORT_SYSTEM), what, amount,
                            &a->option, &a->line))
         return false;
@@ -47,7 +47,7 @@ static bool request(struct advisor *a, enum bj_request what, int64_t amount)
     return true;
 }
 
-static struct bj_slice kept(struct advisor *a, const struct bj_buf *b)
+static struct bj_slice copy_buf(struct advisor *a, const struct bj_buf *b)
 {
     a->r->arena.failed |= b->failed;
     return b->len > 0
@@ -55,7 +55,8 @@ static struct bj_slice kept(struct advisor *a, const struct bj_buf *b)
                : (struct bj_slice){0};
 }
 
-static void say(struct advisor *a, const char *name, enum bj_sentence which)
+static void add_advice(struct advisor *a, const char *name,
+                       enum bj_sentence which)
 {
     struct bj_report *r = a->r;
     if (r->advices == ADVICE_MAX)
@@ -65,9 +66,9 @@ static void say(struct advisor *a, const char *name, enum bj_sentence which)
             return; /* another finding has caused this advice already */
     r->advice[r->advices++] = (struct bj_report_advice){
         .advice = bj_slice_str(name),
-        .text = bj_say(r, which, a->value, a->values),
-        .option = kept(a, &a->option),
-        .line = kept(a, &a->line),
+        .text = bj_sentence_text(r, which, a->value, a->values),
+        .option = copy_buf(a, &a->option),
+        .line = copy_buf(a, &a->line),
         .finding = a->finding->finding,
         .url = a->finding->url,
         .runs = a->known->tasks > 0 ? a->known->tasks : 1};
@@ -165,10 +166,10 @@ static void less_memory(struct advisor *a)
     bj_show_bytes(value(a), had / nodes);
     if (a->known->memory_beyond > 0)
         bj_show_number(value(a), a->known->memory_beyond);
-    say(a, "memory",
-        a->known->memory_beyond > 0 ? BJ_SAY_MEMORY_BEYOND
-        : a->known->tasks > 0       ? BJ_SAY_MEMORY_ARRAY
-                                    : BJ_SAY_MEMORY);
+    add_advice(a, "memory",
+               a->known->memory_beyond > 0 ? BJ_SENTENCE_MEMORY_BEYOND
+               : a->known->tasks > 0       ? BJ_SENTENCE_MEMORY_ARRAY
+                                           : BJ_SENTENCE_MEMORY);
 }
 
 /* A job that ran out of memory used less than it needs.  It may have used more
@@ -190,7 +191,7 @@ static void more_memory(struct advisor *a)
         !request(a, BJ_REQUEST_MEMORY, bj_request_round_memory(had / 2 * 3)))
         return;
     bj_show_bytes(value(a), had);
-    say(a, "more_memory", BJ_SAY_MORE_MEMORY);
+    add_advice(a, "more_memory", BJ_SENTENCE_MORE_MEMORY);
 }
 
 static void less_time(struct advisor *a)
@@ -209,28 +210,28 @@ static void less_time(struct advisor *a)
     bj_show_seconds(value(a), limit);
     if (k->elapsed_beyond > 0)
         bj_show_number(value(a), k->elapsed_beyond);
-    say(a, "time",
-        k->elapsed_beyond > 0 ? BJ_SAY_TIME_BEYOND
-        : k->tasks > 0        ? BJ_SAY_TIME_ARRAY
-                              : BJ_SAY_TIME);
+    add_advice(a, "time",
+               k->elapsed_beyond > 0 ? BJ_SENTENCE_TIME_BEYOND
+               : k->tasks > 0        ? BJ_SENTENCE_TIME_ARRAY
+                                     : BJ_SENTENCE_TIME);
 }
 
 /* Only other tasks of the array show how much time it needs. */
 static void more_time(struct advisor *a)
 {
     int64_t limit = number(a, BJ_REPORT_LIMIT);
-    start(a);
+    reset(a);
     if (a->known->tasks >= BJ_REPORT_LEAST_TASKS && limit != INT64_MAX) {
         int64_t max = a->r->array.spread[BJ_SPREAD_ELAPSED].max;
         int64_t want = bj_request_round_time(max + max / 4);
         if (want > limit && request(a, BJ_REQUEST_TIME, want)) {
             bj_show_seconds(value(a), max);
-            say(a, "more_time", BJ_SAY_MORE_TIME_ARRAY);
+            add_advice(a, "more_time", BJ_SENTENCE_MORE_TIME_ARRAY);
             return;
         }
     }
-    start(a);
-    say(a, "more_time", BJ_SAY_MORE_TIME);
+    reset(a);
+    add_advice(a, "more_time", BJ_SENTENCE_MORE_TIME);
 }
 
 static void serial(struct advisor *a)
@@ -240,7 +241,7 @@ static void serial(struct advisor *a)
         !request(a, tasks ? BJ_REQUEST_TASKS : BJ_REQUEST_CPUS, 1))
         return;
     bj_show_number(value(a), number(a, BJ_REPORT_CPUS));
-    say(a, "cpus", BJ_SAY_SERIAL);
+    add_advice(a, "cpus", BJ_SENTENCE_SERIAL);
 }
 
 /* The mean number of busy CPUs, and a tenth more. */
@@ -263,7 +264,7 @@ static void fewer_cpus(struct advisor *a)
         return;
     bj_buf_fixed(value(a), (uint64_t)(busy + MICRO / 20) / (MICRO / 10), 1);
     bj_show_number(value(a), cpus);
-    say(a, "cpus", BJ_SAY_FEWER_CPUS);
+    add_advice(a, "cpus", BJ_SENTENCE_FEWER_CPUS);
 }
 
 /* A failed job may have ended before it used its GPUs. */
@@ -273,16 +274,16 @@ static void fewer_gpus(struct advisor *a)
     int64_t unused = number(a, BJ_REPORT_GPUS_UNUSED);
     if (gpus < 1 || unused < 1 || bj_report_is(a->r, BJ_REPORT_STATE, "failed"))
         return;
-    start(a);
+    reset(a);
     if (unused >= gpus) {
-        say(a, "gpus", BJ_SAY_NO_GPUS);
+        add_advice(a, "gpus", BJ_SENTENCE_NO_GPUS);
         return;
     }
     if (!request(a, BJ_REQUEST_GPUS, gpus - unused))
         return;
     bj_show_number(value(a), unused);
     bj_show_number(value(a), gpus);
-    say(a, "gpus", BJ_SAY_FEWER_GPUS);
+    add_advice(a, "gpus", BJ_SENTENCE_FEWER_GPUS);
 }
 
 /* A node with less than a second of CPU time counts as unused. */
@@ -297,13 +298,13 @@ static void fewer_nodes(struct advisor *a)
         return;
     bj_show_number(value(a), unused);
     bj_show_number(value(a), nodes);
-    say(a, "nodes", BJ_SAY_FEWER_NODES);
+    add_advice(a, "nodes", BJ_SENTENCE_FEWER_NODES);
 }
 
 static void one_node(struct advisor *a)
 {
     if (is_judged(a) && request(a, BJ_REQUEST_NODES, 1))
-        say(a, "nodes", BJ_SAY_ONE_NODE);
+        add_advice(a, "nodes", BJ_SENTENCE_ONE_NODE);
 }
 
 /* --- findings and their advice ---------------------------------------------
@@ -311,10 +312,10 @@ static void one_node(struct advisor *a)
 
 static const struct {
     const char *finding;
-    void (*answer)(struct advisor *a); /* NULL: only the sentence */
+    void (*advise)(struct advisor *a); /* NULL: only the sentence */
     enum bj_sentence sentence;
     const char *name;
-} answers[] = {
+} advice_of[] = {
     {"gpus_unused", fewer_gpus, 0, NULL},
     {"nodes_unused", fewer_nodes, 0, NULL},
     {"oom", more_memory, 0, NULL},
@@ -327,34 +328,34 @@ static const struct {
     {"too_many_nodes", one_node, 0, NULL},
     {"time_limit_far_too_long", less_time, 0, NULL},
     {"time_limit_too_long", less_time, 0, NULL},
-    {"gpu_low_interactive", NULL, BJ_SAY_GPU_SESSION, "gpu_session"},
-    {"gpu_very_low", NULL, BJ_SAY_GPU_LOW, "gpu_use"},
-    {"gpu_low", NULL, BJ_SAY_GPU_LOW, "gpu_use"},
-    {"gpu_slice", NULL, BJ_SAY_GPU_SLICE, "gpu_slice"},
-    {"gpu_spread", NULL, BJ_SAY_GPU_SPREAD, "gpu_spread"},
-    {"cpus_per_gpu", NULL, BJ_SAY_GPU_CPUS, "gpu_cpus"},
-    {"cpu_uneven", NULL, BJ_SAY_UNEVEN, "uneven"},
-    {"threads", NULL, BJ_SAY_THREADS, "threads"},
-    {"small_io", NULL, BJ_SAY_SMALL_IO, "small_io"},
-    {"scratch_unused", NULL, BJ_SAY_SCRATCH, "scratch"},
-    {"oom_kills", NULL, BJ_SAY_OOM_STEPS, "oom_steps"},
-    {"oom_steps", NULL, BJ_SAY_OOM_STEPS, "oom_steps"},
+    {"gpu_low_interactive", NULL, BJ_SENTENCE_GPU_SESSION, "gpu_session"},
+    {"gpu_very_low", NULL, BJ_SENTENCE_GPU_LOW, "gpu_use"},
+    {"gpu_low", NULL, BJ_SENTENCE_GPU_LOW, "gpu_use"},
+    {"gpu_slice", NULL, BJ_SENTENCE_GPU_SLICE, "gpu_slice"},
+    {"gpu_spread", NULL, BJ_SENTENCE_GPU_SPREAD, "gpu_spread"},
+    {"cpus_per_gpu", NULL, BJ_SENTENCE_GPU_CPUS, "gpu_cpus"},
+    {"cpu_uneven", NULL, BJ_SENTENCE_UNEVEN, "uneven"},
+    {"threads", NULL, BJ_SENTENCE_THREADS, "threads"},
+    {"small_io", NULL, BJ_SENTENCE_SMALL_IO, "small_io"},
+    {"scratch_unused", NULL, BJ_SENTENCE_SCRATCH, "scratch"},
+    {"oom_kills", NULL, BJ_SENTENCE_OOM_STEPS, "oom_steps"},
+    {"oom_steps", NULL, BJ_SENTENCE_OOM_STEPS, "oom_steps"},
 };
 
 /* A text of the site's rule replaces the built-in sentence, but not a computed
  * request. */
-static void answer(struct advisor *a)
+static void advise(struct advisor *a)
 {
     const struct bj_report_finding *f = a->finding;
     const size_t before = a->r->advices;
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-        if (!bj_slice_eq(f->finding, bj_slice_str(answers[i].finding)))
+    for (size_t i = 0; i < sizeof(advice_of) / sizeof(advice_of[0]); i++) {
+        if (!bj_slice_eq(f->finding, bj_slice_str(advice_of[i].finding)))
             continue;
-        start(a);
-        if (answers[i].answer)
-            answers[i].answer(a);
+        reset(a);
+        if (advice_of[i].advise)
+            advice_of[i].advise(a);
         else if (f->advice.n == 0)
-            say(a, answers[i].name, answers[i].sentence);
+            add_advice(a, advice_of[i].name, advice_of[i].sentence);
     }
     if (f->advice.n == 0 || a->r->advices == ADVICE_MAX)
         return;
@@ -374,7 +375,7 @@ void bj_report_advise(struct bj_report *r, const struct bj_report_known *known)
     for (size_t i = 0; r->advice && i < r->findings; i++) {
         a.finding = &r->finding[i];
         if (is_common(&a))
-            answer(&a);
+            advise(&a);
     }
     for (unsigned i = 0; i < BJ_SENTENCE_VALUES; i++)
         bj_buf_free(&a.value[i]);

@@ -104,8 +104,8 @@ static int check(struct bj_slice built_in, struct bj_slice text,
     return 0;
 }
 
-static int take(struct bj_slice line, const struct bj_rules *rules,
-                struct bj_catalogue *c, struct bj_err *err)
+static int take_line(struct bj_slice line, const struct bj_rules *rules,
+                     struct bj_catalogue *c, struct bj_err *err)
 {
     struct bj_slice name, rest = line;
     if (!memchr(line.p, '=', line.n) || !bj_slice_field(&rest, '=', &name))
@@ -144,7 +144,8 @@ int bj_catalogue_parse(struct bj_slice text, const char *name,
     while (r == 0 && bj_slice_line(&text, &line)) {
         number++;
         line = bj_slice_trim(line);
-        r = line.n == 0 || *line.p == '#' ? 0 : take(line, rules, ret, err);
+        r = line.n == 0 || *line.p == '#' ? 0
+                                          : take_line(line, rules, ret, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s:%" PRIu64, name, number);
     }

@@ -6,7 +6,7 @@
 
 enum { SECOND = 1000000 };
 
-struct asking {
+struct job_query {
     const struct bj_prom_conf *conf;
     struct bj_prom *prom;
     const struct bj_report *r;
@@ -14,8 +14,8 @@ struct asking {
     int64_t start, end, rows;
 };
 
-static int begin(struct asking *a, const atomic_bool *stop, uint64_t limit_usec,
-                 struct bj_err *err)
+static int begin(struct job_query *a, const atomic_bool *stop,
+                 uint64_t limit_usec, struct bj_err *err)
 {
     struct bj_buf cluster = {0};
     bj_buf_slice(&cluster, bj_report_text(a->r, BJ_REPORT_CLUSTER));
@@ -34,7 +34,7 @@ static int begin(struct asking *a, const atomic_bool *stop, uint64_t limit_usec,
     return r;
 }
 
-static int query(const struct asking *a, struct bj_samples *s,
+static int query(const struct job_query *a, struct bj_samples *s,
                  struct bj_err *err)
 {
     const int64_t scrape = (int64_t)(a->conf->scrape_usec / SECOND);
@@ -59,7 +59,7 @@ static int query(const struct asking *a, struct bj_samples *s,
 }
 
 /* Query and add one kind of charts. */
-static int add(struct asking *a, enum bj_series_by by, int64_t rows,
+static int add(struct job_query *a, enum bj_series_by by, int64_t rows,
                struct bj_charts *ret, struct bj_err *err)
 {
     struct bj_samples *s = calloc(1, sizeof(*s));
@@ -80,16 +80,16 @@ static int add(struct asking *a, enum bj_series_by by, int64_t rows,
     return r;
 }
 
-int bj_charts_ask(const struct bj_prom_conf *conf, const atomic_bool *stop,
-                  uint64_t limit_usec, const struct bj_report *report,
-                  int64_t now_sec, struct bj_charts *ret, struct bj_err *err)
+int bj_charts_query(const struct bj_prom_conf *conf, const atomic_bool *stop,
+                    uint64_t limit_usec, const struct bj_report *report,
+                    int64_t now_sec, struct bj_charts *ret, struct bj_err *err)
 {
     const int64_t gpus = bj_report_number(report, BJ_REPORT_GPUS);
     const int64_t nodes = bj_report_number(report, BJ_REPORT_NODES);
     const int64_t end = bj_report_number(report, BJ_REPORT_END);
-    struct asking a = {.conf = conf,
-                       .r = report,
-                       .start = bj_report_number(report, BJ_REPORT_START)};
+    struct job_query a = {.conf = conf,
+                          .r = report,
+                          .start = bj_report_number(report, BJ_REPORT_START)};
     if (a.start == BJ_SQL_NULL) {
         ret->why = bj_local("The job has not started.");
         return 0;

@@ -12,8 +12,8 @@
  * (prometheus.match).  Each query is limited to limit_usec.  Without samples,
  * or if the server does not respond, ret->why is set, and err has the reason. 0
  * or -ENOMEM. */
-int bj_charts_ask(const struct bj_prom_conf *conf, const atomic_bool *stop,
-                  uint64_t limit_usec, const struct bj_report *r,
-                  int64_t now_sec, struct bj_charts *ret, struct bj_err *err);
+int bj_charts_query(const struct bj_prom_conf *conf, const atomic_bool *stop,
+                    uint64_t limit_usec, const struct bj_report *r,
+                    int64_t now_sec, struct bj_charts *ret, struct bj_err *err);
 
 #endif

@@ -24,7 +24,7 @@ static const char *const names[BJ_FIGURES] = {
     [BJ_FIGURE_EMISSIONS] = "emissions",
     [BJ_FIGURE_COST] = "cost"};
 
-_Static_assert((int)BJ_SAY_LABEL_COST - (int)BJ_SAY_LABEL_CPU ==
+_Static_assert((int)BJ_SENTENCE_LABEL_COST - (int)BJ_SENTENCE_LABEL_CPU ==
                    (int)BJ_FIGURE_COST,
                "labels are in the order of figures");
 
@@ -155,8 +155,8 @@ void bj_report_figures(struct bj_report *r)
     for (unsigned i = 0; i < BJ_FIGURES; i++)
         r->figure[i] = (struct bj_report_figure){
             .figure = bj_slice_str(names[i]),
-            .label =
-                bj_say(r, (enum bj_sentence)(BJ_SAY_LABEL_CPU + i), NULL, 0),
+            .label = bj_sentence_text(
+                r, (enum bj_sentence)(BJ_SENTENCE_LABEL_CPU + i), NULL, 0),
             .unit = bj_slice_str(units[i] ? units[i] : ""),
             .requested = BJ_SQL_NULL,
             .allocated = BJ_SQL_NULL,

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const void *at(const void *base, const struct bj_report_field *f)
+static const void *field_at(const void *base, const struct bj_report_field *f)
 {
     return (const char *)base + f->off;
 }
@@ -30,10 +30,10 @@ static void put_object(struct bj_buf *out, const struct bj_report_field *fields,
     for (const struct bj_report_field *f = fields; f->name; f++) {
         struct bj_job_value v = {.known = true};
         if (f->kind == BJ_AS_TEXT) {
-            memcpy(&v.text, at(base, f), sizeof(v.text));
+            memcpy(&v.text, field_at(base, f), sizeof(v.text));
             v.known = v.text.p != NULL;
         } else {
-            memcpy(&v.number, at(base, f), sizeof(v.number));
+            memcpy(&v.number, field_at(base, f), sizeof(v.number));
             v.known = v.number != BJ_SQL_NULL;
         }
         const struct bj_job_column c = {.kind = kind_of(f, unit)};

@@ -29,7 +29,7 @@ static void title(struct page *g, const char *text)
 }
 
 /* Append the cell, aligned to the right of a column, and clear it. */
-static void right(struct page *g, unsigned width)
+static void put_right(struct page *g, unsigned width)
 {
     struct bj_slice s = {g->cell.p, g->cell.len};
     unsigned n = bj_text_columns(s);
@@ -39,7 +39,7 @@ static void right(struct page *g, unsigned width)
 }
 
 /* Append text at the left of a column, truncated to its width. */
-static void left(struct page *g, struct bj_slice s, unsigned width)
+static void put_left(struct page *g, struct bj_slice s, unsigned width)
 {
     bj_buf_clean(&g->cell, s);
     unsigned n = 0;
@@ -95,7 +95,7 @@ static void put_hours(struct page *g, const char *label, int64_t used,
     bj_text_left(g->out, label, LABEL);
     bj_meter(g->out, known > 0 ? ppm : BJ_SQL_NULL, g->style->ascii);
     bj_show_percent(&g->cell, known > 0 ? ppm : BJ_SQL_NULL);
-    right(g, 7);
+    put_right(g, 7);
     bj_buf_str(g->out, "  ");
     bj_show_hours(g->out, known > 0 ? used : BJ_SQL_NULL);
     bj_local_str(g->out, " {of} ");
@@ -137,20 +137,21 @@ static void put_totals(struct page *g)
 static void put_group(struct page *g, const struct bj_period_sums *s)
 {
     bj_buf_str(g->out, "  ");
-    left(g, s->name.n > 0 ? s->name : bj_slice_str(bj_local("(none)")), NAME);
+    put_left(g, s->name.n > 0 ? s->name : bj_slice_str(bj_local("(none)")),
+             NAME);
     bj_show_number(&g->cell, s->jobs);
-    right(g, 8);
+    put_right(g, 8);
     bj_show_hours(&g->cell, s->cpu);
-    right(g, 12);
+    put_right(g, 12);
     bj_show_percent(&g->cell,
                     s->cpu_known > 0
                         ? bj_best_ratio(s->cpu_used, MICRO, s->cpu_known)
                         : BJ_SQL_NULL);
-    right(g, 9);
+    put_right(g, 9);
     bj_show_hours(&g->cell, s->gpu > 0 ? s->gpu : BJ_SQL_NULL);
-    right(g, 10);
+    put_right(g, 10);
     bj_show_energy(&g->cell, s->energy_cpu > 0 ? s->energy_uj : BJ_SQL_NULL);
-    right(g, 13);
+    put_right(g, 13);
     bj_buf_str(g->out, "\n");
 }
 
@@ -191,19 +192,19 @@ static void put_wasters(struct page *g, enum bj_waste which)
     for (unsigned i = 0; i < p->wasters[which]; i++) {
         const struct bj_waster *w = &p->waster[which][i];
         bj_buf_str(g->out, "  ");
-        left(g, w->id, 14);
+        put_left(g, w->id, 14);
         bj_buf_str(g->out, " ");
-        left(g, w->user, 12);
+        put_left(g, w->user, 12);
         bj_buf_str(g->out, " ");
-        left(g, w->name, 14);
+        put_left(g, w->name, 14);
         if (which == BJ_WASTE_MEMORY)
             bj_buf_printf(&g->cell, "%.1f",
                           (double)w->amount / 1024.0 / 3600.0);
         else
             bj_show_hours(&g->cell, w->amount);
-        right(g, 11);
+        put_right(g, 11);
         bj_show_percent(&g->cell, w->ppm);
-        right(g, 9);
+        put_right(g, 9);
         bj_local_str(g->out, " {used}\n");
     }
 }
@@ -215,9 +216,9 @@ static void put_findings(struct page *g)
         title(g, "Findings");
     for (unsigned i = 0; i < p->findings; i++) {
         bj_buf_str(g->out, "  ");
-        left(g, p->finding[i].name, 32);
+        put_left(g, p->finding[i].name, 32);
         bj_show_number(&g->cell, p->finding[i].jobs);
-        right(g, 8);
+        put_right(g, 8);
         bj_buf_printf(g->out, " %s\n",
                       bj_local(p->finding[i].jobs == 1 ? "job" : "jobs"));
     }

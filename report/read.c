@@ -24,9 +24,9 @@ struct rows {
     take_fn *take;
 };
 
-static int each(struct bj_db *db, const char *sql, int64_t job,
-                struct bj_report *r, const struct rows *rows,
-                struct bj_err *err)
+static int load_rows(struct bj_db *db, const char *sql, int64_t job,
+                     struct bj_report *r, const struct rows *rows,
+                     struct bj_err *err)
 {
     struct bj_st *st = NULL;
     size_t cap = 0;
@@ -175,28 +175,28 @@ static const char warnings_sql[] =
     "SELECT at, rule, action, state, detail FROM running_action WHERE job = ?1"
     " ORDER BY at, id";
 
-static const enum bj_sentence warning_says[2][BJ_ACTION_STATES] = {
-    {[BJ_ACTION_DRY] = BJ_SAY_WARN_DRY,
-     [BJ_ACTION_WAITING] = BJ_SAY_WARN_WAITS,
-     [BJ_ACTION_DOING] = BJ_SAY_WARN_WAITS,
-     [BJ_ACTION_DONE] = BJ_SAY_WARN_DONE,
-     [BJ_ACTION_FAILED] = BJ_SAY_WARN_FAILED},
-    {[BJ_ACTION_DRY] = BJ_SAY_CANCEL_DRY,
-     [BJ_ACTION_WAITING] = BJ_SAY_CANCEL_RUNS,
-     [BJ_ACTION_DOING] = BJ_SAY_CANCEL_RUNS,
-     [BJ_ACTION_DONE] = BJ_SAY_CANCEL_DONE,
-     [BJ_ACTION_FAILED] = BJ_SAY_CANCEL_FAILED},
+static const enum bj_sentence warning_sentences[2][BJ_ACTION_STATES] = {
+    {[BJ_ACTION_DRY] = BJ_SENTENCE_WARN_DRY,
+     [BJ_ACTION_WAITING] = BJ_SENTENCE_WARN_WAITS,
+     [BJ_ACTION_DOING] = BJ_SENTENCE_WARN_WAITS,
+     [BJ_ACTION_DONE] = BJ_SENTENCE_WARN_DONE,
+     [BJ_ACTION_FAILED] = BJ_SENTENCE_WARN_FAILED},
+    {[BJ_ACTION_DRY] = BJ_SENTENCE_CANCEL_DRY,
+     [BJ_ACTION_WAITING] = BJ_SENTENCE_CANCEL_RUNS,
+     [BJ_ACTION_DOING] = BJ_SENTENCE_CANCEL_RUNS,
+     [BJ_ACTION_DONE] = BJ_SENTENCE_CANCEL_DONE,
+     [BJ_ACTION_FAILED] = BJ_SENTENCE_CANCEL_FAILED},
 };
 
-static struct bj_slice say_warning(struct bj_report *r,
-                                   const struct bj_report_warning *w)
+static struct bj_slice warning_text(struct bj_report *r,
+                                    const struct bj_report_warning *w)
 {
     struct bj_buf value[2] = {{0}, {0}};
     bool cancel = bj_slice_eq(w->action, BJ_SLICE("cancel"));
     bj_buf_slice(&value[0], w->finding);
     bj_buf_slice(&value[1], w->detail);
-    struct bj_slice ret =
-        bj_say(r, warning_says[cancel][bj_action_state(w->state)], value, 2);
+    struct bj_slice ret = bj_sentence_text(
+        r, warning_sentences[cancel][bj_action_state(w->state)], value, 2);
     for (int i = 0; i < 2; i++) {
         r->arena.failed |= value[i].failed;
         bj_buf_free(&value[i]);
@@ -212,7 +212,7 @@ static void take_warning(struct bj_report *r, struct bj_st *st, void *row)
                                     .action = copy(r, st, 2),
                                     .state = copy(r, st, 3),
                                     .detail = copy(r, st, 4)};
-    w->text = say_warning(r, w);
+    w->text = warning_text(r, w);
 }
 
 /* --- all -------------------------------------------------------------------
@@ -230,14 +230,14 @@ static int read_rows(struct bj_db *db, int64_t job, struct bj_report *r,
                                   sizeof(*r->warning), take_warning},
                       findings = {(void **)&r->finding, &r->findings,
                                   sizeof(*r->finding), take_finding};
-    int code = each(db, nodes_sql, job, r, &nodes, err);
+    int code = load_rows(db, nodes_sql, job, r, &nodes, err);
     if (code == 0)
-        code = each(db, gpus_sql, job, r, &gpus, err);
+        code = load_rows(db, gpus_sql, job, r, &gpus, err);
     if (code == 0)
-        code = each(db, array ? array_findings_sql : findings_sql, job, r,
-                    &findings, err);
+        code = load_rows(db, array ? array_findings_sql : findings_sql, job, r,
+                         &findings, err);
     if (code == 0)
-        code = each(db, warnings_sql, job, r, &warnings, err);
+        code = load_rows(db, warnings_sql, job, r, &warnings, err);
     return code;
 }
 

@@ -5,7 +5,7 @@
 
 enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
 
-static int64_t up(int64_t v, int64_t step)
+static int64_t round_up(int64_t v, int64_t step)
 {
     return (v + step - 1) / step * step;
 }
@@ -13,15 +13,15 @@ static int64_t up(int64_t v, int64_t step)
 /* Whole GiB in the steps of jobstats (docs/reports.md); MiB below 1 GiB. */
 int64_t bj_request_round_memory(int64_t bytes)
 {
-    int64_t gib = up(bytes, GIB) / GIB;
+    int64_t gib = round_up(bytes, GIB) / GIB;
     if (bytes < GIB)
-        return up(bytes > 0 ? bytes : 1, 256 * MIB);
+        return round_up(bytes > 0 ? bytes : 1, 256 * MIB);
     if (gib > 1000)
-        return up(gib, 100) * GIB;
+        return round_up(gib, 100) * GIB;
     if (gib > 100)
-        return up(gib, 10) * GIB;
+        return round_up(gib, 10) * GIB;
     if (gib > 30)
-        return up(gib, 5) * GIB;
+        return round_up(gib, 5) * GIB;
     return gib * GIB;
 }
 
@@ -38,7 +38,7 @@ int64_t bj_request_round_time(int64_t sec)
                    : sec < 6 * HOUR ? 15 * MINUTE
                    : sec < 2 * DAY  ? HOUR
                                     : 6 * HOUR;
-    sec = up(sec, step);
+    sec = round_up(sec, step);
     return sec < 10 * MINUTE ? 10 * MINUTE : sec;
 }
 

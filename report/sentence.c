@@ -9,8 +9,8 @@ static struct bj_slice text_of(const struct bj_report *r,
                                 : bj_slice_str(bj_sentences[which]);
 }
 
-struct bj_slice bj_say(struct bj_report *r, enum bj_sentence which,
-                       const struct bj_buf *value, unsigned values)
+struct bj_slice bj_sentence_text(struct bj_report *r, enum bj_sentence which,
+                                 const struct bj_buf *value, unsigned values)
 {
     const struct bj_slice text = text_of(r, which);
     struct bj_buf out = {0};

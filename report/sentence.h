@@ -81,7 +81,7 @@
     X(LABEL_COST)
 
 enum bj_sentence {
-#define BJ_SENTENCE_ENUM(name) BJ_SAY_##name,
+#define BJ_SENTENCE_ENUM(name) BJ_SENTENCE_##name,
     BJ_SENTENCES(BJ_SENTENCE_ENUM)
 #undef BJ_SENTENCE_ENUM
         BJ_SENTENCE_COUNT
@@ -95,7 +95,7 @@ enum { BJ_SENTENCE_VALUES = 4 };
 /* Return a sentence of the report's catalogue, filled with values, in the arena
  * of the report; missing values are "". */
 struct bj_report;
-struct bj_slice bj_say(struct bj_report *r, enum bj_sentence which,
-                       const struct bj_buf *value, unsigned values);
+struct bj_slice bj_sentence_text(struct bj_report *r, enum bj_sentence which,
+                                 const struct bj_buf *value, unsigned values);
 
 #endif

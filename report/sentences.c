@@ -4,115 +4,142 @@
 
 const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     /* What was wrong with the job. */
-    [BJ_SAY_WAITS] = "The job waits to start.",
-    [BJ_SAY_WAITS_FOR] = "The job waits to start; the scheduler's reason is "
-                         "{1}.",
-    [BJ_SAY_WAITS_AS] = "The job waits to start. {1}",
-    [BJ_SAY_RUNS] = "The job is running; what it used is known when it has "
-                    "ended.",
-    [BJ_SAY_RUNS_NOW] = "The job is running.",
-    [BJ_SAY_OOM] = "The job ran out of memory; it had {1} on each node.",
-    [BJ_SAY_TIMEOUT] = "The job reached its time limit of {1}.",
-    [BJ_SAY_FAILED] = "The job failed with exit code {1} after {2}.",
-    [BJ_SAY_SIGNALLED] = "The job was ended by signal {1} after {2}.",
-    [BJ_SAY_FAILED_SOMEHOW] = "The job failed after {1}.",
-    [BJ_SAY_CANCELLED] = "The job was cancelled after {1}.",
-    [BJ_SAY_NODE_FAIL] = "A node of the job failed. This is not the fault of "
-                         "the job.",
-    [BJ_SAY_ENDED] = "The job ended as {1} after {2}.",
-    [BJ_SAY_SHORT] = "The job ran for only {1}, which is too short to judge "
-                     "what it used.",
-    [BJ_SAY_UNMEASURED] = "It is not known what the job used: neither its "
-                          "nodes nor the scheduler measured it.",
-    [BJ_SAY_HINTS] = "The job used its resources well, with something to "
-                     "improve.",
-    [BJ_SAY_GOOD] = "The job used what it requested; there is nothing to "
-                    "change.",
-    [BJ_SAY_ARRAY] = "Array of {1} tasks, {2} completed.",
-    [BJ_SAY_ARRAY_FAILED] = "Array of {1} tasks: {2} completed; {3} failed, "
-                            "timed out or ran out of memory.",
-    [BJ_SAY_TASKS_HAVE] = "{1} tasks: {2}",
+    [BJ_SENTENCE_WAITS] = "The job waits to start.",
+    [BJ_SENTENCE_WAITS_FOR] =
+        "The job waits to start; the scheduler's reason is "
+        "{1}.",
+    [BJ_SENTENCE_WAITS_AS] = "The job waits to start. {1}",
+    [BJ_SENTENCE_RUNS] =
+        "The job is running; what it used is known when it has "
+        "ended.",
+    [BJ_SENTENCE_RUNS_NOW] = "The job is running.",
+    [BJ_SENTENCE_OOM] = "The job ran out of memory; it had {1} on each node.",
+    [BJ_SENTENCE_TIMEOUT] = "The job reached its time limit of {1}.",
+    [BJ_SENTENCE_FAILED] = "The job failed with exit code {1} after {2}.",
+    [BJ_SENTENCE_SIGNALLED] = "The job was ended by signal {1} after {2}.",
+    [BJ_SENTENCE_FAILED_SOMEHOW] = "The job failed after {1}.",
+    [BJ_SENTENCE_CANCELLED] = "The job was cancelled after {1}.",
+    [BJ_SENTENCE_NODE_FAIL] =
+        "A node of the job failed. This is not the fault of "
+        "the job.",
+    [BJ_SENTENCE_ENDED] = "The job ended as {1} after {2}.",
+    [BJ_SENTENCE_SHORT] =
+        "The job ran for only {1}, which is too short to judge "
+        "what it used.",
+    [BJ_SENTENCE_UNMEASURED] = "It is not known what the job used: neither its "
+                               "nodes nor the scheduler measured it.",
+    [BJ_SENTENCE_HINTS] = "The job used its resources well, with something to "
+                          "improve.",
+    [BJ_SENTENCE_GOOD] = "The job used what it requested; there is nothing to "
+                         "change.",
+    [BJ_SENTENCE_ARRAY] = "Array of {1} tasks, {2} completed.",
+    [BJ_SENTENCE_ARRAY_FAILED] =
+        "Array of {1} tasks: {2} completed; {3} failed, "
+        "timed out or ran out of memory.",
+    [BJ_SENTENCE_TASKS_HAVE] = "{1} tasks: {2}",
 
     /* What the job cost. */
-    [BJ_SAY_COST_CPU] = "It held {1} CPU hours and used {2} of them ({3}).",
-    [BJ_SAY_COST_CPU_UNKNOWN] = "It held {1} CPU hours.",
-    [BJ_SAY_COST_GPU] = "Of {1} GPU hours {2} were idle.",
-    [BJ_SAY_COST_ENERGY] = "Energy: {1}.",
-    [BJ_SAY_COST_EMISSIONS] = "Energy: {1}, emissions: {2} CO2e.",
-    [BJ_SAY_COST_MONEY] = "Cost: {1}.",
-    [BJ_SAY_COST_MONEY_AT_LEAST] = "Cost: at least {1}.",
+    [BJ_SENTENCE_COST_CPU] =
+        "It held {1} CPU hours and used {2} of them ({3}).",
+    [BJ_SENTENCE_COST_CPU_UNKNOWN] = "It held {1} CPU hours.",
+    [BJ_SENTENCE_COST_GPU] = "Of {1} GPU hours {2} were idle.",
+    [BJ_SENTENCE_COST_ENERGY] = "Energy: {1}.",
+    [BJ_SENTENCE_COST_EMISSIONS] = "Energy: {1}, emissions: {2} CO2e.",
+    [BJ_SENTENCE_COST_MONEY] = "Cost: {1}.",
+    [BJ_SENTENCE_COST_MONEY_AT_LEAST] = "Cost: at least {1}.",
 
     /* What to do.  {1} is the option for the next request. */
-    [BJ_SAY_NEXT_TIME] = "Next time request {1}.",
-    [BJ_SAY_MEMORY] = "Request {1}: the job used at most {2} of {3} on each "
-                      "node.",
-    [BJ_SAY_MEMORY_ARRAY] = "Request {1}: the tasks used at most {2} of {3}.",
-    [BJ_SAY_MEMORY_BEYOND] = "Request {1}: 95 % of the tasks used at most {2} "
-                             "of {3}. Tasks that need more: {4}; submit them "
-                             "separately.",
-    [BJ_SAY_MORE_MEMORY] = "Request {1}: {2} was not enough. Or find out why "
-                           "the job needs so much.",
-    [BJ_SAY_TIME] = "Request {1}: the job ran for {2} of {3}. Allow for "
-                    "larger input.",
-    [BJ_SAY_TIME_ARRAY] = "Request {1}: the longest task ran for {2} of {3}.",
-    [BJ_SAY_TIME_BEYOND] = "Request {1}: 95 % of the tasks ran for at most {2} "
-                           "of {3}. Tasks that need more: {4}; submit them "
-                           "separately.",
-    [BJ_SAY_MORE_TIME] = "Let the program write checkpoints and continue from "
-                         "the last one, or request more time.",
-    [BJ_SAY_MORE_TIME_ARRAY] = "Request {1}: the tasks that completed ran for "
-                               "up to {2}.",
-    [BJ_SAY_SERIAL] = "Request {1} if the program is serial: one of {2} CPUs "
-                      "was busy. A parallel program must be started with its "
-                      "number of threads or tasks.",
-    [BJ_SAY_FEWER_CPUS] = "Try {1}: {2} of {3} CPUs were busy on average. "
-                          "Compare the run times.",
-    [BJ_SAY_FEWER_GPUS] = "Request {1}: {2} of {3} GPUs were never used.",
-    [BJ_SAY_NO_GPUS] = "Request no GPU, or check that the program uses it: no "
-                       "GPU of the job was ever used.",
-    [BJ_SAY_FEWER_NODES] =
+    [BJ_SENTENCE_NEXT_TIME] = "Next time request {1}.",
+    [BJ_SENTENCE_MEMORY] =
+        "Request {1}: the job used at most {2} of {3} on each "
+        "node.",
+    [BJ_SENTENCE_MEMORY_ARRAY] =
+        "Request {1}: the tasks used at most {2} of {3}.",
+    [BJ_SENTENCE_MEMORY_BEYOND] =
+        "Request {1}: 95 % of the tasks used at most {2} "
+        "of {3}. Tasks that need more: {4}; submit them "
+        "separately.",
+    [BJ_SENTENCE_MORE_MEMORY] =
+        "Request {1}: {2} was not enough. Or find out why "
+        "the job needs so much.",
+    [BJ_SENTENCE_TIME] = "Request {1}: the job ran for {2} of {3}. Allow for "
+                         "larger input.",
+    [BJ_SENTENCE_TIME_ARRAY] =
+        "Request {1}: the longest task ran for {2} of {3}.",
+    [BJ_SENTENCE_TIME_BEYOND] =
+        "Request {1}: 95 % of the tasks ran for at most {2} "
+        "of {3}. Tasks that need more: {4}; submit them "
+        "separately.",
+    [BJ_SENTENCE_MORE_TIME] =
+        "Let the program write checkpoints and continue from "
+        "the last one, or request more time.",
+    [BJ_SENTENCE_MORE_TIME_ARRAY] =
+        "Request {1}: the tasks that completed ran for "
+        "up to {2}.",
+    [BJ_SENTENCE_SERIAL] =
+        "Request {1} if the program is serial: one of {2} CPUs "
+        "was busy. A parallel program must be started with its "
+        "number of threads or tasks.",
+    [BJ_SENTENCE_FEWER_CPUS] = "Try {1}: {2} of {3} CPUs were busy on average. "
+                               "Compare the run times.",
+    [BJ_SENTENCE_FEWER_GPUS] = "Request {1}: {2} of {3} GPUs were never used.",
+    [BJ_SENTENCE_NO_GPUS] =
+        "Request no GPU, or check that the program uses it: no "
+        "GPU of the job was ever used.",
+    [BJ_SENTENCE_FEWER_NODES] =
         "Request {1}, or start the program on all nodes: {2} "
         "of {3} nodes did nothing.",
-    [BJ_SAY_ONE_NODE] = "Request {1}: the job fits on one node.",
-    [BJ_SAY_GPU_LOW] = "Read data ahead, use larger batches, or share one GPU "
-                       "between several small programs.",
-    [BJ_SAY_GPU_SESSION] = "End interactive sessions when you stop working.",
-    [BJ_SAY_GPU_SLICE] = "Request a slice of a GPU (MIG) instead of a whole "
-                         "one.",
-    [BJ_SAY_GPU_SPREAD] = "Request all GPUs on as few nodes as possible.",
-    [BJ_SAY_GPU_CPUS] = "Request fewer CPUs for each GPU, or other jobs cannot "
-                        "use the remaining GPUs.",
-    [BJ_SAY_UNEVEN] = "Split the job if its parts need different numbers of "
-                      "CPUs.",
-    [BJ_SAY_THREADS] = "Start as many threads as the job has CPUs; "
-                       "OMP_NUM_THREADS sets the number for many programs.",
-    [BJ_SAY_SMALL_IO] = "Store many small files as one, such as HDF5 or an "
-                        "archive, or copy them to the node's local disk first.",
-    [BJ_SAY_SCRATCH] = "Use the scratch file system for files that the job "
-                       "reads and writes often.",
-    [BJ_SAY_OOM_STEPS] = "Read the output of the job: parts of its work may be "
-                         "missing.",
+    [BJ_SENTENCE_ONE_NODE] = "Request {1}: the job fits on one node.",
+    [BJ_SENTENCE_GPU_LOW] =
+        "Read data ahead, use larger batches, or share one GPU "
+        "between several small programs.",
+    [BJ_SENTENCE_GPU_SESSION] =
+        "End interactive sessions when you stop working.",
+    [BJ_SENTENCE_GPU_SLICE] =
+        "Request a slice of a GPU (MIG) instead of a whole "
+        "one.",
+    [BJ_SENTENCE_GPU_SPREAD] = "Request all GPUs on as few nodes as possible.",
+    [BJ_SENTENCE_GPU_CPUS] =
+        "Request fewer CPUs for each GPU, or other jobs cannot "
+        "use the remaining GPUs.",
+    [BJ_SENTENCE_UNEVEN] =
+        "Split the job if its parts need different numbers of "
+        "CPUs.",
+    [BJ_SENTENCE_THREADS] =
+        "Start as many threads as the job has CPUs; "
+        "OMP_NUM_THREADS sets the number for many programs.",
+    [BJ_SENTENCE_SMALL_IO] =
+        "Store many small files as one, such as HDF5 or an "
+        "archive, or copy them to the node's local disk first.",
+    [BJ_SENTENCE_SCRATCH] =
+        "Use the scratch file system for files that the job "
+        "reads and writes often.",
+    [BJ_SENTENCE_OOM_STEPS] =
+        "Read the output of the job: parts of its work may be "
+        "missing.",
 
     /* Actions while the job ran.  {1} is the finding, {2} the reason. */
-    [BJ_SAY_WARN_DRY] = "Dry run: the owner would have been warned ({1}).",
-    [BJ_SAY_WARN_WAITS] = "A warning to the owner is being sent ({1}).",
-    [BJ_SAY_WARN_DONE] = "The owner was warned ({1}).",
-    [BJ_SAY_WARN_FAILED] = "The owner could not be warned ({1}): {2}.",
-    [BJ_SAY_CANCEL_DRY] = "Dry run: the job would have been cancelled ({1}).",
-    [BJ_SAY_CANCEL_RUNS] = "The job is being cancelled ({1}).",
-    [BJ_SAY_CANCEL_DONE] = "The job was cancelled by a rule of the site ({1}).",
-    [BJ_SAY_CANCEL_FAILED] = "The job was not cancelled ({1}): {2}.",
+    [BJ_SENTENCE_WARN_DRY] = "Dry run: the owner would have been warned ({1}).",
+    [BJ_SENTENCE_WARN_WAITS] = "A warning to the owner is being sent ({1}).",
+    [BJ_SENTENCE_WARN_DONE] = "The owner was warned ({1}).",
+    [BJ_SENTENCE_WARN_FAILED] = "The owner could not be warned ({1}): {2}.",
+    [BJ_SENTENCE_CANCEL_DRY] =
+        "Dry run: the job would have been cancelled ({1}).",
+    [BJ_SENTENCE_CANCEL_RUNS] = "The job is being cancelled ({1}).",
+    [BJ_SENTENCE_CANCEL_DONE] =
+        "The job was cancelled by a rule of the site ({1}).",
+    [BJ_SENTENCE_CANCEL_FAILED] = "The job was not cancelled ({1}): {2}.",
 
     /* Labels of figures; at most 12 characters, so that they fit a terminal. */
-    [BJ_SAY_LABEL_CPU] = "CPU time",
-    [BJ_SAY_LABEL_MEMORY] = "Memory",
-    [BJ_SAY_LABEL_CHARGED] = "With cache",
-    [BJ_SAY_LABEL_GPU] = "GPU time",
-    [BJ_SAY_LABEL_GPU_MEMORY] = "GPU memory",
-    [BJ_SAY_LABEL_TIME] = "Run time",
-    [BJ_SAY_LABEL_READ] = "Read",
-    [BJ_SAY_LABEL_WRITE] = "Written",
-    [BJ_SAY_LABEL_ENERGY] = "Energy",
-    [BJ_SAY_LABEL_EMISSIONS] = "Emissions",
-    [BJ_SAY_LABEL_COST] = "Cost",
+    [BJ_SENTENCE_LABEL_CPU] = "CPU time",
+    [BJ_SENTENCE_LABEL_MEMORY] = "Memory",
+    [BJ_SENTENCE_LABEL_CHARGED] = "With cache",
+    [BJ_SENTENCE_LABEL_GPU] = "GPU time",
+    [BJ_SENTENCE_LABEL_GPU_MEMORY] = "GPU memory",
+    [BJ_SENTENCE_LABEL_TIME] = "Run time",
+    [BJ_SENTENCE_LABEL_READ] = "Read",
+    [BJ_SENTENCE_LABEL_WRITE] = "Written",
+    [BJ_SENTENCE_LABEL_ENERGY] = "Energy",
+    [BJ_SENTENCE_LABEL_EMISSIONS] = "Emissions",
+    [BJ_SENTENCE_LABEL_COST] = "Cost",
 };

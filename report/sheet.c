@@ -242,7 +242,7 @@ static size_t direction(const char *p, size_t n)
 }
 
 /* The text as it is drawn: clean, in one direction, "5 %" on one line. */
-static struct bj_slice plain(struct bj_sheet *s, struct bj_slice text)
+static struct bj_slice clean_text(struct bj_sheet *s, struct bj_slice text)
 {
     struct bj_buf clean = {0};
     s->scratch.len = 0;
@@ -269,7 +269,7 @@ static struct bj_pango_layout *layout(struct bj_sheet *s,
     const struct bj_libpango *lib = &s->lib;
     struct bj_pango_layout *l = lib->layout_new(s->cairo);
     struct bj_pango_font *font = s->font[t->font];
-    const struct bj_slice text = plain(s, t->text);
+    const struct bj_slice text = clean_text(s, t->text);
     if (lib->round_positions) /* else letters are spaced unevenly */
         lib->round_positions(lib->layout_context(l), 0);
     lib->font_size(font, t->size * (double)BJ_PANGO_SCALE);

@@ -108,7 +108,7 @@ static int64_t peak(struct tasks *t)
     return recorded && v == number(t, TASK_PEAK) ? BJ_SQL_NULL : v;
 }
 
-static void take(struct tasks *t)
+static void take_task(struct tasks *t)
 {
     int64_t elapsed = number(t, ELAPSED), used = number(t, USED);
     count(t);
@@ -188,7 +188,7 @@ static int read_tasks(struct bj_db *db, int64_t job, struct tasks *t,
     while (code >= 0 && (code = bj_st_row(st, err)) > 0) {
         code = bj_job_read_row(t->read, bj_st_get_i64(st, 0), err);
         if (code > 0)
-            take(t);
+            take_task(t);
     }
     bj_st_finalize(st);
     return code;

@@ -119,11 +119,11 @@ struct bj_sched_job {
     struct bj_slice
         raw_id; /* the id in cgroups and in the job's environment: "4711"; PBS
                    "4711.server", "4711[3].server"; LSF "4711", "4711[3]" */
-    struct bj_slice shown_id; /* as people write it: "4700_3", "4711+1" */
-    struct bj_slice sluid;    /* Slurm 26.05 and later: one per run */
-    uint64_t id_number;       /* the digits at the start of raw_id */
-    uint64_t array_job;       /* id of the array; absent: not an array task */
-    uint64_t array_task;      /* absent also while the tasks are not split */
+    struct bj_slice display_id; /* as people write it: "4700_3", "4711+1" */
+    struct bj_slice sluid;      /* Slurm 26.05 and later: one per run */
+    uint64_t id_number;         /* the digits at the start of raw_id */
+    uint64_t array_job;         /* id of the array; absent: not an array task */
+    uint64_t array_task;        /* absent also while the tasks are not split */
     struct bj_slice array_tasks; /* pending array: "1-10%2" */
     uint64_t het_job;            /* id of the leader; absent: not a het job */
     uint64_t het_offset;

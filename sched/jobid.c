@@ -57,14 +57,14 @@ static void begin(struct bj_jobid *id, struct bj_slice s)
     *id = (struct bj_jobid){.number = BJ_ABSENT,
                             .task = BJ_ABSENT,
                             .offset = BJ_ABSENT,
-                            .whole = s};
+                            .without_step = s};
 }
 
 /* The part after the job: ".0", ".batch", ".0+1". */
 static int slurm_step(struct bj_slice s, struct bj_jobid *id)
 {
     uint64_t component;
-    id->whole.n -= s.n;
+    id->without_step.n -= s.n;
     if (!cut_char(&s, '.'))
         return -EINVAL;
     const char *plus = memchr(s.p, '+', s.n);

@@ -17,7 +17,7 @@ struct bj_jobid {
     bool array;             /* an array, or a task of an array */
     struct bj_slice step;   /* "123.batch": "batch"; "123.0+1": "0" */
     struct bj_slice server; /* PBS "123[4].pbs.example.org" */
-    struct bj_slice whole;  /* the id without its step */
+    struct bj_slice without_step; /* the id without its step */
 };
 
 /* Slurm: "123", "123_4", "123_[1-10%2]", "123+1", each optionally followed by

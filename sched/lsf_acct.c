@@ -284,7 +284,7 @@ static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
     struct row row;
     struct bj_sched_job job;
     char id[48];
-    const struct bj_slice whole = line;
+    const struct bj_slice full_line = line;
     r->hosts.len = 0;
     memset(&row, 0xff, sizeof(row)); /* numbers absent */
     row.user = row.queue = row.res_req = row.from = (struct field){0, 0};
@@ -296,12 +296,12 @@ static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
         if (r->text.failed || r->hosts.failed)
             return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
         if (!good) {
-            report(r, whole, columns[i].name);
+            report(r, full_line, columns[i].name);
             return 0;
         }
     }
     if (row.id == BJ_ABSENT) {
-        report(r, whole, "jobId");
+        report(r, full_line, "jobId");
         return 0;
     }
     bj_sched_job_init(&job);
@@ -317,7 +317,7 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
 {
     struct bj_lsf_acct *r = ctx;
     struct field type;
-    const struct bj_slice whole = line;
+    const struct bj_slice full_line = line;
     r->text.len = 0;
     if (cut) {
         report(r, line, "a line of fewer bytes");
@@ -329,7 +329,7 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
     if (r->text.failed)
         return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
     if (!good) {
-        report(r, whole, "an event type");
+        report(r, full_line, "an event type");
         return 0;
     }
     if (!bj_slice_eq(text_of(r, type), BJ_SLICE("JOB_FINISH")))

@@ -222,11 +222,11 @@ static uint64_t count_hosts(struct bj_slice list)
     return n > 0 ? n : BJ_ABSENT;
 }
 
-static void settle_id(struct bj_sched_job *job, struct bj_slice whole)
+static void settle_id(struct bj_sched_job *job, struct bj_slice full_id)
 {
     struct bj_jobid id;
-    job->raw_id = job->shown_id = whole;
-    if (bj_jobid_pbs(whole, &id) < 0)
+    job->raw_id = job->display_id = full_id;
+    if (bj_jobid_pbs(full_id, &id) < 0)
         return;
     job->id_number = id.number;
     if (id.array) {

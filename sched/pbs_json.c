@@ -247,7 +247,7 @@ static int take_token(struct bj_pbs_json *r, struct bj_err *err)
 }
 
 /* Of a job with too many bytes only the id is kept. */
-static void bound(struct bj_pbs_json *r)
+static void limit_job(struct bj_pbs_json *r)
 {
     if (r->depth <= DEPTH_JOB && !r->have_key)
         r->text.len = 0;
@@ -261,7 +261,7 @@ static void bound(struct bj_pbs_json *r)
 }
 
 /* Read all complete tokens. */
-static int take(struct bj_pbs_json *r, struct bj_err *err)
+static int take_tokens(struct bj_pbs_json *r, struct bj_err *err)
 {
     int more = 1;
     while (more > 0) {
@@ -273,7 +273,7 @@ static int take(struct bj_pbs_json *r, struct bj_err *err)
         count_lines(r, token, r->at);
         if (r->text.failed)
             return bj_err_set(err, -ENOMEM, "qstat: no memory");
-        bound(r);
+        limit_job(r);
     }
     r->buf.len -= r->at;
     memmove(r->buf.p, r->buf.p + r->at, r->buf.len);
@@ -322,7 +322,7 @@ int bj_pbs_json_feed(struct bj_pbs_json *r, struct bj_slice piece,
         r->counts.bytes += n;
         bj_buf_put(&r->buf, piece.p, n);
         e = r->buf.failed ? bj_err_set(&own, -ENOMEM, "qstat: no memory")
-                          : take(r, &own);
+                          : take_tokens(r, &own);
         piece.p += n;
         piece.n -= n;
         own.code = e;
@@ -337,7 +337,7 @@ int bj_pbs_json_end(struct bj_pbs_json *r, struct bj_err *err)
     if (r->failed.code < 0)
         return fail(r, err);
     r->over = true;
-    own.code = r->buf.len > 0 ? take(r, &own) : 0;
+    own.code = r->buf.len > 0 ? take_tokens(r, &own) : 0;
     if (own.code == 0 && (r->depth > 0 || (r->counts.bytes > 0 && !r->begun)))
         bj_err_set(&own, -EINVAL, "qstat: line %llu: the text ends too early",
                    (unsigned long long)r->line);

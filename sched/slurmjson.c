@@ -149,7 +149,7 @@ int bj_slurmjson_end(struct bj_slurmjson *j, struct bj_err *err)
         return r;
     if (j->first_error[0])
         return bj_err_set(err, -EREMOTEIO, "Slurm reports: %s", j->first_error);
-    if (!bj_json_stream_met(j->stream, TARGET_LIST))
+    if (!bj_json_stream_found(j->stream, TARGET_LIST))
         return bj_err_set(err, -EBADMSG, "Slurm's JSON has no %s",
                           targets[j->kind][TARGET_LIST].path);
     if (j->kind != BJ_SLURMJSON_DIAG)

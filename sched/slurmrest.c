@@ -220,7 +220,7 @@ static void settle_ids(struct bj_slurmrest *r)
         job->array_job = job->array_task = BJ_ABSENT;
     if (job->het_job == 0)
         job->het_job = job->het_offset = BJ_ABSENT;
-    job->shown_id = job->raw_id;
+    job->display_id = job->raw_id;
     if (job->array_job != BJ_ABSENT && job->array_task != BJ_ABSENT)
         n = snprintf(text, sizeof(text), "%llu_%llu",
                      (unsigned long long)job->array_job,
@@ -230,7 +230,7 @@ static void settle_ids(struct bj_slurmrest *r)
                      (unsigned long long)job->het_job,
                      (unsigned long long)job->het_offset);
     if (n > 0)
-        job->shown_id =
+        job->display_id =
             bj_arena_copy(&r->arena, (struct bj_slice){text, (size_t)n});
 }
 
@@ -310,7 +310,7 @@ static const struct bj_json_target targets[] = {
 int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
                       char buf[static BJ_SLURMREST_PATH_MAX])
 {
-    enum { OLDEST = 37, ASKS = 40, NEWEST = 99 };
+    enum { OLDEST = 37, DUPLICATES = 40, NEWEST = 99 };
     if (version < OLDEST || version > NEWEST || start_sec == 0 ||
         end_sec < start_sec || end_sec > INT64_MAX)
         return -EINVAL;
@@ -318,9 +318,9 @@ int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
              "/slurmdb/v0.0.%u/jobs?start_time=uts%llu&end_time=uts%llu%s",
              version, (unsigned long long)start_sec,
              (unsigned long long)end_sec,
-             version >= ASKS ? "&show_duplicates=true"
-                               "&disable_truncate_usage_time=true"
-                             : "");
+             version >= DUPLICATES ? "&show_duplicates=true"
+                                     "&disable_truncate_usage_time=true"
+                                   : "");
     return 0;
 }
 
@@ -364,7 +364,7 @@ int bj_slurmrest_end(struct bj_slurmrest *r, struct bj_err *err)
         return e;
     if (r->first_error[0])
         return bj_err_set(err, -EREMOTEIO, "slurmrestd: %s", r->first_error);
-    if (!bj_json_stream_met(r->stream, TARGET_JOBS))
+    if (!bj_json_stream_found(r->stream, TARGET_JOBS))
         return bj_err_set(err, -EINVAL, "slurmrestd: no jobs in the reply");
     return 0;
 }

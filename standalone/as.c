@@ -16,7 +16,7 @@ struct given {
 /* --- values -------------------------------------------------------------- */
 
 /* As Go's strconv.ParseBool; -1: neither. */
-static int truth(const char *s)
+static int parse_bool(const char *s)
 {
     static const char *const words[2][7] = {
         {"0", "f", "F", "false", "FALSE", "False", NULL},
@@ -44,7 +44,7 @@ static int apply(struct bj_as *as, const struct given *g, struct bj_err *err)
     const char *value = g->value, *to = f->to;
     as->seen |= bit;
     if (f->is_switch) {
-        int on = truth(value);
+        int on = parse_bool(value);
         if (on < 0)
             return bj_err_set(err, -EINVAL, "%s: '%.40s' is not true or false",
                               f->name, value);

@@ -22,7 +22,7 @@ enum {
     EMISSIONS
 };
 
-#define NOT_TOLD(flag)                                                         \
+#define NOT_EXPORTED(flag)                                                     \
     {                                                                          \
         SWITCH(flag), .only = "false", .why = "not exported"                   \
     }
@@ -75,7 +75,7 @@ static int set_exclude(struct bj_as *as, struct bj_err *err)
     char text[120] = "";
     const struct {
         const char *families;
-        bool is;
+        bool enabled;
     } v[] = {
         {"|^ceems_cpu_", is_on(as, CPU, true)},
         {"|^ceems_meminfo_", is_on(as, MEMINFO, true)},
@@ -84,7 +84,7 @@ static int set_exclude(struct bj_as *as, struct bj_err *err)
     };
     size_t n = 0;
     for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-        if (!v[i].is)
+        if (!v[i].enabled)
             n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
                                   v[i].families);
     return n > 0 ? bj_as_add(as, "--dialect.exclude=%s", text + 1, err) : 0;
@@ -98,7 +98,7 @@ static int set_collectors(struct bj_as *as, struct bj_err *err)
                cray = is_on(as, CRAY, false);
     const struct {
         const char *on, *off;
-        bool is;
+        bool enabled;
     } v[] = {
         {"--collector.cpu", "--no-collector.cpu", slurm},
         {"--collector.memory", "--no-collector.memory", slurm},
@@ -120,8 +120,8 @@ static int set_collectors(struct bj_as *as, struct bj_err *err)
     };
     int r = 0;
     for (size_t i = 0; i < sizeof(v) / sizeof(v[0]) && r == 0; i++)
-        if (v[i].is || v[i].off)
-            r = bj_as_add(as, v[i].is ? v[i].on : v[i].off, "", err);
+        if (v[i].enabled || v[i].off)
+            r = bj_as_add(as, v[i].enabled ? v[i].on : v[i].off, "", err);
     return r < 0 ? r : set_exclude(as, err);
 }
 
@@ -153,14 +153,14 @@ static const struct bj_as_flag flags[] = {
             "watttime"},
     {SWITCH("collector.ipmi_dcmi.force-native-mode"),
      .why = "native mode is tried first"},
-    NOT_TOLD("collector.ipmi_dcmi.test-mode"),
+    NOT_EXPORTED("collector.ipmi_dcmi.test-mode"),
     {.name = "collector.redfish.config.file",
      .env = "CEEMS_EXPORTER_REDFISH_COLL_CONFIG_FILE",
      .only = "",
      .why = "use energy.redfish-url and related options after --"},
     {SWITCH("collector.rapl.enable-zone-label"), .only = "false",
      .why = "each zone has its own metric"},
-    NOT_TOLD("collector.meminfo.all-stats"),
+    NOT_EXPORTED("collector.meminfo.all-stats"),
     {.name = "collector.slurm.gres-config-file",
      .only = "/etc/slurm/gres.conf",
      .why = "not needed"},
@@ -168,19 +168,19 @@ static const struct bj_as_flag flags[] = {
      .only = "",
      .why = "GPUs are assigned from cgroups and processes; use gpu.order after "
             "--"},
-    NOT_TOLD("collector.libvirt"),
-    NOT_TOLD("collector.k8s"),
-    NOT_TOLD("collector.hwmon"),
-    NOT_TOLD("collector.netdev"),
-    NOT_TOLD("collector.infiniband"),
-    NOT_TOLD("collector.perf.hardware-events"),
-    NOT_TOLD("collector.perf.software-events"),
-    NOT_TOLD("collector.perf.hardware-cache-events"),
-    NOT_TOLD("collector.ebpf.io-metrics"),
-    NOT_TOLD("collector.ebpf.network-metrics"),
-    NOT_TOLD("collector.rdma.stats"),
-    NOT_TOLD("discoverer.alloy-targets"),
-    NOT_TOLD("profiling.ebpf"),
+    NOT_EXPORTED("collector.libvirt"),
+    NOT_EXPORTED("collector.k8s"),
+    NOT_EXPORTED("collector.hwmon"),
+    NOT_EXPORTED("collector.netdev"),
+    NOT_EXPORTED("collector.infiniband"),
+    NOT_EXPORTED("collector.perf.hardware-events"),
+    NOT_EXPORTED("collector.perf.software-events"),
+    NOT_EXPORTED("collector.perf.hardware-cache-events"),
+    NOT_EXPORTED("collector.ebpf.io-metrics"),
+    NOT_EXPORTED("collector.ebpf.network-metrics"),
+    NOT_EXPORTED("collector.rdma.stats"),
+    NOT_EXPORTED("discoverer.alloy-targets"),
+    NOT_EXPORTED("profiling.ebpf"),
     NO_USE("collector.netdev.device-include", ""),
     NO_USE("collector.netdev.device-exclude", ""),
     NO_USE("web.targets-path", "/alloy-targets"),

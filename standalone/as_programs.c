@@ -198,7 +198,7 @@ static int set_collectors(struct bj_as *as, struct bj_err *err)
                dcmi = is_on(as, DCMI, true);
     const struct {
         const char *on, *off;
-        bool is;
+        bool enabled;
     } v[] = {
         {"--collector.cpu", "--no-collector.cpu", jobs},
         {"--collector.memory", "--no-collector.memory", jobs},
@@ -212,8 +212,8 @@ static int set_collectors(struct bj_as *as, struct bj_err *err)
     };
     int r = 0;
     for (size_t i = 0; i < sizeof(v) / sizeof(v[0]) && r == 0; i++)
-        if (v[i].is || v[i].off)
-            r = bj_as_add(as, v[i].is ? v[i].on : v[i].off, "", err);
+        if (v[i].enabled || v[i].off)
+            r = bj_as_add(as, v[i].enabled ? v[i].on : v[i].off, "", err);
     return r;
 }
 

@@ -30,7 +30,7 @@ struct exporter {
     uint64_t stop_usec; /* deadline for responses in progress */
     uint64_t sample_usec, watchdog_usec, push_usec; /* next time; 0: never */
     struct bj_push *push;                           /* NULL: disabled */
-    uint64_t watchdog_pace;
+    uint64_t watchdog_interval;
 };
 
 static int open_addresses(struct exporter *e, struct bj_err *err)
@@ -69,8 +69,8 @@ static int start(struct exporter *e, struct bj_err *err)
         return r;
     bj_privileges_warn(&e->conf.core);
     uint64_t now = bj_clock_boot_usec();
-    e->watchdog_pace = bj_notify_pace();
-    e->watchdog_usec = e->watchdog_pace ? now : 0;
+    e->watchdog_interval = bj_notify_interval();
+    e->watchdog_usec = e->watchdog_interval ? now : 0;
     e->sample_usec = e->conf.interval_usec ? now : 0;
     e->push_usec = e->push ? now : 0;
     bj_trim();
@@ -116,15 +116,15 @@ static void push(struct exporter *e)
 {
     struct bj_buf page = {0};
     if (bj_serve_write(&e->serve, &page, NULL) == 0)
-        bj_push_give(e->push, &page);
+        bj_push_page(e->push, &page);
     bj_buf_free(&page);
 }
 
 /* The next due time; missed ones are skipped. */
-static void advance(uint64_t *due, uint64_t pace, uint64_t now)
+static void advance(uint64_t *due, uint64_t interval, uint64_t now)
 {
     do
-        *due += pace;
+        *due += interval;
     while (*due <= now);
 }
 
@@ -147,7 +147,7 @@ static uint64_t run_timers(struct exporter *e, uint64_t now)
     }
     if (e->watchdog_usec && e->watchdog_usec <= now) {
         notify("WATCHDOG=1");
-        e->watchdog_usec = now + e->watchdog_pace;
+        e->watchdog_usec = now + e->watchdog_interval;
     }
     if (e->sample_usec && e->sample_usec < next)
         next = e->sample_usec;

@@ -32,7 +32,7 @@ int bj_notify(const char *state, struct bj_err *err)
     return r;
 }
 
-uint64_t bj_notify_pace(void)
+uint64_t bj_notify_interval(void)
 {
     struct bj_slice usec = bj_slice_str(secure_getenv("WATCHDOG_USEC"));
     struct bj_slice pid = bj_slice_str(secure_getenv("WATCHDOG_PID"));

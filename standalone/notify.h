@@ -12,6 +12,6 @@ int bj_notify(const char *state, struct bj_err *err);
 
 /* Half of the watchdog's interval, from WATCHDOG_USEC if WATCHDOG_PID is unset
  * or this process. 0: no watchdog. */
-uint64_t bj_notify_pace(void);
+uint64_t bj_notify_interval(void);
 
 #endif

@@ -195,7 +195,7 @@ int bj_push_new(const struct bj_push_conf *conf, const struct bj_host *host,
     return 0;
 }
 
-void bj_push_give(struct bj_push *p, struct bj_buf *page)
+void bj_push_page(struct bj_push *p, struct bj_buf *page)
 {
     pthread_mutex_lock(&p->lock);
     bj_buf_free(&p->page);

@@ -31,7 +31,7 @@ int bj_push_new(const struct bj_push_conf *conf, const struct bj_host *host,
 
 /* Queue a page in the text format; page is empty afterwards. Replaces a page
  * that is still queued. */
-void bj_push_give(struct bj_push *p, struct bj_buf *page);
+void bj_push_page(struct bj_push *p, struct bj_buf *page);
 
 /* Delete the group and stop, within a few seconds. NULL is fine. */
 void bj_push_free(struct bj_push *p);

@@ -42,7 +42,7 @@ void bj_serve_round(struct bj_serve *s)
     s->snap = NULL;
 }
 
-static int fresh(struct bj_serve *s, struct bj_err *err)
+static int refresh(struct bj_serve *s, struct bj_err *err)
 {
     uint64_t limit = s->conf->max_age_usec;
     if (s->snap &&
@@ -125,7 +125,7 @@ static void write_dialect(struct bj_serve *s, const struct bj_dialect *d,
 
 int bj_serve_write(struct bj_serve *s, struct bj_buf *out, struct bj_err *err)
 {
-    int r = fresh(s, err);
+    int r = refresh(s, err);
     if (r < 0)
         return r;
     if (s->dialect)
@@ -151,7 +151,7 @@ static bool has_snapshot(struct bj_serve *s, struct bj_http_reply *r)
 {
     struct bj_err err = {0};
     char text[256];
-    if (fresh(s, &err) == 0)
+    if (refresh(s, &err) == 0)
         return true;
     r->status = 500;
     r->type = "text/plain; charset=utf-8";

@@ -117,7 +117,7 @@ static int read_reply(struct api *a, const struct bj_json_target *targets,
     if (r == 0)
         r = bj_json_stream_end(s, err);
     for (unsigned i = 0; r == 0 && targets[i].path; i++)
-        if (!bj_json_stream_met(s, i))
+        if (!bj_json_stream_found(s, i))
             r = bj_err_set(err, -EBADMSG,
                            "%s: the reply has no \"%s\"; is it the address of "
                            "batchjob_stats_server?",

@@ -322,7 +322,7 @@ static int time_option(const struct conf *c, const char *name, const char *text,
 }
 
 /* Are jobs with any begin selected, unless an option limits it? */
-static bool whenever(const struct conf *c)
+static bool any_begin(const struct conf *c)
 {
     return c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
 }
@@ -342,9 +342,9 @@ static int times(struct conf *c, struct bj_err *err)
     int r = time_option(c, "until", c->until, &c->filter.until_sec, err);
     if (r == 0)
         r = time_option(c, "since",
-                        c->since      ? c->since
-                        : whenever(c) ? ""
-                                      : c->default_since,
+                        c->since       ? c->since
+                        : any_begin(c) ? ""
+                                       : c->default_since,
                         &c->filter.since_sec, err);
     return r;
 }
@@ -517,8 +517,8 @@ static int run(struct conf *c, struct bj_err *err)
                        &look, &rows, err);
     if (r == 0 && rows == 0 && look.form <= BJ_ACCT_LIST)
         fprintf(stderr, "batchjob_acct: no job found%s\n",
-                c->since || whenever(c) ? ""
-                                        : " in the last 7 days; see --since");
+                c->since || any_begin(c) ? ""
+                                         : " in the last 7 days; see --since");
     from.close(from.source);
     return r;
 }

@@ -43,7 +43,7 @@ static bool flexible(const struct bj_job_column *c)
     return c->unit == BJ_UNIT_FREE;
 }
 
-static bool left(const struct bj_job_column *c)
+static bool is_left(const struct bj_job_column *c)
 {
     return (bj_job_is_text(c->kind) && c->kind != BJ_AS_WORD_INT) ||
            c->kind == BJ_AS_TIME;
@@ -101,13 +101,13 @@ static void put_cell(struct bj_acct_out *o, unsigned i, struct bj_slice s,
     const unsigned pad = n < width ? width - n : 0;
     if (cut)
         s = first_characters(s, width - 1);
-    if (!left(c))
+    if (!is_left(c))
         bj_buf_printf(&o->text, "%*s", (int)pad, "");
     bj_buf_str(&o->text, state ? colour_of(s) : "");
     bj_buf_slice(&o->text, s);
     bj_buf_str(&o->text, cut ? "+" : "");
     bj_buf_str(&o->text, state ? "\033[0m" : "");
-    if (left(c) && !last)
+    if (is_left(c) && !last)
         bj_buf_printf(&o->text, "%*s", (int)pad, "");
     bj_buf_str(&o->text, last ? "\n" : "  ");
 }

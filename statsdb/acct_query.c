@@ -11,12 +11,12 @@
 #include <strings.h>
 
 /* A statement that is being built. */
-struct question {
+struct job_query {
     struct bj_sql_build b;
     struct bj_err err;
 };
 
-static void add(struct question *q, const char *sql)
+static void add(struct job_query *q, const char *sql)
 {
     bj_sql_build_add(&q->b, sql);
 }
@@ -26,7 +26,7 @@ static void add(struct question *q, const char *sql)
 
 /* "AND j.user = (...)": one value, so that an index provides the order; a plus
  * keeps SQLite from using an unsuitable index. */
-static void by_name(struct question *q, const struct bj_strv *list,
+static void by_name(struct job_query *q, const struct bj_strv *list,
                     const char *table, bool drives)
 {
     struct bj_acct_at at = {0};
@@ -57,7 +57,7 @@ bool bj_acct_only_open(const struct bj_strv *states)
     return any;
 }
 
-static void by_state(struct question *q, const struct bj_strv *list,
+static void by_state(struct job_query *q, const struct bj_strv *list,
                      bool drives)
 {
     struct bj_acct_at at = {0};
@@ -79,7 +79,7 @@ static void by_state(struct question *q, const struct bj_strv *list,
 /* --- ids -------------------------------------------------------------------
  */
 
-static void by_ids(struct question *q, const struct bj_strv *list)
+static void by_ids(struct job_query *q, const struct bj_strv *list)
 {
     struct bj_acct_at at = {0};
     struct bj_slice v;
@@ -97,7 +97,7 @@ static void by_ids(struct question *q, const struct bj_strv *list)
 /* --- the statement ---------------------------------------------------------
  */
 
-static void by_time(struct question *q, const struct bj_acct_filter *f,
+static void by_time(struct job_query *q, const struct bj_acct_filter *f,
                     const struct bj_job_ranges *months, bool drives)
 {
     const char *plus = drives ? "" : "+";
@@ -112,7 +112,7 @@ static void by_time(struct question *q, const struct bj_acct_filter *f,
     bj_job_ranges_put(months, "j.id", &q->b.sql);
 }
 
-static void build(struct question *q, const struct bj_acct_filter *f,
+static void build(struct job_query *q, const struct bj_acct_filter *f,
                   const struct bj_job_ranges *months)
 {
     bool ids = bj_acct_list_count(&f->job) > 0;
@@ -150,8 +150,8 @@ static int append(struct bj_acct_ids *ids, int64_t id)
     return 0;
 }
 
-static int take(struct bj_store *s, const struct question *q,
-                struct bj_acct_ids *ret, struct bj_err *err)
+static int take_ids(struct bj_store *s, const struct job_query *q,
+                    struct bj_acct_ids *ret, struct bj_err *err)
 {
     struct bj_st *st;
     int r = bj_db_prepare(bj_store_db(s), q->b.sql.p, &st, err);
@@ -168,7 +168,7 @@ static int take(struct bj_store *s, const struct question *q,
 int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
                  struct bj_acct_ids *ret, struct bj_err *err)
 {
-    struct question q = {.b.dialect = bj_db_dialect(bj_store_db(s))};
+    struct job_query q = {.b.dialect = bj_db_dialect(bj_store_db(s))};
     struct bj_job_ranges months;
     *ret = (struct bj_acct_ids){NULL, 0, 0};
     /* INT64_MIN (no limit) would become SQL's NULL. */
@@ -184,7 +184,7 @@ int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
     else
         r = bj_sql_build_end(&q.b, err);
     if (r == 0)
-        r = take(s, &q, ret, err);
+        r = take_ids(s, &q, ret, err);
     bj_sql_build_free(&q.b);
     if (r < 0) {
         free(ret->v);

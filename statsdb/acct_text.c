@@ -21,7 +21,7 @@ static int offset_at(int64_t sec)
     return localtime_r(&t, &tm) ? (int)(tm.tm_gmtoff / 60) : 0;
 }
 
-static int local(const struct bj_civil *c, int64_t *ret)
+static int local_to_utc(const struct bj_civil *c, int64_t *ret)
 {
     struct tm tm = {.tm_year = c->year - 1900,
                     .tm_mon = (int)c->month - 1,
@@ -57,7 +57,7 @@ static int midnight(int64_t now_sec, int days, bool utc, int64_t *ret_sec)
 
 /* Parse "-2hours", which follows "now" in sacct, into seconds; -EINVAL: not
  * that form. */
-static int before_now(struct bj_slice s, uint64_t *ret_sec)
+static int parse_offset(struct bj_slice s, uint64_t *ret_sec)
 {
     static const struct {
         const char *name;
@@ -85,12 +85,13 @@ static int before_now(struct bj_slice s, uint64_t *ret_sec)
 }
 
 /* Parse an age.  A number must have a unit, because it could mean anything. */
-static int ago(struct bj_slice s, uint64_t *ret_sec)
+static int parse_age(struct bj_slice s, uint64_t *ret_sec)
 {
     const struct bj_slice now = BJ_SLICE("now");
     uint64_t usec;
     if (bj_slice_starts(s, now))
-        return before_now((struct bj_slice){s.p + now.n, s.n - now.n}, ret_sec);
+        return parse_offset((struct bj_slice){s.p + now.n, s.n - now.n},
+                            ret_sec);
     if (s.n == 0 || (unsigned char)(s.p[s.n - 1] - '0') <= 9 ||
         bj_duration_parse(s, &usec) < 0)
         return -EINVAL;
@@ -103,7 +104,7 @@ int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
     struct bj_slice s = bj_slice_str(text);
     struct bj_civil c;
     uint64_t sec;
-    if (ago(s, &sec) == 0) {
+    if (parse_age(s, &sec) == 0) {
         *ret_sec = now_sec - (int64_t)sec;
         return 0;
     }
@@ -114,7 +115,7 @@ int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
     if (bj_civil_parse(s, &c) < 0)
         return -EINVAL;
     if (!c.zoned && !utc)
-        return local(&c, ret_sec);
+        return local_to_utc(&c, ret_sec);
     return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret_sec);
 }
 

@@ -343,7 +343,7 @@ static int step(struct bj_derive *d, int64_t now, unsigned max,
     return jobs < 0 ? jobs : records + jobs;
 }
 
-static int idle(struct bj_derive *d, bool *ret, struct bj_err *err)
+static int is_idle(struct bj_derive *d, bool *ret, struct bj_err *err)
 {
     int64_t n;
     int r = bj_db_int(
@@ -361,7 +361,7 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
 {
     struct bj_derive_counts was = d->counts;
     bool nothing = false;
-    int r = idle(d, &nothing, err);
+    int r = is_idle(d, &nothing, err);
     if (r < 0 || nothing)
         return r;
     r = bj_store_begin(d->store, err);

@@ -155,7 +155,7 @@ struct bj_derive_job {
 
     /* The new values, and the stored ones. */
     int64_t use[BJ_USE_COLUMNS], old_use[BJ_USE_COLUMNS];
-    bool is_there, was_there;
+    bool has_use, had_use;
     struct bj_grams_row grams[BJ_GRAMS_MAX], old_grams[BJ_GRAMS_MAX];
     size_t n_grams, n_old_grams;
     struct bj_rule_match found[BJ_DERIVE_FOUND];

@@ -6,16 +6,16 @@
 /* Limit: hours of ten years. */
 enum { BINS_MAX = 100000 };
 
-static struct bj_st *bound(struct bj_derive *d, int which)
+static struct bj_st *bind_job(struct bj_derive *d, int which)
 {
     bj_st_bind_i64(d->st[which], 1, d->job.id);
     return d->st[which];
 }
 
-/* Like bound(), for the records of the job. */
+/* Like bind_job(), for the records of the job. */
 static struct bj_st *bound_records(struct bj_derive *d, int which)
 {
-    struct bj_st *st = bound(d, which);
+    struct bj_st *st = bind_job(d, which);
     bj_st_bind_i64(st, 2, d->job.v[BJ_DJ_RECORDS_FIRST]);
     bj_st_bind_i64(st, 3, d->job.v[BJ_DJ_RECORDS_END]);
     return st;
@@ -32,7 +32,7 @@ static void copy_text(struct bj_st *st, int col, char *to, size_t cap)
 
 static int read_job(struct bj_derive *d, struct bj_err *err)
 {
-    struct bj_st *st = bound(d, BJ_DE_JOB);
+    struct bj_st *st = bind_job(d, BJ_DE_JOB);
     struct bj_derive_job *j = &d->job;
     int r = bj_st_row(st, err);
     if (r <= 0)
@@ -111,7 +111,7 @@ static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 
 static int read_prom(struct bj_derive *d, struct bj_err *err)
 {
-    struct bj_st *st = bound(d, BJ_DE_PROM);
+    struct bj_st *st = bind_job(d, BJ_DE_PROM);
     struct bj_derive_job *j = &d->job;
     int r = bj_st_row(st, err);
     if (r <= 0)
@@ -125,7 +125,7 @@ static int read_prom(struct bj_derive *d, struct bj_err *err)
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
         j->prom.v[i] = bj_st_get_i64(st, i + 5);
     bj_st_reset(st);
-    st = bound(d, BJ_DE_PROM_ENERGY);
+    st = bind_job(d, BJ_DE_PROM_ENERGY);
     while ((r = bj_st_row(st, err)) > 0)
         add_to(&j->prom_energy.component[component(bj_st_get_text(st, 0))],
                bj_st_get_i64(st, 1));
@@ -134,7 +134,7 @@ static int read_prom(struct bj_derive *d, struct bj_err *err)
 
 static int read_bins(struct bj_derive *d, struct bj_err *err)
 {
-    struct bj_st *st = bound(d, BJ_DE_BINS);
+    struct bj_st *st = bind_job(d, BJ_DE_BINS);
     struct bj_derive_job *j = &d->job;
     int r, bad = 0;
     while ((r = bj_st_row(st, err)) > 0) {
@@ -159,13 +159,13 @@ static int read_bins(struct bj_derive *d, struct bj_err *err)
 static int read_old(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
-    struct bj_st *st = bound(d, BJ_DE_OLD_USE);
+    struct bj_st *st = bind_job(d, BJ_DE_OLD_USE);
     int r = bj_st_row(st, err);
-    j->was_there = r > 0;
+    j->had_use = r > 0;
     for (int i = 0; r > 0 && i < BJ_USE_COLUMNS; i++)
         j->old_use[i] = bj_st_get_i64(st, i + 1);
     bj_st_reset(st);
-    st = bound(d, BJ_DE_OLD_GRAMS);
+    st = bind_job(d, BJ_DE_OLD_GRAMS);
     while (r >= 0 && (r = bj_st_row(st, err)) > 0)
         if (j->n_old_grams < BJ_GRAMS_MAX)
             j->old_grams[j->n_old_grams++] = (struct bj_grams_row){

@@ -46,7 +46,7 @@ static int64_t source_of(const struct bj_derive_job *j, int value)
 }
 
 /* A value measured on all nodes. */
-static int64_t whole(const struct bj_derive_job *j, int value)
+static int64_t value_if_complete(const struct bj_derive_job *j, int value)
 {
     int64_t source = source_of(j, value);
     int64_t measured = source == BJ_FROM_NODES  ? j->nodes.nodes
@@ -67,16 +67,16 @@ static void put_best(struct bj_derive_job *j, int value, int source,
 
 static struct bj_best best_cpu(const struct bj_derive_job *j)
 {
-    return bj_best_cpu(whole(j, BJ_USE_CPU), source_of(j, BJ_USE_CPU),
-                       j->v[BJ_DJ_CPU]);
+    return bj_best_cpu(value_if_complete(j, BJ_USE_CPU),
+                       source_of(j, BJ_USE_CPU), j->v[BJ_DJ_CPU]);
 }
 
 static struct bj_best best_peak(const struct bj_derive_job *j)
 {
-    int64_t held = whole(j, BJ_USE_MEM_HELD);
+    int64_t held = value_if_complete(j, BJ_USE_MEM_HELD);
     int value = held != BJ_SQL_NULL ? BJ_USE_MEM_HELD : BJ_USE_MEM_CHARGED;
     return bj_best_peak(
-        held, whole(j, BJ_USE_MEM_CHARGED), source_of(j, value),
+        held, value_if_complete(j, BJ_USE_MEM_CHARGED), source_of(j, value),
         bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]));
 }
 
@@ -90,8 +90,9 @@ static void resolve_efficiency(struct bj_derive_job *j)
     peak.value = bj_best_memory_ppm(peak.value, j->v[BJ_DJ_MEM]);
     put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, cpu);
     put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, peak);
-    int64_t held = whole(j, BJ_USE_GPU_HELD), idle = whole(j, BJ_USE_GPU_IDLE);
-    int64_t busy = whole(j, BJ_USE_GPU_BUSY);
+    int64_t held = value_if_complete(j, BJ_USE_GPU_HELD),
+            idle = value_if_complete(j, BJ_USE_GPU_IDLE);
+    int64_t busy = value_if_complete(j, BJ_USE_GPU_BUSY);
     if (busy == BJ_SQL_NULL && idle >= 0 && held >= idle)
         busy = bj_best_ratio(held - idle, 1000000, held);
     j->use[BJ_USE_GPU_EFF] = busy;
@@ -196,8 +197,8 @@ void bj_derive_resolve(struct bj_derive_job *j)
     resolve_efficiency(j);
     resolve_energy(j);
     resolve_count(j);
-    j->is_there = j->nodes.nodes > 0 || j->prom.nodes > 0 ||
-                  j->use[BJ_USE_ENERGY] != BJ_SQL_NULL;
+    j->has_use = j->nodes.nodes > 0 || j->prom.nodes > 0 ||
+                 j->use[BJ_USE_ENERGY] != BJ_SQL_NULL;
 }
 
 /* --- facts -----------------------------------------------------------------
@@ -227,20 +228,20 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
     f[BJ_FACT_CPUS_BUSY] = known_ratio(cpu / 1e6, f[BJ_FACT_RUNTIME]);
     f[BJ_FACT_CPU_EVENNESS] =
         100 * known_ratio(f[BJ_FACT_CPUS_BUSY],
-                          number(whole(j, BJ_USE_CPU_PEAK)) / 1e3);
+                          number(value_if_complete(j, BJ_USE_CPU_PEAK)) / 1e3);
     f[BJ_FACT_MEM_PEAK] = number(best_peak(j).value);
-    f[BJ_FACT_GPUS_UNUSED] = number(whole(j, BJ_USE_GPUS_UNUSED));
-    f[BJ_FACT_GPU_MEM_PEAK] = number(whole(j, BJ_USE_GPU_MEM_PEAK));
-    f[BJ_FACT_GPU_IDLE] = number(whole(j, BJ_USE_GPU_IDLE)) / 1e6;
-    f[BJ_FACT_NODES_UNUSED] = number(whole(j, BJ_USE_NODES_UNUSED));
-    f[BJ_FACT_IO_BYTES] =
-        number(whole(j, BJ_USE_IO_READ)) + number(whole(j, BJ_USE_IO_WRITE));
-    f[BJ_FACT_OPEN_FILES] = number(whole(j, BJ_USE_OPEN_FDS));
-    f[BJ_FACT_THREADS] = number(whole(j, BJ_USE_THREADS));
-    f[BJ_FACT_SCRATCH_FILES] = number(whole(j, BJ_USE_SCRATCH));
-    f[BJ_FACT_CORE_MIN] = percent(whole(j, BJ_USE_CORE_MIN));
-    f[BJ_FACT_CORES_USED] = number(whole(j, BJ_USE_CORES_USED));
-    f[BJ_FACT_OOM_KILLS] = number(whole(j, BJ_USE_OOM_KILLS));
+    f[BJ_FACT_GPUS_UNUSED] = number(value_if_complete(j, BJ_USE_GPUS_UNUSED));
+    f[BJ_FACT_GPU_MEM_PEAK] = number(value_if_complete(j, BJ_USE_GPU_MEM_PEAK));
+    f[BJ_FACT_GPU_IDLE] = number(value_if_complete(j, BJ_USE_GPU_IDLE)) / 1e6;
+    f[BJ_FACT_NODES_UNUSED] = number(value_if_complete(j, BJ_USE_NODES_UNUSED));
+    f[BJ_FACT_IO_BYTES] = number(value_if_complete(j, BJ_USE_IO_READ)) +
+                          number(value_if_complete(j, BJ_USE_IO_WRITE));
+    f[BJ_FACT_OPEN_FILES] = number(value_if_complete(j, BJ_USE_OPEN_FDS));
+    f[BJ_FACT_THREADS] = number(value_if_complete(j, BJ_USE_THREADS));
+    f[BJ_FACT_SCRATCH_FILES] = number(value_if_complete(j, BJ_USE_SCRATCH));
+    f[BJ_FACT_CORE_MIN] = percent(value_if_complete(j, BJ_USE_CORE_MIN));
+    f[BJ_FACT_CORES_USED] = number(value_if_complete(j, BJ_USE_CORES_USED));
+    f[BJ_FACT_OOM_KILLS] = number(value_if_complete(j, BJ_USE_OOM_KILLS));
     f[BJ_FACT_COVERAGE] = percent(j->use[BJ_USE_COVERAGE]);
     f[BJ_FACT_ENERGY] = number(j->use[BJ_USE_ENERGY]) / 1e6;
     f[BJ_FACT_ENERGY_USED] = number(j->use[BJ_USE_ENERGY_USED]) / 1e6;

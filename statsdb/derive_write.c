@@ -7,8 +7,8 @@
 
 static bool same_use(const struct bj_derive_job *j)
 {
-    return j->is_there == j->was_there &&
-           (!j->is_there || memcmp(j->use, j->old_use, sizeof(j->use)) == 0) &&
+    return j->has_use == j->had_use &&
+           (!j->has_use || memcmp(j->use, j->old_use, sizeof(j->use)) == 0) &&
            j->n_grams == j->n_old_grams &&
            memcmp(j->grams, j->old_grams, j->n_grams * sizeof(j->grams[0])) ==
                0;
@@ -48,14 +48,14 @@ static int write_use(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
     int r = 0;
-    if (j->was_there)
+    if (j->had_use)
         r = bj_derive_count(d, j->old_use, j->old_grams, j->n_old_grams, -1,
                             err);
     if (r == 0 && j->n_old_grams > 0)
         r = run_for(d, BJ_DE_GRAMS_DELETE, err);
-    if (r == 0 && j->was_there && !j->is_there)
+    if (r == 0 && j->had_use && !j->has_use)
         r = run_for(d, BJ_DE_USE_DELETE, err);
-    if (r < 0 || !j->is_there)
+    if (r < 0 || !j->has_use)
         return r;
     r = put_use(d, err);
     if (r == 0)

@@ -193,8 +193,8 @@ int bj_pue_check(const struct bj_strv *pue, struct bj_err *err)
     return r;
 }
 
-static int sweep(struct bj_factors *h, int64_t cluster, const int64_t *keep,
-                 size_t n, struct bj_err *err)
+static int remove_pues(struct bj_factors *h, int64_t cluster,
+                       const int64_t *keep, size_t n, struct bj_err *err)
 {
     int64_t gone[PUE_MAX];
     size_t going = 0;
@@ -236,7 +236,7 @@ int bj_factors_pue(struct bj_factors *h, int64_t cluster,
         if (r == 0 && bj_db_changes(h->db) > 0)
             changed(h, start[i], INT64_MAX);
     }
-    return r < 0 ? r : sweep(h, cluster, start, pue->n, err);
+    return r < 0 ? r : remove_pues(h, cluster, start, pue->n, err);
 }
 
 /* --- affected jobs ------------------------------------------------------

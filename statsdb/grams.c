@@ -92,7 +92,7 @@ void bj_grams_forget(struct bj_grams *g)
     g->known = false;
 }
 
-static int learn(struct bj_grams *g, struct bj_err *err)
+static int read_sources(struct bj_grams *g, struct bj_err *err)
 {
     int r;
     g->source_n = g->pue_n = 0;
@@ -133,7 +133,7 @@ static int add(struct pieces *p, struct piece v)
 /* --- one layer: a source's factors of one time scale --------------------
  */
 
-static int64_t lives_to(const struct piece *p, int basis)
+static int64_t valid_to(const struct piece *p, int basis)
 {
     int64_t to = p->from + BJ_FACTOR_LIVE_SEC;
     return basis == BJ_FACTOR_LIVE && to > p->to ? to : p->to;
@@ -156,7 +156,7 @@ static int read_layer(struct bj_grams *g, int64_t source, int basis,
                           (uint32_t)bj_st_get_i64(st, 2),
                           bj_st_get_i64(st, 3) != 0};
         size_t n = g->layer.n;
-        p.to = lives_to(&p, basis);
+        p.to = valid_to(&p, basis);
         if (n > 0 && g->layer.v[n - 1].to > p.from)
             g->layer.v[n - 1].to = p.from;
         if (bad == 0)
@@ -185,12 +185,12 @@ static void add_part(struct sum *s, int64_t uj, int64_t part, int64_t len,
                     ((wide)len * (wide)INT64_C(3600000000000));
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static int64_t sooner(int64_t a, int64_t b)
+static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -208,7 +208,7 @@ static void add_bins(struct sum *s, const struct bj_grams_job *job,
     }
     for (; lo < n && bin[lo].start_sec < to; lo++) {
         int64_t end = lo + 1 < n ? bin[lo + 1].start_sec : job->end_sec;
-        int64_t a = later(from, bin[lo].start_sec), b = sooner(to, end);
+        int64_t a = larger(from, bin[lo].start_sec), b = smaller(to, end);
         if (a < b)
             add_part(s, bin[lo].microjoules, b - a, end - bin[lo].start_sec, mg,
                      ppm);
@@ -249,8 +249,8 @@ static int cover(struct bj_grams *g, const struct bj_grams_job *job,
             struct piece p = g->layer.v[n];
             if (p.from >= end)
                 break;
-            p.from = later(p.from, at);
-            p.to = sooner(p.to, end);
+            p.from = larger(p.from, at);
+            p.to = smaller(p.to, end);
             if (p.from >= p.to)
                 continue;
             r = add(&g->rest, (struct piece){.from = at, .to = p.from});
@@ -301,7 +301,7 @@ static int sum_up(struct bj_grams *g, const struct bj_grams_job *job,
 int bj_grams_of(struct bj_grams *g, const struct bj_grams_job *job,
                 struct bj_grams_row ret[BJ_GRAMS_MAX], struct bj_err *err)
 {
-    int r = g->known ? 0 : learn(g, err), n = 0;
+    int r = g->known ? 0 : read_sources(g, err), n = 0;
     struct bj_grams_job copy = *job;
     if (copy.end_sec <= copy.start_sec)
         copy.end_sec = copy.start_sec + 1;

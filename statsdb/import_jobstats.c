@@ -116,7 +116,7 @@ static int put_all(struct summaries *s, struct bj_err *err)
     return r < 0 ? r : 0;
 }
 
-static int take(struct summaries *s, struct bj_err *err)
+static int take_summary(struct summaries *s, struct bj_err *err)
 {
     struct bj_slice comment = bj_st_get_text(s->st[NEXT], 1);
     struct bj_err why = {0};
@@ -138,7 +138,7 @@ static int take(struct summaries *s, struct bj_err *err)
 }
 
 /* Import summaries in one transaction: 1 if there may be more, else 0. */
-static int take_some(struct summaries *s, struct bj_err *err)
+static int take_batch(struct summaries *s, struct bj_err *err)
 {
     struct bj_st *next = s->st[NEXT];
     unsigned n = 0;
@@ -148,7 +148,7 @@ static int take_some(struct summaries *s, struct bj_err *err)
     bj_st_bind_i64(next, 1, s->last);
     bj_st_bind_i64(next, 2, BATCH);
     while (e == 0 && (r = bj_st_row(next, err)) > 0) {
-        e = take(s, err);
+        e = take_summary(s, err);
         n++;
     }
     bj_st_reset(next);
@@ -171,7 +171,7 @@ int bj_import_jobstats(const struct bj_import *im, struct bj_import_counts *ret,
     for (int i = 0; r == 0 && i < STATEMENTS; i++)
         r = bj_db_prepare(s.db, s.many && i == PUT ? put_many : texts[i],
                           &s.st[i], err);
-    while (r == 0 && (r = take_some(&s, err)) > 0)
+    while (r == 0 && (r = take_batch(&s, err)) > 0)
         r = im->stop && atomic_load(im->stop)
                 ? bj_err_set(err, -EINTR, "import: stopped")
                 : 0;

@@ -98,7 +98,7 @@ static void take_bad(void *ctx, const struct bj_sacct_bad *bad)
 
 /* --- times -----------------------------------------------------------------*/
 
-static bool local(const struct bj_civil *c, int dst, int64_t *ret)
+static bool local_to_utc(const struct bj_civil *c, int dst, int64_t *ret)
 {
     struct tm tm = {.tm_year = c->year - 1900,
                     .tm_mon = (int)c->month - 1,
@@ -115,7 +115,7 @@ static bool local(const struct bj_civil *c, int dst, int64_t *ret)
 
 /* Return the UTC times of a local time: one; in autumn two, the later one
  * second; or none. Returns their number; 0 also if the text is not a time. */
-static unsigned moments(struct bj_slice text, int64_t ret[2])
+static unsigned utc_times(struct bj_slice text, int64_t ret[2])
 {
     struct bj_civil c;
     unsigned n = 0;
@@ -126,12 +126,12 @@ static unsigned moments(struct bj_slice text, int64_t ret[2])
         return 1;
     }
     for (int dst = 1; dst >= 0; dst--)
-        if (local(&c, dst, &ret[n]))
+        if (local_to_utc(&c, dst, &ret[n]))
             n++;
     if (n == 2 && ret[0] == ret[1])
         n = 1;
     if (n == 0) /* the missing hour in spring */
-        n = local(&c, -1, &ret[0]) || ret[0] != -1;
+        n = local_to_utc(&c, -1, &ret[0]) || ret[0] != -1;
     return n;
 }
 
@@ -166,7 +166,7 @@ static void put_times(struct original *o)
     if (bj_duration_sec(bj_st_get_text(o->rows, ELAPSED), &elapsed) < 0)
         elapsed = BJ_ABSENT;
     for (int i = 0; i < 3; i++)
-        t.n[i] = moments(bj_st_get_text(o->rows, SUBMIT + i), t.v[i]);
+        t.n[i] = utc_times(bj_st_get_text(o->rows, SUBMIT + i), t.v[i]);
     decide(&t, elapsed, sec);
     for (int i = 0; i < 3; i++)
         if (sec[i] > 0)

@@ -504,7 +504,7 @@ const struct bj_job_column *bj_job_column(struct bj_slice name)
     return c->name ? c : NULL;
 }
 
-static bool is(struct bj_slice s, const char *name)
+static bool is_name(struct bj_slice s, const char *name)
 {
     return name && strlen(name) == s.n && strncasecmp(name, s.p, s.n) == 0;
 }
@@ -515,12 +515,12 @@ const struct bj_job_column *bj_job_column_of_people(struct bj_slice name)
     if (c)
         return c;
     for (c = bj_job_columns; c->name; c++)
-        if (is(name, c->title))
+        if (is_name(name, c->title))
             return c;
     for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
-        if (is(name, synonyms[i].sacct))
+        if (is_name(name, synonyms[i].sacct))
             return bj_job_column(bj_slice_str(synonyms[i].name));
-    for (c = bj_job_columns; c->name && !is(name, c->name);)
+    for (c = bj_job_columns; c->name && !is_name(name, c->name);)
         c++;
     return c->name ? c : NULL;
 }

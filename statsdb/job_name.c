@@ -90,8 +90,8 @@ static bool is_slurm(struct bj_slice s, struct bj_job_name *n)
     struct bj_jobid id;
     if (bj_jobid_slurm(s, &id) < 0 || (id.step.n > 0 && !is_step(id.step)))
         return false;
-    n->text = id.whole;
-    if (is_component(id.whole, n))
+    n->text = id.without_step;
+    if (is_component(id.without_step, n))
         return true;
     n->number = (int64_t)id.number;
     if (id.task != BJ_ABSENT) {
@@ -104,7 +104,8 @@ static bool is_slurm(struct bj_slice s, struct bj_job_name *n)
         n->kind = BJ_NAME_JOB;
     }
     /* An id with leading zeros is kept as text. */
-    return n->kind != BJ_NAME_JOB || id.whole.p[0] != '0' || id.whole.n == 1;
+    return n->kind != BJ_NAME_JOB || id.without_step.p[0] != '0' ||
+           id.without_step.n == 1;
 }
 
 struct bj_job_name bj_job_name_parse(struct bj_slice s)
@@ -141,8 +142,8 @@ struct bj_slice bj_job_name_cut(struct bj_slice *list)
 
 /* Select texts that begin with an id followed by a character from low to high
  * (exclusive). */
-static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
-                   const char *high)
+static void put_prefix(struct bj_sql_build *b, struct bj_slice id,
+                       const char *low, const char *high)
 {
     bj_sql_build_add(b, " UNION ALL " BY_JOBID "jobid >= ");
     bj_sql_build_text(b, id);
@@ -156,7 +157,7 @@ static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
 {
     bj_sql_build_add(b, BY_JOBID "jobid = ");
     bj_sql_build_jobid(b, id);
-    begins(b, id, ".", "/");
+    put_prefix(b, id, ".", "/");
 }
 
 /* Select components of a heterogeneous job: their ids follow that of the
@@ -194,7 +195,7 @@ static void by_array(struct bj_sql_build *b, int64_t number)
 
 static void by_number(struct bj_sql_build *b, const struct bj_job_name *n)
 {
-    begins(b, n->text, "[", "\\");
+    put_prefix(b, n->text, "[", "\\");
     bj_sql_build_add(b, " UNION ALL ");
     by_array(b, n->number);
     if (n->number <= INT64_MAX - HET_SPAN) {

@@ -72,7 +72,7 @@ static int prepare(struct bj_measure *m, struct bj_err *err)
         {"DELETE FROM job_prom_energy WHERE job = ?1", &m->drop_energy},
         {"DELETE FROM job_bin WHERE job = ?1", &m->drop_bin},
         {"INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
-         &m->again},
+         &m->retry},
     };
     int r = put_sql(m->db, &m->put, err);
     for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
@@ -113,7 +113,7 @@ void bj_measure_free(struct bj_measure *m)
         return;
     struct bj_st *const all[] = {m->list,  m->done,        m->keep,
                                  m->put,   m->put_energy,  m->put_bin,
-                                 m->again, m->drop_energy, m->drop_bin};
+                                 m->retry, m->drop_energy, m->drop_bin};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         bj_st_finalize(all[i]);
     for (unsigned i = 0; i < m->batch.n; i++)
@@ -255,7 +255,7 @@ static int put_result(struct bj_measure *m, const struct bj_measure_job *j,
         r = put_energy(m, j, err);
     if (r < 0 || j->outcome == BJ_MEASURE_NO_DATA)
         return r;
-    return run_for(m->again, j, err);
+    return run_for(m->retry, j, err);
 }
 
 static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
@@ -277,7 +277,7 @@ static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
 }
 
 /* 422: too many samples; make the next batch smaller. */
-static int smaller(struct bj_measure *m, int r, struct bj_err *err)
+static int shrink_batch(struct bj_measure *m, int r, struct bj_err *err)
 {
     if ((r == -EREMOTEIO || r == -ETIMEDOUT || r == -EFBIG) &&
         m->samples > 10000)
@@ -297,7 +297,7 @@ int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err)
     if (r == 0)
         r = bj_store_begin(m->store, err);
     else
-        return smaller(m, r, err);
+        return shrink_batch(m, r, err);
     for (unsigned i = 0; r == 0 && i < b->n; i++)
         r = put_job(m, &b->job[i], now_sec, err);
     if (r == 0)

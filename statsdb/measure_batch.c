@@ -67,7 +67,7 @@ static int64_t between(int64_t start, int64_t next)
 /* While exporters still show the previous run, or already the next one, use
  * only series that began with this run. False: the runs began too close to each
  * other. */
-static bool separate(const struct bj_measure *m, struct bj_measure_job *j)
+static bool limit_to_run(const struct bj_measure *m, struct bj_measure_job *j)
 {
     enum { CLOSE_SEC = 10 };
     int64_t grace = (int64_t)(m->conf->grace_usec / 1000000);
@@ -83,8 +83,8 @@ static bool separate(const struct bj_measure *m, struct bj_measure_job *j)
         j->until_sec = between(j->start_sec, j->next_start_sec);
         apart = apart && j->next_start_sec - j->start_sec >= CLOSE_SEC;
     }
-    j->own = j->since_sec > 0 || j->until_sec > 0;
-    j->other_runs = j->other_runs || j->own;
+    j->single = j->since_sec > 0 || j->until_sec > 0;
+    j->other_runs = j->other_runs || j->single;
     return apart;
 }
 
@@ -104,7 +104,7 @@ struct bj_measure_job *bj_measure_find(struct bj_measure_batch *b,
 }
 
 /* Time and range of the queries. */
-static void frame(struct bj_measure *m, int64_t now)
+static void set_range(struct bj_measure *m, int64_t now)
 {
     struct bj_measure_batch *b = &m->batch;
     int64_t settle = (int64_t)(m->conf->settle_usec / 1000000);
@@ -130,8 +130,8 @@ static void frame(struct bj_measure *m, int64_t now)
         b->step_sec = scrape * (int64_t)(samples / m->samples + 1);
     if (b->step_sec > grace)
         b->step_sec = grace;
-    b->own = b->job[0].own ? &b->job[0] : NULL;
-    if (b->own && b->step_sec == 0)
+    b->single = b->job[0].single ? &b->job[0] : NULL;
+    if (b->single && b->step_sec == 0)
         b->step_sec = scrape;
 }
 
@@ -157,7 +157,7 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
         struct bj_measure_job *j = &b->job[b->n];
         if (full || b->n == BJ_MEASURE_JOBS)
             continue;
-        bool known = read_row(st, j), lost = !known || !separate(m, j);
+        bool known = read_row(st, j), lost = !known || !limit_to_run(m, j);
         if (b->n > 0 && (lost || j->other_runs))
             continue; /* in a later batch, alone */
         samples += cost(m, j);
@@ -173,7 +173,7 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
     }
     if (r < 0 || b->n == 0 || alone)
         return r < 0 ? r : (int)b->n;
-    frame(m, now);
+    set_range(m, now);
     qsort(b->job, b->n, sizeof(b->job[0]), by_id);
     return (int)b->n;
 }

@@ -29,7 +29,7 @@ struct bj_measure_job {
     bool other_runs;
     /* Queried alone, and only for series that began in [since_sec, until_sec);
      * 0: no other run on that side. */
-    bool own;
+    bool single;
     int64_t since_sec, until_sec;
     int outcome;
     int64_t v[BJ_ME_COLUMNS];
@@ -44,7 +44,7 @@ struct bj_measure_batch {
     int64_t at_sec;    /* time of the query */
     int64_t range_sec; /* range of the query */
     int64_t step_sec;  /* 0: every sample; else seconds between samples */
-    const struct bj_measure_job *own; /* the only job, or NULL */
+    const struct bj_measure_job *single; /* the only job, or NULL */
     bool gpus;
     char policy[64];   /* "": none */
     unsigned policies; /* number of policies among the nodes */
@@ -59,7 +59,7 @@ struct bj_measure {
     struct bj_dicts *dicts;
     struct bj_buf match; /* labels of the cluster, each with a comma */
     struct bj_st *list, *done, *keep, *put, *put_energy, *put_bin, *drop_energy,
-        *drop_bin, *again;
+        *drop_bin, *retry;
     uint64_t samples; /* limit for one query */
     struct bj_measure_counts counts;
     struct bj_measure_batch batch;

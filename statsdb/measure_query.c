@@ -152,29 +152,30 @@ static int64_t rate_sec(const struct bj_measure *m)
 static int64_t rates_range(const struct bj_measure *m)
 {
     const struct bj_measure_batch *b = &m->batch;
-    return b->range_sec - (b->own && b->own->since_sec > 0 ? rate_sec(m) : 0);
+    return b->range_sec -
+           (b->single && b->single->since_sec > 0 ? rate_sec(m) : 0);
 }
 
 /* Only series that began with the job. */
 static void put_own(const struct bj_measure *m, struct bj_buf *out)
 {
-    const struct bj_measure_job *own = m->batch.own;
-    if (!own)
+    const struct bj_measure_job *single = m->batch.single;
+    if (!single)
         return;
     bj_buf_str(out, " and on (" NODE ") (batchjob_job_start_time_seconds{");
     put_jobs(m, out);
     bj_buf_str(out, "}");
-    if (own->since_sec > 0)
-        bj_buf_printf(out, " >= %lld", (long long)own->since_sec);
-    if (own->until_sec > 0)
-        bj_buf_printf(out, " < %lld", (long long)own->until_sec);
+    if (single->since_sec > 0)
+        bj_buf_printf(out, " >= %lld", (long long)single->since_sec);
+    if (single->until_sec > 0)
+        bj_buf_printf(out, " < %lld", (long long)single->until_sec);
     bj_buf_str(out, "))");
 }
 
 static void put_hour(const struct bj_measure *m, struct bj_buf *out)
 {
     bj_buf_str(out, "[1h");
-    if (m->batch.own)
+    if (m->batch.single)
         bj_buf_printf(out, ":%llds", (long long)m->batch.step_sec);
     bj_buf_str(out, "]");
 }
@@ -198,7 +199,7 @@ static void expand(const struct bj_measure *m, const char *text,
         }
         switch (*++text) {
         case '(':
-            bj_buf_str(out, m->batch.own ? "(" : "");
+            bj_buf_str(out, m->batch.single ? "(" : "");
             break;
         case ')':
             put_own(m, out);
@@ -385,7 +386,7 @@ static void check_bins(struct bj_measure_batch *b)
 }
 
 /* A count without a result is 0 if the job has other values. */
-static void complete(struct bj_measure_batch *b)
+static void fill_counts(struct bj_measure_batch *b)
 {
     for (unsigned i = 0; i < b->n; i++) {
         int64_t *v = b->job[i].v;
@@ -397,7 +398,7 @@ static void complete(struct bj_measure_batch *b)
         else if (v[BJ_ME_NODES] > 0 && v[BJ_USE_NODES_UNUSED] == BJ_SQL_NULL)
             v[BJ_USE_NODES_UNUSED] = 0;
         b->job[i].outcome = v[BJ_ME_NODES] > 0 ? BJ_MEASURE_FOUND
-                            : b->job[i].own    ? BJ_MEASURE_AMBIGUOUS
+                            : b->job[i].single ? BJ_MEASURE_AMBIGUOUS
                                                : BJ_MEASURE_NO_DATA;
     }
 }
@@ -425,7 +426,7 @@ int bj_measure_query(struct bj_measure *m, struct bj_err *err)
     if (r == 0)
         r = query_hours(m, &text, err);
     check_bins(&m->batch);
-    complete(&m->batch);
+    fill_counts(&m->batch);
     bj_buf_free(&text);
     return r;
 }

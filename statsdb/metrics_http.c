@@ -40,8 +40,8 @@ static void reply(void *ctx, const struct bj_http_request *req,
             &ret->body);
 }
 
-static bool may(void *ctx, const struct bj_http_request *req,
-                struct bj_http_reply *ret)
+static bool is_allowed(void *ctx, const struct bj_http_request *req,
+                       struct bj_http_reply *ret)
 {
     struct bj_metrics_http *w = ctx;
     return bj_guard_check(&w->guard, req, ret);
@@ -106,7 +106,7 @@ int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,
     if (r == 0)
         r = bj_httpd_new(routes, w, &limits, &w->httpd, err);
     if (r == 0) {
-        bj_httpd_guard(w->httpd, may);
+        bj_httpd_guard(w->httpd, is_allowed);
         r = bj_guard_init(&w->guard, "web.config.file", web_file, w->httpd,
                           err);
     }

@@ -31,15 +31,17 @@ int64_t bj_cost(const struct bj_prices *p, const struct bj_paid *v)
     return sum;
 }
 
-static bool lacks(int64_t v, int64_t price)
+static bool is_missing(int64_t v, int64_t price)
 {
     return price != BJ_SQL_NULL && v == BJ_SQL_NULL;
 }
 
 bool bj_cost_is_minimum(const struct bj_prices *p, const struct bj_paid *v)
 {
-    return lacks(v->cpu_sec, p->cpu_hour) || lacks(v->gpu_sec, p->gpu_hour) ||
-           lacks(v->memory_mib_sec, p->gib_hour) || lacks(v->energy_mj, p->kwh);
+    return is_missing(v->cpu_sec, p->cpu_hour) ||
+           is_missing(v->gpu_sec, p->gpu_hour) ||
+           is_missing(v->memory_mib_sec, p->gib_hour) ||
+           is_missing(v->energy_mj, p->kwh);
 }
 
 /* --- the store -------------------------------------------------------------

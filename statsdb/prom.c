@@ -129,8 +129,8 @@ static int explain(struct bj_prom *p, int r, struct bj_err *err)
     return bj_err_set(err, r, "%.140s: %s", was, why);
 }
 
-static int send_it(struct bj_prom *p, struct bj_prom_reply *reply,
-                   struct bj_err *err)
+static int send_request(struct bj_prom *p, struct bj_prom_reply *reply,
+                        struct bj_err *err)
 {
     const struct bj_prom_conf *c = p->conf;
     const char *headers[HEADERS_MAX + 2] = {
@@ -176,7 +176,7 @@ static int send_query(struct bj_prom *p, const char *path, bool range,
     int r = bj_prom_reply_new(range, to, &reply, err);
     if (r < 0)
         return r;
-    r = send_it(p, reply, err);
+    r = send_request(p, reply, err);
     bj_prom_reply_free(reply);
     return r;
 }

@@ -141,7 +141,7 @@ int bj_prom_reply_end(struct bj_prom_reply *r, struct bj_err *err)
     int e = of_others(bj_json_stream_end(r->stream, err), err);
     if (e < 0)
         return e;
-    if (r->success && r->type && bj_json_stream_met(r->stream, RESULT))
+    if (r->success && r->type && bj_json_stream_found(r->stream, RESULT))
         return 0;
     return bj_err_set(err, -EPROTO, "not a reply of Prometheus%s%s",
                       r->why[0] ? ": " : "", r->why);

@@ -103,9 +103,10 @@ static void refuse(struct bj_json_out *o, unsigned number, int e,
     bj_json_put_end(o);
 }
 
-static int take(struct bj_records *r, const struct bj_record_clusters *known,
-                const struct bj_record_client *client, unsigned number,
-                struct bj_slice line, struct bj_err *err)
+static int take_record(struct bj_records *r,
+                       const struct bj_record_clusters *known,
+                       const struct bj_record_client *client, unsigned number,
+                       struct bj_slice line, struct bj_err *err)
 {
     char name[32];
     const struct bj_json *doc;
@@ -131,10 +132,10 @@ static unsigned count_lines(struct bj_slice body)
 
 int bj_record_body(struct bj_records *r, const struct bj_record_clusters *known,
                    const struct bj_record_client *client, struct bj_slice body,
-                   struct bj_record_verdict *ret, struct bj_buf *answer,
+                   struct bj_record_verdict *ret, struct bj_buf *reply,
                    struct bj_err *err)
 {
-    struct bj_json_out refused = {.to = answer};
+    struct bj_json_out refused = {.to = reply};
     struct bj_slice line;
     *ret = (struct bj_record_verdict){0};
     if (count_lines(body) > BJ_RECORD_LINES)
@@ -143,7 +144,7 @@ int bj_record_body(struct bj_records *r, const struct bj_record_clusters *known,
     bj_json_put_array(&refused, "refused");
     for (unsigned number = 1; bj_slice_line(&body, &line); number++) {
         struct bj_err why = {0};
-        int e = take(r, known, client, number, line, &why);
+        int e = take_record(r, known, client, number, line, &why);
         if (e < 0 && !of_record(e)) {
             if (err)
                 *err = why;

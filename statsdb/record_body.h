@@ -45,7 +45,7 @@ struct bj_record_verdict {
  *   others  the store has failed: roll back */
 int bj_record_body(struct bj_records *r, const struct bj_record_clusters *known,
                    const struct bj_record_client *client, struct bj_slice body,
-                   struct bj_record_verdict *ret, struct bj_buf *answer,
+                   struct bj_record_verdict *ret, struct bj_buf *reply,
                    struct bj_err *err);
 
 #endif

@@ -17,7 +17,7 @@ struct names {
     unsigned n;
 };
 
-static bool wanted(const char *name)
+static bool is_record_name(const char *name)
 {
     size_t n = strlen(name);
     return name[0] != '.' && n > 5 && strcmp(name + n - 5, ".json") == 0;
@@ -39,7 +39,7 @@ static int list(int fd, unsigned max, struct names *names, const char *dir,
     }
     const struct dirent *entry;
     while (names->n < max && (entry = readdir(d)) != NULL) {
-        if (!wanted(entry->d_name))
+        if (!is_record_name(entry->d_name))
             continue;
         bj_buf_put(&names->text, entry->d_name, strlen(entry->d_name) + 1);
         names->n++;
@@ -83,9 +83,9 @@ static bool of_file(int e)
 
 /* Import one file: 1 remove it after the commit, 0 keep it, or an error that
  * ends the import. */
-static int take(struct bj_records *r, int fd, const char *name,
-                struct bj_slice cluster, struct bj_records_counts *n,
-                struct bj_err *ret_why, struct bj_err *err)
+static int import_file(struct bj_records *r, int fd, const char *name,
+                       struct bj_slice cluster, struct bj_records_counts *n,
+                       struct bj_err *ret_why, struct bj_err *err)
 {
     struct bj_slice text;
     struct bj_err why = {0};
@@ -119,7 +119,7 @@ static int take_all(struct bj_records *r, int fd, const struct names *names,
     int e =
         done ? bj_records_begin(r, err) : bj_err_set(err, -ENOMEM, "records");
     for (unsigned i = 0; e >= 0 && i < names->n; i++) {
-        e = take(r, fd, name, cluster, n, ret_why, err);
+        e = import_file(r, fd, name, cluster, n, ret_why, err);
         done[i] = e > 0;
         name += strlen(name) + 1;
     }

@@ -185,8 +185,9 @@ static struct bj_record_post *take_all(struct bj_record_writer *w)
 
 /* With the lock: move the posts from first until rest (excluded) to the
  * answered ones. */
-static void hand_back(struct bj_record_writer *w, struct bj_record_post *first,
-                      const struct bj_record_post *rest)
+static void return_posts(struct bj_record_writer *w,
+                         struct bj_record_post *first,
+                         const struct bj_record_post *rest)
 {
     struct bj_record_post *next;
     for (struct bj_record_post *p = first; p != rest; p = next) {
@@ -210,7 +211,7 @@ static void *run(void *ctx)
             pthread_mutex_unlock(&w->lock);
             struct bj_record_post *rest = run_group(w, first);
             pthread_mutex_lock(&w->lock);
-            hand_back(w, first, rest);
+            return_posts(w, first, rest);
             w->wake(w->ctx);
             first = rest;
         }
@@ -279,7 +280,7 @@ int bj_record_writer_new(const struct bj_statsdb_conf *conf,
     w->wake = wake;
     w->ctx = ctx;
     w->last = &w->first;
-    const struct bj_store_options opt = {.beside = store,
+    const struct bj_store_options opt = {.shared_with = store,
                                          .cache_bytes = conf->cache_bytes / 2,
                                          .max_bytes = conf->max_bytes};
     int r = bj_store_open(&opt, &w->store, err);
@@ -310,7 +311,7 @@ void bj_record_writer_stop(struct bj_record_writer *w)
         bj_record_fail(&p->reply, 503, "The server is being stopped.");
         retry_after(&p->reply, "10");
     }
-    hand_back(w, left, NULL);
+    return_posts(w, left, NULL);
 }
 
 void bj_record_writer_free(struct bj_record_writer *w)

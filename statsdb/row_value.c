@@ -119,7 +119,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
 }
 
 /* Can the display_id be computed from the other ids? */
-static bool shown_follows(const struct bj_sched_job *job)
+static bool can_make_id(const struct bj_sched_job *job)
 {
     char text[64];
     unsigned long long of = 0, at = 0;
@@ -133,15 +133,15 @@ static bool shown_follows(const struct bj_sched_job *job)
         at = job->het_offset;
         sep = '+';
     }
-    if (job->shown_id.n == 0)
+    if (job->display_id.n == 0)
         return true;
     if (!sep)
-        return bj_slice_eq(job->shown_id, job->raw_id);
+        return bj_slice_eq(job->display_id, job->raw_id);
     int n = snprintf(text, sizeof(text), "%llu%c%llu", of, sep, at);
-    return bj_slice_eq(job->shown_id, (struct bj_slice){text, (size_t)n});
+    return bj_slice_eq(job->display_id, (struct bj_slice){text, (size_t)n});
 }
 
-static bool exit_follows(const struct bj_sched_job *job)
+static bool can_make_exit(const struct bj_sched_job *job)
 {
     char text[64];
     const char *raw = job->exit_raw.p;
@@ -170,7 +170,7 @@ bool bj_row_more_none(const struct bj_sched_job *job)
             bj_slice_starts(job->state_raw, BJ_SLICE("CANCELLED by "))) &&
            (job->cpus_requested == BJ_ABSENT ||
             job->cpus_requested == job->cpus) &&
-           shown_follows(job) && exit_follows(job) &&
+           can_make_id(job) && can_make_exit(job) &&
            (job->gpu_model.n == 0 || job->tres_allocated_raw.n > 0);
 }
 
@@ -179,15 +179,15 @@ int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
 {
     int r = fill(d, &bj_table_more, job, ret, err);
     ret->v[BJ_MORE_JOB] = id;
-    if (r == 0 && !shown_follows(job))
-        set_text(ret, BJ_MORE_SHOWN_ID, 0, job->shown_id);
+    if (r == 0 && !can_make_id(job))
+        set_text(ret, BJ_MORE_SHOWN_ID, 0, job->display_id);
     if (!bj_slice_starts(job->state_raw, BJ_SLICE("CANCELLED by ")))
         ret->v[BJ_MORE_CANCELLED_BY] = bj_sql_u64(job->cancelled_by);
     if (job->cpus_requested != job->cpus)
         ret->v[BJ_MORE_CPUS_REQUESTED] = bj_sql_u64(job->cpus_requested);
     if (job->steps_left_out > 0)
         ret->v[BJ_MORE_STEPS_LEFT_OUT] = job->steps_left_out;
-    if (r == 0 && !exit_follows(job))
+    if (r == 0 && !can_make_exit(job))
         r = bj_dict_text(d, BJ_DICT_WORD, job->exit_raw,
                          &ret->v[BJ_MORE_EXIT_RAW], err);
     if (r == 0 && job->tres_allocated_raw.n == 0 && job->gpu_model.n > 0)
@@ -348,8 +348,8 @@ static bool differ(const struct bj_row_column *c, const struct bj_row *a,
            (a->s[c->which].n == 0 && a->v[col] != b->v[col]);
 }
 
-static void take(const struct bj_row_column *c, const struct bj_row *from,
-                 struct bj_row *to, unsigned col)
+static void copy_value(const struct bj_row_column *c, const struct bj_row *from,
+                       struct bj_row *to, unsigned col)
 {
     to->v[col] = from->v[col];
     if (textual(c))
@@ -372,7 +372,7 @@ enum bj_row_change bj_row_merge(const struct bj_row_table *t,
         if (open && i == BJ_COL_END)
             ;
         else if (!known(c, row, i) || (stale && known(c, old, i)))
-            take(c, old, row, i);
+            copy_value(c, old, row, i);
         if (!differ(c, old, row, i))
             continue;
         change =

@@ -11,7 +11,7 @@
  */
 
 /* Is this name the whole text after '$'? */
-static bool names(struct bj_slice s, struct bj_slice name)
+static bool is_name(struct bj_slice s, struct bj_slice name)
 {
     struct bj_slice rest = {s.p + 1, s.n - 1};
     if (!bj_slice_starts(rest, name))
@@ -30,7 +30,7 @@ static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
         while (s.n > 0) {
             unsigned k = 0;
             for (; k < t->sets; k++)
-                if (s.p[0] == '$' && names(s, t->set[k].name))
+                if (s.p[0] == '$' && is_name(s, t->set[k].name))
                     break;
             if (k < t->sets)
                 bj_buf_printf(&out, "%.10g", t->set[k].value);
@@ -187,7 +187,7 @@ const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i)
  * ---------------------------------------------------------------
  */
 
-static bool among(struct bj_slice what, const struct bj_slice *v, unsigned n)
+static bool contains(struct bj_slice what, const struct bj_slice *v, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (bj_slice_eq(what, v[i]))
@@ -197,10 +197,11 @@ static bool among(struct bj_slice what, const struct bj_slice *v, unsigned n)
 
 static bool is_for(const struct bj_rule_text *t, const struct bj_rule_job *job)
 {
-    return (t->clusters == 0 || among(job->cluster, t->cluster, t->clusters)) &&
+    return (t->clusters == 0 ||
+            contains(job->cluster, t->cluster, t->clusters)) &&
            (t->partitions == 0 ||
-            among(job->partition, t->partition, t->partitions)) &&
-           (t->qoses == 0 || among(job->qos, t->qos, t->qoses));
+            contains(job->partition, t->partition, t->partitions)) &&
+           (t->qoses == 0 || contains(job->qos, t->qos, t->qoses));
 }
 
 size_t bj_rules_of_job(const struct bj_rules *r, size_t first,
@@ -217,7 +218,7 @@ size_t bj_rules_of_job(const struct bj_rules *r, size_t first,
 bool bj_rule_is_unless(const struct bj_rule_text *t,
                        const struct bj_rule_match *found)
 {
-    return among(bj_slice_str(found->rule->name), t->unless, t->unlesses);
+    return contains(bj_slice_str(found->rule->name), t->unless, t->unlesses);
 }
 
 static bool excluded(const struct bj_rule_text *t,

@@ -12,7 +12,7 @@ struct reader {
     struct bj_err *err;
 };
 
-static int at(struct reader *d, const yaml_mark_t *mark, int r)
+static int error_at(struct reader *d, const yaml_mark_t *mark, int r)
 {
     size_t len = strlen(d->name);
     const char *name = len > 100 ? d->name + len - 100 : d->name;
@@ -22,7 +22,7 @@ static int at(struct reader *d, const yaml_mark_t *mark, int r)
 
 static int wrong(struct reader *d, const yaml_node_t *n, const char *what)
 {
-    return at(d, &n->start_mark, bj_err_set(d->err, -EINVAL, "%s", what));
+    return error_at(d, &n->start_mark, bj_err_set(d->err, -EINVAL, "%s", what));
 }
 
 static struct bj_slice text_of(const yaml_node_t *n)
@@ -218,15 +218,15 @@ static int find_name(struct reader *d, const yaml_node_t *n,
     return ret->n > 0 ? 0 : wrong(d, n, "a rule needs a name");
 }
 
-static int whole(struct reader *d, const yaml_node_t *n,
-                 const struct bj_rule_text *t)
+static int finish_rule(struct reader *d, const yaml_node_t *n,
+                       const struct bj_rule_text *t)
 {
     if (t->rows == 0)
         return wrong(d, n, "a rule needs rows in when");
     if (t->text.n == 0)
         return wrong(d, n, "a rule needs a text");
     int r = bj_rules_add(d->rules, t, d->err);
-    return r < 0 ? at(d, &n->start_mark, r) : 0;
+    return r < 0 ? error_at(d, &n->start_mark, r) : 0;
 }
 
 static int get_rule(struct reader *d, const yaml_node_t *n)
@@ -251,7 +251,7 @@ static int get_rule(struct reader *d, const yaml_node_t *n)
         r = get_key(d, &t, text_of(k), k,
                     yaml_document_get_node(&d->doc, p->value));
     }
-    return r < 0 ? r : whole(d, n, &t);
+    return r < 0 ? r : finish_rule(d, n, &t);
 }
 
 static int get_rules(struct reader *d)
@@ -286,8 +286,8 @@ static int syntax(struct reader *d, const yaml_parser_t *parser)
     if (parser->error == YAML_MEMORY_ERROR)
         return bj_err_set(d->err, -ENOMEM, "rules");
     const char *what = parser->problem ? parser->problem : "bad YAML";
-    return at(d, &parser->problem_mark,
-              bj_err_set(d->err, -EINVAL, "%s", what));
+    return error_at(d, &parser->problem_mark,
+                    bj_err_set(d->err, -EINVAL, "%s", what));
 }
 
 static int start(yaml_parser_t *parser, struct bj_slice yaml,
@@ -321,8 +321,8 @@ static int check_depth(struct reader *d, struct bj_slice yaml)
                  ev.type == YAML_MAPPING_END_EVENT;
         end = ev.type == YAML_STREAM_END_EVENT;
         if (depth > 4)
-            r = at(d, &ev.start_mark,
-                   bj_err_set(d->err, -EINVAL, "nested too deep"));
+            r = error_at(d, &ev.start_mark,
+                         bj_err_set(d->err, -EINVAL, "nested too deep"));
         yaml_event_delete(&ev);
     }
     yaml_parser_delete(&parser);

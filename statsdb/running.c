@@ -99,8 +99,8 @@ int bj_running_check(const struct bj_statsdb_conf *conf, struct bj_err *err)
 /* --- one cluster -----------------------------------------------------------
  */
 
-static void judge(struct bj_running *r, const struct bj_running_cluster *c,
-                  struct bj_running_job *j)
+static void judge_job(struct bj_running *r, const struct bj_running_cluster *c,
+                      struct bj_running_job *j)
 {
     struct bj_rule_facts facts[BJ_RULE_WINDOWS];
     const struct bj_rule_job job = {bj_slice_str(c->conf->name), j->partition,
@@ -156,7 +156,7 @@ static int evaluate(struct bj_running *r, struct bj_running_cluster *c,
     if (e == 0)
         e = bj_running_query(r, c, &jobs, now_sec, err);
     for (size_t i = 0; e == 0 && i < jobs.n; i++)
-        judge(r, c, &jobs.job[i]);
+        judge_job(r, c, &jobs.job[i]);
     if (e == 0)
         e = bj_running_write(r, c, &jobs, now_sec, err);
     if (e == 0) {
@@ -169,8 +169,8 @@ static int evaluate(struct bj_running *r, struct bj_running_cluster *c,
 }
 
 /* Findings that are older than running.max-age are removed. */
-static int forget(struct bj_running *r, struct bj_running_cluster *c,
-                  int64_t now_sec, struct bj_err *err)
+static int remove_old(struct bj_running *r, struct bj_running_cluster *c,
+                      int64_t now_sec, struct bj_err *err)
 {
     const struct bj_running_conf *conf = &r->conf->running;
     int64_t most =
@@ -183,8 +183,8 @@ static int forget(struct bj_running *r, struct bj_running_cluster *c,
     return e;
 }
 
-static int round_of(struct bj_running *r, struct bj_running_cluster *c,
-                    struct bj_err *err)
+static int run_round(struct bj_running *r, struct bj_running_cluster *c,
+                     struct bj_err *err)
 {
     int64_t now = (int64_t)(bj_clock_wall_usec() / SECOND);
     struct bj_err why = {0};
@@ -196,7 +196,7 @@ static int round_of(struct bj_running *r, struct bj_running_cluster *c,
     }
     c->failures++;
     bj_err_wrap(err, e, "%s: running jobs", c->conf->name);
-    if (forget(r, c, now, &why) < 0)
+    if (remove_old(r, c, now, &why) < 0)
         bj_log(BJ_LOG_ERROR, &why, "%s: findings on running jobs",
                c->conf->name);
     return e;
@@ -319,7 +319,7 @@ int bj_running_round(struct bj_running *r, struct bj_err *err)
     int last = 0;
     for (size_t i = 0; i < r->clusters && !atomic_load(r->stop); i++) {
         struct bj_err why = {0};
-        int e = round_of(r, &r->cluster[i], &why);
+        int e = run_round(r, &r->cluster[i], &why);
         if (e < 0)
             last = bj_err_set(err, e, "%s", why.msg);
         if (e < 0 && r->thread->runs && !atomic_load(r->stop))
@@ -385,7 +385,7 @@ static int start(struct bj_running *r, struct bj_store *store, bool thread,
         if (has_prom(&conf->cluster[i]))
             e = add_cluster(r, &conf->cluster[i], err);
     if (e == 0)
-        e = bj_store_open(&(struct bj_store_options){.beside = store},
+        e = bj_store_open(&(struct bj_store_options){.shared_with = store},
                           &r->store, err);
     if (e == 0)
         e = bj_finding_rules_new(r->store, r->rules, &r->finding_rules, err);

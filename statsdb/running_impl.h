@@ -39,7 +39,7 @@ struct bj_running_job {
     int64_t id, start_sec, suspended_sec;
     int64_t nodes, cpus, gpus, memory, limit_sec, wait_sec, restarts;
     bool interactive;
-    bool twice;                    /* another running job has the same jobid */
+    bool ambiguous;                /* another running job has the same jobid */
     double *fact[BJ_RULE_WINDOWS]; /* of each window, in the arena */
     int64_t v[BJ_RUNNING_VALUES];  /* of the window that is being read */
     struct bj_rule_match found[BJ_RUNNING_FOUND];

@@ -24,8 +24,8 @@ static const char imported_sql[] =
     "SELECT coalesce(max(to_sec), 0) FROM covered WHERE cluster = ?1 AND source"
     " IN ('sacct', 'slurmrestd', 'mariadb', 'qstat', 'bjobs')";
 
-static int imported(struct bj_store *s, const char *cluster, int64_t *ret,
-                    struct bj_err *err)
+static int read_imported(struct bj_store *s, const char *cluster, int64_t *ret,
+                         struct bj_err *err)
 {
     struct bj_st *st = NULL;
     int r = bj_db_prepare(bj_store_db(s), imported_sql, &st, err);
@@ -105,7 +105,7 @@ int bj_running_jobs(struct bj_store *s, const char *cluster,
 {
     struct bj_st *st = NULL;
     *ret = (struct bj_running_jobs){.n = 0};
-    int r = imported(s, cluster, ret_imported_sec, err);
+    int r = read_imported(s, cluster, ret_imported_sec, err);
     if (r == 0)
         r = bj_db_prepare(bj_store_db(s), list_sql, &st, err);
     if (r < 0)
@@ -117,7 +117,7 @@ int bj_running_jobs(struct bj_store *s, const char *cluster,
         qsort(ret->job, ret->n, sizeof(*ret->job), by_jobid);
     for (size_t i = 1; i < ret->n; i++)
         if (compare(ret->job[i].jobid, ret->job[i - 1].jobid) == 0)
-            ret->job[i].twice = ret->job[i - 1].twice = true;
+            ret->job[i].ambiguous = ret->job[i - 1].ambiguous = true;
     return r;
 }
 

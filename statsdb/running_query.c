@@ -168,7 +168,7 @@ void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
         f[i] = (double)NAN;
     /* Unknown while the window includes samples of an earlier run or of the
      * job's start, or if the job was suspended for an unknown part of it. */
-    if (j->twice || !is_complete(j) || j->suspended_sec > 0 ||
+    if (j->ambiguous || !is_complete(j) || j->suspended_sec > 0 ||
         now_sec - j->start_sec < (int64_t)window_sec + grace_sec)
         return;
     f[BJ_FACT_STATE] = 2;
@@ -222,7 +222,7 @@ static int on_value(void *ctx, const struct bj_json *metric,
         return 0;
     int64_t *to = &j->v[a->q->value];
     if (*to != BJ_SQL_NULL || v < 0)
-        j->twice = true;
+        j->ambiguous = true;
     *to = v;
     return 0;
 }

@@ -197,8 +197,8 @@ static bool name_of(const struct bj_source_follow *f, int fd,
 /* Read a chunk of the file; returns the bytes up to the end of its last
  * complete line. Lines that are too long are skipped; *skip is their length. 0:
  * no complete line; or -errno. */
-static ssize_t whole_lines(struct bj_source_follow *f, int fd, off_t at,
-                           off_t *skip)
+static ssize_t read_lines(struct bj_source_follow *f, int fd, off_t at,
+                          off_t *skip)
 {
     *skip = 0;
     for (;;) {
@@ -224,8 +224,8 @@ static ssize_t whole_lines(struct bj_source_follow *f, int fd, off_t at,
     }
 }
 
-static int read_on(struct bj_source_follow *f, int fd, const char *source,
-                   int64_t at, struct bj_err *err)
+static int read_rest(struct bj_source_follow *f, int fd, const char *source,
+                     int64_t at, struct bj_err *err)
 {
     const uint64_t most = f->run->batch_lines;
     uint64_t jobs = f->counts.jobs; /* jobs and position at the last commit */
@@ -233,7 +233,7 @@ static int read_on(struct bj_source_follow *f, int fd, const char *source,
     int r = 0;
     while (r == 0 && !(f->run->stop && atomic_load(f->run->stop))) {
         off_t skip;
-        ssize_t n = whole_lines(f, fd, at, &skip);
+        ssize_t n = read_lines(f, fd, at, &skip);
         if (n < 0)
             r = bj_store_other_error(err, bj_err_set(err, (int)n, "reading"));
         if (n == 0 && skip == 0)
@@ -290,7 +290,7 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
     if (!f->open) /* else dry */
         r = bj_upsert_bulk(f->run->upsert, st.st_size - from > CHUNK, err);
     if (r == 0)
-        r = read_on(f, fd, source, from, err);
+        r = read_rest(f, fd, source, from, err);
     if (r < 0 || (f->run->stop && atomic_load(f->run->stop)))
         return r;
     file->done = true;

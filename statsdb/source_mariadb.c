@@ -17,7 +17,7 @@ struct bj_source_mariadb {
 };
 
 /* Format of a column: as it is, or with names for numbers. */
-enum how { PLAIN, ASKED, USED };
+enum format { PLAIN, REQUESTED, USED };
 
 /* One of the two results that are read in parallel. */
 struct rows {
@@ -34,7 +34,7 @@ struct reply {
     struct bj_source_sink to;
     struct rows job, step;
     struct bj_tres_names names;
-    enum how how[COLUMNS_MAX];
+    enum format format[COLUMNS_MAX];
     char delimiter[BJ_SACCT_DELIMITER + 1];
     struct bj_buf line;
     uint64_t deadline_usec; /* boot clock */
@@ -252,11 +252,11 @@ static int query_names(struct reply *a, struct bj_err *err)
 
 /* --- sacct's text ----------------------------------------------------------*/
 
-static enum how how_of(struct bj_slice name)
+static enum format format_of(struct bj_slice name)
 {
     if (bj_slice_eq(name, BJ_SLICE("ReqTRES")) ||
         bj_slice_eq(name, BJ_SLICE("AllocTRES")))
-        return ASKED;
+        return REQUESTED;
     return bj_slice_starts(name, BJ_SLICE("TRESUsage")) ? USED : PLAIN;
 }
 
@@ -285,7 +285,7 @@ static int put_header(struct reply *a, struct bj_err *err)
                               "mariadb: views jobs and steps differ in column "
                               "%u",
                               i + 1);
-        a->how[i] = how_of(bj_slice_str(job->name));
+        a->format[i] = format_of(bj_slice_str(job->name));
         bj_buf_printf(&a->line, "%s%s", i ? a->delimiter : "", job->name);
     }
     return put_line(a, err);
@@ -296,11 +296,11 @@ static int put_row(struct reply *a, const struct rows *rows, struct bj_err *err)
     for (unsigned i = 0; i < rows->columns; i++) {
         if (i > 0)
             bj_buf_str(&a->line, a->delimiter);
-        if (a->how[i] == PLAIN)
+        if (a->format[i] == PLAIN)
             bj_buf_slice(&a->line, value(rows, i));
         else
-            bj_tres_names_put(&a->names, value(rows, i), a->how[i] == ASKED,
-                              &a->line);
+            bj_tres_names_put(&a->names, value(rows, i),
+                              a->format[i] == REQUESTED, &a->line);
     }
     return put_line(a, err);
 }

@@ -72,19 +72,20 @@ static int own_copy(struct bj_store *s, struct bj_err *err)
 static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                    struct bj_err *err)
 {
-    const bool migrate =
-        !opt->read_only && !opt->as_it_is && !opt->beside && !opt->short_writes;
-    const struct bj_db_options db = {
-        .url = s->path,
-        .read_only = opt->read_only,
-        .create = migrate,
-        .any_filesystem = opt->any_filesystem,
-        .only_writer = !opt->read_only && !opt->short_writes && !opt->beside,
-        .durable = opt->beside != NULL,
-        .shrink = opt->shrink,
-        .cache_bytes = opt->cache_bytes,
-        .busy_usec = opt->busy_usec,
-        .max_bytes = opt->max_bytes};
+    const bool migrate = !opt->read_only && !opt->as_it_is &&
+                         !opt->shared_with && !opt->short_writes;
+    const struct bj_db_options db = {.url = s->path,
+                                     .read_only = opt->read_only,
+                                     .create = migrate,
+                                     .any_filesystem = opt->any_filesystem,
+                                     .only_writer = !opt->read_only &&
+                                                    !opt->short_writes &&
+                                                    !opt->shared_with,
+                                     .durable = opt->shared_with != NULL,
+                                     .shrink = opt->shrink,
+                                     .cache_bytes = opt->cache_bytes,
+                                     .busy_usec = opt->busy_usec,
+                                     .max_bytes = opt->max_bytes};
     int r = bj_db_open(&db, &s->db, err);
     if (r == -EROFS && opt->read_only)
         return bj_err_set(err, r,
@@ -113,8 +114,8 @@ int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
         return bj_err_set(err, -ENOMEM, "store");
     pthread_mutex_init(&s->own_turn.lock, NULL);
     pthread_cond_init(&s->own_turn.change, NULL);
-    s->turn = opt->beside ? opt->beside->turn : &s->own_turn;
-    const char *path = opt->beside ? opt->beside->path : opt->path;
+    s->turn = opt->shared_with ? opt->shared_with->turn : &s->own_turn;
+    const char *path = opt->shared_with ? opt->shared_with->path : opt->path;
     s->path = path ? strdup(path) : NULL;
     int r = path && !s->path ? bj_err_set(err, -ENOMEM, "store")
                              : open_db(s, opt, err);

@@ -34,7 +34,7 @@ struct bj_store_options {
      * is for another thread, and must be closed before it. Transactions of both
      * wait for each other, first come, first served. Commits of this connection
      * also survive a power failure. */
-    struct bj_store *beside;
+    struct bj_store *shared_with;
 };
 
 /* Open a store; for writing, make it if it is missing. The writer holds a lock

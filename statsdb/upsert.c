@@ -60,7 +60,7 @@ const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u)
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
 {
     int r = bj_store_begin(u->store, err);
-    u->later = false;
+    u->begin_later = false;
     u->cluster_id = BJ_SQL_NULL; /* look it up in this transaction */
     bj_job_months_begin(&u->months, u->db);
     return r < 0 ? r : bj_removed_before(u->store, &u->removed_before, err);
@@ -68,12 +68,12 @@ int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
 
 void bj_upsert_begin_later(struct bj_upsert *u)
 {
-    u->later = true;
+    u->begin_later = true;
 }
 
 int bj_upsert_ready(struct bj_upsert *u, struct bj_err *err)
 {
-    return u->later ? bj_upsert_begin(u, err) : 0;
+    return u->begin_later ? bj_upsert_begin(u, err) : 0;
 }
 
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
@@ -94,7 +94,7 @@ void bj_upsert_rollback(struct bj_upsert *u)
         bj_st_reset(u->st[i]);
     bj_store_rollback(u->store);
     bj_gather_drop(u->gather);
-    u->later = false;
+    u->begin_later = false;
     bj_rollup_drop(u->rollup);
     bj_dicts_clear(u->dicts);
     u->cluster_id = BJ_SQL_NULL;

@@ -32,8 +32,8 @@ struct bj_gathered {
     enum {
         BJ_JOB_NEW,
         BJ_JOB_KNOWN,
-        BJ_JOB_AGAIN, /* merged into the first job of its key */
-        BJ_JOB_ALONE  /* stored one by one */
+        BJ_JOB_MERGED, /* merged into the first job of its key */
+        BJ_JOB_ALONE   /* stored one by one */
     } how;
 };
 

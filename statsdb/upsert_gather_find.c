@@ -45,8 +45,8 @@ static bool same_key(const struct bj_row *a, const struct bj_row *b)
 /* May the job be merged into an earlier one? After one that may not, later jobs
  * of the key are not merged either, so that the order stays. Waiting tasks and
  * one of these tasks are not merged: bj_upsert_put_job splits them. */
-static bool joins(const struct bj_gather *g, struct bj_gathered *first,
-                  const struct bj_gathered *j)
+static bool can_merge(const struct bj_gather *g, struct bj_gathered *first,
+                      const struct bj_gathered *j)
 {
     bool task = first->task || bj_gather_is_task(&j->row);
     bool rest = first->rest || bj_gather_has_rest(g, j);
@@ -63,7 +63,7 @@ static bool joins(const struct bj_gather *g, struct bj_gathered *first,
 
 /* Decide how to store a job. Ids that are not UTF-8 are stored alone, because
  * different ones may become equal in the database. False: out of memory. */
-static bool judge(struct bj_gather *g, int at)
+static bool choose_how(struct bj_gather *g, int at)
 {
     struct bj_gathered *j = &g->job[at];
     struct bj_slice id = j->row.s[0], sluid = j->row.s[2];
@@ -74,12 +74,12 @@ static bool judge(struct bj_gather *g, int at)
     j->task = bj_gather_is_task(&j->row);
     j->rest = bj_gather_has_rest(g, j);
     j->first =
-        first < at && joins(g, &g->job[first], j) ? &g->job[first] : NULL;
+        first < at && can_merge(g, &g->job[first], j) ? &g->job[first] : NULL;
     if (first_run < at || !bj_text_is_utf8(id) || !bj_text_is_utf8(sluid) ||
         (first < at && !j->first))
         j->how = BJ_JOB_ALONE;
     else
-        j->how = j->first ? BJ_JOB_AGAIN : BJ_JOB_NEW;
+        j->how = j->first ? BJ_JOB_MERGED : BJ_JOB_NEW;
     return true;
 }
 
@@ -119,7 +119,7 @@ int bj_gather_find(struct bj_upsert *u, struct bj_err *err)
     int r = g->find ? 0 : bj_db_prepare(u->db, find_sql, &g->find, err);
     bj_cache_clear(&g->seen);
     for (int i = 0; r == 0 && i < g->jobs; i++) {
-        if (!judge(g, i))
+        if (!choose_how(g, i))
             return bj_err_set(err, -ENOMEM, "rows");
         add_key(&g->rows, &g->job[i]);
     }

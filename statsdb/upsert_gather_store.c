@@ -184,8 +184,8 @@ static int merge_job(struct bj_upsert *u, struct bj_gathered *j,
 
 /* Merge the row of job_more of a later record of a job into its row, which is
  * listed only once. */
-static int merge_more_again(struct bj_gather *g, struct bj_gathered *j,
-                            struct bj_err *err)
+static int merge_more_into_first(struct bj_gather *g, struct bj_gathered *j,
+                                 struct bj_err *err)
 {
     struct bj_gathered *to = j->first;
     if (j->more == BJ_GATHER_NONE)
@@ -204,8 +204,8 @@ static int merge_more_again(struct bj_gather *g, struct bj_gathered *j,
     return list(&g->of[BJ_GATHER_MORE].changed, old, err);
 }
 
-static int merge_again(struct bj_upsert *u, struct bj_gathered *j,
-                       struct bj_err *err)
+static int merge_into_first(struct bj_upsert *u, struct bj_gathered *j,
+                            struct bj_err *err)
 {
     struct bj_gathered *to = j->first;
     int r = 0;
@@ -219,18 +219,18 @@ static int merge_again(struct bj_upsert *u, struct bj_gathered *j,
             r = list(&u->gather->of[BJ_GATHER_JOB].changed, &to->row, err);
         to->changed = to->how == BJ_JOB_KNOWN;
     }
-    return r < 0 ? r : merge_more_again(u->gather, j, err);
+    return r < 0 ? r : merge_more_into_first(u->gather, j, err);
 }
 
 /* List the new and changed rows of a job. */
 static int merge(struct bj_upsert *u, struct bj_gathered *j, struct bj_err *err)
 {
-    if (j->how == BJ_JOB_AGAIN && j->first->how == BJ_JOB_ALONE)
+    if (j->how == BJ_JOB_MERGED && j->first->how == BJ_JOB_ALONE)
         j->how = BJ_JOB_ALONE;
     if (j->how == BJ_JOB_ALONE)
         return 0;
-    if (j->how == BJ_JOB_AGAIN)
-        return merge_again(u, j, err);
+    if (j->how == BJ_JOB_MERGED)
+        return merge_into_first(u, j, err);
     int r = merge_job(u, j, err);
     if (r >= 0)
         r = merge_more(u->gather, j, err);
@@ -432,9 +432,9 @@ static int each(struct bj_upsert *u,
 
 /* Call a function for all jobs; error messages contain the first and the last
  * job. */
-static int together(struct bj_upsert *u,
-                    int (*call)(struct bj_upsert *, struct bj_err *),
-                    struct bj_err *err)
+static int for_all(struct bj_upsert *u,
+                   int (*call)(struct bj_upsert *, struct bj_err *),
+                   struct bj_err *err)
 {
     const struct bj_gather *g = u->gather;
     struct bj_err own = {0};
@@ -471,7 +471,7 @@ int bj_gather_store(struct bj_upsert *u, struct bj_err *err)
     for (int i = 0; i < BJ_GATHER_TABLES; i++)
         g->of[i].loaded.n = g->of[i].changed.n = 0;
     for (size_t i = 0; r == 0 && g->jobs > 0 && i < PARTS; i++)
-        r = parts[i].all ? together(u, parts[i].all, err)
+        r = parts[i].all ? for_all(u, parts[i].all, err)
                          : each(u, parts[i].each, err);
     bj_gather_drop(g);
     return r;

@@ -49,7 +49,7 @@ struct bj_upsert {
     struct bj_st *st[BJ_STATEMENTS];
     struct bj_upsert_counts counts;
     int64_t removed_before;
-    bool later;                   /* the transaction has not begun yet */
+    bool begin_later;             /* the transaction has not begun yet */
     char cluster[BJ_CLUSTER_MAX]; /* the last cluster; its number is cluster_id
                                    */
     size_t cluster_len;

@@ -146,8 +146,8 @@ int bj_upsert_assoc(struct bj_upsert *u, const struct bj_row *row, bool defer,
 }
 
 /* Add a job's values to the daily sums, or subtract them. */
-static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
-                 struct bj_err *err)
+static int add_sums(struct bj_upsert *u, const struct bj_row *row, int sign,
+                    struct bj_err *err)
 {
     int64_t assoc = 0;
     int r = bj_upsert_assoc(u, row, false, &assoc, err);
@@ -182,7 +182,7 @@ static int job_find(struct bj_upsert *u, struct bj_st **ret_st, int64_t *ret_id,
 }
 
 /* Column at of a job. */
-static int64_t at_of(const struct bj_row *job)
+static int64_t job_at(const struct bj_row *job)
 {
     int64_t start = job->v[BJ_COL_START];
     return start == BJ_SQL_NULL ? job->v[BJ_JOB_SUBMIT] : start;
@@ -191,7 +191,7 @@ static int64_t at_of(const struct bj_row *job)
 int bj_upsert_month(struct bj_upsert *u, int64_t id, const struct bj_row *row,
                     struct bj_err *err)
 {
-    return bj_job_months_add(&u->months, id, at_of(row), row->v[BJ_COL_END],
+    return bj_job_months_add(&u->months, id, job_at(row), row->v[BJ_COL_END],
                              err);
 }
 
@@ -207,9 +207,9 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
     bj_st_bind_i64(st, at, id);
     int r = bj_upsert_month(u, id, &u->row, err);
     if (r == 0)
-        r = share(u, &u->old, -1, err);
+        r = add_sums(u, &u->old, -1, err);
     if (r == 0)
-        r = share(u, &u->row, 1, err);
+        r = add_sums(u, &u->row, 1, err);
     return r < 0 ? r : bj_st_run(st, err);
 }
 
@@ -234,7 +234,7 @@ static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
     if (r <= 0)
         return r;
     u->counts.jobs_new++;
-    r = share(u, &u->row, 1, err);
+    r = add_sums(u, &u->row, 1, err);
     return r < 0 ? r : 1;
 }
 

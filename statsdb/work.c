@@ -285,7 +285,7 @@ static int step_prom(struct bj_work *w, struct bj_work_prom *p,
 }
 
 /* After an error of the store, try again later; with --once no more. */
-static int later(struct bj_work *w, int r)
+static int retry_later(struct bj_work *w, int r)
 {
     uint64_t due = bj_clock_boot_usec() + NEW_JOBS_SEC * (uint64_t)SECOND;
     if (w->derive_due_usec < due)
@@ -306,7 +306,7 @@ int bj_work_step(struct bj_work *w, struct bj_err *err)
     if (r == 0 && w->derive_due_usec <= bj_clock_boot_usec())
         r = derive(w, err);
     if (r < 0)
-        return later(w, r);
+        return retry_later(w, r);
     for (size_t i = 0; i < w->proms && !atomic_load(w->stop); i++) {
         struct bj_err why = {0};
         r = step_prom(w, &w->prom[i], &why);

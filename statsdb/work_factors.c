@@ -142,19 +142,19 @@ struct sample {
     char provider[BJ_ZONE_MAX];
 };
 
-struct taking {
+struct samples {
     bool estimated;
     uint64_t fetched_sec;
     struct sample *v;
     size_t n, cap;
 };
 
-enum { TOLD_MAX = 200000 };
+enum { FACTORS_MAX = 200000 };
 
-static int keep(struct taking *t, const struct sample *one, struct bj_err *err)
+static int keep(struct samples *t, const struct sample *one, struct bj_err *err)
 {
-    if (t->n == TOLD_MAX)
-        return bj_err_set(err, -EFBIG, "more than %d factors", TOLD_MAX);
+    if (t->n == FACTORS_MAX)
+        return bj_err_set(err, -EFBIG, "more than %d factors", FACTORS_MAX);
     if (t->n == t->cap) {
         size_t cap = t->cap ? 2 * t->cap : 1024;
         struct sample *v = reallocarray(t->v, cap, sizeof(*v));
@@ -179,7 +179,7 @@ static int rank_of(struct bj_slice provider)
 static int on_factors(void *ctx, const struct bj_json *metric,
                       const struct bj_json *values, struct bj_err *err)
 {
-    struct taking *t = ctx;
+    struct samples *t = ctx;
     struct bj_slice provider = bj_json_text(bj_json_get(metric, "provider"));
     struct bj_slice country = bj_json_text(bj_json_get(metric, "country"));
     struct sample one = {
@@ -212,7 +212,7 @@ static int on_factors(void *ctx, const struct bj_json *metric,
     return r;
 }
 
-static int put_result(struct bj_work *w, int64_t cluster, struct taking *t,
+static int put_result(struct bj_work *w, int64_t cluster, struct samples *t,
                       struct bj_err *err)
 {
     int r = 0;
@@ -225,8 +225,8 @@ static int put_result(struct bj_work *w, int64_t cluster, struct taking *t,
     return r;
 }
 
-static int ask_told(const struct bj_work_prom *p, int64_t from, int64_t to,
-                    struct taking *t, struct bj_err *err)
+static int query_factors(const struct bj_work_prom *p, int64_t from, int64_t to,
+                         struct samples *t, struct bj_err *err)
 {
     const struct bj_prom_sink sink = {t, on_factors};
     int r = 0;
@@ -245,7 +245,7 @@ int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
     static const char source[] = "prometheus-factors";
     struct bj_covered c;
     int64_t oldest = now_sec - (int64_t)(p->conf->prom.history_usec / 1000000);
-    struct taking t = {.fetched_sec = (uint64_t)now_sec};
+    struct samples t = {.fetched_sec = (uint64_t)now_sec};
     int64_t cluster = bj_work_cluster(w, p->conf->name);
     int r = bj_covered_read(w->store, p->conf->name, source, &c, err);
     if (r < 0 || cluster == 0)
@@ -258,7 +258,7 @@ int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
     p->factors_done = to <= from;
     if (p->factors_done)
         return 0;
-    r = ask_told(p, from, to - QUARTER, &t, err);
+    r = query_factors(p, from, to - QUARTER, &t, err);
     if (r == 0)
         r = bj_store_begin(w->store, err);
     if (r < 0) {

@@ -98,7 +98,7 @@ static int parameter(struct text *t)
 
 /* Does the text continue with this word?  Case must match, because names are in
  * lower case. */
-static bool goes_on(const char *s, const char *word, size_t *ret)
+static bool is_next(const char *s, const char *word, size_t *ret)
 {
     size_t n = strlen(word);
     bool call = word[n - 1] == '(';
@@ -148,7 +148,7 @@ static void word(struct text *t)
         return;
     }
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (goes_on(s, words[i].word, &n)) {
+        if (is_next(s, words[i].word, &n)) {
             bj_buf_str(t->to, words[i].with);
             t->at += n;
             return;

@@ -180,7 +180,7 @@ static bool fits(const struct bj_postgres_st *st)
 
 /* --- running -------------------------------------------------------------- */
 
-static int name_it(struct bj_postgres_st *st, struct bj_err *err)
+static int prepare_named(struct bj_postgres_st *st, struct bj_err *err)
 {
     struct bj_postgres *p = db_of(st);
     char name[16];
@@ -206,7 +206,7 @@ int bj_postgres_describe(struct bj_postgres_st *st, struct bj_err *err)
     char name[16];
     int r = bj_postgres_ready(p, err);
     if (r == 0)
-        r = name_it(st, err);
+        r = prepare_named(st, err);
     if (r < 0)
         return r;
     snprintf(name, sizeof(name), "s%u", st->name);
@@ -223,7 +223,7 @@ static int send(struct bj_postgres_st *st, struct bj_err *err)
 {
     struct bj_postgres *p = db_of(st);
     char name[16];
-    int sent, r = st->ran || st->name ? name_it(st, err) : 0;
+    int sent, r = st->ran || st->name ? prepare_named(st, err) : 0;
     if (r == 0)
         r = gather(st, err);
     if (r < 0)

@@ -60,7 +60,7 @@ void bj_sqlite_fence(struct bj_db *db)
     sqlite3_set_authorizer(to, on_authorize, NULL);
 }
 
-static void answer(struct sqlite3_context *ctx, const struct bj_value *v)
+static void set_result(struct sqlite3_context *ctx, const struct bj_value *v)
 {
     switch (v->type) {
     case BJ_TYPE_INTEGER:
@@ -88,7 +88,7 @@ static void on_call(struct sqlite3_context *ctx, int n,
     if (f->call(f->ctx, argument, &ret) < 0)
         sqlite3_result_error_nomem(ctx);
     else
-        answer(ctx, &ret);
+        set_result(ctx, &ret);
 }
 
 int bj_sqlite_function(struct bj_db *db, const struct bj_db_function *f,

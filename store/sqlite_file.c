@@ -226,8 +226,8 @@ void bj_sqlite_close(struct bj_db *db)
 
 /* Read the state of the file whose name is that of the database and an ending.
  */
-static bool stat_beside(const struct bj_sqlite *s, const char *end,
-                        struct stat *ret)
+static bool stat_suffixed(const struct bj_sqlite *s, const char *end,
+                          struct stat *ret)
 {
     char name[4096];
     if (!*s->path ||
@@ -239,7 +239,7 @@ static bool stat_beside(const struct bj_sqlite *s, const char *end,
 void bj_sqlite_note_shm(struct bj_sqlite *s)
 {
     struct stat st;
-    if (s->shm_ino == 0 && stat_beside(s, "-shm", &st))
+    if (s->shm_ino == 0 && stat_suffixed(s, "-shm", &st))
         s->shm_ino = st.st_ino;
 }
 
@@ -249,10 +249,10 @@ bool bj_sqlite_is_lost(struct bj_db *db)
 {
     struct bj_sqlite *s = bj_sqlite_of(db);
     struct stat st, shm;
-    if (!stat_beside(s, "", &st) ||
+    if (!stat_suffixed(s, "", &st) ||
         (st.st_ino == s->ino && st.st_dev == s->dev))
         return false;
-    bool stale = s->shm_ino != 0 && stat_beside(s, "-shm", &shm) &&
+    bool stale = s->shm_ino != 0 && stat_suffixed(s, "-shm", &shm) &&
                  shm.st_ino == s->shm_ino;
     if (stale && !s->warned)
         bj_log(BJ_LOG_WARN, NULL,
@@ -266,12 +266,12 @@ bool bj_sqlite_is_lost(struct bj_db *db)
 uint64_t bj_sqlite_bytes(struct bj_db *db)
 {
     struct stat st;
-    return stat_beside(bj_sqlite_of(db), "", &st) ? (uint64_t)st.st_size : 0;
+    return stat_suffixed(bj_sqlite_of(db), "", &st) ? (uint64_t)st.st_size : 0;
 }
 
 uint64_t bj_sqlite_log_bytes(struct bj_db *db)
 {
     struct stat st;
-    return stat_beside(bj_sqlite_of(db), "-wal", &st) ? (uint64_t)st.st_size
-                                                      : 0;
+    return stat_suffixed(bj_sqlite_of(db), "-wal", &st) ? (uint64_t)st.st_size
+                                                        : 0;
 }

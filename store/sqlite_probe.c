@@ -9,7 +9,7 @@ static struct {
     void (*commit)(void), (*steps)(void);
 } probe;
 
-static int on_begun(unsigned what, void *ctx, void *st, void *text)
+static int on_begin(unsigned what, void *ctx, void *st, void *text)
 {
     (void)what;
     (void)ctx;
@@ -22,7 +22,7 @@ static int on_open(struct sqlite3 *db, const char **err, const void *api)
 {
     (void)err;
     (void)api;
-    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_begun, NULL);
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_begin, NULL);
 }
 
 void bj_probe_all(void (*begun)(const char *sql))

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static inline struct sqlite3_stmt *of(struct bj_st *st)
+static inline struct sqlite3_stmt *handle(struct bj_st *st)
 {
     return ((struct bj_sqlite_st *)st)->st;
 }
@@ -29,19 +29,19 @@ int bj_sqlite_prepare(struct bj_db *db, const char *sql, struct bj_st **ret,
 
 void bj_sqlite_finalize(struct bj_st *st)
 {
-    sqlite3_finalize(of(st));
+    sqlite3_finalize(handle(st));
     free(st);
 }
 
 int bj_sqlite_row(struct bj_st *st, struct bj_err *err)
 {
-    int rc = sqlite3_step(of(st));
+    int rc = sqlite3_step(handle(st));
     if (rc == SQLITE_ROW)
         return 1;
     int r = rc == SQLITE_DONE
                 ? 0
                 : bj_sqlite_fail(bj_sqlite_of(st->db)->db, rc, err, "");
-    sqlite3_reset(of(st));
+    sqlite3_reset(handle(st));
     return r;
 }
 
@@ -59,47 +59,47 @@ int bj_sqlite_insert(struct bj_st *st, int64_t *ret_id, struct bj_err *err)
 
 void bj_sqlite_reset(struct bj_st *st)
 {
-    sqlite3_reset(of(st));
+    sqlite3_reset(handle(st));
 }
 
 void bj_sqlite_clear(struct bj_st *st)
 {
-    sqlite3_clear_bindings(of(st));
+    sqlite3_clear_bindings(handle(st));
 }
 
 int bj_sqlite_parameters(struct bj_st *st)
 {
-    return sqlite3_bind_parameter_count(of(st));
+    return sqlite3_bind_parameter_count(handle(st));
 }
 
 void bj_sqlite_bind_null(struct bj_st *st, int at)
 {
-    sqlite3_bind_null(of(st), at);
+    sqlite3_bind_null(handle(st), at);
 }
 
 void bj_sqlite_bind_i64(struct bj_st *st, int at, int64_t v)
 {
-    sqlite3_bind_int64(of(st), at, v);
+    sqlite3_bind_int64(handle(st), at, v);
 }
 
 void bj_sqlite_bind_f64(struct bj_st *st, int at, double v)
 {
-    sqlite3_bind_double(of(st), at, v);
+    sqlite3_bind_double(handle(st), at, v);
 }
 
 void bj_sqlite_bind_text(struct bj_st *st, int at, struct bj_slice s)
 {
-    sqlite3_bind_text64(of(st), at, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
+    sqlite3_bind_text64(handle(st), at, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
 int bj_sqlite_columns(struct bj_st *st)
 {
-    return sqlite3_column_count(of(st));
+    return sqlite3_column_count(handle(st));
 }
 
 const char *bj_sqlite_column_name(struct bj_st *st, int col)
 {
-    return sqlite3_column_name(of(st), col);
+    return sqlite3_column_name(handle(st), col);
 }
 
 void bj_sqlite_value(struct sqlite3_value *v, struct bj_value *ret)
@@ -122,25 +122,25 @@ void bj_sqlite_value(struct sqlite3_value *v, struct bj_value *ret)
 
 void bj_sqlite_get(struct bj_st *st, int col, unsigned n, struct bj_value *ret)
 {
-    struct sqlite3_stmt *from = of(st);
+    struct sqlite3_stmt *from = handle(st);
     for (unsigned i = 0; i < n; i++)
         bj_sqlite_value(sqlite3_column_value(from, col + (int)i), &ret[i]);
 }
 
 int64_t bj_sqlite_get_i64(struct bj_st *st, int col)
 {
-    struct sqlite3_value *v = sqlite3_column_value(of(st), col);
+    struct sqlite3_value *v = sqlite3_column_value(handle(st), col);
     return sqlite3_value_type(v) == SQLITE_NULL ? BJ_SQL_NULL
                                                 : sqlite3_value_int64(v);
 }
 
 double bj_sqlite_get_f64(struct bj_st *st, int col)
 {
-    return sqlite3_column_double(of(st), col);
+    return sqlite3_column_double(handle(st), col);
 }
 
 struct bj_slice bj_sqlite_get_text(struct bj_st *st, int col)
 {
-    const char *p = (const char *)sqlite3_column_text(of(st), col);
-    return (struct bj_slice){p, (size_t)sqlite3_column_bytes(of(st), col)};
+    const char *p = (const char *)sqlite3_column_text(handle(st), col);
+    return (struct bj_slice){p, (size_t)sqlite3_column_bytes(handle(st), col)};
 }

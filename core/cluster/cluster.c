@@ -59,8 +59,8 @@ static int kind_of(int code)
     }
 }
 
-static void say(struct bj_cluster *c, enum bj_cluster_source id,
-                const struct bj_err *err)
+static void log_change(struct bj_cluster *c, enum bj_cluster_source id,
+                       const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "cluster, %s: %s", bj_cluster_readers[id].name,
@@ -115,7 +115,7 @@ static bool fresh(const struct source *s, uint64_t now_usec)
 }
 
 /* The part with the cluster's name; NULL: none yet. */
-static const struct bj_cluster_part *named_by(const struct bj_cluster *c)
+static const struct bj_cluster_part *named_part(const struct bj_cluster *c)
 {
     static const enum bj_cluster_source by[] = {BJ_CLUSTER_CONFIG,
                                                 BJ_CLUSTER_QUEUE};
@@ -128,8 +128,8 @@ static const struct bj_cluster_part *named_by(const struct bj_cluster *c)
 }
 
 /* Log an error in a file when it differs from the last one. */
-static bool news(struct bj_cluster *c, enum bj_cluster_source id,
-                 const struct bj_cluster_work *w, int code)
+static bool new_error(struct bj_cluster *c, enum bj_cluster_source id,
+                      const struct bj_cluster_work *w, int code)
 {
     if (id != BJ_CLUSTER_CONSTANTS || code < 0 ||
         strcmp(c->complaint, w->complaint.msg) == 0)
@@ -145,7 +145,7 @@ static bool run_source(struct bj_worker *worker, enum bj_cluster_source id)
     struct bj_cluster *c = (struct bj_cluster *)worker->poller;
     struct source *s = &c->source[id];
     const struct source *resv = &c->source[BJ_CLUSTER_RESERVATIONS];
-    const struct bj_cluster_part *named = named_by(c);
+    const struct bj_cluster_part *list_has = named_part(c);
     const uint64_t begun = bj_clock_boot_usec();
     struct bj_cluster_work w = {.conf = c->conf,
                                 .by = c->by,
@@ -154,8 +154,8 @@ static bool run_source(struct bj_worker *worker, enum bj_cluster_source id)
                                     fresh(resv, begun) ? resv->part : NULL,
                                 .previous = s->part};
     struct bj_err err = {0};
-    if (named)
-        w.name = named->cluster;
+    if (list_has)
+        w.name = list_has->cluster;
     bj_worker_unlock(worker);
     int code = bj_cluster_query(c->client, id, &w, &c->poller.stop, &err);
     bj_worker_lock(worker);
@@ -164,9 +164,9 @@ static bool run_source(struct bj_worker *worker, enum bj_cluster_source id)
         note(c, id, &w, begun, code);
     bj_worker_unlock(worker);
     if (code != -ECANCELED && turned)
-        say(c, id, code < 0 ? &err : NULL);
-    if (news(c, id, &w, code))
-        say(c, id, &w.complaint);
+        log_change(c, id, code < 0 ? &err : NULL);
+    if (new_error(c, id, &w, code))
+        log_change(c, id, &w.complaint);
     bj_cluster_work_free(&w);
     return bj_worker_lock(worker);
 }
@@ -202,7 +202,7 @@ static void gone(struct bj_poller *poller)
 
 /* --- start and end ----------------------------------------------------- */
 
-static bool named(const struct bj_strv *list, const char *name)
+static bool list_has(const struct bj_strv *list, const char *name)
 {
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i], name) == 0)
@@ -210,7 +210,7 @@ static bool named(const struct bj_strv *list, const char *name)
     return false;
 }
 
-static void want(struct bj_cluster *c)
+static void find_wanted(struct bj_cluster *c)
 {
     static const struct {
         const char *name;
@@ -227,13 +227,13 @@ static void want(struct bj_cluster *c)
         {"feature", BJ_BY_FEATURE},
     };
     for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++)
-        if (named(&c->conf->by, by[i].name))
+        if (list_has(&c->conf->by, by[i].name))
             c->by |= by[i].by;
     for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
         const struct bj_cluster_reader *r = &bj_cluster_readers[i];
         struct source *s = &c->source[i];
         s->wanted = i == BJ_CLUSTER_CONFIG || i == BJ_CLUSTER_QUEUE ||
-                    i == BJ_CLUSTER_NODES || named(&c->conf->extra, r->name);
+                    i == BJ_CLUSTER_NODES || list_has(&c->conf->extra, r->name);
         if (i == BJ_CLUSTER_CONSTANTS)
             s->wanted = c->conf->constants && *c->conf->constants;
         s->period_usec = r->slow ? c->conf->slow_usec : c->conf->period_usec;
@@ -254,7 +254,7 @@ int bj_cluster_new(const struct bj_scheduler_conf *conf,
     }
     c->conf = conf;
     bj_poller_wake(&c->poller);
-    want(c);
+    find_wanted(c);
     int r = bj_cluster_client_new(conf, &c->client, err);
     if (r == 0) {
         r = bj_poller_start(&c->poller);
@@ -352,7 +352,7 @@ struct bj_slice bj_cluster_name(struct bj_cluster *c, struct bj_arena *arena)
 {
     struct bj_slice name = {"", 0};
     pthread_mutex_lock(c->poller.lock);
-    const struct bj_cluster_part *p = named_by(c);
+    const struct bj_cluster_part *p = named_part(c);
     if (p)
         name = bj_arena_copy(arena, p->cluster);
     pthread_mutex_unlock(c->poller.lock);

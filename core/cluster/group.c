@@ -16,7 +16,7 @@ static uint64_t hash_keys(const struct bj_slice key[BJ_SUB_KEYS])
     return h ^ h >> 32;
 }
 
-static struct bj_sub *at(const struct bj_group *g, size_t i)
+static struct bj_sub *record_at(const struct bj_group *g, size_t i)
 {
     return (struct bj_sub *)(void *)(g->v + i * g->size);
 }
@@ -33,7 +33,7 @@ static bool same(const struct bj_slice *a, const struct bj_slice *b)
 static size_t slot_of(const struct bj_group *g, const struct bj_slice *key)
 {
     size_t s = hash_keys(key) & (g->slots - 1);
-    while (g->slot[s] && !same(at(g, g->slot[s] - 1)->key, key))
+    while (g->slot[s] && !same(record_at(g, g->slot[s] - 1)->key, key))
         s = (s + 1) & (g->slots - 1);
     return s;
 }
@@ -48,7 +48,7 @@ static bool rehash(struct bj_group *g)
     g->slot = slot;
     g->slots = slots;
     for (size_t i = 0; i < g->n; i++)
-        g->slot[slot_of(g, at(g, i)->key)] = (uint32_t)i + 1;
+        g->slot[slot_of(g, record_at(g, i)->key)] = (uint32_t)i + 1;
     return true;
 }
 
@@ -65,7 +65,7 @@ static void *add(struct bj_group *g, const struct bj_slice *key)
         g->arena->failed = 1;
         return NULL;
     }
-    struct bj_sub *r = at(g, g->n);
+    struct bj_sub *r = record_at(g, g->n);
     memset(r, 0, g->size);
     for (int k = 0; k < BJ_SUB_KEYS; k++)
         if (key[k].p)
@@ -78,12 +78,12 @@ void *bj_group_find(const struct bj_group *g,
                     const struct bj_slice key[BJ_SUB_KEYS])
 {
     size_t s = g->slots > 0 ? slot_of(g, key) : 0;
-    return g->slots > 0 && g->slot[s] ? at(g, g->slot[s] - 1) : NULL;
+    return g->slots > 0 && g->slot[s] ? record_at(g, g->slot[s] - 1) : NULL;
 }
 
 /* The "(other)" record for keys beyond the cap. */
-static void *at_other(struct bj_group *g,
-                      const struct bj_slice key[BJ_SUB_KEYS])
+static void *get_other(struct bj_group *g,
+                       const struct bj_slice key[BJ_SUB_KEYS])
 {
     struct bj_slice rest[BJ_SUB_KEYS] = {other};
     g->refused++;
@@ -101,12 +101,12 @@ static void *at_other(struct bj_group *g,
     return r ? r : add(g, rest);
 }
 
-void *bj_group_at(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS])
+void *bj_group_get(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS])
 {
     void *r = bj_group_find(g, key);
     if (r)
         return r;
-    return g->n < g->cap ? add(g, key) : at_other(g, key);
+    return g->n < g->cap ? add(g, key) : get_other(g, key);
 }
 
 /* --- the largest ----------------------------------------------------------*/
@@ -136,7 +136,8 @@ static int by_first(const void *key, const void *sub)
                       ((const struct bj_sub *)sub)->key[0].p);
 }
 
-static bool had_it(const struct bj_list *had, size_t size, struct bj_slice key)
+static bool kept_before(const struct bj_list *had, size_t size,
+                        struct bj_slice key)
 {
     return had && had->n > 0 && bsearch(&key, had->v, had->n, size, by_first);
 }
@@ -155,7 +156,7 @@ static int by_rank(const void *a, const void *b)
 static struct head *head_of(struct bj_group *heads, const struct bj_sub *r)
 {
     const struct bj_slice key[BJ_SUB_KEYS] = {r->key[0]};
-    return bj_group_at(heads, key);
+    return bj_group_get(heads, key);
 }
 
 /* Collect the first keys, and choose which to keep. */
@@ -164,18 +165,18 @@ static bool choose(const struct bj_group *g, const struct bj_group_limit *limit,
 {
     size_t cap = limit->cap;
     for (size_t i = 0; i < g->n; i++) {
-        struct head *h = head_of(heads, at(g, i));
+        struct head *h = head_of(heads, record_at(g, i));
         if (!h)
             return false;
-        h->weight = plus(h->weight, number_at(at(g, i), limit->weight));
+        h->weight = plus(h->weight, number_at(record_at(g, i), limit->weight));
         h->n++;
     }
     struct head **order = calloc(heads->n, sizeof(struct head *));
     if (!order)
         return false;
     for (size_t i = 0; i < heads->n; i++) {
-        struct head *h = order[i] = (struct head *)(void *)at(heads, i);
-        h->had = had_it(limit->had, g->size, h->sub.key[0]);
+        struct head *h = order[i] = (struct head *)(void *)record_at(heads, i);
+        h->had = kept_before(limit->had, g->size, h->sub.key[0]);
         h->rank = h->had ? plus(h->weight, h->weight) : h->weight;
     }
     qsort(order, heads->n, sizeof(struct head *), by_rank);
@@ -205,12 +206,12 @@ static bool move(struct bj_group *to, const struct bj_sub *r, bool kept,
                  size_t max)
 {
     const size_t n = to->n, first = sizeof(struct bj_sub);
-    char *at = kept ? add(to, r->key) : at_other(to, r->key);
-    if (at && to->n > n)
-        memcpy(at + first, (const char *)r + first, to->size - first);
-    else if (at)
-        merge(at, (const char *)r, to->size, max);
-    return at;
+    char *record_at = kept ? add(to, r->key) : get_other(to, r->key);
+    if (record_at && to->n > n)
+        memcpy(record_at + first, (const char *)r + first, to->size - first);
+    else if (record_at)
+        merge(record_at, (const char *)r, to->size, max);
+    return record_at;
 }
 
 bool bj_group_cut(struct bj_group *g, const struct bj_group_limit *limit)
@@ -227,8 +228,8 @@ bool bj_group_cut(struct bj_group *g, const struct bj_group_limit *limit)
     bool good = choose(g, limit, &heads) && !arena.failed;
     for (int kept = 1; kept >= 0; kept--)
         for (size_t i = 0; good && i < g->n; i++)
-            if (head_of(&heads, at(g, i))->kept == kept)
-                good = move(&out, at(g, i), kept, limit->max);
+            if (head_of(&heads, record_at(g, i))->kept == kept)
+                good = move(&out, record_at(g, i), kept, limit->max);
     bj_group_free(&heads);
     bj_arena_free(&arena);
     bj_group_free(good ? g : &out);

@@ -38,7 +38,7 @@ struct bj_group {
  * "(other)" with the keys after the first; if that does not fit, of "(other)"
  * alone, so that sums stay complete.  NULL: out of memory, arena->failed set.
  */
-void *bj_group_at(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS]);
+void *bj_group_get(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS]);
 
 /* The record of these keys, or NULL. */
 void *bj_group_find(const struct bj_group *g,
@@ -54,9 +54,10 @@ struct bj_group_limit {
 };
 
 /* Reduce the group to cap records: keeps the largest first keys, each with all
- * or none of its records, and adds the others to "(other)" as bj_group_at does,
- * counted as refused.  A key kept last time counts double, so that keys of
- * similar size do not alternate.  False: out of memory, arena->failed set. */
+ * or none of its records, and adds the others to "(other)" as bj_group_get
+ * does, counted as refused.  A key kept last time counts double, so that keys
+ * of similar size do not alternate.  False: out of memory, arena->failed set.
+ */
 bool bj_group_cut(struct bj_group *g, const struct bj_group_limit *limit);
 
 /* All records in key order, allocated in the arena. */

@@ -39,8 +39,8 @@ void bj_cluster_add_rpc(void *work, const struct bj_sdiag_rpc *r)
     if (r->user && !(w->by & BJ_BY_USER))
         return;
     struct bj_rpc_stat *s =
-        bj_cluster_at(w, r->user ? BJ_CL_RPC_USERS : BJ_CL_RPC_TYPES,
-                      bj_cluster_label(r->name, &l), none, none);
+        bj_cluster_get(w, r->user ? BJ_CL_RPC_USERS : BJ_CL_RPC_TYPES,
+                       bj_cluster_label(r->name, &l), none, none);
     if (!s)
         return; /* arena.failed is set */
     bj_cluster_add(&s->count, r->count);
@@ -50,7 +50,7 @@ void bj_cluster_add_rpc(void *work, const struct bj_sdiag_rpc *r)
 int bj_cluster_add_diag(struct bj_cluster_work *w, const struct bj_sdiag *diag)
 {
     struct bj_controller_stat *s =
-        bj_cluster_at(w, BJ_CL_CONTROLLER, none, none, none);
+        bj_cluster_get(w, BJ_CL_CONTROLLER, none, none, none);
     if (s)
         s->diag = *diag;
     return 0;
@@ -69,7 +69,7 @@ int bj_cluster_add_license(struct bj_cluster_work *w,
                            const struct bj_license *v)
 {
     struct bj_label l;
-    struct bj_license_stat *s = bj_cluster_at(
+    struct bj_license_stat *s = bj_cluster_get(
         w, BJ_CL_LICENSES, bj_cluster_label(v->name, &l), none, none);
     if (!s)
         return 0;
@@ -92,13 +92,13 @@ int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line)
 /* --- reservations -------------------------------------------------------- */
 
 /* A node may be in several reservations; it gets all their names. */
-static int hold(struct bj_cluster_work *w, struct bj_slice node,
-                struct bj_slice name, const void *id)
+static int hold_node(struct bj_cluster_work *w, struct bj_slice node,
+                     struct bj_slice name, const void *id)
 {
     char both[2 * BJ_LABEL_MAX + 2];
     struct bj_label l;
     const struct bj_slice key[BJ_SUB_KEYS] = {bj_cluster_label(node, &l)};
-    struct bj_held *h = bj_group_at(&w->part->held, key);
+    struct bj_held *h = bj_group_get(&w->part->held, key);
     if (!h)
         return -ENOMEM;
     if (h->newest == id)
@@ -127,7 +127,7 @@ static int hold_all(struct bj_cluster_work *w, const struct bj_reservation *v,
     if (bj_hostlist_begin(&list, v->nodes, BJ_HOSTS_SLURM) < 0)
         return -EINVAL;
     for (int i = 0; i < HELD_MAX && bj_hostlist_next(&list, &node); i++)
-        if (hold(w, node, name, name.p) < 0)
+        if (hold_node(w, node, name, name.p) < 0)
             return -ENOMEM;
     return 0;
 }
@@ -139,7 +139,7 @@ int bj_cluster_add_reservation(struct bj_cluster_work *w,
     struct bj_label l;
     const struct bj_slice name = bj_cluster_label(v->name, &l);
     struct bj_reservation_stat *s =
-        bj_cluster_own(w, BJ_CL_RESERVATIONS, name, none, none);
+        bj_cluster_single(w, BJ_CL_RESERVATIONS, name, none, none);
     if (!s)
         return 0;
     s->active = bj_slice_eq(v->state, active);
@@ -171,9 +171,9 @@ int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v)
     struct bj_label account, user;
     if (!is_reported(w, v->user))
         return 0;
-    struct bj_share_stat *s =
-        bj_cluster_own(w, BJ_CL_SHARES, bj_cluster_label(v->account, &account),
-                       bj_cluster_label(v->user, &user), none);
+    struct bj_share_stat *s = bj_cluster_single(
+        w, BJ_CL_SHARES, bj_cluster_label(v->account, &account),
+        bj_cluster_label(v->user, &user), none);
     if (!s)
         return 0;
     s->shares = v->shares;
@@ -224,10 +224,10 @@ int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v)
     /* One database may serve several clusters. */
     if (!is_reported(w, v->user) || !bj_slice_eq(w->name, v->cluster))
         return 0;
-    struct bj_limit_stat *s =
-        bj_cluster_own(w, BJ_CL_LIMITS, bj_cluster_label(v->account, &account),
-                       bj_cluster_label(v->user, &user),
-                       bj_cluster_label(v->partition, &partition));
+    struct bj_limit_stat *s = bj_cluster_single(
+        w, BJ_CL_LIMITS, bj_cluster_label(v->account, &account),
+        bj_cluster_label(v->user, &user),
+        bj_cluster_label(v->partition, &partition));
     if (!s)
         return 0;
     take_limits(v, s);
@@ -262,7 +262,7 @@ static int take_constants(struct bj_cluster_work *w, const char *file,
         if (r < 0 || (v.cluster.n > 0) != own ||
             (own && !bj_slice_eq(v.cluster, w->name)))
             continue;
-        struct bj_constant_stat *s = bj_cluster_own(
+        struct bj_constant_stat *s = bj_cluster_single(
             w, BJ_CL_CONSTANTS, bj_cluster_label(v.name, &l), none, none);
         if (s) {
             s->micro = (uint64_t)v.micro;

@@ -103,7 +103,7 @@ static void add_node(struct bj_cluster_work *w, const struct entry *e,
                      struct bj_slice k1, struct bj_slice k2)
 {
     const struct bj_sinfo_node *n = e->node;
-    struct bj_nodes_stat *s = bj_cluster_at(w, list, k0, k1, k2);
+    struct bj_nodes_stat *s = bj_cluster_get(w, list, k0, k1, k2);
     if (!s)
         return; /* arena.failed is set */
     if (s->nodes++ == 0)
@@ -129,7 +129,8 @@ static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
         struct bj_slice key[BJ_SUB_KEYS] = {k0, k1};
         struct bj_label l;
         key[at] = bj_cluster_label(g->sub.key[0], &l);
-        struct bj_gpus_stat *s = bj_cluster_at(w, list, key[0], key[1], key[2]);
+        struct bj_gpus_stat *s =
+            bj_cluster_get(w, list, key[0], key[1], key[2]);
         if (!s)
             return;
         bj_cluster_add(&s->gpus, g->gpus);
@@ -144,7 +145,7 @@ static void add_types(struct bj_cluster_work *w, const struct entry *e)
 {
     for (unsigned i = 0; i < e->gpus->n; i++) {
         struct bj_label l;
-        struct bj_gpu_type_stat *s = bj_cluster_at(
+        struct bj_gpu_type_stat *s = bj_cluster_get(
             w, BJ_CL_GPU_TYPES, bj_cluster_label(e->gpus->v[i].sub.key[0], &l),
             none, none);
         if (!s)
@@ -236,8 +237,8 @@ static void add_raw(struct bj_cluster_work *w, const struct entry *e,
 {
     struct bj_label l;
     struct bj_node_state_stat *s =
-        bj_cluster_own(w, BJ_CL_NODE_STATES, node,
-                       bj_cluster_label(e->node->state_text, &l), none);
+        bj_cluster_single(w, BJ_CL_NODE_STATES, node,
+                          bj_cluster_label(e->node->state_text, &l), none);
     if (s)
         s->one = 1;
 }
@@ -273,7 +274,7 @@ int bj_cluster_add_node(struct bj_cluster_work *w,
     make_state(&e);
     const struct bj_slice key[BJ_SUB_KEYS] = {bj_cluster_label(n->name, &name)};
     if (!bj_group_find(&w->seen, key)) {
-        if (!bj_group_at(&w->seen, key))
+        if (!bj_group_get(&w->seen, key))
             return -ENOMEM;
         add_once(w, &e, key[0]);
     }

@@ -144,15 +144,16 @@ void bj_cluster_part_unref(struct bj_cluster_part *p)
     free(p);
 }
 
-void *bj_cluster_at(struct bj_cluster_work *w, enum bj_cluster_list list,
-                    struct bj_slice k0, struct bj_slice k1, struct bj_slice k2)
+void *bj_cluster_get(struct bj_cluster_work *w, enum bj_cluster_list list,
+                     struct bj_slice k0, struct bj_slice k1, struct bj_slice k2)
 {
     const struct bj_slice key[BJ_SUB_KEYS] = {k0, k1, k2};
-    return bj_group_at(&w->group[list], key);
+    return bj_group_get(&w->group[list], key);
 }
 
-void *bj_cluster_own(struct bj_cluster_work *w, enum bj_cluster_list list,
-                     struct bj_slice k0, struct bj_slice k1, struct bj_slice k2)
+void *bj_cluster_single(struct bj_cluster_work *w, enum bj_cluster_list list,
+                        struct bj_slice k0, struct bj_slice k1,
+                        struct bj_slice k2)
 {
     const struct bj_slice key[BJ_SUB_KEYS] = {k0, k1, k2};
     struct bj_group *g = &w->group[list];
@@ -160,7 +161,7 @@ void *bj_cluster_own(struct bj_cluster_work *w, enum bj_cluster_list list,
         g->refused++;
         return NULL;
     }
-    return bj_group_at(g, key);
+    return bj_group_get(g, key);
 }
 
 struct bj_slice bj_cluster_label(struct bj_slice s, struct bj_label *l)

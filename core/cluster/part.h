@@ -98,14 +98,15 @@ void bj_cluster_part_unref(struct bj_cluster_part *p); /* NULL is fine */
 
 /* The record of these keys in a list under construction; NULL: out of memory,
  * arena.failed set. */
-void *bj_cluster_at(struct bj_cluster_work *w, enum bj_cluster_list list,
-                    struct bj_slice k0, struct bj_slice k1, struct bj_slice k2);
-
-/* As bj_cluster_at, for records that cannot be summed up: also NULL, and
- * counted, beyond the maximum. */
-void *bj_cluster_own(struct bj_cluster_work *w, enum bj_cluster_list list,
+void *bj_cluster_get(struct bj_cluster_work *w, enum bj_cluster_list list,
                      struct bj_slice k0, struct bj_slice k1,
                      struct bj_slice k2);
+
+/* As bj_cluster_get, for records that cannot be summed up: also NULL, and
+ * counted, beyond the maximum. */
+void *bj_cluster_single(struct bj_cluster_work *w, enum bj_cluster_list list,
+                        struct bj_slice k0, struct bj_slice k1,
+                        struct bj_slice k2);
 
 /* A label value made from external text, in the caller's buffer. */
 struct bj_label {

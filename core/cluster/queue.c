@@ -16,7 +16,7 @@ static void add_to(struct bj_cluster_work *w, const struct entry *e,
                    enum bj_cluster_list list, struct bj_slice k0,
                    struct bj_slice k1)
 {
-    struct bj_jobs_stat *s = bj_cluster_at(w, list, k0, k1, none);
+    struct bj_jobs_stat *s = bj_cluster_get(w, list, k0, k1, none);
     if (!s)
         return; /* arena.failed is set */
     if (s->jobs == 0 && !e->pending)
@@ -83,13 +83,13 @@ static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
         struct bj_slice model =
             bj_cluster_label(rest ? (struct bj_slice){"", 0} : t->model, &l);
         struct bj_count_stat *s =
-            bj_cluster_at(w, BJ_CL_JOBS_GPUS, e->state, model, none);
+            bj_cluster_get(w, BJ_CL_JOBS_GPUS, e->state, model, none);
         if (s)
             bj_cluster_add(&s->count, n);
         if (!(w->by & BJ_BY_PARTITION))
             continue;
-        s = bj_cluster_at(w, BJ_CL_PARTITION_JOBS_GPUS, partition, e->state,
-                          model);
+        s = bj_cluster_get(w, BJ_CL_PARTITION_JOBS_GPUS, partition, e->state,
+                           model);
         if (s)
             bj_cluster_add(&s->count, n);
     }
@@ -127,7 +127,8 @@ static void add_each(struct bj_cluster_work *w, const struct entry *e)
     if (!w->conf->each_job || e->pending || bj_slice_u64(id, &n) < 0 ||
         id.p[0] == '0')
         return;
-    struct bj_jobs_stat *s = bj_cluster_own(w, BJ_CL_EACH_JOB, id, none, none);
+    struct bj_jobs_stat *s =
+        bj_cluster_single(w, BJ_CL_EACH_JOB, id, none, none);
     if (!s)
         return;
     const struct bj_sub sub = s->sub;

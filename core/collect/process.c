@@ -118,7 +118,7 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p)
     bj_proc_clear(t, p);
     bj_proc_list_free(t, p);
     bj_proc_exe_free(p);
-    free(p->dead);
+    free(p->ended);
     free(p->cores);
     free(p->places);
     free(p->path);
@@ -126,12 +126,13 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p)
 }
 
 /* The result for a process that ended before it was read. */
-static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+static void end_process(struct bj_proctab *t, struct bj_jobproc *p,
+                        struct bj_proc *e)
 {
     /* It is probably hidden (hidepid), not ended. */
     if (e->start_ticks == 0 && t->hidden)
         p->unread++;
-    bj_proc_bury(t, p, e);
+    bj_proc_remove(t, p, e);
 }
 
 /* Read entry e. fresh: the list was read in this pass, so a process that is not
@@ -152,7 +153,7 @@ static void read_one(struct bj_proctab *t, struct bj_jobproc *p,
         e->missed++;
     }
     if (bj_err_gone(bj_proc_read(t, p, e)))
-        ended(t, p, e);
+        end_process(t, p, e);
 }
 
 /* Read the entries from that index on.  True if a listed process has ended. */
@@ -177,7 +178,7 @@ static void collect(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
         /* The list was an old one: new processes may have taken the place
          * of ended ones. */
         size_t known = p->n;
-        p->room = known - p->buried + t->left;
+        p->room = known - p->removed + t->left;
         if (bj_proc_list(t, p, true) == 1)
             read_all(t, p, known, true);
     }
@@ -204,7 +205,7 @@ static int update(struct bj_proctab *t, struct bj_jobproc *p, uint64_t cpu_usec)
         p->has_values = true;
         r = t->fault;
     }
-    p->ndead = p->dead_sorted = 0;
+    p->nended = p->ended_sorted = 0;
     if (t->detail && t->conf->exe_top > 0)
         bj_proc_exe_settle(t, p, cpu_usec);
     bj_proc_tally(p);

@@ -21,7 +21,7 @@ static struct bj_proc_extra *extra_of(struct bj_proc *e)
 
 static bool is_alive(const struct bj_proc *e)
 {
-    return bj_proc_counts(e) && e->state != 'Z';
+    return bj_proc_in_job(e) && e->state != 'Z';
 }
 
 /* The arguments of e, each terminated by NUL; empty if they cannot be read. */
@@ -61,9 +61,9 @@ void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
     if (!extra)
         return;
     if (comm.n >= COMM_CUT) {
-        struct bj_slice whole = started_as(t, e, buf);
-        if (bj_slice_starts(whole, comm))
-            comm = whole;
+        struct bj_slice full = started_as(t, e, buf);
+        if (bj_slice_starts(full, comm))
+            comm = full;
     }
     bj_exe_label(comm, extra->name);
 }

@@ -133,7 +133,7 @@ struct bj_exe {
 };
 
 /* A process that has ended. */
-struct bj_dead {
+struct bj_ended {
     uint64_t start_ticks;
     uint64_t io[BJ_PROCIO_FIELDS];
     int32_t pid, ppid;
@@ -206,10 +206,10 @@ struct bj_jobproc {
     size_t n, cap;
     uint32_t *slots; /* hash table of index + 1 in v */
     size_t nslots;
-    size_t buried; /* entries of v to remove */
+    size_t removed; /* entries of v to remove */
     /* process_io.c: processes that ended since the totals were updated */
-    struct bj_dead *dead;
-    size_t ndead, dead_cap, dead_sorted;
+    struct bj_ended *ended;
+    size_t nended, ended_cap, ended_sorted;
     /* process_exe.c */
     struct bj_exe *exes;
     uint16_t *order; /* executables with a slot, sorted by label */
@@ -229,7 +229,7 @@ struct bj_jobproc {
 
 /* Whether the process belongs to the job now: it is not one of the batch
  * system, and was not moved to another cgroup. */
-static inline bool bj_proc_counts(const struct bj_proc *e)
+static inline bool bj_proc_in_job(const struct bj_proc *e)
 {
     return e->pid != 0 && e->start_ticks != 0 && !e->batch &&
            (e->missed < 2 || e->state == 'Z');
@@ -264,8 +264,8 @@ struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid);
 /* Remove a process that has ended: add its I/O to the list of ended processes,
  * close its descriptors and free its memory.  Its place in v stays empty until
  * bj_proc_sweep. */
-void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p,
-                  struct bj_proc *e);
+void bj_proc_remove(struct bj_proctab *t, struct bj_jobproc *p,
+                    struct bj_proc *e);
 void bj_proc_sweep(struct bj_jobproc *p);
 /* Remove all processes and discard their I/O. */
 void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
@@ -303,7 +303,7 @@ void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e);
  * another code of bj_err_gone() if it has ended; else a fault. */
 int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
 /* Does the process still exist, alive or as a zombie? */
-bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e);
+bool bj_proc_exists(struct bj_proctab *t, struct bj_proc *e);
 
 /* --- process_quiet.c: sleeping threads --- */
 

@@ -58,7 +58,7 @@ static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
     uint64_t now[BJ_PROCIO_FIELDS];
     struct bj_slice text;
     int r = io_text(t, e, buf, sizeof(buf), &text);
-    if (r == -ENOENT && bj_proc_there(t, e))
+    if (r == -ENOENT && bj_proc_exists(t, e))
         r = -EOPNOTSUPP; /* this kernel has no I/O counters */
     if (bj_err_gone(r))
         return r;
@@ -82,9 +82,9 @@ static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
     return 0;
 }
 
-static bool io_may(const struct bj_proc *e)
+static bool io_possible(const struct bj_proc *e)
 {
-    return bj_proc_counts(e) && !e->io_denied && !e->held;
+    return bj_proc_in_job(e) && !e->io_denied && !e->held;
 }
 
 /* The counters of a process that has slept since are unchanged. */
@@ -99,10 +99,10 @@ static void read_due(struct bj_proctab *t, struct bj_jobproc *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
-        if (!io_may(e) || !io_due(t, e))
+        if (!io_possible(e) || !io_due(t, e))
             continue;
         if (io_read(t, p, e) < 0)
-            bj_proc_bury(t, p, e);
+            bj_proc_remove(t, p, e);
     }
 }
 
@@ -110,26 +110,26 @@ static void read_due(struct bj_proctab *t, struct bj_jobproc *p)
 
 static int by_pid(const void *a, const void *b)
 {
-    const struct bj_dead *x = a, *y = b;
+    const struct bj_ended *x = a, *y = b;
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static void sort_dead(struct bj_jobproc *p)
+static void sort_ended(struct bj_jobproc *p)
 {
-    if (p->ndead > p->dead_sorted)
-        qsort(p->dead, p->ndead, sizeof(*p->dead), by_pid);
-    p->dead_sorted = p->ndead;
+    if (p->nended > p->ended_sorted)
+        qsort(p->ended, p->nended, sizeof(*p->ended), by_pid);
+    p->ended_sorted = p->nended;
 }
 
 /* The ended process that was the parent of a child started at that time. */
-static const struct bj_dead *dead_parent(const struct bj_jobproc *p,
-                                         int32_t ppid, uint64_t start_ticks)
+static const struct bj_ended *ended_parent(const struct bj_jobproc *p,
+                                           int32_t ppid, uint64_t start_ticks)
 {
-    struct bj_dead key = {.pid = ppid};
-    if (p->dead_sorted == 0)
+    struct bj_ended key = {.pid = ppid};
+    if (p->ended_sorted == 0)
         return NULL;
-    const struct bj_dead *d =
-        bsearch(&key, p->dead, p->dead_sorted, sizeof(key), by_pid);
+    const struct bj_ended *d =
+        bsearch(&key, p->ended, p->ended_sorted, sizeof(key), by_pid);
     return d && d->start_ticks <= start_ticks ? d : NULL;
 }
 
@@ -171,7 +171,7 @@ static bool is_zombie(const struct bj_proc *e)
  * include it if e waited for d. sure: e is the parent of d; otherwise the
  * parent has ended too, and another process may have adopted d. */
 static void owe(struct bj_proctab *t, struct bj_proc *e,
-                const struct bj_dead *d, bool sure)
+                const struct bj_ended *d, bool sure)
 {
     struct bj_debt *debt = e->reaps_self ? NULL : debt_of(t, e);
     if (!debt)
@@ -186,14 +186,14 @@ static void owe(struct bj_proctab *t, struct bj_proc *e,
  * adopt orphans. The counters of the other ancestors are needed too, see
  * spread_loose. */
 static void owe_ancestors(struct bj_proctab *t, struct bj_jobproc *p,
-                          const struct bj_dead *d)
+                          const struct bj_ended *d)
 {
     int32_t ppid = d->ppid;
     uint64_t start = d->start_ticks;
     bool direct = true, found = false;
     for (int i = 0; i < MAX_ANCESTORS; i++) {
         struct bj_proc *e = live_parent(p, ppid, start);
-        const struct bj_dead *x = e ? NULL : dead_parent(p, ppid, start);
+        const struct bj_ended *x = e ? NULL : ended_parent(p, ppid, start);
         if (!e && !x)
             return;
         direct = direct && e && !is_zombie(e);
@@ -214,10 +214,10 @@ static void reckon_debts(struct bj_proctab *t, struct bj_jobproc *p)
     for (size_t i = 0; i < p->n; i++)
         p->v[i].debt = 0;
     t->ndebts = 0;
-    sort_dead(p);
-    for (size_t i = 0; i < p->ndead; i++)
-        if (!io_zero(p->dead[i].io))
-            owe_ancestors(t, p, &p->dead[i]);
+    sort_ended(p);
+    for (size_t i = 0; i < p->nended; i++)
+        if (!io_zero(p->ended[i].io))
+            owe_ancestors(t, p, &p->ended[i]);
 }
 
 /* --- races --- */
@@ -228,8 +228,8 @@ static void read_debtors(struct bj_proctab *t, struct bj_jobproc *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
-        if (e->pid && e->debt && io_may(e) && io_read(t, p, e) < 0)
-            bj_proc_bury(t, p, e);
+        if (e->pid && e->debt && io_possible(e) && io_read(t, p, e) < 0)
+            bj_proc_remove(t, p, e);
     }
 }
 
@@ -253,7 +253,7 @@ static bool may_be_reaped(const struct bj_jobproc *p, const struct bj_proc *e)
     for (int i = 0; i < MAX_ANCESTORS; i++) {
         const struct bj_proc *up = live_parent(p, e->ppid, e->start_ticks);
         if (!up)
-            return dead_parent(p, e->ppid, e->start_ticks) != NULL;
+            return ended_parent(p, e->ppid, e->start_ticks) != NULL;
         if (may_hold(up, child))
             return true;
         e = up;
@@ -266,12 +266,12 @@ static bool may_be_reaped(const struct bj_jobproc *p, const struct bj_proc *e)
  * allow that, check whether the process still exists. */
 static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 {
-    sort_dead(p);
+    sort_ended(p);
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
         if (e->pid && e->io_known && !e->batch && may_be_reaped(p, e) &&
-            !bj_proc_there(t, e))
-            bj_proc_bury(t, p, e);
+            !bj_proc_exists(t, e))
+            bj_proc_remove(t, p, e);
     }
 }
 
@@ -337,7 +337,7 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
             continue;
         const struct bj_proc *parent = bj_proc_find(p, e->ppid);
         if (parent ? !is_zombie(parent)
-                   : !dead_parent(p, e->ppid, e->start_ticks))
+                   : !ended_parent(p, e->ppid, e->start_ticks))
             continue;
         e->recheck = true;
         bj_proc_read(t, p, e);
@@ -349,7 +349,7 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
  * counted again if it returns or ends. */
 static void settle_absent(const struct bj_proctab *t, struct bj_proc *e)
 {
-    if (e->debt && !io_may(e))
+    if (e->debt && !io_possible(e))
         add(e->io, t->debts[e->debt - 1].io);
 }
 
@@ -359,16 +359,16 @@ void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p)
     size_t known = 0;
     for (int i = 0; i < MAX_ROUNDS; i++) {
         find_reaped(t, p);
-        if (p->ndead == known)
+        if (p->nended == known)
             break;
-        known = p->ndead;
+        known = p->nended;
         reckon_debts(t, p);
         read_debtors(t, p);
     }
-    if (p->ndead != known)
+    if (p->nended != known)
         reckon_debts(t, p);
-    for (size_t i = 0; p->ndead > 0 && i < p->n; i++)
-        if (p->v[i].pid && p->v[i].debt && io_may(&p->v[i]))
+    for (size_t i = 0; p->nended > 0 && i < p->n; i++)
+        if (p->v[i].pid && p->v[i].debt && io_possible(&p->v[i]))
             spread_loose(t, p, &p->v[i]);
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];

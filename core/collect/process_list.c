@@ -266,7 +266,7 @@ static int tree_refresh(struct bj_proctab *t, struct bj_jobproc *p)
 static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
 {
     struct bj_proc *e = bj_proc_find(p, pid);
-    if (!e && p->n - p->buried >= p->room) {
+    if (!e && p->n - p->removed >= p->room) {
         t->refused++;
         p->unread++;
         return;

@@ -170,7 +170,7 @@ static uint64_t process_set(const struct bj_jobproc *p)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < p->n; i++)
-        if (bj_proc_counts(&p->v[i]))
+        if (bj_proc_in_job(&p->v[i]))
             sum += ((uint64_t)p->v[i].pid ^ (p->v[i].start_ticks << 22)) *
                    0x9e3779b97f4a7c15u;
     return sum;
@@ -196,7 +196,7 @@ void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p)
     if (t->links)
         memset(t->links, 0, t->links_cap * sizeof(*t->links));
     for (size_t i = 0; i < p->n; i++)
-        if (bj_proc_counts(&p->v[i]) && !p->v[i].held &&
+        if (bj_proc_in_job(&p->v[i]) && !p->v[i].held &&
             !read_links(t, p, &p->v[i])) {
             t->refused++;
             break;

@@ -102,7 +102,7 @@ static void count_cpu(struct bj_jobproc *p, struct bj_proc *e,
         return;
     uint64_t more = ticks - e->ticks;
     e->ticks = ticks;
-    if (!bj_proc_counts(e))
+    if (!bj_proc_in_job(e))
         return;
     bj_proc_exe_used(p, e, more);
     if (p->percore && st->threads <= 1) {
@@ -251,7 +251,7 @@ int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     r = read_line(t, p, e);
     if (r < 0)
         return r;
-    if (bj_proc_counts(e)) {
+    if (bj_proc_in_job(e)) {
         bj_proc_threads(t, p, e);
         if (t->detail && t->conf->open_fds)
             bj_proc_fds(t, e);
@@ -263,7 +263,7 @@ int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     return 0;
 }
 
-bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e)
+bool bj_proc_exists(struct bj_proctab *t, struct bj_proc *e)
 {
     char buf[BJ_STAT_BYTES];
     struct bj_slice line;

@@ -319,7 +319,7 @@ void bj_proc_tally(struct bj_jobproc *p)
     p->fds_known = false;
     for (size_t i = 0; i < p->n; i++) {
         const struct bj_proc *e = &p->v[i];
-        if (bj_proc_counts(e))
+        if (bj_proc_in_job(e))
             tally_one(p, e);
         else if (e->pid && e->start_ticks == 0)
             p->processes++;

@@ -111,14 +111,15 @@ static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     bj_fdpool_close(t->pool, &e->io_fd);
     bj_fdpool_close(t->pool, &e->fd_dir);
     e->pid = 0;
-    p->buried++;
+    p->removed++;
 }
 
-void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+void bj_proc_remove(struct bj_proctab *t, struct bj_jobproc *p,
+                    struct bj_proc *e)
 {
     if (e->start_ticks && !e->batch &&
-        BJ_GROW(p->dead, p->ndead + 1, p->dead_cap)) {
-        struct bj_dead *d = &p->dead[p->ndead++];
+        BJ_GROW(p->ended, p->nended + 1, p->ended_cap)) {
+        struct bj_ended *d = &p->ended[p->nended++];
         d->pid = e->pid;
         d->ppid = e->ppid;
         d->start_ticks = e->start_ticks;
@@ -130,7 +131,7 @@ void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 
 void bj_proc_sweep(struct bj_jobproc *p)
 {
-    if (p->buried == 0)
+    if (p->removed == 0)
         return;
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++)
@@ -140,7 +141,7 @@ void bj_proc_sweep(struct bj_jobproc *p)
             n++;
         }
     p->n = n;
-    p->buried = 0;
+    p->removed = 0;
     /* Return memory, but late enough that it is not needed again at once. */
     size_t cap = p->cap;
     while (cap > FIRST_PROCS && n <= cap / 4)
@@ -155,7 +156,7 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p)
         if (p->v[i].pid)
             drop(t, p, &p->v[i]);
     p->n = 0;
-    p->buried = 0;
+    p->removed = 0;
     free(p->v);
     free(p->slots);
     p->v = NULL;

@@ -134,7 +134,7 @@ static void route(struct bj_unit *u, const struct bj_cgroup_reader *rd)
     for (unsigned version = BJ_CGROUP_V2; version > 0; version--)
         for (unsigned h = 0; h < rd->hiers->n; h++)
             for (unsigned c = 0; c < BJ_CONTROLLERS; c++)
-                if ((u->there & 1u << h) &&
+                if ((u->in_hiers & 1u << h) &&
                     rd->hiers->v[h].version == version &&
                     (rd->hiers->v[h].controllers & 1u << c))
                     u->ctl[c] = (int8_t)h;
@@ -155,7 +155,7 @@ int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
 {
     unsigned version = rd->hiers->v[h].version;
     char path[4096];
-    if (u->there & 1u << h)
+    if (u->in_hiers & 1u << h)
         return 0;
     if (!u->rel[version - 1] && !(u->rel[version - 1] = strdup(rel)))
         return -ENOMEM;
@@ -173,7 +173,7 @@ int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
      * the directory must exist nevertheless. */
     if (r < 0 && access(path, F_OK) < 0)
         return -errno;
-    u->there |= (uint16_t)(1u << h);
+    u->in_hiers |= (uint16_t)(1u << h);
     u->slow_due_usec = 0; /* the slow files here have not been read yet */
     route(u, rd);
     return 0;
@@ -182,11 +182,11 @@ int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
 void bj_unit_lose(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                   unsigned h)
 {
-    if (!(u->there & 1u << h))
+    if (!(u->in_hiers & 1u << h))
         return;
-    u->there &= (uint16_t) ~(1u << h);
+    u->in_hiers &= (uint16_t) ~(1u << h);
     bj_fdpool_close(rd->pool, &u->dir[h]);
-    if (u->there == 0)
+    if (u->in_hiers == 0)
         close_all(u, rd->pool);
     route(u, rd);
 }
@@ -227,8 +227,8 @@ static int read_file(struct bj_unit *u, struct bj_cgroup_reader *rd,
 }
 
 /* Does the cgroup still exist?  Its cgroup.procs disappears with it. */
-static bool still_there(const struct bj_unit *u,
-                        const struct bj_cgroup_reader *rd, unsigned h)
+static bool still_exists(const struct bj_unit *u,
+                         const struct bj_cgroup_reader *rd, unsigned h)
 {
     char path[4096];
     if (u->dir[h] >= 0)
@@ -247,12 +247,12 @@ static void note_failing(struct bj_unit *u, enum bj_collector_id id,
     u->use.unread_files = n > 0 ? n : BJ_ABSENT;
 }
 
-static void trouble(struct bj_unit *u, struct bj_cgroup_reader *rd,
-                    const struct bj_cgroup_collector *c, unsigned i, int r)
+static void handle_error(struct bj_unit *u, struct bj_cgroup_reader *rd,
+                         const struct bj_cgroup_collector *c, unsigned i, int r)
 {
     const struct bj_cgfile *f = &c->files[i];
     unsigned h = (unsigned)u->ctl[f->ctl];
-    if (bj_err_gone(r) && !still_there(u, rd, h)) {
+    if (bj_err_gone(r) && !still_exists(u, rd, h)) {
         bj_unit_lose(u, rd, h);
         return;
     }
@@ -278,8 +278,8 @@ static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
 }
 
 /* Is the last value of the file still valid? */
-static bool stands(struct bj_unit *u, const struct bj_cgroup_reader *rd,
-                   const struct bj_cgfile *f, unsigned which)
+static bool still_valid(struct bj_unit *u, const struct bj_cgroup_reader *rd,
+                        const struct bj_cgfile *f, unsigned which)
 {
     if (f->swap && rd->swapless && *field(u, f) == 0)
         return true;
@@ -300,7 +300,7 @@ static bool due(struct bj_unit *u, const struct bj_cgroup_reader *rd,
            (!f->job_only || (which & BJ_UNIT_JOB)) &&
            (!(u->missing[c->id] & UINT64_C(1) << i) ||
             (which & BJ_UNIT_SLOW)) &&
-           !stands(u, rd, f, which);
+           !still_valid(u, rd, f, which);
 }
 
 void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
@@ -319,7 +319,7 @@ void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
             r = f->parse(rd, u, f, text);
         }
         if (r < 0)
-            trouble(u, rd, c, i, r);
+            handle_error(u, rd, c, i, r);
         else if (u->failing[c->id])
             note_failing(u, c->id, u->failing[c->id] & ~(UINT64_C(1) << i));
     }

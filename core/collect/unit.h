@@ -59,7 +59,7 @@ struct bj_unit {
     uint64_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];
     bool watched;               /* the kernel signals changes of its notified
                                    file */
-    uint16_t there;             /* bit h: it has a directory in hierarchy h */
+    uint16_t in_hiers;          /* bit h: it has a directory in hierarchy h */
     int8_t ctl[BJ_CONTROLLERS]; /* hierarchy of each controller; -1: none */
     int dir[BJ_HIERS];
     int kept[BJ_KEPT_FILES];

@@ -60,17 +60,17 @@ static bool copy_list(struct bj_strv *l)
 int bj_energy_conf_copy(struct bj_energy_conf *to,
                         const struct bj_energy_conf *from)
 {
-    bool whole = true;
+    bool complete = true;
     *to = *from;
     for (size_t i = 0; i < STRINGS; i++) {
         char **s = string_at(to, i);
         bool set = *s != NULL;
         *s = set ? strdup(*s) : NULL;
-        whole &= !set || *s;
+        complete &= !set || *s;
     }
     for (size_t i = 0; i < LISTS; i++)
-        whole &= copy_list(list_at(to, i));
-    if (whole)
+        complete &= copy_list(list_at(to, i));
+    if (complete)
         return 0;
     bj_energy_conf_free(to);
     return -ENOMEM;

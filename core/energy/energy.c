@@ -43,8 +43,8 @@ struct bj_energy {
     } node[BJ_COPIES];
 };
 
-static void say(struct bj_energy *e, enum bj_log_level level,
-                const struct bj_err *err)
+static void log_message(struct bj_energy *e, enum bj_log_level level,
+                        const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "energy: %s",
@@ -139,7 +139,7 @@ static void load_state(struct bj_energy *e, struct bj_slice *ret_extra)
     bool same = false;
     int r = bj_state_open(e->conf->energy.state_file, &e->state, &text, &err);
     if (r < 0) {
-        say(e, BJ_LOG_WARN, &err);
+        log_message(e, BJ_LOG_WARN, &err);
         return;
     }
     if (text.n == 0)
@@ -148,7 +148,7 @@ static void load_state(struct bj_energy *e, struct bj_slice *ret_extra)
                        &same, &err);
     if (r < 0) {
         bj_state_keep_aside(e->state, &err);
-        say(e, BJ_LOG_WARN, &err);
+        log_message(e, BJ_LOG_WARN, &err);
     } else if (same) {
         bj_meters_load(e->meters, extra);
         load_gpu_total(e, extra);
@@ -228,7 +228,7 @@ static bool stat_dir(const struct bj_track *t, unsigned h, struct stat *st)
 static bool key_of(const struct bj_track *t, unsigned h, char key[KEY_CAP])
 {
     struct stat st;
-    if (!(t->unit.there & 1u << h) || !stat_dir(t, h, &st))
+    if (!(t->unit.in_hiers & 1u << h) || !stat_dir(t, h, &st))
         return false;
     snprintf(key, KEY_CAP, "%s#%" PRIu64, t->key, (uint64_t)st.st_ino);
     return true;
@@ -243,7 +243,7 @@ static void find_key(const struct bj_energy *e, const struct bj_track *t,
     for (unsigned h = 0; h < BJ_HIERS; h++) {
         if (!key_of(t, h, key))
             continue;
-        if (bj_ledger_sleeps(e->ledger, bj_slice_str(key)))
+        if (bj_ledger_is_unopened(e->ledger, bj_slice_str(key)))
             return;
         if (!*first)
             memcpy(first, key, KEY_CAP);
@@ -341,13 +341,13 @@ static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
         [BJ_ENERGY_GPU] = BJ_ZONE_GPU,
     };
     uint64_t slept = slept_usec();
-    struct bj_whole whole;
-    bj_whole_read(e->conf, &core->hiers, &whole);
+    struct bj_node_use node_use;
+    bj_node_use_read(e->conf, &core->hiers, &node_use);
     struct bj_tick tick = {
         .now_usec = core->now_usec,
         .node_uj = BJ_ABSENT,
-        .cpu_usec = whole.cpu_usec,
-        .mem_bytes = whole.mem_bytes,
+        .cpu_usec = node_use.cpu_usec,
+        .mem_bytes = node_use.mem_bytes,
         .suspended = slept > e->slept_usec + SECOND / 10,
     };
     e->slept_usec = slept;
@@ -374,7 +374,7 @@ struct bj_account *bj_energy_orphan(struct bj_energy *e, uint64_t now_usec,
     uint64_t wait = ORPHAN_PERIODS * e->conf->energy.period_usec;
     if (!e->ledger || now_usec < e->begun_usec + wait)
         return NULL;
-    return bj_ledger_asleep(e->ledger, ret_key);
+    return bj_ledger_unopened(e->ledger, ret_key);
 }
 
 void bj_energy_forget(struct bj_energy *e, struct bj_account *a)

@@ -25,7 +25,7 @@ enum {
 static const uint64_t implausible_uw = 50000000000;
 
 /* The place of a sensor, from its label. */
-enum site { ELSEWHERE, ACPI, MODULE, SOCKET, CORES, SYSIO };
+enum site { UNKNOWN, ACPI, MODULE, SOCKET, CORES, SYSIO };
 
 struct channel {
     int fd; /* or -errno of open(2) */
@@ -61,7 +61,7 @@ static enum site site_of(const struct bj_hwmon_chip *c, struct bj_slice label,
         {{"SysIO Power Socket ", 19}, SYSIO},
     };
     if (strcmp(c->name, "power_meter") != 0)
-        return ELSEWHERE;
+        return UNKNOWN;
     for (size_t i = 0; i < sizeof(sites) / sizeof(sites[0]); i++) {
         uint64_t v;
         if (!bj_slice_starts(label, sites[i].start))
@@ -76,7 +76,7 @@ static enum site site_of(const struct bj_hwmon_chip *c, struct bj_slice label,
     return ACPI;
 }
 
-static bool taken(const struct hwmon *m, const char *name)
+static bool name_taken(const struct hwmon *m, const char *name)
 {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->channel[i].sample.name, name) == 0)
@@ -96,7 +96,7 @@ static void name_channel(const struct hwmon *m, struct channel *ch,
         snprintf(text, sizeof(text), "%s-%s.%.*s", c->name, c->device,
                  (int)label.n, label.p);
     bj_zone_init(&ch->sample, text, BJ_ZONE_PART);
-    if (!taken(m, ch->sample.name))
+    if (!name_taken(m, ch->sample.name))
         return;
     snprintf(text, sizeof(text), "%.24s-%u.%.15s", c->name, c->number,
              ch->file + strcspn(ch->file, "/") + 1);
@@ -201,7 +201,7 @@ static unsigned count(const struct hwmon *m, enum site site)
     return n;
 }
 
-static bool socket_told(const struct hwmon *m, unsigned number)
+static bool has_socket(const struct hwmon *m, unsigned number)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->channel[i].site == SOCKET && m->channel[i].number == number)
@@ -223,7 +223,7 @@ static enum bj_zone_role role_of(const struct hwmon *m,
     case SOCKET:
         return BJ_ZONE_CPU;
     case CORES:
-        return socket_told(m, ch->number) ? BJ_ZONE_PART : BJ_ZONE_CPU;
+        return has_socket(m, ch->number) ? BJ_ZONE_PART : BJ_ZONE_CPU;
     default:
         return BJ_ZONE_PART;
     }

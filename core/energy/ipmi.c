@@ -164,47 +164,47 @@ void bj_ipmi_close(struct bj_ipmi *bmc)
 /* --- requests -------------------------------------------------------------*/
 
 /* A request in progress. */
-struct talk {
-    const struct bj_ipmi_send *ask;
+struct transfer {
+    const struct bj_ipmi_send *request;
     struct bj_ipmi_reply *reply;
     uint64_t deadline_usec;
     struct bj_err *err;
 };
 
-static int device_fault(const struct talk *t, int code, const char *doing)
+static int device_fault(const struct transfer *t, int code, const char *doing)
 {
     if (no_device(code))
         return bj_err_set(t->err, -ENODEV, "%s: the device has gone",
-                          t->ask->what);
-    return bj_err_set(t->err, code, "%s: %s", t->ask->what, doing);
+                          t->request->what);
+    return bj_err_set(t->err, code, "%s: %s", t->request->what, doing);
 }
 
-static int send_ask(struct bj_ipmi *bmc, const struct talk *t)
+static int send_request(struct bj_ipmi *bmc, const struct transfer *t)
 {
     struct ipmi_system_interface_addr direct = {
         .addr_type = IPMI_SYSTEM_INTERFACE_ADDR_TYPE,
         .channel = IPMI_BMC_CHANNEL,
-        .lun = t->ask->lun,
+        .lun = t->request->lun,
     };
     struct ipmi_ipmb_addr bridged = {
         .addr_type = IPMI_IPMB_ADDR_TYPE,
-        .channel = t->ask->channel,
-        .slave_addr = t->ask->slave,
-        .lun = t->ask->lun,
+        .channel = t->request->channel,
+        .slave_addr = t->request->slave,
+        .lun = t->request->lun,
     };
-    bool behind = t->ask->slave != 0 && t->ask->slave != BJ_IPMI_BMC;
+    bool behind = t->request->slave != 0 && t->request->slave != BJ_IPMI_BMC;
     uint8_t data[BJ_IPMI_MAX];
-    if (t->ask->n > sizeof(data))
-        return bj_err_set(t->err, -EINVAL, "%s: too long", t->ask->what);
-    if (t->ask->n > 0)
-        memcpy(data, t->ask->data, t->ask->n);
+    if (t->request->n > sizeof(data))
+        return bj_err_set(t->err, -EINVAL, "%s: too long", t->request->what);
+    if (t->request->n > 0)
+        memcpy(data, t->request->data, t->request->n);
     struct ipmi_req req = {
         .addr = (unsigned char *)(behind ? (void *)&bridged : (void *)&direct),
         .addr_len = behind ? sizeof(bridged) : sizeof(direct),
         .msgid = ++bmc->msgid,
-        .msg = {.netfn = t->ask->netfn,
-                .cmd = t->ask->cmd,
-                .data_len = (unsigned short)t->ask->n,
+        .msg = {.netfn = t->request->netfn,
+                .cmd = t->request->cmd,
+                .data_len = (unsigned short)t->request->n,
                 .data = data},
     };
     int r;
@@ -213,13 +213,13 @@ static int send_ask(struct bj_ipmi *bmc, const struct talk *t)
     while (r == -EINTR);
     if (r == -EINVAL && behind)
         return bj_err_set(t->err, -ENODEV, "%s: the BMC has no bus %u",
-                          t->ask->what, t->ask->channel);
+                          t->request->what, t->request->channel);
     return r < 0 ? device_fault(t, r, "send") : 0;
 }
 
 /* 1: the response is in *t->reply; 0: no message, or one for another
  * request. */
-static int receive(struct bj_ipmi *bmc, const struct talk *t)
+static int receive(struct bj_ipmi *bmc, const struct transfer *t)
 {
     struct ipmi_addr from;
     uint8_t data[BJ_IPMI_MAX];
@@ -250,23 +250,23 @@ static bool stopping(const struct bj_ipmi *bmc)
 
 /* Wait until fd is readable, or for that time if fd is -1, at most until the
  * deadline. */
-static int wait_some(struct bj_ipmi *bmc, const struct talk *t, int fd,
+static int wait_some(struct bj_ipmi *bmc, const struct transfer *t, int fd,
                      unsigned msec)
 {
     uint64_t now = bmc->sys.now_usec(bmc->sys.ctx);
     if (stopping(bmc))
-        return bj_err_set(t->err, -ECANCELED, "%s: stopped", t->ask->what);
+        return bj_err_set(t->err, -ECANCELED, "%s: stopped", t->request->what);
     if (now >= t->deadline_usec)
-        return bj_err_set(t->err, -ETIMEDOUT, "%s: %s", t->ask->what,
+        return bj_err_set(t->err, -ETIMEDOUT, "%s: %s", t->request->what,
                           fd < 0 ? "the BMC is busy" : "no answer");
     uint64_t left = (t->deadline_usec - now + 999) / 1000;
     int r = bmc->sys.poll(bmc->sys.ctx, fd, (int)(left < msec ? left : msec));
     return r < 0 ? device_fault(t, r, "poll") : r;
 }
 
-static int exchange(struct bj_ipmi *bmc, const struct talk *t)
+static int exchange(struct bj_ipmi *bmc, const struct transfer *t)
 {
-    int r = send_ask(bmc, t);
+    int r = send_request(bmc, t);
     while (r == 0) {
         r = wait_some(bmc, t, bmc->fd, SLICE_MSEC);
         if (r > 0)
@@ -304,27 +304,28 @@ static const struct {
     {BJ_IPMI_UNSPECIFIED, -EIO, "unspecified error of the BMC"},
 };
 
-static int completion(const struct talk *t)
+static int completion(const struct transfer *t)
 {
     uint8_t code = t->reply->b[0];
     if (t->reply->n == 0)
-        return bj_err_set(t->err, -EBADMSG, "%s: empty answer", t->ask->what);
+        return bj_err_set(t->err, -EBADMSG, "%s: empty answer",
+                          t->request->what);
     if (code == 0)
         return 0;
     for (size_t i = 0; i < sizeof(completions) / sizeof(completions[0]); i++) {
         if (completions[i].code == code)
             return bj_err_set(t->err, completions[i].fault, "%s: %s (0x%02X)",
-                              t->ask->what, completions[i].text, code);
+                              t->request->what, completions[i].text, code);
     }
-    return bj_err_set(t->err, -EIO, "%s: completion code 0x%02X", t->ask->what,
-                      code);
+    return bj_err_set(t->err, -EIO, "%s: completion code 0x%02X",
+                      t->request->what, code);
 }
 
-int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *ask,
+int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *request,
                  struct bj_ipmi_reply *reply, struct bj_err *err)
 {
     uint64_t deadline = bmc->sys.now_usec(bmc->sys.ctx) + bmc->timeout_usec;
-    struct talk t = {ask, reply, deadline, err};
+    struct transfer t = {request, reply, deadline, err};
     reply->n = 0;
     for (;;) {
         int r = exchange(bmc, &t);
@@ -353,14 +354,15 @@ int bj_ipmi_missing(int r, const struct bj_ipmi_reply *reply)
 int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
                      struct bj_err *err)
 {
-    const struct bj_ipmi_send ask = {
+    const struct bj_ipmi_send request = {
         .what = "Get Device ID", .netfn = BJ_IPMI_APP, .cmd = 0x01};
     struct bj_ipmi_reply reply;
-    int r = bj_ipmi_send(bmc, &ask, &reply, err);
+    int r = bj_ipmi_send(bmc, &request, &reply, err);
     if (r < 0)
         return r;
     if (reply.n < 12)
-        return bj_err_set(err, -EBADMSG, "%s: %zu bytes", ask.what, reply.n);
+        return bj_err_set(err, -EBADMSG, "%s: %zu bytes", request.what,
+                          reply.n);
     *ret = (struct bj_ipmi_id){
         .device_records = reply.b[2] & 0x80,
         .repository = reply.b[6] & 0x02,

@@ -95,7 +95,7 @@ struct bj_ipmi_reply {
  *   -ESTALE     the reservation is no longer valid
  *   -EIO        any other completion code
  *   -ECANCELED  env->stop */
-int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *ask,
+int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *request,
                  struct bj_ipmi_reply *reply, struct bj_err *err);
 
 /* Convert the result r of a meter's first request to the result of opening the

@@ -51,14 +51,14 @@ static int reading(struct dcmi *d, struct bj_ipmi_reply *reply,
                    uint64_t *ret_watts, struct bj_err *err)
 {
     static const uint8_t data[] = {GROUP_DCMI, 0x01, 0x00, 0x00};
-    const struct bj_ipmi_send ask = {
+    const struct bj_ipmi_send request = {
         .what = "DCMI power reading",
         .netfn = NETFN_GROUP,
         .cmd = GET_READING,
         .data = data,
         .n = sizeof(data),
     };
-    int r = bj_ipmi_send(d->bmc, &ask, reply, err);
+    int r = bj_ipmi_send(d->bmc, &request, reply, err);
     return r < 0 ? r : bj_dcmi_decode(reply, ret_watts, err);
 }
 
@@ -67,7 +67,7 @@ static int reading(struct dcmi *d, struct bj_ipmi_reply *reply,
 static int limit(struct dcmi *d, uint64_t *ret_uw, struct bj_err *err)
 {
     static const uint8_t data[] = {GROUP_DCMI, 0x00, 0x00};
-    const struct bj_ipmi_send ask = {
+    const struct bj_ipmi_send request = {
         .what = "DCMI power limit",
         .netfn = NETFN_GROUP,
         .cmd = GET_LIMIT,
@@ -78,7 +78,7 @@ static int limit(struct dcmi *d, uint64_t *ret_uw, struct bj_err *err)
     struct bj_err why = {0};
     if (d->no_limit)
         return 0;
-    int r = bj_ipmi_send(d->bmc, &ask, &reply, &why);
+    int r = bj_ipmi_send(d->bmc, &request, &reply, &why);
     if (reply.n == 0 || r == -ETIMEDOUT)
         return bj_err_set(err, r, "%s", why.msg);
     if (reply.b[0] == BJ_IPMI_NOT_ACTIVE)

@@ -58,7 +58,7 @@ static int reading(struct nm *nm, struct bj_ipmi_reply *reply,
 {
     /* mode: power; domain: whole platform; no policy */
     static const uint8_t data[] = {INTEL, 0x01, 0x00, 0x00};
-    const struct bj_ipmi_send ask = {
+    const struct bj_ipmi_send request = {
         .what = "Node Manager",
         .netfn = NETFN_OEM,
         .cmd = GET_STATISTICS,
@@ -67,7 +67,7 @@ static int reading(struct nm *nm, struct bj_ipmi_reply *reply,
         .data = data,
         .n = sizeof(data),
     };
-    int r = bj_ipmi_send(nm->bmc, &ask, reply, err);
+    int r = bj_ipmi_send(nm->bmc, &request, reply, err);
     return r < 0 ? r : bj_nm_decode(reply, ret_watts, err);
 }
 

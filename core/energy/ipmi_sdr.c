@@ -41,7 +41,7 @@ static void put(struct bj_meter_sample *out, const char *name,
 static int reading(struct sdr *m, const struct bj_sdr_sensor *s,
                    uint64_t *ret_uw, struct bj_err *err)
 {
-    const struct bj_ipmi_send ask = {
+    const struct bj_ipmi_send request = {
         .what = s->name,
         .netfn = BJ_IPMI_SENSOR,
         .cmd = GET_READING,
@@ -52,7 +52,7 @@ static int reading(struct sdr *m, const struct bj_sdr_sensor *s,
         .n = 1,
     };
     struct bj_ipmi_reply reply;
-    int r = bj_ipmi_send(m->bmc, &ask, &reply, err);
+    int r = bj_ipmi_send(m->bmc, &request, &reply, err);
     if (r < 0)
         return r;
     if (reply.n < 3)

@@ -35,8 +35,8 @@ struct record {
     uint8_t b[BJ_SDR_MAX];
 };
 
-static int ask(struct scan *c, uint8_t cmd, const uint8_t *data, size_t n,
-               struct bj_ipmi_reply *reply)
+static int send_command(struct scan *c, uint8_t cmd, const uint8_t *data,
+                        size_t n, struct bj_ipmi_reply *reply)
 {
     const struct bj_ipmi_send q = {
         .what = c->device ? "device SDR" : "SDR repository",
@@ -52,7 +52,7 @@ static int ask(struct scan *c, uint8_t cmd, const uint8_t *data, size_t n,
 static int reserve(struct scan *c)
 {
     struct bj_ipmi_reply reply;
-    int r = ask(c, RESERVE, NULL, 0, &reply);
+    int r = send_command(c, RESERVE, NULL, 0, &reply);
     c->reserved = 0;
     if (r < 0)
         return reply.n > 0 && reply.b[0] == BJ_IPMI_UNKNOWN ? 0 : r;
@@ -80,8 +80,8 @@ static int read_piece(struct scan *c, struct record *rec, unsigned count)
         (uint8_t)rec->n,      (uint8_t)count,
     };
     struct bj_ipmi_reply reply;
-    int r = ask(c, c->device ? GET_DEVICE_SDR : GET_SDR, data, sizeof(data),
-                &reply);
+    int r = send_command(c, c->device ? GET_DEVICE_SDR : GET_SDR, data,
+                         sizeof(data), &reply);
     if (r < 0 && wants_less(&reply) && count > CHUNK_MIN) {
         c->chunk = count / 2 < CHUNK_MIN ? CHUNK_MIN : count / 2;
         return 0;
@@ -184,7 +184,7 @@ static int scan_all(struct scan *c, struct bj_sdr_sensor *s, size_t max,
 static int last_change(struct scan *c, uint64_t *ret)
 {
     struct bj_ipmi_reply reply;
-    int r = ask(c, INFO, NULL, 0, &reply);
+    int r = send_command(c, INFO, NULL, 0, &reply);
     if (r < 0)
         return r;
     if (reply.n < 14)

@@ -63,14 +63,14 @@ static int reading(struct xcc *x, struct bj_ipmi_reply *reply, uint64_t *ret_uj,
                    uint64_t *ret_uw, struct bj_err *err)
 {
     static const uint8_t data[] = {0x04, 0x02, 0x00, 0x00, 0x00};
-    const struct bj_ipmi_send ask = {
+    const struct bj_ipmi_send request = {
         .what = "XCC energy",
         .netfn = NETFN_OEM,
         .cmd = GET_ENERGY,
         .data = data,
         .n = sizeof(data),
     };
-    int r = bj_ipmi_send(x->bmc, &ask, reply, err);
+    int r = bj_ipmi_send(x->bmc, &request, reply, err);
     return r < 0 ? r : bj_xcc_decode(reply, ret_uj, ret_uw, err);
 }
 

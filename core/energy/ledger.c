@@ -92,21 +92,21 @@ struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key)
 
 /* At the first tick after the restart, use continues from the saved value.
  * Later, that would be the use of many windows in one, so it starts again. */
-static void wake(struct bj_ledger *l, struct bj_account *a)
+static void reopen(struct bj_ledger *l, struct bj_account *a)
 {
-    a->asleep = a->closed = a->ended = a->final = false;
-    l->asleep--;
+    a->unopened = a->closed = a->ended = a->final = false;
+    l->unopened--;
     if (l->resumed || !l->ticked)
         return;
     a->born = a->flagged = true;
     a->whole = a->cpu_known = false;
 }
 
-static struct bj_account *find_asleep(const struct bj_ledger *l,
-                                      struct bj_slice key)
+static struct bj_account *find_unopened(const struct bj_ledger *l,
+                                        struct bj_slice key)
 {
-    for (size_t i = 0; l->asleep > 0 && i < l->n; i++)
-        if (l->accounts[i]->asleep && bj_slice_eq(l->accounts[i]->key, key))
+    for (size_t i = 0; l->unopened > 0 && i < l->n; i++)
+        if (l->accounts[i]->unopened && bj_slice_eq(l->accounts[i]->key, key))
             return l->accounts[i];
     return NULL;
 }
@@ -114,9 +114,9 @@ static struct bj_account *find_asleep(const struct bj_ledger *l,
 struct bj_account *bj_ledger_open(struct bj_ledger *l, struct bj_slice key,
                                   bool whole)
 {
-    struct bj_account *a = find_asleep(l, key);
+    struct bj_account *a = find_unopened(l, key);
     if (a) {
-        wake(l, a);
+        reopen(l, a);
     } else if ((a = bj_ledger_add(l, key))) {
         a->born = true;
         a->whole = a->cpu_known = whole;
@@ -196,24 +196,24 @@ void bj_ledger_drop(struct bj_ledger *l, struct bj_account *a)
     for (enum bj_policy p = 0; p < BJ_POLICIES; p++)
         for (enum bj_component c = 0; c < BJ_COMPONENTS; c++)
             l->sums.dropped_uj[p][c] += a->total_uj[p][c];
-    if (a->asleep)
-        l->asleep--;
+    if (a->unopened)
+        l->unopened--;
     l->n--;
     memmove(l->accounts + i, l->accounts + i + 1,
             (l->n - i) * sizeof(*l->accounts));
     free(a);
 }
 
-bool bj_ledger_sleeps(const struct bj_ledger *l, struct bj_slice key)
+bool bj_ledger_is_unopened(const struct bj_ledger *l, struct bj_slice key)
 {
-    return find_asleep(l, key) != NULL;
+    return find_unopened(l, key) != NULL;
 }
 
-struct bj_account *bj_ledger_asleep(const struct bj_ledger *l,
-                                    struct bj_slice *ret_key)
+struct bj_account *bj_ledger_unopened(const struct bj_ledger *l,
+                                      struct bj_slice *ret_key)
 {
-    for (size_t i = 0; l->asleep > 0 && i < l->n; i++)
-        if (l->accounts[i]->asleep) {
+    for (size_t i = 0; l->unopened > 0 && i < l->n; i++)
+        if (l->accounts[i]->unopened) {
             *ret_key = l->accounts[i]->key;
             return l->accounts[i];
         }

@@ -177,17 +177,18 @@ void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
  * written; they are attributed to the jobs that exist before and after, whose
  * accounts are flagged.  Loaded accounts sleep until bj_ledger_open, which must
  * be before the first tick for their use to continue; the caller drops those
- * that it does not open (bj_ledger_asleep). */
+ * that it does not open (bj_ledger_unopened). */
 int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
                    struct bj_slice boot_id, struct bj_slice *ret_extra,
                    bool *ret_same_boot, struct bj_err *err);
 
-/* Does a sleeping account have that key? */
-bool bj_ledger_sleeps(const struct bj_ledger *l, struct bj_slice key);
+/* Does an account from a state file that is not opened yet have that key? */
+bool bj_ledger_is_unopened(const struct bj_ledger *l, struct bj_slice key);
 
-/* A sleeping account and its key; NULL: none.  If no job opens it, its job
- * ended while the program did not run: read its totals, then drop it. */
-struct bj_account *bj_ledger_asleep(const struct bj_ledger *l,
-                                    struct bj_slice *ret_key);
+/* An account that is not opened yet, and its key; NULL: none.  If no job opens
+ * it, its job ended while the program did not run: read its totals, then drop
+ * it. */
+struct bj_account *bj_ledger_unopened(const struct bj_ledger *l,
+                                      struct bj_slice *ret_key);
 
 #endif

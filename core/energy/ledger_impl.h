@@ -48,7 +48,7 @@ struct bj_account {
     bool ended;              /* that tick is done */
     bool lingers;            /* energy of accelerators will be added later */
     bool final;              /* its last window is settled */
-    bool asleep;             /* from a state file; not opened yet */
+    bool unopened;           /* from a state file; not opened yet */
     bool flagged;            /* see bj_account_flagged */
     bool involved;           /* in the open window */
     uint64_t cpu_usec;       /* last reported; BJ_ABSENT: never */
@@ -85,8 +85,8 @@ struct bj_ledger {
     struct bj_ledger_conf conf;
     struct bj_account **accounts; /* in the order of opening */
     size_t n, cap;
-    size_t asleep;                 /* number of accounts that wait for
-                                      bj_ledger_open */
+    size_t unopened;               /* number of accounts that wait for
+                                    bj_ledger_open */
     struct bj_receiver *receivers; /* cap + 2 */
     uint32_t *order;
 

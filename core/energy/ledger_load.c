@@ -114,8 +114,8 @@ static int read_account(struct cursor *c, struct bj_ledger *l,
             return bad(c, "expected the numbers of a job");
     if (line.n > 0)
         return bad(c, "too many numbers for a job");
-    a->asleep = true;
-    l->asleep++;
+    a->unopened = true;
+    l->unopened++;
     return 0;
 }
 

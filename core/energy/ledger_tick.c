@@ -33,7 +33,7 @@ static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
 }
 
 /* Without a total of accelerators, use the sum over their holders. */
-static void take_told(struct bj_ledger *l)
+static void take_given(struct bj_ledger *l)
 {
     struct bj_ledger_sums *sums = &l->sums;
     uint64_t d = bj_min64(l->gpu_given_uj,
@@ -46,7 +46,7 @@ static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
 {
     if (l->ticked && !l->intake[BJ_ENERGY_GPU].live &&
         t->total_uj[BJ_ENERGY_GPU] == BJ_ABSENT)
-        take_told(l);
+        take_given(l);
     l->gpu_given_uj = 0;
     take(l, BJ_ENERGY_CPU, t->total_uj[BJ_ENERGY_CPU]);
     take(l, BJ_ENERGY_DRAM, t->total_uj[BJ_ENERGY_DRAM]);
@@ -104,7 +104,7 @@ static void weigh_late(struct bj_account *a)
 
 static void weigh(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
 {
-    if (a->asleep)
+    if (a->unopened)
         return;
     if (a->ended) {
         weigh_late(a);
@@ -147,7 +147,7 @@ static void weigh_node(struct bj_ledger *l, const struct bj_tick *t,
 /* The time since the last tick during which the machine was awake.  After a
  * suspend it is unknown, and the time between the two previous ticks is
  * used. */
-static uint64_t awake(struct bj_ledger *l, const struct bj_tick *t)
+static uint64_t awake_usec(struct bj_ledger *l, const struct bj_tick *t)
 {
     uint64_t dt = 0;
     if (t->now_usec > l->tick_usec)
@@ -259,7 +259,7 @@ static void first_tick(struct bj_ledger *l, const struct bj_tick *t)
 void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *t)
 {
     bool first = !l->ticked;
-    uint64_t dt = first ? 0 : awake(l, t);
+    uint64_t dt = first ? 0 : awake_usec(l, t);
     /* The time during which the program did not run does not count as
      * waiting. */
     uint64_t waited = l->resumed ? 0 : dt;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { FRESH_PERIODS = 3, LOOK_USEC = 1000000 };
+enum { FRESH_PERIODS = 3, SEARCH_USEC = 1000000 };
 
 /* In the order of preference, for the power of the node and for every other
  * role (docs/energy.md, "Meters"). */
@@ -23,7 +23,7 @@ enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };
 struct bj_meters {
     struct bj_slot *slot[SLOTS];
     struct bj_slot_view *view[BJ_COPIES][SLOTS]; /* NULL: no values */
-    uint64_t look_usec; /* when meters are searched for again */
+    uint64_t next_search_usec; /* when meters are searched for again */
     bool any;
     uint64_t role_uj[BJ_ROLES];
     size_t preferred[BJ_ROLES];        /* the slot in use; SLOTS: none yet */
@@ -88,9 +88,9 @@ void bj_meters_free(struct bj_meters *m)
 
 bool bj_meters_search(struct bj_meters *m, uint64_t now_usec)
 {
-    if (now_usec < m->look_usec)
+    if (now_usec < m->next_search_usec)
         return m->any;
-    m->look_usec = now_usec + LOOK_USEC;
+    m->next_search_usec = now_usec + SEARCH_USEC;
     m->any = false;
     for (size_t i = 0; i < SLOTS; i++)
         m->any |= m->slot[i] && bj_slot_search(m->slot[i], now_usec);
@@ -122,8 +122,8 @@ struct role_value {
     uint64_t uj, power_uw, stamp_usec;
 };
 
-static struct role_value told_of(const struct bj_slot_view *v,
-                                 enum bj_zone_role role, uint64_t now_usec)
+static struct role_value role_sum(const struct bj_slot_view *v,
+                                  enum bj_zone_role role, uint64_t now_usec)
 {
     struct role_value t = {.power_uw = 0};
     for (size_t i = 0; i < v->nzones; i++) {
@@ -164,7 +164,7 @@ static void add_slot(struct bj_meters *m, size_t i,
 {
     for (int r = 0; r < BJ_ROLES; r++) {
         struct bj_role_total *total = &ret->role[r];
-        struct role_value t = told_of(v, (enum bj_zone_role)r, now_usec);
+        struct role_value t = role_sum(v, (enum bj_zone_role)r, now_usec);
         uint64_t delta = t.uj - m->seen_uj[i][r];
         bool usable = t.any && t.fresh && may_use(m, i, r);
         m->seen_uj[i][r] = t.uj;
@@ -203,7 +203,7 @@ void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
         if (!m->slot[i])
             continue;
         if (slept)
-            bj_slot_slept(m->slot[i]);
+            bj_slot_suspended(m->slot[i]);
         bj_slot_tick(m->slot[i], now_usec);
         if (read_slot(m->slot[i], now_usec, &v[i]))
             add_slot(m, i, v[i], now_usec, ret);

@@ -122,7 +122,7 @@ static void learn_power(int dir, struct bj_zone_sample *s)
         s->max_uw = psys_max_uw;
 }
 
-static bool taken(const struct rapl *m, const char *name)
+static bool name_taken(const struct rapl *m, const char *name)
 {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->zone[i].sample.name, name) == 0)
@@ -142,7 +142,7 @@ static void name_zone(const struct rapl *m, struct zone *z,
     bj_zone_init(&z->sample, text, role_of(name));
     if (parent && parent->sample.role == BJ_ZONE_PART)
         z->sample.role = BJ_ZONE_PART;
-    if (!taken(m, z->sample.name))
+    if (!name_taken(m, z->sample.name))
         return;
     if (z->sample.role != BJ_ZONE_PLATFORM)
         z->sample.role = BJ_ZONE_PART;
@@ -167,7 +167,7 @@ static int take_zone(struct rapl *m, int dir, const char *id, size_t control,
     if (control > 0 && !parent) {
         bj_zone_init(&z->sample, "", BJ_ZONE_PART);
         bj_zone_name(z->sample.name, name);
-        if (taken(m, z->sample.name))
+        if (name_taken(m, z->sample.name))
             return -EEXIST;
     }
     name_zone(m, z, name, parent);
@@ -294,7 +294,7 @@ static int read_zone(const struct zone *z, uint64_t *ret, struct bj_err *err)
 }
 
 /* A psys domain that the platform does not support stays at 0. */
-static bool dead_psys(const struct zone *z, uint64_t energy_uj)
+static bool unsupported_psys(const struct zone *z, uint64_t energy_uj)
 {
     return z->sample.role == BJ_ZONE_PLATFORM && energy_uj == 0;
 }
@@ -312,7 +312,7 @@ static int rapl_read(void *meter, struct bj_meter_sample *out,
             m->searches = 2;
         else if (r < 0)
             bj_zone_fault(&fault, err, r, &e);
-        else if (!dead_psys(&m->zone[i], v))
+        else if (!unsupported_psys(&m->zone[i], v))
             bj_zone_add(out, &m->zone[i].sample)->energy_uj = v;
     }
     if (fault == 0 && out->n == 0)

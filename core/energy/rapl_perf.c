@@ -38,7 +38,7 @@ static const struct source {
 enum { SOURCES = sizeof(sources) / sizeof(sources[0]) };
 
 struct event {
-    bool there;
+    bool exists;
     uint64_t config;
     unsigned shift;
 };
@@ -55,7 +55,7 @@ struct zone {
 };
 
 struct perf {
-    struct bj_perf_door door;
+    struct bj_perf_opener opener;
     int root; /* of sysfs */
     uint32_t type;
     struct event event[SOURCES];
@@ -113,7 +113,7 @@ static int read_event(const struct perf *m, const char *name, struct event *ret,
     r = event_text(m, name, ".unit", buf, &text);
     if (r < 0 ? r != -ENOENT : !bj_slice_eq(text, BJ_SLICE("Joules")))
         return bj_err_set(err, -EBADMSG, "perf PMU 'power': unit of %s", name);
-    ret->there = true;
+    ret->exists = true;
     return 0;
 }
 
@@ -132,7 +132,7 @@ static int read_pmu(struct perf *m, struct bj_err *err)
     m->type = (uint32_t)type;
     for (size_t i = 0; i < SOURCES && r == 0; i++)
         r = read_event(m, sources[i].event, &m->event[i], err);
-    if (r == 0 && !m->event[0].there)
+    if (r == 0 && !m->event[0].exists)
         r = bj_err_set(err, -ENODEV, "the perf PMU 'power' has no energy-pkg");
     return r;
 }
@@ -241,7 +241,7 @@ static int keep_or_open(const struct perf *m, struct zone *old, size_t nold,
     }
     struct perf_event_attr attr = {
         .type = m->type, .size = sizeof(attr), .config = config};
-    return m->door.open(m->door.ctx, &attr, (int)cpu);
+    return m->opener.open(m->opener.ctx, &attr, (int)cpu);
 }
 
 static void add_zones(struct perf *m, struct zone *old, size_t nold,
@@ -250,7 +250,7 @@ static void add_zones(struct perf *m, struct zone *old, size_t nold,
     for (size_t i = 0; i < SOURCES && m->n < BJ_ZONES_MAX; i++) {
         char name[64];
         struct zone *z = &m->zone[m->n];
-        if (!m->event[i].there || !name_zone(place, n, at, &sources[i], name))
+        if (!m->event[i].exists || !name_zone(place, n, at, &sources[i], name))
             continue;
         z->shift = m->event[i].shift;
         bj_zone_init(&z->sample, name, sources[i].role);
@@ -364,13 +364,13 @@ static int usable(const struct perf *m, struct bj_err *err)
 }
 
 int bj_perf_open(const struct bj_meter_env *env,
-                 const struct bj_perf_door *door, void **ret,
+                 const struct bj_perf_opener *opener, void **ret,
                  struct bj_err *err)
 {
     struct perf *m = calloc(1, sizeof(*m));
     if (!m)
         return bj_err_set(err, -ENOMEM, "rapl_perf");
-    m->door = *door;
+    m->opener = *opener;
     m->root = bj_dir_open(AT_FDCWD, env->sysfs);
     int r =
         m->root < 0 ? bj_err_set(err, -ENODEV, "no sysfs") : read_pmu(m, err);
@@ -388,8 +388,8 @@ int bj_perf_open(const struct bj_meter_env *env,
 static int perf_open(const struct bj_meter_env *env, void **ret,
                      struct bj_err *err)
 {
-    struct bj_perf_door door = {open_event, NULL};
-    return bj_perf_open(env, &door, ret, err);
+    struct bj_perf_opener opener = {open_event, NULL};
+    return bj_perf_open(env, &opener, ret, err);
 }
 
 static bool perf_present(const struct bj_meter_env *env)

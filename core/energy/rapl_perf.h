@@ -8,14 +8,14 @@
 
 /* Opens an event of a CPU: returns a descriptor from which read(2) returns the
  * count, or -errno. */
-struct bj_perf_door {
+struct bj_perf_opener {
     int (*open)(void *ctx, struct perf_event_attr *attr, int cpu);
     void *ctx;
 };
 
 /* The meter's open, with another function instead of perf_event_open(2). */
 int bj_perf_open(const struct bj_meter_env *env,
-                 const struct bj_perf_door *door, void **ret,
+                 const struct bj_perf_opener *opener, void **ret,
                  struct bj_err *err);
 
 #endif

@@ -167,15 +167,15 @@ static bool name_taken(const struct redfish *m, size_t i)
 
 /* Name the zones "node", or "chassis-ID" each.  A chassis within another one
  * that reports power is a part of that one, unless it is configured. */
-static void name_all(struct redfish *m, bool asked_for)
+static void name_all(struct redfish *m, bool configured)
 {
     for (size_t i = 0; i < m->n; i++) {
         struct source *s = &m->source[i];
         struct bj_slice id = bj_redfish_id(s->chassis.uri);
         char text[BJ_REDFISH_URI + 16];
         snprintf(text, sizeof(text), "chassis-%.*s", (int)id.n, id.p);
-        s->role = !asked_for && is_within(m, s->chassis.within) ? BJ_ZONE_PART
-                                                                : BJ_ZONE_NODE;
+        s->role = !configured && is_within(m, s->chassis.within) ? BJ_ZONE_PART
+                                                                 : BJ_ZONE_NODE;
         bj_zone_name(s->name, bj_slice_str(m->n == 1 ? "node" : text));
         if (name_taken(m, i))
             snprintf(s->name, sizeof(s->name), "chassis-no-%zu", i + 1);

@@ -81,7 +81,7 @@ int bj_redfish_new(const struct bj_meter_env *env, struct bj_redfish **ret,
 /* --- requests -------------------------------------------------------------*/
 
 /* The parts of a request that differ between requests. */
-struct ask {
+struct request {
     const char *method, *uri;
     struct bj_slice body;
     const char *header;
@@ -90,7 +90,8 @@ struct ask {
     const atomic_bool *abort;
 };
 
-static int ask(struct bj_redfish *s, const struct ask *a, struct bj_err *err)
+static int request(struct bj_redfish *s, const struct request *a,
+                   struct bj_err *err)
 {
     char url[URL_BYTES];
     snprintf(url, sizeof(url), "%s%s", s->origin, a->uri);
@@ -176,13 +177,13 @@ static int log_in(struct bj_redfish *s, struct bj_err *err)
         bj_buf_free(&body);
         return bj_err_set(err, -ENOMEM, "Redfish session");
     }
-    const struct ask a = {
+    const struct request a = {
         .uri = "/redfish/v1/SessionService/Sessions",
         .body = {body.p, body.len},
         .usec = s->conf->timeout_usec,
         .abort = s->stop,
     };
-    int r = ask(s, &a, err);
+    int r = request(s, &a, err);
     explicit_bzero(body.p, body.len);
     bj_buf_free(&body);
     if (r == 0)
@@ -193,14 +194,14 @@ static int log_in(struct bj_redfish *s, struct bj_err *err)
 
 static void log_out(struct bj_redfish *s)
 {
-    const struct ask a = {
+    const struct request a = {
         .method = "DELETE",
         .uri = s->session,
         .header = s->header,
         .usec = GOODBYE_USEC,
     };
     if (is_set(s->session) && is_set(s->header))
-        ask(s, &a, NULL);
+        request(s, &a, NULL);
 }
 
 void bj_redfish_free(struct bj_redfish *s)
@@ -227,14 +228,14 @@ static int get(struct bj_redfish *s, const char *uri, struct bj_err *err)
         if (r < 0)
             return r;
     }
-    const struct ask a = {
+    const struct request a = {
         .uri = uri,
         .header = s->header,
         .credentials = s->basic,
         .usec = s->conf->timeout_usec,
         .abort = s->stop,
     };
-    return ask(s, &a, err);
+    return request(s, &a, err);
 }
 
 /* Errors of base/fetch.h as errors of meters. */

@@ -35,7 +35,8 @@ struct bj_slot {
     struct bj_meter_sample sample;
 };
 
-static void say(struct bj_slot *s, const char *name, const struct bj_err *err)
+static void log_change(struct bj_slot *s, const char *name,
+                       const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "power meter %s: %s", name,
@@ -53,7 +54,7 @@ static void log_missing(struct bj_slot *s)
     if (!s->env.forced || s->missed || s->view.ran)
         return;
     s->missed = true;
-    say(s, s->kinds[0]->name, &err);
+    log_change(s, s->kinds[0]->name, &err);
 }
 
 static unsigned fault_kind(int code)
@@ -199,7 +200,7 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
         v->good_usec = now;
     take_sample(s, now);
     if (news)
-        say(s, s->kind->name, fails ? err : NULL);
+        log_change(s, s->kind->name, fails ? err : NULL);
 }
 
 /* Read a fast meter in the caller's thread. */
@@ -276,7 +277,7 @@ void bj_slot_free(struct bj_slot *s)
         bj_poller_free(&s->poller);
 }
 
-static bool maybe_there(const struct bj_slot *s)
+static bool may_exist(const struct bj_slot *s)
 {
     for (size_t i = 0; i < s->nkinds; i++)
         if (!s->kinds[i]->present || s->kinds[i]->present(&s->env))
@@ -293,14 +294,14 @@ static void start(struct bj_slot *s)
         return;
     }
     struct bj_err err = {.code = r, .msg = "cannot start the thread"};
-    say(s, s->kinds[0]->name, &err);
+    log_change(s, s->kinds[0]->name, &err);
 }
 
 bool bj_slot_search(struct bj_slot *s, uint64_t now_usec)
 {
     pthread_mutex_lock(s->poller.lock);
     if (bj_poller_searches(&s->poller, now_usec)) {
-        if (maybe_there(s))
+        if (may_exist(s))
             start(s);
         else
             log_missing(s);
@@ -320,7 +321,7 @@ void bj_slot_tick(struct bj_slot *s, uint64_t now_usec)
         read_fast(s);
 }
 
-void bj_slot_slept(struct bj_slot *s)
+void bj_slot_suspended(struct bj_slot *s)
 {
     pthread_mutex_lock(s->poller.lock);
     for (size_t i = 0; i < s->view.nzones; i++)

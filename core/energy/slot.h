@@ -44,7 +44,7 @@ bool bj_slot_search(struct bj_slot *s, uint64_t now_usec);
 void bj_slot_tick(struct bj_slot *s, uint64_t now_usec);
 
 /* The machine was suspended: counters may have been reset. */
-void bj_slot_slept(struct bj_slot *s);
+void bj_slot_suspended(struct bj_slot *s);
 
 /* Whether the slot has values, read or restored. */
 bool bj_slot_has_values(struct bj_slot *s);

@@ -32,7 +32,7 @@ static uint64_t value_of(struct bj_slice text, const char *key)
     return BJ_ABSENT;
 }
 
-static uint64_t of_root_v1(const char *root)
+static uint64_t root_v1_usec(const char *root)
 {
     char buf[TEXT_CAP];
     struct bj_slice text, word;
@@ -43,7 +43,7 @@ static uint64_t of_root_v1(const char *root)
     return nsec / 1000;
 }
 
-static uint64_t of_root_v2(const char *root)
+static uint64_t root_v2_usec(const char *root)
 {
     char buf[TEXT_CAP];
     struct bj_slice text;
@@ -53,7 +53,7 @@ static uint64_t of_root_v2(const char *root)
 }
 
 /* Busy ticks: all modes but idle and iowait; user includes guest time. */
-static uint64_t of_proc(const char *procfs)
+static uint64_t proc_stat_usec(const char *procfs)
 {
     char buf[TEXT_CAP];
     struct bj_slice line, word, text;
@@ -79,17 +79,18 @@ static uint64_t of_proc(const char *procfs)
     return busy * (1000000u / (uint64_t)(hz > 0 ? hz : 100));
 }
 
-static uint64_t cpu_of(const struct bj_conf *conf, const struct bj_hiers *hiers)
+static uint64_t cpu_usec_read(const struct bj_conf *conf,
+                              const struct bj_hiers *hiers)
 {
     uint64_t v = BJ_ABSENT;
     for (unsigned h = 0; h < hiers->n && v == BJ_ABSENT; h++)
         if (hiers->v[h].version == 1 &&
             (hiers->v[h].controllers & 1u << BJ_CTL_CPUACCT))
-            v = of_root_v1(hiers->v[h].path);
+            v = root_v1_usec(hiers->v[h].path);
     for (unsigned h = 0; h < hiers->n && v == BJ_ABSENT; h++)
         if (hiers->v[h].version == 2)
-            v = of_root_v2(hiers->v[h].path);
-    return v == BJ_ABSENT ? of_proc(conf->procfs) : v;
+            v = root_v2_usec(hiers->v[h].path);
+    return v == BJ_ABSENT ? proc_stat_usec(conf->procfs) : v;
 }
 
 /* Read the total memory, and the memory that is not free. */
@@ -127,10 +128,10 @@ void bj_node_size_read(const struct bj_conf *conf, struct bj_node_size *ret)
     read_memory(conf->procfs, &ret->mem_bytes, &used);
 }
 
-void bj_whole_read(const struct bj_conf *conf, const struct bj_hiers *hiers,
-                   struct bj_whole *ret)
+void bj_node_use_read(const struct bj_conf *conf, const struct bj_hiers *hiers,
+                      struct bj_node_use *ret)
 {
     uint64_t total;
-    ret->cpu_usec = cpu_of(conf, hiers);
+    ret->cpu_usec = cpu_usec_read(conf, hiers);
     read_memory(conf->procfs, &total, &ret->mem_bytes);
 }

@@ -12,7 +12,7 @@ struct bj_node_size {
 };
 void bj_node_size_read(const struct bj_conf *conf, struct bj_node_size *ret);
 
-struct bj_whole {
+struct bj_node_use {
     uint64_t cpu_usec;  /* by all tasks since the boot */
     uint64_t mem_bytes; /* not free: page cache counts, as it does for jobs */
 };
@@ -20,7 +20,7 @@ struct bj_whole {
 /* CPU time comes from the root cgroup if possible (the same clock as that of
  * jobs), else from /proc/stat.  Sources: kernel admin-guide/cgroup-v2.rst,
  * cgroup-v1/cpuacct.rst, proc(5). */
-void bj_whole_read(const struct bj_conf *conf, const struct bj_hiers *hiers,
-                   struct bj_whole *ret);
+void bj_node_use_read(const struct bj_conf *conf, const struct bj_hiers *hiers,
+                      struct bj_node_use *ret);
 
 #endif

@@ -115,9 +115,9 @@ void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec);
 /* The result, with a reference for the caller; NULL: not available yet, or
  * never because memory ran out (drop the request and submit a new one later).
  * Never blocks. */
-struct bj_ident *bj_ident_request_result(struct bj_ident_request *ask);
+struct bj_ident *bj_ident_request_result(struct bj_ident_request *request);
 /* Drop the request, with or without a result.  NULL is fine. */
-void bj_ident_request_drop(struct bj_ident_request *ask);
+void bj_ident_request_drop(struct bj_ident_request *request);
 
 /* Counters of the resolver, for its batchjob_collector_* rows.  Read them
  * regularly: this call and bj_resolver_submit also check whether the thread

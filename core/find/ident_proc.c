@@ -118,7 +118,7 @@ void bj_search_procs(struct bj_ident_search *s)
 /* The id may have been reused since the list was read.  If it is still listed
  * while the opened directory is alive, the files read are those of the listed
  * process. */
-static bool still_there(const struct bj_ident_search *s, int dir, pid_t pid)
+static bool still_exists(const struct bj_ident_search *s, int dir, pid_t pid)
 {
     bool listed = false;
     for (int i = 0; i < 4 && !listed; i++)
@@ -174,7 +174,7 @@ void bj_search_title(struct bj_ident_search *s)
         if (dir < 0 ||
             bj_file_read_head(dir, "cmdline", buf, sizeof(buf), &title) < 0 ||
             !title_id(title, &id) || !is_stepd(dir) ||
-            !still_there(s, dir, p->pid))
+            !still_exists(s, dir, p->pid))
             continue;
         bj_search_take(s, BJ_ID_JOBID, id);
         s->unknown_job = false;
@@ -190,7 +190,7 @@ void bj_search_owner(struct bj_ident_search *s)
         if (p->batch || p->uid == 0)
             continue;
         bj_autoclose int dir = open_proc(s, p->pid);
-        if (dir >= 0 && still_there(s, dir, p->pid))
+        if (dir >= 0 && still_exists(s, dir, p->pid))
             bj_search_take_uid(s, p->uid, BJ_IDENT_PROCESS);
     }
 }
@@ -198,8 +198,8 @@ void bj_search_owner(struct bj_ident_search *s)
 /* Whether an environment counts.  A job of root has only processes of root, as
  * the batch system has: only an environment that names the job belongs to
  * it. */
-static bool may_speak(const struct bj_ident_search *s,
-                      const struct bj_ident_proc *p)
+static bool env_counts(const struct bj_ident_search *s,
+                       const struct bj_ident_proc *p)
 {
     uint64_t uid;
     if (p->batch)
@@ -240,13 +240,13 @@ static enum content read_environ(struct bj_ident_search *s,
         return NOTHING;
     struct bj_slice system = s->f[BJ_ID_SYSTEM];
     if (bj_slice_eq(system, BJ_SLICE("htcondor")))
-        return still_there(s, dir, p->pid) && bj_condor_take(s, env, p->uid)
+        return still_exists(s, dir, p->pid) && bj_condor_take(s, env, p->uid)
                    ? JOB
                    : NOTHING;
     struct bj_environ e;
     struct bj_slice id = s->f[BJ_ID_JOBID];
     if ((id.n == 0 && !s->unknown_job) ||
-        !bj_environ_job(env, system, id, &e) || !still_there(s, dir, p->pid))
+        !bj_environ_job(env, system, id, &e) || !still_exists(s, dir, p->pid))
         return NOTHING;
     if (!e.step || steps)
         take_environ(s, &e, p->uid);
@@ -261,19 +261,19 @@ void bj_search_environ(struct bj_ident_search *s)
     s->missed |= !buf;
     const struct bj_ident_proc *step = NULL;
     int reads = 0, steps = 0;
-    enum content said = NOTHING;
-    for (size_t i = 0; buf && i < s->nprocs && said != JOB; i++) {
+    enum content kind = NOTHING;
+    for (size_t i = 0; buf && i < s->nprocs && kind != JOB; i++) {
         const struct bj_ident_proc *p = &s->procs[i];
-        if (!may_speak(s, p))
+        if (!env_counts(s, p))
             continue;
         if (reads++ >= BJ_READS_MAX || steps >= STEPS_MAX)
             break;
-        said = read_environ(s, p, buf, false);
-        steps += said == STEP;
-        if (said == STEP && !step)
+        kind = read_environ(s, p, buf, false);
+        steps += kind == STEP;
+        if (kind == STEP && !step)
             step = p;
     }
-    if (said != JOB && step)
+    if (kind != JOB && step)
         read_environ(s, step, buf, true);
     free(buf);
 }

@@ -102,17 +102,17 @@ struct bj_layouts {
 static int regex_new(struct regex *r, const struct bj_layouts *all,
                      const char *text, struct bj_err *err)
 {
-    struct bj_buf whole = {0};
-    bj_buf_printf(&whole, "^(?:%s)$", text);
-    if (whole.failed) {
-        bj_buf_free(&whole);
+    struct bj_buf anchored = {0};
+    bj_buf_printf(&anchored, "^(?:%s)$", text);
+    if (anchored.failed) {
+        bj_buf_free(&anchored);
         return bj_err_set(err, -ENOMEM, "compile a pattern");
     }
     int code;
     PCRE2_SIZE at;
-    r->code = pcre2_compile((PCRE2_SPTR)whole.p, whole.len,
+    r->code = pcre2_compile((PCRE2_SPTR)anchored.p, anchored.len,
                             PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
-    bj_buf_free(&whole);
+    bj_buf_free(&anchored);
     if (!r->code) {
         unsigned char why[128];
         pcre2_get_error_message(code, why, sizeof(why));

@@ -12,7 +12,7 @@ enum { QUEUE_MAX = 16384, SEEN = 64, HUNG_MAX = 8 };
 struct bj_ident_request {
     atomic_uint refs;
     atomic_bool dropped;
-    _Atomic(struct bj_ident *) answer; /* set once */
+    _Atomic(struct bj_ident *) reply; /* set once */
     struct bj_ident_request *next;
     struct bj_ident_query q;
     char text[]; /* memory of q; directories are terminated */
@@ -32,12 +32,12 @@ struct bj_resolver {
     struct bj_resolver_stat stat;
 };
 
-static void ask_unref(struct bj_ident_request *ask)
+static void request_unref(struct bj_ident_request *request)
 {
-    if (atomic_fetch_sub(&ask->refs, 1) != 1)
+    if (atomic_fetch_sub(&request->refs, 1) != 1)
         return;
-    bj_ident_unref(atomic_load(&ask->answer));
-    free(ask);
+    bj_ident_unref(atomic_load(&request->reply));
+    free(request);
 }
 
 static void conf_free(struct bj_conf *conf)
@@ -72,7 +72,7 @@ static void gone(struct bj_poller *poller)
     struct bj_resolver *r = (struct bj_resolver *)poller;
     for (struct bj_ident_request *a = r->first, *next; a; a = next) {
         next = a->next;
-        ask_unref(a);
+        request_unref(a);
     }
     bj_users_free(r->users);
     conf_free(&r->conf);
@@ -122,7 +122,7 @@ static void note_fault(void *ctx, const struct bj_err *err)
 }
 
 /* Under lock: one request less to wait for. */
-static void settled(struct bj_resolver *r)
+static void request_done(struct bj_resolver *r)
 {
     r->now = NULL;
     if (--r->stat.waiting == 0)
@@ -130,7 +130,7 @@ static void settled(struct bj_resolver *r)
 }
 
 /* A result that arrives after its request was dropped counts, too. */
-static bool answer(struct bj_worker *w, struct bj_ident_request *a)
+static bool reply(struct bj_worker *w, struct bj_ident_request *a)
 {
     struct bj_resolver *r = (struct bj_resolver *)w->poller;
     const struct bj_ident_sources src = {&r->conf, r->users, note_fault, r};
@@ -141,12 +141,12 @@ static bool answer(struct bj_worker *w, struct bj_ident_request *a)
     bj_worker_unlock(w);
     bool dropped = atomic_load(&a->dropped);
     struct bj_ident *id = dropped ? NULL : bj_ident_find(&src, &a->q);
-    atomic_store(&a->answer, id);
+    atomic_store(&a->reply, id);
     bool ours = bj_worker_lock(w);
     r->stat.answered += id != NULL;
-    ask_unref(a);
+    request_unref(a);
     if (ours)
-        settled(r);
+        request_done(r);
     return ours;
 }
 
@@ -154,7 +154,7 @@ static bool step(struct bj_worker *w)
 {
     struct bj_resolver *r = (struct bj_resolver *)w->poller;
     if (r->first)
-        return answer(w, r->first);
+        return reply(w, r->first);
     r->poller.due_usec = UINT64_MAX;
     return true;
 }
@@ -171,7 +171,7 @@ static void replace_stuck(struct bj_resolver *r)
                    "job does not respond",
                    id.n > 0 ? id.p : q->dirs[0].p);
         take_fault(r, &err);
-        settled(r);
+        request_done(r);
     }
     if (r->first)
         bj_poller_start(&r->poller); /* if starting one failed before */
@@ -231,7 +231,7 @@ enum {
     NDIRS = sizeof(((struct bj_ident_query *)0)->dirs) / sizeof(struct bj_slice)
 };
 
-static struct bj_ident_request *ask_new(const struct bj_ident_query *q)
+static struct bj_ident_request *request_new(const struct bj_ident_query *q)
 {
     size_t size = 0;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
@@ -253,7 +253,7 @@ static struct bj_ident_request *ask_new(const struct bj_ident_query *q)
 struct bj_ident_request *bj_resolver_submit(struct bj_resolver *r,
                                             const struct bj_ident_query *q)
 {
-    struct bj_ident_request *a = ask_new(q);
+    struct bj_ident_request *a = request_new(q);
     if (!a)
         return NULL;
     pthread_mutex_lock(r->poller.lock);
@@ -285,18 +285,18 @@ void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec)
     pthread_mutex_unlock(r->poller.lock);
 }
 
-struct bj_ident *bj_ident_request_result(struct bj_ident_request *ask)
+struct bj_ident *bj_ident_request_result(struct bj_ident_request *request)
 {
-    struct bj_ident *id = atomic_load(&ask->answer);
+    struct bj_ident *id = atomic_load(&request->reply);
     return id ? bj_ident_ref(id) : NULL;
 }
 
-void bj_ident_request_drop(struct bj_ident_request *ask)
+void bj_ident_request_drop(struct bj_ident_request *request)
 {
-    if (!ask)
+    if (!request)
         return;
-    atomic_store(&ask->dropped, true);
-    ask_unref(ask);
+    atomic_store(&request->dropped, true);
+    request_unref(request);
 }
 
 void bj_resolver_stat(struct bj_resolver *r, struct bj_resolver_stat *ret)

@@ -209,8 +209,8 @@ static bool child_rel(const struct inner *parent, const char *name,
 
 /* A directory of that name exists: keep, replace or create its node, and return
  * the pointer to it. */
-static struct node **see(struct bj_tree *t, struct inner *parent,
-                         struct node **last, const char *name, ino_t ino)
+static struct node **take_dir(struct bj_tree *t, struct inner *parent,
+                              struct node **last, const char *name, ino_t ino)
 {
     char rel[PATH_CAP];
     unsigned hash = hash_of(name);
@@ -245,11 +245,11 @@ static struct node **see(struct bj_tree *t, struct inner *parent,
 
 /* After a read: drop the children that were not found, if the read was
  * complete. */
-static void drop_unseen(struct bj_tree *t, struct inner *n, bool whole)
+static void drop_unseen(struct bj_tree *t, struct inner *n, bool complete)
 {
     for (struct node **at = &n->child; *at;) {
         struct node *c = *at;
-        if (c->seen || !whole) {
+        if (c->seen || !complete) {
             c->seen = false;
             at = &c->next;
         } else {
@@ -294,7 +294,7 @@ static int scan(struct bj_tree *t, struct inner *n)
             at += e->d_reclen;
             if (e->d_name[0] != '.' &&
                 (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN))
-                last = see(t, n, last, e->d_name, e->d_ino);
+                last = take_dir(t, n, last, e->d_name, e->d_ino);
         }
     int r = len < 0 ? -errno : 0;
     if (fd != n->fd)
@@ -327,7 +327,7 @@ static int scan_dir(struct bj_tree *t, struct inner *n, bool force, int depth)
     return r;
 }
 
-void bj_tree_stale(struct bj_tree *t, const char *rel)
+void bj_tree_mark_stale(struct bj_tree *t, const char *rel)
 {
     struct inner *in = &t->root;
     while (in && strcmp(in->rel, rel) != 0) {

@@ -37,7 +37,7 @@ void bj_tree_free(struct bj_tree *t, bool report);
 
 /* Read the directory rel at the next scan even if it seems unchanged:
  * directories of the kernel only show the number of their entries. */
-void bj_tree_stale(struct bj_tree *t, const char *rel);
+void bj_tree_mark_stale(struct bj_tree *t, const char *rel);
 
 /* Scan once; force: read every inner directory.  Returns 0, or -errno for an
  * error other than a missing root: directories that could not be read keep

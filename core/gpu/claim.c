@@ -24,8 +24,8 @@ static bool has_uuid(struct bj_slice s)
 static bool find_list(struct bj_slice env, struct bj_slice system,
                       struct bj_slice *ret, bool *cudas)
 {
-    static const struct bj_slice lists[] = {{"SLURM_JOB_GPUS", 14},
-                                            {"SLURM_STEP_GPUS", 15}};
+    static const struct bj_slice lists_device[] = {{"SLURM_JOB_GPUS", 14},
+                                                   {"SLURM_STEP_GPUS", 15}};
     struct bj_slice visible = {0};
     bool known =
         bj_environ_get(env, BJ_SLICE("CUDA_VISIBLE_DEVICES"), &visible);
@@ -34,7 +34,7 @@ static bool find_list(struct bj_slice env, struct bj_slice system,
         return true;
     }
     for (size_t i = 0; i < 2; i++)
-        if (bj_environ_get(env, lists[i], ret) && ret->n > 0)
+        if (bj_environ_get(env, lists_device[i], ret) && ret->n > 0)
             return true;
     *ret = visible;
     *cudas = true;
@@ -87,7 +87,7 @@ static bool lets_open(struct bj_slice access)
 }
 
 /* Is "c MAJOR:MINOR" in the list? */
-static bool lists(struct bj_slice text, uint64_t major, uint64_t minor)
+static bool lists_device(struct bj_slice text, uint64_t major, uint64_t minor)
 {
     struct bj_slice line, type, number, first;
     uint64_t v;
@@ -102,7 +102,8 @@ static bool lists(struct bj_slice text, uint64_t major, uint64_t minor)
 }
 
 /* May the job open the device of "DeviceFileMinor: 21" in that file? */
-static bool may(int dir, const char *name, struct bj_slice text, uint64_t major)
+static bool may_open(int dir, const char *name, struct bj_slice text,
+                     uint64_t major)
 {
     char buf[512];
     struct bj_slice file, line, key;
@@ -113,7 +114,7 @@ static bool may(int dir, const char *name, struct bj_slice text, uint64_t major)
         if (bj_slice_word(&line, &key) &&
             bj_slice_eq(key, BJ_SLICE("DeviceFileMinor:")) &&
             bj_slice_u64(bj_slice_trim(line), &minor) == 0)
-            return lists(text, major, minor);
+            return lists_device(text, major, minor);
     return false;
 }
 
@@ -136,12 +137,12 @@ static void find_instances(int mig, unsigned minor, struct bj_slice text,
     for (int i = 0; i < n; i++) {
         snprintf(name, sizeof(name), "gi%u", gi[i]);
         bj_autoclose int dir = bj_dir_open(mig, name);
-        if (dir < 0 || !may(dir, "access", text, major))
+        if (dir < 0 || !may_open(dir, "access", text, major))
             continue;
         int m = bj_attr_numbers(dir, "ci", "", 10, ci, MOST);
         for (int k = 0; k < m; k++) {
             snprintf(name, sizeof(name), "ci%u/access", ci[k]);
-            if (may(dir, name, text, major))
+            if (may_open(dir, name, text, major))
                 add_cap(ret, minor, gi[i], ci[k]);
         }
         if (m <= 0)

@@ -312,7 +312,7 @@ void bj_gpu_clients_publish(const struct bj_gpu_clients *c,
 {
     for (const struct job *j = c->jobs; j; j = j->next)
         for (const struct sum *s = j->sums; s; s = s->next) {
-            struct bj_gpu *g = bj_gpu_at(out, s->pdev);
+            struct bj_gpu *g = bj_gpu_get(out, s->pdev);
             if (!g || out->ntimes == BJ_GPU_TIMES_MAX)
                 return;
             struct bj_gpu_time *t = &out->time[out->ntimes++];

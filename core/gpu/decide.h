@@ -9,7 +9,7 @@
 
 /* Evidence for a job. */
 enum {
-    BJ_GPU_SAYS = 1,     /* its environment */
+    BJ_GPU_ENVIRON = 1,  /* its environment */
     BJ_GPU_NOTED = 2,    /* a file of the prolog */
     BJ_GPU_OPENS = 4,    /* the device cgroup lists it, among single devices */
     BJ_GPU_RUNS = 8,     /* a process of it is on the device */
@@ -29,11 +29,10 @@ extern const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS];
 struct bj_gpu_candidate {
     size_t job; /* the caller's index */
     unsigned evidence;
-    bool shared;    /* it requested a part of a device */
-    bool elsewhere; /* its allocation is known and does not contain this device
-                     */
-    bool barred;    /* the device cgroup excludes it, or the scheduler allocated
-                       others */
+    bool shared;       /* it requested a part of a device */
+    bool not_allotted; /* its allocation is known, without this device */
+    bool barred;       /* the device cgroup excludes it, or the scheduler
+                          allocated others */
     /* the result */
     bool holds;
     enum bj_gpu_conflict conflict;
@@ -45,10 +44,10 @@ struct bj_gpu_candidate {
  * it gets it, and the conflict is counted. */
 void bj_gpu_decide(struct bj_gpu_candidate *c, size_t n);
 
-/* Divide whole in proportion to n weights; if all are 0, into equal parts.  The
- * parts add up to whole; each differs by less than 1 from the exact value.
+/* Divide total in proportion to n weights; if all are 0, into equal parts.  The
+ * parts add up to total; each differs by less than 1 from the exact value.
  * Ties go to the first. */
-void bj_gpu_divide(uint64_t whole, const uint64_t *weight, size_t n,
+void bj_gpu_divide(uint64_t total, const uint64_t *weight, size_t n,
                    uint64_t *ret);
 
 #endif

@@ -75,7 +75,7 @@ static int open_monitor(int card)
     return bj_dir_open(dir, name);
 }
 
-static bool is_there(int dir, const char *name)
+static bool exists(int dir, const char *name)
 {
     return faccessat(dir, name, F_OK, 0) == 0;
 }
@@ -106,13 +106,13 @@ static int open_card(const struct drm *d, unsigned number, int *monitor)
         return card;
     snprintf(path, sizeof(path), "device/%s", v->must ? v->must : "vendor");
     if (bj_attr_text(card, "device/vendor", buf, &text, NULL) < 0 ||
-        !bj_slice_eq(text, bj_slice_str(v->id)) || !is_there(card, path)) {
+        !bj_slice_eq(text, bj_slice_str(v->id)) || !exists(card, path)) {
         close(card);
         return -ENODEV;
     }
     *monitor = open_monitor(card);
     if (v->inside && read_address(card, path) && strcmp(path, v->inside) == 0 &&
-        (*monitor < 0 || !is_there(*monitor, v->must_monitor))) {
+        (*monitor < 0 || !exists(*monitor, v->must_monitor))) {
         bj_close_fd(monitor);
         *monitor = -1;
         close(card);

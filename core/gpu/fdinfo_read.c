@@ -76,7 +76,7 @@ static bool still_ours(struct process *p)
  * open. */
 static struct bj_gpu_proc *proc_of(struct process *p, const char *pdev)
 {
-    struct bj_gpu *g = bj_gpu_at(p->set, pdev);
+    struct bj_gpu *g = bj_gpu_get(p->set, pdev);
     if (!g)
         return NULL;
     uint32_t at = (uint32_t)(g - p->set->v);
@@ -214,14 +214,15 @@ static void look_at_job(struct tracer *t, struct bj_gpu_set *out, uint64_t job,
         p.cgroup = dirs[i];
         n = bj_pids_below(AT_FDCWD, dirs[i], t->pids, PIDS);
     }
-    bool whole = bj_gpu_clients_job(t->clients, job) && n < PIDS &&
-                 (n >= 0 || bj_err_gone(n)) && out->ntraced < BJ_GPU_TRACED_MAX;
+    bool complete = bj_gpu_clients_job(t->clients, job) && n < PIDS &&
+                    (n >= 0 || bj_err_gone(n)) &&
+                    out->ntraced < BJ_GPU_TRACED_MAX;
     if (n > 0)
         qsort(t->pids, (size_t)n, sizeof(t->pids[0]), by_number);
     for (int i = 0; i < n; i++)
         if (i == 0 || t->pids[i] != t->pids[i - 1])
-            whole &= look_at(&p, t->pids[i]);
-    if (whole)
+            complete &= look_at(&p, t->pids[i]);
+    if (complete)
         out->traced[out->ntraced++] = job;
 }
 

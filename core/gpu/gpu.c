@@ -71,7 +71,7 @@ void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from)
     memcpy(to->traced, from->traced, from->ntraced * sizeof(from->traced[0]));
 }
 
-struct bj_gpu *bj_gpu_at(struct bj_gpu_set *s, const char *pci)
+struct bj_gpu *bj_gpu_get(struct bj_gpu_set *s, const char *pci)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->v[i].parent < 0 && strcmp(s->v[i].pci, pci) == 0)

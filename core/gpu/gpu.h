@@ -140,7 +140,7 @@ struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
                                     uint32_t pid);
 
 /* The device with that PCI address, added if missing; NULL: too many. */
-struct bj_gpu *bj_gpu_at(struct bj_gpu_set *s, const char *pci);
+struct bj_gpu *bj_gpu_get(struct bj_gpu_set *s, const char *pci);
 
 /* Set nth and place of all devices in a set; an instance must follow its
  * device. */

@@ -95,11 +95,11 @@ bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec)
     if (now_usec < g->search_usec)
         return g->any;
     g->search_usec = now_usec + SECOND;
-    unsigned there = 0;
+    unsigned present = 0;
     for (unsigned i = 0; i < BJ_GPU_OVER; i++)
-        there |= (unsigned)bj_gpu_watch_search(g->watch[i], now_usec) << i;
-    g->any = there != 0;
-    bj_gpus_over_search(g, there, now_usec);
+        present |= (unsigned)bj_gpu_watch_search(g->watch[i], now_usec) << i;
+    g->any = present != 0;
+    bj_gpus_over_search(g, present, now_usec);
     return g->any;
 }
 
@@ -108,7 +108,7 @@ bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec)
 /* Whether a device is missing and not referenced any more. */
 static bool forgotten(const struct bj_gpus *g, size_t at)
 {
-    if (g->dev[at].there)
+    if (g->dev[at].present)
         return false;
     for (size_t i = 0; i < g->nholds; i++)
         if (g->hold[i].dev == at)
@@ -117,7 +117,7 @@ static bool forgotten(const struct bj_gpus *g, size_t at)
         if (g->kept[i].dev == at)
             return false;
     for (size_t i = 0; i < g->n; i++)
-        if (g->dev[i].there && g->dev[i].parent == (int)at)
+        if (g->dev[i].present && g->dev[i].parent == (int)at)
             return false;
     return true;
 }
@@ -177,7 +177,7 @@ static void take_set(struct bj_gpus *g, unsigned kind)
     const struct bj_gpu_set *set = g->set[kind];
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].kind == kind)
-            g->dev[i].there = has(set, g->dev[i].now.uuid);
+            g->dev[i].present = has(set, g->dev[i].now.uuid);
     for (size_t i = 0; i < set->n; i++) {
         const struct bj_gpu *now = &set->v[i];
         struct bj_gpu_dev *d = bj_gpus_dev(g, now->uuid);
@@ -185,7 +185,7 @@ static void take_set(struct bj_gpus *g, unsigned kind)
             continue;
         d->now = *now;
         d->kind = kind;
-        d->there = true;
+        d->present = true;
         d->before_usec = d->stamp_usec;
         d->stamp_usec = set->begun_usec;
         d->errors += now->failed;
@@ -204,10 +204,10 @@ static void lose(struct bj_gpus *g, unsigned kind)
 {
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].kind == kind)
-            g->dev[i].there = g->dev[i].fresh = false;
+            g->dev[i].present = g->dev[i].fresh = false;
     for (size_t i = 0; i < g->nholds; i++)
         if (g->dev[g->hold[i].dev].kind == kind)
-            g->hold[i].now = g->hold[i].was = false;
+            g->hold[i].now = g->hold[i].pending = false;
 }
 
 /* Read one source; true if it has new values. */
@@ -234,7 +234,7 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
         now_usec < g->set[kind]->stamp_usec + BJ_GPU_FRESH * g->conf->gpu_usec;
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].kind == kind)
-            g->dev[i].fresh = fresh && g->dev[i].there;
+            g->dev[i].fresh = fresh && g->dev[i].present;
     return news;
 }
 
@@ -261,7 +261,7 @@ static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
     }
     for (unsigned k = 0; k < BJ_GPU_OVER; k++)
         if (news[k]) {
-            bj_gpus_hold(g, core, k);
+            bj_gpus_update_holds(g, core, k);
             bj_gpus_meter(g, k);
         }
     if (any && g->conf->gpu_job_map_dir && *g->conf->gpu_job_map_dir)
@@ -286,6 +286,6 @@ void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
         return;
     struct bj_err err = {0};
     bj_err_set(&err, 0, "a GPU or its driver has failed");
-    bj_core_ran(core, BJ_COLLECT_GPU, begun, faults - g->faults, &err);
+    bj_core_run_done(core, BJ_COLLECT_GPU, begun, faults - g->faults, &err);
     g->faults = faults;
 }

@@ -55,8 +55,8 @@ void bj_gpus_forget(struct bj_gpus *g, struct bj_slice key);
 
 /* Whether the job has ended, but the energy of its GPUs until then was not read
  * yet. */
-bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
-                 uint64_t now_usec);
+bool bj_gpus_energy_due(const struct bj_gpus *g, const struct bj_track *t,
+                        uint64_t now_usec);
 
 struct bj_json_out;
 

@@ -21,7 +21,7 @@ struct span {
     uint64_t end_usec;           /* end of the last previous holder; 0: none */
 };
 
-static uint64_t had_for(const struct bj_gpu_hold *h, const struct span *s)
+static uint64_t held_in(const struct bj_gpu_hold *h, const struct span *s)
 {
     uint64_t begin = s->from_usec, end = h->track->life.end_usec;
     if (h->now && h->since_usec > begin)
@@ -45,7 +45,7 @@ static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
     size_t n = 0;
     for (size_t i = 0; i < g->nholds && n < BJ_GPU_HOLDERS_MAX; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        if (h->dev != dev || !(h->now || h->was) || h->track->life.recorded)
+        if (h->dev != dev || !(h->now || h->pending) || h->track->life.recorded)
             continue;
         if (!h->now)
             s.end_usec = later(s.end_usec, h->track->life.end_usec);
@@ -54,7 +54,7 @@ static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
     for (size_t i = 0; i < n; i++) {
         weight[i] = v[i]->share_ppm;
         if (s.end_usec != 0 && s.from_usec != 0)
-            weight[i] *= had_for(v[i], &s);
+            weight[i] *= held_in(v[i], &s);
     }
     bj_gpu_divide(uj, weight, n, part);
     for (size_t i = 0; i < n; i++) {
@@ -77,7 +77,7 @@ static uint64_t slices_of(const struct bj_gpus *g, const struct bj_gpu_dev *d)
 {
     uint64_t slices = d->now.use.slices, n = 0;
     for (size_t i = 0; i < g->n && d->now.gi != UINT32_MAX; i++)
-        n += g->dev[i].there && g->dev[i].parent == d->parent &&
+        n += g->dev[i].present && g->dev[i].parent == d->parent &&
              g->dev[i].now.gi == d->now.gi;
     return EVENLY * (slices == BJ_ABSENT || slices > 7 ? 1 : slices) /
            (n ? n : 1);
@@ -91,7 +91,7 @@ static void instances_of(const struct bj_gpus *g, size_t dev, struct parts *p)
     for (size_t i = 0; i < g->n && p->n < BJ_GPUS_MAX; i++) {
         const struct bj_gpu_dev *d = &g->dev[i];
         const struct bj_gpu_use *u = &d->now.use;
-        if (!d->there || d->parent != (int)dev)
+        if (!d->present || d->parent != (int)dev)
             continue;
         p->slices[p->n] = slices_of(g, d);
         used += p->slices[p->n];
@@ -149,7 +149,7 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
         return;
     for (size_t i = 0; i < g->n; i++) {
         struct bj_gpu_dev *d = &g->dev[i];
-        if (d->kind != kind || !d->there || d->parent >= 0)
+        if (d->kind != kind || !d->present || d->parent >= 0)
             continue;
         learn_idle(d);
         uint64_t uj = 0;
@@ -171,8 +171,8 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
 /* The time to wait for a driver that does not respond. */
 enum { LINGER_USEC = 30 * SECOND };
 
-bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
-                 uint64_t now_usec)
+bool bj_gpus_energy_due(const struct bj_gpus *g, const struct bj_track *t,
+                        uint64_t now_usec)
 {
     if (now_usec >= t->life.end_usec + LINGER_USEC)
         return false;
@@ -180,7 +180,7 @@ bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
         const struct bj_gpu_hold *h = &g->hold[i];
         const struct bj_gpu_dev *d = &g->dev[h->dev];
         const struct bj_gpu_dev *whole = d->parent < 0 ? d : &g->dev[d->parent];
-        if (h->track == t && (h->now || h->was) &&
+        if (h->track == t && (h->now || h->pending) &&
             whole->energy.stamp_usec != 0 &&
             whole->given_usec < t->life.end_usec)
             return true;

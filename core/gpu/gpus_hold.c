@@ -130,7 +130,7 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
         if (!bj_track_live(j->track))
             continue;
         unsigned e = bj_gpus_evidence(g, j, set, at);
-        bool given = bj_gpus_given(g, j) && e == 0;
+        bool given = bj_gpus_known(g, j) && e == 0;
         if (runs_on(set, owner, at, j->track))
             e |= BJ_GPU_RUNS;
         if (e != 0)
@@ -138,7 +138,7 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
                 .job = i,
                 .evidence = e,
                 .shared = j->claim.shared || j->allot.shared,
-                .elsewhere = given,
+                .not_allotted = given,
                 .barred = barred(g, j, &set->v[at], e)};
     }
     bj_gpu_decide(c, n);
@@ -223,18 +223,18 @@ static bool owed(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                  const struct bj_gpu_hold *h)
 {
     const struct bj_gpu_dev *whole = d->parent < 0 ? d : &g->dev[d->parent];
-    return h->now || (h->was && (g->waits > 0 ||
-                                 h->track->life.end_usec > whole->given_usec));
+    return h->now || (h->pending && (g->waits > 0 || h->track->life.end_usec >
+                                                         whole->given_usec));
 }
 
 /* End all holds on the device, before they are determined again. */
-static void let_go(struct bj_gpus *g, size_t dev)
+static void end_holds(struct bj_gpus *g, size_t dev)
 {
     for (size_t i = 0; i < g->nholds; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
         if (h->dev != dev)
             continue;
-        h->was = owed(g, &g->dev[dev], h);
+        h->pending = owed(g, &g->dev[dev], h);
         h->had = h->now;
         h->now = false;
     }
@@ -245,7 +245,7 @@ static void take_hold(struct bj_gpu_hold *h, const struct bj_gpu_dev *d,
 {
     uint64_t first = h->track->life.first_usec;
     h->now = true;
-    h->was = false;
+    h->pending = false;
     h->evidence |= evidence;
     if (!h->had)
         h->since_usec = first > d->before_usec ? first : d->before_usec;
@@ -260,7 +260,7 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
     struct bj_gpu_dev *d = &g->dev[dev];
     bool known =
         d->stamp_usec - d->before_usec <= SILENT_PERIODS * g->conf->gpu_usec;
-    let_go(g, dev);
+    end_holds(g, dev);
     for (size_t i = 0; i < n; i++)
         holders += c[i].holds;
     for (size_t i = 0; i < n; i++) {
@@ -286,7 +286,8 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
             add_levels(g, &g->hold[i], held_for(d, &g->hold[i]));
 }
 
-void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
+void bj_gpus_update_holds(struct bj_gpus *g, const struct bj_core *core,
+                          unsigned kind)
 {
     const struct bj_gpu_set *set = g->set[kind];
     struct bj_track **owner = owners_of(g, core, set);
@@ -295,11 +296,11 @@ void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
     g->allots = bj_gpus_allots(g, set);
     for (size_t i = 0; i < g->nholds; i++)
         if (g->dev[g->hold[i].dev].kind == kind &&
-            !g->dev[g->hold[i].dev].there)
-            g->hold[i].now = g->hold[i].was = false;
+            !g->dev[g->hold[i].dev].present)
+            g->hold[i].now = g->hold[i].pending = false;
     for (size_t at = 0; owner && at < set->n; at++)
         for (size_t dev = 0; dev < g->n; dev++)
-            if (g->dev[dev].there &&
+            if (g->dev[dev].present &&
                 strcmp(g->dev[dev].now.uuid, set->v[at].uuid) == 0)
                 take_device(g, set, owner, at, dev, certain);
     free(owner);

@@ -27,7 +27,7 @@ enum {
 struct bj_gpu_dev {
     struct bj_gpu now;      /* from the last reading that contained it */
     unsigned kind;          /* number of its source */
-    bool there;             /* it is in the last reading of its source */
+    bool present;           /* it is in the last reading of its source */
     bool fresh;             /* its source responds: its levels are valid */
     struct bj_accum energy; /* of devices */
     uint64_t errors;
@@ -99,7 +99,7 @@ struct bj_gpu_hold {
     struct bj_track *track;
     size_t dev;
     bool now, had; /* held at the last reading; at the one before */
-    bool was;      /* not held now, but has a share of energy not given yet */
+    bool pending;  /* not held now, but has a share of energy not given yet */
     uint64_t since_usec; /* if now: since when */
     bool logged;         /* the conflict was logged */
     unsigned evidence;
@@ -193,7 +193,7 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
                           const struct bj_gpu_set *set, size_t at);
 
 /* Whether the GPUs of the job are known from a claim or an allocation. */
-bool bj_gpus_given(const struct bj_gpus *g, const struct bj_gpu_job *j);
+bool bj_gpus_known(const struct bj_gpus *g, const struct bj_gpu_job *j);
 
 /* Whether the scheduler's numbers are usable for the devices of a set: if some
  * are partitioned, its numbers are places among instances.  Whether the
@@ -203,7 +203,8 @@ bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j);
 
 /* A source has new values: update which job holds which device, and for how
  * long. */
-void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind);
+void bj_gpus_update_holds(struct bj_gpus *g, const struct bj_core *core,
+                          unsigned kind);
 
 /* Write dcgm-exporter's job mapping files, if the jobs on devices have changed.
  * gpus_map.c */
@@ -215,7 +216,8 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
 /* gpus_over.c: sources that add values to devices of other sources.  Search for
  * sources that can add to the existing kinds (bits); pass the jobs to them;
  * take their values; add the values to a set of another source. */
-void bj_gpus_over_search(struct bj_gpus *g, unsigned there, uint64_t now_usec);
+void bj_gpus_over_search(struct bj_gpus *g, unsigned present,
+                         uint64_t now_usec);
 void bj_gpus_over_set_jobs(struct bj_gpus *g);
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
 void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,

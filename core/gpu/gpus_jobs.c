@@ -87,7 +87,7 @@ size_t bj_gpus_dirs(const struct bj_track *t, char (*paths)[BJ_GPU_PATH],
     const struct bj_core *core = t->core;
     size_t n = 0;
     for (unsigned h = 0; h < core->hiers.n && n < max; h++)
-        if ((t->unit.there & 1u << h) &&
+        if ((t->unit.in_hiers & 1u << h) &&
             bj_unit_path(&t->unit, &core->reader, h, "", paths[n],
                          BJ_GPU_PATH) == 0)
             n++;
@@ -213,7 +213,7 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
     const struct bj_gpu *whole = dev->parent >= 0 ? &set->v[dev->parent] : NULL;
     unsigned e = 0;
     if (bj_gpu_claim_names(&j->claim, dev, whole, g->order))
-        e |= BJ_GPU_SAYS;
+        e |= BJ_GPU_ENVIRON;
     if (bj_gpus_allotted(g, j) &&
         bj_gpu_claim_names(&j->allot, dev, whole, g->order))
         e |= BJ_GPU_ALLOTTED;
@@ -239,7 +239,7 @@ bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j)
     return g->allots && j->allot.environ;
 }
 
-bool bj_gpus_given(const struct bj_gpus *g, const struct bj_gpu_job *j)
+bool bj_gpus_known(const struct bj_gpus *g, const struct bj_gpu_job *j)
 {
     return j->noted || j->claim.devices || j->claim.environ ||
            bj_gpus_allotted(g, j);

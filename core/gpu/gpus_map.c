@@ -11,7 +11,7 @@ enum { NVML };
  * GPU instance; instances without a known number have none. */
 static bool is_named(const struct bj_gpu_dev *d)
 {
-    return d->there && d->kind == NVML && d->now.index != BJ_ABSENT &&
+    return d->present && d->kind == NVML && d->now.index != BJ_ABSENT &&
            (d->now.parent < 0 || d->now.gi != UINT32_MAX);
 }
 

@@ -62,10 +62,10 @@ void bj_gpus_over_set_jobs(struct bj_gpus *g)
 
 /* --- search and values ----------------------------------------------------*/
 
-void bj_gpus_over_search(struct bj_gpus *g, unsigned there, uint64_t now_usec)
+void bj_gpus_over_search(struct bj_gpus *g, unsigned present, uint64_t now_usec)
 {
     for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++)
-        if (over[k - BJ_GPU_OVER] & there)
+        if (over[k - BJ_GPU_OVER] & present)
             bj_gpu_watch_search(g->watch[k], now_usec);
 }
 
@@ -129,15 +129,15 @@ static bool add_device(struct bj_gpu_set *set, uint32_t at,
                        const struct bj_gpu_set *from, uint32_t from_at)
 {
     struct bj_gpu *g = &set->v[at];
-    bool whole = true;
+    bool complete = true;
     add_values(&g->use, &from->v[from_at].use);
     if (g->energy_raw_uj == BJ_ABSENT)
         g->energy_raw_uj = from->v[from_at].energy_raw_uj;
     for (size_t i = 0; i < from->nprocs; i++)
         if (from->proc[i].gpu == from_at)
-            whole &= add_process(set, at, &from->proc[i]);
+            complete &= add_process(set, at, &from->proc[i]);
     add_times(set, at, from, from_at);
-    return whole;
+    return complete;
 }
 
 /* Are two UUIDs, or two addresses, known and equal? */
@@ -166,13 +166,13 @@ static uint32_t place_of(const struct bj_gpu_set *set,
 
 static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from)
 {
-    bool whole = true;
+    bool complete = true;
     for (uint32_t i = 0; i < from->n; i++) {
         uint32_t at = place_of(set, from, i);
         if (at < set->n)
-            whole &= add_device(set, at, from, i);
+            complete &= add_device(set, at, from, i);
     }
-    if (!whole || from->traced_usec == 0)
+    if (!complete || from->traced_usec == 0)
         return;
     set->traced_usec = from->traced_usec;
     set->ntraced = from->ntraced;
@@ -180,7 +180,7 @@ static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from)
 }
 
 /* Whether a source responds; else its values are not added. */
-static bool answers(const struct bj_gpus *g, unsigned k)
+static bool responds(const struct bj_gpus *g, unsigned k)
 {
     return g->set[k] && g->stat[k].running && !g->stat[k].hung &&
            bj_clock_boot_usec() <
@@ -191,7 +191,7 @@ void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
                       unsigned kind)
 {
     for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++)
-        if ((over[k - BJ_GPU_OVER] & 1u << kind) && answers(g, k))
+        if ((over[k - BJ_GPU_OVER] & 1u << kind) && responds(g, k))
             add_set(set, g->set[k]);
 }
 
@@ -288,8 +288,8 @@ void bj_gpus_publish_engines(const struct bj_gpus *g, const struct bj_track *t,
         for (unsigned k = 0; h->track == t && k < s->nengines; k++) {
             *v =
                 (struct bj_gpu_engine_use){.busy_usec = s->engine[k].busy_usec};
-            v->sub.key[0] = bj_core_clean(a, g->dev[h->dev].now.uuid);
-            v->sub.key[1] = bj_core_clean(a, s->engine[k].name);
+            v->sub.key[0] = bj_core_label(a, g->dev[h->dev].now.uuid);
+            v->sub.key[1] = bj_core_label(a, s->engine[k].name);
             v++;
         }
     }

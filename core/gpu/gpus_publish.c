@@ -54,11 +54,11 @@ static void put_labels(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                        const struct bj_gpu_use *u, struct bj_snap *snap)
 {
     struct bj_arena *a = &snap->arena;
-    put_label(&snap->gpu_models, u, bj_core_clean(a, d->now.model), 1);
-    put_label(&snap->gpu_addresses, u, bj_core_clean(a, d->now.pci), 1);
+    put_label(&snap->gpu_models, u, bj_core_label(a, d->now.model), 1);
+    put_label(&snap->gpu_addresses, u, bj_core_label(a, d->now.pci), 1);
     if (d->parent >= 0)
         put_label(&snap->gpu_parents, u,
-                  bj_core_clean(a, g->dev[d->parent].now.uuid), 1);
+                  bj_core_label(a, g->dev[d->parent].now.uuid), 1);
     for (int i = 0; i < BJ_GPU_REASONS; i++)
         if (d->fresh && d->now.throttle != BJ_ABSENT)
             put_label(&snap->gpu_reasons, u, bj_slice_str(bj_gpu_reasons[i]),
@@ -91,7 +91,7 @@ static void publish_sources(const struct bj_gpus *g, struct bj_snap *snap)
         v[n].duration_usec = s->duration_usec;
         v[n].devices = k >= BJ_GPU_OVER && g->set[k] ? g->set[k]->n : 0;
         for (size_t i = 0; i < g->n; i++)
-            v[n].devices += g->dev[i].kind == k && g->dev[i].there &&
+            v[n].devices += g->dev[i].kind == k && g->dev[i].present &&
                             g->dev[i].now.parent < 0;
         n++;
     }
@@ -115,7 +115,7 @@ void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
     size_t n = 0;
     publish_sources(g, snap);
     for (size_t i = 0; i < g->n; i++)
-        n += g->dev[i].there;
+        n += g->dev[i].present;
     if (n == 0 || !make_list(&snap->gpus, a, n, sizeof(struct bj_gpu_use)) ||
         !make_list(&snap->gpu_models, a, n, sizeof(struct bj_gpu_label)) ||
         !make_list(&snap->gpu_addresses, a, n, sizeof(struct bj_gpu_label)) ||
@@ -127,10 +127,10 @@ void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
     for (size_t i = 0; i < g->n; i++) {
         const struct bj_gpu_dev *d = &g->dev[i];
         struct bj_gpu_use *u = (struct bj_gpu_use *)snap->gpus.v + snap->gpus.n;
-        if (!d->there)
+        if (!d->present)
             continue;
         snap->gpus.n++;
-        u->sub.key[0] = bj_core_clean(a, d->now.uuid);
+        u->sub.key[0] = bj_core_label(a, d->now.uuid);
         u->sub.key[1] = number(a, d->now.index);
         put_values(g, d, u);
         put_labels(g, d, u, snap);
@@ -225,7 +225,7 @@ void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
             continue;
         struct bj_gpu_part *p =
             (struct bj_gpu_part *)job->gpus.v + job->gpus.n++;
-        p->sub.key[0] = bj_core_clean(a, dev->uuid);
+        p->sub.key[0] = bj_core_label(a, dev->uuid);
         p->sub.key[1] = number(a, dev->index);
         put_sums(g, h, p);
         put_levels(g, h, p);

@@ -18,7 +18,7 @@ enum { PIDS = 512, READS = 64, DIRS = 4 };
 struct bj_gpu_request {
     struct bj_gpu_request *next;
     unsigned refs; /* under lock */
-    bool answered;
+    bool has_result;
     char *dirs[DIRS], *devices, *system, *jobid, *node;
     struct bj_gpu_claim claim;
 };
@@ -92,14 +92,14 @@ static bool copy_conf(struct bj_gpu_lookup *a,
     a->allots = conf->allot != NULL;
     a->scheduler_path = strdup(allot->path ? allot->path : "");
     a->slurm_conf = strdup(allot->slurm_conf ? allot->slurm_conf : "");
-    bool whole = a->procfs && a->map_dir && a->note_dirs.v &&
-                 a->scheduler_path && a->slurm_conf;
-    for (size_t i = 0; whole && i < dirs->n; i++) {
+    bool complete = a->procfs && a->map_dir && a->note_dirs.v &&
+                    a->scheduler_path && a->slurm_conf;
+    for (size_t i = 0; complete && i < dirs->n; i++) {
         a->note_dirs.v[i] = strdup(dirs->v[i]);
-        whole = a->note_dirs.v[i] != NULL;
-        a->note_dirs.n += whole;
+        complete = a->note_dirs.v[i] != NULL;
+        a->note_dirs.n += complete;
     }
-    return whole;
+    return complete;
 }
 
 /* --- the thread -----------------------------------------------------------*/
@@ -179,7 +179,7 @@ static size_t read_notes(struct worker *w)
 }
 
 /* False if the thread was replaced. */
-static bool come_back(struct worker *w)
+static bool lock_again(struct worker *w)
 {
     bool ours = bj_worker_lock(&w->worker);
     if (ours)
@@ -203,7 +203,7 @@ static void log_once(struct bj_gpu_lookup *a, bool fails, bool *logged,
     pthread_mutex_lock(a->poller.lock);
 }
 
-static bool answer(struct worker *w)
+static bool run_request(struct worker *w)
 {
     struct bj_gpu_lookup *a = w->a;
     struct bj_gpu_request *request = a->first;
@@ -219,10 +219,10 @@ static bool answer(struct worker *w)
         r = query_scheduler(w, request, &err);
     else
         find_claim(w, request);
-    bool ours = come_back(w);
+    bool ours = lock_again(w);
     if (ours) {
         request->claim = w->claim;
-        request->answered = true;
+        request->has_result = true;
     }
     request_unref(request);
     if (ours && a->allots && r != -ECANCELED)
@@ -242,7 +242,7 @@ static bool write_map(struct worker *w)
     bool fails = bj_gpu_jobmap_sync(
                      a->map_dir, (struct bj_slice){map.p, map.len}, &err) < 0;
     bj_buf_free(&map);
-    if (!come_back(w))
+    if (!lock_again(w))
         return false;
     log_once(a, fails, &a->map_fails, &err);
     return true;
@@ -254,7 +254,7 @@ static bool take_notes(struct worker *w)
     a->notes_wanted = false;
     bj_worker_unlock(&w->worker);
     size_t n = read_notes(w);
-    if (!come_back(w))
+    if (!lock_again(w))
         return false;
     struct bj_gpu_note *swap = a->notes;
     a->notes = w->read;
@@ -269,7 +269,7 @@ static bool step(struct bj_worker *worker)
     struct worker *w = (struct worker *)worker;
     struct bj_gpu_lookup *a = w->a;
     if (a->first)
-        return answer(w);
+        return run_request(w);
     if (a->map_wanted)
         return write_map(w);
     if (a->notes_wanted)
@@ -356,7 +356,7 @@ static void replace_stuck(struct bj_gpu_lookup *a)
              job);
     if (a->now) {
         a->now->claim.failed = true;
-        a->now->answered = true;
+        a->now->has_result = true;
     }
     a->now = NULL;
     pthread_mutex_unlock(a->poller.lock);
@@ -370,12 +370,12 @@ static bool copy(struct bj_gpu_request *request, const struct bj_gpu_query *q)
     request->system = strndup(q->system.p ? q->system.p : "", q->system.n);
     request->jobid = strndup(q->jobid.p ? q->jobid.p : "", q->jobid.n);
     request->node = strndup(q->node.p ? q->node.p : "", q->node.n);
-    bool whole = request->system && request->jobid && request->node;
-    for (int i = 0; whole && i < DIRS && q->dirs[i]; i++)
-        whole = (request->dirs[i] = strdup(q->dirs[i])) != NULL;
-    if (whole && q->devices)
-        whole = (request->devices = strdup(q->devices)) != NULL;
-    return whole;
+    bool complete = request->system && request->jobid && request->node;
+    for (int i = 0; complete && i < DIRS && q->dirs[i]; i++)
+        complete = (request->dirs[i] = strdup(q->dirs[i])) != NULL;
+    if (complete && q->devices)
+        complete = (request->devices = strdup(q->devices)) != NULL;
+    return complete;
 }
 
 struct bj_gpu_request *bj_gpu_lookup_submit(struct bj_gpu_lookup *a,
@@ -384,9 +384,9 @@ struct bj_gpu_request *bj_gpu_lookup_submit(struct bj_gpu_lookup *a,
     struct bj_gpu_request *request = calloc(1, sizeof(*request));
     if (!request)
         return NULL;
-    bool whole = copy(request, q);
+    bool complete = copy(request, q);
     pthread_mutex_lock(a->poller.lock);
-    if (!whole || bj_poller_start(&a->poller) < 0) {
+    if (!complete || bj_poller_start(&a->poller) < 0) {
         request->refs = 1;
         request_unref(request);
         request = NULL;
@@ -404,11 +404,11 @@ bool bj_gpu_request_result(struct bj_gpu_lookup *a,
                            struct bj_gpu_claim *ret)
 {
     pthread_mutex_lock(a->poller.lock);
-    bool answered = request->answered;
-    if (answered)
+    bool has_result = request->has_result;
+    if (has_result)
         *ret = request->claim;
     pthread_mutex_unlock(a->poller.lock);
-    return answered;
+    return has_result;
 }
 
 void bj_gpu_request_drop(struct bj_gpu_lookup *a,

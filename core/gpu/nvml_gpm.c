@@ -96,10 +96,10 @@ static bool supported(struct bj_nvml_visit *v)
     if (!nv->gpm_support || !nv->gpm_alloc || !nv->gpm_free ||
         !nv->gpm_sample || !nv->gpm_metrics)
         return false;
-    if (!v->dev->gpm_asked)
+    if (!v->dev->gpm_checked)
         v->dev->gpm = nv->gpm_support(v->dev->handle, &s) == BJ_NVML_OK &&
                       s.supported == 1;
-    v->dev->gpm_asked = true;
+    v->dev->gpm_checked = true;
     return v->dev->gpm;
 }
 
@@ -130,7 +130,7 @@ static void compare(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p)
         r->get->metric[i].id = metrics[i].id;
         r->get->metric[i].code = BJ_NVML_NO_DATA;
     }
-    if (!bj_nvml_took(v, r->nv.gpm_metrics(r->get), "GPM metrics"))
+    if (!bj_nvml_succeeded(v, r->nv.gpm_metrics(r->get), "GPM metrics"))
         return;
     for (uint32_t i = 0; i < METRICS; i++)
         if (r->get->metric[i].code == BJ_NVML_OK)
@@ -167,7 +167,7 @@ void bj_nvml_profile(struct bj_nvml_visit *v)
                         : nv->gpm_sample(v->dev->handle, s);
     bool older = p->stamp_usec != 0;
     p->stamp_usec = 0;
-    if (!bj_nvml_took(v, code, "GPM sample"))
+    if (!bj_nvml_succeeded(v, code, "GPM sample"))
         return;
     p->newest = 1 - p->newest;
     p->stamp_usec = now;

@@ -86,7 +86,7 @@ static bool list(struct bj_nvml_visit *v,
         code = call(v->dev->handle, &n, r->procs);
         want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
     }
-    if (!bj_nvml_took(v, code, what))
+    if (!bj_nvml_succeeded(v, code, what))
         return false;
     for (unsigned i = 0; i < n && i < r->nprocs; i++)
         add(v, &r->procs[i], call == r->nv.mps);
@@ -148,7 +148,7 @@ static void uses(struct bj_nvml_visit *v)
     /* It returns "not found" when no process was active. */
     if (code == BJ_NVML_NOT_FOUND)
         take_uses(v, 0);
-    else if (bj_nvml_took(v, code, "process utilization"))
+    else if (bj_nvml_succeeded(v, code, "process utilization"))
         take_uses(v, n < r->nuses ? n : r->nuses);
 }
 

@@ -69,7 +69,7 @@ static uint64_t multiprocessors_of(const struct bj_nvml *nv,
     return BJ_ABSENT;
 }
 
-static void know(const struct bj_nvml *nv, struct bj_nvml_dev *dev)
+static void identify(const struct bj_nvml *nv, struct bj_nvml_dev *dev)
 {
     struct bj_nvml_pci pci = {0};
     unsigned minor;
@@ -112,7 +112,7 @@ static int open_reader(const struct bj_gpu_env *env, void **ret,
         r->n = BJ_NVML_DEVICES;
     for (unsigned i = 0; i < r->n; i++)
         if (r->nv.by_index(i, &r->dev[i].handle) == BJ_NVML_OK)
-            know(&r->nv, &r->dev[i]);
+            identify(&r->nv, &r->dev[i]);
         else
             r->dev[i].handle = NULL;
     if (!r->nv.driver || r->nv.driver(r->driver, BJ_GPU_TEXT) != BJ_NVML_OK)
@@ -150,7 +150,7 @@ static void read_instance(struct bj_nvml_visit *v, struct bj_nvml_device *mig)
         g->ci = id;
     v->gpu = g;
     if (nv->attributes &&
-        bj_nvml_took(v, nv->attributes(mig, &a), "attributes")) {
+        bj_nvml_succeeded(v, nv->attributes(mig, &a), "attributes")) {
         g->use.multiprocessors = a.sms;
         g->use.slices = a.gpu_slices;
     }
@@ -164,8 +164,8 @@ static void read_instances(struct bj_nvml_visit *v)
     const struct bj_nvml *nv = &v->r->nv;
     unsigned mode = 0, pending = 0, max = 0;
     if (!nv->mig_mode || !nv->mig_by_index ||
-        !bj_nvml_took(v, nv->mig_mode(v->dev->handle, &mode, &pending),
-                      "MIG mode") ||
+        !bj_nvml_succeeded(v, nv->mig_mode(v->dev->handle, &mode, &pending),
+                           "MIG mode") ||
         mode != 1)
         return;
     v->gpu->split = true;
@@ -174,7 +174,7 @@ static void read_instances(struct bj_nvml_visit *v)
     for (unsigned i = 0; i < max && !v->lost; i++) {
         struct bj_nvml_device *mig = NULL;
         int code = nv->mig_by_index(v->dev->handle, i, &mig);
-        if (bj_nvml_took(v, code, "MIG instance") && mig)
+        if (bj_nvml_succeeded(v, code, "MIG instance") && mig)
             read_instance(v, mig);
     }
 }

@@ -16,7 +16,7 @@ struct bj_nvml_dev {
     uint64_t minor, multiprocessors;
     struct bj_gpu_xid *xid;       /* NULL: not supported */
     unsigned long long seen_usec; /* newest sample of a process */
-    bool gpm_asked, gpm;          /* profiling is supported */
+    bool gpm_checked, gpm;        /* profiling is supported */
 };
 
 struct bj_nvml_gpm;
@@ -49,7 +49,7 @@ struct bj_nvml_visit {
 };
 
 /* Whether a call returned a value.  Records an error of the call. */
-bool bj_nvml_took(struct bj_nvml_visit *v, int code, const char *what);
+bool bj_nvml_succeeded(struct bj_nvml_visit *v, int code, const char *what);
 
 /* Values of the device, or of an instance with its handle. */
 void bj_nvml_device_values(struct bj_nvml_visit *v);

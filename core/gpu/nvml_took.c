@@ -1,6 +1,6 @@
 #include "core/gpu/nvml_read.h"
 
-bool bj_nvml_took(struct bj_nvml_visit *v, int code, const char *what)
+bool bj_nvml_succeeded(struct bj_nvml_visit *v, int code, const char *what)
 {
     int r = bj_nvml_errno(code);
     if (r == 0 || r == -ENODATA)

@@ -5,9 +5,9 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Make a call, unless the device is lost or the library lacks the call. */
-#define ASK(v, call, ...)                                                      \
+#define CALL(v, call, ...)                                                     \
     (!(v)->lost && (v)->r->nv.call &&                                          \
-     bj_nvml_took(v, (v)->r->nv.call(__VA_ARGS__), #call))
+     bj_nvml_succeeded(v, (v)->r->nv.call(__VA_ARGS__), #call))
 
 enum {
     TEMPERATURE_GPU = 0, /* nvmlTemperatureSensors_t */
@@ -30,12 +30,12 @@ void bj_nvml_memory_values(struct bj_nvml_visit *v,
     struct bj_nvml_memory one = {0};
     /* The second version excludes memory that the driver reserves; the first
      * counts it as used. */
-    if (ASK(v, memory2, handle, &two)) {
+    if (CALL(v, memory2, handle, &two)) {
         u->memory_total_bytes = two.total;
         u->memory_used_bytes = two.used;
         u->memory_reserved_bytes = two.reserved;
         u->memory_free_bytes = two.free;
-    } else if (ASK(v, memory, handle, &one)) {
+    } else if (CALL(v, memory, handle, &one)) {
         u->memory_total_bytes = one.total;
         u->memory_used_bytes = one.used;
         u->memory_free_bytes = one.free;
@@ -47,12 +47,12 @@ static void power_values(struct bj_nvml_visit *v)
     struct bj_gpu_use *u = &v->gpu->use;
     unsigned milliwatts;
     unsigned long long millijoules;
-    if (ASK(v, power, v->dev->handle, &milliwatts) && milliwatts != UINT32_MAX)
+    if (CALL(v, power, v->dev->handle, &milliwatts) && milliwatts != UINT32_MAX)
         u->power_uw = milliwatts * UINT64_C(1000);
-    if (ASK(v, power_limit, v->dev->handle, &milliwatts) &&
+    if (CALL(v, power_limit, v->dev->handle, &milliwatts) &&
         milliwatts != UINT32_MAX)
         u->power_limit_uw = milliwatts * UINT64_C(1000);
-    if (ASK(v, energy, v->dev->handle, &millijoules) &&
+    if (CALL(v, energy, v->dev->handle, &millijoules) &&
         millijoules <= UINT64_MAX / 1000 - 1)
         v->gpu->energy_raw_uj = millijoules * UINT64_C(1000);
 }
@@ -63,17 +63,17 @@ static void state_values(struct bj_nvml_visit *v)
     struct bj_nvml_utilization busy;
     unsigned celsius, percent;
     unsigned long long mask;
-    if (!v->gpu->split && ASK(v, utilization, v->dev->handle, &busy) &&
+    if (!v->gpu->split && CALL(v, utilization, v->dev->handle, &busy) &&
         busy.gpu <= 100 && busy.memory <= 100) {
         u->busy_ppm = busy.gpu * UINT64_C(10000);
         u->memory_busy_ppm = busy.memory * UINT64_C(10000);
     }
-    if (ASK(v, temperature, v->dev->handle, TEMPERATURE_GPU, &celsius) &&
+    if (CALL(v, temperature, v->dev->handle, TEMPERATURE_GPU, &celsius) &&
         celsius < 1000)
         u->temperature_uc = celsius * UINT64_C(1000000);
-    if (ASK(v, fan, v->dev->handle, &percent) && percent < 1000)
+    if (CALL(v, fan, v->dev->handle, &percent) && percent < 1000)
         u->fan_ppm = percent * UINT64_C(10000);
-    if (ASK(v, throttle, v->dev->handle, &mask))
+    if (CALL(v, throttle, v->dev->handle, &mask))
         v->gpu->throttle = mask;
 }
 
@@ -84,7 +84,7 @@ static void clock_values(struct bj_nvml_visit *v)
                                     AT(memory_clock_hz), AT(video_clock_hz)};
     unsigned mhz;
     for (size_t i = 0; i < COUNT(clocks); i++)
-        if (ASK(v, clock, v->dev->handle, (int)i, &mhz) && mhz != UINT32_MAX)
+        if (CALL(v, clock, v->dev->handle, (int)i, &mhz) && mhz != UINT32_MAX)
             put(v->gpu, clocks[i], mhz * UINT64_C(1000000));
 }
 
@@ -101,9 +101,9 @@ static void health_values(struct bj_nvml_visit *v)
     unsigned long long n;
     unsigned row[4];
     for (size_t i = 0; i < COUNT(errors); i++)
-        if (ASK(v, ecc, v->dev->handle, errors[i].type, errors[i].counter, &n))
+        if (CALL(v, ecc, v->dev->handle, errors[i].type, errors[i].counter, &n))
             put(v->gpu, errors[i].off, n);
-    if (ASK(v, remapped, v->dev->handle, &row[0], &row[1], &row[2], &row[3])) {
+    if (CALL(v, remapped, v->dev->handle, &row[0], &row[1], &row[2], &row[3])) {
         u->rows_corrected = row[0];
         u->rows_uncorrected = row[1];
         u->rows_pending = row[2];
@@ -157,7 +157,7 @@ static void field_values(struct bj_nvml_visit *v)
         f[i].scope = fields[i].scope;
         f[i].code = BJ_NVML_NO_DATA;
     }
-    if (!ASK(v, fields, v->dev->handle, (int)COUNT(fields), f))
+    if (!CALL(v, fields, v->dev->handle, (int)COUNT(fields), f))
         return;
     for (size_t i = 0; i < COUNT(fields); i++) {
         uint64_t value;

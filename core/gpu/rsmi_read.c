@@ -63,8 +63,8 @@ struct visit {
 };
 
 /* Whether a call returned a value; records faults. */
-static bool took(struct visit *v, unsigned code, const char *what,
-                 const char *pci)
+static bool succeeded(struct visit *v, unsigned code, const char *what,
+                      const char *pci)
 {
     switch (code) {
     case BJ_RSMI_OK:
@@ -103,7 +103,7 @@ static void count_errors(struct visit *v, uint32_t i)
         struct bj_rsmi_errors e = {0, 0};
         bool xgmi = b == BJ_RSMI_BLOCK_XGMI;
         if (b == BJ_RSMI_BLOCK_PCIE ||
-            !took(v, v->r->lib.ecc(i, b, &e), "errors", d->pci))
+            !succeeded(v, v->r->lib.ecc(i, b, &e), "errors", d->pci))
             continue;
         add(xgmi ? &d->xgmi_corrected : &d->corrected, e.corrected);
         add(xgmi ? &d->xgmi_uncorrected : &d->uncorrected, e.uncorrected);
@@ -118,7 +118,8 @@ static void read_energy(struct visit *v, uint32_t i, struct bj_gpu *g)
     uint64_t count = 0, stamp = 0;
     float uj = 0;
     if (!v->r->lib.energy ||
-        !took(v, v->r->lib.energy(i, &count, &uj, &stamp), "energy", g->pci))
+        !succeeded(v, v->r->lib.energy(i, &count, &uj, &stamp), "energy",
+                   g->pci))
         return;
     double all = (double)count * (double)uj;
     if (count > 0 && isfinite(all) && uj > 0 && all < 9e18)
@@ -131,12 +132,12 @@ static void read_device(struct visit *v, uint32_t i, bool errors)
     const struct device *d = &r->dev[i];
     uint64_t n = 0;
     size_t before = v->set->n;
-    struct bj_gpu *g = *d->pci ? bj_gpu_at(v->set, d->pci) : NULL;
+    struct bj_gpu *g = *d->pci ? bj_gpu_get(v->set, d->pci) : NULL;
     if (!g || v->set->n == before) /* partitions of one device share an entry */
         return;
     read_energy(v, i, g);
     if (r->lib.replays &&
-        took(v, r->lib.replays(i, &n), "PCIe replays", g->pci))
+        succeeded(v, r->lib.replays(i, &n), "PCIe replays", g->pci))
         g->use.pcie_replays = n;
     if (r->lib.ecc && errors)
         count_errors(v, i);
@@ -163,11 +164,11 @@ static void add_process(struct visit *v, const struct bj_rsmi_process *p)
 {
     uint32_t at[DEVICES], n = DEVICES;
     unsigned code = v->r->lib.process_gpus(p->pid, at, &n);
-    if (!took(v, code, "devices of a process", "-"))
+    if (!succeeded(v, code, "devices of a process", "-"))
         return;
     for (uint32_t i = 0; i < n && i < DEVICES; i++) {
         struct bj_gpu *g = at[i] < v->r->n && v->r->dev[at[i]].pci[0]
-                               ? bj_gpu_at(v->set, v->r->dev[at[i]].pci)
+                               ? bj_gpu_get(v->set, v->r->dev[at[i]].pci)
                                : NULL;
         uint32_t gpu = g ? (uint32_t)(g - v->set->v) : 0;
         if (!g || known(v->set, gpu, p->pid))
@@ -189,7 +190,7 @@ static void read_processes(struct visit *v)
     if (!r->lib.processes || !r->lib.process_gpus || access(r->kfd, F_OK) < 0)
         return;
     unsigned code = r->lib.processes(r->proc, &n);
-    if (!took(v, code, "processes", "-") || n > PROCESSES)
+    if (!succeeded(v, code, "processes", "-") || n > PROCESSES)
         return;
     for (size_t i = 0; i < v->set->n; i++)
         v->set->v[i].use.processes = 0;
@@ -213,7 +214,7 @@ static void close_rsmi(void *m)
 }
 
 /* "BDFID": domain, bus, device and function. */
-static void know(struct rsmi *r, uint32_t i)
+static void identify(struct rsmi *r, uint32_t i)
 {
     uint64_t id;
     struct device *d = &r->dev[i];
@@ -251,7 +252,7 @@ static int open_rsmi(const struct bj_gpu_env *env, void **ret,
     if (r->n > DEVICES)
         r->n = DEVICES;
     for (uint32_t i = 0; i < r->n; i++)
-        know(r, i);
+        identify(r, i);
     snprintf(r->kfd, sizeof(r->kfd), "%.400s/class/kfd/kfd/proc", env->sysfs);
     *ret = r;
     return 0;

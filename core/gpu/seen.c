@@ -78,8 +78,8 @@ bool bj_gpu_seens_due(const struct bj_gpu_seens *s, struct bj_gpu_seen *p)
         p->due_usec = 0;
     else if (p->due_usec == 0)
         p->due_usec = s->now_usec + ((uint64_t)p->pid % SPREAD + 1) *
-                                        (BJ_GPU_SEEN_PACE_USEC / SPREAD);
+                                        (BJ_GPU_SEEN_INTERVAL_USEC / SPREAD);
     else
-        p->due_usec = s->now_usec + BJ_GPU_SEEN_PACE_USEC;
+        p->due_usec = s->now_usec + BJ_GPU_SEEN_INTERVAL_USEC;
     return true;
 }

@@ -11,7 +11,7 @@ enum {
     BJ_GPU_SEEN_FILES = 128,
     BJ_GPU_SEEN_YOUNG_USEC = 60000000, /* time for which all its files are read
                                           each time ... */
-    BJ_GPU_SEEN_PACE_USEC = 30000000   /* ... then at this interval */
+    BJ_GPU_SEEN_INTERVAL_USEC = 30000000 /* ... then at this interval */
 };
 
 /* A process. */

@@ -29,7 +29,7 @@ struct bj_gpu_watch {
     struct bj_gpu_watch_stat stat;
 };
 
-static void say(struct bj_gpu_watch *w, const struct bj_err *err)
+static void log_change(struct bj_gpu_watch *w, const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "GPU source %s: %s", w->kind->name,
@@ -58,15 +58,15 @@ static void free_env(struct bj_gpu_env *env)
 
 static int copy_env(const struct bj_gpu_env *from, struct bj_gpu_env *to)
 {
-    bool whole = true;
+    bool complete = true;
     *to = *from;
     for (size_t i = 0; i < TEXTS; i++) {
         char **text = text_of(to, i);
         *text = strdup(*text ? *text : "");
-        whole &= *text != NULL;
+        complete &= *text != NULL;
     }
     to->places = bj_gpu_places_ref(from->places);
-    return whole ? 0 : -ENOMEM;
+    return complete ? 0 : -ENOMEM;
 }
 
 /* --- the thread -----------------------------------------------------------*/
@@ -145,7 +145,7 @@ static bool step(struct bj_worker *worker)
     /* The host of an abandoned thread may be gone. */
     if (news && !atomic_load(&w->poller.stop)) {
         pthread_mutex_unlock(w->poller.lock);
-        say(w, err.code ? &err : NULL);
+        log_change(w, err.code ? &err : NULL);
         pthread_mutex_lock(w->poller.lock);
     }
     return ours;
@@ -254,5 +254,5 @@ void bj_gpu_watch_stat(struct bj_gpu_watch *w, uint64_t now_usec,
     ret->hung = hung;
     pthread_mutex_unlock(w->poller.lock);
     if (news)
-        say(w, &err);
+        log_change(w, &err);
 }

@@ -54,7 +54,7 @@ struct visit {
 };
 
 /* Whether a call returned a value; records faults. */
-static bool took(struct visit *v, unsigned code, const char *what)
+static bool succeeded(struct visit *v, unsigned code, const char *what)
 {
     switch (code) {
     case BJ_ZE_OK:
@@ -84,7 +84,8 @@ static void read_energy(struct visit *v)
     struct device *d = v->dev;
     struct bj_ze_energy now = {0, 0}, before = d->energy;
     d->energy = now;
-    if (!d->power || !took(v, v->z->lib.energy(d->power, &now), "energy") ||
+    if (!d->power ||
+        !succeeded(v, v->z->lib.energy(d->power, &now), "energy") ||
         now.energy_uj == BJ_ABSENT)
         return;
     d->energy = now;
@@ -106,8 +107,8 @@ static void read_engines(struct visit *v)
     uint32_t known = 0;
     for (uint32_t i = 0; i < d->nengines; i++) {
         struct bj_ze_activity now = {0, 0}, before = d->activity[i];
-        bool good =
-            took(v, v->z->lib.activity(d->engine[i], &now), "engine activity");
+        bool good = succeeded(v, v->z->lib.activity(d->engine[i], &now),
+                              "engine activity");
         d->activity[i] = now;
         if (!good || before.stamp_usec == 0 ||
             now.stamp_usec <= before.stamp_usec ||
@@ -128,7 +129,7 @@ static void read_memory(struct visit *v)
     uint64_t total = 0, used = 0;
     for (uint32_t i = 0; i < d->nmemories; i++) {
         struct bj_ze_memory_state s = {.stype = BJ_ZE_MEMORY_STATE};
-        if (!took(v, v->z->lib.memory_state(d->memory[i], &s), "memory") ||
+        if (!succeeded(v, v->z->lib.memory_state(d->memory[i], &s), "memory") ||
             s.free > s.size || s.size > UINT64_C(1) << 56)
             return;
         total += s.size;
@@ -149,8 +150,8 @@ static void read_temperatures(struct visit *v)
         uint64_t *to = d->sensor_of_memory[i]
                            ? &v->gpu->use.memory_temperature_uc
                            : &v->gpu->use.temperature_uc;
-        if (!took(v, v->z->lib.temperature(d->sensor[i], &celsius),
-                  "temperature") ||
+        if (!succeeded(v, v->z->lib.temperature(d->sensor[i], &celsius),
+                       "temperature") ||
             !(celsius > 0 && celsius < 1000))
             continue;
         uint64_t uc = (uint64_t)(celsius * 1e6 + 0.5);
@@ -168,7 +169,8 @@ static void read_processes(struct visit *v)
     memset(z->proc, 0, sizeof(z->proc));
     for (uint32_t i = 0; i < PROCESSES; i++)
         z->proc[i].stype = BJ_ZE_PROCESS_STATE;
-    if (!took(v, z->lib.processes(v->dev->handle, &n, z->proc), "processes") ||
+    if (!succeeded(v, z->lib.processes(v->dev->handle, &n, z->proc),
+                   "processes") ||
         n > PROCESSES)
         return;
     v->gpu->use.processes = n;
@@ -194,7 +196,7 @@ static uint32_t list(unsigned (*call)(struct bj_ze_handle *, uint32_t *,
 
 /* Choose the power domain: that of the card, else the only one that does not
  * belong to a tile. */
-static void know_power(const struct bj_ze *l, struct device *d)
+static void find_power(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *power[PARTS], *found = NULL;
     uint32_t whole = 0;
@@ -216,7 +218,7 @@ static void know_power(const struct bj_ze *l, struct device *d)
     d->power = whole == 1 ? found : NULL;
 }
 
-static void know_engines(const struct bj_ze *l, struct device *d)
+static void find_engines(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *engine[PARTS];
     bool whole = false;
@@ -233,7 +235,7 @@ static void know_engines(const struct bj_ze *l, struct device *d)
     }
 }
 
-static void know_memory(const struct bj_ze *l, struct device *d)
+static void find_memory(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *memory[PARTS];
     uint32_t n =
@@ -246,7 +248,7 @@ static void know_memory(const struct bj_ze *l, struct device *d)
     }
 }
 
-static void know_sensors(const struct bj_ze *l, struct device *d)
+static void find_sensors(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *sensor[PARTS];
     uint32_t n =
@@ -261,7 +263,7 @@ static void know_sensors(const struct bj_ze *l, struct device *d)
     }
 }
 
-static void know(struct ze *z, struct bj_ze_handle *handle)
+static void add_device(struct ze *z, struct bj_ze_handle *handle)
 {
     struct bj_ze_pci p = {.stype = BJ_ZE_PCI_PROPERTIES};
     if (z->n == DEVICES || z->lib.pci(handle, &p) != BJ_ZE_OK)
@@ -270,10 +272,10 @@ static void know(struct ze *z, struct bj_ze_handle *handle)
     d->handle = handle;
     snprintf(d->pci, sizeof(d->pci), "%04x:%02x:%02x.%x", p.domain, p.bus,
              p.device, p.function);
-    know_power(&z->lib, d);
-    know_engines(&z->lib, d);
-    know_memory(&z->lib, d);
-    know_sensors(&z->lib, d);
+    find_power(&z->lib, d);
+    find_engines(&z->lib, d);
+    find_memory(&z->lib, d);
+    find_sensors(&z->lib, d);
 }
 
 /* --- the source -----------------------------------------------------------*/
@@ -288,7 +290,7 @@ static void close_ze(void *m)
     free(m);
 }
 
-static void know_all(struct ze *z)
+static void find_devices(struct ze *z)
 {
     struct bj_ze_handle *driver[DRIVERS], *device[DEVICES];
     uint32_t drivers = DRIVERS;
@@ -299,7 +301,7 @@ static void know_all(struct ze *z)
         if (z->lib.devices(driver[i], &n, device) != BJ_ZE_OK)
             continue;
         for (uint32_t k = 0; k < n && k < DEVICES; k++)
-            know(z, device[k]);
+            add_device(z, device[k]);
     }
 }
 
@@ -315,7 +317,7 @@ static int open_ze(const struct bj_gpu_env *env, void **ret, struct bj_err *err)
         r = -ENODEV;
     unsigned code = r < 0 ? BJ_ZE_OK : z->lib.init(0);
     if (r == 0 && code == BJ_ZE_OK)
-        know_all(z);
+        find_devices(z);
     else if (r == 0)
         r = bj_err_set(err, -EIO, "initialise Level Zero: error 0x%x", code);
     if (r == 0 && z->n == 0)
@@ -335,7 +337,7 @@ static int read_ze(void *m, struct bj_gpu_set *out, struct bj_err *err)
     for (uint32_t i = 0; i < z->n; i++) {
         v.dev = &z->dev[i];
         size_t before = out->n;
-        v.gpu = bj_gpu_at(out, v.dev->pci);
+        v.gpu = bj_gpu_get(out, v.dev->pci);
         if (!v.gpu || out->n == before)
             continue;
         read_energy(&v);

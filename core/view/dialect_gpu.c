@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool is(const struct bj_sub *a, const struct bj_sub *b)
+static bool same_key(const struct bj_sub *a, const struct bj_sub *b)
 {
     return bj_slice_eq(a->key[0], b->key[0]);
 }
@@ -25,7 +25,7 @@ static uint64_t share_of(const struct bj_job *job, const struct bj_sub *gpu)
 {
     const struct bj_gpu_part *part = job->gpus.v;
     for (size_t i = 0; i < job->gpus.n; i++)
-        if (is(&part[i].sub, gpu))
+        if (same_key(&part[i].sub, gpu))
             return part[i].share_ppm == BJ_ABSENT ? 1 : part[i].share_ppm;
     return 0;
 }
@@ -63,7 +63,7 @@ static struct bj_slice label_of(const struct bj_list *list,
 {
     const struct bj_gpu_label *v = list->v;
     for (size_t i = 0; i < list->n; i++)
-        if (is(&v[i].sub, gpu))
+        if (same_key(&v[i].sub, gpu))
             return v[i].sub.key[2];
     return (struct bj_slice){0};
 }
@@ -174,10 +174,10 @@ static int put_reasons(struct bj_dialect_walk *w, struct bj_slice labels,
     const size_t room = l->n;
     int r = 0;
     for (size_t i = 0; i < w->snap->gpu_reasons.n && r >= 0; i++) {
-        if (!is(&v[i].sub, &card->sub))
+        if (!same_key(&v[i].sub, &card->sub))
             continue;
         l->n = room;
-        put_key(l, bj_dialect_called(w->row, v[i].sub.key));
+        put_key(l, bj_dialect_map_word(w->row, v[i].sub.key));
         r = bj_dialect_put(w, labels, l->key, v[i].value);
     }
     return r;

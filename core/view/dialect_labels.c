@@ -97,11 +97,11 @@ static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
 static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
                      const struct bj_job *job)
 {
-    bool told = job->ident->f[BJ_ID_NODE].n == 0;
+    bool has_node = job->ident->f[BJ_ID_NODE].n == 0;
     for (; l->name; l++)
-        told |= l->of == BJ_LABEL_CGROUP ||
-                (l->of == BJ_LABEL_IDENT && l->field == BJ_ID_NODE);
-    if (!told)
+        has_node |= l->of == BJ_LABEL_CGROUP ||
+                    (l->of == BJ_LABEL_IDENT && l->field == BJ_ID_NODE);
+    if (!has_node)
         put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
 }
 
@@ -177,7 +177,7 @@ static bool skipped(const struct bj_dialect_env *env, const struct bj_job *job)
 }
 
 /* Originals drop a job as soon as it ends. */
-static bool spoken(const struct bj_dialect_walk *w, const struct bj_job *job)
+static bool shows_job(const struct bj_dialect_walk *w, const struct bj_job *job)
 {
     const char *system = w->dialect->system;
     if (system &&
@@ -211,7 +211,7 @@ static int put_jobs(struct bj_dialect_walk *w)
     if (!BJ_GROW(room->v, w->snap->jobs.n, room->cap))
         return -ENOMEM;
     for (size_t i = 0; i < w->snap->jobs.n; i++) {
-        if (!spoken(w, &job[i]))
+        if (!shows_job(w, &job[i]))
             continue;
         struct bj_dialect_job *j = &room->v[room->n];
         j->job = &job[i];

@@ -110,8 +110,8 @@ bool bj_dialect_wanted(const struct bj_dialect_row *row,
     return !row->skip || !skipped(row->skip, key[0]);
 }
 
-struct bj_slice bj_dialect_called(const struct bj_dialect_row *row,
-                                  const struct bj_slice key[BJ_SUB_KEYS])
+struct bj_slice bj_dialect_map_word(const struct bj_dialect_row *row,
+                                    const struct bj_slice key[BJ_SUB_KEYS])
 {
     const struct bj_dialect_word *word = find_word(row, key);
     return word ? bj_slice_str(word->theirs) : key[row->word];
@@ -124,7 +124,7 @@ size_t bj_dialect_keys(const struct bj_dialect_row *row,
     size_t n = 0;
     for (unsigned k = 0; k < BJ_SUB_KEYS; k++)
         if (row->key[k])
-            ret[n++] = k == row->word ? bj_dialect_called(row, key) : key[k];
+            ret[n++] = k == row->word ? bj_dialect_map_word(row, key) : key[k];
     return n;
 }
 

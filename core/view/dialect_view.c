@@ -193,8 +193,8 @@ static void name_keys(struct bj_dialect_walk *w)
 }
 
 /* Whether the row applies (bj_when). */
-static bool spoken(const struct bj_dialect_walk *w,
-                   const struct bj_dialect_row *row)
+static bool row_applies(const struct bj_dialect_walk *w,
+                        const struct bj_dialect_row *row)
 {
     const enum bj_when way = !w->env->strict     ? BJ_WHEN_RIGHT
                              : !w->env->unified  ? BJ_WHEN_STRICT_V1
@@ -221,7 +221,7 @@ static enum bj_dialect_digits digits_of(const struct bj_dialect_row *row)
 static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
 {
     struct bj_dialect_row filled;
-    if (!spoken(w, row))
+    if (!row_applies(w, row))
         return 0;
     if (row->lack_at) {
         uint64_t v = bj_dialect_field((const char *)w->snap, row->lack_at);

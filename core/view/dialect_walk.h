@@ -68,8 +68,8 @@ bool bj_dialect_wanted(const struct bj_dialect_row *row,
                        const struct bj_slice key[BJ_SUB_KEYS]);
 
 /* key[word] in the original's words. */
-struct bj_slice bj_dialect_called(const struct bj_dialect_row *row,
-                                  const struct bj_slice key[BJ_SUB_KEYS]);
+struct bj_slice bj_dialect_map_word(const struct bj_dialect_row *row,
+                                    const struct bj_slice key[BJ_SUB_KEYS]);
 
 /* Copy the exported keys to ret; returns their number. */
 size_t bj_dialect_keys(const struct bj_dialect_row *row,

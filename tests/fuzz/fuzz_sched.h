@@ -75,7 +75,7 @@ static inline int hash_job(void *ctx, const struct bj_sched_job *j,
     MUST(j->steps == 0 || j->step);
     const struct bj_slice text[] = {j->cluster,
                                     j->raw_id,
-                                    j->shown_id,
+                                    j->display_id,
                                     j->sluid,
                                     j->array_tasks,
                                     j->user,

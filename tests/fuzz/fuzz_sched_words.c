@@ -56,7 +56,7 @@ static void ids(struct bj_slice text)
             continue;
         MUST(id.number <= INT64_MAX);
         MUST(id.task == BJ_ABSENT || (id.array && id.task <= INT64_MAX));
-        MUST(id.whole.n > 0 && id.whole.n <= text.n);
+        MUST(id.without_step.n > 0 && id.without_step.n <= text.n);
         must_lie_in(id.tasks, text);
         must_lie_in(id.step, text);
         must_lie_in(id.server, text);

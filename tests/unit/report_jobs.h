@@ -116,7 +116,7 @@ static inline void put_odd(struct derive_rig *w)
     plain_job(&j, "3001", 2000);
     j.het_job = 3000;
     j.het_offset = 1;
-    j.shown_id = BJ_SLICE("3000+1");
+    j.display_id = BJ_SLICE("3000+1");
     put_job(w, &j);
     put_measured(w, &j, "n1", 13700, 7, "");
     /* 3100: requeued; this is its second run */

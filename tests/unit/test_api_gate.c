@@ -125,8 +125,8 @@ static int reset_servers(void **state)
     const struct bj_gate_server *const conf[] = {&recent, &recent, &year, &all};
     (void)state;
     for (unsigned i = 0; i < 4; i++)
-        server[i] =
-            (struct bj_gate_upstream){.conf = conf[i], .up = true, .turn = i};
+        server[i] = (struct bj_gate_upstream){
+            .conf = conf[i], .up = true, .last_use = i};
     return 0;
 }
 
@@ -164,9 +164,9 @@ static void server_with_fewest_queries_wins(void **state)
     assert_int_equal(route(1, 0, NULL), 1);
     server[1].running = 2;
     assert_int_equal(route(1, 0, NULL), 0);
-    server[0].turn = 9;
+    server[0].last_use = 9;
     assert_int_equal(route(1, 0, NULL), 1);
-    server[1].own = 3;
+    server[1].user_running = 3;
     assert_int_equal(route(1, 0, NULL), 0);
     server[0].running = 4;
     assert_int_equal(route(1, 0, NULL), -EAGAIN);

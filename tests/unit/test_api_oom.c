@@ -275,9 +275,9 @@ static void test_reload(void **state)
         if (r < 0)
             assert_true(bj_server_conf(&s) == before);
         assert_true((bj_auth_web(s.settings->auth) == web) == (r < 0));
-        assert_true(s.own.settings == s.settings &&
-                    s.own.auth == s.settings->auth);
-        assert_true(s.own.reader && s.own.words);
+        assert_true(s.http_worker.settings == s.settings &&
+                    s.http_worker.auth == s.settings->auth);
+        assert_true(s.http_worker.reader && s.http_worker.words);
         assert_true(s.httpd->web == bj_auth_web(s.settings->auth));
     }
     bj_fail_own_code(false);
@@ -300,7 +300,7 @@ static void fill(const char *user)
         bj_sched_job_init(&j);
         snprintf(id, sizeof(id), "%u", i);
         j.batch_system = BJ_SLICE("slurm");
-        j.raw_id = j.shown_id = bj_slice_str(id);
+        j.raw_id = j.display_id = bj_slice_str(id);
         j.user = j.group = bj_slice_str(user);
         j.account = j.partition = j.qos = j.name = BJ_SLICE("x");
         j.nodelist = BJ_SLICE("n[1-9]");
@@ -404,7 +404,7 @@ static void test_answers(void **state)
     snprintf(role, sizeof(role), "--access.coordinators=x: %s", me->pw_name);
     assert_int_equal(
         bj_server_init(&s, options(role), bj_endpoint_tables, &err), 0);
-    worker = s.own;
+    worker = s.http_worker;
     worker.settings = NULL;
     worker.reader = NULL;
     worker.words = NULL;

@@ -165,18 +165,18 @@ static void watchdog_interval(void **state)
     snprintf(pid, sizeof(pid), "%d", (int)getpid());
     unsetenv("WATCHDOG_PID");
     unsetenv("WATCHDOG_USEC");
-    assert_int_equal(bj_notify_pace(), 0);
+    assert_int_equal(bj_notify_interval(), 0);
     setenv("WATCHDOG_USEC", "30000000", 1);
-    assert_int_equal(bj_notify_pace(), 15000000);
+    assert_int_equal(bj_notify_interval(), 15000000);
     setenv("WATCHDOG_PID", pid, 1);
-    assert_int_equal(bj_notify_pace(), 15000000);
+    assert_int_equal(bj_notify_interval(), 15000000);
     setenv("WATCHDOG_PID", "1", 1);
-    assert_int_equal(bj_notify_pace(), 0);
+    assert_int_equal(bj_notify_interval(), 0);
     setenv("WATCHDOG_PID", "x", 1);
-    assert_int_equal(bj_notify_pace(), 0);
+    assert_int_equal(bj_notify_interval(), 0);
     unsetenv("WATCHDOG_PID");
     setenv("WATCHDOG_USEC", "soon", 1);
-    assert_int_equal(bj_notify_pace(), 0);
+    assert_int_equal(bj_notify_interval(), 0);
     unsetenv("WATCHDOG_USEC");
 }
 

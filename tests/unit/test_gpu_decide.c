@@ -64,7 +64,7 @@ static void test_decide(void **state)
         for (; n < 3 && cases[i].job[n].flags; n++) {
             c[n].evidence = cases[i].job[n].evidence;
             c[n].shared = has(cases[i].job[n].flags, 'S');
-            c[n].elsewhere = has(cases[i].job[n].flags, 'E');
+            c[n].not_allotted = has(cases[i].job[n].flags, 'E');
             c[n].barred = has(cases[i].job[n].flags, 'B');
         }
         bj_gpu_decide(c, n);

@@ -70,7 +70,7 @@ static void set_up(struct bj_gpu_hold *h, struct bj_track *t,
         t->life.end_usec = (uint64_t)l->end * SECOND;
     *h = (struct bj_gpu_hold){.track = t,
                               .now = l->end == NOW,
-                              .was = l->end != NOW,
+                              .pending = l->end != NOW,
                               .since_usec = t->life.first_usec,
                               .share_ppm = l->share_ppm};
 }
@@ -83,7 +83,7 @@ static void test_give(void **state)
         struct bj_track track[3];
         struct bj_gpu_dev dev = {
             .parent = -1,
-            .there = true,
+            .present = true,
             .stamp_usec = TO,
             .given_usec = cases[i].first ? 0 : FROM,
             .given_uj = 5,
@@ -112,7 +112,7 @@ static void test_compute_instances(void **state)
     struct bj_gpu_hold hold[3];
     struct bj_track track[3];
     struct bj_gpu_dev dev[4] = {{.parent = -1,
-                                 .there = true,
+                                 .present = true,
                                  .stamp_usec = TO,
                                  .given_usec = FROM,
                                  .idle_uw = BJ_ABSENT,
@@ -126,7 +126,7 @@ static void test_compute_instances(void **state)
         set_up(&hold[i], &track[i], &l);
         hold[i].dev = i + 1;
         dev[i + 1] = (struct bj_gpu_dev){
-            .parent = 0, .there = true, .stamp_usec = TO, .now.gi = gi[i]};
+            .parent = 0, .present = true, .stamp_usec = TO, .now.gi = gi[i]};
         dev[i + 1].now.use.slices = 3;
         dev[i + 1].now.use.sm_ppm = BJ_ABSENT;
         dev[i + 1].now.use.multiprocessors = BJ_ABSENT;

@@ -41,7 +41,7 @@ static struct world w;
 static size_t add_dev(int parent, uint64_t slices)
 {
     struct bj_gpu_dev *d = &w.dev[w.g.n];
-    *d = (struct bj_gpu_dev){.there = true,
+    *d = (struct bj_gpu_dev){.present = true,
                              .parent = parent,
                              .idle_uw = BJ_ABSENT,
                              .before_usec = 1,

@@ -292,7 +292,7 @@ static struct bj_gpu_set reading;
 static void report(uint64_t sec, uint64_t compute_msec, uint64_t copy_msec)
 {
     bj_gpu_set_clear(&reading);
-    bj_gpu_at(&reading, "0000:c1:00.0");
+    bj_gpu_get(&reading, "0000:c1:00.0");
     reading.traced_usec = sec * 1000000;
     reading.traced[reading.ntraced++] = 7;
     reading.time[reading.ntimes++] =

@@ -160,7 +160,7 @@ static void waiting_for_room(void **state)
     assert_false(bj_httpd_room(g.h, 0));
     int late = web_connect(&g, GET("/later"));
     assert_non_null(g.pending_request);
-    assert_false(bj_http_given_up(g.pending_request));
+    assert_false(bj_http_client_gone(g.pending_request));
     assert_int_equal(bj_httpd_timeout(g.h, g.now), 1000);
     g.now += SEC - 1;
     web_pump(&g);
@@ -189,9 +189,9 @@ static void client_disconnects(void **state)
     web_start(&g, (struct bj_http_limits){.later = true});
     int fd = web_connect(&g, GET("/later"));
     assert_non_null(g.pending_request);
-    assert_false(bj_http_given_up(g.pending_request));
+    assert_false(bj_http_client_gone(g.pending_request));
     close(fd);
-    assert_true(bj_http_given_up(g.pending_request));
+    assert_true(bj_http_client_gone(g.pending_request));
     finish(&g);
     assert_int_equal(bj_httpd_busy(g.h), 0);
     web_stop(&g);

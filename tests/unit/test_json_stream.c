@@ -148,11 +148,11 @@ static void targets(void **state)
             if (r != 0 || strcmp(s.got.p, target_cases[i].want) != 0)
                 fail_msg("%s by %zu: %d %s: %s", target_cases[i].text, step, r,
                          err.msg, s.got.p);
-            assert_int_equal(bj_json_stream_met(st, 0),
+            assert_int_equal(bj_json_stream_found(st, 0),
                              strchr(target_cases[i].met, 'a') != NULL);
-            assert_int_equal(bj_json_stream_met(st, 1),
+            assert_int_equal(bj_json_stream_found(st, 1),
                              strchr(target_cases[i].met, 'b') != NULL);
-            assert_false(bj_json_stream_met(st, 2));
+            assert_false(bj_json_stream_found(st, 2));
             bj_json_stream_free(st);
             bj_buf_free(&s.got);
         }

@@ -305,7 +305,7 @@ static void drop_unopened(struct node *n)
 {
     struct bj_account *a;
     struct bj_slice key;
-    while ((a = bj_ledger_asleep(n->l, &key)))
+    while ((a = bj_ledger_unopened(n->l, &key)))
         bj_ledger_drop(n->l, a);
 }
 

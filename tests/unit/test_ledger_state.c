@@ -158,7 +158,7 @@ static void same_boot(void **state)
     tick(&r, 10, 100 * J, 1);
     assert_false(bj_account_flagged(d));
     struct bj_slice key;
-    b = bj_ledger_asleep(r.l, &key);
+    b = bj_ledger_unopened(r.l, &key);
     assert_true(b && bj_slice_eq(key, BJ_SLICE("b")));
     assert_int_equal(cpu_uj(b, BJ_USAGE), 500 * J);
     assert_false(bj_account_flagged(b));
@@ -179,9 +179,9 @@ static void unopened_accounts(void **state)
     tick(&r, 500, 0, 0);
     for (int i = 0; i < 4; i++)
         tick(&r, 10, 10 * J, 1);
-    struct bj_account *a = bj_ledger_asleep(r.l, &key);
+    struct bj_account *a = bj_ledger_unopened(r.l, &key);
     assert_non_null(a);
-    for (; a; a = bj_ledger_asleep(r.l, &key))
+    for (; a; a = bj_ledger_unopened(r.l, &key))
         bj_ledger_drop(r.l, a);
     tick(&r, 10, 10 * J, 1);
     for (int p = 0; p < BJ_POLICIES; p++)
@@ -236,7 +236,7 @@ static void other_boot(void **state)
     struct bj_ledger_sums zero = {0};
     assert_memory_equal(&r.s, &zero, sizeof(zero));
     struct bj_slice key;
-    assert_null(bj_ledger_asleep(r.l, &key));
+    assert_null(bj_ledger_unopened(r.l, &key));
     tick(&r, 10, 0, 0);
     tick(&r, 10, 1500 * J, 9);
     assert_int_equal(r.s.idle_uw, 110 * J);

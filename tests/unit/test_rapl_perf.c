@@ -175,8 +175,8 @@ static int fake_open(void *ctx, struct perf_event_attr *attr, int cpu)
 static int open_fake(const struct bj_meter_env *env, void **ret,
                      struct bj_err *err)
 {
-    struct bj_perf_door door = {fake_open, NULL};
-    return bj_perf_open(env, &door, ret, err);
+    struct bj_perf_opener opener = {fake_open, NULL};
+    return bj_perf_open(env, &opener, ret, err);
 }
 
 /* The meter with simulated events. */

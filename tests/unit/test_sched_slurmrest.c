@@ -298,7 +298,7 @@ static int check_later(struct log *log, const struct bj_sched_job *j)
         return 0;
     }
     log->stop++;
-    assert_true(bj_slice_eq(j->shown_id, BJ_SLICE("40_3")));
+    assert_true(bj_slice_eq(j->display_id, BJ_SLICE("40_3")));
     assert_true(bj_slice_eq(j->account, BJ_SLICE("phys")));
     assert_true(bj_slice_eq(j->user, BJ_SLICE("anna")));
     assert_true(bj_slice_eq(j->sluid, BJ_SLICE("sEKNKTV3WPV500")));

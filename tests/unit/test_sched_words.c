@@ -475,7 +475,7 @@ static const struct {
     const char *text;
     int status;
     uint64_t number, task, offset;
-    const char *tasks, *step, *server, *whole;
+    const char *tasks, *step, *server, *without_step;
     bool array;
 } ids[] = {
     {bj_jobid_slurm, "123", 0, 123, NONE, NONE, "", "", "", "123", false},
@@ -558,7 +558,7 @@ static void test_ids(void **state)
         same(id.tasks, ids[i].tasks);
         same(id.step, ids[i].step);
         same(id.server, ids[i].server);
-        same(id.whole, ids[i].whole);
+        same(id.without_step, ids[i].without_step);
     }
 }
 

@@ -27,7 +27,7 @@ static inline struct bj_sched_job make_job(const char *raw, const char *user,
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
     j.raw_id = bj_slice_str(raw);
-    j.shown_id = j.raw_id;
+    j.display_id = j.raw_id;
     j.user = bj_slice_str(user);
     j.account = BJ_SLICE("math");
     j.partition = BJ_SLICE("cpu");

@@ -107,7 +107,7 @@ static void fill_rare(struct record *r, bool hostile)
     j->cancelled_by = amount(5);
     j->het_job = amount(50);
     j->exit_raw = text(r, hostile);
-    j->shown_id = text(r, hostile);
+    j->display_id = text(r, hostile);
     j->array_tasks = rnd(2) ? (struct bj_slice){NULL, 0} : BJ_SLICE("1-10%2");
 }
 

@@ -16,7 +16,7 @@ static void populate(struct acct_rig *w)
         struct bj_sched_job j = make_job(id, users[i % 4], T0 + i * 3600);
         j.account = i % 2 ? BJ_SLICE("math") : BJ_SLICE("physics");
         if (i >= 90 || i == 50 || i == 51)
-            j.shown_id = bj_slice_str(id_shown);
+            j.display_id = bj_slice_str(id_shown);
         if (i >= 90) {
             j.array_job = 1090;
             j.array_task = i - 90;
@@ -26,7 +26,7 @@ static void populate(struct acct_rig *w)
             j.het_offset = i - 50;
         }
         if (i == 53) { /* Slurm has skipped an id */
-            j.shown_id = BJ_SLICE("1050+2");
+            j.display_id = BJ_SLICE("1050+2");
             j.het_job = 1050;
             j.het_offset = 2;
         }

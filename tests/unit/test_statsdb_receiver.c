@@ -456,9 +456,9 @@ static void test_two_connections_can_write(void **state)
     pthread_t thread;
     fixture_open(&f);
     struct bj_store *s = store_open(&f);
-    assert_int_equal(
-        bj_store_open(&(struct bj_store_options){.beside = s}, &second, NULL),
-        0);
+    assert_int_equal(bj_store_open(&(struct bj_store_options){.shared_with = s},
+                                   &second, NULL),
+                     0);
     assert_int_equal(pthread_create(&thread, NULL, write_much, second), 0);
     write_much(s);
     pthread_join(thread, NULL);
@@ -477,9 +477,9 @@ static void test_a_batch_without_a_job_lets_others_write(void **state)
     fixture_open(&f);
     struct bj_store *s = store_open(&f);
     struct bj_upsert *u = upsert_open(s);
-    assert_int_equal(
-        bj_store_open(&(struct bj_store_options){.beside = s}, &second, NULL),
-        0);
+    assert_int_equal(bj_store_open(&(struct bj_store_options){.shared_with = s},
+                                   &second, NULL),
+                     0);
     bj_upsert_begin_later(u);
     assert_int_equal(bj_store_begin(second, NULL), 0);
     assert_int_equal(bj_store_commit(second, NULL), 0);

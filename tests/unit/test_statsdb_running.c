@@ -108,7 +108,7 @@ static void test_missing_values(void **state)
             j.suspended_sec = 1 + rnd(100);
             break;
         case 4: /* two jobs, or two responses */
-            j.twice = true;
+            j.ambiguous = true;
             break;
         default: /* accounting does not report how many nodes */
             j.nodes = rnd(2) == 0 ? BJ_SQL_NULL : 0;

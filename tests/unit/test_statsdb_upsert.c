@@ -18,7 +18,7 @@ static void full_ids(struct bj_sched_job *j)
     j->cluster = BJ_SLICE("hal");
     j->batch_system = BJ_SLICE("slurm");
     j->raw_id = BJ_SLICE("4711");
-    j->shown_id = BJ_SLICE("4700_3");
+    j->display_id = BJ_SLICE("4700_3");
     j->sluid = BJ_SLICE("sEKNKTV3WPV500");
     j->id_number = 4711;
     j->array_job = 4700;
@@ -203,7 +203,7 @@ static void test_shapes(void **state)
             bj_sched_job_init(&j);
             bj_job_step_init(&step);
             j.raw_id = bj_slice_str(cases[i].raw);
-            j.shown_id = bj_slice_str(cases[i].shown);
+            j.display_id = bj_slice_str(cases[i].shown);
             j.work_dir = bj_slice_str(cases[i].dir);
             step.step_id = bj_slice_str(cases[i].step);
             j.step = &step;
@@ -470,7 +470,7 @@ static void test_array(void **state)
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
     j.raw_id = BJ_SLICE("4700");
-    j.shown_id = BJ_SLICE("4700_[1-10%2]");
+    j.display_id = BJ_SLICE("4700_[1-10%2]");
     j.array_job = 4700;
     j.array_tasks = BJ_SLICE("1-10%2");
     j.submit_sec = 1000;
@@ -478,7 +478,7 @@ static void test_array(void **state)
     put(u, &j);
     expect(s, "SELECT display_id, array_tasks FROM job_v",
            "4700_[1-10%2]|1-10%2\n");
-    j.shown_id = BJ_SLICE("4700_10");
+    j.display_id = BJ_SLICE("4700_10");
     j.array_task = 10;
     j.array_tasks = (struct bj_slice){NULL, 0};
     j.state = BJ_STATE_RUNNING;

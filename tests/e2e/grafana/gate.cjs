@@ -79,7 +79,8 @@ function send(ds, method, path, parameters) {
         resolve(request);
       });
     });
-    r.on('error', reject);
+    // The server may close an idle connection just before a request; Go repeats such a request.
+    r.on('error', (e) => (r.reusedSocket && e.code === 'ECONNRESET' ? resolve(send(ds, method, path, parameters)) : reject(e)));
     r.end(body);
   });
 }

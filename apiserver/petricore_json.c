@@ -286,14 +286,14 @@ struct person {
 /* Append the newest jobs that the caller may see, and get the user's uid from
  * one of them. */
 static int put_jobs(struct bj_call *c, struct bj_params *p,
-                    struct person *identity, struct bj_buf *b)
+                    struct person *person, struct bj_buf *b)
 {
     struct bj_query q = {0};
     struct bj_st *st = NULL;
     const int64_t most = (int64_t)c->worker->conf->max_rows;
     const int64_t limit = p->number[BJ_PARAM_LIMIT];
     int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_USER), BJ_SLICE("user"),
-                          identity->name);
+                          person->name);
     bj_query_sql(&q, "SELECT j.jobid, o.uid FROM job AS j LEFT JOIN owner AS o "
                      "ON o.id = j.owner WHERE 1 = 1");
     if (r == 0)
@@ -305,14 +305,14 @@ static int put_jobs(struct bj_call *c, struct bj_params *p,
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         struct bj_slice id = bj_st_get_text(st, 0);
         uint64_t n;
-        bj_buf_str(b, identity->found ? "," : "");
+        bj_buf_str(b, person->found ? "," : "");
         if (bj_slice_u64(id, &n) == 0)
             bj_buf_slice(b, id);
         else
             bj_json_string(b, id);
-        if (identity->uid == BJ_SQL_NULL)
-            identity->uid = bj_st_get_i64(st, 1);
-        identity->found = true;
+        if (person->uid == BJ_SQL_NULL)
+            person->uid = bj_st_get_i64(st, 1);
+        person->found = true;
         r = 0;
     }
     bj_query_free(&q);
@@ -368,7 +368,7 @@ static void put_files(struct bj_buf *b, const struct bj_storage *s)
 }
 
 /* Append projects and quotas, which only the user and admins see. */
-static int put_projects(struct bj_call *c, const struct person *identity,
+static int put_projects(struct bj_call *c, const struct person *person,
                         struct bj_buf *b)
 {
     const char *path = c->worker->conf->storage;
@@ -376,7 +376,7 @@ static int put_projects(struct bj_call *c, const struct person *identity,
     char *text = NULL;
     int r = 0;
     if ((c->identity.admin ||
-         bj_slice_eq(identity->name, bj_slice_str(c->identity.user))) &&
+         bj_slice_eq(person->name, bj_slice_str(c->identity.user))) &&
         path && *path &&
         (r = bj_storage_read(path, &text, &all, &c->err)) < 0) {
         bj_call_log(c, "storage.file");
@@ -384,11 +384,11 @@ static int put_projects(struct bj_call *c, const struct person *identity,
                            "Projects and quotas cannot be read at the moment.");
     }
     bj_buf_str(b, "],\"projects\":{");
-    put_storage(b, all, identity->name, "project", false, put_path);
+    put_storage(b, all, person->name, "project", false, put_path);
     bj_buf_str(b, "},\"project_usages\":{\"unit\":\"B\"");
-    put_storage(b, all, identity->name, "project", true, put_bytes);
+    put_storage(b, all, person->name, "project", true, put_bytes);
     bj_buf_str(b, "},\"file_usages\":{");
-    put_storage(b, all, identity->name, "quota", false, put_files);
+    put_storage(b, all, person->name, "quota", false, put_files);
     bj_buf_str(b, "}}\n");
     free(text);
     return r;
@@ -396,27 +396,27 @@ static int put_projects(struct bj_call *c, const struct person *identity,
 
 int bj_petricore_user(struct bj_call *c)
 {
-    struct person identity = {.name = c->tail, .uid = BJ_SQL_NULL};
+    struct person person = {.name = c->tail, .uid = BJ_SQL_NULL};
     struct bj_buf jobs = {0};
     struct bj_params p;
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r == 0)
-        r = put_jobs(c, &p, &identity, &jobs);
-    if (r == 0 && !identity.found &&
-        !bj_slice_eq(identity.name, bj_slice_str(c->identity.user)))
+        r = put_jobs(c, &p, &person, &jobs);
+    if (r == 0 && !person.found &&
+        !bj_slice_eq(person.name, bj_slice_str(c->identity.user)))
         r = bj_call_refuse(c, 404,
                            "The user does not exist, or you may not see it.");
     if (r == 0) {
         struct bj_buf *b = &c->reply->body;
         c->reply->type = "application/json";
         bj_buf_str(b, "{\"user\":{");
-        put_text(b, "username", identity.name);
+        put_text(b, "username", person.name);
         bj_buf_str(b, ",");
-        put_int(b, "uid", identity.uid);
+        put_int(b, "uid", person.uid);
         bj_buf_str(b, "},\"jobs\":[");
         bj_buf_slice(b, (struct bj_slice){jobs.p, jobs.len});
         b->failed |= jobs.failed;
-        r = put_projects(c, &identity, b);
+        r = put_projects(c, &person, b);
     }
     bj_call_about(c, c->tail);
     bj_buf_free(&jobs);

@@ -110,18 +110,18 @@ struct bj_job_step {
     struct bj_sched_usage use;
 };
 
-/* One run of a job.  The runs of a requeued job have the same raw_id and differ
+/* One run of a job.  The runs of a requeued job have the same jobid and differ
  * in submit_sec (Slurm sets a new one) or sluid. */
 struct bj_sched_job {
     /* --- id --- */
     struct bj_slice cluster;      /* may be empty */
     struct bj_slice batch_system; /* "slurm", "pbs", "lsf" */
     struct bj_slice
-        raw_id; /* the id in cgroups and in the job's environment: "4711"; PBS
+        jobid; /* the id in cgroups and in the job's environment: "4711"; PBS
                    "4711.server", "4711[3].server"; LSF "4711", "4711[3]" */
     struct bj_slice display_id; /* as people write it: "4700_3", "4711+1" */
     struct bj_slice sluid;      /* Slurm 26.05 and later: one per run */
-    uint64_t id_number;         /* the digits at the start of raw_id */
+    uint64_t id_number;         /* the digits at the start of jobid */
     uint64_t array_job;         /* id of the array; absent: not an array task */
     uint64_t array_task;        /* absent also while the tasks are not split */
     struct bj_slice array_tasks; /* pending array: "1-10%2" */

@@ -85,7 +85,7 @@ void bj_lsf_id(struct bj_sched_job *job, uint64_t id, uint64_t index,
                       ? snprintf(text, 48, "%llu[%llu]", (unsigned long long)id,
                                  (unsigned long long)index)
                       : snprintf(text, 48, "%llu", (unsigned long long)id);
-    job->raw_id = job->display_id = (struct bj_slice){text, (size_t)n};
+    job->jobid = job->display_id = (struct bj_slice){text, (size_t)n};
     job->id_number = id;
     if (index > 0) {
         job->array_job = id;

@@ -19,7 +19,7 @@ const char *bj_lsf_reason_name(uint64_t n); /* "TERM_OWNER"; NULL: none */
 /* "2 Mbytes", "1.2 Gbytes", "512 M" as bytes; 0 or -errno. */
 int bj_lsf_size(struct bj_slice s, uint64_t *ret);
 
-/* Set raw_id and array of a job: "123[4]" for task 4, "123" for 0.  The text
+/* Set jobid and array of a job: "123[4]" for task 4, "123" for 0.  The text
  * goes into text, which must not move while the job is in use. */
 void bj_lsf_id(struct bj_sched_job *job, uint64_t id, uint64_t index,
                char text[static 48]);

@@ -225,7 +225,7 @@ static uint64_t count_hosts(struct bj_slice list)
 static void settle_id(struct bj_sched_job *job, struct bj_slice full_id)
 {
     struct bj_jobid id;
-    job->raw_id = job->display_id = full_id;
+    job->jobid = job->display_id = full_id;
     if (bj_jobid_pbs(full_id, &id) < 0)
         return;
     job->id_number = id.number;

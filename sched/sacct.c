@@ -99,7 +99,7 @@ static void read_row(struct bj_sacct *r, const char *record, void *row,
             continue;
         const struct bj_slice s = {record + f->at, f->n};
         if (p->column->parse(s, to) < 0)
-            report(r, (struct bj_sacct_bad){.job = r->job.job.raw_id,
+            report(r, (struct bj_sacct_bad){.job = r->job.job.jobid,
                                             .field = p->column->name,
                                             .value = s,
                                             .expected = p->column->expected});
@@ -119,7 +119,7 @@ static int read_job(struct bj_sacct *r, const char *record, size_t len,
     r->job.req_mem = r->job.job_id = (struct bj_slice){NULL, 0};
     job->batch_system = BJ_SLICE("slurm");
     job->cluster = r->conf.cluster;
-    job->raw_id = bj_cut_field(&r->cut, text, r->raw_at);
+    job->jobid = bj_cut_field(&r->cut, text, r->raw_at);
     if (r->id_at != NO_COLUMN)
         r->job.job_id = bj_cut_field(&r->cut, text, r->id_at);
     read_row(r, text, &r->job, r->job_plan, r->job_plan_n);
@@ -229,7 +229,7 @@ static int read_record(struct bj_sacct *r, const char *record, size_t len,
         return e < 0 ? e : read_job(r, record, len, err);
     }
     const struct bj_slice job = {id.p, (size_t)(dot - id.p)};
-    if (!r->have_job || !bj_slice_eq(job, r->job.job.raw_id)) {
+    if (!r->have_job || !bj_slice_eq(job, r->job.job.jobid)) {
         bad_line(r, id, "a step after the line of its job");
         return 0;
     }

@@ -294,14 +294,14 @@ static void settle_id(struct bj_sacct_job_row *row)
 {
     struct bj_sched_job *job = &row->job;
     struct bj_jobid id;
-    job->display_id = row->job_id.n > 0 ? row->job_id : job->raw_id;
-    if (bj_slice_eq(job->display_id, job->raw_id) &&
-        job->raw_id.n <= 18) { /* digits only: the common case */
-        struct bj_slice rest = job->raw_id;
+    job->display_id = row->job_id.n > 0 ? row->job_id : job->jobid;
+    if (bj_slice_eq(job->display_id, job->jobid) &&
+        job->jobid.n <= 18) { /* digits only: the common case */
+        struct bj_slice rest = job->jobid;
         if (bj_slice_number(&rest, &job->id_number) && rest.n == 0)
             return;
     }
-    if (bj_jobid_slurm(job->raw_id, &id) == 0)
+    if (bj_jobid_slurm(job->jobid, &id) == 0)
         job->id_number = id.number;
     if (bj_jobid_slurm(job->display_id, &id) < 0)
         return;

@@ -126,7 +126,7 @@ static void report(struct bj_slurmrest *r, struct bj_slurmrest_bad bad)
     else
         r->counts.bad_fields++;
     bad.record = r->counts.jobs + r->counts.bad_jobs + !bad.left_out;
-    bad.job = r->job.raw_id;
+    bad.job = r->job.jobid;
     if (r->conf.bad)
         r->conf.bad(r->conf.ctx, &bad);
 }
@@ -220,7 +220,7 @@ static void settle_ids(struct bj_slurmrest *r)
         job->array_job = job->array_task = BJ_ABSENT;
     if (job->het_job == 0)
         job->het_job = job->het_offset = BJ_ABSENT;
-    job->display_id = job->raw_id;
+    job->display_id = job->jobid;
     if (job->array_job != BJ_ABSENT && job->array_task != BJ_ABSENT)
         n = snprintf(text, sizeof(text), "%llu_%llu",
                      (unsigned long long)job->array_job,
@@ -268,8 +268,8 @@ static int take_job(void *ctx, struct bj_slice key, const struct bj_json *v,
     bj_sched_job_init(job);
     job->batch_system = BJ_SLICE("slurm");
     job->cluster = r->conf.cluster;
-    job->raw_id = bj_json_text(bj_json_get(v, "job_id"));
-    if (bj_slice_u64(job->raw_id, &job->id_number) < 0) {
+    job->jobid = bj_json_text(bj_json_get(v, "job_id"));
+    if (bj_slice_u64(job->jobid, &job->id_number) < 0) {
         report(r, (struct bj_slurmrest_bad){.field = "job_id",
                                             .expected = "a job id",
                                             .left_out = true});

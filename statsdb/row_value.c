@@ -107,7 +107,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
         return r;
     drop_user(ret->v);
     ret->v[BJ_JOB_CLUSTER] = cluster;
-    set_id(ret, BJ_JOB_RAW_ID, 0, job->raw_id);
+    set_id(ret, BJ_JOB_RAW_ID, 0, job->jobid);
     int64_t submit = bj_sql_u64(job->submit_sec);
     ret->v[BJ_JOB_SUBMIT] = submit == BJ_SQL_NULL ? 0 : submit;
     r = set_dir(d, job->work_dir, ret, err);
@@ -136,7 +136,7 @@ static bool can_make_id(const struct bj_sched_job *job)
     if (job->display_id.n == 0)
         return true;
     if (!sep)
-        return bj_slice_eq(job->display_id, job->raw_id);
+        return bj_slice_eq(job->display_id, job->jobid);
     int n = snprintf(text, sizeof(text), "%llu%c%llu", of, sep, at);
     return bj_slice_eq(job->display_id, (struct bj_slice){text, (size_t)n});
 }

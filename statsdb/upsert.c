@@ -169,7 +169,7 @@ static int64_t number_of(const struct bj_upsert *u,
                          const struct bj_sched_job *job)
 {
     return bj_job_numbers_follow(u->db)
-               ? bj_job_number_of(u->cluster_id, job->raw_id,
+               ? bj_job_number_of(u->cluster_id, job->jobid,
                                   u->row.v[BJ_JOB_SUBMIT])
                : BJ_SQL_NULL;
 }
@@ -229,14 +229,14 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
 static bool can_gather(const struct bj_upsert *u,
                        const struct bj_sched_job *job)
 {
-    return u->grammar != BJ_HOSTS_PBS || bj_text_is_utf8(job->raw_id);
+    return u->grammar != BJ_HOSTS_PBS || bj_text_is_utf8(job->jobid);
 }
 
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
                   const struct bj_sched_job *job, struct bj_err *err)
 {
     struct bj_err own = {0};
-    if (job->raw_id.n == 0)
+    if (job->jobid.n == 0)
         return bj_err_set(err, -EINVAL, "a job without jobid");
     int r = bj_upsert_ready(u, err);
     if (r < 0)
@@ -252,8 +252,8 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
     if (r == 0)
         r = gathers ? bj_gather_add(u, job, &own) : put(u, job, &own);
     if (r < 0)
-        return bj_err_set(err, r, "job %.*s: %s", (int)job->raw_id.n,
-                          job->raw_id.p, own.msg);
+        return bj_err_set(err, r, "job %.*s: %s", (int)job->jobid.n,
+                          job->jobid.p, own.msg);
     return gathers && bj_gather_is_full(u->gather) ? bj_upsert_flush(u, err)
                                                    : 0;
 }

@@ -105,7 +105,7 @@ static int add(struct bj_upsert *u, const struct bj_sched_job *job,
         return r;
     bj_gather_keep(g, &to->row);
     to->id =
-        bj_job_number_of(u->cluster_id, job->raw_id, to->row.v[BJ_JOB_SUBMIT]);
+        bj_job_number_of(u->cluster_id, job->jobid, to->row.v[BJ_JOB_SUBMIT]);
     r = add_more(u, to, job, err);
     if (r == 0)
         r = add_steps(u, to, job, err);

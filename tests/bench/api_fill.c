@@ -38,7 +38,7 @@ static void make(struct bj_sched_job *j, struct texts *t, uint64_t n,
     snprintf(t->tres, sizeof(t->tres), "cpu=%u,mem=%uM,node=1", (unsigned)cpus,
              (unsigned)cpus * 2000);
     j->batch_system = BJ_SLICE("slurm");
-    j->raw_id = j->display_id = bj_slice_str(t->id);
+    j->jobid = j->display_id = bj_slice_str(t->id);
     j->user = bj_slice_str(t->user);
     j->group = j->account = bj_slice_str(t->account);
     j->uid = 1000 + user;

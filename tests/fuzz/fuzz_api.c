@@ -64,7 +64,7 @@ static void put_job(struct bj_upsert *u, unsigned n)
     snprintf(id, sizeof(id), "%u", n);
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
-    j.raw_id = j.display_id = bj_slice_str(id);
+    j.jobid = j.display_id = bj_slice_str(id);
     j.user = j.group = j.account = j.partition = j.qos = j.name = who;
     j.nodelist = j.work_dir = who;
     j.uid = j.gid = 1000 + n % 2;

@@ -71,10 +71,10 @@ static inline int hash_job(void *ctx, const struct bj_sched_job *j,
     (void)err;
     s->jobs++;
     MUST((unsigned)j->state < BJ_STATES);
-    MUST(j->raw_id.n > 0 && j->batch_system.n > 0);
+    MUST(j->jobid.n > 0 && j->batch_system.n > 0);
     MUST(j->steps == 0 || j->step);
     const struct bj_slice text[] = {j->cluster,
-                                    j->raw_id,
+                                    j->jobid,
                                     j->display_id,
                                     j->sluid,
                                     j->array_tasks,

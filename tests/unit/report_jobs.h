@@ -27,7 +27,7 @@ static inline void put_measured(struct derive_rig *w,
                                 unsigned cpu_sec, double gib, const char *more)
 {
     char text[700], id[32];
-    snprintf(id, sizeof(id), "%.*s", (int)j->raw_id.n, j->raw_id.p);
+    snprintf(id, sizeof(id), "%.*s", (int)j->jobid.n, j->jobid.p);
     snprintf(text, sizeof(text),
              ",\"start\":%llu,\"cpus\":%llu,\"cpu_usec\":%llu,"
              "\"memory_held_peak_bytes\":%llu,\"memory_limit_bytes\":%llu,"
@@ -146,7 +146,7 @@ static inline void put_odd(struct derive_rig *w)
     put_measured(w, &j, "n1", 5400, 1, "");
     /* 3500: pending, with a reason */
     bj_sched_job_init(&j);
-    j.raw_id = BJ_SLICE("3500");
+    j.jobid = BJ_SLICE("3500");
     j.batch_system = BJ_SLICE("slurm");
     j.user = BJ_SLICE("anna");
     j.account = BJ_SLICE("phys");

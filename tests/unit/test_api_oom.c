@@ -300,7 +300,7 @@ static void fill(const char *user)
         bj_sched_job_init(&j);
         snprintf(id, sizeof(id), "%u", i);
         j.batch_system = BJ_SLICE("slurm");
-        j.raw_id = j.display_id = bj_slice_str(id);
+        j.jobid = j.display_id = bj_slice_str(id);
         j.user = j.group = bj_slice_str(user);
         j.account = j.partition = j.qos = j.name = BJ_SLICE("x");
         j.nodelist = BJ_SLICE("n[1-9]");

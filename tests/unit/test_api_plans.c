@@ -254,7 +254,7 @@ static void put(struct bj_upsert *u, unsigned n)
     snprintf(id, sizeof(id), "%u", n);
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
-    j.raw_id = bj_slice_str(id);
+    j.jobid = bj_slice_str(id);
     j.user = n % 2 ? BJ_SLICE("lead") : BJ_SLICE("ada");
     j.account = BJ_SLICE("phys");
     j.partition = j.qos = j.name = BJ_SLICE("long");

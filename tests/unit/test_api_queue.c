@@ -19,7 +19,7 @@ static void fill(void)
         struct bj_sched_job j;
         bj_sched_job_init(&j);
         j.batch_system = BJ_SLICE("slurm");
-        j.raw_id = bj_slice_str(i ? "2" : "1");
+        j.jobid = bj_slice_str(i ? "2" : "1");
         j.user = j.group = j.account = bj_slice_str(users[i]);
         j.state = BJ_STATE_COMPLETED;
         j.submit_sec = j.start_sec = 1700000000;

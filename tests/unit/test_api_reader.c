@@ -43,7 +43,7 @@ static void fill(const struct fixture *f, unsigned jobs)
         bj_sched_job_init(&j);
         snprintf(id, sizeof(id), "%u", i);
         j.batch_system = BJ_SLICE("slurm");
-        j.raw_id = bj_slice_str(id);
+        j.jobid = bj_slice_str(id);
         j.user = BJ_SLICE("ada");
         j.submit_sec = 1700000000 + i;
         assert_int_equal(bj_upsert_job(u, BJ_SLICE("hal"), &j, NULL), 0);

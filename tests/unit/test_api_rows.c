@@ -19,7 +19,7 @@ static void put(struct bj_upsert *u, unsigned n)
     snprintf(id, sizeof(id), "%u", n);
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
-    j.raw_id = bj_slice_str(id);
+    j.jobid = bj_slice_str(id);
     j.user = j.group = j.account = BJ_SLICE("ada");
     j.uid = n % 4 < 2 ? BJ_ABSENT : 1000 + n % 4;
     j.name = j.partition = j.qos = j.work_dir = j.comment = BJ_SLICE("some");

@@ -35,7 +35,7 @@ static void put(struct bj_upsert *u, unsigned n)
         snprintf(name, sizeof(name), "run-%u", n % 50);
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
-    j.raw_id = bj_slice_str(id);
+    j.jobid = bj_slice_str(id);
     j.user = bj_slice_str(users[n % 3]);
     j.account = bj_slice_str(accounts[n / 3 % 2]);
     j.partition = n % 1500 == 7 ? BJ_SLICE("tiny") : BJ_SLICE("long");

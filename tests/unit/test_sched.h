@@ -86,7 +86,7 @@ static inline int put_job(void *ctx, const struct bj_sched_job *j,
     struct log *log = ctx;
     struct bj_buf *b = &log->jobs;
     (void)err;
-    put_text(b, j->raw_id);
+    put_text(b, j->jobid);
     const uint64_t ids[] = {j->array_job, j->array_task, j->het_job,
                             j->het_offset};
     put_nums(b, ids, COUNT(ids));

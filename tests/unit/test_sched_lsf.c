@@ -41,7 +41,7 @@ static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
     (void)err;
     log->jobs++;
     assert_true(bj_slice_eq(j->batch_system, BJ_SLICE("lsf")));
-    bj_buf_printf(b, "%.*s %s", (int)j->raw_id.n, j->raw_id.p,
+    bj_buf_printf(b, "%.*s %s", (int)j->jobid.n, j->jobid.p,
                   bj_state_name(j->state));
     num(b, "array", j->array_job);
     num(b, "task", j->array_task);

@@ -91,7 +91,7 @@ static void test_hostile(void **state)
 
 static int check_exit(struct log *log, const struct bj_sched_job *j)
 {
-    bj_buf_printf(&log->bad, "%.*s %.*s %d:%d", (int)j->raw_id.n, j->raw_id.p,
+    bj_buf_printf(&log->bad, "%.*s %.*s %d:%d", (int)j->jobid.n, j->jobid.p,
                   (int)j->exit_raw.n, j->exit_raw.p, (int)j->exit_code,
                   (int)j->exit_signal);
     if (j->derived_exit_code != BJ_ABSENT && j->derived_exit_code > 0)
@@ -245,7 +245,7 @@ static void test_texts(void **state)
 
 static int sum_energy(struct log *log, const struct bj_sched_job *j)
 {
-    bj_buf_printf(&log->bad, "%.*s ", (int)j->raw_id.n, j->raw_id.p);
+    bj_buf_printf(&log->bad, "%.*s ", (int)j->jobid.n, j->jobid.p);
     put_num(&log->bad, j->use.energy_joules);
     put_num(&log->bad, j->use.cpu_usec);
     put_num(&log->bad, j->mem_requested_bytes);

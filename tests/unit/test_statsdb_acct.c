@@ -69,7 +69,7 @@ static void put_used(struct acct_rig *w)
     put(w, "one", &j);
     /* A job without any values, and one that still runs. */
     bj_sched_job_init(&j);
-    j.raw_id = BJ_SLICE("2");
+    j.jobid = BJ_SLICE("2");
     j.submit_sec = T0 - 1;
     put(w, "one", &j);
     j = make_job("3", "bob", T0 - 2);

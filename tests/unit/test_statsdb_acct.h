@@ -26,8 +26,8 @@ static inline struct bj_sched_job make_job(const char *raw, const char *user,
     struct bj_sched_job j;
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
-    j.raw_id = bj_slice_str(raw);
-    j.display_id = j.raw_id;
+    j.jobid = bj_slice_str(raw);
+    j.display_id = j.jobid;
     j.user = bj_slice_str(user);
     j.account = BJ_SLICE("math");
     j.partition = BJ_SLICE("cpu");

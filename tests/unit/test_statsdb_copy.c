@@ -54,7 +54,7 @@ static void put(const char *url, struct bj_slice jobid, uint64_t submit_sec,
     struct bj_upsert *u = upsert_open(s);
     bj_sched_job_init(&j);
     bj_job_step_init(&step);
-    j.raw_id = jobid;
+    j.jobid = jobid;
     j.user = BJ_SLICE("ada");
     j.submit_sec = submit_sec ? submit_sec : BJ_ABSENT;
     j.start_sec = submit_sec + 10;

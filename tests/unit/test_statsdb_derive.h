@@ -88,7 +88,7 @@ static inline void make_job(struct bj_sched_job *j, const char *id, int64_t at,
                             uint64_t seconds)
 {
     bj_sched_job_init(j);
-    j->raw_id = bj_slice_str(id);
+    j->jobid = bj_slice_str(id);
     j->batch_system = BJ_SLICE("slurm");
     j->user = BJ_SLICE("anna");
     j->account = BJ_SLICE("phys");

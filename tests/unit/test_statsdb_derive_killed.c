@@ -29,7 +29,7 @@ static void fill(struct bj_store *s)
         bj_sched_job_init(&j);
         snprintf(id, sizeof(id), "%u", 1000 + i);
         snprintf(account, sizeof(account), "a%u", i % 7);
-        j.raw_id = bj_slice_str(id);
+        j.jobid = bj_slice_str(id);
         j.account = bj_slice_str(account);
         j.state = BJ_STATE_COMPLETED;
         j.submit_sec = j.start_sec = (uint64_t)(T0 + i * 977);

@@ -90,13 +90,13 @@ static void fill_key(struct record *r, bool hostile)
     j->cluster = rnd(9) ? (struct bj_slice){NULL, 0} : BJ_SLICE("other");
     j->batch_system = BJ_SLICE("slurm");
     j->submit_sec = run == 3 ? BJ_ABSENT : 1700000000 + run;
-    j->raw_id = id % 10 == 1   ? put(r, "%u[7].srv", id)
-                : id % 10 == 2 ? put(r, "0%u", id)
-                               : put(r, "%u", id);
+    j->jobid = id % 10 == 1   ? put(r, "%u[7].srv", id)
+               : id % 10 == 2 ? put(r, "0%u", id)
+                              : put(r, "%u", id);
     if (id % 10 == 3 && run < 2)
         j->sluid = put(r, "s%u.%u", id, hostile ? 0 : run);
     else if (hostile && rnd(10) == 0)
-        j->raw_id = bj_slice_str(rnd(2) ? "9\xff" : "9\xfe");
+        j->jobid = bj_slice_str(rnd(2) ? "9\xff" : "9\xfe");
 }
 
 static void fill_rare(struct record *r, bool hostile)
@@ -215,7 +215,7 @@ static void put_run(struct bj_upsert *u, const char *id, uint64_t submit,
     struct bj_err err = {0};
     struct bj_sched_job job;
     bj_sched_job_init(&job);
-    job.raw_id = bj_slice_str(id);
+    job.jobid = bj_slice_str(id);
     job.submit_sec = submit;
     job.sluid = bj_slice_str(sluid);
     job.cpus = cpus;
@@ -276,7 +276,7 @@ static int put_cpus(struct bj_upsert *u, const char *id, uint64_t cpus,
 {
     struct bj_sched_job job;
     bj_sched_job_init(&job);
-    job.raw_id = bj_slice_str(id);
+    job.jobid = bj_slice_str(id);
     job.name = bj_slice_str(id);
     job.cpus = cpus;
     return bj_upsert_job(u, BJ_SLICE("c"), &job, err);

@@ -354,7 +354,7 @@ static void put_comments(struct bj_upsert *u)
         struct bj_sched_job job;
         snprintf(id, sizeof(id), "%u", i);
         bj_sched_job_init(&job);
-        job.raw_id = bj_slice_str(id);
+        job.jobid = bj_slice_str(id);
         job.submit_sec = EPOCH + i;
         job.start_sec = EPOCH + i * 2;
         job.end_sec = i % 9 ? EPOCH + i * 4 : BJ_ABSENT;

@@ -29,7 +29,7 @@ static void put(struct bj_upsert *u, const char *jobid, uint64_t submit,
     struct bj_job_step step;
     bj_sched_job_init(&j);
     bj_job_step_init(&step);
-    j.raw_id = bj_slice_str(jobid);
+    j.jobid = bj_slice_str(jobid);
     j.user = BJ_SLICE("ada");
     j.submit_sec = submit ? submit : BJ_ABSENT;
     j.start_sec = start ? start : BJ_ABSENT;

@@ -70,7 +70,7 @@ static void put_sluid(struct bj_upsert *u, struct bj_slice jobid,
 {
     struct bj_sched_job j;
     bj_sched_job_init(&j);
-    j.raw_id = jobid;
+    j.jobid = jobid;
     j.sluid = sluid;
     j.user = BJ_SLICE("ada");
     j.submit_sec = submit_sec;

@@ -18,7 +18,7 @@ static void put(struct bj_upsert *u, const char *id, enum bj_job_state state,
     struct bj_job_step step;
     bj_sched_job_init(&j);
     bj_job_step_init(&step);
-    j.raw_id = bj_slice_str(id);
+    j.jobid = bj_slice_str(id);
     j.batch_system = BJ_SLICE("slurm");
     j.submit_sec = j.start_sec = 1763596800;
     j.end_sec = j.start_sec + 60;

@@ -20,7 +20,7 @@ static void put_job(struct bj_upsert *u, unsigned id, uint64_t end,
     bj_sched_job_init(&j);
     bj_job_step_init(&step);
     snprintf(raw, sizeof(raw), "%u", id);
-    j.raw_id = bj_slice_str(raw);
+    j.jobid = bj_slice_str(raw);
     j.name = bj_slice_str(name);
     j.submit_sec = j.start_sec = end - 100;
     j.end_sec = end;

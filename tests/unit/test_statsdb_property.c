@@ -59,7 +59,7 @@ static void record(const struct run *l, unsigned stage, bool sparse,
 {
     bj_sched_job_init(j);
     j->batch_system = BJ_SLICE("slurm");
-    j->raw_id = bj_slice_str(l->raw);
+    j->jobid = bj_slice_str(l->raw);
     j->submit_sec = l->submit;
     j->state = stage == 0           ? BJ_STATE_PENDING
                : stage < STAGES - 1 ? BJ_STATE_RUNNING

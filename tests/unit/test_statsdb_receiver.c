@@ -485,7 +485,7 @@ static void test_a_batch_without_a_job_lets_others_write(void **state)
     assert_int_equal(bj_store_commit(second, NULL), 0);
     struct bj_sched_job j;
     bj_sched_job_init(&j);
-    j.raw_id = BJ_SLICE("7");
+    j.jobid = BJ_SLICE("7");
     j.submit_sec = 5;
     assert_int_equal(bj_upsert_job(u, BJ_SLICE("alpha"), &j, NULL), 0);
     bj_upsert_rollback(u);

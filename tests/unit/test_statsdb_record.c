@@ -64,7 +64,7 @@ static void test_record(void **state)
     for (uint64_t start = 1763000000; start < 1764000000; start += 649000) {
         struct bj_sched_job j;
         bj_sched_job_init(&j);
-        j.raw_id = BJ_SLICE("4711");
+        j.jobid = BJ_SLICE("4711");
         j.submit_sec = start;
         j.start_sec = start;
         j.end_sec = start + 1000;

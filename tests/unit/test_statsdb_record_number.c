@@ -329,7 +329,7 @@ static void put_job(struct record_store *w, const char *jobid, uint64_t submit,
     struct bj_sched_job j;
     struct bj_upsert *u = upsert_open(w->s);
     bj_sched_job_init(&j);
-    j.raw_id = bj_slice_str(jobid);
+    j.jobid = bj_slice_str(jobid);
     j.submit_sec = submit;
     j.start_sec = start;
     j.end_sec = end;

@@ -15,7 +15,7 @@ static int job(struct bj_upsert *u, unsigned id, const char *name,
     bj_sched_job_init(&j);
     bj_job_step_init(&step);
     snprintf(raw, sizeof(raw), "%u", id);
-    j.raw_id = bj_slice_str(raw);
+    j.jobid = bj_slice_str(raw);
     j.user = j.account = j.name = j.nodelist = j.reason = bj_slice_str(name);
     j.work_dir = BJ_SLICE("/home/x/y");
     j.uid = 1000;

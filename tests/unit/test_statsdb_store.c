@@ -232,7 +232,7 @@ static void put_one(struct bj_upsert *u, unsigned id, struct bj_err *err)
     bj_sched_job_init(&j);
     snprintf(raw, sizeof(raw), "%u", id);
     snprintf(dir, sizeof(dir), "/scratch/%u/work", id);
-    j.raw_id = bj_slice_str(raw);
+    j.jobid = bj_slice_str(raw);
     j.work_dir = bj_slice_str(dir);
     j.user = BJ_SLICE("u");
     j.submit_sec = 1700000000 + id;

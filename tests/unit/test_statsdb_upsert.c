@@ -17,7 +17,7 @@ static void full_ids(struct bj_sched_job *j)
 {
     j->cluster = BJ_SLICE("hal");
     j->batch_system = BJ_SLICE("slurm");
-    j->raw_id = BJ_SLICE("4711");
+    j->jobid = BJ_SLICE("4711");
     j->display_id = BJ_SLICE("4700_3");
     j->sluid = BJ_SLICE("sEKNKTV3WPV500");
     j->id_number = 4711;
@@ -202,7 +202,7 @@ static void test_shapes(void **state)
             char want[256], sql[256];
             bj_sched_job_init(&j);
             bj_job_step_init(&step);
-            j.raw_id = bj_slice_str(cases[i].raw);
+            j.jobid = bj_slice_str(cases[i].raw);
             j.display_id = bj_slice_str(cases[i].shown);
             j.work_dir = bj_slice_str(cases[i].dir);
             step.step_id = bj_slice_str(cases[i].step);
@@ -264,7 +264,7 @@ static void test_merge(void **state)
     for (size_t i = 0; i < sizeof(merges) / sizeof(merges[0]); i++) {
         struct bj_sched_job j;
         bj_sched_job_init(&j);
-        j.raw_id = BJ_SLICE("1");
+        j.jobid = BJ_SLICE("1");
         j.submit_sec = 50;
         j.state = merges[i].state;
         j.start_sec = merges[i].start;
@@ -283,7 +283,7 @@ static void test_merge(void **state)
      * SLUID. */
     struct bj_sched_job j;
     bj_sched_job_init(&j);
-    j.raw_id = BJ_SLICE("1");
+    j.jobid = BJ_SLICE("1");
     j.submit_sec = 60;
     j.sluid = BJ_SLICE("s1");
     put(u, &j);
@@ -321,7 +321,7 @@ static void test_rollback(void **state)
     put(u, &job);
     assert_int_equal(number(s, "SELECT count(*) FROM rollup_day"), 1);
     assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
-    job.raw_id = BJ_SLICE("");
+    job.jobid = BJ_SLICE("");
     assert_int_equal(bj_upsert_begin(u, &err), 0);
     assert_int_equal(bj_upsert_job(u, BJ_SLICE("x"), &job, &err), -EINVAL);
     bj_upsert_free(u);
@@ -343,7 +343,7 @@ static int many(struct bj_upsert *u, unsigned id, unsigned end)
         snprintf(raw, sizeof(raw), "%u", id);
         snprintf(dir, sizeof(dir), "/scratch/%u/work", id / 3);
         snprintf(name, sizeof(name), "u%u", id % 700);
-        j.raw_id = bj_slice_str(raw);
+        j.jobid = bj_slice_str(raw);
         j.work_dir = bj_slice_str(dir);
         j.user = j.name = bj_slice_str(name);
         j.uid = id % 900;
@@ -469,7 +469,7 @@ static void test_array(void **state)
     struct bj_sched_job j;
     bj_sched_job_init(&j);
     j.batch_system = BJ_SLICE("slurm");
-    j.raw_id = BJ_SLICE("4700");
+    j.jobid = BJ_SLICE("4700");
     j.display_id = BJ_SLICE("4700_[1-10%2]");
     j.array_job = 4700;
     j.array_tasks = BJ_SLICE("1-10%2");

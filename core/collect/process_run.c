@@ -158,22 +158,37 @@ void bj_procthread_free(struct bj_procthread *r)
         bj_poller_free(&r->poller);
 }
 
-/* Does the thread run, or wait only for a CPU? */
-static bool is_runnable(pid_t tid)
+struct progress {
+    char state; /* as in /proc/PID/stat; 0: unknown */
+    uint64_t cpu_usec;
+};
+
+static struct progress progress_of(pid_t tid)
 {
     char path[64], buf[2048];
     struct bj_slice line;
     struct bj_procstat stat;
     snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-    return bj_file_read(AT_FDCWD, path, buf, sizeof(buf), &line, NULL) == 0 &&
-           bj_procstat_parse(line, &stat) == 0 && stat.state == 'R';
+    if (bj_file_read(AT_FDCWD, path, buf, sizeof(buf), &line, NULL) < 0 ||
+        bj_procstat_parse(line, &stat) < 0)
+        return (struct progress){0};
+    return (struct progress){stat.state,
+                             (stat.utime_ticks + stat.stime_ticks) *
+                                 (1000000u / (uint64_t)sysconf(_SC_CLK_TCK))};
 }
 
-/* Under lock: wait until fn has returned.  False if a read is blocked for too
- * long. */
+/* Does the read wait for a CPU?  Its thread is runnable, but was run little. */
+static bool is_starved(struct progress first, struct progress now)
+{
+    return now.state == 'R' && now.cpu_usec - first.cpu_usec < PATIENCE;
+}
+
+/* Under lock: wait until fn has returned.  False if a read is blocked, or uses
+ * a CPU, for too long. */
 static bool wait(struct bj_procthread *r)
 {
     uint64_t end = bj_clock_boot_usec() + PATIENCE;
+    struct progress first = {0};
     unsigned last = 0;
     while (r->running) {
         if (bj_wait_until(&r->poller.change, r->poller.lock, end))
@@ -182,9 +197,12 @@ static bool wait(struct bj_procthread *r)
         if (!r->guard)
             continue;
         unsigned s = atomic_load(&r->guard->state);
-        if ((s & INSIDE) && s == last && !is_runnable(r->guard->tid) &&
+        struct progress now = progress_of(r->guard->tid);
+        if ((s & INSIDE) && s == last && !is_starved(first, now) &&
             atomic_compare_exchange_strong(&r->guard->state, &s, s | GIVEN_UP))
             return false;
+        if (s != last)
+            first = now;
         last = s;
     }
     return true;

@@ -4,10 +4,10 @@
  * a file system that does not respond: io and, in some versions, stat, exe and
  * fd while the process starts a program (exec_update_lock, cred_guard_mutex
  * before Linux 5.11), cmdline while its pages are read, exe before Linux 4.1.
- * So a separate thread reads these files.  If one read is blocked for too long
- * (it sleeps; a thread that waits for a CPU is not blocked), the thread is
- * abandoned and replaced.  It ends when the kernel returns, without
- * accessing shared data.  (kernel fs/proc/base.c; fs/exec.c, exec_mmap) */
+ * So a separate thread reads these files.  If one read is blocked, or uses a
+ * CPU, for too long, the thread is abandoned and replaced; it may wait for a
+ * CPU for any time.  It ends when the kernel returns, without accessing shared
+ * data.  (kernel fs/proc/base.c; fs/exec.c, exec_mmap) */
 #ifndef BJ_CORE_COLLECT_PROCESS_RUN_H
 #define BJ_CORE_COLLECT_PROCESS_RUN_H
 
@@ -26,7 +26,7 @@ struct bj_procthread *bj_procthread_new(const struct bj_host *host);
 void bj_procthread_free(struct bj_procthread *r);
 
 /* Call fn(ctx, guard) in the thread and wait until it returns: 0.  -ETIMEDOUT:
- * a read is blocked in the kernel, and fn will not continue; *whose is the
+ * a read takes too long, and fn will not continue; *whose is the
  * argument of its bj_procguard_enter, *held its guard (the caller frees it), or
  * NULL if too many reads are blocked.  -EBUSY: such a read still blocks the
  * thread; another -errno: no thread could be started. */

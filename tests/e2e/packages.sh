@@ -30,7 +30,7 @@ test_packages() { # deb|rpm tool
     local f unit want have dir
     root=$tmp/$1
     mkdir -p "$root"
-    command -v "$2" >/dev/null || { skip "packages of $1" "no $2"; return; }
+    command -v "$2" >/dev/null || { skip "packages of $1" "not installed: $2"; return; }
     check "make $1" make "$1" O="$tmp/build" RPMFLAGS=--nodeps PACKAGER="$maker"
     for f in $(find "$tmp/build/packages/$1" -name "*.$1" ! -name '*dbgsym*'); do
         check "${f##*/} unpacks" "unpack_$1" "$f"
@@ -63,7 +63,7 @@ is "the packager's name comes from git" "$(packager GIT_CONFIG_COUNT=2 GIT_CONFI
 is "the packager's name is the local user" "$(packager)" "$(id -un) <$(id -un)@$(uname -n)>"
 
 git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
-test_packages deb dpkg-buildpackage
+test_packages deb dh
 # --check evaluates every task without changing anything.
 if command -v ansible-playbook >/dev/null; then
     for f in compute head login; do
@@ -83,7 +83,7 @@ if command -v ansible-playbook >/dev/null; then
         ansible-playbook --check -i "$tmp/hosts" -e "@$tmp/vars.yml" packaging/ansible/site.yml
     is "the Ansible role runs on all hosts" "$(grep -cE 'failed=0 ' "$tmp/check.out")" 3
 else
-    skip "the Ansible role runs in check mode" "ansible-playbook is not installed"
+    skip "the Ansible role runs in check mode" "not installed: ansible-playbook"
 fi
 test_packages rpm rpmbuild
 # The RPM of the plugin, with collectd's headers in another directory.

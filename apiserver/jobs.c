@@ -4,6 +4,9 @@
 #include "apiserver/table.h"
 #include "statsdb/job_value.h"
 
+#include <pthread.h>
+#include <string.h>
+
 /* --- keys -------------------------------------------------------------------
  */
 
@@ -28,11 +31,29 @@ static void pick(struct bj_picked *k, unsigned at)
     k->derived = k->derived || bj_job_column_is_derived(key);
 }
 
+/* The columns of requests without "fields": of lists, and of one job. */
+static struct bj_picked of_lists, of_job;
+
+static void pick_defaults(void)
+{
+    for (unsigned i = 0; bj_job_columns[i].name; i++) {
+        pick(&of_job, i);
+        if (bj_job_columns[i].in == BJ_IN_LISTS)
+            pick(&of_lists, i);
+    }
+}
+
 int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
                  struct bj_picked *ret)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     bool want[BJ_JOB_COLUMNS] = {false};
-    for (unsigned i = 0; p->given[BJ_PARAM_FIELDS] && i < p->values; i++) {
+    if (!p->given[BJ_PARAM_FIELDS]) {
+        pthread_once(&once, pick_defaults);
+        *ret = all ? of_job : of_lists;
+        return 0;
+    }
+    for (unsigned i = 0; i < p->values; i++) {
         struct bj_slice s = p->value[i].text;
         if (p->value[i].which != BJ_PARAM_FIELDS)
             continue;
@@ -47,9 +68,7 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
     ret->n = ret->values = 0;
     ret->derived = false;
     for (unsigned i = 0; bj_job_columns[i].name; i++)
-        if (p->given[BJ_PARAM_FIELDS]
-                ? want[i]
-                : all || bj_job_columns[i].in == BJ_IN_LISTS)
+        if (want[i])
             pick(ret, i);
     return 0;
 }

@@ -113,8 +113,12 @@ static bool put_cell(struct bj_rows *r, enum bj_cell_kind kind, int64_t number,
 
 void bj_put_null(struct bj_rows *r)
 {
-    if (!put_cell(r, BJ_CELL_NULL, 0, 0))
-        put_plain(r, "null", r->shape == BJ_SHAPE_CSV ? 0 : 4);
+    if (put_cell(r, BJ_CELL_NULL, 0, 0))
+        return;
+    char *p = open_value(r, 4);
+    if (p)
+        close_value(r, (char *)memcpy(p, "null", 4) +
+                           (r->shape == BJ_SHAPE_CSV ? 0 : 4));
 }
 
 void bj_put_text(struct bj_rows *r, struct bj_slice s)
@@ -128,7 +132,10 @@ void bj_put_text(struct bj_rows *r, struct bj_slice s)
                      (struct bj_cell){.kind = BJ_CELL_TEXT, .text = s});
         return;
     }
-    put_plain(r, "", 0);
+    char *p = open_value(r, 0);
+    if (!p)
+        return;
+    close_value(r, p);
     if (r->shape == BJ_SHAPE_CSV)
         bj_csv_text(r->to, s);
     else
@@ -156,7 +163,11 @@ void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits)
 {
     if (put_cell(r, BJ_CELL_NUMBER, v, digits))
         return;
-    put_plain(r, "-", v < 0);
+    char *p = open_value(r, 1);
+    if (!p)
+        return;
+    *p = '-';
+    close_value(r, p + (v < 0));
     bj_buf_fixed(r->to, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v, digits);
 }
 

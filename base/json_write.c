@@ -10,11 +10,16 @@ static const bool special[256] = {
     SIXTEEN, SIXTEEN, ['"'] = 1, ['\\'] = 1, [127] = 1, SIXTEEN, SIXTEEN,
     SIXTEEN, SIXTEEN, SIXTEEN,   SIXTEEN,    SIXTEEN,   SIXTEEN};
 
-static size_t plain_at(struct bj_slice s)
+/* Put the plain bytes at the start of s; returns how many. */
+static inline size_t put_plain(struct bj_buf *to, struct bj_slice s)
 {
     size_t n = 0;
-    while (n < s.n && !special[(unsigned char)s.p[n]])
-        n++;
+    if (!bj_buf_room(to, s.n))
+        return s.n;
+    char *p = to->p + to->len;
+    for (; n < s.n && !special[(unsigned char)s.p[n]]; n++)
+        p[n] = s.p[n];
+    to->len += n;
     return n;
 }
 
@@ -41,10 +46,8 @@ void bj_json_string(struct bj_buf *to, struct bj_slice s)
 {
     bj_buf_put(to, "\"", 1);
     while (s.n > 0) {
-        size_t n = plain_at(s);
-        if (n > 0)
-            bj_buf_put(to, s.p, n);
-        else
+        size_t n = put_plain(to, s);
+        if (n == 0)
             n = put_escaped(to, s);
         s.p += n;
         s.n -= n;

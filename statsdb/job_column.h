@@ -66,8 +66,8 @@ struct bj_job_column {
     /* Computes the column from its SQL values; NULL: the column is the first
      * value.  Values and result may be BJ_SQL_NULL. */
     int64_t (*make)(const int64_t *value);
-    /* SQL expressions over BJ_JOB_FROM, NULL after the last.  Equal expressions
-     * are the same pointer, so that a query can contain each once. */
+    /* SQL expressions over BJ_JOB_FROM, NULL after the last.  Columns share
+     * expressions; a query contains each once. */
     const char *sql[BJ_JOB_VALUES];
     const char *help;
 };

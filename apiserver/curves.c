@@ -32,6 +32,13 @@ static int prepare(struct bj_call *c, const struct bj_visible_job *f,
     return bj_series_prepare(c, &p, f, w);
 }
 
+struct bj_charts_job bj_curves_job(const struct bj_visible_job *f)
+{
+    return (struct bj_charts_job){.start = f->start,
+                                  .cpus = f->cpus,
+                                  .memory_requested = f->memory_requested};
+}
+
 const char *bj_curves_none(const struct bj_call *c,
                            const struct bj_visible_job *f)
 {
@@ -44,6 +51,7 @@ const char *bj_curves_none(const struct bj_call *c,
 int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
                       struct bj_curves *k)
 {
+    k->job = bj_curves_job(f);
     int r = prepare(c, f, BJ_SERIES_JOB, k);
     if (r == 0 && f->nodes != BJ_SQL_NULL && f->nodes > 1)
         r = prepare(c, f, BJ_SERIES_NODE, k);
@@ -120,7 +128,7 @@ int bj_curves_charts(const struct bj_curves *k, struct bj_charts *ret,
                     bj_charts_why(&w->s, k->result[order[n]], k->running);
             return 0;
         }
-        if (!bj_charts_add(ret, &w->s, w->start, k->memory_requested))
+        if (!bj_charts_add(ret, &w->s, &k->job))
             return bj_err_set(err, -ENOMEM, "charts");
     }
     return 0;
@@ -154,7 +162,7 @@ static void put_job(struct bj_buf *b, const struct bj_curves *c)
             b->failed = true;
             continue;
         }
-        bj_chart_add_requested(&k, p, c->memory_requested, &arena);
+        bj_chart_add_allocated(&k, p, &c->job, &arena);
         if (bj_chart_has_values(&k))
             bj_chart_figure(b, &k);
         else if (n < BJ_CHARTS && (gpus || strncmp(p->title, "GPU", 3) != 0))

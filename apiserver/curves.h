@@ -13,8 +13,11 @@ struct bj_curves {
     struct bj_series_work *work[BJ_CURVES]; /* NULL: not queried */
     int result[BJ_CURVES];                  /* results of bj_series_fetch */
     bool running;
-    int64_t memory_requested; /* bytes; BJ_SQL_NULL: unknown */
+    struct bj_charts_job job; /* set by bj_curves_prepare */
 };
+
+/* The values of a job for its charts. */
+struct bj_charts_job bj_curves_job(const struct bj_visible_job *f);
 
 /* The reason why a job cannot have charts, before any query; NULL: it may have
  * some. */

@@ -47,8 +47,6 @@ int bj_drawing_prepare(struct bj_call *c, struct bj_params *p,
         return r;
     d->none = c->worker->prom ? bj_curves_none(c, &d->f) : "";
     d->curves.running = d->f.end == BJ_SQL_NULL;
-    d->curves.memory_requested =
-        bj_report_number(&d->report, BJ_REPORT_MEMORY_REQUESTED);
     return d->none ? 0 : bj_curves_prepare(c, &d->f, &d->curves);
 }
 

@@ -276,9 +276,6 @@ static int make_page(struct bj_call *c, struct bj_job_page *g)
         g->no_curves = "Prometheus is busy, so there are no charts now; reload "
                        "the page to try again.";
     g->curves.running = !bj_job_has_ended(g);
-    g->curves.memory_requested = known(g->fact[BJ_JOB_MEMORY_REQUESTED])
-                                     ? (int64_t)g->fact[BJ_JOB_MEMORY_REQUESTED]
-                                     : BJ_SQL_NULL;
     return g->no_curves || g->f.start == BJ_SQL_NULL
                ? 0
                : bj_curves_prepare(c, &g->f, &g->curves);

@@ -135,8 +135,10 @@ static bool make_chart(struct bj_drawing *d)
         return true;
     if (s->by != BJ_SERIES_JOB)
         return bj_charts_add_rows(c, s, &plan, d->one->start);
-    bool made =
-        bj_chart_make(s, 0, &plan, d->one->start, &c->arena, &c->chart[0]);
+    const struct bj_charts_job job = bj_curves_job(&d->f);
+    bool made = bj_chart_make(s, 0, &plan, job.start, &c->arena, &c->chart[0]);
+    if (made)
+        bj_chart_add_allocated(&c->chart[0], &plan, &job, &c->arena);
     c->charts = made && bj_chart_has_values(&c->chart[0]);
     return made;
 }

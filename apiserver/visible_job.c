@@ -6,7 +6,8 @@
 static const char found_sql[] =
     "SELECT j.id, " BJ_SQL_KEY ", c.name, "
     "CAST(j.jobid AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
-    "j.start, j.\"end\", j.nodes, j.gpus FROM job AS j "
+    "j.start, j.\"end\", j.nodes, j.cpus, j.gpus, "
+    "j.memory_requested_bytes FROM job AS j "
     "JOIN cluster AS c ON c.id = j.cluster "
     "LEFT JOIN job_more AS m ON m.job = j.id "
     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
@@ -23,7 +24,9 @@ static void take_row(struct bj_st *st, struct bj_arena *a,
     f->start = bj_st_get_i64(st, 6);
     f->end = bj_st_get_i64(st, 7);
     f->nodes = bj_st_get_i64(st, 8);
-    f->gpus = bj_st_get_i64(st, 9);
+    f->cpus = bj_st_get_i64(st, 9);
+    f->gpus = bj_st_get_i64(st, 10);
+    f->memory_requested = bj_st_get_i64(st, 11);
 }
 
 static int find(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,

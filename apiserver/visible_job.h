@@ -14,7 +14,8 @@
 struct bj_visible_job {
     int64_t job; /* its number in the store */
     struct bj_slice key, cluster, id, user;
-    int64_t uid, start, end, nodes, gpus; /* BJ_SQL_NULL: unknown */
+    /* BJ_SQL_NULL: unknown */
+    int64_t uid, start, end, nodes, cpus, gpus, memory_requested;
 };
 
 /* Find a job by its name (job_name.h) among the jobs that the user may see and

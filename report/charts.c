@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct bj_chart_plan of_job[] = {
-    {"CPUs", {"cpus_used", "cpus_allocated"}},
+    {"CPUs", {"cpus_used"}},
     {"Memory", {"memory_bytes", "memory_held_bytes", "memory_limit_bytes"}},
     {"GPU use", {"gpu_busy_ratio"}},
     {"GPU memory", {"gpu_memory_bytes"}},
@@ -17,7 +17,7 @@ static const struct bj_chart_plan of_job[] = {
     {NULL, {NULL}},
 };
 static const struct bj_chart_plan of_nodes[] = {
-    {"CPUs", {"cpus_used", "cpus_allocated"}},
+    {"CPUs", {"cpus_used", "cpus_usable"}},
     {"Memory", {"memory_bytes", "memory_limit_bytes"}},
     {NULL, {NULL}},
 };
@@ -61,7 +61,7 @@ enum bj_chart_unit bj_chart_unit_of(const struct bj_series_metric *m)
 
 bool bj_chart_is_limit(const struct bj_series_metric *m)
 {
-    return strstr(m->name, "_limit_bytes") || strstr(m->name, "_allocated");
+    return strstr(m->name, "_limit_bytes") || strstr(m->name, "_usable");
 }
 
 double *bj_chart_values(const struct bj_samples *s, unsigned group,
@@ -125,18 +125,27 @@ bool bj_chart_make(const struct bj_samples *s, unsigned group,
     return true;
 }
 
-void bj_chart_add_requested(struct bj_chart *k, const struct bj_chart_plan *p,
-                            int64_t bytes, struct bj_arena *a)
+void bj_chart_add_allocated(struct bj_chart *k, const struct bj_chart_plan *p,
+                            const struct bj_charts_job *job, struct bj_arena *a)
 {
-    if (p != &of_job[1] || bytes == BJ_SQL_NULL || bytes <= 0 ||
-        k->lines == 0 || k->line[k->lines - 1].limit)
-        return;
-    double *value = bj_arena_alloc(a, (k->points + 1) * sizeof(*value));
-    for (unsigned i = 0; value && i < k->points; i++)
-        value[i] = (double)bytes;
-    if (value)
-        k->line[k->lines++] =
-            (struct bj_chart_line){bj_local("Memory requested"), value, true};
+    const struct {
+        const char *metric, *name;
+        int64_t amount;
+    } lines[] = {{"cpus_used", "CPUs allocated", job->cpus},
+                 {"memory_bytes", "Memory requested", job->memory_requested}};
+    for (size_t n = 0; n < sizeof(lines) / sizeof(lines[0]); n++) {
+        /* BJ_SQL_NULL is negative */
+        if (strcmp(p->metric[0], lines[n].metric) != 0 ||
+            lines[n].amount <= 0 || k->lines == 0 ||
+            k->line[k->lines - 1].limit)
+            continue;
+        double *value = bj_arena_alloc(a, (k->points + 1) * sizeof(*value));
+        for (unsigned i = 0; value && i < k->points; i++)
+            value[i] = (double)lines[n].amount;
+        if (value)
+            k->line[k->lines++] =
+                (struct bj_chart_line){bj_local(lines[n].name), value, true};
+    }
 }
 
 /* --- choice of nodes or GPUs -----------------------------------------------
@@ -277,31 +286,31 @@ bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
 }
 
 static bool add_job(struct bj_charts *c, const struct bj_samples *s,
-                    int64_t start, int64_t memory_requested)
+                    const struct bj_charts_job *job)
 {
     for (const struct bj_chart_plan *p = of_job; p->title; p++) {
         struct bj_chart *k = &c->chart[c->charts];
         if (c->charts == BJ_CHARTS)
             return true;
-        if (!bj_chart_make(s, 0, p, start, &c->arena, k))
+        if (!bj_chart_make(s, 0, p, job->start, &c->arena, k))
             return false;
-        bj_chart_add_requested(k, p, memory_requested, &c->arena);
+        bj_chart_add_allocated(k, p, job, &c->arena);
         c->charts += bj_chart_has_values(k);
     }
     return !c->arena.failed;
 }
 
 bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
-                   int64_t start, int64_t memory_requested)
+                   const struct bj_charts_job *job)
 {
     bool good = true;
     if (s->groups == 0)
         return true;
     if (s->by == BJ_SERIES_JOB)
-        return add_job(c, s, start, memory_requested);
+        return add_job(c, s, job);
     for (const struct bj_chart_plan *p = bj_chart_plans[s->by];
          good && s->groups > 1 && p->title; p++)
-        good = bj_charts_add_rows(c, s, p, start);
+        good = bj_charts_add_rows(c, s, p, job->start);
     return good;
 }
 

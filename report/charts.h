@@ -40,10 +40,18 @@ bool bj_chart_make(const struct bj_samples *s, unsigned group,
                    const struct bj_chart_plan *p, int64_t start,
                    struct bj_arena *a, struct bj_chart *ret);
 
-/* Add what the job requested to its chart of memory if that has no limit.
- * bytes may be BJ_SQL_NULL. */
-void bj_chart_add_requested(struct bj_chart *k, const struct bj_chart_plan *p,
-                            int64_t bytes, struct bj_arena *a);
+/* What the scheduler knows of a job; BJ_SQL_NULL: unknown. */
+struct bj_charts_job {
+    int64_t start;            /* seconds since 1970 */
+    int64_t cpus;             /* allocated, on all nodes */
+    int64_t memory_requested; /* bytes, on all nodes */
+};
+
+/* Add the allocated CPUs or the requested memory to a chart of the whole job
+ * that begins with its CPUs or memory and has no limit. */
+void bj_chart_add_allocated(struct bj_chart *k, const struct bj_chart_plan *p,
+                            const struct bj_charts_job *job,
+                            struct bj_arena *a);
 
 /* Choose the groups to show, in order: all, or if there are more than most,
  * those furthest from the median of their first metric.  ret has room for
@@ -68,7 +76,7 @@ void bj_charts_free(struct bj_charts *c);
 /* Add the charts of samples.  Add those of the whole job before those of its
  * GPUs and nodes, each of which is a row.  False: out of memory. */
 bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
-                   int64_t start, int64_t memory_requested);
+                   const struct bj_charts_job *job);
 
 /* Add one chart of rows, with one metric of each node or GPU. */
 bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,

@@ -62,15 +62,17 @@ static int query(const struct job_query *a, struct bj_samples *s,
 static int add(struct job_query *a, enum bj_series_by by, int64_t rows,
                struct bj_charts *ret, struct bj_err *err)
 {
+    const struct bj_charts_job job = {
+        .start = bj_report_number(a->r, BJ_REPORT_START),
+        .cpus = bj_report_number(a->r, BJ_REPORT_CPUS),
+        .memory_requested = bj_report_number(a->r, BJ_REPORT_MEMORY_REQUESTED)};
     struct bj_samples *s = calloc(1, sizeof(*s));
     if (!s)
         return bj_err_set(err, -ENOMEM, "charts");
     s->by = by;
     a->rows = rows;
     int r = query(a, s, err);
-    if (r == 0 &&
-        !bj_charts_add(ret, s, bj_report_number(a->r, BJ_REPORT_START),
-                       bj_report_number(a->r, BJ_REPORT_MEMORY_REQUESTED)))
+    if (r == 0 && !bj_charts_add(ret, s, &job))
         r = bj_err_set(err, -ENOMEM, "charts");
     if (r != -ENOMEM && ret->charts == 0)
         ret->why = bj_charts_why(

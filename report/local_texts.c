@@ -103,6 +103,7 @@ const char *const bj_local_texts[] = {
     "CPUs and memory of nodes, the 10 least busy",
     "CPUs by state of their node",
     "CPUs in use",
+    "CPUs usable",
     "CPUs used",
     "CPUs used by the kernel",
     "currency",

@@ -8,8 +8,8 @@
 const struct bj_series_metric bj_series_metrics[] = {
     {"cpus_used", "CPUs used", "cores", RATE("cpu_seconds_total"),
      "CPUs in use."},
-    {"cpus_allocated", "CPUs allocated", "cores", SUM("cpus"),
-     "CPUs that the job may use."},
+    {"cpus_usable", "CPUs usable", "cores", SUM("cpus"),
+     "CPUs on which the job may run."},
     {"cpus_system", "CPUs used by the kernel", "cores",
      RATE("cpu_system_seconds_total"),
      "CPUs that the kernel uses for the job."},

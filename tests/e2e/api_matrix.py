@@ -244,8 +244,8 @@ def requests(site):
     out[gate + "label/{name}/values"] = [gate + "label/%s/values" % n for n in ("mark", "user", "account", "jobid")]
     for path in "/api/v1/jobs/{job}/report.pdf", "/pdf/{job}", "/pie/{job}/":
         del out[path][len(keys):]  # drawing takes time
-    out["/api/v1/jobs/{job}/plot.png"] = ["/api/v1/jobs/%s/plot.png?metric=cpus_allocated" % k for k in keys]
-    out["/plot/{job}/{metric}"] = ["/plot/%s/cpus_allocated" % k for k in keys]
+    out["/api/v1/jobs/{job}/plot.png"] = ["/api/v1/jobs/%s/plot.png?metric=cpus_usable" % k for k in keys]
+    out["/plot/{job}/{metric}"] = ["/plot/%s/cpus_usable" % k for k in keys]
     out["/api/v1/users/{user}"] = ["/api/v1/users/user%d" % i for i in range(9)]
     out["/users/{user}"] = ["/users/user%d" % i for i in range(5)]
     out["/accounts/{account}"] = ["/accounts/acct%d" % i for i in range(3)]

@@ -174,7 +174,7 @@ def charts(site):
     site.start(*site.options, "--prometheus.url=" + fake.url, "--prometheus.scrape-interval=30s")
     path = "/jobs/" + urllib.parse.quote(site.key, safe="")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
-        db.execute("UPDATE job SET gpus = 4, nodes = 2, memory_requested_bytes = 4 << 30"
+        db.execute("UPDATE job SET cpus = 4, gpus = 4, nodes = 2, memory_requested_bytes = 4 << 30"
                    " WHERE jobid = ?", (int(site.key.split(":")[1]),))
     site.refresh()
     page = check_page("charts", fetch(site, path))

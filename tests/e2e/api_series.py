@@ -244,7 +244,7 @@ def check_server(site, prom, first, other):
     truth = prom.query('batchjob_job_memory_used_bytes{jobid="%s"}' % first["jobid"])[0]["value"]
     check(abs(last["memory_bytes"] - float(truth[1])) < 20e6, "memory is that of Prometheus",
           last, truth)
-    check(0 < last["cpus_used"] < 8 and last["cpus_allocated"] >= 1, "CPU use is shown", last)
+    check(0 < last["cpus_used"] < 8 and last["cpus_usable"] >= 1, "CPU use is shown", last)
     check(last["processes"] >= 1, "processes are shown", last)
     check([r["time_ms"] for r in data] == sorted(r["time_ms"] for r in data), "rows are in order of time")
     check(all(now - 31 <= r["time_ms"] / 1000 <= now + 30 for r in data), "rows are within the requested time")

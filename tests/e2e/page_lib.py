@@ -132,7 +132,7 @@ class FakePrometheus:
                 {"metric": dict(m), "values": [[t, str(v)] for t in times]} for m, v in self.grid]}}
         nodes = ["n%d:9010" % i for i in range(self.nodes)] if "by(instance" in query else [None]
         gpus = ["0", "1"] if ",gpu)" in query else [None]
-        value = {"cpus_used": 1.25, "cpus_allocated": 4, "memory_bytes": 3 << 30, "memory_held_bytes": 3 << 30,
+        value = {"cpus_used": 1.25, "cpus_usable": 4, "memory_bytes": 3 << 30, "memory_held_bytes": 3 << 30,
                  "gpu_busy_ratio": 0.67, "gpu_memory_bytes": 1 << 30}
         found = []
         for name in re.findall(r'"bj","([a-z_]+)"', query):

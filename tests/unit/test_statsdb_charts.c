@@ -118,8 +118,15 @@ static int series(struct reply *r, const char *labels, const char *values)
 #define ALL(v)                                                                 \
     "[[1764000000,\"" v "\"],[1764000060,\"" v "\"],[1764000120,\"" v "\"]]"
 
+static const struct bj_charts_job unknown = {
+    .start = START, .cpus = BJ_SQL_NULL, .memory_requested = BJ_SQL_NULL};
+
 static void test_job(void **state)
 {
+    const struct bj_charts_job job = {
+        .start = START,
+        .cpus = 4,
+        .memory_requested = INT64_C(30000000000000000)};
     struct reply r;
     struct bj_charts c = {.charts = 0};
     (void)state;
@@ -128,11 +135,13 @@ static void test_job(void **state)
                             "[[1764000000,\"1.5\"],[1764000120,\"2\"],"
                             "[1764000060,\"NaN\"],[1763999999,\"9\"]]"),
                      0);
-    assert_int_equal(series(&r, "{\"bj\":\"cpus_allocated\"}", ALL("4")), 0);
+    /* on a node that does not confine jobs to their CPUs */
+    assert_int_equal(series(&r, "{\"bj\":\"cpus_usable\"}", ALL("128")),
+                     -EPROTO);
     /* 20 PB: too large for 64 bits in millionths of a byte */
     assert_int_equal(series(&r, "{\"bj\":\"memory_bytes\"}", ALL("2e16")), 0);
     assert_int_equal(series(&r, "{\"bj\":\"up\"}", ALL("1")), -EPROTO);
-    assert_true(bj_charts_add(&c, r.s, START, INT64_C(30000000000000000)));
+    assert_true(bj_charts_add(&c, r.s, &job));
     assert_int_equal(c.charts, 2);
     assert_string_equal(c.chart[0].title, "CPUs");
     assert_int_equal(c.chart[0].lines, 2);
@@ -140,6 +149,9 @@ static void test_job(void **state)
                 c.chart[0].line[0].value[1] != c.chart[0].line[0].value[1] &&
                 c.chart[0].line[0].value[2] == 2);
     assert_true(c.chart[0].line[1].limit && !c.chart[0].line[0].limit);
+    assert_string_equal(c.chart[0].line[1].name, "CPUs allocated");
+    assert_true(c.chart[0].line[1].value[0] == 4 &&
+                c.chart[0].line[1].value[2] == 4);
     assert_string_equal(c.chart[1].line[1].name, "Memory requested");
     assert_true(c.chart[1].line[0].value[0] == 2e16 &&
                 c.chart[1].line[1].value[2] == 3e16);
@@ -157,7 +169,7 @@ static void test_gpus(void **state)
     (void)state;
     begin(&job, BJ_SERIES_JOB);
     series(&job, "{\"bj\":\"gpu_busy_ratio\"}", ALL("0.6"));
-    assert_true(bj_charts_add(&c, job.s, START, BJ_SQL_NULL));
+    assert_true(bj_charts_add(&c, job.s, &unknown));
     begin(&gpus, BJ_SERIES_GPU);
     for (unsigned i = 0; i < 8; i++) {
         unsigned g = (i * 5 + 3) % 8;
@@ -167,7 +179,7 @@ static void test_gpus(void **state)
                  g);
         series(&gpus, text, g == 2 || g == 5 ? ALL("0") : ALL("0.8"));
     }
-    assert_true(bj_charts_add(&c, gpus.s, START, BJ_SQL_NULL));
+    assert_true(bj_charts_add(&c, gpus.s, &unknown));
     assert_int_equal(c.charts, 1);
     assert_int_equal(c.chart[0].kind, BJ_CHART_ROWS);
     assert_int_equal(c.chart[0].lines, 8);
@@ -194,7 +206,7 @@ static void test_many_nodes(void **state)
                  "{\"bj\":\"cpus_used\",\"instance\":\"n%u:9\"}", i);
         series(&r, text, i == 77 ? ALL("0") : i < 12 ? ALL("9") : ALL("8"));
     }
-    assert_true(bj_charts_add(&c, r.s, START, BJ_SQL_NULL));
+    assert_true(bj_charts_add(&c, r.s, &unknown));
     assert_int_equal(c.chart[0].lines, BJ_CHART_LINES);
     assert_int_equal(c.chart[0].all, 100);
     assert_string_equal(c.chart[0].line[9].name, "n9");

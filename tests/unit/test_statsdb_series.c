@@ -61,10 +61,10 @@ static void test_query(void **state)
            "batchjob_job_cpu_seconds_total{jobid=\"1\"}[240s])),\"bj\","
            "\"cpus_used\",\"\",\"\") or label_replace(sum by(instance,"
            "slurm_node)(batchjob_job_cpus{jobid=\"1\"}),\"bj\","
-           "\"cpus_allocated\",\"\",\"\")");
+           "\"cpus_usable\",\"\",\"\")");
     bj_series_query(&b, one + 1, 1, BJ_SLICE("{}"), BJ_SERIES_JOB, 60);
     is(&b, "label_replace(sum by()(batchjob_job_cpus{}),\"bj\","
-           "\"cpus_allocated\",\"\",\"\")");
+           "\"cpus_usable\",\"\",\"\")");
 }
 
 static void test_step(void **state)

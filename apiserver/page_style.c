@@ -52,7 +52,8 @@ static const char frame[] =
     "gap:.6rem 1rem;margin-top:.5rem}\n"
     "label{display:flex;flex-direction:column;font-size:.85rem}\n"
     "input,select,button{font:inherit;color:inherit;background:var(--page);"
-    "border:1px solid var(--muted);border-radius:3px;padding:.2rem .4rem}\n"
+    "border:1px solid var(--muted);border-radius:3px;padding:.2rem .4rem;"
+    "height:1.9rem;box-sizing:border-box}\n"
     "input{max-width:11rem}\n"
     "summary{cursor:pointer;color:var(--info)}\n"
     "";

@@ -76,7 +76,7 @@ static int hand_over(struct bj_sacct *r, struct bj_err *err)
     if (!r->have_job)
         return 0;
     r->have_job = false;
-    bj_step_sum_end(&r->step_sum, &r->job.job.use);
+    bj_step_sum_end(&r->step_sum, &r->job.job);
     r->job.job.step = r->steps ? r->step : NULL;
     r->job.job.steps = r->steps;
     r->counts.jobs++;

@@ -252,7 +252,7 @@ static void settle(struct bj_slurmrest *r)
         if (joules > 0)
             job->use.energy_joules = joules;
     }
-    bj_step_sum_end(&r->step_sum, &job->use);
+    bj_step_sum_end(&r->step_sum, job);
     job->step = job->steps > 0 ? r->step : NULL;
 }
 

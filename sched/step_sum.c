@@ -1,5 +1,7 @@
 #include "sched/step_sum.h"
 
+#include "sched/state.h"
+
 static void add(uint64_t *sum, uint64_t v)
 {
     if (v == BJ_ABSENT)
@@ -16,15 +18,26 @@ static void largest(uint64_t *max, uint64_t v)
         *max = v;
 }
 
+/* Until a step has ended, its row has a CPU time of 0, and the totals of a job
+ * lack those of its steps that have not ended. */
+static void drop_totals(struct bj_sched_usage *use)
+{
+    use->cpu_usec = use->cpu_user_usec = use->cpu_system_usec = BJ_ABSENT;
+    use->cpu_task_usec = use->energy_joules = BJ_ABSENT;
+    use->read_bytes = use->write_bytes = BJ_ABSENT;
+}
+
 void bj_step_sum_begin(struct bj_step_sum *f)
 {
     bj_sched_usage_init(&f->sum);
     f->energy[0] = f->energy[1] = f->energy[2] = BJ_ABSENT;
 }
 
-void bj_step_sum_add(struct bj_step_sum *f, const struct bj_job_step *step)
+void bj_step_sum_add(struct bj_step_sum *f, struct bj_job_step *step)
 {
-    const struct bj_sched_usage *use = &step->use;
+    struct bj_sched_usage *use = &step->use;
+    if (bj_state_is_open(step->state))
+        drop_totals(use);
     add(&f->sum.cpu_usec, use->cpu_usec);
     add(&f->sum.cpu_user_usec, use->cpu_user_usec);
     add(&f->sum.cpu_system_usec, use->cpu_system_usec);
@@ -45,8 +58,9 @@ void bj_step_sum_add(struct bj_step_sum *f, const struct bj_job_step *step)
  * first node, and sruns that of their nodes for a while.  Take the largest of
  * the extern step, the batch step and the sum of the sruns instead of adding
  * them up. */
-void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_usage *use)
+void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_job *job)
 {
+    struct bj_sched_usage *use = &job->use;
     const bool timed = use->cpu_usec != BJ_ABSENT && use->cpu_usec > 0;
     if (!timed && f->sum.cpu_usec != BJ_ABSENT) {
         use->cpu_usec = f->sum.cpu_usec;
@@ -61,4 +75,6 @@ void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_usage *use)
     if (use->energy_joules == BJ_ABSENT)
         for (unsigned i = 0; i < 3; i++)
             largest(&use->energy_joules, f->energy[i]);
+    if (bj_state_is_open(job->state))
+        drop_totals(use);
 }

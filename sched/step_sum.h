@@ -10,10 +10,14 @@ struct bj_step_sum {
 };
 
 void bj_step_sum_begin(struct bj_step_sum *f);
-void bj_step_sum_add(struct bj_step_sum *f, const struct bj_job_step *step);
+
+/* Add the use of a step.  CPU time, energy and I/O of a step that has not ended
+ * become absent. */
+void bj_step_sum_add(struct bj_step_sum *f, struct bj_job_step *step);
 
 /* Set the job's use.  Values of the job itself count, except where it has none
- * (or 0 time). */
-void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_usage *use);
+ * (or 0 time).  CPU time, energy and I/O of a job that has not ended are
+ * absent. */
+void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_job *job);
 
 #endif

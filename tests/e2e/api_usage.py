@@ -89,7 +89,7 @@ def unused(site):
     """Usage has the core hours that were allocated but not used, and can be sorted by them."""
     want = {}
     for j in site.jobs:
-        if num(j["Start"]) is not None:
+        if num(j["End"]) is not None:  # until then the use is not known
             h, m, s = j["TotalCPU"].split(":")
             used = int(h) * 3600 + int(m) * 60 + int(s)
             want[j["User"]] = want.get(j["User"], 0) + num(j["ElapsedRaw"]) * num(j["AllocCPUS"]) - used

@@ -80,7 +80,7 @@ def reported_jobs(site):
         want[key] = (j["User"].encode(), int(j["UID"]), j["Account"].encode(),
                      j["JobName"].encode() or None, j["State"].encode(), num(j["Start"]),
                      num(j["End"]), int(j["ElapsedRaw"]), int(j["AllocCPUS"]),
-                     seconds(j["TotalCPU"]) * 1000000,
+                     seconds(j["TotalCPU"]) * 1000000 if num(j["End"]) else None,
                      None if "None" in j["NodeList"] else j["NodeList"].encode(),
                      j["WorkDir"].encode())
         for s in lines[1:]:

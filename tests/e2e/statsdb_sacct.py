@@ -46,7 +46,7 @@ def jobs(seed, now, count, days):
             end, state = None, "RUNNING"
         cpus = rnd.choice([1, 2, 8, 64])
         user = rnd.randrange(20)
-        used = took * cpus * 7 // 10
+        used = took * cpus * 7 // 10 if end else 0  # as Slurm prints it until the job has ended
         row = {
             "JobIDRaw": str(job), "JobID": str(job), "Cluster": "fake",
             "User": "user%d" % user, "UID": str(1000 + user), "Group": "g%d" % (user % 3),

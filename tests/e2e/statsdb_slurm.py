@@ -17,6 +17,7 @@ SQL = """SELECT jobid, submit_sec, display_id, user, uid, "group", account, part
     state_raw, exit_code || ':' || exit_signal, eligible_sec, start_sec, end_sec, elapsed_seconds,
     time_limit_seconds / 60, cpus, nodes, nodelist, tres_allocated, tres_requested, cluster
     FROM job_v"""
+RUNNING = 2  # enum bj_job_state
 EMPTY = ("", "Unknown", "None", "None assigned", "UNLIMITED", "Partition_Limit")
 
 
@@ -89,6 +90,13 @@ def main():
           % ("not " if stored_steps != steps else "", len(steps)))
     for key in sorted(set(steps.items()) ^ set(stored_steps.items()), key=str)[:10]:
         print("# %s" % (key,))
+
+    # sacct prints a CPU time of 0 for jobs and steps that run.
+    for what, table in (("jobs", "job"), ("steps", "step")):
+        n, timed = db.execute('SELECT count(*), count(cpu_usec) FROM %s WHERE start IS NOT NULL AND "end" IS NULL'
+                              " AND state = %d" % (table, RUNNING)).fetchone()
+        print("%sok - the CPU time of %s that run is not known" % ("" if n > 0 and timed == 0 else "not ", what))
+        print("# %d, with CPU time %d" % (n, timed))
 
 
 main()

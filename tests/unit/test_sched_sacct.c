@@ -286,6 +286,39 @@ static void test_fold(void **state)
     log_free(&log);
 }
 
+static int put_use(struct log *log, const struct bj_sched_job *j)
+{
+    put_num(&log->bad, j->use.cpu_usec);
+    put_num(&log->bad, j->use.energy_joules);
+    put_num(&log->bad, j->use.mem_task_peak_bytes);
+    for (unsigned i = 0; i < j->steps; i++)
+        put_num(&log->bad, j->step[i].use.cpu_usec);
+    bj_buf_str(&log->bad, "\n");
+    return 0;
+}
+
+/* Slurm reports a CPU time of 0 for a step that runs, and for a job that runs
+ * the time of the steps that have ended: the use of neither is known. */
+static void test_running(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "JobIDRaw|State|TotalCPU|UserCPU|ConsumedEnergyRaw|MaxRSS\n"
+        "1|RUNNING|00:07.000|00:07.000|30|\n1.batch|RUNNING|00:00:00|00:00:00|"
+        "0|\n"
+        "1.0|COMPLETED|00:07.000|00:07.000|30|2K\n"
+        "2|SUSPENDED|00:00:00|00:00:00|0|\n2.batch|SUSPENDED|00:00:00|||\n"
+        "3|COMPLETED|00:00:00|00:00:00|0|\n3.batch|COMPLETED|00:00:00|||\n";
+    struct log log = {.on_job = put_use};
+    struct bj_sacct *r = reader(&log, "|");
+    assert_int_equal(feed(r, bj_slice_str(text), 50), 0);
+    same_text(&log.bad, BJ_SLICE("-|-|2048|-|7000000|\n"
+                                 "-|-|-|-|\n"
+                                 "0|-|-|0|\n"));
+    bj_sacct_free(r);
+    log_free(&log);
+}
+
 /* A job with very many steps: those that are not kept count as well. */
 static void test_many_steps(void **state)
 {
@@ -450,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_bars),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_running),
         cmocka_unit_test(test_many_steps),
         cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_stop),

@@ -123,10 +123,10 @@ static const struct bj_charts_job unknown = {
 
 static void test_job(void **state)
 {
-    const struct bj_charts_job job = {
-        .start = START,
-        .cpus = 4,
-        .memory_requested = INT64_C(30000000000000000)};
+    const struct bj_charts_job job = {.start = START,
+                                      .cpus = 4,
+                                      .memory_requested =
+                                          INT64_C(30000000000000000)};
     struct reply r;
     struct bj_charts c = {.charts = 0};
     (void)state;

@@ -33,6 +33,11 @@ static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
     bj_buf_str(b, "</td>");
 }
 
+static bool is_known(const struct bj_report_spread *s)
+{
+    return s->tasks != BJ_SQL_NULL && s->tasks > 0;
+}
+
 static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
 {
     static const char *const titles[BJ_SPREADS] = {
@@ -51,7 +56,7 @@ static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
     for (unsigned i = 0; i < BJ_SPREADS; i++) {
         const struct bj_report_spread *s = &a->spread[i];
         const int64_t values[] = {s->min, s->median, s->p95, s->max};
-        if (s->tasks == BJ_SQL_NULL || s->tasks <= 0)
+        if (!is_known(s))
             continue;
         bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>",
                       bj_local_escaped(titles[i]));
@@ -172,6 +177,7 @@ int bj_job_array(struct bj_call *c, const struct bj_report *r)
     put_count(b, "Cancelled", a->cancelled);
     put_count(b, "Running or waiting", a->open);
     bj_buf_str(b, "</dl>\n");
-    put_spreads(b, a);
+    if (is_known(&a->spread[BJ_SPREAD_ELAPSED])) /* the most tasks have it */
+        put_spreads(b, a);
     return put_tasks(c, id, bj_report_text(r, BJ_REPORT_CLUSTER));
 }

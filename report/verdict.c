@@ -200,7 +200,8 @@ static struct bj_slice put_no_finding(struct judge *j, bool ended_badly)
         return BJ_SLICE("unknown");
     }
     if (!is_known(j) && j->r->array.judged == 0) {
-        put_sentence(j, BJ_SENTENCE_UNMEASURED);
+        if (!put_open(j)) /* it is open only in an array */
+            put_sentence(j, BJ_SENTENCE_UNMEASURED);
         return BJ_SLICE("unknown");
     }
     if (j->r->findings > 0) {

@@ -165,6 +165,31 @@ static void test_array(void **state)
     bj_report_free(&r);
 }
 
+/* Nothing is known of an array whose tasks all run, and that is no fault. Last:
+ * it changes the jobs. */
+static void test_running_array(void **state)
+{
+    struct derive_rig *w = *state;
+    struct bj_report r;
+    OK(bj_db_exec(
+        bj_store_db(w->s),
+        "DELETE FROM job_finding WHERE job IN"
+        " (SELECT id FROM job WHERE array_job_id = 2000);"
+        "DELETE FROM job_use WHERE job IN"
+        " (SELECT id FROM job WHERE array_job_id = 2000);"
+        "UPDATE job SET state = 2, \"end\" = NULL, cpu_usec = NULL,"
+        " memory_task_peak_bytes = NULL, memory_scheduler_peak_bytes = NULL"
+        " WHERE array_job_id = 2000",
+        &err));
+    read_report(w, "2003", &r);
+    assert_int_equal(r.array.open, 20);
+    same("running", r.verdict.wrong,
+         "Array of 20 tasks, 0 completed. The job is running; what it used is "
+         "known when it has ended.");
+    same("running", r.verdict.level, "unknown");
+    bj_report_free(&r);
+}
+
 /* A report that is written as JSON, read and written again is the same. */
 static void test_json(void **state)
 {
@@ -407,6 +432,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_printed_catalogue),
         cmocka_unit_test(test_catalogue_errors),
+        cmocka_unit_test(test_running_array),
     };
     if (argc > 1)
         return write_store(argv[1]);

@@ -177,7 +177,7 @@ int bj_job_array(struct bj_call *c, const struct bj_report *r)
     put_count(b, "Cancelled", a->cancelled);
     put_count(b, "Running or waiting", a->open);
     bj_buf_str(b, "</dl>\n");
-    if (is_known(&a->spread[BJ_SPREAD_ELAPSED])) /* the most tasks have it */
+    if (is_known(&a->spread[BJ_SPREAD_ELAPSED])) /* a task has completed */
         put_spreads(b, a);
     return put_tasks(c, id, bj_report_text(r, BJ_REPORT_CLUSTER));
 }

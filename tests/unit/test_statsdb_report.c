@@ -165,8 +165,8 @@ static void test_array(void **state)
     bj_report_free(&r);
 }
 
-/* Nothing is known of an array whose tasks all run, and that is no fault. Last:
- * it changes the jobs. */
+/* The verdict of an array whose tasks all run says that they run.  This test is
+ * the last, because it changes the jobs. */
 static void test_running_array(void **state)
 {
     struct derive_rig *w = *state;

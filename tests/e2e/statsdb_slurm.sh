@@ -68,6 +68,9 @@ scontrol requeue "$(cat "$tmp/again")"
 wait_for 120 running again || fail "the requeued job runs again"
 timed_out() { [ "$(sacct -nPX -j "$(cat "$tmp/late")" -o state)" = TIMEOUT ]; }
 wait_for 180 timed_out || fail "a job reaches its time limit"
+# sacct prints the ids of a heterogeneous job completely when its parts have started.
+het_ended() { ! sacct -nPX -j "$(cat "$tmp/het")" -o end | grep -q Unknown; }
+wait_for 60 het_ended || note "the heterogeneous job has not ended"
 sleep 2
 
 # --- the store -------------------------------------------------------------------

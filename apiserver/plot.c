@@ -137,7 +137,8 @@ static bool make_chart(struct bj_drawing *d)
         return bj_charts_add_rows(c, s, &plan, d->one->start);
     const struct bj_charts_job job = bj_curves_job(&d->f);
     bool made = bj_chart_make(s, 0, &plan, job.start, &c->arena, &c->chart[0]);
-    if (made)
+    /* of a single metric, as in add_limit */
+    if (made && (s->metrics == 1 || bj_chart_is_limit(metric_of(s, 1))))
         bj_chart_add_allocated(&c->chart[0], &plan, &job, &c->arena);
     c->charts = made && bj_chart_has_values(&c->chart[0]);
     return made;

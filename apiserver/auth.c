@@ -29,25 +29,24 @@ struct bj_auth {
     struct bj_tokens *tokens;
     struct bj_certs *certs;
     struct bj_access *access;
-    struct bj_secrets *secrets;
-    pthread_mutex_t lock; /* protects the names of peers */
+    struct bj_secrets *secrets; /* shared with earlier settings */
+    pthread_mutex_t lock;       /* protects the names of peers */
     struct peer peer[PEERS];
 };
 
 /* The owner of the credentials of a request. */
 enum credentials { CREDENTIALS_NONE, CREDENTIALS_PROXY, CREDENTIALS_USER };
 
-int bj_auth_new(const struct bj_api_conf *conf, struct bj_auth **ret,
-                struct bj_err *err)
+int bj_auth_new(const struct bj_api_conf *conf, struct bj_secrets *secrets,
+                struct bj_auth **ret, struct bj_err *err)
 {
     struct bj_auth *auth = calloc(1, sizeof(*auth));
     if (!auth)
         return bj_err_set(err, -ENOMEM, "access");
     auth->conf = conf;
+    auth->secrets = secrets;
     pthread_mutex_init(&auth->lock, NULL);
-    int r = bj_secrets_new(&auth->secrets, err);
-    if (r == 0)
-        r = bj_web_new("web.config.file", conf->web_file, &auth->web, err);
+    int r = bj_web_new("web.config.file", conf->web_file, &auth->web, err);
     if (r == 0 && conf->token_file && conf->token_file[0])
         r = bj_tokens_read(conf->token_file, &auth->tokens, err);
     if (r == 0)
@@ -70,7 +69,6 @@ void bj_auth_free(struct bj_auth *auth)
     bj_tokens_free(auth->tokens);
     bj_certs_free(auth->certs);
     bj_access_free(auth->access);
-    bj_secrets_free(auth->secrets);
     pthread_mutex_destroy(&auth->lock);
     free(auth);
 }
@@ -109,13 +107,15 @@ static unsigned take_name(struct bj_slice name, struct bj_identity *ret,
 
 /* Check that hash is the hash of secret: 0 or a status. */
 static unsigned check_secret(struct bj_auth *auth, const char *hash,
-                             const char *like, struct bj_slice secret,
+                             const char *like,
+                             const struct bj_secret_client *client,
+                             struct bj_slice secret,
                              const struct bj_auth_time *at, struct bj_err *err)
 {
     if (!at->may_wait)
         return bj_secret_known(auth->secrets, hash, secret) ? 0 : BJ_AUTH_LATER;
-    int right =
-        bj_secret_check(auth->secrets, hash, like, secret, at->boot_usec);
+    int right = bj_secret_check(auth->secrets, hash, like, client, secret,
+                                at->boot_usec);
     if (right == -EAGAIN)
         return refuse(err, 429,
                       "Too many wrong passwords; try again in a moment.");
@@ -123,18 +123,19 @@ static unsigned check_secret(struct bj_auth *auth, const char *hash,
     return right ? 0 : refuse(err, 403, "The credentials are wrong.");
 }
 
-static unsigned by_password(struct bj_auth *auth, struct bj_slice coded,
-                            const struct bj_auth_time *at,
-                            struct bj_identity *ret, enum credentials *kind,
-                            struct bj_err *err)
+static unsigned
+by_password(struct bj_auth *auth, const struct sockaddr *address,
+            struct bj_slice coded, const struct bj_auth_time *at,
+            struct bj_identity *ret, enum credentials *kind, struct bj_err *err)
 {
     char plain[CREDENTIAL_BYTES];
     struct bj_slice name, secret;
     if (!bj_secret_basic(coded, plain, sizeof(plain), &name, &secret))
         return refuse(err, 403, "The credentials are malformed.");
     const struct bj_web_conf *conf = &auth->web->conf;
-    unsigned bad = check_secret(auth, bj_web_conf_hash(conf, name),
-                                bj_web_conf_any_hash(conf), secret, at, err);
+    unsigned bad = check_secret(
+        auth, bj_web_conf_hash(conf, name), bj_web_conf_any_hash(conf),
+        &(struct bj_secret_client){address, name}, secret, at, err);
     explicit_bzero(plain + (secret.p - plain), secret.n);
     if (bad)
         return bad;
@@ -143,16 +144,18 @@ static unsigned by_password(struct bj_auth *auth, struct bj_slice coded,
     return *kind == CREDENTIALS_PROXY ? 0 : take_name(name, ret, err);
 }
 
-static unsigned by_token(struct bj_auth *auth, struct bj_slice text,
-                         const struct bj_auth_time *at, struct bj_identity *ret,
-                         enum credentials *kind, struct bj_err *err)
+static unsigned by_token(struct bj_auth *auth, const struct sockaddr *address,
+                         struct bj_slice text, const struct bj_auth_time *at,
+                         struct bj_identity *ret, enum credentials *kind,
+                         struct bj_err *err)
 {
     struct bj_slice id, secret;
     if (!bj_token_split(text, &id, &secret))
         return refuse(err, 403, "The credentials are malformed.");
     const struct bj_token *t = bj_tokens_find(auth->tokens, id);
-    unsigned bad = check_secret(auth, t ? t->hash : NULL,
-                                bj_tokens_like(auth->tokens), secret, at, err);
+    unsigned bad =
+        check_secret(auth, t ? t->hash : NULL, bj_tokens_like(auth->tokens),
+                     &(struct bj_secret_client){address, id}, secret, at, err);
     if (bad)
         return bad;
     if (t->expires_sec <= at->wall_sec)
@@ -161,8 +164,8 @@ static unsigned by_token(struct bj_auth *auth, struct bj_slice text,
     return take_name(bj_slice_str(t->user), ret, err);
 }
 
-static unsigned by_header(struct bj_auth *auth, struct bj_slice value,
-                          const struct bj_auth_time *at,
+static unsigned by_header(struct bj_auth *auth, const struct sockaddr *address,
+                          struct bj_slice value, const struct bj_auth_time *at,
                           struct bj_identity *ret, enum credentials *kind,
                           struct bj_err *err)
 {
@@ -171,9 +174,9 @@ static unsigned by_header(struct bj_auth *auth, struct bj_slice value,
         return refuse(err, 403, "The credentials are malformed.");
     struct bj_slice rest = bj_slice_trim(value);
     if (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0)
-        return by_password(auth, rest, at, ret, kind, err);
+        return by_password(auth, address, rest, at, ret, kind, err);
     if (word.n == 6 && strncasecmp(word.p, "bearer", 6) == 0)
-        return by_token(auth, rest, at, ret, kind, err);
+        return by_token(auth, address, rest, at, ret, kind, err);
     return refuse(err, 403, "Only Basic and Bearer credentials are supported.");
 }
 
@@ -280,7 +283,7 @@ static unsigned authenticate(struct bj_auth *auth,
         return refuse(err, 400,
                       "The request has more than one Authorization header.");
     if (n == 1)
-        return by_header(auth, value, at, ret, kind, err);
+        return by_header(auth, req->address, value, at, ret, kind, err);
     return by_connection(auth, req, at, ret, kind, err);
 }
 

@@ -33,11 +33,13 @@ struct bj_identity {
 };
 
 struct bj_auth;
+struct bj_secrets;
 
 /* Read the files that conf names: web configuration, tokens, access lists. conf
- * must outlive *ret.  Threads may share *ret. */
-int bj_auth_new(const struct bj_api_conf *conf, struct bj_auth **ret,
-                struct bj_err *err);
+ * and secrets, the cache of checked passwords and tokens, must outlive *ret.
+ * Threads may share *ret. */
+int bj_auth_new(const struct bj_api_conf *conf, struct bj_secrets *secrets,
+                struct bj_auth **ret, struct bj_err *err);
 void bj_auth_free(struct bj_auth *g); /* NULL is fine */
 
 /* The current web configuration; bj_auth keeps the reference. */

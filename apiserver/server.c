@@ -7,6 +7,7 @@
 #include "apiserver/settings.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/wait.h"
 
 #include <errno.h>
@@ -420,7 +421,8 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
                    const struct bj_endpoint *const *tables, struct bj_err *err)
 {
     prepare(s, tables);
-    int r = bj_settings_new(conf, &s->settings, err);
+    int r = bj_secrets_new(&s->secrets, err);
+    r = r < 0 ? r : bj_settings_new(conf, s->secrets, &s->settings, err);
     if (r == 0)
         r = bj_limit_new(&s->limit, err);
     if (r == 0)
@@ -485,6 +487,7 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
     bj_gate_free(s->gate);
     bj_worker_release(&s->http_worker);
     bj_settings_unref(s->settings);
+    bj_secrets_free(s->secrets);
     bj_limit_free(s->limit);
     free(s->last);
     free(s->poll);
@@ -530,7 +533,7 @@ int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
                      struct bj_err *err)
 {
     struct bj_settings *settings;
-    int r = bj_settings_new(conf, &settings, err);
+    int r = bj_settings_new(conf, s->secrets, &settings, err);
     return r < 0 ? r : take_settings(s, settings, err);
 }
 

@@ -11,8 +11,9 @@ static void drop_conf(struct bj_api_conf *conf)
 }
 
 /* Settings with a reference to conf, and to prom if there is one. */
-static int make(struct bj_api_conf *conf, struct bj_prompool *prom,
-                struct bj_settings **ret, struct bj_err *err)
+static int make(struct bj_api_conf *conf, struct bj_secrets *secrets,
+                struct bj_prompool *prom, struct bj_settings **ret,
+                struct bj_err *err)
 {
     struct bj_settings *s = calloc(1, sizeof(*s));
     __atomic_fetch_add(&conf->refs, 1, __ATOMIC_RELAXED);
@@ -22,8 +23,9 @@ static int make(struct bj_api_conf *conf, struct bj_prompool *prom,
     }
     s->refs = 1;
     s->conf = conf;
+    s->secrets = secrets;
     s->prom = bj_prompool_ref(prom);
-    int r = bj_auth_new(conf, &s->auth, err);
+    int r = bj_auth_new(conf, secrets, &s->auth, err);
     if (r < 0)
         bj_settings_unref(s);
     else
@@ -31,11 +33,11 @@ static int make(struct bj_api_conf *conf, struct bj_prompool *prom,
     return r;
 }
 
-int bj_settings_new(struct bj_api_conf *conf, struct bj_settings **ret,
-                    struct bj_err *err)
+int bj_settings_new(struct bj_api_conf *conf, struct bj_secrets *secrets,
+                    struct bj_settings **ret, struct bj_err *err)
 {
     struct bj_settings *s;
-    int r = make(conf, NULL, &s, err);
+    int r = make(conf, secrets, NULL, &s, err);
     if (r < 0)
         return r;
     r = bj_prompool_new(&conf->prom, &s->prom, err);
@@ -49,7 +51,7 @@ int bj_settings_new(struct bj_api_conf *conf, struct bj_settings **ret,
 int bj_settings_renew(struct bj_settings *old, struct bj_settings **ret,
                       struct bj_err *err)
 {
-    return make(old->conf, old->prom, ret, err);
+    return make(old->conf, old->secrets, old->prom, ret, err);
 }
 
 struct bj_settings *bj_settings_ref(struct bj_settings *s)

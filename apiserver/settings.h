@@ -6,9 +6,9 @@
 #include "apiserver/state.h"
 
 /* Read the files that conf names; the settings take ownership of conf in any
- * case. */
-int bj_settings_new(struct bj_api_conf *conf, struct bj_settings **ret,
-                    struct bj_err *err);
+ * case. secrets must outlive the settings. */
+int bj_settings_new(struct bj_api_conf *conf, struct bj_secrets *secrets,
+                    struct bj_settings **ret, struct bj_err *err);
 /* Make new settings from the same options, with their files read again. */
 int bj_settings_renew(struct bj_settings *old, struct bj_settings **ret,
                       struct bj_err *err);

@@ -30,8 +30,9 @@ struct bj_server;
 struct bj_settings {
     struct bj_api_conf *conf; /* counts its references */
     struct bj_auth *auth;
-    struct bj_prompool *prom; /* NULL: none is configured */
-    unsigned refs;            /* atomic */
+    struct bj_secrets *secrets; /* of the server */
+    struct bj_prompool *prom;   /* NULL: none is configured */
+    unsigned refs;              /* atomic */
 };
 
 /* The data of a thread that answers requests. */
@@ -118,6 +119,7 @@ struct bj_server {
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one counts requests
                                                     without an endpoint */
+    struct bj_secrets *secrets; /* that were right; kept over reloads */
     struct bj_limit *limit;
     struct bj_gate *gate;
     struct bj_bucket bucket; /* rate of all requests */

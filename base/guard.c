@@ -81,8 +81,9 @@ static int is_known(struct bj_guard *g, const struct bj_http_request *req)
         return 0;
     const struct bj_web_conf *conf = &g->web->conf;
     int r = bj_secret_check(g->secrets, bj_web_conf_hash(conf, name),
-                            bj_web_conf_any_hash(conf), secret,
-                            bj_clock_boot_usec());
+                            bj_web_conf_any_hash(conf),
+                            &(struct bj_secret_client){req->address, name},
+                            secret, bj_clock_boot_usec());
     explicit_bzero(plain, sizeof(plain));
     return r;
 }

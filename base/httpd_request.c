@@ -87,12 +87,50 @@ void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
     return c;
 }
 
-/* The end of a request must be beyond doubt: a proxy in front of this server
- * may have read the headers in another way (request smuggling). */
+/* A request must be beyond doubt: a proxy in front of this server may have read
+ * its headers in another way (request smuggling). */
 struct frame {
     unsigned lengths;
-    bool odd; /* a blank before a colon */
+    bool odd;
 };
+
+/* A token of RFC 9110, section 5.6.2. */
+static bool is_header_name(const char *s, size_t n)
+{
+    static const char other[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < n; i++) {
+        char c = s[i], letter = (char)(c | 0x20);
+        if (!(letter >= 'a' && letter <= 'z') && !(c >= '0' && c <= '9') &&
+            (c == '\0' || !strchr(other, c)))
+            return false;
+    }
+    return n > 0;
+}
+
+static bool is_header_value(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)s[i] < ' ' && s[i] != '\t') || s[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* libmicrohttpd 0.9 joins a folded line (RFC 9112, section 5.2) to the name of
+ * the line before, in another place of its buffer; it cuts a value at a NUL and
+ * ends a line at a CR or LF alone.  It overwrites the colon, CR and LF with
+ * NUL, so a value must be right behind its name and end with two.  Later
+ * versions refuse such requests with MHD_OPTION_STRICT_FOR_CLIENT. */
+static bool is_one_line(const char *key, size_t n, const char *value,
+                        size_t value_n)
+{
+    if (MHD_VERSION >= 0x01000000)
+        return true;
+    const char *at = key + n;
+    while (at < value && (*at == '\0' || *at == ' ' || *at == '\t'))
+        at++;
+    return at == value && value > key + n && value[value_n] == '\0' &&
+           value[value_n + 1] == '\0';
+}
 
 static enum MHD_Result check_header(void *ctx, enum MHD_ValueKind kind,
                                     const char *key, size_t n,
@@ -101,9 +139,9 @@ static enum MHD_Result check_header(void *ctx, enum MHD_ValueKind kind,
     struct frame *f = ctx;
     static const char length[] = MHD_HTTP_HEADER_CONTENT_LENGTH;
     (void)kind;
-    (void)value;
-    (void)value_n;
-    f->odd = f->odd || n == 0 || key[n - 1] == ' ' || key[n - 1] == '\t';
+    f->odd = f->odd || !is_header_name(key, n) || !value ||
+             !is_header_value(value, value_n) ||
+             !is_one_line(key, n, value, value_n);
     if (n == sizeof(length) - 1 && strncasecmp(key, length, n) == 0)
         f->lengths++;
     return MHD_YES;

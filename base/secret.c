@@ -1,13 +1,16 @@
 #include "base/secret.h"
 
+#include "base/hash.h"
+
 #include <crypt.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 enum { SETS = 128, WAYS = 4, SECRET_MAX = 256 };
-enum { BURST = 10, REFILL_USEC = 500 * 1000 };
+enum { TRY_SETS = 256 };
 
 struct known {
     char hash[BJ_HASH_BYTES];
@@ -21,12 +24,30 @@ struct set {
     unsigned next;
 };
 
+/* The wrong secrets of one address, network or name: a leaky bucket. */
+struct tries {
+    uint64_t key;     /* 0: unused */
+    uint64_t at_usec; /* of this count */
+    unsigned n;
+};
+
+/* What wrong secrets count for. */
+enum { ADDRESS, NETWORK, NAME, SUBJECTS };
+static const struct {
+    unsigned burst;
+    uint64_t usec; /* after which one is forgotten */
+} limits[SUBJECTS] = {
+    [ADDRESS] = {BJ_SECRET_ADDRESS_BURST, BJ_SECRET_ADDRESS_USEC},
+    [NETWORK] = {BJ_SECRET_NETWORK_BURST, BJ_SECRET_NETWORK_USEC},
+    [NAME] = {BJ_SECRET_NAME_BURST, BJ_SECRET_NAME_USEC},
+};
+
 struct bj_secrets {
     pthread_mutex_t lock;    /* protects all but data */
     pthread_mutex_t compute; /* protects data: one hash is computed at a time */
     struct set known[SETS];
-    unsigned left; /* tries left */
-    uint64_t refilled_usec;
+    struct tries tries[SUBJECTS][TRY_SETS][WAYS];
+    uint64_t seed; /* of the keys, so that clients cannot choose them */
     struct crypt_data data;
 };
 
@@ -40,9 +61,12 @@ int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err)
     struct bj_secrets *s = calloc(1, sizeof(*s));
     if (!s)
         return bj_err_set(err, -ENOMEM, "secrets");
+    if (getrandom(&s->seed, sizeof(s->seed), 0) != (ssize_t)sizeof(s->seed)) {
+        free(s);
+        return bj_err_set(err, -EIO, "getrandom");
+    }
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->compute, NULL);
-    s->left = BURST;
     *ret = s;
     return 0;
 }
@@ -100,33 +124,93 @@ static void remember(struct bj_secrets *s, const char *hash,
     k->n = secret.n;
 }
 
-static bool may_try(struct bj_secrets *s, uint64_t now)
+/* --- wrong secrets --------------------------------------------------------*/
+
+static uint64_t key_of(const struct bj_secrets *s, struct bj_slice text)
 {
-    /* The clock of a thread that waited for the lock may be behind. */
-    uint64_t more =
-        now > s->refilled_usec ? (now - s->refilled_usec) / REFILL_USEC : 0;
-    if (more > 0) {
-        s->left = more + s->left > BURST ? BURST : s->left + (unsigned)more;
-        s->refilled_usec = now;
-    }
-    if (s->left == 0)
-        return false;
-    s->left--;
-    return true;
+    uint64_t h =
+        bj_hash(bj_hash(BJ_HASH, (struct bj_slice){(const char *)&s->seed,
+                                                   sizeof(s->seed)}),
+                text);
+    return h ? h : 1;
 }
 
-/* 1: the secret is in the cache; 0: it may be tried; -EAGAIN: too many
- * tries. */
-static int look_up(struct bj_secrets *s, const char *hash,
-                   struct bj_slice secret, bool trying, uint64_t now)
+/* The bytes of an address without its port, and how many of them are its
+ * network. */
+static struct bj_slice address_of(const struct sockaddr *a, size_t *ret_network)
 {
-    pthread_mutex_lock(&s->lock);
-    int r = hash && is_known(s, hash, secret);
-    if (!r && trying && !may_try(s, now))
-        r = -EAGAIN;
-    pthread_mutex_unlock(&s->lock);
-    return r;
+    *ret_network = 0;
+    if (a && a->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)a;
+        *ret_network = 3;
+        return (struct bj_slice){(const char *)&in->sin_addr, 4};
+    }
+    if (a && a->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const void *)a;
+        const char *bytes = (const char *)&in->sin6_addr;
+        bool v4 = IN6_IS_ADDR_V4MAPPED(&in->sin6_addr);
+        *ret_network = v4 ? 3 : 8;
+        return v4 ? (struct bj_slice){bytes + 12, 4}
+                  : (struct bj_slice){bytes, 16};
+    }
+    return (struct bj_slice){"", 0};
 }
+
+/* The count of a key; a new one replaces the smallest count of its set. */
+static struct tries *find_tries(struct bj_secrets *s, int subject, uint64_t key,
+                                uint64_t now)
+{
+    struct tries *set = s->tries[subject][key % TRY_SETS], *least = set;
+    for (struct tries *t = set; t < set + WAYS; t++) {
+        /* The clock of a thread that waited for the lock may be behind. */
+        uint64_t past = now > t->at_usec ? now - t->at_usec : 0;
+        uint64_t less = past / limits[subject].usec;
+        t->n = less < t->n ? t->n - (unsigned)less : 0;
+        t->at_usec += less * limits[subject].usec;
+        if (t->n == 0)
+            t->at_usec = now;
+    }
+    for (struct tries *t = set; t < set + WAYS; t++) {
+        if (t->key == key)
+            return t;
+        if (t->n < least->n)
+            least = t;
+    }
+    *least = (struct tries){.key = key, .at_usec = now};
+    return least;
+}
+
+static void find_all(struct bj_secrets *s, const struct bj_secret_client *c,
+                     uint64_t now, struct tries *ret[static SUBJECTS])
+{
+    size_t network;
+    struct bj_slice address = address_of(c->address, &network);
+    const struct bj_slice text[SUBJECTS] = {
+        address, {address.p, network}, c->name};
+    for (int i = 0; i < SUBJECTS; i++)
+        ret[i] = find_tries(s, i, key_of(s, text[i]), now);
+}
+
+static bool may_try(struct bj_secrets *s, const struct bj_secret_client *c,
+                    uint64_t now)
+{
+    struct tries *t[SUBJECTS];
+    find_all(s, c, now, t);
+    return t[ADDRESS]->n < limits[ADDRESS].burst &&
+           t[NETWORK]->n < limits[NETWORK].burst &&
+           (t[ADDRESS]->n == 0 || t[NAME]->n < limits[NAME].burst);
+}
+
+static void count_wrong(struct bj_secrets *s, const struct bj_secret_client *c,
+                        uint64_t now)
+{
+    struct tries *t[SUBJECTS];
+    find_all(s, c, now, t);
+    for (int i = 0; i < SUBJECTS; i++)
+        t[i]->n += t[i]->n < limits[i].burst;
+}
+
+/* --- hashes ---------------------------------------------------------------*/
 
 /* Compute the hash of secret and compare it. */
 static bool compute(struct bj_secrets *s, const char *hash, const char *like,
@@ -146,27 +230,41 @@ static bool compute(struct bj_secrets *s, const char *hash, const char *like,
 bool bj_secret_known(struct bj_secrets *s, const char *hash,
                      struct bj_slice secret)
 {
-    return look_up(s, hash, secret, false, 0) == 1;
+    pthread_mutex_lock(&s->lock);
+    bool known = hash && is_known(s, hash, secret);
+    pthread_mutex_unlock(&s->lock);
+    return known;
 }
 
 int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
+                    const struct bj_secret_client *client,
                     struct bj_slice secret, uint64_t now_usec)
 {
     if (secret.n == 0 || secret.n >= SECRET_MAX ||
         memchr(secret.p, '\0', secret.n))
         return 0;
-    if (look_up(s, hash, secret, false, now_usec) == 1)
+    if (bj_secret_known(s, hash, secret))
         return 1;
-    /* Another request with the same secret then finds it cached. */
+    pthread_mutex_lock(&s->lock);
+    bool may = may_try(s, client, now_usec);
+    pthread_mutex_unlock(&s->lock);
+    if (!may)
+        return -EAGAIN;
+    /* Another request with the same secret then finds it cached; requests that
+     * waited for others of their address are counted again. */
     pthread_mutex_lock(&s->compute);
-    int r = look_up(s, hash, secret, true, now_usec);
+    int r = bj_secret_known(s, hash, secret);
+    pthread_mutex_lock(&s->lock);
+    if (r == 0 && !may_try(s, client, now_usec))
+        r = -EAGAIN;
+    pthread_mutex_unlock(&s->lock);
     if (r == 0) {
         r = compute(s, hash, like, secret);
         pthread_mutex_lock(&s->lock);
-        if (r > 0) {
+        if (r > 0)
             remember(s, hash, secret);
-            s->left++; /* only wrong secrets count */
-        }
+        else
+            count_wrong(s, client, now_usec);
         pthread_mutex_unlock(&s->lock);
     }
     pthread_mutex_unlock(&s->compute);

@@ -7,20 +7,44 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 /* A cache of correct secrets, so that not every request computes a bcrypt hash,
- * and a limit on wrong ones: bcrypt is slow by design, and clients without a
- * password must not keep the server busy.  Threads may share it. */
+ * and limits on wrong ones: bcrypt is slow by design, and clients without a
+ * password must not keep the server busy.  Wrong secrets count for the address
+ * of the client, its network (IPv4 /24, IPv6 /64) and the user name, so that
+ * clients elsewhere are not refused because of them.  Threads may share it. */
 struct bj_secrets;
+
+/* Who tries a secret. */
+struct bj_secret_client {
+    const struct sockaddr *address; /* NULL or a unix socket: as one address */
+    struct bj_slice name;           /* of the user or the token, as sent */
+};
+
+/* Wrong secrets in a row that are checked, and the time after which one more
+ * is: from an address, from a network, and for a name.  The limit of a name
+ * applies only to addresses that sent a wrong secret recently: others cannot
+ * keep a user from signing in. */
+enum {
+    BJ_SECRET_ADDRESS_BURST = 10,
+    BJ_SECRET_ADDRESS_USEC = 500 * 1000,
+    BJ_SECRET_NETWORK_BURST = 40,
+    BJ_SECRET_NETWORK_USEC = 125 * 1000,
+    BJ_SECRET_NAME_BURST = 40,
+    BJ_SECRET_NAME_USEC = 500 * 1000,
+};
 
 int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err);
 void bj_secrets_free(struct bj_secrets *s); /* NULL is fine */
 
-/* Compare secret with hash, which crypt(3) must support: 1: equal; 0: not;
- * -EAGAIN: too many wrong secrets were tried recently. hash NULL means an
- * unknown user: returns 0 after the same work as for the hash like (NULL: a
- * bcrypt hash), so that the time does not reveal which users exist. */
+/* Compare the secret of a client with hash, which crypt(3) must support: 1:
+ * equal; 0: not; -EAGAIN: the client has reached a limit of wrong secrets. hash
+ * NULL means an unknown user: returns 0 after the same work as for the hash
+ * like (NULL: a bcrypt hash), so that the time does not reveal which users
+ * exist. now_usec is the boot clock. */
 int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
+                    const struct bj_secret_client *client,
                     struct bj_slice secret, uint64_t now_usec);
 
 /* Would bj_secret_check() return 1 from its cache, without computing a hash? */

@@ -196,6 +196,14 @@ def flood(site):
     check(set(got) == {403, 429} and got.count(403) < 30, "most of 60 guesses get status 429, unchecked",
           got, time.time() - begin)
     same(user_of(site.fetch(ME, GRAFANA, user("alice"))), "alice", "a client that has authenticated is never delayed")
+    same(site.fetch(ME, basic("bob", "b0b")).status, 429, "nobody new signs in from the address of the guesses")
+    same(user_of(site.fetch(ME, basic("bob", "b0b"), source="127.0.9.1")), "bob",
+         "a user of another network signs in for the first time during guesses")
+    for i in range(60):
+        site.fetch(ME, basic("bob", "guess%d" % i), source="127.0.%d.1" % (20 + i % 6))
+    site.reload()
+    same(user_of(site.fetch(ME, basic("bob", "b0b"), source="127.0.20.1")), "bob",
+         "after a reload and guesses of his name, a user who has signed in still is")
 
 
 def reloads(site):
@@ -215,7 +223,7 @@ def reloads(site):
     site.file("tokens", "")
     site.file("access", "admin boss\n")
     site.reload()
-    same(site.fetch(ME, ("Authorization", "Bearer " + site.token)).status, 403,
+    same(site.fetch(ME, ("Authorization", "Bearer " + site.token), source="127.0.8.1").status, 403,
          "a token is revoked by removing its line")
     conf = site.file("server.yml", "web:\n  max-bytes: 4M\n")
     site.start(*site.options, "--config.file=" + conf)

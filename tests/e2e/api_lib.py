@@ -150,11 +150,13 @@ class Site:
             time.sleep(0.05)
         raise RuntimeError("the server does not reload: " + open(self.log).read()[-600:])
 
-    def fetch(self, path, *headers, method="GET", body=None, unix=None, tls=None):
-        """Send one request on a new connection; headers are (name, value) pairs."""
+    def fetch(self, path, *headers, method="GET", body=None, unix=None, tls=None, source=None):
+        """Send one request on a new connection, from the address source; headers are
+        (name, value) pairs."""
         c = (UnixConnection(unix) if unix
              else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=tls)
-             if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60))
+             if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60,
+                                             source_address=source and (source, 0)))
         try:
             c.putrequest(method, path, skip_accept_encoding=True)
             for name, value in headers:

@@ -9,6 +9,7 @@
 /* cmocka.h needs the headers above */
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,14 @@ static void test_base64(void **state)
     }
 }
 
+/* From the same client. */
+static int check(struct bj_secrets *s, const char *hash, const char *like,
+                 struct bj_slice secret, uint64_t now)
+{
+    const struct bj_secret_client client = {0};
+    return bj_secret_check(s, hash, like, &client, secret, now);
+}
+
 static void test_check(void **state)
 {
     (void)state;
@@ -66,24 +75,22 @@ static void test_check(void **state)
     uint64_t now = 1000000;
     assert_int_equal(bj_secrets_new(&s, NULL), 0);
     assert_false(bj_secret_known(s, b, BJ_SLICE("U*U")));
-    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U"), now), 1);
-    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*V"), now), 0);
+    assert_int_equal(check(s, b, NULL, BJ_SLICE("U*U"), now), 1);
+    assert_int_equal(check(s, b, NULL, BJ_SLICE("U*V"), now), 0);
     assert_true(bj_secret_known(s, b, BJ_SLICE("U*U")));
     assert_false(bj_secret_known(s, b, BJ_SLICE("U*V")));
     assert_false(bj_secret_known(s, five, BJ_SLICE("U*U")));
     assert_false(bj_secret_known(s, NULL, BJ_SLICE("U*U")));
-    assert_int_equal(
-        bj_secret_check(s, five, NULL, BJ_SLICE("Hello world!"), now), 1);
-    assert_int_equal(bj_secret_check(s, NULL, NULL, BJ_SLICE("U*U"), now), 0);
-    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE(""), now), 0);
-    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U\0x"), now), 0);
+    assert_int_equal(check(s, five, NULL, BJ_SLICE("Hello world!"), now), 1);
+    assert_int_equal(check(s, NULL, NULL, BJ_SLICE("U*U"), now), 0);
+    assert_int_equal(check(s, b, NULL, BJ_SLICE(""), now), 0);
+    assert_int_equal(check(s, b, NULL, BJ_SLICE("U*U\0x"), now), 0);
     /* a known secret is not counted as a guess; wrong ones are limited */
     int tries = 0;
-    while (bj_secret_check(s, five, NULL, BJ_SLICE("wrong"), now) == 0)
+    while (check(s, five, NULL, BJ_SLICE("wrong"), now) == 0)
         assert_true(tries++ < 20);
-    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U"), now), 1);
-    assert_int_equal(
-        bj_secret_check(s, five, NULL, BJ_SLICE("wrong"), now + 600000), 0);
+    assert_int_equal(check(s, b, NULL, BJ_SLICE("U*U"), now), 1);
+    assert_int_equal(check(s, five, NULL, BJ_SLICE("wrong"), now + 600000), 0);
     bj_secrets_free(s);
     assert_true(bj_secret_usable(b));
     assert_true(bj_secret_usable(five));
@@ -122,19 +129,105 @@ static void test_many_correct_secrets(void **state)
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(bj_token_make(id, token[i], hash[i], NULL), 0);
         assert_true(bj_token_split(bj_slice_str(token[i]), &ids, &secret));
-        assert_int_equal(bj_secret_check(s, hash[i], NULL, secret, 1), 1);
+        assert_int_equal(check(s, hash[i], NULL, secret, 1), 1);
     }
     for (int i = 0; i < MANY; i++) {
         assert_true(bj_token_split(bj_slice_str(token[i]), &ids, &secret));
         setting[0] = '\0';
-        assert_int_equal(bj_secret_check(s, hash[i], NULL, secret, 1), 1);
+        assert_int_equal(check(s, hash[i], NULL, secret, 1), 1);
         again += setting[0] != '\0';
     }
     assert_in_range(again, 0, MANY / 3); /* the others are known */
     assert_true(bj_token_split(bj_slice_str(token[0]), &ids, &secret));
     for (int i = 0; i < 10; i++)
-        assert_int_equal(bj_secret_check(s, hash[1], NULL, secret, 1), 0);
-    assert_int_equal(bj_secret_check(s, hash[1], NULL, secret, 1), -EAGAIN);
+        assert_int_equal(check(s, hash[1], NULL, secret, 1), 0);
+    assert_int_equal(check(s, hash[1], NULL, secret, 1), -EAGAIN);
+    bj_secrets_free(s);
+}
+
+/* A wrong secret of a name from an IPv4 address; network is its first three
+ * bytes. */
+static int guess(struct bj_secrets *s, uint32_t network, unsigned host,
+                 struct bj_slice name, const char *hash, struct bj_slice secret,
+                 uint64_t now)
+{
+    const struct sockaddr_in in = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)(1024 + host)), /* no part of the address */
+        .sin_addr.s_addr = htonl(network << 8 | host),
+    };
+    const struct bj_secret_client client = {(const struct sockaddr *)&in, name};
+    return bj_secret_check(s, hash, "$5$salt", &client, secret, now);
+}
+
+/* Wrong passwords from some addresses and networks, also for her name, keep no
+ * one else from signing in for the first time. */
+static void test_clients(void **state)
+{
+    (void)state;
+    static const char hash[] =
+        "$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5";
+    const struct bj_slice right = BJ_SLICE("Hello world!"),
+                          wrong = BJ_SLICE("x"), ada = BJ_SLICE("ada");
+    const uint64_t now = 100000000;
+    struct bj_secrets *s;
+    unsigned tried = 0;
+    assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    /* one address */
+    for (int i = 0; i < 30; i++)
+        tried += guess(s, 0x0a0000, 1, ada, hash, wrong, now) == 0;
+    assert_int_equal(tried, BJ_SECRET_ADDRESS_BURST);
+    assert_int_equal(guess(s, 0x0a0000, 1, ada, hash, right, now), -EAGAIN);
+    assert_int_equal(guess(s, 0x0a0000, 1, BJ_SLICE("eve"), hash, wrong, now),
+                     -EAGAIN);
+    assert_int_equal(guess(s, 0x0a0000, 2, ada, hash, wrong, now), 0);
+    /* one more after half a second, and not two */
+    uint64_t later = now + BJ_SECRET_ADDRESS_USEC;
+    assert_int_equal(guess(s, 0x0a0000, 1, ada, hash, wrong, later), 0);
+    assert_int_equal(guess(s, 0x0a0000, 1, ada, hash, wrong, later), -EAGAIN);
+    /* its network */
+    tried = 0;
+    for (unsigned host = 3; host < 250; host++)
+        tried +=
+            guess(s, 0x0a0000, host, BJ_SLICE("bob"), NULL, wrong, later) == 0;
+    assert_in_range(tried, 1, BJ_SECRET_NETWORK_BURST);
+    assert_int_equal(guess(s, 0x0a0000, 251, ada, hash, right, later), -EAGAIN);
+    /* other networks, all for her name */
+    tried = 0;
+    for (unsigned i = 0; i < 1000; i++)
+        tried += guess(s, 0x0b0000 + i % 20, 1, ada, hash, wrong, later) == 0;
+    assert_in_range(tried, 20, BJ_SECRET_NAME_BURST + 20);
+    assert_int_equal(guess(s, 0x0b0001, 2, ada, hash, right, later), 1);
+    assert_true(bj_secret_known(s, hash, right));
+    bj_secrets_free(s);
+}
+
+static int guess6(struct bj_secrets *s, const char *address, uint64_t now)
+{
+    struct sockaddr_in6 in = {.sin6_family = AF_INET6};
+    assert_int_equal(inet_pton(AF_INET6, address, &in.sin6_addr), 1);
+    const struct bj_secret_client client = {(const struct sockaddr *)&in,
+                                            BJ_SLICE("ada")};
+    return bj_secret_check(s, NULL, "$5$salt", &client, BJ_SLICE("x"), now);
+}
+
+/* A client has many addresses of IPv6, but one network. */
+static void test_clients_ipv6(void **state)
+{
+    (void)state;
+    struct bj_secrets *s;
+    char address[64];
+    int r = 0, tried = 0;
+    assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    for (; r == 0 && tried < 100; tried++) {
+        snprintf(address, sizeof(address), "2001:db8:1:2::%x", tried + 1);
+        r = guess6(s, address, 1000000);
+    }
+    assert_int_equal(r, -EAGAIN);
+    assert_int_equal(tried, BJ_SECRET_NETWORK_BURST + 1);
+    assert_int_equal(guess6(s, "2001:db8:1:3::1", 1000000), 0);
+    /* IPv4 in IPv6 is a network of IPv4 */
+    assert_int_equal(guess6(s, "::ffff:10.0.0.1", 1000000), 0);
     bj_secrets_free(s);
 }
 
@@ -146,10 +239,10 @@ static void test_clock(void **state)
     struct bj_secrets *s;
     const uint64_t now = 100000000;
     assert_int_equal(bj_secrets_new(&s, NULL), 0);
-    while (bj_secret_check(s, NULL, "$5$salt", BJ_SLICE("x"), now) == 0)
+    while (check(s, NULL, "$5$salt", BJ_SLICE("x"), now) == 0)
         ;
-    assert_int_equal(
-        bj_secret_check(s, NULL, "$5$salt", BJ_SLICE("x"), now - 1), -EAGAIN);
+    assert_int_equal(check(s, NULL, "$5$salt", BJ_SLICE("x"), now - 1),
+                     -EAGAIN);
     bj_secrets_free(s);
 }
 
@@ -160,9 +253,9 @@ static void test_unknown_user(void **state)
     static const char like[] = "$5$saltstring$x";
     struct bj_secrets *s;
     assert_int_equal(bj_secrets_new(&s, NULL), 0);
-    assert_int_equal(bj_secret_check(s, NULL, like, BJ_SLICE("a"), 1), 0);
+    assert_int_equal(check(s, NULL, like, BJ_SLICE("a"), 1), 0);
     assert_string_equal(setting, like);
-    assert_int_equal(bj_secret_check(s, NULL, NULL, BJ_SLICE("a"), 1), 0);
+    assert_int_equal(check(s, NULL, NULL, BJ_SLICE("a"), 1), 0);
     assert_memory_equal(setting, "$2b$10$", 7);
     bj_secrets_free(s);
 }
@@ -179,9 +272,9 @@ static void test_tokens(void **state)
     assert_true(bj_token_split(bj_slice_str(token), &got_id, &secret));
     assert_true(bj_slice_eq(got_id, bj_slice_str(id)));
     assert_int_equal(secret.n, 48);
-    assert_int_equal(bj_secret_check(s, hash, NULL, secret, 1), 1);
+    assert_int_equal(check(s, hash, NULL, secret, 1), 1);
     secret.n--;
-    assert_int_equal(bj_secret_check(s, hash, NULL, secret, 1), 0);
+    assert_int_equal(check(s, hash, NULL, secret, 1), 0);
     assert_false(bj_token_split(BJ_SLICE("bj_1234567_x"), &got_id, &secret));
     assert_false(bj_token_split(BJ_SLICE("bj_12345678_"), &got_id, &secret));
     bj_secrets_free(s);
@@ -246,6 +339,8 @@ int main(void)
         cmocka_unit_test(test_base64),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_many_correct_secrets),
+        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_clients_ipv6),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_unknown_user),
         cmocka_unit_test(test_tokens),

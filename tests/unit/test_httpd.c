@@ -131,6 +131,61 @@ static void ambiguous_length(void **state)
     web_stop(&g);
 }
 
+/* Headers that a proxy may read in another way are refused. */
+static void ambiguous_headers(void **state)
+{
+    (void)state;
+#define HEADERS(lit)                                                           \
+    {                                                                          \
+        lit, sizeof(lit) - 1                                                   \
+    }
+    static const struct {
+        const char *text;
+        size_t n;
+    } bad[] = {
+        /* folded, the first of it a name that this server trusts */
+        HEADERS("Acc: boss\r\n ept\r\n"),
+        HEADERS("Acc:\r\n ept: boss\r\n"),
+        HEADERS("Accept: a\r\n\tb\r\n"),
+        HEADERS("Accept: a\r\n \r\n"),
+        HEADERS("Content-Length: 4\r\n 0\r\n"),
+        HEADERS("Content-\r\n Length: 4\r\n"),
+        HEADERS("Content: 4\r\n -Length\r\n"),
+        /* NUL and control bytes, in names and values */
+        HEADERS("Accept: boss\0x\r\n"),
+        HEADERS("Acc\0ept: boss\r\n"),
+        HEADERS("Accept: a\x01\r\n"),
+        HEADERS("Accept: a\x7f\r\n"),
+        HEADERS("Accept: \x1b[2J\r\n"),
+        HEADERS("Acc\x01: a\r\n"),
+        HEADERS("Acc ept: a\r\n"),
+        HEADERS("Acc(): a\r\n"),
+        HEADERS("Accept\r\n"),
+        /* a line that ends with CR or LF alone */
+        HEADERS("X: a\rAccept: boss\r\n"),
+        HEADERS("X: a\nAccept: boss\r\n"),
+    };
+    static const char start[] = "GET /hello HTTP/1.1\r\nHost: x\r\n";
+    struct web_rig g;
+    web_start(&g, (struct bj_http_limits){0});
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char request[300];
+        size_t n = sizeof(start) - 1;
+        memcpy(request, start, n);
+        memcpy(request + n, bad[i].text, bad[i].n);
+        memcpy(request + n + bad[i].n, "\r\n", 2);
+        g.accept[0] = '\0';
+        const char *got = web_send(&g, request, n + bad[i].n + 2);
+        if (web_status(got) != 400 || g.accept[0])
+            fail_msg("%s\naccept: %s\ngot: %s", bad[i].text, g.accept, got);
+    }
+    const char *got = web_request(
+        &g, "GET /hello HTTP/1.1\r\nHost: x\r\nX-Empty:\r\nAccept:\ta \xc3\xbc "
+            "\r\nX:b\r\n\r\n");
+    assert_int_equal(web_status(got), 200);
+    web_stop(&g);
+}
+
 /* Parameters, several headers of a name, paths with a tail, and bodies. */
 static void echoing(void **state)
 {
@@ -250,9 +305,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answering),        cmocka_unit_test(refusing),
-        cmocka_unit_test(ambiguous_length), cmocka_unit_test(echoing),
-        cmocka_unit_test(keeping_alive),    cmocka_unit_test(buffers),
-        cmocka_unit_test(wrong_options),    cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(ambiguous_length), cmocka_unit_test(ambiguous_headers),
+        cmocka_unit_test(echoing),          cmocka_unit_test(keeping_alive),
+        cmocka_unit_test(buffers),          cmocka_unit_test(wrong_options),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,7 +128,7 @@ void web_pump(struct web_rig *g)
     }
 }
 
-int web_connect(struct web_rig *g, const char *text)
+static int open_and_send(struct web_rig *g, const char *text, size_t n)
 {
     int small = 4096;
     struct sockaddr_in a = {.sin_family = AF_INET,
@@ -138,11 +138,15 @@ int web_connect(struct web_rig *g, const char *text)
     assert_true(fd >= 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-    if (*text)
-        assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL),
-                         strlen(text));
+    if (n > 0)
+        assert_int_equal(send(fd, text, n, MSG_NOSIGNAL), n);
     web_pump(g);
     return fd;
+}
+
+int web_connect(struct web_rig *g, const char *text)
+{
+    return open_and_send(g, text, strlen(text));
 }
 
 const char *web_receive(struct web_rig *g, int fd)
@@ -174,11 +178,16 @@ unsigned web_status(const char *response)
                : 0;
 }
 
-const char *web_request(struct web_rig *g, const char *text)
+const char *web_send(struct web_rig *g, const char *text, size_t n)
 {
-    int fd = web_connect(g, text);
+    int fd = open_and_send(g, text, n);
     const char *response = web_receive(g, fd);
     close(fd);
     web_pump(g);
     return response ? response : "";
+}
+
+const char *web_request(struct web_rig *g, const char *text)
+{
+    return web_send(g, text, strlen(text));
 }

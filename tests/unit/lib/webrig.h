@@ -46,4 +46,7 @@ unsigned web_status(const char *response);
  * call. */
 const char *web_request(struct web_rig *g, const char *text);
 
+/* The same for n bytes, which may contain NUL. */
+const char *web_send(struct web_rig *g, const char *text, size_t n);
+
 #endif

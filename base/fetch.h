@@ -34,6 +34,10 @@ enum bj_fetch_fault {
  * that does not show it, since it may contain a password. */
 int bj_fetch_check(const char *text, struct bj_err *err);
 
+/* Does a request for this URL pass a network in the clear: http, to a host
+ * other than localhost, 127.0.0.0/8 and ::1? */
+bool bj_fetch_is_clear(const char *url);
+
 enum { BJ_FETCH_SHOWN = 120 };
 
 /* A URL for messages: without user, password, query and fragment, clean, cut.

@@ -1,7 +1,9 @@
 #include "base/fetch_priv.h"
 #include "base/text.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -77,6 +79,23 @@ int bj_fetch_origin(const char *url, struct bj_fetch_origin *ret)
     if (r == 0)
         *ret = o;
     return r;
+}
+
+bool bj_fetch_is_clear(const char *url)
+{
+    struct bj_fetch_origin o;
+    struct in_addr v4;
+    char host[INET6_ADDRSTRLEN];
+    if (bj_fetch_origin(url, &o) < 0 || o.https)
+        return false;
+    if (o.host.n >= sizeof(host))
+        return true;
+    snprintf(host, sizeof(host), "%.*s", (int)o.host.n, o.host.p);
+    bool loopback = strcasecmp(host, "localhost") == 0 ||
+                    strcmp(host, "::1") == 0 ||
+                    (inet_pton(AF_INET, host, &v4) == 1 &&
+                     ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET);
+    return !loopback;
 }
 
 int bj_fetch_check(const char *text, struct bj_err *err)

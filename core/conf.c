@@ -523,7 +523,15 @@ const struct bj_opt bj_conf_opts[] = {
      .arg = "FILE",
      .help = "File with the token of this node for record.url, read for each "
              "request.",
-     .more = "Set it when the node has no certificate; use https."},
+     .more = "Set it when the node has no certificate. record.url must be "
+             "https then, or on this host."},
+    {.name = "record.allow-http",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(sender.allow_http),
+     .help = "Send the token of record.token-file also over http to another "
+             "host, where the network can read it.",
+     .more = "Set it only when something else encrypts that network.",
+     .rare = true},
     {.name = "record.send-interval",
      .kind = BJ_OPT_DURATION,
      .off = AT(sender.interval_usec),

@@ -1,6 +1,7 @@
 /* Creates a core, runs passes, frees it. */
 #include "core/core.h"
 
+#include "base/fetch.h"
 #include "base/text.h"
 #include "core/cluster/cluster.h"
 #include "core/emissions.h"
@@ -34,6 +35,12 @@ static int start_records(struct bj_core *core, struct bj_err *err)
                                 "record.url: set record.dir, where records "
                                 "wait until they are sent")
                    : 0;
+    if (is_set(conf->sender.token_file) && !conf->sender.allow_http &&
+        bj_fetch_is_clear(conf->sender.url))
+        return bj_err_set(err, -EINVAL,
+                          "record.url: the token of record.token-file would "
+                          "pass the network unencrypted; use https, or set "
+                          "record.allow-http");
     int r =
         bj_spool_new(dir, files, conf->energy.spool_bytes, &core->spool, err);
     return r < 0 || !is_set(conf->sender.url)

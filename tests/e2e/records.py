@@ -322,6 +322,17 @@ def configuration(site):
                        text=True, timeout=60)
     check(p.returncode == 1 and "record.url: set record.dir" in p.stderr,
           "record.url needs record.dir", p.stderr)
+    for url, refused in (("http://db.example:9022", True), ("http://10.0.0.1:9022", True),
+                         ("http://127.example:9022", True), ("http://[2001:db8::1]:9022", True),
+                         ("https://db.example:9022", False), ("http://localhost:9022", False),
+                         ("http://127.0.0.1:9022", False), ("http://[::1]:9022", False)):
+        args = ["--record.url=" + url, "--record.dir=" + site.folder, "--record.token-file=/none",
+                "--web.listen-address=nowhere.invalid:0"] # ends the program after its options
+        p = subprocess.run([O + "/batchjob_exporter", *args], capture_output=True, text=True, timeout=60)
+        same((p.returncode, "unencrypted" in p.stderr), (1, refused), "a token for " + url)
+    p = subprocess.run([O + "/batchjob_exporter", *args[1:], "--record.url=http://db.example", "--record.allow-http"],
+                       capture_output=True, text=True, timeout=60)
+    same((p.returncode, "unencrypted" in p.stderr), (1, False), "record.allow-http")
 
 
 def main():

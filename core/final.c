@@ -147,6 +147,8 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
                                          : t->life.start_sec);
     put(o, "end", t->life.end_sec);
     put_fields(o, use_fields, N(use_fields), &t->unit.use);
+    if (t->unit.use.mem_held_sampled == 1)
+        bj_json_put_bool(o, "memory_held_peak_sampled", true);
     if (t->unit.use.cpu_usec != BJ_ABSENT)
         bj_json_put_bool(o, "cpu_complete",
                          t->unit.use.cpu_usec == t->life.last_cpu_usec);

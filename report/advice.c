@@ -167,9 +167,11 @@ static void less_memory(struct advisor *a)
     if (a->known->memory_beyond > 0)
         bj_show_number(value(a), a->known->memory_beyond);
     add_advice(a, "memory",
-               a->known->memory_beyond > 0 ? BJ_SENTENCE_MEMORY_BEYOND
-               : a->known->tasks > 0       ? BJ_SENTENCE_MEMORY_ARRAY
-                                           : BJ_SENTENCE_MEMORY);
+               number(a, BJ_REPORT_MEMORY_SAMPLED) > 0
+                   ? BJ_SENTENCE_MEMORY_SAMPLED
+               : a->known->memory_beyond > 0 ? BJ_SENTENCE_MEMORY_BEYOND
+               : a->known->tasks > 0         ? BJ_SENTENCE_MEMORY_ARRAY
+                                             : BJ_SENTENCE_MEMORY);
 }
 
 /* A job that ran out of memory used less than it needs.  It may have used more

@@ -66,8 +66,11 @@ static void put_memory(struct bj_report *r, struct bj_report_figure *f)
     f->used = bj_report_number(r, BJ_REPORT_MEMORY_PEAK);
     f->ppm = bj_report_number(r, BJ_REPORT_MEMORY_EFFICIENCY);
     put_source(f, bj_report_text(r, BJ_REPORT_MEMORY_SOURCE));
-    /* The kernel killed the job because it needed more. */
-    if (f->used != BJ_SQL_NULL && bj_report_is(r, BJ_REPORT_STATE, "oom"))
+    /* The kernel killed the job because it needed more, or it may have used
+     * more between two samples. */
+    if (f->used != BJ_SQL_NULL &&
+        (bj_report_is(r, BJ_REPORT_STATE, "oom") ||
+         bj_report_number(r, BJ_REPORT_MEMORY_SAMPLED) > 0))
         f->quality = BJ_SLICE("at least");
 }
 

@@ -61,6 +61,7 @@
     X(CPU_SOURCE, cpu_efficiency_source)                                       \
     X(TASK_PEAK, memory_task_peak_bytes)                                       \
     X(MEMORY_PEAK, memory_peak_bytes)                                          \
+    X(MEMORY_SAMPLED, memory_peak_sampled)                                     \
     X(MEMORY_CHARGED, memory_charged_peak_bytes)                               \
     X(MEMORY_EFFICIENCY, memory_efficiency_percent)                            \
     X(MEMORY_SOURCE, memory_efficiency_source)                                 \

@@ -38,6 +38,7 @@
     X(MEMORY)                                                                  \
     X(MEMORY_ARRAY)                                                            \
     X(MEMORY_BEYOND)                                                           \
+    X(MEMORY_SAMPLED)                                                          \
     X(MORE_MEMORY)                                                             \
     X(TIME)                                                                    \
     X(TIME_ARRAY)                                                              \

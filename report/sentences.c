@@ -59,6 +59,9 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
         "Request {1}: 95 % of the tasks used at most {2} "
         "of {3}. Tasks that need more: {4}; submit them "
         "separately.",
+    [BJ_SENTENCE_MEMORY_SAMPLED] =
+        "Request {1}: the largest sample of its memory was {2} of {3}. Allow "
+        "for short peaks between two samples.",
     [BJ_SENTENCE_MORE_MEMORY] =
         "Request {1}: {2} was not enough. Or find out why "
         "the job needs so much.",

@@ -28,11 +28,18 @@ struct bj_best bj_best_cpu(int64_t measured, int64_t source, int64_t accounting)
                    accounting);
 }
 
+bool bj_best_is_sampled(int64_t held, int64_t charged)
+{
+    return held != BJ_SQL_NULL && charged == BJ_SQL_NULL;
+}
+
 struct bj_best bj_best_peak(int64_t held, int64_t charged, int64_t source,
                             int64_t accounting)
 {
     if (held == BJ_SQL_NULL && accounting == BJ_SQL_NULL)
         held = charged;
+    else if (bj_best_is_sampled(held, charged) && accounting > held)
+        held = BJ_SQL_NULL;
     return bj_best(held, source, accounting);
 }
 

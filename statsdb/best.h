@@ -5,6 +5,7 @@
 #ifndef BJ_STATSDB_BEST_H
 #define BJ_STATSDB_BEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Source of a value, as stored. */
@@ -30,9 +31,14 @@ struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting);
 struct bj_best bj_best_cpu(int64_t measured, int64_t source,
                            int64_t accounting);
 
+/* Whether the measured memory held is only the largest sample: a kernel that
+ * keeps no peak of memory (cgroup v2 before Linux 5.19) gives no peak of the
+ * memory charged either. */
+bool bj_best_is_sampled(int64_t held, int64_t charged);
+
 /* Returns the peak of memory: the best of the measured memory held and the peak
- * from accounting; if neither is known, the measured memory charged, page cache
- * included. */
+ * from accounting, or the larger of both if held is only a sample; if neither
+ * is known, the measured memory charged, page cache included. */
 struct bj_best bj_best_peak(int64_t held, int64_t charged, int64_t source,
                             int64_t accounting);
 

@@ -68,6 +68,13 @@ static int64_t make_peak(const int64_t *v)
     return bj_best_peak(v[0], v[1], v[2], bj_accounting_peak(v[3], v[4])).value;
 }
 
+/* The same values. */
+static int64_t make_peak_sampled(const int64_t *v)
+{
+    const bool measured = v[2] == BJ_FROM_NODES || v[2] == BJ_FROM_PROM;
+    return measured ? bj_best_is_sampled(v[0], v[1]) : BJ_SQL_NULL;
+}
+
 /* measured, its source, end, CPU time used, cpus, elapsed */
 static struct bj_best cpu_efficiency(const int64_t *v)
 {
@@ -169,6 +176,10 @@ static int64_t make_share(const int64_t *v)
 #define CPU_EFFICIENCY                                                         \
     "u.cpu_efficiency_ppm", "u.cpu_efficiency_source", "j.\"end\"",            \
         "j.cpu_usec", "j.cpus", "j.elapsed"
+#define MEMORY_PEAK                                                            \
+    "u.memory_held_peak_bytes", "u.memory_charged_peak_bytes",                 \
+        "u.memory_efficiency_source", "j.memory_scheduler_peak_bytes",         \
+        "j.memory_task_peak_bytes"
 #define MEMORY_EFFICIENCY                                                      \
     "u.memory_efficiency_ppm", "u.memory_efficiency_source", "j.\"end\"",      \
         "j.memory_scheduler_peak_bytes", "j.memory_task_peak_bytes",           \
@@ -359,9 +370,12 @@ const struct bj_job_column bj_job_columns[] = {
     MADE("memory_peak_bytes", "PeakMem", INT, BYTES, BJ_IN_LISTS, make_peak,
          "Highest memory that the job held, without page cache; measured, "
          "else from accounting.",
-         "u.memory_held_peak_bytes", "u.memory_charged_peak_bytes",
-         "u.memory_efficiency_source", "j.memory_scheduler_peak_bytes",
-         "j.memory_task_peak_bytes"),
+         MEMORY_PEAK),
+    MADE("memory_peak_sampled", "PeakMemSampled", BOOL, NONE, BJ_ON_REQUEST,
+         make_peak_sampled,
+         "Whether memory_peak_bytes is only the largest sample, because the "
+         "kernels of the nodes keep no peak; null: it was not measured.",
+         MEMORY_PEAK),
     MORE("memory_charged_peak_bytes", "ChargedPeakMem", INT, BYTES,
          "u.memory_charged_peak_bytes",
          "Highest memory charged to the job, page cache included; measured."),

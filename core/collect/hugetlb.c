@@ -51,6 +51,19 @@ static int parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return bj_slice_number(&text, &v) ? put(u, f, v) : -EINVAL;
 }
 
+/* A peak stays when the kernel's is reset. */
+static int parse_peak(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                      const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)rd;
+    uint64_t v, before = BJ_ABSENT;
+    if (u->hugetlb)
+        before = *(uint64_t *)(void *)((char *)u->hugetlb + f->off);
+    if (!bj_slice_number(&text, &v))
+        return -EINVAL;
+    return put(u, f, before != BJ_ABSENT && before > v ? before : v);
+}
+
 static int parse_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
                        const struct bj_cgfile *f, struct bj_slice text)
 {
@@ -86,7 +99,7 @@ static int parse_events(struct bj_cgroup_reader *rd, struct bj_unit *u,
     HUGETLB(i, BJ_CGROUP_V1, "hugetlb." size ".usage_in_bytes", parse_number,  \
             used_bytes),                                                       \
         HUGETLB(i, BJ_CGROUP_V1, "hugetlb." size ".max_usage_in_bytes",        \
-                parse_number, peak_bytes),                                     \
+                parse_peak, peak_bytes),                                       \
         HUGETLB(i, BJ_CGROUP_V1, "hugetlb." size ".limit_in_bytes",            \
                 parse_limit, limit_bytes),                                     \
         HUGETLB(i, BJ_CGROUP_V2, "hugetlb." size ".current", parse_number,     \

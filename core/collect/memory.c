@@ -25,26 +25,40 @@ static const struct bj_kv_key v2_keys[] = {
     {{"unevictable", 11}, FIELD(mem_unevictable_bytes), 1},
 };
 
-/* The peak of the memory held: anonymous and shared memory, without the page
- * cache, which the kernel can reclaim.  The kernel records only the peak of all
- * charged memory.  The difference of that to the largest sample of charged
- * memory was used between two samples; it is counted as held, so that short
- * jobs and short peaks are not underestimated. */
+/* Note a sample: update the peak of the memory held, anonymous and shared
+ * memory, without what the kernel can reclaim or needs itself (the rest).
+ *
+ * The kernel records only the peak of all charged memory.  If that rose since
+ * the last sample, the memory held then is not known: as much as the smaller
+ * rest of both samples is not counted as held, all else is.  So short jobs and
+ * short peaks are not underestimated, and page cache that grows afterwards
+ * changes nothing.  Without the kernel's peak (cgroup v2 before Linux 5.19) the
+ * largest sample remains, and mem_held_sampled says so. */
 static void note_held(struct bj_unit *u)
 {
     struct bj_usage *use = &u->use;
     const uint64_t used = use->mem_used_bytes, peak = use->mem_peak_bytes;
-    if (used == BJ_ABSENT || peak == BJ_ABSENT ||
-        use->mem_rss_bytes == BJ_ABSENT || use->mem_shmem_bytes == BJ_ABSENT)
+    if (used == BJ_ABSENT || use->mem_rss_bytes == BJ_ABSENT ||
+        use->mem_shmem_bytes == BJ_ABSENT)
         return;
-    uint64_t held = use->mem_rss_bytes + use->mem_shmem_bytes;
-    if (used > u->most_used_bytes)
-        u->most_used_bytes = used;
+    const uint64_t held = use->mem_rss_bytes + use->mem_shmem_bytes;
     if (held > u->most_held_bytes)
         u->most_held_bytes = held;
-    uint64_t missed = peak > u->most_used_bytes ? peak - u->most_used_bytes : 0;
-    held = u->most_held_bytes + missed;
-    use->mem_held_peak_bytes = held < peak ? held : peak;
+    use->mem_held_peak_bytes = u->most_held_bytes;
+    use->mem_held_sampled = peak == BJ_ABSENT ? 1 : BJ_ABSENT;
+    if (peak == BJ_ABSENT)
+        return;
+    const uint64_t rest = used > held ? used - held : 0;
+    if (peak > u->peak_seen_bytes) {
+        uint64_t least = rest < u->rest_bytes ? rest : u->rest_bytes;
+        if (peak > u->most_held_bytes + least)
+            u->most_held_bytes = peak - least;
+        u->peak_seen_bytes = peak;
+    }
+    u->rest_bytes = rest;
+    /* memory.stat is read after the peak and may be larger. */
+    use->mem_held_peak_bytes =
+        u->most_held_bytes < peak ? u->most_held_bytes : peak;
 }
 
 static int parse_v2_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
@@ -144,17 +158,21 @@ static int parse_v1_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return r;
 }
 
-#define NUMBER(file, ver, slot, base, field)                                   \
+#define VALUE(file, ver, slot, base, parser, field)                            \
     {                                                                          \
         .name = file, .version = ver, .ctl = BJ_CTL_MEMORY, .keep = slot,      \
-        .basic = base, .parse = bj_parse_number, .off = FIELD(field)           \
+        .basic = base, .parse = parser, .off = FIELD(field)                    \
     }
+#define NUMBER(file, ver, slot, base, field)                                   \
+    VALUE(file, ver, slot, base, bj_parse_number, field)
+#define PEAK(file, ver, slot, field)                                           \
+    VALUE(file, ver, slot, true, bj_parse_peak, field)
 
 /* kmem is read by name, as it is not worth a kept descriptor. memory.stat must
  * follow usage and peak (note_held). */
 static const struct bj_cgfile files[] = {
     NUMBER("memory.current", V2, BJ_KEPT_MEMORY_CURRENT, true, mem_used_bytes),
-    NUMBER("memory.peak", V2, BJ_KEPT_MEMORY_PEAK, true, mem_peak_bytes),
+    PEAK("memory.peak", V2, BJ_KEPT_MEMORY_PEAK, mem_peak_bytes),
     {.name = "memory.stat",
      .version = V2,
      .ctl = BJ_CTL_MEMORY,
@@ -189,7 +207,7 @@ static const struct bj_cgfile files[] = {
      .keep = BJ_KEPT_NONE,
      .swap = true,
      .zero_slow = true, /* a job that has not swapped yet */
-     .parse = bj_parse_number,
+     .parse = bj_parse_peak,
      .off = FIELD(mem_swap_peak_bytes)},
     {.name = "memory.swap.max",
      .version = V2,
@@ -200,8 +218,8 @@ static const struct bj_cgfile files[] = {
      .off = FIELD(mem_swap_limit_bytes)},
     NUMBER("memory.usage_in_bytes", V1, BJ_KEPT_MEMORY_USAGE, true,
            mem_used_bytes),
-    NUMBER("memory.max_usage_in_bytes", V1, BJ_KEPT_MEMORY_MAX_USAGE, true,
-           mem_peak_bytes),
+    PEAK("memory.max_usage_in_bytes", V1, BJ_KEPT_MEMORY_MAX_USAGE,
+         mem_peak_bytes),
     {.name = "memory.stat",
      .version = V1,
      .ctl = BJ_CTL_MEMORY,

@@ -336,3 +336,13 @@ int bj_parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
     *field(u, f) = v;
     return 0;
 }
+
+int bj_parse_peak(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                  const struct bj_cgfile *f, struct bj_slice text)
+{
+    const uint64_t before = *field(u, f);
+    int r = bj_parse_number(rd, u, f, text);
+    if (r == 0 && before != BJ_ABSENT && before > *field(u, f))
+        *field(u, f) = before;
+    return r;
+}

@@ -51,8 +51,10 @@ extern const char *const bj_page_sizes[BJ_PAGE_SIZES]; /* "2MB" */
 
 struct bj_unit {
     struct bj_usage use;
-    uint64_t most_used_bytes, most_held_bytes; /* the largest samples of memory
-                                                  charged and held */
+    /* For the peak of the memory held (collect/memory.c): the highest so far;
+     * charged memory that was not held at the last sample; the kernel's peak
+     * then. */
+    uint64_t most_held_bytes, rest_bytes, peak_seen_bytes;
     uint64_t slow_due_usec; /* when the slow files are read next */
     /* By collector; bit i: its file i is missing, its file i could not be
      * read. */
@@ -178,6 +180,11 @@ void bj_unit_lose(struct bj_unit *u, const struct bj_cgroup_reader *rd,
 /* A parser for several tables: reads a number into the field of the file. */
 int bj_parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text);
+
+/* The same for a peak, which stays when the kernel's falls: any process with
+ * permission can reset that. */
+int bj_parse_peak(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                  const struct bj_cgfile *f, struct bj_slice text);
 
 /* The collectors, each in its own file. */
 extern const struct bj_cgroup_collector bj_cpu_collector, bj_memory_collector,

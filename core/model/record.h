@@ -37,6 +37,7 @@ struct bj_usage {
     uint64_t mem_unevictable_bytes, mem_huge_bytes, mem_kernel_bytes;
     uint64_t mem_peak_bytes; /* of the memory charged, page cache included */
     uint64_t mem_held_peak_bytes; /* of rss + shmem, see collect/memory.c */
+    uint64_t mem_held_sampled;    /* 1: that is only the largest sample */
     uint64_t mem_limit_bytes, mem_swap_bytes;
     uint64_t mem_limit_hits, mem_oom_kills;
     uint64_t mem_ooms;             /* v2: memory.events, oom */

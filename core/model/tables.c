@@ -64,6 +64,11 @@
                   "Peak of the memory the " noun                               \
                   " held: anonymous and shared memory, without page cache, "   \
                   "in bytes."),                                                \
+            GAUGE(bj_usage, mem_held_sampled, "memory_held_peak_sampled",      \
+                  BJ_NUMBER,                                                   \
+                  "1 where memory_held_peak of the " noun                      \
+                  " is the largest sample, since the kernel keeps no peak "    \
+                  "(cgroup v2 before Linux 5.19); else absent."),              \
             GAUGE(bj_usage, mem_peak_bytes, "memory_charged_peak", BJ_BYTES,   \
                   "Peak of the memory charged to the " noun                    \
                   ", including page cache, in bytes."),                        \

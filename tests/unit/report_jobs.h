@@ -26,14 +26,16 @@ static inline void put_measured(struct derive_rig *w,
                                 const struct bj_sched_job *j, const char *host,
                                 unsigned cpu_sec, double gib, const char *more)
 {
-    char text[700], id[32];
+    char text[800], id[32];
     snprintf(id, sizeof(id), "%.*s", (int)j->jobid.n, j->jobid.p);
     snprintf(text, sizeof(text),
              ",\"start\":%llu,\"cpus\":%llu,\"cpu_usec\":%llu,"
-             "\"memory_held_peak_bytes\":%llu,\"memory_limit_bytes\":%llu,"
+             "\"memory_held_peak_bytes\":%llu,"
+             "\"memory_charged_peak_bytes\":%llu,\"memory_limit_bytes\":%llu,"
              "\"io_read_bytes\":1073741824,\"io_write_bytes\":5368709120%s",
              (unsigned long long)j->start_sec,
              (unsigned long long)(j->cpus / j->nodes), cpu_sec * 1000000ull,
+             (unsigned long long)(gib * (double)GIB(1)),
              (unsigned long long)(gib * (double)GIB(1)),
              (unsigned long long)(j->mem_allocated_bytes / j->nodes), more);
     put_record(w, id, host, (int64_t)j->end_sec, text);

@@ -77,6 +77,13 @@ static const struct {
     {"memory_peak_bytes", {NONE, NONE, NONE, 1, 2}, 2},
     {"memory_peak_bytes", {NONE, NONE, NONE, NONE, 2}, 2},
     {"memory_peak_bytes", {NONE, NONE, NONE, NONE, NONE}, NONE},
+    /* a sample: the scheduler's if that is larger */
+    {"memory_peak_bytes", {5, NONE, BJ_FROM_NODES, 2, 1}, 5},
+    {"memory_peak_bytes", {5, NONE, BJ_FROM_NODES, 7, 1}, 7},
+    {"memory_peak_sampled", {5, NONE, BJ_FROM_NODES, 2, 1}, true},
+    {"memory_peak_sampled", {5, 9, BJ_FROM_PROM, 2, 1}, false},
+    {"memory_peak_sampled", {5, NONE, BJ_FROM_SCHEDULER, 7, 1}, NONE},
+    {"memory_peak_sampled", {NONE, NONE, NONE, 7, 1}, NONE},
     /* measured, its source, end, peak, of a task, allocated, requested */
     {"memory_efficiency_percent", {42, BJ_FROM_NODES, 9, 5, 1, 10, 40}, 42},
     {"memory_efficiency_percent", {NONE, NONE, 9, 5, 1, 10, 40}, 500000},

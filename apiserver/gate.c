@@ -85,7 +85,7 @@ static int forward(struct bj_call *c, const char *path, bool post, fill_t *how)
 static int fill_query(struct bj_call *c, const struct bj_gate_params *p,
                       struct bj_arena *arena, struct bj_gate_job *j)
 {
-    int r = bj_gate_put_query(c, p, false, arena, &j->form, &j->span);
+    int r = bj_gate_put_query(c, p, BJ_GATE_INSTANT, arena, &j->form, &j->span);
     bj_gate_param_pass(&j->form, p, BJ_GATE_TIME);
     bj_gate_param_pass(&j->form, p, BJ_GATE_LIMIT);
     return r;
@@ -94,7 +94,7 @@ static int fill_query(struct bj_call *c, const struct bj_gate_params *p,
 static int fill_range(struct bj_call *c, const struct bj_gate_params *p,
                       struct bj_arena *arena, struct bj_gate_job *j)
 {
-    int r = bj_gate_put_query(c, p, true, arena, &j->form, &j->span);
+    int r = bj_gate_put_query(c, p, BJ_GATE_RANGED, arena, &j->form, &j->span);
     bj_gate_param_pass(&j->form, p, BJ_GATE_START);
     bj_gate_param_pass(&j->form, p, BJ_GATE_END);
     bj_gate_param_pass(&j->form, p, BJ_GATE_STEP);
@@ -105,7 +105,7 @@ static int fill_range(struct bj_call *c, const struct bj_gate_params *p,
 static int fill_exemplars(struct bj_call *c, const struct bj_gate_params *p,
                           struct bj_arena *arena, struct bj_gate_job *j)
 {
-    int r = bj_gate_put_query(c, p, false, arena, &j->form, &j->span);
+    int r = bj_gate_put_query(c, p, BJ_GATE_NEVER, arena, &j->form, &j->span);
     return r != 0 ? r : bj_gate_put_range(c, p, &j->form, &j->span);
 }
 

@@ -111,12 +111,13 @@ static struct bj_promql_viewer viewer_of(const struct bj_call *c)
 }
 
 static int parse(struct bj_call *c, const struct bj_gate_params *p,
-                 struct bj_arena *arena, const struct bj_promql_node **ret)
+                 const struct bj_promql_times *times, struct bj_arena *arena,
+                 const struct bj_promql_node **ret)
 {
     struct bj_err err = {0};
     if (p->text[BJ_GATE_QUERY].n == 0)
         return bj_call_refuse(c, 400, "The parameter query is required.");
-    int r = bj_promql_parse(p->text[BJ_GATE_QUERY], arena, ret, &err);
+    int r = bj_promql_parse(p->text[BJ_GATE_QUERY], times, arena, ret, &err);
     return r == 0 ? 0 : refuse(c, r, &err);
 }
 
@@ -132,27 +133,35 @@ static int put_tree(struct bj_call *c, const char *name,
 }
 
 /* The times at which the query is evaluated. */
-static struct bj_promql_span
-times_of(const struct bj_call *c, const struct bj_gate_params *p, bool ranged)
+static struct bj_promql_span times_of(const struct bj_call *c,
+                                      const struct bj_gate_params *p,
+                                      enum bj_gate_times times)
 {
     int64_t at =
         p->text[BJ_GATE_TIME].n > 0 ? p->ms[BJ_GATE_TIME] : c->now_sec * 1000;
-    if (!ranged)
+    if (times != BJ_GATE_RANGED)
         return (struct bj_promql_span){at, at};
     return (struct bj_promql_span){p->ms[BJ_GATE_START], p->ms[BJ_GATE_END]};
 }
 
 int bj_gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
-                      bool ranged, struct bj_arena *arena, struct bj_buf *b,
-                      struct bj_promql_span *ret)
+                      enum bj_gate_times times, struct bj_arena *arena,
+                      struct bj_buf *b, struct bj_promql_span *ret)
 {
     const struct bj_promql_node *tree = NULL;
     const struct bj_promql_viewer viewer = viewer_of(c);
-    const struct bj_promql_span at = times_of(c, p, ranged);
+    const struct bj_promql_span at = times_of(c, p, times);
+    const struct bj_promql_times t = {p->ms[BJ_GATE_STEP],
+                                      at.to_ms - at.from_ms};
+    static const struct bj_promql_times instant;
     struct bj_err err = {0};
-    int r = ranged ? check_steps(c, p) : 0;
+    int r = times == BJ_GATE_RANGED ? check_steps(c, p) : 0;
     if (r == 0)
-        r = parse(c, p, arena, &tree);
+        r = parse(c, p,
+                  times == BJ_GATE_RANGED    ? &t
+                  : times == BJ_GATE_INSTANT ? &instant
+                                             : NULL,
+                  arena, &tree);
     if (r == 0)
         r = check_cost(c, tree, (uint64_t)(at.to_ms - at.from_ms));
     if (r != 0)
@@ -221,7 +230,7 @@ int bj_gate_put_text(struct bj_call *c, const struct bj_gate_params *p,
                      struct bj_arena *arena, struct bj_buf *b)
 {
     const struct bj_promql_node *tree = NULL;
-    int r = parse(c, p, arena, &tree);
+    int r = parse(c, p, NULL, arena, &tree);
     if (r == 0)
         bj_gate_param_put(b, "query", p->text[BJ_GATE_QUERY]);
     return r;

@@ -8,11 +8,18 @@
 #include "base/arena.h"
 #include "promql/reach.h"
 
-/* Append the restricted query of p to b as the parameter query; ranged: it is a
- * range query.  *ret: the times that it reads.  0 or a refusal. */
+/* When Prometheus evaluates a query. */
+enum bj_gate_times {
+    BJ_GATE_INSTANT,
+    BJ_GATE_RANGED,
+    BJ_GATE_NEVER /* it only takes the selectors, for exemplars */
+};
+
+/* Append the restricted query of p to b as the parameter query.  *ret: the
+ * times that it reads.  0 or a refusal. */
 int bj_gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
-                      bool ranged, struct bj_arena *arena, struct bj_buf *b,
-                      struct bj_promql_span *ret);
+                      enum bj_gate_times times, struct bj_arena *arena,
+                      struct bj_buf *b, struct bj_promql_span *ret);
 
 /* Append the parameters start and end of a request for names, and return this
  * period.  If p has no start, it is the earliest that gate.max-range allows.  0

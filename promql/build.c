@@ -3,9 +3,6 @@
 #include "promql/function.h"
 #include "promql/literal.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 static const char *const type_names[] = {
     [BJ_PROMQL_T_SCALAR] = "a scalar",
     [BJ_PROMQL_T_VECTOR] = "an instant vector",
@@ -348,22 +345,9 @@ struct bj_promql_node *bj_promql_selector(struct bj_promql_parser *p,
     return unless_failed(p, n);
 }
 
-static bool duration(struct bj_promql_parser *p, struct bj_slice s, bool zero,
-                     int64_t *ret)
-{
-    int e = bj_promql_duration(s, ret);
-    if (e == 0 && *ret == 0 && !zero)
-        return WRONG(p, "the duration must be greater than 0");
-    if (e)
-        return WRONG(p, "the duration %s",
-                     e == -ERANGE ? "is too long"
-                                  : "must be whole milliseconds");
-    return true;
-}
-
 struct bj_promql_node *bj_promql_range(struct bj_promql_parser *p,
                                        struct bj_promql_node *selector,
-                                       struct bj_slice range)
+                                       struct bj_promql_time range)
 {
     if (selector->kind != BJ_PROMQL_SELECTOR)
         return WRONG(p, "a range must follow a selector");
@@ -371,7 +355,7 @@ struct bj_promql_node *bj_promql_range(struct bj_promql_parser *p,
         return WRONG(p, "a range must precede offset, @, anchored and "
                         "smoothed");
     struct bj_promql_node *n = bj_promql_node(p, BJ_PROMQL_RANGE);
-    if (!n || !duration(p, range, false, &n->range_ms))
+    if (!n || !bj_promql_time_positive(p, range, &n->range_ms))
         return NULL;
     n->type = BJ_PROMQL_T_RANGE;
     bj_promql_add(p, n, selector);
@@ -380,15 +364,15 @@ struct bj_promql_node *bj_promql_range(struct bj_promql_parser *p,
 
 struct bj_promql_node *bj_promql_subquery(struct bj_promql_parser *p,
                                           struct bj_promql_node *operand,
-                                          struct bj_slice range,
-                                          struct bj_slice step)
+                                          struct bj_promql_time range,
+                                          const struct bj_promql_time *step)
 {
     if (operand->type != BJ_PROMQL_T_VECTOR)
         return WRONG(p, "a subquery needs an instant vector, not %s",
                      type_names[operand->type]);
     struct bj_promql_node *n = bj_promql_node(p, BJ_PROMQL_SUBQUERY);
-    if (!n || !duration(p, range, false, &n->range_ms) ||
-        (step.n > 0 && !duration(p, step, false, &n->step_ms)))
+    if (!n || !bj_promql_time_positive(p, range, &n->range_ms) ||
+        (step && !bj_promql_time_positive(p, *step, &n->step_ms)))
         return NULL;
     n->type = BJ_PROMQL_T_RANGE;
     bj_promql_add(p, n, operand);
@@ -407,15 +391,15 @@ static bool modifiable(struct bj_promql_parser *p,
 }
 
 bool bj_promql_offset(struct bj_promql_parser *p, struct bj_promql_node *n,
-                      bool negative, struct bj_slice text)
+                      struct bj_promql_time offset)
 {
     int64_t ms;
-    if (!modifiable(p, n, "offset") || !duration(p, text, true, &ms))
+    if (!modifiable(p, n, "offset") || !bj_promql_time_ms(p, offset, &ms))
         return false;
     if (n->has_offset)
         return WRONG(p, "offset is set twice");
     n->has_offset = true;
-    n->offset_ms = negative ? -ms : ms;
+    n->offset_ms = ms;
     return true;
 }
 
@@ -507,25 +491,6 @@ struct bj_promql_node *bj_promql_group_by(struct bj_promql_node *n,
     n->grouping = grouping;
     n->labels = labels;
     return n;
-}
-
-int bj_promql_fail(struct bj_promql_parser *p, size_t position, int code,
-                   const char *fmt, ...)
-{
-    if (p->err->code)
-        return p->err->code;
-    unsigned line = 1, column = 1;
-    for (size_t i = 0; i < position && i < p->text.n; i++, column++)
-        if (p->text.p[i] == '\n') {
-            line++;
-            column = 0;
-        }
-    char msg[200];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(msg, sizeof msg, fmt, ap);
-    va_end(ap);
-    return bj_err_set(p->err, code, "%u:%u: %s", line, column, msg);
 }
 
 void bj_promql_unexpected(struct bj_promql_parser *p, const char *what)

@@ -4,7 +4,7 @@
 #ifndef BJ_PROMQL_BUILD_H
 #define BJ_PROMQL_BUILD_H
 
-#include "promql/parser.h"
+#include "promql/duration.h"
 
 /* Make an empty node; the grammar also collects arguments, modifiers and
  * matchers in nodes. */
@@ -45,15 +45,16 @@ struct bj_promql_node *bj_promql_selector(struct bj_promql_parser *p,
                                           struct bj_promql_node *braces);
 struct bj_promql_node *bj_promql_range(struct bj_promql_parser *p,
                                        struct bj_promql_node *selector,
-                                       struct bj_slice range);
+                                       struct bj_promql_time range);
+/* step may be NULL. */
 struct bj_promql_node *bj_promql_subquery(struct bj_promql_parser *p,
                                           struct bj_promql_node *operand,
-                                          struct bj_slice range,
-                                          struct bj_slice step);
+                                          struct bj_promql_time range,
+                                          const struct bj_promql_time *step);
 
 /* Set modifiers of a selector, range or subquery. */
 bool bj_promql_offset(struct bj_promql_parser *p, struct bj_promql_node *n,
-                      bool negative, struct bj_slice duration);
+                      struct bj_promql_time offset);
 bool bj_promql_at_time(struct bj_promql_parser *p, struct bj_promql_node *n,
                        bool negative, struct bj_slice time);
 bool bj_promql_at(struct bj_promql_parser *p, struct bj_promql_node *n,

@@ -12,6 +12,7 @@
 
 %code {
 #include "promql/build.h"
+#include "promql/duration.h"
 #include "promql/lex.h"
 
 #define YYMAXDEPTH 2000
@@ -29,6 +30,7 @@ static void bj_grammar_error(struct bj_promql_parser *p, const char *what)
     struct bj_promql_matcher *matcher;
     struct bj_promql_label *label;
     enum bj_promql_match match;
+    struct bj_promql_time time;
     bool negative;
 }
 
@@ -45,6 +47,7 @@ static void bj_grammar_error(struct bj_promql_parser *p, const char *what)
 %token ADD SUB MUL DIV MOD POW AT COLON COMMA
 %token LPAREN RPAREN LBRACE RBRACE LBRACKET RBRACKET
 
+%precedence END_OF_OFFSET /* arithmetic goes on */
 %left OR
 %left AND UNLESS
 %left EQL NEQ LTE GTE LSS GTR TRIM_UPPER TRIM_LOWER
@@ -60,6 +63,7 @@ static void bj_grammar_error(struct bj_promql_parser *p, const char *what)
 %type <match> match_operator
 %type <label> labels label_list optional_labels
 %type <slice> name label number aggregator caller literal signed
+%type <time> duration time_call offset offset_sum
 %type <negative> sign
 
 /* "group_left (a)" is a list of labels, not an operand in parentheses */
@@ -81,12 +85,12 @@ expr:
   | LPAREN expr RPAREN                  { MADE($$ = bj_promql_paren(p, $2)); }
   | ADD expr %prec MUL                  { MADE($$ = bj_promql_unary(p, '+', $2)); }
   | SUB expr %prec MUL                  { MADE($$ = bj_promql_unary(p, '-', $2)); }
-  | expr LBRACKET literal RBRACKET      { MADE($$ = bj_promql_range(p, $1, $3)); }
-  | expr LBRACKET literal COLON RBRACKET
-                         { MADE($$ = bj_promql_subquery(p, $1, $3, (struct bj_slice){0})); }
-  | expr LBRACKET literal COLON literal RBRACKET
-                                        { MADE($$ = bj_promql_subquery(p, $1, $3, $5)); }
-  | expr OFFSET sign literal            { MADE(bj_promql_offset(p, $1, $3, $4)); $$ = $1; }
+  | expr LBRACKET duration RBRACKET     { MADE($$ = bj_promql_range(p, $1, $3)); }
+  | expr LBRACKET duration COLON RBRACKET
+                                        { MADE($$ = bj_promql_subquery(p, $1, $3, NULL)); }
+  | expr LBRACKET duration COLON duration RBRACKET
+                                        { MADE($$ = bj_promql_subquery(p, $1, $3, &$5)); }
+  | expr OFFSET offset                  { MADE(bj_promql_offset(p, $1, $3)); $$ = $1; }
   | expr AT sign number                 { MADE(bj_promql_at_time(p, $1, $3, $4)); $$ = $1; }
   | expr AT START LPAREN RPAREN         { MADE(bj_promql_at(p, $1, BJ_PROMQL_AT_START)); $$ = $1; }
   | expr AT END_OF LPAREN RPAREN        { MADE(bj_promql_at(p, $1, BJ_PROMQL_AT_END)); $$ = $1; }
@@ -114,6 +118,55 @@ expr:
 
 number: NUMBER | DURATION | INF | NAN ;
 literal: NUMBER | DURATION ;
+
+duration:
+    literal                     { MADE(bj_promql_time_literal(p, $1, &$$)); }
+  | time_call
+  | LPAREN duration RPAREN      { $$ = bj_promql_time_result($2); }
+  | ADD duration %prec MUL      { $$ = bj_promql_time_result($2); }
+  | SUB duration %prec MUL      { $$ = bj_promql_time_negated($2); }
+  | duration ADD duration       { MADE(bj_promql_time_binary(p, '+', $1, $3, &$$)); }
+  | duration SUB duration       { MADE(bj_promql_time_binary(p, '-', $1, $3, &$$)); }
+  | duration MUL duration       { MADE(bj_promql_time_binary(p, '*', $1, $3, &$$)); }
+  | duration DIV duration       { MADE(bj_promql_time_binary(p, '/', $1, $3, &$$)); }
+  | duration MOD duration       { MADE(bj_promql_time_binary(p, '%', $1, $3, &$$)); }
+  | duration POW duration       { MADE(bj_promql_time_binary(p, '^', $1, $3, &$$)); }
+;
+
+time_call:
+    STEP LPAREN RPAREN          { $$ = bj_promql_time_of_query(p, p->times.step_ms); }
+  | RANGE LPAREN RPAREN         { $$ = bj_promql_time_of_query(p, p->times.range_ms); }
+  | MAX_OF LPAREN duration COMMA duration RPAREN
+                                { $$ = bj_promql_time_larger($3, $5); }
+  | MIN_OF LPAREN duration COMMA duration RPAREN
+                                { $$ = bj_promql_time_smaller($3, $5); }
+;
+
+/* An offset ends after one literal, call or sign with parentheses:
+ * "m offset 5s - 8" is "(m offset 5s) - 8".  After parentheses without a sign,
+ * Prometheus takes what follows as a part of the duration. */
+offset:
+    literal                     { MADE(bj_promql_time_literal(p, $1, &$$)); }
+  | ADD literal                 { MADE(bj_promql_time_literal(p, $2, &$$)); }
+  | SUB literal                 { MADE(bj_promql_time_literal(p, $2, &$$)); $$.seconds = -$$.seconds; }
+  | time_call
+  | ADD time_call               { $$ = $2; }
+  | SUB time_call               { $$ = bj_promql_time_negated($2); }
+  | ADD LPAREN duration RPAREN  { $$ = bj_promql_time_result($3); }
+  | SUB LPAREN duration RPAREN  { $$ = bj_promql_time_negated($3); }
+  | offset_sum %prec END_OF_OFFSET
+;
+
+offset_sum:
+    LPAREN duration RPAREN      { $$ = bj_promql_time_result($2); }
+  | offset_sum ADD duration     { MADE(bj_promql_time_binary(p, '+', $1, $3, &$$)); }
+  | offset_sum SUB duration     { MADE(bj_promql_time_binary(p, '-', $1, $3, &$$)); }
+  | offset_sum MUL duration     { MADE(bj_promql_time_binary(p, '*', $1, $3, &$$)); }
+  | offset_sum DIV duration     { MADE(bj_promql_time_binary(p, '/', $1, $3, &$$)); }
+  | offset_sum MOD duration     { MADE(bj_promql_time_binary(p, '%', $1, $3, &$$)); }
+  | offset_sum POW duration     { MADE(bj_promql_time_binary(p, '^', $1, $3, &$$)); }
+;
+
 sign:
     %empty  { $$ = false; }
   | ADD     { $$ = false; }

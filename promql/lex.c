@@ -92,6 +92,13 @@ static bool same_word(struct bj_slice s, const char *word)
     return i == s.n && !word[i];
 }
 
+/* Words that may be in brackets. */
+static bool is_duration_word(struct bj_slice s)
+{
+    return same_word(s, "step") || same_word(s, "range") ||
+           same_word(s, "max_of") || same_word(s, "min_of");
+}
+
 static bool parenthesis_follows(const struct bj_promql_parser *p)
 {
     size_t i = 0;
@@ -110,6 +117,10 @@ static int lex_word(struct bj_promql_parser *p, struct bj_slice *ret)
     struct bj_slice s = {p->text.p + from, p->at - from};
     const char first = (char)(s.p[0] | 0x20); /* words begin with a letter */
     *ret = bj_arena_copy(p->arena, s);
+    if (p->mode == BJ_LEX_BRACKETS && !is_duration_word(s))
+        return bad_token(p, "a duration is made of numbers, units, "
+                            "operators, step(), range(), max_of() and "
+                            "min_of()");
     for (size_t i = 0; !colon && i < sizeof words / sizeof *words; i++) {
         if (words[i].name[0] != first || !same_word(s, words[i].name))
             continue;
@@ -144,7 +155,7 @@ static int lex_number(struct bj_promql_parser *p, struct bj_slice *ret)
     int64_t ms;
     int e = bj_promql_number(s, p->arena, &number);
     if (e == 0) {
-        *ret = p->mode == BJ_LEX_BRACKETS ? s : number;
+        *ret = number;
         return T_NUMBER;
     }
     if (e == -EINVAL && (e = bj_promql_duration(s, &ms)) == 0) {
@@ -206,7 +217,9 @@ static bool allowed(struct bj_promql_parser *p, int token)
     case BJ_LEX_BRACKETS:
         if (token == T_RBRACKET)
             p->mode = BJ_LEX_NORMAL;
-        return token == T_RBRACKET || token == T_COLON;
+        return token == T_RBRACKET || token == T_COLON || token == T_COMMA ||
+               token == T_LPAREN || token == T_RPAREN ||
+               (token >= T_ADD && token <= T_POW);
     case BJ_LEX_NORMAL:
         break;
     }
@@ -278,7 +291,7 @@ int bj_grammar_lex(BJ_GRAMMAR_STYPE *value, struct bj_promql_parser *p)
     bool number = is_digit(c) || (c == '.' && is_digit(peek(p, 1)));
     if (number && p->mode != BJ_LEX_BRACES)
         return lex_number(p, &value->slice);
-    if (p->mode == BJ_LEX_NORMAL && (is_alpha(c) || c == ':'))
+    if (is_alpha(c) || (p->mode == BJ_LEX_NORMAL && c == ':'))
         return lex_word(p, &value->slice);
     return lex_operator(p);
 }

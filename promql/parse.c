@@ -6,6 +6,28 @@
 
 #include "promql/grammar.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
+int bj_promql_fail(struct bj_promql_parser *p, size_t position, int code,
+                   const char *fmt, ...)
+{
+    if (p->err->code)
+        return p->err->code;
+    unsigned line = 1, column = 1;
+    for (size_t i = 0; i < position && i < p->text.n; i++, column++)
+        if (p->text.p[i] == '\n') {
+            line++;
+            column = 0;
+        }
+    char msg[200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    return bj_err_set(p->err, code, "%u:%u: %s", line, column, msg);
+}
+
 int bj_promql_walk(const struct bj_promql_node *tree,
                    int (*visit)(const struct bj_promql_node *node, void *arg),
                    void *arg)
@@ -45,14 +67,17 @@ static int check_selector(const struct bj_promql_node *n, void *arg)
                           "empty string");
 }
 
-static int parse(struct bj_slice text, bool only_selector,
-                 struct bj_arena *arena, const struct bj_promql_node **ret,
-                 struct bj_err *err)
+static int parse(struct bj_slice text, const struct bj_promql_times *times,
+                 bool only_selector, struct bj_arena *arena,
+                 const struct bj_promql_node **ret, struct bj_err *err)
 {
+    static const struct bj_promql_times some = {1000, 1000};
     struct bj_err none;
     err = err ? err : &none;
     *err = (struct bj_err){0};
     struct bj_promql_parser p = {.text = text,
+                                 .times = times ? *times : some,
+                                 .evaluated = times != NULL,
                                  .only_selector = only_selector,
                                  .arena = arena,
                                  .err = err};
@@ -73,15 +98,16 @@ static int parse(struct bj_slice text, bool only_selector,
     return 0;
 }
 
-int bj_promql_parse(struct bj_slice text, struct bj_arena *arena,
-                    const struct bj_promql_node **ret, struct bj_err *err)
+int bj_promql_parse(struct bj_slice text, const struct bj_promql_times *times,
+                    struct bj_arena *arena, const struct bj_promql_node **ret,
+                    struct bj_err *err)
 {
-    return parse(text, false, arena, ret, err);
+    return parse(text, times, false, arena, ret, err);
 }
 
 int bj_promql_parse_selector(struct bj_slice text, struct bj_arena *arena,
                              const struct bj_promql_node **ret,
                              struct bj_err *err)
 {
-    return parse(text, true, arena, ret, err);
+    return parse(text, NULL, true, arena, ret, err);
 }

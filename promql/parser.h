@@ -5,10 +5,19 @@
 
 #include "promql/promql.h"
 
+/* A duration while it is parsed. */
+struct bj_promql_time {
+    double seconds;
+    struct bj_slice literal; /* its text; empty: the result of operations */
+    bool unknown; /* depends on times of a query that is not evaluated */
+};
+
 struct bj_promql_parser {
     struct bj_slice text;
-    size_t at;    /* position of the next byte to read */
-    size_t token; /* position of the first byte of the last token */
+    struct bj_promql_times times;
+    bool evaluated; /* false: times are unknown */
+    size_t at;      /* position of the next byte to read */
+    size_t token;   /* position of the first byte of the last token */
     enum { BJ_LEX_NORMAL, BJ_LEX_BRACES, BJ_LEX_BRACKETS } mode;
     unsigned parens;                    /* number of open parentheses */
     bool only_selector, started, colon; /* colon: seen in these brackets */

@@ -1,7 +1,8 @@
 /* PromQL: parses a query into a tree and prints a tree as a query.  The
- * language is that of Prometheus 3.x (its promql/parser), without arithmetic in
- * durations (`m[1m+step()]`) and without durations that are not a whole number
- * of milliseconds.  VictoriaMetrics' additions are not PromQL and are refused.
+ * language is that of Prometheus 3.x (its promql/parser), without durations
+ * that are not a whole number of milliseconds.  Arithmetic in durations
+ * (`m[1m+step()]`) is computed while parsing; the tree contains its result.
+ * VictoriaMetrics' additions are not PromQL and are refused.
  *
  * Queries are not evaluated, and regular expressions are not compiled:
  * Prometheus refuses the wrong ones. */
@@ -108,11 +109,19 @@ struct bj_promql_node {
     struct bj_slice fill_left, fill_right; /* numbers; empty: none */
 };
 
-/* Parse text into a tree in arena; text need not outlive the call.  0, -EINVAL
- * (not PromQL, or a refused part of it), -E2BIG (over a limit) or -ENOMEM, with
- * a message "LINE:COLUMN: ...". */
-int bj_promql_parse(struct bj_slice text, struct bj_arena *arena,
-                    const struct bj_promql_node **ret, struct bj_err *err);
+/* What step() and range() in durations are; both are 0 in an instant query. */
+struct bj_promql_times {
+    int64_t step_ms;  /* between two evaluations */
+    int64_t range_ms; /* from the first to the last evaluation */
+};
+
+/* Parse text into a tree in arena; text need not outlive the call.  times:
+ * those of the query; NULL: it is not evaluated, and durations with step() or
+ * range() have some value.  0, -EINVAL (not PromQL, or a refused part of it),
+ * -E2BIG (over a limit) or -ENOMEM, with a message "LINE:COLUMN: ...". */
+int bj_promql_parse(struct bj_slice text, const struct bj_promql_times *times,
+                    struct bj_arena *arena, const struct bj_promql_node **ret,
+                    struct bj_err *err);
 
 /* Parse one selector, as in match[] of the HTTP API; otherwise like
  * bj_promql_parse. */

@@ -61,7 +61,7 @@ static int once(const struct bj_promql_viewer *viewer, const char *text,
     struct bj_arena arena = {0};
     const struct bj_promql_node *tree = NULL;
     struct bj_err err;
-    int r = bj_promql_parse(bj_slice_str(text), &arena, &tree, &err);
+    int r = bj_promql_parse(bj_slice_str(text), NULL, &arena, &tree, &err);
     if (r == 0)
         r = bj_promql_restrict(tree, viewer, &arena, &tree, &err);
     if (r == 0)

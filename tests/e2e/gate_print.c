@@ -17,7 +17,7 @@ int main(void)
         struct bj_err err = {0};
         struct bj_buf b = {0};
         struct bj_slice s = {line, (size_t)n - (line[n - 1] == '\0')};
-        if (bj_promql_parse(s, &arena, &tree, &err) == 0) {
+        if (bj_promql_parse(s, NULL, &arena, &tree, &err) == 0) {
             bj_buf_str(&b, "+");
             bj_promql_print(tree, &b);
         } else {

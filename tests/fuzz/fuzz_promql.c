@@ -11,7 +11,7 @@ static int print(struct bj_slice in, struct bj_buf *b)
     struct bj_arena arena = {0};
     const struct bj_promql_node *tree = NULL;
     struct bj_err err = {0};
-    int e = bj_promql_parse(in, &arena, &tree, &err);
+    int e = bj_promql_parse(in, NULL, &arena, &tree, &err);
     MUST(e == 0 || ((e == -EINVAL || e == -E2BIG) && err.code == e));
     MUST(e == 0 || err.msg[0]);
     if (e == 0) {
@@ -78,7 +78,8 @@ static void restrict_query(struct bj_slice in, size_t account_count)
     const struct bj_promql_node *tree = NULL, *own = NULL, *back = NULL;
     struct bj_buf text = {0};
     struct bj_err err = {0};
-    if (bj_promql_parse(in, &arena, &tree, NULL) == 0) {
+    const struct bj_promql_times times = {15000, 3600000};
+    if (bj_promql_parse(in, &times, &arena, &tree, NULL) == 0) {
         check_reach(tree);
         int e = bj_promql_restrict(tree, &viewer, &arena, &own, &err);
         MUST(e == 0 || e == -EACCES || e == -E2BIG);
@@ -87,8 +88,8 @@ static void restrict_query(struct bj_slice in, size_t account_count)
             bj_promql_print(own, &text);
     }
     if (text.len > 0) {
-        int e = bj_promql_parse((struct bj_slice){text.p, text.len}, &arena,
-                                &back, NULL);
+        int e = bj_promql_parse((struct bj_slice){text.p, text.len}, NULL,
+                                &arena, &back, NULL);
         MUST(e == 0 || e == -E2BIG);
         MUST(e != 0 || bj_promql_walk(back, check_selector, NULL) == 0);
     }

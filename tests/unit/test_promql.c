@@ -18,7 +18,7 @@ static int parse(const char *text, struct bj_buf *ret, struct bj_err *err)
 {
     struct bj_arena arena = {0};
     const struct bj_promql_node *tree = NULL;
-    int e = bj_promql_parse(bj_slice_str(text), &arena, &tree, err);
+    int e = bj_promql_parse(bj_slice_str(text), NULL, &arena, &tree, err);
     if (e == 0)
         bj_promql_print(tree, ret);
     bj_buf_put(ret, "", 1);
@@ -149,6 +149,126 @@ static void prints_a_canonical_form(void **state)
     }
 }
 
+/* Arithmetic in durations: the values are those that Prometheus' documentation
+ * and its promqltest/testdata/duration_expression.test say. */
+static const struct {
+    const char *text, *printed;
+    struct bj_promql_times times;
+} computed[] = {
+    {"m[26m+4m]", "{__name__=\"m\"}[1800s]", {0}},
+    {"m[60*30]", "{__name__=\"m\"}[1800s]", {0}},
+    {"m[2m*(10+5)]", "{__name__=\"m\"}[1800s]", {0}},
+    {"m[24m+((1.5*2m)+2m)]", "{__name__=\"m\"}[1740s]", {0}},
+    {"m[-5m+35m]", "{__name__=\"m\"}[1800s]", {0}},
+    {"m[1h30m % 1h]", "{__name__=\"m\"}[1800s]", {0}},
+    {"m[30m1s-30m1s % 1m]", "{__name__=\"m\"}[1800s]", {0}},
+    {"m[11s+10s-5*2^2]", "{__name__=\"m\"}[1s]", {0}},
+    {"m[8+-2^2]", "{__name__=\"m\"}[4s]", {0}},
+    {"m[2^3^2]", "{__name__=\"m\"}[512s]", {0}},
+    {"m[29s+1s:((((8 - 2) / 3) * 7s) % 4) + 8000ms]",
+     "{__name__=\"m\"}[30s:10s]",
+     {0}},
+    {"m offset -(20*(((((8 - 2) / 3) * 7s) % 4) + 8000ms))",
+     "{__name__=\"m\"} offset -200s",
+     {0}},
+    {"m offset (100 + 2)", "{__name__=\"m\"} offset 102s", {0}},
+    {"m offset 100 + 2", "{__name__=\"m\"} offset 100s + 2", {0}},
+    {"m offset -2 ^ 2", "{__name__=\"m\"} offset -2s ^ 2", {0}},
+    {"m offset (-2 ^ 2)", "{__name__=\"m\"} offset -4s", {0}},
+    {"m[5m] offset (1h / 2)", "{__name__=\"m\"}[300s] offset 1800s", {0}},
+    {"m[1h / 3600000]", "{__name__=\"m\"}[1ms]", {0}},
+    {"m[5.9995 * 1]", "{__name__=\"m\"}[5999ms]", {0}},
+    {"m[step()]", "{__name__=\"m\"}[10s]", {10000, 60000}},
+    {"m[(step())+1]", "{__name__=\"m\"}[11s]", {10000, 60000}},
+    {"m[1+(STep()-5)*2]", "{__name__=\"m\"}[11s]", {10000, 60000}},
+    {"m[((max_of(min_of((step()+1),((1h))),1ms)))]",
+     "{__name__=\"m\"}[6s]",
+     {5000, 10000}},
+    {"m[range():step() # all\n]",
+     "{__name__=\"m\"}[60s:1500ms]",
+     {1500, 60000}},
+    {"m offset -step()*2", "{__name__=\"m\"} offset -5s * 2", {5000, 0}},
+    {"m offset (-step()*2)", "{__name__=\"m\"} offset -10s", {5000, 0}},
+    {"m offset step()^0", "{__name__=\"m\"} offset 5s ^ 0", {5000, 0}},
+    {"m offset -(min_of(step(), 2s)-5)+8000",
+     "{__name__=\"m\"} offset 3s + 8000",
+     {5000, 0}},
+    {"m offset max_of(3s,min_of(step(), 1s))+8000",
+     "{__name__=\"m\"} offset 3s + 8000",
+     {5000, 0}},
+    {"m offset range()", "{__name__=\"m\"} offset 0s", {0, 0}},
+    {"max_over_time(m[range()] @ end())",
+     "max_over_time({__name__=\"m\"}[3600s] @ end())",
+     {15000, 3600000}},
+    /* the grammar of Prometheus lets the duration go on */
+    {"m offset (5m)*2", "{__name__=\"m\"} offset 600s", {0}},
+    {"step + range / max_of(1, min_of(2, 3))",
+     "{__name__=\"step\"} + ({__name__=\"range\"} / "
+     "max_of(1,min_of(2,3)))",
+     {0}},
+};
+
+static void durations_are_computed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++) {
+        struct bj_arena arena = {0};
+        const struct bj_promql_node *tree = NULL;
+        struct bj_err err = {0};
+        struct bj_buf b = {0};
+        if (bj_promql_parse(bj_slice_str(computed[i].text), &computed[i].times,
+                            &arena, &tree, &err))
+            fail_msg("%s: %s", computed[i].text, err.msg);
+        bj_promql_print(tree, &b);
+        bj_buf_put(&b, "", 1);
+        assert_string_equal(b.p, computed[i].printed);
+        bj_buf_free(&b);
+        bj_arena_free(&arena);
+        accept(computed[i].text); /* in a query that is not evaluated */
+    }
+}
+
+static void durations_without_a_value_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"m[step()]", "1:9: the duration must be greater than 0"},
+        {"m[5m - 300]", "1:11: the duration must be greater than 0"},
+        {"m offset (4d/0)", "1:15: division by zero in a duration"},
+        {"m[5m % (1 - 1)]", "1:15: division by zero in a duration"},
+        {"m[(-8) ^ 0.5]", "1:13: the duration is not finite"},
+        {"m[10 ^ 300]", "1:11: the duration is too long"},
+        {"m[10 ^ 400]", "1:11: the duration is not finite"},
+        {"m offset (-10 ^ 30)", NULL},
+        {"m[0.001 / 10]", NULL},
+        {"m[min(step(), 5m)]",
+         "1:3: a duration is made of numbers, units, operators, step(), "
+         "range(), max_of() and min_of()"},
+        {"m[step]", "1:7: unexpected ]"},
+        {"m[(5m]", "1:6: unexpected ]"},
+        {"m[max_of(5m)]", NULL},
+        {"m[5m,6m]", NULL},
+        {"m[5m == 5m]", NULL},
+        {"m[n]", NULL},
+        {"m offset n", NULL},
+        {"m offset (n)", NULL},
+        {"m @ (5m + 1)", NULL},
+    };
+    static const struct bj_promql_times instant;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_arena arena = {0};
+        const struct bj_promql_node *tree = NULL;
+        struct bj_err err = {0};
+        int e = bj_promql_parse(bj_slice_str(cases[i][0]), &instant, &arena,
+                                &tree, &err);
+        if (e != -EINVAL)
+            fail_msg("accepted: %s", cases[i][0]);
+        if (cases[i][1])
+            assert_string_equal(err.msg, cases[i][1]);
+        bj_arena_free(&arena);
+    }
+}
+
 static int count(const struct bj_promql_node *n, void *arg)
 {
     unsigned *kinds = arg;
@@ -164,8 +284,8 @@ static void the_walk_visits_parameters_and_matchers(void **state)
     struct bj_err err = {0};
     unsigned kinds[BJ_PROMQL_AGGREGATE + 1] = {0};
     const char *text = "quantile(scalar(a), info(b, {c='d'}) + rate(e[5m:]))";
-    assert_int_equal(bj_promql_parse(bj_slice_str(text), &arena, &tree, &err),
-                     0);
+    assert_int_equal(
+        bj_promql_parse(bj_slice_str(text), NULL, &arena, &tree, &err), 0);
     assert_int_equal(bj_promql_walk(tree, count, kinds), 0);
     assert_int_equal(kinds[BJ_PROMQL_SELECTOR], 4);
     assert_int_equal(kinds[BJ_PROMQL_SUBQUERY], 1);
@@ -253,6 +373,8 @@ int main(void)
         cmocka_unit_test(refuses_what_prometheus_refuses),
         cmocka_unit_test(refuses_metricsql),
         cmocka_unit_test(prints_a_canonical_form),
+        cmocka_unit_test(durations_are_computed),
+        cmocka_unit_test(durations_without_a_value_are_refused),
         cmocka_unit_test(the_walk_visits_parameters_and_matchers),
         cmocka_unit_test(match_parameters_are_single_selectors),
         cmocka_unit_test(errors_name_line_and_column),

@@ -16,7 +16,7 @@ static struct bj_promql_span reach_of(const char *text)
     struct bj_arena arena = {0};
     const struct bj_promql_node *tree = NULL;
     struct bj_err err = {0};
-    if (bj_promql_parse(bj_slice_str(text), &arena, &tree, &err))
+    if (bj_promql_parse(bj_slice_str(text), NULL, &arena, &tree, &err))
         fail_msg("%s: %s", text, err.msg);
     struct bj_promql_span s = bj_promql_reach(
         tree, (struct bj_promql_span){1000ll * HOUR, 1001ll * HOUR});

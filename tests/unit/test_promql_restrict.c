@@ -51,14 +51,14 @@ static int restricted_for(const struct bj_promql_viewer *viewer,
     struct bj_arena arena = {0};
     const struct bj_promql_node *tree = NULL, *result = NULL;
     struct bj_err err = {0};
-    if (bj_promql_parse(bj_slice_str(text), &arena, &tree, &err))
+    if (bj_promql_parse(bj_slice_str(text), NULL, &arena, &tree, &err))
         fail_msg("%s: %s", text, err.msg);
     int e = bj_promql_restrict(tree, viewer, &arena, &result, &err);
     assert_int_equal(e, err.code);
     if (e == 0) {
         bj_promql_print(result, ret);
         bj_buf_put(ret, "", 1);
-        if (bj_promql_parse(bj_slice_str(ret->p), &arena, &tree, &err))
+        if (bj_promql_parse(bj_slice_str(ret->p), NULL, &arena, &tree, &err))
             fail_msg("%s -> %s: %s", text, ret->p, err.msg);
     }
     bj_arena_free(&arena);
@@ -317,8 +317,8 @@ static void a_viewer_without_a_name_gets_nothing(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct bj_arena arena = {0};
         const struct bj_promql_node *tree = NULL, *result = NULL;
-        assert_int_equal(bj_promql_parse(BJ_SLICE("m"), &arena, &tree, NULL),
-                         0);
+        assert_int_equal(
+            bj_promql_parse(BJ_SLICE("m"), NULL, &arena, &tree, NULL), 0);
         assert_int_equal(
             bj_promql_restrict(tree, &viewers[i], &arena, &result, NULL),
             -EACCES);

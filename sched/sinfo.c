@@ -35,22 +35,6 @@ const char *const bj_sinfo_argv[] = {
             F("CPUsLoad") F("Weight") "Reason:",
     NULL};
 
-/* "2/0/0/2": allocated, idle, other, total. */
-static int parse_cpus(struct bj_slice s, struct bj_sinfo_node *ret)
-{
-    uint64_t *const v[] = {&ret->allocated, &ret->idle, &ret->other,
-                           &ret->cpus};
-    for (int i = 0; i < 4; i++) {
-        if (!bj_slice_number(&s, v[i]) || (i < 3 && (s.n == 0 || *s.p != '/')))
-            return -EINVAL;
-        if (i < 3) {
-            s.p++;
-            s.n--;
-        }
-    }
-    return s.n == 0 ? 0 : -EINVAL;
-}
-
 static int parse_mib(struct bj_slice s, bool may_lack, uint64_t *ret)
 {
     if (may_lack && bj_word_is_none(s)) {
@@ -91,6 +75,25 @@ static void settle_cpus(struct bj_sinfo_node *n)
     n->other = n->cpus - n->allocated - n->idle;
 }
 
+int bj_sinfo_cpus(struct bj_slice text, struct bj_sinfo_node *ret)
+{
+    uint64_t *const v[] = {&ret->allocated, &ret->idle, &ret->other,
+                           &ret->cpus};
+    for (int i = 0; i < 4; i++) {
+        if (!bj_slice_number(&text, v[i]) ||
+            (i < 3 && (text.n == 0 || *text.p != '/')))
+            return -EINVAL;
+        if (i < 3) {
+            text.p++;
+            text.n--;
+        }
+    }
+    if (text.n > 0)
+        return -EINVAL;
+    settle_cpus(ret);
+    return 0;
+}
+
 int bj_sinfo_parse(struct bj_slice line, struct bj_sinfo_node *ret)
 {
     struct bj_slice f[FIELDS];
@@ -110,12 +113,11 @@ int bj_sinfo_parse(struct bj_slice line, struct bj_sinfo_node *ret)
         ret->reason = bj_word_text(bj_slice_trim(line));
     if (ret->partition.n > 0 && ret->partition.p[ret->partition.n - 1] == '*')
         ret->partition.n--;
-    if (ret->name.n == 0 || parse_cpus(f[CPUS], ret) < 0 ||
+    if (ret->name.n == 0 || bj_sinfo_cpus(f[CPUS], ret) < 0 ||
         parse_mib(f[MEMORY], false, &ret->mem_bytes) < 0 ||
         parse_mib(f[ALLOC_MEMORY], false, &ret->mem_allocated_bytes) < 0 ||
         parse_mib(f[FREE_MEMORY], true, &ret->mem_free_bytes) < 0)
         return -EINVAL;
-    settle_cpus(ret);
     ret->state = bj_node_state_parse(f[STATE], ret->allocated, ret->cpus);
     return 0;
 }

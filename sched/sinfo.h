@@ -80,8 +80,9 @@ struct bj_sinfo_node {
     struct bj_slice state_text;
     struct bj_slurm_node_state state;
     uint64_t cpus, allocated, idle,
-        other; /* CPUs; the last three add up to the first */
-    uint64_t mem_bytes, mem_allocated_bytes;
+        other; /* CPUs; the last three add up to the first; all are known, or
+                  all BJ_ABSENT */
+    uint64_t mem_bytes, mem_allocated_bytes; /* BJ_ABSENT: unknown */
     uint64_t mem_free_bytes; /* as its operating system reports; BJ_ABSENT:
                                 unknown */
     uint64_t load_centi;     /* hundredths; BJ_ABSENT: unknown */
@@ -89,6 +90,10 @@ struct bj_sinfo_node {
     struct bj_slice gres, gres_used;
     struct bj_slice reason; /* empty: none */
 };
+
+/* Set the CPUs of ret from "2/0/0/2": allocated, idle, other, total.  0 or
+ * -EINVAL. */
+int bj_sinfo_cpus(struct bj_slice text, struct bj_sinfo_node *ret);
 
 /* -EINVAL when the line is not sinfo's. */
 int bj_sinfo_parse(struct bj_slice line, struct bj_sinfo_node *ret);

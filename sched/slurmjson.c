@@ -77,9 +77,20 @@ static int take_error(void *ctx, struct bj_slice key, const struct bj_json *v,
     return 0;
 }
 
+/* sinfo from Slurm 23.02 on: nodes of one state, without single nodes. */
+static int skip_group(void *ctx, struct bj_slice key, const struct bj_json *v,
+                      struct bj_err *err)
+{
+    (void)ctx;
+    (void)key;
+    (void)v;
+    (void)err;
+    return 0;
+}
+
 /* --- documents ------------------------------------------------------------*/
 
-enum { TARGET_LIST, TARGET_ERRORS, TARGET_META, TARGETS };
+enum { TARGET_LIST, TARGET_ERRORS, TARGET_META, TARGET_GROUPS, TARGETS };
 
 #define DOCUMENT(path)                                                         \
     {                                                                          \
@@ -91,7 +102,11 @@ enum { TARGET_LIST, TARGET_ERRORS, TARGET_META, TARGETS };
 
 static const struct bj_json_target targets[BJ_SLURMJSON_KINDS][TARGETS + 1] = {
     [BJ_SLURMJSON_JOBS] = DOCUMENT("jobs"),
-    [BJ_SLURMJSON_NODES] = DOCUMENT("nodes"),
+    [BJ_SLURMJSON_NODES] = {{"nodes", element},
+                            {"errors", take_error},
+                            {"meta", take_meta},
+                            {"sinfo", skip_group},
+                            {0}},
     [BJ_SLURMJSON_RESERVATIONS] = DOCUMENT("reservations"),
     [BJ_SLURMJSON_DIAG] = DOCUMENT("statistics"),
     [BJ_SLURMJSON_LICENSES] = DOCUMENT("licenses"),
@@ -149,6 +164,12 @@ int bj_slurmjson_end(struct bj_slurmjson *j, struct bj_err *err)
         return r;
     if (j->first_error[0])
         return bj_err_set(err, -EREMOTEIO, "Slurm reports: %s", j->first_error);
+    if (j->kind == BJ_SLURMJSON_NODES &&
+        bj_json_stream_found(j->stream, TARGET_GROUPS))
+        return bj_err_set(err, -EBADMSG,
+                          "this is sinfo's JSON of groups of nodes (Slurm "
+                          "23.02 and later); use \"scontrol --all --json show "
+                          "nodes\"");
     if (!bj_json_stream_found(j->stream, TARGET_LIST))
         return bj_err_set(err, -EBADMSG, "Slurm's JSON has no %s",
                           targets[j->kind][TARGET_LIST].path);

@@ -26,14 +26,16 @@ struct bj_squeue_job {
     struct bj_slice state;     /* "RUNNING"; the one name that Slurm prints */
     struct bj_slice partition; /* "a,b" while it waits for one of several */
     struct bj_slice account, user, qos;
-    struct bj_slice host;        /* submit host */
-    bool host_unknown;           /* JSON up to Slurm 22.05 */
+    struct bj_slice host; /* submit host */
+    bool host_unknown;    /* JSON up to Slurm 22.05 */
+    bool brief; /* of a command of the site: without QOS, host, reservation,
+                   features and GPUs */
     struct bj_slice reservation; /* empty: none */
     struct bj_slice features;    /* requested, "a&b"; JSON only */
     struct bj_slice reason;      /* as Slurm words it */
     uint64_t submit_sec, eligible_sec, start_sec; /* BJ_ABSENT: unknown */
     /* of one job; allocated, or requested while it waits */
-    uint64_t nodes;
+    uint64_t nodes; /* BJ_ABSENT: unknown */
     struct bj_tres_list tres;
 };
 

@@ -171,17 +171,29 @@ int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v)
     struct bj_label account, user;
     if (!is_reported(w, v->user))
         return 0;
-    struct bj_share_stat *s = bj_cluster_single(
-        w, BJ_CL_SHARES, bj_cluster_label(v->account, &account),
-        bj_cluster_label(v->user, &user), none);
+    const struct bj_slice key[BJ_SUB_KEYS] = {
+        bj_cluster_label(v->account, &account),
+        bj_cluster_label(v->user, &user)};
+    const bool again = bj_group_find(&w->group[BJ_CL_SHARES], key);
+    struct bj_share_stat *s =
+        bj_cluster_single(w, BJ_CL_SHARES, key[0], key[1], none);
     if (!s)
         return 0;
-    s->shares = v->shares;
-    s->usage = v->usage;
-    s->norm_ppm = v->norm_ppm;
-    s->used_ppm = v->used_ppm;
-    s->fairshare_ppm = v->fairshare_ppm;
-    s->level_ppm = v->level_ppm;
+    if (!again) {
+        s->shares = s->usage = s->norm_ppm = s->used_ppm = BJ_ABSENT;
+        s->fairshare_ppm = v->fairshare_ppm;
+        s->level_ppm = v->level_ppm;
+    }
+    bj_cluster_add(&s->shares, v->shares);
+    bj_cluster_add(&s->usage, v->usage);
+    bj_cluster_add(&s->norm_ppm, v->norm_ppm);
+    bj_cluster_add(&s->used_ppm, v->used_ppm);
+    /* One association for each partition: which one counts depends on the job,
+     * so factors that differ are unknown. */
+    if (s->fairshare_ppm != v->fairshare_ppm)
+        s->fairshare_ppm = BJ_ABSENT;
+    if (s->level_ppm != v->level_ppm)
+        s->level_ppm = BJ_ABSENT;
     return 0;
 }
 

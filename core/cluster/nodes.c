@@ -107,7 +107,9 @@ static void add_node(struct bj_cluster_work *w, const struct entry *e,
     if (!s)
         return; /* arena.failed is set */
     if (s->nodes++ == 0)
-        s->mem_free_bytes = s->load_centi = s->weight = BJ_ABSENT;
+        s->cpus = s->cpus_allocated = s->cpus_idle = s->cpus_other =
+            s->mem_bytes = s->mem_allocated_bytes = s->mem_free_bytes =
+                s->load_centi = s->weight = BJ_ABSENT;
     bj_cluster_add(&s->cpus, n->cpus);
     bj_cluster_add(&s->cpus_allocated, n->allocated);
     bj_cluster_add(&s->cpus_idle, n->idle);

@@ -1,6 +1,7 @@
 #include "core/cluster/own.h"
 
 #include "base/json.h"
+#include "sched/word.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,100 +41,143 @@ int bj_cluster_own_check(const char *text, struct bj_err *err)
     return bj_cluster_own_parse(text, &id, &command, err);
 }
 
-/* A line as our own commands print it. */
-struct line {
-    struct bj_buf text;
-    struct bj_arena arena;
-    const struct bj_json *v;
-};
-
-static int begin(struct line *l, struct bj_slice line)
+/* Replace each N/A outside strings by an empty string: the formats of
+ * prometheus-slurm-exporter put "%e" and "%O" into JSON without quotes. */
+static struct bj_slice quote(struct bj_slice line, struct bj_arena *a)
 {
-    return bj_json_parse(&l->arena, line, "line", NULL, &l->v, NULL) == 0 &&
-                   bj_json_kind(l->v) == BJ_JSON_OBJECT
-               ? 0
-               : -EINVAL;
+    char *s = bj_arena_alloc(a, line.n + 1);
+    bool inside = false;
+    if (!s)
+        return line;
+    memcpy(s, line.p, line.n);
+    for (size_t i = 0; i + 3 <= line.n; i++) {
+        if (s[i] == '"')
+            inside = !inside;
+        if (inside && s[i] == '\\')
+            i++;
+        else if (!inside && memcmp(s + i, "N/A", 3) == 0)
+            memcpy(s + i, "\"\" ", 3), i += 2;
+    }
+    return (struct bj_slice){s, line.n};
 }
 
-static struct bj_slice value(const struct line *l, const char *key)
+/* A line of a command of the site: its object, with texts in arena. */
+static int parse(struct bj_slice line, struct bj_arena *arena,
+                 const struct bj_json **ret)
 {
-    return bj_json_text(bj_json_get(l->v, key));
+    int r = bj_json_parse(arena, line, "line", NULL, ret, NULL);
+    if (r == -EINVAL)
+        r = bj_json_parse(arena, quote(line, arena), "line", NULL, ret, NULL);
+    return r == 0 && bj_json_kind(*ret) == BJ_JSON_OBJECT ? 0 : -EINVAL;
 }
 
-static void put(struct line *l, struct bj_slice text)
+static struct bj_slice value(const struct bj_json *v, const char *key)
 {
-    bj_buf_slice(&l->text, text);
-    bj_buf_str(&l->text, BJ_SLURM_SEP);
-}
-
-static void put_str(struct line *l, const char *text)
-{
-    put(l, bj_slice_str(text));
-}
-
-static int end(struct line *l, int r, struct bj_cluster_work *w,
-               int (*take)(struct bj_cluster_work *w, struct bj_slice line))
-{
-    if (r == 0)
-        r = l->text.failed ? -ENOMEM
-                           : take(w, (struct bj_slice){l->text.p, l->text.len});
-    bj_buf_free(&l->text);
-    bj_arena_free(&l->arena);
-    return r;
+    const struct bj_slice s = bj_json_text(bj_json_get(v, key));
+    return bj_word_is_none(s) ? (struct bj_slice){"", 0} : s;
 }
 
 /* {"a": account, "id": 1, "u": user, "state": "RUNNING", "p": partition, "cpu":
  * 4, "mem": "50M", "r": reason}, one for each task of an array. */
-int bj_cluster_own_job_line(struct bj_cluster_work *w, struct bj_slice line)
+static int take_job(struct bj_cluster_work *w, const struct bj_json *v)
 {
-    static const char *const unknown[] = {"", "", "", "N/A", "N/A", "N/A", "1"};
-    struct line l = {0};
     struct bj_buf tres = {0};
-    int r = begin(&l, line);
-    put(&l, value(&l, "id"));
-    put_str(&l, "N/A");
-    put(&l, value(&l, "state"));
-    put(&l, value(&l, "p"));
-    put(&l, value(&l, "a"));
-    put(&l, value(&l, "u"));
-    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
-        put_str(&l, unknown[i]);
-    bj_buf_str(&tres, "cpu=");
-    bj_buf_slice(&tres, value(&l, "cpu"));
-    bj_buf_str(&tres, ",mem=");
-    bj_buf_slice(&tres, value(&l, "mem"));
-    put(&l, (struct bj_slice){tres.p, tres.len});
-    bj_buf_slice(&l.text, value(&l, "r"));
-    l.text.failed |= tres.failed;
+    struct bj_squeue_job j = {.id = value(v, "id"),
+                              .jobs = 1,
+                              .state = value(v, "state"),
+                              .partition = value(v, "p"),
+                              .account = value(v, "a"),
+                              .user = value(v, "u"),
+                              .reason = bj_json_text(bj_json_get(v, "r")),
+                              .brief = true,
+                              .submit_sec = BJ_ABSENT,
+                              .eligible_sec = BJ_ABSENT,
+                              .start_sec = BJ_ABSENT,
+                              .nodes = BJ_ABSENT};
+    const struct bj_slice cpu = value(v, "cpu"), mem = value(v, "mem");
+    uint64_t id;
+    if (bj_slice_u64(j.id, &id) < 0 || j.state.n == 0)
+        return -EINVAL;
+    if (cpu.n > 0)
+        bj_buf_printf(&tres, "cpu=%.*s", (int)cpu.n, cpu.p);
+    if (mem.n > 0)
+        bj_buf_printf(&tres, "%smem=%.*s", cpu.n > 0 ? "," : "", (int)mem.n,
+                      mem.p);
+    int r = tres.failed ? -ENOMEM : 0;
+    if (r == 0 && bj_tres_parse((struct bj_slice){tres.p, tres.len},
+                                BJ_TRES_REQUESTED, &j.tres) > 0)
+        r = -EINVAL;
+    if (r == 0)
+        r = bj_cluster_add_job(w, &j);
     bj_buf_free(&tres);
-    return end(&l, r, w, bj_cluster_queue_line);
+    return r;
+}
+
+/* MiB as bytes; BJ_ABSENT: unknown. */
+static int mib_of(struct bj_slice s, uint64_t *ret)
+{
+    *ret = BJ_ABSENT;
+    return s.n > 0 && (bj_slice_u64(s, ret) < 0 ||
+                       __builtin_mul_overflow(*ret, (uint64_t)1 << 20, ret))
+               ? -EINVAL
+               : 0;
 }
 
 /* {"s": "idle", "mem": 1000, "n": name, "l": "0.01", "p": partition, "fmem":
  * "900", "cstate": "0/4/0/4", "w": 1}, one for each partition. Memory that is
  * not free counts as allocated. */
+static int take_node(struct bj_cluster_work *w, const struct bj_json *v)
+{
+    struct bj_sinfo_node n = {.name = value(v, "n"),
+                              .partition = value(v, "p"),
+                              .state_text = value(v, "s"),
+                              .cpus = BJ_ABSENT,
+                              .allocated = BJ_ABSENT,
+                              .idle = BJ_ABSENT,
+                              .other = BJ_ABSENT,
+                              .mem_allocated_bytes = BJ_ABSENT,
+                              .load_centi = BJ_ABSENT,
+                              .weight = BJ_ABSENT};
+    const struct bj_slice cpus = value(v, "cstate"), load = value(v, "l"),
+                          weight = value(v, "w");
+    if (n.partition.n > 0 && n.partition.p[n.partition.n - 1] == '*')
+        n.partition.n--;
+    if (n.name.n == 0 || n.state_text.n == 0 ||
+        (cpus.n > 0 && bj_sinfo_cpus(cpus, &n) < 0) ||
+        mib_of(value(v, "mem"), &n.mem_bytes) < 0 ||
+        mib_of(value(v, "fmem"), &n.mem_free_bytes) < 0 ||
+        (load.n > 0 && bj_decimal_u64(load, 2, &n.load_centi) < 0) ||
+        (weight.n > 0 && bj_slice_u64(weight, &n.weight) < 0))
+        return -EINVAL;
+    if (n.mem_bytes != BJ_ABSENT && n.mem_free_bytes != BJ_ABSENT)
+        n.mem_allocated_bytes =
+            n.mem_free_bytes < n.mem_bytes ? n.mem_bytes - n.mem_free_bytes : 0;
+    const bool known = n.cpus != BJ_ABSENT;
+    n.state = bj_node_state_parse(n.state_text, known ? n.allocated : 0,
+                                  known ? n.cpus : 0);
+    return bj_cluster_add_node(w, &n);
+}
+
+static int take(struct bj_cluster_work *w, struct bj_slice line,
+                int (*add)(struct bj_cluster_work *w, const struct bj_json *v))
+{
+    struct bj_arena arena = {0};
+    const struct bj_json *v;
+    int r = parse(line, &arena, &v);
+    if (r == 0)
+        r = add(w, v);
+    bj_arena_free(&arena);
+    return r;
+}
+
+int bj_cluster_own_job_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    return take(w, line, take_job);
+}
+
 int bj_cluster_own_node_line(struct bj_cluster_work *w, struct bj_slice line)
 {
-    struct line l = {0};
-    uint64_t mem, free;
-    char used[24] = "0";
-    int r = begin(&l, line);
-    if (bj_slice_u64(value(&l, "mem"), &mem) == 0 &&
-        bj_slice_u64(value(&l, "fmem"), &free) == 0 && free < mem)
-        snprintf(used, sizeof(used), "%llu", (unsigned long long)(mem - free));
-    put(&l, value(&l, "n"));
-    put(&l, value(&l, "p"));
-    put(&l, value(&l, "s"));
-    put(&l, value(&l, "cstate"));
-    put(&l, value(&l, "mem"));
-    put_str(&l, used);
-    put(&l, value(&l, "fmem"));
-    put_str(&l, "");
-    put_str(&l, "");
-    put(&l, value(&l, "l"));
-    put(&l, value(&l, "w"));
-    bj_buf_str(&l.text, "none");
-    return end(&l, r, w, bj_cluster_node_line);
+    return take(w, line, take_node);
 }
 
 int bj_cluster_own_limit_line(struct bj_cluster_work *w, struct bj_slice line)

@@ -19,26 +19,33 @@ static void add_to(struct bj_cluster_work *w, const struct entry *e,
     struct bj_jobs_stat *s = bj_cluster_get(w, list, k0, k1, none);
     if (!s)
         return; /* arena.failed is set */
-    if (s->jobs == 0 && !e->pending)
-        s->wait_sec = s->wait_max_sec = BJ_ABSENT;
+    if (s->jobs == 0)
+        s->cpus = s->nodes = s->mem_bytes = s->gpus = s->wait_sec =
+            s->wait_max_sec = BJ_ABSENT;
     bj_cluster_add(&s->jobs, e->v.jobs);
     bj_cluster_add(&s->cpus, e->v.cpus);
     bj_cluster_add(&s->nodes, e->v.nodes);
     bj_cluster_add(&s->mem_bytes, e->v.mem_bytes);
     bj_cluster_add(&s->gpus, e->v.gpus);
-    if (!e->pending)
-        return;
     bj_cluster_add(&s->wait_sec, e->v.wait_sec);
-    if (s->wait_max_sec == BJ_ABSENT || e->v.wait_max_sec > s->wait_max_sec)
+    if (e->v.wait_max_sec != BJ_ABSENT &&
+        (s->wait_max_sec == BJ_ABSENT || e->v.wait_max_sec > s->wait_max_sec))
         s->wait_max_sec = e->v.wait_max_sec;
 }
 
+/* Of n jobs; BJ_ABSENT: unknown. */
 static uint64_t times(uint64_t n, uint64_t v)
 {
     uint64_t r;
     if (v == BJ_ABSENT || __builtin_mul_overflow(n, v, &r))
-        return 0;
+        return BJ_ABSENT;
     return r;
+}
+
+/* A resource that Slurm does not list is not requested. */
+static uint64_t listed(const struct bj_squeue_job *j, uint64_t v)
+{
+    return v == BJ_ABSENT && !j->brief ? 0 : v;
 }
 
 /* A line may cover many array tasks; its request is for one of them. */
@@ -50,13 +57,15 @@ static struct entry make_entry(const struct bj_cluster_work *w,
     struct entry e = {.job = j, .pending = bj_slice_eq(j->state, pending)};
     const uint64_t n = j->jobs;
     e.v.jobs = n;
-    e.v.cpus = times(n, bj_tres_get(&j->tres, BJ_TRES_CPU));
+    e.v.cpus = times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_CPU)));
     e.v.nodes = times(n, j->nodes);
-    e.v.mem_bytes = times(n, bj_tres_get(&j->tres, BJ_TRES_MEM));
-    e.v.gpus = times(n, bj_tres_sum(&j->tres, BJ_TRES_GRES, gpu, NULL));
-    if (e.pending && j->submit_sec != BJ_ABSENT &&
-        w->wall_sec > j->submit_sec) {
-        e.v.wait_max_sec = w->wall_sec - j->submit_sec;
+    e.v.mem_bytes = times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_MEM)));
+    e.v.gpus =
+        times(n, listed(j, bj_tres_sum(&j->tres, BJ_TRES_GRES, gpu, NULL)));
+    e.v.wait_sec = e.v.wait_max_sec = BJ_ABSENT;
+    if (e.pending && j->submit_sec != BJ_ABSENT) {
+        e.v.wait_max_sec =
+            w->wall_sec > j->submit_sec ? w->wall_sec - j->submit_sec : 0;
         e.v.wait_sec = times(n, e.v.wait_max_sec);
     }
     return e;
@@ -68,7 +77,7 @@ static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
                      struct bj_slice partition)
 {
     static const struct bj_slice gpu = {"gpu", 3};
-    uint64_t left = e->v.gpus;
+    uint64_t left = e->v.gpus == BJ_ABSENT ? 0 : e->v.gpus;
     const struct bj_tres_list *list = &e->job->tres;
     for (unsigned i = 0; i <= list->n && left > 0; i++) {
         const bool rest = i == list->n;
@@ -149,9 +158,11 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
     } lists[] = {
         {BJ_BY_USER, BJ_CL_USER_JOBS, j->user},
         {BJ_BY_ACCOUNT, BJ_CL_ACCOUNT_JOBS, j->account},
-        {BJ_BY_QOS, BJ_CL_QOS_JOBS, j->qos},
-        {j->host_unknown ? 0 : BJ_BY_HOST, BJ_CL_HOST_JOBS, j->host},
-        {BJ_BY_RESERVATION, BJ_CL_RESERVATION_JOBS, j->reservation},
+        {j->brief ? 0 : BJ_BY_QOS, BJ_CL_QOS_JOBS, j->qos},
+        {j->brief || j->host_unknown ? 0 : BJ_BY_HOST, BJ_CL_HOST_JOBS,
+         j->host},
+        {j->brief ? 0 : BJ_BY_RESERVATION, BJ_CL_RESERVATION_JOBS,
+         j->reservation},
     };
     add_to(w, &e, BJ_CL_JOBS, e.state, none);
     if (w->by & BJ_BY_PARTITION)
@@ -162,7 +173,7 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
             add_to(w, &e, lists[i].list, bj_cluster_label(lists[i].key, &l),
                    e.state);
     }
-    if (w->by & BJ_BY_FEATURE)
+    if ((w->by & BJ_BY_FEATURE) && !j->brief)
         add_features(w, &e);
     add_gpus(w, &e, part);
     add_reason(w, &e, part);

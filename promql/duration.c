@@ -1,9 +1,9 @@
 #include "promql/duration.h"
 
+#include "base/json.h"
 #include "promql/literal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Set the error at the last token; false. */
 static bool wrong(struct bj_promql_parser *p, const char *what)
@@ -21,16 +21,21 @@ static double in_seconds(int64_t ms)
 bool bj_promql_time_literal(struct bj_promql_parser *p, struct bj_slice text,
                             struct bj_promql_time *ret)
 {
-    char last = text.n > 0 ? text.p[text.n - 1] : '0', number[420] = "";
-    int64_t ms;
+    const char last = text.n > 0 ? text.p[text.n - 1] : '0';
+    uint64_t whole;
+    int64_t v;
     *ret = (struct bj_promql_time){.literal = text};
-    if (last >= '0' && last <= '9') { /* the lexer has made it plain */
-        if (text.n >= sizeof number)
-            return wrong(p, "the number is too long");
-        memcpy(number, text.p, text.n);
-        ret->seconds = strtod(number, NULL);
+    if (bj_slice_u64(text, &whole) == 0) {
+        ret->seconds = (double)whole;
         return true;
     }
+    if (last >= '0' && last <= '9') { /* the lexer has made it plain */
+        if (bj_decimal_i64(text, 9, &v))
+            return wrong(p, "the number is too large for a duration");
+        ret->seconds = (double)v / 1e9;
+        return true;
+    }
+    int64_t ms;
     if (bj_promql_duration(text, &ms))
         return wrong(p, "the duration is too long");
     ret->seconds = in_seconds(ms);

@@ -60,8 +60,9 @@ static struct entry make_entry(const struct bj_cluster_work *w,
     e.v.cpus = times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_CPU)));
     e.v.nodes = times(n, j->nodes);
     e.v.mem_bytes = times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_MEM)));
-    e.v.gpus =
-        times(n, listed(j, bj_tres_sum(&j->tres, BJ_TRES_GRES, gpu, NULL)));
+    e.v.gpus = j->brief
+                   ? BJ_ABSENT
+                   : times(n, bj_tres_sum(&j->tres, BJ_TRES_GRES, gpu, NULL));
     e.v.wait_sec = e.v.wait_max_sec = BJ_ABSENT;
     if (e.pending && j->submit_sec != BJ_ABSENT) {
         e.v.wait_max_sec =

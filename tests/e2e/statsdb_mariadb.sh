@@ -80,6 +80,26 @@ check "the tables of Slurm are created" sql --user=root -e "source $tmp/tables.s
 check "the views, and a user for TCP, are created" \
     sql --user=root slurm_acct_db -e "source $tmp/view.sql"
 
+# --- exit codes by version -------------------------------------------------------
+
+# A job that ended with exit 137, and one with exit 3: what sacct prints.
+exits() { # version
+    "$top/examples/slurm-database-view" alpha 127.0.0.1 "$1" <"$tmp/password" >"$tmp/exits.sql"
+    sql --user=root slurm_acct_db -e "source $tmp/exits.sql"
+    for code in 137 3; do
+        sql --user=root slurm_acct_db \
+            -e "UPDATE alpha_job_table SET exit_code = $code * 256, derived_ec = 9"
+        sql --user=root slurm_acct_db -Ne \
+            'SELECT concat(ExitCode, " ", DerivedExitCode) FROM batchjob_alpha.jobs'
+    done
+    sql --user=root slurm_acct_db -e "UPDATE alpha_job_table SET exit_code = 0, derived_ec = 0"
+}
+is "up to Slurm 25.05, exit codes from 128 on are less by 128" "$(exits 25.05.3 | xargs)" \
+    "9:0 0:9 3:0 0:9"
+is "from Slurm 25.11 on, exit codes are whole" "$(exits 25.11 | xargs)" "137:0 0:9 3:0 0:9"
+is "a version must be one" "$("$top/examples/slurm-database-view" alpha 127.0.0.1 new \
+    <"$tmp/password" 2>&1 >/dev/null | sed 's/.*: //')" "new is not a version of Slurm, such as 25.11"
+
 # --- accounts and TLS ------------------------------------------------------------
 
 conf() { # line-of-mariadb...: other options have correct values

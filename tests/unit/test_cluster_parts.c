@@ -2,7 +2,6 @@
  * text for states that were not recorded. */
 #include "tests/unit/test_cluster_parts.h"
 
-#include "core/cluster/own.h"
 #include "tests/unit/lib/fail.h"
 
 #include <errno.h>
@@ -103,76 +102,27 @@ static void test_features(void **state)
     bj_cluster_work_free(&w);
 }
 
-static struct bj_cluster_work own(enum bj_cluster_source id, const char *text,
-                                  int (*line)(struct bj_cluster_work *,
-                                              struct bj_slice))
+/* A user with one association for each partition has a line for each. */
+static void test_shares_of_partitions(void **state)
 {
-    struct bj_cluster_work w = {
-        .conf = &conf, .by = ALL, .wall_sec = NOW, .name = S("alpha")};
-    struct bj_cluster_reader reader = bj_cluster_readers[id];
-    struct bj_slice rest = S(text), one;
-    reader.line = line;
-    assert_int_equal(bj_cluster_work_begin(&w), 0);
-    while (bj_slice_line(&rest, &one))
-        assert_int_equal(bj_cluster_work_line(&w, &reader, one), 0);
-    assert_int_equal(bj_cluster_work_end(&w, &reader), 0);
-    return w;
-}
-
-/* Lines as prometheus-slurm-exporter's commands print them. */
-static void test_own(void **state)
-{
-    static const char jobs[] =
-        "{\"a\": \"physics\", \"id\": 26515966, \"end_time\": "
-        "\"2023-09-21T00:21:42\", \"u\": \"anna\", \"state\": \"RUNNING\", "
-        "\"p\": \"hw\", \"cpu\": 6, \"mem\": \"118G\", \"array_id\": "
-        "\"N/A\", \"r\": \"node[1-2]\"}\n"
-        "{\"a\": \"physics\", \"id\": 7, \"u\": \"bo\", \"state\": "
-        "\"PENDING\", \"p\": \"hw\", \"cpu\": 1, \"mem\": \"50M\", "
-        "\"array_id\": \"3\", \"r\": \"(Resources)\"}\n"
-        "{\"a\": \"physics\", \"id\": 8, \"u\": \"bo\"\n[1]\n"
-        "{\"id\": \"x\", \"state\": \"RUNNING\"}\n";
-    static const char nodes[] =
-        "{\"s\": \"mixed\", \"mem\": 1000, \"n\": \"cs1\", \"l\": \"1.50\", "
-        "\"p\": \"hw\", \"fmem\": \"400\", \"cstate\": \"4/16/0/20\", "
-        "\"w\": 5}\n"
-        "{\"s\": \"down*\", \"mem\": 500, \"n\": \"cs2\", \"l\": \"N/A\", "
-        "\"p\": \"hw\", \"fmem\": \"N/A\", \"cstate\": \"0/0/8/8\", "
-        "\"w\": 5}\n{}\n";
-    static const char limits[] =
-        "|physics|8|2G|3|9\nanna|physics||||\nnonsense\n";
     (void)state;
     struct bj_cluster_work w =
-        own(BJ_CLUSTER_QUEUE, jobs, bj_cluster_own_job_line);
-    check_jobs(&w, BJ_CL_USER_JOBS, "anna", "RUNNING", 1, 6, 118 << 10);
-    check_jobs(&w, BJ_CL_ACCOUNT_JOBS, "physics", "PENDING", 1, 1, 50);
-    check_jobs(&w, BJ_CL_PARTITION_PENDING, "hw", "Resources", 1, 1, 50);
-    assert_int_equal(w.bad, 3);
-    bj_cluster_work_free(&w);
-    w = own(BJ_CLUSTER_NODES, nodes, bj_cluster_own_node_line);
-    const struct bj_nodes_stat *n =
-        find(&w, BJ_CL_EACH_NODE, "cs1", "mixed", NULL);
-    assert_non_null(n);
-    assert_int_equal(n->cpus, 20);
-    assert_int_equal(n->cpus_idle, 16);
-    assert_int_equal(n->mem_bytes, 1000u << 20);
-    assert_int_equal(n->mem_allocated_bytes, 600u << 20);
-    assert_int_equal(n->load_centi, 150);
-    assert_int_equal(n->weight, 5);
-    n = find(&w, BJ_CL_EACH_NODE, "cs2", "down", NULL);
-    assert_non_null(n);
-    assert_int_equal(n->cpus_other, 8);
-    assert_true(n->mem_free_bytes == BJ_ABSENT);
-    assert_int_equal(w.bad, 1);
-    bj_cluster_work_free(&w);
-    w = own(BJ_CLUSTER_LIMITS, limits, bj_cluster_own_limit_line);
-    const struct bj_limit_stat *l = find(&w, BJ_CL_LIMITS, "physics", "", NULL);
-    assert_non_null(l);
-    assert_int_equal(l->cpus, 8);
-    assert_int_equal(l->mem_bytes, UINT64_C(2) << 30);
-    assert_int_equal(l->jobs, 3);
-    assert_int_equal(l->submit, 9);
-    assert_int_equal(w.bad, 1);
+        make_work(BJ_CLUSTER_SHARES,
+                  " physics|anna|1|100|0.25|0.125|0.5|2.0\n"
+                  " physics|anna|3|20|0.5|0.25|0.25|2.0\n"
+                  " physics|bo|1|0|0.25|0|1.0|inf\n",
+                  NULL);
+    const struct bj_share_stat *s =
+        find(&w, BJ_CL_SHARES, "physics", "anna", NULL);
+    assert_int_equal(s->shares, 4);
+    assert_int_equal(s->usage, 120);
+    assert_int_equal(s->norm_ppm, 750000);
+    assert_int_equal(s->used_ppm, 375000);
+    assert_true(s->fairshare_ppm == BJ_ABSENT);
+    assert_int_equal(s->level_ppm, 2000000);
+    s = find(&w, BJ_CL_SHARES, "physics", "bo", NULL);
+    assert_int_equal(s->fairshare_ppm, 1000000);
+    assert_true(s->level_ppm == BJ_ABSENT);
     bj_cluster_work_free(&w);
 }
 
@@ -566,7 +516,7 @@ int main(void)
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_each_job),
         cmocka_unit_test(test_features),
-        cmocka_unit_test(test_own),
+        cmocka_unit_test(test_shares_of_partitions),
         cmocka_unit_test(test_queue_sums),
         cmocka_unit_test(test_queue_gpus),
         cmocka_unit_test(test_nodes),

@@ -416,6 +416,10 @@ static void test_broken(void **state)
         {BJ_SLURMJSON_JOBS, "{\"jobs\":[", -EBADMSG, NULL},
         {BJ_SLURMJSON_JOBS, "{\"jobs\":[{\"job_id\":1}]", -EBADMSG, NULL},
         {BJ_SLURMJSON_JOBS, "{\"nodes\":[]}", -EBADMSG, "has no jobs"},
+        {BJ_SLURMJSON_NODES,
+         "{\"sinfo\":[{\"node\":{\"state\":[\"IDLE\"]},\"nodes\":{\"total\":2}}"
+         "]}",
+         -EBADMSG, "scontrol --all --json show nodes"},
         {BJ_SLURMJSON_JOBS, "{\"jobs\":[Infinite]}", -EBADMSG, NULL},
         {BJ_SLURMJSON_DIAG, "{\"diag\":1}", -EBADMSG, "has no statistics"},
         {BJ_SLURMJSON_PING, "[]", -EBADMSG, NULL},

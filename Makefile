@@ -18,7 +18,7 @@
 # Variables: O (build folder), CC, CFLAGS, SAN (address,undefined or thread),
 # prefix, DESTDIR, WERROR=1 (warnings are errors).
 
-VERSION  := 0.2.0
+VERSION  := 0.3.0
 # From git archive, or from git.
 REVISION := $(shell grep -v Format packaging/revision | cut -c1-12 | grep . || \
               git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)

@@ -1,7 +1,8 @@
 # Build packages of the committed source: make deb (needs debhelper), make rpm (needs
 # rpmbuild; RPMFLAGS=--nodeps on a distribution without rpm packages).
 # PACKAGER="Name <address>" names the packager; the default is from packaging/packager.
-PACKAGE := batchjob-monitoring-$(VERSION)
+PACKAGE_VERSION = $(shell packaging/version $(VERSION))
+PACKAGE  = batchjob-monitoring-$(PACKAGE_VERSION)
 PACKED   = $(abspath $(O))/packages
 # The package's own make sets its variables.
 CLEAN_ENV = env -u O -u CFLAGS -u MAKEFLAGS -u MFLAGS
@@ -11,8 +12,9 @@ deb:
 	mkdir -p $(PACKED)/deb
 	git archive --prefix=$(PACKAGE)/ HEAD | tar -x -C $(PACKED)/deb
 	cp -r packaging/debian $(PACKED)/deb/$(PACKAGE)/
-	by="$$(packaging/packager)" && cd $(PACKED)/deb/$(PACKAGE)/debian && \
-	    BY="$$by" perl -pi -e 's/\@PACKAGER\@/$$ENV{BY}/' control changelog
+	by="$$(packaging/packager)" && date="$$(git log -1 --format=%cD)" && \
+	    cd $(PACKED)/deb/$(PACKAGE)/debian && BY="$$by" AT="$$date" VERSION=$(PACKAGE_VERSION) \
+	    perl -pi -e 's/\@PACKAGER\@/$$ENV{BY}/; s/\@VERSION\@/$$ENV{VERSION}/; s/\@DATE\@/$$ENV{AT}/' control changelog
 	cd $(PACKED)/deb/$(PACKAGE) && $(CLEAN_ENV) dpkg-buildpackage -b -us -uc
 	@ls $(PACKED)/deb/*.deb
 
@@ -23,7 +25,7 @@ rpm:
 	by="$$(packaging/packager)" && $(CLEAN_ENV) \
 	    rpmbuild -bb $(RPMFLAGS) --define "packager $$by" --define '_sourcedir $(PACKED)/rpm' \
 	    --define '_topdir $(PACKED)/rpm' \
-	    --define '_package_version $(VERSION)' packaging/batchjob-monitoring.spec
+	    --define '_package_version $(PACKAGE_VERSION)' packaging/batchjob-monitoring.spec
 	@find $(PACKED)/rpm -name '*.rpm'
 
 # Completions for shells, from the option tables: build/completions/PROGRAM.bash, ...

@@ -396,6 +396,7 @@ test_chain() {
     is "with the chain jobs do not reach CSV" "$(ls "$dir/csv/e2e" | grep -c batchjob)" 0
     check "other plugins reach write_prometheus only where a rule says so" wait_for 60 \
         daemon_shows collectd_load_shortterm
+    check "with the chain collectd's log has no warning" quiet_log
     stop_collectd
 }
 
@@ -409,7 +410,7 @@ test_chain_thresholds() {
             'LoadPlugin csv' '<Plugin csv>' "  DataDir \"$dir/csv\"" '</Plugin>' 'LoadPlugin load' \
             'LoadPlugin threshold' '<Plugin threshold>' '  <Plugin load>' '    <Type load>' \
             '      FailureMax -1' '    </Type>' '  </Plugin>' '</Plugin>'
-        sed 's/\^batchjob\$/^load$/; s/write_prometheus/csv/' "$top/examples/collectd-chain.conf"
+        sed 's/\^batchjob\$/^load$/; s/write_prometheus/csv/; s/^    #\(<\|  Plugin\)/    \1/' "$top/examples/collectd-chain.conf"
     } >"$dir/conf"
     collectd -f -C "$dir/conf" >/dev/null 2>&1 &
     on_exit stop $!

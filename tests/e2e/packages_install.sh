@@ -156,6 +156,8 @@ forget
 check "the packages are removed" inside dpkg --remove $names
 is "the running services are stopped" "$(calls)" "stop batchjob_exporter stop batchjob_exporter_cluster stop batchjob_stats_db"
 check "removal keeps the configuration" [ -e "$root/etc/batchjob/stats_db.yml" ]
+is "the plugin's configuration stays, and collectd does not read it" "$(cd "$root/etc/collectd/collectd.conf.d" &&
+    ls | grep batchjob)" batchjob.conf.removed
 check "removal keeps the exporter's state" [ -e "$root/var/lib/private/batchjob_exporter" ]
 # shellcheck disable=SC2086
 check "the packages are purged" inside dpkg --purge $names

@@ -219,7 +219,29 @@ static bool cut_item(struct bj_hostlist *l, struct bj_slice *ret)
     return n > 0;
 }
 
-/* "n1/0*4", "n1:ncpus=4:mem=2gb", "n1[0]:ncpus=4": vnode 0 of n1 */
+/* The number of slots of Torque: "0-3,7" has 5; 1 for any other text. */
+static uint64_t count_slots(struct bj_slice s)
+{
+    struct bj_slice item;
+    uint64_t n = 0, first, last;
+    while (bj_slice_field(&s, ',', &item)) {
+        if (!bj_slice_number(&item, &first))
+            return 1;
+        last = first;
+        if (item.n > 0 && item.p[0] == '-') {
+            item.p++;
+            item.n--;
+            if (!bj_slice_number(&item, &last))
+                return 1;
+        }
+        if (item.n > 0 || last < first || last - first > UINT32_MAX)
+            return 1;
+        n += last - first + 1;
+    }
+    return n ? n : 1;
+}
+
+/* "n1/0*4", "n1/0-3", "n1:ncpus=4:mem=2gb", "n1[0]:ncpus=4": vnode 0 of n1 */
 static int pbs_item(struct bj_hostlist *l, struct bj_slice s,
                     struct bj_slice *name)
 {
@@ -227,7 +249,10 @@ static int pbs_item(struct bj_hostlist *l, struct bj_slice s,
     while (n < s.n && s.p[n] != '/' && s.p[n] != ':' && s.p[n] != '[')
         n++;
     *name = (struct bj_slice){s.p, n};
-    const char *star = n < s.n && s.p[n] == '/' ? memchr(s.p, '*', s.n) : NULL;
+    const bool has_slots = n < s.n && s.p[n] == '/';
+    const char *star = has_slots ? memchr(s.p, '*', s.n) : NULL;
+    if (has_slots && !star)
+        l->slots = count_slots((struct bj_slice){s.p + n + 1, s.n - n - 1});
     if (star) {
         struct bj_slice times = {star + 1, s.n - (size_t)(star - s.p) - 1};
         if (bj_slice_u64(times, &l->slots) < 0)

@@ -18,7 +18,8 @@ enum bj_hosts_grammar {
     BJ_HOSTS_SLURM,
     /* PBS exec_host "n1/0*4+n2/1", exec_vnode "(n1:ncpus=4)+(n2:ncpus=1)" (one
      * pair of brackets may contain several vnodes; the name of a vnode "n1[0]"
-     * is its host n1), and exec_host of Torque, "n1/0+n1/1".  A host that
+     * is its host n1), and exec_host of Torque, "n1/0+n1/1" or "n1/0-3".  A
+     * host that
      * appears several times is returned several times. Source: OpenPBS,
      * pbs_job_attributes(7). */
     BJ_HOSTS_PBS,
@@ -58,7 +59,7 @@ struct bj_hostlist {
     struct bj_slice tail; /* text after the last bracket */
     bool more;            /* the current element has further names */
     uint64_t slots; /* of the last host, where the grammar has them (PBS "/0*4",
-                       LSF "4*"); else 1 */
+                       Torque "/0-3", LSF "4*"); else 1 */
     char name[BJ_HOST_MAX + 1];
 };
 

@@ -37,9 +37,27 @@ static const struct {
     {BJ_WORD("TERM_THREADLIMIT"), BJ_STATE_FAILED},
     {BJ_WORD("TERM_SLURM"), BJ_STATE_FAILED},
     {BJ_WORD("TERM_BUCKET_KILL"), BJ_STATE_CANCELLED},
+    {BJ_WORD("TERM_CTRL_PID"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_CWD_NOTEXIST"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_REMOVE_HUNG_JOB"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_ORPHAN_SYSTEM"),
+     BJ_STATE_CANCELLED}, /* the job it depended on is gone */
+    {BJ_WORD("TERM_PRE_EXEC_FAIL"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_DATA"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_MC_RECALL"),
+     BJ_STATE_REQUEUED}, /* back to the cluster that it came from */
+    {BJ_WORD("TERM_RC_RECLAIM"), BJ_STATE_REQUEUED}, /* its host is gone */
+    {BJ_WORD("TERM_CSM_ALLOC"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_KUBE"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_RC"), BJ_STATE_NODE_FAIL}, /* its host is gone */
+    /* another name of 31 */
+    {BJ_WORD("TERM_REQUEUE_RC"), BJ_STATE_REQUEUED},
 };
 
-enum { REASONS = sizeof(reasons) / sizeof(reasons[0]) };
+enum {
+    REASONS = sizeof(reasons) / sizeof(reasons[0]),
+    NUMBERS = REASONS - 1, /* the others are names only */
+};
 
 enum bj_job_state bj_lsf_reason(struct bj_slice text)
 {
@@ -55,12 +73,12 @@ enum bj_job_state bj_lsf_reason(struct bj_slice text)
 
 enum bj_job_state bj_lsf_reason_number(uint64_t n)
 {
-    return n < REASONS ? reasons[n].state : BJ_STATE_FAILED;
+    return n < NUMBERS ? reasons[n].state : BJ_STATE_FAILED;
 }
 
 const char *bj_lsf_reason_name(uint64_t n)
 {
-    return n > 0 && n < REASONS ? reasons[n].name.p : NULL;
+    return n > 0 && n < NUMBERS ? reasons[n].name.p : NULL;
 }
 
 int bj_lsf_size(struct bj_slice s, uint64_t *ret)

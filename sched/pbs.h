@@ -95,11 +95,22 @@ struct bj_pbs_acct;
 int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
                     struct bj_err *err);
 
-/* Feed the next piece, cut anywhere.  A line is read when its newline has
- * arrived: PBS may still be writing the last one.  -ENOMEM, and the result of
- * the callback; after a failure every further call fails the same way. */
+/* Feed the next piece, cut anywhere.  A record is read when the next one has
+ * begun: a line that does not begin with "date;type;" belongs to the record
+ * before, and so does every line until the account of that record has ended,
+ * since an account is any text of its user.  -ENOMEM, and the result of the
+ * callback; after a failure every further call fails the same way. */
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err);
+
+/* Bytes of complete lines that were fed and whose record was not read yet. */
+size_t bj_pbs_acct_pending(const struct bj_pbs_acct *r);
+
+/* There are no more lines for now: read the last record.  *ret_rest: the bytes
+ * of complete lines that were not read, since their account has not ended: feed
+ * them again with what follows. */
+int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest,
+                    struct bj_err *err);
 
 void bj_pbs_acct_free(struct bj_pbs_acct *r);
 

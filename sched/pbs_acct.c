@@ -1,10 +1,12 @@
 #include "sched/pbs.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "sched/lines.h"
 #include "sched/pbs_attr.h"
 #include "sched/state.h"
 #include "sched/time.h"
+#include "sched/word.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +20,21 @@ enum {
 struct seen {
     uint64_t id; /* its hash; 0: none */
     uint64_t queued_sec, start_sec;
+    uint64_t stopped_sec;   /* suspended since then */
+    uint64_t suspended_sec; /* earlier, in this run */
     bool deleted;
 };
 
 struct bj_pbs_acct {
     struct bj_pbs_conf conf;
     struct bj_lines lines;
+    struct bj_buf text; /* the last record, with newlines: more lines of it may
+                           follow */
+    uint64_t line;      /* its first line; 0: none */
+    bool open;          /* its account has not ended: text from account_at on
+                           has no end of it */
+    bool lost;          /* it is too long, and left out */
+    size_t account_at;
     struct seen *seen; /* SEEN of them, indexed by hash; the later of two jobs
                           with the same index replaces the earlier */
     uint64_t quarter;  /* quarter of an hour for which offset_min is valid */
@@ -38,7 +49,7 @@ struct record {
 
 static void report(struct bj_pbs_acct *r, struct bj_pbs_bad bad)
 {
-    bad.line = r->lines.line;
+    bad.line = r->line ? r->line : r->lines.line;
     if (r->conf.bad)
         r->conf.bad(r->conf.ctx, &bad);
 }
@@ -72,7 +83,11 @@ static struct seen *remember(struct bj_pbs_acct *r, struct bj_slice id)
     struct seen *s = &r->seen[(h ^ h >> 32) % SEEN];
     if (s->id != h)
         *s = (struct seen){
-            .id = h, .queued_sec = BJ_ABSENT, .start_sec = BJ_ABSENT};
+            .id = h,
+            .queued_sec = BJ_ABSENT,
+            .start_sec = BJ_ABSENT,
+            .stopped_sec = BJ_ABSENT,
+        };
     return s;
 }
 
@@ -94,6 +109,21 @@ static size_t closing(const char *p, size_t n)
     return n;
 }
 
+/* The end of an account in quotes that begins at p; n: none.  It is any text of
+ * the user, so it may contain quotes, newlines and other attributes; behind it
+ * PBS writes the project, and versions without projects the name of the job. */
+static size_t account_end(const char *p, size_t n)
+{
+    static const struct bj_slice next[] = {BJ_WORD("\" project="),
+                                           BJ_WORD("\" jobname=")};
+    for (size_t i = 0; i < sizeof(next) / sizeof(next[0]); i++) {
+        const char *at = memmem(p + 1, n - 1, next[i].p, next[i].n);
+        if (at)
+            return (size_t)(at - p);
+    }
+    return n;
+}
+
 /* Cut "key=value" off *rest: false at the end.  Values with blanks are in
  * quotes of either kind, without escapes. */
 static bool cut_attr(struct bj_slice *rest, struct bj_slice *key,
@@ -112,7 +142,11 @@ static bool cut_attr(struct bj_slice *rest, struct bj_slice *key,
     const bool quoted = left > 0 && (*v == '"' || *v == '\'');
     const char *blank = left > 0 ? memchr(v, ' ', left) : NULL;
     const size_t plain = blank ? (size_t)(blank - v) : left;
-    const size_t end = quoted ? closing(v, left) : left;
+    const bool account =
+        quoted && *v == '"' && bj_slice_eq(*key, BJ_SLICE("account"));
+    size_t end = account ? account_end(v, left) : left;
+    if (quoted && end == left)
+        end = closing(v, left);
     size_t behind = n + plain;
     *value = (struct bj_slice){v, plain};
     if (quoted && end < left) {
@@ -121,6 +155,23 @@ static bool cut_attr(struct bj_slice *rest, struct bj_slice *key,
     }
     *rest = (struct bj_slice){s.p + behind, s.n - behind};
     return true;
+}
+
+/* The account in quotes of a record, up to the end of the record; empty: none.
+ */
+static struct bj_slice account_of(struct bj_slice rest)
+{
+    const char *const end = rest.p + rest.n;
+    struct bj_slice key, value;
+    while (cut_attr(&rest, &key, &value) &&
+           !bj_slice_eq(key, BJ_SLICE("jobname"))) {
+        const char *v = key.p + key.n + 1;
+        if (bj_slice_eq(key, BJ_SLICE("account")))
+            return v < end && *v == '"'
+                       ? (struct bj_slice){v, (size_t)(end - v)}
+                       : (struct bj_slice){NULL, 0};
+    }
+    return (struct bj_slice){NULL, 0};
 }
 
 static void read_attrs(struct bj_pbs_acct *r, const struct record *rec,
@@ -139,6 +190,15 @@ static void read_attrs(struct bj_pbs_acct *r, const struct record *rec,
     }
     bj_pbs_settle(row, rec->id);
     row->job.state_raw = rec->type;
+}
+
+/* The state of a job that has ended, from its Exit_status.  Torque writes
+ * owner, and no exec_vnode. */
+static enum bj_job_state exit_state(const struct bj_pbs_row *row)
+{
+    return row->owner.n > 0 && row->exec_vnode.n == 0
+               ? bj_state_torque_exit(row->exit_status)
+               : bj_state_pbs('F', row->exit_status);
 }
 
 /* --- types of records -----------------------------------------------------*/
@@ -254,37 +314,47 @@ static int offset_at(struct bj_pbs_acct *r, uint64_t local_sec)
     return r->offset_min;
 }
 
-static bool cut_record(struct bj_pbs_acct *r, struct bj_slice line,
+/* Whether a line begins a record: "MM/DD/YYYY HH:MM:SS;T;". */
+static bool begins(struct bj_slice line, struct record *rec)
+{
+    const char *const end = line.p + line.n;
+    return bj_slice_field(&line, ';', &rec->stamp) &&
+           bj_slice_field(&line, ';', &rec->type) && rec->type.n == 1 &&
+           rec->type.p + 1 < end &&
+           bj_time_pbs_stamp(rec->stamp, 0, &rec->stamp_sec) == 0;
+}
+
+/* It looks like the beginning of a record that is damaged. */
+static bool is_damaged(struct bj_slice line)
+{
+    return line.n > 5 && line.p[2] == '/' && line.p[5] == '/';
+}
+
+static bool cut_record(struct bj_pbs_acct *r, struct bj_slice text,
                        struct record *rec)
 {
-    if (!bj_slice_field(&line, ';', &rec->stamp) ||
-        !bj_slice_field(&line, ';', &rec->type) || rec->type.n != 1)
+    if (!begins(text, rec))
         return false;
-    const char *semi = line.n > 0 ? memchr(line.p, ';', line.n) : NULL;
+    const size_t head = (size_t)(rec->type.p + rec->type.n + 1 - text.p);
+    text.p += head;
+    text.n -= head;
+    const char *semi = text.n > 0 ? memchr(text.p, ';', text.n) : NULL;
     if (!semi)
         return false;
-    rec->id = (struct bj_slice){line.p, (size_t)(semi - line.p)};
-    rec->rest = (struct bj_slice){semi + 1, line.n - rec->id.n - 1};
-    return bj_time_pbs_stamp(rec->stamp, 0, &rec->stamp_sec) == 0 &&
-           bj_time_pbs_stamp(rec->stamp, offset_at(r, rec->stamp_sec),
+    rec->id = (struct bj_slice){text.p, (size_t)(semi - text.p)};
+    rec->rest = (struct bj_slice){semi + 1, text.n - rec->id.n - 1};
+    return bj_time_pbs_stamp(rec->stamp, offset_at(r, rec->stamp_sec),
                              &rec->stamp_sec) == 0;
 }
 
-static int take_line(void *ctx, struct bj_slice line, bool cut,
-                     struct bj_err *err)
+static int take_record(struct bj_pbs_acct *r, struct bj_slice text,
+                       struct bj_err *err)
 {
-    struct bj_pbs_acct *r = ctx;
     struct record rec;
     struct bj_pbs_row row;
     const struct type *t = types;
-    if (cut) {
-        bad_line(r, line, "a line of fewer bytes");
-        return 0;
-    }
-    if (bj_slice_trim(line).n == 0)
-        return 0;
-    if (!cut_record(r, line, &rec)) {
-        bad_line(r, line, "MM/DD/YYYY HH:MM:SS;T;ID;...");
+    if (!cut_record(r, text, &rec)) {
+        bad_line(r, text, "MM/DD/YYYY HH:MM:SS;T;ID;...");
         return 0;
     }
     const struct type *const end = types + sizeof(types) / sizeof(types[0]);
@@ -297,10 +367,81 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
         bad_line(r, rec.id, "a job id");
         return 0;
     }
-    row.job.state = bj_state_pbs('F', row.exit_status);
+    row.job.state = exit_state(&row);
     if (!t->take(r, &rec, &row.job))
         return 0;
     return r->conf.job(r->conf.ctx, &row.job, err);
+}
+
+static void drop(struct bj_pbs_acct *r)
+{
+    r->text.len = 0;
+    r->line = 0;
+    r->open = r->lost = false;
+}
+
+/* No line of the record follows. */
+static int finish(struct bj_pbs_acct *r, struct bj_err *err)
+{
+    const struct bj_slice text = {r->text.p, r->text.len};
+    const int e = r->line && !r->lost ? take_record(r, text, err) : 0;
+    drop(r);
+    return e;
+}
+
+/* Append a line to the record. */
+static int add_line(struct bj_pbs_acct *r, struct bj_slice line,
+                    struct bj_err *err)
+{
+    enum { BACK = 16 }; /* more than what ends an account */
+    const size_t before = r->text.len;
+    struct record rec;
+    if (before > 0)
+        bj_buf_put(&r->text, "\n", 1);
+    bj_buf_slice(&r->text, line);
+    if (r->text.failed)
+        return bj_err_set(err, -ENOMEM, "pbs: no memory");
+    const struct bj_slice text = {r->text.p, r->text.len};
+    if (r->open) {
+        const size_t at =
+            before > r->account_at + BACK ? before - BACK : r->account_at;
+        r->open = account_end(text.p + at, text.n - at) == text.n - at;
+    } else if (before == 0 && cut_record(r, text, &rec)) {
+        const struct bj_slice account = account_of(rec.rest);
+        r->open =
+            account.n > 0 && account_end(account.p, account.n) == account.n;
+        r->account_at = r->open ? (size_t)(account.p - text.p) : 0;
+    }
+    if (!r->lost && text.n > r->lines.max)
+        bad_line(r, line, "a record of fewer bytes");
+    r->lost = r->lost || text.n > r->lines.max;
+    if (r->lost && r->open) { /* only its end is of interest */
+        const size_t keep = text.n < BACK ? text.n : BACK;
+        memmove(r->text.p, r->text.p + text.n - keep, keep);
+        r->text.len = keep;
+        r->account_at = 0;
+    }
+    return 0;
+}
+
+static int take_line(void *ctx, struct bj_slice line, bool cut,
+                     struct bj_err *err)
+{
+    struct bj_pbs_acct *r = ctx;
+    struct record rec;
+    int e = 0;
+    if (!r->open && !cut && begins(line, &rec)) {
+        e = finish(r, err);
+        r->line = r->lines.line;
+    } else if (!r->open && (cut || !r->line || is_damaged(line))) {
+        e = finish(r, err);
+        if (cut)
+            bad_line(r, line, "a line of fewer bytes");
+        else if (bj_slice_trim(line).n > 0)
+            bad_line(r, line, "MM/DD/YYYY HH:MM:SS;T;ID;...");
+        return e;
+    }
+    return e < 0 ? e : add_line(r, line, err);
 }
 
 /* --- calls ----------------------------------------------------------------*/
@@ -330,10 +471,26 @@ int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
     return bj_lines_feed(&r->lines, piece, take_line, r, err);
 }
 
+size_t bj_pbs_acct_pending(const struct bj_pbs_acct *r)
+{
+    return r->line && !r->lost ? r->text.len + 1 : 0;
+}
+
+int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest, struct bj_err *err)
+{
+    int e = bj_lines_end(&r->lines, NULL, err);
+    *ret_rest = r->open ? bj_pbs_acct_pending(r) : 0;
+    if (e == 0 && !r->open)
+        e = r->lines.failed.code = finish(r, err);
+    drop(r);
+    return e;
+}
+
 void bj_pbs_acct_free(struct bj_pbs_acct *r)
 {
     if (!r)
         return;
+    bj_buf_free(&r->text);
     bj_lines_free(&r->lines);
     free(r->seen);
     free(r);

@@ -16,6 +16,27 @@ static int text(struct bj_slice s, void *to)
     return 0;
 }
 
+/* PBS writes this attribute before all text of users, which can contain it,
+ * too: the first value is that of PBS. */
+static int first(struct bj_slice s, void *to)
+{
+    const struct bj_slice *have = to;
+    return have->n > 0 ? 0 : text(s, to);
+}
+
+/* Where PBS escapes no quotes, free text can contain this attribute, too: with
+ * different values none of them counts. */
+static int only(struct bj_slice s, void *to)
+{
+    struct bj_slice *have = to;
+    if (have->p && !bj_slice_eq(*have, s)) {
+        *have = (struct bj_slice){"", 0};
+        return -EINVAL;
+    }
+    *have = s;
+    return 0;
+}
+
 static int letter(struct bj_slice s, void *to)
 {
     return s.n == 1 ? text(s, to) : -EINVAL;
@@ -89,11 +110,11 @@ static const struct attr {
 } attrs[] = {
     /* qstat */
     {BJ_WORD("Job_Name"), TEXT, J(name)},
-    {BJ_WORD("Job_Owner"), TEXT, ROW(owner)},
+    {BJ_WORD("Job_Owner"), first, "text", ROW(owner)},
     {BJ_WORD("job_state"), letter, "a letter", ROW(state)},
     {BJ_WORD("substate"), NUMBER, ROW(substate)},
-    {BJ_WORD("euser"), TEXT, J(user)},
-    {BJ_WORD("egroup"), TEXT, J(group)},
+    {BJ_WORD("euser"), only, "one value", J(user)},
+    {BJ_WORD("egroup"), only, "one value", J(group)},
     {BJ_WORD("Account_Name"), TEXT, J(account)},
     {BJ_WORD("stime"), MOMENT, J(start_sec)},
     {BJ_WORD("obittime"), MOMENT, J(end_sec)},
@@ -106,8 +127,9 @@ static const struct attr {
     {BJ_WORD("Variable_List.PBS_O_WORKDIR"), TEXT, J(work_dir)},
     /* accounting files */
     {BJ_WORD("jobname"), TEXT, J(name)},
-    {BJ_WORD("user"), TEXT, J(user)},
-    {BJ_WORD("group"), TEXT, J(group)},
+    {BJ_WORD("owner"), first, "text", ROW(owner)}, /* Torque */
+    {BJ_WORD("user"), first, "text", J(user)},
+    {BJ_WORD("group"), first, "text", J(group)},
     {BJ_WORD("account"), TEXT, J(account)},
     {BJ_WORD("start"), MOMENT, J(start_sec)},
     {BJ_WORD("end"), MOMENT, J(end_sec)},
@@ -125,9 +147,9 @@ static const struct attr {
     {BJ_WORD("Resource_List.walltime"), SECONDS, J(time_limit_sec)},
     {BJ_WORD("Resource_List.mem"), SIZE, J(mem_requested_bytes)},
     {BJ_WORD("Resource_List.ncpus"), NUMBER, J(cpus_requested)},
-    {BJ_WORD("Resource_List.nodect"), NUMBER, J(nodes)},
     {BJ_WORD("Resource_List.mpiprocs"), NUMBER, J(tasks)},
     {BJ_WORD("Resource_List.ngpus"), NUMBER, ROW(gpus_requested)},
+    {BJ_WORD("Resource_List.nodes"), TEXT, J(tres_requested_raw)},
     {BJ_WORD("Resource_List.select"), TEXT, J(tres_requested_raw)},
     {BJ_WORD("Resource_List.place"), TEXT, J(constraints)},
     {BJ_WORD("resources_used.walltime"), SECONDS, J(elapsed_sec)},
@@ -202,24 +224,27 @@ static void add_vnodes(struct bj_sched_job *job, struct bj_slice vnodes)
 }
 
 /* Count the hosts, equal neighbours once: PBS lists the chunks of a host one
- * after the other. */
-static uint64_t count_hosts(struct bj_slice list)
+ * after the other; and their slots.  0: not a list of hosts. */
+static uint64_t count_hosts(struct bj_slice list, uint64_t *ret_slots)
 {
     struct bj_hostlist l;
     struct bj_slice name;
     char last[BJ_HOST_MAX + 1] = "";
     size_t last_n = 0;
     uint64_t n = 0;
+    *ret_slots = 0;
     if (bj_hostlist_begin(&l, list, BJ_HOSTS_PBS) < 0)
-        return BJ_ABSENT;
+        return 0;
     while (bj_hostlist_next(&l, &name)) {
+        if (__builtin_add_overflow(*ret_slots, l.slots, ret_slots))
+            return 0;
         if (n > 0 && name.n == last_n && memcmp(name.p, last, last_n) == 0)
             continue;
         memcpy(last, name.p, name.n);
         last_n = name.n;
         n++;
     }
-    return n > 0 ? n : BJ_ABSENT;
+    return n;
 }
 
 static void settle_id(struct bj_sched_job *job, struct bj_slice full_id)
@@ -263,9 +288,12 @@ void bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id)
     job->tres_allocated_raw = row->exec_vnode;
     if (row->exec_vnode.n > 0)
         add_vnodes(job, row->exec_vnode);
-    const uint64_t nodes = where.n > 0 ? count_hosts(where) : BJ_ABSENT;
-    if (nodes != BJ_ABSENT)
+    uint64_t slots = 0;
+    const uint64_t nodes = where.n > 0 ? count_hosts(where, &slots) : 0;
+    if (nodes > 0)
         job->nodes = nodes;
+    if (job->cpus == BJ_ABSENT && nodes > 0 && row->exec_host.n > 0)
+        job->cpus = slots;
     if (job->cpus == BJ_ABSENT)
         job->cpus = job->cpus_requested;
     if (job->gpus == BJ_ABSENT && where.n > 0)

@@ -92,6 +92,9 @@ static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
     row.job.state_raw = row.state;
     row.job.state =
         bj_state_pbs(row.state.n == 1 ? row.state.p[0] : 0, row.exit_status);
+    if (row.state.n == 1 && memchr("FX", row.state.p[0], 2) &&
+        row.exit_status == INT64_MIN && row.job.start_sec == BJ_ABSENT)
+        row.job.state = BJ_STATE_CANCELLED; /* it never ran */
     if (bj_state_ended(row.job.state)) {
         if (row.substate == KILLED_BY_USER)
             row.job.state = BJ_STATE_CANCELLED;

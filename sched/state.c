@@ -154,7 +154,7 @@ enum bj_job_state bj_state_from_people(struct bj_slice text)
 }
 
 /* Exit_status of a job that PBS itself ended, JOB_EXEC_... of its job.h. */
-static const struct {
+static const struct pbs_exit {
     int64_t status;
     enum bj_job_state state;
 } pbs_exits[] = {
@@ -175,16 +175,33 @@ static const struct {
     {-29, BJ_STATE_TIMEOUT},  /* KILL_WALLTIME */
 };
 
-static enum bj_job_state pbs_ended(int64_t status)
+/* The same of Torque, whose numbers are others from -9 on. */
+static const struct pbs_exit torque_exits[] = {
+    {-3, BJ_STATE_REQUEUED}, /* RETRY */
+    {-4, BJ_STATE_REQUEUED}, /* MoM restarted: INITABT, INITRST, INITRMG */
+    {-5, BJ_STATE_REQUEUED}, {-6, BJ_STATE_REQUEUED},
+    {-10, BJ_STATE_OOM},     {-11, BJ_STATE_TIMEOUT}, /* OVERLIMIT_WT */
+    {-12, BJ_STATE_TIMEOUT},                          /* OVERLIMIT_CPUT */
+};
+
+static enum bj_job_state pbs_ended(const struct pbs_exit *exits, size_t n,
+                                   int64_t status)
 {
-    if (status == INT64_MIN) /* it never ran */
-        return BJ_STATE_CANCELLED;
+    if (status == INT64_MIN)
+        return BJ_STATE_UNKNOWN;
     if (status == 0)
         return BJ_STATE_COMPLETED;
-    for (size_t i = 0; i < sizeof(pbs_exits) / sizeof(pbs_exits[0]); i++)
-        if (pbs_exits[i].status == status)
-            return pbs_exits[i].state;
+    for (size_t i = 0; i < n; i++)
+        if (exits[i].status == status)
+            return exits[i].state;
     return BJ_STATE_FAILED;
+}
+
+enum bj_job_state bj_state_torque_exit(int64_t exit_status)
+{
+    return pbs_ended(torque_exits,
+                     sizeof(torque_exits) / sizeof(torque_exits[0]),
+                     exit_status);
 }
 
 enum bj_job_state bj_state_pbs(char letter, int64_t exit_status)
@@ -206,7 +223,8 @@ enum bj_job_state bj_state_pbs(char letter, int64_t exit_status)
         return BJ_STATE_REQUEUED;
     case 'F':
     case 'X': /* array element that has ended */
-        return pbs_ended(exit_status);
+        return pbs_ended(pbs_exits, sizeof(pbs_exits) / sizeof(pbs_exits[0]),
+                         exit_status);
     default:
         return BJ_STATE_UNKNOWN;
     }

@@ -41,9 +41,13 @@ enum bj_job_state bj_state_slurm(struct bj_slice text, uint64_t *ret_uid);
 enum bj_job_state bj_state_from_people(struct bj_slice text);
 
 /* PBS: the letter of job_state (B E F H M Q R S T U W X), for an ended job
- * together with its Exit_status (INT64_MIN: none).  Sources: qstat(1B);
- * OpenPBS, src/include/job.h, JOB_EXEC_*. */
+ * together with its Exit_status (INT64_MIN: none, the state is unknown).
+ * Sources: qstat(1B); OpenPBS, src/include/job.h, JOB_EXEC_*. */
 enum bj_job_state bj_state_pbs(char letter, int64_t exit_status);
+
+/* The same for a job of Torque that ended.  Source: Torque, pbs_job.h,
+ * JOB_EXEC_*. */
+enum bj_job_state bj_state_torque_exit(int64_t exit_status);
 
 /* LSF: the name of stat as bjobs prints it (PEND PROV PSUSP RUN USUSP SSUSP
  * DONE EXIT WAIT ZOMBI UNKWN), and the number in lsb.acct (64, 32, ...).

@@ -319,10 +319,20 @@ void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
 
 /* --- merging -------------------------------------------------------------- */
 
-/* Rank of a state: later states win. A requeued run may continue under the same
- * key if the scheduler does not count runs. */
-static int rank(int64_t state)
+/* It has ended, and nothing says how. */
+static bool ended_unknown(const struct bj_row *row)
 {
+    return row->v[BJ_COL_STATE] == BJ_STATE_UNKNOWN &&
+           row->v[BJ_COL_END] != BJ_SQL_NULL;
+}
+
+/* Rank of a row's state: later states win. A requeued run may continue under
+ * the same key if the scheduler does not count runs. */
+static int rank(const struct bj_row *row)
+{
+    const int64_t state = row->v[BJ_COL_STATE];
+    if (ended_unknown(row))
+        return 2;
     if (state == BJ_STATE_RUNNING || state == BJ_STATE_SUSPENDED ||
         state == BJ_STATE_REQUEUED)
         return 1;
@@ -360,16 +370,17 @@ enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row)
 {
     enum bj_row_change change = BJ_ROW_SAME;
-    bool stale = false, open = false;
+    bool stale = false, open = false, unknown = false;
     if (t->rank) {
-        int64_t state = row->v[BJ_COL_STATE];
-        stale = rank(state) < rank(old->v[BJ_COL_STATE]);
-        open = !stale && state != BJ_STATE_UNKNOWN && rank(state) < 2;
+        stale = rank(row) < rank(old);
+        open =
+            !stale && row->v[BJ_COL_STATE] != BJ_STATE_UNKNOWN && rank(row) < 2;
+        unknown = ended_unknown(row) && rank(old) < 2;
     }
     for (unsigned i = 0; i < t->n; i++) {
         const struct bj_row_column *c = &t->col[i];
         /* A running job has no end, even if the old row has one. */
-        if (open && i == BJ_COL_END)
+        if ((open && i == BJ_COL_END) || (unknown && i == BJ_COL_STATE))
             ;
         else if (!known(c, row, i) || (stale && known(c, old, i)))
             copy_value(c, old, row, i);

@@ -137,6 +137,11 @@ static int feed(struct bj_source_follow *f, struct bj_slice text,
 /* --- transactions ----------------------------------------------------------
  */
 
+static bool is_stopped(const struct bj_source_follow *f)
+{
+    return f->run->stop && atomic_load(f->run->stop);
+}
+
 /* Roll back; the reader must also start again. */
 static int give_up(struct bj_source_follow *f, int code)
 {
@@ -166,6 +171,20 @@ static int keep(struct bj_source_follow *f, const char *source, int64_t at,
     if (r == 0)
         r = bj_upsert_commit(f->run->upsert, err);
     f->open = f->open && r < 0;
+    return r;
+}
+
+/* Read the last record; *rest: bytes that were fed, and must be fed again. */
+static int feed_end(struct bj_source_follow *f, int64_t *rest,
+                    struct bj_err *err)
+{
+    size_t n = 0;
+    int r = 0;
+    if (f->pbs && bj_pbs_acct_pending(f->pbs) > 0)
+        r = begin(f, err);
+    if (f->pbs && r == 0)
+        r = bj_pbs_acct_end(f->pbs, &n, err);
+    *rest = (int64_t)n;
     return r;
 }
 
@@ -229,15 +248,17 @@ static int read_rest(struct bj_source_follow *f, int fd, const char *source,
 {
     const uint64_t most = f->run->batch_lines;
     uint64_t jobs = f->counts.jobs; /* jobs and position at the last commit */
-    int64_t kept = at;
+    int64_t kept = at, rest = 0;
     int r = 0;
-    while (r == 0 && !(f->run->stop && atomic_load(f->run->stop))) {
+    while (r == 0 && !is_stopped(f)) {
         off_t skip;
         ssize_t n = read_lines(f, fd, at, &skip);
         if (n < 0)
             r = bj_store_other_error(err, bj_err_set(err, (int)n, "reading"));
         if (n == 0 && skip == 0)
             break;
+        if (n == 0 && r == 0)
+            r = feed_end(f, &rest, err);
         if (n > 0 && (r = begin(f, err)) == 0)
             r = feed(f, (struct bj_slice){f->chunk, (size_t)n}, err);
         if (n == 0 && (r = begin(f, err)) == 0)
@@ -245,13 +266,21 @@ static int read_rest(struct bj_source_follow *f, int fd, const char *source,
         at += n + skip;
         if (r == 0 && (at - kept >= BATCH ||
                        (most > 0 && f->counts.jobs - jobs >= most))) {
-            r = keep(f, source, at, err);
+            rest = f->pbs ? (int64_t)bj_pbs_acct_pending(f->pbs) : 0;
+            r = keep(f, source, at - rest, err);
             kept = at;
             jobs = f->counts.jobs;
         }
     }
+    if (r == 0 &&
+        is_stopped(f)) { /* more lines of the last record may follow */
+        rest = f->pbs ? (int64_t)bj_pbs_acct_pending(f->pbs) : 0;
+        close_reader(f);
+    } else if (r == 0) {
+        r = feed_end(f, &rest, err);
+    }
     if (r == 0)
-        r = keep(f, source, at, err);
+        r = keep(f, source, at - rest, err);
     return r < 0 ? give_up(f, r) : 0;
 }
 
@@ -291,7 +320,7 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         r = bj_upsert_bulk(f->run->upsert, st.st_size - from > CHUNK, err);
     if (r == 0)
         r = read_rest(f, fd, source, from, err);
-    if (r < 0 || (f->run->stop && atomic_load(f->run->stop)))
+    if (r < 0 || is_stopped(f))
         return r;
     file->done = true;
     file->dev = st.st_dev;
@@ -402,7 +431,7 @@ int bj_source_follow_run(struct bj_source_follow *f,
         r = take_file(f, &f->file[i], fd, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s/%s", f->dir, f->file[i].name);
-        if (run->stop && atomic_load(run->stop))
+        if (is_stopped(f))
             break;
     }
     if (f->open) /* dry */

@@ -47,6 +47,11 @@ static struct seen read_acct(struct bj_slice text, size_t n, int *ret)
     MUST(bj_pbs_acct_new(&conf, &r, NULL) == 0);
     FEED(*ret, bj_pbs_acct_feed, r, text, n);
     MUST(bj_pbs_acct_feed(r, (struct bj_slice){0}, NULL) == *ret);
+    size_t rest = 0;
+    MUST(bj_pbs_acct_pending(r) <= text.n);
+    if (*ret == 0)
+        *ret = bj_pbs_acct_end(r, &rest, NULL);
+    MUST(rest <= text.n && bj_pbs_acct_pending(r) == 0);
     bj_pbs_acct_free(r);
     return s;
 }

@@ -247,6 +247,7 @@ static const struct {
     {"[1][1][1][1][1][1][1][1][1]", BJ_HOSTS_SLURM, -E2BIG, ""},
     {"n1/0*4+n2/1", BJ_HOSTS_PBS, 0, "n1*4 n2"},
     {"n1/0+n1/1", BJ_HOSTS_PBS, 0, "n1 n1"},
+    {"n1/0-3+n2/0,2-3+n3/3-0+n4/0-x", BJ_HOSTS_PBS, 0, "n1*4 n2*3 n3 n4"},
     {"(n1:ncpus=4:ngpus=1:mem=4194304kb)+(n2:ncpus=1)", BJ_HOSTS_PBS, 0,
      "n1 n2"},
     {"(n1[0]:ncpus=4+n1[1]:ncpus=2)", BJ_HOSTS_PBS, 0, "n1 n1"},

@@ -146,6 +146,23 @@ static const struct {
             {"too long", HEAD("123") HOSTS MID("32") TAIL("12", "0", "5"),
              WANT("123", "timeout") " why=TERM_RUNLIMIT code=0 signal=12" TIMES
                                     " peak=1073741824" REST},
+            {"an orphan", HEAD("123") HOSTS MID("32") TAIL("15", "0", "27"),
+             WANT("123",
+                  "cancelled") " why=TERM_ORPHAN_SYSTEM code=0 signal=15" TIMES
+                               " peak=1073741824" REST},
+            {"its host was taken back",
+             HEAD("123") HOSTS MID("32") TAIL("15", "0", "31"),
+             WANT("123",
+                  "requeued") " why=TERM_RC_RECLAIM code=0 signal=15" TIMES
+                              " peak=1073741824" REST},
+            {"its host was taken back for good",
+             HEAD("123") HOSTS MID("32") TAIL("15", "0", "34"),
+             WANT("123", "node_fail") " why=TERM_RC code=0 signal=15" TIMES
+                                      " peak=1073741824" REST},
+            {"a reason that is not known",
+             HEAD("123") HOSTS MID("32") TAIL("15", "0", "35"),
+             WANT("123", "failed") " code=0 signal=15" TIMES
+                                   " peak=1073741824" REST},
             {"an old version, which ends behind the project",
              HEAD("123") HOSTS MID("64") "\n",
              WANT("123", "completed") TIMES REST},

@@ -81,7 +81,10 @@ static int pbs_acct(unsigned *jobs)
     int e = bj_pbs_acct_new(&conf, &r, NULL);
     if (e < 0)
         return e;
+    size_t rest;
     e = bj_pbs_acct_feed(r, bj_slice_str(text), NULL);
+    if (e == 0)
+        e = bj_pbs_acct_end(r, &rest, NULL);
     bj_pbs_acct_free(r);
     return e;
 }

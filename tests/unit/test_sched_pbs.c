@@ -173,6 +173,74 @@ static const struct {
      "11/20/2026 12:00:00;u;7.pbs;user=anna\n"
      "11/20/2026 12:00:00;Z;7.pbs;\n",
      ""},
+    {"an account with quotes and attributes: an account ends at the project, "
+     "and the first user and group are those that PBS wrote",
+     "11/20/2026 12:00:00;E;1.pbs;user=bob group=phys account=\"x\" "
+     "user=\"root\" Exit_status=\"0\" group=\"wheel\" project=p queue=q "
+     "Exit_status=1\n"
+     "11/20/2026 12:00:00;E;2.pbs;user=bob group=phys account=\"x\" "
+     "project=a user=root group=wheel Exit_status=0\" project=p queue=q "
+     "Exit_status=1\n"
+     "11/20/2026 12:00:00;E;3.pbs;user=bob account=\"a\" b\" jobname=n "
+     "user=root Exit_status=1\n",
+     "1.pbs failed user=bob group=phys account=x\" user=\"root\" "
+     "Exit_status=\"0\" group=\"wheel project=p queue=q exit=1 code=1 "
+     "signal=0 end=1795172400\n"
+     "line 2: 2.pbs Exit_status: a number\n"
+     "2.pbs failed user=bob group=phys account=x project=p queue=q exit=1 "
+     "code=1 signal=0 end=1795172400\n"
+     "3.pbs failed name=n user=bob account=a\" b exit=1 code=1 signal=0 "
+     "end=1795172400\n"},
+    {"an account that imitates records",
+     "11/20/2026 12:00:00;E;1.pbs;user=bob account=\"x\n"
+     "11/20/2026 12:00:00;E;9.pbs;user=root Exit_status=0 end=1\n"
+     "\" project\n"
+     "11/20/2026 12:00:00;E;8.pbs;user=root\" project=p Exit_status=1\n"
+     "11/20/2026 12:00:00;E;2.pbs;user=anna Exit_status=0\n",
+     "1.pbs failed user=bob account=x\n"
+     "11/20/2026 12:00:00;E;9.pbs;user=root Exit_status=0 end=1\n"
+     "\" project\n"
+     "11/20/2026 12:00:00;E;8.pbs;user=root project=p exit=1 code=1 signal=0 "
+     "end=1795172400\n"
+     "2.pbs completed user=anna exit=0 code=0 signal=0 end=1795172400\n"},
+    {"an account that has no end: nothing of it is read",
+     "11/20/2026 12:00:00;E;1.pbs;user=bob account=\" project=p\n"
+     "11/20/2026 12:00:00;E;9.pbs;user=root Exit_status=0\n",
+     ""},
+    {"text with newlines",
+     "11/20/2026 12:00:00;E;1.pbs;user=bob Resource_List.software='a\n b\n' "
+     "Exit_status=1\n"
+     "11/20/2026 12:00:00;E;2.pbs;user=anna Exit_status=0\n",
+     "1.pbs failed user=bob exit=1 code=1 signal=0 end=1795172400\n"
+     "2.pbs completed user=anna exit=0 code=0 signal=0 end=1795172400\n"},
+    {"an end that nothing explains",
+     "11/20/2026 12:00:00;E;1.pbs;user=bob start=1795172000 end=1795172400\n",
+     "1.pbs unknown user=bob start=1795172000 end=1795172400\n"},
+    {"Torque: slots of exec_host, and exit statuses of its own",
+     "11/20/2026 12:00:00;E;1.t;user=bob group=g jobname=j queue=batch "
+     "owner=bob@login exec_host=n1/0-3+n2/0,2-3 "
+     "Resource_List.neednodes=2:ppn=4 Resource_List.nodect=2 "
+     "Resource_List.nodes=2:ppn=4 Exit_status=-11 "
+     "resources_used.cput=00:00:01\n"
+     "11/20/2026 12:00:00;E;2.t;user=bob owner=bob@login "
+     "exec_host=n1/1+n1/0 Exit_status=-10\n"
+     "11/20/2026 12:00:00;E;3.t;user=bob owner=bob@login exec_host=n1/1 "
+     "Exit_status=-12\n"
+     "11/20/2026 12:00:00;E;4.t;user=bob owner=bob@login exec_host=n1/1 "
+     "Exit_status=271\n"
+     "11/20/2026 12:00:00;E;5.pbs;user=bob exec_host=n1/1 "
+     "exec_vnode=(n1:ncpus=1) Exit_status=-12\n",
+     "1.t timeout name=j user=bob group=g queue=batch exit=-11 "
+     "end=1795172400 cpus=7 nodes=2 cpu_usec=1000000 on=n1/0-3+n2/0,2-3 "
+     "from=login\n"
+     "2.t oom user=bob exit=-10 end=1795172400 cpus=2 nodes=1 on=n1/1+n1/0 "
+     "from=login\n"
+     "3.t timeout user=bob exit=-12 end=1795172400 cpus=1 nodes=1 on=n1/1 "
+     "from=login\n"
+     "4.t failed user=bob exit=271 code=0 signal=15 end=1795172400 cpus=1 "
+     "nodes=1 on=n1/1 from=login\n"
+     "5.pbs requeued user=bob exit=-12 end=1795172400 cpus=1 nodes=1 gpus=0 "
+     "on=n1/1\n"},
     {"values that contain other keys",
      "11/20/2026 12:00:00;E;7.pbs;user=anna jobname=\"a user=root b\" "
      "account='it's queue=x' group=g Exit_status=0\n",
@@ -188,7 +256,7 @@ static const struct {
      "line 1: 7.pbs Resource_List.mem: a size\n"
      "line 1: 7.pbs start: a time\n"
      "line 1: 7.pbs Exit_status: a number\n"
-     "7.pbs cancelled end=1795172400\n"},
+     "7.pbs unknown end=1795172400\n"},
     {"damaged lines",
      "hello\n\n11/20/2026 12:00:00;EE;7.pbs;x\n11/20/2026 25:00:00;E;7.pbs;\n"
      "11/20/2026 12:00:00;E;7.pbs\n11/20/2026 12:00:00;E;x;user=a\n;;;\n"
@@ -198,7 +266,6 @@ static const struct {
      "line 4:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
      "line 5:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
      "line 6:  : a job id!\n"
-     "line 7:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
      "8.pbs completed exit=0 code=0 signal=0 end=1795172400\n"},
 };
 
@@ -216,7 +283,8 @@ static int feed_acct(struct bj_pbs_acct *r, struct bj_slice text, size_t n)
         text.p += k;
         text.n -= k;
     }
-    return e;
+    size_t rest;
+    return e < 0 ? e : bj_pbs_acct_end(r, &rest, &err);
 }
 
 /* One hour ahead of UTC, and two hours from noon of 2026-11-22 on. */
@@ -382,8 +450,16 @@ static const struct {
      "7.pbs completed name=C:\\dir\\q user=\\ud800x exit=0 code=0 signal=0 "
      "comment=ends in \\\n"},
     {"the same key twice: the last one counts",
-     HEAD JOB("7.pbs", "\"euser\":\"a\",\n\"euser\":\"b\",\n") TAIL, 0,
-     "7.pbs completed user=b exit=0 code=0 signal=0\n"},
+     HEAD JOB("7.pbs", "\"project\":\"a\",\n\"project\":\"b\",\n") TAIL, 0,
+     "7.pbs completed project=b exit=0 code=0 signal=0\n"},
+    {"text that imitates the owner: the first owner counts, and of several "
+     "users none",
+     HEAD JOB("7.pbs", "\"Job_Owner\":\"bob@n1\",\n\"Account_Name\":\"x\",\n"
+                       "\"euser\":\"root\",\n\"Job_Owner\":\"root@n1\",\n"
+                       "\"z\":\"y\",\n\"euser\":\"bob\",\n") TAIL,
+     0,
+     "line 15: 7.pbs euser: one value\n"
+     "7.pbs completed user=bob account=x exit=0 code=0 signal=0 from=n1\n"},
     {"bytes that are not UTF-8",
      HEAD JOB("7.pbs", "\"Job_Name\":\"\xff\xfe\",\n") TAIL, 0,
      "7.pbs completed name=\xff\xfe exit=0 code=0 signal=0\n"},

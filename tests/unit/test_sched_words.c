@@ -432,7 +432,7 @@ static void test_other_states(void **state)
         {'S', INT64_MIN, BJ_STATE_SUSPENDED},
         {'U', INT64_MIN, BJ_STATE_SUSPENDED},
         {'M', INT64_MIN, BJ_STATE_REQUEUED},
-        {'F', INT64_MIN, BJ_STATE_CANCELLED},
+        {'F', INT64_MIN, BJ_STATE_UNKNOWN},
         {'F', 0, BJ_STATE_COMPLETED},
         {'X', 0, BJ_STATE_COMPLETED},
         {'F', 1, BJ_STATE_FAILED},

@@ -168,6 +168,16 @@ static const struct {
     {"deleted while it waited to run again",
      Q("1.s") S("1.s", "1500") R("1.s", "1500", "1") D("1.s"),
      "1.s|1000|11|1500|1900|0\n1.s|1001|6||1795176180|\n"},
+    {"an account that imitates a record",
+     "11/20/2026 12:02:00;E;1.s;user=anna account=\"x\n"
+     "11/20/2026 12:02:00;E;9.s;user=root Exit_status=0\n"
+     "y\" project=p ctime=1000 start=1500 end=2000 Exit_status=0 "
+     "run_count=1\n",
+     "1.s|1000|4|1500|2000|0\n"},
+    {"an end without exit status",
+     S("1.s", "1500") "11/20/2026 12:02:00;E;1.s;user=anna ctime=1000 "
+                      "start=1500 end=2000 run_count=1\n",
+     "1.s|1000|0|1500|2000|0\n"},
     {"ids that begin alike",
      E("1.s", "1500", "2000", "1") E("1[2].s", "1500", "2000", "1")
          E("11.s", "1500", "2000", "1"),

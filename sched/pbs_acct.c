@@ -110,7 +110,7 @@ static size_t closing(const char *p, size_t n)
 }
 
 /* The end of an account in quotes that begins at p; n: none.  It is any text of
- * the user, so it may contain quotes, newlines and other attributes; behind it
+ * the user, so it may contain quotes, newlines and other attributes; after it
  * PBS writes the project, and versions without projects the name of the job. */
 static size_t account_end(const char *p, size_t n)
 {

@@ -155,7 +155,7 @@ static const struct {
              WANT("123",
                   "requeued") " why=TERM_RC_RECLAIM code=0 signal=15" TIMES
                               " peak=1073741824" REST},
-            {"its host was taken back for good",
+            {"its host was taken back permanently",
              HEAD("123") HOSTS MID("32") TAIL("15", "0", "34"),
              WANT("123", "node_fail") " why=TERM_RC code=0 signal=15" TIMES
                                       " peak=1073741824" REST},

@@ -125,7 +125,7 @@ $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)
 
 INSTALL ?= install
 EXAMPLES = $(shell find examples -type f)
-DOCS     = README.md CHANGELOG.md LICENSE $(wildcard docs/*.md docs/*.png docs/*.svg)
+DOCS     = README.md CHANGELOG.md LICENSE SECURITY.md $(wildcard docs/*.md docs/*.png docs/*.svg)
 
 install: all
 	$(INSTALL) -D -m 755 $(O)/batchjob_exporter $(DESTDIR)$(bindir)/batchjob_exporter

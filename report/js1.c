@@ -12,7 +12,7 @@ enum { SHORT_SEC = 60, GZIP_BITS = 15 + 16 };
  */
 
 /* The size of a GPU's memory, which is not measured, from the name of its
- * model. */
+ * model; BJ_SQL_NULL: not in the name. */
 static int64_t gpu_total(struct bj_slice model)
 {
     for (size_t i = 0; i + 2 <= model.n; i++) {
@@ -26,32 +26,39 @@ static int64_t gpu_total(struct bj_slice model)
             return gb << 30;
         i = at > i ? at - 1 : i;
     }
-    return 0;
+    return BJ_SQL_NULL;
 }
 
-static int64_t known(int64_t v)
+/* Append a member, unless its value is unknown.  digits: 10^digits is the unit
+ * of v, which is printed with one decimal place; 0: as it is. */
+static void put_member(struct bj_buf *out, struct bj_slice name, int64_t v,
+                       unsigned digits)
 {
-    return v == BJ_SQL_NULL || v < 0 ? 0 : v;
+    if (v < 0 || out->failed)
+        return;
+    bj_buf_str(out, out->p[out->len - 1] == '{' ? "" : ",");
+    bj_json_string(out, name);
+    if (digits > 0)
+        bj_buf_printf(out, ":%.1f", (double)v / (digits == 6 ? 1e6 : 1e4));
+    else
+        bj_buf_printf(out, ":%" PRId64, v);
 }
 
-/* Append one of the objects that have a member for each GPU of the node. */
+/* Append one of the objects that have a member for each GPU of the node with a
+ * value. */
 static void put_gpus(const struct bj_report *r, struct bj_slice node,
                      const char *name, int which, struct bj_buf *out)
 {
-    unsigned n = 0;
     bj_buf_printf(out, ",\"%s\":{", name);
     for (size_t i = 0; i < r->gpus; i++) {
         const struct bj_report_gpu *g = &r->gpu[i];
         if (!bj_slice_eq(g->node, node))
             continue;
-        bj_buf_str(out, n++ ? "," : "");
-        bj_json_string(out, g->index.n > 0 ? g->index : g->gpu);
-        if (which == 2)
-            bj_buf_printf(out, ":%.1f", (double)known(g->busy_ppm) / 1e4);
-        else
-            bj_buf_printf(out, ":%" PRId64,
-                          which == 0 ? gpu_total(g->model)
-                                     : known(g->memory_peak));
+        put_member(out, g->index.n > 0 ? g->index : g->gpu,
+                   which == 0   ? gpu_total(g->model)
+                   : which == 1 ? g->memory_peak
+                                : g->busy_ppm,
+                   which == 2 ? 4 : 0);
     }
     bj_buf_str(out, "}");
 }
@@ -61,11 +68,11 @@ static void put_node(const struct bj_report *r, struct bj_slice node,
                      int64_t cpus, struct bj_buf *out)
 {
     bj_json_string(out, node);
-    bj_buf_printf(out,
-                  ":{\"total_memory\":%" PRId64 ",\"used_memory\":%" PRId64
-                  ",\"total_time\":%.1f,\"cpus\":%" PRId64,
-                  known(total), known(used), (double)known(cpu_usec) / 1e6,
-                  known(cpus));
+    bj_buf_str(out, ":{");
+    put_member(out, BJ_SLICE("total_memory"), total, 0);
+    put_member(out, BJ_SLICE("used_memory"), used, 0);
+    put_member(out, BJ_SLICE("total_time"), cpu_usec, 6);
+    put_member(out, BJ_SLICE("cpus"), cpus, 0);
     if (bj_report_number(r, BJ_REPORT_GPUS) > 0) {
         put_gpus(r, node, "gpu_total_memory", 0, out);
         put_gpus(r, node, "gpu_used_memory", 1, out);
@@ -94,9 +101,11 @@ static bool put_json(const struct bj_report *r, struct bj_buf *out)
         put_node(r, bj_report_text(r, BJ_REPORT_NODELIST), share,
                  r->figure[BJ_FIGURE_MEMORY].used, cpu->used,
                  bj_report_number(r, BJ_REPORT_CPUS), out);
-    bj_buf_printf(out, "},\"total_time\":%" PRId64 ",\"gpus\":%" PRId64 "}",
-                  known(bj_report_number(r, BJ_REPORT_ELAPSED)),
-                  known(bj_report_number(r, BJ_REPORT_GPUS)));
+    bj_buf_str(out, "}");
+    put_member(out, BJ_SLICE("total_time"),
+               bj_report_number(r, BJ_REPORT_ELAPSED), 0);
+    put_member(out, BJ_SLICE("gpus"), bj_report_number(r, BJ_REPORT_GPUS), 0);
+    bj_buf_str(out, "}");
     return true;
 }
 

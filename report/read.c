@@ -110,9 +110,10 @@ static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
 
 static const char nodes_sql[] =
     "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"
-    " n.cpus, n.cpu_usec,"
-    " n.cpu_usec / nullif(n.cpus * j.elapsed, 0),"
-    " coalesce(n.memory_held_peak_bytes, n.memory_charged_peak_bytes),"
+    " n.cpus, " BJ_SQL_RECORD_CPU ", " BJ_SQL_RECORD_CPU
+    " / nullif(n.cpus * j.elapsed, 0),"
+    " coalesce(nullif(n.memory_held_peak_bytes, 0),"
+    " nullif(n.memory_charged_peak_bytes, 0)),"
     " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
     " record = n.id), n.memory_charged_peak_bytes" RECORDS OF_JOB " ORDER BY 1";
 

@@ -14,11 +14,15 @@ static void put_text(struct bj_buf *out, const struct bj_report *r,
 }
 
 /* seff prints two digits and the largest unit in which the number is above one;
- * its GB are GiB. */
+ * its GB are GiB.  It prints 0 for what is unknown. */
 static void put_bytes(struct bj_buf *out, int64_t bytes)
 {
     static const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};
-    double v = bytes > 0 ? (double)bytes / 1024 : 0;
+    if (bytes < 0) {
+        bj_buf_str(out, "unknown");
+        return;
+    }
+    double v = (double)bytes / 1024;
     unsigned u = 0;
     while (v >= 1024 && u < 4) {
         v /= 1024;
@@ -29,7 +33,19 @@ static void put_bytes(struct bj_buf *out, int64_t bytes)
 
 static void put_percent(struct bj_buf *out, int64_t ppm)
 {
-    bj_buf_printf(out, "%.2f%%", ppm > 0 ? (double)ppm / 1e4 : 0.0);
+    if (ppm < 0)
+        bj_buf_str(out, "unknown");
+    else
+        bj_buf_printf(out, "%.2f%%", (double)ppm / 1e4);
+}
+
+static void put_time(struct bj_buf *out, const struct bj_report_figure *cpu,
+                     int64_t usec)
+{
+    if (usec == BJ_SQL_NULL)
+        bj_buf_str(out, "unknown");
+    else
+        bj_show_unit(out, cpu->unit, usec);
 }
 
 static void put_cpus(struct bj_buf *out, const struct bj_report *r)
@@ -51,12 +67,11 @@ static void put_use(struct bj_buf *out, const struct bj_report *r)
     int64_t had = memory->allocated != BJ_SQL_NULL ? memory->allocated
                                                    : memory->requested;
     bj_buf_str(out, "CPU Utilized: ");
-    bj_show_unit(out, cpu->unit, cpu->used == BJ_SQL_NULL ? 0 : cpu->used);
+    put_time(out, cpu, cpu->used);
     bj_buf_str(out, "\nCPU Efficiency: ");
     put_percent(out, cpu->ppm);
     bj_buf_str(out, " of ");
-    bj_show_unit(out, cpu->unit,
-                 cpu->allocated == BJ_SQL_NULL ? 0 : cpu->allocated);
+    put_time(out, cpu, cpu->allocated);
     bj_buf_str(out, " core-walltime\nJob Wall-clock time: ");
     bj_show_seconds(out, bj_report_number(r, BJ_REPORT_ELAPSED));
     bj_buf_str(out, "\nMemory Utilized: ");
@@ -67,7 +82,7 @@ static void put_use(struct bj_buf *out, const struct bj_report *r)
     put_bytes(out, had);
     if (nodes > 0) {
         bj_buf_str(out, " (");
-        put_bytes(out, had > 0 ? had / nodes : 0);
+        put_bytes(out, had > 0 ? had / nodes : had);
         bj_buf_str(out, "/node)");
     }
     bj_buf_str(out, "\n");

@@ -74,30 +74,44 @@ static void add(uint64_t *sum, const struct bj_json *v, unsigned digits)
         *sum = BJ_ABSENT;
 }
 
+/* A GPU may be missing in any of the three lists. */
 static void take_gpus(const struct bj_json *node, struct bj_jobstats *ret)
 {
-    const struct bj_json *used = bj_json_get(node, "gpu_used_memory");
-    const struct bj_json *busy = bj_json_get(node, "gpu_utilization");
-    const struct bj_json *all = bj_json_get(node, "gpu_total_memory");
-    if (bj_json_len(all) == 0)
-        all = bj_json_len(used) > 0 ? used : busy;
-    BJ_JSON_EACH(gpu, all)
-    {
-        struct bj_slice key = bj_json_key(gpu);
-        ret->gpus++;
-        add(&ret->gpu_mem_used_bytes, bj_json_find(used, key), 0);
-        add(&ret->gpu_busy_ppm, bj_json_find(busy, key), 4);
-    }
+    const struct bj_json *list[] = {bj_json_get(node, "gpu_total_memory"),
+                                    bj_json_get(node, "gpu_used_memory"),
+                                    bj_json_get(node, "gpu_utilization")};
+    for (unsigned i = 0; i < 3; i++)
+        BJ_JSON_EACH(gpu, list[i])
+        {
+            struct bj_slice key = bj_json_key(gpu);
+            if ((i > 0 && bj_json_find(list[0], key)) ||
+                (i > 1 && bj_json_find(list[1], key)))
+                continue;
+            int64_t busy;
+            ret->gpus++;
+            ret->gpus_known +=
+                bj_json_fixed(bj_json_find(list[2], key), 4, &busy) == 0;
+            add(&ret->gpu_mem_used_bytes, bj_json_find(list[1], key), 0);
+            add(&ret->gpu_busy_ppm, bj_json_find(list[2], key), 4);
+        }
 }
 
 static void take_node(const struct bj_json *node, struct bj_jobstats *ret)
 {
     const struct bj_json *cpu = bj_json_get(node, "total_time");
-    int64_t sec = 0;
+    const struct bj_json *memory = bj_json_get(node, "used_memory");
+    int64_t sec = 0, bytes = 0, usec = 0;
+    /* No process runs without memory: 0 means that nothing was measured.  A
+     * time of 0 is a rounded one if there was memory. */
+    if (bj_json_fixed(memory, 0, &bytes) == 0 && bytes == 0) {
+        memory = NULL;
+        if (bj_json_fixed(cpu, 6, &usec) == 0 && usec == 0)
+            cpu = NULL;
+    }
     ret->nodes++;
     add(&ret->cpu_usec, cpu, 6);
     add(&ret->cpus, bj_json_get(node, "cpus"), 0);
-    add(&ret->mem_used_bytes, bj_json_get(node, "used_memory"), 0);
+    add(&ret->mem_used_bytes, memory, 0);
     add(&ret->mem_total_bytes, bj_json_get(node, "total_memory"), 0);
     if (bj_json_fixed(cpu, 1, &sec) < 0)
         ret->nodes_unused = BJ_ABSENT;

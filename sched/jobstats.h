@@ -21,6 +21,7 @@
  * no sum is partial. */
 struct bj_jobstats {
     uint64_t nodes, gpus; /* in the summary */
+    uint64_t gpus_known;  /* GPUs with a utilization */
     uint64_t elapsed_sec; /* as reported by jobstats */
     uint64_t cpus;
     uint64_t cpu_usec;

@@ -144,7 +144,8 @@ static int allocated(struct bj_slice s, void *to)
     return 0;
 }
 
-/* The sums over the tasks of a step. */
+/* The sums over the tasks of a step.  Slurm 25.05 prints a TotalCPU of 0 for
+ * steps whose CPU time is here. */
 static int usage_in(struct bj_slice s, void *to)
 {
     struct bj_sched_usage *use = to;
@@ -152,6 +153,8 @@ static int usage_in(struct bj_slice s, void *to)
     bj_tres_used(s, &used);
     use->mem_peak_bytes = used.mem_bytes;
     use->read_bytes = used.disk_bytes;
+    if (use->cpu_usec == BJ_ABSENT || use->cpu_usec == 0)
+        use->cpu_usec = used.cpu_usec;
     return 0;
 }
 

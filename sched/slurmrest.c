@@ -179,6 +179,10 @@ static void step_use(const struct bj_json *v, struct bj_job_step *step)
     struct bj_sched_usage *use = &step->use;
     use->mem_peak_bytes = bj_rest_used(total, "mem", "", NULL);
     use->read_bytes = bj_rest_used(total, "fs", "disk", NULL);
+    const uint64_t cpu_msec = bj_rest_used(total, "cpu", "", NULL);
+    if ((use->cpu_usec == BJ_ABSENT || use->cpu_usec == 0) &&
+        cpu_msec < BJ_UNLIMITED / 1000)
+        use->cpu_usec = cpu_msec * 1000;
     use->write_bytes = bj_rest_used(out, "fs", "disk", NULL);
     use->vmem_peak_bytes = bj_rest_used(max, "vmem", "", NULL);
     use->mem_task_peak_bytes =

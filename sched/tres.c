@@ -195,16 +195,18 @@ static const struct used {
     {BJ_WORD("vmem="), BJ_TRES_VMEM, offsetof(struct bj_tres_used, vmem_bytes)},
     {BJ_WORD("fs/disk="), BJ_TRES_FS,
      offsetof(struct bj_tres_used, disk_bytes)},
+    {BJ_WORD("cpu="), BJ_TRES_CPU, offsetof(struct bj_tres_used, cpu_usec)},
 };
 
 void bj_tres_used(struct bj_slice s, struct bj_tres_used *ret)
 {
-    *ret = (struct bj_tres_used){BJ_ABSENT, BJ_ABSENT, BJ_ABSENT};
+    *ret = (struct bj_tres_used){BJ_ABSENT, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT};
     const char *const end = s.n > 0 ? s.p + s.n : s.p;
     for (const char *p = s.p; p < end; p++) {
         const struct used *u = *p == 'm'   ? &used[0]
                                : *p == 'v' ? &used[1]
                                : *p == 'f' ? &used[2]
+                               : *p == 'c' ? &used[3]
                                            : NULL;
         const char *value = p;
         p = memchr(p, ',', (size_t)(end - p));

@@ -39,6 +39,7 @@ uint64_t bj_tres_sum(const struct bj_tres_list *list, enum bj_tres_type type,
  * (TRESUsageInTot and others); BJ_ABSENT: missing or unreadable. */
 struct bj_tres_used {
     uint64_t mem_bytes, vmem_bytes, disk_bytes;
+    uint64_t cpu_usec;
 };
 void bj_tres_used(struct bj_slice s, struct bj_tres_used *ret);
 

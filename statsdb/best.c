@@ -24,8 +24,9 @@ struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting)
 
 struct bj_best bj_best_cpu(int64_t measured, int64_t source, int64_t accounting)
 {
-    return bj_best(accounting > measured ? BJ_SQL_NULL : measured, source,
-                   accounting);
+    const struct bj_best best = bj_best(
+        accounting > measured ? BJ_SQL_NULL : measured, source, accounting);
+    return best.value == 0 ? (struct bj_best){BJ_SQL_NULL, BJ_SQL_NULL} : best;
 }
 
 bool bj_best_is_sampled(int64_t held, int64_t charged)
@@ -69,7 +70,9 @@ int64_t bj_best_memory_ppm(int64_t peak_bytes, int64_t of_bytes)
 
 int64_t bj_accounting_peak(int64_t peak_bytes, int64_t task_peak_bytes)
 {
-    return peak_bytes > task_peak_bytes ? peak_bytes : task_peak_bytes;
+    const int64_t peak =
+        peak_bytes > task_peak_bytes ? peak_bytes : task_peak_bytes;
+    return peak > 0 ? peak : BJ_SQL_NULL;
 }
 
 int64_t bj_accounting_uj(int64_t joules)

@@ -27,7 +27,8 @@ struct bj_best {
 struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting);
 
 /* Returns the larger CPU time, because a node may have missed the end of a job
- * (docs/records.md). */
+ * (docs/records.md).  A time of 0 is unknown: no process runs without CPU
+ * time. */
 struct bj_best bj_best_cpu(int64_t measured, int64_t source,
                            int64_t accounting);
 
@@ -47,8 +48,8 @@ int64_t bj_best_cpu_ppm(int64_t used_usec, int64_t cpus, int64_t elapsed_sec);
 int64_t bj_best_memory_ppm(int64_t peak_bytes, int64_t of_bytes);
 
 /* Values from accounting: the peak of the whole job, which is at least that of
- * its largest task; and its energy, which is unknown if it is 0 J, since the
- * scheduler then has no meters. */
+ * its largest task, and unknown if it is 0; and its energy, which is unknown if
+ * it is 0 J, since the scheduler then has no meters. */
 int64_t bj_accounting_peak(int64_t peak_bytes, int64_t task_peak_bytes);
 int64_t bj_accounting_uj(int64_t joules);
 

@@ -12,13 +12,16 @@
 
 /* The values of job_use and job_prom in the order of their columns, with the
  * SQL that computes them from the final records r of a job ("": none). ALL: a
- * sum that is unknown if one part is unknown. */
+ * sum that is unknown if one part is unknown; GPUS: the same over the nodes
+ * that saw GPUs. Memory of 0 is unknown: no process runs without it. */
 #define BJ_ALL(x) "CASE WHEN count(" x ") = count(*) THEN sum(" x ") END"
+#define BJ_GPUS(x)                                                             \
+    "CASE WHEN count(" x ") = count(r.gpu_rows) THEN sum(" x ") END"
 #define BJ_USE_VALUES(X)                                                       \
-    X(CPU, cpu_usec, BJ_ALL("r.cpu_usec"))                                     \
+    X(CPU, cpu_usec, BJ_ALL("r.cpu_known"))                                    \
     X(CPU_PEAK, cpu_peak_milli, "NULL")                                        \
     X(MEM_CHARGED, memory_charged_peak_bytes,                                  \
-      BJ_ALL("r.memory_charged_peak_bytes"))                                   \
+      BJ_ALL("nullif(r.memory_charged_peak_bytes, 0)"))                        \
     X(MEM_MEAN, memory_mean_bytes, "NULL")                                     \
     X(IO_READ, io_read_bytes, BJ_ALL("r.io_read_bytes"))                       \
     X(IO_WRITE, io_write_bytes, BJ_ALL("r.io_write_bytes"))                    \
@@ -32,16 +35,17 @@
     X(GPUS_UNUSED, gpus_unused,                                                \
       "CASE WHEN sum(r.gpus) > 0 THEN sum(r.gpus_unused) END")                 \
     X(GPU_BUSY, gpu_busy_ppm, "sum(r.gpu_busy) / nullif(sum(r.gpu_known), 0)") \
-    X(GPU_HELD, gpu_held_usec, "sum(r.gpu_held)")                              \
-    X(GPU_IDLE, gpu_idle_usec, "sum(r.gpu_idle)")                              \
-    X(GPU_MEM_PEAK, gpu_memory_peak_bytes, "sum(r.gpu_mem)")                   \
+    X(GPU_HELD, gpu_held_usec, BJ_GPUS("r.gpu_held"))                          \
+    X(GPU_IDLE, gpu_idle_usec, BJ_GPUS("r.gpu_idle"))                          \
+    X(GPU_MEM_PEAK, gpu_memory_peak_bytes, BJ_GPUS("r.gpu_mem"))               \
     X(THREADS, threads_peak, "NULL")                                           \
     X(OPEN_FDS, open_fds_peak, "NULL")                                         \
     X(SCRATCH, scratch_files_peak, "NULL")                                     \
     X(CORE_MIN, core_min_ppm, "NULL")                                          \
     X(CORES_USED, cores_used, "NULL")                                          \
-    X(NODES_UNUSED, nodes_unused, BJ_ALL("r.cpu_usec < 1000000"))              \
-    X(MEM_HELD, memory_held_peak_bytes, BJ_ALL("r.memory_held_peak_bytes"))
+    X(NODES_UNUSED, nodes_unused, BJ_ALL("r.cpu_known < 1000000"))             \
+    X(MEM_HELD, memory_held_peak_bytes,                                        \
+      BJ_ALL("nullif(r.memory_held_peak_bytes, 0)"))
 
 enum {
 #define BJ_USE_ENUM(upper, lower, nodes) BJ_USE_##upper,

@@ -55,6 +55,27 @@ static int64_t value_if_complete(const struct bj_derive_job *j, int value)
     return all_nodes(j, measured) ? j->use[value] : BJ_SQL_NULL;
 }
 
+/* Was the use of all GPUs of the job measured?  GPUS_SEEN counts those with a
+ * value. */
+static bool all_gpus(const struct bj_derive_job *j)
+{
+    /* BJ_SQL_NULL is smaller */
+    return j->v[BJ_DJ_GPUS] <= j->use[BJ_USE_GPUS_SEEN];
+}
+
+/* A value measured on all GPUs. */
+static int64_t value_of_gpus(const struct bj_derive_job *j, int value)
+{
+    return all_gpus(j) ? value_if_complete(j, value) : BJ_SQL_NULL;
+}
+
+/* GPUs that are known to be unused; 0 only where all are known. */
+static int64_t gpus_unused(const struct bj_derive_job *j)
+{
+    int64_t n = value_if_complete(j, BJ_USE_GPUS_UNUSED);
+    return n > 0 || all_gpus(j) ? n : BJ_SQL_NULL;
+}
+
 /* --- efficiency ------------------------------------------------------------
  */
 
@@ -90,9 +111,9 @@ static void resolve_efficiency(struct bj_derive_job *j)
     peak.value = bj_best_memory_ppm(peak.value, j->v[BJ_DJ_MEM]);
     put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, cpu);
     put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, peak);
-    int64_t held = value_if_complete(j, BJ_USE_GPU_HELD),
-            idle = value_if_complete(j, BJ_USE_GPU_IDLE);
-    int64_t busy = value_if_complete(j, BJ_USE_GPU_BUSY);
+    int64_t held = value_of_gpus(j, BJ_USE_GPU_HELD),
+            idle = value_of_gpus(j, BJ_USE_GPU_IDLE);
+    int64_t busy = value_of_gpus(j, BJ_USE_GPU_BUSY);
     if (busy == BJ_SQL_NULL && idle >= 0 && held >= idle)
         busy = bj_best_ratio(held - idle, 1000000, held);
     j->use[BJ_USE_GPU_EFF] = busy;
@@ -230,10 +251,13 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
         100 * known_ratio(f[BJ_FACT_CPUS_BUSY],
                           number(value_if_complete(j, BJ_USE_CPU_PEAK)) / 1e3);
     f[BJ_FACT_MEM_PEAK] = number(best_peak(j).value);
-    f[BJ_FACT_GPUS_UNUSED] = number(value_if_complete(j, BJ_USE_GPUS_UNUSED));
-    f[BJ_FACT_GPU_MEM_PEAK] = number(value_if_complete(j, BJ_USE_GPU_MEM_PEAK));
-    f[BJ_FACT_GPU_IDLE] = number(value_if_complete(j, BJ_USE_GPU_IDLE)) / 1e6;
-    f[BJ_FACT_NODES_UNUSED] = number(value_if_complete(j, BJ_USE_NODES_UNUSED));
+    f[BJ_FACT_GPUS_UNUSED] = number(gpus_unused(j));
+    f[BJ_FACT_GPU_MEM_PEAK] = number(value_of_gpus(j, BJ_USE_GPU_MEM_PEAK));
+    f[BJ_FACT_GPU_IDLE] = number(value_of_gpus(j, BJ_USE_GPU_IDLE)) / 1e6;
+    /* Not all nodes of a job can be without CPU time. */
+    f[BJ_FACT_NODES_UNUSED] =
+        isnan(cpu) ? (double)NAN
+                   : number(value_if_complete(j, BJ_USE_NODES_UNUSED));
     f[BJ_FACT_IO_BYTES] = number(value_if_complete(j, BJ_USE_IO_READ)) +
                           number(value_if_complete(j, BJ_USE_IO_WRITE));
     f[BJ_FACT_OPEN_FILES] = number(value_if_complete(j, BJ_USE_OPEN_FDS));

@@ -24,19 +24,25 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
 #undef COLUMN
         " FROM job AS j JOIN cluster AS c ON c.id = j.cluster WHERE j.id = ?1";
 
-/* The GPUs of a record; their mean use is weighted by the time held. */
+/* The GPUs of a record; their mean use is weighted by the time held.  Of a GPU
+ * without a mean, the part of that time in which it was not idle. */
+#define BUSY                                                                   \
+    "coalesce(busy_ppm, (held_usec - idle_usec) / nullif(held_usec / 1000000," \
+    " 0))"
+#define EACH_GPU(x) "CASE WHEN count(" x ") = count(*) THEN sum(" x ") END"
 #define GPU(what, name)                                                        \
     ", (SELECT " what " FROM node_gpu" OF_RECORD ") AS " name
 #define GPUS                                                                   \
-    GPU("count(*)", "gpus")                                                    \
+    GPU("nullif(count(*), 0)", "gpu_rows")                                     \
+    GPU("count(" BUSY ")", "gpus")                                             \
     GPU("sum(busy_ppm = 0 OR (held_usec > 0 AND idle_usec >= held_usec))",     \
         "gpus_unused")                                                         \
-    GPU("sum(busy_ppm * (held_usec / 1000))", "gpu_busy")                      \
-    GPU("sum(CASE WHEN busy_ppm IS NULL THEN 0 ELSE held_usec / 1000 END)",    \
+    GPU("sum(" BUSY " * (held_usec / 1000))", "gpu_busy")                      \
+    GPU("sum(CASE WHEN " BUSY " IS NULL THEN 0 ELSE held_usec / 1000 END)",    \
         "gpu_known")                                                           \
-    GPU("sum(held_usec)", "gpu_held")                                          \
-    GPU("sum(idle_usec)", "gpu_idle")                                          \
-    GPU("sum(memory_peak_bytes)", "gpu_mem")                                   \
+    GPU(EACH_GPU("held_usec"), "gpu_held")                                     \
+    GPU(EACH_GPU("idle_usec"), "gpu_idle")                                     \
+    GPU(EACH_GPU("memory_peak_bytes"), "gpu_mem")                              \
     GPU("min(model)", "gpu_model")
 
 static const char nodes_sql[] =
@@ -45,7 +51,8 @@ static const char nodes_sql[] =
     BJ_USE_VALUES(VALUE)
 #undef VALUE
         ", min(r.gpu_model)"
-        " FROM (SELECT n.*, (SELECT sum(read_bytes) FROM node_device" OF_RECORD
+        " FROM (SELECT n.*, " BJ_SQL_RECORD_CPU " AS cpu_known,"
+        " (SELECT sum(read_bytes) FROM node_device" OF_RECORD
         ") AS device_read, (SELECT sum(write_bytes) FROM node_device" OF_RECORD
         ") AS device_write" GPUS " FROM " RECORDS ") AS r";
 

@@ -55,6 +55,12 @@
     "(" number " < 4294967296 OR " number " >= " first " AND " number          \
     " < " end ")"
 
+/* CPU time of record n: a node on which nothing of the job ran used none; where
+ * no memory was measured either, 0 is unknown. */
+#define BJ_SQL_RECORD_CPU                                                      \
+    "CASE WHEN n.cpu_usec > 0 OR n.memory_held_peak_bytes > 0 OR"              \
+    " n.memory_charged_peak_bytes > 0 THEN n.cpu_usec END"
+
 /* Does record n belong to job j? */
 #define BJ_SQL_RECORD_OF(n, j)                                                 \
     BJ_SQL_RECORD_WITHIN(n ".id", BJ_SQL_RECORDS_FIRST(j),                     \

@@ -85,7 +85,7 @@ static int put(struct summaries *s, const struct bj_jobstats *js,
                                  js->cpu_usec,
                                  js->mem_used_bytes,
                                  js->nodes_unused,
-                                 js->gpus ? js->gpus : BJ_ABSENT,
+                                 js->gpus_known ? js->gpus_known : BJ_ABSENT,
                                  js->gpu_busy_ppm,
                                  js->gpu_mem_used_bytes};
     int64_t v[VALUES] = {[JOB] = s->last,

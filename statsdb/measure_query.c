@@ -62,7 +62,11 @@ static const struct query queries[] = {
                              "batchjob_job_device_write_bytes_total") ")"},
     {BJ_USE_OOM_KILLS, 0, false, TOTAL("batchjob_job_oom_kills_total")},
     {BJ_USE_GPUS_SEEN, 0, true,
-     "count by (jobid) (" EACH(", gpu", "max", "batchjob_job_gpu_info") ")"},
+     "count by (jobid) (" EACH(
+         ", gpu", "max",
+         "batchjob_job_gpu_busy_ratio") " or " EACH(", gpu", "max",
+                                                    "batchjob_job_gpu_idle_"
+                                                    "seconds_total") ")"},
     {BJ_USE_GPUS_UNUSED, 0, true,
      "count by (jobid) (" EACH(", gpu", "max",
                                "batchjob_job_gpu_busy_ratio") " == 0)"},

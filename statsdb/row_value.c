@@ -69,6 +69,28 @@ static void drop_user(int64_t *v)
         v[BJ_COL_CPU_USER] = BJ_SQL_NULL;
 }
 
+/* No process runs without memory, and none runs for seconds without CPU time:
+ * there a 0 means that nothing was measured, and so does its I/O of 0. */
+static void drop_unmeasured(int64_t *v)
+{
+    static const unsigned char memory[] = {BJ_COL_TASK_PEAK, BJ_COL_PEAK},
+                               io[] = {BJ_COL_READ, BJ_COL_WRITE};
+    bool gathered = false;
+    if (v[BJ_COL_CPU] == 0 && v[BJ_COL_ELAPSED] != 0)
+        v[BJ_COL_CPU] = BJ_SQL_NULL;
+    if (v[BJ_COL_CPU_USER] == 0 && v[BJ_COL_CPU_SYSTEM] == 0 &&
+        v[BJ_COL_CPU] != 0)
+        v[BJ_COL_CPU_USER] = v[BJ_COL_CPU_SYSTEM] = BJ_SQL_NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        if (v[memory[i]] == 0)
+            v[memory[i]] = BJ_SQL_NULL;
+        gathered = gathered || v[memory[i]] != BJ_SQL_NULL;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (!gathered && v[io[i]] == 0)
+            v[io[i]] = BJ_SQL_NULL;
+}
+
 /* A plain number is stored as an integer, which needs four bytes and sorts
  * numerically. An id with leading zeros stays a text. */
 static void set_id(struct bj_row *row, unsigned col, unsigned place,
@@ -105,6 +127,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     int r = fill(d, &bj_table_job, job, ret, err);
     if (r < 0)
         return r;
+    drop_unmeasured(ret->v);
     drop_user(ret->v);
     ret->v[BJ_JOB_CLUSTER] = cluster;
     set_id(ret, BJ_JOB_RAW_ID, 0, job->jobid);
@@ -229,6 +252,7 @@ int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
 {
     int r = fill(d, &bj_table_step, step, ret, err);
     int64_t slot = slot_of(step->step_id);
+    drop_unmeasured(ret->v);
     drop_user(ret->v);
     ret->v[BJ_STEP_JOB] = id;
     ret->v[BJ_STEP_SLOT] = slot;

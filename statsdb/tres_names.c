@@ -104,10 +104,17 @@ void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
     for (unsigned i = 0; i < n; i++) {
         const struct bj_tres_name *name = item[i].name;
         bool mem = name->len == 3 && memcmp(name->text, "mem", 3) == 0;
+        bool cpu = name->len == 3 && memcmp(name->text, "cpu", 3) == 0;
         if (i > 0)
             bj_buf_str(out, ",");
         bj_buf_put(out, name->text, name->len);
         bj_buf_str(out, "=");
+        if (!requested && cpu) { /* milliseconds */
+            bj_buf_printf(out, "%llu.%03u",
+                          (unsigned long long)(item[i].count / 1000),
+                          (unsigned)(item[i].count % 1000));
+            continue;
+        }
         bj_buf_u64(out, item[i].count);
         if (requested && mem)
             bj_buf_str(out, "M");

@@ -29,7 +29,7 @@ static const struct {
     {"JS1:H4sIAAAAAAACA5XNTQqDMBCG4bvMOpXJZMzfZUrRYIXGFI0Lkdy9VqGQZbfz"
      "Mt+zw5T6sIDfIY9DmG9P0p2c+Dyk/HjdY4hp3sCTZMNWabaIAtYl9L/E5NhpQ04f"
      "5frKYwzglXLUNiyge6+HwVhExbR/MRKNMiwtca1gJZQ6uu/McEYsH56G19HuAAAA",
-     {2, 0, 900, 80, 33925800000, 44023414784, 429496729600, 1, A, A}},
+     {2, 0, 0, 900, 80, 33925800000, 44023414784, 429496729600, 1, A, A}},
     /* {"nodes":{"g1":{"total_memory":1000,"used_memory":500,"total_time":10,
      * "cpus":4,"gpu_total_memory":{"0":85899345920,"1":85899345920},"gpu_use
      * d_memory":{"0":1000,"1":0},"gpu_utilization":{"0":97.5,"1":0}}},"total
@@ -38,20 +38,35 @@ static const struct {
      "5yfA5mZ9ggqw8HzJ0bgOVlt3fEBxRGTgTz0/kshKochYnRkG0+5TRstg2f1QRwRA"
      "UL3opXy3QjYJ5tUfi6nquDylO8EPQmY135GM225Edi9xIzH+r8LLlWY18QcFVMvE"
      "5gAAAA==",
-     {1, 2, 100, 4, 10000000, 500, 1000, 0, 487500, 1000}},
+     {1, 2, 2, 100, 4, 10000000, 500, 1000, 0, 487500, 1000}},
     /* {"nodes":{"g1":{"total_memory":1000,"used_memory":500,"total_time":10,
      * "cpus":4,"gpu_total_memory":{"0":10},"gpu_used_memory":{"0":5}}},"tota
      * l_time":100,"gpus":1} */
     {"JS1:H4sIAAAAAAACA6tWystPSS1WsqpWSjcEkSX5JYk58bmpuflFlUpWhgYGBjpK"
      "pcWpKXAhU5AIRFVJZm4qSI2OUnJBKdAMEx2l9ILSeFQjqpUMQGpqIXIoRoGlTGtr"
      "a9ENNAArBppoWAsA2t88mqEAAAA=",
-     {1, 1, 100, 4, 10000000, 500, 1000, 0, A, 5}},
+     {1, 1, 0, 100, 4, 10000000, 500, 1000, 0, A, 5}},
     /* {"nodes":{"a":{"total_memory":1000,"used_memory":500,"total_time":10,"
      * cpus":4},"b":{"cpus":4}},"total_time":100,"gpus":0} */
     {"JS1:H4sIAAAAAAACA6tWystPSS1WsqpWSgQRJfkliTnxuam5+UWVSlaGBgYGOkql"
      "xakpcCFTkAhEVUlmbipIjY5SckEp0AiTWh2lJJAhMG4tukqg0nSwnEEtABs8dfd5"
      "AAAA",
-     {2, 0, 100, 8, A, A, A, A, A, A}},
+     {2, 0, 0, 100, 8, A, A, A, A, A, A}},
+    /* One GPU is only in the list of used memory:
+     * {"nodes":{"g1":{"total_memory":1000,"used_memory":500,"total_time":10,
+     * "cpus":4,"gpu_total_memory":{"0":10},"gpu_used_memory":{"0":5,"1":6},
+     * "gpu_utilization":{"0":50}}},"total_time":100,"gpus":2} */
+    {"JS1:H4sIAAAAAAACA12NMQqAMBAE/7J1ilPUws+IaJCAMaKXQsP93SSioM0WO8NuwOJG"
+     "vaMNmIqU7LifO6ut2w60BREp+F2Pb1Wn5rbYWJ0chWH1caNSmFbffScCKDlys89URrVC"
+     "PG4ezmY2Z8/GLQ8nEfk/UrbjZSkX+94SYMIAAAA=",
+     {1, 2, 1, 100, 4, 10000000, 500, 1000, 0, A, 11}},
+    /* Nothing was measured on one node, and less than 0.05 s on the other:
+     * {"nodes":{"a":{"total_memory":1000,"used_memory":0,"total_time":0,
+     * "cpus":4},"b":{"total_memory":1000,"used_memory":7,"total_time":0.0,
+     * "cpus":4}},"total_time":100,"gpus":0} */
+    {"JS1:H4sIAAAAAAACA6tWystPSS1WsqpWSgQRJfkliTnxuam5+UWVSlaGBgYGOkqlxakp"
+     "cCEgH6KmJDM3FcxNLigF6jep1VFKIsoEczQT9JDMqEWVMwRpTgfLGdQCAEOp2z+rAAAA",
+     {2, 0, 0, 100, 8, A, A, 2000, A, A, A}},
 };
 
 static void test_cases(void **state)

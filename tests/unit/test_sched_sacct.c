@@ -286,6 +286,42 @@ static void test_fold(void **state)
     log_free(&log);
 }
 
+static int put_cpu(struct log *log, const struct bj_sched_job *j)
+{
+    bj_buf_printf(&log->bad, "%.*s ", (int)j->jobid.n, j->jobid.p);
+    put_num(&log->bad, j->use.cpu_usec);
+    for (unsigned i = 0; i < j->steps; i++)
+        put_num(&log->bad, j->step[i].use.cpu_usec);
+    bj_buf_str(&log->bad, "\n");
+    return 0;
+}
+
+/* Slurm 25.05 has the CPU time of steps only in the list of used resources. */
+static void test_cpu_in_list(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "JobIDRaw|State|TotalCPU|TRESUsageInTot\n"
+        "1|COMPLETED|00:00:00|\n1.batch|COMPLETED|00:00:00|cpu=03:55:00,mem=9"
+        "\n"
+        /* the job's own time is that of one step */
+        "2|COMPLETED|00:01.000|\n2.batch|COMPLETED|00:01.000|cpu=00:00:00\n"
+        "2.0|COMPLETED|00:00:00|cpu=00:00:09\n"
+        /* from the database: seconds and milliseconds */
+        "3|COMPLETED|00:00:00|\n3.0|COMPLETED||cpu=14100.002\n"
+        "4|COMPLETED|00:00:00|\n4.0|COMPLETED|00:00:00|mem=9\n";
+    static const char want[] = "1 14100000000|14100000000|\n"
+                               "2 10000000|1000000|9000000|\n"
+                               "3 14100002000|14100002000|\n"
+                               "4 0|-|\n";
+    struct log log = {.on_job = put_cpu};
+    struct bj_sacct *r = reader(&log, "|");
+    assert_int_equal(feed(r, bj_slice_str(text), 50), 0);
+    same_text(&log.bad, bj_slice_str(want));
+    bj_sacct_free(r);
+    log_free(&log);
+}
+
 static int put_use(struct log *log, const struct bj_sched_job *j)
 {
     put_num(&log->bad, j->use.cpu_usec);
@@ -482,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_bars),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_cpu_in_list),
         cmocka_unit_test(test_fold),
         cmocka_unit_test(test_running),
         cmocka_unit_test(test_many_steps),

@@ -371,6 +371,37 @@ static void test_unmeasured(void **state)
     bj_buf_free(&log.jobs);
 }
 
+static int check_cpu(struct log *log, const struct bj_sched_job *j)
+{
+    log->stop++;
+    assert_int_equal(j->step[0].use.cpu_usec, 14100002000);
+    assert_int_equal(j->use.cpu_usec, 14100002000);
+    return 0;
+}
+
+/* Slurm 25.05 has the CPU time of steps only in the list of used resources, in
+ * milliseconds. */
+static void test_cpu_in_list(void **state)
+{
+    (void)state;
+    struct log log = {.on_job = check_cpu};
+    assert_int_equal(
+        read_text(
+            &log,
+            BJ_SLICE("{\"jobs\":[{\"job_id\":5,\"state\":{\"current\":["
+                     "\"COMPLETED\"]},\"time\":{\"total\":{\"seconds\":0,"
+                     "\"microseconds\":0}},\"steps\":[{\"step\":{\"id\":"
+                     "\"5.batch\"},\"state\":[\"COMPLETED\"],\"time\":{"
+                     "\"total\":{\"seconds\":0,\"microseconds\":0}},\"tres\":{"
+                     "\"requested\":{\"total\":[{\"type\":\"cpu\",\"name\":"
+                     "\"\",\"id\":1,\"count\":14100002}]}}}]}]}"),
+            50),
+        0);
+    same_text(&log.bad, BJ_SLICE(""));
+    assert_int_equal(log.stop, 1);
+    bj_buf_free(&log.jobs);
+}
+
 static const struct {
     const char *text;
     int status;
@@ -453,8 +484,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recording),  cmocka_unit_test(test_later),
-        cmocka_unit_test(test_unmeasured), cmocka_unit_test(test_docs),
-        cmocka_unit_test(test_path),
+        cmocka_unit_test(test_unmeasured), cmocka_unit_test(test_cpu_in_list),
+        cmocka_unit_test(test_docs),       cmocka_unit_test(test_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void test_values(void **state)
                  "display_id,time_limit_seconds,start,cpu_used_seconds,"
                  "memory_peak_bytes\r\n"
                  "1,100,2023-11-14T22:13:20Z,160,3221225472\r\n2,,,,\r\n"
-                 "3,,2023-11-14T22:13:18Z,0,\r\n");
+                 "3,,2023-11-14T22:13:18Z,,\r\n");
     expect_shown(w, "JobID, CPUEff, MemEff, PeakMem, Energy, Timelimit, Start",
                  BJ_ACCT_TABLE,
                  "JobID  CPUEff  MemEff  PeakMem  Energy  Timelimit  Start\n"

@@ -236,12 +236,13 @@ static void test_gpus(void **state)
         ",\"gpus\":{\"GPU-c\":{\"held_usec\":3600000000,\"idle_usec\":0,"
         "\"busy_ppm\":500000,\"memory_peak_bytes\":24},\"\":{},\"x\":1}");
     derive_all(&w);
-    /* (0.8 * 3600 + 0 * 1800 + 0.5 * 3600) / 9000 */
+    /* (0.8 * 3600 + 0 * 1800 + 0.5 * 3600) / 9000; the memory of one GPU is
+     * unknown, and so is the sum. */
     expect(w.s,
            "SELECT gpus_seen, gpus_unused, gpu_busy_ppm, gpu_held_usec,"
            " gpu_idle_usec, gpu_memory_peak_bytes, gpu_efficiency_ppm,"
            " gpu_busy_ppm_source FROM job_use_v",
-           "3|1|520000|9000000000|2400000000|1024|520000|nodes\n");
+           "3|1|520000|9000000000|2400000000||520000|nodes\n");
     expect(w.s, "SELECT sum(gpu_sec) > 0 FROM rollup_energy_day", "1\n");
     expect_sums(&w);
     expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",
@@ -250,6 +251,67 @@ static void test_gpus(void **state)
            "SELECT gpu, \"index\", w.text, estimated FROM node_gpu LEFT JOIN"
            " word AS w ON w.id = model ORDER BY 1",
            "GPU-a|0|H100|1\nGPU-b|||\nGPU-c|||\n");
+    derive_rig_close(&w);
+}
+
+/* A 0 of what a process cannot live without is unknown, and so are values of
+ * some of the GPUs or nodes. */
+static void test_not_measured(void **state)
+{
+    (void)state;
+    struct derive_rig w;
+    struct bj_sched_job j;
+    derive_rig_open(&w);
+    /* Nothing was gathered by the scheduler. */
+    make_job(&j, "1", 3600, 3600);
+    j.use.cpu_usec = j.use.cpu_user_usec = j.use.cpu_system_usec = 0;
+    j.use.mem_peak_bytes = j.use.mem_task_peak_bytes = 0;
+    j.use.read_bytes = j.use.write_bytes = 0;
+    put_job(&w, &j);
+    /* The node had the cgroup of the job and no controllers. */
+    make_job(&j, "2", 3600, 3600);
+    j.nodes = 1;
+    j.use.cpu_usec = BJ_ABSENT;
+    put_job(&w, &j);
+    put_record(&w, "2", "n1", T0 + 7200,
+               ",\"cpu_usec\":0,\"memory_held_peak_bytes\":0");
+    /* One of two nodes did nothing; one GPU of two was measured. */
+    make_job(&j, "3", 3600, 3600);
+    j.use.cpu_usec = BJ_ABSENT;
+    j.gpus = 2;
+    put_job(&w, &j);
+    put_record(&w, "3", "n1", T0 + 7200,
+               ",\"cpu_usec\":5000000000,\"memory_held_peak_bytes\":1000,"
+               "\"gpus\":{\"GPU-a\":{\"held_usec\":3600000000,\"idle_usec\":"
+               "600000000,\"busy_ppm\":40000},\"GPU-b\":{\"held_usec\":"
+               "3600000000}}");
+    put_record(&w, "3", "n2", T0 + 7200,
+               ",\"cpu_usec\":0,\"memory_held_peak_bytes\":1000");
+    /* The other GPU is not in the record. */
+    make_job(&j, "4", 3600, 3600);
+    j.nodes = 1;
+    j.gpus = 2;
+    put_job(&w, &j);
+    put_record(&w, "4", "n1", T0 + 7200,
+               ",\"cpu_usec\":5000000000,\"memory_held_peak_bytes\":1000,"
+               "\"gpus\":{\"GPU-a\":{\"held_usec\":3600000000,"
+               "\"busy_ppm\":0}}");
+    derive_all(&w);
+    expect(w.s,
+           "SELECT j.jobid, j.cpu_usec, j.memory_scheduler_peak_bytes,"
+           " j.read_bytes, u.cpu_efficiency_ppm, u.memory_efficiency_ppm,"
+           " u.gpus_seen, u.gpu_efficiency_ppm FROM job_v AS j LEFT JOIN"
+           " job_use AS u ON u.job = j.id ORDER BY 1",
+           "1|||||||\n2|||||||\n3||||347222|0|1|\n4|1000000000|||"
+           "347222|0|1|\n");
+    expect(w.s,
+           "SELECT j.jobid, f.name FROM job_finding_v AS f JOIN job AS j ON"
+           " j.id = f.job WHERE f.name IN ('nodes_unused', 'gpus_unused',"
+           " 'cpu_low', 'cpu_very_low', 'gpu_low', 'gpu_very_low',"
+           " 'serial_many_cpus') ORDER BY 1, 2",
+           "3|nodes_unused\n4|gpus_unused\n");
+    expect(w.s, "SELECT sum(cpu_unknown_sec) FROM rollup_day", "43200\n");
+    expect_sums(&w);
     derive_rig_close(&w);
 }
 
@@ -490,9 +552,13 @@ static void test_rules_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sources),      cmocka_unit_test(test_prometheus),
-        cmocka_unit_test(test_runs),         cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_grams),        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_prometheus),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_not_measured),
+        cmocka_unit_test(test_grams),
+        cmocka_unit_test(test_random),
         cmocka_unit_test(test_rules_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,17 +27,18 @@ static void test_lists(void **state)
         const char *list, *requested, *used;
     } cases[] = {
         {"1=1,2=20,4=1,5=1", "billing=1,cpu=1,mem=20M,node=1",
-         "billing=1,cpu=1,mem=20,node=1"},
+         "billing=1,cpu=0.001,mem=20,node=1"},
         {"1=1,2=20,3=18446744073709551614,4=1,5=1",
-         "billing=1,cpu=1,mem=20M,node=1", "billing=1,cpu=1,mem=20,node=1"},
+         "billing=1,cpu=1,mem=20M,node=1", "billing=1,cpu=0.001,mem=20,node=1"},
         {"1=0,2=102400,3=0,6=3980,7=32768,8=2",
          "cpu=0,energy=0,fs/disk=3980,mem=102400M,pages=2,vmem=32768",
-         "cpu=0,energy=0,fs/disk=3980,mem=102400,pages=2,vmem=32768"},
+         "cpu=0.000,energy=0,fs/disk=3980,mem=102400,pages=2,vmem=32768"},
         {"1=64,1001=4,1002=4", "cpu=64,gres/gpu=4,gres/gpu:a100=4",
-         "cpu=64,gres/gpu=4,gres/gpu:a100=4"},
+         "cpu=0.064,gres/gpu=4,gres/gpu:a100=4"},
         {"", "", ""},
         {"999=1,cpu=4,1=,=3,1,,4=2x,4=-1,4=18446744073709551616", "", ""},
-        {",1=2,", "cpu=2", "cpu=2"},
+        /* Slurm stores CPU time in milliseconds. */
+        {",1=14100002,", "cpu=14100002", "cpu=14100.002"},
     };
     struct bj_tres_names t = {NULL, 0, 0};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -26,8 +26,8 @@ static bool known(double v)
 
 struct gpu {
     const struct bj_grid_row *use, *held;
-    double mean; /* use while held, percent; NaN: never held */
-    double idle; /* hours held but idle */
+    double mean;   /* use while held, percent; NaN: never held */
+    double unused; /* hours held but, on average, not used */
 };
 
 /* The part of an hour in which jobs held the GPU; NaN: unknown. */
@@ -49,14 +49,14 @@ static void judge(struct gpu *g)
         held += h;
         used += u < h ? u : h; /* use outside of jobs does not count */
     }
-    g->idle = held - used;
+    g->unused = held - used;
     g->mean = held >= 0.05 ? 100 * used / held : __builtin_nan("");
 }
 
-static int by_idle(const void *a, const void *b)
+static int by_unused(const void *a, const void *b)
 {
     const struct gpu *x = a, *y = b;
-    return (x->idle < y->idle) - (x->idle > y->idle);
+    return (x->unused < y->unused) - (x->unused > y->unused);
 }
 
 static struct gpu *make_gpus(const struct bj_grid *g, const char *part,
@@ -72,7 +72,7 @@ static struct gpu *make_gpus(const struct bj_grid *g, const char *part,
         judge(&v[(*ret)++]);
     }
     if (v)
-        qsort(v, *ret, sizeof(*v), by_idle);
+        qsort(v, *ret, sizeof(*v), by_unused);
     return v;
 }
 
@@ -139,7 +139,7 @@ static void put_gpu(struct bj_buf *b, const struct bj_grid *g,
         bj_buf_printf(b, "%.0f %%", gpu->mean);
     else
         bj_local_html(b, "{free}");
-    bj_buf_printf(b, "</td><td class=\"n\">%.1f h</td>", gpu->idle);
+    bj_buf_printf(b, "</td><td class=\"n\">%.1f h</td>", gpu->unused);
     for (unsigned i = 0; i < HOURS; i++)
         put_cell(b, g, gpu, i);
     bj_buf_str(b, "</tr>\n");
@@ -165,9 +165,9 @@ static void put_table(struct bj_buf *b, const struct bj_grid *g,
     bj_local_html(
         b,
         "<div class=\"wide\"><table class=\"heat\"><caption>{Use of GPUs in "
-        "percent, by hours ago; the most idle first}</caption><thead><tr><th "
+        "percent, by hours ago; the most unused first}</caption><thead><tr><th "
         "scope=\"col\">{Node and GPU}</th><th scope=\"col\" class=\"n "
-        "u\">{Use}</th><th scope=\"col\" class=\"n\">{Held, idle}</th>");
+        "u\">{Use}</th><th scope=\"col\" class=\"n\">{Held, unused}</th>");
     for (unsigned i = 0; i < HOURS; i++) {
         bj_buf_printf(b, "<th scope=\"col\">%u</th>", HOURS - 1 - i);
     }
@@ -182,20 +182,20 @@ static void put_table(struct bj_buf *b, const struct bj_grid *g,
                       SHOWN, n);
 }
 
-/* "8 GPUs; jobs held them for 123.4 GPU hours and left 56.7 of these idle." */
+/* "8 GPUs; jobs held them for 123.4 GPU hours; 56.7 of these were not used." */
 static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
 {
-    double held = 0, idle = 0;
+    double held = 0, unused = 0;
     for (size_t i = 0; i < n; i++) {
         for (unsigned h = 0; h < HOURS; h++)
             if (known(held_at(&gpu[i], h)))
                 held += held_at(&gpu[i], h);
-        idle += gpu[i].idle;
+        unused += gpu[i].unused;
     }
     bj_local_html(b,
                   "<p>{%zu GPUs. In the last %d hours jobs held them for %.1f "
-                  "GPU hours; in %.1f of these no kernel ran.}</p>\n",
-                  n, HOURS, held, idle);
+                  "GPU hours; %.1f of these were not used.}</p>\n",
+                  n, HOURS, held, unused);
 }
 
 /* --- the page --------------------------------------------------------------
@@ -222,8 +222,9 @@ static void put_page(struct bj_call *c, const struct bj_grid *g)
     }
     free(gpu);
     bj_local_html(
-        b, "<p class=\"note\">{A GPU counts as used while any kernel runs on "
-           "it.} <a href=\"support\">{Running jobs with idle GPUs}</a></p>\n");
+        b,
+        "<p class=\"note\">{A GPU counts as used while any kernel runs on "
+        "it.} <a href=\"support\">{Running jobs with unused GPUs}</a></p>\n");
     bj_page_close(c);
 }
 

@@ -80,7 +80,7 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
                         struct bj_buf *b)
 {
     static const char *const titles[BJ_WASTES] = {
-        [BJ_WASTE_GPU] = "Most idle GPU hours",
+        [BJ_WASTE_GPU] = "Most unused GPU hours",
         [BJ_WASTE_CPU] = "Most unused CPU hours, of jobs without GPUs",
         [BJ_WASTE_MEMORY] = "Most unused memory, GiB hours"};
     if (p->wasters[which] == 0)

@@ -84,23 +84,19 @@ static void put_charged(struct bj_report *r, struct bj_report_figure *f)
 {
     f->allocated = r->figure[BJ_FIGURE_MEMORY].allocated;
     f->used = bj_report_number(r, BJ_REPORT_MEMORY_CHARGED);
-    f->ppm = bj_best_memory_ppm(f->used, f->allocated);
+    /* No efficiency: page cache fills whatever memory there is. */
     put_source(f, measured(r));
 }
 
 static void put_gpu(struct bj_report *r, struct bj_report_figure *f)
 {
     int64_t gpus = bj_report_number(r, BJ_REPORT_GPUS);
-    int64_t held = bj_report_number(r, BJ_REPORT_GPU_HELD);
-    int64_t idle = bj_report_number(r, BJ_REPORT_GPU_IDLE);
     f->ppm = bj_report_number(r, BJ_REPORT_GPU_EFFICIENCY);
     if (gpus > 0)
         f->allocated =
             micro(times(gpus, bj_report_number(r, BJ_REPORT_ELAPSED)));
     if (f->ppm != BJ_SQL_NULL && f->allocated != BJ_SQL_NULL)
         f->used = bj_best_ratio(f->allocated, f->ppm, MICRO);
-    else if (held >= idle && idle >= 0)
-        f->used = held - idle;
     put_source(f, measured(r));
 }
 

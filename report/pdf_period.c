@@ -137,7 +137,7 @@ static void put_wasters(struct bj_pdf_page *p, const struct bj_period *d,
                         enum bj_waste which)
 {
     static const char *const titles[BJ_WASTES] = {
-        [BJ_WASTE_GPU] = "Jobs with the most idle GPU hours",
+        [BJ_WASTE_GPU] = "Jobs with the most unused GPU hours",
         [BJ_WASTE_CPU] = "Jobs without GPUs with the most unused CPU hours",
         [BJ_WASTE_MEMORY] = "Jobs with the most unused memory"};
     struct bj_pdf_column head[WASTERS];

@@ -44,7 +44,7 @@ struct bj_period_sums {
 };
 
 enum bj_waste {
-    BJ_WASTE_GPU,    /* idle GPU time, microseconds */
+    BJ_WASTE_GPU,    /* unused GPU time, microseconds */
     BJ_WASTE_CPU,    /* unused CPU time of jobs without GPUs, microseconds */
     BJ_WASTE_MEMORY, /* unused memory, MiB times seconds */
     BJ_WASTES

@@ -182,7 +182,7 @@ static void put_groups(struct page *g)
 static void put_wasters(struct page *g, enum bj_waste which)
 {
     static const char *const titles[BJ_WASTES] = {
-        [BJ_WASTE_GPU] = "Jobs with the most idle GPU hours",
+        [BJ_WASTE_GPU] = "Jobs with the most unused GPU hours",
         [BJ_WASTE_CPU] = "Jobs without GPUs with the most unused CPU hours",
         [BJ_WASTE_MEMORY] = "Jobs with the most unused memory, GiB hours"};
     const struct bj_period *p = g->p;

@@ -67,6 +67,7 @@
     X(MEMORY_SOURCE, memory_efficiency_source)                                 \
     X(TIME_EFFICIENCY, time_efficiency_percent)                                \
     X(GPU_EFFICIENCY, gpu_efficiency_percent)                                  \
+    X(GPUS_MEASURED, gpus_measured)                                            \
     X(GPUS_UNUSED, gpus_unused)                                                \
     X(GPU_HELD, gpu_held_seconds)                                              \
     X(GPU_IDLE, gpu_idle_seconds)                                              \
@@ -179,6 +180,8 @@ struct bj_report_array {
     int64_t cost;   /* of all ended tasks, millionths of the currency */
     int64_t judged; /* completed tasks with a known use, on which advice is
                        based */
+    /* Tasks that ran long enough to judge, and lack this value. */
+    int64_t unknown_cpu, unknown_memory, unknown_gpu;
     struct bj_report_spread spread[BJ_SPREADS];
 };
 

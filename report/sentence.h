@@ -16,24 +16,34 @@
     X(TIMEOUT)                                                                 \
     X(FAILED)                                                                  \
     X(SIGNALLED)                                                               \
+    X(EXIT_SIGNAL)                                                             \
+    X(EXIT_NOT_FOUND)                                                          \
+    X(EXIT_NOT_EXECUTABLE)                                                     \
     X(FAILED_SOMEHOW)                                                          \
     X(CANCELLED)                                                               \
     X(NODE_FAIL)                                                               \
+    X(NODES_FAIL)                                                              \
     X(ENDED)                                                                   \
     X(SHORT)                                                                   \
     X(UNMEASURED)                                                              \
     X(HINTS)                                                                   \
     X(GOOD)                                                                    \
+    X(PARTLY)                                                                  \
+    X(PARTLY_HINTS)                                                            \
+    X(PARTLY_NODES)                                                            \
+    X(PARTLY_GPUS)                                                             \
     X(ARRAY)                                                                   \
     X(ARRAY_FAILED)                                                            \
     X(TASKS_HAVE)                                                              \
     X(COST_CPU)                                                                \
     X(COST_CPU_UNKNOWN)                                                        \
     X(COST_GPU)                                                                \
+    X(COST_GPU_IDLE)                                                           \
     X(COST_ENERGY)                                                             \
     X(COST_EMISSIONS)                                                          \
     X(COST_MONEY)                                                              \
     X(COST_MONEY_AT_LEAST)                                                     \
+    X(SUBMIT_AGAIN)                                                            \
     X(NEXT_TIME)                                                               \
     X(MEMORY)                                                                  \
     X(MEMORY_ARRAY)                                                            \

@@ -17,11 +17,19 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_TIMEOUT] = "The job reached its time limit of {1}.",
     [BJ_SENTENCE_FAILED] = "The job failed with exit code {1} after {2}.",
     [BJ_SENTENCE_SIGNALLED] = "The job was ended by signal {1} after {2}.",
+    [BJ_SENTENCE_EXIT_SIGNAL] =
+        "Exit code {1} means that a process was ended by signal {2}.",
+    [BJ_SENTENCE_EXIT_NOT_FOUND] =
+        "Exit code 127 means that a command was not found.",
+    [BJ_SENTENCE_EXIT_NOT_EXECUTABLE] =
+        "Exit code 126 means that a command could not be executed.",
     [BJ_SENTENCE_FAILED_SOMEHOW] = "The job failed after {1}.",
     [BJ_SENTENCE_CANCELLED] = "The job was cancelled after {1}.",
     [BJ_SENTENCE_NODE_FAIL] =
-        "A node of the job failed. This is not the fault of "
-        "the job.",
+        "The node of the job failed: {1}. This is not the fault of the job.",
+    [BJ_SENTENCE_NODES_FAIL] =
+        "One of the nodes of the job failed: {1}. This is not the fault of the "
+        "job.",
     [BJ_SENTENCE_ENDED] = "The job ended as {1} after {2}.",
     [BJ_SENTENCE_SHORT] =
         "The job ran for only {1}, which is too short to judge "
@@ -32,6 +40,11 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                           "improve.",
     [BJ_SENTENCE_GOOD] = "The job used what it requested; there is nothing to "
                          "change.",
+    [BJ_SENTENCE_PARTLY] = "Its known use needs no change. Not known: {1}.",
+    [BJ_SENTENCE_PARTLY_HINTS] =
+        "There is something to improve. Not known: {1}.",
+    [BJ_SENTENCE_PARTLY_NODES] = "{1} of {2} nodes were measured.",
+    [BJ_SENTENCE_PARTLY_GPUS] = "{1} of {2} GPUs were measured.",
     [BJ_SENTENCE_ARRAY] = "Array of {1} tasks, {2} completed.",
     [BJ_SENTENCE_ARRAY_FAILED] =
         "Array of {1} tasks: {2} completed; {3} failed, "
@@ -42,13 +55,18 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_COST_CPU] =
         "It held {1} CPU hours and used {2} of them ({3}).",
     [BJ_SENTENCE_COST_CPU_UNKNOWN] = "It held {1} CPU hours.",
-    [BJ_SENTENCE_COST_GPU] = "Of {1} GPU hours {2} were idle.",
+    [BJ_SENTENCE_COST_GPU] = "Of {1} GPU hours {2} were not used.",
+    [BJ_SENTENCE_COST_GPU_IDLE] =
+        "Of {1} GPU hours {2} were not used; GPUs were idle (no program used "
+        "them) for {3} hours.",
     [BJ_SENTENCE_COST_ENERGY] = "Energy: {1}.",
     [BJ_SENTENCE_COST_EMISSIONS] = "Energy: {1}, emissions: {2} CO2e.",
     [BJ_SENTENCE_COST_MONEY] = "Cost: {1}.",
     [BJ_SENTENCE_COST_MONEY_AT_LEAST] = "Cost: at least {1}.",
 
     /* What to do.  {1} is the option for the next request. */
+    [BJ_SENTENCE_SUBMIT_AGAIN] =
+        "Submit the job again, unless the scheduler has started it again.",
     [BJ_SENTENCE_NEXT_TIME] = "Next time request {1}.",
     [BJ_SENTENCE_MEMORY] =
         "Request {1}: the job used at most {2} of {3} on each "

@@ -6,7 +6,20 @@
 
 #include <stdlib.h>
 
-enum { STATE, ELAPSED, CPUS, PEAK, TASK_PEAK, SOURCE, USED, COST, ID, COLUMNS };
+enum {
+    STATE,
+    ELAPSED,
+    CPUS,
+    PEAK,
+    TASK_PEAK,
+    SOURCE,
+    USED,
+    COST,
+    GPUS,
+    GPU_USE,
+    ID,
+    COLUMNS
+};
 
 /* The known values of tasks, and the task with the largest value. */
 struct values {
@@ -114,6 +127,12 @@ static void take_task(struct tasks *t)
     count(t);
     add_cpu(t, elapsed, used);
     add_cost(t);
+    if (elapsed >= BJ_REPORT_LEAST_SEC) {
+        t->r->array.unknown_cpu += used == BJ_SQL_NULL;
+        t->r->array.unknown_memory += number(t, PEAK) == BJ_SQL_NULL;
+        t->r->array.unknown_gpu +=
+            number(t, GPUS) > 0 && number(t, GPU_USE) == BJ_SQL_NULL;
+    }
     if (!text_is(t, STATE, "completed") || elapsed == BJ_SQL_NULL)
         return;
     add(t, BJ_SPREAD_ELAPSED, elapsed);
@@ -206,6 +225,8 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
         [SOURCE] = "memory_efficiency_source",
         [USED] = "cpu_used_seconds",
         [COST] = "cost",
+        [GPUS] = "gpus",
+        [GPU_USE] = "gpu_efficiency_percent",
         [ID] = "display_id"};
     const struct bj_job_column *column[COLUMNS];
     struct tasks t = {.r = r, .cap = BJ_REPORT_ARRAY_MAX};

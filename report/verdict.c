@@ -66,17 +66,68 @@ static void put_elapsed(struct judge *j)
 /* --- the problem -----------------------------------------------------------
  */
 
+/* "9 (SIGKILL)" */
+static void show_signal(struct bj_buf *b, int64_t number)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } names[] = {{1, "SIGHUP"},   {2, "SIGINT"},   {3, "SIGQUIT"},
+                 {4, "SIGILL"},   {5, "SIGTRAP"},  {6, "SIGABRT"},
+                 {7, "SIGBUS"},   {8, "SIGFPE"},   {9, "SIGKILL"},
+                 {10, "SIGUSR1"}, {11, "SIGSEGV"}, {12, "SIGUSR2"},
+                 {13, "SIGPIPE"}, {14, "SIGALRM"}, {15, "SIGTERM"},
+                 {24, "SIGXCPU"}, {25, "SIGXFSZ"}, {31, "SIGSYS"}};
+    bj_show_number(b, number);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].number == number)
+            bj_buf_printf(b, " (%s)", names[i].name);
+}
+
+/* Add what the exit code means by the conventions of shells. */
+static void put_exit_code(struct judge *j)
+{
+    enum { NOT_EXECUTABLE = 126, NOT_FOUND, SIGNALS, LAST_SIGNAL = 64 };
+    int64_t code = number(j, BJ_REPORT_EXIT_CODE);
+    if (number(j, BJ_REPORT_EXIT_SIGNAL) > 0)
+        return;
+    if (code == NOT_EXECUTABLE) {
+        put_sentence(j, BJ_SENTENCE_EXIT_NOT_EXECUTABLE);
+    } else if (code == NOT_FOUND) {
+        put_sentence(j, BJ_SENTENCE_EXIT_NOT_FOUND);
+    } else if (code > SIGNALS && code <= SIGNALS + LAST_SIGNAL) {
+        bj_show_number(value(j), code);
+        show_signal(value(j), code - SIGNALS);
+        put_sentence(j, BJ_SENTENCE_EXIT_SIGNAL);
+    }
+}
+
 static void put_failed(struct judge *j)
 {
     int64_t code = number(j, BJ_REPORT_EXIT_CODE);
     int64_t signal = number(j, BJ_REPORT_EXIT_SIGNAL);
     bool somehow = signal <= 0 && code <= 0;
-    if (!somehow)
-        bj_show_number(value(j), signal > 0 ? signal : code);
+    if (signal > 0)
+        show_signal(value(j), signal);
+    else if (!somehow)
+        bj_show_number(value(j), code);
     put_elapsed(j);
     put_sentence(j, somehow      ? BJ_SENTENCE_FAILED_SOMEHOW
                     : signal > 0 ? BJ_SENTENCE_SIGNALLED
                                  : BJ_SENTENCE_FAILED);
+    put_exit_code(j);
+}
+
+static bool node_failed(const struct judge *j)
+{
+    return has_state(j, "node_fail") || has_state(j, "boot_fail");
+}
+
+static void put_node_fail(struct judge *j)
+{
+    bj_buf_clean(value(j), bj_report_text(j->r, BJ_REPORT_NODELIST));
+    put_sentence(j, number(j, BJ_REPORT_NODES) > 1 ? BJ_SENTENCE_NODES_FAIL
+                                                   : BJ_SENTENCE_NODE_FAIL);
 }
 
 static void put_oom(struct judge *j)
@@ -87,10 +138,13 @@ static void put_oom(struct judge *j)
         had = number(j, BJ_REPORT_MEMORY_REQUESTED);
     bj_show_bytes(value(j), had >= 0 && nodes > 0 ? had / nodes : had);
     put_sentence(j, BJ_SENTENCE_OOM);
+    if (has_state(j, "failed"))
+        put_exit_code(j);
 }
 
-/* Add how a job ended that did not complete; false: it completed. */
-static bool put_end(struct judge *j)
+/* Add how a job ended that did not complete; returns the level of that, empty:
+ * it completed. */
+static struct bj_slice put_end(struct judge *j)
 {
     struct bj_slice state = bj_report_text(j->r, BJ_REPORT_STATE);
     if (has_state(j, "oom") || bj_report_found(j->r, "oom")) {
@@ -103,16 +157,19 @@ static bool put_end(struct judge *j)
     } else if (has_state(j, "cancelled")) {
         put_elapsed(j);
         put_sentence(j, BJ_SENTENCE_CANCELLED);
-    } else if (has_state(j, "node_fail") || has_state(j, "boot_fail")) {
-        put_sentence(j, BJ_SENTENCE_NODE_FAIL);
+        return BJ_SLICE("info");
+    } else if (node_failed(j)) {
+        put_node_fail(j);
     } else if (!has_state(j, "completed") && state.n > 0) {
         bj_buf_slice(value(j), state);
         put_elapsed(j);
         put_sentence(j, BJ_SENTENCE_ENDED);
+        if (!has_state(j, "deadline"))
+            return BJ_SLICE("info");
     } else {
-        return false;
+        return (struct bj_slice){0};
     }
-    return true;
+    return BJ_SLICE("warning");
 }
 
 /* Add that the job has not ended, and why; false: it has ended. */
@@ -139,10 +196,62 @@ static bool is_severe(const struct bj_report_finding *f)
     return !bj_slice_eq(f->severity, BJ_SLICE("info"));
 }
 
+/* The figures of what the job held, and whether its use is unknown; of an
+ * array, of some task. */
+static bool is_unknown(const struct judge *j, enum bj_figure f)
+{
+    const struct bj_report_array *a = &j->r->array;
+    if (a->tasks > 1)
+        return f == BJ_FIGURE_CPU      ? a->unknown_cpu > 0
+               : f == BJ_FIGURE_MEMORY ? a->unknown_memory > 0
+                                       : a->unknown_gpu > 0;
+    return (f != BJ_FIGURE_GPU || number(j, BJ_REPORT_GPUS) > 0) &&
+           j->r->figure[f].used == BJ_SQL_NULL;
+}
+
 static bool is_known(const struct judge *j)
 {
-    return j->r->figure[BJ_FIGURE_CPU].used != BJ_SQL_NULL ||
-           j->r->figure[BJ_FIGURE_MEMORY].used != BJ_SQL_NULL;
+    return !is_unknown(j, BJ_FIGURE_CPU) || !is_unknown(j, BJ_FIGURE_MEMORY);
+}
+
+/* Add "1 of 2 nodes were measured." if not all were. */
+static void put_measured(struct judge *j, int64_t measured, int64_t all,
+                         enum bj_sentence which)
+{
+    if (measured < 0 || measured >= all || j->r->array.tasks > 1)
+        return;
+    bj_show_number(value(j), measured);
+    bj_show_number(value(j), all);
+    put_sentence(j, which);
+}
+
+static void put_parts(struct judge *j)
+{
+    put_measured(j, number(j, BJ_REPORT_MEASURED_NODES),
+                 number(j, BJ_REPORT_NODES), BJ_SENTENCE_PARTLY_NODES);
+    put_measured(j, number(j, BJ_REPORT_GPUS_MEASURED),
+                 number(j, BJ_REPORT_GPUS), BJ_SENTENCE_PARTLY_GPUS);
+}
+
+/* Add what is not known of the use; false: all is known. */
+static bool put_unknown(struct judge *j)
+{
+    static const enum bj_figure held[] = {BJ_FIGURE_CPU, BJ_FIGURE_MEMORY,
+                                          BJ_FIGURE_GPU};
+    struct bj_buf *names = value(j);
+    for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+        if (is_unknown(j, held[i])) {
+            bj_buf_str(names, names->len > 0 ? ", " : "");
+            bj_buf_slice(names, j->r->figure[held[i]].label);
+        }
+    if (names->len == 0) {
+        j->values = 0;
+        return false;
+    }
+    put_sentence(j, j->r->findings > 0 ? BJ_SENTENCE_PARTLY_HINTS
+                                       : BJ_SENTENCE_PARTLY);
+    put_parts(j);
+    return true;
 }
 
 /* Findings that only repeat how the job ended. */
@@ -177,7 +286,8 @@ static struct bj_slice level_of(struct bj_slice found, struct bj_slice other)
     return found.n > 0 ? found : other;
 }
 
-static void put_array(struct judge *j)
+/* Add how the tasks ended; returns the level of that, as put_end(). */
+static struct bj_slice put_array(struct judge *j)
 {
     const struct bj_report_array *a = &j->r->array;
     int64_t bad = a->failed + a->timeout + a->oom;
@@ -186,13 +296,13 @@ static void put_array(struct judge *j)
     if (bad > 0)
         bj_show_number(value(j), bad);
     put_sentence(j, bad > 0 ? BJ_SENTENCE_ARRAY_FAILED : BJ_SENTENCE_ARRAY);
+    return bad > 0 ? BJ_SLICE("warning") : (struct bj_slice){0};
 }
 
-/* Add a sentence for a job without relevant findings; returns the level. */
-static struct bj_slice put_no_finding(struct judge *j, bool ended_badly)
+/* Add a sentence for a completed job without relevant findings; returns the
+ * level: good needs that the use of all is known that the job held. */
+static struct bj_slice put_no_finding(struct judge *j)
 {
-    if (ended_badly)
-        return BJ_SLICE("info");
     if (number(j, BJ_REPORT_ELAPSED) < BJ_REPORT_LEAST_SEC &&
         j->r->array.tasks <= 1) {
         put_elapsed(j);
@@ -200,10 +310,14 @@ static struct bj_slice put_no_finding(struct judge *j, bool ended_badly)
         return BJ_SLICE("unknown");
     }
     if (!is_known(j) && j->r->array.judged == 0) {
-        if (!put_open(j)) /* it is open only in an array */
+        if (!put_open(j)) { /* it is open only in an array */
             put_sentence(j, BJ_SENTENCE_UNMEASURED);
+            put_parts(j);
+        }
         return BJ_SLICE("unknown");
     }
+    if (put_unknown(j))
+        return j->r->findings > 0 ? BJ_SLICE("info") : BJ_SLICE("unknown");
     if (j->r->findings > 0) {
         put_sentence(j, BJ_SENTENCE_HINTS);
         return BJ_SLICE("info");
@@ -215,18 +329,21 @@ static struct bj_slice put_no_finding(struct judge *j, bool ended_badly)
 static struct bj_slice put_problem(struct judge *j)
 {
     const struct bj_report *r = j->r;
-    bool ended = false;
+    struct bj_slice end = {0};
     if (r->array.tasks > 1)
-        put_array(j);
+        end = put_array(j);
     else if (put_open(j))
         return level_of(put_finding(j), BJ_SLICE("unknown"));
     else
-        ended = put_end(j);
-    struct bj_slice level = put_finding(j);
+        end = put_end(j);
+    /* What a job used until its node failed is no reason to change it. */
+    if (r->array.tasks <= 1 && node_failed(j))
+        return end;
+    put_finding(j);
     /* oom and timeout have their own severity. */
     if (r->findings > 0 && is_severe(&r->finding[0]))
         return r->finding[0].severity;
-    return level.n > 0 ? level : put_no_finding(j, ended);
+    return end.n > 0 ? end : put_no_finding(j);
 }
 
 /* --- cost and advice -------------------------------------------------------
@@ -292,7 +409,11 @@ static void put_cost(struct judge *j)
         bj_show_hours(value(j), gpu->allocated > gpu->used
                                     ? gpu->allocated - gpu->used
                                     : 0);
-        put_sentence(j, BJ_SENTENCE_COST_GPU);
+        bool idle = number(j, BJ_REPORT_GPU_IDLE) != BJ_SQL_NULL;
+        if (idle)
+            bj_show_hours(value(j), number(j, BJ_REPORT_GPU_IDLE));
+        put_sentence(j,
+                     idle ? BJ_SENTENCE_COST_GPU_IDLE : BJ_SENTENCE_COST_GPU);
     }
     put_energy(j);
     put_money(j, f[BJ_FIGURE_COST].used);
@@ -302,6 +423,10 @@ static void put_cost(struct judge *j)
 static void put_advice(struct judge *j)
 {
     const struct bj_report *r = j->r;
+    if (r->array.tasks <= 1 && node_failed(j)) {
+        put_sentence(j, BJ_SENTENCE_SUBMIT_AGAIN);
+        return;
+    }
     struct bj_buf *options = value(j);
     for (size_t i = 0; i < r->advices; i++) {
         if (r->advice[i].option.n == 0)

@@ -52,8 +52,7 @@ void bj_step_sum_add(struct bj_step_sum *f, struct bj_job_step *step)
     add(&f->energy[kind], use->energy_joules);
 }
 
-/* The CPU time of the job's own row lacks that of steps for which Slurm has it
- * only in the list of used resources.  Slurm measures the
+/* The job's own row counts, except where it has no value.  Slurm measures the
  * energy of a step on whole nodes, so simultaneous steps all count the same
  * energy: the extern step that of the whole job, the batch step that of its
  * first node, and sruns that of their nodes for a while.  Take the largest of
@@ -62,8 +61,8 @@ void bj_step_sum_add(struct bj_step_sum *f, struct bj_job_step *step)
 void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_job *job)
 {
     struct bj_sched_usage *use = &job->use;
-    if (f->sum.cpu_usec != BJ_ABSENT &&
-        (use->cpu_usec == BJ_ABSENT || f->sum.cpu_usec > use->cpu_usec)) {
+    const bool timed = use->cpu_usec != BJ_ABSENT && use->cpu_usec > 0;
+    if (!timed && f->sum.cpu_usec != BJ_ABSENT) {
         use->cpu_usec = f->sum.cpu_usec;
         use->cpu_user_usec = f->sum.cpu_user_usec;
         use->cpu_system_usec = f->sum.cpu_system_usec;

@@ -15,9 +15,9 @@ void bj_step_sum_begin(struct bj_step_sum *f);
  * become absent. */
 void bj_step_sum_add(struct bj_step_sum *f, struct bj_job_step *step);
 
-/* Set the job's use.  The energy of the job itself counts where it has one; of
- * its CPU time and the sum of its steps' the larger one.  CPU time, energy and
- * I/O of a job that has not ended are absent. */
+/* Set the job's use.  Values of the job itself count, except where it has none
+ * (or 0 time).  CPU time, energy and I/O of a job that has not ended are
+ * absent. */
 void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_job *job);
 
 #endif

@@ -106,6 +106,7 @@ enum {
     X(ELIGIBLE, "coalesce(j.eligible, nullif(j.submit, 0))")                   \
     X(RESTARTS, "j.restarts")                                                  \
     X(EXIT_CODE, "j.exit_code")                                                \
+    X(EXIT_SIGNAL, "j.exit_signal")                                            \
     X(CPU, "j.cpu_usec")                                                       \
     X(PEAK, "j.memory_scheduler_peak_bytes")                                   \
     X(TASK_PEAK, "j.memory_task_peak_bytes")                                   \

@@ -272,6 +272,34 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
     f[BJ_FACT_ENERGY_RESERVED] = number(j->use[BJ_USE_ENERGY_RESERVED]) / 1e6;
 }
 
+/* A job that failed since the kernel killed its processes: with a step that the
+ * scheduler saw run out of memory, or killed by SIGKILL (as an exit code of a
+ * shell: 137) while kills for lack of memory were counted. */
+static bool out_of_memory(const struct bj_derive_job *j)
+{
+    enum { SIGKILLED = 9, SHELL_SIGKILLED = 128 + SIGKILLED };
+    const int64_t *v = j->v;
+    bool killed = v[BJ_DJ_EXIT_SIGNAL] == SIGKILLED ||
+                  v[BJ_DJ_EXIT_CODE] == SHELL_SIGKILLED;
+    if (v[BJ_DJ_STATE] != BJ_STATE_FAILED)
+        return v[BJ_DJ_STATE] == BJ_STATE_OOM;
+    return v[BJ_DJ_OOM_STEPS] > 0 || (killed && j->use[BJ_USE_OOM_KILLS] > 0);
+}
+
+/* Facts about what the job used are unknown if its node failed: they would be
+ * about a part of its work. */
+static void drop_use(double *f)
+{
+    static const enum bj_fact of_use[] = {
+        BJ_FACT_TIME_EFFICIENCY, BJ_FACT_CPU_EFFICIENCY, BJ_FACT_MEM_EFFICIENCY,
+        BJ_FACT_GPU_EFFICIENCY,  BJ_FACT_CPUS_BUSY,      BJ_FACT_CPU_EVENNESS,
+        BJ_FACT_CORE_MIN,        BJ_FACT_CORES_USED,     BJ_FACT_MEM_PEAK,
+        BJ_FACT_GPU_MEM_PEAK,    BJ_FACT_GPU_IDLE,       BJ_FACT_GPUS_UNUSED,
+        BJ_FACT_NODES_UNUSED};
+    for (size_t i = 0; i < sizeof(of_use) / sizeof(of_use[0]); i++)
+        f[of_use[i]] = (double)NAN;
+}
+
 void bj_derive_facts(const struct bj_derive_job *j, double *f)
 {
     const int64_t *v = j->v;
@@ -287,12 +315,13 @@ void bj_derive_facts(const struct bj_derive_job *j, double *f)
     f[BJ_FACT_GPUS] = v[BJ_DJ_GPUS] == BJ_SQL_NULL ? 0 : number(v[BJ_DJ_GPUS]);
     f[BJ_FACT_INTERACTIVE] = number(v[BJ_DJ_INTERACTIVE]);
     f[BJ_FACT_OOM_STEPS] = number(v[BJ_DJ_OOM_STEPS]);
-    f[BJ_FACT_OUT_OF_MEMORY] =
-        v[BJ_DJ_STATE] == BJ_STATE_OOM ||
-        (v[BJ_DJ_STATE] == BJ_STATE_FAILED && v[BJ_DJ_OOM_STEPS] > 0);
+    f[BJ_FACT_OUT_OF_MEMORY] = out_of_memory(j);
     f[BJ_FACT_RESTARTS] = number(v[BJ_DJ_RESTARTS]);
     f[BJ_FACT_EXIT_CODE] = number(v[BJ_DJ_EXIT_CODE]);
     f[BJ_FACT_TIME_EFFICIENCY] = 100 * known_ratio(f[BJ_FACT_RUNTIME], limit);
     f[BJ_FACT_MEM_ALLOCATED] = number(v[BJ_DJ_MEM]);
     measured_facts(j, f);
+    if (v[BJ_DJ_STATE] == BJ_STATE_NODE_FAIL ||
+        v[BJ_DJ_STATE] == BJ_STATE_BOOT_FAIL)
+        drop_use(f);
 }

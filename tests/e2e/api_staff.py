@@ -45,7 +45,7 @@ def staff(site):
          if rows[2][0] == "free" else [("0 %", "24.0 h", {"0"}), ("90 %", "2.4 h", {"90"}),
                                        ("100 %", "0.0 h", {"100"}), ("free", "0.0 h", {"\u00b7"})],
          "GPUs are sorted by the time held and not used")
-    check("4 GPUs. In the last 24 hours jobs held them for 60.0 GPU hours; in 26.4 of these no kernel ran." in page.text,
+    check("4 GPUs. In the last 24 hours jobs held them for 60.0 GPU hours; 26.4 of these were not used." in page.text,
           "the sum over all GPUs", page.text[:400])
     same((fetch(site, "/gpus").status, fetch(site, "/gpus", "user2").status), (404, 404), "only admins see all GPUs")
     fake.grid = [({"bj": n, "instance": "node%04d:9" % i, "index": "0", "gpu": "g"}, 0.5)

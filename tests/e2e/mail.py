@@ -433,7 +433,7 @@ def digest(site):
     check(n > 20, "there are jobs to report on", want)
     same(text.splitlines()[1:n + 1], want.splitlines()[1:], "a digest contains the report of the jobs")
     shown = plain_text(page)
-    figures = re.findall(r"[\d.]+ (?:%|h\b|kWh)", want.split("most idle")[0])
+    figures = re.findall(r"[\d.]+ (?:%|h\b|kWh)", want.split("most unused")[0])
     same([f for f in figures if f not in shown], [], "HTML of a digest has the same figures")
     image, = [Image(d) for d in images(m).values()] or [None]
     if check(image, "a digest has a plot of its days"):

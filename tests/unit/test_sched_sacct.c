@@ -304,8 +304,8 @@ static void test_cpu_in_list(void **state)
         "JobIDRaw|State|TotalCPU|TRESUsageInTot\n"
         "1|COMPLETED|00:00:00|\n1.batch|COMPLETED|00:00:00|cpu=03:55:00,mem=9"
         "\n"
-        /* the job's own time is that of one step */
-        "2|COMPLETED|00:01.000|\n2.batch|COMPLETED|00:01.000|cpu=00:00:00\n"
+        /* the job's own time counts */
+        "2|COMPLETED|00:10.000|\n2.batch|COMPLETED|00:01.000|cpu=00:00:00\n"
         "2.0|COMPLETED|00:00:00|cpu=00:00:09\n"
         /* from the database: seconds and milliseconds */
         "3|COMPLETED|00:00:00|\n3.0|COMPLETED||cpu=14100.002\n"

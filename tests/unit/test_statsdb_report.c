@@ -110,7 +110,9 @@ static void test_figures(void **state)
     assert_int_equal(r.gpu[1].busy_ppm, 0);
     same("cost", r.verdict.cost,
          "It held 4.0 CPU hours and used 3.8 of them (95.1 %). Of 2.0 GPU "
-         "hours 1.1 were idle. Cost: at least 1.06 EUR.");
+         "hours 1.1 were not used; GPUs were idle (no program used them) for "
+         "1.1 "
+         "hours. Cost: at least 1.06 EUR.");
     /* 4 CPU hours, 2 GPU hours, 8 GiB hours; its energy is not known */
     assert_int_equal(f[BJ_FIGURE_COST].used, 40000 + 1000000 + 16000);
     same("cost", f[BJ_FIGURE_COST].quality, "at least");
@@ -163,6 +165,137 @@ static void test_array(void **state)
          /* 10.67 h of 4 CPUs and 32 GiB */
          "Cost: at least 1.11 EUR.");
     bj_report_free(&r);
+}
+
+/* Jobs of which a part is unknown, and jobs that did not complete. */
+static void put_partly(struct derive_rig *w)
+{
+    static const char gpu[] =
+        ",\"gpus\":{\"GPU-a\":{\"index\":\"0\",\"held_usec\":3600000000,"
+        "\"idle_usec\":0,\"busy_ppm\":900000},\"GPU-b\":{\"index\":\"1\","
+        "\"held_usec\":3600000000}}";
+    static const struct {
+        const char *id;
+        enum bj_job_state state;
+        unsigned code, signal;
+        const char *more;
+    } ends[] = {{"4005", BJ_STATE_FAILED, 137, 0, ""},
+                {"4006", BJ_STATE_FAILED, 137, 0, ",\"oom_kills\":1"},
+                {"4007", BJ_STATE_FAILED, 127, 0, ""},
+                {"4008", BJ_STATE_FAILED, 0, 11, ""},
+                {"4009", BJ_STATE_CANCELLED, 0, 0, ""}};
+    struct bj_sched_job j;
+    plain_job(&j, "4000", 0); /* GPUs that no node measured */
+    j.gpus = 2;
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 7, "");
+    plain_job(&j, "4001", 60); /* one GPU of two */
+    j.gpus = 2;
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 7, gpu);
+    plain_job(&j, "4002", 120); /* no memory */
+    j.use.cpu_usec = UINT64_C(13700) * 1000000;
+    j.use.mem_task_peak_bytes = 0;
+    put_job(w, &j);
+    plain_job(&j, "4003", 180); /* one node of two */
+    j.nodes = 2;
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 6800, 3.5, "");
+    plain_job(&j, "4004", 240);
+    j.state = BJ_STATE_NODE_FAIL;
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 10, 0.1, "");
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        plain_job(&j, ends[i].id, 300 + 60 * (int64_t)i);
+        j.state = ends[i].state;
+        j.exit_code = ends[i].code;
+        j.exit_signal = ends[i].signal;
+        put_job(w, &j);
+        put_measured(w, &j, "n1", 13700, 7, ends[i].more);
+    }
+    for (unsigned i = 1; i <= 2; i++) { /* all tasks failed */
+        plain_job(&j, i == 1 ? "4011" : "4010", 600);
+        j.array_job = 4010;
+        j.array_task = i;
+        j.state = BJ_STATE_FAILED;
+        put_job(w, &j);
+        put_measured(w, &j, "n1", 13700, 7, "");
+    }
+    for (unsigned i = 1; i <= 2; i++) { /* one task was measured */
+        plain_job(&j, i == 1 ? "4021" : "4020", 660);
+        j.array_job = 4020;
+        j.array_task = i;
+        put_job(w, &j);
+        if (i == 1)
+            put_measured(w, &j, "n1", 13700, 7, "");
+    }
+}
+
+static const struct {
+    const char *id, *level, *wrong, *todo;
+} partly[] = {
+    {"4000", "unknown", "Its known use needs no change. Not known: GPU time.",
+     NULL},
+    {"4001", "unknown",
+     "Its known use needs no change. Not known: GPU time. 1 of "
+     "2 GPUs were measured.",
+     NULL},
+    {"4002", "unknown", "Its known use needs no change. Not known: Memory.",
+     NULL},
+    {"4003", "unknown",
+     "It is not known what the job used: neither its nodes nor the "
+     "scheduler measured it. 1 of 2 nodes were measured.",
+     NULL},
+    {"4004", "warning",
+     "The node of the job failed: n1. This is not the fault of the job.",
+     "Submit the job again, unless the scheduler has started it again."},
+    {"4005", "warning",
+     "The job failed with exit code 137 after 01:00:00. Exit code 137 "
+     "means that a process was ended by signal 9 (SIGKILL).",
+     NULL},
+    {"4006", "critical",
+     "The job ran out of memory; it had 8.0 GiB on each node. Exit code "
+     "137 means that a process was ended by signal 9 (SIGKILL).",
+     "Next time request --mem=12G."},
+    {"4007", "warning",
+     "The job failed with exit code 127 after 01:00:00. Exit code 127 "
+     "means that a command was not found.",
+     NULL},
+    {"4008", "warning",
+     "The job was ended by signal 11 (SIGSEGV) after 01:00:00.", NULL},
+    {"4009", "info", "The job was cancelled after 01:00:00.", NULL},
+    {"4010", "warning",
+     "Array of 2 tasks: 0 completed; 2 failed, timed out or ran out of "
+     "memory.",
+     NULL},
+    {"4020", "unknown",
+     "Array of 2 tasks, 2 completed. Its known use needs no change. Not known: "
+     "CPU time, Memory.",
+     NULL},
+};
+
+static void test_partly(void **state)
+{
+    struct derive_rig w;
+    (void)state;
+    derive_rig_open(&w);
+    put_partly(&w);
+    derive_all(&w);
+    for (size_t i = 0; i < sizeof(partly) / sizeof(partly[0]); i++) {
+        struct bj_report r;
+        read_report(&w, partly[i].id, &r);
+        same(partly[i].id, r.verdict.wrong, partly[i].wrong);
+        same(partly[i].id, r.verdict.level, partly[i].level);
+        same(partly[i].id, r.verdict.todo, partly[i].todo);
+        /* Page cache is no efficiency. */
+        assert_int_equal(r.figure[BJ_FIGURE_CHARGED].ppm, BJ_SQL_NULL);
+        bj_report_free(&r);
+    }
+    expect(w.s,
+           "SELECT count(*) FROM job_finding_v AS f JOIN job AS j ON j.id ="
+           " f.job WHERE j.jobid = 4004 AND f.severity <> 'info'",
+           "0\n");
+    derive_rig_close(&w);
 }
 
 /* The verdict of an array whose tasks all run says that they run.  This test is
@@ -432,6 +565,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_printed_catalogue),
         cmocka_unit_test(test_catalogue_errors),
+        cmocka_unit_test(test_partly),
         cmocka_unit_test(test_running_array),
     };
     if (argc > 1)

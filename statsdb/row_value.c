@@ -78,8 +78,9 @@ static void drop_unmeasured(int64_t *v)
     bool gathered = false;
     if (v[BJ_COL_CPU] == 0 && v[BJ_COL_ELAPSED] != 0)
         v[BJ_COL_CPU] = BJ_SQL_NULL;
+    /* Of a few milliseconds, both parts may be rounded to 0. */
     if (v[BJ_COL_CPU_USER] == 0 && v[BJ_COL_CPU_SYSTEM] == 0 &&
-        v[BJ_COL_CPU] != 0)
+        (v[BJ_COL_CPU] == BJ_SQL_NULL || v[BJ_COL_CPU] >= 1000000))
         v[BJ_COL_CPU_USER] = v[BJ_COL_CPU_SYSTEM] = BJ_SQL_NULL;
     for (unsigned i = 0; i < 2; i++) {
         if (v[memory[i]] == 0)

@@ -211,7 +211,7 @@ def summaries(site):
     doc = json.loads(gzip.decompress(base64.b64decode(js1[4:], validate=True)))
     same(doc, {"nodes": {"n1": {"total_memory": 8 << 30, "used_memory": 7 << 30,
                                 "total_time": 13700.0, "cpus": 4,
-                                "gpu_total_memory": {"0": 0, "1": 0},
+                                "gpu_total_memory": {},
                                 "gpu_used_memory": {"0": 8 << 30, "1": 0},
                                 "gpu_utilization": {"0": 90.0, "1": 0.0}}},
                "total_time": 3600, "gpus": 2}, "a summary has nodes and GPUs")

@@ -34,7 +34,7 @@ struct bj_call {
     struct bj_texts *texts;      /* a reference */
     struct bj_gate_job *forward; /* set by run: Prometheus responds */
     char request_id[40];
-    char refusal[400]; /* the sentence of a refusal */
+    char refusal[1200]; /* the sentence of a refusal */
     char about[80]; /* the users or accounts that an admin queried, for the log
                      */
     char next[48];  /* cursor of the next page, sent as a header */

@@ -108,16 +108,15 @@ static const struct bj_api_column finding_columns[] = {
 };
 
 /* Select only findings with the requested names. */
-static void add_rules(struct bj_query *q, const struct bj_params *p,
-                      const char *without)
+static int add_rules(struct bj_query *q, struct bj_call *c,
+                     const struct bj_params *p, const char *without)
 {
     if (!p->given[BJ_PARAM_FINDING]) {
         bj_query_sql(q, without);
-        return;
+        return 0;
     }
-    bj_query_sql(q, "f.rule IN (SELECT id FROM finding_rule WHERE name");
-    bj_query_in(q, p, BJ_PARAM_FINDING);
-    bj_query_sql(q, ")");
+    bj_query_sql(q, "f.rule");
+    return bj_query_rules(q, c, p);
 }
 
 /* Are there few enough such findings to read them all? */
@@ -129,13 +128,14 @@ static int are_few(struct bj_call *c, const struct bj_params *p,
     struct bj_reader_row row;
     unsigned n = 0;
     bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE (");
-    add_rules(&q, p, "1 = 1");
+    int r = add_rules(&q, c, p, "1 = 1");
     bj_query_sql(&q, " OR bj_late(f.job, f.rule, 1000))");
     bj_job_ranges_put(months, "f.job", &q.b.sql);
     bj_query_sql(&q, " LIMIT ");
     bj_query_int(&q, FEW + 1);
     bj_reader_walk(c->reader, true, UNTIL_COUNTED);
-    int r = bj_query_open(&q, c->reader, &st, &c->err);
+    if (r == 0)
+        r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
         n++;
@@ -175,7 +175,8 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
                             : " FROM job AS j CROSS JOIN job_finding AS f CROSS"
                               " JOIN finding_rule AS r WHERE f.job = j.id AND"
                               " r.id = f.rule AND ");
-    add_rules(q, p, "1 = 1");
+    if (r == 0)
+        r = add_rules(q, c, p, "1 = 1");
     if (r == 0)
         r = bj_query_scope(q, c, p, "j");
     if (r != 0)

@@ -1,15 +1,18 @@
 #include "apiserver/jobs_query.h"
 
 #include "apiserver/state.h"
+#include "sched/hostlist.h"
 #include "sched/state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
     FILTERS = 12, /* bound values of a branch, without those of the request */
     BRANCH_VALUES = 1500,
+    NODES = 10000,     /* maximum number in the parameter node */
     UNTIL_NAMED = 200, /* in thousandths of query.timeout */
     FULL_TIME = 1000
 };
@@ -18,6 +21,7 @@ void bj_jobs_query_free(struct bj_jobs_query *l)
 {
     bj_query_free(&l->q);
     bj_buf_free(&l->pattern);
+    free(l->node);
     free(l);
 }
 
@@ -38,6 +42,7 @@ static bool read_cursor(struct bj_slice s, int64_t *at, int64_t *id)
 }
 
 static int read_pattern(struct bj_call *c, struct bj_jobs_query *l);
+static int read_nodes(struct bj_call *c, struct bj_jobs_query *l);
 
 int bj_jobs_query_read(struct bj_call *c, struct bj_jobs_query *l)
 {
@@ -70,7 +75,8 @@ int bj_jobs_query_read(struct bj_call *c, struct bj_jobs_query *l)
         l->exact ? l->from
                  : l->from - (int64_t)(c->worker->conf->longest_usec / 1000000),
         l->to};
-    return read_pattern(c, l);
+    r = read_nodes(c, l);
+    return r != 0 ? r : read_pattern(c, l);
 }
 
 static int no_state(struct bj_call *c, struct bj_slice s)
@@ -129,14 +135,64 @@ static int add_states(struct bj_query *q, struct bj_call *c,
     return 0;
 }
 
-static void add_nodes(struct bj_query *q, const struct bj_params *p)
+static void add_nodes(struct bj_query *q, const struct bj_jobs_query *l)
 {
-    if (!p->given[BJ_PARAM_NODE])
+    if (!l->p.given[BJ_PARAM_NODE])
         return;
-    bj_query_sql(q, " AND +j.hosts IN (SELECT hh.hosts FROM host AS h JOIN "
-                    "hosts_host AS hh ON hh.host = h.id WHERE h.name");
-    bj_query_in(q, p, BJ_PARAM_NODE);
-    bj_query_sql(q, ")");
+    bj_query_sql(q, " AND +j.hosts IN (SELECT hosts FROM hosts_host WHERE "
+                    "host IN (NULL");
+    for (size_t i = 0; i < l->nodes; i++)
+        bj_buf_printf(&q->b.sql, ",%lld", (long long)l->node[i]);
+    bj_query_sql(q, "))");
+}
+
+/* Add the number of a node, unless no job ran there. */
+static int read_node(struct bj_call *c, struct bj_jobs_query *l,
+                     struct bj_st *st, struct bj_slice name)
+{
+    if (l->nodes == NODES)
+        return bj_call_refuse(
+            c, 400, "The parameter node names more than %d nodes.", NODES);
+    bj_st_bind_text(st, 1, name);
+    int r = bj_st_row(st, &c->err);
+    if (r <= 0)
+        return r;
+    l->node[l->nodes++] = bj_st_get_i64(st, 0);
+    bj_st_reset(st);
+    return 0;
+}
+
+/* Find the nodes of the parameter node, which may be lists of Slurm. */
+static int read_nodes(struct bj_call *c, struct bj_jobs_query *l)
+{
+    const struct bj_params *p = &l->p;
+    struct bj_st *st = NULL;
+    struct bj_hostlist list;
+    struct bj_slice name;
+    if (!p->given[BJ_PARAM_NODE])
+        return 0;
+    l->node = calloc(NODES, sizeof(*l->node));
+    if (!l->node)
+        return bj_err_set(&c->err, -ENOMEM, "nodes");
+    int r = bj_reader_prepare(c->reader, "SELECT id FROM host WHERE name = ?1",
+                              &st, &c->err);
+    for (unsigned i = 0; r == 0 && i < p->values; i++) {
+        const struct bj_slice text = p->value[i].text;
+        if (p->value[i].which != BJ_PARAM_NODE)
+            continue;
+        if (!memchr(text.p, '[', text.n)) {
+            r = read_node(c, l, st, text);
+            continue;
+        }
+        if (bj_hostlist_begin(&list, text, BJ_HOSTS_SLURM) < 0)
+            return bj_call_refuse(c, 400,
+                                  "The parameter node must be names of nodes "
+                                  "or lists of them, such as "
+                                  "n[101-104,107].");
+        while (r == 0 && bj_hostlist_next(&list, &name))
+            r = read_node(c, l, st, name);
+    }
+    return r;
 }
 
 /* Make the pattern from the text, with the special characters of LIKE escaped.
@@ -227,15 +283,16 @@ static int add_filters(struct bj_call *c, struct bj_jobs_query *l)
     if (r != 0)
         return r;
     add_name(q, l);
-    add_nodes(q, p);
+    add_nodes(q, l);
     bj_jobs_with_gpu(q, p);
     if (p->given[BJ_PARAM_FINDING]) {
-        bj_query_sql(q, " AND EXISTS (SELECT 1 FROM job_finding AS f JOIN "
-                        "finding_rule AS fr ON fr.id = f.rule WHERE f.job = "
-                        "j.id AND fr.name");
-        bj_query_in(q, p, BJ_PARAM_FINDING);
+        bj_query_sql(q, " AND EXISTS (SELECT 1 FROM job_finding AS f WHERE "
+                        "f.job = j.id AND f.rule");
+        r = bj_query_rules(q, c, p);
         bj_query_sql(q, ")");
     }
+    if (r != 0)
+        return r;
     if (p->given[BJ_PARAM_RUNNING])
         bj_query_sql(q, p->number[BJ_PARAM_RUNNING]
                             ? " AND j.\"end\" IS NULL AND j.start IS NOT NULL"

@@ -23,6 +23,8 @@ struct bj_jobs_query {
     bool exact; /* omit jobs that began before from */
     bool ascending;
     int64_t cursor_at, cursor_id;
+    int64_t *node; /* numbers of the nodes of the parameter node */
+    size_t nodes;
     struct bj_buf pattern; /* pattern of names; empty: all */
     bool named;            /* name contains all matching names */
     int64_t name[BJ_JOBS_NAMES];

@@ -62,8 +62,9 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
         r = bj_query_between(&q, c, "j.at", &time, 0);
-    bj_query_sql(&q, " GROUP BY r.name, r.severity ORDER BY count(*) DESC,"
-                     " r.name");
+    bj_query_sql(&q, " GROUP BY r.name, r.severity ORDER BY r.severity ="
+                     " 'critical' DESC, r.severity = 'warning' DESC,"
+                     " count(*) DESC, r.name");
     put_filters(&filters, p);
     bj_page_table_begin(&table, &c->reply->body, finding_titles, to_root);
     table.at.filters = filters.failed || !filters.p[0] ? NULL : filters.p;

@@ -18,7 +18,9 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_STATE] = {"state", BJ_PARAM_LIST,
                         "Jobs in these states, in any case; also ended, all, "
                         "and the names of Slurm."},
-    [BJ_PARAM_NODE] = {"node", BJ_PARAM_LIST, "Jobs that ran on these nodes."},
+    [BJ_PARAM_NODE] = {"node", BJ_PARAM_LIST,
+                       "Jobs that ran on these nodes, also as lists of Slurm: "
+                       "n[101-104,107]."},
     [BJ_PARAM_NAME] = {"name", BJ_PARAM_TEXT,
                        "Jobs whose name contains this text; case of ASCII "
                        "letters is ignored."},
@@ -59,7 +61,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
          "Seconds between rows. Default: depends on the length of the time."},
     [BJ_PARAM_FINDING] =
         {"finding", BJ_PARAM_LIST,
-         "Only findings with these names; of jobs, those that have one."},
+         "Only findings with these names, written with underscores or blanks; "
+         "of jobs, those that have one."},
     [BJ_PARAM_GPU] = {"gpu", BJ_PARAM_FLAG,
                       "true: only jobs with GPUs; false: only others."},
     [BJ_PARAM_BEGAN] =
@@ -214,9 +217,25 @@ static bool means_all(struct bj_slice s)
            bj_slice_eq(s, BJ_SLICE("$__all"));
 }
 
+/* Cut at the next comma outside of brackets: "n[1-3,7],m1". */
+static bool next_node(struct bj_slice *list, struct bj_slice *ret)
+{
+    size_t n = 0;
+    int depth = 0;
+    for (; n < list->n && (depth > 0 || list->p[n] != ','); n++)
+        depth += (list->p[n] == '[') - (list->p[n] == ']');
+    const bool any = list->n > 0;
+    *ret = (struct bj_slice){list->p, n};
+    n += n < list->n;
+    *list = (struct bj_slice){list->p + n, list->n - n};
+    return any;
+}
+
 static bool next_item(enum bj_param which, struct bj_slice *list,
                       struct bj_slice *ret)
 {
+    if (which == BJ_PARAM_NODE)
+        return next_node(list, ret);
     if (which != BJ_PARAM_JOB)
         return bj_slice_field(list, ',', ret);
     *ret = bj_job_name_cut(list);

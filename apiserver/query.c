@@ -59,6 +59,77 @@ void bj_query_in(struct bj_query *q, const struct bj_params *p,
     bj_query_sql(q, first ? "NULL)" : ")"); /* an empty list matches no row */
 }
 
+/* Is this the name of a rule, with blanks or underscores? */
+static bool is_rule(struct bj_slice text, struct bj_slice name)
+{
+    if (text.n != name.n)
+        return false;
+    for (size_t i = 0; i < text.n; i++)
+        if ((text.p[i] == ' ' ? '_' : text.p[i]) != name.p[i])
+            return false;
+    return true;
+}
+
+/* Mark the values that are this name. */
+static void mark(const struct bj_params *p, struct bj_slice name,
+                 bool known[static BJ_PARAM_VALUES])
+{
+    for (unsigned i = 0; i < p->values; i++)
+        if (p->value[i].which == BJ_PARAM_FINDING &&
+            is_rule(p->value[i].text, name))
+            known[i] = true;
+}
+
+/* Refuse names that no rule has, unless the store has no rules. */
+static int check_rules(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_query q = {0};
+    struct bj_buf names = {0};
+    struct bj_st *st = NULL;
+    bool known[BJ_PARAM_VALUES] = {false};
+    bj_query_sql(&q, "SELECT DISTINCT name FROM finding_rule ORDER BY name");
+    int r = bj_query_open(&q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        r = 0;
+        bj_buf_str(&names, names.len > 0 ? ", " : "");
+        bj_buf_slice(&names, bj_st_get_text(st, 0));
+        mark(p, bj_st_get_text(st, 0), known);
+    }
+    bj_query_free(&q);
+    const bool any = names.len > 0;
+    bj_buf_put(&names, "", 1);
+    if (r == 0 && names.failed)
+        r = bj_err_set(&c->err, -ENOMEM, "rules");
+    for (unsigned i = 0; r == 0 && any && i < p->values; i++) {
+        const struct bj_slice s = p->value[i].text;
+        if (p->value[i].which == BJ_PARAM_FINDING && !known[i])
+            r = bj_call_refuse(c, 400, "Unknown finding '%.*s'; known are %s.",
+                               s.n < 60 ? (int)s.n : 60, s.p, names.p);
+    }
+    bj_buf_free(&names);
+    return r;
+}
+
+int bj_query_rules(struct bj_query *q, struct bj_call *c,
+                   const struct bj_params *p)
+{
+    const char *comma = "";
+    int r = check_rules(c, p);
+    if (r != 0)
+        return r;
+    bj_query_sql(q, " IN (SELECT id FROM finding_rule WHERE name IN (");
+    for (unsigned i = 0; i < p->values; i++) {
+        if (p->value[i].which != BJ_PARAM_FINDING)
+            continue;
+        bj_buf_printf(&q->b.sql, "%sreplace(", comma);
+        bj_query_text(q, p->value[i].text);
+        bj_query_sql(q, ", ' ', '_')");
+        comma = ", ";
+    }
+    bj_query_sql(q, "))");
+    return 0;
+}
+
 int bj_query_open(struct bj_query *q, struct bj_reader *reader,
                   struct bj_st **ret, struct bj_err *err)
 {

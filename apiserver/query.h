@@ -46,6 +46,12 @@ int bj_query_between(struct bj_query *q, struct bj_call *c, const char *at,
 void bj_query_in(struct bj_query *q, const struct bj_params *p,
                  enum bj_param which);
 
+/* Append " IN (...)" for the rules that the parameter finding names, with
+ * blanks or underscores.  0, an error of the store, or a refusal that lists the
+ * rules. */
+int bj_query_rules(struct bj_query *q, struct bj_call *c,
+                   const struct bj_params *p);
+
 /* Compile the query and bind its values, ready to step.  -E2BIG: too many
  * values. */
 int bj_query_open(struct bj_query *q, struct bj_reader *r, struct bj_st **ret,

@@ -58,6 +58,19 @@ static int check_upto(struct bj_derive *d, struct bj_err *err)
     return r;
 }
 
+/* Store all rules, also those without findings: clients filter by their names.
+ */
+static int note_rules(struct bj_derive *d, struct bj_err *err)
+{
+    const struct bj_rule *rule;
+    int64_t id;
+    int r = 0;
+    for (size_t i = 0;
+         r == 0 && d->opt.rules && (rule = bj_rules_at(d->opt.rules, i)); i++)
+        r = bj_finding_rules_id(d->finding_rules, rule, &id, err);
+    return r;
+}
+
 static int start(struct bj_derive *d, struct bj_err *err)
 {
     int r = bj_derive_prepare(d, BJ_DERIVE_STATEMENTS, err);
@@ -75,6 +88,8 @@ static int start(struct bj_derive *d, struct bj_err *err)
     r = check_upto(d, err);
     if (r == 0)
         r = check_rules(d, err);
+    if (r == 0)
+        r = note_rules(d, err);
     if (r == 0)
         r = bj_store_commit(d->store, err);
     if (r < 0)

@@ -56,22 +56,33 @@ static void bind(struct bj_st *st, const struct bj_rule *rule)
         bj_st_bind_filled(st, i + 1, bj_slice_str(of[i]));
 }
 
+/* 1 and the number, or 0: the store does not have the rule. */
+static int find(struct bj_finding_rules *f, const struct bj_rule *rule,
+                int64_t *ret, struct bj_err *err)
+{
+    bind(f->find, rule);
+    int r = bj_st_row(f->find, err);
+    if (r > 0)
+        *ret = bj_st_get_i64(f->find, 0);
+    bj_st_reset(f->find);
+    return r;
+}
+
 int bj_finding_rules_id(struct bj_finding_rules *f, const struct bj_rule *rule,
                         int64_t *ret, struct bj_err *err)
 {
     int64_t *id = &f->id[rule - bj_rules_at(f->rules, 0)];
-    if (*id == 0) {
+    int r = *id == 0 ? find(f, rule, id, err) : 1;
+    if (r == 0) {
         bind(f->add, rule);
-        int r = bj_st_run(f->add, err);
-        if (r < 0)
-            return r;
-        bind(f->find, rule);
-        r = bj_st_row(f->find, err);
-        if (r <= 0)
-            return r < 0 ? r : bj_err_set(err, -EPROTO, "finding_rule");
-        *id = bj_st_get_i64(f->find, 0);
-        bj_st_reset(f->find);
+        r = bj_st_run(f->add, err);
+        if (r == 0)
+            r = find(f, rule, id, err);
+        if (r == 0)
+            r = bj_err_set(err, -EPROTO, "finding_rule");
     }
+    if (r < 0)
+        return r;
     *ret = *id;
     return 0;
 }

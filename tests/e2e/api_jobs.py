@@ -289,6 +289,11 @@ def many_accounts(site):
     a = site.fetch("/api/v1/jobs?from=0&limit=50&fields=key&user=%s&node=%s" % (users, nodes),
                    user("lead"))
     check(a.status == 200 and a.data and len(want) == 50, "a coordinator of many accounts uses all filters", a)
+    on = lambda text: [j["key"] for j in site.fetch("/api/v1/jobs?from=0&limit=500&fields=key&node=" + text,
+                                                    user("lead")).data]
+    got = on("n[05-07,11],n13")
+    check(got and got == on("n05,n06,n07,n11,n13") and got != on("n05,n06,n07,n11"), "nodes are filtered by lists", got)
+    same(site.fetch("/api/v1/jobs?from=0&node=n[7-5]", user("lead")).status, 400, "a bad list of nodes is an error")
 
 
 def as_csv(site):

@@ -227,11 +227,11 @@ class Site:
             db.execute("DELETE FROM " + table)  # known figures only
         db.execute(
             "INSERT INTO job_use(job, sources, cpu_efficiency_ppm, cpu_efficiency_source,"
-            " memory_efficiency_ppm, memory_efficiency_source, gpu_efficiency_ppm, gpus_unused,"
+            " memory_efficiency_ppm, memory_efficiency_source, gpu_efficiency_ppm, gpus_seen, gpus_unused,"
             " gpu_held_usec, gpu_idle_usec, gpu_memory_peak_bytes, memory_charged_peak_bytes, energy_source, energy_policy,"
             " energy_uj, energy_cpu_uj, energy_gpu_uj, energy_other_uj, energy_used_uj,"
             " energy_reserved_uj, counted_assoc, counted_cpu_sec, counted_start, counted_end)"
-            " VALUES(?, 0, 723456, 1, 500000, 2, 30000, 1, 7200000000, 7000000000, 4096, 8192, 1, ?,"
+            " VALUES(?, 0, 723456, 1, 500000, 2, 30000, 2, 1, 7200000000, 7000000000, 4096, 8192, 1, ?,"
             " 7200000000, 3600000000, 1800000000, 1800000000, 7000000000, 7400000000, ?, ?, ?, ?)",
             (job, word("hybrid"), assoc, cpus * (end - start), start, end))
         db.execute("INSERT OR IGNORE INTO factor_source(cluster, provider, kind, zone, country,"

@@ -124,6 +124,12 @@ def many(site):
     same([(r["key"], r["finding"]) for r in a.data],
          [(site.key, "gpu_unused"), (site.key, "low_cpu")], "findings of many jobs")
     same(len(site.fetch(V1 + "/findings?from=0&finding=gpu_unused", user("boss")).data), 1, "findings are filtered by name")
+    same(len(site.fetch(V1 + "/findings?from=0&finding=gpu%20unused", user("boss")).data), 1,
+         "names of findings may have blanks, as on pages")
+    for path in "/findings?from=0&finding=odd", "/jobs?from=0&finding=low_cpu,odd":
+        a = site.fetch(V1 + path, user("boss"))
+        check(a.status == 400 and b"Unknown finding 'odd'; known are gpu_unused, low_cpu." in a.body,
+              "an unknown finding is an error: " + path, a)
     same(site.fetch(V1 + "/findings?from=0&limit=1", user("boss")).json["meta"]["cut"], True,
          "a truncated list has meta.cut")
     same(site.fetch(V1 + "/findings?from=0&to=100", user("boss")).data, [], "findings are filtered by time")

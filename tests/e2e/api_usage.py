@@ -135,7 +135,7 @@ def with_default(path, keys):
     if not path.endswith("/jobs"):
         return keys
     more = {"gpus_requested", "cpu_efficiency_source", "memory_efficiency_source",
-            "memory_charged_peak_bytes", "energy_source",
+            "memory_charged_peak_bytes", "memory_peak_sampled", "energy_source",
             "energy_scheduler_joules", "admin_comment", "reservation", "time_limit_unlimited"}
     return [k for k in keys[:keys.index("gpu_efficiency_percent")] if k not in more]
 

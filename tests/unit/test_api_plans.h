@@ -250,6 +250,7 @@ static const struct {
     {"SCAN mo", "months"},
     {"SCAN s", "one row"},
     {"SCAN price", "one row"},
+    {"SCAN finding_rule", "names of rules"},
     {"SCAN running_finding|SCAN o", "findings on running jobs"},
     {"SCAN account|SEARCH fac ", "accounts, once"},
     {"SCAN c", "clusters"},

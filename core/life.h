@@ -18,6 +18,8 @@ struct bj_life {
                           behind, or those of another job with the same id */
     bool replaced;     /* ... those of another job, since they have processes */
     bool emptied;      /* it has no processes any more, but its cgroup exists */
+    bool nests;        /* jobs of another batch system may be below it */
+    bool outer;        /* they are: it is not a job of its own */
     bool hidden;       /* its grace period is over */
     bool recorded;     /* its final record is written, or none is due */
     uint16_t in_hiers; /* bj_unit.in_hiers after the last pass */

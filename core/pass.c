@@ -26,7 +26,7 @@ static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
  * in later ones. */
 static bool due(const struct bj_track *t, unsigned round)
 {
-    return bj_track_live(t) && t->unit.in_hiers != 0 &&
+    return bj_track_live(t) && !t->life.outer && t->unit.in_hiers != 0 &&
            (round == 0 || t->life.read_pass != t->core->passes);
 }
 
@@ -128,7 +128,7 @@ static void read_round(struct bj_core *core, unsigned round)
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if ((bj_track_live(t) || t->life.emptied) && !t->life.lost &&
-            t->unit.in_hiers)
+            !t->life.outer && t->unit.in_hiers)
             bj_life_update(t);
     }
     for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)

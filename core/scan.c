@@ -1,9 +1,13 @@
 /* Scanning for jobs: one tree of directories for each hierarchy, merged into
  * tracks. */
+#include "core/energy/energy.h"
 #include "core/explain.h"
+#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static unsigned classify(void *ctx, const char *rel)
 {
@@ -53,17 +57,122 @@ static struct bj_track *start(struct bj_core *core,
     return t;
 }
 
+/* --- jobs in other jobs, and jobs with the same id ------------------------ */
+
+/* Is the path below that of the directory? */
+static bool is_below(const char *path, const char *dir)
+{
+    size_t n = dir ? strlen(dir) : 0;
+    return n > 0 && path && strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+/* A unit that contains jobs of another batch system, such as the pod of a
+ * slurmd, is not a job: the values of its jobs would count twice. */
+static void make_outer(struct bj_core *core, struct bj_track *t)
+{
+    if (t->life.outer)
+        return;
+    bj_explain_job(t, "contains jobs of another batch system: not a job");
+    t->life.outer = true;
+    t->life.born = false;
+    bj_energy_drop(core->energy, t);
+    bj_gpus_drop(core->gpus, t);
+    bj_watches_forget(core->watches, t);
+    if (t->proc)
+        bj_jobproc_free(core->proctab, t->proc);
+    t->proc = NULL;
+    core->rescan = true; /* watch its directories as those of no job */
+}
+
+static void find_outer(struct bj_core *core, struct bj_track *t,
+                       unsigned version)
+{
+    const char *own = t->unit.rel[version - 1];
+    for (size_t i = 0; i < core->tracks.n; i++) {
+        struct bj_track *other = core->tracks.v[i];
+        const char *rel = other->unit.rel[version - 1];
+        if (!other->life.lost && is_below(own, rel))
+            make_outer(core, other);
+        else if (!other->life.lost && is_below(rel, own))
+            make_outer(core, t);
+    }
+}
+
+/* Is there another directory of the track in a hierarchy of that version? */
+static bool is_elsewhere(const struct bj_track *t, unsigned hier,
+                         const char *rel)
+{
+    const struct bj_cgroup_reader *rd = &t->core->reader;
+    const char *own = t->unit.rel[rd->hiers->v[hier].version - 1];
+    char path[4096];
+    return own && strcmp(own, rel) != 0 &&
+           bj_unit_path(&t->unit, rd, hier, "", path, sizeof(path)) == 0 &&
+           access(path, F_OK) == 0;
+}
+
+/* The first part of rel that other lacks. */
+static struct bj_slice first_difference(const char *rel, const char *other)
+{
+    size_t at = 0, n = 0;
+    for (size_t i = 0; rel[i] && rel[i] == other[i]; i++)
+        if (rel[i] == '/')
+            at = i + 1;
+    while (rel[at + n] && rel[at + n] != '/')
+        n++;
+    return (struct bj_slice){rel + at, n};
+}
+
+static void note_conflict(struct bj_core *core, const struct bj_track *t,
+                          const char *rel, struct bj_slice node)
+{
+    char line[1200];
+    const char *own = t->unit.rel[BJ_CGROUP_V2 - 1];
+    if (!own)
+        own = t->unit.rel[BJ_CGROUP_V1 - 1];
+    snprintf(line, sizeof(line),
+             "job %.100s has two cgroups, %.400s and %.400s: the second is "
+             "shown with slurm_node=\"%.*s\"; add both up",
+             t->id, own ? own : "", rel, (int)(node.n < 200 ? node.n : 200),
+             node.p);
+    core->host.log(core->host.ctx, BJ_LOG_WARN, line);
+}
+
+/* The track of a match that can get the directory rel; NULL: none.  Two
+ * directories of one hierarchy with the same id, such as those of two slurmd in
+ * containers of one host, are two tracks, the second with the name of its
+ * container or slice as the node's. The key is that of the result. */
+static struct bj_track *track_for(struct bj_hier_scan *f,
+                                  struct bj_path_match *m, const char *rel,
+                                  char *key, size_t cap, bool again)
+{
+    enum { TRIES = 4 };
+    struct bj_core *core = f->core;
+    struct bj_track *t = NULL, *first = NULL;
+    const unsigned version = core->hiers.v[f->hier].version;
+    for (int i = 0; i < TRIES; i++) {
+        bj_track_key(m, rel, key, cap);
+        t = known(core, m, key);
+        if (!t || m->f[BJ_ID_JOBID].n == 0 || !is_elsewhere(t, f->hier, rel))
+            break;
+        first = t;
+        m->f[BJ_ID_NODE] = first_difference(rel, t->unit.rel[version - 1]);
+    }
+    if (first && !t && !again)
+        note_conflict(core, first, rel, m->f[BJ_ID_NODE]);
+    return t;
+}
+
 static void *appeared(void *ctx, const char *rel, bool again)
 {
     struct bj_hier_scan *f = ctx;
     struct bj_core *core = f->core;
     struct bj_path_match m;
     char key[1024];
-    if (bj_layouts_job(core->layouts, core->hiers.v[f->hier].version, rel,
-                       &m) != BJ_PATH_HIT)
+    const unsigned version = core->hiers.v[f->hier].version;
+    const unsigned kind = bj_layouts_job(core->layouts, version, rel, &m);
+    if (!(kind & BJ_PATH_HIT))
         return NULL;
-    bj_track_key(&m, rel, key, sizeof(key));
-    struct bj_track *t = known(core, &m, key);
+    struct bj_track *t = track_for(f, &m, rel, key, sizeof(key), again);
     bool made = !t;
     if (made && !(t = start(core, &m, key, rel, again)))
         return NULL;
@@ -75,17 +184,32 @@ static void *appeared(void *ctx, const char *rel, bool again)
         return NULL;
     }
     t->life.trees++;
+    t->life.nests |= (kind & BJ_PATH_INNER) != 0;
     if (made)
         bj_track_place(t, core->now_usec);
     else
         bj_identity_learn(t, &m);
+    find_outer(core, t, version);
     return t;
 }
 
+/* A directory without jobs is watched for new ones.  Those of jobs are watched
+ * by their jobs (core/watcher.c). */
 static void reads(void *ctx, const char *path)
 {
     const struct bj_hier_scan *f = ctx;
-    bj_watches_parent(f->core->watches, path);
+    const struct bj_core *core = f->core;
+    const struct bj_hier *hier = &core->hiers.v[f->hier];
+    const char *rel = path + strlen(hier->path);
+    rel += *rel == '/';
+    for (size_t i = 0; core->watches && *rel && i < core->tracks.n; i++) {
+        const struct bj_track *t = core->tracks.v[i];
+        const char *own = t->unit.rel[hier->version - 1];
+        if (t->life.nests && !t->life.outer && own &&
+            (strcmp(rel, own) == 0 || is_below(rel, own)))
+            return;
+    }
+    bj_watches_parent(core->watches, path);
 }
 
 static void lost(void *ctx, void *cookie)

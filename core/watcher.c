@@ -66,7 +66,7 @@ static void sample(struct bj_core *core, struct bj_track *t, bool requested)
     char path[4096];
     bool v2;
     t->watched.changed = false;
-    if (!bj_track_live(t) || t->unit.in_hiers == 0 ||
+    if (!bj_track_live(t) || t->life.outer || t->unit.in_hiers == 0 ||
         !bj_track_procs_path(t, path, sizeof(path), &v2))
         return;
     if (!bj_watches_job(core->watches, t, path, v2))

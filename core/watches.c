@@ -279,8 +279,13 @@ static void take(struct bj_watches *w, const struct inotify_event *e,
     } else {
         v->track->watched.changed |=
             !(e->mask & IN_DELETE) || (e->mask & IN_ISDIR);
-        if (e->mask & IN_CREATE && e->mask & IN_ISDIR)
+        if (e->mask & IN_CREATE && e->mask & IN_ISDIR) {
             take_subdir(w, v, e->name);
+            if (v->track->life.nests) {
+                c->scan = true;
+                stale->fn(stale->core, v->path);
+            }
+        }
     }
 }
 

@@ -25,6 +25,18 @@ struct row {
 #define V1 BJ_CGROUP_V1
 #define V2 BJ_CGROUP_V2
 #define SLICES "(?:[^/]+\\.slice/)*"
+/* Directories of containers in which a batch system's daemon may run: pods of
+ * Kubernetes with both drivers of kubelet, and the containers of Docker,
+ * containerd, CRI-O, Podman, LXC and systemd-nspawn. */
+#define PODS                                                                   \
+    "(?:[^/]*kubepods[^/]*/)+(?:(?:besteffort|burstable|guaranteed)/)?"        \
+    "(?:pod[0-9A-Za-z_-]+/)?[^/]+/"
+#define ENGINES "docker|libpod|podman|cri-containerd|crio|nerdctl|lxc"
+#define IN_CONTAINERS                                                          \
+    "(?:" SLICES "(?:" PODS "|(?:" ENGINES ")-[^/]+\\.scope/"                  \
+    "|(?:docker|libpod_parent|lxc)/[^/]+/|lxc\\.payload\\.[^/]+/"              \
+    "|machine-(?!qemu)[^/]+\\.scope/|systemd-nspawn@[^/]+\\.service/)"         \
+    "(?:(?:container|payload|ns)/)?)*"
 /* Crockford's base 32, thirteen of them (Slurm src/common/sluid.c). */
 #define SLUID "[sS][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{13}"
 #define PBS_ID                                                                 \
@@ -32,28 +44,33 @@ struct row {
 
 static const struct row rows[] = {
     {"slurm", V1, PLAIN,
+     IN_CONTAINERS
      "slurm(?:_(?<node>[^/]+))?/uid_(?<uid>[0-9]+)/job_(?<jobid>[0-9]+)",
      "step_(?<step>[^/]+)(?:/task_(?<task>[^/]+))?"},
     {"slurm", V2, PLAIN,
-     SLICES "(?:(?<node>[^/]+)_)?slurmstepd\\.scope/"
-            "(?:job_(?<jobid>[0-9]+)|(?<sluid>" SLUID "))",
+     IN_CONTAINERS SLICES "(?:(?<node>[^/]+)_)?slurmstepd\\.scope/"
+                          "(?:job_(?<jobid>[0-9]+)|(?<sluid>" SLUID "))",
      "step_(?<step>[^/]+)(?:/user/task_(?<task>[^/]+))?"},
     {"pbs", V1, UNIT,
-     SLICES "pbs[^/]*(?:\\.service|\\.slice)?/(?:jobid/)?" PBS_ID, NULL},
-    {"pbs", V2, UNIT, SLICES "pbs[^/]*\\.service/jobs?(?:id)?/" PBS_ID, NULL},
-    {"lsf", V1 | V2, PLAIN,
-     SLICES "lsf/[^/]+/job\\.(?<jobid>[0-9]+(?:\\[[0-9]+\\])?)"
-            "\\.[0-9]+\\.[0-9]+",
+     IN_CONTAINERS SLICES "pbs[^/]*(?:\\.service|\\.slice)?/(?:jobid/)?" PBS_ID,
      NULL},
-    {"oar", V1 | V2, PLAIN, "oar/(?<user>[^/]+)_(?<jobid>[0-9]+)", NULL},
+    {"pbs", V2, UNIT,
+     IN_CONTAINERS SLICES "pbs[^/]*\\.service/jobs?(?:id)?/" PBS_ID, NULL},
+    {"lsf", V1 | V2, PLAIN,
+     IN_CONTAINERS SLICES "lsf/[^/]+/job\\.(?<jobid>[0-9]+(?:\\[[0-9]+\\])?)"
+                          "\\.[0-9]+\\.[0-9]+",
+     NULL},
+    {"oar", V1 | V2, PLAIN, IN_CONTAINERS "oar/(?<user>[^/]+)_(?<jobid>[0-9]+)",
+     NULL},
     /* No job id in the path: the resolver reads the job ad. */
     {"htcondor", V1 | V2, PLAIN,
-     SLICES "(?:htcondor|condor\\.service)/(?:[^/]*/)?"
-            "condor_[^/]*slot[^/]*",
+     IN_CONTAINERS SLICES "(?:htcondor|condor\\.service)/(?:[^/]*/)?"
+                          "condor_[^/]*slot[^/]*",
      NULL},
     {"kubernetes", V1 | V2, POD_ID,
-     "kubepods\\.slice/(?:kubepods-[a-z]+\\.slice/)?"
-     "kubepods-(?:[a-z]+-)?pod(?<jobid>[0-9A-Za-z_]+)\\.slice",
+     "(?:kubelet\\.slice/)?(?:kubelet-)?kubepods\\.slice/"
+     "(?:(?:kubelet-)?kubepods-[a-z]+\\.slice/)?"
+     "(?:kubelet-)?kubepods-(?:[a-z]+-)?pod(?<jobid>[0-9A-Za-z_]+)\\.slice",
      NULL},
     {"kubernetes", V1 | V2, PLAIN,
      "kubepods/(?:(?:besteffort|burstable|guaranteed)/)?"
@@ -179,26 +196,38 @@ static void respell(enum spelling spelling, struct bj_path_match *m)
     *id = (struct bj_slice){m->buf, n};
 }
 
+/* Fill *ret from the last match of that layout. */
+static void take_match(const struct bj_layout *lay, const char *path,
+                       struct bj_path_match *ret)
+{
+    memset(ret->f, 0, sizeof(ret->f));
+    ret->step = ret->task = (struct bj_slice){0};
+    regex_fields(&lay->job, path, ret);
+    respell(lay->spelling, ret);
+    ret->layout = lay;
+    ret->f[BJ_ID_SYSTEM] = bj_slice_str(lay->system);
+}
+
 unsigned bj_layouts_job(const struct bj_layouts *l, unsigned version,
                         const char *path, struct bj_path_match *ret)
 {
     unsigned kind = BJ_PATH_OTHER;
     size_t n = strlen(path);
+    ret->layout = NULL;
     for (size_t i = 0; i < l->n; i++) {
         const struct bj_layout *lay = &l->v[i];
-        if (!(lay->versions & version))
+        /* Jobs of one system do not contain each other. */
+        if (!(lay->versions & version) ||
+            (ret->layout && strcmp(lay->system, ret->layout->system) == 0))
             continue;
         unsigned k = regex_kind(&lay->job, path, n);
-        if (k & BJ_PATH_HIT) {
-            memset(ret->f, 0, sizeof(ret->f));
-            ret->step = ret->task = (struct bj_slice){0};
-            regex_fields(&lay->job, path, ret);
-            respell(lay->spelling, ret);
-            ret->layout = lay;
-            ret->f[BJ_ID_SYSTEM] = bj_slice_str(lay->system);
-            return BJ_PATH_HIT;
+        if ((k & BJ_PATH_HIT) && !ret->layout) {
+            take_match(lay, path, ret);
+            kind = BJ_PATH_HIT; /* of the layouts before, too */
+            i = SIZE_MAX;       /* from the first one */
+            continue;
         }
-        kind |= k;
+        kind |= k & BJ_PATH_INNER;
     }
     return kind;
 }

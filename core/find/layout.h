@@ -48,7 +48,9 @@ int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,
                    struct bj_err *err);
 void bj_layouts_free(struct bj_layouts *l);
 
-/* The kind of a path in a hierarchy of that version.  A hit fills *ret. */
+/* The kind of a path in a hierarchy of that version.  A hit fills *ret; it is
+ * INNER, too, if jobs of another batch system may be below it, such as those of
+ * a slurmd in a pod. */
 unsigned bj_layouts_job(const struct bj_layouts *l, unsigned version,
                         const char *path, struct bj_path_match *ret);
 

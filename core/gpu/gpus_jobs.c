@@ -274,6 +274,7 @@ struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
             bj_slice_eq(number, BJ_SLICE("0")) ? BJ_CGROUP_V2 : BJ_CGROUP_V1;
         for (size_t k = 0; k < core->tracks.n; k++)
             if (bj_track_live(core->tracks.v[k]) &&
+                !core->tracks.v[k]->life.outer &&
                 path_has(line, core->tracks.v[k]->unit.rel[version - 1]))
                 return core->tracks.v[k];
     }

@@ -49,7 +49,10 @@ static void check_path(const struct bj_layouts *l, unsigned version,
     char path[512];
     struct bj_path_match m;
     snprintf(path, sizeof(path), "%.*s", (int)col[PATH].n, col[PATH].p);
-    assert_int_equal(bj_layouts_job(l, version, path, &m), BJ_PATH_HIT);
+    /* A pod may contain jobs of a batch system. */
+    bool pod = bj_slice_eq(col[SYSTEM], BJ_SLICE("kubernetes"));
+    assert_int_equal(bj_layouts_job(l, version, path, &m),
+                     BJ_PATH_HIT | (pod ? BJ_PATH_INNER : 0));
     for (int i = SYSTEM; i <= USER; i++)
         if (!bj_slice_eq(m.f[fields[i]], col[i]))
             fail_msg("%s: column %d is '%.*s', expected '%.*s'", path, i,
@@ -108,6 +111,143 @@ static void test_whole_trees(void **state)
         rig_stop(&r);
     }
     globfree(&g);
+}
+
+#define POD "kubepods.slice/kubepods-pod11111111_2222.slice/"
+#define QOS_POD                                                                \
+    "kubepods.slice/kubepods-burstable.slice/"                                 \
+    "kubepods-burstable-podaaaa_bbbb.slice/"
+#define KUBELET_POD                                                            \
+    "kubelet.slice/kubelet-kubepods.slice/"                                    \
+    "kubelet-kubepods-podaaaa_bbbb.slice/"
+
+/* Jobs of batch systems in containers; every directory above may lead to
+ * them.  The paths are those of kubelet's drivers, Docker, Podman, LXC. */
+static void test_containers(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned version;
+        const char *path, *system, *id;
+    } cases[] = {
+        {2, POD "cri-containerd-01.scope/system.slice/slurmstepd.scope/job_21",
+         "slurm", "21"},
+        {2, QOS_POD "crio-01.scope/container/slurmstepd.scope/job_22", "slurm",
+         "22"},
+        {2, "system.slice/docker-fe.scope/system.slice/slurmstepd.scope/job_23",
+         "slurm", "23"},
+        {2,
+         KUBELET_POD
+         "cri-containerd-aa.scope/system.slice/slurmstepd.scope/job_24",
+         "slurm", "24"},
+        {2, "docker/0123/system.slice/n1_slurmstepd.scope/job_25", "slurm",
+         "25"},
+        {2, "docker/0123/" KUBELET_POD "cri-01.scope/slurmstepd.scope/job_26",
+         "slurm", "26"},
+        {2, "machine.slice/libpod-9a.scope/container/slurmstepd.scope/job_27",
+         "slurm", "27"},
+        {2, "lxc.payload.c1/system.slice/slurmstepd.scope/job_28", "slurm",
+         "28"},
+        {1, "docker/0123/slurm/uid_7/job_29", "slurm", "29"},
+        {1, "kubepods/burstable/podaaaa-bbbb/0123/slurm_n1/uid_7/job_30",
+         "slurm", "30"},
+        {1, "lxc/101/ns/slurm/uid_7/job_31", "slurm", "31"},
+        {2, POD "cri-containerd-01.scope/pbs_jobs.service/jobs/32.srv", "pbs",
+         "32.srv"},
+        {1, "docker/0123/pbs_jobs.service/jobid/33.srv", "pbs", "33.srv"},
+        {2, "docker/0123/lsf/c/job.34.5.6", "lsf", "34"},
+        {1, "docker/0123/oar/ann_35", "oar", "35"},
+        {2, QOS_POD "cri-01.scope/htcondor/condor_x_slot1_1@h", "htcondor", ""},
+        {2, "docker/0123/kubelet.slice/kubelet-kubepods.slice", NULL, NULL},
+        {2, "docker", NULL, NULL},
+        {1, "docker/0123/slurm", NULL, NULL},
+    };
+    struct bj_conf conf = {0};
+    struct bj_layouts *l;
+    assert_int_equal(bj_layouts_new(&conf, &l, NULL), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_path_match m;
+        char path[300];
+        unsigned kind = bj_layouts_job(l, cases[i].version, cases[i].path, &m);
+        if (kind != (cases[i].id ? BJ_PATH_HIT : BJ_PATH_INNER))
+            fail_msg("%s: %u", cases[i].path, kind);
+        if (!cases[i].id)
+            continue;
+        assert_true(
+            bj_slice_eq(m.f[BJ_ID_SYSTEM], bj_slice_str(cases[i].system)));
+        assert_true(bj_slice_eq(m.f[BJ_ID_JOBID], bj_slice_str(cases[i].id)));
+        snprintf(path, sizeof(path), "%s", cases[i].path);
+        for (char *cut; (cut = strrchr(path, '/'));) {
+            *cut = '\0';
+            if (!(bj_layouts_job(l, cases[i].version, path, &m) &
+                  BJ_PATH_INNER))
+                fail_msg("%s is not searched", path);
+        }
+    }
+    bj_layouts_free(l);
+}
+
+/* A pod with a slurmd is not a job, its Slurm job is; a pod without is one. */
+static void test_job_in_pod(void **state)
+{
+    (void)state;
+    struct rig r;
+    char root[128];
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    tmp_file("cgroup.controllers", "cpu\n");
+    tmp_v2_job(POD, 9000, 4096, "1\n");
+    tmp_v2_job(QOS_POD, 500, 4096, "2\n");
+    rig_start(&r, root, "collector.node=false", NULL);
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 2);
+    tmp_v2_job(POD "cri-containerd-01.scope/system.slice/slurmstepd.scope/"
+                   "job_21",
+               1000, 4096, "3\n");
+    for (int gone = 0; gone < 2; gone++) {
+        rig_pass(&r);
+        rig_pass(&r);
+        assert_int_equal(r.snap->jobs.n, 2);
+        assert_int_equal(rig_job(&r, "21")->use.cpu_usec, 1000);
+        assert_int_equal(rig_job(&r, "aaaa-bbbb")->use.cpu_usec, 500);
+        assert_int_equal(r.snap->self.jobs, gone ? 1 : 2);
+        tmp_remove(POD "cri-containerd-01.scope/system.slice/slurmstepd.scope/"
+                       "job_21");
+        rig_pass(&r);
+    }
+    rig_stop(&r);
+    tmp_gone();
+}
+
+/* Two slurmd on one host without names run parts of one job: each part has a
+ * series, and the end of one does not end the other. */
+static void test_two_scopes(void **state)
+{
+    (void)state;
+    struct rig r;
+    char root[128];
+    uint64_t sum = 0, running = 0;
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    tmp_file("cgroup.controllers", "cpu\n");
+    tmp_v2_job("a.slice/slurmstepd.scope/job_5", 1000, 4096, "1\n");
+    tmp_v2_job("b.slice/slurmstepd.scope/job_5", 300, 4096, "2\n");
+    rig_start(&r, root, "collector.node=false", NULL);
+    rig_pass(&r);
+    const struct bj_job *jobs = r.snap->jobs.v;
+    assert_int_equal(r.snap->jobs.n, 2);
+    for (size_t i = 0; i < 2; i++)
+        sum += jobs[i].use.cpu_usec;
+    assert_int_equal(sum, 1300);
+    assert_true(!bj_slice_eq(jobs[0].ident->labels, jobs[1].ident->labels));
+    assert_non_null(strstr(r.log, "job 5 has two cgroups, "));
+    tmp_remove("a.slice/slurmstepd.scope/job_5");
+    rig_pass(&r);
+    rig_pass(&r);
+    jobs = r.snap->jobs.v;
+    for (size_t i = 0; i < r.snap->jobs.n; i++)
+        running += jobs[i].end_sec == BJ_ABSENT;
+    assert_int_equal(running, 1);
+    rig_stop(&r);
+    tmp_gone();
 }
 
 static void test_other_paths(void **state)
@@ -203,6 +343,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_whole_trees),
+        cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_job_in_pod),
+        cmocka_unit_test(test_two_scopes),
         cmocka_unit_test(test_other_paths),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_operator_patterns),

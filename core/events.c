@@ -18,6 +18,13 @@ struct bj_job_events {
     /* Peak, and OOM kills of the machine, at the last read. */
     uint64_t peak_bytes, oom_kills;
     uint64_t step_limit_bytes; /* the lowest limit of a step */
+    uint64_t kills;            /* OOM kills read in the job, or BJ_ABSENT */
+    /* Unexplained kills, modulo 2^64, or BJ_ABSENT: at or before the last read
+     * of the job; and at the read before cgroups were lost that may have had
+     * one more.  doubt BJ_ABSENT: none was missed. */
+    uint64_t unexplained, doubt;
+    uint64_t suspect; /* the same before the last read (is_suspect) */
+    bool begun;       /* it was read before: a new cgroup began with 0 */
 };
 
 /* The events of one cgroup; BJ_ABSENT: unknown. */
@@ -87,10 +94,10 @@ static uint64_t all_kills(struct bj_core *core)
     struct bj_kv_order again = {0};
     struct bj_slice text;
     char path[512];
-    if (core->oom_pass == core->passes)
+    if (core->oom_read)
         return core->oom_kills;
-    core->oom_pass = core->passes;
-    core->oom_kills = 0;
+    core->oom_read = true;
+    core->oom_kills = BJ_ABSENT;
     snprintf(path, sizeof(path), "%.400s/vmstat", core->conf->procfs);
     if (bj_file_read_all(AT_FDCWD, path, core->reader.buf, core->reader.cap,
                          &text, NULL) < 0 ||
@@ -99,22 +106,49 @@ static uint64_t all_kills(struct bj_core *core)
     return core->oom_kills;
 }
 
+/* Those that were read in no job, modulo 2^64. */
+static uint64_t unexplained(struct bj_core *core)
+{
+    uint64_t all = all_kills(core);
+    return all == BJ_ABSENT ? BJ_ABSENT : all - core->kills_read;
+}
+
+/* Is a above b?  Both may have wrapped. */
+static bool is_above(uint64_t a, uint64_t b)
+{
+    return a != BJ_ABSENT && b != BJ_ABSENT && (int64_t)(a - b) > 0;
+}
+
+/* Is the peak at most that far below the lowest limit of the job? */
+static bool is_near_limit(const struct bj_track *t, uint64_t bytes)
+{
+    uint64_t peak = t->unit.use.mem_peak_bytes;
+    uint64_t limit = t->unit.use.mem_limit_bytes;
+    if (limit > t->events->step_limit_bytes)
+        limit = t->events->step_limit_bytes;
+    return peak == BJ_ABSENT || limit < bytes || peak >= limit - bytes;
+}
+
+/* Without the watcher a step may come and go between two reads.  A kill for
+ * want of memory in it needs a peak at the limit. */
+static bool is_suspect(const struct bj_track *t)
+{
+    enum { BATCHES = 16 << 20 }; /* charged at once by some CPUs */
+    return !t->core->watches && t->unit.use.mem_peak_bytes != BJ_ABSENT &&
+           is_near_limit(t, BATCHES);
+}
+
 /* Whether the events must be read: not while the peak is constant and well
  * below every limit.  As a limit may be lowered, they are read at least once a
  * minute. */
 static bool must_read(struct bj_track *t)
 {
     const struct bj_job_events *e = t->events;
-    uint64_t peak = t->unit.use.mem_peak_bytes;
-    uint64_t limit = t->unit.use.mem_limit_bytes;
-    if (peak != e->peak_bytes || e->due_usec == 0)
+    if (t->unit.use.mem_peak_bytes != e->peak_bytes || e->due_usec == 0)
         return true;
-    if (limit > e->step_limit_bytes)
-        limit = e->step_limit_bytes;
     uint64_t kills = all_kills(t->core);
-    return peak == BJ_ABSENT || kills == BJ_ABSENT || kills != e->oom_kills ||
-           limit < CHARGE_BYTES || peak >= limit - CHARGE_BYTES ||
-           t->core->now_usec >= e->due_usec;
+    return kills == BJ_ABSENT || kills != e->oom_kills ||
+           is_near_limit(t, CHARGE_BYTES) || t->core->now_usec >= e->due_usec;
 }
 
 /* Set the events of a unit; those in the mask unknown become absent. */
@@ -159,9 +193,14 @@ static void set_step(const struct bj_track *t, const struct bj_step *s,
     set_events(s->unit, sum, unknown);
 }
 
-/* Values that could not be read stay unchanged. */
-static void keep(uint64_t own[BJ_EVENTS], const struct events *e)
+/* Values that could not be read stay unchanged.  new_cgroup: it began with 0
+ * while the machine's kills were read. */
+static void keep(struct bj_core *core, uint64_t own[BJ_EVENTS],
+                 const struct events *e, bool new_cgroup)
 {
+    uint64_t kills = e->of[BJ_EV_KILLS];
+    if (new_cgroup && kills != BJ_ABSENT && kills > own[BJ_EV_KILLS])
+        core->kills_read += kills - own[BJ_EV_KILLS];
     for (int i = 0; i < BJ_EVENTS; i++)
         if (e->of[i] != BJ_ABSENT)
             own[i] = e->of[i];
@@ -174,7 +213,8 @@ static void read_steps(struct bj_track *t, uint64_t sum[BJ_EVENTS])
         struct events own = read_events(t, s->rel);
         if (own.limit_bytes < t->events->step_limit_bytes)
             t->events->step_limit_bytes = own.limit_bytes;
-        keep(s->events.own, &own);
+        keep(t->core, s->events.own, &own, s->events_read || t->events->begun);
+        s->events_read = true;
         for (int e = 0; e < BJ_EVENTS; e++)
             sum[e] += s->events.own[e] + s->events.gone[e];
     }
@@ -184,13 +224,24 @@ bool bj_events_due(const struct bj_track *t, bool slow)
 {
     return bj_events_summed(t) &&
            (slow || !t->events ||
-            t->unit.use.mem_peak_bytes != t->events->peak_bytes);
+            t->unit.use.mem_peak_bytes != t->events->peak_bytes ||
+            (t->core->oom_read && t->core->oom_kills != t->events->oom_kills));
+}
+
+bool bj_events_killed(const struct bj_track *t)
+{
+    return bj_events_summed(t) &&
+           (!t->events || all_kills(t->core) != t->events->oom_kills);
 }
 
 static struct bj_job_events *get_events(struct bj_track *t)
 {
-    if (!t->events)
-        t->events = calloc(1, sizeof(*t->events));
+    if (!t->events && (t->events = calloc(1, sizeof(*t->events)))) {
+        t->events->begun = t->life.fresh;
+        t->events->kills = BJ_ABSENT;
+        t->events->unexplained = t->events->doubt = BJ_ABSENT;
+        t->events->suspect = BJ_ABSENT;
+    }
     return t->events;
 }
 
@@ -201,19 +252,81 @@ void bj_events_read(struct bj_track *t, bool slow)
         return;
     e->peak_bytes = t->unit.use.mem_peak_bytes;
     e->due_usec = t->core->now_usec + MINUTE;
-    if (slow)
+    if (slow || t->core->oom_read) {
         e->oom_kills = all_kills(t->core);
+        e->suspect = is_suspect(t) ? e->unexplained : BJ_ABSENT;
+        e->unexplained = unexplained(t->core);
+    }
     uint64_t sum[BJ_EVENTS];
     struct events own = read_events(t, "");
-    keep(e->counts.own, &own);
+    keep(t->core, e->counts.own, &own, e->begun);
     for (int i = 0; i < BJ_EVENTS; i++)
         sum[i] = e->counts.own[i] + e->counts.gone[i];
     read_steps(t, sum);
+    e->begun = true;
     unsigned unknown = unknown_events(&t->unit, &own);
     for (const struct bj_step *s = t->steps.first; s; s = s->next)
         if (s->unit)
             set_step(t, s, unknown);
     set_events(&t->unit, sum, unknown);
+    e->kills = t->unit.use.mem_oom_kills;
+}
+
+void bj_events_note(struct bj_track *t, bool slow)
+{
+    const uint64_t kills = t->unit.use.mem_oom_kills;
+    struct bj_job_events *e = kills != BJ_ABSENT ? get_events(t) : t->events;
+    if (!e || kills == BJ_ABSENT)
+        return;
+    uint64_t before = e->kills != BJ_ABSENT ? e->kills : 0;
+    if (e->begun && kills > before)
+        t->core->kills_read += kills - before;
+    e->begun = true;
+    e->kills = kills;
+    if (slow)
+        e->unexplained = unexplained(t->core);
+}
+
+/* A cgroup of the job has gone: it may have had a kill that was not read. */
+static void doubt(struct bj_track *t)
+{
+    struct bj_job_events *e = t->events;
+    if (!e || e->unexplained == BJ_ABSENT || !bj_track_live(t))
+        return; /* without processes there are no kills */
+    if (is_above(unexplained(t->core), e->unexplained) &&
+        (e->doubt == BJ_ABSENT || is_above(e->doubt, e->unexplained)))
+        e->doubt = e->unexplained;
+}
+
+void bj_events_end(struct bj_track *t)
+{
+    doubt(t);
+}
+
+/* All reads of the pass are known, and so is which kills they explain. */
+static void judge(struct bj_job_events *e, uint64_t now)
+{
+    if (is_above(e->unexplained, now))
+        e->unexplained = now;
+    if (e->doubt == BJ_ABSENT && is_above(now, e->suspect))
+        e->doubt = e->suspect;
+    e->suspect = BJ_ABSENT;
+    if (!is_above(now, e->doubt))
+        e->doubt = BJ_ABSENT;
+}
+
+void bj_events_settle(struct bj_core *core)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        struct bj_job_events *e = t->events;
+        bool doubted = e && e->doubt != BJ_ABSENT;
+        if (e && core->oom_read)
+            judge(e, unexplained(core));
+        if (doubted || (e && e->doubt != BJ_ABSENT))
+            t->unit.use.mem_oom_kills =
+                e->doubt != BJ_ABSENT && e->kills == 0 ? BJ_ABSENT : e->kills;
+    }
 }
 
 void bj_events_step_added(struct bj_track *t)
@@ -230,6 +343,7 @@ void bj_events_step_lost(struct bj_track *t, const struct bj_step *s,
                                                : NULL;
     for (int i = 0; heir && i < BJ_EVENTS; i++)
         heir->gone[i] += s->events.own[i] + s->events.gone[i];
+    doubt(t);
 }
 
 void bj_events_free(struct bj_track *t)

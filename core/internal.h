@@ -71,9 +71,10 @@ struct bj_core {
     uint64_t node_usec;              /* when the node is read again */
     uint64_t own_fds_usec, own_fds;  /* when our descriptors are counted again;
                                         their number */
-    uint64_t oom_kills, oom_pass;    /* of the machine, or BJ_ABSENT; number of
-                                        the pass that read it */
-    bool rescan;                     /* a directory has gone: scan again */
+    uint64_t oom_kills;  /* of the machine since its start, or BJ_ABSENT */
+    bool oom_read;       /* in this pass */
+    uint64_t kills_read; /* those that were read in jobs */
+    bool rescan;         /* a directory has gone: scan again */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
     uint64_t *explained;     /* hashes of paths; NULL: none.  core/explain.c */

@@ -91,6 +91,7 @@ void bj_core_end_jobs(struct bj_core *core)
         if (t->life.lost || t->life.replaced || t->unit.in_hiers == 0) {
             if (bj_track_live(t)) {
                 bj_explain_job(t, "has ended: its cgroup has gone");
+                bj_events_end(t);
                 bj_track_end(t, core->now_usec, core->wall_usec);
             }
             t->life.emptied = false;

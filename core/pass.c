@@ -22,6 +22,17 @@ static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
             bj_unit_read(s->unit, &core->reader, c, which_files(core, s->unit));
 }
 
+/* After its memory was read. */
+static void read_events(struct bj_track *t, bool slow)
+{
+    if (!bj_events_summed(t)) {
+        bj_events_note(t, slow);
+    } else if (bj_events_due(t, slow)) {
+        bj_steps_scan(t);
+        bj_events_read(t, slow);
+    }
+}
+
 /* Whether a job is read in this round: running jobs in the first, only new jobs
  * in later ones. */
 static bool due(const struct bj_track *t, unsigned round)
@@ -39,15 +50,11 @@ static void run_cgroup_collector(struct bj_core *core,
     for (size_t k = 0; k < core->tracks.n; k++)
         if (due(core->tracks.v[k], round))
             read_job(core->tracks.v[k], c);
-    if (c->id == BJ_COLLECT_MEMORY)
-        for (size_t k = 0; k < core->tracks.n; k++) {
-            struct bj_track *t = core->tracks.v[k];
-            bool slow = core->now_usec >= t->unit.slow_due_usec;
-            if (!due(t, round) || !bj_events_due(t, slow))
-                continue;
-            bj_steps_scan(t);
-            bj_events_read(t, slow);
-        }
+    for (size_t k = 0; c->id == BJ_COLLECT_MEMORY && k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (due(t, round))
+            read_events(t, core->now_usec >= t->unit.slow_due_usec);
+    }
     bj_core_run_done(core, c->id, begun, core->reader.faults,
                      &core->reader.fault);
 }
@@ -114,11 +121,10 @@ void bj_core_read_job(struct bj_track *t, bool last)
     for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
         if (core->conf->collect[recorded[i]->id])
             bj_unit_read(&t->unit, &core->reader, recorded[i], which);
-    if (last && core->conf->collect[BJ_COLLECT_MEMORY] &&
-        bj_events_due(t, true)) {
-        bj_steps_scan(t);
-        bj_events_read(t, true);
-    }
+    /* A step may be gone a moment after an OOM kill in it. */
+    if (core->conf->collect[BJ_COLLECT_MEMORY] &&
+        (last || !bj_events_summed(t) || bj_events_killed(t)))
+        read_events(t, true);
 }
 
 /* --- the pass ------------------------------------------------------------ */
@@ -138,6 +144,7 @@ static void read_round(struct bj_core *core, unsigned round)
         run_processes(core, round);
     note_read(core, round);
     bj_core_end_jobs(core);
+    bj_events_settle(core);
 }
 
 /* At the slow interval: on a machine with many CPUs /proc/stat costs more than
@@ -156,6 +163,7 @@ static void read_node(struct bj_core *core)
 void bj_core_read(struct bj_core *core)
 {
     core->passes++;
+    core->oom_read = false;
     core->now_usec = bj_clock_boot_usec();
     core->wall_usec = bj_clock_wall_usec();
     bj_cgroup_reader_begin(&core->reader);

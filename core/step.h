@@ -19,6 +19,7 @@ struct bj_step {
     const char *step, *task;       /* task: "" for the step itself */
     uint64_t first_usec;           /* when it was first seen */
     struct bj_event_counts events; /* v1 */
+    bool events_read;              /* at least once */
     char text[];                   /* memory of rel, step and task */
 };
 

@@ -58,7 +58,8 @@ struct bj_track *bj_track_new(struct bj_core *core,
     t->life.start_sec = t->life.end_sec = BJ_ABSENT;
     t->life.checked_cpu_usec = t->life.last_cpu_usec = BJ_ABSENT;
     t->life.fresh = core->passes > 1;
-    t->watched.pidfd = -1;
+    for (unsigned i = 0; i < BJ_EXITS; i++)
+        t->watched.exit[i].fd = -1;
     t->watched.changed = true;
     t->key = strdup(bj_track_key(m, rel, key, sizeof(key)));
     t->id = t->key ? id_in(t->key, m) : NULL;

@@ -40,21 +40,27 @@ static void note_full(struct bj_core *core)
 
 /* v1 does not report empty cgroups; v2 does, through a work queue, which is
  * late on a busy machine. So wait for the end of one process, most likely the
- * oldest, and then of another one. */
+ * oldest, and then of another one.  Where the OOM kills of a job are in its
+ * steps, which are removed a moment after the kill, wait for the youngest, too:
+ * batch script and daemons are older. */
 static void wait_for_exit(struct bj_core *core, struct bj_track *t,
                           const char *path)
 {
     enum { SOME = 64 };
     pid_t pids[SOME];
-    if (t->watched.pidfd >= 0)
-        return;
+    const unsigned want = bj_events_summed(t) ? BJ_EXITS : 1;
+    unsigned watched = bj_watches_exits(t);
     int n = 0;
-    bool done = false;
+    if (watched >= want)
+        return;
     if (t->watched.exits < EXITS_MAX)
         n = bj_pids_below(AT_FDCWD, path, pids, SOME);
-    for (int i = 0; i < n && i < SOME && !done; i++)
-        done = bj_watches_exit(core->watches, t, pids[i]);
-    if (done)
+    n = n < SOME ? n : SOME;
+    for (int i = 0; i < n && watched < want; i++) {
+        bj_watches_exit(core->watches, t, pids[i > 0 ? n - i : 0]);
+        watched = bj_watches_exits(t);
+    }
+    if (watched > 0)
         return;
     t->watched.changed = true; /* try again */
     core->watcher->again = true;
@@ -147,6 +153,7 @@ static void react(struct bj_watcher *w, struct bj_changes c)
     struct bj_core *core = w->core;
     core->now_usec = bj_clock_boot_usec();
     core->wall_usec = bj_clock_wall_usec();
+    core->oom_read = false;
     bool interval = core->now_usec >= w->begun_usec + SECOND;
     if (interval)
         w->begun_usec = core->now_usec;
@@ -162,6 +169,7 @@ static void react(struct bj_watcher *w, struct bj_changes c)
     if (c.requests)
         serve_requests(w);
     bj_core_end_jobs(core);
+    bj_events_settle(core);
 }
 
 static void *run(void *arg)

@@ -206,19 +206,35 @@ bool bj_watches_job(struct bj_watches *w, struct bj_track *t, const char *path,
 
 /* --- ends of processes ----------------------------------------------------*/
 
+unsigned bj_watches_exits(const struct bj_track *t)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < BJ_EXITS; i++)
+        n += t->watched.exit[i].fd >= 0;
+    return n;
+}
+
 bool bj_watches_exit(struct bj_watches *w, struct bj_track *t, pid_t pid)
 {
-    int *at = &t->watched.pidfd;
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = t};
+    struct bj_exit *free_one = NULL;
+    for (unsigned i = 0; i < BJ_EXITS; i++) {
+        struct bj_exit *x = &t->watched.exit[i];
+        if (x->fd >= 0 && x->pid == pid)
+            return true;
+        if (x->fd < 0)
+            free_one = x;
+    }
+    if (!free_one)
+        return false;
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0 || (fd = bj_fdpool_take(w->pool, fd)) < 0)
         return false;
-    bj_fdpool_close(w->pool, at);
-    *at = fd;
+    *free_one = (struct bj_exit){t, pid, fd};
     t->watched.exits++;
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = free_one};
     if (epoll_ctl(w->exits, EPOLL_CTL_ADD, fd, &e) == 0)
         return true;
-    bj_fdpool_close(w->pool, at);
+    bj_fdpool_close(w->pool, &free_one->fd);
     return false;
 }
 
@@ -226,7 +242,8 @@ void bj_watches_forget(struct bj_watches *w, struct bj_track *t)
 {
     if (!w)
         return;
-    bj_fdpool_close(w->pool, &t->watched.pidfd);
+    for (unsigned i = 0; i < BJ_EXITS; i++)
+        bj_fdpool_close(w->pool, &t->watched.exit[i].fd);
     while (t->watched.first) {
         inotify_rm_watch(w->inotify, t->watched.first->wd);
         drop(w, t->watched.first);
@@ -296,9 +313,9 @@ static void take_exits(struct bj_watches *w)
     int n;
     while ((n = epoll_wait(w->exits, e, SOME, 0)) > 0)
         for (int i = 0; i < n; i++) {
-            struct bj_track *t = e[i].data.ptr;
-            t->watched.changed = true;
-            bj_fdpool_close(w->pool, &t->watched.pidfd);
+            struct bj_exit *x = e[i].data.ptr;
+            x->track->watched.changed = true;
+            bj_fdpool_close(w->pool, &x->fd);
         }
 }
 

@@ -7,7 +7,7 @@
  *                      directories (kernel admin-guide/cgroup-v2.rst)
  *   cgroup v1          inotify of cgroup.procs and tasks: a process was moved
  *                      there
- *   both               pidfd_open(2) of one process: it has exited
+ *   both               pidfd_open(2) of some processes: one has exited
  *
  * All under the core's lock.  Internal to the core. */
 #ifndef BJ_CORE_WATCHES_H
@@ -23,11 +23,19 @@ struct bj_track;
 struct bj_watch;
 struct bj_watches;
 
+/* A process whose end is watched. */
+struct bj_exit {
+    struct bj_track *track;
+    pid_t pid;
+    int fd; /* -1: none */
+};
+
 /* The watches of a job. */
+enum { BJ_EXITS = 4 };
 struct bj_watched {
     struct bj_watch *first;
-    unsigned dirs;  /* number of watched directories */
-    int pidfd;      /* of a process whose end is watched; -1: none */
+    unsigned dirs; /* number of watched directories */
+    struct bj_exit exit[BJ_EXITS];
     unsigned exits; /* processes whose ends were watched since the interval
                        began */
     bool changed;   /* its processes may have changed since it was sampled */
@@ -47,7 +55,11 @@ bool bj_watches_requests(struct bj_watches *w, const char *path);
 bool bj_watches_job(struct bj_watches *w, struct bj_track *t, const char *path,
                     bool v2);
 
-/* Watch for the end of that process. */
+/* The number of processes of t whose ends are watched. */
+unsigned bj_watches_exits(const struct bj_track *t);
+
+/* Watch for the end of that process; false: it has ended, or BJ_EXITS are
+ * watched. */
 bool bj_watches_exit(struct bj_watches *w, struct bj_track *t, pid_t pid);
 
 /* Remove the watches of t, which has ended or will be freed. */

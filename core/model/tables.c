@@ -85,7 +85,8 @@
                     "Times the " noun " reached its memory limit."),           \
             COUNTER(bj_usage, mem_oom_kills, "oom_kills", BJ_NUMBER,           \
                     "Processes of the " noun                                   \
-                    " killed by the kernel's out-of-memory killer."),          \
+                    " killed by the kernel's out-of-memory killer; absent "    \
+                    "where one may have been missed."),                        \
             COUNTER(                                                           \
                 bj_usage, mem_ooms, "oom_events", BJ_NUMBER,                   \
                 "Times an allocation of the " noun                             \

@@ -4,6 +4,7 @@
 #include "core/find/ident.h"
 #include "core/internal.h"
 #include "tests/unit/lib/core.h"
+#include "tests/unit/lib/testclock.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -481,6 +482,35 @@ static void test_node(void **state)
     rig_stop(&r);
 }
 
+/* The CPU quota of v1 is read at the slow interval until it was enforced. */
+static void test_v1_quota(void **state)
+{
+    (void)state;
+    struct rig r;
+    char root[128];
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    testclock_stop();
+    tmp_dir("cpu/slurm/uid_7/job_5");
+    tmp_file("cpu/slurm/uid_7/job_5/cgroup.procs", "1\n");
+    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
+             "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+    rig_start(&r, root, "sample.slow=100ms", NULL);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 0);
+    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
+             "nr_periods 3\nnr_throttled 1\nthrottled_time 7000\n");
+    testclock_advance(110000);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 7);
+    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
+             "nr_periods 4\nnr_throttled 2\nthrottled_time 9000\n");
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 9);
+    rig_stop(&r);
+    tmp_gone();
+    testclock_run();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_same_name),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_node),
+        cmocka_unit_test(test_v1_quota),
         cmocka_unit_test(test_pids_v1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

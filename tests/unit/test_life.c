@@ -362,27 +362,39 @@ static uint64_t kills_reported(struct rig *r)
     return rig_job(r, "5")->use.mem_oom_kills;
 }
 
+static void set_machine_kills(unsigned n)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "nr_free_pages 1\noom_kill %u\nother 2\n", n);
+    tmp_file("proc/vmstat", text);
+}
+
+static void start_with_kills(struct rig *r)
+{
+    char procfs[160];
+    snprintf(procfs, sizeof(procfs), "path.procfs=%s/proc",
+             strchr(root_opt, '/'));
+    tmp_dir("proc");
+    set_machine_kills(5);
+    START(*r, procfs, "sample.slow=100ms", "job.grace=1h");
+}
+
 /* The events are read only when the peak rises near a limit or the machine has
  * counted an OOM kill: else there cannot be any. */
 static void test_v1_events_are_read_when_due(void **state)
 {
     (void)state;
     struct rig r;
-    char procfs[160];
-    snprintf(procfs, sizeof(procfs), "path.procfs=%s/proc",
-             strchr(root_opt, '/'));
-    tmp_dir("proc");
-    tmp_file("proc/vmstat", "nr_free_pages 1\noom_kill 5\nother 2\n");
     v1_dir(V1_JOB, "0");
     v1_dir(V1_JOB "/step_0", "1");
     tmp_file(V1_JOB "/memory.max_usage_in_bytes", "100\n");
     tmp_file(V1_JOB "/memory.stat", "hierarchical_memory_limit 16000000000\n");
     tmp_file(V1_JOB "/step_0/memory.limit_in_bytes", "9223372036854771712\n");
-    START(r, procfs, "sample.slow=100ms");
+    start_with_kills(&r);
     assert_int_equal(kills_reported(&r), 1);
     v1_dir(V1_JOB "/step_0", "2"); /* impossible in practice: shows a read */
     assert_int_equal(kills_reported(&r), 1);
-    tmp_file("proc/vmstat", "nr_free_pages 1\noom_kill 6\nother 2\n");
+    set_machine_kills(6);
     assert_int_equal(kills_reported(&r), 2);
     v1_dir(V1_JOB "/step_0", "3");
     assert_int_equal(kills_reported(&r), 2);
@@ -396,28 +408,66 @@ static void test_v1_events_are_read_when_due(void **state)
     rig_stop(&r);
 }
 
-/* The CPU quota of v1 is read at the slow interval until it was enforced. */
-static void test_v1_quota(void **state)
+/* A step of v1 is removed before its events were read.  If the machine has
+ * counted a kill meanwhile that was read nowhere, the job's are unknown. */
+static void test_v1_kill_may_be_missed(void **state)
 {
     (void)state;
     struct rig r;
-    tmp_dir("cpu/slurm/uid_7/job_5");
-    tmp_file("cpu/slurm/uid_7/job_5/cgroup.procs", "1\n");
-    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
-             "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
-    START(r, "sample.slow=100ms");
-    rig_pass(&r);
-    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 0);
-    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
-             "nr_periods 3\nnr_throttled 1\nthrottled_time 7000\n");
-    testclock_advance(110000);
-    rig_pass(&r);
-    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 7);
-    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
-             "nr_periods 4\nnr_throttled 2\nthrottled_time 9000\n");
-    rig_pass(&r);
-    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 9);
+    v1_dir(V1_JOB, "0");
+    v1_dir(V1_JOB "/step_0", "0");
+    v1_dir(V1_JOB "/step_1", "0");
+    v1_dir("memory/slurm/uid_7/job_6", "0");
+    tmp_file(V1_JOB "/memory.max_usage_in_bytes", "100\n");
+    tmp_file(V1_JOB "/memory.stat", "hierarchical_memory_limit 16000000000\n");
+    start_with_kills(&r);
+    assert_int_equal(kills_reported(&r), 0);
+    tmp_remove(V1_JOB "/step_0");
+    assert_int_equal(kills_reported(&r), 0); /* the machine counted none */
+    tmp_remove(V1_JOB "/step_1");
+    set_machine_kills(6);
+    v1_dir("memory/slurm/uid_7/job_6", "1");
+    kills_reported(&r);
+    assert_int_equal(kills_reported(&r), 0); /* it was that of job 6 */
+    assert_int_equal(rig_job(&r, "6")->use.mem_oom_kills, 1);
+    v1_dir(V1_JOB "/step_2", "0");
+    assert_int_equal(kills_reported(&r), 0);
+    tmp_remove(V1_JOB "/step_2");
+    set_machine_kills(7);
+    assert_int_equal(kills_reported(&r), BJ_ABSENT);
+    assert_int_equal(kills_reported(&r), BJ_ABSENT);
+    tmp_remove(V1_JOB);
+    v1_dir(V1_JOB, "0");
+    rig_pass(&r); /* a new job of the same id */
+    assert_int_equal(kills_reported(&r), 0);
+    tmp_file(V1_JOB "/memory.max_usage_in_bytes", "15990000000\n");
+    tmp_file(V1_JOB "/memory.stat", "hierarchical_memory_limit 16000000000\n");
+    set_machine_kills(8); /* perhaps in a step that was never seen */
+    kills_reported(&r);
+    assert_int_equal(kills_reported(&r), BJ_ABSENT);
+    v1_dir(V1_JOB "/step_3", "2");
+    set_machine_kills(10);
+    assert_int_equal(kills_reported(&r), 2); /* at least */
     rig_stop(&r);
+}
+
+/* The same when the cgroup of a job disappears, with v2. */
+static void test_v2_kill_may_be_missed(void **state)
+{
+    (void)state;
+    for (unsigned killed = 0; killed < 2; killed++) {
+        struct rig r;
+        make_root();
+        tmp_v2_job(SCOPE "job_5", 1000, 4096, "1\n");
+        tmp_file(SCOPE "job_5/memory.events", "max 0\noom 0\noom_kill 0\n");
+        start_with_kills(&r);
+        assert_int_equal(kills_reported(&r), 0);
+        set_machine_kills(5 + killed);
+        tmp_remove(SCOPE "job_5");
+        assert_int_equal(kills_reported(&r), killed ? BJ_ABSENT : 0);
+        assert_int_equal(kills_reported(&r), killed ? BJ_ABSENT : 0);
+        rig_stop(&r);
+    }
 }
 
 /* Two schedulers use different hierarchies: a new job of either is found in the
@@ -522,7 +572,8 @@ int main(void)
         TEST(test_v1_events),
         TEST(test_v1_hierarchies_end_in_turn),
         TEST(test_v1_events_are_read_when_due),
-        TEST(test_v1_quota),
+        TEST(test_v1_kill_may_be_missed),
+        TEST(test_v2_kill_may_be_missed),
         TEST(test_two_schedulers),
         TEST(test_churn),
         TEST(test_resolver_hangs),

@@ -2,15 +2,20 @@
 #include "apiserver/access_write.h"
 #include "apiserver/loop.h"
 #include "apiserver/server.h"
+#include "apiserver/settings.h"
 #include "apiserver/socket.h"
 #include "apiserver/tokens.h"
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/notify.h"
+#include "base/secret.h"
 #include "base/trim.h"
 #include "base/version.h"
 #include "report/draw.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -148,6 +153,14 @@ static void reload(struct program *p)
 /* --- the loop --------------------------------------------------------------
  */
 
+/* Send a state to systemd, if it started the program. */
+static void notify(const char *state)
+{
+    struct bj_err err = {0};
+    if (bj_notify(state, &err) < 0)
+        bj_log(BJ_LOG_WARN, &err, "notification of systemd");
+}
+
 static void take_signals(struct program *p, uint64_t now)
 {
     struct signalfd_siginfo info;
@@ -156,6 +169,7 @@ static void take_signals(struct program *p, uint64_t now)
             reload(p);
         } else if (!p->stopping) {
             bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
+            notify("STOPPING=1");
             p->stopping = true;
             p->stop_usec = now + FAREWELL_USEC;
             bj_httpd_drain(p->server.httpd);
@@ -198,6 +212,7 @@ static bool print_text(const struct bj_api_conf *c)
     if (c->program.help) {
         bj_buf_str(
             &out, "Usage: batchjob_stats_server [OPTION]...\n"
+                  "       batchjob_stats_server check-config [OPTION]...\n"
                   "       batchjob_stats_server make-token USER [EXPIRES]\n"
                   "       batchjob_stats_server write-access [OPTION]...\n"
                   "HTTP API and web pages for the accounting of batch jobs.\n");
@@ -240,6 +255,7 @@ static int run(struct program *p)
     if (r == 0) {
         check_store(p);
         bj_trim();
+        notify("READY=1");
         r = loop(p, &err);
     }
     if (r < 0)
@@ -310,8 +326,78 @@ static int write_access(int argc, char **argv)
     return r < 0;
 }
 
+/* Open the store and read one row. */
+static int try_store(const struct bj_api_conf *conf, struct bj_err *err)
+{
+    const struct bj_reader_options opt = {.path = conf->store,
+                                          .any_filesystem =
+                                              conf->any_filesystem,
+                                          .query_usec = conf->query_usec};
+    struct bj_reader *reader = NULL;
+    int r = bj_reader_new(&opt, &reader, err);
+    if (r == 0)
+        r = bj_reader_begin(reader, err);
+    if (r == 0)
+        bj_reader_end(reader);
+    bj_reader_free(reader);
+    return r < 0 ? bj_err_wrap(err, r, "store.path") : 0;
+}
+
+/* The directory of web.unix-socket must be writable. */
+static int try_socket(const char *path, struct bj_err *err)
+{
+    struct bj_slice dir = bj_slice_str(path);
+    char text[PATH_MAX];
+    while (dir.n > 1 && dir.p[dir.n - 1] != '/')
+        dir.n--;
+    if (dir.n == 0 || dir.n >= sizeof(text))
+        return 0;
+    snprintf(text, sizeof(text), "%.*s", (int)dir.n, dir.p);
+    return faccessat(AT_FDCWD, text, W_OK | X_OK, AT_EACCESS) < 0
+               ? bj_err_set(err, -errno, "web.unix-socket: %.200s", text)
+               : 0;
+}
+
+/* check-config [OPTION]...: read every file and open the store, as the start
+ * does, without listening. */
+static int check_config(int argc, char **argv)
+{
+    struct program p = {.argc = argc - 1, .argv = argv + 1};
+    struct bj_secrets *secrets = NULL;
+    struct bj_settings *settings = NULL;
+    struct bj_err err = {0};
+    char text[320];
+    int r = load_conf(&p, &p.conf, &err);
+    if (r == 0 && print_text(p.conf)) {
+        drop_conf(p.conf);
+        return 0;
+    }
+    if (r == 0)
+        r = bj_secrets_new(&secrets, &err);
+    if (r == 0) {
+        r = bj_settings_new(p.conf, secrets, &settings, &err);
+        p.conf = NULL;
+    }
+    if (r == 0)
+        r = try_socket(settings->conf->socket, &err);
+    if (r == 0)
+        r = try_store(settings->conf, &err);
+    if (r < 0)
+        fprintf(stderr, "batchjob_stats_server: %s\n",
+                bj_err_reason(&err, text, sizeof(text)));
+    else
+        printf("store %s: fine for user id %u\n",
+               bj_db_shown(settings->conf->store), (unsigned)geteuid());
+    bj_settings_unref(settings);
+    bj_secrets_free(secrets);
+    drop_conf(p.conf);
+    return r < 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "check-config") == 0)
+        return check_config(argc, argv);
     if (argc > 1 && strcmp(argv[1], "make-token") == 0)
         return make_token(argc, argv);
     if (argc > 1 && strcmp(argv[1], "write-access") == 0)

@@ -23,26 +23,31 @@ static bool is_set(const char *text)
     return text && *text;
 }
 
+int bj_core_check(const struct bj_conf *conf, struct bj_err *err)
+{
+    const struct bj_sender_conf *s = &conf->sender;
+    if (is_set(s->url) && !is_set(conf->energy.spool_dir))
+        return bj_err_set(err, -EINVAL,
+                          "record.url: set record.dir, where records wait "
+                          "until they are sent");
+    if (is_set(s->token_file) && !s->allow_http && bj_fetch_is_clear(s->url))
+        return bj_err_set(err, -EINVAL,
+                          "record.url: the token of record.token-file would "
+                          "pass the network unencrypted; use https, or set "
+                          "record.allow-http");
+    return 0;
+}
+
 /* Start the spool of final records and their sender. */
 static int start_records(struct bj_core *core, struct bj_err *err)
 {
     const struct bj_conf *conf = core->conf;
     const char *dir = conf->energy.spool_dir;
     uint64_t files = conf->energy.spool_bytes / RECORD_BYTES;
-    if (!is_set(dir))
-        return is_set(conf->sender.url)
-                   ? bj_err_set(err, -EINVAL,
-                                "record.url: set record.dir, where records "
-                                "wait until they are sent")
-                   : 0;
-    if (is_set(conf->sender.token_file) && !conf->sender.allow_http &&
-        bj_fetch_is_clear(conf->sender.url))
-        return bj_err_set(err, -EINVAL,
-                          "record.url: the token of record.token-file would "
-                          "pass the network unencrypted; use https, or set "
-                          "record.allow-http");
-    int r =
-        bj_spool_new(dir, files, conf->energy.spool_bytes, &core->spool, err);
+    int r = bj_core_check(conf, err);
+    if (r < 0 || !is_set(dir))
+        return r;
+    r = bj_spool_new(dir, files, conf->energy.spool_bytes, &core->spool, err);
     return r < 0 || !is_set(conf->sender.url)
                ? r
                : bj_sender_new(&conf->sender, dir, &core->host, &core->sender,

@@ -30,6 +30,10 @@ struct bj_snap {
 
 struct bj_core;
 
+/* Check options that depend on each other: 0, or -EINVAL with a message that
+ * names them. bj_core_new() does it, too. */
+int bj_core_check(const struct bj_conf *conf, struct bj_err *err);
+
 /* Create a core.  conf is not copied and must outlive the core.  A missing
  * cgroup root is not an error: jobs are found when it appears.  Errors: wrong
  * options (-EINVAL), no memory, no threads. */

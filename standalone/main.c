@@ -2,11 +2,12 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/trim.h"
 #include "base/version.h"
 #include "standalone/as.h"
+#include "standalone/check_config.h"
 #include "standalone/host.h"
-#include "standalone/notify.h"
 #include "standalone/privileges.h"
 #include "standalone/serve.h"
 
@@ -267,8 +268,28 @@ static int run(struct exporter *e, int argc, char **argv)
     return r;
 }
 
+/* check-config [OPTION]...: check the options, and what they name. */
+static int check_config(int argc, char **argv)
+{
+    struct bj_exporter_conf conf = {0};
+    struct bj_err err = {0};
+    char text[320];
+    int r = bj_exporter_conf_load(&conf, argc - 1, argv + 1, &err);
+    if (r < 0)
+        fprintf(stderr, "batchjob_exporter: %s\n",
+                bj_err_reason(&err, text, sizeof(text)));
+    else if (!print_text(&conf))
+        r = bj_exporter_check(&conf);
+    if (r == 0 && !conf.program.help && !conf.program.version)
+        printf("fine for user id %u\n", (unsigned)geteuid());
+    bj_exporter_conf_free(&conf);
+    return r < 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "check-config") == 0)
+        return check_config(argc, argv);
     struct exporter e = {.repeats = BJ_LOG_REPEATS_INIT, .signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = run(&e, argc, argv);

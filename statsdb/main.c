@@ -1,6 +1,7 @@
 /* batchjob_stats_db: import the accounting of jobs into the store. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/version.h"
 #include "base/web.h"
 #include "mail/command.h"
@@ -62,9 +63,6 @@ static int catch_signals(struct bj_err *err)
 static const uint64_t ONLINE_USEC = UINT64_C(600) * 1000000;
 
 enum { WAIT_MSEC = 5000 }; /* between two attempts to get the writer's lock */
-
-/* The store was open once, so wait for a server that does not respond. */
-static bool began;
 
 enum how { WRITE, READ, TRY };
 
@@ -184,22 +182,22 @@ static int explain_rules(const struct bj_statsdb_conf *c, char *const *word,
 }
 
 /* Several processes may wait for a store on a server; one of them writes it,
- * and after its connection has ended, the next one. */
+ * and after its connection has ended, the next one. A server that does not
+ * respond is waited for, too. */
 static int open_leading(const struct bj_statsdb_conf *c, struct bj_store **ret,
                         struct bj_err *err)
 {
     const bool waits = !c->once && !bj_db_is_file(c->path);
     int last = 0, r;
     while ((r = open_store(c, WRITE, ret, err)) < 0 && waits &&
-           (r == -EBUSY || (r == -ECONNREFUSED && began)) &&
-           !atomic_load(&stop.now)) {
+           (r == -EBUSY || r == -ECONNREFUSED) && !atomic_load(&stop.now)) {
         if (r != last)
-            bj_log(BJ_LOG_INFO, err, "store: waiting");
+            bj_log(r == -EBUSY ? BJ_LOG_INFO : BJ_LOG_WARN, err,
+                   "store: waiting");
         last = r;
         struct pollfd fd = {.fd = stop.wake_fd, .events = POLLIN};
         poll(&fd, 1, WAIT_MSEC);
     }
-    began = began || r == 0;
     if (last < 0 && r == 0)
         bj_log(BJ_LOG_INFO, NULL, "store: this process writes it now");
     return r;
@@ -241,6 +239,9 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
         r = need_cluster(c, err);
     if (r == 0)
         r = catch_signals(err);
+    struct bj_err why = {0};
+    if (r == 0 && bj_notify("READY=1", &why) < 0)
+        bj_log(BJ_LOG_WARN, &why, "notification of systemd");
     if (r == 0)
         r = run_once(c, since, err);
     while (r == -ENOLINK && !c->once && !atomic_load(&stop.now)) {

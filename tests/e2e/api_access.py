@@ -9,7 +9,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import SERVER, basic, bcrypt, check, run, same, user  # noqa: E402
+from api_lib import HERE, SERVER, basic, bcrypt, check, run, same, user  # noqa: E402
 
 ME = "/api/v1/me"
 GRAFANA = basic("grafana", "s3cret")
@@ -233,6 +233,30 @@ def reloads(site):
           "an option that cannot change at a reload is named")
 
 
+def check_config(site):
+    """check-config reads the files and opens the store; the example starts as it is."""
+    def result(*options):
+        p = subprocess.run([SERVER, "check-config", *options], capture_output=True, text=True, timeout=60)
+        return p.returncode, p.stdout + p.stderr
+    configure(site)
+    good = [o for o in site.options if "=" in o] + ["--store.path=" + site.store]
+    code, text = result(*good)
+    check(code == 0 and ": fine for user id" in text, "check-config accepts a configuration, beside the server", text)
+    example = ["--config.file=" + os.path.join(HERE, "../../examples/stats_server.yml"), "--store.path=" + site.store,
+               "--web.unix-socket=" + os.path.join(site.folder, "other.sock")]
+    same(result(*example)[0], 0, "check-config accepts examples/stats_server.yml")
+    for option, words in (("--web.config.file=/none/web.yml", "web.config.file: "),
+                          ("--access.token-file=/none/tokens", "/none/tokens"),
+                          ("--access.file=/none/access", "/none/access"),
+                          ("--access.admins=@no-such-group", "no-such-group"),
+                          ("--web.unix-socket=/none/api.sock", "web.unix-socket: /none"),
+                          ("--store.path=/none/stats.db", "store.path: "),
+                          ("--store.path=" + os.path.join(HERE, "api_lib.py"), "store.path: "),
+                          ("--web.treads=4", "web.treads")):
+        code, text = result(*good, option)
+        check(code == 1 and words in text, "check-config refuses " + option, text)
+
+
 def wrong_files(site):
     cases = [
         ("web", "basic_auth_users:\n  a: plain\n", "web:2:"),
@@ -283,4 +307,4 @@ def stops(site):
 
 
 sys.exit(run(credentials, matrix, roles, peers, loopback, flood, reloads,
-             wrong_files, make_token, logged_peer, stops, count=20, days=2))
+             check_config, wrong_files, make_token, logged_peer, stops, count=20, days=2))

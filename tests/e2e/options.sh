@@ -42,6 +42,14 @@ is "bash completes the choices of an option" \
     "$(by_bash batchjob_acct 'batchjob_acct --color=a' | tr '\n' ' ')" "auto always "
 is "bash completes choices where = is part of a word" \
     "$(by_bash batchjob_acct 'batchjob_acct --color=n' ' :')" "--color=never"
+exporter_config() { "$O/batchjob_exporter" check-config "$@" 2>&1; }
+is "check-config of the exporter accepts the example" "$(exporter_config --config.file=examples/exporter.yml)" \
+    "fine for user id $(id -u)"
+is "check-config of the exporter prints all problems" "$(exporter_config --record.dir=/none --record.ca-file=/none/ca \
+    --record.url=http://db.example --record.token-file=/none/token --energy.command='no-such-program -x' \
+    --energy.state-file=/none/state --web.config.file=/none/web.yml | sed 's/^batchjob_exporter: //; s/: .*//' |
+    sort | tr '\n' ' ')" "energy.command energy.state-file record.ca-file record.dir record.token-file record.url web.config.file "
+is "check-config of the exporter fails with an unknown option" "$(exporter_config --record.dri=x >/dev/null; echo $?)" 1
 is "bash completes commands" "$(by_bash batchjob_stats_db 'batchjob_stats_db check-')" check-config
 is "bash completes files" "$(by_bash batchjob_exporter "batchjob_exporter --config.file=README.m")" README.md
 if command -v fish >/dev/null; then

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -252,12 +253,12 @@ def wait_for(what, seconds=60):
 
 
 class Daemon:
-    def __init__(self, site, url, name):
+    def __init__(self, site, url, name, **env):
         self.name, self.log = name, os.path.join(site.folder, name)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [IMPORTER, "--store.path=" + url, "--cluster.file=" + os.path.join(site.folder, "fake.yml"),
-                 "--store.batch-lines=100"], stderr=log, stdout=log, env=dict(os.environ, PGAPPNAME=name))
+                 "--store.batch-lines=100"], stderr=log, stdout=log, env=dict(os.environ, PGAPPNAME=name, **env))
 
     def says(self, text):
         with open(self.log, encoding="utf-8", errors="replace") as f:
@@ -285,11 +286,18 @@ def leaders(site, pg):
     # The connection is lost; the server crashes.
     pg.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'second'")
     pg.kill()
-    third = Daemon(site, pg.url(), "third")
-    check(wait_for(lambda: third.process.poll() is not None) and third.says("connect"),
-          "without a server a new process ends with an error", open(third.log).read())
+    systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    systemd.bind(os.path.join(site.folder, "notify"))
+    systemd.settimeout(60)
+    third = Daemon(site, pg.url(), "third", NOTIFY_SOCKET=systemd.getsockname())
+    same(systemd.recv(64), b"READY=1", "a new process is ready for systemd without a server")
+    check(wait_for(lambda: third.says("store: waiting")), "it waits for the server", open(third.log).read())
     pg.start()
     same(second.kill(signal.SIGTERM), 0, "SIGTERM ends the second writer")
+    check(wait_for(lambda: third.says("this process writes it now"), 60), "it writes when the server responds",
+          open(third.log).read()[-500:])
+    same(third.kill(signal.SIGTERM), 0, "SIGTERM ends the third writer")
+    systemd.close()
     p = run(IMPORTER, "--once", "--store.path=" + pg.url(), "--cluster.file=" + os.path.join(site.folder, "fake.yml"))
     check(p.returncode == 0 and keys(pg) == want, "after the crash every job is stored once", p.stderr[-300:])
 

@@ -2,8 +2,8 @@
  * notifications to systemd, compression, threads and log lines. */
 #include "base/gzip.h"
 #include "base/listen.h"
+#include "base/notify.h"
 #include "standalone/host.h"
-#include "standalone/notify.h"
 #include "standalone/privileges.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Messages to systemd. Source: sd_notify(3), "Notes": one datagram to the
  * socket in NOTIFY_SOCKET. */
-#ifndef BJ_STANDALONE_NOTIFY_H
-#define BJ_STANDALONE_NOTIFY_H
+#ifndef BJ_BASE_NOTIFY_H
+#define BJ_BASE_NOTIFY_H
 
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-#include "standalone/notify.h"
+#include "base/notify.h"
 
 #include "base/slice.h"
 

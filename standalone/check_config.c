@@ -1,0 +1,119 @@
+#include "standalone/check_config.h"
+
+#include "base/command.h"
+#include "base/web.h"
+#include "core/core.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Options that name a file or directory, and how the exporter uses it. */
+static const struct {
+    const char *option;
+    int mode;      /* of access(2) */
+    bool file_new; /* the file may be new: its directory counts */
+} paths[] = {
+    {"energy.state-file", W_OK | X_OK, true},
+    {"energy.redfish-password-file", R_OK, false},
+    {"energy.redfish-ca-file", R_OK, false},
+    {"record.dir", R_OK | W_OK | X_OK, false},
+    {"record.ca-file", R_OK, false},
+    {"record.cert-file", R_OK, false},
+    {"record.key-file", R_OK, false},
+    {"record.token-file", R_OK, false},
+    {"gpu.job-map-dir", W_OK | X_OK, false},
+    {"cluster.constants", R_OK, false},
+    {"cluster.slurm-conf", R_OK, false},
+    {"slurmrestd.unix-socket", W_OK, false},
+    {"slurmrestd.token-file", R_OK, false},
+    {"slurmrestd.ca-file", R_OK, false},
+    {"emissions.file", R_OK, false},
+    {"emissions.ca-file", R_OK, false},
+    {"dialect.skip-uids", R_OK, false},
+    {"trace.token-file", R_OK, false},
+};
+
+static int report(const char *option, const char *why)
+{
+    fprintf(stderr, "batchjob_exporter: %s: %s\n", option, why);
+    return -EINVAL;
+}
+
+static int report_error(const struct bj_err *err)
+{
+    char text[320];
+    fprintf(stderr, "batchjob_exporter: %s\n",
+            bj_err_reason(err, text, sizeof(text)));
+    return -EINVAL;
+}
+
+static int check_path(const char *option, const char *path, int mode,
+                      bool file_new)
+{
+    char dir[PATH_MAX], why[PATH_MAX + 80];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash > path ? (size_t)(slash - path) : 1;
+    if (n >= sizeof(dir))
+        return report(option, strerror(ENAMETOOLONG));
+    snprintf(dir, sizeof(dir), "%.*s", (int)n, slash ? path : ".");
+    const char *used = file_new ? dir : path;
+    if (faccessat(AT_FDCWD, used, mode, AT_EACCESS) == 0)
+        return 0;
+    snprintf(why, sizeof(why), "%s: %s for user id %u", used, strerror(errno),
+             (unsigned)geteuid());
+    return report(option, why);
+}
+
+static int check_paths(struct bj_exporter_conf *conf)
+{
+    struct bj_optset sets[BJ_EXPORTER_SETS];
+    int r = 0;
+    bj_exporter_conf_sets(conf, sets);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        const struct bj_optset *set;
+        const struct bj_opt *o = bj_opt_find(
+            sets, BJ_EXPORTER_SETS, bj_slice_str(paths[i].option), &set);
+        const char *path = NULL;
+        if (o && o->kind == BJ_OPT_STR)
+            memcpy(&path, (const char *)set->base + o->off, sizeof(path));
+        if (path && path[0] &&
+            check_path(paths[i].option, path, paths[i].mode,
+                       paths[i].file_new) < 0)
+            r = -EINVAL;
+    }
+    return r;
+}
+
+/* The program of a command line, whose words blanks separate. */
+static int check_command(const char *option, const char *line)
+{
+    struct bj_err why = {0};
+    char program[PATH_MAX], found[PATH_MAX], text[320];
+    struct bj_slice rest = bj_slice_str(line), word;
+    if (!bj_slice_word(&rest, &word) || word.n >= sizeof(program))
+        return 0;
+    snprintf(program, sizeof(program), "%.*s", (int)word.n, word.p);
+    if (bj_command_find(program, BJ_COMMAND_PATH, found, sizeof(found), &why) >=
+        0)
+        return 0;
+    return report(option, bj_err_reason(&why, text, sizeof(text)));
+}
+
+int bj_exporter_check(struct bj_exporter_conf *conf)
+{
+    struct bj_web *web = NULL;
+    struct bj_err err = {0};
+    int r = check_paths(conf);
+    if (check_command("energy.command", conf->core.energy.command) < 0)
+        r = -EINVAL;
+    if (bj_core_check(&conf->core, &err) < 0)
+        r = report_error(&err);
+    if (bj_web_new("web.config.file", conf->web_file, &web, &err) < 0)
+        r = report_error(&err);
+    bj_web_unref(web);
+    return r;
+}

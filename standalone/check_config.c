@@ -37,13 +37,7 @@ static const struct {
     {"trace.token-file", R_OK, false},
 };
 
-static int report(const char *option, const char *why)
-{
-    fprintf(stderr, "batchjob_exporter: %s: %s\n", option, why);
-    return -EINVAL;
-}
-
-static int report_error(const struct bj_err *err)
+static int report(const struct bj_err *err)
 {
     char text[320];
     fprintf(stderr, "batchjob_exporter: %s\n",
@@ -54,18 +48,18 @@ static int report_error(const struct bj_err *err)
 static int check_path(const char *option, const char *path, int mode,
                       bool file_new)
 {
-    char dir[PATH_MAX], why[PATH_MAX + 80];
+    char dir[PATH_MAX] = ".";
+    struct bj_err err = {0};
     const char *slash = strrchr(path, '/');
     size_t n = slash > path ? (size_t)(slash - path) : 1;
-    if (n >= sizeof(dir))
-        return report(option, strerror(ENAMETOOLONG));
-    snprintf(dir, sizeof(dir), "%.*s", (int)n, slash ? path : ".");
+    if (slash && n < sizeof(dir))
+        snprintf(dir, sizeof(dir), "%.*s", (int)n, path);
     const char *used = file_new ? dir : path;
     if (faccessat(AT_FDCWD, used, mode, AT_EACCESS) == 0)
         return 0;
-    snprintf(why, sizeof(why), "%s: %s for user id %u", used, strerror(errno),
-             (unsigned)geteuid());
-    return report(option, why);
+    bj_err_set(&err, -errno, "%s: user id %u cannot use %.200s", option,
+               (unsigned)geteuid(), used);
+    return report(&err);
 }
 
 static int check_paths(struct bj_exporter_conf *conf)
@@ -92,15 +86,17 @@ static int check_paths(struct bj_exporter_conf *conf)
 static int check_command(const char *option, const char *line)
 {
     struct bj_err why = {0};
-    char program[PATH_MAX], found[PATH_MAX], text[320];
+    char program[PATH_MAX], found[PATH_MAX];
     struct bj_slice rest = bj_slice_str(line), word;
     if (!bj_slice_word(&rest, &word) || word.n >= sizeof(program))
         return 0;
     snprintf(program, sizeof(program), "%.*s", (int)word.n, word.p);
-    if (bj_command_find(program, BJ_COMMAND_PATH, found, sizeof(found), &why) >=
-        0)
+    int r =
+        bj_command_find(program, BJ_COMMAND_PATH, found, sizeof(found), &why);
+    if (r >= 0)
         return 0;
-    return report(option, bj_err_reason(&why, text, sizeof(text)));
+    bj_err_wrap(&why, r, option);
+    return report(&why);
 }
 
 int bj_exporter_check(struct bj_exporter_conf *conf)
@@ -111,9 +107,9 @@ int bj_exporter_check(struct bj_exporter_conf *conf)
     if (check_command("energy.command", conf->core.energy.command) < 0)
         r = -EINVAL;
     if (bj_core_check(&conf->core, &err) < 0)
-        r = report_error(&err);
+        r = report(&err);
     if (bj_web_new("web.config.file", conf->web_file, &web, &err) < 0)
-        r = report_error(&err);
+        r = report(&err);
     bj_web_unref(web);
     return r;
 }

@@ -1,42 +1,68 @@
 /* Accumulators: from raw samples of a zone to energy that only grows. */
 #include "core/energy/accum.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define USEC_PER_SEC 1000000u
 
 __extension__ typedef unsigned __int128 bj_u128;
 
-/* The maximum power of a zone without a known limit; doubled like other
- * limits. */
-static const uint64_t default_max_uw = 500000000;
+/* The highest power of a zone whose limit is unknown. */
+static const uint64_t default_max_uw[BJ_ZONE_ROLES] = {
+    [BJ_ZONE_CPU] = 500000000,       [BJ_ZONE_DRAM] = 500000000,
+    [BJ_ZONE_GPU] = 1000000000,      [BJ_ZONE_NODE] = 16000000000,
+    [BJ_ZONE_PLATFORM] = 4000000000, [BJ_ZONE_PART] = 16000000000,
+};
+
+enum {
+    MARGIN = 2,                  /* times the highest power */
+    REFRESH_USEC = USEC_PER_SEC, /* a counter may be updated this late */
+    RETURN_PERIODS = 10, /* within which a fall can turn out to be false */
+    ALIKE = 4            /* factor between two rates that confirm each other */
+};
 
 static void add(struct bj_accum *a, uint64_t uj)
 {
+    uint64_t less = uj < a->excess_uj ? uj : a->excess_uj;
     uint64_t room = BJ_ABSENT - 1 - a->total_uj;
+    a->since_uj += uj;
+    a->excess_uj -= less;
+    uj -= less;
     a->total_uj += uj < room ? uj : room;
 }
 
-static bj_u128 possible_uj(const struct bj_zone_sample *s, uint64_t dt_usec)
+/* The energy that is possible in that time; twice the highest power, since
+ * limits are exceeded for short times. */
+static bj_u128 possible_uj(const struct bj_accum *a,
+                           const struct bj_zone_sample *s, uint64_t dt_usec)
 {
     bool known = s->max_uw != BJ_ABSENT && s->max_uw != 0;
-    bj_u128 uw = 2 * (bj_u128)(known ? s->max_uw : default_max_uw);
+    uint64_t max = known ? s->max_uw : default_max_uw[s->role];
+    bj_u128 uw = MARGIN * (bj_u128)(max > a->seen_uw ? max : a->seen_uw);
     /* Above 2^64 uW, any value above all counters will do. */
     if (uw > UINT64_MAX)
         uw = UINT64_MAX;
     return uw * dt_usec / USEC_PER_SEC;
 }
 
-/* The energy between two readings of a counter; BJ_ABSENT: it was reset. */
-static uint64_t counted(const struct bj_accum *a,
-                        const struct bj_zone_sample *s, uint64_t dt_usec)
+/* The energy between the position from_uj of a counter at from_usec and a
+ * sample at stamp; BJ_ABSENT: no possible power explains it.  wraps: a counter
+ * that fell may have wrapped. */
+static uint64_t step(const struct bj_accum *a, const struct bj_zone_sample *s,
+                     uint64_t stamp, uint64_t from_uj, uint64_t from_usec,
+                     bool wraps)
 {
-    if (s->energy_uj >= a->raw_uj)
-        return s->energy_uj - a->raw_uj;
-    if (s->range_uj == BJ_ABSENT || a->raw_uj > s->range_uj || a->slept)
-        return BJ_ABSENT;
-    uint64_t uj = s->range_uj - a->raw_uj + s->energy_uj;
-    return uj <= possible_uj(s, dt_usec) ? uj : BJ_ABSENT;
+    uint64_t uj = s->energy_uj - from_uj;
+    if (s->energy_uj < from_uj) {
+        if (!wraps || s->range_uj == BJ_ABSENT || from_uj > s->range_uj)
+            return BJ_ABSENT;
+        uj = s->range_uj - from_uj + s->energy_uj;
+    }
+    uint64_t dt = stamp - from_usec;
+    dt = dt < UINT64_MAX - REFRESH_USEC ? dt + REFRESH_USEC : dt;
+    return uj <= possible_uj(a, s, dt) ? uj : BJ_ABSENT;
 }
 
 static uint64_t mean_power(uint64_t uj, uint64_t dt_usec)
@@ -45,25 +71,159 @@ static uint64_t mean_power(uint64_t uj, uint64_t dt_usec)
     return uw < BJ_ABSENT ? (uint64_t)uw : BJ_ABSENT;
 }
 
-static void take_counter(struct bj_accum *a, const struct bj_zone_sample *s,
-                         uint64_t stamp)
+/* Remember the position, in case that the fall from it was a false reading. */
+static void keep_old(struct bj_accum *a)
 {
-    bool first = a->counter_stamp_usec == 0;
+    a->old_uj = a->raw_uj;
+    a->old_usec = a->counter_stamp_usec;
+    a->since_uj = 0;
+}
+
+/* Continue from a sample that is uj above the position. */
+static void advance(struct bj_accum *a, const struct bj_zone_sample *s,
+                    uint64_t stamp, uint64_t uj)
+{
     uint64_t dt = stamp - a->counter_stamp_usec;
-    uint64_t uj = first ? BJ_ABSENT : counted(a, s, dt);
-    a->power_uw = BJ_ABSENT;
-    if (uj != BJ_ABSENT) {
-        add(a, uj);
-        a->power_uw = mean_power(uj, dt);
-        if (s->range_uj != BJ_ABSENT &&
-            possible_uj(s, dt) >= (bj_u128)uj + s->range_uj)
-            a->doubts++;
-    } else if (!first) {
-        a->resets++;
-    }
+    if (s->energy_uj < a->raw_uj)
+        keep_old(a);
+    add(a, uj);
+    a->power_uw = mean_power(uj, dt);
+    if (s->range_uj != BJ_ABSENT &&
+        possible_uj(a, s, dt) >= (bj_u128)uj + s->range_uj)
+        a->doubts++;
+    if (s->energy_uj != a->raw_uj)
+        a->moved_usec = stamp;
+    a->steps += uj > 0;
     a->raw_uj = s->energy_uj;
     a->counter_stamp_usec = stamp;
+    a->held_usec = 0;
     a->slept = false;
+}
+
+/* The counter is where it was before it fell: the fall was a false reading.
+ * What was added since is part of the energy since then. */
+static bool returned(struct bj_accum *a, const struct bj_zone_sample *s,
+                     uint64_t stamp, uint64_t period_usec)
+{
+    if (a->old_usec == 0 || s->energy_uj < a->old_uj ||
+        s->energy_uj < a->raw_uj ||
+        stamp - a->old_usec > RETURN_PERIODS * (bj_u128)period_usec)
+        return false;
+    uint64_t uj = step(a, s, stamp, a->old_uj, a->old_usec, false);
+    if (uj == BJ_ABSENT)
+        return false;
+    uint64_t since = a->since_uj;
+    a->old_usec = 0;
+    advance(a, s, stamp, uj > since ? uj - since : 0);
+    if (since > uj)
+        a->excess_uj += since - uj;
+    return true;
+}
+
+static void hold(struct bj_accum *a, const struct bj_zone_sample *s,
+                 uint64_t stamp)
+{
+    a->held_uj = s->energy_uj;
+    a->held_usec = stamp;
+    a->implausible++;
+}
+
+/* The counter continues from the reading that was held back.  If it jumped
+ * there from its first position, which may be the false one, the time in
+ * between is not known. */
+static void confirm(struct bj_accum *a)
+{
+    if (a->held_uj < a->raw_uj) {
+        a->resets++;
+        keep_old(a);
+    } else if (a->steps > 0) {
+        add(a, a->held_uj - a->raw_uj);
+    }
+    a->raw_uj = a->held_uj;
+    a->moved_usec = a->counter_stamp_usec = a->held_usec;
+}
+
+/* Two steps that are too large, at a similar rate: that is the power of the
+ * zone. */
+static bool learned(struct bj_accum *a, const struct bj_zone_sample *s,
+                    uint64_t stamp)
+{
+    if (a->held_uj < a->raw_uj || s->energy_uj < a->held_uj)
+        return false;
+    uint64_t before = mean_power(a->held_uj - a->raw_uj,
+                                 a->held_usec - a->counter_stamp_usec);
+    uint64_t now = mean_power(s->energy_uj - a->held_uj, stamp - a->held_usec);
+    if (before == BJ_ABSENT || now == BJ_ABSENT || before / ALIKE > now ||
+        now / ALIKE > before)
+        return false;
+    a->seen_uw = before > now ? before : now;
+    return true;
+}
+
+/* A step that no possible power explains is held back until a later sample
+ * decides: at the old position it was false; further on from the new one it was
+ * right.  A counter that stays where it is decides nothing. */
+static void take_counter(struct bj_accum *a, const struct bj_zone_sample *s,
+                         uint64_t stamp, uint64_t period_usec)
+{
+    a->power_uw = BJ_ABSENT;
+    if (a->counter_stamp_usec == 0) {
+        bj_accum_forget(a);
+        a->raw_uj = s->energy_uj;
+        a->counter_stamp_usec = a->moved_usec = stamp;
+        a->slept = false;
+        return;
+    }
+    if (a->held_usec != 0 && s->energy_uj == a->held_uj)
+        return;
+    uint64_t since =
+        s->energy_uj < a->raw_uj ? a->counter_stamp_usec : a->moved_usec;
+    uint64_t uj = step(a, s, stamp, a->raw_uj, since, !a->slept);
+    if (uj != BJ_ABSENT) {
+        advance(a, s, stamp, uj);
+        return;
+    }
+    if (returned(a, s, stamp, period_usec))
+        return;
+    if (a->held_usec == 0) {
+        hold(a, s, stamp);
+        return;
+    }
+    uj = step(a, s, stamp, a->held_uj, a->held_usec, true);
+    if (uj != BJ_ABSENT) {
+        confirm(a);
+        advance(a, s, stamp, uj);
+    } else if (learned(a, s, stamp)) {
+        advance(a, s, stamp, s->energy_uj - a->raw_uj);
+    } else {
+        hold(a, s, stamp);
+    }
+}
+
+void bj_accum_held_text(const struct bj_accum *a, char *ret, size_t cap)
+{
+    uint64_t dt = a->held_usec - a->counter_stamp_usec;
+    snprintf(ret, cap,
+             "energy counter went from %" PRIu64 " to %" PRIu64
+             " uJ in %" PRIu64 " ms, which is not possible; counted from the "
+             "next reading that confirms it (logged once)",
+             a->raw_uj, a->held_uj, dt / 1000);
+}
+
+void bj_accum_forget(struct bj_accum *a)
+{
+    a->counter_stamp_usec = a->power_stamp_usec = a->moved_usec = 0;
+    a->held_usec = a->old_usec = a->steps = 0;
+}
+
+/* The power that a zone reports is possible, unless it is far above its limit.
+ */
+static void learn_level(struct bj_accum *a, const struct bj_zone_sample *s)
+{
+    bool known = s->max_uw != BJ_ABSENT && s->max_uw != 0;
+    bool sound = !known || s->power_uw / MARGIN <= s->max_uw;
+    if (sound && s->power_uw > a->seen_uw)
+        a->seen_uw = s->power_uw;
 }
 
 /* Add the trapezoid below two levels; the remaining fraction of a microjoule is
@@ -95,8 +255,10 @@ void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
     if (stamp <= a->stamp_usec)
         return;
     a->limit_uw = s->limit_uw;
+    if (power)
+        learn_level(a, s);
     if (counter)
-        take_counter(a, s, stamp);
+        take_counter(a, s, stamp, period_usec);
     else if (power && a->counter_stamp_usec == 0)
         take_power(a, s, stamp, period_usec);
     if (power) {
@@ -112,16 +274,15 @@ void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
 }
 
 #define AT(member) offsetof(struct bj_accum, member)
-static const size_t saved[] = {AT(total_uj),
-                               AT(raw_uj),
-                               AT(raw_power_uw),
-                               AT(counter_stamp_usec),
-                               AT(power_stamp_usec),
-                               AT(stamp_usec),
-                               AT(resets),
-                               AT(gaps),
-                               AT(doubts)};
-enum { SAVED = sizeof(saved) / sizeof(saved[0]) };
+/* The numbers from FIRST on are missing in files of older versions. */
+static const size_t saved[] = {AT(total_uj),         AT(raw_uj),
+                               AT(raw_power_uw),     AT(counter_stamp_usec),
+                               AT(power_stamp_usec), AT(stamp_usec),
+                               AT(resets),           AT(gaps),
+                               AT(doubts),           AT(moved_usec),
+                               AT(seen_uw),          AT(steps),
+                               AT(excess_uj)};
+enum { SAVED = sizeof(saved) / sizeof(saved[0]), FIRST = 9 };
 
 void bj_accum_save(const struct bj_accum *a, struct bj_buf *out)
 {
@@ -136,9 +297,14 @@ bool bj_accum_load(struct bj_accum *a, struct bj_slice *line)
 {
     struct bj_slice word;
     *a = (struct bj_accum){.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT};
-    for (size_t i = 0; i < SAVED; i++)
-        if (!bj_slice_word(line, &word) ||
-            bj_slice_u64(word, (uint64_t *)(void *)((char *)a + saved[i])) < 0)
+    for (size_t i = 0; i < SAVED; i++) {
+        if (!bj_slice_word(line, &word)) {
+            a->moved_usec = a->counter_stamp_usec;
+            a->steps = 1;
+            return i == FIRST;
+        }
+        if (bj_slice_u64(word, (uint64_t *)(void *)((char *)a + saved[i])) < 0)
             return false;
+    }
     return true;
 }

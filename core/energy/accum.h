@@ -24,21 +24,48 @@ struct bj_accum {
     uint64_t gaps;   /* power samples too far apart: nothing added */
     uint64_t doubts; /* counter samples so far apart that another wrap was
                         possible: the energy is the minimum */
-    uint32_t part;   /* of a microjoule, in 2 000 000ths: the remainder of power
-                        samples */
+    uint64_t implausible; /* counter samples that no possible power explains:
+                             held back; of this process */
+    uint64_t seen_uw;     /* the highest power that was seen; 0: none */
+    uint64_t moved_usec;  /* when raw_uj was first read */
+    uint64_t steps; /* samples since the first at which the counter grew */
+    uint64_t held_uj, held_usec; /* the sample that is held back; 0: none */
+    uint64_t old_uj, old_usec;   /* position before the counter fell last; 0:
+                                    none */
+    uint64_t since_uj;           /* added since then */
+    uint64_t excess_uj; /* added too much: not added again from further steps */
+    uint32_t part; /* of a microjoule, in 2 000 000ths: the remainder of power
+                      samples */
     bool slept; /* set by the caller after a suspend: a counter that has fallen
                    was reset, power samples leave a gap */
 };
 
 /* Add a sample.  period_usec is the interval at which the meter is read; power
- * samples more than three intervals apart leave a gap.  A counter that fell has
- * wrapped if the resulting energy is possible (at most twice max_uw, or 1 kW if
- * that is absent or 0, for the time between); otherwise it was reset.  Once a
- * counter was reported, only the counter is used for energy, even across
- * samples without it.  A sample that is not newer than the last one is
- * ignored. */
+ * samples more than three intervals apart leave a gap.  Once a counter was
+ * reported, only the counter is used for energy, even across samples without
+ * it.  A sample that is not newer than the last one is ignored.
+ *
+ * A counter cannot grow by more than twice the highest power of its zone allows
+ * for the time since it changed last, and one second: max_uw, or, if that is
+ * absent or 0, a value by the zone's role; or the highest power seen, if that
+ * is more.  A counter that fell has wrapped if the resulting energy is
+ * possible. Every other step is held back, and counted as implausible, until a
+ * further sample decides.  A sample that is possible from the last position:
+ * what was held back was false.  One that is above what was held back, and
+ * possible from there: it was right, and is added; if the counter fell, it was
+ * reset, and the energy between is unknown.  A second step at a similar rate:
+ * the power is higher than assumed, and is learned.  If a counter that fell
+ * returns soon to where it was, the fall was false, and only the energy since
+ * then is added.  A jump away from the first sample is never added. */
 void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
                    uint64_t now_usec, uint64_t period_usec);
+
+/* Describe the sample that is held back, for a log. */
+enum { BJ_ACCUM_TEXT = 200 };
+void bj_accum_held_text(const struct bj_accum *a, char *ret, size_t cap);
+
+/* Forget the positions: another source continues the total. */
+void bj_accum_forget(struct bj_accum *a);
 
 /* Append the values of the state, for a state file, as numbers with a blank
  * before each.  Load them back, and cut them off the line; false: some are

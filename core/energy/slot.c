@@ -96,10 +96,18 @@ static struct bj_meter_zone *zone_of(struct bj_slot_view *v, const char *name)
  * not. */
 static void forget_positions(struct bj_slot_view *v)
 {
-    for (size_t i = 0; i < v->nzones; i++) {
-        v->zone[i].accum.counter_stamp_usec = 0;
-        v->zone[i].accum.power_stamp_usec = 0;
-    }
+    for (size_t i = 0; i < v->nzones; i++)
+        bj_accum_forget(&v->zone[i].accum);
+}
+
+/* Log the first reading of a zone that is held back. */
+static void log_held(struct bj_slot *s, const struct bj_meter_zone *z)
+{
+    char line[BJ_ACCUM_TEXT + 120];
+    int n = snprintf(line, sizeof(line),
+                     "power meter %s: zone %s: ", s->kind->name, z->name);
+    bj_accum_held_text(&z->accum, line + n, sizeof(line) - (size_t)n);
+    s->poller.host.log(s->poller.host.ctx, BJ_LOG_WARN, line);
 }
 
 static void take_sample(struct bj_slot *s, uint64_t now_usec)
@@ -109,8 +117,14 @@ static void take_sample(struct bj_slot *s, uint64_t now_usec)
         struct bj_meter_zone *z = zone_of(&s->view, sample->name);
         if (!z)
             continue;
+        uint64_t before = z->accum.implausible;
         z->role = sample->role;
         bj_accum_take(&z->accum, sample, now_usec, s->view.period_usec);
+        if (z->accum.implausible == before)
+            continue;
+        s->view.faults[IMPLAUSIBLE]++;
+        if (before == 0)
+            log_held(s, z);
     }
 }
 

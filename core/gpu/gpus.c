@@ -4,6 +4,7 @@
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };
@@ -153,13 +154,30 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
 void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                    struct bj_accum *a)
 {
-    const struct bj_zone_sample s = {.energy_uj = d->now.energy_raw_uj,
+    const struct bj_zone_sample s = {.role = BJ_ZONE_GPU,
+                                     .energy_uj = d->now.energy_raw_uj,
                                      .range_uj = BJ_ABSENT,
                                      .power_uw = d->now.use.power_uw,
                                      .limit_uw = d->now.use.power_limit_uw,
-                                     .max_uw = BJ_ABSENT,
+                                     .max_uw = d->now.use.power_limit_uw,
                                      .stamp_usec = d->stamp_usec};
     bj_accum_take(a, &s, d->stamp_usec, g->conf->gpu_usec);
+}
+
+/* Count a new reading of a device.  Log its first one that is held back. */
+static void count(struct bj_gpus *g, struct bj_gpu_dev *d)
+{
+    uint64_t before = d->energy.implausible;
+    bj_gpus_count(g, d, &d->energy);
+    if (d->energy.implausible == before)
+        return;
+    d->errors++;
+    if (before > 0)
+        return;
+    char line[BJ_ACCUM_TEXT + BJ_GPU_TEXT + 20];
+    int n = snprintf(line, sizeof(line), "GPU %s: ", d->now.uuid);
+    bj_accum_held_text(&d->energy, line + n, sizeof(line) - (size_t)n);
+    g->host.log(g->host.ctx, BJ_LOG_WARN, line);
 }
 
 static bool has(const struct bj_gpu_set *set, const char *uuid)
@@ -194,7 +212,7 @@ static void take_set(struct bj_gpus *g, unsigned kind)
             if (strcmp(g->dev[k].now.uuid, set->v[now->parent].uuid) == 0)
                 d->parent = (int)k;
         if (now->parent < 0)
-            bj_gpus_count(g, d, &d->energy);
+            count(g, d);
     }
 }
 

@@ -48,30 +48,38 @@ static void level(struct bj_accum *a, uint64_t uw, uint64_t now_usec)
 /* Two readings of a counter, dt apart. */
 static const struct {
     const char *what;
-    uint64_t range, max_uw, from, to, dt, total, resets, doubts;
+    uint64_t range, max_uw, from, to, dt, total, implausible, doubts;
 } pairs[] = {
     {"grows", RANGE_65K, NONE, 1000, 5000, 5 * SEC, 4000, 0, 0},
     {"is constant", RANGE_65K, NONE, 1000, 1000, 5 * SEC, 0, 0, 0},
     {"wraps", RANGE_65K, NONE, RANGE_65K - 700, 300, 5 * SEC, 1000, 0, 0},
     {"wraps to 0", RANGE_65K, NONE, RANGE_65K - 700, 0, 5 * SEC, 700, 0, 0},
     {"wraps from the end", RANGE_262K, NONE, RANGE_262K, 5, SEC, 5, 0, 0},
-    {"wraps, with exactly 1 kW", RANGE_65K, NONE, RANGE_65K - 4000 * W,
-     1000 * W, 5 * SEC, 5000 * W, 0, 0},
-    {"would need more than 1 kW", RANGE_65K, NONE, RANGE_65K - 4000 * W,
+    {"grows by exactly 1 kW for six seconds", RANGE_65K, NONE, 0, 6000 * W,
+     5 * SEC, 6000 * W, 0, 0},
+    {"would need more than 1 kW for six seconds", RANGE_65K, NONE, 0,
+     6000 * W + 1, 5 * SEC, 0, 1, 0},
+    {"grows by twice its limit", NONE, 150 * W, 0, 1800 * W, 5 * SEC, 1800 * W,
+     0, 0},
+    {"would need more than twice its limit", NONE, 150 * W, 0, 1800 * W + 1,
+     5 * SEC, 0, 1, 0},
+    {"wraps, with exactly 1 kW", RANGE_65K, NONE, RANGE_65K - 5000 * W,
+     1000 * W, 5 * SEC, 6000 * W, 0, 0},
+    {"would wrap with more than 1 kW", RANGE_65K, NONE, RANGE_65K - 5000 * W,
      1000 * W + 1, 5 * SEC, 0, 1, 0},
     {"wraps, with twice its limit", RANGE_262K, 150 * W, RANGE_262K - 1000 * W,
-     500 * W, 5 * SEC, 1500 * W, 0, 0},
-    {"would need more than twice its limit", RANGE_262K, 150 * W,
-     RANGE_262K - 1000 * W, 500 * W + 1, 5 * SEC, 0, 1, 0},
+     800 * W, 5 * SEC, 1800 * W, 0, 0},
+    {"would wrap with more than twice its limit", RANGE_262K, 150 * W,
+     RANGE_262K - 1000 * W, 800 * W + 1, 5 * SEC, 0, 1, 0},
     {"a limit of 0 is unknown", RANGE_262K, 0, RANGE_262K - 1000 * W, 500 * W,
      5 * SEC, 1500 * W, 0, 0},
-    {"is reset", RANGE_262K, NONE, 100000 * W, 12, 5 * SEC, 0, 1, 0},
+    {"falls", RANGE_262K, NONE, 100000 * W, 12, 5 * SEC, 0, 1, 0},
     {"falls, without a range", NONE, NONE, 100, 99, 5 * SEC, 0, 1, 0},
     {"was outside its range", 1000, NONE, 2000, 1, 5 * SEC, 0, 1, 0},
     {"may have wrapped unseen", RANGE_65K, NONE, 0, 7, 66 * SEC, 7, 0, 1},
     {"cannot have wrapped twice", RANGE_65K, NONE, 0, 7, 65 * SEC, 7, 0, 0},
-    {"64 bits", NONE, NONE, UINT64_C(1) << 63, UINT64_MAX - 1, 5 * SEC,
-     (UINT64_C(1) << 63) - 2, 0, 0},
+    {"64 bits", NONE, UINT64_MAX - 1, UINT64_C(1) << 63, UINT64_MAX - 1,
+     5 * SEC, (UINT64_C(1) << 63) - 2, 0, 0},
     {"largest values", UINT64_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 2, 1,
      UINT64_MAX - 10 * SEC, 2, 0, 1},
 };
@@ -88,8 +96,11 @@ static void counters(void **state)
         count(&a, pairs[i].to, pairs[i].range, pairs[i].max_uw,
               SEC + pairs[i].dt);
         assert_int_equal(a.total_uj, pairs[i].total);
-        assert_int_equal(a.resets, pairs[i].resets);
+        assert_int_equal(a.implausible, pairs[i].implausible);
+        assert_int_equal(a.resets, 0);
         assert_int_equal(a.doubts, pairs[i].doubts);
+        if (pairs[i].implausible)
+            continue;
         assert_int_equal(a.raw_uj, pairs[i].to);
         uint64_t sum = a.total_uj;
         count(&a, pairs[i].to, pairs[i].range, pairs[i].max_uw,
@@ -129,6 +140,7 @@ static void counting_continues_after_a_reset(void **state)
     count(&a, 50100 * W, RANGE_65K, NONE, 2 * SEC);
     count(&a, 30 * W, RANGE_65K, NONE, 3 * SEC);
     assert_true(a.power_uw == NONE);
+    assert_int_equal(a.resets, 0); /* it may be a false reading */
     count(&a, 80 * W, RANGE_65K, NONE, 4 * SEC);
     assert_int_equal(a.total_uj, 150 * W);
     assert_int_equal(a.power_uw, 50 * W);
@@ -144,11 +156,13 @@ static void wrap_after_sleep_is_a_reset(void **state)
     a.slept = true;
     count(&a, 30 * W, RANGE_65K, NONE, 3600 * SEC);
     assert_int_equal(a.total_uj, 0);
+    count(&a, 50 * W, RANGE_65K, NONE, 3601 * SEC);
+    assert_int_equal(a.total_uj, 20 * W);
     assert_int_equal(a.resets, 1);
     assert_false(a.slept);
     a.slept = true; /* it did not fall: no reset */
-    count(&a, 31 * W, RANGE_65K, NONE, 7200 * SEC);
-    assert_int_equal(a.total_uj, 1 * W);
+    count(&a, 51 * W, RANGE_65K, NONE, 7200 * SEC);
+    assert_int_equal(a.total_uj, 21 * W);
     struct bj_accum p = {0};
     level(&p, 100 * W, 1 * SEC);
     p.slept = true;
@@ -156,6 +170,131 @@ static void wrap_after_sleep_is_a_reset(void **state)
     level(&p, 100 * W, 3 * SEC);
     assert_int_equal(p.total_uj, 100 * W);
     assert_int_equal(p.gaps, 1);
+}
+
+/* Readings of a counter, one each second, in joules; NO: none.  At most 500 W
+ * are possible: 2000 J in a second. */
+enum { NO = -1, READINGS = 10 };
+static const struct {
+    const char *what;
+    uint64_t range;
+    int read[READINGS];
+    uint64_t total, implausible, resets; /* total in joules */
+} runs[] = {
+    {"one 0", NONE, {100000, 100100, 0, 100300, 100400, NO}, 400, 1, 0},
+    {"several 0", NONE, {100000, 100100, 0, 0, 0, 100500, NO}, 500, 1, 0},
+    {"0, then the counter moves",
+     NONE,
+     {100000, 100100, 0, 1, 2, 100500, 100600, NO},
+     600,
+     1,
+     1},
+    {"one much too high",
+     NONE,
+     {100000, 100100, 5000000, 100300, 100400, NO},
+     400,
+     1,
+     0},
+    {"two too high, the same",
+     NONE,
+     {100000, 100100, 5000000, 5000000, 100400, NO},
+     400,
+     1,
+     0},
+    {"two false ones that differ",
+     NONE,
+     {100000, 100100, 0, 7000000, 100400, NO},
+     400,
+     2,
+     0},
+    {"a false first one", NONE, {0, 100000, 100100, 100200, NO}, 200, 1, 0},
+    {"a false first one, several times",
+     NONE,
+     {0, 0, 0, 100000, 100100, 100200, NO},
+     200,
+     1,
+     0},
+    {"a real jump", NONE, {1000, 1100, 91100, 91200, 91300, NO}, 90300, 1, 0},
+    {"a reset", NONE, {100000, 100100, 50, 150, 250, NO}, 300, 1, 1},
+    {"a zone of 3 kW: learned",
+     NONE,
+     {0, 100, 3100, 6100, 9100, 12100, NO},
+     12100,
+     1,
+     0},
+    {"0 where a wrap is possible",
+     RANGE_65K,
+     {65000, 65100, 0, 65300, 65400, NO},
+     532, /* with 432 J to the end of the range */
+     0,
+     0},
+    {"0 where a wrap is possible: what was too much is not added again",
+     RANGE_65K,
+     {65000, 65100, 0, 65300, 65400, 65500, 20, NO},
+     552,
+     0,
+     0},
+};
+
+static void false_readings(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(runs); i++) {
+        struct bj_accum a = {0};
+        uint64_t was = 0;
+        print_message("# %s\n", runs[i].what);
+        for (size_t k = 0; runs[i].read[k] != NO; k++) {
+            count(&a, (uint64_t)runs[i].read[k] * W, runs[i].range, NONE,
+                  (k + 1) * SEC);
+            assert_true(a.total_uj >= was);
+            was = a.total_uj;
+        }
+        assert_int_equal(a.total_uj / W, runs[i].total);
+        assert_int_equal(a.implausible, runs[i].implausible);
+        assert_int_equal(a.resets, runs[i].resets);
+    }
+}
+
+/* A counter that its source updates once in a minute grows by much at once: the
+ * time since the last change counts. */
+static void slow_counters(void **state)
+{
+    (void)state;
+    struct bj_accum a = {0};
+    for (uint64_t t = 0; t <= 600; t += 5)
+        count(&a, t / 60 * 60 * 400 * W, NONE, NONE, (t + 1) * SEC);
+    assert_int_equal(a.total_uj, 240000 * W);
+    assert_int_equal(a.implausible, 0);
+    /* The first step is held back until the time since makes it possible. */
+    a = (struct bj_accum){0};
+    for (uint64_t t = 55; t <= 600; t += 5)
+        count(&a, t / 60 * 60 * 400 * W, NONE, NONE, (t + 1) * SEC);
+    assert_int_equal(a.implausible, 1);
+    assert_int_equal(a.total_uj, 240000 * W);
+}
+
+/* What a reading held back is not in the state: the position before it is. */
+static void state_of_a_held_reading(void **state)
+{
+    (void)state;
+    struct bj_accum a = {0}, b;
+    struct bj_buf text = {0};
+    count(&a, 100000 * W, NONE, NONE, 1 * SEC);
+    count(&a, 100100 * W, NONE, NONE, 2 * SEC);
+    count(&a, 0, NONE, NONE, 3 * SEC);
+    bj_accum_save(&a, &text);
+    struct bj_slice line = {text.p, text.len};
+    assert_true(bj_accum_load(&b, &line));
+    count(&b, 100300 * W, NONE, NONE, 4 * SEC);
+    assert_int_equal(b.total_uj, 300 * W);
+    bj_buf_free(&text);
+    /* A line of an older version. */
+    line = bj_slice_str("100 5000 0 2000000 0 2000000 0 0 0");
+    assert_true(bj_accum_load(&b, &line));
+    count(&b, 5700, NONE, NONE, 4 * SEC);
+    assert_int_equal(b.total_uj, 800);
+    line = bj_slice_str("100 5000 0 2000000 0 2000000 0 0 0 7");
+    assert_false(bj_accum_load(&b, &line));
 }
 
 static void trapezoids(void **state)
@@ -261,6 +400,9 @@ int main(void)
         cmocka_unit_test(an_hour_of_wraps),
         cmocka_unit_test(counting_continues_after_a_reset),
         cmocka_unit_test(wrap_after_sleep_is_a_reset),
+        cmocka_unit_test(false_readings),
+        cmocka_unit_test(slow_counters),
+        cmocka_unit_test(state_of_a_held_reading),
         cmocka_unit_test(trapezoids),
         cmocka_unit_test(fractions),
         cmocka_unit_test(counter_and_power),

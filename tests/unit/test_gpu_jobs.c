@@ -265,13 +265,23 @@ static void test_energy(void **state)
     assert_int_equal(rig.snap->node.energy.n, 1);
     assert_int_equal(s->energy_uj, 195000000);
     assert_int_equal(s->unallocated_uj, 10000000);
-    /* A counter that restarts adds nothing, and the reset is counted. */
+    /* A counter that falls adds nothing.  The next reading shows that it was
+     * reset, which is counted, and shown once it is saved. */
     set_energy(1, 31, 80, 15);
     AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 21000000);
     const struct bj_gpu_use *u = rig.snap->gpus.v;
     assert_int_equal(u->energy_uj, 100000000);
-    /* The reset is shown once it is saved. */
+    set_energy(3, 31, 80, 15);
     AWAIT_STEP((rig_pass(&rig), u = rig.snap->gpus.v), u->energy_resets == 1);
+    assert_int_equal(u->energy_uj, 102000000);
+    /* A false reading adds nothing. */
+    set_energy(3000000, 32, 80, 15);
+    AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 22000000);
+    set_energy(5, 33, 80, 15);
+    AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 23000000);
+    u = rig.snap->gpus.v;
+    assert_int_equal(u->energy_uj, 104000000);
+    assert_int_equal(u->errors, 2);
 }
 
 /* Energy used while no exporter ran belongs to the jobs that ran before and

@@ -104,12 +104,20 @@ static uint64_t sample(struct node *n, struct counter *c)
         c->lost++;
         return NONE;
     }
+    /* After a fall that is no wrap the next reading decides. */
+    bool first = c->accum.stamp_usec == 0, held = c->held != NONE;
     bool fell = c->raw < c->accum.raw_uj;
     bool lost = c->reset || (fell && c->accum.slept);
-    if (c->accum.stamp_usec != 0 && !lost)
-        c->want += c->unread;
-    else if (c->accum.stamp_usec != 0 && !fell)
+    bool waits = !first && fell && !held && lost;
+    if (!first && !fell)
         c->want += c->raw - c->accum.raw_uj;
+    else if (!first && held && c->raw >= c->held)
+        c->want += c->raw - c->held;
+    else if (!first && !waits && !(held && c->reset))
+        c->want += c->unread;
+    if (fell && held)
+        waits = c->raw == c->held || (c->reset && c->raw < c->held);
+    c->held = waits ? c->raw : NONE;
     bj_accum_take(&c->accum, &s, n->now, 5 * SEC);
     assert_int_equal(c->accum.total_uj, c->want);
     c->unread = 0;
@@ -283,6 +291,7 @@ static void boot(struct node *n)
     memset(n->job, 0, sizeof(n->job));
     memset(&n->sums, 0, sizeof(n->sums));
     memset(n->counter, 0, sizeof(n->counter));
+    n->counter[0].held = n->counter[1].held = NONE;
     n->counter[0].range = 65532610987;
     n->counter[1].range = 262143328850;
     n->counter[0].raw = rnd(n, n->counter[0].range);

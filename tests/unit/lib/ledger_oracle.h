@@ -29,6 +29,7 @@ struct counter {
     uint64_t raw, range;
     uint64_t want;   /* the accumulator's expected sum */
     uint64_t unread; /* energy since the last reading */
+    uint64_t held;   /* a reading after a fall, not decided yet; NONE */
     bool reset;      /* reset since the last reading */
     unsigned lost;   /* consecutive lost samples */
 };

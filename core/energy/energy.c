@@ -467,6 +467,13 @@ static bool known(const struct bj_ledger_sums *s, int c)
     return s->taken_uj[c] > 0 || deficit;
 }
 
+/* The energy that a meter counted while no window waited for it; that of the
+ * node's meter is shown with other. */
+static uint64_t missed(const struct bj_ledger_sums *s, int c)
+{
+    return c == BJ_ENERGY_OTHER ? s->node_missed_uj : s->missed_uj[c];
+}
+
 static size_t count_known(const struct bj_ledger_sums *s)
 {
     size_t n = 0;
@@ -512,22 +519,29 @@ static struct bj_slice static_of(const struct bj_ledger_sums *s)
     return s->idle_learnt ? BJ_SLICE("learnt") : BJ_SLICE("configured");
 }
 
-static void publish_split(const struct bj_energy *e, size_t n,
-                          struct bj_snap *snap)
+static void publish_split(const struct bj_energy *e, struct bj_snap *snap)
 {
     const struct bj_ledger_sums *s = &e->node[e->copies->shown].sums;
-    struct bj_energy_split *v = bj_arena_alloc(&snap->arena, n * sizeof(*v));
+    struct bj_energy_split *v =
+        bj_arena_alloc(&snap->arena, BJ_COMPONENTS * sizeof(*v));
     if (!v)
         return;
-    snap->node.energy = (struct bj_list){v, n};
+    snap->node.energy = (struct bj_list){v, 0};
     for (int c = 0; c < BJ_COMPONENTS; c++) {
-        if (!known(s, c))
+        if (!known(s, c) && missed(s, c) == 0)
             continue;
+        snap->node.energy.n++;
         v->sub.key[0] = bj_slice_str(bj_component_names[c]);
+        v->missed_uj = missed(s, c);
+        v->energy_uj = v->system_uj = v->unallocated_uj = v->deficit_uj =
+            BJ_ABSENT;
+        if (!known(s, c)) {
+            v++;
+            continue;
+        }
         v->energy_uj = s->taken_uj[c] - s->pending_uj[c];
         v->system_uj = s->system_uj[e->policy][c];
         v->unallocated_uj = s->unallocated_uj[e->policy][c];
-        v->missed_uj = s->missed_uj[c];
         v++->deficit_uj = c == BJ_ENERGY_OTHER ? s->deficit_uj : BJ_ABSENT;
     }
 }
@@ -536,14 +550,13 @@ void bj_energy_publish(const struct bj_energy *e, struct bj_snap *snap)
 {
     const struct bj_node_energy *node = &e->node[e->copies->shown];
     struct bj_info *info = &snap->node.energy_info;
-    size_t n = count_known(&node->sums);
     if (node->sums.tick_usec == 0)
         return;
     bj_meters_publish(e->meters, e->copies->shown, bj_clock_boot_usec(), snap);
     snap->node.power_uw = node->totals.role[BJ_ZONE_NODE].power_uw;
-    if (n == 0)
+    publish_split(e, snap);
+    if (snap->node.energy.n == 0)
         return;
-    publish_split(e, n, snap);
     info->one = 1;
     info->v[0] = source_of(&node->totals, &info->v[1]);
     info->v[2] = bj_slice_str(bj_policy_names[e->policy]);

@@ -2,8 +2,8 @@
 
 __extension__ typedef unsigned __int128 bj_u128;
 
-const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS] = {"none", "denied",
-                                                             "stray", "double"};
+const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS] = {
+    "none", "denied", "stray", "double", "unresolved"};
 
 /* Whether the evidence cannot be forged by a user. */
 static bool is_verified(const struct bj_gpu_candidate *c)

@@ -21,6 +21,8 @@ enum bj_gpu_conflict {
     BJ_GPU_DENIED, /* it claims a device that another job verifiably holds */
     BJ_GPU_STRAY,  /* it runs on a device that it was not given */
     BJ_GPU_DOUBLE, /* several jobs, none of which requested sharing */
+    BJ_GPU_UNRESOLVED, /* it has a device that no driver lists; not decided
+                          here */
     BJ_GPU_CONFLICTS
 };
 extern const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS];

@@ -109,8 +109,15 @@ bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec)
 /* Whether a device is missing and not referenced any more. */
 static bool forgotten(const struct bj_gpus *g, size_t at)
 {
-    if (g->dev[at].present)
+    if (g->dev[at].present || g->dev[at].number != BJ_ABSENT)
         return false;
+    for (size_t i = 0; i < g->njobs; i++)
+        if (bj_gpus_names(&g->job[i]->claim_named, at) ||
+            bj_gpus_names(&g->job[i]->allot_named, at))
+            return false;
+    for (size_t i = 0; i < g->nnotes; i++)
+        if (bj_gpus_names(&g->notes[i].named, at))
+            return false;
     for (size_t i = 0; i < g->nholds; i++)
         if (g->hold[i].dev == at)
             return false;
@@ -145,6 +152,7 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
         return NULL;
     *d = (struct bj_gpu_dev){
         .parent = -1,
+        .number = BJ_ABSENT,
         .idle_uw = BJ_ABSENT,
         .copy = {{BJ_ABSENT, BJ_ABSENT}, {BJ_ABSENT, BJ_ABSENT}},
         .energy = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT}};
@@ -211,6 +219,7 @@ static void take_set(struct bj_gpus *g, unsigned kind)
         for (size_t k = 0; now->parent >= 0 && k < g->n; k++)
             if (strcmp(g->dev[k].now.uuid, set->v[now->parent].uuid) == 0)
                 d->parent = (int)k;
+        d->number = now->parent < 0 ? now->index : BJ_ABSENT;
         if (now->parent < 0)
             count(g, d);
     }
@@ -244,6 +253,7 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
     if (news) {
         bj_gpus_over_add(g, g->set[kind], kind);
         bj_gpu_set_number(g->set[kind]);
+        bj_gpus_keep_numbers(g, g->set[kind], kind);
         take_set(g, kind);
     }
     bj_gpu_watch_stat(g->watch[kind], now_usec, &g->stat[kind]);

@@ -105,21 +105,21 @@ static bool runs_on(const struct bj_gpu_set *set, struct bj_track *const *owner,
 }
 
 /* Whether its allocation is known and does not contain this device. */
-static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
-                   const struct bj_gpu *dev, unsigned evidence)
+static bool barred(const struct bj_gpu_job *j, const struct bj_gpu *dev,
+                   unsigned evidence)
 {
     if (evidence & (BJ_GPU_OPENS | BJ_GPU_ALLOTTED | BJ_GPU_NOTED))
         return false;
     bool named = dev->parent >= 0
                      ? j->claim.ncaps > 0
                      : dev->use.minor != BJ_ABSENT || dev->render != BJ_ABSENT;
-    return bj_gpus_allotted(g, j) || (j->claim.devices && !dev->split && named);
+    return bj_gpus_allotted(j) || (j->claim.devices && !dev->split && named);
 }
 
 /* Collect the evidence for each job.  No job holds a partitioned device: a job
  * with one of its instances can open it, too. */
 static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
-                         struct bj_track *const *owner, size_t at,
+                         struct bj_track *const *owner, size_t at, size_t dev,
                          struct bj_gpu_candidate *c)
 {
     size_t n = 0;
@@ -129,8 +129,8 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
         const struct bj_gpu_job *j = g->job[i];
         if (!bj_track_live(j->track))
             continue;
-        unsigned e = bj_gpus_evidence(g, j, set, at);
-        bool given = bj_gpus_known(g, j) && e == 0;
+        unsigned e = bj_gpus_evidence(g, j, dev);
+        bool given = bj_gpus_known(j) && e == 0;
         if (runs_on(set, owner, at, j->track))
             e |= BJ_GPU_RUNS;
         if (e != 0)
@@ -139,7 +139,7 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
                 .evidence = e,
                 .shared = j->claim.shared || j->allot.shared,
                 .not_allotted = given,
-                .barred = barred(g, j, &set->v[at], e)};
+                .barred = barred(j, &set->v[at], e)};
     }
     bj_gpu_decide(c, n);
     return n;
@@ -256,7 +256,7 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
                         bool certain)
 {
     struct bj_gpu_candidate c[BJ_GPU_HOLDERS_MAX];
-    size_t n = candidates(g, set, owner, at, c), holders = 0;
+    size_t n = candidates(g, set, owner, at, dev, c), holders = 0;
     struct bj_gpu_dev *d = &g->dev[dev];
     bool known =
         d->stamp_usec - d->before_usec <= SILENT_PERIODS * g->conf->gpu_usec;
@@ -293,7 +293,7 @@ void bj_gpus_update_holds(struct bj_gpus *g, const struct bj_core *core,
     struct bj_track **owner = owners_of(g, core, set);
     /* A claim that was not read yet may resolve a conflict. */
     bool certain = !bj_gpus_waits(g);
-    g->allots = bj_gpus_allots(g, set);
+    bj_gpus_resolve(g, kind);
     for (size_t i = 0; i < g->nholds; i++)
         if (g->dev[g->hold[i].dev].kind == kind &&
             !g->dev[g->hold[i].dev].present)

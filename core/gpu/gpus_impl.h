@@ -1,8 +1,9 @@
 /* Shared by the files of the accelerators: gpus.c (devices over time),
- * gpus_jobs.c (claims of jobs), gpus_over.c (sources that add values to devices
- * of others), gpus_hold.c (which job holds which device), gpus_energy.c (energy
- * of jobs), gpus_state.c (state over a restart), gpus_publish.c (snapshots),
- * gpus_final.c (final records), gpus_map.c (files for dcgm-exporter). */
+ * gpus_jobs.c (claims of jobs), gpus_number.c (numbers of devices), gpus_over.c
+ * (sources that add values to devices of others), gpus_hold.c (which job holds
+ * which device), gpus_energy.c (energy of jobs), gpus_state.c (state over a
+ * restart), gpus_publish.c (snapshots), gpus_final.c (final records),
+ * gpus_map.c (files for dcgm-exporter). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
@@ -31,6 +32,8 @@ struct bj_gpu_dev {
     bool fresh;             /* its source responds: its levels are valid */
     struct bj_accum energy; /* of devices */
     uint64_t errors;
+    uint64_t number;      /* of a device: its index as jobs know it; BJ_ABSENT:
+                             none.  Kept while it is missing */
     int parent;           /* number of the device of an instance, or -1 */
     uint64_t stamp_usec;  /* begin of the last reading that contained it ... */
     uint64_t before_usec; /* ... and the one before; 0: none */
@@ -79,6 +82,20 @@ struct bj_gpu_kept {
     struct bj_gpu_sums sums;
 };
 
+/* The devices that a claim or a file of the prolog names by numbers: resolved
+ * once for each source, since numbers change. */
+struct bj_gpu_named {
+    unsigned kinds; /* bits of the sources whose devices were resolved */
+    bool usable;    /* with numbers that mean these devices */
+    uint64_t dev[BJ_GPU_DEVS_MAX / 64]; /* bits */
+};
+
+/* A file of the prolog, and its devices. */
+struct bj_gpu_noted {
+    struct bj_gpu_note note;
+    struct bj_gpu_named named;
+};
+
 /* A job, and its claims. */
 struct bj_gpu_job {
     uint64_t id; /* never used again */
@@ -88,6 +105,8 @@ struct bj_gpu_job {
     unsigned requests;
     bool noted; /* a file of the prolog names it */
     struct bj_gpu_claim claim;
+    struct bj_gpu_named claim_named, allot_named;
+    bool unresolved; /* a GPU that it names was not found: logged */
     struct bj_gpu_request *allot_request; /* to the scheduler */
     uint64_t allot_usec;
     unsigned allot_requests;
@@ -103,10 +122,11 @@ struct bj_gpu_hold {
     uint64_t since_usec; /* if now: since when */
     bool logged;         /* the conflict was logged */
     unsigned evidence;
-    bool estimated;                                      /* its share is
-                                                            estimated */
-    bool ever_estimated;                                 /* or was estimated
-                                                            before */
+    unsigned saved;      /* evidence of an earlier process */
+    bool estimated;      /* its share is
+                            estimated */
+    bool ever_estimated; /* or was estimated
+                            before */
     uint64_t share_ppm, memory_bytes, processes, sm_ppm; /* of its processes */
     struct bj_gpu_sums sums, copy[BJ_COPIES];
     uint64_t pending_uj;  /* energy not yet added to its account */
@@ -136,14 +156,15 @@ struct bj_gpus {
     struct bj_gpu_places *places; /* directories of these jobs ... */
     uint64_t places_sum;          /* ... hash of the jobs when they were last
                                      set */
-    struct bj_gpu_note *notes;    /* BJ_GPU_NOTES_MAX; NULL until needed */
+    /* BJ_GPU_NOTES_MAX of each; NULL until needed */
+    struct bj_gpu_noted *notes, *notes_before;
+    struct bj_gpu_note *read; /* as read */
     size_t nnotes;
     struct bj_gpu_hold *hold;
     size_t nholds, hold_cap;
     uint64_t conflicts[BJ_GPU_CONFLICTS];
     struct bj_gpu_kept *kept; /* of jobs that were not found yet */
     size_t nkept;
-    bool allots;    /* numbers of the scheduler are usable */
     unsigned waits; /* readings whose energy waits for claims of jobs */
     bool metered;
     const struct bj_copies *copies;
@@ -188,18 +209,28 @@ bool bj_gpus_waits(const struct bj_gpus *g);
 struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
                                 const struct bj_core *core, uint32_t pid);
 
-/* Evidence that a job has a device of a set, except its processes. */
+/* Evidence that a job has a device, except its processes. */
 unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
-                          const struct bj_gpu_set *set, size_t at);
+                          size_t dev);
+
+/* gpus_number.c: before a set is taken, number its devices as before, if one
+ * has left the driver's list and no new one is there; the same after a state
+ * was loaded.  Resolve the numbers of all claims to devices of a source.
+ * Whether a device is among those of a claim. */
+void bj_gpus_keep_numbers(struct bj_gpus *g, struct bj_gpu_set *set,
+                          unsigned kind);
+void bj_gpus_renumber(struct bj_gpus *g);
+void bj_gpus_resolve(struct bj_gpus *g, unsigned kind);
+bool bj_gpus_names(const struct bj_gpu_named *named, size_t dev);
 
 /* Whether the GPUs of the job are known from a claim or an allocation. */
-bool bj_gpus_known(const struct bj_gpus *g, const struct bj_gpu_job *j);
+bool bj_gpus_known(const struct bj_gpu_job *j);
 
 /* Whether the scheduler's numbers are usable for the devices of a set: if some
  * are partitioned, its numbers are places among instances.  Whether the
  * scheduler's result about a job is known and usable. */
 bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set);
-bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j);
+bool bj_gpus_allotted(const struct bj_gpu_job *j);
 
 /* A source has new values: update which job holds which device, and for how
  * long. */

@@ -45,6 +45,8 @@ void bj_gpus_jobs_free(struct bj_gpus *g)
         drop_job(g, 0);
     free(g->job);
     free(g->notes);
+    free(g->notes_before);
+    free(g->read);
     free(g->hold);
     bj_gpu_lookup_free(g->lookup);
     bj_gpu_lookup_free(g->scheduler);
@@ -118,6 +120,15 @@ static void last_try(struct bj_gpu_job *j)
     j->request_usec = j->track->core->now_usec + ((uint64_t)SECOND << TRIES);
 }
 
+/* Its claim has changed: what it held by an earlier one says nothing. */
+static void resolve_again(struct bj_gpus *g, struct bj_gpu_job *j)
+{
+    j->claim_named = (struct bj_gpu_named){.kinds = 0};
+    for (size_t i = 0; j->claim.environ && i < g->nholds; i++)
+        if (g->hold[i].track == j->track)
+            g->hold[i].saved &= ~(unsigned)BJ_GPU_ENVIRON;
+}
+
 static void read_claim(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     struct bj_gpu_claim claim;
@@ -126,6 +137,8 @@ static void read_claim(struct bj_gpus *g, struct bj_gpu_job *j)
         bj_gpu_request_drop(g->lookup, j->request);
         j->request = NULL;
         /* Keep the claim of a step that has ended since. */
+        if (claim.environ && strcmp(claim.text, j->claim.text) != 0)
+            resolve_again(g, j);
         if (claim.environ || !j->claim.environ)
             j->claim = claim;
         if (claim.failed)
@@ -160,17 +173,40 @@ static void query_scheduler(struct bj_gpus *g, struct bj_gpu_job *j)
     }
 }
 
-static void take_notes(struct bj_gpus *g)
+static bool same_note(const struct bj_gpu_note *a, const struct bj_gpu_note *b)
 {
-    if (!g->notes)
-        g->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*g->notes));
-    if (g->notes)
-        g->nnotes = bj_gpu_lookup_notes(g->lookup, g->notes);
+    return strcmp(a->name, b->name) == 0 && strcmp(a->jobid, b->jobid) == 0;
 }
 
-static bool note_of(const struct bj_gpu_note *note, const struct bj_gpu_job *j)
+/* Notes that are still there keep their devices. */
+static void take_notes(struct bj_gpus *g)
 {
-    return bj_slice_eq(bj_slice_str(note->jobid),
+    static const struct bj_gpu_named none;
+    if (!g->read)
+        g->read = calloc(BJ_GPU_NOTES_MAX, sizeof(*g->read));
+    if (!g->notes)
+        g->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*g->notes));
+    if (!g->notes_before)
+        g->notes_before = calloc(BJ_GPU_NOTES_MAX, sizeof(*g->notes_before));
+    if (!g->read || !g->notes || !g->notes_before)
+        return;
+    struct bj_gpu_noted *before = g->notes;
+    size_t n = bj_gpu_lookup_notes(g->lookup, g->read);
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < g->nnotes && !same_note(&before[k].note, &g->read[i]))
+            k++;
+        g->notes_before[i].note = g->read[i];
+        g->notes_before[i].named = k < g->nnotes ? before[k].named : none;
+    }
+    g->notes = g->notes_before;
+    g->notes_before = before;
+    g->nnotes = n;
+}
+
+static bool note_of(const struct bj_gpu_noted *n, const struct bj_gpu_job *j)
+{
+    return bj_slice_eq(bj_slice_str(n->note.jobid),
                        j->track->ident->f[BJ_ID_JOBID]);
 }
 
@@ -206,22 +242,24 @@ bool bj_gpus_waits(const struct bj_gpus *g)
 
 /* --- evidence -------------------------------------------------------------*/
 
+/* UUIDs are compared each time, since a beginning may name an instance that
+ * comes later. */
 unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
-                          const struct bj_gpu_set *set, size_t at)
+                          size_t dev)
 {
-    const struct bj_gpu *dev = &set->v[at];
-    const struct bj_gpu *whole = dev->parent >= 0 ? &set->v[dev->parent] : NULL;
+    const struct bj_gpu_dev *d = &g->dev[dev];
+    const struct bj_gpu *whole = d->parent >= 0 ? &g->dev[d->parent].now : NULL;
     unsigned e = 0;
-    if (bj_gpu_claim_names(&j->claim, dev, whole, g->order))
+    if (j->claim.by_uuid
+            ? bj_gpu_claim_names(&j->claim, &d->now, whole, g->order)
+            : bj_gpus_names(&j->claim_named, dev))
         e |= BJ_GPU_ENVIRON;
-    if (bj_gpus_allotted(g, j) &&
-        bj_gpu_claim_names(&j->allot, dev, whole, g->order))
+    if (bj_gpus_names(&j->allot_named, dev))
         e |= BJ_GPU_ALLOTTED;
-    if (bj_gpu_claim_opens(&j->claim, dev))
+    if (bj_gpu_claim_opens(&j->claim, &d->now))
         e |= BJ_GPU_OPENS;
     for (size_t i = 0; j->noted && i < g->nnotes; i++)
-        if (note_of(&g->notes[i], j) &&
-            bj_gpu_note_is(g->notes[i].name, dev, g->order))
+        if (note_of(&g->notes[i], j) && bj_gpus_names(&g->notes[i].named, dev))
             e |= BJ_GPU_NOTED;
     return e;
 }
@@ -234,15 +272,15 @@ bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set)
     return !split || g->order == BJ_GPU_BY_PLACE;
 }
 
-bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j)
+bool bj_gpus_allotted(const struct bj_gpu_job *j)
 {
-    return g->allots && j->allot.environ;
+    return j->allot.environ && j->allot_named.usable;
 }
 
-bool bj_gpus_known(const struct bj_gpus *g, const struct bj_gpu_job *j)
+bool bj_gpus_known(const struct bj_gpu_job *j)
 {
     return j->noted || j->claim.devices || j->claim.environ ||
-           bj_gpus_allotted(g, j);
+           bj_gpus_allotted(j);
 }
 
 /* Is the path of a cgroup that of the job, or below it? Namespaces change the

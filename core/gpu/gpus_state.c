@@ -1,6 +1,7 @@
 /* The state that is kept over a restart:
  *
  * gpu UUID and the numbers of bj_accum_save
+ * gpu-number SOURCE INDEX UUID
  * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[], then ENGINE
  * and its microseconds for each class of engines
  *
@@ -77,6 +78,11 @@ void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
         bj_accum_save(&d->energy, out);
         bj_buf_put(out, "\n", 1);
     }
+    for (size_t i = 0; i < g->n; i++)
+        if (g->dev[i].number != BJ_ABSENT && is_word(g->dev[i].now.uuid))
+            bj_buf_printf(out, "gpu-number %u %llu %s\n", g->dev[i].kind,
+                          (unsigned long long)g->dev[i].number,
+                          g->dev[i].now.uuid);
     save_jobs(g, key, out);
 }
 
@@ -104,7 +110,8 @@ static struct bj_gpu_dev *dev_of(struct bj_gpus *g, const char *uuid)
     if (d && !*d->now.uuid) {
         snprintf(d->now.uuid, sizeof(d->now.uuid), "%s", uuid);
         d->now.parent = -1;
-        d->now.index = BJ_ABSENT;
+        d->now.index = d->now.place = d->now.render = BJ_ABSENT;
+        d->now.use.minor = BJ_ABSENT;
     }
     return d;
 }
@@ -123,6 +130,22 @@ static void load_line(struct bj_gpus *g, struct bj_slice line)
     if (d->energy.stamp_usec != 0)
         bj_gpus_count(g, d, &a);
     d->energy = a;
+}
+
+static void load_number(struct bj_gpus *g, struct bj_slice line)
+{
+    uint64_t kind, number;
+    char uuid[BJ_GPU_TEXT];
+    if (!cut_number(&line, &kind) || kind >= BJ_GPU_OVER ||
+        !cut_number(&line, &number) || !cut_uuid(&line, uuid))
+        return;
+    struct bj_gpu_dev *d = dev_of(g, uuid);
+    if (!d || (d->present && d->kind != kind))
+        return;
+    d->kind = (unsigned)kind;
+    d->number = number;
+    if (!d->present)
+        d->now.index = number;
 }
 
 /* Cut the key of an account and decode its escapes. */
@@ -195,9 +218,12 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
             continue;
         if (bj_slice_eq(word, BJ_SLICE("gpu")))
             load_line(g, line);
+        else if (bj_slice_eq(word, BJ_SLICE("gpu-number")))
+            load_number(g, line);
         else if (bj_slice_eq(word, BJ_SLICE("gpu-job")))
             load_job(g, line);
     }
+    bj_gpus_renumber(g);
 }
 
 /* --- jobs of the state -----------------------------------------------------*/
@@ -225,6 +251,7 @@ static void resume(struct bj_gpu_hold *h, struct bj_gpu_kept *k)
             e->busy_usec = old->busy_usec;
     }
     h->evidence |= k->evidence;
+    h->saved |= k->evidence;
     h->ever_estimated |= k->estimated;
 }
 
@@ -238,6 +265,10 @@ void bj_gpus_resume(struct bj_gpus *g, struct bj_track *t, struct bj_slice key)
             forget(g, i);
         }
     }
+    for (size_t i = 0; i < g->njobs; i++)
+        if (g->job[i]->track == t)
+            g->job[i]->claim_named = g->job[i]->allot_named =
+                (struct bj_gpu_named){.kinds = 0};
 }
 
 void bj_gpus_forget(struct bj_gpus *g, struct bj_slice key)

@@ -279,7 +279,8 @@ static const struct bj_metric node_energy_rows[] = {
             "reserved, in joules."),
     COUNTER(bj_energy_split, missed_uj, "missed", BJ_UJ,
             "Energy counted by a meter while it did not answer, in joules; "
-            "attributed to no job."),
+            "attributed to no job. Of component other: by the meter of the "
+            "whole node."),
     COUNTER(bj_energy_split, deficit_uj, "deficit", BJ_UJ,
             "Energy by which the sum of the components exceeded the node's "
             "meter, in joules."),

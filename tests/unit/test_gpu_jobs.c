@@ -467,6 +467,40 @@ static void test_prolog(void **state)
     assert_true(held_by("11", "GPU-a"));
 }
 
+/* The first GPU leaves the driver's list, whose numbers move: jobs keep the
+ * GPUs that they had, also over a restart; the one that lost its GPU has none,
+ * until it returns. */
+static void test_leaves(void **state)
+{
+    static const char rest[] =
+        "gpu 0 uuid GPU-b\ngpu 1 uuid GPU-c\ngpu 2 uuid GPU-d\n"
+        "gpu 0 busy 0\ngpu 1 busy 0\ngpu 2 busy 0\n"
+        "gpu 0 energy 10000\ngpu 1 energy 10000\ngpu 2 energy 10000\n";
+    (void)state;
+    tmp_file("gpustat/3", "14 1000\n");
+    wait_ready();
+    AWAIT_PASSES(part("14", "GPU-d") && part("14", "GPU-d")->share_ppm > 0);
+    assert_int_equal(conflicts("unresolved"), 0);
+    for (int i = 0; i < 2; i++) {
+        fake_script(dir, rest);
+        AWAIT_PASSES(rig.snap->gpus.n == 3 && held_by("12", "GPU-b") &&
+                     held_by("14", "GPU-d"));
+        assert_int_equal(rig_job(&rig, "11")->gpu_claims.n, 0);
+        assert_int_equal(rig_job(&rig, "12")->gpu_claims.n, 1);
+        assert_int_equal(rig_job(&rig, "15")->gpu_claims.n, 0);
+        const struct bj_gpu_use *u = rig.snap->gpus.v;
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(*u[k].sub.key[1].p, '1' + (char)k);
+        /* The jobs 11 and 15 name GPU 0, job 14 an instance. */
+        assert_int_equal(conflicts("unresolved"), 3);
+        assert_non_null(strstr(rig.log, "job 11 has a GPU that cannot be"));
+        rig_stop(&rig);
+        start();
+    }
+    set_energy(10, 10, 10, 10);
+    AWAIT_PASSES(held_by("11", "GPU-a") && held_by("12", "GPU-b"));
+}
+
 /* The driver reports the use of an MPS server's clients as the server's, as
  * seen on a real H200: the clients share equally and are not idle. */
 static void test_mps(void **state)
@@ -502,6 +536,6 @@ int main(void)
         TEST(test_owners),  TEST(test_energy), TEST(test_prolog),
         TEST(test_restart), TEST(test_record), TEST(test_record_late),
         TEST(test_orphan),  TEST(test_hang),   TEST(test_gone),
-        TEST(test_mps)};
+        TEST(test_leaves),  TEST(test_mps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

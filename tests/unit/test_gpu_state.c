@@ -50,6 +50,7 @@ static void test_round_trip(void **state)
         "",
         GPU,
         JOB "\n",
+        GPU "gpu-number 0 3 GPU-a\n",
         GPU JOB " compute 9 copy 10\n",
         GPU "gpu GPU-b 0 0 0 0 0 9 0 0 0 0 0 0 0\n" JOB "\n"
             "gpu-job slurm//12%2322 GPU-b 1 0 0 0 0 0 0 0 0 " ABSENT "\n",

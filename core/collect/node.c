@@ -165,7 +165,8 @@ static bool read_id(struct bj_node_state *n, unsigned cpu, const char *file,
            bj_slice_number(&text, ret);
 }
 
-/* Count sockets and cores by the ids of the online CPUs. */
+/* Count sockets and cores by the ids of the online CPUs.  The number of a core
+ * may repeat in each die of a package; before Linux 5.2 there is no die_id. */
 static int read_topology(struct bj_node_state *n, struct bj_err *err)
 {
     unsigned char set[BJ_CPUS_MAX / 8] = {0};
@@ -187,18 +188,21 @@ static int read_topology(struct bj_node_state *n, struct bj_err *err)
         return bj_err_set(err, -ENOMEM, "topology");
     size_t k = 0;
     for (unsigned c = 0; c < BJ_CPUS_MAX; c++) {
-        uint64_t package, core;
+        const uint64_t ids_max = 0xffffff, dies_max = 0xffff;
+        uint64_t package, core, die;
         if (!(set[c / 8] & 1u << c % 8))
             continue;
         if (!read_id(n, c, "physical_package_id", &package) ||
             !read_id(n, c, "core_id", &core))
             break;
-        ids[k++] = package << 32 | (core & UINT32_MAX);
+        if (!read_id(n, c, "die_id", &die))
+            die = 0;
+        ids[k++] = package << 40 | (die & dies_max) << 24 | (core & ids_max);
     }
     if (k == (size_t)cpus && k > 0) {
         qsort(ids, k, sizeof(*ids), by_value);
         n->node.cores = distinct(ids, k, 0);
-        n->node.sockets = distinct(ids, k, 32);
+        n->node.sockets = distinct(ids, k, 40);
     }
     free(ids);
     return 0;

@@ -353,7 +353,7 @@ static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
     e->slept_usec = slept;
     struct bj_totals *totals = &e->node[e->copies->last].totals;
     bj_meters_read(e->meters, e->copies->last, core->now_usec, tick.suspended,
-                   totals);
+                   gpu_uj, totals);
     for (int c = 0; c < BJ_ENERGY_OTHER; c++) {
         const struct bj_role_total *role = &totals->role[roles[c]];
         tick.total_uj[c] = role->source ? role->uj : BJ_ABSENT;

@@ -4,9 +4,21 @@
 #include "base/text.h"
 #include "core/energy/slot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { FRESH_PERIODS = 3, SEARCH_USEC = 1000000 };
+enum {
+    SECOND = 1000000,
+    FRESH_PERIODS = 3,
+    SEARCH_USEC = SECOND,
+    /* After how many samples a counter of the platform (psys), which is read
+     * together with the parts, is compared with them; other meters lag behind
+     * the parts. */
+    FAST_SAMPLES = 2,
+    SLOW_SAMPLES = 5,
+    SLOW_SPAN = 300, /* seconds */
+    LONG_SPAN = 600, /* seconds; older values then count half */
+};
 
 /* In the order of preference, for the power of the node and for every other
  * role (docs/energy.md, "Meters"). */
@@ -20,7 +32,20 @@ static const struct bj_meter_kind *const slots[][BJ_SLOT_KINDS] = {
 };
 enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };
 
+/* A meter of the whole node compared with its parts: processors, memory and
+ * accelerators. */
+struct balance {
+    uint64_t node_uj, parts_uj, span_usec; /* older values count less */
+    unsigned samples;
+    uint64_t from_node_uj, from_parts_uj; /* at its last sample ... */
+    uint64_t from_usec, from_odd;         /* ... 0: none yet */
+    bool low; /* it measures less than the parts: not used */
+    bool logged;
+};
+
 struct bj_meters {
+    struct bj_host host;
+    struct balance balance[SLOTS];
     struct bj_slot *slot[SLOTS];
     struct bj_slot_view *view[BJ_COPIES][SLOTS]; /* NULL: no values */
     uint64_t next_search_usec; /* when meters are searched for again */
@@ -63,6 +88,7 @@ int bj_meters_new(const struct bj_conf *conf, const struct bj_host *host,
     struct bj_meters *m = calloc(1, sizeof(*m));
     if (!m)
         return bj_err_set(err, -ENOMEM, "power meters");
+    m->host = *host;
     for (int r = 0; r < BJ_ROLES; r++)
         m->preferred[r] = SLOTS;
     for (size_t i = 0; i < SLOTS; i++)
@@ -120,6 +146,9 @@ bool bj_meters_names(const struct bj_meters *m, struct bj_buf *out)
 struct role_value {
     bool any, fresh, partial;
     uint64_t uj, power_uw, stamp_usec;
+    uint64_t odd; /* moments at which energy was not counted */
+    bool held;    /* energy is held back */
+    bool level;   /* it is integrated from power */
 };
 
 static struct role_value role_sum(const struct bj_slot_view *v,
@@ -134,6 +163,9 @@ static struct role_value role_sum(const struct bj_slot_view *v,
         t.any = true;
         t.partial |= platform;
         t.uj += a->total_uj;
+        t.odd += a->resets + a->gaps + a->implausible;
+        t.held |= a->held_usec != 0;
+        t.level |= a->counter_stamp_usec == 0;
         t.fresh |= v->running &&
                    a->stamp_usec + FRESH_PERIODS * v->period_usec >= now_usec;
         if (a->power_uw == BJ_ABSENT || t.power_uw == BJ_ABSENT)
@@ -166,7 +198,8 @@ static void add_slot(struct bj_meters *m, size_t i,
         struct bj_role_total *total = &ret->role[r];
         struct role_value t = role_sum(v, (enum bj_zone_role)r, now_usec);
         uint64_t delta = t.uj - m->seen_uj[i][r];
-        bool usable = t.any && t.fresh && may_use(m, i, r);
+        bool usable = t.any && t.fresh && may_use(m, i, r) &&
+                      !(r == BJ_ZONE_NODE && m->balance[i].low);
         m->seen_uj[i][r] = t.uj;
         m->seen_fresh[i][r] = t.any && t.fresh;
         if (!usable || total->source)
@@ -178,6 +211,72 @@ static void add_slot(struct bj_meters *m, size_t i,
         total->power_uw = t.power_uw;
         total->stamp_usec = t.stamp_usec;
     }
+}
+
+/* --- the node and its parts -----------------------------------------------*/
+
+static void log_low(struct bj_meters *m, const struct balance *b,
+                    const struct bj_slot_view *v)
+{
+    char line[240];
+    uint64_t usec = b->span_usec ? b->span_usec : 1; /* uJ / us is W */
+    snprintf(line, sizeof(line),
+             "power meter %s: its power of the node, %llu W, is below that of "
+             "the parts, %llu W: not used as the node's",
+             v->kind->name, (unsigned long long)(b->node_uj / usec),
+             (unsigned long long)(b->parts_uj / usec));
+    m->host.log(m->host.ctx, BJ_LOG_WARN, line);
+}
+
+/* Less than nine tenths of the parts is not the node; a meter that measures at
+ * least the parts again is. */
+static void judge(struct bj_meters *m, struct balance *b,
+                  const struct bj_slot_view *v, bool slow)
+{
+    bool enough = b->samples >= (slow ? SLOW_SAMPLES : FAST_SAMPLES) &&
+                  (!slow || b->span_usec >= SLOW_SPAN * (uint64_t)SECOND);
+    if (!enough)
+        return;
+    bool low =
+        b->low ? b->node_uj < b->parts_uj : b->node_uj / 9 < b->parts_uj / 10;
+    if (low && !b->low && !b->logged) {
+        log_low(m, b, v);
+        b->logged = true;
+    }
+    b->low = low;
+    if (b->span_usec < LONG_SPAN * (uint64_t)SECOND)
+        return;
+    b->node_uj /= 2;
+    b->parts_uj /= 2;
+    b->span_usec /= 2;
+}
+
+/* Compare the meter of a slot with the parts since its last sample, unless one
+ * of them was not counted for a time. */
+static void weigh(struct bj_meters *m, size_t i, const struct bj_slot_view *v,
+                  uint64_t now_usec, uint64_t gpu_uj, bool slept)
+{
+    struct balance *b = &m->balance[i];
+    struct role_value t = role_sum(v, BJ_ZONE_NODE, now_usec);
+    uint64_t parts = m->role_uj[BJ_ZONE_CPU] + m->role_uj[BJ_ZONE_DRAM];
+    if (!t.partial)
+        parts += gpu_uj == BJ_ABSENT ? m->role_uj[BJ_ZONE_GPU] : gpu_uj;
+    if (slept)
+        b->from_usec = 0;
+    if (!t.any || t.stamp_usec == b->from_usec)
+        return;
+    if (b->from_usec != 0 && b->from_odd == t.odd && !t.held &&
+        t.uj >= b->from_node_uj && parts >= b->from_parts_uj) {
+        b->node_uj += t.uj - b->from_node_uj;
+        b->parts_uj += parts - b->from_parts_uj;
+        b->span_usec += t.stamp_usec - b->from_usec;
+        b->samples++;
+        judge(m, b, v, v->kind->slow || t.level || !t.partial);
+    }
+    b->from_node_uj = t.uj;
+    b->from_parts_uj = parts;
+    b->from_usec = t.stamp_usec;
+    b->from_odd = t.odd;
 }
 
 /* Allocate a view only for slots with values. */
@@ -194,7 +293,7 @@ static bool read_slot(struct bj_slot *s, uint64_t now_usec,
 }
 
 void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
-                    bool slept, struct bj_totals *ret)
+                    bool slept, uint64_t gpu_uj, struct bj_totals *ret)
 {
     struct bj_slot_view **v = m->view[copy];
 
@@ -208,6 +307,9 @@ void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
         if (read_slot(m->slot[i], now_usec, &v[i]))
             add_slot(m, i, v[i], now_usec, ret);
     }
+    for (size_t i = 0; i < SLOTS; i++)
+        if (m->slot[i] && v[i])
+            weigh(m, i, v[i], now_usec, gpu_uj, slept);
     for (int r = 0; r < BJ_ROLES; r++) {
         ret->role[r].uj = m->role_uj[r];
         if (!ret->role[r].source)

@@ -47,9 +47,13 @@ bool bj_meters_names(const struct bj_meters *m, struct bj_buf *out);
 
 /* Read the fast meters, and take the newest samples of the slow ones, into a
  * copy (core/copies.h).  slept: the machine was suspended since the last
- * reading. */
+ * reading.  gpu_uj: total energy that the drivers of accelerators report;
+ * BJ_ABSENT: none.
+ *
+ * A meter of the node that measures less than processors and memory (and
+ * accelerators, unless it is partial) together is not used for the node. */
 void bj_meters_read(struct bj_meters *m, unsigned copy, uint64_t now_usec,
-                    bool slept, struct bj_totals *ret);
+                    bool slept, uint64_t gpu_uj, struct bj_totals *ret);
 
 /* Publish a copy. */
 void bj_meters_publish(const struct bj_meters *m, unsigned copy,

@@ -344,7 +344,8 @@ def cores_of_node():
     got = set()
     for cpu in glob.glob("/sys/devices/system/cpu/cpu[0-9]*/topology"):
         try:
-            got.add((text(cpu + "/physical_package_id"), text(cpu + "/core_id")))
+            die = text(cpu + "/die_id") if os.path.exists(cpu + "/die_id") else 0
+            got.add((text(cpu + "/physical_package_id"), die, text(cpu + "/core_id")))
         except OSError:
             pass
     return len(got)

@@ -21,7 +21,10 @@
 #define CRAY "cray/pm_counters/"
 #define RAPL "class/powercap/intel-rapl/intel-rapl:0/"
 
+#define PSYS "class/powercap/intel-rapl/intel-rapl:1/"
+
 static struct meter_rig rig;
+static char logged[1024];
 static struct bj_meters *meters;
 
 static int no_thread(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,
@@ -39,7 +42,7 @@ static void no_log(void *ctx, enum bj_log_level level, const char *msg)
 {
     (void)ctx;
     (void)level;
-    (void)msg;
+    strncat(logged, msg, sizeof(logged) - strlen(logged) - 1);
 }
 
 /* A machine with two meters of its processors; cray is preferred to rapl. */
@@ -53,10 +56,11 @@ static int setup(void **state)
     (void)state;
     testclock_stop();
     meter_setup(&rig, NULL);
-    meter_add_files(CRAY "version 1\n" CRAY "cpu_energy 0 J\n" RAPL
-                         "name package-0\n" RAPL "enabled 1\n" RAPL
-                         "max_energy_range_uj 262143328850\n" RAPL
-                         "energy_uj 0\n");
+    meter_add_files(
+        CRAY "version 1\n" CRAY "cpu_energy 0 J\n" RAPL "name package-0\n" RAPL
+             "enabled 1\n" RAPL "max_energy_range_uj 262143328850\n" RAPL
+             "energy_uj 0\n" PSYS "name psys\n" PSYS "energy_uj 0\n");
+    *logged = '\0';
     snprintf(root, sizeof(root), "%s", rig.env.sysfs);
     conf = (struct bj_conf){
         .sysfs = root,
@@ -95,7 +99,7 @@ static void reads(const char *source, unsigned joules)
 {
     struct bj_totals t;
     testclock_advance(10);
-    bj_meters_read(meters, 0, bj_clock_boot_usec(), false, &t);
+    bj_meters_read(meters, 0, bj_clock_boot_usec(), false, BJ_ABSENT, &t);
     const struct bj_role_total *cpu = &t.role[BJ_ZONE_CPU];
     assert_int_equal(cpu->uj, joules * JOULE);
     assert_string_equal(cpu->source ? cpu->source : "", source);
@@ -160,11 +164,64 @@ static void test_return_without_another_meter(void **state)
     reads("cray", 60);
 }
 
+/* Read after a second in which the processors used so many joules, and the
+ * platform.  Returns the name of the meter of the node, or "". */
+static const char *node_reads(unsigned cpu, unsigned platform)
+{
+    static unsigned cpu_sum, platform_sum;
+    char text[32];
+    struct bj_totals t;
+    cpu_sum += cpu;
+    platform_sum += platform;
+    set_cray(cpu_sum);
+    snprintf(text, sizeof(text), "%u000000\n", platform_sum);
+    meter_write(PSYS "energy_uj", text);
+    testclock_advance(1000 * MSEC);
+    bj_meters_read(meters, 0, bj_clock_boot_usec(), false, BJ_ABSENT, &t);
+    const struct bj_role_total *node = &t.role[BJ_ZONE_NODE];
+    return node->source ? node->source : "";
+}
+
+/* A platform that measures less than the processors is not the node's power:
+ * said once, until it measures as much as they again. */
+static void test_low_platform(void **state)
+{
+    (void)state;
+    node_reads(0, 1);
+    for (int i = 0; i < 20; i++)
+        assert_string_equal(node_reads(100, 90), "rapl");
+    assert_null(strstr(logged, "below"));
+    for (int i = 0; i < 400; i++)
+        node_reads(100, 20);
+    for (int i = 0; i < 100; i++)
+        assert_string_equal(node_reads(100, 20), "");
+    const char *at = strstr(logged, "below that of the parts");
+    assert_non_null(at);
+    for (int i = 0; i < 2000; i++)
+        node_reads(100, 200);
+    assert_string_equal(node_reads(100, 200), "rapl");
+    for (int i = 0; i < 2000; i++)
+        node_reads(100, 20);
+    assert_string_equal(node_reads(100, 20), "");
+    assert_null(strstr(at + 1, "below that of the parts"));
+}
+
+/* From the second sample on. */
+static void test_low_at_once(void **state)
+{
+    (void)state;
+    node_reads(0, 1);
+    assert_string_equal(node_reads(100, 89), "rapl");
+    node_reads(100, 89);
+    assert_string_equal(node_reads(100, 89), "");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_returns),
-                                       T(test_return_after_both_failed),
-                                       T(test_return_without_another_meter)};
+    const struct CMUnitTest tests[] = {
+        T(test_returns), T(test_return_after_both_failed),
+        T(test_return_without_another_meter), T(test_low_platform),
+        T(test_low_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

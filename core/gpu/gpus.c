@@ -188,14 +188,6 @@ static void count(struct bj_gpus *g, struct bj_gpu_dev *d)
     g->host.log(g->host.ctx, BJ_LOG_WARN, line);
 }
 
-static bool has(const struct bj_gpu_set *set, const char *uuid)
-{
-    for (size_t i = 0; i < set->n; i++)
-        if (strcmp(set->v[i].uuid, uuid) == 0)
-            return true;
-    return false;
-}
-
 /* Take a new set.  First mark which devices exist, so that a new device does
  * not get the place of one that follows in the set. */
 static void take_set(struct bj_gpus *g, unsigned kind)
@@ -203,7 +195,7 @@ static void take_set(struct bj_gpus *g, unsigned kind)
     const struct bj_gpu_set *set = g->set[kind];
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].kind == kind)
-            g->dev[i].present = has(set, g->dev[i].now.uuid);
+            g->dev[i].present = bj_gpus_lists(set, g->dev[i].now.uuid);
     for (size_t i = 0; i < set->n; i++) {
         const struct bj_gpu *now = &set->v[i];
         struct bj_gpu_dev *d = bj_gpus_dev(g, now->uuid);

@@ -216,20 +216,18 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
 /* gpus_number.c: before a set is taken, number its devices as before, if one
  * has left the driver's list and no new one is there; the same after a state
  * was loaded.  Resolve the numbers of all claims to devices of a source.
- * Whether a device is among those of a claim. */
+ * Whether a set has a device; whether a claim names it. */
 void bj_gpus_keep_numbers(struct bj_gpus *g, struct bj_gpu_set *set,
                           unsigned kind);
 void bj_gpus_renumber(struct bj_gpus *g);
 void bj_gpus_resolve(struct bj_gpus *g, unsigned kind);
+bool bj_gpus_lists(const struct bj_gpu_set *set, const char *uuid);
 bool bj_gpus_names(const struct bj_gpu_named *named, size_t dev);
 
 /* Whether the GPUs of the job are known from a claim or an allocation. */
 bool bj_gpus_known(const struct bj_gpu_job *j);
 
-/* Whether the scheduler's numbers are usable for the devices of a set: if some
- * are partitioned, its numbers are places among instances.  Whether the
- * scheduler's result about a job is known and usable. */
-bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set);
+/* Whether the scheduler's result about a job is known and usable. */
 bool bj_gpus_allotted(const struct bj_gpu_job *j);
 
 /* A source has new values: update which job holds which device, and for how

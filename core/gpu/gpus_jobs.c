@@ -264,14 +264,6 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
     return e;
 }
 
-bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set)
-{
-    bool split = false;
-    for (size_t i = 0; i < set->n; i++)
-        split |= set->v[i].split;
-    return !split || g->order == BJ_GPU_BY_PLACE;
-}
-
 bool bj_gpus_allotted(const struct bj_gpu_job *j)
 {
     return j->allot.environ && j->allot_named.usable;

@@ -17,7 +17,7 @@ static struct bj_gpu_dev *find(struct bj_gpus *g, const char *uuid)
     return NULL;
 }
 
-static bool lists(const struct bj_gpu_set *set, const char *uuid)
+bool bj_gpus_lists(const struct bj_gpu_set *set, const char *uuid)
 {
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->v[i].uuid, uuid) == 0)
@@ -60,7 +60,7 @@ void bj_gpus_keep_numbers(struct bj_gpus *g, struct bj_gpu_set *set,
     for (size_t i = 0; i < g->n; i++) {
         struct bj_gpu_dev *d = &g->dev[i];
         if (d->kind != kind || d->number == BJ_ABSENT ||
-            lists(set, d->now.uuid))
+            bj_gpus_lists(set, d->now.uuid))
             continue;
         missing = true;
         if (d->present)
@@ -226,9 +226,19 @@ static void check(struct bj_gpus *g, struct bj_gpu_job *j)
     g->host.log(g->host.ctx, BJ_LOG_WARN, line);
 }
 
+/* Whether the scheduler's numbers are usable for the devices of a set: if some
+ * are partitioned, its numbers are places among instances. */
+static bool allots(const struct bj_gpus *g, const struct bj_gpu_set *set)
+{
+    bool split = false;
+    for (size_t i = 0; i < set->n; i++)
+        split |= set->v[i].split;
+    return !split || g->order == BJ_GPU_BY_PLACE;
+}
+
 void bj_gpus_resolve(struct bj_gpus *g, unsigned kind)
 {
-    bool usable = bj_gpus_allots(g, g->set[kind]);
+    bool usable = allots(g, g->set[kind]);
     for (size_t i = 0; i < g->njobs; i++) {
         struct bj_gpu_job *j = g->job[i];
         if (!bj_track_live(j->track))

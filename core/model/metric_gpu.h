@@ -182,9 +182,9 @@ static const struct bj_metric job_gpu_claim_rows[] = {
 static const struct bj_metric gpu_conflict_rows[] = {
     COUNTER(bj_gpu_label, value, "", BJ_NUMBER,
             "Conflicting GPU assignments: denied (claimed by a job but held by "
-            "another), stray (used without assignment), unresolved (a GPU of a "
-            "job is not listed by its driver), double (claimed by two "
-            "jobs without sharing)."),
+            "another), stray (used without assignment), double (claimed by two "
+            "jobs without sharing). Also unresolved: a GPU of a job is not "
+            "listed by its driver."),
 };
 
 static const struct bj_metric gpu_model_rows[] = {

@@ -42,7 +42,8 @@ static void no_log(void *ctx, enum bj_log_level level, const char *msg)
 {
     (void)ctx;
     (void)level;
-    strncat(logged, msg, sizeof(logged) - strlen(logged) - 1);
+    size_t n = strlen(logged);
+    snprintf(logged + n, sizeof(logged) - n, "%s", msg);
 }
 
 /* A machine with two meters of its processors; cray is preferred to rapl. */

@@ -337,48 +337,43 @@ static void await_energy(struct rig *r, uint64_t least)
     fail_msg("no energy for the job after 60 s\n%s", r->log);
 }
 
-/* Two sockets of two dies, which repeat the numbers of their two cores, with
- * two threads each; before Linux 5.2 there is no die_id. */
+static char *topology(unsigned cpu, const char *file)
+{
+    static char name[128];
+    snprintf(name, sizeof(name), "sys/devices/system/cpu/cpu%u/topology%s%s",
+             cpu, *file ? "/" : "", file);
+    return name;
+}
+
+static void set_topology(unsigned cpu, const char *file, unsigned id)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%u\n", id);
+    tmp_file(topology(cpu, file), text);
+}
+
+/* Two dies repeat the numbers of their two cores, with two threads each; before
+ * Linux 5.2 there is no die_id. */
 static void test_cores_of_dies(void **state)
 {
     (void)state;
-    struct rig r;
-    char name[128], text[16];
-    for (unsigned c = 0; c < 16; c++) {
-        const unsigned core = c / 2;
-        const struct {
-            const char *file;
-            unsigned id;
-        } ids[] = {{"physical_package_id", core / 4},
-                   {"core_id", core % 2},
-                   {"die_id", core / 2 % 2}};
-        snprintf(name, sizeof(name), "sys/devices/system/cpu/cpu%u/topology",
-                 c);
-        tmp_dir(name);
-        for (size_t i = 0; i < 3; i++) {
-            snprintf(name, sizeof(name),
-                     "sys/devices/system/cpu/cpu%u/topology/%s", c,
-                     ids[i].file);
-            snprintf(text, sizeof(text), "%u\n", ids[i].id);
-            tmp_file(name, text);
-        }
+    for (unsigned cpu = 0; cpu < 8; cpu++) {
+        tmp_dir(topology(cpu, ""));
+        set_topology(cpu, "physical_package_id", 0);
+        set_topology(cpu, "core_id", cpu / 2 % 2);
+        set_topology(cpu, "die_id", cpu / 4);
     }
-    tmp_file("sys/devices/system/cpu/online", "0-15\n");
-    START(r, "collector.node=true");
-    rig_pass(&r);
-    assert_int_equal(r.snap->node.cpus, 16);
-    assert_int_equal(r.snap->node.cores, 8);
-    assert_int_equal(r.snap->node.sockets, 2);
-    rig_stop(&r);
-    for (unsigned c = 0; c < 16; c++) {
-        snprintf(name, sizeof(name),
-                 "sys/devices/system/cpu/cpu%u/topology/die_id", c);
-        tmp_remove(name);
+    tmp_file("sys/devices/system/cpu/online", "0-7\n");
+    for (unsigned cores = 4; cores >= 2; cores -= 2) {
+        struct rig r;
+        START(r, "collector.node=true");
+        rig_pass(&r);
+        assert_int_equal(r.snap->node.cores, cores);
+        assert_int_equal(r.snap->node.sockets, 1);
+        rig_stop(&r);
+        for (unsigned cpu = 0; cpu < 8; cpu++)
+            tmp_remove(topology(cpu, "die_id"));
     }
-    START(r, "collector.node=true");
-    rig_pass(&r);
-    assert_int_equal(r.snap->node.cores, 4);
-    rig_stop(&r);
 }
 
 /* All energy is attributed to the only job that uses CPU time, and only once,

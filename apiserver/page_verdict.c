@@ -40,6 +40,7 @@ static void put_advice(struct bj_buf *b, const struct bj_report *r)
         bj_buf_str(b, "</li>\n");
     }
     bj_buf_str(b, r->advices > 0 ? "</ul>\n" : "");
+    put_text(b, "<p class=\"sub\">", r->next.note, "</p>\n");
 }
 
 static void put_findings(struct bj_buf *b, const struct bj_report *r)
@@ -99,8 +100,8 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     put_text(b, "<h2><bdi>", v->wrong, "</bdi></h2>\n");
     put_running(b, g);
     put_text(b, "<p>", v->cost, "</p>\n");
-    /* A single sentence of advice follows directly; several are a list. */
-    if (r->advices == 0)
+    /* The whole request; each change, and advice in words, are a list. */
+    if (r->advices == 0 || r->next.options.n > 0)
         put_text(b, "<p><b>", v->todo, "</b></p>\n");
     put_advice(b, r);
     put_findings(b, r);

@@ -72,6 +72,7 @@ static void put_advice(struct bj_buf *b, const struct bj_report *r)
         bj_buf_str(b, "</li>\n");
     }
     bj_buf_str(b, r->advices > 0 ? "</ul>\n" : "");
+    put_text(b, "<p>", r->next.note, "</p>\n");
 }
 
 static void put_findings(struct bj_buf *b, const struct bj_report *r)

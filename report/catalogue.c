@@ -1,6 +1,7 @@
 #include "report/catalogue.h"
 
 #include "base/file.h"
+#include "report/limits.h"
 #include "report/report.h"
 #include "statsdb/rule.h"
 #include "statsdb/store.h"
@@ -9,6 +10,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,7 +210,7 @@ void bj_catalogue_print(struct bj_buf *out)
 {
     char name[NAME_MOST];
     struct bj_locals printed = {.n = 0};
-    bj_buf_str(out, "# Sentences of reports.  {1} to {4} are values with their "
+    bj_buf_str(out, "# Sentences of reports.  {1} to {5} are values with their "
                     "units.\n");
     for (unsigned i = 0; i < BJ_SENTENCE_COUNT; i++) {
         bj_buf_slice(out, name_of(i, name));
@@ -234,6 +236,21 @@ static int write_row(struct bj_st *st, struct bj_slice name,
     return bj_st_run(st, err);
 }
 
+/* Names of the numbers; no sentence is called so. */
+#define MEMORY_MARGIN "number_memory_margin"
+#define TIME_MARGIN "number_time_margin"
+#define MEMORY_OF_CPU "number_memory_of_cpu"
+
+static int write_number(struct bj_st *st, const char *name, int64_t v,
+                        int64_t built_in, struct bj_err *err)
+{
+    char text[24];
+    if (v == 0 || v == built_in)
+        return 0;
+    snprintf(text, sizeof(text), "%" PRId64, v);
+    return write_row(st, bj_slice_str(name), bj_slice_str(text), err);
+}
+
 static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
                       struct bj_err *err)
 {
@@ -255,6 +272,14 @@ static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
                             c->locals.text[i].text, err);
         bj_buf_free(&quoted);
     }
+    if (r == 0)
+        r = write_number(st, MEMORY_MARGIN, c->memory_margin,
+                         BJ_REPORT_MEMORY_MARGIN, err);
+    if (r == 0)
+        r = write_number(st, TIME_MARGIN, c->time_margin, BJ_REPORT_TIME_MARGIN,
+                         err);
+    if (r == 0)
+        r = write_number(st, MEMORY_OF_CPU, c->memory_of_cpu, 0, err);
     bj_st_finalize(st);
     return r;
 }
@@ -273,14 +298,34 @@ int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
     return r;
 }
 
+static void use_number(struct bj_report *r, struct bj_slice name,
+                       struct bj_slice text)
+{
+    const struct {
+        const char *name;
+        int64_t *to;
+    } numbers[] = {{MEMORY_MARGIN, &r->next.memory_margin},
+                   {TIME_MARGIN, &r->next.time_margin},
+                   {MEMORY_OF_CPU, &r->memory_of_cpu}};
+    uint64_t v;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (bj_slice_eq(name, bj_slice_str(numbers[i].name)) &&
+            bj_slice_u64(text, &v) == 0 && v <= INT64_MAX)
+            *numbers[i].to = (int64_t)v;
+}
+
 /* Texts of another release, whose values differ, are ignored. */
 int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err)
 {
     struct bj_st *st = NULL;
     int code = bj_db_prepare(db, "SELECT name, text FROM sentence", &st, err);
+    r->next.memory_margin = BJ_REPORT_MEMORY_MARGIN;
+    r->next.time_margin = BJ_REPORT_TIME_MARGIN;
     while (code >= 0 && (code = bj_st_row(st, err)) > 0) {
-        unsigned which = find(bj_st_get_text(st, 0));
+        const struct bj_slice name = bj_st_get_text(st, 0);
         const struct bj_slice text = bj_st_get_text(st, 1);
+        const unsigned which = find(name);
+        use_number(r, name, text);
         if (which < BJ_SENTENCE_COUNT &&
             check(bj_slice_str(bj_sentences[which]), text, NULL) == 0)
             r->sentence[which] = bj_arena_copy(&r->arena, text);

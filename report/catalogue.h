@@ -24,6 +24,9 @@ struct bj_catalogue {
     struct bj_arena arena;
     struct bj_slice text[BJ_SENTENCE_COUNT]; /* p NULL: the built-in one */
     struct bj_locals locals;                 /* all others */
+    /* Numbers of the site for the next request (struct bj_report_next); 0: the
+     * built-in ones. */
+    int64_t memory_margin, time_margin, memory_of_cpu;
 };
 
 /* All texts except sentences; NULL at the end. */
@@ -43,7 +46,7 @@ int bj_catalogue_parse(struct bj_slice text, const char *name,
 /* Append all built-in texts in the form of such a file. */
 void bj_catalogue_print(struct bj_buf *out);
 
-/* Replace the texts in the store.  0 or an error of the store. */
+/* Replace the texts and numbers in the store.  0 or an error of the store. */
 int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
                        struct bj_err *err);
 
@@ -51,7 +54,8 @@ int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
 int bj_catalogue_locals(struct bj_db *db, struct bj_locals *ret,
                         struct bj_err *err);
 
-/* Use the sentences from the store in a report.  0 or an error of the store. */
+/* Use the sentences and numbers from the store in a report.  0 or an error of
+ * the store. */
 int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err);
 
 #endif

@@ -53,10 +53,24 @@ const struct bj_report_field bj_warning_fields[] = {
 };
 
 const struct bj_report_field bj_advice_fields[] = {
-    FIELD("advice", TEXT, advice, advice),   FIELD("text", TEXT, advice, text),
-    FIELD("option", TEXT, advice, option),   FIELD("line", TEXT, advice, line),
-    FIELD("finding", TEXT, advice, finding), FIELD("url", TEXT, advice, url),
-    FIELD("runs", INT, advice, runs),        END,
+    FIELD("advice", TEXT, advice, advice),
+    FIELD("text", TEXT, advice, text),
+    FIELD("option", TEXT, advice, option),
+    FIELD("line", TEXT, advice, line),
+    FIELD("replaces", TEXT, advice, replaces),
+    FIELD("finding", TEXT, advice, finding),
+    FIELD("url", TEXT, advice, url),
+    FIELD("runs", INT, advice, runs),
+    END,
+};
+
+const struct bj_report_field bj_next_fields[] = {
+    FIELD("options", TEXT, next, options),
+    FIELD("basis", TEXT, next, basis),
+    FIELD("note", TEXT, next, note),
+    FIELD("memory_margin_percent", INT, next, memory_margin),
+    FIELD("time_margin_percent", INT, next, time_margin),
+    END,
 };
 
 const struct bj_report_field bj_node_fields[] = {

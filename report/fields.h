@@ -14,7 +14,8 @@ struct bj_report_field {
 /* The tables of fields, which end with name NULL. */
 extern const struct bj_report_field bj_verdict_fields[], bj_figure_fields[],
     bj_finding_fields[], bj_warning_fields[], bj_advice_fields[],
-    bj_node_fields[], bj_gpu_fields[], bj_array_fields[], bj_spread_fields[];
+    bj_next_fields[], bj_node_fields[], bj_gpu_fields[], bj_array_fields[],
+    bj_spread_fields[];
 
 /* The kind of the numbers of a figure with that unit: seconds, joules, grams
  * and money are millionths, bytes are bytes. */

@@ -192,6 +192,8 @@ static void put_notes(struct page *p)
             put_note(p, r->finding[i].text, r->finding[i].url);
     for (size_t i = 0; i < r->advices; i++)
         put_note(p, r->advice[i].text, r->advice[i].line);
+    if (r->next.note.n > 0)
+        put_note(p, r->next.note, (struct bj_slice){0});
 }
 
 void bj_report_jobstats(const struct bj_report *r, bool colour, bool utc,

@@ -109,6 +109,11 @@ void bj_report_write(const struct bj_report *r, struct bj_buf *out)
               sizeof(*r->warning));
     put_array(out, "advice", bj_advice_fields, r->advice, r->advices,
               sizeof(*r->advice));
+    bj_buf_str(out, ",\n\"next\":");
+    if (r->next.options.n > 0)
+        put_object(out, bj_next_fields, &r->next, (struct bj_slice){0});
+    else
+        bj_buf_str(out, "null");
     put_array(out, "nodes", bj_node_fields, r->node, r->nodes,
               sizeof(*r->node));
     put_array(out, "gpus", bj_gpu_fields, r->gpu, r->gpus, sizeof(*r->gpu));
@@ -236,6 +241,10 @@ int bj_report_parse(const struct bj_json *v, struct bj_report *ret,
         r = get_array(&p, bj_json_get(v, "advice"), bj_advice_fields,
                       (void **)&ret->advice, &ret->advices,
                       sizeof(*ret->advice));
+    const struct bj_json *next = bj_json_get(v, "next");
+    if (r == 0 && next && !bj_json_is_null(next))
+        r = get_object(&p, next, bj_next_fields, &ret->next,
+                       (struct bj_slice){0});
     if (r == 0)
         r = get_array(&p, bj_json_get(v, "nodes"), bj_node_fields,
                       (void **)&ret->node, &ret->nodes, sizeof(*ret->node));

@@ -204,6 +204,8 @@ static void put_advice(struct page *p)
         if (a->url.n > 0)
             put_item(p, BJ_SLICE(""), BJ_PDF_METER, 12, a->url, false);
     }
+    if (r->next.note.n > 0)
+        put_item(p, BJ_SLICE(""), BJ_PDF_TEXT, 12, r->next.note, false);
 }
 
 static void put_findings(struct page *p)

@@ -139,13 +139,24 @@ struct bj_report_warning {
 };
 
 struct bj_report_advice {
-    struct bj_slice advice;  /* "memory": its name */
-    struct bj_slice text;    /* a sentence */
-    struct bj_slice option;  /* "--mem=6G"; unknown: nothing to paste */
-    struct bj_slice line;    /* "#SBATCH --mem=6G" */
-    struct bj_slice finding; /* the finding that causes the advice */
+    struct bj_slice advice;   /* "memory": its name */
+    struct bj_slice text;     /* a sentence */
+    struct bj_slice option;   /* "--mem=6G"; unknown: nothing to paste */
+    struct bj_slice line;     /* "#SBATCH --mem=6G" */
+    struct bj_slice replaces; /* "--mem=64G", as the job was submitted */
+    struct bj_slice finding;  /* the finding that causes the advice */
     struct bj_slice url;
     int64_t runs; /* number of runs on which the advice is based */
+};
+
+/* The next request: all options that change, which belong together.  options.n
+ * is 0: none changes. */
+struct bj_report_next {
+    struct bj_slice options; /* "--gres=gpu:1 --mem=6G" */
+    struct bj_slice basis;   /* "submit_line", or "accounting": the options of
+                                the job are not known */
+    struct bj_slice note;    /* sentences: margins, and what to replace where */
+    int64_t memory_margin, time_margin; /* percent, of the site */
 };
 
 /* The values that a node measured. */
@@ -202,6 +213,8 @@ struct bj_report {
     struct bj_report_finding *finding; /* the worst first */
     struct bj_report_warning *warning; /* the oldest first */
     struct bj_report_advice *advice;
+    struct bj_report_next next;
+    int64_t memory_of_cpu; /* the site's limit, bytes; 0: none */
     struct bj_report_node *node;
     struct bj_report_gpu *gpu;
     size_t findings, warnings, advices, nodes, gpus;

@@ -1,118 +1,88 @@
 #include "report/request.h"
 
-#define GIB (INT64_C(1) << 30)
-#define MIB (INT64_C(1) << 20)
+#include "report/request_impl.h"
 
-enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
-
-static int64_t round_up(int64_t v, int64_t step)
-{
-    return (v + step - 1) / step * step;
-}
-
-/* Whole GiB in the steps of jobstats (docs/reports.md); MiB below 1 GiB. */
-int64_t bj_request_round_memory(int64_t bytes)
-{
-    int64_t gib = round_up(bytes, GIB) / GIB;
-    if (bytes < GIB)
-        return round_up(bytes > 0 ? bytes : 1, 256 * MIB);
-    if (gib > 1000)
-        return round_up(gib, 100) * GIB;
-    if (gib > 100)
-        return round_up(gib, 10) * GIB;
-    if (gib > 30)
-        return round_up(gib, 5) * GIB;
-    return gib * GIB;
-}
-
-int64_t bj_request_memory(int64_t peak_bytes)
-{
-    return peak_bytes > INT64_MAX / 4
-               ? peak_bytes
-               : bj_request_round_memory(peak_bytes + peak_bytes / 5);
-}
-
-int64_t bj_request_round_time(int64_t sec)
-{
-    int64_t step = sec < HOUR       ? 5 * MINUTE
-                   : sec < 6 * HOUR ? 15 * MINUTE
-                   : sec < 2 * DAY  ? HOUR
-                                    : 6 * HOUR;
-    sec = round_up(sec, step);
-    return sec < 10 * MINUTE ? 10 * MINUTE : sec;
-}
-
-/* --- words -----------------------------------------------------------------
+/* --- LSF -------------------------------------------------------------------
  */
 
-enum system { SLURM, PBS, LSF, SYSTEMS };
-
-/* %m: memory, %t: time, %n: a number. */
-static const char *const words[SYSTEMS][BJ_REQUEST_GPUS + 1] = {
-    [SLURM] = {[BJ_REQUEST_MEMORY] = "--mem=%m",
-               [BJ_REQUEST_MEMORY_PER_CPU] = "--mem-per-cpu=%m",
-               [BJ_REQUEST_MEMORY_PER_GPU] = "--mem-per-gpu=%m",
-               [BJ_REQUEST_TIME] = "--time=%t",
-               [BJ_REQUEST_CPUS] = "--cpus-per-task=%n",
-               [BJ_REQUEST_TASKS] = "--ntasks=%n",
-               [BJ_REQUEST_NODES] = "--nodes=%n",
-               [BJ_REQUEST_GPUS] = "--gpus=%n"},
-    [PBS] = {[BJ_REQUEST_MEMORY] = "-l mem=%m",
-             [BJ_REQUEST_TIME] = "-l walltime=%t",
-             [BJ_REQUEST_CPUS] = "-l ncpus=%n",
-             [BJ_REQUEST_TASKS] = "-l ncpus=%n"},
-    [LSF] = {[BJ_REQUEST_MEMORY] = "-M %m",
-             [BJ_REQUEST_TIME] = "-W %t",
-             [BJ_REQUEST_CPUS] = "-n %n",
-             [BJ_REQUEST_TASKS] = "-n %n"},
-};
-
-static const char *const directives[SYSTEMS] = {"#SBATCH", "#PBS", "#BSUB"};
-
-static void put_memory(struct bj_buf *b, enum system system, int64_t bytes)
+/* Accounting has the command, but no option of bsub.  The time limit depends on
+ * nothing else; slots and memory depend on each other as LSF is configured. */
+static void request_lsf(struct bj_request_out *o)
 {
-    static const char *const units[SYSTEMS][2] = {
-        {"G", "M"}, {"gb", "mb"}, {"GB", "MB"}};
-    const bool gib = bytes % GIB == 0;
-    bj_buf_printf(b, "%lld%s", (long long)(bytes / (gib ? GIB : MIB)),
-                  units[system][!gib]);
+    const int64_t sec = o->need->time;
+    struct bj_buf b = {0};
+    o->ret->line = false;
+    if (!bj_request_wants(sec))
+        return;
+    bj_buf_printf(&b, "-W %lld:%02lld", (long long)(sec / 3600),
+                  (long long)(sec % 3600 / 60));
+    bj_request_put(o, BJ_REQUEST_TIME, (struct bj_slice){b.p, b.len},
+                   (struct bj_slice){0});
+    o->arena->failed |= b.failed;
+    bj_buf_free(&b);
 }
 
-static void put_time(struct bj_buf *b, enum system system, int64_t sec)
+/* --- all -------------------------------------------------------------------
+ */
+
+static struct bj_slice copy(struct bj_request_out *o, struct bj_buf *b)
 {
-    int hours = (int)(sec / HOUR), minutes = (int)(sec % HOUR / MINUTE);
-    if (system == LSF)
-        bj_buf_printf(b, "%d:%02d", hours, minutes);
-    else if (system == SLURM && hours >= 24)
-        bj_buf_printf(b, "%d-%02d:%02d:00", hours / 24, hours % 24, minutes);
-    else
-        bj_buf_printf(b, "%02d:%02d:00", hours, minutes);
+    const struct bj_slice s = {b->p, b->len};
+    o->arena->failed |= b->failed;
+    return b->len > 0 ? bj_arena_copy(o->arena, s) : (struct bj_slice){0};
 }
 
-bool bj_request_option(struct bj_slice name, enum bj_request what,
-                       int64_t amount, struct bj_buf *option,
-                       struct bj_buf *line)
+static void settle(struct bj_request_out *o)
 {
-    enum system system = bj_slice_eq(name, BJ_SLICE("pbs"))   ? PBS
-                         : bj_slice_eq(name, BJ_SLICE("lsf")) ? LSF
-                                                              : SLURM;
-    const char *word = words[system][what];
-    if (!word)
-        return false;
-    for (; *word; word++) {
-        if (*word != '%') {
-            bj_buf_put(option, word, 1);
+    const struct bj_request_need *need = o->need;
+    const bool wanted[BJ_REQUEST_PARTS] = {
+        [BJ_REQUEST_NODES] = bj_request_wants(need->nodes),
+        [BJ_REQUEST_CPUS] = bj_request_wants(need->cpus),
+        [BJ_REQUEST_GPUS] = bj_request_wants(need->gpus),
+        [BJ_REQUEST_MEMORY] =
+            bj_request_wants(need->memory) || bj_request_wants(need->more),
+        [BJ_REQUEST_TIME] = bj_request_wants(need->time)};
+    struct bj_buf all = {0}, line = {0};
+    for (unsigned i = 0; i < BJ_REQUEST_PARTS; i++) {
+        struct bj_request_change *c = &o->ret->of[i];
+        c->option = copy(o, &o->option[i]);
+        c->replaces = copy(o, &o->replaces[i]);
+        c->refused = wanted[i] && o->in[i] == 0;
+        c->in = o->in[i] > 0 ? (enum bj_request_part)(o->in[i] - 1) : i;
+        if (c->option.n == 0)
             continue;
-        }
-        word++;
-        if (*word == 'm')
-            put_memory(option, system, amount);
-        else if (*word == 't')
-            put_time(option, system, amount);
-        else
-            bj_buf_printf(option, "%lld", (long long)amount);
+        line.len = 0;
+        bj_buf_str(&line, o->directive);
+        bj_buf_slice(&line, c->option);
+        c->line = copy(o, &line);
+        bj_buf_str(&all, all.len > 0 ? " " : "");
+        bj_buf_slice(&all, c->option);
     }
-    bj_buf_printf(line, "%s ", directives[system]);
-    bj_buf_put(line, option->p, option->len);
-    return true;
+    o->ret->all = copy(o, &all);
+    bj_buf_free(&all);
+    bj_buf_free(&line);
+}
+
+void bj_request_next(const struct bj_request_job *job,
+                     const struct bj_request_need *need, struct bj_arena *arena,
+                     struct bj_request *ret)
+{
+    static const struct {
+        const char *name, *directive;
+        void (*next)(struct bj_request_out *o);
+    } systems[] = {{"slurm", "#SBATCH ", bj_request_slurm},
+                   {"pbs", "#PBS ", bj_request_pbs},
+                   {"lsf", "#BSUB ", request_lsf}};
+    struct bj_request_out o = {job, need, ret, arena, "", {{0}}, {{0}}, {0}};
+    *ret = (struct bj_request){.line = false, .script = true};
+    for (unsigned i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
+        if (bj_slice_eq(job->system, bj_slice_str(systems[i].name))) {
+            o.directive = systems[i].directive;
+            systems[i].next(&o);
+        }
+    settle(&o);
+    for (unsigned i = 0; i < BJ_REQUEST_PARTS; i++) {
+        bj_buf_free(&o.option[i]);
+        bj_buf_free(&o.replaces[i]);
+    }
 }

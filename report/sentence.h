@@ -45,22 +45,39 @@
     X(COST_MONEY_AT_LEAST)                                                     \
     X(SUBMIT_AGAIN)                                                            \
     X(NEXT_TIME)                                                               \
+    X(NEXT_INSTEAD)                                                            \
+    X(NEXT_SCRIPT)                                                             \
+    X(NEXT_UNKNOWN)                                                            \
+    X(NEXT_MEMORY)                                                             \
+    X(NEXT_MARGIN_MEMORY)                                                      \
+    X(NEXT_MARGIN_TIME)                                                        \
     X(MEMORY)                                                                  \
     X(MEMORY_ARRAY)                                                            \
-    X(MEMORY_BEYOND)                                                           \
     X(MEMORY_SAMPLED)                                                          \
+    X(MEMORY_ALL)                                                              \
+    X(MEMORY_OUTLIER)                                                          \
+    X(MEMORY_WORDS)                                                            \
     X(MORE_MEMORY)                                                             \
+    X(MORE_MEMORY_WORDS)                                                       \
+    X(KEEP_MEMORY)                                                             \
     X(TIME)                                                                    \
     X(TIME_ARRAY)                                                              \
-    X(TIME_BEYOND)                                                             \
+    X(TIME_OUTLIER)                                                            \
+    X(TIME_WORDS)                                                              \
     X(MORE_TIME)                                                               \
     X(MORE_TIME_ARRAY)                                                         \
     X(SERIAL)                                                                  \
+    X(SERIAL_WORDS)                                                            \
     X(FEWER_CPUS)                                                              \
+    X(FEWER_CPUS_WORDS)                                                        \
+    X(KEEP_CPUS)                                                               \
     X(FEWER_GPUS)                                                              \
+    X(FEWER_GPUS_WORDS)                                                        \
     X(NO_GPUS)                                                                 \
     X(FEWER_NODES)                                                             \
+    X(FEWER_NODES_WORDS)                                                       \
     X(ONE_NODE)                                                                \
+    X(ONE_NODE_WORDS)                                                          \
     X(GPU_LOW)                                                                 \
     X(GPU_SESSION)                                                             \
     X(GPU_SLICE)                                                               \
@@ -98,10 +115,10 @@ enum bj_sentence {
         BJ_SENTENCE_COUNT
 };
 
-/* The built-in sentences; values replace {1} to {4}. */
+/* The built-in sentences; values replace {1} to {5}. */
 extern const char *const bj_sentences[BJ_SENTENCE_COUNT];
 
-enum { BJ_SENTENCE_VALUES = 4 };
+enum { BJ_SENTENCE_VALUES = 5 };
 
 /* Return a sentence of the report's catalogue, filled with values, in the arena
  * of the report; missing values are "". */

@@ -68,15 +68,60 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_SUBMIT_AGAIN] =
         "Submit the job again, unless the scheduler has started it again.",
     [BJ_SENTENCE_NEXT_TIME] = "Next time request {1}.",
+    [BJ_SENTENCE_NEXT_INSTEAD] = "{1} instead of {2}",
+    [BJ_SENTENCE_NEXT_SCRIPT] =
+        "What a script requests is not recorded: if it has an option for the "
+        "same amount, replace that one.",
+    [BJ_SENTENCE_NEXT_UNKNOWN] =
+        "The options of the job are not recorded, only what it was allocated: "
+        "replace its own option for the same amount.",
+    [BJ_SENTENCE_NEXT_MEMORY] =
+        "--mem also replaces --mem-per-cpu and --mem-per-gpu.",
+    [BJ_SENTENCE_NEXT_MARGIN_MEMORY] = "The margin of memory is {1} %.",
+    [BJ_SENTENCE_NEXT_MARGIN_TIME] = "The margin of time is {1} %.",
+    [BJ_SENTENCE_MEMORY_ARRAY] =
+        "Request {1}: the tasks used {2} typically, {3} used {4} of {5}.",
+    [BJ_SENTENCE_MEMORY_ALL] =
+        "Request {1}: all nodes together used at most {2}, and each had {3}.",
+    [BJ_SENTENCE_MEMORY_OUTLIER] =
+        "The tasks used {1} of memory typically, {2} used {3} of {4}. Submit "
+        "those that need more separately, and request less for the others.",
+    [BJ_SENTENCE_MEMORY_WORDS] =
+        "Request less memory: the job used at most {1} of {2} on each node.",
+    [BJ_SENTENCE_TIME_ARRAY] =
+        "Request {1}: the tasks ran for {2} typically, {3} ran for {4} of {5}.",
+    [BJ_SENTENCE_TIME_OUTLIER] =
+        "The tasks ran for {1} typically, {2} ran for {3} of {4}. Submit those "
+        "that need more separately, and request less for the others.",
+    [BJ_SENTENCE_TIME_WORDS] = "Request less time: the job ran for {1} of {2}.",
+    [BJ_SENTENCE_MORE_TIME_ARRAY] =
+        "Request {1}: the tasks that completed ran for "
+        "up to {2}.",
+    [BJ_SENTENCE_MORE_MEMORY_WORDS] =
+        "{1} of memory was not enough. Request half as much again, or find out "
+        "why the job needs so much.",
+    [BJ_SENTENCE_KEEP_MEMORY] =
+        "Request {1}, or the job has less memory with the other change.",
+    [BJ_SENTENCE_KEEP_CPUS] =
+        "Request {1}, or the job has fewer CPUs with the other change.",
+    [BJ_SENTENCE_SERIAL_WORDS] =
+        "One of {1} CPUs was busy. If the program is serial, request one, and "
+        "as much memory as now: it may be requested for each CPU.",
+    [BJ_SENTENCE_FEWER_CPUS_WORDS] =
+        "{1} of {2} CPUs were busy on average. Try fewer, with as much memory "
+        "as now: it may be requested for each CPU. Compare the run times.",
+    [BJ_SENTENCE_FEWER_GPUS_WORDS] =
+        "{1} of {2} GPUs were never used. Request fewer, with as much memory "
+        "and as many CPUs as now: they may be requested for each GPU.",
+    [BJ_SENTENCE_FEWER_NODES_WORDS] = "{1} of {2} nodes did nothing. Request "
+                                      "fewer, with the tasks for these, "
+                                      "or start the program on all nodes.",
+    [BJ_SENTENCE_ONE_NODE_WORDS] =
+        "The job fits on one node. Request one, with the CPUs and the memory "
+        "of all nodes.",
     [BJ_SENTENCE_MEMORY] =
         "Request {1}: the job used at most {2} of {3} on each "
         "node.",
-    [BJ_SENTENCE_MEMORY_ARRAY] =
-        "Request {1}: the tasks used at most {2} of {3}.",
-    [BJ_SENTENCE_MEMORY_BEYOND] =
-        "Request {1}: 95 % of the tasks used at most {2} "
-        "of {3}. Tasks that need more: {4}; submit them "
-        "separately.",
     [BJ_SENTENCE_MEMORY_SAMPLED] =
         "Request {1}: the largest sample of its memory was {2} of {3}. Allow "
         "for short peaks between two samples.",
@@ -85,18 +130,9 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
         "the job needs so much.",
     [BJ_SENTENCE_TIME] = "Request {1}: the job ran for {2} of {3}. Allow for "
                          "larger input.",
-    [BJ_SENTENCE_TIME_ARRAY] =
-        "Request {1}: the longest task ran for {2} of {3}.",
-    [BJ_SENTENCE_TIME_BEYOND] =
-        "Request {1}: 95 % of the tasks ran for at most {2} "
-        "of {3}. Tasks that need more: {4}; submit them "
-        "separately.",
     [BJ_SENTENCE_MORE_TIME] =
         "Let the program write checkpoints and continue from "
         "the last one, or request more time.",
-    [BJ_SENTENCE_MORE_TIME_ARRAY] =
-        "Request {1}: the tasks that completed ran for "
-        "up to {2}.",
     [BJ_SENTENCE_SERIAL] =
         "Request {1} if the program is serial: one of {2} CPUs "
         "was busy. A parallel program must be started with its "

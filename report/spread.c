@@ -179,20 +179,6 @@ static void settle(struct tasks *t, unsigned which)
     s->max = of->v[of->n - 1];
 }
 
-/* The value that most tasks need, because a few tasks that need much more
- * should not decide for all. */
-static int64_t common(const struct tasks *t, unsigned which, int64_t *beyond)
-{
-    const struct bj_report_spread *s = &t->r->array.spread[which];
-    const struct values *of = &t->of[which];
-    *beyond = 0;
-    if (s->tasks == 0 || s->max <= s->p95 + s->p95 / 10 * 3)
-        return s->max;
-    for (int64_t i = 0; i < of->n; i++)
-        *beyond += of->v[i] > s->p95;
-    return s->p95;
-}
-
 static int read_tasks(struct bj_db *db, int64_t job, struct tasks *t,
                       struct bj_err *err)
 {
@@ -247,8 +233,8 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
     for (unsigned i = 0; i < BJ_SPREADS; i++)
         settle(&t, i);
     ret->tasks = r->array.judged;
-    ret->memory = common(&t, BJ_SPREAD_MEMORY, &ret->memory_beyond);
-    ret->elapsed = common(&t, BJ_SPREAD_ELAPSED, &ret->elapsed_beyond);
+    ret->memory = r->array.spread[BJ_SPREAD_MEMORY].max;
+    ret->elapsed = r->array.spread[BJ_SPREAD_ELAPSED].max;
     ret->busy_micro = r->array.spread[BJ_SPREAD_CPU].max;
     return 0;
 }

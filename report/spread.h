@@ -15,12 +15,9 @@
 /* The values on which advice is based: those of one job, or of the completed
  * tasks of an array with known use.  Memory in bytes per node. */
 struct bj_report_known {
-    int64_t tasks;         /* 0: no array */
-    int64_t memory;        /* the maximum, or what 95 % of the tasks need ... */
-    int64_t memory_beyond; /* ... and the number of tasks that need more */
-    int64_t elapsed, elapsed_beyond;
-    /* maximum number of busy CPUs of a task, in millionths */
-    int64_t busy_micro;
+    int64_t tasks; /* 0: no array */
+    /* The most of any task: bytes, seconds, busy CPUs in millionths. */
+    int64_t memory, elapsed, busy_micro;
 };
 
 /* Fill r->array and *ret. */

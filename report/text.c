@@ -284,6 +284,10 @@ static void put_advice(struct page *p)
         put_word(p, "      ", a->url);
         bj_buf_str(p->out, a->url.n > 0 ? "\n" : "");
     }
+    if (r->next.note.n > 0) {
+        bj_buf_str(p->out, "    ");
+        bj_text_wrap(p->out, r->next.note, 4, 4);
+    }
 }
 
 /* --- nodes, GPUs, tasks ----------------------------------------------------

@@ -419,7 +419,7 @@ static void put_cost(struct judge *j)
     put_money(j, f[BJ_FIGURE_COST].used);
 }
 
-/* Add all options, or without options the first advice in words. */
+/* Add the next request, or without one the first advice in words. */
 static void put_advice(struct judge *j)
 {
     const struct bj_report *r = j->r;
@@ -427,19 +427,10 @@ static void put_advice(struct judge *j)
         put_sentence(j, BJ_SENTENCE_SUBMIT_AGAIN);
         return;
     }
-    struct bj_buf *options = value(j);
-    for (size_t i = 0; i < r->advices; i++) {
-        if (r->advice[i].option.n == 0)
-            continue;
-        bj_buf_str(options, options->len > 0 ? " " : "");
-        bj_buf_slice(options, r->advice[i].option);
-    }
-    if (options->len > 0) {
+    if (r->next.options.n > 0) {
+        bj_buf_slice(value(j), r->next.options);
         put_sentence(j, BJ_SENTENCE_NEXT_TIME);
-        return;
-    }
-    j->values = 0;
-    if (r->advices > 0)
+    } else if (r->advices > 0)
         put(j, r->advice[0].text);
     else if (r->findings > 0 && has_state(j, "running"))
         put(j, r->finding[0].advice);

@@ -140,6 +140,9 @@ static int load_texts(const struct bj_statsdb_conf *c, struct bj_store *store,
                       struct bj_err *err)
 {
     int r = bj_catalogue_load(c->report.texts, &catalogue, err);
+    catalogue.memory_margin = (int64_t)c->report.memory_margin;
+    catalogue.time_margin = (int64_t)c->report.time_margin;
+    catalogue.memory_of_cpu = (int64_t)c->report.memory_of_cpu;
     if (r == 0 && store)
         r = bj_catalogue_write(store, &catalogue, err);
     bj_locals_use(&catalogue.locals);

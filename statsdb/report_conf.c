@@ -65,6 +65,38 @@ const struct bj_opt bj_report_opts[] = {
           "one GiB of allocated memory for one "
           "hour"),
     PRICE("price.kwh", kwh, "one kWh that jobs used, without PUE"),
+    {.name = "report.memory-margin",
+     .kind = BJ_OPT_U64,
+     .off = OF(memory_margin),
+     .lo = 5,
+     .hi = 1000,
+     .preset = "20",
+     .arg = "PERCENT",
+     .help = "Memory that reports advise to request, in percent more than the "
+             "job used.",
+     .more = "Raise it where the memory of jobs varies between runs.",
+     .rare = true},
+    {.name = "report.time-margin",
+     .kind = BJ_OPT_U64,
+     .off = OF(time_margin),
+     .lo = 5,
+     .hi = 1000,
+     .preset = "50",
+     .arg = "PERCENT",
+     .help = "Time limit that reports advise to request, in percent more than "
+             "the run time; half of it for arrays.",
+     .more = "Raise it where the run time of jobs varies between runs.",
+     .rare = true},
+    {.name = "report.memory-per-cpu-limit",
+     .kind = BJ_OPT_SIZE,
+     .off = OF(memory_of_cpu),
+     .arg = "SIZE",
+     .help = "The lowest MaxMemPerCPU of Slurm's configuration and "
+             "partitions.",
+     .more = "Set it if Slurm has such a limit: a job that requests more "
+             "memory gets more CPUs, so that advice on memory would change "
+             "its CPUs.",
+     .rare = true},
     {.name = "report.texts",
      .kind = BJ_OPT_STR,
      .off = OF(texts),

@@ -1,4 +1,4 @@
-/* Options of reports: prices and texts of the site. */
+/* Options of reports: prices, margins and texts of the site. */
 #ifndef BJ_STATSDB_REPORT_CONF_H
 #define BJ_STATSDB_REPORT_CONF_H
 
@@ -12,6 +12,9 @@ enum { BJ_CURRENCY_MAX = 24 };
 struct bj_report_conf {
     char *currency, *cpu_hour, *gpu_hour, *gib_hour, *kwh;
     char *texts; /* path: report/catalogue.h */
+    /* margins of the next request, percent */
+    uint64_t memory_margin, time_margin;
+    uint64_t memory_of_cpu; /* bytes; 0: no limit */
 };
 extern const struct bj_opt bj_report_opts[];
 

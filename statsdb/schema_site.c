@@ -1,5 +1,6 @@
 /* Tables with options of the site, so that all programs use the same values:
- * prices (statsdb/price.h), and texts of reports (report/catalogue.h). */
+ * prices (statsdb/price.h), texts of reports and numbers for advice
+ * (report/catalogue.h). */
 #include "statsdb/schema_sql.h"
 
 #include <stddef.h>

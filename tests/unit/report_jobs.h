@@ -54,6 +54,7 @@ static inline void put_single(struct derive_rig *w)
     put_measured(w, &j, "n1", 13700, 7, ENERGY);
     /* 1001: two GPUs, one of them idle */
     plain_job(&j, "1001", 60);
+    j.submit_line = BJ_SLICE("sbatch -c 4 --mem=8G --gres=gpu:h100:2 job.sh");
     j.gpus = 2;
     put_job(w, &j);
     put_measured(
@@ -66,11 +67,13 @@ static inline void put_single(struct derive_rig *w)
     /* 1002: too much memory */
     plain_job(&j, "1002", 120);
     j.mem_allocated_bytes = GIB(64);
+    j.submit_line = BJ_SLICE("sbatch -c 4 --mem=64G job.sh");
     put_job(w, &j);
     put_measured(w, &j, "n1", 13700, 4.6, "");
     /* 1003: out of memory */
     plain_job(&j, "1003", 180);
     j.state = BJ_STATE_OOM;
+    j.submit_line = BJ_SLICE("sbatch --mem-per-cpu=2G job.sh");
     put_job(w, &j);
     put_measured(w, &j, "n1", 13700, 8, ",\"oom_kills\":1");
     /* 1004: time limit */
@@ -85,6 +88,7 @@ static inline void put_single(struct derive_rig *w)
     j.nodes = 3;
     j.nodelist = BJ_SLICE("n[1-3]");
     j.mem_allocated_bytes = GIB(24);
+    j.submit_line = BJ_SLICE("sbatch -N 3 --ntasks-per-node=32 --wrap=./solve");
     put_job(w, &j);
     put_measured(w, &j, "n1", 113000, 7, "");
     put_measured(w, &j, "n2", 0, 0.01, "");
@@ -161,11 +165,13 @@ static inline void put_odd(struct derive_rig *w)
     put_job(w, &j);
     /* 3600: a serial program on four CPUs; the scheduler measured it */
     plain_job(&j, "3600", 2600);
+    j.submit_line = BJ_SLICE("sbatch -c 4 --mem-per-cpu=2G job.sh");
     j.use.cpu_usec = UINT64_C(3550) * 1000000;
     j.use.mem_task_peak_bytes = GIB(7);
     put_job(w, &j);
     /* 3700: 3 of 32 CPUs, a tenth of the limit */
     plain_job(&j, "3700", 2700);
+    j.submit_line = BJ_SLICE("sbatch -c32 -t 1-0 job.sh");
     j.cpus = 32;
     j.time_limit_sec = 86400;
     put_job(w, &j);
@@ -176,8 +182,11 @@ static inline void put_prices(struct derive_rig *w)
 {
     char text[5][8] = {"EUR", "0.01", "0.5", "0.002", "0.25"};
     OK(bj_prices_write(w->s,
-                       &(struct bj_report_conf){text[0], text[1], text[2],
-                                                text[3], text[4], NULL},
+                       &(struct bj_report_conf){.currency = text[0],
+                                                .cpu_hour = text[1],
+                                                .gpu_hour = text[2],
+                                                .gib_hour = text[3],
+                                                .kwh = text[4]},
                        &err));
 }
 

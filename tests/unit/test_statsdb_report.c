@@ -6,7 +6,6 @@
 #include "report/catalogue.h"
 #include "report/json.h"
 #include "report/read.h"
-#include "report/request.h"
 
 #include <string.h>
 
@@ -16,25 +15,29 @@ static const struct {
 } cases[] = {
     {"1000", "good",
      "The job used what it requested; there is nothing to change.", NULL},
-    {"1001", "critical", "GPUs never used: 1.", "Next time request --gpus=1."},
+    {"1001", "critical", "GPUs never used: 1.",
+     "Next time request --gres=gpu:h100:1."},
     {"1002", "warning", "The job used 7.19 % of its memory.",
      "Next time request --mem=6G."},
     {"1003", "critical",
      "The job ran out of memory; it had 8.0 GiB on each node.",
-     "Next time request --mem=12G."},
+     "Next time request --mem-per-cpu=3G."},
     {"1004", "warning", "The job reached its time limit of 01:00:00.",
      "Let the program write checkpoints and continue from the last one, or "
      "request more time."},
     {"1005", "critical", "Nodes without CPU time: 2.",
-     "Next time request --nodes=1."},
+     "Next time request -N 1."},
     {"2000", "warning",
      "Array of 20 tasks, 20 completed. 19 tasks: The job used "
      "6.56 % of its memory.",
-     "Next time request --mem=3G --time=00:40:00."},
+     "The tasks used 2.1 GiB of memory typically, 2000_7 used 30.0 GiB of 32.0 "
+     "GiB. Submit those that need more separately, and request less for the "
+     "others."},
     {"3001", "good",
      "The job used what it requested; there is nothing to change.", NULL},
     {"3100", "warning", "CPU efficiency was 37.5 %.",
-     "Next time request --cpus-per-task=2."},
+     "1.5 of 4 CPUs were busy on average. Try fewer, with as much memory as "
+     "now: it may be requested for each CPU. Compare the run times."},
     {"3200", "unknown",
      "The job ran for only 00:00:12, which is too short to judge what it used.",
      NULL},
@@ -50,9 +53,9 @@ static const struct {
      "The job waits to start. Jobs with a higher priority are ahead of it.",
      NULL},
     {"3600", "warning", "Only 0.986 of the CPUs was busy.",
-     "Next time request --cpus-per-task=1."},
+     "Next time request -c 1 --mem=8G."},
     {"3700", "warning", "CPU efficiency was 9.55 %.",
-     "Next time request --cpus-per-task=4 --time=01:30:00."},
+     "Next time request -c 4 --mem=8G -t 01:30:00."},
 };
 
 static void read_report(struct derive_rig *w, const char *id,
@@ -86,6 +89,48 @@ static void test_verdicts(void **state)
         same(cases[i].id, r.verdict.todo, cases[i].todo);
         bj_report_free(&r);
     }
+}
+
+/* Each change says what it replaces, and the request what it includes. */
+static void test_next(void **state)
+{
+    struct derive_rig *w = *state;
+    struct bj_report r;
+    read_report(w, "1001", &r);
+    same("text", r.advice[0].text,
+         "Request --gres=gpu:h100:1 instead of --gres=gpu:h100:2: 1 of 2 GPUs "
+         "were never used.");
+    same("replaces", r.advice[0].replaces, "--gres=gpu:h100:2");
+    same("basis", r.next.basis, "submit_line");
+    same("note", r.next.note, NULL);
+    bj_report_free(&r);
+    read_report(w, "3700", &r);
+    same("options", r.next.options, "-c 4 --mem=8G -t 01:30:00");
+    same("note", r.next.note,
+         "What a script requests is not recorded: if it has an option for the "
+         "same amount, replace that one. --mem also replaces --mem-per-cpu and "
+         "--mem-per-gpu. The margin of time is 50 %.");
+    assert_int_equal(r.advices, 3);
+    same("text", r.advice[2].text,
+         "Request --mem=8G, or the job has less memory with the other change.");
+    same("line", r.advice[2].line, "#SBATCH --mem=8G");
+    bj_report_free(&r);
+    read_report(w, "1000", &r);
+    same("options", r.next.options, NULL);
+    bj_report_free(&r);
+    /* The site's margin: twice 4.6 GiB. */
+    struct bj_catalogue c = {.memory_margin = 100, .time_margin = 50};
+    OK(bj_catalogue_write(w->s, &c, &err));
+    assert_int_equal(number(w->s, "SELECT count(*) FROM sentence"), 1);
+    read_report(w, "1002", &r);
+    same("options", r.next.options, "--mem=10G");
+    same("note", r.next.note, "The margin of memory is 100 %.");
+    bj_report_free(&r);
+    c.memory_margin = 0;
+    OK(bj_catalogue_write(w->s, &c, &err));
+    read_report(w, "1002", &r);
+    same("options", r.next.options, "--mem=6G");
+    bj_report_free(&r);
 }
 
 static void test_figures(void **state)
@@ -134,7 +179,7 @@ static void test_figures(void **state)
                   " jobid = 1003",
                   &e));
     read_report(w, "1003", &r);
-    same("more", r.verdict.todo, "Next time request --mem=60G.");
+    same("more", r.verdict.todo, "Next time request --mem-per-cpu=15G.");
     bj_report_free(&r);
     read_report(w, "3600", &r);
     same("recorded", r.figure[BJ_FIGURE_CPU].quality, "recorded");
@@ -156,8 +201,9 @@ static void test_array(void **state)
     same("straggler", s[BJ_SPREAD_MEMORY].largest, "2000_7");
     assert_int_equal(s[BJ_SPREAD_MEMORY].max, GIB(30));
     same("text", r.advice[0].text,
-         "Request --mem=3G: 95 % of the tasks used at most 2.1 GiB of 32.0 "
-         "GiB. Tasks that need more: 1; submit them separately.");
+         "The tasks used 2.1 GiB of memory typically, 2000_7 used 30.0 GiB of "
+         "32.0 GiB. Submit those that need more separately, and request less "
+         "for the others.");
     assert_int_equal(r.advice[0].runs, 20);
     /* 20 tasks of 1800 s and more, the straggler of 4000 s, on 4 CPUs */
     same("cost", r.verdict.cost,
@@ -367,71 +413,6 @@ static void test_bad_json(void **state)
     }
 }
 
-/* --- requests --------------------------------------------------------------
- */
-
-static void test_rounding(void **state)
-{
-    static const struct {
-        double peak, want; /* GiB */
-    } memory[] = {{0.001, 0.25}, {0.3, 0.5}, {0.8, 1},  {0.9, 2},   {4.6, 6},
-                  {25, 30},      {26, 35},   {85, 110}, {900, 1100}};
-    static const struct {
-        int64_t sec, want;
-    } time[] = {{1, 600},
-                {700, 900},
-                {3599, 3600},
-                {3601, 4500},
-                {7 * 3600, 7 * 3600},
-                {7 * 3600 + 1, 8 * 3600},
-                {50 * 3600, 54 * 3600}};
-    (void)state;
-    for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
-        int64_t got =
-            bj_request_memory((int64_t)(memory[i].peak * (double)GIB(1)));
-        if ((double)got != memory[i].want * (double)GIB(1))
-            fail_msg("%g GiB: %g", memory[i].peak,
-                     (double)got / (double)GIB(1));
-    }
-    for (size_t i = 0; i < sizeof(time) / sizeof(time[0]); i++)
-        assert_int_equal(bj_request_round_time(time[i].sec), time[i].want);
-}
-
-static void test_options(void **state)
-{
-    static const struct {
-        const char *system;
-        enum bj_request what;
-        int64_t amount;
-        const char *line; /* NULL: no option */
-    } options[] = {
-        {"slurm", BJ_REQUEST_MEMORY, GIB(6), "#SBATCH --mem=6G"},
-        {"slurm", BJ_REQUEST_MEMORY, GIB(1) / 2, "#SBATCH --mem=512M"},
-        {"slurm", BJ_REQUEST_TIME, 7200, "#SBATCH --time=02:00:00"},
-        {"slurm", BJ_REQUEST_TIME, 97200, "#SBATCH --time=1-03:00:00"},
-        {"pbs", BJ_REQUEST_MEMORY, GIB(6), "#PBS -l mem=6gb"},
-        {"pbs", BJ_REQUEST_TIME, 97200, "#PBS -l walltime=27:00:00"},
-        {"pbs", BJ_REQUEST_GPUS, 1, NULL},
-        {"lsf", BJ_REQUEST_MEMORY, GIB(6), "#BSUB -M 6GB"},
-        {"lsf", BJ_REQUEST_TIME, 7200, "#BSUB -W 2:00"},
-        {"lsf", BJ_REQUEST_CPUS, 4, "#BSUB -n 4"},
-        {"lsf", BJ_REQUEST_NODES, 4, NULL},
-        {"", BJ_REQUEST_NODES, 4, "#SBATCH --nodes=4"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        struct bj_buf option = {0}, line = {0};
-        bool ok =
-            bj_request_option(bj_slice_str(options[i].system), options[i].what,
-                              options[i].amount, &option, &line);
-        assert_int_equal(ok, options[i].line != NULL);
-        same(options[i].system, (struct bj_slice){line.p, line.len},
-             options[i].line);
-        bj_buf_free(&option);
-        bj_buf_free(&line);
-    }
-}
-
 /* --- the catalogue ---------------------------------------------------------
  */
 
@@ -556,12 +537,11 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_next),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_array),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_bad_json),
-        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_options),
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_printed_catalogue),
         cmocka_unit_test(test_catalogue_errors),

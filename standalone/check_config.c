@@ -95,7 +95,7 @@ static int check_command(const char *option, const char *line)
         bj_command_find(program, BJ_COMMAND_PATH, found, sizeof(found), &why);
     if (r >= 0)
         return 0;
-    bj_err_wrap(&why, r, option);
+    bj_err_wrap(&why, r, "%s", option);
     return report(&why);
 }
 

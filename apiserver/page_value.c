@@ -77,10 +77,11 @@ static const char *level_of(struct levels l, uint64_t micro)
     return micro > l.full * MICRO ? "full" : "good";
 }
 
+/* judged: colour the percentage, and say in a word how good it is */
 static void put_percent(struct bj_buf *b, enum bj_page_form form,
-                        uint64_t micro)
+                        uint64_t micro, bool judged)
 {
-    const bool rated = form != BJ_SHOW_PART;
+    const bool rated = judged && form != BJ_SHOW_PART;
     const struct levels l = rated ? levels_of(form) : (struct levels){0, 0, 0};
     const char *level = rated ? level_of(l, micro) : "part";
     bj_buf_printf(b,
@@ -105,7 +106,8 @@ static void put_scaled(struct bj_buf *b, uint64_t micro, uint64_t by,
         put_tenths(b, rounded(micro, by / 10), small);
 }
 
-static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
+static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
+                       bool judged)
 {
     uint64_t micro = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
     bj_buf_str(b, v < 0 ? "-" : "");
@@ -121,7 +123,7 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
     case BJ_SHOW_GPU:
     case BJ_SHOW_TIME_USED:
     case BJ_SHOW_PART:
-        put_percent(b, form, micro);
+        put_percent(b, form, micro, judged);
         break;
     case BJ_SHOW_JOULES:
         put_scaled(b, micro, 3600 * MICRO, " Wh", " kWh");
@@ -141,7 +143,7 @@ void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v)
     else if (form == BJ_SHOW_NUMBER && v >= 0 && v < 9e12)
         bj_buf_fixed(b, (uint64_t)(v * 1e6 + 0.5), DIGITS);
     else if (v < 9e12)
-        put_number(b, form, (int64_t)(v * 1e6 + 0.5));
+        put_number(b, form, (int64_t)(v * 1e6 + 0.5), true);
     else
         bj_buf_printf(b, "%.3g", v);
 }
@@ -331,6 +333,24 @@ static void put_money(struct bj_buf *b, const struct bj_cell *v,
             b, bj_cell_is_empty(currency) ? BJ_SLICE("") : currency->text, n);
 }
 
+/* The key of the part of the use for which a percentage is known; NULL: it has
+ * none. */
+static const char *coverage_of(enum bj_page_form form)
+{
+    return form == BJ_SHOW_GPU       ? "gpu_coverage"
+           : form == BJ_SHOW_PERCENT ? "cpu_coverage"
+                                     : NULL;
+}
+
+/* A percentage that is known for less than half of the use is not judged. */
+static bool is_judged(const struct bj_cells *row, const char *coverage)
+{
+    enum { LEAST = 500 }; /* tenths of a percent */
+    const struct bj_cell *v = coverage ? bj_cells_get(row, coverage) : NULL;
+    int64_t n;
+    return !v || bj_cell_is_empty(v) || !scale(v, 1, &n) || n >= LEAST;
+}
+
 /* Write a cell in the form of its column; an empty one is a dash. */
 void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
                    const struct bj_cells *row, const struct bj_page_place *at)
@@ -362,9 +382,9 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_filter(b, form, v, to_root);
     else if (form > BJ_SHOW_NUMBER &&
              scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
-        put_number(b, form, n);
+        put_number(b, form, n, is_judged(row, coverage_of(form)));
     else
         put_text(b, form, v);
-    if (form == BJ_SHOW_GPU && !bj_cell_is_empty(v))
-        put_coverage(b, row, "gpu_coverage");
+    if (!bj_cell_is_empty(v) && coverage_of(form))
+        put_coverage(b, row, coverage_of(form));
 }

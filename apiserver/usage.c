@@ -108,6 +108,8 @@ const struct bj_key bj_usage_keys[] = {
      "job."},
     {"cpu_efficiency_percent", "number",
      "CPU time used, in percent of allocated, of jobs where it is known."},
+    {"cpu_coverage", "number",
+     "Jobs with known CPU time, in percent of core_hours."},
     {"cpu_unused_hours", "number",
      "CPU time allocated but not used in hours, of jobs where the use is "
      "known."},
@@ -426,6 +428,7 @@ static void put_sums(struct bj_st *st, const struct bj_prices *prices,
     put_ratio(rows, v[MEM], 1000, 3600 * 1024, 3);
     put_ratio(rows, v[USED], 1, v[CPU] > v[UNKNOWN] ? 3600 : 0, 3);
     put_ratio(rows, v[USED], 1, v[CPU] - v[UNKNOWN], 1);
+    put_ratio(rows, v[CPU] - v[UNKNOWN], 1000, v[CPU], 1);
     put_unused(rows, v[CPU] - v[UNKNOWN], v[USED]);
     put_ratio(rows, v[GPU_USED], 1, v[GPU_KNOWN], 1);
     put_ratio(rows, v[GPU_KNOWN], 1000, v[GPU], 1);

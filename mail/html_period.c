@@ -47,11 +47,12 @@ static void put_hours(struct bj_buf *b, const char *label, int64_t used,
     bj_show_percent(b, known > 0 ? bj_best_ratio(used, MICRO, known)
                                  : BJ_SQL_NULL);
     bj_buf_str(b, "</td><td class=\"n\">");
-    bj_show_hours(b, known > 0 ? used : BJ_SQL_NULL);
-    bj_local_html_str(b, " {of} ");
-    bj_show_hours(b, all);
-    bj_buf_str(b, " h");
-    put_known(b, known, all);
+    struct bj_buf hours = {0};
+    bj_period_hours(&hours, used, known, all);
+    bj_html_text(b, (struct bj_slice){hours.p, hours.len});
+    b->failed |= hours.failed;
+    bj_buf_free(&hours);
+    bj_buf_str(b, "</td></tr>\n");
 }
 
 static void put_sum(struct bj_buf *b, const char *label, int64_t covered,

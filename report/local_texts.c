@@ -515,10 +515,13 @@ const char *const bj_local_texts[] = {
     "{1} findings",
     "{1} GPUs. In the last {2} hours jobs held them for {3} GPU hours; {4} of "
     "these were not used.",
+    "{1} h, not measured",
     "{1} job",
     "{1} jobs",
     "{1} more on the page of the job.",
+    "{1} of the {2} h that were measured; {3} h were not",
     "{1} of {2} GPUs: those that jobs held longest without use.",
+    "{1} of {2} h",
     "{1} of {2}, those that differ most",
     "{1} of {2}: those that differ most from the median.",
     "{1} of {2}: those with the most jobs.",

@@ -41,18 +41,21 @@ static void put_states(struct bj_pdf_page *p, const struct bj_period_sums *s)
     bj_pdf_paragraph(p, 8, BJ_PDF_TEXT);
 }
 
-enum { LABEL, METER, PERCENT, USED, ALL, KNOWN, TOTALS };
+enum { LABEL, METER, PERCENT, USED, TOTALS };
 
 static const struct bj_pdf_column total_columns[TOTALS] = {
-    [LABEL] = {0, 72, false, NULL},       [METER] = {74, 110, false, NULL},
-    [PERCENT] = {188, 44, true, NULL},    [USED] = {240, 76, true, "used"},
-    [ALL] = {320, 76, true, "allocated"}, [KNOWN] = {400, 60, true, "known"},
+    [LABEL] = {0, 72, false, NULL},
+    [METER] = {74, 110, false, NULL},
+    [PERCENT] = {188, 44, true, NULL},
+    [USED] = {240, 250, false, NULL},
 };
 
 static void put_known(struct bj_pdf_page *p, int64_t known, int64_t all)
 {
+    bj_buf_str(cell(p), ", ");
     bj_show_percent(cell(p), ratio(known, all));
-    bj_pdf_cell(p, &total_columns[KNOWN]);
+    bj_local_str(cell(p), " {known}");
+    bj_pdf_cell(p, &total_columns[USED]);
 }
 
 static void put_hours(struct bj_pdf_page *p, const char *label, int64_t used,
@@ -63,30 +66,24 @@ static void put_hours(struct bj_pdf_page *p, const char *label, int64_t used,
         return;
     bj_pdf_row(p, 0, 1);
     bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local(label)));
-    bj_pdf_meter(p, &total_columns[METER], ppm);
+    if (bj_period_is_known(known, all))
+        bj_pdf_meter(p, &total_columns[METER], ppm);
     bj_show_percent(cell(p), ppm);
     bj_pdf_cell(p, &total_columns[PERCENT]);
-    bj_show_hours(cell(p), known > 0 ? used : BJ_SQL_NULL);
-    bj_buf_str(cell(p), " h");
+    bj_period_hours(cell(p), used, known, all);
     bj_pdf_cell(p, &total_columns[USED]);
-    bj_show_hours(cell(p), all);
-    bj_buf_str(cell(p), " h");
-    bj_pdf_cell(p, &total_columns[ALL]);
-    put_known(p, known, all);
 }
 
 static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s,
                        struct bj_slice currency)
 {
     bj_pdf_title(p, "Resources used");
-    bj_pdf_head(p, total_columns, TOTALS);
     put_hours(p, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(p, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
     if (s->energy_cpu > 0) {
         bj_pdf_row(p, 0, 1);
         bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local("Energy")));
         bj_show_energy(cell(p), s->energy_uj);
-        bj_pdf_cell(p, &total_columns[USED]);
         put_known(p, s->energy_cpu, s->cpu);
     }
     if (s->emissions_cpu > 0) {
@@ -95,14 +92,12 @@ static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s,
                     bj_slice_str(bj_local("Emissions")));
         bj_show_grams(cell(p), s->emissions_ug);
         bj_buf_str(cell(p), " CO2e");
-        bj_pdf_cell(p, &total_columns[USED]);
         put_known(p, s->emissions_cpu, s->cpu);
     }
     if (s->cost_jobs > 0) {
         bj_pdf_row(p, 0, 1);
         bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local("Cost")));
         bj_show_money(cell(p), s->cost, currency);
-        bj_pdf_cell(p, &total_columns[USED]);
         put_known(p, s->cost_cpu, s->cpu);
     }
 }

@@ -94,6 +94,15 @@ void bj_period_add(struct bj_period *p, const struct bj_period_job *job);
 /* Sort groups and findings, after all jobs were added. */
 void bj_period_settle(struct bj_period *p);
 
+/* Append "1595.6 of the 4085.0 h that were measured; 12889.8 h were not": hours
+ * used, of jobs with known use, and held by all jobs (microseconds). */
+void bj_period_hours(struct bj_buf *out, int64_t used, int64_t known,
+                     int64_t all);
+
+/* Is the use of at least half of what was held known?  If not, forms show the
+ * percentage without a bar: it says little about the rest. */
+bool bj_period_is_known(int64_t known, int64_t all);
+
 /* Append the report as text of 80 columns; title is its first line. */
 struct bj_report_style;
 void bj_period_print(const struct bj_period *p, const char *title,

@@ -78,6 +78,34 @@ static void put_states(struct page *g)
     g->cell.len = 0;
 }
 
+void bj_period_hours(struct bj_buf *out, int64_t used, int64_t known,
+                     int64_t all)
+{
+    struct bj_buf v[3] = {{0}, {0}, {0}};
+    const int64_t hours[3] = {used, known, all - known};
+    for (int i = 0; i < 3; i++) {
+        bj_show_hours(&v[i], known > 0 ? hours[i] : all);
+        bj_buf_put(&v[i], "", 1);
+        out->failed |= v[i].failed;
+    }
+    if (out->failed)
+        ;
+    else if (known <= 0)
+        bj_local_put(out, "{%s h, not measured}", v[0].p);
+    else if (known >= all)
+        bj_local_put(out, "{%s of %s h}", v[0].p, v[1].p);
+    else
+        bj_local_put(out, "{%s of the %s h that were measured; %s h were not}",
+                     v[0].p, v[1].p, v[2].p);
+    for (int i = 0; i < 3; i++)
+        bj_buf_free(&v[i]);
+}
+
+bool bj_period_is_known(int64_t known, int64_t all)
+{
+    return known > 0 && known >= all - known;
+}
+
 static void put_known(struct page *g, int64_t known, int64_t all)
 {
     bj_buf_str(g->out, ", ");
@@ -93,15 +121,19 @@ static void put_hours(struct page *g, const char *label, int64_t used,
         return;
     bj_buf_str(g->out, "  ");
     bj_text_left(g->out, label, LABEL);
-    bj_meter(g->out, known > 0 ? ppm : BJ_SQL_NULL, g->style->ascii);
-    bj_show_percent(&g->cell, known > 0 ? ppm : BJ_SQL_NULL);
-    put_right(g, 7);
-    bj_buf_str(g->out, "  ");
-    bj_show_hours(g->out, known > 0 ? used : BJ_SQL_NULL);
-    bj_local_str(g->out, " {of} ");
-    bj_show_hours(g->out, all);
-    bj_buf_str(g->out, " h");
-    put_known(g, known, all);
+    if (bj_period_is_known(known, all)) {
+        bj_meter(g->out, ppm, g->style->ascii);
+        bj_show_percent(&g->cell, ppm);
+        put_right(g, 7);
+    } else if (known > 0) {
+        bj_show_percent(g->out, ppm);
+    }
+    if (known > 0 && known < all) /* the line is full */
+        bj_buf_printf(g->out, "\n  %*s", LABEL, "");
+    else
+        bj_buf_str(g->out, known > 0 ? "  " : "");
+    bj_period_hours(g->out, used, known, all);
+    bj_buf_str(g->out, "\n");
 }
 
 static void put_totals(struct page *g)

@@ -257,6 +257,12 @@ def usage(site):
          "values are rounded")
     known = [w for w in want if w["energy_coverage"] is not None and w["energy_kwh"] is not None]
     check(known and re.search(r"kWh \d+ % known", page.text), "energy has its coverage", known[:1])
+    judged = re.compile("poor|fair|good|over")
+    for name, at in ("cpu", 9), ("gpu", 12):
+        some = [(w[name + "_coverage"], r[at]) for w, r in zip(want, rows) if w[name + "_efficiency_percent"] is not None]
+        same([s for s in some if bool(judged.search(s[1])) != (s[0] >= 50)], [],
+             name + " efficiency is judged where half of the use is known")
+        check(any(s[0] >= 50 for s in some) or name == "gpu", "the use of " + name + " is known", some)
     account = want[0]["account"]
     check("accounts/" + account in page.links, "an account is a link to its page")
     page = check_page("an account", fetch(site, "/accounts/" + account, "boss"))

@@ -82,6 +82,51 @@ static void test_sums(void **state)
     bj_period_free(&p);
 }
 
+static void expect_hours(int64_t used, int64_t known, int64_t all,
+                         const char *want)
+{
+    const int64_t hour = INT64_C(3600000000);
+    struct bj_buf text = {0};
+    bj_period_hours(&text, used * hour, known * hour, all * hour);
+    bj_buf_put(&text, "", 1);
+    assert_string_equal(text.p, want);
+    bj_buf_free(&text);
+}
+
+/* Figures that stand together add up, and a percentage of less than half has no
+ * bar. */
+static void test_parts(void **state)
+{
+    struct bj_period p = {.by_user = false};
+    struct bj_period_job j = job("1", "a");
+    struct bj_report_style style = {.ascii = true};
+    struct bj_buf text = {0};
+    (void)state;
+    expect_hours(1596, 4085, 16975,
+                 "1596.0 of the 4085.0 h that were measured; 12890.0 h were "
+                 "not");
+    expect_hours(3, 4, 4, "3.0 of 4.0 h");
+    expect_hours(0, 0, 4, "4.0 h, not measured");
+    bj_period_add(&p, &j);
+    bj_period_settle(&p);
+    bj_period_print(&p, "jobs", &style, &text);
+    bj_buf_put(&text, "", 1);
+    assert_non_null(strstr(text.p, "CPU time    [############............]  "
+                                   "50.0 %  1.0 of 2.0 h\n"));
+    j.cpus = 6;
+    j.cpu_usec = BJ_SQL_NULL;
+    bj_period_add(&p, &j);
+    bj_period_settle(&p);
+    text.len = 0;
+    bj_period_print(&p, "jobs", &style, &text);
+    bj_buf_put(&text, "", 1);
+    assert_non_null(strstr(text.p,
+                           "CPU time    50.0 %\n              1.0 of the 2.0 h "
+                           "that were measured; 6.0 h were not\n"));
+    bj_buf_free(&text);
+    bj_period_free(&p);
+}
+
 /* Of many jobs the ten worst are kept, in order; all groups are kept. */
 static void test_many(void **state)
 {
@@ -136,8 +181,8 @@ static void test_odd(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),
-                                       cmocka_unit_test(test_many),
-                                       cmocka_unit_test(test_odd)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_many), cmocka_unit_test(test_odd)};
     return cmocka_run_group_tests_name("period", tests, NULL, NULL);
 }

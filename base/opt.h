@@ -72,6 +72,13 @@ int bj_opt_finish(const struct bj_optset *set, struct bj_err *err);
 /* Free the memory of the options; STR and LIST are then NULL and empty. */
 void bj_opt_free(const struct bj_optset *set);
 
+/* Write "; did you mean 'NAME'?" with the most similar name of an option or
+ * section into buf, which is empty if none is similar.  Returns buf. */
+enum { BJ_OPT_SUGGESTION = 128 };
+const char *bj_opt_suggest(const struct bj_optset *sets, size_t n,
+                           struct bj_slice name,
+                           char buf[static BJ_OPT_SUGGESTION]);
+
 /* Find an option by name among n sets.  Case, '.', '-' and '_' do not matter,
  * so that "PathProcfs" of a collectd file and "path.procfs" are the same.
  * NULL: none; ret_set may be NULL. */

@@ -54,7 +54,7 @@ static int split(const char *text, struct arg *a, struct bj_err *err)
 
 static int find(const struct line *l, struct arg *a)
 {
-    char shown[80];
+    char shown[80], meant[BJ_OPT_SUGGESTION];
     a->opt = bj_opt_find(l->sets, l->n, a->name, &a->set);
     if (a->opt)
         return 0;
@@ -67,7 +67,8 @@ static int find(const struct line *l, struct arg *a)
     }
     bj_text_clean(a->name, shown, sizeof(shown));
     return bj_err_set(l->err, -EINVAL,
-                      "unknown option '--%s' (--help lists them)", shown);
+                      "unknown option '--%s'%s (--help lists them)", shown,
+                      bj_opt_suggest(l->sets, l->n, a->name, meant));
 }
 
 /* The value: after "=", what the option means without one, or the next

@@ -53,6 +53,8 @@ static int syntax(struct walk *w)
     if (w->parser.error == YAML_SCANNER_ERROR && mark.index < w->text.n &&
         w->text.p[mark.index] == '\t')
         what = "a tab: YAML is indented with blanks";
+    else if (strcmp(what, "did not find expected key") == 0)
+        what = "expected 'name: value', indented as the lines before";
     return add_position(w, &mark, bj_err_set(w->err, -EINVAL, "%s", what));
 }
 
@@ -136,9 +138,10 @@ static int find_key(struct walk *w, struct key *k)
     k->section = find_section(w);
     if (k->opt || k->section)
         return 0;
-    char shown[NAME_BYTES];
+    char shown[NAME_BYTES], meant[BJ_OPT_SUGGESTION];
     bj_text_clean(name, shown, sizeof(shown));
-    return bj_err_set(w->err, -EINVAL, "unknown option '%s'", shown);
+    return bj_err_set(w->err, -EINVAL, "unknown option '%s'%s", shown,
+                      bj_opt_suggest(w->sets, w->n, name, meant));
 }
 
 /* Nothing may come twice. */
@@ -180,8 +183,10 @@ static int set_scalar(struct walk *w, const struct key *k,
     else if (k->opt)
         r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
     else if (!is_null(ev))
-        r = bj_err_set(w->err, -EINVAL, "%s: is a section, not an option",
-                       w->name);
+        r = bj_err_set(w->err, -EINVAL,
+                       "%s: is a section, not an option; write '%s: VALUE', or "
+                       "its options indented below it",
+                       w->name, k->section->name);
     return r < 0 ? add_position(w, &ev->start_mark, r) : 0;
 }
 

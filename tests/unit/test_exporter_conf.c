@@ -239,7 +239,9 @@ static const struct {
     {{"FILE"},
      "web:\n  max-requests: many\n",
      "FILE:2:17: web.max-requests: 'many' is not a whole number"},
-    {{"FILE"}, "webb:\n  gzip: no\n", "FILE:1:1: unknown option 'webb'"},
+    {{"FILE"},
+     "webb:\n  gzip: no\n",
+     "FILE:1:1: unknown option 'webb'; did you mean 'web'?"},
 };
 
 static void mistake_messages(void **state)

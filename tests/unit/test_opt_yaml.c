@@ -72,8 +72,20 @@ static const struct {
      "2:4: job-files: a list may contain only texts"},
     {S("path.procfs: \"a\\0b\"\n"), -EINVAL,
      "1:14: path.procfs: 'a?b' contains a NUL byte"},
-    {S("web: 5\n"), -EINVAL, "1:6: web: is a section, not an option"},
+    {S("web: 5\n"), -EINVAL,
+     "1:6: web: is a section, not an option; write 'web.timeout: VALUE', or "
+     "its options "
+     "indented below it"},
     {S("web: [1]\n"), -EINVAL, "1:6: web: is a section, not a list"},
+    /* misspelt names: one letter too few, too many, wrong, two swapped */
+    {S("max-jbs: 1\n"), -EINVAL,
+     "1:1: unknown option 'max-jbs'; did you mean 'max-jobs'?"},
+    {S("web:\n  timmeout: 1s\n"), -EINVAL,
+     "2:3: unknown option 'web.timmeout'; did you mean 'web.timeout'?"},
+    {S("collectir:\n  cpu: no\n"), -EINVAL,
+     "1:1: unknown option 'collectir'; did you mean 'collector'?"},
+    {S("path: {procsf: x}\n"), -EINVAL,
+     "1:8: unknown option 'path.procsf'; did you mean 'path.procfs'?"},
     {S("\xc3\xa9: 1\n"), -EINVAL, "1:1: unknown option '\xc3\xa9'"},
     {S("# \xc3\xa9\n{cluster: \xc3\xa9, max-jobs: x}\n"), -EINVAL,
      "2:24: max-jobs: 'x' is not a whole number"},
@@ -121,7 +133,7 @@ static const struct {
     {S("cluster: \"abc\n"), -EINVAL, "2:1: found unexpected end of stream"},
     {S("cluster: \"\\q\"\n"), -EINVAL, "1:11: found unknown escape character"},
     {S("web:\n    name: a\n  fast: 1\n"), -EINVAL,
-     "3:3: did not find expected key"},
+     "3:3: expected 'name: value', indented as the lines before"},
     {S("max-jobs: 5\n"
        "cluster: a\xff"
        "b\n"),

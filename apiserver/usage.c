@@ -114,13 +114,12 @@ const struct bj_key bj_usage_keys[] = {
      "CPU time allocated but not used in hours, of jobs where the use is "
      "known."},
     {"gpu_efficiency_percent", "number",
-     "GPU time in which kernels ran, in percent of allocated, of ended jobs "
-     "where it is known."},
+     "Mean use of the GPUs in percent, of ended jobs where it is known."},
     {"gpu_coverage", "number",
      "Jobs with known GPU use, in percent of gpu_hours."},
     {"gpu_unused_hours", "number",
-     "GPU time allocated in which no kernel ran in hours, of ended jobs where "
-     "it is known."},
+     "GPU time allocated and, on average, not used in hours, of ended jobs "
+     "where it is known."},
     {"energy_scheduler_kwh", "number",
      "Energy that the scheduler reports; null: of no job."},
     {"energy_scheduler_coverage", "number",

@@ -21,13 +21,23 @@ static int64_t times(int64_t a, int64_t b)
 /* --- values ----------------------------------------------------------------
  */
 
+/* A 0 of memory, or of CPU time of the whole job, means that nothing was
+ * measured. */
+static int64_t measured_value(int64_t v, int value)
+{
+    const bool vital = value == BJ_USE_CPU || value == BJ_USE_MEM_HELD ||
+                       value == BJ_USE_MEM_CHARGED || value == BJ_USE_MEM_MEAN;
+    return v == 0 && vital ? BJ_SQL_NULL : v;
+}
+
 /* Final records are preferred, unless Prometheus has more nodes. */
 static void resolve_values(struct bj_derive_job *j)
 {
     bool nodes_first = j->nodes.nodes >= j->prom.nodes;
     int64_t sources = 0;
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++) {
-        int64_t n = j->nodes.v[i], p = j->prom.v[i];
+        int64_t n = measured_value(j->nodes.v[i], i);
+        int64_t p = measured_value(j->prom.v[i], i);
         bool nodes = n != BJ_SQL_NULL && (nodes_first || p == BJ_SQL_NULL);
         j->use[i] = nodes ? n : p;
         if (j->use[i] != BJ_SQL_NULL)

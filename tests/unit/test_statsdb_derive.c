@@ -179,6 +179,10 @@ static void test_prometheus(void **state)
         {"0, 1, 1, 990000, 1, 7200000000, 5000, 250000",
          "1|7200000000|prometheus|5000|prometheus|69444||7000000||||990000"
          "\n"},
+        /* 0 of what no process can do without */
+        {"0, 2, 2, 990000, 2, 0, 5000, NULL",
+         "2|||5000|prometheus|69444||1000000000|500000000|500000000|prometheus|"
+         "990000\n"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

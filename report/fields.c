@@ -105,6 +105,8 @@ const struct bj_report_field bj_array_fields[] = {
     FIELD("oom", INT, array, oom),
     FIELD("cancelled", INT, array, cancelled),
     FIELD("open", INT, array, open),
+    FIELD("failed_tasks", TEXT, array, failed_tasks),
+    FIELD("failed_tasks_more", INT, array, failed_more),
     FIELD("judged", INT, array, judged),
     FIELD("cpu_allocated_seconds", MICRO, array, cpu_allocated_usec),
     FIELD("cpu_used_seconds", MICRO, array, cpu_used_usec),

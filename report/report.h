@@ -193,6 +193,9 @@ struct bj_report_array {
                        based */
     /* Tasks that ran long enough to judge, and lack this value. */
     int64_t unknown_cpu, unknown_memory, unknown_gpu;
+    /* The first of the failed, timeout and oom tasks: "2000_3, 2000_9". */
+    struct bj_slice failed_tasks;
+    int64_t failed_more; /* those that it leaves out */
     struct bj_report_spread spread[BJ_SPREADS];
 };
 

@@ -34,6 +34,8 @@
     X(PARTLY_GPUS)                                                             \
     X(ARRAY)                                                                   \
     X(ARRAY_FAILED)                                                            \
+    X(ARRAY_NAMES)                                                             \
+    X(ARRAY_NAMES_MORE)                                                        \
     X(TASKS_HAVE)                                                              \
     X(COST_CPU)                                                                \
     X(COST_CPU_UNKNOWN)                                                        \

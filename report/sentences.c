@@ -49,6 +49,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_ARRAY_FAILED] =
         "Array of {1} tasks: {2} completed; {3} failed, "
         "timed out or ran out of memory.",
+    [BJ_SENTENCE_ARRAY_NAMES] = "Not completed: {1}.",
+    [BJ_SENTENCE_ARRAY_NAMES_MORE] = "Not completed: {1} and {2} more.",
     [BJ_SENTENCE_TASKS_HAVE] = "{1} tasks: {2}",
 
     /* What the job cost. */

@@ -21,6 +21,8 @@ enum {
     COLUMNS
 };
 
+enum { FAILED_MOST = 5 }; /* most names of failed tasks */
+
 /* The known values of tasks, and the task with the largest value. */
 struct values {
     int64_t *v;
@@ -32,6 +34,7 @@ struct tasks {
     struct bj_job_read *read;
     struct bj_report *r;
     struct values of[BJ_SPREADS];
+    struct bj_buf failed; /* names of failed tasks */
     int64_t cap;
 };
 
@@ -64,6 +67,20 @@ static void add(struct tasks *t, unsigned which, int64_t v)
         of->largest = bj_arena_copy(&t->r->arena, id.text);
 }
 
+/* Name a task that did not complete. */
+static void add_failed(struct tasks *t)
+{
+    struct bj_report_array *a = &t->r->array;
+    struct bj_job_value id;
+    if (a->failed + a->timeout + a->oom > FAILED_MOST ||
+        bj_job_read_value(t->read, ID, &id, NULL) < 0 || !id.known) {
+        a->failed_more++;
+        return;
+    }
+    bj_buf_str(&t->failed, t->failed.len > 0 ? ", " : "");
+    bj_buf_clean(&t->failed, id.text);
+}
+
 static void count(struct tasks *t)
 {
     struct bj_report_array *a = &t->r->array;
@@ -85,6 +102,9 @@ static void count(struct tasks *t)
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (text_is(t, STATE, states[i].state)) {
             ++*states[i].to;
+            if (states[i].to == &a->failed || states[i].to == &a->timeout ||
+                states[i].to == &a->oom)
+                add_failed(t);
             return;
         }
 }
@@ -184,7 +204,9 @@ static int read_tasks(struct bj_db *db, int64_t job, struct tasks *t,
 {
     struct bj_st *st = NULL;
     int code = bj_db_prepare(
-        db, "SELECT j.id FROM job AS j WHERE " BJ_REPORT_SIBLINGS " LIMIT ?2",
+        db,
+        "SELECT j.id FROM job AS j WHERE " BJ_REPORT_SIBLINGS " ORDER BY"
+        " j.array_task, j.id LIMIT ?2",
         &st, err);
     if (code < 0)
         return code;
@@ -228,6 +250,11 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
     if (code == 0)
         code = read_tasks(db, job, &t, err);
     bj_job_read_free(t.read);
+    if (t.failed.len > 0)
+        r->array.failed_tasks = bj_arena_copy(
+            &r->arena, (struct bj_slice){t.failed.p, t.failed.len});
+    r->arena.failed |= t.failed.failed;
+    bj_buf_free(&t.failed);
     if (code < 0)
         return code;
     for (unsigned i = 0; i < BJ_SPREADS; i++)

@@ -296,6 +296,13 @@ static struct bj_slice put_array(struct judge *j)
     if (bad > 0)
         bj_show_number(value(j), bad);
     put_sentence(j, bad > 0 ? BJ_SENTENCE_ARRAY_FAILED : BJ_SENTENCE_ARRAY);
+    if (a->failed_tasks.n > 0) {
+        bj_buf_slice(value(j), a->failed_tasks);
+        if (a->failed_more > 0)
+            bj_show_number(value(j), a->failed_more);
+        put_sentence(j, a->failed_more > 0 ? BJ_SENTENCE_ARRAY_NAMES_MORE
+                                           : BJ_SENTENCE_ARRAY_NAMES);
+    }
     return bad > 0 ? BJ_SLICE("warning") : (struct bj_slice){0};
 }
 

@@ -312,7 +312,7 @@ static const struct {
     {"4009", "info", "The job was cancelled after 01:00:00.", NULL},
     {"4010", "warning",
      "Array of 2 tasks: 0 completed; 2 failed, timed out or ran out of "
-     "memory.",
+     "memory. Not completed: 4010_1, 4010_2.",
      NULL},
     {"4020", "unknown",
      "Array of 2 tasks, 2 completed. Its known use needs no change. Not known: "
@@ -342,6 +342,37 @@ static void test_partly(void **state)
            " f.job WHERE j.jobid = 4004 AND f.severity <> 'info'",
            "0\n");
     derive_rig_close(&w);
+}
+
+/* Failed tasks are named, a few of them.  This test is one of the last, because
+ * it changes the jobs. */
+static void test_failed_tasks(void **state)
+{
+    static const struct {
+        int last;
+        const char *names;
+    } cases_of[] = {
+        {4, "Array of 20 tasks: 18 completed; 2 failed, timed out or ran out "
+            "of memory. Not completed: 2000_3, 2000_4."},
+        {9, "Array of 20 tasks: 13 completed; 7 failed, timed out or ran out "
+            "of memory. Not completed: 2000_3, 2000_4, 2000_5, 2000_6, 2000_7 "
+            "and 2 more."}};
+    struct derive_rig *w = *state;
+    for (int i = 0; i < 2; i++) {
+        struct bj_report r;
+        char sql[200];
+        snprintf(sql, sizeof(sql),
+                 "UPDATE job SET state = %d WHERE array_job_id = 2000 AND"
+                 " array_task BETWEEN 3 AND %d",
+                 BJ_STATE_FAILED, cases_of[i].last);
+        OK(bj_db_exec(bj_store_db(w->s), sql, &err));
+        read_report(w, "2001", &r);
+        r.verdict.wrong.n = strlen(cases_of[i].names) < r.verdict.wrong.n
+                                ? strlen(cases_of[i].names)
+                                : r.verdict.wrong.n;
+        same("failed", r.verdict.wrong, cases_of[i].names);
+        bj_report_free(&r);
+    }
 }
 
 /* The verdict of an array whose tasks all run says that they run.  This test is
@@ -546,6 +577,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_printed_catalogue),
         cmocka_unit_test(test_catalogue_errors),
         cmocka_unit_test(test_partly),
+        cmocka_unit_test(test_failed_tasks),
         cmocka_unit_test(test_running_array),
     };
     if (argc > 1)

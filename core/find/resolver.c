@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { QUEUE_MAX = 16384, SEEN = 64, HUNG_MAX = 8 };
+enum { QUEUE_MAX = 16384, SEEN = 64, HUNG_MAX = 64 };
 
 /* A request.  The caller and the queue hold a reference each. */
 struct bj_ident_request {
@@ -159,7 +159,8 @@ static bool step(struct bj_worker *w)
     return true;
 }
 
-/* Under lock.  A hanging lookup delays only one job, not the others. */
+/* Under lock.  A hanging lookup delays only one job, not the others: up to
+ * HUNG_MAX threads are left behind, one for each job that hangs. */
 static void replace_stuck(struct bj_resolver *r)
 {
     if (bj_poller_replace(&r->poller)) {

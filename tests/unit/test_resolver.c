@@ -146,7 +146,7 @@ static void test_free_while_stuck(void **state)
     bj_ident_request_drop(b);
 }
 
-enum { STUCK_USEC = 300000, JOBS = 11, LEFT_MAX = 8 };
+enum { STUCK_USEC = 300000, JOBS = 67, LEFT_MAX = 64 };
 
 static struct bj_resolver *
 resolver_with_short_deadline(const char *procfs, const struct bj_userdb *db)
@@ -290,7 +290,7 @@ static void test_stuck_process(void **state)
     fake_threads_wait();
 }
 
-/* If all reads hang, only a few threads are abandoned, and no request is
+/* If all reads hang, only so many threads are abandoned, and no request is
  * lost. */
 static void test_stuck_users(void **state)
 {

@@ -30,6 +30,8 @@ int bj_gate_reply_check(struct bj_gate_job *j,
                               "The Prometheus server refuses the credentials "
                               "of this server (status %u).",
                               s);
+    if (s == 204) /* no exemplars are kept; it has no body */
+        return 0;
     if (s < 200 || s / 100 == 3 || !is_json(reply))
         return bj_gate_refuse(j->call, s == 503 ? 503 : 502, "unavailable",
                               "The reply is not one of Prometheus (status %u).",

@@ -124,6 +124,19 @@ def test_replies(gate, prometheus):
     same(gate.get("user1", "metadata").status, 502, "descriptions that are not JSON are an error")
 
 
+def test_no_content(gate, prometheus):
+    def empty(h):
+        h.send_response(204)
+        h.end_headers()
+    prometheus.reply = empty
+    same([gate.get("user1", "query_exemplars", query="up").status for _ in range(3)], [204] * 3,
+         "a reply without content is passed on")
+    same([line.split()[1] for line in gate.fetch("/metrics").body.decode().splitlines()
+          if line.startswith("batchjob_api_gate_server_up")], ["1"], "it does not mark the server down")
+    prometheus.reply = lambda h: h.send()
+    same(gate.get("user1", "query", query="up").status, 200, "the next query is answered")
+
+
 def test_limits(gate, prometheus):
     prometheus.reply = lambda h: h.send(body=b"x" * (5 << 20))
     same(error(gate.get("user1", "query", query="up")), (422, "execution", "error"),
@@ -261,7 +274,7 @@ def main():
     try:
         gate.start_with_prometheus(prometheus.url + "/base/", "--gate.max-user-queries=2", "--gate.max-bytes=4M",
                                    "--web.max-requests=20", "--prometheus.header=X-Scope-OrgID: site")
-        for test in (test_form, test_description, test_replies, test_limits, test_waits, test_clients_that_leave,
+        for test in (test_form, test_description, test_replies, test_no_content, test_limits, test_waits, test_clients_that_leave,
                      test_slow_readers, test_ends):
             test(gate, prometheus)
     finally:

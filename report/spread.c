@@ -206,7 +206,7 @@ static int read_tasks(struct bj_db *db, int64_t job, struct tasks *t,
     int code = bj_db_prepare(
         db,
         "SELECT j.id FROM job AS j WHERE " BJ_REPORT_SIBLINGS " ORDER BY"
-        " j.array_task, j.id LIMIT ?2",
+        " j.array_task NULLS LAST, j.id LIMIT ?2",
         &st, err);
     if (code < 0)
         return code;

@@ -401,6 +401,13 @@ const struct bj_opt bj_conf_opts[] = {
      .arg = "FILE",
      .help = "File that keeps energy totals across restarts. Empty: none.",
      .more = "Without it, counters start at 0 after a restart."},
+    {.name = "energy.ipmi-inactive",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(energy.ipmi_inactive),
+     .help = "Accept DCMI power readings that the BMC marks as deactivated.",
+     .more = "Set it for BMCs that report the right watts so, for example "
+             "OpenBMC; compare with another meter first.",
+     .rare = true},
     {.name = "energy.ipmi-device",
      .kind = BJ_OPT_STR,
      .off = AT(energy.ipmi_device),

@@ -18,6 +18,7 @@ struct command {
     char *words; /* memory of argv */
     uint64_t timeout_usec;
     const atomic_bool *stop;
+    struct bj_power_form form;
 };
 
 /* --- its output -----------------------------------------------------------*/
@@ -92,12 +93,35 @@ static const char *const good_states[] = {
 struct found {
     uint64_t uw;
     bool any, inactive;
+    struct bj_slice host; /* of its lines; p NULL: none yet */
     bool blank; /* the value of power is not a number, such as "N/A" */
 };
 
-static int take_line(struct found *f, struct bj_slice line, struct bj_err *err)
+/* Cut "host: " off a line; -EBADMSG if it is not the host of the other
+ * lines. */
+static int cut_host(struct found *f, struct bj_slice *line, struct bj_err *err)
+{
+    for (size_t i = 0; i + 1 < line->n; i++) {
+        if (line->p[i] != ':' || line->p[i + 1] != ' ')
+            continue;
+        struct bj_slice host = {line->p, i};
+        if (f->host.p && !bj_slice_eq(f->host, host))
+            return bj_err_set(err, -EBADMSG,
+                              "its output is about several hosts");
+        f->host = host;
+        line->p += i + 2;
+        line->n -= i + 2;
+        break;
+    }
+    return 0;
+}
+
+static int take_line(struct found *f, const struct bj_power_form *form,
+                     struct bj_slice line, struct bj_err *err)
 {
     struct bj_slice key, value;
+    if (form->prefix && cut_host(f, &line, err) < 0)
+        return -EBADMSG;
     if (!cut_key(line, &key, &value))
         return 0;
     if (is_one_of(key, state_keys))
@@ -121,18 +145,19 @@ static bool plain_number(struct bj_slice out, struct found *f)
     return f->any;
 }
 
-int bj_power_output(struct bj_slice out, uint64_t *ret_uw, struct bj_err *err)
+int bj_power_output(struct bj_slice out, const struct bj_power_form *form,
+                    uint64_t *ret_uw, struct bj_err *err)
 {
     struct found f = {0};
     struct bj_slice rest = out, line;
     if (!plain_number(bj_slice_trim(out), &f)) {
         while (bj_slice_line(&rest, &line)) {
-            int r = take_line(&f, line, err);
+            int r = take_line(&f, form, line, err);
             if (r < 0)
                 return r;
         }
     }
-    if (f.inactive || (f.blank && !f.any))
+    if ((f.inactive && !(form->inactive && f.any)) || (f.blank && !f.any))
         return bj_err_set(err, -ENODATA,
                           "its output says that power is not measured");
     if (!f.any)
@@ -171,8 +196,8 @@ static int run(struct command *c, uint64_t *ret_uw, struct bj_err *err)
         if (err)
             err->code = r;
     } else {
-        r = bj_power_output((struct bj_slice){res.out.p, res.out.len}, ret_uw,
-                            err);
+        r = bj_power_output((struct bj_slice){res.out.p, res.out.len}, &c->form,
+                            ret_uw, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s", c->argv[0]);
     }
@@ -208,6 +233,7 @@ static int split(struct command *c, struct bj_err *err)
             return bj_err_set(err, -EINVAL, "command of more than %d words",
                               WORDS);
         c->argv[n++] = word.p;
+        c->form.prefix |= bj_slice_eq(word, BJ_SLICE("--always-prefix"));
         c->words[word.p + word.n - c->words] = '\0';
         if (rest.n > 0) { /* skip the NUL */
             rest.p++;
@@ -236,6 +262,7 @@ static int command_open(const struct bj_meter_env *env, void **ret,
     c->words = words;
     c->timeout_usec = env->conf->timeout_usec;
     c->stop = env->stop;
+    c->form.inactive = env->conf->ipmi_inactive;
     int r = split(c, err);
     if (r < 0) {
         command_close(c);

@@ -16,6 +16,7 @@ struct bj_energy_conf {
     uint64_t idle_watts;   /* of the node without jobs; 0: learn */
     char *state_file;      /* "": none */
     char *ipmi_device;     /* "": /dev/ipmi0, /dev/ipmi/0, /dev/ipmidev/0 */
+    bool ipmi_inactive;    /* power that the BMC marks as not active counts */
     char *command;     /* program and arguments, split at blanks; no shell */
     char *redfish_url; /* "https://bmc" ; "": none */
     char *redfish_user, *redfish_password_file;

@@ -141,9 +141,9 @@ int bj_sdr_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
 /* --- their decoders, of responses with completion code 0 ------------------*/
 
 /* Get Power Reading of DCMI: the watts.  -EBADMSG, -ERANGE; -ENODATA when the
- * measurement is not active. */
-int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
-                   struct bj_err *err);
+ * measurement is not active, unless inactive allows that. */
+int bj_dcmi_decode(const struct bj_ipmi_reply *reply, bool inactive,
+                   uint64_t *ret_watts, struct bj_err *err);
 
 /* Get Node Manager Statistics: the watts.  -EBADMSG, -ERANGE. */
 int bj_nm_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,

@@ -19,13 +19,14 @@ enum {
 
 struct dcmi {
     struct bj_ipmi *bmc;
+    bool inactive; /* readings that are not active count */
     bool no_limit; /* the BMC does not report limits */
 };
 
 /* Minimum, maximum and average in the reply are not used: they cover a time
  * that the BMC chooses, and some BMCs never fill them in. */
-int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
-                   struct bj_err *err)
+int bj_dcmi_decode(const struct bj_ipmi_reply *reply, bool inactive,
+                   uint64_t *ret_watts, struct bj_err *err)
 {
     const uint8_t *b = reply->b;
     if (reply->n < READING_BYTES)
@@ -36,7 +37,7 @@ int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
                           "DCMI power reading: group 0x%02X instead of 0xDC",
                           b[1]);
     /* Only this bit: some BMCs set other bits of the byte. */
-    if (!(b[18] & STATE_ACTIVE))
+    if (!inactive && !(b[18] & STATE_ACTIVE))
         return bj_err_set(err, -ENODATA,
                           "DCMI power reading: measurement is not active");
     uint64_t watts = bj_ipmi_le(b + 2, 2);
@@ -59,7 +60,7 @@ static int reading(struct dcmi *d, struct bj_ipmi_reply *reply,
         .n = sizeof(data),
     };
     int r = bj_ipmi_send(d->bmc, &request, reply, err);
-    return r < 0 ? r : bj_dcmi_decode(reply, ret_watts, err);
+    return r < 0 ? r : bj_dcmi_decode(reply, d->inactive, ret_watts, err);
 }
 
 /* Read the active power limit, if any.  If the BMC refuses, the limit is not
@@ -122,6 +123,7 @@ int bj_dcmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
     struct dcmi *d = calloc(1, sizeof(*d));
     if (!d)
         return bj_err_set(err, -ENOMEM, "DCMI");
+    d->inactive = env->conf->ipmi_inactive;
     int r = bj_ipmi_open(env, sys, &d->bmc, err);
     if (r == 0) {
         r = bj_ipmi_missing(reading(d, &reply, &watts, err), &reply);

@@ -15,6 +15,7 @@
 enum {
     BJ_NVML_OK = 0,
     BJ_NVML_UNINITIALIZED = 1,
+    BJ_NVML_BAD_ARGUMENT = 2,
     BJ_NVML_NOT_SUPPORTED = 3,
     BJ_NVML_NO_PERMISSION = 4,
     BJ_NVML_NOT_FOUND = 6,
@@ -27,6 +28,8 @@ enum {
     BJ_NVML_BLOCKED = 17,
     BJ_NVML_MISMATCH = 18,
     BJ_NVML_NO_DATA = 21,
+    BJ_NVML_VERSION = 25,    /* unknown version of an argument */
+    BJ_NVML_DEPRECATED = 26, /* the call has been withdrawn */
     BJ_NVML_NOT_READY = 27,
     BJ_NVML_NO_GPU = 28,
     BJ_NVML_UNKNOWN = 999
@@ -51,6 +54,12 @@ struct bj_nvml_memory2 { /* nvmlMemory_v2_t */
     uint64_t total, reserved, free, used;
 };
 #define BJ_NVML_MEMORY2 0x02000028u
+
+struct bj_nvml_temperature { /* nvmlTemperature_t */
+    uint32_t version, sensor;
+    int32_t celsius;
+};
+#define BJ_NVML_TEMPERATURE 0x0100000cu
 
 struct bj_nvml_utilization { /* nvmlUtilization_t, percent */
     uint32_t gpu, memory;
@@ -147,6 +156,8 @@ BJ_NVML_AT(bj_nvml_memory2, total, 8);
 BJ_NVML_AT(bj_nvml_memory2, reserved, 16);
 BJ_NVML_AT(bj_nvml_memory2, free, 24);
 BJ_NVML_AT(bj_nvml_memory2, used, 32);
+BJ_NVML_SIZE(bj_nvml_temperature, 12);
+BJ_NVML_AT(bj_nvml_temperature, celsius, 8);
 BJ_NVML_SIZE(bj_nvml_utilization, 8);
 BJ_NVML_SIZE(bj_nvml_process, 24);
 BJ_NVML_AT(bj_nvml_process, used_memory, 8);
@@ -201,6 +212,7 @@ BJ_NVML_SIZE(bj_nvml_gpm_get, 13344);
     X(power_limit, (BJ_NVML_DEV, unsigned *))                                  \
     X(energy, (BJ_NVML_DEV, unsigned long long *))                             \
     X(temperature, (BJ_NVML_DEV, int, unsigned *))                             \
+    X(temperature_v, (BJ_NVML_DEV, struct bj_nvml_temperature *))              \
     X(clock, (BJ_NVML_DEV, int, unsigned *))                                   \
     X(fan, (BJ_NVML_DEV, unsigned *))                                          \
     X(cores, (BJ_NVML_DEV, unsigned *))                                        \

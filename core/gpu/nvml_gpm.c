@@ -114,6 +114,27 @@ static void take(struct bj_gpu *g, size_t i, double value)
         (uint64_t)(value * metrics[i].mul + 0.5);
 }
 
+/* Get n metrics from that one on; returns NVML's code. */
+static int get(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p,
+               uint32_t from, uint32_t n)
+{
+    struct bj_nvml_gpm_get *q = v->r->get;
+    memset(q, 0, sizeof(*q));
+    q->version = 1;
+    q->n = n;
+    q->older = p->sample[1 - p->newest];
+    q->newer = p->sample[p->newest];
+    for (uint32_t i = 0; i < n; i++) {
+        q->metric[i].id = metrics[from + i].id;
+        q->metric[i].code = BJ_NVML_NO_DATA;
+    }
+    int code = v->r->nv.gpm_metrics(q);
+    for (uint32_t i = 0; code == BJ_NVML_OK && i < n; i++)
+        if (q->metric[i].code == BJ_NVML_OK)
+            take(v->gpu, from + i, q->metric[i].value);
+    return code;
+}
+
 static void compare(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p)
 {
     struct bj_nvml_reader *r = v->r;
@@ -121,20 +142,19 @@ static void compare(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p)
         r->get = malloc(sizeof(*r->get));
     if (!r->get)
         return;
-    memset(r->get, 0, sizeof(*r->get));
-    r->get->version = 1;
-    r->get->n = METRICS;
-    r->get->older = p->sample[1 - p->newest];
-    r->get->newer = p->sample[p->newest];
-    for (uint32_t i = 0; i < METRICS; i++) {
-        r->get->metric[i].id = metrics[i].id;
-        r->get->metric[i].code = BJ_NVML_NO_DATA;
-    }
-    if (!bj_nvml_succeeded(v, r->nv.gpm_metrics(r->get), "GPM metrics"))
+    int code = get(v, p, 0, METRICS);
+    int e = bj_nvml_errno(code);
+    if (e == 0 || e == -ENODATA || e == -ENXIO || e == -ENODEV) {
+        bj_nvml_succeeded(v, code, "GPM metrics");
         return;
-    for (uint32_t i = 0; i < METRICS; i++)
-        if (r->get->metric[i].code == BJ_NVML_OK)
-            take(v->gpu, i, r->get->metric[i].value);
+    }
+    /* One of them may be refused. */
+    for (uint32_t i = 0; i < METRICS && !v->lost; i++) {
+        code = get(v, p, i, 1);
+        bj_nvml_succeeded(
+            v, code == BJ_NVML_BAD_ARGUMENT ? BJ_NVML_NOT_SUPPORTED : code,
+            "GPM metric");
+    }
 }
 
 /* Whether an earlier compute instance is in the same GPU instance, which is

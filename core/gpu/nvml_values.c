@@ -57,20 +57,32 @@ static void power_values(struct bj_nvml_visit *v)
         v->gpu->energy_raw_uj = millijoules * UINT64_C(1000);
 }
 
+/* CUDA 14 withdraws the older call. */
+static void temperature_value(struct bj_nvml_visit *v)
+{
+    struct bj_nvml_temperature new = {.version = BJ_NVML_TEMPERATURE,
+                                      .sensor = TEMPERATURE_GPU};
+    unsigned celsius = UINT32_MAX;
+    if (CALL(v, temperature_v, v->dev->handle, &new))
+        celsius = new.celsius >= 0 ? (unsigned)new.celsius : UINT32_MAX;
+    else if (!CALL(v, temperature, v->dev->handle, TEMPERATURE_GPU, &celsius))
+        return;
+    if (celsius < 1000)
+        v->gpu->use.temperature_uc = celsius * UINT64_C(1000000);
+}
+
 static void state_values(struct bj_nvml_visit *v)
 {
     struct bj_gpu_use *u = &v->gpu->use;
     struct bj_nvml_utilization busy;
-    unsigned celsius, percent;
+    unsigned percent;
     unsigned long long mask;
     if (!v->gpu->split && CALL(v, utilization, v->dev->handle, &busy) &&
         busy.gpu <= 100 && busy.memory <= 100) {
         u->busy_ppm = busy.gpu * UINT64_C(10000);
         u->memory_busy_ppm = busy.memory * UINT64_C(10000);
     }
-    if (CALL(v, temperature, v->dev->handle, TEMPERATURE_GPU, &celsius) &&
-        celsius < 1000)
-        u->temperature_uc = celsius * UINT64_C(1000000);
+    temperature_value(v);
     if (CALL(v, fan, v->dev->handle, &percent) && percent < 1000)
         u->fan_ppm = percent * UINT64_C(10000);
     if (CALL(v, throttle, v->dev->handle, &mask))
@@ -136,7 +148,32 @@ static bool field_value(const struct bj_nvml_field *f, uint64_t *ret)
     }
 }
 
-/* Read the values without their own call in a single call.  The bytes of PCI
+/* Read fields in a single call; if it is refused because of one of them, each
+ * on its own.  False: none was read. */
+static bool read_fields(struct bj_nvml_visit *v, struct bj_nvml_field *f,
+                        size_t n)
+{
+    if (v->lost || !v->r->nv.fields)
+        return false;
+    int code = v->r->nv.fields(v->dev->handle, (int)n, f);
+    int r = bj_nvml_errno(code);
+    if (r == 0 || r == -ENODATA || r == -ENXIO || r == -ENODEV)
+        return bj_nvml_succeeded(v, code, "fields");
+    bool any = false;
+    for (size_t i = 0; i < n && !v->lost; i++) {
+        int each = v->r->nv.fields(v->dev->handle, 1, &f[i]);
+        /* This is how a driver says that it does not know the field. */
+        if (each == BJ_NVML_BAD_ARGUMENT)
+            each = BJ_NVML_NOT_SUPPORTED;
+        if (bj_nvml_succeeded(v, each, "field"))
+            any = true;
+        else
+            f[i].code = BJ_NVML_NO_DATA;
+    }
+    return any;
+}
+
+/* Read the values without their own call.  The bytes of PCI
  * Express (197, 198) are not read: they have 32 bits, which an H100 fills in 75
  * ms. */
 static void field_values(struct bj_nvml_visit *v)
@@ -157,7 +194,7 @@ static void field_values(struct bj_nvml_visit *v)
         f[i].scope = fields[i].scope;
         f[i].code = BJ_NVML_NO_DATA;
     }
-    if (!CALL(v, fields, v->dev->handle, (int)COUNT(fields), f))
+    if (!read_fields(v, f, COUNT(fields)))
         return;
     for (size_t i = 0; i < COUNT(fields); i++) {
         uint64_t value;

@@ -123,7 +123,7 @@ mig 2 0 gi 9
 mig 2 0 slices 3
 mig 2 0 sms 42
 proc 2 compute $pid 4096 9 0
-fail 1 nvmlDeviceGetTemperature 15
+fail 1 nvmlDeviceGetTemperatureV 15
 END
 if [ -e "$O/gpu/libnvidia-ml.so.1" ]; then
     export FAKE_NVML=$tmp/gpu.script

@@ -10,7 +10,7 @@ static void answers(struct bj_slice in)
     uint64_t watts = 0, uj, uw;
     if (in.n > 0)
         memcpy(reply.b, in.p, reply.n);
-    if (bj_dcmi_decode(&reply, &watts, &err) == 0)
+    if (bj_dcmi_decode(&reply, false, &watts, &err) == 0)
         MUST(watts > 0 && watts <= BJ_IPMI_WATTS_MAX && (reply.b[18] & 0x40));
     else
         MUST(err.code < 0 && err.msg[0]);

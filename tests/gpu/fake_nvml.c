@@ -20,6 +20,8 @@
  *                                -1: no instance, bytes not known
  *   use N PID STAMP SM           a sample of a process; STAMP may be now
  *   field N ID TYPE VALUE        a field value
+ *   refuse N ID CODE             what a call fails with that asks for that
+ *                                field or GPM metric, among others
  *   xid N NUMBER                 an Xid error: reported once, to event sets
  *                                created before the line was written
  *   gpm N GI ID VALUE CODE       a GPM metric; GI -1: of the device
@@ -334,6 +336,18 @@ CALL(nvmlDeviceGetTemperature, DEV d, int sensor, unsigned *ret)
                                  ret);
 }
 
+CALL(nvmlDeviceGetTemperatureV, DEV d, struct bj_nvml_temperature *t)
+{
+    unsigned celsius;
+    if (t->version != (sizeof(*t) | 1u << 24))
+        return 25;
+    int code =
+        return_value(d, "nvmlDeviceGetTemperatureV", "temperature", &celsius);
+    if (code == 0)
+        t->celsius = (int32_t)celsius;
+    return code;
+}
+
 CALL(nvmlDeviceGetClockInfo, DEV d, int type, unsigned *ret)
 {
     static const char *const key[] = {"graphics_clock", "sm_clock",
@@ -410,6 +424,9 @@ CALL(nvmlDeviceGetFieldValues, DEV d, int n, struct bj_nvml_field *f)
         f[i].code = BJ_NVML_NOT_SUPPORTED;
         for (size_t k = 0; k < script.n; k++) {
             char(*l)[WORD] = script.line[k];
+            if (!strcmp(l[0], "refuse") && parse_int(l[1]) == d->gpu &&
+                (uint32_t)parse_int(l[2]) == f[i].id)
+                code = parse_int(l[3]);
             if (!strcmp(l[0], "field") && parse_int(l[1]) == d->gpu &&
                 (uint32_t)parse_int(l[2]) == f[i].id)
                 put_field(&f[i], l[3], l[4]);

@@ -160,6 +160,9 @@ CALL(nvmlGpmMetricsGet, struct bj_nvml_gpm_get *get_)
         m->code = BJ_NVML_NOT_SUPPORTED;
         for (size_t k = 0; k < script.n; k++) {
             char(*l)[WORD] = script.line[k];
+            if (!strcmp(l[0], "refuse") && parse_int(l[1]) == a->dev->gpu &&
+                (uint32_t)parse_int(l[2]) == m->id)
+                code = parse_int(l[3]);
             if (strcmp(l[0], "gpm") != 0 || parse_int(l[1]) != a->dev->gpu ||
                 parse_int(l[2]) != a->gi || (uint32_t)parse_int(l[3]) != m->id)
                 continue;

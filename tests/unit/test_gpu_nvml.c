@@ -151,6 +151,54 @@ static void test_old_memory(void **state)
     assert_int_equal(rig.set.v[0].use.memory_reserved_bytes, BJ_ABSENT);
 }
 
+/* Calls that a driver has withdrawn are no fault; the temperature has a new
+ * one, which older drivers lack. */
+static void test_withdrawn(void **state)
+{
+    static const char *const calls[] = {
+        "nvmlDeviceGetTemperature 26\n", "nvmlDeviceGetTemperatureV 13\n",
+        "nvmlDeviceGetTemperatureV 25\n", "nvmlDeviceGetTemperatureV 26\n",
+        "nvmlDeviceGetFanSpeed 26\n"};
+    char text[512];
+    (void)state;
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        snprintf(text, sizeof(text),
+                 GPU_A "gpu 0 temperature 61\ngpu 0 power 1\nfail 0 %s",
+                 calls[i]);
+        gpu_begin(&rig, text);
+        assert_int_equal(gpu_open(&rig), 0);
+        assert_int_equal(gpu_read(&rig), 0);
+        assert_false(rig.set.v[0].failed);
+        assert_int_equal(rig.set.v[0].use.temperature_uc, 61000000);
+        assert_int_equal(rig.set.v[0].use.power_uw, 1000);
+        teardown(NULL);
+    }
+    gpu_begin(&rig, GPU_A);
+    assert_int_equal(gpu_open(&rig), 0);
+    fake_script(rig.dir, GPU_A "fail 0 any 26\n");
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.n, 1);
+}
+
+/* A field that a driver refuses does not cost the others. */
+static void test_refused_field(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A "field 0 82 1 72\nfield 0 94 1 7\n"
+                          "refuse 0 138 2\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    const struct bj_gpu_use *u = &rig.set.v[0].use;
+    assert_int_equal(u->memory_temperature_uc, 72000000);
+    assert_int_equal(u->pcie_replays, 7);
+    assert_int_equal(u->nvlink_tx_bytes, BJ_ABSENT);
+    /* A fault of one is a fault, and the others have values. */
+    fake_script(rig.dir, GPU_A "field 0 82 1 72\nfield 0 94 1 7\n"
+                               "refuse 0 138 999\n");
+    assert_int_equal(gpu_read(&rig), -EIO);
+    assert_int_equal(rig.set.v[0].use.pcie_replays, 7);
+}
+
 /* A device that supports no call is reported without a value and without a
  * fault. */
 static void test_bare(void **state)
@@ -205,7 +253,7 @@ static void test_reopen(void **state)
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.n, 2);
-    fake_script(rig.dir, GPU_A GPU_B "fail 1 nvmlDeviceGetTemperature 1\n");
+    fake_script(rig.dir, GPU_A GPU_B "fail 1 nvmlDeviceGetTemperatureV 1\n");
     assert_int_equal(gpu_read(&rig), -ENODEV);
     fake_script(rig.dir, GPU_A GPU_B "code nvmlDeviceGetCount_v2 18\n");
     assert_int_equal(gpu_read(&rig), -ENODEV);
@@ -470,6 +518,14 @@ static void test_gpm_mig(void **state)
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.v[1].use.sm_ppm, 300000);
     assert_int_equal(rig.set.v[2].use.sm_ppm, BJ_ABSENT); /* not reported */
+    /* A driver that refuses one metric gives the others. */
+    fake_script(rig.dir, GPU_A MIG "gpu 0 gpm 1\ngpm 0 1 2 40 0\n"
+                                   "refuse 0 3 2\n");
+    testclock_advance(110000);
+    assert_int_equal(gpu_read(&rig), 0);
+    testclock_advance(110000);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.v[1].use.sm_ppm, 400000);
 }
 
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
@@ -479,6 +535,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_no_library), TEST(test_init),
         TEST(test_values),     TEST(test_old_memory),
+        TEST(test_withdrawn),  TEST(test_refused_field),
         TEST(test_bare),       TEST(test_faults),
         TEST(test_reopen),     TEST(test_closed_device),
         TEST(test_mig),        TEST(test_processes),

@@ -58,7 +58,7 @@ static void test_decode(void **state)
         struct bj_ipmi_reply reply;
         uint64_t watts = 0;
         reply.n = fake_hex(responses[i].response, reply.b, sizeof(reply.b));
-        int r = bj_dcmi_decode(&reply, &watts, &err);
+        int r = bj_dcmi_decode(&reply, false, &watts, &err);
         if (r != responses[i].want)
             fail_msg("%s: %d: %s", responses[i].response, r, err.msg);
         assert_int_equal(watts, responses[i].watts);
@@ -76,8 +76,15 @@ static void test_recorded(void **state)
     struct bj_ipmi_reply reply =
         fake_read_recording("tests/fixtures/ipmi/dcmi-reading.raw");
     uint64_t watts = 0;
-    assert_int_equal(bj_dcmi_decode(&reply, &watts, NULL), 0);
+    assert_int_equal(bj_dcmi_decode(&reply, false, &watts, NULL), 0);
     assert_int_equal(watts, 332);
+    /* Marked as not active: only if that is wanted. */
+    reply.b[18] = 0;
+    assert_int_equal(bj_dcmi_decode(&reply, false, &watts, NULL), -ENODATA);
+    assert_int_equal(bj_dcmi_decode(&reply, true, &watts, NULL), 0);
+    assert_int_equal(watts, 332);
+    reply.b[2] = reply.b[3] = 0;
+    assert_int_equal(bj_dcmi_decode(&reply, true, &watts, NULL), -ERANGE);
     reply = fake_read_recording("tests/fixtures/ipmi/dcmi-unknown.raw");
     assert_int_equal(reply.n, 1);
     assert_int_equal(reply.b[0], BJ_IPMI_UNKNOWN);

@@ -18,6 +18,8 @@
 
 enum { SECOND = 1000000 };
 
+static const struct bj_power_form plain;
+
 static void test_recorded(void **state)
 {
     (void)state;
@@ -31,7 +33,7 @@ static void test_recorded(void **state)
         uint64_t uw = 0;
         assert_int_equal(
             bj_file_read(AT_FDCWD, files[i], buf, sizeof(buf), &text, NULL), 0);
-        assert_int_equal(bj_power_output(text, &uw, NULL), 0);
+        assert_int_equal(bj_power_output(text, &plain, &uw, NULL), 0);
         assert_int_equal(uw, 332000000);
     }
 }
@@ -84,11 +86,66 @@ static void test_output(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct bj_err err = {0};
         uint64_t uw = 0;
-        int r = bj_power_output(bj_slice_str(cases[i].text), &uw, &err);
+        int r = bj_power_output(bj_slice_str(cases[i].text), &plain, &uw, &err);
         if (r != cases[i].want || uw != cases[i].uw)
             fail_msg("'%s': %d %llu: %s", cases[i].text, r,
                      (unsigned long long)uw, err.msg);
         assert_int_equal(err.code, r);
+    }
+}
+
+/* Lines with a host (freeipmi's --always-prefix), and readings that are marked
+ * as deactivated. */
+static void test_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        struct bj_power_form form;
+        int want;
+        uint64_t uw;
+    } cases[] = {
+        {"n1: Current Power    : 353 Watts\nn1: Power Measurement : Active\n",
+         {.prefix = true},
+         0,
+         353000000},
+        {"fe80::1: Current Power    : 353 Watts\n",
+         {.prefix = true},
+         0,
+         353000000},
+        {"n1: Current Power    : 353 Watts\n", {.prefix = false}, -EBADMSG, 0},
+        {"n1: Current Power    : 353 Watts\nn2: Current Power : 2 Watts\n",
+         {.prefix = true},
+         -EBADMSG,
+         0},
+        {"n1: Current Power    : 0 Watts\nn1: Power Measurement : Not "
+         "Available\n",
+         {.prefix = true},
+         -ENODATA,
+         0},
+        {"Instantaneous power reading: 360 Watts\n"
+         "Power reading state is: deactivated\n",
+         {.inactive = true},
+         0,
+         360000000},
+        {"Instantaneous power reading: 0 Watts\n"
+         "Power reading state is: deactivated\n",
+         {.inactive = true},
+         -ERANGE,
+         0},
+        {"Power reading state is: deactivated\n",
+         {.inactive = true},
+         -ENODATA,
+         0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_err err = {0};
+        uint64_t uw = 0;
+        int r = bj_power_output(bj_slice_str(cases[i].text), &cases[i].form,
+                                &uw, &err);
+        if (r != cases[i].want || uw != cases[i].uw)
+            fail_msg("'%s': %d %llu: %s", cases[i].text, r,
+                     (unsigned long long)uw, err.msg);
     }
 }
 
@@ -223,8 +280,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded), cmocka_unit_test(test_output),
-        cmocka_unit_test(test_run),      cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_hang),     cmocka_unit_test(test_open),
+        cmocka_unit_test(test_forms),    cmocka_unit_test(test_run),
+        cmocka_unit_test(test_faults),   cmocka_unit_test(test_hang),
+        cmocka_unit_test(test_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

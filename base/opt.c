@@ -183,6 +183,47 @@ static int add_str(const struct bj_opt *o, struct bj_strv *list,
     return 0;
 }
 
+/* Whether a value is a list with commas: where no single value has one. */
+static bool has_commas(const struct bj_opt *o)
+{
+    return o->choices || (o->preset && strchr(o->preset, ','));
+}
+
+static int add_words(const struct bj_opt *o, struct bj_strv *list,
+                     struct bj_slice rest, struct bj_err *err)
+{
+    struct bj_slice word;
+    int r = 0;
+    while (r == 0 && bj_slice_field(&rest, ',', &word))
+        if (word.n > 0)
+            r = add_str(o, list, word, err);
+    return r;
+}
+
+/* Add "a,b"; "+a,b" adds to the preset. */
+static int add_list(const struct bj_opt *o, struct bj_strv *list,
+                    struct bj_slice value, struct bj_err *err)
+{
+    const size_t had = list->n;
+    const bool was_set = list->v;
+    int r = 0;
+    if (value.n == 0 || !has_commas(o))
+        return add_str(o, list, value, err);
+    if (value.p[0] == '+') {
+        value.p++;
+        value.n--;
+        if (!list->v && o->preset)
+            r = add_words(o, list, bj_slice_str(o->preset), err);
+    }
+    if (r == 0)
+        r = add_words(o, list, value, err);
+    while (r < 0 && list->n > had)
+        free(list->v[--list->n]);
+    if (r < 0 && !was_set)
+        free_list(list);
+    return r;
+}
+
 /* Record that a source has set an option. */
 static void note_set(const struct bj_optset *set, const struct bj_opt *o,
                      bool was_set)
@@ -204,7 +245,7 @@ static int assign(const struct bj_optset *set, const struct bj_opt *o,
     case BJ_OPT_STR:
         return set_str(o, field(set, o), value, err);
     case BJ_OPT_LIST:
-        return add_str(o, field(set, o), value, err);
+        return add_list(o, field(set, o), value, err);
     }
     return bj_err_set(err, -EINVAL, "%s: unknown kind of option", o->name);
 }

@@ -17,7 +17,9 @@ enum bj_opt_kind {
     BJ_OPT_SIZE,     /* uint64_t bytes; "64K", "16M", "1G" (powers of 1024) */
     BJ_OPT_STR,      /* char *, owned by the options */
     BJ_OPT_LIST,     /* struct bj_strv, each setting adds one; an empty value
-                        empties the list, also of its preset */
+                        empties the list, also of its preset.  With choices, or
+                        a preset with commas, "a,b" adds two, and "+a" adds to
+                        the preset */
 };
 
 enum { BJ_OPT_LIST_MAX = 1024 }; /* most strings in a list */

@@ -46,7 +46,8 @@ const struct bj_opt bj_cluster_opts[] = {
      .help = "Labels by which jobs and nodes are counted, in addition to their "
              "state.",
      .more =
-         "Remove labels to reduce the number of series; none: only by state. "
+         "Remove labels to reduce the number of series; none: only by state; "
+         "+node: these and node. "
          "The feature is known with cluster.via=json and rest only.",
      .set_off = AT(by_set)},
     {.name = "cluster.source",
@@ -57,8 +58,9 @@ const struct bj_opt bj_cluster_opts[] = {
      .arg = "SOURCE",
      .help =
          "Data to request from the scheduler, in addition to queue and nodes.",
-     .more = "Add shares and limits for fair-share dashboards; none: only "
-             "queue and nodes.",
+     .more =
+         "Add shares and limits for fair-share dashboards (+shares,limits); "
+         "none: only queue and nodes.",
      .set_off = AT(extra_set)},
     {.name = "cluster.max-series",
      .kind = BJ_OPT_U64,

@@ -33,6 +33,7 @@ enum { BJ_ZONES_MAX = 64, BJ_ZONE_NAME = 48 };
  * BJ_ABSENT. */
 struct bj_zone_sample {
     char name[BJ_ZONE_NAME]; /* unique in its meter; [a-z0-9_.-] */
+    char id[BJ_ZONE_NAME];   /* as the source writes it; empty: none */
     enum bj_zone_role role;
     uint64_t energy_uj;  /* counter, 0 .. range_uj */
     uint64_t range_uj;   /* the counter wraps to 0 after this value; absent:

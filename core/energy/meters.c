@@ -327,6 +327,7 @@ static void put_zones(const struct bj_slot_view *v, struct bj_arena *a,
         struct bj_zone_stat *s = &out[(*n)++];
         s->sub.key[0] = bj_slice_str(v->kind->name);
         s->sub.key[1] = bj_arena_copy(a, bj_slice_str(z->name));
+        s->sub.key[2] = bj_arena_copy(a, bj_slice_str(z->id));
         s->energy_uj = z->accum.total_uj;
         s->power_uw = z->accum.power_uw;
         s->limit_uw = z->accum.limit_uw;

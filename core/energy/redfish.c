@@ -54,7 +54,9 @@ static int redfish_read(void *p, struct bj_meter_sample *out,
     for (size_t i = 0; i < m->n; i++) {
         struct bj_zone_sample z;
         struct bj_err why = {0};
+        const struct bj_slice id = bj_redfish_id(m->source[i].chassis.uri);
         bj_zone_init(&z, m->source[i].name, m->source[i].role);
+        snprintf(z.id, sizeof(z.id), "%.*s", (int)id.n, id.p);
         int r = read_source(m, &m->source[i], &z, &why);
         if (r == 0) {
             bj_zone_add(out, &z);

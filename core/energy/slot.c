@@ -118,6 +118,7 @@ static void take_sample(struct bj_slot *s, uint64_t now_usec)
         if (!z)
             continue;
         uint64_t before = z->accum.implausible;
+        memcpy(z->id, sample->id, sizeof(z->id));
         z->role = sample->role;
         bj_accum_take(&z->accum, sample, now_usec, s->view.period_usec);
         if (z->accum.implausible == before)

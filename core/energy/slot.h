@@ -10,7 +10,7 @@ enum { BJ_SLOT_KINDS = 4, BJ_METER_FAULTS = 5 };
 extern const char *const bj_meter_fault_names[BJ_METER_FAULTS];
 
 struct bj_meter_zone {
-    char name[BJ_ZONE_NAME];
+    char name[BJ_ZONE_NAME], id[BJ_ZONE_NAME];
     enum bj_zone_role role;
     struct bj_accum accum;
 };

@@ -262,7 +262,7 @@ struct bj_meter_stat {
     uint64_t success, age_usec, duration_usec;
 };
 struct bj_zone_stat {
-    struct bj_sub sub; /* meter, zone */
+    struct bj_sub sub; /* meter, zone, id in its source */
     uint64_t energy_uj, power_uw, limit_uw, resets, gaps, doubts;
 };
 struct bj_meter_errors {

@@ -116,6 +116,11 @@ struct bj_dialect_row {
      * other records. */
     bool more;
     const char *const *info; /* label names of values outside bj_sub.key */
+    /* SNAPS: append the values of the names in info, made from a record's keys,
+     * to ret; may allocate text in the arena. */
+    void (*more_keys)(struct bj_arena *arena,
+                      const struct bj_slice key[BJ_SUB_KEYS],
+                      struct bj_slice *ret);
     /* Which records are exported. */
     const char *only[2]; /* pattern of bj_sub.key: "a", "a*" or "*a" */
     /* Not those where the base name of bj_sub.key[0] is one of these;

@@ -12,13 +12,6 @@
 
 enum { OF_JOB, OF_NODE };
 
-/* Power from the BMC, or from a command that queries it. */
-static const struct bj_dialect_word dcmi[] = {
-    {"ipmi_dcmi", NULL}, {"command", NULL}, {NULL, NULL}};
-#define DCMI                                                                   \
-    BJ_ZONE(power_uw, NULL, "node"), BJ_UNIT(MICRO),                           \
-        .words = dcmi, .words_only = true, .first = true
-
 static const struct bj_dialect_row rows[] = {
     BJ_STEPS_USE(ROW),
     ROW("memory_total_bytes", "Memory limit in bytes; -1: unlimited.",
@@ -29,10 +22,10 @@ static const struct bj_dialect_row rows[] = {
     BJ_FAIL_COUNT(ROW, BJ_IN_USAGE),
     BJ_STEPS_SWAP(ROW),
     ROW("ipmi_dcmi_watts_total",
-        "Power of the node in watts, as its BMC reports it.", DCMI,
+        "Power of the node in watts, as its BMC reports it.", BJ_DCMI,
         .labels = OF_NODE, BJ_WHEN(RIGHT)),
     COUNTER("ipmi_dcmi_watts_total",
-            "Power of the node in watts, as its BMC reports it.", DCMI,
+            "Power of the node in watts, as its BMC reports it.", BJ_DCMI,
             .labels = OF_NODE, BJ_WHEN(STRICT)),
     COUNTER("rapl_package_joules_total", "Energy of CPU packages in joules.",
             BJ_RAPL(bj_rapl_packages), .labels = OF_NODE),

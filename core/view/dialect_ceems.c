@@ -1,6 +1,11 @@
 /* The names of CEEMS, Slurm collector. */
 #include "core/view/dialect_energy.h"
 
+#include "carbon/table.h"
+#include "core/view/dialect_walk.h"
+
+#include <ctype.h>
+
 #define ROW(text_name, text, ...)                                              \
     {                                                                          \
         BJ_NAMED("ceems_" text_name, BJ_GAUGE, text), __VA_ARGS__              \
@@ -16,6 +21,63 @@ enum { OF_UNIT, OF_NODE, OF_MANAGER, BARE };
 
 static const char *const gpu_keys[] = {"index", "hindex", "gpuuuid", "gpuiid",
                                        NULL};
+
+/* Words and names of the providers of emission factors. */
+static const struct bj_dialect_word providers[] = {
+    {"table", "owid"},
+    {"electricitymaps", "emaps"},
+    {"watttime", "wt"},
+    {NULL, NULL},
+};
+static const struct bj_dialect_word provider_names[] = {
+    {"table", "OWID"},
+    {"electricitymaps", "Electricity Maps"},
+    {"rte", "RTE eCO2 Mix"},
+    {"watttime", "Watt Time"},
+    {NULL, NULL},
+};
+static const char *const factor_names[] = {"provider_name", "country", NULL};
+
+/* The provider's name, and that of the country or zone. */
+static void name_factor(struct bj_arena *arena,
+                        const struct bj_slice key[BJ_SUB_KEYS],
+                        struct bj_slice *ret)
+{
+    const struct bj_dialect_row names = {.words = provider_names};
+    const struct bj_country *c = bj_carbon_country(key[2]);
+    (void)arena;
+    ret[0] = bj_dialect_map_word(&names, key);
+    ret[1] = c ? bj_slice_str(c->name) : key[2];
+}
+
+static const char *const chassis_name[] = {"chassis", NULL};
+
+/* The id of a chassis: each part without letters, digits and '_' is one '_',
+ * with those around it. */
+static void name_chassis(struct bj_arena *arena,
+                         const struct bj_slice key[BJ_SUB_KEYS],
+                         struct bj_slice *ret)
+{
+    const struct bj_slice id = key[2].n > 0 ? key[2] : key[1];
+    char *to = bj_arena_alloc(arena, id.n + 1);
+    size_t n = 0;
+    ret[0] = BJ_SLICE("");
+    if (!to)
+        return;
+    for (size_t i = 0; i < id.n;) {
+        size_t run = i, other = 0;
+        for (; run < id.n && !isalnum((unsigned char)id.p[run]); run++)
+            other += id.p[run] != '_';
+        if (other > 0)
+            to[n++] = '_';
+        for (; other == 0 && i < run; i++)
+            to[n++] = '_';
+        i = run;
+        if (i < id.n)
+            to[n++] = id.p[i++];
+    }
+    ret[0] = (struct bj_slice){to, n};
+}
 
 static const struct bj_dialect_row rows[] = {
     ROW("compute_units", "Jobs on the node.", .of = BJ_ROW_COUNT,
@@ -93,12 +155,11 @@ static const struct bj_dialect_row rows[] = {
     ROW("rapl_psys_power_limit_watts_total", "Power limit of the platform.",
         BJ_RAPL_OF(limit_uw, bj_rapl_psys), .labels = OF_NODE),
     ROW("ipmi_dcmi_current_watts",
-        "Power of the node in watts, as its BMC reports it.",
-        BJ_ZONE(power_uw, "ipmi_dcmi", "node"), BJ_UNIT(MICRO),
+        "Power of the node in watts, as its BMC reports it.", BJ_DCMI,
         .labels = OF_NODE),
     ROW("redfish_current_watts", "Power of a chassis, as its BMC reports it.",
         BJ_ZONE(power_uw, "redfish", NULL), BJ_UNIT(MICRO),
-        .key = {NULL, "chassis"}, .labels = OF_NODE),
+        .info = chassis_name, .more_keys = name_chassis, .labels = OF_NODE),
     ROW("cray_pm_counters_energy_joules", "Energy, as the blade reports it.",
         BJ_ZONE(energy_uj, "cray", NULL), BJ_UNIT(MICRO),
         .key = {NULL, "domain"}, .labels = OF_NODE),
@@ -113,7 +174,8 @@ static const struct bj_dialect_row rows[] = {
         "Emission factor of electricity in grams of CO2 equivalent per kWh.",
         BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
         .only = {NULL, "average_*"}, .unlike_last = true,
-        .key = {"provider", NULL, "country_code"}, .labels = BARE),
+        .key = {"provider", NULL, "country_code"}, .words = providers,
+        .info = factor_names, .more_keys = name_factor, .labels = BARE),
     BJ_COLLECTORS(ROW, BARE),
     BJ_BUILD_INFO(ROW, BARE),
 };

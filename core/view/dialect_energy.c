@@ -15,5 +15,7 @@ const struct bj_dialect_word bj_rapl_packages[] = PART("");
 const struct bj_dialect_word bj_rapl_drams[] = PART(".dram");
 const struct bj_dialect_word bj_rapl_cores[] = PART(".core");
 const struct bj_dialect_word bj_rapl_uncores[] = PART(".uncore");
+const struct bj_dialect_word bj_dcmi_meters[] = {
+    {"ipmi_dcmi", NULL}, {"command", NULL}, {NULL, NULL}};
 const struct bj_dialect_word bj_rapl_psys[] = {
     {"psys", "0"}, {"psys.1", "1"}, {NULL, NULL}};

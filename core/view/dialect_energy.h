@@ -14,6 +14,12 @@ extern const struct bj_dialect_word bj_rapl_packages[], bj_rapl_drams[],
 #define BJ_ZONE(field, meter, zone)                                            \
     BJ_IN_SNAPS(zones, bj_zone_stat, field), .only = {meter, zone}
 
+/* Power of the node from its BMC, or from a command that queries it. */
+extern const struct bj_dialect_word bj_dcmi_meters[];
+#define BJ_DCMI                                                                \
+    BJ_ZONE(power_uw, NULL, "node"), BJ_UNIT(MICRO),                           \
+        .words = bj_dcmi_meters, .words_only = true, .first = true
+
 #define BJ_RAPL_OF(field, zone_words)                                          \
     BJ_ZONE(field, "rapl", NULL), BJ_UNIT(MICRO),                              \
         .key = {NULL, "index"}, .words = (zone_words), .word = 1,              \

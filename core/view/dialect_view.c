@@ -31,6 +31,8 @@ static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
     const char *record = list->v;
     const struct bj_sub *last = NULL;
     int r = 0;
+    if (row->more_keys)
+        bj_arena_reset(&w->room->arena);
     for (size_t i = 0; i < list->n && r >= 0; i++, record += row->size) {
         const struct bj_sub *sub = (const void *)record;
         uint64_t v = bj_dialect_value(row, record);
@@ -38,9 +40,13 @@ static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
             (row->unlike_last && last && same_keys(row, sub, last)))
             continue;
         last = sub;
-        struct bj_slice key[BJ_SUB_KEYS];
+        struct bj_slice key[BJ_SUB_KEYS + BJ_INFO_MAX];
         size_t n = bj_dialect_keys(row, sub->key, key);
-        r = bj_dialect_put(w, labels, n > 0 ? key : NULL, v);
+        if (row->more_keys)
+            row->more_keys(&w->room->arena, sub->key, key + n);
+        if (w->room->arena.failed)
+            return -ENOMEM;
+        r = bj_dialect_put(w, labels, n > 0 || row->more_keys ? key : NULL, v);
         if (row->first)
             break;
     }

@@ -76,6 +76,7 @@ for p in $programs; do
 done
 
 run_tap tests/e2e/quickstart.py check
+run_tap tests/e2e/command_lines.py
 check "the Spack recipe is valid Python" $python -c \
     'compile(open("packaging/spack/packages/batchjob-monitoring/package.py").read(), "package.py", "exec")'
 complete=1

@@ -117,11 +117,37 @@ static void emission_factors(void **state)
     free(page);
     page = write_page("ceems", BJ_PAGE_TEXT, &snap, &env);
 #define CEEMS "ceems_emissions_gCo2_kWh{provider=\""
-    assert_non_null(strstr(page,
-                           "\n" CEEMS "rte\",country_code=\"FR\"} 31\n" CEEMS
-                           "f\",country_code=\"FR\"} 0.000001\n" CEEMS
-                           "f\",country_code=\"DE\"} 0.000003\n"));
+    assert_non_null(strstr(
+        page, "\n" CEEMS "rte\",country_code=\"FR\",provider_name=\"RTE eCO2 "
+                         "Mix\",country=\"France\"} 31\n" CEEMS
+              "f\",country_code=\"FR\",provider_name=\"f\",country=\"France\"} "
+              "0.000001\n" CEEMS "f\",country_code=\"DE\",provider_name=\"f\","
+                                 "country=\"Germany\"} 0.000003\n"));
     assert_null(strstr(page, CEEMS "x\""));
+    free(page);
+}
+
+/* A command that asks the BMC replaces our own IPMI; ids of chassis. */
+static void meters_of_ceems(void **state)
+{
+    (void)state;
+    struct bj_zone_stat v[] = {
+        {KEY2("command", "node"), NONE, 332 * SEC, NONE, 0, 0, 0},
+        {KEY2("redfish", "chassis-a"), NONE, SEC, NONE, 0, 0, 0},
+        {{{SLICE("redfish"), SLICE("chassis-b"), SLICE("__x.-_y_")}},
+         NONE,
+         2 * SEC,
+         NONE,
+         0,
+         0,
+         0},
+    };
+    struct bj_snap snap = {.zones = LIST(v)};
+    char *page = write_page("ceems", BJ_PAGE_TEXT, &snap, &env);
+    assert_non_null(strstr(page, "\nceems_ipmi_dcmi_current_watts{"
+                                 "hostname=\"node7.site\"} 332\n"));
+    assert_non_null(strstr(page, "chassis=\"chassis_a\"} 1\n"));
+    assert_non_null(strstr(page, "chassis=\"__x_y_\"} 2\n"));
     free(page);
 }
 
@@ -224,9 +250,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden),           cmocka_unit_test(labels),
-        cmocka_unit_test(emission_factors), cmocka_unit_test(cgroup_label),
-        cmocka_unit_test(no_series_twice),  cmocka_unit_test(without_jobs),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(emission_factors), cmocka_unit_test(meters_of_ceems),
+        cmocka_unit_test(cgroup_label),     cmocka_unit_test(no_series_twice),
+        cmocka_unit_test(without_jobs),     cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

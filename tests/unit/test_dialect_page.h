@@ -91,7 +91,13 @@ static struct bj_zone_stat zones[] = {
     {KEY2("rapl", "package-1"), 12500000, 80 * SEC, 250 * SEC, 0, 0, 0},
     {KEY2("rapl", "package-1.dram"), 3 * SEC, 5 * SEC, 30 * SEC, 0, 0, 0},
     {KEY2("rapl", "strange"), 4 * SEC, 5 * SEC, NONE, 0, 0, 0},
-    {KEY2("redfish", "node"), NONE, 400500000, NONE, 0, 0, 0},
+    {{{SLICE("redfish"), SLICE("node"), SLICE("Chassis.0")}},
+     NONE,
+     400500000,
+     NONE,
+     0,
+     0,
+     0},
 };
 static struct bj_factor_stat factors[] = {
     {{{SLICE("other"), SLICE("marginal"), SLICE("FR")}}, 90 * SEC, 0, NONE},

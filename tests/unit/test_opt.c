@@ -221,6 +221,50 @@ static void lists(void **state)
     fini(&r);
 }
 
+/* A list whose values have no commas also takes "a,b", and "+a" adds to its
+ * preset. */
+static void lists_with_commas(void **state)
+{
+    (void)state;
+    static const struct bj_opt opts[] = {
+        {.name = "by",
+         .kind = BJ_OPT_LIST,
+         .preset = "user,node",
+         .choices = "user|node|host"},
+        {.name = NULL},
+    };
+    static const struct {
+        const char *value[2], *want;
+        int status;
+    } cases[] = {
+        {{"user,host"}, "user host ", 0},
+        {{"user", "host"}, "user host ", 0},
+        {{"+host"}, "user node host ", 0},
+        {{"host", "+user"}, "host user ", 0},
+        {{"", "+user"}, "user ", 0},
+        {{","}, "user node ", 0},
+        {{"host,nope"}, "user node ", -EINVAL},
+        {{"+nope"}, "user node ", -EINVAL},
+        {{NULL}, "user node ", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_strv list = {0};
+        const struct bj_optset set = {opts, &list};
+        char got[80] = "";
+        int r = bj_opt_presets(&set, NULL);
+        for (int k = 0; k < 2 && cases[i].value[k]; k++)
+            r = bj_opt_set(&set, 1, BJ_SLICE("by"),
+                           bj_slice_str(cases[i].value[k]), NULL);
+        assert_int_equal(r, cases[i].status);
+        assert_int_equal(bj_opt_finish(&set, NULL), 0);
+        for (size_t k = 0; k < list.n; k++)
+            snprintf(got + strlen(got), sizeof got - strlen(got), "%s ",
+                     list.v[k]);
+        assert_string_equal(got, cases[i].want);
+        bj_opt_free(&set);
+    }
+}
+
 static void durations(void **state)
 {
     static const struct {
@@ -536,6 +580,7 @@ int main(void)
         cmocka_unit_test(setting),
         cmocka_unit_test(long_values_in_messages),
         cmocka_unit_test(lists),
+        cmocka_unit_test(lists_with_commas),
         cmocka_unit_test(durations),
         cmocka_unit_test(sizes),
         cmocka_unit_test(amounts_as_text),

@@ -28,14 +28,15 @@ enum bj_row_of {
     BJ_ROW_SUMS,      /* the same, summed over equal exported keys */
     BJ_ROW_GPU_JOB,   /* for each GPU without instances, the id of the job with
                          the largest share, 0: none; key: its UUID */
-    BJ_ROW_GPU_EACH,  /* a field of each GPU without instances; info: index,
-                         minor number, UUID, model, jobid, uid of its owner ("0":
+    BJ_ROW_GPU_EACH,  /* a field of each GPU and instance; info: index, minor
+                         number, UUID, model, jobid, uid of its owner (empty:
                          none), number of the GPU instance */
     BJ_ROW_GPU_EACH_CARD, /* the same; for an instance, the field of its GPU */
-    BJ_ROW_GPU_EACH_REASON, /* the same, for each throttle reason: 1 while it
-                               applies, else 0; the last name in info is the
-                               reason, key[2] for words */
-    BJ_ROW_GPU_EACH_JOB,    /* the same, id of the job with the largest share */
+    BJ_ROW_GPU_EACH_REASON, /* the same, the bit mask of its throttle reasons;
+                               the last name in info are their words, joined by
+                               commas, "none" without one */
+    BJ_ROW_GPU_EACH_JOB,    /* the same, id of the job with the largest share;
+                               no sample without one */
     BJ_ROW_GPU_EACH_UID,    /* the same, the uid of its owner */
     BJ_ROW_GPU_CARDS, /* a field of each GPU that is not an instance; info:
                          index, minor number, UUID, model */

@@ -1,6 +1,7 @@
 #include "core/view/dialect_walk.h"
 
 #include "core/find/ident.h"
+#include "core/gpu/gpu.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ static bool is_divided(const struct bj_snap *snap, const struct bj_sub *gpu)
 
 static struct bj_slice field_of(const struct bj_job *job, int field)
 {
-    return job ? job->ident->f[field] : BJ_SLICE("0");
+    return job ? job->ident->f[field] : BJ_SLICE("");
 }
 
 static struct bj_slice number_text(uint64_t v, char to[24])
@@ -171,16 +172,29 @@ static int put_reasons(struct bj_dialect_walk *w, struct bj_slice labels,
                        const struct bj_gpu_use *card, struct labels *l)
 {
     const struct bj_gpu_label *v = w->snap->gpu_reasons.v;
-    const size_t room = l->n;
-    int r = 0;
-    for (size_t i = 0; i < w->snap->gpu_reasons.n && r >= 0; i++) {
+    char words[BJ_GPU_REASONS * 24];
+    uint64_t mask = BJ_ABSENT;
+    size_t n = 0;
+    for (size_t i = 0; i < w->snap->gpu_reasons.n; i++) {
         if (!same_key(&v[i].sub, &card->sub))
             continue;
-        l->n = room;
-        put_key(l, bj_dialect_map_word(w->row, v[i].sub.key));
-        r = bj_dialect_put(w, labels, l->key, v[i].value);
+        mask = mask == BJ_ABSENT ? 0 : mask;
+        for (unsigned bit = 0; v[i].value && bit < BJ_GPU_REASONS; bit++)
+            if (bj_slice_eq(v[i].sub.key[2], bj_slice_str(bj_gpu_reasons[bit])))
+                mask |= 1ull << bit;
     }
-    return r;
+    if (mask == BJ_ABSENT)
+        return 0;
+    for (unsigned bit = 0; bit < BJ_GPU_REASONS; bit++) {
+        const struct bj_slice key[BJ_SUB_KEYS] = {
+            bj_slice_str(bj_gpu_reasons[bit])};
+        const struct bj_slice word = bj_dialect_map_word(w->row, key);
+        if (mask & 1ull << bit && n < sizeof(words))
+            n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%.*s",
+                                  n > 0 ? "," : "", (int)word.n, word.p);
+    }
+    put_key(l, mask == 0 ? BJ_SLICE("none") : (struct bj_slice){words, n});
+    return bj_dialect_put(w, labels, l->key, mask);
 }
 
 static int put_each(struct bj_dialect_walk *w, struct bj_slice labels,
@@ -203,9 +217,9 @@ static int put_each(struct bj_dialect_walk *w, struct bj_slice labels,
     if (row->of == BJ_ROW_GPU_EACH_REASON)
         return put_reasons(w, labels, from, &l);
     if (row->of == BJ_ROW_GPU_EACH_JOB)
-        v = number_of(job, BJ_ID_JOBID);
+        v = job ? number_of(job, BJ_ID_JOBID) : BJ_ABSENT;
     else if (row->of == BJ_ROW_GPU_EACH_UID)
-        v = number_of(job, BJ_ID_UID);
+        v = job ? number_of(job, BJ_ID_UID) : BJ_ABSENT;
     else
         v = bj_dialect_value(row, (const char *)from);
     return v == BJ_ABSENT ? 0 : bj_dialect_put(w, labels, l.key, v);
@@ -215,17 +229,18 @@ int bj_dialect_put_gpus(struct bj_dialect_walk *w, struct bj_slice labels)
 {
     const struct bj_gpu_use *gpu = w->snap->gpus.v;
     const size_t all = w->snap->gpus.n;
-    const bool cards = w->row->of == BJ_ROW_GPU_CARDS;
+    const enum bj_row_of of = w->row->of;
     uint64_t devices = 0;
     int r = 0;
     for (size_t i = 0; i < all && r >= 0; i++) {
         bool instance = is_instance(w->snap, &gpu[i].sub);
         devices += !instance;
-        if (w->row->of != BJ_ROW_GPU_COUNT &&
-            (cards ? !instance : !is_divided(w->snap, &gpu[i].sub)))
+        if (of == BJ_ROW_GPU_CARDS ? !instance
+            : of == BJ_ROW_GPU_JOB ? !is_divided(w->snap, &gpu[i].sub)
+                                   : of != BJ_ROW_GPU_COUNT)
             r = put_each(w, labels, &gpu[i]);
     }
-    if (w->row->of != BJ_ROW_GPU_COUNT || all == 0)
+    if (of != BJ_ROW_GPU_COUNT || all == 0)
         return r;
     return bj_dialect_put(w, labels, NULL, devices);
 }

@@ -1,7 +1,7 @@
 /* The names of jobstats' GPU exporter, nvidia_gpu_prometheus_exporter. */
 #include "core/view/dialect_tables.h"
 
-/* Values of each GPU, or of its instances if it has any. */
+/* Values of each GPU and instance. */
 #define GPU(text_name, text, field, ...)                                       \
     {                                                                          \
         BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text),                     \
@@ -48,18 +48,16 @@ static const char *const reasoned[] = {"ordinal",  "minor_number", "uuid",
                                        "GPU_I_ID", "reason",       NULL};
 static const char *const counted[] = {"ordinal", "minor_number", "uuid", "name",
                                       "error",   "counter",      NULL};
-static const char *const card[] = {"ordinal", "minor_number", "uuid", "name",
-                                   NULL};
-
-/* nvml.h: nvmlClocksEventReason*. */
 static const struct bj_dialect_word reasons[] = {
-    {"idle", "gpu_idle"},
-    {"clock_setting", "applications_clocks_setting"},
-    {"power_cap", "sw_power_cap"},
-    {"sw_thermal", "sw_thermal_slowdown"},
-    {"hw_thermal", "hw_thermal_slowdown"},
-    {"hw_power_brake", "hw_power_brake_slowdown"},
-    {"display_clock", "display_clock_setting"},
+    {"idle", "idle"},
+    {"clock_setting", "application"},
+    {"power_cap", "swpowercap"},
+    {"hw_slowdown", "hwslowdown"},
+    {"sync_boost", "syncboost"},
+    {"sw_thermal", "swthermalslowdown"},
+    {"hw_thermal", "hwthermalslowdown"},
+    {"hw_power_brake", "hwpowerbrakeslowdown"},
+    {"display_clock", "limited"},
     {NULL, NULL},
 };
 
@@ -84,18 +82,15 @@ static const struct bj_dialect_row rows[] = {
     CLOCK("mem", memory_clock_hz, true),
     CLOCK("video", video_clock_hz, true),
     {BJ_NAMED("nvidia_gpu_clock_event_reason", BJ_GAUGE,
-              "1 while the GPU's clocks are throttled for this reason."),
-     .of = BJ_ROW_GPU_EACH_REASON, .info = reasoned, .words = reasons,
-     .word = 2},
+              "Bit mask of the reasons for which the GPU's clocks are "
+              "throttled."),
+     .of = BJ_ROW_GPU_EACH_REASON, .info = reasoned, .words = reasons},
     ECC("corrected", "volatile", ecc_corrected, false),
     ECC("uncorrected", "volatile", ecc_uncorrected, true),
     ECC("corrected", "aggregate", ecc_corrected_ever, true),
     ECC("uncorrected", "aggregate", ecc_uncorrected_ever, true),
-    CARD("last_error", "Number of the last Xid error since the start; 0: none.",
-         last_xid, .info = card),
-    JOB("jobId", "Id of the job that holds the GPU; 0: none.",
-        BJ_ROW_GPU_EACH_JOB),
-    JOB("jobUid", "User id of that job's owner; 0: none.", BJ_ROW_GPU_EACH_UID),
+    JOB("jobId", "Id of the job that holds the GPU.", BJ_ROW_GPU_EACH_JOB),
+    JOB("jobUid", "User id of that job's owner.", BJ_ROW_GPU_EACH_UID),
     PART("graphics_util_percent", "Time in which an engine was active",
          graphics_ppm),
     PART("sm_util_percent", "Multiprocessors in use", sm_ppm),

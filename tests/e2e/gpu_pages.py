@@ -16,10 +16,9 @@ from prom import parse
 UID = {"2001": 1000, "2002": 1000, "2003": 1001, "2004": 1002, "2005": 1003}
 HOST = os.uname().nodename
 # nvml.h, nvmlClocksEventReason*: bit 0 first.
-REASONS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap",
-           "hw_slowdown", "sync_boost", "sw_thermal_slowdown",
-           "hw_thermal_slowdown", "hw_power_brake_slowdown",
-           "display_clock_setting")
+REASONS = ("idle", "application", "swpowercap", "hwslowdown", "syncboost",
+           "swthermalslowdown", "hwthermalslowdown", "hwpowerbrakeslowdown",
+           "limited")
 CLOCKS = {"graphics": "graphics_clock", "sm": "sm_clock",
           "mem": "memory_clock", "video": "video_clock"}
 ECC = {("corrected", "volatile"): "ecc_00",
@@ -35,6 +34,7 @@ RATES = {"pcie_tx_per_sec": 20, "pcie_rx_per_sec": 21,
          "nvlink_total_rx_per_sec": 60, "nvlink_total_tx_per_sec": 61}
 MIB = 1 << 20
 WHOLE = [str(gpu) for gpu in DEVICE_USE]
+DIVIDED = ["6", "7"]
 
 
 class Page:
@@ -95,19 +95,17 @@ def nvidia_gpu(node, page):
         for (error, counter), key in ECC.items():
             put("ecc_errors", extra(card, key), card_labels(card), error=error,
                 counter=counter)
-        if extra(card, "events") == 8:
-            last = [n for gpu, n in node["xids"] if gpu == card]
-            put("last_error", last[-1] if last else 0, card_labels(card))
-    for gpu in WHOLE + list(MIG):
+    for gpu in WHOLE + DIVIDED + list(MIG):
         card, job = card_of(gpu), holder(gpu)
+        job = "" if job == "0" else job
         labels = {**card_labels(card), "uuid": uuid_of(gpu),
                   "name": model_of(gpu), "jobid": job,
-                  "userid": str(UID.get(job, 0)),
+                  "userid": str(UID.get(job, "")),
                   "GPU_I_ID": str(MIG[gpu][2]) if gpu in MIG else ""}
-        total, used = memory(gpu)
+        total, used = (None, None) if gpu in DIVIDED else memory(gpu)
         put("memory_total_bytes", total, labels)
         put("memory_used_bytes", used, labels)
-        if gpu not in MIG:
+        if gpu in WHOLE:
             put("duty_cycle", DEVICE_USE[card][0], labels)
             put("power_usage_milliwatts", DEVICE_USE[card][2] * 1000, labels)
         put("temperature_celsius", extra(card, "temperature"), labels)
@@ -115,12 +113,11 @@ def nvidia_gpu(node, page):
         for type_, key in CLOCKS.items():
             put("clock", extra(card, key), labels, type=type_)
         mask = extra(card, "throttle")
-        for bit, reason in enumerate(REASONS):
-            if mask is not None:
-                put("clock_event_reason", mask >> bit & 1, labels,
-                    reason=reason)
-        put("jobId", int(job), labels)
-        put("jobUid", UID.get(job, 0), labels)
+        words = [w for bit, w in enumerate(REASONS) if mask and mask >> bit & 1]
+        put("clock_event_reason", mask, labels, reason=",".join(words) or "none")
+        if job:
+            put("jobId", int(job), labels)
+            put("jobUid", UID[job], labels)
         if gpu in MIG and active(gpu) is not None:
             put("sm_util_percent", Fraction(active(gpu)) / 100, labels)
         if gpu not in MIG and extra(card, "gpm"):

@@ -194,74 +194,75 @@ static void servers_that_are_down_are_the_last_choice(void **state)
 
 /* Names of other exporters of clusters: public unless they say something of a
  * person. */
+static const struct {
+    const char *name;
+    bool public;
+} names[] = {
+    /* vpenso */
+    {"slurm_queue_pending", true},
+    {"slurm_queue_node_fail", true},
+    {"slurm_cpus_alloc", true},
+    {"slurm_nodes_mix", true},
+    {"slurm_node_state_info", true},
+    {"slurm_partition_jobs_pending", true},
+    {"slurm_scheduler_threads", true},
+    {"slurm_rpc_stats_avg_time", true},
+    {"slurm_user_rpc_stats", false},
+    {"slurm_account_fairshare", false},
+    {"slurm_account_levelfs", false},
+    {"slurm_user_jobs_running", false},
+    /* prometheus-slurm-exporter */
+    {"slurm_jobs_state_count", true},
+    {"slurm_job_count_per_state", true},
+    {"slurm_pending_reason_total", true},
+    {"slurm_job_scrape_duration", true},
+    {"slurm_job_scrape_error", true},
+    {"job_scrape_errors", true},
+    {"slurm_cpu_load", true},
+    {"slurm_mem_real", true},
+    {"slurm_node_scrape_error", true},
+    {"slurm_diag_scrape_duration", true},
+    {"slurm_limit_scrape_duration", true},
+    {"slurm_account_collect_error", true},
+    {"slurm_lic_used", true},
+    {"slurm_rpc_msg_type_count", true},
+    {"slurm_daemon_thread_count", true},
+    {"slurm_dbd_agent_queue_size", true},
+    {"slurm_backfill_job_count", true},
+    {"slurm_rpc_user_count", false},
+    {"slurm_user_state_total", false},
+    {"slurm_account_job_state_total", false},
+    {"slurm_account_cpu_limit", false},
+    {"slurm_job_mem_alloc", false},
+    {"slurm_job_cpu_alloc", false},
+    {"slurm_feature_total", false},
+    /* mila */
+    {"slurm_job_states", true},
+    {"slurm_node_states", true},
+    {"slurm_login_nodes", true},
+    {"slurm_partitions", true},
+    /* slurm-job-exporter */
+    {"slurm_job_memory_max", false},
+    {"slurm_job_core_usage_total", false},
+};
+
 static void presets_of_other_exporters(void **state)
 {
     (void)state;
-    static const struct {
-        const char *name;
-        bool public;
-    } cases[] = {
-        /* vpenso */
-        {"slurm_queue_pending", true},
-        {"slurm_queue_node_fail", true},
-        {"slurm_cpus_alloc", true},
-        {"slurm_nodes_mix", true},
-        {"slurm_node_state_info", true},
-        {"slurm_partition_jobs_pending", true},
-        {"slurm_scheduler_threads", true},
-        {"slurm_rpc_stats_avg_time", true},
-        {"slurm_user_rpc_stats", false},
-        {"slurm_account_fairshare", false},
-        {"slurm_account_levelfs", false},
-        {"slurm_user_jobs_running", false},
-        /* prometheus-slurm-exporter */
-        {"slurm_jobs_state_count", true},
-        {"slurm_job_count_per_state", true},
-        {"slurm_pending_reason_total", true},
-        {"slurm_job_scrape_duration", true},
-        {"slurm_job_scrape_error", true},
-        {"job_scrape_errors", true},
-        {"slurm_cpu_load", true},
-        {"slurm_mem_real", true},
-        {"slurm_node_scrape_error", true},
-        {"slurm_diag_scrape_duration", true},
-        {"slurm_limit_scrape_duration", true},
-        {"slurm_account_collect_error", true},
-        {"slurm_lic_used", true},
-        {"slurm_rpc_msg_type_count", true},
-        {"slurm_daemon_thread_count", true},
-        {"slurm_dbd_agent_queue_size", true},
-        {"slurm_backfill_job_count", true},
-        {"slurm_rpc_user_count", false},
-        {"slurm_user_state_total", false},
-        {"slurm_account_job_state_total", false},
-        {"slurm_account_cpu_limit", false},
-        {"slurm_job_mem_alloc", false},
-        {"slurm_job_cpu_alloc", false},
-        {"slurm_feature_total", false},
-        /* mila */
-        {"slurm_job_states", true},
-        {"slurm_node_states", true},
-        {"slurm_login_nodes", true},
-        {"slurm_partitions", true},
-        /* slurm-job-exporter */
-        {"slurm_job_memory_max", false},
-        {"slurm_job_core_usage_total", false},
-    };
     static char url[] = "http://a:9090";
     const struct bj_prom_conf prom = {.url = url};
     struct bj_gate_conf conf = {.enabled = true, .queries = 16};
     struct bj_err err = {0};
     assert_int_equal(bj_gate_conf_check(&conf, &prom, &err), 0);
     const struct bj_promql_rules rules = {conf.rule, conf.rules};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct bj_arena arena = {0};
         const struct bj_promql_node *tree = NULL;
-        assert_int_equal(bj_promql_parse(bj_slice_str(cases[i].name), NULL,
+        assert_int_equal(bj_promql_parse(bj_slice_str(names[i].name), NULL,
                                          &arena, &tree, NULL),
                          0);
-        if (bj_promql_is_public(tree, &rules) != cases[i].public)
-            fail_msg("%s", cases[i].name);
+        if (bj_promql_is_public(tree, &rules) != names[i].public)
+            fail_msg("%s", names[i].name);
         bj_arena_free(&arena);
     }
     bj_gate_conf_free(&conf);

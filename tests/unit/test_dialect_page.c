@@ -119,10 +119,10 @@ static void emission_factors(void **state)
 #define CEEMS "ceems_emissions_gCo2_kWh{provider=\""
     assert_non_null(strstr(
         page, "\n" CEEMS "rte\",country_code=\"FR\",provider_name=\"RTE eCO2 "
-                         "Mix\",country=\"France\"} 31\n" CEEMS
+              "Mix\",country=\"France\"} 31\n" CEEMS
               "f\",country_code=\"FR\",provider_name=\"f\",country=\"France\"} "
               "0.000001\n" CEEMS "f\",country_code=\"DE\",provider_name=\"f\","
-                                 "country=\"Germany\"} 0.000003\n"));
+              "country=\"Germany\"} 0.000003\n"));
     assert_null(strstr(page, CEEMS "x\""));
     free(page);
 }

@@ -388,8 +388,8 @@ def ceems(raw):
         "ceems_cray_pm_counters_energy_joules": one(7, domain="node"),
         "ceems_cray_pm_counters_power_watts": one(300, domain="node"),
         "ceems_cray_pm_counters_power_limit_watts": one(900, domain="node"),
-        # These need a BMC; other tests cover the meters.
-        "ceems_ipmi_dcmi_current_watts": NONE,
+        "ceems_ipmi_dcmi_current_watts": one(415, **node),  # of the command
+        # This needs a BMC; other tests cover the meter.
         "ceems_redfish_current_watts": NONE,
         "ceems_emissions_gCo2_kWh": one(56.25, provider="constant"),
         "ceems_scrape_collector_duration_seconds": one(0, 0, 60, collector="cpu"),

@@ -390,7 +390,7 @@ def test_exporter():
     check(not why, "exporter: the factors are on the page", why)
     why = [line for name, line in
            (("batchjob_monitoring", "batchjob_emissions_gCo2_kWh 31"),
-            ("ceems", 'ceems_emissions_gCo2_kWh{provider="rte",country_code="FR"} 31'))
+            ("ceems", 'ceems_emissions_gCo2_kWh{provider="rte",country_code="FR",provider_name="RTE eCO2 Mix",country="France"} 31'))
            if line not in e.page("/metrics/" + name).splitlines()]
     check(not why, "exporter: real-time factors are on the pages of other exporters", why)
     e.stop()

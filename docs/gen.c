@@ -74,7 +74,10 @@ static const char intro[] =
     "last two can be disabled), `slurm_node` where slurmd was built to run "
     "several times on a host, and `cluster` where one is configured. The "
     "column *labels* lists further ones.\n"
-    "- A value that a source does not report is absent, never 0.\n"
+    "- A value that a source does not report is absent, never 0. The column "
+    "*absent when* names the usual reason; a value is also absent while "
+    "its collector is off or cannot read it, and levels after the end of "
+    "their job.\n"
     "- collectd: write_prometheus names a metric `collectd_batchjob_TYPE`, "
     "with `_total` for counters. Values are whole numbers, so times are in "
     "microseconds where the type ends in `_usec`. The job is the plugin "
@@ -207,7 +210,7 @@ static void put_types(struct bj_buf *out, const struct bj_metric_table *t,
     bj_buf_str(out, "`");
 }
 
-static void put_row(struct bj_buf *out, const struct bj_metric_table *t,
+static bool put_row(struct bj_buf *out, const struct bj_metric_table *t,
                     const struct bj_metric *m)
 {
     bj_buf_str(out, "| `");
@@ -220,7 +223,11 @@ static void put_row(struct bj_buf *out, const struct bj_metric_table *t,
         put_names(out, t->label, BJ_SUB_KEYS);
     bj_buf_str(out, " | ");
     put_types(out, t, m);
-    bj_buf_printf(out, " | %s |\n", m->help);
+    const char *absent = bj_gen_absent(t, m);
+    if (!absent)
+        return false;
+    bj_buf_printf(out, " | %s | %s |\n", absent, m->help);
+    return true;
 }
 
 static int gen_metrics(struct bj_buf *out)
@@ -233,12 +240,14 @@ static int gen_metrics(struct bj_buf *out)
         if (strcmp(before, t->name) != 0)
             bj_buf_printf(out,
                           "\n## %s\n\n| metric | kind | labels | "
-                          "type in collectd | meaning |\n|---|---|---|---|---|"
+                          "type in collectd | absent when | meaning |\n"
+                          "|---|---|---|---|---|---|"
                           "\n",
                           title_of(t));
         before = t->name;
         for (size_t k = 0; k < t->nrows; k++)
-            put_row(out, t, &t->rows[k]);
+            if (!put_row(out, t, &t->rows[k]))
+                return -EINVAL;
     }
     return 0;
 }

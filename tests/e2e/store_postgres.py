@@ -28,7 +28,7 @@ PATHS = ["/api/v1/" + p for p in (
     "jobs?from=0&limit=1000", "jobs?from=0&limit=7&total=1", "jobs?from=0&sort=elapsed_seconds&limit=20",
     "jobs?from=0&sort=cpu_efficiency_percent&limit=50", "jobs?from=0&user=user3,user5&limit=50",
     "jobs?from=0&account=acct1&state=failed,timeout&limit=50", "jobs?from=0&name=%25a%25&limit=50",
-    "jobs?from=0&node=n07&limit=50", "jobs?from=0&finding=cpu_low&limit=50", "jobs?from=0&state=pending,running",
+    "jobs?from=0&node=n07&limit=50", "jobs?from=0&finding=low_cpu&limit=50", "jobs?from=0&state=pending,running",
     "jobs?from=0&job=1001", "jobs?from=0&job=1001,1005", "jobs?from=0&job=1001%2B1", "jobs?from=0&gpu=1&limit=10",
     "jobs?from=0&format=csv&limit=100", "findings?from=0", "findings?from=0&user=user3",
     "usage?from=0", "usage?from=0&group_by=user", "usage?from=0&group_by=account,month", "usage?from=0&group_by=user,partition",

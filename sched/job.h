@@ -181,6 +181,11 @@ struct bj_sched_job {
     struct bj_slice work_dir, submit_line, container;
     struct bj_slice comment, admin_comment, system_comment;
 
+    /* The source lists the jobs of this moment (qstat, bjobs) and knows less of
+     * jobs that have ended than their accounting: it only adds what is not
+     * known of them. */
+    bool snapshot;
+
     /* --- steps --- */
     const struct bj_job_step *step; /* NULL when steps is 0 */
     unsigned steps;

@@ -192,6 +192,7 @@ static int record(void *ctx, struct bj_slice key, const struct bj_json *v,
     (void)key;
     bj_sched_job_init(&row.job);
     row.job.batch_system = BJ_SLICE("lsf");
+    row.job.snapshot = true;
     row.job.cluster = r->conf.cluster;
     row.id = row.index = BJ_ABSENT;
     row.exec_hosts = row.slots = row.requested_slots = BJ_ABSENT;

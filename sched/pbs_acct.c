@@ -33,7 +33,8 @@ struct bj_pbs_acct {
     uint64_t line;      /* its first line; 0: none */
     bool open;          /* its account has not ended: text from account_at on
                            has no end of it */
-    bool lost;          /* it is too long, and left out */
+    struct bj_buf reason; /* of the current job */
+    bool lost;            /* it is too long, and left out */
     size_t account_at;
     struct seen *seen; /* SEEN of them, indexed by hash; the later of two jobs
                           with the same index replaces the earlier */
@@ -196,9 +197,9 @@ static void read_attrs(struct bj_pbs_acct *r, const struct record *rec,
  * owner, and no exec_vnode. */
 static enum bj_job_state exit_state(const struct bj_pbs_row *row)
 {
-    return row->owner.n > 0 && row->exec_vnode.n == 0
-               ? bj_state_torque_exit(row->exit_status)
-               : bj_state_pbs('F', row->exit_status);
+    return bj_pbs_killed(row, row->owner.n > 0 && row->exec_vnode.n == 0
+                                  ? bj_state_torque_exit(row->exit_status)
+                                  : bj_state_pbs('F', row->exit_status));
 }
 
 /* --- types of records -----------------------------------------------------*/
@@ -215,6 +216,16 @@ static void recall(struct bj_sched_job *job, const struct seen *s)
         return;
     fill(&job->submit_sec, s->queued_sec);
     fill(&job->start_sec, s->start_sec);
+}
+
+/* The time that a run was suspended, until its end. */
+static void take_suspended(struct bj_sched_job *job, const struct seen *s)
+{
+    if (!s || (s->suspended_sec == 0 && s->stopped_sec == BJ_ABSENT))
+        return;
+    job->suspended_sec = s->suspended_sec;
+    if (s->stopped_sec != BJ_ABSENT && job->end_sec > s->stopped_sec)
+        job->suspended_sec += job->end_sec - s->stopped_sec;
 }
 
 static bool queued(struct bj_pbs_acct *r, const struct record *rec,
@@ -235,6 +246,8 @@ static bool started(struct bj_pbs_acct *r, const struct record *rec,
     fill(&job->start_sec, rec->stamp_sec);
     s->start_sec = job->start_sec;
     s->queued_sec = job->submit_sec;
+    s->stopped_sec = BJ_ABSENT;
+    s->suspended_sec = 0;
     job->state = BJ_STATE_RUNNING;
     return true;
 }
@@ -246,6 +259,7 @@ static bool ended(struct bj_pbs_acct *r, const struct record *rec,
     struct seen *s = find_seen(r, rec->id);
     recall(job, s);
     fill(&job->end_sec, rec->stamp_sec);
+    take_suspended(job, s);
     if (s && s->deleted && job->state == BJ_STATE_FAILED &&
         job->exit_signal != BJ_ABSENT && job->exit_signal > 0)
         job->state = BJ_STATE_CANCELLED;
@@ -259,9 +273,54 @@ static bool rerun(struct bj_pbs_acct *r, const struct record *rec,
     struct seen *s = find_seen(r, rec->id);
     recall(job, s);
     fill(&job->end_sec, rec->stamp_sec);
+    take_suspended(job, s);
     job->state = BJ_STATE_REQUEUED;
-    if (s)
-        s->start_sec = BJ_ABSENT;
+    if (s) {
+        s->start_sec = s->stopped_sec = BJ_ABSENT;
+        s->suspended_sec = 0;
+    }
+    return true;
+}
+
+static bool suspended(struct bj_pbs_acct *r, const struct record *rec,
+                      struct bj_sched_job *job)
+{
+    struct seen *s = find_seen(r, rec->id);
+    if (!s || s->start_sec == BJ_ABSENT)
+        return false;
+    recall(job, s);
+    fill(&s->stopped_sec, rec->stamp_sec);
+    job->state = BJ_STATE_SUSPENDED;
+    return true;
+}
+
+static bool resumed(struct bj_pbs_acct *r, const struct record *rec,
+                    struct bj_sched_job *job)
+{
+    struct seen *s = find_seen(r, rec->id);
+    if (!s || s->start_sec == BJ_ABSENT || s->stopped_sec == BJ_ABSENT)
+        return false;
+    recall(job, s);
+    job->end_sec = rec->stamp_sec;
+    take_suspended(job, s);
+    job->end_sec = BJ_ABSENT;
+    s->stopped_sec = BJ_ABSENT;
+    s->suspended_sec = job->suspended_sec;
+    job->state = BJ_STATE_RUNNING;
+    return true;
+}
+
+/* A waiting or running job was changed: the record has the new values only. */
+static bool altered(struct bj_pbs_acct *r, const struct record *rec,
+                    struct bj_sched_job *job)
+{
+    const struct seen *s = find_seen(r, rec->id);
+    if (!s || s->queued_sec == BJ_ABSENT)
+        return false;
+    recall(job, s);
+    job->state = s->start_sec == BJ_ABSENT     ? BJ_STATE_PENDING
+                 : s->stopped_sec == BJ_ABSENT ? BJ_STATE_RUNNING
+                                               : BJ_STATE_SUSPENDED;
     return true;
 }
 
@@ -276,17 +335,15 @@ static bool aborted(struct bj_pbs_acct *r, const struct record *rec,
     return true;
 }
 
+/* Of a job that runs, an E record with its end follows. */
 static bool deleted(struct bj_pbs_acct *r, const struct record *rec,
                     struct bj_sched_job *job)
 {
     struct seen *s = find_seen(r, rec->id);
-    if (s && s->start_sec != BJ_ABSENT) { /* its E record follows */
-        s->deleted = true;
-        return false;
-    }
-    if (!s)
-        remember(r, rec->id)->deleted = true;
     recall(job, s);
+    if (!s)
+        s = remember(r, rec->id);
+    s->deleted = true;
     fill(&job->end_sec, rec->stamp_sec);
     job->state = BJ_STATE_CANCELLED;
     return true;
@@ -297,8 +354,9 @@ static const struct type {
     bool (*take)(struct bj_pbs_acct *, const struct record *,
                  struct bj_sched_job *); /* false: no job to report */
 } types[] = {
-    {'E', ended}, {'S', started}, {'Q', queued},
-    {'R', rerun}, {'A', aborted}, {'D', deleted},
+    {'E', ended},     {'S', started}, {'Q', queued},
+    {'R', rerun},     {'A', aborted}, {'D', deleted},
+    {'z', suspended}, {'r', resumed}, {'a', altered},
 };
 
 /* --- lines ----------------------------------------------------------------*/
@@ -367,7 +425,17 @@ static int take_record(struct bj_pbs_acct *r, struct bj_slice text,
         bad_line(r, rec.id, "a job id");
         return 0;
     }
+    if (bj_pbs_is_array(&row))
+        return 0;
     row.job.state = exit_state(&row);
+    if (row.requestor.n > 0) {
+        r->reason.len = 0;
+        bj_buf_str(&r->reason, "deleted by ");
+        bj_buf_slice(&r->reason, row.requestor);
+        if (r->reason.failed)
+            return bj_err_set(err, -ENOMEM, "pbs: no memory");
+        row.job.reason = (struct bj_slice){r->reason.p, r->reason.len};
+    }
     if (!t->take(r, &rec, &row.job))
         return 0;
     return r->conf.job(r->conf.ctx, &row.job, err);
@@ -491,6 +559,7 @@ void bj_pbs_acct_free(struct bj_pbs_acct *r)
     if (!r)
         return;
     bj_buf_free(&r->text);
+    bj_buf_free(&r->reason);
     bj_lines_free(&r->lines);
     free(r->seen);
     free(r);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 static int text(struct bj_slice s, void *to)
 {
@@ -144,6 +145,9 @@ static const struct attr {
     {BJ_WORD("exec_vnode"), TEXT, ROW(exec_vnode)},
     {BJ_WORD("run_count"), NUMBER, ROW(run_count)},
     {BJ_WORD("Exit_status"), exit_status, "a number", 0},
+    {BJ_WORD("requestor"), TEXT, ROW(requestor)},
+    {BJ_WORD("resources_used.diag_messages"), TEXT, ROW(diagnosis)},
+    {BJ_WORD("Resource_List.cput"), USEC, ROW(cpu_limit_usec)},
     {BJ_WORD("Resource_List.walltime"), SECONDS, J(time_limit_sec)},
     {BJ_WORD("Resource_List.mem"), SIZE, J(mem_requested_bytes)},
     {BJ_WORD("Resource_List.ncpus"), NUMBER, J(cpus_requested)},
@@ -167,6 +171,8 @@ void bj_pbs_row_init(struct bj_pbs_row *row)
     row->exit_status = INT64_MIN;
     row->substate = row->qtime_sec = row->modified_sec = BJ_ABSENT;
     row->run_count = row->gpus_requested = BJ_ABSENT;
+    row->cpu_limit_usec = BJ_ABSENT;
+    row->requestor = row->diagnosis = (struct bj_slice){NULL, 0};
 }
 
 const char *bj_pbs_attr(struct bj_pbs_row *row, struct bj_slice key,
@@ -310,4 +316,25 @@ void bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id)
     if (job->submit_host.n == 0 && at)
         job->submit_host = (struct bj_slice){
             at + 1, row->owner.n - (size_t)(at - row->owner.p) - 1};
+}
+
+enum bj_job_state bj_pbs_killed(const struct bj_pbs_row *row,
+                                enum bj_job_state state)
+{
+    enum { SHELL = 128, KILL = 9 }; /* a shell ends with 128 and the signal */
+    static const struct bj_slice memory = BJ_WORD("mem limit exceeded");
+    static const struct bj_slice swap = BJ_WORD("memsw limit exceeded");
+    const struct bj_slice found = row->diagnosis;
+    const uint64_t used = row->job.use.cpu_usec;
+    const bool killed =
+        row->job.exit_signal == KILL || row->job.exit_code == SHELL + KILL;
+    if (state != BJ_STATE_FAILED)
+        return state;
+    if (found.n > 0 && (memmem(found.p, found.n, memory.p, memory.n) ||
+                        memmem(found.p, found.n, swap.p, swap.n)))
+        return BJ_STATE_OOM;
+    return killed && row->cpu_limit_usec != BJ_ABSENT && used != BJ_ABSENT &&
+                   used >= row->cpu_limit_usec
+               ? BJ_STATE_TIMEOUT
+               : state;
 }

@@ -14,7 +14,10 @@ struct bj_pbs_row {
     int64_t exit_status;   /* INT64_MIN: none */
     uint64_t substate, qtime_sec, modified_sec, run_count;
     uint64_t gpus_requested;
-    struct bj_slice owner; /* "anna@login1" */
+    uint64_t cpu_limit_usec;   /* of the whole job */
+    struct bj_slice requestor; /* who deleted it: "root@server" */
+    struct bj_slice diagnosis; /* what the cgroup hook found */
+    struct bj_slice owner;     /* "anna@login1" */
     struct bj_slice exec_host, exec_vnode;
 };
 
@@ -29,5 +32,17 @@ const char *bj_pbs_attr(struct bj_pbs_row *row, struct bj_slice key,
 /* Set everything that needs more than one attribute, except the state.  id is
  * the job's. */
 void bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id);
+
+/* "7[]": the array itself.  Its tasks are jobs, the array is not.  Call it
+ * after bj_pbs_settle. */
+static inline bool bj_pbs_is_array(const struct bj_pbs_row *row)
+{
+    return row->job.array_job != BJ_ABSENT && row->job.array_task == BJ_ABSENT;
+}
+
+/* The state of a job that ended: a failed one may have been killed at a limit,
+ * which its exit status does not say. */
+enum bj_job_state bj_pbs_killed(const struct bj_pbs_row *row,
+                                enum bj_job_state state);
 
 #endif

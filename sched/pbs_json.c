@@ -66,6 +66,26 @@ static void report(struct bj_pbs_json *r, struct bj_pbs_bad bad)
 
 /* --- jobs -----------------------------------------------------------------*/
 
+/* Of a task of an array that ended some time ago, PBS knows only that: what it
+ * prints is the array's. */
+static bool lacks_values(const struct bj_pbs_row *row)
+{
+    return row->job.array_task != BJ_ABSENT && row->exec_host.n == 0 &&
+           row->exec_vnode.n == 0 && row->run_count == BJ_ABSENT;
+}
+
+/* The end stays: the task has ended by then. */
+static void forget_values(struct bj_pbs_row *row)
+{
+    struct bj_sched_job *job = &row->job;
+    job->state = BJ_STATE_UNKNOWN;
+    job->start_sec = BJ_ABSENT;
+    job->exit_raw = (struct bj_slice){NULL, 0};
+    job->exit_code = job->exit_signal = BJ_ABSENT;
+    if (job->end_sec == BJ_ABSENT)
+        job->end_sec = row->modified_sec;
+}
+
 static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
 {
     enum { KILLED_BY_USER = 91 }; /* JOB_SUBSTATE_TERMINATED */
@@ -89,13 +109,19 @@ static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
                       .job = id, .expected = "a job id", .left_out = true});
         return 0;
     }
+    if (bj_pbs_is_array(&row))
+        return 0;
+    row.job.snapshot = true;
     row.job.state_raw = row.state;
     row.job.state =
         bj_state_pbs(row.state.n == 1 ? row.state.p[0] : 0, row.exit_status);
     if (row.state.n == 1 && memchr("FX", row.state.p[0], 2) &&
         row.exit_status == INT64_MIN && row.job.start_sec == BJ_ABSENT)
         row.job.state = BJ_STATE_CANCELLED; /* it never ran */
-    if (bj_state_ended(row.job.state)) {
+    if (bj_state_ended(row.job.state) && lacks_values(&row))
+        forget_values(&row);
+    else if (bj_state_ended(row.job.state)) {
+        row.job.state = bj_pbs_killed(&row, row.job.state);
         if (row.substate == KILLED_BY_USER)
             row.job.state = BJ_STATE_CANCELLED;
         if (row.job.end_sec == BJ_ABSENT)

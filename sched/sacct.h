@@ -41,6 +41,7 @@ struct bj_sacct_bad {
     struct bj_slice value;
     const char *expected; /* "a time", "25 fields", ... */
     bool line_left_out;   /* else only the field is absent */
+    const char *file;     /* its path, and line is unknown; NULL: not a file */
 };
 
 struct bj_sacct_conf {

@@ -6,6 +6,8 @@
 #include "statsdb/retry.h"
 #include "store/db.h"
 
+#include <stdio.h>
+
 enum {
     SLICE_MIN_SEC = 900, /* shortest window after timeouts */
 };
@@ -26,15 +28,16 @@ static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
 void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad)
 {
     struct bj_daemon_source *s = ctx;
-    char job[64], field[64], value[96];
+    char job[64], field[64], value[96], line[32];
     if (++s->bad > BJ_DAEMON_BAD_LOGGED)
         return;
     bj_progress_clear(&s->progress);
     bj_text_clean(bad->job, job, sizeof(job));
     bj_text_clean(bad->field, field, sizeof(field));
     bj_text_clean(bad->value, value, sizeof(value));
-    bj_log(BJ_LOG_WARN, NULL, "%s: line %llu, job %s: %s '%s' is not %s; %s",
-           s->conf->name, (unsigned long long)bad->line, job, field, value,
+    snprintf(line, sizeof(line), "line %llu", (unsigned long long)bad->line);
+    bj_log(BJ_LOG_WARN, NULL, "%s: %s, job %s: %s '%s' is not %s; %s",
+           s->conf->name, bad->file ? bad->file : line, job, field, value,
            bad->expected,
            bad->line_left_out ? "line skipped" : "field skipped");
 }

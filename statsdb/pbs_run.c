@@ -1,8 +1,34 @@
 #include "statsdb/pbs_run.h"
 
 #include "sched/state.h"
+#include "store/db.h"
 
 #include <string.h>
+
+const unsigned char bj_pbs_shared[BJ_PBS_SHARED] = {
+    BJ_JOB_USER, BJ_JOB_ACCOUNT, BJ_JOB_PARTITION, BJ_JOB_OWNER, BJ_COL_NAME};
+
+struct bj_pbs_run bj_pbs_run_read(struct bj_st *st, int column)
+{
+    struct bj_pbs_run run = {.submit = bj_st_get_i64(st, column),
+                             .start = bj_st_get_i64(st, column + 1),
+                             .end = bj_st_get_i64(st, column + 2),
+                             .state = bj_st_get_i64(st, column + 3)};
+    for (int i = 0; i < BJ_PBS_SHARED; i++)
+        run.shared[i] = bj_st_get_i64(st, column + 4 + i);
+    return run;
+}
+
+struct bj_pbs_run bj_pbs_run_of(const struct bj_row *row)
+{
+    struct bj_pbs_run run = {.submit = row->v[BJ_JOB_SUBMIT],
+                             .start = row->v[BJ_COL_START],
+                             .end = row->v[BJ_COL_END],
+                             .state = row->v[BJ_COL_STATE]};
+    for (int i = 0; i < BJ_PBS_SHARED; i++)
+        run.shared[i] = row->v[bj_pbs_shared[i]];
+    return run;
+}
 
 enum { RUNS_MAX = 1000 }; /* distinguished runs of a job */
 
@@ -16,6 +42,24 @@ void bj_pbs_keys(const struct bj_row *record, int64_t *ret_from,
         base == 0 || base > INT64_MAX - RUNS_MAX ? INT64_MAX : base + RUNS_MAX;
 }
 
+/* Note a run before or after a record with a start. */
+static void note_order(struct bj_pbs_known *k, const struct bj_pbs_run *run,
+                       int64_t start)
+{
+    const bool has_start = start != BJ_SQL_NULL && run->start != BJ_SQL_NULL;
+    if (start == BJ_SQL_NULL ? run->state == BJ_STATE_REQUEUED
+                             : has_start && run->start < start) {
+        k->earlier++;
+        if (!k->has_before || run->submit > k->before.submit)
+            k->before = *run;
+        k->has_before = true;
+    } else if (has_start && run->start > start) {
+        if (!k->has_after || run->submit < k->after.submit)
+            k->after = *run;
+        k->has_after = true;
+    }
+}
+
 void bj_pbs_note(struct bj_pbs_known *k, const struct bj_pbs_run *run,
                  const struct bj_row *record)
 {
@@ -27,6 +71,7 @@ void bj_pbs_note(struct bj_pbs_known *k, const struct bj_pbs_run *run,
     if (!k->any || run->submit >= k->newest.submit)
         k->newest = *run;
     k->any = true;
+    note_order(k, run, start);
     if (!bj_state_ended((enum bj_job_state)run->state) &&
         (!k->has_open || run->submit < k->open.submit)) {
         k->open = *run;
@@ -56,8 +101,11 @@ static int64_t choose_run(const struct bj_pbs_known *k,
         return n->submit;
     bool another =
         record->v[BJ_COL_START] != BJ_SQL_NULL && n->start != BJ_SQL_NULL;
-    if (another && has_count && reported < n->submit)
-        return reported; /* an earlier run, reported late */
+    /* an earlier run, reported late: between its neighbours */
+    const int64_t first = k->has_before ? k->before.submit + 1 : base;
+    if (another && k->has_after && first < k->after.submit)
+        return reported >= first && reported < k->after.submit ? reported
+                                                               : first;
     if (another || n->state == BJ_STATE_REQUEUED)
         return reported > n->submit ? reported : n->submit + 1;
     return n->submit;
@@ -82,6 +130,7 @@ void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
                 struct bj_row *ret)
 {
     memset(ret->s, 0, sizeof(ret->s));
+    ret->weak = false;
     for (unsigned i = 0; i < BJ_JOB_COLS; i++)
         ret->v[i] = BJ_SQL_NULL;
     ret->v[BJ_JOB_CLUSTER] = record->v[BJ_JOB_CLUSTER];
@@ -91,6 +140,24 @@ void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
     ret->v[BJ_COL_START] = run->start;
     ret->v[BJ_COL_END] = run->end;
     ret->v[BJ_COL_STATE] = run->state;
+    for (int i = 0; i < BJ_PBS_SHARED; i++)
+        ret->v[bj_pbs_shared[i]] = run->shared[i];
+}
+
+/* run_count and etime of a record are not those of the run. */
+static void correct(const struct bj_pbs_known *k, struct bj_row *record)
+{
+    int64_t *restarts = &record->v[BJ_JOB_RESTARTS];
+    int64_t *eligible = &record->v[BJ_JOB_ELIGIBLE];
+    const int64_t *submit = &record->v[BJ_JOB_SUBMIT];
+    if (*restarts != BJ_SQL_NULL && *restarts != 0)
+        *restarts = k->earlier > 0 ? k->earlier : BJ_SQL_NULL;
+    if (k->has_before && k->before.end != BJ_SQL_NULL &&
+        (*eligible == BJ_SQL_NULL || *eligible < k->before.end))
+        *eligible = k->before.end;
+    for (int i = 0; k->any && *submit != 0 && i < BJ_PBS_SHARED; i++)
+        if (record->v[bj_pbs_shared[i]] == BJ_SQL_NULL)
+            record->v[bj_pbs_shared[i]] = k->newest.shared[i];
 }
 
 bool bj_pbs_place(const struct bj_pbs_known *k, struct bj_row *record,
@@ -99,12 +166,13 @@ bool bj_pbs_place(const struct bj_pbs_known *k, struct bj_row *record,
     int64_t *submit = &record->v[BJ_JOB_SUBMIT];
     *submit = *submit == 0 ? choose_run_without_submit(k, record)
                            : choose_run(k, record);
+    correct(k, record);
     /* An earlier run whose end was never reported. */
     if (!k->has_open || k->open.submit >= *submit)
         return false;
-    bj_pbs_row(record,
-               &(struct bj_pbs_run){k->open.submit, BJ_SQL_NULL, BJ_SQL_NULL,
-                                    BJ_STATE_REQUEUED},
-               left);
+    struct bj_pbs_run run = k->open;
+    run.start = run.end = BJ_SQL_NULL;
+    run.state = BJ_STATE_REQUEUED;
+    bj_pbs_row(record, &run, left);
     return true;
 }

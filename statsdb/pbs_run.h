@@ -4,9 +4,15 @@
  * be one row. Therefore a second is added to the submit time for each earlier
  * run: the n-th run of a job has the key (cluster, jobid, submit + n - 1). A
  * record belongs to the run with the same start if that is known; else to the
- * run that run_count in the record determines; else to the run that has not
- * ended, or to the next one if the last was requeued. So records may be read
- * again in any order, from accounting files and from qstat.
+ * run that run_count in the record determines, if the runs are then in the
+ * order of their starts; else to the run that has not ended, or to the next one
+ * if the last was requeued. So records may be read again in any order, from
+ * accounting files and from qstat.
+ *
+ * run_count also counts starts that failed, so it does not number the runs:
+ * restarts becomes the number of the earlier runs in the store, and 0 for a
+ * first start; else it is unknown. A run waits since the run before was
+ * requeued.
  *
  * Source: OpenPBS, src/server/accounting.c: run_count is in records E and R,
  * not in S, Q, D and A; D and A have no times either. */
@@ -15,17 +21,36 @@
 
 #include "statsdb/row.h"
 
-/* The times and the state of a run; BJ_SQL_NULL: unknown. */
+/* What all runs of a job share: columns of a job, whose names are those of
+ * BJ_PBS_SHARED_SQL. */
+enum { BJ_PBS_SHARED = 5 };
+extern const unsigned char bj_pbs_shared[BJ_PBS_SHARED];
+#define BJ_PBS_SHARED_SQL "\"user\", account, partition, owner, name"
+
+/* The times and the state of a run, and what its job has; BJ_SQL_NULL: unknown.
+ */
 struct bj_pbs_run {
     int64_t submit, start, end, state;
+    int64_t shared[BJ_PBS_SHARED];
 };
+
+/* Read a run: from column on, submit, start, end, state and the shared ones. */
+struct bj_st;
+struct bj_pbs_run bj_pbs_run_read(struct bj_st *st, int column);
+
+/* The run of a row. */
+struct bj_pbs_run bj_pbs_run_of(const struct bj_row *row);
 
 /* The known runs of a record's job. Zero-initialise. */
 struct bj_pbs_known {
     struct bj_pbs_run newest;
     struct bj_pbs_run same; /* the run with the record's start */
+    /* the runs with the last start before the record's, and with the first one
+     * after it; without a start, before is the last run */
+    struct bj_pbs_run before, after;
+    int64_t earlier;        /* number of runs with an earlier start */
     struct bj_pbs_run open; /* the first one that has not ended */
-    bool any, has_same, has_open;
+    bool any, has_same, has_open, has_before, has_after;
 };
 
 /* Return the range of submit times that keys of the record's job may have,
@@ -40,10 +65,11 @@ void bj_pbs_note(struct bj_pbs_known *k, const struct bj_pbs_run *run,
                  const struct bj_row *record);
 
 /* After all runs were noted: set the submit time of the record to that of its
- * run's key. A record without submit time gets that of the last run of its id,
- * if that run has not ended or ended at the same time. True: the end of an
- * earlier run was not reported; the caller must store *left, which marks that
- * run as requeued, before the record. */
+ * run's key, and its restarts, eligible time and, where they are
+ * unknown, what all runs share. A record without submit time
+ * gets that of the last run of its id, if that run has not ended or ended at
+ * the same time. True: the end of an earlier run was not reported; the caller
+ * must store *left, which marks that run as requeued, before the record. */
 bool bj_pbs_place(const struct bj_pbs_known *k, struct bj_row *record,
                   struct bj_row *left);
 

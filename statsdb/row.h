@@ -109,6 +109,7 @@ enum {
 struct bj_row {
     int64_t v[BJ_ROW_COLS];
     struct bj_slice s[BJ_ROW_TEXTS]; /* v is the index here, or NULL */
+    bool weak; /* of a snapshot: it only adds to a job that has ended */
 };
 
 struct bj_row_table; /* layout of a table */

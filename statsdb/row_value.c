@@ -1,5 +1,7 @@
 #include "statsdb/row_table.h"
 
+#include "sched/state.h"
+
 #include <stdio.h>
 
 /* --- from records -------------------------------------------------------- */
@@ -129,6 +131,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     if (r < 0)
         return r;
     drop_unmeasured(ret->v);
+    ret->weak = job->snapshot;
     drop_user(ret->v);
     ret->v[BJ_JOB_CLUSTER] = cluster;
     set_id(ret, BJ_JOB_RAW_ID, 0, job->jobid);
@@ -325,6 +328,7 @@ int bj_row_names(const struct bj_row_table *t, const char **ret)
 void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
                  struct bj_row *ret)
 {
+    ret->weak = false;
     for (unsigned i = 0; i < t->n; i++, col++) {
         const struct bj_row_column *c = &t->col[i];
         if (!textual(c)) {
@@ -391,17 +395,31 @@ static void copy_value(const struct bj_row_column *c, const struct bj_row *from,
         to->s[c->which] = from->s[c->which];
 }
 
+/* PBS reports first that a job was deleted, then that a signal ended it. */
+static bool ends_cancelled(const struct bj_row *old, const struct bj_row *row)
+{
+    return old->v[BJ_COL_STATE] == BJ_STATE_CANCELLED &&
+           row->v[BJ_COL_STATE] == BJ_STATE_FAILED &&
+           row->v[BJ_COL_EXIT_SIGNAL] > 0;
+}
+
 enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row)
 {
     enum bj_row_change change = BJ_ROW_SAME;
     bool stale = false, open = false, unknown = false;
+    if (t == &bj_table_job)
+        row->weak = row->weak &&
+                    bj_state_ended((enum bj_job_state)old->v[BJ_COL_STATE]);
+    if (t == &bj_table_job && ends_cancelled(old, row))
+        row->v[BJ_COL_STATE] = BJ_STATE_CANCELLED;
     if (t->rank) {
-        stale = rank(row) < rank(old);
+        stale = rank(row) < rank(old) || row->weak;
         open =
             !stale && row->v[BJ_COL_STATE] != BJ_STATE_UNKNOWN && rank(row) < 2;
         unknown = ended_unknown(row) && rank(old) < 2;
     }
+    stale = stale || row->weak;
     for (unsigned i = 0; i < t->n; i++) {
         const struct bj_row_column *c = &t->col[i];
         /* A running job has no end, even if the old row has one. */

@@ -50,6 +50,7 @@ struct bj_source_follow {
 
     /* for one call of bj_source_follow_run */
     const struct bj_source_run *run;
+    char path[PATH_MAX + NAME_MAX + 2]; /* of the file that is read */
     struct bj_sacct_counts counts;
     bool dry, open;
 };
@@ -80,14 +81,16 @@ static void take_bad(struct bj_source_follow *f, const struct bj_sacct_bad *bad)
 
 static void bad_pbs(void *ctx, const struct bj_pbs_bad *b)
 {
-    take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                         b->expected, b->left_out});
+    struct bj_source_follow *f = ctx;
+    take_bad(f, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
+                                       b->expected, b->left_out, f->path});
 }
 
 static void bad_lsf(void *ctx, const struct bj_lsf_bad *b)
 {
-    take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                         b->expected, b->left_out});
+    struct bj_source_follow *f = ctx;
+    take_bad(f, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
+                                       b->expected, b->left_out, f->path});
 }
 
 static void close_reader(struct bj_source_follow *f)
@@ -428,6 +431,7 @@ int bj_source_follow_run(struct bj_source_follow *f,
     if (r == 0 && f->files == 0 && f->kind == BJ_FOLLOW_LSF)
         r = bj_err_set(err, -ENOENT, "%s/%s", f->dir, f->base);
     for (size_t i = 0; r == 0 && i < f->files; i++) {
+        snprintf(f->path, sizeof(f->path), "%s/%s", f->dir, f->file[i].name);
         r = take_file(f, &f->file[i], fd, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s/%s", f->dir, f->file[i].name);

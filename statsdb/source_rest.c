@@ -71,7 +71,8 @@ static void take_bad(void *ctx, const struct bj_slurmrest_bad *b)
                                                         bj_slice_str(b->field),
                                                         {NULL, 0},
                                                         b->expected,
-                                                        b->left_out});
+                                                        b->left_out,
+                                                        NULL});
 }
 
 static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)

@@ -19,7 +19,7 @@ static const struct {
     const char *args[8];
     const char *env[2];
 } commands[BJ_SNAPSHOT_COMMANDS] = {
-    [BJ_SNAPSHOT_QSTAT] = {{"-x", "-f", "-F", "json"}, {NULL}},
+    [BJ_SNAPSHOT_QSTAT] = {{"-x", "-t", "-f", "-F", "json"}, {NULL}},
     [BJ_SNAPSHOT_BJOBS] = {{"-u", "all", "-a", "-o", BJ_LSF_FIELDS, "-json"},
                            {"LSB_DISPLAY_YEAR=y"}},
 };
@@ -42,13 +42,13 @@ static void take_bad(const struct reply *a, const struct bj_sacct_bad *bad)
 static void pbs_bad(void *ctx, const struct bj_pbs_bad *b)
 {
     take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                         b->expected, b->left_out});
+                                         b->expected, b->left_out, NULL});
 }
 
 static void lsf_bad(void *ctx, const struct bj_lsf_bad *b)
 {
     take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                         b->expected, b->left_out});
+                                         b->expected, b->left_out, NULL});
 }
 
 static int open_reader(enum bj_snapshot_kind kind, struct reply *a,

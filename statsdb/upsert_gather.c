@@ -68,6 +68,7 @@ static int add_steps(struct bj_upsert *u, struct bj_gathered *to,
     to->step = g->others;
     for (uint32_t i = 0; r == 0 && i < job->steps; i++) {
         struct bj_gathered_row *step = &g->other[g->others++];
+        step->row.weak = false;
         r = bj_row_step(u->dicts, to->id, &job->step[i], &step->row, err);
         bj_gather_keep(g, &step->row);
         int64_t slot = step->row.v[BJ_STEP_SLOT];

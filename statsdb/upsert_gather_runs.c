@@ -12,7 +12,8 @@ struct bj_gathered_runs {
     int64_t from, to; /* range of keys to read, without to */
     bool wanted;
     struct listed {
-        /* times and state of the run; all other values are unknown */
+        /* times, state and shared values of the run; all others are
+         * unknown */
         struct bj_row row;
         struct listed *next;
     } * run;
@@ -20,11 +21,12 @@ struct bj_gathered_runs {
 
 /* OFFSET 0 makes PostgreSQL search an index for each jobid. */
 static const char runs_sql[] =
-    "SELECT w.n, t.submit, t.start, t.\"end\", t.state FROM"
+    "SELECT w.n, t.* FROM"
     " unnest(CAST(?1 AS bigint[]), CAST(?2 AS bigint[]), CAST(?3 AS text[]),"
     " CAST(?4 AS bigint[]), CAST(?5 AS bigint[]), CAST(?6 AS bigint[]),"
     " CAST(?7 AS bigint[])) AS w(n, cluster, jobid, a, b, first, last) CROSS"
-    " JOIN LATERAL (SELECT submit, start, \"end\", state FROM job WHERE"
+    " JOIN LATERAL (SELECT submit, start, \"end\", state, " BJ_PBS_SHARED_SQL
+    " FROM job WHERE"
     " cluster = w.cluster AND jobid = w.jobid AND submit >= w.a AND submit <"
     " w.b AND id BETWEEN w.first AND w.last OFFSET 0) AS t";
 
@@ -78,11 +80,11 @@ static int find_list(struct bj_gather *g, int at, struct bj_err *err)
 static int list_run(struct bj_gather *g, struct bj_gathered_runs *runs,
                     const struct bj_row *row, struct bj_err *err)
 {
-    const struct bj_pbs_run own = {row->v[BJ_JOB_SUBMIT], row->v[BJ_COL_START],
-                                   row->v[BJ_COL_END], row->v[BJ_COL_STATE]};
+    const struct bj_pbs_run own = bj_pbs_run_of(row);
     struct listed *run = runs->run;
     struct bj_row now;
     bj_pbs_row(row, &own, &now);
+    now.weak = row->weak;
     while (run && run->row.v[BJ_JOB_SUBMIT] != own.submit)
         run = run->next;
     if (run) {
@@ -117,8 +119,7 @@ static void add_wanted(struct bj_arrays *a, int position,
 static int take_run(struct bj_gather *g, struct bj_err *err)
 {
     struct bj_st *st = g->runs;
-    const struct bj_pbs_run run = {bj_st_get_i64(st, 1), bj_st_get_i64(st, 2),
-                                   bj_st_get_i64(st, 3), bj_st_get_i64(st, 4)};
+    const struct bj_pbs_run run = bj_pbs_run_read(st, 1);
     int64_t at = bj_st_get_i64(st, 0);
     struct bj_row row;
     if (at < 0 || at >= g->jobs)
@@ -163,12 +164,10 @@ static int place(struct bj_gather *g, const struct bj_gathered *j, int *n,
     struct bj_pbs_known known = {.any = false};
     struct bj_gathered record = *j, left = {.more = BJ_GATHER_NONE};
     int r = 0;
-    for (const struct listed *l = j->runs->run; l; l = l->next)
-        bj_pbs_note(&known,
-                    &(struct bj_pbs_run){
-                        l->row.v[BJ_JOB_SUBMIT], l->row.v[BJ_COL_START],
-                        l->row.v[BJ_COL_END], l->row.v[BJ_COL_STATE]},
-                    &j->row);
+    for (const struct listed *l = j->runs->run; l; l = l->next) {
+        const struct bj_pbs_run run = bj_pbs_run_of(&l->row);
+        bj_pbs_note(&known, &run, &j->row);
+    }
     if (bj_pbs_place(&known, &record.row, &left.row)) {
         left.id = j->id;
         left.runs = j->runs;

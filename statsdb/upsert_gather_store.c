@@ -159,6 +159,7 @@ static int merge_more(struct bj_gather *g, struct bj_gathered *j,
     if (j->more == BJ_GATHER_NONE)
         return 0;
     struct bj_row *more = &g->other[j->more].row;
+    more->weak = j->row.weak;
     if (!j->old_more)
         return list(&g->of[BJ_GATHER_MORE].loaded, more, err);
     int r = merge_row(g, BJ_GATHER_MORE, j->old_more, more, err);
@@ -195,6 +196,7 @@ static int merge_more_into_first(struct bj_gather *g, struct bj_gathered *j,
         return merge_more(g, to, err);
     }
     struct bj_row *old = &g->other[to->more].row, *row = &g->other[j->more].row;
+    row->weak = j->row.weak;
     if (bj_row_merge(&bj_table_more, old, row) == BJ_ROW_SAME)
         return 0;
     *old = *row;

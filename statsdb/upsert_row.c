@@ -7,10 +7,12 @@ static const struct statement {
     const char *where;
 } statements[BJ_STATEMENTS] = {
     [BJ_ST_JOB_KNOWN] = {NULL, PLAIN, BJ_SQL_KNOWN_JOB("?")},
-    [BJ_ST_JOB_RUNS] = {NULL, PLAIN,
-                        "SELECT submit, start, \"end\", state FROM job WHERE"
-                        " cluster = ?1 AND jobid = ?2 AND submit >= ?3 AND"
-                        " submit < ?4"},
+    [BJ_ST_JOB_RUNS] =
+        {NULL, PLAIN,
+         "SELECT submit, start, \"end\", state, " BJ_PBS_SHARED_SQL
+         " FROM job WHERE"
+         " cluster = ?1 AND jobid = ?2 AND submit >= ?3 AND"
+         " submit < ?4"},
     [BJ_ST_JOB_FIND] = {&bj_table_job, FIND,
                         "cluster = ?1 AND jobid = ?2 AND submit = ?3"},
     [BJ_ST_JOB_FIND_SLUID] = {&bj_table_job, FIND, "sluid = ?1"},
@@ -100,9 +102,7 @@ int bj_upsert_find_run(struct bj_upsert *u, struct bj_row *left,
     bj_st_bind_i64(st, 3, from);
     bj_st_bind_i64(st, 4, to);
     while ((r = bj_st_row(st, err)) > 0) {
-        const struct bj_pbs_run run = {
-            bj_st_get_i64(st, 0), bj_st_get_i64(st, 1), bj_st_get_i64(st, 2),
-            bj_st_get_i64(st, 3)};
+        const struct bj_pbs_run run = bj_pbs_run_read(st, 0);
         bj_pbs_note(&known, &run, &u->row);
     }
     return r < 0 ? r : bj_pbs_place(&known, &u->row, left);

@@ -201,14 +201,26 @@ static void group_fields(struct bj_slice env, size_t spelling,
     ret->f[BJ_ID_HET_OFFSET] = offset;
 }
 
-/* An index without an array, and LSF's index 0, mean "not an array task". */
+/* An index without an array, LSF's index 0, and OAR's index 1 mean "not an
+ * array task": OAR gives every job an array, so that the first task of an array
+ * looks like a job of its own.  The id of PBS's array, "12[].server", is its
+ * number, as in the accounting. */
 static void check_array(struct bj_slice f[BJ_ID_FIELDS])
 {
-    if (f[BJ_ID_ARRAY_JOB].n > 0 && f[BJ_ID_ARRAY_TASK].n > 0 &&
-        !(bj_slice_eq(f[BJ_ID_SYSTEM], BJ_SLICE("lsf")) &&
-          bj_slice_eq(f[BJ_ID_ARRAY_TASK], BJ_SLICE("0"))))
-        return;
-    f[BJ_ID_ARRAY_JOB] = f[BJ_ID_ARRAY_TASK] = (struct bj_slice){0};
+    static const struct {
+        struct bj_slice system, task;
+    } single[] = {{S("lsf"), S("0")}, {S("oar"), S("1")}};
+    struct bj_slice *const array = &f[BJ_ID_ARRAY_JOB];
+    bool is_task = array->n > 0 && f[BJ_ID_ARRAY_TASK].n > 0;
+    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
+        is_task =
+            is_task && !(bj_slice_eq(f[BJ_ID_SYSTEM], single[i].system) &&
+                         bj_slice_eq(f[BJ_ID_ARRAY_TASK], single[i].task));
+    const char *bracket = is_task ? memchr(array->p, '[', array->n) : NULL;
+    if (!is_task)
+        *array = f[BJ_ID_ARRAY_TASK] = (struct bj_slice){0};
+    else if (bracket && bj_slice_eq(f[BJ_ID_SYSTEM], BJ_SLICE("pbs")))
+        array->n = (size_t)(bracket - array->p);
 }
 
 static bool try_system(struct bj_slice env, const struct bj_slice v[NROWS],

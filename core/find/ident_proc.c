@@ -3,6 +3,7 @@
 #include "core/find/ident_find.h"
 #include "core/find/pids.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -181,13 +182,24 @@ void bj_search_title(struct bj_ident_search *s)
     }
 }
 
+/* Where the name of the owner is known (OAR), processes of other users, such as
+ * the batch system's own, say nothing about the owner. */
+static bool may_own(const struct bj_ident_search *s, uid_t uid)
+{
+    char name[BJ_USER_NAME_CAP];
+    return s->f[BJ_ID_USER].n == 0 ||
+           (bj_users_name(s->src->users, uid, bj_clock_boot_usec(), name) ==
+                0 &&
+            bj_slice_eq(s->f[BJ_ID_USER], bj_slice_str(name)));
+}
+
 /* Take the owner of the oldest process that does not belong to root: processes
  * in a container of the user may have other owners. */
 void bj_search_owner(struct bj_ident_search *s)
 {
     for (size_t i = 0; i < s->nprocs && s->f[BJ_ID_UID].n == 0; i++) {
         const struct bj_ident_proc *p = &s->procs[i];
-        if (p->batch || p->uid == 0)
+        if (p->batch || p->uid == 0 || !may_own(s, p->uid))
             continue;
         bj_autoclose int dir = open_proc(s, p->pid);
         if (dir >= 0 && still_exists(s, dir, p->pid))
@@ -204,7 +216,8 @@ static bool env_counts(const struct bj_ident_search *s,
     uint64_t uid;
     if (p->batch)
         return false;
-    return bj_slice_u64(s->f[BJ_ID_UID], &uid) < 0 || uid == p->uid;
+    return bj_slice_u64(s->f[BJ_ID_UID], &uid) < 0 ? may_own(s, p->uid)
+                                                   : uid == p->uid;
 }
 
 static void take_environ(struct bj_ident_search *s, const struct bj_environ *e,

@@ -39,8 +39,11 @@ struct row {
     "(?:(?:container|payload|ns)/)?)*"
 /* Crockford's base 32, thirteen of them (Slurm src/common/sluid.c). */
 #define SLUID "[sS][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{13}"
+/* The cgroup hook renames a directory to ID.orphan before it kills what is left
+ * in it. */
 #define PBS_ID                                                                 \
-    "(?<jobid>[0-9]+(?:(?:\\[|\\\\x5b)[0-9]*(?:\\]|\\\\x5d))?\\.[^/]+)"
+    "(?<jobid>[0-9]+(?:(?:\\[|\\\\x5b)[0-9]*(?:\\]|\\\\x5d))?\\.[^/]+?)"       \
+    "(?:\\.orphan)?"
 
 static const struct row rows[] = {
     {"slurm", V1, PLAIN,

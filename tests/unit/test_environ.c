@@ -122,9 +122,7 @@ static const struct {
      {{BJ_ID_JOBID, "5"},
       {BJ_ID_SYSTEM, "oar"},
       {BJ_ID_ACCOUNT, "default"},
-      {BJ_ID_NAME, "first"},
-      {BJ_ID_ARRAY_JOB, "1"},
-      {BJ_ID_ARRAY_TASK, "1"}}},
+      {BJ_ID_NAME, "first"}}},
     /* with a layout that an operator configured, any batch system is
      * accepted */
     {"gridengine-8.1.9-batch",
@@ -204,7 +202,7 @@ static const struct {
      true,
      {{BJ_ID_JOBID, "12[3].srv"},
       {BJ_ID_SYSTEM, "pbs"},
-      {BJ_ID_ARRAY_JOB, "12[].srv"},
+      {BJ_ID_ARRAY_JOB, "12"},
       {BJ_ID_ARRAY_TASK, "3"}}},
     {S("LSB_JOBID=17\0LSB_PROJECT_NAME=p\0LSB_QUEUE=q\0LSB_JOBNAME=n\0"
        "LSB_JOBINDEX=0\0"),

@@ -123,6 +123,32 @@ static void test_misleading_processes(void **state)
     bj_ident_unref(id);
 }
 
+/* OAR's path names the owner.  The first process of a job is OAR's own, with
+ * the job's environment. */
+static void test_owner_named(void **state)
+{
+    (void)state;
+    static const char *const env[] = {"OAR_JOB_ID=7", "OAR_PROJECT_NAME=p",
+                                      "OAR_ARRAY_ID=7", "OAR_ARRAY_INDEX=1",
+                                      NULL};
+    struct ident_query q = {
+        .system = "oar", .jobid = "7", .dir = "cg/oar_7", .user = fake_user};
+    if (geteuid() != 0)
+        skip();
+    fake_join("cg/oar_7", fake_start("/bin/sleep", "sleep", 100, env));
+    struct bj_ident *id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_UID, "");
+    fake_check_field(id, BJ_ID_ACCOUNT, "");
+    bj_ident_unref(id);
+    fake_join("cg/oar_7", fake_start("/bin/sleep", "sleep", fake_uid, env));
+    id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_UID, fake_uid_text);
+    fake_check_field(id, BJ_ID_USER, fake_user);
+    fake_check_field(id, BJ_ID_ACCOUNT, "p");
+    fake_check_field(id, BJ_ID_ARRAY_JOB, "");
+    bj_ident_unref(id);
+}
+
 /* The batch script is preferred to a step, in any order. */
 static void test_step_and_batch(void **state)
 {
@@ -198,8 +224,8 @@ static void test_uuid(void **state)
     for (size_t i = 0; i < COUNT(texts); i++) {
         fake_dir("jobs");
         fake_append("jobs/1009248", texts[i]);
-        struct ident_query q = {"slurm", "1009248", NULL, "1000",
-                                "cg/job_1009248"};
+        struct ident_query q = {"slurm", "1009248",        NULL,
+                                "1000",  "cg/job_1009248", NULL};
         struct bj_ident *id = fake_resolve(q, 0);
         fake_check_field(id, BJ_ID_UUID, i < 2 ? vector : "");
         bj_ident_unref(id);
@@ -232,7 +258,8 @@ static void test_bad_prolog(void **state)
     for (size_t i = 0; i < COUNT(texts); i++) {
         fake_dir("jobs");
         fake_append("jobs/7", texts[i]);
-        struct ident_query q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+        struct ident_query q = {"slurm",       "7",        NULL,
+                                fake_uid_text, "cg/job_7", NULL};
         struct bj_ident *id = fake_resolve(q, 1);
         fake_check_field(id, BJ_ID_ACCOUNT, "physics");
         fake_check_field(id, BJ_ID_SOURCE, "environ");
@@ -240,7 +267,8 @@ static void test_bad_prolog(void **state)
         assert_int_equal(unlink(fake_path("jobs/7", path)), 0);
     }
     assert_int_equal(mkfifo(fake_path("jobs/7", path), 0644), 0);
-    struct ident_query q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+    struct ident_query q = {"slurm",       "7",        NULL,
+                            fake_uid_text, "cg/job_7", NULL};
     struct bj_ident *id = fake_resolve(q, 1);
     fake_check_field(id, BJ_ID_ACCOUNT, "physics");
     bj_ident_unref(id);
@@ -471,6 +499,7 @@ int main(void)
         TEST(test_too_early),
         TEST(test_own_job),
         TEST(test_misleading_processes),
+        TEST(test_owner_named),
         TEST(test_step_and_batch),
         TEST(test_prolog),
         TEST(test_bad_prolog),

@@ -250,6 +250,29 @@ static void test_two_scopes(void **state)
     tmp_gone();
 }
 
+/* The hook of PBS renames the directory of a job before it removes it: that is
+ * no other job. */
+static void test_orphan(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {
+        "pbs_jobs.service/jobid/8[2].pbshost.orphan",
+        "pbs_jobs.service/jobid/8[2].pbshost",
+        "pbspro.service/jobid/8\\x5b2\\x5d.pbshost.orphan"};
+    struct bj_conf conf = {0};
+    struct bj_layouts *l;
+    assert_int_equal(bj_layouts_new(&conf, &l, NULL), 0);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        struct bj_path_match m;
+        assert_true(bj_layouts_job(l, BJ_CGROUP_V1, paths[i], &m) &
+                    BJ_PATH_HIT);
+        if (!bj_slice_eq(m.f[BJ_ID_JOBID], BJ_SLICE("8[2].pbshost")))
+            fail_msg("%s: %.*s", paths[i], (int)m.f[BJ_ID_JOBID].n,
+                     m.f[BJ_ID_JOBID].p);
+    }
+    bj_layouts_free(l);
+}
+
 static void test_other_paths(void **state)
 {
     (void)state;
@@ -346,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_containers),
         cmocka_unit_test(test_job_in_pod),
         cmocka_unit_test(test_two_scopes),
+        cmocka_unit_test(test_orphan),
         cmocka_unit_test(test_other_paths),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_operator_patterns),

@@ -169,7 +169,7 @@ static struct bj_ident_request *request_job(struct bj_resolver *r, unsigned job)
     snprintf(id, sizeof(id), "%u", job);
     snprintf(uid, sizeof(uid), "%u", 5 + job);
     snprintf(dir, sizeof(dir), "cg/job_%u", job);
-    struct ident_query q = {"slurm", id, NULL, uid, dir};
+    struct ident_query q = {"slurm", id, NULL, uid, dir, NULL};
     return fake_request(r, q);
 }
 
@@ -405,7 +405,8 @@ static void test_users_fail(void **state)
     const struct bj_userdb db = {&result, failing_name};
     fake_join("cg/job_7/b",
               fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
-    struct ident_query q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+    struct ident_query q = {"slurm",       "7",        NULL,
+                            fake_uid_text, "cg/job_7", NULL};
     struct bj_resolver *r = fake_resolver(&db);
     struct bj_ident *id = fake_wait(r, fake_request(r, q));
     assert_string_equal(id->labels.p, "jobid=\"7\",account=\"physics\"");

@@ -64,6 +64,7 @@ static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
     num(b, "start", j->start_sec);
     num(b, "end", j->end_sec);
     num(b, "elapsed", j->elapsed_sec);
+    num(b, "suspended", j->suspended_sec);
     num(b, "limit", j->time_limit_sec);
     num(b, "cpus", j->cpus);
     num(b, "nodes", j->nodes);
@@ -137,6 +138,7 @@ static const struct {
      "11/20/2026 12:01:01;E;7.pbs;user=anna Exit_status=271\n",
      "7.pbs pending queue=workq submit=1795172400\n"
      "7.pbs running user=anna submit=1795172400 start=1795172410\n"
+     "7.pbs cancelled submit=1795172400 start=1795172410 end=1795172460\n"
      "7.pbs cancelled user=anna exit=271 code=0 signal=15 submit=1795172400 "
      "start=1795172410 end=1795172461\n"},
     {"killed by a signal, not deleted",
@@ -165,8 +167,38 @@ static const struct {
     {"arrays",
      "11/20/2026 12:00:00;E;9[3].pbs;Exit_status=1\n"
      "11/20/2026 12:00:00;E;9[].pbs;Exit_status=0\n",
-     "9[3].pbs failed array=9 task=3 exit=1 code=1 signal=0 end=1795172400\n"
-     "9[].pbs completed array=9 exit=0 code=0 signal=0 end=1795172400\n"},
+     "9[3].pbs failed array=9 task=3 exit=1 code=1 signal=0 "
+     "end=1795172400\n"},
+    {"suspended twice, altered",
+     "11/20/2026 12:00:10;S;7.pbs;ctime=1795172400 start=1795172410\n"
+     "11/20/2026 12:01:00;z;7.pbs;resources_used.walltime=00:00:50\n"
+     "11/20/2026 12:01:30;r;7.pbs;\n"
+     "11/20/2026 12:01:40;a;7.pbs;Resource_List.walltime=00:20:00\n"
+     "11/20/2026 12:02:00;z;7.pbs;\n"
+     "11/20/2026 12:02:05;E;7.pbs;Exit_status=0 end=1795172525\n"
+     "11/20/2026 12:02:05;z;8.pbs;\n",
+     "7.pbs running submit=1795172400 start=1795172410\n"
+     "7.pbs suspended submit=1795172400 start=1795172410 elapsed=50\n"
+     "7.pbs running submit=1795172400 start=1795172410 suspended=30\n"
+     "7.pbs running submit=1795172400 start=1795172410 limit=1200\n"
+     "7.pbs suspended submit=1795172400 start=1795172410\n"
+     "7.pbs completed exit=0 code=0 signal=0 submit=1795172400 "
+     "start=1795172410 end=1795172525 suspended=35\n"},
+    {"killed at a limit: the exit status does not say so",
+     "11/20/2026 12:00:00;E;1.pbs;Exit_status=137 "
+     "resources_used.diag_messages='{\"n1\": \"Cgroup mem limit exceeded\"}'\n"
+     "11/20/2026 12:00:00;E;2.pbs;Exit_status=265 Resource_List.cput=00:00:05 "
+     "resources_used.cput=00:00:05\n"
+     "11/20/2026 12:00:00;E;3.pbs;Exit_status=137 Resource_List.cput=00:00:05 "
+     "resources_used.cput=00:00:04 resources_used.diag_messages='{}'\n"
+     "11/20/2026 12:00:00;E;4.pbs;Exit_status=0 "
+     "resources_used.diag_messages='{\"n1\": \"Cgroup mem limit exceeded\"}'\n",
+     "1.pbs oom exit=137 code=137 signal=0 end=1795172400\n"
+     "2.pbs timeout exit=265 code=0 signal=9 end=1795172400 "
+     "cpu_usec=5000000\n"
+     "3.pbs failed exit=137 code=137 signal=0 end=1795172400 "
+     "cpu_usec=4000000\n"
+     "4.pbs completed exit=0 code=0 signal=0 end=1795172400\n"},
     {"records that are not about a run of a job",
      "11/20/2026 12:00:00;L;license;floating license hour:3\n"
      "11/20/2026 12:00:00;k;R5.pbs;requestor=root@pbs\n"
@@ -404,9 +436,23 @@ static const struct {
      "Name\":\"a\\\"b\\\\c\\u00e9\\ud83d\\ude00\\n\"},\"8.pbs\":{\"job_"
      "state\":\"R\",\"Job_Owner\":\"x\"}}}",
      0,
-     "7[2].pbs completed array=7 task=2 name=a\"b\\c\xc3\xa9\xf0\x9f\x98\x80\n"
-     " exit=0 code=0 signal=0\n"
+     "7[2].pbs unknown array=7 task=2 name=a\"b\\c\xc3\xa9\xf0\x9f\x98\x80\n"
+     "\n"
      "8.pbs running user=x\n"},
+    {"tasks of an array: the array is no job, and a task that ended long ago "
+     "has its values",
+     "{\"Jobs\":{\"7[].pbs\":{\"job_state\":\"B\"},"
+     "\"7[1].pbs\":{\"job_state\":\"Q\",\"euser\":\"x\"},"
+     "\"7[2].pbs\":{\"job_state\":\"F\",\"stime\":1795170100,"
+     "\"obittime\":1795173700,\"comment\":\"Subjob finished\","
+     "\"Exit_status\":1},"
+     "\"7[3].pbs\":{\"job_state\":\"X\",\"stime\":1795170100,"
+     "\"run_count\":1,\"Exit_status\":1}}}",
+     0,
+     "7[1].pbs pending array=7 task=1 user=x\n"
+     "7[2].pbs unknown array=7 task=2 end=1795173700 comment=Subjob finished\n"
+     "7[3].pbs failed array=7 task=3 exit=1 code=1 signal=0 start=1795170100 "
+     "restarts=0\n"},
     {"deleted by a user, and never run",
      HEAD JOB("7.pbs",
               "\"substate\":91,\n\"Exit_status\":271,\n") ",\n"

@@ -2,6 +2,7 @@
  * assignment of the lines of PBS to runs. */
 #include "tests/unit/test_statsdb.h"
 
+#include "sched/pbs.h"
 #include "statsdb/source_follow.h"
 #include "store/sqlite_probe.h"
 #include "tests/unit/lib/rounds.h"
@@ -24,7 +25,7 @@ struct world {
 static void on_bad(void *ctx, const struct bj_sacct_bad *bad)
 {
     struct world *w = ctx;
-    (void)bad;
+    assert_true(bad->file && strncmp(bad->file, w->dir, strlen(w->dir)) == 0);
     w->bad++;
 }
 
@@ -149,13 +150,26 @@ static const struct {
      S("1.s", "1500") S("1.s", "1950") E("1.s", "1950", "2500", "2"),
      "1.s|1000|11|1500||\n1.s|1001|4|1950|2500|1\n"},
     {"starts that failed count, but are no runs",
-     S("1.s", "1500") E("1.s", "1500", "2000", "4"),
-     "1.s|1000|4|1500|2000|3\n"},
+     S("1.s", "1500") E("1.s", "1500", "2000", "4"), "1.s|1000|4|1500|2000|\n"},
+    {"starts that failed count, and the job is run again",
+     S("1.s", "1500") R("1.s", "1500", "4") S("1.s", "1950")
+         E("1.s", "1950", "2500", "5"),
+     "1.s|1000|11|1500|1900|\n1.s|1001|4|1950|2500|1\n"},
+    {"deleted while it ran",
+     Q("1.s") S("1.s", "1500") D("1.s") "11/20/2026 12:03:01;E;1.s;ctime=1000 "
+                                        "start=1500 end=2600 Exit_status=271 "
+                                        "run_count=1\n",
+     "1.s|1000|6|1500|2600|0\n"},
+    {"the second run waits since the first was requeued",
+     S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|2|1950||\n"},
+    {"an array is no job, its tasks are",
+     Q("1[].s") S("1[].s", "1500") S("1[2].s", "1500")
+         E("1[2].s", "1500", "2000", "1") D("1[].s")
+             E("1[].s", "1500", "2000", "0"),
+     "1[2].s|1000|4|1500|2000|0\n"},
     {"only the end of the second run is reported",
-     E("1.s", "1950", "2500", "2"), "1.s|1001|4|1950|2500|1\n"},
-    {"the runs are reported in the wrong order",
-     E("1.s", "1950", "2500", "2") R("1.s", "1500", "1"),
-     "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|1\n"},
+     E("1.s", "1950", "2500", "2"), "1.s|1001|4|1950|2500|\n"},
     {"no run_count anywhere",
      S("1.s",
        "1500") "11/20/2026 12:01:00;R;1.s;ctime=1000 start=1500 "
@@ -185,10 +199,27 @@ static const struct {
      "1[2].s|1000|4|1500|2000|0\n"},
 };
 
+/* Restarts, the number of earlier runs, are known better the second time. */
+static const struct {
+    const char *what, *text, *want, *again;
+} late_cases[] = {
+    {"the runs are reported in the wrong order",
+     E("1.s", "1950", "2500", "2") R("1.s", "1500", "1"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|\n",
+     "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|1\n"},
+    {"three runs in the wrong order: their keys are in that of their starts",
+     E("1.s", "2950", "3500", "30") R("1.s", "1500", "9")
+         R("1.s", "1950", "20"),
+     "1.s|1008|11|1500|1900|\n1.s|1019|11|1950|1900|1\n"
+     "1.s|1029|4|2950|3500|\n",
+     "1.s|1008|11|1500|1900|\n1.s|1019|11|1950|1900|1\n"
+     "1.s|1029|4|2950|3500|2\n"},
+};
+
 /* Import a text that arrives in two parts, with a new source for the second
  * one, and then all of it again: the result does not depend on the cut. */
 static void check_cut(const char *what, const char *text, const char *want,
-                      size_t cut)
+                      const char *again, size_t cut)
 {
     struct world w;
     char head[2048];
@@ -212,30 +243,143 @@ static void check_cut(const char *what, const char *text, const char *want,
     open_all(&w);
     assert_true(take(&w) > 0);
     got = query(w.s, all_runs);
-    if (strcmp(got, want) != 0)
+    if (strcmp(got, again ? again : want) != 0)
         fail_msg("%s, again after a cut at %zu:\n%s", what, cut, got);
     free(got);
     assert_int_equal(w.bad, 0);
     world_close(&w);
 }
 
+/* Cut before and after each newline, or alternately. */
+static void check_cuts(const char *what, const char *text, const char *want,
+                       const char *again, unsigned *turn)
+{
+    const bool both = bj_rounds(1, 0);
+    for (const char *p = text; p; p = strchr(p + 1, '\n')) {
+        size_t cut = (size_t)(p - text);
+        bool after = cut > 0 && (*turn)++ % 2;
+        if (both || !after)
+            check_cut(what, text, want, again, cut);
+        if (cut > 0 && (both || after))
+            check_cut(what, text, want, again, cut + 1);
+    }
+}
+
 static void test_pbs_runs(void **state)
 {
     (void)state;
-    /* Cut before and after each newline, or alternately. */
-    const bool both = bj_rounds(1, 0);
     unsigned turn = 0;
     for (size_t i = 0; i < sizeof(pbs_cases) / sizeof(pbs_cases[0]); i++)
-        for (const char *p = pbs_cases[i].text; p; p = strchr(p + 1, '\n')) {
-            size_t cut = (size_t)(p - pbs_cases[i].text);
-            bool after = cut > 0 && turn++ % 2;
-            if (both || !after)
-                check_cut(pbs_cases[i].what, pbs_cases[i].text,
-                          pbs_cases[i].want, cut);
-            if (cut > 0 && (both || after))
-                check_cut(pbs_cases[i].what, pbs_cases[i].text,
-                          pbs_cases[i].want, cut + 1);
-        }
+        check_cuts(pbs_cases[i].what, pbs_cases[i].text, pbs_cases[i].want,
+                   NULL, &turn);
+    for (size_t i = 0; i < sizeof(late_cases) / sizeof(late_cases[0]); i++)
+        check_cuts(late_cases[i].what, late_cases[i].text, late_cases[i].want,
+                   late_cases[i].again, &turn);
+}
+
+/* A run waits since the one before was requeued; its etime is that of the first
+ * run. */
+static void test_pbs_waits(void **state)
+{
+    struct world w;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    add(&w, "20261120",
+        "11/20/2026 12:00:10;S;1.s;ctime=1000 etime=1100 start=1500\n"
+        "11/20/2026 12:01:00;R;1.s;ctime=1000 etime=1100 start=1500 end=1900 "
+        "Exit_status=-11 run_count=1\n"
+        "11/20/2026 12:00:10;S;1.s;ctime=1000 etime=1100 start=1950\n");
+    take(&w);
+    expect(w.s, "SELECT start, eligible FROM job ORDER BY start",
+           "1500|1100\n1950|1900\n");
+    world_close(&w);
+}
+
+static char *slurp(const char *path)
+{
+    enum { MOST = 1 << 20 };
+    FILE *f = fopen(path, "r");
+    char *text = calloc(1, MOST);
+    assert_non_null(f);
+    assert_true(fread(text, 1, MOST - 1, f) > 0 && feof(f));
+    fclose(f);
+    return text;
+}
+
+static int put_job(void *ctx, const struct bj_sched_job *job,
+                   struct bj_err *err)
+{
+    const struct world *w = ctx;
+    return bj_upsert_job(w->u, BJ_SLICE("c"), job, err);
+}
+
+/* Store the jobs of a reply of qstat. */
+static void take_qstat(struct world *w, const char *path)
+{
+    struct bj_err err = {0};
+    struct bj_pbs_json *r;
+    const struct bj_pbs_conf conf = {.ctx = w, .job = put_job};
+    char *text = slurp(path);
+    assert_int_equal(bj_pbs_json_new(&conf, &r, &err), 0);
+    assert_int_equal(bj_upsert_begin(w->u, &err), 0);
+    if (bj_pbs_json_feed(r, bj_slice_str(text), &err) < 0 ||
+        bj_pbs_json_end(r, &err) < 0 || bj_upsert_commit(w->u, &err) < 0)
+        fail_msg("%s: %s", path, err.msg);
+    bj_pbs_json_free(r);
+    free(text);
+}
+
+/* Recorded from OpenPBS 23.06: accounts with quotes, newlines and records of
+ * root, arrays, jobs that were requeued, deleted, suspended and killed.  What
+ * qstat reports afterwards of jobs that have ended changes none of it. */
+static void test_openpbs(void **state)
+{
+    static const char sql[] =
+        "SELECT jobid, state, start, \"end\", elapsed, cpu_usec, cpus, nodes,"
+        " memory_scheduler_peak_bytes, exit_code, exit_signal FROM job"
+        " WHERE \"end\" IS NOT NULL ORDER BY jobid, submit";
+    struct world w;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    char *text = slurp("tests/fixtures/sched/openpbs-23.06/20261128");
+    add(&w, "20261120", text);
+    free(text);
+    take(&w);
+    assert_int_equal(w.bad, 0);
+    char *before = query(w.s, sql);
+    take_qstat(&w, "tests/fixtures/sched/openpbs-23.06/qstat-xt.json");
+    char *after = query(w.s, sql);
+    assert_string_equal(after, before);
+    free(before);
+    free(after);
+    expect(w.s,
+           "SELECT count(*) FROM job_v WHERE jobid LIKE '%[]%'"
+           " OR jobid LIKE '999.%' OR \"user\" IN ('root', 'carol') AND"
+           " account IS NOT NULL",
+           "0\n");
+    expect(w.s,
+           "SELECT jobid, state, \"user\" FROM job_v WHERE jobid IN"
+           " ('19.pbshost', '32[2].pbshost', '33.pbshost', '35.pbshost',"
+           " '39.pbshost', '49.pbshost', '63.pbshost', '106.pbshost')"
+           " ORDER BY submit_sec, jobid",
+           "19.pbshost|completed|alice\n32[2].pbshost|cancelled|bob\n"
+           "33.pbshost|cancelled|alice\n35.pbshost|timeout|carol\n"
+           "39.pbshost|timeout|alice\n49.pbshost|cancelled|alice\n"
+           "63.pbshost|completed|alice\n106.pbshost|completed|alice\n");
+    expect(w.s,
+           "SELECT state, \"user\", name FROM job_v WHERE jobid ="
+           " '2.pbshost' ORDER BY submit_sec",
+           "requeued|alice|select\ncancelled|alice|select\n");
+    expect(w.s,
+           "SELECT elapsed_seconds, suspended_seconds FROM job_v"
+           " WHERE jobid = '46.pbshost'",
+           "7|23\n");
+    expect(w.s,
+           "SELECT state, start_sec, end_sec FROM job_v"
+           " WHERE jobid = '34.pbshost' ORDER BY start_sec",
+           "requeued|1795839137|1795839157\n"
+           "completed|1795839162|1795839183\n");
+    world_close(&w);
 }
 
 /* On days when clocks change, times before the change are in the old zone: jobs
@@ -299,7 +443,7 @@ static void test_days(void **state)
     add(&w, "20261121",
         D("1.s") "11/21/2026 00:00:01;E;1.s;ctime=1000 "
                  "start=1500 end=2600 Exit_status=271\n");
-    assert_int_equal(take(&w), 1);
+    assert_int_equal(take(&w), 2);
     expect(w.s, all_runs, "1.s|1000|6|1500|2600|\n2.s|1000|4|1500|2000|0\n");
     drop(&w, "2026112");
     world_close(&w);
@@ -498,6 +642,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pbs_runs),
+        cmocka_unit_test(test_pbs_waits),
+        cmocka_unit_test(test_openpbs),
         cmocka_unit_test(test_zone),
         cmocka_unit_test(test_same_transaction),
         cmocka_unit_test(test_days),

@@ -242,7 +242,8 @@ struct bj_ident_request *fake_request(struct bj_resolver *r,
         .f = {[BJ_ID_SYSTEM] = bj_slice_str(q.system),
               [BJ_ID_JOBID] = bj_slice_str(q.jobid),
               [BJ_ID_SLUID] = bj_slice_str(q.sluid),
-              [BJ_ID_UID] = bj_slice_str(q.uid)}};
+              [BJ_ID_UID] = bj_slice_str(q.uid),
+              [BJ_ID_USER] = bj_slice_str(q.user)}};
     if (q.dir) /* not the first: that controller has no directory */
         query.dirs[1] = bj_slice_str(fake_path(q.dir, path));
     query.dirs[0] = (struct bj_slice){"/nonexistent", 12};

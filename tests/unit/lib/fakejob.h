@@ -62,7 +62,7 @@ extern struct bj_conf fake_conf;
 
 /* The fields of a query; dir is relative to fake_root, NULL is absent. */
 struct ident_query {
-    const char *system, *jobid, *sluid, *uid, *dir;
+    const char *system, *jobid, *sluid, *uid, *dir, *user;
 };
 struct bj_ident_request *fake_request(struct bj_resolver *r,
                                       struct ident_query q);

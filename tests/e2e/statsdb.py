@@ -295,7 +295,7 @@ def snapshots(site):
     check(p.returncode == 1 and b"qstat" in p.stderr, "output that is not JSON is an error", p.stderr)
     with open(os.path.join(where, "asked")) as f:
         call_log = f.read()
-    check("-x -f -F json" in call_log and "-u all -a -o jobid" in call_log,
+    check("-x -t -f -F json" in call_log and "-u all -a -o jobid" in call_log,
           "qstat and bjobs are called with the right options",
           call_log[:300])
 

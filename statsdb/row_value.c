@@ -132,6 +132,8 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
         return r;
     drop_unmeasured(ret->v);
     ret->weak = job->snapshot;
+    if (job->snapshot && ret->v[BJ_COL_CPU] == 0) /* or not reported yet */
+        ret->v[BJ_COL_CPU] = BJ_SQL_NULL;
     drop_user(ret->v);
     ret->v[BJ_JOB_CLUSTER] = cluster;
     set_id(ret, BJ_JOB_RAW_ID, 0, job->jobid);

@@ -27,6 +27,7 @@ static struct rig rig;
 static const char *dir;
 static char proc_opt[128], cgroup_opt[128], sys_opt[128], nvml_opt[4300],
     map_opt[128], state_opt[128], spool_opt[128];
+static const char *order_opt = "gpu.order=bus";
 
 static void process(unsigned pid, const char *job, const char *env, size_t n)
 {
@@ -69,7 +70,7 @@ static void set_energy(unsigned a, unsigned b, unsigned c, unsigned d)
 static void start(void)
 {
     rig_start(&rig, proc_opt, sys_opt, cgroup_opt, nvml_opt, map_opt, state_opt,
-              spool_opt, "collector.node=false",
+              spool_opt, order_opt, "collector.node=false",
               "job.file-dir=", "gpu.interval=1s", "collector.energy=true",
               "energy.interval=1s", "energy.slow-interval=1s", NULL);
 }
@@ -501,6 +502,39 @@ static void test_leaves(void **state)
     AWAIT_PASSES(held_by("11", "GPU-a") && held_by("12", "GPU-b"));
 }
 
+/* With --gpu.order=mig the number 4 is the fourth GPU, behind two instances.
+ * When these are removed, its place becomes 3: the job keeps it, and a job with
+ * the number 3, an instance then, gets nothing. */
+static void test_places(void **state)
+{
+    static const char whole[] =
+        "gpu 0 uuid GPU-a\ngpu 1 uuid GPU-b\ngpu 2 uuid GPU-c\n"
+        "gpu 3 uuid GPU-d\ngpu 0 busy 0\ngpu 1 busy 0\ngpu 2 busy 0\n"
+        "gpu 3 busy 0\n";
+    static const char split[] =
+        "gpu 2 mig_mode 1\nmig 2 0 uuid MIG-x\nmig 2 0 gi 1\nmig 2 0 ci 0\n"
+        "mig 2 1 uuid MIG-y\nmig 2 1 gi 2\nmig 2 1 ci 0\n";
+    char text[1024];
+    (void)state;
+    rig_stop(&rig);
+    PROCESS(1200, "job_12", "SLURM_JOB_ID=12\0SLURM_JOB_GPUS=4\0");
+    PROCESS(1400, "job_14", "SLURM_JOB_ID=14\0SLURM_JOB_GPUS=3\0");
+    snprintf(text, sizeof(text), "%s%s", whole, split);
+    fake_script(dir, text);
+    order_opt = "gpu.order=mig";
+    start();
+    AWAIT_PASSES(held_by("12", "GPU-d") && held_by("14", "MIG-y"));
+    fake_script(dir, whole);
+    AWAIT_PASSES(rig.snap->gpus.n == 4 && held_by("12", "GPU-d") &&
+                 part("14", "MIG-y")->share_ppm == BJ_ABSENT);
+    for (int i = 0; i < 3; i++) {
+        rig_pass(&rig);
+        assert_true(held_by("12", "GPU-d"));
+        assert_int_equal(rig_job(&rig, "14")->gpu_claims.n, 0);
+    }
+    order_opt = "gpu.order=bus";
+}
+
 /* The driver reports the use of an MPS server's clients as the server's, as
  * seen on a real H200: the clients share equally and are not idle. */
 static void test_mps(void **state)
@@ -536,6 +570,6 @@ int main(void)
         TEST(test_owners),  TEST(test_energy), TEST(test_prolog),
         TEST(test_restart), TEST(test_record), TEST(test_record_late),
         TEST(test_orphan),  TEST(test_hang),   TEST(test_gone),
-        TEST(test_leaves),  TEST(test_mps)};
+        TEST(test_leaves),  TEST(test_places), TEST(test_mps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

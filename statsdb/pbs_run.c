@@ -49,7 +49,6 @@ static void note_order(struct bj_pbs_known *k, const struct bj_pbs_run *run,
     const bool has_start = start != BJ_SQL_NULL && run->start != BJ_SQL_NULL;
     if (start == BJ_SQL_NULL ? run->state == BJ_STATE_REQUEUED
                              : has_start && run->start < start) {
-        k->earlier++;
         if (!k->has_before || run->submit > k->before.submit)
             k->before = *run;
         k->has_before = true;
@@ -144,14 +143,16 @@ void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
         ret->v[bj_pbs_shared[i]] = run->shared[i];
 }
 
-/* run_count and etime of a record are not those of the run. */
-static void correct(const struct bj_pbs_known *k, struct bj_row *record)
+/* run_count and etime of a record are not those of the run. base: the submit
+ * time of the job; 0: unknown. */
+static void correct(const struct bj_pbs_known *k, int64_t base,
+                    struct bj_row *record)
 {
     int64_t *restarts = &record->v[BJ_JOB_RESTARTS];
     int64_t *eligible = &record->v[BJ_JOB_ELIGIBLE];
     const int64_t *submit = &record->v[BJ_JOB_SUBMIT];
-    if (*restarts != BJ_SQL_NULL && *restarts != 0)
-        *restarts = k->earlier > 0 ? k->earlier : BJ_SQL_NULL;
+    if (*restarts != BJ_SQL_NULL && base != 0)
+        *restarts = *submit - base;
     if (k->has_before && k->before.end != BJ_SQL_NULL &&
         (*eligible == BJ_SQL_NULL || *eligible < k->before.end))
         *eligible = k->before.end;
@@ -164,9 +165,10 @@ bool bj_pbs_place(const struct bj_pbs_known *k, struct bj_row *record,
                   struct bj_row *left)
 {
     int64_t *submit = &record->v[BJ_JOB_SUBMIT];
-    *submit = *submit == 0 ? choose_run_without_submit(k, record)
-                           : choose_run(k, record);
-    correct(k, record);
+    const int64_t base = *submit;
+    *submit = base == 0 ? choose_run_without_submit(k, record)
+                        : choose_run(k, record);
+    correct(k, base, record);
     /* An earlier run whose end was never reported. */
     if (!k->has_open || k->open.submit >= *submit)
         return false;

@@ -9,10 +9,9 @@
  * if the last was requeued. So records may be read again in any order, from
  * accounting files and from qstat.
  *
- * run_count also counts starts that failed, so it does not number the runs:
- * restarts becomes the number of the earlier runs in the store, and 0 for a
- * first start; else it is unknown. A run waits since the run before was
- * requeued.
+ * run_count also counts starts that failed, so it numbers only runs whose
+ * starts were not read: restarts becomes n - 1. A run waits since the run
+ * before was requeued.
  *
  * Source: OpenPBS, src/server/accounting.c: run_count is in records E and R,
  * not in S, Q, D and A; D and A have no times either. */

@@ -82,7 +82,10 @@ static const struct query queries[] = {
     {BJ_USE_GPU_MEM_PEAK, 0, true,
      "sum by (jobid) (" EACH(", gpu", "max",
                              "batchjob_job_gpu_memory_used_bytes") ")"},
-    {BJ_USE_THREADS, 0, false, TOTAL("batchjob_job_threads")},
+    /* Shells and srun only wait. */
+    {BJ_USE_THREADS, 0, false,
+     "sum by (jobid) (max by (" NODE
+     ") (max_over_time($(batchjob_job_state_threads{$Sstate=\"running\"}$))))"},
     {BJ_USE_OPEN_FDS, 0, false, TOTAL("batchjob_job_open_fds")},
     {BJ_USE_SCRATCH, 0, false,
      "sum by (jobid) (max by (" NODE

@@ -75,7 +75,8 @@ static const struct query {
     {BJ_RV_THREADS,
      0,
      {BJ_FACT_THREADS, -1},
-     HIGHEST("", "batchjob_job_threads")},
+     "sum by (jobid) (max by (" NODE
+     ") (max_over_time(batchjob_job_state_threads{$Sstate=\"running\"}[$W])))"},
     {BJ_RV_OPEN_FILES,
      0,
      {BJ_FACT_OPEN_FILES, -1},

@@ -4,8 +4,9 @@
  * Which processes. Those listed in cgroup.procs of the job's cgroup directory
  * and of all directories below it. A list is read again when it is a second
  * old, or when a listed process has ended. Processes named slurmstepd or slurmd
- * whose real user is root belong to the batch system: they keep a job alive and
- * are not counted. The kernel does not list zombies (ended, but not yet waited
+ * whose real user is root belong to the batch system, and so does the "sleep
+ * 100000000" of root in Slurm's extern step: they keep a job alive and are not
+ * counted. The kernel does not list zombies (ended, but not yet waited
  * for); a zombie counts if it was seen alive.
  *
  * What is read. /proc/PID/stat of each process, with one read(2) of a kept

@@ -54,11 +54,29 @@ static bool is_root(struct bj_proctab *t, struct bj_proc *e)
     return false;
 }
 
+/* "sleep 100000000", which keeps the extern step of each job alive (Slurm
+ * src/slurmd/slurmstepd/mgr.c). */
+static bool is_extern_sleep(struct bj_proctab *t, struct bj_proc *e)
+{
+    static const char args[] = "sleep\0"
+                               "100000000"; /* with its last NUL */
+    char buf[STATUS_BYTES];
+    struct bj_slice text;
+    int dir = bj_proc_dir(t, e);
+    if (dir < 0 ||
+        bj_file_read_head(dir, "cmdline", buf, sizeof(buf), &text) < 0)
+        return false;
+    return text.n >= sizeof(args) &&
+           memcmp(text.p + text.n - sizeof(args), args, sizeof(args)) == 0;
+}
+
 static bool is_batch_system(struct bj_proctab *t, struct bj_proc *e,
                             struct bj_slice comm)
 {
-    return (bj_slice_eq(comm, BJ_SLICE("slurmstepd")) ||
-            bj_slice_eq(comm, BJ_SLICE("slurmd"))) &&
+    if (bj_slice_eq(comm, BJ_SLICE("slurmstepd")) ||
+        bj_slice_eq(comm, BJ_SLICE("slurmd")))
+        return is_root(t, e);
+    return bj_slice_eq(comm, BJ_SLICE("sleep")) && is_extern_sleep(t, e) &&
            is_root(t, e);
 }
 

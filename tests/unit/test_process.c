@@ -164,6 +164,40 @@ static void become_stepd_until_signal(void *arg)
     become_stepd(arg);
 }
 
+static pid_t start_sleep(const char *seconds)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl("/bin/sleep", "sleep", seconds, NULL);
+        _exit(1);
+    }
+    await_name(pid, "sleep");
+    rig_await(pid, STATE, 'S');
+    return pid;
+}
+
+/* Slurm's own sleep in the extern step is not a process of the job, but another
+ * sleep is. */
+static void extern_sleep(void **state)
+{
+    struct rig r;
+    (void)state;
+    need_root("extern_sleep");
+    rig_init(&r);
+    pid_t pid[2] = {start_sleep("100000000"), start_sleep("10000000")};
+    rig_procs(&r, "", pid, 2);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 20), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    assert_int_equal(r.job.proc.threads, 1);
+    assert_int_equal(r.p->alive, 2);
+    rig_kill(pid[0]);
+    rig_kill(pid[1]);
+    rig_stop(&r);
+}
+
 /* A fork of slurmstepd has the same name until it executes its program. */
 static void batch_child(void **state)
 {
@@ -494,12 +528,13 @@ static void wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),       cmocka_unit_test(names),
-        cmocka_unit_test(batch_system), cmocka_unit_test(batch_child),
-        cmocka_unit_test(budget),       cmocka_unit_test(descriptors),
-        cmocka_unit_test(directories),  cmocka_unit_test(fresh_lists),
-        cmocka_unit_test(moved),        cmocka_unit_test(long_list),
-        cmocka_unit_test(rights),       cmocka_unit_test(wrong_options),
+        cmocka_unit_test(counts),        cmocka_unit_test(names),
+        cmocka_unit_test(batch_system),  cmocka_unit_test(batch_child),
+        cmocka_unit_test(extern_sleep),  cmocka_unit_test(budget),
+        cmocka_unit_test(descriptors),   cmocka_unit_test(directories),
+        cmocka_unit_test(fresh_lists),   cmocka_unit_test(moved),
+        cmocka_unit_test(long_list),     cmocka_unit_test(rights),
+        cmocka_unit_test(wrong_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,7 +186,7 @@ void bj_core_free(struct bj_core *core)
 int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
 {
     pthread_mutex_lock(&core->lock);
-    bj_core_read(core);
+    bj_core_read(core, true);
     bj_core_sampler_ensure(core);
     bj_watcher_ensure(core);
     bj_core_forget_jobs(core);

@@ -69,8 +69,11 @@ struct bj_core {
     uint64_t scan_usec, reread_usec; /* when hierarchies are searched again,
                                         when all directories are read again */
     uint64_t node_usec;              /* when the node is read again */
-    uint64_t own_fds_usec, own_fds;  /* when our descriptors are counted again;
-                                        their number */
+    uint64_t page_usec;  /* when the values were requested last; 0: never */
+    uint64_t fresh_usec; /* in this pass: values of the slow interval that are
+                            older are read again */
+    uint64_t own_fds_usec, own_fds; /* when our descriptors are counted again;
+                                       their number */
     uint64_t oom_kills;  /* of the machine since its start, or BJ_ABSENT */
     bool oom_read;       /* in this pass */
     uint64_t kills_read; /* those that were read in jobs */
@@ -97,8 +100,19 @@ void bj_core_run_done(struct bj_core *core, unsigned run, uint64_t begun_usec,
  * also those of the slow interval.  core/pass.c */
 void bj_core_read_job(struct bj_track *t, bool last);
 
-/* Scan, read and identify; the first part of every pass.  core/pass.c */
-void bj_core_read(struct bj_core *core);
+/* Scan, read and identify; the first part of every pass.  page: the values were
+ * requested, as for a scrape; if that happens at the slow interval or more
+ * rarely, no value of a file is older than a tenth of the time since the last
+ * request.  core/pass.c */
+void bj_core_read(struct bj_core *core, bool page);
+
+/* Are values of the slow interval due that are read next at due_usec? */
+static inline bool bj_core_slow_due(const struct bj_core *core,
+                                    uint64_t due_usec)
+{
+    return core->now_usec + core->conf->slow_usec >=
+           due_usec + core->fresh_usec;
+}
 
 /* The controllers with files of enabled collectors, as bits of enum
  * bj_controller.  core/pass.c */

@@ -73,13 +73,13 @@ void bj_life_update(struct bj_track *t)
     if (core->now_usec >= t->life.place_usec)
         bj_track_place(t, core->now_usec);
     bj_life_begin(t);
-    bool slow = core->now_usec >= t->unit.slow_due_usec;
-    if (slow && t->life.born && t->unit.slow_due_usec != 0)
-        check_empty(t);
+    if (core->now_usec >= t->life.check_usec) {
+        if (t->life.born && t->life.check_usec != 0)
+            check_empty(t);
+        t->life.check_usec = core->now_usec + core->conf->slow_usec;
+    }
     if (bj_track_live(t) && bj_steps_published(core->conf))
         bj_steps_scan(t);
-    if (slow && t->life.emptied)
-        t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
 }
 
 void bj_core_end_jobs(struct bj_core *core)

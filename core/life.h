@@ -26,6 +26,7 @@ struct bj_life {
     unsigned empty_checks; /* checks in a row that found no process */
     unsigned place_tries;
     uint64_t place_usec; /* when to search for missing directories */
+    uint64_t check_usec; /* when to check whether it still has processes */
     /* Boot clock: when it was first seen, when it began, and when it ended (0:
      * it runs). */
     uint64_t first_usec, born_usec, end_usec;

@@ -9,7 +9,7 @@
 static unsigned which_files(const struct bj_core *core, const struct bj_unit *u)
 {
     return (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
-           (core->now_usec >= u->slow_due_usec ? BJ_UNIT_SLOW : 0u);
+           (bj_core_slow_due(core, u->slow_due_usec) ? BJ_UNIT_SLOW : 0u);
 }
 
 static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
@@ -53,7 +53,7 @@ static void run_cgroup_collector(struct bj_core *core,
     for (size_t k = 0; c->id == BJ_COLLECT_MEMORY && k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if (due(t, round))
-            read_events(t, core->now_usec >= t->unit.slow_due_usec);
+            read_events(t, bj_core_slow_due(core, t->unit.slow_due_usec));
     }
     bj_core_run_done(core, c->id, begun, core->reader.faults,
                      &core->reader.fault);
@@ -100,10 +100,10 @@ static void note_read(struct bj_core *core, unsigned round)
         if (!due(t, round))
             continue;
         t->life.read_pass = core->passes;
-        if (core->now_usec >= t->unit.slow_due_usec)
+        if (bj_core_slow_due(core, t->unit.slow_due_usec))
             t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
         for (struct bj_step *s = t->steps.first; s; s = s->next)
-            if (s->unit && core->now_usec >= s->unit->slow_due_usec)
+            if (s->unit && bj_core_slow_due(core, s->unit->slow_due_usec))
                 s->unit->slow_due_usec = core->now_usec + core->conf->slow_usec;
     }
 }
@@ -151,7 +151,7 @@ static void read_round(struct bj_core *core, unsigned round)
  * a dozen jobs. */
 static void read_node(struct bj_core *core)
 {
-    if (core->now_usec < core->node_usec)
+    if (!bj_core_slow_due(core, core->node_usec))
         return;
     core->node_usec = core->now_usec + core->conf->slow_usec;
     uint64_t begun = bj_clock_boot_usec();
@@ -160,11 +160,28 @@ static void read_node(struct bj_core *core)
     bj_core_run_done(core, BJ_COLLECT_NODE, begun, faults, &err);
 }
 
-void bj_core_read(struct bj_core *core)
+/* Pages that are requested at the slow interval come a little early or late,
+ * and the sampler may have read the values in between: a rate over them would
+ * be too low, and the next one too high.  Where pages come faster, values of
+ * the slow interval repeat. */
+static void note_page(struct bj_core *core, bool page)
+{
+    const uint64_t slow = core->conf->slow_usec;
+    uint64_t gap = core->now_usec - core->page_usec;
+    core->fresh_usec = slow;
+    if (!page)
+        return;
+    if (core->page_usec > 0 && gap >= slow - slow / 10 && gap / 10 < slow)
+        core->fresh_usec = gap / 10;
+    core->page_usec = core->now_usec;
+}
+
+void bj_core_read(struct bj_core *core, bool page)
 {
     core->passes++;
     core->oom_read = false;
     core->now_usec = bj_clock_boot_usec();
+    note_page(core, page);
     core->wall_usec = bj_clock_wall_usec();
     bj_cgroup_reader_begin(&core->reader);
     bj_core_scan(core, false);

@@ -260,8 +260,31 @@ static int publish_jobs(struct bj_core *core, struct bj_snap *s)
     return 0;
 }
 
+static bool is_slow(const struct bj_cgroup_collector *c)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < c->nfiles; i++)
+        n += c->files[i].slow;
+    return n == c->nfiles;
+}
+
+/* When the oldest values that are read at the slow interval were read. */
+static uint64_t slow_read_usec(const struct bj_core *core)
+{
+    uint64_t oldest = UINT64_MAX;
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        const struct bj_track *t = core->tracks.v[k];
+        if (bj_track_live(t) && t->life.born && !t->life.outer &&
+            t->unit.slow_due_usec > core->conf->slow_usec &&
+            t->unit.slow_due_usec - core->conf->slow_usec < oldest)
+            oldest = t->unit.slow_due_usec - core->conf->slow_usec;
+    }
+    return oldest;
+}
+
 static void publish_runs(struct bj_core *core, struct bj_snap *s)
 {
+    const uint64_t slow_read = slow_read_usec(core);
     struct bj_collector_stat *v =
         bj_arena_alloc(&s->arena, BJ_RUNS * sizeof(*v));
     size_t n = 0;
@@ -273,8 +296,11 @@ static void publish_runs(struct bj_core *core, struct bj_snap *s)
         v[n].success = !r->failing;
         v[n].duration_usec = r->duration_usec;
         v[n].errors = r->errors;
-        v[n++].age_usec =
-            r->good_usec ? s->boot_usec - r->good_usec : BJ_ABSENT;
+        uint64_t good = r->good_usec;
+        if (i < BJ_CGROUP_COLLECTORS && is_slow(bj_cgroup_collectors[i]) &&
+            slow_read < good)
+            good = slow_read;
+        v[n++].age_usec = good ? s->boot_usec - good : BJ_ABSENT;
     }
     s->self.collectors = (struct bj_list){v, n};
 }

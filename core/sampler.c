@@ -193,7 +193,7 @@ static void tick_energy(struct bj_core *core)
 
 static void tick(struct bj_core *core)
 {
-    bj_core_read(core);
+    bj_core_read(core, false);
     if (core->energy)
         tick_energy(core);
     finish_jobs(core);

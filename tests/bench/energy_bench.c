@@ -58,7 +58,7 @@ static void pass(struct bj_core *core, struct cost *c)
 {
     struct bj_err err = {0};
     uint64_t begun = cpu_ns();
-    bj_core_read(core);
+    bj_core_read(core, false);
     uint64_t read = cpu_ns();
     bj_energy_gpus_tick(core);
     uint64_t ticked = cpu_ns();

@@ -511,6 +511,69 @@ static void test_v1_quota(void **state)
     testclock_run();
 }
 
+#define IO_JOB "system.slice/slurmstepd.scope/job_1"
+
+static void set_read_bytes(unsigned n)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "8:0 rbytes=%u wbytes=0 rios=1 wios=0\n", n);
+    tmp_file(IO_JOB "/io.stat", text);
+}
+
+/* After that time: the bytes read as a page shows them. */
+static uint64_t page_after(struct rig *r, uint64_t usec)
+{
+    testclock_advance(usec);
+    rig_pass(r);
+    const struct bj_device_use *v = rig_job(r, "1")->devices.v;
+    return v->read_bytes;
+}
+
+static uint64_t age_of_block(const struct rig *r)
+{
+    const struct bj_collector_stat *c = r->snap->self.collectors.v;
+    while (!bj_slice_eq(c->sub.key[0], BJ_SLICE("block")))
+        c++;
+    return c->age_usec;
+}
+
+/* Pages at the slow interval, a little early or late, never repeat values of
+ * the slow interval, also if the sampler has read them in between.  Pages that
+ * come faster do, and the collector's age says so. */
+static void test_pages_at_slow_interval(void **state)
+{
+    enum { SECOND = 1000000 };
+    (void)state;
+    struct rig r;
+    char root[128];
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    testclock_stop();
+    tmp_file("cgroup.controllers", "io\n");
+    tmp_v2_job(IO_JOB, 1000, 4096, "1\n");
+    set_read_bytes(1);
+    rig_start(&r, root, "sample.slow=10s", "collector.node=false", NULL);
+    assert_int_equal(page_after(&r, 0), 1);
+    set_read_bytes(2);
+    assert_int_equal(page_after(&r, 10 * SECOND - 30000), 2); /* early */
+    testclock_advance(10 * SECOND);
+    set_read_bytes(3);
+    bj_core_read(r.core, false); /* the sampler */
+    set_read_bytes(4);
+    assert_int_equal(page_after(&r, SECOND), 3); /* newer than a tenth */
+    testclock_advance(10 * SECOND);
+    bj_core_read(r.core, false);
+    set_read_bytes(4);
+    assert_int_equal(page_after(&r, 2 * SECOND), 4); /* late */
+    assert_int_equal(age_of_block(&r), 0);
+    set_read_bytes(5);
+    assert_int_equal(page_after(&r, 5 * SECOND), 4); /* by design */
+    assert_int_equal(age_of_block(&r), 5 * SECOND);
+    assert_int_equal(page_after(&r, 5 * SECOND), 5);
+    rig_stop(&r);
+    tmp_gone();
+    testclock_run();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_v1_quota),
+        cmocka_unit_test(test_pages_at_slow_interval),
         cmocka_unit_test(test_pids_v1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

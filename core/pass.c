@@ -41,6 +41,26 @@ static bool due(const struct bj_track *t, unsigned round)
            (round == 0 || t->life.read_pass != t->core->passes);
 }
 
+/* A job of v1 without a directory of cpuacct, although its directories have had
+ * time to appear: Slurm makes none with jobacct_gather/linux. */
+static void check_cpuacct(struct bj_core *core)
+{
+    const struct bj_track *without = NULL;
+    for (size_t k = 0; k < core->tracks.n && !without; k++) {
+        const struct bj_track *t = core->tracks.v[k];
+        if (due(t, 0) && t->unit.ctl[BJ_CTL_CPUACCT] < 0 &&
+            t->life.place_usec == UINT64_MAX)
+            without = t;
+    }
+    if (!without)
+        return;
+    core->reader.faults++;
+    bj_err_set(&core->reader.fault, -ENOENT,
+               "job %.100s has no cgroup of cpuacct, so its CPU time is "
+               "unknown (Slurm needs JobAcctGatherType=jobacct_gather/cgroup)",
+               without->id);
+}
+
 static void run_cgroup_collector(struct bj_core *core,
                                  const struct bj_cgroup_collector *c,
                                  unsigned round)
@@ -50,6 +70,8 @@ static void run_cgroup_collector(struct bj_core *core,
     for (size_t k = 0; k < core->tracks.n; k++)
         if (due(core->tracks.v[k], round))
             read_job(core->tracks.v[k], c);
+    if (c->id == BJ_COLLECT_CPU && round == 0)
+        check_cpuacct(core);
     for (size_t k = 0; c->id == BJ_COLLECT_MEMORY && k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if (due(t, round))

@@ -71,21 +71,20 @@ static struct bj_unit_device *device(const struct bj_cgroup_reader *rd,
     return d;
 }
 
-/* "8:0" at the start of a line. */
-static struct bj_unit_device *cut_device(const struct bj_cgroup_reader *rd,
-                                         struct bj_unit *u,
-                                         struct bj_slice *line)
+/* Cut "8:0" from the start of a line. */
+static bool cut_device(struct bj_slice *line, uint64_t *major, uint64_t *minor)
 {
     struct bj_slice at = *line;
-    uint64_t major, minor;
-    if (!bj_slice_number(&at, &major) || at.n == 0 || *at.p != ':')
-        return NULL;
+    for (; at.n > 0 && *at.p == ' '; at.n--)
+        at.p++;
+    if (!bj_slice_number(&at, major) || at.n == 0 || *at.p != ':')
+        return false;
     at.p++;
     at.n--;
-    if (!bj_slice_number(&at, &minor))
-        return NULL;
+    if (!bj_slice_number(&at, minor))
+        return false;
     *line = at;
-    return device(rd, u, major, minor);
+    return true;
 }
 
 static void pair(struct bj_unit_device *d, struct bj_slice word)
@@ -108,14 +107,20 @@ static void pair(struct bj_unit_device *d, struct bj_slice word)
 }
 
 /* "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6"; a line may end after
- * the device, or contain keys of other policies. */
+ * the device, or contain keys of other policies.  Linux 5.15 to 5.18 write the
+ * numbers of devices without I/O in front of the next device, without a new
+ * line: "7:1 7:0 8:0 rbytes=1 ...". */
 static int parse_v2(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
     struct bj_slice line, word;
     while (bj_slice_line(&text, &line)) {
-        struct bj_unit_device *d = cut_device(rd, u, &line);
+        uint64_t major, minor;
+        bool named = false;
+        while (cut_device(&line, &major, &minor))
+            named = true;
+        struct bj_unit_device *d = named ? device(rd, u, major, minor) : NULL;
         while (d && bj_slice_word(&line, &word))
             pair(d, word);
     }
@@ -128,7 +133,9 @@ static int parse_v1(struct bj_cgroup_reader *rd, struct bj_unit *u,
 {
     struct bj_slice line, op, value;
     while (bj_slice_line(&text, &line)) {
-        struct bj_unit_device *d = cut_device(rd, u, &line);
+        uint64_t major, minor;
+        bool named = cut_device(&line, &major, &minor);
+        struct bj_unit_device *d = named ? device(rd, u, major, minor) : NULL;
         if (!d || !bj_slice_word(&line, &op) || !bj_slice_word(&line, &value))
             continue;
         uint64_t *at = (uint64_t *)(void *)((char *)d + f->off);

@@ -228,13 +228,41 @@ static void put_node_info(struct bj_buf *out, const struct bj_metric_table *t)
     bj_buf_str(out, "\n");
 }
 
+/* The source of a metric.  The plugin writes a path as ":usr:bin:env", and
+ * "(other)" as "[other]" (collectd-plugin/name.c): undo that, one character in
+ * each step, since label_replace replaces only one. */
+static void put_vector(struct bj_buf *out, const struct bj_metric_table *t,
+                       const struct bj_metric *m)
+{
+    static const struct {
+        const char *regex, *replacement;
+        int times;
+    } steps[] = {
+        {":(.*)", "/$1", 1},
+        {"[[](.*)", "($1", 1},
+        {"([/(].*):(.*)", "$1/$2", 20},
+        {"([/(].*)[[](.*)", "$1($2", 3},
+        {"([/(].*)[]](.*)", "$1)$2", 3},
+    };
+    enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+    const bool path = t->label[0] && strcmp(t->label[0], "exe") == 0;
+    for (int i = 0; path && i < STEPS; i++)
+        for (int k = 0; k < steps[i].times; k++)
+            bj_buf_str(out, "label_replace(");
+    put_source(out, t, m);
+    for (int i = 0; path && i < STEPS; i++)
+        for (int k = 0; k < steps[i].times; k++)
+            bj_buf_printf(out, ", \"%s\", \"%s\", \"%s\", \"%s\")", t->label[0],
+                          steps[i].replacement, t->label[0], steps[i].regex);
+}
+
 static void put_metric_rule(struct bj_buf *out, const struct bj_metric_table *t,
                             const struct bj_metric *m)
 {
     bj_buf_str(out, "      - record: ");
     bj_metric_prom_name(t, m, out);
     bj_buf_str(out, "\n        expr: ");
-    put_source(out, t, m);
+    put_vector(out, t, m);
     if (bj_units[m->unit].digits > 0)
         bj_buf_printf(out, " / 1e%u", bj_units[m->unit].digits);
     if (t->owner == BJ_OF_JOB)

@@ -8,6 +8,9 @@ cp examples/alerts.yml examples/prometheus.yml tests/fixtures/alerts/cases.yml "
 check "promtool accepts the alert rules" promtool check rules "$tmp/alerts.yml"
 check "promtool accepts the scrape configuration" promtool check config --syntax-only "$tmp/prometheus.yml"
 check "each alert fires where it should" promtool test rules "$tmp/cases.yml"
+mkdir "$tmp/collectd"
+cp examples/rules-collectd.yml tests/fixtures/collectd-rules/cases.yml "$tmp/collectd"
+check "the rules for collectd give the exporter's labels" promtool test rules "$tmp/collectd/cases.yml"
 while IFS= read -r alert; do
     check "$alert has a test that fires" grep -qF "alertname: $alert" "$tmp/cases.yml"
 done < <(sed -n 's/.*alert: //p' examples/alerts.yml)

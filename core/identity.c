@@ -153,10 +153,22 @@ static void take_result(struct bj_track *t)
     }
 }
 
-void bj_identity_end(struct bj_track *t)
+/* A short job may have ended before a second pass. */
+void bj_identity_changed(struct bj_track *t)
 {
+    enum { AT_ONCE = 4 };
+    struct bj_identity *i = t->identity;
     take_result(t);
-    drop_request(t);
+    if (i->requests < AT_ONCE && i->request_usec > t->core->now_usec)
+        i->request_usec = t->core->now_usec;
+    bj_identity_request(t);
+}
+
+bool bj_identity_waits(const struct bj_track *t)
+{
+    enum { WAIT_SEC = 5 };
+    return t->identity->request &&
+           t->core->now_usec < t->life.end_usec + WAIT_SEC * SECOND;
 }
 
 /* The resolver has not responded for long, and may never respond. */
@@ -195,7 +207,8 @@ void bj_core_identify(struct bj_core *core)
         struct bj_track *t = core->tracks.v[k];
         const struct bj_identity *i = t->identity;
         bj_identity_request(t);
-        waits |= i->request && i->requests == 1;
+        waits |= (i->request && i->requests == 1) ||
+                 (!bj_track_live(t) && bj_identity_waits(t));
     }
     if (waits)
         bj_resolver_wait(core->resolver, begun + core->conf->ident_wait_usec);

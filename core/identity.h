@@ -21,12 +21,15 @@ void bj_identity_learn(struct bj_track *t, const struct bj_path_match *m);
 /* The uid in its path; empty: the path has none. */
 struct bj_slice bj_identity_path_uid(const struct bj_track *t);
 
-/* t has ended: take the resolver's result if there is one, and cancel the
- * request. */
-void bj_identity_end(struct bj_track *t);
-
 /* Submit a request for t to the resolver, if one is due. */
 void bj_identity_request(struct bj_track *t);
+
+/* The processes of t have changed: take the resolver's result, and if it lacks
+ * fields, ask again, the first times at once. */
+void bj_identity_changed(struct bj_track *t);
+
+/* t has ended: does its final record wait for the resolver? */
+bool bj_identity_waits(const struct bj_track *t);
 
 /* Submit requests for new jobs to the resolver, and take its results. */
 void bj_core_identify(struct bj_core *core);

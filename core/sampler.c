@@ -104,7 +104,8 @@ static void finish_jobs(struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        if (!bj_track_over(t) || t->life.recorded || !bj_energy_settled(t))
+        if (!bj_track_over(t) || t->life.recorded || !bj_energy_settled(t) ||
+            bj_identity_waits(t))
             continue;
         if (core->spool && t->life.born)
             make_record(core, t);

@@ -151,7 +151,6 @@ void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec)
 {
     t->life.end_usec = boot_usec ? boot_usec : 1;
     t->life.end_sec = wall_usec / 1000000;
-    bj_identity_end(t);
 }
 
 bool bj_track_over(const struct bj_track *t)

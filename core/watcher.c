@@ -86,7 +86,7 @@ static void sample(struct bj_core *core, struct bj_track *t, bool requested)
             empty || requested ? t->unit.use.cpu_usec : BJ_ABSENT;
     if (!empty)
         wait_for_exit(core, t, path);
-    bj_identity_request(t);
+    bj_identity_changed(t);
 }
 
 /* --- requests -------------------------------------------------------------*/

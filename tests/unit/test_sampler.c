@@ -1,107 +1,5 @@
 /* The sampler of a core: final records and energy, independent of scrapes. */
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/json.h"
-#include "core/find/ident.h"
-#include "core/internal.h"
-#include "tests/unit/lib/await.h"
-#include "tests/unit/lib/core.h"
-#include "tests/unit/lib/testclock.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define SCOPE "cgroup/system.slice/slurmstepd.scope/"
-#define ZONE "sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/"
-
-enum { SECOND = 1000000 };
-
-static char top[100], cgroup_opt[160], sys_opt[160], spool_opt[160],
-    state_opt[160];
-
-static int setup(void **state)
-{
-    (void)state;
-    snprintf(top, sizeof(top), "%s", tmp_make());
-    snprintf(cgroup_opt, sizeof(cgroup_opt), "path.cgroupfs=%s/cgroup", top);
-    snprintf(sys_opt, sizeof(sys_opt), "path.sysfs=%s/sys", top);
-    snprintf(spool_opt, sizeof(spool_opt), "record.dir=%s/spool", top);
-    snprintf(state_opt, sizeof(state_opt), "energy.state-file=%s/state", top);
-    tmp_dir("cgroup");
-    tmp_file("cgroup/cgroup.controllers", "cpu memory\n");
-    tmp_dir(SCOPE);
-    testclock_stop();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    testclock_run();
-    tmp_gone();
-    return 0;
-}
-
-#define START(r, ...)                                                          \
-    rig_start(&(r), cgroup_opt, sys_opt, "collector.node=false",               \
-              "job.file-dir=", "energy.interval=1s", __VA_ARGS__, NULL)
-
-/* Wait until the resolver and the sampler have nothing to do before the clock
- * is advanced.  The meter has no thread: its files never block. */
-static void settle(void)
-{
-    testclock_await(2);
-}
-
-/* Advance the clock by n ticks of the sampler. */
-static void ticks(unsigned n)
-{
-    settle();
-    while (n-- > 0) {
-        testclock_advance(SECOND);
-        settle();
-    }
-}
-
-/* The record in the spool. Waits for at most a minute of ticks. */
-static const struct bj_json *await_record(struct bj_arena *a)
-{
-    char path[300], name[600] = "", buf[4096];
-    struct bj_slice text;
-    const struct bj_json *doc;
-    snprintf(path, sizeof(path), "%s/spool", top);
-    for (int i = 0; i < 60 && !*name; i++) {
-        ticks(1);
-        DIR *d = opendir(path);
-        const struct dirent *e;
-        while (d && (e = readdir(d)))
-            if (e->d_name[0] != '.')
-                snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-        if (d)
-            closedir(d);
-    }
-    if (!*name)
-        fail_msg("no record");
-    assert_int_equal(
-        bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &text, NULL), 0);
-    assert_int_equal(text.p[text.n - 1], '\n');
-    assert_int_equal(bj_json_parse(a, text, name, NULL, &doc, NULL), 0);
-    assert_int_equal(unlink(name), 0);
-    return doc;
-}
-
-static uint64_t number(const struct bj_json *doc, const char *path)
-{
-    return bj_json_u64_or(bj_json_path(doc, path), UINT64_MAX);
-}
+#include "tests/unit/test_sampler.h"
 
 /* A final record needs neither a meter nor a scrape. */
 static void test_record_of_a_job(void **state)
@@ -132,112 +30,6 @@ static void test_record_of_a_job(void **state)
     assert_int_equal(r.snap->self.records_lost, 0);
     rig_stop(&r);
     bj_arena_free(&a);
-}
-
-/* Whether a job has this CPU time: as its value without processes (last), or as
- * its current one. */
-static bool sampled(struct rig *r, uint64_t cpu_usec, bool last)
-{
-    bool ret = false;
-    pthread_mutex_lock(&r->core->lock);
-    for (size_t k = 0; k < r->core->tracks.n; k++) {
-        const struct bj_track *t = r->core->tracks.v[k];
-        ret |= t->life.born && cpu_usec == (last ? t->life.last_cpu_usec
-                                                 : t->unit.use.cpu_usec);
-    }
-    pthread_mutex_unlock(&r->core->lock);
-    return ret;
-}
-
-/* The watcher is a real thread, which the kernel wakes. */
-static void await_sample(struct rig *r, uint64_t cpu_usec, bool last)
-{
-    AWAIT(sampled(r, cpu_usec, last));
-}
-
-/* Make a job with all its files at once, as the kernel does. */
-static void make_whole_job(unsigned long cpu_usec)
-{
-    char from[300], to[300];
-    tmp_v2_job("stage/job_17", cpu_usec, 4096, "1\n");
-    tmp_file("stage/job_17/cgroup.events", "populated 1\n");
-    snprintf(from, sizeof(from), "%s/stage/job_17", top);
-    snprintf(to, sizeof(to), "%s/" SCOPE "job_17", top);
-    assert_int_equal(rename(from, to), 0);
-}
-
-/* One change of the file without truncation, as the kernel makes it. */
-static void empty_job(void)
-{
-    char path[300];
-    snprintf(path, sizeof(path), "%s/" SCOPE "job_17/cgroup.events", top);
-    int fd = open(path, O_WRONLY);
-    assert_int_equal(pwrite(fd, "populated 0\n", 12, 0), 12);
-    close(fd);
-}
-
-static bool complete(const struct bj_json *doc)
-{
-    bool ret = false;
-    assert_int_equal(bj_json_bool(bj_json_get(doc, "cpu_complete"), &ret), 0);
-    return ret;
-}
-
-/* A job that begins and ends between two passes has a record, with its values
- * at the end of its last process. */
-static void test_short_job(void **state)
-{
-    (void)state;
-    struct rig r;
-    struct bj_arena a = {0};
-    START(r, spool_opt, "collector.energy=false", "sample.request-dir=");
-    ticks(1);
-    make_whole_job(1000);
-    await_sample(&r, 1000, false);
-    tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
-    tmp_file(SCOPE "job_17/pids.peak", "7\n");
-    tmp_file(SCOPE "job_17/cgroup.procs", "");
-    empty_job();
-    await_sample(&r, 2500, true);
-    tmp_remove(SCOPE "job_17");
-    const struct bj_json *doc = await_record(&a);
-    assert_int_equal(number(doc, "cpu_usec"), 2500);
-    assert_int_equal(number(doc, "pids_peak"), 7);
-    assert_true(complete(doc));
-    rig_stop(&r);
-    bj_arena_free(&a);
-}
-
-/* An epilog requests a sample with a file, and waits until that is removed.
- * Without the sample, usage after the last one is missing, and the record is
- * marked as incomplete. */
-static void test_requested_sample(void **state)
-{
-    (void)state;
-    for (int requested = 0; requested < 2; requested++) {
-        struct rig r;
-        struct bj_arena a = {0};
-        char dir_opt[160], file[300];
-        snprintf(dir_opt, sizeof(dir_opt), "sample.request-dir=%s/sample", top);
-        snprintf(file, sizeof(file), "%s/sample/17", top);
-        tmp_v2_job(SCOPE "job_17", 1000, 4096, "1\n");
-        START(r, spool_opt, "collector.energy=false", dir_opt);
-        ticks(1);
-        await_sample(&r, 1000, false);
-        if (requested) {
-            tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
-            tmp_file("sample/17", "");
-            AWAIT(access(file, F_OK) != 0);
-        }
-        /* Watched files are removed last: their removal causes a sample. */
-        tmp_remove(SCOPE "job_17/cpu.stat");
-        tmp_remove(SCOPE "job_17");
-        const struct bj_json *doc = await_record(&a);
-        assert_int_equal(number(doc, "cpu_usec"), requested ? 2500 : 1000);
-        assert_int_equal(complete(doc), requested);
-        rig_stop(&r);
-        bj_arena_free(&a);
-    }
 }
 
 /* The job ends while its record cannot be written to the spool. */
@@ -581,7 +373,6 @@ static void test_nothing_to_do(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_record_of_a_job),
         T(test_energy_and_restart),
@@ -592,8 +383,6 @@ int main(void)
         T(test_same_job_again),
         T(test_end_between_two_runs),
         T(test_nothing_to_do),
-        T(test_short_job),
-        T(test_requested_sample),
         T(test_cores_of_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

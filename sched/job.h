@@ -172,6 +172,8 @@ struct bj_sched_job {
     /* --- usage --- */
     struct bj_sched_usage use; /* over its steps: time, energy and I/O added up,
                                   the largest task's memory */
+    bool energy_of_steps; /* the energy is absent or that of its steps, which
+                             may be some of them: sched/step_sum.h */
 
     /* --- other values, mostly free text --- */
     uint64_t priority;

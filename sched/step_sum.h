@@ -1,4 +1,5 @@
-/* Adds up the usage of the steps of a Slurm job.  Private to sched/. */
+/* Adds up the usage of the steps of a Slurm job: of those in an answer, and of
+ * those that a store has. */
 #ifndef BJ_SCHED_STEP_SUM_H
 #define BJ_SCHED_STEP_SUM_H
 
@@ -6,6 +7,7 @@
 
 struct bj_step_sum {
     struct bj_sched_usage sum; /* sums of times and I/O, the largest memory */
+    unsigned steps;
     uint64_t energy[3]; /* of the extern, the batch, and the numbered steps */
 };
 
@@ -15,9 +17,16 @@ void bj_step_sum_begin(struct bj_step_sum *f);
  * become absent. */
 void bj_step_sum_add(struct bj_step_sum *f, struct bj_job_step *step);
 
-/* Set the job's use.  Values of the job itself count, except where it has none
- * (or 0 time).  CPU time, energy and I/O of a job that has not ended are
- * absent. */
+/* Set the job's use to that of its steps, all of one answer; the job's own CPU
+ * time counts where its steps have none, its own energy always, and a CPU time
+ * of 0 without any step is absent.  CPU time, energy and I/O of a job that has
+ * not ended are absent. */
 void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_job *job);
+
+/* Complete the job's use, which may be that of some of its steps, as an answer
+ * for a period lacks the steps outside of it: f has all known steps.  The
+ * larger value counts. */
+void bj_step_sum_complete(const struct bj_step_sum *f,
+                          struct bj_sched_job *job);
 
 #endif

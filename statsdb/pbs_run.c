@@ -129,7 +129,7 @@ void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
                 struct bj_row *ret)
 {
     memset(ret->s, 0, sizeof(ret->s));
-    ret->weak = false;
+    ret->weak = ret->energy_of_steps = false;
     for (unsigned i = 0; i < BJ_JOB_COLS; i++)
         ret->v[i] = BJ_SQL_NULL;
     ret->v[BJ_JOB_CLUSTER] = record->v[BJ_JOB_CLUSTER];

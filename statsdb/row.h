@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "sched/job.h"
+#include "sched/step_sum.h"
 #include "statsdb/dict.h"
 #include "store/db.h"
 
@@ -110,6 +111,7 @@ struct bj_row {
     int64_t v[BJ_ROW_COLS];
     struct bj_slice s[BJ_ROW_TEXTS]; /* v is the index here, or NULL */
     bool weak; /* of a snapshot: it only adds to a job that has ended */
+    bool energy_of_steps;            /* of a record: see struct bj_sched_job */
 };
 
 struct bj_row_table; /* layout of a table */
@@ -162,9 +164,18 @@ enum bj_row_change {
 
 /* Merge a new row into an old one, in *row. Values missing in the new row stay.
  * A record of a run that had not ended adds values to an ended run, but changes
- * none. */
+ * none; of two records of an ended run, the larger usage counts. */
 enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row);
+
+/* Add the usage of a stored step to the sum of those of its job. */
+void bj_row_add_step(const struct bj_row *step, struct bj_step_sum *sum);
+
+/* Complete the usage of a job's merged row by all its stored steps, since a
+ * record may have some of them only; returns the change from the old row. */
+enum bj_row_change bj_row_complete(const struct bj_step_sum *sum,
+                                   const struct bj_row *old,
+                                   struct bj_row *row);
 
 /* Append SQL with all columns, and parameters in the same order: an INSERT,
  * which has the column more in addition unless that is NULL; the list of

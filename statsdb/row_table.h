@@ -1,4 +1,4 @@
-/* Shared by row.c and row_value.c only. */
+/* Shared by row*.c only. */
 #ifndef BJ_STATSDB_ROW_TABLE_H
 #define BJ_STATSDB_ROW_TABLE_H
 
@@ -33,5 +33,14 @@ struct bj_row_table {
     unsigned n;
     bool rank; /* has states */
 };
+
+/* Is the value a text, with its index in the row?  An id may be a number. */
+static inline bool bj_row_textual(const struct bj_row_column *c)
+{
+    return c->kind == BJ_KIND_TEXT || c->kind == BJ_KIND_ID;
+}
+
+/* Remove the user time if it is the difference of total and system time. */
+void bj_row_drop_user(struct bj_row *row);
 
 #endif

@@ -1,7 +1,5 @@
 #include "statsdb/row_table.h"
 
-#include "sched/state.h"
-
 #include <stdio.h>
 
 /* --- from records -------------------------------------------------------- */
@@ -63,9 +61,9 @@ static int fill(struct bj_dicts *d, const struct bj_row_table *t,
     return 0;
 }
 
-/* User time that is the difference of total and system time is not stored. */
-static void drop_user(int64_t *v)
+void bj_row_drop_user(struct bj_row *row)
 {
+    int64_t *v = row->v;
     int64_t total = v[BJ_COL_CPU], system = v[BJ_COL_CPU_SYSTEM];
     if (total >= 0 && system >= 0 && v[BJ_COL_CPU_USER] == total - system)
         v[BJ_COL_CPU_USER] = BJ_SQL_NULL;
@@ -134,11 +132,12 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     ret->weak = job->snapshot;
     if (job->snapshot && ret->v[BJ_COL_CPU] == 0) /* or not reported yet */
         ret->v[BJ_COL_CPU] = BJ_SQL_NULL;
-    drop_user(ret->v);
+    bj_row_drop_user(ret);
     ret->v[BJ_JOB_CLUSTER] = cluster;
     set_id(ret, BJ_JOB_RAW_ID, 0, job->jobid);
     int64_t submit = bj_sql_u64(job->submit_sec);
     ret->v[BJ_JOB_SUBMIT] = submit == BJ_SQL_NULL ? 0 : submit;
+    ret->energy_of_steps = job->energy_of_steps;
     r = set_dir(d, job->work_dir, ret, err);
     int64_t uid = bj_sql_u64(job->uid), gid = bj_sql_u64(job->gid);
     if (r == 0 &&
@@ -259,7 +258,7 @@ int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
     int r = fill(d, &bj_table_step, step, ret, err);
     int64_t slot = slot_of(step->step_id);
     drop_unmeasured(ret->v);
-    drop_user(ret->v);
+    bj_row_drop_user(ret);
     ret->v[BJ_STEP_JOB] = id;
     ret->v[BJ_STEP_SLOT] = slot;
     if (slot == BJ_SLOT_OTHER)
@@ -269,16 +268,11 @@ int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
 
 /* --- to and from statements ---------------------------------------------- */
 
-static bool textual(const struct bj_row_column *c)
-{
-    return c->kind == BJ_KIND_TEXT || c->kind == BJ_KIND_ID;
-}
-
 void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
                      unsigned col, struct bj_st *st, int at)
 {
     const struct bj_row_column *c = &t->col[col];
-    if (textual(c) && row->s[c->which].n > 0)
+    if (bj_row_textual(c) && row->s[c->which].n > 0)
         bj_st_bind_filled(st, at, row->s[c->which]);
     else if (c->kind == BJ_KIND_ID && row->v[col] != BJ_SQL_NULL)
         bj_st_bind_jobid_number(st, at, row->v[col]);
@@ -311,7 +305,7 @@ void bj_row_values(const struct bj_row_table *t, const struct bj_row *row,
 {
     for (unsigned i = 0; i < t->n; i++) {
         const struct bj_row_column *c = &t->col[i];
-        if (textual(c) && row->s[c->which].n > 0)
+        if (bj_row_textual(c) && row->s[c->which].n > 0)
             ret[i] = (struct bj_value){BJ_TYPE_TEXT, .text = row->s[c->which]};
         else if (row->v[i] != BJ_SQL_NULL)
             ret[i] = (struct bj_value){BJ_TYPE_INTEGER, .i64 = row->v[i]};
@@ -330,10 +324,10 @@ int bj_row_names(const struct bj_row_table *t, const char **ret)
 void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
                  struct bj_row *ret)
 {
-    ret->weak = false;
+    ret->weak = ret->energy_of_steps = false;
     for (unsigned i = 0; i < t->n; i++, col++) {
         const struct bj_row_column *c = &t->col[i];
-        if (!textual(c)) {
+        if (!bj_row_textual(c)) {
             ret->v[i] = bj_st_get_i64(st, col);
         } else if (t == &bj_table_job && i == BJ_JOB_RAW_ID &&
                    bj_jobid_number(bj_st_get_text(st, col), &ret->v[i])) {
@@ -346,93 +340,4 @@ void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
             ret->v[i] = bj_st_get_i64(st, col);
         }
     }
-}
-
-/* --- merging -------------------------------------------------------------- */
-
-/* It has ended, and nothing says how. */
-static bool ended_unknown(const struct bj_row *row)
-{
-    return row->v[BJ_COL_STATE] == BJ_STATE_UNKNOWN &&
-           row->v[BJ_COL_END] != BJ_SQL_NULL;
-}
-
-/* Rank of a row's state: later states win. A requeued run may continue under
- * the same key if the scheduler does not count runs. */
-static int rank(const struct bj_row *row)
-{
-    const int64_t state = row->v[BJ_COL_STATE];
-    if (ended_unknown(row))
-        return 2;
-    if (state == BJ_STATE_RUNNING || state == BJ_STATE_SUSPENDED ||
-        state == BJ_STATE_REQUEUED)
-        return 1;
-    return state == BJ_STATE_PENDING || state == BJ_STATE_UNKNOWN ? 0 : 2;
-}
-
-static bool known(const struct bj_row_column *c, const struct bj_row *row,
-                  unsigned col)
-{
-    if (textual(c))
-        return row->s[c->which].n > 0 || row->v[col] != BJ_SQL_NULL;
-    if (c->kind == BJ_KIND_ENUM)
-        return row->v[col] != BJ_STATE_UNKNOWN;
-    return row->v[col] != BJ_SQL_NULL;
-}
-
-static bool differ(const struct bj_row_column *c, const struct bj_row *a,
-                   const struct bj_row *b, unsigned col)
-{
-    if (!textual(c))
-        return a->v[col] != b->v[col];
-    return !bj_slice_eq(a->s[c->which], b->s[c->which]) ||
-           (a->s[c->which].n == 0 && a->v[col] != b->v[col]);
-}
-
-static void copy_value(const struct bj_row_column *c, const struct bj_row *from,
-                       struct bj_row *to, unsigned col)
-{
-    to->v[col] = from->v[col];
-    if (textual(c))
-        to->s[c->which] = from->s[c->which];
-}
-
-/* PBS reports first that a job was deleted, then that a signal ended it. */
-static bool ends_cancelled(const struct bj_row *old, const struct bj_row *row)
-{
-    return old->v[BJ_COL_STATE] == BJ_STATE_CANCELLED &&
-           row->v[BJ_COL_STATE] == BJ_STATE_FAILED &&
-           row->v[BJ_COL_EXIT_SIGNAL] > 0;
-}
-
-enum bj_row_change bj_row_merge(const struct bj_row_table *t,
-                                const struct bj_row *old, struct bj_row *row)
-{
-    enum bj_row_change change = BJ_ROW_SAME;
-    bool stale = false, open = false, unknown = false;
-    if (t == &bj_table_job)
-        row->weak = row->weak &&
-                    bj_state_ended((enum bj_job_state)old->v[BJ_COL_STATE]);
-    if (t == &bj_table_job && ends_cancelled(old, row))
-        row->v[BJ_COL_STATE] = BJ_STATE_CANCELLED;
-    if (t->rank) {
-        stale = rank(row) < rank(old) || row->weak;
-        open =
-            !stale && row->v[BJ_COL_STATE] != BJ_STATE_UNKNOWN && rank(row) < 2;
-        unknown = ended_unknown(row) && rank(old) < 2;
-    }
-    stale = stale || row->weak;
-    for (unsigned i = 0; i < t->n; i++) {
-        const struct bj_row_column *c = &t->col[i];
-        /* A running job has no end, even if the old row has one. */
-        if ((open && i == BJ_COL_END) || (unknown && i == BJ_COL_STATE))
-            ;
-        else if (!known(c, row, i) || (stale && known(c, old, i)))
-            copy_value(c, old, row, i);
-        if (!differ(c, old, row, i))
-            continue;
-        change =
-            c->key || change == BJ_ROW_INDEXED ? BJ_ROW_INDEXED : BJ_ROW_PLAIN;
-    }
-    return change;
 }

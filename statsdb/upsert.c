@@ -188,7 +188,9 @@ static int put_run(struct bj_upsert *u, const struct bj_sched_job *job,
     record = u->row;
     u->row = left;
     u->number = number_of(u, job);
-    r = bj_upsert_put_job(u, &id, &fresh, err);
+    r = bj_upsert_begin_job(u, &id, &fresh, err);
+    if (r == 0)
+        r = bj_upsert_end_job(u, id, err);
     u->row = record;
     return r;
 }
@@ -210,7 +212,7 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
     if (r == 0)
         u->number = number_of(u, job);
     if (r == 0)
-        r = bj_upsert_put_job(u, &id, &fresh, err);
+        r = bj_upsert_begin_job(u, &id, &fresh, err);
     bool none = bj_row_more_none(job);
     if (r == 0 && !none)
         r = bj_row_more(u->dicts, id, job, &u->row, err);
@@ -221,7 +223,7 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
         if (r == 0)
             r = bj_upsert_put_step(u, fresh, err);
     }
-    return r;
+    return r < 0 ? r : bj_upsert_end_job(u, id, err);
 }
 
 /* Runs of PBS are listed by jobid: different jobids must differ in the

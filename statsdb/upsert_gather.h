@@ -22,6 +22,7 @@ struct bj_gathered {
     int more; /* position in gather.other of its row of job_more, or
                  BJ_GATHER_NONE */
     int step, steps;
+    struct bj_step_sum sum; /* of its steps in the database */
     bool changed, more_changed;
     /* the first gathered job with its key, or NULL */
     struct bj_gathered *first;

@@ -27,71 +27,85 @@ static int prepare_fetch(struct bj_upsert *u, int table, struct bj_err *err)
     bj_buf_str(&sql, "SELECT w.w_n, ");
     bj_row_sql_columns(tables[table], &sql);
     bj_buf_printf(&sql,
-                  " FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS bigint[]),"
-                  " CAST(?3 AS bigint[])) AS w(w_n, w_id, w_slot) CROSS JOIN"
-                  " LATERAL (SELECT * FROM %s WHERE %s = w.w_id%s OFFSET 0) AS"
-                  " t",
-                  names[table], keys[table],
-                  table == BJ_GATHER_STEP ? " AND slot = w.w_slot" : "");
+                  " FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS bigint[]))"
+                  " AS w(w_n, w_id) CROSS JOIN LATERAL (SELECT * FROM %s WHERE"
+                  " %s = w.w_id OFFSET 0) AS t",
+                  names[table], keys[table]);
     return bj_db_prepare_buf(u->db, &sql, &u->gather->of[table].fetch, err);
 }
 
-static void add_wanted(struct bj_arrays *a, int position, int64_t id,
-                       int64_t slot)
-{
-    bj_arrays_i64(a, 0, position);
-    bj_arrays_i64(a, 1, id);
-    bj_arrays_i64(a, 2, slot);
-    a->rows++;
-}
-
-/* Add the keys of rows that known jobs may have. */
-static void want(struct bj_gather *g, int table)
+/* Add the numbers of known jobs. */
+static void want(struct bj_gather *g)
 {
     for (int i = 0; i < g->jobs; i++) {
-        const struct bj_gathered *j = &g->job[i];
-        if (j->how != BJ_JOB_KNOWN)
+        if (g->job[i].how != BJ_JOB_KNOWN)
             continue;
-        if (table != BJ_GATHER_STEP)
-            add_wanted(&g->rows, i, j->id, BJ_SQL_NULL);
-        else
-            for (int k = j->step; k < j->step + j->steps; k++)
-                if (!g->other[k].alone)
-                    add_wanted(&g->rows, k, j->id,
-                               g->other[k].row.v[BJ_STEP_SLOT]);
+        bj_arrays_i64(&g->rows, 0, i);
+        bj_arrays_i64(&g->rows, 1, g->job[i].id);
+        g->rows.rows++;
     }
+}
+
+/* The gathered step of a slot, or NULL.  The slots of steps that are not stored
+ * alone increase. */
+static struct bj_gathered_row *
+step_at(const struct bj_gather *g, const struct bj_gathered *j, int64_t slot)
+{
+    int from = j->step, upto = j->step + j->steps;
+    while (from < upto) {
+        const int middle = from + (upto - from) / 2;
+        const int64_t at = g->other[middle].row.v[BJ_STEP_SLOT];
+        if (at == slot)
+            return &g->other[middle];
+        if (at < slot)
+            from = middle + 1;
+        else
+            upto = middle;
+    }
+    return NULL;
 }
 
 static int take_old(struct bj_gather *g, int table, struct bj_err *err)
 {
     struct bj_st *st = g->of[table].fetch;
-    struct bj_row *row = bj_arena_alloc(&g->memory, sizeof(*row));
     int64_t at = bj_st_get_i64(st, 0);
+    struct bj_row read = {.energy_of_steps = false};
+    struct bj_gathered_row *step = NULL;
+    if (at < 0 || at >= g->jobs)
+        return bj_err_set(err, -EPROTO, "rows of other jobs");
+    struct bj_gathered *j = &g->job[at];
+    bj_row_read(tables[table], st, 1, &read);
+    if (table == BJ_GATHER_STEP) {
+        step = step_at(g, j, read.v[BJ_STEP_SLOT]);
+        if (!step)
+            bj_row_add_step(&read, &j->sum);
+        if (!step)
+            return 0;
+    }
+    struct bj_row *row = bj_arena_alloc(&g->memory, sizeof(*row));
     if (!row)
         return bj_err_set(err, -ENOMEM, "rows");
-    bj_row_read(tables[table], st, 1, row);
+    *row = read;
     bj_gather_keep(g, row);
-    if (at < 0 || at >= (table == BJ_GATHER_STEP ? g->others : g->jobs))
-        return bj_err_set(err, -EPROTO, "rows of other jobs");
-    if (table == BJ_GATHER_STEP)
-        g->other[at].old = row;
+    if (step)
+        step->old = row;
     else if (table == BJ_GATHER_MORE)
-        g->job[at].old_more = row;
+        j->old_more = row;
     else
-        g->job[at].old = row;
+        j->old = row;
     return 0;
 }
 
 static int fetch_table(struct bj_upsert *u, int table, struct bj_err *err)
 {
     struct bj_gather *g = u->gather;
-    want(g, table);
+    want(g);
     if (g->rows.rows == 0)
         return 0;
     int r = prepare_fetch(u, table, err);
     struct bj_st *st = g->of[table].fetch;
     if (r == 0)
-        r = bj_arrays_bind(&g->rows, 3, st, err);
+        r = bj_arrays_bind(&g->rows, 2, st, err);
     while (r == 0 && (r = bj_st_row(st, err)) > 0)
         r = take_old(g, table, err);
     bj_st_reset(st);
@@ -107,10 +121,24 @@ static bool is_split(const struct bj_gathered *j)
            j->old_more->v[BJ_MORE_REST] != BJ_SQL_NULL;
 }
 
+static bool has_step_alone(const struct bj_gather *g,
+                           const struct bj_gathered *j)
+{
+    for (int i = j->step; i < j->step + j->steps; i++)
+        if (g->other[i].alone)
+            return true;
+    return false;
+}
+
 static int fetch(struct bj_upsert *u, struct bj_err *err)
 {
     struct bj_gather *g = u->gather;
     int r = 0;
+    for (struct bj_gathered *j = g->job; j < g->job + g->jobs; j++) {
+        bj_step_sum_begin(&j->sum);
+        if (j->how == BJ_JOB_KNOWN && has_step_alone(g, j))
+            j->how = BJ_JOB_ALONE;
+    }
     for (int i = 0; r == 0 && i < BJ_GATHER_TABLES; i++)
         r = fetch_table(u, i, err);
     for (struct bj_gathered *j = g->job; r == 0 && j < g->job + g->jobs; j++)
@@ -130,24 +158,33 @@ static int list(struct bj_row_list *l, const struct bj_row *row,
     return 0;
 }
 
-/* Merge a row into that of the database; 1: it has changed. */
+/* Merge a row into that of the database; 1: it has changed. A job's usage is
+ * completed by sum. */
 static int merge_row(struct bj_gather *g, int table, const struct bj_row *old,
-                     struct bj_row *row, struct bj_err *err)
+                     const struct bj_step_sum *sum, struct bj_row *row,
+                     struct bj_err *err)
 {
-    if (bj_row_merge(tables[table], old, row) == BJ_ROW_SAME)
+    enum bj_row_change change = bj_row_merge(tables[table], old, row);
+    if (sum)
+        change = bj_row_complete(sum, old, row);
+    if (change == BJ_ROW_SAME)
         return 0;
     int r = list(&g->of[table].changed, row, err);
     return r < 0 ? r : 1;
 }
 
-static int merge_step(struct bj_upsert *u, struct bj_gathered_row *step,
-                      struct bj_err *err)
+static int merge_step(struct bj_upsert *u, struct bj_gathered *j,
+                      struct bj_gathered_row *step, struct bj_err *err)
 {
     if (step->alone)
         return 0;
-    if (!step->old)
+    if (!step->old) {
+        bj_row_add_step(&step->row, &j->sum);
         return list(&u->gather->of[BJ_GATHER_STEP].loaded, &step->row, err);
-    int r = merge_row(u->gather, BJ_GATHER_STEP, step->old, &step->row, err);
+    }
+    int r =
+        merge_row(u->gather, BJ_GATHER_STEP, step->old, NULL, &step->row, err);
+    bj_row_add_step(&step->row, &j->sum);
     u->counts.steps_changed += r > 0;
     u->counts.steps_same += r == 0;
     return r;
@@ -162,7 +199,7 @@ static int merge_more(struct bj_gather *g, struct bj_gathered *j,
     more->weak = j->row.weak;
     if (!j->old_more)
         return list(&g->of[BJ_GATHER_MORE].loaded, more, err);
-    int r = merge_row(g, BJ_GATHER_MORE, j->old_more, more, err);
+    int r = merge_row(g, BJ_GATHER_MORE, j->old_more, NULL, more, err);
     j->more_changed = r > 0;
     return r;
 }
@@ -176,7 +213,7 @@ static int merge_job(struct bj_upsert *u, struct bj_gathered *j,
         return r < 0 ? r
                      : list(&u->gather->of[BJ_GATHER_JOB].loaded, &j->row, err);
     }
-    r = merge_row(u->gather, BJ_GATHER_JOB, j->old, &j->row, err);
+    r = merge_row(u->gather, BJ_GATHER_JOB, j->old, &j->sum, &j->row, err);
     j->changed = r > 0;
     u->counts.jobs_changed += r > 0;
     u->counts.jobs_same += r == 0;
@@ -211,7 +248,10 @@ static int merge_into_first(struct bj_upsert *u, struct bj_gathered *j,
 {
     struct bj_gathered *to = j->first;
     int r = 0;
-    if (bj_row_merge(&bj_table_job, &to->row, &j->row) == BJ_ROW_SAME) {
+    enum bj_row_change change = bj_row_merge(&bj_table_job, &to->row, &j->row);
+    if (to->how == BJ_JOB_KNOWN)
+        change = bj_row_complete(&to->sum, &to->row, &j->row);
+    if (change == BJ_ROW_SAME) {
         u->counts.jobs_same++;
     } else {
         u->counts.jobs_changed++;
@@ -233,11 +273,13 @@ static int merge(struct bj_upsert *u, struct bj_gathered *j, struct bj_err *err)
         return 0;
     if (j->how == BJ_JOB_MERGED)
         return merge_into_first(u, j, err);
-    int r = merge_job(u, j, err);
+    int r = 0;
+    for (int i = j->step; r >= 0 && i < j->step + j->steps; i++)
+        r = merge_step(u, j, &u->gather->other[i], err);
+    if (r >= 0)
+        r = merge_job(u, j, err);
     if (r >= 0)
         r = merge_more(u->gather, j, err);
-    for (int i = j->step; r >= 0 && i < j->step + j->steps; i++)
-        r = merge_step(u, &u->gather->other[i], err);
     return r < 0 ? r : 0;
 }
 
@@ -394,12 +436,14 @@ static int put(struct bj_upsert *u, struct bj_gathered *j, struct bj_err *err)
         return put_steps(u, j, j->id, j->how == BJ_JOB_NEW, err);
     u->row = j->row;
     u->number = j->id;
-    int r = bj_upsert_put_job(u, &id, &fresh, err);
+    int r = bj_upsert_begin_job(u, &id, &fresh, err);
     if (r == 0 && j->more != BJ_GATHER_NONE) {
         u->row = u->gather->other[j->more].row;
         r = bj_upsert_put_more(u, id, fresh, err);
     }
-    return r < 0 ? r : put_steps(u, j, id, fresh, err);
+    if (r == 0)
+        r = put_steps(u, j, id, fresh, err);
+    return r < 0 ? r : bj_upsert_end_job(u, id, err);
 }
 
 /* --- all ------------------------------------------------------------------ */

@@ -23,6 +23,7 @@ enum {
     BJ_ST_MORE_SET_PLAIN,
     BJ_ST_MORE_SPLIT,
     BJ_ST_STEP_FIND,
+    BJ_ST_STEP_ALL,
     BJ_ST_STEP_ADD,
     BJ_ST_STEP_SET_PLAIN,
     BJ_STATEMENTS
@@ -55,6 +56,11 @@ struct bj_upsert {
     size_t cluster_len;
     int64_t cluster_id;
     struct bj_row row, old;
+    /* the job between bj_upsert_begin_job and bj_upsert_end_job */
+    struct {
+        struct bj_row row, old;
+        struct bj_st *found; /* at its stored row; NULL: the job is new */
+    } job;
     struct bj_job_months months;
     int64_t number; /* number for a new job; BJ_SQL_NULL: the database assigns
                        one */
@@ -66,10 +72,16 @@ struct bj_upsert {
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err);
 
-/* Insert u->row or merge it into the stored row: a job (returns its number, and
- * whether it is new), its row of job_more, or a step. */
-int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
-                      struct bj_err *err);
+/* Insert u->row, a job, or find its stored row: returns its number, and whether
+ * it is new.  Store its row of job_more and its steps next, then end it: then
+ * the stored row of a job is changed, since its usage is that of all its
+ * steps. */
+int bj_upsert_begin_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
+                        struct bj_err *err);
+int bj_upsert_end_job(struct bj_upsert *u, int64_t id, struct bj_err *err);
+
+/* Insert u->row or merge it into the stored row: a row of job_more, or a step.
+ */
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
                        struct bj_err *err);
 int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err);

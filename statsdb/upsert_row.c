@@ -27,6 +27,7 @@ static const struct statement {
                           " array_tasks = NULL WHERE job = ?1"
                           " AND array_tasks IS NOT NULL"},
     [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "job = ?1 AND slot = ?2"},
+    [BJ_ST_STEP_ALL] = {&bj_table_step, FIND, "job = ?1"},
     [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
 };
@@ -216,7 +217,8 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
 /* The row of all waiting tasks becomes that of the last task. */
 static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
 {
-    if (u->row.v[BJ_JOB_ARRAY_TASK] == BJ_SQL_NULL)
+    if (u->row.v[BJ_JOB_ARRAY_TASK] == BJ_SQL_NULL &&
+        u->old.v[BJ_JOB_ARRAY_TASK] == BJ_SQL_NULL)
         return 0;
     bj_st_bind_i64(u->st[BJ_ST_MORE_SPLIT], 1, id);
     return bj_st_run(u->st[BJ_ST_MORE_SPLIT], err);
@@ -251,25 +253,8 @@ static int job_add_new(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
     return r;
 }
 
-static int job_merge(struct bj_upsert *u, int64_t id, struct bj_err *err)
-{
-    /* A number contains the submit time; jobs found by their SLUID keep both.
-     */
-    if (u->number != BJ_SQL_NULL)
-        u->row.v[BJ_JOB_SUBMIT] = u->old.v[BJ_JOB_SUBMIT];
-    enum bj_row_change change = bj_row_merge(&bj_table_job, &u->old, &u->row);
-    int r = 0;
-    if (change == BJ_ROW_SAME) {
-        u->counts.jobs_same++;
-    } else {
-        u->counts.jobs_changed++;
-        r = job_set(u, id, change, err);
-    }
-    return r < 0 ? r : split(u, id, err);
-}
-
-int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
-                      struct bj_err *err)
+int bj_upsert_begin_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
+                        struct bj_err *err)
 {
     struct bj_st *st;
     /* A number may be free although the job exists under another number. */
@@ -279,16 +264,59 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
     if (added == 0 && found == 0)
         added = job_add_new(u, ret_id, err);
     u->was_new = *ret_new = added > 0;
+    u->job.found = NULL;
     if (added < 0 || found < 0)
         return added < 0 ? added : found;
-    if (found > 0) {
-        int r = job_merge(u, *ret_id, err);
-        bj_st_reset(st);
-        return r;
+    if (added == 0 && found == 0)
+        return bj_err_set(err, -EPROTO, "a job was neither found nor inserted");
+    if (found == 0)
+        return 0;
+    /* A number contains the submit time; jobs found by their SLUID keep both.
+     */
+    if (u->number != BJ_SQL_NULL)
+        u->row.v[BJ_JOB_SUBMIT] = u->old.v[BJ_JOB_SUBMIT];
+    u->job.found = st;
+    u->job.row = u->row;
+    u->job.old = u->old;
+    return split(u, *ret_id, err);
+}
+
+static int add_up_steps(struct bj_upsert *u, int64_t id,
+                        struct bj_step_sum *ret, struct bj_err *err)
+{
+    struct bj_st *st = u->st[BJ_ST_STEP_ALL];
+    struct bj_row step;
+    int r;
+    bj_step_sum_begin(ret);
+    bj_st_bind_i64(st, 1, id);
+    while ((r = bj_st_row(st, err)) > 0) {
+        bj_row_read(&bj_table_step, st, 0, &step);
+        bj_row_add_step(&step, ret);
     }
-    return added > 0 ? 0
-                     : bj_err_set(err, -EPROTO,
-                                  "a job was neither found nor inserted");
+    bj_st_reset(st);
+    return r;
+}
+
+int bj_upsert_end_job(struct bj_upsert *u, int64_t id, struct bj_err *err)
+{
+    struct bj_step_sum sum;
+    if (!u->job.found)
+        return 0;
+    u->row = u->job.row;
+    u->old = u->job.old;
+    int r = add_up_steps(u, id, &sum, err);
+    if (r < 0)
+        return r;
+    bj_row_merge(&bj_table_job, &u->old, &u->row);
+    enum bj_row_change change = bj_row_complete(&sum, &u->old, &u->row);
+    if (change == BJ_ROW_SAME) {
+        u->counts.jobs_same++;
+    } else {
+        u->counts.jobs_changed++;
+        r = job_set(u, id, change, err);
+    }
+    bj_st_reset(u->job.found);
+    return r;
 }
 
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,

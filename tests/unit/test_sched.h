@@ -62,6 +62,20 @@ static inline uint64_t in_ms(uint64_t usec)
     return usec == BJ_ABSENT ? usec : usec / 1000;
 }
 
+/* The CPU time of a job in milliseconds, as the sum of its steps, which sacct
+ * cuts to milliseconds. */
+static inline uint64_t cpu_ms(const struct bj_sched_job *j)
+{
+    uint64_t usec = 0, ms = 0;
+    if (j->use.cpu_usec == BJ_ABSENT || j->steps == 0)
+        return in_ms(j->use.cpu_usec);
+    for (unsigned i = 0; i < j->steps; i++) {
+        usec += j->step[i].use.cpu_usec;
+        ms += in_ms(j->step[i].use.cpu_usec);
+    }
+    return usec == j->use.cpu_usec ? ms : in_ms(j->use.cpu_usec);
+}
+
 static inline void put_step(struct bj_buf *b, const struct bj_job_step *s)
 {
     bj_buf_str(b, "|");
@@ -106,7 +120,7 @@ static inline int put_job(void *ctx, const struct bj_sched_job *j,
     const uint64_t with[] = {some ? j->cpus : BJ_ABSENT,
                              some ? j->nodes : BJ_ABSENT,
                              some ? j->mem_allocated_bytes >> 20 : BJ_ABSENT,
-                             j->priority, in_ms(j->use.cpu_usec)};
+                             j->priority, cpu_ms(j)};
     put_nums(b, with, COUNT(with));
     put_text(b, j->work_dir);
     put_text(b, j->cluster);

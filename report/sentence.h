@@ -21,9 +21,11 @@
     X(EXIT_NOT_EXECUTABLE)                                                     \
     X(FAILED_SOMEHOW)                                                          \
     X(CANCELLED)                                                               \
+    X(CANCELLED_BEFORE)                                                        \
     X(NODE_FAIL)                                                               \
     X(NODES_FAIL)                                                              \
     X(ENDED)                                                                   \
+    X(ENDED_BEFORE)                                                            \
     X(SHORT)                                                                   \
     X(UNMEASURED)                                                              \
     X(HINTS)                                                                   \

@@ -63,6 +63,13 @@ static void put_elapsed(struct judge *j)
     bj_show_seconds(value(j), number(j, BJ_REPORT_ELAPSED));
 }
 
+/* Did the job end without having run? */
+static bool never_started(const struct judge *j)
+{
+    return bj_report_text(j->r, BJ_REPORT_START).n == 0 &&
+           number(j, BJ_REPORT_ELAPSED) == 0;
+}
+
 /* --- the problem -----------------------------------------------------------
  */
 
@@ -149,6 +156,12 @@ static struct bj_slice put_end(struct judge *j)
     struct bj_slice state = bj_report_text(j->r, BJ_REPORT_STATE);
     if (has_state(j, "oom") || bj_report_found(j->r, "oom")) {
         put_oom(j);
+    } else if (never_started(j) && !has_state(j, "completed")) {
+        const bool cancelled = has_state(j, "cancelled");
+        if (!cancelled)
+            bj_buf_slice(value(j), state);
+        put_sentence(j, cancelled ? BJ_SENTENCE_CANCELLED_BEFORE
+                                  : BJ_SENTENCE_ENDED_BEFORE);
     } else if (has_state(j, "timeout")) {
         bj_show_seconds(value(j), number(j, BJ_REPORT_LIMIT));
         put_sentence(j, BJ_SENTENCE_TIMEOUT);

@@ -122,7 +122,8 @@ enum bj_job_state bj_state_slurm(struct bj_slice text, uint64_t *ret_uid)
         const struct bj_slice word = slurm_word(&text, &cut);
         if (bj_slice_eq(word, BJ_SLICE("by"))) {
             uint64_t uid;
-            if (ret_uid && bj_slice_number(&text, &uid))
+            /* 2^32 - 1 and - 2 are Slurm's "no value" */
+            if (ret_uid && bj_slice_number(&text, &uid) && uid < 0xfffffffe)
                 *ret_uid = uid;
             break;
         }

@@ -317,7 +317,10 @@ void bj_derive_facts(const struct bj_derive_job *j, double *f)
         v[BJ_DJ_LIMIT] == INT64_MAX ? (double)NAN : number(v[BJ_DJ_LIMIT]);
     double wait = number(v[BJ_DJ_START]) - number(v[BJ_DJ_ELIGIBLE]);
     f[BJ_FACT_STATE] = number(v[BJ_DJ_STATE]);
-    f[BJ_FACT_RUNTIME] = number(v[BJ_DJ_ELAPSED]);
+    /* a job that never started has no run time */
+    f[BJ_FACT_RUNTIME] = v[BJ_DJ_START] == BJ_SQL_NULL && v[BJ_DJ_ELAPSED] == 0
+                             ? (double)NAN
+                             : number(v[BJ_DJ_ELAPSED]);
     f[BJ_FACT_TIME_LIMIT] = limit;
     f[BJ_FACT_WAIT] = wait < 0 ? 0 : wait;
     f[BJ_FACT_NODES] = number(v[BJ_DJ_NODES]);

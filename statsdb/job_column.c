@@ -114,10 +114,11 @@ static int64_t make_memory_source(const int64_t *v)
     return memory_efficiency(v).source;
 }
 
-/* time_limit, elapsed, end */
+/* time_limit, elapsed, end, start; none if the job never started */
 static int64_t make_time_efficiency(const int64_t *v)
 {
-    if (v[0] == INT64_MAX || v[2] == BJ_SQL_NULL)
+    if (v[0] == INT64_MAX || v[2] == BJ_SQL_NULL ||
+        (v[3] == BJ_SQL_NULL && v[1] == 0))
         return BJ_SQL_NULL;
     return bj_best_ratio(v[1], 1000000, v[0]);
 }
@@ -389,8 +390,9 @@ const struct bj_job_column bj_job_columns[] = {
          "Source of memory_efficiency_percent: nodes, prometheus or scheduler.",
          MEMORY_EFFICIENCY),
     MADE("time_efficiency_percent", "TimeEff", PPM, PERCENT, BJ_IN_LISTS,
-         make_time_efficiency, "Run time in percent of the time limit.",
-         "j.time_limit", "j.elapsed", "j.\"end\""),
+         make_time_efficiency,
+         "Run time in percent of the time limit; none if it never started.",
+         "j.time_limit", "j.elapsed", "j.\"end\"", "j.start"),
     MADE("energy_joules", "Energy", MICRO, JOULES, BJ_IN_LISTS, make_energy,
          "Energy; measured on all its nodes, else from accounting.", ENERGY),
     MADE("energy_source", "EnergySource", SOURCE, NONE, BJ_ON_REQUEST,

@@ -254,6 +254,59 @@ static void by_tasks(struct bj_sql_build *b, const struct bj_job_name *n)
     bj_sql_build_text(b, n->text);
 }
 
+/* Select the record of waiting tasks, or of tasks that were cancelled together,
+ * that contains a task without a record of its own.  Its list is split at its
+ * commas, and each part into "first-last:step"; what a truncated list lacks may
+ * be any task. */
+static void by_member(struct bj_sql_build *b, const struct bj_job_name *n)
+{
+#define BEFORE(text, mark)                                                     \
+    "CASE WHEN instr(" text ", '" mark "') > 0 THEN substr(" text              \
+    ", 1, instr(" text ", '" mark "') - 1) ELSE " text " END"
+#define BEHIND(text, mark, otherwise)                                          \
+    "CASE WHEN instr(" text ", '" mark "') > 0 THEN substr(" text              \
+    ", instr(" text ", '" mark "') + 1) ELSE " otherwise " END"
+#define NUMBER(text)                                                           \
+    "CASE WHEN " text " <> '' AND length(" text ") < 10 AND ltrim(" text       \
+    ", '0123456789') = '' THEN CAST(" text " AS INT) END"
+    bj_sql_build_add(b, "SELECT id FROM job AS w WHERE array_job_id = ");
+    bj_sql_build_int(b, n->number);
+    bj_sql_build_add(b,
+                     " AND array_task IS NULL AND EXISTS (WITH RECURSIVE "
+                     "part(one, rest)"
+                     " AS (SELECT '', (SELECT " BEFORE(
+                         "array_tasks",
+                         "%") " || ','"
+                              " FROM job_more WHERE job = w.id) UNION ALL "
+                              "SELECT " BEFORE("rest", ",") ", " BEHIND("rest", ",", "''") " FROM part WHERE rest <> '') SELECT 1 FROM (SELECT one, " NUMBER("low") " AS low, " NUMBER(
+                                  "high") " AS high, " NUMBER("step") " AS "
+                                                                      "step "
+                                                                      "FROM "
+                                                                      "(SELECT "
+                                                                      "one,"
+                                                                      " " BEFORE("span",
+                                                                                 "-") " AS low, " BEHIND("span",
+                                                                                                         "-",
+                                                                                                         "span") " AS high, step FROM"
+                                                                                                                 " (SELECT one, " BEFORE("one", ":") " AS span, " BEHIND(
+                                                                                                                     "one",
+                                                                                                                     ":",
+                                                                                                                     "'1'") " AS step FROM part) AS a) AS a) AS a"
+                                                                                                                            " WHERE one = '...' OR (");
+    bj_sql_build_int(b, n->part);
+    bj_sql_build_add(b, " BETWEEN low AND high AND (");
+    bj_sql_build_int(b, n->part);
+    bj_sql_build_add(b, " - low) % nullif(step, 0) = 0)) AND NOT EXISTS (SELECT"
+                        " 1 FROM job AS o WHERE o.array_job_id = ");
+    bj_sql_build_int(b, n->number);
+    bj_sql_build_add(b, " AND o.array_task = ");
+    bj_sql_build_int(b, n->part);
+    bj_sql_build_add(b, " AND o.cluster = w.cluster AND o.submit = w.submit)");
+#undef BEFORE
+#undef BEHIND
+#undef NUMBER
+}
+
 static void by_key(struct bj_sql_build *b, const struct bj_job_name *n)
 {
     bj_sql_build_add(b, "SELECT id FROM job WHERE cluster = (SELECT id FROM"
@@ -287,6 +340,8 @@ void bj_job_name_query(const struct bj_job_name *n,
         by_array(b, n->number);
         bj_sql_build_add(b, " AND array_task = ");
         bj_sql_build_int(b, n->part);
+        bj_sql_build_add(b, " UNION ALL ");
+        by_member(b, n);
         bj_sql_build_add(b, " UNION ALL ");
         by_jobid(b, n->text);
         return;

@@ -138,6 +138,9 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     int64_t submit = bj_sql_u64(job->submit_sec);
     ret->v[BJ_JOB_SUBMIT] = submit == BJ_SQL_NULL ? 0 : submit;
     ret->energy_of_steps = job->energy_of_steps;
+    /* No job runs without memory: the scheduler does not allocate it. */
+    if (ret->v[BJ_JOB_ALLOCATED_MEM] == 0)
+        ret->v[BJ_JOB_ALLOCATED_MEM] = BJ_SQL_NULL;
     r = set_dir(d, job->work_dir, ret, err);
     int64_t uid = bj_sql_u64(job->uid), gid = bj_sql_u64(job->gid);
     if (r == 0 &&
@@ -193,9 +196,7 @@ bool bj_row_more_none(const struct bj_sched_job *job)
                 : ((const struct bj_slice *)(const void *)at)->n > 0)
             return false;
     }
-    return job->steps_left_out == 0 &&
-           (job->cancelled_by == BJ_ABSENT ||
-            bj_slice_starts(job->state_raw, BJ_SLICE("CANCELLED by "))) &&
+    return job->steps_left_out == 0 && job->cancelled_by == BJ_ABSENT &&
            (job->cpus_requested == BJ_ABSENT ||
             job->cpus_requested == job->cpus) &&
            can_make_id(job) && can_make_exit(job) &&
@@ -209,8 +210,7 @@ int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
     ret->v[BJ_MORE_JOB] = id;
     if (r == 0 && !can_make_id(job))
         set_text(ret, BJ_MORE_SHOWN_ID, 0, job->display_id);
-    if (!bj_slice_starts(job->state_raw, BJ_SLICE("CANCELLED by ")))
-        ret->v[BJ_MORE_CANCELLED_BY] = bj_sql_u64(job->cancelled_by);
+    ret->v[BJ_MORE_CANCELLED_BY] = bj_sql_u64(job->cancelled_by);
     if (job->cpus_requested != job->cpus)
         ret->v[BJ_MORE_CPUS_REQUESTED] = bj_sql_u64(job->cpus_requested);
     if (job->steps_left_out > 0)

@@ -20,6 +20,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_site},
     {bj_schema_access},
     {bj_schema_gpu_model},
+    {bj_schema_cancelled},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

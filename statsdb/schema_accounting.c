@@ -154,7 +154,7 @@ const char *const bj_schema_accounting[] = {
     "array_tasks TEXT,"
     "het_job_id INT,"
     "het_offset INT,"
-    "cancelled_by INT,"              /* if state_raw does not contain it */
+    "cancelled_by INT,"              /* uid */
     "exit_raw INT REFERENCES word,"  /* if it is not \"code:signal\" */
     "cpus_requested INT,"            /* if they differ from cpus */
     "gpu_model INT REFERENCES word," /* if tres_allocated contains no model */
@@ -207,4 +207,17 @@ const char *const bj_schema_accounting[] = {
     " PRIMARY KEY(cluster, source)) STRICT, WITHOUT ROWID",
     "CREATE TABLE removed(id INTEGER PRIMARY KEY CHECK(id = 1),"
     " before_sec INT NOT NULL) STRICT",
+    NULL};
+
+/* Who cancelled a job was only in the text of its state, and an allocated
+ * memory of 0 counted as known. */
+const char *const bj_schema_cancelled[] = {
+    "INSERT INTO job_more(job, cancelled_by) SELECT j.id, CAST(substr(w.text,"
+    " 14) AS INT) FROM job AS j JOIN word AS w ON w.id = j.state_raw WHERE"
+    " j.state = 6 AND CASE WHEN length(w.text) BETWEEN 14 AND 23 AND"
+    " substr(w.text, 1, 13) = 'CANCELLED by ' AND ltrim(substr(w.text, 14),"
+    " '0123456789') = '' THEN CAST(substr(w.text, 14) AS INT) END < 4294967294"
+    " ON CONFLICT(job) DO UPDATE SET cancelled_by = excluded.cancelled_by",
+    "UPDATE job SET memory_allocated_bytes = NULL WHERE"
+    " memory_allocated_bytes = 0",
     NULL};

@@ -32,6 +32,7 @@ extern const char *const bj_schema_running[];
 extern const char *const bj_schema_site[];
 extern const char *const bj_schema_access[];
 extern const char *const bj_schema_gpu_model[];
+extern const char *const bj_schema_cancelled[];
 extern const char *const bj_schema_views[];
 extern const char *const bj_schema_people[]; /* of PostgreSQL */
 

@@ -20,6 +20,7 @@ static const struct {
     {"group_concat(", "bj_list"},
     {"printf(", "bj_printf"},
     {"strftime(", "bj_strftime"},
+    {"instr(", "strpos"},
     /* SQLite's ignores the case of ASCII letters. */
     {"LIKE", "ILIKE"},
     {"temp", "pg_temp"},

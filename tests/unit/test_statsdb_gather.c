@@ -2,6 +2,7 @@
  * as jobs that are stored one by one, in PostgreSQL and in SQLite: random
  * records, repeated, in any order, with steps and ids of all kinds, in batches
  * of which some are rolled back. */
+#include "statsdb/job_name.h"
 #include "statsdb/job_number.h"
 #include "tests/unit/lib/rounds.h"
 #include "tests/unit/test_statsdb_stores.h"
@@ -320,11 +321,54 @@ static void test_errors(void **state)
     close_all(&w);
 }
 
+/* The task of an array that waits in one record with others is found by its id.
+ */
+static void test_waiting_task(void **state)
+{
+    static const struct {
+        const char *name;
+        int found;
+    } cases[] = {{"200_1", 1},  {"200_9", 0},  {"200_10", 1}, {"200_12", 0},
+                 {"200_40", 1}, {"200_41", 0}, {"201_3", 1},  {"202_1", 0}};
+    static const char *const tasks[] = {"1,10-16:5,40%2", "1,...",
+                                        "x-3,--1,3:,1:0,:,7-,99999999999"};
+    struct stores w;
+    (void)state;
+    if (!server_available)
+        skip();
+    open_all(&w);
+    for (int i = 0; i < STORES; i++) {
+        struct bj_err err = {0};
+        int64_t id;
+        assert_int_equal(bj_upsert_begin(w.upsert[i], NULL), 0);
+        for (unsigned k = 0; k < 3; k++) {
+            char text[8];
+            struct bj_sched_job job;
+            bj_sched_job_init(&job);
+            snprintf(text, sizeof(text), "%u", 200 + k);
+            job.jobid = bj_slice_str(text);
+            job.array_job = 200 + k;
+            job.array_tasks = bj_slice_str(tasks[k]);
+            if (bj_upsert_job(w.upsert[i], BJ_SLICE("c"), &job, &err) < 0)
+                fail_msg("%s", err.msg);
+        }
+        assert_int_equal(bj_upsert_commit(w.upsert[i], NULL), 0);
+        for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+            const int r = bj_job_name_newest(bj_store_db(w.store[i]),
+                                             bj_slice_str(cases[k].name),
+                                             BJ_NAME_EXACT, &id, &err);
+            if (r != cases[k].found)
+                fail_msg("%s: %d %s", cases[k].name, r, err.msg);
+        }
+    }
+    close_all(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_two_keys), cmocka_unit_test(test_same_number),
-        cmocka_unit_test(test_errors)};
+        cmocka_unit_test(test_random),       cmocka_unit_test(test_many),
+        cmocka_unit_test(test_two_keys),     cmocka_unit_test(test_same_number),
+        cmocka_unit_test(test_waiting_task), cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests_name("statsdb_gather", tests, start, stop);
 }

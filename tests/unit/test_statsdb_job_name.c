@@ -44,6 +44,27 @@ static void populate(struct acct_rig *w)
     j.state = BJ_STATE_RUNNING;
     j.end_sec = BJ_ABSENT;
     put(w, "one", &j);
+    /* waiting tasks, of which the second has a record; all other bounds */
+    j = make_job("7000", "eve", T0 - 200 * DAY);
+    j.array_job = 7000;
+    j.display_id = BJ_SLICE("7000_[1-10,20-30:5,40%2]");
+    j.array_tasks = BJ_SLICE("1-10,20-30:5,40%2");
+    put(w, "one", &j);
+    j = make_job("7001", "eve", T0 - 200 * DAY);
+    j.array_job = 7000;
+    j.array_task = 2;
+    j.display_id = BJ_SLICE("7000_2");
+    put(w, "one", &j);
+    j = make_job("7100", "eve", T0 - 200 * DAY);
+    j.array_job = 7100;
+    j.display_id = BJ_SLICE("7100_[1,...]");
+    j.array_tasks = BJ_SLICE("1,...");
+    put(w, "one", &j);
+    j = make_job("7200", "eve", T0 - 200 * DAY);
+    j.array_job = 7200;
+    j.display_id = BJ_SLICE("7200_[x]");
+    j.array_tasks = BJ_SLICE("x-3,--1,3:,1:0,:,7-");
+    put(w, "one", &j);
     j = make_job("6001", "eve", BJ_ABSENT);
     j.state = BJ_STATE_PENDING;
     j.submit_sec = T0 + 5;
@@ -87,6 +108,20 @@ static const struct filter_case found[] = {
      .n = 3,
      .sorted = true},
     {.job = "1090_[20-30]", .n = 0, .sorted = true},
+#define WAITING "7000_[1-10,20-30:5,40%2]"
+    {.job = "7000_1", .want = WAITING, .n = 1, .sorted = true},
+    {.job = "7000_2", .want = "7000_2", .n = 1, .sorted = true},
+    {.job = "7000_10", .want = WAITING, .n = 1, .sorted = true},
+    {.job = "7000_11", .n = 0, .sorted = true},
+    {.job = "7000_0", .n = 0, .sorted = true},
+    {.job = "7000_25", .want = WAITING, .n = 1, .sorted = true},
+    {.job = "7000_26", .n = 0, .sorted = true},
+    {.job = "7000_40", .want = WAITING, .n = 1, .sorted = true},
+    {.job = WAITING, .n = 2, .sorted = true}, /* and task 2 */
+    {.job = "7100_9", .want = "7100_[1,...]", .n = 1, .sorted = true},
+    {.job = "7200_1", .n = 0, .sorted = true},
+    {.job = "7200_3", .n = 0, .sorted = true},
+    {.job = "7200_7", .n = 0, .sorted = true},
     {.job = "1050", .want = "1050+2 1050+1 1050+0", .n = 3, .sorted = true},
     {.job = "1050+1", .want = "1050+1", .n = 1, .sorted = true},
     {.job = "1050+2", .want = "1050+2", .n = 1, .sorted = true},

@@ -377,6 +377,8 @@ static void test_failed_tasks(void **state)
 
 /* The verdict of an array whose tasks all run says that they run.  This test is
  * the last, because it changes the jobs. */
+/* The verdict of an array whose tasks all run says that they run.  This test
+ * and the next are the last, because they change the jobs. */
 static void test_running_array(void **state)
 {
     struct derive_rig *w = *state;
@@ -397,6 +399,29 @@ static void test_running_array(void **state)
          "Array of 20 tasks, 0 completed. The job is running; what it used is "
          "known when it has ended.");
     same("running", r.verdict.level, "unknown");
+    bj_report_free(&r);
+}
+
+/* A job that ended before it started has no run time, and none in percent of
+ * its limit. */
+static void test_never_started(void **state)
+{
+    struct derive_rig *w = *state;
+    struct bj_report r;
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "UPDATE job SET state = 6, start = NULL, elapsed = 0,"
+                  " cpu_usec = NULL WHERE jobid = 3300",
+                  &err));
+    read_report(w, "3300", &r);
+    same("cancelled", r.verdict.wrong,
+         "The job was cancelled before it started.");
+    assert_true(bj_report_number(&r, BJ_REPORT_TIME_EFFICIENCY) == BJ_SQL_NULL);
+    bj_report_free(&r);
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "UPDATE job SET state = 12 WHERE jobid = 3300", &err));
+    read_report(w, "3300", &r);
+    same("deadline", r.verdict.wrong,
+         "The job ended as deadline before it started.");
     bj_report_free(&r);
 }
 
@@ -579,6 +604,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_partly),
         cmocka_unit_test(test_failed_tasks),
         cmocka_unit_test(test_running_array),
+        cmocka_unit_test(test_never_started),
     };
     if (argc > 1)
         return write_store(argv[1]);

@@ -311,5 +311,6 @@ int bj_schema_migrate(struct bj_db *db, struct bj_err *err)
             err, -ENOTSUP,
             "the store has version %d, this program supports up to %d", version,
             STEPS);
-    return version == STEPS ? 0 : migrate(db, STEPS, true, err);
+    r = bj_schema_fits(db, version, err);
+    return r < 0 || version == STEPS ? r : migrate(db, STEPS, true, err);
 }

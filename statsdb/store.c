@@ -1,6 +1,7 @@
 #include "statsdb/store.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "statsdb/schema.h"
 #include "store/db.h"
 
@@ -69,6 +70,82 @@ static int own_copy(struct bj_store *s, struct bj_err *err)
                : r;
 }
 
+/* --- upgrades ------------------------------------------------------------- */
+
+/* Before a file is opened for writing, which may change its header: is it a
+ * store with the tables of its version?  *ret is the version, 0 without a file.
+ * Other errors are those of opening it. */
+static int check_file(struct bj_store *s, const struct bj_store_options *opt,
+                      int *ret, struct bj_err *err)
+{
+    const struct bj_db_options db = {.url = s->path,
+                                     .read_only = true,
+                                     .any_filesystem = opt->any_filesystem,
+                                     .busy_usec = opt->busy_usec};
+    struct bj_db *file = NULL;
+    *ret = 0;
+    if (!s->path || !bj_db_is_file(s->path) || bj_db_open(&db, &file, NULL) < 0)
+        return 0;
+    int r = bj_schema_read(file, ret, err);
+    if (r == 0)
+        r = bj_schema_fits(file, *ret, err);
+    bj_db_close(file);
+    return r;
+}
+
+/* The backup gets the owner and the mode of the store. */
+static int like_store(const struct bj_store *s, const char *name,
+                      struct bj_err *err)
+{
+    struct stat st;
+    if (stat(s->path, &st) < 0 || chmod(name, st.st_mode & 0777) < 0)
+        return bj_err_set(err, -errno, "%s", name);
+    if (chown(name, st.st_uid, st.st_gid) < 0 && errno != EPERM)
+        return bj_err_set(err, -errno, "%s", name);
+    return 0;
+}
+
+/* Copy a file before it is upgraded.  A copy of the same version, of an upgrade
+ * that failed, is replaced. */
+static int back_up(struct bj_store *s, int version, struct bj_err *err)
+{
+    char name[4096], fresh[sizeof(name) + 8];
+    const char *path = bj_db_shown(s->path);
+    if (snprintf(name, sizeof(name), "%s.version-%d", path, version) >=
+        (int)sizeof(name))
+        return bj_err_set(err, -ENAMETOOLONG, "%s", path);
+    snprintf(fresh, sizeof(fresh), "%s.new", name);
+    unlink(fresh);
+    int r = bj_db_copy(s->db, fresh, NULL, NULL, err);
+    if (r == 0)
+        r = like_store(s, fresh, err);
+    if (r == 0 && rename(fresh, name) < 0)
+        r = bj_err_set(err, -errno, "%s", name);
+    if (r < 0) {
+        unlink(fresh);
+        return bj_err_wrap(err, r,
+                           "no backup before the upgrade from version %d, so"
+                           " the store was not changed",
+                           version);
+    }
+    bj_log(BJ_LOG_INFO, NULL,
+           "%s: upgrade from version %d to %d; its backup is %s", path, version,
+           bj_schema_version(), name);
+    return 0;
+}
+
+/* A file that holds data is copied first; in a database of PostgreSQL the
+ * transaction alone protects it. */
+static int upgrade(struct bj_store *s, int version, struct bj_err *err)
+{
+    int r = 0;
+    if (version > 0 && version < bj_schema_version())
+        r = back_up(s, version, err);
+    return r < 0 ? r : bj_schema_migrate(s->db, err);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
 static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                    struct bj_err *err)
 {
@@ -86,7 +163,13 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                                      .cache_bytes = opt->cache_bytes,
                                      .busy_usec = opt->busy_usec,
                                      .max_bytes = opt->max_bytes};
-    int r = bj_db_open(&db, &s->db, err);
+    int version = 0;
+    int r = migrate ? check_file(s, opt, &version, err) : 0;
+    if (r == -EINPROGRESS) /* a copy is not upgraded; checked below */
+        r = version = 0;
+    if (r < 0)
+        return bj_err_wrap(err, r, "%s", bj_db_shown(s->path));
+    r = bj_db_open(&db, &s->db, err);
     if (r == -EROFS && opt->read_only)
         return bj_err_set(err, r,
                           "%s: without write access to its directory it can be "
@@ -94,7 +177,7 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                           s->path);
     if (r < 0)
         return r;
-    r = migrate            ? bj_schema_migrate(s->db, err)
+    r = migrate            ? upgrade(s, version, err)
         : opt->any_version ? bj_schema_read(s->db, &(int){0}, err)
                            : check_version(s, err);
     if (r == -EINPROGRESS && opt->copy)

@@ -38,6 +38,11 @@ static inline void fixture_close(struct fixture *f)
         snprintf(name, sizeof(name), "%s%s", f->path, tails[i]);
         unlink(name);
     }
+    for (int version = 1; version < 20; version++) { /* before upgrades */
+        char name[128];
+        snprintf(name, sizeof(name), "%s.version-%d", f->path, version);
+        unlink(name);
+    }
     assert_int_equal(rmdir(f->dir), 0);
 }
 

@@ -172,6 +172,35 @@ static void test_not_a_store(void **state)
     bj_db_close(db);
 }
 
+/* Columns and indexes are compared in both engines, for every version. */
+static void test_fits(void **state)
+{
+    (void)state;
+    NEED_SERVER;
+    for (int version = 1; version <= bj_schema_version(); version++) {
+        struct bj_err err = {0};
+        struct bj_db *db = open_empty();
+        if (bj_schema_make(db, version, &err) < 0 ||
+            bj_schema_fits(db, version, &err) < 0)
+            fail_msg("version %d: %s", version, err.msg);
+        assert_int_equal(
+            bj_db_exec(db,
+                       "CREATE TABLE theirs(a text PRIMARY KEY, b int);"
+                       "CREATE INDEX theirs_2 ON job(nodes)",
+                       &err),
+            0);
+        assert_int_equal(bj_schema_fits(db, version, &err), 0);
+        assert_int_equal(
+            bj_db_exec(db, "ALTER TABLE covered RENAME COLUMN to_sec TO upto",
+                       &err),
+            0);
+        assert_int_equal(bj_schema_migrate(db, &err), -EBADMSG);
+        assert_non_null(strstr(err.msg, "covered.to_sec INT NOT NULL is "
+                                        "missing"));
+        bj_db_close(db);
+    }
+}
+
 /* A view that a user made stays, and stops a migration that would break it. */
 static void test_other_views(void **state)
 {
@@ -198,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_versions),
+        cmocka_unit_test(test_fits),
         cmocka_unit_test(test_not_a_store),
         cmocka_unit_test(test_other_views),
     };

@@ -166,6 +166,146 @@ static void test_canceller(void **state)
     fixture_close(&f);
 }
 
+/* The bytes of a file, terminated. */
+static struct bj_buf contents(const char *path)
+{
+    struct bj_buf b = {0};
+    char piece[4096];
+    size_t n;
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    while ((n = fread(piece, 1, sizeof(piece), file)) > 0)
+        bj_buf_put(&b, piece, n);
+    fclose(file);
+    assert_false(b.failed);
+    return b;
+}
+
+static bool same_bytes(const struct bj_buf *a, const struct bj_buf *b)
+{
+    return a->len == b->len && memcmp(a->p, b->p, a->len) == 0;
+}
+
+static void make_version(const struct fixture *f, int version, const char *sql)
+{
+    struct bj_err err = {0};
+    struct bj_db *db = db_open(f->path);
+    if (bj_schema_make(db, version, &err) < 0)
+        fail_msg("%s", err.msg);
+    db_exec(db, "INSERT INTO cluster VALUES(1, 'c', '');"
+                "INSERT INTO job(cluster, jobid, submit, state) VALUES(1, 5, 1,"
+                " 6)");
+    db_exec(db, sql);
+    bj_db_close(db);
+}
+
+/* A store of each version is upgraded, after a backup of it was made, which has
+ * the mode of the store. */
+static void test_upgrades(void **state)
+{
+    (void)state;
+    for (int version = 1; version < bj_schema_version(); version++) {
+        struct fixture f;
+        char name[128];
+        struct stat st;
+        fixture_open(&f);
+        make_version(&f, version, "SELECT 1");
+        assert_int_equal(chmod(f.path, 0600), 0);
+        struct bj_store *s = store_open(&f);
+        assert_int_equal(number(s, "PRAGMA user_version"), bj_schema_version());
+        expect(s, "SELECT jobid, state FROM job_v", "5|cancelled\n");
+        bj_store_close(s);
+        snprintf(name, sizeof(name), "%s.version-%d", f.path, version);
+        assert_int_equal(stat(name, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0600);
+        struct bj_db *db = db_open(name);
+        int found = 0;
+        assert_int_equal(bj_schema_read(db, &found, NULL), 0);
+        assert_int_equal(found, version);
+        assert_int_equal(bj_schema_fits(db, version, NULL), 0);
+        int64_t id = 0;
+        assert_int_equal(bj_db_int(db, "SELECT jobid FROM job", &id, NULL), 0);
+        assert_int_equal(id, 5);
+        bj_db_close(db);
+        fixture_close(&f);
+    }
+}
+
+/* A store whose tables are not those of its version is refused, and not
+ * changed; tables and indexes of others do not matter. */
+static void test_misfits(void **state)
+{
+    static const struct {
+        int version;
+        const char *sql, *error; /* NULL: it fits */
+    } cases[] = {
+        {6, "ALTER TABLE job_prom RENAME COLUMN outcome TO result",
+         "version 6, which the store has: job_prom.outcome INT NOT NULL is"
+         " missing"},
+        {7, "ALTER TABLE job ADD COLUMN more INT", "job.more INT is too much"},
+        {7, "DROP INDEX job_user", "job_user job(user,at) is missing"},
+        {8, "ALTER TABLE step DROP COLUMN submit_line",
+         "step.submit_line TEXT is missing"},
+        {3, "DROP TABLE covered",
+         "covered.cluster TEXT NOT NULL key 1 is"
+         " missing"},
+        {7,
+         "CREATE TABLE theirs(a TEXT PRIMARY KEY); CREATE INDEX theirs_2 ON"
+         " job(nodes)",
+         NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        struct bj_err err = {0};
+        fixture_open(&f);
+        const struct bj_store_options rw = {.path = f.path};
+        make_version(&f, cases[i].version, cases[i].sql);
+        /* as after a restore of a backup: opening it for writing would change
+           its header */
+        exec_file(&f, "PRAGMA journal_mode = DELETE");
+        struct bj_buf before = contents(f.path);
+        int r = try_open(&rw, &err);
+        struct bj_buf after = contents(f.path);
+        if (r != (cases[i].error ? -EBADMSG : 0))
+            fail_msg("case %zu: %d %s", i, r, err.msg);
+        if (cases[i].error && !strstr(err.msg, cases[i].error))
+            fail_msg("case %zu: %s", i, err.msg);
+        assert_true(same_bytes(&before, &after) == (cases[i].error != NULL));
+        char name[128];
+        snprintf(name, sizeof(name), "%s.version-%d", f.path, cases[i].version);
+        assert_int_equal(access(name, F_OK), cases[i].error ? -1 : 0);
+        bj_buf_free(&before);
+        bj_buf_free(&after);
+        fixture_close(&f);
+    }
+}
+
+/* Without a backup there is no upgrade. */
+static void test_no_backup(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    char name[128];
+    fixture_open(&f);
+    const struct bj_store_options rw = {.path = f.path};
+    make_version(&f, 7, "SELECT 1");
+    snprintf(name, sizeof(name), "%s.version-7", f.path);
+    assert_int_equal(mkdir(name, 0700), 0);
+    assert_true(try_open(&rw, &err) < 0);
+    assert_non_null(strstr(err.msg, "no backup before the upgrade from version "
+                                    "7, so the store was not changed"));
+    assert_int_equal(rmdir(name), 0);
+    struct bj_db *db = db_open(f.path);
+    int found = 0;
+    assert_int_equal(bj_schema_read(db, &found, NULL), 0);
+    assert_int_equal(found, 7);
+    bj_db_close(db);
+    assert_int_equal(try_open(&rw, &err), 0);
+    fixture_close(&f);
+}
+
 /* Errors of other files are not reported as errors of the store. */
 static void test_errors_of_other_files(void **state)
 {
@@ -454,6 +594,9 @@ int main(void)
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_migration),
         cmocka_unit_test(test_canceller),
+        cmocka_unit_test(test_upgrades),
+        cmocka_unit_test(test_misfits),
+        cmocka_unit_test(test_no_backup),
         cmocka_unit_test(test_any_version),
         cmocka_unit_test(test_end_changes),
         cmocka_unit_test(test_not_a_store),

@@ -73,9 +73,11 @@ void bj_energy_gpus_finish(struct bj_core *core)
 }
 
 struct bj_account *bj_energy_gpus_orphan(struct bj_core *core,
-                                         struct bj_slice *ret_key)
+                                         struct bj_slice *ret_key,
+                                         uint64_t *ret_seen_sec)
 {
-    return bj_energy_orphan(core->energy, core->now_usec, ret_key);
+    return bj_energy_orphan(core->energy, core->now_usec, ret_key,
+                            ret_seen_sec);
 }
 
 void bj_energy_gpus_forget(struct bj_core *core, struct bj_account *a,

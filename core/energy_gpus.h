@@ -17,7 +17,8 @@ void bj_energy_gpus_finish(struct bj_core *core);
  * key; NULL: none.  Call forget when its record was made. */
 struct bj_account;
 struct bj_account *bj_energy_gpus_orphan(struct bj_core *core,
-                                         struct bj_slice *ret_key);
+                                         struct bj_slice *ret_key,
+                                         uint64_t *ret_seen_sec);
 void bj_energy_gpus_forget(struct bj_core *core, struct bj_account *a,
                            struct bj_slice key);
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
+#include "sched/final_record.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -121,7 +122,7 @@ static void begin(const struct bj_core *core, struct bj_json_out *o)
     struct bj_arena arena = {0};
     gethostname(host, sizeof(host) - 1);
     bj_json_put_object(o, NULL);
-    bj_json_put_u64(o, "format", 1);
+    bj_json_put_u64(o, "format", BJ_FINAL_FORMAT);
     put_text(o, "cluster", bj_core_cluster(core, &arena));
     bj_arena_free(&arena);
     put_text(o, "host", bj_slice_str(host));
@@ -142,6 +143,8 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
     struct bj_procsum proc;
     begin(core, o);
     put_ident(o, t->ident);
+    if (t->ident->f[BJ_ID_JOBID].n == 0) /* not identified yet */
+        put_text(o, "jobid", bj_slice_str(t->id));
     put(o, "start",
         t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec
                                          : t->life.start_sec);
@@ -165,7 +168,8 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
 }
 
 int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
-                    const struct bj_account *a, struct bj_buf *out)
+                    const struct bj_account *a, uint64_t end_sec,
+                    struct bj_buf *out)
 {
     struct bj_json_out json = {.to = out}, *o = &json;
     struct bj_slice system, node, id;
@@ -182,6 +186,7 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
     put_text(o, "batch_system", system);
     put_text(o, "jobid", id);
     put_text(o, "slurm_node", node);
+    put(o, "end", end_sec);
     bj_energy_final(core->energy, a, o);
     if (core->gpus)
         bj_gpus_final_orphan(core->gpus, full_key, o);

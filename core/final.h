@@ -12,8 +12,9 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
                    struct bj_buf *out);
 
 /* The same for a job that ended while the program did not run: key is the key
- * of its track and an inode. */
+ * of its track and an inode; end_sec is when it was last known to exist. */
 int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
-                    const struct bj_account *a, struct bj_buf *out);
+                    const struct bj_account *a, uint64_t end_sec,
+                    struct bj_buf *out);
 
 #endif

@@ -90,11 +90,14 @@ static void make_orphans(struct bj_core *core)
 {
     struct bj_account *a;
     struct bj_slice key;
-    while ((a = bj_energy_gpus_orphan(core, &key))) {
+    uint64_t seen;
+    while ((a = bj_energy_gpus_orphan(core, &key, &seen))) {
+        const uint64_t now = core->wall_usec / SECOND;
+        const uint64_t end = seen > 0 && seen < now ? seen : now;
         struct bj_buf line = {0};
         if (core->spool)
-            queue(core, BJ_SLICE("unseen"), core->wall_usec / SECOND, &line,
-                  bj_final_orphan(core, key, a, &line));
+            queue(core, BJ_SLICE("unseen"), end, &line,
+                  bj_final_orphan(core, key, a, end, &line));
         bj_energy_gpus_forget(core, a, key);
     }
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "sched/final_record.h"
 #include "statsdb/dict.h"
 #include "statsdb/job_number.h"
 #include "statsdb/record_impl.h"
@@ -374,22 +375,6 @@ static int put_gpus(struct bj_records *r, int64_t id,
     return 0;
 }
 
-static int check(const struct bj_json *doc, const char *name,
-                 struct bj_err *err)
-{
-    static const char *const wanted[] = {"jobid", "host", "end"};
-    if (bj_json_u64_or(bj_json_get(doc, "format"), 0) != 1)
-        return bj_err_set(err, -EINVAL, "%s: format: expected 1", name);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        if (bj_json_text(bj_json_get(doc, wanted[i])).n == 0)
-            return bj_err_set(err, -EINVAL, "%s: %s: required field is missing",
-                              name, wanted[i]);
-    return count(bj_json_get(doc, "end")) == BJ_SQL_NULL
-               ? bj_err_set(err, -EINVAL, "%s: end: expected a time in seconds",
-                            name)
-               : 0;
-}
-
 int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
                    const struct bj_json **ret, struct bj_err *err)
 {
@@ -399,7 +384,7 @@ int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
     int e = bj_json_parse(&r->arena, text, name, &limits, ret, err);
     if (e == -EFBIG)
         e = err ? (err->code = -EINVAL) : -EINVAL;
-    return e < 0 ? e : check(*ret, name, err);
+    return e < 0 ? e : bj_final_record_check(*ret, name, err);
 }
 
 /* Insert or change a row: 1 with its number; 0: another record has the number.

@@ -369,8 +369,10 @@ static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
 }
 
 struct bj_account *bj_energy_orphan(struct bj_energy *e, uint64_t now_usec,
-                                    struct bj_slice *ret_key)
+                                    struct bj_slice *ret_key,
+                                    uint64_t *ret_seen_sec)
 {
+    *ret_seen_sec = e->state ? bj_state_saved_sec(e->state) : 0;
     uint64_t wait = ORPHAN_PERIODS * e->conf->energy.period_usec;
     if (!e->ledger || now_usec < e->begun_usec + wait)
         return NULL;

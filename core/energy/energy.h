@@ -81,10 +81,12 @@ void bj_energy_final(const struct bj_energy *e, const struct bj_account *a,
                      struct bj_json_out *o);
 
 /* The account of a job that ended while the program did not run, and its key (a
- * track's key, '#', an inode); NULL: none.  Call forget after its record was
- * made. */
+ * track's key, '#', an inode); NULL: none.  *ret_seen_sec: when the job was
+ * last known to exist, in seconds since 1970; 0: unknown.  Call forget after
+ * its record was made. */
 struct bj_account *bj_energy_orphan(struct bj_energy *e, uint64_t now_usec,
-                                    struct bj_slice *ret_key);
+                                    struct bj_slice *ret_key,
+                                    uint64_t *ret_seen_sec);
 void bj_energy_forget(struct bj_energy *e, struct bj_account *a);
 
 #endif

@@ -17,6 +17,7 @@ struct bj_state {
     char *path;
     char boot_id[64];
     size_t boot_id_len;
+    uint64_t saved_sec; /* of the file that was read; 0: none */
     int lock;
     char *text;
 };
@@ -66,6 +67,7 @@ static int read_text(struct bj_state *s, struct bj_slice *ret,
     size_t cap = (size_t)st.st_size + 2;
     if (!(s->text = malloc(cap)))
         return bj_err_set(err, -ENOMEM, "%s", s->path);
+    s->saved_sec = st.st_mtime > 0 ? (uint64_t)st.st_mtime : 0;
     int r = bj_file_pread(fd, s->text, cap, ret);
     return r < 0 ? bj_err_set(err, r, "read %s", s->path) : 0;
 }
@@ -115,6 +117,11 @@ void bj_state_free(struct bj_state *s)
 struct bj_slice bj_state_boot_id(const struct bj_state *s)
 {
     return (struct bj_slice){s->boot_id, s->boot_id_len};
+}
+
+uint64_t bj_state_saved_sec(const struct bj_state *s)
+{
+    return s->saved_sec;
 }
 
 int bj_state_save(struct bj_state *s, struct bj_slice text, struct bj_err *err)

@@ -17,6 +17,10 @@ void bj_state_free(struct bj_state *s); /* NULL is fine */
 /* The id of this boot; empty if the kernel has none. */
 struct bj_slice bj_state_boot_id(const struct bj_state *s);
 
+/* When the file was saved that bj_state_open read, in seconds since 1970; 0:
+ * there was none. */
+uint64_t bj_state_saved_sec(const struct bj_state *s);
+
 /* Replace the file; synced to disk when the call returns 0. */
 int bj_state_save(struct bj_state *s, struct bj_slice text, struct bj_err *err);
 

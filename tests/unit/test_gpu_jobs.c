@@ -2,11 +2,16 @@
  * how much energy. Processes and library are simulated, the core is real. */
 #include "tests/unit/test_gpu.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/json.h"
+#include "sched/final_record.h"
 #include "tests/unit/lib/await.h"
 
+#include <fcntl.h>
 #include <glob.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define SCOPE "system.slice/slurmstepd.scope/"
@@ -330,6 +335,15 @@ static const char *record(const char *jobid)
     text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
     fclose(f);
     globfree(&g);
+    /* batchjob_stats_db accepts it */
+    struct bj_arena arena = {0};
+    struct bj_err err = {0};
+    const struct bj_json *doc;
+    if (bj_json_parse(&arena, bj_slice_str(text), "record", NULL, &doc, &err) <
+            0 ||
+        bj_final_record_check(doc, "record", &err) < 0)
+        fail_msg("%s", err.msg);
+    bj_arena_free(&arena);
     return text;
 }
 
@@ -390,7 +404,8 @@ static void test_record_late(void **state)
     assert_non_null(strstr(text, "\"energy_uj\":25000000,"));
 }
 
-/* A job that ended while no exporter ran gets a record. */
+/* A job that ended while no exporter ran gets a record, whose end is when the
+ * state was saved last: then the job still existed. */
 static void test_orphan(void **state)
 {
     (void)state;
@@ -400,8 +415,13 @@ static void test_orphan(void **state)
     AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 20000000);
     rig_stop(&rig);
     tmp_remove("cg/" SCOPE "job_12");
+    const struct timespec saved[2] = {{.tv_sec = 1700000000},
+                                      {.tv_sec = 1700000000}};
+    assert_int_equal(utimensat(AT_FDCWD, strchr(state_opt, '=') + 1, saved, 0),
+                     0);
     start();
     const char *text = record("unseen");
+    assert_non_null(strstr(text, "\"end\":1700000000,"));
     assert_non_null(strstr(text, "\"jobid\":\"12\""));
     assert_non_null(strstr(text, "\"GPU-b\":{\"index\":1,"));
     assert_non_null(strstr(text, "\"energy_uj\":20000000,"));

@@ -33,7 +33,8 @@ def clock(sec):
 def jobs(seed, now, count, days):
     """Yield for each job its submit time, its end time (or now), and its lines as dictionaries."""
     rnd = random.Random(seed)
-    submits = sorted(rnd.randrange(now - days * 86400, now - 60) for _ in range(count))
+    # no two at the same time: runs of one job differ in it
+    submits = sorted(rnd.sample(range(now - days * 86400, now - 60), count))
     for n, submit in enumerate(submits):
         job = 1000 + (n if rnd.random() > 0.05 or n == 0 else n - 1)
         start = submit + rnd.randrange(3600)
@@ -64,11 +65,13 @@ def jobs(seed, now, count, days):
             "SystemCPU": clock(used // 9), "MaxRSS": "", "WorkDir": "/home/u%d/w%d" % (user, n),
         }
         lines = [row]
+        # the steps add up to the time of the job, as in Slurm; the script used all of it
+        none = {c: clock(0) for c in ("TotalCPU", "UserCPU", "SystemCPU")}
         for step in ["batch", "extern"][:rnd.randrange(3)] if end else []:
             lines.append(dict(row, JobIDRaw="%d.%s" % (job, step), JobID="%d.%s" % (job, step),
                               JobName=step, MaxRSS="%dK" % rnd.randrange(1, 10**6), WorkDir="",
                               User="", UID="", Partition="", QOS="", ReqTRES="",
-                              State=state.split()[0]))
+                              State=state.split()[0], **(none if step == "extern" else {})))
         yield submit, end or now, lines
 
 

@@ -162,6 +162,8 @@ static struct bj_slice put_end(struct judge *j)
             bj_buf_slice(value(j), state);
         put_sentence(j, cancelled ? BJ_SENTENCE_CANCELLED_BEFORE
                                   : BJ_SENTENCE_ENDED_BEFORE);
+        if (cancelled)
+            return BJ_SLICE("info");
     } else if (has_state(j, "timeout")) {
         bj_show_seconds(value(j), number(j, BJ_REPORT_LIMIT));
         put_sentence(j, BJ_SENTENCE_TIMEOUT);

@@ -415,6 +415,7 @@ static void test_never_started(void **state)
     read_report(w, "3300", &r);
     same("cancelled", r.verdict.wrong,
          "The job was cancelled before it started.");
+    same("cancelled", r.verdict.level, "info");
     assert_true(bj_report_number(&r, BJ_REPORT_TIME_EFFICIENCY) == BJ_SQL_NULL);
     bj_report_free(&r);
     OK(bj_db_exec(bj_store_db(w->s),

@@ -423,7 +423,7 @@ static void check_cpu(struct bj_store *s, const struct job *jobs)
                  " CAST(jobid AS TEXT) = '%u'",
                  j->id);
         const int64_t got = number(s, sql);
-        if (j->steps == 0)
+        if (usec == 0)
             assert_int_equal(got, -1);
         else if (got > (int64_t)usec ||
                  got < (int64_t)usec - (int64_t)j->steps * 1000000)

@@ -271,28 +271,32 @@ static void by_member(struct bj_sql_build *b, const struct bj_job_name *n)
     ", '0123456789') = '' THEN CAST(" text " AS INT) END"
     bj_sql_build_add(b, "SELECT id FROM job AS w WHERE array_job_id = ");
     bj_sql_build_int(b, n->number);
-    bj_sql_build_add(b,
-                     " AND array_task IS NULL AND EXISTS (WITH RECURSIVE "
-                     "part(one, rest)"
-                     " AS (SELECT '', (SELECT " BEFORE(
-                         "array_tasks",
-                         "%") " || ','"
-                              " FROM job_more WHERE job = w.id) UNION ALL "
-                              "SELECT " BEFORE("rest", ",") ", " BEHIND("rest", ",", "''") " FROM part WHERE rest <> '') SELECT 1 FROM (SELECT one, " NUMBER("low") " AS low, " NUMBER(
-                                  "high") " AS high, " NUMBER("step") " AS "
-                                                                      "step "
-                                                                      "FROM "
-                                                                      "(SELECT "
-                                                                      "one,"
-                                                                      " " BEFORE("span",
-                                                                                 "-") " AS low, " BEHIND("span",
-                                                                                                         "-",
-                                                                                                         "span") " AS high, step FROM"
-                                                                                                                 " (SELECT one, " BEFORE("one", ":") " AS span, " BEHIND(
-                                                                                                                     "one",
-                                                                                                                     ":",
-                                                                                                                     "'1'") " AS step FROM part) AS a) AS a) AS a"
-                                                                                                                            " WHERE one = '...' OR (");
+    bj_sql_build_add(
+        b,
+        " AND array_task IS NULL AND EXISTS (WITH RECURSIVE "
+        "part(one, rest)"
+        " AS (SELECT '', (SELECT " BEFORE(
+            "array_tasks",
+            "%") " || ','"
+                 " FROM job_more WHERE job = w.id) UNION ALL "
+                 "SELECT " BEFORE("rest", ",") ", " BEHIND("rest", ",", "''") " FROM part WHERE rest <> '') SELECT 1 FROM (SELECT one, " NUMBER("low") " AS low, " NUMBER(
+                     "high") " AS high, " NUMBER("step") " AS "
+                                                         "step "
+                                                         "FROM "
+                                                         "(SELECT "
+                                                         "one,"
+                                                         " " BEFORE("span", "-") " AS low, " BEHIND(
+                                                             "span", "-",
+                                                             "span") " AS "
+                                                                     "high, "
+                                                                     "step FROM"
+                                                                     " (SELECT "
+                                                                     "one,"
+                                                                     " " BEFORE("one", ":") " AS span, " BEHIND(
+                                                                         "one",
+                                                                         ":",
+                                                                         "'1'") " AS step FROM part) AS a) AS a) AS a"
+                                                                                " WHERE one = '...' OR (");
     bj_sql_build_int(b, n->part);
     bj_sql_build_add(b, " BETWEEN low AND high AND (");
     bj_sql_build_int(b, n->part);

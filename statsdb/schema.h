@@ -29,13 +29,9 @@ int bj_schema_make(struct bj_db *db, int version, struct bj_err *err);
  * views there. */
 int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err);
 
-/* Compare the columns and indexes of the database with those of a version;
- * tables of others do not matter.  -EBADMSG: they differ, and why. */
-int bj_schema_fits(struct bj_db *db, int version, struct bj_err *err);
-
-/* Upgrade the store in one transaction. -EBADMSG: not a store, or its tables
- * are not those of its version; -ENOTSUP: the store is of a newer program; it
- * is not changed. */
+/* Upgrade the store in one transaction. -EBADMSG: not a store; -ENOTSUP: the
+ * store is of a newer program; it is not changed.  Its tables must be those of
+ * its version (statsdb/schema_layout.h). */
 int bj_schema_migrate(struct bj_db *db, struct bj_err *err);
 
 /* Whether the store is a copy of another store (statsdb/copy.h).  For stores of

@@ -1,7 +1,8 @@
 /* Compares the tables of a store with those that its version says: a build that
  * changed a table without a new version may have made it, and a migration would
  * damage such a store. */
-#include "base/buf.h"
+#include "statsdb/schema_layout.h"
+
 #include "base/grow.h"
 #include "statsdb/schema.h"
 #include "store/db.h"

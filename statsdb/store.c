@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "statsdb/schema.h"
+#include "statsdb/schema_layout.h"
 #include "store/db.h"
 
 #include <fcntl.h>
@@ -72,6 +73,13 @@ static int own_copy(struct bj_store *s, struct bj_err *err)
 
 /* --- upgrades ------------------------------------------------------------- */
 
+static int check_tables(struct bj_db *db, struct bj_err *err)
+{
+    int version = 0;
+    int r = bj_schema_read(db, &version, err);
+    return r < 0 ? r : bj_schema_fits(db, version, err);
+}
+
 /* Before a file is opened for writing, which may change its header: is it a
  * store with the tables of its version?  *ret is the version, 0 without a file.
  * Other errors are those of opening it. */
@@ -134,13 +142,15 @@ static int back_up(struct bj_store *s, int version, struct bj_err *err)
     return 0;
 }
 
-/* A file that holds data is copied first; in a database of PostgreSQL the
- * transaction alone protects it. */
+/* A file, which check_file has checked, is copied first if it holds data; in a
+ * database of PostgreSQL the transaction alone protects it. */
 static int upgrade(struct bj_store *s, int version, struct bj_err *err)
 {
     int r = 0;
     if (version > 0 && version < bj_schema_version())
         r = back_up(s, version, err);
+    else if (s->path && !bj_db_is_file(s->path))
+        r = check_tables(s->db, err);
     return r < 0 ? r : bj_schema_migrate(s->db, err);
 }
 

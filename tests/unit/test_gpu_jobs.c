@@ -5,8 +5,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/json.h"
-#include "sched/final_record.h"
 #include "tests/unit/lib/await.h"
 
 #include <fcntl.h>
@@ -335,13 +333,10 @@ static const char *record(const char *jobid)
     text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
     fclose(f);
     globfree(&g);
-    /* batchjob_stats_db accepts it */
     struct bj_arena arena = {0};
     struct bj_err err = {0};
     const struct bj_json *doc;
-    if (bj_json_parse(&arena, bj_slice_str(text), "record", NULL, &doc, &err) <
-            0 ||
-        bj_final_record_check(doc, "record", &err) < 0)
+    if (rig_record(&arena, bj_slice_str(text), &doc, &err) < 0)
         fail_msg("%s", err.msg);
     bj_arena_free(&arena);
     return text;

@@ -4,6 +4,32 @@
 
 /* --- selecting jobs ------------------------------------------------------- */
 
+/* Waiting tasks, of which one has a record; a truncated list; one that is none.
+ */
+static void populate_waiting(struct acct_rig *w)
+{
+    struct bj_sched_job j = make_job("7000", "eve", T0 - 200 * DAY);
+    j.array_job = 7000;
+    j.display_id = BJ_SLICE("7000_[1-10,20-30:5,40%2]");
+    j.array_tasks = BJ_SLICE("1-10,20-30:5,40%2");
+    put(w, "one", &j);
+    j = make_job("7001", "eve", T0 - 200 * DAY);
+    j.array_job = 7000;
+    j.array_task = 2;
+    j.display_id = BJ_SLICE("7000_2");
+    put(w, "one", &j);
+    j = make_job("7100", "eve", T0 - 200 * DAY);
+    j.array_job = 7100;
+    j.display_id = BJ_SLICE("7100_[1,...]");
+    j.array_tasks = BJ_SLICE("1,...");
+    put(w, "one", &j);
+    j = make_job("7200", "eve", T0 - 200 * DAY);
+    j.array_job = 7200;
+    j.display_id = BJ_SLICE("7200_[x]");
+    j.array_tasks = BJ_SLICE("x-3,--1,3:,1:0,:,7-");
+    put(w, "one", &j);
+}
+
 /* A hundred jobs of four users, and some with ids of other shapes. */
 static void populate(struct acct_rig *w)
 {
@@ -44,27 +70,7 @@ static void populate(struct acct_rig *w)
     j.state = BJ_STATE_RUNNING;
     j.end_sec = BJ_ABSENT;
     put(w, "one", &j);
-    /* waiting tasks, of which the second has a record; all other bounds */
-    j = make_job("7000", "eve", T0 - 200 * DAY);
-    j.array_job = 7000;
-    j.display_id = BJ_SLICE("7000_[1-10,20-30:5,40%2]");
-    j.array_tasks = BJ_SLICE("1-10,20-30:5,40%2");
-    put(w, "one", &j);
-    j = make_job("7001", "eve", T0 - 200 * DAY);
-    j.array_job = 7000;
-    j.array_task = 2;
-    j.display_id = BJ_SLICE("7000_2");
-    put(w, "one", &j);
-    j = make_job("7100", "eve", T0 - 200 * DAY);
-    j.array_job = 7100;
-    j.display_id = BJ_SLICE("7100_[1,...]");
-    j.array_tasks = BJ_SLICE("1,...");
-    put(w, "one", &j);
-    j = make_job("7200", "eve", T0 - 200 * DAY);
-    j.array_job = 7200;
-    j.display_id = BJ_SLICE("7200_[x]");
-    j.array_tasks = BJ_SLICE("x-3,--1,3:,1:0,:,7-");
-    put(w, "one", &j);
+    populate_waiting(w);
     j = make_job("6001", "eve", BJ_ABSENT);
     j.state = BJ_STATE_PENDING;
     j.submit_sec = T0 + 5;

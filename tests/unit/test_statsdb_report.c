@@ -213,6 +213,16 @@ static void test_array(void **state)
     bj_report_free(&r);
 }
 
+static void put_unstarted(struct derive_rig *w)
+{
+    struct bj_sched_job j;
+    plain_job(&j, "4030", 600);
+    j.state = BJ_STATE_CANCELLED;
+    j.start_sec = BJ_ABSENT;
+    j.elapsed_sec = 0;
+    put_job(w, &j);
+}
+
 /* Jobs of which a part is unknown, and jobs that did not complete. */
 static void put_partly(struct derive_rig *w)
 {
@@ -259,6 +269,7 @@ static void put_partly(struct derive_rig *w)
         put_job(w, &j);
         put_measured(w, &j, "n1", 13700, 7, ends[i].more);
     }
+    put_unstarted(w);
     for (unsigned i = 1; i <= 2; i++) { /* all tasks failed */
         plain_job(&j, i == 1 ? "4011" : "4010", 600);
         j.array_job = 4010;
@@ -310,6 +321,7 @@ static const struct {
     {"4008", "warning",
      "The job was ended by signal 11 (SIGSEGV) after 01:00:00.", NULL},
     {"4009", "info", "The job was cancelled after 01:00:00.", NULL},
+    {"4030", "info", "The job was cancelled before it started.", NULL},
     {"4010", "warning",
      "Array of 2 tasks: 0 completed; 2 failed, timed out or ran out of "
      "memory. Not completed: 4010_1, 4010_2.",
@@ -399,30 +411,6 @@ static void test_running_array(void **state)
          "Array of 20 tasks, 0 completed. The job is running; what it used is "
          "known when it has ended.");
     same("running", r.verdict.level, "unknown");
-    bj_report_free(&r);
-}
-
-/* A job that ended before it started has no run time, and none in percent of
- * its limit. */
-static void test_never_started(void **state)
-{
-    struct derive_rig *w = *state;
-    struct bj_report r;
-    OK(bj_db_exec(bj_store_db(w->s),
-                  "UPDATE job SET state = 6, start = NULL, elapsed = 0,"
-                  " cpu_usec = NULL WHERE jobid = 3300",
-                  &err));
-    read_report(w, "3300", &r);
-    same("cancelled", r.verdict.wrong,
-         "The job was cancelled before it started.");
-    same("cancelled", r.verdict.level, "info");
-    assert_true(bj_report_number(&r, BJ_REPORT_TIME_EFFICIENCY) == BJ_SQL_NULL);
-    bj_report_free(&r);
-    OK(bj_db_exec(bj_store_db(w->s),
-                  "UPDATE job SET state = 12 WHERE jobid = 3300", &err));
-    read_report(w, "3300", &r);
-    same("deadline", r.verdict.wrong,
-         "The job ended as deadline before it started.");
     bj_report_free(&r);
 }
 
@@ -605,7 +593,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_partly),
         cmocka_unit_test(test_failed_tasks),
         cmocka_unit_test(test_running_array),
-        cmocka_unit_test(test_never_started),
     };
     if (argc > 1)
         return write_store(argv[1]);

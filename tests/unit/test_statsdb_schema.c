@@ -3,6 +3,7 @@
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/schema.h"
+#include "statsdb/schema_layout.h"
 #include "tests/unit/test_server.h"
 
 #include <errno.h>
@@ -194,11 +195,55 @@ static void test_fits(void **state)
             bj_db_exec(db, "ALTER TABLE covered RENAME COLUMN to_sec TO upto",
                        &err),
             0);
-        assert_int_equal(bj_schema_migrate(db, &err), -EBADMSG);
+        assert_int_equal(bj_schema_fits(db, version, &err), -EBADMSG);
         assert_non_null(strstr(err.msg, "covered.to_sec INT NOT NULL is "
                                         "missing"));
         bj_db_close(db);
     }
+}
+
+/* Version 7 knew who cancelled a job only as text, and an allocated memory of
+ * 0. */
+static void check_canceller(struct bj_db *db, const char *partitions)
+{
+    struct bj_err err = {0};
+    struct bj_buf rows = {0};
+    assert_int_equal(bj_schema_make(db, 7, &err), 0);
+    db_exec(db, partitions);
+    db_exec(db, "INSERT INTO cluster VALUES(1, 'c', '');"
+                "INSERT INTO word VALUES(1, 'CANCELLED by 1000'),"
+                " (2, 'CANCELLED by 4294967294'), (3, 'CANCELLED by anna'),"
+                " (4, 'CANCELLED by 0'), (5, 'CANCELLED by '),"
+                " (6, 'CANCELLED');"
+                "INSERT INTO job(id, cluster, jobid, submit, state, state_raw,"
+                " memory_allocated_bytes) VALUES(1, 1, 1, 1, 6, 1, 0),"
+                " (2, 1, 2, 1, 6, 2, 5), (3, 1, 3, 1, 6, 3, NULL),"
+                " (4, 1, 4, 1, 6, 4, 1), (5, 1, 5, 1, 6, 5, 1),"
+                " (6, 1, 6, 1, 6, 6, 1);"
+                "INSERT INTO job_more(job, comment) VALUES(4, 'x')");
+    if (bj_schema_migrate(db, &err) < 0)
+        fail_msg("%s", err.msg);
+    add_rows(
+        db,
+        "SELECT id || ' ' || coalesce(CAST(cancelled_by AS TEXT), '-') ||"
+        " ' ' || coalesce(CAST(memory_allocated_bytes AS TEXT), '-') || ' '"
+        " || coalesce(comment, '-') FROM job_v ORDER BY id",
+        &rows);
+    bj_buf_put(&rows, "", 1);
+    assert_string_equal(rows.p, "1 1000 - -\n2 - 5 -\n3 - - -\n4 0 1 x\n"
+                                "5 - 1 -\n6 - 1 -\n");
+    bj_buf_free(&rows);
+    bj_db_close(db);
+}
+
+static void test_canceller(void **state)
+{
+    (void)state;
+    check_canceller(open_db(NULL), "SELECT 1");
+    NEED_SERVER;
+    check_canceller(open_empty(),
+                    "CREATE TABLE job_rest PARTITION OF job DEFAULT;"
+                    "CREATE TABLE more_rest PARTITION OF job_more DEFAULT");
 }
 
 /* A view that a user made stays, and stops a migration that would break it. */
@@ -226,9 +271,8 @@ static void test_other_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_versions),
-        cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_not_a_store),
+        cmocka_unit_test(test_all_versions), cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_canceller),    cmocka_unit_test(test_not_a_store),
         cmocka_unit_test(test_other_views),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

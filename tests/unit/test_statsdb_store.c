@@ -6,6 +6,7 @@
 #include "tests/unit/lib/rounds.h"
 
 #include "statsdb/schema.h"
+#include "statsdb/schema_layout.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -130,38 +131,6 @@ static void test_migration(void **state)
            "77|\n");
     expect(s, "SELECT count(memory_held_peak_bytes_source) FROM job_use_v",
            "0\n");
-    bj_store_close(s);
-    fixture_close(&f);
-}
-
-/* Version 7 knew who cancelled a job only as text, and an allocated memory of
- * 0. */
-static void test_canceller(void **state)
-{
-    struct fixture f;
-    struct bj_err err = {0};
-    struct bj_db *db;
-    (void)state;
-    fixture_open(&f);
-    db = db_open(f.path);
-    assert_int_equal(bj_schema_make(db, 7, &err), 0);
-    db_exec(db, "INSERT INTO cluster VALUES(1, 'c', '');"
-                "INSERT INTO word VALUES(1, 'CANCELLED by 1000'),"
-                " (2, 'CANCELLED by 4294967294'), (3, 'CANCELLED by anna'),"
-                " (4, 'CANCELLED by 0'), (5, 'CANCELLED by '),"
-                " (6, 'CANCELLED');"
-                "INSERT INTO job(cluster, jobid, submit, state, state_raw,"
-                " memory_allocated_bytes) VALUES(1, 1, 1, 6, 1, 0),"
-                " (1, 2, 1, 6, 2, 5), (1, 3, 1, 6, 3, NULL),"
-                " (1, 4, 1, 6, 4, 1), (1, 5, 1, 6, 5, 1), (1, 6, 1, 6, 6, 1);"
-                "INSERT INTO job_more(job, comment) SELECT id, 'x' FROM job"
-                " WHERE jobid = 4");
-    bj_db_close(db);
-    struct bj_store *s = store_open(&f);
-    expect(s,
-           "SELECT jobid, cancelled_by, memory_allocated_bytes, comment FROM"
-           " job_v ORDER BY jobid",
-           "1|1000||\n2||5|\n3|||\n4|0|1|x\n5||1|\n6||1|\n");
     bj_store_close(s);
     fixture_close(&f);
 }
@@ -593,7 +562,6 @@ int main(void)
         cmocka_unit_test(test_without_path),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_migration),
-        cmocka_unit_test(test_canceller),
         cmocka_unit_test(test_upgrades),
         cmocka_unit_test(test_misfits),
         cmocka_unit_test(test_no_backup),

@@ -1,6 +1,8 @@
 #include "tests/unit/lib/core.h"
 
+#include "base/json.h"
 #include "core/find/ident.h"
+#include "sched/final_record.h"
 
 #include <ftw.h>
 #include <pthread.h>
@@ -170,4 +172,11 @@ void tmp_v2_job(const char *rel, unsigned long cpu_usec, unsigned long bytes,
     snprintf(name, sizeof(name), "%s/memory.current", rel);
     snprintf(text, sizeof(text), "%lu\n", bytes);
     tmp_file(name, text);
+}
+
+int rig_record(struct bj_arena *a, struct bj_slice text,
+               const struct bj_json **ret, struct bj_err *err)
+{
+    int r = bj_json_parse(a, text, "record", NULL, ret, err);
+    return r < 0 ? r : bj_final_record_check(*ret, "record", err);
 }

@@ -25,6 +25,12 @@ void rig_pass(struct rig *r);
 /* The job in the snapshot with this id, or NULL. */
 const struct bj_job *rig_job(const struct rig *r, const char *jobid);
 
+/* Parse a final record, which batchjob_stats_db must accept: 0 or negative. */
+struct bj_arena;
+struct bj_json;
+int rig_record(struct bj_arena *a, struct bj_slice text,
+               const struct bj_json **ret, struct bj_err *err);
+
 /* Make a temporary directory; tmp_gone removes it with its contents. */
 const char *tmp_make(void);
 void tmp_gone(void);

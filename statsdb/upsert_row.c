@@ -1,3 +1,4 @@
+#include "sched/state.h"
 #include "statsdb/pbs_run.h"
 #include "statsdb/upsert_impl.h"
 
@@ -275,6 +276,9 @@ int bj_upsert_begin_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
      */
     if (u->number != BJ_SQL_NULL)
         u->row.v[BJ_JOB_SUBMIT] = u->old.v[BJ_JOB_SUBMIT];
+    /* also for its row of job_more */
+    u->row.weak = u->row.weak &&
+                  bj_state_ended((enum bj_job_state)u->old.v[BJ_COL_STATE]);
     u->job.found = st;
     u->job.row = u->row;
     u->job.old = u->old;

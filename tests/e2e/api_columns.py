@@ -47,7 +47,9 @@ def set_up(site):
     for (_, values), job in zip(ODD, ids):
         db.execute("UPDATE job SET %s WHERE id = %d" % (values, job), {"text": TEXT})
     db.executemany("INSERT INTO job_more(job, het_job_id, het_offset, comment, submit_line)"
-                   " VALUES(?, 8000, ?, 'a \"comment\"', 'sbatch --wrap=\"a, b\"')",
+                   " VALUES(?, 8000, ?, 'a \"comment\"', 'sbatch --wrap=\"a, b\"') ON CONFLICT(job) DO UPDATE SET"
+                   " het_job_id = excluded.het_job_id, het_offset = excluded.het_offset, comment = excluded.comment,"
+                   " submit_line = excluded.submit_line",
                    [(ids[11], 0), (ids[12], 1)])
     measured, = db.execute("SELECT jobid FROM job WHERE id = ?", (ids[13],)).fetchone()
     db.commit()

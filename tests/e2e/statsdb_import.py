@@ -156,7 +156,8 @@ def jobstats(folder, run, read):
                 summary({"nodes": {"n1": node}, "total_time": 60, "gpus": 0})]
     ids = [r[0] for r in read("SELECT id FROM job ORDER BY id LIMIT 7")]
     db = sqlite3.connect(os.path.join(folder, "stats.db"))
-    db.executemany("INSERT INTO job_more(job, admin_comment) VALUES(?, ?)",
+    db.executemany("INSERT INTO job_more(job, admin_comment) VALUES(?, ?) ON CONFLICT(job) DO UPDATE"
+                   " SET admin_comment = excluded.admin_comment",
                    list(zip(ids, comments)))
     db.execute("INSERT INTO job_prom(job, queried_sec, outcome, cpu_usec) VALUES(?, 5, 0, 42)",
                (ids[6],))

@@ -97,7 +97,7 @@ static inline const struct bj_json *await_record(struct bj_arena *a)
     assert_int_equal(
         bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &text, NULL), 0);
     assert_int_equal(text.p[text.n - 1], '\n');
-    assert_int_equal(bj_json_parse(a, text, name, NULL, &doc, NULL), 0);
+    assert_int_equal(rig_record(a, text, &doc, NULL), 0);
     assert_int_equal(unlink(name), 0);
     return doc;
 }

@@ -111,7 +111,7 @@ struct bj_row {
     int64_t v[BJ_ROW_COLS];
     struct bj_slice s[BJ_ROW_TEXTS]; /* v is the index here, or NULL */
     bool weak; /* of a snapshot: it only adds to a job that has ended */
-    bool energy_of_steps;            /* of a record: see struct bj_sched_job */
+    bool energy_of_steps; /* of a record: see struct bj_sched_job */
 };
 
 struct bj_row_table; /* layout of a table */

@@ -41,14 +41,16 @@ static bool due(const struct bj_track *t, unsigned round)
            (round == 0 || t->life.read_pass != t->core->passes);
 }
 
-/* A job of v1 without a directory of cpuacct, although its directories have had
- * time to appear: Slurm makes none with jobacct_gather/linux. */
+/* A job of v1 that never had a directory of cpuacct, although its directories
+ * have had time to appear: Slurm makes none with jobacct_gather/linux.  When a
+ * job ends, its directories disappear in turn. */
 static void check_cpuacct(struct bj_core *core)
 {
     const struct bj_track *without = NULL;
     for (size_t k = 0; k < core->tracks.n && !without; k++) {
         const struct bj_track *t = core->tracks.v[k];
         if (due(t, 0) && t->unit.ctl[BJ_CTL_CPUACCT] < 0 &&
+            t->unit.use.cpu_usec == BJ_ABSENT &&
             t->life.place_usec == UINT64_MAX)
             without = t;
     }

@@ -68,6 +68,9 @@ static void test_no_cpuacct(void **state)
     rig_pass(&r);
     assert_int_equal(cpu_succeeds(&r), 1);
     assert_int_equal(rig_job(&r, "5")->use.cpu_usec, 9000);
+    tmp_remove("cpuacct/slurm/uid_7/job_5"); /* it ends */
+    rig_pass(&r);
+    assert_int_equal(cpu_succeeds(&r), 1);
     rig_stop(&r);
     tmp_gone();
     testclock_run();

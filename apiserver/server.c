@@ -422,7 +422,12 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
 {
     prepare(s, tables);
     int r = bj_secrets_new(&s->secrets, err);
-    r = r < 0 ? r : bj_settings_new(conf, s->secrets, &s->settings, err);
+    if (r == 0) {
+        r = bj_settings_new(conf, s->secrets, &s->settings, err);
+    } else {
+        bj_api_conf_free(conf);
+        free(conf);
+    }
     if (r == 0)
         r = bj_limit_new(&s->limit, err);
     if (r == 0)

@@ -41,7 +41,8 @@ enum bj_extra {
     BJ_EXTRA_CPUSET = 32, /* v2: also those configured in its cpuset */
     BJ_EXTRA_EVEN = 64,   /* its CPU time, split evenly over them */
     BJ_EXTRA_STATM = 128, /* with ALIVE: memory of these processes */
-    BJ_EXTRA_USERS = 256  /* processes that slurm-job-exporter counts */
+    BJ_EXTRA_USERS = 256, /* processes that slurm-job-exporter counts */
+    BJ_EXTRA_SLEEP = 512  /* count the sleep of Slurm's extern step, too */
 };
 
 struct bj_conf {

@@ -76,7 +76,8 @@ static bool is_batch_system(struct bj_proctab *t, struct bj_proc *e,
     if (bj_slice_eq(comm, BJ_SLICE("slurmstepd")) ||
         bj_slice_eq(comm, BJ_SLICE("slurmd")))
         return is_root(t, e);
-    return bj_slice_eq(comm, BJ_SLICE("sleep")) && is_extern_sleep(t, e) &&
+    return !(t->conf->extras & BJ_EXTRA_SLEEP) &&
+           bj_slice_eq(comm, BJ_SLICE("sleep")) && is_extern_sleep(t, e) &&
            is_root(t, e);
 }
 

@@ -85,7 +85,7 @@ const struct bj_dialect bj_dialect_cgroup_exporter = {
     .system = "slurm",
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY),
     .extras = BJ_EXTRA_CPUS,
-    .strict_extras = BJ_EXTRA_CPUSET,
+    .strict_extras = BJ_EXTRA_CPUSET | BJ_EXTRA_SLEEP,
     BJ_TABLE(rows),
     .labels = {plain, person, bare},
 };

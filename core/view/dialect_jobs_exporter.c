@@ -76,7 +76,7 @@ const struct bj_dialect bj_dialect_jobs_exporter = {
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
                BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
     .extras = BJ_EXTRA_NAMES | BJ_EXTRA_RATE,
-    .strict_extras = BJ_EXTRA_ALIVE | BJ_EXTRA_STATM,
+    .strict_extras = BJ_EXTRA_ALIVE | BJ_EXTRA_STATM | BJ_EXTRA_SLEEP,
     BJ_TABLE(rows),
     .labels = {labels},
 };

@@ -145,8 +145,8 @@ const struct bj_dialect bj_dialect_slurm_job_exporter = {
     .openmetrics = true,
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
                BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
-    .strict_extras =
-        BJ_EXTRA_ALIVE | BJ_EXTRA_CPUS | BJ_EXTRA_EVEN | BJ_EXTRA_USERS,
+    .strict_extras = BJ_EXTRA_ALIVE | BJ_EXTRA_CPUS | BJ_EXTRA_EVEN |
+                     BJ_EXTRA_USERS | BJ_EXTRA_SLEEP,
     BJ_TABLE(rows),
     .labels = {labels},
 };

@@ -7,12 +7,16 @@
 #include "tests/fuzz/fuzz.h"
 
 /* hosts: whether jobs by host are checked; Slurm up to 22.05 does not report
- * the host. */
-static inline void check_jobs(const struct bj_cluster_part *p, bool hosts)
+ * the host. brief: a command of the site reported the jobs, without QOS, host
+ * and reservation. */
+static inline void check_jobs(const struct bj_cluster_part *p, bool hosts,
+                              bool brief)
 {
     uint64_t whole = 0;
     for (unsigned k = BJ_CL_JOBS; k <= BJ_CL_RESERVATION_JOBS; k++) {
-        if (k == BJ_CL_HOST_JOBS && !hosts)
+        if ((k == BJ_CL_HOST_JOBS && !hosts) ||
+            (brief && (k == BJ_CL_QOS_JOBS || k == BJ_CL_HOST_JOBS ||
+                       k == BJ_CL_RESERVATION_JOBS)))
             continue;
         const struct bj_jobs_stat *v = p->list[k].v;
         uint64_t jobs = 0;

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (r == 0) {
         MUST(a.good == b.good && a.bad == b.bad);
         if (bj_cluster_work_end(&a, &reader) == 0) {
-            check_jobs(a.part, false);
+            check_jobs(a.part, false, false);
             check_nodes(a.part);
             check_keys(&a);
         }

@@ -4,7 +4,7 @@
 
 /* Uses of a variable other than a field of the identity. */
 enum {
-    STEP = BJ_ID_FIELDS, /* if set, this is the environment of a step */
+    STEP = BJ_ID_FIELDS, /* not negative: the environment of a step */
     BATCH,               /* "BATCH": below a batch script */
     NODELIST,
     LAST
@@ -27,6 +27,7 @@ static const struct row {
     {"slurm", S("SLURM_JOB_PARTITION"), BJ_ID_PARTITION},
     {"slurm", S("SLURM_JOB_QOS"), BJ_ID_QOS},
     {"slurm", S("SLURM_JOB_NAME"), BJ_ID_NAME},
+    {"slurm", S("SLURM_JOB_SLUID"), BJ_ID_SLUID},
     {"slurm", S("SLURM_ARRAY_JOB_ID"), BJ_ID_ARRAY_JOB},
     {"slurm", S("SLURM_ARRAY_TASK_ID"), BJ_ID_ARRAY_TASK},
     {"slurm", S("SLURM_JOB_NODELIST"), NODELIST},
@@ -223,6 +224,12 @@ static void check_array(struct bj_slice f[BJ_ID_FIELDS])
         array->n = (size_t)(bracket - array->p);
 }
 
+/* A batch script has the step id -5 from Slurm 26.05 on, none before. */
+static bool is_step(struct bj_slice id)
+{
+    return id.n > 0 && id.p[0] != '-';
+}
+
 static bool try_system(struct bj_slice env, const struct bj_slice v[NROWS],
                        const char *system, struct bj_slice jobid,
                        struct bj_environ *ret)
@@ -238,7 +245,7 @@ static bool try_system(struct bj_slice env, const struct bj_slice v[NROWS],
     for (int f = 0; f < BJ_ID_FIELDS; f++)
         e.f[f] = pick(v, system, f);
     e.f[BJ_ID_SYSTEM] = bj_slice_str(system);
-    e.step = pick(v, system, STEP).n > 0;
+    e.step = is_step(pick(v, system, STEP));
     /* srun -J replaces the name of the job by that of the step. */
     if (e.step && bj_slice_eq(pick(v, system, BATCH), BJ_SLICE("BATCH")))
         e.f[BJ_ID_NAME] = (struct bj_slice){0};

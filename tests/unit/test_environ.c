@@ -1,6 +1,6 @@
-/* Identities from environments: recorded with Slurm 22.05, Grid Engine 8.1.9
- * and OAR 2.5.9, simulated for systems that could not be recorded, hostile
- * ones, and that of a real process. */
+/* Identities from environments: recorded with Slurm 22.05 and 26.05, Grid
+ * Engine 8.1.9 and OAR 2.5.9, simulated for systems that could not be recorded,
+ * hostile ones, and that of a real process. */
 #include "core/find/environ.h"
 
 #include "base/file.h"
@@ -106,6 +106,31 @@ static const struct {
       {BJ_ID_PARTITION, "batch"},
       {BJ_ID_QOS, "normal"},
       {BJ_ID_NAME, "mpi"}}},
+    /* SLURM_STEP_ID=-5 is no step: the name is that of the job */
+    {"slurm-26.05-batch",
+     "slurm",
+     "72",
+     false,
+     {{BJ_ID_JOBID, "72"},
+      {BJ_ID_SYSTEM, "slurm"},
+      {BJ_ID_ACCOUNT, "physics"},
+      {BJ_ID_PARTITION, "short"},
+      {BJ_ID_QOS, "normal"},
+      {BJ_ID_NAME, "batch"},
+      {BJ_ID_SLUID, "sER9M8G6Z2YP00"}}},
+    {"slurm-26.05-array-batch",
+     "slurm",
+     "73",
+     false,
+     {{BJ_ID_JOBID, "73"},
+      {BJ_ID_SYSTEM, "slurm"},
+      {BJ_ID_ACCOUNT, "physics"},
+      {BJ_ID_PARTITION, "short"},
+      {BJ_ID_QOS, "normal"},
+      {BJ_ID_NAME, "arr"},
+      {BJ_ID_SLUID, "sER9M8G6Z2Z600"},
+      {BJ_ID_ARRAY_JOB, "73"},
+      {BJ_ID_ARRAY_TASK, "3"}}},
     {"gridengine-8.1.9-batch",
      "gridengine",
      "1",

@@ -369,7 +369,8 @@ static void dialect_extras(void **state)
          true,
          ":9010"},
         {{"--web.dialect=jobs_exporter", "--dialect.strict"},
-         BJ_EXTRA_NAMES | BJ_EXTRA_RATE | BJ_EXTRA_ALIVE | BJ_EXTRA_STATM,
+         BJ_EXTRA_NAMES | BJ_EXTRA_RATE | BJ_EXTRA_ALIVE | BJ_EXTRA_STATM |
+             BJ_EXTRA_SLEEP,
          true,
          ":9010"},
         {{"--web.dialect=jobstats", "--dialect.strict"}, 0, false, ":9306"},

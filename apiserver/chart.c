@@ -3,6 +3,7 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 
 enum {
     WIDTH = 440,
@@ -56,7 +57,8 @@ static void put_span(struct bj_buf *b, int64_t sec)
 static void put_clock(struct bj_buf *b, int64_t sec)
 {
     char stamp[BJ_STAMP_MAX];
-    bj_stamp_text(sec * 1000000, 0, 0, stamp);
+    bj_stamp_text(sec * 1000000, 0, bj_tz_offset(bj_tz_used(), sec) / 60,
+                  stamp);
     bj_buf_printf(b, "%.10s %.5s", stamp, stamp + 11);
 }
 
@@ -105,7 +107,7 @@ static void put_y_axis(const struct frame *f)
                       "y=\"%d\" text-anchor=\"end\">",
                       LEFT, y / 10, y % 10, WIDTH - RIGHT, LEFT - 5,
                       y / 10 + 4);
-        bj_chart_put_tick(f->b, f->k->unit, i * f->axis.tick);
+        bj_chart_amount(f->b, f->k->unit, i * f->axis.tick);
         bj_buf_str(f->b, "</text>\n");
     }
 }

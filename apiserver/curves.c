@@ -1,4 +1,5 @@
 #include "apiserver/curves.h"
+#include "report/show.h"
 
 #include "apiserver/chart.h"
 #include "apiserver/state.h"
@@ -183,13 +184,10 @@ static void put_one(struct bj_buf *b, const struct bj_series_work *w,
     struct bj_arena arena = {0};
     struct bj_buf name = {0};
     struct bj_chart k;
-    bj_buf_slice(&name, g->node);
-    if (g->gpu.n > 0) {
-        bj_buf_str(&name, name.len > 0 ? " " : "");
-        if (!bj_slice_starts(g->gpu, BJ_SLICE("GPU")))
-            bj_local_str(&name, "{GPU} ");
-        bj_buf_slice(&name, g->gpu);
-    }
+    if (g->gpu.n > 0)
+        bj_show_gpu(&name, g->node, g->index, g->gpu);
+    else
+        bj_buf_clean(&name, g->node);
     bool made = bj_chart_make(&w->s, group, p, w->start, &arena, &k);
     if (made) {
         k.of = (struct bj_slice){name.p, name.len};

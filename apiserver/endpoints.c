@@ -19,6 +19,7 @@ const struct bj_endpoint *const bj_endpoint_tables[] = {
     bj_endpoints_jobs,
     bj_endpoints_original,
     bj_endpoints_usage,
+    bj_endpoints_applications,
     bj_endpoints_openapi,
     bj_endpoints_simpod,
     bj_endpoints_gate,

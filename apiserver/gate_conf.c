@@ -177,6 +177,7 @@ static const char *const presets[] = {
     "slurm_diag_scrape_* public",
     "slurm_limit_scrape_* public",
     "slurm_account_collect_error public",
+    "slurm_fairshare_scrape_* public",
     "slurm_job_* user=user account=account",
     "slurm_account_* user=user account=account",
     "slurm_user_* user=user account=account",

@@ -28,7 +28,7 @@ int bj_limit_new(struct bj_limit **ret, struct bj_err *err)
         return bj_err_set(err, -ENOMEM, "limits of users");
     if (getrandom(&l->seed, sizeof(l->seed), 0) != sizeof(l->seed)) {
         free(l);
-        return bj_err_set(err, -EIO, "getrandom");
+        return bj_err_set(err, -EIO, "no random numbers");
     }
     pthread_mutex_init(&l->lock, NULL);
     *ret = l;

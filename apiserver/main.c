@@ -6,6 +6,8 @@
 #include "apiserver/socket.h"
 #include "apiserver/tokens.h"
 #include "base/clock.h"
+#include "base/fetch.h"
+#include "base/file.h"
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/notify.h"
@@ -13,6 +15,7 @@
 #include "base/trim.h"
 #include "base/version.h"
 #include "report/draw.h"
+#include "statsdb/check_online.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -43,10 +47,9 @@ static int open_addresses(struct program *p, struct bj_err *err)
     char name[BJ_ADDRESS_MAX];
     const struct bj_api_conf *conf = bj_server_conf(&p->server);
     for (size_t i = 0; i < conf->listen.n; i++) {
-        struct bj_err why = {0};
-        int fd = bj_httpd_listen(p->server.httpd, conf->listen.v[i], &why);
+        int fd = bj_httpd_listen(p->server.httpd, conf->listen.v[i], err);
         if (fd < 0)
-            return bj_err_set(err, fd, "web.listen-address: %s", why.msg);
+            return bj_err_wrap(err, fd, "web.listen-address");
         bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
     }
     if (!conf->socket || !conf->socket[0])
@@ -211,11 +214,12 @@ static bool print_text(const struct bj_api_conf *c)
     struct bj_buf out = {0};
     if (c->program.help) {
         bj_buf_str(
-            &out, "Usage: batchjob_stats_server [OPTION]...\n"
-                  "       batchjob_stats_server check-config [OPTION]...\n"
-                  "       batchjob_stats_server make-token USER [EXPIRES]\n"
-                  "       batchjob_stats_server write-access [OPTION]...\n"
-                  "HTTP API and web pages for the accounting of batch jobs.\n");
+            &out,
+            "Usage: batchjob_stats_server [OPTION]...\n"
+            "       batchjob_stats_server check-config [--online] [OPTION]...\n"
+            "       batchjob_stats_server make-token USER [EXPIRES]\n"
+            "       batchjob_stats_server write-access [OPTION]...\n"
+            "HTTP API and web pages for the accounting of batch jobs.\n");
         bj_api_conf_help(strcmp(c->program.help, "all") == 0, &out);
     } else if (c->program.version) {
         bj_buf_printf(&out, "batchjob_stats_server %s (%s)\n", bj_version,
@@ -354,12 +358,36 @@ static int try_socket(const char *path, struct bj_err *err)
         return 0;
     snprintf(text, sizeof(text), "%.*s", (int)dir.n, dir.p);
     return faccessat(AT_FDCWD, text, W_OK | X_OK, AT_EACCESS) < 0
-               ? bj_err_set(err, -errno, "web.unix-socket: %.200s", text)
+               ? bj_file_fail(err, -errno, "web.unix-socket:", AT_FDCWD, text,
+                              W_OK | X_OK)
                : 0;
 }
 
-/* check-config [OPTION]...: read every file and open the store, as the start
- * does, without listening. */
+/* Could the server listen, and has each Prometheus server series? */
+static int try_online(const struct bj_api_conf *conf, struct bj_err *err)
+{
+    const struct bj_gate_servers *gate = &conf->gate.servers;
+    char shown[BJ_FETCH_SHOWN];
+    atomic_bool stop = false;
+    int r = bj_listen_try(&conf->listen, err);
+    if (r == 0 && conf->prom.server.url && conf->prom.server.url[0]) {
+        struct bj_prom_conf server = conf->prom.server;
+        for (size_t i = 0; i < conf->prom.server.match.n; i++)
+            if (strstr(conf->prom.server.match.v[i], "%c"))
+                server.match.n = 0; /* the cluster is that of a request */
+        r = bj_check_prometheus(&server, "prometheus.url", &stop, err);
+    }
+    for (size_t i = 0; r == 0 && conf->gate.entries.n > 0 && i < gate->n; i++) {
+        bj_fetch_show(gate->v[i].client.url, shown);
+        r = bj_check_prometheus(&gate->v[i].client, shown, &stop, err);
+        if (r < 0)
+            bj_err_wrap(err, r, "gate.servers: %s", shown);
+    }
+    return r;
+}
+
+/* check-config [--online] [OPTION]...: read every file and open the store, as
+ * the start does, without listening. */
 static int check_config(int argc, char **argv)
 {
     struct program p = {.argc = argc - 1, .argv = argv + 1};
@@ -367,6 +395,8 @@ static int check_config(int argc, char **argv)
     struct bj_settings *settings = NULL;
     struct bj_err err = {0};
     char text[320];
+    bool online = bj_program_online(&argc, argv);
+    p.argc = argc - 1;
     int r = load_conf(&p, &p.conf, &err);
     if (r == 0 && print_text(p.conf)) {
         drop_conf(p.conf);
@@ -382,6 +412,8 @@ static int check_config(int argc, char **argv)
         r = try_socket(settings->conf->socket, &err);
     if (r == 0)
         r = try_store(settings->conf, &err);
+    if (r == 0 && online)
+        r = try_online(settings->conf, &err);
     if (r < 0)
         fprintf(stderr, "batchjob_stats_server: %s\n",
                 bj_err_reason(&err, text, sizeof(text)));

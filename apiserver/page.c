@@ -3,6 +3,8 @@
 #include "apiserver/state.h"
 #include "base/html.h"
 #include "base/local.h"
+#include "base/tz.h"
+#include "report/show.h"
 
 #include <strings.h>
 
@@ -73,10 +75,24 @@ void bj_page_open(struct bj_call *c, const char *title, const char *to_root)
     bj_buf_str(b, "</h1>\n");
 }
 
+struct bj_buf bj_page_zone(struct bj_buf *b)
+{
+    struct bj_buf name = {0};
+    bj_html_text(&name, bj_slice_str(bj_tz_name(bj_tz_used())));
+    bj_buf_put(&name, "", 1);
+    b->failed |= name.failed;
+    return name;
+}
+
 void bj_page_close(struct bj_call *c)
 {
     struct bj_buf *b = &c->reply->body;
-    bj_local_html(b, "</main>\n<footer>{Times are UTC.}");
+    struct bj_buf zone = {0};
+    bj_show_zone(&zone);
+    bj_buf_str(b, "</main>\n<footer>");
+    bj_html_text(b, (struct bj_slice){zone.p, zone.len});
+    b->failed |= zone.failed;
+    bj_buf_free(&zone);
     if (c->lag[0] && strcmp(c->lag, "0") != 0)
         bj_local_html(
             b, " {This server reads a copy of the data that is %s s behind.}",

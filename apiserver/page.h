@@ -10,12 +10,13 @@
 /* The form in which a page shows a value. */
 enum bj_page_form {
     BJ_SHOW_TEXT,
-    BJ_SHOW_SENTENCE, /* in full, over several lines */
-    BJ_SHOW_STATE,    /* state of a job */
-    BJ_SHOW_GROUP,    /* a group of usage, as a link to its parts */
-    BJ_SHOW_FACULTY,  /* faculty of an account; "others" if it has none */
-    BJ_SHOW_JOB,      /* a link to the page of the job in the column "key" */
-    BJ_SHOW_USER,     /* links to lists of jobs */
+    BJ_SHOW_SENTENCE,    /* in full, over several lines */
+    BJ_SHOW_STATE,       /* state of a job */
+    BJ_SHOW_GROUP,       /* a group of usage, as a link to its parts */
+    BJ_SHOW_FACULTY,     /* faculty of an account; "others" if it has none */
+    BJ_SHOW_APPLICATION, /* of jobs; "not recognised" if it is unknown */
+    BJ_SHOW_JOB,         /* a link to the page of the job in the column "key" */
+    BJ_SHOW_USER,        /* links to lists of jobs */
     BJ_SHOW_ACCOUNT,
     BJ_SHOW_PARTITION,
     BJ_SHOW_CLUSTER,
@@ -23,7 +24,7 @@ enum bj_page_form {
     BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
     BJ_SHOW_REASON,   /* reason for waiting, in words */
     BJ_SHOW_TIME,
-    BJ_SHOW_NUMBER,  /* exact; the forms below are rounded */
+    BJ_SHOW_NUMBER,  /* exact; the forms below are rounded (base/amount.h) */
     BJ_SHOW_SECONDS, /* 1-02:03:04 */
     BJ_SHOW_BYTES,   /* 1.5 GiB */
     BJ_SHOW_PERCENT, /* efficiency, with a meter: poor, fair, good */
@@ -33,11 +34,12 @@ enum bj_page_form {
     BJ_SHOW_PART,
     /* percent that is neither good nor poor */ /* part of the time limit, with
                                                    a meter */
-    BJ_SHOW_KWH,    /* with the known part, from "energy_coverage" */
+    BJ_SHOW_KWH,    /* kWh as BJ_SHOW_JOULES, with the known part, from
+                       "energy_coverage" */
     BJ_SHOW_JOULES, /* in Wh or kWh */
     BJ_SHOW_GRAMS,  /* in g or kg */
     BJ_SHOW_MONEY,  /* with the currency, from "currency" */
-    BJ_SHOW_ROUND   /* one digit after the point */
+    BJ_SHOW_ROUND   /* no unit */
 };
 
 struct bj_page_column {
@@ -50,6 +52,10 @@ struct bj_page_column {
  */
 void bj_page_open(struct bj_call *c, const char *title, const char *to_root);
 void bj_page_close(struct bj_call *c);
+
+/* The name of the reader's time zone for HTML, terminated; free it.  Lack of
+ * memory fails the page b, too. */
+struct bj_buf bj_page_zone(struct bj_buf *b);
 
 /* Parts of links from a page. */
 struct bj_page_place {

@@ -6,6 +6,7 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +171,7 @@ static void put_chart(struct bj_buf *b, const struct bj_grid *g,
     static const char *const names[KINDS] = {"In use", "Idle",
                                              "Down or drained", "Other"};
     double value[KINDS][POINTS], used[KINDS] = {0};
-    char since[BJ_STAMP_MAX], words[40];
+    char since[BJ_STAMP_MAX], words[24 + BJ_TZ_NAME];
     for (unsigned k = 0; k < KINDS; k++)
         for (unsigned i = 0; i < POINTS; i++)
             value[k][i] = __builtin_nan("");
@@ -183,8 +184,10 @@ static void put_chart(struct bj_buf *b, const struct bj_grid *g,
             value[k][i] = known(value[k][i]) ? value[k][i] + v : v;
             used[k] += v;
         }
-    bj_stamp_text(g->range.from * 1000000, 0, 0, since);
-    snprintf(words, sizeof(words), "%.10s %.5s UTC", since, since + 11);
+    bj_stamp_text(g->range.from * 1000000, 0,
+                  bj_tz_offset(bj_tz_used(), g->range.from) / 60, since);
+    snprintf(words, sizeof(words), "%.10s %.5s %s", since, since + 11,
+             bj_tz_name(bj_tz_used()));
     struct bj_chart chart = {.title = bj_local(title),
                              .since = words,
                              .unit = BJ_CHART_PLAIN,

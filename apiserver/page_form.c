@@ -3,6 +3,7 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 
 enum { DAY = 86400 };
 
@@ -24,11 +25,12 @@ int bj_page_fields(struct bj_call *c, struct bj_params *p,
 
 void bj_page_times(const struct bj_call *c, struct bj_params *p)
 {
+    const struct bj_tz *tz = bj_tz_used();
     int64_t *from = &p->number[BJ_PARAM_FROM], *to = &p->number[BJ_PARAM_TO];
     if (!p->given[BJ_PARAM_TO])
         *to = c->now_sec;
-    else if (*to % DAY == 0)
-        *to += DAY - 1;
+    else if (*to == bj_tz_midnight(tz, bj_tz_day(tz, *to)))
+        *to = bj_tz_midnight(tz, bj_tz_day(tz, *to) + 1) - 1;
     if (!p->given[BJ_PARAM_FROM])
         *from = *to - 7 * DAY;
     p->given[BJ_PARAM_FROM] = p->given[BJ_PARAM_TO] = true;
@@ -47,7 +49,7 @@ void bj_page_date(struct bj_buf *b, const struct bj_params *p,
                   enum bj_param which, const char *title)
 {
     struct bj_civil day;
-    bj_civil_from_days(p->number[which] / DAY, &day);
+    bj_civil_from_days(bj_tz_day(bj_tz_used(), p->number[which]), &day);
     bj_buf_printf(b,
                   "<label>%s<input name=\"%s\" type=\"date\" value=\""
                   "%04d-%02u-%02u\"></label>\n",

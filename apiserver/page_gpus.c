@@ -2,9 +2,12 @@
  * have the colour of their value. */
 #include "apiserver/grid.h"
 #include "apiserver/page_form.h"
+#include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
+#include "report/show.h"
 
 #include <stdlib.h>
 
@@ -90,16 +93,19 @@ static struct bj_slice host_of(struct bj_slice s)
 
 static void put_name(struct bj_buf *b, const struct gpu *g)
 {
-    bj_html_text(b, host_of(g->use->label[0]));
-    bj_buf_str(b, " ");
-    bj_html_text(b,
-                 g->use->label[1].n > 0 ? g->use->label[1] : g->use->label[2]);
+    struct bj_buf name = {0};
+    bj_show_gpu(&name, host_of(g->use->label[0]), g->use->label[1],
+                g->use->label[2]);
+    bj_html_text(b, (struct bj_slice){name.p, name.len});
+    b->failed |= name.failed;
+    bj_buf_free(&name);
 }
 
 static void put_hour(struct bj_buf *b, const struct bj_grid *g, unsigned i)
 {
     char stamp[BJ_STAMP_MAX];
-    bj_stamp_text((g->range.from + ((int64_t)i - 1) * HOUR) * 1000000, 0, 0,
+    const int64_t sec = g->range.from + ((int64_t)i - 1) * HOUR;
+    bj_stamp_text(sec * 1000000, 0, bj_tz_offset(bj_tz_used(), sec) / 60,
                   stamp);
     bj_buf_printf(b, "%.5s", stamp + 11);
 }
@@ -117,8 +123,9 @@ static void put_cell(struct bj_buf *b, const struct bj_grid *g,
     else {
         double part = use / held > 1 ? 1 : use / held;
         unsigned level = (unsigned)(part * (double)LEVELS);
-        bj_buf_printf(b, "h%u\" title=\"%.0f %%, ",
-                      level < LEVELS ? level : LEVELS - 1, 100 * part);
+        bj_buf_printf(b, "h%u\" title=\"", level < LEVELS ? level : LEVELS - 1);
+        bj_amount(b, BJ_AMOUNT_PERCENT, 100 * part);
+        bj_buf_str(b, ", ");
     }
     put_hour(b, g, i);
     bj_buf_str(b, "\">");
@@ -136,10 +143,12 @@ static void put_gpu(struct bj_buf *b, const struct bj_grid *g,
     put_name(b, gpu);
     bj_buf_str(b, "</th><td class=\"n u\">");
     if (known(gpu->mean))
-        bj_buf_printf(b, "%.0f %%", gpu->mean);
+        bj_amount(b, BJ_AMOUNT_PERCENT, gpu->mean);
     else
         bj_local_html(b, "{free}");
-    bj_buf_printf(b, "</td><td class=\"n\">%.1f h</td>", gpu->unused);
+    bj_buf_str(b, "</td><td class=\"n\">");
+    bj_amount(b, BJ_AMOUNT_HOURS, gpu->unused);
+    bj_buf_str(b, "</td>");
     for (unsigned i = 0; i < HOURS; i++)
         put_cell(b, g, gpu, i);
     bj_buf_str(b, "</tr>\n");
@@ -192,10 +201,19 @@ static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
                 held += held_at(&gpu[i], h);
         unused += gpu[i].unused;
     }
-    bj_local_html(b,
-                  "<p>{%zu GPUs. In the last %d hours jobs held them for %.1f "
-                  "GPU hours; %.1f of these were not used.}</p>\n",
-                  n, HOURS, held, unused);
+    struct bj_buf v[2] = {{0}, {0}};
+    bj_amount(&v[0], BJ_AMOUNT_PLAIN, held);
+    bj_amount(&v[1], BJ_AMOUNT_PLAIN, unused);
+    bj_buf_put(&v[0], "", 1);
+    bj_buf_put(&v[1], "", 1);
+    b->failed |= v[0].failed || v[1].failed;
+    if (!b->failed)
+        bj_local_html(b,
+                      "<p>{%zu GPUs. In the last %d hours jobs held them for "
+                      "%s GPU hours; %s of these were not used.}</p>\n",
+                      n, HOURS, v[0].p, v[1].p);
+    bj_buf_free(&v[0]);
+    bj_buf_free(&v[1]);
 }
 
 /* --- the page --------------------------------------------------------------

@@ -22,6 +22,9 @@ static const char *const fact_keys[BJ_JOB_FACTS] = {
     [BJ_JOB_LIMIT] = "time_limit_seconds",
     [BJ_JOB_ELAPSED] = "elapsed_seconds",
     [BJ_JOB_START] = "start",
+    [BJ_JOB_NOW_CPUS] = "now_cpus_busy",
+    [BJ_JOB_NOW_MEMORY] = "now_memory_bytes",
+    [BJ_JOB_NOW_GPUS] = "now_gpu_busy_percent",
 };
 
 static bool known(double v)
@@ -35,6 +38,7 @@ static void free_page(struct bj_job_page *g)
         return;
     bj_curves_free(&g->curves);
     bj_buf_free(&g->figures);
+    bj_buf_free(&g->parts);
     bj_buf_free(&g->details);
     bj_arena_free(&g->arena);
     free(g);
@@ -181,6 +185,8 @@ static void put_lower(struct bj_call *c, struct bj_job_page *g)
 {
     struct bj_buf *b = &c->reply->body;
     bj_job_uses(b, g);
+    bj_buf_slice(b, (struct bj_slice){g->parts.p, g->parts.len});
+    b->failed |= g->parts.failed;
     put_curves(b, g);
     bj_buf_slice(b, (struct bj_slice){g->details.p, g->details.len});
     b->failed |= g->details.failed;

@@ -14,6 +14,9 @@ enum bj_job_fact {
     BJ_JOB_LIMIT,
     BJ_JOB_ELAPSED,
     BJ_JOB_START,
+    BJ_JOB_NOW_CPUS,
+    BJ_JOB_NOW_MEMORY,
+    BJ_JOB_NOW_GPUS, /* percent */
     BJ_JOB_FACTS
 };
 
@@ -22,6 +25,7 @@ struct bj_job_page {
     struct bj_arena arena;
     struct bj_curves curves;
     struct bj_buf figures; /* rows of the report of an ended job */
+    struct bj_buf parts;   /* its tables of nodes and GPUs */
     struct bj_buf details; /* HTML of the end of the page */
     double fact[BJ_JOB_FACTS];
     char state[24];
@@ -47,6 +51,9 @@ int bj_job_array(struct bj_call *c, const struct bj_report *r);
 
 /* Append the rows of the figures of a report. */
 void bj_job_figures(struct bj_buf *b, const struct bj_report *r);
+
+/* Append the nodes and GPUs of a report, the least busy first. */
+void bj_job_parts(struct bj_buf *b, const struct bj_report *r);
 
 /* Append the table of resources requested and used: the figures of the report,
  * or for a running job its current use. */

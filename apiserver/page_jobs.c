@@ -5,6 +5,7 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 
 #include <stdio.h>
 
@@ -15,23 +16,34 @@ enum {
     JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR)
 };
 
-static const struct bj_page_column job_columns[] = {
-    {"display_id", "Job", BJ_SHOW_JOB, false},
-    {"state", "State", BJ_SHOW_STATE, false},
-    {"finding_names", "Findings", BJ_SHOW_FINDINGS, false},
-    {"name", "Name", BJ_SHOW_TEXT, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"account", "Account", BJ_SHOW_ACCOUNT, false},
-    {"partition", "Partition", BJ_SHOW_PARTITION, false},
-    {"start", "Started", BJ_SHOW_TIME, true},
-    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, true},
-    {"cpus", "CPUs", BJ_SHOW_NUMBER, true},
-    {"gpus", "GPUs", BJ_SHOW_NUMBER, true},
-    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, true},
-    {"memory_efficiency_percent", "Memory efficiency", BJ_SHOW_MEMORY, true},
-    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, true},
-    {"energy_joules", "Energy", BJ_SHOW_JOULES, true},
-    {NULL, NULL, 0, false},
+/* Columns of ended jobs, of running ones, or of all. */
+enum of { ALL, ENDED, RUNNING };
+
+static const struct {
+    struct bj_page_column column;
+    enum of of;
+} job_columns[] = {
+    {{"display_id", "Job", BJ_SHOW_JOB, false}, ALL},
+    {{"state", "State", BJ_SHOW_STATE, false}, ALL},
+    {{"finding_names", "Findings", BJ_SHOW_FINDINGS, false}, ALL},
+    {{"name", "Name", BJ_SHOW_TEXT, false}, ALL},
+    {{"user", "User", BJ_SHOW_USER, false}, ALL},
+    {{"account", "Account", BJ_SHOW_ACCOUNT, false}, ALL},
+    {{"partition", "Partition", BJ_SHOW_PARTITION, false}, ALL},
+    {{"start", "Started", BJ_SHOW_TIME, true}, ALL},
+    {{"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, true}, ALL},
+    {{"cpus", "CPUs", BJ_SHOW_NUMBER, true}, ALL},
+    {{"gpus", "GPUs", BJ_SHOW_NUMBER, true}, ALL},
+    {{"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, true},
+     ENDED},
+    {{"memory_efficiency_percent", "Memory efficiency", BJ_SHOW_MEMORY, true},
+     ENDED},
+    {{"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, true}, ENDED},
+    {{"energy_joules", "Energy", BJ_SHOW_JOULES, true}, ENDED},
+    {{"now_cpus_busy", "CPUs now", BJ_SHOW_NUMBER, false}, RUNNING},
+    {{"now_memory_bytes", "Memory now", BJ_SHOW_BYTES, false}, RUNNING},
+    {{"now_gpu_busy_percent", "GPU use now", BJ_SHOW_PART, false}, RUNNING},
+    {{"idle_since", "Idle since", BJ_SHOW_TIME, false}, RUNNING},
 };
 enum { COLUMNS = sizeof(job_columns) / sizeof(job_columns[0]) };
 
@@ -110,19 +122,31 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
 /* --- the list --------------------------------------------------------------
  */
 
-/* Remove the column user for users who see only their own jobs. */
-static void leave_out(struct bj_call *c, struct bj_page_column *ret)
+/* Does the list have running jobs only? */
+static bool only_running(const struct bj_params *p)
 {
+    return p->given[BJ_PARAM_STATE] &&
+           bj_slice_eq(bj_params_text(p, BJ_PARAM_STATE), BJ_SLICE("running"));
+}
+
+/* The columns of a list: without the user for users who see only their own
+ * jobs. */
+static void choose_columns(struct bj_call *c, const struct bj_params *p,
+                           struct bj_page_column ret[COLUMNS + 1])
+{
+    const enum of left_out = only_running(p) ? ENDED : RUNNING;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (bj_page_sees_others(c) || !job_columns[i].key ||
-            strcmp(job_columns[i].key, "user") != 0)
-            *ret++ = job_columns[i];
+        if (job_columns[i].of != left_out &&
+            (bj_page_sees_others(c) ||
+             strcmp(job_columns[i].column.key, "user") != 0))
+            *ret++ = job_columns[i].column;
+    *ret = (struct bj_page_column){NULL, NULL, 0, false};
 }
 
 static void day_of(int64_t sec, char ret[16])
 {
     struct bj_civil day;
-    bj_civil_from_days(sec / DAY, &day);
+    bj_civil_from_days(bj_tz_day(bj_tz_used(), sec), &day);
     snprintf(ret, 16, "%04d-%02u-%02u", day.year, day.month, day.day);
 }
 
@@ -164,12 +188,12 @@ static void put_count(struct bj_buf *b, const struct bj_jobs_end *end)
 }
 
 static int put_list(struct bj_call *c, const struct bj_params *p,
-                    const struct bj_params *list, struct bj_jobs_end *end)
+                    const struct bj_params *list,
+                    const struct bj_page_column *columns,
+                    struct bj_jobs_end *end)
 {
-    struct bj_page_column columns[COLUMNS];
     struct bj_page_table table;
     struct bj_buf rows = {0}, link = {0};
-    leave_out(c, columns);
     bj_buf_str(&link, "jobs?");
     bj_page_args(&link, c,
                  BJ_BIT(BJ_PARAM_CURSOR) | BJ_BIT(BJ_PARAM_SORT) |
@@ -199,6 +223,7 @@ static int on_jobs(struct bj_call *c)
 {
     struct bj_params p, list;
     struct bj_jobs_end end = {0};
+    struct bj_page_column columns[COLUMNS + 1];
     int r = bj_params_read(c, JOBS, &p);
     if (r != 0)
         return r;
@@ -211,12 +236,13 @@ static int on_jobs(struct bj_call *c)
         list.number[BJ_PARAM_LIMIT] = ROWS_MAX;
     list.given[BJ_PARAM_TOTAL] = true;
     list.number[BJ_PARAM_TOTAL] = 1;
-    r = bj_page_fields(c, &list, job_columns);
+    choose_columns(c, &p, columns);
+    r = bj_page_fields(c, &list, columns);
     if (r != 0)
         return r;
     bj_page_open(c, bj_local(bj_page_sees_others(c) ? "Jobs" : "My jobs"), "");
     put_form(c, &p);
-    r = put_list(c, &p, &list, &end);
+    r = put_list(c, &p, &list, columns, &end);
     put_next(c, &p, &end);
     bj_page_close(c);
     return r;

@@ -1,4 +1,6 @@
-/* The page for management: usage by faculty, account and month. */
+/* The page for management: usage by faculty, account, month and
+ * application. */
+#include "apiserver/applications.h"
 #include "apiserver/page_form.h"
 #include "apiserver/page_usage.h"
 #include "apiserver/usage.h"
@@ -52,13 +54,14 @@ static int on_management(struct bj_call *c)
         r = put_group(c, &p, "account", "By account");
     if (r == 0)
         r = put_group(c, &p, "month", "By month");
+    bj_page_usage_note(&c->reply->body);
+    bj_local_html(&c->reply->body, "<h2>{By application}</h2>\n");
+    if (r == 0)
+        r = bj_applications_page(c, &p);
     bj_local_html(
         &c->reply->body,
-        "<p class=\"note\">{In whole days of UTC. \"Unused\" is what jobs held "
-        "and did not use, of jobs whose use is known. GPU efficiency, energy "
-        "and emissions are those of jobs that have ended; \"known\" is the "
-        "part of the GPU or core hours for which they are known. The cost "
-        "includes the known energy only.}</p>\n");
+        "<p class=\"note\">{By application: of jobs that ended in this time, "
+        "with all hours of their run.}</p>\n");
     bj_page_close(c);
     return r;
 }
@@ -70,7 +73,7 @@ const struct bj_endpoint bj_endpoints_page_management[] = {
      .run = on_management,
      .refused = bj_page_refuse,
      .to_root = "",
-     .help = "Web page: usage by faculty, account and month.",
+     .help = "Web page: usage by faculty, account, month and application.",
      .type = "text/html",
      .params = MASK},
     {.path = NULL},

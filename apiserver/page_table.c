@@ -7,6 +7,7 @@ static const char *class_of(enum bj_page_form form)
     switch (form) {
     case BJ_SHOW_SENTENCE:
     case BJ_SHOW_FACULTY:
+    case BJ_SHOW_APPLICATION:
     case BJ_SHOW_FINDINGS:
     case BJ_SHOW_REASON:
         return " class=\"s\"";
@@ -77,7 +78,8 @@ static void put_row(void *ctx, const struct bj_cells *row)
         const struct bj_cell *v = bj_cells_get(row, k->key);
         bool number = strstr(class_of(k->form), "n\"") != NULL;
         bj_buf_printf(t->b, "<td%s data-l=\"%s\">",
-                      !bj_cell_is_empty(v) || k->form == BJ_SHOW_FACULTY
+                      !bj_cell_is_empty(v) || k->form == BJ_SHOW_FACULTY ||
+                              k->form == BJ_SHOW_APPLICATION
                           ? class_of(k->form)
                       : number ? " class=\"n e\""
                                : " class=\"e\"",

@@ -5,6 +5,8 @@
 #include "apiserver/usage.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
+#include "report/period.h"
 #include "statsdb/price.h"
 
 enum {
@@ -204,7 +206,7 @@ bool bj_page_has_faculties(const struct bj_call *c)
 void bj_page_periods(struct bj_call *c, const char *page)
 {
     struct bj_buf *b = &c->reply->body, args = {0};
-    const int64_t today = c->now_sec / DAY;
+    const int64_t today = bj_tz_day(bj_tz_used(), c->now_sec);
     struct bj_civil now;
     bj_civil_from_days(today, &now);
     const int64_t first = today - (int64_t)now.day + 1;
@@ -240,8 +242,9 @@ static int put_table(struct bj_call *c, const struct bj_params *p)
     bj_page_args(&filters, c,
                  BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
                      BJ_BIT(BJ_PARAM_GROUP_BY));
-    put_date(&times, "from", p->number[BJ_PARAM_FROM] / DAY, "&amp;");
-    put_date(&times, "to", p->number[BJ_PARAM_TO] / DAY, "");
+    put_date(&times, "from", bj_tz_day(bj_tz_used(), p->number[BJ_PARAM_FROM]),
+             "&amp;");
+    put_date(&times, "to", bj_tz_day(bj_tz_used(), p->number[BJ_PARAM_TO]), "");
     bj_buf_put(&filters, "", 1);
     bj_buf_put(&times, "", 1);
     c->reply->body.failed |= filters.failed || times.failed;
@@ -252,6 +255,20 @@ static int put_table(struct bj_call *c, const struct bj_params *p)
     bj_buf_free(&filters);
     bj_buf_free(&times);
     return r;
+}
+
+void bj_page_usage_note(struct bj_buf *b)
+{
+    bj_buf_str(b, "<p class=\"note\">");
+    struct bj_buf zone = bj_page_zone(b);
+    bj_local_html(b, BJ_USED_IN_PERIOD, zone.failed ? "" : zone.p);
+    bj_buf_free(&zone);
+    bj_local_html_str(
+        b, " {\"Unused\" is what they held and did not use, as far as it is "
+           "known. \"Known\" is the part of the GPU or core hours for which a "
+           "value is known: GPU use, energy, emissions and the cost of the "
+           "energy are known when a job has ended. \"Jobs ended\" counts the "
+           "jobs that ended in these days.}</p>\n");
 }
 
 static int on_usage(struct bj_call *c)
@@ -268,11 +285,7 @@ static int on_usage(struct bj_call *c)
     put_form(c, &p);
     bj_page_periods(c, "usage");
     r = put_table(c, &p);
-    bj_local_html(
-        &c->reply->body,
-        "<p class=\"note\">{Whole UTC days. GPU efficiency, energy and "
-        "emissions cover only jobs that have ended; \"known\" is the part of "
-        "the GPU or core hours for which they are known.}</p>\n");
+    bj_page_usage_note(&c->reply->body);
     bj_page_close(c);
     return r;
 }

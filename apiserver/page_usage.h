@@ -18,6 +18,9 @@ int bj_page_usage_brief(struct bj_call *c, const struct bj_params *p,
 /* Does the site have a file of faculties of accounts? */
 bool bj_page_has_faculties(const struct bj_call *c);
 
+/* Append what the tables mean. */
+void bj_page_usage_note(struct bj_buf *b);
+
 /* Append links to the page for whole months and for the last days. */
 void bj_page_periods(struct bj_call *c, const char *page);
 

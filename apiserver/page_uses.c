@@ -67,7 +67,7 @@ static double first_known(double a, double b)
 static void put_gpus(struct bj_buf *b, const struct bj_job_page *g)
 {
     const double none = __builtin_nan(""), gpus = g->fact[BJ_JOB_GPUS];
-    double percent = current_value(g, "gpu_busy_ratio");
+    const double percent = g->fact[BJ_JOB_NOW_GPUS];
     if (!known(gpus) || gpus <= 0)
         return;
     put_use(b, &(struct use){"GPUs", BJ_SHOW_ROUND, gpus,
@@ -83,8 +83,8 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
     const double none = __builtin_nan("");
     const double *v = g->fact;
-    double cpus = current_value(g, "cpus_used"),
-           bytes = current_value(g, "memory_held_bytes");
+    /* as findings and the other forms have them (job_part) */
+    const double cpus = v[BJ_JOB_NOW_CPUS], bytes = v[BJ_JOB_NOW_MEMORY];
     double of =
         first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
     put_use(b, &(struct use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus, "now",
@@ -161,6 +161,122 @@ void bj_job_figures(struct bj_buf *b, const struct bj_report *r)
     }
 }
 
+/* --- nodes and GPUs --------------------------------------------------------
+ */
+
+enum { PARTS = 40 }; /* rows of a table, at most */
+
+static void put_cells(struct bj_buf *b, int64_t ppm, int64_t memory)
+{
+    bj_buf_str(b, "</td><td>");
+    if (ppm != BJ_SQL_NULL)
+        bj_page_amount(b, BJ_SHOW_PART, (double)ppm / 1e4);
+    bj_buf_str(b, "</td><td class=\"n\">");
+    bj_show_bytes(b, memory);
+}
+
+static void put_node_part(struct bj_buf *b, const struct bj_report *r, size_t i)
+{
+    const struct bj_report_node *n = &r->node[i];
+    bj_html_text(b, n->node);
+    put_cells(b, n->cpu_ppm, n->memory_peak);
+    bj_local_html(b, " {of} ");
+    bj_show_bytes(b, n->memory_limit);
+}
+
+static void put_gpu_part(struct bj_buf *b, const struct bj_report *r, size_t i)
+{
+    const struct bj_report_gpu *g = &r->gpu[i];
+    struct bj_buf name = {0};
+    bj_show_gpu(&name, g->node, g->index, g->gpu);
+    bj_html_text(b, (struct bj_slice){name.p, name.len});
+    b->failed |= name.failed;
+    bj_buf_free(&name);
+    put_cells(b, g->busy_ppm, g->memory_peak);
+}
+
+static int64_t node_rank(const struct bj_report *r, size_t i)
+{
+    return bj_report_rank(r->node[i].cpu_ppm);
+}
+
+static int64_t gpu_rank(const struct bj_report *r, size_t i)
+{
+    return bj_report_rank(r->gpu[i].busy_ppm);
+}
+
+struct part_table {
+    const char *title, *name, *use;
+    size_t n;
+    int64_t (*rank)(const struct bj_report *r, size_t i);
+    void (*put)(struct bj_buf *b, const struct bj_report *r, size_t i);
+};
+
+/* The next row after one; NULL for the first: by rank, then by place. */
+static size_t next_part(const struct bj_report *r, const struct part_table *t,
+                        const size_t *after)
+{
+    size_t best = t->n;
+    for (size_t i = 0; i < t->n; i++) {
+        const int64_t v = t->rank(r, i);
+        if (after && (v < t->rank(r, *after) ||
+                      (v == t->rank(r, *after) && i <= *after)))
+            continue;
+        if (best == t->n || v < t->rank(r, best))
+            best = i;
+    }
+    return best;
+}
+
+static void put_part_table(struct bj_buf *b, const struct bj_report *r,
+                           const struct part_table *t)
+{
+    bj_buf_printf(b, "<h2>%s</h2>\n", bj_local_escaped(t->title));
+    if (t->n > PARTS)
+        bj_local_html(b, "<p class=\"sub\">{the %d least busy of %zu}</p>\n",
+                      PARTS, t->n);
+    bj_buf_printf(b,
+                  "<div class=\"wide\"><table class=\"parts\"><thead><tr>"
+                  "<th scope=\"col\">%s</th>",
+                  bj_local_escaped(t->name));
+    bj_buf_printf(b, "<th scope=\"col\">%s</th>", bj_local_escaped(t->use));
+    bj_local_html(b, "<th scope=\"col\" class=\"n\">{Memory}</th></tr></thead>"
+                     "<tbody>\n");
+    size_t at = next_part(r, t, NULL);
+    for (unsigned i = 0; i < PARTS && at < t->n; i++) {
+        bj_buf_str(b, "<tr><td>");
+        t->put(b, r, at);
+        bj_buf_str(b, "</td></tr>\n");
+        at = next_part(r, t, &at);
+    }
+    bj_buf_str(b, "</tbody></table></div>\n");
+}
+
+void bj_job_parts(struct bj_buf *b, const struct bj_report *r)
+{
+    const struct part_table nodes = {"CPUs and memory of nodes",
+                                     "Node",
+                                     "CPUs",
+                                     r->nodes,
+                                     node_rank,
+                                     put_node_part},
+                            gpus = {"GPUs",  "GPU",    "Busy",
+                                    r->gpus, gpu_rank, put_gpu_part};
+    struct bj_buf note = {0};
+    if (r->nodes > 1 || (r->nodes > 0 && r->node[0].at != BJ_SQL_NULL))
+        put_part_table(b, r, &nodes);
+    if (r->gpus > 0)
+        put_part_table(b, r, &gpus);
+    bj_report_sampled(r, &note);
+    if (note.len > 0) {
+        bj_buf_str(b, "<p class=\"sub\">");
+        bj_html_text(b, (struct bj_slice){note.p, note.len});
+        bj_buf_str(b, "</p>\n");
+    }
+    b->failed |= note.failed;
+    bj_buf_free(&note);
+}
+
 void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g)
 {
     bj_local_html(b, g->is_array_task
@@ -168,9 +284,12 @@ void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g)
                          : "<h2>{Requested and used}</h2>\n");
     bj_local_html(
         b, "<div class=\"wide\"><table class=\"uses\"><thead><tr><th></th><th "
-           "scope=\"col\" class=\"n\">{Held}</th><th scope=\"col\" "
-           "class=\"n\">{Used}</th><th "
-           "scope=\"col\">{Efficiency}</th><th></th></tr></thead><tbody>\n");
+           "scope=\"col\" class=\"n\">");
+    /* a job that waits holds nothing */
+    bj_local_html(b, known(g->fact[BJ_JOB_START]) ? "{Held}" : "{Requested}");
+    bj_local_html(b, "</th><th scope=\"col\" class=\"n\">{Used}</th><th "
+                     "scope=\"col\">{Efficiency}</th><th></th></tr></thead>"
+                     "<tbody>\n");
     if (bj_job_has_ended(g)) {
         bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
         b->failed |= g->figures.failed;

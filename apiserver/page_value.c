@@ -1,157 +1,110 @@
 #include "apiserver/page.h"
+#include "apiserver/texts.h"
+#include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 #include "report/reason.h"
 #include "report/show.h"
 
 #define MICRO UINT64_C(1000000)
 enum { DIGITS = 6 };
 
-/* Efficiency below poor % is poor, below fair % fair, and above full % almost
- * exhausted; above OVER % the job used more than was allocated.  These are the
- * thresholds of the rules about the same values (docs/derived.md). */
-struct levels {
-    unsigned poor, fair, full;
-};
-enum { OVER = 105 };
-
-static struct levels levels_of(enum bj_page_form form)
+static const struct bj_levels *levels_of(enum bj_page_form form)
 {
-    static const struct levels levels[] = {[BJ_SHOW_PERCENT] = {65, 80, OVER},
-                                           [BJ_SHOW_MEMORY] = {35, 70, 95},
-                                           [BJ_SHOW_GPU] = {25, 60, OVER},
-                                           [BJ_SHOW_TIME_USED] = {10, 60, 95}};
-    return levels[form];
+    return bj_texts_levels(form == BJ_SHOW_MEMORY      ? BJ_LEVELS_MEMORY
+                           : form == BJ_SHOW_GPU       ? BJ_LEVELS_GPU
+                           : form == BJ_SHOW_TIME_USED ? BJ_LEVELS_TIME
+                                                       : BJ_LEVELS_CPU);
 }
 
 static const char none[] = "<span class=\"none\">-</span>";
 
-static void put_seconds(struct bj_buf *b, uint64_t sec)
-{
-    if (sec >= 86400)
-        bj_buf_printf(b, "%llu-", (unsigned long long)(sec / 86400));
-    bj_buf_printf(b, "%02u:%02u:%02u", (unsigned)(sec / 3600 % 24),
-                  (unsigned)(sec / 60 % 60), (unsigned)(sec % 60));
-}
-
-static void put_tenths(struct bj_buf *b, uint64_t tenths, const char *unit)
-{
-    bj_buf_printf(b, "%llu.%u%s", (unsigned long long)(tenths / 10),
-                  (unsigned)(tenths % 10), unit);
-}
-
-/* v / by, rounded half up. */
-static uint64_t rounded(uint64_t v, uint64_t by)
-{
-    return v / by + (v % by >= by - by / 2);
-}
-
-static void put_bytes(struct bj_buf *b, uint64_t bytes)
-{
-    static const char *const units[] = {" KiB", " MiB", " GiB", " TiB", " PiB"};
-    enum { UNITS = sizeof(units) / sizeof(units[0]) };
-    unsigned u = 0;
-    uint64_t scale = 1024;
-    if (bytes < scale) {
-        bj_buf_printf(b, "%u B", (unsigned)bytes);
-        return;
-    }
-    while (u + 1 < UNITS && bytes / scale >= 1024) {
-        scale *= 1024;
-        u++;
-    }
-    put_tenths(b, bytes / scale * 10 + rounded(bytes % scale * 10, scale),
-               units[u]);
-}
-
 /* Efficiency in words; the style sheet has a colour for each word. */
-static const char *level_of(struct levels l, uint64_t micro)
+static const char *level_of(const struct bj_levels *l, uint64_t micro)
 {
-    if (micro < l.poor * MICRO)
+    if (micro < l->poor)
         return "poor";
-    if (micro < l.fair * MICRO)
+    if (micro < l->fair)
         return "fair";
-    if (micro > OVER * MICRO)
+    if (micro > BJ_LEVEL_OVER)
         return "over";
-    return micro > l.full * MICRO ? "full" : "good";
+    return micro > l->full ? "full" : "good";
 }
 
 /* judged: colour the percentage, and say in a word how good it is */
 static void put_percent(struct bj_buf *b, enum bj_page_form form,
                         uint64_t micro, bool judged)
 {
-    const bool rated = judged && form != BJ_SHOW_PART;
-    const struct levels l = rated ? levels_of(form) : (struct levels){0, 0, 0};
-    const char *level = rated ? level_of(l, micro) : "part";
-    bj_buf_printf(b,
-                  "<meter class=\"%s\" max=\"100\" low=\"%u\" high=\"%u\" "
-                  "optimum=\"99\" value=\"",
-                  level, l.poor, l.fair);
+    const struct bj_levels *l =
+        judged && form != BJ_SHOW_PART ? levels_of(form) : NULL;
+    const char *level = l ? level_of(l, micro) : "part";
+    bj_buf_printf(b, "<meter class=\"%s\" max=\"100\" low=\"", level);
+    bj_buf_fixed(b, l ? l->poor : 0, DIGITS);
+    bj_buf_str(b, "\" high=\"");
+    bj_buf_fixed(b, l ? l->fair : 0, DIGITS);
+    bj_buf_str(b, "\" optimum=\"99\" value=\"");
     bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
     bj_buf_str(b, "\"></meter> ");
-    put_tenths(b, rounded(micro, MICRO / 10), " %");
-    if (rated)
+    bj_amount(b, BJ_AMOUNT_PERCENT, (double)micro / 1e6);
+    if (l)
         bj_buf_printf(b, " <small class=\"%s\">%s</small>", level,
                       bj_local_escaped(level));
 }
 
-/* Append a value in units of by millionths, or in thousands of such units. */
-static void put_scaled(struct bj_buf *b, uint64_t micro, uint64_t by,
-                       const char *small, const char *large)
-{
-    if (micro / by >= 1000)
-        put_tenths(b, rounded(micro, by * 100), large);
-    else
-        put_tenths(b, rounded(micro, by / 10), small);
-}
-
+/* Append a value of a form that is rounded; bytes are whole, other values
+ * millionths. */
 static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
                        bool judged)
 {
-    uint64_t micro = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
-    bj_buf_str(b, v < 0 ? "-" : "");
+    const uint64_t micro = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
+    const double real = (double)v / 1e6;
     switch (form) {
     case BJ_SHOW_SECONDS:
-        put_seconds(b, rounded(micro, MICRO));
+        bj_buf_str(b, v < 0 ? "-" : "");
+        bj_amount_seconds(b, micro / MICRO + (micro % MICRO >= MICRO / 2));
         break;
     case BJ_SHOW_BYTES:
-        put_bytes(b, micro);
+        bj_amount(b, BJ_AMOUNT_BYTES, (double)v);
         break;
     case BJ_SHOW_PERCENT:
     case BJ_SHOW_MEMORY:
     case BJ_SHOW_GPU:
     case BJ_SHOW_TIME_USED:
     case BJ_SHOW_PART:
+        bj_buf_str(b, v < 0 ? "-" : "");
         put_percent(b, form, micro, judged);
         break;
     case BJ_SHOW_JOULES:
-        put_scaled(b, micro, 3600 * MICRO, " Wh", " kWh");
+        bj_amount(b, BJ_AMOUNT_JOULES, real);
+        break;
+    case BJ_SHOW_KWH:
+        bj_amount(b, BJ_AMOUNT_JOULES, real * 3.6e6);
         break;
     case BJ_SHOW_GRAMS:
-        put_scaled(b, micro, MICRO, " g", " kg");
+        bj_amount(b, BJ_AMOUNT_GRAMS, real);
         break;
     default:
-        put_tenths(b, rounded(micro, MICRO / 10), "");
+        bj_amount(b, BJ_AMOUNT_PLAIN, real);
     }
 }
 
 void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v)
 {
     if (form == BJ_SHOW_BYTES)
-        put_bytes(b, (uint64_t)(v + 0.5));
-    else if (form == BJ_SHOW_NUMBER && v >= 0 && v < 9e12)
-        bj_buf_fixed(b, (uint64_t)(v * 1e6 + 0.5), DIGITS);
+        bj_amount(b, BJ_AMOUNT_BYTES, v);
     else if (v < 9e12)
         put_number(b, form, (int64_t)(v * 1e6 + 0.5), true);
     else
-        bj_buf_printf(b, "%.3g", v);
+        bj_amount(b, BJ_AMOUNT_PLAIN, v);
 }
 
 void bj_page_time(struct bj_buf *b, int64_t sec)
 {
-    char stamp[BJ_STAMP_MAX]; /* 2026-11-20T15:04:05Z */
-    bj_stamp_text(sec * 1000000, 0, 0, stamp);
+    char stamp[BJ_STAMP_MAX]; /* 2026-11-20T15:04:05+01:00 */
+    bj_stamp_text(sec * 1000000, 0, bj_tz_offset(bj_tz_used(), sec) / 60,
+                  stamp);
     bj_buf_printf(b, "<time datetime=\"%s\">%.10s %.5s</time>", stamp, stamp,
                   stamp + 11);
 }
@@ -242,6 +195,11 @@ static void put_text(struct bj_buf *b, enum bj_page_form form,
         bj_buf_str(b, "</b>");
         return;
     }
+    int64_t n;
+    if (form == BJ_SHOW_NUMBER && v->digits == 0 && scale(v, 0, &n)) {
+        bj_amount_whole(b, n);
+        return;
+    }
     bj_buf_str(b, "<bdi>");
     put_word(b, v);
     bj_buf_str(b, "</bdi>");
@@ -307,20 +265,18 @@ static void put_coverage(struct bj_buf *b, const struct bj_cells *row,
                          const char *key)
 {
     const struct bj_cell *v = bj_cells_get(row, key);
+    struct bj_buf text = {0};
     int64_t n;
-    if (!bj_cell_is_empty(v) && scale(v, 1, &n) && n < 1000)
-        bj_local_html(b, " <small class=\"note\">{%lld %% known}</small>",
-                      (long long)((n + 5) / 10));
-}
-
-static void put_energy(struct bj_buf *b, const struct bj_cell *v,
-                       const struct bj_cells *row)
-{
-    int64_t n;
-    if (!scale(v, DIGITS, &n))
+    if (bj_cell_is_empty(v) || !scale(v, DIGITS, &n) ||
+        n >= 100 * (int64_t)MICRO)
         return;
-    put_tenths(b, rounded((uint64_t)n, MICRO / 10), " kWh");
-    put_coverage(b, row, "energy_coverage");
+    bj_amount(&text, BJ_AMOUNT_PLAIN, (double)n / 1e6);
+    bj_buf_put(&text, "", 1);
+    if (!text.failed)
+        bj_local_html(b, " <small class=\"note\">{%s %% known}</small>",
+                      text.p);
+    b->failed |= text.failed;
+    bj_buf_free(&text);
 }
 
 static void put_money(struct bj_buf *b, const struct bj_cell *v,
@@ -333,12 +289,27 @@ static void put_money(struct bj_buf *b, const struct bj_cell *v,
             b, bj_cell_is_empty(currency) ? BJ_SLICE("") : currency->text, n);
 }
 
-/* The key of the part of the use for which a percentage is known; NULL: it has
- * none. */
+/* Append what is not charged, if there is any. */
+static void put_not_charged(struct bj_buf *b, const struct bj_cells *row)
+{
+    const struct bj_cell *v = bj_cells_get(row, "cost_not_charged");
+    int64_t n;
+    if (bj_cell_is_empty(v) || !scale(v, DIGITS, &n) || n <= 0)
+        return;
+    bj_buf_str(b, " <small class=\"note\">");
+    put_money(b, v, row);
+    bj_local_html_str(b, " {not charged}</small>");
+}
+
+/* The key of the part of the use for which a value is known; NULL: it has none.
+ */
 static const char *coverage_of(enum bj_page_form form)
 {
     return form == BJ_SHOW_GPU       ? "gpu_coverage"
            : form == BJ_SHOW_PERCENT ? "cpu_coverage"
+           : form == BJ_SHOW_KWH     ? "energy_coverage"
+           : form == BJ_SHOW_GRAMS   ? "emissions_coverage"
+           : form == BJ_SHOW_MONEY   ? "cost_coverage"
                                      : NULL;
 }
 
@@ -362,6 +333,8 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     if (bj_cell_is_empty(v))
         bj_buf_str(b, form == BJ_SHOW_FACULTY
                           ? bj_local_escaped("other accounts")
+                      : form == BJ_SHOW_APPLICATION
+                          ? bj_local_escaped("not recognised")
                           : none);
     else if (v->kind == BJ_CELL_TIME)
         bj_page_time(b, v->number);
@@ -373,8 +346,6 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_group(b, k->key, v->text, at);
     else if (form == BJ_SHOW_REASON && v->kind == BJ_CELL_TEXT)
         put_reason(b, v->text);
-    else if (form == BJ_SHOW_KWH)
-        put_energy(b, v, row);
     else if (form == BJ_SHOW_MONEY)
         put_money(b, v, row);
     else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
@@ -387,4 +358,6 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_text(b, form, v);
     if (!bj_cell_is_empty(v) && coverage_of(form))
         put_coverage(b, row, coverage_of(form));
+    if (form == BJ_SHOW_MONEY)
+        put_not_charged(b, row);
 }

@@ -92,6 +92,17 @@ static void put_running(struct bj_buf *b, const struct bj_job_page *g)
     bj_buf_str(b, ".</p>\n");
 }
 
+/* Which nodes and GPUs of a running job are idle. */
+static void put_idle(struct bj_buf *b, const struct bj_report *r)
+{
+    struct bj_buf idle = {0};
+    bj_report_idle(r, &idle);
+    if (idle.len > 0)
+        put_text(b, "<p>", (struct bj_slice){idle.p, idle.len}, "</p>\n");
+    b->failed |= idle.failed;
+    bj_buf_free(&idle);
+}
+
 static void put_report(struct bj_buf *b, const struct bj_job_page *g,
                        const struct bj_report *r)
 {
@@ -99,6 +110,7 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     put_text(b, "<section class=\"verdict ", v->level, "\">");
     put_text(b, "<h2><bdi>", v->wrong, "</bdi></h2>\n");
     put_running(b, g);
+    put_idle(b, r);
     put_text(b, "<p>", v->cost, "</p>\n");
     /* The whole request; each change, and advice in words, are a list. */
     if (r->advices == 0 || r->next.options.n > 0)
@@ -120,6 +132,8 @@ int bj_job_verdict(struct bj_call *c, struct bj_job_page *g)
     if (r == 0)
         r = bj_job_array(c, &report);
     g->is_array_task = report.array.tasks > 1;
+    if (r == 0)
+        bj_job_parts(&g->parts, &report);
     if (r == 0 && bj_job_has_ended(g))
         bj_job_figures(&g->figures, &report);
     bj_report_free(&report);

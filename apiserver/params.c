@@ -3,6 +3,7 @@
 #include "apiserver/call.h"
 #include "base/opt_value.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 #include "statsdb/job_name.h"
 
 #include <string.h>
@@ -93,37 +94,38 @@ struct reading {
 };
 
 /* Round down to the start of a day, a week (Monday), a month, a year or an hour
- * of UTC; for the end of a range, round up to its last second. */
+ * of the site's zone; for the end of a range, round up to its last second. */
 static int rounded(char unit, bool end, int64_t *sec)
 {
+    const struct bj_tz *tz = bj_tz_used();
     struct bj_civil t = {0};
-    int64_t day = *sec / DAY, next;
+    const int64_t day = bj_tz_day(tz, *sec);
+    int64_t first = day, next = day + 1; /* days */
     bj_civil_from_days(day, &t);
     switch (unit) {
-    case 'h':
-        *sec -= *sec % 3600;
-        next = *sec + 3600;
-        break;
+    case 'h': {
+        const int64_t over = (*sec + bj_tz_offset(tz, *sec)) % 3600;
+        *sec += end ? 3599 - over : -over;
+        return *sec < 0 ? -EINVAL : 0;
+    }
     case 'd':
-        *sec = day * DAY;
-        next = *sec + DAY;
         break;
     case 'w': /* 1970-01-01 was a Thursday */
-        *sec = (day - (day + 3) % 7) * DAY;
-        next = *sec + 7 * DAY;
+        first = day - (day + 3) % 7;
+        next = first + 7;
         break;
     case 'M':
-        *sec = bj_days_from_civil(t.year, t.month, 1) * DAY;
-        next = *sec + (int64_t)bj_days_of_month(t.year, t.month) * DAY;
+        first = bj_days_from_civil(t.year, t.month, 1);
+        next = first + (int64_t)bj_days_of_month(t.year, t.month);
         break;
     case 'y':
-        *sec = bj_days_from_civil(t.year, 1, 1) * DAY;
-        next = bj_days_from_civil(t.year + 1, 1, 1) * DAY;
+        first = bj_days_from_civil(t.year, 1, 1);
+        next = bj_days_from_civil(t.year + 1, 1, 1);
         break;
     default:
         return -EINVAL;
     }
-    *sec = end ? next - 1 : *sec;
+    *sec = end ? bj_tz_midnight(tz, next) - 1 : bj_tz_midnight(tz, first);
     return *sec < 0 ? -EINVAL : 0;
 }
 
@@ -190,7 +192,13 @@ int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret)
         *blank = '+';
         s.p = text;
     }
-    return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret) < 0 ? -EINVAL : 0;
+    struct bj_civil c;
+    if (bj_civil_parse(s, &c) < 0 ||
+        bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret) < 0)
+        return -EINVAL;
+    if (!c.zoned)
+        *ret = bj_tz_sec(bj_tz_used(), *ret);
+    return *ret < 0 ? -EINVAL : 0;
 }
 
 static int wrong(struct reading *r, enum bj_param which, const char *what)

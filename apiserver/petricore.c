@@ -143,7 +143,7 @@ static int after_pie(struct bj_call *c)
 
 static int on_mail(struct bj_call *c)
 {
-    const struct bj_report_style style = {.ascii = true, .utc = true};
+    const struct bj_report_style style = {.ascii = true};
     struct bj_buf *b = &c->reply->body;
     struct bj_arena arena = {0};
     struct bj_visible_job f;

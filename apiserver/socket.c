@@ -1,5 +1,8 @@
 #include "apiserver/socket.h"
 
+#include "base/file.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,7 +12,10 @@
 
 static int fail(int fd, struct bj_err *err, const char *what, const char *path)
 {
-    int r = bj_err_set(err, -errno, "web.unix-socket: %s %s", what, path);
+    char text[64];
+    int why = -errno;
+    snprintf(text, sizeof(text), "web.unix-socket: %s", what);
+    int r = bj_file_fail(err, why, text, AT_FDCWD, path, W_OK);
     if (fd >= 0)
         close(fd);
     return r;
@@ -26,7 +32,9 @@ static int remove_stale(int fd, const struct sockaddr_un *a, struct bj_err *err)
                           "web.unix-socket: %s exists and is not a socket",
                           a->sun_path);
     if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0)
-        return bj_err_set(err, -EADDRINUSE, "web.unix-socket: %s", a->sun_path);
+        return bj_err_set(err, -EADDRINUSE,
+                          "web.unix-socket: another program listens on %s",
+                          a->sun_path);
     unlink(a->sun_path);
     return 0;
 }

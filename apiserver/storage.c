@@ -172,7 +172,7 @@ int bj_storage_read(const char *path, char **ret_text, struct bj_slice *ret,
     if (stat(path, &st) < 0)
         return bj_err_set(err, -errno, "%s", path);
     if (st.st_size > FILE_MOST)
-        return bj_err_set(err, -EFBIG, "%s", path);
+        return bj_err_set(err, -EFBIG, "%s is too large", path);
     /* The file may grow meanwhile. */
     size_t cap = (size_t)st.st_size + 65536;
     *ret_text = malloc(cap);

@@ -1,8 +1,9 @@
-/* The texts of pages as replaced by the site, from the store (base/local.h). */
+/* The texts of pages as replaced by the site (base/local.h), its time zone
+ * (base/tz.h), and the levels of efficiencies by its rules, from the store. */
 #ifndef BJ_APISERVER_TEXTS_H
 #define BJ_APISERVER_TEXTS_H
 
-#include "base/err.h"
+#include "report/catalogue.h"
 
 struct bj_api_worker;
 struct bj_reader;
@@ -17,7 +18,11 @@ int bj_texts_read(struct bj_api_worker *a, struct bj_reader *r,
 struct bj_texts *bj_texts_ref(struct bj_texts *t);
 void bj_texts_unref(struct bj_texts *t);
 
-/* Let the thread use these texts from now on; NULL: English. */
+/* Let the thread use these texts, this zone and these levels from now on; NULL:
+ * English, UTC and no levels. */
 void bj_texts_use(const struct bj_texts *t);
+
+/* The levels that this thread uses; NULL: none. */
+const struct bj_levels *bj_texts_levels(enum bj_level_of of);
 
 #endif

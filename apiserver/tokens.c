@@ -123,7 +123,7 @@ int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
     unsigned char random[4 + 24 + 16];
     char secret[2 * 24 + 1], salt[CRYPT_GENSALT_OUTPUT_SIZE];
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return bj_err_set(err, -EIO, "getrandom");
+        return bj_err_set(err, -EIO, "no random numbers");
     for (unsigned i = 0; i < 4; i++)
         snprintf(id + 2 * i, 3, "%02x", random[i]);
     for (unsigned i = 0; i < 24; i++)

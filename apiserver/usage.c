@@ -6,7 +6,8 @@
 #include "apiserver/state.h"
 #include "apiserver/words.h"
 #include "base/stamp.h"
-#include "statsdb/price.h"
+#include "base/tz.h"
+#include "statsdb/bill.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,11 @@ enum sum {
     KNOWN,     /* part of UNKNOWN with a measured CPU time */
     GPU_KNOWN, /* part of GPU with a measured use */
     GPU_USED,
+    FAILED_CPU, /* of jobs whose node failed */
+    FAILED_GPU,
+    FAILED_MEM,
+    FAILED_ENERGY_CPU,
+    FAILED_MJ,
     SUMS
 };
 
@@ -76,7 +82,9 @@ static const char sums[] =
     "sum(r.energy_scheduler_joules), "
     "sum(r.energy_cpu_sec), sum(e.energy_mj), sum(e.cpu_sec), "
     "sum(g.micrograms), sum(g.covered_mj), sum(e.cpu_more_msec), "
-    "sum(e.cpu_known_sec), sum(e.gpu_sec), sum(e.gpu_used_msec)";
+    "sum(e.cpu_known_sec), sum(e.gpu_sec), sum(e.gpu_used_msec), "
+    "sum(e.failed_cpu_sec), sum(e.failed_gpu_sec), sum(e.failed_mem_mib_sec), "
+    "sum(e.failed_energy_cpu_sec), sum(e.failed_energy_mj)";
 
 const struct bj_key bj_usage_keys[] = {
     {"cluster", "string",
@@ -87,7 +95,7 @@ const struct bj_key bj_usage_keys[] = {
     {"faculty", "string",
      "Faculty of the account (faculty.file); null: it has none."},
     {"month", "string", "Month, as 2026-11."},
-    {"day", "string", "Day in UTC, as 2026-11-20."},
+    {"day", "string", "Day in the site's time zone, as 2026-11-20."},
     {"time", "string", "Start of that day or month."},
     {"time_ms", "integer", "The same time in milliseconds."},
     {"jobs_started", "integer", "Jobs that started in the time."},
@@ -133,10 +141,17 @@ const struct bj_key bj_usage_keys[] = {
      "Emissions of that energy, by the best average emission factors, in grams "
      "of CO2 equivalent."},
     {"emissions_coverage", "number",
-     "Energy with known emission factors, in percent."},
+     "Part of core_hours for which they are known, in percent: that of the "
+     "energy, times the part of energy_kwh with an emission factor."},
     {"cost", "number",
      "Cost of the allocated hours and the known energy at the site's prices; "
      "null: the site has none."},
+    {"cost_coverage", "number",
+     "Part of core_hours for which the cost is known, in percent: that of the "
+     "energy if energy has a price, else 100."},
+    {"cost_not_charged", "number",
+     "What the site does not charge of jobs whose node failed; not part of "
+     "the cost."},
     {"currency", "string", "Currency of the cost, as the site names it."},
     {NULL, NULL, NULL},
 };
@@ -219,7 +234,7 @@ static int read_order(struct bj_call *c, struct usage *a)
 static int64_t day_of(int64_t sec, int64_t *month)
 {
     struct bj_civil t = {0};
-    bj_civil_from_days(sec >= 0 ? sec / DAY : 0, &t);
+    bj_civil_from_days(bj_tz_day(bj_tz_used(), sec >= 0 ? sec : 0), &t);
     *month = (int64_t)t.year * 12 + t.month - 1;
     return *month << 5 | t.day;
 }
@@ -363,9 +378,9 @@ static int put_groups(struct bj_call *c, const struct usage *a,
     snprintf(month, sizeof(month), "%04d-%02d", (int)(m / 12 % 10000),
              (int)(m % 12) + 1);
     snprintf(day, sizeof(day), "%s-%02d", month, (int)(d % 32));
-    int64_t sec =
-        bj_days_from_civil((int)(m / 12), (unsigned)(m % 12) + 1, (unsigned)d) *
-        DAY;
+    const int64_t sec = bj_tz_midnight(
+        bj_tz_used(),
+        bj_days_from_civil((int)(m / 12), (unsigned)(m % 12) + 1, (unsigned)d));
     bj_put_text(rows, bj_slice_str(month));
     bj_put_text(rows, a->by[BY_DAY] ? bj_slice_str(day) : (struct bj_slice){0});
     bj_put_time(rows, sec);
@@ -377,18 +392,11 @@ static int put_groups(struct bj_call *c, const struct usage *a,
 static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
                       int64_t by, unsigned digits)
 {
-    if (by <= 0) {
-        bj_put_null(rows);
-        return;
-    }
-    int64_t whole, rest;
-    if (v < 0 || __builtin_mul_overflow(v / by, times, &whole) ||
-        __builtin_mul_overflow(v % by, times, &rest) ||
-        rest > INT64_MAX - by / 2 ||
-        __builtin_add_overflow(whole, (rest + by / 2) / by, &whole))
+    v = bj_bill_ratio(v, times, by);
+    if (v == BJ_SQL_NULL)
         bj_put_null(rows);
     else
-        bj_put_fixed(rows, whole, digits);
+        bj_put_fixed(rows, v, digits);
 }
 
 /* Write the hours that were not used; null if no use is known. */
@@ -399,12 +407,20 @@ static void put_unused(struct bj_rows *rows, int64_t known_sec,
     put_ratio(rows, msec > 0 ? msec : 0, 1, known_sec > 0 ? 3600 : 0, 3);
 }
 
-static void put_cost(const struct bj_prices *prices, const int64_t *v,
+/* Write millionths as percent; null if unknown. */
+static void put_known(struct bj_rows *rows, int64_t ppm)
+{
+    put_ratio(rows, ppm, 1, ppm == BJ_SQL_NULL ? 0 : 1000, 1);
+}
+
+static void put_cost(const struct bj_prices *prices, const struct bj_bill *b,
                      struct bj_rows *rows)
 {
-    const int64_t cost =
-        bj_cost(prices, &(struct bj_paid){v[CPU], v[GPU], v[MEM], v[BEST_MJ]});
+    const int64_t cost = bj_bill_cost(b, prices);
     put_ratio(rows, cost, 1, cost != BJ_SQL_NULL, 6);
+    put_known(rows, bj_bill_cost_known(b, prices));
+    const int64_t not_charged = bj_bill_not_charged(b, prices);
+    put_ratio(rows, not_charged, 1, not_charged != BJ_SQL_NULL, 6);
     bj_put_text(rows, prices->currency[0] ? bj_slice_str(prices->currency)
                                           : (struct bj_slice){0});
 }
@@ -417,31 +433,45 @@ static void put_sums(struct bj_st *st, const struct bj_prices *prices,
         v[i] = bj_st_get_i64(st, GROUPS + i);
         v[i] = v[i] == BJ_SQL_NULL ? 0 : v[i];
     }
-    v[USED] += v[MORE];
-    v[UNKNOWN] -= v[KNOWN];
+    const struct bj_bill b = {.cpu_sec = v[CPU],
+                              .gpu_sec = v[GPU],
+                              .mem_mib_sec = v[MEM],
+                              .cpu_known_sec = v[CPU] - v[UNKNOWN] + v[KNOWN],
+                              .cpu_used_msec = v[USED] + v[MORE],
+                              .gpu_known_sec = v[GPU_KNOWN],
+                              .gpu_used_msec = v[GPU_USED],
+                              .energy_cpu_sec = v[BEST_CPU],
+                              .energy_mj = v[BEST_MJ],
+                              .emissions_mj = v[GRAMS_MJ],
+                              .emissions_ug = v[GRAMS_UG],
+                              .failed_cpu_sec = v[FAILED_CPU],
+                              .failed_gpu_sec = v[FAILED_GPU],
+                              .failed_mem_mib_sec = v[FAILED_MEM],
+                              .failed_energy_cpu_sec = v[FAILED_ENERGY_CPU],
+                              .failed_energy_mj = v[FAILED_MJ]};
     for (int i = STARTED; i <= OOM; i++)
         bj_put_int(rows, v[i]);
     put_ratio(rows, v[WAIT], 1, v[STARTED], 0);
     for (int i = ELAPSED; i <= GPU; i++)
         put_ratio(rows, v[i], 1000, 3600, 3);
-    put_ratio(rows, v[MEM], 1000, 3600 * 1024, 3);
-    put_ratio(rows, v[USED], 1, v[CPU] > v[UNKNOWN] ? 3600 : 0, 3);
-    put_ratio(rows, v[USED], 1, v[CPU] - v[UNKNOWN], 1);
-    put_ratio(rows, v[CPU] - v[UNKNOWN], 1000, v[CPU], 1);
-    put_unused(rows, v[CPU] - v[UNKNOWN], v[USED]);
-    put_ratio(rows, v[GPU_USED], 1, v[GPU_KNOWN], 1);
-    put_ratio(rows, v[GPU_KNOWN], 1000, v[GPU], 1);
-    put_unused(rows, v[GPU_KNOWN], v[GPU_USED]);
+    put_ratio(rows, b.mem_mib_sec, 1000, 3600 * 1024, 3);
+    put_ratio(rows, b.cpu_used_msec, 1, b.cpu_known_sec > 0 ? 3600 : 0, 3);
+    put_ratio(rows, b.cpu_used_msec, 1, b.cpu_known_sec, 1);
+    put_known(rows, bj_bill_cpu_known(&b));
+    put_unused(rows, b.cpu_known_sec, b.cpu_used_msec);
+    put_ratio(rows, b.gpu_used_msec, 1, b.gpu_known_sec, 1);
+    put_known(rows, bj_bill_gpu_known(&b));
+    put_unused(rows, b.gpu_known_sec, b.gpu_used_msec);
     if (v[ENERGY_CPU] > 0)
         put_ratio(rows, v[ENERGY], 10, 36, 6);
     else
         bj_put_null(rows);
     put_ratio(rows, v[ENERGY_CPU], 1000, v[CPU], 1);
-    put_ratio(rows, v[BEST_MJ], 1, v[BEST_CPU] > 0 ? 3600 : 0, 6);
-    put_ratio(rows, v[BEST_CPU], 1000, v[CPU], 1);
-    put_ratio(rows, v[GRAMS_UG], 1, v[GRAMS_MJ] > 0 ? 1 : 0, 6);
-    put_ratio(rows, v[GRAMS_MJ], 1000, v[BEST_MJ], 1);
-    put_cost(prices, v, rows);
+    put_ratio(rows, b.energy_mj, 1, b.energy_cpu_sec > 0 ? 3600 : 0, 6);
+    put_known(rows, bj_bill_energy_known(&b));
+    put_ratio(rows, b.emissions_ug, 1, b.emissions_mj > 0 ? 1 : 0, 6);
+    put_known(rows, bj_bill_emissions_known(&b));
+    put_cost(prices, &b, rows);
 }
 
 /* Write the table; *cut: there are more rows. */
@@ -526,7 +556,8 @@ const struct bj_endpoint bj_endpoints_usage[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_usage,
-     .help = "Usage in whole days of UTC: one row, or one for each group.",
+     .help = "Usage in whole days of the site's time zone: one row, or one for "
+             "each group.",
      .params = BJ_USAGE_MASK,
      .keys = bj_usage_keys},
     {.path = NULL},

@@ -107,6 +107,44 @@ static int on_factors(struct bj_call *c)
     return with_query(c, make_factors);
 }
 
+/* --- the site --------------------------------------------------------------
+ */
+
+static const struct bj_api_column site_columns[] = {
+    {"time_zone", BJ_AS_TEXT, 0, "coalesce(s.time_zone, 'UTC')",
+     "Time zone of the site: of days and months of usage, and of times in "
+     "pages and reports."},
+    {"currency", BJ_AS_TEXT, 0, "nullif(p.currency, '')",
+     "Currency of the prices."},
+    {"cpu_hour", BJ_AS_MICRO, 0, "p.cpu_hour",
+     "Price of one allocated CPU for one hour; null: it is free."},
+    {"gpu_hour", BJ_AS_MICRO, 0, "p.gpu_hour",
+     "Price of one allocated GPU for one hour."},
+    {"gib_hour", BJ_AS_MICRO, 0, "p.gib_hour",
+     "Price of one GiB of allocated memory for one hour."},
+    {"kwh", BJ_AS_MICRO, 0, "p.kwh", "Price of one kWh that jobs used."},
+    {"failed_nodes_free", BJ_AS_BOOL, 0, "p.failed_nodes_free",
+     "Whether jobs that ended since a node failed are not charged; null: no "
+     "prices."},
+    {.key = NULL},
+};
+
+static int make_site(struct bj_call *c, struct bj_query *q,
+                     const struct bj_params *p, struct span *s)
+{
+    (void)c;
+    (void)p;
+    s->limit = 1;
+    bj_query_sql(q, " FROM (SELECT 1 AS id) AS one LEFT JOIN site AS s ON s.id"
+                    " = one.id LEFT JOIN price AS p ON p.id = one.id");
+    return 0;
+}
+
+static int on_site(struct bj_call *c)
+{
+    return with_query(c, make_site);
+}
+
 /* --- numbers of the site ---------------------------------------------------
  */
 
@@ -200,6 +238,12 @@ const struct bj_endpoint bj_endpoints_facts[] = {
      .params = BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
                BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIMIT),
      .columns = factor_columns},
+    {.path = "/api/v1/site",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_site,
+     .help = "Time zone and prices of the site.",
+     .columns = site_columns},
     {.path = "/api/v1/constants",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_USER,

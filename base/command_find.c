@@ -66,7 +66,8 @@ int bj_command_find(const char *name, const char *path, char *buf, size_t cap,
         found = found || r == -EACCES;
     }
     if (found)
-        return bj_err_set(err, -EACCES, "%s in %s cannot be executed", name,
-                          path);
+        return bj_err_set(err, -EACCES,
+                          "%s in %s: user id %u must be able to execute it",
+                          name, path, (unsigned)geteuid());
     return bj_err_set(err, -ENOENT, "%s not found in %s", name, path);
 }

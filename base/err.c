@@ -1,10 +1,22 @@
 #include "base/err.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
+/* A message quotes names, replies and files of others: no line end or escape
+ * sequence of theirs reaches a terminal or a log. */
+static void clean(char *msg, size_t cap)
+{
+    char from[sizeof(((struct bj_err *)NULL)->msg)];
+    snprintf(from, sizeof(from), "%s", msg);
+    bj_text_clean(bj_slice_str(from), msg, cap);
+}
+
+int bj_err_fill(struct bj_err *err, int code, bool explained, const char *fmt,
+                ...)
 {
     if (!err)
         return code;
@@ -14,9 +26,19 @@ int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
+    clean(msg, sizeof(msg));
     err->code = code;
-    err->explained = false;
+    err->explained = explained;
     memcpy(err->msg, msg, sizeof(msg));
+    return code;
+}
+
+int bj_err_copy(struct bj_err *err, int code, const struct bj_err *from)
+{
+    if (!err)
+        return code;
+    *err = *from;
+    err->code = code;
     return code;
 }
 
@@ -27,9 +49,12 @@ int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
     char msg[sizeof(err->msg)];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(msg, sizeof(msg), fmt, ap);
+    vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
-    size_t len = n < 0 ? 0 : (size_t)n;
+    clean(msg, sizeof(msg));
+    size_t len = strlen(msg);
+    if (err->code != code && err->code != 0)
+        bj_err_recode(err, code);
     err->code = code;
     if (len + 3 > sizeof(msg)) {
         memcpy(err->msg, msg, sizeof(msg));

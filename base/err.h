@@ -14,12 +14,30 @@ struct bj_err {
 };
 
 /* Fill *err and return code, so that a failing function ends in one statement.
- * code is a negative errno.  err may be NULL when only the code matters.  The
- * text of the errno is added when the message is printed. */
-int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4), cold));
+ * code is a negative errno.  err may be NULL when only the code matters.
+ *
+ * A code written as a name (-EBUSY) is a reason of this program: the message
+ * must say it, and nothing is added to it.  To any other code (-errno, r), and
+ * to -ENOMEM and -ENAMETOOLONG, the text of the errno is added when the message
+ * is printed. */
+#define bj_err_set(err, code, ...)                                             \
+    bj_err_fill(err, code, BJ_ERR_IS_OWN(#code), __VA_ARGS__)
+/* The same for any code whose reason the message says, such as the words of a
+ * library. */
+#define bj_err_say(err, code, ...) bj_err_fill(err, code, true, __VA_ARGS__)
+#define BJ_ERR_IS_OWN(text)                                                    \
+    ((text)[0] == '-' && (text)[1] == 'E' &&                                   \
+     __builtin_strcmp(text, "-ENOMEM") != 0 &&                                 \
+     __builtin_strcmp(text, "-ENAMETOOLONG") != 0)
+int bj_err_fill(struct bj_err *err, int code, bool explained, const char *fmt,
+                ...) __attribute__((format(printf, 4, 5), cold));
 
-/* Add context before a message: "fmt: message". */
+/* Pass on the error of a callee that returned code; returns code.  err may be
+ * NULL. */
+int bj_err_copy(struct bj_err *err, int code, const struct bj_err *from);
+
+/* Add context before a message: "fmt: message".  If code is another one, the
+ * text of the old code becomes part of the message. */
 int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 

@@ -41,11 +41,35 @@ static const struct {
     {CURLE_ABORTED_BY_CALLBACK, BJ_FETCH_ABORTED, -ECANCELED},
 };
 
+/* What a server that speaks TLS makes of a request without TLS, and the other
+ * way around.  NULL: the error has other causes, too. */
+static const char *scheme_hint(const char *url, CURLcode code)
+{
+    struct bj_fetch_origin o;
+    if (bj_fetch_origin(url, &o) < 0)
+        return NULL;
+    if (o.https)
+        return code == CURLE_SSL_CONNECT_ERROR
+                   ? "no TLS handshake; does this port speak http://?"
+                   : NULL;
+    return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR ||
+                   code == CURLE_UNSUPPORTED_PROTOCOL
+               ? "no answer in HTTP; does this port speak https://?"
+               : NULL;
+}
+
 int bj_fetch_explain(struct bj_fetch_call *c, CURLcode code)
 {
     const char *message = c->f->message;
     if (!message[0])
         message = c->f->lib.easy_strerror(code);
+    char hinted[160];
+    const char *hint = scheme_hint(c->url, code);
+    if (hint) {
+        snprintf(hinted, sizeof(hinted), "%s: %.*s", hint,
+                 (int)(sizeof(hinted) - 60), message);
+        message = hinted;
+    }
     for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
         if (meanings[i].code == code)
             return bj_fetch_fail(c, meanings[i].fault, meanings[i].err,

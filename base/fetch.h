@@ -38,6 +38,9 @@ int bj_fetch_check(const char *text, struct bj_err *err);
  * other than localhost, 127.0.0.0/8 and ::1? */
 bool bj_fetch_is_clear(const char *url);
 
+/* Is the host in capitals, as a document writes a placeholder? */
+bool bj_fetch_is_placeholder(const char *url);
+
 enum { BJ_FETCH_SHOWN = 120 };
 
 /* A URL for messages: without user, password, query and fragment, clean, cut.

@@ -26,9 +26,13 @@ int bj_fetch_fail(struct bj_fetch_call *c, enum bj_fetch_fault fault, int code,
     char url[BJ_FETCH_SHOWN], clean[100];
     bj_text_clean(bj_slice_str(message), clean, sizeof(clean));
     c->reply->fault = fault;
-    return bj_err_set(c->err, code, "%.20s %s: %s%s%s", c->method,
-                      bj_fetch_show(c->url, url), bj_fetch_fault_name(fault),
-                      clean[0] ? ": " : "", clean);
+    bj_err_set(c->err, code, "%.20s %s: %s%s%s", c->method,
+               bj_fetch_show(c->url, url), bj_fetch_fault_name(fault),
+               clean[0] ? ": " : "", clean);
+    /* The code is only near to the reason, which the message has. */
+    if (c->err)
+        c->err->explained = clean[0] != '\0';
+    return code;
 }
 
 void bj_fetch_reply_free(struct bj_fetch_reply *reply)

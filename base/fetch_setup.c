@@ -132,12 +132,13 @@ static bool set_trust(CURL *h, const struct bj_fetch_call *c)
 }
 
 /* access(2) would ignore the capabilities of the process. */
-static bool is_readable(const char *path)
+static int try_open(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    if (fd < 0)
+        return -errno;
+    close(fd);
+    return 0;
 }
 
 /* TLS libraries report an unreadable file with different codes and without its
@@ -146,11 +147,13 @@ int bj_fetch_check_files(struct bj_fetch_call *c)
 {
     const struct bj_fetch_request *q = c->req;
     const char *const files[] = {q->ca_file, q->cert_file, q->key_file};
-    char message[100];
+    char message[160], why[64];
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (!files[i] || is_readable(files[i]))
+        int r = files[i] ? try_open(files[i]) : 0;
+        if (r == 0)
             continue;
-        snprintf(message, sizeof(message), "cannot read %s", files[i]);
+        snprintf(message, sizeof(message), "%s, cannot read %.90s",
+                 strerror_r(-r, why, sizeof(why)), files[i]);
         return bj_fetch_fail(c, BJ_FETCH_LOCAL, -EACCES, message);
     }
     return 0;

@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,4 +135,13 @@ const char *bj_fetch_show(const char *url, char buf[static BJ_FETCH_SHOWN])
         path++;
     bj_text_clean((struct bj_slice){s.p, path}, buf + n, BJ_FETCH_SHOWN - n);
     return buf;
+}
+
+bool bj_fetch_is_placeholder(const char *url)
+{
+    const char *host = strstr(url, "://");
+    size_t n = 0;
+    for (host = host ? host + 3 : url; isupper((unsigned char)host[n]); n++)
+        ;
+    return n >= 3 && strchr(":/", host[n]);
 }

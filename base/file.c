@@ -1,6 +1,10 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +22,117 @@ void bj_close_fd(int *fd)
         errno = saved;
     }
 }
+
+/* --- why access is denied --------------------------------------------------
+ */
+
+/* A file, or a directory above it, and the rights that it lacks. */
+struct denied {
+    char path[PATH_MAX];
+    int lacks; /* of R_OK, W_OK, X_OK; 0: its mode allows the access */
+    bool is_dir;
+    struct stat st;
+};
+
+static int lacking(int dirfd, const char *path, int need)
+{
+    int lacks = 0;
+    for (int bit = 1; bit <= R_OK; bit <<= 1)
+        if (need & bit && faccessat(dirfd, path, bit, AT_EACCESS) < 0 &&
+            errno == EACCES)
+            lacks |= bit;
+    return lacks;
+}
+
+/* Look for the first directory of name that this process cannot search, else at
+ * the file, else at the directory in which it would be made.  False: nothing is
+ * found. */
+static bool find_denied(int dirfd, const char *name, int need,
+                        struct denied *ret)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n >= sizeof(ret->path))
+        return false;
+    snprintf(ret->path, sizeof(ret->path), ".");
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] != '/')
+            continue;
+        memcpy(ret->path, name, i + 1);
+        ret->path[i > 0 ? i : 1] = '\0';
+        ret->lacks = lacking(dirfd, ret->path, X_OK);
+        if (ret->lacks)
+            break;
+    }
+    if (!ret->lacks && (!(need & W_OK) || faccessat(dirfd, name, F_OK, 0) == 0))
+        memcpy(ret->path, name, n + 1);
+    else if (!ret->lacks)
+        need = W_OK | X_OK;
+    if (fstatat(dirfd, ret->path, &ret->st, 0) < 0)
+        return false;
+    if (!ret->lacks)
+        ret->lacks = lacking(dirfd, ret->path, need);
+    ret->is_dir = S_ISDIR(ret->st.st_mode);
+    return true;
+}
+
+/* The name of a user in /etc/passwd, " (name)"; "" if it is elsewhere: other
+ * user databases may block. */
+static const char *name_of(uid_t uid, char *buf, size_t cap)
+{
+    char line[1024];
+    struct passwd entry, *found = NULL;
+    FILE *f = fopen("/etc/passwd", "re");
+    *buf = '\0';
+    while (f && fgetpwent_r(f, &entry, line, sizeof(line), &found) == 0)
+        if (found->pw_uid == uid) {
+            snprintf(buf, cap, " (%.32s)", found->pw_name);
+            break;
+        }
+    if (f)
+        fclose(f);
+    return buf;
+}
+
+int bj_file_fail(struct bj_err *err, int code, const char *what, int dirfd,
+                 const char *name, int need)
+{
+    struct denied d = {.lacks = 0};
+    char user[40], right[40] = "";
+    static const struct {
+        int bit;
+        const char *file, *dir;
+    } rights[] = {{R_OK, "read", "list"},
+                  {W_OK, "write", "write"},
+                  {X_OK, "execute", "search"}};
+    if (!err)
+        return code;
+    if (code != -EACCES || !find_denied(dirfd, name, need, &d))
+        return bj_err_set(err, code, "%s%s%s", what, *what ? " " : "", name);
+    for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+        if (d.lacks & rights[i].bit)
+            snprintf(right + strlen(right), sizeof(right) - strlen(right),
+                     "%s%s", *right ? " and " : "",
+                     d.is_dir ? rights[i].dir : rights[i].file);
+    name_of(geteuid(), user, sizeof(user));
+    const bool itself = strcmp(d.path, name) == 0;
+    if (!d.lacks)
+        return bj_err_set(err, -EACCES,
+                          "%s%s%.100s: Permission denied for user id %u%s, "
+                          "although its mode allows it (SELinux, AppArmor?)",
+                          what, *what ? " " : "", name, (unsigned)geteuid(),
+                          user);
+    return bj_err_set(
+        err, -EACCES,
+        "%s%s%.80s: Permission denied: user id %u%s must be able to %s %s%.60s"
+        " (mode %04o, user id %u, group id %u)",
+        what, *what ? " " : "", name, (unsigned)geteuid(), user, right,
+        !itself && d.is_dir ? "directory " : "", itself ? "it" : d.path,
+        (unsigned)d.st.st_mode & 07777, (unsigned)d.st.st_uid,
+        (unsigned)d.st.st_gid);
+}
+
+/* --- reading ---------------------------------------------------------------
+ */
 
 /* One read at off; off -1 continues the last read. */
 static ssize_t read_some(int fd, char *buf, size_t cap, off_t off)
@@ -52,7 +167,7 @@ static int read_whole(int fd, char *buf, size_t cap, bool at, size_t whole,
 static int read_message(int r, const char *name, size_t cap, struct bj_err *err)
 {
     if (r == -EFBIG)
-        return bj_err_set(err, r, "%s has %zu bytes or more", name, cap);
+        return bj_err_set(err, -EFBIG, "%s has %zu bytes or more", name, cap);
     if (r < 0)
         return bj_err_set(err, r, "read %s", name);
     return 0;
@@ -63,7 +178,7 @@ int bj_file_read(int dirfd, const char *name, char *buf, size_t cap,
 {
     bj_autoclose int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return bj_err_set(err, -errno, "open %s", name);
+        return bj_file_fail(err, -errno, "open", dirfd, name, R_OK);
     int r = read_whole(fd, buf, cap, false, WHOLE_BYTES, ret);
     return read_message(r, name, cap, err);
 }
@@ -73,7 +188,7 @@ int bj_file_read_all(int dirfd, const char *name, char *buf, size_t cap,
 {
     bj_autoclose int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return bj_err_set(err, -errno, "open %s", name);
+        return bj_file_fail(err, -errno, "open", dirfd, name, R_OK);
     int r = read_whole(fd, buf, cap, false, 0, ret);
     return read_message(r, name, cap, err);
 }
@@ -130,7 +245,7 @@ static int read_if(enum trust trust, int dirfd, const char *name, char *buf,
         return bj_err_set(err, -EPERM,
                           "%s is not trusted: it is a symbolic link", name);
     if (fd < 0)
-        return bj_err_set(err, -errno, "open %s", name);
+        return bj_file_fail(err, -errno, "open", dirfd, name, R_OK);
     struct stat st;
     if (fstat(fd, &st) < 0)
         return bj_err_set(err, -errno, "stat %s", name);

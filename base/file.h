@@ -11,6 +11,14 @@
 void bj_close_fd(int *fd);
 #define bj_autoclose __attribute__((cleanup(bj_close_fd)))
 
+/* As bj_err_set for "what name" with code (a negative errno).  For -EACCES the
+ * message says which user lacks which right on which file or directory.  need:
+ * the rights that the caller uses, as for access(2); if W_OK and there is no
+ * such file, a new one is meant.  name is relative to dirfd, or AT_FDCWD.
+ * err may be NULL. */
+int bj_file_fail(struct bj_err *err, int code, const char *what, int dirfd,
+                 const char *name, int need);
+
 /* Read a whole file, relative to dirfd (or AT_FDCWD), into buf with as few
  * read(2) as possible: one for up to 2 KiB, else until the end.  For regular
  * files, and for kernel files that the kernel writes in one piece or in records

@@ -119,11 +119,12 @@ static bool is_header_value(const char *s, size_t n)
  * the line before, in another place of its buffer; it cuts a value at a NUL and
  * ends a line at a CR or LF alone.  It overwrites the colon, CR and LF with
  * NUL, so a value must be right behind its name and end with two.  Later
- * versions refuse such requests with MHD_OPTION_STRICT_FOR_CLIENT. */
+ * versions, with which a program built for 0.9 also runs, refuse such requests
+ * with MHD_OPTION_STRICT_FOR_CLIENT and keep headers in other places. */
 static bool is_one_line(const char *key, size_t n, const char *value,
                         size_t value_n)
 {
-    if (MHD_VERSION >= 0x01000000)
+    if (MHD_get_version()[0] != '0')
         return true;
     const char *at = key + n;
     while (at < value && (*at == '\0' || *at == ' ' || *at == '\t'))

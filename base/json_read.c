@@ -137,7 +137,7 @@ static int fail(struct bj_json_reader *r, struct bj_err *err)
                     (unsigned long long)r->lines + 1,
                     (unsigned long long)r->line_bytes);
     r->ended = true;
-    return bj_err_set(err, r->err.code, "%s", r->err.msg);
+    return bj_err_copy(err, r->err.code, &r->err);
 }
 
 int bj_json_reader_init(struct bj_json_reader *r,

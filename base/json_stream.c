@@ -317,7 +317,7 @@ static int check_size(struct bj_json_stream *s, struct bj_err *err)
     s->reader.ended = true;
     bj_err_set(&s->reader.err, -EFBIG, "%s: an element of more than %zu bytes",
                s->name, s->build.limits.bytes);
-    return bj_err_set(err, -EFBIG, "%s", s->reader.err.msg);
+    return bj_err_copy(err, -EFBIG, &s->reader.err);
 }
 
 int bj_json_stream_feed(struct bj_json_stream *s, struct bj_slice piece,

@@ -3,6 +3,7 @@
 #include "base/slice.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -130,8 +131,10 @@ int bj_listen_open(const char *address, int backlog, struct bj_err *err)
     if (r < 0)
         return r;
     r = t.host[0] ? bind_host(&t, backlog, &why) : bind_any(&t, backlog);
-    if (r < 0 && why.code)
-        return bj_err_set(err, r, "'%s': %s", address, why.msg);
+    if (r < 0 && why.code) {
+        bj_err_copy(err, r, &why);
+        return bj_err_wrap(err, r, "'%s'", address);
+    }
     if (r < 0)
         return bj_err_set(err, r, "cannot listen on '%s'", address);
     return r;
@@ -154,4 +157,20 @@ const char *bj_listen_name(int fd, char buf[BJ_ADDRESS_MAX])
         snprintf(buf, BJ_ADDRESS_MAX, "?");
     }
     return buf;
+}
+
+int bj_listen_try(const struct bj_strv *addresses, struct bj_err *err)
+{
+    for (size_t i = 0; i < addresses->n; i++) {
+        int fd = bj_listen_open(addresses->v[i], 1, err);
+        if (fd >= 0)
+            close(fd);
+        else if (fd == -EADDRINUSE)
+            printf("web.listen-address: %s is in use: by this service if it "
+                   "runs, else choose another port\n",
+                   addresses->v[i]);
+        else
+            return bj_err_wrap(err, fd, "web.listen-address");
+    }
+    return 0;
 }

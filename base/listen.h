@@ -3,6 +3,7 @@
 #define BJ_BASE_LISTEN_H
 
 #include "base/err.h"
+#include "base/opt.h"
 
 enum { BJ_ADDRESS_MAX = 80 }; /* bytes of an address as text, with NUL */
 
@@ -17,6 +18,10 @@ int bj_listen_check(const char *address, struct bj_err *err);
  * descriptor. -EINVAL: not an address, or an unknown host; else the error of
  * socket(2), bind(2) or listen(2), with a message. */
 int bj_listen_open(const char *address, int backlog, struct bj_err *err);
+
+/* For check-config: could the program listen on the addresses?  One in use is
+ * only a note on standard output, since the service itself may run. */
+int bj_listen_try(const struct bj_strv *addresses, struct bj_err *err);
 
 /* The address of fd, "127.0.0.1:9010" or "[::]:9010".  Returns buf. */
 const char *bj_listen_name(int fd, char buf[BJ_ADDRESS_MAX]);

@@ -81,6 +81,13 @@ const char *bj_opt_suggest(const struct bj_optset *sets, size_t n,
                            struct bj_slice name,
                            char buf[static BJ_OPT_SUGGESTION]);
 
+/* Write "; did you mean 'NAME'?" with the most similar of some names into buf,
+ * which is empty if none is similar.  at returns the i-th name, NULL behind the
+ * last one.  Returns buf. */
+const char *bj_suggest(struct bj_slice name,
+                       const char *(*at)(const void *ctx, size_t i),
+                       const void *ctx, char buf[static BJ_OPT_SUGGESTION]);
+
 /* Find an option by name among n sets.  Case, '.', '-' and '_' do not matter,
  * so that "PathProcfs" of a collectd file and "path.procfs" are the same.
  * NULL: none; ret_set may be NULL. */

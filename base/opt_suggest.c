@@ -52,25 +52,55 @@ static unsigned distance(struct bj_slice a, struct bj_slice b)
     return row[a.n % 3][b.n];
 }
 
+/* The most similar name so far. */
+struct best {
+    unsigned distance;
+    struct bj_slice name;
+};
+
+static struct best begin(struct bj_slice name)
+{
+    return (struct best){.distance = 2 + (unsigned)name.n / 8};
+}
+
+static void compare(struct best *best, struct bj_slice name, struct bj_slice s)
+{
+    if (name.n > NAME_MAX_BYTES || s.n > NAME_MAX_BYTES)
+        return;
+    unsigned d = distance(name, s);
+    if (d < best->distance && 2 * d < s.n)
+        *best = (struct best){d, s};
+}
+
+static const char *show(const struct best *best,
+                        char buf[static BJ_OPT_SUGGESTION])
+{
+    buf[0] = '\0';
+    if (best->name.n > 0)
+        snprintf(buf, BJ_OPT_SUGGESTION, "; did you mean '%.*s'?",
+                 (int)best->name.n, best->name.p);
+    return buf;
+}
+
+const char *bj_suggest(struct bj_slice name,
+                       const char *(*at)(const void *ctx, size_t i),
+                       const void *ctx, char buf[static BJ_OPT_SUGGESTION])
+{
+    struct best best = begin(name);
+    const char *s;
+    for (size_t i = 0; (s = at(ctx, i)) != NULL; i++)
+        compare(&best, name, bj_slice_str(s));
+    return show(&best, buf);
+}
+
 const char *bj_opt_suggest(const struct bj_optset *sets, size_t n,
                            struct bj_slice name,
                            char buf[static BJ_OPT_SUGGESTION])
 {
     const size_t parts = count_parts(name);
-    unsigned best = 2 + (unsigned)name.n / 8;
-    struct bj_slice found = {0};
-    for (size_t i = 0; i < n && name.n <= NAME_MAX_BYTES; i++)
-        for (const struct bj_opt *o = sets[i].opts; o->name; o++) {
-            struct bj_slice s = first_parts(o->name, parts);
-            unsigned d = s.n > NAME_MAX_BYTES ? best : distance(name, s);
-            if (d < best && 2 * d < s.n) {
-                best = d;
-                found = s;
-            }
-        }
-    buf[0] = '\0';
-    if (found.n > 0)
-        snprintf(buf, BJ_OPT_SUGGESTION, "; did you mean '%.*s'?", (int)found.n,
-                 found.p);
-    return buf;
+    struct best best = begin(name);
+    for (size_t i = 0; i < n; i++)
+        for (const struct bj_opt *o = sets[i].opts; o->name; o++)
+            compare(&best, name, first_parts(o->name, parts));
+    return show(&best, buf);
 }

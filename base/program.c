@@ -1,6 +1,9 @@
 #include "base/program.h"
+#include "base/file.h"
 
 #include "base/log.h"
+
+#include <fcntl.h>
 
 #include <malloc.h>
 #include <signal.h>
@@ -54,7 +57,7 @@ static int read_file(const struct bj_program *p, const struct bj_optset *sets,
                      size_t n, const char *path, struct bj_err *err)
 {
     if (access(path, R_OK) < 0)
-        return bj_err_set(err, -errno, "config.file: '%s'", path);
+        return bj_file_fail(err, -errno, "config.file:", AT_FDCWD, path, R_OK);
     int r = bj_opt_yaml(sets, n, path, err);
     if (r == 0 && (p->file || p->help || p->version))
         r = bj_err_set(
@@ -96,6 +99,17 @@ int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
     r = apply(p, sets, n, path, argc, argv, err);
     free(path);
     return r;
+}
+
+bool bj_program_online(int *argc, char **argv)
+{
+    int n = 0;
+    for (int i = 0; i < *argc; i++)
+        if (i < 2 || strcmp(argv[i], "--online") != 0)
+            argv[n++] = argv[i];
+    bool found = n < *argc;
+    *argc = n;
+    return found;
 }
 
 void bj_program_log(const struct bj_program *p)

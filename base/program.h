@@ -26,6 +26,9 @@ extern const struct bj_opt bj_program_opts[];
 int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
                     size_t n, int argc, char **argv, struct bj_err *err);
 
+/* Remove --online behind the command check-config (argv[1]): was it there? */
+bool bj_program_online(int *argc, char **argv);
+
 /* Set up the log from the options (base/log.h). */
 void bj_program_log(const struct bj_program *p);
 

@@ -132,13 +132,14 @@ int bj_save_at(int dirfd, const char *path, struct bj_slice data, mode_t mode,
     const char *step;
     bj_autoclose int dir = open_parent(dirfd, path, &d.name);
     if (dir < 0)
-        return bj_err_set(err, dir, "open the directory of %s", path);
+        return bj_file_fail(err, dir, "open the directory of", dirfd, path,
+                            W_OK);
     d.dir = dir;
     int r = save(&d, data, mode, flags, &step);
     if (d.exists)
         unlinkat(dir, d.temp, 0);
     if (r < 0)
-        return bj_err_set(err, r, "%s %s", step, path);
+        return bj_file_fail(err, r, step, dirfd, path, W_OK);
     if ((flags & BJ_SAVE_SYNC) && fsync(dir) < 0)
         return bj_err_set(err, -errno, "sync the directory of %s", path);
     return 0;

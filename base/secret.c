@@ -63,7 +63,7 @@ int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err)
         return bj_err_set(err, -ENOMEM, "secrets");
     if (getrandom(&s->seed, sizeof(s->seed), 0) != (ssize_t)sizeof(s->seed)) {
         free(s);
-        return bj_err_set(err, -EIO, "getrandom");
+        return bj_err_set(err, -EIO, "no random numbers");
     }
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->compute, NULL);

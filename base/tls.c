@@ -1,5 +1,6 @@
 #include "base/tls.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #include <arpa/inet.h>
@@ -60,7 +61,7 @@ static void free_pem(struct pem *p)
 
 static int bad(struct bj_err *err, const char *what, int code)
 {
-    return bj_err_set(err, code == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EINVAL,
+    return bj_err_say(err, code == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EINVAL,
                       "%s: %s", what, gnutls_strerror(code));
 }
 
@@ -178,6 +179,32 @@ int bj_tls_new(const struct bj_tls_conf *conf, struct bj_tls **ret,
         bj_tls_unref(t);
     else
         *ret = t;
+    return r;
+}
+
+static char *file_or_null(const char *file)
+{
+    return file && file[0] ? (char *)(uintptr_t)file : NULL;
+}
+
+int bj_tls_check_files(const char *ca_file, const char *cert_file,
+                       const char *key_file, struct bj_err *err)
+{
+    char *const cert = file_or_null(cert_file), *key = file_or_null(key_file);
+    const struct bj_tls_conf conf = {.cert.file = cert,
+                                     .key.file = key ? key : cert,
+                                     .client_ca.file = file_or_null(ca_file)};
+    struct bj_tls t = {0};
+    if (gnutls_global_init() < 0 ||
+        gnutls_certificate_allocate_credentials(&t.cred) < 0)
+        return bj_err_set(err, -ENOMEM, "GnuTLS");
+    int r = cert ? load_own(&t, &conf, err) : 0;
+    if (r == 0)
+        r = load_clients(&t, &conf, err);
+    if (r == 0 && t.expires > 0 &&
+        (uint64_t)t.expires < bj_clock_wall_usec() / 1000000)
+        r = bj_err_set(err, -EINVAL, "%s: the certificate has expired", cert);
+    gnutls_certificate_free_credentials(t.cred);
     return r;
 }
 

@@ -20,6 +20,12 @@ int bj_tls_new(const struct bj_tls_conf *conf, struct bj_tls **ret,
 struct bj_tls *bj_tls_ref(struct bj_tls *t); /* NULL is fine */
 void bj_tls_unref(struct bj_tls *t);         /* NULL is fine */
 
+/* Can a client use these files: CAs that it trusts, its certificate and its key
+ * (also in cert_file)?  NULL and "": none.  -EINVAL with the name of the file,
+ * also when the certificate has expired. */
+int bj_tls_check_files(const char *ca_file, const char *cert_file,
+                       const char *key_file, struct bj_err *err);
+
 /* When the first certificate of the server's chain expires, in seconds since
  * 1970; 0: unknown. */
 int64_t bj_tls_expires(const struct bj_tls *t);

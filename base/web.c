@@ -55,10 +55,8 @@ static int load(struct bj_web *w, const char *option, const char *path,
         r = bj_tls_new(&w->conf.tls, &w->tls, &why);
     if (r == 0)
         return 0;
-    /* Errors in the file have a complete message; else add the reason. */
-    return bj_err_set(err, r == -ENOMEM ? r : -EINVAL, "%s: %s", option,
-                      r == -EINVAL ? why.msg
-                                   : bj_err_text(&why, text, sizeof(text)));
+    return bj_err_say(err, r == -ENOMEM ? r : -EINVAL, "%s: %s", option,
+                      bj_err_text(&why, text, sizeof(text)));
 }
 
 int bj_web_new(const char *option, const char *path, struct bj_web **ret,

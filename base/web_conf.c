@@ -1,8 +1,10 @@
 #include "base/web_conf.h"
 
 #include "base/file.h"
+#include "base/opt.h"
 #include "base/opt_value.h"
 #include "base/secret.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -198,13 +200,43 @@ static int find_choice(const struct choice *c, struct bj_slice s)
     return -1;
 }
 
+static const char *choice_at(const void *ctx, size_t i)
+{
+    return ((const struct choice *)ctx)[i].name;
+}
+
+static const char *field_at(const void *ctx, size_t i)
+{
+    return ((const struct field *)ctx)[i].name;
+}
+
+/* got is none of the names: the similar one, or all of them. */
+static int none_of(struct walk *w, const yaml_node_t *n, const char *what,
+                   const char *(*at)(const void *ctx, size_t i),
+                   const void *ctx)
+{
+    char text[200], like[BJ_OPT_SUGGESTION], shown[48];
+    const char *name;
+    struct bj_slice got = scalar(n);
+    bj_suggest(got, at, ctx, like);
+    bj_text_clean(got, shown, sizeof(shown));
+    int len =
+        got.p ? snprintf(text, sizeof(text), "%s: '%s' is unknown%s", what,
+                         shown, like)
+              : snprintf(text, sizeof(text), "%s: a word was expected", what);
+    for (size_t i = 0;
+         !like[0] && (name = at(ctx, i)) != NULL && (size_t)len < sizeof(text);
+         i++)
+        len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%s",
+                        i ? ", " : "; expected ", name);
+    return wrong(w, n, text);
+}
+
 static int take_curve(struct walk *w, const yaml_node_t *n, void *at)
 {
     int i = find_choice(curves, scalar(n));
     if (i < 0)
-        return wrong(w, n,
-                     "curve_preferences: CurveP256, CurveP384, CurveP521 or "
-                     "X25519 were expected");
+        return none_of(w, n, "curve_preferences", choice_at, curves);
     return add_text(w, at, bj_slice_str(curves[i].meaning));
 }
 
@@ -225,10 +257,7 @@ static int take_auth(struct walk *w, const yaml_node_t *value, void *at)
     };
     int i = scalar(value).n ? find_choice(kinds, scalar(value)) : 0;
     if (i < 0)
-        return wrong(w, value,
-                     "client_auth_type: NoClientCert, RequestClientCert, "
-                     "RequireAnyClientCert, VerifyClientCertIfGiven or "
-                     "RequireAndVerifyClientCert was expected");
+        return none_of(w, value, "client_auth_type", choice_at, kinds);
     *(unsigned *)at = (unsigned)i;
     return 0;
 }
@@ -242,8 +271,7 @@ static int take_version(struct walk *w, const yaml_node_t *value, void *at)
                                              {NULL, NULL}};
     int i = find_choice(versions, scalar(value));
     if (i < 0)
-        return wrong(w, value,
-                     "TLS10, TLS11, TLS12 or TLS13 was expected as version");
+        return none_of(w, value, "version", choice_at, versions);
     *(unsigned *)at = (unsigned)i;
     return 0;
 }
@@ -251,8 +279,11 @@ static int take_version(struct walk *w, const yaml_node_t *value, void *at)
 static int take_bool(struct walk *w, const yaml_node_t *value, void *at)
 {
     struct bj_slice s = scalar(value);
+    char shown[32], text[80];
+    bj_text_clean(s, shown, sizeof(shown));
+    snprintf(text, sizeof(text), "true or false was expected, not '%s'", shown);
     if (!bj_slice_eq(s, BJ_SLICE("true")) && !bj_slice_eq(s, BJ_SLICE("false")))
-        return wrong(w, value, "true or false was expected");
+        return wrong(w, value, text);
     *(bool *)at = s.p[0] == 't';
     return 0;
 }
@@ -305,9 +336,7 @@ static int take_field(struct walk *w, const yaml_node_t *key,
     }
     if (!is_line(scalar(key)))
         return wrong(w, key, "a name was expected");
-    snprintf(text, sizeof(text), "'%.40s' is not a key of this section",
-             (const char *)key->data.scalar.value);
-    return wrong(w, key, text);
+    return none_of(w, key, "key", field_at, fields);
 }
 
 static bool is_repeated(struct walk *w, const yaml_node_t *map,
@@ -460,12 +489,18 @@ static int take_header(struct walk *w, const yaml_node_t *key,
     while (i < known_n && !bj_slice_eq(name, bj_slice_str(known[i].name)))
         i++;
     if (i == known_n)
-        return wrong(w, key, "headers: this header cannot be set");
+        return wrong(w, key,
+                     "headers: expected Content-Security-Policy, "
+                     "Strict-Transport-Security, X-Content-Type-Options, "
+                     "X-Frame-Options or X-XSS-Protection");
     bool good = !known[i].only[0];
     for (const char *const *o = known[i].only; *o; o++)
         good = good || bj_slice_eq(s, bj_slice_str(*o));
     if (!is_line(s) || (!good && s.n > 0))
-        return wrong(w, value, "headers: invalid value for this header");
+        return wrong(
+            w, value,
+            "headers: expected nosniff for X-Content-Type-Options, deny or "
+            "sameorigin for X-Frame-Options, a line for others");
     if (s.n == 0)
         return 0;
     while (w->conf->header[n].name)

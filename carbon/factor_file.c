@@ -34,7 +34,7 @@ static int bad(const struct reader *d, int code, const char *what,
 {
     char text[64];
     bj_text_clean(got, text, sizeof(text));
-    return bj_err_set(d->err, code, "%s:%zu: %s%s'%s': %s", d->name, d->line,
+    return bj_err_say(d->err, code, "%s:%zu: %s%s'%s': %s", d->name, d->line,
                       what, *what ? ": " : "", text, expected);
 }
 

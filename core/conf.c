@@ -399,8 +399,10 @@ const struct bj_opt bj_conf_opts[] = {
      .off = AT(energy.state_file),
      .preset = "/var/lib/batchjob/energy.state",
      .arg = "FILE",
-     .help = "File that keeps energy totals across restarts. Empty: none.",
-     .more = "Without it, counters start at 0 after a restart."},
+     .help = "File that keeps energy totals across restarts; the one with "
+             ".memory appended keeps the peaks of memory. Empty: none.",
+     .more = "Without it, counters start at 0 after a restart, and the peak of "
+             "memory held may contain page cache."},
     {.name = "energy.ipmi-inactive",
      .kind = BJ_OPT_BOOL,
      .off = AT(energy.ipmi_inactive),

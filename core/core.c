@@ -9,6 +9,8 @@
 #include "core/explain.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
+#include "core/peaks.h"
+#include "core/poller.h"
 #include "core/sender.h"
 #include "core/spool.h"
 #include "core/watcher.h"
@@ -137,6 +139,7 @@ int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
     if (!core)
         return bj_err_set(err, -ENOMEM, "core");
     core->host = *host;
+    core->records_write_success = BJ_ABSENT;
     take_conf(core, conf);
     pthread_mutex_init(&core->lock, NULL);
     core->self_start_sec = bj_self_start_sec();
@@ -145,6 +148,7 @@ int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
         bj_core_free(core);
         return r;
     }
+    core->peaks = bj_peaks_new(core->conf, host);
     pthread_mutex_lock(&core->lock);
     bj_core_sampler_ensure(core);
     bj_watcher_ensure(core);
@@ -158,6 +162,7 @@ void bj_core_free(struct bj_core *core)
     if (!core)
         return;
     bj_watcher_free(core);
+    bj_peaks_finish(core);
     if (!bj_core_sampler_free(core))
         return;
     bj_core_scan_free(core);
@@ -183,14 +188,59 @@ void bj_core_free(struct bj_core *core)
     free(core);
 }
 
+/* What other threads read at their own interval is read again as well, where
+ * pages come at that interval or more rarely: the sources first, then the
+ * sampler, which counts what they have read.  A page does not wait longer than
+ * BJ_POLLER_WAIT_USEC for either. */
+static void refresh(struct bj_core *core)
+{
+    const uint64_t now = bj_clock_boot_usec();
+    const uint64_t gap = core->page_usec > 0 ? now - core->page_usec : 0;
+    bool wait = false;
+    core->page_usec = now;
+    core->gap_usec = gap;
+    if (gap == 0)
+        return;
+    if (core->energy)
+        wait |= bj_energy_hurry(core->energy, now, gap);
+    if (core->gpus)
+        wait |= bj_gpus_hurry(core->gpus, now, gap);
+    if (wait) {
+        pthread_mutex_unlock(&core->lock);
+        if (core->energy)
+            bj_energy_await(core->energy, now + BJ_POLLER_WAIT_USEC);
+        if (core->gpus)
+            bj_gpus_await(core->gpus, now + BJ_POLLER_WAIT_USEC);
+        pthread_mutex_lock(&core->lock);
+    }
+    bj_core_sampler_refresh(core, wait);
+}
+
+/* The page was made: the sources read just before the next one. */
+static void expect(struct bj_core *core)
+{
+    const uint64_t now = core->page_usec, gap = core->gap_usec;
+    if (gap == 0)
+        return;
+    if (core->energy)
+        bj_energy_page(core->energy, now, gap);
+    if (core->gpus)
+        bj_gpus_page(core->gpus, now, gap);
+    if (core->scheduler)
+        bj_cluster_page(core->scheduler, now, gap);
+    bj_core_sampler_expect(core);
+}
+
 int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
 {
     pthread_mutex_lock(&core->lock);
+    refresh(core);
     bj_core_read(core, true);
     bj_core_sampler_ensure(core);
     bj_watcher_ensure(core);
     bj_core_forget_jobs(core);
     int r = bj_core_publish(core, ret, err);
+    expect(core);
     pthread_mutex_unlock(&core->lock);
     return r;
 }

@@ -57,7 +57,8 @@ int bj_energy_gpus_tick(struct bj_core *core)
     if (core->gpus && extra.n > 0)
         bj_gpus_load(core->gpus, extra);
     bj_copies_begin(&core->copies);
-    bj_energy_tick(core->energy, core, core->gpus ? give_all(core) : BJ_ABSENT);
+    bj_energy_tick(core->energy, core, core->gpus ? give_all(core) : BJ_ABSENT,
+                   core->gpus && bj_gpus_held(core->gpus));
     if (core->gpus)
         bj_gpus_copy(core->gpus);
     write_state(core);

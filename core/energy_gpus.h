@@ -1,5 +1,6 @@
-/* Passes the energy of GPUs to the ledger: the only file that includes
- * both. Called with the core's lock held. */
+/* Passes the energy of GPUs to the ledger, and keeps the state of both and of
+ * the peaks of memory: the only file that includes both. Called with the core's
+ * lock held. */
 #ifndef BJ_CORE_ENERGY_GPUS_H
 #define BJ_CORE_ENERGY_GPUS_H
 

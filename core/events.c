@@ -24,6 +24,7 @@ struct bj_job_events {
      * one more.  doubt BJ_ABSENT: none was missed. */
     uint64_t unexplained, doubt;
     uint64_t suspect; /* the same before the last read (is_suspect) */
+    uint64_t lost;    /* the same before cgroups were lost in this pass */
     bool begun;       /* it was read before: a new cgroup began with 0 */
 };
 
@@ -240,7 +241,7 @@ static struct bj_job_events *get_events(struct bj_track *t)
         t->events->begun = t->life.fresh;
         t->events->kills = BJ_ABSENT;
         t->events->unexplained = t->events->doubt = BJ_ABSENT;
-        t->events->suspect = BJ_ABSENT;
+        t->events->suspect = t->events->lost = BJ_ABSENT;
     }
     return t->events;
 }
@@ -287,15 +288,16 @@ void bj_events_note(struct bj_track *t, bool slow)
         e->unexplained = unexplained(t->core);
 }
 
-/* A cgroup of the job has gone: it may have had a kill that was not read. */
+/* A cgroup of the job has gone: it may have had a kill that was not read.  The
+ * machine's kills may have been read before in this pass: bj_events_settle
+ * reads them again. */
 static void doubt(struct bj_track *t)
 {
     struct bj_job_events *e = t->events;
     if (!e || e->unexplained == BJ_ABSENT || !bj_track_live(t))
         return; /* without processes there are no kills */
-    if (is_above(unexplained(t->core), e->unexplained) &&
-        (e->doubt == BJ_ABSENT || is_above(e->doubt, e->unexplained)))
-        e->doubt = e->unexplained;
+    if (e->lost == BJ_ABSENT || is_above(e->lost, e->unexplained))
+        e->lost = e->unexplained;
 }
 
 void bj_events_end(struct bj_track *t)
@@ -310,13 +312,24 @@ static void judge(struct bj_job_events *e, uint64_t now)
         e->unexplained = now;
     if (e->doubt == BJ_ABSENT && is_above(now, e->suspect))
         e->doubt = e->suspect;
-    e->suspect = BJ_ABSENT;
+    if (is_above(now, e->lost) &&
+        (e->doubt == BJ_ABSENT || is_above(e->doubt, e->lost)))
+        e->doubt = e->lost;
+    e->suspect = e->lost = BJ_ABSENT;
     if (!is_above(now, e->doubt))
         e->doubt = BJ_ABSENT;
 }
 
 void bj_events_settle(struct bj_core *core)
 {
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        const struct bj_job_events *e = core->tracks.v[k]->events;
+        if (e && e->lost != BJ_ABSENT) {
+            core->oom_read = false;
+            all_kills(core);
+            break;
+        }
+    }
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         struct bj_job_events *e = t->events;

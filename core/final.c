@@ -6,6 +6,7 @@
 #include "sched/final_record.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* Fields of a record; absent values are left out. */
@@ -55,6 +56,8 @@ static const struct field device_fields[] = {
     DEVICE("write_operations", write_ops),
 };
 #define N(a) (sizeof(a) / sizeof((a)[0]))
+
+enum { EXECUTABLES = 8 };
 
 static void put(struct bj_json_out *o, const char *name, uint64_t v)
 {
@@ -116,6 +119,71 @@ static void put_devices(struct bj_json_out *o, const struct bj_unit *u)
     bj_json_put_end(o);
 }
 
+/* The last part of a path.  Records do without the rest, which often contains
+ * names of users and projects. */
+static struct bj_slice base_name(struct bj_slice path)
+{
+    size_t n = path.n;
+    while (n > 0 && path.p[n - 1] != '/')
+        n--;
+    return (struct bj_slice){path.p + n, path.n - n};
+}
+
+/* Add up the executables of the same base name; returns their number. */
+static size_t by_base_name(struct bj_exe_use *v, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct bj_slice name = base_name(v[i].sub.key[0]);
+        size_t k = 0;
+        while (k < kept && !bj_slice_eq(v[k].sub.key[0], name))
+            k++;
+        if (name.n == 0)
+            continue;
+        if (k < kept)
+            v[k].cpu_usec += v[i].cpu_usec;
+        else
+            v[kept++] = (struct bj_exe_use){{.key = {name}}, v[i].cpu_usec};
+    }
+    return kept;
+}
+
+static int most_first(const void *a, const void *b)
+{
+    const struct bj_exe_use *x = a, *y = b;
+    return (x->cpu_usec < y->cpu_usec) - (x->cpu_usec > y->cpu_usec);
+}
+
+/* The executables that used most CPU time; the others are one sum. */
+static void put_executables(struct bj_json_out *o, const struct bj_core *core,
+                            const struct bj_jobproc *p)
+{
+    const struct bj_slice other = BJ_SLICE("(other)");
+    struct bj_arena arena = {0};
+    struct bj_list list = {0};
+    uint64_t rest = 0;
+    bj_jobproc_exes(core->proctab, p, &arena, &list);
+    struct bj_exe_use *v = list.v;
+    size_t n = by_base_name(v, list.n), named = 0;
+    if (n > 0) {
+        qsort(v, n, sizeof(*v), most_first);
+        bj_json_put_object(o, "executables");
+        for (size_t i = 0; i < n; i++) {
+            if (named == EXECUTABLES || bj_slice_eq(v[i].sub.key[0], other)) {
+                rest += v[i].cpu_usec;
+            } else if (v[i].cpu_usec > 0) {
+                bj_json_put_key(o, v[i].sub.key[0]);
+                bj_json_put_u64(o, NULL, v[i].cpu_usec);
+                named++;
+            }
+        }
+        if (rest > 0)
+            bj_json_put_u64(o, "(other)", rest);
+        bj_json_put_end(o);
+    }
+    bj_arena_free(&arena);
+}
+
 static void begin(const struct bj_core *core, struct bj_json_out *o)
 {
     char host[256] = "";
@@ -146,18 +214,21 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
     if (t->ident->f[BJ_ID_JOBID].n == 0) /* not identified yet */
         put_text(o, "jobid", bj_slice_str(t->id));
     put(o, "start",
-        t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec
-                                         : t->life.start_sec);
+        t->ident->n.start_sec != BJ_ABSENT ? t->ident->n.start_sec
+                                           : t->life.start_sec);
     put(o, "end", t->life.end_sec);
     put_fields(o, use_fields, N(use_fields), &t->unit.use);
     if (t->unit.use.mem_held_sampled == 1)
         bj_json_put_bool(o, "memory_held_peak_sampled", true);
+    if (t->unit.use.mem_held_charged == 1)
+        bj_json_put_bool(o, "memory_held_peak_charged", true);
     if (t->unit.use.cpu_usec != BJ_ABSENT)
         bj_json_put_bool(o, "cpu_complete",
                          t->unit.use.cpu_usec == t->life.last_cpu_usec);
     if (t->proc) {
         bj_jobproc_sums(core->proctab, t->proc, &proc);
         put_fields(o, proc_fields, N(proc_fields), &proc);
+        put_executables(o, core, t->proc);
     }
     put_devices(o, &t->unit);
     if (core->energy && t->energy && t->energy->account)

@@ -7,6 +7,11 @@
 
 #define SECOND 1000000u
 
+/* The first processes of a job are those of the batch system, and a short job
+ * may have ended before the next pass: the first requests follow each other
+ * within seconds. */
+enum { SOON_USEC = 100000, SOON = 6 };
+
 struct bj_identity {
     struct bj_path_fields *path;
     struct bj_ident_request *request; /* at the resolver; NULL: none */
@@ -61,7 +66,7 @@ static bool set_fields(struct bj_track *t, const struct bj_slice f[])
     struct bj_ident *id = bj_ident_new(f, t->core->conf);
     if (!id)
         return false;
-    id->start_sec = t->ident->start_sec;
+    id->n = t->ident->n;
     bj_ident_unref(t->ident);
     t->ident = id;
     return true;
@@ -104,9 +109,11 @@ static void submit(struct bj_track *t)
         }
     i->request = bj_resolver_submit(core->resolver, &q);
     /* An incomplete identity is requested again, less and less often. */
-    unsigned wait = i->requests < 8 ? i->requests : 8;
+    unsigned wait = i->requests < SOON + 8 ? i->requests : SOON + 8;
     i->requests++;
-    i->request_usec = core->now_usec + ((uint64_t)SECOND << wait);
+    i->request_usec =
+        core->now_usec + (wait < SOON ? (uint64_t)SOON_USEC << wait
+                                      : (uint64_t)SECOND << (wait - SOON));
 }
 
 void bj_identity_request(struct bj_track *t)
@@ -164,6 +171,16 @@ void bj_identity_changed(struct bj_track *t)
     bj_identity_request(t);
 }
 
+bool bj_identity_hurry(struct bj_track *t)
+{
+    if (!bj_track_live(t) || !t->life.born || t->ident->complete ||
+        t->identity->requests > SOON)
+        return false;
+    take_result(t);
+    bj_identity_request(t);
+    return !t->ident->complete;
+}
+
 bool bj_identity_waits(const struct bj_track *t)
 {
     enum { WAIT_SEC = 5 };
@@ -185,7 +202,7 @@ static bool hangs(const struct bj_track *t)
  * of the slot is used as the id. */
 static void use_path(struct bj_track *t)
 {
-    enum { TRIES = 4 };
+    enum { TRIES = SOON + 1 };
     struct bj_identity *i = t->identity;
     struct bj_slice f[BJ_ID_FIELDS];
     if (t->ident == t->core->unknown) {

@@ -27,6 +27,9 @@ void bj_identity_request(struct bj_track *t);
 /* The processes of t have changed: take the resolver's result, and if it lacks
  * fields, ask again, the first times at once. */
 void bj_identity_changed(struct bj_track *t);
+/* Request the identity of a young job again if that is due.  True: it is still
+ * incomplete, so call again soon. */
+bool bj_identity_hurry(struct bj_track *t);
 
 /* t has ended: does its final record wait for the resolver? */
 bool bj_identity_waits(const struct bj_track *t);

@@ -35,6 +35,7 @@ struct bj_watcher;    /* core/watcher.c */
 struct bj_emissions;  /* core/emissions.h */
 struct bj_cluster;    /* core/cluster/cluster.h */
 struct bj_gpus;       /* core/gpu/gpus.h */
+struct bj_peaks;      /* core/peaks.h */
 
 struct bj_core {
     const struct bj_conf *conf; /* own_conf */
@@ -56,11 +57,13 @@ struct bj_core {
     struct bj_emissions *emissions; /* NULL: disabled */
     struct bj_cluster *scheduler;   /* NULL: disabled */
     struct bj_gpus *gpus;           /* NULL: disabled */
+    struct bj_peaks *peaks;         /* NULL: not kept over a restart */
     struct bj_sampler *sampler;     /* NULL: not needed yet */
     struct bj_watcher *watcher;     /* NULL: not needed yet, or not possible */
     struct bj_watches *watches;     /* of the watcher; NULL: none */
     struct bj_copies copies;
     uint64_t records, records_lost;
+    uint64_t records_write_success; /* absent: not tried yet */
     struct bj_tracks tracks;
     struct bj_ident *unknown; /* of a job that was not identified yet */
     struct bj_run run[BJ_RUNS];
@@ -69,7 +72,8 @@ struct bj_core {
     uint64_t scan_usec, reread_usec; /* when hierarchies are searched again,
                                         when all directories are read again */
     uint64_t node_usec;              /* when the node is read again */
-    uint64_t page_usec;  /* when the values were requested last; 0: never */
+    uint64_t page_usec;  /* when a page was requested last; 0: never */
+    uint64_t gap_usec;   /* since the page before that; 0: there was none */
     uint64_t fresh_usec; /* in this pass: values of the slow interval that are
                             older are read again */
     uint64_t own_fds_usec, own_fds; /* when our descriptors are counted again;
@@ -124,6 +128,14 @@ unsigned bj_core_controllers(const struct bj_core *core);
 /* Start the sampler if it is needed; called in every pass, with the lock
  * held. */
 void bj_core_sampler_ensure(struct bj_core *core);
+/* For pages, as in core/poller.h: run the sampler if its last run is too old,
+ * or with force, and wait for it; it runs just before the next page. */
+void bj_core_sampler_refresh(struct bj_core *core, bool force);
+void bj_core_sampler_expect(struct bj_core *core);
+/* With the lock: the number of final records that wait in memory, and the age
+ * of the oldest one; absent: none does. */
+uint64_t bj_core_sampler_waiting(const struct bj_core *core,
+                                 uint64_t *ret_age_usec);
 /* Stop the sampler, without the lock.  False: it hangs in a write to a disk, so
  * the data that it uses must stay. */
 bool bj_core_sampler_free(struct bj_core *core);

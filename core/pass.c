@@ -1,6 +1,7 @@
 /* The first part of a pass: find jobs, read and identify them. */
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
+#include "core/peaks.h"
 
 #include <stdlib.h>
 
@@ -12,14 +13,21 @@ static unsigned which_files(const struct bj_core *core, const struct bj_unit *u)
            (bj_core_slow_due(core, u->slow_due_usec) ? BJ_UNIT_SLOW : 0u);
 }
 
+static void read_unit(struct bj_core *core, struct bj_unit *u,
+                      const struct bj_cgroup_collector *c, unsigned which)
+{
+    if (c == &bj_memory_collector)
+        bj_peaks_resume(core->peaks, &core->reader, u);
+    bj_unit_read(u, &core->reader, c, which);
+}
+
 static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
 {
     struct bj_core *core = t->core;
-    bj_unit_read(&t->unit, &core->reader, c,
-                 which_files(core, &t->unit) | BJ_UNIT_JOB);
+    read_unit(core, &t->unit, c, which_files(core, &t->unit) | BJ_UNIT_JOB);
     for (struct bj_step *s = t->steps.first; s; s = s->next)
         if (s->unit)
-            bj_unit_read(s->unit, &core->reader, c, which_files(core, s->unit));
+            read_unit(core, s->unit, c, which_files(core, s->unit));
 }
 
 /* After its memory was read. */
@@ -101,7 +109,10 @@ static void run_processes(struct bj_core *core, unsigned round)
     size_t n = 0;
     struct bj_procjob *jobs = calloc(core->tracks.n + 1, sizeof(*jobs));
     if (round == 0)
-        bj_proctab_begin(core->proctab, core->now_usec);
+        bj_proctab_begin(core->proctab, core->now_usec,
+                         core->fresh_usec < core->conf->slow_usec
+                             ? core->fresh_usec
+                             : UINT64_MAX);
     for (size_t k = 0; jobs && k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if (!due(t, round))
@@ -140,11 +151,12 @@ void bj_core_read_job(struct bj_track *t, bool last)
         &bj_cpu_collector, &bj_memory_collector, &bj_pids_collector,
         &bj_block_collector};
     bool first = t->unit.slow_due_usec == 0;
-    unsigned which = BJ_UNIT_JOB | (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
+    unsigned which = BJ_UNIT_JOB | BJ_UNIT_ALONE |
+                     (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
                      (first || last ? BJ_UNIT_SLOW : 0u);
     for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
         if (core->conf->collect[recorded[i]->id])
-            bj_unit_read(&t->unit, &core->reader, recorded[i], which);
+            read_unit(core, &t->unit, recorded[i], which);
     /* A step may be gone a moment after an OOM kill in it. */
     if (core->conf->collect[BJ_COLLECT_MEMORY] &&
         (last || !bj_events_summed(t) || bj_events_killed(t)))
@@ -191,13 +203,10 @@ static void read_node(struct bj_core *core)
 static void note_page(struct bj_core *core, bool page)
 {
     const uint64_t slow = core->conf->slow_usec;
-    uint64_t gap = core->now_usec - core->page_usec;
+    const uint64_t gap = core->gap_usec;
     core->fresh_usec = slow;
-    if (!page)
-        return;
-    if (core->page_usec > 0 && gap >= slow - slow / 10 && gap / 10 < slow)
+    if (page && gap >= slow - slow / 10 && gap / 10 < slow)
         core->fresh_usec = gap / 10;
-    core->page_usec = core->now_usec;
 }
 
 void bj_core_read(struct bj_core *core, bool page)
@@ -223,6 +232,7 @@ void bj_core_read(struct bj_core *core, bool page)
         bj_gpus_read(core->gpus, core);
     if (core->node)
         read_node(core);
+    bj_peaks_note(core);
 }
 
 unsigned bj_core_controllers(const struct bj_core *core)

@@ -12,6 +12,8 @@ enum {
     STUCK_USEC = 10 * SECOND,
     STOP_USEC = 2 * SECOND,
     BACK_OFF_MAX = 600 * SECOND,
+    LEAD = 20,
+    APART_USEC = SECOND / 4, /* the least time between two readings */
     DOUBLINGS = 6,
     ABANDONED_MAX = 4
 };
@@ -81,6 +83,20 @@ bool bj_worker_lock(struct bj_worker *w)
     return true;
 }
 
+static bool step(struct bj_worker *w)
+{
+    struct bj_poller *p = w->poller;
+    const uint64_t begun = bj_clock_boot_usec();
+    if (!p->work->step(w))
+        return false;
+    p->begun_usec = begun;
+    p->took_usec = bj_clock_boot_usec() - begun;
+    p->steps++;
+    if (p->awaited == p->steps)
+        pthread_cond_broadcast(&p->change);
+    return true;
+}
+
 static void *run(void *arg)
 {
     struct bj_worker *w = arg;
@@ -89,7 +105,7 @@ static void *run(void *arg)
     pthread_mutex_lock(p->lock);
     while (ours && !atomic_load(&p->stop))
         if (!bj_wait_until(&p->change, p->lock, p->due_usec))
-            ours = p->work->step(w);
+            ours = step(w);
     if (ours && p->work->finish)
         ours = p->work->finish(w);
     if (ours) {
@@ -178,6 +194,69 @@ void bj_poller_free(struct bj_poller *p)
     bj_poller_stop(p);
     pthread_mutex_lock(p->lock);
     unref(p);
+}
+
+/* --- pages ----------------------------------------------------------------*/
+
+/* Whether pages come at that interval or more rarely. */
+static bool is_rare(uint64_t gap_usec, uint64_t period_usec)
+{
+    return gap_usec > 0 && gap_usec + gap_usec / 10 >= period_usec;
+}
+
+uint64_t bj_poller_aligned(const struct bj_poller *p, uint64_t now_usec,
+                           uint64_t due_usec, uint64_t period_usec,
+                           uint64_t took_usec)
+{
+    const uint64_t gap = p->gap_usec, page = p->page_usec + gap;
+    const uint64_t lead = took_usec + gap / (p->lead ? p->lead : LEAD);
+    /* A reading that ends now is recent enough for the page. */
+    if (!is_rare(gap, period_usec) || page + took_usec <= now_usec + gap / 10 ||
+        page <= now_usec + lead + APART_USEC)
+        return due_usec;
+    const uint64_t at = page - lead;
+    const bool late = due_usec + took_usec > page;
+    const bool twice = due_usec < at && at - due_usec < period_usec / 2;
+    return late || twice ? at : due_usec;
+}
+
+void bj_poller_page(struct bj_poller *p, uint64_t now_usec, uint64_t gap_usec,
+                    uint64_t period_usec)
+{
+    p->page_usec = now_usec;
+    p->gap_usec = gap_usec;
+    if (p->due_usec == UINT64_MAX || p->busy_usec != 0)
+        return;
+    const uint64_t due =
+        bj_poller_aligned(p, now_usec, p->due_usec, period_usec, p->took_usec);
+    if (due == p->due_usec)
+        return;
+    p->due_usec = due;
+    pthread_cond_broadcast(&p->change);
+}
+
+bool bj_poller_hurry(struct bj_poller *p, uint64_t now_usec, uint64_t gap_usec,
+                     uint64_t period_usec, bool force)
+{
+    p->awaited = 0;
+    if (!p->threaded || p->begun_usec == 0 || p->due_usec == UINT64_MAX ||
+        p->took_usec > BJ_POLLER_WAIT_USEC || !is_rare(gap_usec, period_usec) ||
+        (!force && (now_usec - p->begun_usec <= gap_usec / 10 ||
+                    now_usec - p->begun_usec < APART_USEC)))
+        return false;
+    if (p->busy_usec == 0)
+        bj_poller_wake(p);
+    else if (now_usec > p->busy_usec + BJ_POLLER_WAIT_USEC)
+        return false;
+    p->awaited = p->steps + 1;
+    return true;
+}
+
+void bj_poller_await(struct bj_poller *p, uint64_t end_usec)
+{
+    while (p->steps < p->awaited && !p->ended &&
+           bj_wait_until(&p->change, p->lock, end_usec))
+        ;
 }
 
 uint64_t bj_poller_back_off(uint64_t first_usec, unsigned faults)

@@ -56,10 +56,15 @@ struct bj_poller {
     uint64_t search_usec; /* see bj_poller_searches */
     uint64_t busy_usec;   /* since when the worker works without the lock; 0: it
                              has the lock */
+    uint64_t begun_usec;  /* when the last step began that has ended; 0: none */
+    uint64_t took_usec;   /* its duration */
+    unsigned lead;        /* for pages: see bj_poller_aligned; 0: 20 */
     /* Internal to core/poller.c. */
     pthread_mutex_t own_lock;
     pthread_t thread;
-    unsigned refs; /* the owner's, and one for each thread */
+    uint64_t page_usec, gap_usec; /* of the last page; 0: none */
+    uint64_t steps, awaited;      /* steps that have ended; number to await */
+    unsigned refs;                /* the owner's, and one for each thread */
     bool threaded, ended;
     unsigned turn, abandoned; /* turn: of the current thread; abandoned: number
                                  of such threads */
@@ -98,6 +103,38 @@ void bj_worker_unlock(struct bj_worker *w);
 /* ... and take it again.  False if this thread was replaced: it may then access
  * only its own worker. */
 bool bj_worker_lock(struct bj_worker *w);
+
+/* --- pages ------------------------------------------------------------------
+ *
+ * A counter that is read at another time than the page is made gives wrong
+ * rates.  So a source that is read at its own interval is also read just before
+ * pages, if these come at that interval or more rarely (by a tenth less at
+ * most).  All with the lock. */
+
+/* A page was requested at now_usec, gap_usec after the one before: the next one
+ * is expected after the same time, and due_usec is moved before it. */
+void bj_poller_page(struct bj_poller *p, uint64_t now_usec, uint64_t gap_usec,
+                    uint64_t period_usec);
+
+/* When a source with that interval is read next, if that were due_usec without
+ * pages: a reading that takes took_usec ends 1/lead of their gap before the
+ * next one, unless due_usec suits, or a reading that ends now.  It may be
+ * later by up to half the interval, so that there is one reading, not two.
+ * Some drivers give no values for a time shorter than 100 ms: readings for
+ * pages are at least 250 ms apart. */
+uint64_t bj_poller_aligned(const struct bj_poller *p, uint64_t now_usec,
+                           uint64_t due_usec, uint64_t period_usec,
+                           uint64_t took_usec);
+
+/* A page is requested: if the last reading began more than a tenth of the gap
+ * ago, or with force, the next step is due now.  True if it is worth waiting
+ * for: steps take less than BJ_POLLER_WAIT_USEC, and none hangs. */
+enum { BJ_POLLER_WAIT_USEC = 250 * 1000 };
+bool bj_poller_hurry(struct bj_poller *p, uint64_t now_usec, uint64_t gap_usec,
+                     uint64_t period_usec, bool force);
+
+/* Wait for that step, until end_usec at most.  Releases the lock. */
+void bj_poller_await(struct bj_poller *p, uint64_t end_usec);
 
 /* first_usec, doubled for each fault, ten minutes at most. */
 uint64_t bj_poller_back_off(uint64_t first_usec, unsigned faults);

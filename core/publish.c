@@ -171,8 +171,11 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     bj_job_clear(job);
     job->ident = bj_ident_ref(t->ident);
     job->use = t->unit.use;
-    job->start_sec = t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec
-                                                      : t->life.start_sec;
+    const struct bj_ident_numbers *n = &t->ident->n;
+    job->start_sec =
+        n->start_sec != BJ_ABSENT ? n->start_sec : t->life.start_sec;
+    job->latest_sec = n->latest_sec;
+    job->restarts = n->restarts;
     job->end_sec = t->life.end_sec;
     job->ident_info = 1;
     publish_cores(&t->unit, a, job);
@@ -305,17 +308,26 @@ static void publish_runs(struct bj_core *core, struct bj_snap *s)
     s->self.collectors = (struct bj_list){v, n};
 }
 
-static void publish_sender(struct bj_sender *sender, struct bj_self *self)
+static void publish_records(struct bj_core *core, struct bj_self *self)
 {
-    struct bj_sender_stat n = {BJ_ABSENT, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
-                               BJ_ABSENT};
-    if (sender)
-        bj_sender_stat(sender, &n);
+    struct bj_sender_stat n = {BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
+                               BJ_ABSENT, 0,         BJ_ABSENT};
+    uint64_t age, in_memory = bj_core_sampler_waiting(core, &age);
+    if (core->sender)
+        bj_sender_stat(core->sender, &n);
+    self->records = core->spool ? core->records : BJ_ABSENT;
+    self->records_lost = core->spool ? core->records_lost : BJ_ABSENT;
+    self->records_write_success = core->records_write_success;
     self->records_sent = n.sent;
     self->records_refused = n.refused;
     self->records_send_errors = n.errors;
-    self->records_waiting = n.waiting;
-    self->records_age_usec = n.age_usec;
+    self->records_send_success = n.success;
+    self->records_waiting = core->sender || in_memory > 0
+                                ? in_memory + (core->sender ? n.waiting : 0)
+                                : BJ_ABSENT;
+    if (in_memory > 0 && age > n.age_usec)
+        n.age_usec = age;
+    self->records_age_usec = n.age_usec > 0 ? n.age_usec : BJ_ABSENT;
 }
 
 static void publish_self(struct bj_core *core, struct bj_snap *s)
@@ -334,9 +346,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->fds_kept = core->pool.used;
     self->fds_refused = core->pool.refused;
     self->start_sec = core->self_start_sec;
-    self->records = core->spool ? core->records : BJ_ABSENT;
-    self->records_lost = core->spool ? core->records_lost : BJ_ABSENT;
-    publish_sender(core->sender, self);
+    publish_records(core, self);
     self->build_info =
         (struct bj_info){1,
                          {bj_slice_str(bj_version), bj_slice_str(bj_revision),

@@ -13,12 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SECOND = 1000000, STOP_USEC = 5 * SECOND, WAITING_MAX = 1000 };
+enum {
+    SECOND = 1000000,
+    STOP_USEC = 5 * SECOND,
+    TRY_USEC = 60 * SECOND, /* between attempts to write into the spool while
+                               this fails and no record waits */
+    WAITING_MAX = 1000,
+    LEAD = 40 /* after the sources that it counts, before a page */
+};
 
 /* A final record on its way to the spool. */
 struct record {
     struct record *next;
-    uint64_t end_sec;
+    uint64_t end_sec, queued_usec;
     char id[80];
     struct bj_buf line;
 };
@@ -29,6 +36,7 @@ struct bj_sampler {
     struct record *first, **last;
     size_t waiting; /* number of waiting records */
     bool spool_fails, spool_waits;
+    uint64_t try_usec;        /* when writing into the spool is tried again */
     struct bj_err energy_err; /* error of energy in this tick */
     uint64_t energy_usec;     /* duration of energy in this tick */
 };
@@ -39,6 +47,7 @@ static void lose(struct bj_core *core, const struct bj_err *err)
 {
     char text[400], line[480];
     core->records_lost++;
+    core->records_write_success = 0;
     if (core->sampler->spool_fails)
         return;
     core->sampler->spool_fails = true;
@@ -61,6 +70,7 @@ static void queue(struct bj_core *core, struct bj_slice id, uint64_t end_sec,
     }
     snprintf(rec->id, sizeof(rec->id), "%.*s", (int)id.n, id.p);
     rec->end_sec = end_sec;
+    rec->queued_usec = bj_clock_boot_usec();
     rec->line = *line;
     *s->last = rec;
     s->last = &rec->next;
@@ -130,6 +140,7 @@ static bool may_wait(struct bj_core *core, const struct bj_err *err)
         core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
     }
     s->spool_waits = true;
+    core->records_write_success = 0;
     return true;
 }
 
@@ -141,6 +152,7 @@ static void note_written(struct bj_core *core)
         core->host.log(core->host.ctx, BJ_LOG_INFO,
                        "writing final records works again");
     s->spool_fails = s->spool_waits = false;
+    core->records_write_success = 1;
     if (core->sender)
         bj_sender_wake(core->sender);
 }
@@ -162,10 +174,38 @@ static void write_records(struct bj_core *core)
             more = false;
         else
             lose(core, &err);
-        pthread_mutex_unlock(&core->lock);
         if (more)
             drop_first(s);
+        pthread_mutex_unlock(&core->lock);
     }
+}
+
+/* A directory that cannot be written is known at the start, before the first
+ * job ends. */
+static void try_spool(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    struct bj_err err = {0};
+    char text[400], line[480];
+    uint64_t now = bj_clock_boot_usec();
+    if (!core->spool || s->first || core->records_write_success == 1 ||
+        now < s->try_usec)
+        return;
+    s->try_usec = now + TRY_USEC;
+    int r = bj_spool_try(core->spool, &err);
+    pthread_mutex_lock(&core->lock);
+    bool failed = core->records_write_success == 0;
+    core->records_write_success = r == 0;
+    if (r < 0 && !failed) {
+        snprintf(line, sizeof(line), "final records cannot be written: %s",
+                 bj_err_text(&err, text, sizeof(text)));
+        core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+    } else if (r == 0 && failed) {
+        core->host.log(core->host.ctx, BJ_LOG_INFO,
+                       "writing final records works again");
+        s->spool_fails = s->spool_waits = false;
+    }
+    pthread_mutex_unlock(&core->lock);
 }
 
 /* At the end: drop the records that still wait. */
@@ -214,6 +254,7 @@ static bool save(struct bj_worker *w)
     bj_worker_unlock(w);
     int r = core->energy ? bj_energy_save(core->energy, &s->energy_err) : 0;
     write_records(core);
+    try_spool(core);
     bool ours = bj_worker_lock(w);
     if (!core->energy)
         return ours;
@@ -230,10 +271,18 @@ static bool step(struct bj_worker *w)
     struct bj_sampler *s = (struct bj_sampler *)w->poller;
     struct bj_core *core = s->core;
     tick(core);
+    const uint64_t period = core->conf->energy.period_usec;
+    /* This tick was for a page: the next ones follow from it. */
+    if (s->poller.due_usec == 0)
+        s->poller.due_usec = core->now_usec;
+    const uint64_t begun = core->now_usec;
     bool ours = save(w);
     /* A tick that took longer than the period skips the ticks it missed. */
-    for (uint64_t now = bj_clock_boot_usec(); s->poller.due_usec <= now;)
-        s->poller.due_usec += core->conf->energy.period_usec;
+    const uint64_t now = bj_clock_boot_usec();
+    while (s->poller.due_usec <= now)
+        s->poller.due_usec += period;
+    s->poller.due_usec = bj_poller_aligned(&s->poller, now, s->poller.due_usec,
+                                           period, now - begun);
     return ours;
 }
 
@@ -267,6 +316,7 @@ static void start(struct bj_core *core)
     s->core = core;
     s->last = &s->first;
     s->poller.due_usec = bj_clock_boot_usec();
+    s->poller.lead = LEAD;
     core->sampler = s;
     if (bj_poller_start(&s->poller) < 0) {
         core->sampler = NULL;
@@ -285,6 +335,36 @@ void bj_core_sampler_ensure(struct bj_core *core)
                bj_gpus_search(core->gpus, bj_clock_boot_usec());
     if (!core->sampler && (metered || core->spool))
         start(core);
+}
+
+void bj_core_sampler_refresh(struct bj_core *core, bool force)
+{
+    struct bj_sampler *s = core->sampler;
+    if (!s || !core->energy)
+        return;
+    const uint64_t end = bj_clock_boot_usec() + BJ_POLLER_WAIT_USEC;
+    if (bj_poller_hurry(&s->poller, core->page_usec, core->gap_usec,
+                        core->conf->energy.period_usec, force))
+        bj_poller_await(&s->poller, end);
+}
+
+void bj_core_sampler_expect(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    if (s && core->energy)
+        bj_poller_page(&s->poller, core->page_usec, core->gap_usec,
+                       core->conf->energy.period_usec);
+}
+
+uint64_t bj_core_sampler_waiting(const struct bj_core *core,
+                                 uint64_t *ret_age_usec)
+{
+    const struct bj_sampler *s = core->sampler;
+    *ret_age_usec = BJ_ABSENT;
+    if (!s || !s->first)
+        return 0;
+    *ret_age_usec = bj_clock_boot_usec() - s->first->queued_usec;
+    return s->waiting;
 }
 
 bool bj_core_sampler_free(struct bj_core *core)

@@ -1,5 +1,6 @@
 #include "core/sender.h"
 
+#include "base/absent.h"
 #include "base/clock.h"
 #include "base/fetch.h"
 #include "base/file.h"
@@ -9,6 +10,7 @@
 #include "core/poller.h"
 #include "core/send_batch.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,6 +42,7 @@ struct bj_sender {
     unsigned max;    /* records of the next request */
     unsigned faults; /* rounds in a row */
     bool failing;
+    bool proved; /* the last request was answered, so no trial is needed */
     /* under the lock */
     uint64_t random; /* state of the generator, never 0 */
     bool woken, retrying;
@@ -50,6 +53,7 @@ struct bj_sender {
 /* The results of one walk through the spool. */
 struct round {
     int dir;
+    unsigned requests;
     uint64_t denied, bad, unreadable, retry_after_usec;
     struct bj_err bad_why, stay_why; /* stay: denied or unreadable */
 };
@@ -102,7 +106,8 @@ static DIR *open_dir(const struct bj_sender *s, struct bj_err *err)
     int fd = bj_dir_open(AT_FDCWD, s->dir);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d) {
-        bj_err_set(err, fd < 0 ? fd : -errno, "%s", s->dir);
+        bj_file_fail(err, fd < 0 ? fd : -errno, "", AT_FDCWD, s->dir,
+                     R_OK | W_OK | X_OK);
         if (fd >= 0)
             close(fd);
     }
@@ -138,14 +143,17 @@ static void explain(struct bj_sender *s, struct bj_err *err)
         bj_json_parse(&arena, body, "answer", NULL, &doc, NULL) == 0) {
         struct bj_slice why = bj_json_text(bj_json_get(doc, "error"));
         struct bj_err was = *err;
-        if (why.n > 0)
+        if (why.n > 0) {
             bj_err_set(err, was.code, "%.140s: %.*s", was.msg,
                        (int)(why.n < 90 ? why.n : 90), why.p);
+            err->explained = true;
+        }
     }
     bj_arena_free(&arena);
 }
 
-static int post(struct bj_sender *s, struct bj_err *err)
+/* Post the records of the batch. */
+static int post(struct bj_sender *s, const char *url, struct bj_err *err)
 {
     static const char *const headers[] = {"Content-Type: application/x-ndjson",
                                           "Content-Encoding: gzip", NULL};
@@ -161,7 +169,7 @@ static int post(struct bj_sender *s, struct bj_err *err)
     r = bj_secret_read(s->conf.token_file, token, sizeof(token), err);
     if (r < 0)
         return bj_err_wrap(err, r, "record.token-file");
-    const struct bj_fetch_request req = {.url = s->url,
+    const struct bj_fetch_request req = {.url = url,
                                          .headers = headers,
                                          .body = {s->packed.p, s->packed.len},
                                          .bearer = if_set(token),
@@ -208,7 +216,8 @@ static int shrink(struct bj_sender *s, struct round *w, struct bj_err *err)
 static int exchange(struct bj_sender *s, struct round *w, struct bj_err *err)
 {
     struct bj_send_result n;
-    int r = post(s, err);
+    int r = post(s, s->url, err);
+    w->requests++;
     w->retry_after_usec = s->reply.retry_after_usec;
     if (r < 0)
         return s->reply.fault == BJ_FETCH_HTTP && s->reply.status == 413
@@ -228,6 +237,32 @@ static int exchange(struct bj_sender *s, struct round *w, struct bj_err *err)
 }
 
 /* --- a round --------------------------------------------------------------*/
+
+/* Post no record, so that a wrong URL, certificate or token is known before the
+ * first job ends.  The server refuses a host that this client may not write. */
+static int try_server(struct bj_sender *s, struct round *w, struct bj_err *err)
+{
+    struct bj_buf url = {0};
+    struct bj_send_result n;
+    char host[256] = "";
+    gethostname(host, sizeof(host) - 1);
+    bj_buf_printf(&url, "%s?host=", s->url);
+    for (const char *c = host; *c; c++)
+        bj_buf_printf(
+            &url,
+            isalnum((unsigned char)*c) || strchr("-._", *c) ? "%c" : "%%%02X",
+            (unsigned char)*c);
+    bj_buf_put(&url, "", 1);
+    s->batch.n = 0;
+    s->batch.names.len = s->batch.body.len = 0;
+    int r = url.failed ? bj_err_set(err, -ENOMEM, "record.url")
+                       : post(s, url.p, err);
+    bj_buf_free(&url);
+    w->retry_after_usec = s->reply.retry_after_usec;
+    struct bj_slice response = {s->reply.body.p, s->reply.body.len};
+    return r < 0 ? r
+                 : bj_send_batch_settle(&s->batch, w->dir, response, &n, err);
+}
 
 /* Walk once through the spool.  The first request that fails ends it. */
 static int walk(struct bj_sender *s, struct round *w, struct bj_err *err)
@@ -253,6 +288,9 @@ static int walk(struct bj_sender *s, struct round *w, struct bj_err *err)
             break;
         r = exchange(s, w, err);
     }
+    if (r == 0 && w->requests == 0 && !s->proved &&
+        !atomic_load(&s->poller.stop))
+        r = try_server(s, w, err);
     closedir(d);
     return r;
 }
@@ -269,6 +307,7 @@ static void log_round(struct bj_sender *s, const struct round *w, int r,
         s->poller.host.log(s->poller.host.ctx, BJ_LOG_INFO,
                            "sending final records works again");
     s->failing = r < 0;
+    s->proved = r == 0;
 }
 
 /* With the lock: when the next round is due. */
@@ -310,6 +349,7 @@ static bool step(struct bj_worker *worker)
     s->faults = r < 0 ? s->faults + 1 : 0;
     s->stat.errors += r < 0 && !stopped;
     s->retrying = r < 0;
+    s->stat.success = stopped ? s->stat.success : r == 0;
     s->poller.due_usec = next_usec(s, r, &w);
     return ours;
 }
@@ -356,9 +396,10 @@ static bool copy_texts(struct bj_sender *s, const struct bj_sender_conf *c,
            copy_text(&s->conf.token_file, c->token_file);
 }
 
-int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,
-                  const struct bj_host *host, struct bj_sender **ret,
-                  struct bj_err *err)
+/* A sender whose thread does not run yet. */
+static int make(const struct bj_sender_conf *conf, const char *dir,
+                const struct bj_host *host, struct bj_sender **ret,
+                struct bj_err *err)
 {
     static const struct bj_poller_work work = {.step = step, .gone = gone};
     struct bj_sender *s = calloc(1, sizeof(*s));
@@ -367,10 +408,24 @@ int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,
         return bj_err_set(err, -ENOMEM, "record.url");
     }
     s->max = BJ_SEND_RECORDS;
+    s->stat.success = BJ_ABSENT;
     s->random =
         (bj_clock_wall_usec() ^ (uint64_t)getpid() << 40 ^ (uintptr_t)s) | 1;
     int r = copy_texts(s, conf, dir) ? bj_fetch_new(&s->fetch, err)
                                      : bj_err_set(err, -ENOMEM, "record.url");
+    if (r < 0)
+        bj_sender_free(s);
+    else
+        *ret = s;
+    return r;
+}
+
+int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,
+                  const struct bj_host *host, struct bj_sender **ret,
+                  struct bj_err *err)
+{
+    struct bj_sender *s = NULL;
+    int r = make(conf, dir, host, &s, err);
     if (r == 0) {
         survey(s);
         s->poller.due_usec =
@@ -385,6 +440,18 @@ int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,
     }
     *ret = s;
     return 0;
+}
+
+int bj_sender_try(const struct bj_sender_conf *conf, struct bj_err *err)
+{
+    static const struct bj_host host = {0};
+    struct round none = {.dir = -1};
+    struct bj_sender *s = NULL;
+    int r = make(conf, "", &host, &s, err);
+    if (r == 0)
+        r = try_server(s, &none, err);
+    bj_sender_free(s);
+    return r;
 }
 
 void bj_sender_free(struct bj_sender *s)

@@ -16,6 +16,10 @@ int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,
                   struct bj_err *err);
 void bj_sender_free(struct bj_sender *s); /* NULL is fine */
 
+/* Send one request without records, as the thread does at its start: 0 if
+ * batchjob_stats_db accepts records of this host. */
+int bj_sender_try(const struct bj_sender_conf *conf, struct bj_err *err);
+
 /* A record was added to the spool: send it within the interval, if
  * batchjob_stats_db responds. */
 void bj_sender_wake(struct bj_sender *s);
@@ -27,6 +31,7 @@ struct bj_sender_stat {
                          for now */
     uint64_t waiting; /* records in the spool */
     uint64_t age_usec; /* of the oldest one; 0: none waits */
+    uint64_t success;  /* of the last round: 1 or 0; absent: none has ended */
 };
 void bj_sender_stat(struct bj_sender *s, struct bj_sender_stat *ret);
 

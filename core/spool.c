@@ -85,9 +85,11 @@ static int open_dir(struct bj_spool *s, struct bj_err *err)
     int made = mkdir(s->path, 0750) < 0 ? -errno : 0;
     int fd = bj_dir_open(AT_FDCWD, s->path);
     if (fd == -ENOENT && made < 0)
-        return bj_err_set(err, made, "record.dir: make %s", s->path);
+        return bj_file_fail(err, made, "record.dir: make", AT_FDCWD, s->path,
+                            W_OK);
     if (fd < 0)
-        return bj_err_set(err, fd, "record.dir: open %s", s->path);
+        return bj_file_fail(err, fd, "record.dir: open", AT_FDCWD, s->path,
+                            R_OK | W_OK | X_OK);
     if (s->dir >= 0)
         close(s->dir);
     s->dir = fd;
@@ -127,6 +129,27 @@ void bj_spool_free(struct bj_spool *s)
         close(s->dir);
     free(s->path);
     free(s);
+}
+
+int bj_spool_try(struct bj_spool *s, struct bj_err *err)
+{
+    char name[96];
+    snprintf(name, sizeof(name), ".try.%s.%" PRIx64 "~", s->host, s->number++);
+    int fd =
+        openat(s->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd == -1 && errno == ENOENT) { /* the directory was removed */
+        int r = open_dir(s, err);
+        if (r < 0)
+            return r;
+        fd =
+            openat(s->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    }
+    int r = fd < 0 || write(fd, "\n", 1) < 1 ? -errno : 0;
+    if (fd >= 0) {
+        close(fd);
+        unlinkat(s->dir, name, 0);
+    }
+    return r < 0 ? bj_err_set(err, r, "record.dir: write into %s", s->path) : 0;
 }
 
 int bj_spool_put(struct bj_spool *s, uint64_t end_sec, struct bj_slice id,

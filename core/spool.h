@@ -17,6 +17,9 @@ int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,
                  struct bj_spool **ret, struct bj_err *err);
 void bj_spool_free(struct bj_spool *s); /* NULL is fine */
 
+/* Write and remove a hidden file: can records be written?  0 or -errno. */
+int bj_spool_try(struct bj_spool *s, struct bj_err *err);
+
 /* Write a record: one line, including its newline.  id (a job id; any text)
  * distinguishes records with the same end time.  When the call returns 0, the
  * record is complete and on disk; otherwise it does not exist:

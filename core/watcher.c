@@ -1,5 +1,7 @@
 #include "core/watcher.h"
 
+#include "base/file.h"
+
 #include "core/find/pids.h"
 #include "core/internal.h"
 
@@ -22,7 +24,7 @@ struct bj_watcher {
     uint64_t begun_usec; /* start of the interval for EXITS_MAX */
     bool stop;           /* under the core's lock */
     bool full;           /* the kernel has no watch left: logged */
-    bool again;          /* sample a job again although nothing changed */
+    bool again;          /* look at jobs again although nothing changed */
     int requests;        /* the directory of requests; -1 */
 };
 
@@ -109,9 +111,9 @@ static void open_requests(struct bj_watcher *w)
     w->requests = bj_dir_open(AT_FDCWD, dir);
     if (w->requests >= 0 && bj_watches_requests(core->watches, dir))
         return;
-    bj_err_set(&err, w->requests < 0 ? w->requests : -errno,
-               "sample.request-dir: epilogs cannot request a sample: %.160s",
-               dir);
+    bj_file_fail(&err, w->requests < 0 ? w->requests : -errno,
+                 "sample.request-dir: epilogs cannot request a sample:",
+                 AT_FDCWD, dir, R_OK | W_OK | X_OK);
     core->host.log(core->host.ctx, BJ_LOG_INFO,
                    bj_err_text(&err, line, sizeof(line)));
 }
@@ -165,6 +167,7 @@ static void react(struct bj_watcher *w, struct bj_changes c)
             t->watched.exits = 0;
         if (t->watched.changed || c.lost)
             sample(core, t, false);
+        w->again |= bj_identity_hurry(t);
     }
     if (c.requests)
         serve_requests(w);

@@ -4,6 +4,35 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Reasons that several rows have.  Which cgroups Slurm makes: for v1 cpuset
+ * (ConstrainCores), memory (a limit of memory, or jobacct_gather/cgroup) and
+ * cpuacct (jobacct_gather/cgroup); for v2 it enables cpu, cpuset and memory. */
+#define NO_CPUACCT                                                             \
+    "no cgroup of cpuacct (v1: Slurm without `jobacct_gather/cgroup`)"
+#define NO_CPU                                                                 \
+    "no cgroup of cpu (v1: Slurm makes none, unless cpu and cpuacct share a "  \
+    "hierarchy; v2: the controller is not enabled for jobs), or "              \
+    "`collector.basic` on v1"
+#define NO_MEMORY                                                              \
+    "no cgroup of memory (v1: Slurm with neither `jobacct_gather/cgroup` nor " \
+    "`ConstrainRAMSpace` or `ConstrainSwapSpace`; v2: the controller is not "  \
+    "enabled for jobs)"
+#define NO_SWAP                                                                \
+    "no swap accounting (on some kernels it needs `swapaccount=1` on the "     \
+    "command line)"
+#define NO_PIDS                                                                \
+    "no cgroup of pids (v1: Slurm makes none; v2: Slurm does not enable the "  \
+    "controller), `collector.basic`"
+#define NO_PRESSURE                                                            \
+    "`collector.pressure` is off (the default), cgroup v1, "                   \
+    "`collector.basic`, "                                                      \
+    "no PSI in the kernel (`CONFIG_PSI`, in some distributions also `psi=1` "  \
+    "on its command line)"
+#define NO_PROCESS "`collector.process` is off (the default)"
+#define NO_HUGETLB                                                             \
+    "`collector.hugetlb` is off (the default), `collector.basic`, the "        \
+    "hugetlb controller is not enabled for jobs"
+
 /* The first row that fits "TABLE.NAME" counts; '*' at the end: any rest.  Steps
  * and tasks have the names of jobs. */
 static const struct {
@@ -11,56 +40,95 @@ static const struct {
 } rows[] = {
     {"job.info", "never"},
     {"job.start_time", "neither the prolog's file nor a process shows it"},
+    {"job.latest_end_time", "the prolog's file lacks it"},
+    {"job.restarts", "the prolog's file lacks it"},
     {"job.end_time", "the job runs"},
-    {"job.cpu_throttled*", "the cpu controller is not enabled for jobs"},
-    {"job.cpu_periods", "the cpu controller is not enabled for jobs"},
-    {"job.cpus", "the cpuset controller is not enabled for jobs"},
-    {"job.cpu*", "cgroup v1 without the controller cpuacct"},
-    {"job.memory_held_peak_sampled", "the kernel keeps the peak"},
-    {"job.memory_held_peak", "no pass has read the job's memory"},
-    {"job.memory_charged_peak", "cgroup v2 before Linux 5.19"},
-    {"job.memory_limit_hits", "the memory controller is not enabled for jobs"},
-    {"job.memory_limit", "neither the job nor a parent has a limit"},
-    {"job.memory_swap_peak", "cgroup v1, Linux before 6.5, or no swap "
-                             "accounting"},
-    {"job.memory_swap_limit", "cgroup v1, or no limit"},
-    {"job.memory_swap", "no swap accounting"},
-    {"job.memory_and_swap_limit", "cgroup v2, no swap accounting, or no limit"},
-    {"job.memory_and_swap*", "cgroup v2, or no swap accounting"},
-    {"job.memory_kernel", "the kernel does not report it"},
-    {"job.memory*", "the memory controller is not enabled for jobs"},
-    {"job.oom_kills", "a kill may have been missed (cgroup v1)"},
-    {"job.oom_events", "cgroup v1"},
+    {"job.cpu_throttled*", NO_CPU},
+    {"job.cpu_periods", NO_CPU},
+    {"job.cpus", "no cgroup of cpuset (v1: Slurm with `ConstrainCores=no`; "
+                 "v2: the controller is not enabled for jobs)"},
+    {"job.cpu", NO_CPUACCT},
+    {"job.cpu*", NO_CPUACCT ", or `collector.basic` on v1"},
+    {"job.memory_held_peak_sampled", "the kernel keeps the charged peak"},
+    {"job.memory_held_peak_charged",
+     "the time before the first sample is known, or more was held since"},
+    {"job.memory_held_peak",
+     NO_MEMORY ", or the kernel does not report shared memory by cgroup"},
+    {"job.memory_charged_peak", NO_MEMORY ", or cgroup v2 before Linux 5.19"},
+    {"job.memory_shmem",
+     NO_MEMORY ", or the kernel does not report it by cgroup"},
+    {"job.memory_huge",
+     NO_MEMORY ", or the kernel has no transparent huge pages"},
+    {"job.memory_kernel",
+     NO_MEMORY ", cgroup v2 before Linux 5.18, `collector.basic` on v1, or on "
+               "v1 `cgroup.memory=nokmem` on the kernel command line"},
+    {"job.memory_limit_hits", NO_MEMORY ", or `collector.basic` on v2"},
+    {"job.memory_limit",
+     NO_MEMORY ", or neither the cgroup nor a parent has a limit"},
+    {"job.memory_swap_peak",
+     "cgroup v1, Linux before 6.5, " NO_SWAP ", or `collector.basic`"},
+    {"job.memory_swap_limit",
+     "cgroup v1, no limit of swap, " NO_SWAP ", or `collector.basic`"},
+    {"job.memory_swap", NO_MEMORY ", " NO_SWAP ", or `collector.basic` on v2"},
+    {"job.memory_and_swap_limit",
+     "cgroup v2, no limit, " NO_SWAP ", or `collector.basic`"},
+    {"job.memory_and_swap*", "cgroup v2, or " NO_SWAP},
+    {"job.memory*", NO_MEMORY},
+    {"job.oom_kills", "a kill may have been missed (cgroup v1), cgroup v1 "
+                      "before Linux 4.13, `collector.basic` on v2, "
+                      "or " NO_MEMORY},
+    {"job.oom_events", "cgroup v1, or `collector.basic`"},
     {"job.unread_files", "all files were read"},
-    {"job.pids_peak", "Linux before 6.1, or no pids controller"},
-    {"job.pids", "the pids controller is not enabled for jobs"},
-    {"job.pressure_cpu_full", "cgroup v1, no PSI in the kernel, or Linux "
-                              "before 5.13"},
-    {"job.pressure*", "cgroup v1, or no PSI in the kernel"},
-    {"job.io*",
-     "`collector.process` is off, or `/proc/PID/io` is not readable"},
+    {"job.processes*", NO_PROCESS},
+    {"job.threads", NO_PROCESS},
+    {"job.pids_peak", NO_PIDS ", or Linux before 6.1"},
+    {"job.pids", NO_PIDS},
+    {"job.pressure_cpu_full", NO_PRESSURE ", or Linux before 5.13"},
+    {"job.pressure*", NO_PRESSURE},
+    {"job.io*", NO_PROCESS ", the exporter may not read `/proc/PID/io` of jobs "
+                           "(`CAP_SYS_PTRACE`), or the kernel has none "
+                           "(`CONFIG_TASK_IO_ACCOUNTING`)"},
     {"job.open_fds",
-     "`collector.process` is off, or open files are not counted"},
-    {"job.*", "`collector.process` is off"},
+     NO_PROCESS ", `collector.process.fds` is off, or the exporter may not "
+                "read `/proc/PID/fd` of jobs (`CAP_SYS_PTRACE`)"},
     {"job_core.cpu_estimated", "`collector.percore` is off, or the kernel "
                                "counts the time of each CPU (cgroup v1)"},
     {"job_core.*", "`collector.percore` is off, or cgroup v2"},
-    {"job_device.*", "the io (v1: blkio) controller is not enabled for jobs"},
-    {"job_hugetlb.limit", "no limit, or no hugetlb controller"},
-    {"job_hugetlb.*", "the hugetlb controller is not enabled for jobs"},
-    {"job_state.*", "`collector.process` is off"},
-    {"job_exe.*", "`collector.process` is off"},
+    {"job_device.*", "no cgroup of io (v1: blkio; Slurm makes none), "
+                     "`collector.basic`, or the job has not used a block "
+                     "device"},
+    {"job_hugetlb.peak", NO_HUGETLB ", or cgroup v2"},
+    {"job_hugetlb.limit_hits", NO_HUGETLB ", or cgroup v1"},
+    {"job_hugetlb.limit", NO_HUGETLB ", or no limit"},
+    {"job_hugetlb.*", NO_HUGETLB},
+    {"job_state.*", NO_PROCESS},
+    {"job_exe.*", NO_PROCESS},
     {"job_place.*", "`collector.process.place` is not set"},
-    {"job_energy.*", "no meter measures the component"},
+    {"job_energy.*", "no meter measures the component, or the job is younger "
+                     "than `energy.interval`"},
     {"job_gpu.info", "the job holds no GPU"},
     {"job_gpu.share", "the job holds no GPU"},
     {"job_gpu.held", "the job holds no GPU"},
     {"job_gpu.idle", "nothing shows whether the GPU is in use"},
+    {"job_gpu.estimated", "the job holds no GPU"},
+    {"job_gpu.busy", "the driver does not answer, or the GPU is shared and its "
+                     "driver does not report processes"},
+    {"job_gpu.memory_used", "the job has ended, the driver does not answer, or "
+                            "the GPU is shared and its driver does not report "
+                            "processes"},
+    {"job_gpu.power", "the job has ended, or the driver reports no power (MIG: "
+                      "of the whole GPU)"},
+    {"job_gpu.processes", "the job has ended, or the driver does not report "
+                          "processes"},
+    {"job_gpu.energy", "the driver reports neither energy nor power"},
+    {"job_gpu_engine*", "not AMD or Intel, or no process of the job has used "
+                        "the class of engines"},
     {"job_gpu*", "the driver does not report it, or not by job"},
     {"node.power", "no meter measures the node's power"},
     {"node.idle_power", "`energy.idle-watts` is not set, and none was learned"},
     {"node.*", "the kernel does not report it"},
     {"node_energy.info", "`collector.energy` is off"},
+    {"node_energy.deficit", "no meter measures the whole node"},
     {"node_energy.*", "no meter measures the component"},
     {"meter.*", "`collector.energy` is off"},
     {"meter_zone.power_limit", "the zone has no limit"},
@@ -75,11 +143,35 @@ static const struct {
     {"gpu.success", "`collector.gpu` is off"},
     {"gpu.errors", "`collector.gpu` is off"},
     {"gpu.slices", "the GPU is not a MIG instance"},
+    {"gpu.last_error", "not NVIDIA's driver, or no call failed"},
     {"gpu.last_xid", "not NVIDIA's driver, or no events of it"},
     {"gpu.xid*", "not NVIDIA's driver, or no events of it"},
     {"gpu.nvlink*", "the GPU has no NVLink, or does not report it"},
     {"gpu.xgmi*", "not an AMD GPU, or the driver does not report it"},
-    {"gpu.*", "the driver does not report it for this GPU"},
+    {"gpu.energy*", "a MIG instance, or the driver reports neither energy nor "
+                    "power"},
+    {"gpu.power*", "a MIG instance, or the driver does not report it or does "
+                   "not answer"},
+    {"gpu.busy", "the driver does not report it (of a GPU divided by MIG and "
+                 "of its instances never) or does not answer"},
+    {"gpu.memory_busy", "the driver does not report it (of a GPU divided by "
+                        "MIG and of its instances never) or does not answer"},
+    {"gpu.ecc*", "a GPU without ECC or with ECC off, a MIG instance, or the "
+                 "driver does not report it"},
+    {"gpu.rema*", "not NVIDIA's driver, or a GPU before Ampere"},
+    {"gpu.fan_speed", "a GPU without fans, or the driver does not report "
+                      "them"},
+    {"gpu.sm_occ*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.sm_active*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.engine_active*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.tensor*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.dram*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.fp*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.integer*", "no GPM (NVIDIA Hopper and later)"},
+    {"gpu.pcie_transmit*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.pcie_receive*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
+    {"gpu.*", "the driver does not report it for this GPU, or does not "
+              "answer"},
     {"gpu_throttle.*", "the driver does not report reasons"},
     {"gpu_conflicts.*", "`collector.gpu` is off"},
     {"gpu_source.age", "no read has succeeded"},
@@ -95,6 +187,8 @@ static const struct {
     {"cluster_rpc.*", "the controller has answered no such request"},
     {"cluster_user_rpc.*", "the controller has answered no such request"},
     {"cluster_limit.*", "there is no such limit"},
+    {"partition.enabled", "not PBS"},
+    {"partition.started", "not PBS"},
     {"cluster_shares.fairshare*", "an account, an infinite value, or several "
                                   "associations of a user with different "
                                   "values"},
@@ -130,6 +224,9 @@ static const struct {
     {"sampler.records_refused", "`record.url` is not set"},
     {"sampler.records_send*", "`record.url` is not set"},
     {"sampler.records_age", "no record waits"},
+    {"sampler.records_waiting",
+     "`record.url` is not set, and no record waits in memory"},
+    {"sampler.records_write_success", "final records are off"},
     {"sampler.records*", "final records are off"},
     {"sampler.*", "the sampler does not run"},
     {"process.*", "the kernel does not report it"},

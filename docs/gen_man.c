@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { TEMPLATE_MAX = 65536 };
 
@@ -19,15 +20,34 @@ struct page {
 };
 
 /* roff interprets backslashes, and dashes as hyphens. */
-static void put_text(struct bj_buf *out, const char *s)
+static void put_bytes(struct bj_buf *out, const char *s, size_t n)
 {
-    for (; *s; s++) {
+    for (; n; s++, n--) {
         if (*s == '\\' || *s == '-')
             bj_buf_str(out, "\\");
-        bj_buf_str(out, *s == '\\' ? "e" : "");
-        if (*s != '\\')
-            bj_buf_put(out, s, 1);
+        bj_buf_put(out, *s == '\\' ? "e" : s, 1);
     }
+}
+
+static void put_text(struct bj_buf *out, const char *s)
+{
+    put_bytes(out, s, strlen(s));
+}
+
+/* Write a paragraph in lines that mandoc accepts (80 bytes). */
+static void put_lines(struct bj_buf *out, const char *s)
+{
+    size_t column = 0;
+    while (*s) {
+        size_t n = strcspn(s, " ");
+        bool fits = column && column + n <= 66;
+        bj_buf_str(out, fits ? " " : column ? "\n" : "");
+        bj_buf_str(out, !fits && (*s == '.' || *s == '\'') ? "\\&" : "");
+        put_bytes(out, s, n);
+        column = fits ? column + n + 1 : n;
+        s += n + strspn(s + n, " ");
+    }
+    bj_buf_str(out, "\n");
 }
 
 /* "path.procfs" as collectd's files write it: PathProcfs. */
@@ -86,10 +106,9 @@ static void put_option(void *ctx, struct bj_slice group, const struct bj_opt *o)
         p->group = group;
     }
     put_title(p, o);
-    put_text(p->out, o->help);
-    bj_buf_str(p->out, "\n");
-    put_text(p->out, o->more ? o->more : "");
-    bj_buf_str(p->out, o->more ? "\n" : "");
+    put_lines(p->out, o->help);
+    if (o->more)
+        put_lines(p->out, o->more);
     if (o->kind == BJ_OPT_U64)
         bj_buf_printf(p->out, "From %llu to %llu.\n", (unsigned long long)o->lo,
                       (unsigned long long)o->hi);

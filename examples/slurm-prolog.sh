@@ -49,9 +49,12 @@ put() {
 
 # Newer versions of Slurm set the start time; otherwise it is now.
 start=${SLURM_JOB_START_TIME:-$(date +%s)}
-case $start in
-*[!0-9]*) start= ;;
-esac
+# When the time limit ends the job (Slurm 26.05), and how often it was requeued.
+latest=${SLURM_JOB_END_TIME:-}
+restarts=${SLURM_JOB_RESTART_COUNT:-}
+case $start in *[!0-9]*) start= ;; esac
+case $latest in *[!0-9]*) latest= ;; esac
+case $restarts in *[!0-9]*) restarts= ;; esac
 
 content() {
     put jobid "$id"
@@ -68,7 +71,10 @@ content() {
     put het_job_id "${SLURM_HET_JOB_ID:-}"
     put het_offset "${SLURM_HET_JOB_OFFSET:-}"
     put nodelist "${SLURM_JOB_NODELIST:-}"
+    put gpus "${SLURM_JOB_GPUS:-}"
     put start "$start"
+    put latest_end "$latest"
+    put restarts "$restarts"
 }
 
 # A reader sees the whole file or none: it is written under a temporary name and

@@ -15,6 +15,7 @@
 #include "report/text_parts.h"
 #include "statsdb/job_name.h"
 #include "statsdb/mail_choice.h"
+#include "statsdb/site_zone.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static int64_t wall_sec(void)
 }
 
 static struct bj_locals texts; /* texts of the site */
+static struct bj_tz *zone;     /* the same */
 
 static int open_store(const struct bj_statsdb_conf *c, bool write,
                       struct bj_store **ret, struct bj_err *err)
@@ -49,7 +51,10 @@ static int open_store(const struct bj_statsdb_conf *c, bool write,
         ret, err);
     if (r == 0)
         r = bj_catalogue_locals(bj_store_db(*ret), &texts, err);
+    if (r == 0)
+        r = bj_site_zone_read(bj_store_db(*ret), &zone, err);
     bj_locals_use(&texts);
+    bj_tz_use(zone);
     return r;
 }
 
@@ -116,7 +121,7 @@ static int show_digest(const struct bj_statsdb_conf *c, char *const *word,
     struct bj_mail_templates *t = NULL;
     struct bj_mail_schedule schedule;
     struct bj_mail_digest d;
-    struct bj_period period = {.by_user = false};
+    struct bj_period period = {.groups = 0};
     struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &never);
     struct bj_buf mail = {0};
     struct bj_slice user = bj_slice_str(word[0]);
@@ -202,7 +207,7 @@ static int print_rows(const struct bj_statsdb_conf *c, const char *sql,
         r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     while (r == 0 && (r = bj_st_row(st, err)) > 0) {
         int64_t at = bj_st_get_i64(st, 0);
-        bj_show_time(&out, at, bj_text_offset(at, false));
+        bj_show_time(&out, at);
         for (int i = 1; i < bj_st_columns(st); i++) {
             bj_buf_str(&out, "  ");
             bj_buf_clean(&out, bj_st_get_text(st, i));
@@ -210,8 +215,11 @@ static int print_rows(const struct bj_statsdb_conf *c, const char *sql,
         bj_buf_str(&out, "\n");
         r = 0;
     }
-    if (r == 0)
+    if (r == 0 && out.len > 0) {
+        bj_show_zone(&out);
+        bj_buf_str(&out, "\n");
         fwrite(out.p, 1, out.len, stdout);
+    }
     bj_buf_free(&out);
     bj_st_finalize(st);
     bj_store_close(s);

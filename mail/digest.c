@@ -2,19 +2,20 @@
 
 #include "base/grow.h"
 #include "base/local.h"
+#include "base/stamp.h"
+#include "base/tz.h"
 #include "report/period_take.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static void day_of(int64_t sec, char ret[11])
 {
-    time_t t = (time_t)sec;
-    struct tm tm = {0};
-    localtime_r(&t, &tm);
-    strftime(ret, 11, "%Y-%m-%d", &tm);
+    char stamp[BJ_STAMP_MAX];
+    bj_stamp_text((sec + bj_tz_offset(bj_tz_used(), sec)) * 1000000, 0, 0,
+                  stamp);
+    snprintf(ret, 11, "%.10s", stamp);
 }
 
 void bj_mail_digest_of(const struct bj_mail_schedule *s, bool weekly,
@@ -44,7 +45,8 @@ int bj_mail_digest_users(struct bj_store *s, const char *choice,
     static const char sql[] =
         "SELECT u.name FROM user AS u LEFT JOIN mail_choice AS m ON m.user ="
         " u.name WHERE coalesce(m.choice, ?2) = ?1 AND EXISTS (SELECT 1"
-        " FROM job WHERE user = u.id AND at >= ?3 AND at < ?4) ORDER BY u.name";
+        " FROM job WHERE user = u.id AND at < ?4 AND start IS NOT NULL AND"
+        " (\"end\" IS NULL OR \"end\" >= ?3)) ORDER BY u.name";
     struct bj_st *st = NULL;
     struct bj_slice *users = NULL;
     size_t n = 0, cap = 0;
@@ -86,7 +88,8 @@ int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
 {
     static const char sql[] =
         "SELECT id FROM job WHERE user = (SELECT id FROM user WHERE name = ?1)"
-        " AND at >= ?2 AND at < ?3 ORDER BY at DESC, id DESC";
+        " AND at < ?3 AND start IS NOT NULL AND (\"end\" IS NULL OR \"end\" >="
+        " ?2) ORDER BY at DESC, id DESC";
     struct bj_st *st = NULL;
     struct bj_job_read *read = NULL;
     struct bj_buf texts = {0};
@@ -96,9 +99,13 @@ int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
     bj_st_bind_filled(st, 1, user);
     bj_st_bind_i64(st, 2, since_sec);
     bj_st_bind_i64(st, 3, until_sec);
-    bj_period_by_day(p, since_sec, until_sec, false);
-    r = bj_job_read_new(bj_store_db(s), bj_period_columns(), BJ_PERIOD_COLUMNS,
-                        &read, err);
+    p->since_sec = since_sec;
+    p->until_sec = until_sec;
+    bj_period_by_day(p, until_sec);
+    r = bj_prices_read(bj_store_db(s), &p->prices, err);
+    if (r == 0)
+        r = bj_job_read_new(bj_store_db(s), bj_period_columns(),
+                            BJ_PERIOD_COLUMNS, &read, err);
     while (r == 0 && (r = bj_st_row(st, err)) > 0)
         r = add(read, bj_st_get_i64(st, 0), &texts, p, err);
     bj_period_settle(p);

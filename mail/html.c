@@ -99,7 +99,7 @@ static void put_warnings(struct bj_buf *b, const struct bj_report *r)
         const struct bj_report_warning *w = &r->warning[i];
         bj_local_html_str(b,
                           i == 0 ? "<h2>{Warnings}</h2>\n<ul>\n<li>" : "<li>");
-        bj_show_time(b, w->at, bj_text_offset(w->at, false));
+        bj_show_time(b, w->at);
         put_text(b, ": <bdi>", w->text, "</bdi></li>\n");
     }
     bj_buf_str(b, r->warnings > 0 ? "</ul>\n" : "");
@@ -182,8 +182,12 @@ static void put_node(struct bj_buf *b, const struct bj_report *r, size_t i)
 static void put_gpu(struct bj_buf *b, const struct bj_report *r, size_t i)
 {
     const struct bj_report_gpu *g = &r->gpu[i];
-    put_text(b, "<tr><td>", g->node, ":");
-    put_text(b, "", g->index.n > 0 ? g->index : g->gpu, "");
+    struct bj_buf name = {0};
+    bj_show_gpu(&name, g->node, g->index, g->gpu);
+    bj_buf_str(b, "<tr><td>");
+    bj_html_text(b, (struct bj_slice){name.p, name.len});
+    b->failed |= name.failed;
+    bj_buf_free(&name);
     put_text(b, " <small>", g->model, "</small>");
     bj_buf_str(b, "</td>");
     put_percent(b, g->busy_ppm);
@@ -226,13 +230,23 @@ static void put_parts(struct bj_buf *b, const struct bj_report *r)
     if (!use)
         b->failed = true;
     for (size_t i = 0; use && i < r->nodes; i++)
-        use[i] = r->node[i].cpu_ppm;
+        use[i] = bj_report_rank(r->node[i].cpu_ppm);
     if (use && r->nodes > 1)
         put_least(b, nodes, r, use, r->nodes, put_node);
     for (size_t i = 0; use && i < r->gpus; i++)
-        use[i] = r->gpu[i].busy_ppm;
+        use[i] = bj_report_rank(r->gpu[i].busy_ppm);
     if (use && r->gpus > 0)
         put_least(b, gpus, r, use, r->gpus, put_gpu);
+    struct bj_buf idle = {0};
+    bj_report_idle(r, &idle);
+    if (idle.len > 0)
+        put_text(b, "<p>", (struct bj_slice){idle.p, idle.len}, "</p>\n");
+    idle.len = 0;
+    bj_report_sampled(r, &idle);
+    if (idle.len > 0)
+        put_text(b, "<p>", (struct bj_slice){idle.p, idle.len}, "</p>\n");
+    b->failed |= idle.failed;
+    bj_buf_free(&idle);
     bj_arena_free(&arena);
 }
 
@@ -244,7 +258,7 @@ static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
     else if (which == BJ_SPREAD_ELAPSED)
         bj_show_seconds(b, v);
     else
-        bj_buf_printf(b, "%.1f", (double)v / 1e6);
+        bj_show_millionths(b, v);
     bj_buf_str(b, "</td>");
 }
 
@@ -279,7 +293,7 @@ static void put_when(struct bj_buf *b, const struct bj_report *r,
         return;
     bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>",
                   bj_local_escaped(label));
-    bj_show_time(b, sec, bj_text_offset(sec, false));
+    bj_show_time(b, sec);
     bj_buf_str(b, "</td></tr>\n");
 }
 
@@ -306,7 +320,13 @@ static void put_facts(struct bj_buf *b, const struct bj_report *r)
     put_when(b, r, "Submitted", BJ_REPORT_SUBMIT);
     put_when(b, r, "Started", BJ_REPORT_START);
     put_when(b, r, "Ended", BJ_REPORT_END);
-    bj_buf_str(b, "</table>\n");
+    bj_buf_str(b, "</table>\n<p><small>");
+    struct bj_buf zone = {0};
+    bj_show_zone(&zone);
+    bj_html_text(b, (struct bj_slice){zone.p, zone.len});
+    b->failed |= zone.failed;
+    bj_buf_free(&zone);
+    bj_buf_str(b, "</small></p>\n");
 }
 
 void bj_mail_html_report(const struct bj_report *r, struct bj_buf *out)

@@ -30,10 +30,10 @@ static void put_states(const struct bj_period_sums *s, struct bj_buf *b)
     bj_buf_str(b, "</p>\n");
 }
 
-static void put_known(struct bj_buf *b, int64_t known, int64_t all)
+static void put_known(struct bj_buf *b, int64_t known)
 {
     bj_buf_str(b, "<br><small>");
-    bj_show_percent(b, bj_best_ratio(known, MICRO, all));
+    bj_show_percent(b, known);
     bj_local_html_str(b, " {known}</small></td></tr>\n");
 }
 
@@ -55,26 +55,31 @@ static void put_hours(struct bj_buf *b, const char *label, int64_t used,
     bj_buf_str(b, "</td></tr>\n");
 }
 
-static void put_sum(struct bj_buf *b, const char *label, int64_t covered,
-                    int64_t all, int64_t v,
-                    void (*show)(struct bj_buf *, int64_t))
+static void put_sum(struct bj_buf *b, const char *label, int64_t known,
+                    int64_t v, void (*show)(struct bj_buf *, int64_t))
 {
-    if (covered <= 0)
+    if (v == BJ_SQL_NULL)
         return;
     bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td></td><td class=\"n\">",
                   bj_local_escaped(label));
     show(b, v);
-    put_known(b, covered, all);
+    put_known(b, known);
 }
 
 static void put_cost(const struct bj_period *p, struct bj_buf *b)
 {
-    if (p->all.cost_jobs <= 0)
+    if (p->all.cost == BJ_SQL_NULL)
         return;
     bj_local_html_str(
         b, "<tr><th scope=\"row\">{Cost}</th><td></td><td class=\"n\">");
-    bj_show_unit_html(b, p->currency, p->all.cost);
-    put_known(b, p->all.cost_cpu, p->all.cpu);
+    bj_show_unit_html(b, bj_slice_str(p->prices.currency), p->all.cost);
+    put_known(b, p->all.cost_known);
+    if (p->all.not_charged <= 0)
+        return;
+    bj_local_html_str(b, "<tr><th scope=\"row\">{Not charged}</th><td></td><td "
+                         "class=\"n\">");
+    bj_show_unit_html(b, bj_slice_str(p->prices.currency), p->all.not_charged);
+    bj_local_html_str(b, " {of jobs whose node failed}</td></tr>\n");
 }
 
 static void put_wasters(const struct bj_period *p, enum bj_waste which,
@@ -95,7 +100,7 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
         bj_html_text(b, w->name);
         bj_buf_str(b, "</bdi></td><td class=\"n\">");
         if (which == BJ_WASTE_MEMORY)
-            bj_buf_printf(b, "%.1f", (double)w->amount / 1024.0 / 3600.0);
+            bj_show_gib_hours(b, w->amount);
         else
             bj_show_hours(b, w->amount);
         bj_buf_str(b, "</td><td class=\"n\">");
@@ -108,12 +113,19 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
 void bj_mail_html_period(const struct bj_period *p, struct bj_buf *b)
 {
     const struct bj_period_sums *s = &p->all;
+    struct bj_buf meaning = {0};
+    bj_period_meaning(&meaning);
+    bj_buf_str(b, "<p>");
+    bj_html_text(b, (struct bj_slice){meaning.p, meaning.len});
+    bj_buf_str(b, "</p>\n");
+    b->failed |= meaning.failed;
+    bj_buf_free(&meaning);
     put_states(s, b);
     bj_buf_str(b, "<table>\n");
     put_hours(b, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(b, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
-    put_sum(b, "Energy", s->energy_cpu, s->cpu, s->energy_uj, bj_show_energy);
-    put_sum(b, "Emissions, CO2e", s->emissions_cpu, s->cpu, s->emissions_ug,
+    put_sum(b, "Energy", s->energy_known, s->energy_uj, bj_show_energy);
+    put_sum(b, "CO2e (estimate)", s->emissions_known, s->emissions_ug,
             bj_show_grams);
     put_cost(p, b);
     bj_buf_str(b, "</table>\n");

@@ -1,10 +1,9 @@
 #include "mail/schedule.h"
 
 #include "base/slice.h"
+#include "base/tz.h"
 
-#include <time.h>
-
-enum { DAY_MINUTES = 24 * 60, WEEK = 7, MONDAY = 1 };
+enum { DAY = 86400, WEEK = 7 };
 
 /* "HH:MM" in minutes. */
 static bool parse_time(struct bj_slice s, unsigned *ret)
@@ -40,46 +39,33 @@ int bj_mail_schedule(const struct bj_mail_conf *c, struct bj_mail_schedule *ret,
     return 0;
 }
 
-static struct tm local_time(int64_t sec)
-{
-    time_t t = (time_t)sec;
-    struct tm tm = {0};
-    localtime_r(&t, &tm);
-    return tm;
-}
-
 bool bj_mail_is_quiet(const struct bj_mail_schedule *s, int64_t now_sec)
 {
-    struct tm tm = local_time(now_sec);
-    unsigned now = (unsigned)(tm.tm_hour * 60 + tm.tm_min);
+    const int64_t local = now_sec + bj_tz_offset(bj_tz_used(), now_sec);
+    const unsigned now = (unsigned)(local % DAY / 60);
     if (!s->quiet)
         return false;
     return s->from < s->to ? now >= s->from && now < s->to
                            : now >= s->from || now < s->to;
 }
 
-/* The time of a minute of the day, days after the day of tm. */
-static int64_t at_minute(struct tm tm, int days, unsigned minute)
+/* The time of a minute of a day. */
+static int64_t at_minute(int64_t day, unsigned minute)
 {
-    struct tm t = {.tm_year = tm.tm_year,
-                   .tm_mon = tm.tm_mon,
-                   .tm_mday = tm.tm_mday + days,
-                   .tm_hour = (int)(minute / 60),
-                   .tm_min = (int)(minute % 60),
-                   .tm_isdst = -1};
-    return (int64_t)mktime(&t);
+    return bj_tz_sec(bj_tz_used(), day * DAY + (int64_t)minute * 60);
 }
 
 int64_t bj_mail_digest_due(const struct bj_mail_schedule *s, bool weekly,
                            int64_t now_sec, int64_t *ret_since,
                            int64_t *ret_until)
 {
-    struct tm tm = local_time(now_sec);
-    int days = weekly ? -((tm.tm_wday + WEEK - MONDAY) % WEEK) : 0;
-    int step = weekly ? WEEK : 1;
-    if (at_minute(tm, days, s->digest) > now_sec)
-        days -= step;
-    *ret_since = at_minute(tm, days - step, 0);
-    *ret_until = at_minute(tm, days, 0);
-    return at_minute(tm, days, s->digest);
+    const int step = weekly ? WEEK : 1;
+    int64_t day = bj_tz_day(bj_tz_used(), now_sec);
+    if (weekly) /* 1970-01-01 was a Thursday: back to Monday */
+        day -= (day + 3) % WEEK;
+    if (at_minute(day, s->digest) > now_sec)
+        day -= step;
+    *ret_since = at_minute(day - step, 0);
+    *ret_until = at_minute(day, 0);
+    return at_minute(day, s->digest);
 }

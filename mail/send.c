@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/command.h"
+#include "base/file.h"
 #include "base/libcurl.h"
 #include "base/save.h"
 #include "base/secret_file.h"
@@ -258,7 +259,8 @@ static int check_directory(const struct bj_mail_conf *c, struct bj_err *err)
     if (!bj_mail_is_set(c->directory))
         return bj_err_set(err, -EINVAL, "mail.directory: required");
     if (faccessat(AT_FDCWD, c->directory, W_OK | X_OK, AT_EACCESS) < 0)
-        return bj_err_set(err, -errno, "mail.directory: %s", c->directory);
+        return bj_file_fail(err, -errno, "mail.directory:", AT_FDCWD,
+                            c->directory, W_OK | X_OK);
     return 0;
 }
 
@@ -290,8 +292,8 @@ static int check_server(const struct bj_mail_conf *c, struct bj_err *err)
                           "set mail.smtp-tls");
     if (bj_mail_is_set(c->smtp_ca_file) &&
         faccessat(AT_FDCWD, c->smtp_ca_file, R_OK, AT_EACCESS) < 0)
-        return bj_err_set(err, -errno, "mail.smtp-ca-file: %s",
-                          c->smtp_ca_file);
+        return bj_file_fail(err, -errno, "mail.smtp-ca-file:", AT_FDCWD,
+                            c->smtp_ca_file, R_OK);
     int r =
         bj_secret_read(c->smtp_password_file, password, sizeof(password), err);
     explicit_bzero(password, sizeof(password));
@@ -324,4 +326,35 @@ int bj_mail_send_check(const struct bj_mail_conf *c, struct bj_err *err)
     return strcmp(c->send, "directory") == 0  ? check_directory(c, err)
            : strcmp(c->send, "sendmail") == 0 ? check_sendmail(c, err)
                                               : check_server(c, err);
+}
+
+int bj_mail_greet(const struct bj_mail_conf *c, struct bj_err *err)
+{
+    struct bj_libcurl lib, *const l = &lib;
+    char password[SECRET_BYTES] = "", why[CURL_ERROR_SIZE] = "";
+    if (!bj_mail_is_on(c) || strcmp(c->send, "smtp") != 0)
+        return 0;
+    int r = bj_libcurl_load(l, err);
+    if (r == 0)
+        r = bj_secret_read(c->smtp_password_file, password, sizeof(password),
+                           err);
+    if (r < 0)
+        return r;
+    CURL *h = lib.easy_init();
+    bool good = h && set_server(l, h, c, password) &&
+                lib.easy_setopt(h, CURLOPT_CUSTOMREQUEST, "NOOP") == CURLE_OK &&
+                lib.easy_setopt(h, CURLOPT_NOBODY, 1L) == CURLE_OK &&
+                lib.easy_setopt(h, CURLOPT_TIMEOUT_MS, 30000L) == CURLE_OK &&
+                lib.easy_setopt(h, CURLOPT_ERRORBUFFER, why) == CURLE_OK;
+    CURLcode code = good ? lib.easy_perform(h) : CURLE_OUT_OF_MEMORY;
+    if (code != CURLE_OK) {
+        char shown[CURL_ERROR_SIZE];
+        const char *text = why[0] ? why : lib.easy_strerror(code);
+        bj_text_clean(bj_slice_str(text), shown, sizeof(shown));
+        r = bj_err_set(err, -EREMOTEIO, "mail.smtp-url: %.80s: %.120s",
+                       c->smtp_url, shown);
+    }
+    explicit_bzero(password, sizeof(password));
+    lib.easy_cleanup(h);
+    return r;
 }

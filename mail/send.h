@@ -33,4 +33,8 @@ enum bj_mail_outcome bj_mail_send(const struct bj_mail_conf *conf,
 /* Check the options, files and programs that sending needs. */
 int bj_mail_send_check(const struct bj_mail_conf *conf, struct bj_err *err);
 
+/* Connect to the mail server, with TLS and a password as configured, without
+ * sending anything; 0 if mails are sent in another way. */
+int bj_mail_greet(const struct bj_mail_conf *conf, struct bj_err *err);
+
 #endif

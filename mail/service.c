@@ -13,6 +13,7 @@
 #include "report/catalogue.h"
 #include "report/read.h"
 #include "statsdb/mail_choice.h"
+#include "statsdb/site_zone.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -48,6 +49,7 @@ struct bj_mail_service {
     pthread_t thread;
     bool runs;
     int wake_fd;
+    struct bj_tz *tz;       /* of the site */
     struct bj_locals texts; /* texts of the site */
 };
 
@@ -285,7 +287,7 @@ static int mail_digest(struct bj_mail_service *m,
 {
     char to[BJ_MAIL_ADDRESS_MAX];
     struct bj_buf key = {0}, bytes = {0};
-    struct bj_period period = {.by_user = false};
+    struct bj_period period = {.groups = 0};
     const struct bj_mail_writer w = {m->conf, m->templates, m->plots};
     int r = bj_mail_address(m->addresses, user, m->stop, to, err);
     if (r < 0 || !to[0]) {
@@ -352,6 +354,7 @@ int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err)
     m->now_sec = (int64_t)(bj_clock_wall_usec() / SECOND);
     int r = 1;
     bj_locals_use(&m->texts);
+    bj_tz_use(m->tz);
     while (r > 0 && !atomic_load(m->stop))
         r = bj_mail_collect(m->store, err);
     if (r == 0)
@@ -463,6 +466,8 @@ int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
     if (r == 0)
         r = bj_catalogue_locals(bj_store_db(m->store), &m->texts, err);
     if (r == 0)
+        r = bj_site_zone_read(bj_store_db(m->store), &m->tz, err);
+    if (r == 0)
         r = turn_on(m, err);
     if (r == 0 && thread)
         r = start(m, err);
@@ -484,6 +489,7 @@ void bj_mail_service_free(struct bj_mail_service *m)
         close(m->wake_fd);
     bj_store_close(m->store);
     bj_locals_free(&m->texts);
+    bj_tz_free(m->tz);
     bj_mail_addresses_free(m->addresses);
     bj_mail_templates_free(m->templates);
     free(m);

@@ -25,7 +25,7 @@ int bj_promql_fail(struct bj_promql_parser *p, size_t position, int code,
     va_start(ap, fmt);
     vsnprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
-    return bj_err_set(p->err, code, "%u:%u: %s", line, column, msg);
+    return bj_err_say(p->err, code, "%u:%u: %s", line, column, msg);
 }
 
 int bj_promql_walk(const struct bj_promql_node *tree,

@@ -19,7 +19,7 @@ struct work {
 static void refuse(struct work *w, int code, const char *what)
 {
     if (!w->err->code)
-        bj_err_set(w->err, code, "%s", what);
+        bj_err_say(w->err, code, "%s", what);
 }
 
 static struct bj_promql_node *copy(struct work *w,

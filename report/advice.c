@@ -30,6 +30,8 @@ static const struct {
     {"threads", BJ_SENTENCE_THREADS, "threads"},
     {"small_io", BJ_SENTENCE_SMALL_IO, "small_io"},
     {"scratch_unused", BJ_SENTENCE_SCRATCH, "scratch"},
+    {"oom_leak", BJ_SENTENCE_OOM_LEAK, "leak"},
+    {"leak", BJ_SENTENCE_LEAK, "leak"},
     {"oom_kills", BJ_SENTENCE_OOM_STEPS, "oom_steps"},
     {"oom_steps", BJ_SENTENCE_OOM_STEPS, "oom_steps"},
 };
@@ -41,16 +43,21 @@ static const struct {
 static void put_option(struct bj_advisor *a, enum bj_request_part part)
 {
     const struct bj_request_change *c = &a->next.of[a->next.of[part].in];
-    struct bj_buf two[2] = {{0}, {0}};
-    bj_buf_slice(&two[0], c->option);
-    bj_buf_slice(&two[1], c->replaces);
+    const bool script = c->places.n > 0;
+    struct bj_buf v[3] = {{0}, {0}, {0}};
+    bj_buf_slice(&v[0], c->option);
+    bj_buf_slice(&v[1], c->replaces);
+    bj_buf_slice(&v[2], c->places);
     bj_buf_slice(bj_advice_value(a),
-                 c->replaces.n > 0
-                     ? bj_sentence_text(a->r, BJ_SENTENCE_NEXT_INSTEAD, two, 2)
-                     : c->option);
-    for (int i = 0; i < 2; i++) {
-        a->r->arena.failed |= two[i].failed;
-        bj_buf_free(&two[i]);
+                 c->replaces.n == 0
+                     ? c->option
+                     : bj_sentence_text(a->r,
+                                        script ? BJ_SENTENCE_NEXT_INSTEAD_LINE
+                                               : BJ_SENTENCE_NEXT_INSTEAD,
+                                        v, script ? 3 : 2));
+    for (int i = 0; i < 3; i++) {
+        a->r->arena.failed |= v[i].failed;
+        bj_buf_free(&v[i]);
     }
 }
 
@@ -63,6 +70,7 @@ static void set_option(const struct bj_advisor *a, enum bj_request_part part,
     to->option = c->option;
     to->line = c->line;
     to->replaces = c->replaces;
+    to->script_lines = c->places;
 }
 
 /* Say what the wish for a part has become. */
@@ -142,10 +150,14 @@ static void put_next(struct bj_advisor *a)
     n->options = a->next.all;
     if (n->options.n == 0)
         return;
-    n->basis = a->next.line ? BJ_SLICE("submit_line") : BJ_SLICE("accounting");
+    n->basis = a->next.script_known ? BJ_SLICE("script")
+               : a->next.line       ? BJ_SLICE("submit_line")
+                                    : BJ_SLICE("accounting");
     for (unsigned i = 0; i < BJ_REQUEST_PARTS; i++)
         added |= c[i].option.n > 0 && c[i].replaces.n == 0;
-    if (!a->next.line)
+    if (a->next.select)
+        put_note(a, BJ_SENTENCE_NEXT_SELECT);
+    else if (!a->next.line)
         put_note(a, BJ_SENTENCE_NEXT_UNKNOWN);
     else if (added && a->next.script)
         put_note(a, BJ_SENTENCE_NEXT_SCRIPT);
@@ -173,12 +185,15 @@ static void request_next(struct bj_advisor *a)
     const struct bj_request_job job = {
         .system = bj_report_text(r, BJ_REPORT_SYSTEM),
         .submit_line = bj_report_text(r, BJ_REPORT_SUBMIT_LINE),
+        .script = bj_report_text(r, BJ_REPORT_SCRIPT_OPTIONS),
         .nodes = bj_advice_number(a, BJ_REPORT_NODES),
         .cpus = bj_advice_number(a, BJ_REPORT_CPUS),
         .cpus_requested = bj_advice_number(a, BJ_REPORT_CPUS_REQUESTED),
         .gpus = bj_advice_number(a, BJ_REPORT_GPUS),
         .memory = bj_advice_memory_had(a),
-        .memory_of_cpu = r->memory_of_cpu};
+        .memory_of_cpu = r->memory_of_cpu,
+        .select = bj_report_text(r, BJ_REPORT_TRES_REQUESTED),
+        .place = bj_report_text(r, BJ_REPORT_CONSTRAINTS)};
     bj_request_next(&job, &a->need, &a->r->arena, &a->next);
 }
 

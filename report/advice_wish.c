@@ -19,7 +19,7 @@ static bool is_judged(const struct bj_advisor *a)
         return a->known->tasks >= BJ_REPORT_LEAST_TASKS;
     return bj_report_is(a->r, BJ_REPORT_STATE, "completed") &&
            bj_advice_number(a, BJ_REPORT_ELAPSED) >= BJ_REPORT_LEAST_SEC &&
-           (coverage == BJ_SQL_NULL || a->r->nodes > 0 ||
+           (coverage == BJ_SQL_NULL || bj_report_has_records(a->r) ||
             coverage >= BJ_REPORT_LEAST_COVERAGE);
 }
 
@@ -134,7 +134,8 @@ static void less_memory(struct bj_advisor *a)
 }
 
 /* A job that ran out of memory used less than it needs.  It may have used more
- * than was allocated if memory is not limited. */
+ * than was allocated if memory is not limited.  With a leak no amount is
+ * enough. */
 static void more_memory(struct bj_advisor *a)
 {
     bool sum;
@@ -142,7 +143,7 @@ static void more_memory(struct bj_advisor *a)
     const int64_t task = bj_advice_number(a, BJ_REPORT_TASK_PEAK);
     const int64_t nodes = bj_advice_number(a, BJ_REPORT_NODES);
     int64_t had = bj_advice_memory_had(a);
-    if (had <= 0 || nodes < 1)
+    if (had <= 0 || nodes < 1 || bj_report_found(a->r, "oom_leak"))
         return;
     had /= nodes;
     had = used > had && !sum ? used : had;

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +252,87 @@ static int write_number(struct bj_st *st, const char *name, int64_t v,
     return write_row(st, bj_slice_str(name), bj_slice_str(text), err);
 }
 
+/* Levels that the rules have: "share" of the threshold. */
+static const struct {
+    const char *name, *rule, *fact;
+    unsigned of, share; /* percent */
+    size_t at;
+} levels[] = {
+#define LEVEL(of, which, share, rule, fact)                                    \
+    {"number_level_" #of "_" #which,   rule, fact, BJ_LEVELS_##of, share,      \
+     offsetof(struct bj_levels, which)},
+    LEVEL(CPU, poor, 100, "cpu_very_low", "cpu_efficiency")
+        LEVEL(CPU, fair, 100, "cpu_low", "cpu_efficiency")
+            LEVEL(MEMORY, poor, 50, "memory_low", "mem_efficiency")
+                LEVEL(MEMORY, fair, 100, "memory_low", "mem_efficiency") LEVEL(
+                    MEMORY, full, 100, "running_memory_limit", "mem_efficiency")
+                    LEVEL(GPU, poor, 100, "gpu_low", "gpu_efficiency")
+                        LEVEL(TIME, poor, 100, "time_limit_far_too_long",
+                              "time_efficiency")
+                            LEVEL(TIME, fair, 100, "time_limit_too_long",
+                                  "time_efficiency")
+#undef LEVEL
+};
+enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
+
+/* Those of the built-in rules, which test_levels compares with them, and those
+ * without a rule: a fair use of GPUs, and the end of the time limit. */
+static const struct bj_levels built_in[BJ_LEVELS_COUNT] = {
+    [BJ_LEVELS_CPU] = {65000000, 80000000, BJ_LEVEL_OVER},
+    [BJ_LEVELS_MEMORY] = {35000000, 70000000, 95000000},
+    [BJ_LEVELS_GPU] = {25000000, 60000000, BJ_LEVEL_OVER},
+    [BJ_LEVELS_TIME] = {10000000, 60000000, 95000000}};
+
+static uint64_t *level_at(struct bj_levels *of, unsigned i)
+{
+    return (uint64_t *)(void *)((char *)&of[levels[i].of] + levels[i].at);
+}
+
+/* A threshold of a rule outside of 0 to 1000 % is not one of a level. */
+static int write_levels(struct bj_st *st, const struct bj_rules *rules,
+                        struct bj_err *err)
+{
+    struct bj_levels now[BJ_LEVELS_COUNT];
+    char text[24];
+    double v;
+    int r = 0;
+    memcpy(now, built_in, sizeof(now));
+    for (unsigned i = 0; r == 0 && rules && i < LEVELS; i++) {
+        if (!bj_rules_limit(rules, levels[i].rule, levels[i].fact, &v) ||
+            !(v >= 0 && v <= 1000))
+            continue;
+        const uint64_t micro = (uint64_t)(v * levels[i].share * 1e4 + 0.5);
+        if (micro == *level_at(now, i))
+            continue;
+        snprintf(text, sizeof(text), "%" PRIu64, micro);
+        r = write_row(st, bj_slice_str(levels[i].name), bj_slice_str(text),
+                      err);
+    }
+    return r;
+}
+
+int bj_catalogue_levels(struct bj_db *db, struct bj_levels ret[BJ_LEVELS_COUNT],
+                        struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    memcpy(ret, built_in, sizeof(built_in));
+    int r = bj_db_prepare(db, "SELECT name, text FROM sentence", &st, err);
+    while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
+        const struct bj_slice name = bj_st_get_text(st, 0);
+        uint64_t v;
+        for (unsigned i = 0; i < LEVELS; i++)
+            if (bj_slice_eq(name, bj_slice_str(levels[i].name)) &&
+                bj_slice_u64(bj_st_get_text(st, 1), &v) == 0)
+                *level_at(ret, i) = v;
+    }
+    bj_st_finalize(st);
+    /* A site may move a rule past the level above it. */
+    for (unsigned i = 0; i < BJ_LEVELS_COUNT; i++)
+        if (ret[i].fair < ret[i].poor)
+            ret[i].fair = ret[i].poor;
+    return r;
+}
+
 static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
                       struct bj_err *err)
 {
@@ -280,6 +362,8 @@ static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
                          err);
     if (r == 0)
         r = write_number(st, MEMORY_OF_CPU, c->memory_of_cpu, 0, err);
+    if (r == 0)
+        r = write_levels(st, c->rules, err);
     bj_st_finalize(st);
     return r;
 }

@@ -18,7 +18,25 @@
 
 struct bj_store;
 struct bj_report;
+struct bj_rules;
 struct bj_db;
+
+/* Efficiencies with levels. */
+enum bj_level_of {
+    BJ_LEVELS_CPU,
+    BJ_LEVELS_MEMORY,
+    BJ_LEVELS_GPU,
+    BJ_LEVELS_TIME,
+    BJ_LEVELS_COUNT
+};
+
+/* An efficiency below poor is poor, below fair fair, and above full almost
+ * exhausted; in millionths of a percent.  These are thresholds of the rules
+ * about the same values. */
+struct bj_levels {
+    uint64_t poor, fair, full;
+};
+enum { BJ_LEVEL_OVER = 105000000 }; /* the job used more than was allocated */
 
 struct bj_catalogue {
     struct bj_arena arena;
@@ -27,6 +45,7 @@ struct bj_catalogue {
     /* Numbers of the site for the next request (struct bj_report_next); 0: the
      * built-in ones. */
     int64_t memory_margin, time_margin, memory_of_cpu;
+    const struct bj_rules *rules; /* of the site, for levels; NULL: built-in */
 };
 
 /* All texts except sentences; NULL at the end. */
@@ -52,6 +71,11 @@ int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
 
 /* Read the texts other than sentences from the store.  0 or an error. */
 int bj_catalogue_locals(struct bj_db *db, struct bj_locals *ret,
+                        struct bj_err *err);
+
+/* Read the levels of efficiencies from the store, which has those that differ
+ * from the built-in ones.  0 or an error. */
+int bj_catalogue_levels(struct bj_db *db, struct bj_levels ret[BJ_LEVELS_COUNT],
                         struct bj_err *err);
 
 /* Use the sentences and numbers from the store in a report.  0 or an error of

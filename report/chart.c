@@ -1,5 +1,6 @@
 #include "report/chart.h"
 
+#include "base/amount.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/local.h"
@@ -11,69 +12,32 @@ enum { DAY = 86400 };
 /* --- numbers ---------------------------------------------------------------
  */
 
-/* Append a number with digits after the point; exact: with trailing zeros. */
-static void put_fixed(struct bj_buf *b, double v, unsigned digits, bool exact)
-{
-    const double by[] = {1, 10, 100};
-    if (v > 1e15) {
-        bj_buf_printf(b, "%.3g", v);
-        return;
-    }
-    uint64_t n = (uint64_t)(v * by[digits] + 0.5);
-    if (exact && digits == 1)
-        bj_buf_printf(b, "%llu.%u", (unsigned long long)(n / 10),
-                      (unsigned)(n % 10));
-    else
-        bj_buf_fixed(b, n, digits);
-}
-
-/* Choose the unit in which a value is most readable. */
-static double scale_of(enum bj_chart_unit unit, double v, const char **name)
-{
-    static const char *const binary[] = {" B",   " KiB", " MiB",
-                                         " GiB", " TiB", " PiB"};
-    static const char *const rate[] = {" B/s",   " KiB/s", " MiB/s",
-                                       " GiB/s", " TiB/s", " PiB/s"};
-    static const char *const plain[] = {"", "k", "M", "G"};
-    static const char *const watts[] = {" W", " kW", " MW"};
-    static const char *const hours[] = {" h", " kh"};
-    static const char *const per_sec[] = {"/s", "k/s", "M/s"};
-    static const struct {
-        const char *const *name;
-        unsigned names;
-        double by;
-    } units[] = {[BJ_CHART_PLAIN] = {plain, 4, 1000},
-                 [BJ_CHART_BYTES] = {binary, 6, 1024},
-                 [BJ_CHART_BYTES_PER_SEC] = {rate, 6, 1024},
-                 [BJ_CHART_PERCENT] = {NULL, 1, 1},
-                 [BJ_CHART_WATTS] = {watts, 3, 1000},
-                 [BJ_CHART_PER_SEC] = {per_sec, 3, 1000},
-                 [BJ_CHART_HOURS] = {hours, 2, 1000}};
-    double scale = 1;
-    unsigned i = 0;
-    for (; i + 1 < units[unit].names && v / scale >= units[unit].by; i++)
-        scale *= units[unit].by;
-    *name = units[unit].name ? units[unit].name[i] : " %";
-    return scale;
-}
+/* The unit of a value in base/amount.h, and the size of its step from one
+ * prefix to the next. */
+static const struct {
+    enum bj_amount_unit unit;
+    double by;
+} chart_units[BJ_CHART_UNITS] = {
+    [BJ_CHART_PLAIN] = {BJ_AMOUNT_PLAIN, 1000},
+    [BJ_CHART_BYTES] = {BJ_AMOUNT_BYTES, 1024},
+    [BJ_CHART_BYTES_PER_SEC] = {BJ_AMOUNT_BYTES_PER_SEC, 1024},
+    [BJ_CHART_PERCENT] = {BJ_AMOUNT_PERCENT, 1000},
+    [BJ_CHART_WATTS] = {BJ_AMOUNT_WATTS, 1000},
+    [BJ_CHART_PER_SEC] = {BJ_AMOUNT_PER_SEC, 1000},
+    [BJ_CHART_HOURS] = {BJ_AMOUNT_HOURS, 1000}};
 
 void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v)
 {
-    const char *name;
-    v = v < 0 ? 0 : v;
-    double scale = scale_of(unit, v, &name);
-    put_fixed(b, v / scale, unit == BJ_CHART_PLAIN && v < 0.95 ? 2 : 1,
-              unit != BJ_CHART_PLAIN);
-    bj_buf_str(b, name);
+    bj_amount(b, chart_units[unit].unit, v < 0 ? 0 : v);
 }
 
-/* The label of a tick, without trailing zeros. */
-void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v)
+/* The unit in which round numbers are ticks: 1 GiB, not 1000000000 B. */
+static double scale_of(enum bj_chart_unit unit, double v)
 {
-    const char *name;
-    double scale = scale_of(unit, v, &name);
-    put_fixed(b, v / scale, 2, false);
-    bj_buf_str(b, name);
+    double scale = 1;
+    while (v / scale >= chart_units[unit].by)
+        scale *= chart_units[unit].by;
+    return scale;
 }
 
 /* Large numbers need fewer digits after the point. */
@@ -148,9 +112,8 @@ static double round_up(double v)
 
 struct bj_chart_axis bj_chart_axis(const struct bj_chart *k, unsigned parts)
 {
-    const char *name;
     struct bj_chart_axis a;
-    double top = top_of(k), scale = scale_of(k->unit, top, &name);
+    double top = top_of(k), scale = scale_of(k->unit, top);
     if (k->unit == BJ_CHART_PERCENT && top <= 100)
         return (struct bj_chart_axis){100, 100.0 / parts};
     a.tick = top > 0 ? round_up(top / scale / parts) * scale : 1;

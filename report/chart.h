@@ -25,8 +25,8 @@ enum bj_chart_unit {
 enum bj_chart_kind {
     BJ_CHART_CURVES, /* all lines in one diagram */
     BJ_CHART_ROWS, /* each line in its own row, all on one scale: nodes, GPUs */
-    BJ_CHART_DAYS, /* bars: each point is a UTC day, and a line may be a part of
-                      the limit */
+    BJ_CHART_DAYS, /* bars: each point is a day of the site, and a line may be a
+                      part of the limit */
     BJ_CHART_PIE,  /* each line has one value: parts of a whole */
     BJ_CHART_KINDS
 };
@@ -57,7 +57,8 @@ struct bj_chart {
 /* Does a line that is not a limit have a value? */
 bool bj_chart_has_values(const struct bj_chart *k);
 
-/* Append a value with its unit, rounded: "1.5 GiB", "34.4 %". */
+/* Append a value, also the label of a tick, with its unit: "1.5 GiB", "34.4 %".
+ */
 void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v);
 
 /* Mean and highest value of a line; false: it has none. */
@@ -82,9 +83,6 @@ struct bj_chart_axis {
     double top, tick;
 };
 struct bj_chart_axis bj_chart_axis(const struct bj_chart *k, unsigned parts);
-
-/* Append the label of a tick of the axis of values, without trailing zeros. */
-void bj_chart_put_tick(struct bj_buf *b, enum bj_chart_unit unit, double v);
 
 /* Seconds from the first to the last point; at least 1. */
 int64_t bj_chart_span(const struct bj_chart *k);

@@ -134,8 +134,11 @@ static void put_label(struct drawing *d, const struct label *l)
                                       .centre = l->align == CENTRE});
 }
 
-static struct bj_slice slice(const struct bj_buf *b)
+/* A text that lacked memory fails the drawing. */
+static struct bj_slice written(struct drawing *d, const struct bj_buf *b)
 {
+    if (b->failed)
+        bj_sheet_fail(d->s);
     return b->p ? (struct bj_slice){b->p, b->len} : BJ_SLICE("");
 }
 
@@ -149,7 +152,7 @@ static void put_title(struct drawing *d)
     if (k->all > 0)
         bj_local_put(&b, " ({%u of %u, those that differ most})", k->lines,
                      k->all);
-    put_label(d, &(struct label){.text = slice(&b),
+    put_label(d, &(struct label){.text = written(d, &b),
                                  .x = d->x,
                                  .y = d->y,
                                  .width = d->width,
@@ -159,16 +162,17 @@ static void put_title(struct drawing *d)
     b.len = 0;
     if (k->kind == BJ_CHART_ROWS) {
         struct bj_buf top = {0};
-        bj_chart_put_tick(&top, k->unit, d->axis.top);
+        bj_chart_amount(&top, k->unit, d->axis.top);
         bj_buf_put(&top, "", 1);
         bj_local_put(&b, "{each row from 0 to %s; at the right the mean}",
                      top.failed ? "" : top.p);
+        b.failed |= top.failed;
         bj_buf_free(&top);
     } else {
         bj_chart_summary(&b, k);
     }
     put_label(d,
-              &(struct label){.text = slice(&b),
+              &(struct label){.text = written(d, &b),
                               .x = d->x,
                               .y = d->y + TITLE * d->size,
                               .width = d->width,
@@ -268,8 +272,8 @@ static void put_y_axis(struct drawing *d)
         const double v = d->axis.tick * i, y = at_y(d, v);
         struct bj_buf b = {0};
         put_line(d, d->left, y, d->right, y, i == 0 ? AXIS : GRID);
-        bj_chart_put_tick(&b, d->k->unit, v);
-        put_label(d, &(struct label){.text = slice(&b),
+        bj_chart_amount(&b, d->k->unit, v);
+        put_label(d, &(struct label){.text = written(d, &b),
                                      .x = d->x,
                                      .y = y - 0.62 * d->size,
                                      .width = d->left - d->x - 0.5 * d->size,
@@ -310,7 +314,7 @@ static void put_time_axis(struct drawing *d)
         struct bj_buf b = {0};
         put_line(d, x, d->top, x, d->bottom, GRID);
         bj_chart_put_time_tick(&b, t, tick);
-        put_x_label(d, x, slice(&b));
+        put_x_label(d, x, written(d, &b));
         bj_buf_free(&b);
     }
     put_label(
@@ -403,7 +407,7 @@ static void put_mean(struct drawing *d, unsigned line, double y)
     else
         bj_buf_str(&b, bj_local("unknown"));
     put_label(
-        d, &(struct label){.text = slice(&b),
+        d, &(struct label){.text = written(d, &b),
                            .x = d->right + 0.5 * d->size,
                            .y = y,
                            .width = d->x + d->width - d->right - 0.5 * d->size,

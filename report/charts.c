@@ -1,4 +1,5 @@
 #include "report/charts.h"
+#include "report/show.h"
 
 #include "base/local.h"
 
@@ -181,6 +182,8 @@ static int by_name(const void *a, const void *b, void *samples)
     const struct bj_samples *s = samples;
     const struct rank *x = a, *y = b;
     int r = compare(s->group[x->group].node, s->group[y->group].node);
+    if (r == 0)
+        r = compare(s->group[x->group].index, s->group[y->group].index);
     return r != 0 ? r : compare(s->group[x->group].gpu, s->group[y->group].gpu);
 }
 
@@ -238,11 +241,10 @@ static const char *name_of(struct bj_charts *c,
                            const struct bj_samples_group *g)
 {
     struct bj_buf name = {0};
-    bj_buf_clean(&name, g->node);
-    if (g->gpu.n > 0) {
-        bj_local_str(&name, name.len > 0 ? ":" : "{GPU} ");
-        bj_buf_clean(&name, g->gpu);
-    }
+    if (g->gpu.n > 0)
+        bj_show_gpu(&name, g->node, g->index, g->gpu);
+    else
+        bj_buf_clean(&name, g->node);
     struct bj_slice s =
         bj_arena_copy(&c->arena, (struct bj_slice){name.p, name.len});
     c->arena.failed |= name.failed;

@@ -3,6 +3,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/local.h"
+#include "base/tz.h"
 #include "report/charts_json.h"
 #include "report/json.h"
 #include "report/pdf.h"
@@ -41,7 +42,7 @@ static int draw_pdf(const struct bj_json *doc, const struct bj_charts *charts,
     if (r == 0)
         r = bj_sheet_new(letter, &s, err);
     if (r == 0)
-        r = bj_pdf_job(s, &report, charts, true, err);
+        r = bj_pdf_job(s, &report, charts, err);
     if (r == 0) {
         bj_pdf_job_title(&report, &title);
         bj_buf_put(&title, "", 1);
@@ -91,7 +92,7 @@ static int draw_images(const struct bj_json *doc,
     int r = 0;
     if (width < BJ_DRAW_WIDTH_MIN || width > BJ_DRAW_WIDTH_MAX || scale < 1 ||
         scale > 3)
-        return bj_err_set(err, -EBADMSG, "width or scale");
+        return bj_err_set(err, -EBADMSG, "width or scale: out of range");
     for (unsigned i = 0; r == 0 && i < charts->charts; i++)
         r = draw_image(&charts->chart[i], (double)width, (double)scale, out,
                        err);
@@ -105,9 +106,23 @@ static int read_all(FILE *f, struct bj_buf *ret, struct bj_err *err)
     while ((n = fread(piece, 1, sizeof(piece), f)) > 0 && !ret->failed &&
            ret->len < INPUT_BYTES)
         bj_buf_put(ret, piece, n);
-    return ret->failed             ? bj_err_set(err, -ENOMEM, "input")
-           : ferror(f) || !feof(f) ? bj_err_set(err, -EIO, "input")
-                                   : 0;
+    return ret->failed ? bj_err_set(err, -ENOMEM, "input")
+           : ferror(f) || !feof(f)
+               ? bj_err_set(err, -EIO, "the input cannot be read")
+               : 0;
+}
+
+/* The names of zones come from the program that requests the drawing. */
+static int take_zone(const struct bj_json *doc, struct bj_tz **ret,
+                     struct bj_err *err)
+{
+    char name[BJ_TZ_NAME];
+    const struct bj_slice text = bj_json_text(bj_json_get(doc, "zone"));
+    snprintf(name, sizeof(name), "%.*s", (int)text.n, text.n ? text.p : "");
+    int r = bj_tz_load(name[0] ? name : "UTC", ret, err);
+    if (r == 0)
+        bj_tz_use(*ret);
+    return r;
 }
 
 static void take_texts(const struct bj_json *texts, struct bj_locals *locals)
@@ -123,11 +138,14 @@ static int convert(struct bj_buf *in, struct bj_buf *out, struct bj_err *err)
     struct bj_charts charts = {.charts = 0};
     struct bj_locals locals = {.n = 0};
     const struct bj_json *doc = NULL;
+    struct bj_tz *zone = NULL;
     int r = read_all(stdin, in, err);
     if (r == 0)
         r = bj_json_parse(&arena, (struct bj_slice){in->p, in->len}, "report",
                           NULL, &doc, err);
     take_texts(bj_json_get(doc, "texts"), &locals);
+    if (r == 0)
+        r = take_zone(doc, &zone, err);
     if (r == 0 && bj_json_get(doc, "charts"))
         r = bj_charts_parse(bj_json_get(doc, "charts"), &charts, err);
     if (r == 0)
@@ -137,9 +155,11 @@ static int convert(struct bj_buf *in, struct bj_buf *out, struct bj_err *err)
         r = bj_err_set(err, -ENOMEM, "drawing");
     if (r == 0 && (fwrite(out->p, 1, out->len, stdout) != out->len ||
                    fflush(stdout) != 0))
-        r = bj_err_set(err, -EIO, "output");
+        r = bj_err_set(err, -EIO, "the output cannot be written");
     bj_charts_free(&charts);
     bj_locals_free(&locals);
+    bj_tz_use(NULL);
+    bj_tz_free(zone);
     bj_arena_free(&arena);
     return r;
 }
@@ -192,9 +212,12 @@ static int run(const char *program, const struct bj_buf *in, struct bj_buf *out,
     return r == 0 && out->failed ? bj_err_set(err, -ENOMEM, "drawing") : r;
 }
 
-static void put_texts(struct bj_buf *in)
+/* The words and the time zone of the reader. */
+static void put_reader(struct bj_buf *in)
 {
     const struct bj_locals *l = bj_locals_used();
+    bj_buf_str(in, ",\"zone\":");
+    bj_json_string(in, bj_slice_str(bj_tz_name(bj_tz_used())));
     bj_buf_str(in, ",\"texts\":{");
     for (size_t i = 0; l && i < l->n; i++) {
         bj_buf_str(in, i > 0 ? "," : "");
@@ -207,7 +230,7 @@ static void put_texts(struct bj_buf *in)
 
 static void put_charts(const struct bj_charts *charts, struct bj_buf *in)
 {
-    put_texts(in);
+    put_reader(in);
     if (!charts)
         return;
     bj_buf_str(in, ",\"charts\":");

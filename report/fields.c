@@ -58,6 +58,7 @@ const struct bj_report_field bj_advice_fields[] = {
     FIELD("option", TEXT, advice, option),
     FIELD("line", TEXT, advice, line),
     FIELD("replaces", TEXT, advice, replaces),
+    FIELD("script_lines", TEXT, advice, script_lines),
     FIELD("finding", TEXT, advice, finding),
     FIELD("url", TEXT, advice, url),
     FIELD("runs", INT, advice, runs),
@@ -82,6 +83,10 @@ const struct bj_report_field bj_node_fields[] = {
     FIELD("memory_charged_peak_bytes", INT, node, memory_charged),
     FIELD("memory_limit_bytes", INT, node, memory_limit),
     FIELD("gpus", INT, node, gpus),
+    FIELD("cpus_busy", MICRO, node, cpus_busy),
+    FIELD("at", INT, node, at),
+    FIELD("idle_since", INT, node, idle_since),
+    FIELD("source", TEXT, node, source),
     END,
 };
 
@@ -94,6 +99,8 @@ const struct bj_report_field bj_gpu_fields[] = {
     FIELD("idle_seconds", MICRO, gpu, idle_usec),
     FIELD("busy_percent", PPM, gpu, busy_ppm),
     FIELD("memory_peak_bytes", INT, gpu, memory_peak),
+    FIELD("idle_since", INT, gpu, idle_since),
+    FIELD("source", TEXT, gpu, source),
     END,
 };
 
@@ -110,7 +117,15 @@ const struct bj_report_field bj_array_fields[] = {
     FIELD("judged", INT, array, judged),
     FIELD("cpu_allocated_seconds", MICRO, array, cpu_allocated_usec),
     FIELD("cpu_used_seconds", MICRO, array, cpu_used_usec),
+    FIELD("ran", INT, array, ran),
+    FIELD("energy_joules", MICRO, array, energy_uj),
+    FIELD("energy_tasks", INT, array, energy_tasks),
+    FIELD("emissions_grams", MICRO, array, emissions_ug),
+    FIELD("emissions_tasks", INT, array, emissions_tasks),
     FIELD("cost", MICRO, array, cost),
+    FIELD("cost_not_charged", MICRO, array, not_charged),
+    FIELD("cost_tasks", INT, array, cost_tasks),
+    FIELD("node_failed", INT, array, node_failed),
     END,
 };
 

@@ -1,5 +1,6 @@
 #include "report/jobstats.h"
 
+#include "base/tz.h"
 #include "report/show.h"
 #include "report/text_parts.h"
 
@@ -9,7 +10,7 @@ enum { WIDTH = 80, LABEL = 15, CELLS = 50 };
 
 struct page {
     const struct bj_report *r;
-    bool colour, utc;
+    bool colour;
     struct bj_buf *out;
     struct bj_buf value;
 };
@@ -79,7 +80,8 @@ static void put_times(struct page *p)
     int64_t start = bj_report_number(p->r, BJ_REPORT_START);
     int64_t limit = bj_report_number(p->r, BJ_REPORT_LIMIT);
     if (start != BJ_SQL_NULL) {
-        bj_show_time(&p->value, start, bj_text_offset(start, p->utc));
+        bj_show_time(&p->value, start);
+        bj_buf_printf(&p->value, " %s", bj_tz_name(bj_tz_used()));
         put_field(p, "Start Time", false);
     }
     bj_show_seconds(&p->value, bj_report_number(p->r, BJ_REPORT_ELAPSED));
@@ -196,11 +198,11 @@ static void put_notes(struct page *p)
         put_note(p, r->next.note, (struct bj_slice){0});
 }
 
-void bj_report_jobstats(const struct bj_report *r, bool colour, bool utc,
+void bj_report_jobstats(const struct bj_report *r, bool colour,
                         struct bj_buf *out)
 {
     const struct bj_report_figure *f = r->figure;
-    struct page p = {.r = r, .colour = colour, .utc = utc, .out = out};
+    struct page p = {.r = r, .colour = colour, .out = out};
     line(&p, '=');
     bj_buf_printf(out, "%*s%s\n", (WIDTH - 20) / 2, "", "Slurm Job Statistics");
     line(&p, '=');

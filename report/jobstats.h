@@ -5,9 +5,10 @@
 #include "base/buf.h"
 #include "report/report.h"
 
-/* Append the sections of the report in 80 columns; times are local unless utc.
+/* Append the sections of the report in 80 columns, with times in the reader's
+ * zone.
  */
-void bj_report_jobstats(const struct bj_report *r, bool colour, bool utc,
+void bj_report_jobstats(const struct bj_report *r, bool colour,
                         struct bj_buf *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "report/catalogue.h"
 
 const char *const bj_local_texts[] = {
+    "(estimate)",
     "(none)",
     "0 to most",
     "20 to 40 %",
@@ -16,6 +17,11 @@ const char *const bj_local_texts[] = {
     "90 days",
     "95 % below",
     "95 % less than",
+    "\"Unused\" is what they held and did not use, as far as it is known. "
+    "\"Known\" is the part of the GPU or core hours for which a value is "
+    "known: GPU use, energy, emissions and the cost of the energy are known "
+    "when a job has ended. \"Jobs ended\" counts the jobs that ended in these "
+    "days.",
     "A digest each day",
     "A digest each week",
     "A GPU counts as used while any kernel runs on it.",
@@ -38,7 +44,6 @@ const char *const bj_local_texts[] = {
     "all fields (JSON)",
     "All jobs of its account together use as much as the account may.",
     "All jobs of its QOS together use as much as is allowed.",
-    "all jobs that began",
     "All waiting jobs",
     "All your jobs",
     "All {1} tasks of array {2}",
@@ -46,10 +51,19 @@ const char *const bj_local_texts[] = {
     "allocated",
     "always 0",
     "An administrator holds it; ask the support.",
+    "idle since",
+    "CPUs now",
+    "Measured by Prometheus",
+    "Memory now",
+    "GPU use now",
+    "Idle since",
+    "and",
     "and {1} more",
     "Anonymous memory",
     "any",
     "API description (OpenAPI)",
+    "Application",
+    "Applications",
     "Apr",
     "Array",
     "At the end of a job with advice or a finding",
@@ -63,6 +77,9 @@ const char *const bj_local_texts[] = {
     "Busy CPUs",
     "By",
     "By account",
+    "By application",
+    "By application: of jobs that ended in this time, with all hours of their "
+    "run.",
     "By faculty",
     "By job",
     "By month",
@@ -92,7 +109,7 @@ const char *const bj_local_texts[] = {
     "cpu",
     "CPU efficiency",
     "CPU hours",
-    "CPU hours of jobs, by the day on which they began",
+    "CPU hours by day",
     "CPU pressure",
     "CPU time",
     "CPU time that the job had",
@@ -128,7 +145,6 @@ const char *const bj_local_texts[] = {
     "Eligible",
     "Emissions",
     "emissions",
-    "Emissions, CO2e",
     "en", /* the language of the texts, for browsers: BCP 47 */
     "end",
     "Ended",
@@ -185,10 +201,6 @@ const char *const bj_local_texts[] = {
     "In use: allocated or mixed. Down or drained: down, draining, drained, "
     "failing, in maintenance, not responding, or switched off. GPUs are "
     "blocked when their node has no CPUs left for them.",
-    "In whole days of UTC. \"Unused\" is what jobs held and did not use, of "
-    "jobs whose use is known. GPU efficiency, energy and emissions are those "
-    "of jobs that have ended; \"known\" is the part of the GPU or core hours "
-    "for which they are known. The cost includes the known energy only.",
     "It could not be started. Look at its working directory, or ask the "
     "support.",
     "It depends on a job that failed, so it will never start. Cancel it.",
@@ -226,7 +238,6 @@ const char *const bj_local_texts[] = {
     "Jobs ended",
     "Jobs of the last week",
     "Jobs started",
-    "jobs that began",
     "Jobs with a higher priority are ahead of it.",
     "Jobs with the most idle GPU time",
     "Jobs with the most unused GPU hours",
@@ -294,6 +305,7 @@ const char *const bj_local_texts[] = {
     "No findings.",
     "No front-end node is available.",
     "No job found with this id.",
+    "No job has ended in this time.",
     "No job with GPUs has ended.",
     "No jobs found in this time.",
     "No jobs found so far.",
@@ -318,16 +330,21 @@ const char *const bj_local_texts[] = {
     "Nodes by state",
     "nodes by state",
     "Nodes measured",
+    "Not charged",
+    "not charged",
     "not ended",
     "Not enough licences are free.",
     "Not enough power is available.",
     "not listed in running.cancel-allow",
+    "not recognised",
     "not used",
     "Nov",
     "Now",
     "now",
     "Oct",
     "of",
+    "of jobs whose node failed",
+    "of the samples of the run",
     "Older findings",
     "Older jobs",
     "On",
@@ -369,6 +386,7 @@ const char *const bj_local_texts[] = {
     "Report of array {1}",
     "Report of job {1}",
     "requested",
+    "Requested",
     "Requested and used",
     "Requeued",
     "Resources allocated",
@@ -436,6 +454,7 @@ const char *const bj_local_texts[] = {
     "The scheduler has not considered it yet.",
     "The search took too long and stopped at jobs that started on {1}.",
     "the {1} least busy of {2}",
+    "There are more applications; the API lists all.",
     "There are more rows; the total includes them. Choose a shorter time or "
     "one account to see them.",
     "There are more; choose a partition.",
@@ -458,6 +477,7 @@ const char *const bj_local_texts[] = {
     "time since {1}",
     "timed out",
     "times",
+    "Times are those of the time zone {1}.",
     "Times are UTC.",
     "To",
     "to",
@@ -490,10 +510,9 @@ const char *const bj_local_texts[] = {
     "Waiting jobs",
     "Waiting times of the last {1} days",
     "Warnings",
+    "what jobs used",
+    "What jobs used within this time, running jobs included; days of {1}.",
     "What to change",
-    "Whole UTC days. GPU efficiency, energy and emissions cover only jobs that "
-    "have ended; \"known\" is the part of the GPU or core hours for which they "
-    "are known.",
     "with findings first",
     "with GPUs",
     "without",

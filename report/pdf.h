@@ -10,7 +10,7 @@
 /* Add the pages of a job.  charts: its charts, or the reason why there are
  * none; NULL: neither is shown. */
 int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
-               const struct bj_charts *charts, bool utc, struct bj_err *err);
+               const struct bj_charts *charts, struct bj_err *err);
 
 /* Document property of reports of jobs. */
 #define BJ_PDF_JOB_SUBJECT                                                     \

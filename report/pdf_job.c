@@ -234,7 +234,7 @@ static void put_warnings(struct page *p)
         bj_pdf_title(&p->pdf, "Warnings");
     for (size_t i = 0; i < r->warnings; i++) {
         const struct bj_report_warning *w = &r->warning[i];
-        bj_show_time(&p->pdf.cell, w->at, bj_text_offset(w->at, p->pdf.utc));
+        bj_show_time(&p->pdf.cell, w->at);
         bj_buf_str(&p->pdf.cell, ": ");
         bj_buf_clean(&p->pdf.cell, w->text);
         put_item(p, BJ_SLICE("\xe2\x80\xa2"), BJ_PDF_TEXT, 12,
@@ -377,8 +377,7 @@ static void put_node(struct page *p, size_t i)
 static void put_gpu(struct page *p, size_t i)
 {
     const struct bj_report_gpu *g = &p->r->gpu[i];
-    put_word(p, "", g->node);
-    put_word(p, ":", g->index.n > 0 ? g->index : g->gpu);
+    bj_show_gpu(&p->pdf.cell, g->node, g->index, g->gpu);
     bj_pdf_cell(&p->pdf, &part_columns[NAME]);
     put_busy(p, g->busy_ppm, BUSY);
     bj_show_bytes(&p->pdf.cell, g->memory_peak);
@@ -409,8 +408,9 @@ static void put_least(struct page *p, const char *what, size_t n, bool gpus)
     bj_buf_free(&title);
     bj_pdf_head(&p->pdf, head, PARTS);
     for (size_t i = 0; rank && i < n; i++)
-        rank[i] =
-            (struct rank){gpus ? use_of_gpu(p->r, i) : use_of_node(p->r, i), i};
+        rank[i] = (struct rank){
+            bj_report_rank(gpus ? use_of_gpu(p->r, i) : use_of_node(p->r, i)),
+            i};
     if (rank)
         qsort(rank, n, sizeof(*rank), by_use);
     for (size_t i = 0; rank && i < shown; i++) {
@@ -446,7 +446,7 @@ static void show_spread(struct bj_buf *b, unsigned which, int64_t v)
     else if (which == BJ_SPREAD_ELAPSED)
         bj_show_seconds(b, v);
     else
-        bj_buf_printf(b, "%.1f", (double)v / 1e6);
+        bj_show_millionths(b, v);
 }
 
 /* Draw a line from the minimum to the maximum, with marks at the median and at
@@ -527,7 +527,7 @@ static void put_when(struct page *p, const char *label, enum bj_report_column c)
 {
     int64_t sec = number(p, c);
     if (sec != BJ_SQL_NULL)
-        bj_show_time(&p->pdf.cell, sec, bj_text_offset(sec, p->pdf.utc));
+        bj_show_time(&p->pdf.cell, sec);
     bj_pdf_fact(&p->pdf, label);
 }
 
@@ -549,7 +549,9 @@ static void put_facts(struct page *p)
     put_count(p, BJ_REPORT_CPUS, "CPU", "CPUs");
     put_count(p, BJ_REPORT_GPUS, "GPU", "GPUs");
     put_word(p, " {on} ", text(p, BJ_REPORT_NODELIST));
-    bj_pdf_fact(&p->pdf, "Allocated");
+    bj_pdf_fact(&p->pdf, number(p, BJ_REPORT_START) != BJ_SQL_NULL
+                             ? "Allocated"
+                             : "Requested");
     put_when(p, "Submitted", BJ_REPORT_SUBMIT);
     if (number(p, BJ_REPORT_WAIT) != BJ_SQL_NULL)
         bj_show_seconds(&p->pdf.cell, number(p, BJ_REPORT_WAIT));
@@ -558,12 +560,14 @@ static void put_facts(struct page *p)
     put_when(p, "Ended", BJ_REPORT_END);
     put_count(p, BJ_REPORT_RESTARTS, "time", "times");
     bj_pdf_fact(&p->pdf, "Requeued");
+    bj_show_zone(&p->pdf.cell);
+    bj_pdf_paragraph(&p->pdf, 4, BJ_PDF_MUTED);
 }
 
 int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
-               const struct bj_charts *charts, bool utc, struct bj_err *err)
+               const struct bj_charts *charts, struct bj_err *err)
 {
-    struct page p = {.pdf = {.sheet = s, .utc = utc}, .r = r};
+    struct page p = {.pdf = {.sheet = s}, .r = r};
     p.pdf.width = bj_sheet_width(s);
     put_head(&p);
     put_verdict(&p);
@@ -580,6 +584,12 @@ int bj_pdf_job(struct bj_sheet *s, const struct bj_report *r,
         put_least(&p, "CPUs and memory of nodes", r->nodes, false);
     if (r->gpus > 0)
         put_least(&p, "GPUs", r->gpus, true);
+    bj_report_idle(r, &p.pdf.cell);
+    if (p.pdf.cell.len > 0)
+        bj_pdf_paragraph(&p.pdf, 4, BJ_PDF_MUTED);
+    bj_report_sampled(r, &p.pdf.cell);
+    if (p.pdf.cell.len > 0)
+        bj_pdf_paragraph(&p.pdf, 4, BJ_PDF_MUTED);
     bool failed = p.pdf.cell.failed;
     bj_buf_free(&p.pdf.cell);
     return failed ? bj_err_set(err, -ENOMEM, "PDF") : 0;

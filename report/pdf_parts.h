@@ -18,7 +18,6 @@ struct bj_pdf_page {
     struct bj_sheet *sheet;
     double width;
     struct bj_buf cell;
-    bool utc; /* else local time */
 };
 
 /* A column of a table. */

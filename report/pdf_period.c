@@ -50,10 +50,10 @@ static const struct bj_pdf_column total_columns[TOTALS] = {
     [USED] = {240, 250, false, NULL},
 };
 
-static void put_known(struct bj_pdf_page *p, int64_t known, int64_t all)
+static void put_known(struct bj_pdf_page *p, int64_t known)
 {
     bj_buf_str(cell(p), ", ");
-    bj_show_percent(cell(p), ratio(known, all));
+    bj_show_percent(cell(p), known);
     bj_local_str(cell(p), " {known}");
     bj_pdf_cell(p, &total_columns[USED]);
 }
@@ -80,25 +80,33 @@ static void put_totals(struct bj_pdf_page *p, const struct bj_period_sums *s,
     bj_pdf_title(p, "Resources used");
     put_hours(p, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(p, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
-    if (s->energy_cpu > 0) {
+    if (s->energy_uj != BJ_SQL_NULL) {
         bj_pdf_row(p, 0, 1);
         bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local("Energy")));
         bj_show_energy(cell(p), s->energy_uj);
-        put_known(p, s->energy_cpu, s->cpu);
+        put_known(p, s->energy_known);
     }
-    if (s->emissions_cpu > 0) {
+    if (s->emissions_ug != BJ_SQL_NULL) {
         bj_pdf_row(p, 0, 1);
         bj_pdf_text(p, &total_columns[LABEL],
                     bj_slice_str(bj_local("Emissions")));
         bj_show_grams(cell(p), s->emissions_ug);
-        bj_buf_str(cell(p), " CO2e");
-        put_known(p, s->emissions_cpu, s->cpu);
+        bj_local_str(cell(p), " CO2e {(estimate)}");
+        put_known(p, s->emissions_known);
     }
-    if (s->cost_jobs > 0) {
+    if (s->cost != BJ_SQL_NULL) {
         bj_pdf_row(p, 0, 1);
         bj_pdf_text(p, &total_columns[LABEL], bj_slice_str(bj_local("Cost")));
         bj_show_money(cell(p), s->cost, currency);
-        put_known(p, s->cost_cpu, s->cpu);
+        put_known(p, s->cost_known);
+    }
+    if (s->not_charged > 0) {
+        bj_pdf_row(p, 0, 1);
+        bj_pdf_text(p, &total_columns[LABEL],
+                    bj_slice_str(bj_local("Not charged")));
+        bj_show_money(cell(p), s->not_charged, currency);
+        bj_local_str(cell(p), " {of jobs whose node failed}");
+        bj_pdf_cell(p, &total_columns[USED]);
     }
 }
 
@@ -153,7 +161,7 @@ static void put_wasters(struct bj_pdf_page *p, const struct bj_period *d,
         bj_pdf_text(p, &waster_columns[USER], w->user);
         bj_pdf_text(p, &waster_columns[NAME], w->name);
         if (which == BJ_WASTE_MEMORY)
-            bj_buf_printf(cell(p), "%.1f", (double)w->amount / 1024.0 / 3600.0);
+            bj_show_gib_hours(cell(p), w->amount);
         else
             bj_show_hours(cell(p), w->amount);
         bj_pdf_cell(p, &waster_columns[AMOUNT]);
@@ -208,11 +216,12 @@ static const struct bj_pdf_column group_columns[GROUPS] = {
     [ENERGY] = {426, 68, true, "energy"},
 };
 
-static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s)
+static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s,
+                      const char *none)
 {
     const int64_t ppm = ratio(s->cpu_used, s->cpu_known);
     bj_pdf_text(p, &group_columns[GROUP],
-                s->name.n > 0 ? s->name : bj_slice_str(bj_local("(none)")));
+                s->name.n > 0 ? s->name : bj_slice_str(bj_local(none)));
     bj_show_number(cell(p), s->jobs);
     bj_pdf_cell(p, &group_columns[GROUP_JOBS]);
     bj_show_hours(cell(p), s->cpu);
@@ -222,7 +231,7 @@ static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s)
     bj_pdf_cell(p, &group_columns[CPU_USED]);
     bj_show_hours(cell(p), s->gpu > 0 ? s->gpu : BJ_SQL_NULL);
     bj_pdf_cell(p, &group_columns[GPU_HOURS]);
-    bj_show_energy(cell(p), s->energy_cpu > 0 ? s->energy_uj : BJ_SQL_NULL);
+    bj_show_energy(cell(p), s->energy_uj);
     bj_pdf_cell(p, &group_columns[ENERGY]);
 }
 
@@ -231,11 +240,11 @@ static void put_groups(struct bj_pdf_page *p, const struct bj_period *d)
     const size_t shown = d->groups < SHOWN ? d->groups : SHOWN;
     if (shown == 0)
         return;
-    bj_pdf_title(p, d->by_user ? "Users" : "Accounts");
+    bj_pdf_title(p, bj_period_groups[d->by].title);
     bj_pdf_head(p, group_columns, GROUPS);
     for (size_t i = 0; i < shown; i++) {
         bj_pdf_row(p, i, shown);
-        put_group(p, &d->group[i]);
+        put_group(p, &d->group[i], bj_period_groups[d->by].none);
     }
     if (d->groups > shown) {
         bj_local_put(cell(p), "{and %zu more}", d->groups - shown);
@@ -254,8 +263,10 @@ int bj_pdf_period(struct bj_sheet *s, const struct bj_period *d,
                                              .lines = 4,
                                              .font = BJ_FONT_BOLD,
                                              .colour = BJ_PDF_TEXT});
+    bj_period_meaning(cell(&p));
+    bj_pdf_paragraph(&p, 8, BJ_PDF_MUTED);
     put_states(&p, &d->all);
-    put_totals(&p, &d->all, d->currency);
+    put_totals(&p, &d->all, bj_slice_str(d->prices.currency));
     put_days(&p, d);
     for (int i = 0; i < BJ_WASTES; i++)
         put_wasters(&p, d, (enum bj_waste)i);

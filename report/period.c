@@ -10,23 +10,22 @@
 
 enum { MICRO = 1000000, SLOTS = 1 << 16 };
 
+const struct bj_period_group bj_period_groups[BJ_PERIOD_BYS] = {
+    [BJ_PERIOD_BY_ACCOUNT] = {"account", "accounts", "Accounts", "(none)"},
+    [BJ_PERIOD_BY_USER] = {"user", "users", "Users", "(none)"},
+    [BJ_PERIOD_BY_APPLICATION] = {"application", "applications", "Applications",
+                                  "not recognised"}};
+
 void bj_period_free(struct bj_period *p)
 {
     bj_arena_free(&p->arena);
     free(p->group);
     free(p->slot);
-    *p = (struct bj_period){.by_user = false};
+    *p = (struct bj_period){.groups = 0};
 }
 
 /* --- sums ------------------------------------------------------------------
  */
-
-static void plus(int64_t *sum, int64_t v)
-{
-    int64_t s;
-    if (v > 0 && !__builtin_add_overflow(*sum, v, &s))
-        *sum = s;
-}
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -55,33 +54,31 @@ static void count(struct bj_period_sums *s, struct bj_slice state)
             ++*states[i].to;
 }
 
-static void add(struct bj_period_sums *s, const struct bj_period_job *j)
+static void add(struct bj_period_sums *s, const struct bj_period_job *j,
+                const struct bj_bill *b)
 {
-    int64_t cpu = times(times(j->cpus, j->elapsed_sec), MICRO);
-    int64_t gpu = times(times(j->gpus, j->elapsed_sec), MICRO);
     count(s, j->state);
-    plus(&s->cpu, cpu);
-    if (j->cpu_usec != BJ_SQL_NULL) {
-        plus(&s->cpu_known, cpu);
-        plus(&s->cpu_used, j->cpu_usec);
-    }
-    plus(&s->gpu, gpu);
-    if (j->gpu_ppm != BJ_SQL_NULL) {
-        plus(&s->gpu_known, gpu);
-        plus(&s->gpu_used, bj_best_ratio(gpu, j->gpu_ppm, MICRO));
-    }
-    if (j->energy_uj != BJ_SQL_NULL)
-        plus(&s->energy_cpu, cpu);
-    plus(&s->energy_uj, j->energy_uj);
-    if (j->emissions_ug != BJ_SQL_NULL)
-        plus(&s->emissions_cpu, cpu);
-    plus(&s->emissions_ug, j->emissions_ug);
-    if (j->cost == BJ_SQL_NULL)
-        return;
-    s->cost_jobs++;
-    plus(&s->cost, j->cost);
-    if (j->cost_is_minimum == 0)
-        plus(&s->cost_cpu, cpu);
+    bj_bill_add(&s->bill, b);
+}
+
+/* Compute the figures of a bill. */
+static void settle(struct bj_period_sums *s, const struct bj_prices *prices)
+{
+    const struct bj_bill *b = &s->bill;
+    s->cpu = times(b->cpu_sec, MICRO);
+    s->cpu_known = times(b->cpu_known_sec, MICRO);
+    s->cpu_used = times(b->cpu_used_msec, 1000);
+    s->gpu = times(b->gpu_sec, MICRO);
+    s->gpu_known = times(b->gpu_known_sec, MICRO);
+    s->gpu_used = times(b->gpu_used_msec, 1000);
+    s->energy_uj =
+        b->energy_cpu_sec > 0 ? times(b->energy_mj, 1000) : BJ_SQL_NULL;
+    s->energy_known = bj_bill_energy_known(b);
+    s->emissions_ug = b->emissions_mj > 0 ? b->emissions_ug : BJ_SQL_NULL;
+    s->emissions_known = bj_bill_emissions_known(b);
+    s->cost = bj_bill_cost(b, prices);
+    s->cost_known = bj_bill_cost_known(b, prices);
+    s->not_charged = bj_bill_not_charged(b, prices);
 }
 
 /* Find or make the group with a name; NULL: out of memory. */
@@ -134,23 +131,24 @@ static void waste(struct bj_period *p, enum bj_waste which, int64_t amount,
                                ppm};
 }
 
-static void add_waste(struct bj_period *p, const struct bj_period_job *j)
+static void add_waste(struct bj_period *p, const struct bj_period_job *j,
+                      const struct bj_bill *b)
 {
-    int64_t cpu = times(times(j->cpus, j->elapsed_sec), MICRO);
-    int64_t gpu = times(times(j->gpus, j->elapsed_sec), MICRO);
-    int64_t ppm = bj_best_ratio(j->cpu_usec, MICRO, cpu);
-    if (gpu > 0 && j->gpu_ppm != BJ_SQL_NULL && j->gpu_ppm <= MICRO)
-        waste(p, BJ_WASTE_GPU, bj_best_ratio(gpu, MICRO - j->gpu_ppm, MICRO),
-              j->gpu_ppm, j);
-    if (!(gpu > 0) && cpu > 0 && j->cpu_usec != BJ_SQL_NULL)
-        waste(p, BJ_WASTE_CPU, cpu - j->cpu_usec, ppm, j);
+    const int64_t memory = j->memory_bytes, peak = j->memory_peak_bytes;
+    if (b->gpu_known_sec > 0)
+        waste(p, BJ_WASTE_GPU,
+              times(b->gpu_known_sec, MICRO) - times(b->gpu_used_msec, 1000),
+              bj_best_ratio(b->gpu_used_msec, 1000, b->gpu_known_sec), j);
+    if (b->gpu_sec <= 0 && b->cpu_known_sec > 0)
+        waste(p, BJ_WASTE_CPU,
+              times(b->cpu_known_sec, MICRO) - times(b->cpu_used_msec, 1000),
+              bj_best_ratio(b->cpu_used_msec, 1000, b->cpu_known_sec), j);
     /* A job that ran out of memory needed more. */
-    if (j->memory_bytes > j->memory_peak_bytes && j->memory_peak_bytes >= 0 &&
+    if (peak >= 0 && memory > peak && b->mem_mib_sec > 0 &&
         !bj_slice_eq(j->state, BJ_SLICE("oom")))
         waste(p, BJ_WASTE_MEMORY,
-              times((j->memory_bytes - j->memory_peak_bytes) >> 20,
-                    j->elapsed_sec),
-              bj_best_ratio(j->memory_peak_bytes, MICRO, j->memory_bytes), j);
+              bj_best_ratio(b->mem_mib_sec, memory - peak, memory),
+              bj_best_ratio(peak, MICRO, memory), j);
 }
 
 static void add_findings(struct bj_period *p, struct bj_slice names)
@@ -171,19 +169,22 @@ static void add_findings(struct bj_period *p, struct bj_slice names)
 
 void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
 {
+    struct bj_bill b;
+    if (!bj_bill_of_job(&j->use, p->since_sec, p->until_sec, &b))
+        return;
     struct bj_period_sums *group =
-        group_of(p, p->by_user ? j->user : j->account);
+        group_of(p, p->by == BJ_PERIOD_BY_USER          ? j->user
+                    : p->by == BJ_PERIOD_BY_APPLICATION ? j->application
+                                                        : j->account);
     if (!group) {
         p->arena.failed = true;
         return;
     }
-    if (j->end_sec > p->last_sec)
-        p->last_sec = j->end_sec;
-    if (j->currency.n > 0 && p->currency.n == 0)
-        p->currency = bj_arena_copy(&p->arena, j->currency);
-    add(&p->all, j);
-    add(group, j);
-    add_waste(p, j);
+    if (j->use.end > p->last_sec)
+        p->last_sec = j->use.end;
+    add(&p->all, j, &b);
+    add(group, j, &b);
+    add_waste(p, j, &b);
     add_findings(p, j->findings);
     bj_period_add_day(p, j);
 }
@@ -209,6 +210,9 @@ static int by_jobs(const void *a, const void *b)
 
 void bj_period_settle(struct bj_period *p)
 {
+    settle(&p->all, &p->prices);
+    for (size_t i = 0; i < p->groups; i++)
+        settle(&p->group[i], &p->prices);
     if (p->groups > 0)
         qsort(p->group, p->groups, sizeof(*p->group), by_cpu);
     qsort(p->finding, p->findings, sizeof(p->finding[0]), by_jobs);

@@ -1,11 +1,12 @@
-/* The report of a user, an account or a month: sorted sums over jobs, how much
- * of the sums is known, and the jobs that wasted most. */
+/* The report of a user, an account or a month: what jobs used within a time
+ * (statsdb/bill.h), sums over their groups, how much of the sums is known, and
+ * the jobs that wasted most of it. */
 #ifndef BJ_REPORT_PERIOD_H
 #define BJ_REPORT_PERIOD_H
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "store/db.h"
+#include "statsdb/bill.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,16 +14,13 @@
 
 /* A job to add; any number may be BJ_SQL_NULL.  Texts are copied. */
 struct bj_period_job {
-    struct bj_slice id, user, account, name, state, currency;
+    struct bj_slice id, user, account, application, name, state;
     struct bj_slice findings; /* "a,b" */
-    int64_t elapsed_sec, cpus, cpu_usec, gpus, gpu_ppm;
-    int64_t memory_bytes, memory_peak_bytes, energy_uj, emissions_ug;
-    int64_t cost, cost_is_minimum;
-    int64_t end_sec;
-    int64_t at_sec; /* time at which the job began */
+    struct bj_bill_job use;
+    int64_t memory_bytes, memory_peak_bytes; /* allocated, used */
 };
 
-/* CPU time of the jobs that began on a day, in microseconds. */
+/* CPU time used on a day, in microseconds. */
 struct bj_period_day {
     int64_t cpu, cpu_used; /* cpu_used: of jobs with known use */
 };
@@ -32,16 +30,28 @@ enum { BJ_PERIOD_DAYS = 92 }; /* maximum; longer periods have no sums by day */
 struct bj_period_sums {
     struct bj_slice name; /* name of the group */
     int64_t jobs, completed, failed, timeout, oom, cancelled, open;
-    /* In microseconds.  ..._known: the part of cpu or gpu of jobs with known
-     * use. */
+    struct bj_bill bill;
+    /* After settle, from the bill.  In microseconds; ..._known: the part of cpu
+     * or gpu of jobs with known use. */
     int64_t cpu, cpu_known, cpu_used, gpu, gpu_known, gpu_used;
-    /* energy_cpu: the part of cpu of jobs with known energy */
-    int64_t energy_uj, energy_cpu;
-    int64_t emissions_ug, emissions_cpu;
-    /* cost in millionths; number of jobs with a cost */
-    int64_t cost, cost_jobs;
-    int64_t cost_cpu; /* the part of cpu of jobs whose whole cost is known */
+    /* BJ_SQL_NULL: of no job; known parts in millionths of the CPU time */
+    int64_t energy_uj, energy_known;
+    int64_t emissions_ug, emissions_known;
+    int64_t cost, cost_known, not_charged; /* costs in millionths */
 };
+
+enum bj_period_by {
+    BJ_PERIOD_BY_ACCOUNT,
+    BJ_PERIOD_BY_USER,
+    BJ_PERIOD_BY_APPLICATION,
+    BJ_PERIOD_BYS
+};
+
+/* Names of groups: of one, of all, and their title; of a group without name. */
+struct bj_period_group {
+    const char *one, *many, *title, *none;
+};
+extern const struct bj_period_group bj_period_groups[BJ_PERIOD_BYS];
 
 enum bj_waste {
     BJ_WASTE_GPU,    /* unused GPU time, microseconds */
@@ -64,9 +74,10 @@ struct bj_period_count {
 
 struct bj_period {
     struct bj_arena arena;
-    bool by_user;             /* else the groups are accounts */
-    int64_t last_sec;         /* when the last job ended; 0: no job has ended */
-    struct bj_slice currency; /* of costs */
+    enum bj_period_by by;         /* the groups */
+    int64_t since_sec, until_sec; /* what jobs used in [since, until) */
+    struct bj_prices prices;
+    int64_t last_sec; /* when the last job ended; 0: no job has ended */
     struct bj_period_sums all;
     /* after settle sorted by CPU time, largest first */
     struct bj_period_sums *group;
@@ -76,19 +87,24 @@ struct bj_period {
     unsigned wasters[BJ_WASTES];
     struct bj_period_count finding[64];
     unsigned findings;
-    bool utc;          /* days of UTC, else of local time */
     int64_t first_day; /* since 1970-01-01 */
     unsigned days;     /* 0: no sums by day */
     struct bj_period_day day[BJ_PERIOD_DAYS];
 };
 
-/* Zero-initialise a period and set by_user before use. */
+/* What totals of a period mean; the value is the name of the time zone. */
+#define BJ_USED_IN_PERIOD                                                      \
+    "{What jobs used within this time, running jobs included; days of %s.}"
+
+/* Zero-initialise a period and set by, the time and the prices before use.
+ */
 void bj_period_free(struct bj_period *p);
 
-/* Also sum by day, for jobs that began in [since, until), if that is 2 to
+/* Also sum by day, in the thread's time zone, if the time until now_sec is 2 to
  * BJ_PERIOD_DAYS days.  Call it before the first job is added. */
-void bj_period_by_day(struct bj_period *p, int64_t since_sec, int64_t until_sec,
-                      bool utc);
+void bj_period_by_day(struct bj_period *p, int64_t now_sec);
+/* Add what a job used within the time; jobs that did not run then do not count.
+ */
 void bj_period_add(struct bj_period *p, const struct bj_period_job *job);
 
 /* Sort groups and findings, after all jobs were added. */
@@ -112,7 +128,12 @@ void bj_period_print(const struct bj_period *p, const char *title,
 struct bj_charts;
 void bj_period_charts(const struct bj_period *p, struct bj_charts *ret);
 
-/* Append the report as JSON. */
+/* Append the report as JSON, or its sums as CSV: the total and each group, with
+ * the names and digits of /api/v1/usage. */
 void bj_period_json(const struct bj_period *p, struct bj_buf *out);
+void bj_period_csv(const struct bj_period *p, struct bj_buf *out);
+
+/* Append what the totals mean (BJ_USED_IN_PERIOD). */
+void bj_period_meaning(struct bj_buf *out);
 
 #endif

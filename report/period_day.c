@@ -1,48 +1,46 @@
 #include "report/period_day.h"
 
 #include "base/local.h"
-
+#include "base/tz.h"
 #include "report/charts.h"
-#include "report/text_parts.h"
+#include "statsdb/best.h"
 
-enum { DAY = 86400 };
+enum { DAY = 86400, MICRO = 1000000 };
 
-static int64_t day_of(int64_t sec, bool utc)
+void bj_period_by_day(struct bj_period *p, int64_t now_sec)
 {
-    return (sec + 60 * (int64_t)bj_text_offset(sec, utc)) / DAY;
-}
-
-void bj_period_by_day(struct bj_period *p, int64_t since_sec, int64_t until_sec,
-                      bool utc)
-{
-    if (since_sec < 0 || until_sec <= since_sec ||
-        until_sec - since_sec > (BJ_PERIOD_DAYS + 1) * (int64_t)DAY)
+    const struct bj_tz *tz = bj_tz_used();
+    const int64_t until = p->until_sec < now_sec ? p->until_sec : now_sec + 1;
+    if (p->since_sec < 0 || until <= p->since_sec ||
+        until - p->since_sec > (BJ_PERIOD_DAYS + 1) * (int64_t)DAY)
         return;
-    const int64_t first = day_of(since_sec, utc);
-    const int64_t days = day_of(until_sec - 1, utc) - first + 1;
+    const int64_t first = bj_tz_day(tz, p->since_sec);
+    const int64_t days = bj_tz_day(tz, until - 1) - first + 1;
     if (days < 2 || days > BJ_PERIOD_DAYS)
         return;
-    p->utc = utc;
     p->first_day = first;
     p->days = (unsigned)days;
 }
 
 void bj_period_add_day(struct bj_period *p, const struct bj_period_job *j)
 {
-    int64_t cpu, sum;
-    if (p->days == 0 || j->at_sec < 0 || j->cpus < 0 || j->elapsed_sec < 0 ||
-        __builtin_mul_overflow(j->cpus, j->elapsed_sec, &cpu) ||
-        __builtin_mul_overflow(cpu, INT64_C(1000000), &cpu))
+    const struct bj_tz *tz = bj_tz_used();
+    int64_t start, stop;
+    if (p->days == 0 || !bj_bill_time(&j->use, &start, &stop))
         return;
-    const int64_t at = day_of(j->at_sec, p->utc) - p->first_day;
-    if (at < 0 || at >= p->days)
-        return;
-    struct bj_period_day *d = &p->day[at];
-    if (!__builtin_add_overflow(d->cpu, cpu, &sum))
-        d->cpu = sum;
-    if (j->cpu_usec > 0 &&
-        !__builtin_add_overflow(d->cpu_used, j->cpu_usec, &sum))
-        d->cpu_used = sum;
+    int64_t day = bj_tz_day(tz, start > p->since_sec ? start : p->since_sec);
+    for (; day <= bj_tz_day(tz, stop) && day < p->first_day + p->days; day++) {
+        struct bj_bill b;
+        int64_t from = bj_tz_midnight(tz, day),
+                to = bj_tz_midnight(tz, day + 1);
+        from = from < p->since_sec ? p->since_sec : from;
+        to = to > p->until_sec ? p->until_sec : to;
+        if (day < p->first_day || !bj_bill_of_job(&j->use, from, to, &b))
+            continue;
+        struct bj_period_day *d = &p->day[day - p->first_day];
+        d->cpu += bj_best_ratio(b.cpu_sec, MICRO, 1);
+        d->cpu_used += bj_best_ratio(b.cpu_used_msec, 1000, 1);
+    }
 }
 
 void bj_period_charts(const struct bj_period *p, struct bj_charts *ret)
@@ -59,7 +57,7 @@ void bj_period_charts(const struct bj_period *p, struct bj_charts *ret)
     }
     *k = (struct bj_chart){
         .kind = BJ_CHART_DAYS,
-        .title = bj_local("CPU hours of jobs, by the day on which they began"),
+        .title = bj_local("CPU hours by day"),
         .unit = BJ_CHART_HOURS,
         .start = p->first_day * DAY,
         .from = p->first_day * DAY,

@@ -1,27 +1,29 @@
 #include "report/period_take.h"
 
+#include "sched/state.h"
+
 enum {
     ID,
     USER,
     ACCOUNT,
+    APPLICATION,
     NAME,
     STATE,
     FINDINGS,
-    CURRENCY,
     TEXTS,
     ELAPSED = TEXTS,
-    CPUS,
+    CPU_SEC,
     CPU_USED,
-    GPUS,
+    GPU_SEC,
     GPU_EFFICIENCY,
     MEMORY,
-    MEMORY_REQUESTED,
+    MEMORY_TIME,
     PEAK,
     ENERGY,
     EMISSIONS,
     START,
-    COST,
-    COST_MINIMUM,
+    COVERED,
+    SUSPENDED,
     END
 };
 
@@ -31,23 +33,23 @@ static const char *const names[BJ_PERIOD_COLUMNS] = {
     [ID] = "display_id",
     [USER] = "user",
     [ACCOUNT] = "account",
+    [APPLICATION] = "application",
     [NAME] = "name",
     [STATE] = "state",
     [FINDINGS] = "finding_names",
-    [CURRENCY] = "currency",
     [ELAPSED] = "elapsed_seconds",
-    [CPUS] = "cpus",
+    [CPU_SEC] = "cpu_allocated_seconds",
     [CPU_USED] = "cpu_used_seconds",
-    [GPUS] = "gpus",
+    [GPU_SEC] = "gpu_allocated_seconds",
     [GPU_EFFICIENCY] = "gpu_efficiency_percent",
     [MEMORY] = "memory_allocated_bytes",
-    [MEMORY_REQUESTED] = "memory_requested_bytes",
+    [MEMORY_TIME] = "memory_allocated_mib_seconds",
     [PEAK] = "memory_peak_bytes",
     [ENERGY] = "energy_joules",
     [EMISSIONS] = "emissions_grams",
     [START] = "start",
-    [COST] = "cost",
-    [COST_MINIMUM] = "cost_is_minimum",
+    [COVERED] = "emissions_covered_percent",
+    [SUSPENDED] = "suspended_seconds",
     [END] = "end"};
 
 const struct bj_job_column *const *bj_period_columns(void)
@@ -99,28 +101,29 @@ int bj_period_take(struct bj_period *p, struct bj_buf *texts, value_fn *value,
     int r = read_texts(texts, value, ctx, text, err);
     if (r < 0)
         return r;
-    bj_period_add(
-        p, &(struct bj_period_job){.id = text[ID],
-                                   .user = text[USER],
-                                   .account = text[ACCOUNT],
-                                   .name = text[NAME],
-                                   .state = text[STATE],
-                                   .findings = text[FINDINGS],
-                                   .currency = text[CURRENCY],
-                                   .elapsed_sec = v[ELAPSED],
-                                   .cpus = v[CPUS],
-                                   .cpu_usec = v[CPU_USED],
-                                   .gpus = v[GPUS],
-                                   .gpu_ppm = v[GPU_EFFICIENCY],
-                                   .memory_bytes = v[MEMORY] != BJ_SQL_NULL
-                                                       ? v[MEMORY]
-                                                       : v[MEMORY_REQUESTED],
-                                   .memory_peak_bytes = v[PEAK],
-                                   .energy_uj = v[ENERGY],
-                                   .emissions_ug = v[EMISSIONS],
-                                   .cost = v[COST],
-                                   .cost_is_minimum = v[COST_MINIMUM],
-                                   .end_sec = v[END],
-                                   .at_sec = v[START]});
+    bj_period_add(p, &(struct bj_period_job){
+                         .id = text[ID],
+                         .user = text[USER],
+                         .account = text[ACCOUNT],
+                         .application = text[APPLICATION],
+                         .name = text[NAME],
+                         .state = text[STATE],
+                         .findings = text[FINDINGS],
+                         .use = {.start = v[START],
+                                 .end = v[END],
+                                 .elapsed = v[ELAPSED],
+                                 .suspended = v[SUSPENDED],
+                                 .cpu_sec = v[CPU_SEC],
+                                 .gpu_sec = v[GPU_SEC],
+                                 .mem_mib_sec = v[MEMORY_TIME],
+                                 .cpu_usec = v[CPU_USED],
+                                 .gpu_ppm = v[GPU_EFFICIENCY],
+                                 .energy_uj = v[ENERGY],
+                                 .emissions_ug = v[EMISSIONS],
+                                 .emissions_covered_ppm = v[COVERED],
+                                 .node_failed = bj_bill_node_failed(
+                                     bj_state_from_name(text[STATE]))},
+                         .memory_bytes = v[MEMORY],
+                         .memory_peak_bytes = v[PEAK]});
     return p->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 0;
 }

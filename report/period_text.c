@@ -1,5 +1,6 @@
 /* The report of a period as text. */
 #include "base/local.h"
+#include "base/tz.h"
 #include "report/meter.h"
 #include "report/period.h"
 #include "report/show.h"
@@ -78,6 +79,11 @@ static void put_states(struct page *g)
     g->cell.len = 0;
 }
 
+void bj_period_meaning(struct bj_buf *out)
+{
+    bj_local_put(out, BJ_USED_IN_PERIOD, bj_tz_name(bj_tz_used()));
+}
+
 void bj_period_hours(struct bj_buf *out, int64_t used, int64_t known,
                      int64_t all)
 {
@@ -106,10 +112,10 @@ bool bj_period_is_known(int64_t known, int64_t all)
     return known > 0 && known >= all - known;
 }
 
-static void put_known(struct page *g, int64_t known, int64_t all)
+static void put_known(struct page *g, int64_t known)
 {
     bj_buf_str(g->out, ", ");
-    bj_show_percent(g->out, bj_best_ratio(known, MICRO, all));
+    bj_show_percent(g->out, known);
     bj_local_str(g->out, " {known}\n");
 }
 
@@ -142,24 +148,32 @@ static void put_totals(struct page *g)
     bj_buf_str(g->out, "\n");
     put_hours(g, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(g, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
-    if (s->energy_cpu > 0) {
+    if (s->energy_uj != BJ_SQL_NULL) {
         bj_buf_str(g->out, "  ");
         bj_text_left(g->out, "Energy", LABEL);
         bj_show_energy(g->out, s->energy_uj);
-        put_known(g, s->energy_cpu, s->cpu);
+        put_known(g, s->energy_known);
     }
-    if (s->emissions_cpu > 0) {
+    if (s->emissions_ug != BJ_SQL_NULL) {
         bj_buf_str(g->out, "  ");
         bj_text_left(g->out, "Emissions", LABEL);
         bj_show_grams(g->out, s->emissions_ug);
-        bj_buf_str(g->out, " CO2e");
-        put_known(g, s->emissions_cpu, s->cpu);
+        bj_local_str(g->out, " CO2e {(estimate)}");
+        put_known(g, s->emissions_known);
     }
-    if (s->cost_jobs > 0) {
+    if (s->cost != BJ_SQL_NULL) {
         bj_buf_str(g->out, "  ");
         bj_text_left(g->out, "Cost", LABEL);
-        bj_show_money(g->out, s->cost, g->p->currency);
-        put_known(g, s->cost_cpu, s->cpu);
+        bj_show_money(g->out, s->cost, bj_slice_str(g->p->prices.currency));
+        put_known(g, s->cost_known);
+    }
+    if (s->not_charged > 0) {
+        bj_buf_str(g->out, "  ");
+        bj_text_left(g->out, "Not charged", LABEL);
+        bj_show_money(g->out, s->not_charged,
+                      bj_slice_str(g->p->prices.currency));
+        bj_local_str(g->out, " {of jobs whose node failed}");
+        bj_buf_str(g->out, "\n");
     }
 }
 
@@ -169,21 +183,26 @@ static void put_totals(struct page *g)
 static void put_group(struct page *g, const struct bj_period_sums *s)
 {
     bj_buf_str(g->out, "  ");
-    put_left(g, s->name.n > 0 ? s->name : bj_slice_str(bj_local("(none)")),
+    put_left(g,
+             s->name.n > 0
+                 ? s->name
+                 : bj_slice_str(bj_local(bj_period_groups[g->p->by].none)),
              NAME);
     bj_show_number(&g->cell, s->jobs);
-    put_right(g, 8);
+    put_right(g, 7);
     bj_show_hours(&g->cell, s->cpu);
-    put_right(g, 12);
+    put_right(g, 11);
     bj_show_percent(&g->cell,
                     s->cpu_known > 0
                         ? bj_best_ratio(s->cpu_used, MICRO, s->cpu_known)
                         : BJ_SQL_NULL);
-    put_right(g, 9);
+    put_right(g, 8);
+    bj_show_percent(&g->cell, bj_best_ratio(s->cpu_known, MICRO, s->cpu));
+    put_right(g, 8);
     bj_show_hours(&g->cell, s->gpu > 0 ? s->gpu : BJ_SQL_NULL);
     put_right(g, 10);
-    bj_show_energy(&g->cell, s->energy_cpu > 0 ? s->energy_uj : BJ_SQL_NULL);
-    put_right(g, 13);
+    bj_show_energy(&g->cell, s->energy_uj);
+    put_right(g, 12);
     bj_buf_str(g->out, "\n");
 }
 
@@ -192,15 +211,12 @@ static void put_groups(struct page *g)
     static const struct {
         const char *title;
         unsigned width;
-    } heads[] = {{"jobs", 8},
-                 {"CPU hours", 12},
-                 {"used", 9},
-                 {"GPU hours", 10},
-                 {"energy", 13}};
+    } heads[] = {{"jobs", 7},  {"CPU hours", 11}, {"used", 8},
+                 {"known", 8}, {"GPU hours", 10}, {"energy", 12}};
     const struct bj_period *p = g->p;
     if (p->groups == 0)
         return;
-    title(g, p->by_user ? "Users" : "Accounts");
+    title(g, bj_period_groups[p->by].title);
     bj_buf_printf(g->out, "  %*s", NAME, "");
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         bj_text_right(g->out, heads[i].title, heads[i].width);
@@ -230,8 +246,7 @@ static void put_wasters(struct page *g, enum bj_waste which)
         bj_buf_str(g->out, " ");
         put_left(g, w->name, 14);
         if (which == BJ_WASTE_MEMORY)
-            bj_buf_printf(&g->cell, "%.1f",
-                          (double)w->amount / 1024.0 / 3600.0);
+            bj_show_gib_hours(&g->cell, w->amount);
         else
             bj_show_hours(&g->cell, w->amount);
         put_right(g, 11);
@@ -263,6 +278,9 @@ void bj_period_print(const struct bj_period *p, const char *first,
     colour(&g, "\033[1m");
     bj_text_wrap(out, bj_slice_str(first), 2, 0);
     colour(&g, "\033[0m");
+    bj_period_meaning(&g.cell);
+    bj_text_wrap(out, (struct bj_slice){g.cell.p, g.cell.len}, 2, 0);
+    g.cell.len = 0;
     put_states(&g);
     put_totals(&g);
     for (int i = 0; i < BJ_WASTES; i++)

@@ -9,6 +9,7 @@
 #include "statsdb/escalation.h"
 #include "statsdb/fragment.h"
 #include "statsdb/job_column.h"
+#include "statsdb/price.h"
 
 #include <stdlib.h>
 
@@ -99,6 +100,52 @@ static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
     return code < 0 ? code : 0;
 }
 
+/* Earlier runs like this one, among the last 500 jobs of the owner; state 4 is
+ * BJ_STATE_COMPLETED. */
+static const char usual_sql[] =
+    "SELECT o.elapsed FROM (SELECT * FROM job WHERE \"user\" = (SELECT"
+    " \"user\" FROM job WHERE id = ?1) AND at < (SELECT at FROM job WHERE id ="
+    " ?1) ORDER BY at DESC LIMIT 500) AS o JOIN job AS j ON j.cluster ="
+    " o.cluster AND j.name = o.name AND j.cpus = o.cpus AND"
+    " coalesce(j.nodes, 0) = coalesce(o.nodes, 0) AND coalesce(j.gpus, 0) ="
+    " coalesce(o.gpus, 0) AND coalesce(j.account, 0) = coalesce(o.account, 0)"
+    " AND coalesce(j.partition, 0) = coalesce(o.partition, 0) AND j.state ="
+    " o.state LEFT JOIN job_use AS u ON u.job = j.id LEFT JOIN job_use AS p ON"
+    " p.job = o.id WHERE j.id = ?1 AND j.state = 4 AND j.array_job_id IS NULL"
+    " AND o.array_job_id IS NULL AND coalesce(u.application, 0) ="
+    " coalesce(p.application, 0) AND o.elapsed > 0 AND"
+    " coalesce(o.suspended, 0) = 0 ORDER BY o.at DESC LIMIT 10";
+
+enum { USUAL_RUNS = 10 };
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int read_usual(struct bj_db *db, int64_t job, struct bj_report *r,
+                      struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    int64_t v[USUAL_RUNS];
+    size_t n = 0;
+    int code = bj_db_prepare(db, usual_sql, &st, err);
+    if (code < 0)
+        return code;
+    bj_st_bind_i64(st, 1, job);
+    while ((code = bj_st_row(st, err)) > 0)
+        if (n < USUAL_RUNS)
+            v[n++] = bj_st_get_i64(st, 0);
+    bj_st_finalize(st);
+    if (n > 0) {
+        qsort(v, n, sizeof(*v), by_number);
+        r->usual = (struct bj_report_usual){
+            (int64_t)n, v[(n - 1) / 2] + (v[n / 2] - v[(n - 1) / 2]) / 2};
+    }
+    return code;
+}
+
 /* --- nodes and GPUs --------------------------------------------------------
  */
 
@@ -115,14 +162,37 @@ static const char nodes_sql[] =
     " coalesce(nullif(n.memory_held_peak_bytes, 0),"
     " nullif(n.memory_charged_peak_bytes, 0)),"
     " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
-    " record = n.id), n.memory_charged_peak_bytes" RECORDS OF_JOB " ORDER BY 1";
+    " record = n.id), n.memory_charged_peak_bytes, NULL, NULL, NULL, "
+    "'nodes'" RECORDS OF_JOB " ORDER BY 1";
+
+/* What the nodes of a running job used in the last minutes. */
+static const char running_nodes_sql[] =
+    "SELECT p.node, p.cpus, NULL, p.cpus_milli * 1000 / nullif(p.cpus, 0),"
+    " p.memory_bytes, p.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM"
+    " job_part WHERE job = p.job AND node = p.node AND gpu != ''), NULL,"
+    " p.cpus_milli * 1000, p.upto, p.idle_since, 'prometheus' FROM job_part AS "
+    "p"
+    " WHERE p.job = ?1 AND p.gpu = '' ORDER BY 1";
+
+/* What the nodes of an ended job used in its run, of which only Prometheus has
+ * samples. */
+#define OF_RUN                                                                 \
+    " FROM job_part AS p JOIN job AS j ON j.id = p.job AND j.\"end\" = p.upto" \
+    " WHERE p.job = ?1 AND p.gpu "
+static const char sampled_nodes_sql[] =
+    "SELECT p.node, p.cpus, p.cpus_milli * 1000 * (p.upto - p.since),"
+    " p.cpus_milli * 1000 / nullif(p.cpus, 0), p.memory_bytes,"
+    " p.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM job_part WHERE job"
+    " = p.job AND node = p.node AND gpu != ''), NULL, NULL, NULL, NULL,"
+    " 'prometheus'" OF_RUN "= '' ORDER BY 1";
 
 static void take_node(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_node *)row = (struct bj_report_node){
-        copy(r, st, 0),       bj_st_get_i64(st, 1), bj_st_get_i64(st, 2),
-        bj_st_get_i64(st, 3), bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
-        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
+        copy(r, st, 0),       bj_st_get_i64(st, 1),  bj_st_get_i64(st, 2),
+        bj_st_get_i64(st, 3), bj_st_get_i64(st, 4),  bj_st_get_i64(st, 5),
+        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7),  bj_st_get_i64(st, 8),
+        bj_st_get_i64(st, 9), bj_st_get_i64(st, 10), copy(r, st, 11)};
 }
 
 static const char gpus_sql[] =
@@ -130,16 +200,27 @@ static const char gpus_sql[] =
     " g.gpu, g.\"index\","
     " (SELECT text FROM word WHERE id = g.model), g.held_usec, g.idle_usec,"
     " coalesce(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
-    " nullif(g.held_usec, 0)), g.memory_peak_bytes" RECORDS
+    " nullif(g.held_usec, 0)), g.memory_peak_bytes, NULL, 'nodes'" RECORDS
     " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
     " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";
+
+static const char running_gpus_sql[] =
+    "SELECT p.node, p.gpu, p.\"index\", NULL, NULL, NULL, p.busy_ppm,"
+    " p.memory_bytes, p.idle_since, 'prometheus' FROM job_part AS p WHERE p.job"
+    " = ?1 AND p.gpu != '' ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu";
+
+static const char sampled_gpus_sql[] =
+    "SELECT p.node, p.gpu, p.\"index\", NULL, NULL, NULL, p.busy_ppm,"
+    " p.memory_bytes, NULL, 'prometheus'" OF_RUN
+    "!= '' ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu";
 
 static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_gpu *)row = (struct bj_report_gpu){
         copy(r, st, 0),       copy(r, st, 1),       copy(r, st, 2),
         copy(r, st, 3),       bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
-        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
+        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7), bj_st_get_i64(st, 8),
+        copy(r, st, 9)};
 }
 
 /* --- findings --------------------------------------------------------------
@@ -150,13 +231,15 @@ static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 
 static const char findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, NULL FROM job_finding AS f JOIN"
+    ", nullif(r.url, ''), r.condition, NULL, CAST(f.value AS INTEGER) FROM "
+    "job_finding AS f JOIN"
     " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
 
 /* Findings on the tasks of an array, with the numbers of the last task. */
 static const char array_findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, n.tasks FROM (SELECT o.rule AS rule,"
+    ", nullif(r.url, ''), r.condition, n.tasks, NULL FROM (SELECT o.rule AS "
+    "rule,"
     " max(o.job) AS job, count(*) AS tasks FROM job AS j JOIN job_finding AS o"
     " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS " GROUP BY o.rule) AS n JOIN"
     " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN finding_rule"
@@ -165,8 +248,9 @@ static const char array_findings_sql[] =
 static void take_finding(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_finding *)row = (struct bj_report_finding){
-        copy(r, st, 0), copy(r, st, 1), copy(r, st, 2),      copy(r, st, 3),
-        copy(r, st, 4), copy(r, st, 5), bj_st_get_i64(st, 6)};
+        copy(r, st, 0),       copy(r, st, 1),      copy(r, st, 2),
+        copy(r, st, 3),       copy(r, st, 4),      copy(r, st, 5),
+        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
 }
 
 /* --- warnings --------------------------------------------------------------
@@ -222,7 +306,8 @@ static void take_warning(struct bj_report *r, struct bj_st *st, void *row)
 static int read_rows(struct bj_db *db, int64_t job, struct bj_report *r,
                      struct bj_err *err)
 {
-    const bool array = r->array.tasks > 1;
+    const bool array = r->array.tasks > 1,
+               runs = bj_report_is(r, BJ_REPORT_STATE, "running");
     const struct rows nodes = {(void **)&r->node, &r->nodes, sizeof(*r->node),
                                take_node},
                       gpus = {(void **)&r->gpu, &r->gpus, sizeof(*r->gpu),
@@ -231,9 +316,15 @@ static int read_rows(struct bj_db *db, int64_t job, struct bj_report *r,
                                   sizeof(*r->warning), take_warning},
                       findings = {(void **)&r->finding, &r->findings,
                                   sizeof(*r->finding), take_finding};
-    int code = load_rows(db, nodes_sql, job, r, &nodes, err);
+    int code = load_rows(db, runs ? running_nodes_sql : nodes_sql, job, r,
+                         &nodes, err);
     if (code == 0)
-        code = load_rows(db, gpus_sql, job, r, &gpus, err);
+        code = load_rows(db, runs ? running_gpus_sql : gpus_sql, job, r, &gpus,
+                         err);
+    if (code == 0 && !runs && r->nodes == 0 && r->gpus == 0)
+        code = load_rows(db, sampled_nodes_sql, job, r, &nodes, err);
+    if (code == 0 && !runs && !bj_report_has_records(r) && r->gpus == 0)
+        code = load_rows(db, sampled_gpus_sql, job, r, &gpus, err);
     if (code == 0)
         code = load_rows(db, array ? array_findings_sql : findings_sql, job, r,
                          &findings, err);
@@ -247,6 +338,7 @@ int bj_report_read(struct bj_db *db, int64_t job, struct bj_report *ret,
 {
     *ret = (struct bj_report){.interactive = false};
     struct bj_report_known known = {.tasks = 0};
+    struct bj_prices prices;
     int code = read_job(db, job, ret, err);
     if (code <= 0)
         return code;
@@ -256,10 +348,16 @@ int bj_report_read(struct bj_db *db, int64_t job, struct bj_report *ret,
     if (code == 0 && bj_report_number(ret, BJ_REPORT_ARRAY) != BJ_SQL_NULL)
         code = bj_report_spread(db, job, ret, &known, err);
     if (code == 0)
+        code = read_usual(db, job, ret, err);
+    if (code == 0)
         code = read_rows(db, job, ret, err);
     if (code < 0)
         return code;
     bj_report_figures(ret);
+    code = bj_prices_read(db, &prices, err);
+    if (code < 0)
+        return code;
+    bj_report_order(ret, &prices);
     bj_report_advise(ret, &known);
     bj_report_judge(ret);
     return ret->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 1;

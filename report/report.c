@@ -1,5 +1,7 @@
 #include "report/report.h"
 
+#include "base/local.h"
+#include "report/show.h"
 #include "statsdb/job_column.h"
 
 const struct bj_job_column *const *bj_report_columns(void)
@@ -44,8 +46,59 @@ const struct bj_report_finding *bj_report_found(const struct bj_report *r,
     return NULL;
 }
 
+static void put_idle(struct bj_buf *out, struct bj_slice node,
+                     struct bj_slice gpu, int64_t since, unsigned *n)
+{
+    enum { SHOWN = 10 };
+    if (since == BJ_SQL_NULL || (*n)++ >= SHOWN)
+        return;
+    bj_buf_str(out, *n > 1 ? "; " : "");
+    bj_buf_clean(out, node);
+    bj_buf_str(out, gpu.n > 0 ? ":" : "");
+    bj_buf_clean(out, gpu);
+    bj_local_put(out, " {idle since} ");
+    bj_show_time(out, since);
+}
+
+void bj_report_idle(const struct bj_report *r, struct bj_buf *out)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < r->nodes; i++)
+        put_idle(out, r->node[i].node, (struct bj_slice){NULL, 0},
+                 r->node[i].idle_since, &n);
+    for (size_t i = 0; i < r->gpus; i++)
+        put_idle(out, r->gpu[i].node,
+                 r->gpu[i].index.n > 0 ? r->gpu[i].index : r->gpu[i].gpu,
+                 r->gpu[i].idle_since, &n);
+}
+
 void bj_report_free(struct bj_report *r)
 {
     bj_arena_free(&r->arena);
     *r = (struct bj_report){.interactive = false};
+}
+
+bool bj_report_has_records(const struct bj_report *r)
+{
+    return r->nodes > 0 &&
+           !bj_slice_eq(r->node[0].source, BJ_SLICE("prometheus"));
+}
+
+void bj_report_sampled(const struct bj_report *r, struct bj_buf *out)
+{
+    const int64_t coverage = bj_report_number(r, BJ_REPORT_COVERAGE),
+                  nodes = bj_report_number(r, BJ_REPORT_NODES);
+    if (r->nodes == 0 || bj_report_has_records(r) ||
+        r->node[0].at != BJ_SQL_NULL)
+        return;
+    bj_local_put(out, "{Measured by Prometheus}: %zu ", r->nodes);
+    if (nodes >= (int64_t)r->nodes)
+        bj_local_put(out, "{of} %lld ", (long long)nodes);
+    bj_local_str(out, "{nodes}");
+    if (coverage != BJ_SQL_NULL) {
+        bj_buf_str(out, ", ");
+        bj_show_percent(out, coverage);
+        bj_local_str(out, " {of the samples of the run}");
+    }
+    bj_buf_str(out, ".");
 }

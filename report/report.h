@@ -9,6 +9,7 @@
 #define BJ_REPORT_REPORT_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "report/sentence.h"
 #include "statsdb/job_read.h"
@@ -55,7 +56,12 @@
     X(GPU_MODEL, gpu_model)                                                    \
     X(MEMORY_REQUESTED, memory_requested_bytes)                                \
     X(MEMORY_ALLOCATED, memory_allocated_bytes)                                \
+    X(TRES_REQUESTED, tres_requested)                                          \
+    X(CONSTRAINTS, constraints)                                                \
     X(SUBMIT_LINE, submit_line)                                                \
+    X(SCRIPT_OPTIONS, script_options)                                          \
+    X(CPU_ALLOCATED, cpu_allocated_seconds)                                    \
+    X(GPU_ALLOCATED, gpu_allocated_seconds)                                    \
     X(CPU_USED, cpu_used_seconds)                                              \
     X(CPU_EFFICIENCY, cpu_efficiency_percent)                                  \
     X(CPU_SOURCE, cpu_efficiency_source)                                       \
@@ -84,6 +90,8 @@
     X(EMISSIONS_ESTIMATED, emissions_estimated)                                \
     X(COST, cost)                                                              \
     X(COST_MINIMUM, cost_is_minimum)                                           \
+    X(NOT_CHARGED, cost_not_charged)                                           \
+    X(FAILED_NODE, failed_node)                                                \
     X(CURRENCY, currency)
 
 enum bj_report_column {
@@ -127,6 +135,7 @@ struct bj_report_figure {
 struct bj_report_finding {
     struct bj_slice finding, severity, text, advice, url, condition;
     int64_t tasks; /* number of tasks of the array with this finding */
+    int64_t value; /* of the rule's last condition, for bj_report_order() */
 };
 
 /* An action because of a finding while the job ran. */
@@ -139,12 +148,14 @@ struct bj_report_warning {
 };
 
 struct bj_report_advice {
-    struct bj_slice advice;   /* "memory": its name */
-    struct bj_slice text;     /* a sentence */
-    struct bj_slice option;   /* "--mem=6G"; unknown: nothing to paste */
-    struct bj_slice line;     /* "#SBATCH --mem=6G" */
-    struct bj_slice replaces; /* "--mem=64G", as the job was submitted */
-    struct bj_slice finding;  /* the finding that causes the advice */
+    struct bj_slice advice;       /* "memory": its name */
+    struct bj_slice text;         /* a sentence */
+    struct bj_slice option;       /* "--mem=6G"; unknown: nothing to paste */
+    struct bj_slice line;         /* "#SBATCH --mem=6G" */
+    struct bj_slice replaces;     /* "--mem=64G", as the job was submitted */
+    struct bj_slice script_lines; /* in which that is, "3, 4"; unknown: it is
+                                     not in the script */
+    struct bj_slice finding;      /* the finding that causes the advice */
     struct bj_slice url;
     int64_t runs; /* number of runs on which the advice is based */
 };
@@ -153,22 +164,30 @@ struct bj_report_advice {
  * is 0: none changes. */
 struct bj_report_next {
     struct bj_slice options; /* "--gres=gpu:1 --mem=6G" */
-    struct bj_slice basis;   /* "submit_line", or "accounting": the options of
-                                the job are not known */
+    struct bj_slice basis;   /* "script": the options of script and submit line
+                                are known; "submit_line"; or "accounting": the
+                                options of the job are not known */
     struct bj_slice note;    /* sentences: margins, and what to replace where */
     int64_t memory_margin, time_margin; /* percent, of the site */
 };
 
-/* The values that a node measured. */
+/* The values that a node measured; of a running job what it used in the last
+ * minutes. */
 struct bj_report_node {
     struct bj_slice node;
     int64_t cpus, cpu_usec, cpu_ppm, memory_peak, memory_limit, gpus;
     int64_t memory_charged; /* peak of memory charged */
+    /* Of running jobs only: busy CPUs (millionths), the time of the values, and
+       since when less than a tenth of a CPU is used, seconds since 1970. */
+    int64_t cpus_busy, at, idle_since;
+    struct bj_slice source; /* "nodes" (final records) or "prometheus" */
 };
 
 struct bj_report_gpu {
     struct bj_slice node, gpu, index, model;
     int64_t held_usec, idle_usec, busy_ppm, memory_peak;
+    int64_t idle_since;     /* as of a node: less than 1 % is used */
+    struct bj_slice source; /* as of a node */
 };
 
 /* The tasks of an array; spreads include only completed tasks. */
@@ -188,7 +207,13 @@ enum {
 struct bj_report_array {
     int64_t tasks, completed, failed, timeout, oom, cancelled, open;
     int64_t cpu_allocated_usec, cpu_used_usec; /* of all tasks */
-    int64_t cost;   /* of all ended tasks, millionths of the currency */
+    /* Sums over the tasks that ran and ended (ran), and for how many of them
+     * each is known: millionths of a joule, of a gram and of the currency. */
+    int64_t ran;
+    int64_t energy_uj, energy_tasks, emissions_ug, emissions_tasks;
+    int64_t cost, cost_tasks; /* cost_tasks: whose whole cost is known */
+    int64_t not_charged;      /* of tasks whose node failed */
+    int64_t node_failed;      /* of failed: their node failed */
     int64_t judged; /* completed tasks with a known use, on which advice is
                        based */
     /* Tasks that ran long enough to judge, and lack this value. */
@@ -197,6 +222,13 @@ struct bj_report_array {
     struct bj_slice failed_tasks;
     int64_t failed_more; /* those that it leaves out */
     struct bj_report_spread spread[BJ_SPREADS];
+};
+
+/* The owner's earlier runs like this one: completed, with the same name,
+ * account, partition, application and size.  Of arrays none. */
+struct bj_report_usual {
+    int64_t runs;   /* the newest, at most 10; 0: none */
+    int64_t median; /* of their run times, seconds */
 };
 
 struct bj_report_verdict {
@@ -212,8 +244,10 @@ struct bj_report {
     struct bj_slice sentence[BJ_SENTENCE_COUNT]; /* sentences of the site; p
                                                     NULL: the built-in one */
     struct bj_report_verdict verdict;
+    struct bj_report_usual usual; /* in reports that are read from a store */
     struct bj_report_figure figure[BJ_FIGURES];
-    struct bj_report_finding *finding; /* the worst first */
+    /* The most severe first, of these the most expensive (bj_report_order). */
+    struct bj_report_finding *finding;
     struct bj_report_warning *warning; /* the oldest first */
     struct bj_report_advice *advice;
     struct bj_report_next next;
@@ -237,6 +271,25 @@ bool bj_report_is(const struct bj_report *r, enum bj_report_column c,
 /* The most severe finding with this name; NULL: the job has none. */
 const struct bj_report_finding *bj_report_found(const struct bj_report *r,
                                                 const char *name);
+
+/* Append which nodes and GPUs of a running job are idle, and since when: "n1
+ * idle since 2026-11-20 15:04:05; n1:0 idle since ..."; at most 10 of them.
+ * Nothing if none is known to be idle. */
+void bj_report_idle(const struct bj_report *r, struct bj_buf *out);
+
+/* The place of a use among those of nodes or GPUs, the least first: unknown
+ * ones are the last. */
+static inline int64_t bj_report_rank(int64_t ppm)
+{
+    return ppm < 0 ? INT64_MAX - 1 : ppm;
+}
+
+/* Are the values of nodes from final records, which have a whole run? */
+bool bj_report_has_records(const struct bj_report *r);
+
+/* Append that the values of nodes and GPUs of an ended job are from Prometheus,
+ * of how many nodes, and for how much of the run.  Nothing if they are not. */
+void bj_report_sampled(const struct bj_report *r, struct bj_buf *out);
 
 void bj_report_free(struct bj_report *r);
 

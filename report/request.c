@@ -47,12 +47,16 @@ static void settle(struct bj_request_out *o)
         struct bj_request_change *c = &o->ret->of[i];
         c->option = copy(o, &o->option[i]);
         c->replaces = copy(o, &o->replaces[i]);
+        c->places = copy(o, &o->places[i]);
         c->refused = wanted[i] && o->in[i] == 0;
         c->in = o->in[i] > 0 ? (enum bj_request_part)(o->in[i] - 1) : i;
         if (c->option.n == 0)
             continue;
         line.len = 0;
-        bj_buf_str(&line, o->directive);
+        /* the submit line overrides the script */
+        bj_buf_str(&line, o->ret->script_known && o->on_submit_line[i]
+                              ? ""
+                              : o->directive);
         bj_buf_slice(&line, c->option);
         c->line = copy(o, &line);
         bj_buf_str(&all, all.len > 0 ? " " : "");
@@ -73,7 +77,8 @@ void bj_request_next(const struct bj_request_job *job,
     } systems[] = {{"slurm", "#SBATCH ", bj_request_slurm},
                    {"pbs", "#PBS ", bj_request_pbs},
                    {"lsf", "#BSUB ", request_lsf}};
-    struct bj_request_out o = {job, need, ret, arena, "", {{0}}, {{0}}, {0}};
+    struct bj_request_out o = {
+        .job = job, .need = need, .ret = ret, .arena = arena, .directive = ""};
     *ret = (struct bj_request){.line = false, .script = true};
     for (unsigned i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
         if (bj_slice_eq(job->system, bj_slice_str(systems[i].name))) {
@@ -84,5 +89,6 @@ void bj_request_next(const struct bj_request_job *job,
     for (unsigned i = 0; i < BJ_REQUEST_PARTS; i++) {
         bj_buf_free(&o.option[i]);
         bj_buf_free(&o.replaces[i]);
+        bj_buf_free(&o.places[i]);
     }
 }

@@ -19,11 +19,16 @@
 struct bj_request_job {
     struct bj_slice system; /* "slurm", "pbs", "lsf" */
     struct bj_slice submit_line;
+    struct bj_slice script; /* options of the batch script
+                               (sched/sbatch_script.h); n is 0: unknown */
     int64_t nodes, cpus, cpus_requested, gpus;
     int64_t memory; /* bytes allocated to the whole job, else requested */
     /* bytes: a scheduler that allows less memory for each CPU than the job
      * requests gives it more CPUs (Slurm: MaxMemPerCPU); 0: none */
     int64_t memory_of_cpu;
+    /* PBS: the chunks and the placement that it made of the request,
+     * "2:ncpus=4:mem=8gb" and "scatter" */
+    struct bj_slice select, place;
 };
 
 /* What the next job needs, with margins; BJ_SQL_NULL: no change is wanted. */
@@ -56,6 +61,8 @@ struct bj_request_change {
     struct bj_slice line;     /* for the script: "#SBATCH --mem=6G" */
     struct bj_slice replaces; /* "--mem=64G"; n is 0 if the submit line has no
                                  such option */
+    struct bj_slice places;   /* lines of the script in which the replaced
+                                 options are: "3, 4"; n is 0: not there */
     bool refused; /* a change is wanted, but the model does not know enough */
     enum bj_request_part in; /* a wanted change without an option of its own is
                                 in the option of this part */
@@ -66,6 +73,9 @@ struct bj_request {
     struct bj_slice all; /* all options */
     bool line;           /* the submit line is known */
     bool script;         /* a script may have more options, which are unknown */
+    bool script_known;   /* the options of the script are known, too */
+    bool select;         /* PBS: the option replaces all resources of chunks,
+                            which the submit line does not have */
 };
 
 /* Compute the next request.  Texts are in the arena. */

@@ -13,6 +13,8 @@ struct bj_request_out {
     struct bj_arena *arena;
     const char *directive; /* "#SBATCH " */
     struct bj_buf option[BJ_REQUEST_PARTS], replaces[BJ_REQUEST_PARTS];
+    struct bj_buf places[BJ_REQUEST_PARTS]; /* lines of the script */
+    bool on_submit_line[BJ_REQUEST_PARTS];  /* a replaced option is there */
     /* The part whose option contains the change of a part, plus 1; 0: none. */
     unsigned char in[BJ_REQUEST_PARTS];
 };

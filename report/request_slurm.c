@@ -392,7 +392,8 @@ void bj_request_slurm(struct bj_request_out *o)
     bj_slurm_read(&s);
     o->ret->line = s.line;
     o->ret->script = s.script;
-    if (!s.script)
+    o->ret->script_known = s.script_known;
+    if (!s.script && !s.script_known)
         o->directive = "";
     if (bj_request_wants(o->need->nodes) && !fewer_nodes(&s))
         s.needs[BJ_REQUEST_NODES] = true;

@@ -4,28 +4,14 @@
 #define BJ_REPORT_REQUEST_SLURM_H
 
 #include "report/request_impl.h"
+#include "sched/sbatch.h"
 
 /* The options that the model knows. */
 enum bj_slurm_opt {
-    NODES,
-    NTASKS,
-    TASKS_NODE,
-    CPUS_TASK,
-    GRES,
-    GPUS,
-    GPUS_NODE,
-    GPUS_TASK,
-    CPUS_GPU,
-    MEM,
-    MEM_CPU,
-    MEM_GPU,
-    TIME,
-    TIME_MIN,
-    EXCLUSIVE,
-    OPTS,
-    SHAPE = OPTS, /* changes how CPUs, tasks or GPUs are placed */
-    WRAP,
-    HARMLESS
+#define BJ_SLURM_ENUM(name) name = BJ_SBATCH_##name,
+    BJ_SBATCH_AMOUNTS(BJ_SLURM_ENUM)
+#undef BJ_SLURM_ENUM
+        OPTS
 };
 
 enum { UNSET = -1 };
@@ -34,15 +20,22 @@ struct bj_slurm {
     struct bj_request_out *out;
     const struct bj_request_job *job;
     const struct bj_request_need *need;
-    /* The submit line: the option as written, its name and its value. */
+    /* The submit line, and the script where it is known: the option as
+       written, its name and its value. */
     struct {
         bool on;
         struct bj_slice word, name, value;
-        int64_t n; /* the value as a number, or bytes */
+        int64_t n;     /* the value as a number, or bytes */
+        unsigned line; /* of the script; 0: it is on the submit line */
     } o[OPTS];
     struct bj_slice gres[2]; /* before and after the number of GPUs */
     bool line, script;       /* as in struct bj_request */
-    bool odd;                /* has options that the model cannot read */
+    bool wraps;              /* the command is the value of --wrap */
+    bool whole; /* all options of the submit line were read, and a script has
+                   more */
+    bool script_known;   /* its options are known */
+    unsigned reads_line; /* the line of the script being read */
+    bool odd;            /* has options that the model cannot read */
     bool shape;
     int64_t tasks, task_cpus; /* that the job requested; UNSET: unknown */
     /* The next request; UNSET: no change. */

@@ -1,152 +1,10 @@
 #include "report/request_slurm.h"
+#include "sched/sbatch_script.h"
 
 #include <string.h>
 
-/* How an option takes its argument. */
-enum arg { NONE, NEEDED, ATTACHED /* optional, only after "=" */ };
-
-static const struct known {
-    const char *name;
-    char letter;
-    enum arg arg;
-    enum bj_slurm_opt opt;
-} known[] = {
-    {"nodes", 'N', NEEDED, NODES},
-    {"ntasks", 'n', NEEDED, NTASKS},
-    {"ntasks-per-node", 0, NEEDED, TASKS_NODE},
-    {"cpus-per-task", 'c', NEEDED, CPUS_TASK},
-    {"gres", 0, NEEDED, GRES},
-    {"gpus", 'G', NEEDED, GPUS},
-    {"gpus-per-node", 0, NEEDED, GPUS_NODE},
-    {"gpus-per-task", 0, NEEDED, GPUS_TASK},
-    {"cpus-per-gpu", 0, NEEDED, CPUS_GPU},
-    {"mem", 0, NEEDED, MEM},
-    {"mem-per-cpu", 0, NEEDED, MEM_CPU},
-    {"mem-per-gpu", 0, NEEDED, MEM_GPU},
-    {"time", 't', NEEDED, TIME},
-    {"time-min", 0, NEEDED, TIME_MIN},
-    {"exclusive", 0, ATTACHED, EXCLUSIVE},
-    {"wrap", 0, NEEDED, WRAP},
-    {"gpus-per-socket", 0, NEEDED, SHAPE},
-    {"ntasks-per-core", 0, NEEDED, SHAPE},
-    {"ntasks-per-socket", 0, NEEDED, SHAPE},
-    {"ntasks-per-gpu", 0, NEEDED, SHAPE},
-    {"tres-per-task", 0, NEEDED, SHAPE},
-    {"cores-per-socket", 0, NEEDED, SHAPE},
-    {"sockets-per-node", 0, NEEDED, SHAPE},
-    {"threads-per-core", 0, NEEDED, SHAPE},
-    {"extra-node-info", 'B', NEEDED, SHAPE},
-    {"mincpus", 0, NEEDED, SHAPE},
-    {"hint", 0, NEEDED, SHAPE},
-    {"core-spec", 'S', NEEDED, SHAPE},
-    {"thread-spec", 0, NEEDED, SHAPE},
-    {"overcommit", 'O', NONE, SHAPE},
-    {"oversubscribe", 's', ATTACHED, SHAPE},
-    {"gres-flags", 0, NEEDED, SHAPE},
-    {"spread-job", 0, NONE, SHAPE},
-    {"use-min-nodes", 0, NONE, SHAPE},
-    {"nodelist", 'w', NEEDED, SHAPE},
-    {"nodefile", 'F', NEEDED, SHAPE},
-    {"segment", 0, NEEDED, SHAPE},
-    {"account", 'A', NEEDED, HARMLESS},
-    {"acctg-freq", 0, NEEDED, HARMLESS},
-    {"array", 'a', NEEDED, HARMLESS},
-    {"batch", 0, NEEDED, HARMLESS},
-    {"bb", 0, NEEDED, HARMLESS},
-    {"bbf", 0, NEEDED, HARMLESS},
-    {"begin", 'b', NEEDED, HARMLESS},
-    {"chdir", 'D', NEEDED, HARMLESS},
-    {"cluster-constraint", 0, NEEDED, HARMLESS},
-    {"clusters", 'M', NEEDED, HARMLESS},
-    {"comment", 0, NEEDED, HARMLESS},
-    {"constraint", 'C', NEEDED, HARMLESS},
-    {"container", 0, NEEDED, HARMLESS},
-    {"contiguous", 0, NONE, HARMLESS},
-    {"cpu-freq", 0, NEEDED, HARMLESS},
-    {"deadline", 0, NEEDED, HARMLESS},
-    {"delay-boot", 0, NEEDED, HARMLESS},
-    {"dependency", 'd', NEEDED, HARMLESS},
-    {"distribution", 'm', NEEDED, HARMLESS},
-    {"error", 'e', NEEDED, HARMLESS},
-    {"exclude", 'x', NEEDED, HARMLESS},
-    {"export", 0, NEEDED, HARMLESS},
-    {"export-file", 0, NEEDED, HARMLESS},
-    {"get-user-env", 0, ATTACHED, HARMLESS},
-    {"gid", 0, NEEDED, HARMLESS},
-    {"gpu-bind", 0, NEEDED, HARMLESS},
-    {"gpu-freq", 0, NEEDED, HARMLESS},
-    {"hold", 'H', NONE, HARMLESS},
-    {"ignore-pbs", 0, NONE, HARMLESS},
-    {"input", 'i', NEEDED, HARMLESS},
-    {"job-name", 'J', NEEDED, HARMLESS},
-    {"kill-on-invalid-dep", 0, NEEDED, HARMLESS},
-    {"licenses", 'L', NEEDED, HARMLESS},
-    {"mail-type", 0, NEEDED, HARMLESS},
-    {"mail-user", 0, NEEDED, HARMLESS},
-    {"mcs-label", 0, NEEDED, HARMLESS},
-    {"mem-bind", 0, NEEDED, HARMLESS},
-    {"mpi", 0, NEEDED, HARMLESS},
-    {"network", 0, NEEDED, HARMLESS},
-    {"nice", 0, ATTACHED, HARMLESS},
-    {"no-kill", 'k', ATTACHED, HARMLESS},
-    {"no-requeue", 0, NONE, HARMLESS},
-    {"no-shell", 0, NONE, HARMLESS},
-    {"open-mode", 0, NEEDED, HARMLESS},
-    {"output", 'o', NEEDED, HARMLESS},
-    {"parsable", 0, NONE, HARMLESS},
-    {"partition", 'p', NEEDED, HARMLESS},
-    {"power", 0, NEEDED, HARMLESS},
-    {"prefer", 0, NEEDED, HARMLESS},
-    {"priority", 0, NEEDED, HARMLESS},
-    {"profile", 0, NEEDED, HARMLESS},
-    {"propagate", 0, ATTACHED, HARMLESS},
-    {"pty", 0, ATTACHED, HARMLESS},
-    {"qos", 'q', NEEDED, HARMLESS},
-    {"quiet", 'Q', NONE, HARMLESS},
-    {"reboot", 0, NONE, HARMLESS},
-    {"requeue", 0, NONE, HARMLESS},
-    {"reservation", 0, NEEDED, HARMLESS},
-    {"signal", 0, NEEDED, HARMLESS},
-    {"switches", 0, NEEDED, HARMLESS},
-    {"tmp", 0, NEEDED, HARMLESS},
-    {"uid", 0, NEEDED, HARMLESS},
-    {"verbose", 'v', NONE, HARMLESS},
-    {"wait", 'W', NONE, HARMLESS},
-    {"wait-all-nodes", 0, NEEDED, HARMLESS},
-    {"wckey", 0, NEEDED, HARMLESS},
-    {"x11", 0, ATTACHED, HARMLESS},
-};
-
-enum { KNOWN = sizeof(known) / sizeof(known[0]) };
-
 /* --- the submit line -------------------------------------------------------
  */
-
-static const struct known *by_name(struct bj_slice name)
-{
-    for (unsigned i = 0; i < KNOWN; i++)
-        if (bj_slice_eq(name, bj_slice_str(known[i].name)))
-            return &known[i];
-    return NULL;
-}
-
-static const struct known *by_letter(char letter)
-{
-    for (unsigned i = 0; i < KNOWN; i++)
-        if (known[i].letter == letter)
-            return &known[i];
-    return NULL;
-}
-
-/* May the name be a short form of an option that matters? */
-static bool abbreviates(struct bj_slice name)
-{
-    for (unsigned i = 0; i < KNOWN; i++)
-        if (known[i].opt != HARMLESS &&
-            bj_slice_starts(bj_slice_str(known[i].name), name))
-            return true;
-    return false;
-}
 
 /* Could one of these words be an option that matters?  Blanks inside a value
  * look like the end of the options, as the line has no quotes. */
@@ -156,24 +14,28 @@ static bool may_have_more(struct bj_slice rest)
     while (bj_slice_word(&rest, &word)) {
         if (word.n < 2 || word.p[0] != '-')
             continue;
-        const struct known *k = by_letter(word.p[1]);
+        const struct bj_sbatch_option *k = bj_sbatch_by_letter(word.p[1]);
         name = (struct bj_slice){word.p + 2, word.n - 2};
-        if (word.p[1] == '-'
-                ? bj_slice_field(&name, '=', &word) && abbreviates(word)
-                : k && k->opt != HARMLESS)
+        if (word.p[1] == '-' ? bj_slice_field(&name, '=', &word) &&
+                                   bj_sbatch_abbreviates(word)
+                             : k && k->opt != BJ_SBATCH_HARMLESS)
             return true;
     }
     return false;
 }
 
-static void note(struct bj_slurm *s, const struct known *k,
+static void note(struct bj_slurm *s, const struct bj_sbatch_option *k,
                  struct bj_slice word, struct bj_slice name,
                  struct bj_slice value)
 {
-    if (k->opt == SHAPE)
+    if (k->opt == BJ_SBATCH_SHAPE)
         s->shape = true;
-    if (k->opt >= OPTS)
+    if (k->opt >= BJ_SBATCH_OPTS)
         return;
+    /* The submit line counts, not the script. */
+    if (s->reads_line > 0 && s->o[k->opt].on && s->o[k->opt].line == 0)
+        return;
+    s->o[k->opt].line = s->reads_line;
     s->odd |= s->o[k->opt].on; /* twice */
     s->o[k->opt].on = true;
     s->o[k->opt].word = word;
@@ -186,7 +48,7 @@ static bool take_option(struct bj_slurm *s, struct bj_slice word,
                         struct bj_slice *rest)
 {
     struct bj_slice name = word, value = {0};
-    const struct known *k;
+    const struct bj_sbatch_option *k;
     bool attached;
     if (memchr(word.p, '"', word.n) || memchr(word.p, '\'', word.n) ||
         memchr(word.p, '\\', word.n))
@@ -199,31 +61,33 @@ static bool take_option(struct bj_slurm *s, struct bj_slice word,
             value = (struct bj_slice){equal + 1, word.n - name.n - 1};
         }
         const struct bj_slice bare = {name.p + 2, name.n - 2};
-        k = by_name(bare);
+        k = bj_sbatch_by_name(bare);
         if (!k) {
-            s->odd |= bare.n == 0 || abbreviates(bare);
+            s->odd |= bare.n == 0 || bj_sbatch_abbreviates(bare);
             return attached && bare.n > 0; /* an option of the site */
         }
     } else {
-        k = by_letter(word.p[1]);
+        k = bj_sbatch_by_letter(word.p[1]);
         attached = word.n > 2;
         name.n = 2;
         value = (struct bj_slice){word.p + 2, word.n - 2};
         if (!k)
             return false;
-        if (attached && k->arg == NONE) { /* several letters together */
+        if (attached &&
+            k->arg == BJ_SBATCH_NONE) { /* several letters together */
             s->odd = true;
             return false;
         }
     }
-    if (k->arg == NEEDED && !attached) {
+    if (k->arg == BJ_SBATCH_NEEDED && !attached) {
         if (!bj_slice_word(rest, &value))
             return false;
         word.n = (size_t)(value.p + value.n - word.p);
     }
     note(s, k, word, name, value);
-    if (k->opt == WRAP) {
+    if (k->opt == BJ_SBATCH_WRAP) {
         s->script = may_have_more(*rest);
+        s->wraps = true;
         *rest = (struct bj_slice){0};
     }
     return true;
@@ -252,12 +116,38 @@ static void read_line(struct bj_slurm *s)
         /* ":" separates the parts of a heterogeneous job. */
         s->odd |= bj_slice_eq(word, BJ_SLICE(":"));
         s->script = batch || may_have_more(rest);
+        s->whole = batch;
         return;
     }
     /* Nothing after the options: a script from standard input, a shell, or the
      * command of --wrap, which has decided this already. */
+    s->whole = batch && !s->wraps;
     if (!batch)
         s->script = false;
+}
+
+/* The options of the script, each with its line (sched/sbatch_script.h). */
+static void read_script(struct bj_slurm *s)
+{
+    struct bj_slice rest = s->job->script, option, word;
+    if (!s->whole || rest.n == 0)
+        return;
+    s->script = false;
+    s->script_known = true;
+    if (bj_slice_eq(rest, BJ_SLICE("none")))
+        return;
+    const enum bj_slurm_opt memory = bj_slurm_memory(s);
+    while (bj_script_options_next(&rest, &s->reads_line, &option)) {
+        struct bj_slice more = option;
+        if (!bj_slice_word(&more, &word) || word.n < 2 || word.p[0] != '-' ||
+            !take_option(s, word, &more))
+            s->odd = true;
+    }
+    s->odd |= rest.n > 0;
+    s->reads_line = 0;
+    /* sbatch refuses two ways to request memory. */
+    for (enum bj_slurm_opt i = MEM; memory < OPTS && i <= MEM_GPU; i++)
+        s->odd |= i != memory && s->o[i].on;
 }
 
 /* --- values ----------------------------------------------------------------
@@ -363,6 +253,7 @@ static void read_tasks(struct bj_slurm *s)
 void bj_slurm_read(struct bj_slurm *s)
 {
     read_line(s);
+    read_script(s);
     read_values(s);
     read_tasks(s);
 }
@@ -410,12 +301,15 @@ static void put_value(struct bj_buf *b, const struct bj_slurm *s,
     }
 }
 
-static const char *long_name(enum bj_slurm_opt opt)
+/* Note where the replaced option is written. */
+static void put_place(struct bj_slurm *s, enum bj_request_part part,
+                      enum bj_slurm_opt opt)
 {
-    for (unsigned i = 0; i < KNOWN; i++)
-        if (known[i].opt == opt)
-            return known[i].name;
-    return "";
+    struct bj_buf *b = &s->out->places[part];
+    if (s->o[opt].line == 0)
+        s->out->on_submit_line[part] = true;
+    else
+        bj_buf_printf(b, "%s%u", b->len > 0 ? ", " : "", s->o[opt].line);
 }
 
 void bj_slurm_write(struct bj_slurm *s)
@@ -433,7 +327,7 @@ void bj_slurm_write(struct bj_slurm *s)
             continue;
         }
         if (!s->o[i].on)
-            bj_buf_printf(&b, "--%s=", long_name(i));
+            bj_buf_printf(&b, "--%s=", bj_sbatch_name((enum bj_sbatch_opt)i));
         else {
             bj_buf_slice(&b, s->o[i].name);
             bj_buf_str(&b, s->o[i].name.n > 2 ? "=" : " ");
@@ -441,6 +335,9 @@ void bj_slurm_write(struct bj_slurm *s)
         put_value(&b, s, i);
         s->out->arena->failed |= b.failed;
         bj_request_put(s->out, s->part[i], (struct bj_slice){b.p, b.len}, old);
+        if (old.n > 0)
+            put_place(s, s->part[i],
+                      i == MEM && s->no_mem ? bj_slurm_memory(s) : i);
         bj_buf_free(&b);
     }
 }

@@ -118,6 +118,7 @@ static struct bj_samples_group *group_of(struct bj_samples *w,
                                          const struct bj_json *metric)
 {
     struct bj_slice node = node_of(metric), gpu = label(metric, "gpu");
+    struct bj_slice index = label(metric, "index");
     for (unsigned i = 0; i < w->groups; i++)
         if (bj_slice_eq(w->group[i].node, node) &&
             bj_slice_eq(w->group[i].gpu, gpu))
@@ -131,6 +132,7 @@ static struct bj_samples_group *group_of(struct bj_samples *w,
     struct bj_samples_group *g = &w->group[w->groups++];
     g->node = bj_arena_copy(&w->arena, node);
     g->gpu = bj_arena_copy(&w->arena, gpu);
+    g->index = bj_arena_copy(&w->arena, index);
     g->cell = bj_arena_alloc(&w->arena, (size_t)cells * sizeof(*g->cell));
     return g;
 }

@@ -16,6 +16,7 @@ enum { BJ_SAMPLES_GROUPS = 2000, BJ_SAMPLES_CELLS = 20000 };
 /* The samples of one node, or of one of its GPUs. */
 struct bj_samples_group {
     struct bj_slice node, gpu;
+    struct bj_slice index; /* of the GPU on its node; n 0: unknown */
     /* [point * metrics + metric]: position in values; 0: no value */
     uint32_t *cell;
 };

@@ -12,6 +12,9 @@
     X(WAITS_AS)                                                                \
     X(RUNS)                                                                    \
     X(RUNS_NOW)                                                                \
+    X(NOW_CPUS)                                                                \
+    X(NOW_MEMORY)                                                              \
+    X(NOW_GPUS)                                                                \
     X(OOM)                                                                     \
     X(TIMEOUT)                                                                 \
     X(FAILED)                                                                  \
@@ -24,12 +27,14 @@
     X(CANCELLED_BEFORE)                                                        \
     X(NODE_FAIL)                                                               \
     X(NODES_FAIL)                                                              \
+    X(NODE_OF_FAIL)                                                            \
     X(ENDED)                                                                   \
     X(ENDED_BEFORE)                                                            \
     X(SHORT)                                                                   \
     X(UNMEASURED)                                                              \
     X(HINTS)                                                                   \
     X(GOOD)                                                                    \
+    X(SLOWER)                                                                  \
     X(PARTLY)                                                                  \
     X(PARTLY_HINTS)                                                            \
     X(PARTLY_NODES)                                                            \
@@ -45,13 +50,21 @@
     X(COST_GPU_IDLE)                                                           \
     X(COST_ENERGY)                                                             \
     X(COST_EMISSIONS)                                                          \
+    X(COST_ENERGY_PART)                                                        \
+    X(COST_EMISSIONS_PART)                                                     \
     X(COST_MONEY)                                                              \
     X(COST_MONEY_AT_LEAST)                                                     \
+    X(COST_MONEY_PART)                                                         \
+    X(NOT_CHARGED)                                                             \
+    X(NOT_CHARGED_OF)                                                          \
     X(SUBMIT_AGAIN)                                                            \
+    X(SUBMIT_TASKS_AGAIN)                                                      \
     X(NEXT_TIME)                                                               \
     X(NEXT_INSTEAD)                                                            \
+    X(NEXT_INSTEAD_LINE)                                                       \
     X(NEXT_SCRIPT)                                                             \
     X(NEXT_UNKNOWN)                                                            \
+    X(NEXT_SELECT)                                                             \
     X(NEXT_MEMORY)                                                             \
     X(NEXT_MARGIN_MEMORY)                                                      \
     X(NEXT_MARGIN_TIME)                                                        \
@@ -92,6 +105,8 @@
     X(SMALL_IO)                                                                \
     X(SCRATCH)                                                                 \
     X(OOM_STEPS)                                                               \
+    X(OOM_LEAK)                                                                \
+    X(LEAK)                                                                    \
     X(WARN_DRY)                                                                \
     X(WARN_WAITS)                                                              \
     X(WARN_DONE)                                                               \

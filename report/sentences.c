@@ -9,10 +9,12 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
         "The job waits to start; the scheduler's reason is "
         "{1}.",
     [BJ_SENTENCE_WAITS_AS] = "The job waits to start. {1}",
-    [BJ_SENTENCE_RUNS] =
-        "The job is running; what it used is known when it has "
-        "ended.",
+    [BJ_SENTENCE_RUNS] = "The job is running; what it uses is not known.",
     [BJ_SENTENCE_RUNS_NOW] = "The job is running.",
+    [BJ_SENTENCE_NOW_CPUS] =
+        "In the last minutes {1} of its {2} CPUs were busy.",
+    [BJ_SENTENCE_NOW_MEMORY] = "It holds {1} of {2} of memory.",
+    [BJ_SENTENCE_NOW_GPUS] = "Its GPUs were busy {1} of the time.",
     [BJ_SENTENCE_OOM] = "The job ran out of memory; it had {1} on each node.",
     [BJ_SENTENCE_TIMEOUT] = "The job reached its time limit of {1}.",
     [BJ_SENTENCE_FAILED] = "The job failed with exit code {1} after {2}.",
@@ -28,6 +30,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_CANCELLED_BEFORE] = "The job was cancelled before it started.",
     [BJ_SENTENCE_NODE_FAIL] =
         "The node of the job failed: {1}. This is not the fault of the job.",
+    [BJ_SENTENCE_NODE_OF_FAIL] =
+        "A node of the job failed: {1}. This is not the fault of the job.",
     [BJ_SENTENCE_NODES_FAIL] =
         "One of the nodes of the job failed: {1}. This is not the fault of the "
         "job.",
@@ -42,6 +46,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
                           "improve.",
     [BJ_SENTENCE_GOOD] = "The job used what it requested; there is nothing to "
                          "change.",
+    [BJ_SENTENCE_SLOWER] = "It ran for {1}, slower than usual: the last {2} "
+                           "runs like it took {3} (median).",
     [BJ_SENTENCE_PARTLY] = "Its known use needs no change. Not known: {1}.",
     [BJ_SENTENCE_PARTLY_HINTS] =
         "There is something to improve. Not known: {1}.",
@@ -65,20 +71,39 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
         "them) for {3} hours.",
     [BJ_SENTENCE_COST_ENERGY] = "Energy: {1}.",
     [BJ_SENTENCE_COST_EMISSIONS] = "Energy: {1}, emissions: {2} CO2e.",
+    [BJ_SENTENCE_COST_ENERGY_PART] =
+        "Energy: {1}, known of {2} of {3} tasks that ran.",
+    [BJ_SENTENCE_COST_EMISSIONS_PART] =
+        "Emissions: {1} CO2e, known of {2} of {3} tasks that ran.",
     [BJ_SENTENCE_COST_MONEY] = "Cost: {1}.",
     [BJ_SENTENCE_COST_MONEY_AT_LEAST] = "Cost: at least {1}.",
+    [BJ_SENTENCE_COST_MONEY_PART] =
+        "Cost: at least {1}, fully known of {2} of {3} tasks that ran.",
+    [BJ_SENTENCE_NOT_CHARGED] =
+        "It is not charged ({1}), since its node failed.",
+    [BJ_SENTENCE_NOT_CHARGED_OF] =
+        "{1} are not charged, of tasks whose node failed.",
 
     /* What to do.  {1} is the option for the next request. */
     [BJ_SENTENCE_SUBMIT_AGAIN] =
         "Submit the job again, unless the scheduler has started it again.",
+    [BJ_SENTENCE_SUBMIT_TASKS_AGAIN] =
+        "Tasks whose node failed: {1}. Submit them again, unless the scheduler "
+        "has started them again.",
     [BJ_SENTENCE_NEXT_TIME] = "Next time request {1}.",
     [BJ_SENTENCE_NEXT_INSTEAD] = "{1} instead of {2}",
+    [BJ_SENTENCE_NEXT_INSTEAD_LINE] =
+        "{1} instead of {2} (line {3} of the script)",
     [BJ_SENTENCE_NEXT_SCRIPT] =
         "What a script requests is not recorded: if it has an option for the "
         "same amount, replace that one.",
     [BJ_SENTENCE_NEXT_UNKNOWN] =
         "The options of the job are not recorded, only what it was allocated: "
         "replace its own option for the same amount.",
+    [BJ_SENTENCE_NEXT_SELECT] =
+        "-l select is what PBS recorded, with the change. It replaces all -l "
+        "lines of the script for select, place, nodes, ncpus, mem and other "
+        "resources of nodes: qsub refuses both.",
     [BJ_SENTENCE_NEXT_MEMORY] =
         "--mem also replaces --mem-per-cpu and --mem-per-gpu.",
     [BJ_SENTENCE_NEXT_MARGIN_MEMORY] = "The margin of memory is {1} %.",
@@ -175,6 +200,11 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_SCRATCH] =
         "Use the scratch file system for files that the job "
         "reads and writes often.",
+    [BJ_SENTENCE_OOM_LEAK] =
+        "Find out why the memory of the program grows. If it is a leak, more "
+        "memory only delays the end.",
+    [BJ_SENTENCE_LEAK] =
+        "Check whether the program needs this memory or leaks it.",
     [BJ_SENTENCE_OOM_STEPS] =
         "Read the output of the job: parts of its work may be "
         "missing.",

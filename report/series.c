@@ -131,7 +131,7 @@ static void put_template(struct bj_buf *b, const char *text,
     static const char *const labels[] = {
         [BJ_SERIES_JOB] = "",
         [BJ_SERIES_NODE] = "instance,slurm_node",
-        [BJ_SERIES_GPU] = "instance,slurm_node,gpu"};
+        [BJ_SERIES_GPU] = "instance,slurm_node,gpu,index"};
     for (const char *p = text; *p; p++) {
         if (*p != '$') {
             bj_buf_put(b, p, 1);

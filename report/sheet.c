@@ -217,6 +217,11 @@ void bj_sheet_path(struct bj_sheet *s, const struct bj_sheet_path *p)
             bj_sheet_grow(s, m->xy[2 * i + 1]);
 }
 
+void bj_sheet_fail(struct bj_sheet *s)
+{
+    s->failed = true;
+}
+
 /* The size of a layout, in points. */
 static void measure(const struct bj_sheet *s, struct bj_pango_layout *l,
                     double *ret_width, double *ret_height)

@@ -65,6 +65,9 @@ void bj_sheet_box(struct bj_sheet *s, double x, double y, double width,
 /* Draw a path; the points are copied. */
 void bj_sheet_path(struct bj_sheet *s, const struct bj_sheet_path *p);
 
+/* The caller lacked memory: nothing is drawn, with -ENOMEM. */
+void bj_sheet_fail(struct bj_sheet *s);
+
 /* Make the row at least this high. */
 void bj_sheet_grow(struct bj_sheet *s, double height);
 

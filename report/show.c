@@ -1,124 +1,123 @@
 #include "report/show.h"
 
+#include "base/amount.h"
 #include "base/html.h"
+#include "base/local.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 #include "store/db.h"
 
-/* v / by, rounded half up. */
-static uint64_t rounded(uint64_t v, uint64_t by)
+#include <string.h>
+
+/* Is the value known?  Appends a dash if not. */
+static bool known(struct bj_buf *b, int64_t v)
 {
-    return v / by + (v % by >= by - by / 2);
+    bj_buf_str(b, v == BJ_SQL_NULL ? "-" : "");
+    return v != BJ_SQL_NULL;
 }
 
-/* Is the value known?  Appends a dash if not; for a negative value, appends the
- * sign and negates it. */
-static bool known(struct bj_buf *b, int64_t *v)
+/* Append a value, in parts of its unit. */
+static void put(struct bj_buf *b, enum bj_amount_unit unit, int64_t v,
+                double parts)
 {
-    bj_buf_str(b, *v == BJ_SQL_NULL || *v < 0 ? "-" : "");
-    if (*v < 0 && *v != BJ_SQL_NULL)
-        *v = -*v;
-    return *v != BJ_SQL_NULL;
-}
-
-static void put_tenths(struct bj_buf *b, uint64_t tenths, const char *unit)
-{
-    bj_buf_printf(b, "%llu.%u%s", (unsigned long long)(tenths / 10),
-                  (unsigned)(tenths % 10), unit);
+    if (known(b, v))
+        bj_amount(b, unit, (double)v / parts);
 }
 
 void bj_show_seconds(struct bj_buf *b, int64_t sec)
 {
-    if (!known(b, &sec))
+    if (!known(b, sec))
         return;
-    if (sec >= 86400)
-        bj_buf_printf(b, "%lld-", (long long)(sec / 86400));
-    bj_buf_printf(b, "%02d:%02d:%02d", (int)(sec / 3600 % 24),
-                  (int)(sec / 60 % 60), (int)(sec % 60));
+    bj_buf_str(b, sec < 0 ? "-" : "");
+    bj_amount_seconds(b, (uint64_t)(sec < 0 ? -sec : sec));
 }
 
 void bj_show_bytes(struct bj_buf *b, int64_t bytes)
 {
-    static const char *const units[] = {" KiB", " MiB", " GiB", " TiB", " PiB"};
-    enum { UNITS = sizeof(units) / sizeof(units[0]) };
-    unsigned u = 0;
-    uint64_t scale = 1024;
-    if (!known(b, &bytes))
-        return;
-    uint64_t v = (uint64_t)bytes;
-    if (v < scale) {
-        bj_buf_printf(b, "%u B", (unsigned)v);
-        return;
-    }
-    while (u + 1 < UNITS && v / scale >= 1024) {
-        scale *= 1024;
-        u++;
-    }
-    put_tenths(b, v / scale * 10 + rounded(v % scale * 10, scale), units[u]);
+    put(b, BJ_AMOUNT_BYTES, bytes, 1);
 }
 
 void bj_show_percent(struct bj_buf *b, int64_t ppm)
 {
-    if (known(b, &ppm))
-        put_tenths(b, rounded((uint64_t)ppm, 1000), " %");
-}
-
-/* Append a value in units of by millionths, or in thousands of such units. */
-static void put_scaled(struct bj_buf *b, int64_t micro, uint64_t by,
-                       const char *small, const char *large)
-{
-    if (!known(b, &micro))
-        return;
-    if ((uint64_t)micro / by >= 1000)
-        put_tenths(b, rounded((uint64_t)micro, by * 100), large);
-    else
-        put_tenths(b, rounded((uint64_t)micro, by / 10), small);
+    put(b, BJ_AMOUNT_PERCENT, ppm, 1e4);
 }
 
 void bj_show_energy(struct bj_buf *b, int64_t uj)
 {
-    put_scaled(b, uj, UINT64_C(3600000000), " Wh", " kWh");
+    put(b, BJ_AMOUNT_JOULES, uj, 1e6);
 }
 
 void bj_show_grams(struct bj_buf *b, int64_t ug)
 {
-    put_scaled(b, ug, 1000000, " g", " kg");
+    put(b, BJ_AMOUNT_GRAMS, ug, 1e6);
 }
 
 void bj_show_hours(struct bj_buf *b, int64_t usec)
 {
-    if (known(b, &usec))
-        put_tenths(b, rounded((uint64_t)usec, 360000000), "");
+    put(b, BJ_AMOUNT_PLAIN, usec, 3.6e9);
+}
+
+void bj_show_millionths(struct bj_buf *b, int64_t micro)
+{
+    put(b, BJ_AMOUNT_PLAIN, micro, 1e6);
+}
+
+void bj_show_gib_hours(struct bj_buf *b, int64_t mib_sec)
+{
+    put(b, BJ_AMOUNT_PLAIN, mib_sec, 1024 * 3600.0);
 }
 
 void bj_show_number(struct bj_buf *b, int64_t v)
 {
-    if (known(b, &v))
-        bj_buf_u64(b, (uint64_t)v);
+    if (known(b, v))
+        bj_amount_whole(b, v);
 }
 
-void bj_show_time(struct bj_buf *b, int64_t sec, int offset_minutes)
+void bj_show_time(struct bj_buf *b, int64_t sec)
 {
     char stamp[BJ_STAMP_MAX];
     if (sec == BJ_SQL_NULL || sec > INT64_C(253402300799)) {
         bj_buf_str(b, "-");
         return;
     }
-    bj_stamp_text(sec * 1000000, 0, offset_minutes, stamp);
+    bj_stamp_text(sec * 1000000, 0, bj_tz_offset(bj_tz_used(), sec) / 60,
+                  stamp);
     bj_buf_printf(b, "%.10s %.8s", stamp, stamp + 11);
+}
+
+void bj_show_zone(struct bj_buf *b)
+{
+    const char *name = bj_tz_name(bj_tz_used());
+    if (strcmp(name, "UTC") == 0)
+        bj_local_str(b, "{Times are UTC.}");
+    else
+        bj_local_put(b, "{Times are those of the time zone %s.}", name);
 }
 
 void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency)
 {
-    if (!known(b, &micro))
+    if (!known(b, micro))
         return;
-    const uint64_t cents = rounded((uint64_t)micro, 10000);
-    if (micro > 0 && cents == 0)
-        bj_buf_fixed(b, (uint64_t)micro, 6);
+    bj_buf_str(b, micro < 0 ? "-" : "");
+    const uint64_t v = (uint64_t)(micro < 0 ? -micro : micro);
+    const uint64_t cents = v / 10000 + (v % 10000 >= 5000);
+    if (v > 0 && cents == 0)
+        bj_buf_fixed(b, v, 6);
     else
-        bj_buf_printf(b, "%llu.%02u", (unsigned long long)(cents / 100),
-                      (unsigned)(cents % 100));
+        bj_amount_hundredths(b, cents);
     bj_buf_str(b, currency.n > 0 ? " " : "");
     bj_buf_clean(b, currency);
+}
+
+void bj_show_gpu(struct bj_buf *b, struct bj_slice node, struct bj_slice index,
+                 struct bj_slice gpu)
+{
+    bj_buf_clean(b, node);
+    bj_buf_str(b, node.n > 0 ? ": " : "");
+    uint64_t number;
+    if (index.n > 0 || bj_slice_u64(gpu, &number) == 0)
+        bj_local_str(b, "{GPU} ");
+    bj_buf_clean(b, index.n > 0 ? index : gpu);
 }
 
 void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v)
@@ -134,7 +133,7 @@ void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v)
     else
         bj_show_seconds(b, v == BJ_SQL_NULL || v < 0
                                ? v
-                               : (int64_t)rounded((uint64_t)v, 1000000));
+                               : v / 1000000 + (v % 1000000 >= 500000));
 }
 
 void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v)

@@ -9,12 +9,16 @@
 enum {
     STATE,
     ELAPSED,
-    CPUS,
+    CPU_ALLOCATED,
     PEAK,
     TASK_PEAK,
     SOURCE,
     USED,
     COST,
+    COST_MINIMUM,
+    NOT_CHARGED,
+    ENERGY,
+    EMISSIONS,
     GPUS,
     GPU_USE,
     ID,
@@ -111,11 +115,10 @@ static void count(struct tasks *t)
 
 /* Add to the CPU time of all tasks, which is unknown if that of one task is
  * unknown. */
-static void add_cpu(struct tasks *t, int64_t elapsed, int64_t used)
+static void add_cpu(struct tasks *t, int64_t used)
 {
     struct bj_report_array *a = &t->r->array;
-    int64_t had = bj_best_ratio(elapsed, number(t, CPUS), 1);
-    had = bj_best_ratio(had, 1000000, 1);
+    int64_t had = bj_best_ratio(number(t, CPU_ALLOCATED), 1000000, 1);
     if (had <= 0)
         return;
     a->cpu_allocated_usec += had;
@@ -125,11 +128,30 @@ static void add_cpu(struct tasks *t, int64_t elapsed, int64_t used)
         a->cpu_used_usec += used;
 }
 
-static void add_cost(struct tasks *t)
+/* Add a value that may be unknown; true: it is known. */
+static bool plus(int64_t *sum, int64_t v)
 {
-    int64_t *sum = &t->r->array.cost, v = number(t, COST);
-    if (v != BJ_SQL_NULL)
-        *sum = *sum == BJ_SQL_NULL ? v : *sum + v;
+    if (v == BJ_SQL_NULL ||
+        __builtin_add_overflow(*sum == BJ_SQL_NULL ? 0 : *sum, v, sum))
+        return false;
+    return true;
+}
+
+/* Add to what the tasks that ran and ended cost. */
+static void add_cost(struct tasks *t, int64_t elapsed)
+{
+    struct bj_report_array *a = &t->r->array;
+    if (text_is(t, STATE, "running") || text_is(t, STATE, "suspended") ||
+        elapsed <= 0)
+        return;
+    a->ran++;
+    a->energy_tasks += plus(&a->energy_uj, number(t, ENERGY));
+    a->emissions_tasks += plus(&a->emissions_ug, number(t, EMISSIONS));
+    a->cost_tasks +=
+        plus(&a->cost, number(t, COST)) && number(t, COST_MINIMUM) == 0;
+    plus(&a->not_charged, number(t, NOT_CHARGED));
+    a->node_failed +=
+        text_is(t, STATE, "node_fail") || text_is(t, STATE, "boot_fail");
 }
 
 /* The peak of a task; one that the scheduler recorded for the largest process
@@ -145,8 +167,8 @@ static void take_task(struct tasks *t)
 {
     int64_t elapsed = number(t, ELAPSED), used = number(t, USED);
     count(t);
-    add_cpu(t, elapsed, used);
-    add_cost(t);
+    add_cpu(t, used);
+    add_cost(t, elapsed);
     if (elapsed >= BJ_REPORT_LEAST_SEC) {
         t->r->array.unknown_cpu += used == BJ_SQL_NULL;
         t->r->array.unknown_memory += number(t, PEAK) == BJ_SQL_NULL;
@@ -227,12 +249,16 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
     static const char *const names[COLUMNS] = {
         [STATE] = "state",
         [ELAPSED] = "elapsed_seconds",
-        [CPUS] = "cpus",
+        [CPU_ALLOCATED] = "cpu_allocated_seconds",
         [PEAK] = "memory_peak_bytes",
         [TASK_PEAK] = "memory_task_peak_bytes",
         [SOURCE] = "memory_efficiency_source",
         [USED] = "cpu_used_seconds",
         [COST] = "cost",
+        [COST_MINIMUM] = "cost_is_minimum",
+        [NOT_CHARGED] = "cost_not_charged",
+        [ENERGY] = "energy_joules",
+        [EMISSIONS] = "emissions_grams",
         [GPUS] = "gpus",
         [GPU_USE] = "gpu_efficiency_percent",
         [ID] = "display_id"};
@@ -245,7 +271,8 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
             bj_arena_alloc(&r->arena, (size_t)t.cap * sizeof(*t.of[i].v));
     if (r->arena.failed)
         return bj_err_set(err, -ENOMEM, "report");
-    r->array.cost = BJ_SQL_NULL;
+    r->array.cost = r->array.not_charged = BJ_SQL_NULL;
+    r->array.energy_uj = r->array.emissions_ug = BJ_SQL_NULL;
     int code = bj_job_read_new(db, column, COLUMNS, &t.read, err);
     if (code == 0)
         code = read_tasks(db, job, &t, err);

@@ -194,7 +194,7 @@ static void put_when(struct page *p, const char *label, enum bj_report_column c)
 {
     int64_t sec = number(p, c);
     if (sec != BJ_SQL_NULL)
-        bj_show_time(&p->scratch, sec, bj_text_offset(sec, p->style->utc));
+        bj_show_time(&p->scratch, sec);
     put_row(p, label);
 }
 
@@ -219,7 +219,8 @@ static void put_facts(struct page *p)
         bj_local_str(&p->scratch, p->scratch.len > 0 ? " {on} " : "");
         bj_buf_clean(&p->scratch, text(p, BJ_REPORT_NODELIST));
     }
-    put_row(p, "Allocated");
+    put_row(p, number(p, BJ_REPORT_START) != BJ_SQL_NULL ? "Allocated"
+                                                         : "Requested");
     put_when(p, "Submitted", BJ_REPORT_SUBMIT);
     if (number(p, BJ_REPORT_WAIT) != BJ_SQL_NULL)
         bj_show_seconds(&p->scratch, number(p, BJ_REPORT_WAIT));
@@ -228,6 +229,10 @@ static void put_facts(struct page *p)
     put_when(p, "Ended", BJ_REPORT_END);
     put_count(p, BJ_REPORT_RESTARTS, "time", "times");
     put_row(p, "Requeued");
+    bj_show_zone(&p->scratch);
+    bj_buf_str(p->out, "  ");
+    bj_text_wrap(p->out, scratch(p), INDENT, INDENT);
+    p->scratch.len = 0;
 }
 
 /* --- findings and advice ---------------------------------------------------
@@ -264,7 +269,7 @@ static void put_warnings(struct page *p)
     for (size_t i = 0; i < r->warnings; i++) {
         const struct bj_report_warning *w = &r->warning[i];
         bj_buf_str(p->out, "  ");
-        bj_show_time(p->out, w->at, bj_text_offset(w->at, p->style->utc));
+        bj_show_time(p->out, w->at);
         bj_buf_str(p->out, "\n    ");
         bj_text_wrap(p->out, w->text, 4, 4);
     }
@@ -293,6 +298,14 @@ static void put_advice(struct page *p)
 /* --- nodes, GPUs, tasks ----------------------------------------------------
  */
 
+static void put_idle_since(struct page *p, int64_t sec)
+{
+    if (sec == BJ_SQL_NULL)
+        return;
+    bj_local_put(p->out, "  {idle since} ");
+    bj_show_time(p->out, sec);
+}
+
 /* Return the next row in the order of a value, the smallest first. */
 static size_t least(const int64_t *v, const bool *done, size_t n)
 {
@@ -319,15 +332,14 @@ static void put_node(struct page *p, size_t i)
     bj_show_bytes(p->out, n->memory_peak);
     bj_local_put(p->out, " {of} ");
     bj_show_bytes(p->out, n->memory_limit);
+    put_idle_since(p, n->idle_since);
     bj_buf_str(p->out, "\n");
 }
 
 static void put_gpu(struct page *p, size_t i)
 {
     const struct bj_report_gpu *g = &p->r->gpu[i];
-    bj_buf_clean(&p->scratch, g->node);
-    bj_buf_str(&p->scratch, ":");
-    bj_buf_clean(&p->scratch, g->index.n > 0 ? g->index : g->gpu);
+    bj_show_gpu(&p->scratch, g->node, g->index, g->gpu);
     int pad = LABEL - (int)bj_text_columns(scratch(p));
     bj_buf_str(p->out, "  ");
     bj_buf_slice(p->out, scratch(p));
@@ -339,6 +351,7 @@ static void put_gpu(struct page *p, size_t i)
     bj_buf_str(p->out, "  ");
     bj_show_bytes(p->out, g->memory_peak);
     put_word(p, "  ", g->model);
+    put_idle_since(p, g->idle_since);
     bj_buf_str(p->out, "\n");
 }
 
@@ -356,7 +369,7 @@ static void put_least(struct page *p, const char *what, size_t n,
     title(p, p->scratch.p ? p->scratch.p : what);
     p->scratch.len = 0;
     for (size_t i = 0; v && done && i < n; i++)
-        v[i] = value(p->r, i);
+        v[i] = bj_report_rank(value(p->r, i));
     for (size_t i = 0; v && done && i < n && i < SHOWN; i++) {
         size_t at = least(v, done, n);
         done[at] = true;
@@ -382,7 +395,7 @@ static void show_spread(struct bj_buf *b, unsigned which, int64_t v)
     else if (which == BJ_SPREAD_ELAPSED)
         bj_show_seconds(b, v);
     else
-        bj_buf_printf(b, "%.1f", (double)v / 1e6);
+        bj_show_millionths(b, v);
 }
 
 static void put_array(struct page *p)
@@ -425,10 +438,14 @@ void bj_report_print(const struct bj_report *r,
     put_figures(&p);
     put_findings(&p);
     put_warnings(&p);
-    if (r->nodes > 1)
+    if (r->nodes > 1 || (r->nodes > 0 && r->node[0].at != BJ_SQL_NULL))
         put_least(&p, "CPUs and memory of nodes", r->nodes, node_use, put_node);
     if (r->gpus > 0)
         put_least(&p, "GPUs", r->gpus, gpu_use, put_gpu);
+    bj_report_sampled(r, &p.scratch);
+    if (p.scratch.len > 0)
+        bj_text_wrap(out, scratch(&p), 2, 0);
+    p.scratch.len = 0;
     put_array(&p);
     put_facts(&p);
     out->failed |= p.scratch.failed;

@@ -8,7 +8,6 @@
 struct bj_report_style {
     bool colour;
     bool ascii; /* meters of ASCII characters */
-    bool utc;   /* else local time */
 };
 
 void bj_report_print(const struct bj_report *r,

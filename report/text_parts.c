@@ -1,10 +1,8 @@
 #include "report/text_parts.h"
 
 #include "base/local.h"
-#include "store/db.h"
 
 #include <ctype.h>
-#include <time.h>
 
 enum { WIDTH = 78 };
 
@@ -51,15 +49,6 @@ void bj_text_right(struct bj_buf *out, const char *text, unsigned width)
     unsigned n = bj_text_columns(s);
     bj_buf_printf(out, "%*s", n < width ? (int)(width - n) : 0, "");
     bj_buf_slice(out, s);
-}
-
-int bj_text_offset(int64_t sec, bool utc)
-{
-    time_t t = (time_t)sec;
-    struct tm tm;
-    return !utc && sec != BJ_SQL_NULL && localtime_r(&t, &tm)
-               ? (int)(tm.tm_gmtoff / 60)
-               : 0;
 }
 
 void bj_text_state(struct bj_buf *out, struct bj_slice state)

@@ -14,9 +14,6 @@ void bj_text_wrap(struct bj_buf *out, struct bj_slice text, unsigned indent,
 /* Number of columns of clean UTF-8 text. */
 unsigned bj_text_columns(struct bj_slice s);
 
-/* Minutes by which local time is ahead of UTC at that time; 0 if utc. */
-int bj_text_offset(int64_t sec, bool utc);
-
 /* Append Slurm's name of a state: "OUT_OF_MEMORY". */
 void bj_text_state(struct bj_buf *out, struct bj_slice state);
 

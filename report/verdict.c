@@ -132,9 +132,14 @@ static bool node_failed(const struct judge *j)
 
 static void put_node_fail(struct judge *j)
 {
-    bj_buf_clean(value(j), bj_report_text(j->r, BJ_REPORT_NODELIST));
-    put_sentence(j, number(j, BJ_REPORT_NODES) > 1 ? BJ_SENTENCE_NODES_FAIL
-                                                   : BJ_SENTENCE_NODE_FAIL);
+    const struct bj_slice known = bj_report_text(j->r, BJ_REPORT_FAILED_NODE);
+    const bool one = number(j, BJ_REPORT_NODES) <= 1;
+    bj_buf_clean(value(j), known.n > 0 && !one
+                               ? known
+                               : bj_report_text(j->r, BJ_REPORT_NODELIST));
+    put_sentence(j, one           ? BJ_SENTENCE_NODE_FAIL
+                    : known.n > 0 ? BJ_SENTENCE_NODE_OF_FAIL
+                                  : BJ_SENTENCE_NODES_FAIL);
 }
 
 static void put_oom(struct judge *j)
@@ -145,6 +150,9 @@ static void put_oom(struct judge *j)
         had = number(j, BJ_REPORT_MEMORY_REQUESTED);
     bj_show_bytes(value(j), had >= 0 && nodes > 0 ? had / nodes : had);
     put_sentence(j, BJ_SENTENCE_OOM);
+    const struct bj_report_finding *leak = bj_report_found(j->r, "oom_leak");
+    if (leak)
+        put(j, leak->text);
     if (has_state(j, "failed"))
         put_exit_code(j);
 }
@@ -187,13 +195,74 @@ static struct bj_slice put_end(struct judge *j)
     return BJ_SLICE("warning");
 }
 
+/* The sum of a value of all nodes of a running job; unknown if that of one is
+ * not known. */
+static int64_t sum_now(const struct judge *j, bool memory)
+{
+    const struct bj_report *r = j->r;
+    int64_t sum = 0;
+    if (!has_state(j, "running") || r->array.tasks > 1 || r->nodes == 0 ||
+        (int64_t)r->nodes != number(j, BJ_REPORT_NODES))
+        return BJ_SQL_NULL;
+    for (size_t i = 0; i < r->nodes; i++) {
+        const struct bj_report_node *n = &r->node[i];
+        const int64_t v = memory ? n->memory_peak : n->cpus_busy;
+        if (v < 0 || __builtin_add_overflow(sum, v, &sum))
+            return BJ_SQL_NULL;
+    }
+    return sum;
+}
+
+static bool knows_now(const struct judge *j)
+{
+    return sum_now(j, false) != BJ_SQL_NULL || sum_now(j, true) != BJ_SQL_NULL;
+}
+
+static void put_now_gpus(struct judge *j)
+{
+    const struct bj_report *r = j->r;
+    int64_t sum = 0;
+    if (!knows_now(j) || r->gpus == 0 ||
+        (int64_t)r->gpus != number(j, BJ_REPORT_GPUS))
+        return;
+    for (size_t i = 0; i < r->gpus; i++) {
+        if (r->gpu[i].busy_ppm < 0)
+            return;
+        sum += r->gpu[i].busy_ppm;
+    }
+    bj_show_percent(value(j), sum / (int64_t)r->gpus);
+    put_sentence(j, BJ_SENTENCE_NOW_GPUS);
+}
+
+/* Add what a running job uses now. */
+static void put_now(struct judge *j)
+{
+    const int64_t cpus = sum_now(j, false), memory = sum_now(j, true);
+    const int64_t had = number(j, BJ_REPORT_CPUS);
+    int64_t of = number(j, BJ_REPORT_MEMORY_ALLOCATED);
+    if (of == BJ_SQL_NULL)
+        of = number(j, BJ_REPORT_MEMORY_REQUESTED);
+    if (cpus != BJ_SQL_NULL && had > 0) {
+        bj_show_millionths(value(j), cpus);
+        bj_show_number(value(j), had);
+        put_sentence(j, BJ_SENTENCE_NOW_CPUS);
+    }
+    if (memory != BJ_SQL_NULL && of > 0) {
+        bj_show_bytes(value(j), memory);
+        bj_show_bytes(value(j), of);
+        put_sentence(j, BJ_SENTENCE_NOW_MEMORY);
+    }
+    put_now_gpus(j);
+}
+
 /* Add that the job has not ended, and why; false: it has ended. */
 static bool put_open(struct judge *j)
 {
     struct bj_slice reason = bj_report_text(j->r, BJ_REPORT_REASON);
     if (has_state(j, "running") || has_state(j, "suspended")) {
-        put_sentence(j, j->r->findings > 0 ? BJ_SENTENCE_RUNS_NOW
-                                           : BJ_SENTENCE_RUNS);
+        put_sentence(j, j->r->findings > 0 || knows_now(j)
+                            ? BJ_SENTENCE_RUNS_NOW
+                            : BJ_SENTENCE_RUNS);
     } else if (has_state(j, "pending") && reason.n > 0) {
         const char *text = bj_reason_text(reason);
         bj_buf_clean(value(j), text ? bj_slice_str(text) : reason);
@@ -269,11 +338,13 @@ static bool put_unknown(struct judge *j)
     return true;
 }
 
-/* Findings that only repeat how the job ended. */
-static bool repeats(const struct bj_report_finding *f)
+/* Findings that only repeat how the job ended; put_oom() names its leak. */
+static bool repeats(const struct judge *j, const struct bj_report_finding *f)
 {
     return bj_slice_eq(f->finding, BJ_SLICE("oom")) ||
-           bj_slice_eq(f->finding, BJ_SLICE("timeout"));
+           bj_slice_eq(f->finding, BJ_SLICE("timeout")) ||
+           (bj_slice_eq(f->finding, BJ_SLICE("oom_leak")) &&
+            j->r->array.tasks <= 1);
 }
 
 /* Add the most severe relevant finding; returns its severity. */
@@ -282,7 +353,7 @@ static struct bj_slice put_finding(struct judge *j)
     const struct bj_report *r = j->r;
     for (size_t i = 0; i < r->findings; i++) {
         const struct bj_report_finding *f = &r->finding[i];
-        if (!is_severe(f) || repeats(f))
+        if (!is_severe(f) || repeats(j, f))
             continue;
         if (r->array.tasks > 1) {
             bj_show_number(value(j), f->tasks);
@@ -351,13 +422,13 @@ static struct bj_slice put_no_finding(struct judge *j)
 static struct bj_slice put_problem(struct judge *j)
 {
     const struct bj_report *r = j->r;
-    struct bj_slice end = {0};
-    if (r->array.tasks > 1)
-        end = put_array(j);
-    else if (put_open(j))
-        return level_of(put_finding(j), BJ_SLICE("unknown"));
-    else
-        end = put_end(j);
+    struct bj_slice end;
+    if (r->array.tasks <= 1 && put_open(j)) {
+        const struct bj_slice found = put_finding(j);
+        put_now(j);
+        return level_of(found, BJ_SLICE("unknown"));
+    }
+    end = r->array.tasks > 1 ? put_array(j) : put_end(j);
     /* What a job used until its node failed is no reason to change it. */
     if (r->array.tasks <= 1 && node_failed(j))
         return end;
@@ -409,6 +480,55 @@ static void put_energy(struct judge *j)
                  grams ? BJ_SENTENCE_COST_EMISSIONS : BJ_SENTENCE_COST_ENERGY);
 }
 
+/* Add for how many tasks of the array the value of a sentence is known. */
+static void put_known_tasks(struct judge *j, int64_t tasks)
+{
+    bj_show_number(value(j), tasks);
+    bj_show_number(value(j), j->r->array.ran);
+}
+
+/* Add what the site does not charge, as a node failed. */
+static void put_not_charged(struct judge *j, int64_t micro,
+                            enum bj_sentence sentence)
+{
+    if (micro <= 0)
+        return;
+    bj_show_money(value(j), micro, bj_report_text(j->r, BJ_REPORT_CURRENCY));
+    put_sentence(j, sentence);
+}
+
+/* Energy, emissions and cost of the tasks, and of how many they are known. */
+static void put_array_cost(struct judge *j)
+{
+    const struct bj_report_array *a = &j->r->array;
+    const bool all = a->energy_tasks == a->ran,
+               grams = a->emissions_tasks == a->ran;
+    if (a->energy_tasks > 0) {
+        bj_show_energy(value(j), a->energy_uj);
+        if (!all)
+            put_known_tasks(j, a->energy_tasks);
+        else if (grams)
+            bj_show_grams(value(j), a->emissions_ug);
+        put_sentence(j, !all    ? BJ_SENTENCE_COST_ENERGY_PART
+                        : grams ? BJ_SENTENCE_COST_EMISSIONS
+                                : BJ_SENTENCE_COST_ENERGY);
+    }
+    if (a->emissions_tasks > 0 && !(all && grams)) {
+        bj_show_grams(value(j), a->emissions_ug);
+        put_known_tasks(j, a->emissions_tasks);
+        put_sentence(j, BJ_SENTENCE_COST_EMISSIONS_PART);
+    }
+    if (a->cost == BJ_SQL_NULL)
+        return;
+    bj_show_money(value(j), a->cost, bj_report_text(j->r, BJ_REPORT_CURRENCY));
+    if (a->cost_tasks > 0 && a->cost_tasks < a->ran)
+        put_known_tasks(j, a->cost_tasks);
+    put_sentence(j, a->cost_tasks == a->ran ? BJ_SENTENCE_COST_MONEY
+                    : a->cost_tasks > 0     ? BJ_SENTENCE_COST_MONEY_PART
+                                            : BJ_SENTENCE_COST_MONEY_AT_LEAST);
+    put_not_charged(j, a->not_charged, BJ_SENTENCE_NOT_CHARGED_OF);
+}
+
 /* For an array, the CPU hours and the cost of all its tasks. */
 static void put_cost(struct judge *j)
 {
@@ -420,7 +540,7 @@ static void put_cost(struct judge *j)
         put_cpu_cost(
             j, a->cpu_allocated_usec, a->cpu_used_usec,
             bj_best_ratio(a->cpu_used_usec, 1000000, a->cpu_allocated_usec));
-        put_money(j, a->cost);
+        put_array_cost(j);
         return;
     }
     if (has_state(j, "pending") || has_state(j, "running"))
@@ -439,6 +559,8 @@ static void put_cost(struct judge *j)
     }
     put_energy(j);
     put_money(j, f[BJ_FIGURE_COST].used);
+    put_not_charged(j, number(j, BJ_REPORT_NOT_CHARGED),
+                    BJ_SENTENCE_NOT_CHARGED);
 }
 
 /* Add the next request, or without one the first advice in words. */
@@ -449,6 +571,10 @@ static void put_advice(struct judge *j)
         put_sentence(j, BJ_SENTENCE_SUBMIT_AGAIN);
         return;
     }
+    if (r->array.tasks > 1 && r->array.node_failed > 0) {
+        bj_show_number(value(j), r->array.node_failed);
+        put_sentence(j, BJ_SENTENCE_SUBMIT_TASKS_AGAIN);
+    }
     if (r->next.options.n > 0) {
         bj_buf_slice(value(j), r->next.options);
         put_sentence(j, BJ_SENTENCE_NEXT_TIME);
@@ -458,10 +584,29 @@ static void put_advice(struct judge *j)
         put(j, r->finding[0].advice);
 }
 
+/* Was a completed job much slower than the owner's earlier runs like it? */
+static bool put_slower(struct judge *j)
+{
+    enum { RUNS_LEAST = 5, LONG_SEC = 600 };
+    const struct bj_report_usual *u = &j->r->usual;
+    const int64_t elapsed = number(j, BJ_REPORT_ELAPSED);
+    /* more than 1.5 times as long */
+    if (u->runs < RUNS_LEAST || elapsed < LONG_SEC ||
+        elapsed - u->median <= u->median / 2)
+        return false;
+    put_elapsed(j);
+    bj_show_number(value(j), u->runs);
+    bj_show_seconds(value(j), u->median);
+    put_sentence(j, BJ_SENTENCE_SLOWER);
+    return true;
+}
+
 void bj_report_judge(struct bj_report *r)
 {
     struct judge j = {.r = r};
     r->verdict.level = put_problem(&j);
+    if (put_slower(&j) && bj_slice_eq(r->verdict.level, BJ_SLICE("good")))
+        r->verdict.level = BJ_SLICE("info");
     r->verdict.wrong = take_text(&j);
     put_cost(&j);
     r->verdict.cost = take_text(&j);

@@ -35,7 +35,7 @@ void bj_job_step_init(struct bj_job_step *step)
 void bj_sched_job_init(struct bj_sched_job *job)
 {
     const size_t lists = offsetof(struct bj_sched_job, tres_requested);
-    const size_t behind = offsetof(struct bj_sched_job, use);
+    const size_t behind = offsetof(struct bj_sched_job, cpu_sec);
     memset(job, 0, lists);
     memset((char *)job + behind, 0, sizeof(*job) - behind);
     job->tres_requested.n = job->tres_allocated.n = 0;
@@ -53,5 +53,7 @@ void bj_sched_job_init(struct bj_sched_job *job)
     job->nodes = job->tasks = BJ_ABSENT;
     job->mem_requested_bytes = job->mem_allocated_bytes = BJ_ABSENT;
     job->gpus = BJ_ABSENT;
+    job->cpu_sec = job->node_sec = job->gpu_sec = BJ_ABSENT;
+    job->memory_mib_sec = BJ_ABSENT;
     job->use = no_use;
 }

@@ -110,6 +110,26 @@ struct bj_job_step {
     struct bj_sched_usage use;
 };
 
+/* What a run had from one change of its size to the next (sched/chain.h; PBS:
+ * sched/pbs.h). */
+struct bj_job_size {
+    struct bj_slice sluid; /* of that record of Slurm */
+    uint64_t start_sec, end_sec;
+    uint64_t elapsed_sec;
+    uint64_t cpus, nodes, gpus;
+    uint64_t mem_allocated_bytes;
+    struct bj_slice nodelist, tres_allocated_raw;
+};
+
+/* What bj_sched_job.size has. */
+enum bj_sizes_kind {
+    BJ_SIZES_ALL, /* all sizes of the run, or none */
+    /* One size, of an accounting record of PBS (statsdb/pbs_size.h). */
+    BJ_SIZE_BEGINS, /* from start_sec on */
+    BJ_SIZE_ENDS,   /* until end_sec */
+    BJ_SIZE_LAST,   /* the same, and the run has ended */
+};
+
 /* One run of a job.  The runs of a requeued job have the same jobid and differ
  * in submit_sec (Slurm sets a new one) or sluid. */
 struct bj_sched_job {
@@ -119,11 +139,13 @@ struct bj_sched_job {
     struct bj_slice
         jobid; /* the id in cgroups and in the job's environment: "4711"; PBS
                    "4711.server", "4711[3].server"; LSF "4711", "4711[3]" */
-    struct bj_slice display_id; /* as people write it: "4700_3", "4711+1" */
-    struct bj_slice sluid;      /* Slurm 26.05 and later: one per run */
-    uint64_t id_number;         /* the digits at the start of jobid */
-    uint64_t array_job;         /* id of the array; absent: not an array task */
-    uint64_t array_task;        /* absent also while the tasks are not split */
+    struct bj_slice display_id;     /* as people write it: "4700_3", "4711+1" */
+    struct bj_slice sluid;          /* Slurm 26.05 and later: one per run */
+    struct bj_slice original_sluid; /* of the run's first record: sched/chain.h
+                                     */
+    uint64_t id_number;             /* the digits at the start of jobid */
+    uint64_t array_job;  /* id of the array; absent: not an array task */
+    uint64_t array_task; /* absent also while the tasks are not split */
     struct bj_slice array_tasks; /* pending array: "1-10%2" */
     uint64_t het_job;            /* id of the leader; absent: not a het job */
     uint64_t het_offset;
@@ -159,8 +181,8 @@ struct bj_sched_job {
     uint64_t cpus_requested;
     uint64_t nodes; /* allocated; while pending requested */
     uint64_t tasks;
-    struct bj_slice nodelist;     /* empty: none assigned; grammar of its
-                                     batch_system: sched/hostlist.h */
+    struct bj_slice nodelist;     /* "n[1-2]", of all schedulers in Slurm's
+                                     notation; empty: none assigned */
     uint64_t mem_requested_bytes; /* of the whole job */
     uint64_t mem_allocated_bytes; /* of the whole job */
     uint64_t gpus; /* allocated; 0 when the source lists allocated resources
@@ -168,6 +190,13 @@ struct bj_sched_job {
     struct bj_slice gpu_model; /* of the first GPUs with a type */
     struct bj_slice tres_requested_raw, tres_allocated_raw; /* as reported */
     struct bj_tres_list tres_requested, tres_allocated;
+
+    /* Of a run that was resized, else absent: what it had, over its run time.
+     */
+    uint64_t cpu_sec, node_sec, gpu_sec, memory_mib_sec;
+    const struct bj_job_size *size; /* in the order of time; NULL: none */
+    unsigned sizes;
+    enum bj_sizes_kind sizes_kind;
 
     /* --- usage --- */
     struct bj_sched_usage use; /* over its steps: time, energy and I/O added up,
@@ -182,6 +211,9 @@ struct bj_sched_job {
     struct bj_slice submit_host;
     struct bj_slice work_dir, submit_line, container;
     struct bj_slice comment, admin_comment, system_comment;
+    struct bj_slice failed_node; /* whose failure ended the run */
+    /* Paths of its output, where %j and others may stand for its ids. */
+    struct bj_slice stdout_path, stderr_path;
 
     /* The source lists the jobs of this moment (qstat, bjobs) and knows less of
      * jobs that have ended than their accounting: it only adds what is not

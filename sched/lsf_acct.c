@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "sched/hostfold.h"
 #include "sched/lines.h"
 #include "sched/lsf_job.h"
 #include "sched/state.h"
@@ -20,6 +21,7 @@ struct bj_lsf_acct {
     struct bj_lines lines;
     struct bj_buf text;  /* of the current job, without doubled quotes */
     struct bj_buf hosts; /* "4*hostA hostB" */
+    struct bj_hostfold fold;
 };
 
 /* A field: its place in text. */
@@ -242,8 +244,8 @@ static void settle_state(struct bj_sched_job *job, const struct row *row)
     job->exit_signal = row->exit & 0x7f;
 }
 
-static void settle(const struct bj_lsf_acct *r, const struct row *row,
-                   struct bj_sched_job *job)
+static int settle(struct bj_lsf_acct *r, const struct row *row,
+                  struct bj_sched_job *job)
 {
     job->user = text_of(r, row->user);
     job->partition = text_of(r, row->queue);
@@ -262,11 +264,14 @@ static void settle(const struct bj_lsf_acct *r, const struct row *row,
         job->end_sec >= job->start_sec)
         job->elapsed_sec = job->end_sec - job->start_sec;
     job->cpus = job->cpus_requested = row->slots;
-    job->nodelist = (struct bj_slice){r->hosts.p, r->hosts.len};
-    uint64_t hosts, slots;
-    if (bj_lsf_hosts(job->nodelist, &hosts, &slots)) {
-        job->nodes = hosts;
-        job->cpus = slots;
+    const struct bj_slice list = {r->hosts.p, r->hosts.len};
+    struct bj_hosts on = {.hosts = 0};
+    if (bj_hostfold(&r->fold, list, BJ_HOSTS_LSF, &on) == -ENOMEM)
+        return -ENOMEM;
+    job->nodelist = on.text;
+    if (on.hosts > 0) {
+        job->nodes = on.hosts;
+        job->cpus = on.slots;
     }
     job->use.cpu_user_usec = row->utime;
     job->use.cpu_system_usec = row->stime;
@@ -276,6 +281,7 @@ static void settle(const struct bj_lsf_acct *r, const struct row *row,
     if (row->rmem < UINT64_MAX >> 10)
         job->use.mem_peak_bytes = row->rmem << 10;
     settle_state(job, row);
+    return 0;
 }
 
 static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
@@ -308,7 +314,8 @@ static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
     job.batch_system = BJ_SLICE("lsf");
     job.cluster = r->conf.cluster;
     bj_lsf_id(&job, row.id, row.index == BJ_ABSENT ? 0 : row.index, id);
-    settle(r, &row, &job);
+    if (settle(r, &row, &job) < 0)
+        return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
     return r->conf.job(r->conf.ctx, &job, err);
 }
 
@@ -367,5 +374,6 @@ void bj_lsf_acct_free(struct bj_lsf_acct *r)
     bj_lines_free(&r->lines);
     bj_buf_free(&r->text);
     bj_buf_free(&r->hosts);
+    bj_hostfold_free(&r->fold);
     free(r);
 }

@@ -1,6 +1,5 @@
 #include "sched/lsf_job.h"
 
-#include "sched/hostlist.h"
 #include "sched/memory.h"
 #include "sched/word.h"
 
@@ -109,28 +108,4 @@ void bj_lsf_id(struct bj_sched_job *job, uint64_t id, uint64_t index,
         job->array_job = id;
         job->array_task = index;
     }
-}
-
-bool bj_lsf_hosts(struct bj_slice list, uint64_t *ret_hosts,
-                  uint64_t *ret_slots)
-{
-    struct bj_hostlist l;
-    struct bj_slice name;
-    char last[BJ_HOST_MAX + 1] = "";
-    size_t last_n = 0;
-    uint64_t hosts = 0, slots = 0;
-    if (bj_hostlist_begin(&l, list, BJ_HOSTS_LSF) < 0)
-        return false;
-    while (bj_hostlist_next(&l, &name)) {
-        if (__builtin_add_overflow(slots, l.slots, &slots))
-            return false;
-        if (hosts > 0 && name.n == last_n && memcmp(name.p, last, last_n) == 0)
-            continue;
-        memcpy(last, name.p, name.n);
-        last_n = name.n;
-        hosts++;
-    }
-    *ret_hosts = hosts;
-    *ret_slots = slots;
-    return hosts > 0;
 }

@@ -24,9 +24,4 @@ int bj_lsf_size(struct bj_slice s, uint64_t *ret);
 void bj_lsf_id(struct bj_sched_job *job, uint64_t id, uint64_t index,
                char text[static 48]);
 
-/* Count the hosts in a list, equal neighbours once, and the slots; false when
- * it is not a host list. */
-bool bj_lsf_hosts(struct bj_slice list, uint64_t *ret_hosts,
-                  uint64_t *ret_slots);
-
 #endif

@@ -1,6 +1,7 @@
 #include "sched/lsf.h"
 
 #include "base/json.h"
+#include "sched/hostfold.h"
 #include "sched/lsf_job.h"
 #include "sched/state.h"
 #include "sched/time.h"
@@ -22,6 +23,7 @@ struct bj_lsf_json {
     struct bj_lsf_conf conf;
     struct bj_lsf_counts counts;
     struct bj_json_stream *stream;
+    struct bj_hostfold fold; /* nodes of the current job */
 };
 
 static int text(struct bj_slice s, void *to, const struct row *row)
@@ -75,6 +77,13 @@ static int minutes(struct bj_slice s, void *to, const struct row *row)
     return r;
 }
 
+static int hosts(struct bj_slice s, void *to, const struct row *row)
+{
+    uint64_t n;
+    const int r = bj_hostlist_count(s, BJ_HOSTS_LSF, &n);
+    return r < 0 ? r : text(s, to, row);
+}
+
 static int size(struct bj_slice s, void *to, const struct row *row)
 {
     (void)row;
@@ -105,7 +114,7 @@ static const struct field {
     {BJ_WORD("JOB_NAME"), TEXT, J(name)},
     {BJ_WORD("PROJ_NAME"), TEXT, J(project)},
     {BJ_WORD("FROM_HOST"), TEXT, J(submit_host)},
-    {BJ_WORD("EXEC_HOST"), TEXT, J(nodelist)},
+    {BJ_WORD("EXEC_HOST"), hosts, "a list of hosts", J(nodelist)},
     {BJ_WORD("NEXEC_HOST"), NUMBER, ROW(exec_hosts)},
     {BJ_WORD("SLOTS"), NUMBER, ROW(slots)},
     {BJ_WORD("NREQ_SLOT"), NUMBER, ROW(requested_slots)},
@@ -156,10 +165,10 @@ static void read_fields(struct bj_lsf_json *r, const struct bj_json *record,
     }
 }
 
-static void settle(struct row *row)
+static int settle(struct row *row, struct bj_hostfold *fold)
 {
     struct bj_sched_job *job = &row->job;
-    uint64_t hosts, slots;
+    struct bj_hosts on = {.hosts = 0};
     bj_lsf_id(job, row->id, row->index == BJ_ABSENT ? 0 : row->index,
               row->text);
     job->state = bj_state_lsf(job->state_raw);
@@ -171,9 +180,12 @@ static void settle(struct row *row)
         job->end_sec = BJ_ABSENT; /* only an estimate */
     job->nodes = row->exec_hosts;
     job->cpus = row->slots;
-    if (bj_lsf_hosts(job->nodelist, &hosts, &slots)) {
-        job->nodes = hosts;
-        job->cpus = row->slots != BJ_ABSENT ? row->slots : slots;
+    if (bj_hostfold(fold, job->nodelist, BJ_HOSTS_LSF, &on) == -ENOMEM)
+        return -ENOMEM;
+    job->nodelist = on.text;
+    if (on.hosts > 0) {
+        job->nodes = on.hosts;
+        job->cpus = row->slots != BJ_ABSENT ? row->slots : on.slots;
     }
     job->cpus_requested = row->requested_slots;
     if (job->cpus == BJ_ABSENT)
@@ -182,6 +194,7 @@ static void settle(struct row *row)
         job->exit_code = 0;
     if (row->exec_cwd.n > 0)
         job->work_dir = row->exec_cwd;
+    return 0;
 }
 
 static int record(void *ctx, struct bj_slice key, const struct bj_json *v,
@@ -207,7 +220,8 @@ static int record(void *ctx, struct bj_slice key, const struct bj_json *v,
         return 0;
     }
     read_fields(r, v, &row);
-    settle(&row);
+    if (settle(&row, &r->fold) < 0)
+        return bj_err_set(err, -ENOMEM, "bjobs: no memory");
     r->counts.jobs++;
     int e = r->conf.job(r->conf.ctx, &row.job, err);
     if (e < 0 && err && err->code == 0) /* the stream returns its code */
@@ -260,5 +274,6 @@ void bj_lsf_json_free(struct bj_lsf_json *r)
     if (!r)
         return;
     bj_json_stream_free(r->stream);
+    bj_hostfold_free(&r->fold);
     free(r);
 }

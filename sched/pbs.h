@@ -24,6 +24,8 @@ struct bj_pbs_bad {
     bool left_out; /* the job or line is left out; else the field is absent */
 };
 
+struct bj_pbs_json;
+
 /* Texts must outlive the reader. */
 struct bj_pbs_conf {
     struct bj_slice cluster;
@@ -37,6 +39,11 @@ struct bj_pbs_conf {
     /* Receives a job.  A negative return ends the reading with it. */
     int (*job)(void *ctx, const struct bj_sched_job *job, struct bj_err *err);
     void (*bad)(void *ctx, const struct bj_pbs_bad *bad); /* may be NULL */
+    /* JSON: the key of the objects [NULL: "Jobs"], and a callback that receives
+     * them, also arrays, as attributes instead of jobs. */
+    const char *objects;
+    int (*object)(void *ctx, struct bj_slice id, const struct bj_pbs_json *r,
+                  struct bj_err *err);
 };
 
 struct bj_pbs_counts {
@@ -58,7 +65,6 @@ struct bj_pbs_counts {
  *
  * A damaged job is reported and left out.  Jobs that have not ended are
  * included. A job that a user killed (substate 91) is cancelled. */
-struct bj_pbs_json;
 
 /* -ENOMEM; -EINVAL without a callback. */
 int bj_pbs_json_new(const struct bj_pbs_conf *conf, struct bj_pbs_json **ret,
@@ -72,6 +78,11 @@ int bj_pbs_json_feed(struct bj_pbs_json *r, struct bj_slice piece,
 /* The text has ended.  -EINVAL when it ends within its outermost object, or had
  * none; an empty text is not an error, since qstat prints none without jobs. */
 int bj_pbs_json_end(struct bj_pbs_json *r, struct bj_err *err);
+
+/* Within conf.object: attribute i of the object, "Resource_List.ncpus", in the
+ * order of the text; false: there are no more. */
+bool bj_pbs_json_attr(const struct bj_pbs_json *r, unsigned i,
+                      struct bj_slice *ret_key, struct bj_slice *ret_value);
 
 const struct bj_pbs_counts *bj_pbs_json_counts(const struct bj_pbs_json *r);
 void bj_pbs_json_free(struct bj_pbs_json *r); /* NULL is fine */
@@ -87,13 +98,29 @@ void bj_pbs_json_free(struct bj_pbs_json *r); /* NULL is fine */
  *   A  aborted by PBS     failed
  *   D  deleted            cancelled, when it has not started; if it has, its E
  *                         record, which follows, is a cancelled job
+ *   z  suspended, r resumed, a altered: the job, as it is then
+ *   u  ends what a running job had until it released nodes, c begins what it
+ *      has then, e ends the last of it, before E, which has what it had at
+ *      first: a running job with that size only
  *   k  a reservation, and all other types, are counted in others.
  * D and A contain only the id: user and times are absent unless a Q or S record
- * of the job was read before (of the last 65536 jobs). */
+ * of the job was read before (of the last 65536 jobs), or it was recalled. */
 struct bj_pbs_acct;
 
 int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
                     struct bj_err *err);
+
+/* A run that had not ended in the records that another reader has read. */
+struct bj_pbs_open {
+    struct bj_slice id;
+    uint64_t submit_sec, start_sec; /* BJ_ABSENT: it waits */
+    uint64_t suspended_sec;         /* until then; BJ_ABSENT: none */
+    bool suspended;                 /* it is suspended, since when is unknown */
+    bool resized;                   /* it has released nodes */
+};
+
+/* Continue that run: call it before the first record of the job. */
+void bj_pbs_acct_recall(struct bj_pbs_acct *r, const struct bj_pbs_open *open);
 
 /* Feed the next piece, cut anywhere.  A record is read when the next one has
  * begun: a line that does not begin with "date;type;" belongs to the record

@@ -21,8 +21,9 @@ struct seen {
     uint64_t id; /* its hash; 0: none */
     uint64_t queued_sec, start_sec;
     uint64_t stopped_sec;   /* suspended since then */
-    uint64_t suspended_sec; /* earlier, in this run */
+    uint64_t suspended_sec; /* earlier, in this run; BJ_ABSENT: unknown */
     bool deleted;
+    bool resized; /* this run released nodes */
 };
 
 struct bj_pbs_acct {
@@ -33,12 +34,14 @@ struct bj_pbs_acct {
     uint64_t line;      /* its first line; 0: none */
     bool open;          /* its account has not ended: text from account_at on
                            has no end of it */
-    struct bj_buf reason; /* of the current job */
-    bool lost;            /* it is too long, and left out */
+    struct bj_buf reason;    /* of the current job */
+    struct bj_hostfold fold; /* its nodes */
+    bool lost;               /* it is too long, and left out */
     size_t account_at;
     struct seen *seen; /* SEEN of them, indexed by hash; the later of two jobs
                           with the same index replaces the earlier */
-    uint64_t quarter;  /* quarter of an hour for which offset_min is valid */
+    struct bj_job_size size; /* of the current record */
+    uint64_t quarter; /* quarter of an hour for which offset_min is valid */
     int offset_min;
 };
 
@@ -175,8 +178,8 @@ static struct bj_slice account_of(struct bj_slice rest)
     return (struct bj_slice){NULL, 0};
 }
 
-static void read_attrs(struct bj_pbs_acct *r, const struct record *rec,
-                       struct bj_pbs_row *row)
+static int read_attrs(struct bj_pbs_acct *r, const struct record *rec,
+                      struct bj_pbs_row *row)
 {
     struct bj_slice rest = rec->rest, key, value;
     bj_pbs_row_init(row);
@@ -189,8 +192,8 @@ static void read_attrs(struct bj_pbs_acct *r, const struct record *rec,
                                           .value = value,
                                           .expected = expected});
     }
-    bj_pbs_settle(row, rec->id);
     row->job.state_raw = rec->type;
+    return bj_pbs_settle(row, rec->id, &r->fold);
 }
 
 /* The state of a job that has ended, from its Exit_status.  Torque writes
@@ -221,7 +224,8 @@ static void recall(struct bj_sched_job *job, const struct seen *s)
 /* The time that a run was suspended, until its end. */
 static void take_suspended(struct bj_sched_job *job, const struct seen *s)
 {
-    if (!s || (s->suspended_sec == 0 && s->stopped_sec == BJ_ABSENT))
+    if (!s || s->suspended_sec == BJ_ABSENT ||
+        (s->suspended_sec == 0 && s->stopped_sec == BJ_ABSENT))
         return;
     job->suspended_sec = s->suspended_sec;
     if (s->stopped_sec != BJ_ABSENT && job->end_sec > s->stopped_sec)
@@ -248,6 +252,7 @@ static bool started(struct bj_pbs_acct *r, const struct record *rec,
     s->queued_sec = job->submit_sec;
     s->stopped_sec = BJ_ABSENT;
     s->suspended_sec = 0;
+    s->resized = false;
     job->state = BJ_STATE_RUNNING;
     return true;
 }
@@ -324,6 +329,91 @@ static bool altered(struct bj_pbs_acct *r, const struct record *rec,
     return true;
 }
 
+/* The job released nodes: only what it had before, or has from now on, is of
+ * interest.  The record has the limits of this part of the run. */
+static bool put_size(struct bj_pbs_acct *r, const struct record *rec,
+                     struct bj_sched_job *job, enum bj_sizes_kind kind)
+{
+    const struct bj_sched_job of = *job;
+    struct seen *s = find_seen(r, rec->id);
+    const bool begins = kind == BJ_SIZE_BEGINS;
+    bj_sched_job_init(job);
+    job->batch_system = of.batch_system;
+    job->cluster = of.cluster;
+    job->jobid = of.jobid;
+    job->display_id = of.display_id;
+    job->id_number = of.id_number;
+    job->array_job = of.array_job;
+    job->array_task = of.array_task;
+    job->user = of.user;
+    job->group = of.group;
+    job->account = of.account;
+    job->project = of.project;
+    job->partition = of.partition;
+    job->name = of.name;
+    job->submit_sec = of.submit_sec;
+    job->start_sec = of.start_sec;
+    recall(job, s);
+    job->state = s && s->stopped_sec != BJ_ABSENT ? BJ_STATE_SUSPENDED
+                                                  : BJ_STATE_RUNNING;
+    job->end_sec = rec->stamp_sec;
+    take_suspended(job, s);
+    job->end_sec = BJ_ABSENT;
+    r->size =
+        (struct bj_job_size){.start_sec = begins ? rec->stamp_sec : BJ_ABSENT,
+                             .end_sec = begins ? BJ_ABSENT : rec->stamp_sec,
+                             .elapsed_sec = BJ_ABSENT,
+                             .cpus = of.cpus,
+                             .nodes = of.nodes,
+                             .gpus = of.gpus,
+                             .mem_allocated_bytes = of.mem_allocated_bytes,
+                             .nodelist = of.nodelist,
+                             .tres_allocated_raw = of.tres_allocated_raw};
+    if (kind == BJ_SIZE_LAST)
+        r->size.elapsed_sec = of.elapsed_sec;
+    job->size = &r->size;
+    job->sizes = 1;
+    job->sizes_kind = kind;
+    if (s)
+        s->resized = begins;
+    return job->start_sec != BJ_ABSENT;
+}
+
+static bool size_begins(struct bj_pbs_acct *r, const struct record *rec,
+                        struct bj_sched_job *job)
+{
+    return put_size(r, rec, job, BJ_SIZE_BEGINS);
+}
+
+static bool size_ends(struct bj_pbs_acct *r, const struct record *rec,
+                      struct bj_sched_job *job)
+{
+    return put_size(r, rec, job, BJ_SIZE_ENDS);
+}
+
+static bool last_size_ends(struct bj_pbs_acct *r, const struct record *rec,
+                           struct bj_sched_job *job)
+{
+    return put_size(r, rec, job, BJ_SIZE_LAST);
+}
+
+/* PBS reports neither the last size of a run that it requeues nor, in its R
+ * record, what the run had at first. */
+static int end_resized(struct bj_pbs_acct *r, const struct record *rec,
+                       struct bj_sched_job *job, struct bj_err *err)
+{
+    const struct seen *s = find_seen(r, rec->id);
+    struct bj_sched_job last = *job;
+    if (!s || !s->resized || !last_size_ends(r, rec, &last))
+        return 0;
+    job->cpus = job->nodes = job->gpus = BJ_ABSENT;
+    job->cpus_requested = BJ_ABSENT;
+    job->mem_requested_bytes = job->mem_allocated_bytes = BJ_ABSENT;
+    job->nodelist = job->tres_allocated_raw = (struct bj_slice){NULL, 0};
+    job->tres_requested_raw = (struct bj_slice){NULL, 0};
+    return r->conf.job(r->conf.ctx, &last, err);
+}
+
 static bool aborted(struct bj_pbs_acct *r, const struct record *rec,
                     struct bj_sched_job *job)
 {
@@ -354,9 +444,9 @@ static const struct type {
     bool (*take)(struct bj_pbs_acct *, const struct record *,
                  struct bj_sched_job *); /* false: no job to report */
 } types[] = {
-    {'E', ended},     {'S', started}, {'Q', queued},
-    {'R', rerun},     {'A', aborted}, {'D', deleted},
-    {'z', suspended}, {'r', resumed}, {'a', altered},
+    {'E', ended},   {'S', started},   {'Q', queued},      {'R', rerun},
+    {'A', aborted}, {'D', deleted},   {'z', suspended},   {'r', resumed},
+    {'a', altered}, {'u', size_ends}, {'c', size_begins}, {'e', last_size_ends},
 };
 
 /* --- lines ----------------------------------------------------------------*/
@@ -420,7 +510,8 @@ static int take_record(struct bj_pbs_acct *r, struct bj_slice text,
         t++;
     if (t == end)
         return 0;
-    read_attrs(r, &rec, &row);
+    if (read_attrs(r, &rec, &row) < 0)
+        return bj_err_set(err, -ENOMEM, "pbs: no memory");
     if (row.job.id_number == BJ_ABSENT) {
         bad_line(r, rec.id, "a job id");
         return 0;
@@ -435,6 +526,11 @@ static int take_record(struct bj_pbs_acct *r, struct bj_slice text,
         if (r->reason.failed)
             return bj_err_set(err, -ENOMEM, "pbs: no memory");
         row.job.reason = (struct bj_slice){r->reason.p, r->reason.len};
+    }
+    if (t->take == rerun) {
+        const int e = end_resized(r, &rec, &row.job, err);
+        if (e < 0)
+            return e;
     }
     if (!t->take(r, &rec, &row.job))
         return 0;
@@ -533,6 +629,20 @@ int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
     return 0;
 }
 
+void bj_pbs_acct_recall(struct bj_pbs_acct *r, const struct bj_pbs_open *open)
+{
+    struct seen *s = remember(r, open->id);
+    s->queued_sec = open->submit_sec;
+    s->start_sec = open->start_sec;
+    s->suspended_sec =
+        open->suspended_sec == BJ_ABSENT ? 0 : open->suspended_sec;
+    if (open->suspended) {
+        s->stopped_sec = 0;
+        s->suspended_sec = BJ_ABSENT;
+    }
+    s->resized = open->resized;
+}
+
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
@@ -560,6 +670,7 @@ void bj_pbs_acct_free(struct bj_pbs_acct *r)
         return;
     bj_buf_free(&r->text);
     bj_buf_free(&r->reason);
+    bj_hostfold_free(&r->fold);
     bj_lines_free(&r->lines);
     free(r->seen);
     free(r);

@@ -1,7 +1,7 @@
 #include "sched/pbs_attr.h"
 
 #include "sched/duration.h"
-#include "sched/hostlist.h"
+#include "sched/hostfold.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
 #include "sched/time.h"
@@ -49,14 +49,22 @@ static int project(struct bj_slice s, void *to)
     return bj_slice_eq(s, BJ_SLICE("_pbs_project_default")) ? 0 : text(s, to);
 }
 
+static int hosts(struct bj_slice s, void *to)
+{
+    uint64_t n;
+    const int r = bj_hostlist_count(s, BJ_HOSTS_PBS, &n);
+    return r < 0 ? r : text(s, to);
+}
+
 static int number(struct bj_slice s, void *to)
 {
     return bj_slice_u64(s, to);
 }
 
+/* 0 is none: the start of a job that is deleted while it begins to run. */
 static int moment(struct bj_slice s, void *to)
 {
-    return bj_time_pbs(s, to);
+    return bj_slice_eq(s, BJ_SLICE("0")) ? 0 : bj_time_pbs(s, to);
 }
 
 static int seconds(struct bj_slice s, void *to)
@@ -96,6 +104,7 @@ static int exit_status(struct bj_slice s, void *to)
 #define ROW(member) offsetof(struct bj_pbs_row, member)
 
 #define TEXT text, "text"
+#define HOSTS hosts, "a list of hosts"
 #define NUMBER number, "a number"
 #define MOMENT moment, "a time"
 #define SECONDS seconds, "a length of time"
@@ -121,6 +130,10 @@ static const struct attr {
     {BJ_WORD("obittime"), MOMENT, J(end_sec)},
     {BJ_WORD("mtime"), MOMENT, ROW(modified_sec)},
     {BJ_WORD("comment"), TEXT, J(comment)},
+    {BJ_WORD("array_state_count"), TEXT, ROW(tasks)},
+    {BJ_WORD("array_indices_remaining"), TEXT, ROW(waiting)},
+    {BJ_WORD("Hold_Types"), TEXT, ROW(hold)},
+    {BJ_WORD("depend"), TEXT, ROW(depend)},
     {BJ_WORD("Submit_arguments"), TEXT, J(submit_line)},
     {BJ_WORD("Submit_Host"), TEXT, J(submit_host)},
     {BJ_WORD("Priority"), NUMBER, J(priority)},
@@ -141,8 +154,8 @@ static const struct attr {
     {BJ_WORD("ctime"), MOMENT, J(submit_sec)},
     {BJ_WORD("qtime"), MOMENT, ROW(qtime_sec)},
     {BJ_WORD("etime"), MOMENT, J(eligible_sec)},
-    {BJ_WORD("exec_host"), TEXT, ROW(exec_host)},
-    {BJ_WORD("exec_vnode"), TEXT, ROW(exec_vnode)},
+    {BJ_WORD("exec_host"), HOSTS, ROW(exec_host)},
+    {BJ_WORD("exec_vnode"), HOSTS, ROW(exec_vnode)},
     {BJ_WORD("run_count"), NUMBER, ROW(run_count)},
     {BJ_WORD("Exit_status"), exit_status, "a number", 0},
     {BJ_WORD("requestor"), TEXT, ROW(requestor)},
@@ -153,7 +166,10 @@ static const struct attr {
     {BJ_WORD("Resource_List.ncpus"), NUMBER, J(cpus_requested)},
     {BJ_WORD("Resource_List.mpiprocs"), NUMBER, J(tasks)},
     {BJ_WORD("Resource_List.ngpus"), NUMBER, ROW(gpus_requested)},
-    {BJ_WORD("Resource_List.nodes"), TEXT, J(tres_requested_raw)},
+    {BJ_WORD("Resource_List.naccelerators"), NUMBER,
+     ROW(accelerators_requested)},
+    /* PBS makes a select of nodes; Torque has no select. */
+    {BJ_WORD("Resource_List.nodes"), first, "text", J(tres_requested_raw)},
     {BJ_WORD("Resource_List.select"), TEXT, J(tres_requested_raw)},
     {BJ_WORD("Resource_List.place"), TEXT, J(constraints)},
     {BJ_WORD("resources_used.walltime"), SECONDS, J(elapsed_sec)},
@@ -171,6 +187,9 @@ void bj_pbs_row_init(struct bj_pbs_row *row)
     row->exit_status = INT64_MIN;
     row->substate = row->qtime_sec = row->modified_sec = BJ_ABSENT;
     row->run_count = row->gpus_requested = BJ_ABSENT;
+    row->accelerators_requested = BJ_ABSENT;
+    row->tasks = row->hold = row->depend = (struct bj_slice){NULL, 0};
+    row->waiting = (struct bj_slice){NULL, 0};
     row->cpu_limit_usec = BJ_ABSENT;
     row->requestor = row->diagnosis = (struct bj_slice){NULL, 0};
 }
@@ -214,6 +233,7 @@ static void add_chunk(struct bj_slice chunk, struct bj_slice key,
 static void add_vnodes(struct bj_sched_job *job, struct bj_slice vnodes)
 {
     struct bj_slice chunk;
+    uint64_t accelerators = BJ_ABSENT;
     while (bj_slice_field(&vnodes, '+', &chunk)) {
         if (chunk.n > 0 && chunk.p[0] == '(') {
             chunk.p++;
@@ -223,34 +243,11 @@ static void add_vnodes(struct bj_sched_job *job, struct bj_slice vnodes)
             chunk.n--;
         add_chunk(chunk, BJ_SLICE("ncpus="), number, &job->cpus);
         add_chunk(chunk, BJ_SLICE("ngpus="), number, &job->gpus);
+        add_chunk(chunk, BJ_SLICE("naccelerators="), number, &accelerators);
         add_chunk(chunk, BJ_SLICE("mem="), size, &job->mem_allocated_bytes);
     }
     if (job->gpus == BJ_ABSENT)
-        job->gpus = 0;
-}
-
-/* Count the hosts, equal neighbours once: PBS lists the chunks of a host one
- * after the other; and their slots.  0: not a list of hosts. */
-static uint64_t count_hosts(struct bj_slice list, uint64_t *ret_slots)
-{
-    struct bj_hostlist l;
-    struct bj_slice name;
-    char last[BJ_HOST_MAX + 1] = "";
-    size_t last_n = 0;
-    uint64_t n = 0;
-    *ret_slots = 0;
-    if (bj_hostlist_begin(&l, list, BJ_HOSTS_PBS) < 0)
-        return 0;
-    while (bj_hostlist_next(&l, &name)) {
-        if (__builtin_add_overflow(*ret_slots, l.slots, ret_slots))
-            return 0;
-        if (n > 0 && name.n == last_n && memcmp(name.p, last, last_n) == 0)
-            continue;
-        memcpy(last, name.p, name.n);
-        last_n = name.n;
-        n++;
-    }
-    return n;
+        job->gpus = accelerators == BJ_ABSENT ? 0 : accelerators;
 }
 
 static void settle_id(struct bj_sched_job *job, struct bj_slice full_id)
@@ -283,27 +280,41 @@ static void settle_exit(struct bj_pbs_row *row)
     }
 }
 
-void bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id)
+/* A job that waits has no hosts, also if it ran before. */
+static int settle_hosts(struct bj_pbs_row *row, struct bj_hostfold *fold)
 {
     struct bj_sched_job *job = &row->job;
-    settle_id(job, id);
-    settle_exit(row);
+    struct bj_hosts on = {.hosts = 0};
+    if (row->state.n == 1 && memchr("QHWT", row->state.p[0], 4))
+        row->exec_host = row->exec_vnode = (struct bj_slice){NULL, 0};
     const struct bj_slice where =
         row->exec_host.n > 0 ? row->exec_host : row->exec_vnode;
-    job->nodelist = where;
+    if (bj_hostfold(fold, where, BJ_HOSTS_PBS, &on) == -ENOMEM)
+        return -ENOMEM;
+    job->nodelist = on.text;
     job->tres_allocated_raw = row->exec_vnode;
     if (row->exec_vnode.n > 0)
         add_vnodes(job, row->exec_vnode);
-    uint64_t slots = 0;
-    const uint64_t nodes = where.n > 0 ? count_hosts(where, &slots) : 0;
-    if (nodes > 0)
-        job->nodes = nodes;
-    if (job->cpus == BJ_ABSENT && nodes > 0 && row->exec_host.n > 0)
-        job->cpus = slots;
+    if (on.hosts > 0)
+        job->nodes = on.hosts;
+    if (job->cpus == BJ_ABSENT && on.hosts > 0 && row->exec_host.n > 0)
+        job->cpus = on.slots;
     if (job->cpus == BJ_ABSENT)
         job->cpus = job->cpus_requested;
     if (job->gpus == BJ_ABSENT && where.n > 0)
         job->gpus = row->gpus_requested;
+    return 0;
+}
+
+int bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id,
+                  struct bj_hostfold *fold)
+{
+    struct bj_sched_job *job = &row->job;
+    if (row->gpus_requested == BJ_ABSENT)
+        row->gpus_requested = row->accelerators_requested;
+    settle_id(job, id);
+    settle_exit(row);
+    const int r = settle_hosts(row, fold);
     if (job->submit_sec == BJ_ABSENT)
         job->submit_sec = row->qtime_sec;
     if (row->run_count != BJ_ABSENT && row->run_count > 0)
@@ -316,6 +327,7 @@ void bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id)
     if (job->submit_host.n == 0 && at)
         job->submit_host = (struct bj_slice){
             at + 1, row->owner.n - (size_t)(at - row->owner.p) - 1};
+    return r;
 }
 
 enum bj_job_state bj_pbs_killed(const struct bj_pbs_row *row,

@@ -45,7 +45,8 @@ struct bj_pbs_json {
     struct text key, id, group;
     struct member member[MEMBERS_MAX];
     unsigned members;
-    const char *damage; /* what was expected; NULL: none */
+    const char *damage;      /* what was expected; NULL: none */
+    struct bj_hostfold fold; /* nodes of the current job */
 };
 
 static struct bj_slice text_of(const struct bj_pbs_json *r, struct text t)
@@ -86,11 +87,37 @@ static void forget_values(struct bj_pbs_row *row)
         job->end_sec = row->modified_sec;
 }
 
+/* A job of several nodes has lost what it used when it ended: PBS 23.06 prints
+ * what one of the other nodes reported last, with a run time of 0. */
+static void check_usage(struct bj_sched_job *job)
+{
+    if (job->nodes == BJ_ABSENT || job->nodes < 2 || job->elapsed_sec != 0 ||
+        job->start_sec == BJ_ABSENT || job->end_sec == BJ_ABSENT ||
+        job->end_sec <= job->start_sec + 1)
+        return;
+    job->elapsed_sec = job->use.cpu_usec = BJ_ABSENT;
+    job->use.mem_peak_bytes = job->use.vmem_peak_bytes = BJ_ABSENT;
+}
+
+bool bj_pbs_json_attr(const struct bj_pbs_json *r, unsigned i,
+                      struct bj_slice *ret_key, struct bj_slice *ret_value)
+{
+    if (i >= r->members)
+        return false;
+    *ret_key = text_of(r, r->member[i].key);
+    *ret_value = text_of(r, r->member[i].value);
+    return true;
+}
+
 static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
 {
     enum { KILLED_BY_USER = 91 }; /* JOB_SUBSTATE_TERMINATED */
     struct bj_pbs_row row;
     const struct bj_slice id = text_of(r, r->id);
+    if (r->conf.object) {
+        r->counts.jobs++;
+        return r->conf.object(r->conf.ctx, id, r, err);
+    }
     bj_pbs_row_init(&row);
     row.job.cluster = r->conf.cluster;
     for (unsigned i = 0; i < r->members; i++) {
@@ -103,7 +130,8 @@ static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
                                           .value = value,
                                           .expected = expected});
     }
-    bj_pbs_settle(&row, id);
+    if (bj_pbs_settle(&row, id, &r->fold) < 0)
+        return bj_err_set(err, -ENOMEM, "qstat: no memory");
     if (row.job.id_number == BJ_ABSENT) {
         report(r, (struct bj_pbs_bad){
                       .job = id, .expected = "a job id", .left_out = true});
@@ -126,6 +154,7 @@ static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
             row.job.state = BJ_STATE_CANCELLED;
         if (row.job.end_sec == BJ_ABSENT)
             row.job.end_sec = row.modified_sec;
+        check_usage(&row.job);
     }
     r->counts.jobs++;
     return r->conf.job(r->conf.ctx, &row.job, err);
@@ -189,7 +218,9 @@ static void open_object(struct bj_pbs_json *r)
     if (r->begun && !(r->have_key && r->have_colon))
         damaged(r, "a key before an object");
     if (r->depth == DEPTH_JOBS)
-        r->in_jobs = bj_slice_eq(text_of(r, r->key), BJ_SLICE("Jobs"));
+        r->in_jobs = bj_slice_eq(
+            text_of(r, r->key),
+            bj_slice_str(r->conf.objects ? r->conf.objects : "Jobs"));
     if (r->depth == DEPTH_JOB)
         r->id = r->key;
     if (r->depth == DEPTH_ATTR)
@@ -320,7 +351,7 @@ static int take_tokens(struct bj_pbs_json *r, struct bj_err *err)
 int bj_pbs_json_new(const struct bj_pbs_conf *conf, struct bj_pbs_json **ret,
                     struct bj_err *err)
 {
-    if (!conf->job)
+    if (!conf->job && !conf->object)
         return bj_err_set(err, -EINVAL, "qstat: no callback for jobs");
     struct bj_pbs_json *r = calloc(1, sizeof(*r));
     if (!r)
@@ -385,5 +416,6 @@ void bj_pbs_json_free(struct bj_pbs_json *r)
         return;
     bj_buf_free(&r->buf);
     bj_buf_free(&r->text);
+    bj_hostfold_free(&r->fold);
     free(r);
 }

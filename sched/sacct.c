@@ -333,6 +333,17 @@ const struct bj_sacct_counts *bj_sacct_counts(const struct bj_sacct *r)
     return &r->counts;
 }
 
+void bj_sacct_counts_add(struct bj_sacct_counts *to,
+                         const struct bj_sacct_counts *more)
+{
+    to->bytes += more->bytes;
+    to->lines += more->lines;
+    to->jobs += more->jobs;
+    to->steps += more->steps;
+    to->bad_lines += more->bad_lines;
+    to->bad_fields += more->bad_fields;
+}
+
 void bj_sacct_free(struct bj_sacct *r)
 {
     if (!r)

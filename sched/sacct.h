@@ -64,6 +64,10 @@ struct bj_sacct_counts {
     uint64_t bad_fields; /* absent, in lines that were read */
 };
 
+/* Add counts of another text. */
+void bj_sacct_counts_add(struct bj_sacct_counts *to,
+                         const struct bj_sacct_counts *more);
+
 struct bj_sacct;
 
 /* Make a reader.  *conf is copied; the data it points to must outlive the

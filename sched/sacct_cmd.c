@@ -28,8 +28,10 @@ int bj_sacct_delimiter(char buf[static BJ_SACCT_DELIMITER + 1])
 
 /* Columns added after Slurm 20.11. */
 static const struct bj_slice later[] = {
-    BJ_WORD("SLUID"),         BJ_WORD("Restarts"),  BJ_WORD("SubmitLine"),
-    BJ_WORD("SystemComment"), BJ_WORD("Container"), BJ_WORD("Licenses"),
+    BJ_WORD("SLUID"),         BJ_WORD("Restarts"),   BJ_WORD("SubmitLine"),
+    BJ_WORD("SystemComment"), BJ_WORD("Container"),  BJ_WORD("Licenses"),
+    BJ_WORD("OriginalSLUID"), BJ_WORD("FailedNode"), BJ_WORD("StdOut"),
+    BJ_WORD("StdErr"),
 };
 
 static bool is_later(struct bj_slice name)
@@ -143,6 +145,11 @@ static void put_args(struct list *l, const struct bj_sacct_query *query)
         put_str(l, "--federation", "");
     if (query->clusters)
         put_str(l, "--clusters=", query->clusters);
+    for (size_t i = 0; i < query->jobs; i++)
+        bj_buf_printf(&l->text, "%s%llu",
+                      i ? "," : "--jobs=", (unsigned long long)query->job[i]);
+    if (query->jobs > 0)
+        put(l);
     put_time(&l->text, "--starttime=", query->start_sec);
     put(l);
     put_time(&l->text, "--endtime=", query->end_sec);

@@ -10,6 +10,7 @@
 #include "base/slice.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { BJ_SACCT_DELIMITER = 9 }; /* bytes of a delimiter */
@@ -27,6 +28,8 @@ struct bj_sacct_query {
     bool federation;      /* --federation */
     uint64_t start_sec, end_sec; /* jobs that were pending, running or ended in
                                     this window; both are required */
+    const uint64_t *job; /* only jobs with these ids, jobs of them [all] */
+    size_t jobs;
     bool jobs_only; /* -X: without steps, and without the values that only steps
                        have */
     const char *delimiter;  /* from bj_sacct_delimiter */

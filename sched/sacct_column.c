@@ -194,6 +194,7 @@ _Static_assert(offsetof(struct bj_sched_job, exit_signal) ==
  */
 const struct bj_sacct_column bj_sacct_columns[] = {
     {BJ_WORD("SLUID"), WORD, J(sluid), NO, 0},
+    {BJ_WORD("OriginalSLUID"), WORD, J(original_sluid), NO, 0},
     {BJ_WORD("Cluster"), TEXT, J(cluster), NO, 0},
     {BJ_WORD("JobName"), TEXT, J(name), S(name), 0},
     {BJ_WORD("User"), TEXT, J(user), NO, 0},
@@ -259,6 +260,9 @@ const struct bj_sacct_column bj_sacct_columns[] = {
     {BJ_WORD("Comment"), TEXT, J(comment), NO, 0},
     {BJ_WORD("AdminComment"), TEXT, J(admin_comment), NO, 0},
     {BJ_WORD("SystemComment"), TEXT, J(system_comment), NO, 0},
+    {BJ_WORD("FailedNode"), WORD, J(failed_node), NO, 0},
+    {BJ_WORD("StdOut"), TEXT, J(stdout_path), NO, 0},
+    {BJ_WORD("StdErr"), TEXT, J(stderr_path), NO, 0},
 };
 
 const unsigned bj_sacct_columns_n =

@@ -5,6 +5,7 @@
 
 #include "base/slice.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The arguments: one line for each node and partition of it.  NULL at the end.
@@ -77,6 +78,7 @@ const char *bj_node_flag_name(enum bj_node_flag flag);
 struct bj_sinfo_node {
     struct bj_slice name;
     struct bj_slice partition; /* without the mark of the default partition */
+    bool any_partition;        /* PBS: it serves all queues */
     struct bj_slice state_text;
     struct bj_slurm_node_state state;
     uint64_t cpus, allocated, idle,

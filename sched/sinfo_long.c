@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #define FLAG(name) (1u << BJ_NODE_##name)
 
@@ -75,14 +76,46 @@ static const char *base_word(struct bj_slurm_node_state s, char *mark)
     return bj_node_base_name(s.base);
 }
 
-struct bj_slice bj_node_state_long(struct bj_slurm_node_state s,
+/* Long words whose compact form differs. */
+static const struct {
+    const char *word, *compact;
+} compacts[] = {
+    {"allocated", "alloc"}, {"completing", "comp"}, {"drained", "drain"},
+    {"draining", "drng"},   {"failing", "failg"},   {"future", "futr"},
+    {"mixed", "mix"},       {"planned", "plnd"},    {"reboot", "boot"},
+    {"reserved", "resv"},   {"unknown", "unk"},
+};
+
+static const char *compact_word(const char *word)
+{
+    for (size_t i = 0; i < sizeof(compacts) / sizeof(compacts[0]); i++)
+        if (strcmp(word, compacts[i].word) == 0)
+            return compacts[i].compact;
+    return word;
+}
+
+static struct bj_slice write_state(struct bj_slurm_node_state s, bool compact,
                                    char text[BJ_NODE_LONG_BYTES])
 {
     char mark = mark_of(s.flags);
     const char *word = hiding_word(s, &mark);
     if (!word)
         word = base_word(s, &mark);
+    if (compact)
+        word = compact_word(word);
     int n = snprintf(text, BJ_NODE_LONG_BYTES, "%s%.1s", word,
                      mark ? (char[]){mark, '\0'} : "");
     return (struct bj_slice){text, (size_t)n};
+}
+
+struct bj_slice bj_node_state_long(struct bj_slurm_node_state s,
+                                   char text[BJ_NODE_LONG_BYTES])
+{
+    return write_state(s, false, text);
+}
+
+struct bj_slice bj_node_state_compact(struct bj_slurm_node_state s,
+                                      char text[BJ_NODE_LONG_BYTES])
+{
+    return write_state(s, true, text);
 }

@@ -1,4 +1,5 @@
-/* The single word of sinfo for a node's state, StateLong and %T. */
+/* The single word of sinfo for a node's state, StateLong and %T, and its
+ * compact form, StateCompact and %t. */
 #ifndef BJ_SCHED_SINFO_LONG_H
 #define BJ_SCHED_SINFO_LONG_H
 
@@ -13,5 +14,9 @@ enum { BJ_NODE_LONG_BYTES = 24 };
  * them up to two). */
 struct bj_slice bj_node_state_long(struct bj_slurm_node_state s,
                                    char text[BJ_NODE_LONG_BYTES]);
+
+/* The same in sinfo's compact words: "mix", "drng*", "boot^". */
+struct bj_slice bj_node_state_compact(struct bj_slurm_node_state s,
+                                      char text[BJ_NODE_LONG_BYTES]);
 
 #endif

@@ -48,9 +48,11 @@ struct field {
 #define ENERGY bj_rest_energy, "joules"
 #define EXIT bj_rest_exit, "an exit code"
 #define TRES bj_rest_tres, "a list of resources"
+#define TRES_TEXT bj_rest_tres_text, "a list of resources"
 
 static const struct field job_fields[] = {
     {"sluid", TEXT, J(sluid)},
+    {"original_sluid", TEXT, J(original_sluid)},
     {"cluster", TEXT, J(cluster)},
     {"association.account", TEXT, J(account)},
     {"account", TEXT, J(account)},
@@ -97,6 +99,9 @@ static const struct field job_fields[] = {
     {"comment.job", TEXT, J(comment)},
     {"comment.administrator", TEXT, J(admin_comment)},
     {"comment.system", TEXT, J(system_comment)},
+    {"failed_node", TEXT, J(failed_node)},
+    {"stdout", TEXT, J(stdout_path)},
+    {"stderr", TEXT, J(stderr_path)},
 };
 
 static const struct field step_fields[] = {
@@ -115,6 +120,7 @@ static const struct field step_fields[] = {
     {"nodes.range", TEXT, S(nodelist)},
     {"statistics.energy.consumed", ENERGY, S(use.energy_joules)},
     {"submit_line", TEXT, S(submit_line)},
+    {"tres.allocated", TRES_TEXT, S(tres_alloc_raw)},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -148,6 +154,21 @@ static void mend_exit(enum bj_job_state state, uint64_t *code, uint64_t *sig)
     if ((state == BJ_STATE_FAILED || state == BJ_STATE_OOM) && *code == 0 &&
         *sig == 0)
         *code = *sig = BJ_ABSENT;
+}
+
+/* Of a state that is a list of words ("PENDING+RESIZING"), sacct prints one. */
+static struct bj_slice state_word(struct bj_slice words)
+{
+    static const struct bj_slice above[] = {{"RESIZING", 8}, {"REQUEUED", 8}};
+    struct bj_slice rest = words, word, first = {NULL, 0};
+    while (bj_slice_field(&rest, '+', &word)) {
+        for (size_t i = 0; i < COUNT(above); i++)
+            if (bj_slice_eq(word, above[i]))
+                return word;
+        if (first.n == 0)
+            first = word;
+    }
+    return first.n > 0 ? first : words;
 }
 
 /* --- steps ----------------------------------------------------------------*/
@@ -198,6 +219,7 @@ static int read_step(struct bj_slurmrest *r, const struct bj_json *v)
     step.step_id = step_id(v);
     read_fields(r, v, step_fields, COUNT(step_fields), &step);
     step_use(v, &step);
+    step.state_raw = state_word(step.state_raw);
     step.state = bj_state_slurm(step.state_raw, NULL);
     mend_exit(step.state, &step.exit_code, &step.exit_signal);
     bj_step_sum_add(&r->step_sum, &step);
@@ -238,11 +260,33 @@ static void settle_ids(struct bj_slurmrest *r)
             bj_arena_copy(&r->arena, (struct bj_slice){text, (size_t)n});
 }
 
-static void settle(struct bj_slurmrest *r)
+/* Who cancelled the job, as in the text of sacct: "CANCELLED by 1000". */
+static void settle_canceller(struct bj_slurmrest *r, const struct bj_json *v)
+{
+    struct bj_sched_job *job = &r->job;
+    const struct bj_slice user =
+        bj_json_text(bj_json_get(v, "kill_request_user"));
+    char text[48];
+    if (job->state != BJ_STATE_CANCELLED || user.n == 0)
+        return;
+    if (bj_slice_u64(user, &job->cancelled_by) < 0)
+        job->cancelled_by =
+            r->conf.uid ? r->conf.uid(r->conf.ctx, user) : BJ_ABSENT;
+    if (job->cancelled_by == BJ_ABSENT)
+        return;
+    const int n = snprintf(text, sizeof(text), "CANCELLED by %llu",
+                           (unsigned long long)job->cancelled_by);
+    job->state_raw =
+        bj_arena_copy(&r->arena, (struct bj_slice){text, (size_t)n});
+}
+
+static void settle(struct bj_slurmrest *r, const struct bj_json *v)
 {
     struct bj_sched_job *job = &r->job;
     settle_ids(r);
+    job->state_raw = state_word(job->state_raw);
     job->state = bj_state_slurm(job->state_raw, NULL);
+    settle_canceller(r, v);
     mend_exit(job->state, &job->exit_code, &job->exit_signal);
     job->mem_requested_bytes = bj_tres_get(&job->tres_requested, BJ_TRES_MEM);
     job->cpus = job->cpus_requested;
@@ -283,7 +327,7 @@ static int take_job(void *ctx, struct bj_slice key, const struct bj_json *v,
     BJ_JSON_EACH(step, bj_json_get(v, "steps"))
     if (e == 0)
         e = read_step(r, step);
-    settle(r);
+    settle(r, v);
     if (e < 0 || r->arena.failed)
         return bj_err_set(err, -ENOMEM, "slurmrestd: no memory");
     r->counts.jobs++;
@@ -312,19 +356,24 @@ static const struct bj_json_target targets[] = {
 };
 
 int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
+                      const uint64_t *job, size_t jobs,
                       char buf[static BJ_SLURMREST_PATH_MAX])
 {
     enum { OLDEST = 37, DUPLICATES = 40, NEWEST = 99 };
-    if (version < OLDEST || version > NEWEST || start_sec == 0 ||
-        end_sec < start_sec || end_sec > INT64_MAX)
+    if (version < OLDEST || version > NEWEST ||
+        start_sec < BJ_SLURMREST_FIRST_SEC || end_sec < start_sec ||
+        end_sec > INT64_MAX || jobs > BJ_SLURMREST_JOBS)
         return -EINVAL;
-    snprintf(buf, BJ_SLURMREST_PATH_MAX,
-             "/slurmdb/v0.0.%u/jobs?start_time=uts%llu&end_time=uts%llu%s",
-             version, (unsigned long long)start_sec,
-             (unsigned long long)end_sec,
-             version >= DUPLICATES ? "&show_duplicates=true"
-                                     "&disable_truncate_usage_time=true"
-                                   : "");
+    size_t n = (size_t)snprintf(
+        buf, BJ_SLURMREST_PATH_MAX,
+        "/slurmdb/v0.0.%u/jobs?start_time=uts%llu&end_time=uts%llu%s", version,
+        (unsigned long long)start_sec, (unsigned long long)end_sec,
+        version >= DUPLICATES ? "&show_duplicates=true"
+                                "&disable_truncate_usage_time=true"
+                              : "");
+    for (size_t i = 0; i < jobs && job[i] <= UINT32_MAX; i++)
+        n += (size_t)snprintf(buf + n, BJ_SLURMREST_PATH_MAX - n, "&step=%llu",
+                              (unsigned long long)job[i]);
     return 0;
 }
 

@@ -41,6 +41,9 @@ struct bj_slurmrest_conf {
     int (*job)(void *ctx, const struct bj_sched_job *job, struct bj_err *err);
     void (*bad)(void *ctx,
                 const struct bj_slurmrest_bad *bad); /* may be NULL */
+    /* The uid of a user, whom slurmrestd names; BJ_ABSENT: unknown.  May be
+     * NULL. */
+    uint64_t (*uid)(void *ctx, struct bj_slice user);
 };
 
 struct bj_slurmrest_counts {
@@ -49,14 +52,21 @@ struct bj_slurmrest_counts {
     uint64_t bad_fields; /* absent, in jobs that were read */
 };
 
-enum { BJ_SLURMREST_PATH_MAX = 192 };
+enum {
+    BJ_SLURMREST_JOBS = 200, /* most ids of a request */
+    BJ_SLURMREST_PATH_MAX = 192 + 16 * BJ_SLURMREST_JOBS,
+    BJ_SLURMREST_FIRST_SEC = 1000000 /* the earliest time that Slurm takes */
+};
 
 /* The path of a request: jobs of a window of time, for plugin 0.0.VERSION (37
  * to 99).  Plugins with more parameters (40 and later) return all runs of
  * requeued jobs, with starts and ends that are not cut to the window.  Times
  * are written "uts1795171872", which Slurm's parse_time() takes without a zone.
- * -EINVAL: a bad version, or no window. */
+ * jobs > 0: only jobs with these ids; each is a parameter of its own, as lists
+ * are not parsed (26.05.3).
+ * -EINVAL: a bad version, no window, or too many jobs. */
 int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
+                      const uint64_t *job, size_t jobs,
                       char buf[static BJ_SLURMREST_PATH_MAX]);
 
 struct bj_slurmrest;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Plain numbers may be Slurm's "no value" of 16, 32 and 64 bits. */
 static uint64_t known(uint64_t v)
@@ -190,6 +191,51 @@ int bj_rest_tres(const struct bj_json *v, struct bj_arena *a, void *to)
     return 0;
 }
 
+static int by_name(const void *pa, const void *pb)
+{
+    return strcmp(pa, pb);
+}
+
+int bj_rest_tres_text(const struct bj_json *v, struct bj_arena *a, void *to)
+{
+    enum { LEN = 80 };
+    char text[BJ_TRES_MAX][LEN];
+    size_t n = 0, len = 0;
+    BJ_JSON_EACH(entry, v)
+    {
+        const struct bj_slice type = bj_json_text(bj_json_get(entry, "type"));
+        const struct bj_slice name = bj_json_text(bj_json_get(entry, "name"));
+        uint64_t count;
+        if (get_number(bj_json_get(entry, "count"), &count) != 0 ||
+            n == BJ_TRES_MAX)
+            continue;
+        const int k =
+            snprintf(text[n], LEN, "%.*s%s%.*s=%llu%s", (int)(type.n % LEN),
+                     type.p, name.n > 0 ? "/" : "", (int)(name.n % LEN),
+                     name.n > 0 ? name.p : "", (unsigned long long)count,
+                     bj_slice_eq(type, BJ_SLICE("mem")) ? "M" : "");
+        if (type.n == 0 || k >= LEN)
+            continue;
+        len += (size_t)k + 1;
+        n++;
+    }
+    if (n == 0)
+        return 0;
+    qsort(text, n, LEN, by_name);
+    char *all = bj_arena_alloc(a, len);
+    if (!all)
+        return -ENOMEM;
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = strlen(text[i]);
+        memcpy(all + at, text[i], k);
+        all[at + k] = ',';
+        at += k + 1;
+    }
+    *(struct bj_slice *)to = (struct bj_slice){all, at - 1};
+    return 0;
+}
+
 uint64_t bj_rest_used(const struct bj_json *list, const char *type,
                       const char *name, struct bj_slice *ret_node)
 {
@@ -218,7 +264,8 @@ void bj_rest_error(const struct bj_json *v, char text[static BJ_REST_ERROR])
         return;
     struct bj_slice s = bj_json_text(bj_json_get(v, "error"));
     const struct bj_slice d = bj_json_text(bj_json_get(v, "description"));
-    if (s.n == 0)
-        s = d.n > 0 ? d : BJ_SLICE("an error without a text");
-    snprintf(text, BJ_REST_ERROR, "%.*s", (int)s.n, s.p);
+    if (s.n == 0 && d.n == 0)
+        s = BJ_SLICE("an error without a text");
+    snprintf(text, BJ_REST_ERROR, "%.*s%s%.*s", (int)d.n, d.n ? d.p : "",
+             s.n > 0 && d.n > 0 ? ": " : "", (int)s.n, s.n ? s.p : "");
 }

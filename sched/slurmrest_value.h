@@ -30,7 +30,12 @@ int bj_rest_exit(const struct bj_json *v, struct bj_arena *a, void *to);
 /* [{"type","name","count"}] with memory in MiB into a struct bj_tres_list. */
 int bj_rest_tres(const struct bj_json *v, struct bj_arena *a, void *to);
 
-/* An element of a document's "errors": keep the first one's text.  That nothing
+/* The same as the text of sacct into a struct bj_slice, in a's memory:
+ * "billing=1,cpu=1,mem=400M,node=1", sorted. */
+int bj_rest_tres_text(const struct bj_json *v, struct bj_arena *a, void *to);
+
+/* An element of a document's "errors": keep the first one's text,
+ * "Failure to query nodes: Access/permission denied".  That nothing
  * was found is in the list too, and is not an error. */
 enum { BJ_REST_ERROR = 200 };
 void bj_rest_error(const struct bj_json *v, char text[static BJ_REST_ERROR]);

@@ -1,7 +1,10 @@
 #include "sched/slurmrestd.h"
 
 #include "base/fetch.h"
+#include "base/json.h"
 #include "base/secret_file.h"
+#include "base/text.h"
+#include "sched/slurmrest_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +14,7 @@ enum {
     SPEC_MAX = 64 << 20,
     OLDEST = 37,
     NEWEST = 99,
-    URL_MAX = 2048
+    URL_MAX = 8192
 };
 
 struct bj_slurmrestd {
@@ -102,6 +105,37 @@ static int get(struct bj_slurmrestd *s, const char *path,
     return bj_fetch(s->fetch, req, reply, err);
 }
 
+/* HTML and JSON, such as that of a proxy, is not for people. */
+static void take_line(struct bj_slice body, char text[static BJ_REST_ERROR])
+{
+    struct bj_slice line = {0};
+    if (bj_slice_line(&body, &line) && line.n > 0 && line.p[0] != '<' &&
+        line.p[0] != '{')
+        snprintf(text, BJ_REST_ERROR, "%.*s", (int)line.n, line.p);
+}
+
+/* Take the reason of an error from the reply's "errors", or from its first line
+ * if it is plain text, as from the HTTP server in slurmrestd. */
+static void explain(const struct bj_fetch_reply *reply, struct bj_err *err)
+{
+    char text[BJ_REST_ERROR] = "", clean[BJ_REST_ERROR];
+    struct bj_arena arena = {0};
+    const struct bj_json *doc = NULL;
+    if (reply->status < 400 || !err)
+        return;
+    if (bj_json_parse(&arena, (struct bj_slice){reply->body.p, reply->body.len},
+                      "slurmrestd", NULL, &doc, NULL) == 0)
+        bj_rest_error(bj_json_at(bj_json_get(doc, "errors"), 0), text);
+    else
+        take_line((struct bj_slice){reply->body.p, reply->body.len}, text);
+    bj_arena_free(&arena);
+    if (!text[0])
+        return;
+    bj_text_clean(bj_slice_str(text), clean, sizeof(clean));
+    bj_err_say(err, err->code, "slurmrestd: status %u: %s", reply->status,
+               clean);
+}
+
 int bj_slurmrestd_get(struct bj_slurmrestd *s, const char *path,
                       const atomic_bool *abort,
                       int (*sink)(void *, struct bj_slice, struct bj_err *),
@@ -113,6 +147,8 @@ int bj_slurmrestd_get(struct bj_slurmrestd *s, const char *path,
     int r = get(s, path, &req, &reply, err);
     if (r < 0 && reply.status == 404)
         s->known = false; /* it may be another slurmrestd now */
+    if (r < 0)
+        explain(&reply, err);
     bj_fetch_reply_free(&reply);
     return r;
 }

@@ -28,8 +28,10 @@ struct bj_squeue_job {
     struct bj_slice account, user, qos;
     struct bj_slice host; /* submit host */
     bool host_unknown;    /* JSON up to Slurm 22.05 */
-    bool brief; /* of a command of the site: without QOS, host, reservation,
-                   features and GPUs */
+    bool brief;   /* of a command of the site: without QOS, host, reservation,
+                     features and GPUs */
+    bool partial; /* PBS: without QOS and features; memory that it does not
+                     request is unknown */
     struct bj_slice reservation; /* empty: none */
     struct bj_slice features;    /* requested, "a&b"; JSON only */
     struct bj_slice reason;      /* as Slurm words it */

@@ -1,8 +1,14 @@
 #include "standalone/check_config.h"
 
 #include "base/command.h"
+#include "base/fetch.h"
+#include "base/file.h"
+#include "base/listen.h"
+#include "base/secret_file.h"
+#include "base/tls.h"
 #include "base/web.h"
 #include "core/core.h"
+#include "core/sender.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +55,7 @@ static int check_path(const char *option, const char *path, int mode,
                       bool file_new)
 {
     char dir[PATH_MAX] = ".";
+    char what[64];
     struct bj_err err = {0};
     const char *slash = strrchr(path, '/');
     size_t n = slash > path ? (size_t)(slash - path) : 1;
@@ -57,8 +64,9 @@ static int check_path(const char *option, const char *path, int mode,
     const char *used = file_new ? dir : path;
     if (faccessat(AT_FDCWD, used, mode, AT_EACCESS) == 0)
         return 0;
-    bj_err_set(&err, -errno, "%s: user id %u cannot use %.200s", option,
-               (unsigned)geteuid(), used);
+    int why = -errno;
+    snprintf(what, sizeof(what), "%s:", option);
+    bj_file_fail(&err, why, what, AT_FDCWD, used, mode);
     return report(&err);
 }
 
@@ -99,7 +107,47 @@ static int check_command(const char *option, const char *line)
     return report(&why);
 }
 
-int bj_exporter_check(struct bj_exporter_conf *conf)
+int bj_exporter_check_records(const struct bj_exporter_conf *conf,
+                              struct bj_err *err)
+{
+    const struct bj_sender_conf *s = &conf->core.sender;
+    char token[512];
+    if (!s->url || !s->url[0])
+        return 0;
+    int r = bj_tls_check_files(s->ca_file, NULL, NULL, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "record.ca-file");
+    r = bj_tls_check_files(NULL, s->cert_file, s->key_file, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "record.cert-file");
+    r = bj_secret_read(s->token_file, token, sizeof(token), err);
+    explicit_bzero(token, sizeof(token));
+    return r < 0 ? bj_err_wrap(err, r, "record.token-file") : 0;
+}
+
+/* Could the exporter listen, and would batchjob_stats_db accept its records? */
+static int check_online(const struct bj_exporter_conf *conf)
+{
+    const struct bj_sender_conf *s = &conf->core.sender;
+    struct bj_err err = {0};
+    int r = bj_listen_try(&conf->listen, &err);
+    if (r < 0)
+        report(&err);
+    if (!s->url || !s->url[0])
+        return r;
+    int tried = bj_sender_try(s, &err);
+    if (tried == 0) {
+        printf("record.url: batchjob_stats_db accepts records of this host\n");
+        return r;
+    }
+    bj_err_wrap(&err, tried, "record.url%s",
+                bj_fetch_is_placeholder(s->url)
+                    ? ": the host in capitals is a placeholder of the documents"
+                    : "");
+    return report(&err);
+}
+
+int bj_exporter_check(struct bj_exporter_conf *conf, bool online)
 {
     struct bj_web *web = NULL;
     struct bj_err err = {0};
@@ -108,8 +156,12 @@ int bj_exporter_check(struct bj_exporter_conf *conf)
         r = -EINVAL;
     if (bj_core_check(&conf->core, &err) < 0)
         r = report(&err);
+    if (r == 0 && bj_exporter_check_records(conf, &err) < 0)
+        r = report(&err);
     if (bj_web_new("web.config.file", conf->web_file, &web, &err) < 0)
         r = report(&err);
     bj_web_unref(web);
+    if (r == 0 && online)
+        r = check_online(conf);
     return r;
 }

@@ -298,10 +298,11 @@ void bj_exporter_conf_help(bool all, struct bj_buf *out)
     struct bj_exporter_conf c;
     struct bj_optset sets[BJ_EXPORTER_SETS];
     bj_exporter_conf_sets(&c, sets);
-    bj_buf_str(out, "Usage: batchjob_exporter [OPTION]...\n"
-                    "       batchjob_exporter check-config [OPTION]...\n"
-                    "Exports metrics of the batch jobs on this node to "
-                    "Prometheus.\n");
+    bj_buf_str(out,
+               "Usage: batchjob_exporter [OPTION]...\n"
+               "       batchjob_exporter check-config [--online] [OPTION]...\n"
+               "Exports metrics of the batch jobs on this node to "
+               "Prometheus.\n");
     bj_opt_help_groups(sets, BJ_EXPORTER_SETS, all, out);
     if (!all)
         bj_buf_str(out, "\n--help=all shows all options.\n");

@@ -38,10 +38,9 @@ static int open_addresses(struct exporter *e, struct bj_err *err)
 {
     char name[BJ_ADDRESS_MAX];
     for (size_t i = 0; i < e->conf.listen.n; i++) {
-        struct bj_err why = {0};
-        int fd = bj_httpd_listen(e->serve.httpd, e->conf.listen.v[i], &why);
+        int fd = bj_httpd_listen(e->serve.httpd, e->conf.listen.v[i], err);
         if (fd < 0)
-            return bj_err_set(err, fd, "web.listen-address: %s", why.msg);
+            return bj_err_wrap(err, fd, "web.listen-address");
         bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
     }
     return 0;
@@ -52,6 +51,14 @@ static void notify(const char *state)
     struct bj_err err = {0};
     if (bj_notify(state, &err) < 0)
         bj_log(BJ_LOG_WARN, &err, "cannot send '%s' to systemd", state);
+}
+
+/* Records wait in their directory meanwhile. */
+static void check_records(const struct exporter *e)
+{
+    struct bj_err err = {0};
+    if (bj_exporter_check_records(&e->conf, &err) < 0)
+        bj_log(BJ_LOG_ERROR, &err, "final records cannot be sent");
 }
 
 static int start(struct exporter *e, struct bj_err *err)
@@ -69,6 +76,7 @@ static int start(struct exporter *e, struct bj_err *err)
     if (r < 0)
         return r;
     bj_privileges_warn(&e->conf.core);
+    check_records(e);
     uint64_t now = bj_clock_boot_usec();
     e->watchdog_interval = bj_notify_interval();
     e->watchdog_usec = e->watchdog_interval ? now : 0;
@@ -274,12 +282,13 @@ static int check_config(int argc, char **argv)
     struct bj_exporter_conf conf = {0};
     struct bj_err err = {0};
     char text[320];
+    bool online = bj_program_online(&argc, argv);
     int r = bj_exporter_conf_load(&conf, argc - 1, argv + 1, &err);
     if (r < 0)
         fprintf(stderr, "batchjob_exporter: %s\n",
                 bj_err_reason(&err, text, sizeof(text)));
     else if (!print_text(&conf))
-        r = bj_exporter_check(&conf);
+        r = bj_exporter_check(&conf, online);
     if (r == 0 && !conf.program.help && !conf.program.version)
         printf("fine for user id %u\n", (unsigned)geteuid());
     bj_exporter_conf_free(&conf);

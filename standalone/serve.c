@@ -31,7 +31,7 @@ int bj_serve_pass(struct bj_serve *s, struct bj_err *err)
         bj_trim();
     s->failure = why;
     s->failure.code = r < 0 ? r : 0;
-    return r < 0 ? bj_err_set(err, r, "%s", why.msg) : 0;
+    return r < 0 ? bj_err_copy(err, r, &why) : 0;
 }
 
 void bj_serve_round(struct bj_serve *s)

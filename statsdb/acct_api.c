@@ -1,6 +1,7 @@
 #include "statsdb/acct_api.h"
 
 #include "base/fetch.h"
+#include "base/file.h"
 #include "base/html.h"
 #include "base/json.h"
 #include "base/secret_file.h"
@@ -8,10 +9,12 @@
 #include "statsdb/acct_list.h"
 #include "statsdb/job_json.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     PAGE_ROWS = 2000, /* rows of one request */
@@ -57,8 +60,14 @@ static int explain(struct api *a, int code, struct bj_err *err)
     const struct bj_err was = *err;
     const char *server = a->conf->server;
     char text[120];
-    if (socket_of(server) && a->reply.fault == BJ_FETCH_CONNECT)
-        return bj_err_set(err, code, "cannot connect to %s", server);
+    const char *path = socket_of(server);
+    if (path && a->reply.fault == BJ_FETCH_CONNECT)
+        return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0
+                   ? bj_file_fail(err, -errno, "cannot connect to", AT_FDCWD,
+                                  path, W_OK)
+                   : bj_err_say(err, code,
+                                "cannot connect to %s: no server listens there",
+                                server);
     if (a->reply.fault == BJ_FETCH_HTTP &&
         bj_json_parse(&arena, body, "reply", NULL, &doc, NULL) == 0) {
         struct bj_slice s = bj_json_text(bj_json_get(doc, "error"));
@@ -230,7 +239,7 @@ static void add_time(struct bj_buf *to, const struct bj_acct_filter *f)
     bool bound = f->since_sec > INT64_MIN || f->until_sec < INT64_MAX;
     bj_buf_printf(to, "&from=%lld&to=%lld", seconds(f->since_sec),
                   seconds(f->until_sec - 1));
-    if (bound || f->job.n == 0)
+    if (!f->ran && (bound || f->job.n == 0))
         bj_buf_str(to, "&began=1");
 }
 
@@ -246,6 +255,7 @@ static void add_query(struct bj_buf *to, const struct list *l)
     add_list(to, "state", &f->state);
     add_list(to, "cluster", &f->cluster);
     add_list(to, "job", &f->job);
+    add_list(to, "node", &f->node);
     add_time(to, f);
     add_fields(to, l->query);
     if (l->cursor[0])
@@ -280,23 +290,82 @@ static int jobs(void *source, const struct bj_acct_query *q, bj_acct_row_fn *fn,
 /* --- the source -------------------------------------------------------------
  */
 
+struct cluster_list {
+    uint64_t n;
+    int64_t complete_sec; /* the least of all */
+};
+
 static int on_cluster(void *ctx, struct bj_slice key, const struct bj_json *v,
                       struct bj_err *err)
 {
-    uint64_t *n = ctx;
+    struct cluster_list *list = ctx;
+    uint64_t ms = 0;
     (void)key;
-    (void)v;
     (void)err;
-    ++*n;
+    bool known = bj_json_u64(bj_json_get(v, "last_update_ms"), &ms) == 0;
+    int64_t sec = known ? (int64_t)(ms / 1000) : INT64_MIN;
+    if (list->n++ == 0 || sec < list->complete_sec)
+        list->complete_sec = sec;
     return 0;
 }
 
-static int clusters(void *source, uint64_t *ret, struct bj_err *err)
+static int clusters(void *source, uint64_t *ret, int64_t *complete_sec,
+                    struct bj_err *err)
 {
+    struct cluster_list list = {.complete_sec = INT64_MIN};
     static const struct bj_json_target targets[] = {{"data", on_cluster},
                                                     {NULL, NULL}};
-    *ret = 0;
     int r = get(source, BJ_SLICE("/api/v1/clusters"), err);
+    if (r == 0)
+        r = read_reply(source, targets, &list, err);
+    *ret = list.n;
+    *complete_sec = list.complete_sec;
+    return r;
+}
+
+static int on_site(void *ctx, struct bj_slice key, const struct bj_json *v,
+                   struct bj_err *err)
+{
+    struct bj_acct_site *site = ctx;
+    struct bj_prices *p = &site->prices;
+    const struct {
+        const char *name;
+        int64_t *to;
+    } prices[] = {{"cpu_hour", &p->cpu_hour},
+                  {"gpu_hour", &p->gpu_hour},
+                  {"gib_hour", &p->gib_hour},
+                  {"kwh", &p->kwh}};
+    const struct bj_slice zone = bj_json_text(bj_json_get(v, "time_zone"));
+    (void)key;
+    if (zone.n >= sizeof(site->time_zone))
+        return bj_err_set(err, -EBADMSG, "reply: time_zone is too long");
+    snprintf(site->time_zone, sizeof(site->time_zone), "%.*s", (int)zone.n,
+             zone.n ? zone.p : "");
+    const struct bj_slice money = bj_json_text(bj_json_get(v, "currency"));
+    snprintf(p->currency, sizeof(p->currency), "%.*s", (int)money.n,
+             money.n ? money.p : "");
+    for (size_t i = 0; i < sizeof(prices) / sizeof(prices[0]); i++) {
+        struct bj_job_value one;
+        if (bj_job_value_json(BJ_AS_MICRO, bj_json_get(v, prices[i].name),
+                              &one) < 0)
+            return bj_err_set(err, -EBADMSG, "reply: %s is no number",
+                              prices[i].name);
+        *prices[i].to = one.known ? one.number : BJ_SQL_NULL;
+    }
+    struct bj_job_value free = {.known = false};
+    if (bj_job_value_json(BJ_AS_BOOL, bj_json_get(v, "failed_nodes_free"),
+                          &free) < 0)
+        return bj_err_set(err, -EBADMSG,
+                          "reply: failed_nodes_free is not true or false");
+    p->failed_nodes_free = free.known && free.number > 0;
+    return 0;
+}
+
+static int site(void *source, struct bj_acct_site *ret, struct bj_err *err)
+{
+    static const struct bj_json_target targets[] = {{"data", on_site},
+                                                    {NULL, NULL}};
+    int r = get(source, BJ_SLICE("/api/v1/site"), err);
     return r < 0 ? r : read_reply(source, targets, ret, err);
 }
 
@@ -339,7 +408,8 @@ int bj_acct_api_open(const struct bj_acct_api_conf *conf,
                      struct bj_acct_source *ret, struct bj_err *err)
 {
     struct api *a = calloc(1, sizeof(*a));
-    *ret = (struct bj_acct_source){.clusters = clusters,
+    *ret = (struct bj_acct_source){.site = site,
+                                   .clusters = clusters,
                                    .jobs = jobs,
                                    .get = get_body,
                                    .close = close_api,

@@ -1,5 +1,7 @@
 #include "statsdb/acct_column.h"
 
+#include "base/tz.h"
+
 #include <errno.h>
 
 /* "JobName%30": remove sacct's width, because the table chooses widths itself.
@@ -64,9 +66,11 @@ int bj_acct_format(const struct bj_strv *names,
     return r;
 }
 
-const char *bj_acct_title(const struct bj_job_column *c)
+void bj_acct_title(struct bj_buf *out, const struct bj_job_column *c)
 {
-    return c->title ? c->title : c->name;
+    bj_buf_str(out, c->title ? c->title : c->name);
+    if (c->kind == BJ_AS_TIME)
+        bj_buf_printf(out, " (%s)", bj_tz_name(bj_tz_used()));
 }
 
 void bj_acct_columns_help(struct bj_buf *out)

@@ -16,8 +16,9 @@ int bj_acct_format(const struct bj_strv *names,
                    const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err);
 
-/* The heading of a column in tables. */
-const char *bj_acct_title(const struct bj_job_column *c);
+/* Append the heading of a column in tables; times name the reader's zone:
+ * "Start (Europe/Paris)". */
+void bj_acct_title(struct bj_buf *out, const struct bj_job_column *c);
 
 /* Append one line for each column, for --help. */
 void bj_acct_columns_help(struct bj_buf *out);

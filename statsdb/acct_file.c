@@ -18,7 +18,7 @@ int bj_acct_to_file(const char *path,
     if (r == 0) {
         const mode_t mask = umask(077);
         umask(mask);
-        r = bj_save(path, (struct bj_slice){text, n}, 0666 & ~mask, 0, err);
+        r = bj_save(path, (struct bj_slice){text, n}, 0640 & ~mask, 0, err);
     }
     free(text);
     return r;

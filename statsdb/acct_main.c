@@ -1,7 +1,9 @@
 /* batchjob_acct: prints jobs of the accounting database. */
 #include "base/clock.h"
 #include "base/local.h"
+#include "base/opt_value.h"
 #include "base/program.h"
+#include "base/tz.h"
 #include "base/version.h"
 #include "report/catalogue.h"
 #include "statsdb/acct_api.h"
@@ -32,7 +34,7 @@ struct conf {
     struct bj_strv format;
     char *output, *colour;
     bool header, utc, ascii;
-    char *as, *month, *file, *paper;
+    char *as, *by, *month, *file, *paper;
     const char *default_since;
     bool report; /* the first word */
 };
@@ -71,6 +73,12 @@ static const struct bj_opt selecting[] = {
      .kind = BJ_OPT_LIST,
      .off = AT(filter.cluster),
      .help = "Select jobs of these clusters."},
+    {.name = "node",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.node),
+     .arg = "NODES",
+     .help = "Select jobs that ran on these nodes, also as lists of Slurm: "
+             "n[101-104,107]."},
     {.name = "job",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.job),
@@ -128,6 +136,13 @@ static const struct bj_opt printing[] = {
      .off = AT(header),
      .preset = "true",
      .help = "Print the names of the columns in the first line."},
+    {.name = "by",
+     .kind = BJ_OPT_STR,
+     .off = AT(by),
+     .arg = "GROUP",
+     .help = "Add up the report of a month by account, user or application. "
+             "Default: by account, with --account by user.",
+     .choices = "account|user|application"},
     {.name = "as",
      .kind = BJ_OPT_STR,
      .off = AT(as),
@@ -156,7 +171,7 @@ static const struct bj_opt printing[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(utc),
      .preset = "false",
-     .help = "Use UTC, not local time, in tables and options."},
+     .help = "Use UTC, not the site's time zone, in tables and options."},
     {.name = "color",
      .kind = BJ_OPT_STR,
      .off = AT(colour),
@@ -219,19 +234,13 @@ static const struct bj_opt reading[] = {
 
 /* sacct's letters. */
 static struct bj_letter letters[] = {
-    {'A', "--account"},
-    {'E', "--until"},
-    {'M', "--cluster"},
-    {'S', "--since"},
-    {'V', "--version"},
-    {'h', "--help"},
-    {'j', "--job"},
-    {'n', "--no-header"},
-    {'o', "--format"},
-    {'r', "--partition"},
-    {'s', "--state"},
-    {'u', "--user"},
-    {0, ""},
+    {'A', "--account"},   {'E', "--until"},
+    {'M', "--cluster"},   {'N', "--node"},
+    {'S', "--since"},     {'V', "--version"},
+    {'h', "--help"},      {'j', "--job"},
+    {'n', "--no-header"}, {'o', "--format"},
+    {'r', "--partition"}, {'s', "--state"},
+    {'u', "--user"},      {0, ""},
 };
 
 /* The tables of options, and their headings in --help. */
@@ -287,11 +296,12 @@ static int columns(const struct conf *c, const struct bj_acct_source *from,
     char *names[] = {with, usual}, *list[] = {every};
     struct bj_strv format = {names, 2};
     uint64_t clusters = 0;
+    int64_t complete_sec;
     if (c->format.n > 0)
         return bj_acct_format(&c->format, ret, ret_n, err);
     if (strcmp(c->output, "list") == 0)
         return bj_acct_format(&(struct bj_strv){list, 1}, ret, ret_n, err);
-    int r = from->clusters(from->source, &clusters, err);
+    int r = from->clusters(from->source, &clusters, &complete_sec, err);
     if (r < 0)
         return r;
     if (clusters < 2)
@@ -307,13 +317,13 @@ static bool is_given(const char *text)
     return text && text[0];
 }
 
-static int time_option(const struct conf *c, const char *name, const char *text,
-                       int64_t *ret, struct bj_err *err)
+static int time_option(const char *name, const char *text, int64_t *ret,
+                       struct bj_err *err)
 {
     int64_t now = (int64_t)(bj_clock_wall_usec() / 1000000);
     if (!text || !text[0])
         return 0;
-    if (bj_acct_time(text, now, c->utc, ret) < 0)
+    if (bj_acct_time(text, now, ret) < 0)
         return bj_err_set(err, -EINVAL,
                           "%s: '%.60s' is not a time, such as"
                           " 2026-01-31, 2026-01-31T12:00:00, 12h or yesterday",
@@ -330,7 +340,7 @@ static bool any_begin(const struct conf *c)
 static int times(struct conf *c, struct bj_err *err)
 {
     if (is_given(c->month))
-        return bj_acct_month(c->month, c->utc, &c->filter.since_sec,
+        return bj_acct_month(c->month, &c->filter.since_sec,
                              &c->filter.until_sec) < 0
                    ? bj_err_set(
                          err, -EINVAL,
@@ -339,9 +349,9 @@ static int times(struct conf *c, struct bj_err *err)
                    : 0;
     c->filter.since_sec = INT64_MIN;
     c->filter.until_sec = INT64_MAX;
-    int r = time_option(c, "until", c->until, &c->filter.until_sec, err);
+    int r = time_option("until", c->until, &c->filter.until_sec, err);
     if (r == 0)
-        r = time_option(c, "since",
+        r = time_option("since",
                         c->since       ? c->since
                         : any_begin(c) ? ""
                                        : c->default_since,
@@ -403,13 +413,37 @@ static int open_source(const struct conf *c, struct bj_acct_source *ret,
     return r;
 }
 
+/* The time zone in which times are read and printed. */
+static struct bj_tz *zone;
+
+/* Use the site's time zone; with --utc stay in UTC. */
+static int use_zone(const struct conf *c, const struct bj_acct_source *from,
+                    struct bj_err *err)
+{
+    struct bj_acct_site site = {.time_zone = ""};
+    if (c->utc)
+        return 0;
+    int r = from->site(from->source, &site, err);
+    if (r == 0)
+        r = bj_tz_load(site.time_zone[0] ? site.time_zone : "UTC", &zone, err);
+    bj_tz_use(zone);
+    return r;
+}
+
+static void close_source(struct bj_acct_source *from)
+{
+    if (from->close)
+        from->close(from->source);
+    bj_tz_free(zone);
+    zone = NULL;
+}
+
 static void set_look(const struct conf *c, struct bj_acct_look *look)
 {
     for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
         if (strcmp(c->output, forms[i]) == 0)
             look->form = (enum bj_acct_form)i;
     look->header = c->header;
-    look->utc = c->utc;
     look->colour = bj_terminal_coloured(c->colour);
     look->width = bj_terminal_width();
     look->to = stdout;
@@ -434,10 +468,31 @@ static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
     *ret = pdf                              ? BJ_ACCT_PDF
            : c->format.n > 0                ? BJ_ACCT_JS1
            : strcmp(c->output, "json") == 0 ? BJ_ACCT_REPORT_JSON
+           : strcmp(c->output, "csv") == 0  ? BJ_ACCT_REPORT_CSV
            : strcmp(c->as, "seff") == 0     ? BJ_ACCT_SEFF
            : strcmp(c->as, "jobstats") == 0 ? BJ_ACCT_JOBSTATS
                                             : BJ_ACCT_REPORT;
     return 0;
+}
+
+/* Set "no job found", and since when new jobs are missing. */
+static int no_job(const struct bj_acct_source *from, const char *where,
+                  struct bj_err *err)
+{
+    uint64_t clusters = 0;
+    int64_t complete_sec = INT64_MIN;
+    int64_t now_sec = (int64_t)(bj_clock_wall_usec() / 1000000);
+    char age[BJ_AMOUNT_MAX];
+    struct bj_err ignored = {0};
+    int r = from->clusters(from->source, &clusters, &complete_sec, &ignored);
+    if (r < 0 || complete_sec == INT64_MIN || complete_sec > now_sec)
+        return bj_err_set(err, -EINVAL, "no job found%s", where);
+    return bj_err_set(
+        err, -EINVAL,
+        "no job found%s; the last import was %s ago, jobs that "
+        "were submitted since follow with the next one",
+        where,
+        bj_duration_text((uint64_t)(now_sec - complete_sec) * 1000000, age));
 }
 
 static int print_report(struct conf *c, FILE *to, struct bj_err *err)
@@ -446,7 +501,6 @@ static int print_report(struct conf *c, FILE *to, struct bj_err *err)
     struct bj_acct_report_look look = {
         .colour = bj_terminal_coloured(c->colour) && to == stdout,
         .ascii = c->ascii || !bj_terminal_utf8(),
-        .utc = c->utc,
         .letter = strcmp(c->paper, "letter") == 0,
         .to = to};
     uint64_t reports = 0;
@@ -459,27 +513,36 @@ static int print_report(struct conf *c, FILE *to, struct bj_err *err)
                        "report: expected the id of a job, or one of --user, "
                        "--account, --month and --since");
     if (r == 0 && period && look.form != BJ_ACCT_REPORT &&
-        look.form != BJ_ACCT_REPORT_JSON && look.form != BJ_ACCT_PDF)
+        look.form != BJ_ACCT_REPORT_JSON && look.form != BJ_ACCT_PDF &&
+        look.form != BJ_ACCT_REPORT_CSV)
         r = bj_err_set(err, -EINVAL, "report: this form needs the id of a job");
     if (period && !c->since && !is_given(c->month))
         c->default_since = "30d";
-    if (r == 0)
-        r = times(c, err);
+    if (r == 0 && !period && look.form == BJ_ACCT_REPORT_CSV)
+        r = bj_err_set(err, -EINVAL,
+                       "output: the report of a job has no CSV; expected json, "
+                       "or a list without the word report");
     if (r == 0)
         r = open_source(c, &from, err);
-    if (r < 0)
+    if (r == 0)
+        r = use_zone(c, &from, err);
+    if (r == 0)
+        r = times(c, err);
+    if (r < 0) {
+        close_source(&from);
         return r;
+    }
     struct bj_locals texts = {.n = 0};
     if (from.db)
         r = bj_catalogue_locals(from.db, &texts, err);
     bj_locals_use(&texts);
     if (r == 0)
-        r = period ? bj_acct_period(&from, &c->filter, &look, err)
+        r = period ? bj_acct_period(&from, &c->filter, c->by, &look, err)
                    : bj_acct_report(&from, &c->filter, &look, &reports, err);
     if (r == 0 && !period && reports == 0)
-        r = bj_err_set(err, -EINVAL, "no job found");
+        r = no_job(&from, "", err);
     bj_locals_free(&texts);
-    from.close(from.source);
+    close_source(&from);
     return r;
 }
 
@@ -503,23 +566,30 @@ static int run(struct conf *c, struct bj_err *err)
     struct bj_acct_source from = {.source = NULL};
     struct bj_acct_look look = {.column = column};
     uint64_t rows = 0;
-    int r = times(c, err);
-    if (r < 0)
-        return r;
     set_look(c, &look);
-    r = open_source(c, &from, err);
-    if (r < 0)
+    int r = open_source(c, &from, err);
+    if (r == 0)
+        r = use_zone(c, &from, err);
+    if (r == 0)
+        r = times(c, err);
+    if (r < 0) {
+        close_source(&from);
         return r;
+    }
     r = columns(c, &from, column, &look.columns, err);
     if (r == 0)
         r = print_jobs(&from,
                        &(struct bj_acct_query){c->filter, column, look.columns},
                        &look, &rows, err);
-    if (r == 0 && rows == 0 && look.form <= BJ_ACCT_LIST)
-        fprintf(stderr, "batchjob_acct: no job found%s\n",
-                c->since || any_begin(c) ? ""
-                                         : " in the last 7 days; see --since");
-    from.close(from.source);
+    if (r == 0 && rows == 0 && look.form <= BJ_ACCT_LIST) {
+        struct bj_err why = {0};
+        no_job(&from,
+               c->since || any_begin(c) ? ""
+                                        : " in the last 7 days (see --since)",
+               &why);
+        fprintf(stderr, "batchjob_acct: %s\n", why.msg);
+    }
+    close_source(&from);
     return r;
 }
 

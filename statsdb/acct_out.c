@@ -20,6 +20,8 @@ struct bj_acct_out {
     unsigned rows;       /* waiting rows */
     uint64_t done;       /* rows in all */
     bool settled;        /* the widths are known */
+    struct bj_buf titles;
+    struct bj_slice title[BJ_ACCT_COLUMNS_MAX]; /* in titles */
     unsigned width[BJ_ACCT_COLUMNS_MAX];
 };
 
@@ -152,8 +154,7 @@ static void settle(struct bj_acct_out *o)
     if (o->cells.failed)
         return;
     for (unsigned i = 0; i < look->columns; i++)
-        o->width[i] =
-            look->header ? (unsigned)strlen(bj_acct_title(look->column[i])) : 0;
+        o->width[i] = look->header ? characters(o->title[i]) : 0;
     for (unsigned row = 0; row < o->rows; row++)
         for (unsigned i = 0; i < look->columns; i++) {
             struct bj_slice s = bj_slice_str(p);
@@ -164,7 +165,7 @@ static void settle(struct bj_acct_out *o)
         }
     fit(o);
     for (unsigned i = 0; look->header && i < look->columns; i++)
-        put_cell(o, i, bj_slice_str(bj_acct_title(look->column[i])), true);
+        put_cell(o, i, o->title[i], true);
     o->settled = true;
 }
 
@@ -175,7 +176,7 @@ static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     int r = 0;
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
-        bj_acct_for_people(&o->cells, o->look->column[i], &v, o->look->utc);
+        bj_acct_for_people(&o->cells, o->look->column[i], &v);
         bj_buf_put(&o->cells, "", 1);
     }
     o->rows++;
@@ -195,7 +196,9 @@ static void list_value(struct bj_acct_out *o, unsigned i, struct bj_slice s)
     const bool state = is_state(c) && o->look->colour;
     if (s.n == 0)
         return;
-    bj_buf_printf(&o->text, "%-*s  %s", (int)o->width[0], bj_acct_title(c),
+    bj_buf_slice(&o->text, o->title[i]);
+    bj_buf_printf(&o->text, "%*s  %s",
+                  (int)(o->width[0] - characters(o->title[i])), "",
                   state ? colour_of(s) : "");
     bj_buf_slice(&o->text, s);
     bj_buf_str(&o->text, state ? "\033[0m\n" : "\n");
@@ -207,14 +210,14 @@ static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     struct bj_job_value v;
     int r = 0;
     for (unsigned i = 0; o->done == 0 && i < o->look->columns; i++) {
-        unsigned n = (unsigned)strlen(bj_acct_title(o->look->column[i]));
+        unsigned n = characters(o->title[i]);
         o->width[0] = n > o->width[0] ? n : o->width[0];
     }
     bj_buf_str(&o->text, o->done ? "\n" : "");
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
         o->cells.len = 0;
-        bj_acct_for_people(&o->cells, o->look->column[i], &v, o->look->utc);
+        bj_acct_for_people(&o->cells, o->look->column[i], &v);
         list_value(o, i, (struct bj_slice){o->cells.p, o->cells.len});
     }
     return r;
@@ -256,6 +259,20 @@ static int json_row(struct bj_acct_out *o, const struct bj_acct_row *row,
 /* --- calls -----------------------------------------------------------------
  */
 
+static bool set_titles(struct bj_acct_out *o)
+{
+    size_t end[BJ_ACCT_COLUMNS_MAX], at = 0;
+    for (unsigned i = 0; i < o->look->columns; i++) {
+        bj_acct_title(&o->titles, o->look->column[i]);
+        end[i] = o->titles.len;
+    }
+    if (o->titles.failed)
+        return false;
+    for (unsigned i = 0; i < o->look->columns; at = end[i++])
+        o->title[i] = (struct bj_slice){o->titles.p + at, end[i] - at};
+    return true;
+}
+
 int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
                     struct bj_err *err)
 {
@@ -269,6 +286,10 @@ int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
          look->form == BJ_ACCT_CSV && look->header && i < look->columns; i++)
         bj_buf_printf(&o->text, "%s%s%s", i ? "," : "", look->column[i]->name,
                       i + 1 == look->columns ? "\r\n" : "");
+    if (!set_titles(o)) {
+        bj_acct_out_free(o);
+        return bj_err_set(err, -ENOMEM, "output");
+    }
     *ret = o;
     return 0;
 }
@@ -307,5 +328,6 @@ void bj_acct_out_free(struct bj_acct_out *o)
         return;
     bj_buf_free(&o->text);
     bj_buf_free(&o->cells);
+    bj_buf_free(&o->titles);
     free(o);
 }

@@ -20,7 +20,6 @@ struct bj_acct_look {
     const struct bj_job_column *const *column;
     unsigned columns;
     bool header;    /* of tables and CSV */
-    bool utc;       /* times for people; else local time */
     bool colour;    /* states for people */
     unsigned width; /* maximum width of table lines; 0: no limit */
     FILE *to;

@@ -12,9 +12,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-int bj_acct_month(const char *text, bool utc, int64_t *ret_since,
-                  int64_t *ret_until)
+int bj_acct_month(const char *text, int64_t *ret_since, int64_t *ret_until)
 {
     struct bj_slice rest = bj_slice_str(text), year;
     char first[32];
@@ -24,11 +24,11 @@ int bj_acct_month(const char *text, bool utc, int64_t *ret_since,
         m > 12)
         return -EINVAL;
     snprintf(first, sizeof(first), "%04u-%02u-01", (unsigned)y, (unsigned)m);
-    if (bj_acct_time(first, 0, utc, ret_since) < 0)
+    if (bj_acct_time(first, 0, ret_since) < 0)
         return -EINVAL;
     snprintf(first, sizeof(first), "%04u-%02u-01",
              (unsigned)(m == 12 ? y + 1 : y), (unsigned)(m % 12 + 1));
-    return bj_acct_time(first, 0, utc, ret_until);
+    return bj_acct_time(first, 0, ret_until);
 }
 
 /* --- jobs ------------------------------------------------------------------
@@ -66,17 +66,16 @@ static void put_names(struct bj_buf *out, bool *any, const char *one,
     }
 }
 
-static void put_day(struct bj_buf *out, int64_t sec, bool utc)
+static void put_day(struct bj_buf *out, int64_t sec)
 {
     struct bj_buf day = {0};
-    bj_show_time(&day, sec, bj_text_offset(sec, utc));
+    bj_show_time(&day, sec);
     bj_buf_put(out, day.p, day.len < 10 ? day.len : 10);
     bj_buf_free(&day);
 }
 
 /* "Report of account phys: jobs that began from 2026-11-01 to 2026-11-30". */
-static void put_title(struct bj_buf *out, const struct bj_acct_filter *f,
-                      bool utc)
+static void put_title(struct bj_buf *out, const struct bj_acct_filter *f)
 {
     bool any = false;
     bj_local_str(out, "{Report of}");
@@ -84,14 +83,15 @@ static void put_title(struct bj_buf *out, const struct bj_acct_filter *f,
     put_names(out, &any, "account", "accounts", &f->account);
     put_names(out, &any, "partition", "partitions", &f->partition);
     put_names(out, &any, "cluster", "clusters", &f->cluster);
-    bj_local_str(out, any ? ": {jobs that began}" : " {all jobs that began}");
+    put_names(out, &any, "node", "nodes", &f->node);
+    bj_local_str(out, any ? ": {what jobs used}" : " {what jobs used}");
     if (f->since_sec != INT64_MIN) {
         bj_local_str(out, " {from} ");
-        put_day(out, f->since_sec, utc);
+        put_day(out, f->since_sec);
     }
     if (f->until_sec != INT64_MAX) {
         bj_local_str(out, " {to} ");
-        put_day(out, f->until_sec - 1, utc);
+        put_day(out, f->until_sec - 1);
     }
     bj_buf_put(out, "", 1);
 }
@@ -116,12 +116,14 @@ static int print_pdf(const struct bj_period *p, const char *title, bool letter,
 static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
                  const struct bj_acct_report_look *look, struct bj_err *err)
 {
-    const struct bj_report_style style = {look->colour, look->ascii, look->utc};
+    const struct bj_report_style style = {look->colour, look->ascii};
     struct bj_buf out = {0}, first = {0};
     int r = 0;
-    put_title(&first, filter, look->utc);
+    put_title(&first, filter);
     if (look->form == BJ_ACCT_REPORT_JSON)
         bj_period_json(p, &out);
+    else if (look->form == BJ_ACCT_REPORT_CSV)
+        bj_period_csv(p, &out);
     else if (!first.failed && look->form == BJ_ACCT_PDF)
         r = print_pdf(p, first.p, look->letter, &out, err);
     else if (!first.failed)
@@ -138,19 +140,36 @@ static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
     return r;
 }
 
+/* by: the value of the option; NULL or empty: by accounts, of selected ones by
+ * users. */
+static enum bj_period_by group_by(const char *by,
+                                  const struct bj_acct_filter *f)
+{
+    for (int i = 0; by && by[0] && i < BJ_PERIOD_BYS; i++)
+        if (strcmp(by, bj_period_groups[i].one) == 0)
+            return (enum bj_period_by)i;
+    return bj_acct_list_count(&f->account) > 0 ? BJ_PERIOD_BY_USER
+                                               : BJ_PERIOD_BY_ACCOUNT;
+}
+
 int bj_acct_period(const struct bj_acct_source *from,
-                   const struct bj_acct_filter *filter,
+                   const struct bj_acct_filter *filter, const char *by,
                    const struct bj_acct_report_look *look, struct bj_err *err)
 {
-    struct bj_period period = {.by_user =
-                                   bj_acct_list_count(&filter->account) > 0};
+    struct bj_acct_site site = {.time_zone = ""};
+    struct bj_acct_filter ran = *filter;
+    ran.ran = true;
+    int r = from->site(from->source, &site, err);
+    struct bj_period period = {.by = group_by(by, filter),
+                               .since_sec = filter->since_sec,
+                               .until_sec = filter->until_sec,
+                               .prices = site.prices};
     struct adding adding = {.period = &period};
     const int64_t now = (int64_t)(bj_clock_wall_usec() / 1000000);
-    bj_period_by_day(&period, filter->since_sec,
-                     filter->until_sec < now ? filter->until_sec : now + 1,
-                     look->utc);
-    int r = from->jobs(from->source,
-                       &(struct bj_acct_query){*filter, bj_period_columns(),
+    bj_period_by_day(&period, now);
+    if (r == 0)
+        r = from->jobs(from->source,
+                       &(struct bj_acct_query){ran, bj_period_columns(),
                                                BJ_PERIOD_COLUMNS},
                        on_job, &adding, err);
     bj_period_settle(&period);

@@ -5,13 +5,12 @@
 #include "statsdb/acct_report.h"
 
 /* Parse a month ("2026-11"): returns its first second and the first second of
- * the next month, in local time unless utc.  -EINVAL: not a month. */
-int bj_acct_month(const char *text, bool utc, int64_t *ret_since,
-                  int64_t *ret_until);
+ * the next month, in the reader's time zone.  -EINVAL: not a month. */
+int bj_acct_month(const char *text, int64_t *ret_since, int64_t *ret_until);
 
 /* Print the report of the selected jobs, as text or JSON. */
 int bj_acct_period(const struct bj_acct_source *from,
-                   const struct bj_acct_filter *filter,
+                   const struct bj_acct_filter *filter, const char *by,
                    const struct bj_acct_report_look *look, struct bj_err *err);
 
 #endif

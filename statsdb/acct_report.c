@@ -172,7 +172,7 @@ static int print_pdf(struct printer *p, const struct bj_report *r,
         bj_pdf_job_title(r, &p->title);
     p->created_sec = sec > p->created_sec ? sec : p->created_sec;
     if (code == 0)
-        code = bj_pdf_job(p->sheet, r, &charts, p->look->utc, err);
+        code = bj_pdf_job(p->sheet, r, &charts, err);
     bj_charts_free(&charts);
     return code;
 }
@@ -181,7 +181,7 @@ static int print(struct printer *p, const struct bj_report *r,
                  struct bj_err *err)
 {
     const struct bj_acct_report_look *look = p->look;
-    const struct bj_report_style style = {look->colour, look->ascii, look->utc};
+    const struct bj_report_style style = {look->colour, look->ascii};
     struct bj_buf *out = &p->out;
     const bool first = p->reports == 0;
     switch (look->form) {
@@ -192,7 +192,7 @@ static int print(struct printer *p, const struct bj_report *r,
         bj_report_seff(r, out);
         return 0;
     case BJ_ACCT_JOBSTATS:
-        bj_report_jobstats(r, look->colour, look->utc, out);
+        bj_report_jobstats(r, look->colour, out);
         return 0;
     case BJ_ACCT_JS1: {
         int code = bj_report_js1(r, out, err);

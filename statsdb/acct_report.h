@@ -12,12 +12,13 @@ enum bj_acct_report_form {
     BJ_ACCT_JOBSTATS, /* as jobstats (Princeton) */
     BJ_ACCT_JS1,      /* a line for AdminComment */
     BJ_ACCT_PDF,
-    BJ_ACCT_REPORT_JSON
+    BJ_ACCT_REPORT_JSON,
+    BJ_ACCT_REPORT_CSV /* of a period only */
 };
 
 struct bj_acct_report_look {
     enum bj_acct_report_form form;
-    bool colour, ascii, utc;
+    bool colour, ascii;
     bool letter; /* paper; else A4 */
     FILE *to;
 };

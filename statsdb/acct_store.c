@@ -2,9 +2,11 @@
 
 #include "statsdb/acct_query.h"
 #include "statsdb/job_read.h"
+#include "statsdb/site_zone.h"
 #include "statsdb/store.h"
 #include "store/db.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static int value(void *ctx, unsigned i, struct bj_job_value *ret,
@@ -16,11 +18,27 @@ static int value(void *ctx, unsigned i, struct bj_job_value *ret,
 /* --- the source -------------------------------------------------------------
  */
 
-static int clusters(void *source, uint64_t *ret, struct bj_err *err)
+static int site(void *source, struct bj_acct_site *ret, struct bj_err *err)
 {
+    struct bj_tz *tz = NULL;
+    int r = bj_site_zone_read(bj_store_db(source), &tz, err);
+    if (r == 0)
+        snprintf(ret->time_zone, sizeof(ret->time_zone), "%s", bj_tz_name(tz));
+    bj_tz_free(tz);
+    return r < 0 ? r : bj_prices_read(bj_store_db(source), &ret->prices, err);
+}
+
+static int clusters(void *source, uint64_t *ret, int64_t *complete_sec,
+                    struct bj_err *err)
+{
+    struct bj_db *db = bj_store_db(source);
     int64_t n = 0;
-    int r =
-        bj_db_int(bj_store_db(source), "SELECT count(*) FROM cluster", &n, err);
+    int r = bj_db_int(db, "SELECT count(*) FROM cluster", &n, err);
+    if (r == 0)
+        r = bj_db_int(db,
+                      "SELECT min(t) FROM (SELECT max(v.to_sec) AS t FROM"
+                      " covered AS v GROUP BY v.cluster) AS c",
+                      complete_sec, err); /* BJ_SQL_NULL is INT64_MIN */
     *ret = (uint64_t)n;
     return r;
 }
@@ -58,7 +76,8 @@ int bj_acct_store_open(const char *path, bool any_filesystem,
         &(struct bj_store_options){
             .path = path, .read_only = true, .any_filesystem = any_filesystem},
         &s, err);
-    *ret = (struct bj_acct_source){.clusters = clusters,
+    *ret = (struct bj_acct_source){.site = site,
+                                   .clusters = clusters,
                                    .jobs = jobs,
                                    .db = s ? bj_store_db(s) : NULL,
                                    .close = close_store,

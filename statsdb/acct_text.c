@@ -1,58 +1,24 @@
 #include "statsdb/acct_text.h"
 
+#include "base/amount.h"
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/opt_value.h"
 #include "base/stamp.h"
+#include "base/tz.h"
 #include "statsdb/job_value.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* --- time ------------------------------------------------------------------
  */
 
-/* Minutes by which local time is ahead of UTC at that time. */
-static int offset_at(int64_t sec)
-{
-    time_t t = (time_t)sec;
-    struct tm tm;
-    return localtime_r(&t, &tm) ? (int)(tm.tm_gmtoff / 60) : 0;
-}
-
-static int local_to_utc(const struct bj_civil *c, int64_t *ret)
-{
-    struct tm tm = {.tm_year = c->year - 1900,
-                    .tm_mon = (int)c->month - 1,
-                    .tm_mday = (int)c->day,
-                    .tm_hour = (int)c->hour,
-                    .tm_min = (int)c->minute,
-                    .tm_sec = (int)c->second,
-                    .tm_isdst = -1};
-    time_t t = mktime(&tm);
-    *ret = t;
-    return t == (time_t)-1 ? -EINVAL : 0;
-}
-
 /* Midnight, some days ago. */
-static int midnight(int64_t now_sec, int days, bool utc, int64_t *ret_sec)
+static int64_t midnight(int64_t now_sec, int days)
 {
-    enum { DAY = 86400 };
-    time_t t = (time_t)now_sec;
-    struct tm tm;
-    *ret_sec = now_sec - now_sec % DAY - days * (int64_t)DAY;
-    if (utc)
-        return 0;
-    if (!localtime_r(&t, &tm))
-        return -EINVAL;
-    tm = (struct tm){.tm_year = tm.tm_year,
-                     .tm_mon = tm.tm_mon,
-                     .tm_mday = tm.tm_mday - days,
-                     .tm_isdst = -1};
-    t = mktime(&tm);
-    *ret_sec = t;
-    return t == (time_t)-1 ? -EINVAL : 0;
+    const struct bj_tz *tz = bj_tz_used();
+    return bj_tz_midnight(tz, bj_tz_day(tz, now_sec) - days);
 }
 
 /* Parse "-2hours", which follows "now" in sacct, into seconds; -EINVAL: not
@@ -99,7 +65,7 @@ static int parse_age(struct bj_slice s, uint64_t *ret_sec)
     return 0;
 }
 
-int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
+int bj_acct_time(const char *text, int64_t now_sec, int64_t *ret_sec)
 {
     struct bj_slice s = bj_slice_str(text);
     struct bj_civil c;
@@ -108,15 +74,17 @@ int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
         *ret_sec = now_sec - (int64_t)sec;
         return 0;
     }
-    if (bj_slice_eq(s, BJ_SLICE("today")))
-        return midnight(now_sec, 0, utc, ret_sec);
-    if (bj_slice_eq(s, BJ_SLICE("yesterday")))
-        return midnight(now_sec, 1, utc, ret_sec);
-    if (bj_civil_parse(s, &c) < 0)
+    const bool today = bj_slice_eq(s, BJ_SLICE("today"));
+    if (today || bj_slice_eq(s, BJ_SLICE("yesterday"))) {
+        *ret_sec = midnight(now_sec, !today);
+        return 0;
+    }
+    if (bj_civil_parse(s, &c) < 0 ||
+        bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret_sec) < 0)
         return -EINVAL;
-    if (!c.zoned && !utc)
-        return local_to_utc(&c, ret_sec);
-    return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret_sec);
+    if (!c.zoned)
+        *ret_sec = bj_tz_sec(bj_tz_used(), *ret_sec);
+    return 0;
 }
 
 /* Times beyond the range of years stay beyond it. */
@@ -126,10 +94,10 @@ static int64_t usec_of(int64_t sec)
     return __builtin_mul_overflow(sec, 1000000, &usec) ? INT64_MAX : usec;
 }
 
-static void put_time(struct bj_buf *out, int64_t sec, bool utc)
+static void put_time(struct bj_buf *out, int64_t sec)
 {
     char text[BJ_STAMP_MAX];
-    int offset = utc ? 0 : offset_at(sec);
+    int offset = bj_tz_offset(bj_tz_used(), sec) / 60;
     struct bj_slice s =
         bj_slice_str(bj_stamp_text(usec_of(sec), 0, offset, text));
     /* All times in the table have one zone. */
@@ -139,64 +107,40 @@ static void put_time(struct bj_buf *out, int64_t sec, bool utc)
 /* --- for people ------------------------------------------------------------
  */
 
-static void put_seconds(struct bj_buf *out, int64_t v)
-{
-    uint64_t s = (uint64_t)(v < 0 ? -v : v);
-    bj_buf_str(out, v < 0 ? "-" : "");
-    if (s >= 86400)
-        bj_buf_printf(out, "%llu-", (unsigned long long)(s / 86400));
-    s %= 86400;
-    bj_buf_printf(out, "%02u:%02u:%02u", (unsigned)(s / 3600),
-                  (unsigned)(s / 60 % 60), (unsigned)(s % 60));
-}
-
-/* Append three or four digits, and a unit. */
-static void put_amount(struct bj_buf *out, int64_t v, unsigned base,
-                       const char *const *unit)
-{
-    double d = (double)v;
-    while (unit[1] && d >= (double)base) {
-        d /= (double)base;
-        unit++;
-    }
-    bj_buf_printf(out, d == (double)v || d >= 99.95 ? "%.0f%s" : "%.1f%s", d,
-                  *unit);
-}
-
-static const char *const bytes[] = {"", "K", "M", "G", "T", "P", NULL};
-static const char *const grams[] = {"ug", "mg", "g", "kg", "t", NULL};
-static const char *const joules[] = {"J", "kJ", "MJ", "GJ", "TJ", NULL};
-
 static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v);
 
 /* Append a number with its unit. */
 static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
                           int64_t v)
 {
-    int64_t whole = c->kind == BJ_AS_MICRO ? v / 1000000 : v;
-    if (c->unit == BJ_UNIT_SECONDS)
-        put_seconds(out, whole);
-    else if (c->unit == BJ_UNIT_BYTES)
-        put_amount(out, v, 1024, bytes);
-    else if (c->unit == BJ_UNIT_JOULES)
-        put_amount(out, whole, 1000, joules);
-    else if (c->unit == BJ_UNIT_GRAMS)
-        put_amount(out, v, 1000, grams);
-    else if (c->unit == BJ_UNIT_PERCENT)
-        bj_buf_printf(out, "%.1f%%", (double)v / 1e4);
-    else
+    static const enum bj_amount_unit units[] = {
+        [BJ_UNIT_BYTES] = BJ_AMOUNT_BYTES,
+        [BJ_UNIT_JOULES] = BJ_AMOUNT_JOULES,
+        [BJ_UNIT_GRAMS] = BJ_AMOUNT_GRAMS,
+        [BJ_UNIT_PERCENT] = BJ_AMOUNT_PERCENT};
+    double parts = 1;
+    for (unsigned i = bj_value_digits(c->kind); i > 0; i--)
+        parts *= 10;
+    if (c->unit == BJ_UNIT_SECONDS) {
+        const int64_t sec = (int64_t)((double)v / parts);
+        bj_buf_str(out, sec < 0 ? "-" : "");
+        bj_amount_seconds(out, (uint64_t)(sec < 0 ? -sec : sec));
+    } else if (c->unit < sizeof(units) / sizeof(units[0]) && units[c->unit]) {
+        bj_amount(out, units[c->unit], (double)v / parts);
+    } else {
         put_number(out, c->kind, v);
+    }
 }
 
 void bj_acct_for_people(struct bj_buf *out, const struct bj_job_column *c,
-                        const struct bj_job_value *v, bool utc)
+                        const struct bj_job_value *v)
 {
     if (!v->known)
         return;
     if (bj_job_is_text(c->kind))
         bj_buf_clean(out, v->text);
     else if (c->kind == BJ_AS_TIME)
-        put_time(out, v->number, utc);
+        put_time(out, v->number);
     else if (c->kind == BJ_AS_LIMIT && v->number == INT64_MAX)
         bj_buf_str(out, "unlimited");
     else

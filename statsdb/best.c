@@ -53,6 +53,11 @@ int64_t bj_best_ratio(int64_t a, int64_t b, int64_t c)
     return v > INT64_MAX ? BJ_SQL_NULL : (int64_t)v;
 }
 
+int64_t bj_best_held(int64_t sum, int64_t amount, int64_t elapsed_sec)
+{
+    return sum != BJ_SQL_NULL ? sum : bj_best_ratio(amount, elapsed_sec, 1);
+}
+
 int64_t bj_best_cpu_ppm(int64_t used_usec, int64_t cpus, int64_t elapsed_sec)
 {
     int64_t sec;

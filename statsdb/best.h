@@ -43,6 +43,10 @@ bool bj_best_is_sampled(int64_t held, int64_t charged);
 struct bj_best bj_best_peak(int64_t held, int64_t charged, int64_t source,
                             int64_t accounting);
 
+/* What a job had over its run time: the sum, which a resized job has, else
+ * amount x run time. */
+int64_t bj_best_held(int64_t sum, int64_t amount, int64_t elapsed_sec);
+
 /* Used divided by allocated, in millionths. */
 int64_t bj_best_cpu_ppm(int64_t used_usec, int64_t cpus, int64_t elapsed_sec);
 int64_t bj_best_memory_ppm(int64_t peak_bytes, int64_t of_bytes);

@@ -1,6 +1,7 @@
 #include "statsdb/check_config.h"
 
 #include "base/command.h"
+#include "base/file.h"
 #include "base/secret_file.h"
 #include "store/db.h"
 
@@ -46,8 +47,13 @@ static bool is_set(const char *text)
 static void check_path(struct check *c, const char *option, const char *path,
                        int mode)
 {
-    if (is_set(path) && faccessat(AT_FDCWD, path, mode, AT_EACCESS) < 0)
-        problem(c, option, -errno, path);
+    char what[128];
+    if (!is_set(path) || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0)
+        return;
+    int why = -errno;
+    snprintf(what, sizeof(what), "%s%s%s:", c->cluster ? c->cluster : "",
+             c->cluster ? ": " : "", option);
+    bj_file_fail(next_problem(c), why, what, AT_FDCWD, path, mode);
 }
 
 static void check_command(struct check *c, const char *option, const char *name)

@@ -1,9 +1,12 @@
 #include "statsdb/conf.h"
 
 #include "base/fetch.h"
+#include "base/file.h"
 #include "base/listen.h"
 #include "statsdb/words.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,6 +87,14 @@ static const struct bj_opt options[] = {
      .help = "Write collection metrics to this file every 15 s, for "
              "node_exporter's textfile collector.",
      .more = "Set it when node_exporter runs on this host."},
+    {.name = "application.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(application_file),
+     .arg = "FILE",
+     .help = "File that names applications by their programs, before the "
+             "built-in names; docs/derived.md has the format.",
+     .more = "Set it when programs of the site are not recognised, or have "
+             "another name there."},
     {.name = "findings.enabled",
      .kind = BJ_OPT_BOOL,
      .off = AT(findings),
@@ -129,6 +140,14 @@ static const struct bj_opt options[] = {
      .help = "Tokens of nodes that send records: lines HOST TOKEN; HOST may be "
              "*, for any host. Read again when it changes.",
      .more = "Set it when nodes have no certificates."},
+    {.name = "record.check-hosts",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(record_check_hosts),
+     .preset = "true",
+     .help = "Use a final record only if accounting says that the job ran on "
+             "the record's host.",
+     .more = "Set it to false where the names of hosts differ from those in "
+             "accounting."},
     {.name = "record.connections",
      .kind = BJ_OPT_U64,
      .off = AT(receiver.connections),
@@ -188,6 +207,14 @@ static const struct bj_opt cluster_options[] = {
      .help = "Request the jobs of the federation.",
      .more = "Set it when jobs run in a federation.",
      .rare = true},
+    {.name = "sacct.batch-scripts",
+     .kind = BJ_OPT_BOOL,
+     .off = OF(scripts),
+     .preset = "false",
+     .help = "Read the options of #SBATCH lines, and the application, from the "
+             "batch scripts that Slurm keeps. The scripts are not stored.",
+     .more = "Set it when slurm.conf has AccountingStoreFlags=job_script, so "
+             "that advice replaces the options of the script."},
     {.name = "sacct.interval",
      .kind = BJ_OPT_DURATION,
      .off = OF(interval_usec),
@@ -407,7 +434,10 @@ static int readable(const char *what, const char *path, struct bj_err *err)
 {
     if (access(path, R_OK) == 0)
         return 0;
-    bj_err_set(err, -errno, "%s: '%s'", what, path);
+    char option[64];
+    int why = -errno;
+    snprintf(option, sizeof(option), "%s:", what);
+    bj_file_fail(err, why, option, AT_FDCWD, path, R_OK);
     return bj_err_recode(err, -EINVAL);
 }
 
@@ -459,6 +489,12 @@ static int load_cluster(struct bj_cluster_conf *c, const char *path,
         r = bj_err_set(
             err, -EINVAL,
             "%s: configure only one of sacct, slurmrestd and mariadb", path);
+    if (r == 0 && c->scripts &&
+        (bj_cluster_has_rest(c) || bj_cluster_has_mariadb(c) || c->federation ||
+         (c->clusters && c->clusters[0])))
+        r = bj_err_set(err, -EINVAL,
+                       "%s: sacct.batch-scripts: needs sacct, of one cluster",
+                       path);
     if (r == 0 && !c->sacct && !has_source(c) && !(c->sacct = strdup("sacct")))
         r = bj_err_set(err, -ENOMEM, "options");
     if (r == 0 && (!c->name || !c->name[0]))

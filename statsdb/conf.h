@@ -48,6 +48,7 @@ struct bj_cluster_conf {
     struct bj_mariadb_conf mariadb;
     char *sacct, *slurm_conf, *clusters;
     bool federation;
+    bool scripts;           /* read batch scripts */
     uint64_t interval_usec; /* between two imports of new jobs */
     uint64_t overlap_usec;
     uint64_t slice_usec;    /* longest period of a request */
@@ -76,8 +77,10 @@ struct bj_statsdb_conf {
     struct bj_strv listen;
     char *web_file; /* NULL or empty: none */
     struct bj_receiver_conf receiver;
+    bool record_check_hosts; /* use only records of hosts that accounting has */
     bool findings;
-    char *findings_file; /* NULL or empty: only the built-in rules */
+    char *application_file; /* NULL or empty: only the built-in table */
+    char *findings_file;    /* NULL or empty: only the built-in rules */
     uint64_t findings_history_usec;
     struct bj_carbon_conf carbon;
     struct bj_mail_conf mail;

@@ -16,12 +16,14 @@ const struct bj_opt bj_command_opts[] = {
      .off = AT(dry_run),
      .preset = "false",
      .help = "Read the newest slice of each source like --once, but write "
-             "nothing."},
+             "nothing. It needs the turn to write: beside a running service, "
+             "use check-config --online."},
     {.name = "online",
      .kind = BJ_OPT_BOOL,
      .off = AT(online),
      .preset = "false",
-     .help = "With check-config, also query each scheduler; writes nothing."},
+     .help = "With check-config, also open the store and query schedulers, "
+             "Prometheus and the mail server; writes nothing."},
     {.name = "since",
      .kind = BJ_OPT_STR,
      .off = AT(since),

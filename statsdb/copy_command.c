@@ -1,10 +1,12 @@
 #include "statsdb/copy_command.h"
 
+#include "base/file.h"
 #include "base/stamp.h"
 #include "statsdb/copy.h"
 #include "statsdb/store.h"
 #include "store/db.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -88,7 +90,7 @@ int bj_copy_command(const struct bj_statsdb_conf *conf, const atomic_bool *stop,
         return bj_err_set(err, -EINVAL,
                           "copy: --from=URL and --to=URL are required");
     if (proof && *proof && !(r.proof = fopen(proof, "we")))
-        return bj_err_set(err, -errno, "proof: %s", proof);
+        return bj_file_fail(err, -errno, "proof:", AT_FDCWD, proof, W_OK);
     if (r.proof)
         fputs("table,day,rows,sum,hash\n", r.proof);
     int rc = run(&what, &r, err);

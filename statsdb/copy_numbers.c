@@ -87,7 +87,8 @@ static int add_following(struct map *m, int64_t was, int64_t v,
     while ((r = add(m, was, v, err)) == 0) {
         v = bj_job_number_next(v);
         if (v == first)
-            return bj_err_set(err, -E2BIG, "copy: numbers of one second");
+            return bj_err_set(err, -E2BIG,
+                              "copy: too many numbers in one second");
     }
     return r;
 }

@@ -81,7 +81,7 @@ static int read_columns(struct bj_db *db, const char *table,
     int r = read_names(db, is_postgresql(db) ? postgresql : sqlite, table, ret,
                        err);
     return r == 0 && ret->n > BJ_LOAD_COLUMNS
-               ? bj_err_set(err, -E2BIG, "copy: columns of %s", table)
+               ? bj_err_set(err, -E2BIG, "copy: too many columns in %s", table)
                : r;
 }
 

@@ -99,7 +99,7 @@ static int import_cluster(struct bj_daemon *d, struct bj_daemon_source *s,
         return r;
     struct bj_err why = {0};
     int e = bj_daemon_import_snapshots(d, s, &why);
-    return e < 0 ? bj_err_set(err, e, "%s", why.msg) : r;
+    return e < 0 ? bj_err_copy(err, e, &why) : r;
 }
 
 /* Work other than requests to schedulers. */
@@ -119,7 +119,7 @@ static int maintain(struct bj_daemon *d, struct bj_err *err)
         return r;
     why = (struct bj_err){0};
     e = bj_work_step(d->work, &why);
-    return e < 0 ? bj_err_set(err, e, "%s", why.msg) : r;
+    return e < 0 ? bj_err_copy(err, e, &why) : r;
 }
 
 static int loop(struct bj_daemon *d, struct bj_err *err)
@@ -132,9 +132,9 @@ static int loop(struct bj_daemon *d, struct bj_err *err)
             int r = maintenance ? maintain(d, &why)
                                 : import_cluster(d, &d->source[i], &why);
             if (r < 0)
-                last = bj_err_set(err, r, "%s%s%s",
-                                  maintenance ? "" : d->source[i].conf->name,
-                                  maintenance ? "" : ": ", why.msg);
+                last = bj_err_copy(err, r, &why);
+            if (r < 0 && !maintenance)
+                bj_err_wrap(err, r, "%s", d->source[i].conf->name);
             if (bj_daemon_store_failed(r) && r != -ENOSPC)
                 return r;
         }
@@ -166,7 +166,7 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
         r = add_source(&d, i, err);
     if (r == 0 && !conf->dry_run)
         r = bj_work_new(conf, store, &stop->now, &d.work, err);
-    if (r == 0 && conf->listen.n > 0)
+    if (r == 0 && conf->listen.n > 0 && !conf->dry_run)
         r = bj_metrics_http_new(&conf->listen, conf->web_file, &d.web, err);
     if (r == 0 && conf->receiver.listen.n > 0 && !bj_daemon_single(&d))
         r = bj_receiver_new(conf, store, &d.receiver, err);

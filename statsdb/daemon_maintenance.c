@@ -60,7 +60,7 @@ int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err)
                 continue;
             bj_log(BJ_LOG_ERROR, &why, "%s: records were not imported",
                    c->name);
-            last = bj_err_set(err, r, "%s", why.msg);
+            last = bj_err_copy(err, r, &why);
         }
     }
     d->records_due_usec = now + RECORDS_SEC * 1000000ull;
@@ -153,7 +153,10 @@ void bj_daemon_report(struct bj_daemon *d, bool now)
         return;
     struct bj_metrics_values r = report_of(d);
     struct bj_err err = {0};
-    struct bj_buf running = {0};
+    struct bj_buf running = {0}, refused = {0};
+    if (d->work)
+        bj_work_refused_page(d->work, &refused);
+    r.refused = (struct bj_slice){refused.p, refused.len};
     if (d->running)
         bj_running_page(d->running, &running);
     r.running = (struct bj_slice){running.p, running.len};
@@ -168,4 +171,5 @@ void bj_daemon_report(struct bj_daemon *d, bool now)
         d->web_due_usec = clock + WEB_SEC * 1000000ull;
     }
     bj_buf_free(&running);
+    bj_buf_free(&refused);
 }

@@ -3,7 +3,9 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "base/text.h"
+#include "statsdb/check_online.h"
 #include "statsdb/retry.h"
+#include "statsdb/source_script.h"
 #include "store/db.h"
 
 #include <stdio.h>
@@ -102,6 +104,32 @@ static void check_name(struct bj_daemon *d, struct bj_daemon_source *s)
     bj_st_finalize(st);
 }
 
+/* Read the batch scripts of new jobs.  If sacct fails, jobs that run, and those
+ * without derived values, are requested again later. */
+static int read_scripts(struct bj_daemon *d, struct bj_daemon_source *s,
+                        struct bj_err *err)
+{
+    const char *name = bj_source_sacct_cluster(s->sacct);
+    const uint64_t began = bj_clock_boot_usec();
+    struct bj_err why = {0};
+    size_t jobs = 0;
+    int r = name[0] ? bj_source_scripts(s->conf, bj_slice_str(name), d->store,
+                                        bj_work_applications(d->work),
+                                        &d->stop->now, &jobs, &why)
+                    : 0;
+    if (r < 0 && bj_daemon_store_failed(r)) {
+        *err = why;
+        return r;
+    }
+    if (r < 0)
+        bj_log(BJ_LOG_WARN, &why, "%s", s->conf->name);
+    else if (jobs > 0)
+        bj_log(BJ_LOG_DEBUG, NULL, "%s: batch scripts of %zu jobs in %llu ms",
+               s->conf->name, jobs,
+               (unsigned long long)((bj_clock_boot_usec() - began) / 1000));
+    return 0;
+}
+
 /* Import one window, and write the covered period in its last transaction. */
 static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
                           const struct bj_window *w, struct bj_err *err)
@@ -128,6 +156,8 @@ static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
                              &w->after, err);
     if (r == 0 && !dry)
         r = bj_upsert_commit(d->upsert, err);
+    if (r == 0 && d->conf->online)
+        r = bj_check_seen(bj_store_db(d->store), s->conf->name, err);
     if (r < 0 || dry)
         bj_upsert_rollback(d->upsert);
     if (r < 0)
@@ -152,7 +182,11 @@ static int import_window(struct bj_daemon *d, struct bj_daemon_source *s,
     if (r == 0)
         r = request_window(d, s, w, err);
     int off = bj_upsert_bulk(d->upsert, false, r < 0 ? NULL : err);
-    return r < 0 ? r : off;
+    if (r == 0)
+        r = off;
+    return r == 0 && s->sacct && s->conf->scripts && !d->conf->dry_run
+               ? read_scripts(d, s, err)
+               : r;
 }
 
 /* --- schedule -----------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "statsdb/daemon_impl.h"
 
 #include "base/log.h"
+#include "statsdb/check_online.h"
 #include "statsdb/retry.h"
 #include "statsdb/source_snapshot.h"
 
@@ -34,6 +35,8 @@ static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
                    : bj_source_snapshot_run(kind, s->conf, &run, &n, err);
     if (r == 0 && !follow)
         r = dry ? bj_upsert_flush(d->upsert, err) : commit(d, s, kind, err);
+    if (r == 0 && !follow && d->conf->online)
+        r = bj_check_seen(bj_store_db(d->store), s->conf->name, err);
     if (!follow && (r < 0 || dry))
         bj_upsert_rollback(d->upsert);
     if (r < 0)

@@ -3,13 +3,15 @@
 #include "statsdb/derive_impl.h"
 #include "statsdb/job_number.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Jobs in the lists of one step. */
 enum { STEP_MAX = 5000 };
 
-/* After a change of the rules, evaluate recent jobs again. */
+/* After a change of the rules or applications, evaluate recent jobs again. */
 static int check_rules(struct bj_derive *d, struct bj_err *err)
 {
     static const char judge[] =
@@ -22,14 +24,18 @@ static int check_rules(struct bj_derive *d, struct bj_err *err)
     int r = bj_db_prepare(d->db, note, &st, err);
     if (r < 0)
         return r;
-    const char *sign = d->opt.rules ? bj_rules_sign(d->opt.rules) : "";
-    bj_st_bind_filled(st, 1, bj_slice_str(sign[0] ? sign : "none"));
+    const char *sign = d->opt.rules ? bj_rules_sign(d->opt.rules) : "none";
+    char both[48];
+    snprintf(both, sizeof(both), "%s %016" PRIx64, sign,
+             d->opt.applications ? bj_applications_sign(d->opt.applications)
+                                 : 0);
+    bj_st_bind_text(st, 1, bj_slice_str(both));
     r = bj_st_row(st, err);
     bool changed = r > 0;
     while (r > 0)
         r = bj_st_row(st, err);
     bj_st_finalize(st);
-    if (r < 0 || !changed || !d->opt.rules)
+    if (r < 0 || !changed || (!d->opt.rules && !d->opt.applications))
         return r;
     r = bj_db_prepare(d->db, judge, &st, err);
     if (r < 0)
@@ -77,6 +83,9 @@ static int start(struct bj_derive *d, struct bj_err *err)
     if (r == 0)
         r = bj_dicts_new(d->db, &d->dicts, err);
     if (r == 0)
+        r = bj_site_zone_read(d->db, &d->own_tz, err);
+    d->tz = d->own_tz;
+    if (r == 0)
         r = bj_grams_new(d->store, &d->grams, err);
     if (r == 0 && d->opt.rules)
         r = bj_finding_rules_new(d->store, d->opt.rules, &d->finding_rules,
@@ -122,8 +131,12 @@ void bj_derive_free(struct bj_derive *d)
     for (int i = 0; i < BJ_DERIVE_STATEMENTS; i++)
         bj_st_finalize(d->st[i]);
     bj_dicts_free(d->dicts);
+    bj_tz_free(d->own_tz);
     bj_grams_free(d->grams);
     free(d->job.bin);
+    bj_arena_free(&d->arena);
+    bj_parts_free(&d->job.parts);
+    bj_arena_free(&d->job.names.arena);
     bj_finding_rules_free(d->finding_rules);
     free(d);
 }
@@ -156,8 +169,8 @@ static int assoc(struct bj_derive *d, struct bj_err *err)
     int r = 0;
     if ((j->use[BJ_USE_ENERGY] == BJ_SQL_NULL &&
          j->use[BJ_USE_COUNTED_MORE] == 0 &&
-         j->use[BJ_USE_COUNTED_KNOWN] == 0 &&
-         j->use[BJ_USE_COUNTED_GPU] == 0) ||
+         j->use[BJ_USE_COUNTED_KNOWN] == 0 && j->use[BJ_USE_COUNTED_GPU] == 0 &&
+         j->use[BJ_USE_FAILED_CPU] == BJ_SQL_NULL) ||
         j->use[BJ_USE_COUNTED_END] == 0)
         return 0;
     for (int i = 0; r == 0 && i < 4; i++) {
@@ -167,6 +180,17 @@ static int assoc(struct bj_derive *d, struct bj_err *err)
                              err);
     }
     return r < 0 ? r : bj_dict_assoc(d->dicts, of, &j->use[BJ_USE_ASSOC], err);
+}
+
+static int number_application(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    if (!j->application)
+        return 0;
+    j->use[BJ_USE_APPLICATION_BY] = j->application_by;
+    j->has_use = true;
+    return bj_dict_text(d->dicts, BJ_DICT_WORD, bj_slice_str(j->application),
+                        &j->use[BJ_USE_APPLICATION], err);
 }
 
 static int grams(struct bj_derive *d, struct bj_err *err)
@@ -221,8 +245,7 @@ static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
     return 0;
 }
 
-static void copy_facts(const struct bj_derive_job *j,
-                       struct bj_derive_facts *ret)
+static void copy_facts(struct bj_derive_job *j, struct bj_derive_facts *ret)
 {
     memcpy(ret->cluster, j->cluster, sizeof(ret->cluster));
     memcpy(ret->partition, j->partition, sizeof(ret->partition));
@@ -261,8 +284,14 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
     int r = bj_derive_read(d, id, err);
     if (r <= 0 || j->v[BJ_DJ_END] == BJ_SQL_NULL)
         return r < 0 ? r : 0; /* removed, or not ended */
+    r = bj_derive_application(d, err);
     bj_derive_resolve(j);
-    r = assoc(d, err);
+    if (r == 0)
+        r = number_application(d, err);
+    if (r == 0)
+        r = bj_derive_refuse_job(d, err);
+    if (r == 0)
+        r = assoc(d, err);
     if (r == 0)
         r = grams(d, err);
     if (r < 0)
@@ -272,7 +301,7 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
         const struct bj_rule_job job = {bj_slice_str(j->cluster),
                                         bj_slice_str(j->partition),
                                         bj_slice_str(j->qos)};
-        const struct bj_rule_facts facts = {0, fact};
+        const struct bj_rule_facts facts = {0, fact, j->names.of};
         j->n_found = bj_rules_judge(d->opt.rules, &job, &facts, 1, j->found,
                                     BJ_DERIVE_FOUND);
     }
@@ -291,12 +320,14 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
 static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
 {
     int64_t record[STEP_MAX], job[STEP_MAX];
+    bool refused[STEP_MAX];
     struct bj_st *st = d->st[BJ_DE_RECORDS];
     unsigned n = 0;
     int r;
     bj_st_bind_i64(st, 1, max);
     while ((r = bj_st_row(st, err)) > 0) {
         record[n] = bj_st_get_i64(st, 0);
+        refused[n] = bj_st_get_i64(st, 2) == 1;
         job[n++] = bj_st_get_i64(st, 1);
     }
     for (unsigned i = 0; r == 0 && i < n; i++) {
@@ -304,6 +335,8 @@ static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
             bj_st_bind_i64(d->st[BJ_DE_TODO_ADD], 1, job[i]);
             r = bj_st_run(d->st[BJ_DE_TODO_ADD], err);
         }
+        if (r == 0 && refused[i])
+            r = bj_derive_refuse(d, record[i], err);
         bj_st_bind_i64(d->st[BJ_DE_RECORD_DONE], 1, record[i]);
         if (r == 0)
             r = bj_st_run(d->st[BJ_DE_RECORD_DONE], err);
@@ -322,6 +355,27 @@ static int list(struct bj_derive *d, int which, unsigned max, int64_t *ids,
     return r;
 }
 
+/* Derive a job that is new or has changed, and the other runs of its id: final
+ * records that were linked to these may be nearer to it. */
+static int derive_runs(struct bj_derive *d, int64_t id, int64_t now,
+                       struct bj_err *err)
+{
+    enum { RUNS_MAX = 64 };
+    struct bj_st *st = d->st[BJ_DE_OTHER_RUNS];
+    int64_t others[RUNS_MAX];
+    unsigned n = 0;
+    int r;
+    bj_st_bind_i64(st, 1, id);
+    bj_st_bind_i64(st, 2, RUNS_MAX);
+    while ((r = bj_st_row(st, err)) > 0)
+        others[n++] = bj_st_get_i64(st, 0);
+    if (r == 0)
+        r = derive_one(d, id, now, err);
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        r = derive_one(d, others[i], now, err);
+    return r;
+}
+
 static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
                      struct bj_err *err)
 {
@@ -335,7 +389,7 @@ static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
     if (r == 0 && n < max)
         r = list(d, BJ_DE_NEW, max - n, ids, &n, err);
     for (unsigned i = 0; r == 0 && i < n; i++) {
-        r = derive_one(d, ids[i], now, err);
+        r = derive_runs(d, ids[i], now, err);
         if (r == 0 && i < fresh) {
             bj_st_bind_i64(d->st[BJ_DE_TODO_DONE], 1, ids[i]);
             r = bj_st_run(d->st[BJ_DE_TODO_DONE], err);
@@ -389,7 +443,9 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
         bj_dicts_clear(d->dicts);
         bj_finding_rules_clear(d->finding_rules);
         d->counts = was;
+        bj_derive_refused_end(d, false);
         return bj_err_wrap(err, r, "deriving jobs");
     }
+    bj_derive_refused_end(d, true);
     return n;
 }

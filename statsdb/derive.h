@@ -8,15 +8,18 @@
 #ifndef BJ_STATSDB_DERIVE_H
 #define BJ_STATSDB_DERIVE_H
 
+#include "base/buf.h"
 #include "statsdb/rule.h"
 #include "statsdb/store.h"
 
+struct bj_applications;
 struct bj_derive;
 
 struct bj_derive_options {
-    const struct bj_rules *rules; /* NULL: no findings */
+    const struct bj_rules *rules;               /* NULL: no findings */
+    const struct bj_applications *applications; /* NULL: none is named */
     int64_t findings_sec; /* jobs that ended longer ago are not evaluated again
-                             when the rules change */
+                             when rules or applications change */
     /* Clusters with a Prometheus server, and how far back it has samples: their
      * jobs are added to its list. */
     const char *const *prom_cluster;
@@ -56,5 +59,8 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
 void bj_derive_forget(struct bj_derive *d);
 
 const struct bj_derive_counts *bj_derive_counts(const struct bj_derive *d);
+
+/* Append the metric of refused final records, by host. */
+void bj_derive_refused_page(const struct bj_derive *d, struct bj_buf *out);
 
 #endif

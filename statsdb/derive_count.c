@@ -1,9 +1,9 @@
 #include "statsdb/derive_impl.h"
 
 #include "base/stamp.h"
-#include "statsdb/rollup.h"
+#include "statsdb/bill.h"
 
-enum { DAY = 86400, PARTS_MAX = 8 };
+enum { DAY = 86400, PARTS_MAX = 13 };
 
 /* Daily sums of one job. Totals are spread as in rollup.c: a day gets the whole
  * units at its end minus those at its start. */
@@ -12,12 +12,6 @@ struct stretch {
     int sign;
     bool counts; /* count the job itself, on its last day */
 };
-
-static int64_t share(int64_t total, int64_t part, int64_t whole)
-{
-    __extension__ typedef unsigned __int128 wide;
-    return (int64_t)((wide)total * (wide)part / (wide)whole);
-}
 
 static int64_t day_id(int64_t assoc, int64_t day)
 {
@@ -58,23 +52,22 @@ static int put(struct bj_derive *d, int add, int sweep, int64_t id,
 static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
                   const int64_t total[PARTS_MAX], int parts, struct bj_err *err)
 {
-    int64_t start = s->start, done[PARTS_MAX] = {0};
     bool grams = source > 0;
     int add = grams ? BJ_DE_DAY_GRAMS : BJ_DE_DAY_ENERGY;
     int sweep = grams ? BJ_DE_DAY_GRAMS_SWEEP : BJ_DE_DAY_ENERGY_SWEEP;
-    if (s->end - start > (int64_t)BJ_ROLLUP_DAYS * DAY || s->end <= start)
-        start = s->end;
-    int64_t last = (s->end - (s->end > start)) / DAY;
-    for (int64_t day = start / DAY; day <= last; day++) {
+    const int64_t first =
+        s->end - s->start > (int64_t)BJ_BILL_DAYS * DAY || s->end <= s->start
+            ? s->end
+            : s->start;
+    const int64_t last = bj_tz_day(d->tz, s->end - (s->end > first));
+    int64_t day = bj_tz_day(d->tz, first);
+    int64_t from = bj_tz_midnight(d->tz, day), to;
+    for (; day <= last; day++, from = to) {
         int64_t part[PARTS_MAX + 1] = {day == last && s->counts};
         int64_t *of = grams ? part : part + 1;
-        for (int i = 0; i < parts; i++) {
-            int64_t now = day == last ? total[i]
-                                      : share(total[i], (day + 1) * DAY - start,
-                                              s->end - start);
-            of[i] = now - done[i];
-            done[i] = now;
-        }
+        to = bj_tz_midnight(d->tz, day + 1);
+        for (int i = 0; i < parts; i++)
+            of[i] = bj_bill_part(total[i], s->start, s->end, from, to);
         int r = put(d, add, sweep, day_id(s->assoc, day), source, part,
                     parts + !grams, s->sign, err);
         if (r < 0)
@@ -89,6 +82,12 @@ static int64_t mj(int64_t uj)
     return uj > 0 ? uj / 1000 : 0;
 }
 
+/* A value of a job whose node failed; of others 0. */
+static int64_t failed(const int64_t *use, int value)
+{
+    return use[BJ_USE_FAILED_CPU] == BJ_SQL_NULL ? 0 : use[value];
+}
+
 int bj_derive_count(struct bj_derive *d, const int64_t *use,
                     const struct bj_grams_row *grams, size_t n, int sign,
                     struct bj_err *err)
@@ -99,10 +98,13 @@ int bj_derive_count(struct bj_derive *d, const int64_t *use,
     if (s.assoc == BJ_SQL_NULL)
         return 0;
     const int64_t energy[PARTS_MAX] = {
-        use[BJ_USE_COUNTED_CPU],     mj(use[BJ_USE_ENERGY]),
-        mj(use[BJ_USE_ENERGY_USED]), mj(use[BJ_USE_ENERGY_RESERVED]),
-        use[BJ_USE_COUNTED_MORE],    use[BJ_USE_COUNTED_KNOWN],
-        use[BJ_USE_COUNTED_GPU],     use[BJ_USE_COUNTED_GPU_USED]};
+        use[BJ_USE_COUNTED_CPU],        mj(use[BJ_USE_ENERGY]),
+        mj(use[BJ_USE_ENERGY_USED]),    mj(use[BJ_USE_ENERGY_RESERVED]),
+        use[BJ_USE_COUNTED_MORE],       use[BJ_USE_COUNTED_KNOWN],
+        use[BJ_USE_COUNTED_GPU],        use[BJ_USE_COUNTED_GPU_USED],
+        failed(use, BJ_USE_FAILED_CPU), failed(use, BJ_USE_FAILED_GPU),
+        failed(use, BJ_USE_FAILED_MIB), failed(use, BJ_USE_COUNTED_CPU),
+        mj(failed(use, BJ_USE_ENERGY))};
     int r = spread(d, &s, 0, energy, PARTS_MAX, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         const int64_t total[PARTS_MAX] = {grams[i].micrograms,

@@ -2,18 +2,23 @@
 #ifndef BJ_STATSDB_DERIVE_IMPL_H
 #define BJ_STATSDB_DERIVE_IMPL_H
 
+#include "base/arena.h"
+#include "statsdb/application.h"
 #include "statsdb/best.h"
 #include "statsdb/derive.h"
 #include "statsdb/dict.h"
 #include "statsdb/finding_rule.h"
 #include "statsdb/fragment.h"
 #include "statsdb/grams.h"
+#include "statsdb/parts.h"
+#include "statsdb/site_zone.h"
 #include "store/db.h"
 
 /* The values of job_use and job_prom in the order of their columns, with the
  * SQL that computes them from the final records r of a job ("": none). ALL: a
  * sum that is unknown if one part is unknown; GPUS: the same over the nodes
- * that saw GPUs. Memory of 0 is unknown: no process runs without it. */
+ * that saw GPUs. Memory of 0 is unknown: no process runs without it.
+ * HELD_CHARGED: whether MEM_HELD has a charged peak of a node. */
 #define BJ_ALL(x) "CASE WHEN count(" x ") = count(*) THEN sum(" x ") END"
 #define BJ_GPUS(x)                                                             \
     "CASE WHEN count(" x ") = count(r.gpu_rows) THEN sum(" x ") END"
@@ -45,7 +50,14 @@
     X(CORES_USED, cores_used, "NULL")                                          \
     X(NODES_UNUSED, nodes_unused, BJ_ALL("r.cpu_known < 1000000"))             \
     X(MEM_HELD, memory_held_peak_bytes,                                        \
-      BJ_ALL("nullif(r.memory_held_peak_bytes, 0)"))
+      BJ_ALL("nullif(r.memory_held_peak_bytes, 0)"))                           \
+    X(IDLE_START, idle_start_sec, "NULL")                                      \
+    X(IDLE_END, idle_end_sec, "NULL")                                          \
+    X(MEM_RISE, memory_rise_bytes, "NULL")                                     \
+    X(MEM_STEADY, memory_steady_ppm, "NULL")                                   \
+    X(HELD_CHARGED, memory_held_peak_charged,                                  \
+      "CASE WHEN count(r.memory_held_peak_charged) = count(*) THEN"            \
+      " max(r.memory_held_peak_charged) END")
 
 enum {
 #define BJ_USE_ENUM(upper, lower, nodes) BJ_USE_##upper,
@@ -81,7 +93,12 @@ enum {
     X(SOURCES, sources)                                                        \
     X(MEASURED_NODES, measured_nodes)                                          \
     X(COVERAGE, coverage_ppm)                                                  \
-    X(GPU_MODEL, gpu_model)
+    X(GPU_MODEL, gpu_model)                                                    \
+    X(APPLICATION, application)                                                \
+    X(APPLICATION_BY, application_by)                                          \
+    X(FAILED_CPU, counted_failed_cpu_sec)                                      \
+    X(FAILED_GPU, counted_failed_gpu_sec)                                      \
+    X(FAILED_MIB, counted_failed_mem_mib_sec)
 
 enum {
     BJ_USE_BEFORE_REST = BJ_USE_VALUE_COUNT - 1,
@@ -102,6 +119,8 @@ enum {
     X(CPUS, "j.cpus")                                                          \
     X(NODES, "j.nodes")                                                        \
     X(GPUS, "j.gpus")                                                          \
+    X(CPU_SEC, "j.cpu_sec")                                                    \
+    X(GPU_SEC, "j.gpu_sec")                                                    \
     X(LIMIT, "j.time_limit")                                                   \
     X(ELIGIBLE, "coalesce(j.eligible, nullif(j.submit, 0))")                   \
     X(RESTARTS, "j.restarts")                                                  \
@@ -111,6 +130,8 @@ enum {
     X(PEAK, "j.memory_scheduler_peak_bytes")                                   \
     X(TASK_PEAK, "j.memory_task_peak_bytes")                                   \
     X(MEM, "coalesce(j.memory_allocated_bytes, j.memory_requested_bytes)")     \
+    X(MEM_ALLOCATED, "j.memory_allocated_bytes")                               \
+    X(MIB_SEC, "j.memory_mib_sec")                                             \
     X(ENERGY, "j.energy_scheduler_joules")                                     \
     X(READ, "j.read_bytes")                                                    \
     X(WRITE, "j.write_bytes")                                                  \
@@ -155,7 +176,12 @@ struct bj_derive_job {
     struct bj_derive_energy node_energy, prom_energy;
     int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
     int64_t gpu_model;                 /* of final records: a word */
-    struct bj_energy_bin *bin;         /* limited by BJ_FINDINGS_MAX */
+    const char *application;           /* NULL: not known */
+    enum bj_application_by application_by;
+    struct bj_parts parts; /* of jobs with several nodes, or GPUs */
+    struct bj_fact_names names;
+    int64_t refused; /* final records of other hosts that are not counted yet */
+    struct bj_energy_bin *bin; /* limited by BJ_FINDINGS_MAX */
     size_t bins, bins_cap;
 
     /* The new values, and the stored ones. */
@@ -174,9 +200,14 @@ enum {
     BJ_DE_PROM,
     BJ_DE_PROM_ENERGY,
     BJ_DE_BINS,
+    BJ_DE_RECORD_PARTS,
+    BJ_DE_PROM_PARTS,
     BJ_DE_OLD_USE,
     BJ_DE_OLD_GRAMS,
     BJ_DE_OLD_FOUND,
+    BJ_DE_EXECUTABLES,
+    BJ_DE_STEPS,
+    BJ_DE_TEXTS,
     BJ_DE_USE_PUT,
     BJ_DE_USE_DELETE,
     BJ_DE_GRAMS_PUT,
@@ -191,12 +222,24 @@ enum {
     /* statements for lists */
     BJ_DE_RECORDS,
     BJ_DE_RECORD_DONE,
+    BJ_DE_REFUSED,
+    BJ_DE_REFUSED_HOST,
+    BJ_DE_REFUSED_PUT,
     BJ_DE_TODO,
     BJ_DE_TODO_DONE,
     BJ_DE_TODO_ADD,
     BJ_DE_NEW,
+    BJ_DE_OTHER_RUNS,
     BJ_DE_SET_UPTO,
     BJ_DERIVE_STATEMENTS
+};
+
+enum { BJ_REFUSED_HOSTS = 256, BJ_REFUSED_NAME = 65 };
+
+/* A host that sent records of jobs that did not run there. */
+struct bj_refused_host {
+    char name[BJ_REFUSED_NAME];
+    uint64_t n, fresh; /* fresh: in the open transaction */
 };
 
 struct bj_derive {
@@ -205,11 +248,25 @@ struct bj_derive {
     struct bj_derive_options opt;
     struct bj_dicts *dicts;
     struct bj_grams *grams;
+    struct bj_tz *own_tz;
+    const struct bj_tz *tz; /* its days are those of sums */
     struct bj_st *st[BJ_DERIVE_STATEMENTS];
     struct bj_finding_rules *finding_rules; /* NULL: no findings */
     struct bj_derive_counts counts;
+    struct bj_arena arena; /* of one job */
     struct bj_derive_job job;
+    struct bj_refused_host refused[BJ_REFUSED_HOSTS];
+    size_t n_refused;
 };
+
+/* Count a record, unless it is counted already or is not refused. */
+int bj_derive_refuse(struct bj_derive *d, int64_t record, struct bj_err *err);
+
+/* Count the refused records of the job that was read. */
+int bj_derive_refuse_job(struct bj_derive *d, struct bj_err *err);
+
+/* After the transaction. */
+void bj_derive_refused_end(struct bj_derive *d, bool committed);
 
 /* Prepare the first n statements (derive_sql.c); n BJ_DE_USE_PUT: only those
  * that read a job. */
@@ -218,9 +275,16 @@ int bj_derive_prepare(struct bj_derive *d, int n, struct bj_err *err);
 /* Read the inputs of a job: 1, or 0 when the job does not exist. */
 int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err);
 
+/* Read what the job ran, and name the application. */
+int bj_derive_application(struct bj_derive *d, struct bj_err *err);
+
+/* Read the stored values of job.id, which are in the sums. */
+int bj_derive_read_old(struct bj_derive *d, struct bj_err *err);
+
 /* Compute all values except grams and findings; no SQL. */
 void bj_derive_resolve(struct bj_derive_job *j);
-void bj_derive_facts(const struct bj_derive_job *j, double *fact);
+/* Sets j->names, too. */
+void bj_derive_facts(struct bj_derive_job *j, double *fact);
 
 /* Write values that differ from the stored ones: 1 if any did. */
 int bj_derive_write(struct bj_derive *d, struct bj_err *err);

@@ -1,5 +1,7 @@
 #include "statsdb/derive_impl.h"
 
+#include "base/json.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,10 +54,11 @@ static int read_nodes(struct bj_derive *d, struct bj_err *err)
     int r = bj_st_row(st, err);
     if (r <= 0)
         return r;
-    d->job.nodes.nodes = bj_st_get_i64(st, 0);
+    d->job.refused = bj_st_get_i64(st, 0);
+    d->job.nodes.nodes = bj_st_get_i64(st, 1);
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        d->job.nodes.v[i] = bj_st_get_i64(st, i + 1);
-    d->job.gpu_model = bj_st_get_i64(st, BJ_USE_VALUE_COUNT + 1);
+        d->job.nodes.v[i] = bj_st_get_i64(st, i + 2);
+    d->job.gpu_model = bj_st_get_i64(st, BJ_USE_VALUE_COUNT + 2);
     bj_st_reset(st);
     return 0;
 }
@@ -156,9 +159,38 @@ static int read_bins(struct bj_derive *d, struct bj_err *err)
     return r < 0 ? r : bad;
 }
 
-static int read_old(struct bj_derive *d, struct bj_err *err)
+/* What each node and GPU used, from the source that has more nodes. */
+static int read_parts(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
+    const bool records = j->nodes.nodes >= j->prom.nodes;
+    int r = 0;
+    bj_parts_clear(&j->parts);
+    if (j->v[BJ_DJ_NODES] <= 1 && j->v[BJ_DJ_GPUS] <= 0)
+        return 0;
+    if (j->nodes.nodes == 0 && j->prom.nodes == 0)
+        return 0;
+    struct bj_st *st = records ? bound_records(d, BJ_DE_RECORD_PARTS)
+                               : bind_job(d, BJ_DE_PROM_PARTS);
+    while ((r = bj_st_row(st, err)) > 0) {
+        struct bj_part *p =
+            bj_parts_at(&j->parts, bj_st_get_text(st, 0), bj_st_get_text(st, 1),
+                        bj_st_get_text(st, 2));
+        int64_t usec = bj_st_get_i64(st, 4);
+        if (!p)
+            continue;
+        p->cpus = bj_st_get_i64(st, 3);
+        p->cpus_milli = bj_best_ratio(usec, 1, j->v[BJ_DJ_ELAPSED] * 1000);
+        p->busy_ppm = bj_st_get_i64(st, 5);
+        p->unused = bj_st_get_i64(st, 6) > 0;
+    }
+    return r;
+}
+
+int bj_derive_read_old(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    j->n_old_grams = 0;
     struct bj_st *st = bind_job(d, BJ_DE_OLD_USE);
     int r = bj_st_row(st, err);
     j->had_use = r > 0;
@@ -172,6 +204,73 @@ static int read_old(struct bj_derive *d, struct bj_err *err)
                 bj_st_get_i64(st, 0), bj_st_get_i64(st, 1),
                 bj_st_get_i64(st, 2), bj_st_get_i64(st, 3)};
     return r;
+}
+
+/* --- the application -------------------------------------------------------
+ */
+
+/* Count the executables of one record, an object of names with times. */
+static int add_record(struct bj_derive *d, struct bj_slice text,
+                      struct bj_application_programs *to, struct bj_err *err)
+{
+    static const struct bj_json_limits limits = {
+        .bytes = 64 << 10, .values = 1000, .depth = 2};
+    const struct bj_json *doc;
+    int r = bj_json_parse(&d->arena, text, "executables", &limits, &doc, err);
+    if (r < 0) /* the store was changed by others */
+        return r == -ENOMEM ? r : 0;
+    BJ_JSON_EACH(one, doc)
+    {
+        uint64_t usec = bj_json_u64_or(one, 0);
+        bj_application_add(d->opt.applications, bj_json_key(one),
+                           usec < INT64_MAX ? (int64_t)usec : 0, to);
+    }
+    return 0;
+}
+
+static int read_executables(struct bj_derive *d,
+                            struct bj_application_programs *to,
+                            struct bj_err *err)
+{
+    struct bj_st *st = bound_records(d, BJ_DE_EXECUTABLES);
+    int r, bad = 0;
+    while ((r = bj_st_row(st, err)) > 0) {
+        bj_arena_reset(&d->arena);
+        if (bad == 0)
+            bad = add_record(d, bj_st_get_text(st, 0), to, err);
+    }
+    return r < 0 ? r : bad;
+}
+
+int bj_derive_application(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_application_evidence e = {0};
+    struct bj_derive_job *j = &d->job;
+    int r = 0;
+    j->application = NULL;
+    if (!d->opt.applications)
+        return 0;
+    if (j->nodes.nodes > 0)
+        r = read_executables(d, &e.executables, err);
+    struct bj_st *st = bind_job(d, BJ_DE_STEPS);
+    while (r == 0 && (r = bj_st_row(st, err)) > 0) {
+        bj_application_add(d->opt.applications, bj_st_get_text(st, 0),
+                           bj_st_get_i64(st, 1), &e.steps);
+        r = 0;
+    }
+    if (r < 0)
+        return r;
+    st = bind_job(d, BJ_DE_TEXTS);
+    r = bj_st_row(st, err);
+    if (r > 0) {
+        e.job_name = bj_st_get_text(st, 0);
+        e.submit_line = bj_st_get_text(st, 1);
+        e.script = bj_st_get_text(st, 2);
+        j->application =
+            bj_application_of(d->opt.applications, &e, &j->application_by);
+    }
+    bj_st_reset(st);
+    return r < 0 ? r : 0;
 }
 
 static void no_values(struct bj_derive_values *t)
@@ -203,6 +302,8 @@ int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
     if (r == 0)
         r = read_bins(d, err);
     if (r == 0)
-        r = read_old(d, err);
+        r = read_parts(d, err);
+    if (r == 0)
+        r = bj_derive_read_old(d, err);
     return r < 0 ? r : 1;
 }

@@ -1,6 +1,7 @@
 #include "statsdb/derive_impl.h"
 
 #include "sched/job.h"
+#include "statsdb/bill.h"
 
 #include <math.h>
 
@@ -48,6 +49,7 @@ static void resolve_values(struct bj_derive_job *j)
     j->use[BJ_USE_MEASURED_NODES] = most > 0 ? most : BJ_SQL_NULL;
     j->use[BJ_USE_COVERAGE] = j->prom_coverage;
     j->use[BJ_USE_GPU_MODEL] = j->gpu_model;
+    j->use[BJ_USE_APPLICATION] = j->use[BJ_USE_APPLICATION_BY] = BJ_SQL_NULL;
 }
 
 static int64_t source_of(const struct bj_derive_job *j, int value)
@@ -111,13 +113,19 @@ static struct bj_best best_peak(const struct bj_derive_job *j)
         bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]));
 }
 
+/* CPU time allocated, in seconds. */
+static int64_t cpu_held(const struct bj_derive_job *j)
+{
+    return bj_best_held(j->v[BJ_DJ_CPU_SEC], j->v[BJ_DJ_CPUS],
+                        j->v[BJ_DJ_ELAPSED]);
+}
+
 /* The sources are those of the CPU time and the peak, which may be known when
  * the allocated amount is not. */
 static void resolve_efficiency(struct bj_derive_job *j)
 {
     struct bj_best cpu = best_cpu(j), peak = best_peak(j);
-    cpu.value =
-        bj_best_cpu_ppm(cpu.value, j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]);
+    cpu.value = bj_best_cpu_ppm(cpu.value, cpu_held(j), 1);
     peak.value = bj_best_memory_ppm(peak.value, j->v[BJ_DJ_MEM]);
     put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, cpu);
     put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, peak);
@@ -194,11 +202,26 @@ static void resolve_cpu_count(struct bj_derive_job *j, int64_t cpu_sec)
 static void resolve_gpu_count(struct bj_derive_job *j)
 {
     int64_t busy = j->use[BJ_USE_GPU_EFF];
-    int64_t gpu_sec = sane(times(j->v[BJ_DJ_GPUS], j->v[BJ_DJ_ELAPSED]));
+    int64_t gpu_sec = sane(bj_best_held(j->v[BJ_DJ_GPU_SEC], j->v[BJ_DJ_GPUS],
+                                        j->v[BJ_DJ_ELAPSED]));
     if (busy == BJ_SQL_NULL)
         return;
     j->use[BJ_USE_COUNTED_GPU] = gpu_sec;
     j->use[BJ_USE_COUNTED_GPU_USED] = sane(times(gpu_sec, busy)) / 1000;
+}
+
+/* What a job held whose node failed. */
+static void resolve_failed(struct bj_derive_job *j, int64_t cpu_sec)
+{
+    const int64_t *v = j->v;
+    const int64_t bytes = v[BJ_DJ_MEM_ALLOCATED];
+    const int64_t mib = bytes < 0 ? BJ_SQL_NULL : bytes >> 20;
+    j->use[BJ_USE_FAILED_CPU] = cpu_sec;
+    j->use[BJ_USE_FAILED_GPU] =
+        sane(bj_best_held(v[BJ_DJ_GPU_SEC], v[BJ_DJ_GPUS], v[BJ_DJ_ELAPSED]));
+    j->use[BJ_USE_FAILED_MIB] =
+        bytes > 0 ? sane(bj_best_held(v[BJ_DJ_MIB_SEC], mib, v[BJ_DJ_ELAPSED]))
+                  : 0;
 }
 
 /* Values for the daily sums; assoc is set later. */
@@ -206,17 +229,21 @@ static void resolve_count(struct bj_derive_job *j)
 {
     static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
     int64_t start = j->v[BJ_DJ_START], end = j->v[BJ_DJ_END];
-    int64_t cpu = sane(times(j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]));
+    int64_t cpu = sane(cpu_held(j));
     bool dated = start >= 0 && end >= start && end <= last_sec;
     j->use[BJ_USE_ASSOC] = BJ_SQL_NULL;
     j->use[BJ_USE_COUNTED_CPU] = 0;
     j->use[BJ_USE_COUNTED_MORE] = j->use[BJ_USE_COUNTED_KNOWN] = 0;
     j->use[BJ_USE_COUNTED_GPU] = j->use[BJ_USE_COUNTED_GPU_USED] = 0;
+    for (int i = BJ_USE_FAILED_CPU; i <= BJ_USE_FAILED_MIB; i++)
+        j->use[i] = BJ_SQL_NULL;
     j->use[BJ_USE_COUNTED_START] = dated ? start : 0;
     j->use[BJ_USE_COUNTED_END] = dated ? end : 0;
     if (dated) {
         resolve_cpu_count(j, cpu);
         resolve_gpu_count(j);
+        if (bj_bill_node_failed(j->v[BJ_DJ_STATE]))
+            resolve_failed(j, cpu);
     }
     if (dated && j->use[BJ_USE_ENERGY] != BJ_SQL_NULL)
         j->use[BJ_USE_COUNTED_CPU] = cpu;
@@ -229,7 +256,8 @@ void bj_derive_resolve(struct bj_derive_job *j)
     resolve_energy(j);
     resolve_count(j);
     j->has_use = j->nodes.nodes > 0 || j->prom.nodes > 0 ||
-                 j->use[BJ_USE_ENERGY] != BJ_SQL_NULL;
+                 j->use[BJ_USE_ENERGY] != BJ_SQL_NULL ||
+                 j->use[BJ_USE_FAILED_CPU] != BJ_SQL_NULL;
 }
 
 /* --- facts -----------------------------------------------------------------
@@ -282,6 +310,24 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
     f[BJ_FACT_ENERGY_RESERVED] = number(j->use[BJ_USE_ENERGY_RESERVED]) / 1e6;
 }
 
+/* From the curves of the job. */
+static void course_facts(const struct bj_derive_job *j, double *f)
+{
+    const double of = f[BJ_FACT_MEM_ALLOCATED], limit = f[BJ_FACT_TIME_LIMIT];
+    const double hours = f[BJ_FACT_RUNTIME] / 3600;
+    double left = (limit - f[BJ_FACT_RUNTIME]) / 3600;
+    left = left < 0 ? 0 : left; /* NAN stays */
+    const double rise = number(value_if_complete(j, BJ_USE_MEM_RISE));
+    f[BJ_FACT_IDLE_START] = number(value_if_complete(j, BJ_USE_IDLE_START));
+    f[BJ_FACT_IDLE_END] = number(value_if_complete(j, BJ_USE_IDLE_END));
+    f[BJ_FACT_MEM_RISE] = rise;
+    f[BJ_FACT_MEM_STEADY] = percent(value_if_complete(j, BJ_USE_MEM_STEADY));
+    f[BJ_FACT_MEM_GROWTH] = 100 * known_ratio(rise * hours, of);
+    f[BJ_FACT_MEM_FORECAST] =
+        isnan(limit) ? (double)NAN
+                     : 100 * known_ratio(f[BJ_FACT_MEM_PEAK] + rise * left, of);
+}
+
 /* A job that failed since the kernel killed its processes: with a step that the
  * scheduler saw run out of memory, or killed by SIGKILL (as an exit code of a
  * shell: 137) while kills for lack of memory were counted. */
@@ -301,16 +347,26 @@ static bool out_of_memory(const struct bj_derive_job *j)
 static void drop_use(double *f)
 {
     static const enum bj_fact of_use[] = {
-        BJ_FACT_TIME_EFFICIENCY, BJ_FACT_CPU_EFFICIENCY, BJ_FACT_MEM_EFFICIENCY,
-        BJ_FACT_GPU_EFFICIENCY,  BJ_FACT_CPUS_BUSY,      BJ_FACT_CPU_EVENNESS,
-        BJ_FACT_CORE_MIN,        BJ_FACT_CORES_USED,     BJ_FACT_MEM_PEAK,
-        BJ_FACT_GPU_MEM_PEAK,    BJ_FACT_GPU_IDLE,       BJ_FACT_GPUS_UNUSED,
-        BJ_FACT_NODES_UNUSED};
+        BJ_FACT_TIME_EFFICIENCY, BJ_FACT_CPU_EFFICIENCY,
+        BJ_FACT_MEM_EFFICIENCY,  BJ_FACT_GPU_EFFICIENCY,
+        BJ_FACT_CPUS_BUSY,       BJ_FACT_CPU_EVENNESS,
+        BJ_FACT_CORE_MIN,        BJ_FACT_CORES_USED,
+        BJ_FACT_MEM_PEAK,        BJ_FACT_GPU_MEM_PEAK,
+        BJ_FACT_GPU_IDLE,        BJ_FACT_GPUS_UNUSED,
+        BJ_FACT_NODES_UNUSED,    BJ_FACT_NODES_UNEVEN,
+        BJ_FACT_NODE_DEVIATION,  BJ_FACT_GPUS_UNEVEN,
+        BJ_FACT_GPU_DEVIATION,   BJ_FACT_IDLE_START,
+        BJ_FACT_IDLE_END,        BJ_FACT_MEM_RISE,
+        BJ_FACT_MEM_STEADY,      BJ_FACT_MEM_GROWTH,
+        BJ_FACT_MEM_FORECAST,    BJ_FACT_THREADS,
+        BJ_FACT_OPEN_FILES,      BJ_FACT_SCRATCH_FILES,
+        BJ_FACT_IO_BYTES,        BJ_FACT_ENERGY,
+        BJ_FACT_ENERGY_USED,     BJ_FACT_ENERGY_RESERVED};
     for (size_t i = 0; i < sizeof(of_use) / sizeof(of_use[0]); i++)
         f[of_use[i]] = (double)NAN;
 }
 
-void bj_derive_facts(const struct bj_derive_job *j, double *f)
+void bj_derive_facts(struct bj_derive_job *j, double *f)
 {
     const int64_t *v = j->v;
     double limit =
@@ -334,7 +390,8 @@ void bj_derive_facts(const struct bj_derive_job *j, double *f)
     f[BJ_FACT_TIME_EFFICIENCY] = 100 * known_ratio(f[BJ_FACT_RUNTIME], limit);
     f[BJ_FACT_MEM_ALLOCATED] = number(v[BJ_DJ_MEM]);
     measured_facts(j, f);
-    if (v[BJ_DJ_STATE] == BJ_STATE_NODE_FAIL ||
-        v[BJ_DJ_STATE] == BJ_STATE_BOOT_FAIL)
+    course_facts(j, f);
+    bj_parts_facts(&j->parts, v[BJ_DJ_NODES], v[BJ_DJ_GPUS], f, &j->names);
+    if (bj_bill_node_failed(v[BJ_DJ_STATE]))
         drop_use(f);
 }

@@ -16,6 +16,12 @@
     " AND j.jobid = n.jobid WHERE j.id = ?1 AND ?1 = (SELECT job FROM"         \
     " node_record_job" OF_RECORD ") AND " WITHIN("n.id")
 
+/* Records of other hosts with the id of job ?1 that are not counted yet. */
+#define OF_RUN                                                                 \
+    "node_record_other AS n WHERE n.job = ?1 AND " WITHIN(                     \
+        "n.record") " AND NOT EXISTS (SELECT 1 FROM record_refused WHERE "     \
+                    "record = n.record)"
+
 static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
                               " id = j.partition), (SELECT name FROM qos WHERE"
                               " id = j.qos)"
@@ -45,8 +51,29 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
     GPU(EACH_GPU("memory_peak_bytes"), "gpu_mem")                              \
     GPU("min(model)", "gpu_model")
 
-static const char nodes_sql[] =
-    "SELECT count(DISTINCT r.host || '/' || r.slurm_node)"
+/* The nodes and GPUs of a job: name, GPU, index, CPUs, CPU time, use, and
+ * whether it did nothing at all. */
+#define NODE                                                                   \
+    "CASE n.slurm_node WHEN '' THEN (SELECT name FROM host WHERE id ="         \
+    " n.host) ELSE n.slurm_node END AS node"
+static const char record_parts_sql[] =
+    "SELECT r.node, '', NULL, r.cpus, r.cpu_known, NULL, CASE WHEN r.cpu_known"
+    " < 1000000 THEN 1 ELSE 0 END FROM (SELECT n.*, " BJ_SQL_RECORD_CPU
+    " AS cpu_known, " NODE " FROM " RECORDS ") AS r UNION ALL"
+    " SELECT r.node, g.gpu, g.\"index\", NULL, NULL, " BUSY ", CASE WHEN"
+    " g.busy_ppm = 0 OR (g.held_usec > 0 AND g.idle_usec >= g.held_usec) THEN 1"
+    " ELSE 0 END FROM (SELECT n.*, " NODE " FROM " RECORDS ") AS r JOIN"
+    " node_gpu AS g ON g.record = r.id AND " WITHIN("g.record");
+#undef NODE
+
+static const char prom_parts_sql[] =
+    "SELECT p.node, p.gpu, p.\"index\", p.cpus, p.cpus_milli * 1000 *"
+    " (p.upto - p.since), p.busy_ppm, CASE WHEN p.idle_since = p.since THEN 1"
+    " ELSE 0 END FROM job_part AS p JOIN job AS j ON j.id = p.job WHERE p.job ="
+    " ?1 AND p.upto = j.\"end\"";
+
+static const char nodes_sql[] = "SELECT (SELECT count(*) FROM " OF_RUN "),"
+                                " count(DISTINCT r.host || '/' || r.slurm_node)"
 #define VALUE(upper, lower, nodes) ", " nodes
     BJ_USE_VALUES(VALUE)
 #undef VALUE
@@ -89,36 +116,60 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " ON w.id = e.component WHERE e.job = ?1",
     [BJ_DE_BINS] = "SELECT start, microjoules FROM job_bin WHERE job = ?1"
                    " ORDER BY start",
+    [BJ_DE_RECORD_PARTS] = record_parts_sql,
+    [BJ_DE_PROM_PARTS] = prom_parts_sql,
     [BJ_DE_OLD_USE] = old_use_sql,
     [BJ_DE_OLD_GRAMS] = "SELECT source, micrograms, covered_uj, estimated FROM"
                         " job_grams WHERE job = ?1",
-    [BJ_DE_OLD_FOUND] = "SELECT rule, value, threshold FROM job_finding WHERE"
+    [BJ_DE_OLD_FOUND] = "SELECT rule, value, threshold, names FROM job_finding"
+                        " WHERE"
                         " job = ?1 ORDER BY rule",
+    [BJ_DE_EXECUTABLES] =
+        "SELECT n.executables FROM " RECORDS " AND n.executables IS NOT NULL",
+    [BJ_DE_STEPS] = "SELECT n.text, sum(s.cpu_usec) FROM step AS s JOIN jobname"
+                    " AS n ON n.id = s.name WHERE s.job = ?1 AND s.slot >= 16"
+                    " GROUP BY n.text HAVING sum(s.cpu_usec) > 0"
+                    " ORDER BY 2 DESC LIMIT 100",
+    [BJ_DE_TEXTS] = "SELECT (SELECT text FROM jobname WHERE id = j.name),"
+                    " m.submit_line, m.script_application FROM job AS j LEFT"
+                    " JOIN job_more AS m ON m.job = j.id WHERE j.id = ?1",
     [BJ_DE_USE_DELETE] = "DELETE FROM job_use WHERE job = ?1",
     [BJ_DE_GRAMS_PUT] =
         "INSERT INTO job_grams(job, source, micrograms, covered_uj, estimated)"
         " VALUES(?1, ?2, ?3, ?4, ?5)",
     [BJ_DE_GRAMS_DELETE] = "DELETE FROM job_grams WHERE job = ?1",
-    [BJ_DE_FOUND_PUT] = "INSERT INTO job_finding(job, rule, value, threshold)"
-                        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+    [BJ_DE_FOUND_PUT] = "INSERT INTO job_finding(job, rule, value, threshold,"
+                        " names) VALUES(?1, ?2, ?3, ?4, ?5)"
+                        " ON CONFLICT DO NOTHING",
     [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = ?1",
     [BJ_DE_DAY_ENERGY] =
         "INSERT INTO rollup_energy_day AS d(id, jobs, cpu_sec, energy_mj,"
         " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec,"
-        " gpu_sec, gpu_used_msec)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-        " ON CONFLICT(id) DO UPDATE SET jobs = d.jobs + ?2,"
-        " cpu_sec = d.cpu_sec + ?3, energy_mj = d.energy_mj + ?4,"
+        " gpu_sec, gpu_used_msec, failed_cpu_sec, failed_gpu_sec,"
+        " failed_mem_mib_sec, failed_energy_cpu_sec, failed_energy_mj)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+        " ?15) ON CONFLICT(id) DO UPDATE SET"
+        " jobs = d.jobs + ?2,"
+        " cpu_sec = d.cpu_sec + ?3,"
+        " energy_mj = d.energy_mj + ?4,"
         " energy_used_mj = d.energy_used_mj + ?5,"
         " energy_reserved_mj = d.energy_reserved_mj + ?6,"
         " cpu_more_msec = d.cpu_more_msec + ?7,"
         " cpu_known_sec = d.cpu_known_sec + ?8,"
-        " gpu_sec = d.gpu_sec + ?9, gpu_used_msec = d.gpu_used_msec + ?10",
+        " gpu_sec = d.gpu_sec + ?9,"
+        " gpu_used_msec = d.gpu_used_msec + ?10,"
+        " failed_cpu_sec = d.failed_cpu_sec + ?11,"
+        " failed_gpu_sec = d.failed_gpu_sec + ?12,"
+        " failed_mem_mib_sec = d.failed_mem_mib_sec + ?13,"
+        " failed_energy_cpu_sec = d.failed_energy_cpu_sec + ?14,"
+        " failed_energy_mj = d.failed_energy_mj + ?15",
     [BJ_DE_DAY_ENERGY_SWEEP] =
         "DELETE FROM rollup_energy_day WHERE id = ?1 AND jobs = 0 AND cpu_sec ="
         " 0 AND energy_mj = 0 AND energy_used_mj = 0 AND energy_reserved_mj ="
         " 0 AND cpu_more_msec = 0 AND cpu_known_sec = 0"
-        " AND gpu_sec = 0 AND gpu_used_msec = 0",
+        " AND gpu_sec = 0 AND gpu_used_msec = 0 AND failed_cpu_sec = 0 AND"
+        " failed_gpu_sec = 0 AND failed_mem_mib_sec = 0 AND"
+        " failed_energy_cpu_sec = 0 AND failed_energy_mj = 0",
     [BJ_DE_DAY_GRAMS] =
         "INSERT INTO rollup_grams_day AS d(id, source, micrograms, covered_mj)"
         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id, source) DO UPDATE SET"
@@ -132,13 +183,25 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " AND \"end\" = ?2)"
         " ON CONFLICT DO NOTHING",
     [BJ_DE_RECORDS] = "SELECT d.record, (SELECT job FROM node_record_job WHERE"
-                      " record = d.record) FROM derive_record AS d LIMIT ?1",
+                      " record = d.record), (SELECT 1 FROM"
+                      " node_record_refused WHERE record = d.record)"
+                      " FROM derive_record AS d LIMIT ?1",
+    [BJ_DE_REFUSED] = "SELECT n.record FROM " OF_RUN,
+    [BJ_DE_REFUSED_HOST] = "SELECT h.name FROM node_record_refused AS r JOIN"
+                           " host AS h ON h.id = r.host WHERE r.record = ?1 AND"
+                           " NOT EXISTS (SELECT 1 FROM record_refused WHERE"
+                           " record = ?1)",
+    [BJ_DE_REFUSED_PUT] = "INSERT INTO record_refused(record) VALUES(?1)",
     [BJ_DE_RECORD_DONE] = "DELETE FROM derive_record WHERE record = ?1",
     [BJ_DE_TODO] = "SELECT job FROM derive_todo ORDER BY job LIMIT ?1",
     [BJ_DE_TODO_DONE] = "DELETE FROM derive_todo WHERE job = ?1",
     [BJ_DE_TODO_ADD] = "INSERT INTO derive_todo(job) VALUES(?1)"
                        " ON CONFLICT DO NOTHING",
     [BJ_DE_NEW] = "SELECT id FROM job WHERE id > ?2 ORDER BY id LIMIT ?1",
+    [BJ_DE_OTHER_RUNS] =
+        "SELECT k.id FROM job AS j JOIN job AS k ON k.cluster = j.cluster AND"
+        " k.jobid = j.jobid WHERE j.id = ?1 AND k.id != ?1 AND k.\"end\" IS NOT"
+        " NULL ORDER BY abs(k.\"end\" - j.\"end\") LIMIT ?2",
     [BJ_DE_SET_UPTO] = "UPDATE derive_state SET job_upto = ?1 WHERE job_upto"
                        " != ?1",
 };

@@ -69,6 +69,7 @@ static int write_use(struct bj_derive *d, struct bj_err *err)
 struct finding {
     int64_t rule;
     double value, threshold;
+    const char *names; /* NULL: none */
 };
 
 /* In the order of the rules, as in the table. */
@@ -88,6 +89,8 @@ static bool same_finding(struct bj_st *st, const struct finding *f)
     double value = bj_st_get_f64(st, 1);
     double threshold = bj_st_get_f64(st, 2);
     return bj_st_get_i64(st, 0) == f->rule &&
+           bj_slice_eq(bj_st_get_text(st, 3),
+                       bj_slice_str(f->names ? f->names : "")) &&
            memcmp(&value, &f->value, sizeof(value)) == 0 &&
            memcmp(&threshold, &f->threshold, sizeof(threshold)) == 0;
 }
@@ -118,7 +121,7 @@ static int write_findings(struct bj_derive *d, struct bj_err *err)
     int r = 0;
     for (size_t i = 0; r == 0 && i < d->job.n_found; i++) {
         const struct bj_rule_match *f = &d->job.found[i];
-        struct finding one = {0, f->value, f->threshold};
+        struct finding one = {0, f->value, f->threshold, f->names};
         r = bj_finding_rules_id(d->finding_rules, f->rule, &one.rule, err);
         if (r == 0)
             insert(v, &n, one);
@@ -133,6 +136,9 @@ static int write_findings(struct bj_derive *d, struct bj_err *err)
         bj_st_bind_i64(st, 2, v[i].rule);
         bj_st_bind_f64(st, 3, v[i].value);
         bj_st_bind_f64(st, 4, v[i].threshold);
+        bj_st_bind_text(st, 5,
+                        v[i].names ? bj_slice_str(v[i].names)
+                                   : (struct bj_slice){0});
         r = run_for(d, BJ_DE_FOUND_PUT, err);
     }
     return r < 0 ? r : 1;

@@ -72,7 +72,6 @@ struct bj_dicts {
     struct bj_db *db;
     uint64_t seed;
     struct bj_dict_parts *parts;
-    enum bj_hosts_grammar grammar;
     bool defer;
     struct {
         struct bj_cache cache;
@@ -133,11 +132,6 @@ void bj_dicts_clear(struct bj_dicts *d)
         bj_arrays_clear(&d->of[i].deferred.rows);
     }
     bj_dict_parts_clear(d->parts);
-}
-
-void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
-{
-    d->grammar = grammar;
 }
 
 static void bind(struct bj_st *st, const struct entry *e)
@@ -265,7 +259,7 @@ static int add_parts(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
                      struct bj_slice text, struct bj_err *err)
 {
     if (which == BJ_DICT_HOSTS)
-        return bj_dict_add_hosts(d->parts, id, text, d->grammar, err);
+        return bj_dict_add_hosts(d->parts, id, text, err);
     if (which == BJ_DICT_TRES)
         return bj_dict_add_tres(d->parts, id, text, err);
     return 0;

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "base/slice.h"
-#include "sched/hostlist.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,9 +51,6 @@ int bj_dicts_settle(struct bj_dicts *d, struct bj_err *err);
 /* Return the final number for a preliminary one; other numbers are returned
  * unchanged. */
 int64_t bj_dicts_settled(const struct bj_dicts *d, int64_t number);
-
-/* Set the grammar of the host lists that are added from now on. */
-void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar);
 
 /* Return the number of a text; a new text is added. The empty text is an entry,
  * too. */

@@ -1,5 +1,6 @@
 #include "statsdb/dict_parts.h"
 
+#include "sched/hostlist.h"
 #include "sched/tres.h"
 #include "store/arrays.h"
 
@@ -126,12 +127,12 @@ static int add_host(struct bj_dict_parts *p, int64_t hosts,
 }
 
 int bj_dict_add_hosts(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
-                      enum bj_hosts_grammar grammar, struct bj_err *err)
+                      struct bj_err *err)
 {
     struct bj_hostlist list;
     struct bj_slice name;
     /* A list that cannot be parsed has no hosts, only its text. */
-    if (bj_hostlist_begin(&list, text, grammar) < 0)
+    if (bj_hostlist_begin(&list, text, BJ_HOSTS_SLURM) < 0)
         return 0;
     int r = 0;
     for (unsigned n = 0; r == 0 && n < BJ_DICT_HOSTS_MAX; n++) {

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "base/slice.h"
-#include "sched/hostlist.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +30,7 @@ void bj_dict_parts_clear(struct bj_dict_parts *p);
 
 /* Add the hosts of the host list with this number. */
 int bj_dict_add_hosts(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
-                      enum bj_hosts_grammar grammar, struct bj_err *err);
+                      struct bj_err *err);
 
 /* Add the items of a list of resources. */
 int bj_dict_add_tres(struct bj_dict_parts *p, int64_t id, struct bj_slice text,

@@ -6,6 +6,9 @@
 #include "statsdb/job_month.h"
 #include "store/db.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 enum {
     FLUSH_BYTES = 1 << 16,
     FIRST = 1 /* first column after the job's number in this store */
@@ -96,6 +99,15 @@ static int prepare(struct bj_db *db, const struct bj_export *what,
     return 0;
 }
 
+/* The shell makes the file of a redirection, with the rights of its umask. */
+static void keep_private(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
+        st.st_uid == geteuid() && st.st_mode & ~(mode_t)0640 & 0777)
+        fchmod(fd, st.st_mode & 0640);
+}
+
 int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
                    struct bj_err *err)
 {
@@ -104,6 +116,7 @@ int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
     int r = prepare(bj_store_db(s), what, &st, err);
     if (r < 0)
         return r;
+    keep_private(fileno(to));
     if (what->format == BJ_EXPORT_CSV) {
         for (int i = FIRST; i < bj_st_columns(st); i++)
             bj_buf_printf(&out, "%s%s", i > FIRST ? "," : "",

@@ -21,8 +21,9 @@ struct bj_export {
 /* Write the jobs in the order of their start, with the columns of the view
  * job_v except the number, which is valid in this store only. In CSV, a value
  * that a spreadsheet would read as a formula gets a quote in front; in both
- * formats, text is cleaned to UTF-8. Returns -EIO and other errors of writing.
- */
+ * formats, text is cleaned to UTF-8. If the output is an empty file of this
+ * user, other users lose the right to read it. Returns -EIO and other errors of
+ * writing. */
 int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
                    struct bj_err *err);
 

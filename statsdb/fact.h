@@ -25,12 +25,24 @@
     X(MEM_EFFICIENCY, mem_efficiency) /* % of the allocated memory */          \
     X(GPU_EFFICIENCY, gpu_efficiency) /* % of the time in use */               \
     X(GPUS_UNUSED, gpus_unused)                                                \
-    X(GPU_MEM_PEAK, gpu_mem_peak)   /* bytes, of all its GPUs */               \
-    X(GPU_IDLE, gpu_idle)           /* seconds, of all its GPUs */             \
-    X(NODES_UNUSED, nodes_unused)   /* less than a second of CPU time */       \
-    X(IO_BYTES, io_bytes)           /* read and written by system calls */     \
-    X(OPEN_FILES, open_files)       /* most open descriptors */                \
-    X(THREADS, threads)             /* most threads */                         \
+    X(GPU_MEM_PEAK, gpu_mem_peak)     /* bytes, of all its GPUs */             \
+    X(GPU_IDLE, gpu_idle)             /* seconds, of all its GPUs */           \
+    X(NODES_UNUSED, nodes_unused)     /* less than a second of CPU time */     \
+    X(NODES_UNEVEN, nodes_uneven)     /* whose CPU use differs */              \
+    X(NODE_DEVIATION, node_deviation) /* %: largest difference of those */     \
+    X(GPUS_UNEVEN, gpus_uneven)       /* whose use differs */                  \
+    X(GPU_DEVIATION, gpu_deviation)   /* %: largest difference of those */     \
+    X(IDLE_START, idle_start) /* seconds without any use after the start */    \
+    X(IDLE_END, idle_end)     /* seconds without any use before the end */     \
+    X(MEM_RISE, mem_rise)     /* bytes per hour, of a line through the curve   \
+                               */                                              \
+    X(MEM_STEADY, mem_steady) /* %: how well that line fits */                 \
+    X(MEM_GROWTH, mem_growth) /* %: of the allocated memory, in that time */   \
+    X(MEM_FORECAST, mem_forecast) /* %: of the allocated memory, at the limit  \
+                                     of time */                                \
+    X(IO_BYTES, io_bytes)         /* read and written by system calls */       \
+    X(OPEN_FILES, open_files)     /* most open descriptors */                  \
+    X(THREADS, threads)           /* most threads */                           \
     X(SCRATCH_FILES, scratch_files) /* most files open in the place "scratch"  \
                                      */                                        \
     X(CORE_MIN, core_min)           /* %: idlest core's time, of the mean */   \

@@ -119,7 +119,11 @@ static int source(struct bj_factors *h, int64_t cluster, int rank,
         *ret = r > 0 ? bj_st_get_i64(st, 0) : 0;
         bj_st_reset(st);
     }
-    return r > 0 ? 0 : r < 0 ? r : bj_err_set(err, -EPROTO, "factor source");
+    return r > 0 ? 0
+           : r < 0
+               ? r
+               : bj_err_set(err, -EPROTO,
+                            "a factor source was neither found nor inserted");
 }
 
 /* Time scale of the factor; factors stated by the site count as yearly. */

@@ -79,7 +79,8 @@ int bj_finding_rules_id(struct bj_finding_rules *f, const struct bj_rule *rule,
         if (r == 0)
             r = find(f, rule, id, err);
         if (r == 0)
-            r = bj_err_set(err, -EPROTO, "finding_rule");
+            r = bj_err_set(err, -EPROTO,
+                           "a rule was neither found nor inserted");
     }
     if (r < 0)
         return r;

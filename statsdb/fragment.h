@@ -61,6 +61,39 @@
     "CASE WHEN n.cpu_usec > 0 OR n.memory_held_peak_bytes > 0 OR"              \
     " n.memory_charged_peak_bytes > 0 THEN n.cpu_usec END"
 
+/* Had job j the id of record r at the time of the record?  Clocks differ. */
+#define BJ_SQL_RECORD_RUN(r, j)                                                \
+    j ".cluster = " r ".cluster AND " j ".jobid = " r ".jobid AND " j          \
+      ".start <= " r ".\"end\" + 120 AND (" j ".\"end\" IS NULL OR " j         \
+      ".\"end\" >= " r ".\"end\" - 600)"
+
+/* Is host a the host h of a record?  The names are equal, or one of them is the
+ * part of the other before the first dot. */
+#define BJ_SQL_SAME_HOST                                                       \
+    "(a.id = h.id OR a.name = CASE WHEN instr(h.name, '.') > 0 THEN"           \
+    " substr(h.name, 1, instr(h.name, '.') - 1) END OR substr(a.name, 1,"      \
+    " length(h.name) + 1) = h.name || '.')"
+
+/* Did job j run on the host of record r, as far as accounting lists its hosts,
+ * also those that a resized job had before?  A host that accounting does not
+ * know, as it runs several slurmd, may name one of them.  Of longer lists only
+ * the first 10000 hosts are stored (statsdb/dict_parts.h). */
+#define BJ_SQL_RECORD_HOST(r, j)                                               \
+    "(" j ".hosts IS NULL OR EXISTS (SELECT 1 FROM hosts_host WHERE host = " r \
+    ".host AND hosts = " j ".hosts) OR NOT EXISTS (SELECT 1 FROM hosts_host"   \
+    " WHERE hosts = " j ".hosts) OR " j ".nodes >= 10000"                      \
+    " OR EXISTS (SELECT 1 FROM record_any_host)"                               \
+    " OR EXISTS (SELECT 1 FROM host AS h, host AS a, hosts_host AS o WHERE"    \
+    " h.id = " r ".host AND a.id = o.host AND o.hosts = " j                    \
+    ".hosts AND " BJ_SQL_SAME_HOST                                             \
+    ") OR EXISTS (SELECT 1 FROM job_size AS z, host AS h, host AS a,"          \
+    " hosts_host AS o WHERE z.job = " j ".id AND o.hosts = z.hosts AND a.id"   \
+    " = o.host AND h.id = " r ".host AND " BJ_SQL_SAME_HOST ") OR (" r         \
+    ".slurm_node != '' AND NOT EXISTS (SELECT 1"                               \
+    " FROM hosts_host WHERE host = " r ".host) AND EXISTS (SELECT 1 FROM"      \
+    " host AS a, hosts_host AS o WHERE a.name = " r ".slurm_node AND o.host"   \
+    " = a.id AND o.hosts = " j ".hosts)))"
+
 /* Does record n belong to job j? */
 #define BJ_SQL_RECORD_OF(n, j)                                                 \
     BJ_SQL_RECORD_WITHIN(n ".id", BJ_SQL_RECORDS_FIRST(j),                     \
@@ -68,19 +101,31 @@
     " AND " n ".cluster = " j ".cluster AND " n ".jobid = " j ".jobid AND " j  \
     ".id = (SELECT job FROM node_record_job WHERE record = " n ".id)"
 
-/* A number as text in a sentence: rounded to three digits; from 100 on, to an
- * integer. */
+/* A number as text in a sentence, in the format of base/amount.h. */
 #define BJ_SQL_NUMBER(v)                                                       \
     "coalesce(CASE WHEN abs(" v ") < 100 THEN printf('%.3g', " v ")"           \
-    " ELSE printf('%.0f', " v ") END, '?')"
+    " ELSE printf('%,d', round(" v ")) END, '?')"
 
 #define BJ_SQL_PUT(text, name, v)                                              \
     "replace(" text ", '{" name "}', " BJ_SQL_NUMBER(v) ")"
 
-/* The text and the advice of finding f by rule r, with the numbers filled in.
- */
+/* Joules as energy with its unit, in the format of BJ_AMOUNT_JOULES. */
+#define BJ_SQL_ENERGY(v)                                                       \
+    "CASE WHEN " v " < 3598200 THEN " BJ_SQL_NUMBER(                           \
+        "(" v " / 3600.0)") " ||"                                              \
+                            " ' Wh' ELSE " BJ_SQL_NUMBER(                      \
+                                "(" v " / 3600000.0)") " || ' kWh' END"
+
+/* The text and the advice of finding f by rule r, with the numbers filled in:
+ * {minutes}, {gib} and {energy} are the value in another unit, {names} is
+ * " (n1)", or nothing. */
 #define BJ_SQL_FILLED(text)                                                    \
-    BJ_SQL_PUT(BJ_SQL_PUT(text, "value", "f.value"), "threshold", "f.threshold")
+    "replace(replace(" BJ_SQL_PUT(                                             \
+        BJ_SQL_PUT(BJ_SQL_PUT(BJ_SQL_PUT(text, "value", "f.value"),            \
+                              "threshold", "f.threshold"),                     \
+                   "minutes", "(f.value / 60)"),                               \
+        "gib",                                                                 \
+        "(f.value / 1073741824)") ", '{energy}', " BJ_SQL_ENERGY("f.value") "), '{names}', coalesce(' (' || f.names || ')', ''))"
 #define BJ_SQL_FINDING BJ_SQL_FILLED("r.text")
 #define BJ_SQL_ADVICE "nullif(" BJ_SQL_FILLED("r.advice") ", '')"
 

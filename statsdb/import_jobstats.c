@@ -128,7 +128,7 @@ static int take_summary(struct summaries *s, struct bj_err *err)
     if (r == 0)
         return put(s, &js, err);
     if (r == -ENOMEM)
-        return bj_err_set(err, r, "%s", why.msg);
+        return bj_err_copy(err, r, &why);
     if (r == -ENOENT)
         return 0;
     s->count->bad++;

@@ -1,7 +1,9 @@
 #include "statsdb/job_column.h"
 
 #include "sched/job.h"
+#include "statsdb/application.h"
 #include "statsdb/best.h"
+#include "statsdb/bill.h"
 #include "statsdb/fragment.h"
 #include "statsdb/price.h"
 #include "store/db.h"
@@ -22,10 +24,10 @@ static int64_t make_first(const int64_t *v)
     return first(v[0], v[1]);
 }
 
-/* cpus, elapsed */
-static int64_t make_cpu_allocated(const int64_t *v)
+/* amount, elapsed, sum over time of a resized job */
+static int64_t make_held(const int64_t *v)
 {
-    return bj_best_ratio(v[0], v[1], 1);
+    return bj_best_held(v[2], v[0], v[1]);
 }
 
 /* value, end: Slurm reports 0 for running jobs. */
@@ -75,12 +77,20 @@ static int64_t make_peak_sampled(const int64_t *v)
     return measured ? bj_best_is_sampled(v[0], v[1]) : BJ_SQL_NULL;
 }
 
-/* measured, its source, end, CPU time used, cpus, elapsed */
+/* The same values, and whether held is a charged peak. */
+static int64_t make_peak_charged(const int64_t *v)
+{
+    const bool measured = v[2] == BJ_FROM_NODES || v[2] == BJ_FROM_PROM;
+    return !measured ? BJ_SQL_NULL : v[0] == BJ_SQL_NULL ? 1 : v[5];
+}
+
+/* measured, its source, end, CPU time used, cpus, elapsed, cpu_sec */
 static struct bj_best cpu_efficiency(const int64_t *v)
 {
     return bj_best_cpu(v[0], v[1],
-                       v[2] == BJ_SQL_NULL ? BJ_SQL_NULL
-                                           : bj_best_cpu_ppm(v[3], v[4], v[5]));
+                       v[2] == BJ_SQL_NULL
+                           ? BJ_SQL_NULL
+                           : bj_best_cpu_ppm(v[3], make_held(&v[4]), 1));
 }
 
 static int64_t make_cpu_efficiency(const int64_t *v)
@@ -134,31 +144,50 @@ static int64_t make_energy_source(const int64_t *v)
     return bj_best(v[0], v[1], bj_accounting_uj(v[2])).source;
 }
 
-/* cpus, elapsed, gpus, memory, end, ENERGY, prices */
+/* cpus, elapsed, gpus, memory, end, ENERGY, prices, cpu_sec, gpu_sec,
+ * memory_mib_sec, state, whether jobs of failed nodes are free */
 static struct bj_prices prices_of(const int64_t *v)
 {
-    return (struct bj_prices){v[8], v[9], v[10], v[11], ""};
+    return (struct bj_prices){v[8], v[9], v[10], v[11], v[16] > 0, ""};
 }
 
 static struct bj_paid paid_of(const int64_t *v)
 {
     const int64_t energy = make_energy(&v[5]);
     return (struct bj_paid){
-        bj_best_ratio(v[0], v[1], 1),
-        v[2] == BJ_SQL_NULL ? 0 : bj_best_ratio(v[2], v[1], 1),
-        v[3] < 0 ? BJ_SQL_NULL : bj_best_ratio(v[3] >> 20, v[1], 1),
+        bj_best_held(v[12], v[0], v[1]),
+        v[2] == BJ_SQL_NULL ? 0 : bj_best_held(v[13], v[2], v[1]),
+        v[3] < 0 ? BJ_SQL_NULL : bj_best_held(v[14], v[3] >> 20, v[1]),
         bj_best_ratio(energy, 1, 1000)};
+}
+
+static bool is_free(const int64_t *v)
+{
+    return v[16] > 0 && bj_bill_node_failed(v[15]);
 }
 
 static int64_t make_cost(const int64_t *v)
 {
     const struct bj_prices prices = prices_of(v);
     const struct bj_paid paid = paid_of(v);
-    return v[4] == BJ_SQL_NULL ? BJ_SQL_NULL : bj_cost(&prices, &paid);
+    const int64_t cost =
+        v[4] == BJ_SQL_NULL ? BJ_SQL_NULL : bj_cost(&prices, &paid);
+    return cost != BJ_SQL_NULL && is_free(v) ? 0 : cost;
+}
+
+static int64_t make_not_charged(const int64_t *v)
+{
+    const struct bj_prices prices = prices_of(v);
+    const struct bj_paid paid = paid_of(v);
+    return make_cost(v) == BJ_SQL_NULL ? BJ_SQL_NULL
+           : is_free(v)                ? bj_cost(&prices, &paid)
+                                       : 0;
 }
 
 static int64_t make_cost_minimum(const int64_t *v)
 {
+    if (is_free(v))
+        return make_cost(v) == BJ_SQL_NULL ? BJ_SQL_NULL : 0;
     const struct bj_prices prices = prices_of(v);
     const struct bj_paid paid = paid_of(v);
     return make_cost(v) == BJ_SQL_NULL ? BJ_SQL_NULL
@@ -176,7 +205,7 @@ static int64_t make_share(const int64_t *v)
 
 #define CPU_EFFICIENCY                                                         \
     "u.cpu_efficiency_ppm", "u.cpu_efficiency_source", "j.\"end\"",            \
-        "j.cpu_usec", "j.cpus", "j.elapsed"
+        "j.cpu_usec", "j.cpus", "j.elapsed", "j.cpu_sec"
 #define MEMORY_PEAK                                                            \
     "u.memory_held_peak_bytes", "u.memory_charged_peak_bytes",                 \
         "u.memory_efficiency_source", "j.memory_scheduler_peak_bytes",         \
@@ -188,7 +217,8 @@ static int64_t make_share(const int64_t *v)
 #define ENERGY "u.energy_uj", "u.energy_source", "j.energy_scheduler_joules"
 #define COST                                                                   \
     "j.cpus", "j.elapsed", "j.gpus", "j.memory_allocated_bytes", "j.\"end\"",  \
-        ENERGY, BJ_SQL_PRICES
+        ENERGY, BJ_SQL_PRICES, "j.cpu_sec", "j.gpu_sec", "j.memory_mib_sec",   \
+        "j.state", BJ_SQL_FAILED_NODES_FREE
 
 /* Grams by the best factor of all providers at each moment. */
 #define GRAMS(column, kind)                                                    \
@@ -202,10 +232,12 @@ static int64_t make_share(const int64_t *v)
     " AND e.policy = r.energy_policy WHERE " BJ_SQL_RECORD_OF("r", "j") ")"
 
 /* Like bj_tres_sum of tres_requested; allocated GPUs if the scheduler has no
- * such lists. */
-_Static_assert(BJ_TRES_GRES == 6, "type in GPUS_REQUESTED and gpu_model");
+ * such lists, or PBS's chunks, which have no items but others. */
+_Static_assert(BJ_TRES_OTHER == 0 && BJ_TRES_GRES == 6,
+               "types in GPUS_REQUESTED and gpu_model");
 #define GPUS_REQUESTED                                                         \
-    "CASE WHEN j.tres_requested IS NULL THEN j.gpus ELSE (SELECT coalesce("    \
+    "CASE WHEN NOT EXISTS (SELECT 1 FROM tres_item WHERE tres = "              \
+    "j.tres_requested AND type > 0) THEN j.gpus ELSE (SELECT coalesce("        \
     "sum(CASE WHEN t.model IS NULL THEN t.count END), sum(t.count), 0)"        \
     " FROM tres_item AS t WHERE t.tres = j.tres_requested AND t.type = 6"      \
     " AND t.name = 'gpu') END"
@@ -248,6 +280,19 @@ static const char finding_names[] =
         name, title, BJ_AS_##kind, BJ_WORD_##word, BJ_UNIT_##unit,             \
             BJ_IN_LISTS, NULL, {"j.owner"}, help                               \
     }
+
+/* What a running job used in the last minutes (table job_part), if that is
+ * known of each node or GPU. */
+#define NOW(value, of, parts, all)                                             \
+    "CASE WHEN j.\"end\" IS NULL THEN (SELECT CASE WHEN count(" of             \
+    ") = count(*) AND count(*) = coalesce(" all ", count(*)) THEN " value      \
+    " END FROM job_part AS p WHERE p.job = j.id AND " parts ") END"
+
+#define IDLE_SINCE                                                             \
+    "CASE WHEN j.\"end\" IS NULL THEN (SELECT CASE WHEN count(p.idle_since) =" \
+    " count(*) AND sum(CASE p.gpu WHEN '' THEN 1 ELSE 0 END) = coalesce("      \
+    "j.nodes, 1) AND count(*) >= coalesce(j.nodes, 1) + coalesce(j.gpus, 0)"   \
+    " THEN max(p.idle_since) END FROM job_part AS p WHERE p.job = j.id) END"
 
 const struct bj_job_column bj_job_columns[] = {
     MADE("key", "Key", KEY, NONE, BJ_IN_LISTS, NULL,
@@ -296,6 +341,8 @@ const struct bj_job_column bj_job_columns[] = {
          "j.\"end\""),
     PLAIN("cancelled_by", "CancelledBy", INT, NONE, "m.cancelled_by",
           "User id of the user who cancelled it."),
+    WORD("failed_node", "FailedNode", OTHER, NONE, "m.failed_node",
+         "Node whose failure ended it."),
     PLAIN("restarts", "Restarts", INT, NONE, "j.restarts",
           "Times it was requeued."),
     PLAIN("priority", "Priority", INT, NONE, "j.priority", "Priority."),
@@ -349,8 +396,20 @@ const struct bj_job_column bj_job_columns[] = {
     WORD("tres_allocated", "AllocTRES", TRES, FREE, "j.tres_allocated",
          "Allocated resources as the scheduler reports them."),
     MADE("cpu_allocated_seconds", "CPUTime", INT, SECONDS, BJ_IN_LISTS,
-         make_cpu_allocated, "Allocated CPU time: CPUs times run time.",
-         "j.cpus", "j.elapsed"),
+         make_held,
+         "Allocated CPU time: CPUs times run time, over all sizes of a resized"
+         " job.",
+         "j.cpus", "j.elapsed", "j.cpu_sec"),
+    MADE("gpu_allocated_seconds", "GPUTime", INT, SECONDS, BJ_ON_REQUEST,
+         make_held,
+         "Allocated GPU time: GPUs times run time, over all sizes of a resized"
+         " job.",
+         "j.gpus", "j.elapsed", "j.gpu_sec"),
+    MADE("memory_allocated_mib_seconds", "MemTime", INT, NONE, BJ_ON_REQUEST,
+         make_held,
+         "Allocated memory in MiB times run time, over all sizes of a resized"
+         " job.",
+         "j.memory_allocated_bytes >> 20", "j.elapsed", "j.memory_mib_sec"),
     MADE("cpu_used_seconds", "TotalCPU", MICRO, SECONDS, BJ_IN_LISTS,
          make_cpu_used, "CPU time used; measured, else from accounting.",
          "u.cpu_usec", "u.cpu_efficiency_source", "j.cpu_usec"),
@@ -377,6 +436,11 @@ const struct bj_job_column bj_job_columns[] = {
          "Whether memory_peak_bytes is only the largest sample, because the "
          "kernels of the nodes keep no peak; null: it was not measured.",
          MEMORY_PEAK),
+    MADE("memory_peak_charged", "PeakMemCharged", BOOL, NONE, BJ_ON_REQUEST,
+         make_peak_charged,
+         "Whether memory_peak_bytes may contain page cache, because it was "
+         "charged before the first sample of a node; null: that is not known.",
+         MEMORY_PEAK, "u.memory_held_peak_charged"),
     MORE("memory_charged_peak_bytes", "ChargedPeakMem", INT, BYTES,
          "u.memory_charged_peak_bytes",
          "Highest memory charged to the job, page cache included; measured."),
@@ -408,6 +472,25 @@ const struct bj_job_column bj_job_columns[] = {
          "Working directory.", "j.dir", "j.leaf"),
     PLAIN("submit_line", "SubmitLine", TEXT, FREE, "m.submit_line",
           "Command that submitted it."),
+    MORE(
+        "script_options", "ScriptOptions", TEXT, FREE,
+        "nullif(m.script_options, '')",
+        "Options of the batch script that request amounts, each with its line; "
+        "none: it has none, null: the script is not known."),
+    {"application",
+     "Application",
+     BJ_AS_WORD,
+     BJ_WORD_OTHER,
+     BJ_UNIT_NONE,
+     BJ_ON_REQUEST,
+     NULL,
+     {"u.application"},
+     "Application that an ended job ran, by the site's table of programs; "
+     "null: not recognised."},
+    MORE("application_by", "ApplicationBy", TEXT, NONE,
+         BJ_SQL_APPLICATION_BY("u.application_by"),
+         "Evidence for the application: executables (CPU time by program, from "
+         "nodes), steps, script, submit_line or job_name."),
     PLAIN("comment", "Comment", TEXT, FREE, "m.comment", "Comment."),
     MORE("admin_comment", "AdminComment", TEXT, FREE, "m.admin_comment",
          "Comment of the administrator."),
@@ -420,6 +503,15 @@ const struct bj_job_column bj_job_columns[] = {
      NULL,
      {"m.reservation"},
      "Reservation it ran in."},
+    {"constraints",
+     "Constraints",
+     BJ_AS_WORD,
+     BJ_WORD_OTHER,
+     BJ_UNIT_FREE,
+     BJ_ON_REQUEST,
+     NULL,
+     {"m.constraints"},
+     "Features that its nodes must have (Slurm), or its placement (PBS)."},
     /* Derived once a job has ended. */
     MORE("gpu_efficiency_percent", "GPUEff", PPM, PERCENT,
          "u.gpu_efficiency_ppm",
@@ -440,6 +532,24 @@ const struct bj_job_column bj_job_columns[] = {
          "Bytes read by system calls, measured."),
     MORE("io_write_bytes", "IOWrite", INT, BYTES, "u.io_write_bytes",
          "Bytes written by system calls, measured."),
+    MORE("now_cpus_busy", "CPUsNow", MILLI, NONE,
+         NOW("sum(p.cpus_milli)", "p.cpus_milli", "p.gpu = ''", "j.nodes"),
+         "CPUs that a running job used in the last minutes, from Prometheus; "
+         "null: not known of all its nodes."),
+    MORE(
+        "now_memory_bytes", "MemNow", INT, BYTES,
+        NOW("sum(p.memory_bytes)", "p.memory_bytes", "p.gpu = ''", "j.nodes"),
+        "Memory that a running job held at most in the last minutes; null: not "
+        "known of all its nodes."),
+    MORE(
+        "now_gpu_busy_percent", "GPUNow", PPM, PERCENT,
+        NOW("sum(p.busy_ppm) / count(*)", "p.busy_ppm", "p.gpu <> ''",
+            "j.gpus"),
+        "Use of the GPUs of a running job in the last minutes; null: not known "
+        "of all of them."),
+    MORE("idle_since", "IdleSince", TIME, NONE, IDLE_SINCE,
+         "Since when a running job uses none of its CPUs and GPUs; null: it "
+         "uses some, or that is not known (now_cpus_busy is null)."),
     MORE("measured_nodes", "Measured", INT, NONE, "u.measured_nodes",
          "Nodes that were measured."),
     MORE("coverage_percent", "Coverage", PPM, PERCENT, "u.coverage_ppm",
@@ -483,6 +593,11 @@ const struct bj_job_column bj_job_columns[] = {
          make_cost_minimum,
          "Whether something that has a price is unknown, so that the job cost "
          "at least this.",
+         COST),
+    MADE("cost_not_charged", "NotCharged", MICRO, NONE, BJ_ON_REQUEST,
+         make_not_charged,
+         "What is not charged of an ended job, since a node failed; null: the "
+         "site has no prices.",
          COST),
     MORE("currency", "Currency", TEXT, NONE,
          "(SELECT nullif(currency, '') FROM price)",

@@ -45,8 +45,8 @@ enum bj_value_unit {
 };
 
 enum {
-    BJ_JOB_COLUMNS = 112, /* at most */
-    BJ_JOB_VALUES = 12    /* SQL values of a column, at most */
+    BJ_JOB_COLUMNS = 120, /* at most */
+    BJ_JOB_VALUES = 17    /* SQL values of a column, at most */
 };
 
 /* When a list of jobs contains a column. */

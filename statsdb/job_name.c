@@ -9,7 +9,8 @@
 
 enum {
     HET_SPAN = 256, /* ids that Slurm may skip between components */
-    RANGES = 64     /* of tasks in one name */
+    RANGES = 64,    /* of tasks in one name */
+    SLUID_LEN = 14  /* "s" and 13 digits */
 };
 
 /* --- parsing ---------------------------------------------------------------
@@ -17,10 +18,11 @@ enum {
 
 static bool is_sluid(struct bj_slice s)
 {
-    if (s.n != 14 || s.p[0] != 's')
+    if (s.n != SLUID_LEN || (s.p[0] | 32) != 's')
         return false;
     for (size_t i = 1; i < s.n; i++)
-        if (!memchr("0123456789ABCDEFGHJKMNPQRSTVWXYZ", s.p[i], 32))
+        if (!memchr("0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz",
+                    s.p[i], 54))
             return false;
     return true;
 }
@@ -329,6 +331,20 @@ static void by_key(struct bj_sql_build *b, const struct bj_job_name *n)
     bj_sql_build_int(b, bj_job_number_last(n->submit));
 }
 
+/* Select a run by one of its SLUIDs; a resized one has several.  People may
+ * write it in lower case. */
+static void by_sluid(struct bj_sql_build *b, struct bj_slice text)
+{
+    char sluid[SLUID_LEN + 1] = "s"; /* letters and digits: is_sluid */
+    for (size_t i = 1; i < SLUID_LEN; i++)
+        sluid[i] = (char)(text.p[i] >= 'a' && text.p[i] <= 'z' ? text.p[i] - 32
+                                                               : text.p[i]);
+    bj_buf_printf(&b->sql,
+                  "SELECT id FROM job WHERE sluid = '%s' UNION ALL SELECT job"
+                  " FROM job_size WHERE sluid = '%s'",
+                  sluid, sluid);
+}
+
 void bj_job_name_query(const struct bj_job_name *n,
                        enum bj_job_name_parts parts, struct bj_sql_build *b)
 {
@@ -337,8 +353,7 @@ void bj_job_name_query(const struct bj_job_name *n,
         by_key(b, n);
         return;
     case BJ_NAME_SLUID:
-        bj_sql_build_add(b, "SELECT id FROM job WHERE sluid = ");
-        bj_sql_build_text(b, n->text);
+        by_sluid(b, n->text);
         return;
     case BJ_NAME_TASK:
         by_array(b, n->number);

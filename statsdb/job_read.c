@@ -102,8 +102,8 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
 int bj_job_read_value(struct bj_job_read *r, unsigned i,
                       struct bj_job_value *ret, struct bj_err *err)
 {
-    static const unsigned char in_order[] = {0, 1, 2, 3, 4,  5,
-                                             6, 7, 8, 9, 10, 11};
+    static const unsigned char in_order[] = {0, 1,  2,  3,  4,  5,  6,  7, 8,
+                                             9, 10, 11, 12, 13, 14, 15, 16};
     _Static_assert(sizeof(in_order) == BJ_JOB_VALUES, "one for each value");
     const struct bj_job_column *c = r->column[i];
     struct bj_job_raw *raw = &r->raw;

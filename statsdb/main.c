@@ -6,18 +6,23 @@
 #include "base/web.h"
 #include "mail/command.h"
 #include "mail/plots.h"
+#include "mail/send.h"
 #include "mail/service.h"
 #include "report/catalogue.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/check_config.h"
+#include "statsdb/check_online.h"
 #include "statsdb/conf.h"
 #include "statsdb/copy_command.h"
 #include "statsdb/daemon.h"
+#include "statsdb/derive_zone.h"
 #include "statsdb/export.h"
 #include "statsdb/import.h"
+#include "statsdb/people.h"
 #include "statsdb/receiver.h"
 #include "statsdb/rules_command.h"
 #include "statsdb/running.h"
+#include "statsdb/site_zone.h"
 #include "statsdb/store.h"
 #include "statsdb/store_check.h"
 #include "statsdb/work.h"
@@ -79,13 +84,21 @@ static int open_store(const struct bj_statsdb_conf *c, enum how how,
     return bj_store_open(&opt, ret, err);
 }
 
-/* Without a store, compare with an empty one. */
+/* Without a store, compare with an empty one.  A dry run fills tables and takes
+ * that back, so it needs the turn to write. */
 static int open_dry(const struct bj_statsdb_conf *c, struct bj_store **ret,
                     struct bj_err *err)
 {
     if (!bj_db_is_file(c->path) || access(c->path, F_OK) == 0 ||
-        errno != ENOENT)
-        return open_store(c, TRY, ret, err);
+        errno != ENOENT) {
+        int r = open_store(c, TRY, ret, err);
+        return r == -EBUSY
+                   ? bj_err_wrap(err, r,
+                                 "--dry-run needs a store that no other process"
+                                 " writes; beside a running service, use"
+                                 " check-config --online")
+                   : r;
+    }
     bj_log(BJ_LOG_INFO, NULL, "store %s does not exist yet", c->path);
     return bj_store_open(
         &(struct bj_store_options){.cache_bytes = c->cache_bytes}, ret, err);
@@ -102,7 +115,7 @@ static int time_of(const char *option, const char *text, int64_t otherwise,
     *ret = otherwise;
     if (!text || !text[0])
         return 0;
-    int r = bj_acct_time(text, wall_sec(), true, ret);
+    int r = bj_acct_time(text, wall_sec(), ret);
     return r < 0 ? bj_err_set(err, -EINVAL,
                               "%s: '%.60s' is not a time, such as"
                               " 2026-01-31, 2026-01-31T12:00:00Z or 30d",
@@ -133,6 +146,9 @@ static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
                             "name the YAML file of a cluster");
 }
 
+/* The time zone that this thread uses; freed at the end. */
+static struct bj_tz *zone;
+
 /* The texts that this thread uses; freed at the end. */
 static struct bj_catalogue catalogue;
 
@@ -143,9 +159,32 @@ static int load_texts(const struct bj_statsdb_conf *c, struct bj_store *store,
     catalogue.memory_margin = (int64_t)c->report.memory_margin;
     catalogue.time_margin = (int64_t)c->report.time_margin;
     catalogue.memory_of_cpu = (int64_t)c->report.memory_of_cpu;
+    struct bj_rules *rules = NULL;
+    if (r == 0 && store && c->findings)
+        r = bj_rules_load(c->findings_file, &rules, err);
+    catalogue.rules = rules;
     if (r == 0 && store)
         r = bj_catalogue_write(store, &catalogue, err);
+    catalogue.rules = NULL;
+    bj_rules_free(rules);
     bj_locals_use(&catalogue.locals);
+    return r;
+}
+
+/* Before anything writes sums. */
+static int set_zone(const struct bj_statsdb_conf *c, struct bj_store *store,
+                    struct bj_err *err)
+{
+    bool changed;
+    int r = bj_site_zone_set(store, c->report.time_zone, &changed, err);
+    bj_tz_free(zone);
+    zone = NULL;
+    if (r == 0)
+        r = bj_site_zone_read(bj_store_db(store), &zone, err);
+    if (r == 0 && changed)
+        bj_log(BJ_LOG_INFO, NULL, "days and times are those of %s",
+               bj_tz_name(zone));
+    bj_tz_use(zone);
     return r;
 }
 
@@ -217,6 +256,8 @@ static int run_once(const struct bj_statsdb_conf *c, int64_t since,
         r = bj_store_check(store, err);
     if (r == 0)
         r = load_texts(c, c->dry_run ? NULL : store, err);
+    if (r == 0 && !c->dry_run)
+        r = set_zone(c, store, err);
     struct bj_mail_service *mail = NULL;
     struct bj_mail_plots_from plots = bj_mail_plots_from_conf(c, &stop.now);
     if (r == 0 && !c->dry_run)
@@ -237,6 +278,7 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
 {
     (void)word;
     int64_t since;
+    unsigned full = 0;
     int r = since_of(c, &since, err);
     if (r == 0)
         r = need_cluster(c, err);
@@ -247,8 +289,17 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
         bj_log(BJ_LOG_WARN, &why, "notification of systemd");
     if (r == 0)
         r = run_once(c, since, err);
-    while (r == -ENOLINK && !c->once && !atomic_load(&stop.now)) {
-        bj_log(BJ_LOG_WARN, err, "store: starting again");
+    while ((r == -ENOLINK || r == -ENOSPC) && !c->once &&
+           !atomic_load(&stop.now)) {
+        /* A full disk at the start is logged once, not at each attempt. */
+        if (r == -ENOLINK)
+            bj_log(BJ_LOG_WARN, err, "store: starting again");
+        else if (!full++)
+            bj_log(BJ_LOG_ERROR, err, "store: waiting for room on its disk");
+        if (r == -ENOSPC) {
+            struct pollfd fd = {.fd = stop.wake_fd, .events = POLLIN};
+            poll(&fd, 1, WAIT_MSEC);
+        }
         *err = (struct bj_err){0};
         r = run_once(c, since, err);
     }
@@ -264,7 +315,6 @@ static int query_schedulers(const struct bj_statsdb_conf *c, struct bj_err *err)
     struct bj_statsdb_conf dry = *c;
     struct bj_store *store = NULL;
     dry.dry_run = true;
-    dry.listen.n = 0;
     for (size_t i = 0; i < dry.clusters; i++) {
         struct bj_cluster_conf *k = &dry.cluster[i];
         k->slice_usec =
@@ -308,6 +358,10 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
         r = need_cluster(c, err);
     if (r == 0)
         r = bj_check_config(c, err);
+    if (r == 0 && c->online)
+        r = bj_check_online(c, &stop.now, err);
+    if (r == 0 && c->online)
+        r = bj_mail_greet(&c->mail, err);
     if (r == 0 && c->online)
         r = query_schedulers(c, err);
     if (r == 0)
@@ -406,6 +460,38 @@ static int import(const struct bj_statsdb_conf *c, char *const *word,
     return r;
 }
 
+static int rename_people(const struct bj_statsdb_conf *c, char *const *word,
+                         struct bj_err *err)
+{
+    struct bj_store *store;
+    bool user = word[0] && strcmp(word[0], "user") == 0;
+    if ((!user && !(word[0] && strcmp(word[0], "account") == 0)) || !word[2])
+        return bj_err_set(err, -EINVAL,
+                          "rename: expected 'user OLD NEW' or "
+                          "'account OLD NEW'");
+    int r = open_store(c, WRITE, &store, err);
+    if (r < 0)
+        return r;
+    r = bj_people_rename(store, user ? BJ_PEOPLE_USER : BJ_PEOPLE_ACCOUNT,
+                         word[1], word[2], err);
+    bj_store_close(store);
+    return r;
+}
+
+static int delete_user(const struct bj_statsdb_conf *c, char *const *word,
+                       struct bj_err *err)
+{
+    struct bj_store *store;
+    if (!word[0])
+        return bj_err_set(err, -EINVAL, "delete-user: a user is required");
+    int r = open_store(c, WRITE, &store, err);
+    if (r < 0)
+        return r;
+    r = bj_people_delete(store, word[0], err);
+    bj_store_close(store);
+    return r;
+}
+
 /* --- start -----------------------------------------------------------------
  */
 
@@ -426,6 +512,9 @@ static void print_help(bool all)
         "  export        jobs as CSV or JSON lines on standard output\n"
         "  rules JOB     the facts of an ended job, and which rules apply to "
         "it\n"
+        "  rename user|account OLD NEW   give jobs, records and sums the new "
+        "name\n"
+        "  delete-user USER   remove what the store says of a person\n"
         "  import original FILE   jobs of batchjob_monitoring's database\n"
         "  import jobstats        jobstats' summaries in the comments of the "
         "store's jobs\n");
@@ -444,11 +533,18 @@ static const struct command {
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {
-    {"run", 0, run},           {"check-config", 0, check_config},
-    {"check", 0, check_store}, {"backup", 1, backup},
-    {"copy", 0, copy},         {"export", 0, export},
-    {"import", 2, import},     {"mail", 3, bj_mail_command},
-    {"texts", 0, print_texts}, {"rules", 1, explain_rules},
+    {"run", 0, run},
+    {"check-config", 0, check_config},
+    {"check", 0, check_store},
+    {"backup", 1, backup},
+    {"copy", 0, copy},
+    {"export", 0, export},
+    {"import", 2, import},
+    {"mail", 3, bj_mail_command},
+    {"texts", 0, print_texts},
+    {"rules", 1, explain_rules},
+    {"rename", 3, rename_people},
+    {"delete-user", 1, delete_user},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -466,7 +562,8 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
     if (i == COMMANDS)
         return bj_err_set(err, -EINVAL,
                           "'%.40s' is not a command (run, check-config, check, "
-                          "backup, copy, export, import, mail, rules, texts)",
+                          "backup, copy, delete-user, export, import, mail, "
+                          "rename, rules, texts)",
                           word[0]);
     while (n < commands[i].most && word[n + 1])
         n++;

@@ -71,6 +71,11 @@ static int prepare(struct bj_measure *m, struct bj_err *err)
          &m->put_bin},
         {"DELETE FROM job_prom_energy WHERE job = ?1", &m->drop_energy},
         {"DELETE FROM job_bin WHERE job = ?1", &m->drop_bin},
+        {"INSERT INTO job_part(job, node, gpu, \"index\", since, upto, cpus,"
+         " cpus_milli, memory_bytes, memory_limit_bytes, busy_ppm, idle_since)"
+         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         &m->put_part},
+        {"DELETE FROM job_part WHERE job = ?1", &m->drop_part},
         {"INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
          &m->retry},
     };
@@ -111,13 +116,14 @@ void bj_measure_free(struct bj_measure *m)
 {
     if (!m)
         return;
-    struct bj_st *const all[] = {m->list,  m->done,        m->keep,
-                                 m->put,   m->put_energy,  m->put_bin,
-                                 m->retry, m->drop_energy, m->drop_bin};
+    struct bj_st *const all[] = {m->list,     m->done,        m->keep,
+                                 m->put,      m->put_energy,  m->put_bin,
+                                 m->retry,    m->drop_energy, m->drop_bin,
+                                 m->put_part, m->drop_part};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         bj_st_finalize(all[i]);
     for (unsigned i = 0; i < m->batch.n; i++)
-        free(m->batch.job[i].bin);
+        bj_measure_job_free(&m->batch.job[i]);
     bj_dicts_free(m->dicts);
     bj_prom_free(m->prom);
     bj_buf_free(&m->match);
@@ -230,6 +236,28 @@ static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
     return r;
 }
 
+static int put_parts(struct bj_measure *m, const struct bj_measure_job *j,
+                     struct bj_err *err)
+{
+    struct bj_st *st = m->put_part;
+    int r = run_for(m->drop_part, j, err);
+    for (size_t i = 0; r == 0 && !j->parts.too_many && i < j->parts.n; i++) {
+        const struct bj_part *p = &j->parts.v[i];
+        const int64_t numbers[] = {
+            j->start_sec, j->end_sec,
+            p->cpus,      p->cpus_milli,
+            p->memory,    p->memory_limit,
+            p->busy_ppm,  p->unused ? j->start_sec : BJ_SQL_NULL};
+        bj_st_bind_text(st, 2, p->node);
+        bj_st_bind_text(st, 3, p->gpu);
+        bj_st_bind_filled(st, 4, p->index);
+        for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+            bj_st_bind_i64(st, (int)k + 5, numbers[k]);
+        r = run_for(st, j, err);
+    }
+    return r;
+}
+
 /* Keep the stored values when the server no longer has data for a job whose
  * time has changed. */
 static int keep_stored(struct bj_measure *m, const struct bj_measure_job *j,
@@ -253,6 +281,8 @@ static int put_result(struct bj_measure *m, const struct bj_measure_job *j,
     r = put_row(m, j, now, err);
     if (r == 0)
         r = put_energy(m, j, err);
+    if (r == 0)
+        r = put_parts(m, j, err);
     if (r < 0 || j->outcome == BJ_MEASURE_NO_DATA)
         return r;
     return run_for(m->retry, j, err);

@@ -135,10 +135,18 @@ static void set_range(struct bj_measure *m, int64_t now)
         b->step_sec = scrape;
 }
 
+void bj_measure_job_free(struct bj_measure_job *j)
+{
+    free(j->bin);
+    bj_parts_free(&j->parts);
+    for (int i = 0; i < BJ_MEASURE_CURVES; i++)
+        free(j->curve[i]);
+}
+
 static void free_bins(struct bj_measure_batch *b)
 {
     for (unsigned i = 0; i < b->n; i++)
-        free(b->job[i].bin);
+        bj_measure_job_free(&b->job[i]);
     b->n = 0;
 }
 

@@ -7,19 +7,14 @@
 
 enum { HOUR = 3600 };
 
-/* Placeholders in queries: $S labels of the cluster and the jobs, $M labels of
- * the cluster, $D range with its step, $E range for rates, $R window of a rate,
- * $P place of scratch. $(SERIES$) is the range of a series, $(SERIES$h its last
- * hour and $(SERIES$@ its present value; all three exclude series of other runs
- * with the id of the only job.
- *
- * A job's series is split when a label changes, for example when its account
+/* A job's series is split when a label changes, for example when its account
  * becomes known, and a node may be scraped twice. So each query first computes
  * the maximum over differing labels, then the sum over nodes. */
 #define NODE "jobid, instance, slurm_node"
 #define EACH(more, over, name)                                                 \
     "max by (" NODE more ") (" over "_over_time($(" name "{$S}$)))"
 #define TOTAL(name) "sum by (jobid) (" EACH("", "max", name) ")"
+#define SAMPLES(name) "sum by (" NODE ") (count_over_time($(" name "{$S}$)))"
 #define CORES EACH(", cpu", "max", "batchjob_job_core_cpu_seconds_total")
 
 struct query {
@@ -43,6 +38,14 @@ static const struct query queries[] = {
      "max_over_time((sum by (jobid) (max by (" NODE
      ") ($(rate(batchjob_job_cpu_seconds_total{$S}[$R])$@)))[$E:$R])"},
     {BJ_USE_MEM_HELD, 0, false, TOTAL("batchjob_job_memory_held_peak_bytes")},
+    /* 1: in all samples of a node.  0: in some, as more was held later, or
+     * since the exporter restarted; unknown. */
+    {BJ_USE_HELD_CHARGED, 0, false,
+     "max by (jobid) (" SAMPLES(
+         "batchjob_job_memory_held_peak_charged") " >= bool"
+                                                  " on (" NODE ") " SAMPLES(
+                                                      "batchjob_job_memory_"
+                                                      "held_peak_bytes") ")"},
     {BJ_USE_MEM_CHARGED, 0, false,
      TOTAL("batchjob_job_memory_charged_peak_bytes")},
     {BJ_USE_MEM_MEAN, 0, false,
@@ -113,136 +116,6 @@ static const char policy[] =
 static const char hours[] =
     "sum by (jobid) (max by (" NODE ", component)"
     " (max_over_time($(batchjob_job_energy_joules_total{$S}$h)))";
-
-/* --- queries as text ----------------------------------------------------
- */
-
-/* A jobid as a regular expression in a PromQL string. */
-static void put_id(struct bj_buf *out, const char *id)
-{
-    for (; *id; id++) {
-        bool plain = (*id >= 'a' && *id <= 'z') || (*id >= 'A' && *id <= 'Z') ||
-                     (*id >= '0' && *id <= '9') || *id == '_' || *id == '-';
-        bj_buf_str(out, plain ? "" : "\\\\");
-        bj_buf_put(out, id, 1);
-    }
-}
-
-static void put_jobs(const struct bj_measure *m, struct bj_buf *out)
-{
-    bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);
-    bj_buf_str(out, "jobid=~\"");
-    for (unsigned i = 0; i < m->batch.n; i++) {
-        bj_buf_str(out, i ? "|" : "");
-        put_id(out, m->batch.job[i].id);
-    }
-    bj_buf_str(out, "\",");
-}
-
-static void put_range(const struct bj_measure *m, struct bj_buf *out)
-{
-    const struct bj_measure_batch *b = &m->batch;
-    bj_buf_printf(out, "%llds", (long long)b->range_sec);
-    if (b->step_sec > 0)
-        bj_buf_printf(out, ":%llds", (long long)b->step_sec);
-}
-
-/* Window and step of rates: four scrapes, or for long jobs a 5000th of the
- * range. */
-static int64_t rate_sec(const struct bj_measure *m)
-{
-    int64_t sec = (int64_t)(m->conf->scrape_usec * 4 / 1000000);
-    return sec < m->batch.range_sec / 5000 ? m->batch.range_sec / 5000 : sec;
-}
-
-/* The first rate must not include samples of another run. */
-static int64_t rates_range(const struct bj_measure *m)
-{
-    const struct bj_measure_batch *b = &m->batch;
-    return b->range_sec -
-           (b->single && b->single->since_sec > 0 ? rate_sec(m) : 0);
-}
-
-/* Only series that began with the job. */
-static void put_own(const struct bj_measure *m, struct bj_buf *out)
-{
-    const struct bj_measure_job *single = m->batch.single;
-    if (!single)
-        return;
-    bj_buf_str(out, " and on (" NODE ") (batchjob_job_start_time_seconds{");
-    put_jobs(m, out);
-    bj_buf_str(out, "}");
-    if (single->since_sec > 0)
-        bj_buf_printf(out, " >= %lld", (long long)single->since_sec);
-    if (single->until_sec > 0)
-        bj_buf_printf(out, " < %lld", (long long)single->until_sec);
-    bj_buf_str(out, "))");
-}
-
-static void put_hour(const struct bj_measure *m, struct bj_buf *out)
-{
-    bj_buf_str(out, "[1h");
-    if (m->batch.single)
-        bj_buf_printf(out, ":%llds", (long long)m->batch.step_sec);
-    bj_buf_str(out, "]");
-}
-
-static void put_place(const struct bj_measure *m, struct bj_buf *out)
-{
-    for (const char *p = m->conf->scratch_place; p && *p; p++) {
-        bj_buf_str(out, *p == '"' || *p == '\\' ? "\\" : "");
-        bj_buf_put(out, p, 1);
-    }
-}
-
-static void expand(const struct bj_measure *m, const char *text,
-                   struct bj_buf *out)
-{
-    out->len = 0;
-    for (; *text; text++) {
-        if (*text != '$') {
-            bj_buf_put(out, text, 1);
-            continue;
-        }
-        switch (*++text) {
-        case '(':
-            bj_buf_str(out, m->batch.single ? "(" : "");
-            break;
-        case ')':
-            put_own(m, out);
-            bj_buf_str(out, "[");
-            put_range(m, out);
-            bj_buf_str(out, "]");
-            break;
-        case 'h':
-            put_own(m, out);
-            put_hour(m, out);
-            break;
-        case '@':
-            put_own(m, out);
-            break;
-        case 'S':
-            put_jobs(m, out);
-            break;
-        case 'M':
-            bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);
-            break;
-        case 'D':
-            put_range(m, out);
-            break;
-        case 'E':
-            bj_buf_printf(out, "%llds", (long long)rates_range(m));
-            break;
-        case 'R':
-            bj_buf_printf(out, "%llds", (long long)rate_sec(m));
-            break;
-        default:
-            put_place(m, out);
-            break;
-        }
-    }
-    bj_buf_put(out, "", 1);
-}
 
 /* --- replies ------------------------------------------------------------
  */
@@ -339,7 +212,7 @@ static int run_query(struct bj_measure *m, const struct query *q,
 {
     struct reply a = {m, q};
     const struct bj_prom_sink sink = {&a, series};
-    expand(m, text, sql);
+    bj_measure_expand(m, text, sql);
     m->counts.queries++;
     return sql->failed
                ? bj_err_set(err, -ENOMEM, "prometheus")
@@ -372,7 +245,7 @@ static int query_hours(struct bj_measure *m, struct bj_buf *text,
     if (start > end || (end - start) / HOUR > 10000)
         return 0;
     start = (start / HOUR + 1) * HOUR;
-    expand(m, hours, text);
+    bj_measure_expand(m, hours, text);
     m->counts.queries++;
     return text->failed ? bj_err_set(err, -ENOMEM, "prometheus")
                         : bj_prom_range(m->prom, text->p, start,
@@ -399,6 +272,10 @@ static void fill_counts(struct bj_measure_batch *b)
         int64_t *v = b->job[i].v;
         if (v[BJ_USE_GPU_BUSY] >= 0 && v[BJ_USE_GPUS_UNUSED] == BJ_SQL_NULL)
             v[BJ_USE_GPUS_UNUSED] = 0;
+        if (v[BJ_USE_HELD_CHARGED] == 0)
+            v[BJ_USE_HELD_CHARGED] = BJ_SQL_NULL;
+        else if (v[BJ_USE_MEM_HELD] > 0 && v[BJ_USE_HELD_CHARGED] != 1)
+            v[BJ_USE_HELD_CHARGED] = 0;
         /* A node may be used until the job ends. */
         if (v[BJ_ME_FINAL] < v[BJ_ME_NODES])
             v[BJ_USE_NODES_UNUSED] = BJ_SQL_NULL;
@@ -412,7 +289,7 @@ static void fill_counts(struct bj_measure_batch *b)
 
 static bool applies(const struct bj_measure *m, const struct query *q)
 {
-    if (q->column == BJ_USE_CPU_PEAK && rates_range(m) <= 0)
+    if (q->column == BJ_USE_CPU_PEAK && !bj_measure_has_rates(m))
         return false;
     return m->batch.gpus || !q->gpu;
 }
@@ -434,6 +311,8 @@ int bj_measure_query(struct bj_measure *m, struct bj_err *err)
         r = query_hours(m, &text, err);
     check_bins(&m->batch);
     fill_counts(&m->batch);
+    if (r == 0)
+        r = bj_measure_course(m, err);
     bj_buf_free(&text);
     return r;
 }

@@ -191,6 +191,7 @@ void bj_metrics_page(const struct bj_metrics_values *r, struct bj_buf *out)
         bj_buf_u64(out, number(r, of_store[i].off));
         bj_buf_str(out, "\n");
     }
+    bj_buf_slice(out, r->refused);
     bj_buf_slice(out, r->running);
 }
 

@@ -44,6 +44,7 @@ struct bj_metrics_values {
     uint64_t received_requests, received_busy;
     uint64_t received_commits, received_failures;
     uint64_t received_tls_expires_sec;
+    struct bj_slice refused; /* lines about refused records: statsdb/derive.h */
     struct bj_slice running; /* lines about running jobs: statsdb/running.h */
 };
 

@@ -24,7 +24,8 @@ enum { AHEAD = 3, NAME_BYTES = 16, LAST = BJ_MONTHS - 1 };
 /* BJ_BY_ID and BJ_BY_JOB in the schema. */
 static const char *const of_jobs[] = {
     "job",         "step",    "job_more", "job_use",         "job_grams",
-    "job_finding", "job_bin", "job_prom", "job_prom_energy", NULL};
+    "job_finding", "job_bin", "job_prom", "job_prom_energy", "job_part",
+    "job_size",    NULL};
 
 static const char *const lists_of_jobs[] = {"derive_todo",    "mail_todo",
                                             "prom_todo",      "running_finding",
@@ -34,7 +35,8 @@ static const char *const lists_of_jobs[] = {"derive_todo",    "mail_todo",
 static const char *const of_records[] = {"node_record", "node_energy",
                                          "node_device", "node_gpu", NULL};
 
-static const char *const lists_of_records[] = {"derive_record", NULL};
+static const char *const lists_of_records[] = {"derive_record",
+                                               "record_refused", NULL};
 
 const struct bj_month_group bj_month_jobs = {of_jobs, lists_of_jobs, "job",
                                              "submit"},

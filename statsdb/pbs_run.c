@@ -102,6 +102,13 @@ static int64_t choose_run(const struct bj_pbs_known *k,
         record->v[BJ_COL_START] != BJ_SQL_NULL && n->start != BJ_SQL_NULL;
     /* an earlier run, reported late: between its neighbours */
     const int64_t first = k->has_before ? k->before.submit + 1 : base;
+    /* A run that ended without a start is behind all that started: qstat has
+     * reported it before accounting reports those. */
+    const bool began = record->v[BJ_COL_START] != BJ_SQL_NULL;
+    if (began && n->start == BJ_SQL_NULL && n->state != BJ_STATE_REQUEUED &&
+        bj_state_ended((enum bj_job_state)n->state) && first < n->submit)
+        return has_count && reported >= first && reported < n->submit ? reported
+                                                                      : first;
     if (another && k->has_after && first < k->after.submit)
         return reported >= first && reported < k->after.submit ? reported
                                                                : first;

@@ -9,26 +9,37 @@
 /* --- costs -----------------------------------------------------------------
  */
 
-/* Add v times price / by, if both are known. */
-static void add(int64_t *sum, int64_t v, int64_t price, int64_t by)
+__extension__ typedef __int128 wide;
+
+/* The fraction of an hour, a GiB hour or a kWh in its unit of struct bj_paid
+ * has this denominator, so that terms are added exactly. */
+#define COMMON INT64_C(57600000000)
+#define SECOND (COMMON / 3600)              /* of an hour */
+#define MIB_SECOND (COMMON / (3600 * 1024)) /* of a GiB hour */
+#define MILLIJOULE (COMMON / 3600000000)    /* of a kWh */
+
+/* Add v * price * part, if both are known. False: too large. */
+static bool add(wide *sum, bool *any, int64_t v, int64_t price, int64_t part)
 {
-    int64_t one = bj_best_ratio(v, price, by);
-    if (one == BJ_SQL_NULL)
-        return;
-    if (*sum == BJ_SQL_NULL)
-        *sum = one;
-    else if (__builtin_add_overflow(*sum, one, sum))
-        *sum = BJ_SQL_NULL;
+    wide one;
+    if (v < 0 || price < 0)
+        return true;
+    *any = true;
+    return !__builtin_mul_overflow((wide)v * price, (wide)part, &one) &&
+           !__builtin_add_overflow(*sum, one, sum);
 }
 
 int64_t bj_cost(const struct bj_prices *p, const struct bj_paid *v)
 {
-    int64_t sum = BJ_SQL_NULL;
-    add(&sum, v->cpu_sec, p->cpu_hour, 3600);
-    add(&sum, v->gpu_sec, p->gpu_hour, 3600);
-    add(&sum, v->memory_mib_sec, p->gib_hour, 3600 * 1024);
-    add(&sum, v->energy_mj, p->kwh, INT64_C(3600000000));
-    return sum;
+    wide sum = COMMON / 2; /* rounds half up */
+    bool any = false;
+    if (!add(&sum, &any, v->cpu_sec, p->cpu_hour, SECOND) ||
+        !add(&sum, &any, v->gpu_sec, p->gpu_hour, SECOND) ||
+        !add(&sum, &any, v->memory_mib_sec, p->gib_hour, MIB_SECOND) ||
+        !add(&sum, &any, v->energy_mj, p->kwh, MILLIJOULE) || !any)
+        return BJ_SQL_NULL;
+    sum /= COMMON;
+    return sum > INT64_MAX ? BJ_SQL_NULL : (int64_t)sum;
 }
 
 static bool is_missing(int64_t v, int64_t price)
@@ -51,10 +62,11 @@ int bj_prices_read(struct bj_db *db, struct bj_prices *ret, struct bj_err *err)
 {
     struct bj_st *st = NULL;
     *ret = (struct bj_prices){BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL,
-                              BJ_SQL_NULL, ""};
-    int r = bj_db_prepare(
-        db, "SELECT cpu_hour, gpu_hour, gib_hour, kwh, currency FROM price",
-        &st, err);
+                              BJ_SQL_NULL, false,       ""};
+    int r = bj_db_prepare(db,
+                          "SELECT cpu_hour, gpu_hour, gib_hour, kwh, currency,"
+                          " failed_nodes_free FROM price",
+                          &st, err);
     if (r == 0)
         r = bj_st_row(st, err);
     if (r > 0) {
@@ -62,6 +74,7 @@ int bj_prices_read(struct bj_db *db, struct bj_prices *ret, struct bj_err *err)
         ret->gpu_hour = bj_st_get_i64(st, 1);
         ret->gib_hour = bj_st_get_i64(st, 2);
         ret->kwh = bj_st_get_i64(st, 3);
+        ret->failed_nodes_free = bj_st_get_i64(st, 5) > 0;
         struct bj_slice s = bj_st_get_text(st, 4);
         snprintf(ret->currency, sizeof(ret->currency), "%.*s", (int)s.n,
                  s.p ? s.p : "");
@@ -94,13 +107,15 @@ static int write_row(struct bj_db *db, const struct bj_report_conf *conf,
         return r;
     r = bj_db_prepare(db,
                       "INSERT INTO price(id, currency, cpu_hour, gpu_hour,"
-                      " gib_hour, kwh) VALUES(1, ?1, ?2, ?3, ?4, ?5)",
+                      " gib_hour, kwh, failed_nodes_free)"
+                      " VALUES(1, ?1, ?2, ?3, ?4, ?5, ?6)",
                       &st, err);
     if (r < 0)
         return r;
     bj_st_bind_text(st, 1, bj_slice_str(conf->currency ? conf->currency : ""));
     for (int i = 0; i < 4; i++)
         bj_st_bind_i64(st, i + 2, price[i]);
+    bj_st_bind_i64(st, 6, conf->failed_nodes_free);
     r = bj_st_run(st, err);
     bj_st_finalize(st);
     return r;

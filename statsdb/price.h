@@ -15,6 +15,7 @@ struct bj_store;
 /* Prices in millionths of the currency per hour or kWh; BJ_SQL_NULL: free. */
 struct bj_prices {
     int64_t cpu_hour, gpu_hour, gib_hour, kwh;
+    bool failed_nodes_free; /* jobs whose node failed are not charged */
     char currency[BJ_CURRENCY_MAX + 1]; /* "": no name */
 };
 
@@ -24,7 +25,8 @@ struct bj_paid {
 };
 
 /* The cost in millionths of the currency, of the known amounts that have a
- * price; BJ_SQL_NULL: there are no such amounts. */
+ * price; rounded once, half up. BJ_SQL_NULL: there are no such amounts, or it
+ * is too large. For a sum of jobs add their amounts, not their costs. */
 int64_t bj_cost(const struct bj_prices *p, const struct bj_paid *v);
 
 /* Is the cost only a minimum, because an amount with a price is unknown? */
@@ -34,6 +36,9 @@ bool bj_cost_is_minimum(const struct bj_prices *p, const struct bj_paid *v);
 #define BJ_SQL_PRICES                                                          \
     "(SELECT cpu_hour FROM price)", "(SELECT gpu_hour FROM price)",            \
         "(SELECT gib_hour FROM price)", "(SELECT kwh FROM price)"
+
+/* Are jobs whose node failed free of charge? */
+#define BJ_SQL_FAILED_NODES_FREE "(SELECT failed_nodes_free FROM price)"
 
 /* Read the prices from the store; BJ_SQL_NULL if there are none.  0 or an error
  * of the store. */

@@ -1,13 +1,16 @@
 #include "statsdb/receiver.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/guard.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/tls.h"
 #include "statsdb/record_tokens.h"
 #include "statsdb/record_writer.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -174,6 +177,39 @@ static void on_refusal(void *ctx, const struct bj_http_request *req,
     bj_record_fail(ret, ret->status, text);
 }
 
+struct host_arg {
+    const struct bj_record_client *client;
+    bool denied;
+    char text[160]; /* why */
+};
+
+static int check_host(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct host_arg *arg = ctx;
+    if (!bj_slice_eq(key, BJ_SLICE("host")) ||
+        bj_record_client_may(arg->client, value))
+        return 0;
+    char host[65];
+    bj_text_clean(value, host, sizeof(host));
+    snprintf(arg->text, sizeof(arg->text),
+             "host: the client's certificate or token is not that of '%s'",
+             host);
+    arg->denied = true;
+    return 1;
+}
+
+/* An exporter names its host in the request that it sends at its start. */
+static bool may_write(const struct bj_http_request *req,
+                      const struct bj_record_client *client,
+                      struct bj_http_reply *ret)
+{
+    struct host_arg arg = {.client = client};
+    bj_http_each_arg(req, check_host, &arg);
+    if (arg.denied)
+        bj_record_fail(ret, 403, arg.text);
+    return !arg.denied;
+}
+
 static void receive(void *ctx, const struct bj_http_request *req,
                     struct bj_http_reply *ret)
 {
@@ -196,6 +232,10 @@ static void receive(void *ctx, const struct bj_http_request *req,
     if (host.n > 0)
         memcpy(p->host, host.p, host.n);
     p->client.host = (struct bj_slice){p->host, host.n};
+    if (!may_write(req, &p->client, ret)) {
+        free(p);
+        return;
+    }
     p->reply = *ret;
     ret->later = true;
     bj_record_writer_add(v->writer, p);
@@ -305,8 +345,8 @@ int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     int r = v->wake_fd < 0 ? bj_err_set(err, -errno, "eventfd") : 0;
     if (r == 0 && is_set(v->conf->token_file) &&
         stat(v->conf->token_file, &v->tokens_stat) < 0)
-        r = bj_err_set(err, -errno, "record.token-file: %s",
-                       v->conf->token_file);
+        r = bj_file_fail(err, -errno, "record.token-file:", AT_FDCWD,
+                         v->conf->token_file, R_OK);
     if (r == 0)
         r = read_tokens(v->conf, &v->tokens, err);
     if (r == 0)

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "sched/final_record.h"
 #include "statsdb/dict.h"
@@ -20,9 +21,11 @@ enum kind {
     START,
     COUNT,
     FLAG,
+    HELD_FLAG, /* false where a record of held memory does not have it */
     WORD,
     NAME,
-    ACCOUNT
+    ACCOUNT,
+    TIMES /* an object: name to CPU time */
 };
 
 static const struct {
@@ -46,6 +49,7 @@ static const struct {
     {"cpu_system_usec", "cpu_system_usec", COUNT},
     {"cpu_throttled_usec", "cpu_throttled_usec", COUNT},
     {"memory_held_peak_bytes", "memory_held_peak_bytes", COUNT},
+    {"memory_held_peak_charged", "memory_held_peak_charged", HELD_FLAG},
     {"memory_charged_peak_bytes", "memory_charged_peak_bytes", COUNT},
     {"memory_limit_bytes", "memory_limit_bytes", COUNT},
     {"memory_limit_hits", "memory_limit_hits", COUNT},
@@ -63,9 +67,11 @@ static const struct {
     {"energy_static", "energy_static", WORD},
     {"energy_gap", "energy_gap", FLAG},
     {"complete", "complete", FLAG},
+    {"executables", "executables", TIMES},
 };
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]), KEYS = 5 };
+enum { TIMES_MAX = 16, TIME_NAME = 128 /* bytes */ };
 
 static const char *const texts[BJ_RECORD_STATEMENTS] = {
     [BJ_RECORD_CLUSTER] = "SELECT id FROM cluster WHERE name = ?1",
@@ -229,6 +235,33 @@ static int cluster_id(struct bj_records *r, struct bj_slice name,
     return e;
 }
 
+/* Write an object of names with times again, with what is valid in it; empty if
+ * there is none. */
+static int times_text(const struct bj_json *v, struct bj_arena *arena,
+                      struct bj_slice *ret, struct bj_err *err)
+{
+    struct bj_buf buf = {0};
+    struct bj_json_out out = {.to = &buf};
+    unsigned n = 0;
+    bj_json_put_object(&out, NULL);
+    BJ_JSON_EACH(time, v)
+    {
+        struct bj_slice name = bj_json_key(time);
+        int64_t usec = count(time);
+        if (usec < 0 || name.n == 0 || name.n > TIME_NAME || n == TIMES_MAX)
+            continue;
+        bj_json_put_key(&out, name);
+        bj_json_put_i64(&out, NULL, usec);
+        n++;
+    }
+    bj_json_put_end(&out);
+    int r = bj_json_out_end(&out);
+    *ret = n > 0 ? bj_arena_copy(arena, (struct bj_slice){buf.p, buf.len})
+                 : (struct bj_slice){NULL, 0};
+    bj_buf_free(&buf);
+    return r < 0 || arena->failed ? bj_err_set(err, -ENOMEM, "records") : 0;
+}
+
 /* Bind one field of a record. */
 static int bind(struct bj_records *r, struct bj_st *st, int i,
                 const struct bj_json *doc, struct bj_slice cluster,
@@ -267,11 +300,21 @@ static int bind(struct bj_records *r, struct bj_st *st, int i,
         if (bj_json_bool(v, &flag) == 0)
             n = flag;
         break;
+    case HELD_FLAG:
+        if (bj_json_bool(v, &flag) == 0)
+            n = flag;
+        else if (count(bj_json_get(doc, "memory_held_peak_bytes")) > 0)
+            n = 0;
+        break;
     case WORD:
     case NAME:
     case ACCOUNT:
         e = entry(r, fields[i].kind, text, &n, err);
         break;
+    case TIMES:
+        e = times_text(v, &r->arena, &text, err);
+        bj_st_bind_filled(st, i + 1, text);
+        return e;
     }
     bj_st_bind_i64(st, i + 1, n);
     return e;
@@ -384,7 +427,12 @@ int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
     int e = bj_json_parse(&r->arena, text, name, &limits, ret, err);
     if (e == -EFBIG)
         e = err ? (err->code = -EINVAL) : -EINVAL;
-    return e < 0 ? e : bj_final_record_check(*ret, name, err);
+    if (e == 0)
+        e = bj_final_record_check(*ret, name, err);
+    return e < 0 ? e
+                 : bj_final_record_bounds(
+                       *ret, name, (int64_t)(bj_clock_wall_usec() / 1000000),
+                       err);
 }
 
 /* Insert or change a row: 1 with its number; 0: another record has the number.
@@ -416,7 +464,7 @@ static int add_numbered(struct bj_records *r, struct bj_st *st, int64_t *ret,
         e = add(st, ret, err);
         number = bj_job_number_next(number);
         if (e == 0 && number == first)
-            e = bj_err_set(err, -E2BIG, "records of one second");
+            e = bj_err_set(err, -E2BIG, "too many records of one second");
     }
     return e;
 }

@@ -142,7 +142,7 @@ int bj_records_collect(struct bj_records *r, struct bj_slice cluster,
     *ret = (struct bj_records_counts){0};
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, dir);
     if (fd < 0) {
-        int e = bj_err_set(err, fd, "%s", dir);
+        int e = bj_file_fail(err, fd, "", AT_FDCWD, dir, R_OK | X_OK);
         return bj_store_other_error(err, e);
     }
     int e = list(fd, max_files, &names, dir, err);

@@ -1,6 +1,7 @@
 #include "statsdb/report_conf.h"
 
 #include "base/json.h"
+#include "base/tz.h"
 #include "store/db.h"
 
 #include <stddef.h>
@@ -43,6 +44,14 @@ static int check_currency(const char *text, struct bj_err *err)
                             BJ_CURRENCY_MAX);
 }
 
+static int check_zone(const char *text, struct bj_err *err)
+{
+    struct bj_tz *tz = NULL;
+    int r = text && text[0] ? bj_tz_load(text, &tz, err) : 0;
+    bj_tz_free(tz);
+    return r;
+}
+
 #define PRICE(key, member, what)                                               \
     {                                                                          \
         .name = key, .kind = BJ_OPT_STR, .off = OF(member), .arg = "NUMBER",   \
@@ -65,6 +74,23 @@ const struct bj_opt bj_report_opts[] = {
           "one GiB of allocated memory for one "
           "hour"),
     PRICE("price.kwh", kwh, "one kWh that jobs used, without PUE"),
+    {.name = "price.failed-nodes-free",
+     .kind = BJ_OPT_BOOL,
+     .off = OF(failed_nodes_free),
+     .preset = "false",
+     .help = "Do not charge jobs that ended since a node failed.",
+     .more = "Their hours count as used; bills show what is not charged."},
+    {.name = "time-zone",
+     .kind = BJ_OPT_STR,
+     .off = OF(time_zone),
+     .check = check_zone,
+     .arg = "ZONE",
+     .help = "Time zone of the site, such as Europe/Paris. Days and months of "
+             "sums, bills and reports are those of this zone, and times are "
+             "shown in it. Default: the zone of this machine when the store "
+             "is used first; then the store keeps it.",
+     .more = "After a change, the sums of all jobs move to the days of the "
+             "new zone when batchjob_stats_db starts."},
     {.name = "report.memory-margin",
      .kind = BJ_OPT_U64,
      .off = OF(memory_margin),

@@ -4,6 +4,7 @@
 
 #include "base/opt.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { BJ_CURRENCY_MAX = 24 };
@@ -11,7 +12,9 @@ enum { BJ_CURRENCY_MAX = 24 };
 /* Values as texts; NULL or empty: not set. */
 struct bj_report_conf {
     char *currency, *cpu_hour, *gpu_hour, *gib_hour, *kwh;
-    char *texts; /* path: report/catalogue.h */
+    bool failed_nodes_free;
+    char *time_zone; /* statsdb/site_zone.h */
+    char *texts;     /* path: report/catalogue.h */
     /* margins of the next request, percent */
     uint64_t memory_margin, time_margin;
     uint64_t memory_of_cpu; /* bytes; 0: no limit */

@@ -24,11 +24,13 @@ static const char *const texts[] = {
     " ORDER BY at LIMIT ?2",
     "DELETE FROM step WHERE " OLD("job"),
     "DELETE FROM job_more WHERE " OLD("job"),
+    "DELETE FROM job_size WHERE " OLD("job"),
     /* Derived rows; their daily sums stay, too. */
     "DELETE FROM job_finding WHERE " OLD("job"),
     "DELETE FROM job_grams WHERE " OLD("job"),
     "DELETE FROM job_bin WHERE " OLD("job"),
     "DELETE FROM job_prom_energy WHERE " OLD("job"),
+    "DELETE FROM job_part WHERE " OLD("job"),
     "DELETE FROM job_prom WHERE " OLD("job"),
     "DELETE FROM job_use WHERE " OLD("job"),
     "DELETE FROM running_finding WHERE job IN (SELECT id FROM temp.old)",
@@ -42,6 +44,8 @@ static const char *const texts[] = {
     "DELETE FROM node_device WHERE " OLD_RECORD("record"),
     "DELETE FROM node_gpu WHERE " OLD_RECORD("record"),
     "DELETE FROM derive_record WHERE record IN (SELECT id FROM"
+    " temp.old_record)",
+    "DELETE FROM record_refused WHERE record IN (SELECT id FROM"
     " temp.old_record)",
     "DELETE FROM node_record WHERE " OLD_RECORD("id"),
     "DELETE FROM job WHERE " OLD("id"),

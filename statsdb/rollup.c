@@ -1,6 +1,8 @@
 #include "statsdb/rollup.h"
 
 #include "base/stamp.h"
+#include "statsdb/bill.h"
+#include "statsdb/site_zone.h"
 #include "store/arrays.h"
 
 #include <stdlib.h>
@@ -17,6 +19,8 @@ enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
 enum { DAY = 86400 };
 
 struct bj_rollup {
+    struct bj_tz *own_tz;
+    const struct bj_tz *tz; /* its days are those of sums */
     bool many; /* the statements below write many rows, from arrays */
     struct bj_st *add, *sweep;
     struct bj_arrays rows, negative;
@@ -88,6 +92,9 @@ int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err)
                                        : bj_db_prepare(db, add.p, &u->add, err);
     if (r == 0)
         r = bj_db_prepare(db, sweep.p, &u->sweep, err);
+    if (r == 0)
+        r = bj_site_zone_read(db, &u->own_tz, err);
+    u->tz = u->own_tz;
     bj_buf_free(&add);
     bj_buf_free(&sweep);
     if (r < 0) {
@@ -98,6 +105,11 @@ int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err)
     return 0;
 }
 
+void bj_rollup_use_zone(struct bj_rollup *u, const struct bj_tz *tz)
+{
+    u->tz = tz;
+}
+
 void bj_rollup_free(struct bj_rollup *u)
 {
     if (!u)
@@ -106,52 +118,39 @@ void bj_rollup_free(struct bj_rollup *u)
     bj_st_finalize(u->sweep);
     bj_arrays_free(&u->rows);
     bj_arrays_free(&u->negative);
+    bj_tz_free(u->own_tz);
     free(u);
 }
 
 /* --- values of one job --------------------------------------------------
  */
 
-/* Larger values are invalid and count as 0, so that sums cannot overflow. 2^53
- * ms of CPU time are 100 days of a machine with a million CPUs. */
-static const int64_t most = INT64_C(1) << 53;
-static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
-
-static int64_t sane(int64_t v)
+/* A sum over time, which a resized job has, else amount x run time. */
+static int64_t held(int64_t sum, int64_t elapsed, int64_t amount)
 {
-    return v < 0 || v > most ? 0 : v; /* BJ_SQL_NULL is negative */
-}
-
-static int64_t times(int64_t a, int64_t b)
-{
-    int64_t v;
-    return __builtin_mul_overflow(sane(a), sane(b), &v) ? 0 : sane(v);
-}
-
-static bool dated(int64_t sec)
-{
-    return sec >= 0 && sec <= last_sec;
+    return sum != BJ_SQL_NULL ? bj_bill_sane(sum)
+                              : bj_bill_times(elapsed, amount);
 }
 
 /* Totals of a job, without the counts. */
 static void totals(const int64_t *v, int64_t total[BJ_SUMS])
 {
     int64_t elapsed = v[BJ_COL_ELAPSED];
-    int64_t cpu = times(elapsed, v[BJ_COL_CPUS]);
+    int64_t cpu = held(v[BJ_JOB_CPU_SEC], elapsed, v[BJ_COL_CPUS]);
     memset(total, 0, BJ_SUMS * sizeof(*total));
-    total[BJ_SUM_ELAPSED_SEC] = sane(elapsed);
-    total[BJ_SUM_NODE_SEC] = times(elapsed, v[BJ_COL_NODES]);
+    total[BJ_SUM_ELAPSED_SEC] = bj_bill_sane(elapsed);
+    total[BJ_SUM_NODE_SEC] = held(v[BJ_JOB_NODE_SEC], elapsed, v[BJ_COL_NODES]);
     total[BJ_SUM_CPU_SEC] = cpu;
-    total[BJ_SUM_GPU_SEC] = times(elapsed, v[BJ_JOB_GPUS]);
+    total[BJ_SUM_GPU_SEC] = held(v[BJ_JOB_GPU_SEC], elapsed, v[BJ_JOB_GPUS]);
     if (v[BJ_JOB_ALLOCATED_MEM] > 0)
         total[BJ_SUM_MEM_MIB_SEC] =
-            times(elapsed, v[BJ_JOB_ALLOCATED_MEM] >> 20);
+            held(v[BJ_JOB_MIB_SEC], elapsed, v[BJ_JOB_ALLOCATED_MEM] >> 20);
     if (v[BJ_COL_CPU] != BJ_SQL_NULL)
-        total[BJ_SUM_CPU_USED_MSEC] = sane(v[BJ_COL_CPU] / 1000);
+        total[BJ_SUM_CPU_USED_MSEC] = bj_bill_sane(v[BJ_COL_CPU] / 1000);
     else
         total[BJ_SUM_CPU_UNKNOWN_SEC] = cpu;
     if (v[BJ_COL_ENERGY] != BJ_SQL_NULL) {
-        total[BJ_SUM_ENERGY_JOULES] = sane(v[BJ_COL_ENERGY]);
+        total[BJ_SUM_ENERGY_JOULES] = bj_bill_sane(v[BJ_COL_ENERGY]);
         total[BJ_SUM_ENERGY_CPU_SEC] = cpu;
     }
 }
@@ -201,37 +200,28 @@ static int day_add(struct bj_rollup *u, int64_t assoc, int64_t day,
     return 0;
 }
 
-/* The part of total that belongs to the first part of whole. */
-static int64_t share(int64_t total, int64_t part, int64_t whole)
-{
-    __extension__ typedef unsigned __int128 wide;
-    return (int64_t)((wide)total * (wide)part / (wide)whole);
-}
-
 /* Spread totals over the days from start to stop. */
 static int spread(struct bj_rollup *u, int64_t assoc, int64_t start,
                   int64_t stop, const int64_t *v, int sign, struct bj_err *err)
 {
-    int64_t total[BJ_SUMS], done[BJ_SUMS] = {0};
+    int64_t total[BJ_SUMS];
     totals(v, total);
-    if (stop - start > (int64_t)BJ_ROLLUP_DAYS * DAY || stop <= start)
-        start = stop;
-    int64_t last = (stop - (stop > start)) / DAY;
+    const int64_t first =
+        stop - start > (int64_t)BJ_BILL_DAYS * DAY || stop <= start ? stop
+                                                                    : start;
+    const int64_t last = bj_tz_day(u->tz, stop - (stop > first));
+    int64_t day = bj_tz_day(u->tz, first);
+    int64_t from = bj_tz_midnight(u->tz, day), to;
     int r = 0;
-    for (int64_t day = start / DAY; r == 0 && day < last; day++) {
-        int64_t part[BJ_SUMS] = {0}, upto = (day + 1) * DAY - start;
-        for (int i = BJ_SUM_ELAPSED_SEC; i < BJ_SUMS; i++) {
-            if (total[i] == 0)
-                continue;
-            int64_t now = share(total[i], upto, stop - start);
-            part[i] = now - done[i];
-            done[i] = now;
-        }
+    for (; r == 0 && day <= last; day++, from = to) {
+        int64_t part[BJ_SUMS] = {0};
+        to = bj_tz_midnight(u->tz, day + 1);
+        for (int i = BJ_SUM_ELAPSED_SEC; i < BJ_SUMS; i++)
+            if (total[i] != 0)
+                part[i] = bj_bill_part(total[i], start, stop, from, to);
         r = day_add(u, assoc, day, part, sign, err);
     }
-    for (int i = BJ_SUM_ELAPSED_SEC; i < BJ_SUMS; i++)
-        total[i] -= done[i];
-    return r < 0 ? r : day_add(u, assoc, last, total, sign, err);
+    return r;
 }
 
 static enum bj_rollup_sum end_sum(int64_t state)
@@ -257,14 +247,14 @@ static int count_end(struct bj_rollup *u, int64_t assoc, const int64_t *v,
                      int sign, struct bj_err *err)
 {
     int64_t sum[BJ_SUMS] = {0};
-    int64_t at = dated(v[BJ_COL_END])     ? v[BJ_COL_END]
-                 : dated(v[BJ_COL_START]) ? v[BJ_COL_START]
-                                          : v[BJ_JOB_SUBMIT];
-    if (v[BJ_COL_STATE] < BJ_STATE_COMPLETED || !dated(at))
+    int64_t at = bj_bill_dated(v[BJ_COL_END])     ? v[BJ_COL_END]
+                 : bj_bill_dated(v[BJ_COL_START]) ? v[BJ_COL_START]
+                                                  : v[BJ_JOB_SUBMIT];
+    if (v[BJ_COL_STATE] < BJ_STATE_COMPLETED || !bj_bill_dated(at))
         return 0;
     sum[BJ_SUM_ENDED] = 1;
     sum[end_sum(v[BJ_COL_STATE])] = 1;
-    return day_add(u, assoc, at / DAY, sum, sign, err);
+    return day_add(u, assoc, bj_tz_day(u->tz, at), sum, sign, err);
 }
 
 static int count_start(struct bj_rollup *u, int64_t assoc, const int64_t *v,
@@ -272,11 +262,11 @@ static int count_start(struct bj_rollup *u, int64_t assoc, const int64_t *v,
 {
     int64_t sum[BJ_SUMS] = {0}, start = v[BJ_COL_START];
     int64_t since = v[BJ_JOB_ELIGIBLE];
-    if (!dated(since))
+    if (!bj_bill_dated(since))
         since = v[BJ_JOB_SUBMIT] > 0 ? v[BJ_JOB_SUBMIT] : start;
     sum[BJ_SUM_STARTED] = 1;
     sum[BJ_SUM_WAIT_SEC] = since < start ? start - since : 0;
-    return day_add(u, assoc, start / DAY, sum, sign, err);
+    return day_add(u, assoc, bj_tz_day(u->tz, start), sum, sign, err);
 }
 
 int bj_rollup_add(struct bj_rollup *u, int64_t assoc, const struct bj_row *job,
@@ -285,11 +275,12 @@ int bj_rollup_add(struct bj_rollup *u, int64_t assoc, const struct bj_row *job,
     const int64_t *v = job->v;
     int64_t start = v[BJ_COL_START], stop = v[BJ_COL_END];
     int r = count_end(u, assoc, v, sign, err);
-    if (r < 0 || !dated(start))
+    if (r < 0 || !bj_bill_dated(start))
         return r;
-    if (!dated(stop))
-        stop = start + sane(v[BJ_COL_ELAPSED]) + sane(v[BJ_COL_SUSPENDED]);
-    if (!dated(stop))
+    if (!bj_bill_dated(stop))
+        stop = start + bj_bill_sane(v[BJ_COL_ELAPSED]) +
+               bj_bill_sane(v[BJ_COL_SUSPENDED]);
+    if (!bj_bill_dated(stop))
         stop = start;
     r = count_start(u, assoc, v, sign, err);
     return r < 0 ? r : spread(u, assoc, start, stop, v, sign, err);

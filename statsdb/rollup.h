@@ -1,5 +1,6 @@
-/* Daily sums (UTC) for each combination of cluster, account, user and
- * partition. The view rollup_month adds up the days of a month.
+/* Daily sums (days of the site's time zone) for each combination of cluster,
+ * account, user and partition. The view rollup_month adds up the days of a
+ * month.
  *
  * The sums are kept by difference: when a job changes, its old values are
  * subtracted and its new values added, in the same transaction. So they always
@@ -9,7 +10,7 @@
  * the days between start and end, as Slurm's sreport does with its hours. A day
  * counts the whole units until its end minus those until its start, so that no
  * unit is lost or counted twice. Starts and ends count on their day. A run
- * longer than BJ_ROLLUP_DAYS, or one that ends before it starts, counts on its
+ * longer than BJ_BILL_DAYS, or one that ends before it starts, counts on its
  * last day. */
 #ifndef BJ_STATSDB_ROLLUP_H
 #define BJ_STATSDB_ROLLUP_H
@@ -18,8 +19,7 @@
 #include "statsdb/row.h"
 
 struct bj_db;
-
-enum { BJ_ROLLUP_DAYS = 1000 };
+struct bj_tz;
 
 /* In the order of the columns. */
 enum bj_rollup_sum {
@@ -47,6 +47,9 @@ struct bj_rollup;
 
 int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err);
 void bj_rollup_free(struct bj_rollup *u);
+
+/* Use the days of another zone than that of the store, which must stay. */
+void bj_rollup_use_zone(struct bj_rollup *u, const struct bj_tz *tz);
 
 /* Add a job's values to the sums of assoc, or subtract them (sign -1).
  * bj_rollup_flush writes the changes, or this function when there are many. */

@@ -105,6 +105,10 @@ static const struct bj_row_column job_cols[BJ_JOB_COLS] = {
     [BJ_JOB_FLAGS] = JD("flags", flags, BJ_DICT_WORD),
     [BJ_JOB_SLUID] = {"sluid", BJ_KIND_TEXT,
                       offsetof(struct bj_sched_job, sluid), 2, 1},
+    [BJ_JOB_CPU_SEC] = J("cpu_sec", BJ_KIND_U64, cpu_sec),
+    [BJ_JOB_NODE_SEC] = J("node_sec", BJ_KIND_U64, node_sec),
+    [BJ_JOB_GPU_SEC] = J("gpu_sec", BJ_KIND_U64, gpu_sec),
+    [BJ_JOB_MIB_SEC] = J("memory_mib_sec", BJ_KIND_U64, memory_mib_sec),
 };
 
 static const struct bj_row_column more_cols[BJ_MORE_COLS] = {
@@ -130,6 +134,9 @@ static const struct bj_row_column more_cols[BJ_MORE_COLS] = {
     JT("comment", comment, 4),
     JT("admin_comment", admin_comment, 5),
     JT("system_comment", system_comment, 6),
+    JD("failed_node", failed_node, BJ_DICT_WORD),
+    JT("stdout_path", stdout_path, 7),
+    JT("stderr_path", stderr_path, 8),
 };
 
 static const struct bj_row_column step_cols[BJ_STEP_COLS] = {

@@ -68,6 +68,10 @@ enum {
     BJ_JOB_REASON,
     BJ_JOB_FLAGS,
     BJ_JOB_SLUID,
+    BJ_JOB_CPU_SEC,
+    BJ_JOB_NODE_SEC,
+    BJ_JOB_GPU_SEC,
+    BJ_JOB_MIB_SEC,
     BJ_JOB_COLS
 };
 
@@ -80,7 +84,7 @@ enum {
     BJ_MORE_GPU_MODEL,
     BJ_MORE_STEPS_LEFT_OUT,
     BJ_MORE_REST, /* the rest, in the order of the table */
-    BJ_MORE_COLS = BJ_MORE_REST + 15
+    BJ_MORE_COLS = BJ_MORE_REST + 18
 };
 
 enum {
@@ -95,7 +99,7 @@ enum {
     BJ_STEP_COLS
 };
 
-enum { BJ_ROW_COLS = 56, BJ_ROW_TEXTS = 8 };
+enum { BJ_ROW_COLS = 56, BJ_ROW_TEXTS = 9 };
 
 /* Slots of steps. */
 enum {

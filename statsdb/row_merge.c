@@ -11,14 +11,15 @@ static bool ended_unknown(const struct bj_row *row)
 }
 
 /* Rank of a row's state: later states win. A requeued run may continue under
- * the same key if the scheduler does not count runs. */
+ * the same key if the scheduler does not count runs; a resized one continues.
+ */
 static int rank(const struct bj_row *row)
 {
     const int64_t state = row->v[BJ_COL_STATE];
     if (ended_unknown(row))
         return 2;
     if (state == BJ_STATE_RUNNING || state == BJ_STATE_SUSPENDED ||
-        state == BJ_STATE_REQUEUED)
+        state == BJ_STATE_REQUEUED || state == BJ_STATE_RESIZED)
         return 1;
     return state == BJ_STATE_PENDING || state == BJ_STATE_UNKNOWN ? 0 : 2;
 }

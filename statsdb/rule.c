@@ -238,10 +238,14 @@ static bool holds(const struct bj_rule *rule, const struct bj_rule_facts *facts,
         k++;
     if (k == n)
         return false;
-    for (unsigned i = 0; i < rule->rows; i++)
+    f->names = NULL;
+    for (unsigned i = 0; i < rule->rows; i++) {
         if (!bj_rule_row_holds(&rule->row[i], facts[k].fact, &f->value,
                                &f->threshold))
             return false;
+        if (!f->names && facts[k].names && rule->row[i].left >= 0)
+            f->names = facts[k].names[rule->row[i].left];
+    }
     f->rule = rule;
     return rule->enabled && rule->rows > 0;
 }
@@ -286,6 +290,25 @@ size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
             n++;
     }
     return n;
+}
+
+bool bj_rules_limit(const struct bj_rules *r, const char *rule,
+                    const char *fact, double *ret)
+{
+    const struct bj_rule_text *base = bj_rules_base(r, bj_slice_str(rule));
+    const int left = bj_fact_find(bj_slice_str(fact));
+    size_t at = 0;
+    while (at < r->n && r->text[at] != base)
+        at++;
+    for (unsigned i = at < r->n ? r->rule[at].rows : 0; i > 0; i--) {
+        const struct bj_rule_row *row = &r->rule[at].row[i - 1];
+        if (row->left == left && row->left_by < 0 && row->right < 0 &&
+            row->right_by < 0) {
+            *ret = row->value;
+            return true;
+        }
+    }
+    return false;
 }
 
 bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,

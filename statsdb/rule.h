@@ -61,11 +61,15 @@ struct bj_rule_job {
 struct bj_rule_facts {
     uint32_t running_sec;
     const double *fact; /* BJ_FACT_COUNT */
+    /* The nodes or GPUs that each fact is about (statsdb/parts.h); NULL:
+       none. */
+    const char *const *names;
 };
 
 struct bj_rule_match {
     const struct bj_rule *rule;
     double value, threshold; /* of the rule's last row */
+    const char *names;       /* of the first row that has some; NULL: none */
 };
 
 /* Explains why a rule applies to an ended job or does not. */
@@ -102,6 +106,12 @@ const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
  * false: there is no such rule. */
 bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,
                       struct bj_slice *advice);
+
+/* Find the number with which the last condition of a rule compares a fact
+ * alone.  The rule is the one for all clusters, partitions and QOS.  False: it
+ * has no such condition. */
+bool bj_rules_limit(const struct bj_rules *r, const char *rule,
+                    const char *fact, double *ret);
 
 /* Return the different values of running_sec in enabled rules, except 0;
  * returns their number. */

@@ -7,7 +7,7 @@
  *
  * Thresholds are those of petricore (Calcul Quebec): scratch, small I/O, CPU,
  * evenness, memory, cores, threads; and of jobstats (Princeton): all others
- * except the last four.
+ * except the last four, uneven work, leaks, and times without use.
  *
  * critical: the job lost its result, or a whole GPU or node did nothing.
  * warning: another request would save much.  info: everything else. */
@@ -18,12 +18,12 @@ const char *const bj_rules_builtin[] = {
          "  severity: critical\n"
          "  when: [runtime > $runtime, gpus > 0, gpus_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: 'GPUs never used: {value}.'\n",
+         "  text: 'The job never used {value} of its GPUs{names}.'\n",
     RULE "nodes_unused\n"
          "  severity: critical\n"
          "  when: [runtime > $runtime, nodes_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: 'Nodes without CPU time: {value}.'\n",
+         "  text: 'The job used no CPU time on {value} of its nodes{names}.'\n",
     RULE "gpu_slice\n"
          "  severity: info\n"
          "  enabled: false\n"
@@ -85,6 +85,23 @@ const char *const bj_rules_builtin[] = {
          "  set: {runtime: 5m, percent: 90}\n"
          "  text: 'The least used core did {value} % of the average work of a "
          "core.'\n",
+    RULE
+    "nodes_uneven\n"
+    "  severity: warning\n"
+    "  when: [runtime > $runtime, gpus = 0, nodes_uneven > 0,\n"
+    "         node_deviation > $percent]\n"
+    "  unless: nodes_unused\n"
+    "  set: {runtime: 10m, percent: 20}\n"
+    "  text: 'The work was uneven: CPU use of some nodes differed from the "
+    "others by up to {value} %{names}.'\n",
+    RULE "gpus_uneven\n"
+         "  severity: warning\n"
+         "  when: [runtime > $runtime, gpus_uneven > 0,\n"
+         "         gpu_deviation > $percent]\n"
+         "  unless: [gpus_unused, gpu_very_low, gpu_low_interactive]\n"
+         "  set: {runtime: 10m, percent: 20}\n"
+         "  text: 'The work was uneven: use of some GPUs differed from the "
+         "others by up to {value} %{names}.'\n",
     RULE "threads\n"
          "  severity: warning\n"
          "  when: [threads > $times * cpus]\n"
@@ -116,6 +133,45 @@ const char *const bj_rules_builtin[] = {
          "  when: [out_of_memory != 1, oom_steps > 0]\n"
          "  unless: oom_kills\n"
          "  text: 'Steps out of memory: {value}; the job continued.'\n",
+    RULE "oom_leak\n"
+         "  severity: critical\n"
+         "  when: [out_of_memory = 1, runtime > $runtime, mem_steady > $steady,"
+         "\n"
+         "         mem_growth > $growth, mem_rise > 0]\n"
+         "  set: {runtime: 10m, steady: 80, growth: 30}\n"
+         "  text: 'Memory rose steadily, by {gib} GiB an hour, until it "
+         "reached the limit: this may be a memory leak.'\n",
+    RULE "leak\n"
+         "  severity: warning\n"
+         "  when: [out_of_memory != 1, runtime > $runtime,\n"
+         "         mem_steady > $steady, mem_growth > $growth,\n"
+         "         mem_forecast > $limit, mem_rise > 0]\n"
+         "  set: {runtime: 30m, steady: 80, growth: 10, limit: 100}\n"
+         "  text: 'Memory rose steadily, by {gib} GiB an hour, and would "
+         "have reached its limit before the time limit: this may be a memory "
+         "leak.'\n",
+    RULE "hang\n"
+         "  severity: warning\n"
+         "  when: [state != completed, out_of_memory != 1, interactive != 1,\n"
+         "         runtime > $runtime, idle_end / runtime > $part,\n"
+         "         idle_end > $time]\n"
+         "  set: {runtime: 20m, part: 0.1, time: 10m}\n"
+         "  text: 'The job used no CPU, GPU or I/O in its last {minutes} min: "
+         "it may have hung.'\n",
+    RULE "idle_end\n"
+         "  severity: warning\n"
+         "  when: [state = completed, interactive != 1, runtime > $runtime,\n"
+         "         idle_end / runtime > $part, idle_end > $time]\n"
+         "  set: {runtime: 20m, part: 0.1, time: 10m}\n"
+         "  text: 'The job used no CPU, GPU or I/O in its last {minutes} min.'"
+         "\n",
+    RULE "idle_start\n"
+         "  severity: info\n"
+         "  when: [interactive != 1, runtime > $runtime,\n"
+         "         idle_start / runtime > $part, idle_start > $time]\n"
+         "  set: {runtime: 20m, part: 0.1, time: 10m}\n"
+         "  text: 'The job used no CPU, GPU or I/O in its first {minutes} "
+         "min.'\n",
     RULE "timeout\n"
          "  severity: warning\n"
          "  when: [state = timeout]\n"
@@ -190,7 +246,7 @@ const char *const bj_rules_builtin[] = {
          "  when: [energy > $joules, energy_used > 0,\n"
          "         energy_reserved > $times * energy_used]\n"
          "  set: {times: 3, joules: 1000000}\n"
-         "  text: 'The reserved resources cost {value} J, several times the "
+         "  text: 'The reserved resources cost {energy}, several times the "
          "energy of what was used.'\n",
     /* Of running jobs: {time} is the time of "running". */
     RULE "running_no_progress\n"
@@ -206,7 +262,8 @@ const char *const bj_rules_builtin[] = {
          "  severity: warning\n"
          "  running: 1h\n"
          "  when: [interactive != 1, gpus > 0, gpus_unused > 0]\n"
-         "  text: 'GPUs unused for {time}: {value}.'\n"
+         "  text: 'The job has not used {value} of its GPUs for {time}{names}.'"
+         "\n"
          "  advice: 'Check that the program uses its GPUs; if it needs fewer, "
          "cancel the job and request fewer.'\n",
     RULE "running_nodes_unused\n"
@@ -214,10 +271,38 @@ const char *const bj_rules_builtin[] = {
          "  running: 30m\n"
          "  when: [interactive != 1, nodes > 1, nodes_unused > 0]\n"
          "  unless: running_no_progress\n"
-         "  text: '{value} of the nodes of the job have used no CPU time for "
-         "{time}.'\n"
+         "  text: 'The job has used no CPU time on {value} of its nodes for "
+         "{time}{names}.'\n"
          "  advice: 'Check that the program starts processes on all nodes "
          "(srun or mpirun).'\n",
+    RULE "running_nodes_uneven\n"
+         "  severity: warning\n"
+         "  running: 30m\n"
+         "  when: [interactive != 1, gpus = 0, nodes_uneven > 0,\n"
+         "         node_deviation > $percent]\n"
+         "  unless: [running_no_progress, running_nodes_unused]\n"
+         "  set: {percent: 20}\n"
+         "  text: 'The work is uneven: CPU use of some nodes differed from the "
+         "others by up to {value} % in the last {time}{names}.'\n",
+    RULE "running_gpus_uneven\n"
+         "  severity: warning\n"
+         "  running: 1h\n"
+         "  when: [interactive != 1, gpus_uneven > 0, gpu_deviation > $percent]"
+         "\n"
+         "  unless: [running_no_progress, running_gpus_unused]\n"
+         "  set: {percent: 20}\n"
+         "  text: 'The work is uneven: use of some GPUs differed from the "
+         "others by up to {value} % in the last {time}{names}.'\n",
+    RULE "running_leak\n"
+         "  severity: warning\n"
+         "  running: 1h\n"
+         "  when: [interactive != 1, mem_steady > $steady,\n"
+         "         mem_growth > $growth, mem_forecast > $limit, mem_rise > 0]\n"
+         "  set: {steady: 80, growth: 10, limit: 100}\n"
+         "  text: 'Memory has risen steadily for {time}, by {gib} GiB an hour, "
+         "and will reach its limit before the time limit.'\n"
+         "  advice: 'Check whether the program needs this memory or leaks it.'"
+         "\n",
     RULE "running_serial\n"
          "  severity: warning\n"
          "  running: 30m\n"

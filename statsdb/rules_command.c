@@ -83,7 +83,7 @@ int bj_rules_explain(struct bj_store *s, const struct bj_rules *rules,
     const struct bj_rule_job job = {bj_slice_str(f.cluster),
                                     bj_slice_str(f.partition),
                                     bj_slice_str(f.qos)};
-    const struct bj_rule_facts facts = {0, f.fact};
+    const struct bj_rule_facts facts = {0, f.fact, NULL};
     size_t n = bj_rules_judge(rules, &job, &facts, 1, found, FOUND), at = 0;
     put_facts(&f, out);
     bj_buf_str(out, "\nRules, and what their conditions compare:\n");

@@ -4,6 +4,7 @@
 #include "base/local.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/tz.h"
 #include "statsdb/running_impl.h"
 #include "store/db.h"
 
@@ -24,8 +25,9 @@ enum {
 
 struct bj_running_thread {
     pthread_t thread;
-    /* texts of the thread that starts this one */
+    /* texts and zone of the thread that starts this one */
     const struct bj_locals *texts;
+    const struct bj_tz *tz;
     bool runs;
     int wake_fd;
     pthread_mutex_t lock; /* of page */
@@ -106,7 +108,8 @@ static void judge_job(struct bj_running *r, const struct bj_running_cluster *c,
     const struct bj_rule_job job = {bj_slice_str(c->conf->name), j->partition,
                                     j->qos};
     for (unsigned w = 0; w < r->windows; w++)
-        facts[w] = (struct bj_rule_facts){r->window[w], j->fact[w]};
+        facts[w] =
+            (struct bj_rule_facts){r->window[w], j->fact[w], j->names[w]};
     j->n_found = bj_rules_judge(r->rules, &job, facts, r->windows, j->found,
                                 BJ_RUNNING_FOUND);
 }
@@ -321,19 +324,20 @@ int bj_running_round(struct bj_running *r, struct bj_err *err)
         struct bj_err why = {0};
         int e = run_round(r, &r->cluster[i], &why);
         if (e < 0)
-            last = bj_err_set(err, e, "%s", why.msg);
+            last = bj_err_copy(err, e, &why);
         if (e < 0 && r->thread->runs && !atomic_load(r->stop))
             bj_log(BJ_LOG_ERROR, &why, "running.findings");
     }
     struct bj_err why = {0};
     int e = make_page(r, &why);
-    return last == 0 && e < 0 ? bj_err_set(err, e, "%s", why.msg) : last;
+    return last == 0 && e < 0 ? bj_err_copy(err, e, &why) : last;
 }
 
 static void *serve(void *ctx)
 {
     struct bj_running *r = ctx;
     bj_locals_use(r->thread->texts);
+    bj_tz_use(r->thread->tz);
     struct pollfd fd = {.fd = r->thread->wake_fd, .events = POLLIN};
     int wait = (int)(r->conf->running.interval_usec / 1000);
     do {
@@ -414,6 +418,7 @@ int bj_running_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     }
     t->wake_fd = -1;
     t->texts = bj_locals_used();
+    t->tz = bj_tz_used();
     pthread_mutex_init(&t->lock, NULL);
     r->conf = conf;
     r->stop = stop;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "statsdb/finding_rule.h"
+#include "statsdb/parts.h"
 #include "statsdb/prom.h"
 #include "statsdb/running.h"
 
@@ -30,6 +31,9 @@ enum bj_running_value {
     BJ_RV_GPU_BUSY, /* ratio x 1e6 */
     BJ_RV_GPU_IDLE, /* seconds x 1e6 */
     BJ_RV_GPU_MEM,
+    BJ_RV_MEM_NOW,    /* held */
+    BJ_RV_MEM_RISE,   /* bytes per hour, of a line through the window */
+    BJ_RV_MEM_STEADY, /* how well that line fits x 1e6 */
     BJ_RUNNING_VALUES
 };
 
@@ -41,7 +45,10 @@ struct bj_running_job {
     bool interactive;
     bool ambiguous;                /* another running job has the same jobid */
     double *fact[BJ_RULE_WINDOWS]; /* of each window, in the arena */
-    int64_t v[BJ_RUNNING_VALUES];  /* of the window that is being read */
+    const char **names[BJ_RULE_WINDOWS]; /* of facts; NULL: none */
+    struct bj_parts parts; /* what its nodes and GPUs used in the window that is
+                              being read, at last in the last minutes */
+    int64_t v[BJ_RUNNING_VALUES]; /* of the window that is being read */
     struct bj_rule_match found[BJ_RUNNING_FOUND];
     size_t n_found;
     bool known; /* the facts of some window are known */
@@ -52,6 +59,7 @@ struct bj_running_jobs {
     struct bj_arena arena;
     struct bj_running_job *job; /* in the order of jobid */
     size_t n;
+    int64_t since_sec; /* the values of parts are about the time since then */
 };
 
 /* One cluster. */
@@ -91,6 +99,19 @@ int bj_running_query(struct bj_running *r, struct bj_running_cluster *c,
 void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
                       int64_t grace_sec, int64_t now_sec,
                       double fact[BJ_FACT_COUNT]);
+
+/* --- running_parts.c ------------------------------------------------------ */
+
+/* Replace the placeholders of a query. */
+void bj_running_expand(const struct bj_running_cluster *c, uint32_t window_sec,
+                       int64_t oldest_sec, const char *text,
+                       struct bj_buf *out);
+
+/* Query what each node and GPU of the jobs used in a window.  now: also their
+ * memory, and which of them are idle. */
+int bj_running_parts(struct bj_running_cluster *c, struct bj_running_jobs *jobs,
+                     uint32_t window_sec, bool now, int64_t now_sec,
+                     struct bj_err *err);
 
 /* --- running_jobs.c ------------------------------------------------------- */
 

@@ -123,6 +123,8 @@ int bj_running_jobs(struct bj_store *s, const char *cluster,
 
 void bj_running_jobs_free(struct bj_running_jobs *jobs)
 {
+    for (size_t i = 0; i < jobs->n; i++)
+        bj_parts_free(&jobs->job[i].parts);
     free(jobs->job);
     bj_arena_free(&jobs->arena);
     *jobs = (struct bj_running_jobs){.n = 0};

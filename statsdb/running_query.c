@@ -5,13 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Percentage of a window's expected samples that a node must have. */
-enum { COVERED_PERCENT = 90, FEWEST_SAMPLES = 2, FACTS = 4 };
+enum { FACTS = 4 }; /* of a query */
 
-/* Placeholders: $S labels of the cluster, $W the window, $N the number of
- * samples that counts as nearly all, $F the oldest time of a current sample.
- *
- * A job's series is split when a label changes, and a node may be scraped
+/* A job's series is split when a label changes, and a node may be scraped
  * twice.  Counts are those of the largest part; use is the sum of the parts, so
  * that it is never too small. */
 #define NODE "jobid, instance, slurm_node"
@@ -24,6 +20,10 @@ enum { COVERED_PERCENT = 90, FEWEST_SAMPLES = 2, FACTS = 4 };
 #define HIGHEST(more, name)                                                    \
     "sum by (jobid) (max by (" NODE more ") (max_over_time(" name "{$S}[$W]))" \
     ")"
+/* The sum of two series exists only where both do. */
+#define HELD                                                                   \
+    "sum by (jobid) (max by (" NODE ") (batchjob_job_memory_rss_bytes{$S}) + " \
+    "max by (" NODE ") (batchjob_job_memory_shmem_bytes{$S}))"
 #define EACH_GPU(name) "sum by (" GPU ") (increase(" name "{$S}[$W]))"
 
 /* A value, and the facts that need it. */
@@ -116,6 +116,18 @@ static const struct query {
      0,
      {BJ_FACT_GPU_MEM_PEAK, -1},
      HIGHEST(", gpu", "batchjob_job_gpu_memory_used_bytes")},
+    {BJ_RV_MEM_NOW, 0, {BJ_FACT_MEM_FORECAST, -1}, HELD},
+    {BJ_RV_MEM_RISE,
+     0,
+     {BJ_FACT_MEM_RISE, BJ_FACT_MEM_GROWTH, BJ_FACT_MEM_FORECAST, -1},
+     "3600 * clamp_min(deriv((" HELD ")[$W:$P]), 0)"},
+    {BJ_RV_MEM_STEADY,
+     6,
+     {BJ_FACT_MEM_STEADY, -1},
+     /* The variance of equally spaced times is the square of their range,
+      * divided by 12. */
+     "clamp_max(deriv((" HELD
+     ")[$W:$P]) ^ 2 * $V / 12 / (stdvar_over_time((" HELD ")[$W:$P]) > 0), 1)"},
 };
 
 /* --- facts -----------------------------------------------------------------
@@ -150,6 +162,24 @@ static void gpu_facts(const struct bj_running_job *j, double *f)
     f[BJ_FACT_GPU_EFFICIENCY] = 100 * number(v[BJ_RV_GPU_BUSY]) / 1e6;
     f[BJ_FACT_GPU_IDLE] = number(v[BJ_RV_GPU_IDLE]) / 1e6;
     f[BJ_FACT_GPU_MEM_PEAK] = number(v[BJ_RV_GPU_MEM]);
+}
+
+/* Memory that rises; the curve is that of the window. */
+static void rise_facts(const struct bj_running_job *j, double window_sec,
+                       double *f)
+{
+    const int64_t *v = j->v;
+    const double of = f[BJ_FACT_MEM_ALLOCATED],
+                 rise = number(v[BJ_RV_MEM_RISE]);
+    double left = f[BJ_FACT_TIME_LIMIT] - f[BJ_FACT_RUNTIME];
+    left = left < 0 ? 0 : left; /* NAN stays */
+    f[BJ_FACT_MEM_RISE] = rise;
+    f[BJ_FACT_MEM_STEADY] = 100 * number(v[BJ_RV_MEM_STEADY]) / 1e6;
+    if (!(of > 0))
+        return;
+    f[BJ_FACT_MEM_GROWTH] = 100 * rise * window_sec / 3600 / of;
+    f[BJ_FACT_MEM_FORECAST] =
+        100 * (number(v[BJ_RV_MEM_NOW]) + rise * left / 3600) / of;
 }
 
 static bool is_complete(const struct bj_running_job *j)
@@ -199,6 +229,7 @@ void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
     f[BJ_FACT_OPEN_FILES] = number(v[BJ_RV_OPEN_FILES]);
     f[BJ_FACT_OOM_KILLS] = number(v[BJ_RV_OOM_KILLS]);
     gpu_facts(j, f);
+    rise_facts(j, window, f);
 }
 
 /* --- queries ---------------------------------------------------------------
@@ -226,37 +257,6 @@ static int on_value(void *ctx, const struct bj_json *metric,
         j->ambiguous = true;
     *to = v;
     return 0;
-}
-
-static void expand(const struct bj_running_cluster *c, uint32_t window_sec,
-                   int64_t oldest_sec, const char *text, struct bj_buf *out)
-{
-    int64_t scrape = (int64_t)(c->conf->prom.scrape_usec / 1000000);
-    int64_t all = scrape > 0 ? window_sec / scrape : 0;
-    int64_t need = all * COVERED_PERCENT / 100;
-    out->len = 0;
-    for (; *text; text++) {
-        if (*text != '$') {
-            bj_buf_put(out, text, 1);
-            continue;
-        }
-        switch (*++text) {
-        case 'S':
-            bj_buf_put(out, c->match.p ? c->match.p : "", c->match.len);
-            break;
-        case 'W':
-            bj_buf_printf(out, "%" PRIu32 "s", window_sec);
-            break;
-        case 'N':
-            bj_buf_printf(out, "%" PRId64,
-                          need > FEWEST_SAMPLES ? need : FEWEST_SAMPLES);
-            break;
-        default:
-            bj_buf_printf(out, "%" PRId64, oldest_sec);
-            break;
-        }
-    }
-    bj_buf_put(out, "", 1);
 }
 
 /* Does a rule of this window use the fact? */
@@ -304,7 +304,7 @@ static int query_window(struct bj_running *r, struct bj_running_cluster *c,
         const struct bj_prom_sink sink = {&a, on_value};
         if (!is_needed(r, window_sec, &queries[i]))
             continue;
-        expand(c, window_sec, oldest, queries[i].text, &text);
+        bj_running_expand(c, window_sec, oldest, queries[i].text, &text);
         e = text.failed ? bj_err_set(err, -ENOMEM, "running jobs")
                         : bj_prom_query(c->prom, text.p, now_sec, &sink, err);
     }
@@ -312,23 +312,78 @@ static int query_window(struct bj_running *r, struct bj_running_cluster *c,
     return e;
 }
 
+/* Do rules of this window need what single nodes and GPUs used? */
+static bool needs_parts(const struct bj_rules *rules, uint32_t window_sec)
+{
+    static const int8_t facts[] = {
+        BJ_FACT_NODES_UNUSED, BJ_FACT_GPUS_UNUSED,    BJ_FACT_NODES_UNEVEN,
+        BJ_FACT_GPUS_UNEVEN,  BJ_FACT_NODE_DEVIATION, BJ_FACT_GPU_DEVIATION};
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        if (uses(rules, window_sec, facts[i]))
+            return true;
+    return false;
+}
+
+/* The facts about single nodes and GPUs, and their names. */
+static int part_facts(struct bj_running_jobs *jobs, struct bj_running_job *j,
+                      unsigned w, struct bj_err *err)
+{
+    struct bj_fact_names names = {.of = {NULL}};
+    double *f = j->fact[w];
+    /* Without the facts of the job nothing is known of its parts. */
+    if (isnan(f[BJ_FACT_STATE]) || j->parts.n == 0)
+        return 0;
+    bj_parts_facts(&j->parts, j->nodes,
+                   isnan(f[BJ_FACT_GPUS]) ? 0 : (int64_t)f[BJ_FACT_GPUS], f,
+                   &names);
+    for (int i = 0; i < BJ_FACT_COUNT; i++) {
+        if (!names.of[i])
+            continue;
+        if (!j->names[w])
+            j->names[w] = bj_arena_alloc(&jobs->arena, sizeof(names.of));
+        if (j->names[w])
+            j->names[w][i] =
+                bj_arena_copy(&jobs->arena, bj_slice_str(names.of[i])).p;
+    }
+    bj_arena_free(&names.arena);
+    return jobs->arena.failed ? bj_err_set(err, -ENOMEM, "running jobs") : 0;
+}
+
+static int window_facts(struct bj_running *r, struct bj_running_cluster *c,
+                        struct bj_running_jobs *jobs, unsigned w,
+                        int64_t now_sec, struct bj_err *err)
+{
+    const int64_t grace = (int64_t)(c->conf->prom.grace_usec / 1000000);
+    int e = query_window(r, c, jobs, r->window[w], now_sec, err);
+    if (e == 0 && needs_parts(r->rules, r->window[w]))
+        e = bj_running_parts(c, jobs, r->window[w], false, now_sec, err);
+    for (size_t i = 0; e == 0 && i < jobs->n; i++) {
+        struct bj_running_job *j = &jobs->job[i];
+        j->fact[w] =
+            bj_arena_alloc(&jobs->arena, BJ_FACT_COUNT * sizeof(double));
+        if (!j->fact[w])
+            return bj_err_set(err, -ENOMEM, "running jobs");
+        bj_running_facts(j, r->window[w], grace, now_sec, j->fact[w]);
+        j->known = j->known || !isnan(j->fact[w][BJ_FACT_STATE]);
+        if (needs_parts(r->rules, r->window[w]))
+            e = part_facts(jobs, j, w, err);
+    }
+    return e;
+}
+
 int bj_running_query(struct bj_running *r, struct bj_running_cluster *c,
                      struct bj_running_jobs *jobs, int64_t now_sec,
                      struct bj_err *err)
 {
-    int64_t grace = (int64_t)(c->conf->prom.grace_usec / 1000000);
+    enum { NOW_SEC = 300, SCRAPES = 5 };
+    const int64_t scrape = (int64_t)(c->conf->prom.scrape_usec / 1000000);
+    const uint32_t now =
+        (uint32_t)(scrape * SCRAPES > NOW_SEC ? scrape * SCRAPES : NOW_SEC);
     int e = 0;
-    for (unsigned w = 0; e == 0 && jobs->n > 0 && w < r->windows; w++) {
-        e = query_window(r, c, jobs, r->window[w], now_sec, err);
-        for (size_t i = 0; e == 0 && i < jobs->n; i++) {
-            struct bj_running_job *j = &jobs->job[i];
-            j->fact[w] =
-                bj_arena_alloc(&jobs->arena, BJ_FACT_COUNT * sizeof(double));
-            if (!j->fact[w])
-                return bj_err_set(err, -ENOMEM, "running jobs");
-            bj_running_facts(j, r->window[w], grace, now_sec, j->fact[w]);
-            j->known = j->known || !isnan(j->fact[w][BJ_FACT_STATE]);
-        }
-    }
+    for (unsigned w = 0; e == 0 && jobs->n > 0 && w < r->windows; w++)
+        e = window_facts(r, c, jobs, w, now_sec, err);
+    jobs->since_sec = now_sec - now;
+    if (e == 0 && jobs->n > 0)
+        e = bj_running_parts(c, jobs, now, true, now_sec, err);
     return e;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 2 };
+enum { PARTS = 7 };
 
 /* The tables: step i leads from version i to i + 1.  A released step is never
  * changed.  Views are created again after the last step. */
@@ -21,6 +21,9 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_access},
     {bj_schema_gpu_model},
     {bj_schema_cancelled},
+    {bj_schema_evidence, bj_schema_application, bj_schema_resized,
+     bj_schema_record_host, bj_schema_zone, bj_schema_failed_nodes,
+     bj_schema_held_charged},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

@@ -58,8 +58,9 @@ const char *const bj_schema_access[] = {
           "")
 
 const char *const bj_schema_people[] = {
-    OF_JOB("job_v", "id"), OF_JOB("step_v", "job"), OF_JOB("job_use_v", "job"),
-    OF_JOB("job_grams_v", "job"), OF_JOB("job_finding_v", "job"),
+    OF_JOB("job_v", "id"), OF_JOB("step_v", "job"), OF_JOB("job_size_v", "job"),
+    OF_JOB("job_use_v", "job"), OF_JOB("job_grams_v", "job"),
+    OF_JOB("job_finding_v", "job"),
     /* This view begins with the job; the store's view reads the records of all
        jobs. */
     THREE("job_energy_v",

@@ -221,3 +221,36 @@ const char *const bj_schema_cancelled[] = {
     "UPDATE job SET memory_allocated_bytes = NULL WHERE"
     " memory_allocated_bytes = 0",
     NULL};
+
+/* Jobs that Slurm resized while they ran.  cpu_sec to memory_mib_sec of job are
+ * the sums over job_size; NULL: the job kept its size. */
+const char *const bj_schema_resized[] = {
+    "ALTER TABLE job ADD COLUMN cpu_sec INT",
+    "ALTER TABLE job ADD COLUMN node_sec INT",
+    "ALTER TABLE job ADD COLUMN gpu_sec INT",
+    "ALTER TABLE job ADD COLUMN memory_mib_sec INT",
+    "ALTER TABLE job_more ADD COLUMN failed_node INT REFERENCES word",
+    "ALTER TABLE job_more ADD COLUMN stdout_path TEXT",
+    "ALTER TABLE job_more ADD COLUMN stderr_path TEXT",
+    /* What a resized job had, in the order of time; number: from 0. */
+    BJ_BY_JOB "CREATE TABLE job_size("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "number INT NOT NULL,"
+              "sluid TEXT,"
+              "start INT,"
+              "\"end\" INT,"
+              "elapsed INT,"
+              "cpus INT,"
+              "nodes INT,"
+              "gpus INT,"
+              "memory_allocated_bytes INT,"
+              "hosts INT REFERENCES hosts,"
+              "tres_allocated INT REFERENCES tres,"
+              "PRIMARY KEY(job, number)) STRICT, WITHOUT ROWID",
+    BJ_POSTGRESQL_MONTHS("job_size"),
+    "CREATE INDEX job_size_sluid ON job_size(sluid) WHERE sluid IS NOT NULL",
+    /* Of the batch script, which is not stored: its options
+       (sched/sbatch_script.h), and the application that it names; NULL: not
+       read yet, "": there is no script. */
+    "ALTER TABLE job_more ADD COLUMN script_options TEXT",
+    "ALTER TABLE job_more ADD COLUMN script_application TEXT", NULL};

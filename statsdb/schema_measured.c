@@ -311,3 +311,78 @@ const char *const bj_schema_held[] = {HELD("node_record"), HELD("job_prom"),
  * are several. */
 const char *const bj_schema_gpu_model[] = {
     "ALTER TABLE job_use ADD COLUMN gpu_model INT REFERENCES word", NULL};
+
+#define CHARGED(table)                                                         \
+    "ALTER TABLE " table " ADD COLUMN memory_held_peak_charged INT"
+
+/* Whether memory_held_peak_bytes is a charged peak, which may contain page
+ * cache. */
+const char *const bj_schema_held_charged[] = {
+    CHARGED("node_record"), CHARGED("job_prom"), CHARGED("job_use"), NULL};
+
+/* Evidence of findings.  job_finding.names: the nodes or GPUs that the finding
+ * is about.  job_part: what each node and GPU used, of jobs whose nodes
+ * Prometheus has, of running jobs in the last minutes.  gpu '': the values are
+ * those of the node. */
+#define COURSE(table)                                                          \
+    "ALTER TABLE " table " ADD COLUMN idle_start_sec INT",                     \
+        "ALTER TABLE " table " ADD COLUMN idle_end_sec INT",                   \
+        "ALTER TABLE " table " ADD COLUMN memory_rise_bytes INT",              \
+        "ALTER TABLE " table " ADD COLUMN memory_steady_ppm INT"
+
+const char *const bj_schema_evidence[] = {
+    COURSE("job_prom"),
+    COURSE("job_use"),
+    "ALTER TABLE job_finding ADD COLUMN names TEXT",
+    BJ_BY_JOB "CREATE TABLE job_part("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "node TEXT NOT NULL,"
+              "gpu TEXT NOT NULL,"
+              "\"index\" TEXT," /* of the GPU, on its node */
+              "since INT NOT NULL,"
+              "upto INT NOT NULL,"
+              "cpus INT,"         /* on which it could run */
+              "cpus_milli INT,"   /* busy CPUs on average, x 1000 */
+              "memory_bytes INT," /* held at most; of a GPU: used at most */
+              "memory_limit_bytes INT,"
+              "busy_ppm INT,"
+              /* since: not used at all; NULL: in use, or unknown if cpus_milli,
+                 of a GPU busy_ppm, is NULL, too */
+              "idle_since INT,"
+              "PRIMARY KEY(job, node, gpu)) STRICT, WITHOUT ROWID",
+    BJ_POSTGRESQL_MONTHS("job_part"),
+    NULL};
+
+/* What ran.  node_record.executables: base names of the programs of the job on
+ * the node with their CPU time in microseconds, a JSON object.
+ * job_use.application_by: enum bj_application_by. */
+const char *const bj_schema_application[] = {
+    "ALTER TABLE node_record ADD COLUMN executables TEXT",
+    "ALTER TABLE job_use ADD COLUMN application INT REFERENCES word",
+    "ALTER TABLE job_use ADD COLUMN application_by INT", NULL};
+
+/* Final records of hosts on which their job did not run: statsdb/fragment.h.
+ * record_any_host has a row while record.check-hosts is off. */
+const char *const bj_schema_record_host[] = {
+    "CREATE INDEX hosts_host_hosts ON hosts_host(hosts)",
+    "CREATE TABLE record_refused(record INTEGER PRIMARY KEY NOT NULL) STRICT",
+    "CREATE TABLE record_any_host(id INTEGER PRIMARY KEY CHECK(id = 1)) STRICT",
+    NULL};
+
+/* What jobs held that ended since a node failed, for the bill (statsdb/bill.h):
+ * parts of the sums of rollup_day, and of cpu_sec and energy_mj here.
+ * job_use.counted_failed_... are in these sums; NULL: its node did not fail. */
+#define FAILED(sum)                                                            \
+    "ALTER TABLE rollup_energy_day ADD COLUMN failed_" sum                     \
+    " INT NOT NULL DEFAULT 0"
+#define COUNTED_FAILED(sum)                                                    \
+    "ALTER TABLE job_use ADD COLUMN counted_failed_" sum " INT"
+
+const char *const bj_schema_failed_nodes[] = {
+    FAILED("cpu_sec"), FAILED("gpu_sec"), FAILED("mem_mib_sec"),
+    FAILED("energy_cpu_sec"), FAILED("energy_mj"), COUNTED_FAILED("cpu_sec"),
+    COUNTED_FAILED("gpu_sec"), COUNTED_FAILED("mem_mib_sec"),
+    /* 9: node_fail, 13: boot_fail */
+    "INSERT INTO derive_todo(job) SELECT id FROM job WHERE state IN (9, 13)"
+    " AND \"end\" IS NOT NULL AND id NOT IN (SELECT job FROM derive_todo)",
+    NULL};

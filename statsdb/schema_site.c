@@ -1,6 +1,6 @@
 /* Tables with options of the site, so that all programs use the same values:
- * prices (statsdb/price.h), texts of reports and numbers for advice
- * (report/catalogue.h). */
+ * prices (statsdb/price.h), the time zone (statsdb/site_zone.h), texts of
+ * reports and numbers for advice (report/catalogue.h). */
 #include "statsdb/schema_sql.h"
 
 #include <stddef.h>
@@ -17,4 +17,14 @@ const char *const bj_schema_site[] = {
     "CREATE TABLE sentence("
     "name TEXT PRIMARY KEY,"
     "text TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    NULL};
+
+const char *const bj_schema_zone[] = {
+    /* No row: the days of sums are those of UTC. */
+    "CREATE TABLE site("
+    "id INTEGER PRIMARY KEY CHECK(id = 1),"
+    "time_zone TEXT NOT NULL) STRICT",
+
+    /* Jobs whose node failed are not charged. */
+    "ALTER TABLE price ADD COLUMN failed_nodes_free INT NOT NULL DEFAULT 0",
     NULL};

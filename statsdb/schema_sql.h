@@ -15,6 +15,17 @@
 #define BJ_BY_JOB "/*by job*/"
 #define BJ_BY_RECORD "/*by record*/"
 
+/* Make the partitions of a new table BJ_BY_JOB for the months that the store
+ * has already. */
+#define BJ_POSTGRESQL_MONTHS(table)                                            \
+    BJ_ONLY_POSTGRESQL                                                         \
+    "DO $$ DECLARE p record; BEGIN FOR p IN SELECT c.relname AS part,"         \
+    " pg_get_expr(c.relpartbound, c.oid) AS bound FROM pg_catalog.pg_inherits" \
+    " AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid WHERE"          \
+    " i.inhparent = 'job_bin'::regclass LOOP EXECUTE format('CREATE TABLE %I"  \
+    " PARTITION OF " table " %s', replace(p.part, 'job_bin', '" table "'),"    \
+    " p.bound); END LOOP; END $$"
+
 /* A row trigger of PostgreSQL: its event, table, condition and statement. */
 #define BJ_POSTGRESQL_TRIGGER(name, when, table, condition, sql)               \
     BJ_ONLY_POSTGRESQL "CREATE FUNCTION " name "() RETURNS trigger LANGUAGE"   \
@@ -33,6 +44,13 @@ extern const char *const bj_schema_site[];
 extern const char *const bj_schema_access[];
 extern const char *const bj_schema_gpu_model[];
 extern const char *const bj_schema_cancelled[];
+extern const char *const bj_schema_evidence[];
+extern const char *const bj_schema_application[];
+extern const char *const bj_schema_resized[];
+extern const char *const bj_schema_record_host[];
+extern const char *const bj_schema_zone[];
+extern const char *const bj_schema_failed_nodes[];
+extern const char *const bj_schema_held_charged[];
 extern const char *const bj_schema_views[];
 extern const char *const bj_schema_people[]; /* of PostgreSQL */
 

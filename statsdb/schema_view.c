@@ -1,3 +1,4 @@
+#include "statsdb/application.h"
 #include "statsdb/fragment.h"
 #include "statsdb/schema_sql.h"
 
@@ -15,9 +16,8 @@
 /* The name of a value's source (bj_source_name), from two bits for each value.
  */
 #define SOURCE(n)                                                              \
-    "CASE (u.sources >> 2 * " #n ") & 3 WHEN 1 THEN 'nodes' WHEN 2 THEN"       \
-    " 'prometheus' END"
-#define VALUE(n, name) ", u." name ", " SOURCE(n) " AS " name "_source"
+    "CASE sources>>2*" #n "&3 WHEN 1 THEN'nodes'WHEN 2 THEN'prometheus'END"
+#define VALUE(n, name) "," name "," SOURCE(n) " " name "_source"
 #define ROLLUP_SUMS                                                            \
     ", sum(jobs_started) AS jobs_started"                                      \
     ", sum(jobs_ended) AS jobs_ended"                                          \
@@ -68,9 +68,18 @@ const char *const bj_schema_views[] = {
     " j.dir) || '/' || ifnull(j.leaf, '') END AS work_dir,"
     MORE("reservation") "," MORE("constraints") "," MORE("licenses") ","
     MORE("batch_host") "," MORE("submit_host") ", m.container, m.submit_line,"
-    " m.comment, m.admin_comment, m.system_comment, m.steps_left_out"
+    " m.comment, m.admin_comment, m.system_comment, m.steps_left_out,"
+    MORE("failed_node") ", m.stdout_path, m.stderr_path, j.cpu_sec, j.node_sec,"
+    " j.gpu_sec, j.memory_mib_sec"
     " FROM job AS j JOIN cluster AS c ON c.id = j.cluster LEFT JOIN job_more"
     " AS m ON m.job = j.id LEFT JOIN owner AS o ON o.id = j.owner",
+
+    "CREATE VIEW job_size_v AS SELECT z.job, z.number, z.sluid,"
+    " z.start AS start_sec, z.\"end\" AS end_sec,"
+    " z.elapsed AS elapsed_seconds, z.cpus, z.nodes, z.gpus,"
+    " z.memory_allocated_bytes, " BJ_SQL_WORD("hosts", "z.hosts")
+    " AS nodelist, " BJ_SQL_WORD("tres", "z.tres_allocated")
+    " AS tres_allocated FROM job_size AS z",
 
     "CREATE VIEW step_v AS SELECT s.job, " BJ_SQL_STEP
     " AS step_id, " BJ_SQL_WORD("jobname", "s.name") " AS name, "
@@ -91,11 +100,19 @@ const char *const bj_schema_views[] = {
      * runs it is the one with the nearest end. */
     "CREATE VIEW node_record_job AS SELECT r.id AS record, (SELECT id FROM"
     " (SELECT j.id AS id, j.start AS start, abs(j.\"end\" - r.\"end\") AS far"
-    " FROM job AS j WHERE j.cluster = r.cluster AND j.jobid = r.jobid"
-    " AND j.start <= r.\"end\" + 120 AND (j.\"end\" IS NULL"
-    " OR j.\"end\" >= r.\"end\" - 600)) AS n"
+    " FROM job AS j WHERE " BJ_SQL_RECORD_RUN("r", "j")
+    " AND " BJ_SQL_RECORD_HOST("r", "j") ") AS n"
     " ORDER BY far IS NULL, far, start DESC LIMIT 1) AS job"
     " FROM node_record AS r",
+    /* Records with the id of a job that ran on other hosts. */
+    "CREATE VIEW node_record_other AS SELECT r.id AS record, j.id AS job"
+    " FROM node_record AS r JOIN job AS j ON " BJ_SQL_RECORD_RUN("r", "j")
+    " WHERE NOT " BJ_SQL_RECORD_HOST("r", "j"),
+    /* Accounting has the run, which has ended, but not on the record's host. */
+    "CREATE VIEW node_record_refused AS SELECT r.id AS record, r.host"
+    " FROM node_record AS r WHERE EXISTS (SELECT 1 FROM job AS j WHERE "
+    BJ_SQL_RECORD_RUN("r", "j") " AND j.\"end\" IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM job AS j WHERE "
+    BJ_SQL_RECORD_RUN("r", "j") " AND " BJ_SQL_RECORD_HOST("r", "j") ")",
     /* Energy of a job by policy and component, over its nodes. */
     "CREATE VIEW job_energy_v AS SELECT l.job, p.text AS policy,"
     " c.text AS component, sum(e.microjoules) AS microjoules,"
@@ -105,7 +122,7 @@ const char *const bj_schema_views[] = {
     " WHERE l.job IS NOT NULL GROUP BY l.job, p.text, c.text",
 
     /* Each value with its source. */
-    "CREATE VIEW job_use_v AS SELECT u.job, u.measured_nodes, u.coverage_ppm"
+    "CREATE VIEW job_use_v AS SELECT u.job, measured_nodes, coverage_ppm"
         VALUE(0, "cpu_usec")
     VALUE(1, "cpu_peak_milli")
     VALUE(2, "memory_charged_peak_bytes")
@@ -130,14 +147,20 @@ const char *const bj_schema_views[] = {
     VALUE(21, "cores_used")
     VALUE(22, "nodes_unused")
     VALUE(23, "memory_held_peak_bytes")
-    ", u.cpu_efficiency_ppm, " BJ_SQL_SOURCE("u.cpu_efficiency_source")
-    " AS cpu_efficiency_source, u.memory_efficiency_ppm, "
+    VALUE(24, "idle_start_sec")
+    VALUE(25, "idle_end_sec")
+    VALUE(26, "memory_rise_bytes")
+    VALUE(27, "memory_steady_ppm")
+    VALUE(28, "memory_held_peak_charged")
+    ",cpu_efficiency_ppm," BJ_SQL_SOURCE("u.cpu_efficiency_source")
+    " AS cpu_efficiency_source,memory_efficiency_ppm,"
     BJ_SQL_SOURCE("u.memory_efficiency_source") " AS memory_efficiency_source,"
-    " u.gpu_efficiency_ppm, " BJ_SQL_WORD("word", "u.gpu_model")
-    " AS gpu_model, u.energy_uj, u.energy_cpu_uj, u.energy_dram_uj,"
-    " u.energy_gpu_uj, u.energy_other_uj, u.energy_used_uj,"
-    " u.energy_reserved_uj, " BJ_SQL_SOURCE("u.energy_source") " AS energy_source,"
-    " " BJ_SQL_WORD("word", "u.energy_policy") " AS energy_policy"
+    "gpu_efficiency_ppm," BJ_SQL_WORD("word", "u.gpu_model")
+    " AS gpu_model," BJ_SQL_WORD("word", "u.application") " AS application,"
+    BJ_SQL_APPLICATION_BY("u.application_by") " AS application_by,energy_uj,energy_cpu_uj,energy_dram_uj,"
+    "energy_gpu_uj,energy_other_uj,energy_used_uj,"
+    "energy_reserved_uj," BJ_SQL_SOURCE("u.energy_source") " AS energy_source,"
+    BJ_SQL_WORD("word", "u.energy_policy") " AS energy_policy"
     " FROM job_use AS u",
 
     "CREATE VIEW job_grams_v AS SELECT g.job, s.provider, s.kind, s.zone,"
@@ -146,7 +169,7 @@ const char *const bj_schema_views[] = {
 
     "CREATE VIEW job_finding_v AS SELECT f.job, r.name, r.severity, "
     BJ_SQL_FINDING " AS text, " BJ_SQL_ADVICE " AS advice,"
-    " nullif(r.url, '') AS url, f.value, f.threshold, r.condition"
+    " nullif(r.url, '') AS url, f.value, f.threshold, f.names, r.condition"
     " FROM job_finding AS f JOIN finding_rule AS r ON r.id = f.rule",
 
     "CREATE VIEW factor_v AS SELECT " BJ_SQL_NAME("cluster", "s.cluster")
@@ -165,7 +188,11 @@ const char *const bj_schema_views[] = {
     " sum(energy_used_mj) AS energy_used_mj,"
     " sum(energy_reserved_mj) AS energy_reserved_mj,"
     " sum(cpu_more_msec) AS cpu_more_msec, sum(cpu_known_sec) AS cpu_known_sec,"
-    " sum(gpu_sec) AS gpu_sec, sum(gpu_used_msec) AS gpu_used_msec"
+    " sum(gpu_sec) AS gpu_sec, sum(gpu_used_msec) AS gpu_used_msec,"
+    " sum(failed_cpu_sec) AS failed_cpu_sec, sum(failed_gpu_sec) AS"
+    " failed_gpu_sec, sum(failed_mem_mib_sec) AS failed_mem_mib_sec,"
+    " sum(failed_energy_cpu_sec) AS failed_energy_cpu_sec,"
+    " sum(failed_energy_mj) AS failed_energy_mj"
     " FROM rollup_energy_day GROUP BY month, assoc",
 
     "CREATE VIEW rollup_grams_month AS SELECT month, assoc, source,"

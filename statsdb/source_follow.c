@@ -6,6 +6,7 @@
 #include "sched/lsf.h"
 #include "sched/pbs.h"
 #include "statsdb/covered.h"
+#include "store/db.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -114,16 +115,57 @@ static int local_offset(void *ctx, uint64_t local_sec)
     return mktime(&tm) == (time_t)-1 ? 0 : (int)(tm.tm_gmtoff / 60);
 }
 
+static uint64_t seconds(struct bj_st *st, int column)
+{
+    const int64_t v = bj_st_get_i64(st, column);
+    return v < 0 ? BJ_ABSENT : (uint64_t)v; /* BJ_SQL_NULL is less */
+}
+
+/* Later records of jobs that wait or run do not repeat what earlier ones said.
+ */
+static int recall_open(struct bj_source_follow *f, struct bj_err *err)
+{
+    struct bj_st *st;
+    int r = bj_db_prepare(
+        bj_store_db(f->store),
+        "SELECT j.jobid, j.submit, j.start, j.suspended, j.state, (SELECT"
+        " count(*) FROM job_size AS z WHERE z.job = j.id) FROM job AS j JOIN"
+        " cluster AS c ON c.id = j.cluster WHERE c.name = ?1 AND c.system ="
+        " 'pbs' AND j.\"end\" IS NULL AND j.state IN (1, 2, 3) ORDER BY"
+        " j.submit",
+        &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_text(st, 1, f->cluster);
+    while ((r = bj_st_row(st, err)) > 0) {
+        const struct bj_pbs_open open = {.id = bj_st_get_text(st, 0),
+                                         .submit_sec = seconds(st, 1),
+                                         .start_sec = seconds(st, 2),
+                                         .suspended_sec = seconds(st, 3),
+                                         .suspended = bj_st_get_i64(st, 4) ==
+                                                      BJ_STATE_SUSPENDED,
+                                         .resized = bj_st_get_i64(st, 5) > 0};
+        bj_pbs_acct_recall(f->pbs, &open);
+    }
+    bj_st_finalize(st);
+    return r;
+}
+
 static int open_reader(struct bj_source_follow *f, struct bj_err *err)
 {
     if (f->pbs || f->lsf)
         return 0;
-    if (f->kind == BJ_FOLLOW_PBS)
-        return bj_pbs_acct_new(&(struct bj_pbs_conf){.ctx = f,
-                                                     .offset_min = local_offset,
-                                                     .job = take_job,
-                                                     .bad = bad_pbs},
-                               &f->pbs, err);
+    if (f->kind == BJ_FOLLOW_PBS) {
+        const struct bj_pbs_conf conf = {.ctx = f,
+                                         .offset_min = local_offset,
+                                         .job = take_job,
+                                         .bad = bad_pbs};
+        int r = bj_pbs_acct_new(&conf, &f->pbs, err);
+        r = r < 0 ? r : recall_open(f, err);
+        if (r < 0)
+            close_reader(f);
+        return r;
+    }
     return bj_lsf_acct_new(
         &(struct bj_lsf_conf){.ctx = f, .job = take_job, .bad = bad_lsf},
         &f->lsf, err);
@@ -424,12 +466,12 @@ int bj_source_follow_run(struct bj_source_follow *f,
     *ret = f->counts;
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, f->dir);
     if (fd < 0) {
-        int e = bj_err_set(err, fd, "%s", f->dir);
+        int e = bj_file_fail(err, fd, "", AT_FDCWD, f->dir, R_OK | X_OK);
         return bj_store_other_error(err, e);
     }
     int r = list(f, fd, err);
     if (r == 0 && f->files == 0 && f->kind == BJ_FOLLOW_LSF)
-        r = bj_err_set(err, -ENOENT, "%s/%s", f->dir, f->base);
+        r = bj_err_set(err, -ENOENT, "%s/%s does not exist", f->dir, f->base);
     for (size_t i = 0; r == 0 && i < f->files; i++) {
         snprintf(f->path, sizeof(f->path), "%s/%s", f->dir, f->file[i].name);
         r = take_file(f, &f->file[i], fd, err);

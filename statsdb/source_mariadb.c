@@ -32,6 +32,8 @@ struct rows {
 struct reply {
     struct bj_source_mariadb *source;
     struct bj_source_sink to;
+    struct bj_window window;
+    struct bj_sacct_counts counts;
     struct rows job, step;
     struct bj_tres_names names;
     enum format format[COLUMNS_MAX];
@@ -102,7 +104,7 @@ static int fail(const struct reply *a, struct bj_mysql *conn,
     /* The client library reports a timeout as a lost connection. */
     int code =
         bj_clock_boot_usec() >= a->deadline_usec ? -ETIMEDOUT : code_of(number);
-    return bj_err_set(err, code, "mariadb: %u: %s", number, lib->error(conn));
+    return bj_err_say(err, code, "mariadb: %u: %s", number, lib->error(conn));
 }
 
 static void set_options(const struct reply *a, struct bj_mysql *conn)
@@ -223,16 +225,25 @@ static int begin(const struct reply *a, struct rows *rows, const char *sql,
 }
 
 static int query_view(const struct reply *a, struct rows *rows,
-                      const char *view, const struct bj_window *w,
+                      const char *view, const uint64_t *id, size_t ids,
                       struct bj_err *err)
 {
-    char sql[256];
+    struct bj_buf sql = {0};
     /* Select jobs pending, running or ended in the period, like sacct. */
-    snprintf(sql, sizeof(sql),
-             "SELECT * FROM %s WHERE (t_end >= %lld OR t_end = 0)"
-             " AND t_submit < %lld ORDER BY job_db_inx",
-             view, (long long)w->start_sec, (long long)w->end_sec);
-    return begin(a, rows, sql, err);
+    bj_buf_printf(&sql, "SELECT * FROM %s WHERE ", view);
+    if (ids == 0)
+        bj_buf_printf(&sql, "(t_end >= %lld OR t_end = 0) AND t_submit < %lld",
+                      (long long)a->window.start_sec,
+                      (long long)a->window.end_sec);
+    for (size_t i = 0; i < ids; i++)
+        bj_buf_printf(&sql, "%s%llu", i ? ", " : "t_job IN (",
+                      (unsigned long long)id[i]);
+    bj_buf_printf(&sql, "%s ORDER BY job_db_inx", ids > 0 ? ")" : "");
+    bj_buf_put(&sql, "", 1);
+    int r = sql.failed ? bj_err_set(err, -ENOMEM, "mariadb")
+                       : begin(a, rows, sql.p, err);
+    bj_buf_free(&sql);
+    return r;
 }
 
 static int query_names(struct reply *a, struct bj_err *err)
@@ -326,16 +337,16 @@ static int put_rows(struct reply *a, struct bj_err *err)
     return r;
 }
 
-static int put_reply(struct reply *a, const struct bj_window *w,
+static int put_reply(struct reply *a, const uint64_t *id, size_t ids,
                      struct bj_err *err)
 {
     int r = open_both(a, err);
     if (r == 0)
         r = query_names(a, err);
     if (r == 0)
-        r = query_view(a, &a->job, "jobs", w, err);
+        r = query_view(a, &a->job, "jobs", id, ids, err);
     if (r == 0)
-        r = query_view(a, &a->step, "steps", w, err);
+        r = query_view(a, &a->step, "steps", id, ids, err);
     if (r == 0)
         r = put_header(a, err);
     if (r == 0)
@@ -343,38 +354,53 @@ static int put_reply(struct reply *a, const struct bj_window *w,
     return r < 0 ? r : bj_sacct_end(a->to.reader, true, err);
 }
 
+/* Request the period, or jobids. */
+static int request(void *ctx, const uint64_t *id, size_t n, struct bj_err *err)
+{
+    struct reply *a = ctx;
+    const struct bj_sacct_conf conf = {.delimiter = bj_slice_str(a->delimiter),
+                                       .cluster = a->to.cluster,
+                                       .max_steps = BJ_SOURCE_STEPS,
+                                       .ctx = &a->to,
+                                       .job = bj_source_take_job,
+                                       .bad = bj_source_take_bad};
+    a->deadline_usec = bj_clock_boot_usec() + a->source->conf->timeout_usec;
+    int r = bj_sacct_new(&conf, &a->to.reader, err);
+    if (r < 0)
+        return r;
+    r = put_reply(a, id, n, err);
+    close_rows(a, &a->job);
+    close_rows(a, &a->step);
+    bj_sacct_counts_add(&a->counts, bj_sacct_counts(a->to.reader));
+    bj_sacct_free(a->to.reader);
+    a->to.reader = NULL;
+    bj_tres_names_free(&a->names);
+    bj_buf_free(&a->line);
+    return r;
+}
+
 int bj_source_mariadb_run(struct bj_source_mariadb *s,
                           const struct bj_window *window,
                           const struct bj_source_run *run,
                           struct bj_sacct_counts *ret, struct bj_err *err)
 {
-    struct reply a = {
-        .source = s,
-        .to = {.run = run, .cluster = bj_slice_str(s->conf->name)},
-        .deadline_usec = bj_clock_boot_usec() + s->conf->timeout_usec};
+    struct bj_source_chains chains = {.id = NULL};
+    struct reply a = {.source = s,
+                      .to = {.run = run,
+                             .chains = &chains,
+                             .cluster = bj_slice_str(s->conf->name)},
+                      .window = *window};
     *ret = (struct bj_sacct_counts){0};
     int r = bj_sacct_delimiter(a.delimiter);
     if (r < 0)
         return bj_err_set(err, r, "mariadb");
-    struct bj_sacct_conf conf = {.delimiter = bj_slice_str(a.delimiter),
-                                 .cluster = a.to.cluster,
-                                 .max_steps = BJ_SOURCE_STEPS,
-                                 .ctx = &a.to,
-                                 .job = bj_source_take_job,
-                                 .bad = bj_source_take_bad};
-    r = bj_sacct_new(&conf, &a.to.reader, err);
-    if (r == 0) {
-        bj_upsert_begin_later(run->upsert);
-        r = put_reply(&a, window, err);
-        if (r < 0)
-            bj_upsert_rollback(run->upsert);
-    }
-    close_rows(&a, &a.job);
-    close_rows(&a, &a.step);
-    if (a.to.reader)
-        *ret = *bj_sacct_counts(a.to.reader);
-    bj_sacct_free(a.to.reader);
-    bj_tres_names_free(&a.names);
-    bj_buf_free(&a.line);
+    bj_upsert_begin_later(run->upsert);
+    r = request(&a, NULL, 0, err);
+    if (r == 0)
+        r = bj_source_chains_run(&chains, run, a.to.cluster, request, &a, err);
+    bj_source_chains_free(&chains);
+    if (r < 0)
+        bj_upsert_rollback(run->upsert);
+    *ret = a.counts;
     return r;
 }

@@ -13,6 +13,7 @@ struct bj_source_sacct {
     struct bj_arena arena; /* memory of one request */
     /* columns that this sacct supports; empty: not queried yet */
     struct bj_buf columns;
+    char cluster[BJ_SOURCE_CLUSTER];
 };
 
 int bj_source_sacct_new(const struct bj_cluster_conf *conf,
@@ -67,8 +68,10 @@ static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
     return bj_sacct_feed(to->reader, piece, err);
 }
 
+/* Run sacct for a period, of all jobs or of those with these ids. */
 static int run_sacct(struct bj_source_sacct *s, const struct bj_window *w,
-                     struct bj_source_sink *to, struct bj_err *err)
+                     const uint64_t *id, size_t ids, struct bj_source_sink *to,
+                     struct bj_err *err)
 {
     const struct bj_cluster_conf *c = s->conf;
     char delimiter[BJ_SACCT_DELIMITER + 1];
@@ -81,6 +84,8 @@ static int run_sacct(struct bj_source_sacct *s, const struct bj_window *w,
         .federation = c->federation,
         .start_sec = (uint64_t)w->start_sec,
         .end_sec = (uint64_t)w->end_sec,
+        .job = id,
+        .jobs = ids,
         .delimiter = delimiter,
         .slurm_conf = c->slurm_conf && c->slurm_conf[0] ? c->slurm_conf : NULL,
         .helpformat = {s->columns.p, s->columns.len}};
@@ -108,22 +113,54 @@ static int run_sacct(struct bj_source_sacct *s, const struct bj_window *w,
     return r;
 }
 
+/* A request, and what it needs for further ones. */
+struct request {
+    struct bj_source_sacct *source;
+    struct bj_source_sink to;
+    struct bj_window window;
+    struct bj_sacct_counts counts; /* of all of them */
+};
+
+static int ask(void *ctx, const uint64_t *id, size_t n, struct bj_err *err)
+{
+    struct request *q = ctx;
+    /* All records of these jobs, whenever they ended. */
+    const struct bj_window all = {.start_sec = 1, .end_sec = q->window.end_sec};
+    int r = run_sacct(q->source, n > 0 ? &all : &q->window, id, n, &q->to, err);
+    if (q->to.reader)
+        bj_sacct_counts_add(&q->counts, bj_sacct_counts(q->to.reader));
+    bj_sacct_free(q->to.reader);
+    q->to.reader = NULL;
+    return r;
+}
+
+const char *bj_source_sacct_cluster(const struct bj_source_sacct *s)
+{
+    return s->cluster;
+}
+
 int bj_source_sacct_run(struct bj_source_sacct *s,
                         const struct bj_window *window,
                         const struct bj_source_run *run,
                         struct bj_sacct_counts *ret, struct bj_err *err)
 {
-    struct bj_source_sink to = {.run = run,
-                                .cluster = bj_slice_str(s->conf->name)};
+    struct bj_source_chains chains = {.id = NULL};
+    struct request q = {.source = s,
+                        .to = {.run = run,
+                               .chains = &chains,
+                               .cluster = bj_slice_str(s->conf->name)},
+                        .window = *window};
     int r = query_columns(s, run, err);
     if (r < 0)
         return r;
     bj_upsert_begin_later(run->upsert);
-    r = run_sacct(s, window, &to, err);
-    *ret = (struct bj_sacct_counts){0};
-    if (to.reader)
-        *ret = *bj_sacct_counts(to.reader);
-    bj_sacct_free(to.reader);
+    r = ask(&q, NULL, 0, err);
+    if (r == 0)
+        r = bj_source_chains_run(&chains, run, q.to.cluster, ask, &q, err);
+    bj_source_chains_free(&chains);
+    if (q.to.name[0])
+        snprintf(s->cluster, sizeof(s->cluster), "%s", q.to.name);
+    *ret = q.counts;
     if (r < 0)
         bj_upsert_rollback(run->upsert);
     return r;

@@ -101,12 +101,13 @@ static int check_file(struct bj_store *s, const struct bj_store_options *opt,
     return r;
 }
 
-/* The backup gets the owner and the mode of the store. */
+/* The backup gets the owner of the store, and its mode, but no right for
+ * others. */
 static int like_store(const struct bj_store *s, const char *name,
                       struct bj_err *err)
 {
     struct stat st;
-    if (stat(s->path, &st) < 0 || chmod(name, st.st_mode & 0777) < 0)
+    if (stat(s->path, &st) < 0 || chmod(name, st.st_mode & 0640) < 0)
         return bj_err_set(err, -errno, "%s", name);
     if (chown(name, st.st_uid, st.st_gid) < 0 && errno != EPERM)
         return bj_err_set(err, -errno, "%s", name);

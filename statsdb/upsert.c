@@ -132,15 +132,6 @@ int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err)
 /* --- a job -----------------------------------------------------------------
  */
 
-static enum bj_hosts_grammar grammar_of(struct bj_slice system)
-{
-    if (bj_slice_eq(system, BJ_SLICE("pbs")))
-        return BJ_HOSTS_PBS;
-    if (bj_slice_eq(system, BJ_SLICE("lsf")))
-        return BJ_HOSTS_LSF;
-    return BJ_HOSTS_SLURM;
-}
-
 static int cluster_of(struct bj_upsert *u, struct bj_slice name,
                       const struct bj_sched_job *job, struct bj_err *err)
 {
@@ -152,16 +143,15 @@ static int cluster_of(struct bj_upsert *u, struct bj_slice name,
     struct bj_slice last = {u->cluster, u->cluster_len};
     if (u->cluster_id != BJ_SQL_NULL && bj_slice_eq(last, name))
         return 0;
-    enum bj_hosts_grammar grammar = grammar_of(job->batch_system);
-    int r = grammar == u->grammar ? 0 : bj_upsert_flush(u, err);
+    const bool pbs = bj_slice_eq(job->batch_system, BJ_SLICE("pbs"));
+    int r = pbs == u->pbs ? 0 : bj_upsert_flush(u, err);
     if (r == 0)
         r = bj_dict_cluster(u->dicts, name, job->batch_system, &u->cluster_id,
                             err);
     if (r == 0 && name.n > 0)
         memcpy(u->cluster, name.p, name.n);
     u->cluster_len = name.n;
-    u->grammar = grammar;
-    bj_dicts_grammar(u->dicts, grammar);
+    u->pbs = pbs;
     return r;
 }
 
@@ -200,6 +190,8 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
 {
     int64_t id = 0;
     bool fresh = false;
+    struct bj_row record;
+    const bool one_size = job->sizes_kind != BJ_SIZES_ALL;
     int r = bj_row_job(u->dicts, u->cluster_id, job, &u->row, err);
     if (r == 0 && u->only_new)
         r = bj_upsert_is_known(u, err);
@@ -207,8 +199,10 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
         u->counts.jobs_known++;
         return 0;
     }
-    if (r == 0 && u->grammar == BJ_HOSTS_PBS)
+    if (r == 0 && u->pbs)
         r = put_run(u, job, err);
+    if (r == 0 && one_size)
+        record = u->row;
     if (r == 0)
         u->number = number_of(u, job);
     if (r == 0)
@@ -223,15 +217,28 @@ static int put(struct bj_upsert *u, const struct bj_sched_job *job,
         if (r == 0)
             r = bj_upsert_put_step(u, fresh, err);
     }
-    return r < 0 ? r : bj_upsert_end_job(u, id, err);
+    if (r < 0)
+        return r;
+    const uint64_t changed = u->counts.jobs_changed;
+    r = bj_upsert_end_job(u, id, err);
+    if (r == 0 && one_size) {
+        if (!fresh && record.v[BJ_COL_SUSPENDED] == BJ_SQL_NULL)
+            record.v[BJ_COL_SUSPENDED] = u->row.v[BJ_COL_SUSPENDED];
+        u->row = record;
+        r = bj_upsert_join_size(u, id, job, err);
+    } else if (r == 0 && job->sizes > 0 &&
+               (fresh || u->counts.jobs_changed > changed)) {
+        r = bj_upsert_put_sizes(u, id, job, err);
+    }
+    return r;
 }
 
 /* Runs of PBS are listed by jobid: different jobids must differ in the
- * database, too, which accepts only UTF-8. */
+ * database, too, which accepts only UTF-8. Resized runs are few. */
 static bool can_gather(const struct bj_upsert *u,
                        const struct bj_sched_job *job)
 {
-    return u->grammar != BJ_HOSTS_PBS || bj_text_is_utf8(job->jobid);
+    return (!u->pbs || bj_text_is_utf8(job->jobid)) && job->sizes == 0;
 }
 
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,

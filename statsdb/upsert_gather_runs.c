@@ -180,7 +180,7 @@ int bj_gather_runs(struct bj_upsert *u, struct bj_err *err)
 {
     struct bj_gather *g = u->gather;
     int n = 0;
-    if (u->grammar != BJ_HOSTS_PBS)
+    if (!u->pbs)
         return 0;
     if (!BJ_GROW(g->spare, 2 * (size_t)g->jobs, g->spare_cap))
         return no_memory(err);

@@ -26,6 +26,9 @@ enum {
     BJ_ST_STEP_ALL,
     BJ_ST_STEP_ADD,
     BJ_ST_STEP_SET_PLAIN,
+    BJ_ST_SIZE_DROP,
+    BJ_ST_SIZE_ADD,
+    BJ_ST_SIZE_ALL,
     BJ_STATEMENTS
 };
 
@@ -67,7 +70,7 @@ struct bj_upsert {
     bool bulk, was_new; /* was_new: the last job was new */
     bool only_new;
     struct bj_gather *gather; /* NULL: each job is stored at once */
-    enum bj_hosts_grammar grammar;
+    bool pbs;                 /* the last cluster is of PBS */
 };
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err);
@@ -85,6 +88,16 @@ int bj_upsert_end_job(struct bj_upsert *u, int64_t id, struct bj_err *err);
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
                        struct bj_err *err);
 int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err);
+
+/* Replace the sizes of a resized job. */
+int bj_upsert_put_sizes(struct bj_upsert *u, int64_t id,
+                        const struct bj_sched_job *job, struct bj_err *err);
+
+/* Join the size of a record of PBS to those of its run, u->row, which is
+ * stored.
+ */
+int bj_upsert_join_size(struct bj_upsert *u, int64_t id,
+                        const struct bj_sched_job *job, struct bj_err *err);
 
 /* Does the store have the job u->row, as defined by bj_upsert_only_new? */
 int bj_upsert_is_known(struct bj_upsert *u, struct bj_err *err);

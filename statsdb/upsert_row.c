@@ -1,5 +1,7 @@
+#include "base/grow.h"
 #include "sched/state.h"
 #include "statsdb/pbs_run.h"
+#include "statsdb/pbs_size.h"
 #include "statsdb/upsert_impl.h"
 
 static const struct statement {
@@ -31,6 +33,17 @@ static const struct statement {
     [BJ_ST_STEP_ALL] = {&bj_table_step, FIND, "job = ?1"},
     [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
+    [BJ_ST_SIZE_DROP] = {NULL, PLAIN, "DELETE FROM job_size WHERE job = ?1"},
+    [BJ_ST_SIZE_ALL] = {NULL, PLAIN,
+                        "SELECT start, \"end\", elapsed, cpus, nodes, gpus,"
+                        " memory_allocated_bytes, hosts, tres_allocated FROM"
+                        " job_size WHERE job = ?1 ORDER BY number"},
+    [BJ_ST_SIZE_ADD] = {NULL, PLAIN,
+                        "INSERT INTO job_size(job, number, sluid, start,"
+                        " \"end\", elapsed, cpus, nodes, gpus,"
+                        " memory_allocated_bytes, hosts, tres_allocated)"
+                        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+                        " ?11, ?12)"},
 };
 
 static void sql_find(const struct statement *s, struct bj_buf *ret)
@@ -395,5 +408,132 @@ int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err)
         r = bj_st_run(set, err);
     }
     bj_st_reset(u->st[BJ_ST_STEP_FIND]);
+    return r;
+}
+
+/* The number of a text in a dictionary; an empty text is unknown. */
+static int entry(struct bj_upsert *u, enum bj_dict_id dict, struct bj_slice s,
+                 int64_t *ret, struct bj_err *err)
+{
+    *ret = BJ_SQL_NULL;
+    return s.n > 0 ? bj_dict_text(u->dicts, dict, s, ret, err) : 0;
+}
+
+static int size_row(struct bj_upsert *u, const struct bj_job_size *size,
+                    struct bj_size_row *ret, struct bj_err *err)
+{
+    int64_t *v = ret->v;
+    v[BJ_SIZE_START] = bj_sql_u64(size->start_sec);
+    v[BJ_SIZE_END] = bj_sql_u64(size->end_sec);
+    v[BJ_SIZE_ELAPSED] = bj_sql_u64(size->elapsed_sec);
+    v[BJ_SIZE_CPUS] = bj_sql_u64(size->cpus);
+    v[BJ_SIZE_NODES] = bj_sql_u64(size->nodes);
+    v[BJ_SIZE_GPUS] = bj_sql_u64(size->gpus);
+    v[BJ_SIZE_MEMORY] = bj_sql_u64(size->mem_allocated_bytes);
+    int r = entry(u, BJ_DICT_HOSTS, size->nodelist, &v[BJ_SIZE_HOSTS], err);
+    return r < 0 ? r
+                 : entry(u, BJ_DICT_TRES, size->tres_allocated_raw,
+                         &v[BJ_SIZE_TRES], err);
+}
+
+static int drop_sizes(struct bj_upsert *u, int64_t id, struct bj_err *err)
+{
+    bj_st_bind_i64(u->st[BJ_ST_SIZE_DROP], 1, id);
+    return bj_st_run(u->st[BJ_ST_SIZE_DROP], err);
+}
+
+static int add_size(struct bj_upsert *u, int64_t id, int64_t number,
+                    struct bj_slice sluid, const struct bj_size_row *size,
+                    struct bj_err *err)
+{
+    struct bj_st *st = u->st[BJ_ST_SIZE_ADD];
+    int at = 1;
+    bj_st_bind_i64(st, at++, id);
+    bj_st_bind_i64(st, at++, number);
+    bj_st_bind_filled(st, at++, sluid);
+    for (int i = 0; i < BJ_SIZE_COLS; i++)
+        bj_st_bind_i64(st, at++, size->v[i]);
+    return bj_st_run(st, err);
+}
+
+int bj_upsert_put_sizes(struct bj_upsert *u, int64_t id,
+                        const struct bj_sched_job *job, struct bj_err *err)
+{
+    struct bj_size_row row;
+    int r = drop_sizes(u, id, err);
+    for (unsigned i = 0; r >= 0 && i < job->sizes; i++) {
+        r = size_row(u, &job->size[i], &row, err);
+        if (r == 0)
+            r = add_size(u, id, i, job->size[i].sluid, &row, err);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* --- one size of PBS ------------------------------------------------------ */
+
+static int read_sizes(struct bj_upsert *u, int64_t id, struct bj_pbs_sizes *ret,
+                      struct bj_err *err)
+{
+    struct bj_st *st = u->st[BJ_ST_SIZE_ALL];
+    int r;
+    bj_st_bind_i64(st, 1, id);
+    while ((r = bj_st_row(st, err)) > 0) {
+        if (!BJ_GROW(ret->size, ret->n + 1, ret->cap)) {
+            bj_st_reset(st);
+            return bj_err_set(err, -ENOMEM, "sizes of a job");
+        }
+        struct bj_size_row *size = &ret->size[ret->n++];
+        for (int i = 0; i < BJ_SIZE_COLS; i++)
+            size->v[i] = bj_st_get_i64(st, i);
+    }
+    bj_st_reset(st);
+    return r;
+}
+
+static int write_sizes(struct bj_upsert *u, int64_t id,
+                       const struct bj_pbs_sizes *s, struct bj_err *err)
+{
+    int r = drop_sizes(u, id, err);
+    for (size_t i = 0; r >= 0 && i < s->n; i++)
+        r = add_size(u, id, (int64_t)i, BJ_SLICE(""), &s->size[i], err);
+    return r < 0 ? r : 0;
+}
+
+/* Store what the run had over its time; the rest of u->row is stored. */
+static int put_sums(struct bj_upsert *u, const struct bj_pbs_sizes *s,
+                    struct bj_err *err)
+{
+    const struct bj_size_sums sum =
+        bj_pbs_sizes_sums(s, u->row.v[BJ_COL_START]);
+    int64_t id;
+    bool fresh;
+    u->row.v[BJ_JOB_CPU_SEC] = sum.cpu_sec;
+    u->row.v[BJ_JOB_NODE_SEC] = sum.node_sec;
+    u->row.v[BJ_JOB_GPU_SEC] = sum.gpu_sec;
+    u->row.v[BJ_JOB_MIB_SEC] = sum.memory_mib_sec;
+    int r = bj_upsert_begin_job(u, &id, &fresh, err);
+    return r < 0 ? r : bj_upsert_end_job(u, id, err);
+}
+
+int bj_upsert_join_size(struct bj_upsert *u, int64_t id,
+                        const struct bj_sched_job *job, struct bj_err *err)
+{
+    struct bj_pbs_sizes sizes = {.size = NULL};
+    struct bj_pbs_size_record record = {.kind = job->sizes_kind,
+                                        .run_start = u->row.v[BJ_COL_START],
+                                        .suspended = u->row.v[BJ_COL_SUSPENDED],
+                                        .elapsed =
+                                            bj_sql_u64(job->size->elapsed_sec)};
+    int r = size_row(u, job->size, &record.size, err);
+    record.size.v[BJ_SIZE_ELAPSED] = BJ_SQL_NULL;
+    if (r == 0)
+        r = read_sizes(u, id, &sizes, err);
+    if (r == 0 && (r = bj_pbs_sizes_join(&sizes, &record)) < 0)
+        bj_err_set(err, r, "sizes of a job");
+    if (r > 0)
+        r = write_sizes(u, id, &sizes, err);
+    if (r == 0 && record.kind == BJ_SIZE_LAST)
+        r = put_sums(u, &sizes, err);
+    bj_pbs_sizes_free(&sizes);
     return r;
 }

@@ -32,9 +32,13 @@ static bool has_prom(const struct bj_cluster_conf *c)
 int bj_work_check(const struct bj_statsdb_conf *conf, struct bj_err *err)
 {
     struct bj_rules *rules = NULL;
+    struct bj_applications *applications = NULL;
     int r =
         conf->findings ? bj_rules_load(conf->findings_file, &rules, err) : 0;
     bj_rules_free(rules);
+    if (r == 0)
+        r = bj_applications_load(conf->application_file, &applications, err);
+    bj_applications_free(applications);
     struct bj_carbon_plan plan;
     if (r == 0 && bj_carbon_wanted(&conf->carbon))
         r = bj_carbon_plan(&conf->carbon, &plan, err);
@@ -90,6 +94,25 @@ static int add_prom(struct bj_work *w, const struct bj_cluster_conf *c,
     return r < 0 ? r : backlog(w, p, err);
 }
 
+/* Views read whether hosts are checked. */
+static int check_hosts(const struct bj_work *w, struct bj_err *err)
+{
+    int r = bj_store_begin(w->store, err);
+    if (r < 0)
+        return r;
+    r = bj_db_exec(bj_store_db(w->store),
+                   w->conf->record_check_hosts
+                       ? "DELETE FROM record_any_host"
+                       : "INSERT INTO record_any_host(id) VALUES(1)"
+                         " ON CONFLICT DO NOTHING",
+                   err);
+    if (r == 0)
+        r = bj_store_commit(w->store, err);
+    if (r < 0)
+        bj_store_rollback(w->store);
+    return r;
+}
+
 static int start(struct bj_work *w, struct bj_err *err)
 {
     const struct bj_statsdb_conf *conf = w->conf;
@@ -101,8 +124,11 @@ static int start(struct bj_work *w, struct bj_err *err)
             r = add_prom(w, &conf->cluster[i], err);
     if (r == 0 && conf->findings)
         r = bj_rules_load(conf->findings_file, &w->rules, err);
+    if (r == 0)
+        r = bj_applications_load(conf->application_file, &w->applications, err);
     const struct bj_derive_options opt = {
         .rules = w->rules,
+        .applications = w->applications,
         .findings_sec =
             wall_sec() - (int64_t)(conf->findings_history_usec / SECOND),
         .prom_cluster = w->prom_cluster,
@@ -110,6 +136,8 @@ static int start(struct bj_work *w, struct bj_err *err)
         .prom_clusters = w->proms};
     if (r == 0)
         r = bj_derive_new(w->store, &opt, &w->derive, err);
+    if (r == 0)
+        r = check_hosts(w, err);
     return r < 0 ? r : bj_work_feed_new(w, err);
 }
 
@@ -139,6 +167,11 @@ int bj_work_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     return 0;
 }
 
+const struct bj_applications *bj_work_applications(const struct bj_work *w)
+{
+    return w->applications;
+}
+
 void bj_work_free(struct bj_work *w)
 {
     if (!w)
@@ -152,6 +185,7 @@ void bj_work_free(struct bj_work *w)
     bj_derive_free(w->derive);
     bj_factors_free(w->factors);
     bj_rules_free(w->rules);
+    bj_applications_free(w->applications);
     free(w->prom);
     free(w->prom_cluster);
     free(w->prom_history);
@@ -311,7 +345,7 @@ int bj_work_step(struct bj_work *w, struct bj_err *err)
         struct bj_err why = {0};
         r = step_prom(w, &w->prom[i], &why);
         if (r < 0 && (store_failed(r) || w->conf->once))
-            last = bj_err_set(err, r, "%s", why.msg);
+            last = bj_err_copy(err, r, &why);
         if (store_failed(r))
             return last;
     }
@@ -359,4 +393,9 @@ void bj_work_report(const struct bj_work *w, struct bj_metrics_values *r,
         c->prom_ambiguous = m->ambiguous;
         c->prom_errors = w->prom[i].errors;
     }
+}
+
+void bj_work_refused_page(const struct bj_work *w, struct bj_buf *out)
+{
+    bj_derive_refused_page(w->derive, out);
 }

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+struct bj_applications;
 struct bj_work;
 
 /* All arguments must outlive *ret. -EINVAL: invalid rules, factors or servers.
@@ -18,6 +19,9 @@ int bj_work_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
                 const atomic_bool *stop, struct bj_work **ret,
                 struct bj_err *err);
 void bj_work_free(struct bj_work *w);
+
+/* The table of applications. */
+const struct bj_applications *bj_work_applications(const struct bj_work *w);
 
 /* Check the configuration without a store. */
 int bj_work_check(const struct bj_statsdb_conf *conf, struct bj_err *err);
@@ -32,6 +36,9 @@ uint64_t bj_work_due(const struct bj_work *w);
 
 /* Is all work done? For --once. */
 bool bj_work_idle(const struct bj_work *w);
+
+/* Append the metric of refused final records (statsdb/derive.h). */
+void bj_work_refused_page(const struct bj_work *w, struct bj_buf *out);
 
 /* Fill in the counters; cluster has one element for each cluster of conf, in
  * the same order. */

@@ -4,6 +4,7 @@
 
 #include "base/fetch.h"
 #include "carbon/feed.h"
+#include "statsdb/application.h"
 #include "statsdb/derive.h"
 #include "statsdb/factors.h"
 #include "statsdb/measure.h"
@@ -25,6 +26,7 @@ struct bj_work {
     struct bj_store *store;
     const atomic_bool *stop;
     struct bj_rules *rules;
+    struct bj_applications *applications;
     struct bj_derive *derive;
     struct bj_factors *factors;
     struct bj_carbon_feed *feed; /* NULL: no providers */

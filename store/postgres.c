@@ -15,7 +15,7 @@ static const struct {
     {"42703", -ENOTSUP}, {"55P03", -EBUSY},   {"53300", -EBUSY},
     {"53400", -EBUSY},   {"40001", -EBUSY},   {"40P01", -EBUSY},
     {"57014", -EINTR},   {"57P", -ENOLINK},   {"08", -ENOLINK},
-    {"25P03", -ENOLINK}, {"53100", -ENOSPC},  {"53200", -ENOMEM},
+    {"25P03", -ENOLINK}, {"53100", -ENOSPC},  {"53200", -EBUSY},
     {"58", -EIO},        {"XX001", -EBADMSG}, {"XX002", -EBADMSG},
     {"23", -EEXIST},     {"54000", -EFBIG},   {"54", -EFBIG},
     {"22", -EINVAL},
@@ -61,7 +61,7 @@ int bj_postgres_fail(struct bj_postgres *p, const struct bj_pg_result *res,
     }
     if (code == -EROFS && p->fenced)
         code = -EACCES;
-    return bj_err_set(err, code, "%s%s%s%s%s%s", what, *what ? ": " : "",
+    return bj_err_say(err, code, "%s%s%s%s%s%s", what, *what ? ": " : "",
                       *words ? words : "the connection to PostgreSQL is lost",
                       state ? " (" : "", state ? state : "", state ? ")" : "");
 }

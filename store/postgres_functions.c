@@ -4,7 +4,7 @@
 #include "store/postgres_impl.h"
 
 /* Change this name when the text below changes. */
-#define MARK "bj_functions_5"
+#define MARK "bj_functions_6"
 
 static const char sql[] =
     /* SQLite's sum: the sum of integers is an integer, and NULLs are ignored.
@@ -57,12 +57,15 @@ static const char sql[] =
     "CREATE OR REPLACE AGGREGATE bj_list(text)(SFUNC = bj_list_add, STYPE ="
     " text, PARALLEL = SAFE);"
 
-    /* printf of '%.3g' and '%.0f': to_char and round() round as printf does. */
+    /* printf of '%.3g', '%.0f' and, for integers, '%,d': to_char() and round()
+     * round as printf does. */
     "CREATE OR REPLACE FUNCTION bj_printf(format text, v double precision)"
     " RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$\n"
     "DECLARE s text; m text; e int;\n"
     "BEGIN\n"
     "  IF format = '%.0f' THEN RETURN round(v)::numeric::text; END IF;\n"
+    "  IF format = '%,d' THEN RETURN to_char(v::numeric,"
+    " 'FM999,999,999,999,999,990'); END IF;\n"
     "  IF format <> '%.3g' THEN\n"
     "    RAISE EXCEPTION 'bj_printf: format %', format;\n"
     "  END IF;\n"

@@ -1,6 +1,7 @@
 /* The engine SQLite: its table of functions, errors, transactions. */
 #include "store/sqlite_impl.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const struct {
@@ -37,10 +38,22 @@ int bj_sqlite_errno(int rc)
 int bj_sqlite_fail(struct sqlite3 *db, int rc, struct bj_err *err,
                    const char *what)
 {
-    int code = bj_sqlite_errno(rc);
+    int code = bj_sqlite_errno(rc), sys = db ? sqlite3_system_errno(db) : 0;
     const char *msg = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-    return bj_err_set(err, code ? code : -EPROTO, "%s%s%s", what,
-                      *what ? ": " : "", msg);
+    const char *path = db ? sqlite3_db_filename(db, "main") : NULL;
+    char why[64];
+    bool named = path && *path && !strstr(what, path);
+    /* What the system said is known for these two only. */
+    if (code != -EIO && code != -ENOENT)
+        sys = 0;
+    /* Files beside the database, such as -shm, report a full disk as EIO. */
+    if (sys == ENOSPC || sys == EDQUOT)
+        code = -ENOSPC;
+    named = named && (code == -ENOSPC || sys != 0);
+    return bj_err_say(err, code ? code : -EPROTO, "%s%s%s%s%s%s%s",
+                      named ? path : "", named ? ": " : "", what,
+                      *what ? ": " : "", msg, sys ? ": " : "",
+                      sys ? strerror_r(sys, why, sizeof(why)) : "");
 }
 
 void bj_db_single_thread(void)

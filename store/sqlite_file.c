@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 /* File systems of more than one host.  Their locks and shared memory do not
  * satisfy the requirements of WAL.  Sources: linux/magic.h (in Linux 5.15
@@ -49,6 +50,43 @@ static int check_filesystem(const char *path, struct bj_err *err)
     return 0;
 }
 
+int bj_sqlite_make(const char *name, const struct stat *like,
+                   struct bj_err *err)
+{
+    bj_autoclose int fd =
+        open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return errno == EEXIST ? 0
+                               : bj_file_fail(err, -errno, "create", AT_FDCWD,
+                                              name, R_OK | W_OK);
+    return geteuid() == 0 && fchown(fd, like->st_uid, like->st_gid) < 0
+               ? bj_err_set(err, -errno, "change the owner of %s", name)
+               : 0;
+}
+
+/* Root's files belong to the owner of the store, so that the daemon can use
+ * them: that of its file, or of its directory if there is none yet. */
+static int make_files(struct bj_sqlite *s, const struct bj_db_options *opt,
+                      struct bj_err *err)
+{
+    char lock[4096];
+    struct stat like = {0};
+    if (snprintf(lock, sizeof(lock), "%s.lock", s->path) >= (int)sizeof(lock))
+        return bj_err_set(err, -ENAMETOOLONG, "%s", s->path);
+    if (stat(s->path, &like) < 0) {
+        char *slash = strrchr(lock, '/');
+        if (slash)
+            *slash = '\0';
+        int r = stat(!slash ? "." : *lock ? lock : "/", &like);
+        if (slash)
+            *slash = '/';
+        if (r < 0)
+            return bj_file_fail(err, -errno, "open", AT_FDCWD, s->path, W_OK);
+    }
+    int r = opt->only_writer ? bj_sqlite_make(lock, &like, err) : 0;
+    return r == 0 && opt->create ? bj_sqlite_make(s->path, &like, err) : r;
+}
+
 /* The lock is a separate file: closing any descriptor of the database would
  * drop SQLite's locks on it. */
 static int take_lock(struct bj_sqlite *s, struct bj_err *err)
@@ -58,7 +96,7 @@ static int take_lock(struct bj_sqlite *s, struct bj_err *err)
         return bj_err_set(err, -ENAMETOOLONG, "%s", s->path);
     s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (s->lock < 0)
-        return bj_err_set(err, -errno, "open %s", name);
+        return bj_file_fail(err, -errno, "open", AT_FDCWD, name, R_OK | W_OK);
     if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
                    ? bj_err_set(err, -EBUSY,
@@ -166,10 +204,13 @@ static int open_db(struct bj_sqlite *s, const struct bj_db_options *opt,
     int rc = sqlite3_open_v2(s->path, &s->db, flags, NULL);
     if (rc != SQLITE_OK) {
         int sys = s->db ? sqlite3_system_errno(s->db) : 0;
-        return bj_err_set(err, sys ? -sys : bj_sqlite_errno(rc), "open %s",
-                          s->path);
+        return bj_file_fail(err, sys ? -sys : bj_sqlite_errno(rc), "open",
+                            AT_FDCWD, s->path,
+                            flags & SQLITE_OPEN_READONLY ? R_OK : R_OK | W_OK);
     }
     int r = set_up(s, opt, err);
+    if (r < 0 && err && opt->url && strstr(err->msg, s->path))
+        return r;
     return r < 0 ? bj_err_wrap(err, r, "%s", opt->url ? s->path : "no store")
                  : 0;
 }
@@ -198,6 +239,8 @@ int bj_sqlite_open(const struct bj_db_options *opt, struct bj_db **ret,
     int r = s->path ? 0 : bj_err_set(err, -ENOMEM, "store");
     if (r == 0 && *s->path && !opt->any_filesystem)
         r = check_filesystem(s->path, err);
+    if (r == 0 && *s->path && (opt->only_writer || opt->create))
+        r = make_files(s, opt, err);
     if (r == 0 && *s->path && opt->only_writer)
         r = take_lock(s, err);
     if (r == 0)

@@ -5,6 +5,7 @@
 #include "store/db.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Statements of the engine itself, compiled once. */
@@ -94,6 +95,11 @@ int bj_sqlite_references(struct bj_db *db, bool on, struct bj_err *err);
 int bj_sqlite_load(struct bj_db *db, const struct bj_load *l,
                    struct bj_err *err);
 int bj_sqlite_shrink(struct bj_db *db, unsigned pages, struct bj_err *err);
+
+/* Make an empty file, unless it exists, with mode 0640 at most, before SQLite
+ * would with the umask alone; root gives it the owner and group of like. */
+int bj_sqlite_make(const char *name, const struct stat *like,
+                   struct bj_err *err);
 int bj_sqlite_copy(struct bj_db *db, const char *to,
                    int (*progress)(void *ctx, uint64_t done, uint64_t all),
                    void *ctx, struct bj_err *err);

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int check_pages(struct bj_sqlite *s, struct bj_err *err)
@@ -159,7 +160,7 @@ static int sync_file(const char *name, struct bj_err *err)
 {
     bj_autoclose int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) < 0)
-        return bj_err_set(err, -errno, "%s", name);
+        return bj_file_fail(err, -errno, "", AT_FDCWD, name, R_OK);
     return 0;
 }
 
@@ -171,14 +172,19 @@ int bj_sqlite_copy(struct bj_db *db, const char *to,
     if (snprintf(part, sizeof(part), "%s.part", to) >= (int)sizeof(part))
         return bj_err_set(err, -ENAMETOOLONG, "%s", to);
     if (access(to, F_OK) == 0)
-        return bj_err_set(err, -EEXIST, "%s", to);
+        return bj_err_set(err, -EEXIST, "%s exists already", to);
     unlink(part);
-    int r = copy_to(bj_sqlite_of(db), part, progress, ctx, err);
+    struct stat like = {.st_uid = geteuid(), .st_gid = getegid()};
+    if (*bj_sqlite_of(db)->path && stat(bj_sqlite_of(db)->path, &like) < 0)
+        return bj_err_set(err, -errno, "%s", bj_sqlite_of(db)->path);
+    int r = bj_sqlite_make(part, &like, err);
+    if (r == 0)
+        r = copy_to(bj_sqlite_of(db), part, progress, ctx, err);
     if (r == 0)
         r = sync_file(part, err);
     /* link(2) does not replace a file that appeared meanwhile. */
     if (r == 0 && link(part, to) < 0)
-        r = bj_err_set(err, -errno, "%s", to);
+        r = bj_file_fail(err, -errno, "", AT_FDCWD, to, W_OK);
     unlink(part);
     return r;
 }

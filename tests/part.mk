@@ -50,10 +50,10 @@ unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))
 -include $(UNIT_HELP:.o=.d)
 
-# The program of sample jobs in end-to-end tests and demos; static, so that it runs
-# in any root directory.
-e2e-tools: $(O)/e2e/work
-$(O)/e2e/work: tests/e2e/work.c
+# The program of sample jobs in end-to-end tests and demos, and the sampler of their
+# control groups; static, so that they run in any root directory.
+e2e-tools: $(O)/e2e/work $(O)/e2e/sampler
+$(O)/e2e/work $(O)/e2e/sampler: $(O)/e2e/%: tests/e2e/%.c
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -static -pthread -o $@ $<
 

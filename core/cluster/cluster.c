@@ -79,6 +79,18 @@ static uint64_t period(const struct bj_cluster *c, enum bj_cluster_source id,
                : c->source[id].period_usec;
 }
 
+/* Before a page, if these come at the source's interval or more rarely.  All
+ * sources may be due then, one after the other. */
+static void align(const struct bj_cluster *c, struct source *s, uint64_t now)
+{
+    uint64_t took = 0;
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        if (c->source[i].wanted)
+            took += c->source[i].duration_usec;
+    s->due_usec =
+        bj_poller_aligned(&c->poller, now, s->due_usec, s->period_usec, took);
+}
+
 /* Record the result; takes the work's part on success. */
 static void note(struct bj_cluster *c, enum bj_cluster_source id,
                  struct bj_cluster_work *w, uint64_t begun, int code)
@@ -91,6 +103,8 @@ static void note(struct bj_cluster *c, enum bj_cluster_source id,
     s->failing = code < 0;
     /* A slow scheduler is queried less often. */
     s->due_usec = begun + period(c, id, code);
+    if (code == 0)
+        align(c, s, now);
     if (s->due_usec < now + s->duration_usec)
         s->due_usec = now + s->duration_usec;
     s->bad_lines += w->bad;
@@ -175,7 +189,9 @@ static bool run_source(struct bj_worker *worker, enum bj_cluster_source id)
  * get their turn. */
 static enum bj_cluster_source next_source(const struct bj_cluster *c)
 {
-    enum bj_cluster_source best = BJ_CLUSTER_CONFIG;
+    enum bj_cluster_source best = c->source[BJ_CLUSTER_CONFIG].wanted
+                                      ? BJ_CLUSTER_CONFIG
+                                      : BJ_CLUSTER_QUEUE;
     for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
         if (c->source[i].wanted &&
             c->source[i].due_usec < c->source[best].due_usec)
@@ -189,6 +205,24 @@ static bool step(struct bj_worker *w)
     bool ours = run_source(w, next_source(c));
     c->poller.due_usec = c->source[next_source(c)].due_usec;
     return ours;
+}
+
+void bj_cluster_page(struct bj_cluster *c, uint64_t now_usec, uint64_t gap_usec)
+{
+    pthread_mutex_lock(c->poller.lock);
+    c->poller.page_usec = now_usec;
+    c->poller.gap_usec = gap_usec;
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
+        struct source *s = &c->source[i];
+        if (s->wanted && s->ran && !s->failing)
+            align(c, s, now_usec);
+    }
+    const uint64_t due = c->source[next_source(c)].due_usec;
+    if (c->poller.busy_usec == 0 && due < c->poller.due_usec) {
+        c->poller.due_usec = due;
+        pthread_cond_broadcast(&c->poller.change);
+    }
+    pthread_mutex_unlock(c->poller.lock);
 }
 
 static void gone(struct bj_poller *poller)
@@ -234,6 +268,10 @@ static void find_wanted(struct bj_cluster *c)
         struct source *s = &c->source[i];
         s->wanted = i == BJ_CLUSTER_CONFIG || i == BJ_CLUSTER_QUEUE ||
                     i == BJ_CLUSTER_NODES || list_has(&c->conf->extra, r->name);
+        /* PBS has no other sources, and no name of a cluster. */
+        if (c->conf->via && *c->conf->via == 'p')
+            s->wanted = i == BJ_CLUSTER_QUEUE || i == BJ_CLUSTER_NODES ||
+                        i == BJ_CLUSTER_PARTITIONS;
         if (i == BJ_CLUSTER_CONSTANTS)
             s->wanted = c->conf->constants && *c->conf->constants;
         s->period_usec = r->slow ? c->conf->slow_usec : c->conf->period_usec;

@@ -17,6 +17,11 @@ int bj_cluster_new(const struct bj_scheduler_conf *conf,
 /* Kills a running command. NULL is fine. */
 void bj_cluster_free(struct bj_cluster *c);
 
+/* A page was requested: queries are sent before the next one (core/poller.h).
+ */
+void bj_cluster_page(struct bj_cluster *c, uint64_t now_usec,
+                     uint64_t gap_usec);
+
 /* Put the newest values into a snapshot. Values older than three periods are
  * left out; the state of each source is always included. */
 void bj_cluster_publish(struct bj_cluster *c, uint64_t now_usec,

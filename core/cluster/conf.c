@@ -117,8 +117,9 @@ const struct bj_opt bj_cluster_opts[] = {
      .off = AT(commands),
      .check = bj_cluster_own_check,
      .arg = "SOURCE=COMMAND",
-     .help = "Run this command instead of Slurm's for queue, nodes, licenses, "
-             "diag or limits, such as 'queue=cat /var/cache/squeue.json'.",
+     .help = "Run this command instead of the scheduler's for queue, nodes, "
+             "licenses, diag, limits or partitions, such as 'queue=cat "
+             "/var/cache/squeue.json'.",
      .more = "Set it to read output that another program has saved. "
              "docs/cluster.md has the formats.",
      .rare = true},
@@ -151,10 +152,11 @@ const struct bj_opt bj_cluster_opts[] = {
      .kind = BJ_OPT_STR,
      .off = AT(via),
      .preset = "text",
-     .choices = "text|json|rest",
+     .choices = "text|json|rest|pbs",
      .arg = "WAY",
      .help = "How to query Slurm: text output of its commands, their --json "
-             "output, or slurmrestd. All give the same values.",
+             "output, or slurmrestd; all give the same values. pbs: query PBS, "
+             "by qstat and pbsnodes.",
      .more = "Use rest where Slurm's commands are not installed. With json, "
              "commands without --json are read as text; docs/cluster.md lists "
              "the versions."},

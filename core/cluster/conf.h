@@ -23,7 +23,7 @@ struct bj_scheduler_conf {
     struct bj_strv commands;    /* "queue=cat FILE": run instead of Slurm's */
     struct bj_strv jobs, nodes; /* "partition=a": select only these */
     char *slurm_conf;           /* SLURM_CONF for the commands; empty: none */
-    char *via;                  /* "text", "json", "rest": how to query */
+    char *via; /* "text", "json", "rest", "pbs": how to query */
     /* slurmrestd, as in sched/slurmrestd.h */
     char *rest_url, *rest_socket, *rest_user, *rest_token_file, *rest_ca_file;
     uint64_t rest_version;

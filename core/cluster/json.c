@@ -1,4 +1,4 @@
-/* Adds the records of Slurm's JSON to the sums. */
+/* Adds the records of Slurm's and PBS's JSON to the sums. */
 #include "core/cluster/part.h"
 
 #include <errno.h>
@@ -83,4 +83,21 @@ int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
                                            .cluster = take_cluster,
                                            .bad = take_bad};
     return bj_slurmjson_new(kind, &conf, ret, err);
+}
+
+static int take_queue(void *ctx, const struct bj_pbs_queue *v)
+{
+    return note(ctx, bj_cluster_add_queue(ctx, v));
+}
+
+int bj_cluster_pbs_new(struct bj_cluster_work *w, enum bj_pbs_list list,
+                       struct bj_pbs_live **ret, struct bj_err *err)
+{
+    const struct bj_pbs_live_conf conf = {.ctx = w,
+                                          .job = take_job,
+                                          .node = take_node,
+                                          .queue = take_queue,
+                                          .limits = take_limits,
+                                          .bad = take_bad};
+    return bj_pbs_live_new(&conf, list, ret, err);
 }

@@ -1,5 +1,5 @@
 /* The smaller sources: name, controller, licenses, reservations, shares,
- * limits. */
+ * limits, partitions. */
 #include "base/constants.h"
 #include "core/cluster/part.h"
 #include "sched/hostlist.h"
@@ -16,6 +16,13 @@ int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line)
     bj_buf_slice(&w->text, line);
     bj_buf_str(&w->text, "\n");
     return w->text.failed ? -ENOMEM : 0;
+}
+
+int bj_cluster_no_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    (void)w;
+    (void)line;
+    return -EINVAL;
 }
 
 int bj_cluster_config_end(struct bj_cluster_work *w)
@@ -251,6 +258,21 @@ int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line)
     struct bj_limits v;
     return bj_limits_parse(line, &v) < 0 ? -EINVAL
                                          : bj_cluster_add_limits(w, &v);
+}
+
+/* --- partitions -----------------------------------------------------------*/
+
+int bj_cluster_add_queue(struct bj_cluster_work *w,
+                         const struct bj_pbs_queue *v)
+{
+    struct bj_label l;
+    struct bj_partition_stat *s = bj_cluster_single(
+        w, BJ_CL_PARTITIONS, bj_cluster_label(v->name, &l), none, none);
+    if (!s)
+        return 0;
+    s->enabled = v->enabled;
+    s->started = v->started;
+    return 0;
 }
 
 /* --- constants ------------------------------------------------------------*/

@@ -280,7 +280,7 @@ int bj_cluster_add_node(struct bj_cluster_work *w,
             return -ENOMEM;
         add_once(w, &e, key[0]);
     }
-    if (w->by & BJ_BY_PARTITION) {
+    if ((w->by & BJ_BY_PARTITION) && !n->any_partition) {
         const struct bj_slice p = bj_cluster_label(n->partition, &partition);
         add_node(w, &e, BJ_CL_PARTITION_NODES, p, e.base, e.flags);
         add_gpus(w, &e, BJ_CL_PARTITION_GPUS, p, e.state, 2);

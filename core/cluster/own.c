@@ -13,7 +13,7 @@ static const struct {
 } sources[] = {
     {"queue", BJ_CLUSTER_QUEUE},       {"nodes", BJ_CLUSTER_NODES},
     {"licenses", BJ_CLUSTER_LICENSES}, {"diag", BJ_CLUSTER_DIAG},
-    {"limits", BJ_CLUSTER_LIMITS},
+    {"limits", BJ_CLUSTER_LIMITS},     {"partitions", BJ_CLUSTER_PARTITIONS},
 };
 
 int bj_cluster_own_parse(const char *text, enum bj_cluster_source *ret_id,
@@ -30,7 +30,7 @@ int bj_cluster_own_parse(const char *text, enum bj_cluster_source *ret_id,
             }
     return bj_err_set(err, -EINVAL,
                       "'%.80s' is not SOURCE=COMMAND with one of queue, nodes, "
-                      "licenses, diag, limits",
+                      "licenses, diag, limits, partitions",
                       text);
 }
 

@@ -38,6 +38,7 @@ static const struct {
     OWN(BJ_CL_RESERVATIONS, bj_reservation_stat),
     OWN(BJ_CL_SHARES, bj_share_stat),
     OWN(BJ_CL_LIMITS, bj_limit_stat),
+    OWN(BJ_CL_PARTITIONS, bj_partition_stat),
     OWN(BJ_CL_CONSTANTS, bj_constant_stat),
 };
 

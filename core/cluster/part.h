@@ -8,6 +8,7 @@
 #include "core/cluster/group.h"
 #include "core/model/cluster.h"
 #include "sched/gres.h"
+#include "sched/pbs_live.h"
 #include "sched/sdiag.h"
 #include "sched/sinfo.h"
 #include "sched/slurmjson.h"
@@ -128,6 +129,8 @@ int bj_cluster_add_reservation(struct bj_cluster_work *w,
                                const struct bj_reservation *v);
 int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v);
 int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v);
+int bj_cluster_add_queue(struct bj_cluster_work *w,
+                         const struct bj_pbs_queue *v);
 
 /* Add the constants of a file (base/constants.h). -ENOMEM. */
 int bj_cluster_read_constants(struct bj_cluster_work *w, const char *file,
@@ -138,10 +141,16 @@ int bj_cluster_read_constants(struct bj_cluster_work *w, const char *file,
 int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
                         struct bj_slurmjson **ret, struct bj_err *err);
 
+/* The same for the JSON of PBS; free it with bj_pbs_live_free. */
+int bj_cluster_pbs_new(struct bj_cluster_work *w, enum bj_pbs_list list,
+                       struct bj_pbs_live **ret, struct bj_err *err);
+
 /* Parsers of one line. */
 int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_node_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line);
+int bj_cluster_no_line(struct bj_cluster_work *w,
+                       struct bj_slice line); /* a source with JSON only */
 int bj_cluster_config_end(struct bj_cluster_work *w);
 int bj_cluster_diag_end(struct bj_cluster_work *w);
 int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line);

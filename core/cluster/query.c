@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum { LINE_MAX_BYTES = 1 << 16, CONSTANTS_BYTES = 1 << 14 };
-enum way { TEXT, JSON, REST };
+enum way { TEXT, JSON, REST, PBS };
 
 struct bj_cluster_client {
     const struct bj_scheduler_conf *conf;
@@ -56,7 +56,10 @@ int bj_cluster_client_new(const struct bj_scheduler_conf *conf,
         return bj_err_set(err, -ENOMEM, "cluster");
     a->conf = conf;
     if (is_set(conf->via))
-        a->way = *conf->via == 'j' ? JSON : *conf->via == 'r' ? REST : TEXT;
+        a->way = *conf->via == 'j'   ? JSON
+                 : *conf->via == 'r' ? REST
+                 : *conf->via == 'p' ? PBS
+                                     : TEXT;
     const char *slurm_conf =
         is_set(conf->slurm_conf) ? conf->slurm_conf : getenv("SLURM_CONF");
     if (slurm_conf &&
@@ -95,6 +98,7 @@ struct reading {
     bool text; /* output is read line by line */
     struct bj_lines lines;
     struct bj_slurmjson *json;
+    struct bj_pbs_live *pbs;
 };
 
 /* A line that is too long is cut; its end is free text. */
@@ -312,6 +316,36 @@ static int read_own(struct reading *r, struct bj_cluster_reader *reader,
     return read_text(r, err);
 }
 
+/* --- PBS ------------------------------------------------------------------*/
+
+static int take_pbs(void *ctx, struct bj_slice piece, struct bj_err *err)
+{
+    struct reading *r = ctx;
+    return bj_pbs_live_feed(r->pbs, piece, err);
+}
+
+static int read_pbs(struct reading *r, struct bj_cluster_reader *reader,
+                    struct bj_err *err)
+{
+    const enum bj_pbs_list list = r->id == BJ_CLUSTER_NODES ? BJ_PBS_NODES
+                                  : r->id == BJ_CLUSTER_PARTITIONS
+                                      ? BJ_PBS_QUEUES
+                                      : BJ_PBS_JOBS;
+    *reader = *r->reader;
+    reader->argv = list == BJ_PBS_NODES    ? bj_pbsnodes_argv
+                   : list == BJ_PBS_QUEUES ? bj_qstat_queues_argv
+                                           : bj_qstat_argv;
+    r->reader = reader;
+    int e = bj_cluster_pbs_new(r->work, list, &r->pbs, err);
+    if (e < 0)
+        return e;
+    e = run_command(r, reader->argv, take_pbs, NULL, err);
+    if (e == 0)
+        e = bj_pbs_live_end(r->pbs, err);
+    bj_pbs_live_free(r->pbs);
+    return e;
+}
+
 /* --- all ------------------------------------------------------------------*/
 
 static int end_work(struct reading *r, struct bj_err *err)
@@ -347,7 +381,9 @@ int bj_cluster_query(struct bj_cluster_client *a, enum bj_cluster_source id,
         return bj_err_set(err, -EAGAIN,
                           "%s: the cluster's name is not known yet",
                           r.reader->name);
-    e = own              ? read_own(&r, &reader, err)
+    e = !r.reader->argv  ? read_text(&r, err)
+        : a->way == PBS  ? read_pbs(&r, &reader, err)
+        : own            ? read_own(&r, &reader, err)
         : a->way == TEXT ? read_text(&r, err)
         : a->way == JSON ? read_json(&r, err)
                          : read_rest(&r, err);

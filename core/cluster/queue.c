@@ -45,7 +45,7 @@ static uint64_t times(uint64_t n, uint64_t v)
 /* A resource that Slurm does not list is not requested. */
 static uint64_t listed(const struct bj_squeue_job *j, uint64_t v)
 {
-    return v == BJ_ABSENT && !j->brief ? 0 : v;
+    return v == BJ_ABSENT && !j->brief && !j->partial ? 0 : v;
 }
 
 /* A line may cover many array tasks; its request is for one of them. */
@@ -159,7 +159,7 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
     } lists[] = {
         {BJ_BY_USER, BJ_CL_USER_JOBS, j->user},
         {BJ_BY_ACCOUNT, BJ_CL_ACCOUNT_JOBS, j->account},
-        {j->brief ? 0 : BJ_BY_QOS, BJ_CL_QOS_JOBS, j->qos},
+        {j->brief || j->partial ? 0 : BJ_BY_QOS, BJ_CL_QOS_JOBS, j->qos},
         {j->brief || j->host_unknown ? 0 : BJ_BY_HOST, BJ_CL_HOST_JOBS,
          j->host},
         {j->brief ? 0 : BJ_BY_RESERVATION, BJ_CL_RESERVATION_JOBS,
@@ -174,7 +174,7 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
             add_to(w, &e, lists[i].list, bj_cluster_label(lists[i].key, &l),
                    e.state);
     }
-    if ((w->by & BJ_BY_FEATURE) && !j->brief)
+    if ((w->by & BJ_BY_FEATURE) && !j->brief && !j->partial)
         add_features(w, &e);
     add_gpus(w, &e, part);
     add_reason(w, &e, part);

@@ -32,8 +32,10 @@ static const struct bj_kv_key v2_keys[] = {
  * the last sample, the memory held then is not known: as much as the smaller
  * rest of both samples is not counted as held, all else is.  So short jobs and
  * short peaks are not underestimated, and page cache that grows afterwards
- * changes nothing.  Without the kernel's peak (cgroup v2 before Linux 5.19) the
- * largest sample remains, and mem_held_sampled says so. */
+ * changes nothing.  At the first sample nothing is known of the time before, so
+ * all of the kernel's peak counts, and mem_held_charged says so until more is
+ * held.  Without the kernel's peak (cgroup v2 before Linux 5.19) the largest
+ * sample remains, and mem_held_sampled says so. */
 static void note_held(struct bj_unit *u)
 {
     struct bj_usage *use = &u->use;
@@ -42,23 +44,28 @@ static void note_held(struct bj_unit *u)
         use->mem_shmem_bytes == BJ_ABSENT)
         return;
     const uint64_t held = use->mem_rss_bytes + use->mem_shmem_bytes;
-    if (held > u->most_held_bytes)
-        u->most_held_bytes = held;
-    use->mem_held_peak_bytes = u->most_held_bytes;
+    if (held > u->held.most_bytes) {
+        u->held.most_bytes = held;
+        u->held.charged = false;
+    }
+    use->mem_held_peak_bytes = u->held.most_bytes;
     use->mem_held_sampled = peak == BJ_ABSENT ? 1 : BJ_ABSENT;
     if (peak == BJ_ABSENT)
         return;
     const uint64_t rest = used > held ? used - held : 0;
-    if (peak > u->peak_seen_bytes) {
-        uint64_t least = rest < u->rest_bytes ? rest : u->rest_bytes;
-        if (peak > u->most_held_bytes + least)
-            u->most_held_bytes = peak - least;
-        u->peak_seen_bytes = peak;
+    if (peak > u->held.seen_bytes) {
+        uint64_t least = rest < u->held.rest_bytes ? rest : u->held.rest_bytes;
+        if (peak > u->held.most_bytes + least) {
+            u->held.most_bytes = peak - least;
+            u->held.charged = u->held.seen_bytes == 0;
+        }
+        u->held.seen_bytes = peak;
     }
-    u->rest_bytes = rest;
+    u->held.rest_bytes = rest;
     /* memory.stat is read after the peak and may be larger. */
     use->mem_held_peak_bytes =
-        u->most_held_bytes < peak ? u->most_held_bytes : peak;
+        u->held.most_bytes < peak ? u->held.most_bytes : peak;
+    use->mem_held_charged = u->held.charged ? 1 : BJ_ABSENT;
 }
 
 static int parse_v2_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum {
+    IO_USEC = 30 * 1000 * 1000,
     LINKS_A_PASS = 100000,
     THREADS_A_PROCESS = 8, /* on average, that max-processes allows for */
     BUF_KEEP = 1024 * 1024,
@@ -70,9 +71,10 @@ void bj_proctab_free(struct bj_proctab *t)
     free(t);
 }
 
-void bj_proctab_begin(struct bj_proctab *t, uint64_t now_usec)
+void bj_proctab_begin(struct bj_proctab *t, uint64_t now_usec, uint64_t io_usec)
 {
     t->now_usec = now_usec;
+    t->io_usec = io_usec < IO_USEC ? io_usec : IO_USEC;
     t->left = t->conf->max_processes;
     t->threads_left = t->left * THREADS_A_PROCESS;
     t->links_left = LINKS_A_PASS;

@@ -41,8 +41,9 @@
  * twice, and no total falls. I/O of a process after its last read is lost if no
  * process of the job waits for it. A parent that ignores SIGCHLD does not wait
  * for its children: nothing is subtracted from it. I/O counters are read when
- * the stat line has changed or 30 s have passed, but not while the process
- * sleeps.
+ * the stat line has changed or 30 s have passed (before a page at the slow
+ * interval or more rarely: a tenth of the time since the page before), but not
+ * while the process sleeps.
  *
  * Estimated CPU time by core (cgroup v2). The CPU time of a thread since the
  * last read is counted for the CPU on which it ran last; threads that ended in
@@ -76,8 +77,11 @@ int bj_proctab_new(const struct bj_conf *conf, const struct bj_host *host,
 /* After the last bj_jobproc_free.  NULL is fine. */
 void bj_proctab_free(struct bj_proctab *t);
 
-/* Begin a pass at now_usec (boot clock). Resets the budget of processes. */
-void bj_proctab_begin(struct bj_proctab *t, uint64_t now_usec);
+/* Begin a pass at now_usec (boot clock). Resets the budget of processes.
+ * io_usec: I/O counters that are older are read again (at most 30 s), unless
+ * the process has slept since. */
+void bj_proctab_begin(struct bj_proctab *t, uint64_t now_usec,
+                      uint64_t io_usec);
 
 /* Counters since the start: processes beyond max-processes, and faults. The
  * former include threads beyond eight times max-processes, open files beyond
@@ -113,6 +117,11 @@ int bj_proctab_update(struct bj_proctab *t, const struct bj_procjob *v,
 /* The sums alone; unknown ones are BJ_ABSENT. */
 void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
                      struct bj_procsum *ret);
+
+/* CPU time by executable (struct bj_exe_use), allocated in the arena, sorted by
+ * label; *list is unchanged where executables are not told apart. */
+void bj_jobproc_exes(const struct bj_proctab *t, const struct bj_jobproc *p,
+                     struct bj_arena *arena, struct bj_list *list);
 
 /* Sums of memory and I/O over the processes alive now, if BJ_EXTRA_ALIVE is
  * set: they fall when a process ends. Fields of unknown values are

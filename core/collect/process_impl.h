@@ -160,7 +160,7 @@ struct bj_proctab {
     int proc;    /* conf->procfs */
     int tmp_dir; /* of process tmp_pid; closed for the next process; -1: none */
     int32_t tmp_pid;
-    uint64_t hz, now_usec;
+    uint64_t hz, now_usec, io_usec;
     uint64_t left, threads_left, links_left; /* budget of this pass */
     uint64_t refused, faults;
     bool detail, percore; /* what to collect */

@@ -13,7 +13,6 @@
 
 enum {
     IO_BYTES = 512,
-    IO_USEC = 30 * 1000 * 1000,
     KEEP_READS = 2, /* a descriptor is kept after this many reads */
     MAX_ROUNDS = 16,
     MAX_ANCESTORS = 64,
@@ -92,7 +91,7 @@ static bool io_due(const struct bj_proctab *t, const struct bj_proc *e)
 {
     return e->io_due || e->io_usec == 0 ||
            ((!e->quiet.on || e->io_stale) &&
-            t->now_usec - e->io_usec >= IO_USEC);
+            t->now_usec - e->io_usec >= t->io_usec);
 }
 
 static void read_due(struct bj_proctab *t, struct bj_jobproc *p)

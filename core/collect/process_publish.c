@@ -43,8 +43,8 @@ static void publish_states(const struct bj_jobproc *p, struct bj_arena *arena,
 
 /* Labels begin with "/", "[" or "(u" ("(unreachable)"), so "(other)" sorts
  * first. */
-static void publish_exes(const struct bj_proctab *t, const struct bj_jobproc *p,
-                         struct bj_arena *arena, struct bj_list *list)
+void bj_jobproc_exes(const struct bj_proctab *t, const struct bj_jobproc *p,
+                     struct bj_arena *arena, struct bj_list *list)
 {
     size_t n = p->norder + 1u;
     struct bj_exe_use *v = bj_arena_alloc(arena, n * sizeof(*v));
@@ -126,7 +126,7 @@ void bj_jobproc_publish(const struct bj_proctab *t, const struct bj_jobproc *p,
     }
     bj_jobproc_sums(t, p, &job->proc);
     publish_states(p, arena, &job->states);
-    publish_exes(t, p, arena, &job->exes);
+    bj_jobproc_exes(t, p, arena, &job->exes);
     if (t->conf->extras)
         bj_proc_extra_publish(t, p, arena, job);
     publish_places(t, p, arena, &job->places);

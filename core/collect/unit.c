@@ -285,8 +285,8 @@ static bool still_valid(struct bj_unit *u, const struct bj_cgroup_reader *rd,
         return true;
     if (f->zero_slow)
         return !(which & BJ_UNIT_SLOW) && *field(u, f) == 0;
-    return f->notified && u->kept[f->keep] >= 0 && u->watched &&
-           !has_changed(rd, u->kept[f->keep]);
+    return f->notified && !(which & BJ_UNIT_ALONE) && u->kept[f->keep] >= 0 &&
+           u->watched && !has_changed(rd, u->kept[f->keep]);
 }
 
 static bool due(struct bj_unit *u, const struct bj_cgroup_reader *rd,

@@ -51,10 +51,17 @@ extern const char *const bj_page_sizes[BJ_PAGE_SIZES]; /* "2MB" */
 
 struct bj_unit {
     struct bj_usage use;
-    /* For the peak of the memory held (collect/memory.c): the highest so far;
-     * charged memory that was not held at the last sample; the kernel's peak
-     * then. */
-    uint64_t most_held_bytes, rest_bytes, peak_seen_bytes;
+    /* For the peak of the memory held (collect/memory.c), kept over a restart
+     * (core/peaks.h). */
+    struct bj_held_state {
+        uint64_t most_bytes;  /* the highest so far */
+        uint64_t rest_bytes;  /* charged and not held at the last sample */
+        uint64_t seen_bytes;  /* the kernel's peak then */
+        bool charged;         /* most_bytes is the kernel's peak at the first
+                                 sample */
+        uint64_t inode;       /* of the directory; 0: unknown */
+        uint64_t saved_bytes; /* most_bytes when it was saved */
+    } held;
     uint64_t slow_due_usec; /* when the slow files are read next */
     /* By collector; bit i: its file i is missing, its file i could not be
      * read. */
@@ -163,9 +170,15 @@ int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                   unsigned h, const char *rel);
 
 /* Read the files of a collector that are due.  which is a mask of the values
- * below: the unit is a job, read basic files only, read slow files too.  Faults
- * are counted in rd. */
-enum { BJ_UNIT_JOB = 1, BJ_UNIT_BASIC = 2, BJ_UNIT_SLOW = 4 };
+ * below: the unit is a job, read basic files only, read slow files too, read
+ * notified files too (between passes nobody has recorded which of them have
+ * changed).  Faults are counted in rd. */
+enum {
+    BJ_UNIT_JOB = 1,
+    BJ_UNIT_BASIC = 2,
+    BJ_UNIT_SLOW = 4,
+    BJ_UNIT_ALONE = 8
+};
 void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
                   const struct bj_cgroup_collector *c, unsigned which);
 

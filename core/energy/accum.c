@@ -20,7 +20,10 @@ enum {
     MARGIN = 2,                  /* times the highest power */
     REFRESH_USEC = USEC_PER_SEC, /* a counter may be updated this late */
     RETURN_PERIODS = 10, /* within which a fall can turn out to be false */
-    ALIKE = 4            /* factor between two rates that confirm each other */
+    ALIKE = 4,           /* factor between two rates that confirm each other */
+    NODE_RISE =
+        10, /* factor by which a node's power may exceed what was seen */
+    WAIT_PERIODS = 3 /* a sample that is held back delays values this long */
 };
 
 static void add(struct bj_accum *a, uint64_t uj)
@@ -33,13 +36,17 @@ static void add(struct bj_accum *a, uint64_t uj)
     a->total_uj += uj < room ? uj : room;
 }
 
+static bool max_known(const struct bj_zone_sample *s)
+{
+    return s->max_uw != BJ_ABSENT && s->max_uw != 0;
+}
+
 /* The energy that is possible in that time; twice the highest power, since
  * limits are exceeded for short times. */
 static bj_u128 possible_uj(const struct bj_accum *a,
                            const struct bj_zone_sample *s, uint64_t dt_usec)
 {
-    bool known = s->max_uw != BJ_ABSENT && s->max_uw != 0;
-    uint64_t max = known ? s->max_uw : default_max_uw[s->role];
+    uint64_t max = max_known(s) ? s->max_uw : default_max_uw[s->role];
     bj_u128 uw = MARGIN * (bj_u128)(max > a->seen_uw ? max : a->seen_uw);
     /* Above 2^64 uW, any value above all counters will do. */
     if (uw > UINT64_MAX)
@@ -125,6 +132,7 @@ static void hold(struct bj_accum *a, const struct bj_zone_sample *s,
 {
     a->held_uj = s->energy_uj;
     a->held_usec = stamp;
+    a->false_uw = 0;
     a->implausible++;
 }
 
@@ -167,7 +175,9 @@ static void take_counter(struct bj_accum *a, const struct bj_zone_sample *s,
                          uint64_t stamp, uint64_t period_usec)
 {
     a->power_uw = BJ_ABSENT;
-    if (a->counter_stamp_usec == 0) {
+    bool again = s->restarted && a->counter_stamp_usec != 0;
+    if (again || a->counter_stamp_usec == 0) {
+        a->resets += again;
         bj_accum_forget(a);
         a->raw_uj = s->energy_uj;
         a->counter_stamp_usec = a->moved_usec = stamp;
@@ -200,51 +210,134 @@ static void take_counter(struct bj_accum *a, const struct bj_zone_sample *s,
     }
 }
 
+bool bj_accum_waits(const struct bj_accum *a, uint64_t now_usec,
+                    uint64_t period_usec)
+{
+    bool counter = a->counter_stamp_usec != 0;
+    uint64_t last = counter ? a->counter_stamp_usec : a->power_stamp_usec;
+    uint64_t held = counter ? a->held_usec : a->held_power_usec;
+    return held != 0 && last != 0 &&
+           now_usec < last + WAIT_PERIODS * period_usec;
+}
+
 void bj_accum_held_text(const struct bj_accum *a, char *ret, size_t cap)
 {
     uint64_t dt = a->held_usec - a->counter_stamp_usec;
-    snprintf(ret, cap,
-             "energy counter went from %" PRIu64 " to %" PRIu64
-             " uJ in %" PRIu64 " ms, which is not possible; counted from the "
-             "next reading that confirms it (logged once)",
-             a->raw_uj, a->held_uj, dt / 1000);
+    if (a->false_uw != 0)
+        snprintf(ret, cap,
+                 "a power of %" PRIu64
+                 " W is not possible and was not confirmed; left out (logged "
+                 "once)",
+                 a->false_uw / 1000000);
+    else
+        snprintf(ret, cap,
+                 "energy counter went from %" PRIu64 " to %" PRIu64
+                 " uJ in %" PRIu64
+                 " ms, which is not possible; counted from the next reading "
+                 "that confirms it (logged once)",
+                 a->raw_uj, a->held_uj, dt / 1000);
 }
 
 void bj_accum_forget(struct bj_accum *a)
 {
     a->counter_stamp_usec = a->power_stamp_usec = a->moved_usec = 0;
     a->held_usec = a->old_usec = a->steps = 0;
-}
-
-/* The power that a zone reports is possible, unless it is far above its limit.
- */
-static void learn_level(struct bj_accum *a, const struct bj_zone_sample *s)
-{
-    bool known = s->max_uw != BJ_ABSENT && s->max_uw != 0;
-    bool sound = !known || s->power_uw / MARGIN <= s->max_uw;
-    if (sound && s->power_uw > a->seen_uw)
-        a->seen_uw = s->power_uw;
+    a->held_uw = a->held_power_usec = 0;
 }
 
 /* Add the trapezoid below two levels; the remaining fraction of a microjoule is
  * carried over. */
-static void take_power(struct bj_accum *a, const struct bj_zone_sample *s,
-                       uint64_t stamp, uint64_t period_usec)
+static void take_power(struct bj_accum *a, uint64_t uw, uint64_t stamp,
+                       uint64_t period_usec)
 {
     const uint32_t whole = 2 * USEC_PER_SEC;
     const uint64_t dt_max = UINT64_C(1) << 62;
     uint64_t dt = stamp - a->power_stamp_usec;
-    if (a->power_stamp_usec == 0)
+    if (a->power_stamp_usec == 0 || a->counter_stamp_usec != 0)
         return;
     if (a->slept || dt > 3 * (bj_u128)period_usec) {
         a->gaps++;
         return;
     }
-    bj_u128 sum = (bj_u128)a->raw_power_uw + s->power_uw;
+    bj_u128 sum = (bj_u128)a->raw_power_uw + uw;
     bj_u128 area = sum * (dt < dt_max ? dt : dt_max) + a->part;
     a->part = (uint32_t)(area % whole);
     area /= whole;
     add(a, area < BJ_ABSENT ? (uint64_t)area : BJ_ABSENT);
+}
+
+static void move_level(struct bj_accum *a, uint64_t uw, uint64_t stamp,
+                       uint64_t period_usec)
+{
+    take_power(a, uw, stamp, period_usec);
+    a->raw_power_uw = uw;
+    a->power_stamp_usec = stamp;
+}
+
+static bool possible_level(const struct bj_accum *a,
+                           const struct bj_zone_sample *s, uint64_t uw)
+{
+    bool node = s->role == BJ_ZONE_NODE || s->role == BJ_ZONE_PLATFORM;
+    if (max_known(s))
+        return uw / MARGIN <= s->max_uw || uw <= a->seen_uw;
+    if (node && a->seen_uw != 0)
+        return uw / NODE_RISE <= a->seen_uw;
+    return uw / MARGIN <= default_max_uw[s->role] || uw <= a->seen_uw;
+}
+
+/* A source that always reports 65535 W confirms itself: there is a limit. */
+static bool can_learn(const struct bj_zone_sample *s, uint64_t uw)
+{
+    uint64_t max = max_known(s) ? s->max_uw : default_max_uw[s->role];
+    return uw / MARGIN / ALIKE <= max;
+}
+
+static void deny(struct bj_accum *a, uint64_t uw)
+{
+    a->false_uw = uw;
+    a->implausible++;
+}
+
+/* The highest of two levels in a row is seen. */
+static void see(struct bj_accum *a, uint64_t before_uw, uint64_t uw)
+{
+    uint64_t both = before_uw < uw ? before_uw : uw;
+    a->seen_uw = both > a->seen_uw ? both : a->seen_uw;
+}
+
+/* Take a level; false: it is held back. */
+static bool take_level(struct bj_accum *a, const struct bj_zone_sample *s,
+                       uint64_t stamp, uint64_t period_usec)
+{
+    const uint64_t uw = s->power_uw;
+    if (a->power_stamp_usec != 0 && a->seen_uw == 0) {
+        see(a, a->raw_power_uw, uw);
+        if (!possible_level(a, s, a->raw_power_uw)) { /* the first one */
+            deny(a, a->raw_power_uw);
+            a->power_stamp_usec = 0;
+        }
+    }
+    bool possible = possible_level(a, s, uw);
+    bool confirms = a->held_uw != 0 && uw / MARGIN <= a->held_uw &&
+                    a->held_uw / MARGIN <= uw && can_learn(s, uw);
+    if (!possible && !confirms) {
+        if (a->held_uw != 0)
+            deny(a, a->held_uw);
+        a->held_uw = uw;
+        a->held_power_usec = stamp;
+        return false;
+    }
+    if (confirms) {
+        see(a, a->held_uw, uw);
+        move_level(a, a->held_uw, a->held_power_usec, period_usec);
+    } else if (a->held_uw != 0) {
+        deny(a, a->held_uw);
+    }
+    a->held_uw = a->held_power_usec = 0;
+    if (a->power_stamp_usec != 0)
+        see(a, a->raw_power_uw, uw);
+    move_level(a, uw, stamp, period_usec);
+    return true;
 }
 
 void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
@@ -255,20 +348,15 @@ void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
     if (stamp <= a->stamp_usec)
         return;
     a->limit_uw = s->limit_uw;
-    if (power)
-        learn_level(a, s);
     if (counter)
         take_counter(a, s, stamp, period_usec);
-    else if (power && a->counter_stamp_usec == 0)
-        take_power(a, s, stamp, period_usec);
-    if (power) {
-        a->raw_power_uw = a->power_uw = s->power_uw;
-        a->power_stamp_usec = stamp;
-    } else if (!counter) {
+    bool taken = power && take_level(a, s, stamp, period_usec);
+    if (taken)
+        a->power_uw = s->power_uw;
+    else if (power || !counter)
         a->power_uw = BJ_ABSENT;
-    }
     /* With a counter, slept stays set until the counter's next sample. */
-    if (power && a->counter_stamp_usec == 0)
+    if (taken && a->counter_stamp_usec == 0)
         a->slept = false;
     a->stamp_usec = stamp;
 }

@@ -24,15 +24,22 @@ struct bj_accum {
     uint64_t gaps;   /* power samples too far apart: nothing added */
     uint64_t doubts; /* counter samples so far apart that another wrap was
                         possible: the energy is the minimum */
-    uint64_t implausible; /* counter samples that no possible power explains:
-                             held back; of this process */
-    uint64_t seen_uw;     /* the highest power that was seen; 0: none */
-    uint64_t moved_usec;  /* when raw_uj was first read */
-    uint64_t steps; /* samples since the first at which the counter grew */
-    uint64_t held_uj, held_usec; /* the sample that is held back; 0: none */
-    uint64_t old_uj, old_usec;   /* position before the counter fell last; 0:
+    uint64_t implausible; /* samples that no possible power explains: counters
+                             that are held back, and levels that the next one
+                             does not confirm; of this process */
+    uint64_t seen_uw;    /* the highest power of two levels in a row, or learned
+                            from a counter; 0: none */
+    uint64_t moved_usec; /* when raw_uj was first read */
+    uint64_t steps;      /* samples since the first at which the counter grew */
+    uint64_t held_uj, held_usec; /* the counter's sample that is held back; 0:
                                     none */
-    uint64_t since_uj;           /* added since then */
+    uint64_t held_uw,
+        held_power_usec; /* the level that is held back; 0: none */
+    uint64_t false_uw;   /* the last level that was not confirmed; 0: none, or a
+                            counter was held back since */
+    uint64_t old_uj, old_usec; /* position before the counter fell last; 0:
+                                  none */
+    uint64_t since_uj;         /* added since then */
     uint64_t excess_uj; /* added too much: not added again from further steps */
     uint32_t part; /* of a microjoule, in 2 000 000ths: the remainder of power
                       samples */
@@ -56,11 +63,26 @@ struct bj_accum {
  * reset, and the energy between is unknown.  A second step at a similar rate:
  * the power is higher than assumed, and is learned.  If a counter that fell
  * returns soon to where it was, the fall was false, and only the energy since
- * then is added.  A jump away from the first sample is never added. */
+ * then is added.  A jump away from the first sample is never added.
+ *
+ * A level cannot exceed twice max_uw, or the value by the zone's role; that of
+ * a node without max_uw not ten times the highest of two levels in a row.  A
+ * level above is held back: the next one confirms it if it is between half and
+ * twice of it, and both count, unless it is above eight times max_uw; else it
+ * was false, and is left out.
+ *
+ * A sample with restarted is the first of a counter that began again: the
+ * energy since the sample before is unknown, which counts as a reset. */
 void bj_accum_take(struct bj_accum *a, const struct bj_zone_sample *s,
                    uint64_t now_usec, uint64_t period_usec);
 
-/* Describe the sample that is held back, for a log. */
+/* Whether a sample is held back that the next reading may confirm, so that the
+ * energy since the last position is not known yet.  Not for longer than some
+ * periods. */
+bool bj_accum_waits(const struct bj_accum *a, uint64_t now_usec,
+                    uint64_t period_usec);
+
+/* Describe the newest implausible sample, for a log. */
 enum { BJ_ACCUM_TEXT = 200 };
 void bj_accum_held_text(const struct bj_accum *a, char *ret, size_t cap);
 

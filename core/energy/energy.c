@@ -104,6 +104,21 @@ bool bj_energy_search(struct bj_energy *e, uint64_t now_usec)
     return bj_meters_search(e->meters, now_usec);
 }
 
+bool bj_energy_hurry(struct bj_energy *e, uint64_t now_usec, uint64_t gap_usec)
+{
+    return bj_meters_hurry(e->meters, now_usec, gap_usec);
+}
+
+void bj_energy_await(struct bj_energy *e, uint64_t end_usec)
+{
+    bj_meters_await(e->meters, end_usec);
+}
+
+void bj_energy_page(struct bj_energy *e, uint64_t now_usec, uint64_t gap_usec)
+{
+    bj_meters_page(e->meters, now_usec, gap_usec);
+}
+
 bool bj_energy_meters(const struct bj_energy *e, struct bj_buf *out)
 {
     return e && bj_meters_names(e->meters, out);
@@ -139,6 +154,7 @@ static void load_state(struct bj_energy *e, struct bj_slice *ret_extra)
     bool same = false;
     int r = bj_state_open(e->conf->energy.state_file, &e->state, &text, &err);
     if (r < 0) {
+        bj_err_wrap(&err, r, "totals are lost when this process ends");
         log_message(e, BJ_LOG_WARN, &err);
         return;
     }
@@ -333,7 +349,7 @@ static uint64_t gpu_total(struct bj_energy *e, uint64_t own_uj,
 }
 
 static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
-                                uint64_t gpu_uj)
+                                uint64_t gpu_uj, bool gpu_held)
 {
     static const enum bj_zone_role roles[] = {
         [BJ_ENERGY_CPU] = BJ_ZONE_CPU,
@@ -357,13 +373,16 @@ static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
     for (int c = 0; c < BJ_ENERGY_OTHER; c++) {
         const struct bj_role_total *role = &totals->role[roles[c]];
         tick.total_uj[c] = role->source ? role->uj : BJ_ABSENT;
+        tick.held[c] = role->source && role->held;
     }
     tick.total_uj[BJ_ENERGY_GPU] =
         gpu_total(e, gpu_uj, tick.total_uj[BJ_ENERGY_GPU]);
+    tick.held[BJ_ENERGY_GPU] |= gpu_held;
     tick.total_uj[BJ_ENERGY_OTHER] = BJ_ABSENT;
     if (totals->role[BJ_ZONE_NODE].source) {
         tick.node_uj = totals->role[BJ_ZONE_NODE].uj;
         tick.node_stamp_usec = totals->role[BJ_ZONE_NODE].stamp_usec;
+        tick.held[BJ_ENERGY_OTHER] = totals->role[BJ_ZONE_NODE].held;
     }
     return tick;
 }
@@ -423,9 +442,9 @@ bool bj_energy_gpus_counted(const struct bj_energy *e)
 }
 
 void bj_energy_tick(struct bj_energy *e, const struct bj_core *core,
-                    uint64_t gpu_uj)
+                    uint64_t gpu_uj, bool gpu_held)
 {
-    struct bj_tick tick = make_tick(e, core, gpu_uj);
+    struct bj_tick tick = make_tick(e, core, gpu_uj, gpu_held);
     unsigned last = e->copies->last;
     bj_ledger_tick(e->ledger, &tick);
     e->last_usec = core->now_usec;
@@ -441,7 +460,7 @@ int bj_energy_save(struct bj_energy *e, struct bj_err *err)
     struct bj_slice text = {e->text.p, e->text.len};
     if (!e->state)
         return 0;
-    int r = text.n > 0 ? bj_state_save(e->state, text, err)
+    int r = text.n > 0 ? bj_state_save(e->state, text, true, err)
                        : bj_err_set(err, -ENOMEM, "energy.state-file");
     return r < 0 ? bj_err_wrap(err, r, "totals not saved") : 0;
 }

@@ -32,6 +32,11 @@ void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 /* Search for meters periodically; true while a meter exists. */
 bool bj_energy_search(struct bj_energy *e, uint64_t now_usec);
 
+/* For pages: the functions of core/energy/meters.h. */
+bool bj_energy_hurry(struct bj_energy *e, uint64_t now_usec, uint64_t gap_usec);
+void bj_energy_await(struct bj_energy *e, uint64_t end_usec);
+void bj_energy_page(struct bj_energy *e, uint64_t now_usec, uint64_t gap_usec);
+
 /* bj_meters_names; e may be NULL. */
 bool bj_energy_meters(const struct bj_energy *e, struct bj_buf *out);
 
@@ -52,10 +57,10 @@ bool bj_energy_gpus_counted(const struct bj_energy *e);
 
 /* Read the meters, attribute the energy, and copy the values to show after
  * saving.  gpu_uj: total energy that the GPUs report themselves, of which jobs
- * got their part by bj_account_gpu; BJ_ABSENT: none.  Errors of meters are in
- * their own metrics. */
+ * got their part by bj_account_gpu; BJ_ABSENT: none.  gpu_held: some of it is
+ * held back.  Errors of meters are in their own metrics. */
 void bj_energy_tick(struct bj_energy *e, const struct bj_core *core,
-                    uint64_t gpu_uj);
+                    uint64_t gpu_uj, bool gpu_held);
 
 /* Format the state to be saved.  lines: further lines for it; the lines of
  * energy are appended to them. */

@@ -281,7 +281,7 @@ static int read_channel(const struct channel *ch, uint64_t *ret,
         r = bj_err_set(&e, -ERANGE, "%s: %llu uW", ch->file,
                        (unsigned long long)v);
     if (r < 0)
-        return bj_err_set(err, r, "%s", e.msg);
+        return bj_err_copy(err, r, &e);
     if (v > 0 || ch->energy || ch->sample.role == BJ_ZONE_PART)
         *ret = v;
     return 0;

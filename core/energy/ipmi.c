@@ -314,7 +314,7 @@ static int completion(const struct transfer *t)
         return 0;
     for (size_t i = 0; i < sizeof(completions) / sizeof(completions[0]); i++) {
         if (completions[i].code == code)
-            return bj_err_set(t->err, completions[i].fault, "%s: %s (0x%02X)",
+            return bj_err_say(t->err, completions[i].fault, "%s: %s (0x%02X)",
                               t->request->what, completions[i].text, code);
     }
     return bj_err_set(t->err, -EIO, "%s: completion code 0x%02X",

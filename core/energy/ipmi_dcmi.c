@@ -81,7 +81,7 @@ static int limit(struct dcmi *d, uint64_t *ret_uw, struct bj_err *err)
         return 0;
     int r = bj_ipmi_send(d->bmc, &request, &reply, &why);
     if (reply.n == 0 || r == -ETIMEDOUT)
-        return bj_err_set(err, r, "%s", why.msg);
+        return bj_err_copy(err, r, &why);
     if (reply.b[0] == BJ_IPMI_NOT_ACTIVE)
         return 0;
     d->no_limit = r < 0 || reply.n < LIMIT_BYTES || reply.b[1] != GROUP_DCMI;

@@ -96,7 +96,7 @@ static int each_sensor(struct sdr *m, struct bj_meter_sample *out,
         uint64_t uw = 0;
         int r = reading(m, s, &uw, &why);
         if (hopeless(r))
-            return bj_err_set(err, r, "%s", why.msg);
+            return bj_err_copy(err, r, &why);
         if (r != -ENODATA)
             m->silent[i] = 0;
         else if (m->silent[i] <= PATIENCE)
@@ -117,7 +117,7 @@ static int read_sensors(struct sdr *m, struct bj_meter_sample *out,
     if (r < 0)
         return r;
     if (sum.fault < 0)
-        return bj_err_set(err, sum.fault, "%s", sum.err.msg);
+        return bj_err_copy(err, sum.fault, &sum.err);
     if (sum.n == 0)
         return bj_err_set(err, -ENODATA,
                           "no power sensor of the node has a reading");
@@ -140,7 +140,7 @@ static int check_records(struct sdr *m, struct bj_err *err)
         return 0;
     int r = bj_sdr_changed(m->bmc, &changed, &why);
     if (hopeless(r))
-        return bj_err_set(err, r, "%s", why.msg);
+        return bj_err_copy(err, r, &why);
     if (r == 0 && changed != m->changed)
         return bj_err_set(err, -ENODEV, "the BMC's sensor records changed");
     return 0;

@@ -82,6 +82,9 @@ struct bj_tick {
                                  window */
     uint64_t cpu_usec;        /* used by the whole node, or BJ_ABSENT */
     uint64_t mem_bytes;       /* the same */
+    bool held[BJ_COMPONENTS]; /* some energy is held back (accum.h), which the
+                                 total does not include: the window waits for
+                                 it; other: of the node */
     bool suspended; /* the machine was suspended since the last tick */
 };
 

@@ -193,9 +193,13 @@ static bool wait_for_any(struct bj_ledger *l, const struct bj_tick *t,
                          uint64_t dt)
 {
     bool wait = false;
-    for (enum bj_component c = 0; c < BJ_ENERGY_OTHER; c++)
-        wait |= wait_for(l, &l->intake[c], t->total_uj[c] != BJ_ABSENT, dt);
-    return wait_for(l, &l->intake[BJ_ENERGY_OTHER], is_fresh(l, t), dt) || wait;
+    for (enum bj_component c = 0; c < BJ_COMPONENTS; c++) {
+        bool value =
+            c == BJ_ENERGY_OTHER ? is_fresh(l, t) : t->total_uj[c] != BJ_ABSENT;
+        wait |= wait_for(l, &l->intake[c], value, dt);
+        wait |= t->held[c];
+    }
+    return wait;
 }
 
 /* Whether meters were read, but have reported no new energy yet. */

@@ -43,6 +43,7 @@ struct bj_zone_sample {
     uint64_t max_uw;     /* maximum power of the zone, to check values */
     uint64_t stamp_usec; /* CLOCK_BOOTTIME of the measurement; absent: time of
                             the read */
+    bool restarted;      /* the counter began again since the last sample */
 };
 
 struct bj_meter_sample {

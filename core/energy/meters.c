@@ -123,6 +123,28 @@ bool bj_meters_search(struct bj_meters *m, uint64_t now_usec)
     return m->any;
 }
 
+bool bj_meters_hurry(struct bj_meters *m, uint64_t now_usec, uint64_t gap_usec)
+{
+    bool any = false;
+    for (size_t i = 0; i < SLOTS; i++)
+        any |= m->slot[i] && bj_slot_hurry(m->slot[i], now_usec, gap_usec);
+    return any;
+}
+
+void bj_meters_await(struct bj_meters *m, uint64_t end_usec)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        if (m->slot[i])
+            bj_slot_await(m->slot[i], end_usec);
+}
+
+void bj_meters_page(struct bj_meters *m, uint64_t now_usec, uint64_t gap_usec)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        if (m->slot[i])
+            bj_slot_page(m->slot[i], now_usec, gap_usec);
+}
+
 bool bj_meters_names(const struct bj_meters *m, struct bj_buf *out)
 {
     struct bj_slot_view *v = malloc(sizeof(*v));
@@ -164,7 +186,7 @@ static struct role_value role_sum(const struct bj_slot_view *v,
         t.partial |= platform;
         t.uj += a->total_uj;
         t.odd += a->resets + a->gaps + a->implausible;
-        t.held |= a->held_usec != 0;
+        t.held |= bj_accum_waits(a, now_usec, v->period_usec);
         t.level |= a->counter_stamp_usec == 0;
         t.fresh |= v->running &&
                    a->stamp_usec + FRESH_PERIODS * v->period_usec >= now_usec;
@@ -208,6 +230,7 @@ static void add_slot(struct bj_meters *m, size_t i,
         m->role_uj[r] += delta;
         total->source = v->kind->name;
         total->partial = t.partial;
+        total->held = t.held;
         total->power_uw = t.power_uw;
         total->stamp_usec = t.stamp_usec;
     }

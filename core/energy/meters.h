@@ -21,6 +21,7 @@ struct bj_role_total {
     uint64_t stamp_usec; /* of its newest sample */
     const char *source;  /* kind's name; NULL: no meter has a value now */
     bool partial;
+    bool held; /* some energy is held back (accum.h): uj does not include it */
 };
 
 enum { BJ_ROLES = BJ_ZONE_NODE + 1 }; /* number of roles that are summed */
@@ -40,6 +41,12 @@ void bj_meters_free(struct bj_meters *m);
 /* Search for further meters, at most once a minute; cheap.  True while a meter
  * exists. */
 bool bj_meters_search(struct bj_meters *m, uint64_t now_usec);
+
+/* For pages, as in core/poller.h: the meters with a thread.  hurry: true if any
+ * is worth waiting for.  await may be called without the core's lock. */
+bool bj_meters_hurry(struct bj_meters *m, uint64_t now_usec, uint64_t gap_usec);
+void bj_meters_await(struct bj_meters *m, uint64_t end_usec);
+void bj_meters_page(struct bj_meters *m, uint64_t now_usec, uint64_t gap_usec);
 
 /* Append the names of open meters, each after " " or ", "; false: none is
  * open. */

@@ -51,7 +51,7 @@ struct place {
 struct zone {
     int fd; /* or -errno of open(2) */
     unsigned shift;
-    struct bj_zone_sample sample;
+    struct bj_zone_sample sample; /* restarted: not read since it was opened */
 };
 
 struct perf {
@@ -230,15 +230,17 @@ static int open_event(void *ctx, struct perf_event_attr *attr, int cpu)
  * even when the kernel moves it to another CPU of the package; else open a new
  * one. */
 static int keep_or_open(const struct perf *m, struct zone *old, size_t nold,
-                        const struct zone *z, uint64_t config, unsigned cpu)
+                        struct zone *z, uint64_t config, unsigned cpu)
 {
     for (size_t i = 0; i < nold; i++) {
         int fd = old[i].fd;
         if (fd < 0 || strcmp(old[i].sample.name, z->sample.name) != 0)
             continue;
         old[i].fd = -1;
+        z->sample.restarted = old[i].sample.restarted;
         return fd;
     }
+    z->sample.restarted = true;
     struct perf_event_attr attr = {
         .type = m->type, .size = sizeof(attr), .config = config};
     return m->opener.open(m->opener.ctx, &attr, (int)cpu);
@@ -318,6 +320,12 @@ static int read_zone(struct zone *z, uint64_t *ret, struct bj_err *err)
                : 0;
 }
 
+static void add_count(struct zone *z, uint64_t uj, struct bj_meter_sample *out)
+{
+    bj_zone_add(out, &z->sample)->energy_uj = uj;
+    z->sample.restarted = false;
+}
+
 static int perf_read(void *meter, struct bj_meter_sample *out,
                      struct bj_err *err)
 {
@@ -335,7 +343,7 @@ static int perf_read(void *meter, struct bj_meter_sample *out,
         else if (r < 0)
             bj_zone_fault(&fault, err, r, &e);
         else if (m->zone[i].sample.role != BJ_ZONE_PLATFORM || uj > 0)
-            bj_zone_add(out, &m->zone[i].sample)->energy_uj = uj;
+            add_count(&m->zone[i], uj, out);
     }
     if (fault == 0 && out->n == 0)
         return bj_err_set(err, -ENODEV, "all events of 'power' have ended");

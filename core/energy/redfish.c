@@ -135,7 +135,7 @@ static int probe_all(struct redfish *m, struct bj_err *err)
         struct bj_err why = {0};
         int r = probe(m, &m->source[i], &why);
         if (r < 0 && hopeless(r) && r != -ENODEV)
-            return bj_err_set(err, r, "%s", why.msg);
+            return bj_err_copy(err, r, &why);
         if (r < 0 && r != -ENODATA && r != -ENODEV)
             bj_zone_fault(&first, err, r, &why);
         if (r == 0 && n != i)

@@ -100,7 +100,7 @@ static void forget_positions(struct bj_slot_view *v)
         bj_accum_forget(&v->zone[i].accum);
 }
 
-/* Log the first reading of a zone that is held back. */
+/* Log the first implausible reading of a zone. */
 static void log_held(struct bj_slot *s, const struct bj_meter_zone *z)
 {
     char line[BJ_ACCUM_TEXT + 120];
@@ -123,7 +123,7 @@ static void take_sample(struct bj_slot *s, uint64_t now_usec)
         bj_accum_take(&z->accum, sample, now_usec, s->view.period_usec);
         if (z->accum.implausible == before)
             continue;
-        s->view.faults[IMPLAUSIBLE]++;
+        s->view.faults[IMPLAUSIBLE] += z->accum.implausible - before;
         if (before == 0)
             log_held(s, z);
     }
@@ -180,14 +180,17 @@ static int attempt(struct bj_slot *s, struct bj_err *err)
 
 /* When the meter is due again.  A fast meter that is open is read at every
  * tick. */
-static uint64_t next_due(const struct bj_slot *s, int r, uint64_t now)
+static uint64_t next_due(const struct bj_slot *s, int r, uint64_t now,
+                         uint64_t took)
 {
     if (r == -ENODEV)
         return UINT64_MAX;
     if (!s->meter)
         return now + bj_poller_back_off(BACK_OFF_USEC, s->in_a_row);
-    return now + bj_poller_back_off(s->view.period_usec,
-                                    r < 0 && s->slow ? s->in_a_row : 0);
+    if (r < 0 && s->slow)
+        return now + bj_poller_back_off(s->view.period_usec, s->in_a_row);
+    return bj_poller_aligned(&s->poller, now, now + s->view.period_usec,
+                             s->view.period_usec, took);
 }
 
 static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
@@ -201,7 +204,7 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
         forget_positions(v);
     v->kind = s->kind;
     v->failing = fails;
-    s->poller.due_usec = next_due(s, r, now);
+    s->poller.due_usec = next_due(s, r, now, now - begun);
     s->in_a_row = fails ? s->in_a_row + 1 : 0;
     if (r == -ENODEV) {
         log_missing(s);
@@ -334,6 +337,36 @@ void bj_slot_tick(struct bj_slot *s, uint64_t now_usec)
 {
     if (!s->slow && (s->meter || now_usec >= s->poller.due_usec))
         read_fast(s);
+}
+
+/* Whether a thread reads it, and successfully. */
+static bool reads(const struct bj_slot *s)
+{
+    return s->slow && s->view.running && !s->view.failing;
+}
+
+bool bj_slot_hurry(struct bj_slot *s, uint64_t now_usec, uint64_t gap_usec)
+{
+    pthread_mutex_lock(s->poller.lock);
+    bool ret = reads(s) && bj_poller_hurry(&s->poller, now_usec, gap_usec,
+                                           s->view.period_usec, false);
+    pthread_mutex_unlock(s->poller.lock);
+    return ret;
+}
+
+void bj_slot_await(struct bj_slot *s, uint64_t end_usec)
+{
+    pthread_mutex_lock(s->poller.lock);
+    bj_poller_await(&s->poller, end_usec);
+    pthread_mutex_unlock(s->poller.lock);
+}
+
+void bj_slot_page(struct bj_slot *s, uint64_t now_usec, uint64_t gap_usec)
+{
+    pthread_mutex_lock(s->poller.lock);
+    if (reads(s))
+        bj_poller_page(&s->poller, now_usec, gap_usec, s->view.period_usec);
+    pthread_mutex_unlock(s->poller.lock);
 }
 
 void bj_slot_suspended(struct bj_slot *s)

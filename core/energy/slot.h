@@ -43,6 +43,11 @@ bool bj_slot_search(struct bj_slot *s, uint64_t now_usec);
 /* Read the meter if it is a fast one. */
 void bj_slot_tick(struct bj_slot *s, uint64_t now_usec);
 
+/* For a meter with a thread: the functions of core/poller.h for pages. */
+bool bj_slot_hurry(struct bj_slot *s, uint64_t now_usec, uint64_t gap_usec);
+void bj_slot_await(struct bj_slot *s, uint64_t end_usec);
+void bj_slot_page(struct bj_slot *s, uint64_t now_usec, uint64_t gap_usec);
+
 /* The machine was suspended: counters may have been reset. */
 void bj_slot_suspended(struct bj_slot *s);
 

@@ -40,14 +40,10 @@ static int take_lock(struct bj_state *s, struct bj_err *err)
         return bj_err_set(err, -ENAMETOOLONG, "energy.state-file: %s", s->path);
     s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (s->lock < 0)
-        return bj_err_set(err, -errno,
-                          "totals are lost when this process ends: open %s",
-                          name);
+        return bj_file_fail(err, -errno, "open", AT_FDCWD, name, R_OK | W_OK);
     if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
         return bj_err_set(err, errno == EWOULDBLOCK ? -EBUSY : -errno,
-                          "totals are lost when this process ends: another "
-                          "process has locked %s",
-                          name);
+                          "another process has locked %s", name);
     return 0;
 }
 
@@ -60,7 +56,7 @@ static int read_text(struct bj_state *s, struct bj_slice *ret,
     if (fd < 0 && errno == ENOENT)
         return 0;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return bj_err_set(err, -errno, "open %s", s->path);
+        return bj_file_fail(err, -errno, "open", AT_FDCWD, s->path, R_OK);
     if (!S_ISREG(st.st_mode) || st.st_size > STATE_CAP)
         return bj_err_set(err, -EFBIG, "%s: expected a file of at most 16 MiB",
                           s->path);
@@ -124,9 +120,10 @@ uint64_t bj_state_saved_sec(const struct bj_state *s)
     return s->saved_sec;
 }
 
-int bj_state_save(struct bj_state *s, struct bj_slice text, struct bj_err *err)
+int bj_state_save(struct bj_state *s, struct bj_slice text, bool sync,
+                  struct bj_err *err)
 {
-    return bj_save(s->path, text, 0600, BJ_SAVE_SYNC, err);
+    return bj_save(s->path, text, 0600, sync ? BJ_SAVE_SYNC : 0, err);
 }
 
 void bj_state_keep_aside(struct bj_state *s, struct bj_err *err)

@@ -21,8 +21,10 @@ struct bj_slice bj_state_boot_id(const struct bj_state *s);
  * there was none. */
 uint64_t bj_state_saved_sec(const struct bj_state *s);
 
-/* Replace the file; synced to disk when the call returns 0. */
-int bj_state_save(struct bj_state *s, struct bj_slice text, struct bj_err *err);
+/* Replace the file.  sync: it is on the disk when the call returns 0; else only
+ * an end of the process cannot lose it. */
+int bj_state_save(struct bj_state *s, struct bj_slice text, bool sync,
+                  struct bj_err *err);
 
 /* Rename an unusable file to PATH.bad.  err has the reason; the new name is
  * appended to it. */

@@ -267,6 +267,15 @@ bool bj_environ_knows(struct bj_slice system)
     return false;
 }
 
+bool bj_environ_gives(struct bj_slice system, enum bj_ident_field field)
+{
+    for (int i = 0; i < NROWS; i++)
+        if (rows[i].what == (int)field &&
+            bj_slice_eq(bj_slice_str(rows[i].system), system))
+            return true;
+    return false;
+}
+
 bool bj_environ_job(struct bj_slice env, struct bj_slice system,
                     struct bj_slice jobid, struct bj_environ *ret)
 {

@@ -46,5 +46,7 @@ bool bj_environ_job(struct bj_slice env, struct bj_slice system,
 /* Whether variables of the batch system are known, so that an environment
  * helps. */
 bool bj_environ_knows(struct bj_slice system);
+/* Whether one of its variables has that field. */
+bool bj_environ_gives(struct bj_slice system, enum bj_ident_field field);
 
 #endif

@@ -94,7 +94,7 @@ static struct bj_ident *assemble(const struct bj_slice *f,
     struct bj_ident *id = malloc(sizeof(*id) + size);
     if (!id)
         return NULL;
-    *id = (struct bj_ident){.start_sec = BJ_ABSENT};
+    *id = (struct bj_ident){.n = bj_ident_no_numbers};
     atomic_init(&id->refs, 1);
     char *p = id->text;
     for (int i = 0; i < BJ_ID_FIELDS; i++)

@@ -7,6 +7,7 @@
 #ifndef BJ_CORE_FIND_IDENT_H
 #define BJ_CORE_FIND_IDENT_H
 
+#include "base/absent.h"
 #include "base/err.h"
 #include "base/slice.h"
 #include "core/conf.h"
@@ -46,8 +47,19 @@ enum bj_ident_field {
                          source of the uid: "cgroup", "process"; or empty */
     BJ_ID_UUID,       /* of Slurm jobs (base/jobuuid.h), if the list of their
                          nodes is known */
+    BJ_ID_GPUS,       /* numbers of the GPUs that Slurm gave it on this node, as
+                         "0,2-3": from the prolog's file only */
     BJ_ID_FIELDS
 };
+
+/* Numbers from the prolog's file; BJ_ABSENT: unknown. */
+struct bj_ident_numbers {
+    uint64_t start_sec;  /* since 1970 */
+    uint64_t latest_sec; /* when its time limit ends it, as of its start */
+    uint64_t restarts;
+};
+static const struct bj_ident_numbers bj_ident_no_numbers = {
+    BJ_ABSENT, BJ_ABSENT, BJ_ABSENT};
 
 /* An identity.  Immutable and shared once made: only the reference count
  * changes.  Absent fields are empty slices.  All text is clean. */
@@ -59,7 +71,7 @@ struct bj_ident {
     struct bj_slice labels;
     /* The other labels of batchjob_job_info, in the same form; empty: none. */
     struct bj_slice info;
-    uint64_t start_sec; /* from the prolog file; BJ_ABSENT when unknown */
+    struct bj_ident_numbers n;
     bool complete; /* a new request would find no more fields; otherwise request
                       again, at growing intervals, since the first processes of
                       a job may be those of the batch system */
@@ -67,9 +79,9 @@ struct bj_ident {
 };
 
 /* Make an identity from fields, which are copied, cleaned and cut to
- * BJ_LABEL_MAX bytes; NULL: out of memory.  conf selects the labels.  start_sec
- * is BJ_ABSENT and complete is false: the caller may set them before it shares
- * the identity.
+ * BJ_LABEL_MAX bytes; NULL: out of memory.  conf selects the labels.  The
+ * numbers are BJ_ABSENT and complete is false: the caller may set them before
+ * it shares the identity.
  *
  * A job id that cleaning changes ends with '~' and eight hexadecimal digits of
  * its hash, so that different ids stay different.  The label jobid always

@@ -29,7 +29,7 @@ static void from_query(struct bj_ident_search *s)
 static void take_file(struct bj_ident_search *s, const struct bj_jobfile *file)
 {
     s->file = true;
-    s->start_sec = file->start_sec;
+    s->n = file->number;
     if (s->unknown_job && file->f[BJ_ID_JOBID].n > 0) {
         s->f[BJ_ID_JOBID] = (struct bj_slice){0};
         s->unknown_job = false;
@@ -111,13 +111,21 @@ static const char *source_text(const struct bj_ident_search *s)
                                                : "";
 }
 
-/* Whether an environment may add fields.  A prolog's file may have all of them,
- * but Slurm passes to a prolog neither the name of the job nor, before 24.05,
- * its array task. */
+/* Whether an environment may add fields: a prolog's file has what the site
+ * writes there, and Slurm passes to a prolog neither the name of the job nor,
+ * before 24.05, its array task.  Most jobs are in no array: then the
+ * environment says so. */
 static bool wants_environ(const struct bj_ident_search *s)
 {
-    return s->unknown_job || s->f[BJ_ID_ACCOUNT].n == 0 ||
-           s->f[BJ_ID_NAME].n == 0;
+    static const enum bj_ident_field fields[] = {BJ_ID_ACCOUNT, BJ_ID_PARTITION,
+                                                 BJ_ID_QOS, BJ_ID_NAME,
+                                                 BJ_ID_ARRAY_TASK};
+    bool wants = s->unknown_job;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && !wants; i++)
+        wants = s->f[fields[i]].n == 0 &&
+                (fields[i] == BJ_ID_ACCOUNT || fields[i] == BJ_ID_NAME ||
+                 bj_environ_gives(s->f[BJ_ID_SYSTEM], fields[i]));
+    return wants;
 }
 
 /* The user that runs the processes of a container or a virtual machine is not
@@ -187,11 +195,11 @@ struct bj_ident *bj_ident_find(const struct bj_ident_sources *src,
         return NULL;
     s->src = src;
     s->q = q;
-    s->start_sec = BJ_ABSENT;
+    s->n = bj_ident_no_numbers;
     search(s);
     struct bj_ident *id = bj_ident_new(s->f, src->conf);
     if (id) {
-        id->start_sec = s->start_sec;
+        id->n = s->n;
         id->complete = is_complete(s);
     }
     free(s->procs);

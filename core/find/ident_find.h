@@ -54,7 +54,7 @@ struct bj_ident_search {
     char raw[BJ_ID_FIELDS][BJ_RAW_CAP];
     char nodes[BJ_NODES_CAP];
     struct bj_slice nodelist; /* into nodes */
-    uint64_t start_sec;
+    struct bj_ident_numbers n;
     bool file, environ; /* these sources had fields of the job */
     bool unknown_job;   /* the real job id is unknown; JOBID is a substitute */
     bool denied;        /* an environment could not be read: no permission */

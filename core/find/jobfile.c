@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /* Keys of our format that are not fields of an identity. */
-enum { START = BJ_ID_FIELDS, NODELIST };
+enum { NODELIST = BJ_ID_FIELDS, NUMBERS, START = NUMBERS, LATEST, RESTARTS };
 
 static const struct {
     struct bj_slice key;
@@ -27,7 +27,10 @@ static const struct {
     {{"het_job_id", 10}, BJ_ID_HET_JOB},
     {{"het_offset", 10}, BJ_ID_HET_OFFSET},
     {{"nodelist", 8}, NODELIST},
+    {{"gpus", 4}, BJ_ID_GPUS},
     {{"start", 5}, START},
+    {{"latest_end", 10}, LATEST},
+    {{"restarts", 8}, RESTARTS},
 };
 
 static bool is_uid(struct bj_slice s)
@@ -49,6 +52,13 @@ static struct bj_slice unescape(char *p, size_t n)
     return (struct bj_slice){p, out};
 }
 
+static uint64_t *number_of(struct bj_jobfile *file, int field)
+{
+    return field == START    ? &file->number.start_sec
+           : field == LATEST ? &file->number.latest_sec
+                             : &file->number.restarts;
+}
+
 static int set_key(struct bj_slice key, struct bj_slice value,
                    struct bj_jobfile *ret, unsigned line, struct bj_err *err)
 {
@@ -56,13 +66,13 @@ static int set_key(struct bj_slice key, struct bj_slice value,
         int f = keys[i].field;
         if (!bj_slice_eq(key, keys[i].key) || value.n == 0)
             continue;
-        if (f == START ? bj_slice_u64(value, &ret->start_sec) < 0
-                       : f == BJ_ID_UID && !is_uid(value))
+        if (f >= NUMBERS ? bj_slice_u64(value, number_of(ret, f)) < 0
+                         : f == BJ_ID_UID && !is_uid(value))
             return bj_err_set(err, -EINVAL, "line %u: %s: expected a number",
                               line, keys[i].key.p);
         if (f == NODELIST)
             ret->nodelist = value;
-        else if (f != START)
+        else if (f < BJ_ID_FIELDS)
             ret->f[f] = value;
         return 0;
     }
@@ -128,7 +138,7 @@ static bool is_pairs(struct bj_slice text)
 int bj_jobfile_parse(char *text, size_t n, struct bj_jobfile *ret,
                      struct bj_err *err)
 {
-    struct bj_jobfile file = {.start_sec = BJ_ABSENT};
+    struct bj_jobfile file = {.number = bj_ident_no_numbers};
     struct bj_slice all = {text, n};
     int r = is_pairs(all) ? parse_pairs(text, n, &file, err)
                           : parse_words(all, &file, err);
@@ -190,7 +200,7 @@ int bj_jobfile_read(const char *dir, struct bj_slice name,
         return -ENOENT;
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, dir);
     if (fd < 0)
-        return bj_err_set(err, fd, "open %s", dir);
+        return bj_file_fail(err, fd, "open", AT_FDCWD, dir, R_OK | X_OK);
     struct bj_slice text;
     int r = bj_file_read_trusted(fd, file, buf, BJ_JOBFILE_CAP, &text, err);
     if (bj_err_gone(r))

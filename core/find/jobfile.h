@@ -4,8 +4,9 @@
  *
  *   ours (examples/slurm-prolog.sh): lines "key=value".  Keys are jobid,
  *       sluid, uid, user, account, partition, qos, name, array_job_id,
- *       array_task, het_job_id, het_offset, nodelist and start (seconds since
- *       1970); others are ignored.  A value ends with its line; in it "\n" is a
+ *       array_task, het_job_id, het_offset, nodelist, gpus (numbers, as
+ *       "0,2-3"), start, latest_end (seconds since 1970) and restarts; others
+ *       are ignored.  A value ends with its line; in it "\n" is a
  *       newline and "\\" a backslash.  Lines that start with '#' are ignored.
  *   three words, "uid account nodelist", as prologs for the older batch job
  *       stack write them below /run/slurmjobstat
@@ -26,7 +27,7 @@ enum { BJ_JOBFILE_CAP = 64 * 1024 }; /* maximum number of bytes read */
 struct bj_jobfile {
     struct bj_slice f[BJ_ID_FIELDS];
     struct bj_slice nodelist; /* as Slurm writes it */
-    uint64_t start_sec;
+    struct bj_ident_numbers number;
 };
 
 /* Parse n bytes at text; escapes are decoded in place.  -EINVAL, with a message

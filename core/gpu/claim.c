@@ -36,6 +36,11 @@ static bool find_list(struct bj_slice env, struct bj_slice system,
     for (size_t i = 0; i < 2; i++)
         if (bj_environ_get(env, lists_device[i], ret) && ret->n > 0)
             return true;
+    /* Its numbers, and "all", are those of a container. */
+    if (!known &&
+        bj_environ_get(env, BJ_SLICE("NVIDIA_VISIBLE_DEVICES"), ret) &&
+        has_uuid(*ret))
+        return true;
     *ret = visible;
     *cudas = true;
     return known && visible.n > 0 && !bj_slice_eq(system, BJ_SLICE("slurm"));
@@ -308,6 +313,8 @@ bool bj_gpu_claim_names(const struct bj_gpu_claim *c, const struct bj_gpu *g,
         return false;
     while (bj_slice_field(&rest, ',', &word)) {
         word = bj_slice_trim(word);
+        if (word.n > 0 && word.p[word.n - 1] == '\\')
+            word.n--; /* the hook of PBS escapes commas */
         if (c->by_uuid ? uuid_is(word, g->uuid) || is_old_name(word, g, whole)
                        : is_number(word, g, order))
             return true;

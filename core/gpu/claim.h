@@ -5,11 +5,13 @@
  *             <index>, <index>.<instance>, GPU-<uuid> or MIG-<uuid>) and of
  *             dcgm-exporter's HPC jobs (a job id on each line of <index> or
  *             <index>.<instance>)
- *   environ   SLURM_JOB_GPUS, SLURM_STEP_GPUS, or CUDA_VISIBLE_DEVICES; the
- *             user can set any value
+ *   environ   SLURM_JOB_GPUS, SLURM_STEP_GPUS, CUDA_VISIBLE_DEVICES, or UUIDs
+ *             in NVIDIA_VISIBLE_DEVICES; the user can set any value
  *
  * Sources: Slurm sbatch(1), gres.conf(5); kernel cgroup-v1/devices.rst; CUDA
- * C++ Programming Guide, "CUDA Environment Variables". */
+ * C++ Programming Guide, "CUDA Environment Variables"; OpenPBS 23.06,
+ * src/hooks/cgroups/pbs_cgroups.PY: UUIDs of devices and of MIG instances, and
+ * an empty value for a job without GPUs. */
 #ifndef BJ_CORE_GPU_CLAIM_H
 #define BJ_CORE_GPU_CLAIM_H
 

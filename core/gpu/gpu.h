@@ -40,7 +40,9 @@ struct bj_gpu {
                         partitioned device */
     uint64_t throttle;      /* mask of bj_gpu_reasons; BJ_ABSENT */
     uint64_t energy_raw_uj; /* counter; BJ_ABSENT: none */
+    unsigned counter;       /* the source that added it; 0: the GPU's own */
     bool failed;            /* a fault in this reading */
+    bool profile_due;       /* its profile needs one more reading */
     struct bj_gpu_use use;  /* without sub, success, errors, energy_uj and
                                energy_resets */
 };

@@ -104,6 +104,26 @@ bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec)
     return g->any;
 }
 
+bool bj_gpus_hurry(struct bj_gpus *g, uint64_t now_usec, uint64_t gap_usec)
+{
+    bool any = false;
+    for (int i = 0; i < BJ_GPU_KINDS; i++)
+        any |= bj_gpu_watch_hurry(g->watch[i], now_usec, gap_usec);
+    return any;
+}
+
+void bj_gpus_await(struct bj_gpus *g, uint64_t end_usec)
+{
+    for (int i = 0; i < BJ_GPU_KINDS; i++)
+        bj_gpu_watch_await(g->watch[i], end_usec);
+}
+
+void bj_gpus_page(struct bj_gpus *g, uint64_t now_usec, uint64_t gap_usec)
+{
+    for (int i = 0; i < BJ_GPU_KINDS; i++)
+        bj_gpu_watch_page(g->watch[i], now_usec, gap_usec);
+}
+
 /* --- devices --------------------------------------------------------------*/
 
 /* Whether a device is missing and not referenced any more. */
@@ -113,7 +133,8 @@ static bool forgotten(const struct bj_gpus *g, size_t at)
         return false;
     for (size_t i = 0; i < g->njobs; i++)
         if (bj_gpus_names(&g->job[i]->claim_named, at) ||
-            bj_gpus_names(&g->job[i]->allot_named, at))
+            bj_gpus_names(&g->job[i]->allot_named, at) ||
+            bj_gpus_names(&g->job[i]->file_named, at))
             return false;
     for (size_t i = 0; i < g->nnotes; i++)
         if (bj_gpus_names(&g->notes[i].named, at))
@@ -154,6 +175,7 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
         .parent = -1,
         .number = BJ_ABSENT,
         .idle_uw = BJ_ABSENT,
+        .level_uw = BJ_ABSENT,
         .copy = {{BJ_ABSENT, BJ_ABSENT}, {BJ_ABSENT, BJ_ABSENT}},
         .energy = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT}};
     return d;
@@ -162,24 +184,40 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
 void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                    struct bj_accum *a)
 {
+    /* Counters of two sources differ by any amount: another one counts only
+     * after the first has been silent, and from there on. */
+    bool other = a->counter_stamp_usec != 0 && d->counter != d->now.counter;
+    bool silent = d->stamp_usec - a->counter_stamp_usec >
+                  BJ_GPU_FRESH * bj_gpus_period(g->conf);
+    bool take = !other || silent;
     const struct bj_zone_sample s = {.role = BJ_ZONE_GPU,
-                                     .energy_uj = d->now.energy_raw_uj,
+                                     .energy_uj = take ? d->now.energy_raw_uj
+                                                       : BJ_ABSENT,
+                                     .restarted = other,
                                      .range_uj = BJ_ABSENT,
                                      .power_uw = d->now.use.power_uw,
                                      .limit_uw = d->now.use.power_limit_uw,
                                      .max_uw = d->now.use.power_limit_uw,
                                      .stamp_usec = d->stamp_usec};
-    bj_accum_take(a, &s, d->stamp_usec, g->conf->gpu_usec);
+    bj_accum_take(a, &s, d->stamp_usec, bj_gpus_period(g->conf));
 }
 
-/* Count a new reading of a device.  Log its first one that is held back. */
+/* Count a new reading of a device, and use the power that it results in.  No
+ * GPU that works draws 0 W.  Log the first implausible reading. */
 static void count(struct bj_gpus *g, struct bj_gpu_dev *d)
 {
     uint64_t before = d->energy.implausible;
+    if (d->now.use.power_uw == 0)
+        d->now.use.power_uw = BJ_ABSENT;
     bj_gpus_count(g, d, &d->energy);
+    if (d->now.energy_raw_uj != BJ_ABSENT &&
+        d->energy.counter_stamp_usec == d->stamp_usec)
+        d->counter = d->now.counter;
+    d->now.use.power_uw =
+        d->energy.power_uw > 0 ? d->energy.power_uw : BJ_ABSENT;
     if (d->energy.implausible == before)
         return;
-    d->errors++;
+    d->errors += d->energy.implausible - before;
     if (before > 0)
         return;
     char line[BJ_ACCUM_TEXT + BJ_GPU_TEXT + 20];
@@ -201,6 +239,8 @@ static void take_set(struct bj_gpus *g, unsigned kind)
         struct bj_gpu_dev *d = bj_gpus_dev(g, now->uuid);
         if (!d || d->stamp_usec == set->begun_usec)
             continue;
+        if (!d->present)
+            d->since_usec = set->begun_usec;
         d->now = *now;
         d->kind = kind;
         d->present = true;

@@ -24,12 +24,22 @@ void bj_gpus_read(struct bj_gpus *g, struct bj_core *core);
 /* The track is removed: free its data.  g NULL is fine. */
 void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t);
 
+/* For pages, as in core/poller.h: all sources.  hurry: true if any is worth
+ * waiting for.  await may be called without the core's lock. */
+bool bj_gpus_hurry(struct bj_gpus *g, uint64_t now_usec, uint64_t gap_usec);
+void bj_gpus_await(struct bj_gpus *g, uint64_t end_usec);
+void bj_gpus_page(struct bj_gpus *g, uint64_t now_usec, uint64_t gap_usec);
+
 /* Search for drivers periodically; cheap.  True while a driver is read. */
 bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec);
 
 /* The energy of all devices since the start; BJ_ABSENT: no device reports it.
  */
 uint64_t bj_gpus_energy(const struct bj_gpus *g);
+
+/* Whether some energy of a device is held back (accum.h): the total does not
+ * include it. */
+bool bj_gpus_held(const struct bj_gpus *g);
 
 /* Take the energy attributed to a job since the last call.  Discard that energy
  * of all jobs. */

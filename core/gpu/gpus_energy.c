@@ -123,24 +123,71 @@ static void give_instances(struct bj_gpus *g, size_t dev, uint64_t uj,
         give(g, p.dev[i], still[i] + moving[i]);
 }
 
-/* The lowest power of a device so far approximates its idle power. */
+/* The lowest power of a device so far approximates its idle power: of two
+ * readings in a row the higher one, since a single one may be false. */
 static void learn_idle(struct bj_gpu_dev *d)
 {
-    uint64_t uw = d->now.use.power_uw;
-    if (uw != BJ_ABSENT && uw > 0 &&
-        (d->idle_uw == BJ_ABSENT || uw < d->idle_uw))
+    uint64_t before = d->level_uw, uw = d->now.use.power_uw;
+    d->level_uw = uw;
+    if (before == BJ_ABSENT || uw == BJ_ABSENT)
+        return;
+    uw = later(before, uw);
+    if (uw > 0 && (d->idle_uw == BJ_ABSENT || uw < d->idle_uw))
         d->idle_uw = uw;
+}
+
+/* Whether the activity of an instance follows with the next reading, as after
+ * the driver was opened. */
+static bool activity_due(const struct bj_gpus *g, size_t dev)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->dev[i].present && g->dev[i].parent == (int)dev &&
+            g->dev[i].now.profile_due)
+            return true;
+    return false;
+}
+
+/* Whether energy of a device is held back.  Its holders get it by the time
+ * since the last reading that counts. */
+static bool waits(const struct bj_gpus *g, size_t dev)
+{
+    const struct bj_gpu_dev *d = &g->dev[dev];
+    return d->present && (bj_accum_waits(&d->energy, d->stamp_usec,
+                                         bj_gpus_period(g->conf)) ||
+                          activity_due(g, dev));
+}
+
+bool bj_gpus_held(const struct bj_gpus *g)
+{
+    bool any = false;
+    for (size_t i = 0; i < g->n; i++)
+        any |= waits(g, i);
+    return any;
+}
+
+static uint64_t last_reading(const struct bj_gpus *g)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < g->n; i++)
+        last = later(last, g->dev[i].stamp_usec);
+    return last;
 }
 
 /* Whether to wait for claims: energy of a new job, which may be much after a
  * restart, must not count as unallocated only because its claim was not read
- * yet. */
+ * yet.  Three periods are enough; readings can be much more frequent. */
 static bool defer(struct bj_gpus *g)
 {
-    enum { PATIENCE = 3 };
-    bool wait = g->waits < PATIENCE && bj_gpus_waits(g);
-    g->waits = wait ? g->waits + 1 : 0;
-    return wait;
+    enum { PATIENCE_PERIODS = 3 };
+    const uint64_t last = last_reading(g);
+    if (!bj_gpus_waits(g))
+        g->waits_usec = 0;
+    else if (g->waits_usec == 0)
+        g->waits_usec = last;
+    g->waits =
+        g->waits_usec != 0 &&
+        last < g->waits_usec + PATIENCE_PERIODS * bj_gpus_period(g->conf);
+    return g->waits;
 }
 
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
@@ -152,10 +199,12 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
         if (d->kind != kind || !d->present || d->parent >= 0)
             continue;
         learn_idle(d);
+        if (waits(g, i))
+            continue;
         uint64_t uj = 0;
         if (d->energy.total_uj > d->given_uj)
             uj = d->energy.total_uj - d->given_uj;
-        uint64_t dt = d->before_usec ? d->stamp_usec - d->before_usec : 0;
+        uint64_t dt = d->given_usec ? d->stamp_usec - d->given_usec : 0;
         d->given_uj = d->energy.total_uj;
         g->metered |= d->energy.counter_stamp_usec != 0 ||
                       d->energy.power_stamp_usec != 0;

@@ -113,7 +113,19 @@ static bool barred(const struct bj_gpu_job *j, const struct bj_gpu *dev,
     bool named = dev->parent >= 0
                      ? j->claim.ncaps > 0
                      : dev->use.minor != BJ_ABSENT || dev->render != BJ_ABSENT;
-    return bj_gpus_allotted(j) || (j->claim.devices && !dev->split && named);
+    return bj_gpus_allotted(j) || j->file_named.usable ||
+           (j->claim.devices && !dev->split && named);
+}
+
+/* Slurm gave the device to several jobs: they share it (shards, MPS). */
+static void mark_shared(const struct bj_gpus *g, size_t dev,
+                        struct bj_gpu_candidate *c, size_t n)
+{
+    size_t given = 0;
+    for (size_t i = 0; i < n; i++)
+        given += bj_gpus_names(&g->job[c[i].job]->file_named, dev);
+    for (size_t i = 0; i < n && given > 1; i++)
+        c[i].shared |= bj_gpus_names(&g->job[c[i].job]->file_named, dev);
 }
 
 /* Collect the evidence for each job.  No job holds a partitioned device: a job
@@ -141,6 +153,7 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
                 .not_allotted = given,
                 .barred = barred(j, &set->v[at], e)};
     }
+    mark_shared(g, dev, c, n);
     bj_gpu_decide(c, n);
     return n;
 }
@@ -198,6 +211,23 @@ static uint64_t held_for(const struct bj_gpu_dev *d,
     return d->stamp_usec - (from > d->before_usec ? from : d->before_usec);
 }
 
+/* A claim may be read seconds after the job began, and names what the job has
+ * held since then, as long as the device has been read.  That time was idle if
+ * no reading since then saw a process. */
+static void take_earlier(const struct bj_gpu_dev *d, struct bj_gpu_hold *h,
+                         unsigned evidence)
+{
+    uint64_t from = h->track->life.first_usec;
+    if (from < d->since_usec)
+        from = d->since_usec;
+    if (h->sums.held_usec != 0 || !(evidence & ~(unsigned)BJ_GPU_RUNS) ||
+        from >= d->before_usec)
+        return;
+    h->sums.held_usec = d->before_usec - from;
+    if (d->used_usec < from)
+        h->sums.idle_usec = h->sums.held_usec;
+}
+
 static void add_mean(struct bj_gpu_mean *m, uint64_t ppm, uint64_t usec)
 {
     if (ppm == BJ_ABSENT)
@@ -223,17 +253,33 @@ static bool owed(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                  const struct bj_gpu_hold *h)
 {
     const struct bj_gpu_dev *whole = d->parent < 0 ? d : &g->dev[d->parent];
-    return h->now || (h->pending && (g->waits > 0 || h->track->life.end_usec >
-                                                         whole->given_usec));
+    return h->now || (h->pending && (g->waits || h->track->life.end_usec >
+                                                     whole->given_usec));
+}
+
+/* A job that has ended since the last reading held the device until then.  It
+ * was idle if neither reading saw a process. */
+static void take_rest(const struct bj_gpu_dev *d, const struct bj_gpu_use *now,
+                      struct bj_gpu_hold *h)
+{
+    const struct bj_life *l = &h->track->life;
+    uint64_t end = l->end_usec < d->stamp_usec ? l->end_usec : d->stamp_usec;
+    if (!h->now || bj_track_live(h->track) || end <= d->before_usec)
+        return;
+    h->sums.held_usec += end - d->before_usec;
+    if (now->processes == 0 && d->used_usec < d->before_usec)
+        h->sums.idle_usec += end - d->before_usec;
 }
 
 /* End all holds on the device, before they are determined again. */
-static void end_holds(struct bj_gpus *g, size_t dev)
+static void end_holds(struct bj_gpus *g, size_t dev,
+                      const struct bj_gpu_use *now)
 {
     for (size_t i = 0; i < g->nholds; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
         if (h->dev != dev)
             continue;
+        take_rest(&g->dev[dev], now, h);
         h->pending = owed(g, &g->dev[dev], h);
         h->had = h->now;
         h->now = false;
@@ -258,9 +304,9 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
     struct bj_gpu_candidate c[BJ_GPU_HOLDERS_MAX];
     size_t n = candidates(g, set, owner, at, dev, c), holders = 0;
     struct bj_gpu_dev *d = &g->dev[dev];
-    bool known =
-        d->stamp_usec - d->before_usec <= SILENT_PERIODS * g->conf->gpu_usec;
-    end_holds(g, dev);
+    bool known = d->stamp_usec - d->before_usec <=
+                 SILENT_PERIODS * bj_gpus_period(g->conf);
+    end_holds(g, dev, &set->v[at].use);
     for (size_t i = 0; i < n; i++)
         holders += c[i].holds;
     for (size_t i = 0; i < n; i++) {
@@ -272,6 +318,7 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
             count_conflict(g, h, c[i].conflict);
         if (!c[i].holds)
             continue;
+        take_earlier(d, h, c[i].evidence);
         take_hold(h, d, c[i].evidence);
         sum_processes(h, set, owner, at, bj_gpus_traced(set, g->job[c[i].job]));
         bj_gpus_engines(h, set, g->job[c[i].job], at);
@@ -280,6 +327,8 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
         if (known && is_idle(d, h, holders))
             h->sums.idle_usec += held_for(d, h);
     }
+    if (set->v[at].use.processes != 0)
+        d->used_usec = d->stamp_usec;
     share(g, dev);
     for (size_t i = 0; i < g->nholds && known; i++)
         if (bj_gpus_holds(&g->hold[i], dev))

@@ -30,16 +30,22 @@ struct bj_gpu_dev {
     unsigned kind;          /* number of its source */
     bool present;           /* it is in the last reading of its source */
     bool fresh;             /* its source responds: its levels are valid */
-    struct bj_accum energy; /* of devices */
+    struct bj_accum energy; /* of devices ... */
+    unsigned counter;       /* ... and the source of its counter */
     uint64_t errors;
     uint64_t number;      /* of a device: its index as jobs know it; BJ_ABSENT:
                              none.  Kept while it is missing */
     int parent;           /* number of the device of an instance, or -1 */
     uint64_t stamp_usec;  /* begin of the last reading that contained it ... */
     uint64_t before_usec; /* ... and the one before; 0: none */
+    uint64_t since_usec;  /* the first reading since it is present */
+    uint64_t used_usec;   /* the last reading that had a process on it, or did
+                             not report processes; 0: none */
     uint64_t given_uj;    /* its energy given to holders ... */
     uint64_t given_usec;  /* ... up to this reading */
-    uint64_t idle_uw;     /* the lowest power so far; BJ_ABSENT */
+    uint64_t idle_uw;     /* the lowest power of two readings in a row so far;
+                             BJ_ABSENT */
+    uint64_t level_uw;    /* power of the reading before; BJ_ABSENT */
     struct {
         uint64_t energy_uj, energy_resets; /* BJ_ABSENT */
     } copy[BJ_COPIES];
@@ -106,6 +112,8 @@ struct bj_gpu_job {
     bool noted; /* a file of the prolog names it */
     struct bj_gpu_claim claim;
     struct bj_gpu_named claim_named, allot_named;
+    struct bj_gpu_claim file; /* from the prolog's file of the job */
+    struct bj_gpu_named file_named;
     bool unresolved; /* a GPU that it names was not found: logged */
     struct bj_gpu_request *allot_request; /* to the scheduler */
     uint64_t allot_usec;
@@ -165,7 +173,8 @@ struct bj_gpus {
     uint64_t conflicts[BJ_GPU_CONFLICTS];
     struct bj_gpu_kept *kept; /* of jobs that were not found yet */
     size_t nkept;
-    unsigned waits; /* readings whose energy waits for claims of jobs */
+    bool waits;          /* energy waits for claims of jobs: */
+    uint64_t waits_usec; /* since this reading; 0: no claim is missing */
     bool metered;
     const struct bj_copies *copies;
     uint64_t total_uj; /* of all devices since the start */
@@ -193,6 +202,14 @@ struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
 /* The best evidence for a hold: devices, prolog, scheduler, process,
  * environ. */
 struct bj_slice bj_gpus_source(unsigned evidence);
+
+/* The longest regular time between two readings that passes take: a pass uses
+ * the last one of a source, and the sampler may run fewer passes. */
+static inline uint64_t bj_gpus_period(const struct bj_conf *conf)
+{
+    return conf->gpu_usec > conf->energy.period_usec ? conf->gpu_usec
+                                                     : conf->energy.period_usec;
+}
 
 /* Add the last reading of a device to an accumulator. */
 void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,

@@ -1,5 +1,6 @@
 /* The claims of jobs: read in a thread, several times while a job is young. */
 #include "base/grow.h"
+#include "base/text.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -210,6 +211,19 @@ static bool note_of(const struct bj_gpu_noted *n, const struct bj_gpu_job *j)
                        j->track->ident->f[BJ_ID_JOBID]);
 }
 
+/* The numbers that the prolog's file of the job has.  A list that was cut, as
+ * it is longer than a label, is not used. */
+static void take_file(struct bj_gpu_job *j)
+{
+    const struct bj_slice list = j->track->ident->f[BJ_ID_GPUS];
+    if (list.n == 0 || list.n >= BJ_LABEL_MAX ||
+        bj_slice_eq(list, bj_slice_str(j->file.text)))
+        return;
+    j->file = (struct bj_gpu_claim){.environ = true};
+    memcpy(j->file.text, list.p, list.n);
+    j->file_named = (struct bj_gpu_named){.kinds = 0};
+}
+
 void bj_gpus_find_claims(struct bj_gpus *g, struct bj_core *core)
 {
     if (g->n == 0)
@@ -225,6 +239,7 @@ void bj_gpus_find_claims(struct bj_gpus *g, struct bj_core *core)
             continue;
         read_claim(g, j);
         query_scheduler(g, j);
+        take_file(j);
         j->noted = false;
         for (size_t i = 0; i < g->nnotes && !j->noted; i++)
             j->noted = note_of(&g->notes[i], j);
@@ -258,6 +273,8 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
         e |= BJ_GPU_ALLOTTED;
     if (bj_gpu_claim_opens(&j->claim, &d->now))
         e |= BJ_GPU_OPENS;
+    if (bj_gpus_names(&j->file_named, dev))
+        e |= BJ_GPU_NOTED;
     for (size_t i = 0; j->noted && i < g->nnotes; i++)
         if (note_of(&g->notes[i], j) && bj_gpus_names(&g->notes[i].named, dev))
             e |= BJ_GPU_NOTED;
@@ -271,8 +288,8 @@ bool bj_gpus_allotted(const struct bj_gpu_job *j)
 
 bool bj_gpus_known(const struct bj_gpu_job *j)
 {
-    return j->noted || j->claim.devices || j->claim.environ ||
-           bj_gpus_allotted(j);
+    return j->noted || j->file_named.usable || j->claim.devices ||
+           j->claim.environ || bj_gpus_allotted(j);
 }
 
 /* Is the path of a cgroup that of the job, or below it? Namespaces change the

@@ -94,7 +94,7 @@ void bj_gpus_renumber(struct bj_gpus *g)
     }
     for (size_t i = 0; i < g->njobs; i++)
         g->job[i]->claim_named = g->job[i]->allot_named =
-            (struct bj_gpu_named){.kinds = 0};
+            g->job[i]->file_named = (struct bj_gpu_named){.kinds = 0};
 }
 
 /* --- claims ---------------------------------------------------------------*/
@@ -214,7 +214,8 @@ static void check(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     char line[200];
     if (j->unresolved || !(unresolved(g, &j->claim, &j->claim_named) ||
-                           unresolved(g, &j->allot, &j->allot_named)))
+                           unresolved(g, &j->allot, &j->allot_named) ||
+                           unresolved(g, &j->file, &j->file_named)))
         return;
     j->unresolved = true;
     g->conflicts[BJ_GPU_UNRESOLVED]++;
@@ -246,6 +247,7 @@ void bj_gpus_resolve(struct bj_gpus *g, unsigned kind)
         resolve(g, j, &j->claim, kind, true, BJ_GPU_ENVIRON, &j->claim_named);
         resolve(g, j, &j->allot, kind, usable, BJ_GPU_ALLOTTED,
                 &j->allot_named);
+        resolve(g, j, &j->file, kind, usable, BJ_GPU_NOTED, &j->file_named);
         check(g, j);
     }
     for (size_t i = 0; i < g->nnotes; i++)

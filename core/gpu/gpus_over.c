@@ -126,13 +126,16 @@ static void add_values(struct bj_gpu_use *to, const struct bj_gpu_use *from)
 
 /* Add the values of one source to the device at that place. */
 static bool add_device(struct bj_gpu_set *set, uint32_t at,
-                       const struct bj_gpu_set *from, uint32_t from_at)
+                       const struct bj_gpu_set *from, uint32_t from_at,
+                       unsigned source)
 {
     struct bj_gpu *g = &set->v[at];
     bool complete = true;
     add_values(&g->use, &from->v[from_at].use);
-    if (g->energy_raw_uj == BJ_ABSENT)
+    if (g->energy_raw_uj == BJ_ABSENT) {
         g->energy_raw_uj = from->v[from_at].energy_raw_uj;
+        g->counter = source;
+    }
     for (size_t i = 0; i < from->nprocs; i++)
         if (from->proc[i].gpu == from_at)
             complete &= add_process(set, at, &from->proc[i]);
@@ -164,13 +167,14 @@ static uint32_t place_of(const struct bj_gpu_set *set,
     return (uint32_t)(g - set->v);
 }
 
-static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from)
+static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from,
+                    unsigned source)
 {
     bool complete = true;
     for (uint32_t i = 0; i < from->n; i++) {
         uint32_t at = place_of(set, from, i);
         if (at < set->n)
-            complete &= add_device(set, at, from, i);
+            complete &= add_device(set, at, from, i, source);
     }
     if (!complete || from->traced_usec == 0)
         return;
@@ -192,7 +196,7 @@ void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
 {
     for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++)
         if ((over[k - BJ_GPU_OVER] & 1u << kind) && responds(g, k))
-            add_set(set, g->set[k]);
+            add_set(set, g->set[k], k);
 }
 
 /* --- jobs -----------------------------------------------------------------*/

@@ -28,6 +28,7 @@ static void put_values(const struct bj_gpus *g, const struct bj_gpu_dev *d,
     u->errors = d->errors;
     u->xids = d->now.use.xids;
     u->last_xid = d->now.use.last_xid;
+    u->last_error = d->now.use.last_error;
     u->instance =
         d->now.parent >= 0 && d->now.gi != UINT32_MAX ? d->now.gi : BJ_ABSENT;
     u->energy_uj = u->energy_resets = BJ_ABSENT;

@@ -1,6 +1,6 @@
 /* The state that is kept over a restart:
  *
- * gpu UUID and the numbers of bj_accum_save
+ * gpu UUID and the numbers of bj_accum_save, and the source of its counter
  * gpu-number SOURCE INDEX UUID
  * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[], then ENGINE
  * and its microseconds for each class of engines
@@ -76,7 +76,7 @@ void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
             continue;
         bj_buf_printf(out, "gpu %s", d->now.uuid);
         bj_accum_save(&d->energy, out);
-        bj_buf_put(out, "\n", 1);
+        bj_buf_printf(out, " %u\n", d->counter);
     }
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].number != BJ_ABSENT && is_word(g->dev[i].now.uuid))
@@ -125,6 +125,9 @@ static void load_line(struct bj_gpus *g, struct bj_slice line)
     struct bj_gpu_dev *d = dev_of(g, uuid);
     if (!d)
         return;
+    uint64_t counter;
+    if (cut_number(&line, &counter) && counter < BJ_GPU_KINDS)
+        d->counter = (unsigned)counter;
     d->given_uj += a.total_uj;
     /* If it was read already, repeat that with the loaded position. */
     if (d->energy.stamp_usec != 0)
@@ -268,7 +271,7 @@ void bj_gpus_resume(struct bj_gpus *g, struct bj_track *t, struct bj_slice key)
     for (size_t i = 0; i < g->njobs; i++)
         if (g->job[i]->track == t)
             g->job[i]->claim_named = g->job[i]->allot_named =
-                (struct bj_gpu_named){.kinds = 0};
+                g->job[i]->file_named = (struct bj_gpu_named){.kinds = 0};
 }
 
 void bj_gpus_forget(struct bj_gpus *g, struct bj_slice key)

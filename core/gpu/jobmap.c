@@ -130,7 +130,8 @@ int bj_gpu_jobmap_sync(const char *dir, struct bj_slice map, struct bj_err *err)
     if (fd == -ENOENT && mkdir(dir, 0755) == 0)
         fd = bj_dir_open(AT_FDCWD, dir);
     if (fd < 0)
-        return bj_err_set(err, fd, "job mapping files: %s", dir);
+        return bj_file_fail(err, fd, "job mapping files:", AT_FDCWD, dir,
+                            R_OK | W_OK | X_OK);
     int r = remove_others(fd, map, err);
     while (next(&map, &name, &content))
         r = keep_first(r, put_file(fd, name, content, r < 0 ? NULL : err));

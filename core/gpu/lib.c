@@ -20,7 +20,7 @@ int bj_gpu_lib_open(const char *file, const char *const *names,
 {
     void *lib = load(file, names);
     if (!lib)
-        return bj_err_set(err, -ENODEV, "load %s",
+        return bj_err_set(err, -ENODEV, "cannot load %s",
                           file && *file ? file : names[0]);
     for (size_t i = 0; i < n; i++) {
         void *found = dlsym(lib, symbols[i].name);

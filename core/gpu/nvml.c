@@ -129,7 +129,7 @@ int bj_nvml_open(struct bj_nvml *nv, const char *path, struct bj_err *err)
     const char *name = path && *path ? path : "libnvidia-ml.so.1";
     nv->lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!nv->lib)
-        return bj_err_set(err, -ENODEV, "load %s", name);
+        return bj_err_set(err, -ENODEV, "cannot load %s", name);
     if (!resolve(nv, err)) {
         dlclose(nv->lib);
         nv->lib = NULL;

@@ -1,6 +1,7 @@
 /* Profiling of Hopper and later without DCGM: two samples of each device and
  * instance, swapped at each reading, so that values cover the whole time
- * between two readings.
+ * between two readings.  NVML compares only samples that are at least 100 ms
+ * apart: a reading that comes sooner repeats the values of the one before.
  *
  * Source: nvml.h, "GPM"; ids of nvmlGpmMetricId_t. */
 #include "core/gpu/nvml_read.h"
@@ -36,10 +37,18 @@ struct bj_nvml_gpm {
     struct bj_nvml_gpm *next;
     struct bj_nvml_gpm_sample *sample[2];
     unsigned newest;
-    uint64_t stamp_usec; /* of the newest; 0: none */
-    uint64_t reading;    /* last reading that contained it */
+    uint64_t stamp_usec;     /* of the newest; 0: none */
+    bool first;              /* it is the only one */
+    uint64_t value[METRICS]; /* of the last comparison */
+    uint64_t reading;        /* last reading that contained it */
     char uuid[BJ_GPU_TEXT];
 };
+
+static void forget(struct bj_nvml_gpm *p)
+{
+    for (size_t i = 0; i < METRICS; i++)
+        p->value[i] = BJ_ABSENT;
+}
 
 static void free_pair(const struct bj_nvml *nv, struct bj_nvml_gpm *p)
 {
@@ -78,6 +87,7 @@ static struct bj_nvml_gpm *pair_of(struct bj_nvml_reader *r, const char *uuid)
     if (!p)
         return NULL;
     memcpy(p->uuid, uuid, sizeof(p->uuid));
+    forget(p);
     for (int i = 0; i < 2; i++)
         if (r->nv.gpm_alloc(&p->sample[i]) != BJ_NVML_OK) {
             p->sample[i] = NULL;
@@ -103,20 +113,26 @@ static bool supported(struct bj_nvml_visit *v)
     return v->dev->gpm;
 }
 
-static void take(struct bj_gpu *g, size_t i, double value)
+static void publish(struct bj_gpu *g, const struct bj_nvml_gpm *p)
+{
+    g->profile_due = p->first;
+    for (size_t i = 0; i < METRICS; i++)
+        *(uint64_t *)(void *)((char *)&g->use + metrics[i].off) = p->value[i];
+}
+
+static void take(struct bj_nvml_gpm *p, size_t i, double value)
 {
     double most = metrics[i].mul == PPM_PERCENT ? 101 : 1e12;
     if (!isfinite(value) || value < 0 || value > most)
         return;
     if (metrics[i].mul == PPM_PERCENT && value > 100)
         value = 100; /* values above are due to rounding */
-    *(uint64_t *)(void *)((char *)&g->use + metrics[i].off) =
-        (uint64_t)(value * metrics[i].mul + 0.5);
+    p->value[i] = (uint64_t)(value * metrics[i].mul + 0.5);
 }
 
 /* Get n metrics from that one on; returns NVML's code. */
-static int get(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p,
-               uint32_t from, uint32_t n)
+static int get(struct bj_nvml_visit *v, struct bj_nvml_gpm *p, uint32_t from,
+               uint32_t n)
 {
     struct bj_nvml_gpm_get *q = v->r->get;
     memset(q, 0, sizeof(*q));
@@ -131,11 +147,11 @@ static int get(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p,
     int code = v->r->nv.gpm_metrics(q);
     for (uint32_t i = 0; code == BJ_NVML_OK && i < n; i++)
         if (q->metric[i].code == BJ_NVML_OK)
-            take(v->gpu, from + i, q->metric[i].value);
+            take(p, from + i, q->metric[i].value);
     return code;
 }
 
-static void compare(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p)
+static void compare(struct bj_nvml_visit *v, struct bj_nvml_gpm *p)
 {
     struct bj_nvml_reader *r = v->r;
     if (!r->get)
@@ -180,17 +196,21 @@ void bj_nvml_profile(struct bj_nvml_visit *v)
         return;
     p->reading = v->r->reading;
     uint64_t now = bj_clock_boot_usec();
-    if (p->stamp_usec && now < p->stamp_usec + APART_USEC)
+    if (p->stamp_usec && now < p->stamp_usec + APART_USEC) {
+        publish(v->gpu, p);
         return;
+    }
     struct bj_nvml_gpm_sample *s = p->sample[1 - p->newest];
     int code = instance ? nv->gpm_mig_sample(v->dev->handle, v->gpu->gi, s)
                         : nv->gpm_sample(v->dev->handle, s);
-    bool older = p->stamp_usec != 0;
+    p->first = p->stamp_usec == 0;
     p->stamp_usec = 0;
+    forget(p);
     if (!bj_nvml_succeeded(v, code, "GPM sample"))
         return;
     p->newest = 1 - p->newest;
     p->stamp_usec = now;
-    if (older)
+    if (!p->first)
         compare(v, p);
+    publish(v->gpu, p);
 }

@@ -1,9 +1,16 @@
 /* Processes on a device, and their use of it. */
 #include "core/gpu/nvml_read.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 
-enum { LIST_MAX = 8192, ROOM = 32, PPM_PERCENT = 10000 };
+enum {
+    LIST_MAX = 8192,
+    ROOM = 32,
+    PPM_PERCENT = 10000,
+    SAMPLE_USEC = 1000000 /* the longest time between two samples */
+};
 
 /* Make room for n elements; false: no memory. */
 static bool grow(void **v, unsigned *have, unsigned n, size_t size)
@@ -103,24 +110,33 @@ static void begin(struct bj_nvml_visit *v, uint64_t n)
             v->set->v[i].use.processes = n;
 }
 
-/* Set the use of each process to the mean of its samples since the last
- * reading.  Idle processes have no samples.  Use by clients of an MPS server is
- * in the samples of the server. */
-static void take_uses(struct bj_nvml_visit *v, unsigned n)
+/* The samples after this one count.  A process without samples was idle, unless
+ * the time is too short for one: then those of the time before count again. */
+static unsigned long long seen_until(const struct bj_nvml_dev *d)
+{
+    return bj_clock_boot_usec() < d->seen_at_usec + SAMPLE_USEC
+               ? d->seen_before_usec
+               : d->seen_usec;
+}
+
+/* Set the use of each process to the mean of its samples after that one.  Use
+ * by clients of an MPS server is in the samples of the server. */
+static void take_uses(struct bj_nvml_visit *v, unsigned n,
+                      unsigned long long seen)
 {
     struct bj_nvml_process_use *use = v->r->uses;
-    unsigned long long newest = v->dev->seen_usec;
+    unsigned long long newest = seen;
     uint32_t at = (uint32_t)(v->gpu - v->set->v);
     for (unsigned k = 0; k < n; k++)
         if (use[k].stamp_usec > newest)
             newest = use[k].stamp_usec;
-    bool idle = newest == v->dev->seen_usec;
+    bool idle = newest == seen;
     for (size_t i = 0; i < v->set->nprocs; i++) {
         struct bj_gpu_proc *p = &v->set->proc[i];
         uint64_t sum = 0, count = 0;
         for (unsigned k = 0; p->gpu == at && k < n; k++)
             if (use[k].pid == p->pid && use[k].sm <= 100 &&
-                use[k].stamp_usec > v->dev->seen_usec) {
+                use[k].stamp_usec > seen) {
                 sum += use[k].sm;
                 count++;
             }
@@ -129,7 +145,11 @@ static void take_uses(struct bj_nvml_visit *v, unsigned n)
         else if (p->gpu == at && (!p->mps || idle))
             p->sm_ppm = 0;
     }
+    if (seen != v->dev->seen_usec)
+        return;
+    v->dev->seen_before_usec = seen;
     v->dev->seen_usec = newest;
+    v->dev->seen_at_usec = bj_clock_boot_usec();
 }
 
 static void uses(struct bj_nvml_visit *v)
@@ -137,19 +157,19 @@ static void uses(struct bj_nvml_visit *v)
     struct bj_nvml_reader *r = v->r;
     int code = BJ_NVML_TOO_SMALL;
     unsigned n = 0, want = 4 * ROOM;
+    const unsigned long long seen = seen_until(v->dev);
     for (int i = 0; code == BJ_NVML_TOO_SMALL && i < 3; i++) {
         if (!grow_uses(r, want))
             return;
         n = r->nuses;
-        code =
-            r->nv.process_use(v->dev->handle, r->uses, &n, v->dev->seen_usec);
+        code = r->nv.process_use(v->dev->handle, r->uses, &n, seen);
         want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
     }
     /* It returns "not found" when no process was active. */
     if (code == BJ_NVML_NOT_FOUND)
-        take_uses(v, 0);
+        take_uses(v, 0, seen);
     else if (bj_nvml_succeeded(v, code, "process utilization"))
-        take_uses(v, n < r->nuses ? n : r->nuses);
+        take_uses(v, n < r->nuses ? n : r->nuses, seen);
 }
 
 void bj_nvml_processes(struct bj_nvml_visit *v)

@@ -105,7 +105,7 @@ static int open_reader(const struct bj_gpu_env *env, void **ret,
         close_reader(r);
         return code == BJ_NVML_OK
                    ? -ENODEV
-                   : bj_err_set(err, bj_nvml_errno(code), "count GPUs: %s (%d)",
+                   : bj_err_say(err, bj_nvml_errno(code), "count GPUs: %s (%d)",
                                 bj_nvml_text(code), code);
     }
     if (r->n > BJ_NVML_DEVICES)

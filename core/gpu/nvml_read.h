@@ -14,9 +14,12 @@ struct bj_nvml_dev {
     struct bj_nvml_device *handle; /* NULL: the driver returned none */
     char uuid[BJ_GPU_TEXT], model[BJ_GPU_TEXT], pci[32];
     uint64_t minor, multiprocessors;
-    struct bj_gpu_xid *xid;       /* NULL: not supported */
-    unsigned long long seen_usec; /* newest sample of a process */
-    bool gpm_checked, gpm;        /* profiling is supported */
+    struct bj_gpu_xid *xid; /* NULL: not supported */
+    /* Newest sample of a process at a reading, when that was, and the newest
+     * sample at the reading before it. */
+    unsigned long long seen_usec, seen_before_usec;
+    uint64_t seen_at_usec;
+    bool gpm_checked, gpm; /* profiling is supported */
 };
 
 struct bj_nvml_gpm;

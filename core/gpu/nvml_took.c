@@ -9,6 +9,7 @@ bool bj_nvml_succeeded(struct bj_nvml_visit *v, int code, const char *what)
                bj_nvml_text(code), code);
     v->set->faults++;
     v->gpu->failed = true;
+    v->gpu->use.last_error = (uint64_t)code;
     if (v->worst != -ENODEV)
         v->worst = r;
     v->lost |= r == -ENXIO || r == -ENODEV;

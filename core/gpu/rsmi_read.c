@@ -78,7 +78,7 @@ static bool succeeded(struct visit *v, unsigned code, const char *what,
         return false;
     default:
         v->set->faults++;
-        v->worst = bj_err_set(v->err, code == BJ_RSMI_BUSY ? -EBUSY : -EIO,
+        v->worst = bj_err_say(v->err, code == BJ_RSMI_BUSY ? -EBUSY : -EIO,
                               "GPU %s: %s: ROCm SMI error %u", pci, what, code);
         return false;
     }

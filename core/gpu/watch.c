@@ -114,6 +114,9 @@ static bool note(struct bj_gpu_watch *w, int r, uint64_t begun,
     s->running = w->source != NULL;
     s->duration_usec = now - begun;
     w->poller.due_usec = r == -ENODEV ? UINT64_MAX : now + wait_after(w, r);
+    if (w->source)
+        w->poller.due_usec = bj_poller_aligned(
+            &w->poller, now, w->poller.due_usec, w->period_usec, now - begun);
     w->in_a_row = fails && !w->source ? w->in_a_row + 1 : 0;
     if (r != -ENODEV)
         s->ran = true;
@@ -233,6 +236,38 @@ bool bj_gpu_watch_take(struct bj_gpu_watch *w, struct bj_gpu_set *set)
         bj_gpu_set_copy(set, w->fresh);
     pthread_mutex_unlock(w->poller.lock);
     return newer;
+}
+
+/* Whether it is read successfully. */
+static bool reads(const struct bj_gpu_watch *w)
+{
+    return w->stat.running && !w->stat.failing;
+}
+
+bool bj_gpu_watch_hurry(struct bj_gpu_watch *w, uint64_t now_usec,
+                        uint64_t gap_usec)
+{
+    pthread_mutex_lock(w->poller.lock);
+    bool ret = reads(w) && bj_poller_hurry(&w->poller, now_usec, gap_usec,
+                                           w->period_usec, false);
+    pthread_mutex_unlock(w->poller.lock);
+    return ret;
+}
+
+void bj_gpu_watch_await(struct bj_gpu_watch *w, uint64_t end_usec)
+{
+    pthread_mutex_lock(w->poller.lock);
+    bj_poller_await(&w->poller, end_usec);
+    pthread_mutex_unlock(w->poller.lock);
+}
+
+void bj_gpu_watch_page(struct bj_gpu_watch *w, uint64_t now_usec,
+                       uint64_t gap_usec)
+{
+    pthread_mutex_lock(w->poller.lock);
+    if (reads(w))
+        bj_poller_page(&w->poller, now_usec, gap_usec, w->period_usec);
+    pthread_mutex_unlock(w->poller.lock);
 }
 
 void bj_gpu_watch_stat(struct bj_gpu_watch *w, uint64_t now_usec,

@@ -36,6 +36,13 @@ bool bj_gpu_watch_search(struct bj_gpu_watch *w, uint64_t now_usec);
  * waits for the driver. */
 bool bj_gpu_watch_take(struct bj_gpu_watch *w, struct bj_gpu_set *set);
 
+/* For pages: the functions of core/poller.h. */
+bool bj_gpu_watch_hurry(struct bj_gpu_watch *w, uint64_t now_usec,
+                        uint64_t gap_usec);
+void bj_gpu_watch_await(struct bj_gpu_watch *w, uint64_t end_usec);
+void bj_gpu_watch_page(struct bj_gpu_watch *w, uint64_t now_usec,
+                       uint64_t gap_usec);
+
 void bj_gpu_watch_stat(struct bj_gpu_watch *w, uint64_t now_usec,
                        struct bj_gpu_watch_stat *ret);
 

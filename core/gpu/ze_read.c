@@ -28,7 +28,6 @@ struct device {
     struct bj_ze_handle *handle;
     char pci[32];
     struct bj_ze_handle *power; /* of the whole card; NULL: none */
-    struct bj_ze_energy energy; /* of the reading before */
     /* engines: of the whole card, else of its tiles */
     uint32_t nengines, nmemories, nsensors;
     struct bj_ze_handle *engine[PARTS], *memory[PARTS], *sensor[PARTS];
@@ -81,22 +80,10 @@ static bool succeeded(struct visit *v, unsigned code, const char *what)
 
 static void read_energy(struct visit *v)
 {
-    struct device *d = v->dev;
-    struct bj_ze_energy now = {0, 0}, before = d->energy;
-    d->energy = now;
-    if (!d->power ||
-        !succeeded(v, v->z->lib.energy(d->power, &now), "energy") ||
-        now.energy_uj == BJ_ABSENT)
-        return;
-    d->energy = now;
-    v->gpu->energy_raw_uj = now.energy_uj;
-    if (before.stamp_usec == 0 || now.stamp_usec <= before.stamp_usec ||
-        now.energy_uj < before.energy_uj)
-        return;
-    double uw = (double)(now.energy_uj - before.energy_uj) * 1e6 /
-                (double)(now.stamp_usec - before.stamp_usec);
-    if (uw < 1e12)
-        v->gpu->use.power_uw = (uint64_t)(uw + 0.5);
+    struct bj_ze_energy now = {0, 0};
+    if (v->dev->power &&
+        succeeded(v, v->z->lib.energy(v->dev->power, &now), "energy"))
+        v->gpu->energy_raw_uj = now.energy_uj;
 }
 
 /* The mean over the tiles, if the card does not report the whole. */

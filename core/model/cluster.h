@@ -81,6 +81,11 @@ struct bj_limit_stat {
     uint64_t max_cpus, max_nodes, max_mem_bytes, max_gpus; /* for each job */
 };
 
+struct bj_partition_stat {
+    struct bj_sub sub;         /* partition */
+    uint64_t enabled, started; /* whether it accepts jobs; starts them */
+};
+
 /* State of a source (a command), whether or not it delivered values. */
 struct bj_source_stat {
     struct bj_sub sub; /* source */
@@ -139,6 +144,7 @@ enum bj_cluster_list {
     BJ_CL_RESERVATIONS,
     BJ_CL_SHARES,
     BJ_CL_LIMITS,
+    BJ_CL_PARTITIONS,
     BJ_CL_CONSTANTS,
     BJ_CL_SOURCES,
     BJ_CL_SOURCE_ERRORS, /* bj_count_stat */
@@ -155,7 +161,8 @@ enum bj_cluster_source {
     BJ_CLUSTER_LICENSES,
     BJ_CLUSTER_SHARES,
     BJ_CLUSTER_LIMITS,
-    BJ_CLUSTER_CONSTANTS, /* a file, not a command */
+    BJ_CLUSTER_PARTITIONS, /* of PBS only */
+    BJ_CLUSTER_CONSTANTS,  /* a file, not a command */
     BJ_CLUSTER_SOURCES
 };
 

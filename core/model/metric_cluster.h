@@ -298,6 +298,13 @@ static const struct bj_metric limit_rows[] = {
     GAUGE(bj_limit_stat, max_gpus, "job_gpus", BJ_NUMBER,
           "Limit of GPUs for each job of an association."),
 };
+static const struct bj_metric partition_rows[] = {
+    GAUGE(bj_partition_stat, enabled, "enabled", BJ_NUMBER,
+          "Whether the partition accepts jobs: 1 yes, 0 no. Only of PBS."),
+    GAUGE(bj_partition_stat, started, "started", BJ_NUMBER,
+          "Whether waiting jobs of the partition may start: 1 yes, 0 no. Only "
+          "of PBS."),
+};
 static const struct bj_metric gpu_type_rows[] = {
     GAUGE(
         bj_gpu_type_stat, gpus, "gpus", BJ_NUMBER,
@@ -422,6 +429,8 @@ static const struct bj_metric source_error_rows[] = {
                  "user", NULL, share_rows),                                    \
         CLUSTER3("cluster_limit", BJ_CL_LIMITS, bj_limit_stat, "account",      \
                  "user", "partition", limit_rows),                             \
+        CLUSTER3("partition", BJ_CL_PARTITIONS, bj_partition_stat,             \
+                 "partition", NULL, NULL, partition_rows),                     \
         CLUSTER3("cluster_constant", BJ_CL_CONSTANTS, bj_constant_stat,        \
                  "name", NULL, NULL, constant_rows),                           \
         CLUSTER3("cluster_source", BJ_CL_SOURCES, bj_source_stat, "source",    \

@@ -61,6 +61,9 @@ static const struct bj_metric gpu_rows[] = {
             "program started."),
     GAUGE(bj_gpu_use, last_xid, "last_xid", BJ_NUMBER,
           "Number of the last Xid error of the GPU; 0 when there was none."),
+    GAUGE(bj_gpu_use, last_error, "last_error", BJ_NUMBER,
+          "Code of the last call of NVIDIA's library that failed in the newest "
+          "reading of the GPU."),
     COUNTER(bj_gpu_use, ecc_corrected, "ecc_corrected", BJ_NUMBER,
             "Corrected memory errors of the GPU since its driver was loaded."),
     COUNTER(

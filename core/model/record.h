@@ -38,6 +38,7 @@ struct bj_usage {
     uint64_t mem_peak_bytes; /* of the memory charged, page cache included */
     uint64_t mem_held_peak_bytes; /* of rss + shmem, see collect/memory.c */
     uint64_t mem_held_sampled;    /* 1: that is only the largest sample */
+    uint64_t mem_held_charged;    /* 1: it may contain page cache */
     uint64_t mem_limit_bytes, mem_swap_bytes;
     uint64_t mem_limit_hits, mem_oom_kills;
     uint64_t mem_ooms;             /* v2: memory.events, oom */
@@ -149,6 +150,8 @@ struct bj_job {
     struct bj_procsum proc;
     uint64_t start_sec;  /* since 1970; of the oldest process seen */
     uint64_t end_sec;    /* when the end was noticed; absent while it runs */
+    uint64_t latest_sec; /* when its time limit ends it, as of its start */
+    uint64_t restarts;   /* runs before this one */
     uint64_t ident_info; /* 1: the row with the labels of the job */
     /* Lists only from here on (bj_job_clear). */
     struct bj_list cores, devices, hugetlb, states, exes, places, steps, tasks,
@@ -220,6 +223,8 @@ struct bj_gpu_use {
     uint64_t sm_clock_hz, graphics_clock_hz, memory_clock_hz, video_clock_hz;
     uint64_t fan_ppm;        /* share of its highest speed; may exceed 1 */
     uint64_t xids, last_xid; /* since the start; last_xid 0: none */
+    uint64_t last_error;     /* NVML's code of the last call that failed in the
+                                newest reading; absent: none failed */
     uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
     uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;
@@ -287,8 +292,11 @@ struct bj_self {
     uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
     uint64_t vm_bytes, vm_max_bytes; /* absent: unlimited */
     uint64_t records, records_lost;  /* final records written, lost */
+    uint64_t records_write_success;
     /* those of the spool that are sent; absent: none are */
     uint64_t records_sent, records_refused, records_send_errors;
+    uint64_t records_send_success;
+    /* in memory, and in the spool if records are sent */
     uint64_t records_waiting, records_age_usec;
     struct bj_info build_info; /* bj_build_info_keys */
     /* Lists only from here on (bj_self_clear). */

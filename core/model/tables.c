@@ -69,6 +69,11 @@
                   "1 where memory_held_peak of the " noun                      \
                   " is the largest sample, since the kernel keeps no peak "    \
                   "(cgroup v2 before Linux 5.19); else absent."),              \
+            GAUGE(bj_usage, mem_held_charged, "memory_held_peak_charged",      \
+                  BJ_NUMBER,                                                   \
+                  "1 where memory_held_peak of the " noun                      \
+                  " is the charged peak of the time before its first sample, " \
+                  "which may contain page cache; else absent."),               \
             GAUGE(bj_usage, mem_peak_bytes, "memory_charged_peak", BJ_BYTES,   \
                   "Peak of the memory charged to the " noun                    \
                   ", including page cache, in bytes."),                        \
@@ -180,6 +185,13 @@ static const struct bj_metric job_rows[] = {
     GAUGE(bj_job, end_sec, "end_time", BJ_SEC,
           "Time at which the end of the job was noticed, in seconds since "
           "1970; absent while the job runs."),
+    GAUGE(bj_job, latest_sec, "latest_end_time", BJ_SEC,
+          "Time at which the job reaches its time limit, in seconds since "
+          "1970, from the prolog's file (Slurm 26.05 and later). Changes of "
+          "the limit after the start are not seen."),
+    GAUGE(bj_job, restarts, "restarts", BJ_NUMBER,
+          "Times the job was requeued and started again before this run, from "
+          "the prolog's file."),
 };
 
 static const struct bj_metric info_rows[] = {
@@ -399,9 +411,16 @@ static const struct bj_metric self_rows[] = {
     COUNTER(bj_self, records_send_errors, "records_send_errors", BJ_NUMBER,
             "Attempts to send final records that failed."),
     GAUGE(bj_self, records_waiting, "records_waiting", BJ_NUMBER,
-          "Final records in the spool that are not sent yet."),
+          "Final records that wait: in memory until they can be written, and "
+          "in the spool until they are sent to record.url."),
     GAUGE(bj_self, records_age_usec, "records_age", BJ_USEC,
-          "Age of the oldest final record in the spool, in seconds."),
+          "Age of the oldest final record that waits, in seconds."),
+    GAUGE(bj_self, records_write_success, "records_write_success", BJ_NUMBER,
+          "1 if the last attempt to write into record.dir succeeded, else 0; "
+          "the first one is made at the start."),
+    GAUGE(bj_self, records_send_success, "records_send_success", BJ_NUMBER,
+          "1 if record.url answered the last request and accepted its records, "
+          "else 0; the first request is made at the start."),
 };
 
 static const struct bj_metric build_rows[] = {

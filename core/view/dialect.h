@@ -137,10 +137,11 @@ struct bj_dialect_row {
     unsigned word;
     bool words_only;
     enum bj_when when;
-    uint64_t lack;  /* value where the field is absent; 0: no sample */
-    size_t lack_at; /* the same, from a field of the snapshot; 0: none */
-    bool lacking;   /* only absent fields are exported, with lack */
-    bool minus;     /* values are negated */
+    unsigned versions; /* of the original (bj_dialect.version); 0: all */
+    uint64_t lack;     /* value where the field is absent; 0: no sample */
+    size_t lack_at;    /* the same, from a field of the snapshot; 0: none */
+    bool lacking;      /* only absent fields are exported, with lack */
+    bool minus;        /* values are negated */
     /* BJ_ROW_SUMS */
     /* Makes the original's keys from ours, before they are matched; may
      * allocate text in the arena. False: leave out the record. */
@@ -176,6 +177,7 @@ enum { BJ_DIALECT_SETS = 4 };
 
 struct bj_dialect {
     const char *name;
+    unsigned version;   /* one bit; 0: its rows have no versions */
     const char *port;   /* default port of the original; NULL: none */
     const char *system; /* only jobs of this batch system; NULL: all */
     bool empty;         /* announces families without samples */

@@ -31,6 +31,11 @@ bool bj_dialect_state_first(struct bj_arena *arena,
                             struct bj_slice key[BJ_SUB_KEYS]);
 bool bj_dialect_state_second(struct bj_arena *arena,
                              struct bj_slice key[BJ_SUB_KEYS]);
+/* The same with the compact word. */
+bool bj_dialect_compact_first(struct bj_arena *arena,
+                              struct bj_slice key[BJ_SUB_KEYS]);
+bool bj_dialect_compact_second(struct bj_arena *arena,
+                               struct bj_slice key[BJ_SUB_KEYS]);
 /* Sums up everything: the only key becomes empty. */
 bool bj_dialect_no_key(struct bj_arena *arena,
                        struct bj_slice key[BJ_SUB_KEYS]);

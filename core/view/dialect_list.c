@@ -11,6 +11,7 @@ const struct bj_dialect *const bj_dialects[] = {
     &bj_dialect_nvidia_gpu,
     &bj_dialect_nvidia_smi,
     &bj_dialect_prometheus_slurm_exporter,
+    &bj_dialect_prometheus_slurm_exporter_1_8,
     &bj_dialect_slurm_job_exporter,
     &bj_dialect_vpenso,
     NULL,

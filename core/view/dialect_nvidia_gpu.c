@@ -46,6 +46,8 @@ static const char *const typed[] = {"ordinal",  "minor_number", "uuid",
 static const char *const reasoned[] = {"ordinal",  "minor_number", "uuid",
                                        "name",     "jobid",        "userid",
                                        "GPU_I_ID", "reason",       NULL};
+static const char *const card[] = {"ordinal", "minor_number", "uuid", "name",
+                                   NULL};
 static const char *const counted[] = {"ordinal", "minor_number", "uuid", "name",
                                       "error",   "counter",      NULL};
 static const struct bj_dialect_word reasons[] = {
@@ -89,6 +91,9 @@ static const struct bj_dialect_row rows[] = {
     ECC("uncorrected", "volatile", ecc_uncorrected, true),
     ECC("corrected", "aggregate", ecc_corrected_ever, true),
     ECC("uncorrected", "aggregate", ecc_uncorrected_ever, true),
+    CARD("last_error",
+         "Code of the NVML call that failed; absent while all succeed.",
+         last_error, .info = card),
     JOB("jobId", "Id of the job that holds the GPU.", BJ_ROW_GPU_EACH_JOB),
     JOB("jobUid", "User id of that job's owner.", BJ_ROW_GPU_EACH_UID),
     PART("graphics_util_percent", "Time in which an engine was active",

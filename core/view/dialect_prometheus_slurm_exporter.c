@@ -1,4 +1,5 @@
-/* The names of rivosinc's prometheus-slurm-exporter 1.7, and three of 1.8. */
+/* The names of rivosinc's prometheus-slurm-exporter 1.7 and 1.8. Both have the
+ * names of jobs that 1.8 added. */
 #include "core/view/dialect_cluster.h"
 
 #define ROW(text_name, text, ...)                                              \
@@ -19,11 +20,20 @@
 #define FEATURE(field) JOBS(BJ_CL_FEATURE_JOBS, field), .key = {"feature"}
 
 #define NODES(field) BJ_IN_SUMS(BJ_CL_NODES, bj_nodes_stat, field)
-#define STATE .map = bj_dialect_state_first, .key = {"state"}
+/* Nodes by state: 1.7 has the long words, 1.8 the compact ones. */
+enum { V1_7 = 1, V1_8 = 2 };
+#define BY_NODE_STATE(text_name, text, ...)                                    \
+    ROW(text_name, text, __VA_ARGS__, .map = bj_dialect_state_first,           \
+        .key = {"state"}, .versions = V1_7),                                   \
+        ROW(text_name, text, __VA_ARGS__, .map = bj_dialect_compact_first,     \
+            .key = {"state"}, .versions = V1_8)
+#define BY_PARTITION_STATE(text_name, text, ...)                               \
+    ROW(text_name, text, __VA_ARGS__, .map = bj_dialect_state_second,          \
+        .key = {"partition", "state"}, .versions = V1_7),                      \
+        ROW(text_name, text, __VA_ARGS__, .map = bj_dialect_compact_second,    \
+            .key = {"partition", "state"}, .versions = V1_8)
 #define PARTITION(field)                                                       \
     BJ_IN_SUMS(BJ_CL_PARTITION_NODES, bj_nodes_stat, field), BJ_NOT_ZERO
-#define PARTITION_STATE                                                        \
-    .map = bj_dialect_state_second, .key = {"partition", "state"}
 #define LESS(field) BJ_SUM_WITH(SUB, bj_nodes_stat, field)
 
 /* State of a command. */
@@ -170,25 +180,33 @@ static const struct bj_dialect_row rows[] = {
           "Memory of the partition that is unused by its operating systems, in "
           "bytes.",
           PARTITION(mem_free_bytes), .key = {"partition"}),
-    ROW("slurm_partition_alloc_cpus", "Allocated CPUs of the partition.",
-        PARTITION(cpus_allocated), PARTITION_STATE),
-    ROW("slurm_partition_alloc_mem",
-        "Allocated memory of the partition, in bytes.",
-        PARTITION(mem_allocated_bytes), PARTITION_STATE, BJ_WHEN(RIGHT)),
+    BY_PARTITION_STATE("slurm_partition_alloc_cpus",
+                       "Allocated CPUs of the partition.",
+                       PARTITION(cpus_allocated)),
+    BY_PARTITION_STATE("slurm_partition_alloc_mem",
+                       "Allocated memory of the partition, in bytes.",
+                       PARTITION(mem_allocated_bytes), BJ_WHEN(RIGHT)),
+    /* 1.7 subtracts free memory, 1.8 reads what Slurm has allocated. */
     ROW("slurm_partition_alloc_mem",
         "Memory of the partition that is not free, in bytes.",
-        PARTITION(mem_bytes), LESS(mem_free_bytes), PARTITION_STATE,
-        BJ_UNIT(MB), BJ_WHEN(STRICT)),
-    ROW("slurm_partition_node_count", "Nodes of the partition.",
-        PARTITION(nodes), PARTITION_STATE),
+        PARTITION(mem_bytes), LESS(mem_free_bytes),
+        .map = bj_dialect_state_second, .key = {"partition", "state"},
+        BJ_UNIT(MB), BJ_WHEN(STRICT), .versions = V1_7),
+    ROW("slurm_partition_alloc_mem",
+        "Allocated memory of the partition, in bytes.",
+        PARTITION(mem_allocated_bytes), .map = bj_dialect_compact_second,
+        .key = {"partition", "state"}, BJ_UNIT(MB), BJ_WHEN(STRICT),
+        .versions = V1_8),
+    BY_PARTITION_STATE("slurm_partition_node_count", "Nodes of the partition.",
+                       PARTITION(nodes)),
     ROW("slurm_cpus_total", "CPUs.", NODES(cpus), BJ_OR_ZERO(NODES)),
     ROW("slurm_cpus_idle", "Idle CPUs.", NODES(cpus_idle), BJ_OR_ZERO(NODES)),
     ROW("slurm_cpu_load", "Load of all nodes.", NODES(nodes),
         .value = load_micro, BJ_UNIT(MICRO), BJ_OR_ZERO(NODES)),
-    ROW("slurm_cpus_per_state", "CPUs of nodes in the state.", NODES(cpus),
-        STATE),
-    ROW("slurm_node_count_per_state", "Nodes in the state.", NODES(nodes),
-        STATE),
+    BY_NODE_STATE("slurm_cpus_per_state", "CPUs of nodes in the state.",
+                  NODES(cpus)),
+    BY_NODE_STATE("slurm_node_count_per_state", "Nodes in the state.",
+                  NODES(nodes)),
     BYTES("slurm_mem_real", "Memory, in bytes.", NODES(mem_bytes),
           BJ_OR_ZERO(NODES)),
     BYTES("slurm_mem_free", "Memory unused by operating systems, in bytes.",
@@ -197,7 +215,10 @@ static const struct bj_dialect_row rows[] = {
         NODES(mem_allocated_bytes), BJ_OR_ZERO(NODES), BJ_WHEN(RIGHT)),
     ROW("slurm_mem_alloc", "Memory that is not free, in bytes.",
         NODES(mem_bytes), LESS(mem_free_bytes), BJ_OR_ZERO(NODES), BJ_UNIT(MB),
-        BJ_WHEN(STRICT)),
+        BJ_WHEN(STRICT), .versions = V1_7),
+    ROW("slurm_mem_alloc", "Allocated memory, in bytes.",
+        NODES(mem_allocated_bytes), BJ_OR_ZERO(NODES), BJ_UNIT(MB),
+        BJ_WHEN(STRICT), .versions = V1_8),
     TOOK("slurm_node_scrape_duration", "nodes"),
     FAILED("slurm_node_scrape_error", "nodes"),
     LICENSE("total", "Licences.", total),
@@ -257,6 +278,18 @@ static const struct bj_dialect_row rows[] = {
         "Limit of pending and running jobs of the account.", LIMIT(submit)),
     TOOK("slurm_limit_scrape_duration", "limits"),
     FAILED("slurm_account_collect_error", "limits"),
+    /* Later than 1.8, from its public branches. The association of the account
+     * itself; it has no user. */
+    ROW("slurm_account_fairshare", "Fair-share factor of the account.",
+        BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, fairshare_ppm), BJ_UNIT(MICRO),
+        .only = {NULL, ""}, .key = {"account"}, .versions = V1_8),
+    ROW("slurm_fairshare_scrape_duration",
+        "Time that the last shares took, in milliseconds.",
+        BJ_IN_SUMS(BJ_CL_SOURCES, bj_source_stat, duration_usec),
+        .only = {"shares"}, BJ_UNIT(MILLI), .versions = V1_8),
+    COUNTER("slurm_fairshare_scrape_error", "Times that shares failed.",
+            BJ_IN_SUMS(BJ_CL_SOURCE_ERRORS, bj_count_stat, count),
+            .only = {"shares"}, .versions = V1_8),
     COUNTER("process_cpu_seconds_total", "CPU time used by this process.",
             BJ_IN_SNAP(self.cpu_usec), BJ_UNIT(MICRO)),
     ROW("process_max_fds", "Limit of open file descriptors of this process.",
@@ -277,12 +310,15 @@ static const struct bj_dialect_row rows[] = {
 
 static const struct bj_dialect_label bare[] = {{.name = NULL}};
 
-const struct bj_dialect bj_dialect_prometheus_slurm_exporter = {
-    .name = "prometheus-slurm-exporter",
-    .port = "9092",
-    .collect = BJ_COLLECT(CLUSTER),
-    .by = "partition,user,account,reason,feature",
-    .sources = "diag,licenses,limits",
-    BJ_TABLE(rows),
-    .labels = {bare},
-};
+#define RIVOS(text_name, bit, text_sources)                                    \
+    {                                                                          \
+        .name = text_name, .version = (bit), .port = "9092",                   \
+        .collect = BJ_COLLECT(CLUSTER),                                        \
+        .by = "partition,user,account,reason,feature",                         \
+        .sources = text_sources, BJ_TABLE(rows), .labels = {bare},             \
+    }
+
+const struct bj_dialect bj_dialect_prometheus_slurm_exporter =
+    RIVOS("prometheus-slurm-exporter", V1_7, "diag,licenses,limits");
+const struct bj_dialect bj_dialect_prometheus_slurm_exporter_1_8 =
+    RIVOS("prometheus-slurm-exporter-1.8", V1_8, "diag,licenses,limits,shares");

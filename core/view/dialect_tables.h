@@ -16,6 +16,7 @@ extern const struct bj_dialect bj_dialect_mila;
 extern const struct bj_dialect bj_dialect_nvidia_gpu;
 extern const struct bj_dialect bj_dialect_nvidia_smi;
 extern const struct bj_dialect bj_dialect_prometheus_slurm_exporter;
+extern const struct bj_dialect bj_dialect_prometheus_slurm_exporter_1_8;
 extern const struct bj_dialect bj_dialect_slurm_job_exporter;
 extern const struct bj_dialect bj_dialect_vpenso;
 

@@ -198,7 +198,7 @@ static void name_keys(struct bj_dialect_walk *w)
     w->key[n] = NULL;
 }
 
-/* Whether the row applies (bj_when). */
+/* Whether the row applies (bj_when), in this version of the original. */
 static bool row_applies(const struct bj_dialect_walk *w,
                         const struct bj_dialect_row *row)
 {
@@ -206,7 +206,8 @@ static bool row_applies(const struct bj_dialect_walk *w,
                              : !w->env->unified  ? BJ_WHEN_STRICT_V1
                              : w->env->hide_user ? BJ_WHEN_STRICT_NAMELESS
                                                  : BJ_WHEN_STRICT_NAMED;
-    return row->when == BJ_WHEN_ANY || row->when & way;
+    return (row->when == BJ_WHEN_ANY || row->when & way) &&
+           (row->versions == 0 || row->versions & w->dialect->version);
 }
 
 static bool is_micro(enum bj_scale scale)

@@ -135,7 +135,7 @@ static uint64_t pass(struct bj_proctab *t, struct job *jobs, unsigned n,
     uint64_t threads = 0;
     struct bj_err err = {0};
     bj_arena_reset(arena);
-    bj_proctab_begin(t, now_usec);
+    bj_proctab_begin(t, now_usec, UINT64_MAX);
     struct bj_procjob *v = calloc(n, sizeof(*v));
     for (unsigned i = 0; v && i < n; i++)
         v[i] = (struct bj_procjob){jobs[i].proc, BJ_ABSENT};

@@ -3,12 +3,14 @@
 import os
 import pwd
 import re
+import socket
 import subprocess
 import sys
 import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import prom_lib  # noqa: E402
 from api_lib import HERE, SERVER, basic, bcrypt, check, run, same, user  # noqa: E402
 
 ME = "/api/v1/me"
@@ -254,6 +256,31 @@ def check_config(site):
                           ("--web.treads=4", "web.treads")):
         code, text = result(*good, option)
         check(code == 1 and words in text, "check-config refuses " + option, text)
+    online(site, lambda *options: result("--online", *good, *options))
+
+
+def online(site, result):
+    """--online listens, and queries Prometheus; each mistake has a message."""
+    prom = prom_lib.simulated()
+    url = "http://127.0.0.1:%d" % prom.server_port
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        address = "127.0.0.1:%d" % used.getsockname()[1]
+        code, text = result("--web.listen-address=" + address)
+        check(code == 0 and address + " is in use: by this service if it runs" in text, "an address in use is noted", text)
+    closed = address
+    for options, words in (
+            (["--web.listen-address=192.0.2.1:9020"], "web.listen-address: "),
+            (["--prometheus.url=http://" + closed], "connect"),
+            (["--prometheus.url=http://PROMETHEUS:9090"], "prometheus.url: the host in capitals is a placeholder"),
+            (["--prometheus.url=" + url, "--prometheus.match=cluster=Alpha"],
+             "no series of batchjob_exporter has cluster=\"Alpha\"; the server's label cluster has 'alpha'")):
+        code, text = result(*options)
+        check(code == 1 and words in text, "check-config --online refuses " + " ".join(options), text)
+    for match in "alpha", "%c":
+        code, text = result("--prometheus.url=" + url, "--prometheus.match=cluster=" + match)
+        check(code == 0 and "Prometheus has 12 series" in text, "Prometheus has series, match " + match, text)
+    prom.shutdown()
+    prom.server_close()
 
 
 def wrong_files(site):
@@ -287,7 +314,7 @@ def make_token(site):
     for end in ("2027-13-01", "tomorrow", "", "2027-01-01 10:00", "2027-01-01\n", "2020-01-01"):
         p = subprocess.run([SERVER, "make-token", "carol", end], capture_output=True, text=True)
         same((p.returncode, p.stdout), (1, ""), "make-token refuses the end %r" % end)
-        check("'%s'" % end in p.stderr, "the error names the wrong end", p.stderr)
+        check("'%s'" % end.replace("\n", "?") in p.stderr, "the error names the wrong end", p.stderr)
     p = subprocess.run([SERVER, "make-token", "a b"], capture_output=True, text=True)
     check(p.returncode == 1 and "'a b'" in p.stderr and "name" in p.stderr, "make-token refuses an invalid user name", p)
     p = subprocess.run([SERVER, "make-token", "carol", "never"], capture_output=True)

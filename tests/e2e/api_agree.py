@@ -12,7 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import O, SERVER, TOP, Site, check, plan, same, user  # noqa: E402
+from api_lib import O, SERVER, TOP, Site, check, plan, rounded, same, user  # noqa: E402
 
 ACCT, STATS_DB = (os.path.abspath(os.path.join(TOP, O, p)) for p in ("batchjob_acct", "batchjob_stats_db"))
 JOBS = os.path.abspath(os.path.join(TOP, O, "unit/test_statsdb_report"))
@@ -21,12 +21,12 @@ BOSS = user("boss")
 # The first lines of each report: what was wrong, and what to do (None: nothing).
 FIRST = {
     "1000": ("there is nothing to change", None),
-    "1001": ("GPUs never used: 1", "#SBATCH --gres=gpu:h100:1"),
+    "1001": ("never used 1 of its GPUs", "#SBATCH --gres=gpu:h100:1"),
     "1002": ("used 7.19 % of its memory", "#SBATCH --mem=6G"),
-    "1003": ("ran out of memory; it had 8.0 GiB", "#SBATCH --mem-per-cpu=3G"),
+    "1003": ("ran out of memory; it had 8 GiB", "#SBATCH --mem-per-cpu=3G"),
     "1004": ("reached its time limit of 01:00:00", "write checkpoints"),
-    "1005": ("Nodes without CPU time: 2", "Request -N 1 instead of -N 3"),
-    "2007": ("Array of 20 tasks, 20 completed", "2000_7 used 30.0 GiB of 32.0 GiB"),
+    "1005": ("no CPU time on 2 of its nodes", "Request -N 1 instead of -N 3"),
+    "2007": ("Array of 20 tasks, 20 completed", "2000_7 used 30 GiB of 32 GiB"),
     "3000+1": ("there is nothing to change", None),
     "3100": ("CPU efficiency was 37.5 %", "Try fewer"),
     "3200": ("too short to judge", None),
@@ -38,7 +38,7 @@ FIRST = {
 LABELS = {"cpu": "CPU time", "memory": "Memory", "memory_charged": "With cache", "gpu": "GPU time",
           "gpu_memory": "GPU memory", "time": "Run time", "read": "Read", "write": "Written",
           "energy": "Energy", "emissions": "Emissions", "cost": "Cost"}
-VALUE = re.compile(r"(?<![\w.])(?:\d+-)?\d\d:\d\d:\d\d|(?<![\w.])[0-9.]+ (?:[KMGTP]iB|B|k?Wh|k?g|%|EUR)(?!\w)")
+VALUE = re.compile(r"(?<![\w.])(?:\d+-)?\d\d:\d\d:\d\d|(?<![\w.,])[0-9.,]+ (?:[KMGTP]iB|B|k?Wh|k?g|%|EUR)(?!\w)")
 QUALITY = ("measured", "recorded", "estimated", "calculated", "at least")
 
 
@@ -48,20 +48,18 @@ def formatted(unit, v):
         v = int(v + 0.5)
         day = "%d-" % (v // 86400) if v >= 86400 else ""
         return day + "%02d:%02d:%02d" % (v // 3600 % 24, v // 60 % 60, v % 60)
-    def tenths(x, name):
-        n = int(x * 10 + 0.5)
-        return "%d.%d %s" % (n // 10, n % 10, name)
     if unit == "bytes":
         for name in ("B", "KiB", "MiB", "GiB", "TiB"):
-            if v < 1024 or name == "TiB":
-                return "%d B" % v if name == "B" else tenths(v, name)
+            if v < 1023.5 or name == "TiB":
+                return "%s %s" % (rounded(v), name)
             v /= 1024
     if unit == "joules":
-        return tenths(v / 3.6e6, "kWh") if v >= 3.6e6 else tenths(v / 3600, "Wh")
+        return rounded(v / 3.6e6) + " kWh" if v / 3600 >= 999.5 else rounded(v / 3600) + " Wh"
     if unit == "grams":
-        return tenths(v / 1000, "kg") if v >= 1000 else tenths(v, "g")
+        return rounded(v / 1000) + " kg" if v >= 999.5 else rounded(v) + " g"
     cents = int(v * 100 + 0.5)
-    return "%d.%02d %s" % (cents // 100, cents % 100, unit) if cents or not v else "%g %s" % (v, unit)
+    return "{:,}.{:02d} {}".format(cents // 100, cents % 100, unit) if cents or not v else \
+        "%s %s" % (("%.6f" % v).rstrip("0"), unit)
 
 
 class Tables(html.parser.HTMLParser):
@@ -173,7 +171,7 @@ def expected(figure, order):
     unit = figure["unit"] or ""
     def amount(name):
         return [] if figure[name] is None else [formatted(unit, figure[name])]
-    percent = [] if figure["percent"] is None else ["%.1f %%" % (int(figure["percent"] * 10 + 0.5) / 10)]
+    percent = [] if figure["percent"] is None else [rounded(figure["percent"]) + " %"]
     requested = amount("requested")
     parts = {"P": percent, "U": amount("used"), "A": amount("allocated"), "R": requested}
     # A page shows the request only if it differs from the allocation.
@@ -223,4 +221,5 @@ def main():
     return plan()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

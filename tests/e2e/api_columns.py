@@ -40,7 +40,7 @@ def set_up(site):
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO cluster(id, name, system) VALUES(2, 'torque', 'pbs')")
     db.execute("INSERT INTO jobname(text) VALUES(?)", (TEXT,))
-    db.execute("INSERT INTO price VALUES(1, 'EUR', 10000, 500000, 2000, 250000)")
+    db.execute("INSERT INTO price VALUES(1, 'EUR', 10000, 500000, 2000, 250000, 0)")
     ids = [i for i, in db.execute(
         "SELECT id FROM job WHERE \"end\" IS NOT NULL AND array_job_id IS NULL AND typeof(jobid) ="
         " 'integer' GROUP BY jobid HAVING count(*) = 1 ORDER BY jobid LIMIT ?", (len(ODD) + 1,))]
@@ -96,12 +96,13 @@ def columns(site):
 
 
 # Columns without a value in the simulated jobs.
-NEVER = {"batch_system", "sluid", "gid", "group", "project", "wckey", "reason", "cancelled_by",
-         "restarts", "priority", "suspended_seconds", "tasks", "gpus", "gpu_model", "reservation",
+NEVER = {"batch_system", "sluid", "gid", "group", "project", "wckey", "reason", "cancelled_by", "failed_node",
+         "restarts", "priority", "suspended_seconds", "tasks", "gpus", "gpu_model", "reservation", "constraints",
          "admin_comment", "memory_mean_bytes", "io_read_bytes", "io_write_bytes", "measured_nodes",
          "coverage_percent", "energy_measured_joules", "energy_measured_nodes",
          "emissions_marginal_grams", "read_bytes", "write_bytes", "qos", "eligible",
-         "eligible_ms", "tres_requested", "cpus_requested"}
+         "eligible_ms", "tres_requested", "cpus_requested", "script_options", "now_cpus_busy", "now_memory_bytes",
+         "now_gpu_busy_percent", "idle_since"}
 
 
 def names(site):

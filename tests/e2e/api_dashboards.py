@@ -263,7 +263,7 @@ def infinity(_site):
     for path in paths:
         with open(path) as f:
             mine = json.load(f)
-        with open(os.path.join(FOLDER, os.path.basename(path))) as f:
+        with open(os.path.join(FOLDER, "jsonapi", os.path.basename(path))) as f:
             other = json.load(f)
         same(without_ignored(queries(as_jsonapi(mine))), without_ignored(queries(other)),
              "infinity/%s has the queries of the dashboard for JSON API" % os.path.basename(path))
@@ -273,9 +273,9 @@ def infinity(_site):
 def boards(site):
     metrics = set(re.findall(r"`(batchjob_\w+)`", open(os.path.join(TOP, "docs/metrics.md")).read()))
     uids = {}
-    paths = sorted(glob.glob(FOLDER + "/*.json") + glob.glob(FOLDER + "/prometheus/*.json"))
+    paths = sorted(glob.glob(FOLDER + "/jsonapi/*.json") + glob.glob(FOLDER + "/prometheus/*.json"))
     files = [os.path.relpath(p, FOLDER) for p in paths]
-    same(files, ["energy.json", "gpu-waste.json", "my-jobs.json", "one-job.json"]
+    same(files, ["jsonapi/%s.json" % n for n in ("energy", "gpu-waste", "my-jobs", "one-job")]
          + ["prometheus/%s.json" % n for n in
             ("cluster", "energy", "gpus", "job", "my-jobs", "node")], "ten dashboards")
     every = [json.load(open(p))["uid"] for p in glob.glob(FOLDER + "/**/*.json", recursive=True)]
@@ -353,7 +353,7 @@ def schema(folder):
     for old in glob.glob(folder + "/*.ts"):
         os.remove(old)
     names = []
-    for path in sorted(glob.glob(FOLDER + "/*.json") + glob.glob(FOLDER + "/*/*.json")):
+    for path in sorted(glob.glob(FOLDER + "/*/*.json")):
         with open(path) as f:
             board = json.load(f)
         for a in board["annotations"]["list"]:

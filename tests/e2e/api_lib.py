@@ -19,12 +19,17 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.dirname(HERE))
 import postgres  # noqa: E402
 import statsdb_sacct  # noqa: E402
-from tap import check, plan, same, skip  # noqa: E402,F401
+from tap import check, plan, rounded, same, skip  # noqa: E402,F401
 
 O = os.environ.get("O", "build")
 TOP = os.path.abspath(os.path.join(HERE, "../.."))
 SERVER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_server"))
 IMPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_db"))
+
+
+# A host on which job j ran.
+HOST = ("coalesce((SELECT min(h.name) FROM host AS h JOIN hosts_host AS o ON o.host = h.id WHERE o.hosts = j.hosts), "
+        "'n01')")
 
 
 class Response:
@@ -190,10 +195,10 @@ class Site:
     def import_records(self, store):
         """Import a final record of one node for each ended job into a store; return their number."""
         os.makedirs(os.path.join(self.folder, "spool"), exist_ok=True)
-        rows = self.db().execute("SELECT jobid, start, \"end\" FROM job WHERE \"end\" > start").fetchall()
-        for i, (job, start, end) in enumerate(rows):
+        rows = self.db().execute("SELECT jobid, start, \"end\", " + HOST + " FROM job AS j WHERE \"end\" > start").fetchall()
+        for i, (job, start, end, host) in enumerate(rows):
             self.file("spool/%d.json" % i, json.dumps({
-                "format": 1, "cluster": "fake", "host": "n01", "jobid": str(job), "start": start, "end": end,
+                "format": 1, "cluster": "fake", "host": host, "jobid": str(job), "start": start, "end": end,
                 "cpu_usec": (end - start) * 1000000, "energy_policy": "usage", "energy_uj": {"usage": {"cpu": end}},
                 "devices": {"sda": {"read_bytes": job}}, "gpus": {"GPU-%d" % i: {"held_usec": job}}}), 0o640)
         self.derive_records(store)
@@ -230,10 +235,11 @@ class Site:
             " memory_efficiency_ppm, memory_efficiency_source, gpu_efficiency_ppm, gpus_seen, gpus_unused,"
             " gpu_held_usec, gpu_idle_usec, gpu_memory_peak_bytes, memory_charged_peak_bytes, energy_source, energy_policy,"
             " energy_uj, energy_cpu_uj, energy_gpu_uj, energy_other_uj, energy_used_uj,"
-            " energy_reserved_uj, counted_assoc, counted_cpu_sec, counted_start, counted_end)"
+            " energy_reserved_uj, counted_assoc, counted_cpu_sec, counted_start, counted_end,"
+            " application, application_by)"
             " VALUES(?, 0, 723456, 1, 500000, 2, 30000, 2, 1, 7200000000, 7000000000, 4096, 8192, 1, ?,"
-            " 7200000000, 3600000000, 1800000000, 1800000000, 7000000000, 7400000000, ?, ?, ?, ?)",
-            (job, word("hybrid"), assoc, cpus * (end - start), start, end))
+            " 7200000000, 3600000000, 1800000000, 1800000000, 7000000000, 7400000000, ?, ?, ?, ?, ?, 1)",
+            (job, word("hybrid"), assoc, cpus * (end - start), start, end, word("gromacs")))
         db.execute("INSERT OR IGNORE INTO factor_source(cluster, provider, kind, zone, country,"
                    " rank) VALUES(NULL, 'rte', 'average_direct', 'FR', 'FRA', 1)")
         sources = dict(db.execute("SELECT provider, id FROM factor_source WHERE kind <> 'marginal'"))
@@ -251,7 +257,8 @@ class Site:
                                      ("low_cpu", "info", "Used {value} %, not {threshold} %.")):
             db.execute("INSERT OR IGNORE INTO finding_rule(name, severity, condition, text)"
                        " VALUES(?, ?, 'x > 1', ?)", (rule, severity, text))
-            db.execute("INSERT OR REPLACE INTO job_finding SELECT ?, id, 1.5, 25 FROM finding_rule"
+            db.execute("INSERT OR REPLACE INTO job_finding(job, rule, value, threshold)"
+                       " SELECT ?, id, 1.5, 25 FROM finding_rule"
                        " WHERE name = ?", (job, rule))
         db.commit()
         key = db.execute("SELECT c.name || ':' || j.jobid || ':' || j.submit FROM job AS j JOIN"

@@ -27,12 +27,12 @@ LONG = os.environ.get("BJ_TEST_LONG")
 # All endpoints that need credentials.  The author of a new one makes requests()
 # or posts() request data of other users from it.
 ENDPOINTS = {
-    "get": ["/accounts/{account}", "/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
-            "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
+    "get": ["/accounts/{account}", "/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/applications",
+            "/api/v1/clusters", "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/charts", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/plot.png", "/api/v1/jobs/{job}/report",
             "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
-            "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/storage",
+            "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/site", "/api/v1/storage",
             "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/cluster", "/compare", "/findings",
             "/gpus", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/management",
             "/pdf/{job}", "/pie/{job}/", "/plot/{job}/{metric}"] + [
@@ -138,8 +138,8 @@ def bearer(site, name):
 
 
 def mark(site):
-    """Put the owner and account of each job into its name, directory, comment and a
-    finding."""
+    """Put the owner and account of each job into its name, directory, comment, application
+    and a finding."""
     db = sqlite3.connect(site.store)
     db.execute("UPDATE user SET name = ? WHERE name = 'user5'", (OWN,))
     for job, owner, account in db.execute(
@@ -151,9 +151,14 @@ def mark(site):
                    " WHERE id = ?", (text, text, job))
         db.execute("INSERT INTO job_more(job, comment) VALUES(?, ?) ON CONFLICT DO UPDATE SET"
                    " comment = excluded.comment", (job, text))
+        db.execute("INSERT OR IGNORE INTO word(text) VALUES(?)", (text,))
+        db.execute("INSERT INTO job_use(job, sources, counted_cpu_sec, counted_start, counted_end, application,"
+                   " application_by) SELECT ?, 0, 0, 0, 0, id, 3 FROM word WHERE text = ? ON CONFLICT DO UPDATE SET"
+                   " application = excluded.application", (job, text))
         db.execute("INSERT OR IGNORE INTO finding_rule(name, severity, condition, text)"
                    " VALUES(?, 'info', '1', ?)", (text, text))
-        db.execute("INSERT OR REPLACE INTO job_finding SELECT ?, id, 1, 2 FROM finding_rule WHERE"
+        db.execute("INSERT OR REPLACE INTO job_finding(job, rule, value, threshold)"
+                       " SELECT ?, id, 1, 2 FROM finding_rule WHERE"
                    " name = ?", (job, text))
     db.commit()
     site.all = db.execute(

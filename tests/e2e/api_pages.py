@@ -13,7 +13,7 @@ import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import basic, check, run, same, user  # noqa: E402
+from api_lib import IMPORTER, basic, check, run, rounded, same, user  # noqa: E402
 from page_lib import FakePrometheus, GRAFANA, HOSTILE, Page, fetch, set_up, check_page  # noqa: E402
 from prom_lib import Node, Prometheus, wait_for  # noqa: E402
 
@@ -45,6 +45,42 @@ def jobs(site):
     same(len([r for r in page.rows if r]), 500, "a page has at most 500 jobs")
     page = check_page("a list without jobs", fetch(site, "/jobs?from=0", "newcomer"))
     check("No jobs" in page.text, "a user without jobs sees none")
+
+
+def running_list(site):
+    """The list of running jobs has what they use now, and says "-" where that is not known."""
+    path = "/jobs?from=2000-01-01&limit=500&state=running"
+    db = sqlite3.connect(site.store)
+    db.execute("INSERT INTO job_part(job, node, gpu, since, upto, cpus, cpus_milli, memory_bytes) SELECT id, 'n1', '',"
+               " start, start + 300, 2, 1500, 1073741824 FROM job WHERE \"end\" IS NULL AND state = 2 AND nodes = 1"
+               " ORDER BY id LIMIT 1")
+    db.commit()
+    db.close()
+    site.refresh()
+    page = check_page("running jobs", fetch(site, path, "boss"))
+    check("CPUs now" in page.text and "CPU efficiency" not in page.text.split("Idle since")[-1],
+          "the list of running jobs has columns of their own")
+    rows = {urllib.parse.unquote(k): v for k, v in
+            ((j["key"], j) for j in fetch(site, "/api/v1/jobs?from=2000-01-01&limit=500&state=running&fields=key,"
+                                          "display_id,now_cpus_busy,now_memory_bytes,now_gpu_busy_percent,idle_since",
+                                          "boss").data)}
+    shown = {r[0]: r[-4:] for r in page.rows if len(r) > 10}
+    same(sorted(shown), sorted(j["display_id"] for j in rows.values()), "the same jobs run on the page and in the API")
+    for j in rows.values():
+        values = [j["now_cpus_busy"], j["now_memory_bytes"], j["now_gpu_busy_percent"], j["idle_since"]]
+        if [s in ("-", "") for s in shown[j["display_id"]]] != [v is None for v in values]:
+            return check(False, "a value is shown where it is known", (shown[j["display_id"]], values))
+    known = [j for j in rows.values() if j["now_cpus_busy"] == 1.5]
+    check(len(known) == 1 and shown[known[0]["display_id"]][0].startswith("1.5") and known[0]["now_memory_bytes"] ==
+          1 << 30 and known[0]["idle_since"] is None, "a running job has its present use", (known, shown))
+    for job in known + [j for j in rows.values() if j["now_cpus_busy"] is None][:1]:
+        page = check_page("a running job", fetch(site, "/jobs/" + urllib.parse.quote(job["key"], safe=""), "boss"))
+        uses = [" ".join(r[1].split()) for r in page.rows if len(r) == 4][:2]  # of CPUs and memory
+        same(uses, ["1.5 now", "1 GiB now"] if job in known else ["", ""],
+             "the page of a running job has the same values, or none")
+        check(("n1" in [r[0] for r in page.rows if r]) == (job in known), "and those of its nodes", page.rows)
+    page = check_page("jobs of all states", fetch(site, "/jobs?from=2000-01-01", "boss"))
+    check("CPUs now" not in page.text, "a list of all jobs has no columns of running ones")
 
 
 def search(site):
@@ -113,13 +149,39 @@ def levels(site):
     same((bad, {g[0] for g in got} >= {"poor", "over"}), ([], True), "colours and words match the values")
 
 
+def moved_levels(site):
+    """A site that moves a rule moves the bar.  The last test: an import replaces names that set_up wrote."""
+    def bars():
+        page = fetch(site, "/jobs?from=0&limit=500", "boss").body.decode()
+        return re.findall(r'<meter class="(\w+)" max="100" low="([0-9.]+)" high="([0-9.]+)"[^>]*></meter> ([0-9.]+) %', page)
+
+    def reload(*options):
+        p = subprocess.run([IMPORTER, "--once", "--store.path=" + site.store, "--cluster.file="
+                            + os.path.join(site.folder, "fake.yml"), *options], capture_output=True, timeout=300)
+        check(p.returncode == 0, "the importer runs with the rules", p.stderr[-600:])
+        site.refresh()
+
+    before = bars()
+    check(("65", "80") in {(g[1], g[2]) for g in before}, "the bar of CPUs has the built-in thresholds", before[:5])
+    rules = site.file("rules.yml", "rules:\n- name: cpu_very_low\n  set: {percent: 12.5}\n"
+                                   "- name: cpu_low\n  set: {percent: 30}\n")
+    reload("--findings.file=" + rules)
+    after = bars()
+    cpu = [g for g in after if (g[1], g[2]) == ("12.5", "30")]
+    check(cpu and ("65", "80") not in {(g[1], g[2]) for g in after}, "the bar of CPUs has the site's thresholds", after[:5])
+    same([g for g in cpu if (g[0] == "poor") != (float(g[3]) < 12.5)
+          or (g[0] == "fair") != (12.5 <= float(g[3]) < 30)], [], "colours follow the site's thresholds")
+    reload()
+    check(("65", "80") in {(g[1], g[2]) for g in bars()}, "without the file the built-in thresholds are back")
+
+
 def one(site):
     a = fetch(site, "/jobs/" + urllib.parse.quote(site.key, safe=""))
     page = check_page("one job", a)
     same(a.status, 200, "the page of a job exists")
     shown = HOSTILE.replace("\x01", " ")
     check(shown in page.text, "a hostile name is shown as text", page.text[:600])
-    lacking = [t for t in ("1.5 of its GPUs did nothing.", "72.3 %", "2.0 Wh", "0.1 g")
+    lacking = [t for t in ("1.5 of its GPUs did nothing.", "72.3 %", "2 Wh", "0.1 g")
                if t not in page.text]
     same(lacking, [], "the page of a job shows findings and values")
     check("Steps" in page.text and "svg" not in page.tags
@@ -178,9 +240,9 @@ def charts(site):
                    " WHERE jobid = ?", (int(site.key.split(":")[1]),))
     site.refresh()
     page = check_page("charts", fetch(site, path))
-    lacking = [t for t in ("CPUs used: 1.3 on average", "CPUs allocated: 4", "GPU use: 67.0 % on average",
-                           "100 %", "Memory requested: 4.0 GiB", "time since start", "Values as a table",
-                           "n1 GPU 1", "GPU use: always 0.", "Each node",
+    lacking = [t for t in ("CPUs used: 1.25 on average", "CPUs allocated: 4", "GPU use: 67 % on average",
+                           "100 %", "Memory requested: 4 GiB", "time since start", "Values as a table",
+                           "n1: GPU 1", "GPU use: always 0.", "Each node",
                            "No samples of: Data read and written, Power.") if t not in page.text]
     same(lacking, [], "charts have names, units, limits and every GPU")
     same([t for t in ("cpus_used", "gpu_busy_ratio", "memory_bytes") if t in page.text], [],
@@ -264,15 +326,14 @@ def usage(site):
     page = check_page("usage", fetch(site, "/usage?from=2000-01-01", "boss"))
     rows = [r for r in page.rows if r]
     same([(r[0], r[1], r[3], r[4], r[5]) for r in rows[:-1]],
-         [(w["account"], *(str(w["jobs_" + k]) for k in ("ended", "failed", "timeout", "oom")))
+         [(w["account"], *("{:,}".format(w["jobs_" + k]) for k in ("ended", "failed", "timeout", "oom")))
           for w in want], "usage pages have the values of the API, jobs by final state")
     hours = [w["core_hours"] for w in want]
     check(len(hours) > 2 and hours == sorted(hours, reverse=True), "the largest is first", hours)
-    same((rows[-1][0], rows[-1][1]), ("Total", str(sum(w["jobs_ended"] for w in want))), "a row of totals")
-    same([float(r[8]) for r in rows[:-1]], [int(w["core_hours"] * 10 + 0.5) / 10 for w in want],
-         "values are rounded")
+    same((rows[-1][0], rows[-1][1]), ("Total", "{:,}".format(sum(w["jobs_ended"] for w in want))), "a row of totals")
+    same([r[8] for r in rows[:-1]], [rounded(w["core_hours"]) for w in want], "values are rounded")
     known = [w for w in want if w["energy_coverage"] is not None and w["energy_kwh"] is not None]
-    check(known and re.search(r"kWh \d+ % known", page.text), "energy has its coverage", known[:1])
+    check(known and re.search(r"kWh [\d.]+ % known|[0-9.]+ Wh [\d.]+ % known", page.text), "energy has its coverage", known[:1])
     account = want[0]["account"]
     check("accounts/" + account in page.links, "an account is a link to its page")
     page = check_page("an account", fetch(site, "/accounts/" + account, "boss"))
@@ -295,7 +356,7 @@ def usage(site):
     page = check_page("many rows", fetch(site, "/usage?from=2000-01-01&group_by=day,user", "boss"))
     rows = [r for r in page.rows if r]
     check(len(many) > 250 and len(rows) == 251 and "There are more rows" in page.text
-          and str(sum(m["jobs_ended"] for m in many)) in rows[-1], "a page has 250 rows and the total of all",
+          and "{:,}".format(sum(m["jobs_ended"] for m in many)) in rows[-1], "a page has 250 rows and the total of all",
           len(many), len(rows), rows[-1])
     page = check_page("periods", fetch(site, "/usage?group_by=user&account=acct1"))
     check(sum("group_by=user&account=acct1&from=" in u for u in page.links) == 5,
@@ -421,6 +482,12 @@ def browser(site):
             return
         check(wait_for(lambda: prom.query("rate(batchjob_job_cpu_seconds_total[5s])"), 60),
               "Prometheus has samples of the job")
+        db = sqlite3.connect(site.store)  # what batchjob_stats_db stores of running jobs
+        db.execute("INSERT INTO job_part(job, node, gpu, since, upto, cpus, cpus_milli, memory_bytes) SELECT id, 'n1', '',"
+                   " start, start + 300, 2, 1500, 1073741824 FROM job WHERE jobid = ? AND \"end\" IS NULL ON CONFLICT DO"
+                   " NOTHING", (int(job["jobid"]),))
+        db.commit()
+        db.close()
         site.start(*site.options, "--prometheus.url=" + prom.url, "--prometheus.scrape-interval=1s")
         a = site.fetch("/jobs/%s/curve.svg?metric=processes&from=%d" % (job["key"], time.time() - 20),
                        basic("user3", "pw3"))
@@ -429,7 +496,7 @@ def browser(site):
         same(site.fetch("/jobs/%s/curve.svg" % job["key"], GRAFANA, user("user4")).status, 404,
              "other users get no chart")
         p = shown(site, site.port, "/jobs/" + job["key"], "--dump-dom")
-        check(p.returncode == 0 and p.stdout.count("<svg") >= 2 and " now</td>" in p.stdout,
+        check(p.returncode == 0 and p.stdout.count("<svg") >= 2 and "1.5 now</td>" in p.stdout,
               "a browser shows charts, and what a running job uses now", p.stdout[1000:4500])
     finally:
         node.stop()
@@ -437,4 +504,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(set_up, jobs, search, levels, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, count=2500, days=20))
+sys.exit(run(set_up, jobs, running_list, search, levels, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))

@@ -40,12 +40,12 @@ def staff(site):
         fake.grid += [({"bj": n, **labels}, v) for n, v in (("use", busy), ("held", held)) if v is not None]
     page = check_page("GPUs", fetch(site, "/gpus", "boss"))
     rows = [r for r in page.rows if len(r) == 26]
-    same([(r[0], r[1], set(r[2:])) for r in rows], [("0 %", "24.0 h", {"0"}), ("90 %", "2.4 h", {"90"}),
-                                                    ("free", "0.0 h", {"\u00b7"}), ("100 %", "0.0 h", {"100"})]
-         if rows[2][0] == "free" else [("0 %", "24.0 h", {"0"}), ("90 %", "2.4 h", {"90"}),
-                                       ("100 %", "0.0 h", {"100"}), ("free", "0.0 h", {"\u00b7"})],
+    same([(r[0], r[1], set(r[2:])) for r in rows], [("0 %", "24 h", {"0"}), ("90 %", "2.4 h", {"90"}),
+                                                    ("free", "0 h", {"\u00b7"}), ("100 %", "0 h", {"100"})]
+         if rows[2][0] == "free" else [("0 %", "24 h", {"0"}), ("90 %", "2.4 h", {"90"}),
+                                       ("100 %", "0 h", {"100"}), ("free", "0 h", {"\u00b7"})],
          "GPUs are sorted by the time held and not used")
-    check("4 GPUs. In the last 24 hours jobs held them for 60.0 GPU hours; 26.4 of these were not used." in page.text,
+    check("4 GPUs. In the last 24 hours jobs held them for 60 GPU hours; 26.4 of these were not used." in page.text,
           "the sum over all GPUs", page.text[:400])
     same((fetch(site, "/gpus").status, fetch(site, "/gpus", "user2").status), (404, 404), "only admins see all GPUs")
     fake.grid = [({"bj": n, "instance": "node%04d:9" % i, "index": "0", "gpu": "g"}, 0.5)
@@ -72,7 +72,7 @@ def staff(site):
     check("Science <b>&" in page.text and "other accounts" in page.text and "By month" in page.text,
           "management sees faculties, accounts and months")
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
-        db.execute("INSERT OR REPLACE INTO price VALUES(1, '<i>EUR', 20000, NULL, NULL, NULL)")
+        db.execute("INSERT OR REPLACE INTO price VALUES(1, '<i>EUR', 20000, NULL, NULL, NULL, 0)")
     site.refresh()
     costs = {a["account"]: a for a in fetch(site, "/api/v1/usage?from=2000-01-01&group_by=account", "boss").data}
     same({k: (round(a["cost"], 2), a["currency"]) for k, a in costs.items()},
@@ -93,7 +93,7 @@ def staff(site):
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         rule, = db.execute("SELECT id FROM finding_rule WHERE name = 'gpu_unused'").fetchone()
         job, number = db.execute("SELECT id, jobid FROM job WHERE \"end\" IS NULL AND start IS NOT NULL LIMIT 1").fetchone()
-        db.execute("INSERT INTO job_finding VALUES(?, ?, 1, 0)", (job, rule))
+        db.execute("INSERT INTO job_finding(job, rule, value, threshold) VALUES(?, ?, 1, 0)", (job, rule))
         db.execute("INSERT INTO running_finding VALUES(?, 'gpu_unused', ?, ?)", (job, site.now - 7200, site.now))
         db.execute("INSERT INTO running_action(job, rule, since, step, action, at, state) VALUES(?, 'gpu_unused',"
                    " ?, 0, 'warn', ?, 'dry run')", (job, site.now - 7200, site.now))

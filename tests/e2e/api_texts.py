@@ -129,6 +129,8 @@ def set_up(site):
     same(p.returncode, 0, "the catalogue is loaded") or print("# " + p.stderr[-600:])
     # Mark the texts of findings that were derived before.
     db = sqlite3.connect(site.store)
+    for word in "and", "GPU":
+        db.execute("UPDATE job_finding SET names = replace(names, ?, ?)", (" %s " % word, " %s " % mark(word)))
     for rule, text, advice in db.execute("SELECT id, text, advice FROM finding_rule").fetchall():
         if MARK not in text:
             db.execute("UPDATE OR IGNORE finding_rule SET text = ?, advice = ?, condition = condition || ' '"

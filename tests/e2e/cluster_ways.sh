@@ -54,7 +54,7 @@ if command -v slurmrestd >/dev/null; then
     check "slurmrestd listens on a TCP port" wait_for 60 listens
     # slurmrestd of Slurm 22.05 has no shares.
     shares=
-    [[ $(sinfo --version) > "slurm 23.02" ]] && shares=--cluster.source=shares
+    slurm_since 23.02 && shares=--cluster.source=shares
     # shellcheck disable=SC2086
     start_way socket --cluster.via=rest $shares \
         --slurmrestd.unix-socket="$rest_dir/socket"

@@ -110,7 +110,7 @@ def memory(text):
     return int(float(text.rstrip("MGT")) * unit.get(text[-1], 1 << 20))
 
 
-def rivos():
+def rivos(states="%T"):
     want = Counter()
     lines = run("squeue", "--states=all", "-h", "-r", "-o",
                 '{"a": "%a", "id": %A, "end_time": "%e", "u": "%u", "state": "%T", '
@@ -147,7 +147,7 @@ def rivos():
     alloc = dict(line.split() for line in
                  run("sinfo", "-h", "-N", "-O", "NodeList,AllocMem").splitlines())
     for line in run("sinfo", "-h", "-N", "-o",
-                    '{"s": "%T", "mem": %m, "n": "%N", "l": "%O", "p": "%R", '
+                    '{"s": "' + states + '", "mem": %m, "n": "%N", "l": "%O", "p": "%R", '
                     '"fmem": "%e", "cstate": "%C", "w": %w}').splitlines():
         n = json.loads(line)
         node = nodes.setdefault(n["n"], dict(n, partitions=set()))
@@ -255,6 +255,9 @@ def sdiag_names():
 
 
 for dialect, compute in (("vpenso", vpenso), ("prometheus-slurm-exporter", rivos),
+                         # 1.8 requests StateCompact, the word of %t.
+                         ("prometheus-slurm-exporter-1.8",
+                          lambda: {**rivos("%t"), key("slurm_fairshare_scrape_error"): 0}),
                          ("mila", mila)):
     # The cluster must not change between the page and the commands.
     for attempt in range(15):

@@ -19,7 +19,7 @@ chosen='slurm_jobs_state_count slurm_job_count_per_state slurm_rpc_msg_type_coun
     slurm_scheduler_backfilled_jobs_since_cycle_total
     slurm_scheduler_backfilled_heterogeneous_total job_scrape_errors slurm_job_scrape_error
     slurm_node_scrape_error slurm_lic_scrape_error slurm_diag_scrape_error
-    slurm_account_collect_error slurm_backfill_cycle_counter'
+    slurm_account_collect_error slurm_fairshare_scrape_error slurm_backfill_cycle_counter'
 
 export SLURM_SANDBOX_DIR=/tmp/bj-dialects.$$ SLURM_SANDBOX_PREFIX=bjd$$n
 ua=bjd$$a ub=bjd$$b # users of this run only
@@ -96,7 +96,7 @@ only_chosen_names() { # promtool reads the page and criticises no other names
             { cat "$tmp/promtool.out"; return 1; }
     done <"$tmp/promtool.out"
 }
-for d in prometheus-slurm-exporter vpenso mila; do
+for d in prometheus-slurm-exporter prometheus-slurm-exporter-1.8 vpenso mila; do
     curl -sSf --max-time 60 "$url/metrics/$d" >"$tmp/page"
     check "$d: a reference parser reads the page, no series is there twice" \
         $prom text "$tmp/page"

@@ -9,9 +9,12 @@
         jobs, system and unallocated with the energy that the node's meter counted, to
         the microjoule.  With SPOOL, ended jobs are read from their final records.
   energy.py check-decreases BEFORE AFTER   print energy counters that are lower in page AFTER
+  energy.py redfish PORT FILE  serve a chassis whose power and energy are the two numbers in
+        FILE, in watts and joules
 
 The power is a hundred times that of a real node: counters wrap every 30 s, but not
 twice while the exporter or collectd restarts on a slow machine."""
+import http.server
 import json
 import os
 import random
@@ -150,6 +153,38 @@ def check_decreases(before, after):
     return 1 if bad or not old.keys() & new.keys() else 0
 
 
+def redfish(port, path):
+    chassis = "/redfish/v1/Chassis"
+    documents = {
+        chassis: {"Members": [{"@odata.id": chassis + "/1"}]},
+        chassis + "/1": {"EnvironmentMetrics": {"@odata.id": chassis + "/1/Environment"}}}
+
+    class Bmc(http.server.BaseHTTPRequestHandler):
+        def answer(self, status, document):
+            body = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            with open(path, encoding="ascii") as f:
+                watts, joules = f.read().split()
+            at = {**documents, chassis + "/1/Environment": {
+                "PowerWatts": {"Reading": int(watts)}, "EnergyJoules": {"Reading": int(joules)}}}
+            document = at.get(self.path.rstrip("/"))
+            self.answer(404 if document is None else 200, document or {})
+
+        def do_POST(self):
+            self.answer(404, {})
+
+        def log_message(self, *args):
+            pass
+
+    http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), Bmc).serve_forever()
+
+
 if __name__ == "__main__":
     command, args = sys.argv[1], sys.argv[2:]
-    sys.exit({"node": node, "check-sum": check_sum, "check-decreases": check_decreases}[command](*args))
+    sys.exit({"node": node, "check-sum": check_sum, "check-decreases": check_decreases,
+              "redfish": redfish}[command](*args))

@@ -225,6 +225,11 @@ note "$(cat "$tmp/check.out")"
 is "no wrap counts as a reset" \
     "$(value batchjob_meter_zone_resets_total meter=rapl | sort -u)" 0
 
+# Jobs that ended while the exporter was down, short jobs, jobs over restarts.
+for h in $hosts; do
+    run_tap "$top/tests/e2e/records_stored.py" "$h" "$tmp/$h/spool"
+done
+
 # --- faults of the state file ------------------------------------------------
 
 stop "$exporter"

@@ -281,4 +281,18 @@ is "no collector reports an error after many jobs" "$(value batchjob_collector_e
 kill -TERM "$exporter"
 wait "$exporter"
 is "SIGTERM ends it with status 0" $? 0
+
+# --- the final record names the programs -------------------------------------
+
+mkdir -m 750 "$tmp/records"
+start_exporter --path.cgroupfs="$cg_view" --job.grace=1 --sample.slow=1 --collector.process --record.dir="$tmp/records"
+cg_job "$nobody" 501
+cg_run "$nobody" 501 "$work" -t 600 -m 30
+busy() { awk -v s="$(cg_cpu_seconds "$nobody" 501)" 'BEGIN { exit !(s >= 0.5) }'; }
+wait_for 60 busy
+scrape
+cg_kill "$nobody" 501
+check "the final record has the CPU time by program, without paths" wait_for 60 eval \
+    "grep -qs '\"executables\":{\"work\":[1-9]' $tmp/records/*.501.*.json"
+stop "$exporter"
 complete=1

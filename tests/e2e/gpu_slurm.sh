@@ -1,6 +1,7 @@
 #!/bin/bash
 # The exporter queries real Slurm once for the GPUs of each job, here of jobs whose
-# processes changed the environment from Slurm.  Slurm's GPUs are plain device files,
+# processes changed the environment from Slurm; another one reads them from the files
+# of the prolog, without a query.  Slurm's GPUs are plain device files,
 # and a simulated driver has as many.  Needs root, Slurm's packages and writable
 # cgroups.  TAP; about half a minute.
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +15,7 @@ nvml=$O/gpu/libnvidia-ml.so.1
 export SLURM_SANDBOX_DIR=/tmp/bj-gpu.$$ SLURM_SANDBOX_PREFIX=bjg$$n
 ua=bjg$$a
 export SLURM_SANDBOX_USERS="$ua:physics" SLURM_SANDBOX_NODES=1
-export SLURM_SANDBOX_NODE=Gres=gpu:tesla:4
+export SLURM_SANDBOX_NODE=Gres=gpu:tesla:4 SLURM_SANDBOX_HOOKS=$top/examples
 export SLURM_SANDBOX_CONF="GresTypes=gpu
 PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP"
 SLURM_SANDBOX_PORT=$(free_ports 6)
@@ -82,9 +83,9 @@ holds() { # job: "INDEX:SOURCE " of each GPU
             batchjob_job_gpu_info jobid="$1" gpu="$gpu")"
     done
 }
-as_given() { # job
-    local want
-    want=$(for g in $(expand "$(slurm_gpus "$1")"); do printf '%s:scheduler ' "$g"; done)
+as_given() { # job [source]
+    local want source=${2:-scheduler}
+    want=$(for g in $(expand "$(slurm_gpus "$1")"); do printf '%s:%s ' "$g" "$source"; done)
     scrape
     echo "has $(holds "$1"), want $want"
     [ "$(holds "$1")" = "$want" ]
@@ -107,4 +108,29 @@ ours() { grep -xE "$(echo "$no_env" "$false_claim" "$none" "$forger" | tr ' ' '|
 is "Slurm is queried once for each job" \
     "$(awk '{ print $NF }' "$tmp/queries" | ours | sort | uniq -c | awk '{ print $1, $2 }' | sort)" \
     "$(for j in $no_env $false_claim $none $forger; do echo "1 $j"; done | sort)"
+
+# --- the prolog's files ----------------------------------------------------------
+
+start_exporter --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 --gpu.map-dir="$tmp/none" \
+    --job.file-dir="$SLURM_SANDBOX_DIR/jobs" --path.sysfs="$tmp/none"
+for j in $no_env $false_claim; do
+    wait_for 60 as_given "$j" prolog
+    check "job $j has the GPUs that Slurm gave it, by the prolog" as_given "$j" prolog
+done
+is "a job without GPUs in the prolog's file has none" "$(holds "$none")" ""
+check "a forged name gives no GPUs in the prolog's file" \
+    grep -qx '[0-3]:prolog ' <<<"$(holds "$forger")"
+denied() { scrape && [ "$(value batchjob_gpu_conflicts_total kind=denied)" = 1 ]; }
+check "a wrong environment counts as a conflict with the prolog's file" wait_for 60 denied
+told() { sed -n "s/^$1=//p" "$SLURM_SANDBOX_DIR/jobs/$no_env"; }
+is "the job was not restarted" "$(value batchjob_job_restarts jobid="$no_env")" 0
+if ! slurm_since 26.05; then
+    is "the prolog of Slurm before 26.05 has no QOS and no time limit" "$(told qos)$(told latest_end)" ""
+    is "the time of a limit is unknown" "$(value batchjob_job_latest_end_time_seconds jobid="$no_env")" ""
+else
+    is "the prolog's QOS is shown" "$(told qos) $($prom label "$tmp/page" qos batchjob_job_info jobid="$no_env")" \
+        "normal normal"
+    is "the time of its limit is shown" "$(value batchjob_job_latest_end_time_seconds jobid="$no_env")" \
+        "$(date +%s -d "$(scontrol show job "$no_env" | sed -n 's/.* EndTime=\([^ ]*\).*/\1/p')")"
+fi
 complete=1

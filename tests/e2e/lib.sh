@@ -17,6 +17,12 @@ work=$O/e2e/work
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/bj-e2e.XXXXXX") || exit 1
 chmod 755 "$tmp"
 
+slurm_since() { # version: Slurm is of this version or a later one
+    local version
+    version=$(sinfo --version)
+    ! [[ ${version#* } < $1 ]]
+}
+
 # --- results -----------------------------------------------------------------
 
 tests=0 failures=0

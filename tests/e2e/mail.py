@@ -391,7 +391,7 @@ def plots(site):
         text, page = parts(m)
         words = " ".join(text.split("\nOver time\n")[1].split())
         for want in ("CPUs. CPUs used: 2 on average, at most 2. CPUs allocated: 4.",
-                     "GPU use, each GPU. Mean: n1:0 80.0 %, n1:1 always 0."):
+                     "GPU use, each GPU. Mean: n1: GPU 0 80 %, n1: GPU 1 always 0."):
             check(want in words and want in html.unescape(page),
                   "text and alternative text: " + want, words)
         same(sum(len(d) for d in found.values()) < 400000, True, "all images together are small")

@@ -24,6 +24,7 @@ import time
 import urllib.parse
 import urllib.request
 
+import measured_course
 import tap
 from tap import check
 
@@ -64,6 +65,8 @@ def job_series(t0):
                       "user": "u", "account": "" if sec < 600 else "phys"}
             yield "batchjob_job_cpu_seconds", labels, at, 3.0 * ran, "counter"
             yield "batchjob_job_memory_held_peak_bytes", labels, at, 1e9 + 1e5 * ran, "gauge"
+            if node == "n1" and sec < 900:
+                yield "batchjob_job_memory_held_peak_charged", labels, at, 1.0, "gauge"
             part = energy(node, ran)
             yield ("batchjob_job_energy_joules", dict(labels, component="cpu"), at,
                    0.75 * part, "counter")
@@ -120,6 +123,8 @@ def requeued_series(t0):
                 yield "batchjob_job_start_time_seconds", labels, at, t0 + begin + 1.5, "gauge"
                 yield "batchjob_job_cpu_seconds", labels, at, cpus * ran, "counter"
                 yield "batchjob_job_memory_held_peak_bytes", labels, at, 1e9 * cpus, "gauge"
+                if node == "n3":
+                    yield "batchjob_job_memory_held_peak_charged", labels, at, 1.0, "gauge"
                 yield ("batchjob_job_energy_joules", dict(labels, component="cpu"), at,
                        watts * ran, "counter")
                 if sec <= length:
@@ -151,7 +156,7 @@ def factor_series(t0):
 def openmetrics():
     families = {}
     t0 = base()
-    for make in (job_series, gpu_series, requeued_series, resized_series, factor_series):
+    for make in (job_series, gpu_series, requeued_series, resized_series, measured_course.series, factor_series):
         for name, labels, at, value, kind in make(t0):
             families.setdefault((name, kind), []).append((sorted(labels.items()), at, value))
     for (name, kind), samples in families.items():
@@ -204,6 +209,7 @@ def configure(folder, url, begin, end, *again):
              job("gamma", "902", t0 + AGAIN, t0 + AGAIN + SECOND, 8, 2),
              job("gamma", "903", t0 + START, t0 + START + RESIZED, 1, 1),
              job("gamma", "903", t0 + START + RESIZED, t0 + START + 2 * RESIZED, 1, 1),
+             *(job("gamma", *args, State=state) for *args, state in measured_course.jobs(t0)),
              job("gamma", "901", t0 + GPU_START, t0 + GPU_START + GPU_LENGTH, 8, 1,
                  AllocTRES="cpu=8,mem=1G,node=1,gres/gpu=4")]
     # Slow meters report a job's last seconds some seconds later.
@@ -367,8 +373,11 @@ def check_requeued(store):
         since = end
     got = [(b["start"], b["microjoules"] / 1e6) for b in bins]
     check(got == want, "the second run has its energy by hour", got, want)
+    check(u["memory_held_peak_charged"] == 0, "no peak of the second run is a charged one", u["memory_held_peak_charged"])
     u = use_of(store, "902", "gamma")
     check((u["outcome"], u["nodes_seen"]) == (0, 2), "the first run has values of both nodes", u)
+    check((u["memory_held_peak_charged"], u["memory_held_peak_charged_source"]) == (1, "prometheus"),
+          "the peak of the first run is a charged one on a node", u["memory_held_peak_charged"])
     check((u["nodes_final"], u["cpu_usec"]) == (1, 2 * 50 * FIRST * 10**6), "the first run has its"
           " CPU time, and its end on the node that the second run did not use", u)
     u = use_of(store, "903", "gamma", 1)
@@ -383,6 +392,8 @@ def check_long(store):
           u["cpu_usec"])
     check(u["memory_held_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)),
           "a job on two nodes has its peak of memory", u["memory_held_peak_bytes"])
+    check(u["memory_held_peak_charged"] is None,
+          "a peak that was charged only in the first samples may be held or charged", u["memory_held_peak_charged"])
     check(u["memory_mean_bytes"] == 10**9, "a job on two nodes has its mean of memory", u["memory_mean_bytes"])
     joules = 3600 * 100 + 5400 * 200 + 9000 * 50
     check(u["energy_uj"] == joules * 10**6 and u["energy_cpu_uj"] == joules * 750000,
@@ -438,7 +449,7 @@ def check_gpu(store):
     names = {r["name"]: r["text"] for r in
              rows(store, "SELECT f.name, f.text FROM job_finding_v AS f JOIN job AS j ON j.id ="
                          " f.job WHERE j.jobid = 901")}
-    check(names.get("gpus_unused") == "GPUs never used: 1.", "an unused GPU is a finding", names)
+    check(names.get("gpus_unused") == "The job never used 1 of its GPUs (g1: GPU 0).", "an unused GPU is a finding", names)
 
 
 def check_rules(folder):
@@ -497,7 +508,7 @@ def delete_measured(store):
 def check_waiting(store):
     n = rows(store, "SELECT (SELECT count(*) FROM prom_todo) AS w, (SELECT count(*) FROM job_prom)"
                     " AS done")[0]
-    check(n == {"w": 13, "done": 0}, "all jobs wait for Prometheus", n)
+    check(n == {"w": 15, "done": 0}, "all jobs wait for Prometheus", n)
 
 
 def change_end(folder, jobid, by):
@@ -550,6 +561,7 @@ def main():
         check_long(store)
         check_requeued(store)
         check_gpu(store)
+        measured_course.check_found(store, rows, use_of)
         check_rules(args[0])
         check_sums(store)
         check_page(args[0])

@@ -49,6 +49,22 @@ is "check-config of the exporter prints all problems" "$(exporter_config --recor
     --record.url=http://db.example --record.token-file=/none/token --energy.command='no-such-program -x' \
     --energy.state-file=/none/state --web.config.file=/none/web.yml | sed 's/^batchjob_exporter: //; s/: .*//' |
     sort | tr '\n' ' ')" "energy.command energy.state-file record.ca-file record.dir record.token-file record.url web.config.file "
+echo "not a certificate" >"$tmp/cert.pem"
+is "check-config of the exporter loads certificates" "$(exporter_config --record.dir="$tmp" \
+    --record.url=https://db.example --record.ca-file="$tmp/cert.pem" 2>&1 | sed "s|$tmp||; s/: [A-Z].*//")" \
+    "batchjob_exporter: record.ca-file: /cert.pem"
+exporter_online() { # OPTION...
+    exporter_config --online --web.listen-address=127.0.0.1:0 "$@" | sed 's/^batchjob_exporter: //'
+}
+is "check-config --online of the exporter listens" "$(exporter_online)" "fine for user id $(id -u)"
+is "check-config --online: an address of another host" \
+    "$(exporter_online --web.listen-address=192.0.2.1:9010 | grep -o '^web.listen-address: ')" "web.listen-address: "
+is "check-config --online: a wrong port of batchjob_stats_db" \
+    "$(exporter_online --record.dir="$tmp" --record.url=http://127.0.0.1:1 | grep -o '^record.url: .*127.0.0.1:1/records: ')" \
+    "record.url: POST http://127.0.0.1:1/records: "
+is "check-config --online: a placeholder in record.url" \
+    "$(exporter_online --record.dir="$tmp" --record.url=http://SERVER:9022 | grep -o '^record.url: the host in capitals')" \
+    "record.url: the host in capitals"
 is "check-config of the exporter fails with an unknown option" "$(exporter_config --record.dri=x >/dev/null; echo $?)" 1
 is "bash completes commands" "$(by_bash batchjob_stats_db 'batchjob_stats_db check-')" check-config
 is "bash completes files" "$(by_bash batchjob_exporter "batchjob_exporter --config.file=README.m")" README.md

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Install, upgrade and remove the deb and RPM packages in a minimal root file system, in
 # which systemctl is a stub that records its calls.  TAP; needs root and mmdebstrap; some
-# minutes.
+# minutes.  OLDER=COMMIT upgrades from the packages of that commit, and from its store.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cgroup.sh"
 . "$(dirname "$0")/unit.sh"
@@ -64,9 +64,10 @@ cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 check "make deb" make deb O="$tmp/build" PACKAGER="Ann <ann@site.example>"
 mkdir -p "$root/packages" "$root/older"
 cp "$tmp"/build/packages/deb/*.deb "$root/packages/" && rm -f "$root"/packages/*dbgsym*
-check "the packages are rebuilt as version 0.0.1" tests/e2e/older_debs "$root/packages" "$root/older"
+check "older packages are made: ${OLDER:-the same as version 0.0.1}" tests/e2e/older_debs "$root/packages" "$root/older"
 version=$(dpkg-deb -f "$root"/packages/batchjob-exporter_*.deb Version)
-names=$(cd "$root/packages" && for f in *.deb; do echo "${f%%_*}"; done)
+names_of() { (cd "$root/$1" && for f in *.deb; do echo "${f%%_*}"; done); }
+names=$(names_of packages)
 install() { inside sh -c "apt-get -q -y --no-install-recommends install /$1/*.deb"; }
 versions() { # the distinct versions and states of all packages
     # shellcheck disable=SC2086
@@ -74,11 +75,14 @@ versions() { # the distinct versions and states of all packages
 }
 
 check "the packages install" install older
-is "all five packages are installed" "$names=$(versions)" "batchjob-acct
+is "the packages are those that the quickstart names" "$names" "batchjob-acct
 batchjob-doc
+batchjob-examples
 batchjob-exporter
 batchjob-stats
-collectd-plugin-batchjob=0.0.1-1 installed"
+collectd-plugin-batchjob"
+old=$(dpkg-deb -f "$root"/older/batchjob-exporter_*.deb Version)
+is "the older packages are installed" "$(names=$(names_of older); versions)" "$old installed"
 check "the exporter is enabled" enabled batchjob_exporter
 is "exporter and collectd start; accounting needs a configuration first" "$(running)" "batchjob_exporter collectd"
 check "the accounting user exists" inside getent passwd batchjob
@@ -90,6 +94,38 @@ is "the directory of final records has its mode and owner" "$(inside stat -c '%a
 
 # --- a final record under the restrictions of the units ----------------------
 
+jobs_with_records() {
+    $python - "$root/var/lib/batchjob/stats.db" <<'PY'
+import sqlite3, sys
+print(*[r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT jobid FROM node_record")])
+PY
+}
+# Jobs of LSF, whose file needs no scheduler: ended and killed ones, of several users.
+lsf_jobs() {
+    $python - <<'PY'
+for i in range(40):
+    hosts, killed = i % 4 + 1, i % 5 == 0
+    at = 1795170000 + 3600 * i
+    print(f'"JOB_FINISH" "10.1" {at + 500} {100 + i} 1001 33816579 4 {at} 0 0 {at + 50} "u{i % 3}" "normal" '
+          f'"span[hosts=1]" "" "" "login1" "w" "" "out" "" "{at}.{i}" 1 "a" {hosts} ' + '"h" ' * hosts +
+          f'{32 if killed else 64} 60.0 "run{i}" "true" {7 * i}.5 0.5 0 0 -1 0 0 7 0 0 0 0 -1 0 0 0 1 2 -1 "" "default" '
+          f'{256 if killed else 0} 4 "" "" 0 {1024 * (i + 1)} 2097152')
+PY
+}
+# All that the installed batchjob_acct shows of the jobs in the store, as CSV.
+figures() { inside runuser -u batchjob -- batchjob_acct --since=2026-01-01 --output=csv --format=all; }
+same_figures() { # before after: every value of an earlier column is there, and the same
+    $python - "$1" "$2" <<'PY'
+import csv, sys
+before, after = ({(r["key"] if "key" in r else r["jobid"]): r for r in csv.DictReader(open(f))} for f in sys.argv[1:])
+print(len(before), "jobs,", sum(1 for r in before.values() for v in r.values() if v), "values")
+for job in sorted(before.keys() | after.keys()):
+    a, b = before.get(job, {}), after.get(job, {})
+    for name in a or ["(job)"]:
+        if a.get(name) != b.get(name):
+            print(f"{job} {name}: {a.get(name)!r}, then {b.get(name)!r}")
+PY
+}
 records_arrive() {
     local spool=$root/var/spool/batchjob gid uid n
     cg_init
@@ -111,19 +147,16 @@ records_arrive() {
     wait_for 60 sh -c "ls $spool/*.4711.*.json"
     n=$(find "$spool" -name '*.4711.*.json' | head -n 1)
     is "a record is written, readable by the group" "$(stat -c '%a %u %g' "${n:-$spool}")" "640 61234 $gid"
-    : >"$root/etc/batchjob/lsb.acct"
+    lsf_jobs >"$root/etc/batchjob/lsb.acct"
     { echo "name: alpha"; echo "lsf: {acct: /etc/batchjob/lsb.acct}"
         sed -n '/^records:/,/^    -/p' examples/cluster.yml; } >"$root/etc/batchjob/cluster.yml"
     check "batchjob_stats_db can read its files under its unit" \
         as_unit "$root" batchjob_stats_db "$uid:$gid" check-config
     check "batchjob_stats_db imports under its unit" as_unit "$root" batchjob_stats_db "$uid:$gid" --once
-    is "the record is in the store" "$($python - "$root/var/lib/batchjob/stats.db" <<'PY'
-import sqlite3, sys
-print(*[r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT jobid FROM node_record")])
-PY
-)" 4711
+    is "the record is in the store" "$(jobs_with_records)" 4711
     is "the imported record is removed from the directory" "$(find "$spool" -type f)" ""
-    rm "$root/etc/batchjob/lsb.acct"
+    figures >"$tmp/figures.older"
+    is "batchjob_acct shows the jobs of the accounting file" "$(grep -c ,alpha, "$tmp/figures.older")" 40
 }
 page_has() { curl -s "http://127.0.0.1:$port/metrics" | grep -q "$1"; }
 records_arrive
@@ -142,6 +175,20 @@ is "the services that ran are restarted, and no other" "$(calls)" \
     "restart batchjob_exporter restart batchjob_exporter_cluster restart batchjob_stats_db"
 is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster batchjob_stats_db collectd"
 check "the upgrade keeps the site's configuration" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
+the_store_is_upgraded() {
+    [ -s "$root/var/lib/batchjob/stats.db" ] || { skip "the store is upgraded" "no control groups"; return; }
+    uid=$(inside id -u batchjob) gid=$(inside getent group batchjob | cut -d: -f3)
+    check "the newer batchjob_stats_db opens the store of the older one" \
+        as_unit "$root" batchjob_stats_db "$uid:$gid" --once
+    is "the record is still in it" "$(jobs_with_records)" 4711
+    figures >"$tmp/figures.newer"
+    same_figures "$tmp/figures.older" "$tmp/figures.newer" >"$tmp/figures.diff"
+    sed -n '1s/^/# /p' "$tmp/figures.diff"
+    is "every figure that the older version showed is the same" "$(sed 1d "$tmp/figures.diff")" ""
+    check "sums and jobs of the store agree" as_unit "$root" batchjob_stats_db "$uid:$gid" check
+    rm "$root/etc/batchjob/lsb.acct" "$root"/var/lib/batchjob/*
+}
+the_store_is_upgraded
 
 # Create the files that services leave behind.
 leave() {

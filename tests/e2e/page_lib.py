@@ -131,7 +131,7 @@ class FakePrometheus:
             return {"status": "success", "data": {"resultType": "matrix", "result": [
                 {"metric": dict(m), "values": [[t, str(v)] for t in times]} for m, v in self.grid]}}
         nodes = ["n%d:9010" % i for i in range(self.nodes)] if "by(instance" in query else [None]
-        gpus = ["0", "1"] if ",gpu)" in query else [None]
+        gpus = ["0", "1"] if ",gpu,index)" in query else [None]
         value = {"cpus_used": 1.25, "cpus_usable": 4, "memory_bytes": 3 << 30, "memory_held_bytes": 3 << 30,
                  "gpu_busy_ratio": 0.67, "gpu_memory_bytes": 1 << 30}
         found = []
@@ -139,7 +139,7 @@ class FakePrometheus:
             for node in nodes:
                 for gpu in gpus:
                     labels = {"bj": name, **({"instance": node} if node else {}),
-                              **({"gpu": gpu} if gpu else {})}
+                              **({"gpu": gpu, "index": gpu} if gpu else {})}
                     v = 0 if gpu == "1" else value.get(name)
                     if v is not None:
                         found.append({"metric": labels, "values": [[t, str(v)] for t in times]})

@@ -1,11 +1,14 @@
 """A node with real jobs (api_node.sh) and a real Prometheus that scrapes it,
 for the tests of the API."""
+import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -114,3 +117,33 @@ class VictoriaMetrics(Prometheus):
     program, ready = "victoria-metrics", "/health"
     options = ("-promscrape.config={0}/conf.yml", "-storageDataPath={0}/data",
                "-httpListenAddr={1}", "-search.latencyOffset=1s", "-loggerLevel=WARN")
+
+
+class Simulated(http.server.BaseHTTPRequestHandler):
+    """A simulated Prometheus server whose exporters have the label cluster="alpha"."""
+    def do_POST(self):
+        body = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.answer(body["query"][0])
+
+    def do_GET(self):
+        self.answer(urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)["query"][0])
+
+    def answer(self, query):
+        found = re.search('cluster="([^"]*)"', query)
+        result = [{"metric": {"cluster": "alpha"} if "by (cluster)" in query else {}, "value": [time.time(), "12"]}]
+        body = json.dumps({"status": "success", "data": {
+            "resultType": "vector", "result": [] if found and found.group(1) != "alpha" else result}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def simulated():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Simulated)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server

@@ -25,8 +25,9 @@ import tls_lib  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 O = os.path.abspath(os.path.join(HERE, "../..", os.environ.get("O", "build")))
-RECORDS = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
-KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+ARGS = sys.argv[1:] if __name__ == "__main__" else []
+RECORDS = int(ARGS[0]) if ARGS else 4000
+KILLS = int(ARGS[1]) if len(ARGS) > 1 else 12
 HOST = os.uname().nodename
 TOKEN = "token-of-the-node-" + "x" * 16
 
@@ -184,7 +185,7 @@ def killed(site):
     site.check_stored_once("%d records are in the store once after %d kills" % (site.number, KILLS))
     same(site.files(".bad"), [], "no record was refused")
     good = site.until(lambda: site.value("batchjob_sampler_records_waiting") == 0)
-    check(good and site.value("batchjob_sampler_records_age_seconds") == 0,
+    check(good and site.value("batchjob_sampler_records_age_seconds") is None,
           "the exporter reports that no record waits")
 
 
@@ -232,6 +233,15 @@ def wrong_credentials(site):
               "final records are not sent: POST"),
              ("a server with a certificate of another CA", dict(ca="foreign"), "--log.level=info",
               ": tls: "))
+    for what, how, option, message in cases + (
+            ("http:// to a port with TLS", {}, "--record.url=http://127.0.0.1:%d" % site.port,
+             "does this port speak https://?"),):
+        seen = len(site.log())
+        site.send(option % site.folder if "%" in option else option, **how)
+        good = site.until(lambda: message in site.log()[seen:] and
+                          site.value("batchjob_sampler_records_send_success") == 0)
+        site.stop(site.node)
+        check(good and not site.files(), "%s: the exporter knows it without a record" % what, site.log()[seen:])
     site.put(3)
     for what, how, option, message in cases:
         seen = len(site.log())

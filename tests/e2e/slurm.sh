@@ -29,7 +29,7 @@ grace=6
 fast="--job.grace=$grace --sample.slow=1 --collector.steps=tasks --collector.process"
 # One exporter with the prolog's files and one without.
 # shellcheck disable=SC2086
-start_exporter $fast --job.file-dir="$SLURM_SANDBOX_DIR/jobs"
+start_exporter $fast --job.file-dir="$SLURM_SANDBOX_DIR/jobs" --record.dir="$tmp/spool"
 main_exporter=$exporter main_url=$url
 # shellcheck disable=SC2086
 start_exporter $fast --job.file-dir="$tmp/none"
@@ -173,9 +173,12 @@ done
 check "promtool finds nothing" promtool_clean "$tmp/page"
 check "a reference parser reads the page" $prom text "$tmp/page"
 check "OpenMetrics is valid" openmetrics_clean
+# The extern step of 26.05 has no process of its own.
+steps="0 1 2 batch extern"
+! slurm_since 26.05 || steps="0 1 2 batch"
 is "the page has the steps of a job" \
     "$($prom label "$tmp/page" step batchjob_step_cpu_seconds_total jobid="$three" | paste -sd' ')" \
-    "0 1 2 batch extern"
+    "$steps"
 is "the page has the tasks of a step" \
     "$($prom label "$tmp/page" task batchjob_task_cpu_seconds_total jobid="$three" step=0 | paste -sd' ')" \
     "0 1"
@@ -262,6 +265,15 @@ collectd_shows_requeued() {
 }
 check "collectd shows the requeued job" wait_for 60 collectd_shows_requeued
 
+# --- records -----------------------------------------------------------------
+
+short=$(submit $ua "$W -t 2" -a 21-22)
+of_short() { # the records of both tasks know array, task and QOS
+    [ "$(grep -h "\"qos\":\"normal\".*\"array_job_id\":\"$short\",\"array_task\":\"2[12]\"" \
+        "$tmp/spool/"*.json | wc -l)" = 2 ]
+}
+check "records of short jobs have array, task and QOS" wait_for 90 of_short
+
 # --- a node fails during scrapes ---------------------------------------------
 
 "$top/tests/e2e/hammer.py" "$main_url/metrics" "$plain_url/metrics" \
@@ -300,4 +312,7 @@ no_errors() { # each collector has a counter of errors, and it is 0
     return 1
 }
 check "no collector reports an error" no_errors
+# Jobs of several steps, of an array, of two components and of two nodes, killed, requeued,
+# cancelled and short ones, and those of the failed node.
+run_tap "$top/tests/e2e/records_stored.py" "Slurm" "$tmp/spool"
 complete=1

@@ -8,10 +8,12 @@ import random
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -19,8 +21,9 @@ import urllib.request
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import prom_lib  # noqa: E402
 import statsdb_sacct  # noqa: E402
-from tap import check, plan  # noqa: E402
+from tap import check, plan, skip  # noqa: E402
 
 O = os.environ.get("O", "build")
 PROGRAM = os.path.abspath(os.path.join(HERE, "../..", O, "batchjob_stats_db"))
@@ -206,10 +209,87 @@ def over_http(site):
                             capture_output=True, timeout=60)
     check(second.returncode == 1 and b"web.listen-address" in second.stderr,
           "the error names the invalid address", second.stderr)
+    second = subprocess.run(site.args("--dry-run", fresh, "--web.listen-address=" + where[7:-1]),
+                            capture_output=True, timeout=60)
+    check(second.returncode == 1 and b"beside a running service, use check-config --online"
+          in second.stderr and b"another process is writing it" in second.stderr,
+          "--dry-run beside a service says what to use", second.stderr)
     p.terminate()
     p.communicate(timeout=60)
     check(p.returncode == 0, "SIGTERM ends the daemon with status 0", p.returncode)
     site.configure_sacct()
+
+
+class FullDisk:
+    """The daemon with its store on a small file system of its own, below which only its
+    processes see it."""
+
+    def __init__(self, site, kib):
+        self.folder = os.path.join(site.folder, "disk")
+        self.path = os.path.join(self.folder, "stats.db")
+        os.makedirs(self.folder, exist_ok=True)
+        self.log = open(os.path.join(site.folder, "disk.log"), "wb+")
+        words = site.args("--store.path=" + self.path)
+        # An empty file leaves no room for a table until it is removed.
+        self.p = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=%dk tmpfs %s &&"
+             " head -c %d /dev/zero >%s/fill && exec \"$@\"" % (
+                 kib, self.folder, (kib - 16) << 10, self.folder), "sh"] + words,
+            stderr=self.log)
+
+    def within(self, *command):
+        return subprocess.run(["nsenter", "--mount", "--target", str(self.p.pid), *command],
+                              capture_output=True, text=True)
+
+    def lines(self):
+        with open(self.log.name, errors="replace") as f:
+            return [line for line in f if "level=error" in line or "level=warn" in line]
+
+    def wait(self, true):
+        end = time.monotonic() + 120
+        while not true() and self.p.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        return true()
+
+    def said(self):
+        return [line for line in self.lines() if self.path in line and ("full" in line or "No space" in line)]
+
+
+def full_disk(site):
+    """A full disk under the store does not end the daemon."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"]).returncode != 0:
+        return skip("the daemon on a full disk", "no mount name space")
+    site.configure_sacct()
+    d = FullDisk(site, 1200)
+    check(d.wait(d.said), "a disk that is full at the start is named with the path of the store",
+          d.p.poll(), *d.lines()[:5])
+    said = len(d.said())
+    d.within("rm", d.folder + "/fill")
+    check(d.wait(lambda: len(d.said()) > said), "when it is full in an import, too", d.p.poll(),
+          *d.lines()[:5])
+    check(d.p.poll() is None, "the daemon runs on", d.p.poll(), *d.lines()[:5])
+    d.within("mount", "-o", "remount,size=64m", d.folder)
+    copy = os.path.join(site.folder, "from_disk.db")
+
+    def count():
+        if os.path.exists(copy):
+            os.unlink(copy)
+        d.within(PROGRAM, "backup", copy, "--store.path=" + d.path)
+        if not os.path.exists(copy):
+            return 0
+        db = sqlite3.connect(copy)
+        try:
+            return db.execute("SELECT count(*) FROM job").fetchone()[0]
+        finally:
+            db.close()
+
+    check(d.wait(lambda: count() == COUNT), "when there is room, it imports the rest: %d jobs" % COUNT,
+          count(), d.p.poll(), *d.lines()[-3:])
+    d.p.terminate()
+    check(d.p.wait(60) == 0, "SIGTERM ends it with status 0", d.p.returncode)
+    db = sqlite3.connect(copy)
+    check(db.execute("PRAGMA integrity_check").fetchone() == ("ok",), "its store is consistent")
+    db.close()
 
 
 def copied(site):
@@ -303,7 +383,8 @@ def snapshots(site):
 def dry(site):
     page = os.path.join(site.folder, "page.prom")
     before = site.rows("SELECT * FROM covered"), os.stat(page).st_mtime_ns
-    p = site.run("--dry-run")
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        p = site.run("--dry-run", "--web.listen-address=127.0.0.1:%d" % used.getsockname()[1])
     check(p.returncode == 0
           and (site.rows("SELECT * FROM covered"), os.stat(page).st_mtime_ns) == before,
           "--dry-run writes nothing", p.stderr)
@@ -346,7 +427,7 @@ def dry(site):
         check(p.returncode == 1 and b"cluster.file: no cluster is configured" in p.stderr,
               "%s without a cluster is an error" % command, p.stderr)
     p = subprocess.run([PROGRAM, "--config.file=/no/such"], capture_output=True)
-    check(p.stderr == b"batchjob_stats_db: config.file: '/no/such': No such file or directory\n",
+    check(p.stderr == b"batchjob_stats_db: config.file: /no/such: No such file or directory\n",
           "a missing configuration file is an error", p.stderr)
 
 
@@ -409,6 +490,9 @@ def online(site):
     p = site.run("check-config", "--online")
     check(p.returncode == 0 and b"fine" in p.stdout, "check-config --online queries sacct",
           p.stderr)
+    seen = re.search(rb"fake: accounting shows (\d+) jobs of (\d+) users", p.stdout)
+    check(seen and int(seen.group(1)) >= int(seen.group(2)) > 1, "it says how many jobs and users accounting shows", p.stdout)
+    online_mistakes(site)
     broken = os.path.join(site.folder, "broken")
     with open(broken, "w") as f:
         f.write("#!/bin/sh\n[ \"$1\" != --helpformat ] && exit 0\n"
@@ -424,6 +508,79 @@ def online(site):
                            env=dict(env, **({"SLURM_CONF": path} if path else {})))
         check(p.returncode == 1 and b"no configuration source" in p.stderr
               and message.encode() in p.stderr, "a failing sacct: " + message, p.stderr)
+
+
+def greeting(server, lines):
+    """A simulated mail server that answers one client, and keeps what it said."""
+    client = server.accept()[0]
+    client.sendall(b"220 here ESMTP\r\n")
+    for line in client.makefile("rb"):
+        lines.append(line)
+        client.sendall(b"221 bye\r\n" if line.startswith(b"QUIT") else b"250 fine\r\n")
+    client.close()
+
+
+def online_mistakes(site):
+    """Each first mistake of the documents gives a message that names it."""
+    def text(name, *lines):
+        path = os.path.join(site.folder, name)
+        with open(path, "w") as f:
+            f.write("".join(line + "\n" for line in lines))
+        os.chmod(path, 0o755)
+        return path
+
+    def online_with(name, *lines, more=()):
+        path = text("mistake.yml", "name: " + name, *lines)
+        return site.run("check-config", "--online", "--cluster.file=" + path, *more)
+
+    sacct = "sacct: {command: %s/sacct}" % site.folder
+    nobody = text("nobody", "#!/bin/sh", '[ "$1" != --helpformat ] || exec %s/sacct --helpformat' % site.folder)
+    p = online_with("fake", "sacct: {command: %s}" % nobody)
+    check(p.returncode == 0 and b"shows no jobs of the last 10 minutes" in p.stderr and b"PrivateData" in p.stderr,
+          "PrivateData: no job is seen", p.stdout, p.stderr)
+    p = online_with("Fake", sacct)
+    check(p.returncode == 1 and b"name: the scheduler's name of the cluster is 'fake'" in p.stderr,
+          "the name of the cluster in other letters", p.stdout, p.stderr)
+    server = prom_lib.simulated()
+    prom = "http://127.0.0.1:%d" % server.server_port
+    p = online_with("fake", sacct, "prometheus: {url: '%s', match: [cluster=alpha]}" % prom)
+    check(p.returncode == 0 and b"fake: Prometheus has 12 series" in p.stdout, "Prometheus has the cluster's series",
+          p.stdout, p.stderr)
+    p = online_with("fake", sacct, "prometheus: {url: '%s', match: [cluster=Alpha]}" % prom)
+    check(p.returncode == 1 and b"prometheus.match: no series of batchjob_exporter has cluster=\"Alpha\"" in p.stderr and
+          b"label cluster has 'alpha'" in p.stderr, "Alpha for alpha", p.stdout, p.stderr)
+    server.shutdown()
+    server.server_close()
+    p = online_with("fake", sacct, "prometheus: {url: '%s'}" % prom)
+    check(p.returncode == 1 and b"%d/" % server.server_port in p.stderr and b"connect" in p.stderr.lower(),
+          "a wrong port of Prometheus", p.stdout, p.stderr)
+    p = online_with("fake", sacct, "prometheus: {url: 'http://PROMETHEUS:9090'}")
+    check(p.returncode == 1 and b"the host in capitals is a placeholder" in p.stderr, "a placeholder in a URL",
+          p.stdout, p.stderr)
+    newer = copy_of(site, "newer.db")
+    db = sqlite3.connect(newer)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    p = online_with("fake", sacct, more=("--store.path=" + newer,))
+    check(p.returncode == 1 and b"newer.db: the store has version 99, this program reads" in p.stderr, "a store of a newer version",
+          p.stdout, p.stderr)
+    p = online_with("fake", sacct, more=("--store.path=postgresql://x@127.0.0.1:%d/x" % server.server_port,))
+    check(p.returncode == 1 and (b"refused" in p.stderr or b"libpq" in p.stderr), "PostgreSQL is down", p.stdout, p.stderr)
+    mail = socket.create_server(("127.0.0.1", 0))
+    mail.settimeout(60)
+    said = []
+    thread = threading.Thread(target=greeting, args=(mail, said))
+    thread.start()
+    options = ["--mail.send=smtp", "--mail.from=a@b.example", "--mail.reply-to=a@b.example", "--mail.address={user}@b.example",
+               "--no-mail.smtp-tls",
+               "--mail.smtp-url=smtp://127.0.0.1:%d" % mail.getsockname()[1]]
+    p = online_with("fake", sacct, more=options)
+    thread.join()
+    mail.close()
+    check(p.returncode == 0 and said[0].startswith(b"EHLO") and not any(x.startswith(b"MAIL") for x in said),
+          "the mail server is greeted, and gets no mail", p.stderr, said)
+    p = online_with("fake", sacct, more=options)
+    check(p.returncode == 1 and b"mail.smtp-url: smtp://127.0.0.1" in p.stderr, "no mail server", p.stderr)
 
 
 def copy_of(site, name):
@@ -497,6 +654,7 @@ def main():
         clock_ahead(site)
         configured(site)
         exported(site)
+        full_disk(site)
         dry(site)
         stopped(site)
         over_http(site)

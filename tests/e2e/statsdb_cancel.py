@@ -160,7 +160,7 @@ def report(jobid):
 def escalation(server, job, exporters):
     idle, stale = job["idle"], job["stale"]
     reaches(server, idle, ("warn", "done"), "the owner of an idle job is warned")
-    same(actions(stale), [("warn", "done")], "the owner of another job is warned, whose samples then end")
+    reaches(server, stale, ("warn", "done"), "the owner of another job is warned, whose samples then end")
     exporters[1].stop()
     same([m["To"] for m in mails(idle)], [USER + "@example.org"], "the warning is a mail to the owner")
     text = " ".join(mails(idle)[0].get_body(("plain",)).get_content().split())

@@ -94,6 +94,10 @@ exits() { # version
     done
     sql --user=root slurm_acct_db -e "UPDATE alpha_job_table SET exit_code = 0, derived_ec = 0"
 }
+# Columns that slurmdbd 23.02 to 24.11 added.
+check "the table of jobs gets the columns of later versions" sql --user=root slurm_acct_db -e \
+    "ALTER TABLE alpha_job_table ADD licenses text, ADD failed_node tinytext, ADD std_out text, ADD std_err text,
+    ADD restart_cnt smallint unsigned DEFAULT 0"
 is "up to Slurm 25.05, exit codes from 128 on are less by 128" "$(exits 25.05.3 | xargs)" \
     "9:0 0:9 3:0 0:9"
 is "from Slurm 25.11 on, exit codes are whole" "$(exits 25.11 | xargs)" "137:0 0:9 3:0 0:9"
@@ -170,4 +174,8 @@ start_server --skip-ssl
 refuses "a server without TLS is refused where a CA is named" "mariadb: 2026|SSL|TLS" 'host: 127.0.0.1' \
     "ca-file: $tmp/ca.pem"
 accepts "a server without TLS is accepted where no CA is named" 'host: 127.0.0.1'
+# --- any cutting into windows ------------------------------------------------------
+
+[ -z "${BJ_TEST_LONG:-}" ] || # some minutes, as the daemon queries one window in a second
+    run_tap $python "$top/tests/e2e/statsdb_cuts.py" "$socket" "$port" "$tmp/password"
 complete=1

@@ -4,14 +4,20 @@
     statsdb_rest.py STORE-BY-SACCT STORE-BY-SLURMRESTD
 
 slurmrestd of Slurm 22.05 reports the last run of a job only, and no exit codes of
-jobs that failed."""
+jobs that failed.  That of 26.05 reports all but uids."""
 import sqlite3
+import subprocess
 import sys
 
 COLUMNS = ["display_id", "cluster", "user", "account", "partition", "qos", "name", "state",
            "start_sec", "end_sec", "time_limit_seconds", "nodes", "nodelist", "array_job_id",
            "array_task", "het_job_id", "het_offset", "gpus"]
-CHANGING = {"start_sec", "end_sec", "state", "nodes", "nodelist"}  # these may differ if a run had not ended
+MORE = ["sluid", "state_raw", "exit_code", "exit_signal", "elapsed_seconds", "cpus", "restarts", "licenses",
+        "failed_node", "stdout_path", "stderr_path", "cancelled_by", "work_dir", "cpu_sec"]
+if b"OriginalSLUID" in subprocess.run(["sacct", "--helpformat"], stdout=subprocess.PIPE, check=True).stdout:
+    COLUMNS += MORE
+CHANGING = {"start_sec", "end_sec", "state", "nodes", "nodelist", "state_raw", "elapsed_seconds", "cpus",
+            "exit_code", "exit_signal"}  # these may differ if a run had not ended
 
 
 def runs(path):
@@ -39,8 +45,14 @@ def main():
         for c in COLUMNS + ["steps"]:
             if c == "nodes" and a["nodelist"] is None:
                 continue  # sacct reports what was requested
+            # A job that never started has 0 since Slurm 23.11, before that the requested CPUs.
+            if c == "cpus" and a[c] == 0 and a["start_sec"] is None:
+                continue
             if a[c] != b[c] and (over or c not in CHANGING | {"steps"}):
                 bad.append("%s: %s is %r, from slurmrestd %r" % (key, c, a[c], b[c]))
+    for c in ("licenses", "failed_node", "cancelled_by", "stdout_path", "stderr_path", "restarts"):
+        if c in COLUMNS and not any(b[c] for b in rest.values()):
+            bad.append("no run has %s" % c)
     bad += ["only slurmrestd reports %s" % (k,) for k in sorted(set(rest) - set(sacct))]
     print("%sok - slurmrestd reports the same for %d runs" % ("not " if bad or not ended else "",
                                                             len(rest)))

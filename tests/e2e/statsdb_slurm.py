@@ -40,6 +40,13 @@ def main():
     want = {}
     for row in sacct(COLUMNS, "-X"):
         want[row[0], row[1]] = dict(zip(COLUMNS, map(known, row)))
+    # Records of one run that was resized: statsdb_resized.py compares what it had.
+    columns = subprocess.run(["sacct", "--helpformat"], stdout=subprocess.PIPE, check=True).stdout
+    chains = sacct(["JobIDRaw", "Submit", "SLUID", "OriginalSLUID"], "-X") if b"OriginalSLUID" in columns else []
+    originals = {row[2]: (row[0], row[1]) for row in chains}
+    resized = {originals[row[3]] for row in chains if row[2] != row[3]}
+    for key in [(row[0], row[1]) for row in chains if row[2] != row[3]]:
+        del want[key]
     have = {}
     for row in db.execute(SQL):
         row = [None if v is None else str(v) for v in row]
@@ -50,6 +57,8 @@ def main():
             bad.append("%s: reported %s, stored %s" % (key, a, b))
             continue
         states.add((a["State"] or "").split()[0])
+        if key in resized:
+            continue
         for c in COLUMNS:
             if c == "ElapsedRaw" and a["End"] is None:
                 continue

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Import from a real Slurm: jobs that end in different ways, array, heterogeneous and
-# requeued jobs, and hostile names; the store must have what sacct -D reports about
-# each.  At the end, a rule warns about a real idle job and cancels it.
-# Needs root and Slurm's packages.  TAP; about three minutes.
+# requeued jobs, jobs that are resized while they run, and hostile names; the store must
+# have what sacct -D reports about each.  At the end, a rule warns about a real idle job
+# and cancels it.  Needs root and Slurm's packages.  TAP; about three minutes.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
@@ -15,8 +15,11 @@ ua=bsa$$ ub=bsb$$
 export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
 export SLURM_SANDBOX_CONF='PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
 PartitionName=watched Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
+Licenses=matlab:5
 JobRequeue=1
+AccountingStoreFlags=job_script
 OverTimeLimit=0'
+export SLURM_SANDBOX_NODES=3
 SLURM_SANDBOX_PORT=$(free_ports 6)
 export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
@@ -40,7 +43,51 @@ submit() { # user sbatch-argument...: prints the job's id
 
 # --- jobs ----------------------------------------------------------------------
 
+# Two jobs that are resized while they run, and then compute on what is left: one
+# releases a node of two, one memory.  They end before other jobs come.
+cp "$work" "$SLURM_SANDBOX_DIR/work" && chmod 755 "$SLURM_SANDBOX_DIR/work"
+go=$SLURM_SANDBOX_DIR/go
+computes="until [ -e $go ]; do sleep 0.1; done; $SLURM_SANDBOX_DIR/work -t 1; srun -N 1 -n 1 --mem=0 -w \$SLURMD_NODENAME --overlap true"
+submit $ua -J 'shrinks' -N 2 -n 2 --mem=60 --wrap "srun true; $computes" >"$tmp/shrinks"
+submit $ua -J 'frees' --mem=80 --wrap "$computes" >"$tmp/frees"
+state_of() { squeue -h -j "$1" -o %T 2>/dev/null; }
+running() { [ "$(state_of "$(cat "$tmp/$1")")" = RUNNING ]; }
+runs() { # name: wait until it runs
+    wait_for 90 running "$1" || { squeue >"$tmp/queue"; fail "$1 runs" "$tmp/queue"; }
+}
+for j in shrinks frees; do runs $j; done
+sluids() { squeue -h -j "$(cat "$tmp/shrinks"),$(cat "$tmp/frees")" -O sluid 2>/dev/null | tr -d ' '; }
+resize() { # job option of scontrol
+    (cd "$tmp" && scontrol update jobid="$(cat "$tmp/$1")" "$2")
+}
+with_steps() { [ "$(sacct -nP -j "$(cat "$tmp/shrinks")" -o state | grep -c COMPLETED)" -ge 1 ]; }
+check "the job of two nodes has run a step on both" wait_for 60 with_steps
+sluids >"$tmp/sluids"
+sleep 1 # each part of a run has a second at least
+check "a running job releases a node" resize shrinks NumNodes=1
+if slurm_since 26.05; then
+    check "a running job releases memory" resize frees MinMemoryNode=40
+else
+    refuses "Slurm before 26.05 lowers no memory of a running job" resize frees MinMemoryNode=40
+fi
+sleep 1
+sluids >>"$tmp/sluids"
+touch "$go"
+ended() { [ -z "$(state_of "$(cat "$tmp/$1")")" ] || [ "$(state_of "$(cat "$tmp/$1")")" = COMPLETED ]; }
+for j in shrinks frees; do
+    wait_for 60 ended $j || fail "$j ends"
+done
+
+# The third node fails, and is not used after that.
+submit $ua -J 'broken' -w ${SLURM_SANDBOX_PREFIX}03 --no-requeue --wrap 'sleep 300' >"$tmp/broken"
+runs broken
+for state in down drain; do # it would return
+    scontrol update nodename=${SLURM_SANDBOX_PREFIX}03 state=$state reason=test
+done
+
 submit $ua -J 'plain' --wrap 'srun true; true' >/dev/null
+submit $ua -J 'licensed' -L matlab:2 -o "$SLURM_SANDBOX_DIR/home/$ua/out-%j" \
+    -e "$SLURM_SANDBOX_DIR/home/$ua/err-%j" --wrap 'true' >/dev/null
 submit $ua -J 'a|b|COMPLETED|4711|' --wrap 'true' >/dev/null
 submit $ub -A physics -J $'two\nlines\n99999|99999|x' --wrap 'exit 3' >/dev/null
 submit $ub -J $'\x1f\x1e "quoted" \\ \xff' --wrap 'kill -9 $$' >/dev/null
@@ -53,16 +100,25 @@ submit $ub -A chemistry -J 'late' -t 1 --wrap 'sleep 300' >"$tmp/late"
 as $ua sbatch --parsable -o /dev/null -p test -J het -n 1 --mem=20 : -n 1 --mem=30 \
     --wrap 'srun true' >"$tmp/het" 2>&1 || true
 
-state_of() { squeue -h -j "$1" -o %T 2>/dev/null; }
-running() { [ "$(state_of "$(cat "$tmp/$1")")" = RUNNING ]; }
-for j in stopped again runs late; do
-    wait_for 90 running $j || fail "$j runs"
-done
+# Batch scripts.  One contains the heading of another job, as sacct prints it.
+script() { # name text...
+    local name=$1
+    shift
+    printf '%s\n' "$@" | submit $ua -J "$name"
+}
+script 'script' '#!/bin/bash' '#SBATCH -t 7 --comment=secret' '#SBATCH -c1 # no -c 9' 'module load sw/gromacs' \
+    'true' '#SBATCH --nice=5' >"$tmp/script"
+script 'forged' '#!/bin/bash' '#SBATCH -t 9' "Batch Script for $(cat "$tmp/script")" \
+    "$(printf '%080d' 0 | tr 0 -)" '#SBATCH --mem=99G' 'true' >/dev/null
+printf '%s\n' '#!/bin/bash' '#SBATCH -t 8' 'true' | submit $ua -J scripts -a 4,7 >/dev/null
+
+for j in stopped again runs late; do runs $j; done
 scontrol update jobid="$(cat "$tmp/late")" EndTime=now+1 # a time limit of a job is at least a minute
 # No source reports a job that was cancelled before it was eligible; this one waits
-# for nodes that are not free.
-submit $ua -J 'never' -n 2 -N 2 --exclusive --wrap true >"$tmp/never"
-sleep 1
+# for the node that failed.
+submit $ua -J 'never' -w ${SLURM_SANDBOX_PREFIX}03 --wrap true >"$tmp/never"
+eligible() { [ "$(sacct -nPX -j "$(cat "$tmp/never")" -o state)" = PENDING ]; }
+wait_for 60 eligible || { squeue >"$tmp/queue"; fail "a job waits for its node" "$tmp/queue"; }
 as $ua scancel "$(cat "$tmp/stopped")" "$(cat "$tmp/never")"
 scontrol requeue "$(cat "$tmp/again")"
 wait_for 120 running again || fail "the requeued job runs again"
@@ -81,6 +137,7 @@ sacct:
   slurm-conf: $SLURM_CONF
   history: 1d
   pause: 0s
+  batch-scripts: true
 END
 db=$tmp/stats.db
 stats() { "$O/batchjob_stats_db" "$@" --store.path="$db" --cluster.file="$tmp/cluster.yml"; }
@@ -91,9 +148,32 @@ is "a job that never started is in the store" "$(python3 -c "
 import sqlite3
 print(sqlite3.connect('$db').execute('''SELECT count(*) FROM job_v WHERE name = 'never'
     AND state = 'cancelled' AND nodelist IS NULL''').fetchone()[0])")" 1
+scripts="import sqlite3
+for row in sqlite3.connect('$db').execute('''SELECT v.name, v.array_task, m.script_options,
+    m.script_application FROM job_v AS v JOIN job_more AS m ON m.job = v.id WHERE v.name IN ('script', 'forged',
+    'scripts', 'plain') ORDER BY 1, 2'''): print(*row)"
+is "the options of batch scripts are known, and nothing else" "$(python3 -c "$scripts")" "forged None 2 -t 9 None
+plain None none None
+script None 2 -t 7; 3 -c1 gromacs
+scripts 4 2 -t 8 None
+scripts 7 2 -t 8 None"
+is "nothing else of a batch script is in the store" "$(grep -c secret "$db")" 0
+is "the script names the application" "$("$O/batchjob_acct" --store.path="$db" --job="$(cat "$tmp/script")" \
+    --format=application,application_by --output=csv | tail -n 1 | tr -d '\r')" gromacs,script
 check "a second import succeeds" stats run --once
 run_tap "$top/tests/e2e/statsdb_slurm.py" "$db"
 check "the store is consistent" stats check
+run_tap "$top/tests/e2e/statsdb_resized.py" sacct "$db"
+if slurm_since 26.05; then
+    found() { # the jobs that the SLUIDs of squeue find, before and after the change
+        local sluid
+        for sluid in $(cat "$tmp/sluids"); do
+            "$O/batchjob_acct" --store.path="$db" --format=jobid -n "$sluid"
+        done
+    }
+    is "each SLUID that squeue printed finds the job" "$(found | sort | uniq -c | awk '{ print $1, $2 }')" \
+        "$(printf '2 %s\n' "$(cat "$tmp/shrinks")" "$(cat "$tmp/frees")" | sort)"
+fi
 
 # --- access rules ----------------------------------------------------------------
 
@@ -154,6 +234,7 @@ if command -v slurmrestd >/dev/null; then
     ended="import sqlite3; print(sqlite3.connect('$tmp/rest.db').execute('''SELECT * FROM job
         WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
     before=$(python3 -c "$ended")
+    run_tap "$top/tests/e2e/statsdb_resized.py" slurmrestd "$tmp/rest.db" "$db"
     check "a second import from slurmrestd succeeds" rest run --once
     is "a second import changes no job that has ended" "$(python3 -c "$ended")" "$before"
     check "the second store is consistent" rest check
@@ -199,6 +280,7 @@ if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
     ended="import sqlite3; print(sqlite3.connect('$tmp/view.db').execute('''SELECT * FROM job
         WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
     before=$(python3 -c "$ended")
+    run_tap "$top/tests/e2e/statsdb_resized.py" views "$tmp/view.db" "$db"
     check "a second import from the views succeeds" view run --once
     is "a second import changes no job that has ended" "$(python3 -c "$ended")" "$before"
     check "the second store is consistent" view check

@@ -7,8 +7,7 @@ import sys
 
 # Columns that the views lack, that sacct rounds to milliseconds, and that change while a
 # job runs.  sacct truncates the mean of a step's tasks (cpu_task_usec) to seconds.
-ONLY_SACCT = {"group", "flags", "reason", "memory_task_peak_node", "array_tasks", "batch_host",
-              "restarts", "reservation", "licenses"}
+ONLY_SACCT = {"group", "flags", "reason", "memory_task_peak_node", "array_tasks", "batch_host", "reservation"}
 MILLI = {"cpu_usec", "cpu_user_usec", "cpu_system_usec"}
 RUNNING = {"elapsed_seconds", "suspended_seconds", "cpu_efficiency"}
 
@@ -37,6 +36,9 @@ def compare(what, from_sacct, from_views, ended):
                 continue
             # A job that never started has 0 since Slurm 23.11, before that the requested CPUs.
             if column == "cpus" and a == 0 and from_sacct[key]["start_sec"] is None:
+                continue
+            # sacct prints 0:0 where the database has none.
+            if column in ("derived_exit_code", "derived_exit_signal") and a == 0 and b is None:
                 continue
             if column in MILLI and a is not None and b is not None and abs(a - b) <= 5000:
                 continue

@@ -23,7 +23,7 @@ V1 = "/api/v1/"
 USERS = ["boss", "user1", "user2", "user3", "user4", "al.ice-2", "USER3"]
 RULES = ("admin boss\ncoordinator acct0 user1 user2\ncoordinator acct1 user2 boss\ncoordinator nothing user4\n"
          "coordinator acct2 al.ice-2\n")
-VIEWS = ["job_v", "step_v", "job_use_v", "job_grams_v", "job_finding_v", "job_energy_v", "factor_v", "rollup_month",
+VIEWS = ["job_v", "step_v", "job_size_v", "job_use_v", "job_grams_v", "job_finding_v", "job_energy_v", "factor_v", "rollup_month",
          "rollup_energy_month", "rollup_grams_month"]
 # Columns of job_v and fields of the API with the same values.
 FIELDS = {"cluster": "cluster", "jobid": "jobid", "display_id": "display_id", "user": "user", "account": "account",
@@ -62,6 +62,7 @@ def add_records(store):
         UPDATE job SET user = NULL WHERE id = (SELECT min(j.id) FROM job AS j JOIN account AS a ON a.id = j.account
             WHERE a.name = 'acct2');
         INSERT INTO host(name) VALUES('made-up1'), ('made-up2') ON CONFLICT DO NOTHING;
+        INSERT INTO record_any_host(id) VALUES(1);
         INSERT INTO word(text) VALUES('usage'), ('cpu'), ('gpu') ON CONFLICT DO NOTHING;
         INSERT INTO node_record(cluster, jobid, host, slurm_node, start, "end") SELECT j.cluster, j.jobid, h.id,
             h.name, j.start, j."end" FROM job AS j, host AS h WHERE h.name LIKE 'made-up%' AND j.start > 0 AND
@@ -78,6 +79,17 @@ def add_records(store):
         energy[key, component] = uj
     db.close()
     return energy
+
+
+# Columns that the last version of the store added.
+COURSE = "idle_start_sec idle_end_sec memory_rise_bytes memory_steady_ppm"
+CHARGED = " memory_held_peak_charged"
+FAILED = "failed_cpu_sec failed_gpu_sec failed_mem_mib_sec failed_energy_cpu_sec failed_energy_mj"
+ADDED = {"job_prom": COURSE + CHARGED, "job_finding": "names", "price": "failed_nodes_free", "rollup_energy_day": FAILED,
+         "job_use": COURSE + CHARGED + " application application_by counted_failed_cpu_sec counted_failed_gpu_sec"
+                                       " counted_failed_mem_mib_sec",
+         "node_record": "executables" + CHARGED, "job": "cpu_sec node_sec gpu_sec memory_mib_sec",
+         "job_more": "failed_node stdout_path stderr_path script_options script_application"}
 
 
 def set_up(site, pg):
@@ -111,7 +123,7 @@ def of_jobs(fetch):
 
 def same_parts(sql_user, keys, parts):
     """The views of parts of jobs have the same rows as the API.  Returns the rows of the views."""
-    sql = {view: sql_user.rows("SELECT * FROM " + view) for view in VIEWS[1:6]}
+    sql = {view: sql_user.rows("SELECT * FROM " + view) for view in VIEWS[1:7]}
     for view, part, here, there in (
             ("step_v", "steps", lambda r: (r["step_id"], r["name"]), lambda r: (r["step"], r["name"])),
             ("job_finding_v", "findings", lambda r: (r["name"], r["text"]), lambda r: (r["finding"], r["text"])),
@@ -318,7 +330,11 @@ def changes(site, pg):
     same({r["viewname"] for r in sql_user.rows("SELECT viewname FROM pg_views WHERE schemaname = 'people'")},
          set(VIEWS), "all views are created")
     # An upgrade creates the views again.
-    pg.sql("UPDATE store_meta SET version = version - 1", "batchjob")
+    pg.sql("".join("ALTER TABLE %s DROP COLUMN %s CASCADE;" % (table, column) for table, columns in ADDED.items()
+                   for column in columns.split()) +
+           "DROP TABLE job_part CASCADE; DROP TABLE job_size CASCADE; DROP TABLE record_refused;"
+           "DROP TABLE record_any_host CASCADE; DROP INDEX hosts_host_hosts; DROP TABLE site CASCADE;"
+           "UPDATE store_meta SET version = version - 1", "batchjob")
     p = subprocess.run([IMPORTER, "--once", "--store.path=" + writer, "--cluster.file=" + os.path.join(
         site.folder, "fake.yml")], capture_output=True, check=False)
     same(p.returncode, 0, "an upgrade succeeds")

@@ -20,7 +20,7 @@ from tap import check, plan, same  # noqa: E402
 PLACES = 3
 # Groups of tables: the first one is partitioned by its id, the others by the column that names the group.
 GROUPS = {"job": ("job", "step", "job_more", "job_use", "job_grams", "job_finding", "job_bin", "job_prom",
-                  "job_prom_energy"),
+                  "job_prom_energy", "job_part", "job_size"),
           "record": ("node_record", "node_energy", "node_device", "node_gpu")}
 TABLES = sum(GROUPS.values(), ())
 
@@ -32,6 +32,8 @@ MORE = """INSERT INTO job_more(job) SELECT id FROM job ON CONFLICT DO NOTHING;
     INSERT INTO job_bin(job, start, microjoules) SELECT id, 0, at FROM job ON CONFLICT DO NOTHING;
     INSERT INTO job_prom(job, queried_sec, outcome) SELECT id, at, 1 FROM job ON CONFLICT DO NOTHING;
     INSERT INTO job_prom_energy(job, component, microjoules) SELECT id, 1, at FROM job ON CONFLICT DO NOTHING;
+    INSERT INTO job_part(job, node, gpu, since, upto) SELECT id, 'n1', '', at, at FROM job ON CONFLICT DO NOTHING;
+    INSERT INTO job_size(job, number, start) SELECT id, 0, at FROM job ON CONFLICT DO NOTHING;
     INSERT INTO job_grams(job, source, micrograms, covered_uj, estimated) SELECT id, 1, at, 1, 0 FROM job
     ON CONFLICT DO NOTHING;"""
 

@@ -1,5 +1,6 @@
 """Results of Python tests as TAP.  A failed test prints what it compared."""
 import ast
+import decimal
 import sys
 
 number, failed = 0, 0
@@ -40,6 +41,13 @@ def check(passed, description, *details):
 
 def same(got, want, description):
     return check(got == want, description, "got:  %r" % (got,), "want: %r" % (want,))
+
+
+def rounded(v):
+    """A number as all forms show it: three significant digits, from 100 on whole, with separators."""
+    if v >= 99.95:
+        return "{:,.0f}".format(v)
+    return "{:f}".format(decimal.Decimal("%.3g" % v).normalize())
 
 
 def skip(description, reason):

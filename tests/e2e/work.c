@@ -2,12 +2,19 @@
  *
  *   work [-t seconds] [-m MiB] [-w MiB] [-p processes] [-n threads]
  *        [-i idle%] [-d dir] [-x code] [-D]
+ *   work -c seconds [-t seconds] [-m MiB] [-b MiB] [-p processes] [-d dir]
+ *        [-r file] [-x code]
  *   work -s sleepers [-t seconds]
  *
  * Every process allocates and touches -m MiB, spins on each of its threads
  * (asleep for idle% of the time; 100: all of it), and writes and rereads a file
  * of -w MiB in -d.  All end after -t seconds, the first one with status -x.  -D
  * leaves one more process behind in its own session, as a careless job would.
+ * -c makes an exact load: each process computes until it has used so many
+ * seconds of CPU time, and writes -b MiB to a file and reads them without the
+ * page cache; then it waits until -t seconds have passed (0 unless given).  The
+ * first one appends to -r the CPU time in microseconds, as the kernel counts it
+ * for all processes: user, system.
  * -s starts that many small processes that only sleep, prints their number, and
  * ends them when it ends. */
 #include <errno.h>
@@ -18,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,10 +33,10 @@
 enum { MAX_THREADS = 64, CHUNK = 1 << 20 };
 
 struct load {
-    double seconds, idle;
-    long mib, file_mib, processes, threads, code, sleepers;
+    double seconds, idle, cpu; /* cpu < 0: no exact load */
+    long mib, file_mib, direct_mib, processes, threads, code, sleepers;
     int leave_one;
-    const char *dir;
+    const char *dir, *report;
 };
 
 struct thread {
@@ -123,6 +131,59 @@ static int use_file(const char *dir, long mib)
     return 0;
 }
 
+/* Write a file without the page cache, and read it. */
+static int use_direct(const char *dir, long mib)
+{
+    char path[4096], *buf;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/direct.%ld.dat", dir, (long)getpid());
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0600);
+    if (fd < 0 || (buf = aligned_alloc(4096, CHUNK)) == NULL)
+        return -1;
+    unlink(path);
+    memset(buf, 1, CHUNK);
+    for (long i = 0; i < mib; i++)
+        if (pwrite(fd, buf, CHUNK, i * CHUNK) != CHUNK)
+            return -1;
+    for (long i = 0; i < mib; i++)
+        if (pread(fd, buf, CHUNK, i * CHUNK) != CHUNK)
+            return -1;
+    free(buf);
+    close(fd);
+    return 0;
+}
+
+/* Compute until this process has used so many seconds of CPU time. */
+static void burn(double seconds)
+{
+    struct timespec t = {0, 0};
+
+    while ((double)t.tv_sec + (double)t.tv_nsec / 1e9 < seconds)
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+}
+
+static int report(const char *path)
+{
+    struct rusage own, children;
+    FILE *f = fopen(path, "a");
+
+    getrusage(RUSAGE_SELF, &own);
+    getrusage(RUSAGE_CHILDREN, &children);
+    return f != NULL &&
+                   fprintf(f, "%ld %ld\n",
+                           1000000 * (own.ru_utime.tv_sec +
+                                      children.ru_utime.tv_sec) +
+                               own.ru_utime.tv_usec + children.ru_utime.tv_usec,
+                           1000000 * (own.ru_stime.tv_sec +
+                                      children.ru_stime.tv_sec) +
+                               own.ru_stime.tv_usec +
+                               children.ru_stime.tv_usec) > 0 &&
+                   fclose(f) == 0
+               ? 0
+               : -1;
+}
+
 static void leave_one_behind(void)
 {
     if (fork() != 0)
@@ -161,13 +222,13 @@ static int sleepers(const struct load *l)
 static int work(const struct load *l)
 {
     double start = now();
-    int code = (int)l->code;
+    int code = (int)l->code, first = 1;
 
     if (l->leave_one)
         leave_one_behind();
     for (long i = 1; i < l->processes; i++)
         if (fork() == 0) {
-            code = 0;
+            code = first = 0;
             break;
         }
     if (take_memory(l->mib) != 0)
@@ -176,18 +237,31 @@ static int work(const struct load *l)
         perror(l->dir);
         return 4;
     }
-    run_threads(l, start);
+    if (l->direct_mib > 0 && use_direct(l->dir, l->direct_mib) != 0) {
+        perror(l->dir);
+        return 4;
+    }
+    if (l->cpu < 0) {
+        run_threads(l, start);
+    } else {
+        burn(l->cpu);
+        if (now() - start < l->seconds)
+            rest(l->seconds - (now() - start));
+    }
     while (wait(NULL) > 0)
         ;
+    if (first && l->report != NULL && report(l->report) != 0)
+        return 5;
     return code;
 }
 
 int main(int argc, char **argv)
 {
-    struct load l = {5, 0, 0, 0, 1, 1, 0, 0, 0, "."};
+    struct load l = {
+        .seconds = -1, .cpu = -1, .processes = 1, .threads = 1, .dir = "."};
     int c;
 
-    while ((c = getopt(argc, argv, "t:m:w:p:n:i:d:x:s:D")) != -1) {
+    while ((c = getopt(argc, argv, "t:m:w:p:n:i:d:x:s:c:b:r:D")) != -1) {
         double v = optarg != NULL ? strtod(optarg, NULL) : 0;
 
         switch (c) {
@@ -218,6 +292,15 @@ int main(int argc, char **argv)
         case 's':
             l.sleepers = (long)v;
             break;
+        case 'c':
+            l.cpu = v;
+            break;
+        case 'b':
+            l.direct_mib = (long)v;
+            break;
+        case 'r':
+            l.report = optarg;
+            break;
         case 'D':
             l.leave_one = 1;
             break;
@@ -225,5 +308,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    if (l.seconds < 0)
+        l.seconds = l.cpu < 0 ? 5 : 0;
     return l.sleepers > 0 ? sleepers(&l) : work(&l);
 }

@@ -29,10 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *mem;
     struct bj_slice text = fuzz_exact(data, size, &mem);
-    struct bj_jobfile file = {.start_sec = 7};
+    struct bj_jobfile file = {.number = {.start_sec = 7}};
     struct bj_err err = {0};
     int r = bj_jobfile_parse(mem, size, &file, &err);
-    MUST(r == 0 || (r == -EINVAL && err.msg[0] && file.start_sec == 7));
+    MUST(r == 0 || (r == -EINVAL && err.msg[0] && file.number.start_sec == 7));
     if (r == 0)
         check(&file, text);
     free(mem);

@@ -37,11 +37,11 @@ static void judge(const struct bj_rules *r, unsigned seed)
     facts(fact, seed);
     const struct bj_rule_job job = {BJ_SLICE("c"), BJ_SLICE("p"),
                                     BJ_SLICE("q")};
-    struct bj_rule_facts of[BJ_RULE_WINDOWS + 1] = {{0, fact}};
+    struct bj_rule_facts of[BJ_RULE_WINDOWS + 1] = {{0, fact, NULL}};
     uint32_t windows[BJ_RULE_WINDOWS];
     unsigned kinds = bj_rules_windows(r, windows);
     for (unsigned i = 0; i < kinds; i++)
-        of[i + 1] = (struct bj_rule_facts){windows[i], fact};
+        of[i + 1] = (struct bj_rule_facts){windows[i], fact, NULL};
     size_t n = bj_rules_judge(r, &job, of, kinds + 1, a, BJ_RULES_MAX);
     MUST(n == 0 || bj_rules_at(r, n - 1));
     MUST(n == bj_rules_judge(r, &job, of, kinds + 1, b, BJ_RULES_MAX));

@@ -64,12 +64,26 @@ static inline void hash_step(struct seen *s, const struct bj_job_step *t)
     hash_usage(s, &t->use);
 }
 
+static inline void hash_size(struct seen *s, const struct bj_job_size *z)
+{
+    const uint64_t v[] = {
+        z->start_sec, z->end_sec, z->elapsed_sec,        z->cpus,
+        z->nodes,     z->gpus,    z->mem_allocated_bytes};
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+        hash_num(s, v[i]);
+    hash_text(s, z->nodelist);
+    hash_text(s, z->tres_allocated_raw);
+}
+
 static inline int hash_job(void *ctx, const struct bj_sched_job *j,
                            struct bj_err *err)
 {
     struct seen *s = ctx;
     (void)err;
     s->jobs++;
+    hash_num(s, j->sizes_kind);
+    for (unsigned i = 0; i < j->sizes; i++)
+        hash_size(s, &j->size[i]);
     MUST((unsigned)j->state < BJ_STATES);
     MUST(j->jobid.n > 0 && j->batch_system.n > 0);
     MUST(j->steps == 0 || j->step);

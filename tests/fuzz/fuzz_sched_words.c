@@ -1,7 +1,7 @@
 /* The small grammars of sched/ (durations, host lists, ids, ...): every result
  * is within its limits. */
 #include "sched/duration.h"
-#include "sched/hostlist.h"
+#include "sched/hostfold.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
 #include "sched/state.h"
@@ -31,6 +31,19 @@ static void hosts(struct bj_slice text, enum bj_hosts_grammar g)
         seen++;
     }
     MUST(seen == ENOUGH ? n >= seen : n == seen);
+}
+
+/* A list in Slurm's notation has the same hosts; one may be called "none". */
+static void fold(struct bj_slice text, enum bj_hosts_grammar g)
+{
+    struct bj_hostfold f = {.host = NULL};
+    struct bj_hosts h;
+    uint64_t n;
+    if (bj_hostfold(&f, text, g, &h) == 0) {
+        MUST(bj_hostlist_count(h.text, BJ_HOSTS_SLURM, &n) == 0);
+        MUST(n == h.hosts || (h.hosts == 1 && n == 0));
+    }
+    bj_hostfold_free(&f);
 }
 
 static void resources(struct bj_slice text)
@@ -98,6 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hosts(text, BJ_HOSTS_SLURM);
     hosts(text, BJ_HOSTS_PBS);
     hosts(text, BJ_HOSTS_LSF);
+    fold(text, BJ_HOSTS_PBS);
+    fold(text, BJ_HOSTS_LSF);
     free(mem);
     return 0;
 }

@@ -22,7 +22,7 @@ static void check_chart(const struct bj_chart *k)
         struct bj_chart_axis a = bj_chart_axis(k, parts);
         struct bj_buf b = {0};
         MUST(a.tick > 0 && a.top >= a.tick && a.top / a.tick < 20);
-        bj_chart_put_tick(&b, k->unit, a.top);
+        bj_chart_amount(&b, k->unit, a.top);
         MUST(b.len > 0 && b.len < 40);
         bj_buf_free(&b);
         for (unsigned i = 0; i < k->lines; i++)

@@ -20,7 +20,7 @@
     "project=prj queue=workq exit=0 code=0 signal=0 submit=1795170000 "        \
     "eligible=1795170002 start=1795170100 end=1795173700 elapsed=3600 "        \
     "limit=36000 cpus=8 nodes=2 gpus=2 asked=8589934592 peak=1073741824 "      \
-    "cpu_usec=14340000000 restarts=0 on=n1/0*4+n2/0*4\n"
+    "cpu_usec=14340000000 restarts=0 on=n[1-2]\n"
 
 /* Times of the lines are an hour ahead of UTC; 1795172400 is 11:00:00. */
 static const struct {
@@ -32,7 +32,8 @@ static const struct {
      "11/20/2026 12:00:00;Q;7.pbs;queue=workq\n"
      "11/20/2026 12:01:00;D;7.pbs;requestor=anna@login1\n",
      "7.pbs pending queue=workq submit=1795172400\n"
-     "7.pbs cancelled submit=1795172400 end=1795172460\n"},
+     "7.pbs cancelled submit=1795172400 end=1795172460 reason=deleted by "
+     "anna@login1\n"},
     {"deleted while it ran",
      "11/20/2026 12:00:00;Q;7.pbs;queue=workq\n"
      "11/20/2026 12:00:10;S;7.pbs;user=anna start=1795172410\n"
@@ -40,7 +41,8 @@ static const struct {
      "11/20/2026 12:01:01;E;7.pbs;user=anna Exit_status=271\n",
      "7.pbs pending queue=workq submit=1795172400\n"
      "7.pbs running user=anna submit=1795172400 start=1795172410\n"
-     "7.pbs cancelled submit=1795172400 start=1795172410 end=1795172460\n"
+     "7.pbs cancelled submit=1795172400 start=1795172410 end=1795172460 "
+     "reason=deleted by anna@login1\n"
      "7.pbs cancelled user=anna exit=271 code=0 signal=15 submit=1795172400 "
      "start=1795172410 end=1795172461\n"},
     {"killed by a signal, not deleted",
@@ -165,21 +167,27 @@ static const struct {
      "11/20/2026 12:00:00;E;5.pbs;user=bob exec_host=n1/1 "
      "exec_vnode=(n1:ncpus=1) Exit_status=-12\n",
      "1.t timeout name=j user=bob group=g queue=batch exit=-11 "
-     "end=1795172400 cpus=7 nodes=2 cpu_usec=1000000 on=n1/0-3+n2/0,2-3 "
+     "end=1795172400 cpus=7 nodes=2 cpu_usec=1000000 on=n[1-2] "
      "from=login\n"
-     "2.t oom user=bob exit=-10 end=1795172400 cpus=2 nodes=1 on=n1/1+n1/0 "
+     "2.t oom user=bob exit=-10 end=1795172400 cpus=2 nodes=1 on=n1 "
      "from=login\n"
-     "3.t timeout user=bob exit=-12 end=1795172400 cpus=1 nodes=1 on=n1/1 "
+     "3.t timeout user=bob exit=-12 end=1795172400 cpus=1 nodes=1 on=n1 "
      "from=login\n"
      "4.t failed user=bob exit=271 code=0 signal=15 end=1795172400 cpus=1 "
-     "nodes=1 on=n1/1 from=login\n"
+     "nodes=1 on=n1 from=login\n"
      "5.pbs requeued user=bob exit=-12 end=1795172400 cpus=1 nodes=1 gpus=0 "
-     "on=n1/1\n"},
+     "on=n1\n"},
     {"values that contain other keys",
      "11/20/2026 12:00:00;E;7.pbs;user=anna jobname=\"a user=root b\" "
      "account='it's queue=x' group=g Exit_status=0\n",
      "7.pbs completed name=a user=root b user=anna group=g "
      "account=it's queue=x exit=0 code=0 signal=0 end=1795172400\n"},
+    {"accelerators, of OpenPBS 23.06.06",
+     "11/20/2026 12:00:00;E;32.pbs;user=anna exec_host=n1/3 "
+     "exec_vnode=(n1:ncpus=1:naccelerators=2) Resource_List.naccelerators=2 "
+     "Resource_List.ncpus=1 end=1795172400 Exit_status=0\n",
+     "32.pbs completed user=anna exit=0 code=0 signal=0 end=1795172400 cpus=1 "
+     "nodes=1 gpus=2 on=n1\n"},
     {"a quote without an end",
      "11/20/2026 12:00:00;E;7.pbs;jobname=\"a user=anna Exit_status=0\n",
      "7.pbs completed name=\"a user=anna exit=0 code=0 signal=0 "

@@ -48,6 +48,19 @@ static const struct {
                                         "start=1500 end=2600 Exit_status=271 "
                                         "run_count=1\n",
      "1.s|1000|6|1500|2600|0\n"},
+    {"deleted while the third run began: start=0, as OpenPBS 23.06 writes",
+     Q("1.s") S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950")
+         R("1.s", "1950", "2")
+             D("1.s") "11/20/2026 12:03:00;E;1.s;user=anna ctime=1000 start=0 "
+                      "end=1795176180 Exit_status=265 run_count=3\n",
+     "1.s|1000|11|1500|1900|0\n1.s|1001|11|1950|1900|1\n"
+     "1.s|1002|6||1795176180|2\n"},
+    {"the end of a run that never began is known before those that did",
+     "11/20/2026 12:03:00;E;1.s;user=anna ctime=1000 start=0 end=1795176180 "
+     "Exit_status=265 run_count=3\n" S("1.s", "1500") R("1.s", "1500", "1")
+         S("1.s", "1950") R("1.s", "1950", "2"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|11|1950|1900|1\n"
+     "1.s|1002|5||1795176180|2\n"},
     {"the second run waits since the first was requeued",
      S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950"),
      "1.s|1000|11|1500|1900|0\n1.s|1001|2|1950||\n"},

@@ -255,6 +255,175 @@ static void false_readings(void **state)
     }
 }
 
+/* Levels, one each second, in watts; NO: none, GAP: a second without a level.
+ * The energy is the area below the right ones, in joules. */
+enum { GAP = -2 };
+static const struct {
+    const char *what;
+    enum bj_zone_role role;
+    uint64_t max_w; /* 0: unknown */
+    int read[READINGS];
+    uint64_t total, implausible;
+} levels[] = {
+    {"a GPU of 300 W, one far too high",
+     BJ_ZONE_GPU,
+     300,
+     {250, 250, 65535, 250, 250, NO},
+     4 * 250,
+     1},
+    {"a GPU of 300 W, the first too high",
+     BJ_ZONE_GPU,
+     300,
+     {65535, 250, 250, 250, NO},
+     2 * 250,
+     1},
+    {"a GPU without a limit, one far too high",
+     BJ_ZONE_GPU,
+     0,
+     {250, 250, 4294967, 250, 250, NO},
+     4 * 250,
+     1},
+    {"two false ones that differ",
+     BJ_ZONE_GPU,
+     300,
+     {250, 4294967, 65535, 250, 250, NO},
+     4 * 250,
+     2},
+    {"a GPU draws more than twice its limit: learned",
+     BJ_ZONE_GPU,
+     300,
+     {300, 900, 900, 900, NO},
+     600 + 900 + 900,
+     0},
+    {"always far too high: never right",
+     BJ_ZONE_GPU,
+     300,
+     {250, 250, 65535, 65535, 65535, NO},
+     250,
+     2},
+    {"from 30 W to 600 W: possible",
+     BJ_ZONE_GPU,
+     700,
+     {30, 30, 600, 600, NO},
+     30 + 315 + 600,
+     0},
+    {"a node of 400 W, one far too high",
+     BJ_ZONE_NODE,
+     0,
+     {400, 410, 20000, 400, 400, NO},
+     405 + 810 + 400,
+     1},
+    {"a node, the first too high",
+     BJ_ZONE_NODE,
+     0,
+     {20000, 400, 400, 400, NO},
+     2 * 400,
+     1},
+    {"a node from 100 W to 3 kW: real, though more than ten times",
+     BJ_ZONE_NODE,
+     0,
+     {100, 100, 3000, 3000, 3000, NO},
+     100 + 1550 + 3000 + 3000,
+     0},
+    {"a node from 300 W to 2 kW at once",
+     BJ_ZONE_NODE,
+     0,
+     {300, 300, 2000, 2000, NO},
+     300 + 1150 + 2000,
+     0},
+    {"a reading is missing",
+     BJ_ZONE_NODE,
+     0,
+     {400, 400, GAP, 400, NO},
+     3 * 400,
+     0},
+};
+
+static void false_levels(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(levels); i++) {
+        struct bj_accum a = {0};
+        print_message("# %s\n", levels[i].what);
+        for (size_t k = 0; levels[i].read[k] != NO; k++) {
+            struct bj_zone_sample s = nothing();
+            s.role = levels[i].role;
+            s.max_uw = levels[i].max_w ? levels[i].max_w * W : NONE;
+            if (levels[i].read[k] == GAP)
+                continue;
+            s.power_uw = (uint64_t)levels[i].read[k] * W;
+            bj_accum_take(&a, &s, (k + 1) * SEC, SEC);
+            assert_true(a.power_uw == NONE || a.power_uw == s.power_uw);
+            assert_true(a.power_uw == NONE || levels[i].read[k] < 5000 ||
+                        k == 0);
+        }
+        assert_int_equal(a.total_uj / W, levels[i].total);
+        assert_int_equal(a.implausible, levels[i].implausible);
+    }
+}
+
+/* A false level, as a source derives it from a false reading of its counter,
+ * does not make that reading possible. */
+static void false_level_and_counter(void **state)
+{
+    (void)state;
+    struct bj_accum a = {0};
+    static const uint64_t joules[] = {1000, 1100, 5000000, 1300, 1400};
+    static const uint64_t watts[] = {100, 100, 4998900, 100, 100};
+    for (size_t k = 0; k < COUNT(joules); k++) {
+        struct bj_zone_sample s = nothing();
+        s.role = BJ_ZONE_GPU;
+        s.energy_uj = joules[k] * W;
+        s.power_uw = watts[k] * W;
+        bj_accum_take(&a, &s, (k + 1) * SEC, SEC);
+        assert_true(a.power_uw == NONE || a.power_uw == 100 * W);
+    }
+    assert_int_equal(a.total_uj, 400 * W);
+    assert_int_equal(a.implausible, 2);
+}
+
+/* A counter that begins again at 0 and soon is above its last value: that is
+ * neither a false fall nor growth from there. */
+static void begins_again(void **state)
+{
+    (void)state;
+    struct bj_accum a = {0};
+    static const uint64_t joules[] = {1000, 1100, 5, 1205, 1305};
+    for (size_t k = 0; k < COUNT(joules); k++) {
+        struct bj_zone_sample s = nothing();
+        s.energy_uj = joules[k] * W;
+        s.restarted = k == 0 || k == 2;
+        bj_accum_take(&a, &s, (k + 1) * 5 * SEC, 5 * SEC);
+    }
+    assert_int_equal(a.total_uj, (100 + 1200 + 100) * W);
+    assert_int_equal(a.resets, 1);
+    assert_int_equal(a.implausible, 0);
+}
+
+/* A reading that is held back delays what depends on it, but not for ever. */
+static void waits_for_confirmation(void **state)
+{
+    (void)state;
+    struct bj_accum a = {0};
+    count(&a, 100000 * W, NONE, NONE, 5 * SEC);
+    assert_false(bj_accum_waits(&a, 5 * SEC, 5 * SEC));
+    count(&a, 0, NONE, NONE, 10 * SEC);
+    assert_true(bj_accum_waits(&a, 10 * SEC, 5 * SEC));
+    for (uint64_t t = 15; t < 60; t += 5)
+        count(&a, 0, NONE, NONE, t * SEC);
+    assert_true(bj_accum_waits(&a, 19 * SEC, 5 * SEC));
+    assert_false(bj_accum_waits(&a, 20 * SEC, 5 * SEC));
+    count(&a, 100900 * W, NONE, NONE, 60 * SEC);
+    assert_false(bj_accum_waits(&a, 60 * SEC, 5 * SEC));
+    assert_int_equal(a.total_uj, 900 * W);
+    a = (struct bj_accum){0};
+    level(&a, 100 * W, 5 * SEC);
+    level(&a, 65535 * W, 10 * SEC);
+    assert_true(bj_accum_waits(&a, 10 * SEC, 5 * SEC));
+    level(&a, 100 * W, 15 * SEC);
+    assert_false(bj_accum_waits(&a, 15 * SEC, 5 * SEC));
+}
+
 /* A counter that its source updates once in a minute grows by much at once: the
  * time since the last change counts. */
 static void slow_counters(void **state)
@@ -330,10 +499,12 @@ static void fractions(void **state)
     assert_int_equal(a.total_uj, 1);
     assert_int_equal(a.part, 1000000);
     a = (struct bj_accum){0};
-    level(&a, UINT64_MAX - 1, SEC);
-    level(&a, UINT64_MAX - 1, 16 * SEC); /* overflows */
+    struct bj_zone_sample s = nothing();
+    s.power_uw = s.max_uw = UINT64_MAX - 1;
+    bj_accum_take(&a, &s, SEC, 5 * SEC);
+    bj_accum_take(&a, &s, 16 * SEC, 5 * SEC); /* overflows */
     assert_true(a.total_uj == BJ_ABSENT - 1);
-    level(&a, UINT64_MAX - 1, 31 * SEC);
+    bj_accum_take(&a, &s, 31 * SEC, 5 * SEC);
     assert_true(a.total_uj == BJ_ABSENT - 1);
 }
 
@@ -401,6 +572,10 @@ int main(void)
         cmocka_unit_test(counting_continues_after_a_reset),
         cmocka_unit_test(wrap_after_sleep_is_a_reset),
         cmocka_unit_test(false_readings),
+        cmocka_unit_test(false_levels),
+        cmocka_unit_test(false_level_and_counter),
+        cmocka_unit_test(begins_again),
+        cmocka_unit_test(waits_for_confirmation),
         cmocka_unit_test(slow_counters),
         cmocka_unit_test(state_of_a_held_reading),
         cmocka_unit_test(trapezoids),

@@ -223,6 +223,7 @@ static const struct {
     {"slurm_node_scrape_error", true},
     {"slurm_diag_scrape_duration", true},
     {"slurm_limit_scrape_duration", true},
+    {"slurm_fairshare_scrape_duration", true},
     {"slurm_account_collect_error", true},
     {"slurm_lic_used", true},
     {"slurm_rpc_msg_type_count", true},

@@ -287,7 +287,8 @@ static void put_findings(void)
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE"
         " i < 4200) INSERT INTO finding_rule(name, severity, condition, text)"
         " SELECT 'many', 'info', 'x', i FROM n;"
-        "INSERT INTO job_finding SELECT j.id, r.id, 1, 1 FROM job AS j CROSS"
+        "INSERT INTO job_finding(job, rule, value, threshold) SELECT j.id, "
+        "r.id, 1, 1 FROM job AS j CROSS"
         " JOIN finding_rule AS r;"
         "INSERT INTO finding_rule(name, severity, condition, text)"
         " VALUES('x', 'info', 'x', 'x')";

@@ -133,12 +133,61 @@ static void test_pages_at_slow_interval(void **state)
     testclock_run();
 }
 
+static void set_rchar(unsigned n)
+{
+    char text[160];
+    snprintf(text, sizeof(text),
+             "rchar: %u\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: 1\n"
+             "write_bytes: 1\ncancelled_write_bytes: 0\n",
+             n);
+    tmp_file("proc/1/io", text);
+}
+
+/* The same for I/O by system calls of a process that uses too little CPU time
+ * for a change of its stat line, which is otherwise read after 30 s. */
+static void test_system_calls_of_pages(void **state)
+{
+    enum { SECOND = 1000000 };
+    (void)state;
+    struct rig r;
+    char root[128], proc[128];
+    const char *top = tmp_make();
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", top);
+    snprintf(proc, sizeof(proc), "path.procfs=%s/proc", top);
+    testclock_stop();
+    tmp_file("cgroup.controllers", "io\n");
+    tmp_dir("proc/1");
+    tmp_file("proc/1/stat",
+             "1 (a) R 0 1 1 0 -1 0 0 0 0 0 5 5 0 0 20 0 1 0 7 0 0 0 1 1 70 0 "
+             "0 0 0 0 0 0 0 0 17 0 0 0 0 0 0\n");
+    tmp_v2_job(IO_JOB, 1000, 4096, "1\n");
+    set_rchar(1000);
+    rig_start(&r, root, proc, "sample.slow=10s", "collector.node=false",
+              "collector.process=true", NULL);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "1")->proc.io_read_bytes, 1000);
+    set_rchar(2000);
+    testclock_advance(5 * SECOND);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "1")->proc.io_read_bytes, 1000); /* too fast */
+    for (unsigned n = 3000; n < 9000; n += 1000) {
+        testclock_advance(10 * SECOND - SECOND / 2);
+        set_rchar(n);
+        rig_pass(&r);
+        assert_int_equal(rig_job(&r, "1")->proc.io_read_bytes, n);
+    }
+    rig_stop(&r);
+    tmp_gone();
+    testclock_run();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_name),
         cmocka_unit_test(test_shared_line),
         cmocka_unit_test(test_pages_at_slow_interval),
+        cmocka_unit_test(test_system_calls_of_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "core/final.h"
 #include "tests/unit/lib/await.h"
+#include "tests/unit/lib/testclock.h"
 
 static void test_all(void **state)
 {
@@ -39,7 +40,7 @@ static void check_record(const char *name_opt, const char *want)
 {
     struct rig r;
     struct bj_buf line = {0};
-    struct bj_ident ident = {.start_sec = 1};
+    struct bj_ident ident = {.n = {.start_sec = 1}};
     const struct bj_track t = {.ident = &ident};
     START(r, "cluster.interval=1h", "cluster.source=none", name_opt);
     wait_runs(&r, "config", 1);
@@ -70,6 +71,36 @@ static void test_configured_name(void **state)
     assert_int_equal(list(&r, BJ_CL_REASONS)->n, 0);
     assert_null(source(&r, "diag"));
     rig_stop(&r);
+}
+
+/* Pages at the interval of the queries, at another phase: after two,
+ * the queries are sent just before pages. */
+static void test_pages(void **state)
+{
+    (void)state;
+    struct rig r;
+    testclock_stop();
+    START(r, "cluster.interval=10s", "cluster.source=none");
+    testclock_await(2); /* the resolver, and the thread that queries */
+    rig_pass(&r);
+    assert_int_equal(source(&r, "queue")->runs, 1);
+    testclock_advance(4 * SECOND);
+    for (int page = 0; page < 6; page++) {
+        rig_pass(&r);
+        const uint64_t age = source(&r, "queue")->age_usec;
+        if (page < 2)
+            assert_int_equal(age, 4 * SECOND);
+        else
+            assert_int_equal(age, SECOND / 2);
+        for (int i = 0; i < 20; i++) {
+            testclock_advance(SECOND / 2);
+            testclock_await(2);
+        }
+    }
+    rig_pass(&r);
+    assert_int_equal(source(&r, "queue")->runs, 1 + 2 + 5);
+    rig_stop(&r);
+    testclock_run();
 }
 
 /* A command that hangs, is missing or prints garbage loses only its own values,
@@ -214,6 +245,7 @@ int main(void)
         TEST(test_all),
         TEST(test_record),
         TEST(test_configured_name),
+        TEST(test_pages),
         TEST(test_faults),
         TEST(test_slow_commands),
         TEST(test_constants),

@@ -150,7 +150,9 @@ static void commands_that_cannot_run(void **state)
     argv[0] = "plain";
     cmd.path = dir;
     assert_int_equal(run(&cmd), -EACCES);
-    snprintf(want, sizeof(want), "plain in %s cannot be executed", dir);
+    snprintf(want, sizeof(want),
+             "plain in %s: user id %u must be able to execute it", dir,
+             (unsigned)geteuid());
     assert_string_equal(err.msg, want);
     argv[0] = dir;
     assert_int_equal(run(&cmd), -EACCES);

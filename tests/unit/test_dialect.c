@@ -93,6 +93,12 @@ static void check_gpu_names(const struct bj_dialect_row *row)
     }
 }
 
+/* Whether two sets of bits, of which 0 means all, have one in common. */
+static bool at_once(unsigned a, unsigned b)
+{
+    return a == 0 || b == 0 || a & b;
+}
+
 static void check_row(const struct bj_dialect *d, size_t i)
 {
     const struct bj_dialect_row *row = &d->rows[i];
@@ -105,8 +111,8 @@ static void check_row(const struct bj_dialect *d, size_t i)
     while (d->rows[first].more)
         first--;
     for (size_t k = 0; k < first; k++)
-        if (row->when == BJ_WHEN_ANY || row->when & d->rows[k].when ||
-            d->rows[k].when == BJ_WHEN_ANY)
+        if (at_once(row->when, d->rows[k].when) &&
+            at_once(row->versions, d->rows[k].versions))
             assert_string_not_equal(row->name, d->rows[k].name);
     if (row->more)
         check_more(row, &d->rows[i - 1]);

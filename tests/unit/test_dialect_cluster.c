@@ -160,6 +160,7 @@ static void same(const char *name, const char *got, struct bj_slice want)
 static void same_as_peers_py(void **state)
 {
     static const char *const names[] = {"vpenso", "prometheus-slurm-exporter",
+                                        "prometheus-slurm-exporter-1.8",
                                         "mila"};
     (void)state;
     for (size_t i = 0; i < 2 * COUNT(names); i++) {

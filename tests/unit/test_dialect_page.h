@@ -177,6 +177,7 @@ static inline void make_gpus(void)
     gpus[0].ecc_corrected_ever = 105;
     gpus[0].ecc_uncorrected_ever = 11;
     gpus[0].last_xid = 79;
+    gpus[0].last_error = 15; /* NVML_ERROR_GPU_IS_LOST */
     gpus[0].integer_ppm = 200000;
     gpus[0].multiprocessors = 132;
     gpus[0].memory_free_bytes = 1048576 * UINT64_C(3) / 2;

@@ -9,12 +9,15 @@
 
 #include <cmocka.h>
 
+/* What a system call or a callee returned: not a name in the call. */
+static const int missing = -ENOENT, io = -EIO;
+
 static void set_and_text(void **state)
 {
     (void)state;
     struct bj_err err = {0};
     char buf[300];
-    assert_int_equal(bj_err_set(&err, -ENOENT, "open %s", "cpu.stat"), -ENOENT);
+    assert_int_equal(bj_err_set(&err, missing, "open %s", "cpu.stat"), -ENOENT);
     assert_int_equal(err.code, -ENOENT);
     assert_string_equal(err.msg, "open cpu.stat");
     assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
@@ -67,7 +70,7 @@ static void recode_keeps_the_text(void **state)
     (void)state;
     struct bj_err err = {0};
     char buf[300];
-    bj_err_set(&err, -ENOENT, "open f");
+    bj_err_set(&err, missing, "open f");
     assert_int_equal(bj_err_recode(&err, -EACCES), -EACCES);
     assert_int_equal(err.code, -EACCES);
     assert_int_equal(bj_err_wrap(&err, -EACCES, "option"), -EACCES);
@@ -80,7 +83,7 @@ static void recode_keeps_the_text(void **state)
     bj_err_set(&err, -EINVAL, "f is empty");
     bj_err_recode(&err, -EACCES);
     assert_string_equal(err.msg, "f is empty");
-    bj_err_set(&err, -EIO, "again");
+    bj_err_set(&err, io, "again");
     assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
                         "again: Input/output error");
     assert_int_equal(bj_err_recode(NULL, -EIO), -EIO);
@@ -123,9 +126,54 @@ static void reasons(void **state)
         bj_err_set(&err, -explained[i], "it is so");
         assert_string_equal(bj_err_reason(&err, buf, sizeof(buf)), "it is so");
     }
-    bj_err_set(&err, -ENOENT, "open x");
+    bj_err_set(&err, missing, "open x");
     assert_string_equal(bj_err_reason(&err, buf, sizeof(buf)),
                         "open x: No such file or directory");
+}
+
+/* A reason of the program itself is not followed by words of the system. */
+static void own_reasons(void **state)
+{
+    (void)state;
+    struct bj_err err = {0}, copy = {0};
+    char buf[300];
+    bj_err_set(&err, -EPERM, "f is not trusted");
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
+                        "f is not trusted");
+    bj_err_wrap(&err, -EINVAL, "option");
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
+                        "option: f is not trusted");
+    bj_err_set(&err, -ENOMEM, "store");
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
+                        "store: Cannot allocate memory");
+    /* A new code has another text: the one of the old code stays. */
+    bj_err_set(&err, missing, "open f");
+    bj_err_wrap(&err, -EINVAL, "option");
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
+                        "option: open f: No such file or directory");
+    assert_int_equal(bj_err_copy(&copy, -EAGAIN, &err), -EAGAIN);
+    assert_int_equal(copy.code, -EAGAIN);
+    assert_string_equal(bj_err_text(&copy, buf, sizeof(buf)),
+                        "option: open f: No such file or directory");
+    assert_int_equal(bj_err_copy(NULL, -EIO, &err), -EIO);
+}
+
+/* Names and replies of others are part of messages: no line end, escape
+ * sequence or piece of a character of theirs is. */
+static void no_controls(void **state)
+{
+    (void)state;
+    struct bj_err err = {0};
+    bj_err_set(&err, -EINVAL, "job '%s'",
+               "a\r\nlevel=error\033[2J\x7f\xc2\x9b\xff");
+    assert_string_equal(err.msg, "job 'a?"
+                                 "?level=error?[2J?"
+                                 "?\xef\xbf\xbd'");
+    bj_err_wrap(&err, -EINVAL, "file '%s'", "\n\r");
+    assert_string_equal(err.msg, "file '?"
+                                 "?': job 'a?"
+                                 "?level=error?[2J?"
+                                 "?\xef\xbf\xbd'");
 }
 
 static void gone(void **state)
@@ -149,6 +197,8 @@ int main(void)
         cmocka_unit_test(recode_keeps_the_text),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(reasons),
+        cmocka_unit_test(own_reasons),
+        cmocka_unit_test(no_controls),
         cmocka_unit_test(gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

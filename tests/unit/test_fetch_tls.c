@@ -158,7 +158,7 @@ static void end(struct server *s)
 
 struct expectation {
     const char *ca, *cert, *key;
-    bool insecure;
+    bool insecure, plain; /* plain: http:// */
     int want;
     enum bj_fetch_fault fault;
 };
@@ -169,7 +169,7 @@ static void expect(const struct server *s, const struct expectation *e)
     struct bj_fetch_reply reply = {0};
     struct bj_err err = {0};
     char url[100];
-    snprintf(url, sizeof(url), "%s/page", s->url);
+    snprintf(url, sizeof(url), "http%s/page", s->url + (e->plain ? 5 : 4));
     struct bj_fetch_request req = {
         .url = url,
         .ca_file = e->ca ? file(e->ca) : NULL,
@@ -182,6 +182,11 @@ static void expect(const struct server *s, const struct expectation *e)
     int r = bj_fetch(f, &req, &reply, &err);
     if (r != e->want || reply.fault != e->fault)
         fail_msg("%s %s: %d %s", e->ca, e->cert, r, err.msg);
+    if (e->plain)
+        assert_non_null(strstr(err.msg, "does this port speak https://?"));
+    /* The text of an errno would be another reason than the true one. */
+    char text[320];
+    assert_string_equal(bj_err_text(&err, text, sizeof(text)), err.msg);
     if (r == 0)
         assert_int_equal(reply.body.len, 2);
     bj_fetch_reply_free(&reply);
@@ -212,6 +217,7 @@ static void trusted_ca(void **state)
         {.insecure = true},
         {.ca = "other.pem", .insecure = true},
         {.ca = "none.pem", .want = -EACCES, .fault = BJ_FETCH_LOCAL},
+        {.plain = true, .want = -EPROTO, .fault = BJ_FETCH_PROTOCOL},
         {.ca = "ours.pem",
          .cert = "none.pem",
          .want = -EACCES,

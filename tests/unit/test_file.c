@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -343,6 +344,62 @@ static void pool_with_a_base(void **state)
     }
 }
 
+/* Which user lacks which right on which file or directory.  Only root can
+ * become a user without rights. */
+static void denied(void **state)
+{
+    const struct dir *dir = *state;
+    static const struct {
+        const char *name;
+        mode_t dir, file;
+        int need;
+        const char *message; /* after "read NAME: ", %s: the directory */
+    } cases[] = {
+        {"d/f", 0755, 0600, R_OK,
+         "must be able to read it (mode 0600, user id 0, group id 0)"},
+        {"d/f", 0755, 0644, R_OK | W_OK,
+         "must be able to write it (mode 0644, user id 0, group id 0)"},
+        {"d/f", 0755, 0600, R_OK | W_OK, "must be able to read and write it"},
+        {"d/f", 0700, 0644, R_OK,
+         "must be able to search directory d (mode 0700, user id 0, group"},
+        {"d/new", 0755, 0644, W_OK,
+         "must be able to write directory d (mode 0755, user id 0, group"},
+        {"d", 0711, 0644, R_OK | X_OK, "must be able to list it (mode 0711"},
+        {"d/f", 0755, 0644, R_OK,
+         "although its mode allows it (SELinux, AppArmor?)"},
+    };
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(fchmod(dir->fd, 0755), 0);
+    assert_int_equal(mkdirat(dir->fd, "d", 0755), 0);
+    int fd = openat(dir->fd, "d/f", O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct bj_err err = {0};
+        char text[400];
+        assert_int_equal(fchmodat(dir->fd, "d/f", cases[i].file, 0), 0);
+        assert_int_equal(fchmodat(dir->fd, "d", cases[i].dir, 0), 0);
+        assert_int_equal(seteuid(65534), 0);
+        int r = bj_file_fail(&err, -EACCES, "read", dir->fd, cases[i].name,
+                             cases[i].need);
+        assert_int_equal(seteuid(0), 0);
+        assert_int_equal(r, -EACCES);
+        bj_err_text(&err, text, sizeof(text));
+        if (!strstr(text, cases[i].message))
+            fail_msg("case %zu: %s", i, text);
+        assert_ptr_equal(strstr(text, "read d"), text);
+        assert_non_null(strstr(text, "user id 65534 (nobody)"));
+    }
+    struct bj_err err = {0};
+    char text[400];
+    bj_file_fail(&err, -ENOENT, "open", AT_FDCWD, "/x/y", R_OK);
+    assert_string_equal(bj_err_text(&err, text, sizeof(text)),
+                        "open /x/y: No such file or directory");
+    assert_int_equal(unlinkat(dir->fd, "d/f", 0), 0);
+    assert_int_equal(unlinkat(dir->fd, "d", AT_REMOVEDIR), 0);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
 
 int main(void)
@@ -351,6 +408,7 @@ int main(void)
         IN_DIR(sizes),
         cmocka_unit_test(kernel_records),
         IN_DIR(failing),
+        IN_DIR(denied),
         cmocka_unit_test(process_that_ends),
         cmocka_unit_test(closing),
         IN_DIR(trusting),

@@ -53,6 +53,30 @@ static const struct {
     {S(JOB "CUDA_VISIBLE_DEVICES=2\0"), "slurm", "7", .claimed = false},
     {S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=2\0"), "pbs", "7.srv",
      .claimed = true, .by_index = true},
+    /* What the cgroup hook of PBS writes, with and without escaped commas; no
+     * GPUs. */
+    {S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=GPU-00000000-0000-0000-0000-"
+       "000000000000,GPU-6f0f0e3c-1111-2222-3333-444455556666\0"),
+     "pbs", "7.srv", .claimed = true, .by_uuid = true, .by_index = true,
+     .by_minor = true},
+    {S("PBS_JOBID=7[2].srv\0CUDA_VISIBLE_DEVICES=GPU-6f0f0e3c-1111-2222-3333-"
+       "444455556666\\,GPU-00000000-0000-0000-0000-000000000000\0"),
+     "pbs", "7[2].srv", .claimed = true, .by_uuid = true, .by_index = true,
+     .by_minor = true},
+    {S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=\0"), "pbs", "7.srv",
+     .claimed = false},
+    /* A container's variable: UUIDs only. */
+    {S("PBS_JOBID=7.srv\0NVIDIA_VISIBLE_DEVICES=GPU-6f0f0e3c-1111-2222-3333-"
+       "444455556666\0"),
+     "pbs", "7.srv", .claimed = true, .by_uuid = true, .by_index = true,
+     .by_minor = true},
+    {S("PBS_JOBID=7.srv\0NVIDIA_VISIBLE_DEVICES=all\0"), "pbs", "7.srv",
+     .claimed = false},
+    {S("PBS_JOBID=7.srv\0NVIDIA_VISIBLE_DEVICES=2\0"), "pbs", "7.srv",
+     .claimed = false},
+    {S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=0\0NVIDIA_VISIBLE_DEVICES=GPU-"
+       "6f0f0e3c-1111-2222-3333-444455556666\0"),
+     "pbs", "7.srv", .claimed = true},
     {S(JOB "SLURM_JOB_GPUS=0\0CUDA_VISIBLE_DEVICES=GPU-6f0f0e3c-1111-2222-"
            "3333-444455556666\0"),
      "slurm", "7", .claimed = true, .by_uuid = true, .by_index = true,
@@ -92,9 +116,11 @@ static void test_instances(void **state)
 {
     static const struct bj_slice env[] = {
         S(JOB "SLURM_JOB_GPUS=2\0"),
-        S(JOB "CUDA_VISIBLE_DEVICES=MIG-11111111-2222\0")};
+        S(JOB "CUDA_VISIBLE_DEVICES=MIG-11111111-2222\0"),
+        S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=MIG-0\\,MIG-11111111-2222\0")};
     struct bj_gpu split = device(), mig = device();
     struct bj_gpu_claim number = {.step = false}, uuid = {.step = false};
+    struct bj_gpu_claim pbs = {.step = false};
     (void)state;
     split.split = true;
     mig.parent = 0;
@@ -104,6 +130,9 @@ static void test_instances(void **state)
                                      &number));
     assert_true(
         bj_gpu_claim_environ(env[1], BJ_SLICE("slurm"), BJ_SLICE("7"), &uuid));
+    assert_true(
+        bj_gpu_claim_environ(env[2], BJ_SLICE("pbs"), BJ_SLICE("7.srv"), &pbs));
+    assert_true(bj_gpu_claim_names(&pbs, &mig, &split, BJ_GPU_BY_BUS));
     assert_false(bj_gpu_claim_names(&number, &split, NULL, BJ_GPU_BY_BUS));
     assert_false(bj_gpu_claim_names(&number, &mig, &split, BJ_GPU_BY_BUS));
     assert_false(bj_gpu_claim_names(&uuid, &split, NULL, BJ_GPU_BY_BUS));

@@ -5,7 +5,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "core/internal.h"
 #include "tests/unit/lib/await.h"
+#include "tests/unit/lib/testclock.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -26,11 +28,13 @@
     "proc 0 compute 1100 50 -1 -1\nproc 2 compute 1300 7 1 0\n"                \
     "proc 3 compute 1500 9 -1 -1\n"
 
+enum { SECOND = 1000000 };
+
 static struct rig rig;
 static const char *dir;
 static char proc_opt[128], cgroup_opt[128], sys_opt[128], nvml_opt[4300],
     map_opt[128], state_opt[128], spool_opt[128];
-static const char *order_opt = "gpu.order=bus";
+static const char *order_opt = "gpu.order=bus", *file_opt = "job.file-dir=";
 
 static void process(unsigned pid, const char *job, const char *env, size_t n)
 {
@@ -73,9 +77,9 @@ static void set_energy(unsigned a, unsigned b, unsigned c, unsigned d)
 static void start(void)
 {
     rig_start(&rig, proc_opt, sys_opt, cgroup_opt, nvml_opt, map_opt, state_opt,
-              spool_opt, order_opt, "collector.node=false",
-              "job.file-dir=", "gpu.interval=1s", "collector.energy=true",
-              "energy.interval=1s", "energy.slow-interval=1s", NULL);
+              spool_opt, order_opt, "collector.node=false", file_opt,
+              "gpu.interval=1s", "collector.energy=true", "energy.interval=1s",
+              "energy.slow-interval=1s", NULL);
 }
 
 static int setup(void **state)
@@ -483,6 +487,42 @@ static void test_prolog(void **state)
     assert_true(held_by("11", "GPU-a"));
 }
 
+/* Slurm's prolog says which GPUs jobs have, before they have processes of their
+ * own: 16 and 17 have those of Slurm only.  17 shares its GPU with 11. */
+static void test_job_file(void **state)
+{
+    char opt[128];
+    (void)state;
+    rig_stop(&rig);
+    tmp_dir("jobs");
+    tmp_file("jobs/11", "jobid=11\ngpus=0\n");
+    tmp_file("jobs/16", "jobid=16\ngpus=1\nlatest_end=1795839196\n"
+                        "restarts=2\n");
+    tmp_file("jobs/17", "jobid=17\ngpus=0\n");
+    tmp_file("jobs/13", "jobid=99\ngpus=1\n"); /* left over */
+    PROCESS(1600, "job_16", "PATH=/bin\0");
+    PROCESS(1700, "job_17", "PATH=/bin\0");
+    snprintf(opt, sizeof(opt), "job.file-dir=%s/jobs", dir);
+    file_opt = opt;
+    order_opt = "gpu.order=mig"; /* one of the GPUs has instances */
+    start();
+    wait_energy(0);
+    AWAIT_PASSES(held_by("16", "GPU-b") && part("17", "GPU-a") &&
+                 part("11", "GPU-a"));
+    assert_string_equal(source("16"), "prolog");
+    assert_string_equal(source("17"), "prolog");
+    assert_null(part("12", "GPU-b")); /* its environment names it, too */
+    assert_int_equal(conflicts("denied"), 2);
+    assert_int_equal(conflicts("double"), 0);
+    assert_int_equal(conflicts("unresolved"), 0);
+    assert_int_equal(rig_job(&rig, "16")->latest_sec, 1795839196);
+    assert_int_equal(rig_job(&rig, "16")->restarts, 2);
+    assert_int_equal(rig_job(&rig, "12")->latest_sec, BJ_ABSENT);
+    assert_int_equal(rig_job(&rig, "12")->restarts, BJ_ABSENT);
+    file_opt = "job.file-dir=";
+    order_opt = "gpu.order=bus";
+}
+
 /* The first GPU leaves the driver's list, whose numbers move: jobs keep the
  * GPUs that they had, also over a restart; the one that lost its GPU has none,
  * until it returns. */
@@ -579,12 +619,38 @@ static void test_mps(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* A page shows what the GPUs have counted until now, although their interval
+ * has not passed. */
+static void test_page(void **state)
+{
+    (void)state;
+    rig_stop(&rig);
+    rig_start(&rig, proc_opt, sys_opt, cgroup_opt, nvml_opt,
+              "collector.node=false", "job.file-dir=", "gpu.interval=30s",
+              NULL);
+    AWAIT_PASSES(rig.snap->gpus.n == 6);
+    rig_pass(&rig);
+    const struct bj_gpu_use *u = rig.snap->gpus.v;
+    assert_int_equal(u->energy_uj, 0);
+    set_energy(110, 10, 10, 10);
+    testclock_advance(25 * SECOND); /* faster than the interval */
+    rig_pass(&rig);
+    u = rig.snap->gpus.v;
+    assert_int_equal(u->energy_uj, 0);
+    testclock_advance(4 * SECOND);      /* the interval has not passed */
+    rig.core->page_usec -= 25 * SECOND; /* as if that page had not been */
+    rig_pass(&rig);
+    u = rig.snap->gpus.v;
+    assert_int_equal(u->energy_uj, 100 * SECOND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_owners),  TEST(test_energy), TEST(test_prolog),
-        TEST(test_restart), TEST(test_record), TEST(test_record_late),
-        TEST(test_orphan),  TEST(test_hang),   TEST(test_gone),
-        TEST(test_leaves),  TEST(test_places), TEST(test_mps)};
+        TEST(test_owners),   TEST(test_energy), TEST(test_prolog),
+        TEST(test_restart),  TEST(test_record), TEST(test_record_late),
+        TEST(test_orphan),   TEST(test_hang),   TEST(test_gone),
+        TEST(test_leaves),   TEST(test_places), TEST(test_mps),
+        TEST(test_job_file), TEST(test_page)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

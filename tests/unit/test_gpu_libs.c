@@ -167,17 +167,16 @@ static void test_ze(void **state)
     assert_int_equal(g->use.processes, 2);
     assert_int_equal(set.proc[1].pid, 1400);
     assert_int_equal(set.proc[1].memory_bytes, 8192);
-    /* 250 J in half a second; the tiles are busy 30 and 80 % of the time. */
+    /* The tiles are busy 30 and 80 % of half a second. */
     fake_script_of("FAKE_ZE", dir,
                    TILES "power 0 card 0 251000000 1000000\n"
                          "engine 0 0 3 0 1 1\nengine 0 1 0 1 400 2000\n"
                          "engine 0 2 0 1 1100 2000\n");
     assert_int_equal(read_kind(), 0);
-    assert_int_equal(set.v[0].use.power_uw, 500000000);
+    assert_int_equal(set.v[0].energy_raw_uj, 251000000);
     assert_int_equal(set.v[0].use.busy_ppm, 550000);
     /* No time has passed. */
     assert_int_equal(read_kind(), 0);
-    assert_int_equal(set.v[0].use.power_uw, BJ_ABSENT);
     assert_int_equal(set.v[0].use.busy_ppm, BJ_ABSENT);
 }
 
@@ -347,6 +346,111 @@ static void test_hang(void **state)
     rig_stop(&rig);
 }
 
+/* Job 21 names the GPU by its number in the environment of process 2100, ... */
+static void name_gpu(int job, int number)
+{
+    char path[256], text[512];
+    snprintf(path, sizeof(path), "proc/%d", 2079 + job);
+    tmp_dir(path);
+    snprintf(text, sizeof(text), "%s/%s/environ", dir, path);
+    FILE *f = fopen(text, "w");
+    assert_non_null(f);
+    fprintf(f, "SLURM_JOB_ID=%d%cSLURM_JOB_GPUS=%d%c", job, 0, number, 0);
+    fclose(f);
+    snprintf(path, sizeof(path), "proc/%d/cgroup", 2079 + job);
+    snprintf(text, sizeof(text),
+             "0::/system.slice/slurmstepd.scope/job_%d/step_0/user/task_0\n",
+             job);
+    tmp_file(path, text);
+    snprintf(path, sizeof(path), "cg/system.slice/slurmstepd.scope/job_%d",
+             job);
+    snprintf(text, sizeof(text), "%d\n", 2079 + job);
+    tmp_v2_job(path, 1000, 4096, text);
+}
+
+/* Two cards of a vendor. */
+static void make_two(const char *vendor)
+{
+    char path[256], full[512], to[128];
+    tmp_dir("cg");
+    tmp_file("cg/cgroup.controllers", "cpu memory\n");
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "sys/devices/0000:%d0:00.0/hwmon/hwmon%d",
+                 i + 1, i);
+        tmp_dir(path);
+        snprintf(path, sizeof(path), "sys/devices/0000:%d0:00.0/vendor", i + 1);
+        tmp_file(path, vendor);
+        snprintf(path, sizeof(path),
+                 "sys/devices/0000:%d0:00.0/mem_info_vram_total", i + 1);
+        tmp_file(path, "1000\n");
+        snprintf(path, sizeof(path), "sys/class/drm/card%d", i);
+        tmp_dir(path);
+        snprintf(full, sizeof(full), "%s/%s/device", dir, path);
+        snprintf(to, sizeof(to), "../../../devices/0000:%d0:00.0", i + 1);
+        assert_int_equal(symlink(to, full), 0);
+    }
+}
+
+/* Whether the job has only this GPU; NULL: none now. */
+static bool has(const char *jobid, const char *gpu)
+{
+    const struct bj_job *job = rig_job(&rig, jobid);
+    const struct bj_gpu_label *l = job ? job->gpu_claims.v : NULL;
+    return job && (gpu ? job->gpu_claims.n == 1 &&
+                             bj_slice_eq(l->sub.key[0], bj_slice_str(gpu))
+                       : job->gpu_claims.n == 0);
+}
+
+/* The first card leaves: the job that named it has none, and the other job
+ * keeps its own, though that is the first one now; also after a restart. */
+static void leaves(const char *vendor)
+{
+    char proc[4400], sys[4400], cg[4400], saved[4400], rocm[4400], ze[4400];
+    make_two(vendor);
+    name_gpu(21, 0);
+    name_gpu(22, 1);
+    fake_script_of("FAKE_ROCM", dir,
+                   "gpu 0 pci 0 0x10 0 0\ngpu 1 pci 0 0x20 0 0\n");
+    setenv("FAKE_ZE", getenv("FAKE_ROCM"), 1);
+    snprintf(proc, sizeof(proc), "path.procfs=%s/proc", dir);
+    snprintf(sys, sizeof(sys), "path.sysfs=%s/sys", dir);
+    snprintf(cg, sizeof(cg), "path.cgroupfs=%s/cg", dir);
+    snprintf(saved, sizeof(saved), "energy.state-file=%s/state", dir);
+    snprintf(rocm, sizeof(rocm), "gpu.rocm=%s", fake_lib(ROCM));
+    snprintf(ze, sizeof(ze), "gpu.level-zero=%s", fake_lib(ZE));
+    for (int run = 0; run < 2; run++) {
+        rig_start(&rig, proc, sys, cg, rocm, ze, saved, "collector.node=false",
+                  "job.file-dir=", "gpu.interval=1s", "collector.energy=true",
+                  "energy.interval=1s", NULL);
+        if (run == 0) {
+            AWAIT_STEP(rig_pass(&rig),
+                       has("21", "0000:10:00.0") && has("22", "0000:20:00.0"));
+            tmp_remove("sys/class/drm/card0");
+        }
+        AWAIT_STEP(rig_pass(&rig), rig.snap->gpus.n == 1 && has("21", NULL) &&
+                                       has("22", "0000:20:00.0") &&
+                                       (run == 0 || has("23", NULL)));
+        if (run == 1)
+            AWAIT_STEP(rig_pass(&rig),
+                       strstr(rig.log, "job 23 has a GPU that"));
+        assert_true(has("22", "0000:20:00.0"));
+        rig_stop(&rig);
+        name_gpu(23, 0);
+    }
+}
+
+static void test_amd_leaves(void **state)
+{
+    (void)state;
+    leaves("0x1002\n");
+}
+
+static void test_intel_leaves(void **state)
+{
+    (void)state;
+    leaves("0x8086\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +460,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ze_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ze_faults, setup, teardown),
         cmocka_unit_test_setup_teardown(test_with_sysfs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_amd_leaves, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_intel_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hang, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

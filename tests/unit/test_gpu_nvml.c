@@ -73,6 +73,7 @@ static const struct {
     {VALUE(memory_free_bytes), 41339060224},
     {VALUE(multiprocessors), 108},
     {VALUE(fan_ppm), 1030000},
+    {VALUE(last_error), BJ_ABSENT},
     {VALUE(xids), 0},
     {VALUE(last_xid), 0},
     {VALUE(busy_ppm), 870000},
@@ -101,23 +102,27 @@ static const struct {
     {VALUE(slices), BJ_ABSENT},
 };
 
+/* A device with all values. */
+#define ALL_VALUES                                                             \
+    GPU_A                                                                      \
+    "gpu 0 memory_total 42949672960\ngpu 0 memory_used 1073741824\n"           \
+    "gpu 0 memory_reserved 536870912\ngpu 0 busy 87\n"                         \
+    "gpu 0 memory_busy 31\ngpu 0 power 253172\n"                               \
+    "gpu 0 power_limit 400000\ngpu 0 energy 987654321\n"                       \
+    "gpu 0 temperature 61\ngpu 0 graphics_clock 1410\n"                        \
+    "gpu 0 sm_clock 1395\ngpu 0 memory_clock 1215\n"                           \
+    "gpu 0 video_clock 1275\ngpu 0 ecc_00 5\ngpu 0 ecc_10 1\n"                 \
+    "gpu 0 ecc_01 105\ngpu 0 ecc_11 11\ngpu 0 rows_corrected 4\n"              \
+    "gpu 0 rows_uncorrected 3\ngpu 0 rows_pending 1\n"                         \
+    "gpu 0 fan 103\ngpu 0 cores 6912\ngpu 0 capability 80\n"                   \
+    "gpu 0 events 0x1f\ngpu 0 rows_failed 0\ngpu 0 throttle 0x44\n"            \
+    "field 0 82 1 72\nfield 0 94 1 7\nfield 0 138 3 3\n"                       \
+    "field 0 139 3 0xffffffffffffffff\n"
+
 static void test_values(void **state)
 {
     (void)state;
-    gpu_begin(&rig, GPU_A
-              "gpu 0 memory_total 42949672960\ngpu 0 memory_used 1073741824\n"
-              "gpu 0 memory_reserved 536870912\ngpu 0 busy 87\n"
-              "gpu 0 memory_busy 31\ngpu 0 power 253172\n"
-              "gpu 0 power_limit 400000\ngpu 0 energy 987654321\n"
-              "gpu 0 temperature 61\ngpu 0 graphics_clock 1410\n"
-              "gpu 0 sm_clock 1395\ngpu 0 memory_clock 1215\n"
-              "gpu 0 video_clock 1275\ngpu 0 ecc_00 5\ngpu 0 ecc_10 1\n"
-              "gpu 0 ecc_01 105\ngpu 0 ecc_11 11\ngpu 0 rows_corrected 4\n"
-              "gpu 0 rows_uncorrected 3\ngpu 0 rows_pending 1\n"
-              "gpu 0 fan 103\ngpu 0 cores 6912\ngpu 0 capability 80\n"
-              "gpu 0 events 0x1f\ngpu 0 rows_failed 0\ngpu 0 throttle 0x44\n"
-              "field 0 82 1 72\nfield 0 94 1 7\nfield 0 138 3 3\n"
-              "field 0 139 3 0xffffffffffffffff\n");
+    gpu_begin(&rig, ALL_VALUES);
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.n, 1);
@@ -134,6 +139,83 @@ static void test_values(void **state)
         if (value(g, values[i].off) != values[i].want)
             fail_msg("value %zu is %llu", i,
                      (unsigned long long)value(g, values[i].off));
+}
+
+/* Calls for values, and those that are absent without it; a newer or older call
+ * may replace it. */
+static const struct {
+    const char *call;
+    size_t lost[5]; /* offsets; 0: no more */
+} optional[] = {
+    {"nvmlDeviceGetMinorNumber", {VALUE(minor)}},
+    {"nvmlDeviceGetMemoryInfo",
+     {VALUE(memory_total_bytes), VALUE(memory_used_bytes),
+      VALUE(memory_free_bytes)}},
+    {"nvmlDeviceGetMemoryInfo_v2",
+     {VALUE(memory_reserved_bytes), VALUE(memory_used_bytes),
+      VALUE(memory_total_bytes), VALUE(memory_free_bytes)}},
+    {"nvmlDeviceGetUtilizationRates",
+     {VALUE(busy_ppm), VALUE(memory_busy_ppm)}},
+    {"nvmlDeviceGetPowerUsage", {VALUE(power_uw)}},
+    {"nvmlDeviceGetEnforcedPowerLimit", {VALUE(power_limit_uw)}},
+    {"nvmlDeviceGetTotalEnergyConsumption", {0}},
+    {"nvmlDeviceGetTemperature", {0}},
+    {"nvmlDeviceGetTemperatureV", {VALUE(temperature_uc)}},
+    {"nvmlDeviceGetClockInfo",
+     {VALUE(graphics_clock_hz), VALUE(sm_clock_hz), VALUE(memory_clock_hz),
+      VALUE(video_clock_hz)}},
+    {"nvmlDeviceGetFanSpeed", {VALUE(fan_ppm)}},
+    {"nvmlDeviceGetNumGpuCores", {VALUE(multiprocessors)}},
+    {"nvmlDeviceGetCudaComputeCapability", {VALUE(multiprocessors)}},
+    {"nvmlDeviceGetSupportedEventTypes", {VALUE(xids), VALUE(last_xid)}},
+    {"nvmlDeviceGetTotalEccErrors",
+     {VALUE(ecc_corrected), VALUE(ecc_uncorrected), VALUE(ecc_corrected_ever),
+      VALUE(ecc_uncorrected_ever)}},
+    {"nvmlDeviceGetRemappedRows",
+     {VALUE(rows_corrected), VALUE(rows_uncorrected), VALUE(rows_pending),
+      VALUE(rows_failed)}},
+    {"nvmlDeviceGetCurrentClocksEventReasons", {0}},
+    {"nvmlDeviceGetComputeRunningProcesses_v3", {VALUE(processes)}},
+    {"nvmlDeviceGetGraphicsRunningProcesses_v3", {VALUE(processes)}},
+    {"nvmlDeviceGetProcessUtilization", {0}},
+    {"nvmlDeviceGetFieldValues",
+     {VALUE(memory_temperature_uc), VALUE(pcie_replays),
+      VALUE(nvlink_tx_bytes)}},
+    {"nvmlDeviceGetMigMode", {0}},
+    {"nvmlGpmQueryDeviceSupport", {0}},
+};
+
+/* Each one alone, with code 26 (withdrawn), 3 (not supported), or 999 (any
+ * fault), leaves the others. */
+static void test_one_fails(void **state)
+{
+    static const int codes[] = {26, 3, 999};
+    (void)state;
+    for (size_t k = 0; k < COUNT(optional) * COUNT(codes); k++) {
+        const size_t c = k / COUNT(codes), *lost = optional[c].lost;
+        const int code = codes[k % COUNT(codes)];
+        char text[4096];
+        snprintf(text, sizeof(text), ALL_VALUES "fail 0 %s %d\n",
+                 optional[c].call, code);
+        gpu_begin(&rig, text);
+        assert_int_equal(gpu_open(&rig), 0);
+        int r = gpu_read(&rig);
+        if (rig.set.n != 1 || (code != 999 && r < 0))
+            fail_msg("%s: %d: %d", optional[c].call, code, r);
+        for (size_t i = 0; i < COUNT(values); i++) {
+            size_t off = values[i].off;
+            bool may = off == VALUE(last_error);
+            for (size_t n = 0; n < 5 && lost[n] > 0; n++)
+                may |= lost[n] == off;
+            if (!may && value(&rig.set.v[0], off) != values[i].want)
+                fail_msg("%s: %d: value %zu", optional[c].call, code, i);
+        }
+        bool energy = rig.set.v[0].energy_raw_uj == 987654321000;
+        if (!energy && !strstr(optional[c].call, "TotalEnergy"))
+            fail_msg("%s: %d: energy", optional[c].call, code);
+        teardown(NULL);
+    }
+    gpu_begin(&rig, GPU_A);
 }
 
 /* An old driver has only the first version of the call, which counts reserved
@@ -339,9 +421,16 @@ static void test_processes(void **state)
     assert_int_equal(p[2].sm_ppm, 50000);
     assert_int_equal(p[301].memory_bytes, 4096);
     assert_int_equal(p[301].sm_ppm, 0); /* no percentage */
-    /* Samples count once. */
+    /* A reading too soon for another sample repeats them. */
+    testclock_stop();
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.proc[1].sm_ppm, 500000);
+    testclock_run();
+    /* Otherwise samples count once. */
+    testclock_advance(1000000);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.proc[1].sm_ppm, 0);
+    testclock_advance(1000000);
     /* An unknown number of processes is not 0. */
     fake_script(rig.dir,
                 GPU_A "fail 0 nvmlDeviceGetComputeRunningProcesses_v3 3\n");
@@ -365,11 +454,13 @@ static void test_mps(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(p[i].sm_ppm, works[i]);
     /* No new samples: the server and its clients were idle. */
+    testclock_advance(1000000);
     assert_int_equal(gpu_read(&rig), 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(p[i].sm_ppm, 0);
     /* One client has its own samples. */
     fake_script(rig.dir, CLIENTS "use 0 9 2000 99\nuse 0 8 2000 30\n");
+    testclock_advance(1000000);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(p[1].sm_ppm, BJ_ABSENT);
     assert_int_equal(p[2].sm_ppm, 300000);
@@ -413,12 +504,15 @@ static void test_xids(void **state)
     assert_int_equal(a->xids, 2);
     assert_int_equal(a->last_xid, 79);
     assert_int_equal(b->last_xid, BJ_ABSENT);
+    assert_int_equal(a->last_error, 15); /* NVML_ERROR_GPU_IS_LOST */
+    assert_int_equal(b->last_error, BJ_ABSENT);
     bj_gpu_nvml.close(rig.source);
     fake_script(rig.dir, EVENTS "xid 0 31\n");
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(a->xids, 2);
     assert_int_equal(a->last_xid, 79);
+    assert_int_equal(a->last_error, BJ_ABSENT);
     fake_script(rig.dir, EVENTS "xid 0 31\nxid 0 94\n"
                                 "code nvmlEventSetWait_v2 999\n");
     assert_int_equal(gpu_read(&rig), 0);
@@ -484,12 +578,13 @@ static void test_gpm(void **state)
     assert_int_equal(u->pcie_tx_rate, 1572864);
     assert_int_equal(u->nvlink_tx_rate, 2147483648);
     assert_int_equal(rig.set.v[1].use.sm_ppm, BJ_ABSENT);
-    /* Too soon after the last one. */
+    /* A reading too soon after it repeats its values. */
     testclock_stop();
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
     testclock_run();
-    assert_int_equal(u->sm_ppm, BJ_ABSENT);
+    assert_int_equal(u->sm_ppm, 635000);
+    assert_int_equal(u->tensor_ppm, BJ_ABSENT);
 }
 
 /* After a failed sample, and for a new instance, two new samples are needed. */
@@ -533,15 +628,16 @@ static void test_gpm_mig(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_library), TEST(test_init),
-        TEST(test_values),     TEST(test_old_memory),
-        TEST(test_withdrawn),  TEST(test_refused_field),
-        TEST(test_bare),       TEST(test_faults),
-        TEST(test_reopen),     TEST(test_closed_device),
-        TEST(test_mig),        TEST(test_processes),
-        TEST(test_mps),        TEST(test_pci_text),
-        TEST(test_gpm),        TEST(test_gpm_mig),
-        TEST(test_xids),       TEST(test_multiprocessors),
+        TEST(test_no_library),      TEST(test_init),
+        TEST(test_values),          TEST(test_one_fails),
+        TEST(test_old_memory),      TEST(test_withdrawn),
+        TEST(test_refused_field),   TEST(test_bare),
+        TEST(test_faults),          TEST(test_reopen),
+        TEST(test_closed_device),   TEST(test_mig),
+        TEST(test_processes),       TEST(test_mps),
+        TEST(test_pci_text),        TEST(test_gpm),
+        TEST(test_gpm_mig),         TEST(test_xids),
+        TEST(test_multiprocessors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

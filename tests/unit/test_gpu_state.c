@@ -40,7 +40,7 @@ static const char *kept(const char *lines)
     return text;
 }
 
-#define GPU "gpu GPU-a 1 2 3 4 5 6 7 8 9 10 11 12 13\n"
+#define GPU "gpu GPU-a 1 2 3 4 5 6 7 8 9 10 11 12 13 6\n"
 #define JOB "gpu-job slurm//11%2322 GPU-a 8 1 1 2 3 4 5 6 7 8"
 #define ABSENT "18446744073709551615"
 
@@ -52,7 +52,7 @@ static void test_round_trip(void **state)
         JOB "\n",
         GPU "gpu-number 0 3 GPU-a\n",
         GPU JOB " compute 9 copy 10\n",
-        GPU "gpu GPU-b 0 0 0 0 0 9 0 0 0 0 0 0 0\n" JOB "\n"
+        GPU "gpu GPU-b 0 0 0 0 0 9 0 0 0 0 0 0 0 0\n" JOB "\n"
             "gpu-job slurm//12%2322 GPU-b 1 0 0 0 0 0 0 0 0 " ABSENT "\n",
         "gpu-job a%20b%0a%231 GPU-a 16 0 1 2 3 4 5 6 7 8\n",
     };

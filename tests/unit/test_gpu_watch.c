@@ -10,6 +10,8 @@
 
 enum { MSEC = 1000, PERIOD = 20 * MSEC, HANG = 200 * MSEC };
 
+#define HOUR UINT64_C(3600000000)
+
 static struct gpu_rig rig;
 static struct bj_gpu_watch *watch;
 static char lines[2048];
@@ -127,6 +129,28 @@ static void test_times(void **state)
     }
 }
 
+/* A page that comes a second after a reading gets a new one, unless it is a
+ * tenth of the time since the page before. */
+static void test_page(void **state)
+{
+    (void)state;
+    const struct bj_host host = {NULL, start_thread, keep, false};
+    begin(GPU_A "gpu 0 power 1000\n");
+    bj_gpu_watch_free(watch);
+    assert_int_equal(bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, HOUR,
+                                      60 * 1000 * MSEC, &watch),
+                     0);
+    assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
+    assert_true(wait_power(1000000));
+    fake_script(rig.dir, GPU_A "gpu 0 power 2000\n");
+    const uint64_t later = bj_clock_boot_usec() + HOUR;
+    assert_false(bj_gpu_watch_hurry(watch, later, 11 * HOUR));
+    assert_true(bj_gpu_watch_hurry(watch, later, 2 * HOUR));
+    bj_gpu_watch_await(watch, UINT64_MAX);
+    assert_true(bj_gpu_watch_take(watch, &rig.set));
+    assert_int_equal(rig.set.v[0].use.power_uw, 2000000);
+}
+
 /* No library: no thread, no message. */
 static void test_no_library(void **state)
 {
@@ -221,7 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_reads),        TEST(test_times), TEST(test_no_library),
         TEST(test_no_gpu),       TEST(test_hang),  TEST(test_abandoned),
-        TEST(test_more_devices),
+        TEST(test_more_devices), TEST(test_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

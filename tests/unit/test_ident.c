@@ -72,7 +72,7 @@ static void test_fields(void **state)
         assert_string_equal(id->f[i].p, want);
         assert_int_equal(id->f[i].n, strlen(want));
     }
-    assert_true(id->start_sec == BJ_ABSENT);
+    assert_true(id->n.start_sec == BJ_ABSENT);
     assert_false(id->complete);
     bj_ident_unref(id);
 }

@@ -48,7 +48,7 @@ static void test_environ(void **state)
     fake_check_field(id, BJ_ID_QOS, "q");
     fake_check_field(id, BJ_ID_NAME, "sim");
     fake_check_field(id, BJ_ID_SOURCE, "environ");
-    assert_true(id->start_sec == BJ_ABSENT);
+    assert_true(id->n.start_sec == BJ_ABSENT);
     assert_true(id->complete);
     bj_ident_unref(id);
 }
@@ -192,7 +192,7 @@ static void test_prolog(void **state)
     assert_string_equal(id->labels.p,
                         "jobid=\"7\",user=\"anna\",account=\"chemistry\"");
     fake_check_field(id, BJ_ID_SOURCE, "prolog");
-    assert_true(id->start_sec == 1700000000);
+    assert_true(id->n.start_sec == 1700000000);
     assert_false(id->complete); /* the name of the job is still unknown */
     bj_ident_unref(id);
     /* an environment adds to it but changes nothing */
@@ -203,6 +203,38 @@ static void test_prolog(void **state)
     fake_check_field(id, BJ_ID_PARTITION, "long");
     fake_check_field(id, BJ_ID_NAME, "sim");
     fake_check_field(id, BJ_ID_SOURCE, "prolog+environ");
+    assert_true(id->complete);
+    bj_ident_unref(id);
+}
+
+/* A prolog that writes account and name leaves QOS and array task to the
+ * environment. */
+static void test_prolog_in_part(void **state)
+{
+    static const char *const env[] = {
+        "SLURM_JOB_ID=7",        "SLURM_JOB_ACCOUNT=physics",
+        "SLURM_JOB_QOS=short",   "SLURM_ARRAY_JOB_ID=5",
+        "SLURM_ARRAY_TASK_ID=2", NULL};
+    struct ident_query q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    char text[256];
+    (void)state;
+    fake_dir("jobs");
+    snprintf(text, sizeof(text),
+             "jobid=7\nuid=%u\nuser=anna\naccount=chemistry\n"
+             "partition=long\nname=relax\n",
+             (unsigned)fake_uid);
+    fake_append("jobs/7", text);
+    struct bj_ident *id = fake_resolve(q, 0);
+    assert_false(id->complete);
+    bj_ident_unref(id);
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, env));
+    id = fake_resolve(q, 0);
+    fake_check_field(id, BJ_ID_ACCOUNT, "chemistry");
+    fake_check_field(id, BJ_ID_NAME, "relax");
+    fake_check_field(id, BJ_ID_QOS, "short");
+    fake_check_field(id, BJ_ID_ARRAY_JOB, "5");
+    fake_check_field(id, BJ_ID_ARRAY_TASK, "2");
     assert_true(id->complete);
     bj_ident_unref(id);
 }
@@ -502,6 +534,7 @@ int main(void)
         TEST(test_owner_named),
         TEST(test_step_and_batch),
         TEST(test_prolog),
+        TEST(test_prolog_in_part),
         TEST(test_bad_prolog),
         TEST(test_uuid),
         TEST(test_sluid_title),

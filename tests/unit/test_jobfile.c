@@ -57,7 +57,7 @@ static const struct {
       {BJ_ID_ACCOUNT, "physics"}}},
     {S("sluid=sEKNKTV3WPV500\npartition=batch\nqos=high\nname=a b=c\n"
        "array_job_id=5\narray_task=3\nhet_job_id=8\nhet_offset=1\n"
-       "start=1700000000\n"),
+       "gpus=0,2-3\nstart=1700000000\n"),
      1700000000,
      {{BJ_ID_SLUID, "sEKNKTV3WPV500"},
       {BJ_ID_PARTITION, "batch"},
@@ -66,7 +66,8 @@ static const struct {
       {BJ_ID_ARRAY_JOB, "5"},
       {BJ_ID_ARRAY_TASK, "3"},
       {BJ_ID_HET_JOB, "8"},
-      {BJ_ID_HET_OFFSET, "1"}}},
+      {BJ_ID_HET_OFFSET, "1"},
+      {BJ_ID_GPUS, "0,2-3"}}},
     /* no last newline, comments, empty lines and values, unknown keys */
     {S("# left by a prolog\n\ncluster=c1\njobid=1\nuser=\nuid=0"),
      BJ_ABSENT,
@@ -106,7 +107,9 @@ static void test_good(void **state)
         assert_string_equal(err.msg, "");
         assert_int_equal(r, 0);
         check(&file, good[i].want);
-        assert_true(file.start_sec == good[i].start);
+        assert_true(file.number.start_sec == good[i].start);
+        assert_true(file.number.latest_sec == BJ_ABSENT &&
+                    file.number.restarts == BJ_ABSENT);
         free(text);
     }
 }
@@ -130,6 +133,8 @@ static const struct {
     {S("uid=-1\n"), "line 1: uid: expected a number"},
     {S("uid=18446744073709551616\n"), "line 1: uid: expected a number"},
     {S("start=now\n"), "line 1: start: expected a number"},
+    {S("latest_end=1h\n"), "line 1: latest_end: expected a number"},
+    {S("restarts=-1\n"), "line 1: restarts: expected a number"},
     {S("\x7f"
        "ELF\0\0\0"),
      "key=value"},
@@ -142,12 +147,12 @@ static void test_bad(void **state)
     for (size_t i = 0; i < COUNT(bad); i++) {
         char *text = malloc(bad[i].text.n + 1);
         memcpy(text, bad[i].text.p, bad[i].text.n);
-        struct bj_jobfile file = {.start_sec = 42};
+        struct bj_jobfile file = {.number = {.start_sec = 42}};
         struct bj_err err = {0};
         assert_int_equal(bj_jobfile_parse(text, bad[i].text.n, &file, &err),
                          -EINVAL);
         assert_non_null(strstr(err.msg, bad[i].message));
-        assert_true(file.start_sec == 42);
+        assert_true(file.number.start_sec == 42);
         free(text);
     }
 }
@@ -244,7 +249,7 @@ static void test_recorded(void **state)
         assert_int_equal(
             read_one(recorded[i].id, recorded[i].id, "2001", &file, &err), 0);
         check(&file, recorded[i].want);
-        assert_true(file.start_sec == recorded[i].start);
+        assert_true(file.number.start_sec == recorded[i].start);
         drop(recorded[i].id);
     }
 }
@@ -394,7 +399,7 @@ static void test_prolog(void **state)
     run("examples/slurm-prolog.sh", env);
     assert_int_equal(read_one("99", "99", "2001", &file, &err), 0);
     check(&file, want);
-    assert_true(file.start_sec == 1700000000);
+    assert_true(file.number.start_sec == 1700000000);
     assert_int_equal(read_one("sEKNKTV3WPV500", NULL, NULL, &file, &err), 0);
     check(&file, want);
     run("examples/slurm-epilog.sh", env);
@@ -414,13 +419,79 @@ static void test_prolog(void **state)
     drop("1");
 }
 
+/* Environments that slurmd 26.05.3 gave its prolog. */
+static void test_prolog_recorded(void **state)
+{
+    static const struct {
+        const char *file, *id;
+        struct want want[MAX_FIELDS];
+        uint64_t start, latest;
+    } recorded[] = {
+        {"slurm-26.05-gpu.environ",
+         "12",
+         {{BJ_ID_JOBID, "12"},
+          {BJ_ID_SLUID, "sER9M8G5DTH100"},
+          {BJ_ID_UID, "2001"},
+          {BJ_ID_USER, "alice"},
+          {BJ_ID_ACCOUNT, "physics"},
+          {BJ_ID_PARTITION, "gpu"},
+          {BJ_ID_QOS, "normal"},
+          {BJ_ID_GPUS, "0"}},
+         1795838896,
+         1795839196},
+        {"slurm-26.05.environ",
+         "22",
+         {{BJ_ID_JOBID, "22"},
+          {BJ_ID_SLUID, "sER9M8G5E8KV00"},
+          {BJ_ID_UID, "2001"},
+          {BJ_ID_USER, "alice"},
+          {BJ_ID_ACCOUNT, "physics"},
+          {BJ_ID_PARTITION, "batch"},
+          {BJ_ID_QOS, "normal"}},
+         1795838911,
+         1795839031},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(recorded); i++) {
+        char path[256], all[8192];
+        const char *env[64] = {NULL};
+        struct bj_slice text;
+        struct bj_jobfile file;
+        struct bj_err err;
+        snprintf(path, sizeof(path), "tests/fixtures/jobfiles/%s",
+                 recorded[i].file);
+        assert_int_equal(
+            bj_file_read(AT_FDCWD, path, all, sizeof(all) - 1, &text, NULL), 0);
+        all[text.n] = '\0';
+        size_t n = 0;
+        struct bj_slice line;
+        while (n + 1 < COUNT(env) && bj_slice_line(&text, &line)) {
+            env[n++] = line.p;
+            *(char *)(line.p + line.n) = '\0';
+        }
+        run("examples/slurm-prolog.sh", env);
+        assert_int_equal(
+            read_one(recorded[i].id, recorded[i].id, "2001", &file, &err), 0);
+        check(&file, recorded[i].want);
+        assert_true(file.number.start_sec == recorded[i].start);
+        assert_true(file.number.latest_sec == recorded[i].latest);
+        assert_true(file.number.restarts == 0);
+        run("examples/slurm-epilog.sh", env);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),     cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_recorded), cmocka_unit_test(test_wrong_job),
-        cmocka_unit_test(test_none),     cmocka_unit_test(test_not_trusted),
-        cmocka_unit_test(test_large),    cmocka_unit_test(test_prolog),
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_wrong_job),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_not_trusted),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_prolog),
+        cmocka_unit_test(test_prolog_recorded),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -123,63 +123,72 @@ static void test_whole_trees(void **state)
 
 /* Jobs of batch systems in containers; every directory above may lead to
  * them.  The paths are those of kubelet's drivers, Docker, Podman, LXC. */
+static const struct {
+    unsigned version;
+    const char *path, *system, *id;
+} contained[] = {
+    {2, POD "cri-containerd-01.scope/system.slice/slurmstepd.scope/job_21",
+     "slurm", "21"},
+    {2, QOS_POD "crio-01.scope/container/slurmstepd.scope/job_22", "slurm",
+     "22"},
+    {2, "system.slice/docker-fe.scope/system.slice/slurmstepd.scope/job_23",
+     "slurm", "23"},
+    {2,
+     KUBELET_POD "cri-containerd-aa.scope/system.slice/slurmstepd.scope/job_24",
+     "slurm", "24"},
+    {2, "docker/0123/system.slice/n1_slurmstepd.scope/job_25", "slurm", "25"},
+    {2, "docker/0123/" KUBELET_POD "cri-01.scope/slurmstepd.scope/job_26",
+     "slurm", "26"},
+    {2, "machine.slice/libpod-9a.scope/container/slurmstepd.scope/job_27",
+     "slurm", "27"},
+    {2, "lxc.payload.c1/system.slice/slurmstepd.scope/job_28", "slurm", "28"},
+    {1, "docker/0123/slurm/uid_7/job_29", "slurm", "29"},
+    {1, "kubepods/burstable/podaaaa-bbbb/0123/slurm_n1/uid_7/job_30", "slurm",
+     "30"},
+    {1, "lxc/101/ns/slurm/uid_7/job_31", "slurm", "31"},
+    {2, POD "cri-containerd-01.scope/pbs_jobs.service/jobs/32.srv", "pbs",
+     "32.srv"},
+    {1, "docker/0123/pbs_jobs.service/jobid/33.srv", "pbs", "33.srv"},
+    {2, "docker/0123/lsf/c/job.34.5.6", "lsf", "34"},
+    {1, "docker/0123/oar/ann_35", "oar", "35"},
+    {2, QOS_POD "cri-01.scope/htcondor/condor_x_slot1_1@h", "htcondor", ""},
+    {2,
+     "system.slice/cri-containerd-aa.scope/system.slice/"
+     "slurmstepd.scope/job_36",
+     "slurm", "36"},
+    {2,
+     "kubelet.slice/kubelet-kubepods.slice/"
+     "kubelet-kubepods-burstable.slice/"
+     "kubelet-kubepods-burstable-podaaaa_bbbb.slice",
+     "kubernetes", "aaaa-bbbb"},
+    {2, "docker/0123/kubelet.slice/kubelet-kubepods.slice", NULL, NULL},
+    {2, "docker", NULL, NULL},
+    {1, "docker/0123/slurm", NULL, NULL},
+};
+
 static void test_containers(void **state)
 {
     (void)state;
-    static const struct {
-        unsigned version;
-        const char *path, *system, *id;
-    } cases[] = {
-        {2, POD "cri-containerd-01.scope/system.slice/slurmstepd.scope/job_21",
-         "slurm", "21"},
-        {2, QOS_POD "crio-01.scope/container/slurmstepd.scope/job_22", "slurm",
-         "22"},
-        {2, "system.slice/docker-fe.scope/system.slice/slurmstepd.scope/job_23",
-         "slurm", "23"},
-        {2,
-         KUBELET_POD
-         "cri-containerd-aa.scope/system.slice/slurmstepd.scope/job_24",
-         "slurm", "24"},
-        {2, "docker/0123/system.slice/n1_slurmstepd.scope/job_25", "slurm",
-         "25"},
-        {2, "docker/0123/" KUBELET_POD "cri-01.scope/slurmstepd.scope/job_26",
-         "slurm", "26"},
-        {2, "machine.slice/libpod-9a.scope/container/slurmstepd.scope/job_27",
-         "slurm", "27"},
-        {2, "lxc.payload.c1/system.slice/slurmstepd.scope/job_28", "slurm",
-         "28"},
-        {1, "docker/0123/slurm/uid_7/job_29", "slurm", "29"},
-        {1, "kubepods/burstable/podaaaa-bbbb/0123/slurm_n1/uid_7/job_30",
-         "slurm", "30"},
-        {1, "lxc/101/ns/slurm/uid_7/job_31", "slurm", "31"},
-        {2, POD "cri-containerd-01.scope/pbs_jobs.service/jobs/32.srv", "pbs",
-         "32.srv"},
-        {1, "docker/0123/pbs_jobs.service/jobid/33.srv", "pbs", "33.srv"},
-        {2, "docker/0123/lsf/c/job.34.5.6", "lsf", "34"},
-        {1, "docker/0123/oar/ann_35", "oar", "35"},
-        {2, QOS_POD "cri-01.scope/htcondor/condor_x_slot1_1@h", "htcondor", ""},
-        {2, "docker/0123/kubelet.slice/kubelet-kubepods.slice", NULL, NULL},
-        {2, "docker", NULL, NULL},
-        {1, "docker/0123/slurm", NULL, NULL},
-    };
     struct bj_conf conf = {0};
     struct bj_layouts *l;
     assert_int_equal(bj_layouts_new(&conf, &l, NULL), 0);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(contained) / sizeof(contained[0]); i++) {
         struct bj_path_match m;
         char path[300];
-        unsigned kind = bj_layouts_job(l, cases[i].version, cases[i].path, &m);
-        if (kind != (cases[i].id ? BJ_PATH_HIT : BJ_PATH_INNER))
-            fail_msg("%s: %u", cases[i].path, kind);
-        if (!cases[i].id)
+        unsigned kind =
+            bj_layouts_job(l, contained[i].version, contained[i].path, &m);
+        if (contained[i].id ? !(kind & BJ_PATH_HIT) : kind != BJ_PATH_INNER)
+            fail_msg("%s: %u", contained[i].path, kind);
+        if (!contained[i].id)
             continue;
         assert_true(
-            bj_slice_eq(m.f[BJ_ID_SYSTEM], bj_slice_str(cases[i].system)));
-        assert_true(bj_slice_eq(m.f[BJ_ID_JOBID], bj_slice_str(cases[i].id)));
-        snprintf(path, sizeof(path), "%s", cases[i].path);
+            bj_slice_eq(m.f[BJ_ID_SYSTEM], bj_slice_str(contained[i].system)));
+        assert_true(
+            bj_slice_eq(m.f[BJ_ID_JOBID], bj_slice_str(contained[i].id)));
+        snprintf(path, sizeof(path), "%s", contained[i].path);
         for (char *cut; (cut = strrchr(path, '/'));) {
             *cut = '\0';
-            if (!(bj_layouts_job(l, cases[i].version, path, &m) &
+            if (!(bj_layouts_job(l, contained[i].version, path, &m) &
                   BJ_PATH_INNER))
                 fail_msg("%s is not searched", path);
         }

@@ -1,4 +1,5 @@
 /* The life of jobs in a core, on a cgroup tree of plain files. */
+#include "core/events.h"
 #include "core/find/ident.h"
 #include "core/internal.h"
 #include "tests/unit/lib/core.h"
@@ -451,6 +452,29 @@ static void test_v1_kill_may_be_missed(void **state)
     rig_stop(&r);
 }
 
+/* A kill in a step, and the end of that step, after the machine's kills were
+ * read in the same pass, for another job. */
+static void test_v1_kill_within_a_pass(void **state)
+{
+    (void)state;
+    struct rig r;
+    v1_dir(V1_JOB, "0");
+    v1_dir(V1_JOB "/step_0", "0");
+    tmp_file(V1_JOB "/memory.max_usage_in_bytes", "100\n");
+    tmp_file(V1_JOB "/memory.stat", "hierarchical_memory_limit 16000000000\n");
+    start_with_kills(&r);
+    assert_int_equal(kills_reported(&r), 0);
+    struct bj_track *t = r.core->tracks.v[0];
+    assert_true(r.core->oom_read);
+    set_machine_kills(6);
+    tmp_remove(V1_JOB "/step_0");
+    bj_steps_scan(t);
+    bj_events_settle(r.core);
+    assert_int_equal(t->unit.use.mem_oom_kills, BJ_ABSENT);
+    assert_int_equal(kills_reported(&r), BJ_ABSENT);
+    rig_stop(&r);
+}
+
 /* The same when the cgroup of a job disappears, with v2. */
 static void test_v2_kill_may_be_missed(void **state)
 {
@@ -573,6 +597,7 @@ int main(void)
         TEST(test_v1_hierarchies_end_in_turn),
         TEST(test_v1_events_are_read_when_due),
         TEST(test_v1_kill_may_be_missed),
+        TEST(test_v1_kill_within_a_pass),
         TEST(test_v2_kill_may_be_missed),
         TEST(test_two_schedulers),
         TEST(test_churn),

@@ -94,7 +94,8 @@ static void with_an_error(void **state)
 {
     (void)state;
     struct bj_err err = {0};
-    bj_err_set(&err, -EACCES, "open \"x\"");
+    const int code = -EACCES; /* as from a system call */
+    bj_err_set(&err, code, "open \"x\"");
     bj_log_setup(BJ_LOG_INFO, BJ_LOG_LOGFMT);
     catch_stderr(log_error, &err);
     assert_string_equal(after_stamp(got, "ts="),

@@ -217,12 +217,89 @@ static void test_low_at_once(void **state)
     assert_string_equal(node_reads(100, 89), "");
 }
 
+/* Counters in files: the rest of the tree, and what follows the number. */
+static const struct {
+    const char *meter, *files, *path, *text;
+    enum bj_zone_role role;
+} counters[] = {
+    {"cray", CRAY "version 1\n", CRAY "energy", " J\n", BJ_ZONE_NODE},
+    {"cray", CRAY "version 1\n", CRAY "cpu_energy", " J\n", BJ_ZONE_CPU},
+    {"cray", CRAY "version 1\n", CRAY "memory_energy", " J\n", BJ_ZONE_DRAM},
+    {"rapl",
+     RAPL "name package-0\n" RAPL "enabled 1\n" RAPL
+          "max_energy_range_uj 262143328850\n",
+     RAPL "energy_uj", "000000\n", BJ_ZONE_CPU},
+    {"rapl",
+     RAPL "name package-0\n" RAPL "enabled 1\n" RAPL
+          "max_energy_range_uj 262143328850\n" RAPL "energy_uj 0\n" RAPL
+          "intel-rapl:0:0/name dram\n" RAPL
+          "intel-rapl:0:0/max_energy_range_uj 65712999613\n",
+     RAPL "intel-rapl:0:0/energy_uj", "000000\n", BJ_ZONE_DRAM},
+};
+
+/* One reading that is 0 and one that is too high, as counters show in the
+ * field, add nothing, and hide nothing: after the next one the total is that of
+ * the right ones. */
+static void test_false_readings(void **state)
+{
+    enum { STEP_SEC = 10, STEP_JOULES = 1000, HIGH = 9000000, FIRST = 5000 };
+    static const struct bj_host host = {NULL, no_thread, no_log, false};
+    static const int wrong[] = {-1, -1, 0, -1, -1, HIGH, -1, 0, -1, HIGH, -1};
+    (void)state;
+    testclock_stop();
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+        char root[256], name[16], *names[] = {name}, text[160];
+        struct bj_err err = {0};
+        struct bj_totals t;
+        uint64_t want = 0;
+        meter_setup(&rig, NULL);
+        meter_add_files(counters[i].files);
+        snprintf(text, sizeof(text), "%s %d%s", counters[i].path, FIRST,
+                 counters[i].text);
+        meter_add_files(text);
+        snprintf(root, sizeof(root), "%s", rig.env.sysfs);
+        snprintf(name, sizeof(name), "%s", counters[i].meter);
+        const struct bj_conf conf = {
+            .sysfs = root,
+            .energy = {.meters = {.v = names, .n = 1},
+                       .period_usec = STEP_SEC * 1000 * MSEC}};
+        assert_int_equal(bj_meters_new(&conf, &host, &meters, &err), 0);
+        if (!bj_meters_search(meters, bj_clock_boot_usec()))
+            fail_msg("%s: no meter", counters[i].path);
+        for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
+            const unsigned right = FIRST + (unsigned)k * STEP_JOULES;
+            snprintf(text, sizeof(text), "%u%s",
+                     wrong[k] < 0 ? right : (unsigned)wrong[k],
+                     counters[i].text);
+            meter_write(counters[i].path, text);
+            bj_meters_read(meters, 0, bj_clock_boot_usec(), false, BJ_ABSENT,
+                           &t);
+            if (wrong[k] < 0)
+                want = right - FIRST;
+            /* What follows is not attributed before it is decided. */
+            if (wrong[k] <= 0) /* RAPL's are above its range */
+                assert_int_equal(t.role[counters[i].role].held, wrong[k] == 0);
+            if (t.role[counters[i].role].uj != want * JOULE)
+                fail_msg("%s, reading %zu: %llu, want %llu J", counters[i].path,
+                         k, (unsigned long long)t.role[counters[i].role].uj,
+                         (unsigned long long)want);
+            testclock_advance(STEP_SEC * 1000 * MSEC);
+        }
+        bj_meters_free(meters);
+        meters = NULL;
+        meter_cleanup(&rig);
+    }
+    testclock_run();
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_returns), T(test_return_after_both_failed),
-        T(test_return_without_another_meter), T(test_low_platform),
-        T(test_low_at_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_false_readings),
+                                       T(test_returns),
+                                       T(test_return_after_both_failed),
+                                       T(test_return_without_another_meter),
+                                       T(test_low_platform),
+                                       T(test_low_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

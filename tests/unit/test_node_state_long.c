@@ -1,24 +1,32 @@
-/* The long form of a node's state in sinfo, compared with the output of Slurm's
- * own library for 901 combinations of base states and flags. */
+/* The long and compact words of a node's state in sinfo, compared with the
+ * output of Slurm's own library for 901 combinations of base states and flags.
+ */
 #include "base/err.h"
 #include "sched/sinfo_long.h"
 #include "tests/unit/test_sched.h"
 
 #include <ctype.h>
 
-static void check_line(struct bj_slice line)
+static void check_word(struct bj_slice line, struct bj_slice got,
+                       struct bj_slice want)
 {
-    char text[BJ_NODE_LONG_BYTES];
-    struct bj_slice complete, want = line;
-    assert_true(bj_slice_field(&want, '|', &complete));
-    const struct bj_slurm_node_state s = bj_node_state_parse(complete, 0, 4);
-    assert_int_equal(s.unknown, 0);
-    const struct bj_slice got = bj_node_state_long(s, text);
     bool same = got.n == want.n;
     for (size_t i = 0; same && i < got.n; i++)
         same = got.p[i] == tolower((unsigned char)want.p[i]);
     if (!same)
         fail_msg("%.*s: got %.*s", (int)line.n, line.p, (int)got.n, got.p);
+}
+
+static void check_line(struct bj_slice line)
+{
+    char text[BJ_NODE_LONG_BYTES];
+    struct bj_slice complete, word, compact = line;
+    assert_true(bj_slice_field(&compact, '|', &complete));
+    assert_true(bj_slice_field(&compact, '|', &word));
+    const struct bj_slurm_node_state s = bj_node_state_parse(complete, 0, 4);
+    assert_int_equal(s.unknown, 0);
+    check_word(line, bj_node_state_long(s, text), word);
+    check_word(line, bj_node_state_compact(s, text), compact);
 }
 
 static void same_as_slurm(void **state)

@@ -265,6 +265,28 @@ static void lists_with_commas(void **state)
     }
 }
 
+/* A preset with commas shows that values have none. */
+static void list_with_a_preset(void **state)
+{
+    static const struct bj_opt opts[] = {
+        {.name = "dir", .kind = BJ_OPT_LIST, .preset = "/a,/b"},
+        {.name = "text", .kind = BJ_OPT_LIST, .off = sizeof(struct bj_strv)},
+        {.name = NULL},
+    };
+    struct bj_strv list[2] = {0};
+    const struct bj_optset set = {opts, list};
+    (void)state;
+    assert_int_equal(bj_opt_presets(&set, NULL), 0);
+    bj_opt_set(&set, 1, BJ_SLICE("dir"), BJ_SLICE("/c,/d"), NULL);
+    bj_opt_set(&set, 1, BJ_SLICE("text"), BJ_SLICE("x,y"), NULL);
+    assert_int_equal(bj_opt_finish(&set, NULL), 0);
+    assert_int_equal(list[0].n, 2);
+    assert_string_equal(list[0].v[1], "/d");
+    assert_int_equal(list[1].n, 1);
+    assert_string_equal(list[1].v[0], "x,y");
+    bj_opt_free(&set);
+}
+
 static void durations(void **state)
 {
     static const struct {
@@ -581,6 +603,7 @@ int main(void)
         cmocka_unit_test(long_values_in_messages),
         cmocka_unit_test(lists),
         cmocka_unit_test(lists_with_commas),
+        cmocka_unit_test(list_with_a_preset),
         cmocka_unit_test(durations),
         cmocka_unit_test(sizes),
         cmocka_unit_test(amounts_as_text),

@@ -109,7 +109,7 @@ static inline int rig_pass(struct rig *r, uint64_t seconds)
     bj_arena_reset(&r->arena);
     r->job = (struct bj_job){.start_sec = BJ_ABSENT};
     r->now_usec += seconds * SECOND;
-    bj_proctab_begin(r->t, r->now_usec);
+    bj_proctab_begin(r->t, r->now_usec, UINT64_MAX);
     int ret = rig_update(r);
     bj_jobproc_publish(r->t, r->p, &r->arena, &r->job);
     return ret;

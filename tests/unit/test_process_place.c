@@ -69,7 +69,7 @@ static void counted(void **state)
     assert_int_equal(place(&r, "scratch"), 4);
     /* Links beyond the budget count as refused. */
     uint64_t refused = bj_proctab_refused(r.t);
-    bj_proctab_begin(r.t, r.now_usec += 40 * SECOND);
+    bj_proctab_begin(r.t, r.now_usec += 40 * SECOND, UINT64_MAX);
     r.t->links_left = 2;
     assert_int_equal(rig_update(&r), 0);
     assert_int_equal(bj_proctab_refused(r.t), refused + 1);
@@ -134,16 +134,25 @@ static void many(void **state)
 
 static void wrong(void **state)
 {
-    static const char *const bad[] = {
-        "", "x", "=/x", "x=", "x=rel", "x\n=/y", "\xff=/y"};
+    /* A message shows no control characters, and U+FFFD for what is no UTF-8.
+     */
+    static const struct {
+        const char *entry, *shown;
+    } bad[] = {{"", ""},
+               {"x", "x"},
+               {"=/x", "=/x"},
+               {"x=", "x="},
+               {"x=rel", "x=rel"},
+               {"x\n=/y", "x?=/y"},
+               {"\xff=/y", "\xef\xbf\xbd=/y"}};
     (void)state;
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct rig r;
         char good[] = "a=/b", entry[16], want[16];
         char *entries[] = {good, entry};
         rig_init(&r);
-        snprintf(entry, sizeof(entry), "%s", bad[i]);
-        snprintf(want, sizeof(want), "place '%s'", bad[i]);
+        snprintf(entry, sizeof(entry), "%s", bad[i].entry);
+        snprintf(want, sizeof(want), "place '%s'", bad[i].shown);
         r.conf.places = (struct bj_strv){entries, 2};
         assert_int_equal(bj_proctab_new(&r.conf, NULL, &r.pool, &r.t, &r.err),
                          -EINVAL);

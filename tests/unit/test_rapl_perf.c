@@ -2,6 +2,7 @@
  * The events are simulated by files in memory, to which the test writes
  * counts. */
 #include "base/absent.h"
+#include "core/energy/accum.h"
 #include "core/energy/rapl_perf.h"
 #include "core/energy/rapl_scale.h"
 #include "tests/unit/lib/core.h"
@@ -493,6 +494,51 @@ static void test_events_end(void **state)
     assert_int_equal(meter_read(&rig), -EBADMSG);
 }
 
+/* Counts begin at 0 when an event is opened: after a restart of the program, or
+ * of an event, they are no fall of the counter, however soon they are above
+ * their last value. */
+static void test_begins_again(void **state)
+{
+    static const uint64_t joules[][3] = {{0, 100, 250}, {0, 400, 900}};
+    struct bj_accum a = {0};
+    uint64_t now = 0;
+    (void)state;
+    start("xeon-2s-dram");
+    for (size_t run = 0; run < 2; run++) {
+        drop_events();
+        assert_int_equal(open_meter(), 0);
+        for (size_t k = 0; k < 3; k++) {
+            give_all(joules[run][k]);
+            assert_int_equal(meter_read(&rig), 0);
+            assert_int_equal(rig.sample.zone[0].restarted, k == 0);
+            bj_accum_take(&a, &rig.sample.zone[0], now += 5000000, 5000000);
+        }
+    }
+    assert_int_equal(a.total_uj, (250 + 900) * UINT64_C(1000000));
+    assert_int_equal(a.resets, 1);
+    assert_int_equal(a.implausible, 0);
+}
+
+/* False readings of one zone add nothing and hide nothing. */
+static void test_false_counts(void **state)
+{
+    static const uint64_t joules[] = {1000, 1100, 0, 1300, 9000000, 1500, 1600};
+    struct bj_accum a = {0};
+    (void)state;
+    start("xeon-2s-dram");
+    assert_int_equal(open_meter(), 0);
+    for (size_t k = 0; k < COUNT(joules); k++) {
+        give_all(joules[k]);
+        assert_int_equal(meter_read(&rig), 0);
+        bj_accum_take(&a, &rig.sample.zone[0], (k + 1) * UINT64_C(5000000),
+                      5000000);
+        assert_true(a.total_uj <= 600 * UINT64_C(1000000));
+    }
+    assert_int_equal(a.total_uj, 600 * UINT64_C(1000000));
+    assert_int_equal(a.implausible, 2);
+    assert_int_equal(a.resets, 0);
+}
+
 /* A reading that is only half a count is a fault. */
 static void test_bad_counts(void **state)
 {
@@ -540,6 +586,8 @@ int main(void)
         cmocka_unit_test_teardown(test_migration, teardown),
         cmocka_unit_test_teardown(test_hotplug, teardown),
         cmocka_unit_test_teardown(test_events_end, teardown),
+        cmocka_unit_test_teardown(test_begins_again, teardown),
+        cmocka_unit_test_teardown(test_false_counts, teardown),
         cmocka_unit_test_teardown(test_bad_counts, teardown),
         cmocka_unit_test_teardown(test_no_memory, teardown),
     };

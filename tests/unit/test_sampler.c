@@ -42,6 +42,9 @@ static void end_without_spool(struct rig *r)
     rig_pass(r);
     assert_int_equal(r->snap->self.records_lost, 0);
     assert_non_null(strstr(r->log, "final records wait to be written: "));
+    assert_int_equal(r->snap->self.records_write_success, 0);
+    assert_int_equal(r->snap->self.records_waiting, 1);
+    assert_in_range(r->snap->self.records_age_usec, 1, 3600000000);
 }
 
 /* A record that could not be written is written later. */
@@ -55,6 +58,10 @@ static void test_spool_works_again(void **state)
     tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
     START(r, spool_opt, "collector.energy=false");
     ticks(1);
+    rig_pass(&r);
+    assert_int_equal(r.snap->self.records_write_success, 1);
+    assert_int_equal(r.snap->self.records_waiting, BJ_ABSENT);
+    assert_int_equal(r.snap->self.records_age_usec, BJ_ABSENT);
     end_without_spool(&r);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(number(await_record(&a), "cpu_usec"), 1234567);
@@ -62,10 +69,33 @@ static void test_spool_works_again(void **state)
     rig_pass(&r);
     assert_int_equal(r.snap->self.records, 1);
     assert_int_equal(r.snap->self.records_lost, 0);
+    assert_int_equal(r.snap->self.records_write_success, 1);
+    assert_int_equal(r.snap->self.records_waiting, BJ_ABSENT);
     assert_non_null(strstr(r.log, "writing final records works again"));
     rig_stop(&r);
     assert_null(strstr(r.log, "lost"));
     bj_arena_free(&a);
+}
+
+/* A directory that cannot be written is reported before the first job ends, and
+ * that it can be written again also without a job. */
+static void test_unwritable_spool_is_known_at_the_start(void **state)
+{
+    (void)state;
+    struct rig r;
+    char path[200];
+    snprintf(path, sizeof(path), "%s/spool", top);
+    tmp_remove("spool");
+    assert_int_equal(symlink("/proc/self", path), 0); /* no file can be made */
+    START(r, spool_opt, "collector.energy=false");
+    ticks(1);
+    rig_pass(&r);
+    assert_int_equal(r.snap->self.records_write_success, 0);
+    assert_int_equal(r.snap->self.records, 0);
+    assert_non_null(strstr(r.log, "final records cannot be written: "
+                                  "record.dir: write into "));
+    assert_int_equal(unlink(path), 0);
+    rig_stop(&r);
 }
 
 /* The program ends even if a record could not be written. */
@@ -214,6 +244,152 @@ static void test_energy_and_restart(void **state)
     bj_arena_free(&a);
 }
 
+/* --- energy on pages -------------------------------------------------------
+ */
+
+/* Advance the clock in pieces; the meter counts the microseconds since zero. */
+static void count_time(uint64_t usec, uint64_t zero)
+{
+    enum { PIECE = SECOND / 10 };
+    settle();
+    for (uint64_t n; usec > 0; usec -= n) {
+        n = usec < PIECE ? usec : PIECE;
+        set_energy(5000000 + bj_clock_boot_usec() + n - zero);
+        testclock_advance(n);
+        settle();
+    }
+}
+
+static uint64_t zone_energy(const struct rig *r)
+{
+    const struct bj_zone_stat *z = r->snap->zones.v;
+    assert_int_equal(r->snap->zones.n, 1);
+    return z->energy_uj;
+}
+
+/* Counters of energy are never older than a tenth of the time since the page
+ * before, whether pages come early or late, and although the sampler has its
+ * own interval.  Ticks are not much more frequent. */
+static void test_energy_of_pages(void **state)
+{
+    (void)state;
+    static const unsigned gaps[] = {100, 100, 97,  103, 100, 120, 100, 150,
+                                    150, 152, 600, 600, 598, 100, 100, 60,
+                                    60,  55,  100, 110, 90,  100, 101};
+    struct rig r;
+    make_rapl();
+    START(r, "collector.energy=true", "energy.interval=5s");
+    ticks(1);
+    const uint64_t zero = bj_clock_boot_usec();
+    count_time(7 * SECOND, zero);
+    rig_pass(&r);
+    /* What the meter had counted at the first reading is not on the page. */
+    count_time(10 * SECOND, zero);
+    rig_pass(&r);
+    const uint64_t first = bj_clock_boot_usec() - zero - zone_energy(&r);
+    const uint64_t begun = bj_clock_boot_usec(), passes = r.core->passes;
+    size_t n = 0;
+    for (; n < 4 * (sizeof(gaps) / sizeof(gaps[0])); n++) {
+        const uint64_t gap =
+            gaps[n % (sizeof(gaps) / sizeof(gaps[0]))] * (SECOND / 10ull);
+        count_time(gap, zero);
+        rig_pass(&r);
+        const uint64_t age =
+            bj_clock_boot_usec() - zero - first - zone_energy(&r);
+        assert_in_range(age, 0, gap / 10);
+    }
+    const uint64_t took = bj_clock_boot_usec() - begun;
+    assert_in_range(r.core->passes - passes - n, took / (5 * SECOND),
+                    took / (5 * SECOND) * 3 / 2);
+    rig_stop(&r);
+}
+
+/* Pages that come faster than the sampler's interval cause no tick. */
+static void test_energy_of_fast_pages(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_rapl();
+    START(r, "collector.energy=true", "energy.interval=5s");
+    ticks(5);
+    rig_pass(&r);
+    const uint64_t passes = r.core->passes;
+    for (int i = 0; i < 100; i++) {
+        ticks(1);
+        rig_pass(&r);
+    }
+    assert_int_equal(r.core->passes - passes, 100 + 20);
+    rig_stop(&r);
+}
+
+static void set_memory(const char *used, const char *peak, const char *stat)
+{
+    tmp_v2_job(SCOPE "job_17", 1000000, 4096, "1\n");
+    tmp_file(SCOPE "job_17/memory.current", used);
+    if (peak)
+        tmp_file(SCOPE "job_17/memory.peak", peak);
+    tmp_file(SCOPE "job_17/memory.stat", stat);
+}
+
+static uint64_t held_peak(struct rig *r)
+{
+    rig_pass(r);
+    return rig_job(r, "17")->use.mem_held_peak_bytes;
+}
+
+/* The peak of held memory continues after a restart: page cache before it does
+ * not become held memory, what rose meanwhile counts, and nothing falls. */
+static void test_held_and_restart(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct bj_arena a = {0};
+    make_rapl();
+    set_memory("2000\n", "2000\n", "anon 2000\nfile 0\nshmem 0\n");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    ticks(1);
+    set_memory("9000\n", "9000\n", "anon 100\nfile 8900\nshmem 0\n");
+    ticks(1);
+    /* None of it was page cache at both samples. */
+    assert_int_equal(held_peak(&r), 9000);
+    set_memory("8950\n", "9000\n", "anon 50\nfile 8900\nshmem 0\n");
+    ticks(1);
+    rig_stop(&r);
+    set_memory("9100\n", "9500\n", "anon 200\nfile 8900\nshmem 0\n");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    ticks(1);
+    assert_int_equal(held_peak(&r), 9000); /* 9500 less 8900 of page cache */
+    rig_stop(&r);
+    set_memory("9100\n", "19500\n", "anon 200\nfile 8900\nshmem 0\n");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    ticks(1);
+    assert_int_equal(held_peak(&r), 10600);
+    tmp_remove(SCOPE "job_17");
+    const struct bj_json *doc = await_record(&a);
+    assert_int_equal(number(doc, "memory_held_peak_bytes"), 10600);
+    rig_stop(&r);
+    bj_arena_free(&a);
+}
+
+/* The same where the kernel keeps no peak: the largest sample of both. */
+static void test_sampled_and_restart(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_rapl();
+    set_memory("2000\n", NULL, "anon 2000\nfile 0\nshmem 0\n");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    ticks(1);
+    assert_int_equal(held_peak(&r), 2000);
+    rig_stop(&r);
+    set_memory("300\n", NULL, "anon 300\nfile 0\nshmem 0\n");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    ticks(1);
+    assert_int_equal(held_peak(&r), 2000);
+    assert_int_equal(rig_job(&r, "17")->use.mem_held_sampled, 1);
+    rig_stop(&r);
+}
+
 /* Only the job uses the node: ten microseconds of CPU time for each
  * microjoule. */
 static void use_energy(uint64_t uj)
@@ -360,14 +536,15 @@ static void test_end_between_two_runs(void **state)
     bj_arena_free(&a);
 }
 
-/* If there is nothing to sample, the resolver's thread is the only one. */
+/* If there is nothing to sample, the only threads are the resolver's and the
+ * one that saves peaks. */
 static void test_nothing_to_do(void **state)
 {
     (void)state;
     struct rig r;
     START(r, state_opt, "collector.energy=true");
     rig_pass(&r);
-    assert_int_equal(r.threads, 1);
+    assert_int_equal(r.threads, 2);
     rig_stop(&r);
 }
 
@@ -376,8 +553,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_record_of_a_job),
         T(test_energy_and_restart),
+        T(test_energy_of_pages),
+        T(test_energy_of_fast_pages),
+        T(test_held_and_restart),
+        T(test_sampled_and_restart),
         T(test_state_not_saved),
         T(test_spool_works_again),
+        T(test_unwritable_spool_is_known_at_the_start),
         T(test_spool_fails_until_the_end),
         T(test_late_first_process),
         T(test_same_job_again),

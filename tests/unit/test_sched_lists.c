@@ -1,6 +1,6 @@
 /* Lists of resources and hosts as schedulers write them, and states as users
  * write them. */
-#include "sched/hostlist.h"
+#include "sched/hostfold.h"
 #include "sched/state.h"
 #include "sched/tres.h"
 
@@ -293,6 +293,106 @@ static void test_hosts(void **state)
     }
 }
 
+/* Lists of other schedulers in Slurm's notation, as Slurm's hostlist functions
+ * would write these names; hosts, slots. */
+static const struct {
+    const char *text;
+    enum bj_hosts_grammar grammar;
+    const char *want;
+    uint64_t hosts, slots;
+} folded[] = {
+    {"n1/17*3", BJ_HOSTS_PBS, "n1", 1, 3},
+    {"n1/1*4+n2/0", BJ_HOSTS_PBS, "n[1-2]", 2, 5},
+    {"n2/0+n1/0+n4/0+n1/1", BJ_HOSTS_PBS, "n[1-2,4]", 3, 4},
+    {"(a:ncpus=4+b:ncpus=4)", BJ_HOSTS_PBS, "a,b", 2, 2},
+    {"(h[0]:ncpus=2)+(h[1]:ncpus=2)", BJ_HOSTS_PBS, "h", 1, 2},
+    {"n9+n10+n11", BJ_HOSTS_PBS, "n[9-11]", 3, 3},
+    {"n09+n10+n11", BJ_HOSTS_PBS, "n[09-11]", 3, 3},
+    {"n099+n100", BJ_HOSTS_PBS, "n[099-100]", 2, 2},
+    {"n9+n010", BJ_HOSTS_PBS, "n[9,010]", 2, 2},
+    {"n1+n01", BJ_HOSTS_PBS, "n[1,01]", 2, 2},
+    {"n+n1+n2+login", BJ_HOSTS_PBS, "login,n,n[1-2]", 4, 4},
+    {"r1n1+r1n2+r2n1", BJ_HOSTS_PBS, "r1n[1-2],r2n1", 3, 3},
+    {"n1.example.org/0+n2.example.org/0", BJ_HOSTS_PBS,
+     "n1.example.org,n2.example.org", 2, 2},
+    {"n1234567890123456789+n1234567890123456790", BJ_HOSTS_PBS,
+     "n1234567890123456789,n1234567890123456790", 2, 2},
+    {"17/0+18/0*2", BJ_HOSTS_PBS, "[17-18]", 2, 3},
+    {"", BJ_HOSTS_PBS, "", 0, 0},
+    {"4*hostA hostB", BJ_HOSTS_LSF, "hostA,hostB", 2, 5},
+    {"2*n2:n1", BJ_HOSTS_LSF, "n[1-2]", 2, 3},
+    {"n[3,1-2],n2", BJ_HOSTS_SLURM, "n[1-3]", 3, 4},
+};
+
+/* All names of a list, sorted, each once. */
+static size_t names_of(struct bj_slice list, enum bj_hosts_grammar g,
+                       char name[static 8][BJ_HOST_MAX + 1])
+{
+    struct bj_hostlist l;
+    struct bj_slice s;
+    size_t n = 0;
+    assert_int_equal(bj_hostlist_begin(&l, list, g), 0);
+    while (bj_hostlist_next(&l, &s)) {
+        size_t at = 0;
+        while (at < n && strcmp(name[at], s.p) < 0)
+            at++;
+        if (at < n && strcmp(name[at], s.p) == 0)
+            continue;
+        assert_true(n < 8);
+        memmove(name[at + 1], name[at], (n - at) * sizeof(*name));
+        memcpy(name[at], s.p, s.n + 1);
+        n++;
+    }
+    return n;
+}
+
+static void test_fold(void **state)
+{
+    struct bj_hostfold f = {.host = NULL};
+    (void)state;
+    for (size_t i = 0; i < COUNT(folded); i++) {
+        static char in[9][BJ_HOST_MAX + 1], out[9][BJ_HOST_MAX + 1];
+        struct bj_hosts h;
+        char *mem;
+        const struct bj_slice s = exact(folded[i].text, &mem);
+        assert_int_equal(bj_hostfold(&f, s, folded[i].grammar, &h), 0);
+        if (!bj_slice_eq(h.text, bj_slice_str(folded[i].want)))
+            fail_msg("%s: %.*s", folded[i].text, (int)h.text.n, h.text.p);
+        assert_int_equal(h.hosts, folded[i].hosts);
+        assert_int_equal(h.slots, folded[i].slots);
+        const size_t n = names_of(s, folded[i].grammar, in);
+        assert_int_equal(names_of(h.text, BJ_HOSTS_SLURM, out), n);
+        for (size_t k = 0; k < n; k++)
+            assert_string_equal(in[k], out[k]);
+        free(mem);
+    }
+    struct bj_hosts h = {.hosts = 7};
+    assert_int_equal(bj_hostfold(&f, BJ_SLICE("/0*4"), BJ_HOSTS_PBS, &h),
+                     -EINVAL);
+    assert_int_equal(h.hosts, 7);
+    bj_hostfold_free(&f);
+}
+
+/* Names too long for brackets are listed one by one. */
+static void test_fold_long(void **state)
+{
+    struct bj_hostfold f = {.host = NULL};
+    struct bj_hosts h;
+    char text[2 * 251 + 2];
+    uint64_t n;
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    text[250] = '1';
+    text[251] = '+';
+    text[502] = '2';
+    assert_int_equal(
+        bj_hostfold(&f, (struct bj_slice){text, 503}, BJ_HOSTS_PBS, &h), 0);
+    assert_int_equal(h.hosts, 2);
+    assert_int_equal(bj_hostlist_count(h.text, BJ_HOSTS_SLURM, &n), 0);
+    assert_int_equal(n, 2);
+    bj_hostfold_free(&f);
+}
+
 /* Huge lists are not expanded before they are read. */
 static void test_huge(void **state)
 {
@@ -353,6 +453,8 @@ int main(void)
         cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_used),
         cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_fold_long),
         cmocka_unit_test(test_huge),
         cmocka_unit_test(test_states_by_users),
     };

@@ -116,7 +116,7 @@ static void same(const struct log *log, const char *want, const char *what)
     " submit=1795170000 start=1795170100 end=1795173700 elapsed=3600 cpus=4 "  \
     "nodes=2"
 #define REST                                                                   \
-    " cpu_usec=144000001 on=3*hostA hostB from=login1 dir=proj/w "             \
+    " cpu_usec=144000001 on=hostA,hostB from=login1 dir=proj/w "               \
     "command=sleep 10; echo \"x y\"\n"
 
 static const struct {
@@ -268,7 +268,7 @@ static const struct {
      "123 completed name=my \"run\" user=anna queue=normal project=default "
      "code=0 submit=1795170000 start=1795170100 end=1795173700 elapsed=3600 "
      "limit=5430 cpus=4 nodes=2 gpus=2 asked=2147483648 peak=1610612736 "
-     "cpu_usec=144000001 on=3*hostA:hostB from=login1 dir=/w command=./run\n"},
+     "cpu_usec=144000001 on=hostA,hostB from=login1 dir=/w command=./run\n"},
     {"reasons",
      DOC("{\"JOBID\":\"1\",\"STAT\":\"EXIT\",\"EXIT_CODE\":\"130\",\"EXIT_"
          "REASON\":\"TERM_OWNER: job killed by owner\"},{\"JOBID\":\"2\","

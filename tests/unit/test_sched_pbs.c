@@ -78,6 +78,7 @@ static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
     put(b, "from", j->submit_host);
     put(b, "dir", j->work_dir);
     put(b, "comment", j->comment);
+    put(b, "reason", j->reason);
     bj_buf_str(b, "\n");
     return log->stop;
 }
@@ -228,7 +229,7 @@ static const struct {
      "123.pbs failed name=run user=anna queue=workq exit=1 code=1 signal=0 "
      "submit=1795170000 eligible=1795170002 start=1795170100 end=1795173700 "
      "elapsed=3600 limit=36000 cpus=8 nodes=2 gpus=1 asked=8589934592 "
-     "peak=1073741824 cpu_usec=14340000000 restarts=1 on=n1/0*4+n2/0*4 "
+     "peak=1073741824 cpu_usec=14340000000 restarts=1 on=n[1-2] "
      "from=login1.example.org dir=/home/anna/w comment=Job run at Fri Nov 20 "
      "at 10:21 and finished\n"},
     {"on one line",
@@ -253,6 +254,34 @@ static const struct {
      "7[2].pbs unknown array=7 task=2 end=1795173700 comment=Subjob finished\n"
      "7[3].pbs failed array=7 task=3 exit=1 code=1 signal=0 start=1795170100 "
      "restarts=0\n"},
+    {"a job that ran and waits again has no nodes",
+     "{\"Jobs\":{\"7.pbs\":{\"job_state\":\"H\",\"exec_host\":\"n1/0*2\","
+     "\"exec_vnode\":\"(n1:ncpus=2)\",\"Resource_List\":{\"ncpus\":2,"
+     "\"nodect\":3}},"
+     "\"8.pbs\":{\"job_state\":\"S\",\"exec_host\":\"n1/0*2\","
+     "\"exec_vnode\":\"(n1[0]:ncpus=1+n1[1]:ncpus=1)\"},"
+     "\"9.pbs\":{\"job_state\":\"R\",\"exec_host\":\"n1/0*x\"}}}",
+     0,
+     "7.pbs pending cpus=2\n"
+     "8.pbs suspended cpus=2 nodes=1 gpus=0 on=n1\n"
+     "line 1: 9.pbs exec_host: a list of hosts\n"
+     "9.pbs running\n"},
+    {"recorded: two nodes, of which the other one reported last; its run time "
+     "was 17 s, its CPU time 5 s",
+     "{\"Jobs\":{\"36.pbs\":{\"resources_used\":{\"cput\":\"00:00:02\","
+     "\"mem\":\"33952kb\",\"vmem\":\"44684kb\",\"walltime\":\"00:00:00\"},"
+     "\"job_state\":\"F\",\"exec_host\":\"pbs/1*2+n2/0*2\",\"exec_vnode\":"
+     "\"(pbs:ncpus=2)+(n2:ncpus=2)\",\"stime\":1795935083,\"obittime\":"
+     "1795935103,\"Exit_status\":0},"
+     "\"37.pbs\":{\"resources_used\":{\"walltime\":\"00:00:00\"},"
+     "\"job_state\":\"F\",\"exec_host\":\"pbs/1+n2/0\",\"exec_vnode\":"
+     "\"(pbs:ncpus=1)+(n2:ncpus=1)\",\"stime\":1795935083,\"obittime\":"
+     "1795935084,\"Exit_status\":0}}}",
+     0,
+     "36.pbs completed exit=0 code=0 signal=0 start=1795935083 end=1795935103 "
+     "cpus=4 nodes=2 gpus=0 on=n2,pbs\n"
+     "37.pbs completed exit=0 code=0 signal=0 start=1795935083 end=1795935084 "
+     "elapsed=0 cpus=2 nodes=2 gpus=0 on=n2,pbs\n"},
     {"deleted by a user, and never run",
      HEAD JOB("7.pbs",
               "\"substate\":91,\n\"Exit_status\":271,\n") ",\n"

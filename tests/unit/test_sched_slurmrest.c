@@ -302,7 +302,7 @@ static int check_later(struct log *log, const struct bj_sched_job *j)
     assert_true(bj_slice_eq(j->account, BJ_SLICE("phys")));
     assert_true(bj_slice_eq(j->user, BJ_SLICE("anna")));
     assert_true(bj_slice_eq(j->sluid, BJ_SLICE("sEKNKTV3WPV500")));
-    assert_true(bj_slice_eq(j->state_raw, BJ_SLICE("CANCELLED+COMPLETING")));
+    assert_true(bj_slice_eq(j->state_raw, BJ_SLICE("CANCELLED")));
     assert_int_equal(j->state, BJ_STATE_CANCELLED);
     assert_int_equal(j->exit_signal, 9);
     assert_int_equal(j->derived_exit_code, 7);
@@ -467,17 +467,36 @@ static void test_path(void **state)
 {
     (void)state;
     char buf[BJ_SLURMREST_PATH_MAX];
-    assert_int_equal(bj_slurmrest_path(38, 1795171872, 1795175472, buf), 0);
+    assert_int_equal(
+        bj_slurmrest_path(38, 1795171872, 1795175472, NULL, 0, buf), 0);
     assert_string_equal(buf, "/slurmdb/v0.0.38/jobs?start_time=uts1795171872"
                              "&end_time=uts1795175472");
-    assert_int_equal(bj_slurmrest_path(41, 5, INT64_MAX, buf), 0);
-    assert_string_equal(buf, "/slurmdb/v0.0.41/jobs?start_time=uts5"
+    assert_int_equal(bj_slurmrest_path(41, 1000000, INT64_MAX, NULL, 0, buf),
+                     0);
+    assert_string_equal(buf, "/slurmdb/v0.0.41/jobs?start_time=uts1000000"
                              "&end_time=uts9223372036854775807"
                              "&show_duplicates=true"
                              "&disable_truncate_usage_time=true");
-    assert_int_equal(bj_slurmrest_path(36, 5, 6, buf), -EINVAL);
-    assert_int_equal(bj_slurmrest_path(38, 0, 6, buf), -EINVAL);
-    assert_int_equal(bj_slurmrest_path(38, 6, 5, buf), -EINVAL);
+    const uint64_t at = 1795171872, ids[BJ_SLURMREST_JOBS + 1] = {30, 42};
+    assert_int_equal(bj_slurmrest_path(36, at, at, NULL, 0, buf), -EINVAL);
+    assert_int_equal(bj_slurmrest_path(38, 999999, at, NULL, 0, buf), -EINVAL);
+    assert_int_equal(bj_slurmrest_path(38, at, at - 1, NULL, 0, buf), -EINVAL);
+    /* Slurm 26.05.3 took this, and neither "30,42" nor "uts1". */
+    assert_int_equal(bj_slurmrest_path(45, 1000000, at, ids, 2, buf), 0);
+    assert_string_equal(buf, "/slurmdb/v0.0.45/jobs?start_time=uts1000000"
+                             "&end_time=uts1795171872&show_duplicates=true"
+                             "&disable_truncate_usage_time=true"
+                             "&step=30&step=42");
+    uint64_t longest[BJ_SLURMREST_JOBS];
+    for (size_t i = 0; i < BJ_SLURMREST_JOBS; i++)
+        longest[i] = UINT32_MAX;
+    assert_int_equal(bj_slurmrest_path(45, INT64_MAX, INT64_MAX, longest,
+                                       BJ_SLURMREST_JOBS, buf),
+                     0);
+    assert_string_equal(buf + strlen(buf) - 16, "&step=4294967295");
+    assert_int_equal(
+        bj_slurmrest_path(45, at, at, ids, BJ_SLURMREST_JOBS + 1, buf),
+        -EINVAL);
 }
 
 int main(void)

@@ -32,12 +32,10 @@ static const struct {
     {" \n", 0600, NULL, " is empty"},
     {"a\nb\n", 0600, NULL, ": expected one line"},
     {"a\x7f", 0600, NULL, ": expected one line"},
-    {"0123456789abcdef", 0600, NULL, " has 16 bytes or more: File too large"},
-    {"a", 0644, NULL,
-     " is not trusted: all users can read it: Operation not permitted"},
+    {"0123456789abcdef", 0600, NULL, " has 16 bytes or more"},
+    {"a", 0644, NULL, " is not trusted: all users can read it"},
     {"a", 0620, NULL,
-     " is not trusted: its group or all users can write to it: Operation not "
-     "permitted"},
+     " is not trusted: its group or all users can write to it"},
 };
 
 static void files(void **state)

@@ -424,13 +424,40 @@ static void test_a_file_that_cannot_be_read_stays_and_is_logged(void **state)
         strstr(log_text, "final records are not sent: open b.json"));
 }
 
+static void test_the_server_is_tried_at_the_start(void **state)
+{
+    static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("401 Who", "", "{\"error\":\"no token\"}")},
+        {.text = RESPONSE("200 OK", "", "{\"stored\":0,\"refused\":[]}")}};
+    (void)state;
+    struct bj_sender *s = start(responses, 2);
+    struct bj_sender_stat st;
+    bj_sender_stat(s, &st);
+    assert_int_equal(st.success, BJ_ABSENT);
+    st = later(s, 10);
+    assert_int_equal(st.success, 0);
+    assert_int_equal(st.errors, 1);
+    st = later(s, 70);
+    assert_int_equal(st.success, 1);
+    later(s, 600); /* one answer suffices: the stub has no other */
+    stop(s);
+    char name[256] = "", line[300];
+    gethostname(name, sizeof(name) - 1);
+    snprintf(line, sizeof(line), "POST /records?host=%s HTTP/1.1\r\n", name);
+    assert_non_null(strstr(stub.received.p, line));
+    bj_stub_free(&stub);
+    assert_non_null(strstr(log_text, "status 401: no token\n"));
+    assert_non_null(strstr(log_text, "sending final records works again"));
+}
+
 static void test_a_new_record_is_sent_within_the_interval(void **state)
 {
     static const struct bj_stub_response responses[] = {
+        {.text = RESPONSE("200 OK", "", "{\"stored\":0,\"refused\":[]}")},
         {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")},
         {.text = RESPONSE("200 OK", "", "{\"stored\":1,\"refused\":[]}")}};
     (void)state;
-    struct bj_sender *s = start(responses, 2);
+    struct bj_sender *s = start(responses, 3);
     struct bj_sender_stat st = later(s, 10);
     assert_int_equal(st.sent, 0);
     put("a.json", "{}");
@@ -457,6 +484,7 @@ int main(void)
         T(test_a_request_that_is_too_long_is_split),
         T(test_an_unreadable_token_changes_nothing),
         T(test_a_denied_record_does_not_hold_up_others),
+        T(test_the_server_is_tried_at_the_start),
         T(test_a_new_record_is_sent_within_the_interval),
         T(test_a_file_that_cannot_be_read_stays_and_is_logged),
     };

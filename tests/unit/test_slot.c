@@ -28,6 +28,7 @@ static struct {
     char log[2048];
 } fake;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t slow_usec;
 
 static int open_fake(int which, const struct bj_meter_env *env, void **ret,
                      struct bj_err *err)
@@ -119,8 +120,8 @@ static void host_log(void *ctx, enum bj_log_level level, const char *msg)
 static struct bj_slot *make_as(const struct bj_meter_kind *a,
                                const struct bj_meter_kind *b, bool forced)
 {
-    static struct bj_energy_conf conf = {.period_usec = 5 * SECOND,
-                                         .slow_usec = PERIOD};
+    static struct bj_energy_conf conf = {.period_usec = 5 * SECOND};
+    conf.slow_usec = slow_usec;
     const struct bj_meter_env env = {.conf = &conf, .forced = forced};
     const struct bj_host host = {NULL, host_thread, host_log, false};
     const struct bj_meter_kind *const kinds[] = {a, b};
@@ -141,6 +142,7 @@ static int reset(void **state)
     memset(&fake, 0, sizeof(fake));
     fake.present[0] = fake.present[1] = true;
     fake.zones = 1;
+    slow_usec = PERIOD;
     testclock_stop();
     return 0;
 }
@@ -377,6 +379,54 @@ static void test_thread(void **state)
     assert_int_equal(fake.reads, 4);
 }
 
+/* A meter with a thread is read again for a page, and before the next one. */
+static void test_pages(void **state)
+{
+    (void)state;
+    enum { LONG = 20 * SECOND };
+    slow_usec = LONG;
+    struct bj_slot *s = make(&slow, NULL);
+    const uint64_t gap = 100 * LONG;
+    assert_true(bj_slot_search(s, bj_clock_boot_usec()));
+    for (unsigned n = 1; n < 100; n++) {
+        WAIT_FOR(fake.reads == n);
+        testclock_await(1);
+        if (n == 40) { /* a period ago */
+            testclock_advance(LONG - 1);
+            assert_false(bj_slot_hurry(s, bj_clock_boot_usec(), gap));
+            bj_slot_page(s, bj_clock_boot_usec(), gap);
+            testclock_advance(1);
+        } else if (n == 50) { /* a tenth of this gap is 1.5 periods */
+            fake.energy_uj = 77;
+            testclock_advance(LONG - 1);
+            assert_true(bj_slot_hurry(s, bj_clock_boot_usec(), 9 * LONG));
+            bj_slot_await(s, bj_clock_boot_usec() + SECOND);
+            assert_int_equal(fake.reads, n + 1);
+            assert_int_equal(view(s).good_usec, bj_clock_boot_usec());
+        } else {
+            testclock_advance(LONG);
+        }
+    }
+    /* The next page is expected in two and a half periods. */
+    WAIT_FOR(fake.reads == 100);
+    testclock_await(1);
+    bj_slot_page(s, bj_clock_boot_usec(), 5 * LONG / 2);
+    testclock_advance(LONG);
+    WAIT_FOR(fake.reads == 101);
+    testclock_await(1);
+    assert_int_equal(testclock_deadline(),
+                     bj_clock_boot_usec() + LONG + LONG / 2 - LONG / 8);
+    fake.code = -EIO; /* a failing meter is not read more often */
+    testclock_advance(LONG + LONG / 2 - LONG / 8);
+    WAIT_FOR(fake.reads == 102);
+    testclock_await(1);
+    testclock_advance(LONG / 2);
+    assert_false(bj_slot_hurry(s, bj_clock_boot_usec(), LONG));
+    bj_slot_page(s, bj_clock_boot_usec(), LONG);
+    assert_int_equal(testclock_deadline(), bj_clock_boot_usec() + LONG / 2);
+    bj_slot_free(s);
+}
+
 static void *free_slot(void *slot)
 {
     bj_slot_free(slot);
@@ -443,6 +493,7 @@ int main(void)
         T(test_restored),
         T(test_another_kind),
         T(test_thread),
+        T(test_pages),
         T(test_hanging),
         T(test_back_off),
     };

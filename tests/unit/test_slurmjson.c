@@ -7,11 +7,14 @@
 #include "sched/slurmjson_fix.h"
 #include "sched/slurmrestd.h"
 #include "tests/unit/lib/fail.h"
+#include "tests/unit/lib/httpstub.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -479,13 +482,71 @@ static void test_out_of_memory(void **state)
         bj_fail_each(read_one, &i);
 }
 
+/* --- errors ---------------------------------------------------------------
+ */
+
+/* A refusal, with the words of slurmrestd 26.05.3. */
+static void test_refused(void **state)
+{
+    static const char body[] =
+        "{\"errors\": [{\"description\": \"Failure to query nodes\","
+        " \"error_number\": 2002, \"error\": \"Access\\/permission denied\","
+        " \"source\": \"_dump_nodes\"}], \"warnings\": []}";
+    char text[512];
+    struct bj_stub stub = {0};
+    struct bj_err err = {0};
+    struct bj_slurmrestd *s;
+    struct bj_buf got = {0};
+    (void)state;
+    snprintf(text, sizeof(text),
+             "HTTP/1.1 422 Unprocessable Content\r\nContent-Length: %zu\r\n"
+             "\r\n%s",
+             sizeof(body) - 1, body);
+    const struct bj_stub_response responses[] = {
+        {.text = text},
+        {.text = "HTTP/1.1 500 Internal Server Error\r\n"
+                 "Content-Length: 12\r\n\r\n{\"errors\": ["},
+        /* its HTTP server, for a URL that it does not parse */
+        {.text = "HTTP/1.1 500 INTERNAL ERROR\r\nConnection: Close\r\n"
+                 "Content-Length: 17\r\nContent-Type: text/plain\r\n\r\n"
+                 "Unspecified error"},
+        {.text = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n"
+                 "<html>"},
+    };
+    bj_stub_begin(&stub, NULL, responses, COUNT(responses));
+    struct bj_slurmrestd_conf conf = {
+        .url = stub.url, .version = 45, .deadline_usec = 20000000};
+    assert_int_equal(bj_slurmrestd_new(&conf, &s, &err), 0);
+    assert_true(bj_slurmrestd_get(s, "/slurm/v0.0.45/nodes", NULL, append, &got,
+                                  &err) < 0);
+    assert_string_equal(bj_err_text(&err, text, sizeof(text)),
+                        "slurmrestd: status 422: Failure to query nodes: "
+                        "Access/permission denied");
+    /* a document that is cut off has no words */
+    assert_true(bj_slurmrestd_get(s, "/slurm/v0.0.45/nodes", NULL, append, &got,
+                                  &err) < 0);
+    assert_non_null(strstr(err.msg, "http: status 500"));
+    assert_true(bj_slurmrestd_get(s, "/slurm/v0.0.45/nodes", NULL, append, &got,
+                                  &err) < 0);
+    assert_string_equal(bj_err_text(&err, text, sizeof(text)),
+                        "slurmrestd: status 500: Unspecified error");
+    assert_true(bj_slurmrestd_get(s, "/slurm/v0.0.45/nodes", NULL, append, &got,
+                                  &err) < 0);
+    assert_non_null(strstr(err.msg, "http: status 502"));
+    assert_int_equal(got.len, 0);
+    bj_slurmrestd_free(s);
+    bj_buf_free(&got);
+    bj_stub_end(&stub);
+    bj_stub_free(&stub);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fix),           cmocka_unit_test(test_job_state),
         cmocka_unit_test(test_newest),        cmocka_unit_test(test_docs),
         cmocka_unit_test(test_broken),        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

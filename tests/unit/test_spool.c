@@ -142,6 +142,8 @@ static void test_unwritable_directory(void **state)
     assert_int_equal(rmdir(dir), 0);
     assert_int_equal(symlink("/proc/self", dir), 0);
     s = start(10000, 1 << 30);
+    assert_true(bj_spool_try(s, &err) < 0);
+    assert_non_null(strstr(err.msg, dir));
     assert_true(bj_spool_put(s, 1, BJ_SLICE("1"), BJ_SLICE("{}\n"), &err) < 0);
     assert_int_equal(strncmp(err.msg, dir, strlen(dir)), 0);
     bj_spool_free(s);
@@ -164,6 +166,9 @@ static void test_removed(void **state)
     (void)state;
     struct bj_err err = {0};
     struct bj_spool *s = start(10, 1000);
+    assert_int_equal(bj_spool_try(s, &err), 0);
+    assert_int_equal(rmdir(dir), 0); /* no file stays */
+    assert_int_equal(bj_spool_try(s, &err), 0);
     assert_int_equal(rmdir(dir), 0);
     assert_int_equal(put(s, "1", "{}\n"), 0);
     assert_int_equal(put(s, "2", "{}\n"), 0);

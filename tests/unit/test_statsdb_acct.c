@@ -16,7 +16,6 @@ static char *shown(struct acct_rig *w, const char *format,
     struct bj_acct_look look = {.form = form,
                                 .column = column,
                                 .header = true,
-                                .utc = true,
                                 .colour = colour,
                                 .width = width};
     struct bj_err err = {0};
@@ -95,17 +94,18 @@ static void test_values(void **state)
                  "memory_peak_bytes\r\n"
                  "1,100,2023-11-14T22:13:20Z,160,3221225472\r\n2,,,,\r\n"
                  "3,,2023-11-14T22:13:18Z,,\r\n");
-    expect_shown(w, "JobID, CPUEff, MemEff, PeakMem, Energy, Timelimit, Start",
-                 BJ_ACCT_TABLE,
-                 "JobID  CPUEff  MemEff  PeakMem  Energy  Timelimit  Start\n"
-                 "1       80.0%  150.0%     3.0G   7.2kJ   00:01:40  "
-                 "2023-11-14T22:13:20\n"
-                 "2                                                  \n"
-                 "3                                       unlimited  "
-                 "2023-11-14T22:13:18\n");
+    expect_shown(
+        w, "JobID, CPUEff, MemEff, PeakMem, Energy, Timelimit, Start",
+        BJ_ACCT_TABLE,
+        "JobID  CPUEff  MemEff  PeakMem  Energy  Timelimit  Start (UTC)\n"
+        "1        80 %   150 %    3 GiB    2 Wh   00:01:40  "
+        "2023-11-14T22:13:20\n"
+        "2                                                  \n"
+        "3                                       unlimited  "
+        "2023-11-14T22:13:18\n");
     expect_shown(w, "JobID,User,CPUEff,MemEff,Timelimit,State", BJ_ACCT_LIST,
-                 "JobID      1\nUser       ada\nCPUEff     80.0%\n"
-                 "MemEff     150.0%\nTimelimit  00:01:40\n"
+                 "JobID      1\nUser       ada\nCPUEff     80 %\n"
+                 "MemEff     150 %\nTimelimit  00:01:40\n"
                  "State      completed\n\n"
                  "JobID      2\nState      unknown\n\n"
                  "JobID      3\nUser       bob\nTimelimit  unlimited\n"
@@ -131,7 +131,7 @@ static void test_far(void **state)
     j.end_sec = 10000000000000;
     put(w, "one", &j);
     expect_shown(w, "End", BJ_ACCT_CSV, "end\r\n9999-12-31T23:59:59Z\r\n");
-    expect_shown(w, "End", BJ_ACCT_TABLE, "End\n9999-12-31T23:59:59\n");
+    expect_shown(w, "End", BJ_ACCT_TABLE, "End (UTC)\n9999-12-31T23:59:59\n");
 }
 
 static void record(struct acct_rig *w, const char *host, uint64_t start,
@@ -223,8 +223,8 @@ static void test_derived(void **state)
                  "prometheus,3000,1.234567,0.000042,50,2,"
                  "\"oom,cpu_low\"\r\n");
     expect_shown(w, "Energy,CO2,CO2Marginal", BJ_ACCT_TABLE,
-                 "Energy   CO2  CO2Marginal\n"
-                 " 3.6kJ  1.2g         42ug\n");
+                 "Energy     CO2  CO2Marginal\n"
+                 "  1 Wh  1.23 g   0.000042 g\n");
 }
 
 static void test_hostile(void **state)
@@ -290,7 +290,7 @@ static void test_format(void **state)
     } cases[] = {
         {"JobID", 0, 1, NULL},
         {"jobid , USER", 0, 2, NULL},
-        {"all", 0, 95, NULL},
+        {"all", 0, 107, NULL},
         {"", -EINVAL, 0, "format: no column"},
         {"JobID,,User", -EINVAL, 0, "format: unknown column ''; see --help"},
         {"Job", -EINVAL, 0, "format: unknown column 'Job'; see --help"},

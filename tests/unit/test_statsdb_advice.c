@@ -26,8 +26,9 @@ struct job {
     const struct site *site;
     struct request request;
     struct allocation got;
-    bool script, oom, timeout, uneven;
+    bool script, known, oom, timeout, uneven;
     char line[MANY * LENGTH];
+    char options[MANY * (LENGTH + 8)]; /* of the script, if it is known */
     /* What it used.  Memory in MiB; CPUs in thousandths. */
     int64_t task_memory, memory[NODES_MAX], peak, sum;
     int64_t busy, gpus[NODES_MAX], gpus_used, gpus_most, used_nodes;
@@ -96,6 +97,20 @@ static void make_line(struct job *j)
              : kind == 2 ? " --wrap=./prog"
              : kind == 1 ? " ./prog -x"
                          : "");
+}
+
+static void make_script(struct job *j)
+{
+    unsigned line = 1;
+    size_t n = 0;
+    snprintf(j->options, sizeof(j->options), "none");
+    for (unsigned i = 0; i < j->request.n; i++) {
+        if (!j->request.word[i].script)
+            continue;
+        line += (unsigned)between(0, 3);
+        n += (size_t)snprintf(j->options + n, sizeof(j->options) - n, "%s%u %s",
+                              n > 0 ? "; " : "", line, j->request.word[i].text);
+    }
 }
 
 static void use(struct job *j)
@@ -227,6 +242,8 @@ static void report(struct job *j)
     number(j, BJ_REPORT_MEMORY_ALLOCATED, MIB(a->memory));
     number(j, BJ_REPORT_CPU_USED, j->busy * 1000 * j->ran);
     text(j, BJ_REPORT_SUBMIT_LINE, j->line);
+    if (j->known)
+        text(j, BJ_REPORT_SCRIPT_OPTIONS, j->options);
     measure_memory(j);
     static const enum bj_report_column may_lack[] = {
         BJ_REPORT_LIMIT,       BJ_REPORT_NODES,
@@ -334,7 +351,8 @@ static void drop(struct request *r, unsigned i)
 
 static void describe(const struct job *j)
 {
-    print_message("site %s: %s\n script:", j->site->name, j->line);
+    print_message("site %s: %s\n script%s:", j->site->name, j->line,
+                  j->known ? ", known" : "");
     for (unsigned i = 0; i < j->request.n; i++)
         if (j->request.word[i].script)
             print_message(" %s", j->request.word[i].text);
@@ -356,7 +374,8 @@ static void describe(const struct job *j)
                   j->r.next.options.p ? j->r.next.options.p : "");
 }
 
-/* Remove what an advice replaces: what it names must be on the line. */
+/* Remove what an advice replaces: what it names must be on the line, or in the
+ * script where that is known. */
 static void replace(struct job *j, struct request *next, struct bj_slice old)
 {
     char all[400];
@@ -364,7 +383,7 @@ static void replace(struct job *j, struct request *next, struct bj_slice old)
     for (unsigned i = 0; i < next->n;) {
         char *found = strstr(all, next->word[i].text);
         const size_t n = strlen(next->word[i].text);
-        if (!next->word[i].script && found &&
+        if ((!next->word[i].script || j->known) && found &&
             (found[n] == '\0' || found[n] == ' ') &&
             (found == all || found[-1] == ' ')) {
             memset(found, ' ', n);
@@ -377,13 +396,17 @@ static void replace(struct job *j, struct request *next, struct bj_slice old)
         WRONG(j, "it replaces what is not there: %s", all);
 }
 
-/* Add the options to the submit line, and remove the same ones from the
- * script. */
+static unsigned known_scripts;
+
+/* Add the options to the submit line, and remove the same ones from a script
+ * that is not known. */
 static void follow(struct job *j, struct request *next)
 {
     struct bj_slice rest = j->r.next.options, option, value;
     /* Without the submit line all options are those of the note. */
     const bool unknown = bj_slice_eq(j->r.next.basis, BJ_SLICE("accounting"));
+    const bool known = bj_slice_eq(j->r.next.basis, BJ_SLICE("script"));
+    known_scripts += known;
     *next = j->request;
     for (size_t i = 0; i < j->r.advices; i++)
         replace(j, next, j->r.advice[i].replaces);
@@ -397,7 +420,7 @@ static void follow(struct job *j, struct request *next)
         if (!read_word(option, value, &word))
             WRONG(j, "not an option: %.*s", (int)option.n, option.p);
         for (unsigned i = 0; i < next->n;)
-            if ((next->word[i].script || unknown) &&
+            if (((next->word[i].script && !known) || unknown) &&
                 (next->word[i].option == word.option ||
                  (word.option == M_ &&
                   (next->word[i].option == MC || next->word[i].option == MG))))
@@ -499,6 +522,8 @@ static void check_job(const struct site *site)
         allocate(site, &j.request, 0, &j.got);
     } while (j.got.refused || j.got.memory < 1);
     make_line(&j);
+    make_script(&j);
+    j.known = j.script && chance(50);
     use(&j);
     report(&j);
     follow(&j, &next);
@@ -522,6 +547,8 @@ static void test_random_jobs(void **state)
     random_state = seed;
     for (int i = 0; i < JOBS; i++)
         check_job(&sites[i % 3]);
+    print_message("next request with a known script: %u\n", known_scripts);
+    assert_true(known_scripts > 100);
     print_message("without an option: %u of %d\n", without, JOBS);
     for (unsigned o = 0; o < ALL; o++) {
         print_message("%-20s changed %u times\n", long_names[o], changed[o]);

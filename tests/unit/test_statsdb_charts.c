@@ -159,13 +159,13 @@ static void test_job(void **state)
     end(&r);
 }
 
-/* Eight GPUs, two of them idle: a row for each, in the order of their numbers,
- * replaces the mean. */
+/* Eight GPUs, two of them idle: a row for each, named by their numbers and in
+ * their order, replaces the mean. */
 static void test_gpus(void **state)
 {
     struct reply job, gpus;
     struct bj_charts c = {.charts = 0};
-    char text[80];
+    char text[120];
     (void)state;
     begin(&job, BJ_SERIES_JOB);
     series(&job, "{\"bj\":\"gpu_busy_ratio\"}", ALL("0.6"));
@@ -175,15 +175,15 @@ static void test_gpus(void **state)
         unsigned g = (i * 5 + 3) % 8;
         snprintf(text, sizeof(text),
                  "{\"bj\":\"gpu_busy_ratio\",\"instance\":\"n1:9\",\"gpu\":"
-                 "\"%u\"}",
-                 g);
+                 "\"GPU-%u-5a0b5f6e\",\"index\":\"%u\"}",
+                 7 - g, g);
         series(&gpus, text, g == 2 || g == 5 ? ALL("0") : ALL("0.8"));
     }
     assert_true(bj_charts_add(&c, gpus.s, &unknown));
     assert_int_equal(c.charts, 1);
     assert_int_equal(c.chart[0].kind, BJ_CHART_ROWS);
     assert_int_equal(c.chart[0].lines, 8);
-    assert_string_equal(c.chart[0].line[0].name, "n1:0");
+    assert_string_equal(c.chart[0].line[0].name, "n1: GPU 0");
     for (unsigned i = 0; i < 8; i++)
         assert_true(
             near(c.chart[0].line[i].value[1], i == 2 || i == 5 ? 0 : 80));
@@ -223,30 +223,36 @@ static void test_many_nodes(void **state)
 
 static void test_days(void **state)
 {
-    struct bj_period p = {.by_user = false};
-    struct bj_charts c = {.charts = 0};
     const int64_t first = 20000 * (int64_t)DAY; /* 2024-10-04 */
+    struct bj_period p = {.since_sec = first, .until_sec = first + 3 * DAY};
+    struct bj_charts c = {.charts = 0};
+    /* the second one half on the first day */
+    const int64_t at[] = {0, DAY - 1800, 2 * DAY};
     (void)state;
-    bj_period_by_day(&p, first, first + 3 * DAY, true);
+    bj_period_by_day(&p, first + 9 * DAY);
     assert_int_equal(p.days, 3);
     for (unsigned i = 0; i < 3; i++)
-        bj_period_add(&p, &(struct bj_period_job){
-                              .account = BJ_SLICE("a"),
-                              .elapsed_sec = 3600,
-                              .cpus = 4,
-                              .cpu_usec = i == 2 ? BJ_SQL_NULL : 7200000000,
-                              .gpus = 0,
-                              .gpu_ppm = BJ_SQL_NULL,
-                              .memory_bytes = BJ_SQL_NULL,
-                              .memory_peak_bytes = BJ_SQL_NULL,
-                              .energy_uj = BJ_SQL_NULL,
-                              .emissions_ug = BJ_SQL_NULL,
-                              .end_sec = BJ_SQL_NULL,
-                              .at_sec = first + (i == 0 ? 0 : 3 * DAY - 1)});
+        bj_period_add(&p,
+                      &(struct bj_period_job){
+                          .account = BJ_SLICE("a"),
+                          .use = {.start = first + at[i],
+                                  .end = first + at[i] + 3600,
+                                  .elapsed = 3600,
+                                  .suspended = BJ_SQL_NULL,
+                                  .cpu_sec = 4 * 3600,
+                                  .cpu_usec = i == 2 ? BJ_SQL_NULL : 7200000000,
+                                  .gpu_ppm = BJ_SQL_NULL,
+                                  .mem_mib_sec = BJ_SQL_NULL,
+                                  .energy_uj = BJ_SQL_NULL,
+                                  .emissions_ug = BJ_SQL_NULL,
+                                  .emissions_covered_ppm = BJ_SQL_NULL},
+                          .memory_bytes = BJ_SQL_NULL,
+                          .memory_peak_bytes = BJ_SQL_NULL});
+    bj_period_settle(&p);
     bj_period_charts(&p, &c);
     assert_int_equal(c.charts, 1);
     const struct bj_chart *k = &c.chart[0];
-    const double used[] = {2, 0, 2}, all[] = {4, 0, 8};
+    const double used[] = {3, 1, 0}, all[] = {6, 2, 4};
     for (unsigned i = 0; i < 3; i++) {
         assert_true(k->line[0].value[i] == used[i]);
         assert_true(k->line[1].value[i] == all[i]);
@@ -254,9 +260,11 @@ static void test_days(void **state)
     assert_string_equal(k->line[0].name, "used, where known");
     bj_charts_free(&c);
     bj_period_free(&p);
-    bj_period_by_day(&p, first, first + DAY, true);
+    p = (struct bj_period){.since_sec = first, .until_sec = first + DAY};
+    bj_period_by_day(&p, first + 9 * DAY);
     assert_int_equal(p.days, 0); /* a single day gives no chart */
-    bj_period_by_day(&p, INT64_MIN, INT64_MAX, true);
+    p = (struct bj_period){.since_sec = INT64_MIN, .until_sec = INT64_MAX};
+    bj_period_by_day(&p, first + 9 * DAY);
     assert_int_equal(p.days, 0);
 }
 

@@ -2,7 +2,9 @@
  * findings and their daily sums. Expected values were computed by hand. */
 #include "tests/unit/test_statsdb_derive.h"
 
+#include "statsdb/derive_zone.h"
 #include "statsdb/retention.h"
+#include "statsdb/site_zone.h"
 
 static void factor(struct derive_rig *w, const char *provider,
                    enum bj_factor_kind kind, int64_t start, int64_t end,
@@ -60,6 +62,21 @@ static void expect_sums(struct derive_rig *w)
            " rollup_energy_day), ifnull(sum(used), 0) = (SELECT"
            " ifnull(sum(gpu_used_msec), 0) FROM rollup_energy_day) FROM g",
            "1|1\n");
+    /* what jobs held whose node failed, and their energy */
+    expect(w->s,
+           "WITH f AS (SELECT * FROM job AS j JOIN job_use AS u ON u.job = j.id"
+           " WHERE j.state IN (9, 13)), d AS (SELECT ifnull(sum("
+           "failed_cpu_sec), 0) AS c, ifnull(sum(failed_gpu_sec), 0) AS g,"
+           " ifnull(sum(failed_mem_mib_sec), 0) AS m, ifnull(sum("
+           "failed_energy_cpu_sec), 0) AS e, ifnull(sum(failed_energy_mj), 0)"
+           " AS mj FROM rollup_energy_day) SELECT d.c = (SELECT"
+           " ifnull(sum(cpus * elapsed), 0) FROM f), d.g = (SELECT"
+           " ifnull(sum(gpus * elapsed), 0) FROM f), d.m = (SELECT"
+           " ifnull(sum(memory_allocated_bytes / 1048576 * elapsed), 0) FROM"
+           " f), d.e = (SELECT ifnull(sum(cpus * elapsed), 0) FROM f WHERE"
+           " energy_uj IS NOT NULL), d.mj = (SELECT ifnull(sum(energy_uj /"
+           " 1000), 0) FROM f) FROM d",
+           "1|1|1|1|1\n");
     expect(w->s,
            "SELECT s.id FROM factor_source AS s WHERE (SELECT"
            " ifnull(sum(micrograms), 0) FROM job_grams WHERE source = s.id) !="
@@ -84,6 +101,21 @@ static void unchanged(struct derive_rig *w)
     uint64_t changed = n->changed;
     assert_int_equal(derive_all(w), 1);
     assert_int_equal(n->changed, changed);
+}
+
+/* A record of a program that did not store whether its peak is a charged one.
+ */
+static void unmarked(struct derive_rig *w)
+{
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "UPDATE node_record SET memory_held_peak_charged = NULL"
+                  " WHERE memory_held_peak_charged = 0",
+                  &err));
+    derive_all(w);
+    expect(w->s,
+           "SELECT memory_held_peak_bytes, memory_held_peak_charged FROM"
+           " job_use_v",
+           "4294967296|\n");
 }
 
 static void test_sources(void **state)
@@ -119,9 +151,11 @@ static void test_sources(void **state)
     expect(w.s,
            "SELECT measured_nodes, cpu_usec, cpu_efficiency_ppm,"
            " cpu_efficiency_source, memory_held_peak_bytes,"
+           " memory_held_peak_charged, memory_held_peak_charged_source,"
            " memory_charged_peak_bytes, memory_efficiency_ppm, io_read_bytes,"
            " io_write_bytes, device_read_bytes FROM job_use_v",
-           "2|12960000000|900000|nodes|4294967296|8589934592|500000|1024||\n");
+           "2|12960000000|900000|nodes|4294967296|1|nodes|8589934592|500000|"
+           "1024||\n");
     expect(w.s,
            "SELECT energy_uj, energy_cpu_uj, energy_dram_uj, energy_gpu_uj,"
            " energy_other_uj, energy_used_uj, energy_reserved_uj,"
@@ -132,6 +166,7 @@ static void test_sources(void **state)
            "time_limit_too_long\ntoo_many_nodes\n");
     expect_sums(&w);
     unchanged(&w);
+    unmarked(&w);
     /* the job moves to another account, and its sums with it */
     make_job(&j, "4711", 3600, 3600);
     j.account = BJ_SLICE("chem");
@@ -143,6 +178,43 @@ static void test_sources(void **state)
            " a.account",
            "chem|3600000|14400\n");
     expect_sums(&w);
+    derive_rig_close(&w);
+}
+
+/* Sentences have energy in its unit, as all other forms. */
+static void test_energy_text(void **state)
+{
+    (void)state;
+    static const char text[] = "SELECT substr(text, 24, instr(text, ',') - 24),"
+                               " text LIKE '%,890 kWh, several%' FROM"
+                               " job_finding_v WHERE name = 'energy_reserved'";
+    static const struct {
+        const char *joules, *want;
+    } cases[] = {{"1800", "cost 0.5 Wh|0\n"},
+                 {"3596400", "cost 999 Wh|0\n"},
+                 {"46404000000", "cost 12|1\n"}};
+    struct derive_rig w;
+    struct bj_sched_job j;
+    char sql[100];
+    derive_rig_open(&w);
+    make_job(&j, "4711", 3600, 3600);
+    put_job(&w, &j);
+    put_record(&w, "4711", "n1", T0 + 7201,
+               ",\"energy_policy\":\"hybrid\",\"energy_uj\":{\"hybrid\":"
+               "{\"cpu\":2000000000000},\"usage\":{\"cpu\":500000000000},"
+               "\"reservation\":{\"cpu\":5400000000000}}");
+    put_record(&w, "4711", "n2", T0 + 7201,
+               ",\"energy_policy\":\"hybrid\",\"energy_uj\":{\"hybrid\":"
+               "{\"cpu\":0},\"usage\":{\"cpu\":0},\"reservation\":{\"cpu\":"
+               "0}}");
+    derive_all(&w);
+    expect(w.s, text, "cost 1.5 kWh|0\n");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(sql, sizeof(sql), "UPDATE job_finding SET value = %s",
+                 cases[i].joules);
+        OK(bj_db_exec(bj_store_db(w.s), sql, &err));
+        expect(w.s, text, cases[i].want);
+    }
     derive_rig_close(&w);
 }
 
@@ -250,7 +322,7 @@ static void test_gpus(void **state)
     expect(w.s, "SELECT sum(gpu_sec) > 0 FROM rollup_energy_day", "1\n");
     expect_sums(&w);
     expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",
-           "GPUs never used: 1.\n");
+           "The job never used 1 of its GPUs (n1: GPU-b).\n");
     expect(w.s,
            "SELECT gpu, \"index\", w.text, estimated FROM node_gpu LEFT JOIN"
            " word AS w ON w.id = model ORDER BY 1",
@@ -338,6 +410,33 @@ static void test_runs(void **state)
            "SELECT j.start - 1763596800, u.cpu_usec FROM job_use AS u JOIN job"
            " AS j ON j.id = u.job ORDER BY 1",
            "3600|5000000000\n4260|7960000000\n");
+    derive_rig_close(&w);
+}
+
+/* The first run of a requeued job is imported after the second, which had both
+ * final records until then, as history is imported newest first. */
+static void test_earlier_run_later(void **state)
+{
+    (void)state;
+    struct derive_rig w;
+    struct bj_sched_job j;
+    derive_rig_open(&w);
+    put_record(&w, "9", "n1", T0 + 3600 + 31, node1);
+    put_record(&w, "9", "n2", T0 + 3600 + 77, node2);
+    make_job(&j, "9", 3600 + 63, 14);
+    j.nodes = 1;
+    put_job(&w, &j);
+    derive_all(&w);
+    make_job(&j, "9", 3600, 30);
+    j.nodes = 1;
+    j.state = BJ_STATE_REQUEUED;
+    put_job(&w, &j);
+    derive_all(&w);
+    expect(w.s,
+           "SELECT j.start - 1763596800, u.cpu_usec, u.measured_nodes FROM"
+           " job_use AS u JOIN job AS j ON j.id = u.job ORDER BY 1",
+           "3600|5000000000|1\n3663|7960000000|1\n");
+    expect_sums(&w);
     derive_rig_close(&w);
 }
 
@@ -553,12 +652,172 @@ static void test_rules_change(void **state)
     derive_rig_close(&w);
 }
 
+/* --- failed nodes ----------------------------------------------------------
+ */
+
+/* What a job held whose node failed is counted as such, also if only accounting
+ * knows it, and not any more when accounting corrects its end. */
+static void test_failed_nodes(void **state)
+{
+    (void)state;
+    static const char day[] =
+        "SELECT failed_cpu_sec, failed_gpu_sec, failed_mem_mib_sec,"
+        " failed_energy_cpu_sec, failed_energy_mj FROM rollup_energy_day";
+    struct derive_rig w;
+    struct bj_sched_job j;
+    derive_rig_open(&w);
+    make_job(&j, "4711", 3600, 3600);
+    j.state = BJ_STATE_NODE_FAIL;
+    j.gpus = 2;
+    j.mem_allocated_bytes = UINT64_C(4) << 30;
+    put_job(&w, &j);
+    assert_int_equal(derive_all(&w), 1);
+    expect(w.s, day, "14400|7200|14745600|0|0\n");
+    expect_sums(&w);
+    j.use.energy_joules = 1000;
+    put_job(&w, &j);
+    derive_all(&w);
+    expect(w.s, day, "14400|7200|14745600|14400|1000000\n");
+    expect_sums(&w);
+    /* what it used is no reason for a finding */
+    OK(bj_db_exec(bj_store_db(w.s),
+                  "INSERT INTO job_prom(job, queried_sec, outcome, nodes_seen,"
+                  " nodes_final, coverage_ppm, threads_peak,"
+                  " scratch_files_peak, cpu_usec) SELECT id, 1, 0, 2, 2,"
+                  " 1000000, 999, 0, 1000000 FROM job; INSERT INTO derive_todo"
+                  " SELECT id FROM job WHERE 1 = 1 ON CONFLICT DO NOTHING",
+                  &err));
+    derive_all(&w);
+    expect(w.s, "SELECT name FROM job_finding_v WHERE name != 'gpu_spread'",
+           "");
+    j.state = BJ_STATE_FAILED;
+    put_job(&w, &j);
+    derive_all(&w);
+    expect(w.s,
+           "SELECT name FROM job_finding_v WHERE name IN ('threads',"
+           " 'scratch_unused') ORDER BY name",
+           "scratch_unused\nthreads\n");
+    expect(w.s, day, "0|0|0|0|0\n");
+    expect_sums(&w);
+    derive_rig_close(&w);
+}
+
+/* --- days of the site's zone -----------------------------------------------
+ */
+
+static const char *const day_sums[] = {
+    ("SELECT d.*, a.account FROM rollup_day AS d JOIN assoc AS a ON a.id ="
+     " d.assoc ORDER BY d.id"),
+    "SELECT * FROM rollup_energy_day ORDER BY id",
+    "SELECT * FROM rollup_grams_day ORDER BY id, source"};
+
+static void set_zone(struct derive_rig *w, const char *name)
+{
+    bool changed;
+    bj_upsert_free(w->u);
+    bj_derive_free(w->d);
+    OK(bj_site_zone_set(w->s, name, &changed, &err));
+    assert_true(changed);
+    OK(bj_site_zone_set(w->s, name, &changed, &err));
+    assert_false(changed);
+    w->u = upsert_open(w->s);
+    derive_open(w);
+}
+
+/* Jobs of some hours and days around the days on which clocks change, with
+ * energy and emissions, and one that runs. */
+static void put_zone_jobs(struct derive_rig *w)
+{
+    static const struct {
+        int64_t day; /* days since T0 */
+        int64_t at, seconds;
+    } jobs[] = {{0, 300, 600},         {0, 79200, 7200},
+                {-26, 0, 3 * 86400},   {128, 80000, 200000},
+                {11, -3600, 86400},    {12, 3600, 90 * 86400},
+                {-25, 3600, 2 * 3600}, {40, 86399, 1}};
+    struct bj_sched_job j;
+    char id[16];
+    factor(w, "constant", BJ_FACTOR_LIFECYCLE, T0 - 100 * 86400, 0, 100000,
+           false, 1);
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        const int64_t at = jobs[i].day * 86400 + jobs[i].at;
+        snprintf(id, sizeof(id), "%d", 5000 + (int)i);
+        make_job(&j, id, at, (uint64_t)jobs[i].seconds);
+        j.gpus = i % 3;
+        j.use.energy_joules = i % 2 ? BJ_ABSENT : 1000000 + i;
+        j.state = i % 3 == 1 ? BJ_STATE_NODE_FAIL : BJ_STATE_COMPLETED;
+        put_job(w, &j);
+        put_record(w, id, "n1", T0 + at + jobs[i].seconds, node1);
+        put_record(w, id, "n2", T0 + at + jobs[i].seconds, node2);
+    }
+    make_job(&j, "6000", 12345, 400000);
+    j.state = BJ_STATE_RUNNING;
+    j.end_sec = BJ_ABSENT;
+    put_job(w, &j);
+    while (bj_derive_step(w->d, T0 + 300 * 86400, 100, &err) > 0) {
+    }
+}
+
+/* The sums of a store that had the zone from the beginning, and of one that got
+ * it later, are equal. */
+static void test_zones(void **state)
+{
+    (void)state;
+    static const char *const zones[] = {"Europe/Berlin", "America/New_York",
+                                        "Pacific/Auckland", "Asia/Kolkata"};
+    struct derive_rig late;
+    derive_rig_open(&late);
+    put_zone_jobs(&late);
+    char *utc[3], *before[3];
+    for (int k = 0; k < 3; k++) {
+        utc[k] = query(late.s, day_sums[k]);
+        assert_true(strlen(utc[k]) > 0);
+    }
+    for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+        struct derive_rig early;
+        derive_rig_open(&early);
+        set_zone(&early, zones[i]);
+        put_zone_jobs(&early);
+        set_zone(&late, zones[i]);
+        for (int k = 0; k < 3; k++) {
+            before[k] = query(early.s, day_sums[k]);
+            expect(late.s, day_sums[k], before[k]);
+            assert_string_not_equal(before[k], utc[k]);
+            free(before[k]);
+        }
+        expect_sums(&late);
+        derive_rig_close(&early);
+    }
+    /* By hand: 7200 s from 22:00 UTC are 23:00 to 01:00 in Berlin. */
+    set_zone(&late, "Europe/Berlin");
+    expect(late.s,
+           "SELECT sum(cpu_sec) FROM rollup_day WHERE month = 2025 * 12 + 10"
+           " AND day = 20",
+           /* 4 CPUs: 600 s, 3600 s, and 70455 s from 03:25:45 UTC */
+           "298620\n");
+    set_zone(&late, "UTC");
+    for (int k = 0; k < 3; k++) {
+        expect(late.s, day_sums[k], utc[k]);
+        free(utc[k]);
+    }
+    bool changed = true;
+    OK(bj_site_zone_set(late.s, "", &changed, &err));
+    assert_false(changed);
+    assert_true(bj_site_zone_set(late.s, "Europe/Atlantis", &changed, &err) <
+                0);
+    derive_rig_close(&late);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_energy_text),
+        cmocka_unit_test(test_failed_nodes),
+        cmocka_unit_test(test_zones),
         cmocka_unit_test(test_prometheus),
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_earlier_run_later),
         cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_not_measured),
         cmocka_unit_test(test_grams),

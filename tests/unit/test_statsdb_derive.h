@@ -4,6 +4,7 @@
 
 #include "tests/unit/test_statsdb.h"
 
+#include "statsdb/application.h"
 #include "statsdb/derive.h"
 #include "statsdb/factors.h"
 #include "statsdb/record.h"
@@ -19,6 +20,7 @@ struct derive_rig {
     struct bj_records *r;
     struct bj_factors *h;
     struct bj_rules *rules;
+    struct bj_applications *applications; /* NULL: none is named */
     struct bj_derive *d;
 };
 
@@ -35,6 +37,7 @@ static inline void derive_open(struct derive_rig *w)
     static const char *const clusters[] = {"alpha"};
     static const int64_t history[] = {86400};
     struct bj_derive_options opt = {.rules = w->rules,
+                                    .applications = w->applications,
                                     .prom_cluster = clusters,
                                     .prom_history_sec = history,
                                     .prom_clusters = 1};
@@ -58,6 +61,7 @@ static inline void derive_rig_close(struct derive_rig *w)
     assert_int_equal(bj_db_check(bj_store_db(w->s), NULL), 0);
     bj_derive_free(w->d);
     bj_rules_free(w->rules);
+    bj_applications_free(w->applications);
     bj_factors_free(w->h);
     bj_records_free(w->r);
     bj_upsert_free(w->u);
@@ -129,6 +133,7 @@ static const char node1[] =
     "{\"read_bytes\":7,\"write_bytes\":9},\"sdb\":{\"read_bytes\":1}}";
 static const char node2[] =
     ",\"cpu_usec\":7960000000,\"memory_held_peak_bytes\":1073741824,"
+    "\"memory_held_peak_charged\":true,"
     "\"memory_charged_peak_bytes\":4294967296,"
     "\"io_read_bytes\":24,\"energy_policy\":\"hybrid\",\"energy_uj\":"
     "{\"hybrid\":{\"cpu\":1600000000,\"gpu\":100000000},\"usage\":"

@@ -120,8 +120,8 @@ static const char all_runs[] =
 
 /* Import a text that arrives in two parts, with a new source for the second
  * one, and then all of it again: the result does not depend on the cut. */
-static void check_cut(const char *what, const char *text, const char *want,
-                      size_t cut)
+static void check_cut(const char *what, const char *text, const char *sql,
+                      const char *want, size_t cut)
 {
     struct world w;
     char head[2048];
@@ -133,7 +133,7 @@ static void check_cut(const char *what, const char *text, const char *want,
     open_all(&w);
     add(&w, "20261120", text + cut);
     take(&w);
-    char *got = query(w.s, all_runs);
+    char *got = query(w.s, sql);
     if (strcmp(got, want) != 0)
         fail_msg("%s, cut at %zu:\n%s", what, cut, got);
     free(got);
@@ -144,7 +144,7 @@ static void check_cut(const char *what, const char *text, const char *want,
     close_all(&w);
     open_all(&w);
     assert_true(take(&w) > 0);
-    got = query(w.s, all_runs);
+    got = query(w.s, sql);
     if (strcmp(got, want) != 0)
         fail_msg("%s, again after a cut at %zu:\n%s", what, cut, got);
     free(got);
@@ -153,17 +153,17 @@ static void check_cut(const char *what, const char *text, const char *want,
 }
 
 /* Cut before and after each newline, or alternately. */
-static void check_cuts(const char *what, const char *text, const char *want,
-                       unsigned *turn)
+static void check_cuts(const char *what, const char *text, const char *sql,
+                       const char *want, unsigned *turn)
 {
     const bool both = bj_rounds(1, 0);
     for (const char *p = text; p; p = strchr(p + 1, '\n')) {
         size_t cut = (size_t)(p - text);
         bool after = cut > 0 && (*turn)++ % 2;
         if (both || !after)
-            check_cut(what, text, want, cut);
+            check_cut(what, text, sql, want, cut);
         if (cut > 0 && (both || after))
-            check_cut(what, text, want, cut + 1);
+            check_cut(what, text, sql, want, cut + 1);
     }
 }
 
@@ -172,8 +172,162 @@ static void test_pbs_runs(void **state)
     (void)state;
     unsigned turn = 0;
     for (size_t i = 0; i < sizeof(pbs_cases) / sizeof(pbs_cases[0]); i++)
-        check_cuts(pbs_cases[i].what, pbs_cases[i].text, pbs_cases[i].want,
-                   &turn);
+        check_cuts(pbs_cases[i].what, pbs_cases[i].text, all_runs,
+                   pbs_cases[i].want, &turn);
+}
+
+/* --- released nodes: 12:00:00 is 1795176000 */
+
+#define AT(time, type, id) "11/20/2026 12:0" time ";" type ";" id ".s;"
+#define JOB_OF "user=anna ctime=1000 start=1795176000 "
+#define ALL                                                                    \
+    "exec_host=n1/0*2+n2/3*4 exec_vnode=(n1:ncpus=2:mem=200mb)+"               \
+    "(n2:ncpus=4:ngpus=1:mem=400mb) Resource_List.ncpus=6 "                    \
+    "Resource_List.mem=600mb "
+#define SOME                                                                   \
+    "exec_host=n1/0*2 exec_vnode=(n1:ncpus=2:mem=200mb) "                      \
+    "Resource_List.ncpus=2 Resource_List.mem=200mb "
+#define LEAST                                                                  \
+    "exec_host=n1/0 exec_vnode=(n1:ncpus=1:mem=100mb) Resource_List.ncpus=1 "  \
+    "Resource_List.mem=100mb "
+#define USED(wall)                                                             \
+    "resources_used.cput=00:02:00 resources_used.walltime=" wall " "
+#define LAST(time, size, end, wall)                                            \
+    AT(time, "e", "1")                                                         \
+    JOB_OF size USED(wall) "\n" AT(time, "E", "1") JOB_OF ALL                  \
+        "end=" end " Exit_status=0 run_count=1 " USED(wall) "\n"
+
+static const char size_sql[] =
+    "SELECT state, cpus, nodes, gpus, memory_requested_bytes >> 20,"
+    " memory_allocated_bytes >> 20, (SELECT text FROM hosts WHERE id = hosts),"
+    " elapsed, cpu_sec, node_sec, gpu_sec, memory_mib_sec,"
+    " (SELECT sum(cpu_sec) || ' ' || sum(mem_mib_sec) FROM rollup_day) FROM job"
+    " UNION ALL SELECT -z.number, z.cpus, z.nodes, z.gpus,"
+    " z.memory_allocated_bytes >> 20, z.start - 1795176000, h.text, z.\"end\" -"
+    " 1795176000, z.elapsed, 0, 0, 0, '' FROM job_size AS z JOIN hosts AS h ON"
+    " h.id = z.hosts ORDER BY 1 DESC, 8";
+
+static const struct {
+    const char *what, *text, *want;
+} size_cases[] = {
+    {"nodes released once",
+     AT("0:00", "S", "1") JOB_OF ALL "\n" AT("0:30", "u", "1")
+         JOB_OF ALL USED("00:00:00") "\n" AT("0:30", "c", "1") JOB_OF SOME
+     "\n" LAST("2:00", SOME, "1795176120", "00:02:00"),
+     /* 6 CPUs for 30 s, 2 for 90 s */
+     "4|6|2|1|600|600|n[1-2]|120|360|150|30|36000|360 36000\n"
+     "0|6|2|1|600|0|n[1-2]|30|30|0|0|0|\n"
+     "-1|2|1|0|200|30|n1|120|90|0|0|0|\n"},
+    {"nodes released twice; PBS's run time is shorter than the clock's",
+     AT("0:00", "S", "1") JOB_OF ALL "\n" AT("0:30", "u", "1") JOB_OF ALL
+     "\n" AT("0:30", "c", "1") JOB_OF SOME "\n" AT("1:00", "u", "1") JOB_OF SOME
+     "\n" AT("1:00", "c", "1") JOB_OF LEAST
+     "\n" LAST("2:00", LEAST, "1795176120", "00:01:55"),
+     /* 6 for 30 s, 2 for 30 s, 1 for 55 s */
+     "4|6|2|1|600|600|n[1-2]|115|295|145|30|29500|295 29500\n"
+     "0|6|2|1|600|0|n[1-2]|30|30|0|0|0|\n"
+     "-1|2|1|0|200|30|n1|60|30|0|0|0|\n"
+     "-2|1|1|0|100|60|n1|120|55|0|0|0|\n"},
+    {"two changes in one second, and the end in the second of the last",
+     AT("0:00", "S", "1") JOB_OF ALL "\n" AT("0:30", "u", "1") JOB_OF ALL
+     "\n" AT("0:30", "c", "1") JOB_OF SOME "\n" AT("0:30", "u", "1") JOB_OF SOME
+     "\n" AT("0:30", "c", "1") JOB_OF LEAST
+     "\n" LAST("0:30", LEAST, "1795176030", "00:00:30"),
+     "4|6|2|1|600|600|n[1-2]|30|180|60|30|18000|180 18000\n"
+     "0|6|2|1|600|0|n[1-2]|30|30|0|0|0|\n"
+     "-1|1|1|0|100|30|n1|30|0|0|0|0|\n"},
+    {"the start of the run is not in the files",
+     AT("0:30", "u", "1") JOB_OF ALL "\n" AT("0:30", "c", "1") JOB_OF SOME
+     "\n" LAST("2:00", SOME, "1795176120", "00:02:00"),
+     "4|6|2|1|600|600|n[1-2]|120|360|150|30|36000|360 36000\n"
+     "0|6|2|1|600|0|n[1-2]|30|30|0|0|0|\n"
+     "-1|2|1|0|200|30|n1|120|90|0|0|0|\n"},
+    {"the run is requeued: PBS writes no record e, and R has the last size",
+     AT("0:00", "S", "1") JOB_OF ALL "\n" AT("0:30", "u", "1") JOB_OF ALL
+     "\n" AT("0:30", "c", "1") JOB_OF SOME "\n" AT("1:00", "R", "1") JOB_OF SOME
+     "end=1795176060 Exit_status=-11 run_count=1 " USED("00:01:00") "\n",
+     "11|6|2|1|600|600|n[1-2]|60|240|90|30|24000|240 24000\n"
+     "0|6|2|1|600|0|n[1-2]|30|30|0|0|0|\n"
+     "-1|2|1|0|200|30|n1|60|30|0|0|0|\n"},
+    {"what the run had before is not known: no sums of it",
+     AT("0:30", "c", "1") JOB_OF SOME
+     "\n" LAST("2:00", SOME, "1795176120", "00:02:00"),
+     "4|6|2|1|600|600|n[1-2]|120|||||720 72000\n"
+     "0|2|1|0|200|30|n1|120||0|0|0|\n"},
+};
+
+static void test_pbs_sizes(void **state)
+{
+    (void)state;
+    unsigned turn = 0;
+    for (size_t i = 0; i < sizeof(size_cases) / sizeof(size_cases[0]); i++)
+        check_cuts(size_cases[i].what, size_cases[i].text, size_sql,
+                   size_cases[i].want, &turn);
+}
+
+/* What earlier records said of a job counts when the program was restarted
+ * between: when it started, and for how long it was suspended. */
+static void test_pbs_restart(void **state)
+{
+    struct world w;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    add(&w, "20261120",
+        AT("0:00", "Q", "2") "user=anna ctime=1000\n" AT("0:00", "S", "1")
+            JOB_OF "Resource_List.walltime=00:10:00\n" AT(
+                "0:10", "z", "1") "\n" AT("0:20", "r", "1") "\n");
+    take(&w);
+    close_all(&w);
+    open_all(&w);
+    add(&w, "20261120",
+        AT("0:30", "a", "1") "Resource_List.walltime=00:20:00\n" AT(
+            "0:40", "z", "1") "\n" AT("0:50", "a",
+                                      "2") "Resource_List.walltime=00:05:00\n");
+    take(&w);
+    expect(w.s,
+           "SELECT jobid, state, suspended, time_limit FROM job ORDER BY jobid",
+           "1.s|3|10|1200\n2.s|1||300\n");
+    add(&w, "20261120", AT("1:00", "r", "1") "\n");
+    take(&w);
+    expect(w.s, "SELECT state, suspended FROM job WHERE jobid = '1.s'",
+           "2|30\n");
+    add(&w, "20261120", AT("1:10", "z", "1") "\n");
+    take(&w);
+    close_all(&w);
+    open_all(&w); /* it is not known since when it is suspended */
+    add(&w, "20261120", AT("1:20", "r", "1") "\n");
+    take(&w);
+    expect(w.s, "SELECT state, suspended FROM job WHERE jobid = '1.s'",
+           "2|30\n");
+    world_close(&w);
+}
+
+/* Until it ends, a job that released nodes runs with what it started with;
+ * suspended time and an end by a requeue count. */
+static void test_pbs_sizes_others(void **state)
+{
+    struct world w;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    add(&w, "20261120",
+        AT("0:00", "S", "1") JOB_OF ALL "\n" AT("0:10", "z", "1") "\n" AT(
+            "0:20", "r", "1") "\n" AT("0:30", "u", "1") JOB_OF ALL
+        "\n" AT("0:30", "c", "1") JOB_OF SOME "\n");
+    take(&w);
+    expect(w.s, size_sql,
+           "2|6|2|1|600|600|n[1-2]||||||0 0\n" /* elapsed is not known yet */
+           "0|6|2|1|600|0|n[1-2]|30|20|0|0|0|\n"
+           "-1|2|1|0|200|30|n1|||0|0|0|\n");
+    add(&w, "20261120",
+        AT("1:00", "R", "1") JOB_OF SOME
+        "end=1795176060 Exit_status=-11 run_count=1 " USED("00:00:50") "\n");
+    take(&w);
+    /* 6 CPUs for 20 s, 2 for 30 s */
+    expect(w.s, size_sql,
+           "11|6|2|1|600|600|n[1-2]|50|180|70|20|18000|180 18000\n"
+           "0|6|2|1|600|0|n[1-2]|30|20|0|0|0|\n"
+           "-1|2|1|0|200|30|n1|60|30|0|0|0|\n");
+    world_close(&w);
 }
 
 /* A run waits since the one before was requeued; its etime is that of the first
@@ -228,6 +382,31 @@ static void take_qstat(struct world *w, const char *path)
     free(text);
 }
 
+/* The nodes of these jobs, and what job 92 had when. */
+static void check_nodes(const struct world *w)
+{
+    /* exec_host=pbshost/8+n2/1*3, pbshost/3*3+pbshost/4*3+pbshost/5; a waiting
+     * job has chunks (nodect) only */
+    expect(w->s,
+           "SELECT DISTINCT nodelist, nodes FROM job_v WHERE start_sec > 0"
+           " ORDER BY 1",
+           "n2|1\nn2,pbshost|2\npbshost|1\n");
+    expect(w->s, "SELECT name FROM host ORDER BY name", "n2\npbshost\n");
+    expect(w->s,
+           "SELECT count(*) > 0, count(nodelist), count(nodes) FROM job_v"
+           " WHERE start_sec IS NULL",
+           "1|0|0\n");
+    /* Job 92: 4 CPUs on two nodes from 04:18:26 on, 1 CPU from 04:18:35 on;
+     * PBS's run time is 45 s. */
+    expect(w->s,
+           "SELECT j.cpus, j.nodes, j.elapsed_seconds, j.cpu_sec, j.node_sec,"
+           " j.memory_mib_sec, group_concat(z.nodelist || ' ' || z.cpus || ' '"
+           " || z.elapsed_seconds, '; ') FROM job_v AS j JOIN job_size_v AS z"
+           " ON z.job = j.id WHERE j.jobid = '92.pbshost'",
+           "4|2|45|72|54|6300|n2,pbshost 4 9; pbshost 1 36\n");
+    expect(w->s, "SELECT count(DISTINCT job) FROM job_size", "1\n");
+}
+
 /* Recorded from OpenPBS 23.06: accounts with quotes, newlines and records of
  * root, arrays, jobs that were requeued, deleted, suspended and killed.  What
  * qstat reports afterwards of jobs that have ended changes none of it. */
@@ -274,10 +453,20 @@ static void test_openpbs(void **state)
            " WHERE jobid = '46.pbshost'",
            "7|23\n");
     expect(w.s,
+           "SELECT name, time_limit_seconds FROM job_v WHERE jobid ="
+           " '55.pbshost'",
+           "newname|1200\n");
+    /* D records name who deleted: 27, one of them of an array */
+    expect(w.s,
+           "SELECT count(*) FROM job_v WHERE reason = 'deleted by "
+           "root@pbshost'",
+           "26\n");
+    expect(w.s,
            "SELECT state, start_sec, end_sec FROM job_v"
            " WHERE jobid = '34.pbshost' ORDER BY start_sec",
            "requeued|1795839137|1795839157\n"
            "completed|1795839162|1795839183\n");
+    check_nodes(&w);
     world_close(&w);
 }
 
@@ -542,6 +731,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pbs_runs),
         cmocka_unit_test(test_pbs_waits),
+        cmocka_unit_test(test_pbs_sizes),
+        cmocka_unit_test(test_pbs_sizes_others),
+        cmocka_unit_test(test_pbs_restart),
         cmocka_unit_test(test_openpbs),
         cmocka_unit_test(test_zone),
         cmocka_unit_test(test_same_transaction),

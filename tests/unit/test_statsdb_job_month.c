@@ -100,7 +100,7 @@ static void test_created(void **state)
            "SELECT n, count(*) FROM (SELECT count(*) AS n FROM pg_inherits AS i"
            " JOIN pg_class AS c ON c.oid = i.inhparent AND c.relkind = 'p'"
            " GROUP BY c.oid) AS t GROUP BY n ORDER BY n",
-           "4|9\n");
+           "4|11\n");
     bj_upsert_free(u);
     bj_store_close(s);
 }

@@ -190,7 +190,11 @@ static void test_find(void **state)
     struct bj_acct_filter f = make_filter(&bad);
     struct bj_acct_ids ids;
     assert_int_equal(bj_acct_find(w->s, &f, &ids, &err), -EINVAL);
-    assert_string_equal(err.msg, "state: unknown state 'tired'; see --help");
+    assert_string_equal(
+        err.msg, "state: unknown state 'tired'; expected unknown, pending, "
+                 "running, suspended, completed, failed, cancelled, timeout, "
+                 "oom, node_fail, preempted, requeued, deadline, boot_fail, "
+                 "resized, or a state of Slurm");
 }
 
 /* Filters by user, account, time and ids use an index and read only matching

@@ -161,8 +161,6 @@ static void test_schedule(void **state)
     struct bj_mail_schedule s;
     int64_t since, until;
     (void)state;
-    setenv("TZ", "UTC", 1);
-    tzset();
     OK(bj_mail_schedule(&c, &s, &err));
     assert_true(bj_mail_is_quiet(&s, utc("2026-11-23T22:00")));
     assert_true(bj_mail_is_quiet(&s, utc("2026-11-23T06:29")));
@@ -210,8 +208,6 @@ static void post_open(struct post *p, const char *choice)
     derive_rig_open(&p->w);
     snprintf(p->dir, sizeof(p->dir), "/tmp/bj-mails-XXXXXX");
     assert_non_null(mkdtemp(p->dir));
-    setenv("TZ", "UTC", 1);
-    tzset();
     p->conf = (struct bj_mail_conf){.send = strdup("directory"),
                                     .choice = strdup(choice),
                                     .from = strdup("batch@example.org"),

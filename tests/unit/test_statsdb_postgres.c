@@ -63,7 +63,7 @@ static void test_errno(void **state)
     assert_int_equal(bj_postgres_errno("57P01"), -ENOLINK);
     assert_int_equal(bj_postgres_errno("57014"), -EINTR);
     assert_int_equal(bj_postgres_errno("53100"), -ENOSPC);
-    assert_int_equal(bj_postgres_errno("53200"), -ENOMEM);
+    assert_int_equal(bj_postgres_errno("53200"), -EBUSY);
     assert_int_equal(bj_postgres_errno("53300"), -EBUSY);
     assert_int_equal(bj_postgres_errno("40001"), -EBUSY);
     assert_int_equal(bj_postgres_errno("58030"), -EIO);

@@ -43,11 +43,12 @@ static void test_record(void **state)
         expect(s,
                "SELECT c.name, jobid, h.name, slurm_node, start, r.\"end\","
                " u.name, uid, a.name, cpus, cpu_usec, memory_held_peak_bytes,"
-               " oom_kills, energy_gap, complete FROM node_record r"
+               " memory_held_peak_charged, oom_kills, energy_gap, complete "
+               "FROM node_record r"
                " JOIN cluster c ON c.id = cluster JOIN host h ON h.id = host"
                " JOIN user u ON u.id = user JOIN account a ON a.id = account",
                "alpha|4711|node07||1763649000|1763650000|anna|1000|physics|4|"
-               "3998211000|8123456789||0|\n");
+               "3998211000|8123456789|0||0|\n");
         expect(s,
                "SELECT p.text, c.text, microjoules FROM node_energy"
                " JOIN word p ON p.id = policy JOIN word c ON c.id = component"
@@ -79,6 +80,43 @@ static void test_record(void **state)
            "1763649000|usage|cpu|90000001\n1763649000|usage|dram|1300000\n");
     assert_int_equal(bj_db_check(bj_store_db(s), NULL), 0);
     bj_upsert_free(u);
+    bj_records_free(r);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* A record of held memory without the mark says that the peak is none of memory
+ * charged, also where a former record of the run had it; without held memory,
+ * nothing is known. */
+static void test_held_charged(void **state)
+{
+    (void)state;
+    static const char run[] = "{\"format\":1,\"jobid\":\"7\",\"host\":\"n1\","
+                              "\"start\":1763649000,\"end\":1763650000%s}";
+    static const struct {
+        const char *more, *want;
+    } records[] = {
+        {"", "|\n"},
+        {",\"memory_held_peak_bytes\":0", "0|\n"},
+        {",\"memory_held_peak_bytes\":5,\"memory_held_peak_charged\":true",
+         "5|1\n"},
+        {",\"memory_held_peak_bytes\":6", "6|0\n"},
+    };
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_records *r;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_records_new(s, &r, &err), 0);
+    for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
+        char text[400];
+        snprintf(text, sizeof(text), run, records[i].more);
+        put(r, text);
+        expect(s,
+               "SELECT memory_held_peak_bytes, memory_held_peak_charged FROM"
+               " node_record",
+               records[i].want);
+    }
     bj_records_free(r);
     bj_store_close(s);
     fixture_close(&f);
@@ -265,9 +303,8 @@ static void test_bad_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),
-        cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_spool),
+        cmocka_unit_test(test_record),   cmocka_unit_test(test_held_charged),
+        cmocka_unit_test(test_invalid),  cmocka_unit_test(test_spool),
         cmocka_unit_test(test_bad_file),
     };
     return cmocka_run_group_tests_name("statsdb_record", tests, NULL, NULL);

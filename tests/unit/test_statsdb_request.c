@@ -1,5 +1,5 @@
-/* The next request of single jobs: options and what they replace, for Slurm,
- * PBS and LSF. */
+/* The next request of single jobs: options and what they replace, for Slurm and
+ * LSF; for PBS: test_statsdb_request_pbs.c. */
 #include "base/buf.h"
 #include "report/request.h"
 #include "store/db.h"
@@ -16,7 +16,7 @@
 #define NO BJ_SQL_NULL
 
 /* Single requests: those that contradicted themselves when each option was
- * computed alone, PBS, and LSF. */
+ * computed alone, and LSF. */
 static const struct {
     const char *system, *line;
     int64_t nodes, cpus, gpus, memory; /* GiB */
@@ -165,69 +165,6 @@ static const struct {
      {NO, GIB(6), NO, NO, NO, NO, NO, NO, false, false},
      "--mem=6G",
      ""},
-    {"pbs",
-     "-l select=1:ncpus=8:mem=64gb -l walltime=10:00:00 job.sh",
-     1,
-     8,
-     0,
-     64,
-     {7200, GIB(6), NO, NO, 2, NO, NO, NO, false, false},
-     "-l select=1:ncpus=2:mem=6gb -l walltime=02:00:00",
-     "select=1:ncpus=8:mem=64gb|walltime=10:00:00"},
-    {"pbs",
-     "-l select=1:ncpus=4:mpiprocs=4:ngpus=2:mem=64gb job.sh",
-     1,
-     4,
-     2,
-     64,
-     {NO, NO, NO, NO, NO, 1, NO, NO, false, false},
-     "-l select=1:ncpus=4:mpiprocs=4:ngpus=1:mem=64gb",
-     "select=1:ncpus=4:mpiprocs=4:ngpus=2:mem=64gb"},
-    {"pbs",
-     "-l select=2:ncpus=4:mem=32gb job.sh",
-     2,
-     8,
-     0,
-     64,
-     {NO, NO, NO, GIB(48), NO, NO, NO, NO, false, false},
-     "-l select=2:ncpus=4:mem=48gb",
-     "select=2:ncpus=4:mem=32gb"},
-    {"pbs",
-     "-l ncpus=8,mem=64gb job.sh",
-     1,
-     8,
-     0,
-     64,
-     {NO, GIB(6), NO, NO, 2, NO, NO, NO, false, false},
-     "-l ncpus=2 -l mem=6gb",
-     "ncpus=8|mem=64gb"},
-    {"pbs",
-     "-l mem=64gb job.sh",
-     2,
-     8,
-     0,
-     64,
-     {NO, GIB(6), NO, NO, NO, NO, NO, NO, false, false},
-     NULL,
-     NULL},
-    {"pbs",
-     "job.sh",
-     1,
-     8,
-     0,
-     64,
-     {97200, GIB(6), NO, NO, 2, NO, NO, NO, false, false},
-     "-l walltime=27:00:00",
-     ""},
-    {"pbs",
-     "-l select=1:ncpus=8+1:ncpus=4 job.sh",
-     2,
-     12,
-     0,
-     64,
-     {NO, GIB(6), NO, NO, NO, NO, NO, NO, false, false},
-     NULL,
-     NULL},
     {"lsf",
      "./prog -n 8",
      1,
@@ -257,12 +194,15 @@ static void test_requests(void **state)
         struct bj_buf replaces = {0};
         const struct bj_request_job job = {bj_slice_str(requests[i].system),
                                            bj_slice_str(requests[i].line),
+                                           {NULL, 0},
                                            requests[i].nodes,
                                            requests[i].cpus,
                                            requests[i].cpus,
                                            requests[i].gpus,
                                            GIB(requests[i].memory),
-                                           0};
+                                           0,
+                                           {NULL, 0},
+                                           {NULL, 0}};
         bj_request_next(&job, &requests[i].need, &arena, &got);
         const char *want = requests[i].options;
         if (!bj_slice_eq(got.all, bj_slice_str(want)))
@@ -279,6 +219,166 @@ static void test_requests(void **state)
             fail_msg("%s replaces %.*s", requests[i].line, (int)replaces.len,
                      replaces.p ? replaces.p : "nothing");
         bj_buf_free(&replaces);
+        bj_arena_free(&arena);
+    }
+}
+
+/* Requests of jobs whose script is known: what the script says is replaced
+ * where it is written, unless the submit line says otherwise. */
+static const struct {
+    const char *line, *script;
+    int64_t nodes, cpus, gpus, memory; /* GiB */
+    struct bj_request_need need;
+    const char *options, *replaces, *places, *lines;
+} scripts[] = {
+    {"sbatch job.sh",
+     "2 --mem=64G; 3 -c 4",
+     1,
+     4,
+     0,
+     64,
+     {NO, GIB(3), NO, NO, NO, NO, NO, NO, false, false},
+     "--mem=3G",
+     "--mem=64G",
+     "2",
+     "#SBATCH --mem=3G"},
+    /* fewer CPUs, with memory that depends on them */
+    {"sbatch job.sh",
+     "4 -c 8; 9 --mem-per-cpu=4G",
+     1,
+     8,
+     0,
+     32,
+     {NO, GIB(20), NO, NO, 1, NO, NO, 1, true, false},
+     "-c 1 --mem=20G",
+     "-c 8|--mem-per-cpu=4G",
+     "4|9",
+     "#SBATCH -c 1|#SBATCH --mem=20G"},
+    /* the submit line overrides the script: so does the change */
+    {"sbatch --mem=64G job.sh",
+     "2 --mem=1G; 3 -t 60",
+     1,
+     1,
+     0,
+     64,
+     {7200, GIB(3), NO, NO, NO, NO, NO, NO, false, false},
+     "--mem=3G -t 02:00:00",
+     "--mem=64G|-t 60",
+     "|3",
+     "--mem=3G|#SBATCH -t 02:00:00"},
+    /* an option that the script does not have */
+    {"sbatch job.sh",
+     "none",
+     1,
+     1,
+     0,
+     64,
+     {NO, GIB(3), NO, NO, NO, NO, NO, NO, false, false},
+     "--mem=3G",
+     "",
+     "",
+     "#SBATCH --mem=3G"},
+    /* several nodes: nothing could be said without the script */
+    {"sbatch job.sh",
+     "2 -N 2; 3 --ntasks-per-node=4; 4 --mem=64G",
+     2,
+     8,
+     0,
+     128,
+     {NO, GIB(3), GIB(5), NO, NO, NO, NO, NO, false, false},
+     "--mem=3G",
+     "--mem=64G",
+     "4",
+     "#SBATCH --mem=3G"},
+    {"sbatch job.sh",
+     "2 -n 8; 3 --gres=gpu:a100:4; 4 --mem=64G",
+     1,
+     8,
+     4,
+     64,
+     {NO, NO, NO, NO, NO, 1, NO, 8, false, false},
+     "--gres=gpu:a100:1",
+     "--gres=gpu:a100:4",
+     "3",
+     "#SBATCH --gres=gpu:a100:1"},
+    /* what cannot be read is not advised */
+    {"sbatch job.sh",
+     "2 --mem=64G; 0 ?",
+     1,
+     4,
+     0,
+     64,
+     {NO, GIB(3), NO, NO, NO, NO, NO, NO, false, false},
+     "",
+     "",
+     "",
+     ""},
+    {"sbatch --mem-per-cpu=4G job.sh",
+     "2 --mem=64G",
+     1,
+     16,
+     0,
+     64,
+     {NO, GIB(3), NO, NO, NO, NO, NO, NO, false, false},
+     "",
+     "",
+     "",
+     ""},
+    /* quotes on the submit line: its options are not known */
+    {"sbatch --comment='a b' job.sh",
+     "2 --mem=64G",
+     1,
+     1,
+     0,
+     64,
+     {NO, GIB(3), NO, NO, NO, NO, NO, NO, false, false},
+     "--mem=3G",
+     "",
+     "",
+     "#SBATCH --mem=3G"},
+};
+
+static void test_scripts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+        struct bj_arena arena = {0};
+        struct bj_request got;
+        struct bj_buf text[3] = {{0}, {0}, {0}};
+        const struct bj_request_job job = {
+            .system = BJ_SLICE("slurm"),
+            .submit_line = bj_slice_str(scripts[i].line),
+            .script = bj_slice_str(scripts[i].script),
+            .nodes = scripts[i].nodes,
+            .cpus = scripts[i].cpus,
+            .cpus_requested = scripts[i].cpus,
+            .gpus = scripts[i].gpus,
+            .memory = GIB(scripts[i].memory)};
+        bj_request_next(&job, &scripts[i].need, &arena, &got);
+        unsigned n = 0;
+        for (unsigned k = 0; k < BJ_REQUEST_PARTS; k++) {
+            const struct bj_request_change *c = &got.of[k];
+            const struct bj_slice of[] = {c->replaces, c->places, c->line};
+            for (unsigned m = 0; c->option.n > 0 && m < 3; m++) {
+                bj_buf_str(&text[m], n > 0 ? "|" : "");
+                bj_buf_slice(&text[m], of[m]);
+            }
+            n += c->option.n > 0;
+        }
+        const char *want[] = {scripts[i].replaces, scripts[i].places,
+                              scripts[i].lines};
+        if (!bj_slice_eq(got.all, bj_slice_str(scripts[i].options)))
+            fail_msg("%s with %s:\n  %.*s\ninstead of\n  %s", scripts[i].line,
+                     scripts[i].script, (int)got.all.n,
+                     got.all.p ? got.all.p : "", scripts[i].options);
+        for (unsigned m = 0; m < 3; m++) {
+            if (!bj_slice_eq((struct bj_slice){text[m].p, text[m].len},
+                             bj_slice_str(want[m])))
+                fail_msg("%s with %s: %.*s instead of %s", scripts[i].line,
+                         scripts[i].script, (int)text[m].len,
+                         text[m].p ? text[m].p : "", want[m]);
+            bj_buf_free(&text[m]);
+        }
         bj_arena_free(&arena);
     }
 }
@@ -314,6 +414,7 @@ static void test_rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_requests),
+                                       cmocka_unit_test(test_scripts),
                                        cmocka_unit_test(test_rounding)};
     return cmocka_run_group_tests_name("request", tests, NULL, NULL);
 }

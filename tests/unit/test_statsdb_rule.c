@@ -114,8 +114,8 @@ static size_t judged(const struct bj_rules *r, const char *cluster,
 {
     const struct bj_rule_job job = {bj_slice_str(cluster),
                                     bj_slice_str(partition), BJ_SLICE("q")};
-    return bj_rules_judge(r, &job, &(struct bj_rule_facts){0, fact}, 1, found,
-                          max);
+    return bj_rules_judge(r, &job, &(struct bj_rule_facts){0, fact, NULL}, 1,
+                          found, max);
 }
 
 /* Check the names of the findings, separated by blanks. */
@@ -320,6 +320,40 @@ static const struct {
     {"mem_efficiency=130", "memory_over_100"},
     {"energy=2000000 energy_used=100000 energy_reserved=310000",
      "energy_reserved"},
+    /* uneven work */
+    {"nodes_uneven=1 node_deviation=20.1", "nodes_uneven"},
+    {"nodes_uneven=1 node_deviation=20", ""},
+    {"nodes_uneven=1 node_deviation=90 runtime=600", ""},
+    {"nodes_uneven=0 node_deviation=0", ""},
+    {"nodes_uneven=1 node_deviation=99 nodes_unused=1", "nodes_unused"},
+    {"gpus=8 gpu_efficiency=80 gpus_uneven=1 gpu_deviation=20.1",
+     "gpus_uneven"},
+    {"gpus=8 gpu_efficiency=80 gpus_uneven=1 gpu_deviation=20", ""},
+    {"gpus=8 gpu_efficiency=15 gpus_uneven=1 gpu_deviation=90", "gpu_very_low"},
+    /* leaks */
+    {"out_of_memory=0 mem_steady=80.1 mem_growth=10.1 mem_forecast=100.1 "
+     "mem_rise=1",
+     "leak"},
+    {"out_of_memory=0 mem_steady=80 mem_growth=90 mem_forecast=900 mem_rise=1",
+     ""},
+    {"out_of_memory=0 mem_steady=99 mem_growth=10 mem_forecast=900 mem_rise=1",
+     ""},
+    {"out_of_memory=0 mem_steady=99 mem_growth=90 mem_forecast=100 mem_rise=1",
+     ""},
+    {"state=8 out_of_memory=1 mem_steady=80.1 mem_growth=30.1 mem_rise=1",
+     "oom oom_leak"},
+    {"state=8 out_of_memory=1 mem_steady=80 mem_growth=90 mem_rise=1", "oom"},
+    /* times without use */
+    {"state=5 out_of_memory=0 idle_end=1001", "hang"},
+    {"state=5 out_of_memory=0 idle_end=1000", ""},
+    {"state=5 out_of_memory=0 idle_end=600 runtime=2000", ""},
+    {"state=5 out_of_memory=0 idle_end=601 runtime=2000", "hang"},
+    {"state=7 out_of_memory=0 idle_end=5000", "hang timeout"},
+    {"state=7 out_of_memory=0 idle_end=5000 interactive=1", "timeout"},
+    {"idle_end=1001", "idle_end"},
+    {"idle_end=1000", ""},
+    {"idle_start=1001", "idle_start"},
+    {"idle_start=1000", ""},
 };
 
 /* The good job, changed by "fact=value ...". */
@@ -414,7 +448,7 @@ static void test_trace(void **state)
                                         BJ_SLICE("")};
         double fact[BJ_FACT_COUNT];
         change_job(site_cases[i].change, fact);
-        const struct bj_rule_facts facts = {0, fact};
+        const struct bj_rule_facts facts = {0, fact, NULL};
         struct bj_rule_match found[BJ_RULES_MAX];
         struct bj_rule_trace t;
         size_t n = bj_rules_judge(r, &job, &facts, 1, found, BJ_RULES_MAX);

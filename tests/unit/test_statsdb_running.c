@@ -53,7 +53,7 @@ static size_t judged(const struct bj_rules *rules,
     unsigned n = bj_rules_windows(rules, window);
     for (unsigned i = 0; i < n; i++) {
         bj_running_facts(j, window[i], GRACE, NOW, fact[i]);
-        facts[i] = (struct bj_rule_facts){window[i], fact[i]};
+        facts[i] = (struct bj_rule_facts){window[i], fact[i], NULL};
     }
     return bj_rules_judge(rules, &job, facts, n, found, BJ_RUNNING_FOUND);
 }
@@ -75,7 +75,9 @@ static void test_idle(void **state)
     assert_string_equal(found[0].rule->name, "running_no_progress");
     assert_string_equal(found[1].rule->name, "running_gpus_unused");
     assert_true(found[1].value > 1.9 && found[1].value < 2.1);
-    assert_string_equal(found[1].rule->text, "GPUs unused for 1 h: {value}.");
+    assert_string_equal(
+        found[1].rule->text,
+        "The job has not used {value} of its GPUs for 1 h{names}.");
     bj_rules_free(rules);
 }
 

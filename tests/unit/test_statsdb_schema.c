@@ -41,69 +41,74 @@ static void add_rows(struct bj_db *db, const char *sql, struct bj_buf *to)
 
 /* Columns, primary keys, other indexes, views, triggers: one a line, sorted. */
 static const char *const sqlite[] = {
-    "SELECT m.name || '.' || c.name || ' ' || CASE c.type WHEN 'INTEGER' THEN"
-    " 'INT' WHEN 'ANY' THEN 'TEXT' ELSE c.type END || CASE WHEN c.\"notnull\" "
-    "OR"
-    " c.pk > 0 THEN ' NOT NULL' ELSE '' END || CASE WHEN c.pk > 0 THEN ' key ' "
-    "||"
-    " c.pk ELSE '' END || CASE WHEN c.hidden IN (2, 3) THEN ' generated' ELSE "
-    "''"
-    " END FROM sqlite_schema AS m JOIN pragma_table_xinfo(m.name) AS c WHERE"
-    " m.type = 'table' AND m.name NOT LIKE 'sqlite%' ORDER BY 1",
-    "SELECT i.name || CASE WHEN i.\"unique\" THEN ' unique' ELSE '' END || CASE"
-    " WHEN i.partial THEN ' partial' ELSE '' END || ' ' || m.name || '(' ||"
-    " (SELECT group_concat(coalesce(name, '?')) FROM"
-    " pragma_index_xinfo(i.name) WHERE key) || ')' FROM sqlite_schema AS m JOIN"
-    " pragma_index_list(m.name) AS i WHERE m.type = 'table' AND i.origin = 'c'"
-    " ORDER BY 1",
-    "SELECT m.name || '(' || group_concat(c.name) || ')' FROM sqlite_schema AS "
-    "m"
-    " JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'view' GROUP BY "
-    "m.name"
-    " ORDER BY 1",
-    "SELECT name || ' ' || tbl_name FROM sqlite_schema WHERE type = 'trigger'"
-    " ORDER BY 1",
+    ("SELECT m.name || '.' || c.name || ' ' || CASE c.type WHEN 'INTEGER' THEN"
+     " 'INT' WHEN 'ANY' THEN 'TEXT' ELSE c.type END || CASE WHEN c.\"notnull\" "
+     "OR"
+     " c.pk > 0 THEN ' NOT NULL' ELSE '' END || CASE WHEN c.pk > 0 THEN ' key "
+     "' "
+     "||"
+     " c.pk ELSE '' END || CASE WHEN c.hidden IN (2, 3) THEN ' generated' ELSE "
+     "''"
+     " END FROM sqlite_schema AS m JOIN pragma_table_xinfo(m.name) AS c WHERE"
+     " m.type = 'table' AND m.name NOT LIKE 'sqlite%' ORDER BY 1"),
+    ("SELECT i.name || CASE WHEN i.\"unique\" THEN ' unique' ELSE '' END || "
+     "CASE"
+     " WHEN i.partial THEN ' partial' ELSE '' END || ' ' || m.name || '(' ||"
+     " (SELECT group_concat(coalesce(name, '?')) FROM"
+     " pragma_index_xinfo(i.name) WHERE key) || ')' FROM sqlite_schema AS m "
+     "JOIN"
+     " pragma_index_list(m.name) AS i WHERE m.type = 'table' AND i.origin = 'c'"
+     " ORDER BY 1"),
+    ("SELECT m.name || '(' || group_concat(c.name) || ')' FROM sqlite_schema "
+     "AS "
+     "m"
+     " JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'view' GROUP BY "
+     "m.name"
+     " ORDER BY 1"),
+    ("SELECT name || ' ' || tbl_name FROM sqlite_schema WHERE type = 'trigger'"
+     " ORDER BY 1"),
 };
 
 static const char *const postgresql[] = {
-    "SELECT c.relname || '.' || a.attname || ' ' || CASE "
-    "a.atttypid::regtype::text"
-    " WHEN 'bigint' THEN 'INT' WHEN 'text' THEN 'TEXT' WHEN 'double precision'"
-    " THEN 'REAL' ELSE a.atttypid::regtype::text END || CASE WHEN a.attnotnull"
-    " THEN ' NOT NULL' ELSE '' END || coalesce(' key ' || array_position("
-    "i.indkey::int[], a.attnum::int) + 1, '') || CASE a.attgenerated WHEN '' "
-    "THEN"
-    " '' ELSE ' generated' END FROM pg_class AS c JOIN pg_attribute AS a ON"
-    " a.attrelid = c.oid LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND"
-    " i.indisprimary WHERE c.relkind IN ('r', 'p') AND c.relnamespace ="
-    " 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND"
-    " NOT c.relispartition AND c.relname NOT IN ('store_meta', 'job_month') "
-    "ORDER BY 1",
-    /* Indexes of tables partitioned by their number contain it, too. */
-    "SELECT c.relname || CASE WHEN i.indisunique THEN ' unique' ELSE '' END ||"
-    " CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END || ' ' || "
-    "t.relname"
-    " || '(' || (SELECT string_agg(coalesce((SELECT attname FROM pg_attribute"
-    " WHERE attrelid = t.oid AND attnum = k.num), '?'), ',' ORDER BY k.at) FROM"
-    " unnest(i.indkey::int[]) WITH ORDINALITY AS k(num, at) WHERE c.relname NOT"
-    " IN ('job_key', 'job_sluid', 'node_record_key') OR k.num <> (SELECT "
-    "attnum FROM pg_attribute"
-    " WHERE attrelid = t.oid AND attname = 'id')) || ')' FROM "
-    "pg_index"
-    " AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_class AS t ON "
-    "t.oid"
-    " = i.indrelid WHERE c.relnamespace = 'public'::regnamespace AND NOT"
-    " c.relispartition AND NOT EXISTS"
-    " (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1",
-    "SELECT c.relname || '(' || string_agg(a.attname, ',' ORDER BY a.attnum) ||"
-    " ')' FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid WHERE"
-    " c.relkind = 'v' AND c.relnamespace = 'public'::regnamespace GROUP BY"
-    " c.relname ORDER BY 1",
-    /* Two more triggers list new jobs; SQLite needs none, as it numbers jobs in
-     * order. */
-    "SELECT tgname || ' ' || tgrelid::regclass FROM pg_trigger WHERE NOT"
-    " tgisinternal AND tgparentid = 0 AND tgname NOT IN ('job_new', "
-    "'job_new_mail') ORDER BY 1",
+    ("SELECT c.relname || '.' || a.attname || ' ' || CASE "
+     "a.atttypid::regtype::text"
+     " WHEN 'bigint' THEN 'INT' WHEN 'text' THEN 'TEXT' WHEN 'double precision'"
+     " THEN 'REAL' ELSE a.atttypid::regtype::text END || CASE WHEN a.attnotnull"
+     " THEN ' NOT NULL' ELSE '' END || coalesce(' key ' || array_position("
+     "i.indkey::int[], a.attnum::int) + 1, '') || CASE a.attgenerated WHEN '' "
+     "THEN"
+     " '' ELSE ' generated' END FROM pg_class AS c JOIN pg_attribute AS a ON"
+     " a.attrelid = c.oid LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND"
+     " i.indisprimary WHERE c.relkind IN ('r', 'p') AND c.relnamespace ="
+     " 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND"
+     " NOT c.relispartition AND c.relname NOT IN ('store_meta', 'job_month') "
+     "ORDER BY 1"),
+    ("SELECT c.relname || CASE WHEN i.indisunique THEN ' unique' ELSE '' END ||"
+     " CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END || ' ' || "
+     "t.relname"
+     " || '(' || (SELECT string_agg(coalesce((SELECT attname FROM pg_attribute"
+     " WHERE attrelid = t.oid AND attnum = k.num), '?'), ',' ORDER BY k.at) "
+     "FROM"
+     " unnest(i.indkey::int[]) WITH ORDINALITY AS k(num, at) WHERE c.relname "
+     "NOT"
+     " IN ('job_key', 'job_sluid', 'node_record_key') OR k.num <> (SELECT "
+     "attnum FROM pg_attribute"
+     " WHERE attrelid = t.oid AND attname = 'id')) || ')' FROM "
+     "pg_index"
+     " AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_class AS t ON "
+     "t.oid"
+     " = i.indrelid WHERE c.relnamespace = 'public'::regnamespace AND NOT"
+     " c.relispartition AND NOT EXISTS"
+     " (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1"),
+    ("SELECT c.relname || '(' || string_agg(a.attname, ',' ORDER BY a.attnum) "
+     "||"
+     " ')' FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid "
+     "WHERE"
+     " c.relkind = 'v' AND c.relnamespace = 'public'::regnamespace GROUP BY"
+     " c.relname ORDER BY 1"),
+    ("SELECT tgname || ' ' || tgrelid::regclass FROM pg_trigger WHERE NOT"
+     " tgisinternal AND tgparentid = 0 AND tgname NOT IN ('job_new', "
+     "'job_new_mail') ORDER BY 1"),
 };
 
 enum { LISTS = sizeof(sqlite) / sizeof(sqlite[0]) };
@@ -246,6 +251,68 @@ static void test_canceller(void **state)
                     "CREATE TABLE more_rest PARTITION OF job_more DEFAULT");
 }
 
+/* Version 8 had no evidence of findings, and no sizes of jobs; its findings
+ * stay, and its months get the new tables. */
+static void check_evidence(struct bj_db *db, const char *partitions)
+{
+    struct bj_err err = {0};
+    struct bj_buf rows = {0};
+    assert_int_equal(bj_schema_make(db, 8, &err), 0);
+    db_exec(db, partitions);
+    db_exec(db, "INSERT INTO cluster VALUES(1, 'c', '');"
+                "INSERT INTO finding_rule(id, name, severity, condition, text)"
+                " VALUES(1, 'r', 'info', '', '{value}');"
+                "INSERT INTO job(id, cluster, jobid, submit, state)"
+                " VALUES(1, 1, 1, 1, 3);"
+                "INSERT INTO job(id, cluster, jobid, submit, state, \"end\")"
+                " VALUES(8, 1, 8, 1, 9, 5), (9, 1, 9, 1, 4, 5);"
+                "DELETE FROM derive_todo;"
+                "INSERT INTO job_finding(job, rule, value) VALUES(1, 1, 2);"
+                "INSERT INTO job_use(job, sources, counted_cpu_sec,"
+                " counted_start, counted_end) VALUES(1, 0, 0, 0, 0)");
+    if (bj_schema_migrate(db, &err) < 0)
+        fail_msg("%s", err.msg);
+    /* what the job held whose node failed is counted, too */
+    add_rows(db, "SELECT 'todo ' || job FROM derive_todo", &rows);
+    db_exec(db, "INSERT INTO job_part(job, node, gpu, since, upto)"
+                " VALUES(1, 'n1', '', 1, 2)");
+    db_exec(db, "INSERT INTO job_size(job, number, cpus) VALUES(1, 0, 7);"
+                "UPDATE job SET cpu_sec = 7");
+    add_rows(db,
+             "SELECT f.text || ' ' || coalesce(f.names, '-') || ' ' || p.node"
+             " || ' ' || z.cpus FROM job_finding_v AS f JOIN job_part AS p ON"
+             " p.job = f.job JOIN job_size_v AS z ON z.job = f.job",
+             &rows);
+    db_exec(db, "INSERT INTO word VALUES(70, 'vasp');"
+                "INSERT INTO job(id, cluster, jobid, submit, state)"
+                " VALUES(2, 1, 2, 2, 3);"
+                "INSERT INTO job_use(job, sources, counted_cpu_sec,"
+                " counted_start, counted_end, application, application_by)"
+                " VALUES(2, 0, 0, 0, 0, 70, 4)");
+    add_rows(db,
+             "SELECT job || coalesce(application, '-') ||"
+             " coalesce(application_by, '-') FROM job_use_v ORDER BY job",
+             &rows);
+    bj_buf_put(&rows, "", 1);
+    assert_string_equal(rows.p, "todo 8\n2 - n1 7\n1--\n2vaspsubmit_line\n");
+    bj_buf_free(&rows);
+    bj_db_close(db);
+}
+
+static void test_evidence(void **state)
+{
+    (void)state;
+    check_evidence(open_db(NULL), "SELECT 1");
+    NEED_SERVER;
+    check_evidence(open_empty(),
+                   "CREATE TABLE job_unknown PARTITION OF job DEFAULT;"
+                   "CREATE TABLE job_finding_unknown PARTITION OF job_finding"
+                   " DEFAULT;"
+                   "CREATE TABLE job_use_unknown PARTITION OF job_use DEFAULT;"
+                   "CREATE TABLE job_bin_unknown PARTITION OF job_bin FOR"
+                   " VALUES FROM (MINVALUE) TO (1000)");
+}
+
 /* A view that a user made stays, and stops a migration that would break it. */
 static void test_other_views(void **state)
 {
@@ -272,8 +339,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_versions), cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_canceller),    cmocka_unit_test(test_not_a_store),
-        cmocka_unit_test(test_other_views),
+        cmocka_unit_test(test_canceller),    cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_not_a_store),  cmocka_unit_test(test_other_views),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, start, stop);

@@ -5,6 +5,7 @@
 #include "tests/unit/lib/await.h"
 #include "tests/unit/lib/rounds.h"
 
+#include "statsdb/export.h"
 #include "statsdb/schema.h"
 #include "statsdb/schema_layout.h"
 
@@ -126,9 +127,9 @@ static void test_migration(void **state)
     struct bj_store *s = store_open(&f);
     assert_int_equal(number(s, "PRAGMA user_version"), bj_schema_version());
     expect(s,
-           "SELECT memory_charged_peak_bytes, memory_held_peak_bytes FROM"
-           " node_record",
-           "77|\n");
+           "SELECT memory_charged_peak_bytes, memory_held_peak_bytes,"
+           " memory_held_peak_charged FROM node_record",
+           "77||\n");
     expect(s, "SELECT count(memory_held_peak_bytes_source) FROM job_use_v",
            "0\n");
     bj_store_close(s);
@@ -333,6 +334,50 @@ static void test_end_changes(void **state)
     struct bj_store *s = store_open(&f);
     assert_int_equal(number(s, "SELECT count(*) FROM prom_todo"), 0);
     bj_store_close(s);
+    fixture_close(&f);
+}
+
+static void check_file(const char *name, mode_t mode, uid_t owner)
+{
+    struct stat st;
+    if (stat(name, &st) < 0)
+        fail_msg("%s: error %d", name, errno);
+    if ((st.st_mode & 0777) != mode || st.st_uid != owner)
+        fail_msg("%s: mode %03o, owner %u", name, st.st_mode & 0777,
+                 (unsigned)st.st_uid);
+}
+
+/* No other user reads jobs, whatever the umask; what root makes belongs to the
+ * owner of the store's directory, who runs the daemon. */
+static void test_private(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_export what = {.format = BJ_EXPORT_CSV, .until_sec = INT64_MAX};
+    char name[128];
+    fixture_open(&f);
+    const uid_t owner = geteuid() == 0 ? 65534 : geteuid();
+    assert_int_equal(chown(f.dir, owner, (gid_t)-1), 0);
+    const mode_t mask = umask(0);
+    struct bj_store *s = store_open(&f);
+    static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", f.path, tails[i]);
+        check_file(name, 0640, owner);
+    }
+    snprintf(name, sizeof(name), "%.80s.copy", f.path);
+    assert_int_equal(bj_db_copy(bj_store_db(s), name, NULL, NULL, &err), 0);
+    check_file(name, 0640, owner);
+    unlink(name);
+    FILE *to = fopen(name, "we"); /* as a shell */
+    assert_non_null(to);
+    check_file(name, 0666, geteuid());
+    assert_int_equal(bj_export_jobs(s, &what, to, &err), 0);
+    fclose(to);
+    check_file(name, 0640, geteuid());
+    bj_store_close(s);
+    umask(mask);
     fixture_close(&f);
 }
 
@@ -567,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_no_backup),
         cmocka_unit_test(test_any_version),
         cmocka_unit_test(test_end_changes),
+        cmocka_unit_test(test_private),
         cmocka_unit_test(test_not_a_store),
         cmocka_unit_test(test_errors_of_other_files),
         cmocka_unit_test(test_locks),

@@ -95,6 +95,9 @@ static inline char *dump(struct bj_store *s, bool todo)
         "SELECT s.*, j.cluster, j.jobid, j.submit_sec FROM step_v AS s JOIN"
         " job_v AS j ON j.id = s.job ORDER BY j.cluster, CAST(j.jobid AS TEXT),"
         " j.submit_sec NULLS FIRST, s.step_id",
+        "SELECT z.*, j.cluster, j.jobid, j.submit_sec FROM job_size_v AS z JOIN"
+        " job_v AS j ON j.id = z.job ORDER BY j.cluster, CAST(j.jobid AS TEXT),"
+        " j.submit_sec NULLS FIRST, z.number",
         "SELECT d.id, c.name AS cluster, a.name AS account, u.name AS person,"
         " p.name AS part, d.month, d.day, d.jobs_started, d.jobs_ended,"
         " d.jobs_completed, d.jobs_failed, d.jobs_cancelled, d.jobs_timeout,"

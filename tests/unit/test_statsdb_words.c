@@ -1,6 +1,7 @@
 /* Command lines with words between options, and times as users write them. */
 #include "tests/unit/test_statsdb.h"
 
+#include "base/tz.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/words.h"
 
@@ -115,14 +116,17 @@ static void test_time(void **state)
         {"-1d", true, INT64_MIN},
     };
     (void)state;
-    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
-    tzset();
+    struct bj_tz *tz = NULL;
+    assert_int_equal(bj_tz_load("CET-1CEST,M3.5.0,M10.5.0/3", &tz, NULL), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t got = INT64_MIN;
-        int r = bj_acct_time(cases[i].text, T0, cases[i].utc, &got);
+        bj_tz_use(cases[i].utc ? NULL : tz);
+        int r = bj_acct_time(cases[i].text, T0, &got);
         assert_int_equal(r, cases[i].want == INT64_MIN ? -EINVAL : 0);
         assert_int_equal(got, cases[i].want);
     }
+    bj_tz_use(NULL);
+    bj_tz_free(tz);
 }
 
 int main(void)

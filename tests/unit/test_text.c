@@ -1,5 +1,6 @@
 /* Cleaning text: invalid UTF-8, control characters, text that is too long. The
  * expected replacements come from Python's bytes.decode("utf-8", "replace"). */
+#include "base/amount.h"
 #include "base/text.h"
 
 #include <setjmp.h>
@@ -223,9 +224,73 @@ static void unit_names(void **state)
     assert_string_equal(small, "AB");
 }
 
+/* Three significant digits without trailing zeros; whole numbers from 100 on,
+ * with separators; the next unit when the rounded number would reach it. */
+static void test_amounts(void **state)
+{
+    static const struct {
+        enum bj_amount_unit unit;
+        double v;
+        const char *want;
+    } cases[] = {
+        {BJ_AMOUNT_PLAIN, 0, "0"},
+        {BJ_AMOUNT_PLAIN, 6.25, "6.25"},
+        {BJ_AMOUNT_PLAIN, 25, "25"},
+        {BJ_AMOUNT_PLAIN, 37.46, "37.5"},
+        {BJ_AMOUNT_PLAIN, 9.996, "10"},
+        {BJ_AMOUNT_PLAIN, 99.96, "100"},
+        {BJ_AMOUNT_PLAIN, 0.98649, "0.986"},
+        {BJ_AMOUNT_PLAIN, 0.0123456, "0.0123"},
+        {BJ_AMOUNT_PLAIN, 0.00009876, "0.0000988"},
+        {BJ_AMOUNT_PLAIN, 999.4, "999"},
+        {BJ_AMOUNT_PLAIN, 12890.4, "12,890"},
+        {BJ_AMOUNT_PLAIN, 1234567, "1,234,567"},
+        {BJ_AMOUNT_PLAIN, -1595.6, "-1,596"},
+        {BJ_AMOUNT_PLAIN, 3e20, "3e+20"},
+        {BJ_AMOUNT_BYTES, 512, "512 B"},
+        {BJ_AMOUNT_BYTES, 1023, "1,023 B"},
+        {BJ_AMOUNT_BYTES, 1536, "1.5 KiB"},
+        {BJ_AMOUNT_BYTES, 1048570, "1 MiB"},
+        {BJ_AMOUNT_BYTES, 8589934592, "8 GiB"},
+        {BJ_AMOUNT_BYTES, 0x1p60, "1,024 PiB"},
+        {BJ_AMOUNT_BYTES_PER_SEC, 1536, "1.5 KiB/s"},
+        {BJ_AMOUNT_PERCENT, 6.25, "6.25 %"},
+        {BJ_AMOUNT_PERCENT, 100, "100 %"},
+        {BJ_AMOUNT_WATTS, 1234, "1.23 kW"},
+        {BJ_AMOUNT_PER_SEC, 12, "12/s"},
+        {BJ_AMOUNT_HOURS, 16974.8, "16,975 h"},
+        {BJ_AMOUNT_JOULES, 1080, "0.3 Wh"},
+        {BJ_AMOUNT_JOULES, 3.6e6, "1 kWh"},
+        {BJ_AMOUNT_JOULES, 7.2e9, "2,000 kWh"},
+        {BJ_AMOUNT_GRAMS, 999.7, "1 kg"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct bj_buf b = {0};
+        bj_amount(&b, cases[i].unit, cases[i].v);
+        bj_buf_put(&b, "", 1);
+        assert_false(b.failed);
+        assert_string_equal(b.p, cases[i].want);
+        bj_buf_free(&b);
+    }
+    struct bj_buf b = {0};
+    bj_amount_whole(&b, INT64_MIN);
+    bj_buf_str(&b, " ");
+    bj_amount_whole(&b, 999);
+    bj_buf_str(&b, " ");
+    bj_amount_hundredths(&b, 3507125);
+    bj_buf_str(&b, " ");
+    bj_amount_seconds(&b, 93784);
+    bj_buf_put(&b, "", 1);
+    assert_string_equal(b.p,
+                        "-9,223,372,036,854,775,808 999 35,071.25 1-02:03:04");
+    bj_buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_amounts),
         cmocka_unit_test(cleaning),
         cmocka_unit_test(cutting_keeps_characters_whole),
         cmocka_unit_test(label_limit),

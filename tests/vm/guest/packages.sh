@@ -58,7 +58,7 @@ packages_upgrade() {
     local before after
     systemctl stop batchjob_stats_db
     before=$(pid_of batchjob_exporter)/$(pid_of batchjob_stats_server)
-    check "the packages upgrade" dpkg -i "$debs"/newer/*.deb
+    check "the packages upgrade" dpkg -i --force-confold --auto-deconfigure "$debs"/newer/*.deb
     equal "what ran runs, what was stopped does not" "$(are active)" "active inactive inactive active"
     equal "what is enabled stays so" "$(are enabled)" "enabled disabled enabled enabled"
     after=$(pid_of batchjob_exporter)/$(pid_of batchjob_stats_server)

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""One bill: API, pages, terminal, JSON, CSV, PDF and mail give the same figures for a period, which
+the test computes itself from the rows of jobs: with running jobs, jobs over the ends of months, a
+month in which clocks change, jobs whose node failed, which a site may not charge, and a site outside
+UTC.  TAP."""
+import csv
+import datetime
+import email
+import email.policy
+import html
+import io
+import json
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import time
+import zoneinfo
+from fractions import Fraction
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from api_lib import IMPORTER, O, SERVER, TOP, Site, check, plan, same, user  # noqa: E402
+
+ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
+BOSS = user("boss")
+PRICES = {"cpu-hour": "0.012", "gib-hour": "0.0015", "kwh": "0.28"}
+FACTOR = 200  # g/kWh
+
+
+def utc(text):
+    return int(datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.timezone.utc).timestamp())
+
+
+class Billed(Site):
+    """A site with prices, emissions and a time zone, whose jobs end before a given time."""
+
+    def __init__(self, zone, now, free=False, **simulation):
+        super().__init__(**simulation)
+        self.zone, self.simulation["now"], self.free = zone, now, free
+
+    def fill(self):
+        sacct = os.path.join(self.folder, "sacct")
+        shutil.copy(os.path.join(HERE, "statsdb_sacct.py"), sacct)
+        os.chmod(sacct, 0o755)
+        self.file("sacct.env", json.dumps(self.simulation))
+        days = self.simulation["days"] + (int(time.time()) - self.simulation["now"]) // 86400 + 2
+        self.cluster = self.file("fake.yml", "name: fake\nsacct:\n  command: %s\n  history: %dd\n  slice: %dd\n"
+                                 "  pause: 0s\n" % (sacct, days, min(days, 366)))
+        self.write(self.zone)
+        self.once()
+        os.makedirs(os.path.join(self.folder, "spool"))
+        rows = self.db().execute("SELECT jobid, cpus, start_sec, end_sec, nodelist FROM job_v WHERE end_sec > start_sec ORDER BY id").fetchall()
+        for i, (job, cpus, start, end, node) in enumerate(rows):
+            if i % 3 == 0:
+                continue  # not measured
+            self.file("spool/%d.json" % i, json.dumps({
+                "format": 1, "cluster": "fake", "host": node, "jobid": str(job), "start": start, "end": end,
+                "cpu_usec": (end - start) * 900000 * cpus, "energy_policy": "usage",
+                "energy_uj": {"usage": {"cpu": (end - start) * cpus * 7654321}}}), 0o640)
+        self.cluster = self.file("records.yml", "name: fake\nqstat:\n  command: /bin/true\nrecords:\n"
+                                 "  dir: [%s/spool]\n" % self.folder)
+        self.write(self.zone)
+        self.once()
+
+    def write(self, zone):
+        self.conf = self.file("site.yml", "store:\n  path: %s\ncluster:\n  file: %s\ntime-zone: %s\n"
+                              "emissions:\n  provider: [constant]\n  factor: %d\nmail:\n  send: directory\n"
+                              "  directory: %s\n  from: a@example.org\n  reply-to: h@example.org\n  address: '{user}@example.org'\n"
+                              "price:\n  currency: EUR\n%s" % (
+                                  self.store, self.cluster, zone, FACTOR, self.folder,
+                                  "".join("  %s: \"%s\"\n" % p for p in PRICES.items())
+                                  + "  failed-nodes-free: true\n" * self.free))
+
+    def once(self):
+        p = subprocess.run([IMPORTER, "--once", "--config.file=" + self.conf], capture_output=True, timeout=300)
+        if p.returncode != 0:
+            raise RuntimeError(p.stderr.decode()[-600:])
+
+    def midnight(self, day):
+        return int(datetime.datetime.combine(day, datetime.time(), zoneinfo.ZoneInfo(self.zone)).timestamp())
+
+
+def serve(site):
+    site.start("--access.trust-loopback", "--access.admins=boss",
+               "--access.admins=" + pwd.getpwuid(os.geteuid()).pw_name,
+               "--web.unix-socket=" + os.path.join(site.folder, "sock"))
+
+
+def acct(site, way, *words):
+    source = ["--store.path=" + site.store] if way == "store" else [
+        "--server=unix:" + os.path.join(site.folder, "sock")]
+    env = dict(os.environ, TZ="Asia/Tokyo", LC_ALL="C.UTF-8")  # the reader's machine does not matter
+    p = subprocess.run([ACCT, "report", *source, *words], capture_output=True, timeout=120, env=env)
+    if p.returncode != 0:
+        check(False, "batchjob_acct " + " ".join(words), p.stderr.decode())
+    return p.stdout
+
+
+def bill(site, since, until, who=None):
+    """What jobs used within [since, until), from the rows of jobs: exact."""
+    rows = site.db().execute(
+        "SELECT j.start, j.\"end\", j.elapsed, j.suspended, j.cpus, j.memory_allocated_bytes, j.cpu_usec,"
+        " u.cpu_usec, u.energy_uj, g.micrograms, j.state IN (9, 13) FROM job AS j LEFT JOIN job_use AS u ON u.job = j.id LEFT JOIN"
+        " job_grams AS g ON g.job = j.id AND g.source = (SELECT id FROM factor_source WHERE provider = 'best' AND"
+        " kind = 'average' AND cluster IS NULL) WHERE j.start IS NOT NULL AND ? IN ('', (SELECT name FROM user"
+        " WHERE id = j.user))", (who or "",)).fetchall()
+    s = dict.fromkeys(("cpu", "memory", "known", "used", "energy_cpu", "energy", "grams"), Fraction(0))
+    failed = dict(s)  # of jobs whose node failed
+    s.update(jobs=0, over=0, running=0)
+    for start, end, elapsed, suspended, cpus, memory, accounted, measured, energy, grams, node_failed in rows:
+        stop = end if end is not None else start + elapsed + (suspended or 0)
+        if stop <= start:
+            part = Fraction(int(since <= stop < until))
+        else:
+            part = Fraction(max(0, min(stop, until) - max(start, since)), stop - start)
+        if part == 0:
+            continue
+        s["jobs"] += 1
+        s["over"] += part < 1
+        s["running"] += end is None
+        for of in (s, failed) if node_failed else (s,):
+            of["cpu"] += part * cpus * elapsed
+            of["memory"] += part * elapsed * (memory or 0) / 2**30
+            if end is not None and energy is not None:
+                of["energy_cpu"] += part * cpus * elapsed
+                of["energy"] += part * energy / 10**6
+        used = max((v for v in (accounted, measured) if v is not None), default=None)
+        if used is not None:
+            s["known"] += part * cpus * elapsed
+            s["used"] += part * used / 10**6
+        if end is not None and energy is not None:
+            s["grams"] += part * (grams or 0) / 10**6
+    price = {k: Fraction(v) for k, v in PRICES.items()}
+
+    def cost(of):
+        return of["cpu"] / 3600 * price["cpu-hour"] + of["memory"] / 3600 * price["gib-hour"] \
+            + of["energy"] / 3600000 * price["kwh"]
+
+    free = {k: v * site.free for k, v in failed.items()}
+    check(who or cost(failed) > 0, "nodes of some jobs failed")
+    return s, {
+        "core_hours": s["cpu"] / 3600, "cpu_used_hours": s["used"] / 3600,
+        "cpu_efficiency_percent": 100 * s["used"] / s["known"], "cpu_coverage": 100 * s["known"] / s["cpu"],
+        "energy_kwh": s["energy"] / 3600000, "energy_coverage": 100 * s["energy_cpu"] / s["cpu"],
+        "emissions_grams": s["grams"], "emissions_coverage": 100 * s["energy_cpu"] / s["cpu"],
+        "cost": cost(s) - cost(free), "cost_not_charged": cost(free),
+        "cost_coverage": 100 * (s["energy_cpu"] - free["energy_cpu"]) / (s["cpu"] - free["cpu"])}
+
+
+KEYS = ("core_hours", "cpu_used_hours", "cpu_efficiency_percent", "cpu_coverage", "energy_kwh", "energy_coverage",
+        "emissions_grams", "emissions_coverage", "cost", "cost_coverage", "cost_not_charged")
+
+
+def of_row(row):
+    return {k: float(row[k]) if row[k] not in (None, "") else None for k in KEYS}
+
+
+def compare(site, what, got, want, over):
+    """Equal to exact values: a part of a job is cut to whole seconds, milliseconds and millijoules."""
+    wrong = [(k, got[k], float(want[k])) for k in KEYS
+             if abs(got[k] - float(want[k])) > (0.06 if "coverage" in k or "percent" in k
+                                                else 0.002 + over * 64 / 3600 * 0.02)]
+    same(wrong, [], what)
+
+
+def plain(text):
+    """The text of a form in one line, numbers without separators of thousands."""
+    text = re.sub(r"<[^>]*>", " ", text)
+    text = " ".join(html.unescape(text).replace("\u00a0", " ").split())
+    return re.sub(r"(?<=\d),(?=\d\d\d)", "", text)
+
+
+MONEY = re.compile(r"(?<![\w.])([0-9.]+) EUR,? ?([0-9.]+) % known")
+SMALL = re.compile(r"(?<![\w.])([0-9.]+) (k?g|kWh|Wh|t|MWh)(?: CO2e \(estimate\))?,? ?([0-9.]+) % known")
+SCALE = {"g": 1, "kg": 1e3, "t": 1e6, "Wh": 1e-3, "kWh": 1, "MWh": 1e3}
+
+
+def shows(site, what, text, row, words=True):
+    """A form for people shows cost, energy and emissions, each with the known part, and what they mean."""
+    text = plain(text)
+    money, small = MONEY.search(text), {("g" if u.endswith("g") or u == "t" else "kWh"): (float(v) * SCALE[u], float(p))
+                                        for v, u, p in SMALL.findall(text)}
+    bad = []
+    if not money or abs(float(money[1]) - row["cost"]) > 0.0051 + row["cost"] * 5e-3 * (float(money[1]) >= 1000) \
+            or abs(float(money[2]) - row["cost_coverage"]) > 0.51:
+        bad.append(("cost", money and money[0], row["cost"], row["cost_coverage"]))
+    amounts = [float(v) for v in re.findall(r"(?<![\w.])([0-9.]+) EUR (?:of jobs whose node failed|not charged)", text)]
+    free = row["cost_not_charged"]
+    if len(amounts) != (free > 0) or any(abs(v - free) > 0.0051 + free * 5e-3 * (v >= 1000) for v in amounts):
+        bad.append(("not charged", amounts, free))
+    for unit, key, part in ("kWh", "energy_kwh", "energy_coverage"), ("g", "emissions_grams", "emissions_coverage"):
+        v = small.get(unit)
+        if not v or abs(v[0] - row[key]) > row[key] * 6e-3 + 0.05 or abs(v[1] - row[part]) > 0.51:
+            bad.append((key, v, row[key], row[part]))
+    if words and "running jobs included; days of %s." % site.zone not in text:
+        bad.append("the meaning")
+    same(bad, [], "%s shows cost, energy and emissions with their known parts, and says what they mean" % what)
+
+
+def month(site, name):
+    first = datetime.date.fromisoformat(name + "-01")
+    last = (first + datetime.timedelta(days=31)).replace(day=1) - datetime.timedelta(days=1)
+    since, until = site.midnight(first), site.midnight(last + datetime.timedelta(days=1))
+    s, want = bill(site, since, until)
+    check(s["over"] > 0, "%s: jobs cross the ends of the month" % name, s["over"])
+    span = "from=%s&to=%s" % (first, last)
+    row = site.fetch("/api/v1/usage?" + span, BOSS).data[0]
+    compare(site, "%s: /api/v1/usage is what the rows of jobs say" % name, of_row(row), want, s["over"])
+    by_month = [r for r in site.fetch("/api/v1/usage?group_by=month&" + span, BOSS).data]
+    same([(r["month"], of_row(r)) for r in by_month], [(name, of_row(row))], "%s: grouped by month" % name)
+    days = site.fetch("/api/v1/usage?group_by=day&" + span, BOSS).data
+    check(abs(sum(r["core_hours"] for r in days) - row["core_hours"]) < 0.02 and
+          all(r["time_ms"] == 1000 * site.midnight(datetime.date.fromisoformat(r["day"])) for r in days),
+          "%s: days add up, and begin at the site's midnight" % name)
+    for way in "store", "server":
+        got = json.loads(acct(site, way, "--month=" + name, "--output=json"))
+        same({k: got["total"][k] for k in KEYS}, {k: row[k] for k in KEYS}, "%s: JSON of batchjob_acct, %s" % (name, way))
+        same((got["total"]["jobs"], got["total"]["open"], got["time_zone"]), (s["jobs"], s["running"], site.zone),
+             "%s: jobs that ran" % name)
+        table = list(csv.DictReader(io.StringIO(acct(site, way, "--month=" + name, "--output=csv").decode())))
+        same({k: float(table[0][k]) for k in KEYS}, of_row(row), "%s: CSV of batchjob_acct, %s" % (name, way))
+        same((table[0]["of"], table[0]["currency"], table[0]["time_zone"]), ("total", "EUR", site.zone),
+             "%s: the first line of CSV is the total" % name)
+        accounts = site.fetch("/api/v1/usage?group_by=account&" + span, BOSS).data
+        same({r["name"]: of_row(r) for r in table[1:]}, {r["account"]: of_row(r) for r in accounts if r["core_hours"]},
+             "%s: accounts in CSV are those of the API" % name)
+        shows(site, "%s: text, %s:" % (name, way), acct(site, way, "--month=" + name).decode(), row)
+    if shutil.which("pdftotext"):
+        path = os.path.join(site.folder, "bill.pdf")
+        acct(site, "server", "--month=" + name, "--format=pdf", "--file=" + path)
+        text = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, check=True).stdout.decode()
+        shows(site, "%s: PDF" % name, text, row)
+    for page in "/usage?group_by=account&" + span, "/management?" + span:
+        body = site.fetch(page, BOSS).body.decode()
+        total = [r for r in re.findall(r"<tr.*?</tr>", body, re.S) if "Total" in r or 'class="total"' in r]
+        shows(site, "%s: %s" % (name, page.split("?")[0]), total[0] if total else body, row, False)
+        check("running jobs included; days of %s." % site.zone in plain(body), "the page says what it means")
+    return s
+
+
+def months(site):
+    serve(site)
+    seen = [month(site, name) for name in ("2025-02", "2025-03", "2025-04")]
+    check(seen[1]["running"] and seen[2]["running"], "jobs that run are in the bill of both months")
+    same(site.fetch("/api/v1/site", BOSS).data, [{"time_zone": site.zone, "currency": "EUR", "cpu_hour": 0.012,
+                                                  "gpu_hour": None, "gib_hour": 0.0015, "kwh": 0.28,
+                                                  "failed_nodes_free": site.free}],
+         "the API reports the zone and the prices")
+
+
+def zones(site):
+    """Every form has the times of the site's zone, and names it once."""
+    job = site.fetch("/api/v1/jobs?limit=1&state=completed&from=0", BOSS).data[0]
+    page = site.fetch("/jobs/%s" % job["key"], BOSS).body.decode()
+    at = datetime.datetime.fromtimestamp(job["end_ms"] // 1000, zoneinfo.ZoneInfo(site.zone))
+    named = "Times are those of the time zone %s." % site.zone
+    check('<time datetime="%s">%s</time>' % (at.isoformat(), at.strftime("%Y-%m-%d %H:%M")) in page
+          and plain(page).count(named) == 1, "pages have the site's time and name its zone", at, page[-300:])
+
+    def run(*words):
+        p = subprocess.run(words, capture_output=True, timeout=60, env=dict(os.environ, TZ="Asia/Tokyo"))
+        if p.returncode != 0:
+            raise RuntimeError(p.stderr.decode()[-600:])
+        return p.stdout
+
+    def of_pdf(data):
+        return subprocess.run(["pdftotext", "-layout", "-", "-"], input=data, capture_output=True, check=True).stdout.decode()
+
+    store = "--store.path=" + site.store
+    mail = email.message_from_bytes(run(IMPORTER, "mail", "show", job["key"], "--config.file=" + site.conf),
+                                    policy=email.policy.default)
+    forms = [("terminal", run(ACCT, store, "report", job["key"]).decode()),
+             ("mail", mail.get_body(("plain",)).get_content()), ("HTML of a mail", mail.get_body(("html",)).get_content())]
+    if shutil.which("pdftotext"):
+        forms += [("PDF of batchjob_acct", of_pdf(run(ACCT, store, "report", "--format=pdf", job["key"]))),
+                  ("PDF of the API", of_pdf(site.fetch("/api/v1/jobs/%s/report.pdf" % job["key"], BOSS).body))]
+    for name, text in forms:
+        check(at.strftime("%Y-%m-%d %H:%M:%S") in plain(text) and plain(text).count(named) == 1,
+              "%s: the site's time, and its zone once" % name, at, plain(text)[-600:])
+    text = run(ACCT, store, "report", "--as=jobstats", job["key"]).decode()
+    start = datetime.datetime.fromtimestamp(job["start_ms"] // 1000, zoneinfo.ZoneInfo(site.zone))
+    check("Start Time: %s %s" % (start.strftime("%Y-%m-%d %H:%M:%S"), site.zone) in text, "the form of jobstats names the zone", text)
+    for words, zone in ((), site.zone), (("--utc",), "UTC"):
+        text = run(ACCT, store, *words, "--format=jobid,end", job["key"]).decode().splitlines()
+        local = datetime.datetime.fromtimestamp(job["end_ms"] // 1000, zoneinfo.ZoneInfo(zone))
+        same([line.split() for line in text], [["JobIDRaw", "End", "(%s)" % zone], [job["display_id"], local.strftime("%Y-%m-%dT%H:%M:%S")]],
+             "the head of a table names the zone %s" % zone)
+    text = run(ACCT, store, "--utc", "report", job["key"]).decode()
+    check(plain(text).count("Times are UTC.") == 1 and named not in plain(text), "a report with --utc is in UTC", text)
+
+
+def move(site):
+    """Another zone: the sums of all jobs move to its days."""
+    for zone in "America/New_York", "Pacific/Auckland":
+        site.stop()
+        site.zone = zone
+        site.write(zone)
+        site.once()
+        serve(site)
+        month(site, "2025-03")
+
+
+def change(site):
+    """The site stops charging jobs whose node failed: of all jobs in the store, in each form."""
+    site.stop()
+    site.free = True
+    site.write(site.zone)
+    site.once()
+    serve(site)
+    month(site, "2025-03")
+    fields = "state,cost,cost_not_charged,cost_is_minimum,display_id"
+    jobs = site.fetch("/api/v1/jobs?limit=1000&from=0&fields=" + fields, BOSS).data
+    bad = [j for j in jobs if j["cost"] is not None
+           and (j["cost"] == 0 and j["cost_not_charged"] > 0) != (j["state"] in ("node_fail", "boot_fail"))]
+    same(bad, [], "jobs whose node failed cost nothing, and say what is not charged")
+    job = next(j for j in jobs if j["state"] == "node_fail" and j["cost_not_charged"] > 0.01)
+    text = plain(acct(site, "store", job["display_id"]).decode())
+    check("It is not charged (%.2f EUR), since its node failed." % job["cost_not_charged"] in text
+          and "This is not the fault of the job." in text and "Submit the job again" in text
+          and "CPU efficiency was" not in text, "the report of such a job", text)
+
+
+def digest(site):
+    """The weekly mail of a user has the figures of the API for its days."""
+    serve(site)
+    for name in "user3", "user5", "user7":
+        p = subprocess.run([IMPORTER, "mail", "digest", name, "weekly", "--config.file=" + site.conf],
+                           capture_output=True, timeout=60)
+        mail = email.message_from_bytes(p.stdout, policy=email.policy.default)
+        first, last = re.findall(r"\d{4}-\d\d-\d\d", mail["Subject"])[:2]
+        row = site.fetch("/api/v1/usage?user=%s&from=%s&to=%s" % (name, first, last), BOSS).data[0]
+        s, want = bill(site, site.midnight(datetime.date.fromisoformat(first)),
+                       site.midnight(datetime.date.fromisoformat(last) + datetime.timedelta(days=1)), name)
+        compare(site, "a week of %s is what the rows of jobs say" % name, of_row(row), want, s["over"])
+        shows(site, "the mail of %s" % name, mail.get_body(("plain",)).get_content(), row)
+        shows(site, "the mail of %s as HTML" % name, mail.get_body(("html",)).get_content(), row)
+
+
+def main():
+    for program in SERVER, IMPORTER, ACCT:
+        if not os.access(program, os.X_OK):
+            print("1..0 # SKIP %s was not built: SQLite is not installed" % program)
+            return 0
+    for zone, now, free, parts in (("Europe/Berlin", utc("2025-04-01T06:00"), False, (months, zones, move, change)),
+                                   ("Pacific/Auckland", int(time.time()), True, (digest,))):
+        site = Billed(zone, now, free, count=1500, days=50, seed=8)
+        try:
+            site.fill()
+            for part in parts:
+                part(site)
+        finally:
+            site.clean_up()
+    return plan()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -290,7 +290,7 @@ static void test_format(void **state)
     } cases[] = {
         {"JobID", 0, 1, NULL},
         {"jobid , USER", 0, 2, NULL},
-        {"all", 0, 107, NULL},
+        {"all", 0, 108, NULL},
         {"", -EINVAL, 0, "format: no column"},
         {"JobID,,User", -EINVAL, 0, "format: unknown column ''; see --help"},
         {"Job", -EINVAL, 0, "format: unknown column 'Job'; see --help"},

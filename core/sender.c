@@ -41,8 +41,8 @@ struct bj_sender {
     struct bj_send_batch batch;
     unsigned max;    /* records of the next request */
     unsigned faults; /* rounds in a row */
-    bool failing;
-    bool proved; /* the last request was answered, so no trial is needed */
+    int failing;     /* error of the last round, which was logged; 0: none */
+    bool proved;     /* the last request was answered, so no trial is needed */
     /* under the lock */
     uint64_t random; /* state of the generator, never 0 */
     bool woken, retrying;
@@ -301,12 +301,12 @@ static void log_round(struct bj_sender *s, const struct round *w, int r,
     if (w->bad > 0)
         log_error(s, BJ_LOG_WARN, "final records refused and kept as *.bad",
                   &w->bad_why);
-    if (r < 0 && !s->failing)
+    if (r < 0 && r != s->failing)
         log_error(s, BJ_LOG_ERROR, "final records are not sent", err);
-    else if (r == 0 && s->failing)
+    else if (r == 0 && s->failing < 0)
         s->poller.host.log(s->poller.host.ctx, BJ_LOG_INFO,
                            "sending final records works again");
-    s->failing = r < 0;
+    s->failing = r;
     s->proved = r == 0;
 }
 

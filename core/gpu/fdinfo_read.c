@@ -265,7 +265,7 @@ static int read_tracer(void *m, struct bj_gpu_set *out, struct bj_err *err)
     const char *dirs[DIRS];
     uint64_t job;
     t->list.len = 0;
-    if (!bj_gpu_places_get(t->places, &t->list)) {
+    if (!bj_gpu_places_get(t->places, &t->list, &out->traced_list)) {
         bj_buf_free(&t->list);
         return bj_err_set(err, -ENOMEM, "processes on GPUs");
     }

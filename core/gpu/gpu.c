@@ -13,7 +13,7 @@ void bj_gpu_set_clear(struct bj_gpu_set *s)
 {
     s->begun_usec = s->stamp_usec = s->faults = 0;
     s->n = s->nprocs = s->ntimes = s->ntraced = 0;
-    s->traced_usec = 0;
+    s->traced_usec = s->traced_list = 0;
     s->driver[0] = '\0';
 }
 
@@ -67,6 +67,7 @@ void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from)
     to->ntimes = from->ntimes;
     to->ntraced = from->ntraced;
     to->traced_usec = from->traced_usec;
+    to->traced_list = from->traced_list;
     memcpy(to->time, from->time, from->ntimes * sizeof(from->time[0]));
     memcpy(to->traced, from->traced, from->ntraced * sizeof(from->traced[0]));
 }

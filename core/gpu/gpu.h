@@ -79,6 +79,8 @@ struct bj_gpu_set {
     uint64_t traced[BJ_GPU_TRACED_MAX]; /* jobs with all their processes in
                                            proc, and their times in time */
     uint64_t traced_usec;               /* time of these data, boot clock */
+    uint64_t traced_list; /* number of the list of jobs that was read
+                             (places.h); 0: none yet */
 };
 
 /* Names of the bits of bj_gpu.throttle. */

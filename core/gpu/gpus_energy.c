@@ -180,7 +180,7 @@ static bool defer(struct bj_gpus *g)
 {
     enum { PATIENCE_PERIODS = 3 };
     const uint64_t last = last_reading(g);
-    if (!bj_gpus_waits(g))
+    if (!bj_gpus_waits(g) && !bj_gpus_trace_due(g))
         g->waits_usec = 0;
     else if (g->waits_usec == 0)
         g->waits_usec = last;

@@ -109,7 +109,8 @@ struct bj_gpu_job {
     struct bj_gpu_request *request;
     uint64_t request_usec; /* when to read its processes again */
     unsigned requests;
-    bool noted; /* a file of the prolog names it */
+    bool noted;      /* a file of the prolog names it */
+    uint64_t listed; /* the first list of places with it; 0: none yet */
     struct bj_gpu_claim claim;
     struct bj_gpu_named claim_named, allot_named;
     struct bj_gpu_claim file; /* from the prolog's file of the job */
@@ -265,6 +266,11 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
 void bj_gpus_over_search(struct bj_gpus *g, unsigned present,
                          uint64_t now_usec);
 void bj_gpus_over_set_jobs(struct bj_gpus *g);
+
+/* Whether the devices of a job are known only from its processes, which were
+ * not read yet. */
+bool bj_gpus_trace_due(const struct bj_gpus *g);
+
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
 void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
                       unsigned kind);

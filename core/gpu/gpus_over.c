@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NVML, AMD, INTEL };
+enum { NVML, AMD, INTEL, FDINFO = BJ_GPU_OVER };
 
 /* The sources of devices to which each of these adds values. */
 static const unsigned over[BJ_GPU_KINDS - BJ_GPU_OVER] = {
@@ -56,8 +56,26 @@ void bj_gpus_over_set_jobs(struct bj_gpus *g)
         bj_buf_free(&list);
         return;
     }
-    bj_gpu_places_set(g->places, &list);
+    uint64_t number = bj_gpu_places_set(g->places, &list);
     g->places_sum = sum;
+    for (size_t i = 0; i < g->njobs; i++)
+        if (g->job[i]->listed == 0 && bj_track_live(g->job[i]->track))
+            g->job[i]->listed = number;
+}
+
+bool bj_gpus_trace_due(const struct bj_gpus *g)
+{
+    const struct bj_gpu_set *set = g->set[FDINFO];
+    const uint64_t read = set ? set->traced_list : 0;
+    if (!any_drm(g) || !g->stat[FDINFO].ran)
+        return false;
+    for (size_t i = 0; i < g->njobs; i++) {
+        const struct bj_gpu_job *j = g->job[i];
+        if (bj_track_live(j->track) && !bj_gpus_known(j) &&
+            (j->listed == 0 || read < j->listed))
+            return true;
+    }
+    return false;
 }
 
 /* --- search and values ----------------------------------------------------*/

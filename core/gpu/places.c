@@ -7,6 +7,7 @@ struct bj_gpu_places {
     pthread_mutex_t lock;
     unsigned refs;
     struct bj_buf list;
+    uint64_t number; /* of the list */
 };
 
 struct bj_gpu_places *bj_gpu_places_new(void)
@@ -43,19 +44,23 @@ void bj_gpu_places_unref(struct bj_gpu_places *p)
     free(p);
 }
 
-void bj_gpu_places_set(struct bj_gpu_places *p, struct bj_buf *list)
+uint64_t bj_gpu_places_set(struct bj_gpu_places *p, struct bj_buf *list)
 {
     pthread_mutex_lock(&p->lock);
     struct bj_buf before = p->list;
     p->list = *list;
+    uint64_t number = ++p->number;
     pthread_mutex_unlock(&p->lock);
     *list = (struct bj_buf){0};
     bj_buf_free(&before);
+    return number;
 }
 
-bool bj_gpu_places_get(struct bj_gpu_places *p, struct bj_buf *ret)
+bool bj_gpu_places_get(struct bj_gpu_places *p, struct bj_buf *ret,
+                       uint64_t *ret_number)
 {
     pthread_mutex_lock(&p->lock);
+    *ret_number = p->number;
     bj_buf_put(ret, p->list.p, p->list.len);
     pthread_mutex_unlock(&p->lock);
     return !ret->failed;

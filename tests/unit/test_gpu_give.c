@@ -137,6 +137,60 @@ static void test_held_back(void **state)
     assert_int_equal(hold.sums.energy_uj, 9);
 }
 
+/* Which of AMD's and Intel's GPUs a new job has is known when its processes
+ * were read (fdinfo): energy since the last reading, which may be much after a
+ * restart, waits for that, but not for ever. */
+static void test_first_trace(void **state)
+{
+    enum { AMD = 1, FDINFO = BJ_GPU_OVER };
+    static struct bj_gpu_set cards, traced;
+    struct bj_gpu_hold hold;
+    struct bj_track track;
+    const struct life l = {50, NOW, 1000000, false, 0};
+    struct bj_gpu_dev dev = {
+        .kind = AMD,
+        .parent = -1,
+        .present = true,
+        .stamp_usec = TO,
+        .given_usec = FROM,
+        .energy = {.counter_stamp_usec = TO, .total_uj = 9}};
+    struct bj_gpu_job job = {.id = 1, .track = &track, .listed = 2};
+    struct bj_gpu_job *jobs[] = {&job};
+    struct bj_gpus g = {.conf = &every_5_sec,
+                        .dev = &dev,
+                        .n = 1,
+                        .hold = &hold,
+                        .job = jobs,
+                        .njobs = 1,
+                        .set = {[AMD] = &cards, [FDINFO] = &traced},
+                        .stat = {[FDINFO] = {.ran = true}}};
+    (void)state;
+    cards.n = 1;
+    dev.now.use.power_uw = BJ_ABSENT;
+    set_up(&hold, &track, &l);
+    traced.traced_list = 1; /* read before the job was in the list */
+    bj_gpus_meter(&g, AMD);
+    assert_int_equal(dev.given_usec, FROM);
+    traced.traced_list = 2;
+    g.nholds = 1;
+    bj_gpus_meter(&g, AMD);
+    assert_int_equal(dev.given_usec, TO);
+    assert_int_equal(hold.sums.energy_uj, 9);
+    /* The next job never gets a result; or its GPUs are known. */
+    job.listed = 3;
+    dev.energy.total_uj = 20;
+    bj_gpus_meter(&g, AMD);
+    assert_int_equal(hold.sums.energy_uj, 9);
+    dev.stamp_usec += 3 * every_5_sec.gpu_usec;
+    bj_gpus_meter(&g, AMD);
+    assert_int_equal(hold.sums.energy_uj, 20);
+    g.waits_usec = 0;
+    job.noted = true;
+    dev.energy.total_uj = 21;
+    bj_gpus_meter(&g, AMD);
+    assert_int_equal(hold.sums.energy_uj, 21);
+}
+
 /* The idle power is that of two readings in a row: one that is too low does not
  * change it. */
 static void test_idle_power(void **state)
@@ -278,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_give),
                                        cmocka_unit_test(test_held_back),
+                                       cmocka_unit_test(test_first_trace),
                                        cmocka_unit_test(test_idle_power),
                                        cmocka_unit_test(test_two_counters),
                                        cmocka_unit_test(test_compute_instances),

@@ -3,6 +3,7 @@
 #include "apiserver/jobs.h"
 #include "apiserver/page_form.h"
 #include "apiserver/page_job.h"
+#include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
 #include "report/report.h"
@@ -14,9 +15,10 @@ enum { TASKS = 300 /* maximum number of tasks with a link */ };
 
 static void put_count(struct bj_buf *b, const char *title, int64_t n)
 {
+    char text[BJ_AMOUNT_COUNT];
     if (n > 0)
-        bj_buf_printf(b, "<div><dt>%s</dt><dd>%lld</dd></div>\n",
-                      bj_local_escaped(title), (long long)n);
+        bj_buf_printf(b, "<div><dt>%s</dt><dd>%s</dd></div>\n",
+                      bj_local_escaped(title), bj_amount_count(text, n));
 }
 
 static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
@@ -165,11 +167,12 @@ int bj_job_array(struct bj_call *c, const struct bj_report *r)
     struct bj_buf *b = &c->reply->body;
     if (a->tasks <= 0)
         return 0;
+    char n[BJ_AMOUNT_COUNT];
     int64_t id = bj_report_number(r, BJ_REPORT_ARRAY);
     bj_local_html(b,
                   "<h2>{The array}</h2>\n<p><a href=\"../jobs?job=%lld\">{All "
-                  "%lld tasks of array %lld}</a></p>\n<dl>",
-                  (long long)id, (long long)a->tasks, (long long)id);
+                  "%s tasks of array %lld}</a></p>\n<dl>",
+                  (long long)id, bj_amount_count(n, a->tasks), (long long)id);
     put_count(b, "Completed", a->completed);
     put_count(b, "Failed", a->failed);
     put_count(b, "Time limit reached", a->timeout);

@@ -170,6 +170,7 @@ static void put_legend(struct bj_buf *b)
 static void put_table(struct bj_buf *b, const struct bj_grid *g,
                       const struct gpu *gpu, size_t n)
 {
+    char all[BJ_AMOUNT_COUNT];
     put_legend(b);
     bj_local_html(
         b,
@@ -186,9 +187,9 @@ static void put_table(struct bj_buf *b, const struct bj_grid *g,
     bj_buf_str(b, "</tbody></table></div>\n");
     if (n > SHOWN)
         bj_local_html(b,
-                      "<p>{%d of %zu GPUs: those that jobs held longest "
+                      "<p>{%d of %s GPUs: those that jobs held longest "
                       "without use.}</p>\n",
-                      SHOWN, n);
+                      SHOWN, bj_amount_count(all, (int64_t)n));
 }
 
 /* "8 GPUs; jobs held them for 123.4 GPU hours; 56.7 of these were not used." */
@@ -201,6 +202,7 @@ static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
                 held += held_at(&gpu[i], h);
         unused += gpu[i].unused;
     }
+    char all[BJ_AMOUNT_COUNT];
     struct bj_buf v[2] = {{0}, {0}};
     bj_amount(&v[0], BJ_AMOUNT_PLAIN, held);
     bj_amount(&v[1], BJ_AMOUNT_PLAIN, unused);
@@ -209,9 +211,9 @@ static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
     b->failed |= v[0].failed || v[1].failed;
     if (!b->failed)
         bj_local_html(b,
-                      "<p>{%zu GPUs. In the last %d hours jobs held them for "
+                      "<p>{%s GPUs. In the last %d hours jobs held them for "
                       "%s GPU hours; %s of these were not used.}</p>\n",
-                      n, HOURS, v[0].p, v[1].p);
+                      bj_amount_count(all, (int64_t)n), HOURS, v[0].p, v[1].p);
     bj_buf_free(&v[0]);
     bj_buf_free(&v[1]);
 }

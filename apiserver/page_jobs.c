@@ -2,6 +2,7 @@
 #include "apiserver/jobs.h"
 #include "apiserver/page_form.h"
 #include "apiserver/state.h"
+#include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
@@ -175,16 +176,17 @@ static void put_next(struct bj_call *c, const struct bj_params *p,
                                                            : "Older jobs"));
 }
 
-/* "1,234 jobs" or "more than 10000 jobs" */
+/* "1,234 jobs" or "more than 10,000 jobs" */
 static void put_count(struct bj_buf *b, const struct bj_jobs_end *end)
 {
+    char n[BJ_AMOUNT_COUNT];
     if (end->total < 0)
         return;
     bj_local_html(b,
-                  end->at_least ? "<p class=\"sub\">{More than %lld jobs}</p>\n"
-                  : end->total == 1 ? "<p class=\"sub\">{%lld job}</p>\n"
-                                    : "<p class=\"sub\">{%lld jobs}</p>\n",
-                  (long long)end->total);
+                  end->at_least ? "<p class=\"sub\">{More than %s jobs}</p>\n"
+                  : end->total == 1 ? "<p class=\"sub\">{%s job}</p>\n"
+                                    : "<p class=\"sub\">{%s jobs}</p>\n",
+                  bj_amount_count(n, end->total));
 }
 
 static int put_list(struct bj_call *c, const struct bj_params *p,

@@ -3,6 +3,7 @@
 #include "apiserver/jobs.h"
 #include "apiserver/page_form.h"
 #include "apiserver/state.h"
+#include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
 
@@ -158,6 +159,7 @@ static int put_group(struct bj_call *c, enum by by, const struct group *g)
 {
     struct bj_buf *b = &c->reply->body;
     struct bj_slice name;
+    char text[BJ_AMOUNT_COUNT];
     int r = bj_words_text(c->worker->words, c->reader, bys[by].word,
                           g->v->ids[by], &name, &c->err);
     bj_buf_printf(b, "<tr><td data-l=\"%s\"><a href=\"jobs?%s=",
@@ -165,8 +167,9 @@ static int put_group(struct bj_call *c, enum by by, const struct group *g)
     bj_url_text(b, name);
     bj_buf_str(b, "\"><bdi>");
     bj_html_text(b, name);
-    bj_buf_printf(b, "</bdi></a></td><td class=\"n\" data-l=\"%s\">%zu</td>",
-                  bj_local_escaped("Jobs started"), g->n);
+    bj_buf_printf(b, "</bdi></a></td><td class=\"n\" data-l=\"%s\">%s</td>",
+                  bj_local_escaped("Jobs started"),
+                  bj_amount_count(text, (int64_t)g->n));
     for (unsigned i = 0; i < PERCENTS; i++) {
         bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">",
                       bj_local_escaped(titles[i]));
@@ -198,6 +201,7 @@ static struct group *make_groups(struct waits *w, enum by by, size_t *ret)
 
 static int put_waits(struct bj_call *c, struct waits *w, enum by by)
 {
+    char all[BJ_AMOUNT_COUNT];
     struct bj_buf *b = &c->reply->body;
     int r = 0;
     size_t n;
@@ -217,8 +221,8 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
         r = put_group(c, by, &v[i]);
     bj_buf_str(b, "</tbody></table></div>\n");
     if (n > GROUPS)
-        bj_local_html(b, "<p>{%d of %zu: those with the most jobs.}</p>\n",
-                      GROUPS, n);
+        bj_local_html(b, "<p>{%d of %s: those with the most jobs.}</p>\n",
+                      GROUPS, bj_amount_count(all, (int64_t)n));
     free(v);
     return r;
 }

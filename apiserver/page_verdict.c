@@ -55,8 +55,6 @@ static void put_findings(struct bj_buf *b, const struct bj_report *r)
         put_text(b, "<li><b class=\"", f->severity, "\">");
         put_text(b, "", f->severity, "</b> ");
         put_text(b, "<bdi>", f->text, "</bdi>");
-        if (f->tasks != BJ_SQL_NULL && f->tasks > 1)
-            bj_local_html(b, " ({%lld tasks})", (long long)f->tasks);
         put_url(b, f->url);
         bj_buf_str(b, "</li>\n");
     }
@@ -112,8 +110,8 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     put_running(b, g);
     put_idle(b, r);
     put_text(b, "<p>", v->cost, "</p>\n");
-    /* The whole request; each change, and advice in words, are a list. */
-    if (r->advices == 0 || r->next.options.n > 0)
+    /* Unless it is the first of the list below. */
+    if (r->advices == 0 || !bj_slice_eq(v->todo, r->advice[0].text))
         put_text(b, "<p><b>", v->todo, "</b></p>\n");
     put_advice(b, r);
     put_findings(b, r);

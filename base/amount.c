@@ -22,10 +22,26 @@ void bj_amount_whole(struct bj_buf *b, int64_t v)
     put_grouped(b, digits);
 }
 
-void bj_amount_hundredths(struct bj_buf *b, uint64_t v)
+const char *bj_amount_count(char text[BJ_AMOUNT_COUNT], int64_t v)
 {
-    bj_amount_whole(b, (int64_t)(v / 100));
-    bj_buf_printf(b, ".%02u", (unsigned)(v % 100));
+    struct bj_buf b = {0};
+    bj_amount_whole(&b, v);
+    snprintf(text, BJ_AMOUNT_COUNT, "%.*s", (int)b.len, b.p ? b.p : "");
+    bj_buf_free(&b);
+    return text;
+}
+
+void bj_amount_money(struct bj_buf *b, int64_t v)
+{
+    const uint64_t micro = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
+    const uint64_t cents = micro / 10000 + (micro % 10000 >= 5000);
+    bj_buf_str(b, v < 0 ? "-" : "");
+    if (micro > 0 && cents == 0) {
+        bj_buf_fixed(b, micro, 6);
+        return;
+    }
+    bj_amount_whole(b, (int64_t)(cents / 100));
+    bj_buf_printf(b, ".%02u", (unsigned)(cents % 100));
 }
 
 void bj_amount_seconds(struct bj_buf *b, uint64_t sec)

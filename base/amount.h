@@ -29,8 +29,13 @@ void bj_amount(struct bj_buf *b, enum bj_amount_unit unit, double v);
 /* Append a whole number, exact: "1,234,567". */
 void bj_amount_whole(struct bj_buf *b, int64_t v);
 
-/* Append an exact number of hundredths, for money: "1,234.50". */
-void bj_amount_hundredths(struct bj_buf *b, uint64_t v);
+/* The same in text, which is returned. */
+enum { BJ_AMOUNT_COUNT = 32 };
+const char *bj_amount_count(char text[BJ_AMOUNT_COUNT], int64_t v);
+
+/* Append money, given in millionths, rounded to hundredths: "1,234.50"; less
+ * than half of one exactly: "0.000012". */
+void bj_amount_money(struct bj_buf *b, int64_t v);
 
 /* Append a duration: "00:10:00", "1-02:03:04"; sec is not negative. */
 void bj_amount_seconds(struct bj_buf *b, uint64_t sec);

@@ -83,10 +83,6 @@ static void put_findings(struct bj_buf *b, const struct bj_report *r)
         put_text(b, "<li><b class=\"", f->severity, "\">");
         put_text(b, "", f->severity, "</b> ");
         put_text(b, "<bdi>", f->text, "</bdi>");
-        if (r->array.tasks > 1 && f->tasks > 0)
-            bj_local_html(b,
-                          f->tasks == 1 ? " ({%lld task})" : " ({%lld tasks})",
-                          (long long)f->tasks);
         put_url(b, f->url);
         bj_buf_str(b, "</li>\n");
     }

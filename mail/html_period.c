@@ -5,29 +5,16 @@
 #include "report/show.h"
 #include "statsdb/best.h"
 
-#include <inttypes.h>
-
 enum { MICRO = 1000000, WASTERS = 3 };
 
-static void put_states(const struct bj_period_sums *s, struct bj_buf *b)
+/* Append the text as a paragraph, and clear it. */
+static void put_paragraph(struct bj_buf *b, struct bj_buf *text)
 {
-    const struct {
-        const char *what;
-        int64_t n;
-    } states[] = {{"completed", s->completed}, {"failed", s->failed},
-                  {"timed out", s->timeout},   {"out of memory", s->oom},
-                  {"cancelled", s->cancelled}, {"not ended", s->open}};
-    const char *before = ": ";
     bj_buf_str(b, "<p>");
-    bj_local_html(b, s->jobs == 1 ? "{%lld job}" : "{%lld jobs}",
-                  (long long)s->jobs);
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-        if (states[i].n > 0) {
-            bj_buf_printf(b, "%s%" PRId64 " %s", before, states[i].n,
-                          bj_local_escaped(states[i].what));
-            before = ", ";
-        }
+    bj_html_text(b, (struct bj_slice){text->p, text->len});
     bj_buf_str(b, "</p>\n");
+    b->failed |= text->failed;
+    text->len = 0;
 }
 
 static void put_known(struct bj_buf *b, int64_t known)
@@ -113,14 +100,12 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
 void bj_mail_html_period(const struct bj_period *p, struct bj_buf *b)
 {
     const struct bj_period_sums *s = &p->all;
-    struct bj_buf meaning = {0};
-    bj_period_meaning(&meaning);
-    bj_buf_str(b, "<p>");
-    bj_html_text(b, (struct bj_slice){meaning.p, meaning.len});
-    bj_buf_str(b, "</p>\n");
-    b->failed |= meaning.failed;
-    bj_buf_free(&meaning);
-    put_states(s, b);
+    struct bj_buf text = {0};
+    bj_period_meaning(&text);
+    put_paragraph(b, &text);
+    bj_period_states(&text, s);
+    put_paragraph(b, &text);
+    bj_buf_free(&text);
     bj_buf_str(b, "<table>\n");
     put_hours(b, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
     put_hours(b, "GPU time", s->gpu_used, s->gpu_known, s->gpu);

@@ -205,10 +205,10 @@ static void set_job_values(const struct bj_report *r, struct parts *p)
                    {BJ_MAIL_NAME, BJ_REPORT_NAME},
                    {BJ_MAIL_ACCOUNT, BJ_REPORT_ACCOUNT},
                    {BJ_MAIL_PARTITION, BJ_REPORT_PARTITION},
-                   {BJ_MAIL_CLUSTER, BJ_REPORT_CLUSTER},
-                   {BJ_MAIL_STATE, BJ_REPORT_STATE}};
+                   {BJ_MAIL_CLUSTER, BJ_REPORT_CLUSTER}};
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
         p->value[columns[i].word] = bj_report_text(r, columns[i].column);
+    p->value[BJ_MAIL_STATE] = bj_report_state(r);
     p->value[BJ_MAIL_LEVEL] = r->verdict.level;
     p->value[BJ_MAIL_VERDICT] = r->verdict.wrong;
     p->value[BJ_MAIL_COST] = r->verdict.cost;
@@ -216,7 +216,6 @@ static void set_job_values(const struct bj_report *r, struct parts *p)
     if (r->array.tasks > 1) {
         bj_local_put(&p->title, "{Array} %lld",
                      (long long)bj_report_number(r, BJ_REPORT_ARRAY));
-        p->value[BJ_MAIL_STATE] = bj_slice_str(bj_local("ended"));
     } else {
         bj_local_str(&p->title, "{Job} ");
         bj_buf_clean(&p->title, bj_report_text(r, BJ_REPORT_DISPLAY_ID));

@@ -1,6 +1,6 @@
 #include "mail/template_text.h"
 
-const char bj_mail_job_text[] = "Subject: {{title}}: {{state}}, {{verdict}}\n"
+const char bj_mail_job_text[] = "Subject: {{title}}, {{state}}: {{verdict}}\n"
                                 "\n"
                                 "{{report}}\n"
                                 "{{link}}\n"

@@ -149,6 +149,7 @@ const char *const bj_local_texts[] = {
     "end",
     "Ended",
     "ended",
+    "ended otherwise",
     "Energy",
     "energy",
     "Energy attributed by",
@@ -544,7 +545,6 @@ const char *const bj_local_texts[] = {
     "{1} of {2}, those that differ most",
     "{1} of {2}: those that differ most from the median.",
     "{1} of {2}: those with the most jobs.",
-    "{1} task",
     "{1} tasks",
     NULL,
 };

@@ -6,9 +6,12 @@ enum { CELLS = 24, MICRO = 1000000 };
 
 void bj_meter(struct bj_buf *out, int64_t ppm, bool ascii)
 {
-    int64_t full = ppm == BJ_SQL_NULL ? 0
-                   : ppm > MICRO      ? CELLS
-                                      : (ppm * CELLS + MICRO / 2) / MICRO;
+    if (ppm == BJ_SQL_NULL) {
+        bj_buf_printf(out, "%*s", CELLS + (ascii ? 3 : 1), "");
+        return;
+    }
+    const int64_t full =
+        ppm > MICRO ? CELLS : (ppm * CELLS + MICRO / 2) / MICRO;
     const char *on = ascii ? "#" : "\xe2\x96\x88";
     const char *off = ascii ? "." : "\xe2\x96\x91";
     bj_buf_str(out, ascii ? "[" : "");

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Append a bar of 24 cells and a blank; the bar is empty for BJ_SQL_NULL. */
+/* Append a bar of 24 cells and a blank; for BJ_SQL_NULL as many blanks. */
 void bj_meter(struct bj_buf *out, int64_t ppm, bool ascii);
 
 #endif

@@ -1,6 +1,7 @@
 /* The report of a job as PDF. */
 #include "report/pdf.h"
 
+#include "base/amount.h"
 #include "base/local.h"
 #include "report/pdf_parts.h"
 #include "report/show.h"
@@ -103,7 +104,7 @@ static void put_head(struct page *p)
                                           .colour = BJ_PDF_MUTED,
                                           .right = true});
     b->len = 0;
-    put_word(p, "", text(p, BJ_REPORT_STATE));
+    put_word(p, "", bj_report_state(p->r));
     put_word(p, ", {of} ", text(p, BJ_REPORT_USER));
     put_word(p, ", {account} ", text(p, BJ_REPORT_ACCOUNT));
     put_word(p, ", {partition} ", text(p, BJ_REPORT_PARTITION));
@@ -215,11 +216,6 @@ static void put_findings(struct page *p)
         bj_pdf_title(&p->pdf, "Findings");
     for (size_t i = 0; i < r->findings; i++) {
         const struct bj_report_finding *f = &r->finding[i];
-        if (is_array(p) && f->tasks > 0) {
-            bj_local_put(&p->pdf.cell,
-                         f->tasks == 1 ? "{%lld task}: " : "{%lld tasks}: ",
-                         (long long)f->tasks);
-        }
         bj_buf_clean(&p->pdf.cell, f->text);
         put_item(p, f->severity, bj_pdf_colour(f->severity), 62,
                  (struct bj_slice){p->pdf.cell.p, p->pdf.cell.len}, false);
@@ -475,7 +471,8 @@ static void put_outcomes(struct page *p)
     } all[] = {{a->completed, "completed"}, {a->failed, "failed"},
                {a->timeout, "timed out"},   {a->oom, "out of memory"},
                {a->cancelled, "cancelled"}, {a->open, "not ended"}};
-    bj_local_put(&p->pdf.cell, "{%lld tasks}", (long long)a->tasks);
+    char n[BJ_AMOUNT_COUNT];
+    bj_local_put(&p->pdf.cell, "{%s tasks}", bj_amount_count(n, a->tasks));
     const char *before = ": ";
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (all[i].n <= 0)

@@ -1,6 +1,7 @@
 /* The report of a period as PDF. */
 #include "report/pdf.h"
 
+#include "base/amount.h"
 #include "base/local.h"
 #include "report/pdf_parts.h"
 #include "report/show.h"
@@ -20,26 +21,6 @@ static int64_t ratio(int64_t part, int64_t all)
 
 /* --- totals ----------------------------------------------------------------
  */
-
-static void put_states(struct bj_pdf_page *p, const struct bj_period_sums *s)
-{
-    const struct {
-        const char *what;
-        int64_t n;
-    } states[] = {{"completed", s->completed}, {"failed", s->failed},
-                  {"timed out", s->timeout},   {"out of memory", s->oom},
-                  {"cancelled", s->cancelled}, {"not ended", s->open}};
-    bj_local_put(cell(p), s->jobs == 1 ? "{%lld job}" : "{%lld jobs}",
-                 (long long)s->jobs);
-    const char *before = ": ";
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-        if (states[i].n > 0) {
-            bj_buf_printf(cell(p), "%s%lld %s", before, (long long)states[i].n,
-                          bj_local(states[i].what));
-            before = ", ";
-        }
-    bj_pdf_paragraph(p, 8, BJ_PDF_TEXT);
-}
 
 enum { LABEL, METER, PERCENT, USED, TOTALS };
 
@@ -201,19 +182,21 @@ enum {
     CPU_HOURS,
     CPU_METER,
     CPU_USED,
+    CPU_KNOWN,
     GPU_HOURS,
     ENERGY,
     GROUPS
 };
 
 static const struct bj_pdf_column group_columns[GROUPS] = {
-    [GROUP] = {0, 120, false, NULL},
-    [GROUP_JOBS] = {124, 46, true, "jobs"},
-    [CPU_HOURS] = {174, 66, true, "CPU hours"},
-    [CPU_METER] = {250, 60, false, "used"},
-    [CPU_USED] = {312, 46, true, NULL},
-    [GPU_HOURS] = {362, 60, true, "GPU hours"},
-    [ENERGY] = {426, 68, true, "energy"},
+    [GROUP] = {0, 98, false, NULL},
+    [GROUP_JOBS] = {102, 46, true, "jobs"},
+    [CPU_HOURS] = {152, 62, true, "CPU hours"},
+    [CPU_METER] = {222, 48, false, "used"},
+    [CPU_USED] = {272, 42, true, NULL},
+    [CPU_KNOWN] = {318, 42, true, "known"},
+    [GPU_HOURS] = {364, 60, true, "GPU hours"},
+    [ENERGY] = {428, 66, true, "energy"},
 };
 
 static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s,
@@ -226,9 +209,12 @@ static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s,
     bj_pdf_cell(p, &group_columns[GROUP_JOBS]);
     bj_show_hours(cell(p), s->cpu);
     bj_pdf_cell(p, &group_columns[CPU_HOURS]);
-    bj_pdf_meter(p, &group_columns[CPU_METER], ppm);
+    if (bj_period_is_known(s->cpu_known, s->cpu))
+        bj_pdf_meter(p, &group_columns[CPU_METER], ppm);
     bj_show_percent(cell(p), ppm);
     bj_pdf_cell(p, &group_columns[CPU_USED]);
+    bj_show_percent(cell(p), ratio(s->cpu_known, s->cpu));
+    bj_pdf_cell(p, &group_columns[CPU_KNOWN]);
     bj_show_hours(cell(p), s->gpu > 0 ? s->gpu : BJ_SQL_NULL);
     bj_pdf_cell(p, &group_columns[GPU_HOURS]);
     bj_show_energy(cell(p), s->energy_uj);
@@ -238,6 +224,7 @@ static void put_group(struct bj_pdf_page *p, const struct bj_period_sums *s,
 static void put_groups(struct bj_pdf_page *p, const struct bj_period *d)
 {
     const size_t shown = d->groups < SHOWN ? d->groups : SHOWN;
+    char more[BJ_AMOUNT_COUNT];
     if (shown == 0)
         return;
     bj_pdf_title(p, bj_period_groups[d->by].title);
@@ -247,7 +234,8 @@ static void put_groups(struct bj_pdf_page *p, const struct bj_period *d)
         put_group(p, &d->group[i], bj_period_groups[d->by].none);
     }
     if (d->groups > shown) {
-        bj_local_put(cell(p), "{and %zu more}", d->groups - shown);
+        bj_local_put(cell(p), "{and %s more}",
+                     bj_amount_count(more, (int64_t)(d->groups - shown)));
         bj_pdf_paragraph(p, 2, BJ_PDF_MUTED);
     }
 }
@@ -265,7 +253,8 @@ int bj_pdf_period(struct bj_sheet *s, const struct bj_period *d,
                                              .colour = BJ_PDF_TEXT});
     bj_period_meaning(cell(&p));
     bj_pdf_paragraph(&p, 8, BJ_PDF_MUTED);
-    put_states(&p, &d->all);
+    bj_period_states(cell(&p), &d->all);
+    bj_pdf_paragraph(&p, 8, BJ_PDF_TEXT);
     put_totals(&p, &d->all, bj_slice_str(d->prices.currency));
     put_days(&p, d);
     for (int i = 0; i < BJ_WASTES; i++)

@@ -136,4 +136,7 @@ void bj_period_csv(const struct bj_period *p, struct bj_buf *out);
 /* Append what the totals mean (BJ_USED_IN_PERIOD). */
 void bj_period_meaning(struct bj_buf *out);
 
+/* Append how the jobs ended: "1,234 jobs: 1,200 completed, 34 failed". */
+void bj_period_states(struct bj_buf *out, const struct bj_period_sums *s);
+
 #endif

@@ -1,4 +1,5 @@
 /* The report of a period as text. */
+#include "base/amount.h"
 #include "base/local.h"
 #include "base/tz.h"
 #include "report/meter.h"
@@ -57,24 +58,36 @@ static void put_left(struct page *g, struct bj_slice s, unsigned width)
 /* --- totals ----------------------------------------------------------------
  */
 
-static void put_states(struct page *g)
+void bj_period_states(struct bj_buf *out, const struct bj_period_sums *s)
 {
-    const struct bj_period_sums *s = &g->p->all;
     const struct {
         const char *what;
         int64_t n;
-    } states[] = {{"completed", s->completed}, {"failed", s->failed},
-                  {"timed out", s->timeout},   {"out of memory", s->oom},
-                  {"cancelled", s->cancelled}, {"not ended", s->open}};
-    bj_local_put(&g->cell, s->jobs == 1 ? "{%lld job}" : "{%lld jobs}",
-                 (long long)s->jobs);
+    } states[] = {{"completed", s->completed},
+                  {"failed", s->failed},
+                  {"timed out", s->timeout},
+                  {"out of memory", s->oom},
+                  {"cancelled", s->cancelled},
+                  {"not ended", s->open},
+                  {"ended otherwise", s->jobs - s->completed - s->failed -
+                                          s->timeout - s->oom - s->cancelled -
+                                          s->open}};
+    char n[BJ_AMOUNT_COUNT];
+    bj_local_put(out, s->jobs == 1 ? "{%s job}" : "{%s jobs}",
+                 bj_amount_count(n, s->jobs));
     const char *before = ": ";
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (states[i].n > 0) {
-            bj_buf_printf(&g->cell, "%s%lld %s", before, (long long)states[i].n,
+            bj_buf_printf(out, "%s%s %s", before,
+                          bj_amount_count(n, states[i].n),
                           bj_local(states[i].what));
             before = ", ";
         }
+}
+
+static void put_states(struct page *g)
+{
+    bj_period_states(&g->cell, &g->p->all);
     bj_text_wrap(g->out, (struct bj_slice){g->cell.p, g->cell.len}, 2, 0);
     g->cell.len = 0;
 }
@@ -213,6 +226,7 @@ static void put_groups(struct page *g)
         unsigned width;
     } heads[] = {{"jobs", 7},  {"CPU hours", 11}, {"used", 8},
                  {"known", 8}, {"GPU hours", 10}, {"energy", 12}};
+    char n[BJ_AMOUNT_COUNT];
     const struct bj_period *p = g->p;
     if (p->groups == 0)
         return;
@@ -224,7 +238,8 @@ static void put_groups(struct page *g)
     for (size_t i = 0; i < p->groups && i < SHOWN; i++)
         put_group(g, &p->group[i]);
     if (p->groups > SHOWN)
-        bj_local_put(g->out, "  {and %zu more}\n", p->groups - SHOWN);
+        bj_local_put(g->out, "  {and %s more}\n",
+                     bj_amount_count(n, (int64_t)(p->groups - SHOWN)));
 }
 
 static void put_wasters(struct page *g, enum bj_waste which)

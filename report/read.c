@@ -4,6 +4,7 @@
 #include "report/catalogue.h"
 #include "report/figures.h"
 #include "report/sentence.h"
+#include "report/show.h"
 #include "report/spread.h"
 #include "report/verdict.h"
 #include "statsdb/escalation.h"
@@ -231,26 +232,57 @@ static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 
 static const char findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, NULL, CAST(f.value AS INTEGER) FROM "
-    "job_finding AS f JOIN"
+    ", nullif(r.url, ''), r.condition, NULL, CAST(f.value AS INTEGER), NULL"
+    " FROM job_finding AS f JOIN"
     " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
 
-/* Findings on the tasks of an array, with the numbers of the last task. */
+/* Findings on the tasks of an array, with the values of the last task. */
 static const char array_findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, n.tasks, NULL FROM (SELECT o.rule AS "
-    "rule,"
-    " max(o.job) AS job, count(*) AS tasks FROM job AS j JOIN job_finding AS o"
-    " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS " GROUP BY o.rule) AS n JOIN"
-    " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN finding_rule"
-    " AS r ON r.id = n.rule" WORST "n.tasks DESC, r.id";
+    ", nullif(r.url, ''), r.condition, n.tasks, NULL, " BJ_SQL_DISPLAY_ID(
+        "m") " FROM (SELECT o.rule AS rule, max(o.job) AS job, count(*) AS "
+             "tasks FROM job AS j JOIN job_finding AS o"
+             " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS
+             " GROUP BY o.rule) AS n JOIN"
+             " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN "
+             "finding_rule"
+             " AS r ON r.id = n.rule JOIN job AS j ON j.id = n.job LEFT JOIN "
+             "job_more"
+             " AS m ON m.job = n.job" WORST "n.tasks DESC, r.id";
+
+/* "19 of 20 tasks, such as 2000_20: ..." */
+static struct bj_slice text_of_tasks(struct bj_report *r,
+                                     const struct bj_report_finding *f,
+                                     struct bj_slice example)
+{
+    const bool one = f->tasks == 1;
+    struct bj_buf value[4] = {{0}, {0}, {0}, {0}};
+    struct bj_buf *v = value;
+    if (!one) {
+        bj_show_number(v++, f->tasks);
+        bj_show_number(v++, r->array.tasks);
+    }
+    bj_buf_slice(v++, example);
+    bj_buf_slice(v++, f->text);
+    struct bj_slice ret =
+        bj_sentence_text(r, one ? BJ_SENTENCE_TASK_HAS : BJ_SENTENCE_TASKS_HAVE,
+                         value, (unsigned)(v - value));
+    for (int i = 0; i < 4; i++) {
+        r->arena.failed |= value[i].failed;
+        bj_buf_free(&value[i]);
+    }
+    return ret;
+}
 
 static void take_finding(struct bj_report *r, struct bj_st *st, void *row)
 {
-    *(struct bj_report_finding *)row = (struct bj_report_finding){
-        copy(r, st, 0),       copy(r, st, 1),      copy(r, st, 2),
-        copy(r, st, 3),       copy(r, st, 4),      copy(r, st, 5),
-        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
+    struct bj_report_finding *f = row;
+    *f = (struct bj_report_finding){copy(r, st, 0),       copy(r, st, 1),
+                                    copy(r, st, 2),       copy(r, st, 3),
+                                    copy(r, st, 4),       copy(r, st, 5),
+                                    bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
+    if (f->tasks != BJ_SQL_NULL)
+        f->text = text_of_tasks(r, f, bj_st_get_text(st, 8));
 }
 
 /* --- warnings --------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include "report/report.h"
 
+#include "base/amount.h"
 #include "base/local.h"
 #include "report/show.h"
 #include "statsdb/job_column.h"
@@ -47,15 +48,17 @@ const struct bj_report_finding *bj_report_found(const struct bj_report *r,
 }
 
 static void put_idle(struct bj_buf *out, struct bj_slice node,
-                     struct bj_slice gpu, int64_t since, unsigned *n)
+                     const struct bj_report_gpu *gpu, int64_t since,
+                     unsigned *n)
 {
     enum { SHOWN = 10 };
     if (since == BJ_SQL_NULL || (*n)++ >= SHOWN)
         return;
     bj_buf_str(out, *n > 1 ? "; " : "");
-    bj_buf_clean(out, node);
-    bj_buf_str(out, gpu.n > 0 ? ":" : "");
-    bj_buf_clean(out, gpu);
+    if (gpu)
+        bj_show_gpu(out, node, gpu->index, gpu->gpu);
+    else
+        bj_buf_clean(out, node);
     bj_local_put(out, " {idle since} ");
     bj_show_time(out, since);
 }
@@ -64,12 +67,9 @@ void bj_report_idle(const struct bj_report *r, struct bj_buf *out)
 {
     unsigned n = 0;
     for (size_t i = 0; i < r->nodes; i++)
-        put_idle(out, r->node[i].node, (struct bj_slice){NULL, 0},
-                 r->node[i].idle_since, &n);
+        put_idle(out, r->node[i].node, NULL, r->node[i].idle_since, &n);
     for (size_t i = 0; i < r->gpus; i++)
-        put_idle(out, r->gpu[i].node,
-                 r->gpu[i].index.n > 0 ? r->gpu[i].index : r->gpu[i].gpu,
-                 r->gpu[i].idle_since, &n);
+        put_idle(out, r->gpu[i].node, &r->gpu[i], r->gpu[i].idle_since, &n);
 }
 
 void bj_report_free(struct bj_report *r)
@@ -84,16 +84,25 @@ bool bj_report_has_records(const struct bj_report *r)
            !bj_slice_eq(r->node[0].source, BJ_SLICE("prometheus"));
 }
 
+struct bj_slice bj_report_state(const struct bj_report *r)
+{
+    return r->array.tasks <= 1 ? bj_report_text(r, BJ_REPORT_STATE)
+           : r->array.open > 0 ? bj_slice_str(bj_local("not ended"))
+                               : bj_slice_str(bj_local("ended"));
+}
+
 void bj_report_sampled(const struct bj_report *r, struct bj_buf *out)
 {
+    char n[BJ_AMOUNT_COUNT];
     const int64_t coverage = bj_report_number(r, BJ_REPORT_COVERAGE),
                   nodes = bj_report_number(r, BJ_REPORT_NODES);
     if (r->nodes == 0 || bj_report_has_records(r) ||
         r->node[0].at != BJ_SQL_NULL)
         return;
-    bj_local_put(out, "{Measured by Prometheus}: %zu ", r->nodes);
+    bj_local_put(out, "{Measured by Prometheus}: %s ",
+                 bj_amount_count(n, (int64_t)r->nodes));
     if (nodes >= (int64_t)r->nodes)
-        bj_local_put(out, "{of} %lld ", (long long)nodes);
+        bj_local_put(out, "{of} %s ", bj_amount_count(n, nodes));
     bj_local_str(out, "{nodes}");
     if (coverage != BJ_SQL_NULL) {
         bj_buf_str(out, ", ");

@@ -134,7 +134,8 @@ struct bj_report_figure {
 
 struct bj_report_finding {
     struct bj_slice finding, severity, text, advice, url, condition;
-    int64_t tasks; /* number of tasks of the array with this finding */
+    int64_t tasks; /* number of tasks of the array with this finding, which
+                      the text names, too */
     int64_t value; /* of the rule's last condition, for bj_report_order() */
 };
 
@@ -273,8 +274,8 @@ const struct bj_report_finding *bj_report_found(const struct bj_report *r,
                                                 const char *name);
 
 /* Append which nodes and GPUs of a running job are idle, and since when: "n1
- * idle since 2026-11-20 15:04:05; n1:0 idle since ..."; at most 10 of them.
- * Nothing if none is known to be idle. */
+ * idle since 2026-11-20 15:04:05; n1: GPU 0 idle since ..."; at most 10 of
+ * them. Nothing if none is known to be idle. */
 void bj_report_idle(const struct bj_report *r, struct bj_buf *out);
 
 /* The place of a use among those of nodes or GPUs, the least first: unknown
@@ -286,6 +287,9 @@ static inline int64_t bj_report_rank(int64_t ppm)
 
 /* Are the values of nodes from final records, which have a whole run? */
 bool bj_report_has_records(const struct bj_report *r);
+
+/* The state of the job; of an array, whether all of its tasks have ended. */
+struct bj_slice bj_report_state(const struct bj_report *r);
 
 /* Append that the values of nodes and GPUs of an ended job are from Prometheus,
  * of how many nodes, and for how much of the run.  Nothing if they are not. */

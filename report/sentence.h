@@ -44,6 +44,7 @@
     X(ARRAY_NAMES)                                                             \
     X(ARRAY_NAMES_MORE)                                                        \
     X(TASKS_HAVE)                                                              \
+    X(TASK_HAS)                                                                \
     X(COST_CPU)                                                                \
     X(COST_CPU_UNKNOWN)                                                        \
     X(COST_GPU)                                                                \

@@ -59,7 +59,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
         "timed out or ran out of memory.",
     [BJ_SENTENCE_ARRAY_NAMES] = "Not completed: {1}.",
     [BJ_SENTENCE_ARRAY_NAMES_MORE] = "Not completed: {1} and {2} more.",
-    [BJ_SENTENCE_TASKS_HAVE] = "{1} tasks: {2}",
+    [BJ_SENTENCE_TASKS_HAVE] = "{1} of {2} tasks, such as {3}: {4}",
+    [BJ_SENTENCE_TASK_HAS] = "Task {1}: {2}",
 
     /* What the job cost. */
     [BJ_SENTENCE_COST_CPU] =

@@ -98,13 +98,7 @@ void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency)
 {
     if (!known(b, micro))
         return;
-    bj_buf_str(b, micro < 0 ? "-" : "");
-    const uint64_t v = (uint64_t)(micro < 0 ? -micro : micro);
-    const uint64_t cents = v / 10000 + (v % 10000 >= 5000);
-    if (v > 0 && cents == 0)
-        bj_buf_fixed(b, v, 6);
-    else
-        bj_amount_hundredths(b, cents);
+    bj_amount_money(b, micro);
     bj_buf_str(b, currency.n > 0 ? " " : "");
     bj_buf_clean(b, currency);
 }

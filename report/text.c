@@ -81,7 +81,7 @@ static void put_head(struct page *p)
     colour(p, "\033[0m");
     put_word(p, "  ", text(p, BJ_REPORT_NAME));
     bj_buf_str(out, "\n");
-    bj_buf_clean(out, text(p, BJ_REPORT_STATE));
+    bj_buf_clean(out, bj_report_state(p->r));
     put_word(p, ", {of} ", text(p, BJ_REPORT_USER));
     put_word(p, ", {account} ", text(p, BJ_REPORT_ACCOUNT));
     put_word(p, ", {partition} ", text(p, BJ_REPORT_PARTITION));
@@ -250,11 +250,6 @@ static void put_findings(struct page *p)
         bj_buf_printf(p->out, "%-*.*s", LABEL - INDENT, (int)f->severity.n,
                       f->severity.p);
         colour(p, "\033[0m");
-        if (r->array.tasks > 1 && f->tasks > 0) {
-            bj_local_put(&p->scratch,
-                         f->tasks == 1 ? "{%lld task}: " : "{%lld tasks}: ",
-                         (long long)f->tasks);
-        }
         bj_buf_slice(&p->scratch, f->text);
         bj_text_wrap(p->out, scratch(p), LABEL, LABEL);
         p->scratch.len = 0;

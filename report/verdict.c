@@ -355,13 +355,7 @@ static struct bj_slice put_finding(struct judge *j)
         const struct bj_report_finding *f = &r->finding[i];
         if (!is_severe(f) || repeats(j, f))
             continue;
-        if (r->array.tasks > 1) {
-            bj_show_number(value(j), f->tasks);
-            bj_buf_slice(value(j), f->text);
-            put_sentence(j, BJ_SENTENCE_TASKS_HAVE);
-        } else {
-            put(j, f->text);
-        }
+        put(j, f->text);
         return f->severity;
     }
     return (struct bj_slice){0};

@@ -114,6 +114,7 @@ static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
                           int64_t v)
 {
     static const enum bj_amount_unit units[] = {
+        [BJ_UNIT_COUNT] = BJ_AMOUNT_PLAIN,
         [BJ_UNIT_BYTES] = BJ_AMOUNT_BYTES,
         [BJ_UNIT_JOULES] = BJ_AMOUNT_JOULES,
         [BJ_UNIT_GRAMS] = BJ_AMOUNT_GRAMS,
@@ -125,10 +126,14 @@ static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
         const int64_t sec = (int64_t)((double)v / parts);
         bj_buf_str(out, sec < 0 ? "-" : "");
         bj_amount_seconds(out, (uint64_t)(sec < 0 ? -sec : sec));
-    } else if (c->unit < sizeof(units) / sizeof(units[0]) && units[c->unit]) {
-        bj_amount(out, units[c->unit], (double)v / parts);
+    } else if (c->unit == BJ_UNIT_MONEY) {
+        bj_amount_money(out, v);
+    } else if (c->unit == BJ_UNIT_NONE || c->unit == BJ_UNIT_FREE) {
+        put_number(out, c->kind, v); /* such as an id */
+    } else if (c->unit == BJ_UNIT_COUNT && parts == 1) {
+        bj_amount_whole(out, v);
     } else {
-        put_number(out, c->kind, v);
+        bj_amount(out, units[c->unit], (double)v / parts);
     }
 }
 

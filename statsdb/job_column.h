@@ -33,10 +33,12 @@ enum bj_value_kind {
     BJ_AS_PATH,
 };
 
-/* The unit in output for people: "13.8G" instead of a number of bytes. */
+/* The unit in output for people: "13.8 GiB" instead of a number of bytes. */
 enum bj_value_unit {
     BJ_UNIT_NONE,
     BJ_UNIT_FREE, /* free text, which a table may truncate */
+    BJ_UNIT_COUNT,
+    BJ_UNIT_MONEY,
     BJ_UNIT_SECONDS,
     BJ_UNIT_BYTES,
     BJ_UNIT_JOULES,

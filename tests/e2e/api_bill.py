@@ -53,18 +53,22 @@ class Billed(Site):
         self.write(self.zone)
         self.once()
         os.makedirs(os.path.join(self.folder, "spool"))
-        rows = self.db().execute("SELECT jobid, cpus, start_sec, end_sec, nodelist FROM job_v WHERE end_sec > start_sec ORDER BY id").fetchall()
-        for i, (job, cpus, start, end, node) in enumerate(rows):
-            if i % 3 == 0:
-                continue  # not measured
-            self.file("spool/%d.json" % i, json.dumps({
-                "format": 1, "cluster": "fake", "host": node, "jobid": str(job), "start": start, "end": end,
-                "cpu_usec": (end - start) * 900000 * cpus, "energy_policy": "usage",
-                "energy_uj": {"usage": {"cpu": (end - start) * cpus * 7654321}}}), 0o640)
+        for i, record in enumerate(self.records()):
+            self.file("spool/%d.json" % i, json.dumps(dict(record, format=1, cluster="fake")), 0o640)
         self.cluster = self.file("records.yml", "name: fake\nqstat:\n  command: /bin/true\nrecords:\n"
                                  "  dir: [%s/spool]\n" % self.folder)
         self.write(self.zone)
         self.once()
+
+    def records(self):
+        """Yield the final records of the nodes."""
+        rows = self.db().execute("SELECT jobid, cpus, start_sec, end_sec, nodelist FROM job_v WHERE end_sec > start_sec ORDER BY id").fetchall()
+        for i, (job, cpus, start, end, node) in enumerate(rows):
+            if i % 3 == 0:
+                continue  # not measured
+            yield {"host": node, "jobid": str(job), "start": start, "end": end,
+                   "cpu_usec": (end - start) * 900000 * cpus, "energy_policy": "usage",
+                   "energy_uj": {"usage": {"cpu": (end - start) * cpus * 7654321}}}
 
     def write(self, zone):
         self.conf = self.file("site.yml", "store:\n  path: %s\ncluster:\n  file: %s\ntime-zone: %s\n"
@@ -179,8 +183,8 @@ SMALL = re.compile(r"(?<![\w.])([0-9.]+) (k?g|kWh|Wh|t|MWh)(?: CO2e \(estimate\)
 SCALE = {"g": 1, "kg": 1e3, "t": 1e6, "Wh": 1e-3, "kWh": 1, "MWh": 1e3}
 
 
-def shows(site, what, text, row, words=True):
-    """A form for people shows cost, energy and emissions, each with the known part, and what they mean."""
+def differences(site, text, row, words=True):
+    """What a form for people does not show of cost, energy and emissions, each with the known part, and what they mean."""
     text = plain(text)
     money, small = MONEY.search(text), {("g" if u.endswith("g") or u == "t" else "kWh"): (float(v) * SCALE[u], float(p))
                                         for v, u, p in SMALL.findall(text)}
@@ -194,10 +198,17 @@ def shows(site, what, text, row, words=True):
         bad.append(("not charged", amounts, free))
     for unit, key, part in ("kWh", "energy_kwh", "energy_coverage"), ("g", "emissions_grams", "emissions_coverage"):
         v = small.get(unit)
-        if not v or abs(v[0] - row[key]) > row[key] * 6e-3 + 0.05 or abs(v[1] - row[part]) > 0.51:
+        if row[key] is None:
+            bad += [(key, v)] if v else []
+        elif not v or abs(v[0] - row[key]) > row[key] * 6e-3 + 0.05 or abs(v[1] - row[part]) > 0.51:
             bad.append((key, v, row[key], row[part]))
     if words and "running jobs included; days of %s." % site.zone not in text:
         bad.append("the meaning")
+    return bad
+
+
+def shows(site, what, text, row, words=True):
+    bad = differences(site, text, row, words)
     same(bad, [], "%s shows cost, energy and emissions with their known parts, and says what they mean" % what)
 
 

@@ -69,14 +69,14 @@ class UnixConnection(http.client.HTTPConnection):
 class Site:
     """A folder with the store of a simulated cluster, and the server that reads it."""
 
-    def __init__(self, count=1500, days=20, seed=7):
+    def __init__(self, count=1500, days=20, seed=7, **more):
         self.folder = tempfile.mkdtemp(prefix="bj-api-")
         os.chmod(self.folder, 0o755)
         self.store = os.path.join(self.folder, "stats.db")
         # With this engine the server reads a copy of the store in PostgreSQL.
         self.postgres = postgres.Server() if os.environ.get("STORE_ENGINE") == "postgresql" else None
         self.now = int(time.time())
-        self.simulation = dict(seed=seed, now=self.now, count=count, days=days)
+        self.simulation = dict(seed=seed, now=self.now, count=count, days=days, **more)
         self.server = None
         self.port = 0
         self.log = os.path.join(self.folder, "log")

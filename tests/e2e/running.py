@@ -303,7 +303,7 @@ def lists(site):
             subprocess.run([O + "/batchjob_acct", "report", "--store.path=" + site.store, "--format=pdf", "101"],
                            stdout=f, check=True)
         pdf = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True).stdout
-        check("n0:1 idle since " + since in " ".join(pdf.split()), "the PDF names the idle GPU and since when", pdf)
+        check("n0: GPU 1 idle since " + since in " ".join(pdf.split()), "the PDF names the idle GPU and since when", pdf)
     else:
         skip("the PDF names the idle GPU", "not installed: poppler-utils")
 

@@ -123,6 +123,22 @@ static void test_values(void **state)
                  "\"time_limit_seconds\":null,\"end\":null}\n]\n");
 }
 
+/* Counts have separators of thousands; ids and priorities do not. */
+static void test_counts(void **state)
+{
+    struct acct_rig *w = *state;
+    struct bj_sched_job j = make_job("1234567", "ada", T0);
+    j.cpus = 12345;
+    j.uid = 100200;
+    j.priority = 4294901;
+    put(w, "one", &j);
+    expect_shown(w, "JobID,UID,NCPUS,Priority", BJ_ACCT_TABLE,
+                 "JobID       UID   NCPUS  Priority\n"
+                 "1234567  100200  12,345   4294901\n");
+    expect_shown(w, "JobID,NCPUS", BJ_ACCT_CSV,
+                 "display_id,cpus\r\n1234567,12345\r\n");
+}
+
 /* An end time after the year 9999 is shown as the last second of 9999. */
 static void test_far(void **state)
 {
@@ -319,13 +335,10 @@ static void test_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_values),
-        TEST(test_energy),
-        TEST(test_derived),
-        TEST(test_hostile),
-        TEST(test_many),
-        TEST(test_far),
-        cmocka_unit_test(test_format),
+        TEST(test_values),  TEST(test_energy),
+        TEST(test_derived), TEST(test_hostile),
+        TEST(test_many),    TEST(test_counts),
+        TEST(test_far),     cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,8 @@ static const struct {
      "The job used no CPU time on 2 of its nodes (n2 and n3).",
      "Next time request -N 1."},
     {"2000", "warning",
-     "Array of 20 tasks, 20 completed. 19 tasks: The job used "
-     "6.56 % of its memory.",
+     "Array of 20 tasks, 20 completed. 19 of 20 tasks, such as 2000_20: The "
+     "job used 6.56 % of its memory.",
      "The tasks used 2.1 GiB of memory typically, 2000_7 used 30 GiB of 32 "
      "GiB. Submit those that need more separately, and request less for the "
      "others."},

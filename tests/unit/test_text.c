@@ -278,12 +278,14 @@ static void test_amounts(void **state)
     bj_buf_str(&b, " ");
     bj_amount_whole(&b, 999);
     bj_buf_str(&b, " ");
-    bj_amount_hundredths(&b, 3507125);
+    bj_amount_money(&b, INT64_C(35071254999));
+    bj_buf_str(&b, " ");
+    bj_amount_money(&b, -4999);
     bj_buf_str(&b, " ");
     bj_amount_seconds(&b, 93784);
     bj_buf_put(&b, "", 1);
-    assert_string_equal(b.p,
-                        "-9,223,372,036,854,775,808 999 35,071.25 1-02:03:04");
+    assert_string_equal(
+        b.p, "-9,223,372,036,854,775,808 999 35,071.25 -0.004999 1-02:03:04");
     bj_buf_free(&b);
 }
 

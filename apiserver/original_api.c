@@ -111,7 +111,7 @@ static const struct {
     {"o.gid", false},
     {"(SELECT name FROM user WHERE id = j.user)", false},
     {"o.uid", false},
-    {"nullif(j.submit, 0)", true},
+    {"nullif(" BJ_SQL_SUBMIT ", 0)", true},
     {"j.start", true},
     {"j.\"end\"", true},
     {"j.elapsed", false},

@@ -95,7 +95,8 @@ void bj_pbs_json_free(struct bj_pbs_json *r); /* NULL is fine */
  *   E  ended              the job, with all that it used
  *   R  to run again       a run that was requeued (the runs of a job differ in
  *                         restarts; submit_sec stays)
- *   A  aborted by PBS     failed
+ *   A  aborted by PBS     cancelled, when it has not started, else failed; the
+ *                         reason is the text of the record
  *   D  deleted            cancelled, when it has not started; if it has, its E
  *                         record, which follows, is a cancelled job
  *   z  suspended, r resumed, a altered: the job, as it is then

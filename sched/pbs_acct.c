@@ -414,13 +414,16 @@ static int end_resized(struct bj_pbs_acct *r, const struct record *rec,
     return r->conf.job(r->conf.ctx, &last, err);
 }
 
+/* The server gave the job up; the record has its reason as text. */
 static bool aborted(struct bj_pbs_acct *r, const struct record *rec,
                     struct bj_sched_job *job)
 {
     struct seen *s = find_seen(r, rec->id);
     recall(job, s);
     fill(&job->end_sec, rec->stamp_sec);
-    job->state = BJ_STATE_FAILED;
+    job->reason = bj_slice_trim(rec->rest);
+    job->state =
+        job->start_sec == BJ_ABSENT ? BJ_STATE_CANCELLED : BJ_STATE_FAILED;
     forget(s);
     return true;
 }

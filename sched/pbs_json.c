@@ -109,9 +109,31 @@ bool bj_pbs_json_attr(const struct bj_pbs_json *r, unsigned i,
     return true;
 }
 
+enum { KILLED_BY_USER = 91 }; /* JOB_SUBSTATE_TERMINATED */
+
+/* A job that was deleted while it waited to run again: start, end and exit
+ * status are those of the run before, which was requeued.  The run that was
+ * deleted never began. */
+static bool never_ran_again(const struct bj_pbs_row *row)
+{
+    return row->job.state == BJ_STATE_REQUEUED &&
+           row->substate == KILLED_BY_USER && row->exec_host.n == 0 &&
+           row->exec_vnode.n == 0 && row->run_count != BJ_ABSENT;
+}
+
+static void forget_run(struct bj_pbs_row *row)
+{
+    struct bj_sched_job *job = &row->job;
+    job->start_sec = job->elapsed_sec = BJ_ABSENT;
+    bj_sched_usage_init(&job->use);
+    job->exit_raw = (struct bj_slice){NULL, 0};
+    job->exit_code = job->exit_signal = BJ_ABSENT;
+    job->end_sec = row->modified_sec;
+    job->restarts = row->run_count;
+}
+
 static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
 {
-    enum { KILLED_BY_USER = 91 }; /* JOB_SUBSTATE_TERMINATED */
     struct bj_pbs_row row;
     const struct bj_slice id = text_of(r, r->id);
     if (r->conf.object) {
@@ -149,6 +171,8 @@ static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
     if (bj_state_ended(row.job.state) && lacks_values(&row))
         forget_values(&row);
     else if (bj_state_ended(row.job.state)) {
+        if (never_ran_again(&row))
+            forget_run(&row);
         row.job.state = bj_pbs_killed(&row, row.job.state);
         if (row.substate == KILLED_BY_USER)
             row.job.state = BJ_STATE_CANCELLED;

@@ -24,6 +24,13 @@
     "coalesce(" m ".display_id, j.array_job_id || '_' || j.array_task, " m     \
     ".het_job_id || '+' || " m ".het_offset, j.jobid)"
 
+/* The submit time of job j; unknown: 0.  A later run of a job of PBS has a key
+ * that is higher by its number (statsdb/pbs_run.h). */
+#define BJ_SQL_SUBMIT                                                          \
+    "CASE WHEN j.restarts > 0 AND j.submit > j.restarts AND (SELECT system"    \
+    " FROM cluster WHERE id = j.cluster) = 'pbs' THEN j.submit - j.restarts"   \
+    " ELSE j.submit END"
+
 /* The key of job j in cluster c. */
 #define BJ_SQL_KEY "c.name || ':' || j.jobid || ':' || j.submit"
 

@@ -6,16 +6,19 @@
 #include <string.h>
 
 const unsigned char bj_pbs_shared[BJ_PBS_SHARED] = {
-    BJ_JOB_USER, BJ_JOB_ACCOUNT, BJ_JOB_PARTITION, BJ_JOB_OWNER, BJ_COL_NAME};
+    BJ_JOB_USER,       BJ_JOB_ACCOUNT,       BJ_JOB_PARTITION,
+    BJ_JOB_OWNER,      BJ_COL_NAME,          BJ_COL_CPUS,
+    BJ_JOB_TIME_LIMIT, BJ_JOB_REQUESTED_MEM, BJ_JOB_TRES_REQUESTED};
 
 struct bj_pbs_run bj_pbs_run_read(struct bj_st *st, int column)
 {
     struct bj_pbs_run run = {.submit = bj_st_get_i64(st, column),
                              .start = bj_st_get_i64(st, column + 1),
                              .end = bj_st_get_i64(st, column + 2),
-                             .state = bj_st_get_i64(st, column + 3)};
+                             .state = bj_st_get_i64(st, column + 3),
+                             .restarts = bj_st_get_i64(st, column + 4)};
     for (int i = 0; i < BJ_PBS_SHARED; i++)
-        run.shared[i] = bj_st_get_i64(st, column + 4 + i);
+        run.shared[i] = bj_st_get_i64(st, column + 5 + i);
     return run;
 }
 
@@ -24,7 +27,8 @@ struct bj_pbs_run bj_pbs_run_of(const struct bj_row *row)
     struct bj_pbs_run run = {.submit = row->v[BJ_JOB_SUBMIT],
                              .start = row->v[BJ_COL_START],
                              .end = row->v[BJ_COL_END],
-                             .state = row->v[BJ_COL_STATE]};
+                             .state = row->v[BJ_COL_STATE],
+                             .restarts = row->v[BJ_JOB_RESTARTS]};
     for (int i = 0; i < BJ_PBS_SHARED; i++)
         run.shared[i] = row->v[bj_pbs_shared[i]];
     return run;
@@ -127,9 +131,9 @@ static int64_t choose_run_without_submit(const struct bj_pbs_known *k,
         return 0;
     if (n->state == BJ_STATE_REQUEUED && n->end != end)
         return n->submit + 1;
-    return !bj_state_ended((enum bj_job_state)n->state) || n->end == end
-               ? n->submit
-               : 0;
+    const bool same = n->end == end || (n->state == BJ_STATE_CANCELLED &&
+                                        n->start == BJ_SQL_NULL);
+    return !bj_state_ended((enum bj_job_state)n->state) || same ? n->submit : 0;
 }
 
 void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
@@ -146,20 +150,35 @@ void bj_pbs_row(const struct bj_row *record, const struct bj_pbs_run *run,
     ret->v[BJ_COL_START] = run->start;
     ret->v[BJ_COL_END] = run->end;
     ret->v[BJ_COL_STATE] = run->state;
+    ret->v[BJ_JOB_RESTARTS] = run->restarts;
     for (int i = 0; i < BJ_PBS_SHARED; i++)
         ret->v[bj_pbs_shared[i]] = run->shared[i];
 }
 
-/* run_count and etime of a record are not those of the run. base: the submit
- * time of the job; 0: unknown. */
+/* The restarts of a record's run: how many come before it.  run_count counts
+ * more, and not all records have it.  base: the submit time of the job; 0:
+ * unknown. */
+static int64_t restarts_of(const struct bj_pbs_known *k, int64_t base,
+                           const struct bj_row *record)
+{
+    const int64_t submit = record->v[BJ_JOB_SUBMIT];
+    const int64_t restarts = record->v[BJ_JOB_RESTARTS];
+    const struct bj_pbs_run *n = &k->newest;
+    if (base != 0)
+        return restarts != BJ_SQL_NULL || submit > base ? submit - base
+                                                        : BJ_SQL_NULL;
+    if (!k->any || submit == 0 || n->restarts == BJ_SQL_NULL)
+        return restarts;
+    return n->restarts + (submit - n->submit);
+}
+
+/* run_count and etime of a record are not those of the run. */
 static void correct(const struct bj_pbs_known *k, int64_t base,
                     struct bj_row *record)
 {
-    int64_t *restarts = &record->v[BJ_JOB_RESTARTS];
     int64_t *eligible = &record->v[BJ_JOB_ELIGIBLE];
     const int64_t *submit = &record->v[BJ_JOB_SUBMIT];
-    if (*restarts != BJ_SQL_NULL && base != 0)
-        *restarts = *submit - base;
+    record->v[BJ_JOB_RESTARTS] = restarts_of(k, base, record);
     if (k->has_before && k->before.end != BJ_SQL_NULL &&
         (*eligible == BJ_SQL_NULL || *eligible < k->before.end))
         *eligible = k->before.end;

@@ -10,8 +10,8 @@
  * accounting files and from qstat.
  *
  * run_count also counts starts that failed, so it numbers only runs whose
- * starts were not read: restarts becomes n - 1. A run waits since the run
- * before was requeued.
+ * starts were not read: restarts becomes n - 1, from which follows the submit
+ * time (BJ_SQL_SUBMIT). A run waits since the run before was requeued.
  *
  * Source: OpenPBS, src/server/accounting.c: run_count is in records E and R,
  * not in S, Q, D and A; D and A have no times either. */
@@ -20,20 +20,24 @@
 
 #include "statsdb/row.h"
 
-/* What all runs of a job share: columns of a job, whose names are those of
- * BJ_PBS_SHARED_SQL. */
-enum { BJ_PBS_SHARED = 5 };
+/* What all runs of a job share: columns of a job, whose names are those in
+ * BJ_PBS_RUN_SQL behind the first five. */
+enum { BJ_PBS_SHARED = 9 };
 extern const unsigned char bj_pbs_shared[BJ_PBS_SHARED];
-#define BJ_PBS_SHARED_SQL "\"user\", account, partition, owner, name"
+
+/* The columns of a job that bj_pbs_run_read reads. */
+#define BJ_PBS_RUN_SQL                                                         \
+    "submit, start, \"end\", state, restarts, \"user\", account, partition,"   \
+    " owner, name, cpus, time_limit, memory_requested_bytes, tres_requested"
 
 /* The times and the state of a run, and what its job has; BJ_SQL_NULL: unknown.
  */
 struct bj_pbs_run {
-    int64_t submit, start, end, state;
+    int64_t submit, start, end, state, restarts;
     int64_t shared[BJ_PBS_SHARED];
 };
 
-/* Read a run: from column on, submit, start, end, state and the shared ones. */
+/* Read a run: from column on, those of BJ_PBS_RUN_SQL. */
 struct bj_st;
 struct bj_pbs_run bj_pbs_run_read(struct bj_st *st, int column);
 

@@ -6,6 +6,7 @@
 #include "sched/lsf.h"
 #include "sched/pbs.h"
 #include "statsdb/covered.h"
+#include "statsdb/fragment.h"
 #include "store/db.h"
 
 #include <dirent.h>
@@ -128,7 +129,8 @@ static int recall_open(struct bj_source_follow *f, struct bj_err *err)
     struct bj_st *st;
     int r = bj_db_prepare(
         bj_store_db(f->store),
-        "SELECT j.jobid, j.submit, j.start, j.suspended, j.state, (SELECT"
+        "SELECT j.jobid, " BJ_SQL_SUBMIT
+        ", j.start, j.suspended, j.state, (SELECT"
         " count(*) FROM job_size AS z WHERE z.job = j.id) FROM job AS j JOIN"
         " cluster AS c ON c.id = j.cluster WHERE c.name = ?1 AND c.system ="
         " 'pbs' AND j.\"end\" IS NULL AND j.state IN (1, 2, 3) ORDER BY"

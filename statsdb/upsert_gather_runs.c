@@ -25,8 +25,7 @@ static const char runs_sql[] =
     " unnest(CAST(?1 AS bigint[]), CAST(?2 AS bigint[]), CAST(?3 AS text[]),"
     " CAST(?4 AS bigint[]), CAST(?5 AS bigint[]), CAST(?6 AS bigint[]),"
     " CAST(?7 AS bigint[])) AS w(n, cluster, jobid, a, b, first, last) CROSS"
-    " JOIN LATERAL (SELECT submit, start, \"end\", state, " BJ_PBS_SHARED_SQL
-    " FROM job WHERE"
+    " JOIN LATERAL (SELECT " BJ_PBS_RUN_SQL " FROM job WHERE"
     " cluster = w.cluster AND jobid = w.jobid AND submit >= w.a AND submit <"
     " w.b AND id BETWEEN w.first AND w.last OFFSET 0) AS t";
 

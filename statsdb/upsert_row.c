@@ -10,12 +10,10 @@ static const struct statement {
     const char *where;
 } statements[BJ_STATEMENTS] = {
     [BJ_ST_JOB_KNOWN] = {NULL, PLAIN, BJ_SQL_KNOWN_JOB("?")},
-    [BJ_ST_JOB_RUNS] =
-        {NULL, PLAIN,
-         "SELECT submit, start, \"end\", state, " BJ_PBS_SHARED_SQL
-         " FROM job WHERE"
-         " cluster = ?1 AND jobid = ?2 AND submit >= ?3 AND"
-         " submit < ?4"},
+    [BJ_ST_JOB_RUNS] = {NULL, PLAIN,
+                        "SELECT " BJ_PBS_RUN_SQL " FROM job WHERE"
+                        " cluster = ?1 AND jobid = ?2 AND submit >= ?3 AND"
+                        " submit < ?4"},
     [BJ_ST_JOB_FIND] = {&bj_table_job, FIND,
                         "cluster = ?1 AND jobid = ?2 AND submit = ?3"},
     [BJ_ST_JOB_FIND_SLUID] = {&bj_table_job, FIND, "sluid = ?1"},

@@ -67,7 +67,14 @@ static const struct {
      "1.pbs timeout exit=-29 end=1795172400\n"
      "2.pbs oom exit=-27 end=1795172400\n"
      "3.pbs failed exit=-1 end=1795172400\n"
-     "4.pbs failed end=1795172400\n"},
+     "4.pbs cancelled end=1795172400 reason=Job deleted as result of "
+     "dependency\n"},
+    {"aborted by PBS while it ran",
+     "11/20/2026 12:00:00;S;4.pbs;ctime=1795172390 start=1795172400\n"
+     "11/20/2026 12:01:00;A;4.pbs;Job rejected by all possible destinations\n",
+     "4.pbs running submit=1795172390 start=1795172400\n"
+     "4.pbs failed submit=1795172390 start=1795172400 end=1795172460 "
+     "reason=Job rejected by all possible destinations\n"},
     {"arrays",
      "11/20/2026 12:00:00;E;9[3].pbs;Exit_status=1\n"
      "11/20/2026 12:00:00;E;9[].pbs;Exit_status=0\n",

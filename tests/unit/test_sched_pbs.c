@@ -282,6 +282,15 @@ static const struct {
      "cpus=4 nodes=2 gpus=0 on=n2,pbs\n"
      "37.pbs completed exit=0 code=0 signal=0 start=1795935083 end=1795935084 "
      "elapsed=0 cpus=2 nodes=2 gpus=0 on=n2,pbs\n"},
+    {"recorded: deleted while it waited to run again; PBS prints times and "
+     "exit "
+     "status of the run before",
+     "{\"Jobs\":{\"2.pbs\":{\"job_state\":\"F\",\"substate\":91,"
+     "\"ctime\":1795839004,\"mtime\":1795839717,\"stime\":1795839132,"
+     "\"obittime\":1795839160,\"run_count\":22,\"Exit_status\":-18,"
+     "\"Resource_List\":{\"ncpus\":2}}}}",
+     0,
+     "2.pbs cancelled submit=1795839004 end=1795839717 cpus=2 restarts=22\n"},
     {"deleted by a user, and never run",
      HEAD JOB("7.pbs",
               "\"substate\":91,\n\"Exit_status\":271,\n") ",\n"

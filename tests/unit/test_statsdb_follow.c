@@ -407,27 +407,46 @@ static void check_nodes(const struct world *w)
     expect(w->s, "SELECT count(DISTINCT job) FROM job_size", "1\n");
 }
 
+/* What accounting says of the runs of jobs that ended; waiting jobs are in it
+ * with their end, too. */
+static const char openpbs_sql[] =
+    "SELECT jobid, state, start, \"end\", elapsed, cpu_usec, cpus, nodes,"
+    " memory_scheduler_peak_bytes, exit_code, exit_signal FROM job"
+    " WHERE \"end\" IS NOT NULL ORDER BY jobid, submit";
+
+/* The same recorded jobs, of which qstat was read before the accounting. */
+static void check_qstat_first(const char *accounting, const char *want)
+{
+    struct world w;
+    world_open(&w, BJ_FOLLOW_PBS);
+    take_qstat(&w, "tests/fixtures/sched/openpbs-23.06/qstat-xt.json");
+    add(&w, "20261120", accounting);
+    take(&w);
+    assert_int_equal(w.bad, 0);
+    char *got = query(w.s, openpbs_sql);
+    assert_string_equal(got, want);
+    free(got);
+    world_close(&w);
+}
+
 /* Recorded from OpenPBS 23.06: accounts with quotes, newlines and records of
  * root, arrays, jobs that were requeued, deleted, suspended and killed.  What
  * qstat reports afterwards of jobs that have ended changes none of it. */
 static void test_openpbs(void **state)
 {
-    static const char sql[] =
-        "SELECT jobid, state, start, \"end\", elapsed, cpu_usec, cpus, nodes,"
-        " memory_scheduler_peak_bytes, exit_code, exit_signal FROM job"
-        " WHERE \"end\" IS NOT NULL ORDER BY jobid, submit";
     struct world w;
     (void)state;
     world_open(&w, BJ_FOLLOW_PBS);
     char *text = slurp("tests/fixtures/sched/openpbs-23.06/20261128");
     add(&w, "20261120", text);
-    free(text);
     take(&w);
     assert_int_equal(w.bad, 0);
-    char *before = query(w.s, sql);
+    char *before = query(w.s, openpbs_sql);
     take_qstat(&w, "tests/fixtures/sched/openpbs-23.06/qstat-xt.json");
-    char *after = query(w.s, sql);
+    char *after = query(w.s, openpbs_sql);
     assert_string_equal(after, before);
+    check_qstat_first(text, before);
+    free(text);
     free(before);
     free(after);
     expect(w.s,
@@ -445,9 +464,14 @@ static void test_openpbs(void **state)
            "39.pbshost|timeout|alice\n49.pbshost|cancelled|alice\n"
            "63.pbshost|completed|alice\n106.pbshost|completed|alice\n");
     expect(w.s,
-           "SELECT state, \"user\", name FROM job_v WHERE jobid ="
-           " '2.pbshost' ORDER BY submit_sec",
-           "requeued|alice|select\ncancelled|alice|select\n");
+           "SELECT state, \"user\", name, submit_sec, time_limit_seconds,"
+           " tres_requested FROM job_v WHERE jobid = '2.pbshost' ORDER BY id",
+           "requeued|alice|select|1795839004|600|1:ncpus=2:mem=300mb:ngpus=1\n"
+           "cancelled|alice|select|1795839004|600|"
+           "1:ncpus=2:mem=300mb:ngpus=1\n");
+    expect(w.s, "SELECT state, reason FROM job_v WHERE jobid = '48.pbshost'",
+           "cancelled|Job deleted as result of dependency on job "
+           "47.pbshost\n");
     expect(w.s,
            "SELECT elapsed_seconds, suspended_seconds FROM job_v"
            " WHERE jobid = '46.pbshost'",

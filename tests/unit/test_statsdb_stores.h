@@ -89,15 +89,14 @@ static inline void dump_rows(struct bj_store *s, const char *sql,
 static inline char *dump(struct bj_store *s, bool todo)
 {
     static const char *const sql[] = {
-        "SELECT * FROM job_v ORDER BY cluster, CAST(jobid AS TEXT), submit_sec "
-        "NULLS"
-        " FIRST",
-        "SELECT s.*, j.cluster, j.jobid, j.submit_sec FROM step_v AS s JOIN"
-        " job_v AS j ON j.id = s.job ORDER BY j.cluster, CAST(j.jobid AS TEXT),"
-        " j.submit_sec NULLS FIRST, s.step_id",
-        "SELECT z.*, j.cluster, j.jobid, j.submit_sec FROM job_size_v AS z JOIN"
-        " job_v AS j ON j.id = z.job ORDER BY j.cluster, CAST(j.jobid AS TEXT),"
-        " j.submit_sec NULLS FIRST, z.number",
+        "SELECT v.* FROM job_v AS v JOIN job AS j ON j.id = v.id ORDER BY"
+        " v.cluster, CAST(v.jobid AS TEXT), j.submit",
+        "SELECT s.*, v.cluster, v.jobid, v.submit_sec FROM step_v AS s JOIN"
+        " job_v AS v ON v.id = s.job JOIN job AS j ON j.id = v.id ORDER BY"
+        " v.cluster, CAST(v.jobid AS TEXT), j.submit, s.step_id",
+        "SELECT z.*, v.cluster, v.jobid, v.submit_sec FROM job_size_v AS z JOIN"
+        " job_v AS v ON v.id = z.job JOIN job AS j ON j.id = v.id ORDER BY"
+        " v.cluster, CAST(v.jobid AS TEXT), j.submit, z.number",
         "SELECT d.id, c.name AS cluster, a.name AS account, u.name AS person,"
         " p.name AS part, d.month, d.day, d.jobs_started, d.jobs_ended,"
         " d.jobs_completed, d.jobs_failed, d.jobs_cancelled, d.jobs_timeout,"

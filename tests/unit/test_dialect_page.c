@@ -110,6 +110,15 @@ static void emission_factors(void **state)
         {{{SLICE("f"), SLICE("average_lifecycle"), SLICE("FR")}}, 1, 0, NONE},
         {{{SLICE("f"), SLICE("average_direct"), SLICE("FR")}}, 2, 0, NONE},
         {{{SLICE("f"), SLICE("average_direct"), SLICE("DE")}}, 3, 0, NONE},
+        {{{SLICE("electricitymaps"), SLICE("average_lifecycle"), SLICE("FR")}},
+         21 * SEC,
+         0,
+         NONE},
+        {{{SLICE("watttime"), SLICE("average_lifecycle"),
+           SLICE("CAISO_NORTH")}},
+         22 * SEC,
+         0,
+         NONE},
     };
     struct bj_snap snap = {.factors = LIST(v)};
     char *page = write_page("batchjob_monitoring", BJ_PAGE_TEXT, &snap, &env);
@@ -123,6 +132,12 @@ static void emission_factors(void **state)
               "f\",country_code=\"FR\",provider_name=\"f\",country=\"France\"} "
               "0.000001\n" CEEMS "f\",country_code=\"DE\",provider_name=\"f\","
               "country=\"Germany\"} 0.000003\n"));
+    assert_non_null(
+        strstr(page, "\n" CEEMS "emaps\",country_code=\"FR\",provider_name="
+                     "\"Electricity Maps\",country=\"France\"} 21\n"));
+    assert_non_null(strstr(
+        page, "\n" CEEMS "wt\",country_code=\"CAISO_NORTH\",provider_name"
+              "=\"Watt Time\",country=\"CAISO_NORTH\"} 22\n"));
     assert_null(strstr(page, CEEMS "x\""));
     free(page);
 }

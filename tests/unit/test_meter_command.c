@@ -202,6 +202,12 @@ static void test_run(void **state)
     snprintf(command, sizeof(command), "echo 12.5 W");
     assert_int_equal(once(&s, &err), 0);
     assert_int_equal(s.zone[0].power_uw, 12500000);
+    script("#!/bin/sh\n"
+           "echo 'n1: Current Power : 353 Watts'\n",
+           "--get-system-power-statistics --always-prefix");
+    assert_int_equal(once(&s, &err), 0);
+    assert_int_equal(s.zone[0].power_uw, 353000000);
+    tmp_gone();
 }
 
 static void test_faults(void **state)

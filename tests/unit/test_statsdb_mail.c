@@ -4,11 +4,13 @@
 
 #include "base/stamp.h"
 #include "mail/address.h"
+#include "mail/html.h"
 #include "mail/message.h"
 #include "mail/mime.h"
 #include "mail/schedule.h"
 #include "mail/sent.h"
 #include "mail/service.h"
+#include "report/read.h"
 #include "statsdb/mail_choice.h"
 #include "tests/unit/lib/testclock.h"
 
@@ -369,6 +371,35 @@ static void test_good_jobs_get_no_advice(void **state)
     post_close(&p);
 }
 
+/* A mail does not call a job good whose use of GPUs nobody measured. */
+static void test_unknown_is_not_good(void **state)
+{
+    struct post p;
+    struct bj_sched_job j;
+    struct bj_report r;
+    struct bj_buf out = {0};
+    (void)state;
+    post_open(&p, "all");
+    plain_job(&j, "1", NOW - T0 - 10600);
+    j.gpus = 2;
+    put_job(&p.w, &j);
+    put_measured(&p.w, &j, "n1", 13700, 7, "");
+    derive_all(&p.w);
+    assert_int_equal(bj_report_read(bj_store_db(p.w.s),
+                                    number(p.w.s, "SELECT id FROM job"), &r,
+                                    &err),
+                     1);
+    bj_mail_html_report(&r, &out);
+    bj_buf_put(&out, "", 1);
+    assert_non_null(strstr(out.p, "<h2 class=\"unknown\"><bdi>Its known use "
+                                  "needs no change. Not known: GPU time."));
+    assert_null(strstr(out.p, "GPU time</th>"));
+    assert_non_null(strstr(out.p, "CPU time</th>"));
+    bj_buf_free(&out);
+    bj_report_free(&r);
+    post_close(&p);
+}
+
 static void test_an_array_is_one_mail(void **state)
 {
     struct post p;
@@ -572,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_a_job_that_was_seen_running),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_good_jobs_get_no_advice),
+        cmocka_unit_test(test_unknown_is_not_good),
         cmocka_unit_test(test_an_array_is_one_mail),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_quiet_hours),

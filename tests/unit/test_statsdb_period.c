@@ -66,20 +66,26 @@ static void test_sums(void **state)
     j.state = BJ_SLICE("oom");
     j.findings = BJ_SLICE("y");
     bj_period_add(&p, &j);
+    j = job("4", "c");
+    j.use.cpu_sec = 0;
+    j.use.gpu_sec = 5 * HOUR;
+    j.use.cpu_usec = j.memory_peak_bytes = BJ_SQL_NULL;
+    bj_period_add(&p, &j);
     bj_period_settle(&p);
-    assert_int_equal(p.all.jobs, 3);
-    assert_int_equal(p.all.completed, 1);
+    assert_int_equal(p.all.jobs, 4);
+    assert_int_equal(p.all.completed, 2);
     assert_int_equal(p.all.timeout, 1);
     assert_int_equal(p.all.oom, 1);
     assert_int_equal(p.all.cpu, 36000000000);
     assert_int_equal(p.all.cpu_known, 14400000000);
     assert_int_equal(p.all.cpu_used, 7200000000);
-    assert_int_equal(p.all.gpu, 3600000000);
+    assert_int_equal(p.all.gpu, 6 * INT64_C(3600000000));
+    assert_int_equal(p.all.gpu_known, 3600000000);
     assert_int_equal(p.all.gpu_used, 900000000);
     assert_int_equal(p.all.energy_uj, 7200000000);
     assert_int_equal(p.all.energy_known, 600000); /* 6 of 10 CPU hours */
     assert_true(p.all.cost == BJ_SQL_NULL);
-    assert_int_equal(p.groups, 2);
+    assert_int_equal(p.groups, 3);
     assert_memory_equal(p.group[0].name.p, "b", 1);
     assert_int_equal(p.group[1].jobs, 2);
     /* Job 1 wasted an hour; job 3 has a GPU, the use of job 2 is not known. */
@@ -88,7 +94,8 @@ static void test_sums(void **state)
     assert_int_equal(p.waster[BJ_WASTE_CPU][0].ppm, 500000);
     assert_int_equal(p.wasters[BJ_WASTE_GPU], 1);
     assert_int_equal(p.waster[BJ_WASTE_GPU][0].amount, 2700000000);
-    /* Jobs 1 and 2 wasted 3 GiB for an hour; job 3 ran out of memory. */
+    /* Jobs 1 and 2 wasted 3 GiB for an hour; job 3 ran out of memory, and of
+     * job 4 nothing is known. */
     assert_int_equal(p.wasters[BJ_WASTE_MEMORY], 2);
     assert_int_equal(p.waster[BJ_WASTE_MEMORY][0].amount, 3 * 1024 * 3600);
     assert_int_equal(p.findings, 2);

@@ -1,10 +1,12 @@
 /* Reports: verdicts, figures and advice of 15 jobs, JSON, texts of the
  * catalogue. With a path: writes these jobs into a store there. */
+#include "report/js1.h"
 #include "report/seff.h"
 #include "report/text.h"
 #include "tests/unit/report_jobs.h"
 
 #include "base/json.h"
+#include "base/secret.h"
 #include "report/catalogue.h"
 #include "report/json.h"
 #include "report/read.h"
@@ -12,6 +14,7 @@
 #include "statsdb/rule.h"
 
 #include <string.h>
+#include <zlib.h>
 
 static const struct {
     const char *id;
@@ -435,6 +438,17 @@ static void put_partly(struct derive_rig *w)
         if (i == 1)
             put_measured(w, &j, "n1", 13700, 7, "");
     }
+    for (unsigned i = 1; i <= 2; i++) { /* the GPU of one task was measured */
+        plain_job(&j, i == 1 ? "4051" : "4050", 720);
+        j.array_job = 4050;
+        j.array_task = i;
+        j.gpus = 1;
+        put_job(w, &j);
+        put_measured(w, &j, "n1", 13700, 7,
+                     i == 1 ? ",\"gpus\":{\"GPU-a\":{\"held_usec\":3600000000,"
+                              "\"idle_usec\":0,\"busy_ppm\":900000}}"
+                            : "");
+    }
 }
 
 static const struct {
@@ -486,6 +500,10 @@ static const struct {
      "Array of 2 tasks, 2 completed. Its known use needs no change. Not known: "
      "CPU time, Memory.",
      NULL},
+    {"4050", "unknown",
+     "Array of 2 tasks, 2 completed. Its known use needs no change. Not known: "
+     "GPU time.",
+     NULL},
 };
 
 /* In the form of seff, too, what was not measured is unknown. */
@@ -500,6 +518,39 @@ static void no_zeros(const struct bj_report *r)
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         if (!strstr(text.p, wanted[i]))
             fail_msg("%s", text.p);
+    bj_buf_free(&text);
+}
+
+/* JS1 leaves out what is not known, and names the GPUs that were measured. */
+static void no_summary(const struct bj_report *r)
+{
+    static const struct {
+        const char *id, *want;
+    } summaries[] = {
+        {"4001", "{\"nodes\":{\"n1\":{\"total_memory\":8589934592,"
+                 "\"used_memory\":7516192768,\"total_time\":13700.0,\"cpus\":4,"
+                 "\"gpu_total_memory\":{},\"gpu_used_memory\":{},"
+                 "\"gpu_utilization\":{\"0\":90.0}}},\"total_time\":3600,"
+                 "\"gpus\":2}"},
+        {"4002", "{\"nodes\":{\"n1\":{\"total_memory\":8589934592,"
+                 "\"total_time\":13700.0,\"cpus\":4}},\"total_time\":3600}"},
+    };
+    struct bj_buf text = {0};
+    char zipped[1024], json[1024] = "";
+    z_stream z = {.next_in = (Bytef *)zipped, .next_out = (Bytef *)json};
+    OK(bj_report_js1(r, &text, &err));
+    assert_memory_equal(text.p, "JS1:", 4);
+    const int n = bj_base64((struct bj_slice){text.p + 4, text.len - 4}, zipped,
+                            sizeof(zipped));
+    assert_true(n > 0);
+    z.avail_in = (uInt)n;
+    z.avail_out = sizeof(json) - 1;
+    assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    inflateEnd(&z);
+    for (size_t i = 0; i < sizeof(summaries) / sizeof(summaries[0]); i++)
+        if (bj_report_is(r, BJ_REPORT_JOBID, summaries[i].id))
+            assert_string_equal(json, summaries[i].want);
     bj_buf_free(&text);
 }
 
@@ -518,6 +569,9 @@ static void test_partly(void **state)
         same(partly[i].id, r.verdict.todo, partly[i].todo);
         if (strcmp(partly[i].id, "4003") == 0)
             no_zeros(&r);
+        if (strcmp(partly[i].id, "4001") == 0 ||
+            strcmp(partly[i].id, "4002") == 0)
+            no_summary(&r);
         /* Page cache is no efficiency. */
         assert_int_equal(r.figure[BJ_FIGURE_CHARGED].ppm, BJ_SQL_NULL);
         bj_report_free(&r);

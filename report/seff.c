@@ -14,7 +14,7 @@ static void put_text(struct bj_buf *out, const struct bj_report *r,
 }
 
 /* seff prints two digits and the largest unit in which the number is above one;
- * its GB are GiB.  It prints 0 for what is unknown. */
+ * its GB are GiB. */
 static void put_bytes(struct bj_buf *out, int64_t bytes)
 {
     static const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};

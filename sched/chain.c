@@ -165,12 +165,18 @@ static bool starts_within(const struct bj_job_step *step,
            (size->end_sec == BJ_ABSENT || step->start_sec < size->end_sec);
 }
 
+/* No job runs without memory: a 0 says that Slurm does not allocate it. */
+static uint64_t known(uint64_t bytes)
+{
+    return bytes == 0 ? BJ_ABSENT : bytes;
+}
+
 /* The run had at least what a step got. */
 static void raise(struct bj_job_size *size, const struct bj_job_step *step)
 {
     struct bj_tres_list list;
     bj_tres_parse(step->tres_alloc_raw, BJ_TRES_REQUESTED, &list);
-    const uint64_t memory = bj_tres_get(&list, BJ_TRES_MEM);
+    const uint64_t memory = known(bj_tres_get(&list, BJ_TRES_MEM));
     const uint64_t gpus =
         bj_tres_sum(&list, BJ_TRES_GRES, BJ_SLICE("gpu"), NULL);
     const bool whole = bj_slice_eq(step->step_id, BJ_SLICE("extern"));
@@ -196,7 +202,8 @@ static struct bj_job_size size_of(const struct bj_sched_job *part,
                                .cpus = part->cpus,
                                .nodes = part->nodes,
                                .gpus = part->gpus,
-                               .mem_allocated_bytes = part->mem_allocated_bytes,
+                               .mem_allocated_bytes =
+                                   known(part->mem_allocated_bytes),
                                .nodelist = part->nodelist,
                                .tres_allocated_raw = part->tres_allocated_raw};
     for (unsigned i = 0; i < run->steps; i++)

@@ -264,6 +264,50 @@ static void test_rest(void **state)
     bj_buf_free(&r.text);
 }
 
+/* Import the runs that were resized twice, changed by a command of sed. */
+static struct bj_store *import_twice(const struct fixture *f,
+                                     const char *change, char command[128])
+{
+    struct bj_upsert_counts counts;
+    char *dir = getcwd(NULL, 0);
+    assert_non_null(dir);
+    snprintf(command, 128, "%s/sacct", f->dir);
+    FILE *file = fopen(command, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "#!/bin/sh\nf=%s/" RECORDED "sacct-26.05-resized-twice.txt\n"
+            "for a; do case $a in --delimiter=*) d=${a#*=};; esac; done\n"
+            "case $1 in --helpformat) head -n 1 $f | tr '|' ' '; exit;; esac\n"
+            "sed \"%s; s/|/$d/g\" $f\n",
+            dir, change);
+    fclose(file);
+    free(dir);
+    assert_int_equal(chmod(command, 0700), 0);
+    struct bj_store *s = store_open(f);
+    import_from(s, 1795934600, command, &counts);
+    assert_int_equal(counts.jobs_new, 5);
+    return s;
+}
+
+/* Where Slurm does not allocate memory, what runs had of it is not known. */
+static void test_no_memory(void **state)
+{
+    struct fixture f;
+    char command[128];
+    (void)state;
+    fixture_open(&f);
+    struct bj_store *s = import_twice(&f, "s/mem=[0-9]*M/mem=0/g", command);
+    expect(s,
+           "SELECT count(*), count(memory_allocated_bytes),"
+           " count(memory_mib_sec), count(cpu_sec) FROM job_v",
+           "5|0|0|4\n");
+    expect(s, "SELECT count(*), count(memory_allocated_bytes) FROM job_size_v",
+           "10|0\n");
+    bj_store_close(s);
+    assert_int_equal(remove(command), 0);
+    fixture_close(&f);
+}
+
 /* Runs that were resized twice, cancelled, and requeued.  Slurm keeps what the
  * last change left in the first record, and in the others what they had.  What
  * the jobs had is what they requested and was changed by scontrol.  The last
@@ -271,41 +315,24 @@ static void test_rest(void **state)
 static void test_twice(void **state)
 {
     struct fixture f;
-    struct bj_upsert_counts counts;
     char command[128];
     (void)state;
     fixture_open(&f);
-    char *dir = getcwd(NULL, 0);
-    assert_non_null(dir);
-    snprintf(command, sizeof(command), "%s/sacct", f.dir);
-    FILE *file = fopen(command, "w");
-    assert_non_null(file);
-    fprintf(file,
-            "#!/bin/sh\nf=%s/" RECORDED "sacct-26.05-resized-twice.txt\n"
-            "for a; do case $a in --delimiter=*) d=${a#*=};; esac; done\n"
-            "case $1 in --helpformat) head -n 1 $f | tr '|' ' '; exit;; esac\n"
-            "sed \"s/|/$d/g\" $f\n",
-            dir);
-    fclose(file);
-    free(dir);
-    assert_int_equal(chmod(command, 0700), 0);
-    struct bj_store *s = store_open(&f);
-    import_from(s, 1795934600, command, &counts);
-    assert_int_equal(counts.jobs_new, 5);
+    struct bj_store *s = import_twice(&f, "", command);
     expect(s,
            "SELECT jobid, sluid, state, start_sec - 1795934600, end_sec -"
            " 1795934600, elapsed_seconds, cpus, nodes, memory_allocated_bytes"
            " >> 20, cpu_usec / 1000, cpu_sec, node_sec, memory_mib_sec,"
-           " restarts FROM job_v ORDER BY jobid, start_sec",
+           " restarts, cancelled_by FROM job_v ORDER BY jobid, start_sec",
            "1530501|s5YDM8K0Q4YX00|completed|22|48|26|1|1|200|3089|26|26|3550|"
-           "0\n"
+           "0|\n"
            "1530502|s5YDM8K0Q4ZD00|completed|23|40|17|3|3|180|4142|34|34|2040|"
-           "0\n"
+           "0|\n"
            "1530503|s5YDM8K0Q4ZX00|cancelled|22|37|15|1|1|200|1001|15|15|2360|"
-           "0\n"
-           "1530504|s5YDM8K0Q50900|requeued|22|31|9|1|1|200|1001|9|9|1640|0\n"
+           "0|0\n"
+           "1530504|s5YDM8K0Q50900|requeued|22|31|9|1|1|200|1001|9|9|1640|0|\n"
            "1530504|s5YDM8K0QGKA00|completed|66|78|12|1|1|120|2041||||"
-           "1\n");
+           "1|\n");
     expect(s,
            "SELECT j.jobid, z.number, z.sluid, z.elapsed_seconds, z.cpus,"
            " z.nodes, z.memory_allocated_bytes >> 20 FROM job_size_v AS z JOIN"
@@ -328,9 +355,8 @@ static void test_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_import),
-        cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_import),    cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_earlier),
         cmocka_unit_test(test_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

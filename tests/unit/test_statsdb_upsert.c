@@ -226,6 +226,39 @@ static void test_shapes(void **state)
     fixture_close(&f);
 }
 
+/* Who cancelled a job of which nothing else is unusual, also root; memory that
+ * the scheduler does not allocate, and what it did not gather, is not known. */
+static void test_odd_values(void **state)
+{
+    static const uint64_t by[] = {2003, 0, BJ_ABSENT};
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < 3; i++) {
+            char id[2] = {(char)('1' + i), '\0'};
+            struct bj_sched_job j;
+            bj_sched_job_init(&j);
+            j.jobid = j.display_id = bj_slice_str(id);
+            j.state = BJ_STATE_CANCELLED;
+            j.elapsed_sec = 10;
+            j.cancelled_by = by[i];
+            j.mem_allocated_bytes = i;
+            j.use.cpu_usec = j.use.mem_task_peak_bytes = 0;
+            j.use.read_bytes = 0;
+            put(u, &j);
+        }
+    expect(s,
+           "SELECT jobid, cancelled_by, memory_allocated_bytes, cpu_usec,"
+           " memory_task_peak_bytes, read_bytes FROM job_v ORDER BY jobid",
+           "1|2003||||\n2|0|1|||\n3||2|||\n");
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
 /* Records of one run in sequence, and the stored values after each. */
 static const struct {
     const char *what;
@@ -496,10 +529,10 @@ static void test_array(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_array),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_rollback),  cmocka_unit_test(test_many),
-        cmocka_unit_test(test_many_full),
+        cmocka_unit_test(test_array),  cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_shapes), cmocka_unit_test(test_odd_values),
+        cmocka_unit_test(test_merge),  cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_many),   cmocka_unit_test(test_many_full),
     };
     return cmocka_run_group_tests_name("statsdb_upsert", tests, NULL, NULL);
 }

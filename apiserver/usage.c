@@ -177,8 +177,10 @@ struct usage {
     bool by[GROUPS];
     struct bj_buf faculties; /* text of the file */
     const char *order;       /* NULL: the default */
-    int64_t from, to;        /* days: month << 5 | day */
     int64_t first, last;     /* months */
+    int64_t from, to;        /* their first and last day */
+    int64_t whole, upto;     /* those of which all days count, and no day is
+                                listed; none: upto < whole */
 };
 
 static int read_groups(struct bj_call *c, struct usage *a)
@@ -236,7 +238,7 @@ static int64_t day_of(int64_t sec, int64_t *month)
     struct bj_civil t = {0};
     bj_civil_from_days(bj_tz_day(bj_tz_used(), sec >= 0 ? sec : 0), &t);
     *month = (int64_t)t.year * 12 + t.month - 1;
-    return *month << 5 | t.day;
+    return t.day;
 }
 
 /* Skip months without sums. */
@@ -244,11 +246,25 @@ static int first_month(struct bj_call *c, int64_t *ret)
 {
     struct bj_st *st;
     int r = bj_reader_prepare(
-        c->reader, "SELECT id >> 37 FROM rollup_day ORDER BY id LIMIT 1", &st,
+        c->reader, "SELECT id >> 37 FROM rollup_usage ORDER BY id LIMIT 1", &st,
         &c->err);
     if (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
         *ret = bj_st_get_i64(st, 0);
     return r < 0 ? r : 0;
+}
+
+/* Find the months whose sums are read from one row for each combination. */
+static void find_whole(struct usage *a)
+{
+    const int64_t next = a->last + 1;
+    const int64_t days =
+        bj_days_from_civil((int)(next / 12), (unsigned)(next % 12) + 1, 1) -
+        bj_days_from_civil((int)(a->last / 12), (unsigned)(a->last % 12) + 1,
+                           1);
+    a->whole = a->from == 1 ? a->first : a->first + 1;
+    a->upto = a->to == days ? a->last : a->last - 1;
+    if (a->by[BY_DAY])
+        a->upto = a->whole - 1;
 }
 
 static int read_usage(struct bj_call *c, struct usage *a)
@@ -273,8 +289,11 @@ static int read_usage(struct bj_call *c, struct usage *a)
                               "The parameter from must not be later than to.");
     a->from = day_of(from, &a->first);
     a->to = day_of(to < now ? to : now, &a->last);
-    if (a->first < first)
+    if (a->first < first) {
         a->first = first;
+        a->from = 1;
+    }
+    find_whole(a);
     return 0;
 }
 
@@ -299,15 +318,38 @@ static void put_order(struct usage *a)
     }
 }
 
+/* The first or last row of a month: a day, or 0 if the month is whole.  month
+ * and its day: where the days are not all. */
+static void put_day(struct bj_query *q, const struct usage *a, int64_t month,
+                    int64_t day, int64_t otherwise)
+{
+    bj_query_sql(q, "CASE WHEN m BETWEEN ");
+    bj_query_int(q, a->whole);
+    bj_query_sql(q, " AND ");
+    bj_query_int(q, a->upto);
+    bj_query_sql(q, " THEN CAST(0 AS INTEGER) WHEN m = ");
+    bj_query_int(q, month);
+    bj_query_sql(q, " THEN ");
+    bj_query_int(q, day);
+    bj_query_sql(q, " ELSE ");
+    bj_query_int(q, otherwise);
+    bj_query_sql(q, " END");
+}
+
 static int build(struct bj_call *c, struct usage *a)
 {
     struct bj_query *q = &a->q;
     bool any = false;
-    bj_query_sql(q, "WITH RECURSIVE mo(m) AS (SELECT CAST(");
+    bj_query_sql(q, "WITH RECURSIVE each_mo(m) AS (SELECT CAST(");
     bj_query_int(q, a->first);
-    bj_query_sql(q, " AS INTEGER) UNION ALL SELECT m + 1 FROM mo WHERE m < ");
+    bj_query_sql(q,
+                 " AS INTEGER) UNION ALL SELECT m + 1 FROM each_mo WHERE m < ");
     bj_query_int(q, a->last);
-    bj_query_sql(q, ")");
+    bj_query_sql(q, "), mo(m, since, upto) AS (SELECT m, ");
+    put_day(q, a, a->first, a->from, 1);
+    bj_query_sql(q, ", ");
+    put_day(q, a, a->last, a->to, 31);
+    bj_query_sql(q, " FROM each_mo)");
     if (a->by[BY_FACULTY]) {
         bj_query_sql(q, ", fac(id, name) AS MATERIALIZED (SELECT id,"
                         " bj_faculty(");
@@ -322,23 +364,20 @@ static int build(struct bj_call *c, struct usage *a)
     bj_query_sql(q, sums);
     /* The sums of one month and one combination are adjacent.  The source of
      * the factors is a subquery, because with a constant SQLite may read all of
-     * rollup_grams_day. */
+     * rollup_grams. */
     bj_query_sql(q, " FROM (SELECT (SELECT id FROM factor_source WHERE cluster"
                     " IS NULL AND provider = 'best' AND kind = 'average' AND"
                     " zone = '') AS id) AS s CROSS JOIN mo CROSS JOIN assoc AS"
-                    " a CROSS JOIN rollup_day AS r"
-                    " LEFT JOIN rollup_energy_day AS e ON e.id = r.id"
-                    " LEFT JOIN rollup_grams_day AS g ON g.id = r.id AND"
+                    " a CROSS JOIN rollup_usage AS r"
+                    " LEFT JOIN rollup_energy AS e ON e.id = r.id"
+                    " LEFT JOIN rollup_grams AS g ON g.id = r.id AND"
                     " g.source = s.id");
     bj_query_sql(q, a->by[BY_FACULTY] ? " LEFT JOIN fac ON fac.id = a.account"
                                       : "");
-    bj_query_sql(q, " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5)) AND"
-                    " ((mo.m << 37) | (a.id << 5) | 31) AND mo.m <= ");
+    bj_query_sql(q, " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5) |"
+                    " mo.since) AND ((mo.m << 37) | (a.id << 5) | mo.upto) AND"
+                    " mo.m <= ");
     bj_query_int(q, a->last);
-    bj_query_sql(q, " AND ((mo.m << 5) | (r.id & 31)) BETWEEN ");
-    bj_query_int(q, a->from);
-    bj_query_sql(q, " AND ");
-    bj_query_int(q, a->to);
     int r = bj_query_scope(q, c, &a->p, "a");
     for (int g = 0; g < GROUPS; g++)
         if (a->by[g]) {

@@ -82,6 +82,7 @@ struct bj_core {
     bool oom_read;       /* in this pass */
     uint64_t kills_read; /* those that were read in jobs */
     bool rescan;         /* a directory has gone: scan again */
+    bool files_warned;   /* that limit.files is reached */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
     uint64_t *explained;     /* hashes of paths; NULL: none.  core/explain.c */

@@ -330,6 +330,20 @@ static void publish_records(struct bj_core *core, struct bj_self *self)
     self->records_age_usec = n.age_usec > 0 ? n.age_usec : BJ_ABSENT;
 }
 
+/* Log once that files are no longer kept open. */
+static void warn_files(struct bj_core *core)
+{
+    char line[160];
+    if (core->pool.refused == 0 || core->pool.max == 0 || core->files_warned)
+        return;
+    snprintf(line, sizeof(line),
+             "%u files are open, the limit (limit.files, LimitNOFILE=): others"
+             " are opened in each pass, which takes longer",
+             core->pool.max);
+    core->host.log(core->host.ctx, BJ_LOG_WARN, line);
+    core->files_warned = true;
+}
+
 static void publish_self(struct bj_core *core, struct bj_snap *s)
 {
     struct bj_self *self = &s->self;
@@ -345,6 +359,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->pass_usec = s->boot_usec - core->now_usec;
     self->fds_kept = core->pool.used;
     self->fds_refused = core->pool.refused;
+    warn_files(core);
     self->start_sec = core->self_start_sec;
     publish_records(core, self);
     self->build_info =

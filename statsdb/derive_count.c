@@ -3,15 +3,20 @@
 #include "base/stamp.h"
 #include "statsdb/bill.h"
 
+#include <string.h>
+
 enum { DAY = 86400, PARTS_MAX = 13 };
 
-/* Daily sums of one job. Totals are spread as in rollup.c: a day gets the whole
- * units at its end minus those at its start. */
+/* Daily and monthly sums of one job. Totals are spread as in rollup.c: a day
+ * gets the whole units at its end minus those at its start. */
 struct stretch {
     int64_t assoc, start, end;
     int sign;
     bool counts; /* count the job itself, on its last day */
 };
+
+/* The row of a day; that of its month has its higher bits. */
+enum { OF_DAY = 31 };
 
 static int64_t day_id(int64_t assoc, int64_t day)
 {
@@ -62,18 +67,26 @@ static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
     const int64_t last = bj_tz_day(d->tz, s->end - (s->end > first));
     int64_t day = bj_tz_day(d->tz, first);
     int64_t from = bj_tz_midnight(d->tz, day), to;
-    for (; day <= last; day++, from = to) {
+    int64_t month[PARTS_MAX + 1] = {0};
+    int r = 0;
+    for (; r == 0 && day <= last; day++, from = to) {
         int64_t part[PARTS_MAX + 1] = {day == last && s->counts};
         int64_t *of = grams ? part : part + 1;
+        const int64_t id = day_id(s->assoc, day);
         to = bj_tz_midnight(d->tz, day + 1);
         for (int i = 0; i < parts; i++)
             of[i] = bj_bill_part(total[i], s->start, s->end, from, to);
-        int r = put(d, add, sweep, day_id(s->assoc, day), source, part,
+        for (int i = 0; i < parts + !grams; i++)
+            month[i] += part[i];
+        r = put(d, add, sweep, id, source, part, parts + !grams, s->sign, err);
+        if (r == 0 &&
+            (day == last || day_id(s->assoc, day + 1) >> 5 != id >> 5)) {
+            r = put(d, add, sweep, id & ~(int64_t)OF_DAY, source, month,
                     parts + !grams, s->sign, err);
-        if (r < 0)
-            return r;
+            memset(month, 0, sizeof(month));
+        }
     }
-    return 0;
+    return r;
 }
 
 /* Microjoules to millijoules, or unknown. */

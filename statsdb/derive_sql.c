@@ -143,7 +143,7 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
                         " ON CONFLICT DO NOTHING",
     [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = ?1",
     [BJ_DE_DAY_ENERGY] =
-        "INSERT INTO rollup_energy_day AS d(id, jobs, cpu_sec, energy_mj,"
+        "INSERT INTO rollup_energy AS d(id, jobs, cpu_sec, energy_mj,"
         " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec,"
         " gpu_sec, gpu_used_msec, failed_cpu_sec, failed_gpu_sec,"
         " failed_mem_mib_sec, failed_energy_cpu_sec, failed_energy_mj)"
@@ -164,18 +164,18 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " failed_energy_cpu_sec = d.failed_energy_cpu_sec + ?14,"
         " failed_energy_mj = d.failed_energy_mj + ?15",
     [BJ_DE_DAY_ENERGY_SWEEP] =
-        "DELETE FROM rollup_energy_day WHERE id = ?1 AND jobs = 0 AND cpu_sec ="
+        "DELETE FROM rollup_energy WHERE id = ?1 AND jobs = 0 AND cpu_sec ="
         " 0 AND energy_mj = 0 AND energy_used_mj = 0 AND energy_reserved_mj ="
         " 0 AND cpu_more_msec = 0 AND cpu_known_sec = 0"
         " AND gpu_sec = 0 AND gpu_used_msec = 0 AND failed_cpu_sec = 0 AND"
         " failed_gpu_sec = 0 AND failed_mem_mib_sec = 0 AND"
         " failed_energy_cpu_sec = 0 AND failed_energy_mj = 0",
     [BJ_DE_DAY_GRAMS] =
-        "INSERT INTO rollup_grams_day AS d(id, source, micrograms, covered_mj)"
+        "INSERT INTO rollup_grams AS d(id, source, micrograms, covered_mj)"
         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id, source) DO UPDATE SET"
         " micrograms = d.micrograms + ?3, covered_mj = d.covered_mj + ?4",
     [BJ_DE_DAY_GRAMS_SWEEP] =
-        "DELETE FROM rollup_grams_day WHERE id = ?1 AND source = ?2 AND"
+        "DELETE FROM rollup_grams WHERE id = ?1 AND source = ?2 AND"
         " micrograms = 0 AND covered_mj = 0",
     [BJ_DE_PROM_TODO] =
         "INSERT INTO prom_todo(cluster, \"end\", job) SELECT ?1, ?2, ?3 WHERE"

@@ -5,24 +5,25 @@
 
 #include <errno.h>
 
-/* Tables of daily sums by assoc: the key beside id (NULL: none), and the sums.
+/* Tables of daily and monthly sums by assoc: the key beside id (NULL: none),
+ * and the sums.
  */
 static const struct {
     const char *table, *key, *sum[18];
 } sums[] = {
-    {"rollup_day",
+    {"rollup_usage",
      NULL,
      {"jobs_started", "jobs_ended", "jobs_completed", "jobs_failed",
       "jobs_cancelled", "jobs_timeout", "jobs_oom", "wait_sec", "elapsed_sec",
       "node_sec", "cpu_sec", "gpu_sec", "mem_mib_sec", "cpu_used_msec",
       "cpu_unknown_sec", "energy_scheduler_joules", "energy_cpu_sec"}},
-    {"rollup_energy_day",
+    {"rollup_energy",
      NULL,
      {"jobs", "cpu_sec", "energy_mj", "energy_used_mj", "energy_reserved_mj",
       "cpu_more_msec", "cpu_known_sec", "gpu_sec", "gpu_used_msec",
       "failed_cpu_sec", "failed_gpu_sec", "failed_mem_mib_sec",
       "failed_energy_cpu_sec", "failed_energy_mj"}},
-    {"rollup_grams_day", "source", {"micrograms", "covered_mj"}},
+    {"rollup_grams", "source", {"micrograms", "covered_mj"}},
 };
 enum { SUMS = sizeof(sums) / sizeof(sums[0]) };
 
@@ -89,7 +90,7 @@ static int find(struct bj_db *db, enum bj_people kind, const char *name,
     return r < 0 ? r : 0;
 }
 
-/* Add the daily sums of temp.pair.id to those of temp.pair.other. */
+/* Add the sums of temp.pair.id to those of temp.pair.other. */
 static int add_sums(struct bj_db *db, unsigned t, struct bj_err *err)
 {
     struct bj_buf sql = {0};

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A change of one row of rollup_day. */
+/* A change of one row of rollup_usage; day 0: of the month. */
 struct cell {
     int32_t month, day;
     int64_t assoc;
@@ -58,7 +58,7 @@ static const char *const names[BJ_SUMS] = {
  * DELETE of a row whose sums are all 0; many: of all rows of arrays. */
 static void statements(struct bj_buf *add, struct bj_buf *sweep, bool many)
 {
-    bj_buf_str(add, "INSERT INTO rollup_day(id");
+    bj_buf_str(add, "INSERT INTO rollup_usage(id");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, ", %s", names[i]);
     bj_buf_str(add, many ? ") SELECT * FROM unnest(" : ") VALUES(");
@@ -68,12 +68,12 @@ static void statements(struct bj_buf *add, struct bj_buf *sweep, bool many)
     bj_buf_str(add, many ? ") AS w" : ")");
     bj_buf_str(add, " ON CONFLICT(id) DO UPDATE SET ");
     for (int i = 0; i < BJ_SUMS; i++)
-        bj_buf_printf(add, "%s%s = rollup_day.%s + excluded.%s", i ? ", " : "",
-                      names[i], names[i], names[i]);
-    bj_buf_str(sweep, many
-                          ? "DELETE FROM rollup_day WHERE id IN (SELECT unnest("
-                            "CAST(?1 AS bigint[])))"
-                          : "DELETE FROM rollup_day WHERE id = ?1");
+        bj_buf_printf(add, "%s%s = rollup_usage.%s + excluded.%s",
+                      i ? ", " : "", names[i], names[i], names[i]);
+    bj_buf_str(sweep,
+               many ? "DELETE FROM rollup_usage WHERE id IN (SELECT unnest("
+                      "CAST(?1 AS bigint[])))"
+                    : "DELETE FROM rollup_usage WHERE id = ?1");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(sweep, " AND %s = 0", names[i]);
     bj_buf_put(add, "", 1);
@@ -364,13 +364,36 @@ static int write_cell(struct bj_rollup *u, const struct cell *c,
     return bj_st_run(u->sweep, err);
 }
 
+/* Write the cells of a month and an assoc, from first on, and their sum: the
+ * number of cells, or an error. */
+static int write_month(struct bj_rollup *u, uint32_t first, struct bj_err *err)
+{
+    const struct cell *at = &u->slot[u->order[first]];
+    struct cell month = {.month = at->month, .assoc = at->assoc};
+    uint32_t n = 0;
+    int r = 0;
+    while (r == 0 && first + n < u->n &&
+           (at = &u->slot[u->order[first + n]])->month == month.month &&
+           at->assoc == month.assoc) {
+        month.negative = month.negative || at->negative;
+        for (int i = 0; i < BJ_SUMS; i++)
+            month.sum[i] += at->sum[i];
+        r = write_cell(u, at, err);
+        n++;
+    }
+    if (r == 0 && !cell_empty(&month))
+        r = write_cell(u, &month, err);
+    return r < 0 ? r : (int)n;
+}
+
 int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)
 {
     int r = 0;
     u->n = pack(u);
     qsort_r(u->order, u->n, sizeof(u->order[0]), by_key, u->slot);
-    for (uint32_t i = 0; r == 0 && i < u->n; i++)
-        r = write_cell(u, &u->slot[u->order[i]], err);
+    for (uint32_t i = 0; i < u->n && (r = write_month(u, i, err)) >= 0;)
+        i += (uint32_t)r;
+    r = r < 0 ? r : 0;
     if (r == 0)
         r = write_kept(u, err);
     bj_rollup_drop(u);

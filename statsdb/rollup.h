@@ -1,6 +1,6 @@
-/* Daily sums (days of the site's time zone) for each combination of cluster,
- * account, user and partition. The view rollup_month adds up the days of a
- * month.
+/* Daily and monthly sums (days of the site's time zone) for each combination
+ * of cluster, account, user and partition. A row of the tables has the sums of
+ * a day, or, as day 0, of a month: always those of its days.
  *
  * The sums are kept by difference: when a job changes, its old values are
  * subtracted and its new values added, in the same transaction. So they always

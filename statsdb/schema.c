@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 7 };
+enum { PARTS = 8 };
 
 /* The tables: step i leads from version i to i + 1.  A released step is never
  * changed.  Views are created again after the last step. */
@@ -23,7 +23,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_cancelled},
     {bj_schema_evidence, bj_schema_application, bj_schema_resized,
      bj_schema_record_host, bj_schema_zone, bj_schema_failed_nodes,
-     bj_schema_held_charged},
+     bj_schema_held_charged, bj_schema_months},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };
@@ -231,14 +231,30 @@ int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err)
     return r < 0 ? bj_err_wrap(err, r, "views of the schema people") : 0;
 }
 
-/* List the names of views, from the statements that make them. */
-static void list(struct bj_buf *sql, const char *const *views)
+/* List the names of views that exist, from the statements that make them: a
+ * former version may have had a table with the name. */
+static int list(struct bj_db *db, struct bj_buf *sql, const char *const *views,
+                struct bj_err *err)
 {
     static const char create[] = "CREATE VIEW ";
-    for (; *views; views++) {
+    struct bj_st *st;
+    int r = bj_db_prepare(db,
+                          "SELECT 1 FROM pg_catalog.pg_class WHERE oid ="
+                          " to_regclass(?1) AND relkind = 'v'",
+                          &st, err);
+    for (; r == 0 && *views; views++) {
         const char *name = *views + sizeof(create) - 1;
-        bj_buf_printf(sql, "%.*s, ", (int)(strchr(name, ' ') - name), name);
+        const struct bj_slice text = {name, (size_t)(strchr(name, ' ') - name)};
+        bj_st_bind_text(st, 1, text);
+        r = bj_st_row(st, err);
+        if (r > 0)
+            bj_buf_printf(sql, "%s%.*s", sql->len > 0 ? ", " : "DROP VIEW ",
+                          (int)text.n, text.p);
+        r = r < 0 ? r : 0;
+        bj_st_reset(st);
     }
+    bj_st_finalize(st);
+    return r;
 }
 
 /* List only this program's views, because the schema may contain other views.
@@ -247,12 +263,9 @@ static int list_own(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
 {
     enum people people = NO_SCHEMA;
     int r = find_people(db, &people, err);
-    bj_buf_str(sql, "DROP VIEW IF EXISTS ");
-    if (people != NO_SCHEMA)
-        list(sql, bj_schema_people);
-    list(sql, bj_schema_views);
-    sql->len -= sql->failed ? 0 : sizeof(", ") - 1;
-    return r;
+    if (r == 0 && people != NO_SCHEMA)
+        r = list(db, sql, bj_schema_people, err);
+    return r == 0 ? list(db, sql, bj_schema_views, err) : r;
 }
 
 static int drop_views(struct bj_db *db, struct bj_err *err)

@@ -253,4 +253,7 @@ const char *const bj_schema_resized[] = {
        (sched/sbatch_script.h), and the application that it names; NULL: not
        read yet, "": there is no script. */
     "ALTER TABLE job_more ADD COLUMN script_options TEXT",
-    "ALTER TABLE job_more ADD COLUMN script_application TEXT", NULL};
+    "ALTER TABLE job_more ADD COLUMN script_application TEXT",
+    /* With the end, so that lists of a period need not read the jobs that ended
+       before it. */
+    "DROP INDEX job_at", "CREATE INDEX job_at ON job(at, \"end\")", NULL};

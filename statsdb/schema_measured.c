@@ -386,3 +386,21 @@ const char *const bj_schema_failed_nodes[] = {
     "INSERT INTO derive_todo(job) SELECT id FROM job WHERE state IN (9, 13)"
     " AND \"end\" IS NOT NULL AND id NOT IN (SELECT job FROM derive_todo)",
     NULL};
+
+/* Sums of months beside those of days: rows with day 0.  The former names are
+ * views of the days. */
+#define OF_MONTHS(table, key, sums, values)                                    \
+    "INSERT INTO " table "(id" key sums ") SELECT (id >> 5) << 5" key values   \
+    " FROM " table " GROUP BY id >> 5" key
+
+const char *const bj_schema_months[] = {
+    "ALTER TABLE rollup_day RENAME TO rollup_usage",
+    "ALTER TABLE rollup_energy_day RENAME TO rollup_energy",
+    "ALTER TABLE rollup_grams_day RENAME TO rollup_grams",
+    OF_MONTHS("rollup_usage", "", BJ_USAGE_SUMS(BJ_SUM_COLUMN),
+              BJ_USAGE_SUMS(BJ_SUM_OF)),
+    OF_MONTHS("rollup_energy", "", BJ_ENERGY_SUMS(BJ_SUM_COLUMN),
+              BJ_ENERGY_SUMS(BJ_SUM_OF)),
+    OF_MONTHS("rollup_grams", ", source", ", micrograms, covered_mj",
+              ", sum(micrograms), sum(covered_mj)"),
+    NULL};

@@ -34,6 +34,41 @@
                        " FOR EACH ROW WHEN (" condition                        \
                        ") EXECUTE FUNCTION " name "()"
 
+/* The sums of rollup_usage and rollup_energy in version 9. */
+#define BJ_USAGE_SUMS(X)                                                       \
+    X("jobs_started")                                                          \
+    X("jobs_ended")                                                            \
+    X("jobs_completed")                                                        \
+    X("jobs_failed")                                                           \
+    X("jobs_cancelled")                                                        \
+    X("jobs_timeout")                                                          \
+    X("jobs_oom")                                                              \
+    X("wait_sec")                                                              \
+    X("elapsed_sec")                                                           \
+    X("node_sec")                                                              \
+    X("cpu_sec")                                                               \
+    X("gpu_sec")                                                               \
+    X("mem_mib_sec")                                                           \
+    X("cpu_used_msec")                                                         \
+    X("cpu_unknown_sec") X("energy_scheduler_joules") X("energy_cpu_sec")
+#define BJ_ENERGY_SUMS(X)                                                      \
+    X("jobs")                                                                  \
+    X("cpu_sec")                                                               \
+    X("energy_mj")                                                             \
+    X("energy_used_mj")                                                        \
+    X("energy_reserved_mj")                                                    \
+    X("cpu_more_msec")                                                         \
+    X("cpu_known_sec")                                                         \
+    X("gpu_sec")                                                               \
+    X("gpu_used_msec")                                                         \
+    X("failed_cpu_sec")                                                        \
+    X("failed_gpu_sec")                                                        \
+    X("failed_mem_mib_sec") X("failed_energy_cpu_sec") X("failed_energy_mj")
+
+/* Their lists in SQL. */
+#define BJ_SUM_COLUMN(name) ", " name
+#define BJ_SUM_OF(name) ", sum(" name ")"
+
 /* NULL at the end. */
 extern const char *const bj_schema_accounting[];
 extern const char *const bj_schema_measured[];
@@ -51,6 +86,7 @@ extern const char *const bj_schema_record_host[];
 extern const char *const bj_schema_zone[];
 extern const char *const bj_schema_failed_nodes[];
 extern const char *const bj_schema_held_charged[];
+extern const char *const bj_schema_months[];
 extern const char *const bj_schema_views[];
 extern const char *const bj_schema_people[]; /* of PostgreSQL */
 

@@ -18,25 +18,6 @@
 #define SOURCE(n)                                                              \
     "CASE sources>>2*" #n "&3 WHEN 1 THEN'nodes'WHEN 2 THEN'prometheus'END"
 #define VALUE(n, name) "," name "," SOURCE(n) " " name "_source"
-#define ROLLUP_SUMS                                                            \
-    ", sum(jobs_started) AS jobs_started"                                      \
-    ", sum(jobs_ended) AS jobs_ended"                                          \
-    ", sum(jobs_completed) AS jobs_completed"                                  \
-    ", sum(jobs_failed) AS jobs_failed"                                        \
-    ", sum(jobs_cancelled) AS jobs_cancelled"                                  \
-    ", sum(jobs_timeout) AS jobs_timeout"                                      \
-    ", sum(jobs_oom) AS jobs_oom"                                              \
-    ", sum(wait_sec) AS wait_sec"                                              \
-    ", sum(elapsed_sec) AS elapsed_sec"                                        \
-    ", sum(node_sec) AS node_sec"                                              \
-    ", sum(cpu_sec) AS cpu_sec"                                                \
-    ", sum(gpu_sec) AS gpu_sec"                                                \
-    ", sum(mem_mib_sec) AS mem_mib_sec"                                        \
-    ", sum(cpu_used_msec) AS cpu_used_msec"                                    \
-    ", sum(cpu_unknown_sec) AS cpu_unknown_sec"                                \
-    ", sum(energy_scheduler_joules) AS energy_scheduler_joules"                \
-    ", sum(energy_cpu_sec) AS energy_cpu_sec"
-
 /* clang-format off */
 const char *const bj_schema_views[] = {
     /* Accounting of a job; job_use_v has measured values. */
@@ -180,24 +161,16 @@ const char *const bj_schema_views[] = {
     " AS basis, f.estimated, nullif(f.fetched, 0) AS fetched_sec"
     " FROM factor AS f JOIN factor_source AS s ON s.id = f.source",
 
-    /* The days of a month and an assoc are adjacent rows. */
-    "CREATE VIEW rollup_month AS SELECT month, assoc" ROLLUP_SUMS
-    " FROM rollup_day GROUP BY month, assoc",
+    "CREATE VIEW rollup_day AS SELECT * FROM rollup_usage WHERE day > 0",
+    "CREATE VIEW rollup_month AS SELECT month, assoc" BJ_USAGE_SUMS(BJ_SUM_COLUMN)
+    " FROM rollup_usage WHERE day = 0",
 
-    "CREATE VIEW rollup_energy_month AS SELECT month, assoc,"
-    " sum(jobs) AS jobs, sum(cpu_sec) AS cpu_sec, sum(energy_mj) AS energy_mj,"
-    " sum(energy_used_mj) AS energy_used_mj,"
-    " sum(energy_reserved_mj) AS energy_reserved_mj,"
-    " sum(cpu_more_msec) AS cpu_more_msec, sum(cpu_known_sec) AS cpu_known_sec,"
-    " sum(gpu_sec) AS gpu_sec, sum(gpu_used_msec) AS gpu_used_msec,"
-    " sum(failed_cpu_sec) AS failed_cpu_sec, sum(failed_gpu_sec) AS"
-    " failed_gpu_sec, sum(failed_mem_mib_sec) AS failed_mem_mib_sec,"
-    " sum(failed_energy_cpu_sec) AS failed_energy_cpu_sec,"
-    " sum(failed_energy_mj) AS failed_energy_mj"
-    " FROM rollup_energy_day GROUP BY month, assoc",
+    "CREATE VIEW rollup_energy_day AS SELECT * FROM rollup_energy WHERE day > 0",
+    "CREATE VIEW rollup_energy_month AS SELECT month, assoc"
+    BJ_ENERGY_SUMS(BJ_SUM_COLUMN) " FROM rollup_energy WHERE day = 0",
 
-    "CREATE VIEW rollup_grams_month AS SELECT month, assoc, source,"
-    " sum(micrograms) AS micrograms, sum(covered_mj) AS covered_mj"
-    " FROM rollup_grams_day GROUP BY month, assoc, source",
+    "CREATE VIEW rollup_grams_day AS SELECT * FROM rollup_grams WHERE day > 0",
+    "CREATE VIEW rollup_grams_month AS SELECT month, assoc, source, micrograms,"
+    " covered_mj FROM rollup_grams WHERE day = 0",
     NULL};
 /* clang-format on */

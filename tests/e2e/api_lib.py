@@ -228,7 +228,7 @@ class Site:
             db.execute("INSERT OR IGNORE INTO word(text) VALUES(?)", (text,))
             return db.execute("SELECT id FROM word WHERE text = ?", (text,)).fetchone()[0]
         for table in ("job_use", "job_grams", "job_finding", "finding_rule", "factor",
-                      "rollup_energy_day", "rollup_grams_day"):
+                      "rollup_energy", "rollup_grams"):
             db.execute("DELETE FROM " + table)  # known figures only
         db.execute(
             "INSERT INTO job_use(job, sources, cpu_efficiency_ppm, cpu_efficiency_source,"
@@ -248,11 +248,13 @@ class Site:
                        (job, source, mg * 2))
             db.execute("INSERT OR REPLACE INTO factor VALUES(?, ?, ?, ?, 0, 1, ?)",
                        (source, start - start % 3600, end + 3600, mg, end))
-            db.execute("INSERT OR REPLACE INTO rollup_grams_day(id, source, micrograms, covered_mj)"
-                       " VALUES(?, ?, ?, 7200000)", (day, source, mg * 2))
-        db.execute("INSERT OR REPLACE INTO rollup_energy_day(id, jobs, cpu_sec, energy_mj,"
-                   " energy_used_mj, energy_reserved_mj, gpu_sec, gpu_used_msec)"
-                   " VALUES(?, 1, 60, 7200000, 7000000, 7400000, 3600, 900000)", (day,))
+            for of in (day, day & ~31):  # and of the month
+                db.execute("INSERT OR REPLACE INTO rollup_grams(id, source, micrograms, covered_mj)"
+                           " VALUES(?, ?, ?, 7200000)", (of, source, mg * 2))
+        for of in (day, day & ~31):
+            db.execute("INSERT OR REPLACE INTO rollup_energy(id, jobs, cpu_sec, energy_mj,"
+                       " energy_used_mj, energy_reserved_mj, gpu_sec, gpu_used_msec)"
+                       " VALUES(?, 1, 60, 7200000, 7000000, 7400000, 3600, 900000)", (of,))
         for rule, severity, text in (("gpu_unused", "warning", "{value} of its GPUs did nothing."),
                                      ("low_cpu", "info", "Used {value} %, not {threshold} %.")):
             db.execute("INSERT OR IGNORE INTO finding_rule(name, severity, condition, text)"

@@ -307,10 +307,10 @@ def coverage(site):
         with contextlib.closing(sqlite3.connect(site.store)) as db, db:
             db.execute(sql)
         site.refresh()
-    change("UPDATE rollup_day SET cpu_unknown_sec = cpu_unknown_sec + cpu_sec * 3 / 5 WHERE assoc % 2 = 0")
+    change("UPDATE rollup_usage SET cpu_unknown_sec = cpu_unknown_sec + cpu_sec * 3 / 5 WHERE assoc % 2 = 0")
     a = fetch(site, "/api/v1/usage?group_by=user&from=2000-01-01", "boss").data
     page = check_page("usage, partly known", fetch(site, "/usage?group_by=user&from=2000-01-01", "boss"))
-    change("UPDATE rollup_day SET cpu_unknown_sec = cpu_unknown_sec - cpu_sec * 3 / 5 WHERE assoc % 2 = 0")
+    change("UPDATE rollup_usage SET cpu_unknown_sec = cpu_unknown_sec - cpu_sec * 3 / 5 WHERE assoc % 2 = 0")
     some = [(w["cpu_coverage"], r[9]) for w, r in zip(a, [r for r in page.rows if r]) if w["cpu_efficiency_percent"]]
     same({s[0] >= 50 for s in some}, {True, False}, "of some users half is known")
     same([s for s in some if bool(re.search("poor|fair|good|over", s[1])) != (s[0] >= 50)], [],

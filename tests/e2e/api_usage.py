@@ -86,6 +86,25 @@ def totals(site):
     same(fetch(site, "/usage", group_by="name").status, 400, "other groups are refused")
 
 
+def months(site):
+    """Whole months, which have sums of their own, and days at both ends add up to the days of the period."""
+    days = fetch(site, "/usage", group_by="day", **site.all).data
+    first, last = (time.strptime(days[i]["day"], "%Y-%m-%d") for i in (0, -1))
+    ends = calendar.monthrange(last.tm_year, last.tm_mon)[1]
+    for since in (1, 2, first.tm_mday + 1):
+        for upto in (ends, ends - 1, last.tm_mday - 1):
+            begin = "%04d-%02d-%02d" % (first.tm_year, first.tm_mon, min(since, 28))
+            end = "%04d-%02d-%02d" % (last.tm_year, last.tm_mon, max(upto, 1))
+            within = [r for r in days if begin <= r["day"] <= end]
+            params = {"from": begin, "to": end}
+            row = fetch(site, "/usage", **params).data[0]
+            rows = fetch(site, "/usage", group_by="month,user", **params).data
+            for key in ("jobs_started", "jobs_ended", "jobs_completed", "core_hours", "job_hours"):
+                want = sum(r[key] for r in within)
+                check(abs(row[key] - want) < 0.01 + 0.001 * len(within) and abs(sum(r[key] for r in rows) - want) < 0.1,
+                      "%s from %s to %s" % (key, begin, end), row[key], want)
+
+
 def unused(site):
     """Usage has the core hours that were allocated but not used, and can be sorted by them."""
     want = {}
@@ -272,4 +291,4 @@ def cut(site):
     check(re.match(r"\d+\.\d+$", a.headers["X-Next-Cursor"]), "jobs have a cursor", a.headers)
 
 
-sys.exit(run(set_up, totals, unused, applications, access_rules, described, cut, count=1000, days=40))
+sys.exit(run(set_up, totals, months, unused, applications, access_rules, described, cut, count=1000, days=40))

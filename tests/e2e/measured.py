@@ -491,7 +491,7 @@ def check_page(folder):
 
 def compare_stores(a, b):
     tables = ("job_use", "job_grams", "job_finding", "job_bin", "job_prom_energy",
-              "rollup_energy_day", "rollup_grams_day")
+              "rollup_energy", "rollup_grams")
     for t in tables:
         x, y = (rows(s, "SELECT * FROM %s ORDER BY 1, 2" % t) for s in (a, b))
         check(x == y, "%s is the same" % t, *[p for p in zip(x, y) if p[0] != p[1]][:2])

@@ -97,7 +97,7 @@ def kill_before_end(site, pg):
     p = run(IMPORTER, "--once", "--cluster.file=" + empty, "--store.path=" + pg.url())
     check(p.returncode == 0, "an empty store is created", p.stderr)
     with pg.session() as lock:
-        lock.stdin.write(b"BEGIN; LOCK TABLE rollup_day;\n\\echo locked\n")
+        lock.stdin.write(b"BEGIN; LOCK TABLE rollup_usage;\n\\echo locked\n")
         lock.stdin.flush()
         check(lock.stdout.readline() == b"locked\n", "a table of the empty store is locked")
         p = start_copy(site.store, pg.url())
@@ -138,7 +138,7 @@ def check_proof(back, proof):
     db = sqlite3.connect(back)
     with open(proof, encoding="ascii") as f:
         found = {(r["table"], r["day"]): (int(r["rows"]), int(r["sum"])) for r in csv.DictReader(f)}
-    want = {(table, ""): count_and_sum(db, table) for table in ("rollup_day", "user", "hosts", "factor")}
+    want = {(table, ""): count_and_sum(db, table) for table in ("rollup_usage", "user", "hosts", "factor")}
     for first, key, at, others in (("job", "job", "submit", ("step", "job_more", "job_use", "job_finding")),
                                    ("node_record", "record", "start", ("node_device", "node_gpu"))):
         day = "CASE WHEN %s <= 946684800 THEN 'unknown' ELSE date(%s, 'unixepoch') END" % (at, at)

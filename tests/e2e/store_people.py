@@ -85,7 +85,7 @@ def add_records(store):
 COURSE = "idle_start_sec idle_end_sec memory_rise_bytes memory_steady_ppm"
 CHARGED = " memory_held_peak_charged"
 FAILED = "failed_cpu_sec failed_gpu_sec failed_mem_mib_sec failed_energy_cpu_sec failed_energy_mj"
-ADDED = {"job_prom": COURSE + CHARGED, "job_finding": "names", "price": "failed_nodes_free", "rollup_energy_day": FAILED,
+ADDED = {"job_prom": COURSE + CHARGED, "job_finding": "names", "price": "failed_nodes_free", "rollup_energy": FAILED,
          "job_use": COURSE + CHARGED + " application application_by counted_failed_cpu_sec counted_failed_gpu_sec"
                                        " counted_failed_mem_mib_sec",
          "node_record": "executables" + CHARGED, "job": "cpu_sec node_sec gpu_sec memory_mib_sec",
@@ -332,6 +332,10 @@ def changes(site, pg):
     # An upgrade creates the views again.
     pg.sql("".join("ALTER TABLE %s DROP COLUMN %s CASCADE;" % (table, column) for table, columns in ADDED.items()
                    for column in columns.split()) +
+           "".join("DROP VIEW IF EXISTS rollup_%sday; DELETE FROM %s WHERE day = 0; ALTER TABLE %s RENAME TO rollup_%sday;"
+                   % (view, table, table, view) for table, view in (
+                       ("rollup_usage", ""), ("rollup_energy", "energy_"), ("rollup_grams", "grams_"))) +
+           "DROP INDEX job_at; CREATE INDEX job_at ON job(at);"
            "DROP TABLE job_part CASCADE; DROP TABLE job_size CASCADE; DROP TABLE record_refused;"
            "DROP TABLE record_any_host CASCADE; DROP INDEX hosts_host_hosts; DROP TABLE site CASCADE;"
            "UPDATE store_meta SET version = version - 1", "batchjob")

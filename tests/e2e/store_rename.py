@@ -59,6 +59,14 @@ def stored(store):
         " GROUP BY u.name, c.name, r.day")}
 
 
+def months(store):
+    """The sums of months, and those of their days."""
+    return [sorted(store.rows(
+        "SELECT a.cluster, a.user, a.account, a.partition, r.month, sum(r.jobs_ended), sum(r.jobs_started), sum(r.cpu_sec),"
+        " sum(r.cpu_used_msec) FROM %s AS r JOIN assoc AS a ON a.id = r.assoc GROUP BY a.cluster, a.user, a.account,"
+        " a.partition, r.month" % table)) for table in ("rollup_month", "rollup_day")]
+
+
 def owners(store):
     return sorted(tuple(r) for r in store.rows(
         "SELECT v.jobid, v.user, v.account FROM job_v AS v ORDER BY v.jobid"))
@@ -86,6 +94,7 @@ def main():
         check(p.returncode == 0, " ".join(words), p.stderr)
         same(stored(store), expected(names), what + ": the daily sums")
         same(owners(store), want_owners(names), what + ": the jobs")
+        same(*months(store), what + ": the monthly sums are those of the days")
     try:
         p = run("--once")
         check(p.returncode == 0, "the accounting file is imported", p.stderr)

@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(count("SELECT count(*) FROM pragma_foreign_key_check") == 0);
     MUST(bj_db_exec(bj_store_db(store),
                     "DELETE FROM job_more; DELETE FROM job;"
-                    "DELETE FROM rollup_day",
+                    "DELETE FROM rollup_usage",
                     NULL) == 0);
     MUST(bj_db_exec(from, "DELETE FROM jobs", NULL) == 0);
     return 0;

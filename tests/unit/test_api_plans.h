@@ -251,7 +251,7 @@ static const struct {
     {"SCAN (subquery|SCAN below", "as many rows as its subquery has"},
     {"SCAN one", "one row"},
     {"SCAN p", "one row for each component of one job"},
-    {"SCAN mo", "months"},
+    {"SCAN mo|SCAN each_mo", "months"},
     {"SCAN s", "one row"},
     {"SCAN price|SCAN record_any_host", "one row"},
     {"SCAN finding_rule", "names of rules"},
@@ -260,7 +260,7 @@ static const struct {
     {"SCAN c", "clusters"},
     {"SCAN f", "a limited number of findings, and factors"},
     {"SCAN jobname", "names, for a part of the time limit"},
-    {"SCAN rollup_day", "its first row, for the first month"},
+    {"SCAN rollup_usage", "its first row, for the first month"},
     {"SCAN factor_source", "a row for each provider of factors"},
     {"BLOOM FILTER ON a|BLOOM FILTER ON r|BLOOM FILTER ON fac",
      "of names, of rules and of accounts"},
@@ -283,7 +283,7 @@ static const struct {
  * a hundred of which have jobs that have not ended. */
 static const char statistics[] =
     "ANALYZE; DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 VALUES"
-    "('job', 'job_at', '10000000 1'),"
+    "('job', 'job_at', '10000000 1 1'),"
     "('job', 'job_account', '10000000 200000 1'),"
     "('job', 'job_user', '10000000 10000 1'),"
     "('job', 'job_key', '10000000 10000000 1 1'),"
@@ -298,9 +298,9 @@ static const char statistics[] =
     "('step', NULL, '20000000'),"
     "('factor_source', 'factor_source_key', '4 4 2 1 1'),"
     "('factor', 'factor', '60000 15000 15000 1'),"
-    "('rollup_day', NULL, '364000'),"
-    "('rollup_energy_day', NULL, '300000'),"
-    "('rollup_grams_day', 'rollup_grams_day', '600000 2 1'),"
+    "('rollup_usage', NULL, '376000'),"
+    "('rollup_energy', NULL, '310000'),"
+    "('rollup_grams', 'rollup_grams', '620000 2 1'),"
     "('assoc', 'assoc_account', '1000 20'),"
     "('assoc', 'assoc_user', '1000 1'),"
     "('assoc', 'sqlite_autoindex_assoc_1', '1000 1000 20 1 1'),"

@@ -217,8 +217,12 @@ static void test_caps(void **state)
     assert_int_equal(r.snap->self.jobs_refused, 2);
     assert_true(r.snap->self.fds_refused > 0);
     assert_true(r.snap->self.fds_kept <= 2);
+    static const char full[] = "2 files are open, the limit (limit.files";
+    const char *said = strstr(r.log, full);
+    assert_non_null(said);
     rig_pass(&r); /* the same two are not refused again */
     assert_int_equal(r.snap->self.jobs_refused, 2);
+    assert_null(strstr(said + 1, full));
     rig_stop(&r);
 }
 

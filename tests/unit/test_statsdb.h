@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "statsdb/schema_sql.h"
 #include "statsdb/store.h"
 #include "statsdb/upsert.h"
 #include "store/db.h"
@@ -134,5 +135,22 @@ static inline int64_t number(struct bj_store *s, const char *sql)
         fail_msg("%s: %s", sql, err.msg);
     return v;
 }
+
+/* The sums of a month are those of its days. */
+#define DIFFERS(name)                                                          \
+    " OR sum(CASE WHEN day > 0 THEN " name " ELSE -" name " END) <> 0"
+#define MONTHS(table, key, sums)                                               \
+    "SELECT id >> 5 FROM " table " GROUP BY id >> 5" key " HAVING 1 = 0" sums
+static inline void expect_months(struct bj_store *s)
+{
+    expect(s, MONTHS("rollup_usage", "", BJ_USAGE_SUMS(DIFFERS)), "");
+    expect(s, MONTHS("rollup_energy", "", BJ_ENERGY_SUMS(DIFFERS)), "");
+    expect(s,
+           MONTHS("rollup_grams", ", source",
+                  DIFFERS("micrograms") DIFFERS("covered_mj")),
+           "");
+}
+#undef MONTHS
+#undef DIFFERS
 
 #endif

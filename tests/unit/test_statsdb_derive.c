@@ -27,9 +27,11 @@ static void factor(struct derive_rig *w, const char *provider,
     bj_derive_forget(w->d);
 }
 
-/* The daily sums equal the sums of the jobs. */
+/* The daily sums equal the sums of the jobs, and those of months the sums of
+ * their days. */
 static void expect_sums(struct derive_rig *w)
 {
+    expect_months(w->s);
     expect(w->s,
            "SELECT (SELECT ifnull(sum(energy_uj / 1000), 0) FROM job_use WHERE"
            " counted_assoc IS NOT NULL) = (SELECT ifnull(sum(energy_mj), 0)"
@@ -548,8 +550,8 @@ static void derive_again_and_remove(struct derive_rig *w)
          *days = query(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2");
     OK(bj_db_exec(bj_store_db(w->s),
                   "DELETE FROM job_use; DELETE FROM job_grams; DELETE FROM"
-                  " job_finding; DELETE FROM rollup_energy_day; DELETE FROM"
-                  " rollup_grams_day; UPDATE derive_state SET job_upto = 0",
+                  " job_finding; DELETE FROM rollup_energy; DELETE FROM"
+                  " rollup_grams; UPDATE derive_state SET job_upto = 0",
                   &err));
     derive_all(w);
     expect(w->s, "SELECT * FROM job_use ORDER BY job", use);
@@ -706,10 +708,10 @@ static void test_failed_nodes(void **state)
  */
 
 static const char *const day_sums[] = {
-    ("SELECT d.*, a.account FROM rollup_day AS d JOIN assoc AS a ON a.id ="
+    ("SELECT d.*, a.account FROM rollup_usage AS d JOIN assoc AS a ON a.id ="
      " d.assoc ORDER BY d.id"),
-    "SELECT * FROM rollup_energy_day ORDER BY id",
-    "SELECT * FROM rollup_grams_day ORDER BY id, source"};
+    "SELECT * FROM rollup_energy ORDER BY id",
+    "SELECT * FROM rollup_grams ORDER BY id, source"};
 
 static void set_zone(struct derive_rig *w, const char *name)
 {

@@ -89,9 +89,9 @@ static const char *const tables[] = {
     "SELECT * FROM job_use ORDER BY 1",
     "SELECT * FROM job_grams ORDER BY 1, 2",
     "SELECT job, name, value FROM job_finding_v ORDER BY 1, 2",
-    "SELECT e.*, a.account FROM rollup_energy_day AS e JOIN assoc AS a ON a.id"
+    "SELECT e.*, a.account FROM rollup_energy AS e JOIN assoc AS a ON a.id"
     " = e.assoc ORDER BY 1",
-    "SELECT * FROM rollup_grams_day ORDER BY 1, 2",
+    "SELECT * FROM rollup_grams ORDER BY 1, 2",
     "SELECT count(*), (SELECT job_upto FROM derive_state) FROM derive_todo",
 };
 

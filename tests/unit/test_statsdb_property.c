@@ -201,6 +201,7 @@ static void check_sums(struct bj_store *s, const struct run *l)
                      (unsigned long long)day * DAY);
             assert_int_equal(number(s, sql), cpu_sec(l, user, day));
         }
+    expect_months(s);
     uint64_t joules = 0, msec = 0, wait = 0;
     for (unsigned i = 0; i < JOBS; i++) {
         joules += l[i].joules == BJ_ABSENT ? 0 : l[i].joules;

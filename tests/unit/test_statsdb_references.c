@@ -82,8 +82,9 @@ static void test_missing(void **state)
         struct bj_store *s = store_open(&f);
         struct bj_upsert *u = upsert_open(s);
         assert_int_equal(put(u, 1, "ada", &err), 0);
-        remove_rows(s, "DELETE FROM step; DELETE FROM job_more; DELETE FROM "
-                       "job; DELETE FROM rollup_day; DELETE FROM derive_todo");
+        remove_rows(s,
+                    "DELETE FROM step; DELETE FROM job_more; DELETE FROM "
+                    "job; DELETE FROM rollup_usage; DELETE FROM derive_todo");
         if (strcmp(missing[i].table, "assoc") != 0)
             remove_rows(s, "DELETE FROM assoc");
         remove_rows(s, missing[i].remove);

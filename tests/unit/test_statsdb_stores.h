@@ -102,7 +102,8 @@ static inline char *dump(struct bj_store *s, bool todo)
         " d.jobs_completed, d.jobs_failed, d.jobs_cancelled, d.jobs_timeout,"
         " d.jobs_oom, d.wait_sec, d.elapsed_sec, d.node_sec, d.cpu_sec,"
         " d.gpu_sec, d.mem_mib_sec, d.cpu_used_msec, d.cpu_unknown_sec,"
-        " d.energy_scheduler_joules, d.energy_cpu_sec FROM rollup_day AS d JOIN"
+        " d.energy_scheduler_joules, d.energy_cpu_sec FROM rollup_usage AS d "
+        "JOIN"
         " assoc AS s ON s.id = d.assoc JOIN cluster AS c ON c.id = s.cluster"
         " JOIN account AS a ON a.id = s.account JOIN user AS u ON u.id = s.user"
         " JOIN partition AS p ON p.id = s.partition ORDER BY 2, 3, 4, 5, 6, 7",

@@ -551,8 +551,9 @@ static void test_repair(void **state)
         assert_int_equal(bj_store_begin(s.store[i], NULL), 0);
         db_exec(bj_store_db(s.store[i]),
                 "UPDATE job SET cpu_usec = 0, memory_task_peak_bytes = 1");
-        db_exec(bj_store_db(s.store[i]), "UPDATE rollup_day SET cpu_used_msec "
-                                         "= 0");
+        db_exec(bj_store_db(s.store[i]),
+                "UPDATE rollup_usage SET cpu_used_msec "
+                "= 0");
         assert_int_equal(bj_store_commit(s.store[i], NULL), 0);
         read_batch(s.upsert[i],
                    HEAD "7|1000|2000|2164|164|COMPLETED|1|00:00:00|\n");

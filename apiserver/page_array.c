@@ -45,7 +45,7 @@ static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
     static const char *const titles[BJ_SPREADS] = {
         [BJ_SPREAD_ELAPSED] = "Run time",
         [BJ_SPREAD_MEMORY] = "Memory",
-        [BJ_SPREAD_CPU] = "CPUs in use"};
+        [BJ_SPREAD_CPU] = "Busy CPUs"};
     bj_buf_str(b, "<div class=\"wide\"><table><thead><tr><th></th>");
     static const char *const heads[] = {"Least", "Median", "95 % below",
                                         "Largest"};

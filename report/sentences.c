@@ -53,9 +53,9 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
         "There is something to improve. Not known: {1}.",
     [BJ_SENTENCE_PARTLY_NODES] = "{1} of {2} nodes were measured.",
     [BJ_SENTENCE_PARTLY_GPUS] = "{1} of {2} GPUs were measured.",
-    [BJ_SENTENCE_ARRAY] = "Array of {1} tasks, {2} completed.",
+    [BJ_SENTENCE_ARRAY] = "{2} of {1} tasks of the array completed.",
     [BJ_SENTENCE_ARRAY_FAILED] =
-        "Array of {1} tasks: {2} completed; {3} failed, "
+        "{2} of {1} tasks of the array completed; {3} failed, "
         "timed out or ran out of memory.",
     [BJ_SENTENCE_ARRAY_NAMES] = "Not completed: {1}.",
     [BJ_SENTENCE_ARRAY_NAMES_MORE] = "Not completed: {1} and {2} more.",

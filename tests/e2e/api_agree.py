@@ -26,7 +26,7 @@ FIRST = {
     "1003": ("ran out of memory; it had 8 GiB", "#SBATCH --mem-per-cpu=3G"),
     "1004": ("reached its time limit of 01:00:00", "write checkpoints"),
     "1005": ("no CPU time on 2 of its nodes", "Request -N 1 instead of -N 3"),
-    "2007": ("Array of 20 tasks, 20 completed", "2000_7 used 30 GiB of 32 GiB"),
+    "2007": ("20 of 20 tasks of the array completed", "2000_7 used 30 GiB of 32 GiB"),
     "3000+1": ("there is nothing to change", None),
     "3100": ("CPU efficiency was 37.5 %", "Try fewer"),
     "3200": ("too short to judge", None),

@@ -32,7 +32,8 @@ static const struct {
      "The job used no CPU time on 2 of its nodes (n2 and n3).",
      "Next time request -N 1."},
     {"2000", "warning",
-     "Array of 20 tasks, 20 completed. 19 of 20 tasks, such as 2000_20: The "
+     "20 of 20 tasks of the array completed. 19 of 20 tasks, such as 2000_20: "
+     "The "
      "job used 6.56 % of its memory.",
      "The tasks used 2.1 GiB of memory typically, 2000_7 used 30 GiB of 32 "
      "GiB. Submit those that need more separately, and request less for the "
@@ -495,11 +496,12 @@ static const struct {
     {"4009", "info", "The job was cancelled after 01:00:00.", NULL},
     {"4030", "info", "The job was cancelled before it started.", NULL},
     {"4010", "warning",
-     "Array of 2 tasks: 0 completed; 2 failed, timed out or ran out of "
+     "0 of 2 tasks of the array completed; 2 failed, timed out or ran out of "
      "memory. Not completed: 4010_1, 4010_2.",
      NULL},
     {"4020", "unknown",
-     "Array of 2 tasks, 2 completed. Its known use needs no change. Not known: "
+     "2 of 2 tasks of the array completed. Its known use needs no change. Not "
+     "known: "
      "CPU time, Memory.",
      NULL},
     {"4050", "unknown",
@@ -630,9 +632,11 @@ static void test_failed_tasks(void **state)
         int last;
         const char *names;
     } cases_of[] = {
-        {4, "Array of 20 tasks: 18 completed; 2 failed, timed out or ran out "
+        {4, "18 of 20 tasks of the array completed; 2 failed, timed out or ran "
+            "out "
             "of memory. Not completed: 2000_3, 2000_4."},
-        {9, "Array of 20 tasks: 13 completed; 7 failed, timed out or ran out "
+        {9, "13 of 20 tasks of the array completed; 7 failed, timed out or ran "
+            "out "
             "of memory. Not completed: 2000_3, 2000_4, 2000_5, 2000_6, 2000_7 "
             "and 2 more."}};
     struct derive_rig *w = *state;
@@ -715,7 +719,8 @@ static void test_running_array(void **state)
     read_report(w, "2003", &r);
     assert_int_equal(r.array.open, 20);
     same("running", r.verdict.wrong,
-         "Array of 20 tasks, 0 completed. The job is running; what it uses is "
+         "0 of 20 tasks of the array completed. The job is running; what it "
+         "uses is "
          "not known.");
     same("running", r.verdict.level, "unknown");
     bj_report_free(&r);

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 
@@ -275,9 +274,9 @@ def mails(site):
     a = site.fetch("/mail", anna, ("Sec-Fetch-Site", "same-origin"), method="POST",
                    body=b"choice=daily").body.decode()
     check("stored" in a and '<option value="daily" selected>' in a, "the page stores a choice", a)
-    with sqlite3.connect(site.store) as db:
-        same(db.execute("SELECT user, choice FROM mail_choice").fetchall(), [("anna", "daily")],
-             "only the user's own is stored")
+    stored = "SELECT \"user\" || ' ' || choice FROM mail_choice"
+    rows = site.postgres.sql(stored).split("\n") if site.postgres else [r for r, in site.db().execute(stored)]
+    same([r.strip() for r in rows if r.strip()], ["anna daily"], "only the user's own is stored")
     site.fetch(path, anna, method="POST", body=b"choice=default")
     same(site.fetch(path, anna).data["choice"], None, "a user returns to the default")
 

@@ -72,6 +72,10 @@ static const struct bj_api_column finding_columns[] = {
      WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
      "Key of the job."},
     {"jobid", BJ_AS_TEXT, 0, "CAST(j.jobid AS TEXT)", "Its jobid."},
+    {"display_id", BJ_AS_TEXT, 0,
+     "(SELECT " BJ_SQL_DISPLAY_ID("m") " FROM (SELECT 1) AS o LEFT JOIN"
+                                       " job_more AS m ON m.job = j.id)",
+     "Its jobid as users know it, such as 2000_7 of an array."},
     {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
     {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
     {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},

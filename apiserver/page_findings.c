@@ -7,7 +7,7 @@
 
 static const struct bj_page_column columns[] = {
     {"severity", "Severity", BJ_SHOW_STATE, false},
-    {"jobid", "Job", BJ_SHOW_JOB, false},
+    {"display_id", "Job", BJ_SHOW_JOB, false},
     {"finding", "Finding", BJ_SHOW_FINDINGS, false},
     {"text", "Description", BJ_SHOW_SENTENCE, false},
     {"user", "User", BJ_SHOW_USER, false},

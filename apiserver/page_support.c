@@ -24,7 +24,7 @@ enum {
 
 static const struct bj_page_column running_columns[] = {
     {"severity", "Severity", BJ_SHOW_STATE, false},
-    {"jobid", "Job", BJ_SHOW_JOB, false},
+    {"display_id", "Job", BJ_SHOW_JOB, false},
     {"text", "Description", BJ_SHOW_SENTENCE, false},
     {"since", "Since", BJ_SHOW_TIME, false},
     {"action", "Done", BJ_SHOW_TEXT, false},

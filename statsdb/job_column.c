@@ -345,7 +345,7 @@ const struct bj_job_column bj_job_columns[] = {
          "Node whose failure ended it."),
     PLAIN("restarts", "Restarts", INT, COUNT, "j.restarts",
           "Times it was requeued."),
-    PLAIN("priority", "Priority", INT, NONE, "j.priority", "Priority."),
+    PLAIN("priority", "Priority", INT, COUNT, "j.priority", "Priority."),
     MADE("submit", "Submit", TIME, NONE, BJ_IN_LISTS, make_stamp,
          "Time of submission.", BJ_SQL_SUBMIT),
     MADE("submit_ms", NULL, TIME_MS, NONE, BJ_IN_LISTS, make_stamp,

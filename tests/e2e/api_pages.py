@@ -90,7 +90,7 @@ def search(site):
         return [r[0] for r in page.rows if r], page
     total = fetch(site, "/api/v1/jobs?from=0&limit=0&total=true", "boss").json["meta"]["total"]
     found, page = ids("/jobs?from=0&limit=20")
-    check("%d jobs" % total in page.text and len(found) == 20, "a list says how many jobs there are")
+    check("{:,} jobs".format(total) in page.text and len(found) == 20, "a list says how many jobs there are")
     job = fetch(site, "/api/v1/jobs?from=0&limit=1&state=completed&order=asc"
                 "&fields=jobid,display_id,user,account,nodelist,partition,cluster", "boss").data[0]
     found, _ = ids("/jobs?job=" + job["jobid"])

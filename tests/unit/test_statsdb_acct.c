@@ -123,7 +123,7 @@ static void test_values(void **state)
                  "\"time_limit_seconds\":null,\"end\":null}\n]\n");
 }
 
-/* Counts have separators of thousands; ids and priorities do not. */
+/* Counts have separators of thousands; ids do not. */
 static void test_counts(void **state)
 {
     struct acct_rig *w = *state;
@@ -133,8 +133,8 @@ static void test_counts(void **state)
     j.priority = 4294901;
     put(w, "one", &j);
     expect_shown(w, "JobID,UID,NCPUS,Priority", BJ_ACCT_TABLE,
-                 "JobID       UID   NCPUS  Priority\n"
-                 "1234567  100200  12,345   4294901\n");
+                 "JobID       UID   NCPUS   Priority\n"
+                 "1234567  100200  12,345  4,294,901\n");
     expect_shown(w, "JobID,NCPUS", BJ_ACCT_CSV,
                  "display_id,cpus\r\n1234567,12345\r\n");
 }

@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,14 +47,13 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **slot,
     int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)
                  ->connect_fd;
     struct bj_httpd_conn *c = NULL;
-    if (bj_httpd_conn_new(ctx, mhd, fd, &c) < 0)
+    const struct sockaddr *address =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+            ->client_addr;
+    if (bj_httpd_conn_new(ctx, mhd, fd, address, &c) < 0)
         shutdown(fd, SHUT_RDWR);
     else if (bj_httpd_tls_begin(c) < 0)
         bj_httpd_conn_hang_up(c);
-    if (c)
-        c->address =
-            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
-                ->client_addr;
     *slot = c;
 }
 
@@ -112,6 +112,8 @@ int bj_httpd_new(const struct bj_http_route *routes, void *ctx,
     h->ctx = ctx;
     h->lim = *limits;
     fill_limits(&h->lim);
+    if (getrandom(&h->place_seed, sizeof(h->place_seed), 0) < 0)
+        h->place_seed = (uint64_t)(uintptr_t)h;
     for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_PHASES; p++)
         h->list[p] = (struct bj_httpd_link){&h->list[p], &h->list[p]};
     if (h->lim.connections <= h->lim.responses) {
@@ -310,9 +312,14 @@ static bool accept_one(struct bj_httpd *h, unsigned i)
         relieve(h);
         return false;
     }
+    bj_httpd_count(&h->stat.connections, 1);
+    if (full && bj_httpd_is_crowd(h, (const struct sockaddr *)&addr)) {
+        bj_httpd_count(&h->stat.evicted, 1);
+        close(fd);
+        return true;
+    }
     if (full)
         bj_httpd_evict_waiting(h);
-    bj_httpd_count(&h->stat.connections, 1);
     bool secure = h->web && h->web->tls && !h->adopted[i];
     MHD_add_connection(h->mhd[secure ? BJ_HTTPD_TLS : BJ_HTTPD_PLAIN], fd,
                        (struct sockaddr *)&addr, len);

@@ -115,6 +115,11 @@ struct bj_http_limits {
     uint64_t hold_usec;  /* time for which a connection without a complete
                             request is not closed to make room; new ones wait to
                             be accepted [0] */
+    unsigned waiting;    /* connections without a complete request from one
+                            address (IPv6: from a network of 64 bits).  At the
+                            limit of connections, its further ones are closed,
+                            and those beyond make room for others in spite of
+                            hold_usec [no limit] */
     size_t body_bytes;   /* of a request; 413 beyond.  Only read for a POST
                             to a route with POST [4 K] */
     size_t bodies_bytes; /* of all requests with a body, from their headers

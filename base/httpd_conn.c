@@ -2,7 +2,10 @@
  * room, and the buffers of responses. */
 #include "base/httpd_conn.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -14,8 +17,56 @@ enum {
 
 /* --- phases ---------------------------------------------------------------*/
 
+/* The place of an address; addresses rarely share one, and clients cannot know
+ * which do. */
+static unsigned place_of(const struct bj_httpd *h, const struct sockaddr *a)
+{
+    struct bj_slice s = {0};
+    if (a && a->sa_family == AF_INET)
+        s = (struct bj_slice){
+            (const char *)&((const struct sockaddr_in *)(const void *)a)
+                ->sin_addr,
+            4};
+    else if (a && a->sa_family == AF_INET6)
+        s = (struct bj_slice){
+            (const char *)&((const struct sockaddr_in6 *)(const void *)a)
+                ->sin6_addr,
+            8};
+    const uint64_t hash = bj_hash(h->place_seed, s);
+    return (unsigned)(hash >> 40) % BJ_HTTPD_PLACES;
+}
+
+static bool is_beyond(const struct bj_httpd *h, unsigned place)
+{
+    return h->lim.waiting > 0 && h->waiting[place] > h->lim.waiting;
+}
+
+static void count_waiting(struct bj_httpd_conn *c, bool more)
+{
+    struct bj_httpd *h = c->h;
+    const bool was = is_beyond(h, c->place);
+    if (c->phase != BJ_HTTPD_WAIT)
+        return;
+    if (more)
+        h->waiting[c->place]++;
+    else
+        h->waiting[c->place]--;
+    const bool is = is_beyond(h, c->place);
+    if (is && !was)
+        h->crowds++;
+    else if (was && !is)
+        h->crowds--;
+}
+
+bool bj_httpd_is_crowd(const struct bj_httpd *h, const struct sockaddr *address)
+{
+    return h->lim.waiting > 0 &&
+           h->waiting[place_of(h, address)] >= h->lim.waiting;
+}
+
 static void leave_phase(struct bj_httpd_conn *c)
 {
+    count_waiting(c, false);
     c->link.prev->next = c->link.next;
     c->link.next->prev = c->link.prev;
     c->h->count[c->phase]--;
@@ -43,6 +94,7 @@ static void enter_phase(struct bj_httpd_conn *c, enum bj_httpd_phase to)
     end->prev->next = &c->link;
     end->prev = &c->link;
     h->count[to]++;
+    count_waiting(c, true);
 }
 
 void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to)
@@ -52,6 +104,7 @@ void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to)
 }
 
 int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
+                      const struct sockaddr *address,
                       struct bj_httpd_conn **ret)
 {
     struct bj_httpd_conn *c = calloc(1, sizeof(*c));
@@ -60,6 +113,8 @@ int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
     c->h = h;
     c->mhd = mhd;
     c->fd = fd;
+    c->address = address;
+    c->place = place_of(h, address);
     enter_phase(c, BJ_HTTPD_WAIT);
     *ret = c;
     return 0;
@@ -126,11 +181,26 @@ static bool evict(struct bj_httpd_conn *c)
     return true;
 }
 
+/* The oldest connection without a complete request of an address that has too
+ * many of them. */
+static struct bj_httpd_conn *of_crowd(const struct bj_httpd *h)
+{
+    const struct bj_httpd_link *end = &h->list[BJ_HTTPD_WAIT];
+    for (struct bj_httpd_link *l = end->next; h->crowds > 0 && l != end;
+         l = l->next)
+        if (is_beyond(h, ((struct bj_httpd_conn *)l)->place))
+            return (struct bj_httpd_conn *)l;
+    return NULL;
+}
+
 /* An idle connection is as good a choice as one without a complete request: its
  * client connects again. */
 struct bj_httpd_conn *bj_httpd_evictable(const struct bj_httpd *h)
 {
-    struct bj_httpd_conn *c = bj_httpd_oldest(h, BJ_HTTPD_WAIT);
+    struct bj_httpd_conn *c = of_crowd(h);
+    if (c)
+        return c;
+    c = bj_httpd_oldest(h, BJ_HTTPD_WAIT);
     struct bj_httpd_conn *idle = bj_httpd_oldest(h, BJ_HTTPD_IDLE);
     if (c && h->now - c->since < h->lim.hold_usec)
         c = NULL;

@@ -22,7 +22,7 @@ enum bj_httpd_phase {
     BJ_HTTPD_PHASES
 };
 
-enum { BJ_HTTPD_TAIL = 192, BJ_HTTPD_SPARES = 16 };
+enum { BJ_HTTPD_TAIL = 192, BJ_HTTPD_SPARES = 16, BJ_HTTPD_PLACES = 4096 };
 
 /* The library has an instance for each kind of connection. */
 enum { BJ_HTTPD_PLAIN, BJ_HTTPD_TLS, BJ_HTTPD_KINDS };
@@ -37,6 +37,7 @@ struct bj_httpd_conn {
     struct MHD_Connection *mhd;
     int fd;
     const struct sockaddr *address; /* the library owns it */
+    unsigned place;                 /* of the address in waiting */
     enum bj_httpd_phase phase;
     uint64_t deadline, since; /* boot clock; since: start of the phase */
     const struct bj_http_route *route; /* for the request line; NULL: none */
@@ -71,6 +72,10 @@ struct bj_httpd {
     struct bj_http_limits lim;
     struct bj_httpd_link list[BJ_HTTPD_PHASES];
     unsigned count[BJ_HTTPD_PHASES];
+    unsigned waiting[BJ_HTTPD_PLACES]; /* connections in BJ_HTTPD_WAIT, by
+                                          address */
+    unsigned crowds;                   /* places with more than lim.waiting */
+    uint64_t place_seed;
     int listener[BJ_HTTPD_LISTENERS];
     bool adopted[BJ_HTTPD_LISTENERS]; /* never TLS */
     unsigned listeners;
@@ -115,11 +120,17 @@ int bj_httpd_no_cert(gnutls_session_t session, const gnutls_datum_t *issuers,
 
 /* A new connection in the phase BJ_HTTPD_WAIT; -ENOMEM. */
 int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
+                      const struct sockaddr *address,
                       struct bj_httpd_conn **ret);
 void bj_httpd_conn_free(struct bj_httpd_conn *c); /* NULL is fine */
 
 /* Let the library serve a suspended connection again. */
 void bj_httpd_conn_resume(struct bj_httpd_conn *c);
+
+/* Does an address have so many connections without a complete request that it
+ * gets no more of them at the limit? */
+bool bj_httpd_is_crowd(const struct bj_httpd *h,
+                       const struct sockaddr *address);
 
 /* Put a connection into another phase and set its deadline. */
 void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to);

@@ -156,7 +156,8 @@ static const struct bj_opt options[] = {
      .preset = "256",
      .help = "Connections of nodes that are open at the same time. Further "
              "ones wait; idle ones are closed first.",
-     .more = "One needs about 60 KiB of memory and a file descriptor.",
+     .more = "A quarter of them may be without a complete request from one "
+             "address. One needs about 60 KiB of memory and a file descriptor.",
      .rare = true},
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,

@@ -319,6 +319,7 @@ static int open_httpd(struct bj_receiver *v, struct bj_err *err)
         .idle_usec = 15 * SECOND,
         .work_usec = 90 * SECOND,
         .hold_usec = 2 * SECOND,
+        .waiting = (unsigned)(v->conf->connections + 3) / 4,
         .body_bytes = BODY_BYTES,
         .bodies_bytes = BODIES_BYTES,
         .later = true};

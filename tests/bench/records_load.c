@@ -138,8 +138,13 @@ static void dial(struct node *n)
     struct sockaddr_in in = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)load.port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const unsigned at = (unsigned)(n - load.node);
+    const struct sockaddr_in from = {
+        .sin_family = AF_INET, /* each node has an address */
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 256 + at)};
     n->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (n->fd < 0)
+    if (n->fd < 0 ||
+        bind(n->fd, (const struct sockaddr *)&from, sizeof(from)) < 0)
         die("socket");
     n->step = CONNECT;
     n->due_usec = bj_clock_boot_usec() + 60 * (uint64_t)SECOND;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -255,6 +256,53 @@ static void holding(void **state)
     web_stop(&g);
 }
 
+/* One address may hold a part of the connections without a complete request;
+ * others get in at once, though the connections of the first have just begun.
+ */
+static void crowding(void **state)
+{
+    (void)state;
+    enum { ALL = 8, SHARE = 2, MANY = 20 };
+    struct web_rig g;
+    int slow[MANY];
+    web_start(&g, (struct bj_http_limits){.connections = ALL,
+                                          .responses = 1,
+                                          .hold_usec = 2 * SEC,
+                                          .waiting = SHARE});
+    for (int i = 0; i < MANY; i++)
+        slow[i] = web_connect_from(&g, "127.0.0.9", "GET /hel");
+    int open = 0;
+    for (int i = 0; i < MANY; i++)
+        open += web_is_open(&g, slow[i]);
+    assert_int_equal(open, ALL);
+    /* each good client makes the crowd smaller, down to its share */
+    int good[ALL];
+    for (int i = 0; i < ALL - SHARE; i++) {
+        char from[16];
+        snprintf(from, sizeof(from), "127.0.0.%d", 10 + i);
+        good[i] = web_connect_from(&g, from, "GET /hel");
+        assert_true(web_is_open(&g, good[i]));
+    }
+    open = 0;
+    for (int i = 0; i < MANY; i++)
+        open += web_is_open(&g, slow[i]);
+    assert_int_equal(open, SHARE);
+    /* none is over its share: a new one waits as before */
+    int late = web_connect_from(&g, "127.0.0.99", GET("/hello"));
+    assert_int_equal(web_status(web_receive(&g, late)), 0);
+    int more = web_connect_from(&g, "127.0.0.9", GET("/hello"));
+    g.now += 2 * SEC;
+    web_pump(&g);
+    assert_int_equal(web_status(web_receive(&g, late)), 200);
+    for (int i = 0; i < ALL - SHARE; i++)
+        close(good[i]);
+    for (int i = 0; i < MANY; i++)
+        close(slow[i]);
+    close(late);
+    close(more);
+    web_stop(&g);
+}
+
 #define POST(length, more)                                                     \
     "POST /echo/x HTTP/1.1\r\nHost: x\r\n" more "Content-Length: " length      \
     "\r\n\r\n"
@@ -325,6 +373,7 @@ int main(void)
         cmocka_unit_test(client_disconnects),
         cmocka_unit_test(draining),
         cmocka_unit_test(holding),
+        cmocka_unit_test(crowding),
         cmocka_unit_test(too_much_body),
         cmocka_unit_test(refusing_before_the_body),
     };

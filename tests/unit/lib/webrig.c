@@ -128,7 +128,8 @@ void web_pump(struct web_rig *g)
     }
 }
 
-static int open_and_send(struct web_rig *g, const char *text, size_t n)
+static int open_and_send(struct web_rig *g, const char *from, const char *text,
+                         size_t n)
 {
     int small = 4096;
     struct sockaddr_in a = {.sin_family = AF_INET,
@@ -137,6 +138,11 @@ static int open_and_send(struct web_rig *g, const char *text, size_t n)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    if (from) {
+        struct sockaddr_in own = {.sin_family = AF_INET};
+        assert_int_equal(inet_pton(AF_INET, from, &own.sin_addr), 1);
+        assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+    }
     assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
     if (n > 0)
         assert_int_equal(send(fd, text, n, MSG_NOSIGNAL), n);
@@ -146,7 +152,12 @@ static int open_and_send(struct web_rig *g, const char *text, size_t n)
 
 int web_connect(struct web_rig *g, const char *text)
 {
-    return open_and_send(g, text, strlen(text));
+    return open_and_send(g, NULL, text, strlen(text));
+}
+
+int web_connect_from(struct web_rig *g, const char *from, const char *text)
+{
+    return open_and_send(g, from, text, strlen(text));
 }
 
 const char *web_receive(struct web_rig *g, int fd)
@@ -180,7 +191,7 @@ unsigned web_status(const char *response)
 
 const char *web_send(struct web_rig *g, const char *text, size_t n)
 {
-    int fd = open_and_send(g, text, n);
+    int fd = open_and_send(g, NULL, text, n);
     const char *response = web_receive(g, fd);
     close(fd);
     web_pump(g);

@@ -32,6 +32,8 @@ void web_pump(struct web_rig *g);
 
 /* Connect, send a text and run the server; returns the client's socket. */
 int web_connect(struct web_rig *g, const char *text);
+/* From this address of the loopback interface. */
+int web_connect_from(struct web_rig *g, const char *from, const char *text);
 
 /* Read all data received so far, as text; NULL: none, and the connection is
  * closed. */

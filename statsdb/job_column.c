@@ -367,7 +367,8 @@ const struct bj_job_column bj_job_columns[] = {
     MADE("wait_seconds", "Wait", INT, SECONDS, BJ_IN_LISTS, make_wait,
          "Time from eligible to start.", "j.start", "j.eligible", "j.submit"),
     PLAIN("elapsed_seconds", "Elapsed", INT, SECONDS, "j.elapsed",
-          "Run time without suspension."),
+          "Run time without suspension; of a running job until the last "
+          "import."),
     PLAIN("suspended_seconds", "Suspended", INT, SECONDS, "j.suspended",
           "Time it was suspended."),
     PLAIN("time_limit_seconds", "Timelimit", LIMIT, SECONDS, "j.time_limit",

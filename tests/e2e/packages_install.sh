@@ -74,6 +74,9 @@ versions() { # the distinct versions and states of all packages
     inside dpkg-query -W -f '${Version} ${db:Status-Status}\n' $names | sort -u
 }
 
+inside sh -c "apt-get -s -q install /packages/batchjob-acct_*.deb" >"$tmp/acct.packages"
+check "a login node gets batchjob-acct" grep -q '^Inst batchjob-acct ' "$tmp/acct.packages"
+is "it gets no fonts and no libraries for drawing with it" "$(grep -E '^Inst (fonts|libx11|libpango|libcairo)' "$tmp/acct.packages")" ""
 check "the packages install" install older
 is "the packages are those that the quickstart names" "$names" "batchjob-acct
 batchjob-doc
@@ -114,18 +117,6 @@ PY
 }
 # All that the installed batchjob_acct shows of the jobs in the store, as CSV.
 figures() { inside runuser -u batchjob -- batchjob_acct --since=2026-01-01 --output=csv --format=all; }
-same_figures() { # before after: every value of an earlier column is there, and the same
-    $python - "$1" "$2" <<'PY'
-import csv, sys
-before, after = ({(r["key"] if "key" in r else r["jobid"]): r for r in csv.DictReader(open(f))} for f in sys.argv[1:])
-print(len(before), "jobs,", sum(1 for r in before.values() for v in r.values() if v), "values")
-for job in sorted(before.keys() | after.keys()):
-    a, b = before.get(job, {}), after.get(job, {})
-    for name in a or ["(job)"]:
-        if a.get(name) != b.get(name):
-            print(f"{job} {name}: {a.get(name)!r}, then {b.get(name)!r}")
-PY
-}
 records_arrive() {
     local spool=$root/var/spool/batchjob gid uid n
     cg_init

@@ -9,9 +9,9 @@ the path:  ```sh node    ```yaml management /etc/batchjob/cluster.yml
   quickstart.py walk [collectd]
                              run the blocks for a site with the exporter, and then those
                              that move its store to PostgreSQL (docs/scale.md); or the blocks
-                             for a site with collectd.  Needs root, a machine with Slurm,
-                             Prometheus and PostgreSQL, and the packages in the current
-                             directory; systemctl is tests/e2e/systemctl.py
+                             for a site with collectd.  Needs root, a machine with systemd,
+                             Slurm, Prometheus and PostgreSQL, and the packages in the
+                             current directory
 """
 
 import fnmatch
@@ -35,6 +35,8 @@ BOTH = {"slurm", "query", "management", "grafana"}
 WALKS = {"exporter": BOTH | {"node", "prometheus", "cluster"}, "collectd": BOTH | {"collectd", "collectd_prometheus"}}
 # Ports on which the programs and collectd listen.
 PORTS = {"exporter": [9010, 9011, 9020], "collectd": [9020, 9103]}
+UNITS = {"exporter": ["batchjob_exporter", "batchjob_exporter_cluster", "batchjob_stats_db", "batchjob_stats_server"],
+         "collectd": ["collectd", "batchjob_stats_db", "batchjob_stats_server"]}
 PASSWORD = "secret"
 
 
@@ -96,6 +98,11 @@ def check_page():
 
 
 # --- running the blocks ---------------------------------------------------------
+
+
+def journal(*words):
+    return subprocess.run(["journalctl", "-q", "--no-pager", *words], text=True, check=False,
+                          stdout=subprocess.PIPE).stdout
 
 
 def sandbox(*words):
@@ -224,6 +231,41 @@ class Walk:
         found = [d for d, _, _ in os.walk("/var/lib/collectd") if os.path.basename(d).startswith("batchjob")]
         same(found, [], "collectd stores no files of jobs")
 
+    def quiet(self):
+        """With the distribution's configuration, collectd logs nothing for some intervals."""
+        def lines():
+            return journal("-u", "collectd", "-o", "cat").splitlines()
+
+        def stamps():
+            p = subprocess.run(["curl", "-s", "http://localhost:9103/metrics"], text=True, check=False,
+                               stdout=subprocess.PIPE)
+            return set(re.findall(r"^collectd_batchjob_job_cpu_usec_total\{.* (\d+)$", p.stdout, re.M))
+
+        before, seen = lines(), stamps()
+        deadline = time.monotonic() + 150
+        while len(seen) < 5 and time.monotonic() < deadline:
+            time.sleep(1)
+            seen |= stamps()
+        check(len(seen) >= 5, "collectd sends values of several intervals", *sorted(seen))
+        same(lines()[len(before):], [], "collectd logs no line in these intervals")
+        same([x for x in before if "batchjob" in x and re.search("error|fail|warn", x)], [],
+             "the plugin logs no error at its start")
+
+    def units(self):
+        """The services run under the restrictions of their units, and systemd had to restart none."""
+        self.run("systemctl list-units --failed --plain --no-legend | { ! grep .; }", what="no unit has failed")
+        for unit in UNITS[self.kind]:
+            p = subprocess.run(["systemctl", "show", unit, "-P", "ActiveState", "-P", "NRestarts", "-P", "NoNewPrivileges"],
+                               text=True, check=False, stdout=subprocess.PIPE)
+            wanted = ["0", "active", "yes" if unit.startswith("batchjob") else "no"]
+            same(sorted(p.stdout.split()), wanted, f"{unit} runs since its start, with its restrictions")
+
+    def remove_plugin(self):
+        """collectd starts again when the plugin's package is removed, and when it is purged."""
+        for verb in ("remove", "purge"):
+            self.run(f"apt-get {verb} collectd-plugin-batchjob && systemctl restart collectd",
+                     what=f"collectd starts after {verb}")
+
     def follow(self, page, roles):
         for language, role, path, lines in blocks(page):
             if role not in roles:
@@ -236,17 +278,19 @@ class Walk:
                 if "prolog'" in command:
                     self.submit()
                 self.run(command)
-                if command == "apt-get install postgresql":  # there is no systemd to start it
-                    self.run("install -d -o postgres /run/postgresql && pg_ctlcluster --skip-systemctl-redirect"
-                             " $(ls /etc/postgresql) main start")
+                if command == "apt-get install postgresql":  # it is installed, but not started
+                    self.run("systemctl start postgresql")
 
     def all(self):
         self.submit()
         self.follow(PAGE, WALKS[self.kind])
         self.ports()
         self.dashboards()
+        self.units()
         if self.kind == "collectd":
             self.files_of_jobs()
+            self.quiet()
+            self.remove_plugin()
         else:
             self.follow(SCALE, {"database"})
 
@@ -267,9 +311,6 @@ def walk(kind):
     finally:
         for p in w.started:
             p.kill()
-        subprocess.run(["systemctl", "stop", "--all"], check=False)
-        subprocess.run("pg_ctlcluster --skip-systemctl-redirect $(ls /etc/postgresql) main stop -m fast", shell=True,
-                       check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         sandbox("purge")
 
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Run the commands and write the files of docs/quickstart.md exactly as they are there:
-# build the packages, and install them in minimal root directories with a real Slurm and
-# a real Prometheus; once with the exporter, and once with collectd.  TAP; needs root,
-# mmdebstrap and the network; some minutes.
+# build the packages, and install them under a real systemd (tests/vm/vm, in name spaces)
+# with a real Slurm and a real Prometheus; once with the exporter, and once with collectd.
+# TAP; needs root, mmdebstrap and the network; some minutes.
 #
 #   quickstart.sh [RELEASE [WALK]]     RELEASE: of Debian, by default that of this machine,
 #                                      on which the packages are built
@@ -16,13 +16,11 @@ tests/isolate --try || skip_all "no namespaces"
 git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 
 release=${1:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
-mirror=$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | head -n 1)
 walks=${2:-exporter collectd}
-root=$tmp/root
-site="munge,slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,slurmdbd,slurm-wlm-mysql-plugin,slurm-wlm-jwt-plugin"
-site="$site,mariadb-server,libmariadb3,dbus,prometheus,curl,apache2-utils,procps,iproute2,python3,init-system-helpers,adduser,collectd,postgresql"
-check "a minimal $release with Slurm and Prometheus is installed" mmdebstrap --quiet --variant=minbase --mode=root \
-    --skip=cleanup/apt/lists --include="$site" "$release" "$root" "$mirror"
+export BJ_VM_BOX=1 BJ_VM_DIR=$tmp/vm BJ_VM_RELEASE=$release
+vm=tests/vm/vm
+check "a $release with systemd, Slurm and Prometheus is installed" $vm build
+on_exit $vm stop
 
 # The page's first step: clone the repository, install its dependencies, build the packages.
 commands=$(tests/e2e/quickstart.py print build)
@@ -31,28 +29,24 @@ build() {
         ${commands//URL/$top}")
 }
 check "the packages are built" build
-mkdir -p "$root/root/packages" "$root/proj"
+mkdir -p "$tmp/packages" "$tmp/proj"
 check "the packages are in the clone" ls "$tmp"/batchjob-monitoring/build/packages/deb/batchjob-stats_*.deb
-cp "$tmp"/batchjob-monitoring/build/packages/deb/*.deb "$root/root/packages/"
-git archive HEAD | tar -x -C "$root/proj"
-install -m 755 tests/e2e/systemctl.py "$root/usr/bin/systemctl"
-mkdir -p "$root/run/systemd/system"
-echo "127.0.0.1 localhost $(uname -n)" >"$root/etc/hosts"
-# Download the dependencies now: the walk has no network.
-cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
-echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/yes"
-check "the packages' dependencies are downloaded" \
-    chroot "$root" sh -c 'apt-get -q --download-only install /root/packages/*.deb'
+cp "$tmp"/batchjob-monitoring/build/packages/deb/*.deb "$tmp/packages/"
+git archive HEAD | tar -x -C "$tmp/proj"
+echo 'APT::Get::Assume-Yes "true";' >"$tmp/yes"
 
-walk='mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev" || exit 1
-    exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
-        SLURM_SANDBOX_DIR=/srv/slurm SLURM_CONF=/srv/slurm/etc/slurm.conf SLURM_SANDBOX_PREFIX=node \
-        SLURM_SANDBOX_USERS="anna:physics boris:physics" \
-        sh -c "cd /root/packages && exec /proj/tests/e2e/quickstart.py walk $2"'
+# The walk has no network: download the dependencies before it.
+download() {
+    cp /etc/apt/apt.conf.d/* "$BJ_VM_DIR/root/etc/apt/apt.conf.d/"
+    chroot "$BJ_VM_DIR/root" sh -c 'apt-get -q --download-only install /root/packages/*.deb'
+}
+walk='cd /root/packages && DEBIAN_FRONTEND=noninteractive SLURM_SANDBOX_DIR=/srv/slurm SLURM_CONF=/srv/slurm/etc/slurm.conf
+    SLURM_SANDBOX_PREFIX=node SLURM_SANDBOX_USERS="anna:physics boris:physics" exec /root/proj/tests/e2e/quickstart.py walk'
 for kind in $walks; do
-    cp -a "$root" "$root.$kind"
-    run_tap tests/isolate unshare --mount --pid --fork --kill-child --propagation private \
-        sh -c "$walk" sh "$root.$kind" "$kind"
-    rm -rf --one-file-system "$root.$kind"
+    check "systemd starts" $vm start
+    $vm push "$tmp/packages" "$tmp/proj" /root && $vm push "$tmp/yes" /etc/apt/apt.conf.d
+    check "the packages' dependencies are downloaded" download
+    run_tap $vm run "$walk $kind"
+    $vm stop
 done
 complete=1

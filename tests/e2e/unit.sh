@@ -67,3 +67,18 @@ as_unit() { # root unit uid:gid [word...]
         exec chroot "$root" "$@"'
     ${as_unit_prefix:-} unshare --mount --propagation private sh -c "$exec_unit" sh "$@"
 }
+
+# What batchjob_acct shows before and after an upgrade.  Prints how much was compared, then
+# each difference.
+same_figures() { # before after: every value of an earlier column is there, and the same
+    $python - "$1" "$2" <<'PY'
+import csv, sys
+before, after = ({(r["key"] if "key" in r else r["jobid"]): r for r in csv.DictReader(open(f))} for f in sys.argv[1:])
+print(len(before), "jobs,", sum(1 for r in before.values() for v in r.values() if v), "values")
+for job in sorted(before.keys() | after.keys()):
+    a, b = before.get(job, {}), after.get(job, {})
+    for name in a or ["(job)"]:
+        if a.get(name) != b.get(name):
+            print(f"{job} {name}: {a.get(name)!r}, then {b.get(name)!r}")
+PY
+}

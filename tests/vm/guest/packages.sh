@@ -1,7 +1,10 @@
 # The Debian packages under a real systemd: installed, used by a Slurm job, upgraded,
 # removed and purged.  Sourced after slurm.sh.
 
-debs=$here/debs # older/ and newer/, the same packages with two versions
+debs=$here/debs # newer/, and older.COMMIT/ for each version to upgrade from
+python=python3
+. "$here/unit.sh"
+stats_db() { runuser -u batchjob -- batchjob_stats_db "$@" --config.file=/etc/batchjob/stats_db.yml; }
 services="batchjob_exporter batchjob_exporter_cluster batchjob_stats_db batchjob_stats_server"
 
 # The state of each service, in one line.
@@ -14,8 +17,8 @@ pid_of() { systemctl show -P MainPID "$1"; }
 # Slurm's directory is not in /tmp, since the units have a private one.
 export_slurm() { export SLURM_SANDBOX_DIR=$here/slurm SLURM_SANDBOX_NODES=1; }
 
-packages_install() {
-    check "the packages install" dpkg -i "$debs"/older/*.deb
+packages_install() { # directory
+    check "the packages install" dpkg -i "$1"/*.deb
     equal "only the exporter is enabled" "$(are enabled)" "enabled disabled disabled disabled"
     equal "only the exporter runs" "$(are active)" "active inactive inactive inactive"
     eventually "it answers at its port" answers exporter
@@ -27,6 +30,8 @@ packages_configure() {
     sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' /etc/batchjob/exporter.yml
     { echo "name: sandbox"; echo "sacct: {interval: 1s, history: 1d, slurm-conf: $SLURM_CONF}"
         sed -n '/^records:/,/^    -/p' "$here/examples/cluster.yml"; } >/etc/batchjob/cluster.yml
+    printf '#!/bin/sh\necho 120 W\n' >/usr/local/bin/watts && chmod 755 /usr/local/bin/watts
+    printf 'energy:\n  command: /usr/local/bin/watts\n  slow-interval: 1s\n' >>/etc/batchjob/exporter.yml
     # Without web.yml: requests come through the Unix socket.
     sed -i '/^  config:/,/^    file:/d' /etc/batchjob/stats_server.yml
     echo "server: unix:/run/batchjob_stats_server/api.sock" >/etc/batchjob/acct.yml
@@ -41,22 +46,35 @@ acct_has() { # job: batchjob_acct prints the job with values that a node measure
         tr -d '\r' | tee "$tmp/acct.out" | grep -q nodes
 }
 
-packages_work() {
-    local job
+# The data of a site that an upgrade keeps.
+figures() { runuser -u batchjob -- batchjob_acct --since=1d --output=csv --format=all --store.path=/var/lib/batchjob/stats.db; }
+records() { "$python" -c "import sqlite3; print(*sqlite3.connect('file:/var/lib/batchjob/stats.db?mode=ro',
+    uri=True).execute('SELECT count(*) FROM node_record').fetchone())"; }
+joules() { page exporter | samples batchjob_node_energy_joules_total 'component="other"'; }
+joules_from() { # joules: prints them if the exporter has reached them
+    joules | gawk -v n="$1" '$1 > 0 && $1 >= n { found = 1; print } END { exit !found }'
+}
+
+packages_work() { # sets job
+    "$slurm" as bjanna sbatch -o /dev/null -n1 --wrap false >/dev/null
+    "$slurm" as bjboris sbatch -o /dev/null -n1 --wrap true >/dev/null
     job=$(submit bjanna -n1 "$here/jobs/one")
     eventually "the exporter shows a job of Slurm" shows exporter "$job"
-    check "an epilog can request a sample" touch "/run/batchjob_sample/requests/$job"
-    eventually "the exporter takes it" test ! -e "/run/batchjob_sample/requests/$job"
     release one
     eventually "its record is imported, and its owner reads it with batchjob_acct" acct_has "$job"
     equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,nodes"
     equal "no record waits" "$(find /var/spool/batchjob -name '*.json')" ""
+    eventually "the exporter counts the energy of a meter" joules_from 1
+    check "a user's choice of mails is stored" stats_db mail choice bjanna weekly
     equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
 }
 
 packages_upgrade() {
-    local before after
+    local before after had energy
     systemctl stop batchjob_stats_db
+    figures >"$tmp/figures.older"
+    had=$(records)
+    energy=$(joules)
     before=$(pid_of batchjob_exporter)/$(pid_of batchjob_stats_server)
     check "the packages upgrade" dpkg -i --force-confold --auto-deconfigure "$debs"/newer/*.deb
     equal "what ran runs, what was stopped does not" "$(are active)" "active inactive inactive active"
@@ -67,9 +85,22 @@ packages_upgrade() {
     else
         not_ok "both run the new version" "processes before $before, after $after"
     fi
-    eventually "the exporter answers" answers exporter
-    systemctl start batchjob_stats_db
-    equal "the import runs on" "$(are active)" "active inactive active active"
+    eventually "the exporter continues at $energy J" joules_from "$energy"
+    check "an epilog can request a sample" touch "/run/batchjob_sample/requests/$job"
+    eventually "the exporter takes it" test ! -e "/run/batchjob_sample/requests/$job"
+    check "the import starts" systemctl start batchjob_stats_db
+    equal "it runs on" "$(are active)" "active inactive active active"
+    # It is ready before it has changed the tables of an older store.
+    eventually "batchjob_acct reads the store" figures
+    figures >"$tmp/figures.newer"
+    same_figures "$tmp/figures.older" "$tmp/figures.newer" >"$tmp/figures.diff"
+    note "$(head -n 1 "$tmp/figures.diff")"
+    equal "every figure that the older version showed is the same" "$(sed 1d "$tmp/figures.diff")" ""
+    equal "the records are in the store" "$(records)" "$had"
+    check "so is the choice of mails" grep -q 'bjanna.*weekly' <(stats_db mail choices)
+    check "sums and jobs of the store agree" stats_db check
+    eventually "a user reads jobs through the server" acct_has "$job"
+    equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
 }
 
 packages_remove() {
@@ -84,5 +115,18 @@ packages_remove() {
     check "the packages are purged" dpkg --purge $names
     equal "purge leaves no unit" "$(find /etc/systemd/system -name 'batchjob*')" ""
     check "purge leaves the store" test -s /var/lib/batchjob/stats.db
-    rm -rf /var/lib/batchjob
+    rm -rf /var/lib/batchjob /var/spool/batchjob "$here/jobs/go.one"
+}
+
+# A host that is no compute node: the masked exporter stays off when the package is installed.
+packages_head_node() {
+    check "the exporter is masked" systemctl mask batchjob_exporter
+    check "the package installs" dpkg -i "$debs"/newer/batchjob-exporter_*.deb
+    check "the cluster's exporter starts" timeout "$patience" systemctl enable --now batchjob_exporter_cluster
+    equal "only the cluster's exporter runs" "$(are active)" "inactive active inactive inactive"
+    equal "port 9010 is closed" "$(ss -Hltn 'sport = :9010')" ""
+    check "the package is purged" dpkg --purge batchjob-exporter
+    equal "nothing runs" "$(are active)" "inactive inactive inactive inactive"
+    equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
+    systemctl unmask batchjob_exporter
 }

@@ -167,10 +167,10 @@ bmc_shows() { both "the BMC was read" "$1"000000 meter_zone_power_uw redfish nod
 all "nothing was used yet" 0
 declare -A spent0
 had=()
-spent() { echo "$(get "$1" meter_zone_energy_uj_total command node) $(date +%s%N)"; }
+spent() { echo "$(get "$1" meter_zone_energy_uj_total "$2" node) $(date +%s%N)"; }
 for h in $hosts; do
     wait_for 60 get "$h" meter_zone_energy_uj_total command node
-    spent0[$h]=$(spent "$h")
+    spent0[$h]=$(spent "$h" command)
 done
 joules 5100 5100 5100 400
 all "100 J" 100
@@ -200,18 +200,18 @@ false_watts 0
 both "command: 0 W is counted" 1 meter_errors_total command implausible
 false_watts 20000
 both "command: 20 kW is counted" 2 meter_errors_total command implausible
-draws() { # host: 400 W all the time, to two readings of a second at each end.  A machine with
-    # much other work leaves gaps, in which nothing is added.
+draws() { # host meter: 400 W all the time, to two readings of a second at each end.  A machine
+    # with much other work leaves gaps, in which nothing is added.
     local now own then own0 gaps
-    gaps=$(get "$1" meter_zone_gaps_total command node)
+    gaps=$(get "$1" meter_zone_gaps_total "$2" node)
     read -r own0 then <<<"${spent0[$1]}"
-    read -r own now < <(spent "$1")
+    read -r own now < <(spent "$1" "$2")
     local ms=$(((now - then) / 1000000)) uj=$((${own%.*} - ${own0%.*}))
     echo "# $1: $uj uJ in $ms ms"
     [ $uj -le $(((ms + 4000) * 400000)) ] && { [ "$gaps" != 0 ] || [ $uj -ge $(((ms - 4000) * 400000)) ]; }
 }
 for h in $hosts; do
-    check "$h: the command's power is 400 W all the time" draws "$h"
+    check "$h: the command's power is 400 W all the time" draws "$h" command
 done
 log_of() { case $1 in exporter) echo "$tmp/exporter.log" ;; *) echo "$dir/log" ;; esac }
 once() { # file meter zone
@@ -312,4 +312,37 @@ for v in "${had[@]}"; do
     # shellcheck disable=SC2086
     check "${v%% *}: the final record has the same energy" recorded $v
 done
+
+# --- IPMI ------------------------------------------------------------------------
+
+# The power by DCMI of a BMC behind the device of the kernel; the exporter alone, since
+# collectd would preload the simulated device for its other threads, too.
+hosts=exporter run=ipmi meters=ipmi_dcmi
+put "$tmp/ipmi0" 400
+put "$tmp/cg/$at/cpu.stat" "usage_usec 10000000" "user_usec 3" "system_usec 2"
+put "$tmp/cg/$at/memory.current" 4096
+put "$tmp/cg/$at/cgroup.procs" 1
+# shellcheck disable=SC2046
+LD_PRELOAD=$O/e2e/dcmi.so start_exporter $(options exporter) --energy.ipmi-device="$tmp/ipmi0"
+wait_for 60 get exporter meter_zone_energy_uj_total ipmi_dcmi node
+spent0[exporter]=$(spent exporter ipmi_dcmi)
+put "$tmp/ipmi0.once" 20000 # possible for IPMI, not for this node
+both "IPMI: 20 kW is counted" 1 meter_errors_total ipmi_dcmi implausible
+put "$tmp/ipmi0.once" 0
+both "IPMI: 0 W is counted" 2 meter_errors_total ipmi_dcmi implausible
+put "$tmp/ipmi0.once" 65535
+both "IPMI: 65535 W is counted" 3 meter_errors_total ipmi_dcmi implausible
+check "IPMI: the power is 400 W all the time" draws exporter ipmi_dcmi
+check "IPMI: the first false reading is logged, once" once "$(log_of exporter)" ipmi_dcmi node
+job_draws() { # the job's energy since its begin is that of 400 W at most
+    local got own0 then now
+    got=$(get exporter job_energy_uj_total 17 other) || return
+    now=$(date +%s%N)
+    read -r own0 then <<<"${spent0[exporter]}"
+    echo "# $got uJ in $(((now - then) / 1000000)) ms, $own0 uJ before"
+    [ "${got%.*}" -gt 0 ] &&
+        [ "${got%.*}" -le $((${own0%.*} + (now - then) / 1000000 * 400000 + 1600000000)) ]
+}
+wait_for 60 job_draws
+check "IPMI: no false reading is charged to the job" job_draws
 complete=1

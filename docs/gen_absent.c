@@ -33,6 +33,18 @@
     "`collector.hugetlb` is off (the default), `collector.basic`, the "        \
     "hugetlb controller is not enabled for jobs"
 
+#define NO_ANSWER "or the driver does not answer"
+#define ONLY_NVIDIA "not NVIDIA's driver, a MIG instance, "
+#define NO_NODE "`collector.node` is off, or "
+/* Sums over jobs and nodes. */
+#define NO_JOB                                                                 \
+    "no such job, or the source reports it of none (jobs without it are left " \
+    "out of the sum)"
+#define NO_NODES                                                               \
+    "no such node, or the source reports it of none (nodes without it are "    \
+    "left out of the sum)"
+#define NO_DIAG "`cluster.source` lacks `diag`, or not Slurm"
+
 /* The first row that fits "TABLE.NAME" counts; '*' at the end: any rest.  Steps
  * and tasks have the names of jobs. */
 static const struct {
@@ -126,7 +138,15 @@ static const struct {
     {"job_gpu*", "the driver does not report it, or not by job"},
     {"node.power", "no meter measures the node's power"},
     {"node.idle_power", "`energy.idle-watts` is not set, and none was learned"},
-    {"node.*", "the kernel does not report it"},
+    {"node.memory_available", NO_NODE "Linux before 3.14"},
+    {"node.memory*", NO_NODE "`/proc/meminfo` cannot be read"},
+    {"node.cpus", NO_NODE "`/sys/devices/system/cpu/online` cannot be read"},
+    {"node.cores", NO_NODE "the kernel reports no topology of an online CPU "
+                           "(some virtual machines)"},
+    {"node.sockets", NO_NODE "the kernel reports no topology of an online CPU "
+                             "(some virtual machines)"},
+    {"node.boot_time", NO_NODE "`/proc/stat` has no `btime`"},
+    {"node.cpu", NO_NODE "the kernel does not know the mode"},
     {"node_energy.info", "`collector.energy` is off"},
     {"node_energy.deficit", "no meter measures the whole node"},
     {"node_energy.*", "no meter measures the component"},
@@ -158,9 +178,27 @@ static const struct {
                         "MIG and of its instances never) or does not answer"},
     {"gpu.ecc*", "a GPU without ECC or with ECC off, a MIG instance, or the "
                  "driver does not report it"},
-    {"gpu.rema*", "not NVIDIA's driver, or a GPU before Ampere"},
-    {"gpu.fan_speed", "a GPU without fans, or the driver does not report "
-                      "them"},
+    {"gpu.rema*", ONLY_NVIDIA "a GPU before Ampere, " NO_ANSWER},
+    {"gpu.minor_number", "not NVIDIA's driver"},
+    {"gpu.multiprocessors", "not NVIDIA's driver, or a generation that the "
+                            "exporter does not know"},
+    {"gpu.memory_reserved", "not NVIDIA's driver, one before 510 (it counts "
+                            "that memory as used), " NO_ANSWER},
+    {"gpu.memory_free", "not NVIDIA's driver, " NO_ANSWER},
+    {"gpu.memory_temperature", "a MIG instance, a GPU without a sensor of its "
+                               "memory (such as GDDR), " NO_ANSWER},
+    {"gpu.memory_clock", "a MIG instance, an Intel GPU, " NO_ANSWER},
+    {"gpu.memory*", "an Intel GPU without Level Zero, " NO_ANSWER},
+    {"gpu.temperature", "a MIG instance, " NO_ANSWER},
+    {"gpu.sm_clock", ONLY_NVIDIA NO_ANSWER},
+    {"gpu.video_clock", ONLY_NVIDIA NO_ANSWER},
+    {"gpu.graphics_clock", "a MIG instance, an Intel GPU, " NO_ANSWER},
+    {"gpu.pcie_replays", "a MIG instance, an Intel GPU, " NO_ANSWER},
+    {"gpu.processes",
+     "the driver does not report processes (AMD without ROCm, Intel without "
+     "Level Zero), " NO_ANSWER},
+    {"gpu.fan_speed", ONLY_NVIDIA "a GPU without fans of its own (most in "
+                                  "servers), " NO_ANSWER},
     {"gpu.sm_occ*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
     {"gpu.sm_active*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
     {"gpu.engine_active*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
@@ -172,7 +210,7 @@ static const struct {
     {"gpu.pcie_receive*", "neither GPM (NVIDIA Hopper and later) nor DCGM"},
     {"gpu.*", "the driver does not report it for this GPU, or does not "
               "answer"},
-    {"gpu_throttle.*", "the driver does not report reasons"},
+    {"gpu_throttle.*", ONLY_NVIDIA NO_ANSWER},
     {"gpu_conflicts.*", "`collector.gpu` is off"},
     {"gpu_source.age", "no read has succeeded"},
     {"gpu_source*", "`collector.gpu` is off"},
@@ -182,8 +220,11 @@ static const struct {
     {"emission_provider*", "`collector.emissions` is off"},
     {"cluster_source.age", "no request has succeeded"},
     {"cluster_source*", "the source is not requested"},
-    {"cluster_controller.*",
-     "sdiag does not report it, or nothing was counted"},
+    {"cluster_controller.schedule*",
+     NO_DIAG ", or no cycle since the counters began"},
+    {"cluster_controller.backfill*",
+     NO_DIAG ", or no cycle of backfill since the counters began"},
+    {"cluster_controller.*", NO_DIAG},
     {"cluster_rpc.*", "the controller has answered no such request"},
     {"cluster_user_rpc.*", "the controller has answered no such request"},
     {"cluster_limit.*", "there is no such limit"},
@@ -200,26 +241,6 @@ static const struct {
     {"reservation.end_time", "the reservation does not end"},
     {"reservation.reserved*", "Slurm does not report it"},
     {"reservation.active", "there is no such reservation"},
-    /* by ending */
-    {"*wait_max", "no pending job, or the time of its submission is unknown"},
-    {"*wait", "no pending job, or the time of its submission is unknown"},
-    {"*jobs.nodes", "no such job, or a command of the site does not report it"},
-    {"*jobs.gpus", "no such job, or a command of the site does not report it"},
-    {"*jobs.cpus", "no such job, or a command of the site does not report it"},
-    {"*jobs.memory",
-     "no such job, or a command of the site does not report it"},
-    {"*pending.nodes",
-     "no such job, or a command of the site does not report it"},
-    {"*jobs*", "no such job"},
-    {"*pending*", "no such job"},
-    {"*memory_free", "no node reports it"},
-    {"*gpus*", "no such GPU"},
-    {"*gpu_type*", "no such GPU"},
-    {"cluster*", "no such node"},
-    {"partition*", "no such node"},
-    {"reservation*", "no such node"},
-    {"collector.age", "the collector has not run"},
-    {"collector.*", "the collector is off"},
     {"sampler.records_sent", "`record.url` is not set"},
     {"sampler.records_refused", "`record.url` is not set"},
     {"sampler.records_send*", "`record.url` is not set"},
@@ -229,11 +250,54 @@ static const struct {
     {"sampler.records_write_success", "final records are off"},
     {"sampler.records*", "final records are off"},
     {"sampler.*", "the sampler does not run"},
+    /* by ending */
+    {"*wait_max", "no pending job, or the time of its submission is unknown"},
+    {"*wait", "no pending job, or the time of its submission is unknown"},
+    {"*jobs.", "no such job"},
+    {"*jobs.gpus", "no such job, or jobs from a command of the site (0 where "
+                   "gres/gpu is not a tracked resource of Slurm)"},
+    {"*jobs.*", NO_JOB},
+    {"*pending.", "no such job"},
+    {"*pending.*", NO_JOB},
+    {"*jobs*", "no such job"},
+    {"*pending*", "no such job"},
+    {"*memory_free", "no such node, or the kernels of none report it, as of "
+                     "nodes that are down"},
+    {"*gpus*", "no such GPU"},
+    {"*nodes", "no such node"},
+    {"cluster_node_state*", "no such node"},
+    {"cluster*", NO_NODES},
+    {"partition*", NO_NODES},
+    {"reservation*", NO_NODES},
+    {"collector.age", "the collector has not run"},
+    {"collector.*", "the collector is off"},
     {"process.*", "the kernel does not report it"},
     {"build.*", "never"},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* Tables that exist only where an option names them; the first that begins so
+ * counts. */
+static const struct {
+    const char *table, *option, *word;
+} chosen[] = {
+    {"partition_jobs", "by", "partition"},
+    {"partition_pending", "by", "partition"},
+    {"partition", "by", "partition"},
+    {"cluster_user_rpc", "by", "user"},
+    {"cluster_user", "by", "user"},
+    {"cluster_account", "by", "account"},
+    {"cluster_qos", "by", "qos"},
+    {"cluster_host", "by", "host"},
+    {"cluster_feature", "by", "feature"},
+    {"cluster_reason", "by", "reason"},
+    {"cluster_node", "by", "node"},
+    {"reservation_jobs", "by", "reservation"},
+    {"cluster_licenses", "source", "licenses"},
+    {"cluster_shares", "source", "shares"},
+    {"cluster_limit", "source", "limits"},
+};
 
 /* Whether a pattern with '*' at either end fits s. */
 static bool fits(const char *pattern, const char *s)
@@ -250,6 +314,19 @@ static bool fits(const char *pattern, const char *s)
                 : memcmp(s, word, n) == 0 && (tail || have == n);
 }
 
+static const char *with_option(const char *table, const char *when)
+{
+    static char text[600];
+    for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++) {
+        if (strncmp(table, chosen[i].table, strlen(chosen[i].table)) != 0)
+            continue;
+        snprintf(text, sizeof(text), "`cluster.%s` lacks `%s`, or %s",
+                 chosen[i].option, chosen[i].word, when);
+        return text;
+    }
+    return when;
+}
+
 const char *bj_gen_absent(const struct bj_metric_table *t,
                           const struct bj_metric *m)
 {
@@ -259,7 +336,7 @@ const char *bj_gen_absent(const struct bj_metric_table *t,
     snprintf(name, sizeof(name), "%s.%s", usage ? "job" : t->name, m->name);
     for (size_t i = 0; i < ROWS; i++)
         if (fits(rows[i].name, name))
-            return rows[i].when;
+            return with_option(t->name, rows[i].when);
     fprintf(stderr, "docs/gen_absent.c: %s has no row\n", name);
     return NULL;
 }

@@ -25,8 +25,8 @@ static unsigned watts(void)
     snprintf(once, sizeof(once), "%s.once", device);
     snprintf(used, sizeof(used), "%s.used", device);
     FILE *f = fopen(rename(once, used) == 0 ? used : device, "re");
-    if (f && fscanf(f, "%u", &w) != 1)
-        w = 0;
+    for (int c = f ? fgetc(f) : EOF; c >= '0' && c <= '9'; c = fgetc(f))
+        w = 10 * w + (unsigned)(c - '0');
     if (f)
         fclose(f);
     return w;

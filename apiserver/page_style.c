@@ -86,6 +86,7 @@ static const char parts[] =
     ".verdict{border-left:.4rem solid var(--muted);background:var(--box);"
     "padding:.6rem 1rem;margin:.8rem 0;max-width:60rem}\n"
     "section.verdict{color:var(--text)}\n"
+    ".option{display:inline-block;max-width:100%;overflow-wrap:anywhere}\n"
     ".verdict h2{margin:0 0 .3rem}.verdict p{margin:.2rem 0}\n"
     ".critical>h2{color:var(--poor)}.warning>h2{color:var(--fair)}\n"
     ".verdict.critical{border-color:var(--poor)}\n"

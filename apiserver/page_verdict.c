@@ -14,6 +14,16 @@ static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
     bj_buf_str(b, behind);
 }
 
+static void put_sentence(struct bj_buf *b, const char *before,
+                         struct bj_slice s, const char *behind)
+{
+    if (s.n == 0)
+        return;
+    bj_buf_str(b, before);
+    bj_show_advice_html(b, s);
+    bj_buf_str(b, behind);
+}
+
 /* Append a URL of the site if it is a link to a page. */
 static void put_url(struct bj_buf *b, struct bj_slice url)
 {
@@ -34,7 +44,7 @@ static void put_advice(struct bj_buf *b, const struct bj_report *r)
         const struct bj_report_advice *a = &r->advice[i];
         if (i == 0)
             bj_local_html(b, "<h3>{What to change}</h3>\n<ul>");
-        put_text(b, "<li>", a->text, "");
+        put_sentence(b, "<li>", a->text, "");
         put_text(b, "<br><code>", a->line, "</code>");
         put_url(b, a->url);
         bj_buf_str(b, "</li>\n");
@@ -112,7 +122,7 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
     put_text(b, "<p>", v->cost, "</p>\n");
     /* Unless it is the first of the list below. */
     if (r->advices == 0 || !bj_slice_eq(v->todo, r->advice[0].text))
-        put_text(b, "<p><b>", v->todo, "</b></p>\n");
+        put_sentence(b, "<p><b>", v->todo, "</b></p>\n");
     put_advice(b, r);
     put_findings(b, r);
     put_warnings(b, r);

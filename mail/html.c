@@ -20,6 +20,16 @@ static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
     bj_local_html_str(b, behind);
 }
 
+static void put_sentence(struct bj_buf *b, const char *before,
+                         struct bj_slice s, const char *behind)
+{
+    if (s.n == 0)
+        return;
+    bj_buf_str(b, before);
+    bj_show_advice_html(b, s);
+    bj_buf_str(b, behind);
+}
+
 static bool is_link(struct bj_slice url)
 {
     return bj_slice_starts(url, BJ_SLICE("https://")) ||
@@ -66,7 +76,7 @@ static void put_advice(struct bj_buf *b, const struct bj_report *r)
     for (size_t i = 0; i < r->advices; i++) {
         const struct bj_report_advice *a = &r->advice[i];
         bj_local_html_str(b, i == 0 ? "<h2>{What to change}</h2>\n<ul>\n" : "");
-        put_text(b, "<li>", a->text, "");
+        put_sentence(b, "<li>", a->text, "");
         put_text(b, "<br><code>", a->line, "</code>");
         put_url(b, a->url);
         bj_buf_str(b, "</li>\n");
@@ -108,7 +118,7 @@ static void put_verdict(struct bj_buf *b, const struct bj_report *r)
     put_text(b, "<h2 class=\"", v->level, "\">");
     put_text(b, "<bdi>", v->wrong, "</bdi></h2>\n");
     put_text(b, "<p>", v->cost, "</p>\n");
-    put_text(b, "<p><b>", v->todo, "</b></p>\n");
+    put_sentence(b, "<p><b>", v->todo, "</b></p>\n");
     bj_buf_str(b, "</div>\n");
 }
 

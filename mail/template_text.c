@@ -39,6 +39,7 @@ const char bj_mail_digest_text[] = "Subject: {{title}}\n"
     "td.n,th.n{text-align:right;white-space:nowrap}\n"                         \
     "code{background:#f5f5f5;border:1px solid #d9d9d9;padding:.1rem .3rem;"    \
     "overflow-wrap:anywhere}\n"                                                \
+    ".option{display:inline-block;max-width:100%;overflow-wrap:anywhere}\n"    \
     ".sub,.stop{color:#595959}.stop{font-size:.85rem;margin-top:1.6rem;"       \
     "border-top:1px solid #d9d9d9;padding-top:.6rem}\n"                        \
     ".verdict{border-left:.4rem solid #595959;background:#f5f5f5;"             \

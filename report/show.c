@@ -138,3 +138,21 @@ void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v)
     b->failed |= text.failed;
     bj_buf_free(&text);
 }
+
+void bj_show_advice_html(struct bj_buf *b, struct bj_slice text)
+{
+    while (text.n > 0) {
+        size_t n = 0, end;
+        while (n < text.n && text.p[n] != ' ')
+            n++;
+        for (end = n; end > 0 && strchr(".,:;)", text.p[end - 1]);)
+            end--;
+        const bool option = end > 1 && text.p[0] == '-';
+        bj_buf_str(b, option ? "<span class=\"option\">" : "");
+        bj_html_text(b, (struct bj_slice){text.p, end});
+        bj_buf_str(b, option ? "</span>" : "");
+        n += n < text.n;
+        bj_html_text(b, (struct bj_slice){text.p + end, n - end});
+        text = (struct bj_slice){text.p + n, text.n - n};
+    }
+}

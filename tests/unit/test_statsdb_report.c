@@ -96,6 +96,22 @@ static void test_verdicts(void **state)
     }
 }
 
+/* No line ends within an option. */
+static void test_options_in_html(void **state)
+{
+    struct bj_buf b = {0};
+    (void)state;
+    bj_show_advice_html(&b, BJ_SLICE("Request --mem=3G instead of "
+                                     "--mem-per-cpu=2G: 8 < 9 - or -N 1, -"));
+    bj_buf_put(&b, "", 1);
+    assert_string_equal(b.p,
+                        "Request <span class=\"option\">--mem=3G</span> "
+                        "instead of <span class=\"option\">--mem-per-cpu=2G"
+                        "</span>: 8 &lt; 9 - or <span class=\"option\">-N"
+                        "</span> 1, -");
+    bj_buf_free(&b);
+}
+
 /* A GPU has the same name in all forms, and an id is never cut. */
 static void test_gpu_names(void **state)
 {
@@ -505,7 +521,8 @@ static const struct {
      "CPU time, Memory.",
      NULL},
     {"4050", "unknown",
-     "Array of 2 tasks, 2 completed. Its known use needs no change. Not known: "
+     "2 of 2 tasks of the array completed. Its known use needs no change. Not "
+     "known: "
      "GPU time.",
      NULL},
 };
@@ -944,6 +961,7 @@ static int write_store(const char *path)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdicts),
+                                       cmocka_unit_test(test_options_in_html),
                                        cmocka_unit_test(test_gpu_names),
                                        cmocka_unit_test(test_waiting),
                                        cmocka_unit_test(test_leak),

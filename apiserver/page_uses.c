@@ -109,17 +109,18 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
 /* --- the figures of an ended job -------------------------------------------
  */
 
-static void put_amount(struct bj_buf *b, const struct bj_report_figure *f,
-                       int64_t v)
+static void put_amount(struct bj_buf *b, const struct bj_report *r,
+                       const struct bj_report_figure *f, int64_t v)
 {
     bj_buf_str(b, "<td class=\"n\">");
     if (v != BJ_SQL_NULL)
-        bj_show_unit_html(b, f->unit, v);
+        bj_report_amount_html(b, r, f, v);
     bj_buf_str(b, "</td>");
 }
 
 /* "measured by nodes; requested 8.0 GiB" */
-static void put_note(struct bj_buf *b, const struct bj_report_figure *f)
+static void put_note(struct bj_buf *b, const struct bj_report *r,
+                     const struct bj_report_figure *f)
 {
     bj_buf_str(b, "<td class=\"note\">");
     bj_html_text(b, f->quality);
@@ -129,7 +130,7 @@ static void put_note(struct bj_buf *b, const struct bj_report_figure *f)
     }
     if (f->requested != BJ_SQL_NULL && f->requested != f->allocated) {
         bj_local_html(b, f->source.n > 0 ? "; {requested} " : "{requested} ");
-        bj_show_unit_html(b, f->unit, f->requested);
+        bj_report_amount_html(b, r, f, f->requested);
     }
     bj_buf_str(b, "</td></tr>\n");
 }
@@ -150,14 +151,14 @@ void bj_job_figures(struct bj_buf *b, const struct bj_report *r)
         bj_buf_str(b, "<tr><th scope=\"row\">");
         bj_html_text(b, f->label);
         bj_buf_str(b, "</th>");
-        put_amount(b, f, f->allocated);
-        put_amount(b, f, f->used);
+        put_amount(b, r, f, f->allocated);
+        put_amount(b, r, f, f->used);
         bj_buf_str(b, "<td>");
         if (f->ppm != BJ_SQL_NULL)
             bj_page_amount(b, forms[i] ? forms[i] : BJ_SHOW_PERCENT,
                            (double)f->ppm / 1e4);
         bj_buf_str(b, "</td>");
-        put_note(b, f);
+        put_note(b, r, f);
     }
 }
 

@@ -125,17 +125,18 @@ static void put_verdict(struct bj_buf *b, const struct bj_report *r)
 /* --- tables ----------------------------------------------------------------
  */
 
-static void put_figure(struct bj_buf *b, const struct bj_report_figure *f)
+static void put_figure(struct bj_buf *b, const struct bj_report *r,
+                       const struct bj_report_figure *f)
 {
     if (f->used == BJ_SQL_NULL && f->ppm == BJ_SQL_NULL)
         return;
     put_text(b, "<tr><th scope=\"row\">", f->label, "</th>");
     put_percent(b, f->ppm);
     bj_buf_str(b, "<td class=\"n\">");
-    bj_show_unit_html(b, f->unit, f->used);
+    bj_report_amount_html(b, r, f, f->used);
     if (f->allocated != BJ_SQL_NULL) {
         bj_local_html_str(b, " {of} ");
-        bj_show_unit_html(b, f->unit, f->allocated);
+        bj_report_amount_html(b, r, f, f->allocated);
     }
     if (f->quality.n > 0 && !bj_slice_eq(f->quality, BJ_SLICE("measured")))
         put_text(b, "<br><small>", f->quality, "</small>");
@@ -157,7 +158,7 @@ static void put_figures(struct bj_buf *b, const struct bj_report *r)
         bj_local_html_str(b, "{Resources used}");
     bj_buf_str(b, "</h2>\n<table>\n");
     for (unsigned i = 0; i < BJ_FIGURES; i++)
-        put_figure(b, &r->figure[i]);
+        put_figure(b, r, &r->figure[i]);
     bj_buf_str(b, "</table>\n");
 }
 

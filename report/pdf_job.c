@@ -263,7 +263,7 @@ static void put_amount(struct page *p, const struct bj_report_figure *f,
                        int64_t v, unsigned column)
 {
     if (v != BJ_SQL_NULL)
-        bj_show_unit(&p->pdf.cell, f->unit, v);
+        bj_report_amount(&p->pdf.cell, p->r, f, v);
     bj_pdf_cell(&p->pdf, &figure_columns[column]);
 }
 

@@ -1,6 +1,7 @@
 #include "report/report.h"
 
 #include "base/amount.h"
+#include "base/html.h"
 #include "base/local.h"
 #include "report/show.h"
 #include "statsdb/job_column.h"
@@ -82,6 +83,27 @@ bool bj_report_has_records(const struct bj_report *r)
 {
     return r->nodes > 0 &&
            !bj_slice_eq(r->node[0].source, BJ_SLICE("prometheus"));
+}
+
+void bj_report_amount(struct bj_buf *out, const struct bj_report *r,
+                      const struct bj_report_figure *f, int64_t v)
+{
+    if (f != &r->figure[BJ_FIGURE_CPU] && f != &r->figure[BJ_FIGURE_GPU]) {
+        bj_show_unit(out, f->unit, v);
+        return;
+    }
+    bj_show_hours(out, v);
+    bj_buf_str(out, v != BJ_SQL_NULL ? " h" : "");
+}
+
+void bj_report_amount_html(struct bj_buf *out, const struct bj_report *r,
+                           const struct bj_report_figure *f, int64_t v)
+{
+    struct bj_buf text = {0};
+    bj_report_amount(&text, r, f, v);
+    bj_html_text(out, (struct bj_slice){text.p, text.len});
+    out->failed |= text.failed;
+    bj_buf_free(&text);
 }
 
 struct bj_slice bj_report_state(const struct bj_report *r)

@@ -288,6 +288,13 @@ static inline int64_t bj_report_rank(int64_t ppm)
 /* Are the values of nodes from final records, which have a whole run? */
 bool bj_report_has_records(const struct bj_report *r);
 
+/* Append an amount of a figure of r: CPU and GPU time in hours, as sentences
+ * have them, others in their unit. */
+void bj_report_amount(struct bj_buf *out, const struct bj_report *r,
+                      const struct bj_report_figure *f, int64_t v);
+void bj_report_amount_html(struct bj_buf *out, const struct bj_report *r,
+                           const struct bj_report_figure *f, int64_t v);
+
 /* The state of the job; of an array, whether all of its tasks have ended. */
 struct bj_slice bj_report_state(const struct bj_report *r);
 

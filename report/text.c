@@ -132,7 +132,7 @@ static void put_padded(struct page *p, unsigned width)
 static void put_amount(struct page *p, const struct bj_report_figure *f,
                        int64_t v)
 {
-    bj_show_unit(p->out, f->unit, v);
+    bj_report_amount(p->out, p->r, f, v);
 }
 
 static void put_figure(struct page *p, const struct bj_report_figure *f)

@@ -38,12 +38,14 @@ FIRST = {
 LABELS = {"cpu": "CPU time", "memory": "Memory", "memory_charged": "With cache", "gpu": "GPU time",
           "gpu_memory": "GPU memory", "time": "Run time", "read": "Read", "write": "Written",
           "energy": "Energy", "emissions": "Emissions", "cost": "Cost"}
-VALUE = re.compile(r"(?<![\w.])(?:\d+-)?\d\d:\d\d:\d\d|(?<![\w.,])[0-9.,]+ (?:[KMGTP]iB|B|k?Wh|k?g|%|EUR)(?!\w)")
+VALUE = re.compile(r"(?<![\w.])(?:\d+-)?\d\d:\d\d:\d\d|(?<![\w.,])[0-9.,]+ (?:[KMGTP]iB|B|k?Wh|k?g|%|EUR|h)(?!\w)")
 QUALITY = ("measured", "recorded", "estimated", "calculated", "at least")
 
 
 def formatted(unit, v):
     """A value of JSON in the format of the reports; halves are rounded up."""
+    if unit == "hours":
+        return rounded(v / 3600) + " h"
     if unit == "seconds":
         v = int(v + 0.5)
         day = "%d-" % (v // 86400) if v >= 86400 else ""
@@ -168,7 +170,7 @@ def forms_of(site, job):
 
 def expected(figure, order):
     """The values of a figure in the order of a form: P percent, U used, A allocated, R requested."""
-    unit = figure["unit"] or ""
+    unit = "hours" if figure["figure"] in ("cpu", "gpu") else figure["unit"] or ""
     def amount(name):
         return [] if figure[name] is None else [formatted(unit, figure[name])]
     percent = [] if figure["percent"] is None else [rounded(figure["percent"]) + " %"]

@@ -113,7 +113,7 @@ def parts(site, key):
         path = os.path.join(site.folder, "x.pdf")
         api_agree.run(*acct, "--format=pdf", "--file=" + path, key)
         # pdftotext may lose the blank before a narrow unit.
-        text = [re.sub(r"(?<=[0-9])(?=(?:%|g|B)(?!\w))", " ", line) for line in
+        text = [re.sub(r"(?<=[0-9])(?=(?:%|g|B|h)(?!\w))", " ", line) for line in
                 api_agree.lines_of(api_agree.run("pdftotext", "-layout", path, "-").decode())]
         forms["PDF"] = (api_agree.figures_of_lines(of_job(text)), words(" ".join(text)), "PUAR")
     mail = email.message_from_bytes(api_agree.run(api_agree.STATS_DB, "mail", "show", key, "--config.file=" + site.conf),

@@ -45,7 +45,7 @@ QUALITY = ("measured", "recorded", "estimated", "calculated", "at least")
 def formatted(unit, v):
     """A value of JSON in the format of the reports; halves are rounded up."""
     if unit == "hours":
-        return rounded(v / 3600) + " h"
+        return rounded(round(v * 1e6) / 3.6e9) + " h"  # as in C: ties are rounded the same way
     if unit == "seconds":
         v = int(v + 0.5)
         day = "%d-" % (v // 86400) if v >= 86400 else ""
@@ -138,6 +138,12 @@ def lines_of(text):
     return [" ".join(line.split()) for line in text.replace("\u00a0", " ").splitlines() if line.strip()]
 
 
+def lines_of_pdf(path):
+    """pdftotext may lose the blank before a narrow unit."""
+    return [re.sub(r"(?<=[0-9])(?=(?:%|h|B|g|kg|Wh|kWh)(?!\w))", " ", line)
+            for line in lines_of(run("pdftotext", "-layout", path, "-").decode())]
+
+
 def forms_of(site, job):
     """The report as JSON, the size of the page, and {form: (figures, first lines, order of values)}."""
     forms = {}
@@ -155,7 +161,7 @@ def forms_of(site, job):
     if shutil.which("pdftotext"):
         path = os.path.join(site.folder, "x.pdf")
         run(ACCT, "--store.path=" + site.store, "--utc", "report", "--format=pdf", "--file=" + path, job)
-        text = lines_of(run("pdftotext", "-layout", path, "-").decode())
+        text = lines_of_pdf(path)
         forms["PDF"] = (figures_of_lines(text), " ".join(text[:14]), "PUAR")
     if job == "3400":  # its owner's name cannot be in a mail address
         return site.fetch("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms

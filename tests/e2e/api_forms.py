@@ -112,9 +112,7 @@ def parts(site, key):
     if shutil.which("pdftotext"):
         path = os.path.join(site.folder, "x.pdf")
         api_agree.run(*acct, "--format=pdf", "--file=" + path, key)
-        # pdftotext may lose the blank before a narrow unit.
-        text = [re.sub(r"(?<=[0-9])(?=(?:%|g|B|h)(?!\w))", " ", line) for line in
-                api_agree.lines_of(api_agree.run("pdftotext", "-layout", path, "-").decode())]
+        text = api_agree.lines_of_pdf(path)
         forms["PDF"] = (api_agree.figures_of_lines(of_job(text)), words(" ".join(text)), "PUAR")
     mail = email.message_from_bytes(api_agree.run(api_agree.STATS_DB, "mail", "show", key, "--config.file=" + site.conf),
                                     policy=email.policy.default)
@@ -382,9 +380,7 @@ def texts_of(site, words):
     if shutil.which("pdftotext"):
         path = os.path.join(site.folder, "period.pdf")
         api_bill.acct(site, "store", *words, "--format=pdf", "--file=" + path)
-        text = api_agree.run("pdftotext", "-layout", path, "-").decode()
-        # pdftotext may lose the blank before a narrow unit.
-        forms["PDF"] = re.sub(r"(?<=[0-9])(?=(?:%|h|Wh|kWh|g|kg)(?!\w))", " ", text)
+        forms["PDF"] = " ".join(api_agree.lines_of_pdf(path))
     return {k: api_bill.plain(v) for k, v in forms.items()}
 
 

@@ -99,7 +99,7 @@ def page(site):
     for job in IDS:
         key, data = report(site, job)
         a = site.fetch("/jobs/" + key, BOSS)
-        text = html.unescape(re.sub(r"<[^>]*>", " ", a.body.decode("utf-8", "replace")))
+        text = html.unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</?span[^>]*>", "", a.body.decode("utf-8", "replace"))))
         text = " ".join(text.replace("\u00a0", " ").split())
         wrong += [(job, f["figure"], percent(f["percent"])) for f in data["figures"]
                   if f["percent"] is not None and percent(f["percent"]) not in text]

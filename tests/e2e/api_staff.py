@@ -51,7 +51,7 @@ def staff(site):
     fake.grid = [({"bj": n, "instance": "node%04d:9" % i, "index": "0", "gpu": "g"}, 0.5)
                  for i in range(1000) for n in ("use", "held")]
     a = fetch(site, "/gpus", "boss")
-    check(len(a.body) < 300000 and b"100 of 1000 GPUs" in a.body, "the page of 1,000 GPUs is below 300 KB", len(a.body))
+    check(len(a.body) < 300000 and b"100 of 1,000 GPUs" in a.body, "the page of 1,000 GPUs is below 300 KB", len(a.body))
     fake.grid = [({"bj": "other"}, 1)]
     check("did not answer" in check_page("a wrong reply", fetch(site, "/gpus", "boss")).text,
           "an unexpected reply gives no values")

@@ -1,6 +1,6 @@
 # The API server: a library, which tests link as well, and the program.
 LIBS_api = $(LIBS_httpd) $(call PKG,zlib) $(LIBS_statsdb)
-api_SRC := $(filter-out apiserver/main.c,$(wildcard apiserver/*.c))
+api_SRC := $(filter-out apiserver/server/main.c,$(wildcard apiserver/*.c))
 API_LIBS = $(addprefix $(O)/,libapi.a libpromql.a libreport.a libstatsdb.a libstore.a libcarbon.a libsched.a libbase.a)
 
 $(O)/libapi.a: $(call obj,$(api_SRC))

@@ -4,7 +4,7 @@
  * for programs (JSON, CSV, metrics) are not formatted here.
  *
  * SQL has the same format for numbers in sentences: BJ_SQL_NUMBER
- * (statsdb/fragment.h). */
+ * (statsdb/tables/fragment.h). */
 #ifndef BJ_BASE_AMOUNT_H
 #define BJ_BASE_AMOUNT_H
 

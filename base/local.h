@@ -1,5 +1,5 @@
 /* Texts for people in the words of a site.  Programs have English texts; a site
- * may replace each of them (report/catalogue.h).  As with uselocale(3), a
+ * may replace each of them (report/model/catalogue.h).  As with uselocale(3), a
  * thread has its own set of replaced texts. */
 #ifndef BJ_BASE_LOCAL_H
 #define BJ_BASE_LOCAL_H

@@ -44,10 +44,9 @@ struct bj_send_result {
     struct bj_err bad_why, denied_why; /* of the first one */
 };
 
-/* Apply the response of batchjob_stats_db (statsdb/record_body.h) to the files
- * in the open directory dir.
- *   -EPROTO  not a response about these records; no file is changed
- *   others   a file could not be removed or renamed */
+/* Apply the response of batchjob_stats_db (statsdb/record/record_body.h) to the
+ * files in the open directory dir. -EPROTO  not a response about these records;
+ * no file is changed others   a file could not be removed or renamed */
 int bj_send_batch_settle(const struct bj_send_batch *b, int dir,
                          struct bj_slice response, struct bj_send_result *ret,
                          struct bj_err *err);

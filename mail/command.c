@@ -9,13 +9,13 @@
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "mail/service.h"
-#include "report/catalogue.h"
-#include "report/read.h"
-#include "report/show.h"
-#include "report/text_parts.h"
-#include "statsdb/job_name.h"
-#include "statsdb/mail_choice.h"
-#include "statsdb/site_zone.h"
+#include "report/form/text_parts.h"
+#include "report/job/read.h"
+#include "report/model/catalogue.h"
+#include "report/model/show.h"
+#include "statsdb/job/job_name.h"
+#include "statsdb/tables/mail_choice.h"
+#include "statsdb/tables/site_zone.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define BJ_MAIL_COMMAND_H
 
 #include "base/err.h"
-#include "statsdb/conf.h"
+#include "statsdb/conf/conf.h"
 
 /* Run the command; word: its arguments, NULL at the end.  The daemon may run
  * meanwhile. */

@@ -4,7 +4,7 @@
 #include "base/local.h"
 #include "base/stamp.h"
 #include "base/tz.h"
-#include "report/period_take.h"
+#include "report/period/period_take.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "mail/schedule.h"
-#include "report/period.h"
-#include "statsdb/store.h"
+#include "report/period/period.h"
+#include "statsdb/tables/store.h"
 
 /* The digest that was due last. */
 struct bj_mail_digest {

@@ -2,9 +2,9 @@
 
 #include "base/html.h"
 #include "base/local.h"
-#include "report/show.h"
-#include "report/text_parts.h"
-#include "statsdb/best.h"
+#include "report/form/text_parts.h"
+#include "report/model/show.h"
+#include "statsdb/tables/best.h"
 
 #include <inttypes.h>
 

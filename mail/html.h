@@ -3,8 +3,8 @@
 #define BJ_MAIL_HTML_H
 
 #include "base/buf.h"
-#include "report/period.h"
-#include "report/report.h"
+#include "report/model/report.h"
+#include "report/period/period.h"
 
 /* Append the report of a job; values are the same as in its other forms. */
 void bj_mail_html_report(const struct bj_report *r, struct bj_buf *out);

@@ -2,8 +2,8 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "mail/html.h"
-#include "report/show.h"
-#include "statsdb/best.h"
+#include "report/model/show.h"
+#include "statsdb/tables/best.h"
 
 enum { MICRO = 1000000, WASTERS = 3 };
 

@@ -6,7 +6,7 @@
 #include "mail/html.h"
 #include "mail/mime.h"
 #include "mail/plots.h"
-#include "report/text.h"
+#include "report/form/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "mail/template.h"
-#include "report/period.h"
-#include "report/report.h"
-#include "statsdb/mail_conf.h"
+#include "report/model/report.h"
+#include "report/period/period.h"
+#include "statsdb/conf/mail_conf.h"
 
 struct bj_mail_plots_from;
 

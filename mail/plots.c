@@ -3,8 +3,8 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "base/log.h"
-#include "report/charts_ask.h"
-#include "report/draw.h"
+#include "report/chart/charts_ask.h"
+#include "report/pdf/draw.h"
 
 #include <stdio.h>
 #include <string.h>

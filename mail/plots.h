@@ -3,10 +3,10 @@
 #define BJ_MAIL_PLOTS_H
 
 #include "mail/mime.h"
-#include "report/charts.h"
-#include "report/period.h"
-#include "report/report.h"
-#include "statsdb/conf.h"
+#include "report/chart/charts.h"
+#include "report/model/report.h"
+#include "report/period/period.h"
+#include "statsdb/conf/conf.h"
 
 #include <stdatomic.h>
 
@@ -15,7 +15,7 @@ struct bj_mail_plots_from {
     /* clusters, with their Prometheus servers */
     const struct bj_cluster_conf *cluster;
     size_t clusters;
-    const char *program;     /* the program that draws: report/draw.h */
+    const char *program;     /* the program that draws: report/pdf/draw.h */
     const atomic_bool *stop; /* set: ends a query */
     /* The cluster whose server did not respond, and when to query it again, so
      * that not every mail waits for it. */

@@ -3,7 +3,7 @@
 #define BJ_MAIL_SCHEDULE_H
 
 #include "base/err.h"
-#include "statsdb/mail_conf.h"
+#include "statsdb/conf/mail_conf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

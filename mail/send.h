@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/slice.h"
-#include "statsdb/mail_conf.h"
+#include "statsdb/conf/mail_conf.h"
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 #include "mail/sent.h"
 
-#include "statsdb/job_number.h"
+#include "statsdb/tables/job_number.h"
 #include "store/db.h"
 
 #include <stdio.h>

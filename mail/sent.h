@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/slice.h"
-#include "statsdb/store.h"
+#include "statsdb/tables/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,10 +10,10 @@
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "mail/warning.h"
-#include "report/catalogue.h"
-#include "report/read.h"
-#include "statsdb/mail_choice.h"
-#include "statsdb/site_zone.h"
+#include "report/job/read.h"
+#include "report/model/catalogue.h"
+#include "statsdb/tables/mail_choice.h"
+#include "statsdb/tables/site_zone.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
 #define BJ_MAIL_SERVICE_H
 
 #include "base/err.h"
-#include "statsdb/mail_conf.h"
-#include "statsdb/store.h"
+#include "statsdb/conf/mail_conf.h"
+#include "statsdb/tables/store.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

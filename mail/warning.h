@@ -1,12 +1,12 @@
 /* Warnings about running jobs that wait to be sent: rows of running_action
- * (statsdb/running.h writes them). */
+ * (statsdb/running/running.h writes them). */
 #ifndef BJ_MAIL_WARNING_H
 #define BJ_MAIL_WARNING_H
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/slice.h"
-#include "statsdb/store.h"
+#include "statsdb/tables/store.h"
 
 #include <stdint.h>
 

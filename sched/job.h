@@ -124,7 +124,7 @@ struct bj_job_size {
 /* What bj_sched_job.size has. */
 enum bj_sizes_kind {
     BJ_SIZES_ALL, /* all sizes of the run, or none */
-    /* One size, of an accounting record of PBS (statsdb/pbs_size.h). */
+    /* One size, of an accounting record of PBS (statsdb/import/pbs_size.h). */
     BJ_SIZE_BEGINS, /* from start_sec on */
     BJ_SIZE_ENDS,   /* until end_sec */
     BJ_SIZE_LAST,   /* the same, and the run has ended */

@@ -2,8 +2,8 @@
 # API server share, and the programs.  SQLite 3.37 brings STRICT tables.
 HAVE_SQLITE := $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && echo yes)
 LIBS_statsdb := $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base) -lm
-acct_SRC := statsdb/acct_main.c statsdb/acct_report.c statsdb/acct_period.c
-statsdb_SRC := $(filter-out statsdb/main.c $(acct_SRC),$(wildcard statsdb/*.c))
+acct_SRC := acct/main.c acct/report.c acct/period.c
+statsdb_SRC := $(filter-out statsdb/daemon/main.c $(acct_SRC),$(wildcard statsdb/*.c))
 STATSDB_LIBS = $(O)/libmail.a $(O)/libreport.a $(O)/libstatsdb.a $(O)/libstore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 $(O)/libstatsdb.a: $(call obj,$(statsdb_SRC))

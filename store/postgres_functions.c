@@ -84,7 +84,7 @@ static const char sql[] =
     " CASE WHEN e < 0 THEN '-' ELSE '+' END || lpad(abs(e)::text, 2, '0');\n"
     "END $$;"
 
-    /* apiserver/faculty.h */
+    /* apiserver/frame/faculty.h */
     "CREATE OR REPLACE FUNCTION bj_faculty(lines text, account text) RETURNS"
     " text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT btrim("
     "substr(line, length($2) + 1), E' \\t\\r') FROM (SELECT btrim(l, E'"

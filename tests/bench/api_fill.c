@@ -4,7 +4,7 @@
  *
  * A thousand users in fifty accounts, jobs evenly over a year up to now. */
 #include "base/clock.h"
-#include "statsdb/upsert.h"
+#include "statsdb/import/upsert.h"
 #include "store/db.h"
 
 #include <stdio.h>

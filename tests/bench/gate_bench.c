@@ -2,7 +2,7 @@
  * of panels, and prints microseconds of CPU and allocations for each.
  *
  * gate_bench [ROUNDS] */
-#include "apiserver/gate_conf.h"
+#include "apiserver/conf/gate_conf.h"
 #include "promql/restrict.h"
 
 #include <stdio.h>

@@ -5,11 +5,11 @@
  * Reads FILE ('|' between columns) through the reader, dictionaries, rollups
  * and indexes of the daemon, as bulk history or as a window of new jobs, and
  * prints one line of figures.  pbs and lsf: FILE is an accounting file for
- * statsdb/source_follow.h; prints nothing. */
+ * statsdb/source/source_follow.h; prints nothing. */
 #include "base/clock.h"
 #include "sched/sacct.h"
-#include "statsdb/source_follow.h"
-#include "statsdb/upsert.h"
+#include "statsdb/import/upsert.h"
+#include "statsdb/source/source_follow.h"
 #include "store/db.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * time. */
 #include "base/clock.h"
 #include "base/slice.h"
-#include "statsdb/store.h"
+#include "statsdb/tables/store.h"
 #include "store/sqlite_probe.h"
 
 #include <stdio.h>

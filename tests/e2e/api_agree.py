@@ -116,7 +116,7 @@ def figures_of_rows(rows):
 
 
 def set_up(site):
-    """Fill the store with the jobs of tests/unit/report_jobs.h; start the server."""
+    """Fill the store with the jobs of tests/unit/statsdb/report_jobs.h; start the server."""
     subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
                     O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([JOBS, site.store], check=True)

@@ -25,7 +25,7 @@ HOSTILE = 'x"><b>\u202e\n\x01{jobid="1"}\\' + "\u0301" * 100
 
 
 def set_up(site):
-    """Fill store and Prometheus with jobs of tests/unit/report_jobs.h; 1001 gets eight GPUs."""
+    """Fill store and Prometheus with jobs of tests/unit/statsdb/report_jobs.h; 1001 gets eight GPUs."""
     subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
                     O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([JOBS, site.store], check=True)

@@ -32,7 +32,7 @@ TOP = os.path.abspath(os.path.join(HERE, "../.."))
 O = os.path.join(TOP, os.environ.get("O", "build"))
 EXIM, USER = "/usr/sbin/exim4", "Debian-exim"
 HOSTILE = "a\nBcc: x@example.org\n<b>\u00e4\u202e"
-# Jobs of tests/unit/report_jobs.h: idle GPU, memory, OOM, one of many nodes, array,
+# Jobs of tests/unit/statsdb/report_jobs.h: idle GPU, memory, OOM, one of many nodes, array,
 # heterogeneous, failed.
 JOBID = "CAST(jobid AS INTEGER)"
 IDS = ("1001", "1002", "1003", "1005", "2000", "3400")

@@ -1,10 +1,10 @@
 /* Access rules: token files, access files, rules of access.certificates with
  * the names of a certificate, and the credentials of a request; projects and
  * quotas of users.  The first byte chooses. */
-#include "apiserver/access.h"
-#include "apiserver/certs.h"
-#include "apiserver/storage.h"
-#include "apiserver/tokens.h"
+#include "apiserver/access/access.h"
+#include "apiserver/access/certs.h"
+#include "apiserver/access/tokens.h"
+#include "apiserver/v1/storage.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Responses of a Prometheus server, in pieces of any size: a series is passed
  * on whole or not at all, and a malformed response is an error. */
 #include "base/text.h"
-#include "statsdb/prom.h"
+#include "statsdb/prom/prom.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Rules: a file is refused with a message that begins with its name, or judging
  * jobs with it gives valid numbers, and the same ones twice.  Input that begins
  * with 'r' is also read as a single row. */
-#include "statsdb/rule_impl.h"
+#include "statsdb/derive/rule_impl.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* statsdb/record_body.h: each line of a request is stored or refused, the
- * response is JSON with the numbers of the refused lines, and only records of
- * the client's host get into the store.  The first byte chooses the client and
- * whether the body is compressed. */
+/* statsdb/record/record_body.h: each line of a request is stored or refused,
+ * the response is JSON with the numbers of the refused lines, and only records
+ * of the client's host get into the store.  The first byte chooses the client
+ * and whether the body is compressed. */
 #include "base/gunzip.h"
 #include "base/json.h"
-#include "statsdb/record_body.h"
+#include "statsdb/record/record_body.h"
 #include "store/db.h"
 #include "tests/fuzz/fuzz.h"
 

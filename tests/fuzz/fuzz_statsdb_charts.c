@@ -1,8 +1,8 @@
-/* report/charts_json.h: charts read from any JSON have axes and values within
- * bounds and clean names, and charts that are written and read again are the
- * same. */
+/* report/chart/charts_json.h: charts read from any JSON have axes and values
+ * within bounds and clean names, and charts that are written and read again are
+ * the same. */
 #include "base/json.h"
-#include "report/charts_json.h"
+#include "report/chart/charts_json.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

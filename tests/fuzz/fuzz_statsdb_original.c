@@ -1,7 +1,7 @@
-/* statsdb/import.h: rows of the original's table (columns separated by tabs,
- * rows by 0x1e) are imported or left out, and a second import changes
+/* statsdb/import/import.h: rows of the original's table (columns separated by
+ * tabs, rows by 0x1e) are imported or left out, and a second import changes
  * nothing. */
-#include "statsdb/import.h"
+#include "statsdb/import/import.h"
 #include "store/db.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
-/* statsdb/record.h: a text is stored as a record or refused; the same record is
- * stored once, and all its foreign keys exist. */
-#include "statsdb/record.h"
+/* statsdb/record/record.h: a text is stored as a record or refused; the same
+ * record is stored once, and all its foreign keys exist. */
+#include "statsdb/record/record.h"
 #include "store/db.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,0 +1,28 @@
+#include "acct/list.h"
+
+#include "statsdb/job/job_name.h"
+
+bool bj_acct_list_next(const struct bj_strv *list, struct bj_acct_at *at,
+                       struct bj_slice *ret)
+{
+    for (;;) {
+        while (at->rest.n > 0) {
+            *ret = bj_slice_trim(bj_job_name_cut(&at->rest));
+            if (ret->n > 0)
+                return true;
+        }
+        if (at->text == list->n)
+            return false;
+        at->rest = bj_slice_str(list->v[at->text++]);
+    }
+}
+
+unsigned bj_acct_list_count(const struct bj_strv *list)
+{
+    struct bj_acct_at at = {0};
+    struct bj_slice v;
+    unsigned n = 0;
+    while (bj_acct_list_next(list, &at, &v))
+        n++;
+    return n;
+}

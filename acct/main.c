@@ -1,0 +1,670 @@
+/* batchjob_acct: prints jobs of the accounting database. */
+#include "acct/api.h"
+#include "acct/column.h"
+#include "acct/file.h"
+#include "acct/out.h"
+#include "acct/period.h"
+#include "acct/query.h"
+#include "acct/report.h"
+#include "acct/store.h"
+#include "acct/terminal.h"
+#include "base/clock.h"
+#include "base/local.h"
+#include "base/opt_value.h"
+#include "base/program.h"
+#include "base/tz.h"
+#include "base/version.h"
+#include "report/form/value.h"
+#include "report/model/catalogue.h"
+#include "statsdb/tables/words.h"
+#include "store/db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct conf {
+    struct bj_program program;
+    char *path;
+    bool any_filesystem;
+    struct bj_acct_api_conf api;
+    struct bj_acct_filter filter;
+    char *since, *until;
+    struct bj_strv format;
+    char *output, *colour;
+    bool header, utc, ascii;
+    char *as, *by, *month, *file, *paper;
+    const char *default_since;
+    bool report; /* the first word */
+};
+
+#define AT(member) offsetof(struct conf, member)
+
+/* Read if it exists, before the command line. */
+#define CONFIG_FILE "/etc/batchjob/acct.yml"
+#define STORE "/var/lib/batchjob/stats.db"
+
+#define DEFAULT_FORMAT                                                         \
+    "JobID, JobName, User, Account, Partition, State, Start, Elapsed, NCPUS, " \
+    "CPUEff, MemEff, TimeEff, Energy"
+
+static const struct bj_opt selecting[] = {
+    {.name = "user",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.user),
+     .help = "Select jobs of these users. Commas separate values."},
+    {.name = "account",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.account),
+     .help = "Select jobs of these accounts."},
+    {.name = "partition",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.partition),
+     .help = "Select jobs in these partitions or queues."},
+    {.name = "state",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.state),
+     .help = "Select jobs in these states: pending, running, suspended, "
+             "completed, failed, cancelled, timeout, oom, node_fail, "
+             "preempted, requeued, deadline, boot_fail, resized, unknown. "
+             "Slurm's names are accepted, too."},
+    {.name = "cluster",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.cluster),
+     .help = "Select jobs of these clusters."},
+    {.name = "node",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.node),
+     .arg = "NODES",
+     .help = "Select jobs that ran on these nodes, also as lists of Slurm: "
+             "n[101-104,107]."},
+    {.name = "job",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.job),
+     .arg = "ID",
+     .help = "Select these jobs: 4711, 4711_3, 4711_[1-5], 4711+1, a SLUID or "
+             "a key. An array includes its tasks. The name of the option can "
+             "be omitted."},
+    {.name = "since",
+     .kind = BJ_OPT_STR,
+     .off = AT(since),
+     .arg = "TIME",
+     .help = "Select jobs that began since this time: 2026-01-31, "
+             "2026-01-31T12:00:00, 12h (ago), today, yesterday or now-2hours. "
+             "Default: 7d, or no limit with --job or with states that have "
+             "not ended."},
+    {.name = "until",
+     .kind = BJ_OPT_STR,
+     .off = AT(until),
+     .arg = "TIME",
+     .help = "Select jobs that began before this time."},
+    {.name = "month",
+     .kind = BJ_OPT_STR,
+     .off = AT(month),
+     .arg = "YYYY-MM",
+     .help = "Select jobs that began in this month, instead of since and "
+             "until."},
+    {.name = "limit",
+     .kind = BJ_OPT_U64,
+     .off = AT(filter.limit),
+     .hi = INT64_MAX,
+     .preset = "0",
+     .help = "Print this many jobs, the newest; 0 prints all."},
+    {.name = NULL},
+};
+
+static const struct bj_opt printing[] = {
+    {.name = "format",
+     .kind = BJ_OPT_LIST,
+     .off = AT(format),
+     .arg = "COLUMNS",
+     .help =
+         "Print these columns, or \"all\"; --help=all lists them. Default of "
+         "lists: all. Default of other forms: " DEFAULT_FORMAT
+         ". Of reports: pdf, or js1 (jobstats' summary)."},
+    {.name = "output",
+     .kind = BJ_OPT_STR,
+     .off = AT(output),
+     .preset = "table",
+     .help = "Print a table, a list with one line for each known value, or "
+             "CSV or JSON with times in UTC, seconds, bytes, joules and "
+             "percent.",
+     .choices = "table|list|csv|json"},
+    {.name = "header",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(header),
+     .preset = "true",
+     .help = "Print the names of the columns in the first line."},
+    {.name = "by",
+     .kind = BJ_OPT_STR,
+     .off = AT(by),
+     .arg = "GROUP",
+     .help = "Add up the report of a month by account, user or application. "
+             "Default: by account, with --account by user.",
+     .choices = "account|user|application"},
+    {.name = "as",
+     .kind = BJ_OPT_STR,
+     .off = AT(as),
+     .preset = "report",
+     .help = "Print reports of jobs in the form of another program. A link to "
+             "batchjob_acct named seff or jobstats does the same.",
+     .choices = "report|seff|jobstats"},
+    {.name = "file",
+     .kind = BJ_OPT_STR,
+     .off = AT(file),
+     .arg = "FILE",
+     .help = "Write the report to this file. Default: standard output."},
+    {.name = "paper",
+     .kind = BJ_OPT_STR,
+     .off = AT(paper),
+     .preset = "a4",
+     .help = "Size of the pages of a PDF.",
+     .choices = "a4|letter"},
+    {.name = "ascii",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(ascii),
+     .preset = "false",
+     .help = "Draw the bars of reports with ASCII characters. Default: only "
+             "where the locale is not UTF-8."},
+    {.name = "utc",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(utc),
+     .preset = "false",
+     .help = "Use UTC, not the site's time zone, in tables and options."},
+    {.name = "color",
+     .kind = BJ_OPT_STR,
+     .off = AT(colour),
+     .preset = "auto",
+     .help = "Colour states. auto: on a terminal, unless NO_COLOR is set.",
+     .choices = "auto|always|never"},
+    {.name = NULL},
+};
+
+static const struct bj_opt reading[] = {
+    {.name = "server",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.server),
+     .arg = "URL",
+     .check = bj_acct_api_check,
+     .help = "Read jobs from this batchjob_stats_server, which shows the jobs "
+             "that you may see: http://HOST:9020, https://HOST or unix:/PATH "
+             "(its web.unix-socket). Default: none, reads the store."},
+    {.name = "token-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.token_file),
+     .arg = "FILE",
+     .help = "File with your token for the server; ~/ is the home directory. "
+             "The Unix socket needs none."},
+    {.name = "ca-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.ca_file),
+     .arg = "FILE",
+     .help = "CA certificates to trust for https. Default: the system's."},
+    {.name = "cert-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.cert_file),
+     .arg = "FILE",
+     .help = "Client certificate."},
+    {.name = "key-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.key_file),
+     .arg = "FILE",
+     .help = "Key of the client certificate, if it is in another file."},
+    {.name = "timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(api.timeout_usec),
+     .lo = 1000000,
+     .preset = "60s",
+     .help = "Timeout of each request to the server."},
+    {.name = "store.path",
+     .kind = BJ_OPT_STR,
+     .off = AT(path),
+     .arg = "FILE|URL",
+     .help = "Store to read, instead of a server: a file, or the URL of a "
+             "database of PostgreSQL. "
+             "Default: " STORE "."},
+    {.name = "store.any-filesystem",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(any_filesystem),
+     .preset = "false",
+     .help = "Read a store on a network file system, too."},
+    {.name = NULL},
+};
+
+/* sacct's letters. */
+static struct bj_letter letters[] = {
+    {'A', "--account"},   {'E', "--until"},
+    {'M', "--cluster"},   {'N', "--node"},
+    {'S', "--since"},     {'V', "--version"},
+    {'h', "--help"},      {'j', "--job"},
+    {'n', "--no-header"}, {'o', "--format"},
+    {'r', "--partition"}, {'s', "--state"},
+    {'u', "--user"},      {0, ""},
+};
+
+/* The tables of options, and their headings in --help. */
+enum { SETS = 4 };
+static const struct bj_opt *const tables[SETS] = {selecting, printing, reading,
+                                                  bj_program_opts};
+static const char *const headings[SETS] = {"Jobs", "Output", "Source",
+                                           "General"};
+
+static void print_help(bool all)
+{
+    struct bj_buf out = {0};
+    bj_buf_str(&out,
+               "Usage: batchjob_acct [JOB | OPTION]...\n"
+               "       batchjob_acct report [JOB | OPTION]...\n"
+               "Prints jobs of the accounting database, the newest first, and "
+               "their efficiency.\nUnknown values are empty.\n\n"
+               "\"report\" prints what was wrong with a job, what it used, and "
+               "what to request\nnext time: with --format=pdf as PDF, with "
+               "--format=js1 as jobstats' summary for\nAdminComment. With "
+               "--user, --account or --month instead of jobs it prints "
+               "the\nsums of the last 30 days or of that month, and the jobs "
+               "that left most unused.\n\n");
+    bj_buf_str(&out, "Short options, as in sacct:");
+    for (unsigned i = 0; letters[i].letter; i++)
+        bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
+                      letters[i].letter, letters[i].option);
+    bj_buf_str(&out, "\n");
+    for (unsigned i = 0; i < SETS; i++) {
+        bj_buf_printf(&out, "\n%s:\n", headings[i]);
+        bj_opt_help(&(struct bj_optset){tables[i], NULL}, &out);
+    }
+    if (all) {
+        bj_buf_str(&out, "\nColumns:\n\n");
+        bj_acct_columns_help(&out);
+    } else {
+        bj_buf_str(&out, "\n--help=all also lists the columns.\n");
+    }
+    fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+}
+
+/* --- form ------------------------------------------------------------------
+ */
+
+/* By default, show the cluster if there are several, because each has its own
+ * ids. */
+static int columns(const struct conf *c, const struct bj_acct_source *from,
+                   const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
+                   unsigned *ret_n, struct bj_err *err)
+{
+    char with[] = "Cluster", usual[] = DEFAULT_FORMAT, every[] = "all";
+    char *names[] = {with, usual}, *list[] = {every};
+    struct bj_strv format = {names, 2};
+    uint64_t clusters = 0;
+    int64_t complete_sec;
+    if (c->format.n > 0)
+        return bj_acct_format(&c->format, ret, ret_n, err);
+    if (strcmp(c->output, "list") == 0)
+        return bj_acct_format(&(struct bj_strv){list, 1}, ret, ret_n, err);
+    int r = from->clusters(from->source, &clusters, &complete_sec, err);
+    if (r < 0)
+        return r;
+    if (clusters < 2)
+        format = (struct bj_strv){names + 1, 1};
+    return bj_acct_format(&format, ret, ret_n, err);
+}
+
+/* --- selection -------------------------------------------------------------
+ */
+
+static bool is_given(const char *text)
+{
+    return text && text[0];
+}
+
+static int time_option(const char *name, const char *text, int64_t *ret,
+                       struct bj_err *err)
+{
+    int64_t now = (int64_t)(bj_clock_wall_usec() / 1000000);
+    if (!text || !text[0])
+        return 0;
+    if (bj_acct_time(text, now, ret) < 0)
+        return bj_err_set(err, -EINVAL,
+                          "%s: '%.60s' is not a time, such as"
+                          " 2026-01-31, 2026-01-31T12:00:00, 12h or yesterday",
+                          name, text);
+    return 0;
+}
+
+/* Are jobs with any begin selected, unless an option limits it? */
+static bool any_begin(const struct conf *c)
+{
+    return c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
+}
+
+static int times(struct conf *c, struct bj_err *err)
+{
+    if (is_given(c->month))
+        return bj_acct_month(c->month, &c->filter.since_sec,
+                             &c->filter.until_sec) < 0
+                   ? bj_err_set(
+                         err, -EINVAL,
+                         "month: '%.60s' is not a month, such as 2026-11",
+                         c->month)
+                   : 0;
+    c->filter.since_sec = INT64_MIN;
+    c->filter.until_sec = INT64_MAX;
+    int r = time_option("until", c->until, &c->filter.until_sec, err);
+    if (r == 0)
+        r = time_option("since",
+                        c->since       ? c->since
+                        : any_begin(c) ? ""
+                                       : c->default_since,
+                        &c->filter.since_sec, err);
+    return r;
+}
+
+/* --- printing --------------------------------------------------------------
+ */
+
+struct printer {
+    struct bj_acct_out *out;
+    uint64_t rows;
+};
+
+static int print_row(void *ctx, const struct bj_acct_row *row,
+                     struct bj_err *err)
+{
+    struct printer *p = ctx;
+    p->rows++;
+    return bj_acct_out_row(p->out, row, err);
+}
+
+static int print_jobs(const struct bj_acct_source *from,
+                      const struct bj_acct_query *q,
+                      const struct bj_acct_look *look, uint64_t *ret_rows,
+                      struct bj_err *err)
+{
+    struct printer p = {NULL, 0};
+    int r = bj_acct_out_new(look, &p.out, err);
+    if (r == 0)
+        r = from->jobs(from->source, q, print_row, &p, err);
+    if (r == 0)
+        r = bj_acct_out_end(p.out, err);
+    bj_acct_out_free(p.out);
+    *ret_rows = p.rows;
+    return r;
+}
+
+static const char *const forms[] = {[BJ_ACCT_TABLE] = "table",
+                                    [BJ_ACCT_LIST] = "list",
+                                    [BJ_ACCT_CSV] = "csv",
+                                    [BJ_ACCT_JSON] = "json"};
+
+static int open_source(const struct conf *c, struct bj_acct_source *ret,
+                       struct bj_err *err)
+{
+    char text[200];
+    if (is_given(c->api.server) && !is_given(c->path))
+        return bj_acct_api_open(&c->api, ret, err);
+    int r = bj_acct_store_open(is_given(c->path) ? c->path : STORE,
+                               c->any_filesystem, ret, err);
+    if (!is_given(c->path) && (r == -EACCES || r == -EPERM || r == -ENOENT))
+        r = bj_err_set(
+            err, -EINVAL,
+            "%s; to read jobs from a server, set server in " CONFIG_FILE
+            " or --server",
+            bj_err_reason(err, text, sizeof(text)));
+    return r;
+}
+
+/* The time zone in which times are read and printed. */
+static struct bj_tz *zone;
+
+/* Use the site's time zone; with --utc stay in UTC. */
+static int use_zone(const struct conf *c, const struct bj_acct_source *from,
+                    struct bj_err *err)
+{
+    struct bj_acct_site site = {.time_zone = ""};
+    if (c->utc)
+        return 0;
+    int r = from->site(from->source, &site, err);
+    if (r == 0)
+        r = bj_tz_load(site.time_zone[0] ? site.time_zone : "UTC", &zone, err);
+    bj_tz_use(zone);
+    return r;
+}
+
+static void close_source(struct bj_acct_source *from)
+{
+    if (from->close)
+        from->close(from->source);
+    bj_tz_free(zone);
+    zone = NULL;
+}
+
+static void set_look(const struct conf *c, struct bj_acct_look *look)
+{
+    for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (strcmp(c->output, forms[i]) == 0)
+            look->form = (enum bj_acct_form)i;
+    look->header = c->header;
+    look->colour = bj_terminal_coloured(c->colour);
+    look->width = bj_terminal_width();
+    look->to = stdout;
+}
+
+/* --- reports ---------------------------------------------------------------
+ */
+
+/* The form of reports, from --output=json, --format=js1 or pdf, or --as. */
+static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
+                       struct bj_err *err)
+{
+    const bool pdf = c->format.n == 1 && strcmp(c->format.v[0], "pdf") == 0;
+    if (c->format.n > 0 && !pdf &&
+        (c->format.n > 1 || strcmp(c->format.v[0], "js1") != 0))
+        return bj_err_set(err, -EINVAL,
+                          "format: expected pdf or js1 for a report");
+    if (pdf && !is_given(c->file) && isatty(STDOUT_FILENO))
+        return bj_err_set(err, -EINVAL,
+                          "format: a PDF cannot be printed on a terminal; set "
+                          "--file=FILE, or redirect the output");
+    *ret = pdf                              ? BJ_ACCT_PDF
+           : c->format.n > 0                ? BJ_ACCT_JS1
+           : strcmp(c->output, "json") == 0 ? BJ_ACCT_REPORT_JSON
+           : strcmp(c->output, "csv") == 0  ? BJ_ACCT_REPORT_CSV
+           : strcmp(c->as, "seff") == 0     ? BJ_ACCT_SEFF
+           : strcmp(c->as, "jobstats") == 0 ? BJ_ACCT_JOBSTATS
+                                            : BJ_ACCT_REPORT;
+    return 0;
+}
+
+/* Set "no job found", and since when new jobs are missing. */
+static int no_job(const struct bj_acct_source *from, const char *where,
+                  struct bj_err *err)
+{
+    uint64_t clusters = 0;
+    int64_t complete_sec = INT64_MIN;
+    int64_t now_sec = (int64_t)(bj_clock_wall_usec() / 1000000);
+    char age[BJ_AMOUNT_MAX];
+    struct bj_err ignored = {0};
+    int r = from->clusters(from->source, &clusters, &complete_sec, &ignored);
+    if (r < 0 || complete_sec == INT64_MIN || complete_sec > now_sec)
+        return bj_err_set(err, -EINVAL, "no job found%s", where);
+    return bj_err_set(
+        err, -EINVAL,
+        "no job found%s; the last import was %s ago, jobs that "
+        "were submitted since follow with the next one",
+        where,
+        bj_duration_text((uint64_t)(now_sec - complete_sec) * 1000000, age));
+}
+
+static int print_report(struct conf *c, FILE *to, struct bj_err *err)
+{
+    struct bj_acct_source from = {.source = NULL};
+    struct bj_acct_report_look look = {
+        .colour = bj_terminal_coloured(c->colour) && to == stdout,
+        .ascii = c->ascii || !bj_terminal_utf8(),
+        .letter = strcmp(c->paper, "letter") == 0,
+        .to = to};
+    uint64_t reports = 0;
+    const bool period = c->filter.job.n == 0 &&
+                        (c->filter.user.n > 0 || c->filter.account.n > 0 ||
+                         is_given(c->month) || is_given(c->since));
+    int r = report_form(c, &look.form, err);
+    if (r == 0 && !period && c->filter.job.n == 0)
+        r = bj_err_set(err, -EINVAL,
+                       "report: expected the id of a job, or one of --user, "
+                       "--account, --month and --since");
+    if (r == 0 && period && look.form != BJ_ACCT_REPORT &&
+        look.form != BJ_ACCT_REPORT_JSON && look.form != BJ_ACCT_PDF &&
+        look.form != BJ_ACCT_REPORT_CSV)
+        r = bj_err_set(err, -EINVAL, "report: this form needs the id of a job");
+    if (period && !c->since && !is_given(c->month))
+        c->default_since = "30d";
+    if (r == 0 && !period && look.form == BJ_ACCT_REPORT_CSV)
+        r = bj_err_set(err, -EINVAL,
+                       "output: the report of a job has no CSV; expected json, "
+                       "or a list without the word report");
+    if (r == 0)
+        r = open_source(c, &from, err);
+    if (r == 0)
+        r = use_zone(c, &from, err);
+    if (r == 0)
+        r = times(c, err);
+    if (r < 0) {
+        close_source(&from);
+        return r;
+    }
+    struct bj_locals texts = {.n = 0};
+    if (from.db)
+        r = bj_catalogue_locals(from.db, &texts, err);
+    bj_locals_use(&texts);
+    if (r == 0)
+        r = period ? bj_acct_period(&from, &c->filter, c->by, &look, err)
+                   : bj_acct_report(&from, &c->filter, &look, &reports, err);
+    if (r == 0 && !period && reports == 0)
+        r = no_job(&from, "", err);
+    bj_locals_free(&texts);
+    close_source(&from);
+    return r;
+}
+
+static int to_file(void *ctx, FILE *to, struct bj_err *err)
+{
+    return print_report(ctx, to, err);
+}
+
+static int run_report(struct conf *c, struct bj_err *err)
+{
+    return is_given(c->file) ? bj_acct_to_file(c->file, to_file, c, err)
+                             : print_report(c, stdout, err);
+}
+
+/* --- lists -----------------------------------------------------------------
+ */
+
+static int run(struct conf *c, struct bj_err *err)
+{
+    const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
+    struct bj_acct_source from = {.source = NULL};
+    struct bj_acct_look look = {.column = column};
+    uint64_t rows = 0;
+    set_look(c, &look);
+    int r = open_source(c, &from, err);
+    if (r == 0)
+        r = use_zone(c, &from, err);
+    if (r == 0)
+        r = times(c, err);
+    if (r < 0) {
+        close_source(&from);
+        return r;
+    }
+    r = columns(c, &from, column, &look.columns, err);
+    if (r == 0)
+        r = print_jobs(&from,
+                       &(struct bj_acct_query){c->filter, column, look.columns},
+                       &look, &rows, err);
+    if (r == 0 && rows == 0 && look.form <= BJ_ACCT_LIST) {
+        struct bj_err why = {0};
+        no_job(&from,
+               c->since || any_begin(c) ? ""
+                                        : " in the last 7 days (see --since)",
+               &why);
+        fprintf(stderr, "batchjob_acct: %s\n", why.msg);
+    }
+    close_source(&from);
+    return r;
+}
+
+/* --- start -----------------------------------------------------------------
+ */
+
+/* The program that the name of a link stands for. */
+static const char *called_as(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program;
+    return strcmp(name, "seff") == 0       ? "--as=seff"
+           : strcmp(name, "jobstats") == 0 ? "--as=jobstats"
+                                           : NULL;
+}
+
+/* The arguments after the configuration file, if it exists, with "--job 4711"
+ * for each word but a first "report".  NULL: no memory. */
+static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
+                        char **argv, bool *ret_report)
+{
+    static char option[] = "--job", file[] = "--config.file=" CONFIG_FILE;
+    size_t all = (size_t)*argc;
+    char **word = calloc(all + 1, sizeof(*word));
+    char **v = calloc(2 * all + 3, sizeof(*v));
+    const char *as = called_as(argv[0]);
+    *ret_report = as != NULL;
+    if (word && v) {
+        size_t words = bj_words_cut(sets, n, letters, argc, argv, word);
+        int to = 0;
+        v[to++] = argv[0];
+        if (access(CONFIG_FILE, F_OK) == 0)
+            v[to++] = file;
+        if (as)
+            v[to++] = (char *)(uintptr_t)as; /* is only read */
+        for (int i = 1; i < *argc; i++)
+            v[to++] = argv[i];
+        size_t i = !as && words > 0 && strcmp(word[0], "report") == 0;
+        *ret_report = as || i > 0;
+        for (; i < words; i++) {
+            v[to++] = option;
+            v[to++] = word[i];
+        }
+        *argc = to;
+    }
+    free(word);
+    return v;
+}
+
+int main(int argc, char **argv)
+{
+    struct conf conf = {.default_since = "7d"};
+    struct bj_err err = {0};
+    char text[400];
+    const struct bj_optset sets[SETS] = {{selecting, &conf},
+                                         {printing, &conf},
+                                         {reading, &conf},
+                                         {bj_program_opts, &conf.program}};
+    bj_db_single_thread();
+    char **args = arguments(sets, SETS, &argc, argv, &conf.report);
+    int r = args ? bj_program_load(&conf.program, sets, SETS, argc, args, &err)
+                 : bj_err_set(&err, -ENOMEM, "options");
+    if (r == 0 && conf.program.help) {
+        print_help(strcmp(conf.program.help, "all") == 0);
+    } else if (r == 0 && conf.program.version) {
+        printf("batchjob_acct %s (%s)\n", bj_version, bj_revision);
+    } else if (r == 0) {
+        bj_program_log(&conf.program);
+        r = conf.report ? run_report(&conf, &err) : run(&conf, &err);
+    }
+    if (r < 0)
+        fprintf(stderr, "batchjob_acct: %s\n",
+                bj_err_reason(&err, text, sizeof(text)));
+    free(args);
+    for (unsigned i = 0; i < SETS; i++)
+        bj_opt_free(&sets[i]);
+    return r < 0 ? 1 : 0;
+}

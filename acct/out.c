@@ -1,0 +1,333 @@
+#include "acct/out.h"
+
+#include "report/form/value.h"
+#include "statsdb/job/job_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WAIT_ROWS = 1000, /* rows that determine the widths of columns */
+    FLUSH_BYTES = 1 << 16,
+    LEAST = 6, /* minimum width of truncated columns */
+    GAP = 2,   /* between columns */
+};
+
+struct bj_acct_out {
+    const struct bj_acct_look *look;
+    struct bj_buf text;  /* text to write */
+    struct bj_buf cells; /* texts of waiting rows, each with a NUL */
+    unsigned rows;       /* waiting rows */
+    uint64_t done;       /* rows in all */
+    bool settled;        /* the widths are known */
+    struct bj_buf titles;
+    struct bj_slice title[BJ_ACCT_COLUMNS_MAX]; /* in titles */
+    unsigned width[BJ_ACCT_COLUMNS_MAX];
+};
+
+static int flush(struct bj_acct_out *o, size_t least, struct bj_err *err)
+{
+    if (o->text.failed || o->cells.failed)
+        return bj_err_set(err, -ENOMEM, "output");
+    if (o->text.len < least || o->text.len == 0)
+        return 0;
+    if (fwrite(o->text.p, 1, o->text.len, o->look->to) != o->text.len)
+        return bj_err_set(err, errno ? -errno : -EIO, "output");
+    o->text.len = 0;
+    return 0;
+}
+
+/* --- tables ----------------------------------------------------------------
+ */
+
+static bool flexible(const struct bj_job_column *c)
+{
+    return c->unit == BJ_UNIT_FREE;
+}
+
+static bool is_left(const struct bj_job_column *c)
+{
+    return (bj_job_is_text(c->kind) && c->kind != BJ_AS_WORD_INT) ||
+           c->kind == BJ_AS_TIME;
+}
+
+static bool is_state(const struct bj_job_column *c)
+{
+    return c->kind == BJ_AS_WORD && c->word == BJ_WORD_STATE;
+}
+
+/* Characters of clean UTF-8. */
+static unsigned characters(struct bj_slice s)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static struct bj_slice first_characters(struct bj_slice s, unsigned n)
+{
+    size_t at = 0;
+    while (at < s.n && (n > 0 || ((unsigned char)s.p[at] & 0xc0) == 0x80)) {
+        n -= ((unsigned char)s.p[at] & 0xc0) != 0x80;
+        at++;
+    }
+    return (struct bj_slice){s.p, at};
+}
+
+static const char *colour_of(struct bj_slice state)
+{
+    static const struct {
+        const char *state, *colour;
+    } colours[] = {
+        {"completed", "\033[32m"}, {"running", "\033[36m"},
+        {"pending", "\033[33m"},   {"suspended", "\033[33m"},
+        {"cancelled", "\033[35m"}, {"requeued", "\033[33m"},
+        {"resized", "\033[33m"},   {"preempted", "\033[33m"},
+    };
+    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+        if (bj_slice_eq(state, bj_slice_str(colours[i].state)))
+            return colours[i].colour;
+    return state.n > 0 ? "\033[31m" : "";
+}
+
+static void put_cell(struct bj_acct_out *o, unsigned i, struct bj_slice s,
+                     bool head)
+{
+    const struct bj_job_column *c = o->look->column[i];
+    const unsigned width = o->width[i];
+    const bool last = i + 1 == o->look->columns;
+    const bool state = is_state(c) && o->look->colour && !head;
+    unsigned n = characters(s);
+    bool cut = n > width && flexible(c) && o->look->width > 0;
+    const unsigned pad = n < width ? width - n : 0;
+    if (cut)
+        s = first_characters(s, width - 1);
+    if (!is_left(c))
+        bj_buf_printf(&o->text, "%*s", (int)pad, "");
+    bj_buf_str(&o->text, state ? colour_of(s) : "");
+    bj_buf_slice(&o->text, s);
+    bj_buf_str(&o->text, cut ? "+" : "");
+    bj_buf_str(&o->text, state ? "\033[0m" : "");
+    if (is_left(c) && !last)
+        bj_buf_printf(&o->text, "%*s", (int)pad, "");
+    bj_buf_str(&o->text, last ? "\n" : "  ");
+}
+
+/* Narrow the widest column that may be truncated, until a line fits. */
+static void fit(struct bj_acct_out *o)
+{
+    const struct bj_acct_look *look = o->look;
+    unsigned all = 0;
+    for (unsigned i = 0; i < look->columns; i++)
+        all += o->width[i] + (i > 0 ? GAP : 0);
+    while (look->width > 0 && all > look->width) {
+        unsigned *widest = NULL;
+        for (unsigned i = 0; i < look->columns; i++)
+            if (flexible(look->column[i]) && o->width[i] > LEAST &&
+                (!widest || o->width[i] > *widest))
+                widest = &o->width[i];
+        if (!widest)
+            return;
+        (*widest)--;
+        all--;
+    }
+}
+
+static void put_cells(struct bj_acct_out *o)
+{
+    const char *p = o->cells.p;
+    for (unsigned row = 0; row < o->rows; row++)
+        for (unsigned i = 0; i < o->look->columns; i++) {
+            struct bj_slice s = bj_slice_str(p);
+            put_cell(o, i, s, false);
+            p += s.n + 1;
+        }
+    o->rows = 0;
+    o->cells.len = 0;
+}
+
+static void settle(struct bj_acct_out *o)
+{
+    const struct bj_acct_look *look = o->look;
+    const char *p = o->cells.p;
+    if (o->cells.failed)
+        return;
+    for (unsigned i = 0; i < look->columns; i++)
+        o->width[i] = look->header ? characters(o->title[i]) : 0;
+    for (unsigned row = 0; row < o->rows; row++)
+        for (unsigned i = 0; i < look->columns; i++) {
+            struct bj_slice s = bj_slice_str(p);
+            unsigned n = characters(s);
+            if (n > o->width[i])
+                o->width[i] = n;
+            p += s.n + 1;
+        }
+    fit(o);
+    for (unsigned i = 0; look->header && i < look->columns; i++)
+        put_cell(o, i, o->title[i], true);
+    o->settled = true;
+}
+
+static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
+                     struct bj_err *err)
+{
+    struct bj_job_value v;
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = row->value(row->ctx, i, &v, err);
+        bj_acct_for_people(&o->cells, o->look->column[i], &v);
+        bj_buf_put(&o->cells, "", 1);
+    }
+    o->rows++;
+    if (!o->settled && o->rows == WAIT_ROWS)
+        settle(o);
+    if (o->settled && !o->cells.failed)
+        put_cells(o);
+    return r;
+}
+
+/* --- lists -----------------------------------------------------------------
+ */
+
+static void list_value(struct bj_acct_out *o, unsigned i, struct bj_slice s)
+{
+    const struct bj_job_column *c = o->look->column[i];
+    const bool state = is_state(c) && o->look->colour;
+    if (s.n == 0)
+        return;
+    bj_buf_slice(&o->text, o->title[i]);
+    bj_buf_printf(&o->text, "%*s  %s",
+                  (int)(o->width[0] - characters(o->title[i])), "",
+                  state ? colour_of(s) : "");
+    bj_buf_slice(&o->text, s);
+    bj_buf_str(&o->text, state ? "\033[0m\n" : "\n");
+}
+
+static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
+                    struct bj_err *err)
+{
+    struct bj_job_value v;
+    int r = 0;
+    for (unsigned i = 0; o->done == 0 && i < o->look->columns; i++) {
+        unsigned n = characters(o->title[i]);
+        o->width[0] = n > o->width[0] ? n : o->width[0];
+    }
+    bj_buf_str(&o->text, o->done ? "\n" : "");
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = row->value(row->ctx, i, &v, err);
+        o->cells.len = 0;
+        bj_acct_for_people(&o->cells, o->look->column[i], &v);
+        list_value(o, i, (struct bj_slice){o->cells.p, o->cells.len});
+    }
+    return r;
+}
+
+/* --- for programs ----------------------------------------------------------
+ */
+
+static int csv_row(struct bj_acct_out *o, const struct bj_acct_row *row,
+                   struct bj_err *err)
+{
+    struct bj_job_value v;
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = row->value(row->ctx, i, &v, err);
+        bj_buf_str(&o->text, i ? "," : "");
+        bj_acct_csv(&o->text, o->look->column[i], &v);
+    }
+    bj_buf_str(&o->text, "\r\n");
+    return r;
+}
+
+static int json_row(struct bj_acct_out *o, const struct bj_acct_row *row,
+                    struct bj_err *err)
+{
+    struct bj_job_value v;
+    int r = 0;
+    bj_buf_str(&o->text, o->done ? ",\n" : "\n");
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = row->value(row->ctx, i, &v, err);
+        bj_buf_printf(&o->text, "%c\"%s\":", i ? ',' : '{',
+                      o->look->column[i]->name);
+        bj_acct_json(&o->text, o->look->column[i], &v);
+    }
+    bj_buf_str(&o->text, "}");
+    return r;
+}
+
+/* --- calls -----------------------------------------------------------------
+ */
+
+static bool set_titles(struct bj_acct_out *o)
+{
+    size_t end[BJ_ACCT_COLUMNS_MAX], at = 0;
+    for (unsigned i = 0; i < o->look->columns; i++) {
+        bj_acct_title(&o->titles, o->look->column[i]);
+        end[i] = o->titles.len;
+    }
+    if (o->titles.failed)
+        return false;
+    for (unsigned i = 0; i < o->look->columns; at = end[i++])
+        o->title[i] = (struct bj_slice){o->titles.p + at, end[i] - at};
+    return true;
+}
+
+int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
+                    struct bj_err *err)
+{
+    struct bj_acct_out *o = calloc(1, sizeof(*o));
+    if (!o)
+        return bj_err_set(err, -ENOMEM, "output");
+    o->look = look;
+    if (look->form == BJ_ACCT_JSON)
+        bj_buf_str(&o->text, "[");
+    for (unsigned i = 0;
+         look->form == BJ_ACCT_CSV && look->header && i < look->columns; i++)
+        bj_buf_printf(&o->text, "%s%s%s", i ? "," : "", look->column[i]->name,
+                      i + 1 == look->columns ? "\r\n" : "");
+    if (!set_titles(o)) {
+        bj_acct_out_free(o);
+        return bj_err_set(err, -ENOMEM, "output");
+    }
+    *ret = o;
+    return 0;
+}
+
+int bj_acct_out_row(struct bj_acct_out *o, const struct bj_acct_row *row,
+                    struct bj_err *err)
+{
+    static int (*const forms[])(struct bj_acct_out *,
+                                const struct bj_acct_row *,
+                                struct bj_err *) = {[BJ_ACCT_TABLE] = table_row,
+                                                    [BJ_ACCT_LIST] = list_row,
+                                                    [BJ_ACCT_CSV] = csv_row,
+                                                    [BJ_ACCT_JSON] = json_row};
+    int r = forms[o->look->form](o, row, err);
+    o->done++;
+    return r < 0 ? r : flush(o, FLUSH_BYTES, err);
+}
+
+int bj_acct_out_end(struct bj_acct_out *o, struct bj_err *err)
+{
+    if (o->look->form == BJ_ACCT_TABLE && !o->settled)
+        settle(o);
+    if (o->look->form == BJ_ACCT_TABLE && !o->cells.failed)
+        put_cells(o);
+    if (o->look->form == BJ_ACCT_JSON)
+        bj_buf_str(&o->text, o->done ? "\n]\n" : "]\n");
+    int r = flush(o, 1, err);
+    if (r == 0 && fflush(o->look->to) != 0)
+        r = bj_err_set(err, -errno, "output");
+    return r;
+}
+
+void bj_acct_out_free(struct bj_acct_out *o)
+{
+    if (!o)
+        return;
+    bj_buf_free(&o->text);
+    bj_buf_free(&o->cells);
+    bj_buf_free(&o->titles);
+    free(o);
+}

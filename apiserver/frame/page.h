@@ -1,0 +1,121 @@
+/* Web pages: HTML without scripts, from the rows of the API. Text from outside
+ * is escaped by bj_html_text and bj_url_text (base/html.h). */
+#ifndef BJ_APISERVER_FRAME_PAGE_H
+#define BJ_APISERVER_FRAME_PAGE_H
+
+#include "apiserver/frame/call.h"
+#include "apiserver/frame/cells.h"
+#include "base/buf.h"
+
+/* The form in which a page shows a value. */
+enum bj_page_form {
+    BJ_SHOW_TEXT,
+    BJ_SHOW_SENTENCE,    /* in full, over several lines */
+    BJ_SHOW_STATE,       /* state of a job */
+    BJ_SHOW_GROUP,       /* a group of usage, as a link to its parts */
+    BJ_SHOW_FACULTY,     /* faculty of an account; "others" if it has none */
+    BJ_SHOW_APPLICATION, /* of jobs; "not recognised" if it is unknown */
+    BJ_SHOW_JOB,         /* a link to the page of the job in the column "key" */
+    BJ_SHOW_USER,        /* links to lists of jobs */
+    BJ_SHOW_ACCOUNT,
+    BJ_SHOW_PARTITION,
+    BJ_SHOW_CLUSTER,
+    BJ_SHOW_NODE,
+    BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
+    BJ_SHOW_REASON,   /* reason for waiting, in words */
+    BJ_SHOW_TIME,
+    BJ_SHOW_NUMBER,  /* exact; the forms below are rounded (base/amount.h) */
+    BJ_SHOW_SECONDS, /* 1-02:03:04 */
+    BJ_SHOW_BYTES,   /* 1.5 GiB */
+    BJ_SHOW_PERCENT, /* efficiency, with a meter: poor, fair, good */
+    BJ_SHOW_MEMORY,  /* efficiency of memory, which may be almost full */
+    BJ_SHOW_GPU,     /* efficiency of GPUs */
+    BJ_SHOW_TIME_USED,
+    BJ_SHOW_PART,
+    /* percent that is neither good nor poor */ /* part of the time limit, with
+                                                   a meter */
+    BJ_SHOW_KWH,    /* kWh as BJ_SHOW_JOULES, with the known part, from
+                       "energy_coverage" */
+    BJ_SHOW_JOULES, /* in Wh or kWh */
+    BJ_SHOW_GRAMS,  /* in g or kg */
+    BJ_SHOW_MONEY,  /* with the currency, from "currency" */
+    BJ_SHOW_ROUND   /* no unit */
+};
+
+struct bj_page_column {
+    const char *key, *title;
+    enum bj_page_form form;
+    bool sorts; /* the title is a link that sorts by this column */
+};
+
+/* Begin a page; to_root is the relative path from it to the root ("" or "../").
+ */
+void bj_page_open(struct bj_call *c, const char *title, const char *to_root);
+void bj_page_close(struct bj_call *c);
+
+/* The name of the reader's time zone for HTML, terminated; free it.  Lack of
+ * memory fails the page b, too. */
+struct bj_buf bj_page_zone(struct bj_buf *b);
+
+/* Parts of links from a page. */
+struct bj_page_place {
+    const char *to_root; /* relative path to the root, "" or "../" */
+    /* The parameters of the page that links keep: filters, and times.  Each is
+     * a part of a URL, escaped for HTML, or NULL. */
+    const char *filters, *times;
+};
+
+/* Append the value of a column; a dash if it is empty. */
+void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
+                   const struct bj_cells *row, const struct bj_page_place *at);
+
+/* Shows rows as a table: between begin and end, pass cells to the writer of
+ * rows. columns end with key NULL; missing values are dashes; to_root is the
+ * relative path to the root, for links to jobs; none is the text if there are
+ * no rows. */
+struct bj_page_table {
+    struct bj_cells cells;
+    struct bj_buf *b;
+    const struct bj_page_column *columns;
+    struct bj_page_place at;
+    uint64_t rows;
+    const char *needs; /* key of a value; rows without it are omitted; NULL:
+                          show all rows */
+    uint64_t most;     /* maximum number of rows shown; further rows are only
+                          counted; 0: all */
+    /* For titles that are links: link is the page with its other parameters, to
+     * which the parameter sort is appended, or NULL: no links; sort is the
+     * column by which the page is sorted. */
+    const char *link;
+    struct bj_slice sorted;
+    bool ascending;
+};
+void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
+                         const struct bj_page_column *columns,
+                         const char *to_root);
+/* Make the next row the row of totals; call it after the last other row. */
+void bj_page_table_total(struct bj_page_table *t);
+void bj_page_table_end(struct bj_page_table *t, const char *none);
+
+/* Append a number in this form. */
+void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v);
+
+/* Append a time, in UTC. */
+void bj_page_time(struct bj_buf *b, int64_t sec);
+
+/* Append one row as a list of names and values, without empty values. */
+void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
+                  const struct bj_cells *row, const char *none);
+
+/* Convert the document of a refusal to a page. If passwords are configured and
+ * the request has no name and password, or wrong ones, the browser prompts the
+ * user for them. */
+void bj_page_refuse(struct bj_call *c);
+
+/* The endpoint of the page at the root. */
+int bj_page_root(struct bj_call *c);
+
+/* Append the style sheet. */
+void bj_page_style(struct bj_buf *b);
+
+#endif

@@ -1,0 +1,336 @@
+#include "apiserver/gate/gate_pool.h"
+
+#include "apiserver/frame/settings.h"
+#include "apiserver/gate/gate_request.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SECOND = 1000000,
+    CHECK_USEC = 15 * SECOND, /* between checks of a server that is up */
+    /* maximum between checks of a server that is down */
+    BACKOFF_USEC = 30 * SECOND,
+    PATIENCE_USEC = 5 * SECOND, /* timeout of a check */
+    REPLY_BYTES = 64 << 10,     /* of a check */
+};
+
+/* One server. */
+struct member {
+    /* first, so that pointers to it point to the member */
+    struct bj_gate_upstream up;
+    struct member *next;
+    char *url;
+    char name[BJ_FETCH_SHOWN]; /* the URL without a password */
+    uint64_t check_usec;       /* when the next check is due */
+    uint64_t wait_usec;        /* time between checks while it is down */
+    struct bj_flow *flow;      /* flow of the running check */
+    struct bj_gate_request request;
+    uint64_t queries, failures; /* metrics */
+};
+
+struct bj_gate_pool {
+    struct bj_settings *settings; /* NULL: none yet */
+    uint64_t last_use;
+    unsigned n;
+    struct bj_gate_upstream *v[BJ_GATE_SERVERS];
+    struct member *first;
+};
+
+static struct member *member_of(struct bj_gate_upstream *u)
+{
+    return (struct member *)(void *)u;
+}
+
+/* --- up or down ------------------------------------------------------------
+ */
+
+void bj_gate_pool_failed(struct bj_gate_upstream *u, const char *text)
+{
+    struct member *m = member_of(u);
+    m->failures++;
+    if (!m->up.up)
+        return;
+    bj_log(BJ_LOG_WARN, NULL, "gate: %s is down: %s", m->name, text);
+    m->up.up = false;
+    m->wait_usec = SECOND;
+    m->check_usec = bj_clock_boot_usec() + m->wait_usec;
+}
+
+void bj_gate_pool_worked(struct bj_gate_upstream *u)
+{
+    struct member *m = member_of(u);
+    if (!m->up.up)
+        bj_log(BJ_LOG_INFO, NULL, "gate: %s is up again", m->name);
+    m->up.up = true;
+}
+
+/* --- checks ----------------------------------------------------------------
+ */
+
+static void on_head(void *ctx, const struct bj_fetch_reply *reply)
+{
+    (void)ctx;
+    (void)reply;
+}
+
+static enum bj_flow_next on_piece(void *ctx, struct bj_slice piece)
+{
+    (void)ctx;
+    (void)piece;
+    return BJ_FLOW_MORE;
+}
+
+static void check_failed(struct member *m, const char *text)
+{
+    uint64_t wait = 2 * m->wait_usec;
+    if (m->up.up) {
+        bj_gate_pool_failed(&m->up, text);
+        return;
+    }
+    m->failures++;
+    m->wait_usec = wait < BACKOFF_USEC ? wait : BACKOFF_USEC;
+    m->check_usec = bj_clock_boot_usec() + m->wait_usec;
+}
+
+/* A server without this path is up, because it responded. */
+static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
+                   const struct bj_err *err)
+{
+    struct member *m = ctx;
+    unsigned s = reply->status;
+    char text[320];
+    m->flow = NULL;
+    m->check_usec = bj_clock_boot_usec() + CHECK_USEC;
+    if (code < 0)
+        check_failed(m, bj_err_reason(err, text, sizeof(text)));
+    else if (s >= 500 || s == 401 || s == 403 || s == 407) {
+        snprintf(text, sizeof(text), "status %u", s);
+        check_failed(m, text);
+    } else {
+        bj_gate_pool_worked(&m->up);
+    }
+    bj_gate_request_clear(&m->request);
+}
+
+static void begin_check(struct member *m, struct bj_fetches *fetches)
+{
+    static const struct bj_flow_events events = {on_head, on_piece, on_end};
+    /* all servers respond to this path below the URL of the API, once they are
+     * ready */
+    const struct bj_gate_target target = {.path = "/api/v1/status/buildinfo",
+                                          .usec = PATIENCE_USEC,
+                                          .max_bytes = REPLY_BYTES};
+    struct bj_err err = {0};
+    char text[320];
+    int r = bj_gate_request_make(&m->request, m->up.conf, &target, &err);
+    if (r == 0)
+        r = bj_fetches_start(fetches, &m->request.fetch, &events, m, &m->flow,
+                             &err);
+    if (r == 0)
+        return;
+    m->flow = NULL;
+    check_failed(m, bj_err_reason(&err, text, sizeof(text)));
+    bj_gate_request_clear(&m->request);
+}
+
+uint64_t bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
+                            uint64_t now_usec)
+{
+    uint64_t next = UINT64_MAX;
+    for (unsigned i = 0; i < p->n; i++) {
+        struct member *m = member_of(p->v[i]);
+        if (!m->flow && m->check_usec <= now_usec)
+            begin_check(m, fetches);
+        if (!m->flow && m->check_usec < next)
+            next = m->check_usec;
+    }
+    return next;
+}
+
+static void end_check(struct member *m, struct bj_fetches *fetches)
+{
+    if (m->flow)
+        bj_fetches_cancel(fetches, m->flow);
+    m->flow = NULL;
+    bj_gate_request_clear(&m->request);
+}
+
+void bj_gate_pool_stop(struct bj_gate_pool *p, struct bj_fetches *fetches)
+{
+    for (struct member *m = p->first; m; m = m->next)
+        end_check(m, fetches);
+}
+
+/* --- the list --------------------------------------------------------------
+ */
+
+int bj_gate_pool_new(struct bj_gate_pool **ret, struct bj_err *err)
+{
+    struct bj_gate_pool *p = calloc(1, sizeof(*p));
+    if (!p)
+        return bj_err_set(err, -ENOMEM, "gate");
+    *ret = p;
+    return 0;
+}
+
+static void member_free(struct member *m)
+{
+    free(m->url);
+    free(m);
+}
+
+void bj_gate_pool_free(struct bj_gate_pool *p)
+{
+    if (!p)
+        return;
+    for (struct member *m = p->first, *next; m; m = next) {
+        next = m->next;
+        member_free(m);
+    }
+    bj_settings_unref(p->settings);
+    free(p);
+}
+
+static struct member *find(struct bj_gate_pool *p, const char *url)
+{
+    struct member *m = p->first;
+    while (m && strcmp(m->url, url) != 0)
+        m = m->next;
+    return m;
+}
+
+/* A server counts as up until it fails. */
+static struct member *add(struct bj_gate_pool *p, const char *url)
+{
+    struct member *m = calloc(1, sizeof(*m));
+    if (!m || !(m->url = strdup(url))) {
+        free(m);
+        return NULL;
+    }
+    bj_fetch_show(url, m->name);
+    m->up.up = true;
+    m->next = p->first;
+    p->first = m;
+    return m;
+}
+
+/* Remove the servers that the options no longer name and no query uses. */
+static void remove_unused(struct bj_gate_pool *p)
+{
+    for (struct member **at = &p->first; *at;) {
+        struct member *m = *at;
+        if (m->up.conf || m->up.running > 0) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        member_free(m);
+    }
+}
+
+void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
+                      struct bj_settings *settings)
+{
+    const struct bj_gate_conf *conf = &settings->conf->gate;
+    const struct bj_gate_servers *all = &conf->servers;
+    struct member *fresh[BJ_GATE_SERVERS] = {NULL};
+    size_t n = conf->enabled ? all->n : 0;
+    bool failed = false;
+    for (size_t i = 0; i < n; i++) {
+        const char *url = all->v[i].client.url;
+        fresh[i] = find(p, url);
+        if (!fresh[i])
+            fresh[i] = add(p, url);
+        failed = failed || !fresh[i];
+    }
+    if (failed) {
+        bj_log(BJ_LOG_ERROR, NULL, "gate: no memory for new servers");
+        bj_settings_unref(settings);
+        remove_unused(p);
+        return;
+    }
+    bj_gate_pool_stop(p, fetches); /* checks refer to the old settings */
+    for (struct member *m = p->first; m; m = m->next)
+        m->up.conf = NULL;
+    for (size_t i = 0; i < n; i++) {
+        fresh[i]->up.conf = &all->v[i];
+        fresh[i]->check_usec = 0;
+        p->v[i] = &fresh[i]->up;
+    }
+    p->n = (unsigned)n;
+    remove_unused(p);
+    bj_settings_unref(p->settings);
+    p->settings = settings;
+}
+
+struct bj_settings *bj_gate_pool_settings(const struct bj_gate_pool *p)
+{
+    return p->settings;
+}
+
+struct bj_gate_upstream *const *bj_gate_pool_all(const struct bj_gate_pool *p,
+                                                 unsigned *ret_n)
+{
+    *ret_n = p->n;
+    return p->v;
+}
+
+void bj_gate_pool_begin(struct bj_gate_pool *p, struct bj_gate_upstream *u)
+{
+    u->running++;
+    u->last_use = ++p->last_use;
+    member_of(u)->queries++;
+}
+
+void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u)
+{
+    u->running--;
+    if (!u->conf)
+        remove_unused(p);
+}
+
+/* --- metrics ---------------------------------------------------------------
+ */
+
+static uint64_t value(const struct member *m, unsigned which)
+{
+    const uint64_t all[] = {m->up.up, m->up.running, m->queries, m->failures};
+    return all[which];
+}
+
+static void put_name(struct bj_buf *b, const char *name)
+{
+    for (; *name; name++) {
+        if (*name == '"' || *name == '\\')
+            bj_buf_str(b, "\\");
+        bj_buf_put(b, name, 1);
+    }
+}
+
+void bj_gate_pool_metrics(struct bj_gate_pool *p, struct bj_buf *b)
+{
+    static const char *const family[][3] = {
+        {"up", "gauge", "1 if the server answered the last query or check."},
+        {"running", "gauge", "Queries of the gate at the server."},
+        {"queries_total", "counter", "Queries that the server got."},
+        {"failures_total", "counter",
+         "Queries and checks that the server did not answer."},
+    };
+    for (unsigned k = 0; k < sizeof(family) / sizeof(family[0]); k++) {
+        const char *name = family[k][0];
+        bj_buf_printf(b,
+                      "# HELP batchjob_api_gate_server_%s %s\n"
+                      "# TYPE batchjob_api_gate_server_%s %s\n",
+                      name, family[k][2], name, family[k][1]);
+        for (unsigned i = 0; i < p->n; i++) {
+            const struct member *m = member_of(p->v[i]);
+            bj_buf_printf(b, "batchjob_api_gate_server_%s{server=\"", name);
+            put_name(b, m->name);
+            bj_buf_printf(b, "\"} %llu\n", (unsigned long long)value(m, k));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+#include "apiserver/job/job_name.h"
+
+#include "apiserver/frame/original.h"
+#include "statsdb/job/job_name.h"
+#include "statsdb/tables/fragment.h"
+#include "store/db.h"
+
+/* clang-format off */
+static const char candidates_sql[] =
+    "SELECT j.id, " BJ_SQL_DISPLAY_ID("m") ", o.uid, "
+    BJ_SQL_NAME("account", "j.account") ", " BJ_SQL_WORD("hosts", "j.hosts")
+    " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id"
+    " LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
+/* clang-format on */
+
+static struct bj_slice text_of(struct bj_st *st, int col)
+{
+    struct bj_slice s = bj_st_get_text(st, col);
+    return s.p ? s : BJ_SLICE("");
+}
+
+static int compare(struct bj_st *st, struct bj_slice uuid, struct bj_buf *own,
+                   struct bj_job_found *ret, struct bj_err *err)
+{
+    own->len = 0;
+    bj_original_uuid(text_of(st, 1), text_of(st, 2), text_of(st, 3),
+                     text_of(st, 4), own);
+    if (own->failed)
+        return bj_err_set(err, -ENOMEM, "UUID");
+    bool is = ret->n < BJ_JOBS_FOUND &&
+              bj_slice_eq((struct bj_slice){own->p, own->len}, uuid);
+    if (is)
+        ret->id[ret->n++] = bj_st_get_i64(st, 0);
+    return 0;
+}
+
+/* Read the jobs that the user may see, and those of the named users or
+ * accounts. */
+static int search(struct bj_call *c, const struct bj_params *p,
+                  struct bj_slice uuid, struct bj_job_found *ret)
+{
+    struct bj_query q = {0};
+    struct bj_buf own = {0};
+    struct bj_st *st = NULL;
+    bj_query_sql(&q, candidates_sql);
+    int r = bj_query_scope(&q, c, p, "j");
+    if (r == 0)
+        r = bj_query_open(&q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
+        r = compare(st, uuid, &own, ret, &c->err);
+    bj_query_free(&q);
+    bj_buf_free(&own);
+    return r;
+}
+
+static int search_name(struct bj_call *c, const struct bj_params *p,
+                       struct bj_slice name, struct bj_job_found *ret)
+{
+    ret->n = 0;
+    if (bj_job_name_parse(name).kind != BJ_NAME_UUID)
+        return 0;
+    if (bj_query_wide(c, p))
+        return bj_call_refuse(c, 400,
+                              "A UUID is searched among the jobs of a user "
+                              "or an account: use "
+                              "/api/v1/jobs?job=UUID&user=NAME.");
+    return search(c, p, name, ret);
+}
+
+static void add_found(struct bj_query *q, const struct bj_job_found *found)
+{
+    bj_query_sql(q, " AND j.id IN (NULL"); /* the list may be empty */
+    for (unsigned i = 0; i < found->n; i++) {
+        bj_query_sql(q, ",");
+        bj_query_int(q, found->id[i]);
+    }
+    bj_query_sql(q, ")");
+}
+
+static void add_name(struct bj_query *q, struct bj_call *c,
+                     struct bj_slice text, enum bj_job_name_parts parts,
+                     const struct bj_job_found *found)
+{
+    struct bj_job_name name = bj_job_name_parse(text);
+    if (name.kind == BJ_NAME_UUID) {
+        add_found(q, found);
+        return;
+    }
+    q->b.dialect = bj_db_dialect(bj_reader_db(c->reader));
+    bj_query_sql(q, " AND j.id IN (");
+    bj_job_name_query(&name, parts, &q->b);
+    bj_query_sql(q, ")");
+}
+
+int bj_job_named(struct bj_query *q, struct bj_call *c,
+                 const struct bj_params *p, struct bj_slice name)
+{
+    struct bj_job_found found;
+    q->named = true;
+    int r = search_name(c, p, name, &found);
+    if (r == 0)
+        r = bj_query_scope(q, c, p, "j");
+    if (r == 0)
+        add_name(q, c, name, BJ_NAME_EXACT, &found);
+    return r;
+}
+
+static unsigned names_of(const struct bj_params *p)
+{
+    unsigned names = 0;
+    for (unsigned i = 0; i < p->values; i++)
+        names += p->value[i].which == BJ_PARAM_JOB;
+    return names;
+}
+
+int bj_jobs_search(struct bj_call *c, const struct bj_params *p,
+                   struct bj_job_found *ret)
+{
+    if (names_of(p) == 1)
+        return search_name(c, p, bj_params_text(p, BJ_PARAM_JOB), ret);
+    for (unsigned i = 0; i < p->values; i++)
+        if (p->value[i].which == BJ_PARAM_JOB &&
+            bj_job_name_parse(p->value[i].text).kind == BJ_NAME_UUID)
+            return bj_call_refuse(
+                c, 400, "A UUID must be the only value of the parameter job.");
+    return 0;
+}
+
+/* Append several names, none of them a UUID. */
+static void add_names(struct bj_query *q, struct bj_call *c,
+                      const struct bj_params *p)
+{
+    unsigned n = 0;
+    q->b.dialect = bj_db_dialect(bj_reader_db(c->reader));
+    for (unsigned i = 0; i < p->values; i++) {
+        if (p->value[i].which != BJ_PARAM_JOB)
+            continue;
+        struct bj_job_name name = bj_job_name_parse(p->value[i].text);
+        bj_query_sql(q, n++ ? " AS below UNION ALL SELECT id FROM ("
+                            : " AND j.id IN (SELECT id FROM (");
+        bj_job_name_query(&name, BJ_NAME_WITH_PARTS, &q->b);
+        bj_query_sql(q, ")");
+    }
+    bj_query_sql(q, " AS below)");
+}
+
+void bj_jobs_named(struct bj_query *q, struct bj_call *c,
+                   const struct bj_params *p, const struct bj_job_found *found)
+{
+    if (names_of(p) > 1)
+        add_names(q, c, p);
+    else
+        add_name(q, c, bj_params_text(p, BJ_PARAM_JOB), BJ_NAME_WITH_PARTS,
+                 found);
+}

@@ -1,0 +1,63 @@
+#include "apiserver/job/visible_job.h"
+
+#include "apiserver/job/job_name.h"
+#include "statsdb/tables/fragment.h"
+
+static const char found_sql[] =
+    "SELECT j.id, " BJ_SQL_KEY ", c.name, "
+    "CAST(j.jobid AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
+    "j.start, j.\"end\", j.nodes, j.cpus, j.gpus, "
+    "j.memory_requested_bytes FROM job AS j "
+    "JOIN cluster AS c ON c.id = j.cluster "
+    "LEFT JOIN job_more AS m ON m.job = j.id "
+    "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
+
+static void take_row(struct bj_st *st, struct bj_arena *a,
+                     struct bj_visible_job *f)
+{
+    f->job = bj_st_get_i64(st, 0);
+    f->key = bj_arena_copy(a, bj_st_get_text(st, 1));
+    f->cluster = bj_arena_copy(a, bj_st_get_text(st, 2));
+    f->id = bj_arena_copy(a, bj_st_get_text(st, 3));
+    f->user = bj_arena_copy(a, bj_st_get_text(st, 4));
+    f->uid = bj_st_get_i64(st, 5);
+    f->start = bj_st_get_i64(st, 6);
+    f->end = bj_st_get_i64(st, 7);
+    f->nodes = bj_st_get_i64(st, 8);
+    f->cpus = bj_st_get_i64(st, 9);
+    f->gpus = bj_st_get_i64(st, 10);
+    f->memory_requested = bj_st_get_i64(st, 11);
+}
+
+static int find(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
+                struct bj_visible_job *ret)
+{
+    struct bj_st *st = NULL;
+    int r = bj_query_open(q, c->reader, &st, &c->err);
+    if (r == 0)
+        r = bj_st_row(st, &c->err);
+    if (r == 0)
+        return bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
+    if (r < 0)
+        return r;
+    take_row(st, arena, ret);
+    r = bj_st_row(st, &c->err);
+    if (r > 0)
+        return bj_call_refuse(c, 409, BJ_JOB_AMBIGUOUS);
+    return r == 0 && arena->failed ? bj_err_set(&c->err, -ENOMEM, "job") : r;
+}
+
+int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,
+                        struct bj_slice name, struct bj_arena *arena,
+                        struct bj_visible_job *ret)
+{
+    struct bj_query q = {0};
+    bj_query_sql(&q, found_sql);
+    int r = bj_job_named(&q, c, p, name);
+    bj_query_sql(&q, " LIMIT 2");
+    if (r == 0)
+        r = find(c, &q, arena, ret);
+    bj_call_about(c, name);
+    bj_query_free(&q);
+    return r;
+}

@@ -1,0 +1,83 @@
+/* The page of findings: counts by rule, then a list. */
+#include "apiserver/frame/state.h"
+#include "apiserver/pages/page_form.h"
+#include "apiserver/pages/page_person.h"
+#include "apiserver/v1/findings.h"
+#include "base/local.h"
+
+static const struct bj_page_column columns[] = {
+    {"severity", "Severity", BJ_SHOW_STATE, false},
+    {"display_id", "Job", BJ_SHOW_JOB, false},
+    {"finding", "Finding", BJ_SHOW_FINDINGS, false},
+    {"text", "Description", BJ_SHOW_SENTENCE, false},
+    {"user", "User", BJ_SHOW_USER, false},
+    {"account", "Account", BJ_SHOW_ACCOUNT, false},
+    {"partition", "Partition", BJ_SHOW_PARTITION, false},
+    {"end", "Ended", BJ_SHOW_TIME, false},
+    {NULL, NULL, 0, false},
+};
+
+static void put_form(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_buf *b = &c->reply->body;
+    bj_buf_str(b, "<form>");
+    bj_page_input(b, p, BJ_PARAM_FINDING, "Finding", "text");
+    if (bj_page_sees_others(c))
+        bj_page_input(b, p, BJ_PARAM_USER, "User", "text");
+    bj_page_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
+    bj_page_input(b, p, BJ_PARAM_PARTITION, "Partition", "text");
+    bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
+    bj_page_date(b, p, BJ_PARAM_FROM, "From");
+    bj_page_date(b, p, BJ_PARAM_TO, "To");
+    bj_local_html(b, "<button>{Show}</button></form>\n");
+}
+
+static int put_list(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_buf *b = &c->reply->body;
+    struct bj_page_table table;
+    char next[BJ_FINDINGS_CURSOR];
+    bj_page_table_begin(&table, b, columns, "");
+    int r = bj_findings_list(c, p, &(struct bj_output){.cells = &table.cells},
+                             next);
+    bj_page_table_end(&table, "No findings in this time.");
+    if (!*next)
+        return r;
+    bj_buf_str(b, "<p><a rel=\"next\" href=\"findings?");
+    bj_page_args(b, c, BJ_BIT(BJ_PARAM_CURSOR));
+    bj_local_html(b, "cursor=%s\">{Older findings}</a></p>\n", next);
+    return r;
+}
+
+static int on_findings(struct bj_call *c)
+{
+    struct bj_params p;
+    int r = bj_params_read(c, BJ_FINDINGS_MASK, &p);
+    if (r != 0)
+        return r;
+    bj_page_times(c, &p);
+    bj_page_open(c, bj_local("Findings"), "");
+    put_form(c, &p);
+    if (!p.given[BJ_PARAM_CURSOR] && !p.given[BJ_PARAM_FINDING]) {
+        bj_local_html(&c->reply->body, "<h2>{By rule}</h2>\n");
+        r = bj_page_finding_counts(c, &p, "");
+        bj_local_html(&c->reply->body, "<h2>{By job}</h2>\n");
+    }
+    if (r == 0)
+        r = put_list(c, &p);
+    bj_page_close(c);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_page_findings[] = {
+    {.path = "/findings",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_findings,
+     .refused = bj_page_refuse,
+     .to_root = "",
+     .help = "Web page: findings.",
+     .type = "text/html",
+     .params = BJ_FINDINGS_MASK},
+    {.path = NULL},
+};

@@ -1,0 +1,37 @@
+/* Shared by pages with lists: forms, default times, the fields to request. */
+#ifndef BJ_APISERVER_PAGES_PAGE_FORM_H
+#define BJ_APISERVER_PAGES_PAGE_FORM_H
+
+#include "apiserver/frame/page.h"
+#include "apiserver/frame/params.h"
+
+/* May the user see jobs of other users? */
+bool bj_page_sees_others(const struct bj_call *c);
+
+/* Select the fields that columns show, and the key. 0 or a refusal. */
+int bj_page_fields(struct bj_call *c, struct bj_params *p,
+                   const struct bj_page_column *columns);
+
+/* Set the times of a page from the dates of its form: the default is a week,
+ * and the last day is included. */
+void bj_page_times(const struct bj_call *c, struct bj_params *p);
+
+/* Append an input element with the value in the request. */
+void bj_page_input(struct bj_buf *b, const struct bj_params *p,
+                   enum bj_param which, const char *title, const char *type);
+void bj_page_date(struct bj_buf *b, const struct bj_params *p,
+                  enum bj_param which, const char *title);
+
+/* A choice of a select element; a list of choices ends with value NULL. */
+struct bj_page_choice {
+    const char *value, *title;
+};
+void bj_page_select(struct bj_buf *b, const struct bj_params *p,
+                    enum bj_param which, const char *title,
+                    const struct bj_page_choice *choices);
+
+/* Append the parameters of the request, except those in the mask except, each
+ * followed by "&amp;", for links that change the excepted ones. */
+void bj_page_args(struct bj_buf *b, const struct bj_call *c, unsigned except);
+
+#endif

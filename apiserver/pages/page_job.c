@@ -1,0 +1,377 @@
+/* The page of one job: the verdict first, then what it requested and used,
+ * charts, steps, and the accounting. */
+#include "apiserver/pages/page_job.h"
+#include "apiserver/frame/room.h"
+#include "apiserver/frame/state.h"
+#include "apiserver/job/job_name.h"
+#include "apiserver/pages/page_form.h"
+#include "apiserver/v1/jobs.h"
+#include "apiserver/v1/parts.h"
+#include "base/html.h"
+#include "base/local.h"
+
+#include <stdlib.h>
+
+enum { ONE = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIVE) };
+
+static const char *const fact_keys[BJ_JOB_FACTS] = {
+    [BJ_JOB_CPUS] = "cpus",
+    [BJ_JOB_MEMORY_REQUESTED] = "memory_requested_bytes",
+    [BJ_JOB_MEMORY_ALLOCATED] = "memory_allocated_bytes",
+    [BJ_JOB_GPUS] = "gpus",
+    [BJ_JOB_LIMIT] = "time_limit_seconds",
+    [BJ_JOB_ELAPSED] = "elapsed_seconds",
+    [BJ_JOB_START] = "start",
+    [BJ_JOB_NOW_CPUS] = "now_cpus_busy",
+    [BJ_JOB_NOW_MEMORY] = "now_memory_bytes",
+    [BJ_JOB_NOW_GPUS] = "now_gpu_busy_percent",
+};
+
+static bool known(double v)
+{
+    return v - v == 0;
+}
+
+static void free_page(struct bj_job_page *g)
+{
+    if (!g)
+        return;
+    bj_curves_free(&g->curves);
+    bj_buf_free(&g->figures);
+    bj_buf_free(&g->parts);
+    bj_buf_free(&g->details);
+    bj_arena_free(&g->arena);
+    free(g);
+}
+
+/* --- the row of the job ----------------------------------------------------
+ */
+
+static const struct bj_page_column detail_columns[] = {
+    {"state_raw", "State in the scheduler", BJ_SHOW_TEXT, false},
+    {"reason", "Reason", BJ_SHOW_TEXT, false},
+    {"exit_code", "Exit code", BJ_SHOW_NUMBER, false},
+    {"exit_signal", "Signal", BJ_SHOW_NUMBER, false},
+    {"submit", "Submitted", BJ_SHOW_TIME, false},
+    {"eligible", "Eligible", BJ_SHOW_TIME, false},
+    {"start", "Started", BJ_SHOW_TIME, false},
+    {"end", "Ended", BJ_SHOW_TIME, false},
+    {"wait_seconds", "Waited", BJ_SHOW_SECONDS, false},
+    {"suspended_seconds", "Suspended", BJ_SHOW_SECONDS, false},
+    {"restarts", "Restarts", BJ_SHOW_NUMBER, false},
+    {"priority", "Priority", BJ_SHOW_NUMBER, false},
+    {"qos", "QOS", BJ_SHOW_TEXT, false},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
+    {"nodelist", "Node list", BJ_SHOW_TEXT, false},
+    {"tasks", "Tasks", BJ_SHOW_NUMBER, false},
+    {"gpu_model", "GPU model", BJ_SHOW_TEXT, false},
+    {"tres_requested", "Resources requested", BJ_SHOW_TEXT, false},
+    {"tres_allocated", "Resources allocated", BJ_SHOW_TEXT, false},
+    {"measured_nodes", "Nodes measured", BJ_SHOW_NUMBER, false},
+    {"energy_policy", "Energy attributed by", BJ_SHOW_TEXT, false},
+    {"work_dir", "Working directory", BJ_SHOW_TEXT, false},
+    {"submit_line", "Submit line", BJ_SHOW_TEXT, false},
+    {"comment", "Comment", BJ_SHOW_TEXT, false},
+    {"key", "Key", BJ_SHOW_TEXT, false},
+    {NULL, NULL, 0, false},
+};
+
+/* Columns shown below the title. */
+static const struct bj_page_column head_columns[] = {
+    {"state", "State", BJ_SHOW_STATE, false},
+    {"name", "Name", BJ_SHOW_TEXT, false},
+    {"user", "User", BJ_SHOW_GROUP, false},
+    {"account", "Account", BJ_SHOW_GROUP, false},
+    {"partition", "Partition", BJ_SHOW_PARTITION, false},
+    {"cluster", "Cluster", BJ_SHOW_CLUSTER, false},
+    {NULL, NULL, 0, false},
+};
+
+static double number_of(const struct bj_cell *v)
+{
+    if (bj_cell_is_empty(v) ||
+        (v->kind != BJ_CELL_NUMBER && v->kind != BJ_CELL_TIME))
+        return __builtin_nan("");
+    double n = (double)v->number;
+    for (unsigned i = 0; v->kind == BJ_CELL_NUMBER && i < v->digits; i++)
+        n /= 10;
+    return n;
+}
+
+static void put_title(struct bj_call *c, const struct bj_cells *row)
+{
+    struct bj_buf *b = &c->reply->body, title = {0};
+    bj_local_put(&title, "{Job} ");
+    bj_cell_text(&title, bj_cells_get(row, "display_id"));
+    bj_buf_put(&title, "", 1);
+    b->failed |= title.failed;
+    bj_page_open(c, title.failed ? "" : title.p, "../");
+    bj_buf_free(&title);
+    bj_page_list(b, head_columns, row, "");
+}
+
+struct filling {
+    struct bj_call *c;
+    struct bj_job_page *g;
+};
+
+static void take_row(void *ctx, const struct bj_cells *row)
+{
+    struct filling *f = ctx;
+    struct bj_job_page *g = f->g;
+    const struct bj_cell *state = bj_cells_get(row, "state");
+    for (int i = 0; i < BJ_JOB_FACTS; i++)
+        g->fact[i] = number_of(bj_cells_get(row, fact_keys[i]));
+    /* Accounting is read at intervals; compute the current run time. */
+    if (!bj_cell_is_empty(state) &&
+        bj_slice_eq(state->text, BJ_SLICE("running")) &&
+        known(g->fact[BJ_JOB_START]))
+        g->fact[BJ_JOB_ELAPSED] = (double)f->c->now_sec - g->fact[BJ_JOB_START];
+    if (!bj_cell_is_empty(state) && state->text.n < sizeof(g->state))
+        memcpy(g->state, state->text.p, state->text.n);
+    put_title(f->c, row);
+    bj_local_html(&g->details, "<h2>{Accounting}</h2>\n");
+    bj_page_list(&g->details, detail_columns, row, "No values found.");
+}
+
+/* --- the page --------------------------------------------------------------
+ */
+
+static const struct bj_page_column step_columns[] = {
+    {"step", "Step", BJ_SHOW_TEXT, false},
+    {"name", "Name", BJ_SHOW_TEXT, false},
+    {"state", "State", BJ_SHOW_STATE, false},
+    {"start", "Started", BJ_SHOW_TIME, false},
+    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, false},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
+    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
+    {"memory_task_peak_bytes", "Memory of the largest task", BJ_SHOW_BYTES,
+     false},
+    {NULL, NULL, 0, false},
+};
+
+/* Insert the steps before the details. */
+static int put_steps(struct bj_call *c, struct bj_job_page *g)
+{
+    struct bj_page_table table;
+    struct bj_buf steps = {0};
+    bj_local_html(&steps, "<h2>{Steps}</h2>\n");
+    bj_page_table_begin(&table, &steps, step_columns, "../");
+    int r = bj_parts_rows(c, BJ_PART_STEPS, g->f.job,
+                          &(struct bj_output){.cells = &table.cells});
+    bj_page_table_end(&table, "No steps found.");
+    bj_buf_slice(&steps, (struct bj_slice){g->details.p, g->details.len});
+    steps.failed |= g->details.failed;
+    bj_buf_free(&g->details);
+    g->details = steps;
+    return r;
+}
+
+static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
+{
+    bj_local_html(b, "<h2>{Over time}</h2>\n");
+    if (g->f.start == BJ_SQL_NULL)
+        bj_local_html(b, "<p class=\"none\">{The job has not started.}</p>\n");
+    else if (g->no_curves)
+        bj_buf_printf(b, "<p class=\"none\">%s</p>\n",
+                      bj_local_escaped(g->no_curves));
+    else
+        bj_curves_put(b, &g->curves);
+}
+
+/* Append the page below the verdict. */
+static void put_lower(struct bj_call *c, struct bj_job_page *g)
+{
+    struct bj_buf *b = &c->reply->body;
+    bj_job_uses(b, g);
+    bj_buf_slice(b, (struct bj_slice){g->parts.p, g->parts.len});
+    b->failed |= g->parts.failed;
+    put_curves(b, g);
+    bj_buf_slice(b, (struct bj_slice){g->details.p, g->details.len});
+    b->failed |= g->details.failed;
+    bj_local_html(b, "<p class=\"screen\">{Data:} <a href=\"../api/v1/jobs/");
+    bj_url_text(b, g->f.key);
+    bj_local_html(b, "\">{all fields (JSON)}</a>");
+    if (!g->no_curves && g->f.start != BJ_SQL_NULL) {
+        bj_buf_str(b, ", <a href=\"../api/v1/jobs/");
+        bj_url_text(b, g->f.key);
+        bj_local_html(b, "/series\">{time series (JSON)}</a>");
+    }
+    bj_buf_str(b, "</p>\n<form action=\"../compare\"><input type=\"hidden\" "
+                  "name=\"job\" value=\"");
+    bj_html_text(b, g->f.key);
+    bj_local_html(b,
+                  "\"><label>{Compare with job}<input name=\"job\" "
+                  "type=\"text\"></label><button>{Compare}</button></form>\n");
+    bj_page_close(c);
+}
+
+static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
+{
+    struct bj_buf *b = &c->reply->body;
+    if (bj_job_has_ended(g))
+        return;
+    if (g->live)
+        bj_call_header(c, "Refresh", "60");
+    bj_buf_printf(
+        b,
+        "<p class=\"sub screen\">%s <a href=\"?live=%s\">%s</a></p>"
+        "\n",
+        g->live ? bj_local_escaped("This page reloads every minute.") : "",
+        g->live ? "false" : "true",
+        bj_local_escaped(g->live ? "Stop reloading." : "Reload every minute."));
+}
+
+static int put_field(struct bj_call *c, struct bj_params *p, const char *key)
+{
+    return bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                         bj_slice_str(key));
+}
+
+static int request_row(struct bj_call *c, struct bj_params *p,
+                       const struct bj_job_page *g)
+{
+    int r =
+        bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), g->f.key);
+    if (r == 0)
+        r = bj_page_fields(c, p, head_columns);
+    if (r == 0)
+        r = bj_page_fields(c, p, detail_columns);
+    for (int i = 0; i < BJ_JOB_FACTS && r == 0; i++)
+        r = put_field(c, p, fact_keys[i]);
+    return r == 0 ? put_field(c, p, "display_id") : r;
+}
+
+static int read_row(struct bj_call *c, struct bj_params *p,
+                    struct bj_job_page *g)
+{
+    struct bj_jobs_end end;
+    struct filling filling = {c, g};
+    struct bj_cells cells = {.row = take_row, .ctx = &filling};
+    int r = request_row(c, p, g);
+    if (r == 0)
+        r = bj_jobs_list(c, p, &(struct bj_output){.cells = &cells}, &end);
+    if (r == 0 && cells.text.failed)
+        r = bj_err_set(&c->err, -ENOMEM, "page");
+    bj_cells_free(&cells);
+    return r;
+}
+
+/* Make the page without the data from Prometheus. */
+static int make_page(struct bj_call *c, struct bj_job_page *g)
+{
+    struct bj_params p;
+    int r = bj_params_read(c, ONE, &p);
+    if (r == 0)
+        r = bj_visible_job_find(c, &p, c->tail, &g->arena, &g->f);
+    g->live = !p.given[BJ_PARAM_LIVE] || p.number[BJ_PARAM_LIVE];
+    if (r == 0)
+        r = read_row(c, &p, g);
+    if (r == 0)
+        r = bj_job_verdict(c, g);
+    if (r == 0)
+        r = put_steps(c, g);
+    if (r != 0)
+        return r;
+    put_refresh(c, g);
+    if (!c->worker->prom)
+        g->no_curves = "No Prometheus server is configured, so there are no "
+                       "charts.";
+    else if (!bj_room_has_waiter(c->worker->server))
+        g->no_curves = "Prometheus is busy, so there are no charts now; reload "
+                       "the page to try again.";
+    g->curves.running = !bj_job_has_ended(g);
+    return g->no_curves || g->f.start == BJ_SQL_NULL
+               ? 0
+               : bj_curves_prepare(c, &g->f, &g->curves);
+}
+
+/* If several jobs have this id, list them. */
+static int put_choice(struct bj_call *c)
+{
+    static const struct bj_page_column columns[] = {
+        {"display_id", "Job", BJ_SHOW_JOB, false},
+        {"cluster", "Cluster", BJ_SHOW_TEXT, false},
+        {"state", "State", BJ_SHOW_STATE, false},
+        {"name", "Name", BJ_SHOW_TEXT, false},
+        {"user", "User", BJ_SHOW_TEXT, false},
+        {"submit", "Submitted", BJ_SHOW_TIME, false},
+        {"start", "Started", BJ_SHOW_TIME, false},
+        {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, false},
+        {NULL, NULL, 0, false},
+    };
+    struct bj_params p;
+    struct bj_jobs_end end;
+    struct bj_page_table table;
+    int r = bj_params_read(c, ONE, &p);
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"),
+                          c->tail);
+    if (r == 0)
+        r = bj_page_fields(c, &p, columns);
+    if (r != 0)
+        return r;
+    c->reply->status = 300;
+    c->reply->body.len = 0;
+    bj_page_open(c, bj_local("Several jobs have this id"), "../");
+    bj_local_html(&c->reply->body,
+                  "<p>{Ids repeat after some time, and clusters may use the "
+                  "same ones. Select one:}</p>\n");
+    bj_page_table_begin(&table, &c->reply->body, columns, "../");
+    r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
+    bj_page_table_end(&table, "No job found with this id.");
+    bj_page_close(c);
+    return r;
+}
+
+static int on_one(struct bj_call *c)
+{
+    struct bj_job_page *g = calloc(1, sizeof(*g));
+    if (!g)
+        return bj_err_set(&c->err, -ENOMEM, "page");
+    int r = make_page(c, g);
+    if (r == 409)
+        r = put_choice(c);
+    else if (r == 0 && g->curves.work[BJ_SERIES_JOB]) {
+        c->work = g;
+        return 0;
+    } else if (r == 0) {
+        put_lower(c, g);
+    }
+    free_page(g);
+    return r;
+}
+
+static int after_job(struct bj_call *c)
+{
+    struct bj_job_page *g = c->work;
+    struct bj_server *server = g->curves.work[BJ_SERIES_JOB]->server;
+    int r = 0;
+    c->work = NULL;
+    bj_curves_query(c, &g->curves);
+    if (bj_room_take_later(server)) {
+        put_lower(c, g);
+        bj_room_give_later(server);
+    } else {
+        bj_call_header(c, "Retry-After", "1");
+        r = bj_call_refuse(c, 503,
+                           "Too many responses are being sent; try again.");
+    }
+    free_page(g);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_page_job[] = {
+    {.path = "/jobs/*",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_one,
+     .after = after_job,
+     .refused = bj_page_refuse,
+     .to_root = "../",
+     .help = "Web page: one job.",
+     .type = "text/html",
+     .params = ONE},
+    {.path = NULL},
+};

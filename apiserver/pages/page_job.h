@@ -1,0 +1,62 @@
+/* The page of a job, between the two parts of its endpoint. */
+#ifndef BJ_APISERVER_PAGES_PAGE_JOB_H
+#define BJ_APISERVER_PAGES_PAGE_JOB_H
+
+#include "apiserver/frame/page.h"
+#include "apiserver/job/curves.h"
+
+/* Numbers of the job; NaN: unknown. */
+enum bj_job_fact {
+    BJ_JOB_CPUS,
+    BJ_JOB_MEMORY_REQUESTED,
+    BJ_JOB_MEMORY_ALLOCATED,
+    BJ_JOB_GPUS,
+    BJ_JOB_LIMIT,
+    BJ_JOB_ELAPSED,
+    BJ_JOB_START,
+    BJ_JOB_NOW_CPUS,
+    BJ_JOB_NOW_MEMORY,
+    BJ_JOB_NOW_GPUS, /* percent */
+    BJ_JOB_FACTS
+};
+
+struct bj_job_page {
+    struct bj_visible_job f;
+    struct bj_arena arena;
+    struct bj_curves curves;
+    struct bj_buf figures; /* rows of the report of an ended job */
+    struct bj_buf parts;   /* its tables of nodes and GPUs */
+    struct bj_buf details; /* HTML of the end of the page */
+    double fact[BJ_JOB_FACTS];
+    char state[24];
+    bool is_array_task;    /* the job is a task of an array */
+    bool live;             /* reload the page at intervals */
+    const char *no_curves; /* the reason if there are no charts; NULL: there are
+                              charts */
+};
+
+static inline bool bj_job_has_ended(const struct bj_job_page *g)
+{
+    return g->f.end != BJ_SQL_NULL;
+}
+
+/* Append verdict, findings, advice and the array of the job's report.  0, a
+ * refusal, or an error of the store. */
+int bj_job_verdict(struct bj_call *c, struct bj_job_page *g);
+
+/* Append how the tasks of the job's array ended and what they used, with links
+ * to them; nothing without an array.  Returns the same as bj_job_verdict. */
+struct bj_report;
+int bj_job_array(struct bj_call *c, const struct bj_report *r);
+
+/* Append the rows of the figures of a report. */
+void bj_job_figures(struct bj_buf *b, const struct bj_report *r);
+
+/* Append the nodes and GPUs of a report, the least busy first. */
+void bj_job_parts(struct bj_buf *b, const struct bj_report *r);
+
+/* Append the table of resources requested and used: the figures of the report,
+ * or for a running job its current use. */
+void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g);
+
+#endif

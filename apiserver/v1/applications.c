@@ -1,0 +1,150 @@
+/* /api/v1/applications: what ended jobs used, by application. */
+#include "apiserver/v1/applications.h"
+
+#include "apiserver/frame/page.h"
+#include "apiserver/frame/state.h"
+#include "apiserver/v1/table.h"
+#include "base/local.h"
+
+enum {
+    WEEK = 7 * 86400,
+    SHOWN = 50, /* rows of a page */
+    MASK = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+           BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+           BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO)
+};
+
+/* Of one job, as in the daily sums: CPU and GPU seconds allocated; CPU seconds
+ * of jobs whose use is known, and that use in milliseconds.  Resized jobs have
+ * sums over time.  As real numbers, since sums of what schedulers report could
+ * exceed 64 bits. */
+#define HELD(sum, count)                                                       \
+    "coalesce(1.0 * j." sum ", 1.0 * j." count " * j.elapsed, 0)"
+#define CORE HELD("cpu_sec", "cpus")
+#define GPU HELD("gpu_sec", "gpus")
+#define KNOWN                                                                  \
+    "(CASE WHEN j.cpu_usec IS NULL THEN 0 ELSE " CORE                          \
+    " END + coalesce(u.counted_cpu_known_sec, 0))"
+#define USED                                                                   \
+    "(coalesce(j.cpu_usec, 0) / 1000.0 + coalesce(u.counted_cpu_more_msec, "   \
+    "0))"
+#define GPU_KNOWN "1.0 * coalesce(u.counted_gpu_sec, 0)"
+#define GPU_USED "1.0 * coalesce(u.counted_gpu_used_msec, 0)"
+#define ENERGY_CORE "1.0 * coalesce(u.counted_cpu_sec, 0)"
+
+#define WHOLE(x) "CAST(round(" x ") AS INTEGER)"
+#define HOURS(seconds) WHOLE("sum(" seconds ") / 3.6")
+#define PERCENT(part, of)                                                      \
+    WHOLE("1000000 * sum(" part ") / nullif(sum(" of "), 0)")
+
+static const struct bj_api_column columns[] = {
+    {"application", BJ_AS_TEXT, 0,
+     "(SELECT text FROM word WHERE id = u.application)",
+     "Application; \"several\": none used half of the CPU time; null: not "
+     "recognised."},
+    {"jobs", BJ_AS_INT, 0, "count(*)", "Jobs that ended in the time."},
+    {"core_hours", BJ_AS_MILLI, 0, HOURS(CORE),
+     "CPUs allocated, times hours, of the whole run of these jobs."},
+    {"cpu_used_hours", BJ_AS_MILLI, 0,
+     "CASE WHEN sum(" KNOWN ") > 0 THEN " WHOLE("sum(" USED ") / 3600") " END",
+     "CPU time used in hours, of jobs where it is known."},
+    {"cpu_efficiency_percent", BJ_AS_PPM, 0, PERCENT(USED " / 1000", KNOWN),
+     "CPU time used, in percent of allocated, of jobs where it is known."},
+    {"cpu_coverage", BJ_AS_PPM, 0, PERCENT(KNOWN, CORE),
+     "Jobs with known CPU time, in percent of core_hours."},
+    {"gpu_hours", BJ_AS_MILLI, 0, HOURS(GPU), "GPUs allocated, times hours."},
+    {"gpu_efficiency_percent", BJ_AS_PPM, 0,
+     PERCENT(GPU_USED " / 1000", GPU_KNOWN),
+     "Mean use of the GPUs in percent, of jobs where it is known."},
+    {"gpu_coverage", BJ_AS_PPM, 0, PERCENT(GPU_KNOWN, GPU),
+     "Jobs with known GPU use, in percent of gpu_hours."},
+    {"energy_kwh", BJ_AS_MICRO, 0, WHOLE("sum(1.0 * u.energy_uj) / 3600000"),
+     "Energy of the jobs where it is known; null: of none."},
+    {"energy_coverage", BJ_AS_PPM, 0, PERCENT(ENERGY_CORE, CORE),
+     "Jobs with known energy, in percent of core_hours."},
+    {.key = NULL},
+};
+
+static int make(struct bj_call *c, const struct bj_params *p,
+                struct bj_query *q)
+{
+    const int64_t to =
+        p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
+    const int64_t from =
+        p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : to - WEEK;
+    if (from > to)
+        return bj_call_refuse(c, 400,
+                              "The parameter from must not be later than to.");
+    const struct bj_query_time time = {
+        from - (int64_t)(c->worker->conf->longest_usec / 1000000), to};
+    bj_query_sql(q, "SELECT ");
+    bj_table_select(q, columns);
+    bj_query_sql(q, " FROM job AS j LEFT JOIN job_use AS u ON u.job = j.id"
+                    " WHERE j.\"end\" >= ");
+    bj_query_int(q, from);
+    bj_query_sql(q, " AND j.\"end\" <= ");
+    bj_query_int(q, to);
+    int r = bj_query_scope(q, c, p, "j");
+    if (r == 0)
+        r = bj_query_between(q, c, "j.at", &time, from);
+    bj_query_sql(q, " GROUP BY u.application ORDER BY sum(" CORE
+                    ") DESC, count(*) DESC, 1 LIMIT ");
+    bj_query_int(q, (int64_t)c->worker->conf->max_rows + 1);
+    return r;
+}
+
+static int on_applications(struct bj_call *c)
+{
+    struct bj_query q = {0};
+    struct bj_params p;
+    int r = bj_params_read(c, MASK, &p);
+    if (r == 0)
+        r = make(c, &p, &q);
+    if (r == 0)
+        r = bj_table_reply(c, &q, columns, c->worker->conf->max_rows);
+    bj_query_free(&q);
+    return r;
+}
+
+static const struct bj_page_column shown[] = {
+    {"application", "Application", BJ_SHOW_APPLICATION, false},
+    {"jobs", "Jobs ended", BJ_SHOW_NUMBER, false},
+    {"core_hours", "Core hours", BJ_SHOW_ROUND, false},
+    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
+    {"gpu_hours", "GPU hours", BJ_SHOW_ROUND, false},
+    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
+    {"energy_kwh", "Energy", BJ_SHOW_KWH, false},
+    {NULL, NULL, 0, false},
+};
+
+int bj_applications_page(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_query q = {0};
+    struct bj_page_table table;
+    bool cut = false;
+    int r = make(c, p, &q);
+    bj_page_table_begin(&table, &c->reply->body, shown, "");
+    table.most = SHOWN;
+    if (r == 0)
+        r = bj_table_rows(c, &q, columns,
+                          &(struct bj_output){.cells = &table.cells},
+                          c->worker->conf->max_rows, &cut);
+    bj_page_table_end(&table, "No job has ended in this time.");
+    if (cut || table.rows > SHOWN)
+        bj_local_html(&c->reply->body,
+                      "<p>{There are more applications; the API lists all.}"
+                      "</p>\n");
+    bj_query_free(&q);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_applications[] = {
+    {.path = "/api/v1/applications",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_applications,
+     .help = "What ended jobs used, by application, the largest first.",
+     .params = MASK,
+     .columns = columns},
+    {.path = NULL},
+};

@@ -1,0 +1,316 @@
+/* /api/v1/findings: findings of many jobs. */
+#include "apiserver/v1/findings.h"
+
+#include "apiserver/frame/state.h"
+#include "apiserver/v1/jobs.h"
+#include "apiserver/v1/table.h"
+#include "statsdb/tables/fragment.h"
+
+#include <stdio.h>
+
+enum {
+    WEEK = 7 * 86400,
+    LIMIT_DEFAULT = 100,
+    /* Maximum number of findings that are read and sorted; if there are more,
+       jobs are walked newest first, because many of them have findings. */
+    FEW = 50000,
+    UNTIL_COUNTED = 300 /* in thousandths of the request's time */
+};
+
+struct span {
+    int64_t from, to;
+    uint64_t limit;
+    int64_t at, id; /* job at which the page begins ... */
+    uint64_t shown; /* ... and number of its findings on the previous page */
+    bool continued;
+};
+
+/* Parse "AT.ID.SHOWN", the form of meta.next. */
+static bool read_cursor(struct bj_slice s, struct span *ret)
+{
+    struct bj_slice at, id;
+    uint64_t a, b;
+    if (!bj_slice_field(&s, '.', &at) || !bj_slice_field(&s, '.', &id) ||
+        bj_slice_u64(at, &a) < 0 || bj_slice_u64(id, &b) < 0 ||
+        bj_slice_u64(s, &ret->shown) < 0 || a > INT64_MAX || b > INT64_MAX)
+        return false;
+    ret->at = (int64_t)a;
+    ret->id = (int64_t)b;
+    ret->continued = true;
+    return true;
+}
+
+static int read_span(struct bj_call *c, const struct bj_params *p,
+                     struct span *ret)
+{
+    struct bj_slice cursor = bj_params_text(p, BJ_PARAM_CURSOR);
+    ret->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
+    ret->from =
+        p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : ret->to - WEEK;
+    ret->limit = p->given[BJ_PARAM_LIMIT] ? (uint64_t)p->number[BJ_PARAM_LIMIT]
+                                          : LIMIT_DEFAULT;
+    if (ret->limit > c->worker->conf->max_rows)
+        ret->limit = c->worker->conf->max_rows;
+    if (cursor.n > 0 && !read_cursor(cursor, ret))
+        return bj_call_refuse(
+            c, 400, "The parameter cursor must be a value of meta.next.");
+    return ret->from > ret->to
+               ? bj_call_refuse(c, 400,
+                                "The parameter from must not be later than to.")
+               : 0;
+}
+
+#define WORD(table, column)                                                    \
+    "(SELECT name FROM " table " WHERE id = j." column ")"
+
+#define RUNNING(column)                                                        \
+    "(SELECT " column " FROM running_finding WHERE job = f.job AND rule ="     \
+    " r.name)"
+
+static const struct bj_api_column finding_columns[] = {
+    {"key", BJ_AS_TEXT, 0,
+     WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
+     "Key of the job."},
+    {"jobid", BJ_AS_TEXT, 0, "CAST(j.jobid AS TEXT)", "Its jobid."},
+    {"display_id", BJ_AS_TEXT, 0,
+     "(SELECT " BJ_SQL_DISPLAY_ID("m") " FROM (SELECT 1) AS o LEFT JOIN"
+                                       " job_more AS m ON m.job = j.id)",
+     "Its jobid as users know it, such as 2000_7 of an array."},
+    {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
+    {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
+    {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},
+    {"partition", BJ_AS_TEXT, 0, WORD("partition", "partition"),
+     "Its partition or queue."},
+    {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = j.name)",
+     "Its name."},
+    {"start", BJ_AS_TIME, 0, "j.start", "Started."},
+    {"start_ms", BJ_AS_TIME_MS, 0, "j.start", "The same time in milliseconds."},
+    {"end", BJ_AS_TIME, 0, "j.\"end\"", "Ended."},
+    {"end_ms", BJ_AS_TIME_MS, 0, "j.\"end\"", "The same time in milliseconds."},
+    {"from", BJ_AS_TIME_MS, 0, "coalesce(j.start, nullif(j.submit, 0))",
+     "Start of a link: start_ms, else the time of submission."},
+    {"to", BJ_AS_LINK_END, 0, "j.\"end\"", "End of a link: end_ms, or now."},
+    {"cpus", BJ_AS_INT, 0, "j.cpus", "CPUs allocated."},
+    {"gpus", BJ_AS_INT, 0, "j.gpus", "GPUs allocated."},
+    {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
+    {"severity", BJ_AS_TEXT, 0, "r.severity", "Severity."},
+    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "Description in one sentence."},
+    {"advice", BJ_AS_TEXT, 0, BJ_SQL_ADVICE, "Advice of the site."},
+    {"url", BJ_AS_TEXT, 0, "nullif(r.url, '')", "Page with more, of the site."},
+    {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
+    {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
+    {"since", BJ_AS_TIME, 0, RUNNING("since"),
+     "Of a running job: found without a break since then."},
+    {"since_ms", BJ_AS_TIME_MS, 0, RUNNING("since"),
+     "The same in milliseconds."},
+    {"action", BJ_AS_TEXT, 0,
+     "(SELECT action || ', ' || state FROM running_action WHERE id = (SELECT"
+     " max(id) FROM running_action WHERE job = f.job AND rule = r.name))",
+     "What was done last because of it, and how far that is: warn or cancel; "
+     "dry run, waiting, doing, done or failed."},
+    {.key = NULL},
+};
+
+/* Select only findings with the requested names. */
+static int add_rules(struct bj_query *q, struct bj_call *c,
+                     const struct bj_params *p, const char *without)
+{
+    if (!p->given[BJ_PARAM_FINDING]) {
+        bj_query_sql(q, without);
+        return 0;
+    }
+    bj_query_sql(q, "f.rule");
+    return bj_query_rules(q, c, p);
+}
+
+/* Are there few enough such findings to read them all? */
+static int are_few(struct bj_call *c, const struct bj_params *p,
+                   const struct bj_job_ranges *months, bool *ret)
+{
+    struct bj_query q = {0};
+    struct bj_st *st = NULL;
+    struct bj_reader_row row;
+    unsigned n = 0;
+    bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE (");
+    int r = add_rules(&q, c, p, "1 = 1");
+    bj_query_sql(&q, " OR bj_late(f.job, f.rule, 1000))");
+    bj_job_ranges_put(months, "f.job", &q.b.sql);
+    bj_query_sql(&q, " LIMIT ");
+    bj_query_int(&q, FEW + 1);
+    bj_reader_walk(c->reader, true, UNTIL_COUNTED);
+    if (r == 0)
+        r = bj_query_open(&q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        r = 0;
+        n++;
+    }
+    *ret = n <= FEW && !bj_reader_late(c->reader, &row);
+    bj_query_free(&q);
+    return r;
+}
+
+/* There are few findings on running jobs. */
+#define OPEN                                                                   \
+    " FROM (SELECT DISTINCT job FROM running_finding) AS o CROSS JOIN"         \
+    " job_finding AS f CROSS JOIN job AS j CROSS JOIN finding_rule AS r WHERE" \
+    " f.job = o.job AND j.id = f.job AND r.id = f.rule AND "
+
+/* Walk jobs in order, except for rare findings in an admin's query: then walk
+ * job_finding. */
+static int make_findings(struct bj_call *c, struct bj_query *q,
+                         const struct bj_params *p, struct span *s)
+{
+    bool few = false;
+    struct bj_job_ranges months;
+    int r = read_span(c, p, s);
+    const struct bj_query_time time = {
+        s->from - (int64_t)(c->worker->conf->longest_usec / 1000000), s->to};
+    const bool running =
+        p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING];
+    if (r == 0)
+        r = bj_job_months_find(bj_reader_db(c->reader), time.from, time.to,
+                               s->from, &months, &c->err);
+    if (r == 0 && !running && bj_query_wide(c, p))
+        r = are_few(c, p, &months, &few);
+    bj_query_sql(q, running ? OPEN
+                    : few   ? " FROM job_finding AS f CROSS JOIN job AS j CROSS"
+                              " JOIN finding_rule AS r WHERE j.id = f.job AND"
+                              " r.id = f.rule AND "
+                            : " FROM job AS j CROSS JOIN job_finding AS f CROSS"
+                              " JOIN finding_rule AS r WHERE f.job = j.id AND"
+                              " r.id = f.rule AND ");
+    if (r == 0)
+        r = add_rules(q, c, p, "1 = 1");
+    if (r == 0)
+        r = bj_query_scope(q, c, p, "j");
+    if (r != 0)
+        return r;
+    bj_jobs_with_gpu(q, p);
+    q->months = &months;
+    bj_query_between(q, c, "j.at", &time, s->from);
+    q->months = NULL;
+    bj_job_ranges_put(&months, "f.job", &q->b.sql);
+    bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
+    bj_query_int(q, s->from);
+    bj_query_sql(q, ")");
+    if (p->given[BJ_PARAM_RUNNING])
+        bj_query_sql(q, p->number[BJ_PARAM_RUNNING]
+                            ? " AND j.\"end\" IS NULL"
+                            : " AND j.\"end\" IS NOT NULL");
+    if (s->continued) {
+        bj_query_sql(q, " AND (j.at, j.id) <= (");
+        bj_query_int(q, s->at);
+        bj_query_sql(q, ", ");
+        bj_query_int(q, s->id);
+        bj_query_sql(q, ")");
+    }
+    bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC, r.severity = 'critical'"
+                    " DESC, r.severity = 'warning' DESC, r.name LIMIT ");
+    bj_query_int(q, (int64_t)(s->limit + s->shown) + 1);
+    return 0;
+}
+
+/* --- the list --------------------------------------------------------------
+ */
+
+/* Write rows, and the cursor if there are more. */
+static int write_rows(struct bj_call *c, struct bj_query *q,
+                      const struct span *s, const struct bj_output *out,
+                      char next[BJ_FINDINGS_CURSOR])
+{
+    const char *key[BJ_API_COLUMNS];
+    const unsigned n = bj_table_keys(finding_columns, key);
+    struct bj_st *st = NULL;
+    struct bj_rows rows;
+    int64_t at = s->at, id = s->id;
+    uint64_t shown = 0, skip = s->shown;
+    int r = bj_query_open(q, c->reader, &st, &c->err);
+    if (r < 0)
+        return r;
+    bj_rows_begin(&rows, out, key, n);
+    while ((r = bj_st_row(st, &c->err)) > 0) {
+        const int64_t now_at = bj_st_get_i64(st, (int)n);
+        const int64_t now_id = bj_st_get_i64(st, (int)n + 1);
+        shown = now_at == at && now_id == id ? shown : 0;
+        at = now_at;
+        id = now_id;
+        if (shown < skip && s->continued && at == s->at && id == s->id) {
+            shown++;
+            continue;
+        }
+        if (rows.n == s->limit) {
+            if (s->limit > 0)
+                snprintf(next, BJ_FINDINGS_CURSOR, "%lld.%lld.%llu",
+                         (long long)at, (long long)id,
+                         (unsigned long long)shown);
+            break;
+        }
+        bj_table_row(finding_columns, n, &rows, st);
+        shown++;
+    }
+    bj_rows_end(&rows);
+    return r < 0 ? r : 0;
+}
+
+int bj_findings_list(struct bj_call *c, const struct bj_params *p,
+                     const struct bj_output *out, char next[BJ_FINDINGS_CURSOR])
+{
+    struct span s = {.at = -1, .id = -1};
+    struct bj_query q = {0};
+    *next = '\0';
+    bj_query_sql(&q, "SELECT ");
+    bj_table_select(&q, finding_columns);
+    bj_query_sql(&q, ", j.at, j.id");
+    int r = make_findings(c, &q, p, &s);
+    if (r == 0)
+        r = write_rows(c, &q, &s, out, next);
+    bj_query_free(&q);
+    return r == -EINTR
+               ? bj_call_refuse(
+                     c, 503,
+                     "The search took longer than query.timeout; narrow from "
+                     "and to, or name a user, an account or a finding.")
+               : r;
+}
+
+static int on_findings(struct bj_call *c)
+{
+    struct bj_params p;
+    struct bj_buf found = {0};
+    const bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
+    const struct bj_output out = {
+        .to = &found, .shape = csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS};
+    char more[BJ_FINDINGS_CURSOR + 64];
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r == 0)
+        r = bj_findings_list(c, &p, &out, c->next);
+    if (r == 0 && csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else if (r == 0)
+        bj_call_open(c);
+    if (r == 0)
+        bj_buf_put(&c->reply->body, found.p, found.len);
+    snprintf(more, sizeof(more), ",\"meta\":{\"cut\":%s,\"next\":%s%s%s}",
+             *c->next ? "true" : "false", *c->next ? "\"" : "",
+             *c->next ? c->next : "null", *c->next ? "\"" : "");
+    if (r == 0 && !csv)
+        bj_call_close(c, more);
+    if (r == 0 && csv && *c->next) {
+        bj_call_header(c, "X-Cut", "true");
+        bj_call_header(c, "X-Next-Cursor", c->next);
+    }
+    c->reply->body.failed |= found.failed;
+    bj_buf_free(&found);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_findings[] = {
+    {.path = "/api/v1/findings",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_findings,
+     .help = "Findings of ended jobs, newest first.",
+     .params = BJ_FINDINGS_MASK,
+     .columns = finding_columns},
+    {.path = NULL},
+};

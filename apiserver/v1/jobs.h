@@ -1,0 +1,77 @@
+/* Writes jobs of API v1 as rows. */
+#ifndef BJ_APISERVER_V1_JOBS_H
+#define BJ_APISERVER_V1_JOBS_H
+
+#include "apiserver/frame/column.h"
+#include "apiserver/frame/params.h"
+#include "apiserver/frame/query.h"
+
+enum { BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS };
+_Static_assert(BJ_JOB_COLUMNS <= (int)BJ_ROW_KEYS, "a row has all columns");
+
+/* The columns of bj_job_columns that a request selects, in order, and the SQL
+ * values that they need, each once. */
+struct bj_picked {
+    const char *key[BJ_JOB_COLUMNS];
+    unsigned char at[BJ_JOB_COLUMNS];                   /* in bj_job_columns */
+    unsigned char value[BJ_JOB_COLUMNS][BJ_JOB_VALUES]; /* in sql */
+    unsigned n;
+    const char *sql[BJ_PICKED_VALUES];
+    unsigned values;
+    bool derived; /* some columns are derived */
+};
+
+/* Select the columns named by "fields"; by default those of lists, or all. 0 or
+ * a refusal. */
+int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
+                 struct bj_picked *ret);
+
+/* Begin "SELECT j.at, j.id, VALUES FROM ... WHERE 1". */
+void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
+
+/* Write the current row of a statement of bj_jobs_select. */
+int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
+                struct bj_rows *rows);
+
+/* Return the number in the only column of such a row, or BJ_SQL_NULL. */
+int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st);
+
+/* Parameters of a list of jobs. */
+enum {
+    BJ_JOBS_MASK =
+        BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+        BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+        BJ_BIT(BJ_PARAM_STATE) | BJ_BIT(BJ_PARAM_NODE) | BJ_BIT(BJ_PARAM_NAME) |
+        BJ_BIT(BJ_PARAM_JOB) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_FROM) |
+        BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) | BJ_BIT(BJ_PARAM_ORDER) |
+        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING) |
+        BJ_BIT(BJ_PARAM_GPU) | BJ_BIT(BJ_PARAM_FINDING) | BJ_BIT(BJ_PARAM_SORT)
+};
+
+enum { BJ_CURSOR_BYTES = 48 };
+
+/* The end of a list. */
+struct bj_jobs_end {
+    char next[BJ_CURSOR_BYTES]; /* the cursor of the next page; empty: the list
+                                   is complete */
+    /* The list is incomplete: the time limit ended the search at jobs that
+     * started at this time. */
+    bool partial;
+    int64_t at;
+    int64_t total; /* number of matching jobs, if requested; else negative */
+    bool at_least; /* total is only a lower bound */
+};
+
+/* Write a whole list, without an envelope, with the columns of bj_jobs_pick. 0,
+ * a refusal, or an error of the store. */
+int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
+                 const struct bj_output *out, struct bj_jobs_end *ret);
+
+/* Refuse a partial list, for responses that cannot mark it as partial; 0 if it
+ * is not partial. */
+int bj_jobs_refuse_partial(struct bj_call *c, const struct bj_jobs_end *end);
+
+/* Append the condition " AND ..." for the parameter gpu. */
+void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p);
+
+#endif

@@ -1,0 +1,201 @@
+#include "report/chart/chart.h"
+
+#include "base/amount.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/local.h"
+
+#include <string.h>
+
+enum { DAY = 86400 };
+
+/* --- numbers ---------------------------------------------------------------
+ */
+
+/* The unit of a value in base/amount.h, and the size of its step from one
+ * prefix to the next. */
+static const struct {
+    enum bj_amount_unit unit;
+    double by;
+} chart_units[BJ_CHART_UNITS] = {
+    [BJ_CHART_PLAIN] = {BJ_AMOUNT_PLAIN, 1000},
+    [BJ_CHART_BYTES] = {BJ_AMOUNT_BYTES, 1024},
+    [BJ_CHART_BYTES_PER_SEC] = {BJ_AMOUNT_BYTES_PER_SEC, 1024},
+    [BJ_CHART_PERCENT] = {BJ_AMOUNT_PERCENT, 1000},
+    [BJ_CHART_WATTS] = {BJ_AMOUNT_WATTS, 1000},
+    [BJ_CHART_PER_SEC] = {BJ_AMOUNT_PER_SEC, 1000},
+    [BJ_CHART_HOURS] = {BJ_AMOUNT_HOURS, 1000}};
+
+void bj_chart_amount(struct bj_buf *b, enum bj_chart_unit unit, double v)
+{
+    bj_amount(b, chart_units[unit].unit, v < 0 ? 0 : v);
+}
+
+/* The unit in which round numbers are ticks: 1 GiB, not 1000000000 B. */
+static double scale_of(enum bj_chart_unit unit, double v)
+{
+    double scale = 1;
+    while (v / scale >= chart_units[unit].by)
+        scale *= chart_units[unit].by;
+    return scale;
+}
+
+/* Large numbers need fewer digits after the point. */
+bool bj_chart_number(struct bj_slice text, double *ret)
+{
+    static const struct {
+        unsigned digits;
+        double by;
+    } ways[] = {{6, 1e6}, {3, 1e3}, {0, 1}};
+    int64_t v;
+    int r = -ERANGE;
+    for (unsigned i = 0; r == -ERANGE && i < 3; i++) {
+        r = bj_decimal_i64(text, ways[i].digits, &v);
+        if (r == 0)
+            *ret = (double)v / ways[i].by;
+    }
+    return r == 0;
+}
+
+/* --- values ----------------------------------------------------------------
+ */
+
+bool bj_chart_mean(const struct bj_chart *k, unsigned line, double *mean,
+                   double *highest)
+{
+    unsigned n = 0;
+    double sum = 0;
+    *highest = 0;
+    for (unsigned i = 0; i < k->points; i++) {
+        double v = k->line[line].value[i];
+        if (!bj_chart_known(v))
+            continue;
+        sum += v;
+        n++;
+        *highest = v > *highest ? v : *highest;
+    }
+    *mean = n > 0 ? sum / n : 0;
+    return n > 0;
+}
+
+bool bj_chart_has_values(const struct bj_chart *k)
+{
+    double mean, highest;
+    for (unsigned i = 0; i < k->lines; i++)
+        if (!k->line[i].limit && bj_chart_mean(k, i, &mean, &highest))
+            return true;
+    return false;
+}
+
+static double top_of(const struct bj_chart *k)
+{
+    double top = 0, mean, highest;
+    for (unsigned i = 0; i < k->lines; i++)
+        if (bj_chart_mean(k, i, &mean, &highest) && highest > top)
+            top = highest;
+    return top;
+}
+
+/* The smallest round number that is at least v: 1, 2 or 5 times a power. */
+static double round_up(double v)
+{
+    double power = 1;
+    while (power < v)
+        power *= 10;
+    while (power / 10 >= v)
+        power /= 10;
+    return v <= power / 5 ? power / 5 : v <= power / 2 ? power / 2 : power;
+}
+
+/* --- axes ------------------------------------------------------------------
+ */
+
+struct bj_chart_axis bj_chart_axis(const struct bj_chart *k, unsigned parts)
+{
+    struct bj_chart_axis a;
+    double top = top_of(k), scale = scale_of(k->unit, top);
+    if (k->unit == BJ_CHART_PERCENT && top <= 100)
+        return (struct bj_chart_axis){100, 100.0 / parts};
+    a.tick = top > 0 ? round_up(top / scale / parts) * scale : 1;
+    a.top = a.tick;
+    while (a.top < top * 0.9999)
+        a.top += a.tick;
+    return a;
+}
+
+int64_t bj_chart_span(const struct bj_chart *k)
+{
+    return k->points > 1 ? (int64_t)(k->points - 1) * k->step : 1;
+}
+
+void bj_chart_put_time_tick(struct bj_buf *b, int64_t sec, int64_t tick)
+{
+    if (tick >= DAY)
+        bj_buf_printf(b, "%lld d", (long long)(sec / DAY));
+    else if (tick >= 3600)
+        bj_buf_printf(b, "%lld h", (long long)(sec / 3600));
+    else if (tick >= 60)
+        bj_buf_printf(b, "%lld min", (long long)(sec / 60));
+    else
+        bj_buf_printf(b, "%lld s", (long long)sec);
+}
+
+int64_t bj_chart_time_tick(int64_t span, unsigned most)
+{
+    static const int64_t ticks[] = {
+        1,       2,        5,        10,       15,        30,       60,
+        120,     300,      600,      900,      1200,      1800,     3600,
+        7200,    10800,    21600,    43200,    DAY,       2 * DAY,  5 * DAY,
+        7 * DAY, 14 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY};
+    unsigned i = 0;
+    while (i + 1 < sizeof(ticks) / sizeof(ticks[0]) &&
+           span / ticks[i] > (int64_t)most)
+        i++;
+    return ticks[i];
+}
+
+/* --- the summary -----------------------------------------------------------
+ */
+
+/* "CPUs used: 3.2 on average, at most 7.9. CPUs allocated: 8." */
+static void put_days(struct bj_buf *b, const struct bj_chart *k, unsigned line)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < k->points; i++)
+        if (bj_chart_known(k->line[line].value[i]))
+            sum += k->line[line].value[i];
+    bj_chart_amount(b, k->unit, sum);
+    bj_local_str(b, " {in all}");
+}
+
+static void put_line(struct bj_buf *b, const struct bj_chart *k, unsigned line,
+                     double mean, double highest)
+{
+    if (k->kind == BJ_CHART_DAYS) {
+        put_days(b, k, line);
+    } else if (k->line[line].limit) {
+        bj_chart_amount(b, k->unit, highest);
+    } else if (highest <= 0) {
+        bj_local_str(b, "{always 0}");
+    } else {
+        bj_chart_amount(b, k->unit, mean);
+        bj_local_str(b, " {on average, at most} ");
+        bj_chart_amount(b, k->unit, highest);
+    }
+}
+
+void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k)
+{
+    double mean, highest;
+    bool any = false;
+    for (unsigned i = 0; i < k->lines; i++) {
+        if (!bj_chart_mean(k, i, &mean, &highest))
+            continue;
+        bj_buf_str(b, any ? " " : "");
+        any = true;
+        bj_buf_str(b, k->line[i].name);
+        bj_buf_str(b, ": ");
+        put_line(b, k, i, mean, highest);
+        bj_buf_str(b, ".");
+    }
+}

@@ -1,0 +1,257 @@
+#include "report/form/json.h"
+
+#include "base/json.h"
+#include "report/form/value.h"
+#include "report/model/fields.h"
+#include "statsdb/job/job_column.h"
+#include "statsdb/job/job_json.h"
+
+#include <string.h>
+
+static const void *field_at(const void *base, const struct bj_report_field *f)
+{
+    return (const char *)base + f->off;
+}
+
+/* The kind of numbers in figures and spreads depends on the unit. */
+static enum bj_value_kind kind_of(const struct bj_report_field *f,
+                                  struct bj_slice unit)
+{
+    return f->kind == BJ_AS_MICRO && unit.n > 0 ? bj_figure_kind(unit)
+                                                : f->kind;
+}
+
+/* --- writing ---------------------------------------------------------------
+ */
+
+static void put_object(struct bj_buf *out, const struct bj_report_field *fields,
+                       const void *base, struct bj_slice unit)
+{
+    for (const struct bj_report_field *f = fields; f->name; f++) {
+        struct bj_job_value v = {.known = true};
+        if (f->kind == BJ_AS_TEXT) {
+            memcpy(&v.text, field_at(base, f), sizeof(v.text));
+            v.known = v.text.p != NULL;
+        } else {
+            memcpy(&v.number, field_at(base, f), sizeof(v.number));
+            v.known = v.number != BJ_SQL_NULL;
+        }
+        const struct bj_job_column c = {.kind = kind_of(f, unit)};
+        bj_buf_printf(out, "%c\"%s\":", f == fields ? '{' : ',', f->name);
+        bj_acct_json(out, &c, &v);
+    }
+    bj_buf_str(out, "}");
+}
+
+static void put_array(struct bj_buf *out, const char *name,
+                      const struct bj_report_field *fields, const void *rows,
+                      size_t n, size_t size)
+{
+    bj_buf_printf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < n; i++) {
+        bj_buf_str(out, i ? ",\n" : "\n");
+        put_object(out, fields, (const char *)rows + i * size,
+                   (struct bj_slice){0});
+    }
+    bj_buf_str(out, "]");
+}
+
+static void put_job(const struct bj_report *r, struct bj_buf *out)
+{
+    const struct bj_job_column *const *column = bj_report_columns();
+    for (unsigned i = 0; i < BJ_REPORT_COLUMN_COUNT; i++) {
+        bj_buf_printf(out, "%s\"%s\":", i ? "," : "", column[i]->name);
+        bj_acct_json(out, column[i], &r->job[i]);
+    }
+    bool unlimited = bj_report_number(r, BJ_REPORT_LIMIT) == INT64_MAX;
+    bj_buf_printf(out, ",\"time_limit_unlimited\":%s,\"interactive\":%s",
+                  unlimited ? "true" : "false",
+                  r->interactive ? "true" : "false");
+}
+
+static void put_figures(const struct bj_report *r, struct bj_buf *out)
+{
+    for (unsigned i = 0; i < BJ_FIGURES; i++) {
+        bj_buf_str(out, i ? ",\n" : "\n");
+        put_object(out, bj_figure_fields, &r->figure[i], r->figure[i].unit);
+    }
+}
+
+static void put_spreads(const struct bj_report *r, struct bj_buf *out)
+{
+    const struct bj_report_array *a = &r->array;
+    if (a->tasks == 0) {
+        bj_buf_str(out, "null");
+        return;
+    }
+    put_object(out, bj_array_fields, a, (struct bj_slice){0});
+    out->len -= out->len > 0; /* remove the closing brace, to add a member */
+    bj_buf_str(out, ",\"spread\":[");
+    for (unsigned i = 0; i < BJ_SPREADS; i++) {
+        bj_buf_str(out, i ? "," : "");
+        put_object(out, bj_spread_fields, &a->spread[i], a->spread[i].value);
+    }
+    bj_buf_str(out, "]}");
+}
+
+void bj_report_write(const struct bj_report *r, struct bj_buf *out)
+{
+    bj_buf_str(out, "{\"verdict\":");
+    put_object(out, bj_verdict_fields, &r->verdict, (struct bj_slice){0});
+    bj_buf_str(out, ",\n\"job\":{");
+    put_job(r, out);
+    bj_buf_str(out, "},\n\"figures\":[");
+    put_figures(r, out);
+    bj_buf_str(out, "]");
+    put_array(out, "findings", bj_finding_fields, r->finding, r->findings,
+              sizeof(*r->finding));
+    put_array(out, "warnings", bj_warning_fields, r->warning, r->warnings,
+              sizeof(*r->warning));
+    put_array(out, "advice", bj_advice_fields, r->advice, r->advices,
+              sizeof(*r->advice));
+    bj_buf_str(out, ",\n\"next\":");
+    if (r->next.options.n > 0)
+        put_object(out, bj_next_fields, &r->next, (struct bj_slice){0});
+    else
+        bj_buf_str(out, "null");
+    put_array(out, "nodes", bj_node_fields, r->node, r->nodes,
+              sizeof(*r->node));
+    put_array(out, "gpus", bj_gpu_fields, r->gpu, r->gpus, sizeof(*r->gpu));
+    bj_buf_str(out, ",\n\"array\":");
+    put_spreads(r, out);
+    bj_buf_str(out, "}");
+}
+
+/* --- reading ---------------------------------------------------------------
+ */
+
+struct parser {
+    struct bj_report *r;
+    struct bj_err *err;
+};
+
+static int wrong(struct parser *p, const char *name)
+{
+    return bj_err_set(p->err, -EBADMSG, "report: %s has another type", name);
+}
+
+static int get_object(struct parser *p, const struct bj_json *v,
+                      const struct bj_report_field *fields, void *base,
+                      struct bj_slice unit)
+{
+    for (const struct bj_report_field *f = fields; f->name; f++) {
+        struct bj_job_value got;
+        enum bj_value_kind kind = kind_of(f, unit);
+        if (bj_job_value_json(kind, bj_json_get(v, f->name), &got) < 0)
+            return wrong(p, f->name);
+        int64_t number = got.known ? got.number : BJ_SQL_NULL;
+        if (got.known && f->kind == BJ_AS_TEXT)
+            got.text = bj_arena_copy(&p->r->arena, got.text);
+        if (f->kind == BJ_AS_TEXT)
+            memcpy((char *)base + f->off, &got.text, sizeof(got.text));
+        else
+            memcpy((char *)base + f->off, &number, sizeof(number));
+    }
+    return 0;
+}
+
+static int get_array(struct parser *p, const struct bj_json *v,
+                     const struct bj_report_field *fields, void **ret,
+                     size_t *ret_n, size_t size)
+{
+    size_t n = bj_json_len(v);
+    char *rows = bj_arena_alloc(&p->r->arena, n * size);
+    int r = rows ? 0 : bj_err_set(p->err, -ENOMEM, "report");
+    BJ_JSON_EACH(row, v)
+    if (r == 0)
+        r = get_object(p, row, fields, rows + size * (*ret_n)++,
+                       (struct bj_slice){0});
+    *ret = rows;
+    return r;
+}
+
+static int get_job(struct parser *p, const struct bj_json *v)
+{
+    const struct bj_job_column *const *column = bj_report_columns();
+    bool yes = false;
+    for (unsigned i = 0; i < BJ_REPORT_COLUMN_COUNT; i++) {
+        struct bj_job_value *to = &p->r->job[i];
+        if (bj_job_value_json(column[i]->kind, bj_json_get(v, column[i]->name),
+                              to) < 0)
+            return wrong(p, column[i]->name);
+        if (to->known && to->text.p)
+            to->text = bj_arena_copy(&p->r->arena, to->text);
+    }
+    if (bj_json_bool(bj_json_get(v, "time_limit_unlimited"), &yes) == 0 && yes)
+        p->r->job[BJ_REPORT_LIMIT] =
+            (struct bj_job_value){.known = true, .number = INT64_MAX};
+    yes = false;
+    p->r->interactive =
+        bj_json_bool(bj_json_get(v, "interactive"), &yes) == 0 && yes;
+    return 0;
+}
+
+static int get_figures(struct parser *p, const struct bj_json *v)
+{
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < BJ_FIGURES; i++) {
+        const struct bj_json *row = bj_json_at(v, i);
+        r = get_object(p, row, bj_figure_fields, &p->r->figure[i],
+                       bj_json_text(bj_json_get(row, "unit")));
+    }
+    return r;
+}
+
+static int get_spreads(struct parser *p, const struct bj_json *v)
+{
+    struct bj_report_array *a = &p->r->array;
+    if (!v || bj_json_is_null(v))
+        return 0;
+    int r = get_object(p, v, bj_array_fields, a, (struct bj_slice){0});
+    for (unsigned i = 0; r == 0 && i < BJ_SPREADS; i++) {
+        const struct bj_json *row = bj_json_at(bj_json_get(v, "spread"), i);
+        r = get_object(p, row, bj_spread_fields, &a->spread[i],
+                       bj_json_text(bj_json_get(row, "value")));
+    }
+    return r;
+}
+
+int bj_report_parse(const struct bj_json *v, struct bj_report *ret,
+                    struct bj_err *err)
+{
+    *ret = (struct bj_report){.interactive = false};
+    struct parser p = {ret, err};
+    if (bj_json_kind(bj_json_get(v, "job")) != BJ_JSON_OBJECT)
+        return bj_err_set(err, -EBADMSG, "report: it has no job");
+    int r = get_object(&p, bj_json_get(v, "verdict"), bj_verdict_fields,
+                       &ret->verdict, (struct bj_slice){0});
+    if (r == 0)
+        r = get_job(&p, bj_json_get(v, "job"));
+    if (r == 0)
+        r = get_figures(&p, bj_json_get(v, "figures"));
+    if (r == 0)
+        r = get_array(&p, bj_json_get(v, "findings"), bj_finding_fields,
+                      (void **)&ret->finding, &ret->findings,
+                      sizeof(*ret->finding));
+    if (r == 0)
+        r = get_array(&p, bj_json_get(v, "warnings"), bj_warning_fields,
+                      (void **)&ret->warning, &ret->warnings,
+                      sizeof(*ret->warning));
+    if (r == 0)
+        r = get_array(&p, bj_json_get(v, "advice"), bj_advice_fields,
+                      (void **)&ret->advice, &ret->advices,
+                      sizeof(*ret->advice));
+    const struct bj_json *next = bj_json_get(v, "next");
+    if (r == 0 && next && !bj_json_is_null(next))
+        r = get_object(&p, next, bj_next_fields, &ret->next,
+                       (struct bj_slice){0});
+    if (r == 0)
+        r = get_array(&p, bj_json_get(v, "nodes"), bj_node_fields,
+                      (void **)&ret->node, &ret->nodes, sizeof(*ret->node));
+    if (r == 0)
+        r = get_array(&p, bj_json_get(v, "gpus"), bj_gpu_fields,
+                      (void **)&ret->gpu, &ret->gpus, sizeof(*ret->gpu));
+    if (r == 0)
+        r = get_spreads(&p, bj_json_get(v, "array"));
+    return r == 0 && ret->arena.failed ? bj_err_set(err, -ENOMEM, "report") : r;
+}

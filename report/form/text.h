@@ -1,0 +1,16 @@
+/* A report as text for a terminal of 80 columns. */
+#ifndef BJ_REPORT_FORM_TEXT_H
+#define BJ_REPORT_FORM_TEXT_H
+
+#include "base/buf.h"
+#include "report/model/report.h"
+
+struct bj_report_style {
+    bool colour;
+    bool ascii; /* meters of ASCII characters */
+};
+
+void bj_report_print(const struct bj_report *r,
+                     const struct bj_report_style *style, struct bj_buf *out);
+
+#endif

@@ -1,0 +1,396 @@
+#include "report/job/read.h"
+
+#include "report/job/figures.h"
+#include "report/job/verdict.h"
+#include "report/model/catalogue.h"
+#include "report/model/sentence.h"
+#include "report/model/show.h"
+#include "report/model/spread.h"
+#include "report/request/advice.h"
+#include "statsdb/derive/price.h"
+#include "statsdb/job/job_column.h"
+#include "statsdb/running/escalation.h"
+#include "statsdb/tables/fragment.h"
+
+#include <stdlib.h>
+
+/* --- rows ------------------------------------------------------------------
+ */
+
+/* Receives a row of a statement. */
+typedef void take_fn(struct bj_report *r, struct bj_st *st, void *row);
+
+struct rows {
+    void **v; /* in the arena */
+    size_t *n, size;
+    take_fn *take;
+};
+
+static int load_rows(struct bj_db *db, const char *sql, int64_t job,
+                     struct bj_report *r, const struct rows *rows,
+                     struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    size_t cap = 0;
+    char *v = NULL;
+    int code = bj_db_prepare(db, sql, &st, err);
+    if (code < 0)
+        return code;
+    bj_st_bind_i64(st, 1, job);
+    while ((code = bj_st_row(st, err)) > 0) {
+        if (*rows->n == cap) {
+            char *more = bj_arena_alloc(&r->arena, 2 * (cap + 8) * rows->size);
+            if (!more)
+                break;
+            if (*rows->n > 0)
+                memcpy(more, v, *rows->n * rows->size);
+            v = more;
+            cap = 2 * (cap + 8);
+        }
+        rows->take(r, st, v + rows->size * (*rows->n)++);
+    }
+    bj_st_finalize(st);
+    *rows->v = v;
+    return r->arena.failed ? bj_err_set(err, -ENOMEM, "report") : code;
+}
+
+static struct bj_slice copy(struct bj_report *r, struct bj_st *st, int col)
+{
+    struct bj_slice s = bj_st_get_text(st, col);
+    return s.p ? bj_arena_copy(&r->arena, s) : s;
+}
+
+/* --- the job ---------------------------------------------------------------
+ */
+
+static int read_job(struct bj_db *db, int64_t job, struct bj_report *r,
+                    struct bj_err *err)
+{
+    struct bj_job_read *read = NULL;
+    int code = bj_job_read_new(db, bj_report_columns(), BJ_REPORT_COLUMN_COUNT,
+                               &read, err);
+    if (code == 0)
+        code = bj_job_read_row(read, job, err);
+    for (unsigned i = 0; code > 0 && i < BJ_REPORT_COLUMN_COUNT; i++) {
+        struct bj_job_value *v = &r->job[i];
+        int e = bj_job_read_value(read, i, v, err);
+        if (v->known && v->text.p)
+            v->text = bj_arena_copy(&r->arena, v->text);
+        code = e < 0 ? e : 1;
+    }
+    bj_job_read_free(read);
+    return code > 0 && r->arena.failed ? bj_err_set(err, -ENOMEM, "report")
+                                       : code;
+}
+
+/* Is the job interactive?  Its CPUs may be idle while its user thinks. */
+static int read_interactive(struct bj_db *db, int64_t job, struct bj_report *r,
+                            struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    const struct bj_slice name = bj_report_text(r, BJ_REPORT_NAME);
+    int code = bj_db_prepare(db, "SELECT " BJ_SQL_INTERACTIVE("?1"), &st, err);
+    if (code < 0)
+        return code;
+    bj_st_bind_i64(st, 1, job);
+    code = bj_st_row(st, err);
+    r->interactive = (code > 0 && bj_st_get_i64(st, 0) > 0) ||
+                     bj_slice_starts(name, BJ_SLICE("interactive")) ||
+                     bj_slice_starts(name, BJ_SLICE("sys/dashboard/"));
+    bj_st_finalize(st);
+    return code < 0 ? code : 0;
+}
+
+/* Earlier runs like this one, among the last 500 jobs of the owner; state 4 is
+ * BJ_STATE_COMPLETED. */
+static const char usual_sql[] =
+    "SELECT o.elapsed FROM (SELECT * FROM job WHERE \"user\" = (SELECT"
+    " \"user\" FROM job WHERE id = ?1) AND at < (SELECT at FROM job WHERE id ="
+    " ?1) ORDER BY at DESC LIMIT 500) AS o JOIN job AS j ON j.cluster ="
+    " o.cluster AND j.name = o.name AND j.cpus = o.cpus AND"
+    " coalesce(j.nodes, 0) = coalesce(o.nodes, 0) AND coalesce(j.gpus, 0) ="
+    " coalesce(o.gpus, 0) AND coalesce(j.account, 0) = coalesce(o.account, 0)"
+    " AND coalesce(j.partition, 0) = coalesce(o.partition, 0) AND j.state ="
+    " o.state LEFT JOIN job_use AS u ON u.job = j.id LEFT JOIN job_use AS p ON"
+    " p.job = o.id WHERE j.id = ?1 AND j.state = 4 AND j.array_job_id IS NULL"
+    " AND o.array_job_id IS NULL AND coalesce(u.application, 0) ="
+    " coalesce(p.application, 0) AND o.elapsed > 0 AND"
+    " coalesce(o.suspended, 0) = 0 ORDER BY o.at DESC LIMIT 10";
+
+enum { USUAL_RUNS = 10 };
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int read_usual(struct bj_db *db, int64_t job, struct bj_report *r,
+                      struct bj_err *err)
+{
+    struct bj_st *st = NULL;
+    int64_t v[USUAL_RUNS];
+    size_t n = 0;
+    int code = bj_db_prepare(db, usual_sql, &st, err);
+    if (code < 0)
+        return code;
+    bj_st_bind_i64(st, 1, job);
+    while ((code = bj_st_row(st, err)) > 0)
+        if (n < USUAL_RUNS)
+            v[n++] = bj_st_get_i64(st, 0);
+    bj_st_finalize(st);
+    if (n > 0) {
+        qsort(v, n, sizeof(*v), by_number);
+        r->usual = (struct bj_report_usual){
+            (int64_t)n, v[(n - 1) / 2] + (v[n / 2] - v[(n - 1) / 2]) / 2};
+    }
+    return code;
+}
+
+/* --- nodes and GPUs --------------------------------------------------------
+ */
+
+#define RECORDS                                                                \
+    " FROM node_record AS n JOIN job AS j ON " BJ_SQL_RECORD_OF(               \
+        "n", "j") " JOIN host AS h ON h.id = n.host"
+
+#define OF_JOB " WHERE j.id = ?1"
+
+static const char nodes_sql[] =
+    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"
+    " n.cpus, " BJ_SQL_RECORD_CPU ", " BJ_SQL_RECORD_CPU
+    " / nullif(n.cpus * j.elapsed, 0),"
+    " coalesce(nullif(n.memory_held_peak_bytes, 0),"
+    " nullif(n.memory_charged_peak_bytes, 0)),"
+    " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
+    " record = n.id), n.memory_charged_peak_bytes, NULL, NULL, NULL, "
+    "'nodes'" RECORDS OF_JOB " ORDER BY 1";
+
+/* What the nodes of a running job used in the last minutes. */
+static const char running_nodes_sql[] =
+    "SELECT p.node, p.cpus, NULL, p.cpus_milli * 1000 / nullif(p.cpus, 0),"
+    " p.memory_bytes, p.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM"
+    " job_part WHERE job = p.job AND node = p.node AND gpu != ''), NULL,"
+    " p.cpus_milli * 1000, p.upto, p.idle_since, 'prometheus' FROM job_part AS "
+    "p"
+    " WHERE p.job = ?1 AND p.gpu = '' ORDER BY 1";
+
+/* What the nodes of an ended job used in its run, of which only Prometheus has
+ * samples. */
+#define OF_RUN                                                                 \
+    " FROM job_part AS p JOIN job AS j ON j.id = p.job AND j.\"end\" = p.upto" \
+    " WHERE p.job = ?1 AND p.gpu "
+static const char sampled_nodes_sql[] =
+    "SELECT p.node, p.cpus, p.cpus_milli * 1000 * (p.upto - p.since),"
+    " p.cpus_milli * 1000 / nullif(p.cpus, 0), p.memory_bytes,"
+    " p.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM job_part WHERE job"
+    " = p.job AND node = p.node AND gpu != ''), NULL, NULL, NULL, NULL,"
+    " 'prometheus'" OF_RUN "= '' ORDER BY 1";
+
+static void take_node(struct bj_report *r, struct bj_st *st, void *row)
+{
+    *(struct bj_report_node *)row = (struct bj_report_node){
+        copy(r, st, 0),       bj_st_get_i64(st, 1),  bj_st_get_i64(st, 2),
+        bj_st_get_i64(st, 3), bj_st_get_i64(st, 4),  bj_st_get_i64(st, 5),
+        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7),  bj_st_get_i64(st, 8),
+        bj_st_get_i64(st, 9), bj_st_get_i64(st, 10), copy(r, st, 11)};
+}
+
+static const char gpus_sql[] =
+    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"
+    " g.gpu, g.\"index\","
+    " (SELECT text FROM word WHERE id = g.model), g.held_usec, g.idle_usec,"
+    " coalesce(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
+    " nullif(g.held_usec, 0)), g.memory_peak_bytes, NULL, 'nodes'" RECORDS
+    " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
+    " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";
+
+static const char running_gpus_sql[] =
+    "SELECT p.node, p.gpu, p.\"index\", NULL, NULL, NULL, p.busy_ppm,"
+    " p.memory_bytes, p.idle_since, 'prometheus' FROM job_part AS p WHERE p.job"
+    " = ?1 AND p.gpu != '' ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu";
+
+static const char sampled_gpus_sql[] =
+    "SELECT p.node, p.gpu, p.\"index\", NULL, NULL, NULL, p.busy_ppm,"
+    " p.memory_bytes, NULL, 'prometheus'" OF_RUN
+    "!= '' ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu";
+
+static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
+{
+    *(struct bj_report_gpu *)row = (struct bj_report_gpu){
+        copy(r, st, 0),       copy(r, st, 1),       copy(r, st, 2),
+        copy(r, st, 3),       bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
+        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7), bj_st_get_i64(st, 8),
+        copy(r, st, 9)};
+}
+
+/* --- findings --------------------------------------------------------------
+ */
+
+#define WORST                                                                  \
+    " ORDER BY r.severity = 'critical' DESC, r.severity = 'warning' DESC, "
+
+static const char findings_sql[] =
+    "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
+    ", nullif(r.url, ''), r.condition, NULL, CAST(f.value AS INTEGER), NULL"
+    " FROM job_finding AS f JOIN"
+    " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
+
+/* Findings on the tasks of an array, with the values of the last task. */
+static const char array_findings_sql[] =
+    "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
+    ", nullif(r.url, ''), r.condition, n.tasks, NULL, " BJ_SQL_DISPLAY_ID(
+        "m") " FROM (SELECT o.rule AS rule, max(o.job) AS job, count(*) AS "
+             "tasks FROM job AS j JOIN job_finding AS o"
+             " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS
+             " GROUP BY o.rule) AS n JOIN"
+             " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN "
+             "finding_rule"
+             " AS r ON r.id = n.rule JOIN job AS j ON j.id = n.job LEFT JOIN "
+             "job_more"
+             " AS m ON m.job = n.job" WORST "n.tasks DESC, r.id";
+
+/* "19 of 20 tasks, such as 2000_20: ..." */
+static struct bj_slice text_of_tasks(struct bj_report *r,
+                                     const struct bj_report_finding *f,
+                                     struct bj_slice example)
+{
+    const bool one = f->tasks == 1;
+    struct bj_buf value[4] = {{0}, {0}, {0}, {0}};
+    struct bj_buf *v = value;
+    if (!one) {
+        bj_show_number(v++, f->tasks);
+        bj_show_number(v++, r->array.tasks);
+    }
+    bj_buf_slice(v++, example);
+    bj_buf_slice(v++, f->text);
+    struct bj_slice ret =
+        bj_sentence_text(r, one ? BJ_SENTENCE_TASK_HAS : BJ_SENTENCE_TASKS_HAVE,
+                         value, (unsigned)(v - value));
+    for (int i = 0; i < 4; i++) {
+        r->arena.failed |= value[i].failed;
+        bj_buf_free(&value[i]);
+    }
+    return ret;
+}
+
+static void take_finding(struct bj_report *r, struct bj_st *st, void *row)
+{
+    struct bj_report_finding *f = row;
+    *f = (struct bj_report_finding){copy(r, st, 0),       copy(r, st, 1),
+                                    copy(r, st, 2),       copy(r, st, 3),
+                                    copy(r, st, 4),       copy(r, st, 5),
+                                    bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
+    if (f->tasks != BJ_SQL_NULL)
+        f->text = text_of_tasks(r, f, bj_st_get_text(st, 8));
+}
+
+/* --- warnings --------------------------------------------------------------
+ */
+
+static const char warnings_sql[] =
+    "SELECT at, rule, action, state, detail FROM running_action WHERE job = ?1"
+    " ORDER BY at, id";
+
+static const enum bj_sentence warning_sentences[2][BJ_ACTION_STATES] = {
+    {[BJ_ACTION_DRY] = BJ_SENTENCE_WARN_DRY,
+     [BJ_ACTION_WAITING] = BJ_SENTENCE_WARN_WAITS,
+     [BJ_ACTION_DOING] = BJ_SENTENCE_WARN_WAITS,
+     [BJ_ACTION_DONE] = BJ_SENTENCE_WARN_DONE,
+     [BJ_ACTION_FAILED] = BJ_SENTENCE_WARN_FAILED},
+    {[BJ_ACTION_DRY] = BJ_SENTENCE_CANCEL_DRY,
+     [BJ_ACTION_WAITING] = BJ_SENTENCE_CANCEL_RUNS,
+     [BJ_ACTION_DOING] = BJ_SENTENCE_CANCEL_RUNS,
+     [BJ_ACTION_DONE] = BJ_SENTENCE_CANCEL_DONE,
+     [BJ_ACTION_FAILED] = BJ_SENTENCE_CANCEL_FAILED},
+};
+
+static struct bj_slice warning_text(struct bj_report *r,
+                                    const struct bj_report_warning *w)
+{
+    struct bj_buf value[2] = {{0}, {0}};
+    bool cancel = bj_slice_eq(w->action, BJ_SLICE("cancel"));
+    bj_buf_slice(&value[0], w->finding);
+    bj_buf_slice(&value[1], w->detail);
+    struct bj_slice ret = bj_sentence_text(
+        r, warning_sentences[cancel][bj_action_state(w->state)], value, 2);
+    for (int i = 0; i < 2; i++) {
+        r->arena.failed |= value[i].failed;
+        bj_buf_free(&value[i]);
+    }
+    return ret;
+}
+
+static void take_warning(struct bj_report *r, struct bj_st *st, void *row)
+{
+    struct bj_report_warning *w = row;
+    *w = (struct bj_report_warning){.at = bj_st_get_i64(st, 0),
+                                    .finding = copy(r, st, 1),
+                                    .action = copy(r, st, 2),
+                                    .state = copy(r, st, 3),
+                                    .detail = copy(r, st, 4)};
+    w->text = warning_text(r, w);
+}
+
+/* --- all -------------------------------------------------------------------
+ */
+
+static int read_rows(struct bj_db *db, int64_t job, struct bj_report *r,
+                     struct bj_err *err)
+{
+    const bool array = r->array.tasks > 1,
+               runs = bj_report_is(r, BJ_REPORT_STATE, "running");
+    const struct rows nodes = {(void **)&r->node, &r->nodes, sizeof(*r->node),
+                               take_node},
+                      gpus = {(void **)&r->gpu, &r->gpus, sizeof(*r->gpu),
+                              take_gpu},
+                      warnings = {(void **)&r->warning, &r->warnings,
+                                  sizeof(*r->warning), take_warning},
+                      findings = {(void **)&r->finding, &r->findings,
+                                  sizeof(*r->finding), take_finding};
+    int code = load_rows(db, runs ? running_nodes_sql : nodes_sql, job, r,
+                         &nodes, err);
+    if (code == 0)
+        code = load_rows(db, runs ? running_gpus_sql : gpus_sql, job, r, &gpus,
+                         err);
+    if (code == 0 && !runs && r->nodes == 0 && r->gpus == 0)
+        code = load_rows(db, sampled_nodes_sql, job, r, &nodes, err);
+    if (code == 0 && !runs && !bj_report_has_records(r) && r->gpus == 0)
+        code = load_rows(db, sampled_gpus_sql, job, r, &gpus, err);
+    if (code == 0)
+        code = load_rows(db, array ? array_findings_sql : findings_sql, job, r,
+                         &findings, err);
+    if (code == 0)
+        code = load_rows(db, warnings_sql, job, r, &warnings, err);
+    return code;
+}
+
+int bj_report_read(struct bj_db *db, int64_t job, struct bj_report *ret,
+                   struct bj_err *err)
+{
+    *ret = (struct bj_report){.interactive = false};
+    struct bj_report_known known = {.tasks = 0};
+    struct bj_prices prices;
+    int code = read_job(db, job, ret, err);
+    if (code <= 0)
+        return code;
+    code = bj_catalogue_use(db, ret, err);
+    if (code == 0)
+        code = read_interactive(db, job, ret, err);
+    if (code == 0 && bj_report_number(ret, BJ_REPORT_ARRAY) != BJ_SQL_NULL)
+        code = bj_report_spread(db, job, ret, &known, err);
+    if (code == 0)
+        code = read_usual(db, job, ret, err);
+    if (code == 0)
+        code = read_rows(db, job, ret, err);
+    if (code < 0)
+        return code;
+    bj_report_figures(ret);
+    code = bj_prices_read(db, &prices, err);
+    if (code < 0)
+        return code;
+    bj_report_order(ret, &prices);
+    bj_report_advise(ret, &known);
+    bj_report_judge(ret);
+    return ret->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 1;
+}

@@ -1,0 +1,49 @@
+/* Formats stored values for people, in all forms; base/amount.h has the format
+ * of numbers. */
+#ifndef BJ_REPORT_MODEL_SHOW_H
+#define BJ_REPORT_MODEL_SHOW_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+/* All print "-" for BJ_SQL_NULL. */
+void bj_show_seconds(struct bj_buf *b, int64_t sec); /* 1-02:03:04 */
+void bj_show_bytes(struct bj_buf *b, int64_t bytes); /* 1.5 GiB */
+void bj_show_percent(struct bj_buf *b, int64_t ppm); /* 34.4 % */
+void bj_show_energy(struct bj_buf *b, int64_t uj);   /* 1.5 kWh, 0.3 Wh */
+void bj_show_grams(struct bj_buf *b, int64_t ug);    /* 12 g, 1.2 kg */
+void bj_show_hours(struct bj_buf *b, int64_t usec);  /* 12.3: seconds / 3600 */
+void bj_show_millionths(struct bj_buf *b, int64_t micro);  /* 1.5 */
+void bj_show_gib_hours(struct bj_buf *b, int64_t mib_sec); /* 12.3 */
+void bj_show_number(struct bj_buf *b, int64_t v);          /* exact: 12,890 */
+
+/* Append a time in the reader's time zone, bj_tz_used(): 2026-11-20 15:04:05.
+ * A form that shows times also appends the zone, once: "Times are those of the
+ * time zone Europe/Paris." */
+void bj_show_time(struct bj_buf *b, int64_t sec);
+void bj_show_zone(struct bj_buf *b);
+
+/* Append money: 1,012.34 EUR; below 0.01 with up to six digits.  currency may
+ * be empty. */
+struct bj_slice;
+void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency);
+
+/* Append the name of a GPU, as findings have it: "g002: GPU 3"; "GPU 3" if node
+ * is empty.  index is the number on the node; if it is empty, gpu is the
+ * number, or the whole id takes the place of "GPU 3". */
+void bj_show_gpu(struct bj_buf *b, struct bj_slice node, struct bj_slice index,
+                 struct bj_slice gpu);
+
+/* Append a value of a figure, by its unit: "seconds", "bytes", "joules",
+ * "grams", or a currency. */
+void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v);
+
+/* Append such a value, escaped for HTML. */
+void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v);
+
+/* Append a sentence for HTML; options, such as --mem-per-cpu=3G, are of class
+ * "option", so that no line ends within them. */
+void bj_show_advice_html(struct bj_buf *b, struct bj_slice text);
+
+#endif

@@ -1,0 +1,221 @@
+#include "report/period/period.h"
+
+#include "report/period/period_day.h"
+
+#include "base/hash.h"
+#include "statsdb/tables/best.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MICRO = 1000000, SLOTS = 1 << 16 };
+
+const struct bj_period_group bj_period_groups[BJ_PERIOD_BYS] = {
+    [BJ_PERIOD_BY_ACCOUNT] = {"account", "accounts", "Accounts", "(none)"},
+    [BJ_PERIOD_BY_USER] = {"user", "users", "Users", "(none)"},
+    [BJ_PERIOD_BY_APPLICATION] = {"application", "applications", "Applications",
+                                  "not recognised"}};
+
+void bj_period_free(struct bj_period *p)
+{
+    bj_arena_free(&p->arena);
+    free(p->group);
+    free(p->slot);
+    *p = (struct bj_period){.groups = 0};
+}
+
+/* --- sums ------------------------------------------------------------------
+ */
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return bj_best_ratio(a, b, 1);
+}
+
+static void count(struct bj_period_sums *s, struct bj_slice state)
+{
+    const struct {
+        const char *state;
+        int64_t *to;
+    } states[] = {{"completed", &s->completed},
+                  {"failed", &s->failed},
+                  {"node_fail", &s->failed},
+                  {"boot_fail", &s->failed},
+                  {"timeout", &s->timeout},
+                  {"deadline", &s->timeout},
+                  {"oom", &s->oom},
+                  {"cancelled", &s->cancelled},
+                  {"pending", &s->open},
+                  {"running", &s->open},
+                  {"suspended", &s->open}};
+    s->jobs++;
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (bj_slice_eq(state, bj_slice_str(states[i].state)))
+            ++*states[i].to;
+}
+
+static void add(struct bj_period_sums *s, const struct bj_period_job *j,
+                const struct bj_bill *b)
+{
+    count(s, j->state);
+    bj_bill_add(&s->bill, b);
+}
+
+/* Compute the figures of a bill. */
+static void settle(struct bj_period_sums *s, const struct bj_prices *prices)
+{
+    const struct bj_bill *b = &s->bill;
+    s->cpu = times(b->cpu_sec, MICRO);
+    s->cpu_known = times(b->cpu_known_sec, MICRO);
+    s->cpu_used = times(b->cpu_used_msec, 1000);
+    s->gpu = times(b->gpu_sec, MICRO);
+    s->gpu_known = times(b->gpu_known_sec, MICRO);
+    s->gpu_used = times(b->gpu_used_msec, 1000);
+    s->energy_uj =
+        b->energy_cpu_sec > 0 ? times(b->energy_mj, 1000) : BJ_SQL_NULL;
+    s->energy_known = bj_bill_energy_known(b);
+    s->emissions_ug = b->emissions_mj > 0 ? b->emissions_ug : BJ_SQL_NULL;
+    s->emissions_known = bj_bill_emissions_known(b);
+    s->cost = bj_bill_cost(b, prices);
+    s->cost_known = bj_bill_cost_known(b, prices);
+    s->not_charged = bj_bill_not_charged(b, prices);
+}
+
+/* Find or make the group with a name; NULL: out of memory. */
+static struct bj_period_sums *group_of(struct bj_period *p,
+                                       struct bj_slice name)
+{
+    if (!p->slot)
+        p->slot = calloc(SLOTS, sizeof(*p->slot));
+    if (!p->slot || p->groups >= SLOTS / 2)
+        return NULL;
+    uint32_t i = (uint32_t)bj_hash(BJ_HASH, name) & (SLOTS - 1);
+    for (; p->slot[i] > 0; i = (i + 1) & (SLOTS - 1))
+        if (bj_slice_eq(p->group[p->slot[i] - 1].name, name))
+            return &p->group[p->slot[i] - 1];
+    if (p->groups == p->groups_cap) {
+        size_t cap = p->groups_cap ? 2 * p->groups_cap : 64;
+        struct bj_period_sums *v =
+            reallocarray(p->group, cap, sizeof(*p->group));
+        if (!v)
+            return NULL;
+        p->group = v;
+        p->groups_cap = cap;
+    }
+    struct bj_period_sums *s = &p->group[p->groups++];
+    *s = (struct bj_period_sums){.name = bj_arena_copy(&p->arena, name)};
+    p->slot[i] = (uint32_t)p->groups;
+    return s;
+}
+
+/* --- waste -----------------------------------------------------------------
+ */
+
+/* Insert a job among those with the largest waste. */
+static void waste(struct bj_period *p, enum bj_waste which, int64_t amount,
+                  int64_t ppm, const struct bj_period_job *j)
+{
+    struct bj_waster *v = p->waster[which];
+    unsigned n = p->wasters[which];
+    if (amount <= 0 || (n == BJ_WASTERS && v[n - 1].amount >= amount))
+        return;
+    p->wasters[which] = n < BJ_WASTERS ? n + 1 : n;
+    unsigned at = n < BJ_WASTERS ? n : n - 1;
+    for (; at > 0 && v[at - 1].amount < amount; at--)
+        v[at] = v[at - 1];
+    v[at] = (struct bj_waster){bj_arena_copy(&p->arena, j->id),
+                               bj_arena_copy(&p->arena, j->user),
+                               bj_arena_copy(&p->arena, j->name),
+                               bj_arena_copy(&p->arena, j->findings),
+                               amount,
+                               ppm};
+}
+
+static void add_waste(struct bj_period *p, const struct bj_period_job *j,
+                      const struct bj_bill *b)
+{
+    const int64_t memory = j->memory_bytes, peak = j->memory_peak_bytes;
+    if (b->gpu_known_sec > 0)
+        waste(p, BJ_WASTE_GPU,
+              times(b->gpu_known_sec, MICRO) - times(b->gpu_used_msec, 1000),
+              bj_best_ratio(b->gpu_used_msec, 1000, b->gpu_known_sec), j);
+    if (b->gpu_sec <= 0 && b->cpu_known_sec > 0)
+        waste(p, BJ_WASTE_CPU,
+              times(b->cpu_known_sec, MICRO) - times(b->cpu_used_msec, 1000),
+              bj_best_ratio(b->cpu_used_msec, 1000, b->cpu_known_sec), j);
+    /* A job that ran out of memory needed more. */
+    if (peak >= 0 && memory > peak && b->mem_mib_sec > 0 &&
+        !bj_slice_eq(j->state, BJ_SLICE("oom")))
+        waste(p, BJ_WASTE_MEMORY,
+              bj_best_ratio(b->mem_mib_sec, memory - peak, memory),
+              bj_best_ratio(peak, MICRO, memory), j);
+}
+
+static void add_findings(struct bj_period *p, struct bj_slice names)
+{
+    struct bj_slice name;
+    while (names.n > 0 && bj_slice_field(&names, ',', &name)) {
+        unsigned i = 0;
+        while (i < p->findings && !bj_slice_eq(p->finding[i].name, name))
+            i++;
+        if (i == sizeof(p->finding) / sizeof(p->finding[0]))
+            continue;
+        if (i == p->findings)
+            p->finding[p->findings++] =
+                (struct bj_period_count){bj_arena_copy(&p->arena, name), 0};
+        p->finding[i].jobs++;
+    }
+}
+
+void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
+{
+    struct bj_bill b;
+    if (!bj_bill_of_job(&j->use, p->since_sec, p->until_sec, &b))
+        return;
+    struct bj_period_sums *group =
+        group_of(p, p->by == BJ_PERIOD_BY_USER          ? j->user
+                    : p->by == BJ_PERIOD_BY_APPLICATION ? j->application
+                                                        : j->account);
+    if (!group) {
+        p->arena.failed = true;
+        return;
+    }
+    if (j->use.end > p->last_sec)
+        p->last_sec = j->use.end;
+    add(&p->all, j, &b);
+    add(group, j, &b);
+    add_waste(p, j, &b);
+    add_findings(p, j->findings);
+    bj_period_add_day(p, j);
+}
+
+/* --- order -----------------------------------------------------------------
+ */
+
+static int by_cpu(const void *a, const void *b)
+{
+    const struct bj_period_sums *x = a, *y = b;
+    if (x->cpu != y->cpu)
+        return x->cpu < y->cpu ? 1 : -1;
+    return x->name.n != y->name.n
+               ? (x->name.n > y->name.n) - (x->name.n < y->name.n)
+               : memcmp(x->name.p, y->name.p, x->name.n);
+}
+
+static int by_jobs(const void *a, const void *b)
+{
+    const struct bj_period_count *x = a, *y = b;
+    return (x->jobs < y->jobs) - (x->jobs > y->jobs);
+}
+
+void bj_period_settle(struct bj_period *p)
+{
+    settle(&p->all, &p->prices);
+    for (size_t i = 0; i < p->groups; i++)
+        settle(&p->group[i], &p->prices);
+    if (p->groups > 0)
+        qsort(p->group, p->groups, sizeof(*p->group), by_cpu);
+    qsort(p->finding, p->findings, sizeof(p->finding[0]), by_jobs);
+    free(p->slot); /* its indexes refer to the old order */
+    p->slot = NULL;
+}

@@ -1,0 +1,186 @@
+#include "statsdb/daemon/check_online.h"
+
+#include "base/clock.h"
+#include "base/fetch.h"
+#include "base/text.h"
+#include "statsdb/tables/store.h"
+#include "store/db.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- accounting ------------------------------------------------------------*/
+
+int bj_check_seen(struct bj_db *db, const char *cluster, struct bj_err *err)
+{
+    static const char sql[] =
+        "SELECT count(*), count(DISTINCT j.\"user\"), (SELECT max(name) FROM"
+        " cluster WHERE NOT EXISTS (SELECT 1 FROM cluster WHERE name = ?1)),"
+        " (SELECT max(u.name) FROM \"user\" AS u) FROM job AS j";
+    struct bj_st *st;
+    int r = bj_db_prepare(db, sql, &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_filled(st, 1, bj_slice_str(cluster));
+    r = bj_st_row(st, err);
+    if (r <= 0) {
+        bj_st_finalize(st);
+        return r;
+    }
+    long long jobs = bj_st_get_i64(st, 0), users = bj_st_get_i64(st, 1);
+    char other[65], user[65];
+    bj_text_clean(bj_st_get_text(st, 2), other, sizeof(other));
+    bj_text_clean(bj_st_get_text(st, 3), user, sizeof(user));
+    bj_st_finalize(st);
+    r = 0;
+    if (other[0])
+        r = bj_err_set(err, -EINVAL,
+                       "name: the scheduler's name of the cluster is '%s'",
+                       other);
+    else if (jobs == 0)
+        fprintf(stderr,
+                "batchjob_stats_db: warning: %s: accounting shows no jobs of "
+                "the last 10 minutes; if there were some, this user may see "
+                "only its own (PrivateData in slurmdbd.conf): sacctmgr add "
+                "user batchjob account=root adminlevel=operator\n",
+                cluster);
+    else
+        printf("%s: accounting shows %lld jobs of %lld users%s%s%s\n", cluster,
+               jobs, users, users == 1 ? ", only " : "", users == 1 ? user : "",
+               users == 1 ? ": does PrivateData hide the others?" : "");
+    return r;
+}
+
+/* --- the store -------------------------------------------------------------*/
+
+static int check_store(const struct bj_statsdb_conf *conf, struct bj_err *err)
+{
+    const struct bj_store_options opt = {.path = conf->path,
+                                         .read_only = true,
+                                         .any_filesystem =
+                                             conf->any_filesystem};
+    struct bj_store *s = NULL;
+    int r = bj_store_open(&opt, &s, err);
+    bj_store_close(s);
+    if (r == -EAGAIN || r == -ENOENT) {
+        printf("store %s: %s\n", bj_db_shown(conf->path),
+               r == -EAGAIN ? "of an older version, which the next start "
+                              "upgrades"
+                            : "does not exist yet");
+        return 0;
+    }
+    return r < 0 ? bj_err_wrap(err, r, "store.path") : 0;
+}
+
+/* --- Prometheus ------------------------------------------------------------*/
+
+struct found {
+    struct bj_prom *prom;
+    double count;
+    struct bj_buf names; /* of clusters */
+    const char *label;
+};
+
+static int take(void *ctx, const struct bj_json *metric,
+                const struct bj_json *value, struct bj_err *err)
+{
+    struct found *f = ctx;
+    int64_t v, sec;
+    struct bj_slice name =
+        f->label ? bj_json_text(bj_json_get(metric, f->label)) : BJ_SLICE("");
+    (void)err;
+    if (bj_prom_value(value, 0, &v, &sec) == 0)
+        f->count += (double)v;
+    if (name.n > 0 && name.n < 65 && f->names.len < 120)
+        bj_buf_printf(&f->names, "%s'%.*s'", f->names.len ? ", " : "",
+                      (int)name.n, name.p);
+    return 0;
+}
+
+static int ask(struct found *f, const char *by, struct bj_slice match,
+               int64_t now_sec, struct bj_err *err)
+{
+    struct bj_buf q = {0};
+    f->count = 0;
+    f->names.len = 0;
+    f->label = by;
+    bj_buf_printf(&q,
+                  "count%s%s%s({__name__=~\"batchjob_build_info|"
+                  "batchjob_job_cpu_seconds_total\",%.*s})",
+                  by ? " by (" : "", by ? by : "", by ? ") " : "", (int)match.n,
+                  match.p ? match.p : "");
+    bj_buf_put(&q, "", 1);
+    const struct bj_prom_sink sink = {.ctx = f, .series = take};
+    int r = q.failed ? bj_err_set(err, -ENOMEM, "prometheus")
+                     : bj_prom_query(f->prom, q.p, now_sec, &sink, err);
+    bj_buf_free(&q);
+    return r;
+}
+
+/* No series has the matchers: say which values the first label has. */
+static int no_series(struct found *f, const struct bj_prom_conf *c,
+                     struct bj_slice match, int64_t now_sec, struct bj_err *err)
+{
+    char label[65] = "", shown[65];
+    const char *equal = c->match.n > 0 ? strchr(c->match.v[0], '=') : NULL;
+    if (equal)
+        snprintf(label, sizeof(label), "%.*s", (int)(equal - c->match.v[0]),
+                 c->match.v[0]);
+    int r = ask(f, label[0] ? label : NULL, BJ_SLICE(""), now_sec, err);
+    if (r < 0)
+        return r;
+    if (f->count <= 0)
+        return bj_err_set(err, -EINVAL,
+                          "prometheus.url: the server has no series of "
+                          "batchjob_exporter; does it scrape the nodes?");
+    while (match.n > 0 && match.p[match.n - 1] == ',')
+        match.n--;
+    bj_text_clean(match, shown, sizeof(shown));
+    bj_buf_put(&f->names, "", 1);
+    return bj_err_set(err, -EINVAL,
+                      "prometheus.match: no series of batchjob_exporter has "
+                      "%s; the server's label %s has %s",
+                      shown, label[0] ? label : "(none)",
+                      f->names.len > 1 ? f->names.p : "no value");
+}
+
+int bj_check_prometheus(const struct bj_prom_conf *c, const char *cluster,
+                        const atomic_bool *stop, struct bj_err *err)
+{
+    int64_t now_sec = (int64_t)(bj_clock_wall_usec() / 1000000);
+    struct found f = {.prom = NULL};
+    struct bj_buf match = {0};
+    int r = bj_prom_matchers(&c->match, cluster, &match, err);
+    const struct bj_slice m = {match.p, match.len};
+    if (r == 0)
+        r = bj_prom_new(c, stop, &f.prom, err);
+    if (r == 0)
+        r = ask(&f, NULL, m, now_sec, err);
+    if (r < 0 && bj_fetch_is_placeholder(c->url))
+        bj_err_wrap(err, r,
+                    "prometheus.url: the host in capitals is a placeholder of "
+                    "the documents");
+    if (r == 0 && f.count <= 0)
+        r = no_series(&f, c, m, now_sec, err);
+    else if (r == 0)
+        printf("%s: Prometheus has %.0f series of its exporters and jobs\n",
+               cluster, f.count);
+    bj_prom_free(f.prom);
+    bj_buf_free(&f.names);
+    bj_buf_free(&match);
+    return r;
+}
+
+int bj_check_online(const struct bj_statsdb_conf *conf, const atomic_bool *stop,
+                    struct bj_err *err)
+{
+    int r = check_store(conf, err);
+    for (size_t i = 0; r == 0 && i < conf->clusters; i++) {
+        const struct bj_cluster_conf *c = &conf->cluster[i];
+        if (c->prom.url && c->prom.url[0])
+            r = bj_check_prometheus(&c->prom, c->name, stop, err);
+        if (r < 0)
+            bj_err_wrap(err, r, "%s", c->name);
+    }
+    return r;
+}

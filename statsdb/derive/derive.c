@@ -1,0 +1,451 @@
+#include "statsdb/derive/derive.h"
+
+#include "statsdb/derive/derive_impl.h"
+#include "statsdb/tables/job_number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Jobs in the lists of one step. */
+enum { STEP_MAX = 5000 };
+
+/* After a change of the rules or applications, evaluate recent jobs again. */
+static int check_rules(struct bj_derive *d, struct bj_err *err)
+{
+    static const char judge[] =
+        "INSERT INTO derive_todo(job) SELECT id FROM job WHERE at >= ?1 AND"
+        " \"end\" IS NOT NULL AND id <= (SELECT job_upto FROM derive_state)"
+        " AND id NOT IN (SELECT job FROM derive_todo)";
+    static const char note[] = "UPDATE derive_state SET rules = ?1 WHERE rules"
+                               " != ?1 RETURNING rules";
+    struct bj_st *st;
+    int r = bj_db_prepare(d->db, note, &st, err);
+    if (r < 0)
+        return r;
+    const char *sign = d->opt.rules ? bj_rules_sign(d->opt.rules) : "none";
+    char both[48];
+    snprintf(both, sizeof(both), "%s %016" PRIx64, sign,
+             d->opt.applications ? bj_applications_sign(d->opt.applications)
+                                 : 0);
+    bj_st_bind_text(st, 1, bj_slice_str(both));
+    r = bj_st_row(st, err);
+    bool changed = r > 0;
+    while (r > 0)
+        r = bj_st_row(st, err);
+    bj_st_finalize(st);
+    if (r < 0 || !changed || (!d->opt.rules && !d->opt.applications))
+        return r;
+    r = bj_db_prepare(d->db, judge, &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(st, 1, d->opt.findings_sec);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
+    return r;
+}
+
+/* SQLite reuses numbers after the job with the largest one was removed. */
+static int check_upto(struct bj_derive *d, struct bj_err *err)
+{
+    static const char sql[] =
+        "UPDATE derive_state SET job_upto = ?1 WHERE job_upto > ?1";
+    struct bj_st *st;
+    int64_t upto;
+    int r = bj_job_number_upto(d->db, &upto, err);
+    if (r == 0)
+        r = bj_db_prepare(d->db, sql, &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(st, 1, upto);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
+    return r;
+}
+
+/* Store all rules, also those without findings: clients filter by their names.
+ */
+static int note_rules(struct bj_derive *d, struct bj_err *err)
+{
+    const struct bj_rule *rule;
+    int64_t id;
+    int r = 0;
+    for (size_t i = 0;
+         r == 0 && d->opt.rules && (rule = bj_rules_at(d->opt.rules, i)); i++)
+        r = bj_finding_rules_id(d->finding_rules, rule, &id, err);
+    return r;
+}
+
+static int start(struct bj_derive *d, struct bj_err *err)
+{
+    int r = bj_derive_prepare(d, BJ_DERIVE_STATEMENTS, err);
+    if (r == 0)
+        r = bj_dicts_new(d->db, &d->dicts, err);
+    if (r == 0)
+        r = bj_site_zone_read(d->db, &d->own_tz, err);
+    d->tz = d->own_tz;
+    if (r == 0)
+        r = bj_grams_new(d->store, &d->grams, err);
+    if (r == 0 && d->opt.rules)
+        r = bj_finding_rules_new(d->store, d->opt.rules, &d->finding_rules,
+                                 err);
+    if (r == 0)
+        r = bj_store_begin(d->store, err);
+    if (r < 0)
+        return r;
+    r = check_upto(d, err);
+    if (r == 0)
+        r = check_rules(d, err);
+    if (r == 0)
+        r = note_rules(d, err);
+    if (r == 0)
+        r = bj_store_commit(d->store, err);
+    if (r < 0)
+        bj_store_rollback(d->store);
+    return r;
+}
+
+int bj_derive_new(struct bj_store *s, const struct bj_derive_options *opt,
+                  struct bj_derive **ret, struct bj_err *err)
+{
+    struct bj_derive *d = calloc(1, sizeof(*d));
+    if (!d)
+        return bj_err_set(err, -ENOMEM, "derive");
+    d->store = s;
+    d->db = bj_store_db(s);
+    d->opt = *opt;
+    int r = start(d, err);
+    if (r < 0) {
+        bj_derive_free(d);
+        return r;
+    }
+    *ret = d;
+    return 0;
+}
+
+void bj_derive_free(struct bj_derive *d)
+{
+    if (!d)
+        return;
+    for (int i = 0; i < BJ_DERIVE_STATEMENTS; i++)
+        bj_st_finalize(d->st[i]);
+    bj_dicts_free(d->dicts);
+    bj_tz_free(d->own_tz);
+    bj_grams_free(d->grams);
+    free(d->job.bin);
+    bj_arena_free(&d->arena);
+    bj_parts_free(&d->job.parts);
+    bj_arena_free(&d->job.names.arena);
+    bj_finding_rules_free(d->finding_rules);
+    free(d);
+}
+
+void bj_derive_forget(struct bj_derive *d)
+{
+    bj_grams_forget(d->grams);
+}
+
+const struct bj_derive_counts *bj_derive_counts(const struct bj_derive *d)
+{
+    return &d->counts;
+}
+
+/* --- one job ---------------------------------------------------------------
+ */
+
+/* The combination whose sums include the job; unknown parts are "". */
+static int assoc(struct bj_derive *d, struct bj_err *err)
+{
+    static const struct {
+        int column;
+        enum bj_dict_id dict;
+    } parts[4] = {{BJ_DJ_CLUSTER, BJ_DICT_WORD},
+                  {BJ_DJ_ACCOUNT, BJ_DICT_ACCOUNT},
+                  {BJ_DJ_USER, BJ_DICT_USER},
+                  {BJ_DJ_PARTITION, BJ_DICT_PARTITION}};
+    struct bj_derive_job *j = &d->job;
+    int64_t of[4];
+    int r = 0;
+    if ((j->use[BJ_USE_ENERGY] == BJ_SQL_NULL &&
+         j->use[BJ_USE_COUNTED_MORE] == 0 &&
+         j->use[BJ_USE_COUNTED_KNOWN] == 0 && j->use[BJ_USE_COUNTED_GPU] == 0 &&
+         j->use[BJ_USE_FAILED_CPU] == BJ_SQL_NULL) ||
+        j->use[BJ_USE_COUNTED_END] == 0)
+        return 0;
+    for (int i = 0; r == 0 && i < 4; i++) {
+        of[i] = j->v[parts[i].column];
+        if (of[i] == BJ_SQL_NULL)
+            r = bj_dict_text(d->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
+                             err);
+    }
+    return r < 0 ? r : bj_dict_assoc(d->dicts, of, &j->use[BJ_USE_ASSOC], err);
+}
+
+static int number_application(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    if (!j->application)
+        return 0;
+    j->use[BJ_USE_APPLICATION_BY] = j->application_by;
+    j->has_use = true;
+    return bj_dict_text(d->dicts, BJ_DICT_WORD, bj_slice_str(j->application),
+                        &j->use[BJ_USE_APPLICATION], err);
+}
+
+static int grams(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    if (j->use[BJ_USE_ASSOC] == BJ_SQL_NULL ||
+        j->use[BJ_USE_ENERGY] == BJ_SQL_NULL)
+        return 0;
+    /* Bins that do not begin with the job belong to another run. */
+    if (j->bins > 0 && j->bin[0].start_sec != j->use[BJ_USE_COUNTED_START])
+        j->bins = 0;
+    int64_t sum = 0;
+    for (size_t i = 0; i < j->bins; i++)
+        sum += j->bin[i].microjoules;
+    /* Prometheus' bins show how energy from another source is spread, too. */
+    for (size_t i = 0; i < j->bins && sum > 0; i++) {
+        __extension__ typedef __int128 wide;
+        j->bin[i].microjoules = (int64_t)((wide)j->bin[i].microjoules *
+                                          j->use[BJ_USE_ENERGY] / sum);
+    }
+    if (sum <= 0)
+        j->bins = 0;
+    const struct bj_grams_job job = {j->v[BJ_DJ_CLUSTER],
+                                     j->use[BJ_USE_COUNTED_START],
+                                     j->use[BJ_USE_COUNTED_END],
+                                     j->use[BJ_USE_ENERGY],
+                                     j->bin,
+                                     j->bins};
+    int n = bj_grams_of(d->grams, &job, j->grams, err);
+    j->n_grams = n > 0 ? (size_t)n : 0;
+    return n < 0 ? n : 0;
+}
+
+/* Add the job to the list for Prometheus, unless it was queried for this time.
+ */
+static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
+{
+    const struct bj_derive_job *j = &d->job;
+    struct bj_st *st = d->st[BJ_DE_PROM_TODO];
+    if (j->v[BJ_DJ_START] < 0 || j->v[BJ_DJ_END] <= j->v[BJ_DJ_START])
+        return 0;
+    for (size_t i = 0; i < d->opt.prom_clusters; i++) {
+        if (strcmp(d->opt.prom_cluster[i], j->cluster) != 0 ||
+            j->v[BJ_DJ_END] < now - d->opt.prom_history_sec[i])
+            continue;
+        bj_st_bind_i64(st, 1, j->v[BJ_DJ_CLUSTER]);
+        bj_st_bind_i64(st, 2, j->v[BJ_DJ_END]);
+        bj_st_bind_i64(st, 3, j->id);
+        bj_st_bind_i64(st, 4, j->v[BJ_DJ_START]);
+        return bj_st_run(st, err);
+    }
+    return 0;
+}
+
+static void copy_facts(struct bj_derive_job *j, struct bj_derive_facts *ret)
+{
+    memcpy(ret->cluster, j->cluster, sizeof(ret->cluster));
+    memcpy(ret->partition, j->partition, sizeof(ret->partition));
+    memcpy(ret->qos, j->qos, sizeof(ret->qos));
+    bj_derive_facts(j, ret->fact);
+}
+
+int bj_derive_facts_of(struct bj_store *s, int64_t job,
+                       struct bj_derive_facts *ret, struct bj_err *err)
+{
+    struct bj_derive *d = calloc(1, sizeof(*d));
+    if (!d)
+        return bj_err_set(err, -ENOMEM, "derive");
+    d->store = s;
+    d->db = bj_store_db(s);
+    int r = bj_derive_prepare(d, BJ_DE_USE_PUT, err);
+    if (r == 0)
+        r = bj_derive_read(d, job, err);
+    if (r == 0)
+        r = bj_err_set(err, -ENOENT, "the job is not in the store any more");
+    else if (r > 0 && d->job.v[BJ_DJ_END] == BJ_SQL_NULL)
+        r = bj_err_set(err, -EBUSY, "the job has not ended");
+    if (r > 0) {
+        bj_derive_resolve(&d->job);
+        copy_facts(&d->job, ret);
+    }
+    bj_derive_free(d);
+    return r < 0 ? r : 0;
+}
+
+static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
+                      struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    double fact[BJ_FACT_COUNT];
+    int r = bj_derive_read(d, id, err);
+    if (r <= 0 || j->v[BJ_DJ_END] == BJ_SQL_NULL)
+        return r < 0 ? r : 0; /* removed, or not ended */
+    r = bj_derive_application(d, err);
+    bj_derive_resolve(j);
+    if (r == 0)
+        r = number_application(d, err);
+    if (r == 0)
+        r = bj_derive_refuse_job(d, err);
+    if (r == 0)
+        r = assoc(d, err);
+    if (r == 0)
+        r = grams(d, err);
+    if (r < 0)
+        return r;
+    if (d->opt.rules) {
+        bj_derive_facts(j, fact);
+        const struct bj_rule_job job = {bj_slice_str(j->cluster),
+                                        bj_slice_str(j->partition),
+                                        bj_slice_str(j->qos)};
+        const struct bj_rule_facts facts = {0, fact, j->names.of};
+        j->n_found = bj_rules_judge(d->opt.rules, &job, &facts, 1, j->found,
+                                    BJ_DERIVE_FOUND);
+    }
+    r = bj_derive_write(d, err);
+    d->counts.changed += r > 0;
+    d->counts.findings += r > 0 ? j->n_found : 0;
+    d->counts.jobs++;
+    return r < 0 ? r : note_prom(d, now, err);
+}
+
+/* --- lists -----------------------------------------------------------------
+ */
+
+/* Add the jobs of new records to the list. Records of unknown jobs are found
+ * when the job is imported. */
+static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
+{
+    int64_t record[STEP_MAX], job[STEP_MAX];
+    bool refused[STEP_MAX];
+    struct bj_st *st = d->st[BJ_DE_RECORDS];
+    unsigned n = 0;
+    int r;
+    bj_st_bind_i64(st, 1, max);
+    while ((r = bj_st_row(st, err)) > 0) {
+        record[n] = bj_st_get_i64(st, 0);
+        refused[n] = bj_st_get_i64(st, 2) == 1;
+        job[n++] = bj_st_get_i64(st, 1);
+    }
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        if (job[i] != BJ_SQL_NULL) {
+            bj_st_bind_i64(d->st[BJ_DE_TODO_ADD], 1, job[i]);
+            r = bj_st_run(d->st[BJ_DE_TODO_ADD], err);
+        }
+        if (r == 0 && refused[i])
+            r = bj_derive_refuse(d, record[i], err);
+        bj_st_bind_i64(d->st[BJ_DE_RECORD_DONE], 1, record[i]);
+        if (r == 0)
+            r = bj_st_run(d->st[BJ_DE_RECORD_DONE], err);
+    }
+    return r < 0 ? r : (int)n;
+}
+
+static int list(struct bj_derive *d, int which, unsigned max, int64_t *ids,
+                unsigned *n, struct bj_err *err)
+{
+    struct bj_st *st = d->st[which];
+    int r;
+    bj_st_bind_i64(st, 1, max);
+    while ((r = bj_st_row(st, err)) > 0)
+        ids[(*n)++] = bj_st_get_i64(st, 0);
+    return r;
+}
+
+/* Derive a job that is new or has changed, and the other runs of its id: final
+ * records that were linked to these may be nearer to it. */
+static int derive_runs(struct bj_derive *d, int64_t id, int64_t now,
+                       struct bj_err *err)
+{
+    enum { RUNS_MAX = 64 };
+    struct bj_st *st = d->st[BJ_DE_OTHER_RUNS];
+    int64_t others[RUNS_MAX];
+    unsigned n = 0;
+    int r;
+    bj_st_bind_i64(st, 1, id);
+    bj_st_bind_i64(st, 2, RUNS_MAX);
+    while ((r = bj_st_row(st, err)) > 0)
+        others[n++] = bj_st_get_i64(st, 0);
+    if (r == 0)
+        r = derive_one(d, id, now, err);
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        r = derive_one(d, others[i], now, err);
+    return r;
+}
+
+static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
+                     struct bj_err *err)
+{
+    int64_t ids[STEP_MAX], upto = 0;
+    unsigned n = 0, fresh;
+    int r = list(d, BJ_DE_TODO, max, ids, &n, err);
+    fresh = n;
+    if (r == 0)
+        r = bj_db_int(d->db, "SELECT job_upto FROM derive_state", &upto, err);
+    bj_st_bind_i64(d->st[BJ_DE_NEW], 2, upto);
+    if (r == 0 && n < max)
+        r = list(d, BJ_DE_NEW, max - n, ids, &n, err);
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        r = derive_runs(d, ids[i], now, err);
+        if (r == 0 && i < fresh) {
+            bj_st_bind_i64(d->st[BJ_DE_TODO_DONE], 1, ids[i]);
+            r = bj_st_run(d->st[BJ_DE_TODO_DONE], err);
+        }
+    }
+    if (r == 0) {
+        bj_st_bind_i64(d->st[BJ_DE_SET_UPTO], 1, n > fresh ? ids[n - 1] : upto);
+        r = bj_st_run(d->st[BJ_DE_SET_UPTO], err);
+    }
+    return r < 0 ? r : (int)n;
+}
+
+static int step(struct bj_derive *d, int64_t now, unsigned max,
+                struct bj_err *err)
+{
+    int records = take_records(d, max, err);
+    if (records < 0)
+        return records;
+    int jobs = take_jobs(d, now, max, err);
+    return jobs < 0 ? jobs : records + jobs;
+}
+
+static int is_idle(struct bj_derive *d, bool *ret, struct bj_err *err)
+{
+    int64_t n;
+    int r = bj_db_int(
+        d->db,
+        "SELECT NOT EXISTS (SELECT 1 FROM derive_record) AND NOT EXISTS"
+        " (SELECT 1 FROM derive_todo) AND NOT EXISTS (SELECT 1 FROM job WHERE"
+        " id > (SELECT job_upto FROM derive_state))",
+        &n, err);
+    *ret = n != 0;
+    return r;
+}
+
+int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
+                   struct bj_err *err)
+{
+    struct bj_derive_counts was = d->counts;
+    bool nothing = false;
+    int r = is_idle(d, &nothing, err);
+    if (r < 0 || nothing)
+        return r;
+    r = bj_store_begin(d->store, err);
+    if (r < 0)
+        return r;
+    int n = step(d, now_sec, max > STEP_MAX ? STEP_MAX : max, err);
+    r = n < 0 ? n : bj_store_commit(d->store, err);
+    if (r < 0) {
+        bj_store_rollback(d->store);
+        bj_dicts_clear(d->dicts);
+        bj_finding_rules_clear(d->finding_rules);
+        d->counts = was;
+        bj_derive_refused_end(d, false);
+        return bj_err_wrap(err, r, "deriving jobs");
+    }
+    bj_derive_refused_end(d, true);
+    return n;
+}

@@ -1,0 +1,298 @@
+/* Shared by derive*.c only. */
+#ifndef BJ_STATSDB_DERIVE_DERIVE_IMPL_H
+#define BJ_STATSDB_DERIVE_DERIVE_IMPL_H
+
+#include "base/arena.h"
+#include "statsdb/derive/derive.h"
+#include "statsdb/derive/finding_rule.h"
+#include "statsdb/derive/grams.h"
+#include "statsdb/derive/parts.h"
+#include "statsdb/tables/application.h"
+#include "statsdb/tables/best.h"
+#include "statsdb/tables/dict.h"
+#include "statsdb/tables/fragment.h"
+#include "statsdb/tables/site_zone.h"
+#include "store/db.h"
+
+/* The values of job_use and job_prom in the order of their columns, with the
+ * SQL that computes them from the final records r of a job ("": none). ALL: a
+ * sum that is unknown if one part is unknown; GPUS: the same over the nodes
+ * that saw GPUs. Memory of 0 is unknown: no process runs without it.
+ * HELD_CHARGED: whether MEM_HELD has a charged peak of a node. */
+#define BJ_ALL(x) "CASE WHEN count(" x ") = count(*) THEN sum(" x ") END"
+#define BJ_GPUS(x)                                                             \
+    "CASE WHEN count(" x ") = count(r.gpu_rows) THEN sum(" x ") END"
+#define BJ_USE_VALUES(X)                                                       \
+    X(CPU, cpu_usec, BJ_ALL("r.cpu_known"))                                    \
+    X(CPU_PEAK, cpu_peak_milli, "NULL")                                        \
+    X(MEM_CHARGED, memory_charged_peak_bytes,                                  \
+      BJ_ALL("nullif(r.memory_charged_peak_bytes, 0)"))                        \
+    X(MEM_MEAN, memory_mean_bytes, "NULL")                                     \
+    X(IO_READ, io_read_bytes, BJ_ALL("r.io_read_bytes"))                       \
+    X(IO_WRITE, io_write_bytes, BJ_ALL("r.io_write_bytes"))                    \
+    X(STORAGE_READ, io_storage_read_bytes, BJ_ALL("r.io_storage_read_bytes"))  \
+    X(STORAGE_WRITE, io_storage_write_bytes,                                   \
+      BJ_ALL("r.io_storage_write_bytes"))                                      \
+    X(DEVICE_READ, device_read_bytes, BJ_ALL("r.device_read"))                 \
+    X(DEVICE_WRITE, device_write_bytes, BJ_ALL("r.device_write"))              \
+    X(OOM_KILLS, oom_kills, BJ_ALL("r.oom_kills"))                             \
+    X(GPUS_SEEN, gpus_seen, "nullif(sum(r.gpus), 0)")                          \
+    X(GPUS_UNUSED, gpus_unused,                                                \
+      "CASE WHEN sum(r.gpus) > 0 THEN sum(r.gpus_unused) END")                 \
+    X(GPU_BUSY, gpu_busy_ppm, "sum(r.gpu_busy) / nullif(sum(r.gpu_known), 0)") \
+    X(GPU_HELD, gpu_held_usec, BJ_GPUS("r.gpu_held"))                          \
+    X(GPU_IDLE, gpu_idle_usec, BJ_GPUS("r.gpu_idle"))                          \
+    X(GPU_MEM_PEAK, gpu_memory_peak_bytes, BJ_GPUS("r.gpu_mem"))               \
+    X(THREADS, threads_peak, "NULL")                                           \
+    X(OPEN_FDS, open_fds_peak, "NULL")                                         \
+    X(SCRATCH, scratch_files_peak, "NULL")                                     \
+    X(CORE_MIN, core_min_ppm, "NULL")                                          \
+    X(CORES_USED, cores_used, "NULL")                                          \
+    X(NODES_UNUSED, nodes_unused, BJ_ALL("r.cpu_known < 1000000"))             \
+    X(MEM_HELD, memory_held_peak_bytes,                                        \
+      BJ_ALL("nullif(r.memory_held_peak_bytes, 0)"))                           \
+    X(IDLE_START, idle_start_sec, "NULL")                                      \
+    X(IDLE_END, idle_end_sec, "NULL")                                          \
+    X(MEM_RISE, memory_rise_bytes, "NULL")                                     \
+    X(MEM_STEADY, memory_steady_ppm, "NULL")                                   \
+    X(HELD_CHARGED, memory_held_peak_charged,                                  \
+      "CASE WHEN count(r.memory_held_peak_charged) = count(*) THEN"            \
+      " max(r.memory_held_peak_charged) END")
+
+enum {
+#define BJ_USE_ENUM(upper, lower, nodes) BJ_USE_##upper,
+    BJ_USE_VALUES(BJ_USE_ENUM)
+#undef BJ_USE_ENUM
+        BJ_USE_VALUE_COUNT
+};
+
+/* The other columns of job_use. */
+#define BJ_USE_REST(X)                                                         \
+    X(CPU_EFF, cpu_efficiency_ppm)                                             \
+    X(MEM_EFF, memory_efficiency_ppm)                                          \
+    X(GPU_EFF, gpu_efficiency_ppm)                                             \
+    X(CPU_EFF_SOURCE, cpu_efficiency_source)                                   \
+    X(MEM_EFF_SOURCE, memory_efficiency_source)                                \
+    X(ENERGY_SOURCE, energy_source)                                            \
+    X(ENERGY_POLICY, energy_policy)                                            \
+    X(ENERGY, energy_uj)                                                       \
+    X(ENERGY_CPU, energy_cpu_uj)                                               \
+    X(ENERGY_DRAM, energy_dram_uj)                                             \
+    X(ENERGY_GPU, energy_gpu_uj)                                               \
+    X(ENERGY_OTHER, energy_other_uj)                                           \
+    X(ENERGY_USED, energy_used_uj)                                             \
+    X(ENERGY_RESERVED, energy_reserved_uj)                                     \
+    X(ASSOC, counted_assoc)                                                    \
+    X(COUNTED_CPU, counted_cpu_sec)                                            \
+    X(COUNTED_MORE, counted_cpu_more_msec)                                     \
+    X(COUNTED_KNOWN, counted_cpu_known_sec)                                    \
+    X(COUNTED_GPU, counted_gpu_sec)                                            \
+    X(COUNTED_GPU_USED, counted_gpu_used_msec)                                 \
+    X(COUNTED_START, counted_start)                                            \
+    X(COUNTED_END, counted_end)                                                \
+    X(SOURCES, sources)                                                        \
+    X(MEASURED_NODES, measured_nodes)                                          \
+    X(COVERAGE, coverage_ppm)                                                  \
+    X(GPU_MODEL, gpu_model)                                                    \
+    X(APPLICATION, application)                                                \
+    X(APPLICATION_BY, application_by)                                          \
+    X(FAILED_CPU, counted_failed_cpu_sec)                                      \
+    X(FAILED_GPU, counted_failed_gpu_sec)                                      \
+    X(FAILED_MIB, counted_failed_mem_mib_sec)
+
+enum {
+    BJ_USE_BEFORE_REST = BJ_USE_VALUE_COUNT - 1,
+#define BJ_USE_ENUM(upper, lower) BJ_USE_##upper,
+    BJ_USE_REST(BJ_USE_ENUM)
+#undef BJ_USE_ENUM
+        BJ_USE_COLUMNS
+};
+
+/* Columns read of a job. */
+#define BJ_DJ_COLUMNS(X)                                                       \
+    X(CLUSTER, "j.cluster")                                                    \
+    X(STATE, "j.state")                                                        \
+    X(START, "j.start")                                                        \
+    X(END, "j.\"end\"")                                                        \
+    X(ELAPSED, "j.elapsed")                                                    \
+    X(SUSPENDED, "j.suspended")                                                \
+    X(CPUS, "j.cpus")                                                          \
+    X(NODES, "j.nodes")                                                        \
+    X(GPUS, "j.gpus")                                                          \
+    X(CPU_SEC, "j.cpu_sec")                                                    \
+    X(GPU_SEC, "j.gpu_sec")                                                    \
+    X(LIMIT, "j.time_limit")                                                   \
+    X(ELIGIBLE, "coalesce(j.eligible, nullif(j.submit, 0))")                   \
+    X(RESTARTS, "j.restarts")                                                  \
+    X(EXIT_CODE, "j.exit_code")                                                \
+    X(EXIT_SIGNAL, "j.exit_signal")                                            \
+    X(CPU, "j.cpu_usec")                                                       \
+    X(PEAK, "j.memory_scheduler_peak_bytes")                                   \
+    X(TASK_PEAK, "j.memory_task_peak_bytes")                                   \
+    X(MEM, "coalesce(j.memory_allocated_bytes, j.memory_requested_bytes)")     \
+    X(MEM_ALLOCATED, "j.memory_allocated_bytes")                               \
+    X(MIB_SEC, "j.memory_mib_sec")                                             \
+    X(ENERGY, "j.energy_scheduler_joules")                                     \
+    X(READ, "j.read_bytes")                                                    \
+    X(WRITE, "j.write_bytes")                                                  \
+    X(OOM_STEPS, "(SELECT count(*) FROM step WHERE job = j.id AND state = 8)") \
+    X(INTERACTIVE, BJ_SQL_INTERACTIVE("j.id"))                                 \
+    X(ACCOUNT, "j.account")                                                    \
+    X(USER, "j.user")                                                          \
+    X(PARTITION, "j.partition")                                                \
+    X(RECORDS_FIRST, BJ_SQL_RECORDS_FIRST("j"))                                \
+    X(RECORDS_END, BJ_SQL_RECORDS_END("j"))
+
+enum {
+#define BJ_DJ_ENUM(upper, sql) BJ_DJ_##upper,
+    BJ_DJ_COLUMNS(BJ_DJ_ENUM)
+#undef BJ_DJ_ENUM
+        BJ_DJ_COUNT
+};
+
+/* Values of a job from one source. */
+struct bj_derive_values {
+    int64_t nodes; /* 0: nothing */
+    int64_t v[BJ_USE_VALUE_COUNT];
+};
+
+enum { BJ_COMPONENTS = 4 }; /* cpu, dram, gpu, other */
+
+struct bj_derive_energy {
+    int64_t nodes;  /* with energy */
+    int64_t policy; /* BJ_SQL_NULL: different policies */
+    int64_t component[BJ_COMPONENTS];
+    int64_t used, reserved;
+};
+
+enum { BJ_DERIVE_FOUND = 64 };
+
+/* A job being derived. */
+struct bj_derive_job {
+    int64_t id;
+    int64_t v[BJ_DJ_COUNT];
+    char cluster[256], partition[256], qos[256];
+    struct bj_derive_values nodes, prom;
+    struct bj_derive_energy node_energy, prom_energy;
+    int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
+    int64_t gpu_model;                 /* of final records: a word */
+    const char *application;           /* NULL: not known */
+    enum bj_application_by application_by;
+    struct bj_parts parts; /* of jobs with several nodes, or GPUs */
+    struct bj_fact_names names;
+    int64_t refused; /* final records of other hosts that are not counted yet */
+    struct bj_energy_bin *bin; /* limited by BJ_FINDINGS_MAX */
+    size_t bins, bins_cap;
+
+    /* The new values, and the stored ones. */
+    int64_t use[BJ_USE_COLUMNS], old_use[BJ_USE_COLUMNS];
+    bool has_use, had_use;
+    struct bj_grams_row grams[BJ_GRAMS_MAX], old_grams[BJ_GRAMS_MAX];
+    size_t n_grams, n_old_grams;
+    struct bj_rule_match found[BJ_DERIVE_FOUND];
+    size_t n_found;
+};
+
+enum {
+    BJ_DE_JOB,
+    BJ_DE_NODES,
+    BJ_DE_NODE_ENERGY,
+    BJ_DE_PROM,
+    BJ_DE_PROM_ENERGY,
+    BJ_DE_BINS,
+    BJ_DE_RECORD_PARTS,
+    BJ_DE_PROM_PARTS,
+    BJ_DE_OLD_USE,
+    BJ_DE_OLD_GRAMS,
+    BJ_DE_OLD_FOUND,
+    BJ_DE_EXECUTABLES,
+    BJ_DE_STEPS,
+    BJ_DE_TEXTS,
+    BJ_DE_USE_PUT,
+    BJ_DE_USE_DELETE,
+    BJ_DE_GRAMS_PUT,
+    BJ_DE_GRAMS_DELETE,
+    BJ_DE_FOUND_PUT,
+    BJ_DE_FOUND_DELETE,
+    BJ_DE_DAY_ENERGY,
+    BJ_DE_DAY_ENERGY_SWEEP,
+    BJ_DE_DAY_GRAMS,
+    BJ_DE_DAY_GRAMS_SWEEP,
+    BJ_DE_PROM_TODO,
+    /* statements for lists */
+    BJ_DE_RECORDS,
+    BJ_DE_RECORD_DONE,
+    BJ_DE_REFUSED,
+    BJ_DE_REFUSED_HOST,
+    BJ_DE_REFUSED_PUT,
+    BJ_DE_TODO,
+    BJ_DE_TODO_DONE,
+    BJ_DE_TODO_ADD,
+    BJ_DE_NEW,
+    BJ_DE_OTHER_RUNS,
+    BJ_DE_SET_UPTO,
+    BJ_DERIVE_STATEMENTS
+};
+
+enum { BJ_REFUSED_HOSTS = 256, BJ_REFUSED_NAME = 65 };
+
+/* A host that sent records of jobs that did not run there. */
+struct bj_refused_host {
+    char name[BJ_REFUSED_NAME];
+    uint64_t n, fresh; /* fresh: in the open transaction */
+};
+
+struct bj_derive {
+    struct bj_store *store;
+    struct bj_db *db;
+    struct bj_derive_options opt;
+    struct bj_dicts *dicts;
+    struct bj_grams *grams;
+    struct bj_tz *own_tz;
+    const struct bj_tz *tz; /* its days are those of sums */
+    struct bj_st *st[BJ_DERIVE_STATEMENTS];
+    struct bj_finding_rules *finding_rules; /* NULL: no findings */
+    struct bj_derive_counts counts;
+    struct bj_arena arena; /* of one job */
+    struct bj_derive_job job;
+    struct bj_refused_host refused[BJ_REFUSED_HOSTS];
+    size_t n_refused;
+};
+
+/* Count a record, unless it is counted already or is not refused. */
+int bj_derive_refuse(struct bj_derive *d, int64_t record, struct bj_err *err);
+
+/* Count the refused records of the job that was read. */
+int bj_derive_refuse_job(struct bj_derive *d, struct bj_err *err);
+
+/* After the transaction. */
+void bj_derive_refused_end(struct bj_derive *d, bool committed);
+
+/* Prepare the first n statements (derive_sql.c); n BJ_DE_USE_PUT: only those
+ * that read a job. */
+int bj_derive_prepare(struct bj_derive *d, int n, struct bj_err *err);
+
+/* Read the inputs of a job: 1, or 0 when the job does not exist. */
+int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err);
+
+/* Read what the job ran, and name the application. */
+int bj_derive_application(struct bj_derive *d, struct bj_err *err);
+
+/* Read the stored values of job.id, which are in the sums. */
+int bj_derive_read_old(struct bj_derive *d, struct bj_err *err);
+
+/* Compute all values except grams and findings; no SQL. */
+void bj_derive_resolve(struct bj_derive_job *j);
+/* Sets j->names, too. */
+void bj_derive_facts(struct bj_derive_job *j, double *fact);
+
+/* Write values that differ from the stored ones: 1 if any did. */
+int bj_derive_write(struct bj_derive *d, struct bj_err *err);
+
+/* Add a job's energy and grams to the daily sums (sign 1), or subtract the
+ * stored ones (-1). */
+int bj_derive_count(struct bj_derive *d, const int64_t *use,
+                    const struct bj_grams_row *grams, size_t n, int sign,
+                    struct bj_err *err);
+
+#endif

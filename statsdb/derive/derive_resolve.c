@@ -1,0 +1,397 @@
+#include "statsdb/derive/derive_impl.h"
+
+#include "sched/job.h"
+#include "statsdb/derive/bill.h"
+
+#include <math.h>
+
+/* Were all nodes measured?  Also true if the scheduler does not report their
+ * number. */
+static bool all_nodes(const struct bj_derive_job *j, int64_t measured)
+{
+    /* BJ_SQL_NULL is smaller */
+    return measured > 0 && measured >= j->v[BJ_DJ_NODES];
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t v;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &v) ? BJ_SQL_NULL : v;
+}
+
+/* --- values ----------------------------------------------------------------
+ */
+
+/* A 0 of memory, or of CPU time of the whole job, means that nothing was
+ * measured. */
+static int64_t measured_value(int64_t v, int value)
+{
+    const bool vital = value == BJ_USE_CPU || value == BJ_USE_MEM_HELD ||
+                       value == BJ_USE_MEM_CHARGED || value == BJ_USE_MEM_MEAN;
+    return v == 0 && vital ? BJ_SQL_NULL : v;
+}
+
+/* Final records are preferred, unless Prometheus has more nodes. */
+static void resolve_values(struct bj_derive_job *j)
+{
+    bool nodes_first = j->nodes.nodes >= j->prom.nodes;
+    int64_t sources = 0;
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++) {
+        int64_t n = measured_value(j->nodes.v[i], i);
+        int64_t p = measured_value(j->prom.v[i], i);
+        bool nodes = n != BJ_SQL_NULL && (nodes_first || p == BJ_SQL_NULL);
+        j->use[i] = nodes ? n : p;
+        if (j->use[i] != BJ_SQL_NULL)
+            sources |= (int64_t)(nodes ? BJ_FROM_NODES : BJ_FROM_PROM) << 2 * i;
+    }
+    int64_t most = nodes_first ? j->nodes.nodes : j->prom.nodes;
+    j->use[BJ_USE_SOURCES] = sources;
+    j->use[BJ_USE_MEASURED_NODES] = most > 0 ? most : BJ_SQL_NULL;
+    j->use[BJ_USE_COVERAGE] = j->prom_coverage;
+    j->use[BJ_USE_GPU_MODEL] = j->gpu_model;
+    j->use[BJ_USE_APPLICATION] = j->use[BJ_USE_APPLICATION_BY] = BJ_SQL_NULL;
+}
+
+static int64_t source_of(const struct bj_derive_job *j, int value)
+{
+    return j->use[BJ_USE_SOURCES] >> 2 * value & 3;
+}
+
+/* A value measured on all nodes. */
+static int64_t value_if_complete(const struct bj_derive_job *j, int value)
+{
+    int64_t source = source_of(j, value);
+    int64_t measured = source == BJ_FROM_NODES  ? j->nodes.nodes
+                       : source == BJ_FROM_PROM ? j->prom.nodes
+                                                : 0;
+    return all_nodes(j, measured) ? j->use[value] : BJ_SQL_NULL;
+}
+
+/* Was the use of all GPUs of the job measured?  GPUS_SEEN counts those with a
+ * value. */
+static bool all_gpus(const struct bj_derive_job *j)
+{
+    /* BJ_SQL_NULL is smaller */
+    return j->v[BJ_DJ_GPUS] <= j->use[BJ_USE_GPUS_SEEN];
+}
+
+/* A value measured on all GPUs. */
+static int64_t value_of_gpus(const struct bj_derive_job *j, int value)
+{
+    return all_gpus(j) ? value_if_complete(j, value) : BJ_SQL_NULL;
+}
+
+/* GPUs that are known to be unused; 0 only where all are known. */
+static int64_t gpus_unused(const struct bj_derive_job *j)
+{
+    int64_t n = value_if_complete(j, BJ_USE_GPUS_UNUSED);
+    return n > 0 || all_gpus(j) ? n : BJ_SQL_NULL;
+}
+
+/* --- efficiency ------------------------------------------------------------
+ */
+
+static void put_best(struct bj_derive_job *j, int value, int source,
+                     struct bj_best best)
+{
+    j->use[value] = best.value;
+    j->use[source] = best.source;
+}
+
+static struct bj_best best_cpu(const struct bj_derive_job *j)
+{
+    return bj_best_cpu(value_if_complete(j, BJ_USE_CPU),
+                       source_of(j, BJ_USE_CPU), j->v[BJ_DJ_CPU]);
+}
+
+static struct bj_best best_peak(const struct bj_derive_job *j)
+{
+    int64_t held = value_if_complete(j, BJ_USE_MEM_HELD);
+    int value = held != BJ_SQL_NULL ? BJ_USE_MEM_HELD : BJ_USE_MEM_CHARGED;
+    return bj_best_peak(
+        held, value_if_complete(j, BJ_USE_MEM_CHARGED), source_of(j, value),
+        bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]));
+}
+
+/* CPU time allocated, in seconds. */
+static int64_t cpu_held(const struct bj_derive_job *j)
+{
+    return bj_best_held(j->v[BJ_DJ_CPU_SEC], j->v[BJ_DJ_CPUS],
+                        j->v[BJ_DJ_ELAPSED]);
+}
+
+/* The sources are those of the CPU time and the peak, which may be known when
+ * the allocated amount is not. */
+static void resolve_efficiency(struct bj_derive_job *j)
+{
+    struct bj_best cpu = best_cpu(j), peak = best_peak(j);
+    cpu.value = bj_best_cpu_ppm(cpu.value, cpu_held(j), 1);
+    peak.value = bj_best_memory_ppm(peak.value, j->v[BJ_DJ_MEM]);
+    put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, cpu);
+    put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, peak);
+    int64_t held = value_of_gpus(j, BJ_USE_GPU_HELD),
+            idle = value_of_gpus(j, BJ_USE_GPU_IDLE);
+    int64_t busy = value_of_gpus(j, BJ_USE_GPU_BUSY);
+    if (busy == BJ_SQL_NULL && idle >= 0 && held >= idle)
+        busy = bj_best_ratio(held - idle, 1000000, held);
+    j->use[BJ_USE_GPU_EFF] = busy;
+}
+
+/* --- energy ----------------------------------------------------------------
+ */
+
+static int64_t sum_of(const struct bj_derive_energy *e)
+{
+    int64_t sum = BJ_SQL_NULL;
+    for (int i = 0; i < BJ_COMPONENTS; i++)
+        if (e->component[i] >= 0 && e->component[i] < BJ_MOST_UJ)
+            sum = (sum == BJ_SQL_NULL ? 0 : sum) + e->component[i];
+    return sum;
+}
+
+static void take_energy(struct bj_derive_job *j,
+                        const struct bj_derive_energy *e, int64_t source)
+{
+    j->use[BJ_USE_ENERGY_SOURCE] = source;
+    j->use[BJ_USE_ENERGY_POLICY] = e->policy;
+    j->use[BJ_USE_ENERGY] = sum_of(e);
+    j->use[BJ_USE_ENERGY_CPU] = e->component[0];
+    j->use[BJ_USE_ENERGY_DRAM] = e->component[1];
+    j->use[BJ_USE_ENERGY_GPU] = e->component[2];
+    j->use[BJ_USE_ENERGY_OTHER] = e->component[3];
+    j->use[BJ_USE_ENERGY_USED] = e->used;
+    j->use[BJ_USE_ENERGY_RESERVED] = e->reserved;
+}
+
+/* Energy of all nodes until the end of the job. */
+static void resolve_energy(struct bj_derive_job *j)
+{
+    const struct bj_derive_energy *n = &j->node_energy, *p = &j->prom_energy;
+    for (int i = BJ_USE_ENERGY_SOURCE; i <= BJ_USE_ENERGY_RESERVED; i++)
+        j->use[i] = BJ_SQL_NULL;
+    if (all_nodes(j, n->nodes) && sum_of(n) != BJ_SQL_NULL) {
+        take_energy(j, n, BJ_FROM_NODES);
+    } else if (all_nodes(j, p->nodes) && j->prom_final >= p->nodes &&
+               sum_of(p) != BJ_SQL_NULL) {
+        take_energy(j, p, BJ_FROM_PROM);
+    } else {
+        put_best(j, BJ_USE_ENERGY, BJ_USE_ENERGY_SOURCE,
+                 bj_best(BJ_SQL_NULL, BJ_SQL_NULL,
+                         bj_accounting_uj(j->v[BJ_DJ_ENERGY])));
+    }
+}
+
+/* As in rollup.c, larger values are invalid and count as 0. */
+static int64_t sane(int64_t v)
+{
+    return v >= 0 && v < INT64_C(1) << 53 ? v : 0;
+}
+
+/* The difference between the best CPU time and that of accounting. */
+static void resolve_cpu_count(struct bj_derive_job *j, int64_t cpu_sec)
+{
+    int64_t had = j->v[BJ_DJ_CPU], best = best_cpu(j).value;
+    int64_t more =
+        sane(best < 0 ? 0 : best / 1000) - sane(had < 0 ? 0 : had / 1000);
+    j->use[BJ_USE_COUNTED_MORE] = more > 0 ? more : 0;
+    j->use[BJ_USE_COUNTED_KNOWN] =
+        had == BJ_SQL_NULL && best != BJ_SQL_NULL ? cpu_sec : 0;
+}
+
+/* GPU time of jobs with a measured use, and the used time. */
+static void resolve_gpu_count(struct bj_derive_job *j)
+{
+    int64_t busy = j->use[BJ_USE_GPU_EFF];
+    int64_t gpu_sec = sane(bj_best_held(j->v[BJ_DJ_GPU_SEC], j->v[BJ_DJ_GPUS],
+                                        j->v[BJ_DJ_ELAPSED]));
+    if (busy == BJ_SQL_NULL)
+        return;
+    j->use[BJ_USE_COUNTED_GPU] = gpu_sec;
+    j->use[BJ_USE_COUNTED_GPU_USED] = sane(times(gpu_sec, busy)) / 1000;
+}
+
+/* What a job held whose node failed. */
+static void resolve_failed(struct bj_derive_job *j, int64_t cpu_sec)
+{
+    const int64_t *v = j->v;
+    const int64_t bytes = v[BJ_DJ_MEM_ALLOCATED];
+    const int64_t mib = bytes < 0 ? BJ_SQL_NULL : bytes >> 20;
+    j->use[BJ_USE_FAILED_CPU] = cpu_sec;
+    j->use[BJ_USE_FAILED_GPU] =
+        sane(bj_best_held(v[BJ_DJ_GPU_SEC], v[BJ_DJ_GPUS], v[BJ_DJ_ELAPSED]));
+    j->use[BJ_USE_FAILED_MIB] =
+        bytes > 0 ? sane(bj_best_held(v[BJ_DJ_MIB_SEC], mib, v[BJ_DJ_ELAPSED]))
+                  : 0;
+}
+
+/* Values for the daily sums; assoc is set later. */
+static void resolve_count(struct bj_derive_job *j)
+{
+    static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
+    int64_t start = j->v[BJ_DJ_START], end = j->v[BJ_DJ_END];
+    int64_t cpu = sane(cpu_held(j));
+    bool dated = start >= 0 && end >= start && end <= last_sec;
+    j->use[BJ_USE_ASSOC] = BJ_SQL_NULL;
+    j->use[BJ_USE_COUNTED_CPU] = 0;
+    j->use[BJ_USE_COUNTED_MORE] = j->use[BJ_USE_COUNTED_KNOWN] = 0;
+    j->use[BJ_USE_COUNTED_GPU] = j->use[BJ_USE_COUNTED_GPU_USED] = 0;
+    for (int i = BJ_USE_FAILED_CPU; i <= BJ_USE_FAILED_MIB; i++)
+        j->use[i] = BJ_SQL_NULL;
+    j->use[BJ_USE_COUNTED_START] = dated ? start : 0;
+    j->use[BJ_USE_COUNTED_END] = dated ? end : 0;
+    if (dated) {
+        resolve_cpu_count(j, cpu);
+        resolve_gpu_count(j);
+        if (bj_bill_node_failed(j->v[BJ_DJ_STATE]))
+            resolve_failed(j, cpu);
+    }
+    if (dated && j->use[BJ_USE_ENERGY] != BJ_SQL_NULL)
+        j->use[BJ_USE_COUNTED_CPU] = cpu;
+}
+
+void bj_derive_resolve(struct bj_derive_job *j)
+{
+    resolve_values(j);
+    resolve_efficiency(j);
+    resolve_energy(j);
+    resolve_count(j);
+    j->has_use = j->nodes.nodes > 0 || j->prom.nodes > 0 ||
+                 j->use[BJ_USE_ENERGY] != BJ_SQL_NULL ||
+                 j->use[BJ_USE_FAILED_CPU] != BJ_SQL_NULL;
+}
+
+/* --- facts -----------------------------------------------------------------
+ */
+
+static double number(int64_t v)
+{
+    return v == BJ_SQL_NULL ? (double)NAN : (double)v;
+}
+
+static double percent(int64_t ppm)
+{
+    return number(ppm) / 1e4;
+}
+
+static double known_ratio(double a, double b)
+{
+    return b > 0 ? a / b : (double)NAN;
+}
+
+static void measured_facts(const struct bj_derive_job *j, double *f)
+{
+    double cpu = number(best_cpu(j).value);
+    f[BJ_FACT_CPU_EFFICIENCY] = percent(j->use[BJ_USE_CPU_EFF]);
+    f[BJ_FACT_MEM_EFFICIENCY] = percent(j->use[BJ_USE_MEM_EFF]);
+    f[BJ_FACT_GPU_EFFICIENCY] = percent(j->use[BJ_USE_GPU_EFF]);
+    f[BJ_FACT_CPUS_BUSY] = known_ratio(cpu / 1e6, f[BJ_FACT_RUNTIME]);
+    f[BJ_FACT_CPU_EVENNESS] =
+        100 * known_ratio(f[BJ_FACT_CPUS_BUSY],
+                          number(value_if_complete(j, BJ_USE_CPU_PEAK)) / 1e3);
+    f[BJ_FACT_MEM_PEAK] = number(best_peak(j).value);
+    f[BJ_FACT_GPUS_UNUSED] = number(gpus_unused(j));
+    f[BJ_FACT_GPU_MEM_PEAK] = number(value_of_gpus(j, BJ_USE_GPU_MEM_PEAK));
+    f[BJ_FACT_GPU_IDLE] = number(value_of_gpus(j, BJ_USE_GPU_IDLE)) / 1e6;
+    /* Not all nodes of a job can be without CPU time. */
+    f[BJ_FACT_NODES_UNUSED] =
+        isnan(cpu) ? (double)NAN
+                   : number(value_if_complete(j, BJ_USE_NODES_UNUSED));
+    f[BJ_FACT_IO_BYTES] = number(value_if_complete(j, BJ_USE_IO_READ)) +
+                          number(value_if_complete(j, BJ_USE_IO_WRITE));
+    f[BJ_FACT_OPEN_FILES] = number(value_if_complete(j, BJ_USE_OPEN_FDS));
+    f[BJ_FACT_THREADS] = number(value_if_complete(j, BJ_USE_THREADS));
+    f[BJ_FACT_SCRATCH_FILES] = number(value_if_complete(j, BJ_USE_SCRATCH));
+    f[BJ_FACT_CORE_MIN] = percent(value_if_complete(j, BJ_USE_CORE_MIN));
+    f[BJ_FACT_CORES_USED] = number(value_if_complete(j, BJ_USE_CORES_USED));
+    f[BJ_FACT_OOM_KILLS] = number(value_if_complete(j, BJ_USE_OOM_KILLS));
+    f[BJ_FACT_COVERAGE] = percent(j->use[BJ_USE_COVERAGE]);
+    f[BJ_FACT_ENERGY] = number(j->use[BJ_USE_ENERGY]) / 1e6;
+    f[BJ_FACT_ENERGY_USED] = number(j->use[BJ_USE_ENERGY_USED]) / 1e6;
+    f[BJ_FACT_ENERGY_RESERVED] = number(j->use[BJ_USE_ENERGY_RESERVED]) / 1e6;
+}
+
+/* From the curves of the job. */
+static void course_facts(const struct bj_derive_job *j, double *f)
+{
+    const double of = f[BJ_FACT_MEM_ALLOCATED], limit = f[BJ_FACT_TIME_LIMIT];
+    const double hours = f[BJ_FACT_RUNTIME] / 3600;
+    double left = (limit - f[BJ_FACT_RUNTIME]) / 3600;
+    left = left < 0 ? 0 : left; /* NAN stays */
+    const double rise = number(value_if_complete(j, BJ_USE_MEM_RISE));
+    f[BJ_FACT_IDLE_START] = number(value_if_complete(j, BJ_USE_IDLE_START));
+    f[BJ_FACT_IDLE_END] = number(value_if_complete(j, BJ_USE_IDLE_END));
+    f[BJ_FACT_MEM_RISE] = rise;
+    f[BJ_FACT_MEM_STEADY] = percent(value_if_complete(j, BJ_USE_MEM_STEADY));
+    f[BJ_FACT_MEM_GROWTH] = 100 * known_ratio(rise * hours, of);
+    f[BJ_FACT_MEM_FORECAST] =
+        isnan(limit) ? (double)NAN
+                     : 100 * known_ratio(f[BJ_FACT_MEM_PEAK] + rise * left, of);
+}
+
+/* A job that failed since the kernel killed its processes: with a step that the
+ * scheduler saw run out of memory, or killed by SIGKILL (as an exit code of a
+ * shell: 137) while kills for lack of memory were counted. */
+static bool out_of_memory(const struct bj_derive_job *j)
+{
+    enum { SIGKILLED = 9, SHELL_SIGKILLED = 128 + SIGKILLED };
+    const int64_t *v = j->v;
+    bool killed = v[BJ_DJ_EXIT_SIGNAL] == SIGKILLED ||
+                  v[BJ_DJ_EXIT_CODE] == SHELL_SIGKILLED;
+    if (v[BJ_DJ_STATE] != BJ_STATE_FAILED)
+        return v[BJ_DJ_STATE] == BJ_STATE_OOM;
+    return v[BJ_DJ_OOM_STEPS] > 0 || (killed && j->use[BJ_USE_OOM_KILLS] > 0);
+}
+
+/* Facts about what the job used are unknown if its node failed: they would be
+ * about a part of its work. */
+static void drop_use(double *f)
+{
+    static const enum bj_fact of_use[] = {
+        BJ_FACT_TIME_EFFICIENCY, BJ_FACT_CPU_EFFICIENCY,
+        BJ_FACT_MEM_EFFICIENCY,  BJ_FACT_GPU_EFFICIENCY,
+        BJ_FACT_CPUS_BUSY,       BJ_FACT_CPU_EVENNESS,
+        BJ_FACT_CORE_MIN,        BJ_FACT_CORES_USED,
+        BJ_FACT_MEM_PEAK,        BJ_FACT_GPU_MEM_PEAK,
+        BJ_FACT_GPU_IDLE,        BJ_FACT_GPUS_UNUSED,
+        BJ_FACT_NODES_UNUSED,    BJ_FACT_NODES_UNEVEN,
+        BJ_FACT_NODE_DEVIATION,  BJ_FACT_GPUS_UNEVEN,
+        BJ_FACT_GPU_DEVIATION,   BJ_FACT_IDLE_START,
+        BJ_FACT_IDLE_END,        BJ_FACT_MEM_RISE,
+        BJ_FACT_MEM_STEADY,      BJ_FACT_MEM_GROWTH,
+        BJ_FACT_MEM_FORECAST,    BJ_FACT_THREADS,
+        BJ_FACT_OPEN_FILES,      BJ_FACT_SCRATCH_FILES,
+        BJ_FACT_IO_BYTES,        BJ_FACT_ENERGY,
+        BJ_FACT_ENERGY_USED,     BJ_FACT_ENERGY_RESERVED};
+    for (size_t i = 0; i < sizeof(of_use) / sizeof(of_use[0]); i++)
+        f[of_use[i]] = (double)NAN;
+}
+
+void bj_derive_facts(struct bj_derive_job *j, double *f)
+{
+    const int64_t *v = j->v;
+    double limit =
+        v[BJ_DJ_LIMIT] == INT64_MAX ? (double)NAN : number(v[BJ_DJ_LIMIT]);
+    double wait = number(v[BJ_DJ_START]) - number(v[BJ_DJ_ELIGIBLE]);
+    f[BJ_FACT_STATE] = number(v[BJ_DJ_STATE]);
+    /* a job that never started has no run time */
+    f[BJ_FACT_RUNTIME] = v[BJ_DJ_START] == BJ_SQL_NULL && v[BJ_DJ_ELAPSED] == 0
+                             ? (double)NAN
+                             : number(v[BJ_DJ_ELAPSED]);
+    f[BJ_FACT_TIME_LIMIT] = limit;
+    f[BJ_FACT_WAIT] = wait < 0 ? 0 : wait;
+    f[BJ_FACT_NODES] = number(v[BJ_DJ_NODES]);
+    f[BJ_FACT_CPUS] = number(v[BJ_DJ_CPUS]);
+    f[BJ_FACT_GPUS] = v[BJ_DJ_GPUS] == BJ_SQL_NULL ? 0 : number(v[BJ_DJ_GPUS]);
+    f[BJ_FACT_INTERACTIVE] = number(v[BJ_DJ_INTERACTIVE]);
+    f[BJ_FACT_OOM_STEPS] = number(v[BJ_DJ_OOM_STEPS]);
+    f[BJ_FACT_OUT_OF_MEMORY] = out_of_memory(j);
+    f[BJ_FACT_RESTARTS] = number(v[BJ_DJ_RESTARTS]);
+    f[BJ_FACT_EXIT_CODE] = number(v[BJ_DJ_EXIT_CODE]);
+    f[BJ_FACT_TIME_EFFICIENCY] = 100 * known_ratio(f[BJ_FACT_RUNTIME], limit);
+    f[BJ_FACT_MEM_ALLOCATED] = number(v[BJ_DJ_MEM]);
+    measured_facts(j, f);
+    course_facts(j, f);
+    bj_parts_facts(&j->parts, v[BJ_DJ_NODES], v[BJ_DJ_GPUS], f, &j->names);
+    if (bj_bill_node_failed(v[BJ_DJ_STATE]))
+        drop_use(f);
+}

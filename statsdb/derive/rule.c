@@ -1,0 +1,322 @@
+#include "statsdb/derive/rule.h"
+
+#include "base/buf.h"
+#include "base/local.h"
+#include "statsdb/derive/rule_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- adding ----------------------------------------------------------------
+ */
+
+/* Is this name the whole text after '$'? */
+static bool is_name(struct bj_slice s, struct bj_slice name)
+{
+    struct bj_slice rest = {s.p + 1, s.n - 1};
+    if (!bj_slice_starts(rest, name))
+        return false;
+    return rest.n == name.n || rest.p[name.n] == ' ' || rest.p[name.n] == '*' ||
+           rest.p[name.n] == '/';
+}
+
+/* The conditions as one text, with thresholds as numbers. */
+static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
+{
+    struct bj_buf out = {0};
+    for (unsigned i = 0; i < t->rows; i++) {
+        struct bj_slice s = t->when[i];
+        bj_buf_str(&out, i ? " and " : "");
+        while (s.n > 0) {
+            unsigned k = 0;
+            for (; k < t->sets; k++)
+                if (s.p[0] == '$' && is_name(s, t->set[k].name))
+                    break;
+            if (k < t->sets)
+                bj_buf_printf(&out, "%.10g", t->set[k].value);
+            else
+                bj_buf_put(&out, s.p, 1);
+            size_t n = k < t->sets ? t->set[k].name.n + 1 : 1;
+            s.p += n;
+            s.n -= n;
+        }
+    }
+    struct bj_slice text = {out.p, out.len};
+    const char *ret = out.failed ? "" : bj_arena_copy(&r->arena, text).p;
+    r->arena.failed = r->arena.failed || out.failed;
+    bj_buf_free(&out);
+    return ret;
+}
+
+/* A text with {time} replaced by the time of a rule for running jobs. */
+static const char *with_time(struct bj_rules *r, struct bj_slice text,
+                             uint32_t sec)
+{
+    const struct bj_slice word = BJ_SLICE("{time}");
+    struct bj_buf out = {0};
+    for (struct bj_slice s = text; s.n > 0;) {
+        bool here = bj_slice_starts(s, word);
+        if (here && sec % 3600 == 0)
+            bj_buf_printf(&out, "%u h", sec / 3600);
+        else if (here)
+            bj_buf_printf(&out, "%u min", (sec + 59) / 60);
+        else
+            bj_buf_put(&out, s.p, 1);
+        s.p += here ? word.n : 1;
+        s.n -= here ? word.n : 1;
+    }
+    const char *ret =
+        bj_arena_copy(&r->arena, (struct bj_slice){out.p, out.len}).p;
+    r->arena.failed = r->arena.failed || out.failed;
+    bj_buf_free(&out);
+    return ret;
+}
+
+/* Does a rule of that name exist? */
+static bool known(const struct bj_rules *r, struct bj_slice name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (bj_slice_eq(r->text[i]->name, name))
+            return true;
+    return false;
+}
+
+/* The keys of rules for running jobs.  Jobs are cancelled only if the site
+ * configures it, and not before the owner was warned. */
+static int check_running(const struct bj_rules *r, const struct bj_rule_text *t,
+                         struct bj_err *err)
+{
+    uint32_t windows[BJ_RULE_WINDOWS];
+    unsigned n = bj_rules_windows(r, windows), k = 0;
+    while (k < n && windows[k] != t->running_sec)
+        k++;
+    if (k == BJ_RULE_WINDOWS && t->running_sec > 0)
+        return bj_err_set(err, -EINVAL,
+                          "more than %d different times in running",
+                          BJ_RULE_WINDOWS);
+    if (t->actions > 0 && t->running_sec == 0)
+        return bj_err_set(err, -EINVAL,
+                          "escalate needs running: it is for running jobs");
+    for (unsigned i = 0; i < t->actions; i++) {
+        if (i > 0 && t->action[i].after_sec <= t->action[i - 1].after_sec)
+            return bj_err_set(err, -EINVAL,
+                              "the times in escalate must increase");
+        if (i > 0 && t->action[i - 1].cancel)
+            return bj_err_set(err, -EINVAL,
+                              "cancel must be the last item of escalate");
+        if (i == 0 && t->action[i].cancel)
+            return bj_err_set(err, -EINVAL,
+                              "escalate must warn before it cancels");
+        if (t->action[i].cancel && t->partitions + t->qoses == 0)
+            return bj_err_set(err, -EINVAL,
+                              "a rule that cancels needs partition or qos");
+    }
+    return 0;
+}
+
+int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
+                 struct bj_err *err)
+{
+    if (r->n == BJ_RULES_MAX)
+        return bj_err_set(err, -EINVAL, "more than %d rules", BJ_RULES_MAX);
+    int invalid = check_running(r, t, err);
+    if (invalid < 0)
+        return invalid;
+    struct bj_rule *rule = &r->rule[r->n];
+    *rule = (struct bj_rule){.enabled = t->enabled,
+                             .running_sec = t->running_sec,
+                             .actions = t->actions};
+    memcpy(rule->action, t->action, sizeof(rule->action));
+    for (unsigned i = 0; i < t->rows; i++) {
+        int e = bj_rule_row(t->when[i], t->set, t->sets, &rule->row[i], err);
+        if (e < 0)
+            return e;
+    }
+    rule->rows = t->rows;
+    struct bj_rule_text *copy = bj_arena_alloc(&r->arena, sizeof(*copy));
+    if (!copy)
+        return bj_err_set(err, -ENOMEM, "rules");
+    *copy = *t;
+    r->text[r->n] = copy;
+    rule->name = bj_arena_copy(&r->arena, t->name).p;
+    rule->severity = bj_arena_copy(&r->arena, t->severity).p;
+    rule->text = with_time(r, bj_local_slice(t->text), t->running_sec);
+    rule->advice = with_time(r, bj_local_slice(t->advice), t->running_sec);
+    rule->url = bj_arena_copy(&r->arena, t->url).p;
+    rule->condition = condition(r, t);
+    if (r->arena.failed)
+        return bj_err_set(err, -ENOMEM, "rules");
+    r->first[r->n] = !known(r, t->name);
+    r->n++;
+    return 0;
+}
+
+const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
+                                         struct bj_slice name)
+{
+    for (size_t i = r->n; i > 0; i--)
+        if (bj_slice_eq(r->text[i - 1]->name, name) &&
+            r->text[i - 1]->clusters == 0 && r->text[i - 1]->partitions == 0 &&
+            r->text[i - 1]->qoses == 0)
+            return r->text[i - 1];
+    return NULL;
+}
+
+/* --- access ----------------------------------------------------------------
+ */
+
+void bj_rules_free(struct bj_rules *r)
+{
+    if (!r)
+        return;
+    bj_arena_free(&r->arena);
+    free(r);
+}
+
+const char *bj_rules_sign(const struct bj_rules *r)
+{
+    return r->sign;
+}
+
+const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i)
+{
+    return i < r->n ? &r->rule[i] : NULL;
+}
+
+/* --- evaluating
+ * ---------------------------------------------------------------
+ */
+
+static bool contains(struct bj_slice what, const struct bj_slice *v, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (bj_slice_eq(what, v[i]))
+            return true;
+    return false;
+}
+
+static bool is_for(const struct bj_rule_text *t, const struct bj_rule_job *job)
+{
+    return (t->clusters == 0 ||
+            contains(job->cluster, t->cluster, t->clusters)) &&
+           (t->partitions == 0 ||
+            contains(job->partition, t->partition, t->partitions)) &&
+           (t->qoses == 0 || contains(job->qos, t->qos, t->qoses));
+}
+
+size_t bj_rules_of_job(const struct bj_rules *r, size_t first,
+                       const struct bj_rule_job *job)
+{
+    struct bj_slice name = r->text[first]->name;
+    for (size_t i = r->n; i > first; i--)
+        if (bj_slice_eq(r->text[i - 1]->name, name) &&
+            is_for(r->text[i - 1], job))
+            return i - 1;
+    return r->n;
+}
+
+bool bj_rule_is_unless(const struct bj_rule_text *t,
+                       const struct bj_rule_match *found)
+{
+    return contains(bj_slice_str(found->rule->name), t->unless, t->unlesses);
+}
+
+static bool excluded(const struct bj_rule_text *t,
+                     const struct bj_rule_match *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bj_rule_is_unless(t, &v[i]))
+            return true;
+    return false;
+}
+
+static bool holds(const struct bj_rule *rule, const struct bj_rule_facts *facts,
+                  size_t n, struct bj_rule_match *f)
+{
+    size_t k = 0;
+    while (k < n && facts[k].running_sec != rule->running_sec)
+        k++;
+    if (k == n)
+        return false;
+    f->names = NULL;
+    for (unsigned i = 0; i < rule->rows; i++) {
+        if (!bj_rule_row_holds(&rule->row[i], facts[k].fact, &f->value,
+                               &f->threshold))
+            return false;
+        if (!f->names && facts[k].names && rule->row[i].left >= 0)
+            f->names = facts[k].names[rule->row[i].left];
+    }
+    f->rule = rule;
+    return rule->enabled && rule->rows > 0;
+}
+
+/* Does a later rule of its name apply to all jobs? */
+static bool is_replaced(const struct bj_rules *r, size_t i)
+{
+    const struct bj_rule_text *last = bj_rules_base(r, r->text[i]->name);
+    for (size_t k = i + 1; k < r->n; k++)
+        if (r->text[k] == last)
+            return true;
+    return false;
+}
+
+unsigned bj_rules_windows(const struct bj_rules *r,
+                          uint32_t ret[BJ_RULE_WINDOWS])
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct bj_rule *rule = &r->rule[i];
+        unsigned k = 0;
+        while (k < n && ret[k] != rule->running_sec)
+            k++;
+        if (k == n && n < BJ_RULE_WINDOWS && rule->enabled &&
+            rule->running_sec > 0 && !is_replaced(r, i))
+            ret[n++] = rule->running_sec;
+    }
+    return n;
+}
+
+size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
+                      const struct bj_rule_facts *facts, size_t n_facts,
+                      struct bj_rule_match *ret, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n && n < max; i++) {
+        if (!r->first[i])
+            continue;
+        size_t k = bj_rules_of_job(r, i, job);
+        if (k < r->n && holds(&r->rule[k], facts, n_facts, &ret[n]) &&
+            !excluded(r->text[k], ret, n))
+            n++;
+    }
+    return n;
+}
+
+bool bj_rules_limit(const struct bj_rules *r, const char *rule,
+                    const char *fact, double *ret)
+{
+    const struct bj_rule_text *base = bj_rules_base(r, bj_slice_str(rule));
+    const int left = bj_fact_find(bj_slice_str(fact));
+    size_t at = 0;
+    while (at < r->n && r->text[at] != base)
+        at++;
+    for (unsigned i = at < r->n ? r->rule[at].rows : 0; i > 0; i--) {
+        const struct bj_rule_row *row = &r->rule[at].row[i - 1];
+        if (row->left == left && row->left_by < 0 && row->right < 0 &&
+            row->right_by < 0) {
+            *ret = row->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,
+                      struct bj_slice *advice)
+{
+    if (i >= r->n)
+        return false;
+    *text = r->text[i]->text;
+    *advice = r->text[i]->advice;
+    return true;
+}

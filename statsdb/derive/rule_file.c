@@ -1,0 +1,352 @@
+#include "base/text.h"
+#include "statsdb/derive/rule_impl.h"
+
+#include <yaml.h>
+
+/* The document is a mapping with one key, "rules": a list of mappings. Deeper
+ * nesting is refused, so that aliases cannot do harm. */
+struct reader {
+    struct bj_rules *rules;
+    const char *name;
+    yaml_document_t doc;
+    struct bj_err *err;
+};
+
+static int error_at(struct reader *d, const yaml_mark_t *mark, int r)
+{
+    size_t len = strlen(d->name);
+    const char *name = len > 100 ? d->name + len - 100 : d->name;
+    return bj_err_wrap(d->err, r, "%s:%zu:%zu", name, mark->line + 1,
+                       mark->column + 1);
+}
+
+static int wrong(struct reader *d, const yaml_node_t *n, const char *what)
+{
+    return error_at(d, &n->start_mark, bj_err_set(d->err, -EINVAL, "%s", what));
+}
+
+static struct bj_slice text_of(const yaml_node_t *n)
+{
+    return (struct bj_slice){(const char *)n->data.scalar.value,
+                             n->data.scalar.length};
+}
+
+/* A scalar, copied into the arena. */
+static int get_text(struct reader *d, const yaml_node_t *n, size_t max,
+                    struct bj_slice *ret)
+{
+    if (n->type != YAML_SCALAR_NODE)
+        return wrong(d, n, "a text is expected");
+    struct bj_slice s = text_of(n);
+    if (s.n > max)
+        return wrong(d, n, "the text is too long");
+    char clean[BJ_RULE_TEXT_MAX + 1];
+    s.n = bj_text_clean(s, clean, sizeof(clean));
+    s.p = clean;
+    *ret = bj_arena_copy(&d->rules->arena, s);
+    return d->rules->arena.failed ? bj_err_set(d->err, -ENOMEM, "rules") : 0;
+}
+
+/* A list of texts, or a single one. */
+static int get_list(struct reader *d, const yaml_node_t *n, unsigned max,
+                    struct bj_slice *ret, unsigned *ret_n)
+{
+    *ret_n = 0;
+    if (n->type == YAML_SCALAR_NODE) {
+        *ret_n = 1;
+        return get_text(d, n, 200, ret);
+    }
+    if (n->type != YAML_SEQUENCE_NODE)
+        return wrong(d, n, "a list is expected");
+    for (const yaml_node_item_t *i = n->data.sequence.items.start;
+         i < n->data.sequence.items.top; i++) {
+        const yaml_node_t *item = yaml_document_get_node(&d->doc, *i);
+        if (*ret_n == max)
+            return wrong(d, item, "the list is too long");
+        int r = get_text(d, item, 200, &ret[*ret_n]);
+        if (r < 0)
+            return r;
+        ++*ret_n;
+    }
+    return 0;
+}
+
+static int get_bool(struct reader *d, const yaml_node_t *n, bool *ret)
+{
+    if (n->type == YAML_SCALAR_NODE) {
+        *ret = bj_slice_eq(text_of(n), BJ_SLICE("true"));
+        if (*ret || bj_slice_eq(text_of(n), BJ_SLICE("false")))
+            return 0;
+    }
+    return wrong(d, n, "true or false is expected");
+}
+
+static int get_severity(struct reader *d, const yaml_node_t *n,
+                        struct bj_slice *ret)
+{
+    static const char *const known[] = {"info", "warning", "critical"};
+    int r = get_text(d, n, 20, ret);
+    for (int i = 0; r == 0 && i < 3; i++)
+        if (bj_slice_eq(*ret, bj_slice_str(known[i])))
+            return 0;
+    return r < 0 ? r : wrong(d, n, "info, warning or critical is expected");
+}
+
+/* The URL of a page; a browser must not run it as a script. */
+static int get_url(struct reader *d, const yaml_node_t *n, struct bj_slice *ret)
+{
+    int r = get_text(d, n, 500, ret);
+    if (r < 0 || ret->n == 0 || bj_slice_starts(*ret, BJ_SLICE("https://")) ||
+        bj_slice_starts(*ret, BJ_SLICE("http://")))
+        return r;
+    return wrong(d, n, "a URL with https:// or http:// is expected");
+}
+
+/* Whole seconds, from a minute to a week; 0: the rule is for ended jobs. */
+static int get_running(struct reader *d, const yaml_node_t *n, uint32_t *ret)
+{
+    double sec;
+    if (n->type != YAML_SCALAR_NODE || bj_rule_number(text_of(n), &sec) < 0 ||
+        (sec > 0 && sec < 60) || sec < 0 || sec > 7 * 86400)
+        return wrong(d, n, "a time from 1m to 7d is expected, or 0");
+    *ret = (uint32_t)sec;
+    return 0;
+}
+
+static int get_actions(struct reader *d, const yaml_node_t *n,
+                       struct bj_rule_text *t)
+{
+    struct bj_slice text[BJ_RULE_ACTIONS];
+    int r = get_list(d, n, BJ_RULE_ACTIONS, text, &t->actions);
+    for (unsigned i = 0; r == 0 && i < t->actions; i++)
+        if (bj_rule_action(text[i], &t->action[i]) < 0)
+            r = wrong(d, n,
+                      "'warn after TIME' or 'cancel after TIME' is"
+                      " expected, such as 'warn after 45m'");
+    return r;
+}
+
+/* An override replaces numbers by name. */
+static int set_one(struct reader *d, struct bj_rule_text *t,
+                   const yaml_node_t *key, const yaml_node_t *v)
+{
+    struct bj_slice name;
+    double number;
+    int r = get_text(d, key, 64, &name);
+    if (r < 0)
+        return r;
+    if (v->type != YAML_SCALAR_NODE || bj_rule_number(text_of(v), &number) < 0)
+        return wrong(d, v, "a number is expected, with or without a unit");
+    unsigned i = 0;
+    while (i < t->sets && !bj_slice_eq(t->set[i].name, name))
+        i++;
+    if (i == BJ_RULE_THRESHOLDS)
+        return wrong(d, key, "too many thresholds");
+    t->sets += i == t->sets;
+    t->set[i] = (struct bj_threshold){name, number};
+    return 0;
+}
+
+static int get_set(struct reader *d, const yaml_node_t *n,
+                   struct bj_rule_text *t)
+{
+    if (n->type != YAML_MAPPING_NODE)
+        return wrong(d, n, "names with numbers are expected");
+    for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
+         p < n->data.mapping.pairs.top; p++) {
+        int r = set_one(d, t, yaml_document_get_node(&d->doc, p->key),
+                        yaml_document_get_node(&d->doc, p->value));
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int get_key(struct reader *d, struct bj_rule_text *t,
+                   struct bj_slice key, const yaml_node_t *k,
+                   const yaml_node_t *v)
+{
+    if (bj_slice_eq(key, BJ_SLICE("name")))
+        return 0;
+    if (bj_slice_eq(key, BJ_SLICE("severity")))
+        return get_severity(d, v, &t->severity);
+    if (bj_slice_eq(key, BJ_SLICE("text")))
+        return get_text(d, v, BJ_RULE_TEXT_MAX, &t->text);
+    if (bj_slice_eq(key, BJ_SLICE("advice")))
+        return get_text(d, v, BJ_RULE_TEXT_MAX, &t->advice);
+    if (bj_slice_eq(key, BJ_SLICE("url")))
+        return get_url(d, v, &t->url);
+    if (bj_slice_eq(key, BJ_SLICE("when")))
+        return get_list(d, v, BJ_RULE_ROWS, t->when, &t->rows);
+    if (bj_slice_eq(key, BJ_SLICE("unless")))
+        return get_list(d, v, BJ_RULE_ROWS, t->unless, &t->unlesses);
+    if (bj_slice_eq(key, BJ_SLICE("cluster")))
+        return get_list(d, v, BJ_RULE_WHERE, t->cluster, &t->clusters);
+    if (bj_slice_eq(key, BJ_SLICE("partition")))
+        return get_list(d, v, BJ_RULE_WHERE, t->partition, &t->partitions);
+    if (bj_slice_eq(key, BJ_SLICE("qos")))
+        return get_list(d, v, BJ_RULE_WHERE, t->qos, &t->qoses);
+    if (bj_slice_eq(key, BJ_SLICE("running")))
+        return get_running(d, v, &t->running_sec);
+    if (bj_slice_eq(key, BJ_SLICE("escalate")))
+        return get_actions(d, v, t);
+    if (bj_slice_eq(key, BJ_SLICE("enabled")))
+        return get_bool(d, v, &t->enabled);
+    if (bj_slice_eq(key, BJ_SLICE("set")))
+        return get_set(d, v, t);
+    return wrong(d, k,
+                 "name, severity, text, advice, url, when, set, unless, "
+                 "cluster, partition, qos, running, escalate or enabled is "
+                 "expected");
+}
+
+/* The value of "name". */
+static int find_name(struct reader *d, const yaml_node_t *n,
+                     struct bj_slice *ret)
+{
+    *ret = (struct bj_slice){NULL, 0};
+    for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
+         p < n->data.mapping.pairs.top; p++) {
+        const yaml_node_t *k = yaml_document_get_node(&d->doc, p->key);
+        if (k->type != YAML_SCALAR_NODE ||
+            !bj_slice_eq(text_of(k), BJ_SLICE("name")))
+            continue;
+        int r = get_text(d, yaml_document_get_node(&d->doc, p->value), 64, ret);
+        if (r < 0)
+            return r;
+    }
+    return ret->n > 0 ? 0 : wrong(d, n, "a rule needs a name");
+}
+
+static int finish_rule(struct reader *d, const yaml_node_t *n,
+                       const struct bj_rule_text *t)
+{
+    if (t->rows == 0)
+        return wrong(d, n, "a rule needs rows in when");
+    if (t->text.n == 0)
+        return wrong(d, n, "a rule needs a text");
+    int r = bj_rules_add(d->rules, t, d->err);
+    return r < 0 ? error_at(d, &n->start_mark, r) : 0;
+}
+
+static int get_rule(struct reader *d, const yaml_node_t *n)
+{
+    if (n->type != YAML_MAPPING_NODE)
+        return wrong(d, n, "a rule with name, when and text is expected");
+    struct bj_slice name;
+    int r = find_name(d, n, &name);
+    if (r < 0)
+        return r;
+    const struct bj_rule_text *base = bj_rules_base(d->rules, name);
+    struct bj_rule_text t =
+        base ? *base
+             : (struct bj_rule_text){.severity = BJ_SLICE("info"),
+                                     .enabled = true};
+    t.name = name;
+    for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
+         r == 0 && p < n->data.mapping.pairs.top; p++) {
+        const yaml_node_t *k = yaml_document_get_node(&d->doc, p->key);
+        if (k->type != YAML_SCALAR_NODE)
+            return wrong(d, k, "a key is expected");
+        r = get_key(d, &t, text_of(k), k,
+                    yaml_document_get_node(&d->doc, p->value));
+    }
+    return r < 0 ? r : finish_rule(d, n, &t);
+}
+
+static int get_rules(struct reader *d)
+{
+    yaml_node_t *root = yaml_document_get_root_node(&d->doc);
+    if (!root)
+        return 0; /* an empty file */
+    if (root->type != YAML_MAPPING_NODE)
+        return wrong(d, root, "rules: is expected");
+    for (const yaml_node_pair_t *p = root->data.mapping.pairs.start;
+         p < root->data.mapping.pairs.top; p++) {
+        const yaml_node_t *k = yaml_document_get_node(&d->doc, p->key);
+        const yaml_node_t *v = yaml_document_get_node(&d->doc, p->value);
+        if (k->type != YAML_SCALAR_NODE ||
+            !bj_slice_eq(text_of(k), BJ_SLICE("rules")))
+            return wrong(d, k, "rules: is expected");
+        if (v->type != YAML_SEQUENCE_NODE)
+            return wrong(d, v, "a list of rules is expected");
+        for (const yaml_node_item_t *i = v->data.sequence.items.start;
+             i < v->data.sequence.items.top; i++) {
+            int r = get_rule(d, yaml_document_get_node(&d->doc, *i));
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+/* The error of libyaml. */
+static int syntax(struct reader *d, const yaml_parser_t *parser)
+{
+    if (parser->error == YAML_MEMORY_ERROR)
+        return bj_err_set(d->err, -ENOMEM, "rules");
+    const char *what = parser->problem ? parser->problem : "bad YAML";
+    return error_at(d, &parser->problem_mark,
+                    bj_err_set(d->err, -EINVAL, "%s", what));
+}
+
+static int start(yaml_parser_t *parser, struct bj_slice yaml,
+                 struct bj_err *err)
+{
+    if (!yaml_parser_initialize(parser))
+        return bj_err_set(err, -ENOMEM, "rules");
+    yaml_parser_set_input_string(parser, (const unsigned char *)yaml.p, yaml.n);
+    return 0;
+}
+
+/* Refuse deeper nesting than rules need, because libyaml's time grows with the
+ * square of the depth. */
+static int check_depth(struct reader *d, struct bj_slice yaml)
+{
+    yaml_parser_t parser;
+    unsigned depth = 0;
+    bool end = false;
+    int r = start(&parser, yaml, d->err);
+    if (r < 0)
+        return r;
+    while (r == 0 && !end) {
+        yaml_event_t ev;
+        if (!yaml_parser_parse(&parser, &ev)) {
+            r = syntax(d, &parser);
+            break;
+        }
+        depth += ev.type == YAML_SEQUENCE_START_EVENT ||
+                 ev.type == YAML_MAPPING_START_EVENT;
+        depth -= ev.type == YAML_SEQUENCE_END_EVENT ||
+                 ev.type == YAML_MAPPING_END_EVENT;
+        end = ev.type == YAML_STREAM_END_EVENT;
+        if (depth > 4)
+            r = error_at(d, &ev.start_mark,
+                         bj_err_set(d->err, -EINVAL, "nested too deep"));
+        yaml_event_delete(&ev);
+    }
+    yaml_parser_delete(&parser);
+    return r;
+}
+
+int bj_rules_read(struct bj_rules *rules, const char *name,
+                  struct bj_slice yaml, struct bj_err *err)
+{
+    struct reader d = {.rules = rules, .name = name, .err = err};
+    yaml_parser_t parser;
+    if (yaml.n > BJ_RULE_FILE_MAX)
+        return bj_err_set(err, -EINVAL, "%s: is too long", name);
+    int r = check_depth(&d, yaml);
+    if (r == 0)
+        r = start(&parser, yaml, err);
+    if (r < 0)
+        return r;
+    if (yaml_parser_load(&parser, &d.doc)) {
+        r = get_rules(&d);
+        yaml_document_delete(&d.doc);
+    } else {
+        r = syntax(&d, &parser);
+    }
+    yaml_parser_delete(&parser);
+    return r;
+}

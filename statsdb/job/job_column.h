@@ -1,0 +1,102 @@
+/* The columns of a job: the one table that batchjob_acct, the API, its CSV and
+ * OpenAPI, and the pages read.  docs/glossary.md explains the names. */
+#ifndef BJ_STATSDB_JOB_JOB_COLUMN_H
+#define BJ_STATSDB_JOB_JOB_COLUMN_H
+
+#include "base/slice.h"
+#include "statsdb/tables/word.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a number or text from SQL is converted to a value.  NULL is unknown. */
+enum bj_value_kind {
+    BJ_AS_INT,
+    BJ_AS_TENTHS,   /* tenths of the unit */
+    BJ_AS_MILLI,    /* thousandths of the unit */
+    BJ_AS_PPM,      /* millionths, shown in percent */
+    BJ_AS_MICRO,    /* millionths of the unit */
+    BJ_AS_REAL,     /* a real number of SQL */
+    BJ_AS_BOOL,     /* 0 is false */
+    BJ_AS_LIMIT,    /* 2^63-1 is unlimited: null */
+    BJ_AS_TIME,     /* seconds as ISO 8601 */
+    BJ_AS_TIME_MS,  /* seconds as milliseconds */
+    BJ_AS_LINK_END, /* seconds as milliseconds in text, "now" for NULL */
+    /* from here on shown as texts: bj_job_is_text */
+    BJ_AS_TEXT,     /* text as it is */
+    BJ_AS_WORD,     /* the text in a dictionary for a number */
+    BJ_AS_WORD_INT, /* the text in a dictionary, which is a number */
+    BJ_AS_SOURCE,   /* the name of an enum bj_source */
+    /* of jobs only: texts composed of several values */
+    BJ_AS_KEY,
+    BJ_AS_DISPLAY_ID,
+    BJ_AS_PATH,
+};
+
+/* The unit in output for people: "13.8 GiB" instead of a number of bytes. */
+enum bj_value_unit {
+    BJ_UNIT_NONE,
+    BJ_UNIT_FREE, /* free text, which a table may truncate */
+    BJ_UNIT_COUNT,
+    BJ_UNIT_MONEY,
+    BJ_UNIT_SECONDS,
+    BJ_UNIT_BYTES,
+    BJ_UNIT_JOULES,
+    BJ_UNIT_GRAMS,
+    BJ_UNIT_PERCENT,
+};
+
+enum {
+    BJ_JOB_COLUMNS = 120, /* at most */
+    BJ_JOB_VALUES = 17    /* SQL values of a column, at most */
+};
+
+/* When a list of jobs contains a column. */
+enum bj_column_in {
+    BJ_IN_LISTS,  /* unless the request names other columns */
+    BJ_ON_REQUEST /* only if the request names it, or for a single job */
+};
+
+struct bj_job_column {
+    const char *name;
+    /* the name in sacct, or a similar one if sacct lacks it */
+    const char *title;
+    enum bj_value_kind kind;
+    enum bj_word word;
+    enum bj_value_unit unit;
+    enum bj_column_in in;
+    /* Computes the column from its SQL values; NULL: the column is the first
+     * value.  Values and result may be BJ_SQL_NULL. */
+    int64_t (*make)(const int64_t *value);
+    /* SQL expressions over BJ_JOB_FROM, NULL after the last.  Columns share
+     * expressions; a query contains each once. */
+    const char *sql[BJ_JOB_VALUES];
+    const char *help;
+};
+
+/* The tables of these expressions: j, m and u; only derived columns need
+ * BJ_JOB_FROM_USE. */
+#define BJ_JOB_FROM "job AS j LEFT JOIN job_more AS m ON m.job = j.id"
+#define BJ_JOB_FROM_USE " LEFT JOIN job_use AS u ON u.job = j.id"
+
+/* The table of columns, which ends with name NULL. */
+extern const struct bj_job_column bj_job_columns[];
+
+/* Find a column by its name; NULL: there is none. */
+const struct bj_job_column *bj_job_column(struct bj_slice name);
+
+/* Find a column by a name that a user wrote: first its exact name; then,
+ * ignoring case, its title, another name in sacct, or its name.  So "jobid" is
+ * the jobid, and "JobID" the display_id. */
+const struct bj_job_column *bj_job_column_of_people(struct bj_slice name);
+
+/* Does the column use a value of the table of derived values? */
+bool bj_job_column_is_derived(const struct bj_job_column *c);
+
+/* Digits after the decimal point of a number. */
+unsigned bj_value_digits(enum bj_value_kind kind);
+
+/* The JSON type of values: "string", "integer", "number", "boolean". */
+const char *bj_value_type(enum bj_value_kind kind);
+
+#endif

@@ -1,0 +1,122 @@
+#include "statsdb/job/job_value.h"
+
+#include "statsdb/tables/best.h"
+
+static int64_t number_of(const struct bj_job_raw *raw, unsigned i)
+{
+    const struct bj_value *v = &raw->row[raw->at[i]];
+    return v->type == BJ_TYPE_INTEGER ? v->i64 : BJ_SQL_NULL;
+}
+
+int64_t bj_job_number(const struct bj_job_column *c,
+                      const struct bj_job_raw *raw)
+{
+    int64_t number[BJ_JOB_VALUES];
+    if (!c->make)
+        return number_of(raw, 0);
+    for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++)
+        number[i] = number_of(raw, i);
+    return c->make(number);
+}
+
+/* A value as text; digits is a buffer for numbers. */
+static struct bj_slice text_of(const struct bj_job_raw *raw, unsigned i,
+                               char digits[static BJ_DIGITS_ROOM])
+{
+    const struct bj_value *v = &raw->row[raw->at[i]];
+    if (v->type == BJ_TYPE_TEXT)
+        return v->text;
+    if (v->type != BJ_TYPE_INTEGER)
+        return (struct bj_slice){0};
+    return (struct bj_slice){digits,
+                             (size_t)(bj_digits_i64(digits, v->i64) - digits)};
+}
+
+static struct bj_slice join(struct bj_job_raw *raw, const struct bj_slice *part,
+                            unsigned parts)
+{
+    struct bj_buf *to = raw->scratch;
+    to->len = 0;
+    for (unsigned i = 0; i < parts; i++)
+        bj_buf_slice(to, part[i]);
+    return (struct bj_slice){to->failed ? NULL : to->p, to->len};
+}
+
+/* cluster, jobid, submit */
+static int key_text(struct bj_job_raw *raw, struct bj_slice *ret,
+                    struct bj_err *err)
+{
+    char submit[BJ_DIGITS_ROOM];
+    struct bj_slice cluster;
+    int r =
+        raw->word(raw->ctx, BJ_WORD_CLUSTER, number_of(raw, 0), &cluster, err);
+    if (r == 0 && cluster.p)
+        *ret = join(raw,
+                    (struct bj_slice[]){cluster, BJ_SLICE(":"),
+                                        text_of(raw, 1, raw->digits),
+                                        BJ_SLICE(":"), text_of(raw, 2, submit)},
+                    5);
+    return r;
+}
+
+/* dir, leaf */
+static int path_text(struct bj_job_raw *raw, struct bj_slice *ret,
+                     struct bj_err *err)
+{
+    struct bj_slice dir;
+    *ret = text_of(raw, 1, raw->digits);
+    if (number_of(raw, 0) == BJ_SQL_NULL)
+        return 0;
+    int r = raw->word(raw->ctx, BJ_WORD_DIR, number_of(raw, 0), &dir, err);
+    if (r == 0)
+        *ret = dir.p
+                   ? join(raw, (struct bj_slice[]){dir, BJ_SLICE("/"), *ret}, 3)
+                   : dir;
+    return r;
+}
+
+/* display_id, array_job, array_task, het_job, het_offset, jobid */
+static struct bj_slice display_id(struct bj_job_raw *raw)
+{
+    char more[BJ_DIGITS_ROOM];
+    struct bj_slice id = text_of(raw, 0, raw->digits);
+    for (unsigned i = 1; i < 5 && !id.p; i += 2)
+        if (number_of(raw, i) != BJ_SQL_NULL &&
+            number_of(raw, i + 1) != BJ_SQL_NULL)
+            id =
+                join(raw,
+                     (struct bj_slice[]){text_of(raw, i, raw->digits),
+                                         i == 1 ? BJ_SLICE("_") : BJ_SLICE("+"),
+                                         text_of(raw, i + 1, more)},
+                     3);
+    return id.p ? id : text_of(raw, 5, raw->digits);
+}
+
+int bj_job_text(const struct bj_job_column *c, struct bj_job_raw *raw,
+                struct bj_slice *ret, struct bj_err *err)
+{
+    const char *name;
+    *ret = (struct bj_slice){0};
+    switch (c->kind) {
+    case BJ_AS_WORD:
+    case BJ_AS_WORD_INT:
+        return number_of(raw, 0) == BJ_SQL_NULL
+                   ? 0
+                   : raw->word(raw->ctx, c->word, number_of(raw, 0), ret, err);
+    case BJ_AS_KEY:
+        return key_text(raw, ret, err);
+    case BJ_AS_PATH:
+        return path_text(raw, ret, err);
+    case BJ_AS_DISPLAY_ID:
+        *ret = display_id(raw);
+        return 0;
+    case BJ_AS_SOURCE:
+        name = bj_source_name(bj_job_number(c, raw));
+        if (name)
+            *ret = bj_slice_str(name);
+        return 0;
+    default:
+        *ret = text_of(raw, 0, raw->digits);
+        return 0;
+    }
+}

@@ -1,0 +1,344 @@
+#include "statsdb/measure/measure.h"
+
+#include "statsdb/measure/measure_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Other runs with the same jobid, whose series may overlap. */
+#define OTHERS                                                                 \
+    " FROM job AS k WHERE k.cluster = j.cluster AND k.jobid = j.jobid"         \
+    " AND k.id != j.id AND k.start IS NOT NULL"
+
+static const char list_sql[] =
+    "SELECT t.job, t.\"end\", j.jobid, j.start, j.nodes, j.gpus,"
+    " EXISTS (SELECT 1" OTHERS " AND k.start > j.start - 3456000),"
+    " (SELECT max(coalesce(k.\"end\", j.start))" OTHERS
+    " AND k.start <= j.start),"
+    " (SELECT max(k.start)" OTHERS " AND k.start <= j.start),"
+    " (SELECT min(k.start)" OTHERS " AND k.start > j.start)"
+    " FROM prom_todo AS t JOIN job AS j ON j.id = t.job WHERE t.cluster ="
+    " (SELECT id FROM cluster WHERE name = ?1) AND t.\"end\" <= ?2"
+    " ORDER BY t.\"end\" DESC LIMIT ?3";
+
+static const char done_sql[] =
+    "DELETE FROM prom_todo WHERE cluster = (SELECT id FROM cluster WHERE name ="
+    " ?1) AND \"end\" = ?2 AND job = ?3";
+
+static int put_sql(struct bj_db *db, struct bj_st **ret, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    bj_buf_str(&sql, "INSERT INTO job_prom(job, queried_sec, outcome,"
+                     " nodes_seen, nodes_final, coverage_ppm, energy_policy,"
+                     " energy_nodes, start, \"end\""
+#define COLUMN(upper, lower, nodes) ", " #lower
+               BJ_USE_VALUES(COLUMN)
+#undef COLUMN
+                   ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10");
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
+        bj_buf_printf(&sql, ", ?%d", i + 11);
+    bj_buf_str(&sql,
+               ") ON CONFLICT(job) DO UPDATE SET queried_sec = ?2, outcome ="
+               " ?3, nodes_seen = ?4, nodes_final = ?5, coverage_ppm = ?6,"
+               " energy_policy = ?7, energy_nodes = ?8, start = ?9, \"end\" ="
+               " ?10"
+#define COLUMN(upper, lower, nodes) ", " #lower " = excluded." #lower
+               BJ_USE_VALUES(COLUMN)
+#undef COLUMN
+    );
+    bj_buf_put(&sql, "", 1);
+    int r = sql.failed ? bj_err_set(err, -ENOMEM, "prometheus")
+                       : bj_db_prepare(db, sql.p, ret, err);
+    bj_buf_free(&sql);
+    return r;
+}
+
+static int prepare(struct bj_measure *m, struct bj_err *err)
+{
+    const struct {
+        const char *sql;
+        struct bj_st **st;
+    } all[] = {
+        {list_sql, &m->list},
+        {done_sql, &m->done},
+        {"UPDATE job_prom SET queried_sec = ?2, start = ?3, \"end\" = ?4"
+         " WHERE job = ?1 AND outcome = 0",
+         &m->keep},
+        {"INSERT INTO job_prom_energy(job, component, microjoules)"
+         " VALUES(?1, ?2, ?3)",
+         &m->put_energy},
+        {"INSERT INTO job_bin(job, start, microjoules) VALUES(?1, ?2, ?3)",
+         &m->put_bin},
+        {"DELETE FROM job_prom_energy WHERE job = ?1", &m->drop_energy},
+        {"DELETE FROM job_bin WHERE job = ?1", &m->drop_bin},
+        {"INSERT INTO job_part(job, node, gpu, \"index\", since, upto, cpus,"
+         " cpus_milli, memory_bytes, memory_limit_bytes, busy_ppm, idle_since)"
+         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         &m->put_part},
+        {"DELETE FROM job_part WHERE job = ?1", &m->drop_part},
+        {"INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
+         &m->retry},
+    };
+    int r = put_sql(m->db, &m->put, err);
+    for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
+        r = bj_db_prepare(m->db, all[i].sql, all[i].st, err);
+    return r;
+}
+
+int bj_measure_new(struct bj_store *s, const struct bj_prom_conf *conf,
+                   const char *cluster, const atomic_bool *stop,
+                   struct bj_measure **ret, struct bj_err *err)
+{
+    struct bj_measure *m = calloc(1, sizeof(*m));
+    if (!m)
+        return bj_err_set(err, -ENOMEM, "prometheus");
+    m->store = s;
+    m->db = bj_store_db(s);
+    m->conf = conf;
+    m->cluster = cluster;
+    m->samples = conf->max_samples;
+    int r = bj_prom_matchers(&conf->match, cluster, &m->match, err);
+    if (r == 0)
+        r = bj_prom_new(conf, stop, &m->prom, err);
+    if (r == 0)
+        r = bj_dicts_new(m->db, &m->dicts, err);
+    if (r == 0)
+        r = prepare(m, err);
+    if (r < 0) {
+        bj_measure_free(m);
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+void bj_measure_free(struct bj_measure *m)
+{
+    if (!m)
+        return;
+    struct bj_st *const all[] = {m->list,     m->done,        m->keep,
+                                 m->put,      m->put_energy,  m->put_bin,
+                                 m->retry,    m->drop_energy, m->drop_bin,
+                                 m->put_part, m->drop_part};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        bj_st_finalize(all[i]);
+    for (unsigned i = 0; i < m->batch.n; i++)
+        bj_measure_job_free(&m->batch.job[i]);
+    bj_dicts_free(m->dicts);
+    bj_prom_free(m->prom);
+    bj_buf_free(&m->match);
+    free(m);
+}
+
+const struct bj_measure_counts *bj_measure_counts(const struct bj_measure *m)
+{
+    return &m->counts;
+}
+
+int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
+                       struct bj_err *err)
+{
+    struct bj_st *st;
+    int r = bj_db_prepare(
+        m->db,
+        "INSERT INTO prom_todo(cluster, \"end\", job) SELECT cluster, \"end\","
+        " id FROM job WHERE at > ?2 - 3456000 AND \"end\" >= ?2 AND \"end\" >"
+        " start AND cluster = (SELECT id FROM cluster WHERE name = ?1) AND NOT"
+        " EXISTS (SELECT 1 FROM job_prom AS p WHERE p.job = job.id AND"
+        " p.start = job.start AND p.\"end\" = job.\"end\")"
+        " ON CONFLICT DO NOTHING",
+        &st, err);
+    if (r < 0)
+        return r;
+    bj_st_bind_filled(st, 1, bj_slice_str(m->cluster));
+    bj_st_bind_i64(st, 2, since_sec);
+    r = bj_st_run(st, err);
+    bj_st_finalize(st);
+    return r;
+}
+
+/* --- writing ---------------------------------------------------------------
+ */
+
+static int run_for(struct bj_st *st, const struct bj_measure_job *j,
+                   struct bj_err *err)
+{
+    bj_st_bind_i64(st, 1, j->job);
+    return bj_st_run(st, err);
+}
+
+/* The part of the expected samples of all nodes that the server has, in
+ * millionths. */
+static int64_t coverage(const struct bj_measure *m,
+                        const struct bj_measure_job *j)
+{
+    int64_t scrape = (int64_t)(m->conf->scrape_usec / 1000000);
+    int64_t nodes = j->nodes > 0 ? j->nodes : j->v[BJ_ME_NODES];
+    int64_t wanted = (j->end_sec - j->start_sec) / scrape * nodes;
+    int64_t had = j->v[BJ_ME_SAMPLES] > 0 ? j->v[BJ_ME_SAMPLES] : 0;
+    if (m->batch.step_sec > 0)
+        return BJ_SQL_NULL;
+    return wanted <= 0 || had >= wanted ? 1000000 : had * 1000000 / wanted;
+}
+
+static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
+                   int64_t now, struct bj_err *err)
+{
+    struct bj_st *st = m->put;
+    bool found = j->outcome == BJ_MEASURE_FOUND;
+    int64_t policy = BJ_SQL_NULL;
+    /* Unknown if nodes use different policies. */
+    if (found && m->batch.policies == 1) {
+        int r = bj_dict_text(m->dicts, BJ_DICT_WORD,
+                             bj_slice_str(m->batch.policy), &policy, err);
+        if (r < 0)
+            return r;
+    }
+    bj_st_bind_i64(st, 2, now);
+    bj_st_bind_i64(st, 3, j->outcome);
+    bj_st_bind_i64(st, 4, j->v[BJ_ME_NODES]);
+    bj_st_bind_i64(st, 5, j->v[BJ_ME_FINAL]);
+    bj_st_bind_i64(st, 6, found ? coverage(m, j) : BJ_SQL_NULL);
+    bj_st_bind_i64(st, 7, policy);
+    bj_st_bind_i64(st, 8, j->v[BJ_ME_ENERGY_NODES]);
+    bj_st_bind_i64(st, 9, j->start_sec);
+    bj_st_bind_i64(st, 10, j->end_sec);
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
+        bj_st_bind_i64(st, i + 11, j->v[i]);
+    return run_for(st, j, err);
+}
+
+static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
+                      struct bj_err *err)
+{
+    static const char *const names[BJ_COMPONENTS] = {"cpu", "dram", "gpu",
+                                                     "other"};
+    int r = run_for(m->drop_energy, j, err);
+    for (int i = 0; r == 0 && i < BJ_COMPONENTS; i++) {
+        int64_t word;
+        if (j->component[i] == BJ_SQL_NULL)
+            continue;
+        r = bj_dict_text(m->dicts, BJ_DICT_WORD, bj_slice_str(names[i]), &word,
+                         err);
+        if (r < 0)
+            return r;
+        bj_st_bind_i64(m->put_energy, 2, word);
+        bj_st_bind_i64(m->put_energy, 3, j->component[i]);
+        r = run_for(m->put_energy, j, err);
+    }
+    if (r == 0)
+        r = run_for(m->drop_bin, j, err);
+    for (size_t i = 0; r == 0 && i < j->bins; i++) {
+        bj_st_bind_i64(m->put_bin, 2, j->bin[i].start_sec);
+        bj_st_bind_i64(m->put_bin, 3, j->bin[i].microjoules);
+        r = run_for(m->put_bin, j, err);
+    }
+    return r;
+}
+
+static int put_parts(struct bj_measure *m, const struct bj_measure_job *j,
+                     struct bj_err *err)
+{
+    struct bj_st *st = m->put_part;
+    int r = run_for(m->drop_part, j, err);
+    for (size_t i = 0; r == 0 && !j->parts.too_many && i < j->parts.n; i++) {
+        const struct bj_part *p = &j->parts.v[i];
+        const int64_t numbers[] = {
+            j->start_sec, j->end_sec,
+            p->cpus,      p->cpus_milli,
+            p->memory,    p->memory_limit,
+            p->busy_ppm,  p->unused ? j->start_sec : BJ_SQL_NULL};
+        bj_st_bind_text(st, 2, p->node);
+        bj_st_bind_text(st, 3, p->gpu);
+        bj_st_bind_filled(st, 4, p->index);
+        for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+            bj_st_bind_i64(st, (int)k + 5, numbers[k]);
+        r = run_for(st, j, err);
+    }
+    return r;
+}
+
+/* Keep the stored values when the server no longer has data for a job whose
+ * time has changed. */
+static int keep_stored(struct bj_measure *m, const struct bj_measure_job *j,
+                       int64_t now, struct bj_err *err)
+{
+    if (j->outcome != BJ_MEASURE_NO_DATA)
+        return 0;
+    bj_st_bind_i64(m->keep, 2, now);
+    bj_st_bind_i64(m->keep, 3, j->start_sec);
+    bj_st_bind_i64(m->keep, 4, j->end_sec);
+    int r = run_for(m->keep, j, err);
+    return r < 0 ? r : bj_db_changes(m->db) > 0;
+}
+
+static int put_result(struct bj_measure *m, const struct bj_measure_job *j,
+                      int64_t now, struct bj_err *err)
+{
+    int r = keep_stored(m, j, now, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = put_row(m, j, now, err);
+    if (r == 0)
+        r = put_energy(m, j, err);
+    if (r == 0)
+        r = put_parts(m, j, err);
+    if (r < 0 || j->outcome == BJ_MEASURE_NO_DATA)
+        return r;
+    return run_for(m->retry, j, err);
+}
+
+static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
+                   int64_t now, struct bj_err *err)
+{
+    uint64_t *const count[] = {
+        [BJ_MEASURE_FOUND] = &m->counts.jobs,
+        [BJ_MEASURE_NO_DATA] = &m->counts.no_data,
+        [BJ_MEASURE_AMBIGUOUS] = &m->counts.ambiguous,
+    };
+    int r = put_result(m, j, now, err);
+    bj_st_bind_filled(m->done, 1, bj_slice_str(m->cluster));
+    bj_st_bind_i64(m->done, 2, j->end_sec);
+    bj_st_bind_i64(m->done, 3, j->job);
+    if (r == 0)
+        r = bj_st_run(m->done, err);
+    ++*count[j->outcome];
+    return r;
+}
+
+/* 422: too many samples; make the next batch smaller. */
+static int shrink_batch(struct bj_measure *m, int r, struct bj_err *err)
+{
+    if ((r == -EREMOTEIO || r == -ETIMEDOUT || r == -EFBIG) &&
+        m->samples > 10000)
+        m->samples /= 2;
+    return bj_err_wrap(err, r, "%s", m->cluster);
+}
+
+int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err)
+{
+    int n = bj_measure_choose(m, now_sec, err);
+    if (n <= 0)
+        return n;
+    const struct bj_measure_batch *b = &m->batch;
+    int r =
+        b->job[0].outcome == BJ_MEASURE_FOUND ? bj_measure_query(m, err) : 0;
+    struct bj_measure_counts was = m->counts;
+    if (r == 0)
+        r = bj_store_begin(m->store, err);
+    else
+        return shrink_batch(m, r, err);
+    for (unsigned i = 0; r == 0 && i < b->n; i++)
+        r = put_job(m, &b->job[i], now_sec, err);
+    if (r == 0)
+        r = bj_store_commit(m->store, err);
+    if (r == 0) {
+        if (m->samples < m->conf->max_samples)
+            m->samples += m->samples / 4;
+        return n;
+    }
+    bj_store_rollback(m->store);
+    bj_dicts_clear(m->dicts);
+    m->counts = was;
+    return bj_err_wrap(err, r, "%s", m->cluster);
+}

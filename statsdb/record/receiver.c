@@ -1,0 +1,406 @@
+#include "statsdb/record/receiver.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/guard.h"
+#include "base/listen.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/tls.h"
+#include "statsdb/record/record_tokens.h"
+#include "statsdb/record/record_writer.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    SECOND = 1000000,
+    BACKLOG = 1024,
+    BODY_BYTES = 320 * 1024,
+    BODIES_BYTES = 16 << 20,
+    TOKENS_SEC = 5, /* between two checks of the file */
+};
+
+static const char file_option[] = "record.config.file";
+
+struct bj_receiver {
+    const struct bj_receiver_conf *conf;
+    struct bj_httpd *httpd;
+    struct bj_guard guard;
+    struct bj_record_tokens *tokens; /* NULL: no tokens are configured */
+    struct stat tokens_stat;
+    uint64_t tokens_usec; /* time of the next check */
+    struct bj_record_writer *writer;
+    pthread_t thread;
+    bool runs;
+    int wake_fd;
+    bool stop; /* atomic */
+    /* atomic: end of the certificate's validity; 0: no TLS */
+    int64_t expires_sec;
+};
+
+static bool is_set(const char *text)
+{
+    return text && text[0];
+}
+
+/* --- the configuration ----------------------------------------------------*/
+
+static bool verifies_clients(const struct bj_web *web)
+{
+    return web->tls && (web->conf.tls.client_auth == BJ_CLIENT_REQUIRED ||
+                        web->conf.tls.client_auth == BJ_CLIENT_IF_GIVEN);
+}
+
+static int check_web(const struct bj_receiver_conf *c, const struct bj_web *web,
+                     struct bj_err *err)
+{
+    if (web->conf.users > 0)
+        return bj_err_set(err, -EINVAL,
+                          "record.config.file: basic_auth_users does not apply "
+                          "to records; use record.token-file");
+    if (!is_set(c->token_file) && !verifies_clients(web))
+        return bj_err_set(
+            err, -EINVAL,
+            "record.listen-address: clients cannot authenticate; set "
+            "record.token-file, or client_ca_file and client_auth_type in "
+            "record.config.file");
+    return 0;
+}
+
+static int read_tokens(const struct bj_receiver_conf *c,
+                       struct bj_record_tokens **ret, struct bj_err *err)
+{
+    int r = is_set(c->token_file)
+                ? bj_record_tokens_read(c->token_file, ret, err)
+                : 0;
+    return r < 0 ? bj_err_wrap(err, r, "record.token-file") : 0;
+}
+
+int bj_receiver_check(const struct bj_receiver_conf *c, struct bj_err *err)
+{
+    struct bj_web *web = NULL;
+    struct bj_record_tokens *tokens = NULL;
+    if (c->listen.n == 0)
+        return 0;
+    int r = bj_web_new(file_option, c->web_file, &web, err);
+    if (r < 0)
+        return r;
+    r = check_web(c, web, err);
+    if (r == 0)
+        r = read_tokens(c, &tokens, err);
+    bj_record_tokens_free(tokens);
+    bj_web_unref(web);
+    return r;
+}
+
+/* Read the file of tokens again when it has changed; keep the old ones when it
+ * cannot be read. */
+static void follow_tokens(struct bj_receiver *v, uint64_t now)
+{
+    struct stat st;
+    struct bj_record_tokens *tokens = NULL;
+    struct bj_err err = {0};
+    if (!v->tokens || now < v->tokens_usec)
+        return;
+    v->tokens_usec = now + TOKENS_SEC * SECOND;
+    if (stat(v->conf->token_file, &st) < 0 ||
+        (st.st_mtim.tv_sec == v->tokens_stat.st_mtim.tv_sec &&
+         st.st_mtim.tv_nsec == v->tokens_stat.st_mtim.tv_nsec &&
+         st.st_ino == v->tokens_stat.st_ino &&
+         st.st_size == v->tokens_stat.st_size))
+        return;
+    v->tokens_stat = st;
+    if (read_tokens(v->conf, &tokens, &err) < 0) {
+        bj_log(BJ_LOG_ERROR, &err, "the old tokens stay");
+        return;
+    }
+    bj_record_tokens_free(v->tokens);
+    v->tokens = tokens;
+    bj_log(BJ_LOG_INFO, NULL, "%s reloaded", v->conf->token_file);
+}
+
+static void follow(struct bj_receiver *v, uint64_t now)
+{
+    follow_tokens(v, now);
+    bj_guard_follow(&v->guard, v->httpd, false, now);
+    const struct bj_tls *tls = v->guard.web->tls;
+    __atomic_store_n(&v->expires_sec, tls ? bj_tls_expires(tls) : 0,
+                     __ATOMIC_RELAXED);
+}
+
+/* --- requests -------------------------------------------------------------*/
+
+/* The host of the request's token; {NULL, 0}: no token, or an unknown one. */
+static struct bj_slice token_host(const struct bj_receiver *v,
+                                  const struct bj_http_request *req)
+{
+    struct bj_slice auth, word;
+    if (!v->tokens || bj_http_header_all(req, "Authorization", &auth, 1) != 1 ||
+        !bj_slice_word(&auth, &word) || word.n != 6 ||
+        strncasecmp(word.p, "bearer", 6) != 0)
+        return (struct bj_slice){0};
+    return bj_record_tokens_host(v->tokens, bj_slice_trim(auth));
+}
+
+/* Called before the body is read. */
+static unsigned admit(void *ctx, const struct bj_http_request *req)
+{
+    const struct bj_receiver *v = ctx;
+    return req->peer.n > 0 || token_host(v, req).n > 0 ? 0 : 401;
+}
+
+static bool guard(void *ctx, const struct bj_http_request *req,
+                  struct bj_http_reply *ret)
+{
+    struct bj_receiver *v = ctx;
+    return bj_guard_check(&v->guard, req, ret);
+}
+
+/* The last entry of the routes: a refusal as JSON. */
+static void on_refusal(void *ctx, const struct bj_http_request *req,
+                       struct bj_http_reply *ret)
+{
+    char text[160];
+    (void)ctx;
+    (void)req;
+    snprintf(text, sizeof(text), "%.*s",
+             (int)(ret->body.len > 0 ? ret->body.len - 1 : 0),
+             ret->body.p ? ret->body.p : "");
+    bj_record_fail(ret, ret->status, text);
+}
+
+struct host_arg {
+    const struct bj_record_client *client;
+    bool denied;
+    char text[160]; /* why */
+};
+
+static int check_host(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct host_arg *arg = ctx;
+    if (!bj_slice_eq(key, BJ_SLICE("host")) ||
+        bj_record_client_may(arg->client, value))
+        return 0;
+    char host[65];
+    bj_text_clean(value, host, sizeof(host));
+    snprintf(arg->text, sizeof(arg->text),
+             "host: the client's certificate or token is not that of '%s'",
+             host);
+    arg->denied = true;
+    return 1;
+}
+
+/* An exporter names its host in the request that it sends at its start. */
+static bool may_write(const struct bj_http_request *req,
+                      const struct bj_record_client *client,
+                      struct bj_http_reply *ret)
+{
+    struct host_arg arg = {.client = client};
+    bj_http_each_arg(req, check_host, &arg);
+    if (arg.denied)
+        bj_record_fail(ret, 403, arg.text);
+    return !arg.denied;
+}
+
+static void receive(void *ctx, const struct bj_http_request *req,
+                    struct bj_http_reply *ret)
+{
+    struct bj_receiver *v = ctx;
+    struct bj_slice coding = bj_http_header(req, "Content-Encoding");
+    struct bj_slice host = token_host(v, req);
+    struct bj_record_post *p = calloc(1, sizeof(*p));
+    bool packed = coding.n == 4 && strncasecmp(coding.p, "gzip", 4) == 0;
+    if (!p || (coding.n > 0 && !packed) || host.n > sizeof(p->host)) {
+        free(p);
+        bj_record_fail(ret, p ? 415 : 503,
+                       p ? "Content-Encoding: expected gzip or none."
+                         : "Not enough memory.");
+        return;
+    }
+    p->req = req;
+    p->body = req->body;
+    p->packed = packed;
+    p->client.names = req->peer;
+    if (host.n > 0)
+        memcpy(p->host, host.p, host.n);
+    p->client.host = (struct bj_slice){p->host, host.n};
+    if (!may_write(req, &p->client, ret)) {
+        free(p);
+        return;
+    }
+    p->reply = *ret;
+    ret->later = true;
+    bj_record_writer_add(v->writer, p);
+}
+
+static void finish_answered(struct bj_receiver *v)
+{
+    struct bj_record_post *next, *p = bj_record_writer_answered(v->writer);
+    for (; p; p = next) {
+        next = p->next;
+        bj_httpd_finish(v->httpd, p->req, &p->reply);
+        free(p);
+    }
+}
+
+static const struct bj_http_route routes[] = {
+    {"/records", BJ_HTTP_POST, false, receive},
+    {.path = NULL, .handle = on_refusal},
+};
+
+/* --- the thread -----------------------------------------------------------*/
+
+static void wake(void *ctx)
+{
+    const struct bj_receiver *v = ctx;
+    eventfd_write(v->wake_fd, 1);
+}
+
+static void *serve(void *ctx)
+{
+    struct bj_receiver *v = ctx;
+    struct pollfd fds[BJ_HTTPD_FDS + 1];
+    eventfd_t n_wake;
+    while (!__atomic_load_n(&v->stop, __ATOMIC_ACQUIRE)) {
+        nfds_t n = bj_httpd_poll(v->httpd, fds);
+        fds[n] = (struct pollfd){.fd = v->wake_fd, .events = POLLIN};
+        poll(fds, n + 1, bj_httpd_timeout(v->httpd, bj_clock_boot_usec()));
+        uint64_t now = bj_clock_boot_usec();
+        follow(v, now);
+        if (fds[n].revents && eventfd_read(v->wake_fd, &n_wake) == 0)
+            finish_answered(v);
+        bj_httpd_run(v->httpd, fds, n, now);
+    }
+    return NULL;
+}
+
+/* The main thread handles signals. */
+static int start(struct bj_receiver *v, struct bj_err *err)
+{
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    int r = -pthread_create(&v->thread, NULL, serve, v);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    v->runs = r == 0;
+    return r < 0 ? bj_err_set(err, r, "cannot start the thread for records")
+                 : 0;
+}
+
+static int listen_all(struct bj_receiver *v, struct bj_err *err)
+{
+    char name[BJ_ADDRESS_MAX];
+    for (size_t i = 0; i < v->conf->listen.n; i++) {
+        int fd = bj_httpd_listen(v->httpd, v->conf->listen.v[i], err);
+        if (fd < 0)
+            return bj_err_wrap(err, fd, "record.listen-address");
+        bj_log(BJ_LOG_INFO, NULL, "receiving records on %s%s",
+               bj_listen_name(fd, name),
+               v->guard.web->tls ? "" : ", without TLS");
+    }
+    return 0;
+}
+
+static int open_httpd(struct bj_receiver *v, struct bj_err *err)
+{
+    const struct bj_http_limits limits = {
+        .connections = (unsigned)v->conf->connections,
+        .responses = (unsigned)v->conf->connections - 1,
+        .backlog = BACKLOG,
+        .request_usec = 20 * SECOND,
+        .idle_usec = 15 * SECOND,
+        .work_usec = 90 * SECOND,
+        .hold_usec = 2 * SECOND,
+        .waiting = (unsigned)(v->conf->connections + 3) / 4,
+        .body_bytes = BODY_BYTES,
+        .bodies_bytes = BODIES_BYTES,
+        .later = true};
+    int r = bj_httpd_new(routes, v, &limits, &v->httpd, err);
+    if (r < 0)
+        return r;
+    bj_httpd_guard(v->httpd, guard);
+    bj_httpd_admit(v->httpd, admit);
+    r = bj_guard_init(&v->guard, file_option, v->conf->web_file, v->httpd, err);
+    if (r < 0)
+        return r;
+    v->guard.posts_have_token = true;
+    return check_web(v->conf, v->guard.web, err);
+}
+
+int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
+                    struct bj_receiver **ret, struct bj_err *err)
+{
+    struct bj_receiver *v = calloc(1, sizeof(*v));
+    if (!v)
+        return bj_err_set(err, -ENOMEM, "receiver of records");
+    v->conf = &conf->receiver;
+    v->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = v->wake_fd < 0 ? bj_err_set(err, -errno, "eventfd") : 0;
+    if (r == 0 && is_set(v->conf->token_file) &&
+        stat(v->conf->token_file, &v->tokens_stat) < 0)
+        r = bj_file_fail(err, -errno, "record.token-file:", AT_FDCWD,
+                         v->conf->token_file, R_OK);
+    if (r == 0)
+        r = read_tokens(v->conf, &v->tokens, err);
+    if (r == 0)
+        r = open_httpd(v, err);
+    if (r == 0)
+        r = listen_all(v, err);
+    if (r == 0)
+        r = bj_record_writer_new(conf, store, wake, v, &v->writer, err);
+    if (r == 0)
+        r = start(v, err);
+    if (r < 0) {
+        bj_receiver_free(v);
+        return r;
+    }
+    *ret = v;
+    return 0;
+}
+
+void bj_receiver_free(struct bj_receiver *v)
+{
+    if (!v)
+        return;
+    __atomic_store_n(&v->stop, true, __ATOMIC_RELEASE);
+    if (v->runs && eventfd_write(v->wake_fd, 1) == 0)
+        pthread_join(v->thread, NULL);
+    if (v->writer) {
+        bj_record_writer_stop(v->writer);
+        finish_answered(v);
+        bj_httpd_run(v->httpd, NULL, 0, bj_clock_boot_usec());
+    }
+    bj_httpd_free(v->httpd);
+    bj_record_writer_free(v->writer);
+    bj_guard_free(&v->guard);
+    bj_record_tokens_free(v->tokens);
+    if (v->wake_fd >= 0)
+        close(v->wake_fd);
+    free(v);
+}
+
+void bj_receiver_report(const struct bj_receiver *v,
+                        struct bj_metrics_values *r)
+{
+    struct bj_record_counts n;
+    struct bj_httpd_stat stat;
+    bj_record_writer_counts(v->writer, &n);
+    bj_httpd_stat(v->httpd, &stat);
+    r->received_stored = n.stored;
+    r->received_malformed = n.malformed;
+    r->received_denied = n.denied;
+    r->received_commits = n.commits;
+    r->received_failures = n.failures;
+    r->received_requests = stat.requests;
+    r->received_busy = stat.refused;
+    r->received_tls_expires_sec =
+        (uint64_t)__atomic_load_n(&v->expires_sec, __ATOMIC_RELAXED);
+}

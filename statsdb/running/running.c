@@ -1,0 +1,457 @@
+#include "statsdb/running/running.h"
+
+#include "base/clock.h"
+#include "base/local.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/tz.h"
+#include "statsdb/running/running_impl.h"
+#include "store/db.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    SECOND = 1000000,
+    PAGE_FINDINGS = 10000,
+    LASTING_SEC = 90 * 60, /* longer than the windows of built-in rules */
+};
+
+struct bj_running_thread {
+    pthread_t thread;
+    /* texts and zone of the thread that starts this one */
+    const struct bj_locals *texts;
+    const struct bj_tz *tz;
+    bool runs;
+    int wake_fd;
+    pthread_mutex_t lock; /* of page */
+    struct bj_buf page;
+};
+
+static bool has_prom(const struct bj_cluster_conf *c)
+{
+    return c->prom.url && c->prom.url[0];
+}
+
+bool bj_running_is_on(const struct bj_statsdb_conf *conf)
+{
+    bool prom = false;
+    for (size_t i = 0; i < conf->clusters; i++)
+        prom = prom || has_prom(&conf->cluster[i]);
+    return prom && conf->findings && conf->running.findings && !conf->dry_run;
+}
+
+/* --- checks ----------------------------------------------------------------
+ */
+
+static bool cancels(const struct bj_rule *rule)
+{
+    return rule->enabled && rule->actions > 0 &&
+           rule->action[rule->actions - 1].cancel;
+}
+
+/* A job can be cancelled only if its owner can be warned. */
+static int check_cancel(const struct bj_statsdb_conf *conf, const char *rule,
+                        struct bj_err *err)
+{
+    const char *send = conf->mail.send ? conf->mail.send : "off";
+    if (conf->running.cancel_command.n == 0)
+        return bj_err_set(err, -EINVAL,
+                          "running.cancel-command: required by rule '%.80s', "
+                          "which cancels jobs",
+                          rule);
+    if (!conf->running.dry_run && strcmp(send, "sendmail") != 0 &&
+        strcmp(send, "smtp") != 0)
+        return bj_err_set(err, -EINVAL,
+                          "mail.send: sendmail or smtp is required by rule "
+                          "'%.80s', which cancels jobs after a warning",
+                          rule);
+    return 0;
+}
+
+static int check_rules(const struct bj_statsdb_conf *conf,
+                       const struct bj_rules *rules, struct bj_err *err)
+{
+    const struct bj_rule *rule;
+    int r = 0;
+    for (size_t i = 0; r == 0 && (rule = bj_rules_at(rules, i)); i++)
+        if (cancels(rule))
+            r = check_cancel(conf, rule->name, err);
+    return r;
+}
+
+int bj_running_check(const struct bj_statsdb_conf *conf, struct bj_err *err)
+{
+    struct bj_rules *rules = NULL;
+    if (!bj_running_is_on(conf))
+        return 0;
+    int r = bj_rules_load(conf->findings_file, &rules, err);
+    if (r == 0)
+        r = check_rules(conf, rules, err);
+    bj_rules_free(rules);
+    return r;
+}
+
+/* --- one cluster -----------------------------------------------------------
+ */
+
+static void judge_job(struct bj_running *r, const struct bj_running_cluster *c,
+                      struct bj_running_job *j)
+{
+    struct bj_rule_facts facts[BJ_RULE_WINDOWS];
+    const struct bj_rule_job job = {bj_slice_str(c->conf->name), j->partition,
+                                    j->qos};
+    for (unsigned w = 0; w < r->windows; w++)
+        facts[w] =
+            (struct bj_rule_facts){r->window[w], j->fact[w], j->names[w]};
+    j->n_found = bj_rules_judge(r->rules, &job, facts, r->windows, j->found,
+                                BJ_RUNNING_FOUND);
+}
+
+/* If accounting is too old, the jobs that run now are unknown. */
+static int check_imported(const struct bj_running *r, int64_t imported_sec,
+                          int64_t now_sec, struct bj_err *err)
+{
+    int64_t most = (int64_t)(r->conf->running.max_age_usec / SECOND);
+    return now_sec - imported_sec > most
+               ? bj_err_set(err, -EAGAIN,
+                            "accounting was last imported %" PRId64
+                            " s ago, longer than running.max-age",
+                            now_sec - imported_sec)
+               : 0;
+}
+
+/* Warn once if all facts of jobs that have run long enough are unknown, because
+ * otherwise it would not be noticed that the series lack labels. */
+static void count(struct bj_running_cluster *c,
+                  const struct bj_running_jobs *jobs, int64_t now_sec)
+{
+    size_t lasting = 0;
+    c->jobs = jobs->n;
+    c->known = 0;
+    for (size_t i = 0; i < jobs->n; i++) {
+        c->known += jobs->job[i].known;
+        lasting += jobs->job[i].start_sec < now_sec - LASTING_SEC;
+    }
+    if (c->known == 0 && lasting > 0 && !c->warned)
+        bj_log(BJ_LOG_WARN, NULL,
+               "%s: Prometheus has no current values of all nodes of any of "
+               "%zu running jobs; prometheus.match selects series with {%.*s}",
+               c->conf->name, lasting, (int)c->match.len,
+               c->match.p ? c->match.p : "");
+    c->warned = c->known == 0 && (c->warned || lasting > 0);
+}
+
+static int evaluate(struct bj_running *r, struct bj_running_cluster *c,
+                    int64_t now_sec, struct bj_err *err)
+{
+    struct bj_running_jobs jobs;
+    int64_t imported_sec = 0;
+    int e = bj_running_jobs(r->store, c->conf->name, &jobs, &imported_sec, err);
+    if (e == 0 && jobs.n > 0)
+        e = check_imported(r, imported_sec, now_sec, err);
+    if (e == 0)
+        e = bj_running_query(r, c, &jobs, now_sec, err);
+    for (size_t i = 0; e == 0 && i < jobs.n; i++)
+        judge_job(r, c, &jobs.job[i]);
+    if (e == 0)
+        e = bj_running_write(r, c, &jobs, now_sec, err);
+    if (e == 0) {
+        c->success_sec = now_sec;
+        count(c, &jobs, now_sec);
+        e = bj_running_act(r, c, &jobs, now_sec, err);
+    }
+    bj_running_jobs_free(&jobs);
+    return e;
+}
+
+/* Findings that are older than running.max-age are removed. */
+static int remove_old(struct bj_running *r, struct bj_running_cluster *c,
+                      int64_t now_sec, struct bj_err *err)
+{
+    const struct bj_running_conf *conf = &r->conf->running;
+    int64_t most =
+        (int64_t)((conf->interval_usec + conf->max_age_usec) / SECOND);
+    const struct bj_running_jobs none = {.n = 0};
+    if (c->cleared || now_sec - c->success_sec <= most)
+        return 0;
+    int e = bj_running_write(r, c, &none, now_sec, err);
+    c->cleared = e == 0;
+    return e;
+}
+
+static int run_round(struct bj_running *r, struct bj_running_cluster *c,
+                     struct bj_err *err)
+{
+    int64_t now = (int64_t)(bj_clock_wall_usec() / SECOND);
+    struct bj_err why = {0};
+    int e = evaluate(r, c, now, err);
+    c->rounds++;
+    if (e == 0) {
+        c->cleared = false;
+        return 0;
+    }
+    c->failures++;
+    bj_err_wrap(err, e, "%s: running jobs", c->conf->name);
+    if (remove_old(r, c, now, &why) < 0)
+        bj_log(BJ_LOG_ERROR, &why, "%s: findings on running jobs",
+               c->conf->name);
+    return e;
+}
+
+/* --- metrics ---------------------------------------------------------------
+ */
+
+static void put_label(struct bj_buf *out, const char *name, struct bj_slice s)
+{
+    char clean[BJ_LABEL_MAX + 1];
+    size_t n = bj_text_clean(s, clean, sizeof(clean));
+    bj_buf_printf(out, "%s=\"", name);
+    bj_buf_label(out, (struct bj_slice){clean, n});
+    bj_buf_str(out, "\"");
+}
+
+static void put_counters(const struct bj_running *r, struct bj_buf *out)
+{
+    static const struct {
+        const char *name, *type, *help, *more;
+        size_t off;
+    } rows[] = {
+#define OF(member) offsetof(struct bj_running_cluster, member)
+        {"batchjob_stats_running_jobs", "gauge",
+         "Running jobs in the last evaluation.", "", OF(jobs)},
+        {"batchjob_stats_running_known_jobs", "gauge",
+         "Running jobs of which current values of all nodes were known.", "",
+         OF(known)},
+        {"batchjob_stats_running_evaluations_total", "counter",
+         "Evaluations of the running jobs.", "", OF(rounds)},
+        {"batchjob_stats_running_errors_total", "counter",
+         "Evaluations of the running jobs that failed.", "", OF(failures)},
+        {"batchjob_stats_running_actions_total", "counter",
+         "Warnings and cancelled jobs, without dry runs.", ",action=\"warn\"",
+         OF(actions[0])},
+        {"batchjob_stats_running_actions_total", NULL, NULL,
+         ",action=\"cancel\"", OF(actions[1])},
+#undef OF
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].help)
+            bj_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", rows[i].name,
+                          rows[i].help, rows[i].name, rows[i].type);
+        for (size_t k = 0; k < r->clusters; k++) {
+            uint64_t v;
+            memcpy(&v, (const char *)&r->cluster[k] + rows[i].off, sizeof(v));
+            bj_buf_printf(out, "%s{", rows[i].name);
+            put_label(out, "cluster", bj_slice_str(r->cluster[k].conf->name));
+            bj_buf_printf(out, "%s} %" PRIu64 "\n", rows[i].more, v);
+        }
+    }
+}
+
+/* Limit the number of series, because there is one for each job and rule. */
+static int put_findings(struct bj_running *r, struct bj_buf *out,
+                        struct bj_err *err)
+{
+    static const char name[] =
+        "batchjob_stats_running_finding_since_timestamp_seconds";
+    static const char *const labels[] = {
+        "cluster", "jobid", "user", "account", "partition", "rule", "severity"};
+    struct bj_st *st = NULL;
+    int e = bj_db_prepare(
+        bj_store_db(r->store),
+        "SELECT c.name, CAST(j.jobid AS TEXT), (SELECT name FROM user WHERE id"
+        " = j.user), (SELECT name FROM account WHERE id = j.account), (SELECT"
+        " name FROM partition WHERE id = j.partition), f.rule, (SELECT"
+        " severity FROM job_finding AS k JOIN finding_rule AS r ON r.id ="
+        " k.rule WHERE k.job = f.job AND r.name = f.rule), f.since FROM"
+        " running_finding AS f JOIN job AS j ON j.id = f.job JOIN cluster AS c"
+        " ON c.id = j.cluster WHERE j.\"end\" IS NULL LIMIT ?1",
+        &st, err);
+    if (e < 0)
+        return e;
+    bj_st_bind_i64(st, 1, PAGE_FINDINGS);
+    bj_buf_printf(out,
+                  "# HELP %s Time since which a running job has had a finding; "
+                  "at most %d series.\n# TYPE %s gauge\n",
+                  name, PAGE_FINDINGS, name);
+    while ((e = bj_st_row(st, err)) > 0) {
+        bj_buf_printf(out, "%s{", name);
+        for (int i = 0; i < 7; i++) {
+            bj_buf_str(out, i > 0 ? "," : "");
+            put_label(out, labels[i], bj_st_get_text(st, i));
+        }
+        bj_buf_printf(out, "} %" PRId64 "\n", bj_st_get_i64(st, 7));
+    }
+    bj_st_finalize(st);
+    return e;
+}
+
+static int make_page(struct bj_running *r, struct bj_err *err)
+{
+    struct bj_running_thread *t = r->thread;
+    struct bj_buf page = {0};
+    put_counters(r, &page);
+    int e = put_findings(r, &page, err);
+    pthread_mutex_lock(&t->lock);
+    struct bj_buf was = t->page;
+    t->page = page;
+    pthread_mutex_unlock(&t->lock);
+    bj_buf_free(&was);
+    return e;
+}
+
+void bj_running_page(struct bj_running *r, struct bj_buf *out)
+{
+    struct bj_running_thread *t = r->thread;
+    pthread_mutex_lock(&t->lock);
+    bj_buf_put(out, t->page.p ? t->page.p : "", t->page.len);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* --- rounds ----------------------------------------------------------------
+ */
+
+int bj_running_round(struct bj_running *r, struct bj_err *err)
+{
+    int last = 0;
+    for (size_t i = 0; i < r->clusters && !atomic_load(r->stop); i++) {
+        struct bj_err why = {0};
+        int e = run_round(r, &r->cluster[i], &why);
+        if (e < 0)
+            last = bj_err_copy(err, e, &why);
+        if (e < 0 && r->thread->runs && !atomic_load(r->stop))
+            bj_log(BJ_LOG_ERROR, &why, "running.findings");
+    }
+    struct bj_err why = {0};
+    int e = make_page(r, &why);
+    return last == 0 && e < 0 ? bj_err_copy(err, e, &why) : last;
+}
+
+static void *serve(void *ctx)
+{
+    struct bj_running *r = ctx;
+    bj_locals_use(r->thread->texts);
+    bj_tz_use(r->thread->tz);
+    struct pollfd fd = {.fd = r->thread->wake_fd, .events = POLLIN};
+    int wait = (int)(r->conf->running.interval_usec / 1000);
+    do {
+        struct bj_err err = {0};
+        bj_running_round(r, &err);
+    } while (poll(&fd, 1, wait) <= 0);
+    return NULL;
+}
+
+/* The main thread handles signals. */
+static int start_thread(struct bj_running *r, struct bj_err *err)
+{
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    r->thread->runs = true;
+    int e = -pthread_create(&r->thread->thread, NULL, serve, r);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    r->thread->runs = e == 0;
+    return e < 0
+               ? bj_err_set(err, e, "cannot start the thread for running jobs")
+               : 0;
+}
+
+/* --- start -----------------------------------------------------------------
+ */
+
+static int add_cluster(struct bj_running *r, const struct bj_cluster_conf *conf,
+                       struct bj_err *err)
+{
+    struct bj_running_cluster *c = &r->cluster[r->clusters++];
+    c->conf = conf;
+    c->success_sec = (int64_t)(bj_clock_wall_usec() / SECOND);
+    int e = bj_prom_matchers(&conf->prom.match, conf->name, &c->match, err);
+    return e < 0 ? e : bj_prom_new(&conf->prom, r->stop, &c->prom, err);
+}
+
+static int start(struct bj_running *r, struct bj_store *store, bool thread,
+                 struct bj_err *err)
+{
+    const struct bj_statsdb_conf *conf = r->conf;
+    r->thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int e = r->thread->wake_fd < 0
+                ? bj_err_set(err, -errno, "eventfd")
+                : bj_rules_load(conf->findings_file, &r->rules, err);
+    if (e == 0)
+        e = check_rules(conf, r->rules, err);
+    for (size_t i = 0; e == 0 && i < conf->clusters; i++)
+        if (has_prom(&conf->cluster[i]))
+            e = add_cluster(r, &conf->cluster[i], err);
+    if (e == 0)
+        e = bj_store_open(&(struct bj_store_options){.shared_with = store},
+                          &r->store, err);
+    if (e == 0)
+        e = bj_finding_rules_new(r->store, r->rules, &r->finding_rules, err);
+    if (e == 0)
+        e = bj_running_act_start(r, err);
+    if (e == 0)
+        r->windows = bj_rules_windows(r->rules, r->window);
+    return e == 0 && thread ? start_thread(r, err) : e;
+}
+
+int bj_running_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
+                   const atomic_bool *stop, bool thread,
+                   struct bj_running **ret, struct bj_err *err)
+{
+    *ret = NULL;
+    if (!bj_running_is_on(conf))
+        return 0;
+    struct bj_running *r = calloc(1, sizeof(*r));
+    struct bj_running_thread *t = calloc(1, sizeof(*t));
+    struct bj_running_cluster *c = calloc(conf->clusters, sizeof(*c));
+    if (!r || !t || !c) {
+        free(r);
+        free(t);
+        free(c);
+        return bj_err_set(err, -ENOMEM, "running jobs");
+    }
+    t->wake_fd = -1;
+    t->texts = bj_locals_used();
+    t->tz = bj_tz_used();
+    pthread_mutex_init(&t->lock, NULL);
+    r->conf = conf;
+    r->stop = stop;
+    r->thread = t;
+    r->cluster = c;
+    int e = start(r, store, thread, err);
+    if (e < 0) {
+        bj_running_free(r);
+        return e;
+    }
+    *ret = r;
+    return 0;
+}
+
+void bj_running_free(struct bj_running *r)
+{
+    if (!r)
+        return;
+    struct bj_running_thread *t = r->thread;
+    if (t->runs && eventfd_write(t->wake_fd, 1) == 0)
+        pthread_join(t->thread, NULL);
+    if (t->wake_fd >= 0)
+        close(t->wake_fd);
+    pthread_mutex_destroy(&t->lock);
+    bj_buf_free(&t->page);
+    bj_finding_rules_free(r->finding_rules);
+    for (size_t i = 0; i < r->clusters; i++) {
+        bj_prom_free(r->cluster[i].prom);
+        bj_buf_free(&r->cluster[i].match);
+    }
+    bj_store_close(r->store);
+    bj_rules_free(r->rules);
+    free(r->cluster);
+    free(t);
+    free(r);
+}

@@ -1,0 +1,331 @@
+#include "statsdb/tables/schema.h"
+
+#include "base/buf.h"
+#include "statsdb/tables/schema_sql.h"
+#include "store/db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS = 8 };
+
+/* The tables: step i leads from version i to i + 1.  A released step is never
+ * changed.  Views are created again after the last step. */
+static const char *const *const steps[][PARTS] = {
+    {bj_schema_accounting, bj_schema_measured},
+    {bj_schema_held},
+    {bj_schema_mail},
+    {bj_schema_running},
+    {bj_schema_site},
+    {bj_schema_access},
+    {bj_schema_gpu_model},
+    {bj_schema_cancelled},
+    {bj_schema_evidence, bj_schema_application, bj_schema_resized,
+     bj_schema_record_host, bj_schema_zone, bj_schema_failed_nodes,
+     bj_schema_held_charged, bj_schema_months},
+};
+
+enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };
+
+int bj_schema_version(void)
+{
+    return STEPS;
+}
+
+static bool is_postgresql(struct bj_db *db)
+{
+    return bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
+}
+
+/* --- the version -----------------------------------------------------------
+ * The stored number is negative while a copy into the store has not finished;
+ * COPY is added to it in a copy that only this program has written. */
+
+static int not_a_store(struct bj_err *err)
+{
+    return bj_err_set(err, -EBADMSG, "not a store of batch job statistics");
+}
+
+/* In the header of the file. */
+static int read_sqlite(struct bj_db *db, int64_t *ret, struct bj_err *err)
+{
+    int64_t id, tables;
+    int r = bj_db_int(db, "PRAGMA application_id", &id, err);
+    if (r == 0)
+        r = bj_db_int(db, "PRAGMA user_version", ret, err);
+    if (r == 0)
+        r = bj_db_int(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (r < 0)
+        return r;
+    return id != BJ_SCHEMA_APPLICATION && (id || *ret || tables)
+               ? not_a_store(err)
+               : 0;
+}
+
+/* In a table of one row. */
+static int read_postgresql(struct bj_db *db, int64_t *ret, struct bj_err *err)
+{
+    static const char count[] =
+        "SELECT count(*) FROM pg_catalog.pg_class WHERE relnamespace ="
+        " current_schema()::regnamespace AND relkind IN ('r', 'p')";
+    static const char there[] =
+        "SELECT count(*) FROM pg_catalog.pg_class WHERE relnamespace ="
+        " current_schema()::regnamespace AND relkind = 'r' AND relname ="
+        " 'store_meta'";
+    int64_t n = 0;
+    *ret = 0;
+    int r = bj_db_int(db, there, &n, err);
+    if (r == 0 && n > 0)
+        return bj_db_int(db, "SELECT version FROM store_meta", ret, err);
+    if (r == 0)
+        r = bj_db_int(db, count, &n, err);
+    return r == 0 && n > 0 ? not_a_store(err) : r;
+}
+
+static int read_number(struct bj_db *db, int64_t *ret, struct bj_err *err)
+{
+    return is_postgresql(db) ? read_postgresql(db, ret, err)
+                             : read_sqlite(db, ret, err);
+}
+
+int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err)
+{
+    int64_t number = 0;
+    int r = read_number(db, &number, err);
+    if (r < 0)
+        return r;
+    *ret_version = abs((int)number) % COPY;
+    return number >= 0 ? 0
+                       : bj_err_set(err, -EINPROGRESS,
+                                    "a copy into this store has not finished;"
+                                    " run batchjob_stats_db copy again");
+}
+
+int bj_schema_copy(struct bj_db *db, enum bj_schema_copy *ret,
+                   struct bj_err *err)
+{
+    int64_t number = 0;
+    int r = read_number(db, &number, err);
+    *ret = number < 0       ? BJ_SCHEMA_COPYING
+           : number >= COPY ? BJ_SCHEMA_IS_COPY
+                            : BJ_SCHEMA_OWN;
+    return r;
+}
+
+static int set_version(struct bj_db *db, int version, struct bj_err *err)
+{
+    char sql[400];
+    if (is_postgresql(db))
+        snprintf(sql, sizeof(sql),
+                 "CREATE TABLE IF NOT EXISTS store_meta(id BIGINT PRIMARY KEY"
+                 " CHECK(id = 1), version BIGINT NOT NULL, uuid UUID NOT NULL);"
+                 "INSERT INTO store_meta VALUES(1, %d, gen_random_uuid())"
+                 " ON CONFLICT(id) DO UPDATE SET version = %d",
+                 version, version);
+    else
+        snprintf(sql, sizeof(sql),
+                 "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                 BJ_SCHEMA_APPLICATION, version);
+    return bj_db_exec(db, sql, err);
+}
+
+int bj_schema_set_copy(struct bj_db *db, enum bj_schema_copy copy,
+                       struct bj_err *err)
+{
+    static const int numbers[] = {[BJ_SCHEMA_OWN] = STEPS,
+                                  [BJ_SCHEMA_COPYING] = -STEPS,
+                                  [BJ_SCHEMA_IS_COPY] = COPY + STEPS};
+    return set_version(db, numbers[copy], err);
+}
+
+/* --- steps ---------------------------------------------------------------- */
+
+/* Return a statement without the mark of its engine; NULL: it is for another
+ * engine. */
+static const char *of_engine(struct bj_db *db, const char *sql)
+{
+    static const char sqlite[] = BJ_ONLY_SQLITE,
+                      postgresql[] = BJ_ONLY_POSTGRESQL;
+    if (strncmp(sql, sqlite, sizeof(sqlite) - 1) == 0)
+        return is_postgresql(db) ? NULL : sql + sizeof(sqlite) - 1;
+    if (strncmp(sql, postgresql, sizeof(postgresql) - 1) == 0)
+        return is_postgresql(db) ? sql + sizeof(postgresql) - 1 : NULL;
+    return sql;
+}
+
+/* Make a partitioned table in PostgreSQL; the mark before the statement names
+ * the column. */
+static int run_split(struct bj_db *db, const char *sql, struct bj_err *err)
+{
+    static const char by[] = "/*by ";
+    struct bj_buf text = {0};
+    const char *column = sql + sizeof(by) - 1;
+    if (!is_postgresql(db) || strncmp(sql, by, sizeof(by) - 1) != 0)
+        return bj_db_exec(db, sql, err);
+    bj_buf_printf(&text, "%s PARTITION BY RANGE (%.*s)", sql,
+                  (int)strcspn(column, "*"), column);
+    bj_buf_put(&text, "", 1);
+    int r = text.failed ? bj_err_set(err, -ENOMEM, "tables")
+                        : bj_db_exec(db, text.p, err);
+    bj_buf_free(&text);
+    return r;
+}
+
+static int run_all(struct bj_db *db, const char *const *sql, struct bj_err *err)
+{
+    int r = 0;
+    for (; r == 0 && sql && *sql; sql++) {
+        const char *text = of_engine(db, *sql);
+        if (text)
+            r = run_split(db, text, err);
+    }
+    return r;
+}
+
+static int run_step(struct bj_db *db, int step, struct bj_err *err)
+{
+    int r = 0;
+    for (int part = 0; r == 0 && part < PARTS; part++)
+        r = run_all(db, steps[step][part], err);
+    return r < 0 ? bj_err_wrap(err, r, "migration to version %d", step + 1) : 0;
+}
+
+/* --- views ---------------------------------------------------------------- */
+
+static int list_sqlite(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
+{
+    struct bj_st *st;
+    int r = bj_db_prepare(
+        db, "SELECT name FROM sqlite_schema WHERE type = 'view'", &st, err);
+    if (r < 0)
+        return r;
+    while ((r = bj_st_row(st, err)) > 0)
+        bj_buf_printf(sql, "DROP VIEW \"%s\";", bj_st_get_text(st, 0).p);
+    bj_st_finalize(st);
+    return r;
+}
+
+/* The state of the schema people, in which this role makes views if it may. */
+enum people { NO_SCHEMA, NO_VIEWS, HAS_VIEWS };
+
+static int find_people(struct bj_db *db, enum people *ret, struct bj_err *err)
+{
+    static const char sql[] =
+        "SELECT coalesce((SELECT CASE WHEN to_regclass('people.job_v') IS NULL"
+        " THEN 1 ELSE 2 END FROM pg_catalog.pg_namespace WHERE nspname ="
+        " 'people' AND has_schema_privilege(oid, 'CREATE')), 0)";
+    int64_t found = NO_SCHEMA;
+    int r = is_postgresql(db) ? bj_db_int(db, sql, &found, err) : 0;
+    *ret = (enum people)found;
+    return r;
+}
+
+int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err)
+{
+    enum people people = NO_SCHEMA;
+    int r = find_people(db, &people, err);
+    *ret = r == 0 && people != NO_SCHEMA;
+    if (r == 0 && people == NO_VIEWS)
+        r = run_all(db, bj_schema_people, err);
+    return r < 0 ? bj_err_wrap(err, r, "views of the schema people") : 0;
+}
+
+/* List the names of views that exist, from the statements that make them: a
+ * former version may have had a table with the name. */
+static int list(struct bj_db *db, struct bj_buf *sql, const char *const *views,
+                struct bj_err *err)
+{
+    static const char create[] = "CREATE VIEW ";
+    struct bj_st *st;
+    int r = bj_db_prepare(db,
+                          "SELECT 1 FROM pg_catalog.pg_class WHERE oid ="
+                          " to_regclass(?1) AND relkind = 'v'",
+                          &st, err);
+    for (; r == 0 && *views; views++) {
+        const char *name = *views + sizeof(create) - 1;
+        const struct bj_slice text = {name, (size_t)(strchr(name, ' ') - name)};
+        bj_st_bind_text(st, 1, text);
+        r = bj_st_row(st, err);
+        if (r > 0)
+            bj_buf_printf(sql, "%s%.*s", sql->len > 0 ? ", " : "DROP VIEW ",
+                          (int)text.n, text.p);
+        r = r < 0 ? r : 0;
+        bj_st_reset(st);
+    }
+    bj_st_finalize(st);
+    return r;
+}
+
+/* List only this program's views, because the schema may contain other views.
+ */
+static int list_own(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
+{
+    enum people people = NO_SCHEMA;
+    int r = find_people(db, &people, err);
+    if (r == 0 && people != NO_SCHEMA)
+        r = list(db, sql, bj_schema_people, err);
+    return r == 0 ? list(db, sql, bj_schema_views, err) : r;
+}
+
+static int drop_views(struct bj_db *db, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    int r = is_postgresql(db) ? list_own(db, &sql, err)
+                              : list_sqlite(db, &sql, err);
+    bj_buf_put(&sql, "", 1);
+    if (r == 0)
+        r = sql.failed ? bj_err_set(err, -ENOMEM, "views")
+                       : bj_db_exec(db, sql.p, err);
+    bj_buf_free(&sql);
+    return r < 0 ? bj_err_wrap(err, r, "views of the former version") : 0;
+}
+
+/* --- migrations ----------------------------------------------------------- */
+
+static int make_views(struct bj_db *db, struct bj_err *err)
+{
+    int r = run_all(db, bj_schema_views, err);
+    return r < 0 ? r : bj_schema_make_people(db, &(bool){false}, err);
+}
+
+static int migrate(struct bj_db *db, int to, bool views, struct bj_err *err)
+{
+    int version = 0;
+    int r = bj_db_begin(db, BJ_BEGIN_WRITE, err);
+    if (r == 0)
+        /* now no other process can migrate */
+        r = bj_schema_read(db, &version, err);
+    if (r == 0 && version < to)
+        r = drop_views(db, err);
+    for (int i = version; r == 0 && i < to; i++)
+        r = run_step(db, i, err);
+    if (r == 0 && views && version < to)
+        r = make_views(db, err);
+    if (r == 0 && version < to)
+        r = set_version(db, to, err);
+    if (r == 0)
+        r = bj_db_commit(db, err);
+    if (r < 0)
+        bj_db_rollback(db);
+    return r;
+}
+
+int bj_schema_make(struct bj_db *db, int version, struct bj_err *err)
+{
+    return migrate(db, version, false, err);
+}
+
+int bj_schema_migrate(struct bj_db *db, struct bj_err *err)
+{
+    int version;
+    int r = bj_schema_read(db, &version, err);
+    if (r < 0)
+        return r;
+    if (version > STEPS)
+        return bj_err_set(
+            err, -ENOTSUP,
+            "the store has version %d, this program supports up to %d", version,
+            STEPS);
+    return version == STEPS ? 0 : migrate(db, STEPS, true, err);
+}

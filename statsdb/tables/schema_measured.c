@@ -1,0 +1,410 @@
+#include "statsdb/tables/schema_sql.h"
+
+#include <stddef.h>
+
+/* Values measured by nodes and a Prometheus server, and values derived from
+ * them and from accounting: use, energy, emissions, findings, and their daily
+ * sums (docs/derived.md).  derive.c can derive all derived values again; values
+ * from Prometheus are kept, because Prometheus deletes old samples. */
+
+/* Measured values of a job. Sums are over nodes (and GPUs). */
+#define VALUES                                                                 \
+    "cpu_usec INT,"                                                            \
+    "cpu_peak_milli INT," /* peak of used CPUs, x 1000 */                      \
+    "memory_peak_bytes INT,"                                                   \
+    "memory_mean_bytes INT,"                                                   \
+    "io_read_bytes INT,"                                                       \
+    "io_write_bytes INT,"                                                      \
+    "io_storage_read_bytes INT,"                                               \
+    "io_storage_write_bytes INT,"                                              \
+    "device_read_bytes INT,"                                                   \
+    "device_write_bytes INT,"                                                  \
+    "oom_kills INT,"                                                           \
+    "gpus_seen INT,"                                                           \
+    "gpus_unused INT,"  /* of these: never used */                             \
+    "gpu_busy_ppm INT," /* mean over its GPUs and their time */                \
+    "gpu_held_usec INT,"                                                       \
+    "gpu_idle_usec INT,"                                                       \
+    "gpu_memory_peak_bytes INT,"                                               \
+    "threads_peak INT,"                                                        \
+    "open_fds_peak INT,"                                                       \
+    "scratch_files_peak INT,"                                                  \
+    "core_min_ppm INT," /* CPU time of the least used core, relative to the    \
+                           mean */                                             \
+    "cores_used INT,"   /* with at least 80 % of the mean */                   \
+    "nodes_unused INT," /* less than a second of CPU time */
+
+/* The statement by which a trigger of PostgreSQL adds a row to a table of one
+ * column. */
+#define TODO(table)                                                            \
+    "INSERT INTO " table " VALUES(new.id) ON CONFLICT DO NOTHING"
+
+const char *const bj_schema_measured[] = {
+    /* Final records of nodes: docs/records.md. */
+    BJ_BY_ID
+    "CREATE TABLE node_record("
+    "id INTEGER PRIMARY KEY NOT NULL," /* statsdb/tables/record_number.h */
+    "cluster INT NOT NULL REFERENCES cluster,"
+    "jobid ANY NOT NULL,"
+    "host INT NOT NULL REFERENCES host,"
+    "slurm_node TEXT NOT NULL,"
+    "start INT NOT NULL," /* 0: unknown */
+    "\"end\" INT NOT NULL,"
+    "sluid INT REFERENCES word,"
+    "user INT REFERENCES user,"
+    "uid INT,"
+    "account INT REFERENCES account,"
+    "identity_source INT REFERENCES word,"
+    "cpus INT,"
+    "cpu_usec INT,"
+    "cpu_user_usec INT,"
+    "cpu_system_usec INT,"
+    "cpu_throttled_usec INT,"
+    "memory_peak_bytes INT,"
+    "memory_limit_bytes INT,"
+    "memory_limit_hits INT,"
+    "oom_kills INT,"
+    "processes_seen INT,"
+    "io_read_bytes INT,"
+    "io_write_bytes INT,"
+    "io_read_operations INT,"
+    "io_write_operations INT,"
+    "io_storage_read_bytes INT,"
+    "io_storage_write_bytes INT,"
+    "energy_policy INT REFERENCES word,"
+    "energy_source INT REFERENCES word,"
+    "energy_quality INT REFERENCES word,"
+    "energy_static INT REFERENCES word,"
+    "energy_gap INT,"
+    "complete INT) STRICT",
+    BJ_ONLY_SQLITE "CREATE UNIQUE INDEX node_record_key ON node_record(cluster,"
+                   " jobid, host, slurm_node, start)",
+    BJ_ONLY_POSTGRESQL "CREATE UNIQUE INDEX node_record_key ON node_record("
+                       "cluster, jobid, host, slurm_node, start, id)",
+    "CREATE INDEX node_record_end ON node_record(\"end\")",
+    BJ_BY_RECORD
+    "CREATE TABLE node_energy("
+    "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+    "policy INT NOT NULL REFERENCES word,"
+    "component INT NOT NULL REFERENCES word,"
+    "microjoules INT NOT NULL,"
+    "PRIMARY KEY(record, policy, component)) STRICT, WITHOUT ROWID",
+    BJ_BY_RECORD "CREATE TABLE node_device("
+                 "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+                 "device TEXT NOT NULL,"
+                 "read_bytes INT,"
+                 "write_bytes INT,"
+                 "read_operations INT,"
+                 "write_operations INT,"
+                 "PRIMARY KEY(record, device)) STRICT, WITHOUT ROWID",
+
+    /* Ended jobs that have to be derived, also again. */
+    "CREATE TABLE derive_todo(job INTEGER PRIMARY KEY NOT NULL) STRICT",
+    "CREATE TABLE derive_record(record INTEGER PRIMARY KEY NOT NULL) STRICT",
+    /* The last derived job, if jobs are numbered in the order of their import
+       (statsdb/tables/job_number.h), and the version of the rules for findings.
+     */
+    "CREATE TABLE derive_state(id INTEGER PRIMARY KEY CHECK(id = 1),"
+    " job_upto INT NOT NULL, rules TEXT NOT NULL) STRICT",
+    BJ_ONLY_SQLITE
+    "INSERT INTO derive_state(id, job_upto, rules) VALUES(1, 0, '')",
+    BJ_ONLY_POSTGRESQL "INSERT INTO derive_state(id, job_upto, rules)"
+                       " VALUES(1, 9223372036854775807, '')",
+    BJ_POSTGRESQL_TRIGGER("job_new", "INSERT", "job", "new.\"end\" IS NOT NULL",
+                          TODO("derive_todo")),
+    /* Not OR IGNORE: the firing statement's own ON CONFLICT would count. */
+    BJ_ONLY_SQLITE
+    "CREATE TRIGGER job_changed AFTER UPDATE ON job WHEN new.\"end\" IS NOT"
+    " NULL AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job = new.id)"
+    " BEGIN INSERT INTO derive_todo(job) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER("job_changed", "UPDATE", "job",
+                          "new.\"end\" IS NOT NULL", TODO("derive_todo")),
+    /* A job is listed when its end is known. */
+    BJ_ONLY_SQLITE
+    "CREATE TRIGGER job_end_changed AFTER UPDATE OF \"end\" ON job WHEN"
+    " old.\"end\" IS NOT new.\"end\" BEGIN DELETE FROM prom_todo WHERE"
+    " cluster = old.cluster AND \"end\" = old.\"end\" AND job = old.id; END",
+    BJ_POSTGRESQL_TRIGGER(
+        "job_end_changed", "UPDATE OF \"end\"", "job",
+        "old.\"end\" IS DISTINCT FROM new.\"end\"",
+        "DELETE FROM prom_todo WHERE cluster = old.cluster AND \"end\" ="
+        " old.\"end\" AND job = old.id"),
+    BJ_ONLY_SQLITE
+    "CREATE TRIGGER record_new AFTER INSERT ON node_record WHEN NOT EXISTS"
+    " (SELECT 1 FROM derive_record WHERE record = new.id)"
+    " BEGIN INSERT INTO derive_record(record) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER("record_new", "INSERT", "node_record", "true",
+                          TODO("derive_record")),
+    BJ_ONLY_SQLITE
+    "CREATE TRIGGER record_changed AFTER UPDATE ON node_record WHEN NOT EXISTS"
+    " (SELECT 1 FROM derive_record WHERE record = new.id)"
+    " BEGIN INSERT INTO derive_record(record) VALUES(new.id); END",
+    BJ_POSTGRESQL_TRIGGER("record_changed", "UPDATE", "node_record", "true",
+                          TODO("derive_record")),
+
+    /* GPUs of final records. */
+    BJ_BY_RECORD "CREATE TABLE node_gpu("
+                 "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+                 "gpu TEXT NOT NULL,"
+                 "\"index\" TEXT,"
+                 "model INT REFERENCES word,"
+                 "source INT REFERENCES word,"
+                 "held_usec INT,"
+                 "idle_usec INT,"
+                 "busy_ppm INT,"
+                 "sm_active_ppm INT,"
+                 "memory_peak_bytes INT,"
+                 "energy_uj INT,"
+                 "estimated INT,"
+                 "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
+    /* Values of a job from a Prometheus server. */
+    BJ_BY_JOB
+    "CREATE TABLE job_prom("
+    "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
+    "queried_sec INT NOT NULL,"
+    "start INT," /* the queried time */
+    "\"end\" INT,"
+    "outcome INT NOT NULL," /* 0 found, 1 no data, 2 ambiguous: another run has
+                               its id at about the same time */
+    "nodes_seen INT,"
+    "nodes_final INT,"  /* of these: with known last values */
+    "coverage_ppm INT," /* part of the expected samples */
+    VALUES "energy_policy INT REFERENCES word," /* NULL: different policies */
+    "energy_nodes INT) STRICT",
+    BJ_BY_JOB "CREATE TABLE job_prom_energy("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "component INT NOT NULL REFERENCES word,"
+              "microjoules INT NOT NULL,"
+              "PRIMARY KEY(job, component)) STRICT, WITHOUT ROWID",
+    /* Energy by hour, of jobs longer than an hour; start: of the hour, or of
+     * the job if later. */
+    BJ_BY_JOB "CREATE TABLE job_bin("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "start INT NOT NULL,"
+              "microjoules INT NOT NULL,"
+              "PRIMARY KEY(job, start)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE prom_todo(cluster INT NOT NULL REFERENCES cluster,"
+    " \"end\" INT NOT NULL, job INT NOT NULL, PRIMARY KEY(cluster, \"end\","
+    " job)) STRICT, WITHOUT ROWID",
+
+    /* Measured and best values.  sources: two bits for each of the values in
+     * their order, the lowest first: 0 unknown, 1 nodes, 2 prometheus. */
+    BJ_BY_JOB
+    "CREATE TABLE job_use("
+    "job INTEGER PRIMARY KEY NOT NULL REFERENCES job ON DELETE CASCADE,"
+    "sources INT NOT NULL,"
+    "measured_nodes INT,"
+    "coverage_ppm INT," /* of expected Prometheus samples */
+    VALUES "cpu_efficiency_ppm INT,"
+    "memory_efficiency_ppm INT,"
+    "gpu_efficiency_ppm INT,"
+    "cpu_efficiency_source INT," /* 1 nodes, 2 prometheus, 3 scheduler */
+    "memory_efficiency_source INT,"
+    /* Energy of all nodes, else NULL. */
+    "energy_source INT," /* 1 nodes, 2 prometheus, 3 scheduler */
+    "energy_policy INT REFERENCES word,"
+    "energy_uj INT,"
+    "energy_cpu_uj INT,"
+    "energy_dram_uj INT,"
+    "energy_gpu_uj INT,"
+    "energy_other_uj INT,"
+    "energy_used_uj INT,"     /* attributed by use */
+    "energy_reserved_uj INT," /* attributed by reservation */
+    /* Values counted in the daily sums. */
+    "counted_assoc INT REFERENCES assoc,"
+    "counted_cpu_sec INT NOT NULL,"
+    "counted_cpu_more_msec INT NOT NULL DEFAULT 0,"
+    "counted_cpu_known_sec INT NOT NULL DEFAULT 0,"
+    "counted_gpu_sec INT NOT NULL DEFAULT 0,"
+    "counted_gpu_used_msec INT NOT NULL DEFAULT 0,"
+    "counted_start INT NOT NULL,"
+    "counted_end INT NOT NULL) STRICT",
+    "CREATE INDEX job_use_end ON job_use(counted_end)"
+    " WHERE energy_uj IS NOT NULL",
+
+    /* Emission factors over time. cluster NULL: all. provider 'best': not a
+       source of factors, but the best factor of the others at each moment; its
+       kind is 'average' or 'marginal'. */
+    "CREATE TABLE factor_source(id INTEGER PRIMARY KEY,"
+    " cluster INT REFERENCES cluster, provider TEXT NOT NULL,"
+    " kind TEXT NOT NULL, zone TEXT NOT NULL, country TEXT NOT NULL,"
+    " rank INT NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX factor_source_key ON factor_source("
+    "ifnull(cluster, 0), provider, kind, zone)",
+    "INSERT INTO factor_source(cluster, provider, kind, zone, country, rank)"
+    " VALUES(NULL, 'best', 'average', '', '', -1),"
+    " (NULL, 'best', 'marginal', '', '', -1)",
+    "CREATE TABLE factor("
+    "source INT NOT NULL REFERENCES factor_source,"
+    "start INT NOT NULL,"
+    "\"end\" INT NOT NULL,"
+    "mg_per_kwh INT NOT NULL,"
+    "basis INT NOT NULL," /* enum bj_factor_from of carbon/factor.h */
+    "estimated INT NOT NULL,"
+    "fetched INT NOT NULL,"
+    "PRIMARY KEY(source, basis, start)) STRICT, WITHOUT ROWID",
+    /* Power usage effectiveness of a cluster's site, from a time on. */
+    "CREATE TABLE pue(cluster INT NOT NULL REFERENCES cluster,"
+    " start INT NOT NULL, ppm INT NOT NULL, PRIMARY KEY(cluster, start))"
+    " STRICT, WITHOUT ROWID",
+    BJ_BY_JOB "CREATE TABLE job_grams("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "source INT NOT NULL REFERENCES factor_source,"
+              "micrograms INT NOT NULL,"
+              "covered_uj INT NOT NULL," /* energy covered by factors */
+              "estimated INT NOT NULL,"
+              "PRIMARY KEY(job, source)) STRICT, WITHOUT ROWID",
+
+    /* Rules at the time of a finding. */
+    "CREATE TABLE finding_rule(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+    " severity TEXT NOT NULL, condition TEXT NOT NULL, text TEXT NOT NULL,"
+    " advice TEXT NOT NULL DEFAULT '', url TEXT NOT NULL DEFAULT '',"
+    " UNIQUE(name, severity, condition, text, advice, url)) STRICT",
+    BJ_BY_JOB "CREATE TABLE job_finding("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "rule INT NOT NULL REFERENCES finding_rule,"
+              "value REAL,"
+              "threshold REAL,"
+              "PRIMARY KEY(job, rule)) STRICT, WITHOUT ROWID",
+
+    /* Daily sums; id as in rollup_day.  Energy in millijoules; jobs and cpu_sec
+       include only jobs with known energy.  cpu_more_msec: the best CPU time
+       minus that of accounting in rollup_day; cpu_known_sec: the part of
+       cpu_unknown_sec in rollup_day with a measured CPU time.  gpu_sec: the
+       part of gpu_sec in rollup_day with a measured use; gpu_used_msec: that
+       use. */
+    "CREATE TABLE rollup_energy_day("
+    "id INTEGER PRIMARY KEY,"
+    "jobs INT NOT NULL,"
+    "cpu_sec INT NOT NULL,"
+    "energy_mj INT NOT NULL,"
+    "energy_used_mj INT NOT NULL,"
+    "energy_reserved_mj INT NOT NULL,"
+    "cpu_more_msec INT NOT NULL DEFAULT 0,"
+    "cpu_known_sec INT NOT NULL DEFAULT 0,"
+    "gpu_sec INT NOT NULL DEFAULT 0,"
+    "gpu_used_msec INT NOT NULL DEFAULT 0,"
+    "month INT GENERATED ALWAYS AS (id >> 37) VIRTUAL,"
+    "assoc INT GENERATED ALWAYS AS ((id >> 5) & 0xffffffff) VIRTUAL"
+    " REFERENCES assoc,"
+    "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL) STRICT",
+    "CREATE TABLE rollup_grams_day("
+    "id INT NOT NULL,"
+    "source INT NOT NULL REFERENCES factor_source,"
+    "micrograms INT NOT NULL,"
+    "covered_mj INT NOT NULL,"
+    "month INT GENERATED ALWAYS AS (id >> 37) VIRTUAL,"
+    "assoc INT GENERATED ALWAYS AS ((id >> 5) & 0xffffffff) VIRTUAL"
+    " REFERENCES assoc,"
+    "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL,"
+    "PRIMARY KEY(id, source)) STRICT, WITHOUT ROWID",
+    NULL};
+
+/* The peak of memory held; the older column peak is that of memory charged. */
+#define HELD(table)                                                            \
+    "ALTER TABLE " table " RENAME COLUMN memory_peak_bytes TO"                 \
+    " memory_charged_peak_bytes",                                              \
+        "ALTER TABLE " table " ADD COLUMN memory_held_peak_bytes INT"
+
+const char *const bj_schema_held[] = {HELD("node_record"), HELD("job_prom"),
+                                      HELD("job_use"), NULL};
+
+/* The model of the job's GPUs as the driver reports it; one of them if there
+ * are several. */
+const char *const bj_schema_gpu_model[] = {
+    "ALTER TABLE job_use ADD COLUMN gpu_model INT REFERENCES word", NULL};
+
+#define CHARGED(table)                                                         \
+    "ALTER TABLE " table " ADD COLUMN memory_held_peak_charged INT"
+
+/* Whether memory_held_peak_bytes is a charged peak, which may contain page
+ * cache. */
+const char *const bj_schema_held_charged[] = {
+    CHARGED("node_record"), CHARGED("job_prom"), CHARGED("job_use"), NULL};
+
+/* Evidence of findings.  job_finding.names: the nodes or GPUs that the finding
+ * is about.  job_part: what each node and GPU used, of jobs whose nodes
+ * Prometheus has, of running jobs in the last minutes.  gpu '': the values are
+ * those of the node. */
+#define COURSE(table)                                                          \
+    "ALTER TABLE " table " ADD COLUMN idle_start_sec INT",                     \
+        "ALTER TABLE " table " ADD COLUMN idle_end_sec INT",                   \
+        "ALTER TABLE " table " ADD COLUMN memory_rise_bytes INT",              \
+        "ALTER TABLE " table " ADD COLUMN memory_steady_ppm INT"
+
+const char *const bj_schema_evidence[] = {
+    COURSE("job_prom"),
+    COURSE("job_use"),
+    "ALTER TABLE job_finding ADD COLUMN names TEXT",
+    BJ_BY_JOB "CREATE TABLE job_part("
+              "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
+              "node TEXT NOT NULL,"
+              "gpu TEXT NOT NULL,"
+              "\"index\" TEXT," /* of the GPU, on its node */
+              "since INT NOT NULL,"
+              "upto INT NOT NULL,"
+              "cpus INT,"         /* on which it could run */
+              "cpus_milli INT,"   /* busy CPUs on average, x 1000 */
+              "memory_bytes INT," /* held at most; of a GPU: used at most */
+              "memory_limit_bytes INT,"
+              "busy_ppm INT,"
+              /* since: not used at all; NULL: in use, or unknown if cpus_milli,
+                 of a GPU busy_ppm, is NULL, too */
+              "idle_since INT,"
+              "PRIMARY KEY(job, node, gpu)) STRICT, WITHOUT ROWID",
+    BJ_POSTGRESQL_MONTHS("job_part"),
+    NULL};
+
+/* What ran.  node_record.executables: base names of the programs of the job on
+ * the node with their CPU time in microseconds, a JSON object.
+ * job_use.application_by: enum bj_application_by. */
+const char *const bj_schema_application[] = {
+    "ALTER TABLE node_record ADD COLUMN executables TEXT",
+    "ALTER TABLE job_use ADD COLUMN application INT REFERENCES word",
+    "ALTER TABLE job_use ADD COLUMN application_by INT", NULL};
+
+/* Final records of hosts on which their job did not run:
+ * statsdb/tables/fragment.h. record_any_host has a row while record.check-hosts
+ * is off. */
+const char *const bj_schema_record_host[] = {
+    "CREATE INDEX hosts_host_hosts ON hosts_host(hosts)",
+    "CREATE TABLE record_refused(record INTEGER PRIMARY KEY NOT NULL) STRICT",
+    "CREATE TABLE record_any_host(id INTEGER PRIMARY KEY CHECK(id = 1)) STRICT",
+    NULL};
+
+/* What jobs held that ended since a node failed, for the bill
+ * (statsdb/derive/bill.h): parts of the sums of rollup_day, and of cpu_sec and
+ * energy_mj here. job_use.counted_failed_... are in these sums; NULL: its node
+ * did not fail. */
+#define FAILED(sum)                                                            \
+    "ALTER TABLE rollup_energy_day ADD COLUMN failed_" sum                     \
+    " INT NOT NULL DEFAULT 0"
+#define COUNTED_FAILED(sum)                                                    \
+    "ALTER TABLE job_use ADD COLUMN counted_failed_" sum " INT"
+
+const char *const bj_schema_failed_nodes[] = {
+    FAILED("cpu_sec"), FAILED("gpu_sec"), FAILED("mem_mib_sec"),
+    FAILED("energy_cpu_sec"), FAILED("energy_mj"), COUNTED_FAILED("cpu_sec"),
+    COUNTED_FAILED("gpu_sec"), COUNTED_FAILED("mem_mib_sec"),
+    /* 9: node_fail, 13: boot_fail */
+    "INSERT INTO derive_todo(job) SELECT id FROM job WHERE state IN (9, 13)"
+    " AND \"end\" IS NOT NULL AND id NOT IN (SELECT job FROM derive_todo)",
+    NULL};
+
+/* Sums of months beside those of days: rows with day 0.  The former names are
+ * views of the days. */
+#define OF_MONTHS(table, key, sums, values)                                    \
+    "INSERT INTO " table "(id" key sums ") SELECT (id >> 5) << 5" key values   \
+    " FROM " table " GROUP BY id >> 5" key
+
+const char *const bj_schema_months[] = {
+    "ALTER TABLE rollup_day RENAME TO rollup_usage",
+    "ALTER TABLE rollup_energy_day RENAME TO rollup_energy",
+    "ALTER TABLE rollup_grams_day RENAME TO rollup_grams",
+    OF_MONTHS("rollup_usage", "", BJ_USAGE_SUMS(BJ_SUM_COLUMN),
+              BJ_USAGE_SUMS(BJ_SUM_OF)),
+    OF_MONTHS("rollup_energy", "", BJ_ENERGY_SUMS(BJ_SUM_COLUMN),
+              BJ_ENERGY_SUMS(BJ_SUM_OF)),
+    OF_MONTHS("rollup_grams", ", source", ", micrograms, covered_mj",
+              ", sum(micrograms), sum(covered_mj)"),
+    NULL};

@@ -1,0 +1,191 @@
+/* Charts: units, axes, legends, limits, gaps, tooltips and tables. */
+#include "apiserver/job/chart.h"
+#include "base/tz.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* cmocka.h needs the headers above */
+#include <cmocka.h>
+
+enum { POINTS = 4, START = 1700000000 };
+
+static struct bj_chart chart(const double *first, const double *limit,
+                             enum bj_chart_unit unit)
+{
+    struct bj_chart k = {.title = "CPUs",
+                         .unit = unit,
+                         .start = START,
+                         .from = START,
+                         .step = 1800,
+                         .points = POINTS,
+                         .line = {{"used", first, false}},
+                         .lines = 1};
+    if (limit)
+        k.line[k.lines++] = (struct bj_chart_line){"allowed", limit, true};
+    return k;
+}
+
+static char *drawn(struct bj_buf *b, const struct bj_chart *k, bool figure)
+{
+    if (figure)
+        bj_chart_figure(b, k);
+    else
+        bj_chart_svg(b, k, true);
+    bj_buf_put(b, "", 1);
+    assert_false(b->failed);
+    return b->p;
+}
+
+static void has(const char *page, const char *want)
+{
+    if (!strstr(page, want))
+        fail_msg("no %s in %s", want, page);
+}
+
+static unsigned times(const char *page, const char *what)
+{
+    unsigned n = 0;
+    for (const char *p = page; (p = strstr(p, what)); p++)
+        n++;
+    return n;
+}
+
+static void test_amounts(void **state)
+{
+    static const struct {
+        enum bj_chart_unit unit;
+        double v;
+        const char *want;
+    } cases[] = {
+        {BJ_CHART_PERCENT, 34.375, "34.4 %"},
+        {BJ_CHART_PERCENT, 67, "67 %"},
+        {BJ_CHART_PLAIN, 8, "8"},
+        {BJ_CHART_PLAIN, 1.666, "1.67"},
+        {BJ_CHART_PLAIN, 0.067, "0.067"},
+        {BJ_CHART_PLAIN, 12345, "12,345"},
+        {BJ_CHART_BYTES, 1.5 * 1024 * 1024 * 1024, "1.5 GiB"},
+        {BJ_CHART_BYTES, 512, "512 B"},
+        {BJ_CHART_BYTES_PER_SEC, 2048, "2 KiB/s"},
+        {BJ_CHART_WATTS, 1500, "1.5 kW"},
+        {BJ_CHART_WATTS, -3, "0 W"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_buf b = {0};
+        bj_chart_amount(&b, cases[i].unit, cases[i].v);
+        bj_buf_put(&b, "", 1);
+        assert_string_equal(b.p, cases[i].want);
+        bj_buf_free(&b);
+    }
+}
+
+static void test_axes(void **state)
+{
+    const double used[POINTS] = {1, 2, 3, 2}, allowed[POINTS] = {8, 8, 8, 8};
+    struct bj_buf b = {0};
+    struct bj_tz *tz = NULL;
+    (void)state;
+    assert_int_equal(bj_tz_load("CET-1", &tz, NULL), 0);
+    bj_tz_use(tz); /* tooltips have the time of the reader */
+    struct bj_chart k = chart(used, allowed, BJ_CHART_PLAIN);
+    const char *page = drawn(&b, &k, false);
+    static const char *const want[] = {
+        ">0</text>", ">2</text>", ">8</text>", ">0 min</text>",
+        ">20 min</text>", ">80 min</text>", ">used</text>", ">allowed</text>",
+        "class=\"l lim\"", "time since start", "prefers-color-scheme:dark",
+        /* tooltips of the second and the fourth point */
+        "2023-11-14 23:43, 30:00 min after start: used 2, allowed 8",
+        "2023-11-15 00:43, 1:30 h after start: used 2, allowed 8",
+        "used: 2 on average, at most 3. allowed: 8."};
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+        has(page, want[i]);
+    assert_int_equal(times(page, "class=\"h\""), POINTS);
+    bj_buf_free(&b);
+    bj_tz_use(NULL);
+    bj_tz_free(tz);
+}
+
+/* An axis in percent always ends at 100 %. */
+static void test_percent(void **state)
+{
+    const double used[POINTS] = {0, 0, 0, 0};
+    struct bj_buf b = {0};
+    (void)state;
+    struct bj_chart k = chart(used, NULL, BJ_CHART_PERCENT);
+    k.of = BJ_SLICE("n1 GPU 3");
+    const char *page = drawn(&b, &k, true);
+    has(page, ">100 %</text>");
+    has(page, ">0 %</text>");
+    has(page, "CPUs, n1 GPU 3");
+    has(page, "used: always 0.");
+    bj_buf_free(&b);
+}
+
+static void test_gaps(void **state)
+{
+    const double nan = __builtin_nan("");
+    const double used[POINTS] = {1, nan, 3, 2},
+                 none[POINTS] = {nan, nan, nan, nan};
+    struct bj_buf b = {0};
+    (void)state;
+    struct bj_chart k = chart(used, NULL, BJ_CHART_WATTS);
+    const char *page = drawn(&b, &k, true);
+    has(page, "used unknown");
+    has(page, "<td class=\"n\">-</td>");
+    /* one point alone, then two */
+    has(page, "h2M");
+    assert_int_equal(times(page, "<th scope=\"col\""), 2);
+    bj_buf_free(&b);
+    b = (struct bj_buf){0};
+    k = chart(none, none, BJ_CHART_WATTS);
+    assert_false(bj_chart_has_values(&k));
+    has(drawn(&b, &k, false), "No values in this time.");
+    bj_buf_free(&b);
+}
+
+/* A chart with only a limit has no values, and names are escaped. */
+static void test_names(void **state)
+{
+    const double allowed[POINTS] = {1, 1, 1, 1};
+    struct bj_buf b = {0};
+    (void)state;
+    struct bj_chart k = chart(allowed, NULL, BJ_CHART_PLAIN);
+    k.line[0].limit = true;
+    assert_false(bj_chart_has_values(&k));
+    k.line[0].limit = false;
+    k.of = BJ_SLICE("</title><script>\"");
+    const char *page = drawn(&b, &k, false);
+    assert_null(strstr(page, "<script"));
+    has(page, "&lt;script&gt;&quot;");
+    bj_buf_free(&b);
+}
+
+/* A chart of many points has a limited size. */
+static void test_size(void **state)
+{
+    static double used[2000];
+    struct bj_buf b = {0};
+    (void)state;
+    for (unsigned i = 0; i < 2000; i++)
+        used[i] = i % 7;
+    struct bj_chart k = chart(used, NULL, BJ_CHART_PLAIN);
+    k.points = 300;
+    const char *page = drawn(&b, &k, true);
+    assert_true(strlen(page) < 16000);
+    assert_int_equal(times(page, "class=\"h\""), 40);
+    assert_int_equal(times(page, "<tr><td>"), 20);
+    bj_buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_amounts), cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_percent), cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

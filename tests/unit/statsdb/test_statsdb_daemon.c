@@ -1,0 +1,147 @@
+/* The daemon while no source is due, and its check of cluster names. */
+#include "tests/unit/statsdb/test_statsdb.h"
+
+#include "statsdb/daemon/daemon.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define SEC(n) ((uint64_t)(n)*1000000)
+
+/* A cluster whose sacct reports no jobs, with this many slices of history. */
+static struct bj_cluster_conf cluster(char *name, unsigned slices,
+                                      uint64_t interval_usec)
+{
+    static char command[] = "/bin/true";
+    return (struct bj_cluster_conf){.name = name,
+                                    .sacct = command,
+                                    .interval_usec = interval_usec,
+                                    .slice_usec = SEC(3600),
+                                    .pause_usec = SEC(2),
+                                    .timeout_usec = SEC(60),
+                                    .history_usec = SEC(3600 * slices)};
+}
+
+/* With --once, a finished cluster does not use the processor while another one
+ * pauses. */
+static void test_pause(void **state)
+{
+    static char fast[] = "fast", slow[] = "slow";
+    struct bj_cluster_conf clusters[] = {cluster(fast, 1, SEC(1)),
+                                         cluster(slow, 3, SEC(300))};
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_statsdb_conf conf = {
+        .path = f.path, .once = true, .cluster = clusters, .clusters = 2};
+    struct bj_daemon_stop stop = {.wake_fd = eventfd(0, EFD_CLOEXEC)};
+    struct bj_store *s = store_open(&f);
+    clock_t before = clock();
+    time_t began = time(NULL);
+    if (bj_daemon_run(&conf, s, 0, &stop, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_true(time(NULL) - began >= 3); /* two pauses */
+    assert_true(clock() - before < CLOCKS_PER_SEC);
+    assert_int_equal(number(s, "SELECT count(*) FROM covered"), 2);
+    close(stop.wake_fd);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* With --once, an error of the store ends the program. */
+static void test_store_error(void **state)
+{
+    static char name[] = "fast";
+    struct bj_cluster_conf c = cluster(name, 1, SEC(1));
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_statsdb_conf conf = {
+        .path = f.path, .once = true, .cluster = &c, .clusters = 1};
+    struct bj_daemon_stop stop = {.wake_fd = eventfd(0, EFD_CLOEXEC)};
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_db_exec(bj_store_db(s), "DROP TABLE price", &err), 0);
+    assert_int_equal(bj_daemon_run(&conf, s, 0, &stop, &err), -EPROTO);
+    assert_non_null(strstr(err.msg, "price"));
+    close(stop.wake_fd);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* A sacct that reports one job of a cluster beta. */
+static const char sacct[] =
+    "#!/bin/sh\n"
+    "for a; do case $a in --delimiter=*) d=${a#*=};; esac; done\n"
+    "case $1 in --helpformat) echo JobIDRaw Cluster State Submit JobID; exit;;"
+    " esac\n"
+    "echo \"JobIDRaw${d}Cluster${d}State${d}Submit${d}JobID\"\n"
+    "echo \"1${d}beta${d}PENDING${d}1700000000${d}1\"\n";
+
+/* Import a cluster of that name once, with a sacct whose jobs are of beta;
+ * returns the log of the daemon in logged. */
+static void import_once(char *name, struct bj_strv pue, char *logged,
+                        size_t cap)
+{
+    struct fixture f;
+    struct bj_err err = {0};
+    char command[128], log[128];
+    fixture_open(&f);
+    snprintf(command, sizeof(command), "%s/sacct", f.dir);
+    snprintf(log, sizeof(log), "%s/log", f.dir);
+    FILE *file = fopen(command, "w");
+    assert_non_null(file);
+    fputs(sacct, file);
+    fclose(file);
+    assert_int_equal(chmod(command, 0700), 0);
+    struct bj_cluster_conf c = cluster(name, 1, SEC(300));
+    c.sacct = command;
+    c.pue = pue;
+    struct bj_statsdb_conf conf = {
+        .path = f.path, .once = true, .cluster = &c, .clusters = 1};
+    struct bj_daemon_stop stop = {.wake_fd = eventfd(0, EFD_CLOEXEC)};
+    struct bj_store *s = store_open(&f);
+    int was = dup(2), to = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(was >= 0 && to >= 0);
+    dup2(to, 2);
+    int r = bj_daemon_run(&conf, s, 0, &stop, &err);
+    dup2(was, 2);
+    ssize_t n = pread(to, logged, cap - 1, 0);
+    logged[n > 0 ? n : 0] = '\0';
+    if (r < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(number(s, "SELECT count(*) FROM job"), 1);
+    close(was);
+    close(to);
+    close(stop.wake_fd);
+    bj_store_close(s);
+    unlink(command);
+    unlink(log);
+    fixture_close(&f);
+}
+
+static void test_name(void **state)
+{
+    static char alpha[] = "alpha", beta[] = "beta", factor[] = "1.5";
+    char *list[] = {factor}, logged[4096];
+    const struct bj_strv none = {NULL, 0}, pue = {list, 1};
+    (void)state;
+    import_once(alpha, pue, logged, sizeof(logged));
+    assert_non_null(
+        strstr(logged, "alpha: the scheduler's name of the cluster is 'beta'"));
+    import_once(alpha, none, logged, sizeof(logged)); /* needs no name */
+    assert_null(strstr(logged, "scheduler's name"));
+    import_once(beta, pue, logged, sizeof(logged));
+    assert_null(strstr(logged, "scheduler's name"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pause),
+                                       cmocka_unit_test(test_store_error),
+                                       cmocka_unit_test(test_name)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/* Texts that explain why a job waits. */
+#include "report/model/reason.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* cmocka.h needs the includes above */
+#include <cmocka.h>
+
+static void test_reasons(void **state)
+{
+    static const struct {
+        const char *reason, *part;
+    } cases[] = {
+        {"Priority", "higher priority"},
+        {"Dependency", "has not ended yet"},
+        {"DependencyNeverSatisfied", "never start"},
+        {"QOSMaxCpuPerUserLimit", "as much as the QOS allows"},
+        {"AssocGrpCpuLimit", "as much as the account may"},
+        {"ReqNodeNotAvail, UnavailableNodes:n1", "shorter time limit"},
+        {"ReservationDeleted", "was deleted"},
+        {"PartitionTimeLimit", "Shorten it"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *text = bj_reason_text(bj_slice_str(cases[i].reason));
+        assert_non_null(text);
+        if (!strstr(text, cases[i].part))
+            fail_msg("%s: %s", cases[i].reason, text);
+    }
+    assert_null(bj_reason_text(BJ_SLICE("Unheard")));
+    assert_null(bj_reason_text(BJ_SLICE("")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reasons)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -176,7 +176,7 @@ static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     int r = 0;
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
-        bj_acct_for_people(&o->cells, o->look->column[i], &v);
+        bj_value_for_people(&o->cells, o->look->column[i], &v);
         bj_buf_put(&o->cells, "", 1);
     }
     o->rows++;
@@ -217,7 +217,7 @@ static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
         o->cells.len = 0;
-        bj_acct_for_people(&o->cells, o->look->column[i], &v);
+        bj_value_for_people(&o->cells, o->look->column[i], &v);
         list_value(o, i, (struct bj_slice){o->cells.p, o->cells.len});
     }
     return r;
@@ -234,7 +234,7 @@ static int csv_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
         bj_buf_str(&o->text, i ? "," : "");
-        bj_acct_csv(&o->text, o->look->column[i], &v);
+        bj_value_csv(&o->text, o->look->column[i], &v);
     }
     bj_buf_str(&o->text, "\r\n");
     return r;
@@ -250,7 +250,7 @@ static int json_row(struct bj_acct_out *o, const struct bj_acct_row *row,
         r = row->value(row->ctx, i, &v, err);
         bj_buf_printf(&o->text, "%c\"%s\":", i ? ',' : '{',
                       o->look->column[i]->name);
-        bj_acct_json(&o->text, o->look->column[i], &v);
+        bj_value_json(&o->text, o->look->column[i], &v);
     }
     bj_buf_str(&o->text, "}");
     return r;

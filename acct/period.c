@@ -24,11 +24,11 @@ int bj_acct_month(const char *text, int64_t *ret_since, int64_t *ret_until)
         m > 12)
         return -EINVAL;
     snprintf(first, sizeof(first), "%04u-%02u-01", (unsigned)y, (unsigned)m);
-    if (bj_acct_time(first, 0, ret_since) < 0)
+    if (bj_value_time(first, 0, ret_since) < 0)
         return -EINVAL;
     snprintf(first, sizeof(first), "%04u-%02u-01",
              (unsigned)(m == 12 ? y + 1 : y), (unsigned)(m % 12 + 1));
-    return bj_acct_time(first, 0, ret_until);
+    return bj_value_time(first, 0, ret_until);
 }
 
 /* --- jobs ------------------------------------------------------------------

@@ -1,15 +1,14 @@
 # The API server: a library, which tests link as well, and the program.
 LIBS_api = $(LIBS_httpd) $(call PKG,zlib) $(LIBS_statsdb)
-api_SRC := $(filter-out apiserver/server/main.c,$(wildcard apiserver/*.c))
+api_SRC := $(filter-out apiserver/server/main.c,$(wildcard apiserver/*/*.c))
 API_LIBS = $(addprefix $(O)/,libapi.a libpromql.a libreport.a libstatsdb.a libstore.a libcarbon.a libsched.a libbase.a)
 
 $(O)/libapi.a: $(call obj,$(api_SRC))
--include $(patsubst %.o,%.d,$(call obj,$(wildcard apiserver/*.c)))
+-include $(patsubst %.o,%.d,$(call obj,$(wildcard apiserver/*/*.c)))
 
-$(O)/batchjob_stats_server: $(O)/apiserver/main.o $(API_LIBS)
+$(O)/batchjob_stats_server: $(O)/apiserver/server/main.o $(API_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_api)
 
-HAVE_SQLITE ?= $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && echo yes)
 ifeq ($(HAVE_SQLITE),yes)
 PROGRAMS += $(O)/batchjob_stats_server
 all: $(O)/batchjob_stats_server

@@ -1,10 +1,10 @@
-# Unit tests: each tests/unit/test_NAME.c is a program; test_plugin_NAME.c is
+# Unit tests: each tests/unit/ROOM/test_NAME.c is a program; test_plugin_NAME.c is
 # linked with the plugin's objects and a simulated collectd.
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
 ifndef HAVE_SQLITE
-UNIT_SRC := $(filter-out tests/unit/test_statsdb_% tests/unit/test_api_%,$(UNIT_SRC))
+UNIT_SRC := $(filter-out tests/unit/statsdb/% tests/unit/apiserver/%,$(UNIT_SRC))
 endif
-UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
+UNIT := $(patsubst %.c,$(O)/unit/%,$(notdir $(UNIT_SRC)))
 UNIT_HELP := $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/lib/*.c))
 
 # Archives, so that a test program holds only the objects that it needs and
@@ -18,6 +18,11 @@ $(O)/unit/%.a:
 
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
+# A program is $(O)/unit/test_NAME, without the room: find its object by name.
+UNIT_OBJ := $(call obj,$(UNIT_SRC))
+.SECONDEXPANSION:
+own_obj = $$(filter %/$$*.o,$$(UNIT_OBJ))
+
 # A library comes after the objects that use it.
 UNIT_LIBS = $(O)/libpromql.a $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
@@ -26,28 +31,28 @@ UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 UNIT_STATSDB := $(filter $(O)/unit/test_statsdb_%,$(UNIT))
 UNIT_API := $(filter $(O)/unit/test_api_%,$(UNIT))
 
-$(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/unit/libhelp.a \
+$(UNIT_PLUGIN): $(O)/unit/%: $(own_obj) $(O)/unit/libhelp.a \
 		$(call obj,$(wildcard collectd-plugin/*.c)) $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
-$(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o \
-		$(call obj,tests/unit/lib/await.c tests/unit/lib/httpstub.c tests/unit/lib/pgserver.c tests/unit/lib/testclock.c) $(STATSDB_LIBS)
+$(UNIT_STATSDB): $(O)/unit/%: $(own_obj) \
+		$(call obj,tests/unit/lib/await.c tests/unit/lib/httpstub.c tests/unit/lib/pgserver.c tests/unit/lib/testclock.c) $(O)/libacct.a $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
 
-$(UNIT_API): $(O)/unit/%: $(O)/tests/unit/%.o \
+$(UNIT_API): $(O)/unit/%: $(own_obj) \
 		$(call obj,tests/unit/lib/fail.c tests/unit/lib/testclock.c) $(API_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_api)
 
-$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB) $(UNIT_API),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/unit/libhelp.a \
+$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB) $(UNIT_API),$(UNIT)): $(O)/unit/%: $(own_obj) $(O)/unit/libhelp.a \
 		$(O)/unit/libexporter.a $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 unit: $(UNIT)
--include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))
+-include $(patsubst %.c,$(O)/%.d,$(UNIT_SRC))
 -include $(UNIT_HELP:.o=.d)
 
 # The program of sample jobs in end-to-end tests and demos, and the sampler of their

@@ -38,7 +38,7 @@ static void put_object(struct bj_buf *out, const struct bj_report_field *fields,
         }
         const struct bj_job_column c = {.kind = kind_of(f, unit)};
         bj_buf_printf(out, "%c\"%s\":", f == fields ? '{' : ',', f->name);
-        bj_acct_json(out, &c, &v);
+        bj_value_json(out, &c, &v);
     }
     bj_buf_str(out, "}");
 }
@@ -61,7 +61,7 @@ static void put_job(const struct bj_report *r, struct bj_buf *out)
     const struct bj_job_column *const *column = bj_report_columns();
     for (unsigned i = 0; i < BJ_REPORT_COLUMN_COUNT; i++) {
         bj_buf_printf(out, "%s\"%s\":", i ? "," : "", column[i]->name);
-        bj_acct_json(out, column[i], &r->job[i]);
+        bj_value_json(out, column[i], &r->job[i]);
     }
     bool unlimited = bj_report_number(r, BJ_REPORT_LIMIT) == INT64_MAX;
     bj_buf_printf(out, ",\"time_limit_unlimited\":%s,\"interactive\":%s",

@@ -65,7 +65,7 @@ static int parse_age(struct bj_slice s, uint64_t *ret_sec)
     return 0;
 }
 
-int bj_acct_time(const char *text, int64_t now_sec, int64_t *ret_sec)
+int bj_value_time(const char *text, int64_t now_sec, int64_t *ret_sec)
 {
     struct bj_slice s = bj_slice_str(text);
     struct bj_civil c;
@@ -137,8 +137,8 @@ static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
     }
 }
 
-void bj_acct_for_people(struct bj_buf *out, const struct bj_job_column *c,
-                        const struct bj_job_value *v)
+void bj_value_for_people(struct bj_buf *out, const struct bj_job_column *c,
+                         const struct bj_job_value *v)
 {
     if (!v->known)
         return;
@@ -204,15 +204,15 @@ static bool put_plain(struct bj_buf *out, const struct bj_job_column *c,
     return true;
 }
 
-void bj_acct_csv(struct bj_buf *out, const struct bj_job_column *c,
-                 const struct bj_job_value *v)
+void bj_value_csv(struct bj_buf *out, const struct bj_job_column *c,
+                  const struct bj_job_value *v)
 {
     if (!is_unknown(c, v) && !put_plain(out, c, v, ""))
         bj_csv_text(out, v->text);
 }
 
-void bj_acct_json(struct bj_buf *out, const struct bj_job_column *c,
-                  const struct bj_job_value *v)
+void bj_value_json(struct bj_buf *out, const struct bj_job_column *c,
+                   const struct bj_job_value *v)
 {
     if (is_unknown(c, v))
         bj_buf_str(out, "null");

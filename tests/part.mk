@@ -18,10 +18,12 @@ $(O)/unit/%.a:
 
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
-# A program is $(O)/unit/test_NAME, without the room: find its object by name.
-UNIT_OBJ := $(call obj,$(UNIT_SRC))
-.SECONDEXPANSION:
-own_obj = $$(filter %/$$*.o,$$(UNIT_OBJ))
+# Programs and objects have no room in their names: $(O)/unit/test_NAME.
+vpath test_%.c $(sort $(dir $(UNIT_SRC)))
+$(O)/unit/test_%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
+$(O)/unit/test_%.o: test_%.c | needed
+	@mkdir -p $(@D)
+	$(call Q,CC)$(CC) $(BJ_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(X_CFLAGS) -c -o $@ $<
 
 # A library comes after the objects that use it.
 UNIT_LIBS = $(O)/libpromql.a $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
@@ -31,28 +33,28 @@ UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 UNIT_STATSDB := $(filter $(O)/unit/test_statsdb_%,$(UNIT))
 UNIT_API := $(filter $(O)/unit/test_api_%,$(UNIT))
 
-$(UNIT_PLUGIN): $(O)/unit/%: $(own_obj) $(O)/unit/libhelp.a \
+$(UNIT_PLUGIN): $(O)/unit/%: $(O)/unit/%.o $(O)/unit/libhelp.a \
 		$(call obj,$(wildcard collectd-plugin/*.c)) $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
-$(UNIT_STATSDB): $(O)/unit/%: $(own_obj) \
+$(UNIT_STATSDB): $(O)/unit/%: $(O)/unit/%.o \
 		$(call obj,tests/unit/lib/await.c tests/unit/lib/httpstub.c tests/unit/lib/pgserver.c tests/unit/lib/testclock.c) $(O)/libacct.a $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
 
-$(UNIT_API): $(O)/unit/%: $(own_obj) \
+$(UNIT_API): $(O)/unit/%: $(O)/unit/%.o \
 		$(call obj,tests/unit/lib/fail.c tests/unit/lib/testclock.c) $(API_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_api)
 
-$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB) $(UNIT_API),$(UNIT)): $(O)/unit/%: $(own_obj) $(O)/unit/libhelp.a \
+$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB) $(UNIT_API),$(UNIT)): $(O)/unit/%: $(O)/unit/%.o $(O)/unit/libhelp.a \
 		$(O)/unit/libexporter.a $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 unit: $(UNIT)
--include $(patsubst %.c,$(O)/%.d,$(UNIT_SRC))
+-include $(UNIT:=.d)
 -include $(UNIT_HELP:.o=.d)
 
 # The program of sample jobs in end-to-end tests and demos, and the sampler of their

@@ -41,9 +41,9 @@ packages_configure() {
     equal "they run" "$(are active)" "active inactive active active"
 }
 
-acct_has() { # job: batchjob_acct prints the job with values that a node measured
-    "$slurm" as bjanna batchjob_acct -n --output=csv --format=jobid,user,state,cpu_efficiency_source -j "$1" |
-        tr -d '\r' | tee "$tmp/acct.out" | grep -q nodes
+acct_has() { # job: batchjob_acct prints the job, measured on its node
+    "$slurm" as bjanna batchjob_acct -n --output=csv --format=jobid,user,state,measured_nodes -j "$1" |
+        tr -d '\r' | tee "$tmp/acct.out" | grep -q 'completed,1$'
 }
 
 # The data of a site that an upgrade keeps.
@@ -62,7 +62,7 @@ packages_work() { # sets job
     eventually "the exporter shows a job of Slurm" shows exporter "$job"
     release one
     eventually "its record is imported, and its owner reads it with batchjob_acct" acct_has "$job"
-    equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,nodes"
+    equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,1"
     equal "no record waits" "$(find /var/spool/batchjob -name '*.json')" ""
     eventually "the exporter counts the energy of a meter" joules_from 1
     check "a user's choice of mails is stored" stats_db mail choice bjanna weekly

@@ -46,6 +46,10 @@ acct_has() { # job: batchjob_acct prints the job, measured on its node
         tr -d '\r' | tee "$tmp/acct.out" | grep -q 'completed,1$'
 }
 
+failed_is_known() { # job
+    figures | grep "$1" | grep -q ',failed,'
+}
+
 # The data of a site that an upgrade keeps.
 figures() { runuser -u batchjob -- batchjob_acct --since=1d --output=csv --format=all --store.path=/var/lib/batchjob/stats.db; }
 records() { "$python" -c "import sqlite3; print(*sqlite3.connect('file:/var/lib/batchjob/stats.db?mode=ro',
@@ -56,14 +60,17 @@ joules_from() { # joules: prints them if the exporter has reached them
 }
 
 packages_work() { # sets job
-    "$slurm" as bjanna sbatch -o /dev/null -n1 --wrap false >/dev/null
-    "$slurm" as bjboris sbatch -o /dev/null -n1 --wrap true >/dev/null
+    # Both are long enough to be measured: newer versions do not take 0 bytes for a peak.
+    local failing
+    failing=$(submit bjboris -n1 --wrap "$here/jobs/one; false")
+    eventually "the exporter shows a job of Slurm" shows exporter "$failing"
     job=$(submit bjanna -n1 "$here/jobs/one")
-    eventually "the exporter shows a job of Slurm" shows exporter "$job"
+    eventually "and one of another user" shows exporter "$job"
     release one
+    eventually "a failed job is imported" failed_is_known "$failing"
     eventually "its record is imported, and its owner reads it with batchjob_acct" acct_has "$job"
     equal "the job" "$(cat "$tmp/acct.out")" "$job,bjanna,completed,1"
-    equal "no record waits" "$(find /var/spool/batchjob -name '*.json')" ""
+    eventually "no record waits" sh -c '! find /var/spool/batchjob -name "*.json" | grep .'
     eventually "the exporter counts the energy of a meter" joules_from 1
     check "a user's choice of mails is stored" stats_db mail choice bjanna weekly
     equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""

@@ -313,13 +313,11 @@ static bool accept_one(struct bj_httpd *h, unsigned i)
         return false;
     }
     bj_httpd_count(&h->stat.connections, 1);
-    if (full && bj_httpd_is_crowd(h, (const struct sockaddr *)&addr)) {
+    if (full && !bj_httpd_evict_for(h, (const struct sockaddr *)&addr)) {
         bj_httpd_count(&h->stat.evicted, 1);
         close(fd);
         return true;
     }
-    if (full)
-        bj_httpd_evict_waiting(h);
     bool secure = h->web && h->web->tls && !h->adopted[i];
     MHD_add_connection(h->mhd[secure ? BJ_HTTPD_TLS : BJ_HTTPD_PLAIN], fd,
                        (struct sockaddr *)&addr, len);

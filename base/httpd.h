@@ -117,9 +117,10 @@ struct bj_http_limits {
                             be accepted [0] */
     unsigned waiting;    /* connections without a complete request from one
                             address (IPv6: from a network of 64 bits).  At the
-                            limit of connections, its further ones are closed,
-                            and those beyond make room for others in spite of
-                            hold_usec [no limit] */
+                            limit of connections, those beyond make room for
+                            other addresses in spite of hold_usec, and further
+                            ones of it are closed unless one is older than that
+                            [no limit] */
     size_t body_bytes;   /* of a request; 413 beyond.  Only read for a POST
                             to a route with POST [4 K] */
     size_t bodies_bytes; /* of all requests with a body, from their headers

@@ -3,9 +3,9 @@
 #include "base/httpd_conn.h"
 
 #include "base/hash.h"
+#include "base/listen.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,19 +21,10 @@ enum {
  * which do. */
 static unsigned place_of(const struct bj_httpd *h, const struct sockaddr *a)
 {
-    struct bj_slice s = {0};
-    if (a && a->sa_family == AF_INET)
-        s = (struct bj_slice){
-            (const char *)&((const struct sockaddr_in *)(const void *)a)
-                ->sin_addr,
-            4};
-    else if (a && a->sa_family == AF_INET6)
-        s = (struct bj_slice){
-            (const char *)&((const struct sockaddr_in6 *)(const void *)a)
-                ->sin6_addr,
-            8};
-    const uint64_t hash = bj_hash(h->place_seed, s);
-    return (unsigned)(hash >> 40) % BJ_HTTPD_PLACES;
+    size_t network;
+    struct bj_slice s = bj_listen_client(a, &network);
+    s.n = s.n > network && s.n > 4 ? network : s.n;
+    return (unsigned)(bj_hash(h->place_seed, s) >> 40) % BJ_HTTPD_PLACES;
 }
 
 static bool is_beyond(const struct bj_httpd *h, unsigned place)
@@ -56,12 +47,6 @@ static void count_waiting(struct bj_httpd_conn *c, bool more)
         h->crowds++;
     else if (was && !is)
         h->crowds--;
-}
-
-bool bj_httpd_is_crowd(const struct bj_httpd *h, const struct sockaddr *address)
-{
-    return h->lim.waiting > 0 &&
-           h->waiting[place_of(h, address)] >= h->lim.waiting;
 }
 
 static void leave_phase(struct bj_httpd_conn *c)
@@ -211,6 +196,18 @@ bool bj_httpd_evict_waiting(struct bj_httpd *h)
 {
     struct bj_httpd_conn *c = bj_httpd_evictable(h);
     return c && evict(c);
+}
+
+bool bj_httpd_evict_for(struct bj_httpd *h, const struct sockaddr *address)
+{
+    struct bj_httpd_conn *c = bj_httpd_evictable(h);
+    const bool crowd = h->lim.waiting > 0 &&
+                       h->waiting[place_of(h, address)] >= h->lim.waiting;
+    if (crowd && (!c || h->now - c->since < h->lim.hold_usec))
+        return false;
+    if (c)
+        evict(c);
+    return true;
 }
 
 bool bj_httpd_evict_stalled(struct bj_httpd *h)

@@ -127,11 +127,6 @@ void bj_httpd_conn_free(struct bj_httpd_conn *c); /* NULL is fine */
 /* Let the library serve a suspended connection again. */
 void bj_httpd_conn_resume(struct bj_httpd_conn *c);
 
-/* Does an address have so many connections without a complete request that it
- * gets no more of them at the limit? */
-bool bj_httpd_is_crowd(const struct bj_httpd *h,
-                       const struct sockaddr *address);
-
 /* Put a connection into another phase and set its deadline. */
 void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to);
 
@@ -148,6 +143,9 @@ struct bj_httpd_conn *bj_httpd_evictable(const struct bj_httpd *h);
 
 /* Close it.  False: there is none. */
 bool bj_httpd_evict_waiting(struct bj_httpd *h);
+
+/* Close it for a new connection.  False: the address has its share already. */
+bool bj_httpd_evict_for(struct bj_httpd *h, const struct sockaddr *address);
 
 /* The body of a request is not needed any more. */
 void bj_httpd_forget_body(struct bj_httpd_conn *c);

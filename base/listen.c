@@ -174,3 +174,22 @@ int bj_listen_try(const struct bj_strv *addresses, struct bj_err *err)
     }
     return 0;
 }
+
+struct bj_slice bj_listen_client(const struct sockaddr *a, size_t *ret_network)
+{
+    *ret_network = 0;
+    if (a && a->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)a;
+        *ret_network = 3;
+        return (struct bj_slice){(const char *)&in->sin_addr, 4};
+    }
+    if (a && a->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const void *)a;
+        const char *bytes = (const char *)&in->sin6_addr;
+        bool v4 = IN6_IS_ADDR_V4MAPPED(&in->sin6_addr);
+        *ret_network = v4 ? 3 : 8;
+        return v4 ? (struct bj_slice){bytes + 12, 4}
+                  : (struct bj_slice){bytes, 16};
+    }
+    return (struct bj_slice){"", 0};
+}

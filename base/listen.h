@@ -4,6 +4,9 @@
 
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/slice.h"
+
+#include <sys/socket.h>
 
 enum { BJ_ADDRESS_MAX = 80 }; /* bytes of an address as text, with NUL */
 
@@ -25,5 +28,10 @@ int bj_listen_try(const struct bj_strv *addresses, struct bj_err *err);
 
 /* The address of fd, "127.0.0.1:9010" or "[::]:9010".  Returns buf. */
 const char *bj_listen_name(int fd, char buf[BJ_ADDRESS_MAX]);
+
+/* The bytes of a client's address without its port, and how many of them are
+ * its network (IPv4 /24, IPv6 /64); empty for NULL and unix sockets.  IPv4 in
+ * IPv6 is IPv4. */
+struct bj_slice bj_listen_client(const struct sockaddr *a, size_t *ret_network);
 
 #endif

@@ -1,9 +1,9 @@
 #include "base/secret.h"
 
 #include "base/hash.h"
+#include "base/listen.h"
 
 #include <crypt.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,27 +135,6 @@ static uint64_t key_of(const struct bj_secrets *s, struct bj_slice text)
     return h ? h : 1;
 }
 
-/* The bytes of an address without its port, and how many of them are its
- * network. */
-static struct bj_slice address_of(const struct sockaddr *a, size_t *ret_network)
-{
-    *ret_network = 0;
-    if (a && a->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *)a;
-        *ret_network = 3;
-        return (struct bj_slice){(const char *)&in->sin_addr, 4};
-    }
-    if (a && a->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *in = (const void *)a;
-        const char *bytes = (const char *)&in->sin6_addr;
-        bool v4 = IN6_IS_ADDR_V4MAPPED(&in->sin6_addr);
-        *ret_network = v4 ? 3 : 8;
-        return v4 ? (struct bj_slice){bytes + 12, 4}
-                  : (struct bj_slice){bytes, 16};
-    }
-    return (struct bj_slice){"", 0};
-}
-
 /* The count of a key; a new one replaces the smallest count of its set. */
 static struct tries *find_tries(struct bj_secrets *s, int subject, uint64_t key,
                                 uint64_t now)
@@ -184,7 +163,7 @@ static void find_all(struct bj_secrets *s, const struct bj_secret_client *c,
                      uint64_t now, struct tries *ret[static SUBJECTS])
 {
     size_t network;
-    struct bj_slice address = address_of(c->address, &network);
+    struct bj_slice address = bj_listen_client(c->address, &network);
     const struct bj_slice text[SUBJECTS] = {
         address, {address.p, network}, c->name};
     for (int i = 0; i < SUBJECTS; i++)

@@ -88,6 +88,12 @@ const char *bj_suggest(struct bj_slice name,
                        const char *(*at)(const void *ctx, size_t i),
                        const void *ctx, char buf[static BJ_OPT_SUGGESTION]);
 
+/* Write "'NAME' is unknown", and after it the suggestion of bj_suggest or, if
+ * none is similar, all names.  Returns buf. */
+const char *bj_suggest_or_list(struct bj_slice name,
+                               const char *(*at)(const void *ctx, size_t i),
+                               const void *ctx, char *buf, size_t cap);
+
 /* Find an option by name among n sets.  Case, '.', '-' and '_' do not matter,
  * so that "PathProcfs" of a collectd file and "path.procfs" are the same.
  * NULL: none; ret_set may be NULL. */

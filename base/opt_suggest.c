@@ -93,6 +93,21 @@ const char *bj_suggest(struct bj_slice name,
     return show(&best, buf);
 }
 
+const char *bj_suggest_or_list(struct bj_slice name,
+                               const char *(*at)(const void *ctx, size_t i),
+                               const void *ctx, char *buf, size_t cap)
+{
+    char like[BJ_OPT_SUGGESTION], shown[48];
+    const char *s;
+    bj_suggest(name, at, ctx, like);
+    bj_text_clean(name, shown, sizeof(shown));
+    int len = snprintf(buf, cap, "'%s' is unknown%s", shown, like);
+    for (size_t i = 0; !like[0] && (s = at(ctx, i)) && (size_t)len < cap; i++)
+        len += snprintf(buf + len, cap - (size_t)len, "%s%s",
+                        i ? ", " : "; expected ", s);
+    return buf;
+}
+
 const char *bj_opt_suggest(const struct bj_optset *sets, size_t n,
                            struct bj_slice name,
                            char buf[static BJ_OPT_SUGGESTION])

@@ -215,20 +215,11 @@ static int none_of(struct walk *w, const yaml_node_t *n, const char *what,
                    const char *(*at)(const void *ctx, size_t i),
                    const void *ctx)
 {
-    char text[200], like[BJ_OPT_SUGGESTION], shown[48];
-    const char *name;
-    struct bj_slice got = scalar(n);
-    bj_suggest(got, at, ctx, like);
-    bj_text_clean(got, shown, sizeof(shown));
-    int len =
-        got.p ? snprintf(text, sizeof(text), "%s: '%s' is unknown%s", what,
-                         shown, like)
-              : snprintf(text, sizeof(text), "%s: a word was expected", what);
-    for (size_t i = 0;
-         !like[0] && (name = at(ctx, i)) != NULL && (size_t)len < sizeof(text);
-         i++)
-        len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%s",
-                        i ? ", " : "; expected ", name);
+    char text[280], list[240] = "a word was expected";
+    const struct bj_slice got = scalar(n);
+    if (got.p)
+        bj_suggest_or_list(got, at, ctx, list, sizeof(list));
+    snprintf(text, sizeof(text), "%s: %s", what, list);
     return wrong(w, n, text);
 }
 

@@ -123,8 +123,12 @@ static int read_line(struct bj_access *a, struct bj_slice line,
                               "expected: coordinator ACCOUNT USER");
     } else if (!bj_slice_eq(word, BJ_SLICE("admin"))) {
         return bj_err_set(err, -EINVAL,
-                          "expected: admin USER, or coordinator ACCOUNT USER");
+                          "expected: admin USER, or coordinator ACCOUNT USER;"
+                          " not '%.*s'",
+                          word.n < 60 ? (int)word.n : 60, word.p);
     }
+    if (bj_slice_trim(line).n == 0)
+        return bj_err_set(err, -EINVAL, "expected a USER or @GROUP after it");
     return add_words(a, account, line, err);
 }
 

@@ -1,3 +1,4 @@
+#include "base/opt.h"
 #include "base/text.h"
 #include "statsdb/derive/rule_impl.h"
 
@@ -29,6 +30,20 @@ static struct bj_slice text_of(const yaml_node_t *n)
 {
     return (struct bj_slice){(const char *)n->data.scalar.value,
                              n->data.scalar.length};
+}
+
+static const char *text_at(const void *ctx, size_t i)
+{
+    return ((const char *const *)ctx)[i];
+}
+
+/* A text that is none of the names, which end with NULL. */
+static int none_of(struct reader *d, const yaml_node_t *n, struct bj_slice got,
+                   const char *const *names)
+{
+    char text[240];
+    return wrong(d, n,
+                 bj_suggest_or_list(got, text_at, names, text, sizeof(text)));
 }
 
 /* A scalar, copied into the arena. */
@@ -84,12 +99,12 @@ static int get_bool(struct reader *d, const yaml_node_t *n, bool *ret)
 static int get_severity(struct reader *d, const yaml_node_t *n,
                         struct bj_slice *ret)
 {
-    static const char *const known[] = {"info", "warning", "critical"};
+    static const char *const known[] = {"info", "warning", "critical", NULL};
     int r = get_text(d, n, 20, ret);
-    for (int i = 0; r == 0 && i < 3; i++)
+    for (int i = 0; r == 0 && known[i]; i++)
         if (bj_slice_eq(*ret, bj_slice_str(known[i])))
             return 0;
-    return r < 0 ? r : wrong(d, n, "info, warning or critical is expected");
+    return r < 0 ? r : none_of(d, n, *ret, known);
 }
 
 /* The URL of a page; a browser must not run it as a script. */
@@ -166,6 +181,10 @@ static int get_key(struct reader *d, struct bj_rule_text *t,
                    struct bj_slice key, const yaml_node_t *k,
                    const yaml_node_t *v)
 {
+    static const char *const known[] = {
+        "name", "severity", "text",     "advice",  "url",
+        "when", "set",      "unless",   "cluster", "partition",
+        "qos",  "running",  "escalate", "enabled", NULL};
     if (bj_slice_eq(key, BJ_SLICE("name")))
         return 0;
     if (bj_slice_eq(key, BJ_SLICE("severity")))
@@ -194,10 +213,7 @@ static int get_key(struct reader *d, struct bj_rule_text *t,
         return get_bool(d, v, &t->enabled);
     if (bj_slice_eq(key, BJ_SLICE("set")))
         return get_set(d, v, t);
-    return wrong(d, k,
-                 "name, severity, text, advice, url, when, set, unless, "
-                 "cluster, partition, qos, running, escalate or enabled is "
-                 "expected");
+    return none_of(d, k, key, known);
 }
 
 /* The value of "name". */
@@ -218,9 +234,22 @@ static int find_name(struct reader *d, const yaml_node_t *n,
     return ret->n > 0 ? 0 : wrong(d, n, "a rule needs a name");
 }
 
+static const char *rule_at(const void *ctx, size_t i)
+{
+    const struct bj_rules *r = ctx;
+    return i < r->n ? r->rule[i].name : NULL;
+}
+
 static int finish_rule(struct reader *d, const yaml_node_t *n,
                        const struct bj_rule_text *t)
 {
+    char text[200], like[BJ_OPT_SUGGESTION];
+    bj_suggest(t->name, rule_at, d->rules, like);
+    if (t->rows == 0 && like[0] && !bj_rules_base(d->rules, t->name)) {
+        snprintf(text, sizeof(text), "there is no rule '%.*s'%s",
+                 (int)t->name.n, t->name.p, like);
+        return wrong(d, n, text);
+    }
     if (t->rows == 0)
         return wrong(d, n, "a rule needs rows in when");
     if (t->text.n == 0)

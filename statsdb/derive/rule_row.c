@@ -1,6 +1,7 @@
 #include "statsdb/derive/rule_impl.h"
 
 #include "base/json.h"
+#include "base/opt.h"
 #include "base/text.h"
 #include "sched/state.h"
 
@@ -113,10 +114,20 @@ static int take_op(struct bj_slice *s, uint8_t *ret)
     return -EINVAL;
 }
 
+static const char *fact_at(const void *ctx, size_t i)
+{
+    (void)ctx;
+    return i < BJ_FACT_COUNT ? names[i] : NULL;
+}
+
 static int take_field(struct bj_slice *s, int8_t *ret, struct bj_err *err)
 {
     struct bj_slice at = *s, w = word(s);
+    char like[BJ_OPT_SUGGESTION];
     int f = bj_fact_find(w);
+    if (f < 0 && bj_suggest(w, fact_at, NULL, like)[0])
+        return bj_err_set(err, -EINVAL, "there is no fact '%.*s'%s",
+                          w.n < 60 ? (int)w.n : 60, w.p, like);
     if (f < 0)
         return bad(err, at, "a fact is expected");
     *ret = (int8_t)f;

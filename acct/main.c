@@ -1,6 +1,5 @@
 /* batchjob_acct: prints jobs of the accounting database. */
 #include "acct/api.h"
-#include "acct/column.h"
 #include "acct/file.h"
 #include "acct/out.h"
 #include "acct/period.h"

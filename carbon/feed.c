@@ -1,8 +1,278 @@
 #include "carbon/feed.h"
 
-#include "carbon/feed_priv.h"
+#include "base/absent.h"
+#include "base/file.h"
+#include "carbon/factor_file.h"
+#include "carbon/points.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+
+/* State of a slot in addition to its points. */
+struct feed_slot {
+    struct bj_carbon_session session;
+    uint64_t due_usec;
+    unsigned fails; /* in a row */
+    struct bj_carbon_feed_status status;
+    struct stat file; /* of the last file read; st_ino 0: none */
+};
+
+struct bj_carbon_feed {
+    const struct bj_carbon_conf *conf;
+    struct bj_carbon_plan plan;
+    struct bj_carbon_net net;
+    struct bj_fetch *fetch; /* for net; NULL: the caller's */
+    atomic_bool abort;
+    uint64_t random;              /* state of the generator, never 0 */
+    bool started;                 /* the first requests are due */
+    struct bj_carbon_reply reply; /* used by the stepping thread only */
+    /* Guards the fields below.  Only the stepping thread writes them, so it
+     * reads them without the lock. */
+    pthread_mutex_t lock;
+    struct bj_points points[BJ_CARBON_SLOTS];
+    struct feed_slot slot[BJ_CARBON_SLOTS];
+};
+
+/* Whether slot i has a value of any kind that is current at a time. */
+static bool carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
+                              uint64_t wall_sec);
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static bool is_json(const char *path)
+{
+    size_t n = strlen(path);
+    return n >= 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static int read_file(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec,
+                     struct bj_points *ret, struct bj_err *err)
+{
+    const char *path = feed->conf->file;
+    size_t cap = feed->plan.v[i].provider->max_bytes;
+    char *buf = malloc(cap);
+    if (!buf)
+        return bj_err_set(err, -ENOMEM, "%s", path);
+    struct bj_slice text;
+    int r = bj_file_read_trusted(AT_FDCWD, path, buf, cap, &text, err);
+    struct bj_factor_rows want = {feed->plan.v[i].zone, now_sec};
+    if (r == 0)
+        r = (is_json(path) ? bj_factor_file_json
+                           : bj_factor_file_csv)(text, path, &want, ret, err);
+    free(buf);
+    return r;
+}
+
+static void replace(struct bj_carbon_feed *feed, size_t i,
+                    struct bj_points points)
+{
+    pthread_mutex_lock(&feed->lock);
+    struct bj_points old = feed->points[i];
+    feed->points[i] = points;
+    pthread_mutex_unlock(&feed->lock);
+    bj_points_free(&old);
+}
+
+/* After a malformed file the factors of the last valid one stay. */
+static enum bj_carbon_fault read_again(struct bj_carbon_feed *feed, size_t i,
+                                       struct bj_carbon_now now,
+                                       struct bj_err *err)
+{
+    struct bj_points points = {0};
+    struct stat *st = &feed->slot[i].file;
+    int r = read_file(feed, i, now.wall_sec, &points, err);
+    if (r == 0) {
+        replace(feed, i, points);
+        return BJ_CARBON_OK;
+    }
+    if (r == -EINVAL || r == -EFBIG)
+        return BJ_CARBON_CONTENT;
+    *st = (struct stat){0}; /* the content may be good: try again */
+    return BJ_CARBON_LOCAL;
+}
+
+/* The factors of a deleted file are removed. */
+static enum bj_carbon_fault missing(struct bj_carbon_feed *feed, size_t i,
+                                    int code, struct bj_err *err)
+{
+    bj_err_set(err, code, "%s", feed->conf->file);
+    if (code == -ENOENT)
+        replace(feed, i, (struct bj_points){0});
+    feed->slot[i].file = (struct stat){0};
+    return BJ_CARBON_LOCAL;
+}
+
+static enum bj_carbon_fault check_current(const struct bj_carbon_feed *feed,
+                                          size_t i, uint64_t now_sec,
+                                          struct bj_err *err)
+{
+    const char *path = feed->conf->file;
+    if (carbon_feed_holds(feed, i, now_sec))
+        return BJ_CARBON_OK;
+    bj_err_set(err, -ESTALE, "%s: no current factor for zone %s", path,
+               feed->plan.v[i].zone);
+    return BJ_CARBON_EMPTY;
+}
+
+/* Check the file of slot i and read it when it has changed.  Returns the fault
+ * of the slot, with a message when *ret_news: it was read, cannot be read, or
+ * the fault is new. */
+static enum bj_carbon_fault carbon_feed_check_file(struct bj_carbon_feed *feed,
+                                                   size_t i,
+                                                   struct bj_carbon_now now,
+                                                   bool *ret_news,
+                                                   struct bj_err *err)
+{
+    enum bj_carbon_fault before = feed->slot[i].status.fault, f = before;
+    struct stat st;
+    *ret_news = true;
+    if (stat(feed->conf->file, &st) < 0)
+        return missing(feed, i, -errno, err);
+    bool same = same_file(&st, &feed->slot[i].file);
+    if (!same) {
+        feed->slot[i].file = st;
+        f = read_again(feed, i, now, err);
+    }
+    if (f == BJ_CARBON_OK || (same && f == BJ_CARBON_EMPTY))
+        f = check_current(feed, i, now.wall_sec, err);
+    *ret_news = !same || f != before;
+    return f;
+}
+
+#define SECOND 1000000u
+
+static bool carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
+                              uint64_t wall_sec)
+{
+    enum bj_factor_from from;
+    for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++)
+        if (bj_points_at(&feed->points[i], (enum bj_factor_kind)k, wall_sec,
+                         &from))
+            return true;
+    return false;
+}
+
+/* --- one factor -----------------------------------------------------------*/
+
+static struct bj_factor make(const struct bj_carbon_slot *s,
+                             const struct bj_carbon_point *p,
+                             enum bj_factor_from from)
+{
+    struct bj_factor f = {.provider = s->provider->name,
+                          .kind = (enum bj_factor_kind)p->kind,
+                          .from = from,
+                          .mg_per_kwh = p->mg_per_kwh,
+                          .start_sec = p->start_sec,
+                          .end_sec = p->start_sec + p->len_sec,
+                          .estimated = p->estimated,
+                          .fetched_sec = p->fetched_sec};
+    memcpy(f.zone, s->zone, sizeof(f.zone));
+    memcpy(f.country, s->country, sizeof(f.country));
+    return f;
+}
+
+static bool from_points(const struct bj_carbon_feed *feed, size_t i,
+                        enum bj_factor_kind kind, uint64_t now_sec,
+                        struct bj_factor *ret)
+{
+    const struct bj_points *points = &feed->points[i];
+    enum bj_factor_from from;
+    const struct bj_carbon_point *p =
+        bj_points_at(points, kind, now_sec, &from);
+    struct bj_carbon_point profile;
+    if (!p) {
+        if (!bj_points_profile(points, kind, now_sec, &profile))
+            return false;
+        p = &profile;
+        from = BJ_FACTOR_PROFILE;
+    }
+    *ret = make(&feed->plan.v[i], p, from);
+    return true;
+}
+
+/* The factor of a kind of slot i for a time. */
+static bool factor_of(const struct bj_carbon_feed *feed, size_t i,
+                      enum bj_factor_kind kind, uint64_t now_sec,
+                      struct bj_factor *ret)
+{
+    const struct bj_carbon_plan *plan = &feed->plan;
+    switch (plan->v[i].provider->source) {
+    case BJ_CARBON_TABLE:
+        return kind == BJ_FACTOR_LIFECYCLE &&
+               bj_carbon_country_factor(plan->country, ret);
+    case BJ_CARBON_CONSTANT:
+        if (kind == plan->constant.kind)
+            *ret = plan->constant;
+        return kind == plan->constant.kind;
+    default:
+        return from_points(feed, i, kind, now_sec, ret);
+    }
+}
+
+/* --- all factors -----------------------------------------------------------*/
+
+size_t bj_carbon_feed_factors(struct bj_carbon_feed *feed, uint64_t wall_sec,
+                              struct bj_factor *out, size_t max)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&feed->lock);
+    for (size_t i = 0; i < feed->plan.n; i++)
+        for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++)
+            if (n < max &&
+                factor_of(feed, i, (enum bj_factor_kind)k, wall_sec, &out[n]))
+                n++;
+    pthread_mutex_unlock(&feed->lock);
+    return n;
+}
+
+size_t bj_carbon_feed_history(struct bj_carbon_feed *feed, uint64_t from_sec,
+                              uint64_t to_sec, struct bj_factor *out,
+                              size_t max)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&feed->lock);
+    for (size_t i = 0; i < feed->plan.n; i++)
+        for (size_t k = 0; k < feed->points[i].n; k++) {
+            const struct bj_carbon_point *p = &feed->points[i].v[k];
+            if (p->start_sec < from_sec || p->start_sec >= to_sec)
+                continue;
+            if (n < max)
+                out[n] = make(&feed->plan.v[i], p,
+                              p->len_sec > BJ_FACTOR_LIVE_SEC ? BJ_FACTOR_STATED
+                                                              : BJ_FACTOR_LIVE);
+            n++;
+        }
+    pthread_mutex_unlock(&feed->lock);
+    return n;
+}
+
+static uint64_t age(const struct bj_points *p, uint64_t now_sec)
+{
+    for (size_t i = p->n; i > 0; i--)
+        if (p->v[i - 1].start_sec <= now_sec)
+            return now_sec - p->v[i - 1].start_sec;
+    return BJ_ABSENT;
+}
+
+size_t bj_carbon_feed_status(struct bj_carbon_feed *feed, uint64_t wall_sec,
+                             struct bj_carbon_feed_status *out, size_t max)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&feed->lock);
+    for (; n < feed->plan.n && n < max; n++) {
+        out[n] = feed->slot[n].status;
+        out[n].age_sec = age(&feed->points[n], wall_sec);
+    }
+    pthread_mutex_unlock(&feed->lock);
+    return n;
+}
 
 #define SECOND 1000000u
 #define CLOCK_MIN_SEC 1700000000u /* 2023: an earlier clock is not set */
@@ -191,7 +461,7 @@ static enum bj_carbon_fault take_reply(struct bj_carbon_feed *feed, size_t i,
         bj_err_set(err, r, "more than %d values", BJ_POINTS_MAX);
         return BJ_CARBON_CONTENT;
     }
-    if (bj_carbon_feed_holds(feed, i, now_sec))
+    if (carbon_feed_holds(feed, i, now_sec))
         return BJ_CARBON_OK;
     bj_err_set(err, -ENODATA, "a reply without a value of the last 2 h");
     return BJ_CARBON_EMPTY;
@@ -226,8 +496,7 @@ static void check_file(struct bj_carbon_feed *feed, size_t i,
                        struct bj_carbon_now now, struct bj_err *err)
 {
     bool news;
-    enum bj_carbon_fault f =
-        bj_carbon_feed_check_file(feed, i, now, &news, err);
+    enum bj_carbon_fault f = carbon_feed_check_file(feed, i, now, &news, err);
     if (news)
         settle(feed, i, f, now.wall_sec, err);
     else

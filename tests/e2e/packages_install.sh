@@ -175,7 +175,7 @@ the_store_is_upgraded() {
     figures >"$tmp/figures.newer"
     same_figures "$tmp/figures.older" "$tmp/figures.newer" >"$tmp/figures.diff"
     sed -n '1s/^/# /p' "$tmp/figures.diff"
-    is "every figure that the older version showed is the same" "$(sed 1d "$tmp/figures.diff")" ""
+    is "every figure that the older version showed is the same" "$(sed -n 2,20p "$tmp/figures.diff")" ""
     check "sums and jobs of the store agree" as_unit "$root" batchjob_stats_db "$uid:$gid" check
     rm "$root/etc/batchjob/lsb.acct" "$root"/var/lib/batchjob/*
 }

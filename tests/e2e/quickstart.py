@@ -126,10 +126,10 @@ class Walk:
         return text
 
     def submit(self):
-        """Submit a busy job of anna and one of boris, and wait until they run."""
+        """Submit a job of anna and one of boris, and wait until they run."""
         for user in ("anna", "boris"):
             p = sandbox("as", user, "sbatch", "--parsable", "-o", "/dev/null", "-n", "1", "--mem=50",
-                        "-t", "20", "--wrap", "while :; do :; done")
+                        "-t", "20", "--wrap", "while :; do seq 200000 >/dev/null; sleep 1; done")
             job = p.stdout.strip()
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline:

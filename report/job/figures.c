@@ -132,6 +132,10 @@ static void put_energy(struct bj_report *r)
     struct bj_report_figure *grams = &r->figure[BJ_FIGURE_EMISSIONS];
     f->used = bj_report_number(r, BJ_REPORT_ENERGY);
     put_source(f, bj_report_text(r, BJ_REPORT_ENERGY_SOURCE));
+    /* That of components alone is less than that of the nodes. */
+    if (f->used != BJ_SQL_NULL &&
+        bj_report_number(r, BJ_REPORT_ENERGY_PARTIAL) > 0)
+        f->quality = BJ_SLICE("at least");
     grams->used = bj_report_number(r, BJ_REPORT_EMISSIONS);
     put_source(grams, f->source);
     if (grams->used != BJ_SQL_NULL)

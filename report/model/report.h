@@ -85,6 +85,7 @@
     X(MEASURED_NODES, measured_nodes)                                          \
     X(COVERAGE, coverage_percent)                                              \
     X(ENERGY, energy_joules)                                                   \
+    X(ENERGY_PARTIAL, energy_partial)                                          \
     X(ENERGY_SOURCE, energy_source)                                            \
     X(EMISSIONS, emissions_grams)                                              \
     X(EMISSIONS_ESTIMATED, emissions_estimated)                                \

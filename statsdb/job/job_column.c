@@ -144,6 +144,16 @@ static int64_t make_energy_source(const int64_t *v)
     return bj_best(v[0], v[1], bj_accounting_uj(v[2])).source;
 }
 
+/* The same values, and the energy of the nodes beyond their components, which
+ * only a meter of the whole node gives. */
+static int64_t make_energy_partial(const int64_t *v)
+{
+    return v[0] == BJ_SQL_NULL ||
+                   (v[1] != BJ_FROM_NODES && v[1] != BJ_FROM_PROM)
+               ? BJ_SQL_NULL
+               : v[3] == BJ_SQL_NULL;
+}
+
 /* cpus, elapsed, gpus, memory, end, ENERGY, prices, cpu_sec, gpu_sec,
  * memory_mib_sec, state, whether jobs of failed nodes are free */
 static struct bj_prices prices_of(const int64_t *v)
@@ -463,6 +473,12 @@ const struct bj_job_column bj_job_columns[] = {
     MADE("energy_source", "EnergySource", SOURCE, NONE, BJ_ON_REQUEST,
          make_energy_source,
          "Source of energy_joules: nodes, prometheus or scheduler.", ENERGY),
+    MADE("energy_partial", "EnergyPartial", BOOL, NONE, BJ_ON_REQUEST,
+         make_energy_partial,
+         "Whether energy_joules is that of components alone, such as "
+         "processors and memory, because no meter measured the whole nodes; "
+         "null: it was not measured.",
+         ENERGY, "u.energy_other_uj"),
     MORE("energy_scheduler_joules", "EnergyScheduler", INT, JOULES,
          "j.energy_scheduler_joules", "Energy as the scheduler reports it."),
     PLAIN("read_bytes", "DiskRead", INT, BYTES, "j.read_bytes",

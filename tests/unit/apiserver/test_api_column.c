@@ -103,6 +103,11 @@ static const struct {
     {"memory_efficiency_source",
      {NONE, NONE, 9, 5, 1, 10, 40},
      BJ_FROM_SCHEDULER},
+    /* measured, its source, the scheduler's joules, beyond components */
+    {"energy_partial", {5, BJ_FROM_NODES, 9, NONE}, true},
+    {"energy_partial", {5, BJ_FROM_PROM, NONE, 0}, false},
+    {"energy_partial", {NONE, NONE, 9, NONE}, NONE},
+    {"energy_partial", {9, BJ_FROM_SCHEDULER, 9, NONE}, NONE},
     /* limit, seconds, end */
     {"time_efficiency_percent", {60, 30, 9}, 500000},
     {"time_efficiency_percent", {INT64_MAX, 30, 9}, NONE},

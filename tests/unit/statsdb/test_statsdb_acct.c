@@ -306,7 +306,7 @@ static void test_format(void **state)
     } cases[] = {
         {"JobID", 0, 1, NULL},
         {"jobid , USER", 0, 2, NULL},
-        {"all", 0, 108, NULL},
+        {"all", 0, 109, NULL},
         {"", -EINVAL, 0, "format: no column"},
         {"JobID,,User", -EINVAL, 0, "format: unknown column ''; see --help"},
         {"Job", -EINVAL, 0, "format: unknown column 'Job'; see --help"},

@@ -1,4 +1,5 @@
-/* Other programs' forms of reports, seff and JS1: what is not known is no 0. */
+/* Other programs' forms of reports, seff and JS1: what is not known is no 0;
+ * and energy of parts. */
 #include "report/form/js1.h"
 #include "report/form/seff.h"
 #include "tests/unit/statsdb/report_jobs.h"
@@ -11,7 +12,8 @@
 
 enum { JSON = 1024 };
 
-/* Jobs of which one GPU of two, no memory, and one node of two are known. */
+/* Jobs of which one GPU of two, no memory, one node of two, and the energy of
+ * the processors are known. */
 static void put_unknown(struct derive_rig *w)
 {
     struct bj_sched_job j;
@@ -31,6 +33,9 @@ static void put_unknown(struct derive_rig *w)
     j.nodes = 2;
     put_job(w, &j);
     put_measured(w, &j, "n1", 6800, 3.5, "");
+    plain_job(&j, "4", 180);
+    put_job(w, &j);
+    put_measured(w, &j, "n1", 13700, 7, ENERGY);
     derive_all(w);
 }
 
@@ -106,6 +111,31 @@ static void test_seff(void **state)
     bj_report_free(&r);
 }
 
+/* Of components alone, energy is at least that. */
+static void test_energy(void **state)
+{
+    static const struct {
+        const char *other, *quality;
+    } cases_of[] = {{"0", "measured"}, {"NULL", "at least"}};
+    struct derive_rig *w = *state;
+    for (int i = 0; i < 2; i++) {
+        struct bj_report r;
+        char sql[128];
+        snprintf(sql, sizeof(sql),
+                 "UPDATE job_use SET energy_other_uj = %s WHERE job ="
+                 " (SELECT id FROM job WHERE jobid = 4)",
+                 cases_of[i].other);
+        OK(bj_db_exec(bj_store_db(w->s), sql, &err));
+        read_report(w, "4", &r);
+        assert_int_equal(r.figure[BJ_FIGURE_ENERGY].used, 720000000000);
+        assert_true(
+            bj_slice_eq(r.figure[BJ_FIGURE_ENERGY].source, BJ_SLICE("nodes")));
+        assert_true(bj_slice_eq(r.figure[BJ_FIGURE_ENERGY].quality,
+                                bj_slice_str(cases_of[i].quality)));
+        bj_report_free(&r);
+    }
+}
+
 static int open_jobs(void **state)
 {
     static struct derive_rig w;
@@ -124,6 +154,7 @@ static int close_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_js1),
-                                       cmocka_unit_test(test_seff)};
+                                       cmocka_unit_test(test_seff),
+                                       cmocka_unit_test(test_energy)};
     return cmocka_run_group_tests_name("forms", tests, open_jobs, close_jobs);
 }

@@ -522,8 +522,7 @@ static const struct {
      NULL},
     {"4050", "unknown",
      "2 of 2 tasks of the array completed. Its known use needs no change. Not "
-     "known: "
-     "GPU time.",
+     "known: GPU time.",
      NULL},
 };
 

@@ -325,6 +325,11 @@ def check_real(folder, url, cpu):
         mean = sum(float(v) for _, v in values[0]) / len(values[0])
         check(abs(u["memory_mean_bytes"] - mean) <= mean * 0.3 + 1e6, "the mean of memory is that of the samples",
               u["memory_mean_bytes"], mean)
+        # What sleeps is no thread that needs a CPU.
+        values = range_values(url, 'batchjob_job_state_threads{cluster="alpha",jobid="%s",state="running"}'
+                              % jobid, int(time.time()) - 600, int(time.time()), 1)
+        most = max([float(v) for s in values for _, v in s], default=None)
+        check(u["threads_peak"] == most, "the threads are those that ran or could run", u["threads_peak"], most)
     u = use_of(store, "4711")
     check(abs(u["cpu_usec"] / 1e6 - cpu) < 2, "CPU time is that of the kernel", u["cpu_usec"], cpu)
     check(u["io_read_bytes"] is not None and u["threads_peak"] > 0, "I/O and threads are measured")

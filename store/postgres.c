@@ -61,7 +61,9 @@ int bj_postgres_fail(struct bj_postgres *p, const struct bj_pg_result *res,
     }
     if (code == -EROFS && p->fenced)
         code = -EACCES;
-    return bj_err_say(err, code, "%s%s%s%s%s%s", what, *what ? ": " : "",
+    return bj_err_say(err, code, "%s%s%s%s%s%s%s",
+                      code == -ENOSPC ? "disk of PostgreSQL: " : "", what,
+                      *what ? ": " : "",
                       *words ? words : "the connection to PostgreSQL is lost",
                       state ? " (" : "", state ? state : "", state ? ")" : "");
 }

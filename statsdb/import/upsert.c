@@ -261,8 +261,10 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
     if (r == 0)
         r = gathers ? bj_gather_add(u, job, &own) : put(u, job, &own);
     if (r < 0)
-        return bj_err_set(err, r, "job %.*s: %s", (int)job->jobid.n,
-                          job->jobid.p, own.msg);
+        return bj_err_copy(
+            err,
+            bj_err_wrap(&own, r, "job %.*s", (int)job->jobid.n, job->jobid.p),
+            &own);
     return gathers && bj_gather_is_full(u->gather) ? bj_upsert_flush(u, err)
                                                    : 0;
 }

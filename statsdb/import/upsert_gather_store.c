@@ -470,8 +470,9 @@ static int each(struct bj_upsert *u,
     for (struct bj_gathered *j = g->job; j < g->job + g->jobs; j++) {
         int r = call(u, j, &own);
         if (r < 0)
-            return bj_err_set(err, r, "job %s: %s", id_text(j, id, sizeof(id)),
-                              own.msg);
+            return bj_err_copy(
+                err, bj_err_wrap(&own, r, "job %s", id_text(j, id, sizeof(id))),
+                &own);
     }
     return 0;
 }

@@ -7,6 +7,7 @@ server, an import restores what was lost.  TAP.
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.dirname(HERE))
 import postgres  # noqa: E402
 from api_lib import IMPORTER, TOP, O, Site, user  # noqa: E402
-from tap import check, plan, same  # noqa: E402
+from tap import check, plan, same, skip  # noqa: E402
 
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
 BOSS = user("boss")
@@ -302,6 +303,50 @@ def leaders(site, pg):
     check(p.returncode == 0 and keys(pg) == want, "after the crash every job is stored once", p.stderr[-300:])
 
 
+def full_disk(site, pg):
+    """A full disk of the server does not end the daemon, and no job is lost or doubled when there is room again."""
+    what = "a full disk of the server"
+    want = keys(pg)
+    small = os.path.join(pg.folder, "small")
+    os.mkdir(small)
+    if os.environ.get("ISOLATED") != "1" or os.getuid() != 0 or run(
+            "mount", "-t", "tmpfs", "-o", "size=16m", "small", small).returncode:
+        skip(what, "not root in a name space that may mount")
+        return
+    try:
+        shutil.chown(small, pg.user)
+        os.chmod(small, 0o700)
+        empty(pg)
+        pg.sql("CREATE TABLESPACE small LOCATION '%s'; ALTER DATABASE store SET default_tablespace = small" % small)
+        # An empty store, and then no more room.
+        none = site.file("none.yml", "name: fake\nqstat:\n  command: /bin/true\n")
+        p = run(IMPORTER, "--once", "--cluster.file=" + none, "--store.path=" + pg.url())
+        same((p.returncode, keys(pg)), (0, []), "an empty store is created")
+        filler = os.path.join(small, "filler")
+        with open(filler, "wb", 0) as f:
+            for size in (65536, 4096):
+                try:
+                    while f.write(bytes(size)) == size:
+                        pass
+                except OSError:
+                    pass
+        daemon = Daemon(site, pg.url(), "full")
+        check(wait_for(lambda: daemon.says("No space left on device")), what + " is logged",
+              open(daemon.log).read()[-500:])
+        same((daemon.process.poll(), daemon.says("disk of PostgreSQL: ")), (None, True), what + ": the daemon runs, and says which disk")
+        os.unlink(filler)
+        check(wait_for(lambda: keys(pg) == want, 300), "when there is room again, every job is stored once",
+              len(keys(pg)), len(want), open(daemon.log).read()[-500:])
+        same(daemon.kill(signal.SIGTERM), 0, "SIGTERM ends it")
+    finally:
+        pg.sql("ALTER DATABASE store RESET default_tablespace")
+        empty(pg)
+        pg.sql("DROP TABLESPACE small")
+        run("umount", small)
+    p = run(IMPORTER, "--once", "--store.path=" + pg.url(), "--cluster.file=" + os.path.join(site.folder, "fake.yml"))
+    same((p.returncode, keys(pg) == want), (0, True), "the jobs are in a store on another disk")
+
+
 def main():
     pg = postgres.server(*sys.argv[1:2])
     site = Site(count=900, days=12)
@@ -312,6 +357,7 @@ def main():
         for part in (copies, same_responses, roles):
             part(site, pg)
         leaders(site, pg)
+        full_disk(site, pg)
         only_needed(pg)
     finally:
         site.clean_up()

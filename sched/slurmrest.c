@@ -1,5 +1,6 @@
 #include "sched/slurmrest.h"
 
+#include "base/buf.h"
 #include "base/grow.h"
 #include "sched/slurmjson_fix.h"
 #include "sched/slurmrest_value.h"
@@ -88,6 +89,8 @@ static const struct field job_fields[] = {
     {"nodes", TEXT, J(nodelist)},
     {"tres.requested", TRES, J(tres_requested)},
     {"tres.allocated", TRES, J(tres_allocated)},
+    {"tres.requested", TRES_TEXT, J(tres_requested_raw)},
+    {"tres.allocated", TRES_TEXT, J(tres_allocated_raw)},
     {"priority", NUMBER, J(priority)},
     {"reservation.name", TEXT, J(reservation)},
     {"constraints", TEXT, J(constraints)},
@@ -236,12 +239,55 @@ static int read_step(struct bj_slurmrest *r, const struct bj_json *v)
 
 /* --- jobs -----------------------------------------------------------------*/
 
-/* 0 means no array and no het job. */
-static void settle_ids(struct bj_slurmrest *r)
+/* Whether task i is in "0x1F0": its hexadecimal digits begin with the last
+ * tasks. */
+static bool has_task(struct bj_slice mask, uint64_t i)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (i / 4 >= mask.n - 2)
+        return false;
+    const char c = mask.p[mask.n - 1 - i / 4];
+    const char *at = memchr(digits, c >= 'A' && c <= 'F' ? c | 32 : c, 16);
+    return at && ((unsigned)(at - digits) >> i % 4 & 1);
+}
+
+/* The tasks that wait, as sacct prints them: "1,3,100-120%3". */
+static void settle_tasks(struct bj_slurmrest *r, const struct bj_json *v)
+{
+    const struct bj_slice mask = r->job.array_tasks;
+    struct bj_buf list = {0};
+    uint64_t most = BJ_ABSENT, to;
+    if (!bj_slice_starts(mask, BJ_SLICE("0x")))
+        return;
+    for (uint64_t i = 0; i / 4 < mask.n - 2; i = to + 1) {
+        to = i;
+        if (!has_task(mask, i))
+            continue;
+        while (has_task(mask, to + 1))
+            to++;
+        bj_buf_printf(&list, "%s%llu", list.len > 0 ? "," : "",
+                      (unsigned long long)i);
+        if (to > i)
+            bj_buf_printf(&list, "-%llu", (unsigned long long)to);
+    }
+    if (bj_rest_number(bj_json_path(v, "array.limits.max.running.tasks"),
+                       &r->arena, &most) == 0 &&
+        most != BJ_ABSENT && most > 0 && list.len > 0)
+        bj_buf_printf(&list, "%%%llu", (unsigned long long)most);
+    r->job.array_tasks =
+        bj_arena_copy(&r->arena, (struct bj_slice){list.p, list.len});
+    r->arena.failed = r->arena.failed || list.failed;
+    bj_buf_free(&list);
+}
+
+/* The id as sacct prints it; 0 means no array and no het job. */
+static void settle_ids(struct bj_slurmrest *r, const struct bj_json *v)
 {
     struct bj_sched_job *job = &r->job;
+    struct bj_buf waiting = {0};
     char text[48];
     int n = 0;
+    settle_tasks(r, v);
     if (job->array_job == 0)
         job->array_job = job->array_task = BJ_ABSENT;
     if (job->het_job == 0)
@@ -255,6 +301,15 @@ static void settle_ids(struct bj_slurmrest *r)
         n = snprintf(text, sizeof(text), "%llu+%llu",
                      (unsigned long long)job->het_job,
                      (unsigned long long)job->het_offset);
+    else if (job->array_job != BJ_ABSENT && job->array_tasks.n > 0) {
+        bj_buf_printf(&waiting, "%llu_[", (unsigned long long)job->array_job);
+        bj_buf_slice(&waiting, job->array_tasks);
+        bj_buf_str(&waiting, "]");
+        job->display_id =
+            bj_arena_copy(&r->arena, (struct bj_slice){waiting.p, waiting.len});
+        r->arena.failed = r->arena.failed || waiting.failed;
+        bj_buf_free(&waiting);
+    }
     if (n > 0)
         job->display_id =
             bj_arena_copy(&r->arena, (struct bj_slice){text, (size_t)n});
@@ -283,7 +338,7 @@ static void settle_canceller(struct bj_slurmrest *r, const struct bj_json *v)
 static void settle(struct bj_slurmrest *r, const struct bj_json *v)
 {
     struct bj_sched_job *job = &r->job;
-    settle_ids(r);
+    settle_ids(r, v);
     job->state_raw = state_word(job->state_raw);
     job->state = bj_state_slurm(job->state_raw, NULL);
     settle_canceller(r, v);

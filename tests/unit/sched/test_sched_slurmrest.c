@@ -346,6 +346,8 @@ static int check_unmeasured(struct log *log, const struct bj_sched_job *j)
     assert_int_equal(j->cpus, 4);
     assert_int_equal(j->mem_allocated_bytes, 40 << 20);
     assert_int_equal(j->gpus, 1);
+    assert_true(bj_slice_eq(j->tres_allocated_raw,
+                            BJ_SLICE("cpu=4,gres/gpu=1,mem=40M,node=1")));
     assert_true(j->use.energy_joules == BJ_ABSENT);
     return 0;
 }
@@ -368,6 +370,57 @@ static void test_unmeasured(void **state)
         0);
     same_text(&log.bad, BJ_SLICE(""));
     assert_int_equal(log.stop, 1);
+    bj_buf_free(&log.jobs);
+}
+
+/* Waiting tasks, as recorded with Slurm 26.05 and as sacct printed them at that
+ * time: the digits are tasks 108 to 120, or 1, 3, 5, 7 and 100 to 120. */
+static int check_waiting(struct log *log, const struct bj_sched_job *j)
+{
+    static const struct {
+        const char *id, *tasks;
+    } want[] = {
+        {"45_[108-120%3]", "108-120%3"},
+        {"45_[1,3,5,7,100-120%3]", "1,3,5,7,100-120%3"},
+        {"46_[0,127]", "0,127"},
+        {"47", "0x"},
+    };
+    const int i = log->stop++;
+    assert_in_range(i, 0, 3);
+    assert_true(bj_slice_eq(j->display_id, bj_slice_str(want[i].id)));
+    if (i < 3)
+        assert_true(bj_slice_eq(j->array_tasks, bj_slice_str(want[i].tasks)));
+    else
+        assert_int_equal(j->array_tasks.n, 0);
+    return 0;
+}
+
+static void test_waiting(void **state)
+{
+#define WAITS(id, most, tasks)                                                 \
+    "{\"job_id\":" id ",\"array\":{\"job_id\":" id                             \
+    ",\"limits\":{\"max\":{\"running\":{\"tasks\":" most                       \
+    "}}},\"task_id\":{\"set\":false,\"infinite\":false,\"number\":0},"         \
+    "\"task\":\"" tasks "\"},\"state\":{\"current\":[\"PENDING\"]}}"
+    (void)state;
+    struct log log = {.on_job = check_waiting};
+    assert_int_equal(
+        read_text(
+            &log,
+            BJ_SLICE(
+                "{\"jobs\":[" WAITS("45", "3", "0x1FFF000000000000000000000000000") "," WAITS(
+                    "45", "3",
+                    "0x1fffff00000000000000000000000AA") "," WAITS("46", "0",
+                                                                   "0x800000000"
+                                                                   "00000000000"
+                                                                   "00000000000"
+                                                                   "1") "," WAITS("47",
+                                                                                  "0",
+                                                                                  "0x") "]}"),
+            50),
+        0);
+    same_text(&log.bad, BJ_SLICE(""));
+    assert_int_equal(log.stop, 4);
     bj_buf_free(&log.jobs);
 }
 
@@ -502,9 +555,10 @@ static void test_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recording),  cmocka_unit_test(test_later),
-        cmocka_unit_test(test_unmeasured), cmocka_unit_test(test_cpu_in_list),
-        cmocka_unit_test(test_docs),       cmocka_unit_test(test_path),
+        cmocka_unit_test(test_recording),   cmocka_unit_test(test_later),
+        cmocka_unit_test(test_unmeasured),  cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_cpu_in_list), cmocka_unit_test(test_docs),
+        cmocka_unit_test(test_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

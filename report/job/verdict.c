@@ -63,11 +63,28 @@ static void put_elapsed(struct judge *j)
     bj_show_seconds(value(j), number(j, BJ_REPORT_ELAPSED));
 }
 
-/* Did the job end without having run? */
+/* Did the job end without having run?  PBS reports no run time of a job that
+ * was deleted while it waited. */
 static bool never_started(const struct judge *j)
 {
+    const int64_t elapsed = number(j, BJ_REPORT_ELAPSED);
     return bj_report_text(j->r, BJ_REPORT_START).n == 0 &&
-           number(j, BJ_REPORT_ELAPSED) == 0;
+           (elapsed == 0 ||
+            (elapsed == BJ_SQL_NULL && has_state(j, "cancelled") &&
+             bj_report_text(j->r, BJ_REPORT_NODELIST).n == 0));
+}
+
+/* PBS and LSF also limit the CPU time, which the store does not have. */
+static void put_timeout(struct judge *j)
+{
+    const int64_t limit = number(j, BJ_REPORT_LIMIT);
+    const int64_t elapsed = number(j, BJ_REPORT_ELAPSED);
+    if (limit <= 0 || (elapsed >= 0 && elapsed < limit)) {
+        put_sentence(j, BJ_SENTENCE_TIMEOUT_ANY);
+        return;
+    }
+    bj_show_seconds(value(j), limit);
+    put_sentence(j, BJ_SENTENCE_TIMEOUT);
 }
 
 /* --- the problem -----------------------------------------------------------
@@ -173,8 +190,7 @@ static struct bj_slice put_end(struct judge *j)
         if (cancelled)
             return BJ_SLICE("info");
     } else if (has_state(j, "timeout")) {
-        bj_show_seconds(value(j), number(j, BJ_REPORT_LIMIT));
-        put_sentence(j, BJ_SENTENCE_TIMEOUT);
+        put_timeout(j);
     } else if (has_state(j, "failed")) {
         put_failed(j);
     } else if (has_state(j, "cancelled")) {

@@ -18,6 +18,7 @@
     X(NOW_GPUS)                                                                \
     X(OOM)                                                                     \
     X(TIMEOUT)                                                                 \
+    X(TIMEOUT_ANY)                                                             \
     X(FAILED)                                                                  \
     X(SIGNALLED)                                                               \
     X(EXIT_SIGNAL)                                                             \

@@ -17,6 +17,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_NOW_GPUS] = "Its GPUs were busy {1} of the time.",
     [BJ_SENTENCE_OOM] = "The job ran out of memory; it had {1} on each node.",
     [BJ_SENTENCE_TIMEOUT] = "The job reached its time limit of {1}.",
+    [BJ_SENTENCE_TIMEOUT_ANY] =
+        "The job reached a limit of its run time or CPU time.",
     [BJ_SENTENCE_FAILED] = "The job failed with exit code {1} after {2}.",
     [BJ_SENTENCE_SIGNALLED] = "The job was ended by signal {1} after {2}.",
     [BJ_SENTENCE_EXIT_SIGNAL] =

@@ -391,7 +391,10 @@ int bj_job_name_newest(struct bj_db *db, struct bj_slice name,
     struct bj_st *st = NULL;
     bj_buf_str(&b.sql, "SELECT id FROM job WHERE id IN (");
     bj_job_name_query(&n, parts, &b);
-    bj_buf_str(&b.sql, ") ORDER BY at DESC, id DESC LIMIT 1");
+    /* A later run of PBS that never began has the submit time of the job. */
+    bj_buf_str(&b.sql, ") ORDER BY CASE WHEN array_job_id IS NULL THEN"
+                       " coalesce(start, \"end\", submit) ELSE at END DESC,"
+                       " id DESC LIMIT 1");
     int r = bj_sql_build_end(&b, err);
     if (r == 0)
         r = bj_db_prepare(db, b.sql.p, &st, err);

@@ -5,6 +5,7 @@
 #include "tests/unit/statsdb/pbs_runs.h"
 
 #include "sched/pbs.h"
+#include "statsdb/job/job_name.h"
 #include "statsdb/source/source_follow.h"
 #include "store/sqlite_probe.h"
 #include "tests/unit/lib/rounds.h"
@@ -435,6 +436,9 @@ static void check_qstat_first(const char *accounting, const char *want)
 static void test_openpbs(void **state)
 {
     struct world w;
+    struct bj_err err = {0};
+    int64_t newest = 0;
+    char sql[80];
     (void)state;
     world_open(&w, BJ_FOLLOW_PBS);
     char *text = slurp("tests/fixtures/sched/openpbs-23.06/20261128");
@@ -469,6 +473,12 @@ static void test_openpbs(void **state)
            "requeued|alice|select|1795839004|600|1:ncpus=2:mem=300mb:ngpus=1\n"
            "cancelled|alice|select|1795839004|600|"
            "1:ncpus=2:mem=300mb:ngpus=1\n");
+    /* the run that was deleted, not the one before */
+    assert_int_equal(
+        bj_job_name_find(bj_store_db(w.s), "2.pbshost", &newest, &err), 0);
+    snprintf(sql, sizeof(sql), "SELECT state FROM job_v WHERE id = %lld",
+             (long long)newest);
+    expect(w.s, sql, "cancelled\n");
     expect(w.s, "SELECT state, reason FROM job_v WHERE jobid = '48.pbshost'",
            "cancelled|Job deleted as result of dependency on job "
            "47.pbshost\n");

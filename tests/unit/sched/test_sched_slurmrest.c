@@ -397,31 +397,31 @@ static int check_waiting(struct log *log, const struct bj_sched_job *j)
 
 static void test_waiting(void **state)
 {
-#define WAITS(id, most, tasks)                                                 \
-    "{\"job_id\":" id ",\"array\":{\"job_id\":" id                             \
-    ",\"limits\":{\"max\":{\"running\":{\"tasks\":" most                       \
-    "}}},\"task_id\":{\"set\":false,\"infinite\":false,\"number\":0},"         \
-    "\"task\":\"" tasks "\"},\"state\":{\"current\":[\"PENDING\"]}}"
-    (void)state;
+    static const struct {
+        int id, most;
+        const char *tasks;
+    } in[] = {{45, 3, "0x1FFF000000000000000000000000000"},
+              {45, 3, "0x1fffff00000000000000000000000AA"},
+              {46, 0, "0x80000000000000000000000000000001"},
+              {47, 0, "0x"}};
     struct log log = {.on_job = check_waiting};
-    assert_int_equal(
-        read_text(
-            &log,
-            BJ_SLICE(
-                "{\"jobs\":[" WAITS("45", "3", "0x1FFF000000000000000000000000000") "," WAITS(
-                    "45", "3",
-                    "0x1fffff00000000000000000000000AA") "," WAITS("46", "0",
-                                                                   "0x800000000"
-                                                                   "00000000000"
-                                                                   "00000000000"
-                                                                   "1") "," WAITS("47",
-                                                                                  "0",
-                                                                                  "0x") "]}"),
-            50),
-        0);
+    struct bj_buf text = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+        bj_buf_printf(
+            &text,
+            "%s{\"job_id\":%d,\"array\":{\"job_id\":%d,\"limits\":{\"max\":{"
+            "\"running\":{\"tasks\":%d}}},\"task_id\":{\"set\":false,"
+            "\"infinite\":false,\"number\":0},\"task\":\"%s\"}}",
+            i > 0 ? "," : "{\"jobs\":[", in[i].id, in[i].id, in[i].most,
+            in[i].tasks);
+    bj_buf_str(&text, "]}");
+    assert_int_equal(read_text(&log, (struct bj_slice){text.p, text.len}, 50),
+                     0);
     same_text(&log.bad, BJ_SLICE(""));
     assert_int_equal(log.stop, 4);
     bj_buf_free(&log.jobs);
+    bj_buf_free(&text);
 }
 
 static int check_cpu(struct log *log, const struct bj_sched_job *j)

@@ -430,15 +430,36 @@ static void check_qstat_first(const char *accounting, const char *want)
     world_close(&w);
 }
 
+/* Job 2 was requeued, and deleted while it waited to run again; PBS gave job 48
+ * up. */
+static void check_deleted(const struct world *w)
+{
+    struct bj_err err = {0};
+    int64_t newest = 0;
+    char sql[80];
+    expect(w->s,
+           "SELECT state, \"user\", name, submit_sec, time_limit_seconds,"
+           " tres_requested FROM job_v WHERE jobid = '2.pbshost' ORDER BY id",
+           "requeued|alice|select|1795839004|600|1:ncpus=2:mem=300mb:ngpus=1\n"
+           "cancelled|alice|select|1795839004|600|"
+           "1:ncpus=2:mem=300mb:ngpus=1\n");
+    /* the run that was deleted, not the one before */
+    assert_int_equal(
+        bj_job_name_find(bj_store_db(w->s), "2.pbshost", &newest, &err), 0);
+    snprintf(sql, sizeof(sql), "SELECT state FROM job_v WHERE id = %lld",
+             (long long)newest);
+    expect(w->s, sql, "cancelled\n");
+    expect(w->s, "SELECT state, reason FROM job_v WHERE jobid = '48.pbshost'",
+           "cancelled|Job deleted as result of dependency on job "
+           "47.pbshost\n");
+}
+
 /* Recorded from OpenPBS 23.06: accounts with quotes, newlines and records of
  * root, arrays, jobs that were requeued, deleted, suspended and killed.  What
  * qstat reports afterwards of jobs that have ended changes none of it. */
 static void test_openpbs(void **state)
 {
     struct world w;
-    struct bj_err err = {0};
-    int64_t newest = 0;
-    char sql[80];
     (void)state;
     world_open(&w, BJ_FOLLOW_PBS);
     char *text = slurp("tests/fixtures/sched/openpbs-23.06/20261128");
@@ -467,21 +488,7 @@ static void test_openpbs(void **state)
            "33.pbshost|cancelled|alice\n35.pbshost|timeout|carol\n"
            "39.pbshost|timeout|alice\n49.pbshost|cancelled|alice\n"
            "63.pbshost|completed|alice\n106.pbshost|completed|alice\n");
-    expect(w.s,
-           "SELECT state, \"user\", name, submit_sec, time_limit_seconds,"
-           " tres_requested FROM job_v WHERE jobid = '2.pbshost' ORDER BY id",
-           "requeued|alice|select|1795839004|600|1:ncpus=2:mem=300mb:ngpus=1\n"
-           "cancelled|alice|select|1795839004|600|"
-           "1:ncpus=2:mem=300mb:ngpus=1\n");
-    /* the run that was deleted, not the one before */
-    assert_int_equal(
-        bj_job_name_find(bj_store_db(w.s), "2.pbshost", &newest, &err), 0);
-    snprintf(sql, sizeof(sql), "SELECT state FROM job_v WHERE id = %lld",
-             (long long)newest);
-    expect(w.s, sql, "cancelled\n");
-    expect(w.s, "SELECT state, reason FROM job_v WHERE jobid = '48.pbshost'",
-           "cancelled|Job deleted as result of dependency on job "
-           "47.pbshost\n");
+    check_deleted(&w);
     expect(w.s,
            "SELECT elapsed_seconds, suspended_seconds FROM job_v"
            " WHERE jobid = '46.pbshost'",

@@ -368,18 +368,12 @@ static void put_unstarted(struct derive_rig *w)
     j.start_sec = BJ_ABSENT;
     j.elapsed_sec = 0;
     put_job(w, &j);
-    /* as PBS reports it */
-    plain_job(&j, "4031", 600);
+    plain_job(&j, "4031", 600); /* of PBS; 4032: at a limit of CPU time */
     j.state = BJ_STATE_CANCELLED;
     j.start_sec = j.elapsed_sec = BJ_ABSENT;
     j.nodelist = (struct bj_slice){NULL, 0};
     put_job(w, &j);
-    /* of PBS: at its limit of CPU time, without and before one of run time */
     plain_job(&j, "4032", 600);
-    j.state = BJ_STATE_TIMEOUT;
-    j.time_limit_sec = BJ_ABSENT;
-    put_job(w, &j);
-    plain_job(&j, "4033", 600);
     j.state = BJ_STATE_TIMEOUT;
     j.time_limit_sec = j.elapsed_sec + 1;
     put_job(w, &j);
@@ -528,9 +522,6 @@ static const struct {
     {"4030", "info", "The job was cancelled before it started.", NULL},
     {"4031", "info", "The job was cancelled before it started.", NULL},
     {"4032", "warning", "The job reached a limit of its run time or CPU time.",
-     "Let the program write checkpoints and continue from the last one, or "
-     "request more time."},
-    {"4033", "warning", "The job reached a limit of its run time or CPU time.",
      "Let the program write checkpoints and continue from the last one, or "
      "request more time."},
     {"4010", "warning",

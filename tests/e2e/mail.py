@@ -213,6 +213,7 @@ def parts(m):
 
 
 def plain_text(text):
+    text = re.sub("</?span[^>]*>", "", text)
     return " ".join(html.unescape(re.sub("<style>.*</style>|<[^>]*>", " ", text,
                                          flags=re.S)).split())
 

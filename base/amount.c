@@ -13,22 +13,27 @@ static void put_grouped(struct bj_buf *b, const char *digits)
     }
 }
 
-void bj_amount_whole(struct bj_buf *b, int64_t v)
-{
-    char digits[24];
-    snprintf(digits, sizeof(digits), "%llu",
-             (unsigned long long)(v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v));
-    bj_buf_str(b, v < 0 ? "-" : "");
-    put_grouped(b, digits);
-}
-
 const char *bj_amount_count(char text[BJ_AMOUNT_COUNT], int64_t v)
 {
-    struct bj_buf b = {0};
-    bj_amount_whole(&b, v);
-    snprintf(text, BJ_AMOUNT_COUNT, "%.*s", (int)b.len, b.p ? b.p : "");
-    bj_buf_free(&b);
+    char digits[24], *to = text;
+    const int n =
+        snprintf(digits, sizeof(digits), "%llu",
+                 (unsigned long long)(v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v));
+    if (v < 0)
+        *to++ = '-';
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
     return text;
+}
+
+void bj_amount_whole(struct bj_buf *b, int64_t v)
+{
+    char text[BJ_AMOUNT_COUNT];
+    bj_buf_str(b, bj_amount_count(text, v));
 }
 
 void bj_amount_money(struct bj_buf *b, int64_t v)

@@ -1,16 +1,16 @@
 /* batchjob_acct: prints jobs of the accounting database. */
 #include "acct/api.h"
-#include "acct/file.h"
 #include "acct/out.h"
 #include "acct/period.h"
 #include "acct/query.h"
 #include "acct/report.h"
 #include "acct/store.h"
-#include "acct/terminal.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/local.h"
 #include "base/opt_value.h"
 #include "base/program.h"
+#include "base/save.h"
 #include "base/tz.h"
 #include "base/version.h"
 #include "report/form/value.h"
@@ -18,10 +18,70 @@
 #include "statsdb/tables/words.h"
 #include "store/db.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Output to a file. */
+
+/* Properties of the terminal. */
+
+/* Replace the file at path by the output of print.  If print or writing fails,
+ * the old file stays. */
+static int acct_to_file(const char *path,
+                        int (*print)(void *ctx, FILE *to, struct bj_err *err),
+                        void *ctx, struct bj_err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+    int r = to ? print(ctx, to, err) : bj_err_set(err, -ENOMEM, "output");
+    if (to && fclose(to) != 0)
+        r = bj_err_set(err, -ENOMEM, "output");
+    if (r == 0) {
+        const mode_t mask = umask(077);
+        umask(mask);
+        r = bj_save(path, (struct bj_slice){text, n}, 0640 & ~mask, 0, err);
+    }
+    free(text);
+    return r;
+}
+
+/* Number of columns; 0: the output is not a terminal. */
+static unsigned terminal_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+        return 0;
+    return size.ws_col;
+}
+
+/* Should text be coloured?  choice is "always", "never" or "auto": on a
+ * terminal unless NO_COLOR is set. */
+static bool terminal_coloured(const char *choice)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (strcmp(choice, "auto") != 0)
+        return strcmp(choice, "always") == 0;
+    return isatty(STDOUT_FILENO) && !(no && no[0]) && term &&
+           strcmp(term, "dumb") != 0;
+}
+
+/* Is the locale UTF-8? */
+static bool terminal_utf8(void)
+{
+    const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (unsigned i = 0; i < 3; i++) {
+        const char *v = getenv(names[i]);
+        if (v && v[0])
+            return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+    }
+    return false;
+}
 
 struct conf {
     struct bj_program program;
@@ -443,8 +503,8 @@ static void set_look(const struct conf *c, struct bj_acct_look *look)
         if (strcmp(c->output, forms[i]) == 0)
             look->form = (enum bj_acct_form)i;
     look->header = c->header;
-    look->colour = bj_terminal_coloured(c->colour);
-    look->width = bj_terminal_width();
+    look->colour = terminal_coloured(c->colour);
+    look->width = terminal_width();
     look->to = stdout;
 }
 
@@ -498,8 +558,8 @@ static int print_report(struct conf *c, FILE *to, struct bj_err *err)
 {
     struct bj_acct_source from = {.source = NULL};
     struct bj_acct_report_look look = {
-        .colour = bj_terminal_coloured(c->colour) && to == stdout,
-        .ascii = c->ascii || !bj_terminal_utf8(),
+        .colour = terminal_coloured(c->colour) && to == stdout,
+        .ascii = c->ascii || !terminal_utf8(),
         .letter = strcmp(c->paper, "letter") == 0,
         .to = to};
     uint64_t reports = 0;
@@ -552,7 +612,7 @@ static int to_file(void *ctx, FILE *to, struct bj_err *err)
 
 static int run_report(struct conf *c, struct bj_err *err)
 {
-    return is_given(c->file) ? bj_acct_to_file(c->file, to_file, c, err)
+    return is_given(c->file) ? acct_to_file(c->file, to_file, c, err)
                              : print_report(c, stdout, err);
 }
 

@@ -3,12 +3,251 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/grow.h"
+#include "base/slice.h"
 #include "sched/sacct_column.h"
-#include "sched/sacct_cut.h"
 #include "sched/step_sum.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+/* Splitting delimited text into records and fields.  Private to sched/sacct.
+ *
+ * A record ends at the newline after its last column; newlines before that are
+ * part of their field.  Text without such an end is reported as bad and
+ * skipped, up to a line that is a record of its own. */
+
+enum {
+    BJ_CUT_COLUMNS_MAX = 256,
+    BJ_CUT_DELIMITER_MAX = 32,
+};
+
+struct cut_field {
+    uint32_t at, n; /* bytes in the record */
+};
+
+/* Zero-initialise, set the first part; free with cut_free. */
+struct bj_cut {
+    char delimiter[BJ_CUT_DELIMITER_MAX];
+    size_t delimiter_n; /* at least 1 */
+    size_t max_record;  /* bytes; below 2^31 */
+    unsigned columns; /* of each record; 0: the next line is the header and sets
+                         the number */
+    bool id_first;    /* the first column is an id: it begins with a number and
+                         has no blanks; it identifies lines */
+
+    /* The last record or bad text; valid until the next call. */
+    struct bj_slice record; /* without its newline */
+    const char *expected;   /* instead of bad text */
+    unsigned fields;        /* of a header also beyond the maximum */
+    struct cut_field field[BJ_CUT_COLUMNS_MAX];
+    uint64_t line;  /* number of the first line of record, from 1 */
+    uint64_t lines; /* returned so far */
+
+    /* private */
+    struct bj_buf buf;
+    size_t at;         /* start of the current record in buf */
+    size_t searched;   /* offsets from at: no newline before this; */
+    size_t done;       /* split up to here, where a line begins; */
+    size_t open;       /* start of the current field */
+    size_t next;       /* start of the next record */
+    uint64_t newlines; /* between at and next */
+    bool skipping;     /* in the rest of a line that was too long */
+};
+
+/* The result of cut_next. */
+enum bj_cut_found {
+    BJ_CUT_MORE,   /* no complete record: put more */
+    BJ_CUT_RECORD, /* see record, field */
+    BJ_CUT_BAD,    /* see record (its start), expected */
+};
+
+static struct bj_slice cut_field(const struct bj_cut *c, const char *record,
+                                 unsigned i)
+{
+    return (struct bj_slice){record + c->field[i].at, c->field[i].n};
+}
+
+/* Append a piece of the text.  False: no memory. */
+static bool cut_put(struct bj_cut *c, struct bj_slice piece)
+{
+    if (c->at > 0) { /* drop the records before at */
+        c->buf.len -= c->at;
+        memmove(c->buf.p, c->buf.p + c->at, c->buf.len);
+        c->next -= c->at;
+        c->at = 0;
+    }
+    bj_buf_slice(&c->buf, piece);
+    return !c->buf.failed;
+}
+
+/* A delimiter of n bytes begins at p. */
+static bool is_delimiter(const struct bj_cut *c, const char *p, const char *end)
+{
+    const size_t n = c->delimiter_n;
+    return n == 1 || ((size_t)(end - p) >= n &&
+                      memcmp(p + 1, c->delimiter + 1, n - 1) == 0);
+}
+
+/* Split the bytes from from to to at delimiters, into as many fields as there
+ * are slots.  Returns the number of fields so far; the one after the last
+ * delimiter is not complete. */
+static unsigned cut_fields(struct bj_cut *c, const char *record, size_t from,
+                           size_t to)
+{
+    const char *const end = record + to;
+    const char *open = record + c->open, *p = record + from;
+    unsigned fields = c->fields;
+    while (p < end && (p = memchr(p, c->delimiter[0], (size_t)(end - p)))) {
+        if (p < open || !is_delimiter(c, p, end)) {
+            p++;
+            continue;
+        }
+        if (fields < BJ_CUT_COLUMNS_MAX)
+            c->field[fields] = (struct cut_field){(uint32_t)(open - record),
+                                                  (uint32_t)(p - open)};
+        fields++;
+        p += c->delimiter_n;
+        open = p;
+    }
+    c->open = (size_t)(open - record);
+    return fields;
+}
+
+/* The line begins like a record, and has the same number of fields. */
+static bool is_record(const struct bj_cut *c, struct bj_slice line)
+{
+    struct bj_slice rest = line;
+    const char *const end = line.p + line.n;
+    uint64_t id;
+    if (!c->id_first || !bj_slice_number(&rest, &id))
+        return false;
+    unsigned n = 1;
+    for (const char *p = line.p; p < end;) {
+        const char *hit = memchr(p, c->delimiter[0], (size_t)(end - p));
+        if (!hit)
+            break;
+        const bool is = is_delimiter(c, hit, end);
+        if (is && n++ == 1 && memchr(line.p, ' ', (size_t)(hit - line.p)))
+            return false;
+        p = hit + (is ? c->delimiter_n : 1);
+    }
+    return n == c->columns;
+}
+
+/* The record ends before the line at at + n. */
+static void end_before(struct bj_cut *c, size_t n)
+{
+    c->next = c->at + n;
+}
+
+static enum bj_cut_found bad(struct bj_cut *c, size_t n, const char *expected)
+{
+    c->record = (struct bj_slice){c->buf.p + c->at, n};
+    c->expected = expected;
+    return BJ_CUT_BAD;
+}
+
+/* The line from done to newline.  BJ_CUT_MORE: the record continues. */
+static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
+{
+    static const char expected[] = "as many fields as there are columns";
+    const char *record = c->buf.p + c->at;
+    const size_t line_at = c->done;
+    const struct bj_slice line = {record + line_at, newline - line_at};
+    if (line_at > 0 && is_record(c, line)) {
+        /* the record before it was cut short */
+        end_before(c, line_at);
+        return bad(c, line_at - 1, expected);
+    }
+    c->newlines++;
+    c->fields = cut_fields(c, record, line_at, newline);
+    if (c->columns && c->fields + 1 < c->columns) {
+        c->done = newline + 1;
+        return BJ_CUT_MORE;
+    }
+    if (c->fields < BJ_CUT_COLUMNS_MAX)
+        c->field[c->fields] = (struct cut_field){(uint32_t)c->open,
+                                                 (uint32_t)(newline - c->open)};
+    c->fields++;
+    end_before(c, newline + 1);
+    if (c->columns && c->fields != c->columns)
+        return bad(c, newline, expected);
+    c->record = (struct bj_slice){record, newline};
+    return BJ_CUT_RECORD;
+}
+
+/* Continue after the last record. */
+static void advance(struct bj_cut *c)
+{
+    if (c->next == c->at)
+        return;
+    c->line += c->newlines;
+    c->lines += c->newlines;
+    c->newlines = 0;
+    c->at = c->next;
+    c->fields = 0;
+    c->searched = c->done = c->open = 0;
+}
+
+/* Skip the rest of a line; false when its end has not arrived. */
+static bool skip_line(struct bj_cut *c)
+{
+    const size_t n = c->buf.len - c->at;
+    if (n == 0)
+        return false;
+    const char *p = c->buf.p + c->at;
+    const char *nl = memchr(p, '\n', n);
+    end_before(c, nl ? (size_t)(nl - p) + 1 : n);
+    c->newlines = nl ? 1 : 0;
+    advance(c);
+    c->skipping = !nl;
+    return nl != NULL;
+}
+
+static enum bj_cut_found cut_next(struct bj_cut *c)
+{
+    if (c->line == 0)
+        c->line = 1;
+    advance(c);
+    if (c->skipping && !skip_line(c))
+        return BJ_CUT_MORE;
+    enum bj_cut_found found = BJ_CUT_MORE;
+    while (found == BJ_CUT_MORE && c->at < c->buf.len) {
+        const char *record = c->buf.p + c->at;
+        const size_t n = c->buf.len - c->at;
+        const char *nl = n > c->searched ? memchr(record + c->searched, '\n',
+                                                  n - c->searched)
+                                         : NULL;
+        const size_t newline = nl ? (size_t)(nl - record) : n;
+        if (newline > c->max_record) {
+            c->skipping = true;
+            end_before(c, c->done);
+            return bad(c, c->max_record, "a line of fewer bytes");
+        }
+        c->searched = nl ? newline + 1 : n;
+        if (!nl)
+            break;
+        found = take_line(c, newline);
+    }
+    return found;
+}
+
+/* The rest at the end of the text: a line without its newline; empty when the
+ * text ended with one. */
+static struct bj_slice cut_rest(const struct bj_cut *c)
+{
+    if (c->buf.len == c->next)
+        return (struct bj_slice){NULL, 0};
+    return (struct bj_slice){c->buf.p + c->next, c->buf.len - c->next};
+}
+
+static void cut_free(struct bj_cut *c)
+{
+    bj_buf_free(&c->buf);
+}
 
 enum {
     PIECE = 64 << 10, /* bytes copied from the caller at a time */
@@ -34,8 +273,8 @@ struct bj_sacct {
     struct bj_err failed; /* code 0: none */
 
     struct bj_buf header;
-    struct bj_cut_field name[BJ_CUT_COLUMNS_MAX]; /* in header */
-    uint16_t raw_at, id_at;                       /* NO_COLUMN */
+    struct cut_field name[BJ_CUT_COLUMNS_MAX]; /* in header */
+    uint16_t raw_at, id_at;                    /* NO_COLUMN */
     struct planned *job_plan, *step_plan;
     unsigned job_plan_n, step_plan_n;
 
@@ -90,7 +329,7 @@ static void read_row(struct bj_sacct *r, const char *record, void *row,
                      const struct planned *plan, unsigned n)
 {
     for (const struct planned *p = plan; p < plan + n; p++) {
-        const struct bj_cut_field *f = &r->cut.field[p->at];
+        const struct cut_field *f = &r->cut.field[p->at];
         if (f->n == 0)
             continue;
         void *to = (char *)row + p->to;
@@ -119,9 +358,9 @@ static int read_job(struct bj_sacct *r, const char *record, size_t len,
     r->job.req_mem = r->job.job_id = (struct bj_slice){NULL, 0};
     job->batch_system = BJ_SLICE("slurm");
     job->cluster = r->conf.cluster;
-    job->jobid = bj_cut_field(&r->cut, text, r->raw_at);
+    job->jobid = cut_field(&r->cut, text, r->raw_at);
     if (r->id_at != NO_COLUMN)
-        r->job.job_id = bj_cut_field(&r->cut, text, r->id_at);
+        r->job.job_id = cut_field(&r->cut, text, r->id_at);
     read_row(r, text, &r->job, r->job_plan, r->job_plan_n);
     bj_sacct_settle_job(&r->job);
     bj_step_sum_begin(&r->step_sum);
@@ -144,7 +383,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
             return bj_err_set(err, -ENOMEM, "sacct: no memory for a step");
     }
     bj_job_step_init(&row.step);
-    const struct bj_slice id = bj_cut_field(&r->cut, record, r->raw_at);
+    const struct bj_slice id = cut_field(&r->cut, record, r->raw_at);
     row.step.step_id = (struct bj_slice){id.p + dot + 1, id.n - dot - 1};
     read_row(r, record, &row, r->step_plan, r->step_plan_n);
     bj_sacct_settle_step(&row);
@@ -161,7 +400,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
 
 static struct bj_slice name_of(const struct bj_sacct *r, unsigned i)
 {
-    const struct bj_cut_field *f = &r->name[i];
+    const struct cut_field *f = &r->name[i];
     return (struct bj_slice){f->n > 0 ? r->header.p + f->at : NULL, f->n};
 }
 
@@ -215,7 +454,7 @@ static int read_header(struct bj_sacct *r, struct bj_err *err)
 static int read_record(struct bj_sacct *r, const char *record, size_t len,
                        struct bj_err *err)
 {
-    const struct bj_slice id = bj_cut_field(&r->cut, record, r->raw_at);
+    const struct bj_slice id = cut_field(&r->cut, record, r->raw_at);
     const char *dot = id.n > 0 ? memchr(id.p, '.', id.n) : NULL;
     if (id.n == 0 || (unsigned char)(id.p[0] - '0') > 9) {
         report(r, (struct bj_sacct_bad){.field = name_of(r, r->raw_at),
@@ -240,7 +479,7 @@ static int take(struct bj_sacct *r, struct bj_err *err)
 {
     for (;;) {
         int e = 0;
-        const enum bj_cut_found found = bj_cut_next(&r->cut);
+        const enum bj_cut_found found = cut_next(&r->cut);
         if (found == BJ_CUT_MORE)
             return 0;
         if (found == BJ_CUT_BAD)
@@ -296,7 +535,7 @@ int bj_sacct_feed(struct bj_sacct *r, struct bj_slice piece, struct bj_err *err)
     while (piece.n > 0 && e == 0) {
         const size_t n = piece.n < PIECE ? piece.n : PIECE;
         r->counts.bytes += n;
-        if (bj_cut_put(&r->cut, (struct bj_slice){piece.p, n}))
+        if (cut_put(&r->cut, (struct bj_slice){piece.p, n}))
             e = take(r, &own);
         else
             e = bj_err_set(&own, -ENOMEM, "sacct: no memory");
@@ -315,7 +554,7 @@ int bj_sacct_end(struct bj_sacct *r, bool complete, struct bj_err *err)
 {
     if (r->failed.code < 0)
         return fail(r, err);
-    const struct bj_slice rest = bj_cut_rest(&r->cut);
+    const struct bj_slice rest = cut_rest(&r->cut);
     if (rest.n > 0 || r->cut.skipping) {
         bad_line(r, rest, "a newline at the end");
         complete = false;
@@ -348,7 +587,7 @@ void bj_sacct_free(struct bj_sacct *r)
 {
     if (!r)
         return;
-    bj_cut_free(&r->cut);
+    cut_free(&r->cut);
     bj_buf_free(&r->header);
     bj_buf_free(&r->job_text);
     bj_arena_free(&r->step_text);

@@ -3,13 +3,132 @@
 #include "apiserver/frame/settings.h"
 #include "apiserver/frame/state.h"
 #include "apiserver/gate/gate_error.h"
+#include "apiserver/gate/gate_job.h"
 #include "apiserver/gate/gate_pool.h"
-#include "apiserver/gate/gate_reply.h"
 #include "base/clock.h"
 #include "base/log.h"
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <strings.h>
+
+/* Converts a reply of the Prometheus server to the response of the gate. */
+
+static bool equals(struct bj_slice s, const char *word)
+{
+    return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
+}
+
+/* Is the reply from Prometheus itself? */
+static bool is_json(const struct bj_fetch_reply *reply)
+{
+    static const char json[] = "application/json";
+    struct bj_slice type = bj_fetch_header(reply, "Content-Type");
+    return type.n >= sizeof(json) - 1 &&
+           strncasecmp(type.p, json, sizeof(json) - 1) == 0;
+}
+
+/* Is it a reply of Prometheus to the request?  0, or the refusal of j->call. */
+static int gate_reply_check(struct bj_gate_job *j,
+                            const struct bj_fetch_reply *reply)
+{
+    unsigned s = reply->status;
+    struct bj_slice coding = bj_fetch_header(reply, "Content-Encoding");
+    bool plain = coding.n == 0 || equals(coding, "identity");
+    if (s == 401 || s == 403 || s == 407)
+        return bj_gate_refuse(j->call, 502, "unavailable",
+                              "The Prometheus server refuses the credentials "
+                              "of this server (status %u).",
+                              s);
+    if (s == 204) /* no exemplars are kept; it has no body */
+        return 0;
+    if (s < 200 || s / 100 == 3 || !is_json(reply))
+        return bj_gate_refuse(j->call, s == 503 ? 503 : 502, "unavailable",
+                              "The reply is not one of Prometheus (status %u).",
+                              s);
+    if (!plain && !(j->gzip && equals(coding, "gzip")))
+        return bj_gate_refuse(j->call, 502, "unavailable",
+                              "The Prometheus server compressed its reply in "
+                              "an unknown way.");
+    return 0;
+}
+
+static int too_large(const struct bj_gate_job *j)
+{
+    return bj_gate_refuse(j->call, 422, "execution",
+                          "The response is larger than gate.max-bytes; use a "
+                          "longer step or fewer series.");
+}
+
+/* Store the headers of such a reply that the response needs.  0 or a refusal.
+ */
+static int gate_reply_begin(struct bj_gate_job *j,
+                            const struct bj_fetch_reply *reply)
+{
+    j->length = 0;
+    if (bj_slice_u64(bj_fetch_header(reply, "Content-Length"), &j->length) ==
+            0 &&
+        j->length > j->request.fetch.max_bytes)
+        return too_large(j);
+    j->status = reply->status;
+    j->packed = equals(bj_fetch_header(reply, "Content-Encoding"), "gzip");
+    return 0;
+}
+
+static void set_head(struct bj_gate_job *j)
+{
+    struct bj_call *c = j->call;
+    c->reply->status = j->status;
+    c->reply->type = "application/json";
+    if (j->packed)
+        bj_call_header(c, "Content-Encoding", "gzip");
+    bj_call_header(c, "Vary", "Accept-Encoding");
+}
+
+static int no_memory(struct bj_gate_job *j)
+{
+    return bj_gate_refuse(j->call, 500, "internal",
+                          "The server is out of memory.");
+}
+
+/* Make the response as a stream that begins with j->reply_body; wake and ctx
+ * are for the stream.  0 or a refusal. */
+static int gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
+                             void *ctx)
+{
+    size_t cap = 2 * j->request.fetch.piece_bytes;
+    struct bj_stream *s = NULL;
+    if (!j->reply_body.failed)
+        s = bj_stream_new(cap > j->reply_body.len ? cap : j->reply_body.len,
+                          wake, ctx);
+    if (!s)
+        return no_memory(j);
+    bj_stream_put(s, (struct bj_slice){j->reply_body.p, j->reply_body.len});
+    bj_buf_free(&j->reply_body);
+    set_head(j);
+    j->call->reply->stream = j->stream = s;
+    j->call->reply->stream_bytes = j->length;
+    return 0;
+}
+
+/* Make the response, or the work of the endpoint's second part, from the
+ * complete reply in j->reply_body. */
+static void gate_reply_body(struct bj_gate_job *j)
+{
+    struct bj_call *c = j->call;
+    const struct bj_buf spare = c->reply->body;
+    if (j->reply_body.failed) {
+        no_memory(j);
+        return;
+    }
+    set_head(j);
+    if (!j->keep || j->status / 100 != 2) {
+        c->reply->body = j->reply_body;
+        j->reply_body = spare;
+    } else if (!(c->work = bj_gate_kept_new(j))) {
+        no_memory(j);
+    }
+}
 
 struct bj_gate_queue {
     struct bj_gate_job *first, **last;
@@ -155,7 +274,7 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
 {
     struct bj_gate_job *j = ctx;
     struct bj_gate *g = j->gate;
-    int r = bj_gate_reply_check(j, reply);
+    int r = gate_reply_check(j, reply);
     g->changed = true;
     if (r > 0) {
         j->retry = can_retry(g, j, j->call->refusal);
@@ -164,7 +283,7 @@ static void on_head(void *ctx, const struct bj_fetch_reply *reply)
                    j->call->request_id, j->call->refusal);
     } else {
         bj_gate_pool_worked(j->upstream);
-        r = bj_gate_reply_begin(j, reply);
+        r = gate_reply_begin(j, reply);
     }
     j->discard = r > 0;
     j->has_head = r == 0;
@@ -179,7 +298,7 @@ static void begin_stream(struct bj_gate *g, struct bj_gate_job *j)
 {
     j->bytes = j->reply_body.len;
     g->bytes += j->bytes;
-    j->discard = bj_gate_reply_stream(j, on_stream, g) > 0;
+    j->discard = gate_reply_stream(j, on_stream, g) > 0;
     respond(g, j);
 }
 
@@ -295,7 +414,7 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
     } else if (j->call) {
         j->bytes = j->reply_body.len;
         g->bytes += j->bytes;
-        bj_gate_reply_body(j);
+        gate_reply_body(j);
         respond(g, j);
     }
     end_stream(j, code == 0);

@@ -4,8 +4,8 @@
 #include "apiserver/frame/settings.h"
 #include "apiserver/server/loop.h"
 #include "apiserver/server/server.h"
-#include "apiserver/server/socket.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fetch.h"
 #include "base/file.h"
 #include "base/listen.h"
@@ -25,7 +25,66 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+/* A listening unix socket. */
+
+static int fail(int fd, struct bj_err *err, const char *what, const char *path)
+{
+    char text[64];
+    int why = -errno;
+    snprintf(text, sizeof(text), "web.unix-socket: %s", what);
+    int r = bj_file_fail(err, why, text, AT_FDCWD, path, W_OK);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+/* Remove the socket of a server that has ended. */
+static int remove_stale(int fd, const struct sockaddr_un *a, struct bj_err *err)
+{
+    struct stat st;
+    if (lstat(a->sun_path, &st) < 0)
+        return 0;
+    if (!S_ISSOCK(st.st_mode))
+        return bj_err_set(err, -EINVAL,
+                          "web.unix-socket: %s exists and is not a socket",
+                          a->sun_path);
+    if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0)
+        return bj_err_set(err, -EADDRINUSE,
+                          "web.unix-socket: another program listens on %s",
+                          a->sun_path);
+    unlink(a->sun_path);
+    return 0;
+}
+
+/* Listen at a path; an existing socket is replaced unless a process listens on
+ * it (-EADDRINUSE). All users may connect; the kernel reports their uid.
+ * Returns the descriptor. */
+static int socket_open(const char *path, struct bj_err *err)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(a.sun_path))
+        return bj_err_set(err, -ENAMETOOLONG, "web.unix-socket: %s", path);
+    memcpy(a.sun_path, path, strlen(path) + 1);
+    int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+    int probe = socket(AF_UNIX, type, 0);
+    if (probe < 0)
+        return fail(probe, err, "socket", path);
+    int r = remove_stale(probe, &a, err);
+    close(probe);
+    if (r < 0)
+        return r;
+    int fd = socket(AF_UNIX, type, 0);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
+        return fail(fd, err, "bind", path);
+    if (chmod(path, 0666) < 0 || listen(fd, 128) < 0)
+        return fail(fd, err, "listen on", path);
+    return fd;
+}
 
 enum { FAREWELL_USEC = 5 * 1000000, RETRY_SEC = 5, BIG_BYTES = 256 * 1024 };
 
@@ -54,7 +113,7 @@ static int open_addresses(struct program *p, struct bj_err *err)
     }
     if (!conf->socket || !conf->socket[0])
         return 0;
-    int fd = bj_socket_open(conf->socket, err);
+    int fd = socket_open(conf->socket, err);
     if (fd < 0)
         return fd;
     p->socket = strdup(conf->socket);

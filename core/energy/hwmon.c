@@ -5,13 +5,108 @@
  * ABI/testing/sysfs-class-hwmon; NVIDIA Grace performance tuning guide. */
 #include "base/file.h"
 #include "core/energy/attr.h"
-#include "core/energy/hwmon_chip.h"
+#include "core/energy/meter.h"
 #include "core/energy/zone.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* Finding the chips of /sys/class/hwmon.  Internal to hwmon.c. */
+
+enum { BJ_HWMON_CHANNELS = 64 }; /* maximum number for a chip and kind */
+
+struct bj_hwmon_chip {
+    unsigned number; /* of hwmonN, which changes from boot to boot */
+    int dir;         /* directory of its attributes; the caller closes it */
+    char name[BJ_ZONE_NAME];   /* of the driver; "chip" if it has none */
+    char device[BJ_ZONE_NAME]; /* the last part of the device's path, or
+                                  hwmonN */
+};
+
+/* List the numbers of channels with an attribute ("power", "_input").  Returns
+ * their number, or -errno. */
+static int hwmon_channels(int dir, const char *what, const char *end,
+                          unsigned ret[BJ_HWMON_CHANNELS])
+{
+    return bj_attr_numbers(dir, what, end, 10, ret, BJ_HWMON_CHANNELS);
+}
+
+/* Whether it has attributes of power or energy: 1, 0, or -errno. */
+static int hwmon_has_sensors(int dir)
+{
+    static const char *const sensors[][2] = {
+        {"power", "_average"}, {"power", "_input"}, {"energy", "_input"}};
+    unsigned ignored[BJ_HWMON_CHANNELS];
+    for (size_t i = 0; i < sizeof(sensors) / sizeof(sensors[0]); i++) {
+        int n = hwmon_channels(dir, sensors[i][0], sensors[i][1], ignored);
+        if (n != 0)
+            return n < 0 ? n : 1;
+    }
+    return 0;
+}
+
+static bool is_graphics(const char *name)
+{
+    static const char *const names[] = {"amdgpu", "radeon", "nouveau", "i915",
+                                        "xe"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void read_name(int dir, const char *file, char dst[BJ_ZONE_NAME])
+{
+    char buf[BJ_ATTR_CAP];
+    struct bj_slice text = {0};
+    if (bj_attr_text(dir, file, buf, &text, NULL) < 0)
+        text.n = 0;
+    bj_zone_name(dst, text);
+}
+
+static void read_device(int dir, unsigned number, char dst[BJ_ZONE_NAME])
+{
+    char path[512], name[32];
+    ssize_t n = readlinkat(dir, "device", path, sizeof(path));
+    snprintf(name, sizeof(name), "hwmon%u", number);
+    struct bj_slice text = bj_slice_str(name);
+    if (n > 0) {
+        text = (struct bj_slice){path, (size_t)n};
+        const char *slash = memrchr(path, '/', (size_t)n);
+        if (slash)
+            text =
+                (struct bj_slice){slash + 1, (size_t)(path + n - (slash + 1))};
+    }
+    bj_zone_name(dst, text);
+}
+
+/* Some drivers, such as ACPI's, have their attributes in the directory of the
+ * device, not of the chip; the name may be in either. */
+static int hwmon_chip_open(int class_dir, unsigned number,
+                           struct bj_hwmon_chip *ret)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "hwmon%u", number);
+    bj_autoclose int dir = bj_dir_open(class_dir, name);
+    if (dir < 0)
+        return dir;
+    ret->number = number;
+    read_device(dir, number, ret->device);
+    read_name(dir, "name", ret->name);
+    if (ret->name[0] == '\0')
+        read_name(dir, "device/name", ret->name);
+    if (ret->name[0] == '\0')
+        snprintf(ret->name, sizeof(ret->name), "chip");
+    if (is_graphics(ret->name))
+        return -ENODEV;
+    int here = hwmon_has_sensors(dir);
+    if (here < 0)
+        return here;
+    ret->dir = bj_dir_open(dir, here ? "." : "device");
+    return ret->dir < 0 ? ret->dir : 0;
+}
 
 #define CLASS "class/hwmon"
 
@@ -176,9 +271,9 @@ static int add_chip(struct hwmon *m, const struct bj_hwmon_chip *c)
 {
     unsigned average[BJ_HWMON_CHANNELS], input[BJ_HWMON_CHANNELS],
         energy[BJ_HWMON_CHANNELS];
-    int na = bj_hwmon_channels(c->dir, "power", "_average", average);
-    int ni = bj_hwmon_channels(c->dir, "power", "_input", input);
-    int ne = bj_hwmon_channels(c->dir, "energy", "_input", energy);
+    int na = hwmon_channels(c->dir, "power", "_average", average);
+    int ni = hwmon_channels(c->dir, "power", "_input", input);
+    int ne = hwmon_channels(c->dir, "energy", "_input", energy);
     if (na < 0 || ni < 0 || ne < 0)
         return na < 0 ? na : ni < 0 ? ni : ne;
     for (int i = 0; i < na; i++)
@@ -250,7 +345,7 @@ static int search(struct hwmon *m, struct bj_err *err)
         return bj_err_gone(n) ? 0 : bj_err_set(err, n, "list " CLASS);
     for (int i = 0; i < n; i++) {
         struct bj_hwmon_chip c = {0};
-        int r = bj_hwmon_chip_open(dir, number[i], &c);
+        int r = hwmon_chip_open(dir, number[i], &c);
         if (r == 0) {
             r = add_chip(m, &c);
             close(c.dir);
@@ -357,9 +452,9 @@ static bool hwmon_present(const struct bj_meter_env *env)
     int n = dir < 0 ? 0 : bj_attr_numbers(dir, "hwmon", "", 10, number, CHIPS);
     for (int i = 0; i < n && !any; i++) {
         struct bj_hwmon_chip c = {0};
-        if (bj_hwmon_chip_open(dir, number[i], &c) < 0)
+        if (hwmon_chip_open(dir, number[i], &c) < 0)
             continue;
-        any = bj_hwmon_has_sensors(c.dir) > 0;
+        any = hwmon_has_sensors(c.dir) > 0;
         close(c.dir);
     }
     return any;

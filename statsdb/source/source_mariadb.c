@@ -1,13 +1,113 @@
 #include "statsdb/source/source_mariadb.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/secret_file.h"
 #include "sched/sacct_cmd.h"
-#include "statsdb/source/libmariadb.h"
 #include "statsdb/tables/tres_names.h"
 
+#include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* libmariadb, loaded at run time if Slurm's database is a source of a cluster.
+ * Few sites need that, so the build needs neither header nor library.
+ *
+ * Source: MariaDB Connector/C 3, include/mysql.h; its ABI is that of the
+ * library's file name, libmariadb.so.3. */
+
+struct bj_mysql;
+struct bj_mysql_result;
+
+/* The first members of MYSQL_FIELD; more follow. */
+struct bj_mysql_field {
+    char *name;
+};
+
+/* Values of enum mysql_option that are used. */
+enum {
+    BJ_MYSQL_CONNECT_TIMEOUT = 0,
+    BJ_MYSQL_CHARSET_NAME = 7,
+    BJ_MYSQL_LOCAL_INFILE = 8,
+    BJ_MYSQL_PROTOCOL = 9,
+    BJ_MYSQL_READ_TIMEOUT = 11,
+    BJ_MYSQL_WRITE_TIMEOUT = 12,
+    BJ_MYSQL_SSL_VERIFY_SERVER_CERT = 21,
+    BJ_MYSQL_SSL_CA = 27
+};
+
+/* enum mysql_protocol_type. */
+enum { BJ_MYSQL_TCP = 1, BJ_MYSQL_SOCKET = 2 };
+
+/* The functions that are used, without the prefix "mysql_". */
+struct bj_libmariadb {
+    int (*server_init)(int argc, char **argv, char **groups);
+    struct bj_mysql *(*init)(struct bj_mysql *m);
+    int (*options)(struct bj_mysql *m, int option, const void *arg);
+    struct bj_mysql *(*real_connect)(struct bj_mysql *m, const char *host,
+                                     const char *user, const char *password,
+                                     const char *database, unsigned port,
+                                     const char *socket, unsigned long flags);
+    int (*real_query)(struct bj_mysql *m, const char *sql, unsigned long n);
+    struct bj_mysql_result *(*use_result)(struct bj_mysql *m);
+    unsigned (*num_fields)(struct bj_mysql_result *r);
+    struct bj_mysql_field *(*fetch_field)(struct bj_mysql_result *r);
+    char **(*fetch_row)(struct bj_mysql_result *r);
+    unsigned long *(*fetch_lengths)(struct bj_mysql_result *r);
+    void (*free_result)(struct bj_mysql_result *r);
+    unsigned (*error_number)(struct bj_mysql *m);
+    const char *(*error)(struct bj_mysql *m);
+    int (*cancel)(struct bj_mysql *m);
+    void (*close)(struct bj_mysql *m);
+};
+
+#define CALL(member, symbol)                                                   \
+    {                                                                          \
+        symbol, offsetof(struct bj_libmariadb, member)                         \
+    }
+
+static const struct {
+    const char *name;
+    size_t off;
+} calls[] = {
+    CALL(server_init, "mysql_server_init"),
+    CALL(init, "mysql_init"),
+    CALL(options, "mysql_options"),
+    CALL(real_connect, "mysql_real_connect"),
+    CALL(real_query, "mysql_real_query"),
+    CALL(use_result, "mysql_use_result"),
+    CALL(num_fields, "mysql_num_fields"),
+    CALL(fetch_field, "mysql_fetch_field"),
+    CALL(fetch_row, "mysql_fetch_row"),
+    CALL(fetch_lengths, "mysql_fetch_lengths"),
+    CALL(free_result, "mysql_free_result"),
+    CALL(error_number, "mysql_errno"),
+    CALL(error, "mysql_error"),
+    CALL(cancel, "mariadb_cancel"),
+    CALL(close, "mysql_close"),
+};
+
+/* Load the library, which stays loaded. -ENOSYS: it is missing. */
+static int libmariadb_load(struct bj_libmariadb *ret, struct bj_err *err)
+{
+    void *lib =
+        dlopen("libmariadb.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!lib)
+        return bj_err_set(err, -ENOSYS, "libmariadb is not installed");
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        void *call = dlsym(lib, calls[i].name);
+        if (!call)
+            return bj_err_set(err, -ENOSYS, "libmariadb lacks %s",
+                              calls[i].name);
+        /* POSIX allows this conversion to a function pointer. */
+        memcpy((char *)ret + calls[i].off, &call, sizeof(call));
+    }
+    return ret->server_init(-1, NULL, NULL) == 0
+               ? 0
+               : bj_err_set(err, -ENOSYS, "cannot start libmariadb");
+}
 
 enum { COLUMNS_MAX = 128, PASSWORD_MAX = 512, CONNECT_SEC = 20 };
 
@@ -54,7 +154,7 @@ int bj_source_mariadb_new(const struct bj_cluster_conf *conf,
     if (!s)
         return bj_err_set(err, -ENOMEM, "source");
     s->conf = conf;
-    int r = bj_libmariadb_load(&s->lib, err);
+    int r = libmariadb_load(&s->lib, err);
     if (r < 0) {
         free(s);
         return r;

@@ -1,13 +1,209 @@
 #include "statsdb/tables/dict.h"
 
+#include "base/err.h"
 #include "base/grow.h"
+#include "base/slice.h"
 #include "base/text.h"
+#include "sched/hostlist.h"
+#include "sched/tres.h"
 #include "statsdb/tables/cache.h"
-#include "statsdb/tables/dict_parts.h"
 #include "store/arrays.h"
 #include "store/db.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+/* Parts of the entries of two dictionaries: the hosts of a host list and the
+ * items of a list of resources. They are added once, with the text. */
+
+struct bj_db;
+struct bj_dict_parts;
+
+enum {
+    BJ_DICT_HOSTS_MAX = 10000
+}; /* hosts of a list that are stored; searches do not find further ones */
+
+static void dict_parts_free(struct bj_dict_parts *p);
+
+enum { HOST_FIND, HOST_ADD, HOSTS_ADD, ITEM_ADD, STATEMENTS };
+
+/* Parts that are added together. */
+enum { HOSTS, ITEMS, MANY };
+
+static const char *const texts[STATEMENTS] = {
+    [HOST_FIND] = "SELECT id FROM host WHERE name = ?1",
+    [HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
+    [HOSTS_ADD] = "INSERT INTO hosts_host(host, hosts) VALUES(?1, ?2)"
+                  " ON CONFLICT DO NOTHING",
+    [ITEM_ADD] = "INSERT INTO tres_item(tres, item, type, name, model, count)"
+                 " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+};
+
+static const struct {
+    unsigned columns;
+    const char *sql;
+} many[MANY] = {
+    [HOSTS] = {2, "WITH w AS MATERIALIZED (SELECT hosts, name, (SELECT id FROM"
+                  " host WHERE host.name = w.name) AS id FROM"
+                  " unnest(CAST(?1 AS bigint[]), CAST(?2 AS text[])) AS"
+                  " w(hosts, name)), a AS (INSERT INTO host(name) SELECT"
+                  " DISTINCT name FROM w WHERE id IS NULL RETURNING id, name)"
+                  " INSERT INTO hosts_host(host, hosts) SELECT coalesce(w.id,"
+                  " a.id), w.hosts FROM w LEFT JOIN a ON a.name = w.name"
+                  " ON CONFLICT DO NOTHING"},
+    [ITEMS] = {6, "INSERT INTO tres_item(tres, item, type, name, model, count)"
+                  " SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS"
+                  " bigint[]), CAST(?3 AS bigint[]), CAST(?4 AS text[]),"
+                  " CAST(?5 AS text[]), CAST(?6 AS bigint[])) AS w"},
+};
+
+struct bj_dict_parts {
+    struct bj_db *db;
+    struct bj_st *st[STATEMENTS];
+    bool defer;
+    struct bj_st *many[MANY];
+    struct bj_arrays kept[MANY];
+};
+
+static int dict_parts_new(struct bj_db *db, struct bj_dict_parts **ret,
+                          struct bj_err *err)
+{
+    struct bj_dict_parts *p = calloc(1, sizeof(*p));
+    if (!p)
+        return bj_err_set(err, -ENOMEM, "dictionaries");
+    p->db = db;
+    for (int i = 0; i < STATEMENTS; i++) {
+        int r = bj_db_prepare(db, texts[i], &p->st[i], err);
+        if (r < 0) {
+            dict_parts_free(p);
+            return r;
+        }
+    }
+    *ret = p;
+    return 0;
+}
+
+static void dict_parts_free(struct bj_dict_parts *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < STATEMENTS; i++)
+        bj_st_finalize(p->st[i]);
+    for (int i = 0; i < MANY; i++) {
+        bj_st_finalize(p->many[i]);
+        bj_arrays_free(&p->kept[i]);
+    }
+    free(p);
+}
+
+/* Drop the parts that were kept. */
+static void dict_parts_clear(struct bj_dict_parts *p)
+{
+    for (int i = 0; i < MANY; i++)
+        bj_arrays_clear(&p->kept[i]);
+}
+
+/* While this is on, parts are kept until dict_parts_flush adds them by one
+ * request (PostgreSQL only). */
+static void dict_parts_defer(struct bj_dict_parts *p, bool on)
+{
+    p->defer = on;
+}
+
+static int dict_parts_flush(struct bj_dict_parts *p, struct bj_err *err)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < MANY; i++) {
+        if (p->kept[i].rows == 0)
+            continue;
+        if (!p->many[i])
+            r = bj_db_prepare(p->db, many[i].sql, &p->many[i], err);
+        if (r == 0)
+            r = bj_arrays_run(&p->kept[i], many[i].columns, p->many[i], err);
+    }
+    return r;
+}
+
+static int add_host(struct bj_dict_parts *p, int64_t hosts,
+                    struct bj_slice name, struct bj_err *err)
+{
+    int64_t id = 0;
+    if (p->defer) {
+        struct bj_arrays *kept = &p->kept[HOSTS];
+        bj_arrays_i64(kept, 0, hosts);
+        bj_arrays_text(kept, 1, name);
+        kept->rows++;
+        return 0;
+    }
+    bj_st_bind_filled(p->st[HOST_FIND], 1, name);
+    int r = bj_st_int(p->st[HOST_FIND], &id, err);
+    if (r == 0) {
+        bj_st_bind_filled(p->st[HOST_ADD], 1, name);
+        r = bj_st_insert(p->st[HOST_ADD], &id, err);
+    }
+    if (r < 0)
+        return r;
+    bj_st_bind_i64(p->st[HOSTS_ADD], 1, id);
+    bj_st_bind_i64(p->st[HOSTS_ADD], 2, hosts);
+    return bj_st_run(p->st[HOSTS_ADD], err);
+}
+
+/* Add the hosts of the host list with this number. */
+static int dict_add_hosts(struct bj_dict_parts *p, int64_t id,
+                          struct bj_slice text, struct bj_err *err)
+{
+    struct bj_hostlist list;
+    struct bj_slice name;
+    /* A list that cannot be parsed has no hosts, only its text. */
+    if (bj_hostlist_begin(&list, text, BJ_HOSTS_SLURM) < 0)
+        return 0;
+    int r = 0;
+    for (unsigned n = 0; r == 0 && n < BJ_DICT_HOSTS_MAX; n++) {
+        if (!bj_hostlist_next(&list, &name))
+            break;
+        r = add_host(p, id, name, err);
+    }
+    return r;
+}
+
+static void keep_item(struct bj_arrays *kept, int64_t id, unsigned i,
+                      const struct bj_tres *t)
+{
+    struct bj_slice none = {NULL, 0};
+    bj_arrays_i64(kept, 0, id);
+    bj_arrays_i64(kept, 1, i);
+    bj_arrays_i64(kept, 2, t->type);
+    bj_arrays_text(kept, 3, t->name.n > 0 ? t->name : none);
+    bj_arrays_text(kept, 4, t->model.n > 0 ? t->model : none);
+    bj_arrays_i64(kept, 5, bj_sql_u64(t->count));
+    kept->rows++;
+}
+
+/* Add the items of a list of resources. */
+static int dict_add_tres(struct bj_dict_parts *p, int64_t id,
+                         struct bj_slice text, struct bj_err *err)
+{
+    struct bj_tres_list list;
+    struct bj_st *st = p->st[ITEM_ADD];
+    bj_tres_parse(text, BJ_TRES_REQUESTED, &list);
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < list.n; i++) {
+        const struct bj_tres *t = &list.v[i];
+        if (p->defer) {
+            keep_item(&p->kept[ITEMS], id, i, t);
+            continue;
+        }
+        bj_st_bind_i64(st, 1, id);
+        bj_st_bind_i64(st, 2, i);
+        bj_st_bind_i64(st, 3, t->type);
+        bj_st_bind_filled(st, 4, t->name);
+        bj_st_bind_filled(st, 5, t->model);
+        bj_st_bind_i64(st, 6, bj_sql_u64(t->count));
+        r = bj_st_run(st, err);
+    }
+    return r;
+}
 
 /* Both statements of a dictionary have its columns as parameters: ints numbers,
  * then a text if there are more columns. Entries and bytes limit its cache. */
@@ -89,7 +285,7 @@ int bj_dicts_new(struct bj_db *db, struct bj_dicts **ret, struct bj_err *err)
         return bj_err_set(err, -ENOMEM, "dictionaries");
     d->db = db;
     d->seed = bj_cache_seed();
-    int r = bj_dict_parts_new(db, &d->parts, err);
+    int r = dict_parts_new(db, &d->parts, err);
     for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
         d->of[i].cache.max_entries = shapes[i].entries;
         d->of[i].cache.max_bytes = shapes[i].bytes;
@@ -120,7 +316,7 @@ void bj_dicts_free(struct bj_dicts *d)
         bj_arrays_free(&d->of[i].deferred.rows);
         free(d->of[i].deferred.number);
     }
-    bj_dict_parts_free(d->parts);
+    dict_parts_free(d->parts);
     free(d);
 }
 
@@ -131,7 +327,7 @@ void bj_dicts_clear(struct bj_dicts *d)
         bj_cache_clear(&d->of[i].deferred.keys);
         bj_arrays_clear(&d->of[i].deferred.rows);
     }
-    bj_dict_parts_clear(d->parts);
+    dict_parts_clear(d->parts);
 }
 
 static void bind(struct bj_st *st, const struct entry *e)
@@ -259,9 +455,9 @@ static int add_parts(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
                      struct bj_slice text, struct bj_err *err)
 {
     if (which == BJ_DICT_HOSTS)
-        return bj_dict_add_hosts(d->parts, id, text, err);
+        return dict_add_hosts(d->parts, id, text, err);
     if (which == BJ_DICT_TRES)
-        return bj_dict_add_tres(d->parts, id, text, err);
+        return dict_add_tres(d->parts, id, text, err);
     return 0;
 }
 
@@ -303,11 +499,11 @@ static int settle(struct bj_dicts *d, enum bj_dict_id which, struct bj_err *err)
 int bj_dicts_settle(struct bj_dicts *d, struct bj_err *err)
 {
     int r = 0;
-    bj_dict_parts_defer(d->parts, true);
+    dict_parts_defer(d->parts, true);
     for (unsigned i = 0; r == 0 && i < BJ_DICTS; i++)
         r = settle(d, i, err);
-    bj_dict_parts_defer(d->parts, false);
-    return r < 0 ? r : bj_dict_parts_flush(d->parts, err);
+    dict_parts_defer(d->parts, false);
+    return r < 0 ? r : dict_parts_flush(d->parts, err);
 }
 
 /* --- one ----------------------------------------------------------------- */

@@ -85,7 +85,7 @@
 /* Did job j run on the host of record r, as far as accounting lists its hosts,
  * also those that a resized job had before?  A host that accounting does not
  * know, as it runs several slurmd, may name one of them.  Of longer lists only
- * the first 10000 hosts are stored (statsdb/tables/dict_parts.h). */
+ * the first 10000 hosts are stored (statsdb/tables/dict.c). */
 #define BJ_SQL_RECORD_HOST(r, j)                                               \
     "(" j ".hosts IS NULL OR EXISTS (SELECT 1 FROM hosts_host WHERE host = " r \
     ".host AND hosts = " j ".hosts) OR NOT EXISTS (SELECT 1 FROM hosts_host"   \

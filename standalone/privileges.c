@@ -62,6 +62,16 @@ static bool hidepid(const char *procfs, struct bj_slice mountinfo)
     return hidden;
 }
 
+/* Whether a collector needs the processes of jobs. */
+static bool reads_jobs(const struct bj_conf *conf)
+{
+    for (int i = 0; i < BJ_COLLECTORS; i++)
+        if (conf->collect[i] && i != BJ_COLLECT_NODE &&
+            i != BJ_COLLECT_EMISSIONS && i != BJ_COLLECT_CLUSTER)
+            return true;
+    return false;
+}
+
 unsigned bj_privileges_missing(const struct bj_conf *conf,
                                struct bj_slice status,
                                struct bj_slice mountinfo,
@@ -72,6 +82,8 @@ unsigned bj_privileges_missing(const struct bj_conf *conf,
     bool search =
         (caps >> CAP_DAC_READ_SEARCH & 1) || (caps >> CAP_DAC_OVERRIDE & 1);
     unsigned n = 0;
+    if (!reads_jobs(conf))
+        return 0;
     /* These files have mode 0400 and also require ptrace access. */
     if (!ptrace || !search)
         ret[n++] = (struct bj_unreadable){

@@ -82,7 +82,8 @@ static unsigned count_missing(const char *caps, const char *mountinfo,
 {
     struct bj_unreadable list[BJ_UNREADABLE_MAX];
     struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc",
-                           .job_files.n = files};
+                           .job_files.n = files,
+                           .collect[BJ_COLLECT_CPU] = true};
     return bj_privileges_missing(&conf, bj_slice_str(caps),
                                  bj_slice_str(mountinfo), list);
 }
@@ -109,7 +110,14 @@ static void privileges(void **state)
         assert_int_equal(count_missing("", mounts[i], true), 0);
     }
     struct bj_unreadable list[BJ_UNREADABLE_MAX];
-    struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc"};
+    struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc",
+                           .job_files.n = 1,
+                           .collect[BJ_COLLECT_CLUSTER] = true};
+    /* The exporter of the cluster reads nothing of jobs. */
+    assert_int_equal(bj_privileges_missing(&conf, bj_slice_str(none),
+                                           (struct bj_slice){0}, list),
+                     0);
+    conf.collect[BJ_COLLECT_PROCESS] = true;
     bj_privileges_missing(&conf, bj_slice_str(ptrace), (struct bj_slice){0},
                           list);
     assert_string_equal(list[0].cure, "CAP_DAC_READ_SEARCH");

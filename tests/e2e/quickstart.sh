@@ -40,8 +40,9 @@ download() {
     cp /etc/apt/apt.conf.d/* "$BJ_VM_DIR/root/etc/apt/apt.conf.d/"
     chroot "$BJ_VM_DIR/root" sh -c 'apt-get -q --download-only install /root/packages/*.deb'
 }
-walk='cd /root/packages && DEBIAN_FRONTEND=noninteractive SLURM_SANDBOX_DIR=/srv/slurm SLURM_CONF=/srv/slurm/etc/slurm.conf
-    SLURM_SANDBOX_PREFIX=node SLURM_SANDBOX_USERS="anna:physics boris:physics" exec /root/proj/tests/e2e/quickstart.py walk'
+walk="cd /root/packages && exec env DEBIAN_FRONTEND=noninteractive SLURM_SANDBOX_DIR=/srv/slurm"
+walk="$walk SLURM_CONF=/srv/slurm/etc/slurm.conf SLURM_SANDBOX_PREFIX=node 'SLURM_SANDBOX_USERS=anna:physics boris:physics'"
+walk="$walk /root/proj/tests/e2e/quickstart.py walk"
 for kind in $walks; do
     check "systemd starts" $vm start
     $vm push "$tmp/packages" "$tmp/proj" /root && $vm push "$tmp/yes" /etc/apt/apt.conf.d

@@ -40,7 +40,7 @@ uint64_t bj_proc_hash(struct bj_slice s);
 
 /* --- state between reads --- */
 
-/* State that decides whether a thread is read: see process_quiet.c. */
+/* State that decides whether a thread is read: see process_state.c. */
 struct bj_quiet {
     int fd;        /* kept schedstat; -1: none */
     uint32_t base; /* hash of the text of schedstat at the last read */
@@ -201,7 +201,7 @@ struct bj_jobproc {
     uint32_t list_no;
     size_t alive, unread;
     uint64_t room; /* processes that the budget allows now */
-    /* process_table.c */
+    /* process_list.c */
     struct bj_proc *v;
     size_t n, cap;
     uint32_t *slots; /* hash table of index + 1 in v */
@@ -255,12 +255,9 @@ bool bj_proc_room(const struct bj_proctab *t, unsigned eighths);
 int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
                  unsigned eighths, bool retry);
 
-/* --- process_table.c: pid to process --- */
+/* --- process_list.c: pid to process --- */
 
 struct bj_proc *bj_proc_find(const struct bj_jobproc *p, int32_t pid);
-/* Add a process; NULL: out of memory.  Pointers to other processes become
- * invalid. */
-struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid);
 /* Remove a process that has ended: add its I/O to the list of ended processes,
  * close its descriptors and free its memory.  Its place in v stays empty until
  * bj_proc_sweep. */
@@ -280,7 +277,7 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force);
 void bj_proc_list_free(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_dir.c: the /proc directory of a process --- */
+/* --- process_keep.c: the /proc directory of a process --- */
 
 /* Open the /proc directory of a process: the kept descriptor, or one that stays
  * open until that of another process is needed.  -errno; -ESRCH if the process
@@ -292,7 +289,7 @@ int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure);
 /* Close the directory that is open temporarily. */
 void bj_proc_dir_done(struct bj_proctab *t);
 
-/* --- process_table.c: processes with a blocked read --- */
+/* --- process_list.c: processes with a blocked read --- */
 
 /* Its read is no longer blocked. */
 void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e);
@@ -305,7 +302,7 @@ int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
 /* Does the process still exist, alive or as a zombie? */
 bool bj_proc_exists(struct bj_proctab *t, struct bj_proc *e);
 
-/* --- process_quiet.c: sleeping threads --- */
+/* --- process_state.c: sleeping threads --- */
 
 void bj_quiet_init(struct bj_quiet *q);
 void bj_quiet_drop(struct bj_proctab *t, struct bj_quiet *q);
@@ -380,7 +377,7 @@ void bj_proc_extra_publish(const struct bj_proctab *t,
 /* Read the counters that are due and update the job's totals. */
 void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_fd.c: open files --- */
+/* --- process_place.c: open files --- */
 
 /* Does st_size of /proc/PID/fd hold the number of open files? */
 bool bj_proc_fd_probe(int proc);
@@ -392,7 +389,7 @@ int bj_places_parse(struct bj_proctab *t, struct bj_err *err);
 void bj_places_free(struct bj_proctab *t);
 void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_dents.c: entries of a directory --- */
+/* --- process_keep.c: entries of a directory --- */
 
 /* Reads a directory without allocating.  Call bj_dents_next until it returns
  * NULL. */

@@ -1,8 +1,12 @@
-/* Faults, and kept descriptors. */
+/* Faults, kept descriptors, and the directories of processes. */
+#include "base/buf.h"
 #include "core/collect/process_impl.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int bj_proc_fault(struct bj_proctab *t, int code, const char *fmt, ...)
 {
@@ -40,4 +44,124 @@ int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
     if (!retry)
         t->pool->refused++;
     return -EMFILE;
+}
+
+/* Reading directories without opendir(3), which allocates. */
+
+void bj_dents_init(struct bj_dents *d, int fd)
+{
+    d->fd = fd;
+    d->error = 0;
+    d->n = d->at = 0;
+}
+
+static bool is_dots(const char *name)
+{
+    return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
+}
+
+const struct bj_dent *bj_dents_next(struct bj_dents *d)
+{
+    for (;;) {
+        if (d->at >= d->n) {
+            d->at = 0;
+            d->n = syscall(SYS_getdents64, d->fd, d->buf, sizeof(d->buf));
+            if (d->n <= 0) {
+                d->error = d->n < 0 ? -errno : 0;
+                d->n = 0;
+                return NULL;
+            }
+        }
+        const struct bj_dent *e =
+            (const struct bj_dent *)(const void *)(d->buf + d->at);
+        d->at += e->reclen;
+        if (!is_dots(e->name))
+            return e;
+    }
+}
+
+/* The /proc directory of a process.
+ *
+ * A descriptor of /proc/PID, or of a file in it, belongs to the process and not
+ * to the pid: once the process is reaped, reads fail with ESRCH, even if
+ * another process has the pid.  (kernel fs/proc/base.c, get_proc_task) */
+
+enum { PID_TEXT = 24 };
+
+static const char *pid_text(int32_t pid, char buf[PID_TEXT])
+{
+    buf[PID_TEXT - 1] = 0;
+    return bj_u64_backwards(buf + PID_TEXT - 1, (uint64_t)pid);
+}
+
+void bj_proc_dir_done(struct bj_proctab *t)
+{
+    bj_close_fd(&t->tmp_dir);
+    t->tmp_dir = -1;
+    t->tmp_pid = 0;
+}
+
+/* Whether the directory is that of e, by its start time from an earlier
+ * read. */
+static int same_process(struct bj_proctab *t, struct bj_proc *e, int dir)
+{
+    char buf[BJ_STAT_BYTES];
+    struct bj_slice line;
+    struct bj_procstat st;
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
+    int r = bj_file_read(dir, "stat", buf, sizeof(buf), &line, NULL);
+    bj_procguard_leave(g, dir);
+    if (r < 0)
+        return r;
+    r = bj_procstat_parse(line, &st);
+    if (r < 0)
+        return r;
+    return st.start_ticks == e->start_ticks ? 0 : -ESRCH;
+}
+
+/* Open the directory of a process that has none kept.  sure: verify that it
+ * belongs to e. */
+static int dir_open(struct bj_proctab *t, struct bj_proc *e, bool sure)
+{
+    char text[PID_TEXT];
+    const char *name = pid_text(e->pid, text);
+    if (e->start_ticks == 0) {
+        e->dir = bj_proc_keep(t, t->proc, name, O_PATH | O_DIRECTORY, 7, false);
+        if (e->dir >= 0)
+            return e->dir;
+        if (e->dir != -EMFILE)
+            return e->dir;
+    }
+    bj_proc_dir_done(t);
+    int fd = openat(t->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = sure && e->start_ticks ? same_process(t, e, fd) : 0;
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    t->tmp_dir = fd;
+    t->tmp_pid = e->pid;
+    return fd;
+}
+
+int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure)
+{
+    if (e->dir >= 0)
+        return e->dir;
+    if (t->tmp_dir >= 0 && t->tmp_pid == e->pid)
+        return t->tmp_dir;
+    int fd = dir_open(t, e, sure);
+    if (fd < 0)
+        e->dir = -1;
+    else if (e->dir < 0 && sure)
+        /* "." of the open directory: the same process for sure. */
+        e->dir = bj_proc_keep(t, fd, ".", O_PATH | O_DIRECTORY, 7, true);
+    return fd;
+}
+
+int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e)
+{
+    return bj_proc_dir_any(t, e, true);
 }

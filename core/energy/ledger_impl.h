@@ -1,6 +1,4 @@
-/* Shared by the files of the ledger: ledger.c (accounts), ledger_tick.c (input
- * of a tick), ledger_settle.c (end of a window), ledger_share.c (exact shares),
- * ledger_idle.c (idle power), ledger_state.c and ledger_load.c (its text). */
+/* Shared by ledger.c and ledger_state.c (the state as text). */
 #ifndef BJ_CORE_ENERGY_LEDGER_IMPL_H
 #define BJ_CORE_ENERGY_LEDGER_IMPL_H
 
@@ -123,30 +121,6 @@ static inline uint64_t bj_min64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Scale the raw weights.  If all weights of a kind are 0, its energy goes to
- * unallocated (reservations, gpu) or system (usage). */
-void bj_split_scale(struct bj_split *s);
-
-/* Divide still by reservation and moving by kind, in whole microjoules.  The
- * result of each receiver differs by less than one from the exact sum of its
- * two shares, and all results add up to still + moving.  Both are at most
- * BJ_LEDGER_ENERGY_MAX. */
-void bj_split_share(struct bj_split *s, uint64_t still, uint64_t moving,
-                    enum bj_weight kind);
-
-/* Divide part in proportion to the n values of v.  whole is the sum of v; part
- * is at most whole. */
-void bj_share_few(uint64_t part, uint64_t whole, const uint64_t *v, size_t n,
-                  uint64_t *ret);
-
-/* Attribute the energy of the window.  node_uj: energy of the node, or
- * BJ_ABSENT. */
-void bj_ledger_settle(struct bj_ledger *l, uint64_t node_uj);
-/* Start a new window; closed accounts become final. */
-void bj_ledger_window(struct bj_ledger *l);
-
-/* Add a window without jobs that used uj in usec. */
-void bj_idle_learn(struct bj_idle *idle, uint64_t uj, uint64_t usec);
 /* Compute the idle power from the ring. */
 void bj_idle_refresh(struct bj_idle *idle);
 

@@ -1,9 +1,8 @@
-/* Shared by the files of the accelerators: gpus.c (devices over time),
- * gpus_jobs.c (claims of jobs), gpus_number.c (numbers of devices), gpus_over.c
- * (sources that add values to devices of others), gpus_hold.c (which job holds
- * which device), gpus_energy.c (energy of jobs), gpus_state.c (state over a
- * restart), gpus_publish.c (snapshots), gpus_final.c (final records),
- * gpus_map.c (files for dcgm-exporter). */
+/* Shared by the files of the accelerators: gpus.c (devices over time,
+ * snapshots, final records), gpus_jobs.c (claims of jobs, numbers of devices,
+ * files for dcgm-exporter), gpus_over.c (sources that add values to devices of
+ * others), gpus_hold.c (which job holds which device; energy), gpus_state.c
+ * (state over a restart). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
@@ -200,10 +199,6 @@ struct bj_gpu_levels {
 struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
                                     const struct bj_gpu_hold *h);
 
-/* The best evidence for a hold: devices, prolog, scheduler, process,
- * environ. */
-struct bj_slice bj_gpus_source(unsigned evidence);
-
 /* The longest regular time between two readings that passes take: a pass uses
  * the last one of a source, and the sampler may run fewer passes. */
 static inline uint64_t bj_gpus_period(const struct bj_conf *conf)
@@ -231,7 +226,7 @@ struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
 unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
                           size_t dev);
 
-/* gpus_number.c: before a set is taken, number its devices as before, if one
+/* gpus_jobs.c: before a set is taken, number its devices as before, if one
  * has left the driver's list and no new one is there; the same after a state
  * was loaded.  Resolve the numbers of all claims to devices of a source.
  * Whether a set has a device; whether a claim names it. */
@@ -254,7 +249,7 @@ void bj_gpus_update_holds(struct bj_gpus *g, const struct bj_core *core,
                           unsigned kind);
 
 /* Write dcgm-exporter's job mapping files, if the jobs on devices have changed.
- * gpus_map.c */
+ */
 void bj_gpus_write_map(struct bj_gpus *g);
 
 /* Attribute the energy of the source's devices since the last reading. */

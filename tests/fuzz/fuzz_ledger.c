@@ -1,6 +1,7 @@
-/* core/energy/ledger_load.c: a state file is refused with the number of a line,
- * or it gives a ledger whose sums are right, which can be saved and loaded
- * again to the same text, and which does not lose a microjoule in later ticks.
+/* core/energy/ledger_state.c: a state file is refused with the number of a
+ * line, or it gives a ledger whose sums are right, which can be saved and
+ * loaded again to the same text, and which does not lose a microjoule in later
+ * ticks.
  *
  * Each input is also tried with a correct checksum, since almost none has
  * one. */

@@ -486,8 +486,12 @@ static void put_energy(struct judge *j)
     bj_show_energy(value(j), f[BJ_FIGURE_ENERGY].used);
     if (grams)
         bj_show_grams(value(j), f[BJ_FIGURE_EMISSIONS].used);
-    put_sentence(j,
-                 grams ? BJ_SENTENCE_COST_EMISSIONS : BJ_SENTENCE_COST_ENERGY);
+    const bool part =
+        bj_slice_eq(f[BJ_FIGURE_ENERGY].quality, BJ_SLICE("at least"));
+    put_sentence(j, grams && part ? BJ_SENTENCE_COST_EMISSIONS_AT_LEAST
+                    : grams       ? BJ_SENTENCE_COST_EMISSIONS
+                    : part        ? BJ_SENTENCE_COST_ENERGY_AT_LEAST
+                                  : BJ_SENTENCE_COST_ENERGY);
 }
 
 /* Add for how many tasks of the array the value of a sentence is known. */

@@ -53,6 +53,8 @@
     X(COST_GPU_IDLE)                                                           \
     X(COST_ENERGY)                                                             \
     X(COST_EMISSIONS)                                                          \
+    X(COST_ENERGY_AT_LEAST)                                                    \
+    X(COST_EMISSIONS_AT_LEAST)                                                 \
     X(COST_ENERGY_PART)                                                        \
     X(COST_EMISSIONS_PART)                                                     \
     X(COST_MONEY)                                                              \

@@ -74,6 +74,9 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
         "them) for {3} hours.",
     [BJ_SENTENCE_COST_ENERGY] = "Energy: {1}.",
     [BJ_SENTENCE_COST_EMISSIONS] = "Energy: {1}, emissions: {2} CO2e.",
+    [BJ_SENTENCE_COST_ENERGY_AT_LEAST] = "Energy: at least {1}.",
+    [BJ_SENTENCE_COST_EMISSIONS_AT_LEAST] =
+        "Energy: at least {1}, emissions: at least {2} CO2e.",
     [BJ_SENTENCE_COST_ENERGY_PART] =
         "Energy: {1}, known of {2} of {3} tasks that ran.",
     [BJ_SENTENCE_COST_EMISSIONS_PART] =

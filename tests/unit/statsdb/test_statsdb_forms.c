@@ -115,8 +115,9 @@ static void test_seff(void **state)
 static void test_energy(void **state)
 {
     static const struct {
-        const char *other, *quality;
-    } cases_of[] = {{"0", "measured"}, {"NULL", "at least"}};
+        const char *other, *quality, *sentence;
+    } cases_of[] = {{"0", "measured", "Energy: 200 Wh."},
+                    {"NULL", "at least", "Energy: at least 200 Wh."}};
     struct derive_rig *w = *state;
     for (int i = 0; i < 2; i++) {
         struct bj_report r;
@@ -132,6 +133,10 @@ static void test_energy(void **state)
             bj_slice_eq(r.figure[BJ_FIGURE_ENERGY].source, BJ_SLICE("nodes")));
         assert_true(bj_slice_eq(r.figure[BJ_FIGURE_ENERGY].quality,
                                 bj_slice_str(cases_of[i].quality)));
+        struct bj_slice cost = r.verdict.cost;
+        if (!memmem(cost.p, cost.n, cases_of[i].sentence,
+                    strlen(cases_of[i].sentence)))
+            fail_msg("%.*s", (int)cost.n, cost.p);
         bj_report_free(&r);
     }
 }

@@ -1,5 +1,8 @@
+/* Derives values of jobs that have changed. */
 #include "statsdb/derive/derive.h"
 
+#include "base/log.h"
+#include "base/text.h"
 #include "statsdb/derive/derive_impl.h"
 #include "statsdb/tables/job_number.h"
 
@@ -7,6 +10,102 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- refused records --------------------------------------------------------
+ *
+ * Final records of hosts on which, as accounting says, their job did not run:
+ * the views leave them out; here they are counted by host. */
+
+static const char refused_others[] =
+    "other hosts"; /* beyond BJ_REFUSED_HOSTS */
+
+static struct bj_refused_host *find(struct bj_derive *d, struct bj_slice name)
+{
+    char clean[BJ_REFUSED_NAME];
+    bj_text_clean(name, clean, sizeof(clean));
+    size_t i = 0;
+    while (i < d->n_refused && strcmp(d->refused[i].name, clean) != 0)
+        i++;
+    if (i == BJ_REFUSED_HOSTS)
+        return &d->refused[i - 1];
+    if (i == d->n_refused) {
+        d->n_refused++;
+        snprintf(d->refused[i].name, BJ_REFUSED_NAME, "%s",
+                 i == BJ_REFUSED_HOSTS - 1 ? refused_others : clean);
+    }
+    return &d->refused[i];
+}
+
+/* Count a record, unless it is counted already or is not refused. */
+static int derive_refuse(struct bj_derive *d, int64_t record,
+                         struct bj_err *err)
+{
+    struct bj_st *st = d->st[BJ_DE_REFUSED_HOST];
+    bj_st_bind_i64(st, 1, record);
+    int r = bj_st_row(st, err);
+    if (r > 0)
+        find(d, bj_st_get_text(st, 0))->fresh++;
+    bj_st_reset(st);
+    if (r <= 0)
+        return r;
+    bj_st_bind_i64(d->st[BJ_DE_REFUSED_PUT], 1, record);
+    r = bj_st_run(d->st[BJ_DE_REFUSED_PUT], err);
+    return r < 0 ? r : 0;
+}
+
+/* Count the refused records of the job that was read. */
+static int derive_refuse_job(struct bj_derive *d, struct bj_err *err)
+{
+    enum { MAX = 256 }; /* the others in the next step of the job */
+    int64_t record[MAX];
+    struct bj_st *st = d->st[BJ_DE_REFUSED];
+    unsigned n = 0;
+    int r = 0;
+    if (d->job.refused <= 0)
+        return 0;
+    bj_st_bind_i64(st, 1, d->job.id);
+    bj_st_bind_i64(st, 2, d->job.v[BJ_DJ_RECORDS_FIRST]);
+    bj_st_bind_i64(st, 3, d->job.v[BJ_DJ_RECORDS_END]);
+    while (n < MAX && (r = bj_st_row(st, err)) > 0)
+        record[n++] = bj_st_get_i64(st, 0);
+    bj_st_reset(st);
+    for (unsigned i = 0; r >= 0 && i < n; i++)
+        r = derive_refuse(d, record[i], err);
+    return r < 0 ? r : 0;
+}
+
+/* After the transaction. */
+static void derive_refused_end(struct bj_derive *d, bool committed)
+{
+    for (size_t i = 0; i < d->n_refused; i++) {
+        struct bj_refused_host *h = &d->refused[i];
+        if (committed && h->fresh > 0 && h->n == 0)
+            bj_log(BJ_LOG_WARN, NULL,
+                   "host %s: %llu final records of jobs that did not run "
+                   "there, as accounting says, are not used",
+                   h->name, (unsigned long long)h->fresh);
+        h->n += committed ? h->fresh : 0;
+        h->fresh = 0;
+    }
+}
+
+void bj_derive_refused_page(const struct bj_derive *d, struct bj_buf *out)
+{
+    static const char name[] = "batchjob_stats_refused_records_total";
+    bj_buf_printf(out,
+                  "# HELP %s Final records that are not used: accounting says "
+                  "that the job did not run on the host.\n# TYPE %s counter\n",
+                  name, name);
+    for (size_t i = 0; i < d->n_refused; i++) {
+        bj_buf_printf(out, "%s{host=\"", name);
+        bj_buf_label(out, bj_slice_str(d->refused[i].name));
+        bj_buf_str(out, "\"} ");
+        bj_buf_u64(out, d->refused[i].n);
+        bj_buf_str(out, "\n");
+    }
+}
+
+/* --- jobs that have changed -----------------------------------------------*/
 
 /* Jobs in the lists of one step. */
 enum { STEP_MAX = 5000 };
@@ -289,7 +388,7 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
     if (r == 0)
         r = number_application(d, err);
     if (r == 0)
-        r = bj_derive_refuse_job(d, err);
+        r = derive_refuse_job(d, err);
     if (r == 0)
         r = assoc(d, err);
     if (r == 0)
@@ -336,7 +435,7 @@ static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
             r = bj_st_run(d->st[BJ_DE_TODO_ADD], err);
         }
         if (r == 0 && refused[i])
-            r = bj_derive_refuse(d, record[i], err);
+            r = derive_refuse(d, record[i], err);
         bj_st_bind_i64(d->st[BJ_DE_RECORD_DONE], 1, record[i]);
         if (r == 0)
             r = bj_st_run(d->st[BJ_DE_RECORD_DONE], err);
@@ -443,9 +542,9 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
         bj_dicts_clear(d->dicts);
         bj_finding_rules_clear(d->finding_rules);
         d->counts = was;
-        bj_derive_refused_end(d, false);
+        derive_refused_end(d, false);
         return bj_err_wrap(err, r, "deriving jobs");
     }
-    bj_derive_refused_end(d, true);
+    derive_refused_end(d, true);
     return n;
 }

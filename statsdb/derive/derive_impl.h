@@ -259,16 +259,7 @@ struct bj_derive {
     size_t n_refused;
 };
 
-/* Count a record, unless it is counted already or is not refused. */
-int bj_derive_refuse(struct bj_derive *d, int64_t record, struct bj_err *err);
-
-/* Count the refused records of the job that was read. */
-int bj_derive_refuse_job(struct bj_derive *d, struct bj_err *err);
-
-/* After the transaction. */
-void bj_derive_refused_end(struct bj_derive *d, bool committed);
-
-/* Prepare the first n statements (derive_sql.c); n BJ_DE_USE_PUT: only those
+/* Prepare the first n statements (derive_rows.c); n BJ_DE_USE_PUT: only those
  * that read a job. */
 int bj_derive_prepare(struct bj_derive *d, int n, struct bj_err *err);
 

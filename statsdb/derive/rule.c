@@ -1,3 +1,4 @@
+/* Rules over facts. */
 #include "statsdb/derive/rule.h"
 
 #include "base/buf.h"
@@ -6,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* --- rules ----------------------------------------------------------------*/
 
 /* --- adding ----------------------------------------------------------------
  */
@@ -204,8 +207,10 @@ static bool is_for(const struct bj_rule_text *t, const struct bj_rule_job *job)
            (t->qoses == 0 || contains(job->qos, t->qos, t->qoses));
 }
 
-size_t bj_rules_of_job(const struct bj_rules *r, size_t first,
-                       const struct bj_rule_job *job)
+/* Find the rule that is valid for a job among those with the name of rule i:
+ * the last one for its cluster, partition and QOS; r->n: none. */
+static size_t rules_of_job(const struct bj_rules *r, size_t first,
+                           const struct bj_rule_job *job)
 {
     struct bj_slice name = r->text[first]->name;
     for (size_t i = r->n; i > first; i--)
@@ -215,8 +220,9 @@ size_t bj_rules_of_job(const struct bj_rules *r, size_t first,
     return r->n;
 }
 
-bool bj_rule_is_unless(const struct bj_rule_text *t,
-                       const struct bj_rule_match *found)
+/* Does "unless" of the rule contain the name of this finding? */
+static bool rule_is_unless(const struct bj_rule_text *t,
+                           const struct bj_rule_match *found)
 {
     return contains(bj_slice_str(found->rule->name), t->unless, t->unlesses);
 }
@@ -225,7 +231,7 @@ static bool excluded(const struct bj_rule_text *t,
                      const struct bj_rule_match *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (bj_rule_is_unless(t, &v[i]))
+        if (rule_is_unless(t, &v[i]))
             return true;
     return false;
 }
@@ -284,7 +290,7 @@ size_t bj_rules_judge(const struct bj_rules *r, const struct bj_rule_job *job,
     for (size_t i = 0; i < r->n && n < max; i++) {
         if (!r->first[i])
             continue;
-        size_t k = bj_rules_of_job(r, i, job);
+        size_t k = rules_of_job(r, i, job);
         if (k < r->n && holds(&r->rule[k], facts, n_facts, &ret[n]) &&
             !excluded(r->text[k], ret, n))
             n++;
@@ -319,4 +325,52 @@ bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,
     *text = r->text[i]->text;
     *advice = r->text[i]->advice;
     return true;
+}
+
+/* --- why a rule applies ---------------------------------------------------*/
+
+/* Cut the first condition off rule->condition. */
+static struct bj_slice cut(const char **rest)
+{
+    static const char and[] = " and ";
+    const char *begin = *rest, *end = strstr(begin, and);
+    size_t n = end ? (size_t)(end - begin) : strlen(begin);
+    *rest = end ? end + strlen(and) : begin + n;
+    return (struct bj_slice){begin, n};
+}
+
+static void trace(const struct bj_rules *r, size_t k, const double *fact,
+                  const struct bj_rule_match *found, size_t n,
+                  struct bj_rule_trace *ret)
+{
+    const struct bj_rule *rule = &r->rule[k];
+    const char *rest = rule->condition;
+    *ret = (struct bj_rule_trace){.rule = rule};
+    for (unsigned i = 0; i < rule->rows; i++) {
+        ret->row[i].text = cut(&rest);
+        ret->row[i].holds = bj_rule_row_holds(
+            &rule->row[i], fact, &ret->row[i].left, &ret->row[i].right);
+    }
+    for (size_t i = 0; i < n; i++) {
+        ret->applies = ret->applies || found[i].rule == rule;
+        if (!ret->unless && rule_is_unless(r->text[k], &found[i]))
+            ret->unless = found[i].rule->name;
+    }
+}
+
+bool bj_rules_trace(const struct bj_rules *r, size_t *at,
+                    const struct bj_rule_job *job,
+                    const double fact[BJ_FACT_COUNT],
+                    const struct bj_rule_match *found, size_t n,
+                    struct bj_rule_trace *ret)
+{
+    for (; *at < r->n; ++*at) {
+        size_t k = r->first[*at] ? rules_of_job(r, *at, job) : r->n;
+        if (k == r->n || r->rule[k].running_sec > 0)
+            continue;
+        trace(r, k, fact, found, n, ret);
+        ++*at;
+        return true;
+    }
+    return false;
 }

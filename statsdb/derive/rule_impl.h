@@ -48,15 +48,6 @@ int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
 const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
                                          struct bj_slice name);
 
-/* Find the rule that is valid for a job among those with the name of rule i:
- * the last one for its cluster, partition and QOS; r->n: none. */
-size_t bj_rules_of_job(const struct bj_rules *r, size_t i,
-                       const struct bj_rule_job *job);
-
-/* Does "unless" of the rule contain the name of this finding? */
-bool bj_rule_is_unless(const struct bj_rule_text *t,
-                       const struct bj_rule_match *found);
-
 /* Parse a number with a unit: s, m, h, d; K, M, G, T (powers of 1024);
  * %.  -EINVAL. */
 int bj_rule_number(struct bj_slice s, double *ret);
@@ -75,9 +66,5 @@ bool bj_rule_row_holds(const struct bj_rule_row *row,
 
 /* The built-in rules, each a text of YAML; NULL at the end. */
 extern const char *const bj_rules_builtin[];
-
-/* Read YAML into rules. */
-int bj_rules_read(struct bj_rules *r, const char *name, struct bj_slice yaml,
-                  struct bj_err *err);
 
 #endif

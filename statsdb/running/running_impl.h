@@ -113,7 +113,8 @@ int bj_running_parts(struct bj_running_cluster *c, struct bj_running_jobs *jobs,
                      uint32_t window_sec, bool now, int64_t now_sec,
                      struct bj_err *err);
 
-/* --- running_jobs.c ------------------------------------------------------- */
+/* --- running_write.c -------------------------------------------------------
+ */
 
 /* Read the running jobs of a cluster, sorted.  *ret_imported_sec: time of the
  * last import of accounting, 0: never. */
@@ -124,7 +125,6 @@ void bj_running_jobs_free(struct bj_running_jobs *jobs);
 struct bj_running_job *bj_running_find(const struct bj_running_jobs *jobs,
                                        struct bj_slice jobid);
 
-/* --- running_write.c ------------------------------------------------------ */
 
 /* Store the findings of a cluster's running jobs in one transaction.  Stored
  * findings of all other jobs of the cluster are removed. */

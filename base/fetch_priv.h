@@ -27,9 +27,6 @@ int bj_fetch_take_header(struct bj_fetch_reply *reply, struct bj_slice line);
 typedef time_t bj_fetch_date(const char *text, const time_t *unused);
 void bj_fetch_read_headers(struct bj_fetch_reply *reply, bj_fetch_date *date);
 
-/* Empty the reply, keep its memory. */
-void bj_fetch_reply_reset(struct bj_fetch_reply *reply);
-
 struct bj_fetch {
     struct bj_libcurl lib;
     CURL *curl;

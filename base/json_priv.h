@@ -41,10 +41,6 @@ struct bj_json_mem {
     jmp_buf out;
 };
 
-/* yajl's functions over mem, which must not move. */
-yajl_alloc_funcs bj_json_mem_funcs(struct bj_json_mem *mem);
-void bj_json_mem_free(struct bj_json_mem *mem);
-
 /* --- building trees -------------------------------------------------------*/
 
 struct bj_json_build {

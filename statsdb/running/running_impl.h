@@ -125,7 +125,6 @@ void bj_running_jobs_free(struct bj_running_jobs *jobs);
 struct bj_running_job *bj_running_find(const struct bj_running_jobs *jobs,
                                        struct bj_slice jobid);
 
-
 /* Store the findings of a cluster's running jobs in one transaction.  Stored
  * findings of all other jobs of the cluster are removed. */
 int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,

@@ -40,14 +40,9 @@ static inline bool bj_job_has_ended(const struct bj_job_page *g)
     return g->f.end != BJ_SQL_NULL;
 }
 
-/* Append verdict, findings, advice and the array of the job's report.  0, a
- * refusal, or an error of the store. */
-int bj_job_verdict(struct bj_call *c, struct bj_job_page *g);
-
 /* Append how the tasks of the job's array ended and what they used, with links
  * to them; nothing without an array.  Returns the same as bj_job_verdict. */
 struct bj_report;
-int bj_job_array(struct bj_call *c, const struct bj_report *r);
 
 /* Append the rows of the figures of a report. */
 void bj_job_figures(struct bj_buf *b, const struct bj_report *r);

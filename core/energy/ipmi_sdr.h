@@ -68,8 +68,4 @@ bool bj_sdr_choose(struct bj_sdr_sensor *s, size_t n,
 int bj_sdr_scan(struct bj_ipmi *bmc, struct bj_sdr_sensor *s, size_t max,
                 size_t *ret_n, uint64_t *ret_changed, struct bj_err *err);
 
-/* Read the time of the repository's last change, as above. */
-int bj_sdr_changed(struct bj_ipmi *bmc, uint64_t *ret_changed,
-                   struct bj_err *err);
-
 #endif

@@ -64,28 +64,6 @@ struct bj_ident_search {
     size_t nprocs;
 };
 
-/* Set a field unless it has a value already. */
-void bj_search_take(struct bj_ident_search *s, enum bj_ident_field field,
-                    struct bj_slice value);
-/* Set the list of nodes in the same way; not if there is no room for it. */
-void bj_search_take_nodes(struct bj_ident_search *s, struct bj_slice nodelist);
-void bj_search_take_uid(struct bj_ident_search *s, uid_t uid,
-                        enum bj_ident_source source);
-
-/* Read the processes of the job: fills procs. */
-void bj_search_procs(struct bj_ident_search *s);
-/* The job id of a SLUID, from the title of a slurmstepd. */
-void bj_search_title(struct bj_ident_search *s);
-/* The uid, from the owner of a process. */
-void bj_search_owner(struct bj_ident_search *s);
-/* The rest, from an environment. */
-void bj_search_environ(struct bj_ident_search *s);
-
-/* Set the attributes in HTCondor's job ad, found by the environment env of a
- * process of the job; uid is the owner of the process.  False: there is no
- * trusted ad. */
-bool bj_condor_take(struct bj_ident_search *s, struct bj_slice env, uid_t uid);
-
 /* Parse an ad into f: JOBID ("cluster.proc", in id of cap bytes), ACCOUNT and
  * NAME; other attributes are ignored.  -EINVAL: no ClusterId or no ProcId. */
 int bj_condor_parse(struct bj_slice ad, char *id, size_t cap,

@@ -1,12 +1,763 @@
-/* NVIDIA's GPUs and their MIG instances. */
-#include "core/gpu/nvml_read.h"
-
+/* NVIDIA's management library: one reading. */
 #include "base/clock.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/nvml.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { BJ_NVML_DEVICES = 32, BJ_NVML_INSTANCES = 8 };
+
+/* A device; valid while the library is open. */
+struct bj_nvml_dev {
+    struct bj_nvml_device *handle; /* NULL: the driver returned none */
+    char uuid[BJ_GPU_TEXT], model[BJ_GPU_TEXT], pci[32];
+    uint64_t minor, multiprocessors;
+    struct bj_gpu_xid *xid; /* NULL: not supported */
+    /* Newest sample of a process at a reading, when that was, and the newest
+     * sample at the reading before it. */
+    unsigned long long seen_usec, seen_before_usec;
+    uint64_t seen_at_usec;
+    bool gpm_checked, gpm; /* profiling is supported */
+};
+
+struct bj_nvml_gpm;
+
+struct bj_nvml_reader {
+    struct bj_nvml nv;
+    char driver[BJ_GPU_TEXT];
+    uint64_t opened_usec;
+    unsigned n;
+    struct bj_nvml_dev dev[BJ_NVML_DEVICES];
+    struct bj_nvml_process *procs; /* reused by all readings */
+    unsigned nprocs;
+    struct bj_nvml_process_use *uses;
+    unsigned nuses;
+    struct bj_nvml_events *events;
+    struct bj_nvml_gpm *gpm; /* samples */
+    struct bj_nvml_gpm_get *get;
+    uint64_t reading; /* number of this reading */
+};
+
+/* A reading of one device. */
+struct bj_nvml_visit {
+    struct bj_nvml_reader *r;
+    struct bj_nvml_dev *dev;
+    struct bj_gpu_set *set;
+    struct bj_gpu *gpu;
+    struct bj_err *err;
+    int worst; /* the latest error; -ENODEV takes precedence */
+    bool lost; /* the device returns no values any more */
+};
+
+/* Whether a call returned a value.  Records an error of the call. */
+static bool nvml_succeeded(struct bj_nvml_visit *v, int code, const char *what)
+{
+    int r = bj_nvml_errno(code);
+    if (r == 0 || r == -ENODATA)
+        return r == 0;
+    bj_err_set(v->err, r, "GPU %s: %s: %s (%d)", v->dev->uuid, what,
+               bj_nvml_text(code), code);
+    v->set->faults++;
+    v->gpu->failed = true;
+    v->gpu->use.last_error = (uint64_t)code;
+    if (v->worst != -ENODEV)
+        v->worst = r;
+    v->lost |= r == -ENXIO || r == -ENODEV;
+    return false;
+}
+
+/* --- xid errors -----------------------------------------------------------*/
+
+/* Xid errors: events of the driver since a device was registered.
+ *
+ * Source: nvml.h, "Event Handling Methods".  A wait of 0 ms returns pending
+ * events. */
+
+/* The entry of a device, added if missing; NULL: too many. */
+static struct bj_gpu_xid *entry_of(struct bj_gpu_xids *x, const char *uuid)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (strcmp(x->v[i].uuid, uuid) == 0)
+            return &x->v[i];
+    if (x->n == BJ_GPU_XIDS_MAX)
+        return NULL;
+    struct bj_gpu_xid *e = &x->v[x->n++];
+    *e = (struct bj_gpu_xid){.count = 0};
+    memcpy(e->uuid, uuid, sizeof(e->uuid));
+    return e;
+}
+
+static bool listen_to(const struct bj_nvml_reader *r,
+                      const struct bj_nvml_dev *dev)
+{
+    unsigned long long types = 0;
+    return dev->handle && *dev->uuid &&
+           r->nv.event_types(dev->handle, &types) == BJ_NVML_OK &&
+           (types & BJ_NVML_XID) &&
+           r->nv.event_register(dev->handle, BJ_NVML_XID, r->events) ==
+               BJ_NVML_OK;
+}
+
+/* Xid errors: subscribe, read pending events, unsubscribe.  xids must outlive
+ * the reader; NULL: not wanted. */
+static void nvml_events_open(struct bj_nvml_reader *r, struct bj_gpu_xids *xids)
+{
+    const struct bj_nvml *nv = &r->nv;
+    if (!xids || !nv->event_types || !nv->event_set || !nv->event_register ||
+        !nv->event_wait || !nv->event_free ||
+        nv->event_set(&r->events) != BJ_NVML_OK)
+        return;
+    for (unsigned i = 0; i < r->n; i++)
+        if (listen_to(r, &r->dev[i]))
+            r->dev[i].xid = entry_of(xids, r->dev[i].uuid);
+}
+
+static void nvml_events_close(struct bj_nvml_reader *r)
+{
+    if (r->events)
+        r->nv.event_free(r->events);
+    r->events = NULL;
+}
+
+static void nvml_events_take(struct bj_nvml_reader *r)
+{
+    enum { MOST = 256 }; /* the others are read next time */
+    struct bj_nvml_event e = {0};
+    for (int n = 0; r->events && n < MOST &&
+                    r->nv.event_wait(r->events, &e, 0) == BJ_NVML_OK;
+         n++)
+        for (unsigned i = 0; i < r->n; i++)
+            if ((e.type & BJ_NVML_XID) && r->dev[i].xid &&
+                r->dev[i].handle == e.device) {
+                r->dev[i].xid->count++;
+                r->dev[i].xid->last = e.data;
+            }
+}
+
+/* --- values of a device ---------------------------------------------------*/
+
+/* One table for each type of call. */
+
+#define AT(member) offsetof(struct bj_gpu_use, member)
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Make a call, unless the device is lost or the library lacks the call. */
+#define CALL(v, call, ...)                                                     \
+    (!(v)->lost && (v)->r->nv.call &&                                          \
+     nvml_succeeded(v, (v)->r->nv.call(__VA_ARGS__), #call))
+
+enum {
+    TEMPERATURE_GPU = 0, /* nvmlTemperatureSensors_t */
+    FIELD_MEMORY_TEMPERATURE = 82,
+    FIELD_PCIE_REPLAYS = 94,
+    FIELD_NVLINK_TX = 138,
+    FIELD_NVLINK_RX = 139
+};
+
+static void put(struct bj_gpu *g, size_t off, uint64_t value)
+{
+    *(uint64_t *)(void *)((char *)&g->use + off) = value;
+}
+
+static void nvml_memory_values(struct bj_nvml_visit *v,
+                               struct bj_nvml_device *handle)
+{
+    struct bj_gpu_use *u = &v->gpu->use;
+    struct bj_nvml_memory2 two = {.version = BJ_NVML_MEMORY2};
+    struct bj_nvml_memory one = {0};
+    /* The second version excludes memory that the driver reserves; the first
+     * counts it as used. */
+    if (CALL(v, memory2, handle, &two)) {
+        u->memory_total_bytes = two.total;
+        u->memory_used_bytes = two.used;
+        u->memory_reserved_bytes = two.reserved;
+        u->memory_free_bytes = two.free;
+    } else if (CALL(v, memory, handle, &one)) {
+        u->memory_total_bytes = one.total;
+        u->memory_used_bytes = one.used;
+        u->memory_free_bytes = one.free;
+    }
+}
+
+static void power_values(struct bj_nvml_visit *v)
+{
+    struct bj_gpu_use *u = &v->gpu->use;
+    unsigned milliwatts;
+    unsigned long long millijoules;
+    if (CALL(v, power, v->dev->handle, &milliwatts) && milliwatts != UINT32_MAX)
+        u->power_uw = milliwatts * UINT64_C(1000);
+    if (CALL(v, power_limit, v->dev->handle, &milliwatts) &&
+        milliwatts != UINT32_MAX)
+        u->power_limit_uw = milliwatts * UINT64_C(1000);
+    if (CALL(v, energy, v->dev->handle, &millijoules) &&
+        millijoules <= UINT64_MAX / 1000 - 1)
+        v->gpu->energy_raw_uj = millijoules * UINT64_C(1000);
+}
+
+/* CUDA 14 withdraws the older call. */
+static void temperature_value(struct bj_nvml_visit *v)
+{
+    struct bj_nvml_temperature new = {.version = BJ_NVML_TEMPERATURE,
+                                      .sensor = TEMPERATURE_GPU};
+    unsigned celsius = UINT32_MAX;
+    if (CALL(v, temperature_v, v->dev->handle, &new))
+        celsius = new.celsius >= 0 ? (unsigned)new.celsius : UINT32_MAX;
+    else if (!CALL(v, temperature, v->dev->handle, TEMPERATURE_GPU, &celsius))
+        return;
+    if (celsius < 1000)
+        v->gpu->use.temperature_uc = celsius * UINT64_C(1000000);
+}
+
+static void state_values(struct bj_nvml_visit *v)
+{
+    struct bj_gpu_use *u = &v->gpu->use;
+    struct bj_nvml_utilization busy;
+    unsigned percent;
+    unsigned long long mask;
+    if (!v->gpu->split && CALL(v, utilization, v->dev->handle, &busy) &&
+        busy.gpu <= 100 && busy.memory <= 100) {
+        u->busy_ppm = busy.gpu * UINT64_C(10000);
+        u->memory_busy_ppm = busy.memory * UINT64_C(10000);
+    }
+    temperature_value(v);
+    if (CALL(v, fan, v->dev->handle, &percent) && percent < 1000)
+        u->fan_ppm = percent * UINT64_C(10000);
+    if (CALL(v, throttle, v->dev->handle, &mask))
+        v->gpu->throttle = mask;
+}
+
+static void clock_values(struct bj_nvml_visit *v)
+{
+    static const size_t clocks[] = {/* nvmlClockType_t */
+                                    AT(graphics_clock_hz), AT(sm_clock_hz),
+                                    AT(memory_clock_hz), AT(video_clock_hz)};
+    unsigned mhz;
+    for (size_t i = 0; i < COUNT(clocks); i++)
+        if (CALL(v, clock, v->dev->handle, (int)i, &mhz) && mhz != UINT32_MAX)
+            put(v->gpu, clocks[i], mhz * UINT64_C(1000000));
+}
+
+static void health_values(struct bj_nvml_visit *v)
+{
+    static const struct {
+        int type, counter; /* 0 corrected, 1 not; 0 volatile, 1 aggregate */
+        size_t off;
+    } errors[] = {{0, 0, AT(ecc_corrected)},
+                  {1, 0, AT(ecc_uncorrected)},
+                  {0, 1, AT(ecc_corrected_ever)},
+                  {1, 1, AT(ecc_uncorrected_ever)}};
+    struct bj_gpu_use *u = &v->gpu->use;
+    unsigned long long n;
+    unsigned row[4];
+    for (size_t i = 0; i < COUNT(errors); i++)
+        if (CALL(v, ecc, v->dev->handle, errors[i].type, errors[i].counter, &n))
+            put(v->gpu, errors[i].off, n);
+    if (CALL(v, remapped, v->dev->handle, &row[0], &row[1], &row[2], &row[3])) {
+        u->rows_corrected = row[0];
+        u->rows_uncorrected = row[1];
+        u->rows_pending = row[2];
+        u->rows_failed = row[3];
+    }
+}
+
+/* Get the value of a field; false: it has no valid value. */
+static bool field_value(const struct bj_nvml_field *f, uint64_t *ret)
+{
+    switch (f->type) {
+    case BJ_NVML_U32:
+        *ret = f->value.u32;
+        return f->value.u32 != UINT32_MAX;
+    case BJ_NVML_ULONG:
+    case BJ_NVML_U64:
+        *ret = f->value.u64;
+        return f->value.u64 != UINT64_MAX;
+    case BJ_NVML_U16:
+        *ret = f->value.u16;
+        return f->value.u16 != UINT16_MAX;
+    case BJ_NVML_S64:
+        *ret = (uint64_t)f->value.s64;
+        return f->value.s64 >= 0;
+    case BJ_NVML_S32:
+        *ret = (uint64_t)f->value.s32;
+        return f->value.s32 >= 0;
+    default:
+        return false;
+    }
+}
+
+/* Read fields in a single call; if it is refused because of one of them, each
+ * on its own.  False: none was read. */
+static bool read_fields(struct bj_nvml_visit *v, struct bj_nvml_field *f,
+                        size_t n)
+{
+    if (v->lost || !v->r->nv.fields)
+        return false;
+    int code = v->r->nv.fields(v->dev->handle, (int)n, f);
+    int r = bj_nvml_errno(code);
+    if (r == 0 || r == -ENODATA || r == -ENXIO || r == -ENODEV)
+        return nvml_succeeded(v, code, "fields");
+    bool any = false;
+    for (size_t i = 0; i < n && !v->lost; i++) {
+        int each = v->r->nv.fields(v->dev->handle, 1, &f[i]);
+        /* This is how a driver says that it does not know the field. */
+        if (each == BJ_NVML_BAD_ARGUMENT)
+            each = BJ_NVML_NOT_SUPPORTED;
+        if (nvml_succeeded(v, each, "field"))
+            any = true;
+        else
+            f[i].code = BJ_NVML_NO_DATA;
+    }
+    return any;
+}
+
+/* Read the values without their own call.  The bytes of PCI
+ * Express (197, 198) are not read: they have 32 bits, which an H100 fills in 75
+ * ms. */
+static void field_values(struct bj_nvml_visit *v)
+{
+    static const struct {
+        uint32_t id, scope; /* scope: all links */
+        size_t off;
+        uint64_t mul;
+    } fields[] = {
+        {FIELD_MEMORY_TEMPERATURE, 0, AT(memory_temperature_uc), 1000000},
+        {FIELD_PCIE_REPLAYS, 0, AT(pcie_replays), 1},
+        {FIELD_NVLINK_TX, UINT32_MAX, AT(nvlink_tx_bytes), 1024},
+        {FIELD_NVLINK_RX, UINT32_MAX, AT(nvlink_rx_bytes), 1024},
+    };
+    struct bj_nvml_field f[COUNT(fields)] = {0};
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        f[i].id = fields[i].id;
+        f[i].scope = fields[i].scope;
+        f[i].code = BJ_NVML_NO_DATA;
+    }
+    if (!read_fields(v, f, COUNT(fields)))
+        return;
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        uint64_t value;
+        if (f[i].code == BJ_NVML_OK && field_value(&f[i], &value) &&
+            value < UINT64_MAX / 1000000)
+            put(v->gpu, fields[i].off, value * fields[i].mul);
+    }
+}
+
+/* Values of the device, or of an instance with its handle. */
+static void nvml_device_values(struct bj_nvml_visit *v)
+{
+    nvml_memory_values(v, v->dev->handle);
+    power_values(v);
+    state_values(v);
+    clock_values(v);
+    health_values(v);
+    field_values(v);
+}
+
+/* --- profile (GPM) --------------------------------------------------------*/
+
+/* Profiling of Hopper and later without DCGM: two samples of each device and
+ * instance, swapped at each reading, so that values cover the whole time
+ * between two readings.  NVML compares only samples that are at least 100 ms
+ * apart: a reading that comes sooner repeats the values of the one before.
+ *
+ * Source: nvml.h, "GPM"; ids of nvmlGpmMetricId_t. */
+
+enum { APART_USEC = 100000, PPM_PERCENT = 10000, MIB = 1048576 };
+
+#define AT(member) offsetof(struct bj_gpu_use, member)
+static const struct {
+    uint32_t id;
+    size_t off;
+    uint32_t mul; /* PPM_PERCENT: the value is a percentage */
+} metrics[] = {
+    {1, AT(graphics_ppm), PPM_PERCENT},  {2, AT(sm_ppm), PPM_PERCENT},
+    {3, AT(occupancy_ppm), PPM_PERCENT}, {5, AT(tensor_ppm), PPM_PERCENT},
+    {6, AT(dfma_ppm), PPM_PERCENT},      {7, AT(hmma_ppm), PPM_PERCENT},
+    {8, AT(dmma_ppm), PPM_PERCENT},      {9, AT(imma_ppm), PPM_PERCENT},
+    {10, AT(dram_ppm), PPM_PERCENT},     {11, AT(fp64_ppm), PPM_PERCENT},
+    {12, AT(fp32_ppm), PPM_PERCENT},     {13, AT(fp16_ppm), PPM_PERCENT},
+    {20, AT(pcie_tx_rate), MIB},         {21, AT(pcie_rx_rate), MIB},
+    {4, AT(integer_ppm), PPM_PERCENT},   {60, AT(nvlink_rx_rate), MIB},
+    {61, AT(nvlink_tx_rate), MIB},
+};
+enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
+
+/* The samples of a device or an instance. */
+struct bj_nvml_gpm {
+    struct bj_nvml_gpm *next;
+    struct bj_nvml_gpm_sample *sample[2];
+    unsigned newest;
+    uint64_t stamp_usec;     /* of the newest; 0: none */
+    bool first;              /* it is the only one */
+    uint64_t value[METRICS]; /* of the last comparison */
+    uint64_t reading;        /* last reading that contained it */
+    char uuid[BJ_GPU_TEXT];
+};
+
+static void forget(struct bj_nvml_gpm *p)
+{
+    for (size_t i = 0; i < METRICS; i++)
+        p->value[i] = BJ_ABSENT;
+}
+
+static void free_pair(const struct bj_nvml *nv, struct bj_nvml_gpm *p)
+{
+    for (int i = 0; i < 2; i++)
+        if (p->sample[i])
+            nv->gpm_free(p->sample[i]);
+    free(p);
+}
+
+static void nvml_gpm_prune(struct bj_nvml_reader *r, bool all)
+{
+    struct bj_nvml_gpm **at = &r->gpm;
+    while (*at) {
+        struct bj_nvml_gpm *p = *at;
+        if (!all && p->reading == r->reading) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        free_pair(&r->nv, p);
+    }
+    if (all) {
+        free(r->get);
+        r->get = NULL;
+    }
+}
+
+static struct bj_nvml_gpm *pair_of(struct bj_nvml_reader *r, const char *uuid)
+{
+    struct bj_nvml_gpm *p = r->gpm;
+    while (p && strcmp(p->uuid, uuid) != 0)
+        p = p->next;
+    if (p)
+        return p;
+    p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    memcpy(p->uuid, uuid, sizeof(p->uuid));
+    forget(p);
+    for (int i = 0; i < 2; i++)
+        if (r->nv.gpm_alloc(&p->sample[i]) != BJ_NVML_OK) {
+            p->sample[i] = NULL;
+            free_pair(&r->nv, p);
+            return NULL;
+        }
+    p->next = r->gpm;
+    return r->gpm = p;
+}
+
+/* Whether the device supports profiling; queried once. */
+static bool supported(struct bj_nvml_visit *v)
+{
+    const struct bj_nvml *nv = &v->r->nv;
+    struct bj_nvml_gpm_support s = {.version = 1};
+    if (!nv->gpm_support || !nv->gpm_alloc || !nv->gpm_free ||
+        !nv->gpm_sample || !nv->gpm_metrics)
+        return false;
+    if (!v->dev->gpm_checked)
+        v->dev->gpm = nv->gpm_support(v->dev->handle, &s) == BJ_NVML_OK &&
+                      s.supported == 1;
+    v->dev->gpm_checked = true;
+    return v->dev->gpm;
+}
+
+static void publish(struct bj_gpu *g, const struct bj_nvml_gpm *p)
+{
+    g->profile_due = p->first;
+    for (size_t i = 0; i < METRICS; i++)
+        *(uint64_t *)(void *)((char *)&g->use + metrics[i].off) = p->value[i];
+}
+
+static void take(struct bj_nvml_gpm *p, size_t i, double value)
+{
+    double most = metrics[i].mul == PPM_PERCENT ? 101 : 1e12;
+    if (!isfinite(value) || value < 0 || value > most)
+        return;
+    if (metrics[i].mul == PPM_PERCENT && value > 100)
+        value = 100; /* values above are due to rounding */
+    p->value[i] = (uint64_t)(value * metrics[i].mul + 0.5);
+}
+
+/* Get n metrics from that one on; returns NVML's code. */
+static int get(struct bj_nvml_visit *v, struct bj_nvml_gpm *p, uint32_t from,
+               uint32_t n)
+{
+    struct bj_nvml_gpm_get *q = v->r->get;
+    memset(q, 0, sizeof(*q));
+    q->version = 1;
+    q->n = n;
+    q->older = p->sample[1 - p->newest];
+    q->newer = p->sample[p->newest];
+    for (uint32_t i = 0; i < n; i++) {
+        q->metric[i].id = metrics[from + i].id;
+        q->metric[i].code = BJ_NVML_NO_DATA;
+    }
+    int code = v->r->nv.gpm_metrics(q);
+    for (uint32_t i = 0; code == BJ_NVML_OK && i < n; i++)
+        if (q->metric[i].code == BJ_NVML_OK)
+            take(p, from + i, q->metric[i].value);
+    return code;
+}
+
+static void compare(struct bj_nvml_visit *v, struct bj_nvml_gpm *p)
+{
+    struct bj_nvml_reader *r = v->r;
+    if (!r->get)
+        r->get = malloc(sizeof(*r->get));
+    if (!r->get)
+        return;
+    int code = get(v, p, 0, METRICS);
+    int e = bj_nvml_errno(code);
+    if (e == 0 || e == -ENODATA || e == -ENXIO || e == -ENODEV) {
+        nvml_succeeded(v, code, "GPM metrics");
+        return;
+    }
+    /* One of them may be refused. */
+    for (uint32_t i = 0; i < METRICS && !v->lost; i++) {
+        code = get(v, p, i, 1);
+        nvml_succeeded(
+            v, code == BJ_NVML_BAD_ARGUMENT ? BJ_NVML_NOT_SUPPORTED : code,
+            "GPM metric");
+    }
+}
+
+/* Whether an earlier compute instance is in the same GPU instance, which is
+ * sampled as a whole: the values belong to the first one. */
+static bool repeated(const struct bj_nvml_visit *v)
+{
+    const struct bj_gpu *g = v->gpu;
+    for (const struct bj_gpu *o = v->set->v; o < g; o++)
+        if (o->parent == g->parent && o->gi == g->gi)
+            return true;
+    return false;
+}
+
+/* Profiling of the device or instance in v->gpu.  prune frees the samples of
+ * devices that were not in this reading; free those of all. */
+static void nvml_profile(struct bj_nvml_visit *v)
+{
+    const struct bj_nvml *nv = &v->r->nv;
+    bool instance = v->gpu->parent >= 0;
+    if (v->lost || v->gpu->split || !supported(v) ||
+        (instance && (!nv->gpm_mig_sample || repeated(v))))
+        return;
+    struct bj_nvml_gpm *p = pair_of(v->r, v->gpu->uuid);
+    if (!p)
+        return;
+    p->reading = v->r->reading;
+    uint64_t now = bj_clock_boot_usec();
+    if (p->stamp_usec && now < p->stamp_usec + APART_USEC) {
+        publish(v->gpu, p);
+        return;
+    }
+    struct bj_nvml_gpm_sample *s = p->sample[1 - p->newest];
+    int code = instance ? nv->gpm_mig_sample(v->dev->handle, v->gpu->gi, s)
+                        : nv->gpm_sample(v->dev->handle, s);
+    p->first = p->stamp_usec == 0;
+    p->stamp_usec = 0;
+    forget(p);
+    if (!nvml_succeeded(v, code, "GPM sample"))
+        return;
+    p->newest = 1 - p->newest;
+    p->stamp_usec = now;
+    if (!p->first)
+        compare(v, p);
+    publish(v->gpu, p);
+}
+
+/* --- processes ------------------------------------------------------------*/
+
+enum {
+    LIST_MAX = 8192,
+    ROOM = 32,
+    SAMPLE_USEC = 1000000 /* the longest time between two samples */
+};
+
+/* Make room for n elements; false: no memory. */
+static bool grow(void **v, unsigned *have, unsigned n, size_t size)
+{
+    if (*have >= n)
+        return true;
+    if (n > LIST_MAX)
+        return false;
+    void *more = realloc(*v, n * size);
+    if (!more)
+        return false;
+    *v = more;
+    *have = n;
+    return true;
+}
+
+static bool grow_procs(struct bj_nvml_reader *r, unsigned n)
+{
+    void *v = r->procs;
+    bool grown = grow(&v, &r->nprocs, n, sizeof(*r->procs));
+    r->procs = v;
+    return grown;
+}
+
+static bool grow_uses(struct bj_nvml_reader *r, unsigned n)
+{
+    void *v = r->uses;
+    bool grown = grow(&v, &r->nuses, n, sizeof(*r->uses));
+    r->uses = v;
+    return grown;
+}
+
+/* The place of the instance that a process runs on, or of the device.  An
+ * unknown number matches any instance. */
+static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
+                         uint32_t ci)
+{
+    uint32_t parent = (uint32_t)(v->gpu - v->set->v);
+    for (uint32_t i = parent + 1; v->gpu->split && i < v->set->n; i++) {
+        const struct bj_gpu *g = &v->set->v[i];
+        if (g->parent == (int)parent && g->gi == gi &&
+            (g->ci == ci || ci == UINT32_MAX || g->ci == UINT32_MAX))
+            return i;
+    }
+    return parent;
+}
+
+/* Add a process, which may be in two lists. */
+static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p,
+                bool mps)
+{
+    uint32_t at = place_of(v, p->gpu_instance, p->compute_instance);
+    for (size_t i = 0; i < v->set->nprocs; i++)
+        if (v->set->proc[i].gpu == at && v->set->proc[i].pid == p->pid) {
+            v->set->proc[i].mps |= mps;
+            return;
+        }
+    struct bj_gpu_proc *n = bj_gpu_add_proc(v->set, at, p->pid);
+    if (!n)
+        return;
+    n->memory_bytes = p->used_memory; /* -1, unknown, equals BJ_ABSENT */
+    n->mps = mps;
+    v->set->v[at].use.processes++;
+}
+
+/* Read a list of processes, again up to two times, since it may grow between
+ * two calls. */
+static bool list(struct bj_nvml_visit *v,
+                 int (*call)(struct bj_nvml_device *, unsigned *,
+                             struct bj_nvml_process *),
+                 const char *what)
+{
+    struct bj_nvml_reader *r = v->r;
+    int code = BJ_NVML_TOO_SMALL;
+    unsigned n = 0, want = ROOM;
+    for (int i = 0; code == BJ_NVML_TOO_SMALL && i < 3; i++) {
+        if (!grow_procs(r, want))
+            break;
+        n = r->nprocs;
+        code = call(v->dev->handle, &n, r->procs);
+        want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
+    }
+    if (!nvml_succeeded(v, code, what))
+        return false;
+    for (unsigned i = 0; i < n && i < r->nprocs; i++)
+        add(v, &r->procs[i], call == r->nv.mps);
+    return true;
+}
+
+/* The device reports processes: set those of its instances to 0 first. */
+static void begin(struct bj_nvml_visit *v, uint64_t n)
+{
+    int parent = (int)(v->gpu - v->set->v);
+    v->gpu->use.processes = n;
+    for (size_t i = 0; i < v->set->n; i++)
+        if (v->set->v[i].parent == parent)
+            v->set->v[i].use.processes = n;
+}
+
+/* The samples after this one count.  A process without samples was idle, unless
+ * the time is too short for one: then those of the time before count again. */
+static unsigned long long seen_until(const struct bj_nvml_dev *d)
+{
+    return bj_clock_boot_usec() < d->seen_at_usec + SAMPLE_USEC
+               ? d->seen_before_usec
+               : d->seen_usec;
+}
+
+/* Set the use of each process to the mean of its samples after that one.  Use
+ * by clients of an MPS server is in the samples of the server. */
+static void take_uses(struct bj_nvml_visit *v, unsigned n,
+                      unsigned long long seen)
+{
+    struct bj_nvml_process_use *use = v->r->uses;
+    unsigned long long newest = seen;
+    uint32_t at = (uint32_t)(v->gpu - v->set->v);
+    for (unsigned k = 0; k < n; k++)
+        if (use[k].stamp_usec > newest)
+            newest = use[k].stamp_usec;
+    bool idle = newest == seen;
+    for (size_t i = 0; i < v->set->nprocs; i++) {
+        struct bj_gpu_proc *p = &v->set->proc[i];
+        uint64_t sum = 0, count = 0;
+        for (unsigned k = 0; p->gpu == at && k < n; k++)
+            if (use[k].pid == p->pid && use[k].sm <= 100 &&
+                use[k].stamp_usec > seen) {
+                sum += use[k].sm;
+                count++;
+            }
+        if (p->gpu == at && count > 0)
+            p->sm_ppm = sum * PPM_PERCENT / count;
+        else if (p->gpu == at && (!p->mps || idle))
+            p->sm_ppm = 0;
+    }
+    if (seen != v->dev->seen_usec)
+        return;
+    v->dev->seen_before_usec = seen;
+    v->dev->seen_usec = newest;
+    v->dev->seen_at_usec = bj_clock_boot_usec();
+}
+
+static void uses(struct bj_nvml_visit *v)
+{
+    struct bj_nvml_reader *r = v->r;
+    int code = BJ_NVML_TOO_SMALL;
+    unsigned n = 0, want = 4 * ROOM;
+    const unsigned long long seen = seen_until(v->dev);
+    for (int i = 0; code == BJ_NVML_TOO_SMALL && i < 3; i++) {
+        if (!grow_uses(r, want))
+            return;
+        n = r->nuses;
+        code = r->nv.process_use(v->dev->handle, r->uses, &n, seen);
+        want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
+    }
+    /* It returns "not found" when no process was active. */
+    if (code == BJ_NVML_NOT_FOUND)
+        take_uses(v, 0, seen);
+    else if (nvml_succeeded(v, code, "process utilization"))
+        take_uses(v, n < r->nuses ? n : r->nuses, seen);
+}
+
+/* Processes of the device and its instances, for the GPUs in the set. */
+static void nvml_processes(struct bj_nvml_visit *v)
+{
+    const struct bj_nvml *nv = &v->r->nv;
+    if (v->lost || !nv->compute)
+        return;
+    begin(v, 0);
+    if (!list(v, nv->compute, "compute processes")) {
+        begin(v, BJ_ABSENT);
+        return;
+    }
+    if (nv->mps && !v->lost)
+        list(v, nv->mps, "MPS processes");
+    if (nv->graphics && !v->lost)
+        list(v, nv->graphics, "graphics processes");
+    if (nv->process_use && !v->gpu->split && !v->lost)
+        uses(v);
+}
+
+/* --- all devices ----------------------------------------------------------*/
 
 enum { SECOND = 1000000, REOPEN_USEC = 60 * SECOND };
 
@@ -24,8 +775,8 @@ static bool present(const struct bj_gpu_env *env)
 static void close_reader(void *m)
 {
     struct bj_nvml_reader *r = m;
-    bj_nvml_gpm_prune(r, true);
-    bj_nvml_events_close(r);
+    nvml_gpm_prune(r, true);
+    nvml_events_close(r);
     bj_nvml_close(&r->nv);
     free(r->procs);
     free(r->uses);
@@ -117,7 +868,7 @@ static int open_reader(const struct bj_gpu_env *env, void **ret,
             r->dev[i].handle = NULL;
     if (!r->nv.driver || r->nv.driver(r->driver, BJ_GPU_TEXT) != BJ_NVML_OK)
         r->driver[0] = '\0';
-    bj_nvml_events_open(r, env->xids);
+    nvml_events_open(r, env->xids);
     r->opened_usec = bj_clock_boot_usec();
     *ret = r;
     return 0;
@@ -150,12 +901,12 @@ static void read_instance(struct bj_nvml_visit *v, struct bj_nvml_device *mig)
         g->ci = id;
     v->gpu = g;
     if (nv->attributes &&
-        bj_nvml_succeeded(v, nv->attributes(mig, &a), "attributes")) {
+        nvml_succeeded(v, nv->attributes(mig, &a), "attributes")) {
         g->use.multiprocessors = a.sms;
         g->use.slices = a.gpu_slices;
     }
-    bj_nvml_memory_values(v, mig);
-    bj_nvml_profile(v);
+    nvml_memory_values(v, mig);
+    nvml_profile(v);
     v->gpu = device;
 }
 
@@ -164,8 +915,8 @@ static void read_instances(struct bj_nvml_visit *v)
     const struct bj_nvml *nv = &v->r->nv;
     unsigned mode = 0, pending = 0, max = 0;
     if (!nv->mig_mode || !nv->mig_by_index ||
-        !bj_nvml_succeeded(v, nv->mig_mode(v->dev->handle, &mode, &pending),
-                           "MIG mode") ||
+        !nvml_succeeded(v, nv->mig_mode(v->dev->handle, &mode, &pending),
+                        "MIG mode") ||
         mode != 1)
         return;
     v->gpu->split = true;
@@ -174,7 +925,7 @@ static void read_instances(struct bj_nvml_visit *v)
     for (unsigned i = 0; i < max && !v->lost; i++) {
         struct bj_nvml_device *mig = NULL;
         int code = nv->mig_by_index(v->dev->handle, i, &mig);
-        if (bj_nvml_succeeded(v, code, "MIG instance") && mig)
+        if (nvml_succeeded(v, code, "MIG instance") && mig)
             read_instance(v, mig);
     }
 }
@@ -205,9 +956,9 @@ static int read_device(struct bj_nvml_reader *r, unsigned i,
     struct bj_nvml_visit v = {
         .r = r, .dev = dev, .set = out, .gpu = g, .err = err};
     read_instances(&v);
-    bj_nvml_device_values(&v);
-    bj_nvml_profile(&v);
-    bj_nvml_processes(&v);
+    nvml_device_values(&v);
+    nvml_profile(&v);
+    nvml_processes(&v);
     return v.worst;
 }
 
@@ -229,7 +980,7 @@ static int read_all(void *m, struct bj_gpu_set *out, struct bj_err *err)
     int code = r->nv.count(&n);
     if (code != BJ_NVML_OK || (n != r->n && n <= BJ_NVML_DEVICES))
         return -ENODEV;
-    bj_nvml_events_take(r);
+    nvml_events_take(r);
     r->reading++;
     memcpy(out->driver, r->driver, sizeof(out->driver));
     for (unsigned i = 0; i < r->n; i++) {
@@ -237,7 +988,7 @@ static int read_all(void *m, struct bj_gpu_set *out, struct bj_err *err)
         again |= stale(r, f);
         worst = f < 0 ? f : worst;
     }
-    bj_nvml_gpm_prune(r, false);
+    nvml_gpm_prune(r, false);
     return again ? -ENODEV : worst;
 }
 

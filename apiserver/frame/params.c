@@ -79,7 +79,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                        "Order by this field, which has numbers or times; the "
                        "cursor is then a number of rows. Of usage: core_hours, "
                        "gpu_hours, energy_kwh, cpu_unused_hours or "
-                       "gpu_unused_hours."},
+                       "gpu_unused_hours. Of findings: cost (the most severe, "
+                       "then the most expensive first) or start."},
     [BJ_PARAM_PAPER] = {"paper", BJ_PARAM_TEXT,
                         "Paper of a PDF: a4 (the default) or letter."},
     [BJ_PARAM_WIDTH] = {"width", BJ_PARAM_UINT,

@@ -4,6 +4,10 @@
 #include "apiserver/pages/page_person.h"
 #include "apiserver/v1/findings.h"
 #include "base/local.h"
+#include "base/stamp.h"
+#include "base/tz.h"
+
+#include <stdio.h>
 
 static const struct bj_page_column columns[] = {
     {"severity", "Severity", BJ_SHOW_STATE, false},
@@ -17,6 +21,9 @@ static const struct bj_page_column columns[] = {
     {NULL, NULL, 0, false},
 };
 
+static const struct bj_page_choice orders[] = {
+    {"", "most severe first"}, {"start", "newest first"}, {NULL, NULL}};
+
 static void put_form(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
@@ -29,6 +36,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
     bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
     bj_page_date(b, p, BJ_PARAM_FROM, "From");
     bj_page_date(b, p, BJ_PARAM_TO, "To");
+    bj_page_select(b, p, BJ_PARAM_SORT, "Order", orders);
     bj_local_html(b, "<button>{Show}</button></form>\n");
 }
 
@@ -36,16 +44,31 @@ static int put_list(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     struct bj_page_table table;
-    char next[BJ_FINDINGS_CURSOR];
+    struct bj_findings_end end;
+    const bool newest =
+        bj_slice_eq(bj_params_text(p, BJ_PARAM_SORT), BJ_SLICE("start"));
     bj_page_table_begin(&table, b, columns, "");
     int r = bj_findings_list(c, p, &(struct bj_output){.cells = &table.cells},
-                             next);
+                             &end);
     bj_page_table_end(&table, "No findings in this time.");
-    if (!*next)
+    if (end.partial) {
+        struct bj_civil day;
+        char text[16];
+        bj_civil_from_days(bj_tz_day(bj_tz_used(), end.at), &day);
+        snprintf(text, sizeof(text), "%04d-%02u-%02u", day.year, day.month,
+                 day.day);
+        bj_local_html(b,
+                      "<p>{There are too many findings to sort: only those of "
+                      "jobs since %s are listed.}</p>\n",
+                      text);
+    }
+    if (!*end.next)
         return r;
     bj_buf_str(b, "<p><a rel=\"next\" href=\"findings?");
     bj_page_args(b, c, BJ_BIT(BJ_PARAM_CURSOR));
-    bj_local_html(b, "cursor=%s\">{Older findings}</a></p>\n", next);
+    bj_buf_printf(
+        b, "cursor=%s\">%s</a></p>\n", end.next,
+        bj_local_escaped(newest ? "Older findings" : "More findings"));
     return r;
 }
 
@@ -58,6 +81,11 @@ static int on_findings(struct bj_call *c)
     bj_page_times(c, &p);
     bj_page_open(c, bj_local("Findings"), "");
     put_form(c, &p);
+    if (!p.given[BJ_PARAM_SORT])
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
+                          BJ_SLICE("cost"));
+    if (r != 0)
+        return r;
     if (!p.given[BJ_PARAM_CURSOR] && !p.given[BJ_PARAM_FINDING]) {
         bj_local_html(&c->reply->body, "<h2>{By rule}</h2>\n");
         r = bj_page_finding_counts(c, &p, "");

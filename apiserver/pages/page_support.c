@@ -40,7 +40,7 @@ static int put_running(struct bj_call *c, const struct bj_params *filters)
 {
     struct bj_params p = *filters;
     struct bj_page_table table;
-    char next[BJ_FINDINGS_CURSOR];
+    struct bj_findings_end end = {.partial = false};
     struct bj_buf *b = &c->reply->body;
     p.given[BJ_PARAM_RUNNING] = p.given[BJ_PARAM_FROM] = true;
     p.given[BJ_PARAM_LIMIT] = true;
@@ -49,10 +49,13 @@ static int put_running(struct bj_call *c, const struct bj_params *filters)
     p.number[BJ_PARAM_LIMIT] = FINDINGS;
     bj_local_html(b, "<h2>{Running jobs with findings}</h2>\n");
     bj_page_table_begin(&table, b, running_columns, "");
-    int r = bj_findings_list(c, &p, &(struct bj_output){.cells = &table.cells},
-                             next);
+    int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
+                          BJ_SLICE("cost"));
+    if (r == 0)
+        r = bj_findings_list(c, &p, &(struct bj_output){.cells = &table.cells},
+                             &end);
     bj_page_table_end(&table, "No rule finds anything in running jobs.");
-    if (*next)
+    if (r == 0 && *end.next)
         bj_local_html(b, "<p>{There are more; choose a partition.}</p>\n");
     return r;
 }

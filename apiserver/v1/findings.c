@@ -4,9 +4,11 @@
 #include "apiserver/frame/state.h"
 #include "apiserver/v1/jobs.h"
 #include "apiserver/v1/table.h"
+#include "statsdb/job/wasted.h"
 #include "statsdb/tables/fragment.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     WEEK = 7 * 86400,
@@ -14,6 +16,7 @@ enum {
     /* Maximum number of findings that are read and sorted; if there are more,
        jobs are walked newest first, because many of them have findings. */
     FEW = 50000,
+    PAGE_MAX = 500,     /* rows of a page that is sorted by cost */
     UNTIL_COUNTED = 300 /* in thousandths of the request's time */
 };
 
@@ -23,6 +26,8 @@ struct span {
     int64_t at, id; /* job at which the page begins ... */
     uint64_t shown; /* ... and number of its findings on the previous page */
     bool continued;
+    bool by_cost;   /* sort=cost: */
+    uint64_t first; /* number of rows on the pages before */
 };
 
 /* Parse "AT.ID.SHOWN", the form of meta.next. */
@@ -40,6 +45,18 @@ static bool read_cursor(struct bj_slice s, struct span *ret)
     return true;
 }
 
+static int read_order(struct bj_call *c, const struct bj_params *p,
+                      struct span *ret)
+{
+    const struct bj_slice sort = bj_params_text(p, BJ_PARAM_SORT);
+    ret->by_cost = bj_slice_eq(sort, BJ_SLICE("cost"));
+    return ret->by_cost || !p->given[BJ_PARAM_SORT] ||
+                   bj_slice_eq(sort, BJ_SLICE("start"))
+               ? 0
+               : bj_call_refuse(c, 400,
+                                "The parameter sort must be cost or start.");
+}
+
 static int read_span(struct bj_call *c, const struct bj_params *p,
                      struct span *ret)
 {
@@ -51,7 +68,10 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
                                           : LIMIT_DEFAULT;
     if (ret->limit > c->worker->conf->max_rows)
         ret->limit = c->worker->conf->max_rows;
-    if (cursor.n > 0 && !read_cursor(cursor, ret))
+    if (ret->by_cost && ret->limit > PAGE_MAX)
+        ret->limit = PAGE_MAX;
+    if (cursor.n > 0 && !(ret->by_cost ? bj_slice_u64(cursor, &ret->first) == 0
+                                       : read_cursor(cursor, ret)))
         return bj_call_refuse(
             c, 400, "The parameter cursor must be a value of meta.next.");
     return ret->from > ret->to
@@ -152,8 +172,10 @@ static int are_few(struct bj_call *c, const struct bj_params *p,
 /* There are few findings on running jobs. */
 #define OPEN                                                                   \
     " FROM (SELECT DISTINCT job FROM running_finding) AS o CROSS JOIN"         \
-    " job_finding AS f CROSS JOIN job AS j CROSS JOIN finding_rule AS r WHERE" \
-    " f.job = o.job AND j.id = f.job AND r.id = f.rule AND "
+    " job_finding AS f CROSS JOIN job AS j CROSS JOIN finding_rule AS r"
+
+/* Other tables of the columns of jobs: BJ_JOB_FROM, BJ_JOB_FROM_USE. */
+#define OF_JOBS " LEFT JOIN job_more AS m ON m.job = j.id" BJ_JOB_FROM_USE
 
 /* Walk jobs in order, except for rare findings in an admin's query: then walk
  * job_finding. */
@@ -174,11 +196,14 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
         r = are_few(c, p, &months, &few);
     bj_query_sql(q, running ? OPEN
                     : few   ? " FROM job_finding AS f CROSS JOIN job AS j CROSS"
-                              " JOIN finding_rule AS r WHERE j.id = f.job AND"
-                              " r.id = f.rule AND "
+                              " JOIN finding_rule AS r"
                             : " FROM job AS j CROSS JOIN job_finding AS f CROSS"
-                              " JOIN finding_rule AS r WHERE f.job = j.id AND"
-                              " r.id = f.rule AND ");
+                              " JOIN finding_rule AS r");
+    bj_query_sql(q, s->by_cost ? OF_JOBS : "");
+    bj_query_sql(q, running ? " WHERE f.job = o.job AND j.id = f.job"
+                    : few   ? " WHERE j.id = f.job"
+                            : " WHERE f.job = j.id");
+    bj_query_sql(q, " AND r.id = f.rule AND ");
     if (r == 0)
         r = add_rules(q, c, p, "1 = 1");
     if (r == 0)
@@ -206,8 +231,124 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
     }
     bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC, r.severity = 'critical'"
                     " DESC, r.severity = 'warning' DESC, r.name LIMIT ");
-    bj_query_int(q, (int64_t)(s->limit + s->shown) + 1);
+    bj_query_int(q, s->by_cost ? FEW + 1 : (int64_t)(s->limit + s->shown) + 1);
     return 0;
+}
+
+/* --- the order by cost ------------------------------------------------------
+ */
+
+struct item {
+    int64_t severity, cost, at, job, rule;
+};
+
+struct items {
+    struct item *item;
+    size_t n, room;
+    struct bj_prices prices;
+    struct bj_picked k;
+    unsigned place[BJ_WASTED_COLUMNS]; /* in k */
+};
+
+static int pick(struct bj_call *c, struct items *all)
+{
+    struct bj_params only = {.values = 0};
+    int r = bj_prices_read(bj_reader_db(c->reader), &all->prices, &c->err);
+    for (unsigned i = 0; r == 0 && i < BJ_WASTED_COLUMNS; i++)
+        r = bj_params_put(c, &only, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          bj_slice_str(bj_wasted_columns[i]));
+    if (r == 0)
+        r = bj_jobs_pick(c, &only, false, &all->k);
+    for (unsigned i = 0; r == 0 && i < BJ_WASTED_COLUMNS; i++)
+        while (strcmp(all->k.key[all->place[i]], bj_wasted_columns[i]) != 0)
+            all->place[i]++;
+    return r;
+}
+
+static void select_items(const struct items *all, struct bj_query *q)
+{
+    bj_jobs_select_values(q, &all->k);
+    bj_query_sql(q, ", f.rule, CASE r.severity WHEN 'critical' THEN 2 WHEN"
+                    " 'warning' THEN 1 ELSE 0 END, CASE WHEN f.value BETWEEN 0"
+                    " AND 1e15 THEN CAST(f.value AS INTEGER) END, r.condition");
+}
+
+static int add(struct bj_call *c, struct items *all, struct bj_st *st)
+{
+    const int behind = 2 + (int)all->k.values;
+    int64_t number[BJ_JOB_COLUMNS], of[BJ_WASTED_COLUMNS];
+    if (all->n == all->room) {
+        const size_t room = all->room ? 2 * all->room : 64;
+        struct item *more = reallocarray(all->item, room, sizeof(*more));
+        if (!more)
+            return bj_err_set(&c->err, -ENOMEM, "sort");
+        all->item = more;
+        all->room = room;
+    }
+    bj_jobs_numbers(&all->k, st, number);
+    for (unsigned i = 0; i < BJ_WASTED_COLUMNS; i++)
+        of[i] = number[all->place[i]];
+    all->item[all->n++] = (struct item){
+        bj_st_get_i64(st, behind + 1),
+        bj_wasted_cost(&all->prices, of, bj_st_get_text(st, behind + 3),
+                       bj_st_get_i64(st, behind + 2)),
+        bj_st_get_i64(st, 0), bj_st_get_i64(st, 1), bj_st_get_i64(st, behind)};
+    return 0;
+}
+
+/* Unknown costs are the smallest.  Findings without cost, and those that cost
+ * the same: the newest jobs first, and of each in the order of the rules. */
+static int compare(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    const int64_t order[][2] = {{y->severity, x->severity},
+                                {y->cost, x->cost},
+                                {y->at, x->at},
+                                {y->job, x->job},
+                                {x->rule, y->rule}};
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        if (order[i][0] != order[i][1])
+            return order[i][0] < order[i][1] ? -1 : 1;
+    return 0;
+}
+
+/* Read and sort the findings of a query that begins with select_items. */
+static int read_items(struct bj_call *c, struct bj_query *q, struct items *all)
+{
+    struct bj_st *st = NULL;
+    int r = bj_query_open(q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
+        r = add(c, all, st);
+    if (r == 0 && all->n > 0 && all->n <= FEW)
+        qsort(all->item, all->n, sizeof(*all->item), compare);
+    return r;
+}
+
+int bj_findings_order(struct bj_call *c, int64_t job, struct bj_query *q)
+{
+    struct items all = {.n = 0};
+    struct bj_query of = {0};
+    int r = pick(c, &all);
+    select_items(&all, &of);
+    bj_query_sql(&of, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
+                      " finding_rule AS r" OF_JOBS " WHERE f.job = j.id AND"
+                      " r.id = f.rule AND j.id = ");
+    bj_query_int(&of, job);
+    bj_query_sql(&of, " LIMIT ");
+    bj_query_int(&of, PAGE_MAX);
+    if (r == 0)
+        r = read_items(c, &of, &all);
+    bj_query_sql(q, " ORDER BY CASE f.rule WHEN -1 THEN -1");
+    for (size_t i = 0; i < all.n; i++) {
+        bj_query_sql(q, " WHEN ");
+        bj_query_int(q, all.item[i].rule);
+        bj_query_sql(q, " THEN ");
+        bj_query_int(q, (int64_t)i);
+    }
+    bj_query_sql(q, " END");
+    bj_query_free(&of);
+    free(all.item);
+    return r;
 }
 
 /* --- the list --------------------------------------------------------------
@@ -216,7 +357,7 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
 /* Write rows, and the cursor if there are more. */
 static int write_rows(struct bj_call *c, struct bj_query *q,
                       const struct span *s, const struct bj_output *out,
-                      char next[BJ_FINDINGS_CURSOR])
+                      struct bj_findings_end *end)
 {
     const char *key[BJ_API_COLUMNS];
     const unsigned n = bj_table_keys(finding_columns, key);
@@ -240,7 +381,7 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
         }
         if (rows.n == s->limit) {
             if (s->limit > 0)
-                snprintf(next, BJ_FINDINGS_CURSOR, "%lld.%lld.%llu",
+                snprintf(end->next, sizeof(end->next), "%lld.%lld.%llu",
                          (long long)at, (long long)id,
                          (unsigned long long)shown);
             break;
@@ -252,18 +393,89 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
     return r < 0 ? r : 0;
 }
 
+/* Write the rows of these findings, in this order. */
+static int write_items(struct bj_call *c, const struct item *item, size_t n,
+                       const struct bj_output *out)
+{
+    char name[PAGE_MAX][48];
+    struct bj_query q = {0};
+    bool cut;
+    bj_query_sql(&q, "SELECT ");
+    bj_table_select(&q, finding_columns);
+    bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
+                     " finding_rule AS r WHERE f.job = j.id AND r.id = f.rule"
+                     " AND j.id IN (NULL");
+    for (size_t i = 0; i < n; i++) {
+        bj_query_sql(&q, ",");
+        bj_query_int(&q, item[i].job);
+        snprintf(name[i], sizeof(name[i]), "%lld.%lld", (long long)item[i].job,
+                 (long long)item[i].rule);
+    }
+    bj_query_sql(&q, ") AND f.job || '.' || f.rule IN (NULL");
+    for (size_t i = 0; i < n; i++) {
+        bj_query_sql(&q, ",");
+        bj_query_text(&q, bj_slice_str(name[i]));
+    }
+    bj_query_sql(&q, ") ORDER BY CASE f.job || '.' || f.rule WHEN '' THEN -1");
+    for (size_t i = 0; i < n; i++) {
+        bj_query_sql(&q, " WHEN ");
+        bj_query_text(&q, bj_slice_str(name[i]));
+        bj_query_sql(&q, " THEN ");
+        bj_query_int(&q, (int64_t)i);
+    }
+    bj_query_sql(&q, " END");
+    int r = bj_table_rows(c, &q, finding_columns, out, n, &cut);
+    bj_query_free(&q);
+    return r;
+}
+
+/* If there are too many findings, only the newest are sorted. */
+static int list_by_cost(struct bj_call *c, struct bj_query *q,
+                        const struct bj_params *p, struct span *s,
+                        const struct bj_output *out,
+                        struct bj_findings_end *end)
+{
+    struct items all = {.n = 0};
+    int r = pick(c, &all);
+    select_items(&all, q);
+    if (r == 0)
+        r = make_findings(c, q, p, s);
+    if (r == 0)
+        r = read_items(c, q, &all);
+    if (r == 0 && all.n > FEW) {
+        end->partial = true;
+        end->at = all.item[--all.n - 1].at;
+        qsort(all.item, all.n, sizeof(*all.item), compare);
+    }
+    if (r == 0) {
+        const size_t first = s->first < all.n ? (size_t)s->first : all.n;
+        const size_t n =
+            all.n - first < s->limit ? all.n - first : (size_t)s->limit;
+        r = write_items(c, all.item + first, n, out);
+        if (s->limit > 0 && first + n < all.n)
+            snprintf(end->next, sizeof(end->next), "%zu", first + n);
+    }
+    free(all.item);
+    return r;
+}
+
 int bj_findings_list(struct bj_call *c, const struct bj_params *p,
-                     const struct bj_output *out, char next[BJ_FINDINGS_CURSOR])
+                     const struct bj_output *out, struct bj_findings_end *ret)
 {
     struct span s = {.at = -1, .id = -1};
     struct bj_query q = {0};
-    *next = '\0';
-    bj_query_sql(&q, "SELECT ");
-    bj_table_select(&q, finding_columns);
-    bj_query_sql(&q, ", j.at, j.id");
-    int r = make_findings(c, &q, p, &s);
-    if (r == 0)
-        r = write_rows(c, &q, &s, out, next);
+    *ret = (struct bj_findings_end){.partial = false};
+    int r = read_order(c, p, &s);
+    if (r == 0 && s.by_cost) {
+        r = list_by_cost(c, &q, p, &s, out, ret);
+    } else if (r == 0) {
+        bj_query_sql(&q, "SELECT ");
+        bj_table_select(&q, finding_columns);
+        bj_query_sql(&q, ", j.at, j.id");
+        r = make_findings(c, &q, p, &s);
+        if (r == 0)
+            r = write_rows(c, &q, &s, out, ret);
+    }
     bj_query_free(&q);
     return r == -EINTR
                ? bj_call_refuse(
@@ -276,26 +488,30 @@ int bj_findings_list(struct bj_call *c, const struct bj_params *p,
 static int on_findings(struct bj_call *c)
 {
     struct bj_params p;
+    struct bj_findings_end end = {.partial = false};
     struct bj_buf found = {0};
     const bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
     const struct bj_output out = {
         .to = &found, .shape = csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS};
-    char more[BJ_FINDINGS_CURSOR + 64];
+    char more[sizeof(end.next) + 80];
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r == 0)
-        r = bj_findings_list(c, &p, &out, c->next);
+        r = bj_findings_list(c, &p, &out, &end);
     if (r == 0 && csv)
         c->reply->type = "text/csv; charset=utf-8";
     else if (r == 0)
         bj_call_open(c);
     if (r == 0)
         bj_buf_put(&c->reply->body, found.p, found.len);
-    snprintf(more, sizeof(more), ",\"meta\":{\"cut\":%s,\"next\":%s%s%s}",
-             *c->next ? "true" : "false", *c->next ? "\"" : "",
-             *c->next ? c->next : "null", *c->next ? "\"" : "");
+    snprintf(c->next, sizeof(c->next), "%s", end.next);
+    snprintf(more, sizeof(more),
+             ",\"meta\":{\"cut\":%s,\"next\":%s%s%s,\"partial\":%s}",
+             *end.next ? "true" : "false", *end.next ? "\"" : "",
+             *end.next ? end.next : "null", *end.next ? "\"" : "",
+             end.partial ? "true" : "false");
     if (r == 0 && !csv)
         bj_call_close(c, more);
-    if (r == 0 && csv && *c->next) {
+    if (r == 0 && csv && *end.next) {
         bj_call_header(c, "X-Cut", "true");
         bj_call_header(c, "X-Next-Cursor", c->next);
     }
@@ -309,7 +525,7 @@ const struct bj_endpoint bj_endpoints_findings[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_findings,
-     .help = "Findings of ended jobs, newest first.",
+     .help = "Findings of jobs: the newest jobs first, or sort=cost.",
      .params = BJ_FINDINGS_MASK,
      .columns = finding_columns},
     {.path = NULL},

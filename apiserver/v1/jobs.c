@@ -73,13 +73,18 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
     return 0;
 }
 
-void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
+void bj_jobs_select_values(struct bj_query *q, const struct bj_picked *k)
 {
     bj_query_sql(q, "SELECT j.at, j.id");
     for (unsigned i = 0; i < k->values; i++) {
         bj_query_sql(q, ", ");
         bj_query_sql(q, k->sql[i]);
     }
+}
+
+void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
+{
+    bj_jobs_select_values(q, k);
     bj_query_sql(q, " FROM " BJ_JOB_FROM);
     if (q->months)
         bj_job_ranges_put(q->months, "m.job", &q->b.sql);
@@ -122,13 +127,15 @@ static int put_cell(const struct bj_picked *k, unsigned i,
     return r;
 }
 
-int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st)
+void bj_jobs_numbers(const struct bj_picked *k, struct bj_st *st,
+                     int64_t ret[BJ_JOB_COLUMNS])
 {
-    const struct bj_job_column *column = &bj_job_columns[k->at[0]];
     struct bj_value values[BJ_PICKED_VALUES];
-    const struct bj_job_raw raw = {.row = values, .at = k->value[0]};
     bj_st_get(st, FIRST, k->values, values);
-    return bj_job_number(column, &raw);
+    for (unsigned i = 0; i < k->n; i++)
+        ret[i] = bj_job_number(
+            &bj_job_columns[k->at[i]],
+            &(struct bj_job_raw){.row = values, .at = k->value[i]});
 }
 
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,

@@ -33,8 +33,13 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
                 struct bj_rows *rows);
 
-/* Return the number in the only column of such a row, or BJ_SQL_NULL. */
-int64_t bj_jobs_number(const struct bj_picked *k, struct bj_st *st);
+/* Begin "SELECT j.at, j.id, VALUES"; they need BJ_JOB_FROM BJ_JOB_FROM_USE. */
+void bj_jobs_select_values(struct bj_query *q, const struct bj_picked *k);
+
+/* Return the numbers of the columns of such a row, which are not texts, or
+ * BJ_SQL_NULL. */
+void bj_jobs_numbers(const struct bj_picked *k, struct bj_st *st,
+                     int64_t ret[BJ_JOB_COLUMNS]);
 
 /* Parameters of a list of jobs. */
 enum {

@@ -1,7 +1,6 @@
 #include "apiserver/v1/table.h"
 
 #include "apiserver/frame/state.h"
-#include "apiserver/job/visible_job.h"
 #include "base/digits.h"
 #include "statsdb/tables/best.h"
 
@@ -142,35 +141,5 @@ int bj_table_reply(struct bj_call *c, struct bj_query *q,
     if (r == 0 && !csv)
         bj_call_close(c, cut ? ",\"meta\":{\"cut\":true}"
                              : ",\"meta\":{\"cut\":false}");
-    return r;
-}
-
-static int of_job(struct bj_call *c, const struct bj_api_column *columns,
-                  const char *from, const char *behind, struct bj_query *q)
-{
-    struct bj_arena arena = {0};
-    struct bj_params p;
-    struct bj_visible_job f;
-    int r = bj_params_read(c, c->endpoint->params, &p);
-    if (r == 0)
-        r = bj_visible_job_find(c, &p, c->tail, &arena, &f);
-    if (r == 0) {
-        bj_query_sql(q, "SELECT ");
-        bj_table_select(q, columns);
-        bj_query_sql(q, from);
-        bj_query_int(q, f.job);
-        bj_query_sql(q, behind);
-        r = bj_table_reply(c, q, columns, c->worker->conf->max_rows);
-    }
-    bj_arena_free(&arena);
-    return r;
-}
-
-int bj_table_of_job(struct bj_call *c, const struct bj_api_column *columns,
-                    const char *from, const char *behind)
-{
-    struct bj_query q = {0};
-    int r = of_job(c, columns, from, behind, &q);
-    bj_query_free(&q);
     return r;
 }

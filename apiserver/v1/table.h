@@ -33,10 +33,4 @@ int bj_table_rows(struct bj_call *c, struct bj_query *q,
 int bj_table_reply(struct bj_call *c, struct bj_query *q,
                    const struct bj_api_column *columns, uint64_t max);
 
-/* Respond with such rows for the job in the call's tail.  The query consists of
- * the columns, the text from FROM up to the number of the job, that number as a
- * bound value, and the rest. 0, a refusal, or an error of the store. */
-int bj_table_of_job(struct bj_call *c, const struct bj_api_column *columns,
-                    const char *from, const char *behind);
-
 #endif

@@ -76,8 +76,9 @@ static int read_items(struct bj_call *c, struct bj_jobs_query *l,
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        struct item v = {bj_jobs_number(k, st), bj_st_get_i64(st, 0),
-                         bj_st_get_i64(st, 1)};
+        int64_t number[BJ_JOB_COLUMNS];
+        bj_jobs_numbers(k, st, number);
+        struct item v = {number[0], bj_st_get_i64(st, 0), bj_st_get_i64(st, 1)};
         r = 0;
         l->end.partial =
             all->n == SORTED_MAX || bj_reader_late(c->reader, &row);

@@ -2,6 +2,8 @@
  * findings. */
 #include "apiserver/frame/state.h"
 #include "apiserver/job/report.h"
+#include "apiserver/job/visible_job.h"
+#include "apiserver/v1/findings.h"
 #include "apiserver/v1/parts.h"
 #include "apiserver/v1/table.h"
 #include "statsdb/tables/fragment.h"
@@ -110,10 +112,12 @@ static const struct bj_api_column finding_columns[] = {
     {.key = NULL},
 };
 
-/* The SQL of each part, before and after the number of the job. */
+/* The SQL of each part, before and after the number of the job; order appends
+ * the rest where that depends on the job. */
 static const struct {
     const struct bj_api_column *columns;
     const char *from, *behind;
+    int (*order)(struct bj_call *c, int64_t job, struct bj_query *q);
 } parts[] = {
     [BJ_PART_STEPS] = {step_columns,
                        " FROM job AS b JOIN step AS s ON s.job = b.id"
@@ -144,14 +148,37 @@ static const struct {
     [BJ_PART_FINDINGS] = {finding_columns,
                           " FROM job_finding AS f JOIN finding_rule AS r ON"
                           " r.id = f.rule WHERE f.job = ",
-                          " ORDER BY r.severity = 'critical' DESC,"
-                          " r.severity = 'warning' DESC, r.name"},
+                          "", bj_findings_order},
 };
+
+static int select_part(struct bj_call *c, enum bj_part which, int64_t job,
+                       struct bj_query *q)
+{
+    bj_query_sql(q, "SELECT ");
+    bj_table_select(q, parts[which].columns);
+    bj_query_sql(q, parts[which].from);
+    bj_query_int(q, job);
+    bj_query_sql(q, parts[which].behind);
+    return parts[which].order ? parts[which].order(c, job, q) : 0;
+}
 
 static int on_part(struct bj_call *c, enum bj_part which)
 {
-    return bj_table_of_job(c, parts[which].columns, parts[which].from,
-                           parts[which].behind);
+    struct bj_arena arena = {0};
+    struct bj_query q = {0};
+    struct bj_params p;
+    struct bj_visible_job f;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r == 0)
+        r = bj_visible_job_find(c, &p, c->tail, &arena, &f);
+    if (r == 0)
+        r = select_part(c, which, f.job, &q);
+    if (r == 0)
+        r = bj_table_reply(c, &q, parts[which].columns,
+                           c->worker->conf->max_rows);
+    bj_query_free(&q);
+    bj_arena_free(&arena);
+    return r;
 }
 
 static int on_steps(struct bj_call *c)
@@ -182,12 +209,9 @@ int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
 {
     bool cut;
     struct bj_query q = {0};
-    bj_query_sql(&q, "SELECT ");
-    bj_table_select(&q, parts[which].columns);
-    bj_query_sql(&q, parts[which].from);
-    bj_query_int(&q, job);
-    bj_query_sql(&q, parts[which].behind);
-    int r = bj_table_rows(c, &q, parts[which].columns, out,
+    int r = select_part(c, which, job, &q);
+    if (r == 0)
+        r = bj_table_rows(c, &q, parts[which].columns, out,
                           c->worker->conf->max_rows, &cut);
     bj_query_free(&q);
     return r;

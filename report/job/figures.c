@@ -1,6 +1,6 @@
 #include "report/job/figures.h"
 
-#include "statsdb/derive/price.h"
+#include "statsdb/job/wasted.h"
 #include "statsdb/tables/best.h"
 
 enum { MICRO = 1000000 };
@@ -183,97 +183,23 @@ void bj_report_figures(struct bj_report *r)
 /* --- order of findings -----------------------------------------------------
  */
 
-enum waste {
-    WASTE_NONE,
-    WASTE_CPU,
-    WASTE_GPU,
-    WASTE_MEMORY,
-    WASTE_TIME,
-    WASTE_ALL
-};
-
-/* What a finding says was wasted, by the fact of its last condition. */
-static enum waste waste_of(struct bj_slice condition)
-{
-    static const struct {
-        const char *fact;
-        enum waste what;
-    } all[] = {{"gpus_unused", WASTE_GPU},
-               {"gpu_efficiency", WASTE_GPU},
-               {"gpu_deviation", WASTE_GPU},
-               {"gpu_idle", WASTE_GPU},
-               {"nodes_unused", WASTE_CPU},
-               {"node_deviation", WASTE_CPU},
-               {"cpus_busy", WASTE_CPU},
-               {"cpu_efficiency", WASTE_CPU},
-               {"cpu_evenness", WASTE_CPU},
-               {"core_min", WASTE_CPU},
-               {"mem_efficiency", WASTE_MEMORY},
-               {"idle_end", WASTE_TIME},
-               {"idle_start", WASTE_TIME},
-               {"out_of_memory", WASTE_ALL},
-               {"state", WASTE_ALL}};
-    struct bj_slice rest = condition, word, fact = {0};
-    for (bool first = true; bj_slice_word(&rest, &word); first = false)
-        if (first)
-            fact = word;
-        else if (bj_slice_eq(word, BJ_SLICE("and")))
-            bj_slice_word(&rest, &fact);
-        else if (bj_slice_eq(fact, BJ_SLICE("out_of_memory")) &&
-                 bj_slice_eq(word, BJ_SLICE("=")))
-            return WASTE_ALL;
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (bj_slice_eq(fact, bj_slice_str(all[i].fact)))
-            return all[i].what;
-    return WASTE_NONE;
-}
-
-/* Seconds of a figure that were not used; 0 if it is not known. */
-static int64_t unused_sec(const struct bj_report_figure *f)
-{
-    return f->allocated < 0 || f->used < 0 || f->used > f->allocated
-               ? 0
-               : (f->allocated - f->used) / MICRO;
-}
-
-static int64_t part_of(int64_t v, int64_t part, int64_t whole)
-{
-    return v > 0 && part > 0 && whole > 0
-               ? (int64_t)((double)v * (double)part / (double)whole)
-               : 0;
-}
-
-/* The cost of what a finding says was wasted, in millionths of the currency. */
 static int64_t wasted(const struct bj_report *r,
                       const struct bj_report_finding *f,
                       const struct bj_prices *prices)
 {
-    const int64_t elapsed = bj_report_number(r, BJ_REPORT_ELAPSED);
-    const int64_t bytes = bj_report_number(r, BJ_REPORT_MEMORY_ALLOCATED);
-    const int64_t ppm = bj_report_number(r, BJ_REPORT_MEMORY_EFFICIENCY);
-    const int64_t all = r->figure[BJ_FIGURE_COST].used;
-    struct bj_paid paid = {0, 0, 0, BJ_SQL_NULL};
-    switch (waste_of(f->condition)) {
-    case WASTE_CPU:
-        paid.cpu_sec = unused_sec(&r->figure[BJ_FIGURE_CPU]);
-        break;
-    case WASTE_GPU:
-        paid.gpu_sec = unused_sec(&r->figure[BJ_FIGURE_GPU]);
-        break;
-    case WASTE_MEMORY:
-        if (ppm >= 0 && ppm < MICRO)
-            paid.memory_mib_sec = part_of(bytes >> 20, elapsed, 1) / 1000 *
-                                  ((MICRO - ppm) / 1000);
-        break;
-    case WASTE_TIME:
-        return part_of(all, f->value, elapsed);
-    case WASTE_ALL:
-        return all > 0 ? all : 0;
-    default:
-        return 0;
-    }
-    const int64_t cost = bj_cost(prices, &paid);
-    return cost > 0 ? cost : 0;
+    static const enum bj_report_column columns[BJ_WASTED_COLUMNS] = {
+        [BJ_WASTED_ELAPSED] = BJ_REPORT_ELAPSED,
+        [BJ_WASTED_CPU_ALLOCATED] = BJ_REPORT_CPU_ALLOCATED,
+        [BJ_WASTED_CPU_USED] = BJ_REPORT_CPU_USED,
+        [BJ_WASTED_GPU_ALLOCATED] = BJ_REPORT_GPU_ALLOCATED,
+        [BJ_WASTED_GPU_EFFICIENCY] = BJ_REPORT_GPU_EFFICIENCY,
+        [BJ_WASTED_MEMORY_ALLOCATED] = BJ_REPORT_MEMORY_ALLOCATED,
+        [BJ_WASTED_MEMORY_EFFICIENCY] = BJ_REPORT_MEMORY_EFFICIENCY,
+        [BJ_WASTED_COST] = BJ_REPORT_COST};
+    int64_t number[BJ_WASTED_COLUMNS];
+    for (unsigned i = 0; i < BJ_WASTED_COLUMNS; i++)
+        number[i] = bj_report_number(r, columns[i]);
+    return bj_wasted_cost(prices, number, f->condition, f->value);
 }
 
 void bj_report_order(struct bj_report *r, const struct bj_prices *prices)

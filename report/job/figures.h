@@ -7,10 +7,9 @@
 /* Fill r->figure from the columns of the job. */
 void bj_report_figures(struct bj_report *r);
 
-/* Sort findings of the same severity by the cost of what the job wasted of what
- * the finding is about: unused CPUs, GPUs or memory, the time without use, or
- * all that a job held that lost its result, at the prices of the bill. Findings
- * without cost, and those of arrays, keep their order. */
+/* Sort findings of the same severity by the cost of what they say was wasted
+ * (statsdb/job/wasted.h).  Findings without cost are last; those of arrays keep
+ * their order. */
 struct bj_prices;
 void bj_report_order(struct bj_report *r, const struct bj_prices *prices);
 

@@ -209,10 +209,12 @@ def jobs(site, rng):
     api_bill.serve(site)
     rows = site.fetch("/api/v1/jobs?from=0&limit=10000&fields=" + FIELDS, BOSS).data
     arrays = advised = 0
+    reports = []
     some = rng.sample([r for r in rows if r["state"] != "pending"], JOBS)
     wrong_figures, wrong_words, wrong_levels, wrong_others, compared, js1, found = [], [], [], [], 0, 0, 0
     for row in some:
         data = site.fetch("/api/v1/jobs/%s/report" % row["key"], BOSS).data
+        reports.append(data)
         forms, body, bars = parts(site, row["key"])
         compare_levels(data, body, bars, wrong_levels)
         compared += compare_figures(data, forms, wrong_figures)
@@ -232,6 +234,7 @@ def jobs(site, rng):
     check(compared > 10 * JOBS and js1 > JOBS // 4 and found > JOBS // 2 and arrays > JOBS // 10 and advised > JOBS // 20,
           "enough values were compared", (compared, js1, found, arrays, advised))
     list_levels(site, rows)
+    list_of_findings(site, reports)
     table = list(csv.DictReader(io.StringIO(api_agree.run(
         api_agree.ACCT, "--store.path=" + site.store, "--since=2000-01-01", "--limit=100000", "--output=csv",
         "--format=" + FIELDS).decode())))
@@ -249,6 +252,74 @@ def jobs(site, rng):
             elif (text or None) != v:
                 bad.append((r["key"], k, text, v))
     same(bad[:3], [], "CSV of batchjob_acct has the values of the API: %d jobs" % len(rows))
+
+
+# What findings of built-in rules say was wasted.
+WASTES = {"cpu": ("nodes_unused", "serial_many_cpus", "cpu_very_low", "cpu_low", "cpu_uneven", "core_imbalance",
+                  "nodes_uneven", "cpu_over_100"),
+          "gpu": ("gpus_unused", "gpu_low_interactive", "gpu_very_low", "gpu_low", "gpus_uneven"),
+          "memory": ("memory_per_gpu", "memory_low", "memory_low_gpu", "memory_over_100"),
+          "time": ("hang", "idle_end", "idle_start"), "all": ("oom", "oom_leak", "timeout")}
+
+
+def wasted(finding, job, prices):
+    """The cost of what a finding says was wasted, from the values that users see; None: unknown."""
+    kind = next((k for k, names in WASTES.items() if finding["finding"] in names), None)
+    if kind in ("time", "all"):
+        part = 1 if kind == "all" else finding["value"] / job["elapsed_seconds"]
+        return None if job["cost"] is None else job["cost"] * part
+    held, used, price = {
+        "cpu": (job["cpu_allocated_seconds"], job["cpu_used_seconds"], prices["cpu_hour"]),
+        "gpu": (job["gpu_allocated_seconds"], job["gpu_efficiency_percent"], prices["gpu_hour"]),
+        "memory": (job["memory_allocated_bytes"], job["memory_efficiency_percent"], prices["gib_hour"]),
+        None: (None, None, None)}[kind]
+    if None in (held, used, price):
+        return None
+    if kind == "memory":
+        held *= job["elapsed_seconds"] / 2**30
+    return max(0, held - used if kind == "cpu" else held * (1 - used / 100)) / 3600 * price
+
+
+def list_of_findings(site, reports):
+    """Lists of findings sorted by cost have the order of reports."""
+    path = "/api/v1/findings?from=0&limit=499&sort=cost"
+    rows, cursor = [], "0"
+    while cursor is not None:
+        a = site.fetch(path + "&cursor=" + cursor, BOSS)
+        rows, cursor = rows + a.data, a.json["meta"]["next"]
+    name = lambda r: (r["key"], r["finding"])  # noqa: E731
+    newest, cursor = [], ""
+    while cursor is not None:
+        a = site.fetch("/api/v1/findings?from=0&limit=499" + (cursor and "&cursor=" + cursor), BOSS)
+        newest, cursor = newest + a.data, a.json["meta"]["next"]
+    same(sorted(map(name, rows)), sorted(map(name, newest)), "sorted by cost, each finding is listed once")
+    same(a.json["meta"]["partial"], False, "few findings are all sorted")
+    wrong, compared = [], 0
+    for data in reports:
+        want = [f["finding"] for f in data["findings"]]
+        key = data["job"]["key"]
+        here = [r["finding"] for r in site.fetch("/api/v1/jobs/%s/findings" % key, BOSS).data]
+        compared += len(want) > 1
+        if data["array"] is None and not want == here == [r["finding"] for r in rows if r["key"] == key]:
+            wrong.append((key, want, here))
+    same(wrong[:3], [], "findings of a job have the order of its report")
+    check(compared > JOBS // 10, "some jobs have several findings", compared)
+    jobs_ = {r["key"]: r for r in site.fetch(
+        "/api/v1/jobs?from=0&limit=10000&fields=key,elapsed_seconds,cpu_allocated_seconds,cpu_used_seconds,cost,"
+        "gpu_allocated_seconds,gpu_efficiency_percent,memory_allocated_bytes,memory_efficiency_percent", BOSS).data}
+    prices = site.fetch("/api/v1/site", BOSS).data[0]
+    order = [(("critical", "warning", "info").index(r["severity"]), wasted(r, jobs_[r["key"]], prices), name(r))
+             for r in rows]
+    wrong = [(a, b) for a, b in zip(order, order[1:])
+             if a[0] > b[0] or (a[0] == b[0] and b[1] is not None
+                                and (a[1] is None or a[1] < b[1] * 0.999 - 0.0001))]
+    same(wrong[:3], [], "the most severe, then the most expensive findings are first, unknown costs last")
+    known = sum(1 for o in order if o[1])
+    check(known > JOBS // 2 and any(o[1] is None for o in order), "costs are known, some are not", known)
+    body = site.fetch("/findings?from=0", BOSS).body.decode()
+    listed = re.findall(r'data-l="Job"><a [^>]*>(?:<bdi>)?([^<]+)<', body)
+    same(listed[:50], [r["display_id"] for r in rows[:50]], "the page has this order")
+    same(site.fetch("/api/v1/findings?sort=cpus", BOSS).status, 400, "findings have no other order")
 
 
 def list_levels(site, rows):

@@ -174,6 +174,32 @@ static void test_all_endpoints_are_requested(void **state)
             fail_msg("no request for %s", rig.r.server.endpoint[i]->path);
 }
 
+/* There are JOBS * 4200 findings, more than are sorted by cost. */
+static void test_too_many_to_sort(void **state)
+{
+    static const struct {
+        const char *cursor, *next;
+        int rows;
+    } pages[] = {{"0", "\"next\":\"100\"", 100},
+                 {"49900", "\"next\":null", 100},
+                 {"50000", "\"next\":null", 0}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(pages); i++) {
+        char path[200];
+        int rows = 0;
+        snprintf(path, sizeof(path),
+                 "/api/v1/findings?sort=cost&limit=100&cursor=%s&" YEAR,
+                 pages[i].cursor);
+        assert_int_equal(rig_request(&rig.r, "boss", path, NULL), 200);
+        for (const char *p = rig.r.response;
+             (p = strstr(p, "\"finding\":")) != NULL; p++)
+            rows++;
+        assert_int_equal(rows, pages[i].rows);
+        assert_non_null(strstr(rig.r.response, pages[i].next));
+        assert_non_null(strstr(rig.r.response, "\"partial\":true"));
+    }
+}
+
 static void test_without_statistics(void **state)
 {
     (void)state;
@@ -326,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_endpoints_are_requested),
+        cmocka_unit_test(test_too_many_to_sort),
         cmocka_unit_test(test_without_statistics),
         cmocka_unit_test(test_each_index_is_needed),
         cmocka_unit_test(test_with_statistics),

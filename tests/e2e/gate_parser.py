@@ -36,8 +36,8 @@ NEWER_NUMBER = re.compile(r",\s*[\d.]+(ms|[smhdwy])")
 
 
 def cases(name):
-    """The strings of a C header of tests/unit."""
-    with open(os.path.join(TOP, "tests/unit", name), encoding="ascii") as f:
+    """The strings of a C header of tests/unit/promql."""
+    with open(os.path.join(TOP, "tests/unit/promql", name), encoding="ascii") as f:
         return [line.encode().decode("unicode_escape").encode("latin-1").decode()
                 for line in re.findall(r'^    "(.*)",$', f.read(), re.M)]
 

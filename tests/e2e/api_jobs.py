@@ -263,7 +263,11 @@ def invalid_requests(site):
 def times(site):
     """Each notation of a time gives the same time."""
     def begin(text):
-        return site.fetch("/api/v1/jobs?to=now&limit=1&from=" + text, user("boss")).json["meta"]["from_ms"]
+        reply = site.fetch("/api/v1/jobs?to=now&limit=1&from=" + text, user("boss"))
+        if reply.status != 200:
+            check(False, text + " is a time", reply.status, reply.body[:300])
+            return 0
+        return reply.json["meta"]["from_ms"]
     for text in ("1793487600", "1793487600000", "2026-10-31T23:00:00Z", "2026-10-31T23:00:00",
                  "2026-11-01T00:00:00%2B01:00", "2026-11-01T00:00:00+01:00",
                  "2026-11-01T00:00:00+0100", "2026-10-31T20:00:00-03:00",

@@ -451,7 +451,7 @@ static int list_by_cost(struct bj_call *c, struct bj_query *q,
         const size_t first = s->first < all.n ? (size_t)s->first : all.n;
         const size_t n =
             all.n - first < s->limit ? all.n - first : (size_t)s->limit;
-        r = write_items(c, all.item + first, n, out);
+        r = write_items(c, n > 0 ? all.item + first : NULL, n, out);
         if (s->limit > 0 && first + n < all.n)
             snprintf(end->next, sizeof(end->next), "%zu", first + n);
     }

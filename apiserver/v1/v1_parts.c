@@ -122,7 +122,7 @@ static const struct {
     [BJ_PART_STEPS] = {step_columns,
                        " FROM job AS b JOIN step AS s ON s.job = b.id"
                        " WHERE b.id = ",
-                       " ORDER BY s.slot"},
+                       " ORDER BY s.slot", NULL},
     [BJ_PART_ENERGY] =
         {energy_columns,
          " FROM (SELECT job, 0 AS n, 'total' AS kind, 'total' AS name, "
@@ -140,11 +140,12 @@ static const struct {
          "FROM"
          " job_use) AS p JOIN job_use AS u ON u.job = p.job WHERE p.uj IS NOT"
          " NULL AND p.job = ",
-         " ORDER BY p.n"},
+         " ORDER BY p.n", NULL},
     [BJ_PART_EMISSIONS] = {gram_columns,
                            " FROM job_grams AS g JOIN factor_source AS f ON"
                            " f.id = g.source WHERE g.job = ",
-                           " ORDER BY f.rank, f.provider, f.kind, f.zone"},
+                           " ORDER BY f.rank, f.provider, f.kind, f.zone",
+                           NULL},
     [BJ_PART_FINDINGS] = {finding_columns,
                           " FROM job_finding AS f JOIN finding_rule AS r ON"
                           " r.id = f.rule WHERE f.job = ",

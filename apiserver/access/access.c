@@ -3,6 +3,8 @@
 #include "apiserver/conf/conf.h"
 
 #include "base/file.h"
+#include "base/opt.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -108,6 +110,13 @@ static int add_words(struct bj_access *a, struct bj_slice account,
     return r;
 }
 
+static const char *right_at(const void *ctx, size_t i)
+{
+    static const char *const rights[] = {"admin", "coordinator", NULL};
+    (void)ctx;
+    return rights[i];
+}
+
 static int read_line(struct bj_access *a, struct bj_slice line,
                      struct bj_err *err)
 {
@@ -122,10 +131,12 @@ static int read_line(struct bj_access *a, struct bj_slice line,
             return bj_err_set(err, -EINVAL,
                               "expected: coordinator ACCOUNT USER");
     } else if (!bj_slice_eq(word, BJ_SLICE("admin"))) {
+        char shown[NAME_BYTES], like[BJ_OPT_SUGGESTION];
+        bj_text_clean(word, shown, sizeof(shown));
         return bj_err_set(err, -EINVAL,
                           "expected: admin USER, or coordinator ACCOUNT USER;"
-                          " not '%.*s'",
-                          word.n < 60 ? (int)word.n : 60, word.p);
+                          " not '%s'%s",
+                          shown, bj_suggest(word, right_at, NULL, like));
     }
     if (bj_slice_trim(line).n == 0)
         return bj_err_set(err, -EINVAL, "expected a USER or @GROUP after it");

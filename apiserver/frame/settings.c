@@ -1,5 +1,7 @@
 #include "apiserver/frame/settings.h"
 
+#include "apiserver/frame/faculty.h"
+
 #include <stdlib.h>
 
 static void drop_conf(struct bj_api_conf *conf)
@@ -33,6 +35,15 @@ static int make(struct bj_api_conf *conf, struct bj_secrets *secrets,
     return r;
 }
 
+/* Files that are read again for each request. */
+static int try_files(const struct bj_api_conf *conf, struct bj_err *err)
+{
+    struct bj_buf text = {0};
+    int r = bj_faculty_read(conf->faculties, &text, err);
+    bj_buf_free(&text);
+    return r < 0 ? bj_api_conf_unread("faculty.file", err) : 0;
+}
+
 int bj_settings_new(struct bj_api_conf *conf, struct bj_secrets *secrets,
                     struct bj_settings **ret, struct bj_err *err)
 {
@@ -40,7 +51,9 @@ int bj_settings_new(struct bj_api_conf *conf, struct bj_secrets *secrets,
     int r = make(conf, secrets, NULL, &s, err);
     if (r < 0)
         return r;
-    r = bj_prompool_new(&conf->prom, &s->prom, err);
+    r = try_files(conf, err);
+    if (r == 0)
+        r = bj_prompool_new(&conf->prom, &s->prom, err);
     if (r < 0)
         bj_settings_unref(s);
     else

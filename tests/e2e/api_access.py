@@ -250,6 +250,7 @@ def check_config(site):
                           ("--access.token-file=/none/tokens", "/none/tokens"),
                           ("--access.file=/none/access", "/none/access"),
                           ("--access.admins=@no-such-group", "no-such-group"),
+                          ("--faculty.file=/none/faculties", "faculty.file: open /none/faculties"),
                           ("--web.unix-socket=/none/api.sock", "web.unix-socket: /none"),
                           ("--store.path=/none/stats.db", "store.path: "),
                           ("--store.path=" + os.path.join(HERE, "api_lib.py"), "store.path: "),
@@ -295,9 +296,15 @@ def wrong_files(site):
         ("acc", "admin @no-such-group-here\n", "acc:1:"),
         ("acc", "\n\nadmin a'b\n", "acc:3:"),
         ("acc", "coordinator\n", "acc:1:"),
+        ("acc", "# all\nadmn ada\n",
+         "acc:2: expected: admin USER, or coordinator ACCOUNT USER; not 'admn'; did you mean 'admin'?"),
+        ("fac", "# ACCOUNT FACULTY\nphys Science\nbad\n", "fac:3: expected: ACCOUNT FACULTY; not 'bad'\""),
+        ("fac", "phys:\tFaculty of Science\n",
+         "fac:1: expected: ACCOUNT FACULTY; not 'phys:'; did you mean 'phys'?"),
+        ("fac", "\nphys=Science\r\n", "fac:2: expected: ACCOUNT FACULTY; not 'phys=Science'; did you mean 'phys Science'?"),
     ]
     option = {"web": "--web.config.file=", "tok": "--access.token-file=",
-              "acc": "--access.file="}
+              "acc": "--access.file=", "fac": "--faculty.file="}
     for name, text, where in cases:
         path = site.file(name, text)
         p = subprocess.run([SERVER, "--web.listen-address=127.0.0.1:0", option[name] + path],

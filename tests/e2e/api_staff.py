@@ -15,7 +15,7 @@ from page_lib import FakePrometheus, HOSTILE, Page, fetch, set_up, check_page  #
 
 def staff(site):
     """Pages about the cluster and for its staff have the data of store and Prometheus."""
-    faculty = site.file("faculties", "# ACCOUNT FACULTY\nacct1 Science <b>&\nacct2  Science <b>&\nacct0 Arts\nbad\n", 0o644)
+    faculty = site.file("faculties", "# ACCOUNT FACULTY\nacct1 Science <b>&\nacct2  Science <b>&\nacct0 Arts\n", 0o644)
     fake = FakePrometheus()
     state = [("nodes", "allocated", "", 5), ("nodes", "idle", "drain", 2), ("nodes", HOSTILE, "", 1),
              ("cpus", "allocated", "", 320), ("cpus_allocated", "allocated", "", 300), ("cpus", "idle", "drain", 128)]
@@ -115,6 +115,9 @@ def staff(site):
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
         db.execute("DELETE FROM job_finding WHERE job = ?", (job,))
     site.refresh()
+    site.file("faculties", "acct1 Science\nacct2\n", 0o644)
+    same(fetch(site, "/management", "boss").status, 503, "a line without a faculty is an error")
+    check(faculty + ":2: expected: ACCOUNT FACULTY; not 'acct2'" in open(site.log).read(), "the log names the line")
     os.unlink(faculty)
     same(fetch(site, "/management", "boss").status, 503, "a file that cannot be read is an error")
     site.start(*site.options)

@@ -236,19 +236,22 @@ static const char findings_sql[] =
     " FROM job_finding AS f JOIN"
     " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
 
-/* Findings on the tasks of an array, with the values of the last task. */
+/* Findings on the tasks of an array, with the values of the task with the
+ * highest number; of its runs, of the newest.  The order of ids is that of
+ * imports. */
 static const char array_findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
     ", nullif(r.url, ''), r.condition, n.tasks, NULL, " BJ_SQL_DISPLAY_ID(
-        "m") " FROM (SELECT o.rule AS rule, max(o.job) AS job, count(*) AS "
-             "tasks FROM job AS j JOIN job_finding AS o"
-             " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS
-             " GROUP BY o.rule) AS n JOIN"
+        "m") " FROM (SELECT o.rule AS rule, o.job AS job, count(*) OVER"
+             " (PARTITION BY o.rule) AS tasks, row_number() OVER (PARTITION"
+             " BY o.rule ORDER BY coalesce(j.array_task, -1) DESC, j.at DESC,"
+             " j.id DESC) AS nr FROM job AS j JOIN job_finding AS o"
+             " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS ") AS n JOIN"
              " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN "
              "finding_rule"
              " AS r ON r.id = n.rule JOIN job AS j ON j.id = n.job LEFT JOIN "
              "job_more"
-             " AS m ON m.job = n.job" WORST "n.tasks DESC, r.id";
+             " AS m ON m.job = n.job WHERE n.nr = 1" WORST "n.tasks DESC, r.id";
 
 /* "19 of 20 tasks, such as 2000_20: ..." */
 static struct bj_slice text_of_tasks(struct bj_report *r,

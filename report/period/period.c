@@ -261,20 +261,26 @@ void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
 /* --- order -----------------------------------------------------------------
  */
 
+static int by_name(struct bj_slice x, struct bj_slice y)
+{
+    const size_t n = x.n < y.n ? x.n : y.n;
+    const int r = n > 0 ? memcmp(x.p, y.p, n) : 0;
+    return r != 0 ? r : (x.n > y.n) - (x.n < y.n);
+}
+
 static int by_cpu(const void *a, const void *b)
 {
     const struct bj_period_sums *x = a, *y = b;
     if (x->cpu != y->cpu)
         return x->cpu < y->cpu ? 1 : -1;
-    return x->name.n != y->name.n
-               ? (x->name.n > y->name.n) - (x->name.n < y->name.n)
-               : memcmp(x->name.p, y->name.p, x->name.n);
+    return by_name(x->name, y->name);
 }
 
 static int by_jobs(const void *a, const void *b)
 {
     const struct bj_period_count *x = a, *y = b;
-    return (x->jobs < y->jobs) - (x->jobs > y->jobs);
+    return x->jobs != y->jobs ? (x->jobs < y->jobs) - (x->jobs > y->jobs)
+                              : by_name(x->name, y->name);
 }
 
 void bj_period_settle(struct bj_period *p)

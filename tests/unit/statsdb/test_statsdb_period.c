@@ -58,7 +58,7 @@ static void test_sums(void **state)
     j.use.cpu_usec = BJ_SQL_NULL;
     j.use.energy_uj = 7200000000;
     j.state = BJ_SLICE("timeout");
-    j.findings = BJ_SLICE("x,y");
+    j.findings = BJ_SLICE("x,wide,y,a");
     bj_period_add(&p, &j);
     j = job("3", "a"); /* a GPU, idle for three quarters */
     j.use.gpu_sec = HOUR;
@@ -98,9 +98,13 @@ static void test_sums(void **state)
      * job 4 nothing is known. */
     assert_int_equal(p.wasters[BJ_WASTE_MEMORY], 2);
     assert_int_equal(p.waster[BJ_WASTE_MEMORY][0].amount, 3 * 1024 * 3600);
-    assert_int_equal(p.findings, 2);
+    /* The most jobs first, then by name. */
+    assert_int_equal(p.findings, 4);
     assert_memory_equal(p.finding[0].name.p, "y", 1);
     assert_int_equal(p.finding[0].jobs, 2);
+    assert_memory_equal(p.finding[1].name.p, "a", 1);
+    assert_memory_equal(p.finding[2].name.p, "wide", 4);
+    assert_memory_equal(p.finding[3].name.p, "x", 1);
     bj_period_free(&p);
 }
 

@@ -14,7 +14,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_NOW_CPUS] =
         "In the last minutes {1} of its {2} CPUs were busy.",
     [BJ_SENTENCE_NOW_MEMORY] = "It holds {1} of {2} of memory.",
-    [BJ_SENTENCE_NOW_GPUS] = "Its GPUs were busy {1} of the time.",
+    [BJ_SENTENCE_NOW_GPUS] =
+        "In the last minutes its GPUs were busy {1} of the time.",
     [BJ_SENTENCE_OOM] = "The job ran out of memory; it had {1} on each node.",
     [BJ_SENTENCE_TIMEOUT] = "The job reached its time limit of {1}.",
     [BJ_SENTENCE_TIMEOUT_ANY] =

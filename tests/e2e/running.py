@@ -247,7 +247,7 @@ def rules(site):
     # The last samples are some seconds old.
     same(re.sub(r"(0\.[6-9]\d*|1|1\.0\d) of its 4", "1 of its 4", data["verdict"]["wrong"]), "The job is running. The job has not used 1 of its GPUs for 1 h (n0: GPU 1)."
          " In the last minutes 1 of its 4 CPUs were busy. It holds 819 MiB of 8 GiB of memory."
-         " Its GPUs were busy 40 % of the time.",
+         " In the last minutes its GPUs were busy 40 % of the time.",
          "the verdict of the report is the finding")
     same(data["verdict"]["level"], "warning", "the level of the verdict is the severity of the finding")
     check("has not used 1 of its GPUs for 1 h (n0: GPU 1)" in " ".join(site.report(101).split()),

@@ -83,11 +83,31 @@ struct bj_daemon {
     uint64_t removed_jobs;
     struct bj_metrics_cluster *report; /* in the order of the sources */
     int64_t since_sec;
+    uint64_t began_usec; /* boot clock */
+    int64_t began_sec;   /* wall clock at the same time */
+    bool ahead;          /* the wall clock was set forwards since then */
 };
 
 static int64_t daemon_wall_sec(void)
 {
     return SEC(bj_clock_wall_usec());
+}
+
+/* The wall clock, which may have been set forwards since the start: then the
+ * time that has passed since, because jobs are not old for that. */
+static int64_t daemon_passed_sec(struct bj_daemon *d)
+{
+    const int64_t wall = daemon_wall_sec();
+    const int64_t most =
+        d->began_sec + SEC(bj_clock_boot_usec() - d->began_usec) + 3600;
+    const bool ahead = wall > most;
+    if (ahead && !d->ahead)
+        bj_log(BJ_LOG_WARN, NULL,
+               "the clock was set forwards by more than an hour: until it is "
+               "set back, or until a restart, old jobs are removed by the time "
+               "that has passed since the start");
+    d->ahead = ahead;
+    return ahead ? most : wall;
 }
 
 static bool daemon_single(const struct bj_daemon *d)
@@ -532,7 +552,7 @@ static int daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
     if (d->conf->retention_usec == 0 || d->conf->dry_run ||
         now < d->old_due_usec)
         return 0;
-    int64_t before = daemon_wall_sec() - SEC(d->conf->retention_usec);
+    int64_t before = daemon_passed_sec(d) - SEC(d->conf->retention_usec);
     bool more = false;
     int n = bj_retention_step(d->store, before, OLD_JOBS, &more, err);
     if (n < 0)
@@ -557,9 +577,10 @@ static int daemon_months(struct bj_daemon *d, struct bj_err *err)
     d->months_due_usec = now + HOUR_USEC;
     int r = bj_store_begin(d->store, err);
     if (r == 0)
-        r = bj_job_months_ahead(bj_store_db(d->store), daemon_wall_sec(), err);
+        r = bj_job_months_ahead(bj_store_db(d->store), daemon_passed_sec(d),
+                                err);
     if (r == 0)
-        r = bj_record_months_ahead(bj_store_db(d->store), daemon_wall_sec(),
+        r = bj_record_months_ahead(bj_store_db(d->store), daemon_passed_sec(d),
                                    err);
     if (r == 0)
         r = bj_store_commit(d->store, err);
@@ -775,8 +796,12 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
                   int64_t since_sec, struct bj_daemon_stop *stop,
                   struct bj_err *err)
 {
-    struct bj_daemon d = {
-        .conf = conf, .store = store, .stop = stop, .since_sec = since_sec};
+    struct bj_daemon d = {.conf = conf,
+                          .store = store,
+                          .stop = stop,
+                          .since_sec = since_sec,
+                          .began_usec = bj_clock_boot_usec(),
+                          .began_sec = daemon_wall_sec()};
     d.source = calloc(conf->clusters ? conf->clusters : 1, sizeof(*d.source));
     d.report = calloc(conf->clusters ? conf->clusters : 1, sizeof(*d.report));
     int r = d.source && d.report ? bj_upsert_new(store, &d.upsert, err)

@@ -32,8 +32,9 @@ static void newer(const struct bj_window_rules *rules,
 {
     int64_t end = smaller(now, c->to_sec + rules->slice_sec);
     int64_t start = smaller(c->to_sec, now) - rules->overlap_sec;
+    /* A clock that was ahead covered times that had not been yet. */
     *ret = (struct bj_window){
-        start, end, {c->from_sec, larger(end, c->to_sec)}, false};
+        start, end, {end < c->from_sec ? start : c->from_sec, end}, false};
 }
 
 static void older(const struct bj_window_rules *rules,

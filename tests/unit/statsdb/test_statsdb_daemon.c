@@ -2,8 +2,11 @@
 #include "tests/unit/statsdb/test_statsdb.h"
 
 #include "statsdb/daemon/daemon.h"
+#include "tests/unit/lib/await.h"
+#include "tests/unit/lib/testclock.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -138,10 +141,126 @@ static void test_name(void **state)
     assert_null(strstr(logged, "scheduler's name"));
 }
 
+/* --- a clock that jumps ----------------------------------------------------
+ */
+
+enum { NOON = 1700049600, DAY = 86400 }; /* 2023-11-15 12:00 UTC */
+
+/* A sacct that reports three jobs, the third one when DIR/late is there. */
+static const char jobs_sacct[] =
+    "#!/bin/sh\n"
+    "dir=${0%/*}\n"
+    "for a; do case $a in --delimiter=*) d=${a#*=};; esac; done\n"
+    "f='JobIDRaw Cluster State Submit JobID Start End ElapsedRaw AllocCPUS'\n"
+    "case $1 in --helpformat) echo $f; exit;; esac\n"
+    "put() { p=; for w; do printf %s \"$p$w\"; p=$d; done; echo; }\n"
+    "put $f\n"
+    "job() { put $1 here COMPLETED $(($2-7200)) $1 $(($2-3600)) $2 3600 4; }\n"
+    "job 1 $((1700049600-9*86400))\n"
+    "job 2 $((1700049600-1800))\n"
+    "test ! -e $dir/late || job 3 $((1700049600+7200))\n";
+
+struct jump {
+    struct bj_statsdb_conf conf;
+    struct bj_store *store;
+    struct bj_daemon_stop stop;
+    struct fixture f;
+    int rc;
+};
+
+static void *run_daemon(void *arg)
+{
+    struct jump *j = arg;
+    struct bj_err err = {0};
+    j->rc = bj_daemon_run(&j->conf, j->store, 0, &j->stop, &err);
+    return NULL;
+}
+
+/* The number that another connection reads. */
+static int64_t read_number(const struct jump *j, const char *sql)
+{
+    struct bj_err err = {0};
+    struct bj_store *s = NULL;
+    if (bj_store_open(
+            &(struct bj_store_options){.path = j->f.path, .read_only = true},
+            &s, &err) < 0)
+        fail_msg("%s", err.msg);
+    int64_t n = number(s, sql);
+    bj_store_close(s);
+    return n;
+}
+
+/* Time passes, the wall clock then has that time, and an import ends there. */
+static void next_round(const struct jump *j, int64_t passed_sec,
+                       int64_t wall_sec)
+{
+    testclock_set_wall(SEC(wall_sec - passed_sec));
+    testclock_advance(SEC(passed_sec));
+    AWAIT(read_number(j, "SELECT coalesce(max(to_sec), 0) FROM covered") ==
+          wall_sec);
+}
+
+/* The wall clock jumps forwards by a month and back: no job is removed before
+ * its time, jobs that end later are imported, and sums are of the jobs' days.
+ */
+static void test_jump(void **state)
+{
+    static char here[] = "here";
+    char command[128], late[128];
+    struct jump j = {.rc = 1};
+    pthread_t thread;
+    (void)state;
+    fixture_open(&j.f);
+    snprintf(command, sizeof(command), "%s/sacct", j.f.dir);
+    snprintf(late, sizeof(late), "%s/late", j.f.dir);
+    FILE *file = fopen(command, "w");
+    assert_non_null(file);
+    fputs(jobs_sacct, file);
+    fclose(file);
+    assert_int_equal(chmod(command, 0700), 0);
+    struct bj_cluster_conf c = cluster(here, 1, SEC(300));
+    c.sacct = command;
+    c.slice_usec = SEC(100 * DAY);
+    c.overlap_usec = SEC(3600);
+    j.conf = (struct bj_statsdb_conf){.path = j.f.path,
+                                      .retention_usec = SEC(10 * DAY),
+                                      .cluster = &c,
+                                      .clusters = 1};
+    /* Always readable: the daemon does not sleep by the real clock. */
+    j.stop = (struct bj_daemon_stop){.wake_fd = eventfd(1, EFD_CLOEXEC)};
+    j.store = store_open(&j.f);
+    testclock_set(SEC(100 * DAY), SEC(NOON));
+    assert_int_equal(pthread_create(&thread, NULL, run_daemon, &j), 0);
+    AWAIT(read_number(&j, "SELECT coalesce(max(to_sec), 0) FROM covered") ==
+          NOON);
+    assert_int_equal(read_number(&j, "SELECT count(*) FROM job"), 2);
+    next_round(&j, 3700, NOON + 30 * DAY);
+    file = fopen(late, "w");
+    assert_non_null(file);
+    fclose(file);
+    next_round(&j, 3700, NOON + 7400);
+    assert_int_equal(read_number(&j, "SELECT count(*) FROM job"), 3);
+    next_round(&j, 2 * DAY, NOON + 7400 + 2 * DAY);
+    AWAIT(read_number(&j, "SELECT count(*) FROM job") == 2);
+    AWAIT(read_number(&j, "SELECT total(jobs_ended) FROM rollup_day WHERE"
+                          " id >> 37 = 2023 * 12 + 10 AND id & 31 = 15") == 2);
+    assert_int_equal(read_number(&j, "SELECT sum(jobs_ended) FROM rollup_day"),
+                     3);
+    atomic_store(&j.stop.now, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(j.rc, 0);
+    testclock_run();
+    close(j.stop.wake_fd);
+    bj_store_close(j.store);
+    unlink(command);
+    unlink(late);
+    fixture_close(&j.f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pause),
-                                       cmocka_unit_test(test_store_error),
-                                       cmocka_unit_test(test_name)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pause), cmocka_unit_test(test_store_error),
+        cmocka_unit_test(test_name), cmocka_unit_test(test_jump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

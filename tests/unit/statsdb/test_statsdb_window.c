@@ -13,53 +13,59 @@ static const struct bj_window_rules rules = {.since_sec = 1000,
                                              .slice_sec = 500,
                                              .interval_sec = 60};
 
+static const struct {
+    const char *what;
+    struct bj_covered covered;
+    int64_t now;
+    bool any;
+    struct bj_window want;
+} cases[] = {
+    {"nothing imported yet",
+     {0, 0},
+     9000,
+     true,
+     {8500, 9000, {8500, 9000}, false}},
+    {"nothing imported yet, little to request",
+     {0, 0},
+     1200,
+     true,
+     {1000, 1200, {1000, 1200}, false}},
+    {"older history",
+     {8500, 9000},
+     9059,
+     true,
+     {8000, 8500, {8000, 9000}, true}},
+    {"the new end goes first",
+     {8500, 9000},
+     9060,
+     true,
+     {8900, 9060, {8500, 9060}, false}},
+    {"the oldest slice",
+     {1200, 9000},
+     9001,
+     true,
+     {1000, 1200, {1000, 9000}, true}},
+    {"all imported", {1000, 9000}, 9059, false, {0}},
+    {"more imported than requested", {900, 9000}, 9059, false, {0}},
+    {"after a long pause",
+     {1000, 9000},
+     20000,
+     true,
+     {8900, 9500, {1000, 9500}, false}},
+    {"the clock was set back",
+     {1000, 9000},
+     5000,
+     true,
+     {4900, 5000, {1000, 5000}, false}},
+    {"the clock was set back before all that is imported",
+     {8500, 9000},
+     5000,
+     true,
+     {4900, 5000, {4900, 5000}, false}},
+};
+
 static void test_cases(void **state)
 {
-    static const struct {
-        const char *what;
-        struct bj_covered covered;
-        int64_t now;
-        bool any;
-        struct bj_window want;
-    } cases[] = {
-        {"nothing imported yet",
-         {0, 0},
-         9000,
-         true,
-         {8500, 9000, {8500, 9000}, false}},
-        {"nothing imported yet, little to request",
-         {0, 0},
-         1200,
-         true,
-         {1000, 1200, {1000, 1200}, false}},
-        {"older history",
-         {8500, 9000},
-         9059,
-         true,
-         {8000, 8500, {8000, 9000}, true}},
-        {"the new end goes first",
-         {8500, 9000},
-         9060,
-         true,
-         {8900, 9060, {8500, 9060}, false}},
-        {"the oldest slice",
-         {1200, 9000},
-         9001,
-         true,
-         {1000, 1200, {1000, 9000}, true}},
-        {"all imported", {1000, 9000}, 9059, false, {0}},
-        {"more imported than requested", {900, 9000}, 9059, false, {0}},
-        {"after a long pause",
-         {1000, 9000},
-         20000,
-         true,
-         {8900, 9500, {1000, 9500}, false}},
-        {"the clock was set back",
-         {1000, 9000},
-         5000,
-         true,
-         {4900, 5000, {1000, 9000}, false}},
-    };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct bj_window w = {0};

@@ -19,7 +19,7 @@ static const struct {
     int64_t now;
     bool any;
     struct bj_window want;
-} cases[] = {
+} windows[] = {
     {"nothing imported yet",
      {0, 0},
      9000,
@@ -67,17 +67,17 @@ static const struct {
 static void test_cases(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
         struct bj_window w = {0};
-        print_message("# %s\n", cases[i].what);
+        print_message("# %s\n", windows[i].what);
         assert_int_equal(
-            bj_window_next(&rules, &cases[i].covered, cases[i].now, &w),
-            cases[i].any);
-        assert_int_equal(w.start_sec, cases[i].want.start_sec);
-        assert_int_equal(w.end_sec, cases[i].want.end_sec);
-        assert_int_equal(w.after.from_sec, cases[i].want.after.from_sec);
-        assert_int_equal(w.after.to_sec, cases[i].want.after.to_sec);
-        assert_int_equal(w.backfill, cases[i].want.backfill);
+            bj_window_next(&rules, &windows[i].covered, windows[i].now, &w),
+            windows[i].any);
+        assert_int_equal(w.start_sec, windows[i].want.start_sec);
+        assert_int_equal(w.end_sec, windows[i].want.end_sec);
+        assert_int_equal(w.after.from_sec, windows[i].want.after.from_sec);
+        assert_int_equal(w.after.to_sec, windows[i].want.after.to_sec);
+        assert_int_equal(w.backfill, windows[i].want.backfill);
     }
 }
 

@@ -32,6 +32,36 @@ static void test_record_of_a_job(void **state)
     bj_arena_free(&a);
 }
 
+/* The wall clock jumps forwards by days and back while a job runs, and again
+ * after its end: there is one record, with the wall clock of the end. */
+static void test_record_and_clock_jumps(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct bj_arena a = {0};
+    const uint64_t days = UINT64_C(30) * 86400 * SECOND;
+    tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
+    START(r, spool_opt, "collector.energy=true");
+    ticks(2);
+    testclock_set_wall(bj_clock_wall_usec() + days);
+    ticks(2);
+    testclock_set_wall(bj_clock_wall_usec() - 2 * days);
+    ticks(2);
+    const uint64_t before = bj_clock_wall_usec() / SECOND;
+    tmp_remove(SCOPE "job_17");
+    ticks(1); /* the end is seen */
+    const uint64_t after = bj_clock_wall_usec() / SECOND;
+    testclock_set_wall(bj_clock_wall_usec() + days);
+    const struct bj_json *doc = await_record(&a);
+    assert_int_equal(number(doc, "cpu_usec"), 1234567);
+    assert_in_range(number(doc, "end"), before, after);
+    rig_pass(&r);
+    assert_int_equal(r.snap->self.records, 1);
+    assert_int_equal(r.snap->self.records_lost, 0);
+    rig_stop(&r);
+    bj_arena_free(&a);
+}
+
 /* The job ends while its record cannot be written to the spool. */
 static void end_without_spool(struct rig *r)
 {
@@ -552,6 +582,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_record_of_a_job),
+        T(test_record_and_clock_jumps),
         T(test_energy_and_restart),
         T(test_energy_of_pages),
         T(test_energy_of_fast_pages),

@@ -160,7 +160,12 @@ bool bj_fetch_is_placeholder(const char *url)
 
 /* --- replies --------------------------------------------------------------*/
 
-enum { HEADERS_MAX = 65536, SECOND = 1000000, DAY_SEC = 86400 };
+enum {
+    ERROR_BODY_MAX = 65536,
+    HEADERS_MAX = 65536,
+    SECOND = 1000000,
+    DAY_SEC = 86400
+};
 
 const char *bj_fetch_fault_name(enum bj_fetch_fault fault)
 {
@@ -414,8 +419,6 @@ bool bj_fetch_set_options(struct bj_fetch_call *c)
 }
 
 /* --- requests -------------------------------------------------------------*/
-
-enum { ERROR_BODY_MAX = 65536 };
 
 /* --- failures -------------------------------------------------------------*/
 

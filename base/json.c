@@ -188,8 +188,6 @@ int bj_json_build_scalar(struct bj_json_build *b, enum bj_json_kind kind,
     return 0;
 }
 
-/* --- reading --------------------------------------------------------------*/
-
 /* --- yajl's callbacks: 1 continues, 0 ends the parsing ---------------------
  */
 

@@ -335,8 +335,6 @@ static void slurmjson_settle_diag(struct bj_slurmjson *j)
         d->bf_table_mean = j->table_sum / d->bf_cycles;
 }
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* --- jobs -----------------------------------------------------------------*/
 
 struct bj_slice bj_slurmjson_job_state(const struct bj_slice *name, size_t n)

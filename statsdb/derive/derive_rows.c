@@ -551,8 +551,6 @@ int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
     return r < 0 ? r : 1;
 }
 
-/* --- writing --------------------------------------------------------------*/
-
 /* --- use, grams and daily sums ---------------------------------------------
  */
 

@@ -133,6 +133,19 @@ static int sqlite_function(struct bj_db *db, const struct bj_db_function *f,
     return rc == SQLITE_OK ? 0 : sqlite_fail(to, rc, err, f->name);
 }
 
+/* bj_printf('%.3g', number) as in C and PostgreSQL
+ * (store/postgres_functions.c): SQLite's printf rounds 11.25 to 11.3. */
+static void on_printf(struct sqlite3_context *ctx, int n,
+                      struct sqlite3_value **v)
+{
+    char text[32];
+    (void)n;
+    if (sqlite3_value_type(v[1]) == SQLITE_NULL)
+        return;
+    snprintf(text, sizeof(text), "%.3g", sqlite3_value_double(v[1]));
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
 /* --- statements -----------------------------------------------------------*/
 
 /* Statements of SQLite. */
@@ -445,6 +458,11 @@ static int set_up(struct bj_sqlite *s, const struct bj_db_options *opt,
         sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, (int)opt->value_bytes);
     if (opt->foreign)
         return set_up_foreign(s, err);
+    int rc = sqlite3_create_function_v2(s->db, "bj_printf", 2,
+                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                        NULL, on_printf, NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return sqlite_fail(s->db, rc, err, "bj_printf");
     int r =
         sqlite_exec(&s->base,
                     "PRAGMA page_size = 8192; PRAGMA foreign_keys = ON;"

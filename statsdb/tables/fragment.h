@@ -109,33 +109,44 @@
     " AND " n ".cluster = " j ".cluster AND " n ".jobid = " j ".jobid AND " j  \
     ".id = (SELECT job FROM node_record_job WHERE record = " n ".id)"
 
-/* A number as text in a sentence, in the format of base/amount.h. */
-#define BJ_SQL_NUMBER(v)                                                       \
-    "coalesce(CASE WHEN abs(" v ") < 100 THEN printf('%.3g', " v ")"           \
+/* A number as text in a sentence, in the format of base/amount.h.  print:
+ * bj_printf, which rounds as C does; views have SQLite's printf, which other
+ * programs know: it rounds 11.25 to 11.3. */
+#define BJ_SQL_NUMBER(print, v)                                                \
+    "coalesce(CASE WHEN abs(" v ") < 100 THEN " print "('%.3g', " v ")"        \
     " ELSE printf('%,d', round(" v ")) END, '?')"
 
-#define BJ_SQL_PUT(text, name, v)                                              \
-    "replace(" text ", '{" name "}', " BJ_SQL_NUMBER(v) ")"
+#define BJ_SQL_PUT(print, text, name, v)                                       \
+    "replace(" text ", '{" name "}', " BJ_SQL_NUMBER(print, v) ")"
 
 /* Joules as energy with its unit, in the format of BJ_AMOUNT_JOULES. */
-#define BJ_SQL_ENERGY(v)                                                       \
+#define BJ_SQL_ENERGY(print, v)                                                \
     "CASE WHEN " v " < 3598200 THEN " BJ_SQL_NUMBER(                           \
-        "(" v " / 3600.0)") " ||"                                              \
-                            " ' Wh' ELSE " BJ_SQL_NUMBER(                      \
-                                "(" v " / 3600000.0)") " || ' kWh' END"
+        print,                                                                 \
+        "(" v                                                                  \
+        " / 3600.0)") " || ' Wh' ELSE " BJ_SQL_NUMBER(print,                   \
+                                                      "(" v                    \
+                                                      " / 3600000.0)") " || "  \
+                                                                       "' "    \
+                                                                       "kWh' " \
+                                                                       "END"
 
 /* The text and the advice of finding f by rule r, with the numbers filled in:
  * {minutes}, {gib} and {energy} are the value in another unit, {names} is
  * " (n1)", or nothing. */
-#define BJ_SQL_FILLED(text)                                                    \
+#define BJ_SQL_FILLED(print, text)                                             \
     "replace(replace(" BJ_SQL_PUT(                                             \
-        BJ_SQL_PUT(BJ_SQL_PUT(BJ_SQL_PUT(text, "value", "f.value"),            \
+        print,                                                                 \
+        BJ_SQL_PUT(print,                                                      \
+                   BJ_SQL_PUT(print,                                           \
+                              BJ_SQL_PUT(print, text, "value", "f.value"),     \
                               "threshold", "f.threshold"),                     \
                    "minutes", "(f.value / 60)"),                               \
         "gib",                                                                 \
-        "(f.value / 1073741824)") ", '{energy}', " BJ_SQL_ENERGY("f.value") "), '{names}', coalesce(' (' || f.names || ')', ''))"
-#define BJ_SQL_FINDING BJ_SQL_FILLED("r.text")
-#define BJ_SQL_ADVICE "nullif(" BJ_SQL_FILLED("r.advice") ", '')"
+        "(f.value / 1073741824)") ", '{energy}', " BJ_SQL_ENERGY(print,        \
+                                                                 "f.value") "), '{names}', coalesce(' (' || f.names || ')', ''))"
+#define BJ_SQL_FINDING BJ_SQL_FILLED("bj_printf", "r.text")
+#define BJ_SQL_ADVICE "nullif(" BJ_SQL_FILLED("bj_printf", "r.advice") ", '')"
 
 /* The end of a period; NULL if it is open, which is stored as the largest
  * number. */

@@ -150,7 +150,8 @@ const char *const bj_schema_views[] = {
     " FROM job_grams AS g JOIN factor_source AS s ON s.id = g.source",
 
     "CREATE VIEW job_finding_v AS SELECT f.job, r.name, r.severity, "
-    BJ_SQL_FINDING " AS text, " BJ_SQL_ADVICE " AS advice,"
+    BJ_SQL_FILLED("printf", "r.text") " AS text, nullif("
+    BJ_SQL_FILLED("printf", "r.advice") ", '') AS advice,"
     " nullif(r.url, '') AS url, f.value, f.threshold, f.names, r.condition"
     " FROM job_finding AS f JOIN finding_rule AS r ON r.id = f.rule",
 

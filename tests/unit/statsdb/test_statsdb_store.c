@@ -601,6 +601,19 @@ static void test_killed(void **state)
     fixture_close(&f);
 }
 
+/* As C and PostgreSQL (test_functions of test_statsdb_postgres.c). */
+static void test_rounding(void **state)
+{
+    struct fixture f;
+    (void)state;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    expect(s, "SELECT bj_printf('%.3g', 11.25)", "11.2\n");
+    expect(s, "SELECT bj_printf('%.3g', 11.75)", "11.8\n");
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +626,7 @@ int main(void)
         cmocka_unit_test(test_any_version),
         cmocka_unit_test(test_end_changes),
         cmocka_unit_test(test_private),
+        cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_not_a_store),
         cmocka_unit_test(test_errors_of_other_files),
         cmocka_unit_test(test_locks),

@@ -96,12 +96,12 @@ static inline void put_single(struct derive_rig *w)
 }
 
 /* 2000: an array of 20 tasks with 32 GiB each; one uses much more memory and
- * time than the others.  The last task is the first in the store. */
+ * time than the others. */
 static inline void put_array(struct derive_rig *w)
 {
     struct bj_sched_job j;
     char id[16];
-    for (unsigned i = 20; i >= 1; i--) {
+    for (unsigned i = 1; i <= 20; i++) {
         snprintf(id, sizeof(id), "%u", i == 20 ? 2000 : 2000 + i);
         plain_job(&j, id, 1000 + (int64_t)i);
         j.array_job = 2000;

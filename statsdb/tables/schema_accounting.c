@@ -256,4 +256,4 @@ const char *const bj_schema_resized[] = {
     "ALTER TABLE job_more ADD COLUMN script_application TEXT",
     /* With the end, so that lists of a period need not read the jobs that ended
        before it. */
-    "DROP INDEX job_at", "CREATE INDEX job_at ON job(at, \"end\")", NULL};
+    "DROP INDEX job_at", "CREATE INDEX job_at ON job(at, id, \"end\")", NULL};

@@ -287,8 +287,8 @@ static void test_energy(void **state)
     AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 22000000);
     set_energy(5, 33, 80, 15);
     AWAIT_PASSES(part("12", "GPU-b")->energy_uj == 23000000);
-    u = rig.snap->gpus.v;
-    assert_int_equal(u->energy_uj, 104000000);
+    AWAIT_STEP((rig_pass(&rig), u = rig.snap->gpus.v),
+               u->energy_uj == 104000000);
     assert_int_equal(u->errors, 2);
 }
 

@@ -382,6 +382,8 @@ static int add_branches(struct bj_call *c, struct bj_jobs_query *l,
 {
     struct bj_query *q = &l->q;
     int r = 0;
+    if (q->months)
+        bj_job_ranges_put(q->months, "j.id", &q->b.sql);
     bj_query_sql(q, " AND j.id IN (");
     for (unsigned i = 0; i < branches && r == 0; i++) {
         bj_query_sql(q, i ? " UNION " : "");

@@ -135,17 +135,25 @@ static void test_page(void **state)
 {
     (void)state;
     const struct bj_host host = {NULL, start_thread, keep, false};
-    begin(GPU_A "gpu 0 power 1000\n");
-    bj_gpu_watch_free(watch);
-    assert_int_equal(bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, HOUR,
-                                      60 * 1000 * MSEC, &watch),
-                     0);
-    assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
-    assert_true(wait_power(1000000));
-    fake_script(rig.dir, GPU_A "gpu 0 power 2000\n");
-    const uint64_t later = bj_clock_boot_usec() + HOUR;
-    assert_false(bj_gpu_watch_hurry(watch, later, 11 * HOUR));
-    assert_true(bj_gpu_watch_hurry(watch, later, 2 * HOUR));
+    bool hurries = false;
+    begin(GPU_A);
+    /* Again where the machine was slow: no page waits for a long reading, or
+     * for one that has not ended since the page before. */
+    for (int i = 0; i < 100 && !hurries; i++) {
+        bj_gpu_watch_free(watch);
+        fake_script(rig.dir, GPU_A "gpu 0 power 1000\n");
+        assert_int_equal(bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, HOUR,
+                                          60 * 1000 * MSEC, &watch),
+                         0);
+        assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
+        memset(&rig.set, 0, sizeof(rig.set));
+        assert_true(wait_power(1000000));
+        fake_script(rig.dir, GPU_A "gpu 0 power 2000\n");
+        const uint64_t later = bj_clock_boot_usec() + HOUR;
+        assert_false(bj_gpu_watch_hurry(watch, later, 11 * HOUR));
+        hurries = bj_gpu_watch_hurry(watch, later, 2 * HOUR);
+    }
+    assert_true(hurries);
     bj_gpu_watch_await(watch, UINT64_MAX);
     assert_true(bj_gpu_watch_take(watch, &rig.set));
     assert_int_equal(rig.set.v[0].use.power_uw, 2000000);

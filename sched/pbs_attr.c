@@ -1,7 +1,6 @@
 #include "sched/pbs_attr.h"
 
-#include "sched/duration.h"
-#include "sched/hostfold.h"
+#include "sched/hostlist.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
 #include "sched/time.h"

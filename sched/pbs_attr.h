@@ -3,7 +3,7 @@
 #define BJ_SCHED_PBS_ATTR_H
 
 #include "base/slice.h"
-#include "sched/hostfold.h"
+#include "sched/hostlist.h"
 #include "sched/job.h"
 
 #include <stdint.h>

@@ -1,6 +1,5 @@
 #include "sched/sacct_column.h"
 
-#include "sched/duration.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
 #include "sched/state.h"

@@ -21,6 +21,8 @@
 #include "sched/slurmlist.h"
 #include "sched/squeue.h"
 
+#include <stdbool.h>
+
 /* The content of a document. */
 enum bj_slurmjson_kind {
     BJ_SLURMJSON_JOBS,
@@ -87,5 +89,24 @@ void bj_slurmjson_free(struct bj_slurmjson *j); /* NULL is fine */
  * of the first flag in squeue's order, else the base state; empty: none.
  * Source: Slurm, src/common/slurm_protocol_defs.c, job_state_string(). */
 struct bj_slice bj_slurmjson_job_state(const struct bj_slice *name, size_t n);
+
+/* --- slurmjson fix ---*/
+
+/* Numbers in Slurm's JSON that are not JSON: before 24.11 it writes Infinity,
+ * -Infinity and NaN, which RFC 8259 does not allow. */
+
+/* Zero-initialise for each document. */
+struct bj_slurmjson_fix {
+    bool string, escape, minus;
+    char word[12];
+    size_t n;
+};
+
+/* Pass on a piece of a document, cut anywhere, with null in place of such words
+ * and all else unchanged.  A negative return of the sink ends it. */
+int bj_slurmjson_fix(struct bj_slurmjson_fix *f, struct bj_slice piece,
+                     int (*sink)(void *ctx, struct bj_slice piece,
+                                 struct bj_err *err),
+                     void *ctx, struct bj_err *err);
 
 #endif

@@ -2,10 +2,10 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
-#include "sched/slurmjson_fix.h"
+#include "sched/job.h"
+#include "sched/slurmjson.h"
 #include "sched/slurmrest_value.h"
 #include "sched/state.h"
-#include "sched/step_sum.h"
 #include "sched/tres.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include "base/slice.h"
 #include "sched/job.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The kind of a list, which determines its units. */
@@ -42,5 +43,21 @@ struct bj_tres_used {
     uint64_t cpu_usec;
 };
 void bj_tres_used(struct bj_slice s, struct bj_tres_used *ret);
+
+/* --- gres ---*/
+
+/* Generic resources of nodes as sinfo writes them. */
+
+struct bj_gres {
+    struct bj_slice name, type; /* "gpu", "a100"; type may be empty */
+    uint64_t count;
+};
+
+/* Cut the next entry off *rest, a list such as "gpu:a100:4(S:0-1),gpu:2,tpu:0"
+ * or "gpu:tesla:3(IDX:0,2-3)"; "(null)" means no type, or an empty list.  False
+ * at the end.  Entries without a number are skipped and counted in *bad (may be
+ * NULL). Source: Slurm, src/common/gres.c, gres_get_node_used() and related
+ * functions. */
+bool bj_gres_next(struct bj_slice *rest, struct bj_gres *ret, unsigned *bad);
 
 #endif

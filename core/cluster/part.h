@@ -7,13 +7,13 @@
 #include "core/cluster/conf.h"
 #include "core/cluster/group.h"
 #include "core/model/cluster.h"
-#include "sched/gres.h"
 #include "sched/pbs_live.h"
 #include "sched/sdiag.h"
 #include "sched/sinfo.h"
 #include "sched/slurmjson.h"
 #include "sched/slurmlist.h"
 #include "sched/squeue.h"
+#include "sched/tres.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

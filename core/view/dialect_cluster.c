@@ -1,6 +1,6 @@
 #include "core/view/dialect_cluster.h"
 
-#include "sched/sinfo_long.h"
+#include "sched/sinfo.h"
 
 /* Combine key[at] and the next key. "(other)" stays as it is. */
 static bool map_state(struct bj_arena *arena, struct bj_slice *key,

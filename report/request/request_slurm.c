@@ -2,7 +2,6 @@
  * slurm.conf(5). */
 #include "report/request/request_impl.h"
 #include "sched/sbatch.h"
-#include "sched/sbatch_script.h"
 #include "statsdb/tables/best.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include "base/buf.h"
 #include "base/stamp.h"
-#include "sched/duration.h"
 #include "sched/sacct.h"
+#include "sched/time.h"
 #include "statsdb/import/upsert.h"
 #include "store/db.h"
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/secret_file.h"
-#include "sched/sacct_cmd.h"
+#include "sched/sacct.h"
 #include "statsdb/tables/tres_names.h"
 
 #include <dlfcn.h>

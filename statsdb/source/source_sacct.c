@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/command.h"
-#include "sched/sacct_cmd.h"
+#include "sched/sacct.h"
 #include "sched/slurm_conf.h"
 
 #include <stdio.h>

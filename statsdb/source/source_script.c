@@ -2,7 +2,7 @@
 
 #include "base/command.h"
 #include "base/grow.h"
-#include "sched/sbatch_script.h"
+#include "sched/sbatch.h"
 #include "sched/slurm_conf.h"
 #include "store/db.h"
 

@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "sched/job.h"
-#include "sched/step_sum.h"
 #include "statsdb/tables/dict.h"
 #include "store/db.h"
 

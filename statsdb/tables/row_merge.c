@@ -1,6 +1,6 @@
 /* Merges rows of the same job, row of job_more or step. */
+#include "sched/job.h"
 #include "sched/state.h"
-#include "sched/step_sum.h"
 #include "statsdb/tables/row_table.h"
 
 /* It has ended, and nothing says how. */

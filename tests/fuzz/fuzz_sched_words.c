@@ -1,7 +1,6 @@
 /* The small grammars of sched/ (durations, host lists, ids, ...): every result
  * is within its limits. */
-#include "sched/duration.h"
-#include "sched/hostfold.h"
+#include "sched/hostlist.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
 #include "sched/state.h"

@@ -1,11 +1,11 @@
 /* Parsers of the output of Slurm's commands about the whole cluster, with
  * recordings of Slurm 22.05 (tests/fixtures/cluster). */
 #include "base/err.h"
-#include "sched/gres.h"
 #include "sched/sdiag.h"
 #include "sched/sinfo.h"
 #include "sched/slurmlist.h"
 #include "sched/squeue.h"
+#include "sched/tres.h"
 #include "tests/unit/sched/test_sched.h"
 
 #include <errno.h>

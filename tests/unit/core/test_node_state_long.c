@@ -2,7 +2,7 @@
  * output of Slurm's own library for 901 combinations of base states and flags.
  */
 #include "base/err.h"
-#include "sched/sinfo_long.h"
+#include "sched/sinfo.h"
 #include "tests/unit/sched/test_sched.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* Lists of resources and hosts as schedulers write them, and states as users
  * write them. */
-#include "sched/hostfold.h"
+#include "sched/hostlist.h"
 #include "sched/state.h"
 #include "sched/tres.h"
 

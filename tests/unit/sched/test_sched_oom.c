@@ -3,7 +3,6 @@
 #include "sched/lsf.h"
 #include "sched/pbs.h"
 #include "sched/sacct.h"
-#include "sched/sacct_cmd.h"
 #include "sched/slurmrest.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/sched/test_sched.h"

@@ -2,7 +2,6 @@
  * in pieces of any size; damaged output; and the command. */
 #include "sched/sacct.h"
 
-#include "sched/sacct_cmd.h"
 #include "tests/unit/sched/test_sched.h"
 
 #include <errno.h>

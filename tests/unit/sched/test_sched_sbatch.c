@@ -1,7 +1,7 @@
 /* Options of batch scripts, and the reply of `sacct -B`, as Slurm 22.05.8
  * prints it. */
 #include "base/buf.h"
-#include "sched/sbatch_script.h"
+#include "sched/sbatch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 /* Sizes, durations, times, states and ids as schedulers write them. */
-#include "sched/duration.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
 #include "sched/state.h"

@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "sched/slurmjson.h"
-#include "sched/slurmjson_fix.h"
 #include "sched/slurmrestd.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/httpstub.h"

@@ -3,6 +3,7 @@
 clients: versions, client certificates, passwords, certificates that change while
 connections are open, handshakes that are never completed.  TAP."""
 import http.client
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,8 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import O, SERVER, TOP, bcrypt, check, plan, same  # noqa: E402
+from api_lib import O, SERVER, TOP, bcrypt, check, plan, same, skip  # noqa: E402
+import prom_lib  # noqa: E402
 import tls_lib  # noqa: E402
 
 EXPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_exporter"))
@@ -449,6 +451,46 @@ def switched_on(kind):
     p.stop()
 
 
+class ExamplePrometheus(prom_lib.Prometheus):
+    """A Prometheus with the lines for TLS of examples/prometheus.yml."""
+    def prepare(self):
+        with open(os.path.join(TOP, "examples/prometheus.yml")) as f:
+            text = f.read()
+        begin = text.index("    # scheme: https")
+        end = text.index("  # The exporter of one host")
+        text = text[:begin] + text[begin:end].replace("    # ", "    ") + text[end:]
+        text = text.replace("/etc/prometheus", self.folder).replace("30s", "1s")
+        with open(self.folder + "/conf.yml", "w") as f:
+            f.write(text)
+        shutil.copy(os.path.join(TOP, "examples/alerts.yml"), self.folder)
+        for source, name in (("ca.pem", "ca.pem"), ("alice.pem", "client.pem"),
+                             ("alice.key", "client.key"), ("password", "password")):
+            shutil.copy(path(source), self.folder + "/batchjob-" + name)
+        with open(self.folder + "/batchjob-nodes.json", "w") as f:
+            json.dump([{"targets": ["localhost:%d" % self.exporter]}], f)
+
+
+def scraped_by_prometheus():
+    """The commented lines of examples/prometheus.yml scrape an exporter with TLS, client
+    certificates and passwords."""
+    p = Program("exporter", MUTUAL % "RequireAndVerifyClientCert" +
+                "basic_auth_users:\n  prometheus: %s\n" % bcrypt("secret"))
+    same(p.curl("--cert", "alice.pem", "--key", "alice.key", path="/metrics"), 401,
+         "the exporter requires a password")
+    write("password", "secret\n")
+    ExamplePrometheus.exporter = p.port
+    prometheus = ExamplePrometheus()
+    if not shutil.which("prometheus"):
+        skip("Prometheus scrapes an exporter with TLS", prometheus.failure)
+    elif check(not prometheus.failure, "Prometheus starts with the lines for TLS of the example",
+               prometheus.failure):
+        check(prom_lib.wait_for(lambda: prometheus.query('up{job="batchjob"} == 1')),
+              "Prometheus scrapes an exporter with TLS, client certificate and password",
+              prometheus.get("/api/v1/targets"))
+    prometheus.stop()
+    p.stop()
+
+
 def main():
     for tool in ("curl", "openssl"):
         if not shutil.which(tool):
@@ -466,6 +508,7 @@ def main():
         if len(kinds) == 3:
             identities()
             passwords()
+            scraped_by_prometheus()
     finally:
         for p in Program.running:
             if p.poll() is None:

@@ -400,6 +400,16 @@ test_chain() {
     stop_collectd
 }
 
+# collectd, not the plugin, refuses a file that is a symbolic link (docs/operations.md).
+test_link() {
+    local dir=$tmp/link
+    mkdir "$dir"
+    ln -s "$so_dir/batchjob.so" "$dir/batchjob.so"
+    printf '%s\n' "PluginDir \"$dir\"" 'LoadPlugin batchjob' >"$dir/conf"
+    check "collectd ends if a plugin is a symbolic link" eval "! collectd -T -C '$dir/conf' >'$dir/out' 2>&1"
+    check "and says why" grep -q "$dir/batchjob.so is not a regular file" "$dir/out"
+}
+
 # The same chain over values of the plugin load, which needs no job.
 test_chain_thresholds() {
     dir=$tmp/thresholds
@@ -526,6 +536,7 @@ run)
     test_descriptors
     test_chain
     test_chain_thresholds
+    test_link
     test_example_conf ;;
 valgrind)
     start_jobs

@@ -110,6 +110,21 @@ packages_upgrade() {
     equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
 }
 
+# A service whose configuration is mended starts again, however often it could not.
+packages_cure() {
+    local name unit conf
+    for name in stats_db stats_server; do
+        unit=batchjob_$name conf=/etc/batchjob/$name.yml
+        mv $conf $conf.good
+        sed 's/^store:/&\n  cach: 1M/' $conf.good >$conf
+        for _ in 1 2 3 4 5 6 7; do systemctl restart $unit 2>/dev/null; done
+        mv $conf.good $conf
+        check "$unit starts when its configuration is mended" timeout "$patience" systemctl start $unit
+        eventually "its log names the mistake" sh -c "journalctl -q -u $unit -o cat | grep -qF \"did you mean 'store.cache'?\""
+    done
+    equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
+}
+
 packages_remove() {
     local names
     names=$(cd "$debs/newer" && for f in *.deb; do echo "${f%%_*}"; done)

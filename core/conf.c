@@ -560,3 +560,9 @@ void bj_conf_sets(struct bj_conf *conf, struct bj_optset ret[BJ_CONF_SETS])
     ret[1] = (struct bj_optset){bj_carbon_opts, &conf->carbon};
     ret[2] = (struct bj_optset){bj_cluster_opts, &conf->scheduler};
 }
+
+bool bj_conf_collects(const struct bj_conf *conf, enum bj_collector_id id)
+{
+    return conf->collect[id] &&
+           (conf->collect_set[id] || !conf->disable_defaults);
+}

@@ -96,4 +96,7 @@ extern const struct bj_opt bj_conf_opts[];
 enum { BJ_CONF_SETS = 3 };
 void bj_conf_sets(struct bj_conf *conf, struct bj_optset ret[BJ_CONF_SETS]);
 
+/* Whether a collector runs: it is on, and named if only named ones run. */
+bool bj_conf_collects(const struct bj_conf *conf, enum bj_collector_id id);
+
 #endif

@@ -123,8 +123,8 @@ static void take_conf(struct bj_core *core, const struct bj_conf *conf)
 {
     core->own_conf = *conf;
     core->conf = &core->own_conf;
-    for (int i = 0; conf->disable_defaults && i < BJ_COLLECTORS; i++)
-        core->own_conf.collect[i] = conf->collect[i] && conf->collect_set[i];
+    for (int i = 0; i < BJ_COLLECTORS; i++)
+        core->own_conf.collect[i] = bj_conf_collects(conf, i);
     core->pool.max = (unsigned)keepable(conf->max_files);
     core->pool.base = (unsigned)conf->fd_base;
     if (conf->cluster)

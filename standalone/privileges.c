@@ -66,7 +66,7 @@ static bool hidepid(const char *procfs, struct bj_slice mountinfo)
 static bool reads_jobs(const struct bj_conf *conf)
 {
     for (int i = 0; i < BJ_COLLECTORS; i++)
-        if (conf->collect[i] && i != BJ_COLLECT_NODE &&
+        if (bj_conf_collects(conf, i) && i != BJ_COLLECT_NODE &&
             i != BJ_COLLECT_EMISSIONS && i != BJ_COLLECT_CLUSTER)
             return true;
     return false;

@@ -1,5 +1,5 @@
-"""What a read of the collectd plugin costs: collectd with write_prometheus,
-with and without the plugin, over the same number of intervals."""
+"""What a read of the collectd plugin costs: collectd with write_prometheus, without
+the plugin, with it, and with two writers (WriteThreads), over the same number of intervals."""
 import glob
 import os
 import shutil
@@ -38,22 +38,24 @@ SECONDS = 20
 
 def cpu_seconds(pid):
     """CPU time so far of all threads, and by kind of thread ("reader",
-    "writer": collectd numbers them)."""
-    kinds = {}
+    "writer": collectd numbers them), and as "turns", how often a thread was scheduled."""
+    kinds, turns = {}, 0
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/comm" % (pid, tid)) as f:
             kind = f.read().strip().split("#")[0]
         with open("/proc/%d/task/%s/schedstat" % (pid, tid)) as f:
-            ns = int(f.read().split()[0])
+            ns, _, times = map(int, f.read().split())
         kinds[kind] = kinds.get(kind, 0) + ns / 1e9
+        turns += times
     kinds["all"] = sum(kinds.values())
+    kinds["turns"] = turns / 1e3
     return kinds
 
 
-def daemon(o, tree, with_plugin, top):
+def daemon(o, tree, more, top):
     """Start collectd; returns (process, port)."""
     port = machine.free_port()
-    text = CONFIG + (PLUGIN if with_plugin else "")
+    text = CONFIG + more
     stock = next((d for d in STOCK if os.path.isdir(d)), STOCK[0])
     with open(top + "/collectd.conf", "w") as f:
         f.write(text.format(top=top, port=port, stock=stock, build=o.build,
@@ -67,10 +69,10 @@ def daemon(o, tree, with_plugin, top):
     return process, port
 
 
-def cost(o, tree, with_plugin):
-    """({kind of thread: CPU ms an interval}, series on the page)."""
+def cost(o, tree, more):
+    """({kind of thread: CPU ms an interval, "turns": their number}, series on the page)."""
     with tempfile.TemporaryDirectory() as top:
-        process, port = daemon(o, tree, with_plugin, top)
+        process, port = daemon(o, tree, more, top)
         try:
             time.sleep(4)
             if process.poll() is not None:
@@ -96,14 +98,17 @@ def run(o, results, make_stage, shape):
     for jobs in (16, 128):
         stage = make_stage(o, o.trees[0], shape(jobs, 1, 16, 4, 0))
         try:
-            without, _ = cost(o, stage.tree, False)
-            with_plugin, series = cost(o, stage.tree, True)
+            without, _ = cost(o, stage.tree, "")
+            with_plugin, series = cost(o, stage.tree, PLUGIN)
+            two, _ = cost(o, stage.tree, "WriteThreads 2\n" + PLUGIN)
         finally:
             stage.end()
         results.extra["collectd_%d" % jobs] = {
-            "without": without, "with": with_plugin, "series": series}
+            "without": without, "with": with_plugin, "two_writers": two, "series": series}
         print("%s, %d jobs, %d series: %.3f without the plugin, %.3f with: "
               "%.3f in the reader's thread, %.3f in collectd's writers" %
               (o.trees[0], jobs, series, without["all"], with_plugin["all"],
                with_plugin.get("reader", 0), with_plugin.get("writer", 0)),
               flush=True)
+        print("with WriteThreads 2: %.3f, and %.0f times a thread is scheduled instead of %.0f" %
+              (two["all"], two["turns"], with_plugin["turns"]), flush=True)

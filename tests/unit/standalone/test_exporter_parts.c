@@ -112,12 +112,16 @@ static void privileges(void **state)
     struct bj_unreadable list[BJ_UNREADABLE_MAX];
     struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc",
                            .job_files.n = 1,
-                           .collect[BJ_COLLECT_CLUSTER] = true};
+                           .disable_defaults = true,
+                           .collect[BJ_COLLECT_CPU] = true, /* by default */
+                           .collect[BJ_COLLECT_CLUSTER] = true,
+                           .collect_set[BJ_COLLECT_CLUSTER] = true};
     /* The exporter of the cluster reads nothing of jobs. */
     assert_int_equal(bj_privileges_missing(&conf, bj_slice_str(none),
                                            (struct bj_slice){0}, list),
                      0);
-    conf.collect[BJ_COLLECT_PROCESS] = true;
+    conf.collect[BJ_COLLECT_PROCESS] = conf.collect_set[BJ_COLLECT_PROCESS] =
+        true;
     bj_privileges_missing(&conf, bj_slice_str(ptrace), (struct bj_slice){0},
                           list);
     assert_string_equal(list[0].cure, "CAP_DAC_READ_SEARCH");

@@ -6,12 +6,11 @@
 #include "carbon/conf.h"
 #include "core/cluster/conf.h"
 #include "core/energy/conf.h"
-#include "core/sender_conf.h"
 
 #include <stdbool.h>
 
 /* Collectors, in the order in which they run; those that read files of cgroups
- * come first.  The names are in core/run.c. */
+ * come first.  The names are in core/internal.c. */
 enum bj_collector_id {
     BJ_COLLECT_CPU,
     BJ_COLLECT_MEMORY,
@@ -43,6 +42,14 @@ enum bj_extra {
     BJ_EXTRA_STATM = 128, /* with ALIVE: memory of these processes */
     BJ_EXTRA_USERS = 256, /* processes that slurm-job-exporter counts */
     BJ_EXTRA_SLEEP = 512  /* count the sleep of Slurm's extern step, too */
+};
+
+/* Options of the sender of final records. */
+struct bj_sender_conf {
+    char *url; /* of batchjob_stats_db; "": records are not sent */
+    char *ca_file, *cert_file, *key_file, *token_file; /* "": none */
+    bool allow_http; /* send the token also without TLS */
+    uint64_t interval_usec;
 };
 
 struct bj_conf {

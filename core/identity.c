@@ -1,6 +1,6 @@
 #include "core/identity.h"
 
-#include "core/find/path_fields.h"
+#include "core/find/ident.h"
 #include "core/internal.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "core/track.h"
 
 /* The parts of a pass that report errors: the collectors of the options, then
- * two that always run.  core/run.c */
+ * two that always run.  core/internal.c */
 enum { BJ_RUN_FIND = BJ_COLLECTORS, BJ_RUN_IDENT, BJ_RUNS };
 extern const char *const bj_run_names[BJ_RUNS];
 
@@ -31,7 +31,7 @@ struct bj_energy;     /* core/energy/energy.h */
 struct bj_spool;      /* core/spool.h */
 struct bj_sender;     /* core/sender.h */
 struct bj_sampler;    /* core/sampler.c */
-struct bj_watcher;    /* core/watcher.c */
+struct bj_watcher;    /* core/watches.c */
 struct bj_emissions;  /* core/emissions.h */
 struct bj_cluster;    /* core/cluster/cluster.h */
 struct bj_gpus;       /* core/gpu/gpus.h */
@@ -97,7 +97,7 @@ void bj_core_scan_free(struct bj_core *core);
 void bj_core_mark_stale(struct bj_core *core, const char *path);
 
 /* Record the result of a run: the number of its faults, and the newest one.
- * core/run.c */
+ * core/internal.c */
 void bj_core_run_done(struct bj_core *core, unsigned run, uint64_t begun_usec,
                       uint64_t faults, const struct bj_err *fault);
 
@@ -141,19 +141,12 @@ uint64_t bj_core_sampler_waiting(const struct bj_core *core,
  * the data that it uses must stay. */
 bool bj_core_sampler_free(struct bj_core *core);
 
-/* Extra values of jobs that only dialects report (conf->extras).  After a read:
- * update the rates at which jobs use CPU time.  core/extra.c */
-void bj_core_rates(struct bj_core *core);
-/* Put extra values into the snapshot, after the job's processes. */
-void bj_extras_publish(const struct bj_core *core, const struct bj_track *t,
-                       struct bj_arena *a, struct bj_job *job);
-
-/* Make a label value from any text, in the arena.  core/label.c */
+/* Make a label value from any text, in the arena. */
 struct bj_slice bj_core_label(struct bj_arena *a, const char *s);
 
 /* The name of the cluster: the configured one, else the scheduler's where the
  * collector "cluster" runs; empty: unknown.  In the arena, or the core's.
- * core/label.c */
+ */
 struct bj_slice bj_core_cluster(const struct bj_core *core,
                                 struct bj_arena *arena);
 

@@ -1,9 +1,10 @@
-/* The first part of a pass: find jobs, read and identify them. */
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 #include "core/peaks.h"
 
 #include <stdlib.h>
+
+/* The first part of a pass: find jobs, read and identify them. */
 
 /* --- one job ------------------------------------------------------------- */
 
@@ -165,6 +166,19 @@ void bj_core_read_job(struct bj_track *t, bool last)
 
 /* --- the pass ------------------------------------------------------------ */
 
+/* Update the rates at which jobs use CPU time. */
+static void core_note_rates(struct bj_core *core)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (t->life.read_pass == core->passes)
+            bj_rate_note(&t->rate, core->now_usec,
+                         t->unit.use.unread_files != BJ_ABSENT
+                             ? BJ_ABSENT
+                             : t->unit.use.cpu_usec);
+    }
+}
+
 static void read_round(struct bj_core *core, unsigned round)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
@@ -226,7 +240,7 @@ void bj_core_read(struct bj_core *core, bool page)
         read_round(core, 1);
     }
     if (core->conf->extras & BJ_EXTRA_RATE)
-        bj_core_rates(core);
+        core_note_rates(core);
     bj_core_identify(core);
     if (core->gpus)
         bj_gpus_read(core->gpus, core);

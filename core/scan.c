@@ -194,7 +194,7 @@ static void *appeared(void *ctx, const char *rel, bool again)
 }
 
 /* A directory without jobs is watched for new ones.  Those of jobs are watched
- * by their jobs (core/watcher.c). */
+ * by their jobs (core/watches.c). */
 static void reads(void *ctx, const char *path)
 {
     const struct bj_hier_scan *f = ctx;

@@ -11,7 +11,7 @@ enum { HELD_MAX = 1 << 20 }; /* maximum number of nodes of a reservation */
 
 static const struct bj_slice none; /* no key */
 
-int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line)
+static int cluster_text_line(struct bj_cluster_work *w, struct bj_slice line)
 {
     bj_buf_slice(&w->text, line);
     bj_buf_str(&w->text, "\n");
@@ -25,7 +25,7 @@ int bj_cluster_no_line(struct bj_cluster_work *w, struct bj_slice line)
     return -EINVAL;
 }
 
-int bj_cluster_config_end(struct bj_cluster_work *w)
+static int cluster_config_end(struct bj_cluster_work *w)
 {
     struct bj_label l;
     const struct bj_slice name =
@@ -63,7 +63,7 @@ int bj_cluster_add_diag(struct bj_cluster_work *w, const struct bj_sdiag *diag)
     return 0;
 }
 
-int bj_cluster_diag_end(struct bj_cluster_work *w)
+static int cluster_diag_end(struct bj_cluster_work *w)
 {
     struct bj_sdiag d;
     if (bj_sdiag_parse((struct bj_slice){w->text.p, w->text.len}, &d,
@@ -89,7 +89,7 @@ int bj_cluster_add_license(struct bj_cluster_work *w,
     return 0;
 }
 
-int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line)
+static int cluster_license_line(struct bj_cluster_work *w, struct bj_slice line)
 {
     struct bj_license v;
     int r = bj_license_parse(line, &v);
@@ -157,7 +157,8 @@ int bj_cluster_add_reservation(struct bj_cluster_work *w,
     return s->active ? hold_all(w, v, name) : 0;
 }
 
-int bj_cluster_reservation_line(struct bj_cluster_work *w, struct bj_slice line)
+static int cluster_reservation_line(struct bj_cluster_work *w,
+                                    struct bj_slice line)
 {
     struct bj_reservation v;
     int r = bj_reservation_parse(line, &v);
@@ -204,7 +205,7 @@ int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v)
     return 0;
 }
 
-int bj_cluster_share_line(struct bj_cluster_work *w, struct bj_slice line)
+static int cluster_share_line(struct bj_cluster_work *w, struct bj_slice line)
 {
     struct bj_share v;
     return bj_share_parse(line, &v) < 0 ? -EINVAL : bj_cluster_add_share(w, &v);
@@ -313,3 +314,62 @@ int bj_cluster_read_constants(struct bj_cluster_work *w, const char *file,
     int r = take_constants(w, file, text, false);
     return r < 0 ? r : take_constants(w, file, text, true);
 }
+
+/* --- the readers ----------------------------------------------------------*/
+
+/* The sources of the cluster collector: for each its command, its slurmrestd
+ * path and its parser. */
+
+const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES] = {
+    [BJ_CLUSTER_CONFIG] = {.name = "config",
+                           .argv = bj_slurm_config_argv,
+                           .path = "ping",
+                           .json = BJ_SLURMJSON_PING,
+                           .line = cluster_text_line,
+                           .end = cluster_config_end,
+                           .slow = true},
+    [BJ_CLUSTER_RESERVATIONS] = {.name = "reservations",
+                                 .argv = bj_reservations_argv,
+                                 .path = "reservations",
+                                 .json = BJ_SLURMJSON_RESERVATIONS,
+                                 .line = cluster_reservation_line},
+    [BJ_CLUSTER_QUEUE] = {.name = "queue",
+                          .argv = bj_squeue_argv,
+                          .path = "jobs",
+                          .json = BJ_SLURMJSON_JOBS,
+                          .line = bj_cluster_queue_line},
+    [BJ_CLUSTER_NODES] = {.name = "nodes",
+                          .argv = bj_sinfo_argv,
+                          .path = "nodes",
+                          .json = BJ_SLURMJSON_NODES,
+                          .line = bj_cluster_node_line},
+    [BJ_CLUSTER_DIAG] = {.name = "diag",
+                         .argv = bj_sdiag_argv,
+                         .path = "diag",
+                         .json = BJ_SLURMJSON_DIAG,
+                         .line = cluster_text_line,
+                         .end = cluster_diag_end},
+    [BJ_CLUSTER_LICENSES] = {.name = "licenses",
+                             .argv = bj_licenses_argv,
+                             .path = "licenses",
+                             .json = BJ_SLURMJSON_LICENSES,
+                             .line = cluster_license_line},
+    [BJ_CLUSTER_SHARES] = {.name = "shares",
+                           .argv = bj_shares_argv,
+                           .path = "shares",
+                           .json = BJ_SLURMJSON_SHARES,
+                           .line = cluster_share_line,
+                           .slow = true},
+    [BJ_CLUSTER_PARTITIONS] = {.name = "partitions",
+                               .argv = bj_qstat_queues_argv,
+                               .json = BJ_SLURMJSON_KINDS,
+                               .line = bj_cluster_no_line},
+    [BJ_CLUSTER_CONSTANTS] = {.name = "constants", .json = BJ_SLURMJSON_KINDS},
+    [BJ_CLUSTER_LIMITS] = {.name = "limits",
+                           .argv = bj_limits_argv,
+                           .path = "associations",
+                           .db = true,
+                           .json = BJ_SLURMJSON_LIMITS,
+                           .line = bj_cluster_limit_line,
+                           .slow = true},
+};

@@ -81,7 +81,7 @@ struct bj_cluster_reader {
     bool slow; /* at cluster.slow-interval */
 };
 extern const struct bj_cluster_reader
-    bj_cluster_readers[BJ_CLUSTER_SOURCES]; /* readers.c */
+    bj_cluster_readers[BJ_CLUSTER_SOURCES]; /* lists.c */
 
 /* Begin with an empty part (-ENOMEM); after the last line, end puts the lists
  * into the part. Free frees the rest, except a part that was taken (part set to
@@ -141,22 +141,11 @@ int bj_cluster_read_constants(struct bj_cluster_work *w, const char *file,
 int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
                         struct bj_slurmjson **ret, struct bj_err *err);
 
-/* The same for the JSON of PBS; free it with bj_pbs_live_free. */
-int bj_cluster_pbs_new(struct bj_cluster_work *w, enum bj_pbs_list list,
-                       struct bj_pbs_live **ret, struct bj_err *err);
-
 /* Parsers of one line. */
 int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_node_line(struct bj_cluster_work *w, struct bj_slice line);
-int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_no_line(struct bj_cluster_work *w,
                        struct bj_slice line); /* a source with JSON only */
-int bj_cluster_config_end(struct bj_cluster_work *w);
-int bj_cluster_diag_end(struct bj_cluster_work *w);
-int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line);
-int bj_cluster_reservation_line(struct bj_cluster_work *w,
-                                struct bj_slice line);
-int bj_cluster_share_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line);
 
 #endif

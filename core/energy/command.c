@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/energy/ipmi.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <stdlib.h>
 #include <string.h>

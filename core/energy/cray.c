@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "core/energy/attr.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <fcntl.h>
 #include <stdio.h>

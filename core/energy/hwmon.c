@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "core/energy/attr.h"
 #include "core/energy/meter.h"
-#include "core/energy/zone.h"
 
 #include <fcntl.h>
 #include <stdio.h>

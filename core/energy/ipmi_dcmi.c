@@ -3,7 +3,7 @@
  * Source: DCMI v1.5, sections 6.6.1 (Get Power Reading), 6.6.2 (Get Power
  * Limit); freeipmi and ipmitool, which use it the same way. */
 #include "core/energy/ipmi.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <stdlib.h>
 

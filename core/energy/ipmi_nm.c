@@ -5,7 +5,7 @@
  * Statistics (C8h); EAR energy_inm_power.c, ipmitool ipmi_dcmi.c, which use it
  * the same way. */
 #include "core/energy/ipmi.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Sensors of a BMC (SDR): records, and which of them are power. */
 #include "core/energy/ipmi_sdr.h"
 
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <math.h>
 #include <stdio.h>

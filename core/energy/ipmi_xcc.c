@@ -4,7 +4,7 @@
  * Source: Slurm acct_gather_energy/xcc, whose offsets are one higher, since its
  * library prepends the command. */
 #include "core/energy/ipmi.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * drivers/powercap/{powercap_sys,intel_rapl_common}.c. */
 #include "base/file.h"
 #include "core/energy/attr.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <fcntl.h>
 #include <stdio.h>

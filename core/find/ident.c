@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CLEAN_CAP = BJ_LABEL_MAX + 1, HASH_LEN = 9 };
 
@@ -140,4 +141,45 @@ void bj_ident_unref(const struct bj_ident *id)
     if (own &&
         atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1)
         free(own);
+}
+
+/* --- packed fields of a path ----------------------------------------------*/
+
+struct bj_path_fields {
+    unsigned char n;
+    char text[]; /* n times: number of the field, its text, NUL */
+};
+
+struct bj_path_fields *bj_path_fields_new(const struct bj_slice f[BJ_ID_FIELDS])
+{
+    size_t size = sizeof(struct bj_path_fields);
+    for (int i = 0; i < BJ_ID_FIELDS; i++)
+        size += f[i].n > 0 ? f[i].n + 2 : 0;
+    struct bj_path_fields *t = malloc(size);
+    if (!t)
+        return NULL;
+    t->n = 0;
+    char *p = t->text;
+    for (int i = 0; i < BJ_ID_FIELDS; i++) {
+        if (f[i].n == 0)
+            continue;
+        *p++ = (char)i;
+        memcpy(p, f[i].p, f[i].n);
+        p += f[i].n;
+        *p++ = '\0';
+        t->n++;
+    }
+    return t;
+}
+
+void bj_path_fields_get(const struct bj_path_fields *t,
+                        struct bj_slice f[BJ_ID_FIELDS])
+{
+    const char *p = t->text;
+    memset(f, 0, BJ_ID_FIELDS * sizeof(*f));
+    for (unsigned i = 0; i < t->n; i++) {
+        struct bj_slice *s = &f[(unsigned char)*p++];
+        *s = bj_slice_str(p);
+        p += s->n + 1;
+    }
 }

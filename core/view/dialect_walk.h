@@ -26,14 +26,6 @@ struct bj_dialect_walk {
     bool simple; /* the value is the plain field */
 };
 
-/* Write the labels of all exported jobs, and of samples without job. 0 or
- * -ENOMEM. dialect_labels.c */
-int bj_dialect_take_jobs(struct bj_dialect_walk *w);
-
-/* Length of the empty step labels at the end of a job's labels, in the sets of
- * BJ_ROW_USAGE, which other rows do not use. */
-size_t bj_dialect_no_step(const struct bj_dialect *d);
-
 /* The labels of a job in one of the label sets. */
 static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,
                                                 const struct bj_dialect_job *j,
@@ -63,31 +55,13 @@ static inline uint64_t bj_dialect_field(const char *record, size_t off)
     return *(const uint64_t *)(const void *)(record + off);
 }
 
-/* Whether a record with these keys is exported. */
-bool bj_dialect_wanted(const struct bj_dialect_row *row,
-                       const struct bj_slice key[BJ_SUB_KEYS]);
-
 /* key[word] in the original's words. */
 struct bj_slice bj_dialect_map_word(const struct bj_dialect_row *row,
                                     const struct bj_slice key[BJ_SUB_KEYS]);
 
-/* Copy the exported keys to ret; returns their number. */
-size_t bj_dialect_keys(const struct bj_dialect_row *row,
-                       const struct bj_slice key[BJ_SUB_KEYS],
-                       struct bj_slice ret[BJ_SUB_KEYS]);
-
-/* Convert a value to the unit of the row. */
-uint64_t bj_dialect_scaled(enum bj_scale scale, uint64_t v);
-
-/* Begin the family of the row.  dialect_value.c */
-int bj_dialect_begin(struct bj_dialect_walk *w);
-
 /* A sample; the first one begins the family. */
 int bj_dialect_put(struct bj_dialect_walk *w, struct bj_slice labels,
                    const struct bj_slice *key, uint64_t value);
-
-/* A row of BJ_ROW_SUMS.  dialect_sums.c */
-int bj_dialect_put_sums(struct bj_dialect_walk *w, struct bj_slice labels);
 
 /* The record of a GPU; NULL when its driver reports nothing. dialect_gpu.c */
 const struct bj_gpu_use *bj_dialect_gpu(const struct bj_snap *snap,
@@ -104,5 +78,28 @@ void bj_dialect_gpu_keys(const struct bj_dialect_walk *w,
 
 /* Rows from BJ_ROW_GPU_JOB to BJ_ROW_GPU_COUNT. */
 int bj_dialect_put_gpus(struct bj_dialect_walk *w, struct bj_slice labels);
+
+/* Write the labels of all exported jobs, and of samples without job. 0 or
+ * -ENOMEM. */
+int bj_dialect_take_jobs(struct bj_dialect_walk *w);
+
+/* Length of the empty step labels at the end of a job's labels, in the sets of
+ * BJ_ROW_USAGE, which other rows do not use. */
+size_t bj_dialect_no_step(const struct bj_dialect *d);
+
+/* Whether a record with these keys is exported. */
+bool bj_dialect_wanted(const struct bj_dialect_row *row,
+                       const struct bj_slice key[BJ_SUB_KEYS]);
+
+/* Copy the exported keys to ret; returns their number. */
+size_t bj_dialect_keys(const struct bj_dialect_row *row,
+                       const struct bj_slice key[BJ_SUB_KEYS],
+                       struct bj_slice ret[BJ_SUB_KEYS]);
+
+/* Begin the family of the row. */
+int bj_dialect_begin(struct bj_dialect_walk *w);
+
+/* A row of BJ_ROW_SUMS. */
+int bj_dialect_put_sums(struct bj_dialect_walk *w, struct bj_slice labels);
 
 #endif

@@ -2,8 +2,8 @@
  * computes; numbers consist of digits only; names of zones contain only allowed
  * characters. */
 #include "core/energy/attr.h"
-#include "core/energy/rapl_scale.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
+#include "core/energy/rapl_perf.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  * of the input chooses. */
 #include "core/energy/command.h"
 #include "core/energy/ipmi.h"
+#include "core/energy/meter.h"
 #include "core/energy/redfish.h"
-#include "core/energy/zone.h"
 #include "tests/fuzz/fuzz.h"
 
 static void is_power(uint64_t uw)

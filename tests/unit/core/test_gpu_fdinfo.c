@@ -3,7 +3,7 @@
 #include "tests/unit/core/test_gpu.h"
 
 #include "core/gpu/clients.h"
-#include "core/gpu/seen.h"
+#include "core/gpu/fdinfo.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,5 +1,5 @@
 /* Fields of a path are stored and returned unchanged. */
-#include "core/find/path_fields.h"
+#include "core/find/ident.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,6 @@
 #include "base/absent.h"
 #include "core/energy/accum.h"
 #include "core/energy/rapl_perf.h"
-#include "core/energy/rapl_scale.h"
 #include "tests/unit/lib/core.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/meter.h"

@@ -2,7 +2,7 @@
 #include "core/energy/redfish.h"
 
 #include "base/clock.h"
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 #include "tests/unit/lib/core.h"
 #include "tests/unit/lib/fakeredfish.h"
 

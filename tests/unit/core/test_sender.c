@@ -1,6 +1,5 @@
 /* The sender of final records from the spool to batchjob_stats_db, with a
  * simulated HTTP server. */
-#include "core/send_batch.h"
 #include "core/sender.h"
 #include "tests/unit/lib/await.h"
 #include "tests/unit/lib/core.h"

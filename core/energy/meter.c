@@ -1,4 +1,4 @@
-#include "core/energy/zone.h"
+#include "core/energy/meter.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,44 @@
+/* The dialects by name, and the walk through a snapshot. */
 #include "core/view/dialect.h"
 
-#include "core/find/ident.h"
+#include "core/view/dialect_tables.h"
 #include "core/view/dialect_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+const struct bj_dialect *const bj_dialects[] = {
+    &bj_dialect_batchjob_monitoring,
+    &bj_dialect_ceems,
+    &bj_dialect_cgroup_exporter,
+    &bj_dialect_jobs_exporter,
+    &bj_dialect_jobstats,
+    &bj_dialect_mila,
+    &bj_dialect_nvidia_gpu,
+    &bj_dialect_nvidia_smi,
+    &bj_dialect_prometheus_slurm_exporter,
+    &bj_dialect_prometheus_slurm_exporter_1_8,
+    &bj_dialect_slurm_job_exporter,
+    &bj_dialect_vpenso,
+    NULL,
+};
+
+const struct bj_dialect *bj_dialect_find(struct bj_slice name)
+{
+    for (size_t i = 0; bj_dialects[i]; i++)
+        if (bj_slice_eq(name, bj_slice_str(bj_dialects[i]->name)))
+            return bj_dialects[i];
+    return NULL;
+}
+
+void bj_dialect_names(struct bj_buf *out)
+{
+    bj_buf_str(out, "native");
+    for (size_t i = 0; bj_dialects[i]; i++)
+        bj_buf_printf(out, ", %s", bj_dialects[i]->name);
+}
+
+/* --- the walk -------------------------------------------------------------*/
 
 void bj_dialect_room_free(struct bj_dialect_room *room)
 {
@@ -129,7 +163,7 @@ static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
 }
 
 /* Rows of jobs. Nearly all samples are plain fields of jobs. */
-static int put_jobs(struct bj_dialect_walk *w)
+static int walk_jobs(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
     const struct bj_dialect_job *j = w->room->v, *end = j + w->room->n;
@@ -246,7 +280,7 @@ static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
     int r = w->dialect->empty && !w->begun ? bj_dialect_begin(w) : 0;
     if (r < 0)
         return r;
-    return bj_dialect_of_jobs(row) ? put_jobs(w) : put_snap(w);
+    return bj_dialect_of_jobs(row) ? walk_jobs(w) : put_snap(w);
 }
 
 int bj_view_dialect(const struct bj_dialect *d, const struct bj_snap *snap,

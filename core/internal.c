@@ -1,5 +1,9 @@
-/* Results of the runs of a pass: names, times, faults, log lines. */
+/* What many files of the core call: results of the runs of a pass (names,
+ * times, faults, log lines), and values of labels. */
 #include "core/internal.h"
+
+#include "base/text.h"
+#include "core/cluster/cluster.h"
 
 #include <stdio.h>
 
@@ -48,4 +52,21 @@ void bj_core_run_done(struct bj_core *core, unsigned run, uint64_t begun_usec,
         log_change(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
                    failing ? fault : NULL);
     r->failing = failing;
+}
+
+/* --- labels --- */
+
+struct bj_slice bj_core_label(struct bj_arena *a, const char *s)
+{
+    char buf[BJ_LABEL_MAX + 1];
+    size_t n = bj_text_clean(bj_slice_str(s), buf, sizeof(buf));
+    return bj_arena_copy(a, (struct bj_slice){buf, n});
+}
+
+struct bj_slice bj_core_cluster(const struct bj_core *core,
+                                struct bj_arena *arena)
+{
+    return *core->cluster || !core->scheduler
+               ? bj_slice_str(core->cluster)
+               : bj_cluster_name(core->scheduler, arena);
 }

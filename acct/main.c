@@ -1,15 +1,14 @@
 /* batchjob_acct: prints jobs of the accounting database. */
 #include "acct/api.h"
+#include "acct/conf.h"
 #include "acct/out.h"
 #include "acct/period.h"
-#include "acct/query.h"
 #include "acct/report.h"
 #include "acct/store.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/local.h"
 #include "base/opt_value.h"
-#include "base/program.h"
 #include "base/save.h"
 #include "base/tz.h"
 #include "base/version.h"
@@ -83,213 +82,8 @@ static bool terminal_utf8(void)
     return false;
 }
 
-struct conf {
-    struct bj_program program;
-    char *path;
-    bool any_filesystem;
-    struct bj_acct_api_conf api;
-    struct bj_acct_filter filter;
-    char *since, *until;
-    struct bj_strv format;
-    char *output, *colour;
-    bool header, utc, ascii;
-    char *as, *by, *month, *file, *paper;
-    const char *default_since;
-    bool report; /* the first word */
-};
-
-#define AT(member) offsetof(struct conf, member)
-
 /* Read if it exists, before the command line. */
 #define CONFIG_FILE "/etc/batchjob/acct.yml"
-#define STORE "/var/lib/batchjob/stats.db"
-
-#define DEFAULT_FORMAT                                                         \
-    "JobID, JobName, User, Account, Partition, State, Start, Elapsed, NCPUS, " \
-    "CPUEff, MemEff, TimeEff, Energy"
-
-static const struct bj_opt selecting[] = {
-    {.name = "user",
-     .kind = BJ_OPT_LIST,
-     .off = AT(filter.user),
-     .help = "Select jobs of these users. Commas separate values."},
-    {.name = "account",
-     .kind = BJ_OPT_LIST,
-     .off = AT(filter.account),
-     .help = "Select jobs of these accounts."},
-    {.name = "partition",
-     .kind = BJ_OPT_LIST,
-     .off = AT(filter.partition),
-     .help = "Select jobs in these partitions or queues."},
-    {.name = "state",
-     .kind = BJ_OPT_LIST,
-     .off = AT(filter.state),
-     .help = "Select jobs in these states: pending, running, suspended, "
-             "completed, failed, cancelled, timeout, oom, node_fail, "
-             "preempted, requeued, deadline, boot_fail, resized, unknown. "
-             "Slurm's names are accepted, too."},
-    {.name = "cluster",
-     .kind = BJ_OPT_LIST,
-     .off = AT(filter.cluster),
-     .help = "Select jobs of these clusters."},
-    {.name = "node",
-     .kind = BJ_OPT_LIST,
-     .off = AT(filter.node),
-     .arg = "NODES",
-     .help = "Select jobs that ran on these nodes, also as lists of Slurm: "
-             "n[101-104,107]."},
-    {.name = "job",
-     .kind = BJ_OPT_LIST,
-     .off = AT(filter.job),
-     .arg = "ID",
-     .help = "Select these jobs: 4711, 4711_3, 4711_[1-5], 4711+1, a SLUID or "
-             "a key. An array includes its tasks. The name of the option can "
-             "be omitted."},
-    {.name = "since",
-     .kind = BJ_OPT_STR,
-     .off = AT(since),
-     .arg = "TIME",
-     .help = "Select jobs that began since this time: 2026-01-31, "
-             "2026-01-31T12:00:00, 12h (ago), today, yesterday or now-2hours. "
-             "Default: 7d, or no limit with --job or with states that have "
-             "not ended."},
-    {.name = "until",
-     .kind = BJ_OPT_STR,
-     .off = AT(until),
-     .arg = "TIME",
-     .help = "Select jobs that began before this time."},
-    {.name = "month",
-     .kind = BJ_OPT_STR,
-     .off = AT(month),
-     .arg = "YYYY-MM",
-     .help = "Select jobs that began in this month, instead of since and "
-             "until."},
-    {.name = "limit",
-     .kind = BJ_OPT_U64,
-     .off = AT(filter.limit),
-     .hi = INT64_MAX,
-     .preset = "0",
-     .help = "Print this many jobs, the newest; 0 prints all."},
-    {.name = NULL},
-};
-
-static const struct bj_opt printing[] = {
-    {.name = "format",
-     .kind = BJ_OPT_LIST,
-     .off = AT(format),
-     .arg = "COLUMNS",
-     .help =
-         "Print these columns, or \"all\"; --help=all lists them. Default of "
-         "lists: all. Default of other forms: " DEFAULT_FORMAT
-         ". Of reports: pdf, or js1 (jobstats' summary)."},
-    {.name = "output",
-     .kind = BJ_OPT_STR,
-     .off = AT(output),
-     .preset = "table",
-     .help = "Print a table, a list with one line for each known value, or "
-             "CSV or JSON with times in UTC, seconds, bytes, joules and "
-             "percent.",
-     .choices = "table|list|csv|json"},
-    {.name = "header",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(header),
-     .preset = "true",
-     .help = "Print the names of the columns in the first line."},
-    {.name = "by",
-     .kind = BJ_OPT_STR,
-     .off = AT(by),
-     .arg = "GROUP",
-     .help = "Add up the report of a month by account, user or application. "
-             "Default: by account, with --account by user.",
-     .choices = "account|user|application"},
-    {.name = "as",
-     .kind = BJ_OPT_STR,
-     .off = AT(as),
-     .preset = "report",
-     .help = "Print reports of jobs in the form of another program. A link to "
-             "batchjob_acct named seff or jobstats does the same.",
-     .choices = "report|seff|jobstats"},
-    {.name = "file",
-     .kind = BJ_OPT_STR,
-     .off = AT(file),
-     .arg = "FILE",
-     .help = "Write the report to this file. Default: standard output."},
-    {.name = "paper",
-     .kind = BJ_OPT_STR,
-     .off = AT(paper),
-     .preset = "a4",
-     .help = "Size of the pages of a PDF.",
-     .choices = "a4|letter"},
-    {.name = "ascii",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(ascii),
-     .preset = "false",
-     .help = "Draw the bars of reports with ASCII characters. Default: only "
-             "where the locale is not UTF-8."},
-    {.name = "utc",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(utc),
-     .preset = "false",
-     .help = "Use UTC, not the site's time zone, in tables and options."},
-    {.name = "color",
-     .kind = BJ_OPT_STR,
-     .off = AT(colour),
-     .preset = "auto",
-     .help = "Colour states. auto: on a terminal, unless NO_COLOR is set.",
-     .choices = "auto|always|never"},
-    {.name = NULL},
-};
-
-static const struct bj_opt reading[] = {
-    {.name = "server",
-     .kind = BJ_OPT_STR,
-     .off = AT(api.server),
-     .arg = "URL",
-     .check = bj_acct_api_check,
-     .help = "Read jobs from this batchjob_stats_server, which shows the jobs "
-             "that you may see: http://HOST:9020, https://HOST or unix:/PATH "
-             "(its web.unix-socket). Default: none, reads the store."},
-    {.name = "token-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(api.token_file),
-     .arg = "FILE",
-     .help = "File with your token for the server; ~/ is the home directory. "
-             "The Unix socket needs none."},
-    {.name = "ca-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(api.ca_file),
-     .arg = "FILE",
-     .help = "CA certificates to trust for https. Default: the system's."},
-    {.name = "cert-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(api.cert_file),
-     .arg = "FILE",
-     .help = "Client certificate."},
-    {.name = "key-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(api.key_file),
-     .arg = "FILE",
-     .help = "Key of the client certificate, if it is in another file."},
-    {.name = "timeout",
-     .kind = BJ_OPT_DURATION,
-     .off = AT(api.timeout_usec),
-     .lo = 1000000,
-     .preset = "60s",
-     .help = "Timeout of each request to the server."},
-    {.name = "store.path",
-     .kind = BJ_OPT_STR,
-     .off = AT(path),
-     .arg = "FILE|URL",
-     .help = "Store to read, instead of a server: a file, or the URL of a "
-             "database of PostgreSQL. "
-             "Default: " STORE "."},
-    {.name = "store.any-filesystem",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(any_filesystem),
-     .preset = "false",
-     .help = "Read a store on a network file system, too."},
-    {.name = NULL},
-};
 
 /* sacct's letters. */
 static struct bj_letter letters[] = {
@@ -302,15 +96,10 @@ static struct bj_letter letters[] = {
     {'u', "--user"},      {0, ""},
 };
 
-/* The tables of options, and their headings in --help. */
-enum { SETS = 4 };
-static const struct bj_opt *const tables[SETS] = {selecting, printing, reading,
-                                                  bj_program_opts};
-static const char *const headings[SETS] = {"Jobs", "Output", "Source",
-                                           "General"};
-
 static void print_help(bool all)
 {
+    struct bj_acct_conf conf;
+    struct bj_optset sets[BJ_ACCT_SETS];
     struct bj_buf out = {0};
     bj_buf_str(&out,
                "Usage: batchjob_acct [JOB | OPTION]...\n"
@@ -328,9 +117,10 @@ static void print_help(bool all)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
                       letters[i].letter, letters[i].option);
     bj_buf_str(&out, "\n");
-    for (unsigned i = 0; i < SETS; i++) {
-        bj_buf_printf(&out, "\n%s:\n", headings[i]);
-        bj_opt_help(&(struct bj_optset){tables[i], NULL}, &out);
+    bj_acct_conf_sets(&conf, sets);
+    for (unsigned i = 0; i < BJ_ACCT_SETS; i++) {
+        bj_buf_printf(&out, "\n%s:\n", bj_acct_headings[i]);
+        bj_opt_help(&sets[i], &out);
     }
     if (all) {
         bj_buf_str(&out, "\nColumns:\n\n");
@@ -347,11 +137,12 @@ static void print_help(bool all)
 
 /* By default, show the cluster if there are several, because each has its own
  * ids. */
-static int columns(const struct conf *c, const struct bj_acct_source *from,
+static int columns(const struct bj_acct_conf *c,
+                   const struct bj_acct_source *from,
                    const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err)
 {
-    char with[] = "Cluster", usual[] = DEFAULT_FORMAT, every[] = "all";
+    char with[] = "Cluster", usual[] = BJ_ACCT_FORMAT, every[] = "all";
     char *names[] = {with, usual}, *list[] = {every};
     struct bj_strv format = {names, 2};
     uint64_t clusters = 0;
@@ -391,12 +182,12 @@ static int time_option(const char *name, const char *text, int64_t *ret,
 }
 
 /* Are jobs with any begin selected, unless an option limits it? */
-static bool any_begin(const struct conf *c)
+static bool any_begin(const struct bj_acct_conf *c)
 {
     return c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
 }
 
-static int times(struct conf *c, struct bj_err *err)
+static int times(struct bj_acct_conf *c, struct bj_err *err)
 {
     if (is_given(c->month))
         return bj_acct_month(c->month, &c->filter.since_sec,
@@ -455,13 +246,13 @@ static const char *const forms[] = {[BJ_ACCT_TABLE] = "table",
                                     [BJ_ACCT_CSV] = "csv",
                                     [BJ_ACCT_JSON] = "json"};
 
-static int open_source(const struct conf *c, struct bj_acct_source *ret,
+static int open_source(const struct bj_acct_conf *c, struct bj_acct_source *ret,
                        struct bj_err *err)
 {
     char text[200];
     if (is_given(c->api.server) && !is_given(c->path))
         return bj_acct_api_open(&c->api, ret, err);
-    int r = bj_acct_store_open(is_given(c->path) ? c->path : STORE,
+    int r = bj_acct_store_open(is_given(c->path) ? c->path : BJ_ACCT_STORE,
                                c->any_filesystem, ret, err);
     if (!is_given(c->path) && (r == -EACCES || r == -EPERM || r == -ENOENT))
         r = bj_err_set(
@@ -476,8 +267,8 @@ static int open_source(const struct conf *c, struct bj_acct_source *ret,
 static struct bj_tz *zone;
 
 /* Use the site's time zone; with --utc stay in UTC. */
-static int use_zone(const struct conf *c, const struct bj_acct_source *from,
-                    struct bj_err *err)
+static int use_zone(const struct bj_acct_conf *c,
+                    const struct bj_acct_source *from, struct bj_err *err)
 {
     struct bj_acct_site site = {.time_zone = ""};
     if (c->utc)
@@ -497,7 +288,7 @@ static void close_source(struct bj_acct_source *from)
     zone = NULL;
 }
 
-static void set_look(const struct conf *c, struct bj_acct_look *look)
+static void set_look(const struct bj_acct_conf *c, struct bj_acct_look *look)
 {
     for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
         if (strcmp(c->output, forms[i]) == 0)
@@ -512,8 +303,8 @@ static void set_look(const struct conf *c, struct bj_acct_look *look)
  */
 
 /* The form of reports, from --output=json, --format=js1 or pdf, or --as. */
-static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
-                       struct bj_err *err)
+static int report_form(const struct bj_acct_conf *c,
+                       enum bj_acct_report_form *ret, struct bj_err *err)
 {
     const bool pdf = c->format.n == 1 && strcmp(c->format.v[0], "pdf") == 0;
     if (c->format.n > 0 && !pdf &&
@@ -554,7 +345,7 @@ static int no_job(const struct bj_acct_source *from, const char *where,
         bj_duration_text((uint64_t)(now_sec - complete_sec) * 1000000, age));
 }
 
-static int print_report(struct conf *c, FILE *to, struct bj_err *err)
+static int print_report(struct bj_acct_conf *c, FILE *to, struct bj_err *err)
 {
     struct bj_acct_source from = {.source = NULL};
     struct bj_acct_report_look look = {
@@ -610,7 +401,7 @@ static int to_file(void *ctx, FILE *to, struct bj_err *err)
     return print_report(ctx, to, err);
 }
 
-static int run_report(struct conf *c, struct bj_err *err)
+static int run_report(struct bj_acct_conf *c, struct bj_err *err)
 {
     return is_given(c->file) ? acct_to_file(c->file, to_file, c, err)
                              : print_report(c, stdout, err);
@@ -619,7 +410,7 @@ static int run_report(struct conf *c, struct bj_err *err)
 /* --- lists -----------------------------------------------------------------
  */
 
-static int run(struct conf *c, struct bj_err *err)
+static int run(struct bj_acct_conf *c, struct bj_err *err)
 {
     const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_source from = {.source = NULL};
@@ -700,16 +491,15 @@ static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
 
 int main(int argc, char **argv)
 {
-    struct conf conf = {.default_since = "7d"};
+    struct bj_acct_conf conf = {.default_since = "7d"};
     struct bj_err err = {0};
     char text[400];
-    const struct bj_optset sets[SETS] = {{selecting, &conf},
-                                         {printing, &conf},
-                                         {reading, &conf},
-                                         {bj_program_opts, &conf.program}};
+    struct bj_optset sets[BJ_ACCT_SETS];
     bj_db_single_thread();
-    char **args = arguments(sets, SETS, &argc, argv, &conf.report);
-    int r = args ? bj_program_load(&conf.program, sets, SETS, argc, args, &err)
+    bj_acct_conf_sets(&conf, sets);
+    char **args = arguments(sets, BJ_ACCT_SETS, &argc, argv, &conf.report);
+    int r = args ? bj_program_load(&conf.program, sets, BJ_ACCT_SETS, argc,
+                                   args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (r == 0 && conf.program.help) {
         print_help(strcmp(conf.program.help, "all") == 0);
@@ -723,7 +513,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "batchjob_acct: %s\n",
                 bj_err_reason(&err, text, sizeof(text)));
     free(args);
-    for (unsigned i = 0; i < SETS; i++)
+    for (unsigned i = 0; i < BJ_ACCT_SETS; i++)
         bj_opt_free(&sets[i]);
     return r < 0 ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 #include "core/conf.h"
 
 #include "base/fetch.h"
+#include "core/energy/meter_list.h"
 
 #define AT(member) offsetof(struct bj_conf, member)
 #define COLLECTOR(id, text_name, on, text, when)                               \
@@ -11,6 +12,7 @@
     }
 
 #define SECOND 1000000u
+#define METER_CHOICE(name) "|" #name
 
 const struct bj_opt bj_conf_opts[] = {
     {.name = "path.procfs",
@@ -337,8 +339,7 @@ const struct bj_opt bj_conf_opts[] = {
     {.name = "energy.meter",
      .kind = BJ_OPT_LIST,
      .off = AT(energy.meters),
-     .choices = "cray|ipmi_xcc|ipmi_dcmi|ipmi_nm|ipmi_sdr|command|redfish|"
-                "hwmon|rapl|perf",
+     .choices = &(BJ_METERS(METER_CHOICE, ))[1],
      .arg = "METER",
      .help = "Power meter to read. Default: all that are found.",
      .more = "Set it to exclude a meter that reports wrong values. "

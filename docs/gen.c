@@ -1,10 +1,10 @@
-/* Generates files from the metric and option tables:
- *   gen types.db   collectd's types
- *   gen metrics    docs/metrics.md
- *   gen rules      examples/rules-collectd.yml
- *   gen scrape     examples/prometheus-collectd.yml
- *   gen man5       docs/man/collectd-batchjob.5
- *   gen man8       docs/man/batchjob_exporter.8 */
+/* Generates files from the tables of the programs:
+ *   gen types.db    collectd's types
+ *   gen metrics     docs/metrics.md
+ *   gen rules       examples/rules-collectd.yml
+ *   gen scrape      examples/prometheus-collectd.yml
+ *   gen fill FILE   FILE, with the text between each line "generated: NAME" and
+ *                   the next line "end of NAME" replaced */
 #include "docs/gen.h"
 
 #include "core/view/types.h"
@@ -252,26 +252,108 @@ static int gen_metrics(struct bj_buf *out)
     return 0;
 }
 
-static const struct {
+/* --- parts of documents -------------------------------------------------- */
+
+static const struct product {
     const char *name;
     int (*gen)(struct bj_buf *out);
-} products[] = {
-    {"types.db", gen_types},     {"metrics", gen_metrics},
-    {"rules", bj_gen_rules},     {"scrape", bj_gen_scrape},
-    {"man5", bj_gen_man_plugin}, {"man8", bj_gen_man_exporter},
+} files[] =
+    {
+        {"types.db", gen_types},
+        {"metrics", gen_metrics},
+        {"rules", bj_gen_rules},
+        {"scrape", bj_gen_scrape},
+},
+  parts[] = {
+      {"options of the exporter", bj_gen_exporter_options},
+      {"options of the plugin", bj_gen_plugin_options},
+      {"options of batchjob_acct", bj_gen_acct_options},
+      {"options of the server", bj_gen_server_options},
+      {"options of batchjob_stats_db", bj_gen_db_options},
+      {"options of the command line", bj_gen_db_command_line},
+      {"options of clusters", bj_gen_db_cluster},
+      {"columns", bj_gen_columns},
+      {"rules", bj_gen_rules_ended},
+      {"rules for running jobs", bj_gen_rules_running},
+      {"meters of BMCs", bj_gen_meters_bmc},
+      {"local meters", bj_gen_meters_local},
 };
+
+static bool cut_before(struct bj_slice *s, const char *text)
+{
+    size_t n = strlen(text);
+    if (s->n < n || memcmp(s->p, text, n) != 0)
+        return false;
+    *s = (struct bj_slice){s->p + n, s->n - n};
+    return true;
+}
+
+/* Is the line a comment, of Markdown or roff, that begins with this word?
+ * Returns what follows. */
+static bool is_mark(struct bj_slice line, const char *word,
+                    struct bj_slice *ret)
+{
+    static const char end[] = " -->";
+    const size_t n = sizeof(end) - 1;
+    if (cut_before(&line, "<!-- ")) {
+        if (line.n < n || memcmp(line.p + line.n - n, end, n) != 0)
+            return false;
+        line.n -= n;
+    } else if (!cut_before(&line, ".\\\" ")) {
+        return false;
+    }
+    *ret = line;
+    return cut_before(ret, word);
+}
+
+static const struct product *part_of(struct bj_slice name)
+{
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (bj_slice_eq(name, bj_slice_str(parts[i].name)))
+            return &parts[i];
+    fprintf(stderr, "docs/gen.c: unknown part: %.*s\n", (int)name.n, name.p);
+    exit(1);
+}
+
+static int fill(const char *path, struct bj_buf *out)
+{
+    static char text[1 << 20];
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return -errno;
+    struct bj_slice rest = {text, fread(text, 1, sizeof(text), f)}, line;
+    const struct product *within = NULL;
+    struct bj_slice name;
+    int r = rest.n == sizeof(text) ? -EFBIG : 0;
+    fclose(f);
+    while (r == 0 && bj_slice_line(&rest, &line)) {
+        if (within && !(is_mark(line, "end of ", &name) &&
+                        bj_slice_eq(name, bj_slice_str(within->name))))
+            continue;
+        bj_buf_slice(out, line);
+        bj_buf_str(out, "\n");
+        within = !within && is_mark(line, "generated: ", &name) ? part_of(name)
+                                                                : NULL;
+        if (within)
+            r = within->gen(out);
+    }
+    return within ? -EINVAL : r;
+}
 
 int main(int argc, char **argv)
 {
     struct bj_buf out = {0};
     int r = -EINVAL;
 
-    for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++)
-        if (argc == 2 && strcmp(argv[1], products[i].name) == 0)
-            r = products[i].gen(&out);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (argc == 2 && strcmp(argv[1], files[i].name) == 0)
+            r = files[i].gen(&out);
+    if (argc == 3 && strcmp(argv[1], "fill") == 0)
+        r = fill(argv[2], &out);
     if (r < 0 || out.failed || fwrite(out.p, 1, out.len, stdout) != out.len ||
         fflush(stdout) != 0) {
-        fputs("usage: gen types.db|metrics|rules|scrape|man5|man8\n", stderr);
+        fputs("usage: gen types.db|metrics|rules|scrape, or fill FILE\n",
+              stderr);
         return 1;
     }
     bj_buf_free(&out);

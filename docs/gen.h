@@ -4,6 +4,7 @@
 #define BJ_DOCS_GEN_H
 
 #include "base/buf.h"
+#include "base/opt.h"
 #include "core/model/metric.h"
 
 /* The scrape configuration for a collectd with the plugin; it changes the
@@ -13,9 +14,42 @@ int bj_gen_scrape(struct bj_buf *out);
 /* Recording rules that convert collectd's names and units to the exporter's. */
 int bj_gen_rules(struct bj_buf *out);
 
-/* The manuals of the collectd plugin and of the exporter. */
-int bj_gen_man_plugin(struct bj_buf *out);
-int bj_gen_man_exporter(struct bj_buf *out);
+/* How the name and the value of an option are written. */
+enum bj_gen_style {
+    BJ_GEN_COMMAND_LINE,
+    BJ_GEN_COLLECTD, /* PathProcfs value */
+    BJ_GEN_YAML      /* path.procfs: value */
+};
+
+/* Options in roff, with a heading for each group, or below one heading. */
+void bj_gen_options(struct bj_buf *out, const struct bj_optset *sets, size_t n,
+                    enum bj_gen_style style);
+void bj_gen_options_below(struct bj_buf *out, const char *heading,
+                          const struct bj_optset *set);
+
+/* The options of each program in roff, with a heading for each group. */
+int bj_gen_plugin_options(struct bj_buf *out);
+int bj_gen_exporter_options(struct bj_buf *out);
+int bj_gen_acct_options(struct bj_buf *out);
+int bj_gen_server_options(struct bj_buf *out);
+int bj_gen_db_options(struct bj_buf *out);
+int bj_gen_db_command_line(struct bj_buf *out); /* only there */
+int bj_gen_db_cluster(struct bj_buf *out);      /* in the file of a cluster */
+
+/* The columns of jobs in roff. */
+int bj_gen_columns(struct bj_buf *out);
+
+/* Tables in Markdown: built-in rules for ended and for running jobs, meters of
+ * BMCs and local ones. */
+int bj_gen_rules_ended(struct bj_buf *out);
+int bj_gen_rules_running(struct bj_buf *out);
+int bj_gen_meters_bmc(struct bj_buf *out);
+int bj_gen_meters_local(struct bj_buf *out);
+
+/* Append text with the characters that roff interprets escaped; and as lines of
+ * a paragraph. */
+void bj_gen_roff(struct bj_buf *out, const char *text);
+void bj_gen_roff_lines(struct bj_buf *out, const char *text);
 
 /* When the metric is absent, for docs/metrics.md; NULL: docs/gen_absent.c does
  * not say it, which ends the build. */

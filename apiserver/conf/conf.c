@@ -241,9 +241,7 @@ static const struct bj_opt options[] = {
     {.name = NULL},
 };
 
-enum { SETS = 4 };
-
-static void name_sets(struct bj_api_conf *c, struct bj_optset sets[SETS])
+void bj_api_conf_sets(struct bj_api_conf *c, struct bj_optset sets[BJ_API_SETS])
 {
     sets[0] = (struct bj_optset){options, c};
     sets[1] = (struct bj_optset){bj_prompool_opts, &c->prom};
@@ -253,10 +251,10 @@ static void name_sets(struct bj_api_conf *c, struct bj_optset sets[SETS])
 
 void bj_api_conf_free(struct bj_api_conf *c)
 {
-    struct bj_optset sets[SETS];
-    name_sets(c, sets);
+    struct bj_optset sets[BJ_API_SETS];
+    bj_api_conf_sets(c, sets);
     bj_gate_conf_free(&c->gate);
-    for (int i = 0; i < SETS; i++)
+    for (int i = 0; i < BJ_API_SETS; i++)
         bj_opt_free(&sets[i]);
 }
 
@@ -275,9 +273,9 @@ static int check(struct bj_api_conf *c, struct bj_err *err)
 int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,
                      struct bj_err *err)
 {
-    struct bj_optset sets[SETS];
-    name_sets(c, sets);
-    int r = bj_program_load(&c->program, sets, SETS, argc, argv, err);
+    struct bj_optset sets[BJ_API_SETS];
+    bj_api_conf_sets(c, sets);
+    int r = bj_program_load(&c->program, sets, BJ_API_SETS, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
     return check(c, err);
@@ -295,9 +293,9 @@ int bj_api_conf_unread(const char *option, struct bj_err *err)
 void bj_api_conf_help(bool all, struct bj_buf *out)
 {
     struct bj_api_conf c;
-    struct bj_optset sets[SETS];
-    name_sets(&c, sets);
-    bj_opt_help_groups(sets, SETS, all, out);
+    struct bj_optset sets[BJ_API_SETS];
+    bj_api_conf_sets(&c, sets);
+    bj_opt_help_groups(sets, BJ_API_SETS, all, out);
     if (!all)
         bj_buf_str(out, "\n--help=all shows all options.\n");
 }

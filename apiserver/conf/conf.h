@@ -51,6 +51,11 @@ void bj_api_conf_free(struct bj_api_conf *conf);
  * the option and the reason in the message. */
 int bj_api_conf_unread(const char *option, struct bj_err *err);
 
+/* All option tables, with conf as their base. */
+enum { BJ_API_SETS = 4 };
+void bj_api_conf_sets(struct bj_api_conf *conf,
+                      struct bj_optset sets[BJ_API_SETS]);
+
 /* Append the options for --help; rare ones only with all. */
 void bj_api_conf_help(bool all, struct bj_buf *out);
 

@@ -279,4 +279,7 @@ const struct bj_meter_kind bj_meter_command = {
     .open = command_open,
     .read = command_read,
     .close = command_close,
+    .reads = "a program: `energy.command`",
+    .reports = "what it prints",
+    .automatic = "if set",
 };

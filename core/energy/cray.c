@@ -358,4 +358,7 @@ const struct bj_meter_kind bj_meter_cray = {
     .open = cray_open,
     .read = cray_read,
     .close = cray_close,
+    .reads = "`/sys/cray/pm_counters`",
+    .reports =
+        "`node` NODE (GPUs included), `cpu` CPU, `memory` DRAM, `accelN` GPU",
 };

@@ -466,4 +466,7 @@ const struct bj_meter_kind bj_meter_hwmon = {
     .open = hwmon_open,
     .read = hwmon_read,
     .close = hwmon_close,
+    .reads = "`/sys/class/hwmon`",
+    .reports =
+        "one ACPI power meter: NODE; Grace: see below; other chips: parts",
 };

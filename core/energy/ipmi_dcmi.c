@@ -144,11 +144,14 @@ static int dcmi_open(const struct bj_meter_env *env, void **ret,
     return bj_dcmi_open(env, &bj_ipmi_kernel, ret, err);
 }
 
-const struct bj_meter_kind bj_meter_dcmi = {
+const struct bj_meter_kind bj_meter_ipmi_dcmi = {
     .name = "ipmi_dcmi",
     .slow = true,
     .present = bj_ipmi_present,
     .open = dcmi_open,
     .read = dcmi_read,
     .close = dcmi_close,
+    .reads = "DCMI Get Power Reading; Get Power Limit",
+    .reports = "whole watts, the active limit",
+    .automatic = "yes",
 };

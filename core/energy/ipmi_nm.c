@@ -135,11 +135,14 @@ static int nm_open(const struct bj_meter_env *env, void **ret,
     return bj_nm_open(env, &bj_ipmi_kernel, ret, err);
 }
 
-const struct bj_meter_kind bj_meter_nm = {
+const struct bj_meter_kind bj_meter_ipmi_nm = {
     .name = "ipmi_nm",
     .slow = true,
     .present = bj_ipmi_present,
     .open = nm_open,
     .read = nm_read,
     .close = nm_close,
+    .reads = "Intel Node Manager, behind the BMC at 2Ch",
+    .reports = "whole watts",
+    .automatic = "yes",
 };

@@ -689,11 +689,14 @@ static int sdr_open(const struct bj_meter_env *env, void **ret,
     return bj_sdr_open(env, &bj_ipmi_kernel, ret, err);
 }
 
-const struct bj_meter_kind bj_meter_sdr = {
+const struct bj_meter_kind bj_meter_ipmi_sdr = {
     .name = "ipmi_sdr",
     .slow = true,
     .present = bj_ipmi_present,
     .open = sdr_open,
     .read = sdr_read,
     .close = sdr_close,
+    .reads = "power sensors of the BMC",
+    .reports = "watts in the sensor's steps, often 4 to 8 W",
+    .automatic = "yes",
 };

@@ -137,11 +137,15 @@ static int xcc_open(const struct bj_meter_env *env, void **ret,
     return bj_xcc_open(env, &bj_ipmi_kernel, ret, err);
 }
 
-const struct bj_meter_kind bj_meter_xcc = {
+const struct bj_meter_kind bj_meter_ipmi_xcc = {
     .name = "ipmi_xcc",
     .slow = true,
     .present = bj_ipmi_present,
     .open = xcc_open,
     .read = xcc_read,
     .close = xcc_close,
+    .reads = "Lenovo's command for dense water-cooled nodes (SD650)",
+    .reports =
+        "energy in millijoules; second generation: mean power in milliwatts",
+    .automatic = "if the BMC is Lenovo's",
 };

@@ -2,14 +2,15 @@
  *
  * A meter returns raw samples of zones; wraps, resets, gaps, threads,
  * deadlines, back-off and errors are handled in one place for all kinds
- * (accum.h, meters.h).  Each kind has a file and an entry in the list of
- * meters.c. */
+ * (accum.h, meters.h).  Each kind has a file and a line in
+ * meter_list.h. */
 #ifndef BJ_CORE_ENERGY_METER_H
 #define BJ_CORE_ENERGY_METER_H
 
 #include "base/err.h"
 #include "base/slice.h"
 #include "core/energy/conf.h"
+#include "core/energy/meter_list.h"
 #include "core/model/record.h"
 
 #include <stdatomic.h>
@@ -85,18 +86,17 @@ struct bj_meter_kind {
      * used. */
     int (*read)(void *m, struct bj_meter_sample *out, struct bj_err *err);
     void (*close)(void *m);
+    /* For docs/energy.md. */
+    const char *reads;     /* a protocol, or files */
+    const char *reports;   /* values; of a local meter zones and roles */
+    const char *automatic; /* when it is used without being named; NULL: a local
+                              meter, always */
 };
 
-extern const struct bj_meter_kind bj_meter_cray;    /* cray.c */
-extern const struct bj_meter_kind bj_meter_xcc;     /* ipmi_xcc.c */
-extern const struct bj_meter_kind bj_meter_dcmi;    /* ipmi_dcmi.c */
-extern const struct bj_meter_kind bj_meter_nm;      /* ipmi_nm.c */
-extern const struct bj_meter_kind bj_meter_sdr;     /* ipmi_sdr.c */
-extern const struct bj_meter_kind bj_meter_command; /* command.c */
-extern const struct bj_meter_kind bj_meter_redfish; /* redfish.c */
-extern const struct bj_meter_kind bj_meter_hwmon;   /* hwmon.c: ACPI, Grace */
-extern const struct bj_meter_kind bj_meter_rapl;    /* rapl.c: powercap */
-extern const struct bj_meter_kind bj_meter_perf;    /* rapl_perf.c */
+#define BJ_METER_DECLARE(name)                                                 \
+    extern const struct bj_meter_kind bj_meter_##name;
+BJ_METERS(BJ_METER_DECLARE, )
+#undef BJ_METER_DECLARE
 
 /* --- zone ---*/
 

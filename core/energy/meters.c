@@ -20,16 +20,13 @@ enum {
     LONG_SPAN = 600, /* seconds; older values then count half */
 };
 
-/* In the order of preference, for the power of the node and for every other
- * role (docs/energy.md, "Meters"). */
+#define METER(name) &bj_meter_##name,
+#define SLOT                                                                   \
+    }                                                                          \
+    ,                                                                          \
+    {
 static const struct bj_meter_kind *const slots[][BJ_SLOT_KINDS] = {
-    {&bj_meter_cray},
-    {&bj_meter_xcc, &bj_meter_dcmi, &bj_meter_nm, &bj_meter_sdr},
-    {&bj_meter_command},
-    {&bj_meter_redfish},
-    {&bj_meter_hwmon},
-    {&bj_meter_rapl, &bj_meter_perf},
-};
+    {BJ_METERS(METER, SLOT)}};
 enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };
 
 /* A meter of the whole node compared with its parts: processors, memory and
@@ -55,6 +52,12 @@ struct bj_meters {
     uint64_t seen_uj[SLOTS][BJ_ROLES]; /* at the last reading ... */
     bool seen_fresh[SLOTS][BJ_ROLES];  /* ... and whether it had a value */
 };
+
+const struct bj_meter_kind *bj_meters_kind(size_t i)
+{
+    static const struct bj_meter_kind *const kinds[] = {BJ_METERS(METER, )};
+    return i < sizeof(kinds) / sizeof(kinds[0]) ? kinds[i] : NULL;
+}
 
 static bool named(const struct bj_energy_conf *conf, const char *name)
 {

@@ -13,6 +13,9 @@
 
 struct bj_meters;
 
+/* The kinds of meters, in the order of preference; NULL after the last one. */
+const struct bj_meter_kind *bj_meters_kind(size_t i);
+
 /* Energy of one role, from its preferred meter: the first in the order of
  * preference with a recent value. */
 struct bj_role_total {

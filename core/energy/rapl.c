@@ -378,4 +378,7 @@ const struct bj_meter_kind bj_meter_rapl = {
     .open = rapl_open,
     .read = rapl_read,
     .close = rapl_close,
+    .reads = "`/sys/class/powercap/intel-rapl` (AMD too)",
+    .reports = "`package-S`, `package-S-die-D` CPU; `....dram` DRAM; "
+               "`....core`, `....uncore` parts; `psys` NODE, partial",
 };

@@ -520,4 +520,7 @@ const struct bj_meter_kind bj_meter_perf = {
     .open = perf_open,
     .read = perf_read,
     .close = perf_close,
+    .reads = "perf PMU `power`",
+    .reports =
+        "the same names; used where the files of `rapl` are not readable",
 };

@@ -683,4 +683,7 @@ const struct bj_meter_kind bj_meter_redfish = {
     .open = redfish_open,
     .read = redfish_read,
     .close = redfish_close,
+    .reads = "the BMC's web service: `energy.redfish-url`",
+    .reports = "watts; joules where available",
+    .automatic = "if set",
 };

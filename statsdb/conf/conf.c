@@ -583,14 +583,34 @@ size_t bj_statsdb_conf_words(int *argc, char **argv, char **word)
     return bj_words_cut(names, SETS, NULL, argc, argv, word);
 }
 
+const struct bj_optset *bj_statsdb_conf_sets(enum bj_statsdb_place place,
+                                             size_t *ret_n)
+{
+    static const struct bj_optset cluster[] = {{cluster_options, NULL},
+                                               {bj_prom_opts, NULL}};
+    switch (place) {
+    case BJ_STATSDB_OPTIONS:
+        *ret_n = FILE_SETS;
+        return names;
+    case BJ_STATSDB_COMMAND_LINE:
+        *ret_n = SETS - FILE_SETS;
+        return &names[FILE_SETS];
+    case BJ_STATSDB_CLUSTER:
+        break;
+    }
+    *ret_n = sizeof(cluster) / sizeof(cluster[0]);
+    return cluster;
+}
+
 void bj_statsdb_conf_help(bool all, struct bj_buf *out)
 {
-    const struct bj_optset k[] = {{cluster_options, NULL},
-                                  {bj_prom_opts, NULL}};
+    size_t n;
+    const struct bj_optset *cluster =
+        bj_statsdb_conf_sets(BJ_STATSDB_CLUSTER, &n);
     bj_opt_help_groups(names, FILE_SETS, all, out);
     bj_buf_str(out, "\nOn the command line only:\n");
     bj_opt_help(&names[FILE_SETS], out);
     bj_buf_str(out, "\nIn the YAML file of a cluster:\n");
-    bj_opt_help_groups(k, 2, all, out);
+    bj_opt_help_groups(cluster, n, all, out);
     bj_buf_str(out, all ? "" : "\n--help=all shows all options.\n");
 }

@@ -114,6 +114,16 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
 /* Remove words from a command line: statsdb/tables/words.h. */
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
 
+/* The option tables: of the program's file and command line, of the command
+ * line only, and of the file of a cluster.  They have no base. */
+enum bj_statsdb_place {
+    BJ_STATSDB_OPTIONS,
+    BJ_STATSDB_COMMAND_LINE,
+    BJ_STATSDB_CLUSTER
+};
+const struct bj_optset *bj_statsdb_conf_sets(enum bj_statsdb_place place,
+                                             size_t *ret_n);
+
 /* Append the options for --help, rare ones only with all. */
 void bj_statsdb_conf_help(bool all, struct bj_buf *out);
 

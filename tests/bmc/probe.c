@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 static const struct bj_meter_kind *const kinds[] = {
-    &bj_meter_dcmi, &bj_meter_nm, &bj_meter_xcc, &bj_meter_sdr};
+    &bj_meter_ipmi_dcmi, &bj_meter_ipmi_nm, &bj_meter_ipmi_xcc,
+    &bj_meter_ipmi_sdr};
 static const char *const roles[BJ_ZONE_ROLES] = {
     [BJ_ZONE_CPU] = "cpu",           [BJ_ZONE_DRAM] = "dram",
     [BJ_ZONE_GPU] = "gpu",           [BJ_ZONE_NODE] = "node",

@@ -87,10 +87,10 @@ static const struct {
                 void **ret, struct bj_err *err);
     const struct bj_meter_kind *kind;
 } meters[] = {
-    {bj_dcmi_open, &bj_meter_dcmi},
-    {bj_nm_open, &bj_meter_nm},
-    {bj_xcc_open, &bj_meter_xcc},
-    {bj_sdr_open, &bj_meter_sdr},
+    {bj_dcmi_open, &bj_meter_ipmi_dcmi},
+    {bj_nm_open, &bj_meter_ipmi_nm},
+    {bj_xcc_open, &bj_meter_ipmi_xcc},
+    {bj_sdr_open, &bj_meter_ipmi_sdr},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

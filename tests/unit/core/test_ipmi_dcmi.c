@@ -104,14 +104,14 @@ static int read_it(struct fake_bmc *f, void *m, struct bj_meter_sample *s)
 {
     memset(s, 0, sizeof(*s));
     f->err = (struct bj_err){0};
-    int r = bj_meter_dcmi.read(m, s, &f->err);
+    int r = bj_meter_ipmi_dcmi.read(m, s, &f->err);
     assert_int_equal(f->err.code, r);
     return r;
 }
 
 static void stop(struct fake_bmc *f, void *m)
 {
-    bj_meter_dcmi.close(m);
+    bj_meter_ipmi_dcmi.close(m);
     assert_int_equal(f->closed, 1);
 }
 
@@ -295,7 +295,7 @@ static void test_no_device(void **state)
     f.open_fault = EACCES;
     assert_int_equal(bj_dcmi_open(&f.env, &f.sys, &m, &f.err), -EACCES);
     f.env.devfs = "/nonexistent";
-    assert_int_equal(bj_meter_dcmi.open(&f.env, &m, &f.err), -ENODEV);
+    assert_int_equal(bj_meter_ipmi_dcmi.open(&f.env, &m, &f.err), -ENODEV);
 }
 
 static void test_stop(void **state)

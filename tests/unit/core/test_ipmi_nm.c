@@ -124,7 +124,7 @@ static void test_nm_reads(void **state)
                                          .data = "57 01 00 01 00 00",
                                          .response = NM_GOOD});
     assert_int_equal(bj_nm_open(&f.env, &f.sys, &m, &f.err), 0);
-    assert_int_equal(read_it(&bj_meter_nm, &f, m, &s), 0);
+    assert_int_equal(read_it(&bj_meter_ipmi_nm, &f, m, &s), 0);
     assert_int_equal(s.n, 1);
     assert_string_equal(s.zone[0].name, "node");
     assert_int_equal(s.zone[0].role, BJ_ZONE_NODE);
@@ -132,12 +132,12 @@ static void test_nm_reads(void **state)
     assert_true(s.zone[0].energy_uj == BJ_ABSENT);
     fake_bmc_clear_rules(&f);
     fake_bmc_respond(&f, OEM, 0xc8, NM("00 00", "BC 02"));
-    assert_int_equal(read_it(&bj_meter_nm, &f, m, &s), -ERANGE);
+    assert_int_equal(read_it(&bj_meter_ipmi_nm, &f, m, &s), -ERANGE);
     assert_int_equal(s.n, 0);
     fake_bmc_clear_rules(&f);
     fake_bmc_respond(&f, OEM, 0xc8, NULL);
-    assert_int_equal(read_it(&bj_meter_nm, &f, m, &s), -ETIMEDOUT);
-    bj_meter_nm.close(m);
+    assert_int_equal(read_it(&bj_meter_ipmi_nm, &f, m, &s), -ETIMEDOUT);
+    bj_meter_ipmi_nm.close(m);
     assert_int_equal(f.closed, 1);
 }
 
@@ -167,7 +167,7 @@ static void detect(const struct detect *c,
                  f.err.msg);
     assert_int_equal(f.opened, 1);
     if (r == 0)
-        bj_meter_nm.close(m);
+        bj_meter_ipmi_nm.close(m);
     else
         assert_true(f.err.msg[0]);
     assert_int_equal(f.closed, 1);
@@ -205,7 +205,7 @@ static void test_nm_detect(void **state)
         &f, (struct fake_rule){.netfn = OEM, .response = "83", .times = 1});
     fake_bmc_respond(&f, OEM, 0xc8, NM_GOOD);
     assert_int_equal(bj_nm_open(&f.env, &f.sys, &m, &f.err), 0);
-    bj_meter_nm.close(m);
+    bj_meter_ipmi_nm.close(m);
 }
 
 static void test_xcc_detect(void **state)
@@ -242,7 +242,7 @@ static void test_xcc_reads(void **state)
                                          .data = "04 02 00 00 00",
                                          .response = XCC1});
     assert_int_equal(bj_xcc_open(&f.env, &f.sys, &m, &f.err), 0);
-    assert_int_equal(read_it(&bj_meter_xcc, &f, m, &s), 0);
+    assert_int_equal(read_it(&bj_meter_ipmi_xcc, &f, m, &s), 0);
     assert_int_equal(s.n, 1);
     assert_string_equal(s.zone[0].name, "node");
     assert_int_equal(s.zone[0].role, BJ_ZONE_NODE);
@@ -252,15 +252,15 @@ static void test_xcc_reads(void **state)
     assert_true(s.zone[0].power_uw == BJ_ABSENT);
     fake_bmc_clear_rules(&f);
     fake_bmc_respond(&f, LENOVO, 0x32, XCC2);
-    assert_int_equal(read_it(&bj_meter_xcc, &f, m, &s), 0);
+    assert_int_equal(read_it(&bj_meter_ipmi_xcc, &f, m, &s), 0);
     assert_int_equal(s.zone[0].power_uw, 412345000);
     assert_true(s.zone[0].energy_uj == BJ_ABSENT);
     assert_true(s.zone[0].range_uj == BJ_ABSENT);
     fake_bmc_clear_rules(&f);
     fake_bmc_respond(&f, LENOVO, 0x32, "FF");
-    assert_int_equal(read_it(&bj_meter_xcc, &f, m, &s), -EIO);
+    assert_int_equal(read_it(&bj_meter_ipmi_xcc, &f, m, &s), -EIO);
     assert_int_equal(s.n, 0);
-    bj_meter_xcc.close(m);
+    bj_meter_ipmi_xcc.close(m);
 }
 
 static void test_no_device(void **state)
@@ -270,8 +270,8 @@ static void test_no_device(void **state)
     void *m;
     fake_bmc_init(&f);
     f.env.devfs = "/nonexistent";
-    assert_int_equal(bj_meter_nm.open(&f.env, &m, &f.err), -ENODEV);
-    assert_int_equal(bj_meter_xcc.open(&f.env, &m, &f.err), -ENODEV);
+    assert_int_equal(bj_meter_ipmi_nm.open(&f.env, &m, &f.err), -ENODEV);
+    assert_int_equal(bj_meter_ipmi_xcc.open(&f.env, &m, &f.err), -ENODEV);
 }
 
 int main(void)

@@ -194,7 +194,7 @@ static int read_it(struct fake_bmc *f, void *m, struct bj_meter_sample *s)
 {
     memset(s, 0, sizeof(*s));
     f->err = (struct bj_err){0};
-    int r = bj_meter_sdr.read(m, s, &f->err);
+    int r = bj_meter_ipmi_sdr.read(m, s, &f->err);
     assert_int_equal(f->err.code, r);
     return r;
 }
@@ -236,7 +236,7 @@ static void test_total(void **state)
     /* the records have changed since the meter was opened */
     f.changed++;
     assert_int_equal(read_it(&f, m, &s), -ENODEV);
-    bj_meter_sdr.close(m);
+    bj_meter_ipmi_sdr.close(m);
     assert_int_equal(f.closed, 1);
 }
 
@@ -310,7 +310,7 @@ static void test_supplies(void **state)
         assert_int_equal(node != NULL, r == 0);
         if (node)
             assert_int_equal(node->power_uw, cases[i].uw);
-        bj_meter_sdr.close(m);
+        bj_meter_ipmi_sdr.close(m);
     }
 }
 
@@ -331,12 +331,12 @@ static void test_silence(void **state)
     assert_int_equal(read_supplies(&f, m, W100, W140, &s), 0);
     assert_int_equal(zone(&s, "node")->power_uw, 240000000);
     assert_int_equal(read_supplies(&f, m, W100, SILENT, &s), -ENODATA);
-    bj_meter_sdr.close(m);
+    bj_meter_ipmi_sdr.close(m);
     /* a supply that was silent from the beginning is not waited for */
     m = start_supplies(&f, SILENT, W140);
     assert_int_equal(read_supplies(&f, m, SILENT, W140, &s), 0);
     assert_int_equal(zone(&s, "node")->power_uw, 140000000);
-    bj_meter_sdr.close(m);
+    bj_meter_ipmi_sdr.close(m);
 }
 
 /* The sum of outputs lacks the losses of the supplies: it is not the node. */
@@ -358,7 +358,7 @@ static void test_outputs(void **state)
     assert_int_equal(zone(&s, "outputs")->role, BJ_ZONE_PLATFORM);
     assert_int_equal(zone(&s, "outputs")->power_uw, 240000000);
     assert_int_equal(zone(&s, "psu1_output")->role, BJ_ZONE_PART);
-    bj_meter_sdr.close(m);
+    bj_meter_ipmi_sdr.close(m);
 }
 
 /* A sensor of another controller is read at that controller's address. */
@@ -375,7 +375,7 @@ static void test_owner(void **state)
                                          .data = "09",
                                          .response = W100});
     assert_int_equal(bj_sdr_open(&f.env, &f.sys, &m, &f.err), 0);
-    bj_meter_sdr.close(m);
+    bj_meter_ipmi_sdr.close(m);
 }
 
 static void test_detect(void **state)
@@ -410,7 +410,7 @@ static void test_detect(void **state)
     void *m;
     fake_bmc_init(&f);
     f.env.devfs = "/nonexistent";
-    assert_int_equal(bj_meter_sdr.open(&f.env, &m, &f.err), -ENODEV);
+    assert_int_equal(bj_meter_ipmi_sdr.open(&f.env, &m, &f.err), -ENODEV);
 }
 
 int main(void)

@@ -60,10 +60,10 @@ static void test_ipmi(void **state)
     if (!bj_fail_works())
         skip();
     static struct ipmi meters[] = {
-        {bj_dcmi_open, &bj_meter_dcmi},
-        {bj_nm_open, &bj_meter_nm},
-        {bj_xcc_open, &bj_meter_xcc},
-        {bj_sdr_open, &bj_meter_sdr},
+        {bj_dcmi_open, &bj_meter_ipmi_dcmi},
+        {bj_nm_open, &bj_meter_ipmi_nm},
+        {bj_xcc_open, &bj_meter_ipmi_xcc},
+        {bj_sdr_open, &bj_meter_ipmi_sdr},
     };
     for (size_t i = 0; i < sizeof(meters) / sizeof(meters[0]); i++) {
         /* the meter and its handle; readings allocate nothing */

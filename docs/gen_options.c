@@ -1,22 +1,14 @@
-/* Manual pages: prose from a template (docs/man/NAME.in), whose line @OPTIONS@
- * is replaced by the options of the tables. */
+/* The options of the programs, for the manual pages. */
 #include "docs/gen.h"
 
-#include "base/opt.h"
 #include "core/conf.h"
 #include "standalone/conf.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-enum { TEMPLATE_MAX = 65536 };
 
 /* A list of options being written. */
 struct page {
     struct bj_buf *out;
-    bool collectd; /* write names as in collectd's files */
-    struct bj_slice group;
+    enum bj_gen_style style;
+    struct bj_slice group; /* the heading that was written last */
 };
 
 /* roff interprets backslashes, and dashes as hyphens. */
@@ -29,13 +21,13 @@ static void put_bytes(struct bj_buf *out, const char *s, size_t n)
     }
 }
 
-static void put_text(struct bj_buf *out, const char *s)
+void bj_gen_roff(struct bj_buf *out, const char *s)
 {
     put_bytes(out, s, strlen(s));
 }
 
 /* Write a paragraph in lines that mandoc accepts (80 bytes). */
-static void put_lines(struct bj_buf *out, const char *s)
+void bj_gen_roff_lines(struct bj_buf *out, const char *s)
 {
     size_t column = 0;
     while (*s) {
@@ -78,19 +70,23 @@ static const char *argument(const struct bj_opt *o)
 
 static void put_title(const struct page *p, const struct bj_opt *o)
 {
+    const bool dashes = p->style == BJ_GEN_COMMAND_LINE;
     bj_buf_str(p->out, ".TP\n\\fB");
-    if (p->collectd) {
+    if (p->style == BJ_GEN_COLLECTD) {
         put_camel_name(p->out, o->name);
     } else {
-        bj_buf_str(p->out, "\\-\\-");
-        bj_buf_str(p->out, o->kind == BJ_OPT_BOOL ? "[no\\-]" : "");
-        put_text(p->out, o->name);
+        bj_buf_str(p->out, dashes ? "\\-\\-" : "");
+        bj_buf_str(p->out, dashes && o->kind == BJ_OPT_BOOL ? "[no\\-]" : "");
+        bj_gen_roff(p->out, o->name);
     }
     bj_buf_str(p->out, "\\fR");
-    if (p->collectd || o->kind != BJ_OPT_BOOL) {
-        bj_buf_str(p->out, o->bare ? "[=" : p->collectd ? " " : "=");
+    if (!dashes || o->kind != BJ_OPT_BOOL) {
+        const char *const between[] = {[BJ_GEN_COMMAND_LINE] = "=",
+                                       [BJ_GEN_COLLECTD] = " ",
+                                       [BJ_GEN_YAML] = ": "};
+        bj_buf_str(p->out, o->bare ? "[=" : between[p->style]);
         bj_buf_str(p->out, "\\fI");
-        put_text(p->out, argument(o));
+        bj_gen_roff(p->out, argument(o));
         bj_buf_str(p->out, o->bare ? "\\fR]" : "\\fR");
     }
     bj_buf_str(p->out, o->kind == BJ_OPT_LIST ? " (repeatable)\n" : "\n");
@@ -106,56 +102,50 @@ static void put_option(void *ctx, struct bj_slice group, const struct bj_opt *o)
         p->group = group;
     }
     put_title(p, o);
-    put_lines(p->out, o->help);
+    bj_gen_roff_lines(p->out, o->help);
     if (o->more)
-        put_lines(p->out, o->more);
-    if (o->kind == BJ_OPT_U64)
+        bj_gen_roff_lines(p->out, o->more);
+    if (o->kind == BJ_OPT_U64 && o->hi < INT64_MAX)
         bj_buf_printf(p->out, "From %llu to %llu.\n", (unsigned long long)o->lo,
                       (unsigned long long)o->hi);
     if (!o->preset || !*o->preset)
         return;
     bj_buf_str(p->out, "Default: ");
-    put_text(p->out, o->preset);
+    bj_gen_roff(p->out, o->preset);
     bj_buf_str(p->out, ".\n");
 }
 
-static int fill(const char *template, const struct bj_optset *sets, size_t n,
-                bool collectd, struct bj_buf *out)
+void bj_gen_options(struct bj_buf *out, const struct bj_optset *sets, size_t n,
+                    enum bj_gen_style style)
 {
-    static char text[TEMPLATE_MAX];
-    FILE *f = fopen(template, "r");
-    if (!f)
-        return -errno;
-    struct bj_slice rest = {text, fread(text, 1, sizeof(text), f)}, line;
-    fclose(f);
-    bj_buf_printf(out, ".\\\" Generated from %s and the option tables.\n",
-                  template);
-    while (bj_slice_line(&rest, &line)) {
-        if (bj_slice_eq(line, BJ_SLICE("@OPTIONS@"))) {
-            struct page p = {.out = out, .collectd = collectd};
-            bj_opt_walk(sets, n, put_option, &p);
-            continue;
-        }
-        bj_buf_slice(out, line);
-        bj_buf_str(out, "\n");
-    }
-    return 0;
+    struct page p = {.out = out, .style = style};
+    bj_opt_walk(sets, n, put_option, &p);
 }
 
-int bj_gen_man_plugin(struct bj_buf *out)
+void bj_gen_options_below(struct bj_buf *out, const char *heading,
+                          const struct bj_optset *set)
+{
+    struct bj_slice group = bj_slice_str(heading);
+    struct page p = {.out = out, .style = BJ_GEN_COMMAND_LINE, .group = group};
+    bj_buf_printf(out, ".SS %s\n", heading);
+    for (const struct bj_opt *o = set->opts; o->name; o++)
+        put_option(&p, group, o);
+}
+
+int bj_gen_plugin_options(struct bj_buf *out)
 {
     struct bj_conf conf;
     struct bj_optset sets[BJ_CONF_SETS];
     bj_conf_sets(&conf, sets);
-    return fill("docs/man/collectd-batchjob.5.in", sets, BJ_CONF_SETS, true,
-                out);
+    bj_gen_options(out, sets, BJ_CONF_SETS, BJ_GEN_COLLECTD);
+    return 0;
 }
 
-int bj_gen_man_exporter(struct bj_buf *out)
+int bj_gen_exporter_options(struct bj_buf *out)
 {
     struct bj_exporter_conf conf;
     struct bj_optset sets[BJ_EXPORTER_SETS];
     bj_exporter_conf_sets(&conf, sets);
-    return fill("docs/man/batchjob_exporter.8.in", sets, BJ_EXPORTER_SETS,
-                false, out);
+    bj_gen_options(out, sets, BJ_EXPORTER_SETS, BJ_GEN_COMMAND_LINE);
+    return 0;
 }

@@ -1,6 +1,7 @@
 #include "acct/query.h"
 
 #include "acct/list.h"
+#include "base/array.h"
 #include "sched/hostlist.h"
 #include "sched/state.h"
 #include "statsdb/job/job_name.h"
@@ -222,14 +223,8 @@ static void build(struct job_query *q, const struct bj_acct_filter *f,
 
 static int append(struct bj_acct_ids *ids, int64_t id)
 {
-    if (ids->n == ids->cap) {
-        size_t cap = ids->cap ? 2 * ids->cap : 256;
-        int64_t *v = reallocarray(ids->v, cap, sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        ids->v = v;
-        ids->cap = cap;
-    }
+    if (!BJ_GROW(ids->v, ids->n + 1, ids->cap))
+        return -ENOMEM;
     ids->v[ids->n++] = id;
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "base/fetches.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fetch_priv.h"
 
@@ -11,7 +12,6 @@ enum {
     SECOND = 1000000,
     HANDLES = 8,
     PIECE_BYTES = 16 << 10,
-    FEW = 8, /* sockets */
 };
 
 struct bj_fetches {
@@ -20,7 +20,8 @@ struct bj_fetches {
     CURL *spare[HANDLES];
     unsigned spares;
     struct pollfd *socket; /* what libcurl waits for */
-    nfds_t sockets, room;
+    nfds_t sockets;
+    size_t room;
     uint64_t due_usec;
 };
 
@@ -47,14 +48,8 @@ static struct pollfd *find_socket(struct bj_fetches *fs, int fd)
 
 static struct pollfd *add_socket(struct bj_fetches *fs, int fd)
 {
-    if (fs->sockets == fs->room) {
-        nfds_t room = fs->room > 0 ? 2 * fs->room : FEW;
-        struct pollfd *more = realloc(fs->socket, room * sizeof(*more));
-        if (!more)
-            return NULL;
-        fs->socket = more;
-        fs->room = room;
-    }
+    if (!BJ_GROW(fs->socket, fs->sockets + 1, fs->room))
+        return NULL;
     struct pollfd *p = &fs->socket[fs->sockets++];
     *p = (struct pollfd){.fd = fd};
     return p;

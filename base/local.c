@@ -1,5 +1,6 @@
 #include "base/local.h"
 
+#include "base/array.h"
 #include "base/html.h"
 
 #include <stdarg.h>
@@ -36,15 +37,9 @@ void bj_locals_add(struct bj_locals *l, struct bj_slice english,
 {
     bool found;
     size_t at = place(l, english, &found);
-    if (!found && l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 64;
-        struct bj_local_text *more = reallocarray(l->text, cap, sizeof(*more));
-        if (!more) {
-            l->arena.failed = 1;
-            return;
-        }
-        l->text = more;
-        l->cap = cap;
+    if (!found && !BJ_GROW(l->text, l->n + 1, l->cap)) {
+        l->arena.failed = 1;
+        return;
     }
     if (!found) {
         memmove(l->text + at + 1, l->text + at,

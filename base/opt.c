@@ -144,29 +144,14 @@ static int set_str(const struct bj_opt *o, char **p, struct bj_slice value,
     return 0;
 }
 
-static void free_list(struct bj_strv *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        free(list->v[i]);
-    free(list->v);
-    *list = (struct bj_strv){NULL, 0};
-}
-
-/* Room for one more; an array without strings means "set, to nothing". */
-static bool grow_list(struct bj_strv *list)
-{
-    char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
-    if (v)
-        list->v = v;
-    return v;
-}
-
 static int add_str(const struct bj_opt *o, struct bj_strv *list,
                    struct bj_slice value, struct bj_err *err)
 {
     if (value.n == 0) {
-        free_list(list);
-        return grow_list(list) ? 0 : bj_err_set(err, -ENOMEM, "%s", o->name);
+        bj_strv_free(list);
+        /* an array without texts: set, to nothing */
+        list->v = calloc(1, sizeof(*list->v));
+        return list->v ? 0 : bj_err_set(err, -ENOMEM, "%s", o->name);
     }
     if (list->n >= BJ_OPT_LIST_MAX)
         return bj_err_set(err, -ERANGE, "%s: more than %d values", o->name,
@@ -175,12 +160,8 @@ static int add_str(const struct bj_opt *o, struct bj_strv *list,
     int r = take_text(o, value, &text, err);
     if (r < 0)
         return r;
-    if (!grow_list(list)) {
-        free(text);
-        return bj_err_set(err, -ENOMEM, "%s", o->name);
-    }
-    list->v[list->n++] = text;
-    return 0;
+    return bj_strv_add(list, text) ? 0
+                                   : bj_err_set(err, -ENOMEM, "%s", o->name);
 }
 
 /* Whether a value is a list with commas: where no single value has one. */
@@ -220,7 +201,7 @@ static int add_list(const struct bj_opt *o, struct bj_strv *list,
     while (r < 0 && list->n > had)
         free(list->v[--list->n]);
     if (r < 0 && !was_set)
-        free_list(list);
+        bj_strv_free(list);
     return r;
 }
 
@@ -275,7 +256,7 @@ static void clear(const struct bj_optset *set, const struct bj_opt *o)
         *(char **)field(set, o) = NULL;
         break;
     case BJ_OPT_LIST:
-        free_list(field(set, o));
+        bj_strv_free(field(set, o));
         break;
     }
 }
@@ -379,16 +360,14 @@ int bj_optseen_add(struct bj_optseen *seen, const struct bj_opt *opt,
     for (size_t i = 0; i < seen->n; i++)
         if (seen->v[i].opt == opt && seen->v[i].len == len)
             return 0;
-    struct bj_optseen_row *v = realloc(seen->v, (seen->n + 1) * sizeof(*v));
-    if (!v)
+    if (!BJ_GROW(seen->v, seen->n + 1, seen->cap))
         return -ENOMEM;
-    v[seen->n++] = (struct bj_optseen_row){opt, len};
-    seen->v = v;
+    seen->v[seen->n++] = (struct bj_optseen_row){opt, len};
     return 1;
 }
 
 void bj_optseen_free(struct bj_optseen *seen)
 {
     free(seen->v);
-    *seen = (struct bj_optseen){NULL, 0};
+    *seen = (struct bj_optseen){0};
 }

@@ -3,6 +3,7 @@
 #ifndef BJ_BASE_OPT_H
 #define BJ_BASE_OPT_H
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -23,12 +24,6 @@ enum bj_opt_kind {
 };
 
 enum { BJ_OPT_LIST_MAX = 1024 }; /* most strings in a list */
-
-/* A list of strings, owned. */
-struct bj_strv {
-    char **v;
-    size_t n;
-};
 
 /* One option.  name is dotted and lower-case, as on the command line
  * ("path.procfs"); a BOOL is also set by --name and unset by --no-name. */

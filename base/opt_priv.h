@@ -12,7 +12,7 @@ struct bj_optseen {
         const struct bj_opt *opt;
         size_t len;
     } * v;
-    size_t n;
+    size_t n, cap;
 };
 
 /* Record an option or section: 1 if it is new, 0 if it was recorded before,

@@ -1,5 +1,6 @@
 #include "base/web_conf.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/opt.h"
 #include "base/opt_value.h"
@@ -33,13 +34,6 @@ struct field {
     const char *help;
 };
 
-static void free_list(struct bj_strv *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i]);
-    free(l->v);
-}
-
 static void free_pem(struct bj_pem *p)
 {
     free(p->file);
@@ -58,8 +52,8 @@ void bj_web_conf_free(struct bj_web_conf *c)
     free_pem(&c->tls.cert);
     free_pem(&c->tls.key);
     free_pem(&c->tls.client_ca);
-    free_list(&c->tls.sans);
-    free_list(&c->tls.curves);
+    bj_strv_free(&c->tls.sans);
+    bj_strv_free(&c->tls.curves);
     for (int i = 0; i < BJ_WEB_HEADERS; i++)
         free(c->header[i].value);
     *c = (struct bj_web_conf){0};
@@ -140,12 +134,7 @@ static int take_pem(struct walk *w, const yaml_node_t *value, void *at)
 
 static int add_text(struct walk *w, struct bj_strv *l, struct bj_slice s)
 {
-    char **v = reallocarray(l->v, l->n + 1, sizeof(*v));
-    if (!v)
-        return no_memory(w);
-    l->v = v;
-    v[l->n] = strndup(s.p, s.n);
-    return v[l->n] ? (l->n++, 0) : no_memory(w);
+    return bj_strv_add(l, strndup(s.p, s.n)) ? 0 : no_memory(w);
 }
 
 /* Call take for each scalar of a list. */

@@ -1,6 +1,6 @@
 #include "carbon/points.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 

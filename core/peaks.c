@@ -1,6 +1,6 @@
 #include "core/peaks.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "core/energy/ledger_state.h"
 #include "core/energy/state.h"
 #include "core/internal.h"

@@ -1,6 +1,6 @@
 #include "core/track.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "core/collect/procstat.h"
 #include "core/find/pids.h"
 #include "core/internal.h"

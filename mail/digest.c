@@ -1,6 +1,6 @@
 #include "mail/digest.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "base/local.h"
 #include "base/stamp.h"
 #include "base/tz.h"

@@ -1,7 +1,7 @@
 #include "sched/chain.h"
 
 #include "base/arena.h"
-#include "base/grow.h"
+#include "base/array.h"
 #include "sched/state.h"
 #include "sched/tres.h"
 

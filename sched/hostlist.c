@@ -1,6 +1,6 @@
 #include "sched/hostlist.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "sched/word.h"
 
 #include <errno.h>

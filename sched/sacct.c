@@ -1,8 +1,8 @@
 #include "sched/sacct.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buf.h"
-#include "base/grow.h"
 #include "base/slice.h"
 #include "base/stamp.h"
 #include "sched/job.h"

@@ -1,7 +1,7 @@
 #include "sched/slurmrest.h"
 
+#include "base/array.h"
 #include "base/buf.h"
-#include "base/grow.h"
 #include "sched/job.h"
 #include "sched/slurmjson.h"
 #include "sched/slurmrest_value.h"

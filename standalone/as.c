@@ -235,9 +235,7 @@ int bj_as_translate(const struct bj_as_program *p, int argc, char **argv,
 
 void bj_as_free(struct bj_as *as)
 {
-    for (size_t i = 0; i < as->argv.n; i++)
-        free(as->argv.v[i]);
-    free(as->argv.v);
+    bj_strv_free(&as->argv);
     as->argv = (struct bj_strv){0};
 }
 

@@ -7,17 +7,8 @@
 
 static int add(struct bj_as *as, char *text, struct bj_err *err)
 {
-    char **v = realloc(as->argv.v, (as->argv.n + 2) * sizeof(*v));
-    if (!text || !v) {
-        free(text);
-        if (v)
-            as->argv.v = v;
-        return bj_err_set(err, -ENOMEM, "arguments");
-    }
-    as->argv.v = v;
-    v[as->argv.n++] = text;
-    v[as->argv.n] = NULL;
-    return 0;
+    return bj_strv_add(&as->argv, text) ? 0
+                                        : bj_err_set(err, -ENOMEM, "arguments");
 }
 
 /* text with its %s replaced by value; value NULL: text as it is. */

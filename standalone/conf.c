@@ -160,15 +160,8 @@ static int add_words(struct bj_strv *list, const char *words)
             i++;
         if (i < list->n)
             continue;
-        char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
-        char *copy = strndup(word.p, word.n);
-        if (v)
-            list->v = v;
-        if (!v || !copy) {
-            free(copy);
+        if (!bj_strv_add(list, strndup(word.p, word.n)))
             return -ENOMEM;
-        }
-        list->v[list->n++] = copy;
     }
     return 0;
 }

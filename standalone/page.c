@@ -1,5 +1,6 @@
 #include "standalone/page.h"
 
+#include "base/array.h"
 #include "base/digits.h"
 #include "core/find/ident.h"
 
@@ -114,11 +115,9 @@ static struct bj_page_head *new_head(const struct bj_page *p,
                                      const struct bj_metric *m)
 {
     struct bj_page_heads *heads = p->heads;
-    struct bj_page_head *v =
-        realloc(heads->v, (heads->n + 1) * sizeof(*heads->v));
-    if (!v)
+    if (!BJ_GROW(heads->v, heads->n + 1, heads->cap))
         return NULL;
-    heads->v = v;
+    struct bj_page_head *v = heads->v;
     v[heads->n] = (struct bj_page_head){.table = t, .metric = m};
     struct bj_buf name = {0};
     bj_metric_prom_name(t, m, &name);

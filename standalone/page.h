@@ -20,7 +20,7 @@ extern const char *const bj_page_types[BJ_PAGE_FORMATS];
  * it). */
 struct bj_page_heads {
     struct bj_page_head *v;
-    size_t n, next; /* next: after the one found last */
+    size_t n, cap, next; /* next: after the one found last */
     struct bj_buf text;
     struct bj_buf cluster; /* cluster name in the heads */
 };

@@ -1,7 +1,7 @@
 #include "standalone/trace.h"
 
 #include "base/absent.h"
-#include "base/grow.h"
+#include "base/array.h"
 #include "base/html.h"
 #include "base/json.h"
 #include "base/secret_file.h"

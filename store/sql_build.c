@@ -1,5 +1,6 @@
 #include "store/sql_build.h"
 
+#include "base/array.h"
 #include "store/db.h"
 
 #include <stdlib.h>
@@ -16,23 +17,12 @@ void bj_sql_build_add(struct bj_sql_build *b, const char *sql)
     bj_buf_str(&b->sql, sql);
 }
 
-static bool grow(struct bj_sql_build *b)
-{
-    unsigned room = b->room ? 2 * b->room : 16;
-    struct bj_sql_value *v = reallocarray(b->value, room, sizeof(*v));
-    if (v) {
-        b->value = v;
-        b->room = room;
-    }
-    return v != NULL;
-}
-
 static void value(struct bj_sql_build *b, struct bj_slice text, int64_t number)
 {
     b->full = b->full || b->values == BJ_SQL_BUILD_VALUES;
     if (b->full)
         return;
-    if (b->values == b->room && !grow(b)) {
+    if (!BJ_GROW(b->value, b->values + 1, b->room)) {
         b->sql.failed = true;
         return;
     }

@@ -24,7 +24,8 @@ struct bj_sql_build {
         int64_t number;
         bool jobid;
     } * value;
-    unsigned values, room;
+    unsigned values;
+    size_t room;
     bool full; /* more values than the maximum */
 };
 

@@ -2,6 +2,7 @@
 
 #include "apiserver/conf/conf.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/opt.h"
 #include "base/text.h"
@@ -53,14 +54,8 @@ void bj_access_free(struct bj_access *a)
 static int add(struct bj_access *a, struct bj_slice account,
                struct bj_slice user, struct bj_err *err)
 {
-    if (a->n == a->cap) {
-        size_t cap = a->cap ? 2 * a->cap : 64;
-        struct right *v = reallocarray(a->v, cap, sizeof(*v));
-        if (!v)
-            return bj_err_set(err, -ENOMEM, "access");
-        a->v = v;
-        a->cap = cap;
-    }
+    if (!BJ_GROW(a->v, a->n + 1, a->cap))
+        return bj_err_set(err, -ENOMEM, "access");
     struct right *r = &a->v[a->n];
     r->user = strndup(user.p, user.n);
     r->account = account.n > 0 ? strndup(account.p, account.n) : NULL;

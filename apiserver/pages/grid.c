@@ -2,8 +2,8 @@
 
 #include "apiserver/frame/room.h"
 #include "apiserver/frame/state.h"
+#include "base/array.h"
 #include "base/clock.h"
-#include "base/grow.h"
 #include "base/json.h"
 
 #include <stdlib.h>

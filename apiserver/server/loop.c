@@ -3,6 +3,7 @@
 #include "apiserver/frame/answer.h"
 #include "apiserver/frame/room.h"
 #include "apiserver/frame/settings.h"
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -92,23 +93,11 @@ struct turn {
     nfds_t httpd, gate; /* numbers of descriptors */
 };
 
-static bool make_room(struct bj_server *s, size_t n)
-{
-    if (n <= s->polls)
-        return true;
-    struct pollfd *more = realloc(s->poll, 2 * n * sizeof(*more));
-    if (!more)
-        return false;
-    s->poll = more;
-    s->polls = 2 * n;
-    return true;
-}
-
 /* Collect the descriptors to poll.  False: some found no room. */
 static bool collect_fds(struct bj_server *s, int fd, struct turn *t)
 {
     const struct pollfd *gate = bj_gate_poll(s->gate, &t->gate);
-    bool room = make_room(s, OWN + BJ_HTTPD_FDS + t->gate);
+    bool room = BJ_GROW(s->poll, OWN + BJ_HTTPD_FDS + t->gate, s->polls);
     t->fds = room ? s->poll : t->few;
     t->gate = room ? t->gate : 0;
     t->fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};

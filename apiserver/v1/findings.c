@@ -4,6 +4,7 @@
 #include "apiserver/frame/state.h"
 #include "apiserver/v1/jobs.h"
 #include "apiserver/v1/table.h"
+#include "base/array.h"
 #include "statsdb/job/wasted.h"
 #include "statsdb/tables/fragment.h"
 
@@ -277,14 +278,8 @@ static int add(struct bj_call *c, struct items *all, struct bj_st *st)
 {
     const int behind = 2 + (int)all->k.values;
     int64_t number[BJ_JOB_COLUMNS], of[BJ_WASTED_COLUMNS];
-    if (all->n == all->room) {
-        const size_t room = all->room ? 2 * all->room : 64;
-        struct item *more = reallocarray(all->item, room, sizeof(*more));
-        if (!more)
-            return bj_err_set(&c->err, -ENOMEM, "sort");
-        all->item = more;
-        all->room = room;
-    }
+    if (!BJ_GROW(all->item, all->n + 1, all->room))
+        return bj_err_set(&c->err, -ENOMEM, "sort");
     bj_jobs_numbers(&all->k, st, number);
     for (unsigned i = 0; i < BJ_WASTED_COLUMNS; i++)
         of[i] = number[all->place[i]];

@@ -3,6 +3,7 @@
 #include "apiserver/job/job_name.h"
 #include "apiserver/job/visible_job.h"
 #include "apiserver/v1/jobs_query.h"
+#include "base/array.h"
 #include "statsdb/job/job_value.h"
 
 #include <stdio.h>
@@ -46,14 +47,8 @@ static int pick(struct bj_call *c, const struct bj_params *p,
 
 static bool add(struct items *all, struct item v)
 {
-    if (all->n == all->room) {
-        size_t room = all->room ? 2 * all->room : 1024;
-        struct item *more = reallocarray(all->item, room, sizeof(*more));
-        if (!more)
-            return false;
-        all->item = more;
-        all->room = room;
-    }
+    if (!BJ_GROW(all->item, all->n + 1, all->room))
+        return false;
     all->item[all->n++] = v;
     return true;
 }

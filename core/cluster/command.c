@@ -24,27 +24,11 @@ static const struct {
 static int add(struct bj_strv *list, const char *a, struct bj_slice b,
                struct bj_err *err)
 {
-    char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
-    const size_t n = strlen(a);
-    char *text = v ? malloc(n + b.n + 1) : NULL;
-    if (v)
-        list->v = v;
-    if (!text)
-        return bj_err_set(err, -ENOMEM, "cluster");
-    memcpy(text, a, n);
-    if (b.n > 0)
-        memcpy(text + n, b.p, b.n);
-    text[n + b.n] = '\0';
-    v[list->n++] = text;
-    return 0;
-}
-
-static void drop(struct bj_strv *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        free(list->v[i]);
-    free(list->v);
-    *list = (struct bj_strv){0};
+    const size_t size = strlen(a) + b.n + 1;
+    char *text = malloc(size);
+    if (text)
+        snprintf(text, size, "%s%.*s", a, (int)b.n, b.n > 0 ? b.p : "");
+    return bj_strv_add(list, text) ? 0 : bj_err_set(err, -ENOMEM, "cluster");
 }
 
 /* The option for "partition=a"; NULL: unknown. */
@@ -171,9 +155,9 @@ int bj_cluster_command_init(struct bj_cluster_command *c,
 
 void bj_cluster_command_free(struct bj_cluster_command *c)
 {
-    drop(&c->front);
-    drop(&c->jobs);
-    drop(&c->nodes);
+    bj_strv_free(&c->front);
+    bj_strv_free(&c->jobs);
+    bj_strv_free(&c->nodes);
     for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
         free(c->own[i]);
         c->own[i] = NULL;

@@ -1,6 +1,6 @@
 #include "core/cluster/group.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool rehash(struct bj_group *g)
 
 static bool make_room(struct bj_group *g)
 {
-    if (!bj_grow(&g->v, g->n + 1, &g->room, g->size))
+    if (g->n == g->room && !bj_array_grow(&g->v, g->n + 1, &g->room, g->size))
         return false;
     return 2 * (g->n + 1) <= g->slots || rehash(g);
 }

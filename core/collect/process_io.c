@@ -4,7 +4,7 @@
  * Source: kernel kernel/exit.c, wait_task_zombie and __exit_signal, which add
  * the counters of a child to those of the parent that waits for it;
  * fs/proc/base.c, do_io_accounting. */
-#include "base/grow.h"
+#include "base/array.h"
 #include "core/collect/process_impl.h"
 
 #include <fcntl.h>

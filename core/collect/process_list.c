@@ -1,5 +1,5 @@
 /* The processes of a job: a table by pid, and the list that fills it. */
-#include "base/grow.h"
+#include "base/array.h"
 #include "core/collect/process_impl.h"
 
 #include <dirent.h>

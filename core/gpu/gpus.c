@@ -1,7 +1,7 @@
 /* Accelerators over time: devices, snapshots and final records. */
 #include "core/gpu/gpus.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"

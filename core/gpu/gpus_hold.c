@@ -1,5 +1,5 @@
 /* Which job holds which device, how long, and its energy. */
-#include "base/grow.h"
+#include "base/array.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 

@@ -172,7 +172,7 @@ struct bj_gpus {
     size_t nholds, hold_cap;
     uint64_t conflicts[BJ_GPU_CONFLICTS];
     struct bj_gpu_kept *kept; /* of jobs that were not found yet */
-    size_t nkept;
+    size_t nkept, kept_cap;
     bool waits;          /* energy waits for claims of jobs: */
     uint64_t waits_usec; /* since this reading; 0: no claim is missing */
     bool metered;

@@ -1,6 +1,6 @@
 /* Jobs on accelerators: their claims, which a thread reads several times while
  * a job is young; the numbers of devices; files for dcgm-exporter. */
-#include "base/grow.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/gpu/jobmap.h"

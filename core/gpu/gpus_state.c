@@ -6,6 +6,7 @@
  * and its microseconds for each class of engines
  *
  * KEY is that of the job's account. */
+#include "base/array.h"
 #include "core/energy/ledger_state.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
@@ -202,15 +203,11 @@ static bool cut_kept(struct bj_gpus *g, struct bj_slice line,
 static void load_job(struct bj_gpus *g, struct bj_slice line)
 {
     struct bj_gpu_kept k = {.key = cut_key(&line)};
-    struct bj_gpu_kept *v = NULL;
-    if (k.key && g->nkept < KEPT_MAX && cut_kept(g, line, &k))
-        v = realloc(g->kept, (g->nkept + 1) * sizeof(*v));
-    if (!v) {
+    if (k.key && g->nkept < KEPT_MAX && cut_kept(g, line, &k) &&
+        BJ_GROW(g->kept, g->nkept + 1, g->kept_cap))
+        g->kept[g->nkept++] = k;
+    else
         free(k.key);
-        return;
-    }
-    g->kept = v;
-    g->kept[g->nkept++] = k;
 }
 
 void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)

@@ -1,4 +1,5 @@
 /* NVIDIA's management library: one reading. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "core/gpu/gpu.h"
 #include "core/gpu/nvml.h"
@@ -33,9 +34,9 @@ struct bj_nvml_reader {
     unsigned n;
     struct bj_nvml_dev dev[BJ_NVML_DEVICES];
     struct bj_nvml_process *procs; /* reused by all readings */
-    unsigned nprocs;
+    size_t nprocs;
     struct bj_nvml_process_use *uses;
-    unsigned nuses;
+    size_t nuses;
     struct bj_nvml_events *events;
     struct bj_nvml_gpm *gpm; /* samples */
     struct bj_nvml_gpm_get *get;
@@ -578,37 +579,6 @@ enum {
     SAMPLE_USEC = 1000000 /* the longest time between two samples */
 };
 
-/* Make room for n elements; false: no memory. */
-static bool grow(void **v, unsigned *have, unsigned n, size_t size)
-{
-    if (*have >= n)
-        return true;
-    if (n > LIST_MAX)
-        return false;
-    void *more = realloc(*v, n * size);
-    if (!more)
-        return false;
-    *v = more;
-    *have = n;
-    return true;
-}
-
-static bool grow_procs(struct bj_nvml_reader *r, unsigned n)
-{
-    void *v = r->procs;
-    bool grown = grow(&v, &r->nprocs, n, sizeof(*r->procs));
-    r->procs = v;
-    return grown;
-}
-
-static bool grow_uses(struct bj_nvml_reader *r, unsigned n)
-{
-    void *v = r->uses;
-    bool grown = grow(&v, &r->nuses, n, sizeof(*r->uses));
-    r->uses = v;
-    return grown;
-}
-
 /* The place of the instance that a process runs on, or of the device.  An
  * unknown number matches any instance. */
 static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
@@ -653,9 +623,9 @@ static bool list(struct bj_nvml_visit *v,
     int code = BJ_NVML_TOO_SMALL;
     unsigned n = 0, want = ROOM;
     for (int i = 0; code == BJ_NVML_TOO_SMALL && i < 3; i++) {
-        if (!grow_procs(r, want))
+        if (!BJ_GROW(r->procs, want, r->nprocs))
             break;
-        n = r->nprocs;
+        n = (unsigned)r->nprocs;
         code = call(v->dev->handle, &n, r->procs);
         want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
     }
@@ -725,9 +695,9 @@ static void uses(struct bj_nvml_visit *v)
     unsigned n = 0, want = 4 * ROOM;
     const unsigned long long seen = seen_until(v->dev);
     for (int i = 0; code == BJ_NVML_TOO_SMALL && i < 3; i++) {
-        if (!grow_uses(r, want))
+        if (!BJ_GROW(r->uses, want, r->nuses))
             return;
-        n = r->nuses;
+        n = (unsigned)r->nuses;
         code = r->nv.process_use(v->dev->handle, r->uses, &n, seen);
         want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
     }
@@ -735,7 +705,7 @@ static void uses(struct bj_nvml_visit *v)
     if (code == BJ_NVML_NOT_FOUND)
         take_uses(v, 0, seen);
     else if (nvml_succeeded(v, code, "process utilization"))
-        take_uses(v, n < r->nuses ? n : r->nuses, seen);
+        take_uses(v, n < r->nuses ? n : (unsigned)r->nuses, seen);
 }
 
 /* Processes of the device and its instances, for the GPUs in the set. */

@@ -1,7 +1,7 @@
 /* Labels, values and sums of a walk in a dialect. */
 #include "core/view/dialect_walk.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "core/find/ident.h"
 
 #include <errno.h>

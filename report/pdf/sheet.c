@@ -1,5 +1,6 @@
 #include "report/pdf/sheet.h"
 
+#include "base/array.h"
 #include "base/local.h"
 #include "base/stamp.h"
 #include "report/pdf/flow.h"
@@ -137,29 +138,12 @@ double bj_sheet_width(const struct bj_sheet *s)
 /* --- rows ------------------------------------------------------------------
  */
 
-static bool has_room(struct bj_sheet *s, void **p, size_t n, size_t *cap,
-                     size_t size)
-{
-    if (n < *cap)
-        return true;
-    size_t more = *cap > 0 ? 2 * *cap : 64;
-    void *bigger = realloc(*p, more * size);
-    if (!bigger) {
-        s->failed = true;
-        return false;
-    }
-    *p = bigger;
-    *cap = more;
-    return true;
-}
-
 void bj_sheet_row(struct bj_sheet *s, double before, unsigned flags)
 {
-    void *rows = s->row;
-    bool room = has_room(s, &rows, s->rows, &s->rows_cap, sizeof(*s->row));
-    s->row = rows;
-    if (!room)
+    if (!BJ_GROW(s->row, s->rows + 1, s->rows_cap)) {
+        s->failed = true;
         return;
+    }
     if (flags & BJ_ROW_HEAD)
         s->head = s->rows + 1;
     s->row[s->rows++] =
@@ -177,9 +161,8 @@ void bj_sheet_grow(struct bj_sheet *s, double height)
 
 static struct mark *add(struct bj_sheet *s)
 {
-    void *marks = s->mark;
-    bool room = has_room(s, &marks, s->marks, &s->marks_cap, sizeof(*s->mark));
-    s->mark = marks;
+    const bool room = BJ_GROW(s->mark, s->marks + 1, s->marks_cap);
+    s->failed = s->failed || !room;
     if (!room || s->rows == 0)
         return NULL;
     struct mark *m = &s->mark[s->marks++];

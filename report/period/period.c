@@ -1,5 +1,6 @@
 #include "report/period/period.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/local.h"
 #include "base/tz.h"
@@ -162,15 +163,8 @@ static struct bj_period_sums *group_of(struct bj_period *p,
     for (; p->slot[i] > 0; i = (i + 1) & (SLOTS - 1))
         if (bj_slice_eq(p->group[p->slot[i] - 1].name, name))
             return &p->group[p->slot[i] - 1];
-    if (p->groups == p->groups_cap) {
-        size_t cap = p->groups_cap ? 2 * p->groups_cap : 64;
-        struct bj_period_sums *v =
-            reallocarray(p->group, cap, sizeof(*p->group));
-        if (!v)
-            return NULL;
-        p->group = v;
-        p->groups_cap = cap;
-    }
+    if (!BJ_GROW(p->group, p->groups + 1, p->groups_cap))
+        return NULL;
     struct bj_period_sums *s = &p->group[p->groups++];
     *s = (struct bj_period_sums){.name = bj_arena_copy(&p->arena, name)};
     p->slot[i] = (uint32_t)p->groups;

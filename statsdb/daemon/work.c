@@ -1,5 +1,6 @@
 #include "statsdb/daemon/work.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fetch.h"
 #include "base/log.h"
@@ -216,14 +217,8 @@ static int keep(struct samples *t, const struct sample *one, struct bj_err *err)
 {
     if (t->n == FACTORS_MAX)
         return bj_err_set(err, -EFBIG, "more than %d factors", FACTORS_MAX);
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? 2 * t->cap : 1024;
-        struct sample *v = reallocarray(t->v, cap, sizeof(*v));
-        if (!v)
-            return bj_err_set(err, -ENOMEM, "factors");
-        t->v = v;
-        t->cap = cap;
-    }
+    if (!BJ_GROW(t->v, t->n + 1, t->cap))
+        return bj_err_set(err, -ENOMEM, "factors");
     t->v[t->n++] = *one;
     return 0;
 }

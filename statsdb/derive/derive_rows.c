@@ -1,5 +1,6 @@
 /* The values of a job in the store: read, and written when they have changed.
  */
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "statsdb/derive/derive_impl.h"
@@ -386,15 +387,9 @@ static int read_bins(struct bj_derive *d, struct bj_err *err)
     while ((r = bj_st_row(st, err)) > 0) {
         if (bad < 0 || j->bins == BINS_MAX)
             continue;
-        if (j->bins == j->bins_cap) {
-            size_t cap = j->bins_cap ? 2 * j->bins_cap : 64;
-            struct bj_energy_bin *v =
-                reallocarray(j->bin, cap, sizeof(*j->bin));
-            bad = v ? 0 : bj_err_set(err, -ENOMEM, "derive");
-            if (!v)
-                continue;
-            j->bin = v;
-            j->bins_cap = cap;
+        if (!BJ_GROW(j->bin, j->bins + 1, j->bins_cap)) {
+            bad = bj_err_set(err, -ENOMEM, "derive");
+            continue;
         }
         j->bin[j->bins++] =
             (struct bj_energy_bin){bj_st_get_i64(st, 0), bj_st_get_i64(st, 1)};

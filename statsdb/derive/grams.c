@@ -1,5 +1,6 @@
 #include "statsdb/derive/grams.h"
 
+#include "base/array.h"
 #include "carbon/factor.h"
 #include "store/db.h"
 
@@ -118,14 +119,8 @@ static int add(struct pieces *p, struct piece v)
 {
     if (v.from >= v.to)
         return 0;
-    if (p->n == p->cap) {
-        size_t cap = p->cap ? 2 * p->cap : 64;
-        struct piece *n = reallocarray(p->v, cap, sizeof(*n));
-        if (!n)
-            return -ENOMEM;
-        p->v = n;
-        p->cap = cap;
-    }
+    if (!BJ_GROW(p->v, p->n + 1, p->cap))
+        return -ENOMEM;
     p->v[p->n++] = v;
     return 0;
 }

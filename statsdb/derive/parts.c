@@ -1,6 +1,6 @@
 #include "statsdb/derive/parts.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "base/local.h"
 #include "statsdb/derive/evidence.h"
 #include "store/db.h"

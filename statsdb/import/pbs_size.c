@@ -1,6 +1,6 @@
 #include "statsdb/import/pbs_size.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "store/db.h"
 
 #include <errno.h>

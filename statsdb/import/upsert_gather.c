@@ -1,6 +1,6 @@
 #include "statsdb/import/upsert_gather.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 

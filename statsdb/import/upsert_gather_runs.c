@@ -1,7 +1,7 @@
 /* Chooses the runs of gathered records of PBS (pbs_run.h), in the order of the
  * records. One request reads the runs from the database; the list of each jobid
  * is then updated with its records. */
-#include "base/grow.h"
+#include "base/array.h"
 #include "statsdb/import/pbs_run.h"
 #include "statsdb/import/upsert_gather.h"
 

@@ -5,7 +5,7 @@
  * merged; new rows are loaded. Records of one job are merged in memory. Jobs
  * with repeated steps, and jobs with unusual keys, are stored one by one at the
  * end, in their order. */
-#include "base/grow.h"
+#include "base/array.h"
 #include "statsdb/import/upsert_gather.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "base/grow.h"
+#include "base/array.h"
 #include "sched/state.h"
 #include "statsdb/import/pbs_run.h"
 #include "statsdb/import/pbs_size.h"

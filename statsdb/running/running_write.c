@@ -1,4 +1,5 @@
 /* Running jobs in the store. */
+#include "base/array.h"
 #include "base/buf.h"
 #include "statsdb/running/running_impl.h"
 #include "statsdb/tables/fragment.h"
@@ -87,14 +88,8 @@ static int read_all(struct bj_st *st, struct bj_running_jobs *ret,
     size_t cap = 0;
     int r;
     while ((r = bj_st_row(st, err)) > 0) {
-        if (ret->n == cap) {
-            cap = cap ? 2 * cap : 256;
-            struct bj_running_job *more =
-                reallocarray(ret->job, cap, sizeof(*more));
-            if (!more)
-                return bj_err_set(err, -ENOMEM, "running jobs");
-            ret->job = more;
-        }
+        if (!BJ_GROW(ret->job, ret->n + 1, cap))
+            return bj_err_set(err, -ENOMEM, "running jobs");
         read_job(&ret->arena, st, &ret->job[ret->n++]);
     }
     return r < 0               ? r

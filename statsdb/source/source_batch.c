@@ -1,6 +1,6 @@
 #include "statsdb/source/source_sacct.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "sched/chain.h"
 
 #include <stdlib.h>

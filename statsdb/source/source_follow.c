@@ -1,5 +1,6 @@
 #include "statsdb/source/source_follow.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -430,14 +431,9 @@ static int list(struct bj_source_follow *f, int fd, struct bj_err *err)
         uint64_t order;
         if (!order_of(f, entry->d_name, &order))
             continue;
-        if (n == cap) {
-            cap = cap ? 2 * cap : 64;
-            struct file *more = reallocarray(v, cap, sizeof(*v));
-            if (!more) {
-                r = bj_err_set(err, -ENOMEM, "%s", f->dir);
-                break;
-            }
-            v = more;
+        if (!BJ_GROW(v, n + 1, cap)) {
+            r = bj_err_set(err, -ENOMEM, "%s", f->dir);
+            break;
         }
         const struct file *old = find(f->file, f->files, order);
         v[n] = old ? *old : (struct file){.order = order};

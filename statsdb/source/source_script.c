@@ -1,7 +1,7 @@
 #include "statsdb/source/source_script.h"
 
+#include "base/array.h"
 #include "base/command.h"
-#include "base/grow.h"
 #include "sched/sbatch.h"
 #include "sched/slurm_conf.h"
 #include "store/db.h"

@@ -1,7 +1,7 @@
 #include "statsdb/tables/dict.h"
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/slice.h"
 #include "base/text.h"
 #include "sched/hostlist.h"

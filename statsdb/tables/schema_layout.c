@@ -3,7 +3,7 @@
  * damage such a store. */
 #include "statsdb/tables/schema_layout.h"
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "statsdb/tables/schema.h"
 #include "store/db.h"
 

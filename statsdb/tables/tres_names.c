@@ -1,4 +1,5 @@
 #include "statsdb/tables/tres_names.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,14 +35,8 @@ int bj_tres_names_add(struct bj_tres_names *t, uint64_t id,
 {
     if (find(t, id))
         return 0;
-    if (t->n == t->cap) {
-        unsigned cap = t->cap ? 2 * t->cap : 32;
-        struct bj_tres_name *v = realloc(t->v, cap * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        t->v = v;
-        t->cap = cap;
-    }
+    if (!BJ_GROW(t->v, t->n + 1, t->cap))
+        return -ENOMEM;
     struct bj_tres_name *n = &t->v[t->n++];
     n->id = id;
     n->len = put(n->text, 0, type);

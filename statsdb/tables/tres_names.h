@@ -14,7 +14,8 @@
 /* Zero-initialise; free with bj_tres_names_free. */
 struct bj_tres_names {
     struct bj_tres_name *v;
-    unsigned n, cap;
+    unsigned n;
+    size_t cap;
 };
 
 /* Add a row of tres_table; further rows with the same number are ignored.

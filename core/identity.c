@@ -116,7 +116,8 @@ static void submit(struct bj_track *t)
                                       : (uint64_t)SECOND << (wait - SOON));
 }
 
-void bj_identity_request(struct bj_track *t)
+/* Submit a request for t to the resolver, if one is due. */
+static void identity_request(struct bj_track *t)
 {
     if (bj_track_live(t) && t->life.born && !t->identity->request &&
         !t->ident->complete && t->core->now_usec >= t->identity->request_usec)
@@ -168,7 +169,7 @@ void bj_identity_changed(struct bj_track *t)
     take_result(t);
     if (i->requests < AT_ONCE && i->request_usec > t->core->now_usec)
         i->request_usec = t->core->now_usec;
-    bj_identity_request(t);
+    identity_request(t);
 }
 
 bool bj_identity_hurry(struct bj_track *t)
@@ -177,7 +178,7 @@ bool bj_identity_hurry(struct bj_track *t)
         t->identity->requests > SOON)
         return false;
     take_result(t);
-    bj_identity_request(t);
+    identity_request(t);
     return !t->ident->complete;
 }
 
@@ -223,7 +224,7 @@ void bj_core_identify(struct bj_core *core)
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         const struct bj_identity *i = t->identity;
-        bj_identity_request(t);
+        identity_request(t);
         waits |= (i->request && i->requests == 1) ||
                  (!bj_track_live(t) && bj_identity_waits(t));
     }

@@ -21,9 +21,6 @@ void bj_identity_learn(struct bj_track *t, const struct bj_path_match *m);
 /* The uid in its path; empty: the path has none. */
 struct bj_slice bj_identity_path_uid(const struct bj_track *t);
 
-/* Submit a request for t to the resolver, if one is due. */
-void bj_identity_request(struct bj_track *t);
-
 /* The processes of t have changed: take the resolver's result, and if it lacks
  * fields, ask again, the first times at once. */
 void bj_identity_changed(struct bj_track *t);

@@ -72,7 +72,9 @@ static bool other_adds_up(const struct bj_ledger_sums *s)
            (bj_u128)s->node_uj + s->deficit_uj;
 }
 
-bool bj_state_sound(const struct bj_ledger *l)
+/* Does a ledger satisfy the conditions of its arithmetic? False: no ledger
+ * wrote this state. */
+static bool state_sound(const struct bj_ledger *l)
 {
     if (!times_fit(l) || !idle_fits(&l->idle[0]) || !idle_fits(&l->idle[1]))
         return false;
@@ -301,7 +303,7 @@ static int read_all(struct cursor *c, struct bj_ledger *l,
         r = read_extra(c, line, ret_extra);
     if (r == 0)
         r = check_sum(c);
-    if (r == 0 && !bj_state_sound(l))
+    if (r == 0 && !state_sound(l))
         r = bad(c, "the sums above do not add up");
     return r;
 }

@@ -28,8 +28,4 @@ void bj_state_word(struct bj_buf *out, struct bj_slice s);
 /* Decode such a word in place; returns the length, or -EINVAL. */
 int bj_state_unword(char *s, size_t n);
 
-/* Does a ledger satisfy the conditions of its arithmetic? False: no ledger
- * wrote this state. */
-bool bj_state_sound(const struct bj_ledger *l);
-
 #endif

@@ -7,7 +7,7 @@
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
 #include "core/energy/accum.h"
-#include "core/gpu/decide.h"
+#include "core/gpu/claim.h"
 #include "core/gpu/gpus.h"
 #include "core/gpu/lookup.h"
 #include "core/gpu/places.h"

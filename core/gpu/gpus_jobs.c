@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "core/gpu/gpus_impl.h"
-#include "core/gpu/jobmap.h"
+#include "core/gpu/lookup.h"
 #include "core/internal.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* core/gpu/allot.c: any output of scontrol is read safely, and the result is a
+/* core/gpu/lookup.c: any output of scontrol is read safely, and the result is a
  * list of numbers. */
-#include "core/gpu/allot.h"
+#include "core/gpu/lookup.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

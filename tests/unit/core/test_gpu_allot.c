@@ -1,6 +1,6 @@
 /* The GPUs that Slurm allocated to a job, in recorded, simulated and forged
  * output of scontrol. */
-#include "core/gpu/allot.h"
+#include "core/gpu/lookup.h"
 
 #include "base/file.h"
 

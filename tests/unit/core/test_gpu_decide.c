@@ -1,5 +1,5 @@
 /* The decision which job holds a GPU, and shares that add up. */
-#include "core/gpu/decide.h"
+#include "core/gpu/claim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

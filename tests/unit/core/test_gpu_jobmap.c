@@ -1,6 +1,6 @@
 /* Job mapping files for dcgm-exporter: their content, and files that are left
  * alone. */
-#include "core/gpu/jobmap.h"
+#include "core/gpu/lookup.h"
 #include "tests/unit/lib/core.h"
 
 #include <setjmp.h>

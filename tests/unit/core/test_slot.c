@@ -1,5 +1,5 @@
 /* Slots of meters, with simulated meters. */
-#include "core/energy/slot.h"
+#include "core/energy/meters.h"
 
 #include "base/clock.h"
 #include "tests/unit/lib/testclock.h"
